@@ -1,0 +1,53 @@
+// The errors of a simulation that cannot go on.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "base/error.h"
+
+namespace kernbench::event {
+
+/// One line of a deadlock report: `name` waits for `target` because of `reason`.
+struct DeadlockLine {
+  std::string name;
+  std::string reason;
+  std::string target;     // empty: nobody in the simulation can do it
+  bool in_cycle = false;
+};
+
+/// Fibers wait and nothing is left that could wake them.
+class DeadlockError : public ProgramError {
+ public:
+  DeadlockError(const std::string& message, std::vector<DeadlockLine> lines)
+      : ProgramError("DeadlockError", message), lines_(std::move(lines)) {}
+  const std::vector<DeadlockLine>& lines() const { return lines_; }
+
+ private:
+  std::vector<DeadlockLine> lines_;
+};
+
+class LivelockError : public ProgramError {
+ public:
+  explicit LivelockError(const std::string& message) : ProgramError("LivelockError", message) {}
+};
+
+/// Simulated time passed --max-time.
+class TimeLimitError : public ProgramError {
+ public:
+  explicit TimeLimitError(const std::string& message) : ProgramError("TimeLimitError", message) {}
+};
+
+/// A fiber ran for too long in wall-clock time without yielding.
+class WatchdogError : public ProgramError {
+ public:
+  explicit WatchdogError(const std::string& message) : ProgramError("WatchdogError", message) {}
+};
+
+/// A fiber used up its stack.
+class StackOverflowError : public ProgramError {
+ public:
+  explicit StackOverflowError(const std::string& message) : ProgramError("StackOverflowError", message) {}
+};
+
+}  // namespace kernbench::event

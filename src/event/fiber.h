@@ -1,0 +1,71 @@
+// Stackful fibers that read like straight-line code and switch only to the scheduler.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <exception>
+#include <memory>
+#include <string>
+
+#include "event/phase.h"
+#include "event/wait_graph.h"
+
+namespace kernbench::event {
+
+class Scheduler;
+class Waitable;
+class Completion;
+
+/// One cooperative thread of control. Created by Scheduler::spawn.
+class Fiber : public WaitNode {
+ public:
+  ~Fiber() override;
+
+  const std::string& name() const;
+  AgentId agent() const;
+  bool finished() const;
+  /// The exception that escaped the body, if any; taking it marks it as handled (run() will not rethrow it).
+  std::exception_ptr take_error();
+  /// Set when the body has returned or unwound; wait for it to join.
+  Completion& done();
+
+  /// Asks the fiber to unwind: its current or next wait throws Cancelled; swallowed, the next one throws again.
+  void cancel();
+  bool cancelled() const;
+
+  /// Fiber-local state of the layers above (current device, kernel context, …): one pointer per slot, empty at birth.
+  enum class Slot : std::uint8_t { host, kernel, count };
+  std::shared_ptr<void>& local(Slot slot);
+
+  std::string wait_name() const override;
+  void waits_for(std::vector<WaitEdge>& edges) const override;
+
+  struct Implementation;
+  explicit Fiber(std::unique_ptr<Implementation> implementation);
+  Implementation& implementation() { return *implementation_; }
+
+ private:
+  std::unique_ptr<Implementation> implementation_;
+};
+
+/// The calling fiber's doings. All require to be called on a fiber, except current().
+namespace this_fiber {
+/// The running fiber, or nullptr on the scheduler or outside any simulation.
+Fiber* current();
+/// The running fiber's scheduler.
+Scheduler& scheduler();
+/// Suspends until `duration` has passed (zero returns at once).
+void sleep(Time duration);
+void sleep_until(Time when);
+/// Suspends until `waitable` wakes this fiber. Used by Waitable's implementations only.
+void suspend(Waitable& waitable);
+/// True while the fiber is unwinding (cancelled or with an exception in flight): blocking calls return without waiting.
+bool unwinding();
+}  // namespace this_fiber
+
+/// Called at each switch with the fiber that is left and the one that is entered (nullptr = the scheduler), so that an
+/// embedded interpreter can save its per-thread state. One hook per scheduler thread; returns the previous one.
+using SwitchHook = void (*)(Fiber* from, Fiber* to);
+SwitchHook set_switch_hook(SwitchHook hook);
+
+}  // namespace kernbench::event

@@ -1,0 +1,120 @@
+// The one timed server that links, HBM channels and TCM ports are made of, and the transfers that cross them.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "base/units.h"
+#include "event/scheduler.h"
+
+namespace kernbench::hardware {
+
+/// Index of a server in its fabric. Also its structural order: the machine adds servers in a fixed order.
+struct ServerId {
+  std::uint32_t value = 0;
+  constexpr auto operator<=>(const ServerId&) const = default;
+};
+
+/// A server moves one chunk at a time: `bytes / bandwidth` of occupancy, then `latency` until the chunk can leave the
+/// far end. `credits` chunks of each traffic class fit into the buffer behind it.
+struct ServerSpec {
+  std::string name;           // "sip0.cube2.router5.east"
+  Bandwidth bandwidth;
+  Time latency;
+  std::int32_t credits = 16;
+  Bytes minimum{0};           // a shorter chunk occupies the server as long as this many bytes (HBM access size)
+  event::AgentId agent;       // structural id for ties
+};
+
+/// Requests, responses and control never wait for each other's buffers; each has two virtual channels (datelines).
+enum class VirtualNetwork : std::uint8_t { request = 0, response = 1, control = 2 };
+struct TrafficClass {
+  VirtualNetwork network = VirtualNetwork::request;
+  std::uint8_t channel = 0;   // 0 or 1
+  constexpr std::uint32_t index() const { return static_cast<std::uint32_t>(network) * 2 + channel; }
+  static constexpr std::uint32_t count = 6;
+};
+
+/// One stage of a route: a single server, or a group of interleaved ones (HBM channels) of which each chunk takes the
+/// one its address selects.
+struct Stage {
+  ServerId server;            // first of the group
+  std::uint16_t group = 1;    // number of servers, consecutive ids
+  TrafficClass traffic;       // class of the buffer behind this stage
+};
+
+/// Rows of equal length at equal distance: what one leg of a transfer reads or writes, in local addresses of a memory.
+struct StridedRange {
+  std::uint64_t address = 0;
+  std::int64_t rows = 1;
+  Bytes row_bytes;
+  std::int64_t stride = 0;    // bytes from row to row
+  constexpr Bytes total() const { return row_bytes * rows; }
+};
+
+/// Which server of a group an address belongs to: the sum of the base-`group` digits of address / granule, modulo
+/// group. Spreads power-of-two strides evenly (permutation-based interleaving: Zhang, Zhu, Zhang, MICRO 2000).
+std::uint32_t interleave(std::uint64_t address, Bytes granule, std::uint32_t group);
+
+/// A transfer: its chunks cross all stages in order, in the order of their addresses in `ranges`.
+struct TransferRequest {
+  event::AgentId agent;              // who moves it, and the number of its operation: the tie key of its callbacks
+  std::uint64_t operation = 0;
+  std::vector<Stage> route;          // at least one stage
+  std::vector<StridedRange> ranges;  // chunks never cross a row or an interleave granule
+  Bytes chunk{1024};                 // largest chunk, and the interleave granule of group stages
+  /// Called in the deliver phase when the last chunk has left the first stage (a read's effect), and when the last
+  /// chunk has left the last stage (a write's effect, and the end). Either may be empty.
+  event::Callback departed;
+  event::Callback delivered;
+};
+
+/// What one server has done so far.
+struct ServerCounters {
+  Time busy;
+  Bytes bytes;
+  std::uint64_t chunks = 0;
+};
+
+struct FabricOptions {
+  bool exact_events = false;         // never coalesce
+};
+
+/// All servers of a simulation and all transfers under way. See README.md beside this file for the law.
+class Fabric {
+ public:
+  Fabric(event::Scheduler& scheduler, FabricOptions options);
+  ~Fabric();
+  Fabric(const Fabric&) = delete;
+  Fabric& operator=(const Fabric&) = delete;
+
+  ServerId add_server(ServerSpec spec);
+  std::size_t server_count() const;
+  const ServerSpec& spec(ServerId server) const;
+  ServerCounters counters(ServerId server) const;
+
+  /// Starts a transfer now; must be called in the deliver phase (an event's callback), so that it takes part in this
+  /// instant's arbitration.
+  void start(TransferRequest request);
+
+  /// Transfers that have not been delivered.
+  std::size_t in_flight() const;
+  /// True when all queues are empty and all credits are home (after their way back).
+  bool idle() const;
+
+ private:
+  struct Implementation;
+  std::unique_ptr<Implementation> implementation_;
+};
+
+/// The law: when an uncontended transfer departs and arrives if it starts at `start` on idle servers.
+struct TransferTimes {
+  Time departed;
+  Time delivered;
+};
+TransferTimes uncontended(std::span<const ServerSpec> servers, const TransferRequest& request, Time start);
+
+}  // namespace kernbench::hardware

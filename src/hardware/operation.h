@@ -1,0 +1,84 @@
+// One operation of a kernel on an engine of its PE: what it waits for, and when each thing happened.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "base/coordinates.h"
+#include "base/units.h"
+#include "event/waitable.h"
+#include "hardware/fabric/fabric.h"
+
+namespace kernbench::hardware {
+
+enum class EngineKind : std::uint8_t { dma, gemm, vector };
+
+/// The part of a DMA operation that touches one HBM slice.
+struct DmaLeg {
+  PeCoordinate slice;
+  std::vector<StridedRange> ranges;   // addresses local to the slice
+};
+
+/// The work of a GEMM command: C[m,n] += A[m,k] B[k,n].
+struct GemmWork {
+  std::int64_t batch = 1, m = 0, n = 0, k = 0;
+  std::int32_t cycles_per_step = 1;   // by operand type
+};
+
+/// The work of a vector command: `elements` lanes, `cycles_per_group` for each group of lanes, `tree` levels after.
+struct VectorWork {
+  std::int64_t elements = 0;
+  std::int32_t cycles_per_group = 1;
+  std::int32_t reduction_levels = 0;
+  Bytes operand_bytes;                // read and written in TCM
+};
+
+class Operation;
+using OperationRef = std::shared_ptr<Operation>;
+
+/// Told what happens to an operation. Called from events in the deliver phase.
+class OperationObserver {
+ public:
+  virtual ~OperationObserver() = default;
+  /// The instant at which the operation's memory access takes effect (loads: last byte has left memory; stores: last
+  /// byte has landed). Compute operations take effect when they finish.
+  virtual void on_effect(Operation& operation) = 0;
+  virtual void on_finish(Operation& operation) = 0;
+};
+
+/// Issued by a kernel's program in program order; executed by an engine when its operands are ready and the engine is
+/// free; in order within one engine queue.
+class Operation : public event::WaitNode {
+ public:
+  Operation(EngineKind engine, const char* kind, event::AgentId agent, std::uint64_t number, std::string name)
+      : engine(engine), kind(kind), agent(agent), number(number), name(std::move(name)) {}
+
+  const EngineKind engine;
+  const char* const kind;             // "load", "store", "dot", "add"
+  const event::AgentId agent;         // the program that issued it
+  const std::uint64_t number;         // in program order
+  const std::string name;             // for reports; may be empty
+
+  // The work; which part is used follows from `engine`.
+  bool write = false;                 // DMA: TCM to HBM
+  std::vector<DmaLeg> legs;
+  GemmWork gemm;
+  VectorWork vector;
+
+  std::vector<OperationRef> dependencies;   // must have finished before this one starts; cleared then
+  OperationObserver* observer = nullptr;
+
+  Time issued, ready, started, effect, finished;
+  event::Completion done;
+
+  std::string wait_name() const override;
+  void waits_for(std::vector<event::WaitEdge>& edges) const override;
+
+  // Bookkeeping of the engines.
+  std::int32_t unfinished_dependencies = 0;
+  std::vector<Operation*> dependents;
+};
+
+}  // namespace kernbench::hardware
