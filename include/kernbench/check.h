@@ -1,0 +1,28 @@
+// What a program reports of itself: checks and metrics, part of the run's result.
+#pragma once
+
+#include <string>
+
+#include "kernbench/torch.h"
+
+namespace kernbench {
+
+/// Tolerances of a check: |actual - expected| <= absolute + relative * |expected|. Zero and zero: bit for bit.
+struct Tolerance {
+  double absolute = 0;
+  double relative = 0;
+};
+
+/// Compares a device or host tensor with a host reference (computed in double precision, say), records the result under
+/// `name` and returns whether it passed. Reads `actual` as any host read does. Skipped (and true) under --no-data.
+/// Its values enter the run's fingerprint.
+bool check_close(const std::string& name, const torch::Tensor& actual, const torch::Tensor& expected,
+                 Tolerance tolerance = {});
+
+/// Records a figure of the program's own.
+void report_metric(const std::string& name, double value, const std::string& unit);
+
+/// False under --no-data: lets a program skip references that nobody will compare.
+bool data_enabled();
+
+}  // namespace kernbench

@@ -1,0 +1,43 @@
+// The entry to a simulation.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "base/units.h"
+#include "kernbench/result.h"
+
+namespace kernbench {
+
+/// How to simulate a program.
+struct SimulateOptions {
+  /// A shipped topology's name or a file's path.
+  std::string topology = "ahbm-1sip";
+  /// "cube.hbm.bandwidth=2TB/s": single values of the topology file, overridden.
+  std::vector<std::string> overrides = {};
+  /// Compute tensor values. Without, the simulated times are the same and no tensor bytes are held.
+  bool data = true;
+  std::uint64_t seed = 0;
+  /// Host threads that compute values; 0 takes all processors. Changes no result.
+  int threads = 0;
+  /// Turn every optimisation of the timed model off; changes no result.
+  bool exact_events = false;
+  Time max_time = Time::max();
+  /// File for one line per operation; empty: none.
+  std::string operation_log = {};
+  /// Copied into the result.
+  std::string correlation_id = {};
+  /// Wall-clock seconds after which a fiber that never yields is named and the process ends; 0: never.
+  double watchdog_seconds = 0;
+};
+
+/// Runs `program` on the main fiber of a fresh, independent simulation, and everything that it started, to the end.
+/// Throws what the program threw (see base/error.h); DeadlockError and its like when the simulation cannot go on.
+RunResult simulate(const SimulateOptions& options, const std::function<void()>& program);
+
+/// Like simulate, but an error becomes part of the result (status error), with all that was measured before it.
+RunResult try_simulate(const SimulateOptions& options, const std::function<void()>& program);
+
+}  // namespace kernbench
