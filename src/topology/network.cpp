@@ -1,0 +1,279 @@
+#include "topology/network.h"
+
+#include <algorithm>
+#include <cassert>
+
+#include "base/text.h"
+
+namespace kernbench::topology {
+namespace {
+
+// Offsets of the links of an IO chiplet in its SIP.
+constexpr std::uint32_t kIoToHost = 0;
+constexpr std::uint32_t kIoToMesh = 1;
+constexpr std::uint32_t kIoFromMesh = 2;
+
+std::size_t index(std::int32_t value) {
+  return static_cast<std::size_t>(value);
+}
+
+std::string io_name(SipId sip) {
+  return kernbench::to_text(sip) + ".io";
+}
+
+}  // namespace
+
+Network::Network(const Topology& topology) : topology_(topology), system_(topology.system) {
+  add_system_links();
+  mesh_first_ = static_cast<std::uint32_t>(links_.size());
+  cubes_.resize(index(topology_.sip.cubes.count()));
+  nodes_.resize(index(topology_.pes_per_sip()));
+  for (std::int32_t sip = 0; sip < topology_.system.sips; ++sip) add_sip(SipId{sip});
+}
+
+void Network::add_system_links() {
+  const auto name = [&](std::int32_t node) {
+    return system_.is_switch(node) ? std::string("switch") : kernbench::to_text(SipId{node});
+  };
+  for (std::int32_t sip = 0; sip < topology_.system.sips; ++sip) add("host.to_" + name(sip), topology_.host.link);
+  for (std::int32_t node = 0; node < system_.node_count(); ++node) {
+    system_first_.push_back(static_cast<std::uint32_t>(links_.size()));
+    const std::string from = system_.is_switch(node) ? "switch.to_" : io_name(SipId{node}) + ".to_";
+    for (const std::int32_t to : system_.neighbours(node)) add(from + name(to), topology_.system.link);
+  }
+}
+
+void Network::add_sip(SipId sip) {
+  const auto base = static_cast<std::uint32_t>(links_.size());
+  const std::string io = io_name(sip);
+  add(io + ".to_host", topology_.host.link);
+  add(io + ".to_mesh", topology_.sip.link);
+  add(io + ".from_mesh", topology_.sip.link);
+  for (std::int32_t cube = 0; cube < topology_.sip.cubes.count(); ++cube) add_cube({sip, CubeId{cube}}, base);
+  sip_links_ = static_cast<std::uint32_t>(links_.size()) - base;
+}
+
+void Network::add_cube(CubeCoordinate cube, std::uint32_t base) {
+  cubes_[index(cube.cube.value)] = static_cast<std::uint32_t>(links_.size()) - base;
+  const std::string m_cpu = kernbench::to_text(cube) + ".m_cpu";
+  add(m_cpu + ".inject", topology_.cube.noc.link);
+  add(m_cpu + ".eject", topology_.cube.noc.link);
+  for (std::int32_t pe = 0; pe < topology_.cube.pes.count(); ++pe) add_pe({cube.sip, cube.cube, PeId{pe}}, base);
+}
+
+void Network::add_pe(PeCoordinate pe, std::uint32_t base) {
+  const GridPosition at = position(pe.cube, pe.pe);
+  const LinkSpec& noc = topology_.cube.noc.link;
+  const std::string name = kernbench::to_text(pe);
+  Node& node = nodes_[node_at(at)];
+  const auto next = [&] { return static_cast<std::uint32_t>(links_.size()) - base; };
+  node.first = next();
+  add(name + ".inject", noc);
+  add(name + ".eject", noc);
+  add(name + ".hbm.out", noc);
+  add(name + ".hbm.in", noc);
+  const auto router = [&](Direction direction, const char* suffix, bool exists) {
+    if (!exists) return;
+    node.router[static_cast<std::size_t>(direction)] = next();
+    add(name + suffix, lane(at, direction));
+  };
+  router(Direction::east, ".router.east", at.x + 1 < grid().width);
+  router(Direction::west, ".router.west", at.x > 0);
+  router(Direction::north, ".router.north", at.y > 0);
+  router(Direction::south, ".router.south", at.y + 1 < grid().height);
+}
+
+LinkSpec Network::lane(GridPosition at, Direction direction) const {
+  const auto [width, height] = topology_.cube.pes;
+  bool crosses = false;
+  switch (direction) {
+    case Direction::east:
+      crosses = (at.x + 1) % width == 0;
+      break;
+    case Direction::west:
+      crosses = at.x % width == 0;
+      break;
+    case Direction::north:
+      crosses = at.y % height == 0;
+      break;
+    case Direction::south:
+      crosses = (at.y + 1) % height == 0;
+      break;
+  }
+  if (!crosses) return topology_.cube.noc.link;
+  const bool horizontal = direction == Direction::east || direction == Direction::west;
+  LinkSpec lane = topology_.sip.link;
+  const std::int64_t share = lane.bandwidth.count() / (horizontal ? height : width);
+  lane.bandwidth = Bandwidth::bytes_per_second(std::max<std::int64_t>(share, 1));
+  return lane;
+}
+
+MeshExtent Network::grid() const {
+  return {topology_.sip.cubes.width * topology_.cube.pes.width, topology_.sip.cubes.height * topology_.cube.pes.height};
+}
+
+Network::GridPosition Network::position(CubeId cube, PeId pe) const {
+  const MeshExtent cubes = topology_.sip.cubes;
+  const MeshExtent pes = topology_.cube.pes;
+  return {cube.value % cubes.width * pes.width + pe.value % pes.width,
+          cube.value / cubes.width * pes.height + pe.value / pes.width};
+}
+
+// The router that an endpoint within a SIP hangs off. An IO_CPU has CubeId and PeId 0, an M_CPU has PeId 0.
+Network::GridPosition Network::position(Endpoint endpoint) const {
+  return position(endpoint.cube, endpoint.pe);
+}
+
+std::size_t Network::node_at(GridPosition at) const {
+  const MeshExtent pes = topology_.cube.pes;
+  const std::int32_t cube = at.y / pes.height * topology_.sip.cubes.width + at.x / pes.width;
+  const std::int32_t pe = at.y % pes.height * pes.width + at.x % pes.width;
+  return index(cube * pes.count() + pe);
+}
+
+std::uint32_t Network::sip_base(SipId sip) const {
+  return mesh_first_ + static_cast<std::uint32_t>(sip.value) * sip_links_;
+}
+
+LinkId Network::system_link(const SipHop& hop) const {
+  const auto& neighbours = system_.neighbours(hop.from);
+  const auto found = std::ranges::lower_bound(neighbours, hop.to);
+  assert(found != neighbours.end() && *found == hop.to);
+  return {system_first_[index(hop.from)] + static_cast<std::uint32_t>(found - neighbours.begin())};
+}
+
+// The link from an endpoint to its router (outward), or back.
+LinkId Network::attachment(Endpoint endpoint, bool outward) const {
+  const std::uint32_t base = sip_base(endpoint.sip);
+  const std::uint32_t direction = outward ? 0 : 1;
+  switch (endpoint.kind) {
+    case Endpoint::Kind::io_cpu:
+      return {base + (outward ? kIoToMesh : kIoFromMesh)};
+    case Endpoint::Kind::m_cpu:
+      return {base + cubes_[index(endpoint.cube.value)] + direction};
+    case Endpoint::Kind::pe:
+      return {base + nodes_[node_at(position(endpoint))].first + direction};
+    case Endpoint::Kind::hbm_slice:
+      return {base + nodes_[node_at(position(endpoint))].first + 2 + direction};
+    case Endpoint::Kind::host:
+      break;
+  }
+  assert(false && "the host hangs off no router");
+  return {};
+}
+
+std::vector<Endpoint> Network::endpoints() const {
+  std::vector<Endpoint> all{Endpoint::host()};
+  for (std::int32_t sip = 0; sip < topology_.system.sips; ++sip) {
+    all.push_back(Endpoint::io_cpu(SipId{sip}));
+    for (std::int32_t cube = 0; cube < topology_.sip.cubes.count(); ++cube) {
+      all.push_back(Endpoint::m_cpu({SipId{sip}, CubeId{cube}}));
+      for (std::int32_t pe = 0; pe < topology_.cube.pes.count(); ++pe) {
+        const PeCoordinate at{SipId{sip}, CubeId{cube}, PeId{pe}};
+        all.push_back(Endpoint::pe_port(at));
+        all.push_back(Endpoint::hbm_slice(at));
+      }
+    }
+  }
+  return all;
+}
+
+bool Network::contains(Endpoint endpoint) const {
+  const auto below = [](std::int32_t value, std::int32_t limit) { return value >= 0 && value < limit; };
+  const bool in_sip = below(endpoint.sip.value, topology_.system.sips);
+  const bool in_cube = in_sip && below(endpoint.cube.value, topology_.sip.cubes.count());
+  switch (endpoint.kind) {
+    case Endpoint::Kind::host:
+      return endpoint == Endpoint::host();
+    case Endpoint::Kind::io_cpu:
+      return in_sip && endpoint == Endpoint::io_cpu(endpoint.sip);
+    case Endpoint::Kind::m_cpu:
+      return in_cube && endpoint.pe == PeId{};
+    case Endpoint::Kind::pe:
+    case Endpoint::Kind::hbm_slice:
+      return in_cube && below(endpoint.pe.value, topology_.cube.pes.count());
+  }
+  return false;
+}
+
+std::vector<RouteHop> Network::route(Endpoint from, Endpoint to) const {
+  using Kind = Endpoint::Kind;
+  assert(contains(from) && contains(to));
+  std::vector<RouteHop> hops;
+  const auto is_pe_or_slice = [](Endpoint e) { return e.kind == Kind::pe || e.kind == Kind::hbm_slice; };
+  const bool same_place = from.sip == to.sip && from.cube == to.cube && from.pe == to.pe;
+  if (from == to || (same_place && is_pe_or_slice(from) && is_pe_or_slice(to))) return hops;
+
+  if (from.kind == Kind::host) {
+    hops.push_back({LinkId{static_cast<std::uint32_t>(to.sip.value)}, 0});
+    enter(to, 0, hops);
+  } else if (to.kind == Kind::host) {
+    leave(from, hops);
+    hops.push_back({LinkId{sip_base(from.sip) + kIoToHost}, 0});
+  } else if (from.sip != to.sip) {
+    leave(from, hops);
+    for (const SipHop& hop : system_.path(from.sip, to.sip)) hops.push_back({system_link(hop), hop.channel});
+    enter(to, 1, hops);
+  } else {
+    hops.push_back({attachment(from, true), 0});
+    cross(from.sip, position(from), position(to), 0, hops);
+    hops.push_back({attachment(to, false), 0});
+  }
+  return hops;
+}
+
+// From an endpoint to its SIP's IO chiplet.
+void Network::leave(Endpoint from, std::vector<RouteHop>& hops) const {
+  if (from.kind == Endpoint::Kind::io_cpu) return;
+  hops.push_back({attachment(from, true), 0});
+  cross(from.sip, position(from), {0, 0}, 0, hops);
+  hops.push_back({LinkId{sip_base(from.sip) + kIoFromMesh}, 0});
+}
+
+// From a SIP's IO chiplet to an endpoint.
+void Network::enter(Endpoint to, std::uint8_t channel, std::vector<RouteHop>& hops) const {
+  if (to.kind == Endpoint::Kind::io_cpu) return;
+  hops.push_back({LinkId{sip_base(to.sip) + kIoToMesh}, channel});
+  cross(to.sip, {0, 0}, position(to), channel, hops);
+  hops.push_back({attachment(to, false), channel});
+}
+
+// Through the routers of a SIP, along x first.
+void Network::cross(SipId sip, GridPosition from, GridPosition to, std::uint8_t channel,
+                    std::vector<RouteHop>& hops) const {
+  const std::uint32_t base = sip_base(sip);
+  const auto hop = [&](Direction direction) {
+    const Node& node = nodes_[node_at(from)];
+    hops.push_back({LinkId{base + node.router[static_cast<std::size_t>(direction)]}, channel});
+  };
+  for (; from.x < to.x; ++from.x) hop(Direction::east);
+  for (; from.x > to.x; --from.x) hop(Direction::west);
+  for (; from.y > to.y; --from.y) hop(Direction::north);
+  for (; from.y < to.y; ++from.y) hop(Direction::south);
+}
+
+Time Network::latency(std::span<const RouteHop> route) const {
+  Time sum;
+  for (const RouteHop& hop : route) sum += link(hop.link).spec.latency;
+  return sum;
+}
+
+std::string to_text(Endpoint endpoint) {
+  const CubeCoordinate cube{endpoint.sip, endpoint.cube};
+  const PeCoordinate pe{endpoint.sip, endpoint.cube, endpoint.pe};
+  switch (endpoint.kind) {
+    case Endpoint::Kind::host:
+      return "host";
+    case Endpoint::Kind::io_cpu:
+      return io_name(endpoint.sip);
+    case Endpoint::Kind::m_cpu:
+      return kernbench::to_text(cube) + ".m_cpu";
+    case Endpoint::Kind::pe:
+      return kernbench::to_text(pe);
+    case Endpoint::Kind::hbm_slice:
+      return kernbench::to_text(pe) + ".hbm";
+  }
+  return {};
+}
+
+}  // namespace kernbench::topology
