@@ -1,0 +1,107 @@
+#include "base/text.h"
+
+#include <algorithm>
+#include <array>
+#include <vector>
+
+namespace kernbench {
+namespace {
+
+struct Unit {
+  std::int64_t size;
+  const char* name;
+};
+
+// The first unit in which `count`, rounded to three decimals, stays below `limit`; else the last one.
+std::string scaled(std::int64_t count, std::span<const Unit> units, std::int64_t limit) {
+  const bool negative = count < 0;
+  const auto magnitude = negative ? uint128{0} - static_cast<uint128>(count) : static_cast<uint128>(count);
+  uint128 thousandths = 0;
+  const char* name = "";
+  for (const Unit& unit : units) {
+    const auto size = static_cast<uint128>(unit.size);
+    thousandths = (magnitude * 1000 + size / 2) / size;
+    name = unit.name;
+    if (thousandths < static_cast<uint128>(limit) * 1000) break;
+  }
+  std::string text = (negative ? "-" : "") + std::to_string(static_cast<std::uint64_t>(thousandths / 1000));
+  if (const auto fraction = static_cast<int>(thousandths % 1000); fraction != 0) {
+    std::string digits = std::to_string(1000 + fraction).substr(1);
+    digits.erase(digits.find_last_not_of('0') + 1);
+    text += "." + digits;
+  }
+  return text + " " + name;
+}
+
+// Edit distance in which a swap of two neighbours counts once (optimal string alignment).
+std::size_t edit_distance(std::string_view a, std::string_view b) {
+  std::vector<std::size_t> before_last(b.size() + 1), last(b.size() + 1), row(b.size() + 1);
+  for (std::size_t j = 0; j <= b.size(); ++j) last[j] = j;
+  for (std::size_t i = 1; i <= a.size(); ++i) {
+    row[0] = i;
+    for (std::size_t j = 1; j <= b.size(); ++j) {
+      row[j] = std::min({last[j] + 1, row[j - 1] + 1, last[j - 1] + (a[i - 1] == b[j - 1] ? 0 : 1)});
+      const bool swapped = i > 1 && j > 1 && a[i - 1] == b[j - 2] && a[i - 2] == b[j - 1];
+      if (swapped) row[j] = std::min(row[j], before_last[j - 2] + 1);
+    }
+    std::swap(before_last, last);
+    std::swap(last, row);
+  }
+  return last[b.size()];
+}
+
+}  // namespace
+
+std::string to_text(Time time) {
+  static constexpr std::array units{Unit{1, "ps"}, Unit{1'000, "ns"}, Unit{1'000'000, "us"}, Unit{1'000'000'000, "ms"},
+                                    Unit{1'000'000'000'000, "s"}};
+  return scaled(time.count(), units, 1000);
+}
+
+std::string to_text(Bytes bytes) {
+  static constexpr std::array units{Unit{1, "B"},
+                                    Unit{std::int64_t{1} << 10, "KiB"},
+                                    Unit{std::int64_t{1} << 20, "MiB"},
+                                    Unit{std::int64_t{1} << 30, "GiB"},
+                                    Unit{std::int64_t{1} << 40, "TiB"},
+                                    Unit{std::int64_t{1} << 50, "PiB"}};
+  return scaled(bytes.count(), units, 1024);
+}
+
+std::string to_text(Bandwidth bandwidth) {
+  static constexpr std::array units{Unit{1, "B/s"},
+                                    Unit{1'000, "kB/s"},
+                                    Unit{1'000'000, "MB/s"},
+                                    Unit{1'000'000'000, "GB/s"},
+                                    Unit{1'000'000'000'000, "TB/s"},
+                                    Unit{1'000'000'000'000'000, "PB/s"}};
+  return scaled(bandwidth.count(), units, 1000);
+}
+
+std::string to_text(SipId sip) {
+  return "sip" + std::to_string(sip.value);
+}
+
+std::string to_text(CubeCoordinate cube) {
+  return to_text(cube.sip) + ".cube" + std::to_string(cube.cube.value);
+}
+
+std::string to_text(PeCoordinate pe) {
+  return to_text(CubeCoordinate{pe.sip, pe.cube}) + ".pe" + std::to_string(pe.pe.value);
+}
+
+std::string_view nearest(std::string_view word, std::span<const std::string_view> candidates) {
+  std::string_view best;
+  std::size_t best_distance = std::max<std::size_t>(1, word.size() / 3) + 1;
+  for (const std::string_view candidate : candidates) {
+    // A distance as long as the candidate itself would share nothing with it.
+    if (const std::size_t distance = edit_distance(word, candidate);
+        distance < best_distance && distance < candidate.size()) {
+      best = candidate;
+      best_distance = distance;
+    }
+  }
+  return best;
+}
+
+}  // namespace kernbench
