@@ -8,31 +8,65 @@ set(CMAKE_RUNTIME_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR}/bin)
 if(NOT CMAKE_BUILD_TYPE)
   set(CMAKE_BUILD_TYPE Release)
 endif()
-
-add_library(kernbench_options INTERFACE)
-target_compile_options(kernbench_options INTERFACE
-  -Wall -Wextra -Wpedantic -Wshadow -Wconversion -Wno-sign-conversion -Wnon-virtual-dtor -Woverloaded-virtual
-  -ffp-contract=off -fno-math-errno)
-target_include_directories(kernbench_options INTERFACE
-  $<BUILD_INTERFACE:${PROJECT_SOURCE_DIR}/src> $<BUILD_INTERFACE:${PROJECT_SOURCE_DIR}/include>)
-if(KERNBENCH_SANITIZE)
-  target_compile_options(kernbench_options INTERFACE
-    -fsanitize=${KERNBENCH_SANITIZE} -fno-omit-frame-pointer -fno-sanitize-recover=all)
-  target_link_options(kernbench_options INTERFACE -fsanitize=${KERNBENCH_SANITIZE})
+if(NOT CMAKE_CXX_COMPILER_LAUNCHER)
+  find_program(KERNBENCH_CCACHE ccache)
+  if(KERNBENCH_CCACHE)
+    set(CMAKE_CXX_COMPILER_LAUNCHER ${KERNBENCH_CCACHE})
+  endif()
 endif()
 
-# kernbench_layer(base SOURCES … DEPENDS …): one static library per layer (kernbench_base).
+# What every target of the project is compiled with. Installed users get the include folders and C++20, not our warnings.
+add_library(kernbench_options INTERFACE)
+target_compile_features(kernbench_options INTERFACE cxx_std_20)
+set(kernbench_compile_options
+  -Wall -Wextra -Wpedantic -Wshadow -Wconversion -Wno-sign-conversion -Wnon-virtual-dtor -Woverloaded-virtual
+  -ffp-contract=off -fno-math-errno)
+if(KERNBENCH_SANITIZE)
+  list(APPEND kernbench_compile_options
+    -fsanitize=${KERNBENCH_SANITIZE} -fno-omit-frame-pointer -fno-sanitize-recover=all)
+  target_link_options(kernbench_options INTERFACE $<BUILD_INTERFACE:-fsanitize=${KERNBENCH_SANITIZE}>)
+endif()
+if(KERNBENCH_BUILD_FUZZERS)
+  list(APPEND kernbench_compile_options -fsanitize=fuzzer-no-link)
+endif()
+target_compile_options(kernbench_options INTERFACE "$<BUILD_INTERFACE:${kernbench_compile_options}>")
+target_include_directories(kernbench_options INTERFACE
+  $<BUILD_INTERFACE:${PROJECT_SOURCE_DIR}/src> $<BUILD_INTERFACE:${PROJECT_SOURCE_DIR}/include>
+  $<INSTALL_INTERFACE:include> $<INSTALL_INTERFACE:include/kernbench/internal>)
+
+# kernbench_layer(base SOURCES … DEPENDS … PRIVATE …): one static library per layer (kernbench_base).
 function(kernbench_layer name)
   cmake_parse_arguments(ARG "" "" "SOURCES;DEPENDS;PRIVATE" ${ARGN})
   add_library(kernbench_${name} STATIC ${ARG_SOURCES})
   target_link_libraries(kernbench_${name} PUBLIC kernbench_options ${ARG_DEPENDS} PRIVATE ${ARG_PRIVATE})
+  set_property(GLOBAL APPEND PROPERTY KERNBENCH_LAYERS kernbench_${name})
 endfunction()
 
+# The programs that the label "tsan" marks; `tsan_tests` builds just these.
+add_custom_target(tsan_tests)
+
 # kernbench_test(event SOURCES … DEPENDS … [LABELS …]): one GoogleTest program (event_test), its cases known to ctest.
+# Labels with a meaning: "slow" runs in `make test-full` only, "tsan" runs under ThreadSanitizer too.
 function(kernbench_test name)
   cmake_parse_arguments(ARG "" "" "SOURCES;DEPENDS;LABELS" ${ARGN})
   add_executable(${name}_test ${ARG_SOURCES})
   target_link_libraries(${name}_test PRIVATE ${ARG_DEPENDS} GTest::gmock GTest::gtest_main)
   target_compile_definitions(${name}_test PRIVATE KERNBENCH_SOURCE_DIR="${PROJECT_SOURCE_DIR}")
-  gtest_discover_tests(${name}_test DISCOVERY_TIMEOUT 60 PROPERTIES TIMEOUT 300 LABELS "${name};${ARG_LABELS}")
+  gtest_discover_tests(${name}_test DISCOVERY_MODE PRE_TEST DISCOVERY_TIMEOUT 60
+    PROPERTIES TIMEOUT 300 LABELS "${name};${ARG_LABELS}")
+  if("tsan" IN_LIST ARG_LABELS)
+    add_dependencies(tsan_tests ${name}_test)
+  endif()
+endfunction()
+
+# kernbench_fuzzer(topology SOURCES … DEPENDS …): one libFuzzer program (topology_fuzz); nothing outside the fuzz preset.
+# Its seeds are the files of fuzz_seeds/ beside it, if there is such a folder.
+function(kernbench_fuzzer name)
+  if(NOT KERNBENCH_BUILD_FUZZERS)
+    return()
+  endif()
+  cmake_parse_arguments(ARG "" "" "SOURCES;DEPENDS" ${ARGN})
+  add_executable(${name}_fuzz ${ARG_SOURCES})
+  target_link_libraries(${name}_fuzz PRIVATE ${ARG_DEPENDS})
+  target_link_options(${name}_fuzz PRIVATE -fsanitize=fuzzer)
 endfunction()

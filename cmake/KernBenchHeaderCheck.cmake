@@ -1,0 +1,19 @@
+# `header_check` compiles every header of src/ and include/ on its own, twice included, so that none leans on another.
+file(GLOB_RECURSE kernbench_headers CONFIGURE_DEPENDS RELATIVE ${PROJECT_SOURCE_DIR}
+  ${PROJECT_SOURCE_DIR}/src/*.h ${PROJECT_SOURCE_DIR}/include/*.h)
+
+set(kernbench_header_units)
+foreach(header IN LISTS kernbench_headers)
+  string(REGEX REPLACE "^(src|include)/" "" include_path ${header})
+  set(unit ${PROJECT_BINARY_DIR}/header_check/${header}.cpp)
+  file(CONFIGURE OUTPUT ${unit} CONTENT "#include \"${include_path}\"\n#include \"${include_path}\"\n")
+  list(APPEND kernbench_header_units ${unit})
+endforeach()
+
+if(kernbench_header_units)
+  add_library(header_check OBJECT EXCLUDE_FROM_ALL ${kernbench_header_units})
+  target_link_libraries(header_check PRIVATE kernbench_options)
+  target_compile_options(header_check PRIVATE -O0 -g0 -Werror)
+  # Not in the compile database: linters read the headers through the sources that use them.
+  set_target_properties(header_check PROPERTIES EXPORT_COMPILE_COMMANDS OFF)
+endif()

@@ -1,0 +1,35 @@
+# `cmake --install`: the program, the libraries with their headers, the topologies, and what find_package(KernBench) reads.
+include(GNUInstallDirs)
+include(CMakePackageConfigHelpers)
+
+get_property(kernbench_layers GLOBAL PROPERTY KERNBENCH_LAYERS)
+set(kernbench_libraries ${kernbench_layers})
+# The command line is the program's own affair.
+list(REMOVE_ITEM kernbench_libraries kernbench_cli)
+
+# What a user links: KernBench::kernbench, here as after installation.
+add_library(kernbench_all INTERFACE)
+set_target_properties(kernbench_all PROPERTIES EXPORT_NAME kernbench)
+target_link_libraries(kernbench_all INTERFACE kernbench_options ${kernbench_libraries})
+add_library(KernBench::kernbench ALIAS kernbench_all)
+
+install(TARGETS kernbench_all kernbench_options ${kernbench_libraries} EXPORT KernBenchTargets)
+if(TARGET kernbench)
+  install(TARGETS kernbench RUNTIME)
+endif()
+install(DIRECTORY ${PROJECT_SOURCE_DIR}/include/kernbench TYPE INCLUDE FILES_MATCHING PATTERN "*.h")
+install(DIRECTORY ${PROJECT_SOURCE_DIR}/src/ DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/kernbench/internal
+  FILES_MATCHING PATTERN "*.h" PATTERN cli EXCLUDE)
+set(KERNBENCH_TOPOLOGY_DIR ${CMAKE_INSTALL_DATADIR}/kernbench/topologies)
+install(DIRECTORY ${PROJECT_SOURCE_DIR}/topologies/ DESTINATION ${KERNBENCH_TOPOLOGY_DIR}
+  FILES_MATCHING PATTERN "*.yaml")
+
+set(kernbench_package_dir ${CMAKE_INSTALL_LIBDIR}/cmake/KernBench)
+install(EXPORT KernBenchTargets NAMESPACE KernBench:: DESTINATION ${kernbench_package_dir})
+configure_package_config_file(${PROJECT_SOURCE_DIR}/cmake/KernBenchConfig.cmake.in
+  ${PROJECT_BINARY_DIR}/KernBenchConfig.cmake INSTALL_DESTINATION ${kernbench_package_dir}
+  PATH_VARS KERNBENCH_TOPOLOGY_DIR)
+# Before 1.0 every minor version may change the interface.
+write_basic_package_version_file(${PROJECT_BINARY_DIR}/KernBenchConfigVersion.cmake COMPATIBILITY SameMinorVersion)
+install(FILES ${PROJECT_BINARY_DIR}/KernBenchConfig.cmake ${PROJECT_BINARY_DIR}/KernBenchConfigVersion.cmake
+  DESTINATION ${kernbench_package_dir})
