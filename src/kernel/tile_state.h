@@ -50,7 +50,7 @@ class TileState {
   TileState(const TileState&) = delete;
   TileState& operator=(const TileState&) = delete;
 
-  Program& program() const { return program_; }
+  Program& program() const { return *program_; }
   std::uint64_t number() const { return number_; }
   DType dtype() const { return dtype_; }
   const tl::Extents& shape() const { return shape_; }
@@ -61,7 +61,7 @@ class TileState {
   hardware::OperationRef producer;
 
  private:
-  Program& program_;
+  std::shared_ptr<Program> program_;
   std::uint64_t number_;
   DType dtype_;
   tl::Extents shape_;

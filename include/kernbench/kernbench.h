@@ -1,0 +1,8 @@
+// Everything that a program for KernBench includes.
+#pragma once
+
+#include "kernbench/check.h"
+#include "kernbench/launch.h"
+#include "kernbench/simulate.h"
+#include "kernbench/tl.h"
+#include "kernbench/torch.h"

@@ -1,0 +1,150 @@
+// Launching kernels: torch::launch("name", kernel, arguments…).
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <string_view>
+#include <tuple>
+#include <type_traits>
+#include <utility>
+#include <vector>
+
+#include "base/coordinates.h"
+#include "kernbench/tl.h"
+#include "kernbench/torch.h"
+
+namespace kernbench::torch {
+
+/// Where a launch runs; by default on every PE that holds a shard of one of its tensors.
+struct LaunchOptions {
+  /// PEs of the current device, by cube and PE; empty: the default.
+  std::vector<std::pair<CubeId, PeId>> pes = {};
+};
+
+namespace detail {
+
+/// The tensors of a launch, collected while its arguments are converted.
+class LaunchBuilder {
+ public:
+  explicit LaunchBuilder(std::string_view name);
+  ~LaunchBuilder();
+  LaunchBuilder(const LaunchBuilder&) = delete;
+  LaunchBuilder& operator=(const LaunchBuilder&) = delete;
+  /// What the kernel gets for `tensor`; a view of it that is not a whole tensor is an error.
+  std::shared_ptr<const kernel::TensorDescriptor> add(const Tensor& tensor, bool written);
+  /// Enqueues on the current stream; `body` calls the kernel with its arguments.
+  void enqueue(std::function<void()> body, const LaunchOptions& options);
+
+ private:
+  struct State;
+  std::unique_ptr<State> state_;
+};
+
+template <class Parameter, class Argument>
+struct ArgumentFits
+    : std::bool_constant<std::is_same_v<std::decay_t<Argument>, Tensor>
+                             ? std::is_same_v<Parameter, tl::Tensor> || std::is_same_v<Parameter, tl::In>
+                             : std::is_convertible_v<Argument, Parameter> && !std::is_same_v<Parameter, tl::Tensor> &&
+                                   !std::is_same_v<Parameter, tl::In>> {};
+
+template <class Parameter, class Argument>
+Parameter convert_argument(LaunchBuilder& builder, Argument&& argument) {
+  if constexpr (std::is_same_v<std::decay_t<Argument>, Tensor>) {
+    return Parameter(builder.add(argument, std::is_same_v<Parameter, tl::Tensor>));
+  } else {
+    return static_cast<Parameter>(std::forward<Argument>(argument));
+  }
+}
+
+template <class Kernel, class... Parameters, class... Arguments>
+void launch(const LaunchOptions& options, std::string_view name, Kernel kernel, void (*)(Parameters...),
+            Arguments&&... arguments) {
+  static_assert(sizeof...(Parameters) == sizeof...(Arguments),
+                "torch::launch: the number of arguments differs from the kernel's number of parameters");
+  if constexpr (sizeof...(Parameters) == sizeof...(Arguments)) {
+    static_assert((ArgumentFits<std::decay_t<Parameters>, Arguments>::value && ...),
+                  "torch::launch: an argument's type does not fit the kernel's parameter (torch::Tensor goes to "
+                  "tl::Tensor or tl::In, everything else must convert)");
+    LaunchBuilder builder(name);
+    // Braces fix the order of conversion to that of the arguments.
+    std::tuple<std::decay_t<Parameters>...> bound{
+        convert_argument<std::decay_t<Parameters>>(builder, std::forward<Arguments>(arguments))...};
+    builder.enqueue([kernel = std::move(kernel), bound = std::move(bound)] { std::apply(kernel, bound); }, options);
+  }
+}
+
+template <class Function>
+struct CallOperator;
+template <class Class, class... Parameters>
+struct CallOperator<void (Class::*)(Parameters...) const> {
+  static constexpr void (*signature)(Parameters...) = nullptr;
+};
+
+}  // namespace detail
+
+/// Launches `kernel` asynchronously, in the order of the current stream of the current device: one instance on each PE
+/// that holds a shard of one of its tensors. Arguments: torch::Tensor for tl::Tensor and tl::In parameters, values for
+/// all others. A wrong number or type of arguments does not compile.
+template <class... Parameters, class... Arguments>
+void launch(std::string_view name, void (*kernel)(Parameters...), Arguments&&... arguments) {
+  detail::launch(LaunchOptions{}, name, kernel, kernel, std::forward<Arguments>(arguments)...);
+}
+template <class... Parameters, class... Arguments>
+void launch(const LaunchOptions& options, std::string_view name, void (*kernel)(Parameters...),
+            Arguments&&... arguments) {
+  detail::launch(options, name, kernel, kernel, std::forward<Arguments>(arguments)...);
+}
+/// The same for a function object that is not mutable (a lambda).
+template <class Function, class... Arguments>
+  requires std::is_class_v<Function>
+void launch(std::string_view name, Function kernel, Arguments&&... arguments) {
+  detail::launch(LaunchOptions{}, name, std::move(kernel),
+                 detail::CallOperator<decltype(&Function::operator())>::signature,
+                 std::forward<Arguments>(arguments)...);
+}
+template <class Function, class... Arguments>
+  requires std::is_class_v<Function>
+void launch(const LaunchOptions& options, std::string_view name, Function kernel, Arguments&&... arguments) {
+  detail::launch(options, name, std::move(kernel), detail::CallOperator<decltype(&Function::operator())>::signature,
+                 std::forward<Arguments>(arguments)...);
+}
+
+}  // namespace kernbench::torch
+
+namespace kernbench::torch::ahbm {
+
+/// Number of SIPs.
+int device_count();
+bool is_available();
+int current_device();
+/// Makes SIP `device` current for the calling fiber; a negative index does nothing.
+void set_device(int device);
+/// Waits for all work of a device (default: the current one).
+void synchronize(int device = -1);
+
+/// A point in a stream's order, with its simulated time.
+class Event {
+ public:
+  Event();
+  /// Records on the current stream.
+  void record();
+  /// True when everything before the record has finished.
+  bool query() const;
+  void synchronize() const;
+  /// Milliseconds from this event to `end`. ValueError while one of them is not recorded or not finished.
+  double elapsed_time(const Event& end) const;
+
+ private:
+  struct State;
+  std::shared_ptr<State> state_;
+};
+
+}  // namespace kernbench::torch::ahbm
+
+namespace kernbench::torch::accelerator {
+inline int device_count() { return ahbm::device_count(); }
+inline bool is_available() { return ahbm::is_available(); }
+inline int current_device_index() { return ahbm::current_device(); }
+inline void set_device_index(int device) { ahbm::set_device(device); }
+inline void synchronize(int device = -1) { ahbm::synchronize(device); }
+}  // namespace kernbench::torch::accelerator

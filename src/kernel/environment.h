@@ -1,0 +1,51 @@
+// What kernel programs need of the simulation that they run in.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <vector>
+
+#include "base/coordinates.h"
+#include "data/executor.h"
+#include "data/memory.h"
+#include "event/scheduler.h"
+#include "hardware/machine.h"
+#include "kernel/page_table.h"
+
+namespace kernbench::kernel {
+
+class KernelOperation;
+
+/// Told of every operation of every program, in simulated order: the operation log and the fingerprint of times.
+class OperationSink {
+ public:
+  virtual ~OperationSink() = default;
+  virtual void on_operation(const KernelOperation& operation) = 0;
+  /// Whether the sink reads KernelOperation::operands (they cost a string per operation).
+  virtual bool wants_operands() const = 0;
+};
+
+/// The bytes of all HBM slices, created as they are first touched.
+class DeviceBytes {
+ public:
+  explicit DeviceBytes(data::Executor& executor, const topology::Topology& topology);
+  data::Memory& slice(PeCoordinate at);
+
+ private:
+  data::Executor& executor_;
+  std::int32_t cubes_, pes_;
+  std::vector<std::unique_ptr<data::Memory>> slices_;
+};
+
+/// References to the parts of one simulation; owned by the runtime.
+struct Environment {
+  event::Scheduler& scheduler;
+  hardware::Machine& machine;
+  data::Executor& executor;
+  DeviceBytes& bytes;
+  VirtualAddressSpace& addresses;
+  OperationSink& sink;
+  bool data_enabled;
+};
+
+}  // namespace kernbench::kernel

@@ -1,0 +1,29 @@
+#include "kernel/launch.h"
+
+#include "base/text.h"
+
+namespace kernbench::kernel {
+
+void start(Environment& environment, KernelLaunch launch) {
+  auto record = std::make_shared<LaunchRecord>();
+  record->name = launch.name;
+  record->programs = static_cast<std::int64_t>(launch.pes.size());
+  auto body = std::make_shared<const std::function<void()>>(std::move(launch.body));
+
+  hardware::LaunchRequest request;
+  request.sip = launch.sip;
+  request.name = launch.name;
+  request.programs.reserve(launch.pes.size());
+  std::int64_t id = 0;
+  for (const PeCoordinate at : launch.pes) {
+    auto program = std::make_shared<Program>(environment, record, at, id++);
+    request.programs.push_back({at, to_text(at) + " " + launch.name,
+                                [program, body](event::AgentId agent) { program->run(agent, *body); }});
+  }
+  request.completed = [record, completed = std::move(launch.completed)](const hardware::LaunchTimes& times) {
+    completed(times, *record);
+  };
+  environment.machine.launch(std::move(request));
+}
+
+}  // namespace kernbench::kernel

@@ -1,0 +1,27 @@
+// Starts one program per PE of a launch on the machine.
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "base/coordinates.h"
+#include "hardware/machine.h"
+#include "kernel/environment.h"
+#include "kernel/program.h"
+
+namespace kernbench::kernel {
+
+struct KernelLaunch {
+  SipId sip;
+  std::string name;                  // unique in the simulation: "gemm#2"
+  std::vector<PeCoordinate> pes;     // in order of coordinates; program_id counts them
+  std::function<void()> body;        // the kernel with its arguments bound; called once on each PE
+  std::function<void(const hardware::LaunchTimes&, const LaunchRecord&)> completed;
+};
+
+/// Sends the launch to the machine. `completed` is called when its completion has reached the host.
+void start(Environment& environment, KernelLaunch launch);
+
+}  // namespace kernbench::kernel

@@ -1,0 +1,98 @@
+// One running instance of a kernel on one PE: its identity, its operations under way, its live tiles.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "base/coordinates.h"
+#include "hardware/machine.h"
+#include "hardware/operation.h"
+#include "kernel/breakdown.h"
+#include "kernel/environment.h"
+#include "kernel/tile_state.h"
+#include "kernbench/tl.h"
+
+namespace kernbench::kernel {
+
+/// What all programs of one launch share.
+struct LaunchRecord {
+  std::string name;              // "gemm#2"
+  std::int64_t programs = 0;
+  double flops = 0;              // multiplications and additions of the GEMM engines
+  Bytes hbm_bytes;               // moved by the programs' DMA
+  /// The program that ended last (ties: the lowest coordinate) stands for the launch in its breakdown.
+  Time last_start, last_end;
+  PeCoordinate last_pe;
+  Breakdown last_breakdown;
+};
+
+/// An operation together with what the kernel layer knows of it.
+class KernelOperation final : public hardware::Operation {
+ public:
+  using Operation::Operation;
+  std::shared_ptr<Program> program;
+  std::vector<ReservationRef> holds;             // TCM that must stay reserved until the operation has finished
+  std::function<void(KernelOperation&)> take_effect;   // submits the data work, in simulated order
+  std::string operands;                          // for the operation log
+};
+
+class Program final : public hardware::OperationObserver, public std::enable_shared_from_this<Program> {
+ public:
+  Program(Environment& environment, std::shared_ptr<LaunchRecord> launch, PeCoordinate at, std::int64_t id);
+
+  /// The program that the calling fiber runs. ProgramError outside of a kernel; `call` names the operation.
+  static Program& current(const char* call, const tl::Where& where);
+  /// True on a fiber that runs a kernel.
+  static bool running();
+
+  /// Runs `body` on the calling fiber and waits for all of its operations.
+  void run(event::AgentId agent, const std::function<void()>& body);
+
+  Environment& environment() const { return environment_; }
+  hardware::ProcessingElement& pe() const { return pe_; }
+  PeCoordinate coordinate() const { return at_; }
+  std::int64_t id() const { return id_; }
+  const LaunchRecord& launch() const { return *launch_; }
+
+  /// Reserves TCM for a tile of `shape` and makes its state; see contract 5 in docs/architecture.md.
+  std::shared_ptr<TileState> new_tile(DType dtype, const tl::Extents& shape, const char* kind, tl::Where where);
+
+  /// A new operation of this program that produces `result` (may be null) from `inputs`.
+  std::shared_ptr<KernelOperation> new_operation(hardware::EngineKind engine, const char* kind,
+                                                 const std::shared_ptr<TileState>& result,
+                                                 std::initializer_list<const TileState*> inputs);
+  /// Adds the dependencies on earlier memory operations that touch the same bytes, and submits.
+  void issue(const std::shared_ptr<KernelOperation>& operation);
+
+  /// "in kernel gemm#0 on sip0.cube1.pe3 (program 11), bench.cpp:41"
+  std::string place(const tl::Where& where) const;
+
+  void on_effect(hardware::Operation& operation) override;
+  void on_finish(hardware::Operation& operation) override;
+
+ private:
+  friend class TileState;
+  void add_memory_dependencies(KernelOperation& operation);
+  void finish();
+  std::string live_tiles_text() const;
+
+  Environment& environment_;
+  std::shared_ptr<LaunchRecord> launch_;
+  PeCoordinate at_;
+  std::int64_t id_;
+  hardware::ProcessingElement& pe_;
+  event::AgentId agent_;
+  std::uint64_t next_operation_ = 0;
+  std::uint64_t next_tile_ = 0;
+  std::vector<std::shared_ptr<KernelOperation>> pending_;   // in program order
+  std::vector<TileState*> live_tiles_;
+  Bytes live_bytes_;
+  Time start_;
+  BusyIntervals intervals_;
+};
+
+}  // namespace kernbench::kernel

@@ -1,0 +1,37 @@
+// What the runtime keeps of every operation: a line in the log, if asked for, and the fingerprint of all times.
+#pragma once
+
+#include <cstdio>
+#include <memory>
+#include <string>
+
+#include "base/fingerprint.h"
+#include "kernel/environment.h"
+
+namespace kernbench::runtime {
+
+/// One line per operation, in simulated order of completion:
+/// `finished_ps agent order operation issued=… ready=… started=… effect=… operands`.
+class OperationLog final : public kernel::OperationSink {
+ public:
+  /// Opens `path` for writing; empty: no log. ConfigurationError when it cannot be opened.
+  explicit OperationLog(const std::string& path);
+
+  void on_operation(const kernel::KernelOperation& operation) override;
+  bool wants_operands() const override { return file_ != nullptr; }
+  /// Adds a time that is not an operation's (a launch's start, a copy's end).
+  void add_time(Time time) { times_.add(static_cast<std::uint64_t>(time.count())); }
+  std::uint64_t times_fingerprint() const { return times_.value(); }
+  /// Writes what is buffered; ProgramError when the file could not take it.
+  void flush();
+
+ private:
+  struct Close {
+    void operator()(std::FILE* file) const { std::fclose(file); }
+  };
+  std::string path_;
+  std::unique_ptr<std::FILE, Close> file_;
+  Fingerprint times_;
+};
+
+}  // namespace kernbench::runtime
