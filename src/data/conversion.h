@@ -1,0 +1,28 @@
+// Conversion of arrays between element types.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+
+#include "data/scalar.h"
+#include "kernbench/dtype.h"
+#include "kernbench/half.h"
+
+namespace kernbench::data {
+
+/// Converts `count` elements; widths as the types say, no overlap. Rules as in data/operations.h: narrower floats round
+/// once to nearest, ties to even; floats to integers truncate, saturate, NaN is 0; integers wrap; boolean is x != 0.
+void convert(DType to, std::byte* out, DType from, const std::byte* in, std::int64_t count);
+
+/// The 16-bit conversions, with F16C when the processor has it (the same bits either way).
+void to_float(float* out, const half* in, std::int64_t count);
+void to_float(float* out, const bfloat16* in, std::int64_t count);
+void from_float(half* out, const float* in, std::int64_t count);
+void from_float(bfloat16* out, const float* in, std::int64_t count);
+
+/// One element of an array of `dtype`, and back.
+Scalar load_element(DType dtype, const std::byte* element);
+void store_element(DType dtype, std::byte* element, Scalar value);
+
+}  // namespace kernbench::data
