@@ -1,0 +1,107 @@
+# The front door: `make help` lists what there is. CMake with the presets of CMakePresets.json does the work.
+SHELL := bash
+.SHELLFLAGS := -euo pipefail -c
+MAKEFLAGS += --no-print-directory
+.DEFAULT_GOAL := help
+
+JOBS ?= $(shell nproc)
+FUZZ_SECONDS ?= 300
+CXX_FILES = git ls-files -co --exclude-standard '*.h' '*.cpp' | while read -r f; do [ ! -e "$$f" ] || echo "$$f"; done
+# The shadow memory of ThreadSanitizer collides with some randomised address layouts.
+FIXED_LAYOUT := $(shell setarch -R true 2>/dev/null && echo setarch -R)
+
+# $(call configured,PRESET,VARIABLE): configures PRESET unless that has been done with VARIABLE=ON.
+define configured
+test -f build/$(1)/build.ninja && grep -q '^$(2):BOOL=ON$$' build/$(1)/CMakeCache.txt || cmake --preset $(1) -D$(2)=ON
+endef
+
+.PHONY: help
+help: ## this list
+	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 18
+
+.PHONY: build run test test-full
+build: ## the program: build/release/bin/kernbench
+	@tools/setup build
+	@test -f build/release/build.ninja || cmake --preset release -DKERNBENCH_BUILD_TESTS=OFF
+	@cmake --build --preset release -j $(JOBS) --target kernbench
+
+run: build ## build, then a 2048^3 f16 GEMM on one simulated SIP
+	build/release/bin/kernbench run gemm -t ahbm-1sip -p dtype=f16 -p M=2048 -p N=2048 -p K=2048
+
+test: ## the test suite (all but the slow tests)
+	@tools/setup build test
+	@$(call configured,release,KERNBENCH_BUILD_TESTS)
+	@cmake --build --preset release -j $(JOBS)
+	@ctest --preset release -j $(JOBS)
+
+test-full: ## slow tests, sanitizers and five minutes of fuzzing too
+	@$(MAKE) test
+	@ctest --preset release-slow -j $(JOBS)
+	@$(MAKE) asan
+	@$(MAKE) tsan
+	@$(MAKE) fuzz
+
+.PHONY: asan tsan fuzz oracle bench
+asan: ## the suite under AddressSanitizer and UndefinedBehaviorSanitizer
+	@tools/setup build test
+	@$(call configured,asan-ubsan,KERNBENCH_BUILD_TESTS)
+	@cmake --build --preset asan-ubsan -j $(JOBS)
+	@ctest --preset asan-ubsan -j $(JOBS)
+
+tsan: ## the tests of what has threads (label tsan) under ThreadSanitizer
+	@tools/setup build test
+	@$(call configured,tsan,KERNBENCH_BUILD_TESTS)
+	@cmake --build --preset tsan -j $(JOBS)
+	@$(FIXED_LAYOUT) ctest --preset tsan -j $(JOBS)
+
+fuzz: ## each fuzzer for FUZZ_SECONDS (300)
+	@tools/setup build test fuzz
+	@$(call configured,fuzz,KERNBENCH_BUILD_FUZZERS)
+	@tools/fuzz $(FUZZ_SECONDS)
+
+oracle: ## install libtorch and PyTorch, against which some tests then compare
+	@tools/setup oracle
+
+bench: ## KernBench's own speed, as ratios to other programs
+	@tools/setup build bench
+	@$(call configured,release,KERNBENCH_BUILD_PERF)
+	@cmake --build --preset release -j $(JOBS) --target kernbench perf/all
+	@perf/run build/release
+
+.PHONY: lint check-format tidy check-headers check-layers check-adrs format
+format: ## rewrite the C++ files in the project's style
+	@tools/setup lint
+	@$(CXX_FILES) | xargs -r clang-format-19 -i
+
+lint: check-format check-layers check-adrs check-headers tidy ## all static checks
+
+check-format: ## is every C++ file in the project's style?
+	@tools/setup lint
+	@$(CXX_FILES) | xargs -r clang-format-19 --dry-run --Werror
+
+tidy: ## clang-tidy over src/, benches/ and examples
+	@tools/setup build test lint
+	@$(call configured,release,KERNBENCH_BUILD_TESTS)
+	@tools/tidy build/release $(JOBS)
+
+check-headers: ## does every header compile alone?
+	@tools/setup build
+	@test -f build/release/build.ninja || cmake --preset release -DKERNBENCH_BUILD_TESTS=OFF
+	@cmake --build --preset release -j $(JOBS) --target header_check
+
+check-layers: ## does every file include only from its own layer and those below?
+	@tools/setup test
+	@tools/verify_layers
+
+check-adrs: ## do the ADRs and their Korean mirrors agree?
+	@tools/setup test
+	@tools/verify_adr_lang_pairs
+
+.PHONY: install clean
+PREFIX ?= /usr/local
+install: build ## the program, libraries, headers and topologies under PREFIX (/usr/local)
+	@cmake --build --preset release -j $(JOBS)
+	@cmake --install build/release --prefix $(PREFIX)
+
+clean: ## remove everything that was built
+	rm -rf build

@@ -1,0 +1,114 @@
+"""Tests of tools/verify_layers: each builds a small source tree, runs the script and reads what it says."""
+
+import shutil
+import subprocess
+import sys
+import tempfile
+import unittest
+from pathlib import Path
+
+SCRIPT = Path(__file__).resolve().parents[2] / "tools" / "verify_layers"
+
+
+class Layers(unittest.TestCase):
+    def setUp(self):
+        self.root = Path(tempfile.mkdtemp())
+        self.addCleanup(shutil.rmtree, self.root)
+        self.put("src/base/units.h", "#include <cstdint>\n")
+
+    def put(self, name, content):
+        path = self.root / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(content, encoding="utf-8")
+
+    def run_script(self, *arguments):
+        return subprocess.run([sys.executable, str(SCRIPT), *(arguments or (str(self.root),))], capture_output=True,
+                              text=True, check=False)
+
+    def assert_clean(self):
+        result = self.run_script()
+        self.assertEqual((result.returncode, result.stderr), (0, ""), result.stdout)
+
+    def assert_finds(self, *parts):
+        result = self.run_script()
+        self.assertEqual(result.returncode, 1, result.stdout + result.stderr)
+        self.assertEqual(len(result.stdout.splitlines()), 1, result.stdout)
+        for part in parts:
+            self.assertIn(part, result.stdout)
+
+    def test_includes_downwards_and_within_a_layer_are_clean(self):
+        self.put("src/kernel/tile.cpp", '#include <vector>\n#include "base/units.h"\n#include "data/bytes.h"\n'
+                 '#include "hardware/machine.h"\n#include "kernel/tile.h"\n')
+        self.assert_clean()
+
+    def test_an_include_upwards_is_found_with_file_line_and_fix(self):
+        self.put("src/event/scheduler.h", '#pragma once\n\n#include "hardware/machine.h"\n')
+        self.assert_finds("src/event/scheduler.h:3:", "'hardware' is above 'event'", "; fix: ")
+
+    def test_data_may_not_know_time(self):
+        self.put("src/data/bytes.cpp", '#include "event/scheduler.h"\n')
+        self.assert_finds("src/data/bytes.cpp:1:", "nothing of time")
+
+    def test_data_may_not_know_hardware(self):
+        self.put("src/data/bytes.cpp", '#include "hardware/machine.h"\n')
+        self.assert_finds("'hardware' is above 'data'")
+
+    def test_hardware_may_not_know_data(self):
+        self.put("src/hardware/dma/dma.cpp", '#include "data/bytes.h"\n')
+        self.assert_finds("src/hardware/dma/dma.cpp:1:", "nothing of tensors")
+
+    def test_topology_may_not_know_time(self):
+        self.put("src/topology/spec.h", '#include "event/phase.h"\n')
+        self.assert_finds("nothing of time")
+
+    def test_angle_brackets_and_spaces_do_not_hide_an_include(self):
+        self.put("src/base/text.cpp", "  #  include  <cli/main.h>\n")
+        self.assert_finds("src/base/text.cpp:1:", "'cli' is above 'base'")
+
+    def test_an_include_in_a_comment_does_not_count(self):
+        self.put("src/base/text.cpp", '// #include "cli/main.h"\n')
+        self.assert_clean()
+
+    def test_a_folder_that_is_no_layer_is_found(self):
+        self.put("src/utilities/misc.h", "")
+        self.assert_finds("src/utilities", "no layer")
+
+    def test_an_include_without_its_folder_is_found(self):
+        self.put("src/base/text.cpp", '#include "units.h"\n')
+        self.assert_finds("src/base/text.cpp:1:", "without its folder")
+
+    def test_public_headers_have_layers(self):
+        self.put("include/kernbench/tl.h", '#include "kernbench/dtype.h"\n')
+        self.put("include/kernbench/dtype.h", "#include <cstdint>\n")
+        self.put("src/data/value.h", '#include "kernbench/dtype.h"\n')
+        self.assert_clean()
+        self.put("src/data/value.h", '#include "kernbench/tl.h"\n')
+        self.assert_finds("src/data/value.h:1:", "'kernel' is above 'data'")
+
+    def test_a_public_header_without_layer_is_found(self):
+        self.put("include/kernbench/new.h", "")
+        self.assert_finds("include/kernbench/new.h:1:", "PUBLIC_HEADERS")
+
+    def test_a_public_header_shows_no_internals_beyond_base(self):
+        self.put("include/kernbench/torch.h", '#include "base/units.h"\n')
+        self.assert_clean()
+        self.put("include/kernbench/torch.h", '#include "kernel/tile.h"\n')
+        self.assert_finds("include/kernbench/torch.h:1:", "internal")
+
+    def test_programs_see_public_headers_only(self):
+        self.put("benches/gemm.cpp", '#include "kernbench/kernbench.h"\n#include "runtime/context.h"\n')
+        self.assert_finds("benches/gemm.cpp:2:", "public headers")
+
+    def test_the_repository_itself_is_clean(self):
+        result = subprocess.run([sys.executable, str(SCRIPT)], capture_output=True, text=True, check=False)
+        self.assertEqual(result.returncode, 0, result.stdout + result.stderr)
+
+    def test_a_folder_without_sources_is_an_error_of_its_own(self):
+        with tempfile.TemporaryDirectory() as empty:
+            result = self.run_script(empty)
+        self.assertEqual(result.returncode, 2)
+        self.assertIn("src/", result.stderr)
+
+
+if __name__ == "__main__":
+    unittest.main()
