@@ -1,0 +1,6 @@
+// Host tensors in libtorch's spelling: write `namespace torch = kernbench::torch;` and use it like <torch/torch.h>.
+#pragma once
+
+#include "kernbench/torch/factories.h"
+#include "kernbench/torch/tensor.h"
+#include "kernbench/torch/types.h"

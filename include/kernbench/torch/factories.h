@@ -1,0 +1,97 @@
+// Making tensors: libtorch's factory functions with its rules for the element type.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <initializer_list>
+#include <vector>
+
+#include "kernbench/torch/tensor.h"
+
+namespace kernbench::torch {
+
+/// Elements are not initialised; on the host they read as NaN or as the largest integer, so that a use shows.
+Tensor empty(IntArrayRef size, const TensorOptions& options = {});
+Tensor zeros(IntArrayRef size, const TensorOptions& options = {});
+Tensor ones(IntArrayRef size, const TensorOptions& options = {});
+/// Without a dtype in the options: Bool, Long or Float by the kind of `value`.
+Tensor full(IntArrayRef size, const Scalar& value, const TensorOptions& options = {});
+/// start, start + step, … below end. Without a dtype: Long when all three are integers, else Float.
+Tensor arange(const Scalar& end, const TensorOptions& options = {});
+Tensor arange(const Scalar& start, const Scalar& end, const TensorOptions& options = {});
+Tensor arange(const Scalar& start, const Scalar& end, const Scalar& step, const TensorOptions& options = {});
+Tensor eye(std::int64_t n, const TensorOptions& options = {});
+/// Uniform in [0, 1), and normal with mean 0 and variance 1. Values depend on the generator's state and on the
+/// element's index only: the same on every device and for every placement.
+Tensor rand(IntArrayRef size, const TensorOptions& options = {});
+Tensor randn(IntArrayRef size, const TensorOptions& options = {});
+/// Whole numbers in [low, high). Without a dtype: Long.
+Tensor randint(std::int64_t high, IntArrayRef size, const TensorOptions& options = {});
+Tensor randint(std::int64_t low, std::int64_t high, IntArrayRef size, const TensorOptions& options = {});
+
+/// Seeds the calling fiber's generator.
+void manual_seed(std::uint64_t seed);
+
+Tensor empty_like(const Tensor& other, const TensorOptions& options = {});
+Tensor zeros_like(const Tensor& other, const TensorOptions& options = {});
+Tensor ones_like(const Tensor& other, const TensorOptions& options = {});
+Tensor full_like(const Tensor& other, const Scalar& value, const TensorOptions& options = {});
+Tensor rand_like(const Tensor& other, const TensorOptions& options = {});
+Tensor randn_like(const Tensor& other, const TensorOptions& options = {});
+Tensor randint_like(const Tensor& other, std::int64_t low, std::int64_t high, const TensorOptions& options = {});
+
+/// A host tensor over the caller's memory, which must outlive it (or until `deleter` is called with `data`).
+Tensor from_blob(void* data, IntArrayRef sizes, const TensorOptions& options = {});
+Tensor from_blob(void* data, IntArrayRef sizes, IntArrayRef strides, const TensorOptions& options = {});
+Tensor from_blob(void* data, IntArrayRef sizes, const std::function<void(void*)>& deleter,
+                 const TensorOptions& options = {});
+
+namespace detail {
+
+/// A scalar, a (nested) list or a vector as the argument of torch::tensor.
+class TensorData {
+ public:
+  template <class T>
+    requires std::is_arithmetic_v<T>
+  TensorData(T value) : TensorData(Scalar(value), kind_of<T>()) {}      // NOLINT(google-explicit-constructor)
+  TensorData(Half value) : TensorData(Scalar(value), kHalf) {}          // NOLINT(google-explicit-constructor)
+  TensorData(BFloat16 value) : TensorData(Scalar(value), kBFloat16) {}  // NOLINT(google-explicit-constructor)
+  TensorData(std::initializer_list<TensorData> list);                   // NOLINT(google-explicit-constructor)
+  template <class T>
+  TensorData(const std::vector<T>& values)
+      : sizes_{static_cast<std::int64_t>(values.size())}, type_(kind_of<T>()) {  // NOLINT
+    values_.reserve(values.size());
+    for (const T value : values) values_.emplace_back(value);
+  }
+
+  const std::vector<std::int64_t>& sizes() const { return sizes_; }
+  const std::vector<Scalar>& values() const { return values_; }
+  ScalarType type() const { return type_; }
+
+ private:
+  TensorData(const Scalar& value, ScalarType type) : values_{value}, type_(type), scalar_(true) {}
+  /// Integers become Long, floating-point values the default type, whatever their width.
+  template <class T>
+  static constexpr ScalarType kind_of() {
+    if constexpr (std::is_same_v<T, bool>)
+      return kBool;
+    else if constexpr (std::is_integral_v<T>)
+      return kLong;
+    else if constexpr (std::is_floating_point_v<T>)
+      return kFloat;
+    else
+      return scalar_type_of<T>();
+  }
+
+  std::vector<std::int64_t> sizes_;
+  std::vector<Scalar> values_;
+  ScalarType type_ = kFloat;
+  bool scalar_ = false;
+};
+
+}  // namespace detail
+
+/// torch::tensor(1.5), torch::tensor({1, 2, 3}), torch::tensor({{1.0, 2.0}, {3.0, 4.0}}), torch::tensor(vector).
+Tensor tensor(const detail::TensorData& data, const TensorOptions& options = {});
+
+}  // namespace kernbench::torch

@@ -1,0 +1,85 @@
+// Device tensors' memory: HBM of the slices, virtual ranges, and the errors when there is not enough.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <set>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "base/coordinates.h"
+#include "base/units.h"
+#include "kernbench/dtype.h"
+#include "kernbench/placement.h"
+#include "kernel/page_table.h"
+#include "kernel/tensor_descriptor.h"
+#include "runtime/slice_allocator.h"
+#include "topology/spec.h"
+
+namespace kernbench::runtime {
+
+/// Told which bytes of a slice come into use and go out of use, so that somebody can hold their contents.
+class MemoryListener {
+ public:
+  virtual ~MemoryListener() = default;
+  virtual void on_map(PeCoordinate slice, std::uint64_t address, Bytes bytes) = 0;
+  virtual void on_unmap(PeCoordinate slice, std::uint64_t address, Bytes bytes) = 0;
+};
+
+class DeviceMemory;
+
+/// The memory of one device tensor. Gives everything back when it dies.
+class DeviceAllocation {
+ public:
+  ~DeviceAllocation();
+  DeviceAllocation(const DeviceAllocation&) = delete;
+  DeviceAllocation& operator=(const DeviceAllocation&) = delete;
+
+  const std::shared_ptr<const kernel::TensorDescriptor>& descriptor() const { return descriptor_; }
+  /// Slice-local address of each shard of the descriptor.
+  const std::vector<std::uint64_t>& addresses() const { return addresses_; }
+  Bytes shard_bytes(std::size_t shard) const;
+
+ private:
+  friend class DeviceMemory;
+  explicit DeviceAllocation(DeviceMemory& memory) : memory_(memory) {}
+
+  DeviceMemory& memory_;
+  std::uint64_t number_ = 0;
+  std::shared_ptr<const kernel::TensorDescriptor> descriptor_;
+  std::vector<std::uint64_t> addresses_;
+};
+
+/// All HBM slices of the machine. Must outlive its allocations.
+class DeviceMemory {
+ public:
+  /// `listener` may be null. Shards are aligned to the topology's MMU page.
+  DeviceMemory(const topology::Topology& topology, kernel::VirtualAddressSpace& addresses,
+               MemoryListener* listener = nullptr);
+
+  /// Memory for a tensor on `sip`, placed by `policy`. OutOfMemoryError says who asked for how much, what is free, and
+  /// what the largest live tensors on that slice are.
+  std::shared_ptr<const DeviceAllocation> allocate(SipId sip, std::string name, DType dtype,
+                                                   std::span<const std::int64_t> shape, const DPPolicy& policy);
+
+  Bytes free_bytes(PeCoordinate slice) const;
+  Bytes slice_capacity() const { return slice_capacity_; }
+
+ private:
+  friend class DeviceAllocation;
+  SliceAllocator& slice(PeCoordinate at);
+  void release(DeviceAllocation& allocation);
+  [[noreturn]] void fail(const std::string& name, PeCoordinate at, Bytes request, Bytes total);
+
+  const topology::Topology topology_;
+  kernel::VirtualAddressSpace& addresses_;
+  MemoryListener* listener_;
+  Bytes slice_capacity_;
+  std::uint64_t next_number_ = 0;
+  std::map<PeCoordinate, SliceAllocator> slices_;
+  std::map<std::uint64_t, const DeviceAllocation*> live_;  // by order of allocation
+};
+
+}  // namespace kernbench::runtime
