@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <memory>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "base/coordinates.h"
@@ -18,13 +19,13 @@ enum class EngineKind : std::uint8_t { dma, gemm, vector };
 /// The part of a DMA operation that touches one HBM slice.
 struct DmaLeg {
   PeCoordinate slice;
-  std::vector<StridedRange> ranges;   // addresses local to the slice
+  std::vector<StridedRange> ranges;  // addresses local to the slice
 };
 
 /// The work of a GEMM command: C[m,n] += A[m,k] B[k,n].
 struct GemmWork {
   std::int64_t batch = 1, m = 0, n = 0, k = 0;
-  std::int32_t cycles_per_step = 1;   // by operand type
+  std::int32_t cycles_per_step = 1;  // by operand type
 };
 
 /// The work of a vector command: `elements` lanes, `cycles_per_group` for each group of lanes, `tree` levels after.
@@ -32,9 +33,10 @@ struct VectorWork {
   std::int64_t elements = 0;
   std::int32_t cycles_per_group = 1;
   std::int32_t reduction_levels = 0;
-  Bytes operand_bytes;                // read and written in TCM
+  Bytes operand_bytes;  // read and written in TCM
 };
 
+class CommandQueue;
 class Operation;
 using OperationRef = std::shared_ptr<Operation>;
 
@@ -52,31 +54,42 @@ class OperationObserver {
 /// free; in order within one engine queue.
 class Operation : public event::WaitNode {
  public:
-  Operation(EngineKind engine, const char* kind, event::AgentId agent, std::uint64_t number, std::string name)
-      : engine(engine), kind(kind), agent(agent), number(number), name(std::move(name)) {}
+  Operation(EngineKind on_engine, const char* what, event::AgentId issuer, std::uint64_t in_order, std::string text)
+      : engine(on_engine), kind(what), agent(issuer), number(in_order), name(std::move(text)) {
+    done.describe_as([this] { return wait_name(); });
+    done.provided_by([this](std::vector<event::WaitEdge>& edges) { waits_for(edges); });
+  }
+  Operation(const Operation&) = delete;
+  Operation& operator=(const Operation&) = delete;
 
   const EngineKind engine;
-  const char* const kind;             // "load", "store", "dot", "add"
-  const event::AgentId agent;         // the program that issued it
-  const std::uint64_t number;         // in program order
-  const std::string name;             // for reports; may be empty
+  const char* const kind;      // "load", "store", "dot", "add"
+  const event::AgentId agent;  // the program that issued it
+  const std::uint64_t number;  // in program order
+  const std::string name;      // for reports; may be empty
 
   // The work; which part is used follows from `engine`.
-  bool write = false;                 // DMA: TCM to HBM
+  bool write = false;  // DMA: TCM to HBM
   std::vector<DmaLeg> legs;
   GemmWork gemm;
   VectorWork vector;
 
-  std::vector<OperationRef> dependencies;   // must have finished before this one starts; cleared then
-  OperationObserver* observer = nullptr;
+  std::vector<OperationRef> dependencies;  // must have finished before this one starts; cleared when it is ready
+  OperationObserver* observer = nullptr;   // must outlive the operation's finish
 
+  // issued: it entered its engine's queue. ready: its last dependency had finished. started: the engine took it.
+  // effect: see OperationObserver. In between it waits: for its operands, for the engine; from started to finished
+  // the engine works on it.
   Time issued, ready, started, effect, finished;
   event::Completion done;
 
+  /// "load#7 on sip0.cube0.pe1.dma.queue2".
   std::string wait_name() const override;
+  /// Its unfinished dependencies, or else its turn in the engine's queue.
   void waits_for(std::vector<event::WaitEdge>& edges) const override;
 
   // Bookkeeping of the engines.
+  CommandQueue* queue = nullptr;  // in which it waits or is executed
   std::int32_t unfinished_dependencies = 0;
   std::vector<Operation*> dependents;
 };

@@ -1,0 +1,34 @@
+// Structural agent ids: who acts, derived from the place in the machine, so that ties never depend on creation order.
+#pragma once
+
+#include <cstdint>
+
+#include "event/phase.h"
+
+namespace kernbench::hardware {
+
+/// The kinds of agents of a machine, in the order in which their ties are broken.
+enum class AgentKind : std::uint8_t {
+  server,   // links, HBM channels, TCM ports: the index is the ServerId
+  program,  // PE index * contexts + context; also the agent of the operations that the program issues
+  cpu,      // IO_CPUs and copy engines, then M_CPUs, then the PEs' control processors
+  host,     // host workers by rank, then the host's ends of the PCIe links
+};
+
+/// Bits of an agent id: kind (3) | index (23).
+constexpr std::uint32_t kAgentIndexBits = 23;
+constexpr std::int64_t kAgentIndexLimit = std::int64_t{1} << kAgentIndexBits;
+
+constexpr event::AgentId make_agent(AgentKind kind, std::int64_t index) {
+  return {(static_cast<std::uint32_t>(kind) << kAgentIndexBits) | static_cast<std::uint32_t>(index)};
+}
+
+/// The part of an event key that belongs to one leg of an agent's operation: number (24 bits) | leg (12 bits).
+constexpr std::uint32_t kLegBits = 12;
+constexpr std::size_t kMaximumLegs = std::size_t{1} << kLegBits;
+
+constexpr std::uint64_t leg_key(std::uint64_t number, std::uint64_t leg) {
+  return (number << kLegBits) | leg;
+}
+
+}  // namespace kernbench::hardware

@@ -1,0 +1,105 @@
+#include "hardware/control/control_processor.h"
+
+#include <algorithm>
+#include <cassert>
+#include <utility>
+
+namespace kernbench::hardware {
+namespace {
+
+// Operation numbers of a program's agent that no operation has: its start and its end.
+constexpr std::uint64_t kStart = ~std::uint64_t{0} - 1;
+constexpr std::uint64_t kEnd = ~std::uint64_t{0};
+
+}  // namespace
+
+ControlProcessor::ControlProcessor(event::Scheduler& scheduler, const Layout& layout, const topology::PeSpec& spec,
+                                   PeCoordinate pe, const std::string& pe_name)
+    : scheduler_(scheduler),
+      layout_(layout),
+      spec_(spec),
+      pe_(pe),
+      pe_name_(pe_name),
+      contexts_(static_cast<std::size_t>(spec.contexts)) {}
+
+event::AgentId ControlProcessor::agent(std::uint64_t context) const {
+  return layout_.program_agent(pe_, static_cast<std::int32_t>(context));
+}
+
+void ControlProcessor::arrive(Program& program) {
+  queue_.push_back(&program);
+  start_next();
+}
+
+void ControlProcessor::start_next() {
+  if (queue_.empty()) return;
+  const auto free = std::ranges::find(contexts_, nullptr, &Context::program);
+  if (free == contexts_.end()) return;
+  free->program = queue_.front();
+  free->dma_operations = 0;
+  queue_.erase(queue_.begin());
+  const auto context = static_cast<std::uint64_t>(free - contexts_.begin());
+  if (spec_.control.start_latency == Time::zero()) return spawn(context);
+  scheduler_.schedule(scheduler_.now() + spec_.control.start_latency, event::Phase::deliver, agent(context), kStart,
+                      event::call<&ControlProcessor::spawn>(this, context));
+}
+
+void ControlProcessor::spawn(std::uint64_t context) {
+  event::FiberOptions options;
+  options.agent = agent(context);
+  options.name = contexts_[context].program->request.name;
+  contexts_[context].fiber = scheduler_.spawn(std::move(options), [this, context] { run(context); });
+}
+
+void ControlProcessor::run(std::uint64_t context) {
+  Program& program = *contexts_[context].program;
+  program.first = scheduler_.now();
+  try {
+    program.request.body(agent(context));
+  } catch (...) {
+    end(context);
+    throw;
+  }
+  end(context);
+}
+
+void ControlProcessor::end(std::uint64_t context) {
+  contexts_[context].program->last = scheduler_.now();
+  scheduler_.schedule(scheduler_.now() + spec_.control.issue, event::Phase::deliver, agent(context), kEnd,
+                      event::call<&ControlProcessor::release>(this, context));
+}
+
+void ControlProcessor::release(std::uint64_t context) {
+  Program& program = *std::exchange(contexts_[context].program, nullptr);
+  contexts_[context].fiber.reset();
+  program.over = true;
+  start_next();
+  program.owner->program_over(program);
+}
+
+std::size_t ControlProcessor::next_dma_queue(event::AgentId program, std::size_t queues) {
+  const std::uint32_t context = program.value - agent(0).value;
+  assert(context < contexts_.size());
+  return contexts_[context].dma_operations++ % queues;
+}
+
+const event::WaitNode* ControlProcessor::runner(const Program& program) const {
+  const auto found = std::ranges::find(contexts_, &program, [](const Context& c) { return c.program; });
+  if (found == contexts_.end() || found->fiber == nullptr) return this;
+  return found->fiber.get();
+}
+
+std::vector<const event::Fiber*> ControlProcessor::running() const {
+  std::vector<const event::Fiber*> fibers;
+  for (const Context& context : contexts_) {
+    if (context.fiber != nullptr) fibers.push_back(context.fiber.get());
+  }
+  return fibers;
+}
+
+void ControlProcessor::waits_for(std::vector<event::WaitEdge>& edges) const {
+  if (queue_.empty()) return;
+  for (const event::Fiber* fiber : running()) edges.push_back({fiber, "a free context"});
+}
+
+}  // namespace kernbench::hardware

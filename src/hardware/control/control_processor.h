@@ -1,0 +1,87 @@
+// The control processor of a PE: runs programs in a fixed number of contexts.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "base/coordinates.h"
+#include "event/fiber.h"
+#include "event/scheduler.h"
+#include "hardware/layout.h"
+#include "topology/spec.h"
+
+namespace kernbench::hardware {
+
+/// One program (kernel instance) for one PE.
+struct ProgramRequest {
+  PeCoordinate pe;
+  std::string name;                                // "sip0.cube0.pe3 gemm#2"
+  std::function<void(event::AgentId agent)> body;  // runs on a fiber of the PE's control processor
+};
+
+struct Program;
+
+/// Told, in the deliver phase, that the control processor is done with a program.
+class ProgramOwner {
+ public:
+  virtual ~ProgramOwner() = default;
+  virtual void program_over(Program& program) = 0;
+};
+
+/// A program on its way through a control processor.
+struct Program {
+  ProgramRequest request;
+  ProgramOwner* owner = nullptr;
+  std::size_t index = 0;  // for the owner
+  Time first, last;       // its first instruction; the end of its body
+  bool over = false;
+};
+
+/// Programs start in order of arrival, each in the lowest free context: `start_latency` later its fiber runs the body.
+/// When the body has returned or thrown, one `issue` later the context is free and the owner is told. An exception
+/// stays with the fiber.
+class ControlProcessor : public event::WaitNode {
+ public:
+  /// The references must outlive the control processor.
+  ControlProcessor(event::Scheduler& scheduler, const Layout& layout, const topology::PeSpec& spec, PeCoordinate pe,
+                   const std::string& pe_name);
+
+  /// The launch message of `program` has arrived; called in the deliver phase.
+  void arrive(Program& program);
+  /// Which of `queues` DMA queues the next DMA operation of the program with this agent takes: its operations go round
+  /// robin, starting at queue 0, whatever the timing.
+  std::size_t next_dma_queue(event::AgentId program, std::size_t queues);
+  /// Whom one waits for that waits for `program`: its fiber, or this processor while it is queued.
+  const event::WaitNode* runner(const Program& program) const;
+  /// The fibers of the programs that run now.
+  std::vector<const event::Fiber*> running() const;
+
+  std::string wait_name() const override { return pe_name_ + ".control"; }
+  void waits_for(std::vector<event::WaitEdge>& edges) const override;
+
+ private:
+  struct Context {
+    Program* program = nullptr;
+    std::shared_ptr<event::Fiber> fiber;
+    std::uint64_t dma_operations = 0;
+  };
+  void start_next();
+  void spawn(std::uint64_t context);
+  void run(std::uint64_t context);
+  void end(std::uint64_t context);
+  void release(std::uint64_t context);
+  event::AgentId agent(std::uint64_t context) const;
+
+  event::Scheduler& scheduler_;
+  const Layout& layout_;
+  const topology::PeSpec& spec_;
+  PeCoordinate pe_;
+  const std::string& pe_name_;
+  std::vector<Context> contexts_;
+  std::vector<Program*> queue_;  // waiting for a context
+};
+
+}  // namespace kernbench::hardware

@@ -1,0 +1,112 @@
+#include "hardware/copy/copy_engine.h"
+
+#include <string>
+#include <utility>
+
+#include "base/error.h"
+#include "base/text.h"
+
+namespace kernbench::hardware {
+
+using topology::Endpoint;
+
+/// One copy under way. All legs travel together once the command has reached the IO chiplet.
+class CopyEngine::Copy {
+ public:
+  Copy(CopyEngine& engine, CopyRequest request, std::uint64_t number)
+      : engine_(engine),
+        request_(std::move(request)),
+        number_(number),
+        accesses_(request_.legs.size()),
+        open_legs_(request_.legs.size()) {}
+
+  void send_command(std::uint64_t) {
+    transport().message({engine_.layout_.host_port_agent(engine_.sip_), number_}, Endpoint::host(), io(),
+                        VirtualNetwork::control, event::call<&Copy::start_legs>(this));
+  }
+
+ private:
+  void start_legs(std::uint64_t) {
+    for (std::uint64_t leg = 0; leg < request_.legs.size(); ++leg) {
+      if (request_.to_device) {
+        write(leg);
+      } else {
+        transport().message(sender(leg), io(), slice(leg), VirtualNetwork::request,
+                            event::call<&Copy::read>(this, leg));
+      }
+    }
+  }
+
+  void write(std::uint64_t leg) {
+    std::vector<Stage> route;
+    transport().append_links(route, Endpoint::host(), io(), VirtualNetwork::request);
+    transport().append_links(route, io(), slice(leg), VirtualNetwork::request);
+    route.push_back(transport().channels(request_.legs[leg].slice, VirtualNetwork::request));
+    transport().transfer(sender(leg), std::move(route), request_.legs[leg].ranges, {},
+                         event::call<&Copy::landed>(this, leg));
+  }
+
+  void read(std::uint64_t leg) {
+    std::vector<Stage> route{transport().channels(request_.legs[leg].slice, VirtualNetwork::response)};
+    append_way_home(route, leg);
+    transport().transfer(sender(leg), std::move(route), request_.legs[leg].ranges,
+                         event::call<&Copy::left_memory>(this, leg), event::call<&Copy::leg_done>(this, leg));
+  }
+
+  void left_memory(std::uint64_t) { memory_accessed(); }
+
+  void landed(std::uint64_t leg) {
+    memory_accessed();
+    transport().message(sender(leg), slice(leg), io(), VirtualNetwork::response,
+                        event::call<&Copy::acknowledged>(this, leg));
+  }
+
+  void acknowledged(std::uint64_t leg) {
+    transport().message(sender(leg), io(), Endpoint::host(), VirtualNetwork::response,
+                        event::call<&Copy::leg_done>(this, leg));
+  }
+
+  void memory_accessed() {
+    if (--accesses_ == 0 && request_.effect) request_.effect();
+  }
+
+  void leg_done(std::uint64_t) {
+    if (--open_legs_ > 0) return;
+    const auto self = engine_.under_way_.extract(number_);
+    if (request_.completed) request_.completed();
+  }
+
+  void append_way_home(std::vector<Stage>& route, std::uint64_t leg) {
+    transport().append_links(route, slice(leg), io(), VirtualNetwork::response);
+    transport().append_links(route, io(), Endpoint::host(), VirtualNetwork::response);
+  }
+
+  Transport& transport() { return engine_.transport_; }
+  Endpoint io() const { return Endpoint::io_cpu(engine_.sip_); }
+  Endpoint slice(std::uint64_t leg) const { return Endpoint::hbm_slice(request_.legs[leg].slice); }
+  Sender sender(std::uint64_t leg) const { return {engine_.layout_.copy_agent(engine_.sip_), leg_key(number_, leg)}; }
+
+  CopyEngine& engine_;
+  CopyRequest request_;
+  std::uint64_t number_;
+  std::size_t accesses_;
+  std::size_t open_legs_;
+};
+
+CopyEngine::CopyEngine(event::Scheduler& scheduler, const Layout& layout, Transport& transport, SipId sip)
+    : scheduler_(scheduler), layout_(layout), transport_(transport), sip_(sip) {}
+
+CopyEngine::~CopyEngine() = default;
+
+void CopyEngine::start(CopyRequest request, std::uint64_t number, Time leaves) {
+  if (request.legs.empty() || request.legs.size() > kMaximumLegs) {
+    throw ValueError("a copy of " + to_text(sip_) + " touches " + std::to_string(request.legs.size()) +
+                     " HBM slices; 1 to " + std::to_string(kMaximumLegs) + " are possible: split the copy");
+  }
+  auto copy = std::make_unique<Copy>(*this, std::move(request), number);
+  scheduler_.schedule(leaves, event::Phase::deliver, layout_.host_port_agent(sip_), number,
+                      event::call<&Copy::send_command>(copy.get()));
+  under_way_.emplace(number, std::move(copy));
+}
+
+}  // namespace kernbench::hardware

@@ -1,0 +1,23 @@
+// The "systolic" GEMM engine: an output-stationary array of R rows and C columns of multiply-accumulate units.
+#pragma once
+
+#include <cstdint>
+
+#include "hardware/operation.h"
+#include "topology/spec.h"
+
+namespace kernbench::hardware {
+
+/// Cycles of one command. An R x C block of C is a fold: its k steps pass through the array in k * cycles_per_step
+/// cycles. Folds (of all batches) follow each other without a gap, so that the skewed fill (R + C - 2) and the drain of
+/// the last results (R) are paid once:
+///   batch * ceil(m / R) * ceil(n / C) * k * cycles_per_step + 2 R + C - 2
+/// source: one fold is the output-stationary run time of SCALE-Sim, 2 S_R + S_C + T - 2 with T = k (Samajdar et al.,
+/// "A Systematic Methodology for Characterizing Scalability of DNN Accelerators using SCALE-Sim", ISPASS 2020, eq. 1).
+/// Requires positive extents.
+std::int64_t systolic_cycles(const topology::GemmSpec& spec, const GemmWork& work);
+
+/// From the first clock edge at or after `start`, systolic_cycles() later.
+Time systolic_end(const topology::PeSpec& pe, const Operation& operation, Time start);
+
+}  // namespace kernbench::hardware

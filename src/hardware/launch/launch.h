@@ -1,0 +1,79 @@
+// A launch on its way: one message to the SIP's IO_CPU, one to each cube's M_CPU, one to each PE, and back.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "base/coordinates.h"
+#include "base/units.h"
+#include "event/wait_graph.h"
+#include "hardware/control/control_processor.h"
+
+namespace kernbench::hardware {
+
+class LaunchPath;
+
+/// Times of a launch as its messages travel.
+struct LaunchTimes {
+  Time requested;      // the command was given
+  Time first_program;  // the first program's first instruction
+  Time last_program;   // the last program's end
+  Time completed;      // the completion reached the host
+};
+
+struct LaunchRequest {
+  SipId sip;
+  std::string name;
+  std::vector<ProgramRequest> programs;               // at least one; ordered by coordinate; all on `sip`
+  std::function<void(const LaunchTimes&)> completed;  // deliver phase, at the host
+};
+
+/// The state of one launch. Each step is called when the message that causes it has arrived or has been handled.
+class Launch final : public event::WaitNode, private ProgramOwner {
+ public:
+  Launch(LaunchPath& path, LaunchRequest request, Time now, std::uint64_t number);
+
+  /// The host sends the command; called in the deliver phase.
+  void send(std::uint64_t);
+
+  SipId sip() const { return sip_; }
+  std::uint64_t number() const { return number_; }
+  std::string wait_name() const override { return "launch " + name_; }
+  /// The programs that are not over.
+  void waits_for(std::vector<event::WaitEdge>& edges) const override;
+
+ private:
+  struct Cube {
+    CubeCoordinate at;
+    std::size_t first_program, end_program;
+    std::size_t open;  // programs of which the M_CPU has not seen the end
+  };
+  // On the way out.
+  void at_io_cpu(std::uint64_t);
+  void send_to_cubes(std::uint64_t);
+  void at_m_cpu(std::uint64_t cube);
+  void send_to_pes(std::uint64_t cube);
+  void at_pe(std::uint64_t program);
+  // On the way back.
+  void program_over(Program& program) override;
+  void program_seen(std::uint64_t cube);
+  void program_counted(std::uint64_t cube);
+  void cube_seen(std::uint64_t);
+  void cube_counted(std::uint64_t);
+  void at_host(std::uint64_t);
+
+  LaunchPath& path_;
+  SipId sip_;
+  std::string name_;
+  std::uint64_t number_;
+  std::function<void(const LaunchTimes&)> completed_;
+  std::vector<Program> programs_;
+  std::vector<Cube> cubes_;
+  std::size_t open_cubes_ = 0;
+  LaunchTimes times_;
+};
+
+}  // namespace kernbench::hardware

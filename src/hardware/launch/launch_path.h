@@ -1,0 +1,58 @@
+// The processors that launches pass on their way, and the launches under way.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <memory>
+#include <utility>
+#include <vector>
+
+#include "event/scheduler.h"
+#include "hardware/control/control_processor.h"
+#include "hardware/launch/launch.h"
+#include "hardware/launch/message_processor.h"
+#include "hardware/layout.h"
+#include "hardware/transport.h"
+#include "topology/spec.h"
+
+namespace kernbench::hardware {
+
+class LaunchPath {
+ public:
+  using ControlOf = std::function<ControlProcessor&(PeCoordinate)>;
+  /// The references must outlive the path. `control_of` finds (or makes) the control processor of a PE.
+  LaunchPath(event::Scheduler& scheduler, const topology::Topology& topology, const Layout& layout,
+             Transport& transport, ControlOf control_of);
+
+  /// Takes the request now; the command leaves the host as its `number`-th at `leaves`.
+  std::shared_ptr<const event::WaitNode> start(LaunchRequest request, std::uint64_t number, Time leaves);
+
+  event::Scheduler& scheduler() { return scheduler_; }
+  const Layout& layout() const { return layout_; }
+  Transport& transport() { return transport_; }
+  MessageProcessor& io_cpu(SipId sip) { return io_cpus_[static_cast<std::size_t>(sip.value)]; }
+  MessageProcessor& m_cpu(CubeCoordinate cube);
+  ControlProcessor& control(PeCoordinate pe) { return control_of_(pe); }
+  /// The key of the next message that the control processor of `pe` sends.
+  Sender control_sender(PeCoordinate pe);
+  /// Busy time of an M_CPU, which may never have been used.
+  Time m_cpu_busy(std::int64_t cube_index) const;
+  Time io_cpu_busy(SipId sip) const { return io_cpus_[static_cast<std::size_t>(sip.value)].busy(); }
+
+  /// Ends the life of a launch, unless the caller keeps it.
+  std::shared_ptr<Launch> complete(const Launch& launch);
+
+ private:
+  event::Scheduler& scheduler_;
+  const Layout& layout_;
+  Transport& transport_;
+  ControlOf control_of_;
+  Time m_cpu_latency_;
+  std::vector<MessageProcessor> io_cpus_;                  // by SIP
+  std::vector<std::unique_ptr<MessageProcessor>> m_cpus_;  // by cube index, made when first used
+  std::vector<std::uint32_t> control_sent_;                // by PE index: messages so far
+  std::map<std::pair<SipId, std::uint64_t>, std::shared_ptr<Launch>> under_way_;
+};
+
+}  // namespace kernbench::hardware

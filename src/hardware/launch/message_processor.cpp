@@ -1,0 +1,24 @@
+#include "hardware/launch/message_processor.h"
+
+namespace kernbench::hardware {
+
+void MessageProcessor::receive(event::Callback handled) {
+  if (latency_ == Time::zero()) return invoke(handled);
+  messages_.push_back(handled);
+  if (messages_.size() == 1) start();
+}
+
+void MessageProcessor::start() {
+  scheduler_.schedule(scheduler_.now() + latency_, event::Phase::deliver, agent_, sent_,
+                      event::call<&MessageProcessor::finish>(this));
+}
+
+void MessageProcessor::finish(std::uint64_t) {
+  const event::Callback handled = messages_.front();
+  messages_.pop_front();
+  busy_ += latency_;
+  if (!messages_.empty()) start();
+  invoke(handled);
+}
+
+}  // namespace kernbench::hardware

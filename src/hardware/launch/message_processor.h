@@ -1,0 +1,37 @@
+// A management processor (IO_CPU, M_CPU): handles messages one at a time.
+#pragma once
+
+#include <cstdint>
+#include <deque>
+
+#include "base/units.h"
+#include "event/scheduler.h"
+#include "hardware/transport.h"
+
+namespace kernbench::hardware {
+
+/// Handles messages in order of arrival (ties: in the order of the events that deliver them, a structural one), each
+/// in `latency`; what a message causes happens at the end of its handling.
+class MessageProcessor {
+ public:
+  MessageProcessor(event::Scheduler& scheduler, event::AgentId agent, Time latency)
+      : scheduler_(scheduler), agent_(agent), latency_(latency) {}
+
+  /// A message has arrived; called in the deliver phase. `handled` is called when it has been handled.
+  void receive(event::Callback handled);
+  /// The key of the next message that this processor sends.
+  Sender next_sender() { return {agent_, sent_++}; }
+  Time busy() const { return busy_; }
+
+ private:
+  void start();
+  void finish(std::uint64_t);
+
+  event::Scheduler& scheduler_;
+  event::AgentId agent_;
+  Time latency_, busy_;
+  std::uint64_t sent_ = 0;
+  std::deque<event::Callback> messages_;  // the first is being handled
+};
+
+}  // namespace kernbench::hardware

@@ -1,0 +1,50 @@
+// Where everything of a machine is: dense indices, server ids and agent ids, all computed, nothing stored per part.
+#pragma once
+
+#include <cstdint>
+
+#include "base/coordinates.h"
+#include "hardware/agents.h"
+#include "hardware/fabric/fabric.h"
+#include "topology/spec.h"
+
+namespace kernbench::hardware {
+
+/// Servers are numbered: all links in LinkId order, then for each PE its HBM channels and its TCM port.
+class Layout {
+ public:
+  /// Throws ConfigurationError when the machine is too large for its ids or a count does not divide as it must.
+  Layout(const topology::Topology& topology, std::size_t links);
+
+  std::int64_t sip_count() const { return sips_; }
+  std::int64_t cube_count() const { return sips_ * cubes_per_sip_; }
+  std::int64_t pe_count() const { return cube_count() * pes_per_cube_; }
+  std::int32_t channels() const { return channels_; }  // of one PE's slice
+  bool contains(PeCoordinate at) const;
+
+  std::int64_t cube_index(CubeCoordinate at) const { return at.sip.value * cubes_per_sip_ + at.cube.value; }
+  std::int64_t pe_index(PeCoordinate at) const { return cube_index({at.sip, at.cube}) * pes_per_cube_ + at.pe.value; }
+  CubeCoordinate cube_at(std::int64_t index) const;
+  PeCoordinate pe_at(std::int64_t index) const;
+
+  ServerId channel(PeCoordinate slice, std::int32_t channel) const;
+  ServerId tcm_port(PeCoordinate pe) const { return channel(pe, channels_); }
+
+  static event::AgentId server_agent(ServerId server) { return make_agent(AgentKind::server, server.value); }
+  event::AgentId program_agent(PeCoordinate pe, std::int32_t context) const;
+  event::AgentId io_cpu_agent(SipId sip) const { return make_agent(AgentKind::cpu, 2 * sip.value); }
+  event::AgentId copy_agent(SipId sip) const { return make_agent(AgentKind::cpu, 2 * sip.value + 1); }
+  event::AgentId m_cpu_agent(CubeCoordinate cube) const;
+  event::AgentId control_agent(PeCoordinate pe) const;
+  /// Host workers by rank; -1 is the main program, which precedes all ranks. Throws ValueError beyond 2^22 - 2.
+  event::AgentId host_agent(std::int32_t rank) const;
+  event::AgentId host_port_agent(SipId sip) const { return make_agent(AgentKind::host, kHostPorts + sip.value); }
+
+ private:
+  static constexpr std::int64_t kHostPorts = kAgentIndexLimit / 2;
+
+  std::int64_t sips_, cubes_per_sip_, pes_per_cube_, links_;
+  std::int32_t channels_, contexts_;
+};
+
+}  // namespace kernbench::hardware

@@ -1,0 +1,182 @@
+#include "hardware/machine.h"
+
+#include <cassert>
+#include <utility>
+
+#include "base/error.h"
+#include "base/text.h"
+#include "hardware/hbm/hbm.h"
+#include "hardware/launch/launch_path.h"
+#include "hardware/layout.h"
+#include "hardware/models.h"
+#include "hardware/pe/pe.h"
+#include "hardware/tcm/tcm.h"
+#include "hardware/transport.h"
+#include "topology/network.h"
+
+namespace kernbench::hardware {
+namespace {
+
+const topology::Topology& checked(const topology::Topology& topology) {
+  require_known_models(topology);
+  if (topology.pe.control.issue < Time::picoseconds(1)) {
+    throw ConfigurationError(
+        "pe.control.issue is 0 ps, but a command reaches its engine strictly after it was issued: "
+        "make it at least 1 ps");
+  }
+  if (topology.cube.hbm.interleave != topology.cube.noc.chunk) {
+    throw ConfigurationError("cube.hbm.interleave is " + to_text(topology.cube.hbm.interleave) +
+                             ", but one chunk of the network is one granule of the channels: make it equal to "
+                             "cube.noc.chunk, " +
+                             to_text(topology.cube.noc.chunk));
+  }
+  return topology;
+}
+
+}  // namespace
+
+struct Machine::Implementation {
+  Implementation(event::Scheduler& scheduler_, const topology::Topology& description, const MachineOptions& options)
+      : scheduler(scheduler_),
+        topology(checked(description)),
+        network(topology),
+        layout(topology, network.links().size()),
+        fabric(scheduler_, {.exact_events = options.exact_events}),
+        transport(fabric, network, layout, topology.cube),
+        pe_environment{scheduler_,
+                       topology,
+                       layout,
+                       transport,
+                       gemm_law(topology.pe.gemm.model),
+                       vector_law(topology.pe.vector.model)},
+        pes(static_cast<std::size_t>(layout.pe_count())),
+        launches(scheduler_, topology, layout, transport,
+                 [this](PeCoordinate at) -> ControlProcessor& { return pe(at).control(); }),
+        commands(static_cast<std::size_t>(layout.sip_count())) {
+    add_links();
+    for (std::int64_t index = 0; index < layout.pe_count(); ++index) add_memory(layout.pe_at(index));
+    for (std::int32_t sip = 0; sip < topology.system.sips; ++sip) {
+      copy_engines.push_back(std::make_unique<CopyEngine>(scheduler, layout, transport, SipId{sip}));
+    }
+  }
+
+  void add_links() {
+    for (const topology::Link& link : network.links()) {
+      ServerSpec spec;
+      spec.name = link.name;
+      spec.bandwidth = link.spec.bandwidth;
+      spec.latency = link.spec.latency;
+      spec.credits = link.spec.credits;
+      spec.agent = Layout::server_agent({static_cast<std::uint32_t>(fabric.server_count())});
+      fabric.add_server(std::move(spec));
+    }
+  }
+
+  void add_memory(PeCoordinate at) {
+    for (std::int32_t channel = 0; channel < layout.channels(); ++channel) {
+      fabric.add_server(
+          hbm_channel_spec(topology.cube.hbm, at, channel, Layout::server_agent(layout.channel(at, channel))));
+    }
+    fabric.add_server(tcm_port_spec(topology.pe.tcm, at, Layout::server_agent(layout.tcm_port(at))));
+  }
+
+  Pe& pe(PeCoordinate at) {
+    assert(layout.contains(at));
+    auto& made = pes[static_cast<std::size_t>(layout.pe_index(at))];
+    if (!made) made = std::make_unique<Pe>(pe_environment, at);
+    return *made;
+  }
+
+  std::uint64_t next_command(SipId sip) { return commands[static_cast<std::size_t>(sip.value)]++; }
+  Time command_leaves() const { return scheduler.now() + kDoorbell; }
+
+  void append_servers(std::vector<ResourceUsage>& usage, std::uint32_t first, std::uint32_t end) const {
+    for (ServerId server{first}; server.value < end; ++server.value) {
+      const ServerCounters counters = fabric.counters(server);
+      usage.push_back({fabric.spec(server).name, counters.busy, counters.bytes});
+    }
+  }
+
+  void append_engines(std::vector<ResourceUsage>& usage, std::int64_t pe_index) const {
+    if (const auto& made = pes[static_cast<std::size_t>(pe_index)]; made) {
+      for (const CommandQueue* engine : made->engines()) usage.push_back({engine->wait_name(), engine->busy(), {}});
+      return;
+    }
+    const std::string name = to_text(layout.pe_at(pe_index));
+    for (std::int32_t queue = 0; queue < topology.pe.dma.queues; ++queue) {
+      usage.push_back({name + ".dma.queue" + std::to_string(queue), {}, {}});
+    }
+    usage.push_back({name + ".gemm", {}, {}});
+    usage.push_back({name + ".vector", {}, {}});
+  }
+
+  event::Scheduler& scheduler;
+  topology::Topology topology;
+  topology::Network network;
+  Layout layout;
+  Fabric fabric;
+  Transport transport;
+  PeEnvironment pe_environment;
+  std::vector<std::unique_ptr<Pe>> pes;  // by PE index, made when first used
+  LaunchPath launches;
+  std::vector<std::unique_ptr<CopyEngine>> copy_engines;  // by SIP
+  std::vector<std::uint64_t> commands;                    // by SIP: launches and copies so far
+};
+
+Machine::Machine(event::Scheduler& scheduler, const topology::Topology& topology, MachineOptions options)
+    : implementation_(std::make_unique<Implementation>(scheduler, topology, options)) {}
+
+Machine::~Machine() = default;
+
+const topology::Topology& Machine::topology() const {
+  return implementation_->topology;
+}
+event::Scheduler& Machine::scheduler() {
+  return implementation_->scheduler;
+}
+Fabric& Machine::fabric() {
+  return implementation_->fabric;
+}
+ProcessingElement& Machine::pe(PeCoordinate at) {
+  return implementation_->pe(at);
+}
+
+std::shared_ptr<const event::WaitNode> Machine::launch(LaunchRequest request) {
+  const std::uint64_t number = implementation_->next_command(request.sip);
+  return implementation_->launches.start(std::move(request), number, implementation_->command_leaves());
+}
+
+void Machine::copy(CopyRequest request) {
+  const SipId sip = request.sip;
+  const std::uint64_t number = implementation_->next_command(sip);
+  implementation_->copy_engines[static_cast<std::size_t>(sip.value)]->start(std::move(request), number,
+                                                                            implementation_->command_leaves());
+}
+
+event::AgentId Machine::program_agent(PeCoordinate pe, std::int32_t context) const {
+  return implementation_->layout.program_agent(pe, context);
+}
+
+event::AgentId Machine::host_agent(std::int32_t rank) const {
+  return implementation_->layout.host_agent(rank);
+}
+
+std::vector<ResourceUsage> Machine::usage() const {
+  const Implementation& machine = *implementation_;
+  std::vector<ResourceUsage> usage;
+  machine.append_servers(usage, 0, static_cast<std::uint32_t>(machine.network.links().size()));
+  for (std::int64_t index = 0; index < machine.layout.pe_count(); ++index) {
+    const PeCoordinate at = machine.layout.pe_at(index);
+    machine.append_servers(usage, machine.layout.channel(at, 0).value, machine.layout.tcm_port(at).value + 1);
+    machine.append_engines(usage, index);
+  }
+  for (std::int32_t sip = 0; sip < machine.topology.system.sips; ++sip) {
+    usage.push_back({to_text(SipId{sip}) + ".io.cpu", machine.launches.io_cpu_busy(SipId{sip}), {}});
+  }
+  for (std::int64_t index = 0; index < machine.layout.cube_count(); ++index) {
+    usage.push_back({to_text(machine.layout.cube_at(index)) + ".m_cpu", machine.launches.m_cpu_busy(index), {}});
+  }
+  return usage;
+}
+
+}  // namespace kernbench::hardware

@@ -1,0 +1,80 @@
+#include "hardware/pe/command_queue.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "event/fiber.h"
+#include "hardware/agents.h"
+
+namespace kernbench::hardware {
+
+void CommandQueue::submit(const OperationRef& operation, Time issue) {
+  if (event::this_fiber::unwinding()) return;
+  take(1);
+  issuing_.push_back(operation);
+  scheduler_.schedule(scheduler_.now() + issue, event::Phase::deliver, operation->agent, leg_key(operation->number, 0),
+                      event::call<&CommandQueue::arrive>(this, reinterpret_cast<std::uintptr_t>(operation.get())));
+  event::this_fiber::sleep(issue);
+}
+
+void CommandQueue::arrive(std::uint64_t operation) {
+  const auto entry = std::find_if(issuing_.begin(), issuing_.end(), [&](const OperationRef& candidate) {
+    return reinterpret_cast<std::uintptr_t>(candidate.get()) == operation;
+  });
+  Operation& arrived = **entry;
+  queue_.push_back(std::move(*entry));
+  issuing_.erase(entry);
+
+  arrived.queue = this;
+  arrived.issued = scheduler_.now();
+  for (const OperationRef& dependency : arrived.dependencies) {
+    if (dependency->done.is_set()) continue;
+    dependency->dependents.push_back(&arrived);
+    ++arrived.unfinished_dependencies;
+  }
+  if (arrived.unfinished_dependencies > 0) return;
+  arrived.ready = scheduler_.now();
+  arrived.dependencies.clear();
+  start_next();
+}
+
+void CommandQueue::start_next() {
+  if (executing_ || queue_.empty() || queue_.front()->unfinished_dependencies > 0) return;
+  executing_ = true;
+  current().started = scheduler_.now();
+  begin(current());
+}
+
+void CommandQueue::effect() {
+  Operation& operation = current();
+  operation.effect = scheduler_.now();
+  if (operation.observer != nullptr) operation.observer->on_effect(operation);
+}
+
+void CommandQueue::finish() {
+  const OperationRef operation = std::move(queue_.front());
+  queue_.erase(queue_.begin());
+  executing_ = false;
+  operation->finished = scheduler_.now();
+  busy_ += operation->finished - operation->started;
+  if (operation->observer != nullptr) operation->observer->on_finish(*operation);
+  operation->done.set();
+  release_dependents(*operation);
+  give_back(1);
+  start_next();
+}
+
+void CommandQueue::release_dependents(Operation& operation) {
+  for (Operation* dependent : std::exchange(operation.dependents, {})) {
+    if (--dependent->unfinished_dependencies > 0) continue;
+    dependent->ready = scheduler_.now();
+    dependent->dependencies.clear();
+    dependent->queue->start_next();
+  }
+}
+
+void CommandQueue::waits_for(std::vector<event::WaitEdge>& edges) const {
+  if (!queue_.empty()) edges.push_back({queue_.front().get(), "the command at the head"});
+}
+
+}  // namespace kernbench::hardware

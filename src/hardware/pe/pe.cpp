@@ -1,0 +1,66 @@
+#include "hardware/pe/pe.h"
+
+#include "base/error.h"
+#include "base/text.h"
+
+namespace kernbench::hardware {
+
+Pe::Pe(const PeEnvironment& environment, PeCoordinate at)
+    : at_(at),
+      name_(to_text(at)),
+      issue_(environment.topology.pe.control.issue),
+      tcm_(environment.topology.pe.tcm.capacity, environment.topology.pe.tcm.alignment),
+      control_(environment.scheduler, environment.layout, environment.topology.pe, at, name_),
+      gemm_(environment.scheduler, environment.gemm_law, environment.topology.pe.gemm.queue, environment.topology.pe,
+            name_, ".gemm"),
+      vector_(environment.scheduler, environment.vector_law, environment.topology.pe.vector.queue,
+              environment.topology.pe, name_, ".vector") {
+  const topology::DmaSpec& dma = environment.topology.pe.dma;
+  for (std::int32_t queue = 0; queue < dma.queues; ++queue) {
+    dma_.push_back(std::make_unique<DmaQueue>(environment.scheduler, environment.transport, dma, at, name_, queue));
+  }
+  tcm_.describe_as([this] { return name_ + ".tcm"; });
+  tcm_.provided_by([this](std::vector<event::WaitEdge>& edges) { tcm_providers(edges); });
+}
+
+void Pe::submit(const OperationRef& operation) {
+  if (operation->legs.size() > kMaximumLegs) {
+    throw ValueError(operation->wait_name() + " on " + name_ + " touches " + std::to_string(operation->legs.size()) +
+                     " HBM slices, but a DMA descriptor has at most " + std::to_string(kMaximumLegs) +
+                     " parts: use a smaller tile");
+  }
+  queue_for(*operation).submit(operation, issue_);
+}
+
+CommandQueue& Pe::queue_for(const Operation& operation) {
+  switch (operation.engine) {
+    case EngineKind::gemm:
+      return gemm_;
+    case EngineKind::vector:
+      return vector_;
+    case EngineKind::dma:
+      break;
+  }
+  return *dma_[control_.next_dma_queue(operation.agent, dma_.size())];
+}
+
+std::vector<const CommandQueue*> Pe::engines() const {
+  std::vector<const CommandQueue*> engines;
+  for (const auto& queue : dma_) engines.push_back(queue.get());
+  engines.push_back(&gemm_);
+  engines.push_back(&vector_);
+  return engines;
+}
+
+// Tiles are held by operations under way and by the programs; a program that waits alone does not wait for itself.
+void Pe::tcm_providers(std::vector<event::WaitEdge>& edges) const {
+  for (const CommandQueue* engine : engines()) {
+    if (engine->head() != nullptr) edges.push_back({engine, "the tiles of its commands"});
+  }
+  for (const event::Fiber* fiber : control_.running()) {
+    const bool waits_alone = tcm_.waiters().size() == 1 && tcm_.waiters().front() == fiber;
+    if (!waits_alone) edges.push_back({fiber, "its tiles"});
+  }
+}
+
+}  // namespace kernbench::hardware

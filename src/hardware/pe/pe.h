@@ -1,0 +1,52 @@
+// The PE of the machine, assembled from its components.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "hardware/control/control_processor.h"
+#include "hardware/dma/dma.h"
+#include "hardware/pe/compute_engine.h"
+#include "hardware/pe/processing_element.h"
+
+namespace kernbench::hardware {
+
+/// What a PE needs of its machine; outlives it.
+struct PeEnvironment {
+  event::Scheduler& scheduler;
+  const topology::Topology& topology;
+  const Layout& layout;
+  Transport& transport;
+  ComputeLaw gemm_law;
+  ComputeLaw vector_law;
+};
+
+class Pe final : public ProcessingElement {
+ public:
+  Pe(const PeEnvironment& environment, PeCoordinate at);
+
+  PeCoordinate coordinate() const override { return at_; }
+  const std::string& name() const override { return name_; }
+  TcmAllocator& tcm() override { return tcm_; }
+  void submit(const OperationRef& operation) override;
+
+  ControlProcessor& control() { return control_; }
+  /// Its engines in structural order: the DMA queues, GEMM, vector.
+  std::vector<const CommandQueue*> engines() const;
+
+ private:
+  CommandQueue& queue_for(const Operation& operation);
+  void tcm_providers(std::vector<event::WaitEdge>& edges) const;
+
+  PeCoordinate at_;
+  std::string name_;
+  Time issue_;
+  TcmAllocator tcm_;
+  ControlProcessor control_;
+  std::vector<std::unique_ptr<DmaQueue>> dma_;
+  ComputeEngine gemm_;
+  ComputeEngine vector_;
+};
+
+}  // namespace kernbench::hardware

@@ -1,0 +1,48 @@
+#include "hardware/reservations.h"
+
+#include <algorithm>
+
+#include "event/fiber.h"
+
+namespace kernbench::hardware {
+
+void Reservations::take(std::int64_t units) {
+  if (event::this_fiber::unwinding() || (requests_.empty() && fits(units))) {
+    taken_ += units;
+    return;
+  }
+  Request request{units};
+  requests_.push_back(&request);
+  try {
+    block();
+  } catch (...) {
+    withdraw(request);
+    throw;
+  }
+  if (request.granted) return;
+  std::erase(requests_, &request);
+  taken_ += units;
+}
+
+void Reservations::give_back(std::int64_t units) {
+  taken_ -= units;
+  grant_in_order();
+}
+
+void Reservations::grant_in_order() {
+  while (!requests_.empty() && fits(requests_.front()->units)) {
+    Request& next = *requests_.front();
+    requests_.erase(requests_.begin());
+    taken_ += next.units;
+    next.granted = true;
+    wake_one();
+  }
+}
+
+void Reservations::withdraw(const Request& request) {
+  if (request.granted) taken_ -= request.units;
+  std::erase(requests_, &request);
+  grant_in_order();
+}
+
+}  // namespace kernbench::hardware

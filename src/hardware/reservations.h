@@ -1,0 +1,37 @@
+// A finite number of units (bytes, places in a queue) that fibers take in order of arrival.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "event/waitable.h"
+
+namespace kernbench::hardware {
+
+/// Units are granted strictly first come, first served: a small request never overtakes a large one. A grant happens
+/// where the units come back, so that the fiber that wakes already holds them.
+class Reservations : public event::Waitable {
+ public:
+  explicit Reservations(std::int64_t capacity) : capacity_(capacity) {}
+
+ protected:
+  /// Suspends the calling fiber until `units` are free. A fiber that is unwinding takes them without waiting.
+  void take(std::int64_t units);
+  void give_back(std::int64_t units);
+  std::int64_t units_taken() const { return taken_; }
+
+ private:
+  struct Request {
+    std::int64_t units;
+    bool granted = false;
+  };
+  bool fits(std::int64_t units) const { return taken_ + units <= capacity_; }
+  void grant_in_order();
+  void withdraw(const Request& request);
+
+  std::int64_t capacity_;
+  std::int64_t taken_ = 0;
+  std::vector<Request*> requests_;  // of suspended fibers, on their stacks, in order of arrival
+};
+
+}  // namespace kernbench::hardware

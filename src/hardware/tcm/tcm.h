@@ -1,0 +1,33 @@
+// The tightly coupled memory of a PE: room for tiles, and the port through which the DMA engine reaches it.
+#pragma once
+
+#include "base/coordinates.h"
+#include "base/units.h"
+#include "hardware/fabric/fabric.h"
+#include "hardware/reservations.h"
+#include "topology/spec.h"
+
+namespace kernbench::hardware {
+
+/// The port of the DMA engine: the last server of a read, the first of a write.
+ServerSpec tcm_port_spec(const topology::TcmSpec& tcm, PeCoordinate pe, event::AgentId agent);
+
+/// Reservations of one PE's TCM, in aligned bytes without fragmentation, granted in order of arrival.
+class TcmAllocator : public Reservations {
+ public:
+  TcmAllocator(Bytes capacity, Bytes alignment)
+      : Reservations(capacity.count()), capacity_(capacity), alignment_(alignment) {}
+  Bytes capacity() const { return capacity_; }
+  Bytes used() const { return Bytes(units_taken()); }
+  /// What a request really takes: whole multiples of the alignment.
+  Bytes rounded(Bytes request) const;
+  /// Suspends the calling fiber, in order of arrival, until `request` (rounded) fits, and takes it.
+  /// Requires rounded(request) <= capacity().
+  void reserve(Bytes request);
+  void release(Bytes request);
+
+ private:
+  Bytes capacity_, alignment_;
+};
+
+}  // namespace kernbench::hardware

@@ -1,0 +1,49 @@
+// Routes of the machine as stages of the fabric, and the small messages that travel on them.
+#pragma once
+
+#include <vector>
+
+#include "base/coordinates.h"
+#include "base/units.h"
+#include "hardware/fabric/fabric.h"
+#include "hardware/layout.h"
+#include "topology/network.h"
+
+namespace kernbench::hardware {
+
+/// Who sends: the agent and its own operation number, which break the ties of what it sends.
+struct Sender {
+  event::AgentId agent;
+  std::uint64_t operation = 0;
+};
+
+class Transport {
+ public:
+  Transport(Fabric& fabric, const topology::Network& network, const Layout& layout, const topology::CubeSpec& cube);
+
+  /// Appends the links from one endpoint to another; nothing where they are wired directly.
+  void append_links(std::vector<Stage>& route, topology::Endpoint from, topology::Endpoint to,
+                    VirtualNetwork network) const;
+  Stage channels(PeCoordinate slice, VirtualNetwork network) const;
+  Stage tcm_port(PeCoordinate pe, VirtualNetwork network) const;
+
+  /// Starts moving data now. Called in the deliver phase, as is message().
+  void transfer(const Sender& sender, std::vector<Stage> route, std::vector<StridedRange> ranges,
+                event::Callback departed, event::Callback delivered);
+  /// Sends one header now; `delivered` is called when it arrives (at once where the ends are wired directly).
+  void message(const Sender& sender, topology::Endpoint from, topology::Endpoint to, VirtualNetwork network,
+               event::Callback delivered);
+
+ private:
+  Fabric& fabric_;
+  const topology::Network& network_;
+  const Layout& layout_;
+  Bytes chunk_, header_;
+};
+
+/// Calls `callback` now.
+inline void invoke(const event::Callback& callback) {
+  if (callback.function != nullptr) callback.function(callback.object, callback.argument);
+}
+
+}  // namespace kernbench::hardware
