@@ -17,7 +17,7 @@ endef
 
 .PHONY: help
 help: ## this list
-	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 18
+	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 16
 
 .PHONY: build run test test-full
 build: ## the program: build/release/bin/kernbench
@@ -41,7 +41,7 @@ test-full: ## slow tests, sanitizers and five minutes of fuzzing too
 	@$(MAKE) tsan
 	@$(MAKE) fuzz
 
-.PHONY: asan tsan fuzz oracle bench
+.PHONY: asan tsan fuzz oracle bench check-install
 asan: ## the suite under AddressSanitizer and UndefinedBehaviorSanitizer
 	@tools/setup build test
 	@$(call configured,asan-ubsan,KERNBENCH_BUILD_TESTS)
@@ -68,6 +68,12 @@ bench: ## KernBench's own speed, as ratios to other programs
 	@cmake --build --preset release -j $(JOBS) --target kernbench perf/all
 	@perf/run build/release
 
+check-install: ## does an installed KernBench serve another project?
+	@tools/setup build test
+	@$(call configured,release,KERNBENCH_BUILD_TESTS)
+	@cmake --build --preset release -j $(JOBS)
+	@ctest --preset release-slow -R '^install\.'
+
 .PHONY: lint check-format tidy check-headers check-layers check-adrs format
 format: ## rewrite the C++ files in the project's style
 	@tools/setup lint
@@ -79,7 +85,7 @@ check-format: ## is every C++ file in the project's style?
 	@tools/setup lint
 	@$(CXX_FILES) | xargs -r clang-format-19 --dry-run --Werror
 
-tidy: ## clang-tidy over src/, benches/ and examples
+tidy: ## clang-tidy over src/ and benches/
 	@tools/setup build test lint
 	@$(call configured,release,KERNBENCH_BUILD_TESTS)
 	@tools/tidy build/release $(JOBS)

@@ -85,9 +85,12 @@ class Layers(unittest.TestCase):
         self.put("src/data/value.h", '#include "kernbench/tl.h"\n')
         self.assert_finds("src/data/value.h:1:", "'kernel' is above 'data'")
 
-    def test_a_public_header_without_layer_is_found(self):
-        self.put("include/kernbench/new.h", "")
-        self.assert_finds("include/kernbench/new.h:1:", "PUBLIC_HEADERS")
+    def test_a_public_header_is_of_the_runtime_unless_listed(self):
+        self.put("include/kernbench/new.h", '#include "kernbench/tl.h"\n')
+        self.put("src/runtime/context.h", '#include "kernbench/new.h"\n')
+        self.assert_clean()
+        self.put("src/kernel/program.h", '#include "kernbench/new.h"\n')
+        self.assert_finds("src/kernel/program.h:1:", "'runtime' is above 'kernel'")
 
     def test_a_public_header_shows_no_internals_beyond_base(self):
         self.put("include/kernbench/torch.h", '#include "base/units.h"\n')

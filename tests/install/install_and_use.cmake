@@ -1,0 +1,20 @@
+# Run by CTest with BUILD_DIR, EXAMPLE_DIR, WORK_DIR, CXX and VERSION; the first command that fails ends it.
+function(run)
+  execute_process(COMMAND ${ARGN} COMMAND_ECHO STDOUT COMMAND_ERROR_IS_FATAL ANY)
+endfunction()
+
+file(REMOVE_RECURSE ${WORK_DIR})
+run(${CMAKE_COMMAND} --install ${BUILD_DIR} --prefix ${WORK_DIR}/installed)
+run(${CMAKE_COMMAND} -G Ninja -S ${EXAMPLE_DIR} -B ${WORK_DIR}/build
+  -DCMAKE_CXX_COMPILER=${CXX} -DCMAKE_PREFIX_PATH=${WORK_DIR}/installed)
+run(${CMAKE_COMMAND} --build ${WORK_DIR}/build)
+run(${WORK_DIR}/build/double_it)
+
+# The installed program finds the installed topologies, wherever it is called from.
+run(${CMAKE_COMMAND} -E chdir ${WORK_DIR} ${WORK_DIR}/installed/bin/kernbench describe tiny)
+execute_process(COMMAND ${WORK_DIR}/installed/bin/kernbench --version OUTPUT_VARIABLE version
+  COMMAND_ERROR_IS_FATAL ANY)
+string(FIND "${version}" "${VERSION}" found)
+if(found EQUAL -1)
+  message(FATAL_ERROR "kernbench --version says '${version}', not ${VERSION}")
+endif()
