@@ -94,7 +94,7 @@ std::string unit_list(const Kind& kind) {
 
 [[noreturn]] void fail(const Kind& kind, std::string_view text, std::string_view reason) {
   throw ConfigurationError(
-      fmt::format("expected {} such as {}, found {}{}", kind.name, kind.example, quoted(text), reason));
+      fmt::format("expected {} such as {}, found {}{}", kind.name, kind.example, in_quotes(text), reason));
 }
 
 [[noreturn]] void fail_unit(const Kind& kind, std::string_view text, std::string_view unit) {
@@ -167,11 +167,15 @@ std::string print(std::int64_t value, std::span<const Unit> decimal_units) {
 
 }  // namespace
 
-std::string quoted(std::string_view text) {
+std::string printable(std::string_view text) {
   constexpr std::size_t limit = 60;
   std::string safe(text.substr(0, limit));
   std::ranges::replace_if(safe, [](char c) { return c < ' ' || c > '~'; }, '?');
-  return '"' + safe + (text.size() > limit ? "...\"" : "\"");
+  return text.size() > limit ? safe + "..." : safe;
+}
+
+std::string in_quotes(std::string_view text) {
+  return '"' + printable(text) + '"';
 }
 
 Time parse_time(std::string_view text) {
@@ -189,7 +193,7 @@ Frequency parse_frequency(std::string_view text) {
 
 std::int64_t parse_integer(std::string_view text) {
   const auto fail_integer = [&](std::string_view reason) {
-    throw ConfigurationError(fmt::format("expected a whole number such as 32, found {}{}", quoted(text), reason));
+    throw ConfigurationError(fmt::format("expected a whole number such as 32, found {}{}", in_quotes(text), reason));
   };
   const bool negative = text.starts_with('-');
   const std::string_view digits = text.substr(negative ? 1 : 0);

@@ -32,7 +32,9 @@ std::string to_quantity(Bytes bytes);
 std::string to_quantity(Bandwidth bandwidth);
 std::string to_quantity(Frequency frequency);
 
-/// User text for an error message: in quotes, cut to 60 bytes, '?' for what is not printable ASCII.
-std::string quoted(std::string_view text);
+/// User text for an error message: cut to 60 bytes, '?' for what is not printable ASCII.
+std::string printable(std::string_view text);
+/// The same in quotes.
+std::string in_quotes(std::string_view text);
 
 }  // namespace kernbench

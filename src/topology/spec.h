@@ -33,7 +33,7 @@ struct SystemSpec {
   std::int32_t sips = 1;
   SystemTopology topology = SystemTopology::ring_1d;
   std::optional<MeshExtent> mesh;  // of SIPs, for torus_2d and mesh_2d; otherwise the most square one is taken
-  LinkSpec link;  // between SIPs
+  LinkSpec link;                   // between SIPs
   bool operator==(const SystemSpec&) const = default;
 };
 
@@ -52,21 +52,21 @@ struct SipSpec {
 };
 
 struct NocSpec {
-  LinkSpec link;                 // router to router, and PE or HBM slice to router
-  Bytes chunk{1024};             // largest unit of transfer
-  Bytes header{32};              // size of a request, an acknowledgement and a control message
+  LinkSpec link;      // router to router, and PE or HBM slice to router
+  Bytes chunk{1024};  // largest unit of transfer
+  Bytes header{32};   // size of a request, an acknowledgement and a control message
   bool operator==(const NocSpec&) const = default;
 };
 
 struct HbmSpec {
-  std::string model = "hbm";     // component model, by name
-  Bytes capacity;                // of the cube; each PE owns an equal slice
-  Bandwidth bandwidth;           // of the cube; each channel has an equal part
-  std::int32_t channels = 32;    // of the cube; each PE's slice owns an equal number
-  Time latency;                  // first byte after the access starts
-  Bytes interleave{1024};        // consecutive granules go to different channels of the slice
-  Bytes access{64};              // smallest access; a shorter one costs this much
-  std::int32_t credits = 64;     // chunks each channel may have on their way out of the memory controller
+  std::string model = "hbm";   // component model, by name
+  Bytes capacity;              // of the cube; each PE owns an equal slice
+  Bandwidth bandwidth;         // of the cube; each channel has an equal part
+  std::int32_t channels = 32;  // of the cube; each PE's slice owns an equal number
+  Time latency;                // first byte after the access starts
+  Bytes interleave{1024};      // consecutive granules go to different channels of the slice
+  Bytes access{64};            // smallest access; a shorter one costs this much
+  std::int32_t credits = 64;   // chunks each channel may have on their way out of the memory controller
   bool operator==(const HbmSpec&) const = default;
 };
 
@@ -92,23 +92,23 @@ struct CubeSpec {
 
 struct TcmSpec {
   Bytes capacity;
-  Bandwidth bandwidth;        // of the DMA port, and of the engines' port
-  Bytes alignment{64};        // reservations are rounded up to this
+  Bandwidth bandwidth;  // of the DMA port, and of the engines' port
+  Bytes alignment{64};  // reservations are rounded up to this
   std::int32_t credits = 16;
   bool operator==(const TcmSpec&) const = default;
 };
 
 struct GemmSpec {
   std::string model = "systolic";
-  MeshExtent array;                    // width = columns C, height = rows R
-  std::int32_t f32_cycles = 4;         // cycles per accumulation step for f32 operands (f16, bf16: 1)
-  std::int32_t queue = 8;              // commands
+  MeshExtent array;             // width = columns C, height = rows R
+  std::int32_t f32_cycles = 4;  // cycles per accumulation step for f32 operands (f16, bf16: 1)
+  std::int32_t queue = 8;       // commands
   bool operator==(const GemmSpec&) const = default;
 };
 
 struct VectorSpec {
   std::string model = "simd";
-  std::int32_t lanes = 128;            // 32-bit lanes
+  std::int32_t lanes = 128;  // 32-bit lanes
   std::int32_t startup_cycles = 8;
   std::int32_t transcendental_cycles = 4;  // per lane group, for exp and the like
   std::int32_t queue = 8;
@@ -118,8 +118,8 @@ struct VectorSpec {
 struct DmaSpec {
   std::string model = "dma";
   std::int32_t queues = 4;
-  std::int32_t depth = 8;              // descriptors per queue
-  Time setup;                          // per descriptor
+  std::int32_t depth = 8;  // descriptors per queue
+  Time setup;              // per descriptor
   bool operator==(const DmaSpec&) const = default;
 };
 
@@ -130,9 +130,9 @@ struct IpcqSpec {
 };
 
 struct ControlSpec {
-  Time issue;                          // PE control processor: one command to an engine; at least 1 ps
-  Time start_latency;                  // from the launch message to the first instruction
-  Time scalar_read;                    // reading one scalar of a tile (item)
+  Time issue;          // PE control processor: one command to an engine; at least 1 ps
+  Time start_latency;  // from the launch message to the first instruction
+  Time scalar_read;    // reading one scalar of a tile (item)
   bool operator==(const ControlSpec&) const = default;
 };
 

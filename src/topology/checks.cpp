@@ -1,0 +1,170 @@
+#include "topology/checks.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <bit>
+#include <functional>
+#include <initializer_list>
+
+#include "base/quantity.h"
+#include "topology/describe.h"
+
+namespace kernbench::topology {
+namespace {
+
+constexpr std::int64_t kMostAgents = std::int64_t{1} << 26;  // event::AgentId has 26 bits
+
+bool is_power_of_two(Bytes bytes) {
+  return std::has_single_bit(static_cast<std::uint64_t>(bytes.count()));
+}
+
+std::string text(MeshExtent mesh) {
+  return fmt::format("[{}, {}]", mesh.width, mesh.height);
+}
+
+// An upper bound of what acts in the machine: links, channels, ports, queues, engines, programs and CPUs.
+std::int64_t count_agents(const Topology& t) {
+  const std::int64_t pe = 8 + 2 + t.pe.dma.queues + 2 + t.pe.contexts + 1;
+  const std::int64_t cube = std::int64_t{t.cube.pes.count()} * pe + t.cube.hbm.channels + 4;
+  const std::int64_t neighbours = t.system.topology == SystemTopology::fully_connected ? t.system.sips : 4;
+  return t.system.sips * (t.sip.cubes.count() * cube + neighbours + 8);
+}
+
+class Checker {
+ public:
+  explicit Checker(const std::set<std::string>& unread) : unread_(unread) {}
+
+  // Reports at the first of `paths`, unless one of them is unread; `broken` gives the message, or "" if all is well.
+  void rule(std::initializer_list<const char*> paths, const std::function<std::string()>& broken) {
+    if (std::ranges::any_of(paths, [&](const char* path) { return unread_.contains(path); })) return;
+    if (std::string message = broken(); !message.empty()) findings_.push_back({*paths.begin(), std::move(message)});
+  }
+  void power_of_two(const char* path, Bytes value) {
+    rule({path}, [&] {
+      return is_power_of_two(value) ? "" : fmt::format("must be a power of two, found {}", to_quantity(value));
+    });
+  }
+  std::vector<Finding> take() { return std::move(findings_); }
+
+ private:
+  const std::set<std::string>& unread_;
+  std::vector<Finding> findings_;
+};
+
+void check_system(Checker& checker, const SystemSpec& system) {
+  checker.rule({"system.sips.mesh", "system.sips.topology", "system.sips.count"}, [&]() -> std::string {
+    if (!system.mesh) return "";
+    if (system.topology != SystemTopology::torus_2d && system.topology != SystemTopology::mesh_2d) {
+      return "only torus_2d and mesh_2d have a mesh; leave it out";
+    }
+    if (std::int64_t{system.mesh->width} * system.mesh->height == system.sips) return "";
+    return fmt::format("{} does not hold the {} SIPs of system.sips.count", text(*system.mesh), system.sips);
+  });
+}
+
+void check_hbm(Checker& checker, const CubeSpec& cube, const PeSpec& pe) {
+  const HbmSpec& hbm = cube.hbm;
+  const std::int64_t pes = cube.pes.count();
+  checker.rule({"cube.hbm.channels", "cube.pes.mesh"}, [&] {
+    return hbm.channels % pes == 0
+               ? ""
+               : fmt::format(
+                     "{} channels cannot be divided equally among the {} PEs of a cube (cube.pes.mesh is {}); "
+                     "use a multiple of {}",
+                     hbm.channels, pes, text(cube.pes), pes);
+  });
+  checker.rule({"cube.hbm.capacity", "cube.pes.mesh", "pe.mmu.page"}, [&] {
+    const std::int64_t unit = pes * pe.mmu.page.count();
+    return hbm.capacity.count() % unit == 0
+               ? ""
+               : fmt::format("{} cannot be divided into {} equal slices of whole pages of {}; use a multiple of {}",
+                             to_quantity(hbm.capacity), pes, to_quantity(pe.mmu.page), to_quantity(Bytes(unit)));
+  });
+  checker.rule({"cube.hbm.bandwidth", "cube.hbm.channels"}, [&] {
+    return hbm.bandwidth.count() >= hbm.channels ? ""
+                                                 : fmt::format("less than 1B/s for each of {} channels", hbm.channels);
+  });
+  checker.power_of_two("cube.hbm.interleave", hbm.interleave);
+  checker.power_of_two("cube.hbm.access", hbm.access);
+  checker.rule({"cube.hbm.interleave", "cube.hbm.access"}, [&] {
+    return hbm.interleave >= hbm.access ? ""
+                                        : fmt::format("{} is less than one access (cube.hbm.access is {})",
+                                                      to_quantity(hbm.interleave), to_quantity(hbm.access));
+  });
+  // Chunks never cross an interleave granule, and the fabric cuts by one size: a chunk is a granule.
+  checker.rule({"cube.hbm.interleave", "cube.noc.chunk"}, [&] {
+    return hbm.interleave == cube.noc.chunk
+               ? ""
+               : fmt::format("{} differs from cube.noc.chunk, which is {}; a chunk is one granule, so make them equal",
+                             to_quantity(hbm.interleave), to_quantity(cube.noc.chunk));
+  });
+}
+
+void check_pe(Checker& checker, const PeSpec& pe) {
+  checker.power_of_two("pe.mmu.page", pe.mmu.page);
+  checker.power_of_two("pe.tcm.alignment", pe.tcm.alignment);
+  checker.rule({"pe.tcm.capacity", "pe.tcm.alignment"}, [&] {
+    return pe.tcm.capacity.count() % pe.tcm.alignment.count() == 0
+               ? ""
+               : fmt::format("{} is no multiple of pe.tcm.alignment, which is {}", to_quantity(pe.tcm.capacity),
+                             to_quantity(pe.tcm.alignment));
+  });
+}
+
+// Chunks in flight from the start of serialisation until their credits are back: the round trip at full bandwidth, one
+// being serialised and one more against rounding.
+std::int64_t needed_credits(const LinkSpec& link, Bytes chunk) {
+  const uint128 bytes = static_cast<uint128>(link.bandwidth.count()) * static_cast<uint128>(2 * link.latency.count()) /
+                        1'000'000'000'000u;
+  return static_cast<std::int64_t>(bytes / static_cast<uint128>(chunk.count())) + 2;
+}
+
+}  // namespace
+
+std::vector<Finding> check(const Topology& topology, const std::set<std::string>& unread) {
+  Checker checker(unread);
+  check_system(checker, topology.system);
+  check_hbm(checker, topology.cube, topology.pe);
+  checker.rule({"cube.noc.header", "cube.noc.chunk"}, [&] {
+    const NocSpec& noc = topology.cube.noc;
+    return noc.header <= noc.chunk ? ""
+                                   : fmt::format("{} is more than a chunk (cube.noc.chunk is {})",
+                                                 to_quantity(noc.header), to_quantity(noc.chunk));
+  });
+  check_pe(checker, topology.pe);
+  checker.rule({"system.sips.count", "system.sips.topology", "sip.cubes.mesh", "cube.pes.mesh", "cube.hbm.channels",
+                "pe.dma.queues", "pe.contexts"},
+               [&] {
+                 const std::int64_t agents = count_agents(topology);
+                 return agents < kMostAgents ? ""
+                                             : fmt::format(
+                                                   "the machine has about {} parts that act; at most {} can be "
+                                                   "told apart: use fewer SIPs, cubes or PEs",
+                                                   agents, kMostAgents);
+               });
+  return checker.take();
+}
+
+std::vector<Finding> warnings(const Topology& topology) {
+  std::vector<Finding> findings;
+  const Bytes chunk = topology.cube.noc.chunk;
+  const auto look = [&](const char* path, const LinkSpec& link) {
+    const std::int64_t needed = needed_credits(link, chunk);
+    if (link.credits >= needed) return;
+    findings.push_back({path, fmt::format("{} chunks of {} do not cover the way there and back at {} and {}; the link "
+                                          "reaches its bandwidth with {} or more",
+                                          link.credits, to_quantity(chunk), to_quantity(link.bandwidth),
+                                          to_quantity(link.latency), needed)});
+  };
+  look("host.link.credits", topology.host.link);
+  look("system.sips.link.credits", topology.system.link);
+  look("sip.cubes.link.credits", topology.sip.link);
+  look("cube.noc.link.credits", topology.cube.noc.link);
+  const HbmSpec& hbm = topology.cube.hbm;
+  look("cube.hbm.credits",
+       {Bandwidth::bytes_per_second(hbm.bandwidth.count() / hbm.channels), hbm.latency, hbm.credits});
+  return findings;
+}
+
+}  // namespace kernbench::topology

@@ -1,0 +1,223 @@
+// The one description of every spec: keys, documentation, ranges and defaults. Reading a file, checking, printing, the
+// reference table and the JSON schema are visitors over it; there is no second list of the keys.
+#pragma once
+
+#include <array>
+#include <concepts>
+#include <cstdint>
+#include <limits>
+#include <span>
+#include <string_view>
+#include <type_traits>
+
+#include "topology/models.h"
+#include "topology/spec.h"
+
+namespace kernbench::topology {
+
+/// What is known of one key besides its value. The default of a key that is not required is the value of its member in
+/// a default-constructed Topology. Bounds are counts in the base unit of the member's type (ps, B, B/s, Hz, 1), and
+/// inclusive; of a mesh, they hold for both extents.
+struct Field {
+  std::string_view key;
+  std::string_view documentation;
+  bool required = false;
+  std::int64_t minimum = 0;
+  std::int64_t maximum = 0;
+  std::span<const std::string_view> choices = {};  // the only valid texts, if not empty
+};
+
+/// The names of SystemTopology's values, in their order.
+inline constexpr std::array<std::string_view, 5> kSystemTopologyNames{"ring_1d", "torus_2d", "mesh_2d",
+                                                                      "fully_connected", "switched"};
+
+namespace limits {
+
+// Wide enough for any machine, narrow enough that no sum or product of the model overflows.
+inline constexpr std::int64_t time = 1'000'000'000'000;           // 1 s
+inline constexpr std::int64_t bytes = std::int64_t{1} << 50;      // 1 PiB
+inline constexpr std::int64_t bandwidth = 1'000'000'000'000'000;  // 1 PB/s
+inline constexpr std::int64_t frequency = 1'000'000'000'000;      // 1 THz: a cycle is at least 1 ps
+inline constexpr std::int64_t credits = 1 << 16;
+inline constexpr std::int64_t mesh = 1 << 10;
+inline constexpr std::int64_t sips = 1 << 12;
+
+}  // namespace limits
+
+/// S is Spec or const Spec.
+template <class S, class Spec>
+concept SpecOf = std::same_as<std::remove_const_t<S>, Spec>;
+
+// A visitor V has
+//   template <class T> void field(const Field&, T& member);             one key
+//   template <class F> void section(std::string_view key, std::string_view documentation, F visit_keys);   a mapping
+// and is called in the order in which the keys are printed.
+
+template <class V, SpecOf<LinkSpec> S>
+void describe(V& visit, S& link) {
+  visit.field({"bandwidth", "bytes serialised per second", true, 1, limits::bandwidth}, link.bandwidth);
+  visit.field({"latency", "from the end of serialisation to the far end", true, 0, limits::time}, link.latency);
+  visit.field({"credits", "chunks that fit into the receiver's buffer, per virtual channel and traffic class", false, 1,
+               limits::credits},
+              link.credits);
+}
+
+template <class V, SpecOf<HostSpec> S>
+void describe(V& visit, S& host) {
+  visit.section("link", "PCIe between the host and the IO chiplet of each SIP, each direction",
+                [&] { describe(visit, host.link); });
+  visit.field({"launch_overhead", "host time that one launch call costs", true, 0, limits::time}, host.launch_overhead);
+}
+
+template <class V, SpecOf<SystemSpec> S>
+void describe(V& visit, S& system) {
+  visit.section("sips", "the SIPs of the system and how their IO chiplets are wired", [&] {
+    visit.field({"count", "number of SIPs (devices)", false, 1, limits::sips}, system.sips);
+    visit.field({"topology", "how the SIPs are wired", false, 0, 0, kSystemTopologyNames}, system.topology);
+    visit.field({"mesh", "extents of torus_2d and mesh_2d; without it the most square ones", false, 1, limits::sips},
+                system.mesh);
+    visit.section("link", "between the IO chiplets of two neighbouring SIPs, or one and the switch, each direction",
+                  [&] { describe(visit, system.link); });
+  });
+}
+
+template <class V, SpecOf<IoSpec> S>
+void describe(V& visit, S& io) {
+  visit.field({"count", "IO chiplets of a SIP; one is modelled", false, 1, 1}, io.count);
+  visit.field({"cpu_latency", "IO_CPU: handling of one message", true, 0, limits::time}, io.cpu_latency);
+}
+
+template <class V, SpecOf<SipSpec> S>
+void describe(V& visit, S& sip) {
+  visit.section("cubes", "the cubes of a SIP", [&] {
+    visit.field({"mesh", "extents of the mesh of cubes", true, 1, limits::mesh}, sip.cubes);
+    visit.section("link", "one edge of a cube to its neighbour, each direction; the lanes of the edge share it equally",
+                  [&] { describe(visit, sip.link); });
+  });
+  visit.section("io", "the IO chiplet", [&] { describe(visit, sip.io); });
+}
+
+template <class V, SpecOf<NocSpec> S>
+void describe(V& visit, S& noc) {
+  visit.section("link", "router to router within a cube, and router to PE, HBM slice or M_CPU, each direction",
+                [&] { describe(visit, noc.link); });
+  visit.field({"chunk", "largest unit of transfer", false, 1, 1 << 20}, noc.chunk);
+  visit.field({"header", "size of a request, an acknowledgement and a control message", false, 1, 1 << 16}, noc.header);
+}
+
+template <class V, SpecOf<HbmSpec> S>
+void describe(V& visit, S& hbm) {
+  visit.field({"model", "component model", false, 0, 0, ModelRegistry::hbm}, hbm.model);
+  visit.field({"capacity", "of the cube; each PE's slice is an equal part", true, 1, limits::bytes}, hbm.capacity);
+  visit.field({"bandwidth", "of the cube; each channel has an equal part", true, 1, limits::bandwidth}, hbm.bandwidth);
+  visit.field({"channels", "of the cube; each PE's slice owns an equal number", false, 1, 1 << 14}, hbm.channels);
+  visit.field({"latency", "from the start of an access to its first byte", true, 0, limits::time}, hbm.latency);
+  visit.field(
+      {"interleave", "granule of which consecutive ones go to different channels of a slice", false, 1, 1 << 20},
+      hbm.interleave);
+  visit.field({"access", "smallest access; a shorter one costs this much", false, 1, 1 << 20}, hbm.access);
+  visit.field(
+      {"credits", "chunks each channel may have on their way out of the memory controller", false, 1, limits::credits},
+      hbm.credits);
+}
+
+template <class V, SpecOf<SramSpec> S>
+void describe(V& visit, S& sram) {
+  visit.field({"capacity", "of the cube", true, 1, limits::bytes}, sram.capacity);
+  visit.field({"bandwidth", "of the cube", true, 1, limits::bandwidth}, sram.bandwidth);
+}
+
+template <class V, SpecOf<ManagementCpuSpec> S>
+void describe(V& visit, S& m_cpu) {
+  visit.field({"latency", "M_CPU: handling of one message", true, 0, limits::time}, m_cpu.latency);
+}
+
+template <class V, SpecOf<CubeSpec> S>
+void describe(V& visit, S& cube) {
+  visit.section("pes", "the PEs of a cube", [&] {
+    visit.field({"mesh", "extents of the mesh of PEs, each with a router", true, 1, limits::mesh}, cube.pes);
+  });
+  visit.section("noc", "the network on the logic die", [&] { describe(visit, cube.noc); });
+  visit.section("hbm", "the HBM stack", [&] { describe(visit, cube.hbm); });
+  visit.section("sram", "the SRAM that the PEs of a cube share", [&] { describe(visit, cube.sram); });
+  visit.section("m_cpu", "the management CPU, which starts the cube's PEs", [&] { describe(visit, cube.m_cpu); });
+}
+
+template <class V, SpecOf<ControlSpec> S>
+void describe(V& visit, S& control) {
+  visit.field({"issue", "one command to an engine", true, 1, limits::time}, control.issue);
+  visit.field({"start_latency", "from the launch message to the first instruction", true, 0, limits::time},
+              control.start_latency);
+  visit.field({"scalar_read", "reading one scalar of a tile", true, 0, limits::time}, control.scalar_read);
+}
+
+template <class V, SpecOf<TcmSpec> S>
+void describe(V& visit, S& tcm) {
+  visit.field({"capacity", "of the PE", true, 1, limits::bytes}, tcm.capacity);
+  visit.field({"bandwidth", "of the DMA port, and of the engines' port", true, 1, limits::bandwidth}, tcm.bandwidth);
+  visit.field({"alignment", "reservations are rounded up to a multiple of this", false, 1, 1 << 20}, tcm.alignment);
+  visit.field({"credits", "chunks that fit into the port's buffer", false, 1, limits::credits}, tcm.credits);
+}
+
+template <class V, SpecOf<GemmSpec> S>
+void describe(V& visit, S& gemm) {
+  visit.field({"model", "component model", false, 0, 0, ModelRegistry::gemm}, gemm.model);
+  visit.field({"array", "columns and rows of the array of multiply-accumulate cells", true, 1, 1 << 12}, gemm.array);
+  visit.field({"f32_cycles", "cycles per accumulation step for f32 operands (f16 and bf16: 1)", false, 1, 1 << 10},
+              gemm.f32_cycles);
+  visit.field({"queue", "commands that wait before the PE stalls", false, 1, 1 << 16}, gemm.queue);
+}
+
+template <class V, SpecOf<VectorSpec> S>
+void describe(V& visit, S& vector) {
+  visit.field({"model", "component model", false, 0, 0, ModelRegistry::vector}, vector.model);
+  visit.field({"lanes", "32-bit lanes", false, 1, 1 << 16}, vector.lanes);
+  visit.field({"startup_cycles", "cycles before the first result", false, 0, 1 << 16}, vector.startup_cycles);
+  visit.field({"transcendental_cycles", "cycles per group of lanes for exp and the like", false, 1, 1 << 16},
+              vector.transcendental_cycles);
+  visit.field({"queue", "commands that wait before the PE stalls", false, 1, 1 << 16}, vector.queue);
+}
+
+template <class V, SpecOf<DmaSpec> S>
+void describe(V& visit, S& dma) {
+  visit.field({"model", "component model", false, 0, 0, ModelRegistry::dma}, dma.model);
+  visit.field({"queues", "queues that work side by side", false, 1, 1 << 8}, dma.queues);
+  visit.field({"depth", "descriptors per queue", false, 1, 1 << 16}, dma.depth);
+  visit.field({"setup", "per descriptor", true, 0, limits::time}, dma.setup);
+}
+
+template <class V, SpecOf<IpcqSpec> S>
+void describe(V& visit, S& ipcq) {
+  visit.field({"queues", "queues of a PE", false, 1, 1 << 10}, ipcq.queues);
+  visit.field({"meta_latency", "update of a queue's pointers", true, 0, limits::time}, ipcq.meta_latency);
+}
+
+template <class V, SpecOf<MmuSpec> S>
+void describe(V& visit, S& mmu) {
+  visit.field({"page", "a power of two", false, 1, std::int64_t{1} << 30}, mmu.page);
+}
+
+template <class V, SpecOf<PeSpec> S>
+void describe(V& visit, S& pe) {
+  visit.field({"clock", "of the engines", true, 1, limits::frequency}, pe.clock);
+  visit.field({"contexts", "programs that run at a time", false, 1, 1 << 8}, pe.contexts);
+  visit.section("control", "the control processor", [&] { describe(visit, pe.control); });
+  visit.section("tcm", "the tightly coupled scratchpad", [&] { describe(visit, pe.tcm); });
+  visit.section("gemm", "the GEMM engine", [&] { describe(visit, pe.gemm); });
+  visit.section("vector", "the vector engine", [&] { describe(visit, pe.vector); });
+  visit.section("dma", "the DMA engine", [&] { describe(visit, pe.dma); });
+  visit.section("ipcq", "the inter-PE communication queues", [&] { describe(visit, pe.ipcq); });
+  visit.section("mmu", "address translation", [&] { describe(visit, pe.mmu); });
+}
+
+template <class V, SpecOf<Topology> S>
+void describe(V& visit, S& topology) {
+  visit.field({"name", "letters, digits, '.', '_' and '-'", true}, topology.name);
+  visit.section("host", "the host", [&] { describe(visit, topology.host); });
+  visit.section("system", "all SIPs", [&] { describe(visit, topology.system); });
+  visit.section("sip", "one SIP; all are equal", [&] { describe(visit, topology.sip); });
+  visit.section("cube", "one cube; all are equal", [&] { describe(visit, topology.cube); });
+  visit.section("pe", "one PE; all are equal", [&] { describe(visit, topology.pe); });
+}
+
+}  // namespace kernbench::topology

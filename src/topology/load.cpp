@@ -1,0 +1,116 @@
+#include "topology/load.h"
+
+#include <algorithm>
+#include <filesystem>
+#include <fstream>
+#include <set>
+
+#include "base/error.h"
+#include "base/quantity.h"
+#include "base/text.h"
+#include "topology/checks.h"
+#include "topology/document.h"
+#include "topology/reader.h"
+
+namespace kernbench::topology {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr std::string_view kExtension = ".yaml";
+
+std::string place_text(const Place& place, const std::string& file_name, const std::vector<std::string>& overrides) {
+  if (place.override_index >= 0) return "--set " + printable(overrides[static_cast<std::size_t>(place.override_index)]);
+  return file_name + ":" + std::to_string(place.line) + ":" + std::to_string(place.column);
+}
+
+[[noreturn]] void fail(std::vector<Problem> problems, const std::string& file_name,
+                       const std::vector<std::string>& overrides) {
+  std::ranges::stable_sort(problems, {}, &Problem::place);
+  std::string message;
+  for (const Problem& problem : problems) {
+    if (!message.empty()) message += '\n';
+    message += place_text(problem.place, file_name, overrides) + ": " + problem.message;
+  }
+  throw ConfigurationError(message);
+}
+
+std::vector<std::string> directories(const SearchPath& search_path) {
+  std::vector<std::string> all = search_path.directories;
+  if (search_path.shipped) {
+    all.emplace_back(KERNBENCH_SOURCE_TOPOLOGIES);
+    all.emplace_back(KERNBENCH_INSTALLED_TOPOLOGIES);
+  }
+  return all;
+}
+
+bool is_path(const std::string& name) {
+  return name.find('/') != std::string::npos || name.ends_with(kExtension);
+}
+
+std::string find_file(const std::string& name, const SearchPath& search_path) {
+  if (is_path(name)) return name;
+  for (const std::string& directory : directories(search_path)) {
+    std::error_code ignored;
+    fs::path path = fs::path(directory) / (name + std::string(kExtension));
+    if (fs::is_regular_file(path, ignored)) return path.string();
+  }
+  const std::vector<std::string> names = topology_names(search_path);
+  const std::vector<std::string_view> views(names.begin(), names.end());
+  const std::string_view near = name.size() > 64 ? std::string_view() : nearest(name, views);
+  std::string message = "no topology is named " + in_quotes(name);
+  if (!near.empty()) message += "; did you mean \"" + std::string(near) + "\"?";
+  message += " (";
+  for (std::size_t i = 0; i < names.size(); ++i) message += (i == 0 ? "known: " : ", ") + names[i];
+  message += std::string(names.empty() ? "none are known" : "") + "; a path contains '/' or ends in .yaml)";
+  throw ConfigurationError(message);
+}
+
+std::string read_file(const std::string& path) {
+  std::error_code error;
+  if (fs::is_directory(path, error)) throw ConfigurationError(path + ": is a directory, expected a topology file");
+  std::ifstream file(path, std::ios::binary);
+  if (!file) throw ConfigurationError(path + ": cannot be opened; does the file exist and may it be read?");
+  // One byte more than is allowed shows that the file is too large without reading all of it.
+  std::string text(kMaximumFileBytes + 1, '\0');
+  file.read(text.data(), static_cast<std::streamsize>(text.size()));
+  if (file.bad()) throw ConfigurationError(path + ": cannot be read");
+  text.resize(static_cast<std::size_t>(file.gcount()));
+  return text;
+}
+
+}  // namespace
+
+Topology parse_topology(std::string_view yaml, const std::string& file_name,
+                        const std::vector<std::string>& overrides) {
+  std::vector<Problem> problems;
+  Node root = parse_document(yaml, -1, problems);
+  for (std::size_t i = 0; i < overrides.size(); ++i) {
+    apply_override(root, overrides[i], static_cast<std::int32_t>(i), problems);
+  }
+  const Reading reading = read_topology(root, problems);
+  for (const Finding& finding : check(reading.topology, reading.unread)) {
+    problems.push_back({place_of(root, finding.path), finding.path + ": " + finding.message});
+  }
+  if (!problems.empty()) fail(std::move(problems), file_name, overrides);
+  return reading.topology;
+}
+
+Topology load_topology(const std::string& name_or_path, const std::vector<std::string>& overrides,
+                       const SearchPath& search_path) {
+  const std::string path = find_file(name_or_path, search_path);
+  return parse_topology(read_file(path), path, overrides);
+}
+
+std::vector<std::string> topology_names(const SearchPath& search_path) {
+  std::set<std::string> names;
+  for (const std::string& directory : directories(search_path)) {
+    std::error_code ignored;
+    for (const fs::directory_entry& entry : fs::directory_iterator(directory, ignored)) {
+      if (entry.path().extension() == kExtension) names.insert(entry.path().stem().string());
+    }
+  }
+  return {names.begin(), names.end()};
+}
+
+}  // namespace kernbench::topology

@@ -1,0 +1,73 @@
+// Overrides from the command line: "cube.hbm.bandwidth=2TB/s" replaces or adds one value of the tree.
+#include <algorithm>
+#include <utility>
+
+#include "base/quantity.h"
+#include "topology/document.h"
+
+namespace kernbench::topology {
+namespace {
+
+constexpr std::string_view kForm = "expected PATH=VALUE, for example cube.hbm.bandwidth=2TB/s";
+
+std::vector<std::string> split(std::string_view path) {
+  std::vector<std::string> keys;
+  while (true) {
+    const std::size_t dot = path.find('.');
+    keys.emplace_back(path.substr(0, dot));
+    if (dot == std::string_view::npos) return keys;
+    path.remove_prefix(dot + 1);
+  }
+}
+
+// The value of `key` in a mapping, put there if it is missing.
+Entry& entry(Node& mapping, const std::string& key, Place place) {
+  const auto found = std::ranges::find(mapping.entries, key, &Entry::key);
+  if (found != mapping.entries.end()) return *found;
+  Node child;
+  child.kind = Node::Kind::mapping;
+  child.place = place;
+  mapping.entries.push_back({key, place, std::move(child)});
+  return mapping.entries.back();
+}
+
+}  // namespace
+
+void apply_override(Node& root, std::string_view assignment, std::int32_t override_index,
+                    std::vector<Problem>& problems) {
+  const Place place{override_index, 1, 1};
+  const std::size_t equals = assignment.find('=');
+  if (equals == std::string_view::npos) {
+    problems.push_back({place, std::string(kForm)});
+    return;
+  }
+  const std::vector<std::string> keys = split(assignment.substr(0, equals));
+  const std::string_view text = assignment.substr(equals + 1);
+  if (keys.size() > kMaximumDepth || std::ranges::any_of(keys, &std::string::empty) || text.empty()) {
+    problems.push_back({place, std::string(kForm)});
+    return;
+  }
+  Node value = parse_document(text, override_index, problems);
+  if (value.kind == Node::Kind::mapping) {
+    problems.push_back({place, "expected one value, found a mapping; override its keys one by one"});
+    return;
+  }
+  if (root.kind != Node::Kind::mapping) return;  // reported with the file
+
+  Node* mapping = &root;
+  std::string path;
+  for (std::size_t i = 0; i + 1 < keys.size(); ++i) {
+    path += (i == 0 ? "" : ".") + keys[i];
+    mapping = &entry(*mapping, keys[i], place).value;
+    if (mapping->kind == Node::Kind::invalid) return;
+    if (mapping->kind != Node::Kind::mapping) {
+      problems.push_back({place, in_quotes(path) + " is a value and has no keys"});
+      return;
+    }
+  }
+  Entry& target = entry(*mapping, keys.back(), place);
+  target.place = place;
+  target.value = std::move(value);
+}
+
+}  // namespace kernbench::topology
