@@ -1,9 +1,10 @@
-// The result type under the name that this layer uses.
+// What one run of a program yields, under the names that this layer uses. The types are public: kernbench/result.h.
 #pragma once
 
 #include "kernbench/result.h"
 
 namespace kernbench::report {
+
 using kernbench::CheckResult;
 using kernbench::CheckStatus;
 using kernbench::ErrorResult;
@@ -12,4 +13,5 @@ using kernbench::Metric;
 using kernbench::ResourceResult;
 using kernbench::RunResult;
 using kernbench::RunStatus;
+
 }  // namespace kernbench::report

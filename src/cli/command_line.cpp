@@ -1,0 +1,270 @@
+// The only unit that includes CLI11, which is slow to compile. CLI11 splits the arguments and prints help; the values
+// are read and checked in option_values.cpp, so that all errors have one voice.
+#include "cli/command_line.h"
+
+#include <CLI/CLI.hpp>
+#include <algorithm>
+#include <string_view>
+
+#include "base/quantity.h"
+#include "base/text.h"
+#include "cli/option_values.h"
+#include "cli/version.h"
+
+namespace kernbench::cli {
+namespace {
+
+using Texts = std::vector<std::string>;
+
+constexpr const char* kExamples = R"(Examples:
+  kernbench list
+  kernbench run gemm
+  kernbench run gemm -p M=4096 -p N=4096 -p K=4096 --set cube.hbm.bandwidth=2TB/s
+  kernbench run gemm --json - | python3 -m json.tool
+  kernbench describe ahbm-2sip
+
+Exit codes: 0 ok, 1 a check failed, 2 usage or configuration, 3 the simulated program
+failed, 4 internal error, 130 interrupted.
+"kernbench COMMAND --help" says more about each command.)";
+
+constexpr const char* kRunExamples = R"(Examples:
+  kernbench run vector_add
+  kernbench run gemm -t tiny -p M=256 -p N=256 -p K=256
+  kernbench run gemm --set pe.clock=1.5GHz --set "pe.gemm.array=[128, 64]" --no-data
+  kernbench run gemm --quiet --json result.json --op-log operations.txt)";
+
+constexpr const char* kDescribeExamples = R"(Examples:
+  kernbench describe ahbm-1sip
+  kernbench describe my_machine.yaml --set sip.cubes.mesh="[2, 2]"
+  kernbench describe ahbm-1sip --format yaml > my_machine.yaml
+  kernbench describe --format json-schema > topology.schema.json)";
+
+// An option that takes exactly one text each time it is given.
+CLI::Option* add_text(CLI::App& app, const std::string& names, Texts& values, const std::string& type,
+                      const std::string& help) {
+  return app.add_option(names, values, help)
+      ->type_name(type)
+      ->type_size(1)
+      ->expected(1)
+      ->allow_extra_args(false)
+      ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll)
+      ->default_str("");
+}
+
+// The one value of an option, or `otherwise` when it was not given.
+std::string single(const std::string& option, const Texts& values, const std::string& otherwise) {
+  if (values.size() > 1) throw ConfigurationError(option + " is given more than once");
+  if (values.empty()) return otherwise;
+  if (values.front().empty()) throw ConfigurationError(option + " needs a value that is not empty");
+  return values.front();
+}
+
+struct ListTexts {
+  Texts colour;
+
+  CLI::App* declare(CLI::App& app) {
+    CLI::App* command = app.add_subcommand("list", "List the built-in benches and topologies");
+    add_text(*command, "--color", colour, "WHEN", "auto (default), always or never");
+    return command;
+  }
+  Command command() const { return ListCommand{colour_of(single("--color", colour, "auto"))}; }
+};
+
+struct DescribeTexts {
+  Texts topology, overrides, format, colour;
+
+  CLI::App* declare(CLI::App& app) {
+    CLI::App* command = app.add_subcommand("describe", "Show a topology: what it is made of, and its numbers");
+    add_text(*command, "TOPOLOGY", topology, "", "Name of a shipped topology, or a YAML file");
+    add_text(*command, "--set", overrides, "PATH=VALUE", "Override one value of the topology; repeatable");
+    add_text(*command, "--format", format, "FORMAT",
+             "table (default), yaml (complete, loadable again) or json-schema (of topology files)");
+    add_text(*command, "--color", colour, "WHEN", "auto (default), always or never");
+    command->footer(kDescribeExamples);
+    return command;
+  }
+  Command command() const {
+    DescribeCommand out;
+    out.format = format_of(single("--format", format, "table"));
+    out.topology = single("TOPOLOGY", topology, "");
+    if (out.topology.empty() && out.format != DescribeFormat::json_schema) {
+      throw ConfigurationError(
+          "describe needs a TOPOLOGY: a shipped topology's name (see \"kernbench list\") or a file");
+    }
+    out.overrides = overrides_of(overrides);
+    out.colour = colour_of(single("--color", colour, "auto"));
+    return out;
+  }
+};
+
+struct RunTexts {
+  Texts bench, topology, overrides, parameters, seed, threads, max_time, json, op_log, correlation_id, colour;
+  bool no_data = false, exact_events = false, quiet = false;
+
+  CLI::App* declare(CLI::App& app) {
+    CLI::App* command = app.add_subcommand("run", "Simulate a bench: its time, its numbers, and where the time went");
+    add_text(*command, "BENCH", bench, "", "Name of a built-in bench (see \"kernbench list\")");
+    add_text(*command, "-t,--topology", topology, "TOPOLOGY", "Shipped topology or YAML file (default: ahbm-1sip)");
+    add_text(*command, "--set", overrides, "PATH=VALUE", "Override one value of the topology; repeatable");
+    add_text(*command, "-p,--parameter", parameters, "NAME=VALUE", "Set a parameter of the bench; repeatable");
+    command->add_flag("--no-data", no_data, "Compute no values: same times, no memory for tensors, checks skipped");
+    command->add_flag("--exact-events", exact_events,
+                      "Turn off every shortcut of the timed model: same results, slower");
+    add_text(*command, "--seed", seed, "N", "Seed of the program's random numbers (default: 0)");
+    add_text(*command, "--threads", threads, "N", "Host threads that compute values (default: 0, all processors)");
+    add_text(*command, "--max-time", max_time, "TIME", "Stop with an error beyond this simulated time, such as 10ms");
+    add_text(*command, "--json", json, "FILE", "Write the result as JSON; '-' is standard output, without the table");
+    add_text(*command, "--op-log", op_log, "FILE", "Write one line per operation of the simulated engines");
+    add_text(*command, "--correlation-id", correlation_id, "TEXT", "Copied into the result, to find it again");
+    command->add_flag("-q,--quiet", quiet, "No table; errors and failed checks are still shown");
+    add_text(*command, "--color", colour, "WHEN", "auto (default: on a terminal), always or never");
+    command->footer(kRunExamples);
+    return command;
+  }
+  Command command() const {
+    RunCommand out;
+    out.bench = single("BENCH", bench, "");
+    if (out.bench.empty()) throw ConfigurationError("run needs a BENCH: see \"kernbench list\"");
+    RunOptions& options = out.options;
+    options.topology = single("--topology", topology, options.topology);
+    options.overrides = overrides_of(overrides);
+    options.parameters = parameters_of(parameters);
+    options.data = !no_data;
+    options.exact_events = exact_events;
+    options.seed = seed_of(single("--seed", seed, "0"));
+    options.threads = threads_of(single("--threads", threads, "0"));
+    const std::string bound = single("--max-time", max_time, "");
+    if (!bound.empty()) options.max_time = max_time_of(bound);
+    options.op_log = single("--op-log", op_log, "");
+    options.correlation_id = single("--correlation-id", correlation_id, "");
+    out.json = single("--json", json, "");
+    out.quiet = quiet;
+    out.colour = colour_of(single("--color", colour, "auto"));
+    return out;
+  }
+};
+
+std::string suggestion(const std::string& word, const Texts& candidates) {
+  const std::vector<std::string_view> views(candidates.begin(), candidates.end());
+  const std::string_view near = nearest(word, views);
+  return near.empty() ? "" : ", did you mean \"" + std::string(near) + "\"?";
+}
+
+Texts option_names(const CLI::App& app) {
+  Texts names;
+  for (const CLI::Option* option : app.get_options()) {
+    for (const std::string& name : option->get_lnames()) names.push_back("--" + name);
+    for (const std::string& name : option->get_snames()) names.push_back("-" + name);
+  }
+  return names;
+}
+
+// What CLI11 could not place: an unknown option first, since a word after it may only be that option's value.
+void reject_leftovers(const CLI::App& app, const Texts& leftovers) {
+  if (leftovers.empty()) return;
+  const auto is_option = [](const std::string& text) { return text.size() > 1 && text.front() == '-'; };
+  const auto option = std::find_if(leftovers.begin(), leftovers.end(), is_option);
+  if (option != leftovers.end()) {
+    const std::string name = option->substr(0, option->find('='));
+    throw ConfigurationError("unknown option " + in_quotes(name) + suggestion(name, option_names(app)));
+  }
+  throw ConfigurationError("unexpected argument " + in_quotes(leftovers.front()));
+}
+
+void reject_unknown_command(const CLI::App& app, const Texts& leftovers) {
+  Texts commands;
+  for (const CLI::App* command : app.get_subcommands({})) commands.push_back(command->get_name());
+  if (leftovers.empty()) throw ConfigurationError("a command is missing: list, describe or run");
+  if (leftovers.front().front() == '-') reject_leftovers(app, leftovers);
+  const std::string near = suggestion(leftovers.front(), commands);
+  throw ConfigurationError("unknown command " + in_quotes(leftovers.front()) +
+                           (near.empty() ? "; there are list, describe and run" : near));
+}
+
+// CLI11 says "--seed: 1 required TEXT missing".
+std::string message_of(const CLI::ParseError& error) {
+  const std::string text = error.what();
+  const bool missing = dynamic_cast<const CLI::ArgumentMismatch*>(&error) != nullptr;
+  return missing && text.starts_with('-') ? text.substr(0, text.find(':')) + " needs a value" : text;
+}
+
+// "help run" is "run --help".
+Texts normalised(Texts arguments) {
+  if (!arguments.empty() && arguments.front() == "help") {
+    arguments.erase(arguments.begin());
+    arguments.push_back("--help");
+  }
+  return arguments;
+}
+
+class Parser {
+ public:
+  Parser()
+      : app_("KernBench: how long a kernel takes on an AI accelerator, whether its numbers are right, and why.",
+             "kernbench") {
+    app_.set_version_flag("--version", std::string("kernbench ") + version(), "Show the version and leave");
+    app_.footer(kExamples);
+    app_.require_subcommand(0);
+    app_.allow_extras();
+    list_app_ = list_.declare(app_);
+    describe_app_ = describe_.declare(app_);
+    run_app_ = run_.declare(app_);
+    for (CLI::App* app : {&app_, list_app_, describe_app_, run_app_}) {
+      app->set_help_flag("-h,--help", "Show this help and leave");
+      app->get_formatter()->column_width(30);
+    }
+  }
+
+  Command parse(const Texts& arguments) {
+    Texts reversed = normalised(arguments);
+    std::reverse(reversed.begin(), reversed.end());  // as CLI11 wants them
+    try {
+      app_.parse(reversed);
+    } catch (const CLI::CallForHelp&) {
+      return ShowText{app_.help()};
+    } catch (const CLI::CallForVersion&) {
+      return ShowText{app_.version() + "\n"};
+    } catch (const CLI::ParseError& error) {
+      throw ConfigurationError(message_of(error));
+    }
+    return chosen();
+  }
+
+  std::string command_name() const {
+    const auto commands = app_.get_subcommands();
+    return commands.empty() ? "" : commands.front()->get_name();
+  }
+
+ private:
+  Command chosen() const {
+    const auto commands = app_.get_subcommands();
+    if (commands.empty()) reject_unknown_command(app_, app_.remaining());
+    reject_leftovers(app_, app_.remaining());
+    reject_leftovers(*commands.front(), commands.front()->remaining());
+    if (commands.size() > 1) throw ConfigurationError("give one command, not " + std::to_string(commands.size()));
+    if (commands.front() == list_app_) return list_.command();
+    if (commands.front() == describe_app_) return describe_.command();
+    return run_.command();
+  }
+
+  CLI::App app_;
+  ListTexts list_;
+  DescribeTexts describe_;
+  RunTexts run_;
+  CLI::App* list_app_ = nullptr;
+  CLI::App* describe_app_ = nullptr;
+  CLI::App* run_app_ = nullptr;
+};
+
+}  // namespace
+
+Command parse_command_line(const std::vector<std::string>& arguments) {
+  Parser parser;
+  try {
+    return parser.parse(arguments);
+  } catch (const ConfigurationError& error) {
+    throw UsageError(error.what(), parser.command_name());
+  }
+}
+
+}  // namespace kernbench::cli

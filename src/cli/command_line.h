@@ -1,0 +1,58 @@
+// The command line as values.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <utility>
+#include <variant>
+#include <vector>
+
+#include "base/error.h"
+#include "cli/bench_registry.h"
+
+namespace kernbench::cli {
+
+/// A command line that cannot be understood; `command()` is the command it was given to, possibly empty.
+class UsageError : public ConfigurationError {
+ public:
+  UsageError(const std::string& message, std::string command)
+      : ConfigurationError(message), command_(std::move(command)) {}
+  const std::string& command() const { return command_; }
+
+ private:
+  std::string command_;
+};
+
+enum class ColourMode : std::uint8_t { automatic, always, never };
+enum class DescribeFormat : std::uint8_t { table, yaml, json_schema };
+
+/// --help and --version: print and leave.
+struct ShowText {
+  std::string text;
+};
+
+struct ListCommand {
+  ColourMode colour = ColourMode::automatic;
+};
+
+struct DescribeCommand {
+  std::string topology;
+  std::vector<std::string> overrides;
+  DescribeFormat format = DescribeFormat::table;
+  ColourMode colour = ColourMode::automatic;
+};
+
+struct RunCommand {
+  std::string bench;
+  RunOptions options;
+  std::string json;  // file, "-" for standard output, "" for none
+  bool quiet = false;
+  ColourMode colour = ColourMode::automatic;
+};
+
+using Command = std::variant<ShowText, ListCommand, DescribeCommand, RunCommand>;
+
+/// Understands the arguments after the program's name. Throws UsageError.
+Command parse_command_line(const std::vector<std::string>& arguments);
+
+}  // namespace kernbench::cli

@@ -1,0 +1,37 @@
+// What the program needs from outside: everything that a test replaces.
+#pragma once
+
+#include <atomic>
+#include <functional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "cli/bench_registry.h"
+#include "cli/command_line.h"
+
+namespace kernbench::cli {
+
+/// A shipped topology as `list` shows it.
+struct TopologyEntry {
+  std::string name, help;
+};
+
+struct Environment {
+  std::vector<Bench> benches;
+  std::function<report::RunResult(const Bench&, const RunOptions&)> execute;
+  std::function<std::vector<TopologyEntry>()> topologies;
+  /// The text of `describe`; `colour` is resolved already. Throws ConfigurationError.
+  std::function<std::string(const DescribeCommand&, bool colour)> describe;
+  /// Standard output and standard error. `out` throws ConfigurationError when it cannot write, but not when the reader
+  /// has gone away.
+  std::function<void(std::string_view)> out, err;
+  bool out_is_terminal = false;
+  bool err_is_terminal = false;
+  /// Set when the user asked to stop; may be null.
+  const std::atomic<bool>* stop_requested = nullptr;
+  /// The program may redirect the process's standard output while a bench runs.
+  bool owns_process = false;
+};
+
+}  // namespace kernbench::cli

@@ -1,0 +1,19 @@
+#include "cli/exit_code.h"
+
+#include "report/outcome.h"
+
+namespace kernbench::cli {
+
+ExitCode exit_code_of(const report::ErrorResult& error) {
+  if (error.type == "ConfigurationError") return ExitCode::usage;
+  if (error.type == report::kInternalError) return ExitCode::internal;
+  if (error.type == report::kInterrupted) return ExitCode::interrupted;
+  return ExitCode::program;
+}
+
+ExitCode exit_code_of(const report::RunResult& result) {
+  if (result.error) return exit_code_of(*result.error);
+  return report::status_of(result) == report::RunStatus::ok ? ExitCode::ok : ExitCode::check_failed;
+}
+
+}  // namespace kernbench::cli

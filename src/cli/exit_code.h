@@ -1,0 +1,16 @@
+// What the program tells its caller (docs/cli.md).
+#pragma once
+
+#include "report/result.h"
+
+namespace kernbench::cli {
+
+enum class ExitCode : int { ok = 0, check_failed = 1, usage = 2, program = 3, internal = 4, interrupted = 130 };
+
+/// The code for an error, by its type: ConfigurationError 2, InternalError 4, Interrupted 130, any other 3.
+ExitCode exit_code_of(const report::ErrorResult& error);
+
+/// The code for a finished run.
+ExitCode exit_code_of(const report::RunResult& result);
+
+}  // namespace kernbench::cli

@@ -1,0 +1,53 @@
+#include "cli/messages.h"
+
+#include "report/format.h"
+#include "report/outcome.h"
+#include "report/text_table.h"
+#include "report/utf8.h"
+
+namespace kernbench::cli {
+namespace {
+
+using report::Palette;
+using report::Style;
+
+// Lines stay lines; what else a terminal could take as a command does not reach it.
+std::string printable_lines(const std::string& text) {
+  std::string out;
+  std::size_t start = 0;
+  for (std::size_t end = 0; end != std::string::npos; start = end + 1) {
+    end = text.find('\n', start);
+    if (start > 0) out += '\n';
+    out += report::one_line(std::string_view(text).substr(start, end == std::string::npos ? end : end - start));
+  }
+  return out;
+}
+
+}  // namespace
+
+std::string error_message(const report::ErrorResult& error, bool colour) {
+  const Palette palette(colour);
+  const std::string message = printable_lines(error.message);
+  const std::string where = report::one_line(error.where);
+  if (error.type == report::kInterrupted) {
+    return palette.paint(Style::warning, "kernbench: interrupted") + (message.empty() ? "" : ": " + message) + "\n";
+  }
+  if (error.type == "ConfigurationError") {
+    return palette.paint(Style::bad, "kernbench: error: ") + (where.empty() ? "" : where + ": ") + message + "\n";
+  }
+  if (error.type == report::kInternalError) {
+    return palette.paint(Style::bad, "kernbench: internal error: ") + message +
+           "\nThis is a fault of KernBench, not of your program. Please report it with the command line and this "
+           "message.\n";
+  }
+  return palette.paint(Style::bad, "kernbench: " + report::one_line(error.type) + ": ") + message +
+         (where.empty() ? "" : "\n  at " + where) + "\n";
+}
+
+std::string failed_check_message(const report::CheckResult& check, bool colour) {
+  return Palette(colour).paint(Style::bad, "kernbench: check failed: ") + report::one_line(check.name) +
+         ": max abs error " + report::error_text(check.max_abs_error) + ", max rel error " +
+         report::error_text(check.max_rel_error) + "\n";
+}
+
+}  // namespace kernbench::cli

@@ -1,0 +1,16 @@
+// What the program says on standard error. Each message ends in a newline.
+#pragma once
+
+#include <string>
+
+#include "report/result.h"
+
+namespace kernbench::cli {
+
+/// "kernbench: error: …", with the kind of error and its place where they say more than the message.
+std::string error_message(const report::ErrorResult& error, bool colour);
+
+/// "kernbench: check failed: gemm: max abs error 0.5, max rel error 0.01".
+std::string failed_check_message(const report::CheckResult& check, bool colour);
+
+}  // namespace kernbench::cli

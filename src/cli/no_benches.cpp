@@ -1,0 +1,16 @@
+// What the program is built with where the build has no benches.
+#include "base/error.h"
+#include "cli/bench_registry.h"
+
+namespace kernbench::cli {
+
+const std::vector<Bench>& built_in_benches() {
+  static const std::vector<Bench> none;
+  return none;
+}
+
+report::RunResult execute(const Bench&, const RunOptions&) {
+  throw ConfigurationError("this build of kernbench has no benches");
+}
+
+}  // namespace kernbench::cli

@@ -1,0 +1,97 @@
+#include "cli/option_values.h"
+
+#include <fmt/format.h>
+
+#include <array>
+#include <charconv>
+#include <span>
+#include <string_view>
+#include <utility>
+
+#include "base/error.h"
+#include "base/quantity.h"
+#include "base/text.h"
+
+namespace kernbench::cli {
+namespace {
+
+[[noreturn]] void reject(std::string_view option, std::string_view value, std::string_view expected) {
+  throw ConfigurationError(fmt::format("{} {}: expected {}", option, in_quotes(value), expected));
+}
+
+template <class T>
+T whole_number(std::string_view option, const std::string& text, T most, std::string_view expected) {
+  T value{};
+  const char* end = text.data() + text.size();
+  const auto [rest, error] = std::from_chars(text.data(), end, value);
+  if (error != std::errc() || rest != end || value < T{} || value > most) reject(option, text, expected);
+  return value;
+}
+
+// The index of `text` in `choices`.
+std::size_t choice(std::string_view option, const std::string& text, std::span<const std::string_view> choices) {
+  for (std::size_t i = 0; i < choices.size(); ++i) {
+    if (choices[i] == text) return i;
+  }
+  std::string expected = fmt::format("{}", fmt::join(choices, ", "));
+  const std::string_view near = nearest(text, choices);
+  if (!near.empty()) expected += fmt::format("; did you mean \"{}\"?", near);
+  reject(option, text, "one of " + expected);
+}
+
+// The parts before and after the first '='; rejects text without one, or with nothing before it.
+std::pair<std::string, std::string> assignment(std::string_view option, const std::string& text,
+                                               std::string_view expected) {
+  const std::size_t at = text.find('=');
+  if (at == std::string::npos || at == 0) reject(option, text, expected);
+  return {text.substr(0, at), text.substr(at + 1)};
+}
+
+}  // namespace
+
+std::uint64_t seed_of(const std::string& text) {
+  return whole_number<std::uint64_t>("--seed", text, UINT64_MAX, "a whole number from 0 to 18446744073709551615");
+}
+
+int threads_of(const std::string& text) {
+  return whole_number<int>("--threads", text, 1024, "a whole number from 0 (all processors) to 1024");
+}
+
+Time max_time_of(const std::string& text) {
+  try {
+    const Time time = parse_time(text);
+    if (time > Time::zero()) return time;
+  } catch (const ConfigurationError& error) {
+    throw ConfigurationError(fmt::format("--max-time: {}", error.what()));
+  }
+  reject("--max-time", text, "a time of more than zero, such as 10ms");
+}
+
+ColourMode colour_of(const std::string& text) {
+  constexpr std::array<std::string_view, 3> kChoices = {"auto", "always", "never"};
+  return static_cast<ColourMode>(choice("--color", text, kChoices));
+}
+
+DescribeFormat format_of(const std::string& text) {
+  constexpr std::array<std::string_view, 3> kChoices = {"table", "yaml", "json-schema"};
+  return static_cast<DescribeFormat>(choice("--format", text, kChoices));
+}
+
+std::map<std::string, std::string> parameters_of(const std::vector<std::string>& texts) {
+  std::map<std::string, std::string> out;
+  for (const std::string& text : texts) {
+    auto [name, value] = assignment("-p", text, "NAME=VALUE, such as -p M=1024");
+    const auto [entry, added] = out.try_emplace(std::move(name), std::move(value));
+    if (!added) throw ConfigurationError(fmt::format("-p: parameter {} is given twice", in_quotes(entry->first)));
+  }
+  return out;
+}
+
+std::vector<std::string> overrides_of(std::vector<std::string> texts) {
+  for (const std::string& text : texts) {
+    assignment("--set", text, "PATH=VALUE, such as --set cube.hbm.bandwidth=2TB/s");
+  }
+  return texts;
+}
+
+}  // namespace kernbench::cli

@@ -1,0 +1,30 @@
+// Values of options, read from text. All throw ConfigurationError that names the option, the value and what is
+// expected.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "base/units.h"
+#include "cli/command_line.h"
+
+namespace kernbench::cli {
+
+/// --seed: 0 to 2^64 - 1.
+std::uint64_t seed_of(const std::string& text);
+/// --threads: 0 to 1024.
+int threads_of(const std::string& text);
+/// --max-time: "10ms"; more than zero.
+Time max_time_of(const std::string& text);
+/// --color: "auto", "always" or "never".
+ColourMode colour_of(const std::string& text);
+/// --format: "table", "yaml" or "json-schema".
+DescribeFormat format_of(const std::string& text);
+/// -p: "NAME=VALUE" each, no name twice.
+std::map<std::string, std::string> parameters_of(const std::vector<std::string>& texts);
+/// --set: "path=value" each; returns them unchanged.
+std::vector<std::string> overrides_of(std::vector<std::string> texts);
+
+}  // namespace kernbench::cli

@@ -1,0 +1,125 @@
+#include "cli/topology_table.h"
+
+#include <fmt/format.h>
+
+#include "base/quantity.h"
+#include "report/format.h"
+#include "report/text_table.h"
+
+namespace kernbench::cli {
+namespace {
+
+using report::Align;
+using report::bytes_text;
+using report::Palette;
+using report::rate_text;
+using report::Style;
+using report::TextTable;
+using topology::LinkSpec;
+using topology::Topology;
+
+std::string mesh_text(MeshExtent mesh) {
+  return fmt::format("{} ({} x {})", mesh.count(), mesh.width, mesh.height);
+}
+
+double count_of(Bandwidth bandwidth) {
+  return static_cast<double>(bandwidth.count());
+}
+double count_of(Bytes bytes) {
+  return static_cast<double>(bytes.count());
+}
+
+std::string parts_section(const Topology& topology, const Palette& palette) {
+  TextTable table({{"", Align::left}, {"", Align::left}});
+  table.add({{"SIPs"}, {std::to_string(topology.system.sips)}});
+  table.add({{"cubes in a SIP"}, {mesh_text(topology.sip.cubes)}});
+  table.add({{"PEs in a cube"}, {mesh_text(topology.cube.pes)}});
+  const std::int64_t all = std::int64_t{topology.pes_per_sip()} * topology.system.sips;
+  table.add({{"PEs"}, {fmt::format("{} in a SIP, {} in all", topology.pes_per_sip(), all)}});
+  table.add({{"PE clock"}, {to_quantity(topology.pe.clock)}});
+  table.add({{"GEMM array"}, {fmt::format("{} x {}", topology.pe.gemm.array.width, topology.pe.gemm.array.height)}});
+  table.add({{"vector lanes"}, {std::to_string(topology.pe.vector.lanes)}});
+  table.add({{"DMA queues of a PE"}, {std::to_string(topology.pe.dma.queues)}});
+  table.add({{"HBM channels of a cube"}, {std::to_string(topology.cube.hbm.channels)}});
+  return palette.paint(Style::heading, "Parts") + "\n" + table.text(palette);
+}
+
+// A figure of one PE, one cube and one SIP.
+class Peaks {
+ public:
+  explicit Peaks(const Topology& topology)
+      : pes_(topology.cube.pes.count()),
+        cubes_(topology.sip.cubes.count()),
+        table_({{"", Align::left}, {"PE"}, {"cube"}, {"SIP"}}) {}
+
+  void rate(const std::string& label, double of_pe, std::string_view unit) {
+    const double of_cube = of_pe * pes_;
+    table_.add({{label}, {rate_text(of_pe, unit)}, {rate_text(of_cube, unit)}, {rate_text(of_cube * cubes_, unit)}});
+  }
+  void size(const std::string& label, double of_pe) {
+    const auto text = [](double bytes) { return bytes_text(Bytes(static_cast<std::int64_t>(bytes))); };
+    table_.add({{label}, {text(of_pe)}, {text(of_pe * pes_)}, {text(of_pe * pes_ * cubes_)}});
+  }
+  std::string text(const Palette& palette) const { return table_.text(palette); }
+
+ private:
+  double pes_, cubes_;
+  TextTable table_;
+};
+
+std::string peaks_section(const Topology& topology, const Palette& palette) {
+  const auto clock = static_cast<double>(topology.pe.clock.count());
+  const double gemm = 2.0 * topology.pe.gemm.array.count() * clock;
+  const double pes = topology.cube.pes.count();
+  const double hbm = count_of(topology.cube.hbm.bandwidth) / pes;
+  Peaks peaks(topology);
+  peaks.rate("GEMM, f16 and bf16", gemm, "FLOP/s");
+  peaks.rate("GEMM, f32", gemm / topology.pe.gemm.f32_cycles, "FLOP/s");
+  peaks.rate("vector", topology.pe.vector.lanes * clock, "op/s");
+  peaks.rate("HBM bandwidth", hbm, "B/s");
+  peaks.rate("TCM bandwidth", count_of(topology.pe.tcm.bandwidth), "B/s");
+  peaks.size("HBM capacity", count_of(topology.cube.hbm.capacity) / pes);
+  peaks.size("TCM capacity", count_of(topology.pe.tcm.capacity));
+  const std::string balance = fmt::format("f16 GEMM and HBM are balanced at {:.1f} FLOP/B", gemm / hbm);
+  return palette.paint(Style::heading, "Peaks") + "\n" + peaks.text(palette) + "  " +
+         palette.paint(Style::faint, balance) + "\n";
+}
+
+std::string links_section(const Topology& topology, const Palette& palette) {
+  TextTable table({{"", Align::left}, {"bandwidth"}, {"latency"}, {"credits"}});
+  const auto add = [&](const std::string& label, const LinkSpec& link) {
+    table.add({{label},
+               {rate_text(count_of(link.bandwidth), "B/s")},
+               {to_quantity(link.latency)},
+               {std::to_string(link.credits)}});
+  };
+  add("host to SIP", topology.host.link);
+  if (topology.system.sips > 1) add("SIP to SIP", topology.system.link);
+  add("edge of a cube to its neighbour", topology.sip.link);
+  add("router to router in a cube", topology.cube.noc.link);
+  return palette.paint(Style::heading, "Links, each direction") + "\n" + table.text(palette);
+}
+
+std::string latencies_section(const Topology& topology, const Palette& palette) {
+  TextTable table({{"", Align::left}, {""}});
+  const auto add = [&](const std::string& label, Time time) { table.add({{label}, {to_quantity(time)}}); };
+  add("launch call on the host", topology.host.launch_overhead);
+  add("message in IO_CPU", topology.sip.io.cpu_latency);
+  add("message in M_CPU", topology.cube.m_cpu.latency);
+  add("start of a program on a PE", topology.pe.control.start_latency);
+  add("command to an engine", topology.pe.control.issue);
+  add("DMA descriptor", topology.pe.dma.setup);
+  add("HBM access", topology.cube.hbm.latency);
+  return palette.paint(Style::heading, "Latencies") + "\n" + table.text(palette);
+}
+
+}  // namespace
+
+std::string topology_table(const Topology& topology, bool colour) {
+  const Palette palette(colour);
+  return palette.paint(Style::heading, topology.name) + "\n\n" + parts_section(topology, palette) + "\n" +
+         peaks_section(topology, palette) + "\n" + links_section(topology, palette) + "\n" +
+         latencies_section(topology, palette);
+}
+
+}  // namespace kernbench::cli

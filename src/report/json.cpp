@@ -1,0 +1,206 @@
+#include "report/json.h"
+
+#include <charconv>
+#include <cmath>
+#include <concepts>
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+#include "report/outcome.h"
+#include "report/utf8.h"
+
+namespace kernbench::report {
+namespace {
+
+void append_escaped(std::string& out, char c) {
+  switch (c) {
+    case '"':
+      out += "\\\"";
+      return;
+    case '\\':
+      out += "\\\\";
+      return;
+    case '\n':
+      out += "\\n";
+      return;
+    case '\r':
+      out += "\\r";
+      return;
+    case '\t':
+      out += "\\t";
+      return;
+    default:
+      break;
+  }
+  const auto code = static_cast<unsigned char>(c);
+  if (code >= 0x20 && code != 0x7f) {
+    out += c;
+    return;
+  }
+  constexpr std::string_view kDigits = "0123456789abcdef";
+  out += "\\u00";
+  out += kDigits[code >> 4];
+  out += kDigits[code & 15];
+}
+
+std::string quoted(std::string_view text) {
+  std::string out = "\"";
+  for (std::size_t at = 0; at < text.size();) {
+    const std::size_t length = utf8_length(text, at);
+    if (length == 0) {
+      out += "\xEF\xBF\xBD";
+      ++at;
+    } else if (length == 1) {
+      append_escaped(out, text[at++]);
+    } else {
+      out += text.substr(at, length);
+      at += length;
+    }
+  }
+  return out += '"';
+}
+
+std::string number(std::integral auto value) {
+  return std::to_string(value);
+}
+
+std::string number(double value) {
+  if (!std::isfinite(value)) return "null";
+  char buffer[32];
+  const auto end = std::to_chars(buffer, buffer + sizeof buffer, value).ptr;
+  return std::string(buffer, end);
+}
+
+std::string hex(std::uint64_t value) {
+  std::string out(16, '0');
+  for (auto digit = out.rbegin(); digit != out.rend(); ++digit, value >>= 4) *digit = "0123456789abcdef"[value & 15];
+  return out;
+}
+
+// Builds one object or array; values arrive as finished JSON text.
+class Collection {
+ public:
+  Collection(char open, char close, std::string_view separator)
+      : text_(1, open), separator_(separator), close_(close) {}
+
+  void add(std::string_view json) {
+    if (!empty_) text_ += separator_;
+    empty_ = false;
+    text_ += json;
+  }
+  void add(std::string_view key, std::string_view json) { add(quoted(key) + ": " + std::string(json)); }
+  std::string finish() { return text_ += close_; }
+
+ private:
+  std::string text_;
+  std::string_view separator_;
+  char close_;
+  bool empty_ = true;
+};
+
+Collection object() {
+  return {'{', '}', ", "};
+}
+
+// One element per line, so that text tools can pick and compare them.
+template <class Range, class Write>
+std::string lines(const Range& range, Write write, char open, char close) {
+  if (range.empty()) return {open, close};
+  std::string out(1, open);
+  std::string_view separator = "\n    ";
+  for (const auto& element : range) {
+    out += separator;
+    out += write(element);
+    separator = ",\n    ";
+  }
+  return out + "\n  " + close;
+}
+
+std::string json(const LaunchResult& launch) {
+  Collection breakdown = object();
+  for (const auto& [category, time] : launch.breakdown) breakdown.add(category, number(time.count()));
+  Collection out = object();
+  out.add("name", quoted(launch.name));
+  out.add("device", number(launch.device));
+  out.add("start_ps", number(launch.start.count()));
+  out.add("end_ps", number(launch.end.count()));
+  out.add("programs", number(launch.programs));
+  out.add("breakdown_ps", breakdown.finish());
+  return out.finish();
+}
+
+std::string json(const CheckResult& check) {
+  Collection out = object();
+  out.add("name", quoted(check.name));
+  out.add("status", quoted(name(check.status)));
+  out.add("max_abs_error", number(check.max_abs_error));
+  out.add("max_rel_error", number(check.max_rel_error));
+  return out.finish();
+}
+
+std::string json(const std::pair<const std::string, Metric>& metric) {
+  Collection value = object();
+  value.add("value", number(metric.second.value));
+  value.add("unit", quoted(metric.second.unit));
+  return quoted(metric.first) + ": " + value.finish();
+}
+
+std::string json(const ResourceResult& resource) {
+  Collection out = object();
+  out.add("name", quoted(resource.name));
+  out.add("busy_ps", number(resource.busy.count()));
+  out.add("bytes", number(resource.bytes.count()));
+  out.add("utilisation", number(resource.utilisation));
+  return out.finish();
+}
+
+std::string json(const ErrorResult& error) {
+  Collection out = object();
+  out.add("type", quoted(error.type));
+  out.add("message", quoted(error.message));
+  out.add("where", quoted(error.where));
+  return out.finish();
+}
+
+std::string fingerprint(const RunResult& result) {
+  Collection out = object();
+  out.add("times", quoted(hex(result.times_fingerprint)));
+  out.add("values", quoted(hex(result.values_fingerprint)));
+  return out.finish();
+}
+
+std::string parameters(const RunResult& result) {
+  Collection out = object();
+  for (const auto& [parameter, value] : result.parameters) out.add(parameter, quoted(value));
+  return out.finish();
+}
+
+}  // namespace
+
+std::string to_json(const RunResult& result) {
+  const auto element = [](const auto& value) { return json(value); };
+  Collection out('{', '}', ",\n  ");
+  out.add("kernbench", quoted(result.version));
+  out.add("bench", quoted(result.bench));
+  out.add("topology", quoted(result.topology));
+  out.add("parameters", parameters(result));
+  out.add("seed", number(result.seed));
+  out.add("correlation_id", quoted(result.correlation_id));
+  out.add("status", quoted(name(result.status)));
+  out.add("simulated_time_ps", number(result.simulated_time.count()));
+  out.add("wall_time_s", number(result.wall_time_s));
+  out.add("events", number(result.events));
+  out.add("launches", lines(result.launches, element, '[', ']'));
+  out.add("checks", lines(result.checks, element, '[', ']'));
+  out.add("metrics", lines(result.metrics, element, '{', '}'));
+  out.add("resources", lines(result.resources, element, '[', ']'));
+  out.add("error", result.error ? json(*result.error) : "null");
+  out.add("fingerprint", fingerprint(result));
+  std::string text = out.finish();
+  text.insert(1, "\n  ");
+  text.insert(text.size() - 1, "\n");
+  return text += '\n';
+}
+
+}  // namespace kernbench::report

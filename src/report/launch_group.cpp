@@ -1,0 +1,72 @@
+#include "report/launch_group.h"
+
+#include <algorithm>
+#include <map>
+#include <tuple>
+
+namespace kernbench::report {
+namespace {
+
+void add_time(std::vector<std::pair<std::string, Time>>& breakdown, const std::string& category, Time time) {
+  const auto same = [&](const auto& entry) { return entry.first == category; };
+  const auto found = std::find_if(breakdown.begin(), breakdown.end(), same);
+  if (found == breakdown.end()) {
+    breakdown.emplace_back(category, time);
+  } else {
+    found->second += time;
+  }
+}
+
+}  // namespace
+
+void LaunchGroup::add(const LaunchResult& launch) {
+  const Time duration = launch.end - launch.start;
+  ++count;
+  total += duration;
+  shortest = std::min(shortest, duration);
+  longest = std::max(longest, duration);
+  for (const auto& [category, time] : launch.breakdown) add_time(breakdown, category, time);
+  flops += launch.flops;
+  hbm_bytes += launch.hbm_bytes;
+}
+
+std::vector<LaunchGroup> each_launch(const std::vector<LaunchResult>& launches) {
+  std::vector<LaunchGroup> groups;
+  for (const LaunchResult& launch : launches) {
+    LaunchGroup group;
+    group.label = launch.name + " on sip" + std::to_string(launch.device);
+    group.add(launch);
+    groups.push_back(std::move(group));
+  }
+  return groups;
+}
+
+std::vector<LaunchGroup> launches_by_name(const std::vector<LaunchResult>& launches) {
+  std::map<std::string, LaunchGroup> by_name;
+  for (const LaunchResult& launch : launches) {
+    LaunchGroup& group = by_name[launch.name];
+    group.label = launch.name;
+    group.add(launch);
+  }
+  std::vector<LaunchGroup> groups;
+  for (auto& [name, group] : by_name) groups.push_back(std::move(group));
+  const auto longer = [](const LaunchGroup& a, const LaunchGroup& b) { return a.total > b.total; };
+  std::stable_sort(groups.begin(), groups.end(), longer);
+  return groups;
+}
+
+LaunchGroup sum_of(const std::vector<LaunchGroup>& groups) {
+  LaunchGroup sum;
+  for (const LaunchGroup& group : groups) {
+    sum.count += group.count;
+    sum.total += group.total;
+    sum.shortest = std::min(sum.shortest, group.shortest);
+    sum.longest = std::max(sum.longest, group.longest);
+    for (const auto& [category, time] : group.breakdown) add_time(sum.breakdown, category, time);
+    sum.flops += group.flops;
+    sum.hbm_bytes += group.hbm_bytes;
+  }
+  return sum;
+}
+
+}  // namespace kernbench::report

@@ -1,0 +1,38 @@
+// Launches summed up: one launch, or all launches of one name.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "base/units.h"
+#include "report/result.h"
+
+namespace kernbench::report {
+
+/// The sum of one or more launches.
+struct LaunchGroup {
+  std::string label;  // "gemm on sip0" for one launch, the bare name for several
+  std::int64_t count = 0;
+  Time total;  // of the launches' durations, which may overlap in time
+  Time shortest = Time::max();
+  Time longest;
+  std::vector<std::pair<std::string, Time>> breakdown;  // categories in order of first appearance
+  double flops = 0;
+  Bytes hbm_bytes;
+
+  void add(const LaunchResult& launch);
+};
+
+/// One group per launch, in order.
+std::vector<LaunchGroup> each_launch(const std::vector<LaunchResult>& launches);
+
+/// One group per name, the longest total first; ties by name.
+std::vector<LaunchGroup> launches_by_name(const std::vector<LaunchResult>& launches);
+
+/// The sum of `groups`, with their categories in order of first appearance.
+LaunchGroup sum_of(const std::vector<LaunchGroup>& groups);
+
+}  // namespace kernbench::report

@@ -1,0 +1,58 @@
+#include "report/outcome.h"
+
+#include <algorithm>
+#include <new>
+#include <string>
+
+#include "base/error.h"
+
+namespace kernbench::report {
+
+ErrorResult error_result(const std::exception_ptr& error) {
+  const std::string internal(kInternalError);
+  try {
+    std::rethrow_exception(error);
+  } catch (const Error& known) {
+    return {known.type(), known.what(), known.where()};
+  } catch (const std::bad_alloc&) {
+    return {internal, "the host's memory does not suffice", {}};
+  } catch (const std::exception& unknown) {
+    return {internal, unknown.what(), {}};
+  } catch (const Cancelled&) {
+    return {internal, "a cancelled fiber had no cause", {}};
+  } catch (...) {
+    return {internal, "an exception of an unknown type", {}};
+  }
+}
+
+RunStatus status_of(const RunResult& result) {
+  if (result.error) return RunStatus::error;
+  const auto failed = [](const CheckResult& check) { return check.status == CheckStatus::failed; };
+  return std::any_of(result.checks.begin(), result.checks.end(), failed) ? RunStatus::check_failed : RunStatus::ok;
+}
+
+std::string_view name(RunStatus status) {
+  switch (status) {
+    case RunStatus::ok:
+      return "ok";
+    case RunStatus::check_failed:
+      return "check_failed";
+    case RunStatus::error:
+      return "error";
+  }
+  return "?";
+}
+
+std::string_view name(CheckStatus status) {
+  switch (status) {
+    case CheckStatus::passed:
+      return "passed";
+    case CheckStatus::failed:
+      return "failed";
+    case CheckStatus::skipped:
+      return "skipped";
+  }
+  return "?";
+}
+
+}  // namespace kernbench::report

@@ -1,0 +1,26 @@
+// How a run ended: errors as values, and the one status that follows from errors and checks.
+#pragma once
+
+#include <exception>
+#include <string_view>
+
+#include "report/result.h"
+
+namespace kernbench::report {
+
+/// The `type` of an error that is KernBench's own fault, and of a run that the user stopped.
+inline constexpr std::string_view kInternalError = "InternalError";
+inline constexpr std::string_view kInterrupted = "Interrupted";
+
+/// What `error` says, as a result shows it. Errors of base/error.h keep their type, message and place; everything else,
+/// be it a std::exception or not, is an InternalError. Requires a non-null pointer.
+ErrorResult error_result(const std::exception_ptr& error);
+
+/// `error` when the result holds one, else `check_failed` when a check failed, else `ok`.
+RunStatus status_of(const RunResult& result);
+
+/// The names that the JSON and the table show: "ok", "check_failed", "error"; "passed", "failed", "skipped".
+std::string_view name(RunStatus status);
+std::string_view name(CheckStatus status);
+
+}  // namespace kernbench::report

@@ -1,0 +1,24 @@
+// The sections of the table for people. Each is "" when the result has nothing for it, else text that ends in a
+// newline.
+#pragma once
+
+#include <string>
+
+#include "report/result.h"
+#include "report/text_table.h"
+
+namespace kernbench::report {
+
+/// Name, device, start, time, share of the run and programs of each launch; of many, a summary by name.
+std::string launches_section(const RunResult& result, const Palette& palette);
+
+/// Where the time of each launch went.
+std::string breakdown_section(const RunResult& result, const Palette& palette);
+
+/// FLOP/s and HBM bandwidth of each launch against one device's peaks.
+std::string achieved_section(const RunResult& result, const Palette& palette);
+
+/// Kinds of resource ("sip*.cube*.pe*.gemm"), the busiest first.
+std::string resources_section(const RunResult& result, const Palette& palette);
+
+}  // namespace kernbench::report

@@ -1,0 +1,169 @@
+#include "report/table.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <string>
+#include <vector>
+
+#include "report/format.h"
+#include "report/outcome.h"
+#include "report/sections.h"
+#include "report/text_table.h"
+#include "report/utf8.h"
+
+namespace kernbench::report {
+namespace {
+
+constexpr std::size_t kWidth = 100;
+constexpr std::size_t kMostChecks = 20;
+constexpr std::size_t kMostMetrics = 40;
+
+// `words` on lines of at most `width` characters.
+std::vector<std::string> wrapped(const std::vector<std::string>& words, std::size_t width) {
+  std::vector<std::string> lines(1);
+  for (const std::string& word : words) {
+    std::string& line = lines.back();
+    if (line.empty()) {
+      line = word;
+    } else if (display_width(line) + 1 + display_width(word) <= width) {
+      line += " " + word;
+    } else {
+      lines.push_back(word);
+    }
+  }
+  return lines;
+}
+
+// Labels on the left, text on the right.
+class Facts {
+ public:
+  void add(std::string label, std::string text, Style style = Style::plain) {
+    table_.add({{std::move(label), Style::faint}, {std::move(text), style}});
+  }
+  std::string text(const Palette& palette) const { return table_.text(palette); }
+
+ private:
+  TextTable table_{{{"", Align::left, 16}, {"", Align::left, kWidth - 20}}};
+};
+
+std::string header(const RunResult& result, const Palette& palette) {
+  const std::string title = one_line(result.bench) + " on " + one_line(result.topology);
+  Facts facts;
+  std::vector<std::string> words;
+  for (const auto& [name, value] : result.parameters) words.push_back(shortened(one_line(name + "=" + value), 76));
+  if (!words.empty()) {
+    std::string label = "parameters";
+    for (std::string& line : wrapped(words, kWidth - 20)) {
+      facts.add(label, std::move(line));
+      label.clear();
+    }
+  }
+  facts.add("seed", std::to_string(result.seed));
+  if (!result.correlation_id.empty()) facts.add("correlation id", result.correlation_id);
+  return palette.paint(Style::heading, shortened(title, kWidth)) + "\n" + facts.text(palette);
+}
+
+Style style_of(CheckStatus status) {
+  switch (status) {
+    case CheckStatus::passed:
+      return Style::good;
+    case CheckStatus::failed:
+      return Style::bad;
+    case CheckStatus::skipped:
+      return Style::warning;
+  }
+  return Style::plain;
+}
+
+std::size_t count_of(const RunResult& result, CheckStatus status) {
+  const auto same = [&](const CheckResult& check) { return check.status == status; };
+  return static_cast<std::size_t>(std::count_if(result.checks.begin(), result.checks.end(), same));
+}
+
+std::string checks_section(const RunResult& result, const Palette& palette) {
+  if (result.checks.empty()) return {};
+  // Failed checks first when not all have room.
+  std::vector<CheckResult> checks = result.checks;
+  if (checks.size() > kMostChecks) {
+    const auto failed = [](const CheckResult& check) { return check.status == CheckStatus::failed; };
+    std::stable_partition(checks.begin(), checks.end(), failed);
+  }
+  TextTable table({{"check", Align::left, 48}, {"status", Align::left}, {"max abs error"}, {"max rel error"}});
+  for (std::size_t i = 0; i < std::min(checks.size(), kMostChecks); ++i) {
+    const CheckResult& check = checks[i];
+    const bool skipped = check.status == CheckStatus::skipped;
+    table.add({{check.name},
+               {std::string(name(check.status)), style_of(check.status)},
+               {skipped ? "-" : error_text(check.max_abs_error)},
+               {skipped ? "-" : error_text(check.max_rel_error)}});
+  }
+  std::string out = palette.paint(Style::heading, "Checks") + "\n" + table.text(palette);
+  if (checks.size() > kMostChecks) {
+    const std::string rest = fmt::format("and {} more", count_text(checks.size() - kMostChecks));
+    out += "  " + palette.paint(Style::faint, rest) + "\n";
+  }
+  return out;
+}
+
+std::string metrics_section(const RunResult& result, const Palette& palette) {
+  if (result.metrics.empty()) return {};
+  TextTable table({{"", Align::left, 48}, {""}, {"", Align::left, 24}});
+  std::size_t shown = 0;
+  for (const auto& [name, metric] : result.metrics) {
+    if (shown++ < kMostMetrics) table.add({{name}, {value_text(metric.value)}, {metric.unit}});
+  }
+  std::string out = palette.paint(Style::heading, "Metrics") + "\n" + table.text(palette);
+  if (shown > kMostMetrics) {
+    const std::string rest = fmt::format("and {} more (see --json)", count_text(shown - kMostMetrics));
+    out += "  " + palette.paint(Style::faint, rest) + "\n";
+  }
+  return out;
+}
+
+std::string verdict(const RunResult& result) {
+  if (result.error) return "error: " + result.error->type;
+  const std::size_t failed = count_of(result, CheckStatus::failed);
+  const std::size_t passed = count_of(result, CheckStatus::passed);
+  const std::size_t skipped = count_of(result, CheckStatus::skipped);
+  std::vector<std::string> parts;
+  if (failed > 0) parts.push_back(fmt::format("{} failed", count_text(failed)));
+  if (passed > 0) parts.push_back(fmt::format("{} passed", count_text(passed)));
+  if (skipped > 0) parts.push_back(fmt::format("{} skipped", count_text(skipped)));
+  const std::string checks = parts.empty() ? "no checks" : fmt::format("checks: {}", fmt::join(parts, ", "));
+  return (failed > 0 ? "check failed; " : "ok; ") + checks;
+}
+
+std::string totals_section(const RunResult& result, const Palette& palette) {
+  Facts facts;
+  facts.add("simulated time", time_text(result.simulated_time));
+  facts.add("events", count_text(result.events));
+  std::string wall = fmt::format("{:.3f} s", result.wall_time_s);
+  if (result.wall_time_s > 0 && result.events > 0) {
+    wall += fmt::format(" ({})", rate_text(static_cast<double>(result.events) / result.wall_time_s, "events/s"));
+  }
+  facts.add("wall time", wall);
+  facts.add("fingerprint",
+            fmt::format("times {:016x}, values {:016x}", result.times_fingerprint, result.values_fingerprint));
+  const bool good = status_of(result) == RunStatus::ok;
+  facts.add("result", verdict(result), good ? Style::good : Style::bad);
+  return palette.paint(Style::heading, "Totals") + "\n" + facts.text(palette);
+}
+
+}  // namespace
+
+std::string to_table(const RunResult& result, TableOptions options) {
+  const Palette palette(options.colour);
+  const std::array<std::string, 7> sections = {launches_section(result, palette), breakdown_section(result, palette),
+                                               achieved_section(result, palette), checks_section(result, palette),
+                                               metrics_section(result, palette),  resources_section(result, palette),
+                                               totals_section(result, palette)};
+  std::string out = header(result, palette);
+  for (const std::string& section : sections) {
+    if (!section.empty()) out += "\n" + section;
+  }
+  return out;
+}
+
+}  // namespace kernbench::report
