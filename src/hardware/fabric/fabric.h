@@ -21,19 +21,19 @@ struct ServerId {
 /// A server moves one chunk at a time: `bytes / bandwidth` of occupancy, then `latency` until the chunk can leave the
 /// far end. `credits` chunks of each traffic class fit into the buffer behind it.
 struct ServerSpec {
-  std::string name;           // "sip0.cube2.router5.east"
+  std::string name;  // "sip0.cube2.router5.east"
   Bandwidth bandwidth;
   Time latency;
   std::int32_t credits = 16;
-  Bytes minimum{0};           // a shorter chunk occupies the server as long as this many bytes (HBM access size)
-  event::AgentId agent;       // structural id for ties
+  Bytes minimum{0};      // a shorter chunk occupies the server as long as this many bytes (HBM access size)
+  event::AgentId agent;  // structural id for ties
 };
 
 /// Requests, responses and control never wait for each other's buffers; each has two virtual channels (datelines).
 enum class VirtualNetwork : std::uint8_t { request = 0, response = 1, control = 2 };
 struct TrafficClass {
   VirtualNetwork network = VirtualNetwork::request;
-  std::uint8_t channel = 0;   // 0 or 1
+  std::uint8_t channel = 0;  // 0 or 1
   constexpr std::uint32_t index() const { return static_cast<std::uint32_t>(network) * 2 + channel; }
   static constexpr std::uint32_t count = 6;
 };
@@ -41,9 +41,9 @@ struct TrafficClass {
 /// One stage of a route: a single server, or a group of interleaved ones (HBM channels) of which each chunk takes the
 /// one its address selects.
 struct Stage {
-  ServerId server;            // first of the group
-  std::uint16_t group = 1;    // number of servers, consecutive ids
-  TrafficClass traffic;       // class of the buffer behind this stage
+  ServerId server;          // first of the group
+  std::uint16_t group = 1;  // number of servers, consecutive ids
+  TrafficClass traffic;     // class of the buffer behind this stage
 };
 
 /// Rows of equal length at equal distance: what one leg of a transfer reads or writes, in local addresses of a memory.
@@ -51,7 +51,7 @@ struct StridedRange {
   std::uint64_t address = 0;
   std::int64_t rows = 1;
   Bytes row_bytes;
-  std::int64_t stride = 0;    // bytes from row to row
+  std::int64_t stride = 0;  // bytes from row to row
   constexpr Bytes total() const { return row_bytes * rows; }
 };
 
@@ -61,7 +61,7 @@ std::uint32_t interleave(std::uint64_t address, Bytes granule, std::uint32_t gro
 
 /// A transfer: its chunks cross all stages in order, in the order of their addresses in `ranges`.
 struct TransferRequest {
-  event::AgentId agent;              // who moves it, and the number of its operation: the tie key of its callbacks
+  event::AgentId agent;  // who moves it, and the number of its operation: the tie key of its callbacks
   std::uint64_t operation = 0;
   std::vector<Stage> route;          // at least one stage
   std::vector<StridedRange> ranges;  // chunks never cross a row or an interleave granule
@@ -80,7 +80,7 @@ struct ServerCounters {
 };
 
 struct FabricOptions {
-  bool exact_events = false;         // never coalesce
+  bool exact_events = false;  // never coalesce
 };
 
 /// All servers of a simulation and all transfers under way. See README.md beside this file for the law.

@@ -1,0 +1,37 @@
+// Transfers that have their whole route to themselves: their times from the recurrence, without events per chunk.
+#pragma once
+
+#include <cstdint>
+
+#include "hardware/fabric/exact_engine.h"
+#include "hardware/fabric/recurrence.h"
+#include "hardware/fabric/transfer.h"
+
+namespace kernbench::hardware::fabric {
+
+/// While a transfer is coalesced, its servers keep the state that they had when it started; what it does to them is
+/// added when it is delivered, or when a newcomer dissolves it.
+class Coalescer {
+ public:
+  Coalescer(FabricState& state, ExactEngine& engine) : state_(state), engine_(engine) {}
+
+  /// Starts a transfer now. Requires that no other transfer that is under way uses a server of its route.
+  void start(TransferSlot slot);
+  /// Leaves the servers as the delivered transfer has left them.
+  void finish(TransferSlot slot);
+  /// Turns the transfer into an exact one, in the state before the arbitrations of this instant.
+  void dissolve(TransferSlot slot);
+  /// What the transfer that has `server` to itself has done there before now.
+  ServerCounters work_before_now(std::uint32_t server);
+
+ private:
+  /// The state of the transfer's servers when it started, into the lanes.
+  void load(const Transfer& transfer);
+  void release_servers(const Transfer& transfer);
+
+  FabricState& state_;
+  ExactEngine& engine_;
+  Recurrence recurrence_;
+};
+
+}  // namespace kernbench::hardware::fabric

@@ -1,0 +1,123 @@
+#include "hardware/fabric/fabric.h"
+
+#include <algorithm>
+#include <cassert>
+#include <limits>
+
+#include "hardware/fabric/chunks.h"
+#include "hardware/fabric/coalescer.h"
+#include "hardware/fabric/exact_engine.h"
+#include "hardware/fabric/transfer.h"
+
+namespace kernbench::hardware {
+
+using fabric::Server;
+using fabric::Transfer;
+using fabric::TransferSlot;
+
+struct Fabric::Implementation {
+  Implementation(event::Scheduler& scheduler, FabricOptions fabric_options)
+      : options(fabric_options), state(scheduler), engine(state), coalescer(state, engine) {
+    state.on_delivered = event::call<&Implementation::deliver>(this);
+  }
+
+  void deliver(std::uint64_t slot);
+
+  FabricOptions options;
+  fabric::FabricState state;
+  fabric::ExactEngine engine;
+  fabric::Coalescer coalescer;
+};
+
+/// Calls `visit(server index)` for each server on a route, groups in full.
+template <class Visit>
+static void for_each_server(const TransferRequest& request, Visit visit) {
+  for (const Stage& stage : request.route) {
+    for (std::uint32_t member = 0; member < stage.group; ++member) visit(stage.server.value + member);
+  }
+}
+
+void Fabric::Implementation::deliver(std::uint64_t argument) {
+  const auto slot = static_cast<TransferSlot>(argument);
+  Transfer& transfer = state.transfer(slot);
+  if (transfer.coalesced) coalescer.finish(slot);
+  for_each_server(transfer.request, [&](std::uint32_t server) { --state.servers[server].users; });
+  const event::Callback delivered = transfer.request.delivered;
+  state.remove_transfer(slot);
+  if (delivered.function != nullptr) delivered.function(delivered.object, delivered.argument);
+}
+
+Fabric::Fabric(event::Scheduler& scheduler, FabricOptions options)
+    : implementation_(std::make_unique<Implementation>(scheduler, options)) {}
+
+Fabric::~Fabric() = default;
+
+ServerId Fabric::add_server(ServerSpec spec) {
+  assert(spec.bandwidth.count() > 0 && spec.credits > 0);
+  std::vector<Server>& servers = implementation_->state.servers;
+  servers.emplace_back(std::move(spec));
+  return ServerId{static_cast<std::uint32_t>(servers.size() - 1)};
+}
+
+std::size_t Fabric::server_count() const {
+  return implementation_->state.servers.size();
+}
+
+const ServerSpec& Fabric::spec(ServerId server) const {
+  return implementation_->state.servers[server.value].spec;
+}
+
+ServerCounters Fabric::counters(ServerId server) const {
+  const fabric::FabricState& state = implementation_->state;
+  const Server& at = state.servers[server.value];
+  const Time now = state.scheduler.now();
+  ServerCounters total = fabric::work_before(now, at.work, at.last_start, at.last_bytes, at.free_at);
+  if (at.plan != fabric::kNoTransfer) {
+    const ServerCounters planned = implementation_->coalescer.work_before_now(server.value);
+    total.busy += planned.busy;
+    total.bytes += planned.bytes;
+    total.chunks += planned.chunks;
+  }
+  return total;
+}
+
+void Fabric::start(TransferRequest request) {
+  fabric::FabricState& state = implementation_->state;
+  const std::uint64_t chunks = fabric::count_chunks(request);
+  assert(!request.route.empty() && chunks > 0 && chunks < std::numeric_limits<std::uint32_t>::max());
+  const TransferSlot slot = state.add_transfer();
+  Transfer& transfer = state.transfer(slot);
+  transfer.request = std::move(request);
+  transfer.start = state.scheduler.now();
+  transfer.chunk_count = static_cast<std::uint32_t>(chunks);
+  transfer.coalesced = false;
+  transfer.departed_event = transfer.delivered_event = event::EventHandle{};
+
+  bool alone = true;
+  for_each_server(transfer.request, [&](std::uint32_t server) {
+    Server& at = state.servers[server];
+    if (at.plan != fabric::kNoTransfer) implementation_->coalescer.dissolve(at.plan);
+    if (at.users++ > 0) alone = false;  // also when the route comes by twice
+  });
+  if (alone && !implementation_->options.exact_events) {
+    implementation_->coalescer.start(slot);
+  } else {
+    implementation_->engine.start(slot);
+  }
+}
+
+std::size_t Fabric::in_flight() const {
+  return implementation_->state.in_flight();
+}
+
+bool Fabric::idle() const {
+  const fabric::FabricState& state = implementation_->state;
+  if (state.in_flight() > 0) return false;
+  return std::ranges::all_of(state.servers, [](const Server& server) {
+    return server.arbiter.empty() && std::ranges::all_of(server.buffers, [&](const auto& buffer) {
+             return buffer == nullptr || (buffer->queue.empty() && buffer->credits.untaken() == server.spec.credits);
+           });
+  });
+}
+
+}  // namespace kernbench::hardware

@@ -1,0 +1,134 @@
+// One server with its arbiter, and the buffers behind it.
+#pragma once
+
+#include <algorithm>
+#include <array>
+#include <cstdint>
+#include <memory>
+#include <utility>
+#include <vector>
+
+#include "base/units.h"
+#include "event/scheduler.h"
+#include "hardware/fabric/credit_pool.h"
+#include "hardware/fabric/fabric.h"
+#include "hardware/fabric/ring.h"
+#include "hardware/fabric/service_time.h"
+
+namespace kernbench::hardware::fabric {
+
+using TransferSlot = std::uint32_t;
+inline constexpr TransferSlot kNoTransfer = UINT32_MAX;
+
+/// A chunk in the queue behind a server.
+struct QueuedChunk {
+  Time ready;     // when its head is at the next server
+  Time complete;  // when its tail is there
+  TransferSlot transfer = kNoTransfer;
+  std::uint32_t chunk = 0;
+  std::uint16_t stage = 0;  // the one that it waits for
+};
+
+/// The buffer behind a server for one traffic class: a queue of which only the head asks for its next server.
+struct Buffer {
+  explicit Buffer(std::int32_t slots) : credits(slots) {}
+  CreditPool credits;
+  Ring<QueuedChunk> queue;
+};
+
+/// Structural names of the input ports of an arbiter: first the queues by (server, class), then the transfers that
+/// inject by (agent, operation), each before its own response buffer.
+constexpr std::uint64_t queue_port(std::uint32_t server, std::uint32_t traffic_class) {
+  return std::uint64_t{server} * TrafficClass::count + traffic_class;
+}
+constexpr std::uint64_t injection_port(event::AgentId agent, std::uint64_t operation) {
+  constexpr std::uint64_t kOperations = (std::uint64_t{1} << 36) - 1;
+  return (std::uint64_t{1} << 63) | (std::uint64_t{agent.value} << 37) | ((operation & kOperations) << 1);
+}
+constexpr std::uint64_t response_port(std::uint64_t injection) {
+  return injection | 1;
+}
+
+/// The head of an input port asks for a server.
+struct Candidate {
+  std::uint64_t port = 0;
+  QueuedChunk head;
+  CreditPool* credits = nullptr;  // of the buffer that the chunk will go to; none when it leaves the fabric
+
+  /// The earliest time at which it can be served by a free server; max while no credit is known to come.
+  Time eligible() const { return credits == nullptr ? head.ready : std::max(head.ready, credits->available()); }
+};
+
+/// Round robin over input ports in structural order, continuing after the port that was served last.
+class Arbiter {
+ public:
+  bool empty() const { return candidates_.empty(); }
+  const Candidate& operator[](std::size_t index) const { return candidates_[index]; }
+  void add(const Candidate& candidate);
+  /// Replaces the candidate at `index` by the next of the same port.
+  void replace(std::size_t index, const Candidate& next) { candidates_[index] = next; }
+  void remove(std::size_t index) { candidates_.erase(candidates_.begin() + static_cast<std::ptrdiff_t>(index)); }
+
+  static constexpr std::size_t kNone = SIZE_MAX;
+  /// Index of the next candidate in turn that is eligible at `now`, or kNone.
+  std::size_t choose(Time now) const;
+  /// When the first candidate becomes eligible; anything up to `soon` may be given as it is found first.
+  Time earliest(Time soon) const;
+  void served(std::uint64_t port) { last_port_ = port; }
+
+ private:
+  std::vector<Candidate> candidates_;     // ascending ports
+  std::uint64_t last_port_ = UINT64_MAX;  // so that the first turn is the lowest port's
+};
+
+struct Server {
+  explicit Server(ServerSpec description)
+      : spec(std::move(description)), service(spec), latency(forwarding_latency(spec)) {}
+
+  ServerSpec spec;
+  ServiceTime service;
+  Time latency;
+
+  Time free_at;
+  Arbiter arbiter;
+  event::EventHandle turn;  // the pending arbitration
+  Time turn_at = Time::max();
+  std::array<std::unique_ptr<Buffer>, TrafficClass::count> buffers;  // made when first used
+
+  std::uint32_t users = 0;          // transfers not yet delivered whose routes contain this server
+  TransferSlot plan = kNoTransfer;  // the coalesced transfer that has it to itself
+  ServerCounters work;              // of all chunks started
+  Time last_start;                  // of the last chunk, and its size
+  Bytes last_bytes;
+
+  /// Takes over what a coalesced transfer has done here through input port `port`.
+  void account(const ServerCounters& done, Time free, Time start, Bytes bytes, std::uint64_t port) {
+    if (done.chunks == 0) return;
+    work.busy += done.busy;
+    work.bytes += done.bytes;
+    work.chunks += done.chunks;
+    free_at = free;
+    last_start = start;
+    last_bytes = bytes;
+    arbiter.served(port);
+  }
+
+  Buffer& buffer(std::uint32_t traffic_class) {
+    std::unique_ptr<Buffer>& slot = buffers[traffic_class];
+    if (slot == nullptr) slot = std::make_unique<Buffer>(spec.credits);
+    return *slot;
+  }
+};
+
+/// What a server has done before `now`, given its totals and its last chunk.
+inline ServerCounters work_before(Time now, ServerCounters total, Time last_start, Bytes last_bytes, Time free_at) {
+  if (total.chunks == 0 || free_at <= now) return total;
+  total.busy -= free_at - std::max(now, last_start);
+  if (last_start >= now) {
+    total.bytes -= last_bytes;
+    --total.chunks;
+  }
+  return total;
+}
+
+}  // namespace kernbench::hardware::fabric

@@ -1,0 +1,43 @@
+// How long a chunk occupies a server.
+#pragma once
+
+#include <algorithm>
+#include <utility>
+
+#include "base/units.h"
+#include "hardware/fabric/fabric.h"
+
+namespace kernbench::hardware::fabric {
+
+/// max(bytes, minimum) / bandwidth, at least 1 ps. Remembers the last two sizes: a transfer has few.
+class ServiceTime {
+ public:
+  ServiceTime() = default;
+  ServiceTime(Bandwidth bandwidth, Bytes minimum) : bandwidth_(bandwidth), minimum_(minimum) {}
+  explicit ServiceTime(const ServerSpec& spec) : ServiceTime(spec.bandwidth, spec.minimum) {}
+
+  Time of(Bytes bytes) {
+    if (bytes == bytes_) return time_;
+    std::swap(bytes_, previous_bytes_);
+    std::swap(time_, previous_time_);
+    if (bytes == bytes_) return time_;
+    bytes_ = bytes;
+    time_ = std::max(Time::picoseconds(1), transfer_time(std::max(bytes, minimum_), bandwidth_));
+    return time_;
+  }
+
+ private:
+  Bandwidth bandwidth_;
+  Bytes minimum_;
+  Bytes bytes_{-1};
+  Time time_;
+  Bytes previous_bytes_{-1};
+  Time previous_time_;
+};
+
+/// The time from a server to whatever is behind it. An effect at another place is always later than its cause.
+inline Time forwarding_latency(const ServerSpec& spec) {
+  return std::max(spec.latency, Time::picoseconds(1));
+}
+
+}  // namespace kernbench::hardware::fabric

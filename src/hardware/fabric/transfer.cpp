@@ -1,0 +1,30 @@
+#include "hardware/fabric/transfer.h"
+
+namespace kernbench::hardware::fabric {
+
+TransferSlot FabricState::add_transfer() {
+  if (free_.empty()) {
+    transfers_.push_back(std::make_unique<Transfer>());
+    return static_cast<TransferSlot>(transfers_.size() - 1);
+  }
+  const TransferSlot slot = free_.back();
+  free_.pop_back();
+  return slot;
+}
+
+void FabricState::schedule_departed(Transfer& transfer) {
+  const TransferRequest& request = transfer.request;
+  if (request.departed.function == nullptr) return;
+  transfer.departed_event = scheduler.schedule(transfer.departed, event::Phase::deliver, request.agent,
+                                               request.operation * 2, request.departed);
+}
+
+void FabricState::schedule_delivered(Transfer& transfer, TransferSlot slot) {
+  const TransferRequest& request = transfer.request;
+  event::Callback callback = on_delivered;
+  callback.argument = slot;
+  transfer.delivered_event =
+      scheduler.schedule(transfer.delivered, event::Phase::deliver, request.agent, request.operation * 2 + 1, callback);
+}
+
+}  // namespace kernbench::hardware::fabric

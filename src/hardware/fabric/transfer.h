@@ -1,0 +1,88 @@
+// A transfer under way, and all that the fabric is made of.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <vector>
+
+#include "base/units.h"
+#include "event/scheduler.h"
+#include "hardware/fabric/credit_pool.h"
+#include "hardware/fabric/fabric.h"
+#include "hardware/fabric/server.h"
+
+namespace kernbench::hardware::fabric {
+
+inline constexpr std::uint32_t kNoChunk = UINT32_MAX;
+
+/// What exact mode knows of a chunk before it enters the first queue.
+struct ChunkState {
+  Time ready;  // in the response buffer behind a first group: head and tail at the second stage
+  Time complete;
+  Bytes bytes;
+  std::uint32_t next = kNoChunk;  // the next chunk for the same server of the first stage
+  std::uint16_t first_member = 0;
+  std::uint16_t last_member = 0;
+  bool arrived = false;  // has started on the first stage, a group
+};
+
+/// What a coalesced transfer leaves behind on one server.
+struct LaneResult {
+  Time free_at;
+  Time last_start;
+  Bytes last_bytes;
+  ServerCounters work;
+  std::uint32_t returns = 0;  // its credits that are still on their way when the transfer is delivered
+};
+
+struct Transfer {
+  TransferRequest request;
+  Time start;
+  std::uint32_t chunk_count = 0;
+  bool coalesced = false;
+  Time departed;  // latest known so far
+  Time delivered;
+  event::EventHandle departed_event;
+  event::EventHandle delivered_event;
+
+  // Coalesced: the outcome, by lane.
+  std::vector<LaneResult> results;
+  std::vector<Time> returns;
+
+  // Exact.
+  std::vector<ChunkState> chunks;
+  std::vector<CreditPool> response_credits;  // of the response buffer behind a first group, by member
+  std::uint32_t next_response = 0;           // chunk that may leave the response buffer next
+  std::uint32_t unstarted_first = 0;         // chunks that have not started on the first or last stage
+  std::uint32_t unstarted_last = 0;
+
+  std::uint64_t port() const { return injection_port(request.agent, request.operation); }
+  bool has_response_buffer() const { return request.route.size() > 1 && request.route.front().group > 1; }
+};
+
+/// Servers and transfers. Slots of delivered transfers are used again, with their storage.
+class FabricState {
+ public:
+  explicit FabricState(event::Scheduler& owner) : scheduler(owner) {}
+
+  event::Scheduler& scheduler;
+  std::vector<Server> servers;
+
+  Transfer& transfer(TransferSlot slot) { return *transfers_[slot]; }
+  const Transfer& transfer(TransferSlot slot) const { return *transfers_[slot]; }
+  TransferSlot add_transfer();
+  void remove_transfer(TransferSlot slot) { free_.push_back(slot); }
+  std::size_t in_flight() const { return transfers_.size() - free_.size(); }
+
+  /// The events at which a transfer has departed and is delivered: both have the same keys however it got there.
+  void schedule_departed(Transfer& transfer);
+  void schedule_delivered(Transfer& transfer, TransferSlot slot);
+  /// What a delivery calls, with the slot as argument.
+  event::Callback on_delivered;
+
+ private:
+  std::vector<std::unique_ptr<Transfer>> transfers_;
+  std::vector<TransferSlot> free_;
+};
+
+}  // namespace kernbench::hardware::fabric

@@ -1,0 +1,189 @@
+#include "fabric_scenario.h"
+
+#include <algorithm>
+#include <memory>
+#include <ostream>
+
+namespace kernbench::hardware {
+
+bool operator==(const TransferTimes& a, const TransferTimes& b) {
+  return a.departed == b.departed && a.delivered == b.delivered;
+}
+void PrintTo(const TransferTimes& times, std::ostream* out) {
+  *out << "departed " << times.departed.count() << " delivered " << times.delivered.count();
+}
+bool operator==(const ServerCounters& a, const ServerCounters& b) {
+  return a.busy == b.busy && a.bytes == b.bytes && a.chunks == b.chunks;
+}
+void PrintTo(const ServerCounters& counters, std::ostream* out) {
+  *out << "busy " << counters.busy.count() << " bytes " << counters.bytes.count() << " chunks " << counters.chunks;
+}
+
+}  // namespace kernbench::hardware
+
+namespace kernbench::hardware::testing {
+
+std::uint32_t Scenario::add(ServerSpec spec) {
+  spec.agent.value = static_cast<std::uint32_t>(servers.size());
+  servers.push_back(std::move(spec));
+  return static_cast<std::uint32_t>(servers.size() - 1);
+}
+
+std::size_t Scenario::send(std::vector<Stage> route, std::int64_t bytes, std::int64_t chunk, Time start) {
+  PlannedTransfer& planned = transfers.emplace_back();
+  planned.request.agent.value = static_cast<std::uint32_t>(1000 + transfers.size());
+  planned.request.route = std::move(route);
+  planned.request.ranges = {{0, 1, Bytes(bytes), 0}};
+  planned.request.chunk = Bytes(chunk);
+  planned.start = start;
+  return transfers.size() - 1;
+}
+
+namespace {
+
+struct Run {
+  Run(const Scenario& what, const RunOptions& how) : scenario(what), options(how), fabric(scheduler, {how.exact}) {}
+
+  void begin(std::uint64_t index) {
+    TransferRequest request = scenario.transfers[index].request;
+    request.departed = event::call<&Run::departed>(this, index);
+    request.delivered = event::call<&Run::delivered>(this, index);
+    fabric.start(std::move(request));
+  }
+  void departed(std::uint64_t index) { outcome.times[index].departed = scheduler.now(); }
+  void delivered(std::uint64_t index) {
+    outcome.times[index].delivered = scheduler.now();
+    for (std::size_t i = 0; i < scenario.transfers.size(); ++i) {
+      if (scenario.transfers[i].after == index) schedule(i, scheduler.now() + scenario.transfers[i].start);
+    }
+  }
+  void schedule(std::size_t index, Time when) {
+    const TransferRequest& request = scenario.transfers[index].request;
+    // Far from the operations of the fabric's callbacks.
+    scheduler.schedule(when, event::Phase::deliver, request.agent, request.operation * 2 + 1'000'000,
+                       event::call<&Run::begin>(this, index));
+  }
+  void sample(std::uint64_t) { outcome.samples.push_back(counters()); }
+  std::vector<ServerCounters> counters() const {
+    std::vector<ServerCounters> result;
+    for (std::uint32_t i = 0; i < scenario.servers.size(); ++i) result.push_back(fabric.counters(ServerId{i}));
+    return result;
+  }
+
+  const Scenario& scenario;
+  const RunOptions& options;
+  event::Scheduler scheduler;
+  Fabric fabric;
+  Outcome outcome;
+};
+
+}  // namespace
+
+Outcome simulate(const Scenario& scenario, const RunOptions& options) {
+  Run run(scenario, options);
+  for (const ServerSpec& spec : scenario.servers) run.fabric.add_server(spec);
+  run.outcome.times.resize(scenario.transfers.size());
+  for (std::size_t i = 0; i < scenario.transfers.size(); ++i) {
+    const std::size_t index = options.reversed_order ? scenario.transfers.size() - 1 - i : i;
+    if (!scenario.transfers[index].after) run.schedule(index, scenario.transfers[index].start);
+  }
+  for (std::size_t i = 0; i < options.sample_at.size(); ++i) {
+    run.scheduler.schedule(options.sample_at[i], event::Phase::sample, {}, i, event::call<&Run::sample>(&run, i));
+  }
+  run.scheduler.run();
+  run.outcome.counters = run.counters();
+  run.outcome.events = run.scheduler.events_processed();
+  run.outcome.in_flight = run.fabric.in_flight();
+  run.outcome.idle = run.fabric.idle();
+  return run.outcome;
+}
+
+namespace {
+
+TrafficClass random_class(std::mt19937_64& random) {
+  TrafficClass traffic;
+  traffic.network = pick(random, 0, 2) == 0 ? VirtualNetwork::response : VirtualNetwork::request;
+  traffic.channel = static_cast<std::uint8_t>(pick(random, 0, 3) == 0 ? 1 : 0);
+  return traffic;
+}
+
+/// Where the servers of a random scenario are.
+struct Layout {
+  std::uint32_t first_memory = 0, first_members = 0;
+  std::uint32_t second_memory = 0, second_members = 0;
+  std::uint32_t begin = 0, end = 0;  // plain servers
+  std::uint32_t last_memory = 0, last_members = 0;
+};
+
+Layout add_servers(Scenario& scenario, std::mt19937_64& random) {
+  const auto add = [&](std::int64_t count, std::int64_t most_credits) {
+    const auto first = static_cast<std::uint32_t>(scenario.servers.size());
+    for (std::int64_t i = 0; i < count; ++i) {
+      scenario.add(server_spec(per_byte(pick(random, 1, 4)), ps(pick(random, 1, 9)),
+                               static_cast<std::int32_t>(pick(random, 1, most_credits)), Bytes(pick(random, 0, 3))));
+    }
+    return first;
+  };
+  Layout layout;
+  layout.first_members = static_cast<std::uint32_t>(pick(random, 2, 4));
+  layout.first_memory = add(layout.first_members, 3);
+  layout.second_members = static_cast<std::uint32_t>(pick(random, 2, 3));
+  layout.second_memory = add(layout.second_members, 8);
+  const std::int64_t plain = pick(random, 1, 7);
+  layout.begin = add(plain, pick(random, 1, 8));
+  layout.end = layout.begin + static_cast<std::uint32_t>(plain);
+  layout.last_members = static_cast<std::uint32_t>(pick(random, 2, 4));
+  layout.last_memory = add(layout.last_members, 4);
+  return layout;
+}
+
+std::vector<Stage> random_route(const Layout& layout, std::mt19937_64& random) {
+  std::vector<Stage> route;
+  switch (pick(random, 0, 3)) {
+    case 0:
+      route.push_back(stage(layout.first_memory, static_cast<std::uint16_t>(layout.first_members)));
+      break;
+    case 1:
+      route.push_back(stage(layout.second_memory, static_cast<std::uint16_t>(layout.second_members)));
+      break;
+    default:
+      break;
+  }
+  for (std::uint32_t server = layout.begin; server < layout.end; ++server) {
+    if (pick(random, 0, 2) > 0) route.push_back(stage(server));
+  }
+  if (pick(random, 0, 2) == 0 || route.empty()) {
+    route.push_back(stage(layout.last_memory, static_cast<std::uint16_t>(layout.last_members)));
+  }
+  for (Stage& at : route) at.traffic = random_class(random);
+  return route;
+}
+
+}  // namespace
+
+Scenario random_scenario(std::mt19937_64& random, std::size_t transfers) {
+  Scenario scenario;
+  const Layout layout = add_servers(scenario, random);
+  const std::int64_t spread = pick(random, 0, 2) * 60;
+  const std::int64_t chunk = pick(random, 2, 5);
+  for (std::size_t i = 0; i < transfers; ++i) {
+    PlannedTransfer& planned = scenario.transfers.emplace_back();
+    planned.request.agent.value = static_cast<std::uint32_t>(2000 + pick(random, 0, 3));
+    planned.request.operation = i;
+    planned.request.route = random_route(layout, random);
+    planned.request.chunk = Bytes(chunk);
+    for (std::int64_t range = pick(random, 1, 2); range > 0; --range) {
+      const std::int64_t row = pick(random, 1, 12);
+      planned.request.ranges.push_back(
+          {static_cast<std::uint64_t>(pick(random, 0, 64)), pick(random, 1, 4), Bytes(row), row + pick(random, 0, 9)});
+    }
+    planned.start = ps(pick(random, 0, 3) == 0 ? 0 : pick(random, 0, spread));
+    if (i > 0 && pick(random, 0, 2) == 0) {
+      planned.after = static_cast<std::size_t>(pick(random, 0, static_cast<std::int64_t>(i) - 1));
+      planned.start = ps(pick(random, 1, 12));
+    }
+  }
+  return scenario;
+}
+
+}  // namespace kernbench::hardware::testing

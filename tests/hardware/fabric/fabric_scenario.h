@@ -1,0 +1,77 @@
+// Scenarios for the tests of the fabric: servers, transfers with their start times, and what came of them.
+#pragma once
+
+#include <cstdint>
+#include <iosfwd>
+#include <optional>
+#include <random>
+#include <vector>
+
+#include "hardware/fabric/fabric.h"
+
+namespace kernbench::hardware::testing {
+
+inline Time ps(std::int64_t count) {
+  return Time::picoseconds(count);
+}
+/// A bandwidth at which each byte takes `picoseconds`.
+inline Bandwidth per_byte(std::int64_t picoseconds) {
+  return Bandwidth::bytes_per_second(1'000'000'000'000 / picoseconds);
+}
+inline Stage stage(std::uint32_t server, std::uint16_t group = 1, TrafficClass traffic = {}) {
+  return {ServerId{server}, group, traffic};
+}
+inline ServerSpec server_spec(Bandwidth bandwidth, Time latency, std::int32_t credits = 16, Bytes minimum = Bytes(0)) {
+  return {"server", bandwidth, latency, credits, minimum, {}};
+}
+
+struct PlannedTransfer {
+  TransferRequest request;  // without callbacks; agent and operation must be unique
+  Time start;               // absolute, or after the delivery of `after`
+  std::optional<std::size_t> after;
+};
+
+struct Scenario {
+  std::vector<ServerSpec> servers;
+  std::vector<PlannedTransfer> transfers;
+
+  /// Adds a server, with its index as structural id.
+  std::uint32_t add(ServerSpec spec);
+  /// Adds a contiguous transfer that starts at `start`.
+  std::size_t send(std::vector<Stage> route, std::int64_t bytes, std::int64_t chunk, Time start = {});
+};
+
+struct Outcome {
+  std::vector<TransferTimes> times;      // by transfer
+  std::vector<ServerCounters> counters;  // by server, at the end
+  std::vector<std::vector<ServerCounters>> samples;
+  std::uint64_t events = 0;
+  std::size_t in_flight = 0;
+  bool idle = false;
+};
+
+struct RunOptions {
+  bool exact = false;
+  bool reversed_order = false;       // hand the transfers to the scheduler in the opposite order
+  std::vector<Time> sample_at = {};  // counters are taken at these times
+};
+
+Outcome simulate(const Scenario& scenario, const RunOptions& options = {});
+
+/// A random scenario without cycles: routes visit servers in ascending order; the first two groups of servers are
+/// memories that can begin a route, the last one can end it. Small numbers, so that many things happen at one time.
+Scenario random_scenario(std::mt19937_64& random, std::size_t transfers);
+
+/// Uniform in [low, high], the same on every platform.
+inline std::int64_t pick(std::mt19937_64& random, std::int64_t low, std::int64_t high) {
+  return low + static_cast<std::int64_t>(random() % static_cast<std::uint64_t>(high - low + 1));
+}
+
+}  // namespace kernbench::hardware::testing
+
+namespace kernbench::hardware {
+bool operator==(const TransferTimes& a, const TransferTimes& b);
+void PrintTo(const TransferTimes& times, std::ostream* out);
+bool operator==(const ServerCounters& a, const ServerCounters& b);
+void PrintTo(const ServerCounters& counters, std::ostream* out);
+}  // namespace kernbench::hardware
