@@ -17,10 +17,10 @@ enum class AddressSpace : std::uint8_t { hbm, sram, tcm, ipcq, registers };
 
 /// What an address says. `pe` is 0 for the spaces of a cube.
 struct AddressFields {
-  SipId sip;
-  CubeId cube;
+  SipId sip{};
+  CubeId cube{};
   AddressSpace space = AddressSpace::hbm;
-  PeId pe;
+  PeId pe{};
   std::uint64_t offset = 0;  // in bytes, within the space
   bool operator==(const AddressFields&) const = default;
 };
@@ -45,7 +45,7 @@ class PhysAddr {
   explicit constexpr PhysAddr(std::uint64_t value) : value_(value) {}
   /// OutOfBoundsError when a field does not fit.
   static PhysAddr encode(const AddressFields& fields);
-  /// OutOfBoundsError when the local offset lies in no range of the map.
+  /// Every value has a meaning: the ranges of the map tile all local offsets.
   AddressFields decode() const;
 
   constexpr std::uint64_t value() const { return value_; }

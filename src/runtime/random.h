@@ -1,4 +1,4 @@
-// Random numbers of the host API: a function of (seed, call, element), so that neither device nor placement matters.
+// Random numbers of the host API: a function of (seed, position), so that neither device nor placement matters.
 #pragma once
 
 #include <cstddef>
@@ -8,7 +8,7 @@
 
 namespace kernbench::runtime {
 
-/// A stream of draws: one per call of a random factory. Element i of draw d depends on (seed, d, i) only.
+/// The state of one fiber's generator: how many numbers of the stream of `seed` have been used.
 class Generator {
  public:
   /// PyTorch's default seed.
@@ -17,15 +17,20 @@ class Generator {
   void set_seed(std::uint64_t seed) { *this = Generator(seed); }
   std::uint64_t seed() const { return seed_; }
 
+  /// A run of consecutive numbers: those of one tensor.
   struct Draw {
-    std::uint64_t seed = 0, number = 0;
+    std::uint64_t seed = 0, offset = 0;
   };
-  /// The next draw; advances the state.
-  Draw next() { return {seed_, next_draw_++}; }
+  /// Takes the next `count` numbers.
+  Draw take(std::int64_t count) {
+    const Draw draw{seed_, offset_};
+    offset_ += static_cast<std::uint64_t>(count);
+    return draw;
+  }
 
  private:
   std::uint64_t seed_;
-  std::uint64_t next_draw_ = 0;
+  std::uint64_t offset_ = 0;
 };
 
 /// Elements [first, first + count) of a draw, written as `dtype` (floating-point).

@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "kernbench/dtype.h"
+#include "kernbench/half.h"
 #include "kernbench/placement.h"
 
 namespace kernbench {
@@ -31,20 +32,18 @@ inline constexpr ScalarType kBFloat16 = DType::bf16;
 inline constexpr ScalarType kFloat = DType::f32, kFloat32 = DType::f32, kF32 = DType::f32;
 inline constexpr ScalarType kDouble = DType::f64, kFloat64 = DType::f64, kF64 = DType::f64;
 
-/// IEEE 754 binary16; converts from and to float (to nearest, ties to even).
-struct Half {
-  std::uint16_t x = 0;
+/// IEEE 754 binary16; converts from and to float without a cast (to nearest, ties to even).
+struct Half : half {
   Half() = default;
-  Half(float value);       // NOLINT(google-explicit-constructor): as c10::Half
-  operator float() const;  // NOLINT(google-explicit-constructor)
+  Half(float value) : half(value) {}                         // NOLINT(google-explicit-constructor): as c10::Half
+  operator float() const { return half::operator float(); }  // NOLINT(google-explicit-constructor)
 };
 
-/// The upper half of a binary32; converts from and to float (to nearest, ties to even).
-struct BFloat16 {
-  std::uint16_t x = 0;
+/// The upper half of a binary32; converts from and to float without a cast (to nearest, ties to even).
+struct BFloat16 : bfloat16 {
   BFloat16() = default;
-  BFloat16(float value);   // NOLINT(google-explicit-constructor): as c10::BFloat16
-  operator float() const;  // NOLINT(google-explicit-constructor)
+  BFloat16(float value) : bfloat16(value) {}  // NOLINT(google-explicit-constructor): as c10::BFloat16
+  operator float() const { return bfloat16::operator float(); }  // NOLINT(google-explicit-constructor)
 };
 
 /// The element type that a C++ type is stored as.
@@ -52,9 +51,9 @@ template <class T>
 constexpr ScalarType scalar_type_of() {
   if constexpr (std::is_same_v<T, bool>)
     return kBool;
-  else if constexpr (std::is_same_v<T, Half>)
+  else if constexpr (std::is_base_of_v<half, T>)
     return kHalf;
-  else if constexpr (std::is_same_v<T, BFloat16>)
+  else if constexpr (std::is_base_of_v<bfloat16, T>)
     return kBFloat16;
   else if constexpr (std::is_same_v<T, float>)
     return kFloat;
@@ -121,7 +120,8 @@ class IntArrayRef {
  public:
   IntArrayRef() = default;
   IntArrayRef(const std::int64_t* data, std::size_t size) : data_(data), size_(size) {}
-  IntArrayRef(std::initializer_list<std::int64_t> values) : data_(values.begin()), size_(values.size()) {}
+  IntArrayRef(std::initializer_list<std::int64_t> values)
+      : data_(values.size() == 0 ? nullptr : values.begin()), size_(values.size()) {}
   IntArrayRef(const std::vector<std::int64_t>& values) : data_(values.data()), size_(values.size()) {}  // NOLINT
   template <std::size_t N>
   IntArrayRef(const std::array<std::int64_t, N>& values) : data_(values.data()), size_(N) {}  // NOLINT

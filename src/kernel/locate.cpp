@@ -1,0 +1,171 @@
+#include "kernel/locate.h"
+
+#include <algorithm>
+#include <array>
+#include <cassert>
+
+#include "kernel/page_table.h"
+
+namespace kernbench::kernel {
+
+namespace {
+
+constexpr std::size_t kMaximumRank = 8;
+using Indices = std::array<std::int64_t, kMaximumRank>;
+
+/// One loop over memory and box, in bytes.
+struct Loop {
+  std::int64_t count, stride, box_stride;
+};
+
+/// The part of a box that one shard holds, as nested loops.
+class Intersection {
+ public:
+  /// Empty when the box and the shard have no common element.
+  Intersection(const Shard& shard, std::span<const std::int64_t> offset, std::span<const std::int64_t> shape,
+               std::int64_t item) {
+    std::int64_t stride = item, box_stride = item;
+    for (std::size_t i = shape.size(); i-- > 0;) {
+      const std::int64_t low = std::max(offset[i], shard.offset[i]);
+      const std::int64_t high = std::min(offset[i] + shape[i], shard.offset[i] + shard.shape[i]);
+      if (low >= high) return;
+      memory_offset_ += (low - shard.offset[i]) * stride;
+      box_offset_ += (low - offset[i]) * box_stride;
+      push({high - low, stride, box_stride}, item);
+      stride *= shard.shape[i];
+      box_stride *= shape[i];
+    }
+    if (loops_ == 0) loop_[loops_++] = {1, item, item};  // one element
+    empty_ = false;
+  }
+
+  bool empty() const { return empty_; }
+
+  void append_pieces(std::uint32_t index, const Shard& shard, std::int64_t item, std::vector<ShardPiece>& out) const {
+    // The innermost loop is always a row: its elements are adjacent on both sides.
+    ShardPiece piece{.shard = index,
+                     .slice = shard.owner,
+                     .va = shard.va + static_cast<std::uint64_t>(memory_offset_),
+                     .rows = 1,
+                     .row_bytes = loop_[0].count * item,
+                     .stride = 0,
+                     .box_offset = box_offset_,
+                     .box_stride = 0};
+    if (loops_ > 1) {
+      piece.rows = loop_[1].count;
+      piece.stride = loop_[1].stride;
+      piece.box_stride = loop_[1].box_stride;
+    }
+    Indices at{};
+    while (true) {
+      out.push_back(piece);
+      std::size_t level = 2;
+      for (; level < loops_; ++level) {
+        const Loop& loop = loop_[level];
+        piece.va += static_cast<std::uint64_t>(loop.stride);
+        piece.box_offset += loop.box_stride;
+        if (++at[level] < loop.count) break;
+        piece.va -= static_cast<std::uint64_t>(loop.stride * loop.count);
+        piece.box_offset -= loop.box_stride * loop.count;
+        at[level] = 0;
+      }
+      if (level >= loops_) return;
+    }
+  }
+
+ private:
+  /// Loops come from the innermost outwards; one that continues the previous loop on both sides is merged with it.
+  void push(const Loop& loop, std::int64_t item) {
+    if (loop.count == 1) return;
+    if (loops_ > 0) {
+      Loop& inner = loop_[loops_ - 1];
+      if (loop.stride == inner.stride * inner.count && loop.box_stride == inner.box_stride * inner.count) {
+        inner.count *= loop.count;
+        return;
+      }
+    } else if (loop.stride != item || loop.box_stride != item) {
+      loop_[loops_++] = {1, item, item};
+    }
+    loop_[loops_++] = loop;
+  }
+
+  std::array<Loop, kMaximumRank + 1> loop_{};
+  std::size_t loops_ = 0;
+  std::int64_t memory_offset_ = 0, box_offset_ = 0;
+  bool empty_ = true;
+};
+
+/// Whether the shard holds all of the box that lies inside of the tensor.
+bool holds(const Shard& shard, const TensorDescriptor& tensor, std::span<const std::int64_t> offset,
+           std::span<const std::int64_t> shape) {
+  for (std::size_t i = 0; i < shape.size(); ++i) {
+    const std::int64_t low = std::max<std::int64_t>(offset[i], 0);
+    const std::int64_t high = std::min(offset[i] + shape[i], tensor.shape[i]);
+    if (low < shard.offset[i] || high > shard.offset[i] + shard.shape[i]) return false;
+  }
+  return true;
+}
+
+void sort_by_box(std::vector<ShardPiece>& pieces) {
+  const auto before = [](const ShardPiece& a, const ShardPiece& b) {
+    return a.box_offset != b.box_offset ? a.box_offset < b.box_offset : a.shard < b.shard;
+  };
+  if (!std::ranges::is_sorted(pieces, before)) std::ranges::sort(pieces, before);
+}
+
+/// The index of the copy to read among shards of one box.
+std::uint32_t choose(const TensorDescriptor& tensor, std::span<const std::uint32_t> copies,
+                     std::optional<PeCoordinate> reader) {
+  if (copies.size() == 1 || !reader) return copies.front();
+  std::vector<PeCoordinate> owners;
+  for (const std::uint32_t copy : copies) owners.push_back(tensor.shards[copy].owner);
+  return copies[nearest_copy(owners, *reader)];
+}
+
+}  // namespace
+
+std::vector<ShardPiece> locate_box(const TensorDescriptor& tensor, std::span<const std::int64_t> offset,
+                                   std::span<const std::int64_t> shape, std::optional<PeCoordinate> reader) {
+  assert(offset.size() == tensor.shape.size() && shape.size() == tensor.shape.size());
+  assert(shape.size() <= kMaximumRank);
+  const std::int64_t item = item_size(tensor.dtype);
+  std::vector<ShardPiece> pieces;
+  if (reader) {
+    const auto own = std::ranges::lower_bound(tensor.shards, *reader, {}, &Shard::owner);
+    if (own != tensor.shards.end() && own->owner == *reader && holds(*own, tensor, offset, shape)) {
+      const Intersection part(*own, offset, shape, item);
+      if (!part.empty())
+        part.append_pieces(static_cast<std::uint32_t>(own - tensor.shards.begin()), *own, item, pieces);
+      return pieces;
+    }
+  }
+  std::vector<std::uint32_t> overlapping;
+  for (std::uint32_t i = 0; i < tensor.shards.size(); ++i)
+    if (!Intersection(tensor.shards[i], offset, shape, item).empty()) overlapping.push_back(i);
+  // Replicas share their virtual address.
+  const auto va = [&](std::uint32_t i) { return tensor.shards[i].va; };
+  if (!std::ranges::is_sorted(overlapping, {}, va)) std::ranges::stable_sort(overlapping, {}, va);
+  for (std::size_t first = 0, last = 0; first < overlapping.size(); first = last) {
+    while (last < overlapping.size() && va(overlapping[last]) == va(overlapping[first])) ++last;
+    const std::uint32_t chosen = choose(tensor, std::span(overlapping).subspan(first, last - first), reader);
+    const Shard& shard = tensor.shards[chosen];
+    Intersection(shard, offset, shape, item).append_pieces(chosen, shard, item, pieces);
+  }
+  sort_by_box(pieces);
+  return pieces;
+}
+
+std::vector<ShardPiece> locate_all_copies(const TensorDescriptor& tensor, std::span<const std::int64_t> offset,
+                                          std::span<const std::int64_t> shape) {
+  assert(offset.size() == tensor.shape.size() && shape.size() == tensor.shape.size());
+  const std::int64_t item = item_size(tensor.dtype);
+  std::vector<ShardPiece> pieces;
+  for (std::uint32_t i = 0; i < tensor.shards.size(); ++i) {
+    const Intersection part(tensor.shards[i], offset, shape, item);
+    if (!part.empty()) part.append_pieces(i, tensor.shards[i], item, pieces);
+  }
+  sort_by_box(pieces);
+  return pieces;
+}
+
+}  // namespace kernbench::kernel
