@@ -21,6 +21,12 @@ void to_float(float* out, const bfloat16* in, std::int64_t count);
 void from_float(half* out, const float* in, std::int64_t count);
 void from_float(bfloat16* out, const float* in, std::int64_t count);
 
+/// Toward zero, saturating; NaN is 0.
+std::int64_t saturate_to_integer(double value);
+
+/// Uses the portable 16-bit conversions even where F16C exists (for tests), or F16C again. Returns the old setting.
+bool force_portable_conversion(bool portable);
+
 /// One element of an array of `dtype`, and back.
 Scalar load_element(DType dtype, const std::byte* element);
 void store_element(DType dtype, std::byte* element, Scalar value);

@@ -6,8 +6,9 @@
 //   - else f32 when an operand or the result is a float (so f16 and bf16 compute in f32 and round once);
 //   - else 64-bit integers that wrap, so that i32 results wrap modulo 2^32.
 // Scalars are rounded to the computation type. Conversion of a float to an integer truncates toward zero, saturates,
-// and gives 0 for NaN; to boolean it is x != 0. All results are the same bits on every x86-64 machine, instruction set
-// and thread count.
+// and gives 0 for NaN; to boolean it is x != 0. A NaN that arithmetic yields is always the positive quiet NaN without
+// payload. All results but those of f64 exp, log and tanh (which are the C library's) are the same bits on every x86-64
+// machine, compiler, instruction set and thread count.
 //
 // Validity. A lane of a result is invalid when any lane that it depends on is invalid. Invalid lanes still have
 // (reproducible) bits.
@@ -46,7 +47,7 @@ constexpr bool is_logical(BinaryOperation operation) {
 enum class UnaryOperation : std::uint8_t {
   negate,
   absolute,
-  exponential,  // at most 1 ulp in f32; f64 is the C library's
+  exponential,  // this and the next two: within 0.501 ulp in f32
   logarithm,
   hyperbolic_tangent,
   square_root,
@@ -77,7 +78,7 @@ Value cast(Executor& executor, const Value& x, DType dtype);
 
 /// Matrix product: a [m,k] x b [k,n], or batched [g,m,k] x [g,k,n]; plus `accumulator` (shape of the result) if given.
 /// Floats: every output is one chain of f32 fused multiply-adds over k in order, from the accumulator (as f32) or +0,
-/// rounded once to `result`. f64: multiply, then add, in double. Integers: i64 that wraps (i32 results: modulo 2^32).
+/// rounded once to `result`. f64: multiply, then add, in double. Integers accumulate in the operands' type and wrap.
 /// Large products are split over the executor's threads without a change of bits.
 /// REQUIRES: a and b of one element type, not boolean.
 Value dot(Executor& executor, const Value& a, const Value& b, const Value& accumulator, DType result);
@@ -86,8 +87,8 @@ Value dot(Executor& executor, const Value& a, const Value& b, const Value& accum
 /// sum: in the computation type, by a fixed pairwise tree over the lanes in order: blocks of 8 consecutive lanes are
 /// added from left to right, starting from the first lane, then neighbouring partial sums are added in pairs, an odd
 /// one moving up unchanged, until one is left. No lanes: 0.
-/// maximum, minimum: NaN when any lane is NaN. No lanes: the type's lowest or highest value (-inf or inf for floats).
-/// axis counts from 0 and must be < rank.
+/// maximum, minimum: NaN lanes are ignored unless all are NaN. No lanes: the computation type's lowest (maximum) or
+/// highest (minimum) value, -inf or inf for floats. axis counts from 0 and must be < rank.
 Value reduce(Executor& executor, ReduceOperation operation, const Value& x, std::optional<int> axis, bool keep_dims,
              DType result);
 

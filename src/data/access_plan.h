@@ -1,0 +1,44 @@
+// Pieces of memory resolved to regions, and the tasks that an access to them has to wait for.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <vector>
+
+#include "data/memory.h"
+#include "data/region.h"
+
+namespace kernbench::data {
+
+/// The part of a Piece that lies in one region; tile places in bytes.
+struct RegionPiece {
+  std::shared_ptr<Region> region;
+  Rectangle where;
+  std::int64_t tile_offset = 0;
+  std::int64_t tile_row_stride = 0;
+};
+
+class AccessPlan {
+ public:
+  /// The pieces of a tile with elements of `item` bytes. Throws OutOfBoundsError when one leaves mapped memory.
+  AccessPlan(std::span<const Piece> pieces, std::int64_t item);
+  /// One contiguous range.
+  AccessPlan(const Memory& memory, std::uint64_t address, std::int64_t bytes);
+
+  const std::vector<RegionPiece>& pieces() const { return pieces_; }
+  /// The unfinished tasks that reading (or writing) the pieces has to wait for.
+  std::vector<TaskHandle> conflicts(bool writes) const;
+  /// Remembers `task` as reader (or writer) of the pieces.
+  void record(bool writes, const TaskHandle& task) const;
+  /// Runs all conflicting tasks, for an access that is made at once.
+  void wait(Executor& executor, bool writes) const;
+
+ private:
+  void add(const Memory& memory, const Rectangle& at_address_zero, std::uint64_t address, std::int64_t tile_offset,
+           std::int64_t tile_row_stride);
+  void add_row(const Memory& memory, std::uint64_t address, std::int64_t bytes, std::int64_t tile_offset);
+
+  std::vector<RegionPiece> pieces_;
+};
+
+}  // namespace kernbench::data

@@ -1,0 +1,186 @@
+#include <algorithm>
+#include <cassert>
+#include <limits>
+
+#include "data/conversion.h"
+#include "data/gemm.h"
+#include "data/operations.h"
+#include "data/storage.h"
+
+namespace kernbench::data {
+
+namespace {
+
+struct Dimensions {
+  std::int64_t batch = 1, m = 0, n = 0, k = 0;
+};
+
+Dimensions dimensions_of(const Shape& a, const Shape& b) {
+  assert(a.rank() == b.rank() && (a.rank() == 2 || a.rank() == 3));
+  const std::size_t last = a.rank() - 1;
+  assert(a[last] == b[last - 1] && (last == 1 || a[0] == b[0]));
+  return {last == 2 ? a[0] : 1, a[last - 1], b[last], a[last]};
+}
+
+/// The chain c = c + a * b over k, in the type of the accumulation.
+template <class T>
+void multiply_simply(std::int64_t m, std::int64_t n, std::int64_t k, const T* a, const T* b, T* c) {
+  for (std::int64_t i = 0; i < m; ++i) {
+    for (std::int64_t p = 0; p < k; ++p) {
+      const T factor = a[i * k + p];
+      for (std::int64_t j = 0; j < n; ++j) {
+        T& sum = c[i * n + j];
+        if constexpr (std::is_floating_point_v<T>) {
+          sum += factor * b[p * n + j];
+        } else {
+          using Unsigned = std::make_unsigned_t<T>;
+          sum = static_cast<T>(static_cast<Unsigned>(sum) +
+                               static_cast<Unsigned>(factor) * static_cast<Unsigned>(b[p * n + j]));
+        }
+      }
+    }
+  }
+}
+
+template <class T>
+void make_nans_canonical(T* values, std::int64_t count) {
+  for (std::int64_t i = 0; i < count; ++i) {
+    if (values[i] != values[i]) values[i] = std::numeric_limits<T>::quiet_NaN();
+  }
+}
+
+struct DotTask {
+  Dimensions size;
+  DType accumulation, result;
+  Operand a, b;
+  std::optional<Operand> accumulator;
+
+  /// Computes rows [first, last) of matrix `batch` of the result.
+  void compute_rows(TileContents& out, std::int64_t batch, std::int64_t first, std::int64_t last) const {
+    const std::int64_t count = (last - first) * size.n;
+    const std::int64_t start = (batch * size.m + first) * size.n;
+    std::byte* destination = out.bytes.data() + start * item_size(result);
+    AlignedBytes space;
+    std::byte* sums = destination;
+    if (result != accumulation) {
+      space = AlignedBytes(count * item_size(accumulation));
+      sums = space.data();
+    }
+    if (accumulator) {
+      convert(accumulation, sums, accumulator->dtype, accumulator->data() + start * item_size(accumulator->dtype),
+              count);
+    } else {
+      std::fill_n(sums, count * item_size(accumulation), std::byte{0});
+    }
+    multiply(sums, batch, first, last);
+    if (sums != destination) convert(result, destination, accumulation, sums, count);
+  }
+
+  void compute_validity(TileContents& out) const {
+    const bool accumulator_masked = accumulator && accumulator->has_mask();
+    if (!a.has_mask() && !b.has_mask() && !accumulator_masked) return;
+    out.validity.assign(static_cast<std::size_t>(size.batch * size.m * size.n), 1);
+    if (accumulator_masked) out.validity = accumulator->validity();
+    std::vector<std::uint8_t> column_valid(static_cast<std::size_t>(size.n));
+    for (std::int64_t g = 0; g < size.batch; ++g) {
+      std::ranges::fill(column_valid, std::uint8_t{1});
+      if (b.has_mask()) {
+        const std::uint8_t* in = b.validity().data() + g * size.k * size.n;
+        for (std::int64_t i = 0; i < size.k * size.n; ++i) column_valid[static_cast<std::size_t>(i % size.n)] &= in[i];
+      }
+      for (std::int64_t i = 0; i < size.m; ++i) {
+        const bool row_valid = !a.has_mask() || is_row_valid(g * size.m + i);
+        std::uint8_t* row = out.validity.data() + (g * size.m + i) * size.n;
+        for (std::int64_t j = 0; j < size.n; ++j) row[j] &= row_valid ? column_valid[static_cast<std::size_t>(j)] : 0;
+      }
+    }
+  }
+
+ private:
+  bool is_row_valid(std::int64_t row) const {
+    const std::uint8_t* lanes = a.validity().data() + row * size.k;
+    return std::all_of(lanes, lanes + size.k, [](std::uint8_t valid) { return valid != 0; });
+  }
+
+  void multiply(std::byte* sums, std::int64_t batch, std::int64_t first, std::int64_t last) const {
+    const std::byte* left = a.data() + (batch * size.m + first) * size.k * item_size(a.dtype);
+    const std::byte* right = b.data() + batch * size.k * size.n * item_size(b.dtype);
+    const std::int64_t rows = last - first;
+    if (accumulation == DType::f32) {
+      auto* c = reinterpret_cast<float*>(sums);
+      multiply_accumulate(best_instruction_set(), rows, size.n, size.k, {left, a.dtype, size.k},
+                          {right, b.dtype, size.n}, c, size.n);
+      make_nans_canonical(c, rows * size.n);
+    } else if (accumulation == DType::f64) {
+      multiply_as<double>(rows, left, right, sums);
+      make_nans_canonical(reinterpret_cast<double*>(sums), rows * size.n);
+    } else if (accumulation == DType::i32) {
+      multiply_as<std::int32_t>(rows, left, right, sums);
+    } else {
+      multiply_as<std::int64_t>(rows, left, right, sums);
+    }
+  }
+
+  template <class T>
+  void multiply_as(std::int64_t rows, const std::byte* left, const std::byte* right, std::byte* sums) const {
+    multiply_simply(rows, size.n, size.k, reinterpret_cast<const T*>(left), reinterpret_cast<const T*>(right),
+                    reinterpret_cast<T*>(sums));
+  }
+};
+
+/// Products below this many multiply-adds are one task: a tile of a kernel, say.
+constexpr std::int64_t kSplitAbove = std::int64_t{1} << 24;
+
+/// Computes a large product by several tasks of some rows each, and one that waits for them.
+Value split_dot(Executor& executor, const Shape& shape, std::initializer_list<const Value*> inputs,
+                const std::shared_ptr<const DotTask>& task) {
+  auto storage = std::make_shared<TileStorage>(TileStorage{task->result, shape, nullptr, nullptr});
+  storage->contents = std::make_shared<TileContents>();
+  storage->contents->bytes = AlignedBytes(shape.numel() * item_size(task->result));
+  std::vector<TaskHandle> dependencies, parts;
+  for (const Value* input : inputs) dependencies.push_back(input->producer());
+  const std::int64_t m = task->size.m;
+  const std::int64_t pieces = std::clamp<std::int64_t>(2 * executor.threads(), 1, std::max<std::int64_t>(m / 48, 1));
+  const std::weak_ptr<TileContents> result = storage->contents;
+  for (std::int64_t g = 0; g < task->size.batch; ++g) {
+    for (std::int64_t i = 0; i < pieces; ++i) {
+      auto work = [=] {
+        if (const auto out = result.lock()) task->compute_rows(*out, g, m * i / pieces, m * (i + 1) / pieces);
+      };
+      parts.push_back(executor.submit({}, dependencies, std::move(work)));
+    }
+  }
+  auto join = [=] {
+    if (const auto out = result.lock()) task->compute_validity(*out);
+  };
+  storage->producer = executor.submit({}, parts, std::move(join), shape.numel() * item_size(task->result));
+  return Value(std::move(storage));
+}
+
+}  // namespace
+
+Value dot(Executor& executor, const Value& a, const Value& b, const Value& accumulator, DType result) {
+  assert(a.dtype() == b.dtype() && a.dtype() != DType::boolean);
+  const Dimensions size = dimensions_of(a.shape(), b.shape());
+  Shape shape = a.shape();
+  shape[shape.rank() - 1] = size.n;
+  assert(!accumulator.defined() || accumulator.shape() == shape);
+  const bool is_narrow_float = is_floating_point(a.dtype()) && a.dtype() != DType::f64;
+  const DType accumulation = is_narrow_float ? DType::f32 : a.dtype();
+  // An absent accumulator is no dependency; `a` stands in for it.
+  const Value& third = accumulator.defined() ? accumulator : a;
+  const std::initializer_list<const Value*> inputs = {&a, &b, &third};
+  std::optional<Operand> start;
+  if (accumulator.defined()) start.emplace(accumulator);
+  DotTask task{size, accumulation, result, Operand(a), Operand(b), std::move(start)};
+  const bool large = size.batch * size.m * size.n * size.k > kSplitAbove;
+  if (large && executor.enabled() && executor.threads() > 1) {
+    return split_dot(executor, shape, inputs, std::make_shared<const DotTask>(std::move(task)));
+  }
+  return compute(executor, result, shape, inputs, [task = std::move(task)](TileContents& out) {
+    for (std::int64_t g = 0; g < task.size.batch; ++g) task.compute_rows(out, g, 0, task.size.m);
+    task.compute_validity(out);
+  });
+}
+
+}  // namespace kernbench::data

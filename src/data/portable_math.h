@@ -1,0 +1,99 @@
+// Elementary functions whose bits depend on no C library, compiler or instruction set: only correctly rounded
+// operations (+ - * / sqrt), no fused multiply-add. They compute in double, for arguments that are floats, with a
+// relative error below 2^-44, so that rounding to float is within 0.501 ulp.
+#pragma once
+
+#include <bit>
+#include <cmath>
+#include <cstdint>
+#include <limits>
+
+namespace kernbench::data {
+
+/// 2^exponent for -1022 <= exponent <= 1023.
+constexpr double power_of_two(std::int64_t exponent) {
+  return std::bit_cast<double>(static_cast<std::uint64_t>(exponent + 1023) << 52);
+}
+
+/// e^x in double for every float x: arguments beyond ±200 act as ±200, which as floats are infinity and 0.
+/// x = k ln 2 + r with |r| <= ln 2 / 2, e^x = 2^k e^r, and e^r by its Taylor polynomial of degree 11.
+constexpr double portable_exp(double x) {
+  constexpr double kLog2E = 1.4426950408889634074, kLn2 = 0.69314718055994530942;
+  constexpr double kRounder = 0x1.8p52;  // adding it leaves the nearest integer in the low bits
+  x = x < -200.0 ? -200.0 : x;
+  x = x > 200.0 ? 200.0 : x;
+  const double shifted = x * kLog2E + kRounder;
+  const double k = shifted - kRounder;
+  const double r = x - k * kLn2;
+  double p = 1.0 / 39916800;
+  p = p * r + 1.0 / 3628800;
+  p = p * r + 1.0 / 362880;
+  p = p * r + 1.0 / 40320;
+  p = p * r + 1.0 / 5040;
+  p = p * r + 1.0 / 720;
+  p = p * r + 1.0 / 120;
+  p = p * r + 1.0 / 24;
+  p = p * r + 1.0 / 6;
+  p = p * r + 0.5;
+  p = p * r + 1.0;
+  p = p * r + 1.0;
+  // The low bits of `shifted` are k in two's complement (and rubbish for NaN, which p carries).
+  const double scale = std::bit_cast<double>((std::bit_cast<std::uint64_t>(shifted) + 1023) << 52);
+  return p * scale;
+}
+
+/// ln x in double for every float x (so that a subnormal float is a normal double).
+/// x = 2^e m with m in [sqrt(1/2), sqrt(2)), ln m = 2 artanh(s) with s = (m - 1) / (m + 1).
+constexpr double portable_log(double x) {
+  constexpr double kLn2 = 0.69314718055994530942;
+  constexpr std::uint64_t kSqrtHalf = std::bit_cast<std::uint64_t>(0.70710678118654752440);
+  if (!(x > 0)) return x == 0 ? -std::numeric_limits<double>::infinity() : std::numeric_limits<double>::quiet_NaN();
+  if (x == std::numeric_limits<double>::infinity()) return x;
+  const auto bits = std::bit_cast<std::uint64_t>(x);
+  const auto exponent = static_cast<std::int64_t>(bits - kSqrtHalf) >> 52;
+  const double m = std::bit_cast<double>(bits - (static_cast<std::uint64_t>(exponent) << 52));
+  const double s = (m - 1) / (m + 1);
+  const double square = s * s;
+  double p = 1.0 / 19;
+  for (int n = 17; n >= 3; n -= 2) p = p * square + 1.0 / n;
+  return 2 * s + (2 * s * square * p + static_cast<double>(exponent) * kLn2);
+}
+
+/// tanh x in double for every float x.
+constexpr double portable_tanh(double x) {
+  // Below, 1 - 2 / (e^2x + 1) cancels; the series' next term is below 2^-44 of the result.
+  if (x > -0x1p-9 && x < 0x1p-9) {
+    const double square = x * x;
+    return x - x * square * (1.0 / 3 - square * (2.0 / 15));
+  }
+  return 1 - 2 / (portable_exp(2 * x) + 1);
+}
+
+/// Cosine and sine of 2 pi `turns`, for 0 <= turns < 1, to about 1e-15.
+struct CosineSine {
+  double cosine, sine;
+};
+constexpr CosineSine portable_cosine_sine(double turns) {
+  constexpr double kTwoPi = 6.28318530717958647693;
+  const auto quarter = static_cast<int>(turns * 4 + 0.5);  // the nearest multiple of a quarter turn
+  const double angle = (turns - quarter * 0.25) * kTwoPi;  // |angle| <= pi / 4
+  const double square = angle * angle;
+  double sine = 1, cosine = 1;
+  for (int n = 16; n >= 2; n -= 2) {
+    cosine = 1 - cosine * square / ((n - 1) * n);
+    sine = 1 - sine * square / (n * (n + 1));
+  }
+  sine *= angle;
+  switch (quarter % 4) {
+    case 0:
+      return {cosine, sine};
+    case 1:
+      return {-sine, cosine};
+    case 2:
+      return {-cosine, -sine};
+    default:
+      return {sine, -cosine};
+  }
+}
+
+}  // namespace kernbench::data

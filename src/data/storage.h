@@ -1,0 +1,80 @@
+// What a Value refers to, and how operations make new ones.
+#pragma once
+
+#include <cassert>
+#include <cstddef>
+#include <functional>
+#include <initializer_list>
+#include <memory>
+#include <new>
+#include <utility>
+#include <vector>
+
+#include "data/value.h"
+
+namespace kernbench::data {
+
+/// Uninitialised bytes on a cache-line boundary.
+class AlignedBytes {
+ public:
+  static constexpr std::align_val_t kAlignment{64};
+
+  AlignedBytes() = default;
+  explicit AlignedBytes(std::int64_t size)
+      : data_(static_cast<std::byte*>(::operator new(static_cast<std::size_t>(size), kAlignment))),
+        size_(static_cast<std::size_t>(size)) {}
+  std::byte* data() { return data_.get(); }
+  const std::byte* data() const { return data_.get(); }
+  std::size_t size() const { return size_; }
+
+ private:
+  struct Release {
+    void operator()(std::byte* data) const { ::operator delete(data, kAlignment); }
+  };
+  std::unique_ptr<std::byte, Release> data_;
+  std::size_t size_ = 0;
+};
+
+/// The elements of a tile. Written by one task, read by tasks that depend on it.
+struct TileContents {
+  AlignedBytes bytes;
+  std::vector<std::uint8_t> validity;  // empty: all valid
+
+  template <class T>
+  T* as() {
+    return reinterpret_cast<T*>(bytes.data());
+  }
+  template <class T>
+  const T* as() const {
+    return reinterpret_cast<const T*>(bytes.data());
+  }
+};
+
+struct TileStorage {
+  DType dtype;
+  Shape shape;
+  TaskHandle producer;                     // used by the simulation thread only
+  std::shared_ptr<TileContents> contents;  // null under --no-data; shared by reshaped values
+};
+
+/// An operand as a task captures it: it keeps the elements alive, without the handle.
+struct Operand {
+  DType dtype = DType::f32;
+  Shape shape;
+  std::shared_ptr<const TileContents> contents;
+
+  explicit Operand(const Value& value)
+      : dtype(value.dtype()), shape(value.shape()), contents(value.storage()->contents) {}
+  const std::byte* data() const { return contents->bytes.data(); }
+  const std::vector<std::uint8_t>& validity() const { return contents->validity; }
+  bool has_mask() const { return !contents->validity.empty(); }
+};
+
+using ComputeFunction = std::function<void(TileContents& out)>;
+
+/// A new value whose elements `body` computes from `inputs` into a buffer that it finds allocated. The task does
+/// nothing when by then nobody refers to the value any more.
+Value compute(Executor& executor, DType dtype, const Shape& shape, std::initializer_list<const Value*> inputs,
+              ComputeFunction body, const OperationKey& key = {}, std::vector<TaskHandle> dependencies = {});
+
+}  // namespace kernbench::data

@@ -1,0 +1,93 @@
+#include "data/value.h"
+
+#include <algorithm>
+#include <cassert>
+#include <cstring>
+
+#include "data/conversion.h"
+#include "data/storage.h"
+
+namespace kernbench::data {
+
+DType Value::dtype() const {
+  return storage_->dtype;
+}
+const Shape& Value::shape() const {
+  return storage_->shape;
+}
+bool Value::has_data() const {
+  return storage_->contents != nullptr;
+}
+const TaskHandle& Value::producer() const {
+  return storage_->producer;
+}
+
+bool TileView::all_valid() const {
+  return std::ranges::all_of(validity, [](std::uint8_t valid) { return valid != 0; });
+}
+
+Scalar TileView::element(std::int64_t lane) const {
+  return load_element(dtype, bytes.data() + lane * item_size(dtype));
+}
+
+Value compute(Executor& executor, DType dtype, const Shape& shape, std::initializer_list<const Value*> inputs,
+              ComputeFunction body, const OperationKey& key, std::vector<TaskHandle> dependencies) {
+  auto storage = std::make_shared<TileStorage>(TileStorage{dtype, shape, nullptr, nullptr});
+  if (!executor.enabled()) return Value(std::move(storage));
+  storage->contents = std::make_shared<TileContents>();
+  for (const Value* input : inputs) dependencies.push_back(input->producer());
+  const std::int64_t bytes = shape.numel() * item_size(dtype);
+  auto work = [bytes, body = std::move(body), result = std::weak_ptr(storage->contents)] {
+    const std::shared_ptr<TileContents> out = result.lock();
+    if (!out) return;
+    out->bytes = AlignedBytes(bytes);
+    body(*out);
+  };
+  storage->producer = executor.submit(key, dependencies, std::move(work), bytes);
+  return Value(std::move(storage));
+}
+
+Value from_bytes(Executor& executor, DType dtype, const Shape& shape, std::span<const std::byte> bytes,
+                 std::span<const std::uint8_t> validity) {
+  assert(static_cast<std::int64_t>(bytes.size()) == shape.numel() * item_size(dtype));
+  assert(validity.empty() || static_cast<std::int64_t>(validity.size()) == shape.numel());
+  auto storage = std::make_shared<TileStorage>(TileStorage{dtype, shape, nullptr, nullptr});
+  if (!executor.enabled()) return Value(std::move(storage));
+  storage->contents = std::make_shared<TileContents>();
+  storage->contents->bytes = AlignedBytes(static_cast<std::int64_t>(bytes.size()));
+  if (!bytes.empty()) std::memcpy(storage->contents->bytes.data(), bytes.data(), bytes.size());
+  const bool masked = std::ranges::any_of(validity, [](std::uint8_t valid) { return valid == 0; });
+  if (masked) storage->contents->validity.assign(validity.begin(), validity.end());
+  return Value(std::move(storage));
+}
+
+namespace {
+
+TileView look_at(DType dtype, const Shape& shape, const TileContents& contents) {
+  return {dtype, shape, {contents.bytes.data(), contents.bytes.size()}, contents.validity};
+}
+
+}  // namespace
+
+TileView view(Executor& executor, const Value& value) {
+  assert(value.has_data());
+  executor.force(value.producer());
+  return look_at(value.dtype(), value.shape(), *value.storage()->contents);
+}
+
+Item item(Executor& executor, const Value& value) {
+  assert(value.numel() == 1);
+  const TileView tile = view(executor, value);
+  return {tile.element(0), tile.valid(0)};
+}
+
+TaskHandle inspect(Executor& executor, const OperationKey& key, const Value& value,
+                   std::function<void(const TileView&)> look) {
+  if (!executor.enabled()) return nullptr;
+  const TaskHandle dependencies[] = {value.producer()};
+  return executor.submit(key, dependencies, [operand = Operand(value), look = std::move(look)] {
+    look(look_at(operand.dtype, operand.shape, *operand.contents));
+  });
+}
+
+}  // namespace kernbench::data
