@@ -1,0 +1,190 @@
+#include "bench.h"
+
+#include <utility>
+
+#include "base/text.h"
+
+namespace kernbench::hardware {
+
+using topology::Endpoint;
+
+topology::Topology small_machine(MeshExtent cubes, MeshExtent pes, std::int32_t sips) {
+  topology::Topology t;
+  t.name = "small";
+  t.host.link = {Bandwidth::gigabytes_per_second(61), ns(601), 128};
+  t.host.launch_overhead = ns(2000);
+  t.system.sips = sips;
+  t.system.link = {Bandwidth::gigabytes_per_second(199), ns(503), 256};
+  t.sip.cubes = cubes;
+  t.sip.link = {Bandwidth::gigabytes_per_second(251), ns(7), 16};
+  t.sip.io.cpu_latency = ns(211);
+  t.cube.pes = pes;
+  t.cube.noc.link = {Bandwidth::gigabytes_per_second(127), ns(2), 16};
+  t.cube.noc.header = Bytes(32);
+  t.cube.hbm.capacity = Bytes(std::int64_t{pes.count()} << 20);
+  t.cube.hbm.bandwidth = Bandwidth::gigabytes_per_second(std::int64_t{149} * pes.count());
+  t.cube.hbm.channels = 4 * pes.count();
+  t.cube.hbm.latency = ns(89);
+  t.cube.m_cpu.latency = ns(101);
+  t.pe.clock = Frequency::megahertz(1499);
+  t.pe.control = {ps(4001), ps(50'003), ns(10)};
+  t.pe.tcm.capacity = Bytes(1 << 16);
+  t.pe.tcm.bandwidth = Bandwidth::gigabytes_per_second(509);
+  t.pe.gemm.array = {16, 8};
+  t.pe.vector.lanes = 32;
+  t.pe.dma.queues = 3;
+  t.pe.dma.depth = 4;
+  t.pe.dma.setup = ps(30'011);
+  return t;
+}
+
+topology::Topology ahbm_1sip() {
+  topology::Topology t;
+  t.name = "ahbm-1sip";
+  t.host.link = {Bandwidth::gigabytes_per_second(64), ns(600), 128};
+  t.host.launch_overhead = ns(2000);
+  t.system.link = {Bandwidth::gigabytes_per_second(200), ns(500), 256};
+  t.sip.cubes = {4, 4};
+  t.sip.link = {Bandwidth::gigabytes_per_second(256), ns(8), 16};
+  t.sip.io.cpu_latency = ns(200);
+  t.cube.pes = {4, 2};
+  t.cube.noc.link = {Bandwidth::gigabytes_per_second(128), ns(2), 16};
+  t.cube.hbm.capacity = Bytes(std::int64_t{36} << 30);
+  t.cube.hbm.bandwidth = Bandwidth::gigabytes_per_second(1200);
+  t.cube.hbm.channels = 32;
+  t.cube.hbm.latency = ns(90);
+  t.cube.m_cpu.latency = ns(100);
+  t.pe.clock = Frequency::gigahertz(1);
+  t.pe.control = {ns(4), ns(50), ns(10)};
+  t.pe.tcm.capacity = Bytes(4 << 20);
+  t.pe.tcm.bandwidth = Bandwidth::gigabytes_per_second(512);
+  t.pe.gemm.array = {64, 64};
+  t.pe.dma.setup = ns(30);
+  return t;
+}
+
+DmaLeg leg(PeCoordinate slice, std::uint64_t address, std::int64_t bytes) {
+  return {slice, {StridedRange{address, 1, Bytes(bytes), 0}}};
+}
+
+OperationRef ProgramScope::make(EngineKind engine, const char* kind, std::vector<OperationRef> dependencies) {
+  auto operation = std::make_shared<Operation>(engine, kind, agent_, next_++, "");
+  operation->dependencies = std::move(dependencies);
+  operation->observer = &log_;
+  return operation;
+}
+
+OperationRef ProgramScope::submit(OperationRef operation) {
+  mine_.push_back(operation);
+  log_.operations.push_back(operation);
+  machine_.pe(pe_).submit(operation);
+  return operation;
+}
+
+OperationRef ProgramScope::load(std::vector<DmaLeg> legs, std::vector<OperationRef> dependencies) {
+  auto operation = make(EngineKind::dma, "load", std::move(dependencies));
+  operation->legs = std::move(legs);
+  return submit(std::move(operation));
+}
+
+OperationRef ProgramScope::store(std::vector<DmaLeg> legs, std::vector<OperationRef> dependencies) {
+  auto operation = make(EngineKind::dma, "store", std::move(dependencies));
+  operation->legs = std::move(legs);
+  operation->write = true;
+  return submit(std::move(operation));
+}
+
+OperationRef ProgramScope::gemm(GemmWork work, std::vector<OperationRef> dependencies) {
+  auto operation = make(EngineKind::gemm, "dot", std::move(dependencies));
+  operation->gemm = work;
+  return submit(std::move(operation));
+}
+
+OperationRef ProgramScope::vector(VectorWork work, std::vector<OperationRef> dependencies) {
+  auto operation = make(EngineKind::vector, "add", std::move(dependencies));
+  operation->vector = work;
+  return submit(std::move(operation));
+}
+
+void ProgramScope::wait_all() {
+  for (const OperationRef& operation : mine_) operation->done.wait();
+}
+
+Bench::Bench(const topology::Topology& description, bool exact)
+    : topology(description), network(topology), machine(scheduler, topology, {.exact_events = exact}) {
+  log.scheduler = &scheduler;
+}
+
+ProgramRequest Bench::program(PeCoordinate pe, ProgramBody body, const std::string& launch) {
+  return {pe, to_text(pe) + " " + launch, [this, pe, body = std::move(body)](event::AgentId agent) {
+            ProgramScope scope(machine, pe, agent, log);
+            body(scope);
+            scope.wait_all();
+          }};
+}
+
+void Bench::launch(std::vector<ProgramRequest> programs, std::function<void(const LaunchTimes&)> completed) {
+  LaunchRequest request;
+  request.sip = programs.front().pe.sip;
+  request.name = "test#0";
+  request.programs = std::move(programs);
+  request.completed = std::move(completed);
+  machine.launch(std::move(request));
+}
+
+LaunchTimes Bench::run(PeCoordinate pe, ProgramBody body) {
+  LaunchTimes times;
+  std::vector<ProgramRequest> programs;
+  programs.push_back(program(pe, std::move(body)));
+  launch(std::move(programs), [&](const LaunchTimes& t) { times = t; });
+  scheduler.run();
+  return times;
+}
+
+std::vector<Stage> Bench::links(Endpoint from, Endpoint to) const {
+  std::vector<Stage> route;
+  for (const topology::RouteHop& hop : network.route(from, to)) route.push_back({ServerId{hop.link.value}, 1, {}});
+  return route;
+}
+
+// Servers: all links, then for each PE its channels and its TCM port.
+std::uint32_t Bench::first_channel(PeCoordinate slice) const {
+  const std::int32_t per_cube = topology.cube.pes.count();
+  const std::int32_t index =
+      (slice.sip.value * topology.sip.cubes.count() + slice.cube.value) * per_cube + slice.pe.value;
+  const std::int32_t servers = topology.cube.hbm.channels / per_cube + 1;
+  return static_cast<std::uint32_t>(network.links().size()) + static_cast<std::uint32_t>(index * servers);
+}
+
+Stage Bench::channels(PeCoordinate slice) const {
+  const std::int32_t count = topology.cube.hbm.channels / topology.cube.pes.count();
+  return {ServerId{first_channel(slice)}, static_cast<std::uint16_t>(count), {}};
+}
+
+Stage Bench::tcm_port(PeCoordinate pe) const {
+  const Stage group = channels(pe);
+  return {ServerId{group.server.value + group.group}, 1, {}};
+}
+
+TransferTimes Bench::transfer_times(std::vector<Stage> route, std::vector<StridedRange> ranges, Time start) const {
+  std::vector<ServerSpec> servers;
+  auto& fabric = const_cast<Machine&>(machine).fabric();
+  for (std::uint32_t id = 0; id < fabric.server_count(); ++id) servers.push_back(fabric.spec(ServerId{id}));
+  TransferRequest request;
+  request.route = std::move(route);
+  request.ranges = std::move(ranges);
+  request.chunk = topology.cube.noc.chunk;
+  return uncontended(servers, request, start);
+}
+
+// A header is one chunk: each link takes its service time and its latency, one after the other.
+Time Bench::message_time(Endpoint from, Endpoint to) const {
+  Time sum;
+  for (const topology::RouteHop& hop : network.route(from, to)) {
+    const topology::LinkSpec& link = network.links()[hop.link.value].spec;
+    sum += transfer_time(topology.cube.noc.header, link.bandwidth) + link.latency;
+  }
+  return sum;
+}
+
+}  // namespace kernbench::hardware

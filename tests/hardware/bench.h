@@ -1,0 +1,122 @@
+// What the tests of the hardware layer share: machines, programs that issue operations, and a log of what happened.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "event/scheduler.h"
+#include "hardware/machine.h"
+#include "topology/network.h"
+#include "topology/spec.h"
+
+namespace kernbench::hardware {
+
+/// A SIP of `cubes` cubes with `pes` PEs each. The numbers are primes or odd, so that roundings show.
+topology::Topology small_machine(MeshExtent cubes, MeshExtent pes, std::int32_t sips = 1);
+/// One cube of two PEs.
+inline topology::Topology tiny() {
+  return small_machine({1, 1}, {2, 1});
+}
+/// The figures of topologies/ahbm-1sip.yaml: 4 x 4 cubes of 4 x 2 PEs.
+topology::Topology ahbm_1sip();
+
+inline PeCoordinate at(std::int32_t sip, std::int32_t cube, std::int32_t pe) {
+  return {SipId{sip}, CubeId{cube}, PeId{pe}};
+}
+inline Time ns(std::int64_t count) {
+  return Time::nanoseconds(count);
+}
+inline Time ps(std::int64_t count) {
+  return Time::picoseconds(count);
+}
+
+/// A contiguous range of a slice.
+DmaLeg leg(PeCoordinate slice, std::uint64_t address, std::int64_t bytes);
+
+/// What happened to operations, in the order in which observers were told.
+struct Told {
+  Time time;
+  std::string what;
+  event::AgentId agent;
+  std::uint64_t number;
+  auto operator<=>(const Told&) const = default;
+};
+
+class Log final : public OperationObserver {
+ public:
+  void on_effect(Operation& operation) override { add("effect", operation); }
+  void on_finish(Operation& operation) override { add("finish", operation); }
+  std::vector<Told> told;
+
+  /// All operations that programs made, in the order in which they were issued.
+  std::vector<OperationRef> operations;
+  event::Scheduler* scheduler = nullptr;
+
+ private:
+  void add(const char* what, const Operation& operation) {
+    told.push_back({scheduler->now(), what, operation.agent, operation.number});
+  }
+};
+
+/// The view of a program body: issues operations on its PE and waits for them.
+class ProgramScope {
+ public:
+  ProgramScope(Machine& machine, PeCoordinate pe, event::AgentId agent, Log& log)
+      : machine_(machine), pe_(pe), agent_(agent), log_(log) {}
+
+  OperationRef load(std::vector<DmaLeg> legs, std::vector<OperationRef> dependencies = {});
+  OperationRef store(std::vector<DmaLeg> legs, std::vector<OperationRef> dependencies = {});
+  OperationRef gemm(GemmWork work, std::vector<OperationRef> dependencies = {});
+  OperationRef vector(VectorWork work, std::vector<OperationRef> dependencies = {});
+  void wait_all();
+
+  Machine& machine() { return machine_; }
+  PeCoordinate pe() const { return pe_; }
+  event::AgentId agent() const { return agent_; }
+
+ private:
+  OperationRef make(EngineKind engine, const char* kind, std::vector<OperationRef> dependencies);
+  OperationRef submit(OperationRef operation);
+
+  Machine& machine_;
+  PeCoordinate pe_;
+  event::AgentId agent_;
+  Log& log_;
+  std::uint64_t next_ = 0;
+  std::vector<OperationRef> mine_;
+};
+
+using ProgramBody = std::function<void(ProgramScope&)>;
+
+/// A scheduler with a machine, and the log of its operations.
+class Bench {
+ public:
+  explicit Bench(const topology::Topology& topology, bool exact = false);
+
+  /// A program for launch(): runs `body` and then waits for all operations.
+  ProgramRequest program(PeCoordinate pe, ProgramBody body, const std::string& launch = "test#0");
+  /// Launches one program and runs the simulation; returns the launch's times.
+  LaunchTimes run(PeCoordinate pe, ProgramBody body);
+  /// Launches programs (ordered by coordinate) on SIP `sip` now.
+  void launch(std::vector<ProgramRequest> programs, std::function<void(const LaunchTimes&)> completed = {});
+
+  /// The uncontended time of one message and of one transfer, after the fabric's law.
+  Time message_time(topology::Endpoint from, topology::Endpoint to) const;
+  TransferTimes transfer_times(std::vector<Stage> route, std::vector<StridedRange> ranges, Time start) const;
+  std::vector<Stage> links(topology::Endpoint from, topology::Endpoint to) const;
+  Stage channels(PeCoordinate slice) const;
+  Stage tcm_port(PeCoordinate pe) const;
+
+  event::Scheduler scheduler;
+  topology::Topology topology;
+  topology::Network network;
+  Machine machine;
+  Log log;
+
+ private:
+  std::uint32_t first_channel(PeCoordinate slice) const;
+};
+
+}  // namespace kernbench::hardware

@@ -1,0 +1,135 @@
+// The law of the launch path, to the picosecond, and trees of messages.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <vector>
+
+#include "bench.h"
+#include "event/fiber.h"
+
+namespace kernbench::hardware {
+namespace {
+
+using topology::Endpoint;
+
+// One program, nothing else under way.
+void expect_law(const topology::Topology& machine, PeCoordinate pe) {
+  Bench bench(machine);
+  const LaunchTimes times = bench.run(pe, [](ProgramScope&) { event::this_fiber::sleep(ns(777)); });
+  const auto io = Endpoint::io_cpu(pe.sip), m = Endpoint::m_cpu({pe.sip, pe.cube}), control = Endpoint::pe_port(pe);
+  const Time io_latency = machine.sip.io.cpu_latency, m_latency = machine.cube.m_cpu.latency;
+  EXPECT_EQ(times.requested, Time::zero());
+  EXPECT_EQ(times.first_program, kDoorbell + bench.message_time(Endpoint::host(), io) + io_latency +
+                                     bench.message_time(io, m) + m_latency + bench.message_time(m, control) +
+                                     machine.pe.control.start_latency);
+  EXPECT_EQ(times.last_program, times.first_program + ns(777));
+  EXPECT_EQ(times.completed, times.last_program + machine.pe.control.issue + bench.message_time(control, m) +
+                                 m_latency + bench.message_time(m, io) + io_latency +
+                                 bench.message_time(io, Endpoint::host()));
+  EXPECT_TRUE(bench.machine.fabric().idle());
+}
+
+TEST(Launch, HoldsToItsLawOnEveryPeOfTiny) {
+  expect_law(tiny(), at(0, 0, 0));
+  expect_law(tiny(), at(0, 0, 1));
+}
+
+TEST(Launch, HoldsToItsLawOnTheNearestAndTheFarthestPeOfAhbm1Sip) {
+  expect_law(ahbm_1sip(), at(0, 0, 0));
+  expect_law(ahbm_1sip(), at(0, 15, 7));
+}
+
+TEST(Launch, HoldsToItsLawOnAnotherSip) {
+  expect_law(small_machine({2, 2}, {2, 2}, 3), at(2, 3, 3));
+}
+
+TEST(Launch, HandLawOnTiny) {
+  // Every figure spelled out, so that the law above does not stand on the routes alone.
+  Bench bench(tiny());
+  const LaunchTimes times = bench.run(at(0, 0, 0), [](ProgramScope&) {});
+  const Time pcie = ps(525) + ns(601);  // 32 B at 61 GB/s
+  const Time mesh = ps(128) + ns(7);    // 32 B at 251 GB/s
+  const Time noc = ps(252) + ns(2);     // 32 B at 127 GB/s
+  EXPECT_EQ(times.first_program, ps(1) + pcie + ns(211) + mesh + noc + ns(101) + noc + noc + ps(50'003));
+}
+
+TEST(Launch, MessagesToSeveralPesFollowEachOtherOnTheLinksTheyShare) {
+  // The M_CPU sends one message per PE; on its injection link they take 252 ps each, in the order of the PEs.
+  Bench bench(small_machine({1, 1}, {4, 1}));
+  std::vector<Time> first(4);
+  std::vector<ProgramRequest> programs;
+  for (int pe = 0; pe < 4; ++pe) {
+    programs.push_back(bench.program(
+        at(0, 0, pe), [&, pe](ProgramScope&) { first[static_cast<std::size_t>(pe)] = bench.scheduler.now(); }));
+  }
+  bench.launch(std::move(programs));
+  bench.scheduler.run();
+  const Time hop = ps(252) + ns(2);
+  EXPECT_EQ(first[1], first[0] + hop + ps(252));
+  EXPECT_EQ(first[2], first[0] + 2 * hop + 2 * ps(252));
+  EXPECT_EQ(first[3], first[0] + 3 * hop + 3 * ps(252));
+}
+
+TEST(Launch, CompletesOnceWhenAllProgramsOfAllCubesHaveEnded) {
+  Bench bench(ahbm_1sip());
+  std::vector<ProgramRequest> programs;
+  Time first = Time::max(), last;
+  int ended = 0, completions = 0;
+  for (int cube = 0; cube < 16; ++cube) {
+    for (int pe = 0; pe < 8; ++pe) {
+      programs.push_back(bench.program(at(0, cube, pe), [&, cube, pe](ProgramScope&) {
+        first = std::min(first, bench.scheduler.now());
+        event::this_fiber::sleep(ns(1 + (cube * 37 + pe * 11) % 50));
+        last = std::max(last, bench.scheduler.now());
+        ++ended;
+      }));
+    }
+  }
+  LaunchTimes times;
+  bench.launch(std::move(programs), [&](const LaunchTimes& t) {
+    ++completions;
+    times = t;
+    EXPECT_EQ(ended, 128);
+    EXPECT_EQ(bench.scheduler.now(), t.completed);
+  });
+  bench.scheduler.run();
+  EXPECT_EQ(completions, 1);
+  EXPECT_EQ(times.first_program, first);
+  EXPECT_EQ(times.last_program, last);
+  EXPECT_GT(times.completed, last + ns(600));
+  EXPECT_TRUE(bench.machine.fabric().idle());
+}
+
+TEST(Launch, AnMCpuHandlesOneMessageAtATime) {
+  // Two PEs end at one time: the second completion waits for the first, 101 ns each.
+  Bench bench(small_machine({1, 1}, {2, 1}));
+  std::vector<ProgramRequest> programs;
+  for (int pe = 0; pe < 2; ++pe) {
+    programs.push_back(
+        bench.program(at(0, 0, pe), [](ProgramScope&) { event::this_fiber::sleep_until(Time::microseconds(5)); }));
+  }
+  LaunchTimes times;
+  bench.launch(std::move(programs), [&](const LaunchTimes& t) { times = t; });
+  bench.scheduler.run();
+  const auto m = Endpoint::m_cpu({SipId{0}, CubeId{0}});
+  const Time arrives = Time::microseconds(5) + ps(4001) + bench.message_time(Endpoint::pe_port(at(0, 0, 0)), m);
+  EXPECT_EQ(times.completed, arrives + 2 * ns(101) + bench.message_time(m, Endpoint::io_cpu(SipId{0})) + ns(211) +
+                                 bench.message_time(Endpoint::io_cpu(SipId{0}), Endpoint::host()));
+}
+
+TEST(Launch, CommandsOfOneInstantLeaveInTheOrderOfTheCalls) {
+  auto machine = tiny();
+  machine.pe.contexts = 1;
+  Bench bench(machine);
+  std::vector<int> order;
+  for (int i = 0; i < 5; ++i) {
+    std::vector<ProgramRequest> programs;
+    programs.push_back(bench.program(at(0, 0, 0), [&order, i](ProgramScope&) { order.push_back(i); }));
+    bench.launch(std::move(programs));
+  }
+  bench.scheduler.run();
+  EXPECT_EQ(order, (std::vector<int>{0, 1, 2, 3, 4}));
+}
+
+}  // namespace
+}  // namespace kernbench::hardware
