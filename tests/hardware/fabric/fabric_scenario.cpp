@@ -4,6 +4,12 @@
 #include <memory>
 #include <ostream>
 
+namespace kernbench {
+void PrintTo(Time time, std::ostream* out) {
+  *out << time.count() << " ps";
+}
+}  // namespace kernbench
+
 namespace kernbench::hardware {
 
 bool operator==(const TransferTimes& a, const TransferTimes& b) {
@@ -101,10 +107,8 @@ Outcome simulate(const Scenario& scenario, const RunOptions& options) {
 namespace {
 
 TrafficClass random_class(std::mt19937_64& random) {
-  TrafficClass traffic;
-  traffic.network = pick(random, 0, 2) == 0 ? VirtualNetwork::response : VirtualNetwork::request;
-  traffic.channel = static_cast<std::uint8_t>(pick(random, 0, 3) == 0 ? 1 : 0);
-  return traffic;
+  const VirtualNetwork network = pick(random, 0, 2) == 0 ? VirtualNetwork::response : VirtualNetwork::request;
+  return {network, static_cast<std::uint8_t>(pick(random, 0, 3) == 0 ? 1 : 0)};
 }
 
 /// Where the servers of a random scenario are.
@@ -137,7 +141,7 @@ Layout add_servers(Scenario& scenario, std::mt19937_64& random) {
   return layout;
 }
 
-std::vector<Stage> random_route(const Layout& layout, std::mt19937_64& random) {
+std::vector<Stage> random_route(const Layout& layout, bool one_class, std::mt19937_64& random) {
   std::vector<Stage> route;
   switch (pick(random, 0, 3)) {
     case 0:
@@ -155,6 +159,7 @@ std::vector<Stage> random_route(const Layout& layout, std::mt19937_64& random) {
   if (pick(random, 0, 2) == 0 || route.empty()) {
     route.push_back(stage(layout.last_memory, static_cast<std::uint16_t>(layout.last_members)));
   }
+  if (one_class) return route;
   for (Stage& at : route) at.traffic = random_class(random);
   return route;
 }
@@ -166,11 +171,12 @@ Scenario random_scenario(std::mt19937_64& random, std::size_t transfers) {
   const Layout layout = add_servers(scenario, random);
   const std::int64_t spread = pick(random, 0, 2) * 60;
   const std::int64_t chunk = pick(random, 2, 5);
+  const bool one_class = pick(random, 0, 1) == 0;  // all in the same queues
   for (std::size_t i = 0; i < transfers; ++i) {
     PlannedTransfer& planned = scenario.transfers.emplace_back();
     planned.request.agent.value = static_cast<std::uint32_t>(2000 + pick(random, 0, 3));
     planned.request.operation = i;
-    planned.request.route = random_route(layout, random);
+    planned.request.route = random_route(layout, one_class, random);
     planned.request.chunk = Bytes(chunk);
     for (std::int64_t range = pick(random, 1, 2); range > 0; --range) {
       const std::int64_t row = pick(random, 1, 12);

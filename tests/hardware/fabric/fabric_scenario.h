@@ -14,7 +14,7 @@ namespace kernbench::hardware::testing {
 inline Time ps(std::int64_t count) {
   return Time::picoseconds(count);
 }
-/// A bandwidth at which each byte takes `picoseconds`.
+/// A bandwidth at which each byte takes `picoseconds`, exactly if that divides 10^12.
 inline Bandwidth per_byte(std::int64_t picoseconds) {
   return Bandwidth::bytes_per_second(1'000'000'000'000 / picoseconds);
 }
@@ -68,6 +68,10 @@ inline std::int64_t pick(std::mt19937_64& random, std::int64_t low, std::int64_t
 }
 
 }  // namespace kernbench::hardware::testing
+
+namespace kernbench {
+void PrintTo(Time time, std::ostream* out);
+}
 
 namespace kernbench::hardware {
 bool operator==(const TransferTimes& a, const TransferTimes& b);

@@ -1,0 +1,186 @@
+// Sharing: conservation, fairness, queues and credits, by worked examples.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+
+#include "fabric_scenario.h"
+
+namespace kernbench::hardware::testing {
+namespace {
+
+/// Both modes, which must agree.
+Outcome outcome_of(const Scenario& scenario, std::vector<Time> sample_at = {}) {
+  const Outcome exact = simulate(scenario, {.exact = true, .sample_at = sample_at});
+  const Outcome coalesced = simulate(scenario, {.exact = false, .sample_at = sample_at});
+  EXPECT_EQ(exact.times, coalesced.times);
+  EXPECT_EQ(exact.counters, coalesced.counters);
+  EXPECT_EQ(exact.samples, coalesced.samples);
+  EXPECT_TRUE(exact.idle && coalesced.idle);
+  EXPECT_EQ(exact.in_flight + coalesced.in_flight, 0u);
+  return coalesced;
+}
+
+TEST(FabricContention, FlowsOverOneServerTakeTurnsChunkByChunk) {
+  for (const std::int64_t flows : {2, 3, 7, 16}) {
+    Scenario scenario;
+    scenario.add(server_spec(per_byte(1), ps(50)));
+    for (std::int64_t i = 0; i < flows; ++i) scenario.send({stage(0)}, 20 * 10, 10);
+    const Outcome outcome = outcome_of(scenario);
+    for (std::int64_t i = 0; i < flows; ++i) {
+      EXPECT_EQ(outcome.times[static_cast<std::size_t>(i)].delivered, ps((19 * flows + i + 1) * 10 + 50));
+    }
+    EXPECT_EQ(outcome.counters[0],
+              (ServerCounters{ps(flows * 200), Bytes(flows * 200), static_cast<std::uint64_t>(flows * 20)}));
+  }
+}
+
+TEST(FabricContention, FlowsOfUnequalLengthFinishAsRoundRobinSays) {
+  std::mt19937_64 random(21);
+  for (int round = 0; round < 100; ++round) {
+    Scenario scenario;
+    scenario.add(server_spec(per_byte(1), ps(50)));
+    std::vector<std::int64_t> chunks;
+    for (std::int64_t i = pick(random, 2, 9); i > 0; --i) {
+      chunks.push_back(pick(random, 1, 30));
+      scenario.send({stage(0)}, chunks.back() * 10, 10);
+    }
+    const Outcome outcome = outcome_of(scenario);
+    std::int64_t total = 0;
+    for (std::size_t i = 0; i < chunks.size(); ++i) {
+      std::int64_t served = 0;  // by the end of flow i's last turn
+      for (std::size_t j = 0; j < chunks.size(); ++j) served += std::min(chunks[j], j <= i ? chunks[i] : chunks[i] - 1);
+      EXPECT_EQ(outcome.times[i].delivered, ps(served * 10 + 50));
+      total += chunks[i];
+    }
+    Time makespan;
+    for (const TransferTimes& times : outcome.times) makespan = std::max(makespan, times.delivered);
+    EXPECT_EQ(makespan, ps(total * 10 + 50));
+  }
+}
+
+TEST(FabricContention, SourcesIntoOneSinkShareItsBandwidthExactly) {
+  const std::int64_t sources = 8;
+  const std::int64_t chunks = 40;
+  Scenario scenario;
+  for (std::int64_t i = 0; i < sources; ++i) scenario.add(server_spec(per_byte(1), ps(20), 8));
+  const std::uint32_t sink = scenario.add(server_spec(per_byte(1), ps(30)));
+  for (std::uint32_t i = 0; i < sources; ++i) scenario.send({stage(i), stage(sink)}, chunks * 10, 10);
+  std::vector<Time> sample_at;
+  for (std::int64_t time = 0; time < 3300; time += 7) sample_at.push_back(ps(time));
+  const Outcome outcome = outcome_of(scenario, sample_at);
+  // The first head is there after 20 ps; from then on the sink is never idle.
+  for (std::int64_t i = 0; i < sources; ++i) {
+    EXPECT_EQ(outcome.times[static_cast<std::size_t>(i)].delivered,
+              ps(20 + ((chunks - 1) * sources + i + 1) * 10 + 30));
+  }
+  for (std::size_t s = 0; s < sample_at.size(); ++s) {
+    const ServerCounters& counters = outcome.samples[s][sink];
+    const Time expected = std::clamp(sample_at[s] - ps(20), ps(0), ps(sources * chunks * 10));
+    EXPECT_EQ(counters.busy, expected);
+    EXPECT_LE(counters.bytes.count(), expected.count() + 10);
+    // Each source is ahead of the sink by no more than its credits.
+    for (std::uint32_t i = 0; i < sources; ++i) {
+      EXPECT_LE(static_cast<std::int64_t>(outcome.samples[s][i].chunks * sources),
+                static_cast<std::int64_t>(counters.chunks) + (8 + 1) * sources);
+    }
+  }
+}
+
+TEST(FabricContention, BytesAreConservedAndNoServerIsBusyLongerThanTimePasses) {
+  std::mt19937_64 random(22);
+  for (int round = 0; round < 300; ++round) {
+    const Scenario scenario = random_scenario(random, 1 + random() % 10);
+    const std::vector<Time> sample_at = {ps(10), ps(40), ps(90), ps(200), ps(100'000)};
+    const Outcome outcome = outcome_of(scenario, sample_at);
+    Bytes expected;
+    for (const PlannedTransfer& planned : scenario.transfers) {
+      Bytes total;
+      for (const StridedRange& range : planned.request.ranges) total += range.total();
+      expected += total * static_cast<std::int64_t>(planned.request.route.size());
+    }
+    Bytes moved;
+    for (const ServerCounters& counters : outcome.counters) moved += counters.bytes;
+    EXPECT_EQ(moved, expected);
+    for (std::size_t s = 0; s < sample_at.size(); ++s) {
+      for (const ServerCounters& counters : outcome.samples[s]) EXPECT_LE(counters.busy, sample_at[s]);
+    }
+  }
+}
+
+/// A feeds a slow server B and a fast server C through one queue.
+Scenario queue_with_two_ways(std::uint8_t second_channel) {
+  Scenario scenario;
+  scenario.add(server_spec(per_byte(1), ps(5), 4));   // A: 10 ps a chunk
+  scenario.add(server_spec(per_byte(10), ps(5), 4));  // B: 100 ps
+  scenario.add(server_spec(per_byte(1), ps(5), 4));   // C: 10 ps
+  scenario.send({stage(0), stage(1)}, 20, 10);
+  scenario.send({stage(0, 1, {VirtualNetwork::request, second_channel}), stage(2)}, 20, 10);
+  return scenario;
+}
+
+TEST(FabricContention, TheHeadOfAQueueBlocksTheChunksBehindIt) {
+  // A serves 1.0 at 0, 2.0 at 10, 1.1 at 20, 2.1 at 30. B serves 1.0 from 5 to 105. C serves 2.0 from 15 to 25.
+  // Then 1.1 is the head and waits for B until 105; only then is 2.1 the head: C serves it from 105 to 115.
+  const Outcome blocked = outcome_of(queue_with_two_ways(0));
+  EXPECT_EQ(blocked.times[0], (TransferTimes{ps(35), ps(210)}));
+  EXPECT_EQ(blocked.times[1], (TransferTimes{ps(45), ps(120)}));
+  // In a queue of its own, 2.1 is served by C from 35 to 45.
+  const Outcome free = outcome_of(queue_with_two_ways(1));
+  EXPECT_EQ(free.times[0], (TransferTimes{ps(35), ps(210)}));
+  EXPECT_EQ(free.times[1], (TransferTimes{ps(45), ps(50)}));
+}
+
+TEST(FabricContention, AFullBufferHoldsTheServerBeforeIt) {
+  Scenario scenario;
+  scenario.add(server_spec(per_byte(1), ps(5), 2));  // A: 10 ps a chunk, 2 credits
+  scenario.add(server_spec(per_byte(10), ps(5)));    // B: 100 ps
+  scenario.add(server_spec(per_byte(1), ps(5)));     // C: 10 ps
+  scenario.send({stage(0), stage(1)}, 40, 10);
+  // A serves at 0 and 10; the first credit is home at 105 + 5, the second at 205 + 5. B serves from 5 to 405.
+  EXPECT_EQ(outcome_of(scenario).times[0], (TransferTimes{ps(225), ps(410)}));
+  // A newcomer at 20 waits for the credit at 110 and is next in turn; C has its chunk at 115. Its credit is home at
+  // 130, when A serves 1.2, still in time for B.
+  scenario.send({stage(0), stage(2)}, 10, 10, ps(20));
+  const Outcome outcome = outcome_of(scenario);
+  EXPECT_EQ(outcome.times[0], (TransferTimes{ps(225), ps(410)}));
+  EXPECT_EQ(outcome.times[1], (TransferTimes{ps(125), ps(130)}));
+}
+
+TEST(FabricContention, CreditsUnderWayAtADeliveryHoldTheNextTransfer) {
+  Scenario scenario;
+  scenario.add(server_spec(per_byte(1), ps(100), 1));
+  scenario.add(server_spec(per_byte(1), ps(1)));
+  scenario.send({stage(0), stage(1)}, 10, 10);
+  scenario.send({stage(0), stage(1)}, 10, 10);
+  scenario.transfers[1].after = 0;
+  scenario.transfers[1].start = ps(1);
+  // Delivered at 100 + 10 + 1 = 111; the credit is home at 210, so the second starts at 210, not at 112.
+  const Outcome outcome = outcome_of(scenario);
+  EXPECT_EQ(outcome.times[0].delivered, ps(111));
+  EXPECT_EQ(outcome.times[1].delivered, ps(210 + 111));
+}
+
+/// Two transfers that each begin on the channel that the other goes on with. A response buffer shared by both could be
+/// filled by chunks that wait for each other's predecessors; each transfer has its own.
+TEST(FabricContention, ResponseBuffersOfTransfersCannotBlockEachOther) {
+  Scenario scenario;
+  for (int i = 0; i < 2; ++i) scenario.add(server_spec(per_byte(1), ps(10), 1));
+  scenario.add(server_spec(per_byte(1), ps(10)));
+  scenario.add(server_spec(per_byte(3), ps(10)));
+  for (int i = 0; i < 6; ++i) {
+    const std::size_t transfer =
+        scenario.send({stage(0, 2), stage(2 + static_cast<std::uint32_t>(i % 2))}, 10, 10, ps(i * 3));
+    // Granules 0, 3, 5 belong to channel 0, granules 1, 2, 4 to channel 1.
+    const auto range = [](std::uint64_t granule) { return StridedRange{granule * 10, 1, Bytes(10), 0}; };
+    auto& ranges = scenario.transfers[transfer].request.ranges;
+    if (i % 2 == 0) {
+      ranges = {range(0), range(1), range(2), range(4)};
+    } else {
+      ranges = {range(1), range(0), range(3), range(5)};
+    }
+  }
+  EXPECT_EQ(outcome_of(scenario).in_flight, 0u);
+}
+
+}  // namespace
+}  // namespace kernbench::hardware::testing

@@ -1,0 +1,247 @@
+// The closed forms of the law, to the picosecond, for uncontended() and for both modes of the simulation.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <numeric>
+
+#include "fabric_scenario.h"
+#include "hardware/fabric/chunks.h"
+
+namespace kernbench::hardware::testing {
+namespace {
+
+/// The times of the only transfer of a scenario, by all three ways.
+TransferTimes times_of(const Scenario& scenario) {
+  const PlannedTransfer& planned = scenario.transfers.at(0);
+  const TransferTimes law = uncontended(scenario.servers, planned.request, planned.start);
+  EXPECT_EQ(simulate(scenario, {.exact = true}).times[0], law);
+  EXPECT_EQ(simulate(scenario).times[0], law);
+  return law;
+}
+
+/// A row of servers with `service[i]` picoseconds per byte.
+Scenario pipeline(const std::vector<std::int64_t>& service, Time latency, std::int32_t credits) {
+  Scenario scenario;
+  for (const std::int64_t time : service) scenario.add(server_spec(per_byte(time), latency, credits));
+  return scenario;
+}
+
+std::vector<Stage> straight_route(std::size_t length) {
+  std::vector<Stage> route;
+  for (std::uint32_t i = 0; i < length; ++i) route.push_back(stage(i));
+  return route;
+}
+
+TEST(FabricLaw, OneChunkOnOneServer) {
+  Scenario scenario = pipeline({2}, ps(70), 16);
+  scenario.send({stage(0)}, 100, 1024, ps(1000));
+  const TransferTimes times = times_of(scenario);
+  EXPECT_EQ(times.delivered, ps(1000 + 200 + 70));
+  EXPECT_EQ(times.departed, times.delivered);
+}
+
+TEST(FabricLaw, ServiceTimeRoundsUp) {
+  Scenario scenario;
+  scenario.add(server_spec(Bandwidth::gigabytes_per_second(3), ps(5)));
+  scenario.send({stage(0)}, 1, 1024);
+  EXPECT_EQ(times_of(scenario).delivered, ps(334 + 5));
+}
+
+TEST(FabricLaw, OneChunkTakesTheLatenciesAndTheSlowestService) {
+  for (const std::vector<std::int64_t>& service :
+       std::vector<std::vector<std::int64_t>>{{5, 1, 5}, {1, 5, 1}, {5, 2, 1}, {1, 2, 5}, {5, 1, 5, 1, 5}, {4, 4, 4}}) {
+    Scenario scenario = pipeline(service, ps(30), 2);
+    scenario.send(straight_route(service.size()), 100, 1024);
+    const auto stages = static_cast<std::int64_t>(service.size());
+    const TransferTimes times = times_of(scenario);
+    EXPECT_EQ(times.delivered, ps(30 * stages + *std::ranges::max_element(service) * 100));
+    EXPECT_EQ(times.departed, ps(30 + service[0] * 100));
+  }
+}
+
+TEST(FabricLaw, ManyChunksTakeTheBottleneckOncePerChunkWhereverItIs) {
+  for (std::size_t bottleneck = 0; bottleneck < 6; ++bottleneck) {
+    std::vector<std::int64_t> service = {4, 1, 2, 2, 1, 4};
+    service[bottleneck] = 8;
+    Scenario scenario = pipeline(service, ps(40), 64);
+    scenario.send(straight_route(service.size()), 50 * 64, 64);
+    const TransferTimes times = times_of(scenario);
+    EXPECT_EQ(times.delivered, ps(6 * 40 + 50 * 64 * 8)) << bottleneck;
+    EXPECT_EQ(times.departed, ps(40 + 50 * 64 * service[0])) << bottleneck;
+  }
+}
+
+/// Sum of latencies + sum over chunks of the slowest service, whenever one server is slowest for every chunk and
+/// credits[i] - 1 services of the slowest server up to the next one cover the round trip of 2 latencies.
+TEST(FabricLaw, HoldsForMixedSizesWhenOneServerIsSlowestAndCreditsCoverTheRoundTrip) {
+  std::mt19937_64 random(11);
+  for (int round = 0; round < 500; ++round) {
+    Scenario scenario;
+    const std::int64_t stages = pick(random, 1, 8);
+    for (std::int64_t i = 0; i < stages; ++i) {
+      scenario.add(server_spec(per_byte(pick(random, 1, 20)), ps(pick(random, 1, 900)), 1000));
+    }
+    const std::size_t transfer = scenario.send(straight_route(static_cast<std::size_t>(stages)), 1, 64);
+    TransferRequest& request = scenario.transfers[transfer].request;
+    request.ranges = {
+        {static_cast<std::uint64_t>(pick(random, 0, 99)), pick(random, 1, 9), Bytes(pick(random, 1, 300)), 333}};
+    Time expected;
+    for (const ServerSpec& spec : scenario.servers) expected += spec.latency;
+    fabric::ChunkCursor cursor(request.ranges, request.chunk);
+    for (fabric::Chunk chunk; cursor.next(chunk);) {
+      Time slowest;
+      for (const ServerSpec& spec : scenario.servers)
+        slowest = std::max(slowest, transfer_time(chunk.bytes, spec.bandwidth));
+      expected += slowest;
+    }
+    EXPECT_EQ(times_of(scenario).delivered, expected);
+  }
+}
+
+TEST(FabricLaw, JustEnoughCreditsAreEnoughForUniformChunks) {
+  std::mt19937_64 random(12);
+  for (int round = 0; round < 500; ++round) {
+    Scenario scenario;
+    const std::int64_t stages = pick(random, 1, 8);
+    std::int64_t slowest = 0;
+    std::int64_t latencies = 0;
+    std::vector<std::int64_t> services;
+    for (std::int64_t i = 0; i < stages; ++i) services.push_back(std::int64_t{1} << pick(random, 0, 3));
+    for (std::size_t i = 0; i < services.size(); ++i) {
+      slowest = std::max(slowest, services[i]);
+      const std::int64_t next_slowest = i + 1 < services.size() ? std::max(slowest, services[i + 1]) : slowest;
+      const std::int64_t latency = pick(random, 1, 200);
+      const std::int64_t service = next_slowest * 8;  // chunks of 8 bytes
+      const std::int64_t credits = 1 + (2 * latency + service - 1) / service;
+      scenario.add(server_spec(per_byte(services[i]), ps(latency), static_cast<std::int32_t>(credits)));
+      latencies += latency;
+    }
+    const std::int64_t chunks = pick(random, 1, 60);
+    scenario.send(straight_route(services.size()), chunks * 8, 8);
+    EXPECT_EQ(times_of(scenario).delivered, ps(latencies + chunks * slowest * 8));
+  }
+}
+
+/// Chunks of mixed sizes with an alternating bottleneck: the law is a maximum over paths, with these bounds.
+TEST(FabricLaw, IsBoundedByTheSlowestServerAndTheSlowestServices) {
+  std::mt19937_64 random(13);
+  for (int round = 0; round < 500; ++round) {
+    Scenario scenario;
+    std::vector<Time> by_server;
+    for (std::int64_t i = pick(random, 1, 6); i > 0; --i) {
+      scenario.add(
+          server_spec(per_byte(pick(random, 1, 9)), ps(pick(random, 1, 50)), 1000, Bytes(pick(random, 1, 64))));
+    }
+    scenario.send(straight_route(scenario.servers.size()), 1, 64);
+    TransferRequest& request = scenario.transfers[0].request;
+    request.ranges = {{7, pick(random, 1, 9), Bytes(pick(random, 1, 300)), 333}};
+    Time latencies;
+    Time upper;
+    by_server.resize(scenario.servers.size());
+    for (const ServerSpec& spec : scenario.servers) latencies += spec.latency;
+    fabric::ChunkCursor cursor(request.ranges, request.chunk);
+    for (fabric::Chunk chunk; cursor.next(chunk);) {
+      Time slowest;
+      for (std::size_t i = 0; i < by_server.size(); ++i) {
+        const ServerSpec& spec = scenario.servers[i];
+        const Time service = transfer_time(std::max(chunk.bytes, spec.minimum), spec.bandwidth);
+        by_server[i] += service;
+        slowest = std::max(slowest, service);
+      }
+      upper += slowest;
+    }
+    const Time delivered = times_of(scenario).delivered;
+    EXPECT_GE(delivered, latencies + *std::ranges::max_element(by_server));
+    EXPECT_LE(delivered, latencies + upper);
+  }
+}
+
+TEST(FabricLaw, TooFewCreditsLimitTheRateToCreditsPerRoundTrip) {
+  // Service 10, latency 100 there and 100 back: a credit is away for 210 ps, so that 3 credits move 3 chunks in 210 ps.
+  Scenario scenario = pipeline({1, 1}, ps(100), 3);
+  const std::int64_t chunks = 20;
+  scenario.send(straight_route(2), chunks * 10, 10);
+  const std::int64_t last_start = (chunks - 1) / 3 * 210 + (chunks - 1) % 3 * 10;
+  const TransferTimes times = times_of(scenario);
+  EXPECT_EQ(times.departed, ps(last_start + 10 + 100));
+  EXPECT_EQ(times.delivered, ps(last_start + 100 + 10 + 100));
+}
+
+TEST(FabricLaw, ShortChunksCostTheMinimumAccess) {
+  Scenario scenario;
+  scenario.add(server_spec(per_byte(1), ps(10), 16, Bytes(64)));
+  scenario.send({stage(0)}, 1, 1024);
+  scenario.transfers[0].request.ranges = {{0, 5, Bytes(4), 4096}};
+  EXPECT_EQ(times_of(scenario).delivered, ps(5 * 64 + 10));
+  EXPECT_EQ(simulate(scenario).counters[0], (ServerCounters{ps(5 * 64), Bytes(20), 5}));
+}
+
+TEST(FabricLaw, ALatencyOfZeroCountsAsOnePicosecond) {
+  Scenario scenario = pipeline({1, 1}, ps(0), 16);
+  scenario.send(straight_route(2), 100, 10);
+  EXPECT_EQ(times_of(scenario).delivered, ps(100 + 2));
+}
+
+/// Four channels of 40 ps per chunk into a port of 10 ps per chunk.
+Scenario channels_and_port(const StridedRange& range) {
+  Scenario scenario;
+  for (int i = 0; i < 4; ++i) scenario.add(server_spec(per_byte(4), ps(90), 16));
+  scenario.add(server_spec(per_byte(1), ps(5)));
+  scenario.send({stage(0, 4), stage(4)}, 1, 10);
+  scenario.transfers[0].request.ranges = {range};
+  return scenario;
+}
+
+TEST(FabricLaw, ChannelsOfAGroupWorkInParallel) {
+  const Scenario scenario = channels_and_port({0, 1, Bytes(32 * 10), 0});
+  const TransferTimes times = times_of(scenario);
+  EXPECT_EQ(times.departed, ps(32 / 4 * 40 + 90));
+  EXPECT_EQ(times.delivered, ps(32 / 4 * 40 + 90 + 5));
+}
+
+TEST(FabricLaw, StridesOfAPowerOfTwoKeepAllChannelsBusy) {
+  for (const std::int64_t stride : {40, 80, 160, 640, 2560}) {
+    const Scenario scenario = channels_and_port({0, 16, Bytes(10), stride});
+    const std::vector<ServerCounters> counters = simulate(scenario).counters;
+    for (int channel = 0; channel < 4; ++channel) EXPECT_EQ(counters[channel].chunks, 4u) << stride;
+    EXPECT_EQ(times_of(scenario).departed, ps(16 / 4 * 40 + 90));
+  }
+}
+
+TEST(FabricLaw, OneChannelAloneIsTheBottleneck) {
+  // Granules 0, 7, 10, 13 (digits 0, 13, 22, 31 to base 4) all belong to channel 0.
+  Scenario scenario = channels_and_port({0, 1, Bytes(10), 0});
+  scenario.transfers[0].request.ranges = {
+      {0, 1, Bytes(10), 0}, {70, 1, Bytes(10), 0}, {100, 1, Bytes(10), 0}, {130, 1, Bytes(10), 0}};
+  const TransferTimes times = times_of(scenario);
+  EXPECT_EQ(times.departed, ps(4 * 40 + 90));
+  EXPECT_EQ(times.delivered, ps(4 * 40 + 90 + 5));
+}
+
+TEST(FabricLaw, WritesIntoAGroupRunAtTheRateOfTheLinkBefore) {
+  Scenario scenario;
+  scenario.add(server_spec(per_byte(1), ps(5), 64));
+  for (int i = 0; i < 4; ++i) scenario.add(server_spec(per_byte(2), ps(90)));
+  scenario.send({stage(0), stage(1, 4)}, 320, 10);
+  const TransferTimes times = times_of(scenario);
+  EXPECT_EQ(times.departed, ps(32 * 10 + 5));
+  EXPECT_EQ(times.delivered, ps(5 + 31 * 10 + 20 + 90));
+}
+
+TEST(FabricLaw, EqualsTheSimulationOnRandomRoutes) {
+  std::mt19937_64 random(14);
+  for (int round = 0; round < 1000; ++round) {
+    Scenario scenario = random_scenario(random, 1);
+    scenario.transfers[0].start = ps(pick(random, 0, 1000));
+    for (ServerSpec& spec : scenario.servers) {
+      spec.bandwidth = Bandwidth::bytes_per_second(pick(random, 1'000'000'000, 900'000'000'000));
+      spec.latency = ps(pick(random, 0, 20'000));
+    }
+    scenario.transfers[0].request.chunk = Bytes(pick(random, 16, 512));
+    scenario.transfers[0].request.ranges[0].row_bytes = Bytes(pick(random, 1, 20'000));
+    times_of(scenario);
+  }
+}
+
+}  // namespace
+}  // namespace kernbench::hardware::testing

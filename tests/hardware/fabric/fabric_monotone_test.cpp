@@ -1,0 +1,85 @@
+// More bandwidth: never slower alone; under contention scheduling anomalies exist, and are counted.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <string>
+
+#include "fabric_scenario.h"
+
+namespace kernbench::hardware::testing {
+namespace {
+
+Bandwidth doubled(Bandwidth bandwidth) {
+  return Bandwidth::bytes_per_second(bandwidth.count() * 2);
+}
+
+TEST(FabricMonotone, MoreBandwidthIsNeverSlowerAlone) {
+  std::mt19937_64 random(51);
+  for (int round = 0; round < 1000; ++round) {
+    Scenario scenario = random_scenario(random, 1);
+    const TransferRequest& request = scenario.transfers[0].request;
+    const TransferTimes before = uncontended(scenario.servers, request, ps(0));
+    for (ServerSpec& spec : scenario.servers) {
+      const Bandwidth original = spec.bandwidth;
+      spec.bandwidth = doubled(original);
+      const TransferTimes after = uncontended(scenario.servers, request, ps(0));
+      ASSERT_LE(after.delivered, before.delivered) << "round " << round;
+      ASSERT_LE(after.departed, before.departed) << "round " << round;
+      spec.bandwidth = original;
+    }
+  }
+}
+
+/// Transfers of 1 to 64 KiB between random ends of a row of links, as on one dimension of a mesh.
+Scenario random_traffic(std::mt19937_64& random) {
+  Scenario scenario;
+  const std::int64_t links = 8;
+  for (std::int64_t i = 0; i < links; ++i) {
+    scenario.add(server_spec(Bandwidth::gigabytes_per_second(pick(random, 64, 256)), ps(pick(random, 1000, 8000)), 16));
+  }
+  for (int i = 0; i < 40; ++i) {
+    const std::int64_t from = pick(random, 0, links - 1);
+    std::vector<Stage> route;
+    for (std::int64_t at = from; at <= pick(random, from, links - 1); ++at)
+      route.push_back(stage(static_cast<std::uint32_t>(at)));
+    scenario.send(std::move(route), pick(random, 1, 64) * 1024, 1024, ps(pick(random, 0, 2'000'000)));
+  }
+  return scenario;
+}
+
+Time makespan(const Outcome& outcome) {
+  Time last;
+  for (const TransferTimes& times : outcome.times) last = std::max(last, times.delivered);
+  return last;
+}
+
+TEST(FabricMonotone, AnomaliesUnderContentionAreRareAndSmall) {
+  std::mt19937_64 random(52);
+  int cases = 0;
+  int slower = 0;
+  int slower_by_one_percent = 0;
+  double worst = 0;
+  for (int round = 0; round < 20; ++round) {
+    Scenario scenario = random_traffic(random);
+    const Time before = makespan(simulate(scenario));
+    for (ServerSpec& spec : scenario.servers) {
+      const Bandwidth original = spec.bandwidth;
+      spec.bandwidth = doubled(original);
+      const Time after = makespan(simulate(scenario));
+      spec.bandwidth = original;
+      const double change = after.in_seconds() / before.in_seconds() - 1;
+      ++cases;
+      if (change > 0) ++slower;
+      if (change > 0.01) ++slower_by_one_percent;
+      worst = std::max(worst, change);
+    }
+  }
+  RecordProperty("cases", cases);
+  RecordProperty("slower", slower);
+  RecordProperty("slower_by_one_percent", slower_by_one_percent);
+  RecordProperty("worst", std::to_string(worst));
+  printf("cases %d slower %d >1%% %d worst %f\n", cases, slower, slower_by_one_percent, worst);
+}
+
+}  // namespace
+}  // namespace kernbench::hardware::testing
