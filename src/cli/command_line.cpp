@@ -33,7 +33,12 @@ constexpr const char* kRunExamples = R"(Examples:
   kernbench run gemm --set pe.clock=1.5GHz --set "pe.gemm.array=[128, 64]" --no-data
   kernbench run gemm --quiet --json result.json --op-log operations.txt)";
 
-constexpr const char* kDescribeExamples = R"(Examples:
+constexpr const char* kDescribeExamples =
+    R"(Formats: table shows counts, peaks, links and latencies; keys every key with its value and
+meaning, as --set takes them; yaml a file that loads again; json-schema the schema of topology
+files, for editors.
+
+Examples:
   kernbench describe ahbm-1sip
   kernbench describe my_machine.yaml --set sip.cubes.mesh="[2, 2]"
   kernbench describe ahbm-1sip --format yaml > my_machine.yaml
@@ -77,8 +82,7 @@ struct DescribeTexts {
     CLI::App* command = app.add_subcommand("describe", "Show a topology: what it is made of, and its numbers");
     add_text(*command, "TOPOLOGY", topology, "", "Name of a shipped topology, or a YAML file");
     add_text(*command, "--set", overrides, "PATH=VALUE", "Override one value of the topology; repeatable");
-    add_text(*command, "--format", format, "FORMAT",
-             "table (default), yaml (complete, loadable again) or json-schema (of topology files)");
+    add_text(*command, "--format", format, "FORMAT", "table (default), keys, yaml or json-schema");
     add_text(*command, "--color", colour, "WHEN", "auto (default), always or never");
     command->footer(kDescribeExamples);
     return command;
@@ -107,16 +111,19 @@ struct RunTexts {
     add_text(*command, "-t,--topology", topology, "TOPOLOGY", "Shipped topology or YAML file (default: ahbm-1sip)");
     add_text(*command, "--set", overrides, "PATH=VALUE", "Override one value of the topology; repeatable");
     add_text(*command, "-p,--parameter", parameters, "NAME=VALUE", "Set a parameter of the bench; repeatable");
-    command->add_flag("--no-data", no_data, "Compute no values: same times, no memory for tensors, checks skipped");
-    command->add_flag("--exact-events", exact_events,
-                      "Turn off every shortcut of the timed model: same results, slower");
+    command->add_flag("--no-data", no_data, "Compute no values: same times, no memory for tensors, checks skipped")
+        ->disable_flag_override();
+    command
+        ->add_flag("--exact-events", exact_events, "Turn off every shortcut of the timed model: same results, slower")
+        ->disable_flag_override();
     add_text(*command, "--seed", seed, "N", "Seed of the program's random numbers (default: 0)");
     add_text(*command, "--threads", threads, "N", "Host threads that compute values (default: 0, all processors)");
     add_text(*command, "--max-time", max_time, "TIME", "Stop with an error beyond this simulated time, such as 10ms");
     add_text(*command, "--json", json, "FILE", "Write the result as JSON; '-' is standard output, without the table");
     add_text(*command, "--op-log", op_log, "FILE", "Write one line per operation of the simulated engines");
     add_text(*command, "--correlation-id", correlation_id, "TEXT", "Copied into the result, to find it again");
-    command->add_flag("-q,--quiet", quiet, "No table; errors and failed checks are still shown");
+    command->add_flag("-q,--quiet", quiet, "No table; errors and failed checks are still shown")
+        ->disable_flag_override();
     add_text(*command, "--color", colour, "WHEN", "auto (default: on a terminal), always or never");
     command->footer(kRunExamples);
     return command;
@@ -147,7 +154,8 @@ struct RunTexts {
 std::string suggestion(const std::string& word, const Texts& candidates) {
   const std::vector<std::string_view> views(candidates.begin(), candidates.end());
   const std::string_view near = nearest(word, views);
-  return near.empty() ? "" : ", did you mean \"" + std::string(near) + "\"?";
+  // Any two letters are near to each other.
+  return near.empty() || word.size() <= 2 ? "" : ", did you mean \"" + std::string(near) + "\"?";
 }
 
 Texts option_names(const CLI::App& app) {
@@ -181,11 +189,13 @@ void reject_unknown_command(const CLI::App& app, const Texts& leftovers) {
                            (near.empty() ? "; there are list, describe and run" : near));
 }
 
-// CLI11 says "--seed: 1 required TEXT missing".
+// CLI11 says "--seed: 1 required TEXT missing", and "quiet was given a disallowed flag override".
 std::string message_of(const CLI::ParseError& error) {
   const std::string text = error.what();
-  const bool missing = dynamic_cast<const CLI::ArgumentMismatch*>(&error) != nullptr;
-  return missing && text.starts_with('-') ? text.substr(0, text.find(':')) + " needs a value" : text;
+  if (dynamic_cast<const CLI::ArgumentMismatch*>(&error) == nullptr) return text;
+  const std::string option = text.substr(0, text.find_first_of(": "));
+  if (text.find("flag override") == std::string::npos) return option + " needs a value";
+  return (option.size() == 1 ? "-" : "--") + option + " takes no value";
 }
 
 // "help run" is "run --help".
@@ -241,7 +251,8 @@ class Parser {
     if (commands.empty()) reject_unknown_command(app_, app_.remaining());
     reject_leftovers(app_, app_.remaining());
     reject_leftovers(*commands.front(), commands.front()->remaining());
-    if (commands.size() > 1) throw ConfigurationError("give one command, not " + std::to_string(commands.size()));
+    // CLI11 takes a second command's name for a command even where it stands for something else.
+    if (commands.size() > 1) reject_leftovers(app_, {commands[1]->get_name()});
     if (commands.front() == list_app_) return list_.command();
     if (commands.front() == describe_app_) return describe_.command();
     return run_.command();

@@ -24,7 +24,7 @@ class UsageError : public ConfigurationError {
 };
 
 enum class ColourMode : std::uint8_t { automatic, always, never };
-enum class DescribeFormat : std::uint8_t { table, yaml, json_schema };
+enum class DescribeFormat : std::uint8_t { table, keys, yaml, json_schema };
 
 /// --help and --version: print and leave.
 struct ShowText {

@@ -17,9 +17,12 @@ struct TopologyEntry {
   std::string name, help;
 };
 
+/// Runs a bench: cli::execute, or what a test puts in its place.
+using Execute = std::function<report::RunResult(const Bench&, const RunOptions&)>;
+
 struct Environment {
   std::vector<Bench> benches;
-  std::function<report::RunResult(const Bench&, const RunOptions&)> execute;
+  Execute execute;
   std::function<std::vector<TopologyEntry>()> topologies;
   /// The text of `describe`; `colour` is resolved already. Throws ConfigurationError.
   std::function<std::string(const DescribeCommand&, bool colour)> describe;

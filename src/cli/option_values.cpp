@@ -73,7 +73,7 @@ ColourMode colour_of(const std::string& text) {
 }
 
 DescribeFormat format_of(const std::string& text) {
-  constexpr std::array<std::string_view, 3> kChoices = {"table", "yaml", "json-schema"};
+  constexpr std::array<std::string_view, 4> kChoices = {"table", "keys", "yaml", "json-schema"};
   return static_cast<DescribeFormat>(choice("--format", text, kChoices));
 }
 

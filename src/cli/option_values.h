@@ -20,7 +20,7 @@ int threads_of(const std::string& text);
 Time max_time_of(const std::string& text);
 /// --color: "auto", "always" or "never".
 ColourMode colour_of(const std::string& text);
-/// --format: "table", "yaml" or "json-schema".
+/// --format: "table", "keys", "yaml" or "json-schema".
 DescribeFormat format_of(const std::string& text);
 /// -p: "NAME=VALUE" each, no name twice.
 std::map<std::string, std::string> parameters_of(const std::vector<std::string>& texts);

@@ -5,6 +5,8 @@
 #include "base/error.h"
 #include "cli/topology_table.h"
 #include "topology/load.h"
+#include "topology/print.h"
+#include "topology/schema.h"
 
 namespace kernbench::cli {
 namespace {
@@ -17,7 +19,7 @@ std::string plural(std::int64_t count, std::string_view noun) {
 std::string summary_of(const std::string& name) {
   try {
     const topology::Topology topology = topology::load_topology(name);
-    return fmt::format("{}, {} each, {} each", plural(topology.system.sips, "SIP"),
+    return fmt::format("{} of {} of {}", plural(topology.system.sips, "SIP"),
                        plural(topology.sip.cubes.count(), "cube"), plural(topology.cube.pes.count(), "PE"));
   } catch (const ConfigurationError&) {
     return fmt::format("cannot be read: see \"kernbench describe {}\"", name);
@@ -33,8 +35,16 @@ std::vector<TopologyEntry> shipped_topologies() {
 }
 
 std::string describe_topology(const DescribeCommand& command, bool colour) {
+  if (command.format == DescribeFormat::json_schema) return topology::json_schema();
   const topology::Topology topology = topology::load_topology(command.topology, command.overrides);
-  return topology_table(topology, colour);
+  switch (command.format) {
+    case DescribeFormat::yaml:
+      return topology::to_yaml(topology);
+    case DescribeFormat::keys:
+      return topology::to_table(topology);
+    default:
+      return topology_table(topology, colour);
+  }
 }
 
 }  // namespace kernbench::cli

@@ -43,6 +43,10 @@ std::string time_text(Time time) {
   return time_text(time, time_unit(time));
 }
 
+std::string decimal_text(double value, int decimals) {
+  return std::fabs(value) < 1e5 ? fmt::format("{:.{}f}", value, decimals) : fmt::format("{:.3g}", value);
+}
+
 std::string count_text(std::uint64_t count) {
   return separated(fmt::format("{}", count));
 }
@@ -50,7 +54,7 @@ std::string count_text(std::uint64_t count) {
 std::string percent_text(double share) {
   if (!std::isfinite(share)) return "-";
   if (share > 0 && share < 0.0005) return "<0.1 %";
-  return fmt::format("{:.1f} %", share * 100);
+  return decimal_text(share * 100, 1) + " %";
 }
 
 std::string rate_text(double per_second, std::string_view unit) {
@@ -63,7 +67,9 @@ std::string rate_text(double per_second, std::string_view unit) {
     per_second /= 1000;
     ++prefix;
   }
-  return fmt::format("{:.1f} {}{}", per_second, kPrefixes[prefix], unit);
+  if (per_second >= 999.95) return fmt::format("{:.3g} {}{}", per_second, kPrefixes[prefix], unit);
+  // At least three digits; 9.995 would round up to four.
+  return fmt::format("{:.{}f} {}{}", per_second, per_second < 9.995 ? 2 : 1, kPrefixes[prefix], unit);
 }
 
 std::string bytes_text(Bytes bytes) {

@@ -20,13 +20,16 @@ std::string time_text(Time time, TimeUnit unit);
 /// The same in the time's own unit.
 std::string time_text(Time time);
 
+/// "12.345": a fixed number of decimals, or three significant digits of what is too large for that.
+std::string decimal_text(double value, int decimals);
+
 /// "1,234,567".
 std::string count_text(std::uint64_t count);
 
 /// "68.5 %". A share that is not zero but would show as zero is "<0.1 %". No number at all: "-".
 std::string percent_text(double share);
 
-/// "280.1 TFLOP/s" for 280.1e12 and "FLOP/s". No number at all, or a negative one: "-".
+/// "280.1 TFLOP/s" for 280.1e12 and "FLOP/s", "1.05 PFLOP/s". No number at all, or a negative one: "-".
 std::string rate_text(double per_second, std::string_view unit);
 
 /// "24.00 MiB", "17 B".

@@ -38,7 +38,12 @@ std::string remainder_line(const std::vector<LaunchGroup>& groups, const Palette
 }
 
 std::string listed_launches(const RunResult& result, const Palette& palette) {
-  TextTable table({{"launch", Align::left, 34}, {"device"}, {"start"}, {"time"}, {"of run"}, {"programs"}});
+  TextTable table({{"launch", Align::left, 32},
+                   {"device"},
+                   {"start"},
+                   {"time"},
+                   {"of run", Align::right, 9},
+                   {"programs", Align::right, 11}});
   for (const LaunchResult& launch : result.launches) {
     const Time time = launch.end - launch.start;
     table.add({{launch.name},
@@ -151,7 +156,7 @@ std::string peak_title(const RunResult& result) {
   std::vector<std::string> parts;
   if (result.peak_flops > 0) parts.push_back(rate_text(result.peak_flops, "FLOP/s"));
   if (bandwidth > 0) parts.push_back(rate_text(bandwidth, "B/s"));
-  if (parts.size() == 2) parts.push_back(fmt::format("balanced at {:.1f} FLOP/B", result.peak_flops / bandwidth));
+  if (parts.size() == 2) parts.push_back("balanced at " + decimal_text(result.peak_flops / bandwidth, 1) + " FLOP/B");
   return parts.empty() ? "Achieved" : fmt::format("Achieved against one device's peak ({})", fmt::join(parts, ", "));
 }
 
@@ -167,7 +172,7 @@ std::vector<Cell> achieved_row(const LaunchGroup& group, const RunResult& result
           {percent_text(compute)},
           {rate_text(bytes / seconds, "B/s")},
           {percent_text(memory)},
-          {bytes > 0 ? fmt::format("{:.1f}", group.flops / bytes) : "-"},
+          {bytes > 0 ? decimal_text(group.flops / bytes, 1) : "-"},
           {known ? (compute >= memory ? "compute" : "HBM") : "-"}};
 }
 
@@ -198,8 +203,13 @@ std::string achieved_section(const RunResult& result, const Palette& palette) {
     return group.total <= Time::zero() || (group.flops <= 0 && group.hbm_bytes <= Bytes(0));
   });
   if (groups.empty()) return {};
-  TextTable table(
-      {{"launch", Align::left, 24}, {"compute"}, {"of peak"}, {"HBM"}, {"of peak"}, {"FLOP/B"}, {"nearer limit"}});
+  TextTable table({{"launch", Align::left, 20},
+                   {"compute", Align::right, 13},
+                   {"of peak", Align::right, 9},
+                   {"HBM", Align::right, 13},
+                   {"of peak", Align::right, 9},
+                   {"FLOP/B", Align::right, 9},
+                   {"nearer limit"}});
   for (std::size_t i = 0; i < std::min(groups.size(), kMostRows); ++i) table.add(achieved_row(groups[i], result));
   return palette.paint(Style::heading, peak_title(result)) + "\n" + table.text(palette) +
          remainder_line(groups, palette);

@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <cmath>
 #include <map>
 #include <string>
 #include <vector>
@@ -10,6 +11,11 @@ namespace kernbench::report {
 namespace {
 
 constexpr std::size_t kMostKinds = 10;
+
+// NaN would leave the kinds without an order.
+double share_of(const ResourceResult& resource) {
+  return std::isfinite(resource.utilisation) ? resource.utilisation : 0;
+}
 
 // All resources whose names differ in their numbers only.
 struct Kind {
@@ -38,17 +44,17 @@ std::vector<Kind> kinds_of(const std::vector<ResourceResult>& resources) {
   for (const ResourceResult& resource : resources) {
     Kind& kind = by_pattern[pattern_of(resource.name)];
     ++kind.count;
-    kind.utilisation += resource.utilisation;
+    kind.utilisation += share_of(resource);
     kind.bytes += resource.bytes;
     // The first of equals: resources come in structural order.
-    if (kind.busiest == nullptr || resource.utilisation > kind.busiest->utilisation) kind.busiest = &resource;
+    if (kind.busiest == nullptr || share_of(resource) > share_of(*kind.busiest)) kind.busiest = &resource;
   }
   std::vector<Kind> kinds;
   for (auto& [pattern, kind] : by_pattern) {
     kind.pattern = pattern;
     if (kind.busiest->busy > Time::zero() || kind.bytes > Bytes(0)) kinds.push_back(std::move(kind));
   }
-  const auto busier = [](const Kind& a, const Kind& b) { return a.busiest->utilisation > b.busiest->utilisation; };
+  const auto busier = [](const Kind& a, const Kind& b) { return share_of(*a.busiest) > share_of(*b.busiest); };
   std::stable_sort(kinds.begin(), kinds.end(), busier);
   return kinds;
 }
@@ -58,15 +64,19 @@ std::vector<Kind> kinds_of(const std::vector<ResourceResult>& resources) {
 std::string resources_section(const RunResult& result, const Palette& palette) {
   const std::vector<Kind> kinds = kinds_of(result.resources);
   if (kinds.empty()) return {};
-  TextTable table(
-      {{"resource", Align::left, 30}, {"count"}, {"mean"}, {"busiest"}, {"at", Align::left, 27}, {"bytes"}});
+  TextTable table({{"resource", Align::left, 29},
+                   {"count"},
+                   {"mean", Align::right, 8},
+                   {"busiest", Align::right, 8},
+                   {"at", Align::left, 26},
+                   {"bytes"}});
   for (std::size_t i = 0; i < std::min(kinds.size(), kMostKinds); ++i) {
     const Kind& kind = kinds[i];
     const bool single = kind.count == 1;
     table.add({{single ? kind.busiest->name : kind.pattern},
                {count_text(kind.count)},
                {percent_text(kind.utilisation / static_cast<double>(kind.count))},
-               {percent_text(kind.busiest->utilisation)},
+               {percent_text(share_of(*kind.busiest))},
                {single ? "" : kind.busiest->name},
                {kind.bytes > Bytes(0) ? bytes_text(kind.bytes) : "-"}});
   }

@@ -139,7 +139,7 @@ std::string totals_section(const RunResult& result, const Palette& palette) {
   Facts facts;
   facts.add("simulated time", time_text(result.simulated_time));
   facts.add("events", count_text(result.events));
-  std::string wall = fmt::format("{:.3f} s", result.wall_time_s);
+  std::string wall = decimal_text(result.wall_time_s, 3) + " s";
   if (result.wall_time_s > 0 && result.events > 0) {
     wall += fmt::format(" ({})", rate_text(static_cast<double>(result.events) / result.wall_time_s, "events/s"));
   }

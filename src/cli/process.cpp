@@ -1,0 +1,59 @@
+#include "cli/process.h"
+
+#include <signal.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstring>
+#include <exception>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "base/error.h"
+#include "cli/interrupt.h"
+#include "cli/output_file.h"
+#include "cli/program.h"
+#include "cli/topologies.h"
+
+namespace kernbench::cli {
+namespace {
+
+void write_output(std::string_view text) {
+  flush_standard_output();
+  const int error = write_all(STDOUT_FILENO, text);
+  // A reader that has seen enough, such as head, is no error.
+  if (error == 0 || error == EPIPE) return;
+  throw ConfigurationError(std::string("cannot write standard output: ") + std::strerror(error));
+}
+
+void write_message(std::string_view text) {
+  write_all(STDERR_FILENO, text);
+}
+
+[[noreturn]] void on_terminate() {
+  write_message(
+      "kernbench: internal error: terminated outside of any handler; please report it with the command line\n");
+  ::_exit(static_cast<int>(ExitCode::internal));
+}
+
+}  // namespace
+
+int run_process(int argc, char** argv, std::vector<Bench> benches, Execute execute) noexcept {
+  std::set_terminate(on_terminate);
+  ::signal(SIGPIPE, SIG_IGN);
+  const std::vector<std::string> arguments(argv + (argc > 0 ? 1 : 0), argv + argc);
+  const Environment environment = {.benches = std::move(benches),
+                                   .execute = std::move(execute),
+                                   .topologies = shipped_topologies,
+                                   .describe = describe_topology,
+                                   .out = write_output,
+                                   .err = write_message,
+                                   .out_is_terminal = ::isatty(STDOUT_FILENO) == 1,
+                                   .err_is_terminal = ::isatty(STDERR_FILENO) == 1,
+                                   .stop_requested = &handle_interrupts(),
+                                   .owns_process = true};
+  return static_cast<int>(run_program(arguments, environment));
+}
+
+}  // namespace kernbench::cli

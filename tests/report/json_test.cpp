@@ -1,0 +1,141 @@
+#include "report/json.h"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <nlohmann/json.hpp>
+#include <random>
+
+#include "golden.h"
+#include "report/outcome.h"
+#include "sample_results.h"
+
+namespace kernbench::report {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+std::vector<std::string> keys(const Json& object) {
+  std::vector<std::string> out;
+  for (const auto& [key, value] : object.items()) out.push_back(key);
+  return out;
+}
+
+using Keys = std::vector<std::string>;
+
+TEST(JsonTest, TheKeysAreTheDocumentedOnesInTheirOrder) {
+  RunResult result = samples::gemm();
+  result.error = ErrorResult{"ValueError", "m", "w"};
+  const Json json = Json::parse(to_json(result));
+  EXPECT_EQ(keys(json), (Keys{"kernbench", "bench", "topology", "parameters", "seed", "correlation_id", "status",
+                              "simulated_time_ps", "wall_time_s", "events", "launches", "checks", "metrics",
+                              "resources", "error", "fingerprint"}));
+  EXPECT_EQ(keys(json["launches"][0]), (Keys{"name", "device", "start_ps", "end_ps", "programs", "breakdown_ps"}));
+  EXPECT_EQ(keys(json["checks"][0]), (Keys{"name", "status", "max_abs_error", "max_rel_error"}));
+  EXPECT_EQ(keys(json["metrics"]["tiles"]), (Keys{"value", "unit"}));
+  EXPECT_EQ(keys(json["resources"][0]), (Keys{"name", "busy_ps", "bytes", "utilisation"}));
+  EXPECT_EQ(keys(json["error"]), (Keys{"type", "message", "where"}));
+  EXPECT_EQ(keys(json["fingerprint"]), (Keys{"times", "values"}));
+}
+
+TEST(JsonTest, EveryKeyIsInTheDocumentation) {
+  std::ifstream in(std::string(KERNBENCH_SOURCE_DIR) + "/docs/json.md");
+  std::ostringstream text;
+  text << in.rdbuf();
+  const Json json = Json::parse(to_json(samples::gemm()));
+  for (const std::string& key : keys(json)) EXPECT_NE(text.str().find("`" + key + "`"), std::string::npos) << key;
+  for (const Json& part : {json["launches"][0], json["checks"][0], json["resources"][0]}) {
+    for (const std::string& key : keys(part)) EXPECT_NE(text.str().find("`" + key + "`"), std::string::npos) << key;
+  }
+}
+
+TEST(JsonTest, ReadsBackAsTheResultItCameFrom) {
+  const RunResult result = samples::training_step();
+  const Json json = Json::parse(to_json(result));
+  EXPECT_EQ(json["bench"], "training_step");
+  EXPECT_EQ(json["status"], "check_failed");
+  EXPECT_EQ(json["simulated_time_ps"], 1'900'000'000);
+  ASSERT_EQ(json["launches"].size(), result.launches.size());
+  for (std::size_t i = 0; i < result.launches.size(); ++i) {
+    const LaunchResult& launch = result.launches[i];
+    const Json& read = json["launches"][i];
+    EXPECT_EQ(read["name"], launch.name);
+    EXPECT_EQ(read["device"], launch.device);
+    EXPECT_EQ(read["start_ps"], launch.start.count());
+    EXPECT_EQ(read["end_ps"], launch.end.count());
+    EXPECT_EQ(read["programs"], launch.programs);
+    std::int64_t sum = 0;
+    for (const auto& [category, time] : read["breakdown_ps"].items()) sum += time.get<std::int64_t>();
+    EXPECT_EQ(sum, (launch.end - launch.start).count());
+  }
+  EXPECT_EQ(json["checks"][1]["status"], "failed");
+  EXPECT_EQ(json["checks"][1]["max_abs_error"], 0.5);
+  EXPECT_TRUE(json["checks"][1]["max_rel_error"].is_null()) << "infinity";
+  EXPECT_TRUE(json["error"].is_null());
+}
+
+TEST(JsonTest, FingerprintsAreSixteenHexDigits) {
+  RunResult result = samples::empty();
+  result.times_fingerprint = 0xab;
+  result.values_fingerprint = UINT64_MAX;
+  const Json json = Json::parse(to_json(result));
+  EXPECT_EQ(json["fingerprint"]["times"], "00000000000000ab");
+  EXPECT_EQ(json["fingerprint"]["values"], "ffffffffffffffff");
+}
+
+TEST(JsonTest, IntegersBeyondTwoToThe53AreExact) {
+  RunResult result = samples::empty();
+  result.seed = UINT64_MAX;
+  result.simulated_time = Time::max();
+  const Json json = Json::parse(to_json(result));
+  EXPECT_EQ(json["seed"].get<std::uint64_t>(), UINT64_MAX);
+  EXPECT_EQ(json["simulated_time_ps"].get<std::int64_t>(), INT64_MAX);
+}
+
+TEST(JsonTest, ControlCharactersQuotesAndBrokenUtf8GiveValidText) {
+  RunResult result = samples::empty();
+  std::string all;
+  for (int byte = 0; byte < 256; ++byte) all += static_cast<char>(byte);
+  result.bench = all;
+  result.topology = "\xed\x95\x9c\xf0\x9f\x98\x80";  // three and four bytes
+  const Json json = Json::parse(to_json(result));
+  const auto bench = json["bench"].get<std::string>();
+  EXPECT_EQ(bench.substr(0, 128), all.substr(0, 128));
+  EXPECT_EQ(bench.size(), 128 + 128 * 3) << "each stray byte becomes U+FFFD";
+  EXPECT_EQ(json["topology"], result.topology);
+}
+
+// The strict parser of nlohmann-json rejects whatever is not JSON in UTF-8.
+TEST(JsonTest, AnyResultGivesValidJsonWithItsNumbers) {
+  std::mt19937_64 generator(7);
+  for (int i = 0; i < 500; ++i) {
+    const RunResult result = samples::random(generator);
+    const std::string text = to_json(result);
+    ASSERT_EQ(text, to_json(result));
+    const Json json = Json::parse(text);
+    ASSERT_EQ(json["seed"].get<std::uint64_t>(), result.seed);
+    ASSERT_EQ(json["launches"].size(), result.launches.size());
+    ASSERT_EQ(json["resources"].size(), result.resources.size());
+    for (std::size_t k = 0; k < result.resources.size(); ++k) {
+      const double value = result.resources[k].utilisation;
+      const Json& read = json["resources"][k]["utilisation"];
+      if (std::isfinite(value)) {
+        ASSERT_EQ(read.get<double>(), value) << "the shortest text reads back to the same bits";
+      } else {
+        ASSERT_TRUE(read.is_null());
+      }
+    }
+    ASSERT_EQ(json["status"], std::string(name(status_of(result))));
+  }
+}
+
+TEST(JsonTest, MatchesTheGoldenFiles) {
+  RunResult gemm = samples::gemm();
+  gemm.resources.resize(5);
+  expect_golden("gemm.json", to_json(gemm));
+  expect_golden("deadlock.json", to_json(samples::deadlock()));
+  expect_golden("empty.json", to_json(samples::empty()));
+}
+
+}  // namespace
+}  // namespace kernbench::report

@@ -1,0 +1,49 @@
+#include "report/launch_group.h"
+
+#include <gtest/gtest.h>
+
+#include <random>
+
+#include "sample_results.h"
+
+namespace kernbench::report {
+namespace {
+
+TEST(LaunchGroupTest, GroupsByNameHoldExactlyAllLaunches) {
+  const RunResult result = samples::thousand_launches();
+  const std::vector<LaunchGroup> groups = launches_by_name(result.launches);
+  ASSERT_EQ(groups.size(), 30u);
+  Time total;
+  for (const LaunchResult& launch : result.launches) total += launch.end - launch.start;
+  const LaunchGroup sum = sum_of(groups);
+  EXPECT_EQ(sum.count, 1000);
+  EXPECT_EQ(sum.total, total);
+  Time parts;
+  for (const auto& [category, time] : sum.breakdown) parts += time;
+  EXPECT_EQ(parts, total) << "the categories tile the launches, so their sums tile the sum";
+  for (std::size_t i = 1; i < groups.size(); ++i) EXPECT_GE(groups[i - 1].total, groups[i].total);
+}
+
+TEST(LaunchGroupTest, ShortestAndLongestAreThoseOfTheLaunches) {
+  std::mt19937_64 generator(3);
+  std::vector<LaunchResult> launches(50);
+  for (LaunchResult& launch : launches) {
+    launch.name = "k";
+    launch.end = Time::picoseconds(static_cast<std::int64_t>(generator() % 1000 + 5));
+  }
+  launches[17].end = Time::picoseconds(2);
+  launches[31].end = Time::picoseconds(2000);
+  const std::vector<LaunchGroup> groups = launches_by_name(launches);
+  ASSERT_EQ(groups.size(), 1u);
+  EXPECT_EQ(groups[0].shortest, Time::picoseconds(2));
+  EXPECT_EQ(groups[0].longest, Time::picoseconds(2000));
+}
+
+TEST(LaunchGroupTest, ASingleLaunchIsNamedWithItsDevice) {
+  const std::vector<LaunchGroup> groups = each_launch(samples::gemm().launches);
+  ASSERT_EQ(groups.size(), 1u);
+  EXPECT_EQ(groups[0].label, "gemm on sip0");
+}
+
+}  // namespace
+}  // namespace kernbench::report

@@ -1,0 +1,40 @@
+#include "report/outcome.h"
+
+#include <gtest/gtest.h>
+
+#include <stdexcept>
+
+#include "base/error.h"
+
+namespace kernbench::report {
+namespace {
+
+TEST(OutcomeTest, UserErrorsKeepTypeMessageAndPlace) {
+  const ErrorResult error =
+      error_result(std::make_exception_ptr(OutOfMemoryError("TCM is full", "sip0.cube0.pe1 gemm.cpp:12")));
+  EXPECT_EQ(error.type, "OutOfMemoryError");
+  EXPECT_EQ(error.message, "TCM is full");
+  EXPECT_EQ(error.where, "sip0.cube0.pe1 gemm.cpp:12");
+}
+
+TEST(OutcomeTest, EverythingElseIsAnInternalError) {
+  EXPECT_EQ(error_result(std::make_exception_ptr(std::logic_error("oops"))).type, kInternalError);
+  EXPECT_EQ(error_result(std::make_exception_ptr(std::logic_error("oops"))).message, "oops");
+  EXPECT_EQ(error_result(std::make_exception_ptr(std::bad_alloc())).type, kInternalError);
+  EXPECT_EQ(error_result(std::make_exception_ptr(Cancelled{})).type, kInternalError);
+  EXPECT_EQ(error_result(std::make_exception_ptr(42)).type, kInternalError);
+}
+
+TEST(OutcomeTest, AnErrorOutweighsAFailedCheckAndThatASkippedOne) {
+  RunResult result;
+  EXPECT_EQ(status_of(result), RunStatus::ok);
+  result.checks = {{"a", CheckStatus::passed, 0, 0}, {"b", CheckStatus::skipped, 0, 0}};
+  EXPECT_EQ(status_of(result), RunStatus::ok);
+  result.checks.push_back({"c", CheckStatus::failed, 1, 1});
+  EXPECT_EQ(status_of(result), RunStatus::check_failed);
+  result.error = ErrorResult{};
+  EXPECT_EQ(status_of(result), RunStatus::error);
+}
+
+}  // namespace
+}  // namespace kernbench::report

@@ -1,0 +1,247 @@
+#include "sample_results.h"
+
+#include <cmath>
+#include <limits>
+
+#include "report/outcome.h"
+
+namespace kernbench::report::samples {
+namespace {
+
+LaunchResult launch(const std::string& name, std::int32_t device, std::int64_t start_ns,
+                    const std::vector<std::pair<std::string, std::int64_t>>& breakdown_ns) {
+  LaunchResult out;
+  out.name = name;
+  out.device = device;
+  out.start = out.end = Time::nanoseconds(start_ns);
+  out.programs = 128;
+  for (const auto& [category, nanoseconds] : breakdown_ns) {
+    out.breakdown.emplace_back(category, Time::nanoseconds(nanoseconds));
+    out.end += Time::nanoseconds(nanoseconds);
+  }
+  return out;
+}
+
+RunResult machine(const std::string& bench, const std::string& topology) {
+  RunResult out;
+  out.version = "0.1.0";
+  out.bench = bench;
+  out.topology = topology;
+  out.peak_flops = 1.048576e15;
+  out.peak_hbm_bandwidth = Bandwidth::gigabytes_per_second(19'200);
+  out.times_fingerprint = 0x0123456789abcdef;
+  out.values_fingerprint = 0xfedcba9876543210;
+  return out;
+}
+
+void add_resources(RunResult& result, std::int32_t cubes) {
+  const auto add = [&](const std::string& name, std::int64_t busy_ns, std::int64_t bytes) {
+    ResourceResult resource{name, Time::nanoseconds(busy_ns), Bytes(bytes), 0};
+    resource.utilisation = resource.busy.in_seconds() / result.simulated_time.in_seconds();
+    result.resources.push_back(resource);
+  };
+  add("host.sip0.down", 130, 8'320);
+  for (std::int32_t cube = 0; cube < cubes; ++cube) {
+    const std::string name = "sip0.cube" + std::to_string(cube);
+    for (std::int32_t pe = 0; pe < 8; ++pe) {
+      const std::string of_pe = name + ".pe" + std::to_string(pe);
+      add(of_pe + ".gemm", 16'384 + 16 * pe, 0);
+      add(of_pe + ".dma", 9'000 + 10 * cube, 1'572'864);
+      add(of_pe + ".vector", 0, 0);
+      for (std::int32_t channel = 0; channel < 4; ++channel) {
+        add(of_pe + ".hbm.channel" + std::to_string(channel), 5'000, 393'216);
+      }
+    }
+    add(name + ".router0.east", 2'048, 262'144);
+  }
+}
+
+std::string odd_name(std::mt19937_64& generator) {
+  static const std::string kPieces[] = {"gemm",
+                                        ".",
+                                        "0",
+                                        "12",
+                                        "\"",
+                                        "\\",
+                                        "\n",
+                                        "\t",
+                                        "\x1b[31m",
+                                        "\x01",
+                                        "\x7f",
+                                        "\xff",
+                                        "\xc3",
+                                        "\xc3\xa9",
+                                        "\xed\x95\x9c",
+                                        "\xf0\x9f\x98\x80",
+                                        "\xed\xa0\x80",
+                                        "\xc0\xaf",
+                                        "\xc2\x9b",
+                                        " ",
+                                        "a_rather_long_piece_of_a_name"};
+  std::string out;
+  for (auto count = generator() % 12; count > 0; --count) out += kPieces[generator() % std::size(kPieces)];
+  return out;
+}
+
+// Many orders of magnitude, with both ends.
+std::int64_t magnitude(std::mt19937_64& generator) {
+  return static_cast<std::int64_t>((generator() >> 2) >> (generator() % 62));
+}
+
+double odd_number(std::mt19937_64& generator) {
+  static const double kOdd[] = {0.0,
+                                -0.0,
+                                0.1,
+                                1e-300,
+                                std::numeric_limits<double>::max(),
+                                std::numeric_limits<double>::denorm_min(),
+                                std::numeric_limits<double>::infinity(),
+                                -std::numeric_limits<double>::infinity(),
+                                std::nan("")};
+  if (generator() % 2 == 0) return kOdd[generator() % std::size(kOdd)];
+  return std::ldexp(static_cast<double>(generator()), static_cast<int>(generator() % 200) - 130);
+}
+
+LaunchResult random_launch(std::mt19937_64& generator) {
+  LaunchResult out;
+  out.name = odd_name(generator);
+  out.device = static_cast<std::int32_t>(generator() % 5000);
+  out.start = out.end = Time::picoseconds(magnitude(generator) / 4);
+  out.programs = magnitude(generator);
+  const auto categories = generator() % 9;
+  for (std::uint64_t i = 0; i < categories; ++i) {
+    const Time part = Time::picoseconds(generator() % 4 == 0 ? 0 : magnitude(generator) / 4096);
+    out.breakdown.emplace_back("category" + std::to_string(i), part);
+    out.end += part;
+  }
+  out.flops = std::fabs(odd_number(generator));
+  if (!std::isfinite(out.flops)) out.flops = 0;
+  out.hbm_bytes = Bytes(magnitude(generator) / 4096);
+  return out;
+}
+
+}  // namespace
+
+RunResult gemm() {
+  RunResult out = machine("gemm", "ahbm-1sip");
+  out.parameters = {{"M", "2048"},     {"N", "2048"},     {"K", "2048"},     {"dtype", "f16"},
+                    {"tile_m", "128"}, {"tile_n", "128"}, {"tile_k", "128"}, {"layout", "row_major"}};
+  out.seed = 42;
+  out.simulated_time = Time::picoseconds(31'456'789);
+  out.wall_time_s = 0.412;
+  out.events = 1'234'567;
+  out.launches = {launch(
+      "gemm", 0, 2'000,
+      {{"dispatch", 1'820}, {"gemm", 16'496}, {"vector", 4}, {"dma", 5'210}, {"wait", 3'100}, {"completion", 1'480}})};
+  out.launches[0].flops = 2.0 * 2048 * 2048 * 2048;
+  out.launches[0].hbm_bytes = Bytes(201'326'592);
+  out.checks = {{"C equals A x B in double precision", CheckStatus::passed, 0, 0}};
+  out.metrics = {{"arithmetic_intensity", {85.3333333333, "FLOP/B"}}, {"tiles", {4096, ""}}};
+  add_resources(out, 16);
+  return out;
+}
+
+RunResult training_step() {
+  RunResult out = machine("training_step", "machines/two_sips.yaml");
+  out.correlation_id = "sweep-17/point-3";
+  out.simulated_time = Time::microseconds(1'900);
+  out.wall_time_s = 2.5;
+  out.events = 98'765'432;
+  const char* names[] = {"embedding", "attention", "attention", "mlp_up", "mlp_down", "loss", "optimizer_step_adamw"};
+  std::int64_t start = 2'000;
+  for (int i = 0; i < 7; ++i) {
+    LaunchResult one = launch(names[i], i % 2, start,
+                              {{"dispatch", 1'500},
+                               {"gemm", 40'000 * i},
+                               {"vector", 9'000},
+                               {"dma", 30'000 + i},
+                               {"ipcq", 7},
+                               {"wait", i == 3 ? 0 : 12'345},
+                               {"semaphore", i == 4 ? 600 : 0},
+                               {"completion", 1'480}});
+    one.flops = 2e10 * i;
+    one.hbm_bytes = Bytes(64'000'000 * (7 - i));
+    start += 150'000;
+    out.launches.push_back(one);
+  }
+  out.checks = {{"loss", CheckStatus::passed, 1.25e-7, 3.0e-8},
+                {"gradient of attention.query", CheckStatus::failed, 0.5, INFINITY},
+                {"gradient of embedding", CheckStatus::skipped, 0, 0}};
+  out.status = RunStatus::check_failed;
+  return out;
+}
+
+RunResult thousand_launches() {
+  RunResult out = machine("decode", "ahbm-2sip");
+  out.simulated_time = Time::milliseconds(8);
+  out.wall_time_s = 12;
+  out.events = 4'000'000'000;
+  for (int i = 0; i < 1000; ++i) {
+    const int kind = i % 30;
+    LaunchResult one = launch("kernel_" + std::to_string(kind), i % 2, 8'000 * i,
+                              {{"dispatch", 500}, {"gemm", 100 * kind + i}, {"dma", 3'000}, {"completion", 300}});
+    one.flops = 1e8 * kind;
+    one.hbm_bytes = Bytes(1'000'000);
+    out.launches.push_back(one);
+  }
+  for (int i = 0; i < 25; ++i) {
+    out.checks.push_back({"token " + std::to_string(i), i == 24 ? CheckStatus::failed : CheckStatus::passed, 0.001, 1});
+  }
+  out.status = RunStatus::check_failed;
+  return out;
+}
+
+RunResult deadlock() {
+  RunResult out = machine("ring", "tiny");
+  out.simulated_time = Time::nanoseconds(4'217);
+  out.wall_time_s = 0.001;
+  out.events = 321;
+  out.launches = {launch("copy", 0, 2'000, {{"dispatch", 800}, {"dma", 417}, {"completion", 1'000}})};
+  out.launches[0].hbm_bytes = Bytes(65'536);
+  out.error =
+      ErrorResult{"DeadlockError", "rank 0 waits for a message from rank 1\nrank 1 waits for rank 0", "ring.cpp:17"};
+  out.status = RunStatus::error;
+  return out;
+}
+
+RunResult empty() {
+  RunResult out;
+  out.bench = "nothing";
+  out.topology = "tiny";
+  return out;
+}
+
+RunResult random(std::mt19937_64& generator) {
+  RunResult out;
+  out.version = odd_name(generator);
+  out.bench = odd_name(generator);
+  out.topology = odd_name(generator);
+  for (auto count = generator() % 8; count > 0; --count) out.parameters[odd_name(generator)] = odd_name(generator);
+  out.seed = generator();
+  out.correlation_id = odd_name(generator);
+  out.simulated_time = Time::picoseconds(magnitude(generator));
+  out.wall_time_s = std::fabs(odd_number(generator));
+  out.events = generator() >> (generator() % 64);
+  const std::uint64_t launches = generator() % 3 == 0 ? generator() % 200 : generator() % 8;
+  for (std::uint64_t i = 0; i < launches; ++i) out.launches.push_back(random_launch(generator));
+  for (auto count = generator() % 30; count > 0; --count) {
+    out.checks.push_back(
+        {odd_name(generator), static_cast<CheckStatus>(generator() % 3), odd_number(generator), odd_number(generator)});
+  }
+  for (auto count = generator() % 50; count > 0; --count) {
+    out.metrics[odd_name(generator)] = {odd_number(generator), odd_name(generator)};
+  }
+  for (auto count = generator() % 100; count > 0; --count) {
+    out.resources.push_back({odd_name(generator), Time::picoseconds(magnitude(generator)),
+                             Bytes(magnitude(generator) / 4096), odd_number(generator)});
+  }
+  if (generator() % 4 == 0) out.error = ErrorResult{odd_name(generator), odd_name(generator), odd_name(generator)};
+  out.status = status_of(out);
+  out.times_fingerprint = generator();
+  out.values_fingerprint = generator() % 256;
+  if (generator() % 4 != 0) out.peak_flops = 1e12;
+  if (generator() % 4 != 0) out.peak_hbm_bandwidth = Bandwidth::gigabytes_per_second(100);
+  return out;
+}
+
+}  // namespace kernbench::report::samples
