@@ -105,9 +105,12 @@ check-adrs: ## do the ADRs and their Korean mirrors agree?
 
 .PHONY: install clean
 PREFIX ?= /usr/local
-install: build ## the program, libraries, headers and topologies under PREFIX (/usr/local)
-	@cmake --build --preset release -j $(JOBS)
-	@cmake --install build/release --prefix $(PREFIX)
+install: ## the program, libraries, headers and topologies under PREFIX (/usr/local)
+	@tools/setup build
+	@cmake -S . -B build/install -G Ninja -DCMAKE_BUILD_TYPE=Release "-DCMAKE_CXX_FLAGS_RELEASE=-O2 -DNDEBUG" \
+	  -DKERNBENCH_BUILD_TESTS=OFF -DKERNBENCH_BUILD_PERF=OFF -DCMAKE_INSTALL_PREFIX=$(abspath $(PREFIX))
+	@cmake --build build/install -j $(JOBS)
+	@cmake --install build/install
 
 clean: ## remove everything that was built
 	rm -rf build

@@ -4,8 +4,8 @@ include(CMakePackageConfigHelpers)
 
 get_property(kernbench_layers GLOBAL PROPERTY KERNBENCH_LAYERS)
 set(kernbench_libraries ${kernbench_layers})
-# The command line is the program's own affair.
-list(REMOVE_ITEM kernbench_libraries kernbench_cli)
+# The command line and the built-in benches are the program's own affair.
+list(REMOVE_ITEM kernbench_libraries kernbench_cli kernbench_bench_registry kernbench_benches)
 
 # What a user links: KernBench::kernbench, here as after installation.
 add_library(kernbench_all INTERFACE)
