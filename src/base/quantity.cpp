@@ -97,14 +97,23 @@ std::string unit_list(const Kind& kind) {
       fmt::format("expected {} such as {}, found {}{}", kind.name, kind.example, in_quotes(text), reason));
 }
 
+// The unit meant by a misspelt one: the same in another case, or else the nearest.
+std::string_view likely_unit(const Kind& kind, std::string_view unit) {
+  const auto lower = [](char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c; };
+  std::vector<std::string_view> names;
+  for (const Unit& known : kind.units) {
+    if (std::ranges::equal(known.name, unit, {}, lower, lower)) return known.name;
+    names.push_back(known.name);
+  }
+  return unit.size() > 16 ? std::string_view() : nearest(unit, names);
+}
+
 [[noreturn]] void fail_unit(const Kind& kind, std::string_view text, std::string_view unit) {
   if (unit.empty()) fail(kind, text, fmt::format(", which has no unit ({})", unit_list(kind)));
   for (const Kind* other : kKinds) {
     if (find_unit(other->units, unit)) fail(kind, text, fmt::format(", which is {}", other->name));
   }
-  std::vector<std::string_view> names;
-  for (const Unit& known : kind.units) names.push_back(known.name);
-  const std::string_view near = nearest(unit, names);
+  const std::string_view near = likely_unit(kind, unit);
   fail(kind, text,
        near.empty() ? fmt::format(", whose unit is none of {}", unit_list(kind))
                     : fmt::format(", whose unit is unknown; did you mean \"{}\"?", near));

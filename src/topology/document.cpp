@@ -115,6 +115,8 @@ class TreeBuilder : public YAML::EventHandler {
       add_key(node);
     } else {
       Frame& frame = frames_.back();
+      // The parser places nothing at what comes after it.
+      if (node.kind == Node::Kind::null) node.place = frame.key_place;
       if (!frame.drop) frame.node.entries.push_back({std::move(frame.key), frame.key_place, std::move(node)});
       frame.has_key = frame.drop = false;
     }
@@ -193,7 +195,7 @@ const Entry* Node::find(std::string_view key) const {
 Node parse_document(std::string_view text, std::int32_t override_index, std::vector<Problem>& problems) {
   const Place start{override_index, 1, 1};
   if (text.size() > kMaximumFileBytes) {
-    problems.push_back({start, "the file has " + std::to_string(text.size()) + " bytes; at most " +
+    problems.push_back({start, "the text has " + std::to_string(text.size()) + " bytes; at most " +
                                    std::to_string(kMaximumFileBytes) + " are read"});
     return invalid_node(override_index);
   }
@@ -203,13 +205,14 @@ Node parse_document(std::string_view text, std::int32_t override_index, std::vec
     std::istringstream stream{std::string(text)};
     YAML::Parser parser(stream);
     if (!parser.HandleNextDocument(builder)) {
-      problems.push_back({start, "the file is empty; expected a mapping"});
+      problems.push_back({start, override_index < 0 ? "the file is empty; expected a mapping" : "the value is empty"});
       return invalid_node(override_index);
     }
     SecondDocument second;
     if (parser.HandleNextDocument(second)) {
       problems.push_back({place_of(second.start, override_index),
                           "a second document begins here; a file describes one machine in one document"});
+      return invalid_node(override_index);
     }
   } catch (const TooDeep& error) {
     problems.push_back({error.place, "nested deeper than " + std::to_string(kMaximumDepth) + " levels"});

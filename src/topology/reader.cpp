@@ -128,6 +128,7 @@ class Reader {
       meant.insert(suggestion);
       std::string path = section.path;
       if (!path.empty()) path += '.';
+      if (!suggestion.empty()) unread_.insert(path + std::string(suggestion));
       report(entry.place, path + printable(entry.key),
              suggestion.empty() ? fmt::format("unknown key; the keys here are {}", fmt::join(section.keys, ", "))
                                 : fmt::format("unknown key, did you mean \"{}\"?", suggestion));

@@ -1,0 +1,109 @@
+#include "topology/print.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <vector>
+
+#include "topology/walk.h"
+
+namespace kernbench::topology {
+namespace {
+
+constexpr std::size_t kCommentColumn = 36;
+
+// A plain null would be read as nothing, and a leading '-' or '.' has a meaning of its own.
+std::string yaml_value(const FieldText& text) {
+  const std::string& value = text.value;
+  const bool null = value == "null" || value == "Null" || value == "NULL";
+  const bool quotes = text.shape == Shape::text && (null || value.front() == '-' || value.front() == '.');
+  return quotes ? '"' + value + '"' : value;
+}
+
+class YamlSink {
+ public:
+  void key(const FieldText& field) {
+    if (!field.value.empty()) {
+      line(field.depth, fmt::format("{}: {}", field.field->key, yaml_value(field)), field.field->documentation);
+    }
+  }
+  void open(std::string_view key, const std::string&, std::string_view documentation, std::size_t depth) {
+    line(depth, fmt::format("{}:", key), documentation);
+  }
+  void close() {}
+  std::string text;
+
+ private:
+  void line(std::size_t depth, const std::string& content, std::string_view comment) {
+    const std::string indented = std::string(2 * depth, ' ') + content;
+    text += fmt::format("{:<{}}  # {}\n", indented, kCommentColumn, comment);
+  }
+};
+
+class RowSink {
+ public:
+  void key(const FieldText& text) { rows.push_back({text.path, text.value, std::string(text.field->documentation)}); }
+  void open(std::string_view, const std::string&, std::string_view, std::size_t) {}
+  void close() {}
+
+  struct Row {
+    std::string path, value, documentation;
+  };
+  std::vector<Row> rows;
+};
+
+std::string range_text(const FieldText& text) {
+  if (text.shape == Shape::text) return fmt::format("{}", fmt::join(text.field->choices, ", "));
+  return text.minimum == text.maximum ? text.minimum : fmt::format("{} to {}", text.minimum, text.maximum);
+}
+
+class ReferenceSink {
+ public:
+  void key(const FieldText& text) {
+    const std::string fallback =
+        text.field->required ? "required" : (text.value.empty() ? "none" : fmt::format("`{}`", text.value));
+    markdown += fmt::format("| `{}` | {} | {} | {} | {} |\n", text.path, text.type, range_text(text), fallback,
+                            text.field->documentation);
+  }
+  void open(std::string_view, const std::string& path, std::string_view documentation, std::size_t) {
+    markdown += fmt::format("| **`{}`** | | | | {} |\n", path, documentation);
+  }
+  void close() {}
+  std::string markdown = "| key | type | range | default | meaning |\n|---|---|---|---|---|\n";
+};
+
+template <class Sink>
+Sink walk(const Topology& topology) {
+  Sink sink;
+  Walk<Sink> visitor(sink);
+  describe(visitor, topology);
+  return sink;
+}
+
+}  // namespace
+
+std::string to_yaml(const Topology& topology) {
+  return walk<YamlSink>(topology).text;
+}
+
+std::string to_table(const Topology& topology) {
+  const auto rows = walk<RowSink>(topology).rows;
+  std::size_t path_width = 0, value_width = 0;
+  for (const auto& row : rows) {
+    path_width = std::max(path_width, row.path.size());
+    value_width = std::max(value_width, row.value.size());
+  }
+  std::string table;
+  for (const auto& row : rows) {
+    table += fmt::format("{:<{}}  {:<{}}  {}\n", row.path, path_width, row.value.empty() ? "-" : row.value, value_width,
+                         row.documentation);
+  }
+  return table;
+}
+
+std::string reference_table() {
+  return walk<ReferenceSink>(Topology{}).markdown;
+}
+
+}  // namespace kernbench::topology

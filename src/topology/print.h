@@ -1,0 +1,19 @@
+// What a topology or the description of its keys looks like to people: YAML, a table, the reference page.
+#pragma once
+
+#include <string>
+
+#include "topology/spec.h"
+
+namespace kernbench::topology {
+
+/// The topology as a file that reads back to the same value: every key, its meaning in a comment beside it.
+std::string to_yaml(const Topology& topology);
+
+/// The topology as an aligned table: path, value, meaning. One line a key.
+std::string to_table(const Topology& topology);
+
+/// The reference of all keys as a Markdown table: path, type, range, default, meaning.
+std::string reference_table();
+
+}  // namespace kernbench::topology

@@ -1,0 +1,100 @@
+// The description of a topology as a flat walk: each key with its path and its texts, for printers.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "topology/describe.h"
+#include "topology/values.h"
+
+namespace kernbench::topology {
+
+enum class Shape : std::uint8_t { number, quantity, text, mesh };
+
+/// One key as texts.
+struct FieldText {
+  const Field* field = nullptr;
+  std::size_t depth = 0;  // sections around it
+  std::string path;       // "cube.hbm.bandwidth"
+  Shape shape = Shape::text;
+  std::string_view type;     // "bandwidth"
+  std::string_view pattern;  // of a quantity
+  std::string minimum;       // as one writes it; empty for texts
+  std::string maximum;
+  std::string value;  // as one writes it; empty for a mesh that is not given
+};
+
+/// The visitor that hands each key to `sink.key(const FieldText&)` and each section to `sink.open(key, path,
+/// documentation, depth)` and `sink.close()`.
+template <class Sink>
+class Walk {
+ public:
+  explicit Walk(Sink& sink) : sink_(sink) {}
+
+  template <class T>
+  void field(const Field& field, const T& member) {
+    FieldText text;
+    text.field = &field;
+    text.depth = depth_;
+    text.path = path_of(field.key);
+    fill(text, member);
+    sink_.key(text);
+  }
+
+  template <class F>
+  void section(std::string_view key, std::string_view documentation, F visit_keys) {
+    const std::string outer = path_;
+    path_ = path_of(key);
+    sink_.open(key, path_, documentation, depth_++);
+    visit_keys();
+    sink_.close();
+    --depth_;
+    path_ = outer;
+  }
+
+ private:
+  template <Number T>
+  static void fill(FieldText& text, T value) {
+    using Traits = NumberTraits<T>;
+    text.shape = std::same_as<T, std::int32_t> ? Shape::number : Shape::quantity;
+    text.type = Traits::type;
+    text.pattern = Traits::pattern;
+    text.minimum = Traits::print(text.field->minimum);
+    text.maximum = Traits::print(text.field->maximum);
+    text.value = Traits::print(Traits::count(value));
+  }
+  static void fill(FieldText& text, const std::string& value) {
+    text.type = text.field->choices.empty() ? "name" : "choice";
+    text.value = value;
+  }
+  static void fill(FieldText& text, SystemTopology value) {
+    text.type = "choice";
+    text.value = text.field->choices[static_cast<std::size_t>(value)];
+  }
+  static void fill(FieldText& text, MeshExtent value) {
+    fill_mesh(text);
+    text.value = "[" + std::to_string(value.width) + ", " + std::to_string(value.height) + "]";
+  }
+  static void fill(FieldText& text, const std::optional<MeshExtent>& value) {
+    fill_mesh(text);
+    if (value) fill(text, *value);
+  }
+  static void fill_mesh(FieldText& text) {
+    text.shape = Shape::mesh;
+    text.type = "[width, height]";
+    text.minimum = std::to_string(text.field->minimum);
+    text.maximum = std::to_string(text.field->maximum);
+  }
+
+  std::string path_of(std::string_view key) const {
+    return path_.empty() ? std::string(key) : path_ + "." + std::string(key);
+  }
+
+  Sink& sink_;
+  std::string path_;
+  std::size_t depth_ = 0;
+};
+
+}  // namespace kernbench::topology

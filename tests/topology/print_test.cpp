@@ -1,0 +1,134 @@
+#include "topology/print.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <nlohmann/json.hpp>
+#include <random>
+#include <sstream>
+
+#include "text_file.h"
+#include "topology/describe.h"
+#include "topology/load.h"
+#include "topology/schema.h"
+#include "topology/values.h"
+
+namespace kernbench::topology {
+namespace {
+
+// Fills every member with a random value of its range.
+class Randomise {
+ public:
+  explicit Randomise(unsigned seed) : random_(seed) {}
+
+  template <Number T>
+  void field(const Field& field, T& member) {
+    member = NumberTraits<T>::value(draw(field.minimum, field.maximum));
+  }
+  void field(const Field& field, MeshExtent& member) {
+    member = {static_cast<std::int32_t>(draw(field.minimum, field.maximum)),
+              static_cast<std::int32_t>(draw(field.minimum, field.maximum))};
+  }
+  void field(const Field& description, std::optional<MeshExtent>& member) {
+    if (draw(0, 1) == 1) field(description, member.emplace());
+  }
+  void field(const Field& field, SystemTopology& member) {
+    member = static_cast<SystemTopology>(draw(0, static_cast<std::int64_t>(field.choices.size()) - 1));
+  }
+  void field(const Field& field, std::string& member) {
+    static const std::vector<std::string> names{"null", "yes", "-", "...", "12", "a.b-c_D", "NULL"};
+    if (field.choices.empty()) {
+      member = names[static_cast<std::size_t>(draw(0, static_cast<std::int64_t>(names.size()) - 1))];
+    } else {
+      member = field.choices[static_cast<std::size_t>(draw(0, static_cast<std::int64_t>(field.choices.size()) - 1))];
+    }
+  }
+  template <class F>
+  void section(std::string_view, std::string_view, F visit_keys) {
+    visit_keys();
+  }
+
+ private:
+  // Often small or round, so that all forms of printing come up.
+  std::int64_t draw(std::int64_t low, std::int64_t high) {
+    std::int64_t value = std::uniform_int_distribution<std::int64_t>(low, high)(random_);
+    value >>= std::uniform_int_distribution<int>(0, 50)(random_);
+    return std::clamp(value, low, high);
+  }
+  std::mt19937_64 random_;
+};
+
+Topology read_back(const std::string& yaml) {
+  return parse_topology(yaml, "printed.yaml");
+}
+
+TEST(Print, ShippedTopologiesReadBackToTheSameValue) {
+  for (const std::string& name : topology_names()) {
+    const Topology topology = load_topology(name);
+    EXPECT_EQ(read_back(to_yaml(topology)), topology) << name;
+  }
+}
+
+TEST(Print, RandomValidTopologiesReadBackToTheSameValue) {
+  for (unsigned seed = 0; seed < 500; ++seed) {
+    Topology topology;
+    Randomise randomise(seed);
+    describe(randomise, topology);
+    // What the rules between values fix.
+    topology.system.mesh.reset();
+    topology.sip.cubes = {1 + static_cast<std::int32_t>(seed % 5), 2};
+    topology.cube.pes = {1 + static_cast<std::int32_t>(seed % 3), 2};
+    topology.system.sips = 1 + static_cast<std::int32_t>(seed % 7);
+    topology.pe.mmu.page = Bytes(4096);
+    const std::int32_t pes = topology.cube.pes.count();
+    topology.cube.hbm.capacity = Bytes((1 + topology.cube.hbm.capacity.count() % 1'000'000) * 4096 * pes);
+    topology.cube.hbm.channels = (1 + topology.cube.hbm.channels % 100) * pes;
+    topology.cube.hbm.bandwidth = Bandwidth::bytes_per_second(topology.cube.hbm.bandwidth.count() / 2 + 16384);
+    topology.cube.hbm.interleave = topology.cube.noc.chunk = Bytes(std::int64_t{1} << (seed % 8 + 6));
+    topology.cube.hbm.access = Bytes(std::int64_t{1} << (seed % 7));
+    topology.cube.noc.header = Bytes(1 + topology.cube.noc.header.count() % topology.cube.noc.chunk.count());
+    topology.pe.tcm.alignment = Bytes(std::int64_t{1} << (seed % 10));
+    topology.pe.tcm.capacity = topology.pe.tcm.alignment * (1 + topology.pe.tcm.capacity.count() % 10'000);
+    EXPECT_EQ(read_back(to_yaml(topology)), topology) << to_yaml(topology);
+  }
+}
+
+TEST(Print, TableHasOneLineForEachKey) {
+  const std::string table = to_table(load_topology("tiny"));
+  EXPECT_THAT(table, ::testing::ContainsRegex("\ncube.hbm.bandwidth +300GB/s +of the cube"));
+  std::ptrdiff_t keys = 0;
+  std::istringstream reference(reference_table());
+  for (std::string line; std::getline(reference, line);) keys += line.starts_with("| `") ? 1 : 0;
+  EXPECT_EQ(std::ranges::count(table, '\n'), keys);
+}
+
+TEST(Print, YamlOfTinyIsGolden) {
+  testing::expect_golden("tests/topology/golden/tiny_described.yaml", to_yaml(load_topology("tiny")));
+  testing::expect_golden("tests/topology/golden/tiny_table.txt", to_table(load_topology("tiny")));
+}
+
+TEST(Reference, PageIsUpToDate) {
+  const std::string path = "docs/topology.md";
+  const std::string begin = "<!-- generated: the table of all keys -->\n";
+  const std::string end = "<!-- end of generated -->\n";
+  const std::string page = testing::read_source_file(path);
+  const std::size_t first = page.find(begin);
+  const std::size_t last = page.find(end);
+  ASSERT_TRUE(first != std::string::npos && last != std::string::npos && first < last);
+  testing::expect_golden(path, page.substr(0, first) + begin + reference_table() + page.substr(last));
+}
+
+TEST(Schema, HasTheSameKeysAndRequirementsAsTheReader) {
+  const auto schema = nlohmann::json::parse(json_schema());
+  EXPECT_EQ(schema.at("additionalProperties"), false);
+  EXPECT_EQ(schema.at("required"), (nlohmann::json{"name", "host", "system", "sip", "cube", "pe"}));
+  const auto& hbm = schema.at("properties").at("cube").at("properties").at("hbm");
+  EXPECT_EQ(hbm.at("required"), (nlohmann::json{"capacity", "bandwidth", "latency"}));
+  EXPECT_EQ(hbm.at("properties").at("channels").at("default"), 32);
+  EXPECT_EQ(hbm.at("properties").at("model").at("enum"), nlohmann::json{"hbm"});
+  EXPECT_EQ(hbm.at("properties").at("interleave").at("default"), "1KiB");
+  testing::expect_golden("topologies/topology.schema.json", json_schema());
+}
+
+}  // namespace
+}  // namespace kernbench::topology
