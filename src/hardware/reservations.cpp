@@ -14,14 +14,11 @@ void Reservations::take(std::int64_t units) {
   Request request{units};
   requests_.push_back(&request);
   try {
-    block();
+    while (!request.granted) block();
   } catch (...) {
     withdraw(request);
     throw;
   }
-  if (request.granted) return;
-  std::erase(requests_, &request);
-  taken_ += units;
 }
 
 void Reservations::give_back(std::int64_t units) {
@@ -29,14 +26,16 @@ void Reservations::give_back(std::int64_t units) {
   grant_in_order();
 }
 
+// Whoever is woken without a grant waits again: the order of requests, not that of waiters, decides.
 void Reservations::grant_in_order() {
+  bool any = false;
   while (!requests_.empty() && fits(requests_.front()->units)) {
     Request& next = *requests_.front();
     requests_.erase(requests_.begin());
     taken_ += next.units;
-    next.granted = true;
-    wake_one();
+    next.granted = any = true;
   }
+  if (any) wake_all();
 }
 
 void Reservations::withdraw(const Request& request) {
