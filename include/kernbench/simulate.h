@@ -1,6 +1,7 @@
 // The entry to a simulation.
 #pragma once
 
+#include <atomic>
 #include <cstdint>
 #include <functional>
 #include <string>
@@ -31,6 +32,8 @@ struct SimulateOptions {
   std::string correlation_id = {};
   /// Wall-clock seconds after which a fiber that never yields is named and the process ends; 0: never.
   double watchdog_seconds = 0;
+  /// When set to true (by a signal handler, say) the run ends with an InterruptedError. May be null.
+  const std::atomic<bool>* stop_requested = nullptr;
 };
 
 /// Runs `program` on the main fiber of a fresh, independent simulation, and everything that it started, to the end.

@@ -4,7 +4,7 @@
 
 namespace kernbench::kernel {
 
-void start(Environment& environment, KernelLaunch launch) {
+std::shared_ptr<const event::WaitNode> start(Environment& environment, KernelLaunch launch) {
   auto record = std::make_shared<LaunchRecord>();
   record->name = launch.name;
   record->programs = static_cast<std::int64_t>(launch.pes.size());
@@ -23,7 +23,7 @@ void start(Environment& environment, KernelLaunch launch) {
   request.completed = [record, completed = std::move(launch.completed)](const hardware::LaunchTimes& times) {
     completed(times, *record);
   };
-  environment.machine.launch(std::move(request));
+  return environment.machine.launch(std::move(request));
 }
 
 }  // namespace kernbench::kernel

@@ -22,6 +22,7 @@ struct KernelLaunch {
 };
 
 /// Sends the launch to the machine. `completed` is called when its completion has reached the host.
-void start(Environment& environment, KernelLaunch launch);
+/// Returns the launch as a node of the wait graph.
+std::shared_ptr<const event::WaitNode> start(Environment& environment, KernelLaunch launch);
 
 }  // namespace kernbench::kernel

@@ -57,6 +57,9 @@ class Program final : public hardware::OperationObserver, public std::enable_sha
   PeCoordinate coordinate() const { return at_; }
   std::int64_t id() const { return id_; }
   const LaunchRecord& launch() const { return *launch_; }
+  event::AgentId agent() const { return agent_; }
+  /// The next number in program order, for work that is not an engine's operation.
+  std::uint64_t take_number() { return next_operation_++; }
 
   /// Reserves TCM for a tile of `shape` and makes its state; see contract 5 in docs/architecture.md.
   std::shared_ptr<TileState> new_tile(DType dtype, const tl::Extents& shape, const char* kind, tl::Where where);

@@ -1,0 +1,31 @@
+// The one list of built-in benches, and how one is run.
+#include "benches/benches.h"
+#include "kernbench/simulate.h"
+
+namespace kernbench::cli {
+
+const std::vector<Bench>& built_in_benches() {
+  static const std::vector<Bench> benches{benches::vector_add(), benches::gemm_single_pe(), benches::gemm()};
+  return benches;
+}
+
+RunResult execute(const Bench& bench, const RunOptions& options) {
+  const Parameters parameters(bench.name, bench.parameters, options.parameters);
+  SimulateOptions simulation;
+  simulation.topology = options.topology;
+  simulation.overrides = options.overrides;
+  simulation.data = options.data;
+  simulation.exact_events = options.exact_events;
+  simulation.seed = options.seed;
+  simulation.threads = options.threads;
+  simulation.max_time = options.max_time;
+  simulation.operation_log = options.op_log;
+  simulation.correlation_id = options.correlation_id;
+  simulation.stop_requested = options.stop_requested;
+  RunResult result = try_simulate(simulation, [&] { bench.run(parameters); });
+  result.bench = bench.name;
+  result.parameters = parameters.values();
+  return result;
+}
+
+}  // namespace kernbench::cli

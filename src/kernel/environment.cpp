@@ -1,0 +1,19 @@
+#include "kernel/environment.h"
+
+namespace kernbench::kernel {
+
+DeviceBytes::DeviceBytes(data::Executor& executor, const topology::Topology& topology)
+    : executor_(executor),
+      cubes_(topology.sip.cubes.count()),
+      pes_(topology.cube.pes.count()),
+      slices_(static_cast<std::size_t>(topology.system.sips) * static_cast<std::size_t>(topology.pes_per_sip())) {}
+
+data::Memory& DeviceBytes::slice(PeCoordinate at) {
+  const std::int64_t index =
+      (std::int64_t{at.sip.value} * cubes_ + at.cube.value) * pes_ + at.pe.value;
+  auto& memory = slices_[static_cast<std::size_t>(index)];
+  if (!memory) memory = std::make_unique<data::Memory>(executor_);
+  return *memory;
+}
+
+}  // namespace kernbench::kernel

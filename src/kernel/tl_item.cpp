@@ -1,0 +1,99 @@
+// Reading values back in a kernel: item, item_or, device_assert.
+#include <fmt/format.h>
+
+#include <string>
+
+#include "base/error.h"
+#include "event/fiber.h"
+#include "kernbench/tl.h"
+#include "kernel/conversion.h"
+#include "kernel/program.h"
+
+namespace kernbench::tl {
+
+using kernel::Program;
+using kernel::to_text;
+
+namespace {
+
+/// Waits for the producer, pays for the read, and returns the value; absent under --no-data.
+std::optional<data::Scalar> read_scalar(const Tile& x, bool assumed, const Where& where) {
+  auto& program = Program::current("item", where);
+  if (!x.defined()) throw ValueError("tl::item: an empty tile was used", program.place(where));
+  auto& state = *x.state();
+  if (state.shape().numel() != 1) {
+    throw ValueError(fmt::format("tl::item: a tile of shape {} has {} elements; item reads exactly one, reduce first",
+                                 to_text(state.shape()), state.shape().numel()),
+                     program.place(where));
+  }
+  const auto& environment = program.environment();
+  if (!environment.data_enabled && !assumed) {
+    throw ProgramError("NoDataError",
+                       "tl::item reads a computed value, but the run has no data (--no-data); use "
+                       "tl::item_or(tile, assumed) to go on with an assumed value",
+                       program.place(where));
+  }
+  if (state.producer) state.producer->done.wait();
+  event::this_fiber::sleep(environment.machine.topology().pe.control.scalar_read);
+  if (!environment.data_enabled) return std::nullopt;
+  const data::Item item = data::item(environment.executor, state.value()->value);
+  if (!item.valid) {
+    throw InvalidValueError(fmt::format("tl::item read an invalid value: the tile (from {}) depends on memory that was "
+                                        "never written or on lanes outside of a tensor; initialise it or give "
+                                        "load an `other` value",
+                                        state.kind()),
+                            program.place(where));
+  }
+  return item.value;
+}
+
+}  // namespace
+
+namespace detail {
+
+double item_as_double(const Tile& x, std::optional<double> assumed, const Where& where) {
+  const auto value = read_scalar(x, assumed.has_value(), where);
+  return value ? value->as_double() : *assumed;
+}
+
+std::int64_t item_as_integer(const Tile& x, std::optional<std::int64_t> assumed, const Where& where) {
+  const auto value = read_scalar(x, assumed.has_value(), where);
+  return value ? value->as_integer() : *assumed;
+}
+
+}  // namespace detail
+
+void device_assert(const Tile& condition, std::string_view message, Where where) {
+  auto& program = Program::current("device_assert", where);
+  if (!condition.defined()) throw ValueError("tl::device_assert: an empty tile was used", program.place(where));
+  auto& environment = program.environment();
+  if (!environment.data_enabled) return;
+  const auto& state = *condition.state();
+  auto look = [text = std::string(message), place = program.place(where)](const data::TileView& view) {
+    for (std::int64_t lane = 0; lane < view.shape.numel(); ++lane) {
+      if (!view.valid(lane)) {
+        throw InvalidValueError(fmt::format("device_assert(\"{}\"): lane {} of the condition is invalid", text, lane),
+                                place);
+      }
+      if (!view.element(lane).as_boolean()) {
+        throw ProgramError("DeviceAssertionError", fmt::format("device_assert failed: {} (lane {})", text, lane), place);
+      }
+    }
+  };
+  const auto agent = program.agent();
+  const auto number = program.take_number();
+  auto submit = [&environment, look = std::move(look), agent, number](const data::Value& value) {
+    const auto key = data::OperationKey{environment.scheduler.now().count(), agent.value, number};
+    data::inspect(environment.executor, key, value, look);
+  };
+  if (state.value()->bound) submit(state.value()->value);
+  else state.value()->when_bound.push_back(std::move(submit));
+}
+
+void device_assert(bool condition, std::string_view message, Where where) {
+  if (condition) return;
+  const auto& program = Program::current("device_assert", where);
+  throw ProgramError("DeviceAssertionError", fmt::format("device_assert failed: {}", message), program.place(where));
+}
+
+}  // namespace kernbench::tl

@@ -1,0 +1,148 @@
+// Loads and stores of the tile language.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <vector>
+
+#include "base/error.h"
+#include "data/memory.h"
+#include "data/operations.h"
+#include "kernbench/tl.h"
+#include "kernel/conversion.h"
+#include "kernel/locate.h"
+#include "kernel/program.h"
+#include "kernel/tensor_descriptor.h"
+
+namespace kernbench::tl {
+
+using hardware::EngineKind;
+using kernel::KernelOperation;
+using kernel::Program;
+using kernel::to_scalar;
+using kernel::to_shape;
+using kernel::to_text;
+using kernel::ShardPiece;
+
+namespace {
+
+void check_box(const Program& program, const char* call, const Tensor& tensor, const Extents& offsets,
+               const Extents& shape, const Where& where) {
+  const auto& descriptor = tensor.descriptor();
+  const Extents extents = tensor.shape();
+  if (offsets.size() != extents.size() || shape.size() != extents.size()) {
+    throw ValueError(fmt::format("tl::{}: tensor {} has {} dimensions, but {} offsets and a block of {} dimensions were "
+                                 "given",
+                                 call, descriptor.name, extents.size(), offsets.size(), shape.size()),
+                     program.place(where));
+  }
+  for (std::size_t dimension = 0; dimension < extents.size(); ++dimension) {
+    if (shape[dimension] <= 0) {
+      throw ValueError(fmt::format("tl::{}: block shape {} must be positive in every dimension", call, to_text(shape)),
+                       program.place(where));
+    }
+    if (offsets[dimension] < 0 || offsets[dimension] >= extents[dimension]) {
+      throw OutOfBoundsError(
+          fmt::format("tl::{}: offset {} in dimension {} lies outside of tensor {} of shape {}; valid are 0 to {} (a "
+                      "block may reach past the end, but must begin inside)",
+                      call, offsets[dimension], dimension, descriptor.name, to_text(extents), extents[dimension] - 1),
+          program.place(where));
+    }
+  }
+}
+
+/// One piece of a DMA operation after translation.
+struct Located {
+  ShardPiece piece;
+  kernel::Translation target;
+};
+
+std::vector<Located> translate(const Program& program, const Tensor& tensor, const Extents& offsets,
+                               const Extents& shape, const Where& where) {
+  std::vector<Located> located;
+  const PeCoordinate here = program.coordinate();
+  try {
+    for (const auto& piece : kernel::locate_box(tensor.descriptor(), offsets.span(), shape.span(), here)) {
+      located.push_back({piece, program.environment().addresses.translate(here, piece.va, Bytes(span_bytes(piece)))});
+    }
+  } catch (const OutOfBoundsError& error) {
+    throw OutOfBoundsError(error.what(), program.place(where));
+  }
+  return located;
+}
+
+/// The legs of the operation: all pieces of one slice together, in the order in which slices first occur.
+std::vector<hardware::DmaLeg> legs_of(const std::vector<Located>& located) {
+  std::vector<hardware::DmaLeg> legs;
+  for (const auto& [piece, target] : located) {
+    auto leg = std::ranges::find(legs, target.slice, &hardware::DmaLeg::slice);
+    if (leg == legs.end()) leg = legs.insert(leg, {target.slice, {}});
+    leg->ranges.push_back({target.address, piece.rows, Bytes(piece.row_bytes), piece.stride});
+  }
+  return legs;
+}
+
+std::vector<data::Piece> pieces_of(const Program& program, const std::vector<Located>& located, std::int64_t item) {
+  std::vector<data::Piece> pieces;
+  pieces.reserve(located.size());
+  for (const auto& [piece, target] : located) {
+    pieces.push_back({.memory = &program.environment().bytes.slice(target.slice),
+                      .address = target.address,
+                      .rows = piece.rows,
+                      .row_bytes = piece.row_bytes,
+                      .stride = piece.stride,
+                      .offset = piece.box_offset / item,
+                      .row_stride = piece.box_stride / item});
+  }
+  return pieces;
+}
+
+data::OperationKey key_of(const KernelOperation& operation) {
+  return {operation.effect.count(), operation.agent.value, operation.number};
+}
+
+}  // namespace
+
+Tile load(const Tensor& tensor, Extents offsets, Extents shape, LoadOptions options, Where where) {
+  auto& program = Program::current("load", where);
+  check_box(program, "load", tensor, offsets, shape, where);
+  const auto located = translate(program, tensor, offsets, shape, where);
+  const auto result = program.new_tile(tensor.dtype(), shape, "load", where);
+  auto operation = program.new_operation(EngineKind::dma, "load", result, {});
+  operation->legs = legs_of(located);
+  if (program.environment().data_enabled) {
+    std::optional<data::Scalar> other;
+    if (options.other) other = to_scalar(*options.other);
+    operation->take_effect = [pieces = pieces_of(program, located, item_size(tensor.dtype())), other,
+                              value = result->value(), shape, dtype = tensor.dtype()](KernelOperation& mine) {
+      value->bind(data::gather(mine.program->environment().executor, key_of(mine), dtype, to_shape(shape), pieces,
+                               other));
+    };
+  } else {
+    operation->take_effect = [value = result->value(), shape, dtype = tensor.dtype()](KernelOperation& mine) {
+      value->bind(data::full(mine.program->environment().executor, to_shape(shape), dtype, 0));
+    };
+  }
+  program.issue(operation);
+  return Tile(result);
+}
+
+void store(const Tensor& tensor, Extents offsets, const Tile& value, Where where) {
+  auto& program = Program::current("store", where);
+  if (!value.defined()) throw ValueError("tl::store: an empty tile was stored", program.place(where));
+  check_box(program, "store", tensor, offsets, value.shape(), where);
+  const Tile converted = cast(value, tensor.dtype(), where);
+  const auto& state = converted.state();
+  const auto located = translate(program, tensor, offsets, value.shape(), where);
+  auto operation = program.new_operation(EngineKind::dma, "store", nullptr, {state.get()});
+  operation->write = true;
+  operation->legs = legs_of(located);
+  if (program.environment().data_enabled) {
+    operation->take_effect = [pieces = pieces_of(program, located, item_size(tensor.dtype())),
+                              source = state->value()](KernelOperation& mine) {
+      data::scatter(mine.program->environment().executor, key_of(mine), source->value, pieces);
+    };
+  }
+  program.issue(operation);
+}
+
+}  // namespace kernbench::tl

@@ -1,0 +1,101 @@
+// Handles of the tile language: extents, tensors, tiles, and the identity of a program.
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "base/error.h"
+#include "kernbench/tl.h"
+#include "kernel/conversion.h"
+#include "kernel/program.h"
+#include "kernel/tensor_descriptor.h"
+
+namespace kernbench::kernel {
+
+std::string to_text(const tl::Extents& extents) { return fmt::format("[{}]", fmt::join(extents, ", ")); }
+
+}  // namespace kernbench::kernel
+
+namespace kernbench::tl {
+
+using kernel::Program;
+
+Extents::Extents(std::span<const std::int64_t> values) : size_(values.size()) {
+  if (values.size() > kMaximumRank) {
+    throw ValueError(fmt::format("{} dimensions were given; tiles and tensors have at most {}", values.size(),
+                                 kMaximumRank));
+  }
+  std::copy(values.begin(), values.end(), values_.begin());
+}
+
+std::int64_t Extents::numel() const {
+  std::int64_t product = 1;
+  for (const std::int64_t extent : span()) product *= extent;
+  return product;
+}
+
+bool Extents::operator==(const Extents& other) const { return std::ranges::equal(span(), other.span()); }
+
+namespace {
+
+std::size_t checked_dimension(std::int64_t dimension, std::size_t rank, const char* what) {
+  const auto signed_rank = static_cast<std::int64_t>(rank);
+  const std::int64_t wrapped = dimension < 0 ? dimension + signed_rank : dimension;
+  if (wrapped < 0 || wrapped >= signed_rank) {
+    throw ValueError(fmt::format("dimension {} is out of range: {} has {} dimensions", dimension, what, rank));
+  }
+  return static_cast<std::size_t>(wrapped);
+}
+
+const kernel::TileState& checked_state(const Tile& tile) {
+  if (!tile.defined()) throw ValueError("an empty tile (default-constructed tl::Tile) was used; assign a value first");
+  return *tile.state();
+}
+
+}  // namespace
+
+DType Tensor::dtype() const { return descriptor_->dtype; }
+std::int64_t Tensor::dim() const { return static_cast<std::int64_t>(descriptor_->shape.size()); }
+std::int64_t Tensor::size(std::int64_t dimension) const {
+  return descriptor_->shape[checked_dimension(dimension, descriptor_->shape.size(), "the tensor")];
+}
+std::int64_t Tensor::numel() const { return descriptor_->numel(); }
+Extents Tensor::shape() const { return Extents(std::span<const std::int64_t>(descriptor_->shape)); }
+
+std::size_t Tensor::local_shard_count() const {
+  const PeCoordinate here = Program::current("Tensor::local_shard_count", Where::current()).coordinate();
+  return static_cast<std::size_t>(std::ranges::count(descriptor_->shards, here, &kernel::Shard::owner));
+}
+
+Tensor::Box Tensor::local_shard(std::size_t index) const {
+  const PeCoordinate here = Program::current("Tensor::local_shard", Where::current()).coordinate();
+  std::size_t seen = 0;
+  for (const auto& shard : descriptor_->shards) {
+    if (shard.owner == here && seen++ == index) {
+      return {Extents(std::span<const std::int64_t>(shard.offset)), Extents(std::span<const std::int64_t>(shard.shape))};
+    }
+  }
+  throw OutOfBoundsError(fmt::format("local shard {} of tensor {} does not exist: this PE holds {}", index,
+                                     descriptor_->name, seen));
+}
+
+DType Tile::dtype() const { return checked_state(*this).dtype(); }
+Extents Tile::shape() const { return checked_state(*this).shape(); }
+std::int64_t Tile::numel() const { return checked_state(*this).shape().numel(); }
+std::int64_t Tile::size(std::int64_t dimension) const {
+  const auto& shape = checked_state(*this).shape();
+  return shape[checked_dimension(dimension, shape.size(), "the tile")];
+}
+
+std::int64_t program_id(int axis, Where where) {
+  const auto& program = Program::current("program_id", where);
+  return axis == 0 ? program.id() : 0;
+}
+std::int64_t num_programs(int axis, Where where) {
+  const auto& program = Program::current("num_programs", where);
+  return axis == 0 ? program.launch().programs : 1;
+}
+std::int64_t device_id(Where where) { return Program::current("device_id", where).coordinate().sip.value; }
+std::int64_t cube_id(Where where) { return Program::current("cube_id", where).coordinate().cube.value; }
+std::int64_t pe_id(Where where) { return Program::current("pe_id", where).coordinate().pe.value; }
+
+}  // namespace kernbench::tl

@@ -1,0 +1,80 @@
+// Checks and metrics that a program reports.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+#include "base/error.h"
+#include "kernbench/check.h"
+#include "kernel/locate.h"
+#include "runtime/context.h"
+#include "runtime/simulated_devices.h"
+#include "runtime/tensor_impl.h"
+
+namespace kernbench {
+
+namespace {
+
+using runtime::HostRead;
+
+/// The same waits as a read, without values.
+void wait_as_a_read(runtime::HostContext& context, const torch::Tensor& tensor) {
+  const auto& storage = runtime::device_storage(tensor);
+  if (!storage) return;
+  const auto& impl = *tensor.impl();
+  std::vector<runtime::DeviceBox> boxes;
+  for (auto& box : kernel::boxes_of_view(storage->descriptor()->shape, impl.sizes, impl.strides, impl.offset)) {
+    boxes.push_back({std::move(box.offset), std::move(box.shape)});
+  }
+  context.simulation.devices().try_read(storage, boxes, HostRead::check);
+}
+
+void compare(const torch::Tensor& actual, const torch::Tensor& expected, Tolerance tolerance, CheckResult& result) {
+  const auto* a = actual.data_ptr<double>();
+  const auto* e = expected.data_ptr<double>();
+  result.status = CheckStatus::passed;
+  for (std::int64_t i = 0; i < actual.numel(); ++i) {
+    if (a[i] == e[i] || (std::isnan(a[i]) && std::isnan(e[i]))) continue;
+    double difference = std::abs(a[i] - e[i]);
+    if (std::isnan(difference)) difference = std::numeric_limits<double>::infinity();
+    const double relative = e[i] != 0 ? difference / std::abs(e[i]) : std::numeric_limits<double>::infinity();
+    result.max_abs_error = std::max(result.max_abs_error, difference);
+    result.max_rel_error = std::max(result.max_rel_error, relative);
+    if (!(difference <= tolerance.absolute + tolerance.relative * std::abs(e[i]))) result.status = CheckStatus::failed;
+  }
+}
+
+}  // namespace
+
+bool data_enabled() { return runtime::current_context("data_enabled").simulation.options().data; }
+
+bool check_close(const std::string& name, const torch::Tensor& actual, const torch::Tensor& expected,
+                 Tolerance tolerance) {
+  auto& context = runtime::current_context("check_close");
+  auto& simulation = context.simulation;
+  CheckResult result;
+  result.name = name;
+  if (!(actual.sizes() == expected.sizes())) {
+    throw ValueError(fmt::format("check_close({}): the shapes [{}] and [{}] differ", name,
+                                 fmt::join(actual.sizes(), ", "), fmt::join(expected.sizes(), ", ")));
+  }
+  if (!simulation.options().data) {
+    wait_as_a_read(context, actual);
+    result.status = CheckStatus::skipped;
+    simulation.checks.push_back(result);
+    return true;
+  }
+  const torch::Tensor host = runtime::host_copy(actual, HostRead::check).contiguous();
+  simulation.values.add(std::string_view(name));
+  simulation.values.add(std::span(static_cast<const std::byte*>(host.data_ptr()), host.nbytes()));
+  compare(host.to(torch::kDouble), expected.to(torch::kDouble).contiguous(), tolerance, result);
+  simulation.checks.push_back(result);
+  return result.status == CheckStatus::passed;
+}
+
+void report_metric(const std::string& name, double value, const std::string& unit) {
+  runtime::current_context("report_metric").simulation.metrics[name] = {value, unit};
+}
+
+}  // namespace kernbench

@@ -1,0 +1,42 @@
+#include "runtime/context.h"
+
+#include <fmt/format.h>
+
+#include "base/error.h"
+#include "event/fiber.h"
+#include "runtime/simulated_devices.h"
+
+namespace kernbench::runtime {
+
+void enter_host_context(Simulation& simulation) {
+  auto& slot = event::this_fiber::current()->local(event::Fiber::Slot::host);
+  slot = std::make_shared<HostContext>(HostContext{simulation, 0, Generator(simulation.options().seed)});
+}
+
+HostContext& current_context(const char* call) {
+  event::Fiber* fiber = event::this_fiber::current();
+  if (fiber == nullptr) {
+    throw ProgramError("ContextError", fmt::format("{} was called outside of a simulation; call it in a function that "
+                                                   "kernbench::simulate runs",
+                                                   call));
+  }
+  if (fiber->local(event::Fiber::Slot::kernel) != nullptr) {
+    throw ProgramError("ContextError", fmt::format("{} was called inside a kernel; a kernel uses the tile language "
+                                                   "(tl::), the host program uses tensors",
+                                                   call));
+  }
+  const auto& state = fiber->local(event::Fiber::Slot::host);
+  if (state == nullptr) {
+    throw ProgramError("ContextError",
+                       fmt::format("{} was called on a fiber that is not a worker of a simulation", call));
+  }
+  return *static_cast<HostContext*>(state.get());
+}
+
+void require_host_context(const char* call) { current_context(call); }
+
+DeviceBackend& current_backend(const char* call) { return current_context(call).simulation.devices(); }
+
+Generator& current_generator() { return current_context("the random-number generator").generator; }
+
+}  // namespace kernbench::runtime

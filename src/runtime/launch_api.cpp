@@ -1,0 +1,145 @@
+// torch::launch, devices, synchronize and events: the host API's face to streams.
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include <string>
+#include <utility>
+
+#include "base/error.h"
+#include "event/fiber.h"
+#include "kernbench/launch.h"
+#include "runtime/context.h"
+#include "runtime/launches.h"
+#include "runtime/simulated_devices.h"
+#include "runtime/tensor_impl.h"
+
+namespace kernbench::torch {
+
+using runtime::current_context;
+using runtime::HostContext;
+
+namespace detail {
+
+struct LaunchBuilder::State {
+  HostContext& context;
+  runtime::LaunchPlan plan;
+  std::vector<runtime::SimulatedStorageRef> all;
+  std::string first_tensor;
+  int arguments = 0;
+  bool has_device = false;
+};
+
+LaunchBuilder::LaunchBuilder(std::string_view name)
+    : state_(new State{current_context("torch::launch"), {}, {}, {}, 0, false}) {
+  if (name.empty()) throw ValueError("torch::launch: the kernel's name is empty; reports need one");
+  state_->plan.name = std::string(name);
+}
+LaunchBuilder::~LaunchBuilder() = default;
+
+std::shared_ptr<const kernel::TensorDescriptor> LaunchBuilder::add(const Tensor& tensor, bool written) {
+  const std::string parameter = fmt::format("tensor argument {} of {}", state_->arguments++, state_->plan.name);
+  if (!tensor.defined()) throw ValueError(fmt::format("torch::launch: {} is undefined", parameter));
+  if (!tensor.device().is_ahbm()) {
+    throw ValueError(fmt::format("torch::launch: {} is on the host; move it with .to(\"ahbm\")", parameter));
+  }
+  auto descriptor = runtime::launch_descriptor(tensor, parameter);
+  const auto storage = state_->context.simulation.devices().own(runtime::device_storage(tensor));
+  if (state_->has_device && storage->device() != state_->plan.device) {
+    throw ValueError(fmt::format("torch::launch: {} is on ahbm:{}, but {} is on ahbm:{}; all tensors of a launch must "
+                                 "be on one device",
+                                 parameter, storage->device(), state_->first_tensor, state_->plan.device));
+  }
+  if (!state_->has_device) state_->first_tensor = parameter;
+  state_->has_device = true;
+  state_->plan.device = storage->device();
+  (written ? state_->plan.written : state_->plan.read).push_back(storage);
+  state_->all.push_back(storage);
+  return descriptor;
+}
+
+void LaunchBuilder::enqueue(std::function<void()> body, const LaunchOptions& options) {
+  auto& simulation = state_->context.simulation;
+  auto& plan = state_->plan;
+  if (!state_->has_device) plan.device = state_->context.device;
+  const auto& topology = simulation.topology();
+  for (const auto& [cube, pe] : options.pes) {
+    if (cube.value < 0 || cube.value >= topology.sip.cubes.count() || pe.value < 0 ||
+        pe.value >= topology.cube.pes.count()) {
+      throw ValueError(fmt::format("torch::launch: cube {}, PE {} does not exist; {} has {} cubes of {} PEs", cube.value,
+                                   pe.value, topology.name, topology.sip.cubes.count(), topology.cube.pes.count()));
+    }
+    plan.pes.push_back({SipId{plan.device}, cube, pe});
+  }
+  std::sort(plan.pes.begin(), plan.pes.end());
+  plan.pes.erase(std::unique(plan.pes.begin(), plan.pes.end()), plan.pes.end());
+  if (plan.pes.empty()) plan.pes = runtime::shard_owners(state_->all);
+  if (plan.pes.empty()) {
+    throw ValueError(fmt::format("torch::launch: {} has nowhere to run: no tensor argument has elements on a PE; name "
+                                 "the PEs in LaunchOptions",
+                                 plan.name));
+  }
+  plan.body = std::move(body);
+  runtime::enqueue_launch(simulation, std::move(plan));
+}
+
+}  // namespace detail
+
+namespace ahbm {
+
+int device_count() { return current_context("device_count").simulation.topology().system.sips; }
+bool is_available() { return event::this_fiber::current() != nullptr; }
+int current_device() { return current_context("current_device").device; }
+
+void set_device(int device) {
+  auto& context = current_context("set_device");
+  if (device < 0) return;
+  runtime::check_device(context.simulation, device);
+  context.device = device;
+}
+
+void synchronize(int device) {
+  auto& context = current_context("synchronize");
+  if (device < 0) device = context.device;
+  runtime::check_device(context.simulation, device);
+  if (const auto last = context.simulation.stream(device).last()) last->wait();
+}
+
+struct Event::State {
+  runtime::CompletionRef reached;
+  Time at;
+};
+
+Event::Event() : state_(std::make_shared<State>()) {}
+
+void Event::record() {
+  auto& context = current_context("Event::record");
+  auto state = std::make_shared<State>();
+  auto& simulation = context.simulation;
+  state->reached = simulation.stream(context.device).enqueue("event", [&simulation, state](auto done) {
+    state->at = simulation.scheduler().now();
+    done();
+    return nullptr;
+  });
+  state_ = std::move(state);
+}
+
+bool Event::query() const { return !state_->reached || state_->reached->is_set(); }
+
+void Event::synchronize() const {
+  current_context("Event::synchronize");
+  if (state_->reached) state_->reached->wait();
+}
+
+double Event::elapsed_time(const Event& end) const {
+  if (!state_->reached || !end.state_->reached) {
+    throw ValueError("Both events must be recorded before calculating elapsed time.");
+  }
+  if (!query() || !end.query()) {
+    throw ValueError("Both events must be completed before calculating elapsed time; synchronize the later one first.");
+  }
+  return static_cast<double>((end.state_->at - state_->at).count()) * 1e-9;
+}
+
+}  // namespace ahbm
+}  // namespace kernbench::torch

@@ -1,0 +1,134 @@
+// kernbench::simulate: one program from start to result.
+#include "kernbench/simulate.h"
+
+#include <fmt/format.h>
+
+#include <chrono>
+#include <exception>
+
+#include "base/error.h"
+#include "event/errors.h"
+#include "event/fiber.h"
+#include "runtime/context.h"
+#include "runtime/simulation.h"
+#include "topology/load.h"
+
+namespace kernbench {
+
+namespace {
+
+using runtime::Simulation;
+
+double peak_flops(const topology::Topology& topology) {
+  const auto& array = topology.pe.gemm.array;
+  return 2.0 * array.width * array.height * static_cast<double>(topology.pe.clock.count()) *
+         static_cast<double>(topology.pes_per_sip());
+}
+
+void describe_run(RunResult& result, const SimulateOptions& options) {
+  result.version = KERNBENCH_VERSION;
+  result.topology = options.topology;
+  result.seed = options.seed;
+  result.correlation_id = options.correlation_id;
+}
+
+/// What was measured so far; also after an error.
+void collect(Simulation& simulation, RunResult& result) {
+  const auto& topology = simulation.topology();
+  result.topology = topology.name;
+  result.simulated_time = simulation.scheduler().now();
+  result.events = simulation.scheduler().events_processed();
+  result.launches = simulation.launches;
+  result.checks = simulation.checks;
+  result.metrics = simulation.metrics;
+  result.peak_flops = peak_flops(topology);
+  result.peak_hbm_bandwidth =
+      Bandwidth::bytes_per_second(topology.cube.hbm.bandwidth.count() * topology.sip.cubes.count());
+  const double total = result.simulated_time.in_seconds();
+  for (const auto& usage : simulation.machine().usage()) {
+    if (usage.busy == Time::zero()) continue;
+    result.resources.push_back(
+        {usage.name, usage.busy, usage.bytes, total > 0 ? usage.busy.in_seconds() / total : 0});
+  }
+  result.times_fingerprint = simulation.log().times_fingerprint();
+  result.values_fingerprint = simulation.values.value();
+  for (const auto& check : result.checks) {
+    if (check.status == CheckStatus::failed) result.status = RunStatus::check_failed;
+  }
+}
+
+ErrorResult describe_error(const std::exception_ptr& error) {
+  try {
+    std::rethrow_exception(error);
+  } catch (const Error& known) {
+    return {known.type(), known.what(), known.where()};
+  } catch (const std::exception& other) {
+    return {"Exception", other.what(), ""};
+  } catch (...) {
+    return {"Exception", "an exception that is not a std::exception", ""};
+  }
+}
+
+/// Runs everything; what went wrong is returned. An error of a value comes first, for it happened in simulated time
+/// before whatever stopped the simulation.
+std::exception_ptr run(Simulation& simulation, const std::function<void()>& program) {
+  std::exception_ptr error;
+  try {
+    const auto& options = simulation.options();
+    simulation.scheduler().spawn({.agent = simulation.machine().host_agent(-1), .name = "main", .stack_bytes = 1 << 20},
+                                 [&] {
+                                   runtime::enter_host_context(simulation);
+                                   program();
+                                 });
+    event::RunLimits limits;
+    limits.max_time = options.max_time;
+    limits.watchdog_seconds = options.watchdog_seconds;
+    simulation.scheduler().run(limits);
+  } catch (...) {
+    error = std::current_exception();
+  }
+  simulation.executor().drain();
+  if (auto first = simulation.executor().first_error()) error = first;
+  try {
+    simulation.log().flush();
+  } catch (...) {
+    if (!error) error = std::current_exception();
+  }
+  return error;
+}
+
+std::exception_ptr simulate_into(RunResult& result, const SimulateOptions& options,
+                                 const std::function<void()>& program) {
+  const auto begin = std::chrono::steady_clock::now();
+  describe_run(result, options);
+  std::exception_ptr error;
+  try {
+    Simulation simulation(options, topology::load_topology(options.topology, options.overrides));
+    error = run(simulation, program);
+    collect(simulation, result);
+  } catch (...) {
+    error = std::current_exception();
+  }
+  if (error) {
+    result.status = RunStatus::error;
+    result.error = describe_error(error);
+  }
+  result.wall_time_s = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
+  return error;
+}
+
+}  // namespace
+
+RunResult simulate(const SimulateOptions& options, const std::function<void()>& program) {
+  RunResult result;
+  if (const auto error = simulate_into(result, options, program)) std::rethrow_exception(error);
+  return result;
+}
+
+RunResult try_simulate(const SimulateOptions& options, const std::function<void()>& program) {
+  RunResult result;
+  simulate_into(result, options, program);
+  return result;
+}
+
+}  // namespace kernbench

@@ -1,0 +1,57 @@
+#include "runtime/simulation.h"
+
+#include <fmt/format.h>
+
+#include <thread>
+
+#include "runtime/simulated_devices.h"
+
+namespace kernbench::runtime {
+
+namespace {
+
+int host_threads(int requested) {
+  if (requested > 0) return requested;
+  return std::max(1, static_cast<int>(std::thread::hardware_concurrency()));
+}
+
+}  // namespace
+
+void DeviceContents::on_map(PeCoordinate slice, std::uint64_t address, Bytes bytes) {
+  if (enabled_) bytes_.slice(slice).map(address, bytes.count());
+}
+
+void DeviceContents::on_unmap(PeCoordinate slice, std::uint64_t address, Bytes bytes) {
+  if (enabled_) bytes_.slice(slice).unmap(address, bytes.count());
+}
+
+Simulation::Simulation(const SimulateOptions& options, topology::Topology topology)
+    : options_(options),
+      topology_(std::move(topology)),
+      log_(options.operation_log),
+      executor_(host_threads(options.threads), options.data),
+      bytes_(executor_, topology_),
+      addresses_(topology_.pe.mmu.page),
+      contents_(bytes_, options.data),
+      memory_(topology_, addresses_, &contents_),
+      machine_(scheduler_, topology_, {.exact_events = options.exact_events}),
+      environment_{scheduler_, machine_, executor_, bytes_, addresses_, log_, options.data},
+      devices_(std::make_unique<SimulatedDevices>(*this)) {
+  for (int device = 0; device < topology_.system.sips; ++device) {
+    streams_.push_back(std::make_unique<Stream>(fmt::format("sip{} stream 0", device)));
+  }
+}
+
+Simulation::~Simulation() = default;
+
+Stream& Simulation::stream(int device) { return *streams_[static_cast<std::size_t>(device)]; }
+
+std::string Simulation::unique_name(const std::string& name) {
+  return fmt::format("{}#{}", name, name_counts_[name]++);
+}
+
+data::OperationKey Simulation::next_host_key() {
+  return {scheduler_.now().count(), machine_.host_agent(0).value, host_operations_++};
+}
+
+}  // namespace kernbench::runtime

@@ -1,0 +1,88 @@
+// Everything that one simulation owns.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "base/fingerprint.h"
+#include "data/executor.h"
+#include "event/scheduler.h"
+#include "hardware/machine.h"
+#include "kernbench/result.h"
+#include "kernbench/simulate.h"
+#include "kernel/environment.h"
+#include "kernel/page_table.h"
+#include "runtime/device_memory.h"
+#include "runtime/operation_log.h"
+#include "runtime/stream.h"
+#include "topology/spec.h"
+
+namespace kernbench::runtime {
+
+class SimulatedDevices;
+
+/// Holds the contents of device memory, or nothing under --no-data.
+class DeviceContents final : public MemoryListener {
+ public:
+  DeviceContents(kernel::DeviceBytes& bytes, bool enabled) : bytes_(bytes), enabled_(enabled) {}
+  void on_map(PeCoordinate slice, std::uint64_t address, Bytes bytes) override;
+  void on_unmap(PeCoordinate slice, std::uint64_t address, Bytes bytes) override;
+
+ private:
+  kernel::DeviceBytes& bytes_;
+  bool enabled_;
+};
+
+/// The parts of one simulation, in an order in which each may refer to those before it.
+class Simulation {
+ public:
+  Simulation(const SimulateOptions& options, topology::Topology topology);
+  ~Simulation();
+  Simulation(const Simulation&) = delete;
+  Simulation& operator=(const Simulation&) = delete;
+
+  const SimulateOptions& options() const { return options_; }
+  const topology::Topology& topology() const { return topology_; }
+  event::Scheduler& scheduler() { return scheduler_; }
+  hardware::Machine& machine() { return machine_; }
+  data::Executor& executor() { return executor_; }
+  kernel::Environment& environment() { return environment_; }
+  DeviceMemory& memory() { return memory_; }
+  SimulatedDevices& devices() { return *devices_; }
+  OperationLog& log() { return log_; }
+  /// The default stream of a device.
+  Stream& stream(int device);
+
+  /// "gemm#2": unique, counted by name.
+  std::string unique_name(const std::string& name);
+  /// The key of the next data task that belongs to the host.
+  data::OperationKey next_host_key();
+
+  // What the program reports of itself.
+  std::vector<LaunchResult> launches;
+  std::vector<CheckResult> checks;
+  std::map<std::string, Metric> metrics;
+  Fingerprint values;
+
+ private:
+  SimulateOptions options_;
+  topology::Topology topology_;
+  OperationLog log_;
+  data::Executor executor_;
+  event::Scheduler scheduler_;
+  kernel::DeviceBytes bytes_;
+  kernel::VirtualAddressSpace addresses_;
+  DeviceContents contents_;
+  DeviceMemory memory_;
+  hardware::Machine machine_;
+  kernel::Environment environment_;
+  std::vector<std::unique_ptr<Stream>> streams_;
+  std::unique_ptr<SimulatedDevices> devices_;
+  std::map<std::string, std::uint64_t> name_counts_;
+  std::uint64_t host_operations_ = 0;
+};
+
+}  // namespace kernbench::runtime

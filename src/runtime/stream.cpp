@@ -1,0 +1,52 @@
+#include "runtime/stream.h"
+
+#include <utility>
+#include <vector>
+
+namespace kernbench::runtime {
+
+CompletionRef Stream::enqueue(std::string name, Begin begin) {
+  auto command = std::make_shared<Command>();
+  command->name = std::move(name);
+  command->begin = std::move(begin);
+  command->completion = std::make_shared<event::Completion>();
+  command->completion->describe_as([text = command->name + " on " + name_] { return text; });
+  // Weak references: a command that is over has nothing left to wait for.
+  command->completion->provided_by(
+      [self = std::weak_ptr<Command>(command), before = std::weak_ptr<event::Completion>(last())](auto& edges) {
+        const auto mine = self.lock();
+        if (mine && mine->node) edges.push_back({mine->node.get(), "its completion"});
+        else if (const auto previous = before.lock()) edges.push_back({previous.get(), "its turn in the stream"});
+      });
+  auto completion = command->completion;
+  commands_.push_back(std::move(command));
+  if (!beginning_ && commands_.size() == 1) begin_next();
+  return completion;
+}
+
+CompletionRef Stream::last() const { return commands_.empty() ? nullptr : commands_.back()->completion; }
+
+void Stream::begin_next() {
+  // A command may complete while it begins; the loop then goes on instead of recursing.
+  beginning_ = true;
+  while (!commands_.empty()) {
+    const auto command = commands_.front();
+    const auto begin = std::exchange(command->begin, nullptr);
+    auto node = begin([this, command] {
+      command->done = true;
+      command->node.reset();
+      command->completion->set();
+      if (beginning_) return;
+      commands_.pop_front();
+      begin_next();
+    });
+    if (!command->done) {
+      command->node = std::move(node);
+      break;
+    }
+    commands_.pop_front();
+  }
+  beginning_ = false;
+}
+
+}  // namespace kernbench::runtime

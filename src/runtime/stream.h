@@ -1,0 +1,48 @@
+// Streams: commands to one device that run one after the other, in the order in which they were given.
+#pragma once
+
+#include <deque>
+#include <functional>
+#include <memory>
+#include <string>
+
+#include "base/coordinates.h"
+#include "event/waitable.h"
+
+namespace kernbench::runtime {
+
+using CompletionRef = std::shared_ptr<event::Completion>;
+
+/// A command begins when the one before it has completed. `begin` starts it, says what a wait for it waits for (may be
+/// null), and has `done` called when it is complete, at once or later.
+class Stream {
+ public:
+  using Done = std::function<void()>;
+  using Begin = std::function<std::shared_ptr<const event::WaitNode>(Done done)>;
+
+  explicit Stream(std::string name) : name_(std::move(name)) {}
+  Stream(const Stream&) = delete;
+  Stream& operator=(const Stream&) = delete;
+
+  /// Adds a command; the result is set when it completes.
+  CompletionRef enqueue(std::string name, Begin begin);
+  /// The completion of the last command, or null when none is outstanding.
+  CompletionRef last() const;
+  const std::string& name() const { return name_; }
+
+ private:
+  struct Command {
+    std::string name;
+    Begin begin;
+    CompletionRef completion;
+    std::shared_ptr<const event::WaitNode> node;
+    bool done = false;
+  };
+  void begin_next();
+
+  std::string name_;
+  std::deque<std::shared_ptr<Command>> commands_;
+  bool beginning_ = false;
+};
+
+}  // namespace kernbench::runtime

@@ -1,0 +1,116 @@
+// The built-in benches: right numbers, the same in every mode, never slower on a faster machine.
+#include <gtest/gtest.h>
+
+#include <iostream>
+
+#include "cli/bench_registry.h"
+#include "programs.h"
+
+namespace kernbench {
+namespace {
+
+struct Case {
+  std::string bench;
+  std::map<std::string, std::string> parameters;
+};
+
+const std::vector<Case>& cases() {
+  static const std::vector<Case> all{
+      {"vector_add", {{"n", "20000"}, {"block", "1024"}}},
+      {"gemm", {{"M", "96"}, {"N", "80"}, {"K", "112"}, {"tile_m", "32"}, {"tile_n", "32"}, {"tile_k", "48"}}},
+      {"gemm_single_pe", {{"M", "64"}, {"N", "64"}, {"K", "64"}, {"tile_m", "32"}, {"tile_n", "32"}, {"tile_k", "32"}}}};
+  return all;
+}
+
+RunResult run(const Case& what, cli::RunOptions options) {
+  options.topology = "tiny";
+  options.parameters.insert(what.parameters.begin(), what.parameters.end());
+  for (const auto& bench : cli::built_in_benches()) {
+    if (bench.name == what.bench) return cli::execute(bench, options);
+  }
+  throw std::logic_error("no bench " + what.bench);
+}
+
+TEST(Benches, PassTheirChecksInEveryDtype) {
+  for (const auto& what : cases()) {
+    for (const char* dtype : {"f16", "bf16", "f32"}) {
+      cli::RunOptions options;
+      options.parameters["dtype"] = dtype;
+      const RunResult result = run(what, options);
+      EXPECT_EQ(result.status, RunStatus::ok) << what.bench << " " << dtype << " "
+                                              << (result.error ? result.error->message : "");
+      ASSERT_EQ(result.checks.size(), 1u);
+      EXPECT_EQ(result.checks[0].max_abs_error, 0) << what.bench << " " << dtype;
+    }
+  }
+}
+
+TEST(Benches, NormalOperandsStayWithinTheRoundingBound) {
+  for (const char* dtype : {"f16", "bf16", "f32"}) {
+    cli::RunOptions options;
+    options.parameters = {{"dtype", dtype}, {"values", "normal"}};
+    const RunResult result = run(cases()[1], options);
+    EXPECT_EQ(result.status, RunStatus::ok) << dtype;
+    EXPECT_GT(result.checks.at(0).max_abs_error, 0) << dtype;
+  }
+}
+
+TEST(Benches, AreTheSameInAHundredRunsWithAnyNumberOfThreads) {
+  for (const auto& what : cases()) {
+    cli::RunOptions options;
+    options.threads = 1;
+    const RunResult first = run(what, options);
+    for (int i = 0; i < 100; ++i) {
+      options.threads = 1 << (i % 3);
+      const RunResult again = run(what, options);
+      ASSERT_EQ(again.times_fingerprint, first.times_fingerprint);
+      ASSERT_EQ(again.values_fingerprint, first.values_fingerprint);
+    }
+    options.data = false;
+    EXPECT_EQ(run(what, options).times_fingerprint, first.times_fingerprint);
+    options.exact_events = true;
+    EXPECT_EQ(run(what, options).times_fingerprint, first.times_fingerprint);
+  }
+}
+
+TEST(Benches, TheBreakdownOfALaunchAddsUpToItsTime) {
+  for (const auto& what : cases()) {
+    const RunResult result = run(what, {});
+    ASSERT_FALSE(result.launches.empty());
+    for (const auto& launch : result.launches) {
+      Time sum;
+      for (const auto& [category, time] : launch.breakdown) {
+        EXPECT_GE(time, Time::zero()) << category;
+        sum += time;
+      }
+      EXPECT_EQ(sum, launch.end - launch.start);
+    }
+  }
+}
+
+TEST(Benches, DoublingAnyBandwidthIsNeverMoreThanOnePercentSlower) {
+  const std::vector<std::pair<std::string, std::string>> resources{
+      {"host.link.bandwidth", "128GB/s"}, {"sip.link.bandwidth", "512GB/s"}, {"cube.noc.link.bandwidth", "256GB/s"},
+      {"cube.hbm.bandwidth", "2.4TB/s"},  {"pe.tcm.bandwidth", "1024GB/s"},  {"pe.clock", "2GHz"}};
+  for (const auto& what : cases()) {
+    for (const char* mesh : {"[1, 1]", "[2, 2]"}) {
+      cli::RunOptions options;
+      options.data = false;
+      options.overrides = {std::string("sip.cubes.mesh=") + mesh};
+      const RunResult base = run(what, options);
+      ASSERT_EQ(base.status, RunStatus::ok) << (base.error ? base.error->message : "");
+      for (const auto& [path, value] : resources) {
+        auto faster = options;
+        faster.overrides.push_back(path + "=" + value);
+        const RunResult result = run(what, faster);
+        ASSERT_EQ(result.status, RunStatus::ok) << (result.error ? result.error->message : "");
+        const double ratio = result.simulated_time.in_seconds() / base.simulated_time.in_seconds();
+        EXPECT_LE(ratio, 1.01) << what.bench << " " << mesh << " " << path;
+        if (ratio > 1) std::cout << what.bench << " " << mesh << " " << path << " slower by " << ratio << "\n";
+      }
+    }
+  }
+}
+
+}  // namespace
+}  // namespace kernbench
