@@ -84,7 +84,7 @@ ServerCounters Fabric::counters(ServerId server) const {
 void Fabric::start(TransferRequest request) {
   fabric::FabricState& state = implementation_->state;
   const std::uint64_t chunks = fabric::count_chunks(request);
-  assert(!request.route.empty() && chunks > 0 && chunks < std::numeric_limits<std::uint32_t>::max());
+  assert(!request.route.empty() && chunks < std::numeric_limits<std::uint32_t>::max());
   const TransferSlot slot = state.add_transfer();
   Transfer& transfer = state.transfer(slot);
   transfer.request = std::move(request);
@@ -92,6 +92,14 @@ void Fabric::start(TransferRequest request) {
   transfer.chunk_count = static_cast<std::uint32_t>(chunks);
   transfer.coalesced = false;
   transfer.departed_event = transfer.delivered_event = event::EventHandle{};
+
+  if (chunks == 0) {
+    transfer.request.route.clear();
+    transfer.departed = transfer.delivered = transfer.start;
+    state.schedule_departed(transfer);
+    state.schedule_delivered(transfer, slot);
+    return;
+  }
 
   bool alone = true;
   for_each_server(transfer.request, [&](std::uint32_t server) {

@@ -18,8 +18,9 @@ struct ServerId {
   constexpr auto operator<=>(const ServerId&) const = default;
 };
 
-/// A server moves one chunk at a time: `bytes / bandwidth` of occupancy, then `latency` until the chunk can leave the
-/// far end. `credits` chunks of each traffic class fit into the buffer behind it.
+/// A server moves one chunk at a time: `bytes / bandwidth` of occupancy (rounded up to a picosecond, at least one), and
+/// `latency` from the start of the chunk here to its head's arrival at the next server, from its end here to its
+/// tail's. `credits` chunks of each traffic class fit into the buffer behind it.
 struct ServerSpec {
   std::string name;  // "sip0.cube2.router5.east"
   Bandwidth bandwidth;
@@ -39,7 +40,8 @@ struct TrafficClass {
 };
 
 /// One stage of a route: a single server, or a group of interleaved ones (HBM channels) of which each chunk takes the
-/// one its address selects.
+/// one its address selects. A group comes only first or last on a route. Behind a group as first stage each transfer
+/// has a response buffer of its own, with `credits` chunks for each server of the group, which it leaves in order.
 struct Stage {
   ServerId server;          // first of the group
   std::uint16_t group = 1;  // number of servers, consecutive ids
@@ -59,20 +61,22 @@ struct StridedRange {
 /// group. Spreads power-of-two strides evenly (permutation-based interleaving: Zhang, Zhu, Zhang, MICRO 2000).
 std::uint32_t interleave(std::uint64_t address, Bytes granule, std::uint32_t group);
 
-/// A transfer: its chunks cross all stages in order, in the order of their addresses in `ranges`.
+/// A transfer: its chunks cross all stages in order, in the order of their addresses in `ranges`. Of transfers that are
+/// under way at the same time, no two have the same agent and operation: these are their input ports' names.
 struct TransferRequest {
   event::AgentId agent;  // who moves it, and the number of its operation: the tie key of its callbacks
   std::uint64_t operation = 0;
   std::vector<Stage> route;          // at least one stage
   std::vector<StridedRange> ranges;  // chunks never cross a row or an interleave granule
   Bytes chunk{1024};                 // largest chunk, and the interleave granule of group stages
-  /// Called in the deliver phase when the last chunk has left the first stage (a read's effect), and when the last
-  /// chunk has left the last stage (a write's effect, and the end). Either may be empty.
+  /// Called in the deliver phase, with the keys (agent, 2 * operation) and (agent, 2 * operation + 1), when the last
+  /// chunk has left the first stage (a read's effect), and when the last chunk has left the last stage (a write's
+  /// effect, and the end). Either may be empty.
   event::Callback departed;
   event::Callback delivered;
 };
 
-/// What one server has done so far.
+/// What one server has done before now: chunks whose service has started, and the time for which it has been busy.
 struct ServerCounters {
   Time busy;
   Bytes bytes;
@@ -97,12 +101,12 @@ class Fabric {
   ServerCounters counters(ServerId server) const;
 
   /// Starts a transfer now; must be called in the deliver phase (an event's callback), so that it takes part in this
-  /// instant's arbitration.
+  /// instant's arbitration. A transfer without bytes is delivered at once.
   void start(TransferRequest request);
 
   /// Transfers that have not been delivered.
   std::size_t in_flight() const;
-  /// True when all queues are empty and all credits are home (after their way back).
+  /// True when nothing is in flight, all queues are empty and every credit is at home or on its way there.
   bool idle() const;
 
  private:
@@ -110,7 +114,8 @@ class Fabric {
   std::unique_ptr<Implementation> implementation_;
 };
 
-/// The law: when an uncontended transfer departs and arrives if it starts at `start` on idle servers.
+/// The law: when an uncontended transfer departs and arrives if it starts at `start` on idle servers. `servers` is
+/// indexed by ServerId. Requires that no server comes twice on the route.
 struct TransferTimes {
   Time departed;
   Time delivered;

@@ -160,6 +160,16 @@ TEST(FabricContention, CreditsUnderWayAtADeliveryHoldTheNextTransfer) {
   EXPECT_EQ(outcome.times[1].delivered, ps(210 + 111));
 }
 
+TEST(FabricContention, ATransferWithoutBytesIsDeliveredAtOnce) {
+  Scenario scenario;
+  scenario.add(server_spec(per_byte(1), ps(5)));
+  scenario.send({stage(0)}, 0, 10, ps(30));
+  scenario.send({stage(0)}, 10, 10, ps(30));
+  const Outcome outcome = outcome_of(scenario);
+  EXPECT_EQ(outcome.times[0], (TransferTimes{ps(30), ps(30)}));
+  EXPECT_EQ(outcome.times[1], (TransferTimes{ps(45), ps(45)}));
+}
+
 /// Two transfers that each begin on the channel that the other goes on with. A response buffer shared by both could be
 /// filled by chunks that wait for each other's predecessors; each transfer has its own.
 TEST(FabricContention, ResponseBuffersOfTransfersCannotBlockEachOther) {

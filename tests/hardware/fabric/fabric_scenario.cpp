@@ -141,7 +141,7 @@ Layout add_servers(Scenario& scenario, std::mt19937_64& random) {
   return layout;
 }
 
-std::vector<Stage> random_route(const Layout& layout, bool one_class, std::mt19937_64& random) {
+std::vector<Stage> random_route(const Layout& layout, bool one_class, bool may_return, std::mt19937_64& random) {
   std::vector<Stage> route;
   switch (pick(random, 0, 3)) {
     case 0:
@@ -156,7 +156,9 @@ std::vector<Stage> random_route(const Layout& layout, bool one_class, std::mt199
   for (std::uint32_t server = layout.begin; server < layout.end; ++server) {
     if (pick(random, 0, 2) > 0) route.push_back(stage(server));
   }
-  if (pick(random, 0, 2) == 0 || route.empty()) {
+  if (may_return && route.size() > 1 && route[0].group > 1 && pick(random, 0, 5) == 0) {
+    route.push_back(route[0]);  // back to the memory where it came from: its servers twice on one route
+  } else if (pick(random, 0, 2) == 0 || route.empty()) {
     route.push_back(stage(layout.last_memory, static_cast<std::uint16_t>(layout.last_members)));
   }
   if (one_class) return route;
@@ -176,7 +178,7 @@ Scenario random_scenario(std::mt19937_64& random, std::size_t transfers) {
     PlannedTransfer& planned = scenario.transfers.emplace_back();
     planned.request.agent.value = static_cast<std::uint32_t>(2000 + pick(random, 0, 3));
     planned.request.operation = i;
-    planned.request.route = random_route(layout, one_class, random);
+    planned.request.route = random_route(layout, one_class, transfers > 1, random);
     planned.request.chunk = Bytes(chunk);
     for (std::int64_t range = pick(random, 1, 2); range > 0; --range) {
       const std::int64_t row = pick(random, 1, 12);
