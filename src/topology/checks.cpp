@@ -13,7 +13,8 @@
 namespace kernbench::topology {
 namespace {
 
-constexpr std::int64_t kMostAgents = std::int64_t{1} << 26;  // event::AgentId has 26 bits
+// An agent id has 26 bits, of which three tell the kind.
+constexpr std::int64_t kMostAgents = std::int64_t{1} << 23;
 
 bool is_power_of_two(Bytes bytes) {
   return std::has_single_bit(static_cast<std::uint64_t>(bytes.count()));

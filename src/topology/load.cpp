@@ -1,8 +1,8 @@
 #include "topology/load.h"
 
-#include <algorithm>
 #include <filesystem>
 #include <fstream>
+#include <map>
 #include <set>
 
 #include "base/error.h"
@@ -24,13 +24,14 @@ std::string place_text(const Place& place, const std::string& file_name, const s
   return file_name + ":" + std::to_string(place.line) + ":" + std::to_string(place.column);
 }
 
-[[noreturn]] void fail(std::vector<Problem> problems, const std::string& file_name,
+[[noreturn]] void fail(const std::vector<Problem>& problems, const std::string& file_name,
                        const std::vector<std::string>& overrides) {
-  std::ranges::stable_sort(problems, {}, &Problem::place);
+  std::multimap<Place, std::string_view> in_order;
+  for (const Problem& problem : problems) in_order.emplace(problem.place, problem.message);
   std::string message;
-  for (const Problem& problem : problems) {
+  for (const auto& [place, text] : in_order) {
     if (!message.empty()) message += '\n';
-    message += place_text(problem.place, file_name, overrides) + ": " + problem.message;
+    message += place_text(place, file_name, overrides) + ": " + std::string(text);
   }
   throw ConfigurationError(message);
 }
@@ -40,6 +41,10 @@ std::vector<std::string> directories(const SearchPath& search_path) {
   if (search_path.shipped) {
     all.emplace_back(KERNBENCH_SOURCE_TOPOLOGIES);
     all.emplace_back(KERNBENCH_INSTALLED_TOPOLOGIES);
+    // An installation that was moved, or installed under another prefix than was configured.
+    std::error_code error;
+    const fs::path program = fs::read_symlink("/proc/self/exe", error);
+    if (!error) all.push_back((program.parent_path().parent_path() / "share/kernbench/topologies").string());
   }
   return all;
 }
@@ -92,7 +97,7 @@ Topology parse_topology(std::string_view yaml, const std::string& file_name,
   for (const Finding& finding : check(reading.topology, reading.unread)) {
     problems.push_back({place_of(root, finding.path), finding.path + ": " + finding.message});
   }
-  if (!problems.empty()) fail(std::move(problems), file_name, overrides);
+  if (!problems.empty()) fail(problems, file_name, overrides);
   return reading.topology;
 }
 

@@ -187,7 +187,7 @@ TEST(BrokenOverride, HasExactlyTheGoldenErrors) {
       {"cube.hbm.channels=8=8"},
       {"cube.hbm.channels=7"},
       {"cube.pes.mesh=[3, 1]"},
-      {"sip.cubes.mesh=[1024, 1024]", "system.sips.count=2"},
+      {"sip.cubes.mesh=[512, 512]", "system.sips.count=2"},
       {"cube.hbm.latency=1", "cube.hbm.access=2"},
       {"name=\x1b[31mred"},
       {"a.b.c.d.e.f.g.h.i.j.k.l.m.n.o.p.q.r.s.t=1"},
@@ -276,6 +276,11 @@ TEST(Load, WarnsWhereCreditsDoNotCoverTheRoundTrip) {
             "76 chunks of 1KiB do not cover the way there and back at 64GB/s and 600ns; the link reaches its bandwidth "
             "with 77 or more");
   EXPECT_THAT(warnings(load_topology("tiny", {"host.link.credits=77"})), ::testing::IsEmpty());
+}
+
+TEST(Load, AllowsMachinesOf131072Pes) {
+  const Topology topology = load_topology("ahbm-1sip", {"system.sips.count=1024", "system.sips.topology=torus_2d"});
+  EXPECT_EQ(topology.system.sips * topology.pes_per_sip(), 131'072);
 }
 
 TEST(Load, UnknownNameSuggestsAndListsTheKnown) {
