@@ -49,7 +49,7 @@ class Facts {
 };
 
 std::string header(const RunResult& result, const Palette& palette) {
-  const std::string title = one_line(result.bench) + " on " + one_line(result.topology);
+  const std::string title = one_line(result.bench + " on " + result.topology);
   Facts facts;
   std::vector<std::string> words;
   for (const auto& [name, value] : result.parameters) words.push_back(shortened(one_line(name + "=" + value), 76));

@@ -60,6 +60,7 @@ std::string one_line(std::string_view text) {
     }
     at += length == 0 ? 1 : length;
   }
+  while (out.ends_with(' ')) out.pop_back();
   return out;
 }
 

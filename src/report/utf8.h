@@ -13,7 +13,7 @@ std::size_t utf8_length(std::string_view text, std::size_t at);
 /// Number of characters; each byte that is not UTF-8 counts as one.
 std::size_t display_width(std::string_view text);
 
-/// `text` as one printable line: control characters and bytes that are not UTF-8 become '?'.
+/// `text` as one printable line without trailing blanks: control characters and bytes that are not UTF-8 become '?'.
 std::string one_line(std::string_view text);
 
 /// `text` shortened to at most `width` characters by replacing its middle with "..". Requires width >= 4.
