@@ -1,0 +1,36 @@
+#include "cli/messages.h"
+
+#include <gtest/gtest.h>
+
+#include "cli/exit_code.h"
+
+namespace kernbench::cli {
+namespace {
+
+TEST(MessagesTest, TheKindOfErrorDecidesTheForm) {
+  EXPECT_EQ(error_message({"ConfigurationError", "bad", ""}, false), "kernbench: error: bad\n");
+  EXPECT_EQ(error_message({"ConfigurationError", "bad", "a.yaml:1:2"}, false), "kernbench: error: a.yaml:1:2: bad\n");
+  EXPECT_EQ(error_message({"ValueError", "bad\nworse", "k.cpp:3"}, false),
+            "kernbench: ValueError: bad\nworse\n  at k.cpp:3\n");
+  EXPECT_EQ(error_message({"Interrupted", "", ""}, false), "kernbench: interrupted\n");
+}
+
+TEST(MessagesTest, ControlCharactersDoNotReachTheTerminal) {
+  EXPECT_EQ(error_message({"ValueError", "a\x1b[2Jb\rc", "\n"}, false), "kernbench: ValueError: a?[2Jb?c\n  at ?\n");
+}
+
+TEST(MessagesTest, ColourIsOnlyAddedWhenWanted) {
+  EXPECT_EQ(error_message({"ConfigurationError", "bad", ""}, true), "\x1b[1;31mkernbench: error: \x1b[0mbad\n");
+}
+
+TEST(ExitCodeTest, FollowsFromTheError) {
+  const auto code = [](const char* type) { return static_cast<int>(exit_code_of(report::ErrorResult{type, "", ""})); };
+  EXPECT_EQ(code("ConfigurationError"), 2);
+  EXPECT_EQ(code("ValueError"), 3);
+  EXPECT_EQ(code("DeadlockError"), 3);
+  EXPECT_EQ(code("InternalError"), 4);
+  EXPECT_EQ(code("Interrupted"), 130);
+}
+
+}  // namespace
+}  // namespace kernbench::cli

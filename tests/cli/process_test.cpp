@@ -1,0 +1,157 @@
+// The program from outside: streams, files, signals and exit codes, on benches that misbehave on demand.
+#include "process.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <nlohmann/json.hpp>
+
+namespace kernbench::cli {
+namespace {
+
+using Json = nlohmann::json;
+using testing::AllOf;
+using testing::HasSubstr;
+using testing::IsEmpty;
+using testing::Not;
+
+Finished run_fake(std::vector<std::string> arguments, const std::string& out = {}) {
+  arguments.insert(arguments.begin(), {KERNBENCH_FAKE_PROGRAM, "run"});
+  return run(std::move(arguments), out);
+}
+
+TEST(ProcessTest, AGoodRunShowsTheTableAndExitsWithZero) {
+  const Finished run = run_fake({"good"});
+  EXPECT_EQ(run.code, 0);
+  EXPECT_THAT(run.out, AllOf(HasSubstr("good on ahbm-1sip"), HasSubstr("M=8 dtype=f16"), HasSubstr("20.000 us")));
+  EXPECT_THAT(run.out, Not(HasSubstr("\x1b"))) << "a file is no terminal";
+  EXPECT_THAT(run.err, IsEmpty());
+}
+
+TEST(ProcessTest, ExitCodesFollowFromHowTheRunEnded) {
+  EXPECT_EQ(run_fake({"good"}).code, 0);
+  EXPECT_EQ(run_fake({"wrong"}).code, 1);
+  EXPECT_EQ(run_fake({"misconfigured"}).code, 2);
+  EXPECT_EQ(run_fake({"good", "-p", "M=0"}).code, 2);
+  EXPECT_EQ(run_fake({"throws"}).code, 3);
+  EXPECT_EQ(run_fake({"partial"}).code, 3);
+  EXPECT_EQ(run_fake({"broken"}).code, 4);
+  EXPECT_EQ(run_fake({"terminates"}).code, 4);
+}
+
+TEST(ProcessTest, EachErrorIsOneClearMessage) {
+  EXPECT_EQ(run_fake({"misconfigured"}).err, "kernbench: error: x.yaml:3:5: unknown key\n");
+  EXPECT_EQ(run_fake({"throws"}).err, "kernbench: OutOfMemoryError: TCM of 4 MiB is full\n  at sip0.cube0.pe1\n");
+  EXPECT_THAT(run_fake({"broken"}).err, AllOf(HasSubstr("internal error: index 7 of 7"), HasSubstr("report it")));
+  EXPECT_THAT(run_fake({"terminates"}).err, HasSubstr("internal error"));
+}
+
+TEST(ProcessTest, WhatWasMeasuredBeforeAnErrorIsShown) {
+  const Finished run = run_fake({"partial"});
+  EXPECT_THAT(run.out, AllOf(HasSubstr("before"), HasSubstr("error: DeadlockError")));
+  EXPECT_EQ(run.err, "kernbench: DeadlockError: rank 0 waits\nrank 1 waits\n  at ring.cpp:7\n");
+}
+
+TEST(ProcessTest, QuietShowsOnlyProblems) {
+  const Finished good = run_fake({"good", "-q"});
+  EXPECT_THAT(good.out + good.err, IsEmpty());
+  const Finished wrong = run_fake({"wrong", "--quiet"});
+  EXPECT_THAT(wrong.out, IsEmpty());
+  EXPECT_EQ(wrong.err, "kernbench: check failed: norm: max abs error 0.5, max rel error 0.25\n");
+}
+
+TEST(ProcessTest, JsonOnStandardOutputIsAloneThere) {
+  for (const char* bench : {"good", "wrong", "partial", "throws", "broken", "printing"}) {
+    const Finished run = run_fake({bench, "--json", "-"});
+    const Json json = Json::parse(run.out);
+    EXPECT_EQ(json["bench"], bench);
+  }
+  const Finished printing = run_fake({"printing", "--json", "-"});
+  EXPECT_EQ(printing.err, "from a C++ stream\nfrom a C stream\n") << "what the program prints goes to standard error";
+  EXPECT_THAT(run_fake({"printing"}).out, AllOf(HasSubstr("from a C++ stream\n"), HasSubstr("from a C stream\n")));
+}
+
+TEST(ProcessTest, ErrorsAreInTheJsonToo) {
+  const Json json = Json::parse(run_fake({"throws", "--json", "-", "--seed", "7", "--correlation-id", "x y"}).out);
+  EXPECT_EQ(json["status"], "error");
+  EXPECT_EQ(json["error"]["type"], "OutOfMemoryError");
+  EXPECT_EQ(json["error"]["message"], "TCM of 4 MiB is full");
+  EXPECT_EQ(json["error"]["where"], "sip0.cube0.pe1");
+  EXPECT_EQ(json["seed"], 7);
+  EXPECT_EQ(json["correlation_id"], "x y");
+  EXPECT_EQ(Json::parse(run_fake({"no_such_bench", "--json", "-"}).out)["error"]["type"], "ConfigurationError");
+  EXPECT_EQ(Json::parse(run_fake({"partial", "--json", "-"}).out)["launches"].size(), 1u);
+}
+
+TEST(ProcessTest, JsonGoesToAFileBesideTheTable) {
+  const TemporaryDirectory directory;
+  const Finished run = run_fake({"good", "--json", directory.path("r.json"), "-p", "M=3"});
+  EXPECT_EQ(run.code, 0);
+  EXPECT_THAT(run.out, HasSubstr("good on"));
+  const Json json = Json::parse(contents_of(directory.path("r.json")));
+  EXPECT_EQ(json["parameters"], (Json{{"M", "3"}, {"dtype", "f16"}}));
+  EXPECT_EQ(json["status"], "ok");
+}
+
+TEST(ProcessTest, PathsThatCannotBeWrittenAreFoundBeforeTheRun) {
+  const TemporaryDirectory directory;
+  const std::string missing = directory.path("none/r.json");
+  // "endless" would never come back.
+  const Finished json = run_fake({"endless", "--json", missing});
+  EXPECT_EQ(json.code, 2);
+  EXPECT_THAT(json.err, AllOf(HasSubstr("--json"), HasSubstr(missing), HasSubstr("does not exist")));
+  const Finished log = run_fake({"endless", "--op-log", "/"});
+  EXPECT_EQ(log.code, 2);
+  EXPECT_THAT(log.err, AllOf(HasSubstr("--op-log"), HasSubstr("directory")));
+  const Finished same = run_fake({"endless", "--op-log", directory.path("f"), "--json", directory.path("./f")});
+  EXPECT_EQ(same.code, 2);
+  EXPECT_THAT(same.err, HasSubstr("same file"));
+}
+
+TEST(ProcessTest, InterruptKeepsWhatWasMeasuredAndExitsWith130) {
+  const TemporaryDirectory directory;
+  Process process({KERNBENCH_FAKE_PROGRAM, "run", "endless", "--json", directory.path("r.json")});
+  ASSERT_TRUE(process.wait_for_error("running"));
+  process.interrupt();
+  const Finished run = process.finish();
+  EXPECT_EQ(run.code, 130);
+  EXPECT_THAT(run.err, HasSubstr("kernbench: interrupted: after 30 us"));
+  EXPECT_THAT(run.out, HasSubstr("cut short"));
+  EXPECT_EQ(Json::parse(contents_of(directory.path("r.json")))["error"]["type"], "Interrupted");
+}
+
+TEST(ProcessTest, ARunThatDoesNotListenIsStoppedBySecondInterruptOrByTime) {
+  for (const bool twice : {true, false}) {
+    Process process({KERNBENCH_FAKE_PROGRAM, "run", "deaf"});
+    ASSERT_TRUE(process.wait_for_error("running"));
+    process.interrupt();
+    if (twice) process.interrupt();
+    const Finished run = process.finish();
+    EXPECT_EQ(run.code, 130);
+    EXPECT_THAT(run.err, HasSubstr("kernbench: interrupted\n"));
+    EXPECT_LT(run.seconds, 20);
+  }
+}
+
+TEST(ProcessTest, AReaderThatGoesAwayIsNoError) {
+  const std::string program = KERNBENCH_FAKE_PROGRAM;
+  const Finished run =
+      kernbench::cli::run({"/bin/sh", "-c", "{ " + program + " run many --json -; echo code $? >&2; } | head -n 1"});
+  EXPECT_EQ(run.out, "{\n");
+  EXPECT_EQ(run.err, "code 0\n");
+}
+
+TEST(ProcessTest, AFullDiskIsAnError) {
+  const Finished run = run_fake({"good"}, "/dev/full");
+  EXPECT_EQ(run.code, 2);
+  EXPECT_EQ(run.err, "kernbench: error: cannot write standard output: No space left on device\n");
+  EXPECT_EQ(run_fake({"good", "-q", "--json", "/dev/full"}).code, 2);
+}
+
+TEST(ProcessTest, ColourIsForTerminalsUnlessAskedFor) {
+  EXPECT_THAT(run_fake({"good", "--color", "always"}).out, HasSubstr("\x1b[1m"));
+  EXPECT_THAT(run_fake({"good", "--color=never"}).out, Not(HasSubstr("\x1b")));
+}
+
+}  // namespace
+}  // namespace kernbench::cli

@@ -1,0 +1,126 @@
+// Commands within the test's own process, on benches and topologies that the test makes up.
+#include "cli/program.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <cstdlib>
+#include <nlohmann/json.hpp>
+#include <stdexcept>
+
+#include "base/error.h"
+#include "cli/commands.h"
+
+namespace kernbench::cli {
+namespace {
+
+using testing::AllOf;
+using testing::HasSubstr;
+
+class ProgramTest : public testing::Test {
+ protected:
+  ProgramTest() {
+    environment_.benches = {{"gemm", "matrix product", {{"M", "2048", "rows of A"}, {"dtype", "f16", "type"}}, {}},
+                            {"vector_add", "x + y", {}, {}}};
+    environment_.execute = [this](const Bench& bench, const RunOptions& options) {
+      bench_ = bench.name;
+      options_ = options;
+      return result_;
+    };
+    environment_.topologies = [] { return std::vector<TopologyEntry>{{"tiny", "1 SIP of 1 cube of 2 PEs"}}; };
+    environment_.describe = [this](const DescribeCommand& command, bool colour) {
+      described_colour_ = colour;
+      return "topology " + command.topology + "\n";
+    };
+    environment_.out = [this](std::string_view text) { out_ += text; };
+    environment_.err = [this](std::string_view text) { err_ += text; };
+  }
+
+  int run(const std::vector<std::string>& arguments) {
+    out_.clear();
+    err_.clear();
+    return static_cast<int>(run_program(arguments, environment_));
+  }
+
+  Environment environment_;
+  report::RunResult result_;
+  RunOptions options_;
+  std::string bench_, out_, err_;
+  bool described_colour_ = false;
+};
+
+TEST_F(ProgramTest, ListNamesBenchesWithParametersAndTopologies) {
+  EXPECT_EQ(run({"list"}), 0);
+  EXPECT_EQ(out_,
+            "Benches\n"
+            "  gemm  matrix product\n"
+            "    M      2048  rows of A\n"
+            "    dtype  f16   type\n"
+            "  vector_add  x + y\n"
+            "\n"
+            "Topologies\n"
+            "  tiny  1 SIP of 1 cube of 2 PEs\n"
+            "\n"
+            "Run one with \"kernbench run BENCH [-t TOPOLOGY] [-p NAME=VALUE]\".\n");
+}
+
+TEST_F(ProgramTest, TheRunGetsWhatTheCommandLineSays) {
+  EXPECT_EQ(run({"run", "gemm", "-p", "M=4", "--no-data", "--set", "a=b"}), 0);
+  EXPECT_EQ(bench_, "gemm");
+  EXPECT_EQ(options_.parameters, (std::map<std::string, std::string>{{"M", "4"}}));
+  EXPECT_FALSE(options_.data);
+  EXPECT_EQ(options_.overrides, (std::vector<std::string>{"a=b"}));
+  EXPECT_THAT(out_, HasSubstr("M=4 dtype=f16"));
+}
+
+TEST_F(ProgramTest, UnknownBenchesAndParametersGetASuggestionAndAreNotRun) {
+  EXPECT_EQ(run({"run", "gem"}), 2);
+  EXPECT_EQ(err_, "kernbench: error: there is no bench \"gem\", did you mean \"gemm\"?\n");
+  EXPECT_EQ(run({"run", "gemm", "-p", "dtyp=f16"}), 2);
+  EXPECT_THAT(err_, HasSubstr("did you mean \"dtype\"?"));
+  EXPECT_EQ(bench_, "");
+}
+
+TEST_F(ProgramTest, TheStatusFollowsFromTheChecksWhateverTheRunSays) {
+  result_.checks = {{"c", report::CheckStatus::failed, 1, 1}};
+  result_.status = report::RunStatus::ok;
+  EXPECT_EQ(run({"run", "gemm", "--json", "-"}), 1);
+  EXPECT_EQ(nlohmann::json::parse(out_)["status"], "check_failed");
+}
+
+TEST_F(ProgramTest, AWallTimeIsMeasuredWhenTheRunHasNone) {
+  run({"run", "gemm", "--json", "-"});
+  EXPECT_GT(nlohmann::json::parse(out_)["wall_time_s"].get<double>(), 0);
+  result_.wall_time_s = 5;
+  run({"run", "gemm", "--json", "-"});
+  EXPECT_EQ(nlohmann::json::parse(out_)["wall_time_s"].get<double>(), 5);
+}
+
+TEST_F(ProgramTest, NothingEscapes) {
+  environment_.execute = [](const Bench&, const RunOptions&) -> report::RunResult { throw 42; };
+  EXPECT_EQ(run({"run", "gemm"}), 4);
+  environment_.topologies = []() -> std::vector<TopologyEntry> { throw std::runtime_error("torn"); };
+  EXPECT_EQ(run({"list"}), 4);
+  EXPECT_THAT(err_, AllOf(HasSubstr("internal error: torn"), HasSubstr("report it")));
+  environment_.describe = [](const DescribeCommand&, bool) -> std::string { throw ValueError("no"); };
+  EXPECT_EQ(run({"describe", "tiny"}), 3);
+}
+
+TEST_F(ProgramTest, ColourIsForTerminalsThatHaveItAndWantIt) {
+  ::unsetenv("NO_COLOR");
+  ::setenv("TERM", "xterm", 1);
+  EXPECT_FALSE(use_colour(ColourMode::automatic, false));
+  EXPECT_TRUE(use_colour(ColourMode::automatic, true));
+  ::setenv("NO_COLOR", "1", 1);
+  EXPECT_FALSE(use_colour(ColourMode::automatic, true));
+  EXPECT_TRUE(use_colour(ColourMode::always, false));
+  ::unsetenv("NO_COLOR");
+  ::setenv("TERM", "dumb", 1);
+  EXPECT_FALSE(use_colour(ColourMode::automatic, true));
+  EXPECT_FALSE(use_colour(ColourMode::never, true));
+  run({"describe", "tiny", "--color", "always"});
+  EXPECT_TRUE(described_colour_);
+}
+
+}  // namespace
+}  // namespace kernbench::cli

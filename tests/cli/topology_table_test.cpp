@@ -1,0 +1,46 @@
+#include "cli/topology_table.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "topology/load.h"
+
+namespace kernbench::cli {
+namespace {
+
+using testing::AllOf;
+using testing::ContainsRegex;
+using testing::HasSubstr;
+
+TEST(TopologyTableTest, PeaksFollowFromCountsAndClocks) {
+  topology::Topology topology = topology::load_topology("tiny");
+  topology.system.sips = 3;
+  topology.sip.cubes = {2, 2};
+  topology.cube.pes = {5, 2};
+  topology.pe.clock = Frequency::gigahertz(1);
+  topology.pe.gemm.array = {50, 10};
+  topology.pe.gemm.f32_cycles = 4;
+  topology.cube.hbm.bandwidth = Bandwidth::gigabytes_per_second(1000);
+  topology.cube.hbm.capacity = Bytes(std::int64_t{20} << 30);
+  const std::string table = topology_table(topology, false);
+  EXPECT_THAT(table, AllOf(HasSubstr("4 (2 x 2)"), HasSubstr("10 (5 x 2)"), HasSubstr("40 in a SIP, 120 in all")));
+  EXPECT_THAT(table, ContainsRegex("GEMM, f16 and bf16 +1.00 TFLOP/s +10.0 TFLOP/s +40.0 TFLOP/s"));
+  EXPECT_THAT(table, ContainsRegex("GEMM, f32 +250.0 GFLOP/s +2.50 TFLOP/s +10.0 TFLOP/s"));
+  EXPECT_THAT(table, ContainsRegex("HBM bandwidth +100.0 GB/s +1.00 TB/s +4.00 TB/s"));
+  EXPECT_THAT(table, ContainsRegex("HBM capacity +2.00 GiB +20.00 GiB +80.00 GiB"));
+  EXPECT_THAT(table, HasSubstr("balanced at 10.0 FLOP/B"));
+  EXPECT_THAT(table, HasSubstr("SIP to SIP"));
+}
+
+TEST(TopologyTableTest, EveryShippedTopologyFitsAHundredColumns) {
+  for (const std::string& name : topology::topology_names()) {
+    const std::string table = topology_table(topology::load_topology(name), false);
+    std::size_t start = 0;
+    for (std::size_t end; (end = table.find('\n', start)) != std::string::npos; start = end + 1) {
+      EXPECT_LE(end - start, 100u);
+    }
+  }
+}
+
+}  // namespace
+}  // namespace kernbench::cli
