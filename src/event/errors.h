@@ -12,7 +12,7 @@ namespace kernbench::event {
 struct DeadlockLine {
   std::string name;
   std::string reason;
-  std::string target;     // empty: nobody in the simulation can do it
+  std::string target;  // empty: nobody in the simulation can do it
   bool in_cycle = false;
 };
 
@@ -48,6 +48,12 @@ class WatchdogError : public ProgramError {
 class StackOverflowError : public ProgramError {
  public:
   explicit StackOverflowError(const std::string& message) : ProgramError("StackOverflowError", message) {}
+};
+
+/// A cancelled fiber would not end: it swallowed Cancelled again and again, or waited for ever while it unwound.
+class CancellationError : public ProgramError {
+ public:
+  explicit CancellationError(const std::string& message) : ProgramError("CancellationError", message) {}
 };
 
 }  // namespace kernbench::event

@@ -1,19 +1,19 @@
 // Stackful fibers that read like straight-line code and switch only to the scheduler.
 #pragma once
 
-#include <array>
 #include <cstdint>
 #include <exception>
 #include <memory>
 #include <string>
+#include <vector>
 
+#include "base/units.h"
 #include "event/phase.h"
 #include "event/wait_graph.h"
 
 namespace kernbench::event {
 
 class Scheduler;
-class Waitable;
 class Completion;
 
 /// One cooperative thread of control. Created by Scheduler::spawn.
@@ -29,7 +29,9 @@ class Fiber : public WaitNode {
   /// Set when the body has returned or unwound; wait for it to join.
   Completion& done();
 
-  /// Asks the fiber to unwind: its current or next wait throws Cancelled; swallowed, the next one throws again.
+  /// Asks the fiber to unwind: its current or next wait throws Cancelled, in the resume phase of this instant;
+  /// swallowed, the next one throws again. A fiber that has not started will not start. A wait for what is already
+  /// there does not throw, and a wait during unwinding (see this_fiber::unwinding) returns at once.
   void cancel();
   bool cancelled() const;
 
@@ -43,24 +45,28 @@ class Fiber : public WaitNode {
   struct Implementation;
   explicit Fiber(std::unique_ptr<Implementation> implementation);
   Implementation& implementation() { return *implementation_; }
+  const Implementation& implementation() const { return *implementation_; }
 
  private:
   std::unique_ptr<Implementation> implementation_;
 };
 
-/// The calling fiber's doings. All require to be called on a fiber, except current().
+/// The calling fiber's doings. All require to be called on a fiber, except current() and unwinding().
 namespace this_fiber {
 /// The running fiber, or nullptr on the scheduler or outside any simulation.
 Fiber* current();
 /// The running fiber's scheduler.
 Scheduler& scheduler();
-/// Suspends until `duration` has passed (zero returns at once).
+/// Suspends until `duration` has passed (zero or less returns at once).
 void sleep(Time duration);
 void sleep_until(Time when);
-/// Suspends until `waitable` wakes this fiber. Used by Waitable's implementations only.
-void suspend(Waitable& waitable);
-/// True while the fiber is unwinding (cancelled or with an exception in flight): blocking calls return without waiting.
+/// True while an exception is in flight on this fiber (destructors run): blocking calls return without waiting.
 bool unwinding();
+/// Reports a re-read of something that had not changed. When every event still to come descends from fibers that only
+/// do this, nothing can change it any more, and run() throws LivelockError (see RunLimits::max_idle_polls).
+void note_poll();
+/// Reports that something which others may poll has changed.
+void note_progress();
 }  // namespace this_fiber
 
 /// Called at each switch with the fiber that is left and the one that is entered (nullptr = the scheduler), so that an

@@ -1,6 +1,7 @@
 // The clock, the event queue and the fibers of one simulation: everything that happens, happens from Scheduler::run.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <functional>
 #include <memory>
@@ -13,8 +14,6 @@
 namespace kernbench::event {
 
 class Fiber;
-class FiberPool;
-class EventQueue;
 
 /// Names a scheduled event so that it can be cancelled; stale handles are harmless.
 struct EventHandle {
@@ -36,7 +35,8 @@ Callback call(T* object, std::uint64_t argument = 0) {
   return {[](void* self, std::uint64_t value) { (static_cast<T*>(self)->*Method)(value); }, object, argument};
 }
 
-/// How a fiber is made.
+/// How a fiber is made. A background fiber that was woken from the foreground, or has taken what it waited for without
+/// waiting, works in the foreground until it next blocks: what a server does for somebody keeps the simulation alive.
 struct FiberOptions {
   AgentId agent;
   std::string name;                      // "rank 0", "sip0.cube2.pe5 gemm#3"
@@ -50,6 +50,17 @@ struct RunLimits {
   Time max_time = Time::max();
   /// Wall-clock seconds one fiber may run without yielding before the watchdog names it; 0 turns the watchdog off.
   double watchdog_seconds = 0;
+  /// Called once on the watchdog's thread with a message that names the fiber. A fiber that never yields cannot be
+  /// unwound, so this should end the process. When the fiber yields after all, run() throws WatchdogError.
+  std::function<void(const std::string&)> on_stuck = {};
+  /// Events at one instant before that counts as a livelock.
+  /// assumption: far more than any machine that is modelled has parts.
+  std::uint64_t max_events_per_instant = 10'000'000;
+  /// Polls in vain, while nothing but polling goes on, before that counts as a livelock (see this_fiber::note_poll).
+  /// assumption: more than any bounded number of retries.
+  std::uint64_t max_idle_polls = 100'000;
+  /// Deliveries of Cancelled that one fiber may swallow before it is left for dead and named.
+  std::uint32_t max_swallowed_cancellations = 1'000;
 };
 
 /// The single owner of simulated time. Single-threaded: all calls come from the thread that called run(), either from
@@ -64,28 +75,37 @@ class Scheduler {
   Time now() const { return now_; }
   std::uint64_t events_processed() const { return events_processed_; }
 
-  /// Schedules `callback` at (when, phase, agent, operation). Requires when >= now(). A `background` event (a periodic
-  /// sampler, a refresh) does not keep the simulation alive.
+  /// Events that fired with the very key of the event before them. Their order is not defined, so a model must keep
+  /// this at zero; tests check it.
+  std::uint64_t ambiguous_orders() const;
+
+  /// Schedules `callback` at (when, phase, agent, operation). Requires when >= now(), operation < 2^35 (fibers resume
+  /// with the operations above) and a key that no other pending event has. A `background` event (a periodic sampler, a
+  /// refresh) does not keep the simulation alive.
   EventHandle schedule(Time when, Phase phase, AgentId agent, std::uint64_t operation, Callback callback,
                        bool background = false);
   /// Cancels an event that has not fired; returns whether it was still pending.
   bool cancel(EventHandle handle);
 
   /// Creates a fiber that starts at now() in the resume phase, ordered by its agent.
-  /// The fiber object lives until it has finished and been reaped by the scheduler or by its owner's Fiber handle.
+  /// Fibers of one agent resume in the order in which they were spawned. The fiber object lives until it has finished,
+  /// and as long as its owner keeps the handle. While a failed run unwinds, a new fiber ends without having started.
   std::shared_ptr<Fiber> spawn(FiberOptions options, std::function<void()> body);
 
-  /// Runs until no foreground event and no live foreground fiber is left. Rethrows the first exception that escaped a
-  /// fiber which nobody joined. Throws DeadlockError when fibers wait and nothing can wake them, TimeLimitError beyond
-  /// limits.max_time, LivelockError and WatchdogError as named. In every case all fibers have been unwound on return.
+  /// Runs until no foreground event and no live foreground fiber is left, and finishes that instant. Rethrows the first
+  /// exception, by (time, agent), that escaped a fiber and that nobody took (Fiber::take_error) in the same instant.
+  /// Throws DeadlockError when fibers wait and nothing can wake them, TimeLimitError beyond limits.max_time,
+  /// LivelockError and WatchdogError as named, and what a callback threw. In every case all fibers, background ones
+  /// too, have been cancelled and unwound on return, in the order of their agents. After an exception no event is left.
   void run(const RunLimits& limits = {});
 
   /// All fibers that have not finished, by agent.
   std::vector<Fiber*> live_fibers() const;
 
- private:
-  friend class Fiber;
   struct State;
+  State& state() { return *state_; }
+
+ private:
   Time now_;
   std::uint64_t events_processed_ = 0;
   std::unique_ptr<State> state_;

@@ -1,0 +1,139 @@
+#include "event/fiber.h"
+
+#include <exception>
+#include <utility>
+
+#include "base/error.h"
+#include "event/fiber_state.h"
+#include "event/scheduler_state.h"
+
+namespace kernbench::event {
+
+Fiber::Fiber(std::unique_ptr<Implementation> implementation) : implementation_(std::move(implementation)) {}
+Fiber::~Fiber() = default;
+
+const std::string& Fiber::name() const {
+  return implementation_->options.name;
+}
+AgentId Fiber::agent() const {
+  return implementation_->options.agent;
+}
+bool Fiber::finished() const {
+  return implementation_->over();
+}
+Completion& Fiber::done() {
+  return implementation_->done;
+}
+bool Fiber::cancelled() const {
+  return implementation_->cancelled;
+}
+
+std::exception_ptr Fiber::take_error() {
+  implementation_->error_taken = true;
+  return implementation_->error;
+}
+
+std::shared_ptr<void>& Fiber::local(Slot slot) {
+  return implementation_->locals[static_cast<std::size_t>(slot)];
+}
+
+void Fiber::cancel() {
+  Implementation& state = *implementation_;
+  if (state.over() || state.cancelled) return;
+  state.cancelled = true;
+  switch (state.status) {
+    case FiberStatus::blocked:
+      if (state.waiting_for != nullptr) state.waiting_for->remove(*this);
+      state.scheduler->make_ready(state);
+      break;
+    case FiberStatus::sleeping:
+      state.scheduler->cancel(state.resumption);
+      state.scheduler->make_ready(state);
+      break;
+    default:
+      break;  // it runs, or is about to
+  }
+}
+
+std::string Fiber::wait_name() const {
+  return name();
+}
+
+void Fiber::waits_for(std::vector<WaitEdge>& edges) const {
+  if (implementation_->status != FiberStatus::blocked) return;
+  if (implementation_->waiting_for != nullptr) {
+    edges.push_back({implementation_->waiting_for, ""});
+  } else {
+    edges.push_back({nullptr, "something that has been destroyed"});
+  }
+}
+
+void Fiber::Implementation::End::waits_for(std::vector<WaitEdge>& edges) const {
+  edges.push_back({state_.fiber, ""});
+}
+
+bool skip_wait(Fiber::Implementation& fiber) {
+  // More waits than any stack could hold destructors for: a loop that does not know that nothing will come.
+  constexpr std::uint64_t kMaxWaitsUnwinding = 10'000'000;
+  if (!this_fiber::unwinding()) return false;
+  if (++fiber.waits_unwinding > kMaxWaitsUnwinding) fiber.scheduler->abandon(FiberFate::endless_unwinding);
+  return true;
+}
+
+void deliver_cancellation(Fiber::Implementation& fiber) {
+  if (!fiber.cancelled) return;
+  if (++fiber.swallowed > fiber.scheduler->limits.max_swallowed_cancellations) {
+    fiber.scheduler->abandon(FiberFate::swallowed_cancellation);
+  }
+  throw Cancelled{};
+}
+
+Fiber& require_fiber(const char* call) {
+  Fiber* fiber = this_fiber::current();
+  if (fiber == nullptr) {
+    throw ProgramError("NoFiberError", std::string(call) + " outside of a fiber: only fibers of a simulation can wait");
+  }
+  return *fiber;
+}
+
+namespace this_fiber {
+
+Fiber* current() {
+  return active_scheduler != nullptr ? active_scheduler->running : nullptr;
+}
+
+Scheduler& scheduler() {
+  return require_fiber("this_fiber::scheduler").implementation().scheduler->owner;
+}
+
+bool unwinding() {
+  return std::uncaught_exceptions() > 0;
+}
+
+void sleep(Time duration) {
+  const Time now = scheduler().now();
+  sleep_until(duration > Time::max() - now ? Time::max() : now + duration);
+}
+
+void sleep_until(Time when) {
+  Fiber& fiber = require_fiber("this_fiber::sleep");
+  Fiber::Implementation& state = fiber.implementation();
+  Scheduler::State& scheduler = *state.scheduler;
+  if (when <= scheduler.owner.now() || skip_wait(state)) return;
+  deliver_cancellation(state);
+  state.status = FiberStatus::sleeping;
+  scheduler.schedule_resumption(fiber, when);
+  scheduler.yield();
+  deliver_cancellation(state);
+}
+
+void note_poll() {
+  require_fiber("this_fiber::note_poll").implementation().scheduler->note_poll();
+}
+
+void note_progress() {
+  if (active_scheduler != nullptr) active_scheduler->note_progress();
+}
+
+}  // namespace this_fiber
+}  // namespace kernbench::event

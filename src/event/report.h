@@ -1,0 +1,23 @@
+// What a simulation that cannot go on says about its fibers. Every text is a function of the simulation alone.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "base/units.h"
+#include "event/errors.h"
+
+namespace kernbench::event {
+
+class Fiber;
+
+/// "waits for mailbox a", "sleeps until 5 us".
+std::string doing(const Fiber& fiber);
+
+/// One line per fiber, "  rank 0 waits for mailbox a", the first few of many.
+std::string list_fibers(const std::vector<Fiber*>& fibers);
+
+/// Explains why `waiting` (the foreground fibers, by agent) will wait for ever: everything they wait for, transitively.
+DeadlockError explain_deadlock(Time now, const std::vector<Fiber*>& waiting);
+
+}  // namespace kernbench::event

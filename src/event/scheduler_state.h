@@ -1,0 +1,113 @@
+// The works of the scheduler. Private to the event layer.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <unordered_map>
+#include <vector>
+
+#include "event/context.h"
+#include "event/event_queue.h"
+#include "event/event_slots.h"
+#include "event/fiber_state.h"
+#include "event/scheduler.h"
+#include "event/stack_pool.h"
+
+namespace kernbench::event {
+
+class Watchdog;
+
+struct Scheduler::State {
+  explicit State(Scheduler& owner_scheduler) : owner(owner_scheduler) {}
+
+  Scheduler& owner;
+
+  // Events.
+  EventQueue queue;
+  EventSlots slots;
+  std::size_t cancelled_events = 0;   // still in the queue
+  std::size_t foreground_events = 0;  // pending and not cancelled
+  std::uint64_t events_this_instant = 0;
+  std::uint64_t ambiguous_orders = 0;
+  EventKey last_key{UINT64_MAX, UINT64_MAX};
+
+  // Fibers.
+  Fiber* running = nullptr;
+  Fiber* first_live = nullptr;
+  std::size_t live_foreground = 0;
+  Context main_context;
+  ExceptionState* thread_state = nullptr;
+  StackPool stacks;
+  Stack emergency_stack;  // where a fiber goes whose own has overflowed
+  std::unordered_map<std::uint32_t, std::uint64_t> fibers_of_agent;
+  std::vector<std::shared_ptr<Fiber>> failed;     // with errors that nobody has taken yet
+  std::vector<std::shared_ptr<Fiber>> abandoned;  // their stacks are still reachable from others
+  std::exception_ptr stubborn_error;              // of a fiber that would not end while the run unwound
+
+  // The run in progress.
+  bool active = false;
+  bool unwinding = false;
+  RunLimits limits;
+  Watchdog* watchdog = nullptr;
+  bool dispatching_background = false;  // whether what runs now keeps the simulation alive; outside fibers only
+
+  // Polling: an event that was scheduled by a fiber which has polled in vain in this epoch, or by such an event, can
+  // only lead to more polling. Progress begins a new epoch.
+  std::uint32_t poll_epoch = 1;
+  std::uint32_t dispatching_poll_epoch = 0;
+  std::size_t polling_events = 0;  // pending foreground events of this epoch
+  std::uint64_t idle_polls = 0;
+  bool polled = false;  // in this epoch
+  bool polling_in_vain = false;
+
+  EventHandle schedule(Time when, Phase phase, AgentId agent, std::uint64_t operation, Callback callback,
+                       bool background);
+  bool cancel(EventHandle handle);
+  void settle(const EventSlot& slot);  // it is not pending any more
+  void drop_cancelled_events();
+  void forget_all_events();
+
+  void schedule_resumption(Fiber& fiber, Time when);
+  void make_ready(Fiber::Implementation& fiber);  // its resumption is due at this instant
+  bool caller_is_foreground() const;
+  std::uint32_t caller_poll_epoch() const;
+  void note_poll();
+  void note_progress();
+
+  // Switching.
+  void resume(Fiber& fiber);                  // on the scheduler: runs it until it yields or ends
+  void yield();                               // on a fiber: back to the scheduler
+  [[noreturn]] void end_running_fiber();      // on a fiber: back to the scheduler, for ever
+  [[noreturn]] void abandon(FiberFate fate);  // on a fiber: ends it without unwinding
+
+  // Life and death of fibers.
+  void start(Fiber& fiber);
+  void finish(Fiber& fiber);
+  void link(Fiber& fiber);
+  void unlink(Fiber& fiber);
+  std::vector<Fiber*> live_fibers() const;  // by agent
+
+  // The run.
+  void loop();
+  bool at_rest();  // nothing in the foreground is left for this instant
+  void fire_next();
+  void begin_instant(Time time);
+  void raise_failures();
+  void unwind_all();
+  [[noreturn]] void raise_livelock();
+  [[noreturn]] void raise_time_limit(Time next) const;
+};
+
+/// Throws Cancelled if the running fiber was cancelled; ends a fiber that has swallowed it too often.
+void deliver_cancellation(Fiber::Implementation& fiber);
+
+/// True when a wait must return at once because an exception is in flight.
+bool skip_wait(Fiber::Implementation& fiber);
+
+/// The running fiber; throws ProgramError outside of one. `call` names what was called, for the message.
+Fiber& require_fiber(const char* call);
+
+/// The scheduler that runs on this thread (tools/gdb looks for this name).
+extern thread_local Scheduler::State* active_scheduler;
+
+}  // namespace kernbench::event

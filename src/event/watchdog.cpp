@@ -1,0 +1,60 @@
+#include "event/watchdog.h"
+
+#include <fmt/format.h>
+
+#include <chrono>
+#include <utility>
+
+#include "event/fiber.h"
+
+namespace kernbench::event {
+
+Watchdog::Watchdog(double seconds, std::function<void(const std::string&)> on_stuck)
+    : seconds_(seconds), on_stuck_(std::move(on_stuck)), thread_([this] { watch(); }) {}
+
+Watchdog::~Watchdog() {
+  {
+    const std::lock_guard lock(mutex_);
+    stop_ = true;
+  }
+  stopped_.notify_one();
+  thread_.join();
+}
+
+void Watchdog::forget_running() {
+  running_.store(nullptr, std::memory_order_release);
+  // Whoever still reads the fiber's name holds this.
+  const std::lock_guard lock(mutex_);
+}
+
+void Watchdog::watch() {
+  using Seconds = std::chrono::duration<double>;
+  using WallClock = std::chrono::steady_clock;
+  std::unique_lock lock(mutex_);
+  std::uint64_t last_beat = beats_.load(std::memory_order_relaxed);
+  auto since = WallClock::now();
+  while (!stopped_.wait_for(lock, Seconds(seconds_ / 4), [this] { return stop_; })) {
+    const std::uint64_t beat = beats_.load(std::memory_order_relaxed);
+    if (beat != last_beat) {
+      last_beat = beat;
+      since = WallClock::now();
+    } else if (Seconds(WallClock::now() - since).count() >= seconds_) {
+      message_ = describe_stuck();
+      fired_.store(true, std::memory_order_release);
+      lock.unlock();
+      if (on_stuck_) on_stuck_(message_);
+      return;
+    }
+  }
+}
+
+std::string Watchdog::describe_stuck() const {
+  const Fiber* fiber = running_.load(std::memory_order_acquire);
+  const std::string who = fiber != nullptr ? fmt::format("fiber '{}'", fiber->name()) : "an event's callback";
+  return fmt::format(
+      "{} has run for more than {} s without waiting for anything in simulated time: it is in an endless loop, waits "
+      "for something outside of the simulation, or needs a longer watchdog time",
+      who, seconds_);
+}
+
+}  // namespace kernbench::event
