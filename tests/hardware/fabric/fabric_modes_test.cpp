@@ -1,6 +1,8 @@
 // Coalesced and exact runs, and runs in another order, are the same run.
 #include <gtest/gtest.h>
 
+#include <algorithm>
+
 #include "fabric_scenario.h"
 
 namespace kernbench::hardware::testing {
@@ -30,6 +32,29 @@ TEST(FabricModes, CoalescedEqualsExactInRandomPatterns) {
     coalesced_events += coalesced.events;
   }
   EXPECT_LT(coalesced_events, exact_events);
+}
+
+TEST(FabricModes, CoalescedEqualsExactInHeavyAndInSparseTraffic) {
+  std::mt19937_64 random(44);
+  for (const Time spread : {Time::microseconds(2), Time::microseconds(30), Time::microseconds(300)}) {
+    for (int round = 0; round < 20; ++round) {
+      const Scenario scenario = random_traffic(random, spread);
+      const Outcome exact = simulate(scenario, {.exact = true});
+      const Outcome coalesced = simulate(scenario);
+      ASSERT_EQ(coalesced.times, exact.times) << "round " << round;
+      ASSERT_EQ(coalesced.counters, exact.counters) << "round " << round;
+    }
+  }
+}
+
+TEST(FabricModes, TransfersOnDisjointServersStayCoalesced) {
+  Scenario scenario;
+  for (int i = 0; i < 4; ++i) scenario.add(server_spec(per_byte(1), ps(10)));
+  scenario.send({stage(0), stage(1)}, 1000, 10);
+  scenario.send({stage(2), stage(3)}, 1000, 10, ps(50));
+  // Two events to begin them, and a departure and a delivery for each.
+  EXPECT_EQ(simulate(scenario).events, 6u);
+  EXPECT_EQ(simulate(scenario, {.exact = true}).events, 6u + 4 * 100);
 }
 
 TEST(FabricModes, OrderOfCreationChangesNothing) {

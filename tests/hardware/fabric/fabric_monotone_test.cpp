@@ -30,23 +30,6 @@ TEST(FabricMonotone, MoreBandwidthIsNeverSlowerAlone) {
   }
 }
 
-/// Transfers of 1 to 64 KiB between random ends of a row of links, as on one dimension of a mesh.
-Scenario random_traffic(std::mt19937_64& random) {
-  Scenario scenario;
-  const std::int64_t links = 8;
-  for (std::int64_t i = 0; i < links; ++i) {
-    scenario.add(server_spec(Bandwidth::gigabytes_per_second(pick(random, 64, 256)), ps(pick(random, 1000, 8000)), 16));
-  }
-  for (int i = 0; i < 40; ++i) {
-    const std::int64_t from = pick(random, 0, links - 1);
-    std::vector<Stage> route;
-    for (std::int64_t at = from; at <= pick(random, from, links - 1); ++at)
-      route.push_back(stage(static_cast<std::uint32_t>(at)));
-    scenario.send(std::move(route), pick(random, 1, 64) * 1024, 1024, ps(pick(random, 0, 2'000'000)));
-  }
-  return scenario;
-}
-
 Time makespan(const Outcome& outcome) {
   Time last;
   for (const TransferTimes& times : outcome.times) last = std::max(last, times.delivered);

@@ -62,6 +62,10 @@ Outcome simulate(const Scenario& scenario, const RunOptions& options = {});
 /// memories that can begin a route, the last one can end it. Small numbers, so that many things happen at one time.
 Scenario random_scenario(std::mt19937_64& random, std::size_t transfers);
 
+/// Forty transfers of 1 to 64 KiB between random ends of a row of links, as on one dimension of a mesh, within
+/// `spread`.
+Scenario random_traffic(std::mt19937_64& random, Time spread = Time::microseconds(2));
+
 /// Uniform in [low, high], the same on every platform.
 inline std::int64_t pick(std::mt19937_64& random, std::int64_t low, std::int64_t high) {
   return low + static_cast<std::int64_t>(random() % static_cast<std::uint64_t>(high - low + 1));
