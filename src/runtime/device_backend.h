@@ -39,6 +39,8 @@ using HostBytes = std::vector<std::byte>;
 /// The closed list of what reads device values on the host (contract 7). Their names are those in error texts.
 enum class HostRead : std::uint8_t { item, cpu, to, copy_, clone, print, equal, allclose, check, save };
 const char* name(HostRead read);
+/// The error of a host read under --no-data.
+[[noreturn]] void throw_no_data(HostRead read, const std::string& tensor);
 
 /// Writes elements [first, first + count) of a tensor, in row-major order, in its dtype, to `out`.
 using ElementSource = std::function<void(std::int64_t first, std::int64_t count, std::byte* out)>;

@@ -4,6 +4,8 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <optional>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -33,6 +35,19 @@ class TensorImpl {
   std::byte* data() const { return static_cast<std::byte*>(storage->host.get()) + offset * item_size(dtype); }
 };
 
+/// The state behind a handle; ValueError when the tensor is undefined.
+TensorImpl& impl_of(const torch::Tensor& tensor);
+
+/// Tensors whose elements are not set yet, dense and row-major.
+torch::Tensor new_host_tensor(std::span<const std::int64_t> sizes, DType dtype);
+torch::Tensor new_device_tensor(DeviceBackend& backend, std::span<const std::int64_t> sizes, DType dtype,
+                                torch::Device device, const DPPolicy& policy, std::string name = {});
+
+/// A tensor of the sizes of `other`, its elements not set. On the host it keeps the order of `other`'s dimensions in
+/// memory where that is dense, as PyTorch does; on a device it takes `other`'s placement unless `policy` is given.
+torch::Tensor new_tensor_like(const torch::Tensor& other, DType dtype, torch::Device device,
+                              const std::optional<DPPolicy>& policy, std::string name, const char* call);
+
 /// The tensor that a kernel sees when `tensor` is a launch argument. A whole device tensor, or a range of its first
 /// dimension; any other view is a ValueError that names `parameter` ("argument 1 of scaled_add").
 std::shared_ptr<const kernel::TensorDescriptor> launch_descriptor(const torch::Tensor& tensor,
@@ -41,7 +56,10 @@ std::shared_ptr<const kernel::TensorDescriptor> launch_descriptor(const torch::T
 /// The device storage behind a tensor, for dependency tracking. Null for a host tensor.
 const std::shared_ptr<DeviceStorage>& device_storage(const torch::Tensor& tensor);
 
-/// A dense host copy of any tensor, as double or in its own dtype; reads a device tensor as a host read. For checks.
+/// The elements of any tensor, dense and row-major on the host, in its own dtype; reads a device tensor as a host read.
+/// May share a host tensor's elements.
 torch::Tensor host_copy(const torch::Tensor& tensor, HostRead why);
+/// Likewise, but nothing when element values are not computed (--no-data); the times are the same.
+std::optional<torch::Tensor> try_host_copy(const torch::Tensor& tensor, HostRead why);
 
 }  // namespace kernbench::runtime

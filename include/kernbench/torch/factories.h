@@ -51,42 +51,30 @@ namespace detail {
 /// A scalar, a (nested) list or a vector as the argument of torch::tensor.
 class TensorData {
  public:
+  /// An empty list.
+  TensorData() : sizes_{0} {}
   template <class T>
     requires std::is_arithmetic_v<T>
-  TensorData(T value) : TensorData(Scalar(value), kind_of<T>()) {}      // NOLINT(google-explicit-constructor)
-  TensorData(Half value) : TensorData(Scalar(value), kHalf) {}          // NOLINT(google-explicit-constructor)
-  TensorData(BFloat16 value) : TensorData(Scalar(value), kBFloat16) {}  // NOLINT(google-explicit-constructor)
-  TensorData(std::initializer_list<TensorData> list);                   // NOLINT(google-explicit-constructor)
+  TensorData(T value) : values_{value}, type_(scalar_type_of<T>()) {}  // NOLINT(google-explicit-constructor)
+  TensorData(Half value) : values_{value}, type_(kHalf) {}             // NOLINT(google-explicit-constructor)
+  TensorData(BFloat16 value) : values_{value}, type_(kBFloat16) {}     // NOLINT(google-explicit-constructor)
+  TensorData(std::initializer_list<TensorData> list);                  // NOLINT(google-explicit-constructor)
   template <class T>
-  TensorData(const std::vector<T>& values)
-      : sizes_{static_cast<std::int64_t>(values.size())}, type_(kind_of<T>()) {  // NOLINT
+  TensorData(const std::vector<T>& values)  // NOLINT(google-explicit-constructor)
+      : sizes_{static_cast<std::int64_t>(values.size())}, type_(scalar_type_of<T>()) {
     values_.reserve(values.size());
     for (const T value : values) values_.emplace_back(value);
   }
 
   const std::vector<std::int64_t>& sizes() const { return sizes_; }
   const std::vector<Scalar>& values() const { return values_; }
+  /// The element type of the C++ type.
   ScalarType type() const { return type_; }
 
  private:
-  TensorData(const Scalar& value, ScalarType type) : values_{value}, type_(type), scalar_(true) {}
-  /// Integers become Long, floating-point values the default type, whatever their width.
-  template <class T>
-  static constexpr ScalarType kind_of() {
-    if constexpr (std::is_same_v<T, bool>)
-      return kBool;
-    else if constexpr (std::is_integral_v<T>)
-      return kLong;
-    else if constexpr (std::is_floating_point_v<T>)
-      return kFloat;
-    else
-      return scalar_type_of<T>();
-  }
-
   std::vector<std::int64_t> sizes_;
   std::vector<Scalar> values_;
   ScalarType type_ = kFloat;
-  bool scalar_ = false;
 };
 
 }  // namespace detail

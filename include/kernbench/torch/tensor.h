@@ -135,7 +135,7 @@ class Tensor {
 /// Prints values and, on the last line, "[ CPUFloatType{2,3} ]". The layout may change.
 std::ostream& operator<<(std::ostream& out, const Tensor& tensor);
 
-/// Same sizes and values (NaN differs from NaN). A different dtype is a ValueError, as in PyTorch.
+/// Same sizes and values (NaN differs from NaN).
 bool equal(const Tensor& a, const Tensor& b);
 /// |a - b| <= atol + rtol * |b| everywhere, with broadcasting.
 bool allclose(const Tensor& a, const Tensor& b, double rtol = 1e-5, double atol = 1e-8, bool equal_nan = false);

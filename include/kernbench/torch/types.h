@@ -93,12 +93,30 @@ class Scalar {
 
   /// The value as T. A value that T cannot hold is a ValueError ("value cannot be converted to type …").
   template <class T>
-  T to() const;
+  T to() const {
+    constexpr ScalarType kType = scalar_type_of<T>();
+    if constexpr (kType == kBool)
+      return toBool();
+    else if constexpr (kType == kInt)
+      return static_cast<T>(toInt());
+    else if constexpr (kType == kLong)
+      return static_cast<T>(toLong());
+    else if constexpr (kType == kHalf)
+      return toHalf();
+    else if constexpr (kType == kBFloat16)
+      return toBFloat16();
+    else if constexpr (kType == kFloat)
+      return toFloat();
+    else
+      return toDouble();
+  }
+  bool toBool() const { return isFloatingPoint() ? floating_ != 0 : integer_ != 0; }
+  std::int32_t toInt() const;
+  std::int64_t toLong() const;
+  Half toHalf() const;
+  BFloat16 toBFloat16() const;
+  float toFloat() const;
   double toDouble() const { return isFloatingPoint() ? floating_ : static_cast<double>(integer_); }
-  float toFloat() const { return to<float>(); }
-  std::int64_t toLong() const { return to<std::int64_t>(); }
-  int toInt() const { return to<int>(); }
-  bool toBool() const { return to<bool>(); }
 
  private:
   enum class Kind : std::uint8_t { boolean, integer, floating };
@@ -107,21 +125,12 @@ class Scalar {
   Kind kind_;
 };
 
-extern template bool Scalar::to<bool>() const;
-extern template std::int32_t Scalar::to<std::int32_t>() const;
-extern template std::int64_t Scalar::to<std::int64_t>() const;
-extern template float Scalar::to<float>() const;
-extern template double Scalar::to<double>() const;
-extern template Half Scalar::to<Half>() const;
-extern template BFloat16 Scalar::to<BFloat16>() const;
-
 /// A view of extents, strides or indices; valid as long as what it was made from.
 class IntArrayRef {
  public:
   IntArrayRef() = default;
   IntArrayRef(const std::int64_t* data, std::size_t size) : data_(data), size_(size) {}
-  IntArrayRef(std::initializer_list<std::int64_t> values)
-      : data_(values.size() == 0 ? nullptr : values.begin()), size_(values.size()) {}
+  IntArrayRef(std::initializer_list<std::int64_t> values) : size_(values.size()) { data_ = values.begin(); }
   IntArrayRef(const std::vector<std::int64_t>& values) : data_(values.data()), size_(values.size()) {}  // NOLINT
   template <std::size_t N>
   IntArrayRef(const std::array<std::int64_t, N>& values) : data_(values.data()), size_(N) {}  // NOLINT

@@ -1,0 +1,191 @@
+// Functions that copy or set elements: copy_, fill_, to, clone, contiguous.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <utility>
+
+#include "data/conversion.h"
+#include "kernbench/torch/tensor.h"
+#include "runtime/device_view.h"
+#include "runtime/dimensions.h"
+#include "runtime/tensor_impl.h"
+
+namespace kernbench::runtime {
+
+using torch::Tensor;
+
+namespace {
+
+Tensor dense_host(const TensorImpl& source) {
+  Tensor result = new_host_tensor(source.sizes, source.dtype);
+  const TensorImpl& target = impl_of(result);
+  copy_strided({target.data(), target.strides}, {source.data(), source.strides}, source.sizes, item_size(source.dtype));
+  return result;
+}
+
+/// A dense host tensor as another element type.
+Tensor converted(const Tensor& dense, DType dtype) {
+  const TensorImpl& source = impl_of(dense);
+  if (source.dtype == dtype) return dense;
+  Tensor result = new_host_tensor(source.sizes, dtype);
+  data::convert(dtype, impl_of(result).data(), source.dtype, source.data(), source.numel());
+  return result;
+}
+
+void write_host(const TensorImpl& target, const Tensor& source) {
+  const TensorImpl& from = impl_of(source);
+  // The sides of a strided copy must not overlap.
+  const bool direct = from.dtype == target.dtype && from.storage != target.storage;
+  const Tensor values = direct ? source : converted(dense_host(from), target.dtype);
+  const TensorImpl& in = impl_of(values);
+  copy_strided({target.data(), target.strides}, {in.data(), in.strides}, target.sizes, item_size(target.dtype));
+}
+
+void write_device(const TensorImpl& target, const Tensor& source) {
+  const TensorImpl& from = impl_of(source);
+  if (from.storage->device && from.dtype == target.dtype && copy_view(target, from, "copy_")) return;
+  std::optional<Tensor> values;
+  if (from.storage->device)
+    values = try_host_copy(source, HostRead::copy_);
+  else if (current_backend("copy_").data_enabled())
+    values = host_copy(source, HostRead::copy_);
+  if (values) values = converted(*values, target.dtype);
+  write_view(target, values, "copy_");
+}
+
+void check_copy(const TensorImpl& target, const TensorImpl& source) {
+  const Extents sizes = broadcast_sizes(target.sizes, source.sizes);
+  if (sizes != target.sizes) {
+    throw ValueError(fmt::format("output with shape {} doesn't match the broadcast shape {}", text_of(target.sizes),
+                                 text_of(sizes)));
+  }
+  for (std::size_t i = 0; i < target.sizes.size(); ++i) {
+    if (target.sizes[i] > 1 && target.strides[i] == 0) {
+      throw ValueError(
+          "unsupported operation: more than one element of the written-to tensor refers to a single memory "
+          "location. Please clone() the tensor before performing the operation.");
+    }
+  }
+}
+
+/// Strides of a copy: those of `source` when its elements lie densely in some order of dimensions, else row-major.
+Extents preserved_strides(const TensorImpl& source) {
+  std::vector<std::size_t> order(source.sizes.size());
+  for (std::size_t i = 0; i < order.size(); ++i) order[i] = i;
+  std::ranges::stable_sort(order, [&](std::size_t a, std::size_t b) { return source.strides[a] < source.strides[b]; });
+  std::int64_t expected = 1;
+  for (const std::size_t i : order) {
+    if (source.sizes[i] == 1) continue;
+    if (source.strides[i] != expected) return dense_strides(source.sizes);
+    expected *= source.sizes[i];
+  }
+  return source.strides;
+}
+
+}  // namespace
+
+Tensor new_tensor_like(const Tensor& other, DType dtype, torch::Device device, const std::optional<DPPolicy>& policy,
+                       std::string name, const char* call) {
+  const TensorImpl& source = impl_of(other);
+  if (device.is_ahbm()) {
+    return new_device_tensor(current_backend(call), source.sizes, dtype, device, policy.value_or(source.policy),
+                             std::move(name));
+  }
+  Tensor result = new_host_tensor(source.sizes, dtype);
+  impl_of(result).strides = preserved_strides(source);
+  return result;
+}
+
+std::optional<Tensor> try_host_copy(const Tensor& tensor, HostRead why) {
+  const TensorImpl& impl = impl_of(tensor);
+  if (impl.storage->device) return try_read_view(impl, why);
+  return impl.is_contiguous() ? tensor : dense_host(impl);
+}
+
+Tensor host_copy(const Tensor& tensor, HostRead why) {
+  if (auto host = try_host_copy(tensor, why)) return *host;
+  throw_no_data(why, impl_of(tensor).storage->device->descriptor()->name);
+}
+
+}  // namespace kernbench::runtime
+
+namespace kernbench::torch {
+
+using runtime::impl_of;
+using runtime::HostRead;
+using runtime::TensorImpl;
+
+const Tensor& Tensor::copy_(const Tensor& source) const {
+  const TensorImpl& target = impl_of(*this);
+  runtime::check_copy(target, impl_of(source));
+  if (impl_ == source.impl_) return *this;
+  if (target.storage->device) {
+    runtime::write_device(target, source.expand(target.sizes));
+  } else {
+    const Tensor host = source.is_cpu() ? source : runtime::host_copy(source, HostRead::copy_);
+    runtime::write_host(target, host.expand(target.sizes));
+  }
+  return *this;
+}
+
+Tensor& Tensor::copy_(const Tensor& source) {
+  std::as_const(*this).copy_(source);
+  return *this;
+}
+
+const Tensor& Tensor::fill_(const Scalar& value) const {
+  const TensorImpl& target = impl_of(*this);
+  const runtime::Element element = runtime::element_of(target.dtype, value);
+  if (target.storage->device) {
+    runtime::fill_view(target, element, "fill_");
+    return *this;
+  }
+  const runtime::Extents same(target.sizes.size(), 0);
+  runtime::copy_strided({target.data(), target.strides}, {element.bytes.data(), same}, target.sizes, element.size);
+  return *this;
+}
+
+Tensor& Tensor::fill_(const Scalar& value) {
+  std::as_const(*this).fill_(value);
+  return *this;
+}
+
+Tensor Tensor::to(const TensorOptions& options) const {
+  const TensorImpl& source = impl_of(*this);
+  Device device = options.device_opt().value_or(source.device);
+  if (device.is_ahbm() && !device.has_index()) device = Device(kAHBM, runtime::current_backend("to").current_device());
+  const ScalarType type = options.dtype_opt().value_or(source.dtype);
+  const bool same_device = device.is_ahbm() ? device == source.device : source.device.is_cpu();
+  const bool same_place = !device.is_ahbm() || options.placement_opt().value_or(source.policy) == source.policy;
+  if (same_device && same_place && type == source.dtype) return *this;
+  if (device.is_cpu() && !source.device.is_cpu()) {
+    const Tensor host = runtime::host_copy(*this, type == source.dtype ? HostRead::cpu : HostRead::to);
+    return runtime::converted(host, type);
+  }
+  Tensor result = runtime::new_tensor_like(*this, type, device, options.placement_opt(), options.name_or_empty(), "to");
+  return result.copy_(*this);
+}
+
+Tensor Tensor::to(ScalarType type) const {
+  return to(TensorOptions(type));
+}
+Tensor Tensor::to(Device device) const {
+  return to(TensorOptions(device));
+}
+Tensor Tensor::to(Device device, ScalarType type) const {
+  return to(TensorOptions(type).device(device));
+}
+
+Tensor Tensor::clone() const {
+  Tensor result = runtime::new_tensor_like(*this, scalar_type(), device(), std::nullopt, {}, "clone");
+  return result.copy_(*this);
+}
+
+Tensor Tensor::contiguous() const {
+  const TensorImpl& source = impl_of(*this);
+  if (source.is_contiguous()) return *this;
+  if (source.device.is_cpu()) return runtime::dense_host(source);
+  return clone();
+}
+
+}  // namespace kernbench::torch

@@ -1,0 +1,66 @@
+#include "runtime/device_backend.h"
+
+#include <fmt/core.h>
+
+#include <functional>
+#include <numeric>
+
+#include "base/error.h"
+
+namespace kernbench::runtime {
+
+std::int64_t DeviceBox::numel() const {
+  return std::accumulate(shape.begin(), shape.end(), std::int64_t{1}, std::multiplies<>());
+}
+
+const char* name(HostRead read) {
+  switch (read) {
+    case HostRead::item:
+      return "item";
+    case HostRead::cpu:
+      return "cpu";
+    case HostRead::to:
+      return "to";
+    case HostRead::copy_:
+      return "copy_";
+    case HostRead::clone:
+      return "clone";
+    case HostRead::print:
+      return "operator<<";
+    case HostRead::equal:
+      return "equal";
+    case HostRead::allclose:
+      return "allclose";
+    case HostRead::check:
+      return "check_close";
+    case HostRead::save:
+      return "save";
+  }
+  return "?";
+}
+
+void throw_no_data(HostRead read, const std::string& tensor) {
+  throw ProgramError(
+      "NoDataError",
+      fmt::format("{} reads values of device tensor \"{}\", but element values are not computed (--no-data). Use "
+                  "item_or(x, assumed), or guard the read with kernbench::data_enabled()",
+                  name(read), tensor));
+}
+
+void DeviceBackend::copy_on_device(const std::shared_ptr<DeviceStorage>& destination,
+                                   std::span<const DeviceBox> destination_boxes,
+                                   const std::shared_ptr<DeviceStorage>& source,
+                                   std::span<const DeviceBox> source_boxes) {
+  auto contents = try_read(source, source_boxes, HostRead::copy_);
+  write(destination, destination_boxes,
+        contents ? std::move(*contents) : std::vector<HostBytes>(destination_boxes.size()));
+}
+
+std::vector<HostBytes> DeviceBackend::read(const std::shared_ptr<DeviceStorage>& storage,
+                                           std::span<const DeviceBox> boxes, HostRead why) {
+  auto contents = try_read(storage, boxes, why);
+  if (!contents) throw_no_data(why, storage->descriptor()->name);
+  return std::move(*contents);
+}
+
+}  // namespace kernbench::runtime

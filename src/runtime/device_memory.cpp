@@ -1,0 +1,135 @@
+#include "runtime/device_memory.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <numeric>
+#include <utility>
+
+#include "base/error.h"
+#include "base/text.h"
+#include "runtime/placement.h"
+
+namespace kernbench::runtime {
+
+namespace {
+
+constexpr std::size_t kTensorsInErrors = 5;
+
+std::int64_t round_up(std::int64_t value, std::int64_t granule) {
+  return (value + granule - 1) / granule * granule;
+}
+
+using BoxKey = std::pair<std::vector<std::int64_t>, std::vector<std::int64_t>>;
+
+}  // namespace
+
+DeviceAllocation::~DeviceAllocation() {
+  memory_.release(*this);
+}
+
+Bytes DeviceAllocation::shard_bytes(std::size_t shard) const {
+  const auto& shape = descriptor_->shards[shard].shape;
+  return Bytes(std::accumulate(shape.begin(), shape.end(), item_size(descriptor_->dtype), std::multiplies<>()));
+}
+
+DeviceMemory::DeviceMemory(const topology::Topology& topology, kernel::VirtualAddressSpace& addresses,
+                           MemoryListener* listener)
+    : topology_(topology),
+      addresses_(addresses),
+      listener_(listener),
+      slice_capacity_(topology.cube.hbm.capacity.count() / topology.cube.pes.count()) {}
+
+SliceAllocator& DeviceMemory::slice(PeCoordinate at) {
+  return slices_.try_emplace(at, slice_capacity_, topology_.pe.mmu.page).first->second;
+}
+
+Bytes DeviceMemory::free_bytes(PeCoordinate at) const {
+  const auto found = slices_.find(at);
+  return found == slices_.end() ? SliceAllocator(slice_capacity_, topology_.pe.mmu.page).free_bytes()
+                                : found->second.free_bytes();
+}
+
+std::shared_ptr<const DeviceAllocation> DeviceMemory::allocate(SipId sip, std::string name, DType dtype,
+                                                               std::span<const std::int64_t> shape,
+                                                               const DPPolicy& policy) {
+  const auto specs =
+      resolve_dp_policy(policy, shape, item_size(dtype), topology_.cube.pes.count(), topology_.sip.cubes.count(), sip);
+  auto descriptor = std::make_shared<kernel::TensorDescriptor>();
+  descriptor->name = std::move(name);
+  descriptor->dtype = dtype;
+  descriptor->shape.assign(shape.begin(), shape.end());
+  const auto total = std::accumulate(specs.begin(), specs.end(), Bytes(0),
+                                     [](Bytes sum, const ShardSpec& spec) { return sum + Bytes(spec.bytes); });
+
+  std::vector<std::uint64_t> physical;
+  std::vector<kernel::Mapping> mappings;
+  std::map<BoxKey, std::uint64_t> offset_of_box;  // replicas of one box share their place in the range
+  std::int64_t cursor = 0, end = 0;
+  for (const ShardSpec& spec : specs) {
+    const PeCoordinate owner{spec.sip, spec.cube, spec.pe};
+    const auto address = slice(owner).allocate(Bytes(spec.bytes));
+    if (!address) {
+      for (std::size_t i = 0; i < physical.size(); ++i)
+        slice({specs[i].sip, specs[i].cube, specs[i].pe}).free(physical[i], Bytes(specs[i].bytes));
+      fail(descriptor->name, owner, Bytes(spec.bytes), total);
+    }
+    physical.push_back(*address);
+    const auto [place, first] = offset_of_box.try_emplace(BoxKey{spec.offset, spec.shape}, cursor);
+    if (first) {
+      end = cursor + spec.bytes;
+      cursor = round_up(end, topology_.pe.mmu.page.count());
+    }
+    mappings.push_back({.offset = place->second, .bytes = Bytes(spec.bytes), .slice = owner, .address = *address});
+    descriptor->shards.push_back({.owner = owner, .offset = spec.offset, .shape = spec.shape, .va = place->second});
+  }
+  descriptor->va_bytes = Bytes(end);
+  descriptor->va = addresses_.map(descriptor->name, descriptor->va_bytes, std::move(mappings));
+  for (kernel::Shard& shard : descriptor->shards) shard.va += descriptor->va;
+
+  std::shared_ptr<DeviceAllocation> allocation(new DeviceAllocation(*this));
+  allocation->number_ = next_number_++;
+  allocation->descriptor_ = std::move(descriptor);
+  allocation->addresses_ = std::move(physical);
+  live_.emplace(allocation->number_, allocation.get());
+  if (listener_ != nullptr)
+    for (std::size_t i = 0; i < specs.size(); ++i)
+      listener_->on_map(allocation->descriptor_->shards[i].owner, allocation->addresses_[i], Bytes(specs[i].bytes));
+  return allocation;
+}
+
+void DeviceMemory::release(DeviceAllocation& allocation) {
+  live_.erase(allocation.number_);
+  const auto& shards = allocation.descriptor_->shards;
+  for (std::size_t i = 0; i < shards.size(); ++i) {
+    const Bytes bytes = allocation.shard_bytes(i);
+    if (listener_ != nullptr) listener_->on_unmap(shards[i].owner, allocation.addresses_[i], bytes);
+    slice(shards[i].owner).free(allocation.addresses_[i], bytes);
+  }
+  addresses_.unmap(allocation.descriptor_->va);
+}
+
+void DeviceMemory::fail(const std::string& name, PeCoordinate at, Bytes request, Bytes total) {
+  std::vector<std::pair<Bytes, std::string>> largest;
+  for (const auto& [number, allocation] : live_) {
+    const auto& shards = allocation->descriptor()->shards;
+    for (std::size_t i = 0; i < shards.size(); ++i)
+      if (shards[i].owner == at) largest.emplace_back(allocation->shard_bytes(i), allocation->descriptor()->name);
+  }
+  std::ranges::stable_sort(largest, [](const auto& a, const auto& b) { return a.first > b.first; });
+  std::vector<std::string> texts;
+  for (const auto& [bytes, tensor] : largest) {
+    if (texts.size() == kTensorsInErrors) break;
+    texts.push_back(fmt::format("\"{}\" {}", tensor, to_text(bytes)));
+  }
+  const SliceAllocator& memory = slice(at);
+  throw OutOfMemoryError(fmt::format(
+      "out of HBM on {}: tensor \"{}\" ({} in all) needs {} there, and {} of {} are free (largest block {}); largest "
+      "live "
+      "tensors there: {}. Free tensors, make it smaller, or spread it over more PEs with a DPPolicy",
+      to_text(at), name, to_text(total), to_text(request), to_text(memory.free_bytes()), to_text(slice_capacity_),
+      to_text(memory.largest_free()), texts.empty() ? "none" : fmt::format("{}", fmt::join(texts, ", "))));
+}
+
+}  // namespace kernbench::runtime

@@ -1,0 +1,92 @@
+#include "runtime/device_view.h"
+
+#include <utility>
+
+#include "kernel/locate.h"
+#include "runtime/strided.h"
+
+namespace kernbench::runtime {
+
+namespace {
+
+/// The boxes of a view in its storage's tensor.
+struct Boxes {
+  std::vector<kernel::ViewBox> in_view;
+  std::vector<DeviceBox> in_tensor;
+};
+
+Boxes boxes_of(const TensorImpl& view, std::span<const std::int64_t> sizes) {
+  Boxes boxes{
+      .in_view = kernel::boxes_of_view(view.storage->device->descriptor()->shape, sizes, view.strides, view.offset),
+      .in_tensor = {}};
+  for (const auto& box : boxes.in_view) boxes.in_tensor.push_back({.offset = box.offset, .shape = box.shape});
+  return boxes;
+}
+
+/// Repeated elements of an expanded view count once.
+Extents distinct_sizes(const TensorImpl& view) {
+  Extents sizes = view.sizes;
+  for (std::size_t i = 0; i < sizes.size(); ++i)
+    if (view.strides[i] == 0 && sizes[i] > 1) sizes[i] = 1;
+  return sizes;
+}
+
+std::byte* at(const torch::Tensor& dense, std::int64_t element) {
+  const TensorImpl& impl = impl_of(dense);
+  return impl.data() + element * item_size(impl.dtype);
+}
+
+}  // namespace
+
+std::optional<torch::Tensor> try_read_view(const TensorImpl& view, HostRead why) {
+  if (view.numel() == 0) return new_host_tensor(view.sizes, view.dtype);
+  const Extents sizes = distinct_sizes(view);
+  const Boxes boxes = boxes_of(view, sizes);
+  auto contents = current_backend(name(why)).try_read(view.storage->device, boxes.in_tensor, why);
+  if (!contents) return std::nullopt;
+  const torch::Tensor result = new_host_tensor(sizes, view.dtype);
+  for (std::size_t i = 0; i < boxes.in_view.size(); ++i) {
+    const auto& box = boxes.in_view[i];
+    copy_strided({at(result, box.view_offset), box.view_strides}, {(*contents)[i].data(), dense_strides(box.shape)},
+                 box.shape, item_size(view.dtype));
+  }
+  return sizes == view.sizes ? result : result.expand(view.sizes).contiguous();
+}
+
+void write_view(const TensorImpl& view, const std::optional<torch::Tensor>& values, const char* call) {
+  if (view.numel() == 0) return;
+  DeviceBackend& backend = current_backend(call);
+  const Boxes boxes = boxes_of(view, view.sizes);
+  const std::int64_t item = item_size(view.dtype);
+  std::vector<HostBytes> contents(boxes.in_view.size());
+  if (values && backend.data_enabled()) {
+    for (std::size_t i = 0; i < contents.size(); ++i) {
+      const auto& box = boxes.in_view[i];
+      contents[i].resize(static_cast<std::size_t>(boxes.in_tensor[i].numel() * item));
+      copy_strided({contents[i].data(), dense_strides(box.shape)}, {at(*values, box.view_offset), box.view_strides},
+                   box.shape, item);
+    }
+  }
+  backend.write(view.storage->device, boxes.in_tensor, std::move(contents));
+}
+
+void fill_view(const TensorImpl& view, const Element& element, const char* call) {
+  if (view.numel() == 0) return;
+  const Boxes boxes = boxes_of(view, distinct_sizes(view));
+  current_backend(call).fill(view.storage->device, boxes.in_tensor, element.span());
+}
+
+bool copy_view(const TensorImpl& to, const TensorImpl& from, const char* call) {
+  if (to.numel() == 0) return true;
+  if (distinct_sizes(from) != from.sizes) return false;
+  const Boxes source = boxes_of(from, from.sizes), target = boxes_of(to, to.sizes);
+  if (source.in_view.size() != target.in_view.size()) return false;
+  for (std::size_t i = 0; i < source.in_view.size(); ++i) {
+    const auto &a = source.in_view[i], &b = target.in_view[i];
+    if (a.shape != b.shape || a.view_strides != b.view_strides || a.view_offset != b.view_offset) return false;
+  }
+  current_backend(call).copy_on_device(to.storage->device, target.in_tensor, from.storage->device, source.in_tensor);
+  return true;
+}
+
+}  // namespace kernbench::runtime
