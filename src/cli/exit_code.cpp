@@ -6,7 +6,7 @@ namespace kernbench::cli {
 
 ExitCode exit_code_of(const report::ErrorResult& error) {
   if (error.type == "ConfigurationError") return ExitCode::usage;
-  if (error.type == report::kInternalError) return ExitCode::internal;
+  if (report::is_internal(error.type)) return ExitCode::internal;
   if (error.type == report::kInterrupted) return ExitCode::interrupted;
   return ExitCode::program;
 }

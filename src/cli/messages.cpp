@@ -35,7 +35,7 @@ std::string error_message(const report::ErrorResult& error, bool colour) {
   if (error.type == "ConfigurationError") {
     return palette.paint(Style::bad, "kernbench: error: ") + (where.empty() ? "" : where + ": ") + message + "\n";
   }
-  if (error.type == report::kInternalError) {
+  if (report::is_internal(error.type)) {
     return palette.paint(Style::bad, "kernbench: internal error: ") + message +
            "\nThis is a fault of KernBench, not of your program. Please report it with the command line and this "
            "message.\n";

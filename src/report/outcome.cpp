@@ -25,6 +25,10 @@ ErrorResult error_result(const std::exception_ptr& error) {
   }
 }
 
+bool is_internal(std::string_view type) {
+  return type == kInternalError || type == "Exception";
+}
+
 RunStatus status_of(const RunResult& result) {
   if (result.error) return RunStatus::error;
   const auto failed = [](const CheckResult& check) { return check.status == CheckStatus::failed; };
