@@ -26,6 +26,7 @@ class EventQueue {
   struct Entry {
     EventKey key;
     std::uint32_t payload = 0;
+    bool operator==(const Entry&) const = default;
   };
 
   bool empty() const { return size_ == 0; }
@@ -40,11 +41,11 @@ class EventQueue {
   void push(EventKey key, std::uint32_t payload) {
     if (hole_) {
       hole_ = false;
-      sink(kRoot + ++size_, {key.order, key.time, payload});
+      sink(kRoot + ++size_, {{key.order, key.time}, payload});
       return;
     }
     if (size_ + kRoot >= capacity_) grow();
-    rise(kRoot + size_++, {key.order, key.time, payload});
+    rise(kRoot + size_++, {{key.order, key.time}, payload});
   }
 
   /// Removes and returns the entry of the least key. Requires !empty().

@@ -27,6 +27,7 @@ class WaitGraph {
 
   explicit WaitGraph(const std::vector<Fiber*>& roots) {
     for (const Fiber* root : roots) explore(root);
+    number_targets();
     find_components();
   }
 
@@ -65,8 +66,10 @@ class WaitGraph {
         if (edge->target != nullptr) pending.push_back(edge->target);
       }
     }
+  }
+
+  void number_targets() {
     for (Node& node : nodes_) {
-      if (!node.targets.empty()) continue;
       for (const WaitEdge& edge : node.edges) {
         if (edge.target != nullptr) node.targets.push_back(numbers_.at(edge.target));
       }
@@ -126,13 +129,10 @@ class WaitGraph {
 
   std::vector<std::size_t> cycle_from(std::size_t start) const {
     std::vector<std::size_t> path;
-    std::vector<std::size_t>::iterator again;
+    std::unordered_map<std::size_t, std::size_t> place;
     std::size_t node = start;
-    while ((again = std::find(path.begin(), path.end(), node)) == path.end()) {
-      path.push_back(node);
-      node = next_on_cycle(node);
-    }
-    path.erase(path.begin(), again);
+    for (; place.emplace(node, path.size()).second; node = next_on_cycle(node)) path.push_back(node);
+    path.erase(path.begin(), path.begin() + static_cast<std::ptrdiff_t>(place.at(node)));
     path.push_back(node);
     return path;
   }
@@ -182,7 +182,10 @@ std::string list(const Items& items, ToText text) {
 
 std::string cycle_text(const WaitGraph& graph, const std::vector<std::size_t>& cycle) {
   std::vector<std::string> names;
-  for (const std::size_t number : cycle) names.push_back(graph.nodes()[number].node->wait_name());
+  for (const std::size_t number : cycle) {
+    if (names.size() < kMaxLines) names.push_back(graph.nodes()[number].node->wait_name());
+  }
+  if (names.size() < cycle.size()) names.push_back(fmt::format("… ({} more)", cycle.size() - names.size()));
   return fmt::format("cycle: {}", fmt::join(names, " -> "));
 }
 

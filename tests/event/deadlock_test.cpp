@@ -1,0 +1,213 @@
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <random>
+#include <string>
+#include <vector>
+
+#include "event/errors.h"
+#include "event/fiber.h"
+#include "event/scheduler.h"
+#include "event/waitable.h"
+
+namespace kernbench::event {
+namespace {
+
+FiberOptions rank(std::uint32_t number) {
+  return {.agent = AgentId{number}, .name = "rank " + std::to_string(number)};
+}
+
+DeadlockError deadlock_of(Scheduler& scheduler) {
+  try {
+    scheduler.run();
+  } catch (const DeadlockError& error) {
+    return error;
+  }
+  ADD_FAILURE() << "no deadlock";
+  return DeadlockError("", {});
+}
+
+TEST(DeadlockTest, AMissingPartyIsNamed) {
+  Scheduler scheduler;
+  Mailbox<int> box;
+  box.describe_as([] { return "mailbox results"; });
+  scheduler.spawn(rank(0), [&] {
+    this_fiber::sleep(Time::nanoseconds(12));
+    box.receive();
+  });
+  EXPECT_STREQ(deadlock_of(scheduler).what(),
+               "deadlock at 12 ns: 1 fiber waits and nothing is left that could wake it:\n"
+               "  rank 0 waits for mailbox results\n"
+               "  mailbox results needs a message: nobody left that could provide it");
+}
+
+TEST(DeadlockTest, ACycleIsMarkedWhateverTheOrderOfSpawning) {
+  std::vector<std::uint32_t> order{0, 1, 2, 3};
+  std::mt19937 random(1);
+  for (int round = 0; round < 10; ++round) {
+    std::shuffle(order.begin(), order.end(), random);
+    Scheduler scheduler;
+    std::vector<std::shared_ptr<Fiber>> fibers(4);
+    std::vector<Mailbox<int>> boxes(4);
+    for (std::uint32_t i = 0; i < 4; ++i) {
+      boxes[i].describe_as([i] { return "mailbox " + std::to_string(i); });
+      boxes[i].provided_by([&fibers, i](std::vector<WaitEdge>& edges) {
+        edges.push_back({fibers[i].get(), "a message for rank " + std::to_string((i + 3) % 4)});
+      });
+    }
+    // 0 -> 1 -> 2 -> 0, and 3 waits for 0.
+    for (const std::uint32_t i : order) {
+      fibers[i] = scheduler.spawn(rank(i), [&boxes, i] { boxes[i == 2 || i == 3 ? 0 : i + 1].receive(); });
+    }
+    const DeadlockError error = deadlock_of(scheduler);
+    ASSERT_STREQ(error.what(),
+                 "deadlock at 0 ps: 4 fibers wait and nothing is left that could wake them:\n"
+                 "  rank 0 waits for mailbox 1 [cycle]\n"
+                 "  mailbox 1 waits for rank 1 (a message for rank 0) [cycle]\n"
+                 "  rank 1 waits for mailbox 2 [cycle]\n"
+                 "  mailbox 2 waits for rank 2 (a message for rank 1) [cycle]\n"
+                 "  rank 2 waits for mailbox 0 [cycle]\n"
+                 "  mailbox 0 waits for rank 0 (a message for rank 3) [cycle]\n"
+                 "  rank 3 waits for mailbox 0\n"
+                 "  cycle: rank 0 -> mailbox 1 -> rank 1 -> mailbox 2 -> rank 2 -> mailbox 0 -> rank 0");
+    ASSERT_EQ(error.lines().size(), 7u);
+    EXPECT_EQ(error.lines()[0].name, "rank 0");
+    EXPECT_EQ(error.lines()[0].target, "mailbox 1");
+    EXPECT_TRUE(error.lines()[0].in_cycle);
+    EXPECT_FALSE(error.lines()[6].in_cycle);
+  }
+}
+
+// A layer above: an operation that waits for a credit, which nobody can give.
+class Queue : public WaitNode {
+ public:
+  std::string wait_name() const override { return "sip0.cube2.pe5.ipcq"; }
+  void waits_for(std::vector<WaitEdge>& edges) const override {
+    edges.push_back({nullptr, "a credit of sip0.cube2.pe6.ipcq"});
+  }
+};
+
+TEST(DeadlockTest, TheReportGoesThroughAllLayers) {
+  Scheduler scheduler;
+  Queue queue;
+  Completion kernel_done;
+  kernel_done.describe_as([] { return "launch gemm#2"; });
+  kernel_done.provided_by(
+      [&](std::vector<WaitEdge>& edges) { edges.push_back({&queue, "3 of 8 programs of launch gemm#2"}); });
+  scheduler.spawn(rank(0), [&] { kernel_done.wait(); });
+  EXPECT_STREQ(deadlock_of(scheduler).what(),
+               "deadlock at 0 ps: 1 fiber waits and nothing is left that could wake it:\n"
+               "  rank 0 waits for launch gemm#2\n"
+               "  launch gemm#2 waits for sip0.cube2.pe5.ipcq (3 of 8 programs of launch gemm#2)\n"
+               "  sip0.cube2.pe5.ipcq needs a credit of sip0.cube2.pe6.ipcq: nobody left that could provide it");
+}
+
+TEST(DeadlockTest, APartyThatHasEndedIsNamed) {
+  Scheduler scheduler;
+  Semaphore semaphore;
+  semaphore.describe_as([] { return "semaphore ready"; });
+  const auto other = scheduler.spawn(rank(1), [] {});
+  semaphore.provided_by([&](std::vector<WaitEdge>& edges) { edges.push_back({other.get(), "2 units"}); });
+  scheduler.spawn(rank(0), [&] { semaphore.acquire(2); });
+  EXPECT_STREQ(deadlock_of(scheduler).what(),
+               "deadlock at 0 ps: 1 fiber waits and nothing is left that could wake it:\n"
+               "  rank 0 waits for semaphore ready\n"
+               "  semaphore ready waits for rank 1 (2 units)\n"
+               "  rank 1 has finished");
+}
+
+TEST(DeadlockTest, JoinersOfEachOtherAreACycle) {
+  Scheduler scheduler;
+  std::shared_ptr<Fiber> a, b;
+  a = scheduler.spawn(rank(0), [&] { b->done().wait(); });
+  b = scheduler.spawn(rank(1), [&] { a->done().wait(); });
+  EXPECT_STREQ(deadlock_of(scheduler).what(),
+               "deadlock at 0 ps: 2 fibers wait and nothing is left that could wake them:\n"
+               "  rank 0 waits for the end of rank 1 [cycle]\n"
+               "  the end of rank 1 waits for rank 1 [cycle]\n"
+               "  rank 1 waits for the end of rank 0 [cycle]\n"
+               "  the end of rank 0 waits for rank 0 [cycle]\n"
+               "  cycle: rank 0 -> the end of rank 1 -> rank 1 -> the end of rank 0 -> rank 0");
+}
+
+TEST(DeadlockTest, BackgroundFibersNeitherPreventADeadlockNorTakePartInIt) {
+  Scheduler scheduler;
+  Mailbox<int> requests, replies;
+  requests.describe_as([] { return "requests"; });
+  replies.describe_as([] { return "replies"; });
+  scheduler.spawn({.agent = AgentId{7}, .name = "server", .background = true}, [&] {
+    for (;;) requests.receive();
+  });
+  scheduler.spawn({.agent = AgentId{8}, .name = "ticker", .background = true}, [] {
+    for (;;) this_fiber::sleep(Time::nanoseconds(1));
+  });
+  scheduler.spawn(rank(0), [&] {
+    this_fiber::sleep(Time::nanoseconds(5));
+    requests.send(1);
+    replies.receive();
+  });
+  EXPECT_STREQ(deadlock_of(scheduler).what(),
+               "deadlock at 5 ns: 1 fiber waits and nothing is left that could wake it:\n"
+               "  rank 0 waits for replies\n"
+               "  replies needs a message: nobody left that could provide it");
+}
+
+TEST(DeadlockTest, AWaitForSomethingDestroyedIsToldSo) {
+  Scheduler scheduler;
+  auto box = std::make_unique<Mailbox<int>>();
+  scheduler.spawn(rank(0), [&] { box->receive(); });
+  scheduler.spawn(rank(1), [&] { box.reset(); });
+  EXPECT_STREQ(deadlock_of(scheduler).what(),
+               "deadlock at 0 ps: 1 fiber waits and nothing is left that could wake it:\n"
+               "  rank 0 needs something that has been destroyed: nobody left that could provide it");
+}
+
+TEST(DeadlockTest, ALongChainIsExplainedWithoutRecursionAndCutInTheText) {
+  constexpr std::uint32_t kFibers = 3'000;
+  Scheduler scheduler;
+  std::vector<std::shared_ptr<Fiber>> fibers(kFibers);
+  for (std::uint32_t i = 0; i < kFibers; ++i) {
+    fibers[i] = scheduler.spawn(rank(i), [&fibers, i] { fibers[(i + 1) % kFibers]->done().wait(); });
+  }
+  const DeadlockError error = deadlock_of(scheduler);
+  ASSERT_EQ(error.lines().size(), 2 * kFibers);
+  for (const DeadlockLine& line : error.lines()) ASSERT_TRUE(line.in_cycle);
+  EXPECT_THAT(error.what(), testing::HasSubstr("… and 5936 more"));
+}
+
+// Random wait graphs: a fiber is in a cycle exactly when it reaches itself.
+TEST(DeadlockTest, CycleMarksAgreeWithReachability) {
+  std::mt19937 random(9);
+  for (int round = 0; round < 100; ++round) {
+    constexpr std::size_t kCount = 8;
+    bool waits[kCount][kCount] = {}, reaches[kCount][kCount] = {};
+    Scheduler scheduler;
+    std::vector<std::shared_ptr<Fiber>> fibers(kCount);
+    std::vector<Completion> completions(kCount);
+    for (std::size_t i = 0; i < kCount; ++i) {
+      for (std::size_t j = 0; j < kCount; ++j) waits[i][j] = reaches[i][j] = random() % 6 == 0;
+      completions[i].describe_as([i] { return "need of " + std::to_string(i); });
+      completions[i].provided_by([&, i](std::vector<WaitEdge>& edges) {
+        for (std::size_t j = 0; j < kCount; ++j) {
+          if (waits[i][j]) edges.push_back({fibers[j].get(), "a turn"});
+        }
+      });
+      fibers[i] = scheduler.spawn(rank(static_cast<std::uint32_t>(i)), [&, i] { completions[i].wait(); });
+    }
+    for (std::size_t k = 0; k < kCount; ++k) {
+      for (std::size_t i = 0; i < kCount; ++i) {
+        for (std::size_t j = 0; j < kCount; ++j) reaches[i][j] |= reaches[i][k] && reaches[k][j];
+      }
+    }
+    for (const DeadlockLine& line : deadlock_of(scheduler).lines()) {
+      if (line.name.starts_with("rank ")) {
+        const auto i = static_cast<std::size_t>(std::stoi(line.name.substr(5)));
+        ASSERT_EQ(line.in_cycle, reaches[i][i]) << line.name;
+      }
+    }
+  }
+}
+
+}  // namespace
+}  // namespace kernbench::event
