@@ -78,7 +78,9 @@ class TreeBuilder : public YAML::EventHandler {
   std::string path() const {
     std::string text;
     for (const Frame& frame : frames_) {
-      if (frame.has_key) text += (text.empty() ? "" : ".") + printable(frame.key);
+      if (!frame.has_key) continue;
+      if (!text.empty()) text += '.';
+      text += printable(frame.key);
     }
     return text;
   }

@@ -195,8 +195,8 @@ TEST(BrokenOverride, HasExactlyTheGoldenErrors) {
   std::string log;
   for (const auto& overrides : cases) {
     log += "#";
-    for (const std::string& text : overrides) log += " --set '" + text + "'";
-    log += "\n" + parse_error(tiny(), overrides) + "\n\n";
+    for (const std::string& text : overrides) log.append(" --set '").append(text).append("'");
+    log.append("\n").append(parse_error(tiny(), overrides)).append("\n\n");
   }
   expect_golden("tests/topology/golden/broken_overrides.txt", log);
 }
