@@ -1,5 +1,6 @@
 #include "bench.h"
 
+#include <algorithm>
 #include <utility>
 
 #include "base/text.h"
@@ -177,14 +178,15 @@ TransferTimes Bench::transfer_times(std::vector<Stage> route, std::vector<Stride
   return uncontended(servers, request, start);
 }
 
-// A header is one chunk: each link takes its service time and its latency, one after the other.
+// A header is one chunk, and links cut through: their latencies, and the service time of the slowest.
 Time Bench::message_time(Endpoint from, Endpoint to) const {
-  Time sum;
+  Time latencies, slowest;
   for (const topology::RouteHop& hop : network.route(from, to)) {
     const topology::LinkSpec& link = network.links()[hop.link.value].spec;
-    sum += transfer_time(topology.cube.noc.header, link.bandwidth) + link.latency;
+    latencies += link.latency;
+    slowest = std::max(slowest, transfer_time(topology.cube.noc.header, link.bandwidth));
   }
-  return sum;
+  return latencies + slowest;
 }
 
 }  // namespace kernbench::hardware

@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <ostream>
 #include <string>
 #include <vector>
 
@@ -10,6 +11,18 @@
 #include "hardware/machine.h"
 #include "topology/network.h"
 #include "topology/spec.h"
+
+namespace kernbench {
+
+/// How GoogleTest prints quantities.
+inline void PrintTo(Time time, std::ostream* out) {
+  *out << time.count() << " ps";
+}
+inline void PrintTo(Bytes bytes, std::ostream* out) {
+  *out << bytes.count() << " B";
+}
+
+}  // namespace kernbench
 
 namespace kernbench::hardware {
 

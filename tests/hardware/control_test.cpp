@@ -6,8 +6,8 @@
 #include <vector>
 
 #include "bench.h"
-#include "hardware/pe/command_queue.h"
 #include "event/fiber.h"
+#include "hardware/pe/command_queue.h"
 
 namespace kernbench::hardware {
 namespace {

@@ -10,7 +10,7 @@ ServerSpec tcm_port_spec(const topology::TcmSpec& tcm, PeCoordinate pe, event::A
   ServerSpec spec;
   spec.name = to_text(pe) + ".tcm.dma";
   spec.bandwidth = tcm.bandwidth;
-  spec.latency = Time::zero();
+  spec.latency = Time::picoseconds(1);  // the smallest that a server has
   spec.credits = tcm.credits;
   spec.agent = agent;
   return spec;
