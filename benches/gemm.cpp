@@ -81,16 +81,7 @@ void run_on(const cli::Parameters& parameters, const DPPolicy& policy, const tor
   const auto options = torch::dtype(problem.dtype).device("ahbm").placement(policy);
   const auto a = a_host.to(options.name("A")), b = b_host.to(options.name("B"));
   auto c = torch::empty({problem.m, problem.n}, options.name("C"));
-  torch::ahbm::Event start, end;
-  torch::ahbm::synchronize();
-  start.record();
   torch::launch(launch_options, "gemm", gemm_kernel, a, b, c, problem.tile_m, problem.tile_n, problem.tile_k);
-  end.record();
-  torch::ahbm::synchronize();
-  const double seconds = start.elapsed_time(end) * 1e-3;
-  const double flops = 2.0 * static_cast<double>(problem.m) * static_cast<double>(problem.n) *
-                       static_cast<double>(problem.k);
-  report_metric("achieved", flops / seconds * 1e-12, "TFLOP/s");
   check_close("C = A B", c, reference(problem, a_host, b_host), tolerance_of(problem));
 }
 
