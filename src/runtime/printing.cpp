@@ -30,9 +30,11 @@ class Texts {
     } else {
       choose_format();
     }
-    for (std::int64_t i = 0; i < count_; ++i) width_ = std::max(width_, text(i, 0).size());
-    // One column for a sign keeps signed and unsigned columns apart.
-    if (!has_negative()) ++width_;
+    for (std::int64_t i = 0; i < count_; ++i) {
+      const std::string digits = text(i, 0);
+      width_ = std::max(width_, digits.size() - (digits.starts_with('-') ? 1 : 0));
+    }
+    ++width_;  // a column for the sign
   }
 
   std::size_t width() const { return width_; }
@@ -56,12 +58,6 @@ class Texts {
 
   data::Scalar value_of(std::int64_t element) const {
     return data::load_element(impl_.dtype, impl_.data() + element * item_size(impl_.dtype));
-  }
-
-  bool has_negative() const {
-    for (std::int64_t i = 0; i < count_; ++i)
-      if (text(i, 0).starts_with('-')) return true;
-    return false;
   }
 
   void choose_format() {

@@ -185,11 +185,13 @@ std::ostream& operator<<(std::ostream& out, Device device);
 class TensorOptions {
  public:
   TensorOptions() = default;
-  TensorOptions(ScalarType type) : dtype_(type) {}               // NOLINT(google-explicit-constructor)
-  TensorOptions(Device device) : device_(device) {}              // NOLINT(google-explicit-constructor)
-  TensorOptions(DeviceType type) : device_(type) {}              // NOLINT(google-explicit-constructor)
-  TensorOptions(const char* device) : device_(device) {}         // NOLINT(google-explicit-constructor)
-  TensorOptions(const std::string& device) : device_(device) {}  // NOLINT(google-explicit-constructor)
+  TensorOptions(ScalarType type) : dtype_(type) {}   // NOLINT(google-explicit-constructor)
+  TensorOptions(Device device) : device_(device) {}  // NOLINT(google-explicit-constructor)
+  TensorOptions(DeviceType type) : device_(type) {}  // NOLINT(google-explicit-constructor)
+  /// A device's text. (A template, so that the literal 0 is no null text.)
+  template <class Text>
+    requires std::is_convertible_v<Text, std::string> && (!std::is_same_v<Text, std::nullptr_t>)
+  TensorOptions(const Text& device) : device_(std::string(device)) {}  // NOLINT(google-explicit-constructor)
 
   [[nodiscard]] TensorOptions dtype(ScalarType type) const;
   [[nodiscard]] TensorOptions device(Device device) const;

@@ -1,0 +1,10 @@
+// Runs the snippets on libtorch and prints what they write.
+#include <torch/torch.h>
+
+#include <iostream>
+
+#include "snippets.h"
+
+int main() {
+  oracle::run_all(std::cout);
+}
