@@ -19,7 +19,7 @@ TEST(FabricModes, CoalescedEqualsExactInRandomPatterns) {
   std::mt19937_64 random(42);
   std::uint64_t exact_events = 0;
   std::uint64_t coalesced_events = 0;
-  for (int round = 0; round < 3000; ++round) {
+  for (int round = 0; round < 1500; ++round) {
     const Scenario scenario = random_scenario(random, 1 + random() % 12);
     const std::vector<Time> sample_at = sample_times(random);
     const Outcome exact = simulate(scenario, {.exact = true, .sample_at = sample_at});
@@ -37,7 +37,7 @@ TEST(FabricModes, CoalescedEqualsExactInRandomPatterns) {
 TEST(FabricModes, CoalescedEqualsExactInHeavyAndInSparseTraffic) {
   std::mt19937_64 random(44);
   for (const Time spread : {Time::microseconds(2), Time::microseconds(30), Time::microseconds(300)}) {
-    for (int round = 0; round < 20; ++round) {
+    for (int round = 0; round < 8; ++round) {
       const Scenario scenario = random_traffic(random, spread);
       const Outcome exact = simulate(scenario, {.exact = true});
       const Outcome coalesced = simulate(scenario);
