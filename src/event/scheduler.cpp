@@ -273,10 +273,7 @@ void Scheduler::State::note_progress() {
 
 void Scheduler::State::resume(Fiber& fiber) {
   Fiber::Implementation& state = fiber.implementation();
-  if (state.status == FiberStatus::created) {
-    start(fiber);
-    if (state.over()) return;
-  }
+  if (state.status == FiberStatus::created && !start(fiber)) return;
   state.status = FiberStatus::running;
   state.last_resumed = owner.events_processed_;
   state.waits_unwinding = 0;
@@ -312,19 +309,20 @@ void Scheduler::State::abandon(FiberFate fate) {
   end_running_fiber();
 }
 
-void Scheduler::State::start(Fiber& fiber) {
+bool Scheduler::State::start(Fiber& fiber) {
   Fiber::Implementation& state = fiber.implementation();
   if (!state.cancelled && !unwinding) {
     try {
       state.stack = stacks.acquire(state.options.stack_bytes);
       prepare(state.context, state.stack.bottom, state.stack.size, state.stack.top_offset, fiber_main);
-      return;
+      return true;
     } catch (...) {
       state.error = std::current_exception();
     }
   }
   state.body = nullptr;
   finish(fiber);
+  return false;
 }
 
 void Scheduler::State::finish(Fiber& fiber) {
@@ -452,10 +450,11 @@ void Scheduler::State::raise_livelock() {
 void Scheduler::State::unwind_all() {
   unwinding = true;
   // A fiber may start others while it unwinds; those end without having started.
-  for (auto fibers = live_fibers(); !fibers.empty(); fibers = live_fibers()) {
-    for (Fiber* fiber : fibers) {
+  while (first_live != nullptr) {
+    std::vector<std::shared_ptr<Fiber>> fibers;
+    for (Fiber* fiber : live_fibers()) fibers.push_back(fiber->implementation().self);
+    for (const auto& fiber : fibers) {
       Fiber::Implementation& state = fiber->implementation();
-      if (state.over()) continue;
       if (state.waiting_for != nullptr) state.waiting_for->remove(*fiber);
       if (state.status != FiberStatus::blocked) cancel(state.resumption);
       state.cancelled = true;

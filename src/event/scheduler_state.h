@@ -81,7 +81,7 @@ struct Scheduler::State {
   [[noreturn]] void abandon(FiberFate fate);  // on a fiber: ends it without unwinding
 
   // Life and death of fibers.
-  void start(Fiber& fiber);
+  bool start(Fiber& fiber);  // false when it has ended instead, and may be gone
   void finish(Fiber& fiber);
   void link(Fiber& fiber);
   void unlink(Fiber& fiber);

@@ -200,7 +200,8 @@ TEST(DeadlockTest, CycleMarksAgreeWithReachability) {
         for (std::size_t j = 0; j < kCount; ++j) reaches[i][j] |= reaches[i][k] && reaches[k][j];
       }
     }
-    for (const DeadlockLine& line : deadlock_of(scheduler).lines()) {
+    const DeadlockError error = deadlock_of(scheduler);
+    for (const DeadlockLine& line : error.lines()) {
       if (line.name.starts_with("rank ")) {
         const auto i = static_cast<std::size_t>(std::stoi(line.name.substr(5)));
         ASSERT_EQ(line.in_cycle, reaches[i][i]) << line.name;
