@@ -46,10 +46,10 @@ Integer saturate(Float value) {
 
 template <class To, class From>
 To convert_element(From value) {
-  if constexpr (std::is_same_v<To, From>) {
-    return value;
-  } else if constexpr (std::is_same_v<From, Boolean>) {
+  if constexpr (std::is_same_v<From, Boolean>) {
     return convert_element<To>(static_cast<std::int32_t>(value.byte != 0));
+  } else if constexpr (std::is_same_v<To, From>) {
+    return value;
   } else if constexpr (kIs16Bit<From>) {
     return convert_element<To>(static_cast<float>(value));
   } else if constexpr (std::is_same_v<To, Boolean>) {

@@ -91,7 +91,9 @@ struct DotTask {
       for (std::int64_t i = 0; i < size.m; ++i) {
         const bool row_valid = !a.has_mask() || is_row_valid(g * size.m + i);
         std::uint8_t* row = out.validity.data() + (g * size.m + i) * size.n;
-        for (std::int64_t j = 0; j < size.n; ++j) row[j] &= row_valid ? column_valid[static_cast<std::size_t>(j)] : 0;
+        for (std::int64_t j = 0; j < size.n; ++j) {
+          if (!row_valid || column_valid[static_cast<std::size_t>(j)] == 0) row[j] = 0;
+        }
       }
     }
   }

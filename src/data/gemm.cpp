@@ -2,9 +2,9 @@
 
 #include <algorithm>
 #include <cstring>
-#include <vector>
 
 #include "data/conversion.h"
+#include "data/storage.h"
 
 namespace kernbench::data {
 
@@ -61,10 +61,11 @@ std::int64_t divide_up(std::int64_t a, std::int64_t b) {
   return (a + b - 1) / b;
 }
 
-/// Packing space, kept for the thread's next product.
-float* scratch(std::vector<float>& space, std::int64_t count) {
-  if (static_cast<std::int64_t>(space.size()) < count) space.resize(static_cast<std::size_t>(count));
-  return space.data();
+/// Packing space, kept for the thread's next product. Its vectors never straddle cache lines.
+float* scratch(AlignedBytes& space, std::int64_t count) {
+  const auto bytes = static_cast<std::size_t>(count) * sizeof(float);
+  if (space.size() < bytes) space = AlignedBytes(static_cast<std::int64_t>(bytes));
+  return reinterpret_cast<float*>(space.data());
 }
 
 }  // namespace
@@ -90,7 +91,7 @@ bool supported(InstructionSet set) {
 
 void multiply_accumulate(InstructionSet set, std::int64_t m, std::int64_t n, std::int64_t k, MatrixView a, MatrixView b,
                          float* c, std::int64_t c_stride) {
-  thread_local std::vector<float> row_space, panel_space;
+  thread_local AlignedBytes row_space, panel_space;
   if (m == 0 || n == 0) return;
   const gemm::Kernel kernel = kernel_of(set);
   const std::int64_t width = kernel.tile_columns;

@@ -24,6 +24,11 @@ __attribute__((target("avx512f"))) void multiply(std::int64_t depth, const float
       sum[r][v] = _mm512_maskz_loadu_ps(lanes, c + r * c_stride + 16 * v);
     }
   }
+  // The tile below is next; its rows are far apart, and a chain cannot start before its first value is there.
+  for (int r = 0; r < kTileRows; ++r) {
+    const auto* below = reinterpret_cast<const char*>(c + (kTileRows + r) * c_stride);
+    for (int v = 0; v < kVectors; ++v) _mm_prefetch(below + 64 * v, _MM_HINT_T0);
+  }
   for (std::int64_t p = 0; p < depth; ++p) {
     __m512 row[kVectors];
     for (int v = 0; v < kVectors; ++v) row[v] = _mm512_loadu_ps(b + p * kColumns + 16 * v);
