@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <cassert>
+#include <utility>
 
 #include "kernel/page_table.h"
 
@@ -144,7 +145,8 @@ std::vector<ShardPiece> locate_box(const TensorDescriptor& tensor, std::span<con
     if (!Intersection(tensor.shards[i], offset, shape, item).empty()) overlapping.push_back(i);
   // Replicas share their virtual address.
   const auto va = [&](std::uint32_t i) { return tensor.shards[i].va; };
-  if (!std::ranges::is_sorted(overlapping, {}, va)) std::ranges::stable_sort(overlapping, {}, va);
+  if (!std::ranges::is_sorted(overlapping, {}, va))
+    std::ranges::sort(overlapping, {}, [&](std::uint32_t i) { return std::pair(va(i), i); });
   for (std::size_t first = 0, last = 0; first < overlapping.size(); first = last) {
     while (last < overlapping.size() && va(overlapping[last]) == va(overlapping[first])) ++last;
     const std::uint32_t chosen = choose(tensor, std::span(overlapping).subspan(first, last - first), reader);

@@ -122,7 +122,9 @@ std::vector<ViewBox> boxes_of_view(std::span<const std::int64_t> base, std::span
     if (sizes[i] > 1) view.push_back({sizes[i], strides[i], view_stride});
     view_stride *= sizes[i];
   }
-  std::ranges::stable_sort(view, [](const Dimension& a, const Dimension& b) { return a.stride > b.stride; });
+  std::ranges::sort(view, [](const Dimension& a, const Dimension& b) {
+    return a.stride != b.stride ? a.stride > b.stride : a.view_stride > b.view_stride;
+  });
   Cutter cutter(base);
   cutter.cut(merged(view), storage_offset, 0);
   return cutter.take();

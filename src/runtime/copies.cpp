@@ -72,7 +72,7 @@ void check_copy(const TensorImpl& target, const TensorImpl& source) {
 Extents preserved_strides(const TensorImpl& source) {
   std::vector<std::size_t> order(source.sizes.size());
   for (std::size_t i = 0; i < order.size(); ++i) order[i] = i;
-  std::ranges::stable_sort(order, [&](std::size_t a, std::size_t b) { return source.strides[a] < source.strides[b]; });
+  std::ranges::sort(order, {}, [&](std::size_t i) { return std::pair(source.strides[i], i); });
   std::int64_t expected = 1;
   for (const std::size_t i : order) {
     if (source.sizes[i] == 1) continue;
@@ -111,8 +111,8 @@ Tensor host_copy(const Tensor& tensor, HostRead why) {
 
 namespace kernbench::torch {
 
-using runtime::impl_of;
 using runtime::HostRead;
+using runtime::impl_of;
 using runtime::TensorImpl;
 
 const Tensor& Tensor::copy_(const Tensor& source) const {

@@ -111,17 +111,25 @@ void DeviceMemory::release(DeviceAllocation& allocation) {
 }
 
 void DeviceMemory::fail(const std::string& name, PeCoordinate at, Bytes request, Bytes total) {
-  std::vector<std::pair<Bytes, std::string>> largest;
+  struct Holder {
+    Bytes bytes;
+    std::uint64_t number;
+    std::string name;
+  };
+  std::vector<Holder> largest;
   for (const auto& [number, allocation] : live_) {
     const auto& shards = allocation->descriptor()->shards;
     for (std::size_t i = 0; i < shards.size(); ++i)
-      if (shards[i].owner == at) largest.emplace_back(allocation->shard_bytes(i), allocation->descriptor()->name);
+      if (shards[i].owner == at)
+        largest.push_back({allocation->shard_bytes(i), number, allocation->descriptor()->name});
   }
-  std::ranges::stable_sort(largest, [](const auto& a, const auto& b) { return a.first > b.first; });
+  std::ranges::sort(largest, [](const Holder& a, const Holder& b) {
+    return a.bytes != b.bytes ? a.bytes > b.bytes : a.number < b.number;
+  });
   std::vector<std::string> texts;
-  for (const auto& [bytes, tensor] : largest) {
+  for (const Holder& holder : largest) {
     if (texts.size() == kTensorsInErrors) break;
-    texts.push_back(fmt::format("\"{}\" {}", tensor, to_text(bytes)));
+    texts.push_back(fmt::format("\"{}\" {}", holder.name, to_text(holder.bytes)));
   }
   const SliceAllocator& memory = slice(at);
   throw OutOfMemoryError(fmt::format(
