@@ -187,7 +187,7 @@ void reject_unknown_command(const CLI::App& app, const Texts& leftovers) {
   Texts commands;
   for (const CLI::App* command : app.get_subcommands({})) commands.push_back(command->get_name());
   if (leftovers.empty()) throw ConfigurationError("a command is missing: list, describe or run");
-  if (leftovers.front().front() == '-') reject_leftovers(app, leftovers);
+  if (leftovers.front().starts_with('-')) reject_leftovers(app, leftovers);
   const std::string near = suggestion(leftovers.front(), commands);
   throw ConfigurationError("unknown command " + in_quotes(leftovers.front()) +
                            (near.empty() ? "; there are list, describe and run" : near));

@@ -39,6 +39,7 @@ INSTANTIATE_TEST_SUITE_P(
     BrokenFlags, UsageTest,
     testing::Values(
         Broken{{}, "a command is missing"}, Broken{{"rnu", "gemm"}, "unknown command \"rnu\", did you mean \"run\"?"},
+        Broken{{""}, "unknown command \"\""}, Broken{{"-"}, "\"-\""},
         Broken{{"frobnicate"}, "unknown command \"frobnicate\"; there are list, describe and run"},
         Broken{{"--vrsion"}, "unknown option \"--vrsion\", did you mean \"--version\"?"},
         Broken{{"run"}, "run needs a BENCH"}, Broken{{"run", ""}, "BENCH"},
