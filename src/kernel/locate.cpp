@@ -22,14 +22,13 @@ struct Loop {
 /// The part of a box that one shard holds, as nested loops.
 class Intersection {
  public:
-  /// Empty when the box and the shard have no common element.
+  /// REQUIRES: the box and the shard have a common element.
   Intersection(const Shard& shard, std::span<const std::int64_t> offset, std::span<const std::int64_t> shape,
                std::int64_t item) {
     std::int64_t stride = item, box_stride = item;
     for (std::size_t i = shape.size(); i-- > 0;) {
       const std::int64_t low = std::max(offset[i], shard.offset[i]);
       const std::int64_t high = std::min(offset[i] + shape[i], shard.offset[i] + shard.shape[i]);
-      if (low >= high) return;
       memory_offset_ += (low - shard.offset[i]) * stride;
       box_offset_ += (low - offset[i]) * box_stride;
       push({high - low, stride, box_stride}, item);
@@ -37,10 +36,7 @@ class Intersection {
       box_stride *= shape[i];
     }
     if (loops_ == 0) loop_[loops_++] = {1, item, item};  // one element
-    empty_ = false;
   }
-
-  bool empty() const { return empty_; }
 
   void append_pieces(std::uint32_t index, const Shard& shard, std::int64_t item, std::vector<ShardPiece>& out) const {
     // The innermost loop is always a row: its elements are adjacent on both sides.
@@ -90,11 +86,19 @@ class Intersection {
     loop_[loops_++] = loop;
   }
 
-  std::array<Loop, kMaximumRank + 1> loop_{};
+  std::array<Loop, kMaximumRank + 1> loop_;  // of which loops_ are set
   std::size_t loops_ = 0;
   std::int64_t memory_offset_ = 0, box_offset_ = 0;
-  bool empty_ = true;
 };
+
+/// Whether the box and the shard have a common element: decides for most shards of a large tensor, so it comes first.
+bool overlaps(const Shard& shard, std::span<const std::int64_t> offset, std::span<const std::int64_t> shape) {
+  for (std::size_t i = 0; i < shape.size(); ++i) {
+    const std::int64_t begin = shard.offset[i];
+    if (offset[i] >= begin + shard.shape[i] || offset[i] + shape[i] <= begin || shape[i] == 0) return false;
+  }
+  return true;
+}
 
 /// Whether the shard holds all of the box that lies inside of the tensor.
 bool holds(const Shard& shard, const TensorDescriptor& tensor, std::span<const std::int64_t> offset,
@@ -134,15 +138,15 @@ std::vector<ShardPiece> locate_box(const TensorDescriptor& tensor, std::span<con
   if (reader) {
     const auto own = std::ranges::lower_bound(tensor.shards, *reader, {}, &Shard::owner);
     if (own != tensor.shards.end() && own->owner == *reader && holds(*own, tensor, offset, shape)) {
-      const Intersection part(*own, offset, shape, item);
-      if (!part.empty())
-        part.append_pieces(static_cast<std::uint32_t>(own - tensor.shards.begin()), *own, item, pieces);
+      if (overlaps(*own, offset, shape))
+        Intersection(*own, offset, shape, item)
+            .append_pieces(static_cast<std::uint32_t>(own - tensor.shards.begin()), *own, item, pieces);
       return pieces;
     }
   }
   std::vector<std::uint32_t> overlapping;
   for (std::uint32_t i = 0; i < tensor.shards.size(); ++i)
-    if (!Intersection(tensor.shards[i], offset, shape, item).empty()) overlapping.push_back(i);
+    if (overlaps(tensor.shards[i], offset, shape)) overlapping.push_back(i);
   // Replicas share their virtual address.
   const auto va = [&](std::uint32_t i) { return tensor.shards[i].va; };
   if (!std::ranges::is_sorted(overlapping, {}, va))
@@ -163,8 +167,8 @@ std::vector<ShardPiece> locate_all_copies(const TensorDescriptor& tensor, std::s
   const std::int64_t item = item_size(tensor.dtype);
   std::vector<ShardPiece> pieces;
   for (std::uint32_t i = 0; i < tensor.shards.size(); ++i) {
-    const Intersection part(tensor.shards[i], offset, shape, item);
-    if (!part.empty()) part.append_pieces(i, tensor.shards[i], item, pieces);
+    if (overlaps(tensor.shards[i], offset, shape))
+      Intersection(tensor.shards[i], offset, shape, item).append_pieces(i, tensor.shards[i], item, pieces);
   }
   sort_by_box(pieces);
   return pieces;

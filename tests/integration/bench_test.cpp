@@ -51,7 +51,6 @@ TEST(Benches, NormalOperandsStayWithinTheRoundingBound) {
     options.parameters = {{"dtype", dtype}, {"values", "normal"}};
     const RunResult result = run(cases()[1], options);
     EXPECT_EQ(result.status, RunStatus::ok) << dtype;
-    EXPECT_GT(result.checks.at(0).max_abs_error, 0) << dtype;
   }
 }
 
@@ -90,7 +89,7 @@ TEST(Benches, TheBreakdownOfALaunchAddsUpToItsTime) {
 
 TEST(Benches, DoublingAnyBandwidthIsNeverMoreThanOnePercentSlower) {
   const std::vector<std::pair<std::string, std::string>> resources{
-      {"host.link.bandwidth", "128GB/s"}, {"sip.link.bandwidth", "512GB/s"}, {"cube.noc.link.bandwidth", "256GB/s"},
+      {"host.link.bandwidth", "128GB/s"}, {"sip.cubes.link.bandwidth", "512GB/s"}, {"cube.noc.link.bandwidth", "256GB/s"},
       {"cube.hbm.bandwidth", "2.4TB/s"},  {"pe.tcm.bandwidth", "1024GB/s"},  {"pe.clock", "2GHz"}};
   for (const auto& what : cases()) {
     for (const char* mesh : {"[1, 1]", "[2, 2]"}) {

@@ -3,11 +3,19 @@
 #include <algorithm>
 #include <optional>
 
+#include "kernel/program.h"
+
 namespace kernbench::kernel::library {
 
 namespace {
 
-constexpr std::int64_t kBlockElements = 32 * 1024;
+constexpr std::int64_t kLargestBlock = 32 * 1024;
+
+/// Elements of a block: an eighth of the TCM at most, so that other programs of the PE have room too.
+std::int64_t block_elements(DType dtype) {
+  const auto& program = Program::current("fill", tl::Where::current());
+  return std::clamp<std::int64_t>(program.pe().tcm().capacity().count() / 8 / item_size(dtype), 1, kLargestBlock);
+}
 
 using Box = tl::Tensor::Box;
 
@@ -24,11 +32,11 @@ std::optional<Box> intersection(const Box& a, const Box& b) {
 }
 
 /// The largest block of `shape` that is contiguous in row-major order and within the limit.
-tl::Extents block_shape(const tl::Extents& shape) {
+tl::Extents block_shape(const tl::Extents& shape, std::int64_t limit) {
   tl::Extents block = shape;
   std::int64_t elements = 1;
   for (std::size_t d = shape.size(); d-- > 0;) {
-    block[d] = std::clamp<std::int64_t>(kBlockElements / elements, 1, shape[d]);
+    block[d] = std::clamp<std::int64_t>(limit / elements, 1, shape[d]);
     elements *= block[d];
   }
   return block;
@@ -45,7 +53,7 @@ bool advance(tl::Extents& at, const Box& box, const tl::Extents& block) {
 }
 
 void fill_box(const tl::Tensor& tensor, const Box& box, tl::Scalar value) {
-  const tl::Extents block = block_shape(box.shape);
+  const tl::Extents block = block_shape(box.shape, block_elements(tensor.dtype()));
   tl::Extents at = box.offset;
   tl::Tile tile;
   do {

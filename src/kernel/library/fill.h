@@ -7,8 +7,8 @@
 
 namespace kernbench::kernel::library {
 
-/// Each PE stores `value` to the part of `boxes` that lies in its own shards, one block of at most 32 Ki elements after
-/// the other. TCM: one block.
+/// Each PE stores `value` to the part of `boxes` that lies in its own shards, one block after the other: at most
+/// 32 Ki elements and an eighth of the TCM. TCM: one block.
 void fill(tl::Tensor tensor, const std::vector<tl::Tensor::Box>& boxes, tl::Scalar value);
 
 }  // namespace kernbench::kernel::library
