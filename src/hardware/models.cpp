@@ -1,20 +1,30 @@
 #include "hardware/models.h"
 
+#include <algorithm>
 #include <array>
 #include <span>
 #include <string_view>
-#include <vector>
 
 #include "base/error.h"
 #include "base/text.h"
 #include "hardware/gemm/systolic.h"
 #include "hardware/vector/simd.h"
+#include "topology/models.h"
 
 namespace kernbench::hardware {
 namespace {
 
+using topology::ModelRegistry;
+
 constexpr std::array kGemmModels{ComputeModel{"systolic", systolic_end}};
 constexpr std::array kVectorModels{ComputeModel{"simd", simd_end}};
+
+constexpr bool same_names(std::span<const ComputeModel> models, std::span<const std::string_view> names) {
+  return std::ranges::equal(models, names, {}, &ComputeModel::name);
+}
+static_assert(same_names(kGemmModels, ModelRegistry::gemm));
+static_assert(same_names(kVectorModels, ModelRegistry::vector));
+static_assert(ModelRegistry::hbm.size() == 1 && ModelRegistry::dma.size() == 1);
 
 [[noreturn]] void throw_unknown(const char* key, const std::string& model, std::span<const std::string_view> known) {
   std::string message = std::string(key) + " is \"" + model + "\", but there is no such model";
@@ -25,33 +35,31 @@ constexpr std::array kVectorModels{ComputeModel{"simd", simd_end}};
   throw ConfigurationError(message);
 }
 
-ComputeLaw find(const char* key, const std::string& model, std::span<const ComputeModel> models) {
-  std::vector<std::string_view> names;
-  for (const ComputeModel& candidate : models) {
-    if (candidate.name == model) return candidate.law;
-    names.push_back(candidate.name);
-  }
-  throw_unknown(key, model, names);
+ComputeLaw find(const char* key, const std::string& model, std::span<const ComputeModel> models,
+                std::span<const std::string_view> names) {
+  const auto found = std::ranges::find(models, model, &ComputeModel::name);
+  if (found == models.end()) throw_unknown(key, model, names);
+  return found->law;
 }
 
-void require(const char* key, const std::string& model, std::string_view only) {
-  if (model != only) throw_unknown(key, model, std::array{only});
+void require(const char* key, const std::string& model, std::span<const std::string_view> names) {
+  if (std::ranges::find(names, model) == names.end()) throw_unknown(key, model, names);
 }
 
 }  // namespace
 
 ComputeLaw gemm_law(const std::string& model) {
-  return find("pe.gemm.model", model, kGemmModels);
+  return find("pe.gemm.model", model, kGemmModels, ModelRegistry::gemm);
 }
 ComputeLaw vector_law(const std::string& model) {
-  return find("pe.vector.model", model, kVectorModels);
+  return find("pe.vector.model", model, kVectorModels, ModelRegistry::vector);
 }
 
 void require_known_models(const topology::Topology& topology) {
   gemm_law(topology.pe.gemm.model);
   vector_law(topology.pe.vector.model);
-  require("pe.dma.model", topology.pe.dma.model, "dma");
-  require("cube.hbm.model", topology.cube.hbm.model, "hbm");
+  require("pe.dma.model", topology.pe.dma.model, ModelRegistry::dma);
+  require("cube.hbm.model", topology.cube.hbm.model, ModelRegistry::hbm);
 }
 
 }  // namespace kernbench::hardware

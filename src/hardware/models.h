@@ -1,4 +1,4 @@
-// The component models that a topology file can name: the one list.
+// The laws of the component models that a topology file can name (topology::ModelRegistry).
 #pragma once
 
 #include <string>

@@ -3,6 +3,7 @@
 
 #include <stdexcept>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "bench.h"
@@ -66,6 +67,33 @@ TEST(ControlProcessor, AProgramsFiberHasTheNameOfTheRequest) {
 TEST(ControlProcessor, AnExceptionInAProgramEndsTheSimulationWithIt) {
   Bench bench(tiny());
   EXPECT_THROW(bench.run(at(0, 0, 0), [](ProgramScope&) { throw std::runtime_error("body"); }), std::runtime_error);
+}
+
+TEST(ControlProcessor, ACancelledProgramIsOverAndItsOperationsFinish) {
+  Bench bench(tiny());
+  bool completed = false;
+  event::Fiber* fiber = nullptr;
+  std::vector<ProgramRequest> programs;
+  programs.push_back(bench.program(at(0, 0, 0), [&](ProgramScope& p) {
+    fiber = event::this_fiber::current();
+    for (int i = 0; i < 20; ++i) p.load({leg(at(0, 0, 1), 0, 60'000)});  // soon waits for a place
+    ADD_FAILURE() << "not cancelled";
+  }));
+  bench.launch(std::move(programs), [&](const LaunchTimes&) { completed = true; });
+  event::FiberOptions options;
+  options.agent = bench.machine.host_agent(0);
+  options.name = "rank 0";
+  bench.scheduler.spawn(std::move(options), [&] {
+    event::this_fiber::sleep(ns(1500));
+    fiber->cancel();
+  });
+  bench.scheduler.run();
+  EXPECT_TRUE(completed);
+  EXPECT_TRUE(bench.machine.fabric().idle());
+  int finished = 0;
+  for (const auto& operation : bench.log.operations) finished += operation->done.is_set() ? 1 : 0;
+  EXPECT_EQ(finished, 12);  // three queues of four; the thirteenth never entered one
+  EXPECT_EQ(bench.log.operations.size(), 13u);
 }
 
 TEST(ControlProcessor, EveryProgramStartsWithDmaQueueZero) {

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <string>
+#include <string_view>
 
 #include "hardware/pe/command_queue.h"
 #include "topology/spec.h"
@@ -13,7 +14,7 @@ using ComputeLaw = Time (*)(const topology::PeSpec& pe, const Operation& operati
 
 /// A model that a topology file can name.
 struct ComputeModel {
-  const char* name;
+  std::string_view name;
   ComputeLaw law;
 };
 
