@@ -38,6 +38,12 @@ class TimeLimitError : public ProgramError {
   explicit TimeLimitError(const std::string& message) : ProgramError("TimeLimitError", message) {}
 };
 
+/// Somebody outside asked the run to stop (Ctrl-C).
+class InterruptedError : public Error {
+ public:
+  explicit InterruptedError(const std::string& message) : Error("Interrupted", message) {}
+};
+
 /// A fiber ran for too long in wall-clock time without yielding.
 class WatchdogError : public ProgramError {
  public:

@@ -408,6 +408,9 @@ void Scheduler::State::fire_next() {
 void Scheduler::State::begin_instant(Time time) {
   raise_failures();
   if (time > limits.max_time) raise_time_limit(time);
+  if (limits.stop_requested != nullptr && limits.stop_requested->load(std::memory_order_relaxed)) {
+    throw InterruptedError(fmt::format("the run was asked to stop at {} of simulated time", to_text(owner.now_)));
+  }
   owner.now_ = time;
   events_this_instant = 0;
 }

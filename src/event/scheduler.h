@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstddef>
+#include <atomic>
 #include <cstdint>
 #include <functional>
 #include <memory>
@@ -59,6 +60,9 @@ struct RunLimits {
   /// Polls in vain, while nothing but polling goes on, before that counts as a livelock (see this_fiber::note_poll).
   /// assumption: more than any bounded number of retries.
   std::uint64_t max_idle_polls = 100'000;
+  /// When set to true (by a signal handler, say) the run ends with an InterruptedError before the next instant. May be
+  /// null.
+  const std::atomic<bool>* stop_requested = nullptr;
   /// Deliveries of Cancelled that one fiber may swallow before it is left for dead and named.
   std::uint32_t max_swallowed_cancellations = 1'000;
 };

@@ -104,7 +104,8 @@ Stack StackPool::carve(SizeClass& size_class, std::size_t bytes) {
   if (size_class.next == size_class.end) add_arena(size_class, stride);
   std::byte* const guard = size_class.next;
   size_class.next += stride;
-  const std::size_t colour = size_class.stacks_made++ % kColours;
+  // Not at the very top: a debugger looks a little beyond the first frame.
+  const std::size_t colour = 1 + size_class.stacks_made++ % kColours;
   Stack stack{guard + kGuardBytes, bytes, colour * kLine, protect(guard)};
   if (stack.guard == StackGuard::canary) {
     for (std::size_t offset = 0; offset < kCanaryBytes; offset += sizeof(kCanary)) {
