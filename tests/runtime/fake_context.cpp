@@ -1,7 +1,8 @@
 #include "fake_context.h"
 
-#include <cassert>
+#include <algorithm>
 #include <cstring>
+#include <stdexcept>
 
 #include "base/error.h"
 #include "kernel/locate.h"
@@ -82,9 +83,10 @@ void FakeDevices::fill(const std::shared_ptr<DeviceStorage>& storage, std::span<
 void FakeDevices::write(const std::shared_ptr<DeviceStorage>& storage, std::span<const DeviceBox> boxes,
                         std::vector<HostBytes> contents) {
   ++writes;
-  assert(boxes.size() == contents.size());
+  if (boxes.size() != contents.size()) throw std::logic_error("each box needs its contents");
   if (!data) {
-    for (const HostBytes& content : contents) assert(content.empty());
+    if (std::ranges::any_of(contents, [](const HostBytes& content) { return !content.empty(); }))
+      throw std::logic_error("bytes were gathered that nobody needs");
     return;
   }
   for (std::size_t i = 0; i < boxes.size(); ++i) write_box(*storage->descriptor(), boxes[i], contents[i]);
