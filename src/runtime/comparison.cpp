@@ -13,8 +13,8 @@
 
 namespace kernbench::torch {
 
-using runtime::impl_of;
 using runtime::HostRead;
+using runtime::impl_of;
 
 namespace {
 

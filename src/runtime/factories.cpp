@@ -18,9 +18,9 @@
 
 namespace kernbench::torch {
 
-using runtime::impl_of;
 using runtime::ElementSource;
 using runtime::Generator;
+using runtime::impl_of;
 using runtime::TensorImpl;
 
 namespace {

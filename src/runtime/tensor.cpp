@@ -9,8 +9,8 @@
 
 namespace kernbench::torch {
 
-using runtime::impl_of;
 using runtime::HostRead;
+using runtime::impl_of;
 using runtime::TensorImpl;
 
 IntArrayRef Tensor::sizes() const {

@@ -12,8 +12,8 @@
 
 namespace kernbench::torch {
 
-using runtime::impl_of;
 using runtime::Extents;
+using runtime::impl_of;
 using runtime::TensorImpl;
 using runtime::text_of;
 using runtime::wrap_dimension;
