@@ -75,7 +75,8 @@ void Fiber::Implementation::End::waits_for(std::vector<WaitEdge>& edges) const {
 bool skip_wait(Fiber::Implementation& fiber) {
   // More waits than any stack could hold destructors for: a loop that does not know that nothing will come.
   constexpr std::uint64_t kMaxWaitsUnwinding = 10'000'000;
-  if (!this_fiber::unwinding()) return false;
+  // What std::uncaught_exceptions() would say, without two calls into shared libraries.
+  if (fiber.scheduler->thread_state->uncaught == 0) return false;
   if (++fiber.waits_unwinding > kMaxWaitsUnwinding) fiber.scheduler->abandon(FiberFate::endless_unwinding);
   return true;
 }

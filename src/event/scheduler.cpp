@@ -16,7 +16,7 @@
 
 namespace kernbench::event {
 
-thread_local Scheduler::State* active_scheduler = nullptr;
+constinit thread_local Scheduler::State* active_scheduler = nullptr;
 
 namespace {
 
@@ -27,12 +27,10 @@ constexpr std::uint32_t kMaxAgent = (1u << 26) - 1;
 // A fiber that has resumed so often without polling again does something else than polling.
 constexpr std::uint32_t kResumptionsPerPoll = 64;
 
-thread_local SwitchHook switch_hook = nullptr;
+constinit thread_local SwitchHook switch_hook = nullptr;
 
-void fire_resumption(void* fiber, std::uint64_t /*argument*/) {
-  auto& resumed = *static_cast<Fiber*>(fiber);
-  resumed.implementation().scheduler->resume(resumed);
-}
+// Marks the events that resume a fiber; fire_next() knows them and does not call it.
+void fire_resumption(void* /*fiber*/, std::uint64_t /*argument*/) {}
 
 void fiber_main() {
   Scheduler::State& scheduler = *active_scheduler;
@@ -271,7 +269,8 @@ void Scheduler::State::note_progress() {
   if (poll_epoch == 0) poll_epoch = 1;
 }
 
-void Scheduler::State::resume(Fiber& fiber) {
+// Inlined into the loop that fires the events, see switch_context.
+[[gnu::always_inline]] inline void Scheduler::State::resume(Fiber& fiber) {
   Fiber::Implementation& state = fiber.implementation();
   if (state.status == FiberStatus::created && !start(fiber)) return;
   state.status = FiberStatus::running;
@@ -285,17 +284,18 @@ void Scheduler::State::resume(Fiber& fiber) {
   running = nullptr;
   if (switch_hook != nullptr) switch_hook(&fiber, nullptr);
   if (watchdog != nullptr) watchdog->beat(nullptr);
-  if (state.stack.guard == StackGuard::canary && !state.over() && state.stack.canary_damaged()) {
+  if (state.over() || state.stack.guard == StackGuard::canary) settle_resumed(fiber);
+}
+
+void Scheduler::State::settle_resumed(Fiber& fiber) {
+  Fiber::Implementation& state = fiber.implementation();
+  if (!state.over() && state.stack.canary_damaged()) {
     if (state.waiting_for != nullptr) state.waiting_for->remove(fiber);
     cancel(state.resumption);
     state.status = FiberStatus::abandoned;
     state.fate = FiberFate::stack_overflow;
   }
   if (state.over()) finish(fiber);
-}
-
-void Scheduler::State::yield() {
-  switch_context(running->implementation().context, main_context, thread_state);
 }
 
 void Scheduler::State::end_running_fiber() {
@@ -369,10 +369,6 @@ std::vector<Fiber*> Scheduler::State::live_fibers() const {
   return result;
 }
 
-void Scheduler::State::loop() {
-  while (foreground_events > 0 || !at_rest()) fire_next();
-}
-
 bool Scheduler::State::at_rest() {
   if (cancelled_events > 0) drop_cancelled_events();
   if (!queue.empty() && queue.top().key.time == static_cast<std::uint64_t>(owner.now_.count())) return false;
@@ -383,7 +379,7 @@ bool Scheduler::State::at_rest() {
   throw explain_deadlock(owner.now_, waiting);
 }
 
-void Scheduler::State::fire_next() {
+[[gnu::always_inline]] inline void Scheduler::State::fire_next() {
   const EventQueue::Entry entry = queue.pop();
   EventSlot& slot = slots[entry.payload];
   if (slot.cancelled) {
@@ -402,7 +398,15 @@ void Scheduler::State::fire_next() {
   dispatching_poll_epoch = slot.poll_epoch;
   settle(slot);
   slots.release(entry.payload);
-  callback.function(callback.object, callback.argument);
+  if (callback.function == fire_resumption) {
+    resume(*static_cast<Fiber*>(callback.object));
+  } else {
+    callback.function(callback.object, callback.argument);
+  }
+}
+
+void Scheduler::State::loop() {
+  while (foreground_events > 0 || !at_rest()) fire_next();
 }
 
 void Scheduler::State::begin_instant(Time time) {

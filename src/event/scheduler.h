@@ -1,8 +1,8 @@
 // The clock, the event queue and the fibers of one simulation: everything that happens, happens from Scheduler::run.
 #pragma once
 
-#include <cstddef>
 #include <atomic>
+#include <cstddef>
 #include <cstdint>
 #include <functional>
 #include <memory>

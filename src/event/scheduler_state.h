@@ -75,8 +75,11 @@ struct Scheduler::State {
   void note_progress();
 
   // Switching.
-  void resume(Fiber& fiber);                  // on the scheduler: runs it until it yields or ends
-  void yield();                               // on a fiber: back to the scheduler
+  void resume(Fiber& fiber);             // on the scheduler: runs it until it yields or ends
+  void settle_resumed(Fiber& fiber);     // the rarer half of resume, once the fiber has yielded
+  [[gnu::always_inline]] void yield() {  // on a fiber: back to the scheduler
+    switch_context(running->implementation().context, main_context, thread_state);
+  }
   [[noreturn]] void end_running_fiber();      // on a fiber: back to the scheduler, for ever
   [[noreturn]] void abandon(FiberFate fate);  // on a fiber: ends it without unwinding
 
@@ -108,6 +111,6 @@ bool skip_wait(Fiber::Implementation& fiber);
 Fiber& require_fiber(const char* call);
 
 /// The scheduler that runs on this thread (tools/gdb looks for this name).
-extern thread_local Scheduler::State* active_scheduler;
+extern constinit thread_local Scheduler::State* active_scheduler;
 
 }  // namespace kernbench::event
