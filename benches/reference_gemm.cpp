@@ -1,6 +1,7 @@
 #include "benches/reference_gemm.h"
 
 #include <algorithm>
+#include <array>
 #include <thread>
 #include <vector>
 
@@ -8,19 +9,47 @@ namespace kernbench::benches {
 
 namespace {
 
-constexpr std::int64_t kRows = 8, kColumns = 512;
+constexpr std::int64_t kRows = 4, kColumns = 32;
 
-/// A block of up to kRows rows and kColumns columns of c. The row loop is inside, so that a row of b is used kRows times
-/// while it is in the cache.
-__attribute__((target_clones("avx512f", "avx2", "default"))) void block(const double* a, const double* b, double* c,
-                                                                        std::int64_t rows, std::int64_t columns,
-                                                                        std::int64_t n, std::int64_t k) {
+/// Columns [first, first + width) of b, padded to kColumns, one step of k after the other.
+std::vector<double> pack(std::span<const double> b, std::int64_t first, std::int64_t width, std::int64_t n,
+                         std::int64_t k) {
+  std::vector<double> panel(static_cast<std::size_t>(k * kColumns), 0.0);
   for (std::int64_t step = 0; step < k; ++step) {
-    const double* b_row = b + step * n;
-    for (std::int64_t row = 0; row < rows; ++row) {
-      const double factor = a[row * k + step];
-      double* c_row = c + row * n;
-      for (std::int64_t column = 0; column < columns; ++column) c_row[column] += factor * b_row[column];
+    std::copy_n(b.data() + step * n + first, width, panel.data() + step * kColumns);
+  }
+  return panel;
+}
+
+/// kRows rows times one panel. The sums stay in registers over all of k.
+__attribute__((target_clones("avx512f", "avx2", "default"))) void multiply(
+    const std::array<const double*, kRows>& rows, const double* panel, std::int64_t k,
+    std::array<double, kRows * kColumns>& result) {
+  double sums[kRows * kColumns] = {};
+  for (std::int64_t step = 0; step < k; ++step) {
+    for (std::int64_t row = 0; row < kRows; ++row) {
+      const double factor = rows[static_cast<std::size_t>(row)][step];
+      for (std::int64_t column = 0; column < kColumns; ++column) {
+        sums[row * kColumns + column] += factor * panel[step * kColumns + column];
+      }
+    }
+  }
+  std::copy_n(sums, kRows * kColumns, result.data());
+}
+
+void multiply_panel(std::span<const double> a, std::span<const double> b, std::span<double> c, std::int64_t m,
+                    std::int64_t n, std::int64_t k, std::int64_t first) {
+  const std::int64_t width = std::min(kColumns, n - first);
+  const auto panel = pack(b, first, width, n, k);
+  std::array<double, kRows * kColumns> block{};
+  std::array<const double*, kRows> rows{};
+  for (std::int64_t row = 0; row < m; row += kRows) {
+    for (std::int64_t i = 0; i < kRows; ++i) {
+      rows[static_cast<std::size_t>(i)] = a.data() + std::min(row + i, m - 1) * k;
+    }
+    multiply(rows, panel.data(), k, block);
+    for (std::int64_t i = 0; i < std::min(kRows, m - row); ++i) {
+      std::copy_n(block.data() + i * kColumns, width, c.data() + (row + i) * n + first);
     }
   }
 }
@@ -29,22 +58,14 @@ __attribute__((target_clones("avx512f", "avx2", "default"))) void block(const do
 
 void reference_gemm(std::span<const double> a, std::span<const double> b, std::span<double> c, std::int64_t m,
                     std::int64_t n, std::int64_t k) {
-  std::fill(c.begin(), c.end(), 0.0);
-  const auto rows_of = [&](std::int64_t first, std::int64_t end) {
-    for (std::int64_t row = first; row < end; row += kRows) {
-      for (std::int64_t column = 0; column < n; column += kColumns) {
-        block(a.data() + row * k, b.data() + column, c.data() + row * n + column, std::min(kRows, end - row),
-              std::min(kColumns, n - column), n, k);
-      }
-    }
+  const std::int64_t panels = (n + kColumns - 1) / kColumns;
+  const std::int64_t threads = std::clamp<std::int64_t>(std::thread::hardware_concurrency(), 1, panels);
+  const auto every = [&](std::int64_t first) {
+    for (std::int64_t panel = first; panel < panels; panel += threads) multiply_panel(a, b, c, m, n, k, panel * kColumns);
   };
-  const std::int64_t threads = std::clamp<std::int64_t>(std::thread::hardware_concurrency(), 1, 16);
-  const std::int64_t share = (m + threads - 1) / threads;
   std::vector<std::jthread> pool;
-  for (std::int64_t first = share; first < m; first += share) {
-    pool.emplace_back(rows_of, first, std::min(first + share, m));
-  }
-  rows_of(0, std::min(share, m));
+  for (std::int64_t thread = 1; thread < threads; ++thread) pool.emplace_back(every, thread);
+  every(0);
 }
 
 }  // namespace kernbench::benches
