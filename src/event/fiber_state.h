@@ -55,7 +55,7 @@ struct Fiber::Implementation {
   Fiber* fiber = nullptr;
   EventHandle resumption;
   Time wake_time;                  // while it sleeps
-  std::uint64_t resume_order = 0;  // the operation of its resume events
+  std::uint64_t resume_order = 0;  // phase, agent and operation of its resume events
   std::uint64_t last_resumed = 0;  // as a number of events
   std::uint32_t poll_epoch = 0;    // the epoch in which it last polled in vain
   std::uint32_t resumed_since_poll = 0;

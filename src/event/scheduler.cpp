@@ -51,7 +51,6 @@ void fiber_main() {
 bool by_agent(const Fiber* a, const Fiber* b) {
   const Fiber::Implementation& left = a->implementation();
   const Fiber::Implementation& right = b->implementation();
-  if (left.options.agent != right.options.agent) return left.options.agent < right.options.agent;
   return left.resume_order < right.resume_order;
 }
 
@@ -130,7 +129,8 @@ std::uint64_t Scheduler::ambiguous_orders() const {
 
 EventHandle Scheduler::schedule(Time when, Phase phase, AgentId agent, std::uint64_t operation, Callback callback,
                                 bool background) {
-  return state_->schedule(when, phase, agent, operation, callback, background);
+  assert(agent.value <= kMaxAgent);
+  return state_->schedule(when, make_order(phase, agent, operation), callback, background);
 }
 
 bool Scheduler::cancel(EventHandle handle) {
@@ -145,7 +145,8 @@ std::shared_ptr<Fiber> Scheduler::spawn(FiberOptions options, std::function<void
   assert(options.agent.value <= kMaxAgent);
   auto state = std::make_unique<Fiber::Implementation>();
   state->scheduler = state_.get();
-  state->resume_order = kFirstFiberOperation + state_->fibers_of_agent[options.agent.value]++;
+  state->resume_order =
+      make_order(Phase::resume, options.agent, kFirstFiberOperation + state_->fibers_of_agent[options.agent.value]++);
   state->foreground = !options.background;
   state->options = std::move(options);
   state->body = std::move(body);
@@ -173,13 +174,13 @@ void Scheduler::run(const RunLimits& limits) {
   std::rethrow_exception(error);
 }
 
-EventHandle Scheduler::State::schedule(Time when, Phase phase, AgentId agent, std::uint64_t operation,
-                                       Callback callback, bool background) {
+EventHandle Scheduler::State::schedule(Time when, std::uint64_t order, const Callback& callback, bool background) {
   assert(when >= owner.now_ && "an event in the past");
-  assert(agent.value <= kMaxAgent);
   const std::uint32_t index = slots.acquire();
   EventSlot& slot = slots[index];
-  slot.callback = callback;
+  slot.callback.function = callback.function;
+  slot.callback.object = callback.object;
+  slot.callback.argument = callback.argument;
   slot.background = background;
   slot.cancelled = false;
   slot.poll_epoch = caller_poll_epoch() & kPollEpochMask;
@@ -187,7 +188,7 @@ EventHandle Scheduler::State::schedule(Time when, Phase phase, AgentId agent, st
     ++foreground_events;
     if (slot.poll_epoch != 0) ++polling_events;
   }
-  queue.push({static_cast<std::uint64_t>(when.count()), make_order(phase, agent, operation)}, index);
+  queue.push({static_cast<std::uint64_t>(when.count()), order}, index);
   return {index, slot.generation};
 }
 
@@ -238,8 +239,7 @@ std::uint32_t Scheduler::State::caller_poll_epoch() const {
 void Scheduler::State::schedule_resumption(Fiber& fiber, Time when) {
   Fiber::Implementation& state = fiber.implementation();
   state.wake_time = when;
-  state.resumption = schedule(when, Phase::resume, state.options.agent, state.resume_order,
-                              {fire_resumption, &fiber, 0}, !state.foreground);
+  state.resumption = schedule(when, state.resume_order, {fire_resumption, &fiber, 0}, !state.foreground);
 }
 
 void Scheduler::State::make_ready(Fiber::Implementation& fiber) {
@@ -393,15 +393,17 @@ bool Scheduler::State::at_rest() {
   if (entry.key == last_key) ++ambiguous_orders;
   last_key = entry.key;
   ++owner.events_processed_;
-  const Callback callback = slot.callback;
+  const Callback::Function function = slot.callback.function;
+  void* const object = slot.callback.object;
+  const std::uint64_t argument = slot.callback.argument;
   dispatching_background = slot.background;
   dispatching_poll_epoch = slot.poll_epoch;
   settle(slot);
   slots.release(entry.payload);
-  if (callback.function == fire_resumption) {
-    resume(*static_cast<Fiber*>(callback.object));
+  if (function == fire_resumption) {
+    resume(*static_cast<Fiber*>(object));
   } else {
-    callback.function(callback.object, callback.argument);
+    function(object, argument);
   }
 }
 

@@ -60,8 +60,7 @@ struct Scheduler::State {
   bool polled = false;  // in this epoch
   bool polling_in_vain = false;
 
-  EventHandle schedule(Time when, Phase phase, AgentId agent, std::uint64_t operation, Callback callback,
-                       bool background);
+  EventHandle schedule(Time when, std::uint64_t order, const Callback& callback, bool background);
   bool cancel(EventHandle handle);
   void settle(const EventSlot& slot);  // it is not pending any more
   void drop_cancelled_events();
