@@ -24,13 +24,17 @@ std::string scaled(std::int64_t count, std::span<const Unit> units, std::int64_t
     name = unit.name;
     if (thousandths < static_cast<uint128>(limit) * 1000) break;
   }
-  std::string text = (negative ? "-" : "") + std::to_string(static_cast<std::uint64_t>(thousandths / 1000));
+  std::string text = negative ? "-" : "";
+  text += std::to_string(static_cast<std::uint64_t>(thousandths / 1000));
   if (const auto fraction = static_cast<int>(thousandths % 1000); fraction != 0) {
     std::string digits = std::to_string(1000 + fraction).substr(1);
     digits.erase(digits.find_last_not_of('0') + 1);
-    text += "." + digits;
+    text += '.';
+    text += digits;
   }
-  return text + " " + name;
+  text += ' ';
+  text += name;
+  return text;
 }
 
 // Edit distance in which a swap of two neighbours counts once (optimal string alignment).
