@@ -23,12 +23,22 @@ constexpr event::AgentId make_agent(AgentKind kind, std::int64_t index) {
   return {(static_cast<std::uint32_t>(kind) << kAgentIndexBits) | static_cast<std::uint32_t>(index)};
 }
 
-/// The part of an event key that belongs to one leg of an agent's operation: number (24 bits) | leg (12 bits).
+/// Event keys of an agent's operations: number (22 bits) | leg (12 bits) | what happens (2 bits), so that no two events
+/// of one agent ever have one key. The fabric doubles the key of a transfer for its two callbacks, hence the shifts.
 constexpr std::uint32_t kLegBits = 12;
 constexpr std::size_t kMaximumLegs = std::size_t{1} << kLegBits;
 
+/// The key of the transfers of one leg; the fabric makes `number | leg | 0` (departed) and `… | 1` (delivered) of it.
 constexpr std::uint64_t leg_key(std::uint64_t number, std::uint64_t leg) {
-  return (number << kLegBits) | leg;
+  return (number << (kLegBits + 1)) | (leg << 1);
+}
+/// The operation enters its engine's queue.
+constexpr std::uint64_t arrival_key(std::uint64_t number) {
+  return (number << (kLegBits + 2)) | 2;
+}
+/// The engine goes on with the operation: its set-up is over, or it has finished.
+constexpr std::uint64_t engine_key(std::uint64_t number) {
+  return (number << (kLegBits + 2)) | 3;
 }
 
 }  // namespace kernbench::hardware

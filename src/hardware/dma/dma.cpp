@@ -24,7 +24,7 @@ void DmaQueue::begin(Operation& operation) {
   accesses_ = open_legs_ = operation.legs.size();
   if (spec_.setup == Time::zero()) return start_legs(0);
   scheduler().schedule(scheduler().now() + spec_.setup, event::Phase::deliver, operation.agent,
-                       leg_key(operation.number, 0), event::call<&DmaQueue::start_legs>(this));
+                       engine_key(operation.number), event::call<&DmaQueue::start_legs>(this));
 }
 
 void DmaQueue::start_legs(std::uint64_t) {

@@ -12,7 +12,7 @@ void CommandQueue::submit(const OperationRef& operation, Time issue) {
   if (event::this_fiber::unwinding()) return;
   take(1);
   issuing_.push_back(operation);
-  scheduler_.schedule(scheduler_.now() + issue, event::Phase::deliver, operation->agent, leg_key(operation->number, 0),
+  scheduler_.schedule(scheduler_.now() + issue, event::Phase::deliver, operation->agent, arrival_key(operation->number),
                       event::call<&CommandQueue::arrive>(this, reinterpret_cast<std::uintptr_t>(operation.get())));
   event::this_fiber::sleep(issue);
 }

@@ -9,7 +9,7 @@ namespace kernbench::hardware {
 void ComputeEngine::begin(Operation& operation) {
   const Time end = law_(pe_, operation, scheduler().now());
   assert(end > scheduler().now());
-  scheduler().schedule(end, event::Phase::deliver, operation.agent, leg_key(operation.number, 0),
+  scheduler().schedule(end, event::Phase::deliver, operation.agent, engine_key(operation.number),
                        event::call<&ComputeEngine::complete>(this));
 }
 
