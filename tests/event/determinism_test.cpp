@@ -51,6 +51,14 @@ Program random_program(std::mt19937& random) {
   return program;
 }
 
+// "f7". Not `"f" + std::to_string(7)`, of which gcc 12 warns without cause.
+template <class Number>
+std::string labelled(const char* label, Number number) {
+  std::string text = label;
+  text += std::to_string(number);
+  return text;
+}
+
 class Simulation {
  public:
   // Runs `program` with its fibers spawned in the order `order`; returns all that can be seen of it.
@@ -63,7 +71,7 @@ class Simulation {
     fibers_.resize(program.size());
     for (const std::size_t i : order) {
       FiberOptions options{
-          .agent = AgentId{static_cast<std::uint32_t>(i)}, .name = "f" + std::to_string(i), .background = i % 5 == 4};
+          .agent = AgentId{static_cast<std::uint32_t>(i)}, .name = labelled("f", i), .background = i % 5 == 4};
       fibers_[i] =
           scheduler_.spawn(options, [this, &program, i] { execute(program[i], static_cast<std::uint32_t>(i)); });
     }
@@ -80,8 +88,7 @@ class Simulation {
   struct Poster {
     Simulation& simulation;
     void fire(std::uint64_t object) {
-      simulation.trace_ +=
-          "e" + std::to_string(object) + "@" + std::to_string(simulation.scheduler_.now().count()) + " ";
+      simulation.trace_ += labelled("e", object) + "@" + std::to_string(simulation.scheduler_.now().count()) + " ";
       simulation.boxes_[object % kObjects].send(1000 + static_cast<int>(object));
     }
   };
@@ -108,7 +115,7 @@ class Simulation {
       case Action::send:
         return boxes_[object].send(static_cast<int>(agent));
       case Action::receive:
-        trace_ += "m" + std::to_string(boxes_[object].receive()) + " ";
+        trace_ += labelled("m", boxes_[object].receive()) + " ";
         return;
       case Action::acquire:
         return semaphores_[object].acquire(step.amount);
