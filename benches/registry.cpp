@@ -19,6 +19,8 @@ RunResult execute(const Bench& bench, const RunOptions& options) {
   simulation.seed = options.seed;
   simulation.threads = options.threads;
   simulation.max_time = options.max_time;
+  simulation.watchdog_seconds = options.watchdog_seconds;
+  simulation.on_stuck = options.on_stuck;
   simulation.operation_log = options.op_log;
   simulation.correlation_id = options.correlation_id;
   simulation.stop_requested = options.stop_requested;

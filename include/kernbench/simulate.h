@@ -32,6 +32,9 @@ struct SimulateOptions {
   std::string correlation_id = {};
   /// Wall-clock seconds after which a fiber that never yields is named and the process ends; 0: never.
   double watchdog_seconds = 0;
+  /// Called on another thread with a message that names the fiber. Such a fiber cannot be unwound, so this should end
+  /// the process; without it, the error comes when the fiber waits after all.
+  std::function<void(const std::string&)> on_stuck = {};
   /// When set to true (by a signal handler, say) the run ends with an InterruptedError. May be null.
   const std::atomic<bool>* stop_requested = nullptr;
 };

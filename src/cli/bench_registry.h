@@ -71,6 +71,9 @@ struct RunOptions {
   std::uint64_t seed = 0;
   int threads = 0;  // for values; 0: all processors
   Time max_time = Time::max();
+  /// Wall-clock seconds a fiber may run without waiting; then on_stuck is called, which must end the process. 0: never.
+  double watchdog_seconds = 0;
+  std::function<void(const std::string&)> on_stuck;
   std::string op_log;  // file; empty: none
   std::string correlation_id;
   /// Set from a signal handler when the user wants the run to stop. A run that sees it throws

@@ -106,7 +106,7 @@ struct DescribeTexts {
 };
 
 struct RunTexts {
-  Texts bench, topology, overrides, parameters, seed, threads, max_time, json, op_log, correlation_id, colour;
+  Texts bench, topology, overrides, parameters, seed, threads, max_time, watchdog, json, op_log, correlation_id, colour;
   bool no_data = false, exact_events = false, quiet = false;
 
   CLI::App* declare(CLI::App& app) {
@@ -123,6 +123,8 @@ struct RunTexts {
     add_text(*command, "--seed", seed, "N", "Seed of the program's random numbers (default: 0)");
     add_text(*command, "--threads", threads, "N", "Host threads that compute values (default: 0, all processors)");
     add_text(*command, "--max-time", max_time, "TIME", "Stop with an error beyond this simulated time, such as 10ms");
+    add_text(*command, "--watchdog", watchdog, "SECONDS",
+             "Longest computation without a wait, on the clock (default: 60; 0: any)");
     add_text(*command, "--json", json, "FILE", "Write the result as JSON; '-' is standard output, without the table");
     add_text(*command, "--op-log", op_log, "FILE", "Write one line per operation of the simulated engines");
     add_text(*command, "--correlation-id", correlation_id, "TEXT", "Copied into the result, to find it again");
@@ -146,6 +148,7 @@ struct RunTexts {
     options.threads = threads_of(single("--threads", threads, "0"));
     const std::string bound = single("--max-time", max_time, "");
     if (!bound.empty()) options.max_time = max_time_of(bound);
+    options.watchdog_seconds = watchdog_of(single("--watchdog", watchdog, "60"));
     options.op_log = single("--op-log", op_log, "");
     options.correlation_id = single("--correlation-id", correlation_id, "");
     out.json = single("--json", json, "");

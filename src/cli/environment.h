@@ -33,6 +33,8 @@ struct Environment {
   bool err_is_terminal = false;
   /// Set when the user asked to stop; may be null.
   const std::atomic<bool>* stop_requested = nullptr;
+  /// Called on another thread when the program is stuck; ends the process. May be empty.
+  std::function<void(const std::string&)> on_stuck;
   /// The program may redirect the process's standard output while a bench runs.
   bool owns_process = false;
 };

@@ -67,6 +67,10 @@ Time max_time_of(const std::string& text) {
   reject("--max-time", text, "a time of more than zero, such as 10ms");
 }
 
+int watchdog_of(const std::string& text) {
+  return whole_number<int>("--watchdog", text, 86'400, "a whole number of seconds from 0 (never) to 86400");
+}
+
 ColourMode colour_of(const std::string& text) {
   constexpr std::array<std::string_view, 3> kChoices = {"auto", "always", "never"};
   return static_cast<ColourMode>(choice("--color", text, kChoices));

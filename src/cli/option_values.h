@@ -16,6 +16,8 @@ namespace kernbench::cli {
 std::uint64_t seed_of(const std::string& text);
 /// --threads: 0 to 1024.
 int threads_of(const std::string& text);
+/// --watchdog: "60".
+int watchdog_of(const std::string& text);
 /// --max-time: "10ms"; more than zero.
 Time max_time_of(const std::string& text);
 /// --color: "auto", "always" or "never".

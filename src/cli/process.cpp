@@ -37,6 +37,12 @@ void write_message(std::string_view text) {
   ::_exit(static_cast<int>(ExitCode::internal));
 }
 
+// A fiber that never yields cannot be unwound: there is nothing to do but to say so and to end.
+[[noreturn]] void on_stuck(const std::string& message) {
+  write_message("kernbench: error: " + message + "\n");
+  ::_exit(static_cast<int>(ExitCode::program));
+}
+
 }  // namespace
 
 int run_process(int argc, char** argv, std::vector<Bench> benches, Execute execute) noexcept {
@@ -52,6 +58,7 @@ int run_process(int argc, char** argv, std::vector<Bench> benches, Execute execu
                                    .out_is_terminal = ::isatty(STDOUT_FILENO) == 1,
                                    .err_is_terminal = ::isatty(STDERR_FILENO) == 1,
                                    .stop_requested = &handle_interrupts(),
+                                   .on_stuck = on_stuck,
                                    .owns_process = true};
   return static_cast<int>(run_program(arguments, environment));
 }

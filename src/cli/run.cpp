@@ -54,6 +54,7 @@ report::RunResult execute_bench(const RunCommand& command, const Environment& en
   const Parameters parameters(bench.name, bench.parameters, command.options.parameters);
   RunOptions options = command.options;
   options.stop_requested = environment.stop_requested;
+  options.on_stuck = environment.on_stuck;
   const DivertStandardOutput divert(environment.owns_process && command.json == "-");
   report::RunResult result = environment.execute(bench, options);
   result.parameters = parameters.values();

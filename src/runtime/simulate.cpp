@@ -83,6 +83,7 @@ std::exception_ptr run(Simulation& simulation, const std::function<void()>& prog
     event::RunLimits limits;
     limits.max_time = options.max_time;
     limits.watchdog_seconds = options.watchdog_seconds;
+    limits.on_stuck = options.on_stuck;
     limits.stop_requested = options.stop_requested;
     simulation.scheduler().run(limits);
   } catch (...) {

@@ -58,6 +58,7 @@ INSTANTIATE_TEST_SUITE_P(
         Broken{{"run", "gemm", "--threads", "1.5"}, "--threads \"1.5\""},
         Broken{{"run", "gemm", "--threads=-2"}, "--threads \"-2\""},
         Broken{{"run", "gemm", "--threads", "100000"}, "--threads \"100000\""},
+        Broken{{"run", "gemm", "--watchdog", "soon"}, "--watchdog \"soon\": expected a whole number of seconds"},
         Broken{{"run", "gemm", "--max-time", "10"}, "--max-time: expected a time"},
         Broken{{"run", "gemm", "--max-time", "0ms"}, "--max-time \"0ms\": expected a time of more than zero"},
         Broken{{"run", "gemm", "--max-time", "-5ms"}, "--max-time"},
