@@ -7,7 +7,7 @@
 
 namespace kernbench {
 
-/// Tolerances of a check: |actual - expected| <= absolute + relative * |expected|. Zero and zero: bit for bit.
+/// Tolerances of a check: |actual - expected| <= absolute + relative * |expected|. Zero and zero: equal values.
 struct Tolerance {
   double absolute = 0;
   double relative = 0;

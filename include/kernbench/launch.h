@@ -128,7 +128,8 @@ class Event {
   Event();
   /// Records on the current stream.
   void record();
-  /// True when everything before the record has finished.
+  /// True when everything before the record has finished. Asking in vain costs the host the launch overhead, so that a
+  /// loop that polls comes to its end.
   bool query() const;
   void synchronize() const;
   /// Milliseconds from this event to `end`. ValueError while one of them is not recorded or not finished.

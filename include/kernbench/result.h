@@ -20,7 +20,7 @@ struct LaunchResult {
   std::int32_t device = 0;
   Time start, end;
   std::int64_t programs = 0;
-  /// Categories ("dispatch", "gemm", "vector", "dma", "wait", "completion") that tile end - start exactly.
+  /// Categories ("dispatch", "gemm", "vector", "dma", "control", "completion") that tile end - start exactly.
   std::vector<std::pair<std::string, Time>> breakdown;
   double flops = 0;            // performed
   Bytes hbm_bytes;             // moved

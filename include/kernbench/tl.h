@@ -84,17 +84,19 @@ class Scalar {
   template <class T>
     requires std::is_arithmetic_v<T>
   Scalar(T value)  // NOLINT(google-explicit-constructor): scalars mix freely with tiles
-      : floating_(static_cast<double>(value)),
-        integer_(static_cast<std::int64_t>(value)),
-        kind_(std::is_same_v<T, bool> ? Kind::boolean : std::is_integral_v<T> ? Kind::integer : Kind::floating) {}
+      : kind_(std::is_same_v<T, bool> ? Kind::boolean : std::is_integral_v<T> ? Kind::integer : Kind::floating) {
+    if constexpr (std::is_integral_v<T>) integer_ = static_cast<std::int64_t>(value);
+    else floating_ = static_cast<double>(value);
+  }
   enum class Kind : std::uint8_t { boolean, integer, floating };
   Kind kind() const { return kind_; }
   double as_double() const { return kind_ == Kind::floating ? floating_ : static_cast<double>(integer_); }
+  /// REQUIRES: kind() != Kind::floating.
   std::int64_t as_integer() const { return integer_; }
 
  private:
-  double floating_;
-  std::int64_t integer_;
+  double floating_ = 0;
+  std::int64_t integer_ = 0;
   Kind kind_;
 };
 

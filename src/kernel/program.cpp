@@ -20,7 +20,9 @@ std::string_view file_name(const tl::Where& where) {
   return slash == std::string_view::npos ? path : path.substr(slash + 1);
 }
 
-std::string shape_text(const tl::Extents& shape) { return fmt::format("[{}]", fmt::join(shape, ", ")); }
+std::string shape_text(const tl::Extents& shape) {
+  return fmt::format("[{}]", fmt::join(shape, ", "));
+}
 
 }  // namespace
 
@@ -45,6 +47,7 @@ TileState::TileState(Program& program, std::uint64_t number, DType dtype, tl::Ex
 }
 
 TileState::~TileState() {
+  if (!reservation_) return;
   std::erase(program_->live_tiles_, this);
   program_->live_bytes_ -= program_->pe_.tcm().rounded(reservation_->bytes());
 }
@@ -59,11 +62,12 @@ bool Program::running() {
 
 Program& Program::current(const char* call, const tl::Where& where) {
   if (!running()) {
-    throw ProgramError("ContextError",
-                       fmt::format("tl::{} was called outside of a kernel; tile operations work only in a function that "
-                                   "torch::launch runs",
-                                   call),
-                       fmt::format("{}:{}", file_name(where), where.line()));
+    throw ProgramError(
+        "ContextError",
+        fmt::format("tl::{} was called outside of a kernel; tile operations work only in a function that "
+                    "torch::launch runs",
+                    call),
+        fmt::format("{}:{}", file_name(where), where.line()));
   }
   return *static_cast<Program*>(event::this_fiber::current()->local(event::Fiber::Slot::kernel).get());
 }
@@ -73,13 +77,34 @@ void Program::run(event::AgentId agent, const std::function<void()>& body) {
   start_ = environment_.scheduler.now();
   auto& slot = event::this_fiber::current()->local(event::Fiber::Slot::kernel);
   slot = shared_from_this();
-  body();
-  while (!pending_.empty()) {
-    const auto operation = pending_.front();
-    operation->done.wait();
+  try {
+    body();
+    while (!pending_.empty()) {
+      const auto operation = pending_.front();
+      operation->done.wait();
+    }
+    if (!live_tiles_.empty()) {
+      throw ProgramError("TileLifetimeError",
+                         fmt::format("a tile outlives its kernel: tiles live in the TCM while their kernel runs; store "
+                                     "them to a tensor instead of keeping handles. Tiles:{}",
+                                     live_tiles_text()),
+                         fmt::format("kernel {} on {} (program {})", launch_->name, pe_.name(), id_));
+    }
+  } catch (...) {
+    abandon();
+    throw;
   }
   slot.reset();
   finish();
+}
+
+void Program::abandon() {
+  for (const auto& operation : pending_) {
+    operation->holds.clear();
+    operation->take_effect = nullptr;
+  }
+  pending_.clear();
+  for (TileState* tile : std::exchange(live_tiles_, {})) tile->reservation_.reset();
 }
 
 void Program::finish() {
@@ -94,7 +119,8 @@ void Program::finish() {
 
 std::string Program::live_tiles_text() const {
   auto tiles = live_tiles_;
-  std::sort(tiles.begin(), tiles.end(), [](const TileState* a, const TileState* b) { return a->number() < b->number(); });
+  std::sort(tiles.begin(), tiles.end(),
+            [](const TileState* a, const TileState* b) { return a->number() < b->number(); });
   std::string text;
   for (const TileState* tile : tiles) {
     text += fmt::format("\n  tile {} {} {} from {} at {}:{}: {}", tile->number(), shape_text(tile->shape()),
@@ -104,8 +130,7 @@ std::string Program::live_tiles_text() const {
   return text;
 }
 
-std::shared_ptr<TileState> Program::new_tile(DType dtype, const tl::Extents& shape, const char* kind,
-                                             tl::Where where) {
+std::shared_ptr<TileState> Program::new_tile(DType dtype, const tl::Extents& shape, const char* kind, tl::Where where) {
   const Bytes request(shape.numel() * item_size(dtype));
   auto& tcm = pe_.tcm();
   const Bytes rounded = tcm.rounded(request);
@@ -185,10 +210,11 @@ void Program::on_finish(hardware::Operation& operation) {
   intervals_.add(mine.engine, mine.started, mine.finished);
   environment_.sink.on_operation(mine);
   mine.holds.clear();
+  const auto program = std::move(mine.program);
   const auto entry = std::find_if(pending_.begin(), pending_.end(), [&](const auto& p) { return p.get() == &mine; });
-  const auto keep = *entry;   // dropping the last reference here would destroy the operation that is being reported
+  if (entry == pending_.end()) return;  // abandoned
+  const auto keep = *entry;  // dropping the last reference here would destroy the operation that is being reported
   pending_.erase(entry);
-  mine.program.reset();
 }
 
 }  // namespace kernbench::kernel

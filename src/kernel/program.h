@@ -11,19 +11,19 @@
 #include "base/coordinates.h"
 #include "hardware/machine.h"
 #include "hardware/operation.h"
+#include "kernbench/tl.h"
 #include "kernel/breakdown.h"
 #include "kernel/environment.h"
 #include "kernel/tile_state.h"
-#include "kernbench/tl.h"
 
 namespace kernbench::kernel {
 
 /// What all programs of one launch share.
 struct LaunchRecord {
-  std::string name;              // "gemm#2"
+  std::string name;  // "gemm#2"
   std::int64_t programs = 0;
-  double flops = 0;              // multiplications and additions of the GEMM engines
-  Bytes hbm_bytes;               // moved by the programs' DMA
+  double flops = 0;  // multiplications and additions of the GEMM engines
+  Bytes hbm_bytes;   // moved by the programs' DMA
   /// The program that ended last (ties: the lowest coordinate) stands for the launch in its breakdown.
   Time last_start, last_end;
   PeCoordinate last_pe;
@@ -35,9 +35,9 @@ class KernelOperation final : public hardware::Operation {
  public:
   using Operation::Operation;
   std::shared_ptr<Program> program;
-  std::vector<ReservationRef> holds;             // TCM that must stay reserved until the operation has finished
-  std::function<void(KernelOperation&)> take_effect;   // submits the data work, in simulated order
-  std::string operands;                          // for the operation log
+  std::vector<ReservationRef> holds;                  // TCM that must stay reserved until the operation has finished
+  std::function<void(KernelOperation&)> take_effect;  // submits the data work, in simulated order
+  std::string operands;                               // for the operation log
 };
 
 class Program final : public hardware::OperationObserver, public std::enable_shared_from_this<Program> {
@@ -81,6 +81,8 @@ class Program final : public hardware::OperationObserver, public std::enable_sha
   friend class TileState;
   void add_memory_dependencies(KernelOperation& operation);
   void finish();
+  /// After an error: what is under way and the tiles still alive hold nothing of this program or of the TCM any more.
+  void abandon();
   std::string live_tiles_text() const;
 
   Environment& environment_;
@@ -91,7 +93,7 @@ class Program final : public hardware::OperationObserver, public std::enable_sha
   event::AgentId agent_;
   std::uint64_t next_operation_ = 0;
   std::uint64_t next_tile_ = 0;
-  std::vector<std::shared_ptr<KernelOperation>> pending_;   // in program order
+  std::vector<std::shared_ptr<KernelOperation>> pending_;  // in program order
   std::vector<TileState*> live_tiles_;
   Bytes live_bytes_;
   Time start_;

@@ -61,6 +61,7 @@ class TileState {
   hardware::OperationRef producer;
 
  private:
+  friend class Program;
   std::shared_ptr<Program> program_;
   std::uint64_t number_;
   DType dtype_;

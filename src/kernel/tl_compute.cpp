@@ -20,31 +20,34 @@ using data::UnaryOperation;
 using hardware::EngineKind;
 using kernel::KernelOperation;
 using kernel::Program;
+using kernel::TileState;
 using kernel::to_extents;
 using kernel::to_scalar;
 using kernel::to_shape;
 using kernel::to_text;
-using kernel::TileState;
 using StateRef = std::shared_ptr<TileState>;
 
 namespace {
 
 const StateRef& checked(const Tile& tile, const char* call, const Program& program, const Where& where) {
   if (!tile.defined()) {
-    throw ValueError(fmt::format("tl::{}: an empty tile (default-constructed tl::Tile) was used; assign a value first",
-                                 call),
-                     program.place(where));
+    throw ValueError(
+        fmt::format("tl::{}: an empty tile (default-constructed tl::Tile) was used; assign a value first", call),
+        program.place(where));
   }
   if (&tile.state()->program() != &program) {
-    throw ValueError(fmt::format("tl::{}: the tile belongs to another program; tiles live in one PE's TCM and cannot be "
-                                 "passed between instances, store it and load it there",
-                                 call),
-                     program.place(where));
+    throw ValueError(
+        fmt::format("tl::{}: the tile belongs to another program; tiles live in one PE's TCM and cannot be "
+                    "passed between instances, store it and load it there",
+                    call),
+        program.place(where));
   }
   return tile.state();
 }
 
-Bytes tile_bytes(const TileState& tile) { return Bytes(tile.shape().numel() * item_size(tile.dtype())); }
+Bytes tile_bytes(const TileState& tile) {
+  return Bytes(tile.shape().numel() * item_size(tile.dtype()));
+}
 
 /// One vector command over `lanes` lanes that produces a tile; `compute` makes the value from the bound inputs.
 Tile vector_operation(Program& program, const char* kind, DType dtype, const Extents& shape,
@@ -149,9 +152,9 @@ Tile reduce(ReduceOperation operation, const char* kind, const Tile& x, std::opt
   if (axis) {
     const int wrapped = *axis < 0 ? *axis + rank : *axis;
     if (wrapped < 0 || wrapped >= rank) {
-      throw ValueError(fmt::format("tl::{}: axis {} is out of range for a tile of shape {}", kind, *axis,
-                                   to_text(state->shape())),
-                       program.place(where));
+      throw ValueError(
+          fmt::format("tl::{}: axis {} is out of range for a tile of shape {}", kind, *axis, to_text(state->shape())),
+          program.place(where));
     }
     axis = wrapped;
   }
@@ -162,8 +165,10 @@ Tile reduce(ReduceOperation operation, const char* kind, const Tile& x, std::opt
     data::Shape extents;
     for (int dimension = 0; dimension < rank; ++dimension) {
       const bool gone = !axis || dimension == *axis;
-      if (!gone) extents.push_back(state->shape()[static_cast<std::size_t>(dimension)]);
-      else if (keep_dims) extents.push_back(1);
+      if (!gone)
+        extents.push_back(state->shape()[static_cast<std::size_t>(dimension)]);
+      else if (keep_dims)
+        extents.push_back(1);
     }
     shape = to_extents(extents);
   }
@@ -181,30 +186,65 @@ Tile reduce(ReduceOperation operation, const char* kind, const Tile& x, std::opt
       where);
 }
 
-DType floating(DType dtype) { return is_floating_point(dtype) ? dtype : DType::f32; }
+DType floating(DType dtype) {
+  return is_floating_point(dtype) ? dtype : DType::f32;
+}
 
 }  // namespace
 
-Tile operator+(const Operand& a, const Operand& b) { return binary(BinaryOperation::add, "add", a, b); }
-Tile operator-(const Operand& a, const Operand& b) { return binary(BinaryOperation::subtract, "sub", a, b); }
-Tile operator*(const Operand& a, const Operand& b) { return binary(BinaryOperation::multiply, "mul", a, b); }
-Tile operator/(const Operand& a, const Operand& b) { return binary(BinaryOperation::divide, "div", a, b); }
-Tile operator-(const Operand& a) {
-  return unary(UnaryOperation::negate, "neg", a.tile(), a.tile().dtype(), 1, a.where());
+Tile operator+(const Operand& a, const Operand& b) {
+  return binary(BinaryOperation::add, "add", a, b);
 }
-Tile operator<(const Operand& a, const Operand& b) { return binary(BinaryOperation::less, "lt", a, b); }
-Tile operator<=(const Operand& a, const Operand& b) { return binary(BinaryOperation::less_equal, "le", a, b); }
-Tile operator>(const Operand& a, const Operand& b) { return binary(BinaryOperation::greater, "gt", a, b); }
-Tile operator>=(const Operand& a, const Operand& b) { return binary(BinaryOperation::greater_equal, "ge", a, b); }
-Tile operator==(const Operand& a, const Operand& b) { return binary(BinaryOperation::equal, "eq", a, b); }
-Tile operator!=(const Operand& a, const Operand& b) { return binary(BinaryOperation::not_equal, "ne", a, b); }
-Tile maximum(const Operand& a, const Operand& b) { return binary(BinaryOperation::maximum, "maximum", a, b); }
-Tile minimum(const Operand& a, const Operand& b) { return binary(BinaryOperation::minimum, "minimum", a, b); }
+Tile operator-(const Operand& a, const Operand& b) {
+  return binary(BinaryOperation::subtract, "sub", a, b);
+}
+Tile operator*(const Operand& a, const Operand& b) {
+  return binary(BinaryOperation::multiply, "mul", a, b);
+}
+Tile operator/(const Operand& a, const Operand& b) {
+  return binary(BinaryOperation::divide, "div", a, b);
+}
+Tile operator-(const Operand& a) {
+  const DType dtype = a.is_scalar() || !a.tile().defined() ? DType::f32 : a.tile().dtype();
+  return unary(UnaryOperation::negate, "neg", a.tile(), dtype, 1, a.where());
+}
+Tile operator<(const Operand& a, const Operand& b) {
+  return binary(BinaryOperation::less, "lt", a, b);
+}
+Tile operator<=(const Operand& a, const Operand& b) {
+  return binary(BinaryOperation::less_equal, "le", a, b);
+}
+Tile operator>(const Operand& a, const Operand& b) {
+  return binary(BinaryOperation::greater, "gt", a, b);
+}
+Tile operator>=(const Operand& a, const Operand& b) {
+  return binary(BinaryOperation::greater_equal, "ge", a, b);
+}
+Tile operator==(const Operand& a, const Operand& b) {
+  return binary(BinaryOperation::equal, "eq", a, b);
+}
+Tile operator!=(const Operand& a, const Operand& b) {
+  return binary(BinaryOperation::not_equal, "ne", a, b);
+}
+Tile maximum(const Operand& a, const Operand& b) {
+  return binary(BinaryOperation::maximum, "maximum", a, b);
+}
+Tile minimum(const Operand& a, const Operand& b) {
+  return binary(BinaryOperation::minimum, "minimum", a, b);
+}
 
-Tile& Tile::operator+=(const Operand& other) { return *this = Operand(*this, other.where()) + other; }
-Tile& Tile::operator-=(const Operand& other) { return *this = Operand(*this, other.where()) - other; }
-Tile& Tile::operator*=(const Operand& other) { return *this = Operand(*this, other.where()) * other; }
-Tile& Tile::operator/=(const Operand& other) { return *this = Operand(*this, other.where()) / other; }
+Tile& Tile::operator+=(const Operand& other) {
+  return *this = Operand(*this, other.where()) + other;
+}
+Tile& Tile::operator-=(const Operand& other) {
+  return *this = Operand(*this, other.where()) - other;
+}
+Tile& Tile::operator*=(const Operand& other) {
+  return *this = Operand(*this, other.where()) * other;
+}
+Tile& Tile::operator/=(const Operand& other) {
+  return *this = Operand(*this, other.where()) / other;
+}
 
 Tile full(Extents shape, Scalar value, DType dtype, Where where) {
   auto& program = Program::current("full", where);
@@ -221,7 +261,9 @@ Tile full(Extents shape, Scalar value, DType dtype, Where where) {
       where);
 }
 
-Tile zeros(Extents shape, DType dtype, Where where) { return full(shape, Scalar(0), dtype, where); }
+Tile zeros(Extents shape, DType dtype, Where where) {
+  return full(shape, Scalar(0), dtype, where);
+}
 
 Tile exp(const Tile& x, Where where) {
   auto& program = Program::current("exp", where);
@@ -252,7 +294,8 @@ Tile dot(const Tile& a, const Tile& b, const Tile& accumulator, std::optional<DT
   const auto& right = checked(b, "dot", program, where);
   const auto fail = [&](const std::string& message) { throw ValueError("tl::dot: " + message, program.place(where)); };
   if (left->shape().size() != 2 || right->shape().size() != 2) {
-    fail(fmt::format("operands must be two-dimensional, got {} and {}", to_text(left->shape()), to_text(right->shape())));
+    fail(fmt::format("operands must be two-dimensional, got {} and {}", to_text(left->shape()),
+                     to_text(right->shape())));
   }
   const std::int64_t m = left->shape()[0], k = left->shape()[1], n = right->shape()[1];
   if (right->shape()[0] != k) {

@@ -67,6 +67,7 @@ void device_assert(const Tile& condition, std::string_view message, Where where)
   auto& program = Program::current("device_assert", where);
   if (!condition.defined()) throw ValueError("tl::device_assert: an empty tile was used", program.place(where));
   auto& environment = program.environment();
+  const auto number = program.take_number();  // without data too, so that the operations after it keep theirs
   if (!environment.data_enabled) return;
   const auto& state = *condition.state();
   auto look = [text = std::string(message), place = program.place(where)](const data::TileView& view) {
@@ -76,18 +77,20 @@ void device_assert(const Tile& condition, std::string_view message, Where where)
                                 place);
       }
       if (!view.element(lane).as_boolean()) {
-        throw ProgramError("DeviceAssertionError", fmt::format("device_assert failed: {} (lane {})", text, lane), place);
+        throw ProgramError("DeviceAssertionError", fmt::format("device_assert failed: {} (lane {})", text, lane),
+                           place);
       }
     }
   };
   const auto agent = program.agent();
-  const auto number = program.take_number();
   auto submit = [&environment, look = std::move(look), agent, number](const data::Value& value) {
     const auto key = data::OperationKey{environment.scheduler.now().count(), agent.value, number};
     data::inspect(environment.executor, key, value, look);
   };
-  if (state.value()->bound) submit(state.value()->value);
-  else state.value()->when_bound.push_back(std::move(submit));
+  if (state.value()->bound)
+    submit(state.value()->value);
+  else
+    state.value()->when_bound.push_back(std::move(submit));
 }
 
 void device_assert(bool condition, std::string_view message, Where where) {

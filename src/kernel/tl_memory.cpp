@@ -18,10 +18,10 @@ namespace kernbench::tl {
 using hardware::EngineKind;
 using kernel::KernelOperation;
 using kernel::Program;
+using kernel::ShardPiece;
 using kernel::to_scalar;
 using kernel::to_shape;
 using kernel::to_text;
-using kernel::ShardPiece;
 
 namespace {
 
@@ -30,10 +30,11 @@ void check_box(const Program& program, const char* call, const Tensor& tensor, c
   const auto& descriptor = tensor.descriptor();
   const Extents extents = tensor.shape();
   if (offsets.size() != extents.size() || shape.size() != extents.size()) {
-    throw ValueError(fmt::format("tl::{}: tensor {} has {} dimensions, but {} offsets and a block of {} dimensions were "
-                                 "given",
-                                 call, descriptor.name, extents.size(), offsets.size(), shape.size()),
-                     program.place(where));
+    throw ValueError(
+        fmt::format("tl::{}: tensor {} has {} dimensions, but {} offsets and a block of {} dimensions were "
+                    "given",
+                    call, descriptor.name, extents.size(), offsets.size(), shape.size()),
+        program.place(where));
   }
   for (std::size_t dimension = 0; dimension < extents.size(); ++dimension) {
     if (shape[dimension] <= 0) {
@@ -105,8 +106,8 @@ data::OperationKey key_of(const KernelOperation& operation) {
 Tile load(const Tensor& tensor, Extents offsets, Extents shape, LoadOptions options, Where where) {
   auto& program = Program::current("load", where);
   check_box(program, "load", tensor, offsets, shape, where);
-  const auto located = translate(program, tensor, offsets, shape, where);
   const auto result = program.new_tile(tensor.dtype(), shape, "load", where);
+  const auto located = translate(program, tensor, offsets, shape, where);
   auto operation = program.new_operation(EngineKind::dma, "load", result, {});
   operation->legs = legs_of(located);
   if (program.environment().data_enabled) {
@@ -114,8 +115,8 @@ Tile load(const Tensor& tensor, Extents offsets, Extents shape, LoadOptions opti
     if (options.other) other = to_scalar(*options.other);
     operation->take_effect = [pieces = pieces_of(program, located, item_size(tensor.dtype())), other,
                               value = result->value(), shape, dtype = tensor.dtype()](KernelOperation& mine) {
-      value->bind(data::gather(mine.program->environment().executor, key_of(mine), dtype, to_shape(shape), pieces,
-                               other));
+      value->bind(
+          data::gather(mine.program->environment().executor, key_of(mine), dtype, to_shape(shape), pieces, other));
     };
   } else {
     operation->take_effect = [value = result->value(), shape, dtype = tensor.dtype()](KernelOperation& mine) {

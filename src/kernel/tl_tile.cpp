@@ -11,7 +11,9 @@
 
 namespace kernbench::kernel {
 
-std::string to_text(const tl::Extents& extents) { return fmt::format("[{}]", fmt::join(extents, ", ")); }
+std::string to_text(const tl::Extents& extents) {
+  return fmt::format("[{}]", fmt::join(extents, ", "));
+}
 
 }  // namespace kernbench::kernel
 
@@ -21,19 +23,26 @@ using kernel::Program;
 
 Extents::Extents(std::span<const std::int64_t> values) : size_(values.size()) {
   if (values.size() > kMaximumRank) {
-    throw ValueError(fmt::format("{} dimensions were given; tiles and tensors have at most {}", values.size(),
-                                 kMaximumRank));
+    throw ValueError(
+        fmt::format("{} dimensions were given; tiles and tensors have at most {}", values.size(), kMaximumRank));
   }
   std::copy(values.begin(), values.end(), values_.begin());
 }
 
 std::int64_t Extents::numel() const {
+  // More than any memory holds, and still countable in bytes.
+  constexpr std::int64_t kMost = std::int64_t{1} << 56;
   std::int64_t product = 1;
-  for (const std::int64_t extent : span()) product *= extent;
+  for (const std::int64_t extent : span()) {
+    if (extent == 0) return 0;
+    product = extent > kMost / product ? kMost : product * extent;
+  }
   return product;
 }
 
-bool Extents::operator==(const Extents& other) const { return std::ranges::equal(span(), other.span()); }
+bool Extents::operator==(const Extents& other) const {
+  return std::ranges::equal(span(), other.span());
+}
 
 namespace {
 
@@ -53,13 +62,21 @@ const kernel::TileState& checked_state(const Tile& tile) {
 
 }  // namespace
 
-DType Tensor::dtype() const { return descriptor_->dtype; }
-std::int64_t Tensor::dim() const { return static_cast<std::int64_t>(descriptor_->shape.size()); }
+DType Tensor::dtype() const {
+  return descriptor_->dtype;
+}
+std::int64_t Tensor::dim() const {
+  return static_cast<std::int64_t>(descriptor_->shape.size());
+}
 std::int64_t Tensor::size(std::int64_t dimension) const {
   return descriptor_->shape[checked_dimension(dimension, descriptor_->shape.size(), "the tensor")];
 }
-std::int64_t Tensor::numel() const { return descriptor_->numel(); }
-Extents Tensor::shape() const { return Extents(std::span<const std::int64_t>(descriptor_->shape)); }
+std::int64_t Tensor::numel() const {
+  return descriptor_->numel();
+}
+Extents Tensor::shape() const {
+  return Extents(std::span<const std::int64_t>(descriptor_->shape));
+}
 
 std::size_t Tensor::local_shard_count() const {
   const PeCoordinate here = Program::current("Tensor::local_shard_count", Where::current()).coordinate();
@@ -71,16 +88,23 @@ Tensor::Box Tensor::local_shard(std::size_t index) const {
   std::size_t seen = 0;
   for (const auto& shard : descriptor_->shards) {
     if (shard.owner == here && seen++ == index) {
-      return {Extents(std::span<const std::int64_t>(shard.offset)), Extents(std::span<const std::int64_t>(shard.shape))};
+      return {Extents(std::span<const std::int64_t>(shard.offset)),
+              Extents(std::span<const std::int64_t>(shard.shape))};
     }
   }
-  throw OutOfBoundsError(fmt::format("local shard {} of tensor {} does not exist: this PE holds {}", index,
-                                     descriptor_->name, seen));
+  throw OutOfBoundsError(
+      fmt::format("local shard {} of tensor {} does not exist: this PE holds {}", index, descriptor_->name, seen));
 }
 
-DType Tile::dtype() const { return checked_state(*this).dtype(); }
-Extents Tile::shape() const { return checked_state(*this).shape(); }
-std::int64_t Tile::numel() const { return checked_state(*this).shape().numel(); }
+DType Tile::dtype() const {
+  return checked_state(*this).dtype();
+}
+Extents Tile::shape() const {
+  return checked_state(*this).shape();
+}
+std::int64_t Tile::numel() const {
+  return checked_state(*this).shape().numel();
+}
 std::int64_t Tile::size(std::int64_t dimension) const {
   const auto& shape = checked_state(*this).shape();
   return shape[checked_dimension(dimension, shape.size(), "the tile")];
@@ -94,8 +118,14 @@ std::int64_t num_programs(int axis, Where where) {
   const auto& program = Program::current("num_programs", where);
   return axis == 0 ? program.launch().programs : 1;
 }
-std::int64_t device_id(Where where) { return Program::current("device_id", where).coordinate().sip.value; }
-std::int64_t cube_id(Where where) { return Program::current("cube_id", where).coordinate().cube.value; }
-std::int64_t pe_id(Where where) { return Program::current("pe_id", where).coordinate().pe.value; }
+std::int64_t device_id(Where where) {
+  return Program::current("device_id", where).coordinate().sip.value;
+}
+std::int64_t cube_id(Where where) {
+  return Program::current("cube_id", where).coordinate().cube.value;
+}
+std::int64_t pe_id(Where where) {
+  return Program::current("pe_id", where).coordinate().pe.value;
+}
 
 }  // namespace kernbench::tl

@@ -47,7 +47,9 @@ void compare(const torch::Tensor& actual, const torch::Tensor& expected, Toleran
 
 }  // namespace
 
-bool data_enabled() { return runtime::current_context("data_enabled").simulation.options().data; }
+bool data_enabled() {
+  return runtime::current_context("data_enabled").simulation.options().data;
+}
 
 bool check_close(const std::string& name, const torch::Tensor& actual, const torch::Tensor& expected,
                  Tolerance tolerance) {
@@ -55,6 +57,10 @@ bool check_close(const std::string& name, const torch::Tensor& actual, const tor
   auto& simulation = context.simulation;
   CheckResult result;
   result.name = name;
+  if (!expected.device().is_cpu()) {
+    throw ValueError(fmt::format("check_close({}): the expected values must be on the host, but they are on {}", name,
+                                 expected.device().str()));
+  }
   if (!(actual.sizes() == expected.sizes())) {
     throw ValueError(fmt::format("check_close({}): the shapes [{}] and [{}] differ", name,
                                  fmt::join(actual.sizes(), ", "), fmt::join(expected.sizes(), ", ")));

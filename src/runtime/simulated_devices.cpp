@@ -58,17 +58,24 @@ SimulatedStorageRef SimulatedDevices::own(const std::shared_ptr<DeviceStorage>& 
   return mine;
 }
 
-int SimulatedDevices::device_count() const { return simulation_.topology().system.sips; }
-int SimulatedDevices::current_device() const { return current_context("current_device").device; }
-bool SimulatedDevices::data_enabled() const { return simulation_.options().data; }
+int SimulatedDevices::device_count() const {
+  return simulation_.topology().system.sips;
+}
+int SimulatedDevices::current_device() const {
+  return current_context("current_device").device;
+}
+bool SimulatedDevices::data_enabled() const {
+  return simulation_.options().data;
+}
 
 std::shared_ptr<DeviceStorage> SimulatedDevices::allocate(std::string name, std::span<const std::int64_t> sizes,
                                                           DType dtype, int device, const DPPolicy& policy) {
   check_device(simulation_, device);
   if (dtype == DType::i64 || dtype == DType::f64) {
-    throw ValueError(fmt::format("devices do not support {}: its engines have no 64-bit lanes; use i32, f32, f16 or "
-                                 "bf16 (for example .to(torch::kFloat))",
-                                 kernbench::name(dtype)));
+    throw ValueError(
+        fmt::format("devices do not support {}: its engines have no 64-bit lanes; use i32, f32, f16 or "
+                    "bf16 (for example .to(torch::kFloat))",
+                    kernbench::name(dtype)));
   }
   if (name.empty()) name = simulation_.unique_name("tensor");
   auto allocation = simulation_.memory().allocate(SipId{device}, std::move(name), dtype, sizes, policy);
@@ -76,12 +83,6 @@ std::shared_ptr<DeviceStorage> SimulatedDevices::allocate(std::string name, std:
 }
 
 namespace {
-
-/// The pieces of one box, located in HBM slices.
-struct BoxPieces {
-  std::vector<hardware::DmaLeg> legs;
-  std::vector<data::Piece> pieces;
-};
 
 void append(Simulation& simulation, const SimulatedStorage& storage, const std::vector<ShardPiece>& located,
             std::vector<hardware::DmaLeg>& legs, std::vector<data::Piece>& pieces) {
@@ -101,11 +102,18 @@ void append(Simulation& simulation, const SimulatedStorage& storage, const std::
   }
 }
 
+/// The same elements in the lowest replica and in another one.
+struct ReplicaPair {
+  PeCoordinate lowest, other;
+  data::Value lowest_value, other_value;
+};
+
 /// Bytes of `box` on its way from or to the device.
 struct BoxTransfer {
   std::int64_t elements = 0;
   std::vector<data::Piece> pieces;
   data::Value value;
+  std::vector<ReplicaPair> replicas;
 };
 
 std::vector<hardware::DmaLeg> locate(Simulation& simulation, const SimulatedStorage& storage,
@@ -115,7 +123,7 @@ std::vector<hardware::DmaLeg> locate(Simulation& simulation, const SimulatedStor
   for (const DeviceBox& box : boxes) {
     const auto located = all_copies ? kernel::locate_all_copies(*storage.descriptor(), box.offset, box.shape)
                                     : kernel::locate_box(*storage.descriptor(), box.offset, box.shape);
-    transfers.push_back({box.numel(), {}, {}});
+    transfers.push_back({box.numel(), {}, {}, {}});
     append(simulation, storage, located, legs, transfers.back().pieces);
   }
   return legs;
@@ -136,24 +144,47 @@ void check_valid(const SimulatedStorage& storage, const DeviceBox& box, const da
                   name(why), fmt::join(index, ", "), storage.descriptor()->name));
 }
 
+/// The contents of one piece, as they are now.
+data::Value contents_of(Simulation& simulation, const SimulatedStorage& storage, ShardPiece piece) {
+  piece.box_offset = 0;
+  piece.box_stride = piece.row_bytes;
+  std::vector<hardware::DmaLeg> legs;
+  std::vector<data::Piece> pieces;
+  append(simulation, storage, {piece}, legs, pieces);
+  const DType dtype = storage.descriptor()->dtype;
+  return data::gather(simulation.executor(), simulation.next_host_key(), dtype,
+                      data::Shape{piece.rows * piece.row_bytes / item_size(dtype)}, pieces);
+}
+
+/// What is to be compared to find replicas of the box that differ.
+std::vector<ReplicaPair> replicas_of(Simulation& simulation, const SimulatedStorage& storage, const DeviceBox& box) {
+  std::vector<ReplicaPair> pairs;
+  ShardPiece lowest;
+  data::Value lowest_value;
+  // Replicas of one piece follow each other, the lowest coordinate first.
+  for (const ShardPiece& piece : kernel::locate_all_copies(*storage.descriptor(), box.offset, box.shape)) {
+    const auto value = contents_of(simulation, storage, piece);
+    if (lowest_value.defined() && piece.box_offset == lowest.box_offset) {
+      pairs.push_back({lowest.slice, piece.slice, lowest_value, value});
+    } else {
+      lowest = piece;
+      lowest_value = value;
+    }
+  }
+  return pairs;
+}
+
 /// Replicas that a kernel has made different have no one value to read.
-void check_replicas(Simulation& simulation, const SimulatedStorage& storage, const DeviceBox& box,
-                    const data::TileView& lowest, HostRead why) {
-  const auto& descriptor = *storage.descriptor();
-  for (std::size_t shard = 0; shard < descriptor.shards.size(); ++shard) {
-    const PeCoordinate reader = descriptor.shards[shard].owner;
-    std::vector<hardware::DmaLeg> legs;
-    std::vector<data::Piece> pieces;
-    append(simulation, storage, kernel::locate_box(descriptor, box.offset, box.shape, reader), legs, pieces);
-    const auto copy = data::gather(simulation.executor(), simulation.next_host_key(), descriptor.dtype,
-                                   data::Shape{box.numel()}, pieces);
-    const auto view = data::view(simulation.executor(), copy);
-    if (std::ranges::equal(view.bytes, lowest.bytes)) continue;
+void check_replicas(Simulation& simulation, const SimulatedStorage& storage, const std::vector<ReplicaPair>& pairs,
+                    HostRead why) {
+  for (const auto& pair : pairs) {
+    const auto other = data::view(simulation.executor(), pair.other_value);
+    const auto lowest = data::view(simulation.executor(), pair.lowest_value);
+    if (other.all_valid() && std::ranges::equal(other.bytes, lowest.bytes)) continue;
     throw ProgramError("ReplicaMismatchError",
                        fmt::format("{} read tensor {}, whose replicas differ: the copies on {} and on {} hold other "
                                    "values; write all replicas alike, or place the tensor with a policy that splits it",
-                                   name(why), descriptor.name, to_text(descriptor.shards.front().owner),
-                                   to_text(reader)));
+                                   name(why), storage.descriptor()->name, to_text(pair.lowest), to_text(pair.other)));
   }
 }
 
@@ -237,8 +268,8 @@ void SimulatedDevices::write(const std::shared_ptr<DeviceStorage>& storage, std:
     simulation.machine().copy(std::move(request));
     return std::shared_ptr<const event::WaitNode>();
   };
-  mine->add_producer(simulation_.stream(mine->device())
-                         .enqueue("copy to " + mine->descriptor()->name, std::move(begin)));
+  mine->add_producer(
+      simulation_.stream(mine->device()).enqueue("copy to " + mine->descriptor()->name, std::move(begin)));
 }
 
 std::optional<std::vector<HostBytes>> SimulatedDevices::try_read(const std::shared_ptr<DeviceStorage>& storage,
@@ -255,11 +286,15 @@ std::optional<std::vector<HostBytes>> SimulatedDevices::try_read(const std::shar
     request.sip = SipId{mine->device()};
     request.to_device = false;
     request.legs = std::move(legs);
-    request.effect = [&simulation = simulation_, transfers, dtype = mine->descriptor()->dtype] {
+    request.effect = [&simulation = simulation_, mine, transfers,
+                      all = std::vector<DeviceBox>(boxes.begin(), boxes.end())] {
       if (!simulation.options().data) return;
-      for (auto& transfer : *transfers) {
-        transfer.value = data::gather(simulation.executor(), simulation.next_host_key(), dtype,
+      const bool compare = replicated(*mine->descriptor());
+      for (std::size_t i = 0; i < all.size(); ++i) {
+        auto& transfer = (*transfers)[i];
+        transfer.value = data::gather(simulation.executor(), simulation.next_host_key(), mine->descriptor()->dtype,
                                       data::Shape{transfer.elements}, transfer.pieces);
+        if (compare) transfer.replicas = replicas_of(simulation, *mine, all[i]);
       }
     };
     request.completed = [&simulation = simulation_, done] {
@@ -278,7 +313,7 @@ std::optional<std::vector<HostBytes>> SimulatedDevices::try_read(const std::shar
     }
     const auto view = data::view(simulation_.executor(), (*transfers)[i].value);
     check_valid(*mine, boxes[i], view, why);
-    if (replicated(*mine->descriptor())) check_replicas(simulation_, *mine, boxes[i], view, why);
+    check_replicas(simulation_, *mine, (*transfers)[i].replicas, why);
     contents.emplace_back(view.bytes.begin(), view.bytes.end());
   }
   return contents;

@@ -15,8 +15,10 @@ CompletionRef Stream::enqueue(std::string name, Begin begin) {
   command->completion->provided_by(
       [self = std::weak_ptr<Command>(command), before = std::weak_ptr<event::Completion>(last())](auto& edges) {
         const auto mine = self.lock();
-        if (mine && mine->node) edges.push_back({mine->node.get(), "its completion"});
-        else if (const auto previous = before.lock()) edges.push_back({previous.get(), "its turn in the stream"});
+        if (const auto node = mine ? mine->node.lock() : nullptr)
+          edges.push_back({node.get(), "its completion"});
+        else if (const auto previous = before.lock())
+          edges.push_back({previous.get(), "its turn in the stream"});
       });
   auto completion = command->completion;
   commands_.push_back(std::move(command));
@@ -24,7 +26,9 @@ CompletionRef Stream::enqueue(std::string name, Begin begin) {
   return completion;
 }
 
-CompletionRef Stream::last() const { return commands_.empty() ? nullptr : commands_.back()->completion; }
+CompletionRef Stream::last() const {
+  return commands_.empty() ? nullptr : commands_.back()->completion;
+}
 
 void Stream::begin_next() {
   // A command may complete while it begins; the loop then goes on instead of recursing.
@@ -32,7 +36,7 @@ void Stream::begin_next() {
   while (!commands_.empty()) {
     const auto command = commands_.front();
     const auto begin = std::exchange(command->begin, nullptr);
-    auto node = begin([this, command] {
+    const auto node = begin([this, command] {
       command->done = true;
       command->node.reset();
       command->completion->set();
@@ -41,7 +45,7 @@ void Stream::begin_next() {
       begin_next();
     });
     if (!command->done) {
-      command->node = std::move(node);
+      command->node = node;
       break;
     }
     commands_.pop_front();

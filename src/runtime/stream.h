@@ -35,7 +35,7 @@ class Stream {
     std::string name;
     Begin begin;
     CompletionRef completion;
-    std::shared_ptr<const event::WaitNode> node;
+    std::weak_ptr<const event::WaitNode> node;  // the machine owns it, and it owns what calls this command done
     bool done = false;
   };
   void begin_next();

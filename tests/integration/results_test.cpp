@@ -1,0 +1,271 @@
+// What is left of a run: results up to an error, the operation log, which error is reported, deadlock reports.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <cstdio>
+#include <fstream>
+#include <regex>
+
+#include "kernel/launch.h"
+#include "programs.h"
+#include "runtime/context.h"
+
+namespace kernbench {
+namespace {
+
+using ::testing::AllOf;
+using testing::error_of;
+using testing::error_type_of;
+using ::testing::HasSubstr;
+using testing::one_pe;
+using testing::tiny;
+
+TEST(Results, AfterAnErrorKeepWhatWasMeasuredBeforeIt) {
+  const RunResult result = try_simulate(tiny(), [] {
+    auto x = torch::zeros({8}, one_pe());
+    check_close("zeros", x, torch::zeros({8}));
+    report_metric("answer", 42, "1");
+    torch::launch("fails", [](tl::Tensor a) { tl::load(a, {8}, {1}); }, x);
+    torch::ahbm::synchronize();
+    report_metric("never", 1, "1");
+  });
+  EXPECT_EQ(result.status, RunStatus::error);
+  EXPECT_EQ(result.error->type, "OutOfBoundsError");
+  EXPECT_THAT(result.error->where, HasSubstr("kernel fails#0 on sip0.cube0.pe0"));
+  ASSERT_EQ(result.launches.size(), 1u);
+  EXPECT_EQ(result.launches[0].name, "fill#0");
+  ASSERT_EQ(result.checks.size(), 1u);
+  EXPECT_EQ(result.checks[0].status, CheckStatus::passed);
+  EXPECT_EQ(result.metrics.at("answer").value, 42);
+  EXPECT_EQ(result.metrics.count("never"), 0u);
+  EXPECT_GT(result.simulated_time, result.launches[0].end);
+  EXPECT_GT(result.events, 0u);
+}
+
+TEST(Results, AFailedCheckIsNoError) {
+  const RunResult result = simulate(tiny(), [] {
+    EXPECT_FALSE(check_close("ones", torch::ones({8}, one_pe()), torch::full({8}, 3.0f), {.absolute = 1}));
+    EXPECT_TRUE(check_close("close", torch::ones({8}, one_pe()), torch::full({8}, 3.0f), {.relative = 0.7}));
+  });
+  EXPECT_EQ(result.status, RunStatus::check_failed);
+  EXPECT_EQ(result.checks[0].max_abs_error, 2);
+  EXPECT_DOUBLE_EQ(result.checks[0].max_rel_error, 2.0 / 3);
+}
+
+TEST(Results, AnErrorLeavesOperationsAndTilesOfSuspendedKernelsBehindCleanly) {
+  // Loads, products and stores are under way on all PEs when one program fails.
+  EXPECT_EQ(error_type_of([] {
+              auto x = torch::zeros({256, 256}, torch::device("ahbm")),
+                   y = torch::empty({256, 256}, torch::device("ahbm"));
+              torch::launch(
+                  "busy",
+                  [](tl::In a, tl::Tensor b) {
+                    auto sum = tl::load(a, {0, 0}, {64, 64});
+                    for (std::int64_t i = 0; i < 4; ++i) {
+                      sum = tl::dot(sum, tl::load(a, {64 * i, 0}, {64, 64}));
+                      tl::store(b, {64 * i, 0}, sum);
+                    }
+                    tl::device_assert(tl::program_id() != 1, "program 1 fails");
+                    tl::item(tl::max(sum));
+                  },
+                  x, y);
+              y.cpu();
+            }),
+            "DeviceAssertionError");
+}
+
+// ---- operation log ---------------------------------------------------------------------------------------------
+
+struct LogLine {
+  std::int64_t finished, issued, ready, started, effect;
+  std::string agent, kind, operands;
+  std::int64_t order;
+};
+
+TEST(Results, TheOperationLogHasOneLinePerOperationInOrderOfCompletion) {
+  auto options = tiny();
+  options.operation_log = ::testing::TempDir() + "kernbench_operation_log_test.txt";
+  const auto program = [] {
+    auto x = torch::arange(300, torch::dtype(torch::kFloat).device("ahbm"));
+    torch::launch(
+        "twice",
+        [](tl::Tensor a) {
+          const auto box = a.local_shard();
+          const auto tile = tl::load(a, box.offset, box.shape);
+          tl::store(a, box.offset, tile + tile);
+        },
+        x);
+    torch::ahbm::synchronize();
+  };
+  simulate(options, program);
+  std::ifstream file(options.operation_log);
+  const std::regex pattern(R"((\d+) (\S+)/(\S+) (\d+) (\w+) issued=(\d+) ready=(\d+) started=(\d+) effect=(\d+)(.*))");
+  std::vector<LogLine> lines;
+  std::string text, whole;
+  while (std::getline(file, text)) {
+    whole += text + "\n";
+    std::smatch match;
+    ASSERT_TRUE(std::regex_match(text, match, pattern)) << text;
+    const auto number = [&](std::size_t group) { return std::stoll(match[group].str()); };
+    lines.push_back({number(1), number(6), number(7), number(8), number(9), match[2].str() + "/" + match[3].str(),
+                     match[5].str(), match[10].str(), number(4)});
+  }
+  ASSERT_EQ(lines.size(), 6u) << whole;  // load, add, store on each of two PEs
+  for (std::size_t i = 0; i < lines.size(); ++i) {
+    const auto& line = lines[i];
+    EXPECT_GE(line.finished, i > 0 ? lines[i - 1].finished : 0);
+    EXPECT_LE(line.issued, line.ready);
+    EXPECT_LE(line.ready, line.started);
+    EXPECT_LE(line.started, line.effect);
+    EXPECT_LE(line.effect, line.finished);
+  }
+  for (const std::string pe : {"sip0.cube0.pe0/twice#0", "sip0.cube0.pe1/twice#0"}) {
+    std::vector<LogLine> own;
+    for (const auto& line : lines) {
+      if (line.agent == pe) own.push_back(line);
+    }
+    ASSERT_EQ(own.size(), 3u) << whole;
+    EXPECT_EQ(own[0].kind, "load");
+    EXPECT_TRUE(std::regex_match(own[0].operands,
+                                 std::regex(R"( hbm:sip0\.cube0\.pe\d\+0x[0-9a-f]+\[1x600B/\d+\] -> tcm:tile0)")))
+        << own[0].operands;
+    EXPECT_EQ(own[1].kind, "add");
+    EXPECT_EQ(own[1].operands, " tcm:tile0 tcm:tile0 -> tcm:tile1");
+    EXPECT_EQ(own[2].kind, "store");
+    EXPECT_TRUE(std::regex_match(own[2].operands,
+                                 std::regex(R"( tcm:tile1 -> hbm:sip0\.cube0\.pe\d\+0x[0-9a-f]+\[1x600B/\d+\])")))
+        << own[2].operands;
+    for (std::size_t i = 0; i < own.size(); ++i) EXPECT_EQ(own[i].order, static_cast<std::int64_t>(i));
+  }
+  // A run with data on more threads writes the same bytes; so does one without data.
+  const auto again = [&](int threads, bool data) {
+    options.threads = threads;
+    options.data = data;
+    simulate(options, program);
+    std::ifstream second(options.operation_log);
+    return std::string(std::istreambuf_iterator<char>(second), {});
+  };
+  EXPECT_EQ(again(4, true), whole);
+  EXPECT_EQ(again(1, false), whole);
+  std::remove(options.operation_log.c_str());
+}
+
+TEST(Results, AnOperationLogThatCannotBeWrittenIsAConfigurationError) {
+  auto options = tiny();
+  options.operation_log = "/nonexistent/folder/log";
+  EXPECT_EQ(error_type_of([] {}, options), "ConfigurationError");
+}
+
+// ---- which data error is reported ------------------------------------------------------------------------------
+
+/// The error with 1, 2 and 4 threads, which must be the same text.
+std::string error_with_any_number_of_threads(const std::function<void()>& program) {
+  std::string first;
+  for (int round = 0; round < 15; ++round) {
+    auto options = tiny();
+    options.threads = 1 << (round % 3);
+    const std::string error = error_of(program, options);
+    if (round == 0) first = error;
+    EXPECT_EQ(error, first) << options.threads << " threads";
+  }
+  return first;
+}
+
+TEST(Results, OfSeveralDataErrorsTheFirstInSimulatedTimeIsReported) {
+  const auto program = [] {
+    auto x = torch::zeros({64}, torch::device("ahbm"));
+    torch::launch(
+        "late",
+        [](tl::In a) {
+          auto tile = tl::load(a, {0}, {64});
+          // Program 0 fails later than program 1, after much work for other threads.
+          if (tl::program_id() == 0) {
+            for (int i = 0; i < 50; ++i) tile = tl::exp(tile) * 0.0f;
+          }
+          tl::device_assert(tile > 1.0f, tl::program_id() == 0 ? "program 0" : "program 1");
+        },
+        x);
+    torch::launch("never reported", [](tl::In a) { tl::device_assert(tl::load(a, {0}, {64}) > 1.0f, "second"); }, x);
+    torch::ahbm::synchronize();
+  };
+  EXPECT_THAT(error_with_any_number_of_threads(program), HasSubstr("device_assert failed: program 1 (lane 0)"));
+}
+
+TEST(Results, OfTwoDataErrorsAtOneTimeTheLowerProgramAndTheEarlierOperationIsReported) {
+  const auto program = [] {
+    auto x = torch::zeros({64}, torch::device("ahbm"));
+    torch::launch(
+        "tie",
+        [](tl::In) {
+          const auto tile = tl::zeros({64}, DType::f32);
+          tl::device_assert(tile > 1.0f, tl::program_id() == 0 ? "first of program 0" : "first of program 1");
+          tl::device_assert(tile > 1.0f, "second");
+        },
+        x);
+    torch::ahbm::synchronize();
+  };
+  EXPECT_THAT(error_with_any_number_of_threads(program), HasSubstr("first of program 0"));
+}
+
+TEST(Results, AFailedAssertionComesBeforeTheHostReadThatFollowsIt) {
+  const auto program = [] {
+    auto x = torch::empty({64}, one_pe().name("x"));
+    torch::launch("poison", [](tl::Tensor a) { tl::device_assert(tl::load(a, {0}, {64}) > 1.0f, "poison"); }, x);
+    x.cpu();
+  };
+  EXPECT_THAT(error_with_any_number_of_threads(program),
+              HasSubstr("device_assert(\"poison\"): lane 0 of the condition is invalid"));
+}
+
+// ---- deadlock --------------------------------------------------------------------------------------------------
+
+TEST(Results, TwoProgramsThatStarveEachOtherOfTcmAreNamedThroughAllLayers) {
+  const auto program = [] {
+    auto& simulation = runtime::current_context("test").simulation;
+    event::Completion both;
+    int completed = 0;
+    for (const char* name : {"left#0", "right#0"}) {
+      kernel::KernelLaunch launch;
+      launch.sip = SipId{0};
+      launch.name = name;
+      launch.pes = {{SipId{0}, CubeId{0}, PeId{0}}};
+      launch.body = [] {
+        // 40 KiB each; the second tile fits the program's own share, but not beside the other program's.
+        const auto first = tl::zeros({40 * 1024}, DType::boolean);
+        tl::item(tl::max(first));
+        const auto second = tl::zeros({20 * 1024}, DType::boolean);
+      };
+      launch.completed = [&](const auto&, const auto&) {
+        if (++completed == 2) both.set();
+      };
+      kernel::start(simulation.environment(), std::move(launch));
+    }
+    both.wait();
+  };
+  EXPECT_EQ(error_of(program, tiny({"pe.tcm.capacity=128KiB"})), "no error");
+  const auto options = tiny({"pe.tcm.capacity=90KiB"});
+  EXPECT_EQ(error_type_of(program, options), "DeadlockError");
+  EXPECT_THAT(error_of(program, options), AllOf(HasSubstr("sip0.cube0.pe0 left#0 waits for"),
+                                                HasSubstr("sip0.cube0.pe0 right#0 waits for"), HasSubstr("tcm")));
+}
+
+TEST(Results, AStreamBehindAKernelThatNeverEndsIsExplainedUpToTheHost) {
+  const auto error = error_of([] {
+    auto x = torch::zeros({8}, one_pe()), y = torch::zeros({8}, one_pe());
+    event::Completion never;
+    never.describe_as([] { return std::string("a message that nobody sends"); });
+    torch::launch("stuck", [&never](tl::Tensor) { never.wait(); }, x);
+    torch::launch("behind", [](tl::Tensor) {}, y);
+    y.cpu();
+  });
+  EXPECT_THAT(
+      error,
+      AllOf(HasSubstr("main waits for launch behind#0 on sip0 stream 0"),
+            HasSubstr(
+                "launch behind#0 on sip0 stream 0 waits for launch stuck#0 on sip0 stream 0 (its turn in the stream)"),
+            HasSubstr("launch stuck#0 waits for sip0.cube0.pe0 stuck#0"),
+            HasSubstr("sip0.cube0.pe0 stuck#0 waits for a message that nobody sends")));
+}
+
+}  // namespace
+}  // namespace kernbench
