@@ -199,7 +199,7 @@ Tile exp(const Tile& x, Where where = Where::current());
 Tile cast(const Tile& x, DType dtype, Where where = Where::current());
 
 /// Sum or maximum over one axis, or over all lanes when `axis` is absent (a tile of shape {}).
-/// The order of the sum is documented in docs/model.md.
+/// The order of the sum is documented in docs/model-numerics.md.
 Tile sum(const Tile& x, std::optional<int> axis = std::nullopt, bool keep_dims = false, Where where = Where::current());
 Tile max(const Tile& x, std::optional<int> axis = std::nullopt, bool keep_dims = false, Where where = Where::current());
 

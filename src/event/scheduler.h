@@ -83,9 +83,9 @@ class Scheduler {
   /// this at zero; tests check it.
   std::uint64_t ambiguous_orders() const;
 
-  /// Schedules `callback` at (when, phase, agent, operation). Requires when >= now(), operation < 2^35 (fibers resume
-  /// with the operations above) and a key that no other pending event has. A `background` event (a periodic sampler, a
-  /// refresh) does not keep the simulation alive.
+  /// Schedules `callback` at (when, phase, agent, operation). Requires when >= now() and a key that no other
+  /// pending event has; 36 bits of `operation` are kept, and in the resume phase those from 2^35 up belong to fibers. A
+  /// `background` event (a periodic sampler, a refresh) does not keep the simulation alive.
   EventHandle schedule(Time when, Phase phase, AgentId agent, std::uint64_t operation, Callback callback,
                        bool background = false);
   /// Cancels an event that has not fired; returns whether it was still pending.

@@ -23,8 +23,9 @@ constexpr event::AgentId make_agent(AgentKind kind, std::int64_t index) {
   return {(static_cast<std::uint32_t>(kind) << kAgentIndexBits) | static_cast<std::uint32_t>(index)};
 }
 
-/// Event keys of an agent's operations: number (22 bits) | leg (12 bits) | what happens (2 bits), so that no two events
-/// of one agent ever have one key. The fabric doubles the key of a transfer for its two callbacks, hence the shifts.
+/// Event keys of an agent's operations: number (22 bits) | leg (12 bits) | what happens (2 bits), so that no two
+/// pending events of one agent have one key (the number wraps, long after an operation with the same one has finished).
+/// The fabric doubles the key of a transfer for its two callbacks, hence the shifts.
 constexpr std::uint32_t kLegBits = 12;
 constexpr std::size_t kMaximumLegs = std::size_t{1} << kLegBits;
 

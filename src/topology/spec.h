@@ -1,5 +1,5 @@
-// The machine as plain, checked values: what a topology file says. Every default that the shipped files rely on stands
-// in those files with its source; the defaults here are those of optional keys.
+// The machine as plain, checked values: what a topology file says. The defaults here are those of optional keys; the
+// shipped files name all figures, with the same sources in more words.
 #pragma once
 
 #include <cstdint>
@@ -16,7 +16,7 @@ namespace kernbench::topology {
 struct LinkSpec {
   Bandwidth bandwidth;
   Time latency;
-  std::int32_t credits = 16;
+  std::int32_t credits = 16;  // assumption: covers an on-package round trip; a long link needs more
   bool operator==(const LinkSpec&) const = default;
 };
 
@@ -30,8 +30,8 @@ struct HostSpec {
 enum class SystemTopology : std::uint8_t { ring_1d, torus_2d, mesh_2d, fully_connected, switched };
 
 struct SystemSpec {
-  std::int32_t sips = 1;
-  SystemTopology topology = SystemTopology::ring_1d;
+  std::int32_t sips = 1;                              // assumption: one device unless asked for more
+  SystemTopology topology = SystemTopology::ring_1d;  // assumption: the fewest links
   std::optional<MeshExtent> mesh;  // of SIPs, for torus_2d and mesh_2d; otherwise the most square one is taken
   LinkSpec link;                   // between SIPs
   bool operator==(const SystemSpec&) const = default;
@@ -39,8 +39,8 @@ struct SystemSpec {
 
 /// The IO chiplet of a SIP and the IO_CPU on it.
 struct IoSpec {
-  std::int32_t count = 1;
-  Time cpu_latency;  // IO_CPU: handling of one message
+  std::int32_t count = 1;  // assumption: the only number that is modelled
+  Time cpu_latency;        // IO_CPU: handling of one message
   bool operator==(const IoSpec&) const = default;
 };
 
@@ -53,20 +53,25 @@ struct SipSpec {
 
 struct NocSpec {
   LinkSpec link;      // router to router, and PE or HBM slice to router
-  Bytes chunk{1024};  // largest unit of transfer
-  Bytes header{32};   // size of a request, an acknowledgement and a control message
+  Bytes chunk{1024};  // largest unit of transfer; assumption: one interleave granule
+  // Size of a request, an acknowledgement and a control message; assumption: address, length, route and tag.
+  Bytes header{32};
   bool operator==(const NocSpec&) const = default;
 };
 
 struct HbmSpec {
-  std::string model = "hbm";   // component model, by name
-  Bytes capacity;              // of the cube; each PE owns an equal slice
-  Bandwidth bandwidth;         // of the cube; each channel has an equal part
-  std::int32_t channels = 32;  // of the cube; each PE's slice owns an equal number
-  Time latency;                // first byte after the access starts
-  Bytes interleave{1024};      // consecutive granules go to different channels of the slice
-  Bytes access{64};            // smallest access; a shorter one costs this much
-  std::int32_t credits = 64;   // chunks each channel may have on their way out of the memory controller
+  std::string model = "hbm";  // component model, by name
+  Bytes capacity;             // of the cube; each PE owns an equal slice
+  Bandwidth bandwidth;        // of the cube; each channel has an equal part
+  // Of the cube; each PE's slice owns an equal number. source: JESD238, 16 channels of two pseudo channels.
+  std::int32_t channels = 32;
+  Time latency;  // first byte after the access starts
+  // Consecutive granules go to different channels of the slice. source: JESD238, page of a pseudo channel.
+  Bytes interleave{1024};
+  // Smallest access; a shorter one costs this much. source: JESD238, a burst is 32 B; assumption: two of them.
+  Bytes access{64};
+  // Chunks each channel may have on their way out of the memory controller; assumption: covers the latency.
+  std::int32_t credits = 64;
   bool operator==(const HbmSpec&) const = default;
 };
 
@@ -92,39 +97,40 @@ struct CubeSpec {
 
 struct TcmSpec {
   Bytes capacity;
-  Bandwidth bandwidth;  // of the DMA port, and of the engines' port
-  Bytes alignment{64};  // reservations are rounded up to this
-  std::int32_t credits = 16;
+  Bandwidth bandwidth;        // of the DMA port, and of the engines' port
+  Bytes alignment{64};        // reservations are rounded up to this; assumption: one line
+  std::int32_t credits = 16;  // assumption
   bool operator==(const TcmSpec&) const = default;
 };
 
 struct GemmSpec {
   std::string model = "systolic";
-  MeshExtent array;             // width = columns C, height = rows R
-  std::int32_t f32_cycles = 4;  // cycles per accumulation step for f32 operands (f16, bf16: 1)
-  std::int32_t queue = 8;       // commands
+  MeshExtent array;  // width = columns C, height = rows R
+  // Cycles per accumulation step for f32 operands (f16, bf16: 1); assumption: four passes of f16-sized multipliers.
+  std::int32_t f32_cycles = 4;
+  std::int32_t queue = 8;  // commands; assumption
   bool operator==(const GemmSpec&) const = default;
 };
 
 struct VectorSpec {
   std::string model = "simd";
-  std::int32_t lanes = 128;  // 32-bit lanes
-  std::int32_t startup_cycles = 8;
-  std::int32_t transcendental_cycles = 4;  // per lane group, for exp and the like
-  std::int32_t queue = 8;
+  std::int32_t lanes = 128;                // 32-bit lanes; assumption
+  std::int32_t startup_cycles = 8;         // assumption: depth of the pipeline
+  std::int32_t transcendental_cycles = 4;  // per lane group, for exp and the like; assumption: a quarter of the rate
+  std::int32_t queue = 8;                  // commands; assumption
   bool operator==(const VectorSpec&) const = default;
 };
 
 struct DmaSpec {
   std::string model = "dma";
-  std::int32_t queues = 4;
-  std::int32_t depth = 8;  // descriptors per queue
-  Time setup;              // per descriptor
+  std::int32_t queues = 4;  // assumption
+  std::int32_t depth = 8;   // descriptors per queue; assumption
+  Time setup;               // per descriptor
   bool operator==(const DmaSpec&) const = default;
 };
 
 struct IpcqSpec {
-  std::int32_t queues = 8;
+  std::int32_t queues = 8;  // assumption
   Time meta_latency;
   bool operator==(const IpcqSpec&) const = default;
 };
@@ -137,13 +143,13 @@ struct ControlSpec {
 };
 
 struct MmuSpec {
-  Bytes page{4096};
+  Bytes page{4096};  // assumption: the usual smallest page
   bool operator==(const MmuSpec&) const = default;
 };
 
 struct PeSpec {
   Frequency clock;
-  std::int32_t contexts = 2;
+  std::int32_t contexts = 2;  // assumption: one program computes while another one communicates
   ControlSpec control;
   TcmSpec tcm;
   GemmSpec gemm;
