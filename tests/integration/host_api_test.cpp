@@ -230,7 +230,7 @@ TEST(HostApi, WithoutDataEveryHostReadIsAnErrorThatNamesTheCall) {
          text << y;
        }}};
   for (const auto& [call, read] : reads) {
-    const auto program = [&, read = read] { read(torch::ones({4}, one_pe().name("y"))); };
+    const auto program = [&, use = read] { use(torch::ones({4}, one_pe().name("y"))); };
     EXPECT_EQ(error_type_of(program, without_data()), "NoDataError") << call;
     EXPECT_THAT(error_of(program, without_data()),
                 AllOf(HasSubstr(call), HasSubstr("\"y\""), HasSubstr("item_or(x, assumed)")));
