@@ -59,6 +59,8 @@ class Tensor {
   std::int64_t numel() const;
   Extents shape() const;
   const kernel::TensorDescriptor& descriptor() const { return *descriptor_; }
+  /// False for a parameter of type In, however it is passed on: a store to it is an error.
+  bool writable() const { return writable_; }
 
   /// The boxes of this tensor that live in the calling PE's own HBM slice (offset and shape, in elements).
   struct Box {
@@ -68,14 +70,20 @@ class Tensor {
   std::size_t local_shard_count() const;
   Box local_shard(std::size_t index = 0) const;
 
+ protected:
+  Tensor(std::shared_ptr<const kernel::TensorDescriptor> descriptor, bool writable)
+      : descriptor_(std::move(descriptor)), writable_(writable) {}
+
  private:
   std::shared_ptr<const kernel::TensorDescriptor> descriptor_;
+  bool writable_ = true;
 };
 
-/// A tensor that the kernel only reads: a host read of it need not wait for the launch, and a store does not compile.
+/// A tensor that the kernel only reads: a host read of it need not wait for the launch. A store to it does not compile,
+/// and is a ValueError when it was passed on as a Tensor.
 class In : public Tensor {
  public:
-  using Tensor::Tensor;
+  explicit In(std::shared_ptr<const kernel::TensorDescriptor> descriptor) : Tensor(std::move(descriptor), false) {}
 };
 
 /// A C++ scalar in tile arithmetic: weakly typed, so that `f16_tile * 2.0f` is f16.

@@ -42,4 +42,13 @@ constexpr std::uint64_t engine_key(std::uint64_t number) {
   return (number << (kLegBits + 2)) | 3;
 }
 
+/// Event keys of agents that send messages one after the other (processors, the host's ends of the links), likewise:
+/// the key of the n-th message's transfer, and of what the agent itself does in between.
+constexpr std::uint64_t message_key(std::uint64_t n) {
+  return n << 1;
+}
+constexpr std::uint64_t step_key(std::uint64_t n) {
+  return (n << 2) | 2;
+}
+
 }  // namespace kernbench::hardware

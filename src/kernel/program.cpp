@@ -147,6 +147,18 @@ std::shared_ptr<TileState> Program::new_tile(DType dtype, const tl::Extents& sha
   return std::make_shared<TileState>(*this, next_tile_++, dtype, shape, kind, where, std::move(reservation));
 }
 
+void Program::note_read(std::uint64_t expression, std::uint64_t value_bits) {
+  Fingerprint read;
+  read.add(expression);
+  read.add(value_bits);
+  if (read.value() == last_read_.value()) {
+    event::this_fiber::note_poll();
+  } else {
+    event::this_fiber::note_progress();
+  }
+  last_read_ = read;
+}
+
 std::shared_ptr<KernelOperation> Program::new_operation(hardware::EngineKind engine, const char* kind,
                                                         const std::shared_ptr<TileState>& result,
                                                         std::initializer_list<const TileState*> inputs) {
@@ -162,6 +174,12 @@ std::shared_ptr<KernelOperation> Program::new_operation(hardware::EngineKind eng
   if (result) {
     operation->holds.push_back(result->reservation());
     result->producer = operation;
+    Fingerprint expression;
+    expression.add(std::string_view(kind));
+    for (const TileState* input : inputs) {
+      if (input != nullptr) expression.add(input->expression);
+    }
+    result->expression = expression.value();
   }
   if (environment_.sink.wants_operands()) {
     for (const TileState* input : inputs) {

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "base/coordinates.h"
+#include "base/fingerprint.h"
 #include "hardware/machine.h"
 #include "hardware/operation.h"
 #include "kernbench/tl.h"
@@ -74,6 +75,9 @@ class Program final : public hardware::OperationObserver, public std::enable_sha
   /// "in kernel gemm#0 on sip0.cube1.pe3 (program 11), bench.cpp:41"
   std::string place(const tl::Where& where) const;
 
+  /// Tells the livelock guard of a read of a scalar: a poll when expression and value are those of the read before.
+  void note_read(std::uint64_t expression, std::uint64_t value_bits);
+
   void on_effect(hardware::Operation& operation) override;
   void on_finish(hardware::Operation& operation) override;
 
@@ -97,6 +101,7 @@ class Program final : public hardware::OperationObserver, public std::enable_sha
   std::vector<TileState*> live_tiles_;
   Bytes live_bytes_;
   Time start_;
+  Fingerprint last_read_;
   BusyIntervals intervals_;
 };
 

@@ -59,6 +59,9 @@ class TileState {
   const ReservationRef& reservation() const { return reservation_; }
   const std::shared_ptr<TileValue>& value() const { return value_; }
   hardware::OperationRef producer;
+  /// Identifies how the value came about (operations, operands, addresses): a kernel that reads one expression again
+  /// and again, and finds the same value, polls.
+  std::uint64_t expression = 0;
 
  private:
   friend class Program;

@@ -1,6 +1,7 @@
 // Reading values back in a kernel: item, item_or, device_assert.
 #include <fmt/format.h>
 
+#include <bit>
 #include <string>
 
 #include "base/error.h"
@@ -35,7 +36,10 @@ std::optional<data::Scalar> read_scalar(const Tile& x, bool assumed, const Where
   }
   if (state.producer) state.producer->done.wait();
   event::this_fiber::sleep(environment.machine.topology().pe.control.scalar_read);
-  if (!environment.data_enabled) return std::nullopt;
+  if (!environment.data_enabled) {
+    program.note_read(state.expression, 0);
+    return std::nullopt;
+  }
   const data::Item item = data::item(environment.executor, state.value()->value);
   if (!item.valid) {
     throw InvalidValueError(fmt::format("tl::item read an invalid value: the tile (from {}) depends on memory that was "
@@ -44,6 +48,7 @@ std::optional<data::Scalar> read_scalar(const Tile& x, bool assumed, const Where
                                         state.kind()),
                             program.place(where));
   }
+  program.note_read(state.expression, std::bit_cast<std::uint64_t>(item.value.as_double()));
   return item.value;
 }
 

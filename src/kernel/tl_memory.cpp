@@ -5,8 +5,10 @@
 #include <vector>
 
 #include "base/error.h"
+#include "base/fingerprint.h"
 #include "data/memory.h"
 #include "data/operations.h"
+#include "event/fiber.h"
 #include "kernbench/tl.h"
 #include "kernel/conversion.h"
 #include "kernel/locate.h"
@@ -97,6 +99,20 @@ std::vector<data::Piece> pieces_of(const Program& program, const std::vector<Loc
   return pieces;
 }
 
+/// Two loads of the same bytes are the same expression.
+std::uint64_t expression_of(const std::vector<hardware::DmaLeg>& legs) {
+  Fingerprint expression;
+  for (const auto& leg : legs) {
+    for (const auto& range : leg.ranges) {
+      expression.add((static_cast<std::uint64_t>(leg.slice.cube.value) << 32) |
+                     static_cast<std::uint64_t>(leg.slice.pe.value));
+      expression.add(range.address);
+      expression.add(static_cast<std::uint64_t>(range.total().count()));
+    }
+  }
+  return expression.value();
+}
+
 data::OperationKey key_of(const KernelOperation& operation) {
   return {operation.effect.count(), operation.agent.value, operation.number};
 }
@@ -110,6 +126,7 @@ Tile load(const Tensor& tensor, Extents offsets, Extents shape, LoadOptions opti
   const auto located = translate(program, tensor, offsets, shape, where);
   auto operation = program.new_operation(EngineKind::dma, "load", result, {});
   operation->legs = legs_of(located);
+  result->expression = expression_of(operation->legs);
   if (program.environment().data_enabled) {
     std::optional<data::Scalar> other;
     if (options.other) other = to_scalar(*options.other);
@@ -130,12 +147,19 @@ Tile load(const Tensor& tensor, Extents offsets, Extents shape, LoadOptions opti
 void store(const Tensor& tensor, Extents offsets, const Tile& value, Where where) {
   auto& program = Program::current("store", where);
   if (!value.defined()) throw ValueError("tl::store: an empty tile was stored", program.place(where));
+  if (!tensor.writable()) {
+    throw ValueError(fmt::format("tl::store: tensor {} is a tl::In parameter of the kernel; take it as tl::Tensor to "
+                                 "write it",
+                                 tensor.descriptor().name),
+                     program.place(where));
+  }
   check_box(program, "store", tensor, offsets, value.shape(), where);
   const Tile converted = cast(value, tensor.dtype(), where);
   const auto& state = converted.state();
   const auto located = translate(program, tensor, offsets, value.shape(), where);
   auto operation = program.new_operation(EngineKind::dma, "store", nullptr, {state.get()});
   operation->write = true;
+  event::this_fiber::note_progress();
   operation->legs = legs_of(located);
   if (program.environment().data_enabled) {
     operation->take_effect = [pieces = pieces_of(program, located, item_size(tensor.dtype())),

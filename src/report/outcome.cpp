@@ -26,7 +26,7 @@ ErrorResult error_result(const std::exception_ptr& error) {
 }
 
 bool is_internal(std::string_view type) {
-  return type == kInternalError || type == "Exception";
+  return type == kInternalError;
 }
 
 RunStatus status_of(const RunResult& result) {

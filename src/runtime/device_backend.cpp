@@ -23,8 +23,6 @@ const char* name(HostRead read) {
       return "to";
     case HostRead::copy_:
       return "copy_";
-    case HostRead::clone:
-      return "clone";
     case HostRead::print:
       return "operator<<";
     case HostRead::equal:
@@ -33,8 +31,6 @@ const char* name(HostRead read) {
       return "allclose";
     case HostRead::check:
       return "check_close";
-    case HostRead::save:
-      return "save";
   }
   return "?";
 }

@@ -92,8 +92,11 @@ namespace ahbm {
 int device_count() {
   return current_context("device_count").simulation.topology().system.sips;
 }
+// Never throws, as PyTorch's: it is a question, also where the answer is no.
 bool is_available() {
-  return event::this_fiber::current() != nullptr;
+  event::Fiber* fiber = event::this_fiber::current();
+  return fiber != nullptr && fiber->local(event::Fiber::Slot::host) != nullptr &&
+         fiber->local(event::Fiber::Slot::kernel) == nullptr;
 }
 int current_device() {
   return current_context("current_device").device;

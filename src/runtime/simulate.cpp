@@ -73,6 +73,7 @@ ErrorResult describe_error(const std::exception_ptr& error) {
 /// before whatever stopped the simulation.
 std::exception_ptr run(Simulation& simulation, const std::function<void()>& program) {
   std::exception_ptr error;
+  bool interrupted = false;
   try {
     const auto& options = simulation.options();
     simulation.scheduler().spawn({.agent = simulation.machine().host_agent(-1), .name = "main", .stack_bytes = 1 << 20},
@@ -86,11 +87,16 @@ std::exception_ptr run(Simulation& simulation, const std::function<void()>& prog
     limits.on_stuck = options.on_stuck;
     limits.stop_requested = options.stop_requested;
     simulation.scheduler().run(limits);
+  } catch (const event::InterruptedError&) {
+    error = std::current_exception();
+    interrupted = true;
   } catch (...) {
     error = std::current_exception();
   }
-  simulation.executor().drain();
-  if (auto first = simulation.executor().first_error()) error = first;
+  if (!interrupted) {
+    simulation.executor().drain();
+    if (auto first = simulation.executor().first_error()) error = first;
+  }
   try {
     simulation.log().flush();
   } catch (...) {

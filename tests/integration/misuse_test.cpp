@@ -31,6 +31,44 @@ TEST(Misuse, LoadThatBeginsOutsideOfTheTensor) {
 TEST(Misuse, LoadWithANegativeOffset) {
   EXPECT_THAT(kernel_error([](tl::Tensor x) { tl::load(x, {0, -1}, {1, 64}); }), HasSubstr("offset -1 in dimension 1"));
 }
+TEST(Misuse, StoreToAnInThatWasPassedOnAsATensor) {
+  EXPECT_THAT(error_of([] {
+                auto x = torch::zeros({4}, one_pe().name("x"));
+                const auto store_to = [](const tl::Tensor& tensor) { tl::store(tensor, {0}, tl::zeros({4}, DType::f32)); };
+                torch::launch("hidden", [store_to](tl::In a) { store_to(a); }, x);
+                torch::ahbm::synchronize();
+              }),
+              HasSubstr("tensor x is a tl::In parameter of the kernel; take it as tl::Tensor to write it"));
+}
+TEST(Misuse, AKernelThatPollsUnchangedMemoryForEverIsALivelock) {
+  const auto poll = [] {
+    auto flag = torch::zeros({1}, one_pe().name("flag"));
+    torch::launch("spin", [](tl::In a) {
+      while (tl::item(tl::load(a, {0}, {1}) + 0.0f) == 0) {
+      }
+    }, flag);
+    torch::ahbm::synchronize();
+  };
+  EXPECT_EQ(error_type_of(poll), "LivelockError");
+  EXPECT_THAT(error_of(poll), HasSubstr("sip0.cube0.pe0 spin#0"));
+}
+TEST(Misuse, AKernelThatPollsMemoryWhichAnotherWillWriteIsNotALivelock) {
+  EXPECT_EQ(error_of([] {
+              auto flag = torch::zeros({2}, torch::device("ahbm").placement({.num_cubes = 1, .num_pes = 2}));
+              torch::launch("handshake", [](tl::Tensor a) {
+                if (tl::program_id() == 1) {
+                  tl::Tile slow = tl::zeros({1}, DType::f32);
+                  for (int i = 0; i < 2000; ++i) slow = tl::exp(slow * 0.0f);
+                  tl::store(a, {0}, slow);
+                } else {
+                  while (tl::item(tl::load(a, {0}, {1})) == 0) {
+                  }
+                }
+              }, flag);
+              torch::ahbm::synchronize();
+            }),
+            "no error");
+}
 TEST(Misuse, LoadWithTheWrongNumberOfOffsets) {
   EXPECT_THAT(kernel_error([](tl::Tensor x) { tl::load(x, {0}, {64}); }),
               HasSubstr("tensor x has 2 dimensions, but 1 offsets and a block of 1 dimensions were given"));

@@ -21,7 +21,7 @@ class CopyEngine::Copy {
         open_legs_(request_.legs.size()) {}
 
   void send_command(std::uint64_t) {
-    transport().message({engine_.layout_.host_port_agent(engine_.sip_), number_}, Endpoint::host(), io(),
+    transport().message({engine_.layout_.host_port_agent(engine_.sip_), message_key(number_)}, Endpoint::host(), io(),
                         VirtualNetwork::control, event::call<&Copy::start_legs>(this));
   }
 
@@ -104,7 +104,7 @@ void CopyEngine::start(CopyRequest request, std::uint64_t number, Time leaves) {
                      " HBM slices; 1 to " + std::to_string(kMaximumLegs) + " are possible: split the copy");
   }
   auto copy = std::make_unique<Copy>(*this, std::move(request), number);
-  scheduler_.schedule(leaves, event::Phase::deliver, layout_.host_port_agent(sip_), number,
+  scheduler_.schedule(leaves, event::Phase::deliver, layout_.host_port_agent(sip_), step_key(number),
                       event::call<&Copy::send_command>(copy.get()));
   under_way_.emplace(number, std::move(copy));
 }

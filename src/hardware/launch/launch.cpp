@@ -4,6 +4,7 @@
 #include <cassert>
 #include <utility>
 
+#include "hardware/agents.h"
 #include "hardware/launch/launch_path.h"
 
 namespace kernbench::hardware {
@@ -32,7 +33,7 @@ Launch::Launch(LaunchPath& path, LaunchRequest request, Time now, std::uint64_t 
 }
 
 void Launch::send(std::uint64_t) {
-  path_.transport().message({path_.layout().host_port_agent(sip_), number_}, Endpoint::host(), Endpoint::io_cpu(sip_),
+  path_.transport().message({path_.layout().host_port_agent(sip_), message_key(number_)}, Endpoint::host(), Endpoint::io_cpu(sip_),
                             VirtualNetwork::control, event::call<&Launch::at_io_cpu>(this));
 }
 

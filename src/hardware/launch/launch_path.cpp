@@ -2,6 +2,8 @@
 
 #include <utility>
 
+#include "hardware/agents.h"
+
 namespace kernbench::hardware {
 
 LaunchPath::LaunchPath(event::Scheduler& scheduler, const topology::Topology& topology, const Layout& layout,
@@ -21,7 +23,7 @@ LaunchPath::LaunchPath(event::Scheduler& scheduler, const topology::Topology& to
 std::shared_ptr<const event::WaitNode> LaunchPath::start(LaunchRequest request, std::uint64_t number, Time leaves) {
   auto launch = std::make_shared<Launch>(*this, std::move(request), scheduler_.now(), number);
   under_way_.emplace(std::pair(launch->sip(), number), launch);
-  scheduler_.schedule(leaves, event::Phase::deliver, layout_.host_port_agent(launch->sip()), number,
+  scheduler_.schedule(leaves, event::Phase::deliver, layout_.host_port_agent(launch->sip()), step_key(number),
                       event::call<&Launch::send>(launch.get()));
   return launch;
 }
@@ -33,7 +35,7 @@ MessageProcessor& LaunchPath::m_cpu(CubeCoordinate cube) {
 }
 
 Sender LaunchPath::control_sender(PeCoordinate pe) {
-  return {layout_.control_agent(pe), control_sent_[static_cast<std::size_t>(layout_.pe_index(pe))]++};
+  return {layout_.control_agent(pe), message_key(control_sent_[static_cast<std::size_t>(layout_.pe_index(pe))]++)};
 }
 
 Time LaunchPath::m_cpu_busy(std::int64_t cube_index) const {

@@ -6,6 +6,7 @@
 
 #include "base/units.h"
 #include "event/scheduler.h"
+#include "hardware/agents.h"
 #include "hardware/transport.h"
 
 namespace kernbench::hardware {
@@ -20,7 +21,7 @@ class MessageProcessor {
   /// A message has arrived; called in the deliver phase. `handled` is called when it has been handled.
   void receive(event::Callback handled);
   /// The key of the next message that this processor sends.
-  Sender next_sender() { return {agent_, sent_++}; }
+  Sender next_sender() { return {agent_, message_key(sent_++)}; }
   Time busy() const { return busy_; }
 
  private:
