@@ -10,7 +10,9 @@ namespace kernbench::benches {
 
 namespace {
 
-std::int64_t ceil_div(std::int64_t a, std::int64_t b) { return (a + b - 1) / b; }
+std::int64_t ceil_div(std::int64_t a, std::int64_t b) {
+  return (a + b - 1) / b;
+}
 
 /// Each program computes every num_programs-th tile of C. It starts in the middle of K, at a place of its own, so that
 /// the programs do not all read the same shard at the same time.
@@ -51,8 +53,8 @@ Problem problem_of(const cli::Parameters& parameters) {
 
 /// Small whole numbers keep every partial sum exact, so that the result must match bit for bit in any order.
 torch::Tensor operand(const Problem& problem, std::int64_t rows, std::int64_t columns) {
-  const auto values = problem.integers ? torch::randint(-3, 4, {rows, columns}, torch::kFloat)
-                                       : torch::randn({rows, columns});
+  const auto values =
+      problem.integers ? torch::randint(-3, 4, {rows, columns}, torch::kFloat) : torch::randn({rows, columns});
   return values.to(problem.dtype);
 }
 

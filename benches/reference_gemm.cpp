@@ -61,7 +61,8 @@ void reference_gemm(std::span<const double> a, std::span<const double> b, std::s
   const std::int64_t panels = (n + kColumns - 1) / kColumns;
   const std::int64_t threads = std::clamp<std::int64_t>(std::thread::hardware_concurrency(), 1, panels);
   const auto every = [&](std::int64_t first) {
-    for (std::int64_t panel = first; panel < panels; panel += threads) multiply_panel(a, b, c, m, n, k, panel * kColumns);
+    for (std::int64_t panel = first; panel < panels; panel += threads)
+      multiply_panel(a, b, c, m, n, k, panel * kColumns);
   };
   std::vector<std::jthread> pool;
   for (std::int64_t thread = 1; thread < threads; ++thread) pool.emplace_back(every, thread);

@@ -8,9 +8,9 @@ namespace tl = kernbench::tl;
 // A kernel: ordinary C++, one instance on each PE that holds a part of the tensors.
 void scaled_add(tl::In x, tl::In y, tl::Tensor out, float alpha, std::int64_t block) {
   for (std::int64_t i = tl::program_id(0) * block; i < x.numel(); i += tl::num_programs(0) * block) {
-    auto a = tl::load(x, {i}, {block});    // DMA, HBM to TCM; lanes past the end are masked
-    auto b = tl::load(y, {i}, {block});    // both loads are in flight together
-    tl::store(out, {i}, a * alpha + b);    // vector engine, then DMA
+    auto a = tl::load(x, {i}, {block});  // DMA, HBM to TCM; lanes past the end are masked
+    auto b = tl::load(y, {i}, {block});  // both loads are in flight together
+    tl::store(out, {i}, a * alpha + b);  // vector engine, then DMA
   }
 }
 
@@ -23,7 +23,7 @@ void program() {
   torch::ahbm::Event start, end;
   torch::ahbm::synchronize();
   start.record();
-  torch::launch("scaled_add", scaled_add, x, y, out, 2.0f, std::int64_t{4096});    // asynchronous, in stream order
+  torch::launch("scaled_add", scaled_add, x, y, out, 2.0f, std::int64_t{4096});  // asynchronous, in stream order
   end.record();
   torch::ahbm::synchronize();
 
@@ -31,4 +31,6 @@ void program() {
             << "took " << start.elapsed_time(end) * 1e3 << " us of simulated time\n";
 }
 
-int main() { kernbench::simulate({.topology = "ahbm-1sip"}, program); }
+int main() {
+  kernbench::simulate({.topology = "ahbm-1sip"}, program);
+}

@@ -12,13 +12,17 @@ enum class DType : std::uint8_t { boolean, i32, f16, bf16, f32, i64, f64 };
 /// Size of one element in bytes.
 constexpr std::int64_t item_size(DType type) {
   switch (type) {
-    case DType::boolean: return 1;
+    case DType::boolean:
+      return 1;
     case DType::f16:
-    case DType::bf16: return 2;
+    case DType::bf16:
+      return 2;
     case DType::i32:
-    case DType::f32: return 4;
+    case DType::f32:
+      return 4;
     case DType::i64:
-    case DType::f64: return 8;
+    case DType::f64:
+      return 8;
   }
   return 0;
 }
@@ -30,13 +34,20 @@ constexpr bool is_floating_point(DType type) {
 /// "f16": the name in kernels, reports and the command line.
 constexpr const char* name(DType type) {
   switch (type) {
-    case DType::boolean: return "bool";
-    case DType::i32: return "i32";
-    case DType::f16: return "f16";
-    case DType::bf16: return "bf16";
-    case DType::f32: return "f32";
-    case DType::i64: return "i64";
-    case DType::f64: return "f64";
+    case DType::boolean:
+      return "bool";
+    case DType::i32:
+      return "i32";
+    case DType::f16:
+      return "f16";
+    case DType::bf16:
+      return "bf16";
+    case DType::f32:
+      return "f32";
+    case DType::i64:
+      return "i64";
+    case DType::f64:
+      return "f64";
   }
   return "?";
 }

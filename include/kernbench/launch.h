@@ -143,9 +143,19 @@ class Event {
 }  // namespace kernbench::torch::ahbm
 
 namespace kernbench::torch::accelerator {
-inline int device_count() { return ahbm::device_count(); }
-inline bool is_available() { return ahbm::is_available(); }
-inline int current_device_index() { return ahbm::current_device(); }
-inline void set_device_index(int device) { ahbm::set_device(device); }
-inline void synchronize(int device = -1) { ahbm::synchronize(device); }
+inline int device_count() {
+  return ahbm::device_count();
+}
+inline bool is_available() {
+  return ahbm::is_available();
+}
+inline int current_device_index() {
+  return ahbm::current_device();
+}
+inline void set_device_index(int device) {
+  ahbm::set_device(device);
+}
+inline void synchronize(int device = -1) {
+  ahbm::synchronize(device);
+}
 }  // namespace kernbench::torch::accelerator

@@ -22,8 +22,8 @@ struct LaunchResult {
   std::int64_t programs = 0;
   /// Categories ("dispatch", "gemm", "vector", "dma", "control", "completion") that tile end - start exactly.
   std::vector<std::pair<std::string, Time>> breakdown;
-  double flops = 0;            // performed
-  Bytes hbm_bytes;             // moved
+  double flops = 0;  // performed
+  Bytes hbm_bytes;   // moved
 };
 
 struct CheckResult {
@@ -42,7 +42,7 @@ struct ResourceResult {
   std::string name;
   Time busy;
   Bytes bytes;
-  double utilisation = 0;      // busy / simulated time
+  double utilisation = 0;  // busy / simulated time
 };
 
 struct ErrorResult {

@@ -92,9 +92,13 @@ class Scalar {
   template <class T>
     requires std::is_arithmetic_v<T>
   Scalar(T value)  // NOLINT(google-explicit-constructor): scalars mix freely with tiles
-      : kind_(std::is_same_v<T, bool> ? Kind::boolean : std::is_integral_v<T> ? Kind::integer : Kind::floating) {
-    if constexpr (std::is_integral_v<T>) integer_ = static_cast<std::int64_t>(value);
-    else floating_ = static_cast<double>(value);
+      : kind_(std::is_same_v<T, bool> ? Kind::boolean
+              : std::is_integral_v<T> ? Kind::integer
+                                      : Kind::floating) {
+    if constexpr (std::is_integral_v<T>)
+      integer_ = static_cast<std::int64_t>(value);
+    else
+      floating_ = static_cast<double>(value);
   }
   enum class Kind : std::uint8_t { boolean, integer, floating };
   Kind kind() const { return kind_; }
@@ -229,15 +233,18 @@ std::int64_t item_as_integer(const Tile& x, std::optional<std::int64_t> assumed,
 /// The value of a one-element tile; suspends until it has been computed. An error under --no-data.
 template <class T = float>
 T item(const Tile& x, Where where = Where::current()) {
-  if constexpr (std::is_integral_v<T>) return static_cast<T>(detail::item_as_integer(x, std::nullopt, where));
-  else return static_cast<T>(detail::item_as_double(x, std::nullopt, where));
+  if constexpr (std::is_integral_v<T>)
+    return static_cast<T>(detail::item_as_integer(x, std::nullopt, where));
+  else
+    return static_cast<T>(detail::item_as_double(x, std::nullopt, where));
 }
 /// Like item, but yields `assumed` under --no-data.
 template <class T>
 T item_or(const Tile& x, T assumed, Where where = Where::current()) {
   if constexpr (std::is_integral_v<T>)
     return static_cast<T>(detail::item_as_integer(x, static_cast<std::int64_t>(assumed), where));
-  else return static_cast<T>(detail::item_as_double(x, static_cast<double>(assumed), where));
+  else
+    return static_cast<T>(detail::item_as_double(x, static_cast<double>(assumed), where));
 }
 
 /// Fails the program when a lane of `condition` is false or invalid; the check is made when the values are known and

@@ -22,8 +22,14 @@ class Time {
   constexpr double in_seconds() const { return static_cast<double>(picoseconds_) * 1e-12; }
 
   constexpr auto operator<=>(const Time&) const = default;
-  constexpr Time& operator+=(Time other) { picoseconds_ += other.picoseconds_; return *this; }
-  constexpr Time& operator-=(Time other) { picoseconds_ -= other.picoseconds_; return *this; }
+  constexpr Time& operator+=(Time other) {
+    picoseconds_ += other.picoseconds_;
+    return *this;
+  }
+  constexpr Time& operator-=(Time other) {
+    picoseconds_ -= other.picoseconds_;
+    return *this;
+  }
   friend constexpr Time operator+(Time a, Time b) { return Time(a.picoseconds_ + b.picoseconds_); }
   friend constexpr Time operator-(Time a, Time b) { return Time(a.picoseconds_ - b.picoseconds_); }
   friend constexpr Time operator*(Time a, std::int64_t n) { return Time(a.picoseconds_ * n); }
@@ -41,8 +47,14 @@ class Bytes {
   explicit constexpr Bytes(std::int64_t count) : count_(count) {}
   constexpr std::int64_t count() const { return count_; }
   constexpr auto operator<=>(const Bytes&) const = default;
-  constexpr Bytes& operator+=(Bytes other) { count_ += other.count_; return *this; }
-  constexpr Bytes& operator-=(Bytes other) { count_ -= other.count_; return *this; }
+  constexpr Bytes& operator+=(Bytes other) {
+    count_ += other.count_;
+    return *this;
+  }
+  constexpr Bytes& operator-=(Bytes other) {
+    count_ -= other.count_;
+    return *this;
+  }
   friend constexpr Bytes operator+(Bytes a, Bytes b) { return Bytes(a.count_ + b.count_); }
   friend constexpr Bytes operator-(Bytes a, Bytes b) { return Bytes(a.count_ - b.count_); }
   friend constexpr Bytes operator*(Bytes a, std::int64_t n) { return Bytes(a.count_ * n); }

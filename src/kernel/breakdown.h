@@ -29,7 +29,7 @@ class BusyIntervals {
   struct Edge {
     Time at;
     hardware::EngineKind engine;
-    std::int32_t step;   // +1 begins, -1 ends
+    std::int32_t step;  // +1 begins, -1 ends
   };
   std::vector<Edge> edges_;
 };

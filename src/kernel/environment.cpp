@@ -9,8 +9,7 @@ DeviceBytes::DeviceBytes(data::Executor& executor, const topology::Topology& top
       slices_(static_cast<std::size_t>(topology.system.sips) * static_cast<std::size_t>(topology.pes_per_sip())) {}
 
 data::Memory& DeviceBytes::slice(PeCoordinate at) {
-  const std::int64_t index =
-      (std::int64_t{at.sip.value} * cubes_ + at.cube.value) * pes_ + at.pe.value;
+  const std::int64_t index = (std::int64_t{at.sip.value} * cubes_ + at.cube.value) * pes_ + at.pe.value;
   auto& memory = slices_[static_cast<std::size_t>(index)];
   if (!memory) memory = std::make_unique<data::Memory>(executor_);
   return *memory;

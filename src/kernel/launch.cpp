@@ -17,8 +17,8 @@ std::shared_ptr<const event::WaitNode> start(Environment& environment, KernelLau
   std::int64_t id = 0;
   for (const PeCoordinate at : launch.pes) {
     auto program = std::make_shared<Program>(environment, record, at, id++);
-    request.programs.push_back({at, to_text(at) + " " + launch.name,
-                                [program, body](event::AgentId agent) { program->run(agent, *body); }});
+    request.programs.push_back(
+        {at, to_text(at) + " " + launch.name, [program, body](event::AgentId agent) { program->run(agent, *body); }});
   }
   request.completed = [record, completed = std::move(launch.completed)](const hardware::LaunchTimes& times) {
     completed(times, *record);

@@ -15,9 +15,9 @@ namespace kernbench::kernel {
 
 struct KernelLaunch {
   SipId sip;
-  std::string name;                  // unique in the simulation: "gemm#2"
-  std::vector<PeCoordinate> pes;     // in order of coordinates; program_id counts them
-  std::function<void()> body;        // the kernel with its arguments bound; called once on each PE
+  std::string name;               // unique in the simulation: "gemm#2"
+  std::vector<PeCoordinate> pes;  // in order of coordinates; program_id counts them
+  std::function<void()> body;     // the kernel with its arguments bound; called once on each PE
   std::function<void(const hardware::LaunchTimes&, const LaunchRecord&)> completed;
 };
 

@@ -20,9 +20,12 @@ bool overlap(const hardware::StridedRange& a, const hardware::StridedRange& b) {
   if (row_end(a, a.rows - 1) <= b.address || row_end(b, b.rows - 1) <= a.address) return false;
   std::int64_t i = 0, j = 0;
   while (i < a.rows && j < b.rows) {
-    if (row_end(a, i) <= row_begin(b, j)) ++i;
-    else if (row_end(b, j) <= row_begin(a, i)) ++j;
-    else return true;
+    if (row_end(a, i) <= row_begin(b, j))
+      ++i;
+    else if (row_end(b, j) <= row_begin(a, i))
+      ++j;
+    else
+      return true;
   }
   return false;
 }

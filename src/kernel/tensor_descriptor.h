@@ -15,18 +15,18 @@ namespace kernbench::kernel {
 /// each PE's page table maps it to the copy that the PE reads.
 struct Shard {
   PeCoordinate owner;
-  std::vector<std::int64_t> offset;   // of the box in the tensor, in elements
-  std::vector<std::int64_t> shape;    // of the box
+  std::vector<std::int64_t> offset;  // of the box in the tensor, in elements
+  std::vector<std::int64_t> shape;   // of the box
   std::uint64_t va = 0;
 };
 
 struct TensorDescriptor {
-  std::string name;                   // for errors: "x" or "tensor#12"
+  std::string name;  // for errors: "x" or "tensor#12"
   DType dtype = DType::f32;
   std::vector<std::int64_t> shape;
   std::uint64_t va = 0;
   Bytes va_bytes;
-  std::vector<Shard> shards;          // by coordinate; the boxes tile the tensor once (or once per replica)
+  std::vector<Shard> shards;  // by coordinate; the boxes tile the tensor once (or once per replica)
 
   std::int64_t numel() const {
     std::int64_t n = 1;

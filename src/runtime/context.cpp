@@ -33,10 +33,16 @@ HostContext& current_context(const char* call) {
   return *static_cast<HostContext*>(state.get());
 }
 
-void require_host_context(const char* call) { current_context(call); }
+void require_host_context(const char* call) {
+  current_context(call);
+}
 
-DeviceBackend& current_backend(const char* call) { return current_context(call).simulation.devices(); }
+DeviceBackend& current_backend(const char* call) {
+  return current_context(call).simulation.devices();
+}
 
-Generator& current_generator() { return current_context("the random-number generator").generator; }
+Generator& current_generator() {
+  return current_context("the random-number generator").generator;
+}
 
 }  // namespace kernbench::runtime

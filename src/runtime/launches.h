@@ -14,9 +14,9 @@ namespace kernbench::runtime {
 struct LaunchPlan {
   std::string name;
   int device = 0;
-  std::vector<PeCoordinate> pes;               // ascending
-  std::vector<SimulatedStorageRef> written;    // storages that the kernel may write
-  std::vector<SimulatedStorageRef> read;       // kept alive until it has completed
+  std::vector<PeCoordinate> pes;             // ascending
+  std::vector<SimulatedStorageRef> written;  // storages that the kernel may write
+  std::vector<SimulatedStorageRef> read;     // kept alive until it has completed
   std::function<void()> body;
 };
 

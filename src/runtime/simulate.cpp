@@ -47,8 +47,7 @@ void collect(Simulation& simulation, RunResult& result) {
   const double total = result.simulated_time.in_seconds();
   for (const auto& usage : simulation.machine().usage()) {
     if (usage.busy == Time::zero()) continue;
-    result.resources.push_back(
-        {usage.name, usage.busy, usage.bytes, total > 0 ? usage.busy.in_seconds() / total : 0});
+    result.resources.push_back({usage.name, usage.busy, usage.bytes, total > 0 ? usage.busy.in_seconds() / total : 0});
   }
   result.times_fingerprint = simulation.log().times_fingerprint();
   result.values_fingerprint = simulation.values.value();

@@ -17,7 +17,7 @@ class SimulatedStorage;
 
 /// The device tensors of one simulation that are alive.
 struct StorageRegistry {
-  std::set<SimulatedStorage*> live;   // only counted and cleared, never walked in an order that shows
+  std::set<SimulatedStorage*> live;  // only counted and cleared, never walked in an order that shows
 };
 
 /// A device tensor's memory and who produces its contents.

@@ -44,7 +44,9 @@ Simulation::Simulation(const SimulateOptions& options, topology::Topology topolo
 
 Simulation::~Simulation() = default;
 
-Stream& Simulation::stream(int device) { return *streams_[static_cast<std::size_t>(device)]; }
+Stream& Simulation::stream(int device) {
+  return *streams_[static_cast<std::size_t>(device)];
+}
 
 std::string Simulation::unique_name(const std::string& name) {
   return fmt::format("{}#{}", name, name_counts_[name]++);

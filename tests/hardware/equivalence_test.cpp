@@ -197,7 +197,7 @@ Trace run(const topology::Topology& topology, const Scenario& scenario, bool exa
     });
   }
   bench.scheduler.run();
-  EXPECT_EQ(bench.scheduler.ambiguous_orders(), 0u);   // every tie is broken by a key
+  EXPECT_EQ(bench.scheduler.ambiguous_orders(), 0u);  // every tie is broken by a key
   EXPECT_TRUE(bench.machine.fabric().idle());
   for (const OperationRef& o : bench.log.operations) {
     trace.operations.push_back(std::to_string(o->agent.value) + " " + o->wait_name() + " " +

@@ -18,7 +18,8 @@ const std::vector<Case>& cases() {
   static const std::vector<Case> all{
       {"vector_add", {{"n", "20000"}, {"block", "1024"}}},
       {"gemm", {{"M", "96"}, {"N", "80"}, {"K", "112"}, {"tile_m", "32"}, {"tile_n", "32"}, {"tile_k", "48"}}},
-      {"gemm_single_pe", {{"M", "64"}, {"N", "64"}, {"K", "64"}, {"tile_m", "32"}, {"tile_n", "32"}, {"tile_k", "32"}}}};
+      {"gemm_single_pe",
+       {{"M", "64"}, {"N", "64"}, {"K", "64"}, {"tile_m", "32"}, {"tile_n", "32"}, {"tile_k", "32"}}}};
   return all;
 }
 
@@ -37,8 +38,8 @@ TEST(Benches, PassTheirChecksInEveryDtype) {
       cli::RunOptions options;
       options.parameters["dtype"] = dtype;
       const RunResult result = run(what, options);
-      EXPECT_EQ(result.status, RunStatus::ok) << what.bench << " " << dtype << " "
-                                              << (result.error ? result.error->message : "");
+      EXPECT_EQ(result.status, RunStatus::ok)
+          << what.bench << " " << dtype << " " << (result.error ? result.error->message : "");
       ASSERT_EQ(result.checks.size(), 1u);
       EXPECT_EQ(result.checks[0].max_abs_error, 0) << what.bench << " " << dtype;
     }
@@ -89,8 +90,9 @@ TEST(Benches, TheBreakdownOfALaunchAddsUpToItsTime) {
 
 TEST(Benches, DoublingAnyBandwidthIsNeverMoreThanOnePercentSlower) {
   const std::vector<std::pair<std::string, std::string>> resources{
-      {"host.link.bandwidth", "128GB/s"}, {"sip.cubes.link.bandwidth", "512GB/s"}, {"cube.noc.link.bandwidth", "256GB/s"},
-      {"cube.hbm.bandwidth", "2.4TB/s"},  {"pe.tcm.bandwidth", "1024GB/s"},  {"pe.clock", "2GHz"}};
+      {"host.link.bandwidth", "128GB/s"},     {"sip.cubes.link.bandwidth", "512GB/s"},
+      {"cube.noc.link.bandwidth", "256GB/s"}, {"cube.hbm.bandwidth", "2.4TB/s"},
+      {"pe.tcm.bandwidth", "1024GB/s"},       {"pe.clock", "2GHz"}};
   for (const auto& what : cases()) {
     for (const char* mesh : {"[1, 1]", "[2, 2]"}) {
       cli::RunOptions options;

@@ -29,12 +29,22 @@ void random_kernel(tl::Tensor x, tl::Tensor y, std::int64_t seed) {
     const std::int64_t row = draw(random, 0, kRows - 1), column = draw(random, 0, kColumns - 1);
     switch (random() % 8) {
       case 0:
-      case 1: tile = tl::load(tensor, {row, column}, {8, 8}, {.other = 0.5f}); break;
+      case 1:
+        tile = tl::load(tensor, {row, column}, {8, 8}, {.other = 0.5f});
+        break;
       case 2:
-      case 3: tl::store(tensor, {row, column}, tile); break;
-      case 4: tile = tl::dot(tile, tl::load(tensor, {row, column}, {8, 8}, {.other = 1}), tile) * 0.01f; break;
-      case 5: tile = tl::exp(tl::minimum(tile, 1.0f)) - tile; break;
-      case 6: tile = tile + tl::sum(tile, static_cast<int>(random() % 2), true) * 0.125f; break;
+      case 3:
+        tl::store(tensor, {row, column}, tile);
+        break;
+      case 4:
+        tile = tl::dot(tile, tl::load(tensor, {row, column}, {8, 8}, {.other = 1}), tile) * 0.01f;
+        break;
+      case 5:
+        tile = tl::exp(tl::minimum(tile, 1.0f)) - tile;
+        break;
+      case 6:
+        tile = tile + tl::sum(tile, static_cast<int>(random() % 2), true) * 0.125f;
+        break;
       case 7:
         if (tl::item_or(tl::max(tile), 2.0f) > 1.0f) tile = tile * 0.5f;
         break;
@@ -47,7 +57,7 @@ struct Mode {
   bool exact = false;
   bool data = true;
   int threads = 1;
-  bool reversed = false;   // the order in which the launch names its PEs
+  bool reversed = false;  // the order in which the launch names its PEs
   std::string topology = "tiny";
 };
 
@@ -90,7 +100,7 @@ TEST(Determinism, AThousandRandomKernelsTakeTheSameTimesExactAndCoalesced) {
     exact_events += exact.events;
     coalesced_events += coalesced.events;
   }
-  EXPECT_LT(coalesced_events, exact_events);   // otherwise this test compares nothing
+  EXPECT_LT(coalesced_events, exact_events);  // otherwise this test compares nothing
 }
 
 TEST(Determinism, ThreadsChangeNoTimeAndNoValue) {
@@ -111,12 +121,15 @@ TEST(Determinism, WithoutDataTheTimesAreTheSame) {
     options.data = data;
     return simulate(options, [] {
       auto x = torch::randn({64, 512}, torch::device("ahbm")), y = torch::zeros({64, 512}, torch::device("ahbm"));
-      torch::launch("scale", [](tl::In a, tl::Tensor b) {
-        for (std::int64_t row = tl::program_id(); row < a.size(0); row += tl::num_programs()) {
-          const auto tile = tl::load(a, {row, 0}, {1, 512});
-          tl::store(b, {row, 0}, tl::exp(tile - tl::max(tile)) * tl::item_or(tl::sum(tile), 1.0f));
-        }
-      }, x, y);
+      torch::launch(
+          "scale",
+          [](tl::In a, tl::Tensor b) {
+            for (std::int64_t row = tl::program_id(); row < a.size(0); row += tl::num_programs()) {
+              const auto tile = tl::load(a, {row, 0}, {1, 512});
+              tl::store(b, {row, 0}, tl::exp(tile - tl::max(tile)) * tl::item_or(tl::sum(tile), 1.0f));
+            }
+          },
+          x, y);
       check_close("y", y, torch::zeros({64, 512}), {1e9, 0});
       EXPECT_EQ(x[0][0].item_or(3.0f) == 3.0f, !data_enabled());
     });

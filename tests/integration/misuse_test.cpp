@@ -7,26 +7,29 @@
 namespace kernbench {
 namespace {
 
+using ::testing::AllOf;
 using testing::error_of;
 using testing::error_type_of;
+using ::testing::HasSubstr;
 using testing::one_pe;
 using testing::tiny;
-using ::testing::AllOf;
-using ::testing::HasSubstr;
 
 /// The error of a kernel that gets one tensor of 4 x 64.
 std::string kernel_error(void (*kernel)(tl::Tensor), SimulateOptions options = tiny()) {
-  return error_of([kernel] {
-    auto x = torch::zeros({4, 64}, one_pe().name("x"));
-    torch::launch("wrong", kernel, x);
-    torch::ahbm::synchronize();
-  }, options);
+  return error_of(
+      [kernel] {
+        auto x = torch::zeros({4, 64}, one_pe().name("x"));
+        torch::launch("wrong", kernel, x);
+        torch::ahbm::synchronize();
+      },
+      options);
 }
 
 TEST(Misuse, LoadThatBeginsOutsideOfTheTensor) {
   EXPECT_THAT(kernel_error([](tl::Tensor x) { tl::load(x, {4, 0}, {1, 64}); }),
               AllOf(HasSubstr("tl::load: offset 4 in dimension 0 lies outside of tensor x of shape [4, 64]"),
-                    HasSubstr("valid are 0 to 3"), HasSubstr("kernel wrong#0 on sip0.cube0.pe0 (program 0), misuse_test.cpp:")));
+                    HasSubstr("valid are 0 to 3"),
+                    HasSubstr("kernel wrong#0 on sip0.cube0.pe0 (program 0), misuse_test.cpp:")));
 }
 TEST(Misuse, LoadWithANegativeOffset) {
   EXPECT_THAT(kernel_error([](tl::Tensor x) { tl::load(x, {0, -1}, {1, 64}); }), HasSubstr("offset -1 in dimension 1"));
@@ -34,7 +37,9 @@ TEST(Misuse, LoadWithANegativeOffset) {
 TEST(Misuse, StoreToAnInThatWasPassedOnAsATensor) {
   EXPECT_THAT(error_of([] {
                 auto x = torch::zeros({4}, one_pe().name("x"));
-                const auto store_to = [](const tl::Tensor& tensor) { tl::store(tensor, {0}, tl::zeros({4}, DType::f32)); };
+                const auto store_to = [](const tl::Tensor& tensor) {
+                  tl::store(tensor, {0}, tl::zeros({4}, DType::f32));
+                };
                 torch::launch("hidden", [store_to](tl::In a) { store_to(a); }, x);
                 torch::ahbm::synchronize();
               }),
@@ -43,10 +48,13 @@ TEST(Misuse, StoreToAnInThatWasPassedOnAsATensor) {
 TEST(Misuse, AKernelThatPollsUnchangedMemoryForEverIsALivelock) {
   const auto poll = [] {
     auto flag = torch::zeros({1}, one_pe().name("flag"));
-    torch::launch("spin", [](tl::In a) {
-      while (tl::item(tl::load(a, {0}, {1}) + 0.0f) == 0) {
-      }
-    }, flag);
+    torch::launch(
+        "spin",
+        [](tl::In a) {
+          while (tl::item(tl::load(a, {0}, {1}) + 0.0f) == 0) {
+          }
+        },
+        flag);
     torch::ahbm::synchronize();
   };
   EXPECT_EQ(error_type_of(poll), "LivelockError");
@@ -55,16 +63,19 @@ TEST(Misuse, AKernelThatPollsUnchangedMemoryForEverIsALivelock) {
 TEST(Misuse, AKernelThatPollsMemoryWhichAnotherWillWriteIsNotALivelock) {
   EXPECT_EQ(error_of([] {
               auto flag = torch::zeros({2}, torch::device("ahbm").placement({.num_cubes = 1, .num_pes = 2}));
-              torch::launch("handshake", [](tl::Tensor a) {
-                if (tl::program_id() == 1) {
-                  tl::Tile slow = tl::zeros({1}, DType::f32);
-                  for (int i = 0; i < 2000; ++i) slow = tl::exp(slow * 0.0f);
-                  tl::store(a, {0}, slow);
-                } else {
-                  while (tl::item(tl::load(a, {0}, {1})) == 0) {
-                  }
-                }
-              }, flag);
+              torch::launch(
+                  "handshake",
+                  [](tl::Tensor a) {
+                    if (tl::program_id() == 1) {
+                      tl::Tile slow = tl::zeros({1}, DType::f32);
+                      for (int i = 0; i < 2000; ++i) slow = tl::exp(slow * 0.0f);
+                      tl::store(a, {0}, slow);
+                    } else {
+                      while (tl::item(tl::load(a, {0}, {1})) == 0) {
+                      }
+                    }
+                  },
+                  flag);
               torch::ahbm::synchronize();
             }),
             "no error");
@@ -74,7 +85,8 @@ TEST(Misuse, LoadWithTheWrongNumberOfOffsets) {
               HasSubstr("tensor x has 2 dimensions, but 1 offsets and a block of 1 dimensions were given"));
 }
 TEST(Misuse, EmptyBlock) {
-  EXPECT_THAT(kernel_error([](tl::Tensor x) { tl::load(x, {0, 0}, {0, 64}); }), HasSubstr("block shape [0, 64] must be positive"));
+  EXPECT_THAT(kernel_error([](tl::Tensor x) { tl::load(x, {0, 0}, {0, 64}); }),
+              HasSubstr("block shape [0, 64] must be positive"));
 }
 TEST(Misuse, ShapesThatDoNotBroadcast) {
   EXPECT_THAT(kernel_error([](tl::Tensor x) { tl::load(x, {0, 0}, {4, 64}) + tl::zeros({3, 64}, DType::f32); }),
@@ -105,9 +117,10 @@ TEST(Misuse, ItemWithoutData) {
   options.data = false;
   EXPECT_THAT(kernel_error([](tl::Tensor x) { tl::item(tl::load(x, {0, 0}, {1, 1})); }, options),
               HasSubstr("use tl::item_or(tile, assumed)"));
-  EXPECT_EQ(kernel_error([](tl::Tensor x) { tl::device_assert(tl::item_or(tl::load(x, {0, 0}, {1, 1}), 5.0f) == 5.0f, ""); },
-                         options),
-            "no error");
+  EXPECT_EQ(
+      kernel_error([](tl::Tensor x) { tl::device_assert(tl::item_or(tl::load(x, {0, 0}, {1, 1}), 5.0f) == 5.0f, ""); },
+                   options),
+      "no error");
 }
 TEST(Misuse, EmptyTile) {
   EXPECT_THAT(kernel_error([](tl::Tensor) { tl::exp(tl::Tile()); }), HasSubstr("an empty tile"));
@@ -124,7 +137,8 @@ TEST(Misuse, TileOperationOutsideOfAKernel) {
   EXPECT_THAT(error_of([] { tl::zeros({1}, DType::f32); }), HasSubstr("tl::full was called outside of a kernel"));
 }
 TEST(Misuse, HostApiInsideAKernel) {
-  EXPECT_THAT(kernel_error([](tl::Tensor) { torch::zeros({1}, torch::device("ahbm")); }), HasSubstr("was called inside a kernel"));
+  EXPECT_THAT(kernel_error([](tl::Tensor) { torch::zeros({1}, torch::device("ahbm")); }),
+              HasSubstr("was called inside a kernel"));
 }
 TEST(Misuse, HostApiOutsideOfASimulation) {
   EXPECT_THROW(torch::ahbm::synchronize(), ProgramError);
@@ -138,18 +152,24 @@ TEST(Misuse, LaunchWithNowhereToRun) {
   EXPECT_THAT(error_of([] { torch::launch("nowhere", [](int) {}, 1); }), HasSubstr("nowhere has nowhere to run"));
 }
 TEST(Misuse, DeviceThatDoesNotExist) {
-  EXPECT_THAT(error_of([] { torch::ahbm::set_device(1); }), HasSubstr("The device index is out of range. It must be in [0, 1), but got 1"));
+  EXPECT_THAT(error_of([] { torch::ahbm::set_device(1); }),
+              HasSubstr("The device index is out of range. It must be in [0, 1), but got 1"));
   EXPECT_THAT(error_of([] { torch::zeros({1}, torch::device("ahbm:7")); }), HasSubstr("device index is out of range"));
 }
 TEST(Misuse, SixtyFourBitTensorOnADevice) {
-  EXPECT_THAT(error_of([] { torch::zeros({1}, torch::dtype(torch::kDouble).device("ahbm")); }), HasSubstr("devices have no 64-bit element types"));
+  EXPECT_THAT(error_of([] { torch::zeros({1}, torch::dtype(torch::kDouble).device("ahbm")); }),
+              HasSubstr("devices have no 64-bit element types"));
 }
 TEST(Misuse, HostReadOfUninitialisedMemoryNamesTensorAndElement) {
   EXPECT_THAT(error_of([] { torch::empty({2, 3}, one_pe().name("y")).cpu(); }),
               HasSubstr("element [0, 0] of tensor y, which was never written"));
 }
 TEST(Misuse, EventsThatWereNotRecorded) {
-  EXPECT_THAT(error_of([] { torch::ahbm::Event a, b; a.elapsed_time(b); }), HasSubstr("Both events must be recorded"));
+  EXPECT_THAT(error_of([] {
+                torch::ahbm::Event a, b;
+                a.elapsed_time(b);
+              }),
+              HasSubstr("Both events must be recorded"));
 }
 TEST(Misuse, ErrorsOfTheSimulatedProgramAreProgramErrors) {
   EXPECT_EQ(error_type_of([] { torch::ahbm::set_device(9); }), "ValueError");

@@ -10,7 +10,9 @@ namespace {
 
 using hardware::EngineKind;
 
-Time ps(std::int64_t count) { return Time::picoseconds(count); }
+Time ps(std::int64_t count) {
+  return Time::picoseconds(count);
+}
 
 TEST(Breakdown, GemmComesBeforeVectorBeforeDma) {
   BusyIntervals intervals;
@@ -18,9 +20,9 @@ TEST(Breakdown, GemmComesBeforeVectorBeforeDma) {
   intervals.add(EngineKind::vector, ps(30), ps(70));
   intervals.add(EngineKind::gemm, ps(40), ps(60));
   const Breakdown result = intervals.tile(ps(0), ps(100));
-  EXPECT_EQ(result.dma, ps(20));      // 10 … 30
-  EXPECT_EQ(result.vector, ps(20));   // 30 … 40, 60 … 70
-  EXPECT_EQ(result.gemm, ps(20));     // 40 … 60
+  EXPECT_EQ(result.dma, ps(20));     // 10 … 30
+  EXPECT_EQ(result.vector, ps(20));  // 30 … 40, 60 … 70
+  EXPECT_EQ(result.gemm, ps(20));    // 40 … 60
   EXPECT_EQ(result.control, ps(40));
   EXPECT_EQ(result.total(), ps(100));
 }
@@ -37,7 +39,8 @@ TEST(Breakdown, AgreesWithAPicosecondByPicosecondCountOnRandomIntervals) {
       // EngineKind counts dma, gemm, vector; the order of precedence is gemm, vector, dma.
       const int rank = engine == 1 ? 0 : engine == 2 ? 1 : 2;
       for (std::size_t t = start; t < end; ++t) best[t] = std::min(best[t], rank);
-      intervals.add(static_cast<EngineKind>(engine), ps(static_cast<std::int64_t>(start)), ps(static_cast<std::int64_t>(end)));
+      intervals.add(static_cast<EngineKind>(engine), ps(static_cast<std::int64_t>(start)),
+                    ps(static_cast<std::int64_t>(end)));
     }
     const Breakdown result = intervals.tile(ps(0), ps(100));
     std::int64_t expected[4] = {};

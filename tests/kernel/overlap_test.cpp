@@ -30,7 +30,9 @@ bool share_a_byte(const StridedRange& a, const StridedRange& b) {
 
 TEST(Overlap, AgreesWithByteSetsOnRandomStridedRanges) {
   std::mt19937 random(7);
-  const auto draw = [&](int low, int high) { return low + static_cast<int>(random() % static_cast<unsigned>(high - low + 1)); };
+  const auto draw = [&](int low, int high) {
+    return low + static_cast<int>(random() % static_cast<unsigned>(high - low + 1));
+  };
   const auto range = [&] {
     const int row_bytes = draw(0, 6);
     return StridedRange{static_cast<std::uint64_t>(draw(0, 60)), draw(0, 5), Bytes(row_bytes), row_bytes + draw(0, 9)};

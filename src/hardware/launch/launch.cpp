@@ -33,8 +33,8 @@ Launch::Launch(LaunchPath& path, LaunchRequest request, Time now, std::uint64_t 
 }
 
 void Launch::send(std::uint64_t) {
-  path_.transport().message({path_.layout().host_port_agent(sip_), message_key(number_)}, Endpoint::host(), Endpoint::io_cpu(sip_),
-                            VirtualNetwork::control, event::call<&Launch::at_io_cpu>(this));
+  path_.transport().message({path_.layout().host_port_agent(sip_), message_key(number_)}, Endpoint::host(),
+                            Endpoint::io_cpu(sip_), VirtualNetwork::control, event::call<&Launch::at_io_cpu>(this));
 }
 
 void Launch::at_io_cpu(std::uint64_t) {
