@@ -18,7 +18,7 @@ std::int64_t picoseconds_in(TimeUnit unit) {
 
 std::string separated(std::string digits) {
   for (auto at = static_cast<std::ptrdiff_t>(digits.size()) - 3; at > 0; at -= 3) {
-    digits.insert(static_cast<std::size_t>(at), ",");
+    digits.insert(static_cast<std::size_t>(at), 1, ',');
   }
   return digits;
 }
