@@ -130,6 +130,22 @@ std::string Program::live_tiles_text() const {
   return text;
 }
 
+const std::shared_ptr<TileState>& Program::own(const tl::Tile& tile, const char* call, const tl::Where& where) const {
+  if (!tile.defined()) {
+    throw ValueError(
+        fmt::format("tl::{}: an empty tile (default-constructed tl::Tile) was used; assign a value first", call),
+        place(where));
+  }
+  if (&tile.state()->program() != this) {
+    throw ValueError(
+        fmt::format("tl::{}: the tile belongs to another program; tiles live in one PE's TCM and cannot be passed "
+                    "between instances, store it and load it there",
+                    call),
+        place(where));
+  }
+  return tile.state();
+}
+
 std::shared_ptr<TileState> Program::new_tile(DType dtype, const tl::Extents& shape, const char* kind, tl::Where where) {
   const Bytes request(shape.numel() * item_size(dtype));
   auto& tcm = pe_.tcm();

@@ -62,6 +62,10 @@ class Program final : public hardware::OperationObserver, public std::enable_sha
   /// The next number in program order, for work that is not an engine's operation.
   std::uint64_t take_number() { return next_operation_++; }
 
+  /// The state of a tile that this program made; ValueError for an empty tile or another program's. `call` names the
+  /// operation that uses it.
+  const std::shared_ptr<TileState>& own(const tl::Tile& tile, const char* call, const tl::Where& where) const;
+
   /// Reserves TCM for a tile of `shape` and makes its state; see contract 5 in docs/architecture.md.
   std::shared_ptr<TileState> new_tile(DType dtype, const tl::Extents& shape, const char* kind, tl::Where where);
 

@@ -29,22 +29,6 @@ using StateRef = std::shared_ptr<TileState>;
 
 namespace {
 
-const StateRef& checked(const Tile& tile, const char* call, const Program& program, const Where& where) {
-  if (!tile.defined()) {
-    throw ValueError(
-        fmt::format("tl::{}: an empty tile (default-constructed tl::Tile) was used; assign a value first", call),
-        program.place(where));
-  }
-  if (&tile.state()->program() != &program) {
-    throw ValueError(
-        fmt::format("tl::{}: the tile belongs to another program; tiles live in one PE's TCM and cannot be "
-                    "passed between instances, store it and load it there",
-                    call),
-        program.place(where));
-  }
-  return tile.state();
-}
-
 Bytes tile_bytes(const TileState& tile) {
   return Bytes(tile.shape().numel() * item_size(tile.dtype()));
 }
@@ -97,8 +81,8 @@ Tile binary(BinaryOperation operation, const char* kind, const Operand& a, const
     throw ValueError(fmt::format("tl::{}: both operands are scalars; use ordinary C++ arithmetic", kind),
                      program.place(where));
   }
-  const auto* left = a.is_scalar() ? nullptr : &checked(a.tile(), kind, program, where);
-  const auto* right = b.is_scalar() ? nullptr : &checked(b.tile(), kind, program, where);
+  const auto* left = a.is_scalar() ? nullptr : &program.own(a.tile(), kind, where);
+  const auto* right = b.is_scalar() ? nullptr : &program.own(b.tile(), kind, where);
   auto shape = to_shape(left ? (*left)->shape() : (*right)->shape());
   if (left && right) {
     const auto both = data::broadcast_shapes(shape, to_shape((*right)->shape()));
@@ -135,7 +119,7 @@ Tile binary(BinaryOperation operation, const char* kind, const Operand& a, const
 Tile unary(UnaryOperation operation, const char* kind, const Tile& x, DType dtype, std::int32_t cycles,
            const Where& where) {
   auto& program = Program::current(kind, where);
-  const auto& state = checked(x, kind, program, where);
+  const auto& state = program.own(x, kind, where);
   return vector_operation(
       program, kind, dtype, state->shape(), {&state}, elementwise(state->shape().numel(), cycles),
       [operation, dtype, value = state->value()](data::Executor& executor) {
@@ -147,7 +131,7 @@ Tile unary(UnaryOperation operation, const char* kind, const Tile& x, DType dtyp
 Tile reduce(ReduceOperation operation, const char* kind, const Tile& x, std::optional<int> axis, bool keep_dims,
             const Where& where) {
   auto& program = Program::current(kind, where);
-  const auto& state = checked(x, kind, program, where);
+  const auto& state = program.own(x, kind, where);
   const auto rank = static_cast<int>(state->shape().size());
   if (axis) {
     const int wrapped = *axis < 0 ? *axis + rank : *axis;
@@ -267,13 +251,13 @@ Tile zeros(Extents shape, DType dtype, Where where) {
 
 Tile exp(const Tile& x, Where where) {
   auto& program = Program::current("exp", where);
-  const auto& state = checked(x, "exp", program, where);
+  const auto& state = program.own(x, "exp", where);
   return unary(UnaryOperation::exponential, "exp", x, floating(state->dtype()), transcendental_cycles(program), where);
 }
 
 Tile cast(const Tile& x, DType dtype, Where where) {
   auto& program = Program::current("cast", where);
-  const auto& state = checked(x, "cast", program, where);
+  const auto& state = program.own(x, "cast", where);
   if (state->dtype() == dtype) return x;
   return vector_operation(
       program, "cast", dtype, state->shape(), {&state}, elementwise(state->shape().numel()),
@@ -290,8 +274,8 @@ Tile max(const Tile& x, std::optional<int> axis, bool keep_dims, Where where) {
 
 Tile dot(const Tile& a, const Tile& b, const Tile& accumulator, std::optional<DType> out_dtype, Where where) {
   auto& program = Program::current("dot", where);
-  const auto& left = checked(a, "dot", program, where);
-  const auto& right = checked(b, "dot", program, where);
+  const auto& left = program.own(a, "dot", where);
+  const auto& right = program.own(b, "dot", where);
   const auto fail = [&](const std::string& message) { throw ValueError("tl::dot: " + message, program.place(where)); };
   if (left->shape().size() != 2 || right->shape().size() != 2) {
     fail(fmt::format("operands must be two-dimensional, got {} and {}", to_text(left->shape()),
@@ -315,7 +299,7 @@ Tile dot(const Tile& a, const Tile& b, const Tile& accumulator, std::optional<DT
     fail(fmt::format("operands of type {} cannot accumulate into {}", name(left->dtype()), name(dtype)));
   }
   const Extents shape{m, n};
-  const StateRef* addend = accumulator.defined() ? &checked(accumulator, "dot", program, where) : nullptr;
+  const StateRef* addend = accumulator.defined() ? &program.own(accumulator, "dot", where) : nullptr;
   if (addend && !((*addend)->shape() == shape)) {
     fail(fmt::format("the accumulator has shape {}, the product {}", to_text((*addend)->shape()), to_text(shape)));
   }

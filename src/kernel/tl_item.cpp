@@ -20,8 +20,7 @@ namespace {
 /// Waits for the producer, pays for the read, and returns the value; absent under --no-data.
 std::optional<data::Scalar> read_scalar(const Tile& x, bool assumed, const Where& where) {
   auto& program = Program::current("item", where);
-  if (!x.defined()) throw ValueError("tl::item: an empty tile was used", program.place(where));
-  auto& state = *x.state();
+  const auto& state = *program.own(x, "item", where);
   if (state.shape().numel() != 1) {
     throw ValueError(fmt::format("tl::item: a tile of shape {} has {} elements; item reads exactly one, reduce first",
                                  to_text(state.shape()), state.shape().numel()),
@@ -70,11 +69,10 @@ std::int64_t item_as_integer(const Tile& x, std::optional<std::int64_t> assumed,
 
 void device_assert(const Tile& condition, std::string_view message, Where where) {
   auto& program = Program::current("device_assert", where);
-  if (!condition.defined()) throw ValueError("tl::device_assert: an empty tile was used", program.place(where));
+  const auto& state = *program.own(condition, "device_assert", where);
   auto& environment = program.environment();
   const auto number = program.take_number();  // without data too, so that the operations after it keep theirs
   if (!environment.data_enabled) return;
-  const auto& state = *condition.state();
   auto look = [text = std::string(message), place = program.place(where)](const data::TileView& view) {
     for (std::int64_t lane = 0; lane < view.shape.numel(); ++lane) {
       if (!view.valid(lane)) {

@@ -10,6 +10,7 @@
 #include "data/operations.h"
 #include "event/fiber.h"
 #include "kernbench/tl.h"
+#include "kernel/access.h"
 #include "kernel/conversion.h"
 #include "kernel/locate.h"
 #include "kernel/program.h"
@@ -73,14 +74,9 @@ std::vector<Located> translate(const Program& program, const Tensor& tensor, con
   return located;
 }
 
-/// The legs of the operation: all pieces of one slice together, in the order in which slices first occur.
 std::vector<hardware::DmaLeg> legs_of(const std::vector<Located>& located) {
   std::vector<hardware::DmaLeg> legs;
-  for (const auto& [piece, target] : located) {
-    auto leg = std::ranges::find(legs, target.slice, &hardware::DmaLeg::slice);
-    if (leg == legs.end()) leg = legs.insert(leg, {target.slice, {}});
-    leg->ranges.push_back({target.address, piece.rows, Bytes(piece.row_bytes), piece.stride});
-  }
+  for (const auto& [piece, target] : located) kernel::append_leg(legs, piece, target);
   return legs;
 }
 
@@ -88,13 +84,7 @@ std::vector<data::Piece> pieces_of(const Program& program, const std::vector<Loc
   std::vector<data::Piece> pieces;
   pieces.reserve(located.size());
   for (const auto& [piece, target] : located) {
-    pieces.push_back({.memory = &program.environment().bytes.slice(target.slice),
-                      .address = target.address,
-                      .rows = piece.rows,
-                      .row_bytes = piece.row_bytes,
-                      .stride = piece.stride,
-                      .offset = piece.box_offset / item,
-                      .row_stride = piece.box_stride / item});
+    pieces.push_back(kernel::data_piece(program.environment(), piece, target, item));
   }
   return pieces;
 }
@@ -146,7 +136,7 @@ Tile load(const Tensor& tensor, Extents offsets, Extents shape, LoadOptions opti
 
 void store(const Tensor& tensor, Extents offsets, const Tile& value, Where where) {
   auto& program = Program::current("store", where);
-  if (!value.defined()) throw ValueError("tl::store: an empty tile was stored", program.place(where));
+  program.own(value, "store", where);
   if (!tensor.writable()) {
     throw ValueError(fmt::format("tl::store: tensor {} is a tl::In parameter of the kernel; take it as tl::Tensor to "
                                  "write it",

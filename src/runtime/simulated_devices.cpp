@@ -10,6 +10,7 @@
 #include "base/text.h"
 #include "data/memory.h"
 #include "event/fiber.h"
+#include "kernel/access.h"
 #include "kernel/library/fill.h"
 #include "kernel/locate.h"
 #include "runtime/context.h"
@@ -89,16 +90,8 @@ void append(Simulation& simulation, const SimulatedStorage& storage, const std::
   const std::int64_t item = item_size(storage.descriptor()->dtype);
   for (const ShardPiece& piece : located) {
     const auto target = simulation.environment().addresses.translate(piece.slice, piece.va, Bytes(span_bytes(piece)));
-    auto leg = std::ranges::find(legs, target.slice, &hardware::DmaLeg::slice);
-    if (leg == legs.end()) leg = legs.insert(leg, {target.slice, {}});
-    leg->ranges.push_back({target.address, piece.rows, Bytes(piece.row_bytes), piece.stride});
-    pieces.push_back({.memory = &simulation.environment().bytes.slice(target.slice),
-                      .address = target.address,
-                      .rows = piece.rows,
-                      .row_bytes = piece.row_bytes,
-                      .stride = piece.stride,
-                      .offset = piece.box_offset / item,
-                      .row_stride = piece.box_stride / item});
+    kernel::append_leg(legs, piece, target);
+    pieces.push_back(kernel::data_piece(simulation.environment(), piece, target, item));
   }
 }
 
