@@ -198,7 +198,7 @@ void reject_unknown_command(const CLI::App& app, const Texts& leftovers) {
 
 // CLI11 says "--seed: 1 required TEXT missing", and "quiet was given a disallowed flag override".
 std::string message_of(const CLI::ParseError& error) {
-  const std::string text = error.what();
+  std::string text = error.what();
   if (dynamic_cast<const CLI::ArgumentMismatch*>(&error) == nullptr) return text;
   const std::string option = text.substr(0, text.find_first_of(": "));
   if (text.find("flag override") == std::string::npos) return option + " needs a value";
@@ -209,7 +209,7 @@ std::string message_of(const CLI::ParseError& error) {
 Texts normalised(Texts arguments) {
   if (!arguments.empty() && arguments.front() == "help") {
     arguments.erase(arguments.begin());
-    arguments.push_back("--help");
+    arguments.emplace_back("--help");
   }
   return arguments;
 }

@@ -95,7 +95,8 @@ struct Executor::State {
 
   /// Runs a ready task on this thread.
   void run(Lock& lock, const TaskHandle& ready_task) {
-    const TaskHandle task = ready_task;  // the argument may live in `ready`
+    // NOLINTNEXTLINE(performance-unnecessary-copy-initialization): the argument may live in `ready`
+    const TaskHandle task = ready_task;
     ready.erase(task->sequence);
     task->progress = Task::Progress::running;
     std::function<void()> work = std::move(task->work);

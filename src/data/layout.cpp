@@ -54,7 +54,7 @@ void copy_strided(std::byte* out, const std::byte* in, std::int64_t item, const 
 }
 
 /// A contiguous copy of `x` with the given shape and element strides.
-Value strided_copy(Executor& executor, const Value& x, const Shape& shape, std::vector<std::int64_t> strides) {
+Value strided_copy(Executor& executor, const Value& x, const Shape& shape, const std::vector<std::int64_t>& strides) {
   return compute(executor, x.dtype(), shape, {&x}, [=, operand = Operand(x)](TileContents& out) {
     copy_strided(out.bytes.data(), operand.data(), item_size(operand.dtype), shape, strides);
     if (!operand.has_mask()) return;

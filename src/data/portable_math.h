@@ -75,7 +75,8 @@ struct CosineSine {
 };
 constexpr CosineSine portable_cosine_sine(double turns) {
   constexpr double kTwoPi = 6.28318530717958647693;
-  const auto quarter = static_cast<int>(turns * 4 + 0.5);  // the nearest multiple of a quarter turn
+  // NOLINTNEXTLINE(bugprone-incorrect-roundings): the nearest multiple of a quarter turn; either neighbour would do
+  const auto quarter = static_cast<int>(turns * 4 + 0.5);
   const double angle = (turns - quarter * 0.25) * kTwoPi;  // |angle| <= pi / 4
   const double square = angle * angle;
   double sine = 1, cosine = 1;

@@ -22,7 +22,7 @@ namespace {
 
 // Fibers resume with operation numbers of their own, above those of all other events of their agents.
 constexpr std::uint64_t kFirstFiberOperation = std::uint64_t{1} << 35;
-constexpr std::uint32_t kMaxAgent = (1u << 26) - 1;
+[[maybe_unused]] constexpr std::uint32_t kMaxAgent = (1u << 26) - 1;
 
 // A fiber that has resumed so often without polling again does something else than polling.
 constexpr std::uint32_t kResumptionsPerPoll = 64;
@@ -37,7 +37,7 @@ void fiber_main() {
   Fiber::Implementation& fiber = scheduler.running->implementation();
   try {
     fiber.body();
-  } catch (const Cancelled&) {
+  } catch (const Cancelled&) {  // NOLINT(bugprone-empty-catch): unwound as it was asked to; nothing is left to do
   } catch (...) {
     fiber.error = std::current_exception();
   }
@@ -198,7 +198,8 @@ bool Scheduler::State::cancel(EventHandle handle) {
   slot->cancelled = true;
   settle(*slot);
   // The entry stays where it is until it comes up, unless most of the queue is such entries.
-  if (++cancelled_events > 64 && cancelled_events > queue.size() / 2) drop_cancelled_events();
+  ++cancelled_events;
+  if (cancelled_events > 64 && cancelled_events > queue.size() / 2) drop_cancelled_events();
   return true;
 }
 

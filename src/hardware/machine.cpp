@@ -30,27 +30,23 @@ const topology::Topology& checked(const topology::Topology& topology) {
                              "cube.noc.chunk, " +
                              to_text(topology.cube.noc.chunk));
   }
-  return topology;
+  return topology;  // NOLINT(bugprone-return-const-ref-from-parameter): the caller's, not a temporary
 }
 
 }  // namespace
 
 struct Machine::Implementation {
-  Implementation(event::Scheduler& scheduler_, const topology::Topology& description, const MachineOptions& options)
-      : scheduler(scheduler_),
+  Implementation(event::Scheduler& owner, const topology::Topology& description, const MachineOptions& options)
+      : scheduler(owner),
         topology(checked(description)),
         network(topology),
         layout(topology, network.links().size()),
-        fabric(scheduler_, {.exact_events = options.exact_events}),
+        fabric(owner, {.exact_events = options.exact_events}),
         transport(fabric, network, layout, topology.cube),
-        pe_environment{scheduler_,
-                       topology,
-                       layout,
-                       transport,
-                       gemm_law(topology.pe.gemm.model),
-                       vector_law(topology.pe.vector.model)},
+        pe_environment{
+            owner, topology, layout, transport, gemm_law(topology.pe.gemm.model), vector_law(topology.pe.vector.model)},
         pes(static_cast<std::size_t>(layout.pe_count())),
-        launches(scheduler_, topology, layout, transport,
+        launches(owner, topology, layout, transport,
                  [this](PeCoordinate at) -> ControlProcessor& { return pe(at).control(); }),
         commands(static_cast<std::size_t>(layout.sip_count())) {
     add_links();

@@ -247,7 +247,8 @@ void Program::on_finish(hardware::Operation& operation) {
   const auto program = std::move(mine.program);
   const auto entry = std::find_if(pending_.begin(), pending_.end(), [&](const auto& p) { return p.get() == &mine; });
   if (entry == pending_.end()) return;  // abandoned
-  const auto keep = *entry;  // dropping the last reference here would destroy the operation that is being reported
+  const auto keep =
+      std::move(*entry);  // dropping the last reference here would destroy the operation that is being reported
   pending_.erase(entry);
 }
 

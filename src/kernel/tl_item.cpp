@@ -93,7 +93,7 @@ void device_assert(const Tile& condition, std::string_view message, Where where)
   if (state.value()->bound)
     submit(state.value()->value);
   else
-    state.value()->when_bound.push_back(std::move(submit));
+    state.value()->when_bound.emplace_back(std::move(submit));
 }
 
 void device_assert(bool condition, std::string_view message, Where where) {

@@ -127,7 +127,7 @@ void Event::record() {
   auto& context = current_context("Event::record");
   auto state = std::make_shared<State>();
   auto& simulation = context.simulation;
-  state->reached = simulation.stream(context.device).enqueue("event", [&simulation, state](auto done) {
+  state->reached = simulation.stream(context.device).enqueue("event", [&simulation, state](const auto& done) {
     state->at = simulation.scheduler().now();
     done();
     return nullptr;

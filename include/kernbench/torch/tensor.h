@@ -37,7 +37,9 @@ class Tensor {
   Tensor& operator=(const Tensor& other) & = default;
   Tensor& operator=(Tensor&& other) & = default;
   /// `x[0] = y` and `x[0] = 1.5` write the elements.
+  // NOLINTNEXTLINE(bugprone-unhandled-self-assignment): a copy of elements to themselves changes nothing
   Tensor& operator=(const Tensor& other) && { return copy_(other), *this; }
+  // NOLINTNEXTLINE(performance-noexcept-move-constructor): it copies elements, which may fail
   Tensor& operator=(Tensor&& other) && { return copy_(other), *this; }
   Tensor& operator=(const Scalar& value) && { return fill_(value), *this; }
 
