@@ -21,10 +21,11 @@ std::vector<double> pack(std::span<const double> b, std::int64_t first, std::int
   return panel;
 }
 
+using Rows = std::array<const double*, kRows>;
+using Block = std::array<double, kRows * kColumns>;
+
 /// kRows rows times one panel. The sums stay in registers over all of k.
-__attribute__((target_clones("avx512f", "avx2", "default"))) void multiply(
-    const std::array<const double*, kRows>& rows, const double* panel, std::int64_t k,
-    std::array<double, kRows * kColumns>& result) {
+[[gnu::always_inline]] inline void multiply_body(const Rows& rows, const double* panel, std::int64_t k, Block& result) {
   double sums[kRows * kColumns] = {};
   for (std::int64_t step = 0; step < k; ++step) {
     for (std::int64_t row = 0; row < kRows; ++row) {
@@ -37,12 +38,26 @@ __attribute__((target_clones("avx512f", "avx2", "default"))) void multiply(
   std::copy_n(sums, kRows * kColumns, result.data());
 }
 
+// One for each instruction set; not target_clones, whose resolvers run before a sanitizer is ready for them.
+[[gnu::target("avx512f")]] void multiply_avx512(const Rows& rows, const double* panel, std::int64_t k, Block& result) {
+  multiply_body(rows, panel, k, result);
+}
+[[gnu::target("avx2")]] void multiply_avx2(const Rows& rows, const double* panel, std::int64_t k, Block& result) {
+  multiply_body(rows, panel, k, result);
+}
+
+void multiply(const Rows& rows, const double* panel, std::int64_t k, Block& result) {
+  if (__builtin_cpu_supports("avx512f")) return multiply_avx512(rows, panel, k, result);
+  if (__builtin_cpu_supports("avx2")) return multiply_avx2(rows, panel, k, result);
+  multiply_body(rows, panel, k, result);
+}
+
 void multiply_panel(std::span<const double> a, std::span<const double> b, std::span<double> c, std::int64_t m,
                     std::int64_t n, std::int64_t k, std::int64_t first) {
   const std::int64_t width = std::min(kColumns, n - first);
   const auto panel = pack(b, first, width, n, k);
-  std::array<double, kRows * kColumns> block{};
-  std::array<const double*, kRows> rows{};
+  Block block{};
+  Rows rows{};
   for (std::int64_t row = 0; row < m; row += kRows) {
     for (std::int64_t i = 0; i < kRows; ++i) {
       rows[static_cast<std::size_t>(i)] = a.data() + std::min(row + i, m - 1) * k;
