@@ -74,7 +74,7 @@ Value permute(Executor& executor, const Value& x, std::span<const int> order) {
     shape.push_back(x.shape()[static_cast<std::size_t>(dimension)]);
     strides.push_back(source[static_cast<std::size_t>(dimension)]);
   }
-  return strided_copy(executor, x, shape, std::move(strides));
+  return strided_copy(executor, x, shape, strides);
 }
 
 Value transpose(Executor& executor, const Value& x) {
@@ -109,7 +109,7 @@ Value broadcast_to(Executor& executor, const Value& x, const Shape& shape) {
   const std::size_t skipped = shape.rank() - x.shape().rank();
   std::vector<std::int64_t> strides(shape.rank(), 0);
   for (std::size_t i = 0; i < source.size(); ++i) strides[skipped + i] = x.shape()[i] == 1 ? 0 : source[i];
-  return strided_copy(executor, x, shape, std::move(strides));
+  return strided_copy(executor, x, shape, strides);
 }
 
 }  // namespace kernbench::data
