@@ -210,10 +210,10 @@ Tile operator==(const Operand& a, const Operand& b) {
 Tile operator!=(const Operand& a, const Operand& b) {
   return binary(BinaryOperation::not_equal, "ne", a, b);
 }
-Tile maximum(const Operand& a, const Operand& b) {
+Tile maximum(const Operand& a, const Operand& b, PropagateNan /*propagate_nan*/) {
   return binary(BinaryOperation::maximum, "maximum", a, b);
 }
-Tile minimum(const Operand& a, const Operand& b) {
+Tile minimum(const Operand& a, const Operand& b, PropagateNan /*propagate_nan*/) {
   return binary(BinaryOperation::minimum, "minimum", a, b);
 }
 
@@ -255,7 +255,7 @@ Tile exp(const Tile& x, Where where) {
   return unary(UnaryOperation::exponential, "exp", x, floating(state->dtype()), transcendental_cycles(program), where);
 }
 
-Tile cast(const Tile& x, DType dtype, Where where) {
+Tile cast(const Tile& x, DType dtype, Rounding /*rounding*/, Where where) {
   auto& program = Program::current("cast", where);
   const auto& state = program.own(x, "cast", where);
   if (state->dtype() == dtype) return x;

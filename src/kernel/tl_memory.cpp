@@ -119,7 +119,7 @@ Tile load(const Tensor& tensor, Extents offsets, Extents shape, LoadOptions opti
   result->expression = expression_of(operation->legs);
   if (program.environment().data_enabled) {
     std::optional<data::Scalar> other;
-    if (options.other) other = to_scalar(*options.other);
+    if (options.other) other = to_scalar(options.other->scalar());
     operation->take_effect = [pieces = pieces_of(program, located, item_size(tensor.dtype())), other,
                               value = result->value(), shape, dtype = tensor.dtype()](KernelOperation& mine) {
       value->bind(
@@ -134,7 +134,7 @@ Tile load(const Tensor& tensor, Extents offsets, Extents shape, LoadOptions opti
   return Tile(result);
 }
 
-void store(const Tensor& tensor, Extents offsets, const Tile& value, Where where) {
+void store(const Tensor& tensor, Extents offsets, const Tile& value, StoreOptions /*options*/, Where where) {
   auto& program = Program::current("store", where);
   program.own(value, "store", where);
   if (!tensor.writable()) {
@@ -144,7 +144,7 @@ void store(const Tensor& tensor, Extents offsets, const Tile& value, Where where
                      program.place(where));
   }
   check_box(program, "store", tensor, offsets, value.shape(), where);
-  const Tile converted = cast(value, tensor.dtype(), where);
+  const Tile converted = cast(value, tensor.dtype(), Rounding::rtne, where);
   const auto& state = converted.state();
   const auto located = translate(program, tensor, offsets, value.shape(), where);
   auto operation = program.new_operation(EngineKind::dma, "store", nullptr, {state.get()});
