@@ -6,6 +6,7 @@
 #include <numeric>
 
 #include "base/error.h"
+#include "runtime/device_operations.h"
 
 namespace kernbench::runtime {
 
@@ -50,6 +51,11 @@ void DeviceBackend::copy_on_device(const std::shared_ptr<DeviceStorage>& destina
   auto contents = try_read(source, source_boxes, HostRead::copy_);
   write(destination, destination_boxes,
         contents ? std::move(*contents) : std::vector<HostBytes>(destination_boxes.size()));
+}
+
+DeviceOperations& DeviceBackend::operations() {
+  static DeviceOperations none;  // has no state
+  return none;
 }
 
 std::vector<HostBytes> DeviceBackend::read(const std::shared_ptr<DeviceStorage>& storage,

@@ -42,6 +42,8 @@ const char* name(HostRead read);
 /// The error of a host read under --no-data.
 [[noreturn]] void throw_no_data(HostRead read, const std::string& tensor);
 
+class DeviceOperations;
+
 /// Writes elements [first, first + count) of a tensor, in row-major order, in its dtype, to `out`.
 using ElementSource = std::function<void(std::int64_t first, std::int64_t count, std::byte* out)>;
 
@@ -74,6 +76,9 @@ class DeviceBackend {
   virtual void copy_on_device(const std::shared_ptr<DeviceStorage>& destination,
                               std::span<const DeviceBox> destination_boxes,
                               const std::shared_ptr<DeviceStorage>& source, std::span<const DeviceBox> source_boxes);
+
+  /// The kernels that compute on the devices (device_operations.h); unless overridden there are none.
+  virtual DeviceOperations& operations();
 
   /// try_read, with a ProgramError that names the call when there are no values.
   std::vector<HostBytes> read(const std::shared_ptr<DeviceStorage>& storage, std::span<const DeviceBox> boxes,
