@@ -1,27 +1,28 @@
 #!/usr/bin/env python3
-"""Holds README.md to the programs: listings equal the example's source, outputs equal what a run prints.
+"""Holds the documents to the programs: listings equal the sources, outputs equal what a run prints.
 
-A listing or an output stands between `<!-- KIND:NAME -->` and `<!-- /KIND:NAME -->`, as one fenced block:
-  source:first_kernel    examples/first_kernel/first_kernel.cpp
-  output:first_kernel    what that program prints
-  output:gemm            what `kernbench run gemm …` prints for the 2048^3 GEMM, wall-clock figures aside
+A listing or an output stands between `<!-- KIND: WHAT -->` and `<!-- end -->`, as one fenced block:
+  source: examples/first_kernel/first_kernel.cpp    that file
+  output: first_kernel                              what the example program of that name prints
+  output: kernbench run gemm -t tiny                what the command prints (run in the repository's root)
+Wall-clock figures may differ. A command that is expected to fail says so: `output: kernbench run … (exit 3)`.
 With KERNBENCH_UPDATE_GOLDEN=1 the blocks are rewritten instead.
 """
 
 import argparse
 import os
 import re
+import shlex
 import subprocess
 import sys
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent.parent
-GEMM = ["run", "gemm", "-t", "ahbm-1sip", "-p", "dtype=f16", "-p", "M=2048", "-p", "N=2048", "-p", "K=2048"]
-REGION = re.compile(r"<!-- (\w+):(\w+) -->\n(.*?)<!-- /\1:\2 -->", re.DOTALL)
-
-
-def run(command):
-    return subprocess.run(command, capture_output=True, text=True, check=True).stdout
+REGION = re.compile(r"<!-- (source|output): (.+?) -->\n(.*?)<!-- end -->", re.DOTALL)
+EXIT = re.compile(r" \(exit (\d+)\)$")
+LANGUAGES = {".cpp": "cpp", ".h": "cpp", ".yaml": "yaml", ".txt": "cmake", ".py": "python"}
+# What must be there: a document that loses all its regions would be held to nothing.
+LEAST_REGIONS = {"README.md": 3}
 
 
 def without_wall_clock(text):
@@ -32,14 +33,51 @@ def block(language, text):
     return f"```{language}\n{text.rstrip()}\n```\n"
 
 
-def expected(kind, name, options):
+def output_of(what, options):
+    expected_exit = EXIT.search(what)
+    command = shlex.split(EXIT.sub("", what))
+    if command[0] == "kernbench":
+        command[0] = options.kernbench
+    else:
+        command[0] = str(Path(options.programs) / command[0])
+    environment = {**os.environ, "NO_COLOR": "1"}
+    done = subprocess.run(command, capture_output=True, text=True, cwd=ROOT, env=environment, timeout=200, check=False)
+    if done.returncode != (int(expected_exit.group(1)) if expected_exit else 0):
+        sys.exit(f"`{what}` ended with exit code {done.returncode}:\n{done.stdout}{done.stderr}")
+    return done.stdout + (done.stderr if expected_exit else "")
+
+
+def expected(kind, what, options):
     if kind == "source":
-        return block("cpp", (ROOT / "examples" / name / f"{name}.cpp").read_text())
-    if kind == "output" and name == "gemm":
-        return block("", run([options.kernbench, *GEMM]))
-    if kind == "output":
-        return block("", run([str(Path(options.programs) / name)]))
-    raise ValueError(f"unknown region {kind}:{name}")
+        path = ROOT / what
+        if not path.is_file():
+            sys.exit(f"a document shows {what}, which does not exist")
+        return block(LANGUAGES.get(path.suffix, ""), path.read_text())
+    return block("", output_of(what, options))
+
+
+def check(document, options):
+    """The regions of one document that differ from what is true."""
+    name = document.relative_to(ROOT).as_posix()
+    text = document.read_text()
+    wrong = []
+
+    def replace(match):
+        kind, what, shown = match.groups()
+        true = expected(kind, what, options)
+        if without_wall_clock(shown) == without_wall_clock(true):
+            return match.group(0)
+        wrong.append(f"{name}: {kind}: {what}")
+        return f"<!-- {kind}: {what} -->\n{true}<!-- end -->"
+
+    new_text, regions = REGION.subn(replace, text)
+    if regions < LEAST_REGIONS.get(name, 0):
+        sys.exit(f"{name} has lost a region: it needs at least {LEAST_REGIONS[name]} of {REGION.pattern}")
+    if regions != len(re.findall(r"^<!-- (?:source|output):", text, re.MULTILINE)):
+        sys.exit(f"{name} has a region without its `<!-- end -->`")
+    if wrong and os.environ.get("KERNBENCH_UPDATE_GOLDEN") == "1":
+        document.write_text(new_text)
+    return wrong
 
 
 def main():
@@ -47,26 +85,14 @@ def main():
     parser.add_argument("--kernbench", required=True)
     parser.add_argument("--programs", required=True)
     options = parser.parse_args()
-    readme = ROOT / "README.md"
-    text = readme.read_text()
-    wrong = []
-
-    def replace(match):
-        kind, name, shown = match.groups()
-        true = expected(kind, name, options)
-        if without_wall_clock(shown) == without_wall_clock(true):
-            return match.group(0)
-        wrong.append(f"{kind}:{name}")
-        return f"<!-- {kind}:{name} -->\n{true}<!-- /{kind}:{name} -->"
-
-    new_text, regions = REGION.subn(replace, text)
-    if regions < 3:
-        sys.exit("README.md has lost a region: it needs source:first_kernel, output:first_kernel and output:gemm")
-    if wrong and os.environ.get("KERNBENCH_UPDATE_GOLDEN") == "1":
-        readme.write_text(new_text)
-        print("updated:", ", ".join(wrong))
-    elif wrong:
-        sys.exit(f"README.md differs from what runs in {', '.join(wrong)}; KERNBENCH_UPDATE_GOLDEN=1 rewrites it")
+    documents = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
+    wrong = [region for document in documents for region in check(document, options)]
+    if not wrong:
+        return
+    if os.environ.get("KERNBENCH_UPDATE_GOLDEN") == "1":
+        print("updated:", *wrong, sep="\n  ")
+    else:
+        sys.exit("documents differ from what runs (KERNBENCH_UPDATE_GOLDEN=1 rewrites them):\n  " + "\n  ".join(wrong))
 
 
 if __name__ == "__main__":
