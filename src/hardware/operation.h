@@ -11,6 +11,7 @@
 #include "base/units.h"
 #include "event/waitable.h"
 #include "hardware/fabric/fabric.h"
+#include "hardware/operation_name.h"
 
 namespace kernbench::hardware {
 
@@ -75,14 +76,22 @@ class Operation : public event::WaitNode {
   VectorWork vector;
 
   std::vector<OperationRef> dependencies;  // must have finished before this one starts; cleared when it is ready
+  std::size_t operands = 0;                // so many of the first dependencies produce operands; the others are order
   OperationObserver* observer = nullptr;   // must outlive the operation's finish
 
-  // issued: it entered its engine's queue. ready: its last dependency had finished. started: the engine took it.
-  // effect: see OperationObserver. In between it waits: for its operands, for the engine; from started to finished
-  // the engine works on it.
-  Time issued, ready, started, effect, finished;
+  // requested: the program asked for it. granted: it had its room in the TCM. placed: it had its place in the queue.
+  // issued: the control processor had issued it, it was in its engine's queue. ready: its last dependency had finished.
+  // started: the engine took it. effect: see OperationObserver. These times never decrease. In between it waits: for
+  // room, for a place, for its issue, for its operands, for the engine; from started to finished the engine works on
+  // it.
+  Time requested, granted, placed, issued, ready, started, effect, finished;
+  // What ended each of these waits: the operation that let go of room or a place, the last dependency, the operation
+  // before it on the engine. Unknown where there was no wait, or where no operation ended it.
+  OperationName granted_by, placed_by, ready_by, started_by;
+  bool ready_in_order = false;  // ready_by gave no operand: it had to come first, for it touches the same bytes
   event::Completion done;
 
+  OperationName operation_name() const { return {agent, number}; }
   /// "load#7 on sip0.cube0.pe1.dma.queue2".
   std::string wait_name() const override;
   /// Its unfinished dependencies, or else its turn in the engine's queue.

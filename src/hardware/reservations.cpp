@@ -6,10 +6,10 @@
 
 namespace kernbench::hardware {
 
-void Reservations::take(std::int64_t units) {
+OperationName Reservations::take(std::int64_t units) {
   if (event::this_fiber::unwinding() || (requests_.empty() && fits(units))) {
     taken_ += units;
-    return;
+    return {};
   }
   Request request{units};
   requests_.push_back(&request);
@@ -19,21 +19,23 @@ void Reservations::take(std::int64_t units) {
     withdraw(request);
     throw;
   }
+  return request.by;
 }
 
-void Reservations::give_back(std::int64_t units) {
+void Reservations::give_back(std::int64_t units, OperationName by) {
   taken_ -= units;
-  grant_in_order();
+  grant_in_order(by);
 }
 
 // Whoever is woken without a grant waits again: the order of requests, not that of waiters, decides.
-void Reservations::grant_in_order() {
+void Reservations::grant_in_order(OperationName by) {
   bool any = false;
   while (!requests_.empty() && fits(requests_.front()->units)) {
     Request& next = *requests_.front();
     requests_.erase(requests_.begin());
     taken_ += next.units;
     next.granted = any = true;
+    next.by = by;
   }
   if (any) wake_all();
 }
@@ -41,7 +43,7 @@ void Reservations::grant_in_order() {
 void Reservations::withdraw(const Request& request) {
   if (request.granted) taken_ -= request.units;
   std::erase(requests_, &request);
-  grant_in_order();
+  grant_in_order({});
 }
 
 }  // namespace kernbench::hardware

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "event/waitable.h"
+#include "hardware/operation_name.h"
 
 namespace kernbench::hardware {
 
@@ -16,17 +17,20 @@ class Reservations : public event::Waitable {
 
  protected:
   /// Suspends the calling fiber until `units` are free. A fiber that is unwinding takes them without waiting.
-  void take(std::int64_t units);
-  void give_back(std::int64_t units);
+  /// Returns the operation that ended the wait by giving units back; unknown when there was no wait, or no operation.
+  OperationName take(std::int64_t units);
+  /// `by`: the operation that gives back, so that whoever waits can say what it waited for.
+  void give_back(std::int64_t units, OperationName by = {});
   std::int64_t units_taken() const { return taken_; }
 
  private:
   struct Request {
     std::int64_t units;
     bool granted = false;
+    OperationName by = {};  // whose units made the grant possible
   };
   bool fits(std::int64_t units) const { return taken_ + units <= capacity_; }
-  void grant_in_order();
+  void grant_in_order(OperationName by);
   void withdraw(const Request& request);
 
   std::int64_t capacity_;

@@ -1,6 +1,7 @@
 // What kernel programs need of the simulation that they run in.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <memory>
 #include <vector>
@@ -16,13 +17,30 @@ namespace kernbench::kernel {
 
 class KernelOperation;
 
-/// Told of every operation of every program, in simulated order: the operation log and the fingerprint of times.
+/// Told of every operation of every program when it has finished, in simulated order: the operation log and the
+/// fingerprint of times, a trace. All times and causes of the operation are known then; its program is alive.
 class OperationSink {
  public:
   virtual ~OperationSink() = default;
   virtual void on_operation(const KernelOperation& operation) = 0;
   /// Whether the sink reads KernelOperation::operands (they cost a string per operation).
   virtual bool wants_operands() const = 0;
+};
+
+/// Several sinks, told one after the other.
+class OperationSinks final : public OperationSink {
+ public:
+  /// `sink` must outlive this one.
+  void add(OperationSink& sink) { sinks_.push_back(&sink); }
+  void on_operation(const KernelOperation& operation) override {
+    for (OperationSink* sink : sinks_) sink->on_operation(operation);
+  }
+  bool wants_operands() const override {
+    return std::ranges::any_of(sinks_, [](const OperationSink* sink) { return sink->wants_operands(); });
+  }
+
+ private:
+  std::vector<OperationSink*> sinks_;
 };
 
 /// The bytes of all HBM slices, created as they are first touched.

@@ -69,7 +69,9 @@ Program& Program::current(const char* call, const tl::Where& where) {
                     call),
         fmt::format("{}:{}", file_name(where), where.line()));
   }
-  return *static_cast<Program*>(event::this_fiber::current()->local(event::Fiber::Slot::kernel).get());
+  auto& program = *static_cast<Program*>(event::this_fiber::current()->local(event::Fiber::Slot::kernel).get());
+  program.where_ = where;
+  return program;
 }
 
 void Program::run(event::AgentId agent, const std::function<void()>& body) {
@@ -158,9 +160,17 @@ std::shared_ptr<TileState> Program::new_tile(DType dtype, const tl::Extents& sha
                     to_text(tcm.capacity()), live_tiles_.empty() ? " none" : live_tiles_text()),
         place(where));
   }
-  tcm.reserve(request);
+  begin_asking();
+  if (const auto by = tcm.reserve(request); by.known()) asking_.granted_by = by;
+  asking_.granted = environment_.scheduler.now();
   auto reservation = std::make_shared<Reservation>(tcm, request);
   return std::make_shared<TileState>(*this, next_tile_++, dtype, shape, kind, where, std::move(reservation));
+}
+
+// Several tiles may be asked for before their operation is made: no time passes between a grant and the next request.
+void Program::begin_asking() {
+  const Time now = environment_.scheduler.now();
+  if (!asking_.open || asking_.granted != now) asking_ = {true, now, now, {}};
 }
 
 void Program::note_read(std::uint64_t expression, std::uint64_t value_bits) {
@@ -182,11 +192,18 @@ std::shared_ptr<KernelOperation> Program::new_operation(hardware::EngineKind eng
   auto operation = std::make_shared<KernelOperation>(engine, kind, agent_, number, std::string());
   operation->program = shared_from_this();
   operation->observer = this;
+  operation->where = where_;
+  begin_asking();
+  operation->requested = asking_.requested;
+  operation->granted = asking_.granted;
+  operation->granted_by = asking_.granted_by;
+  asking_.open = false;
   for (const TileState* input : inputs) {
     if (input == nullptr) continue;
     operation->holds.push_back(input->reservation());
     if (input->producer && !input->producer->done.is_set()) operation->dependencies.push_back(input->producer);
   }
+  operation->operands = operation->dependencies.size();
   if (result) {
     operation->holds.push_back(result->reservation());
     result->producer = operation;
@@ -243,7 +260,9 @@ void Program::on_finish(hardware::Operation& operation) {
   auto& mine = static_cast<KernelOperation&>(operation);
   intervals_.add(mine.engine, mine.started, mine.finished);
   environment_.sink.on_operation(mine);
+  pe_.tcm().released_by(mine.operation_name());
   mine.holds.clear();
+  pe_.tcm().released_by({});
   const auto program = std::move(mine.program);
   const auto entry = std::find_if(pending_.begin(), pending_.end(), [&](const auto& p) { return p.get() == &mine; });
   if (entry == pending_.end()) return;  // abandoned

@@ -36,6 +36,7 @@ class KernelOperation final : public hardware::Operation {
  public:
   using Operation::Operation;
   std::shared_ptr<Program> program;
+  tl::Where where;                                    // the line of the kernel that asked for it
   std::vector<ReservationRef> holds;                  // TCM that must stay reserved until the operation has finished
   std::function<void(KernelOperation&)> take_effect;  // submits the data work, in simulated order
   std::string operands;                               // for the operation log
@@ -87,6 +88,13 @@ class Program final : public hardware::OperationObserver, public std::enable_sha
 
  private:
   friend class TileState;
+  /// What the program asks for now, from the moment it asked for the operation's first tile.
+  struct Asking {
+    bool open = false;
+    Time requested, granted;
+    hardware::OperationName granted_by;
+  };
+  void begin_asking();
   void add_memory_dependencies(KernelOperation& operation);
   void finish();
   /// After an error: what is under way and the tiles still alive hold nothing of this program or of the TCM any more.
@@ -106,6 +114,8 @@ class Program final : public hardware::OperationObserver, public std::enable_sha
   Bytes live_bytes_;
   Time start_;
   Fingerprint last_read_;
+  tl::Where where_;  // of the latest call of the tile language
+  Asking asking_;
   BusyIntervals intervals_;
 };
 

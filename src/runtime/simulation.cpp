@@ -35,8 +35,9 @@ Simulation::Simulation(const SimulateOptions& options, topology::Topology topolo
       contents_(bytes_, options.data),
       memory_(topology_, addresses_, &contents_),
       machine_(scheduler_, topology_, {.exact_events = options.exact_events}),
-      environment_{scheduler_, machine_, executor_, bytes_, addresses_, log_, options.data},
+      environment_{scheduler_, machine_, executor_, bytes_, addresses_, sinks_, options.data},
       devices_(std::make_unique<SimulatedDevices>(*this)) {
+  sinks_.add(log_);
   for (int device = 0; device < topology_.system.sips; ++device) {
     streams_.push_back(std::make_unique<Stream>(fmt::format("sip{} stream 0", device)));
   }

@@ -53,6 +53,8 @@ class Simulation {
   DeviceMemory& memory() { return memory_; }
   SimulatedDevices& devices() { return *devices_; }
   OperationLog& log() { return log_; }
+  /// Whoever else wants to be told of operations adds itself here before the first launch.
+  kernel::OperationSinks& operation_sinks() { return sinks_; }
   /// The default stream of a device.
   Stream& stream(int device);
 
@@ -71,6 +73,7 @@ class Simulation {
   SimulateOptions options_;
   topology::Topology topology_;
   OperationLog log_;
+  kernel::OperationSinks sinks_;
   data::Executor executor_;
   event::Scheduler scheduler_;
   kernel::DeviceBytes bytes_;

@@ -112,5 +112,26 @@ TEST(CommandQueue, EveryIntervalIsOrderedAndTheEffectIsToldBeforeTheFinish) {
   }
 }
 
+TEST(CommandQueue, EveryWaitNamesTheOperationThatEndedIt) {
+  Bench bench(tiny());
+  bench.run(at(0, 0, 0), [](ProgramScope& p) {
+    const auto a = p.load({leg(p.pe(), 0, 30'000)});
+    const auto b = p.load({leg(p.pe(), 0, 3000)});
+    p.gemm(kLong, {a, b});
+    for (int i = 0; i < 9; ++i) p.gemm(kLong);
+  });
+  const auto& all = bench.log.operations;
+  EXPECT_FALSE(all[0]->placed_by.known() || all[0]->ready_by.known() || all[0]->started_by.known())
+      << "it never waited";
+  EXPECT_EQ(all[2]->ready_by, all[0]->operation_name()) << "the longer load";
+  EXPECT_TRUE(all[2]->ready_in_order) << "no operand of the command";
+  EXPECT_FALSE(all[2]->started_by.known());
+  EXPECT_EQ(all[3]->started_by, all[2]->operation_name());
+  EXPECT_FALSE(all[9]->placed_by.known());
+  EXPECT_EQ(all[10]->placed_by, all[2]->operation_name()) << "the queue has 8 places";
+  EXPECT_EQ(all[10]->placed, all[2]->finished);
+  EXPECT_EQ(all[10]->issued, all[10]->placed + ps(4001));
+}
+
 }  // namespace
 }  // namespace kernbench::hardware

@@ -1,6 +1,7 @@
 #include "hardware/pe/command_queue.h"
 
 #include <algorithm>
+#include <span>
 #include <utility>
 
 #include "event/fiber.h"
@@ -10,7 +11,8 @@ namespace kernbench::hardware {
 
 void CommandQueue::submit(const OperationRef& operation, Time issue) {
   if (event::this_fiber::unwinding()) return;
-  take(1);
+  operation->placed_by = take(1);
+  operation->placed = scheduler_.now();
   issuing_.push_back(operation);
   scheduler_.schedule(scheduler_.now() + issue, event::Phase::deliver, operation->agent, arrival_key(operation->number),
                       event::call<&CommandQueue::arrive>(this, reinterpret_cast<std::uintptr_t>(operation.get())));
@@ -42,6 +44,7 @@ void CommandQueue::start_next() {
   if (executing_ || queue_.empty() || queue_.front()->unfinished_dependencies > 0) return;
   executing_ = true;
   current().started = scheduler_.now();
+  if (current().ready < current().started) current().started_by = before_;
   begin(current());
 }
 
@@ -53,6 +56,7 @@ void CommandQueue::effect() {
 
 void CommandQueue::finish() {
   const OperationRef operation = std::move(queue_.front());
+  before_ = operation->operation_name();
   queue_.erase(queue_.begin());
   executing_ = false;
   operation->finished = scheduler_.now();
@@ -60,7 +64,7 @@ void CommandQueue::finish() {
   if (operation->observer != nullptr) operation->observer->on_finish(*operation);
   operation->done.set();
   release_dependents(*operation);
-  give_back(1);
+  give_back(1, operation->operation_name());
   start_next();
 }
 
@@ -68,6 +72,9 @@ void CommandQueue::release_dependents(Operation& operation) {
   for (Operation* dependent : std::exchange(operation.dependents, {})) {
     if (--dependent->unfinished_dependencies > 0) continue;
     dependent->ready = scheduler_.now();
+    dependent->ready_by = operation.operation_name();
+    const auto operands = std::span(dependent->dependencies).first(dependent->operands);
+    dependent->ready_in_order = std::ranges::find(operands, &operation, &OperationRef::get) == operands.end();
     dependent->dependencies.clear();
     dependent->queue->start_next();
   }

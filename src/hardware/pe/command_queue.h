@@ -45,6 +45,7 @@ class CommandQueue : public Reservations {
   event::Scheduler& scheduler_;
   std::vector<OperationRef> issuing_;  // on their way from the control processor
   std::vector<OperationRef> queue_;    // the head is executed when executing_
+  OperationName before_;               // that has finished last
   Time busy_;
   bool executing_ = false;
 };

@@ -21,13 +21,13 @@ Bytes TcmAllocator::rounded(Bytes request) const {
   return Bytes((request.count() + unit - 1) / unit * unit);
 }
 
-void TcmAllocator::reserve(Bytes request) {
+OperationName TcmAllocator::reserve(Bytes request) {
   assert(rounded(request) <= capacity_);
-  take(rounded(request).count());
+  return take(rounded(request).count());
 }
 
 void TcmAllocator::release(Bytes request) {
-  give_back(rounded(request).count());
+  give_back(rounded(request).count(), releaser_);
 }
 
 }  // namespace kernbench::hardware

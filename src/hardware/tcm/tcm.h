@@ -23,11 +23,15 @@ class TcmAllocator : public Reservations {
   Bytes rounded(Bytes request) const;
   /// Suspends the calling fiber, in order of arrival, until `request` (rounded) fits, and takes it.
   /// Requires rounded(request) <= capacity().
-  void reserve(Bytes request);
+  /// Returns the operation whose end made room; unknown when there was no wait, or when a program let a tile go.
+  OperationName reserve(Bytes request);
   void release(Bytes request);
+  /// What is released from now on is let go by this operation; none: by programs.
+  void released_by(OperationName operation) { releaser_ = operation; }
 
  private:
   Bytes capacity_, alignment_;
+  OperationName releaser_;
 };
 
 }  // namespace kernbench::hardware

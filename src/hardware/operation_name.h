@@ -1,0 +1,22 @@
+// How an operation is named once it is over.
+#pragma once
+
+#include <compare>
+#include <cstdint>
+
+#include "event/phase.h"
+
+namespace kernbench::hardware {
+
+/// Names an operation without keeping it alive: the agent of the program that issued it, and its number there.
+struct OperationName {
+  static constexpr std::uint64_t kUnknown = ~std::uint64_t{0};
+
+  event::AgentId agent;
+  std::uint64_t number = kUnknown;
+
+  constexpr bool known() const { return number != kUnknown; }
+  constexpr auto operator<=>(const OperationName&) const = default;
+};
+
+}  // namespace kernbench::hardware
