@@ -73,14 +73,19 @@ std::string peaks_section(const Topology& topology, const Palette& palette) {
   const double pes = topology.cube.pes.count();
   const double hbm = count_of(topology.cube.hbm.bandwidth) / pes;
   Peaks peaks(topology);
-  peaks.rate("GEMM, f16 and bf16", gemm, "FLOP/s");
-  peaks.rate("GEMM, f32", gemm / topology.pe.gemm.f32_cycles, "FLOP/s");
+  for (const topology::GemmOperandInfo& operand : topology::kGemmOperands) {
+    const topology::Rate rate = topology.pe.gemm.rate[operand.operand];
+    peaks.rate(fmt::format("GEMM, {}", operand.key), gemm * rate.steps / rate.cycles,
+               operand.key.starts_with('i') ? "OP/s" : "FLOP/s");
+  }
   peaks.rate("vector", topology.pe.vector.lanes * clock, "op/s");
   peaks.rate("HBM bandwidth", hbm, "B/s");
   peaks.rate("TCM bandwidth", count_of(topology.pe.tcm.bandwidth), "B/s");
   peaks.size("HBM capacity", count_of(topology.cube.hbm.capacity) / pes);
   peaks.size("TCM capacity", count_of(topology.pe.tcm.capacity));
-  const std::string balance = fmt::format("f16 GEMM and HBM are balanced at {:.1f} FLOP/B", gemm / hbm);
+  const topology::Rate f16 = topology.pe.gemm.rate[topology::GemmOperand::f16];
+  const std::string balance =
+      fmt::format("f16 GEMM and HBM are balanced at {:.1f} FLOP/B", gemm * f16.steps / f16.cycles / hbm);
   return palette.paint(Style::heading, "Peaks") + "\n" + peaks.text(palette) + "  " +
          palette.paint(Style::faint, balance) + "\n";
 }

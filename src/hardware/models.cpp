@@ -16,7 +16,7 @@ namespace {
 
 using topology::ModelRegistry;
 
-constexpr std::array kGemmModels{ComputeModel{"systolic", systolic_end}};
+constexpr std::array kGemmModels{ComputeModel{"systolic", systolic_end}, ComputeModel{"scale_sim_os", scale_sim_end}};
 constexpr std::array kVectorModels{ComputeModel{"simd", simd_end}};
 
 constexpr bool same_names(std::span<const ComputeModel> models, std::span<const std::string_view> names) {

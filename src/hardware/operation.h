@@ -12,6 +12,7 @@
 #include "event/waitable.h"
 #include "hardware/fabric/fabric.h"
 #include "hardware/operation_name.h"
+#include "topology/engine_operations.h"
 
 namespace kernbench::hardware {
 
@@ -26,15 +27,16 @@ struct DmaLeg {
 /// The work of a GEMM command: C[m,n] += A[m,k] B[k,n].
 struct GemmWork {
   std::int64_t batch = 1, m = 0, n = 0, k = 0;
-  std::int32_t cycles_per_step = 1;  // by operand type
+  topology::GemmOperand operand = topology::GemmOperand::f16;
 };
 
-/// The work of a vector command: `elements` lanes, `cycles_per_group` for each group of lanes, `tree` levels after.
+/// The work of a vector command: one operation on each of `elements` elements.
 struct VectorWork {
   std::int64_t elements = 0;
-  std::int32_t cycles_per_group = 1;
-  std::int32_t reduction_levels = 0;
-  Bytes operand_bytes;  // read and written in TCM
+  topology::VectorOperation operation = topology::VectorOperation::add;
+  std::int64_t item_bytes = 4;  // of the widest element type among operands and result
+  std::int64_t reduced = 1;     // of a reduction: elements that become one
+  Bytes operand_bytes{0};       // read and written in TCM
 };
 
 class CommandQueue;

@@ -2,7 +2,7 @@
 // computation of the values when the command takes effect.
 #include <fmt/format.h>
 
-#include <bit>
+#include <algorithm>
 #include <functional>
 #include <memory>
 
@@ -10,6 +10,7 @@
 #include "data/operations.h"
 #include "kernbench/tl.h"
 #include "kernel/conversion.h"
+#include "kernel/engine_work.h"
 #include "kernel/program.h"
 
 namespace kernbench::tl {
@@ -25,6 +26,7 @@ using kernel::to_extents;
 using kernel::to_scalar;
 using kernel::to_shape;
 using kernel::to_text;
+using topology::VectorOperation;
 using StateRef = std::shared_ptr<TileState>;
 
 namespace {
@@ -43,7 +45,11 @@ Tile vector_operation(Program& program, const char* kind, DType dtype, const Ext
   for (const auto* input : inputs) states[count++] = input->get();
   auto operation = program.new_operation(EngineKind::vector, kind, result, {states[0], states[1]});
   work.operand_bytes = tile_bytes(*result);
-  for (const auto* input : inputs) work.operand_bytes += tile_bytes(**input);
+  work.item_bytes = item_size(dtype);
+  for (const auto* input : inputs) {
+    work.operand_bytes += tile_bytes(**input);
+    work.item_bytes = std::max(work.item_bytes, item_size((*input)->dtype()));
+  }
   operation->vector = work;
   operation->take_effect = [value = result->value(), compute = std::move(compute)](KernelOperation& mine) {
     value->bind(compute(mine.program->environment().executor));
@@ -52,15 +58,26 @@ Tile vector_operation(Program& program, const char* kind, DType dtype, const Ext
   return Tile(result);
 }
 
-hardware::VectorWork elementwise(std::int64_t elements, std::int32_t cycles_per_group = 1) {
+hardware::VectorWork elementwise(std::int64_t elements, VectorOperation operation) {
   hardware::VectorWork work;
   work.elements = elements;
-  work.cycles_per_group = cycles_per_group;
+  work.operation = operation;
   return work;
 }
 
-std::int32_t transcendental_cycles(const Program& program) {
-  return program.environment().machine.topology().pe.vector.transcendental_cycles;
+VectorOperation cost_of(BinaryOperation operation) {
+  if (data::is_comparison(operation)) return VectorOperation::compare;
+  switch (operation) {
+    case BinaryOperation::multiply:
+      return VectorOperation::multiply;
+    case BinaryOperation::divide:
+      return VectorOperation::divide;
+    case BinaryOperation::maximum:
+    case BinaryOperation::minimum:
+      return VectorOperation::minimum;
+    default:
+      return VectorOperation::add;
+  }
 }
 
 DType binary_type(BinaryOperation operation, const Operand& a, const Operand& b) {
@@ -96,7 +113,7 @@ Tile binary(BinaryOperation operation, const char* kind, const Operand& a, const
   }
   const bool comparison = data::is_comparison(operation);
   const DType dtype = comparison ? DType::boolean : binary_type(operation, a, b);
-  const auto work = elementwise(shape.numel());
+  const auto work = elementwise(shape.numel(), cost_of(operation));
   if (left && right) {
     return vector_operation(
         program, kind, dtype, to_extents(shape), {left, right}, work,
@@ -116,12 +133,12 @@ Tile binary(BinaryOperation operation, const char* kind, const Operand& a, const
       where);
 }
 
-Tile unary(UnaryOperation operation, const char* kind, const Tile& x, DType dtype, std::int32_t cycles,
+Tile unary(UnaryOperation operation, const char* kind, const Tile& x, DType dtype, VectorOperation cost,
            const Where& where) {
   auto& program = Program::current(kind, where);
   const auto& state = program.own(x, kind, where);
   return vector_operation(
-      program, kind, dtype, state->shape(), {&state}, elementwise(state->shape().numel(), cycles),
+      program, kind, dtype, state->shape(), {&state}, elementwise(state->shape().numel(), cost),
       [operation, dtype, value = state->value()](data::Executor& executor) {
         return data::unary(executor, operation, value->value, dtype);
       },
@@ -158,10 +175,8 @@ Tile reduce(ReduceOperation operation, const char* kind, const Tile& x, std::opt
   }
   const bool boolean_sum = operation == ReduceOperation::sum && state->dtype() == DType::boolean;
   const DType dtype = boolean_sum ? DType::i32 : state->dtype();
-  auto work = elementwise(state->shape().numel());
-  const auto lanes = static_cast<std::int64_t>(program.environment().machine.topology().pe.vector.lanes);
-  const auto width = static_cast<std::uint64_t>(std::clamp<std::int64_t>(reduced, 1, lanes));
-  work.reduction_levels = static_cast<std::int32_t>(std::bit_width(width - 1));
+  auto work = elementwise(state->shape().numel(), VectorOperation::reduce);
+  work.reduced = std::max<std::int64_t>(reduced, 1);
   return vector_operation(
       program, kind, dtype, shape, {&state}, work,
       [operation, axis, keep_dims, dtype, value = state->value()](data::Executor& executor) {
@@ -190,7 +205,7 @@ Tile operator/(const Operand& a, const Operand& b) {
 }
 Tile operator-(const Operand& a) {
   const DType dtype = a.is_scalar() || !a.tile().defined() ? DType::f32 : a.tile().dtype();
-  return unary(UnaryOperation::negate, "neg", a.tile(), dtype, 1, a.where());
+  return unary(UnaryOperation::negate, "neg", a.tile(), dtype, VectorOperation::add, a.where());
 }
 Tile operator<(const Operand& a, const Operand& b) {
   return binary(BinaryOperation::less, "lt", a, b);
@@ -238,7 +253,7 @@ Tile full(Extents shape, Scalar value, DType dtype, Where where) {
     }
   }
   return vector_operation(
-      program, "full", dtype, shape, {}, elementwise(shape.numel()),
+      program, "full", dtype, shape, {}, elementwise(shape.numel(), VectorOperation::copy),
       [shape, value = to_scalar(value), dtype](data::Executor& executor) {
         return data::full(executor, to_shape(shape), dtype, value);
       },
@@ -252,7 +267,7 @@ Tile zeros(Extents shape, DType dtype, Where where) {
 Tile exp(const Tile& x, Where where) {
   auto& program = Program::current("exp", where);
   const auto& state = program.own(x, "exp", where);
-  return unary(UnaryOperation::exponential, "exp", x, floating(state->dtype()), transcendental_cycles(program), where);
+  return unary(UnaryOperation::exponential, "exp", x, floating(state->dtype()), VectorOperation::exp, where);
 }
 
 Tile cast(const Tile& x, DType dtype, Rounding /*rounding*/, Where where) {
@@ -260,7 +275,7 @@ Tile cast(const Tile& x, DType dtype, Rounding /*rounding*/, Where where) {
   const auto& state = program.own(x, "cast", where);
   if (state->dtype() == dtype) return x;
   return vector_operation(
-      program, "cast", dtype, state->shape(), {&state}, elementwise(state->shape().numel()),
+      program, "cast", dtype, state->shape(), {&state}, elementwise(state->shape().numel(), VectorOperation::cast),
       [dtype, value = state->value()](data::Executor& executor) { return data::cast(executor, value->value, dtype); },
       where);
 }
@@ -310,12 +325,7 @@ Tile dot(const Tile& a, const Tile& b, const Tile& accumulator, std::optional<DT
   const auto result = program.new_tile(dtype, shape, "dot", where);
   auto operation = program.new_operation(EngineKind::gemm, "dot", result,
                                          {left.get(), right.get(), addend ? addend->get() : nullptr});
-  const bool wide = item_size(left->dtype()) >= 4;
-  operation->gemm = {.batch = 1,
-                     .m = m,
-                     .n = n,
-                     .k = k,
-                     .cycles_per_step = wide ? program.environment().machine.topology().pe.gemm.f32_cycles : 1};
+  operation->gemm = {.batch = 1, .m = m, .n = n, .k = k, .operand = kernel::gemm_operand(left->dtype())};
   operation->take_effect = [value = result->value(), x = left->value(), y = right->value(),
                             start = addend ? (*addend)->value() : nullptr, dtype](KernelOperation& mine) {
     value->bind(data::dot(mine.program->environment().executor, x->value, y->value,

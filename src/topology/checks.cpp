@@ -105,6 +105,7 @@ void check_hbm(Checker& checker, const CubeSpec& cube, const PeSpec& pe) {
 void check_pe(Checker& checker, const PeSpec& pe) {
   checker.power_of_two("pe.mmu.page", pe.mmu.page);
   checker.power_of_two("pe.tcm.alignment", pe.tcm.alignment);
+  checker.power_of_two("pe.vector.narrowest", pe.vector.narrowest);
   checker.rule({"pe.tcm.capacity", "pe.tcm.alignment"}, [&] {
     return pe.tcm.capacity.count() % pe.tcm.alignment.count() == 0
                ? ""

@@ -17,7 +17,7 @@ namespace kernbench::topology {
 
 /// What is known of one key besides its value. The default of a key that is not required is the value of its member in
 /// a default-constructed Topology. Bounds are counts in the base unit of the member's type (ps, B, B/s, Hz, 1), and
-/// inclusive; of a mesh, they hold for both extents.
+/// inclusive; of a mesh, they hold for both extents, of a rate for both parts of the fraction.
 struct Field {
   std::string_view key;
   std::string_view documentation;
@@ -163,8 +163,11 @@ template <class V, SpecOf<GemmSpec> S>
 void describe(V& visit, S& gemm) {
   visit.field({"model", "component model", false, 0, 0, ModelRegistry::gemm}, gemm.model);
   visit.field({"array", "columns and rows of the array of multiply-accumulate cells", true, 1, 1 << 12}, gemm.array);
-  visit.field({"f32_cycles", "cycles per accumulation step for f32 operands (f16 and bf16: 1)", false, 1, 1 << 10},
-              gemm.f32_cycles);
+  visit.section("rate", "steps of k that the array takes in each cycle, by the type of the operands", [&] {
+    for (const GemmOperandInfo& info : kGemmOperands) {
+      visit.field({info.key, info.documentation, false, 1, 1 << 10}, gemm.rate[info.operand]);
+    }
+  });
   visit.field({"queue", "commands that wait before the PE stalls", false, 1, 1 << 16}, gemm.queue);
 }
 
@@ -172,9 +175,14 @@ template <class V, SpecOf<VectorSpec> S>
 void describe(V& visit, S& vector) {
   visit.field({"model", "component model", false, 0, 0, ModelRegistry::vector}, vector.model);
   visit.field({"lanes", "32-bit lanes", false, 1, 1 << 16}, vector.lanes);
+  visit.field({"narrowest", "smallest part of a lane: with 2B or 1B, smaller elements share a lane", false, 1, 4},
+              vector.narrowest);
   visit.field({"startup_cycles", "cycles before the first result", false, 0, 1 << 16}, vector.startup_cycles);
-  visit.field({"transcendental_cycles", "cycles per group of lanes for exp and the like", false, 1, 1 << 16},
-              vector.transcendental_cycles);
+  visit.section("cycles", "cycles for each group of lanes, by operation", [&] {
+    for (const VectorOperationInfo& info : kVectorOperations) {
+      visit.field({info.key, info.documentation, false, 1, 1 << 10}, vector.cycles[info.operation]);
+    }
+  });
   visit.field({"queue", "commands that wait before the PE stalls", false, 1, 1 << 16}, vector.queue);
 }
 

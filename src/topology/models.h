@@ -10,7 +10,7 @@ namespace kernbench::topology {
 /// The names of the known models. The hardware layer has one factory for each name here.
 struct ModelRegistry {
   static constexpr std::array<std::string_view, 1> hbm{"hbm"};
-  static constexpr std::array<std::string_view, 1> gemm{"systolic"};
+  static constexpr std::array<std::string_view, 2> gemm{"systolic", "scale_sim_os"};
   static constexpr std::array<std::string_view, 1> vector{"simd"};
   static constexpr std::array<std::string_view, 1> dma{"dma"};
 };

@@ -4,6 +4,7 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <numeric>
 #include <optional>
 #include <utility>
 
@@ -146,6 +147,9 @@ class Reader {
   }
   static std::string expectation(const Field& field, const std::string&) { return std::string(field.documentation); }
   static std::string expectation(const Field&, const MeshExtent&) { return "width and height such as [4, 2]"; }
+  static std::string expectation(const Field&, const Rate&) {
+    return fmt::format("{} such as {}", kRateType, kRateExample);
+  }
   template <class T>
   static std::string expectation(const Field& field, const T&) {
     return std::string(field.documentation);
@@ -171,6 +175,26 @@ class Reader {
       return error.what();
     }
     return {};
+  }
+
+  static std::string read(const Field& field, const Node& node, Rate& member) {
+    const std::string_view text = node.text;
+    const std::size_t slash = text.find('/');
+    if (node.kind == Node::Kind::scalar) {
+      try {
+        const std::int64_t steps = parse_integer(text.substr(0, slash));
+        const std::int64_t cycles = slash == std::string_view::npos ? 1 : parse_integer(text.substr(slash + 1));
+        const auto allowed = [&](std::int64_t n) { return n >= field.minimum && n <= field.maximum; };
+        if (allowed(steps) && allowed(cycles)) {
+          const std::int64_t common = std::gcd(steps, cycles);
+          member = {static_cast<std::int32_t>(steps / common), static_cast<std::int32_t>(cycles / common)};
+          return {};
+        }
+      } catch (const ConfigurationError&) {  // the message below says what is expected
+      }
+    }
+    return fmt::format("expected {} such as {}, of numbers from {} to {}, found {}", kRateType, kRateExample,
+                       field.minimum, field.maximum, found(node));
   }
 
   static std::string read_choice(const Field& field, const Node& node, std::size_t& choice) {

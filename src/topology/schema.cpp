@@ -27,6 +27,12 @@ class SchemaSink {
         schema["type"] = "string";
         schema["pattern"] = text.pattern;
         break;
+      case Shape::rate:
+        schema["type"] = {"integer", "string"};
+        schema["minimum"] = 1;
+        schema["maximum"] = field.maximum;
+        schema["pattern"] = text.pattern;
+        break;
       case Shape::mesh:
         schema["type"] = "array";
         schema["items"] = {{"type", "integer"}, {"minimum", field.minimum}, {"maximum", field.maximum}};

@@ -8,6 +8,7 @@
 
 #include "base/coordinates.h"
 #include "base/units.h"
+#include "topology/engine_operations.h"
 
 namespace kernbench::topology {
 
@@ -105,21 +106,26 @@ struct TcmSpec {
 
 struct GemmSpec {
   std::string model = "systolic";
-  MeshExtent array;  // width = columns C, height = rows R
-  // Cycles per accumulation step for f32 operands (f16, bf16: 1); assumption: four passes of f16-sized multipliers.
-  std::int32_t f32_cycles = 4;
+  MeshExtent array;        // width = columns C, height = rows R
+  GemmRates rate;          // steps of k for each cycle, by operand type
   std::int32_t queue = 8;  // commands; assumption
   bool operator==(const GemmSpec&) const = default;
 };
 
 struct VectorSpec {
   std::string model = "simd";
-  std::int32_t lanes = 128;                // 32-bit lanes; assumption
-  std::int32_t startup_cycles = 8;         // assumption: depth of the pipeline
-  std::int32_t transcendental_cycles = 4;  // per lane group, for exp and the like; assumption: a quarter of the rate
-  std::int32_t queue = 8;                  // commands; assumption
+  std::int32_t lanes = 128;         // 32-bit lanes; assumption
+  Bytes narrowest{4};               // smaller elements occupy this much of a lane; assumption: lanes do not divide
+  std::int32_t startup_cycles = 8;  // assumption: depth of the pipeline
+  VectorCycles cycles;              // for each group of lanes, by operation
+  std::int32_t queue = 8;           // commands; assumption
   bool operator==(const VectorSpec&) const = default;
 };
+
+/// Cycles of one group of lanes.
+constexpr std::int32_t cycles(const VectorSpec& spec, VectorOperation operation) {
+  return spec.cycles[operation];
+}
 
 struct DmaSpec {
   std::string model = "dma";

@@ -7,6 +7,7 @@
 
 #include "base/quantity.h"
 #include "base/units.h"
+#include "topology/engine_operations.h"
 
 namespace kernbench::topology {
 
@@ -68,6 +69,14 @@ struct NumberTraits<Frequency> {
   static Frequency value(std::int64_t count) { return Frequency::hertz(count); }
   static std::string print(std::int64_t count) { return to_quantity(value(count)); }
 };
+
+/// A rate is written as a whole number or a fraction of two.
+inline constexpr std::string_view kRateType = "steps per cycle";
+inline constexpr std::string_view kRateExample = "2 or 1/4";
+inline constexpr std::string_view kRatePattern = "^[1-9][0-9]*(/[1-9][0-9]*)?$";
+inline std::string print_rate(Rate rate) {
+  return rate.cycles == 1 ? std::to_string(rate.steps) : std::to_string(rate.steps) + "/" + std::to_string(rate.cycles);
+}
 
 /// A type that NumberTraits knows.
 template <class T>

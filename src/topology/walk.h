@@ -11,7 +11,7 @@
 
 namespace kernbench::topology {
 
-enum class Shape : std::uint8_t { number, quantity, text, mesh };
+enum class Shape : std::uint8_t { number, quantity, rate, text, mesh };
 
 /// One key as texts.
 struct FieldText {
@@ -68,6 +68,14 @@ class Walk {
   static void fill(FieldText& text, const std::string& value) {
     text.type = text.field->choices.empty() ? "name" : "choice";
     text.value = value;
+  }
+  static void fill(FieldText& text, Rate value) {
+    text.shape = Shape::rate;
+    text.type = kRateType;
+    text.pattern = kRatePattern;
+    text.minimum = print_rate({1, static_cast<std::int32_t>(text.field->maximum)});
+    text.maximum = print_rate({static_cast<std::int32_t>(text.field->maximum), 1});
+    text.value = print_rate(value);
   }
   static void fill(FieldText& text, SystemTopology value) {
     text.type = "choice";

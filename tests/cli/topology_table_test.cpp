@@ -19,12 +19,14 @@ TEST(TopologyTableTest, PeaksFollowFromCountsAndClocks) {
   topology.cube.pes = {5, 2};
   topology.pe.clock = Frequency::gigahertz(1);
   topology.pe.gemm.array = {50, 10};
-  topology.pe.gemm.f32_cycles = 4;
+  topology.pe.gemm.rate[topology::GemmOperand::f32] = {1, 4};
+  topology.pe.gemm.rate[topology::GemmOperand::i8] = {3, 1};
   topology.cube.hbm.bandwidth = Bandwidth::gigabytes_per_second(1000);
   topology.cube.hbm.capacity = Bytes(std::int64_t{20} << 30);
   const std::string table = topology_table(topology, false);
   EXPECT_THAT(table, AllOf(HasSubstr("4 (2 x 2)"), HasSubstr("10 (5 x 2)"), HasSubstr("40 in a SIP, 120 in all")));
-  EXPECT_THAT(table, ContainsRegex("GEMM, f16 and bf16 +1.00 TFLOP/s +10.0 TFLOP/s +40.0 TFLOP/s"));
+  EXPECT_THAT(table, ContainsRegex("GEMM, f16 +1.00 TFLOP/s +10.0 TFLOP/s +40.0 TFLOP/s"));
+  EXPECT_THAT(table, ContainsRegex("GEMM, i8 +3.00 TOP/s +30.0 TOP/s +120.0 TOP/s"));
   EXPECT_THAT(table, ContainsRegex("GEMM, f32 +250.0 GFLOP/s +2.50 TFLOP/s +10.0 TFLOP/s"));
   EXPECT_THAT(table, ContainsRegex("HBM bandwidth +100.0 GB/s +1.00 TB/s +4.00 TB/s"));
   EXPECT_THAT(table, ContainsRegex("HBM capacity +2.00 GiB +20.00 GiB +80.00 GiB"));

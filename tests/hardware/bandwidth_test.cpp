@@ -41,8 +41,8 @@ TEST(Bandwidth, DoublingAnyIsNeverSlowerUncontended) {
       [](ProgramScope& p) { p.load({leg(at(1, 2, 1), 0, 777)}); },
       [](ProgramScope& p) { p.store({leg(at(1, 2, 1), 0, 50'000)}); },
       [](ProgramScope& p) { p.load({{at(0, 1, 2), {StridedRange{8, 100, Bytes(100), 3000}}}}); },
-      [](ProgramScope& p) { p.vector({100, 1, 0, Bytes(50'000)}); },
-      [](ProgramScope& p) { p.gemm({1, 100, 100, 100, 1}); }};
+      [](ProgramScope& p) { p.vector({.elements = 100, .operand_bytes = Bytes(50'000)}); },
+      [](ProgramScope& p) { p.gemm({1, 100, 100, 100}); }};
   for (std::size_t body = 0; body < bodies.size(); ++body) {
     const Time before = alone(machine, bodies[body]);
     for (const Knob& knob : knobs()) {

@@ -43,7 +43,7 @@ TEST(Deadlock, AFullQueueIsNamed) {
   std::vector<ProgramRequest> programs;
   programs.push_back(bench.program(at(0, 0, 1), [](ProgramScope& p) {
     auto never = std::make_shared<Operation>(EngineKind::gemm, "dot", p.agent(), 99, "");
-    for (int i = 0; i < 9; ++i) p.vector({1, 1, 0, Bytes(4)}, {never});
+    for (int i = 0; i < 9; ++i) p.vector({.elements = 1, .operand_bytes = Bytes(4)}, {never});
   }));
   bench.launch(std::move(programs));
   const std::string text = report(bench.scheduler);

@@ -93,8 +93,11 @@ class Generator {
       operation.engine = kind < 6 ? EngineKind::dma : kind < 8 ? EngineKind::gemm : EngineKind::vector;
       operation.write = chance(40);
       if (operation.engine == EngineKind::dma) operation.legs = any_legs(pe.sip.value);
-      operation.gemm = {pick(1, 2), pick(1, 40), pick(1, 40), pick(1, 100), 1};
-      operation.vector = {pick(1, 3000), 1, static_cast<std::int32_t>(pick(0, 4)), Bytes(pick(1, 20'000))};
+      operation.gemm = {pick(1, 2), pick(1, 40), pick(1, 40), pick(1, 100),
+                        static_cast<topology::GemmOperand>(pick(0, topology::kGemmOperandCount - 1))};
+      operation.vector = {pick(1, 3000),
+                          static_cast<topology::VectorOperation>(pick(0, topology::kVectorOperationCount - 1)),
+                          std::int64_t{1} << pick(0, 3), pick(1, 40), Bytes(pick(1, 20'000))};
       for (std::int64_t n = i == 0 ? 0 : pick(0, 2); n > 0; --n) {
         operation.dependencies.push_back(static_cast<std::size_t>(pick(0, static_cast<std::int64_t>(i) - 1)));
       }

@@ -15,22 +15,63 @@ topology::GemmSpec array(std::int32_t columns, std::int32_t rows) {
 
 TEST(Systolic, OneFoldIsTheOutputStationaryFormulaOfScaleSim) {
   // 2 S_R + S_C + T - 2
-  EXPECT_EQ(systolic_cycles(array(64, 64), {1, 64, 64, 128, 1}), 2 * 64 + 64 + 128 - 2);
-  EXPECT_EQ(systolic_cycles(array(8, 32), {1, 32, 8, 5, 1}), 2 * 32 + 8 + 5 - 2);
-  EXPECT_EQ(systolic_cycles(array(8, 32), {1, 1, 1, 1, 1}), 2 * 32 + 8 + 1 - 2);
+  EXPECT_EQ(systolic_cycles(array(64, 64), {1, 64, 64, 128}), 2 * 64 + 64 + 128 - 2);
+  EXPECT_EQ(systolic_cycles(array(8, 32), {1, 32, 8, 5}), 2 * 32 + 8 + 5 - 2);
+  EXPECT_EQ(systolic_cycles(array(8, 32), {1, 1, 1, 1}), 2 * 32 + 8 + 1 - 2);
 }
 
 TEST(Systolic, FoldsFollowEachOtherWithoutAGap) {
-  EXPECT_EQ(systolic_cycles(array(16, 8), {1, 8, 16, 100, 1}), 100 + 30);
-  EXPECT_EQ(systolic_cycles(array(16, 8), {1, 9, 16, 100, 1}), 200 + 30);
-  EXPECT_EQ(systolic_cycles(array(16, 8), {1, 9, 17, 100, 1}), 400 + 30);
-  EXPECT_EQ(systolic_cycles(array(16, 8), {3, 9, 17, 100, 1}), 1200 + 30);
-  EXPECT_EQ(systolic_cycles(array(16, 8), {3, 9, 17, 100, 4}), 4800 + 30);
+  EXPECT_EQ(systolic_cycles(array(16, 8), {1, 8, 16, 100}), 100 + 30);
+  EXPECT_EQ(systolic_cycles(array(16, 8), {1, 9, 16, 100}), 200 + 30);
+  EXPECT_EQ(systolic_cycles(array(16, 8), {1, 9, 17, 100}), 400 + 30);
+  EXPECT_EQ(systolic_cycles(array(16, 8), {3, 9, 17, 100}), 1200 + 30);
+}
+
+TEST(Systolic, StepsPassAtTheRateOfTheOperandType) {
+  using topology::GemmOperand;
+  topology::GemmSpec spec = array(16, 8);
+  const auto cycles = [&](GemmOperand operand, std::int64_t k) {
+    return systolic_cycles(spec, {3, 9, 17, k, operand});
+  };
+  EXPECT_EQ(cycles(GemmOperand::f16, 101), 12 * 101 + 30);
+  EXPECT_EQ(cycles(GemmOperand::bf16, 101), 12 * 101 + 30);
+  EXPECT_EQ(cycles(GemmOperand::f8, 101), 12 * 51 + 30);  // two steps a cycle, the odd one alone
+  EXPECT_EQ(cycles(GemmOperand::i8, 100), 12 * 50 + 30);
+  EXPECT_EQ(cycles(GemmOperand::f32, 101), 12 * 404 + 30);
+  EXPECT_EQ(cycles(GemmOperand::i32, 101), 12 * 404 + 30);
+  spec.rate[GemmOperand::f32] = {2, 3};
+  EXPECT_EQ(cycles(GemmOperand::f32, 101), 12 * 152 + 30);
+}
+
+TEST(ScaleSim, EachFoldIsFilledAndDrained) {
+  EXPECT_EQ(scale_sim_cycles(array(64, 64), {1, 64, 64, 128}), 2 * 64 + 64 + 128 - 2);
+  EXPECT_EQ(scale_sim_cycles(array(16, 8), {3, 9, 17, 100}), 12 * (100 + 2 * 8 + 16 - 2));
+  EXPECT_EQ(scale_sim_cycles(array(16, 8), {3, 9, 17, 100, topology::GemmOperand::i8}), 12 * (50 + 2 * 8 + 16 - 2));
+}
+
+TEST(ScaleSim, DiffersFromSystolicByFillAndDrainOfAllFoldsButOne) {
+  for (std::int64_t m = 1; m < 40; m += 3) {
+    for (std::int64_t n = 1; n < 60; n += 7) {
+      const GemmWork work{2, m, n, 33};
+      const std::int64_t folds = 2 * ((m + 7) / 8) * ((n + 15) / 16);
+      EXPECT_EQ(scale_sim_cycles(array(16, 8), work) - systolic_cycles(array(16, 8), work), (folds - 1) * 30);
+    }
+  }
+}
+
+TEST(ScaleSim, IsChosenByName) {
+  topology::Topology machine = tiny();
+  machine.pe.gemm.model = "scale_sim_os";
+  Bench bench(machine);
+  bench.run(at(0, 0, 0), [](ProgramScope& p) { p.gemm({1, 20, 20, 33}); });
+  const Operation& dot = *bench.log.operations.front();
+  const Clock clock(Frequency::megahertz(1499));
+  EXPECT_EQ(dot.finished, clock.edge(clock.cycle_at_or_after(dot.started) + 3 * 2 * (33 + 2 * 8 + 16 - 2)));
 }
 
 TEST(Systolic, ACommandRunsFromAClockEdgeToAClockEdge) {
   Bench bench(tiny());
-  bench.run(at(0, 0, 0), [](ProgramScope& p) { p.gemm({1, 20, 20, 33, 1}); });
+  bench.run(at(0, 0, 0), [](ProgramScope& p) { p.gemm({1, 20, 20, 33}); });
   const Operation& dot = *bench.log.operations.front();
   const std::int64_t cycles = 3 * 2 * 33 + 2 * 8 + 16 - 2;
   const Clock clock(Frequency::megahertz(1499));
@@ -43,7 +84,7 @@ TEST(Systolic, ACommandRunsFromAClockEdgeToAClockEdge) {
 TEST(Systolic, CommandsRunOneAfterTheOtherInOrder) {
   Bench bench(tiny());
   bench.run(at(0, 0, 0), [](ProgramScope& p) {
-    for (int i = 0; i < 3; ++i) p.gemm({1, 8, 16, 1000, 1});
+    for (int i = 0; i < 3; ++i) p.gemm({1, 8, 16, 1000});
   });
   const auto& all = bench.log.operations;
   EXPECT_EQ(all[1]->started, all[0]->finished);

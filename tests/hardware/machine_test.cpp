@@ -30,7 +30,7 @@ TEST(Machine, ReportsTheUseOfEveryPartInStructuralOrder) {
   Bench bench(small_machine({2, 1}, {2, 1}));
   bench.run(at(0, 0, 1), [](ProgramScope& p) {
     p.load({leg(p.pe(), 0, 10'000)});
-    p.gemm({1, 8, 16, 10, 1});
+    p.gemm({1, 8, 16, 10});
   });
   const auto usage = bench.machine.usage();
   const auto named = [&](const std::string& name) {

@@ -11,7 +11,7 @@
 namespace kernbench::hardware {
 namespace {
 
-constexpr GemmWork kLong{1, 8, 16, 100'000, 1};
+constexpr GemmWork kLong{1, 8, 16, 100'000};
 
 TEST(CommandQueue, SubmitCostsTheIssueTimeAndTheOperationIsIssuedThen) {
   Bench bench(tiny());
@@ -61,7 +61,7 @@ TEST(CommandQueue, AnOperationIsReadyWhenItsLastDependencyHasFinished) {
   bench.run(at(0, 0, 0), [](ProgramScope& p) {
     const auto a = p.load({leg(p.pe(), 0, 30'000)});
     const auto b = p.load({leg(p.pe(), 0, 3000)});
-    const auto c = p.gemm({1, 8, 16, 10, 1}, {a, b});
+    const auto c = p.gemm({1, 8, 16, 10}, {a, b});
     p.store({leg(p.pe(), 0, 100)}, {c});
   });
   const auto& all = bench.log.operations;
@@ -76,8 +76,8 @@ TEST(CommandQueue, AnOperationBehindAHeadThatWaitsForOperandsStaysInOrder) {
   Bench bench(tiny());
   bench.run(at(0, 0, 0), [](ProgramScope& p) {
     const auto a = p.load({leg(p.pe(), 0, 30'000)});
-    p.gemm({1, 8, 16, 10, 1}, {a});
-    p.gemm({1, 8, 16, 10, 1});
+    p.gemm({1, 8, 16, 10}, {a});
+    p.gemm({1, 8, 16, 10});
   });
   const auto& all = bench.log.operations;
   EXPECT_EQ(all[2]->ready, all[2]->issued);
@@ -92,7 +92,7 @@ TEST(CommandQueue, EveryIntervalIsOrderedAndTheEffectIsToldBeforeTheFinish) {
       std::vector<OperationRef> after;
       if (last) after.push_back(last);
       last = i % 3 == 0   ? p.load({leg(at(0, 0, 1), 0, 5000)}, after)
-             : i % 3 == 1 ? p.vector({100, 1, 0, Bytes(800)}, after)
+             : i % 3 == 1 ? p.vector({.elements = 100, .operand_bytes = Bytes(800)}, after)
                           : p.store({leg(p.pe(), 0, 5000)}, after);
     }
   });

@@ -100,6 +100,16 @@ const std::vector<Broken> kBroken{
     {"misspelt choice", "topology: ring_1d", "topology: ring1d"},
     {"unknown choice", "topology: ring_1d", "topology: hypercube"},
     {"unknown component model", "model: systolic", "model: cuda"},
+    {"key that is gone", "startup_cycles: 8", "startup_cycles: 8\n    transcendental_cycles: 4"},
+    {"misspelt vector operation", "integer_divide: 16", "integer_devide: 16"},
+    {"vector operation that there is none of", "integer_divide: 16", "gamma: 16"},
+    {"vector operation of no cycles", "remainder: 18", "remainder: 0"},
+    {"lane part that is no power of two", "narrowest: 4B", "narrowest: 3B"},
+    {"rate of zero", "f32: 1/4", "f32: 0/4"},
+    {"rate without a denominator", "f32: 1/4", "f32: 1/"},
+    {"rate with three parts", "f32: 1/4", "f32: 1/4/2"},
+    {"rate with a fraction", "f32: 1/4", "f32: 0.25"},
+    {"rate as a list", "f32: 1/4", "f32: [1, 4]"},
     {"name with a blank", "name: tiny", "name: my machine"},
     {"name as a list", "name: tiny", "name: [a]"},
     {"two IO chiplets", "    count: 1\n    cpu", "    count: 2\n    cpu"},
@@ -162,7 +172,7 @@ TEST(BrokenTopology, ReportsAllProblemsInTheOrderOfTheFile) {
       "x.yaml:5:14: host.link.latency: expected a time such as 80ns, found \"600\", which has no unit (ps, ns, us, "
       "ms, s)\n"
       "x.yaml:40:5: cube.hbm.chanels: unknown key, did you mean \"channels\"?\n"
-      "x.yaml:69:12: pe.vector.lanes: must be at least 1, found \"0\"\n"
+      "x.yaml:75:12: pe.vector.lanes: must be at least 1, found \"0\"\n"
       "--set pe.clock=1s: pe.clock: expected a frequency such as 1GHz, found \"1s\", which is a time\n"
       "--set pe.contexts=none: pe.contexts: expected a whole number such as 32, found \"none\"");
 }
@@ -237,6 +247,23 @@ TEST(Load, ReadsTheFiguresOfTheDesign) {
   EXPECT_EQ(t.cube.hbm.bandwidth.count(), 1'200'000'000'000);
   EXPECT_EQ(t.pe.clock, Frequency::gigahertz(1));
   EXPECT_EQ(t.pe.gemm.array, (MeshExtent{64, 64}));
+}
+
+TEST(Load, RatesAreFractionsInLowestTerms) {
+  const Topology t = load_topology("tiny", {"pe.gemm.rate.f8=8/6", "pe.gemm.rate.f32=4/4", "pe.gemm.rate.i32=12"});
+  EXPECT_EQ(t.pe.gemm.rate[GemmOperand::f8], (Rate{4, 3}));
+  EXPECT_EQ(t.pe.gemm.rate[GemmOperand::f32], (Rate{1, 1}));
+  EXPECT_EQ(t.pe.gemm.rate[GemmOperand::i32], (Rate{12, 1}));
+  EXPECT_EQ((Rate{4, 3}).cycles_for(5), 4);
+  EXPECT_EQ((Rate{1, 4}).cycles_for(5), 20);
+}
+
+TEST(Load, CyclesOfVectorOperationsAreReadByName) {
+  const Topology t = load_topology("tiny", {"pe.vector.cycles.erf=77"});
+  for (const VectorOperationInfo& info : kVectorOperations) {
+    EXPECT_EQ(cycles(t.pe.vector, info.operation), info.operation == VectorOperation::erf ? 77 : info.cycles)
+        << info.key;
+  }
 }
 
 TEST(Load, ShippedTopologiesHaveNoWarningsAndAnswerToTheirNames) {

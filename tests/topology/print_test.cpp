@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include <nlohmann/json.hpp>
+#include <numeric>
 #include <random>
 #include <sstream>
 
@@ -31,6 +32,12 @@ class Randomise {
   }
   void field(const Field& description, std::optional<MeshExtent>& member) {
     if (draw(0, 1) == 1) field(description, member.emplace());
+  }
+  void field(const Field& field, Rate& member) {
+    const auto steps = static_cast<std::int32_t>(draw(field.minimum, field.maximum));
+    const auto cycles = static_cast<std::int32_t>(draw(field.minimum, field.maximum));
+    const std::int32_t common = std::gcd(steps, cycles);
+    member = {steps / common, cycles / common};
   }
   void field(const Field& field, SystemTopology& member) {
     member = static_cast<SystemTopology>(draw(0, static_cast<std::int64_t>(field.choices.size()) - 1));
@@ -87,6 +94,7 @@ TEST(Print, RandomValidTopologiesReadBackToTheSameValue) {
     topology.cube.hbm.interleave = topology.cube.noc.chunk = Bytes(std::int64_t{1} << (seed % 8 + 6));
     topology.cube.hbm.access = Bytes(std::int64_t{1} << (seed % 7));
     topology.cube.noc.header = Bytes(1 + topology.cube.noc.header.count() % topology.cube.noc.chunk.count());
+    topology.pe.vector.narrowest = Bytes(std::int64_t{1} << (seed % 3));
     topology.pe.tcm.alignment = Bytes(std::int64_t{1} << (seed % 10));
     topology.pe.tcm.capacity = topology.pe.tcm.alignment * (1 + topology.pe.tcm.capacity.count() % 10'000);
     EXPECT_EQ(read_back(to_yaml(topology)), topology) << to_yaml(topology);

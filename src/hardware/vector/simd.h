@@ -8,7 +8,10 @@
 
 namespace kernbench::hardware {
 
-/// startup + ceil(elements / lanes) * cycles_per_group + reduction_levels. Requires elements > 0.
+/// startup + groups * cycles[operation] + levels * cycles[reduce_level], at least 1, with
+///   width  = max(item_bytes, narrowest)
+///   groups = ceil(elements * width / (4 B * lanes))           a 64-bit element takes two lanes
+///   levels = ceil(log2(min(reduced, 4 B * lanes / width)))    0 unless it is a reduction
 std::int64_t simd_cycles(const topology::VectorSpec& spec, const VectorWork& work);
 
 /// From the first clock edge at or after `start`, simd_cycles() later, or at the first edge at which the operands can
