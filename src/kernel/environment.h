@@ -60,6 +60,9 @@ struct Environment {
   event::Scheduler& scheduler;
   hardware::Machine& machine;
   data::Executor& executor;
+  /// Computes the tiles whose values are known before the run (kernel/known.h): `executor` itself, or under --no-data
+  /// one that works all the same.
+  data::Executor& constants;
   DeviceBytes& bytes;
   VirtualAddressSpace& addresses;
   OperationSink& sink;

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <map>
 #include <string_view>
 
 #include "base/error.h"
@@ -33,6 +34,13 @@ void TileValue::bind(data::Value bound_value) {
   when_bound.clear();
 }
 
+void TileValue::on_bound(std::function<void(const data::Value&)> action) {
+  if (bound)
+    action(value);
+  else
+    when_bound.push_back(std::move(action));
+}
+
 TileState::TileState(Program& program, std::uint64_t number, DType dtype, tl::Extents shape, const char* kind,
                      tl::Where where, ReservationRef reservation)
     : program_(program.shared_from_this()),
@@ -43,13 +51,13 @@ TileState::TileState(Program& program, std::uint64_t number, DType dtype, tl::Ex
       where_(where),
       reservation_(std::move(reservation)) {
   program_->live_tiles_.push_back(this);
-  program_->live_bytes_ += program_->pe_.tcm().rounded(reservation_->bytes());
+  if (reservation_->enter()) program_->live_bytes_ += program_->pe_.tcm().rounded(reservation_->bytes());
 }
 
 TileState::~TileState() {
   if (!reservation_) return;
   std::erase(program_->live_tiles_, this);
-  program_->live_bytes_ -= program_->pe_.tcm().rounded(reservation_->bytes());
+  if (reservation_->leave()) program_->live_bytes_ -= program_->pe_.tcm().rounded(reservation_->bytes());
 }
 
 Program::Program(Environment& environment, std::shared_ptr<LaunchRecord> launch, PeCoordinate at, std::int64_t id)
@@ -124,10 +132,13 @@ std::string Program::live_tiles_text() const {
   std::sort(tiles.begin(), tiles.end(),
             [](const TileState* a, const TileState* b) { return a->number() < b->number(); });
   std::string text;
+  std::map<const Reservation*, std::uint64_t> named;
   for (const TileState* tile : tiles) {
-    text += fmt::format("\n  tile {} {} {} from {} at {}:{}: {}", tile->number(), shape_text(tile->shape()),
-                        name(tile->dtype()), tile->kind(), file_name(tile->where()), tile->where().line(),
-                        to_text(pe_.tcm().rounded(tile->reservation()->bytes())));
+    text += fmt::format("\n  tile {} {} {} from {} at {}:{}: ", tile->number(), shape_text(tile->shape()),
+                        name(tile->dtype()), tile->kind(), file_name(tile->where()), tile->where().line());
+    const auto [first, fresh] = named.try_emplace(tile->reservation().get(), tile->number());
+    text += fresh ? to_text(pe_.tcm().rounded(tile->reservation()->bytes()))
+                  : fmt::format("shares the bytes of tile {}", first->second);
   }
   return text;
 }
@@ -173,6 +184,17 @@ void Program::begin_asking() {
   if (!asking_.open || asking_.granted != now) asking_ = {true, now, now, {}};
 }
 
+std::shared_ptr<TileState> Program::new_view(const TileState& of, DType dtype, const tl::Extents& shape,
+                                             const char* kind, tl::Where where) {
+  auto view = std::make_shared<TileState>(*this, next_tile_++, dtype, shape, kind, where, of.reservation());
+  view->producer = of.producer;
+  Fingerprint expression;
+  expression.add(std::string_view(kind));
+  expression.add(of.expression);
+  view->expression = expression.value();
+  return view;
+}
+
 void Program::note_read(std::uint64_t expression, std::uint64_t value_bits) {
   Fingerprint read;
   read.add(expression);
@@ -187,7 +209,7 @@ void Program::note_read(std::uint64_t expression, std::uint64_t value_bits) {
 
 std::shared_ptr<KernelOperation> Program::new_operation(hardware::EngineKind engine, const char* kind,
                                                         const std::shared_ptr<TileState>& result,
-                                                        std::initializer_list<const TileState*> inputs) {
+                                                        std::span<const TileState* const> inputs) {
   const std::uint64_t number = next_operation_++;
   auto operation = std::make_shared<KernelOperation>(engine, kind, agent_, number, std::string());
   operation->program = shared_from_this();
@@ -203,7 +225,7 @@ std::shared_ptr<KernelOperation> Program::new_operation(hardware::EngineKind eng
     operation->holds.push_back(input->reservation());
     if (input->producer && !input->producer->done.is_set()) operation->dependencies.push_back(input->producer);
   }
-  operation->operands = operation->dependencies.size();
+  operation->Operation::operands = operation->dependencies.size();
   if (result) {
     operation->holds.push_back(result->reservation());
     result->producer = operation;

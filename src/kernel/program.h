@@ -3,7 +3,9 @@
 
 #include <cstdint>
 #include <functional>
+#include <initializer_list>
 #include <memory>
+#include <span>
 #include <string>
 #include <utility>
 #include <vector>
@@ -70,10 +72,19 @@ class Program final : public hardware::OperationObserver, public std::enable_sha
   /// Reserves TCM for a tile of `shape` and makes its state; see contract 5 in docs/architecture.md.
   std::shared_ptr<TileState> new_tile(DType dtype, const tl::Extents& shape, const char* kind, tl::Where where);
 
-  /// A new operation of this program that produces `result` (may be null) from `inputs`.
+  /// A tile of the bytes and the producer of another one. The caller sees to its value.
+  std::shared_ptr<TileState> new_view(const TileState& of, DType dtype, const tl::Extents& shape, const char* kind,
+                                      tl::Where where);
+
+  /// A new operation of this program that produces `result` (may be null) from `inputs` (null ones are left out).
   std::shared_ptr<KernelOperation> new_operation(hardware::EngineKind engine, const char* kind,
                                                  const std::shared_ptr<TileState>& result,
-                                                 std::initializer_list<const TileState*> inputs);
+                                                 std::span<const TileState* const> inputs);
+  std::shared_ptr<KernelOperation> new_operation(hardware::EngineKind engine, const char* kind,
+                                                 const std::shared_ptr<TileState>& result,
+                                                 std::initializer_list<const TileState*> inputs) {
+    return new_operation(engine, kind, result, std::span(inputs.begin(), inputs.size()));
+  }
   /// Adds the dependencies on earlier memory operations that touch the same bytes, and submits.
   void issue(const std::shared_ptr<KernelOperation>& operation);
 

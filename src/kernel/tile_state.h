@@ -17,7 +17,8 @@ namespace kernbench::kernel {
 
 class Program;
 
-/// Bytes of a PE's TCM, given back when the last holder (a tile handle or an operation under way) lets go.
+/// Bytes of a PE's TCM, given back when the last holder (a tile handle or an operation under way) lets go. Tiles that
+/// are views of each other share one.
 class Reservation {
  public:
   Reservation(hardware::TcmAllocator& tcm, Bytes bytes) : tcm_(tcm), bytes_(bytes) {}
@@ -25,10 +26,14 @@ class Reservation {
   Reservation(const Reservation&) = delete;
   Reservation& operator=(const Reservation&) = delete;
   Bytes bytes() const { return bytes_; }
+  /// Counts the live tiles in it: true for the first to come, and for the last to leave.
+  bool enter() { return tiles_++ == 0; }
+  bool leave() { return --tiles_ == 0; }
 
  private:
   hardware::TcmAllocator& tcm_;
   Bytes bytes_;
+  std::int64_t tiles_ = 0;
 };
 using ReservationRef = std::shared_ptr<Reservation>;
 
@@ -39,6 +44,8 @@ struct TileValue {
   std::vector<std::function<void(const data::Value&)>> when_bound;
 
   void bind(data::Value bound_value);
+  /// Calls `action` with the value: now when it is bound, else as soon as it is.
+  void on_bound(std::function<void(const data::Value&)> action);
 };
 
 /// The shared state behind tl::Tile. Its lifetime is that of the handles: it counts as live in its program.
@@ -62,6 +69,8 @@ class TileState {
   /// Identifies how the value came about (operations, operands, addresses): a kernel that reads one expression again
   /// and again, and finds the same value, polls.
   std::uint64_t expression = 0;
+  /// The value when it is known before the run (see kernel/known.h), else undefined.
+  data::Value known;
 
  private:
   friend class Program;

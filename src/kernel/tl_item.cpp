@@ -90,10 +90,7 @@ void device_assert(const Tile& condition, std::string_view message, Where where)
     const auto key = data::OperationKey{environment.scheduler.now().count(), agent.value, number};
     data::inspect(environment.executor, key, value, look);
   };
-  if (state.value()->bound)
-    submit(state.value()->value);
-  else
-    state.value()->when_bound.emplace_back(std::move(submit));
+  state.value()->on_bound(std::move(submit));
 }
 
 void device_assert(bool condition, std::string_view message, Where where) {

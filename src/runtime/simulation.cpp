@@ -30,12 +30,14 @@ Simulation::Simulation(const SimulateOptions& options, topology::Topology topolo
       topology_(std::move(topology)),
       log_(options.operation_log),
       executor_(host_threads(options.threads), options.data),
+      constants_(1, !options.data),
       bytes_(executor_, topology_),
       addresses_(topology_.pe.mmu.page),
       contents_(bytes_, options.data),
       memory_(topology_, addresses_, &contents_),
       machine_(scheduler_, topology_, {.exact_events = options.exact_events}),
-      environment_{scheduler_, machine_, executor_, bytes_, addresses_, sinks_, options.data},
+      environment_{scheduler_, machine_,   executor_, options.data ? executor_ : constants_,
+                   bytes_,     addresses_, sinks_,    options.data},
       devices_(std::make_unique<SimulatedDevices>(*this)) {
   sinks_.add(log_);
   for (int device = 0; device < topology_.system.sips; ++device) {

@@ -75,6 +75,7 @@ class Simulation {
   OperationLog log_;
   kernel::OperationSinks sinks_;
   data::Executor executor_;
+  data::Executor constants_;  // works under --no-data only
   event::Scheduler scheduler_;
   kernel::DeviceBytes bytes_;
   kernel::VirtualAddressSpace addresses_;
