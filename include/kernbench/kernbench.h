@@ -3,6 +3,7 @@
 
 #include "kernbench/check.h"
 #include "kernbench/launch.h"
+#include "kernbench/models.h"
 #include "kernbench/simulate.h"
 #include "kernbench/tl.h"
 #include "kernbench/torch.h"

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "base/units.h"
+#include "kernbench/models.h"
 #include "kernbench/result.h"
 
 namespace kernbench {
@@ -37,6 +38,8 @@ struct SimulateOptions {
   std::function<void(const std::string&)> on_stuck = {};
   /// When set to true (by a signal handler, say) the run ends with an InterruptedError. May be null.
   const std::atomic<bool>* stop_requested = nullptr;
+  /// Component models of the caller's own, which a topology file can name.
+  ModelRegistry models = {};
 };
 
 /// Runs `program` on the main fiber of a fresh, independent simulation, and everything that it started, to the end.

@@ -7,40 +7,13 @@
 #include <cstdint>
 #include <string_view>
 
+#include "kernbench/engines.h"
+
 namespace kernbench::topology {
 
-/// What one pass of the vector engine does to each group of lanes. Every elementwise operation, reduction and movement
-/// of the tile language is one of these.
-enum class VectorOperation : std::uint8_t {
-  add,
-  multiply,
-  fma,
-  divide,
-  integer_divide,
-  remainder,
-  compare,
-  select,
-  minimum,
-  clamp,
-  bitwise,
-  shift,
-  cast,
-  round,
-  copy,
-  exp,
-  log,
-  sqrt,
-  rsqrt,
-  sin,
-  cos,
-  tanh,
-  erf,
-  sigmoid,
-  reduce,
-  reduce_level,
-  argreduce,
-  scan,
-};
+using kernbench::GemmOperand;
+using kernbench::VectorOperation;
+
 inline constexpr std::size_t kVectorOperationCount = 28;
 
 struct VectorOperationInfo {
@@ -89,8 +62,6 @@ inline constexpr std::array<VectorOperationInfo, kVectorOperationCount> kVectorO
     {VectorOperation::scan, "scan", 8, "cumsum: running sums of one group of lanes"},
 }};
 
-/// Operand types that the GEMM engine tells apart.
-enum class GemmOperand : std::uint8_t { f8, i8, f16, bf16, f32, i32 };
 inline constexpr std::size_t kGemmOperandCount = 6;
 
 /// Accumulation steps for each cycle, as a fraction in lowest terms: 2, or 1/4.
