@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <functional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "base/units.h"
@@ -36,6 +37,8 @@ struct SimulateOptions {
   /// Called on another thread with a message that names the fiber. Such a fiber cannot be unwound, so this should end
   /// the process; without it, the error comes when the fiber waits after all.
   std::function<void(const std::string&)> on_stuck = {};
+  /// Takes what kernels print (tl::device_print): whole lines, in simulated order. Empty: standard output.
+  std::function<void(std::string_view)> print = {};
   /// When set to true (by a signal handler, say) the run ends with an InterruptedError. May be null.
   const std::atomic<bool>* stop_requested = nullptr;
   /// Component models of the caller's own, which a topology file can name.

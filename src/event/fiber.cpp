@@ -1,6 +1,9 @@
 #include "event/fiber.h"
 
+#include <fmt/format.h>
+
 #include <exception>
+#include <string_view>
 #include <utility>
 
 #include "base/error.h"
@@ -14,6 +17,15 @@ Fiber::~Fiber() = default;
 
 const std::string& Fiber::name() const {
   return implementation_->options.name;
+}
+void Fiber::note_place(const std::source_location& place) {
+  implementation_->place.store(place, std::memory_order_relaxed);
+}
+std::string Fiber::place() const {
+  const std::source_location at = implementation_->place.load(std::memory_order_relaxed);
+  if (at.line() == 0) return {};
+  const std::string_view path = at.file_name();
+  return fmt::format("{}:{}", path.substr(path.rfind('/') + 1), at.line());
 }
 AgentId Fiber::agent() const {
   return implementation_->options.agent;

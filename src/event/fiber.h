@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <exception>
 #include <memory>
+#include <source_location>
 #include <string>
 #include <vector>
 
@@ -34,6 +35,12 @@ class Fiber : public WaitNode {
   /// there does not throw, and a wait during unwinding (see this_fiber::unwinding) returns at once.
   void cancel();
   bool cancelled() const;
+
+  /// Remembers where in the user's source the fiber is, for reports of a fiber that cannot tell it itself any more (an
+  /// overflow of its stack, the watchdog).
+  void note_place(const std::source_location& place);
+  /// "bench.cpp:41", the last place noted; empty when there is none. May be called on any thread.
+  std::string place() const;
 
   /// Fiber-local state of the layers above (current device, kernel context, …): one pointer per slot, empty at birth.
   enum class Slot : std::uint8_t { host, kernel, count };

@@ -2,9 +2,11 @@
 #pragma once
 
 #include <array>
+#include <atomic>
 #include <exception>
 #include <functional>
 #include <memory>
+#include <source_location>
 #include <string>
 
 #include "event/context.h"
@@ -59,8 +61,9 @@ struct Fiber::Implementation {
   std::uint64_t last_resumed = 0;  // as a number of events
   std::uint32_t poll_epoch = 0;    // the epoch in which it last polled in vain
   std::uint32_t resumed_since_poll = 0;
-  std::uint32_t swallowed = 0;        // deliveries of Cancelled
-  std::uint64_t waits_unwinding = 0;  // waits that returned at once since it last suspended
+  std::atomic<std::source_location> place;  // the watchdog's thread reads it
+  std::uint32_t swallowed = 0;              // deliveries of Cancelled
+  std::uint64_t waits_unwinding = 0;        // waits that returned at once since it last suspended
   Stack stack;
 
   // All live fibers of a scheduler; tools/gdb follows it.

@@ -54,15 +54,21 @@ bool by_agent(const Fiber* a, const Fiber* b) {
   return left.resume_order < right.resume_order;
 }
 
+/// "fiber 'rank 0'", with the last place in the user's source where that is known.
+std::string described(const Fiber::Implementation& fiber) {
+  const std::string place = fiber.fiber->place();
+  return fmt::format("fiber '{}'{}", fiber.options.name, place.empty() ? "" : " (last known at " + place + ")");
+}
+
 std::exception_ptr make_fate_error(const Fiber::Implementation& fiber) {
   switch (fiber.fate) {
     case FiberFate::ordinary:
       break;
     case FiberFate::stack_overflow:
       return std::make_exception_ptr(StackOverflowError(
-          fmt::format("fiber '{}' overflowed its stack of {}: endless recursion, or large local variables (give it a "
+          fmt::format("{} overflowed its stack of {}: endless recursion, or large local variables (give it a "
                       "larger stack, or put them on the heap); it could not be unwound, so its destructors did not run",
-                      fiber.options.name, to_text(Bytes(static_cast<std::int64_t>(fiber.stack.size))))));
+                      described(fiber), to_text(Bytes(static_cast<std::int64_t>(fiber.stack.size))))));
     case FiberFate::swallowed_cancellation:
       return std::make_exception_ptr(CancellationError(
           fmt::format("fiber '{}' was cancelled, caught Cancelled {} times and went on waiting: a handler that catches "

@@ -50,7 +50,10 @@ void Watchdog::watch() {
 
 std::string Watchdog::describe_stuck() const {
   const Fiber* fiber = running_.load(std::memory_order_acquire);
-  const std::string who = fiber != nullptr ? fmt::format("fiber '{}'", fiber->name()) : "an event's callback";
+  const std::string place = fiber != nullptr ? fiber->place() : std::string();
+  const std::string who = fiber == nullptr ? "an event's callback"
+                          : place.empty()  ? fmt::format("fiber '{}'", fiber->name())
+                                           : fmt::format("fiber '{}' (last known at {})", fiber->name(), place);
   return fmt::format(
       "{} has run for more than {} s without waiting for anything in simulated time: it is in an endless loop, waits "
       "for something outside of the simulation, or needs a longer watchdog time",

@@ -3,7 +3,10 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <functional>
 #include <memory>
+#include <source_location>
+#include <string_view>
 #include <vector>
 
 #include "base/coordinates.h"
@@ -16,6 +19,7 @@
 namespace kernbench::kernel {
 
 class KernelOperation;
+class Program;
 
 /// Told of every operation of every program when it has finished, in simulated order: the operation log and the
 /// fingerprint of times, a trace. All times and causes of the operation are known then; its program is alive.
@@ -25,6 +29,9 @@ class OperationSink {
   virtual void on_operation(const KernelOperation& operation) = 0;
   /// Whether the sink reads KernelOperation::operands (they cost a string per operation).
   virtual bool wants_operands() const = 0;
+  /// `program` has got to tl::waypoint(name), its `number`-th step in program order, at `time`.
+  virtual void on_waypoint(const Program& /*program*/, std::uint64_t /*number*/, std::string_view /*name*/,
+                           Time /*time*/, const std::source_location& /*where*/) {}
 };
 
 /// Several sinks, told one after the other.
@@ -34,6 +41,10 @@ class OperationSinks final : public OperationSink {
   void add(OperationSink& sink) { sinks_.push_back(&sink); }
   void on_operation(const KernelOperation& operation) override {
     for (OperationSink* sink : sinks_) sink->on_operation(operation);
+  }
+  void on_waypoint(const Program& program, std::uint64_t number, std::string_view name, Time time,
+                   const std::source_location& where) override {
+    for (OperationSink* sink : sinks_) sink->on_waypoint(program, number, name, time, where);
   }
   bool wants_operands() const override {
     return std::ranges::any_of(sinks_, [](const OperationSink* sink) { return sink->wants_operands(); });
@@ -67,6 +78,8 @@ struct Environment {
   VirtualAddressSpace& addresses;
   OperationSink& sink;
   bool data_enabled;
+  /// Takes whole lines, with their ends, that programs print (tl::device_print), in simulated order.
+  std::function<void(std::string_view)> print;
 };
 
 }  // namespace kernbench::kernel

@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <map>
 #include <string_view>
 
 #include "base/error.h"
@@ -13,19 +12,11 @@
 
 namespace kernbench::kernel {
 
-namespace {
-
-std::string_view file_name(const tl::Where& where) {
-  std::string_view path = where.file_name();
-  const auto slash = path.rfind('/');
-  return slash == std::string_view::npos ? path : path.substr(slash + 1);
+std::string to_text(const tl::Where& where) {
+  if (where.line() == 0) return {};
+  const std::string_view path = where.file_name();
+  return fmt::format("{}:{}", path.substr(path.rfind('/') + 1), where.line());
 }
-
-std::string shape_text(const tl::Extents& shape) {
-  return fmt::format("[{}]", fmt::join(shape, ", "));
-}
-
-}  // namespace
 
 void TileValue::bind(data::Value bound_value) {
   value = std::move(bound_value);
@@ -39,25 +30,6 @@ void TileValue::on_bound(std::function<void(const data::Value&)> action) {
     action(value);
   else
     when_bound.push_back(std::move(action));
-}
-
-TileState::TileState(Program& program, std::uint64_t number, DType dtype, tl::Extents shape, const char* kind,
-                     tl::Where where, ReservationRef reservation)
-    : program_(program.shared_from_this()),
-      number_(number),
-      dtype_(dtype),
-      shape_(shape),
-      kind_(kind),
-      where_(where),
-      reservation_(std::move(reservation)) {
-  program_->live_tiles_.push_back(this);
-  if (reservation_->enter()) program_->live_bytes_ += program_->pe_.tcm().rounded(reservation_->bytes());
-}
-
-TileState::~TileState() {
-  if (!reservation_) return;
-  std::erase(program_->live_tiles_, this);
-  if (reservation_->leave()) program_->live_bytes_ -= program_->pe_.tcm().rounded(reservation_->bytes());
 }
 
 Program::Program(Environment& environment, std::shared_ptr<LaunchRecord> launch, PeCoordinate at, std::int64_t id)
@@ -75,11 +47,18 @@ Program& Program::current(const char* call, const tl::Where& where) {
         fmt::format("tl::{} was called outside of a kernel; tile operations work only in a function that "
                     "torch::launch runs",
                     call),
-        fmt::format("{}:{}", file_name(where), where.line()));
+        to_text(where));
   }
-  auto& program = *static_cast<Program*>(event::this_fiber::current()->local(event::Fiber::Slot::kernel).get());
+  event::Fiber& fiber = *event::this_fiber::current();
+  fiber.note_place(where);
+  auto& program = *static_cast<Program*>(fiber.local(event::Fiber::Slot::kernel).get());
   program.where_ = where;
   return program;
+}
+
+Program& Program::current(const char* call) {
+  if (!running()) return current(call, tl::Where());
+  return *static_cast<Program*>(event::this_fiber::current()->local(event::Fiber::Slot::kernel).get());
 }
 
 void Program::run(event::AgentId agent, const std::function<void()>& body) {
@@ -88,17 +67,18 @@ void Program::run(event::AgentId agent, const std::function<void()>& body) {
   auto& slot = event::this_fiber::current()->local(event::Fiber::Slot::kernel);
   slot = shared_from_this();
   try {
-    body();
+    run_body(body);
+    check_all_awaited();
     while (!pending_.empty()) {
       const auto operation = pending_.front();
       operation->done.wait();
     }
-    if (!live_tiles_.empty()) {
+    if (!live_objects_.empty()) {
       throw ProgramError("TileLifetimeError",
                          fmt::format("a tile outlives its kernel: tiles live in the TCM while their kernel runs; store "
                                      "them to a tensor instead of keeping handles. Tiles:{}",
-                                     live_tiles_text()),
-                         fmt::format("kernel {} on {} (program {})", launch_->name, pe_.name(), id_));
+                                     live_objects_text()),
+                         program_text());
     }
   } catch (...) {
     abandon();
@@ -108,13 +88,32 @@ void Program::run(event::AgentId agent, const std::function<void()>& body) {
   finish();
 }
 
+// Errors that do not know where they come from get the last place that the program was at.
+void Program::run_body(const std::function<void()>& body) {
+  const auto here = [this] {
+    const std::string place = event::this_fiber::current()->place();
+    return place.empty() ? program_text() : program_text() + ", at or after " + place;
+  };
+  try {
+    body();
+  } catch (const ValueError& error) {
+    if (!error.where().empty()) throw;
+    throw ValueError(error.what(), here());
+  } catch (const OutOfBoundsError& error) {
+    if (!error.where().empty()) throw;
+    throw OutOfBoundsError(error.what(), here());
+  }
+}
+
 void Program::abandon() {
   for (const auto& operation : pending_) {
     operation->holds.clear();
     operation->take_effect = nullptr;
+    operation->buffer.reset();
   }
   pending_.clear();
-  for (TileState* tile : std::exchange(live_tiles_, {})) tile->reservation_.reset();
+  unawaited_.clear();
+  for (TcmObject* object : std::exchange(live_objects_, {})) object->reservation_.reset();
 }
 
 void Program::finish() {
@@ -127,20 +126,8 @@ void Program::finish() {
   launch_->last_breakdown = intervals_.tile(start_, end);
 }
 
-std::string Program::live_tiles_text() const {
-  auto tiles = live_tiles_;
-  std::sort(tiles.begin(), tiles.end(),
-            [](const TileState* a, const TileState* b) { return a->number() < b->number(); });
-  std::string text;
-  std::map<const Reservation*, std::uint64_t> named;
-  for (const TileState* tile : tiles) {
-    text += fmt::format("\n  tile {} {} {} from {} at {}:{}: ", tile->number(), shape_text(tile->shape()),
-                        name(tile->dtype()), tile->kind(), file_name(tile->where()), tile->where().line());
-    const auto [first, fresh] = named.try_emplace(tile->reservation().get(), tile->number());
-    text += fresh ? to_text(pe_.tcm().rounded(tile->reservation()->bytes()))
-                  : fmt::format("shares the bytes of tile {}", first->second);
-  }
-  return text;
+std::string Program::program_text() const {
+  return fmt::format("kernel {} on {} (program {})", launch_->name, pe_.name(), id_);
 }
 
 const std::shared_ptr<TileState>& Program::own(const tl::Tile& tile, const char* call, const tl::Where& where) const {
@@ -156,26 +143,19 @@ const std::shared_ptr<TileState>& Program::own(const tl::Tile& tile, const char*
                     call),
         place(where));
   }
+  if (const auto& async = tile.state()->async; async && !async->awaited) {
+    throw ProgramError("UnawaitedTileError",
+                       fmt::format("tl::{} uses the tile of tl::{} at {} before its token was waited for; call "
+                                   "tl::wait(token) or tl::wait_group first",
+                                   call, async->call, to_text(async->where)),
+                       place(where));
+  }
   return tile.state();
 }
 
 std::shared_ptr<TileState> Program::new_tile(DType dtype, const tl::Extents& shape, const char* kind, tl::Where where) {
-  const Bytes request(shape.numel() * item_size(dtype));
-  auto& tcm = pe_.tcm();
-  const Bytes rounded = tcm.rounded(request);
-  if (live_bytes_ + rounded > tcm.capacity()) {
-    throw OutOfMemoryError(
-        fmt::format("TCM of {} is too small: a tile {} {} from {} needs {}, but live tiles hold {} of {}; use smaller "
-                    "tiles or let handles go out of scope earlier. Live tiles:{}",
-                    pe_.name(), shape_text(shape), name(dtype), kind, to_text(rounded), to_text(live_bytes_),
-                    to_text(tcm.capacity()), live_tiles_.empty() ? " none" : live_tiles_text()),
-        place(where));
-  }
-  begin_asking();
-  if (const auto by = tcm.reserve(request); by.known()) asking_.granted_by = by;
-  asking_.granted = environment_.scheduler.now();
-  auto reservation = std::make_shared<Reservation>(tcm, request);
-  return std::make_shared<TileState>(*this, next_tile_++, dtype, shape, kind, where, std::move(reservation));
+  const TcmObjectInfo info{"tile", next_object_++, dtype, shape, kind, where};
+  return std::make_shared<TileState>(*this, info, reserve(info));
 }
 
 // Several tiles may be asked for before their operation is made: no time passes between a grant and the next request.
@@ -186,7 +166,8 @@ void Program::begin_asking() {
 
 std::shared_ptr<TileState> Program::new_view(const TileState& of, DType dtype, const tl::Extents& shape,
                                              const char* kind, tl::Where where) {
-  auto view = std::make_shared<TileState>(*this, next_tile_++, dtype, shape, kind, where, of.reservation());
+  const TcmObjectInfo info{"tile", next_object_++, dtype, shape, kind, where};
+  auto view = std::make_shared<TileState>(*this, info, of.reservation());
   view->producer = of.producer;
   Fingerprint expression;
   expression.add(std::string_view(kind));
@@ -263,13 +244,13 @@ void Program::issue(const std::shared_ptr<KernelOperation>& operation) {
     launch_->flops += 2.0 * static_cast<double>(work.batch) * static_cast<double>(work.m) *
                       static_cast<double>(work.n) * static_cast<double>(work.k);
   }
+  if (operation->buffer) add_buffer_dependencies(*operation);
   pending_.push_back(operation);
   pe_.submit(operation);
 }
 
 std::string Program::place(const tl::Where& where) const {
-  return fmt::format("kernel {} on {} (program {}), {}:{}", launch_->name, pe_.name(), id_, file_name(where),
-                     where.line());
+  return fmt::format("{}, {}", program_text(), to_text(where));
 }
 
 void Program::on_effect(hardware::Operation& operation) {
@@ -284,6 +265,7 @@ void Program::on_finish(hardware::Operation& operation) {
   environment_.sink.on_operation(mine);
   pe_.tcm().released_by(mine.operation_name());
   mine.holds.clear();
+  mine.buffer.reset();
   pe_.tcm().released_by({});
   const auto program = std::move(mine.program);
   const auto entry = std::find_if(pending_.begin(), pending_.end(), [&](const auto& p) { return p.get() == &mine; });

@@ -15,11 +15,16 @@
 #include "hardware/machine.h"
 #include "hardware/operation.h"
 #include "kernbench/tl.h"
+#include "kernel/async_state.h"
 #include "kernel/breakdown.h"
+#include "kernel/buffer_state.h"
 #include "kernel/environment.h"
 #include "kernel/tile_state.h"
 
 namespace kernbench::kernel {
+
+/// "bench.cpp:41"
+std::string to_text(const tl::Where& where);
 
 /// What all programs of one launch share.
 struct LaunchRecord {
@@ -42,14 +47,18 @@ class KernelOperation final : public hardware::Operation {
   std::vector<ReservationRef> holds;                  // TCM that must stay reserved until the operation has finished
   std::function<void(KernelOperation&)> take_effect;  // submits the data work, in simulated order
   std::string operands;                               // for the operation log
+  std::unique_ptr<BufferAccess> buffer;               // what it touches of a TCM buffer; `write` says how
 };
 
 class Program final : public hardware::OperationObserver, public std::enable_shared_from_this<Program> {
  public:
   Program(Environment& environment, std::shared_ptr<LaunchRecord> launch, PeCoordinate at, std::int64_t id);
 
-  /// The program that the calling fiber runs. ProgramError outside of a kernel; `call` names the operation.
+  /// The program that the calling fiber runs, which is now at `where`. ProgramError outside of a kernel; `call` names
+  /// the operation.
   static Program& current(const char* call, const tl::Where& where);
+  /// The same for a call that does not know where it stands.
+  static Program& current(const char* call);
   /// True on a fiber that runs a kernel.
   static bool running();
 
@@ -65,8 +74,8 @@ class Program final : public hardware::OperationObserver, public std::enable_sha
   /// The next number in program order, for work that is not an engine's operation.
   std::uint64_t take_number() { return next_operation_++; }
 
-  /// The state of a tile that this program made; ValueError for an empty tile or another program's. `call` names the
-  /// operation that uses it.
+  /// The state of a tile that this program made; ValueError for an empty tile or another program's, ProgramError for
+  /// one whose asynchronous load has not been waited for. `call` names the operation that uses it.
   const std::shared_ptr<TileState>& own(const tl::Tile& tile, const char* call, const tl::Where& where) const;
 
   /// Reserves TCM for a tile of `shape` and makes its state; see contract 5 in docs/architecture.md.
@@ -75,6 +84,16 @@ class Program final : public hardware::OperationObserver, public std::enable_sha
   /// A tile of the bytes and the producer of another one. The caller sees to its value.
   std::shared_ptr<TileState> new_view(const TileState& of, DType dtype, const tl::Extents& shape, const char* kind,
                                       tl::Where where);
+
+  /// Reserves TCM for a buffer, like new_tile.
+  std::shared_ptr<BufferState> new_buffer(DType dtype, const tl::Extents& shape, tl::Where where);
+
+  /// An asynchronous access that this program has just issued; every one must be waited for.
+  std::shared_ptr<AsyncState> add_async(hardware::OperationRef operation, const char* call, tl::Where where);
+  /// Suspends until `access` has finished, and counts it as waited for.
+  void wait_for(AsyncState& access);
+  /// Waits for all asynchronous accesses but the `pending` latest.
+  void wait_for_all_but(std::int64_t pending);
 
   /// A new operation of this program that produces `result` (may be null) from `inputs` (null ones are left out).
   std::shared_ptr<KernelOperation> new_operation(hardware::EngineKind engine, const char* kind,
@@ -98,7 +117,7 @@ class Program final : public hardware::OperationObserver, public std::enable_sha
   void on_finish(hardware::Operation& operation) override;
 
  private:
-  friend class TileState;
+  friend class TcmObject;
   /// What the program asks for now, from the moment it asked for the operation's first tile.
   struct Asking {
     bool open = false;
@@ -106,11 +125,16 @@ class Program final : public hardware::OperationObserver, public std::enable_sha
     hardware::OperationName granted_by;
   };
   void begin_asking();
+  ReservationRef reserve(const TcmObjectInfo& info);
   void add_memory_dependencies(KernelOperation& operation);
+  void add_buffer_dependencies(KernelOperation& operation);
+  void run_body(const std::function<void()>& body);
+  void check_all_awaited() const;
   void finish();
   /// After an error: what is under way and the tiles still alive hold nothing of this program or of the TCM any more.
   void abandon();
-  std::string live_tiles_text() const;
+  std::string live_objects_text() const;
+  std::string program_text() const;
 
   Environment& environment_;
   std::shared_ptr<LaunchRecord> launch_;
@@ -119,9 +143,11 @@ class Program final : public hardware::OperationObserver, public std::enable_sha
   hardware::ProcessingElement& pe_;
   event::AgentId agent_;
   std::uint64_t next_operation_ = 0;
-  std::uint64_t next_tile_ = 0;
+  std::uint64_t next_object_ = 0;
+  std::uint64_t next_async_ = 0;
   std::vector<std::shared_ptr<KernelOperation>> pending_;  // in program order
-  std::vector<TileState*> live_tiles_;
+  std::vector<TcmObject*> live_objects_;
+  std::vector<std::shared_ptr<AsyncState>> unawaited_;  // in order of issue
   Bytes live_bytes_;
   Time start_;
   Fingerprint last_read_;

@@ -1,4 +1,4 @@
-// Handles of the tile language: extents, tensors, tiles, and the identity of a program.
+// Handles of the tile language: extents, tensors, tiles.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -74,17 +74,20 @@ std::int64_t Tensor::size(std::int64_t dimension) const {
 std::int64_t Tensor::numel() const {
   return descriptor_->numel();
 }
+Pointer Tensor::data_ptr() const {
+  return {*this, 0};
+}
 Extents Tensor::shape() const {
   return Extents(std::span<const std::int64_t>(descriptor_->shape));
 }
 
 std::size_t Tensor::local_shard_count() const {
-  const PeCoordinate here = Program::current("Tensor::local_shard_count", Where::current()).coordinate();
+  const PeCoordinate here = Program::current("Tensor::local_shard_count").coordinate();
   return static_cast<std::size_t>(std::ranges::count(descriptor_->shards, here, &kernel::Shard::owner));
 }
 
 Tensor::Box Tensor::local_shard(std::size_t index) const {
-  const PeCoordinate here = Program::current("Tensor::local_shard", Where::current()).coordinate();
+  const PeCoordinate here = Program::current("Tensor::local_shard").coordinate();
   std::size_t seen = 0;
   for (const auto& shard : descriptor_->shards) {
     if (shard.owner == here && seen++ == index) {
@@ -108,24 +111,6 @@ std::int64_t Tile::numel() const {
 std::int64_t Tile::size(std::int64_t dimension) const {
   const auto& shape = checked_state(*this).shape();
   return shape[checked_dimension(dimension, shape.size(), "the tile")];
-}
-
-std::int64_t program_id(int axis, Where where) {
-  const auto& program = Program::current("program_id", where);
-  return axis == 0 ? program.id() : 0;
-}
-std::int64_t num_programs(int axis, Where where) {
-  const auto& program = Program::current("num_programs", where);
-  return axis == 0 ? program.launch().programs : 1;
-}
-std::int64_t device_id(Where where) {
-  return Program::current("device_id", where).coordinate().sip.value;
-}
-std::int64_t cube_id(Where where) {
-  return Program::current("cube_id", where).coordinate().cube.value;
-}
-std::int64_t pe_id(Where where) {
-  return Program::current("pe_id", where).coordinate().pe.value;
 }
 
 }  // namespace kernbench::tl

@@ -51,6 +51,21 @@ void OperationLog::on_operation(const kernel::KernelOperation& operation) {
   std::fwrite(line.data(), 1, line.size(), file_.get());
 }
 
+void OperationLog::on_waypoint(const kernel::Program& program, std::uint64_t number, std::string_view name, Time time,
+                               const std::source_location& where) {
+  if (!file_) return;
+  const std::string_view path = where.file_name();
+  fmt::memory_buffer line;
+  fmt::format_to(std::back_inserter(line), "{} {}/{} {} waypoint \"", time.count(), program.pe().name(),
+                 program.launch().name, number);
+  for (const char c : name) {
+    if (c == '"' || c == '\\') line.push_back('\\');
+    line.push_back(static_cast<unsigned char>(c) < ' ' ? ' ' : c);
+  }
+  fmt::format_to(std::back_inserter(line), "\" {}:{}\n", path.substr(path.rfind('/') + 1), where.line());
+  std::fwrite(line.data(), 1, line.size(), file_.get());
+}
+
 void OperationLog::flush() {
   if (!file_) return;
   if (std::fflush(file_.get()) != 0 || std::ferror(file_.get()) != 0) {

@@ -72,11 +72,8 @@ bool SimulatedDevices::data_enabled() const {
 std::shared_ptr<DeviceStorage> SimulatedDevices::allocate(std::string name, std::span<const std::int64_t> sizes,
                                                           DType dtype, int device, const DPPolicy& policy) {
   check_device(simulation_, device);
-  if (dtype == DType::i64 || dtype == DType::f64) {
-    throw ValueError(
-        fmt::format("devices do not support {}: its engines have no 64-bit lanes; use i32, f32, f16 or "
-                    "bf16 (for example .to(torch::kFloat))",
-                    kernbench::name(dtype)));
+  if (dtype == DType::f64) {
+    throw ValueError("devices have no double-precision lanes: use f32, f16 or bf16 (for example .to(torch::kFloat))");
   }
   if (name.empty()) name = simulation_.unique_name("tensor");
   auto allocation = simulation_.memory().allocate(SipId{device}, std::move(name), dtype, sizes, policy);

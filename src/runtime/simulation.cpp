@@ -2,6 +2,9 @@
 
 #include <fmt/format.h>
 
+#include <cstdio>
+#include <functional>
+#include <string_view>
 #include <thread>
 
 #include "runtime/simulated_devices.h"
@@ -13,6 +16,11 @@ namespace {
 int host_threads(int requested) {
   if (requested > 0) return requested;
   return std::max(1, static_cast<int>(std::thread::hardware_concurrency()));
+}
+
+std::function<void(std::string_view)> printer(const SimulateOptions& options) {
+  if (options.print) return options.print;
+  return [](std::string_view text) { std::fwrite(text.data(), 1, text.size(), stdout); };
 }
 
 }  // namespace
@@ -36,8 +44,8 @@ Simulation::Simulation(const SimulateOptions& options, topology::Topology topolo
       contents_(bytes_, options.data),
       memory_(topology_, addresses_, &contents_),
       machine_(scheduler_, topology_, {.exact_events = options.exact_events}),
-      environment_{scheduler_, machine_,   executor_, options.data ? executor_ : constants_,
-                   bytes_,     addresses_, sinks_,    options.data},
+      environment_{scheduler_, machine_,     executor_,       options.data ? executor_ : constants_, bytes_, addresses_,
+                   sinks_,     options.data, printer(options)},
       devices_(std::make_unique<SimulatedDevices>(*this)) {
   sinks_.add(log_);
   for (int device = 0; device < topology_.system.sips; ++device) {

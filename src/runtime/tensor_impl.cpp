@@ -39,10 +39,10 @@ torch::Tensor new_host_tensor(std::span<const std::int64_t> sizes, DType dtype) 
 
 torch::Tensor new_device_tensor(DeviceBackend& backend, std::span<const std::int64_t> sizes, DType dtype,
                                 torch::Device device, const DPPolicy& policy, std::string name) {
-  if (dtype == DType::i64 || dtype == DType::f64) {
+  if (dtype == DType::f64) {
     throw ValueError(
-        "devices have no 64-bit element types: use torch::kInt or torch::kFloat for a device tensor, or keep "
-        "it on the CPU");
+        "devices have no double-precision lanes: use torch::kFloat, torch::kHalf or torch::kBFloat16 for a device "
+        "tensor, or keep it on the CPU");
   }
   checked_numel(sizes);
   auto impl = std::make_shared<TensorImpl>();

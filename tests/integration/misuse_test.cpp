@@ -156,9 +156,9 @@ TEST(Misuse, DeviceThatDoesNotExist) {
               HasSubstr("The device index is out of range. It must be in [0, 1), but got 1"));
   EXPECT_THAT(error_of([] { torch::zeros({1}, torch::device("ahbm:7")); }), HasSubstr("device index is out of range"));
 }
-TEST(Misuse, SixtyFourBitTensorOnADevice) {
+TEST(Misuse, DoublePrecisionTensorOnADevice) {
   EXPECT_THAT(error_of([] { torch::zeros({1}, torch::dtype(torch::kDouble).device("ahbm")); }),
-              HasSubstr("devices have no 64-bit element types"));
+              HasSubstr("devices have no double-precision lanes"));
 }
 TEST(Misuse, HostReadOfUninitialisedMemoryNamesTensorAndElement) {
   EXPECT_THAT(error_of([] { torch::empty({2, 3}, one_pe().name("y")).cpu(); }),

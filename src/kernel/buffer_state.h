@@ -1,0 +1,38 @@
+// What a tl::Buffer handle shares: bytes of the TCM with an address each, and their reservation.
+#pragma once
+
+#include <memory>
+
+#include "data/memory.h"
+#include "kernel/tcm_object.h"
+#include "kernel/tensor_descriptor.h"
+
+namespace kernbench::kernel {
+
+/// The bytes of a buffer; operations under way hold them without holding the buffer.
+struct BufferBytes {
+  BufferBytes(data::Executor& executor, TensorDescriptor box) : memory(executor), layout(std::move(box)) {}
+  data::Memory memory;
+  TensorDescriptor layout;  // one shard, at address 0 of `memory`
+};
+
+/// The shared state behind tl::Buffer. Its lifetime is that of the handles.
+class BufferState final : public TcmObject {
+ public:
+  BufferState(Program& program, const TcmObjectInfo& info, ReservationRef reservation);
+  const std::shared_ptr<BufferBytes>& bytes() const { return bytes_; }
+
+ private:
+  std::shared_ptr<BufferBytes> bytes_;
+};
+
+/// The box of a buffer that an operation reads or writes.
+struct BufferAccess {
+  std::shared_ptr<BufferBytes> bytes;
+  tl::Extents offsets, shape;
+};
+
+/// Whether two accesses touch a common byte.
+bool overlap(const BufferAccess& a, const BufferAccess& b);
+
+}  // namespace kernbench::kernel
