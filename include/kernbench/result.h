@@ -15,6 +15,57 @@ namespace kernbench {
 enum class RunStatus : std::uint8_t { ok, check_failed, error };
 enum class CheckStatus : std::uint8_t { passed, failed, skipped };
 
+/// Segments of a critical path that are alike, summed up.
+struct PathPart {
+  /// What passed: "dispatch", "gemm", "vector", "dma setup", "dma request", "dma data", "contention", a wait ("issue",
+  /// "engine busy", …), "completion". docs/json.md has all.
+  std::string activity;
+  std::string operation;  // kind of the operation ("load"); empty for the program and the launch themselves
+  std::string where;      // line of the kernel ("gemm.cpp:41"); may be empty
+  Time time;
+  std::int64_t count = 0;
+};
+
+struct PathSegment {
+  std::string activity, operation, where;
+  Time start, end;
+};
+
+/// Waits that are alike, summed up over all programs of a launch.
+struct WaitResult {
+  std::string reason;              // "operand", "engine busy", "TCM full", …
+  std::string operation, where;    // that waited; operation empty: the program itself
+  std::string cause, cause_where;  // the operation that ended the wait; empty where none is known
+  Time time;
+  std::int64_t count = 0;
+};
+
+/// All operations of one kind in a launch.
+struct OperationResult {
+  std::string operation, engine;  // "load", "dma"
+  std::int64_t count = 0;
+  Time waiting;  // from being requested to being started
+  Time work;     // from then to the finish
+  Time bound;    // the least that the work could have taken
+};
+
+/// A roofline and where a launch stands under it.
+struct Roof {
+  double compute = 0;    // operations per second
+  double bandwidth = 0;  // of HBM, bytes per second
+  double roof = 0;       // operations per second that the launch's intensity allows
+  double share = 0;      // attained / roof
+  bool compute_bound = false;
+};
+
+struct Roofline {
+  std::string engine;    // "gemm": floating-point operations; "vector": elements, when no GEMM command ran; "": neither
+  double intensity = 0;  // operations per byte of HBM
+  double attained = 0;   // operations per second, over the whole launch
+  Roof used;             // of the PEs and HBM slices that the launch used
+  Roof device;           // of the whole device
+};
+
 struct LaunchResult {
   std::string name;
   std::int32_t device = 0;
@@ -24,6 +75,15 @@ struct LaunchResult {
   std::vector<std::pair<std::string, Time>> breakdown;
   double flops = 0;  // performed
   Bytes hbm_bytes;   // moved
+  /// The least that the launch could have taken: its way out and back, and the busiest of its resources.
+  Time bound;
+  std::string bound_by;  // "gemm", "vector", "hbm" or "tcm"
+  Roofline roofline;
+  /// The chain that determined the end; the times add up to end - start. The longest first.
+  std::vector<PathPart> critical_path;
+  std::vector<PathSegment> longest_segments;  // of the critical path, in order of time
+  std::vector<WaitResult> waits;              // the longest first
+  std::vector<OperationResult> operations;    // the most work first
 };
 
 struct CheckResult {
@@ -67,6 +127,8 @@ struct RunResult {
   /// The machine's peaks for one device, for "achieved against peak".
   double peak_flops = 0;
   Bandwidth peak_hbm_bandwidth;
+  /// Every key of the machine's description with its value, in the description's order.
+  std::vector<std::pair<std::string, std::string>> machine;
 };
 
 }  // namespace kernbench

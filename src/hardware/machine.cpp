@@ -41,6 +41,7 @@ struct Machine::Implementation {
         topology(checked(description)),
         network(topology),
         layout(topology, network.links().size()),
+        bounds(topology, network, layout),
         fabric(owner, {.exact_events = options.exact_events}),
         transport(fabric, network, layout, topology.cube),
         pe_environment{
@@ -110,6 +111,7 @@ struct Machine::Implementation {
   topology::Topology topology;
   topology::Network network;
   Layout layout;
+  Bounds bounds;
   Fabric fabric;
   Transport transport;
   PeEnvironment pe_environment;
@@ -155,6 +157,10 @@ event::AgentId Machine::program_agent(PeCoordinate pe, std::int32_t context) con
 
 event::AgentId Machine::host_agent(std::int32_t rank) const {
   return implementation_->layout.host_agent(rank);
+}
+
+OperationBound Machine::least(PeCoordinate pe, const Operation& operation) {
+  return implementation_->bounds.of(pe, operation);
 }
 
 std::vector<ResourceUsage> Machine::usage() const {

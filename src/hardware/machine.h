@@ -10,6 +10,7 @@
 #include "base/units.h"
 #include "event/scheduler.h"
 #include "event/wait_graph.h"
+#include "hardware/bounds.h"
 #include "hardware/copy/copy_engine.h"
 #include "hardware/fabric/fabric.h"
 #include "hardware/launch/launch.h"
@@ -57,6 +58,9 @@ class Machine {
   /// Agent ids of programs and host workers (rank -1: the main program).
   event::AgentId program_agent(PeCoordinate pe, std::int32_t context) const;
   event::AgentId host_agent(std::int32_t rank) const;
+
+  /// The least time that an operation of a program on `pe` can take, whatever else is under way.
+  OperationBound least(PeCoordinate pe, const Operation& operation);
 
   /// All servers, engines and processors in structural order: the links; of each PE the HBM channels, the TCM port and
   /// the engines; the IO_CPUs and the M_CPUs. Engines count the commands that have finished.

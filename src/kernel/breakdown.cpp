@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <array>
 
+#include "hardware/operation.h"
+
 namespace kernbench::kernel {
 
 using hardware::EngineKind;

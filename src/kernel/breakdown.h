@@ -2,12 +2,13 @@
 #pragma once
 
 #include <cstdint>
-#include <string>
-#include <utility>
 #include <vector>
 
 #include "base/units.h"
-#include "hardware/operation.h"
+
+namespace kernbench::hardware {
+enum class EngineKind : std::uint8_t;
+}
 
 namespace kernbench::kernel {
 

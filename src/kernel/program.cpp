@@ -63,7 +63,8 @@ Program& Program::current(const char* call) {
 
 void Program::run(event::AgentId agent, const std::function<void()>& body) {
   agent_ = agent;
-  start_ = environment_.scheduler.now();
+  trace_.agent = agent;
+  trace_.start = environment_.scheduler.now();
   auto& slot = event::this_fiber::current()->local(event::Fiber::Slot::kernel);
   slot = shared_from_this();
   try {
@@ -71,6 +72,7 @@ void Program::run(event::AgentId agent, const std::function<void()>& body) {
     check_all_awaited();
     while (!pending_.empty()) {
       const auto operation = pending_.front();
+      const Step step(*this, Activity::drain, operation->where, operation->operation_name());
       operation->done.wait();
     }
     if (!live_objects_.empty()) {
@@ -113,17 +115,27 @@ void Program::abandon() {
   }
   pending_.clear();
   unawaited_.clear();
+  trace_ = {};
   for (TcmObject* object : std::exchange(live_objects_, {})) object->reservation_.reset();
 }
 
+void Program::end_step(ProgramStep& step) {
+  step.end = environment_.scheduler.now();
+  if (step.start < step.end) trace_.steps.push_back(step);
+}
+
 void Program::finish() {
-  const Time end = environment_.scheduler.now();
+  const Time end = trace_.end = environment_.scheduler.now();
+  std::ranges::sort(trace_.operations, {}, &OperationRecord::number);
+  launch_->account.add(trace_, dma_bytes_);
+  ProgramTrace trace = std::exchange(trace_, {});
   const bool later = end > launch_->last_end || (end == launch_->last_end && at_ < launch_->last_pe);
   if (launch_->last_end != Time::zero() && !later) return;
-  launch_->last_start = start_;
+  launch_->last_start = trace.start;
   launch_->last_end = end;
   launch_->last_pe = at_;
-  launch_->last_breakdown = intervals_.tile(start_, end);
+  launch_->last_breakdown = intervals_.tile(trace.start, end);
+  launch_->last_trace = std::move(trace);
 }
 
 std::string Program::program_text() const {
@@ -237,7 +249,11 @@ void Program::issue(const std::shared_ptr<KernelOperation>& operation) {
   if (operation->engine == hardware::EngineKind::dma) {
     add_memory_dependencies(*operation);
     for (const auto& leg : operation->legs) {
-      for (const auto& range : leg.ranges) launch_->hbm_bytes += range.total();
+      Bytes bytes;
+      for (const auto& range : leg.ranges) bytes += range.total();
+      launch_->hbm_bytes += bytes;
+      launch_->slice_bytes[leg.slice] += bytes;
+      dma_bytes_ += bytes;
     }
   } else if (operation->engine == hardware::EngineKind::gemm) {
     const auto& work = operation->gemm;
@@ -245,6 +261,9 @@ void Program::issue(const std::shared_ptr<KernelOperation>& operation) {
                       static_cast<double>(work.n) * static_cast<double>(work.k);
   }
   if (operation->buffer) add_buffer_dependencies(*operation);
+  if (operation->engine == hardware::EngineKind::vector) {
+    launch_->account.add_vector_operations(operation->vector.elements);
+  }
   pending_.push_back(operation);
   pe_.submit(operation);
 }
@@ -262,6 +281,7 @@ void Program::on_effect(hardware::Operation& operation) {
 void Program::on_finish(hardware::Operation& operation) {
   auto& mine = static_cast<KernelOperation&>(operation);
   intervals_.add(mine.engine, mine.started, mine.finished);
+  trace_.operations.push_back(record_of(mine, mine.where, environment_.machine.least(at_, mine)));
   environment_.sink.on_operation(mine);
   pe_.tcm().released_by(mine.operation_name());
   mine.holds.clear();

@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <functional>
 #include <initializer_list>
+#include <map>
 #include <memory>
 #include <span>
 #include <string>
@@ -19,6 +20,8 @@
 #include "kernel/breakdown.h"
 #include "kernel/buffer_state.h"
 #include "kernel/environment.h"
+#include "kernel/explain/account.h"
+#include "kernel/explain/record.h"
 #include "kernel/tile_state.h"
 
 namespace kernbench::kernel {
@@ -30,12 +33,15 @@ std::string to_text(const tl::Where& where);
 struct LaunchRecord {
   std::string name;  // "gemm#2"
   std::int64_t programs = 0;
-  double flops = 0;  // multiplications and additions of the GEMM engines
-  Bytes hbm_bytes;   // moved by the programs' DMA
+  double flops = 0;                           // multiplications and additions of the GEMM engines
+  Bytes hbm_bytes;                            // moved by the programs' DMA
+  std::map<PeCoordinate, Bytes> slice_bytes;  // the same by HBM slice
+  LaunchAccount account;                      // of the programs that have ended
   /// The program that ended last (ties: the lowest coordinate) stands for the launch in its breakdown.
   Time last_start, last_end;
   PeCoordinate last_pe;
   Breakdown last_breakdown;
+  ProgramTrace last_trace;
 };
 
 /// An operation together with what the kernel layer knows of it.
@@ -113,6 +119,21 @@ class Program final : public hardware::OperationObserver, public std::enable_sha
   /// Tells the livelock guard of a read of a scalar: a poll when expression and value are those of the read before.
   void note_read(std::uint64_t expression, std::uint64_t value_bits);
 
+  /// While it lives the program waits, or is busy, for the reason given: an interval of its critical path. `cause` is
+  /// the operation that it waits for, if it is one.
+  class Step {
+   public:
+    Step(Program& program, Activity activity, const tl::Where& where, hardware::OperationName cause = {})
+        : program_(program), step_{activity, program.environment_.scheduler.now(), {}, cause, where} {}
+    ~Step() { program_.end_step(step_); }
+    Step(const Step&) = delete;
+    Step& operator=(const Step&) = delete;
+
+   private:
+    Program& program_;
+    ProgramStep step_;
+  };
+
   void on_effect(hardware::Operation& operation) override;
   void on_finish(hardware::Operation& operation) override;
 
@@ -130,6 +151,7 @@ class Program final : public hardware::OperationObserver, public std::enable_sha
   void add_buffer_dependencies(KernelOperation& operation);
   void run_body(const std::function<void()>& body);
   void check_all_awaited() const;
+  void end_step(ProgramStep& step);
   void finish();
   /// After an error: what is under way and the tiles still alive hold nothing of this program or of the TCM any more.
   void abandon();
@@ -149,11 +171,12 @@ class Program final : public hardware::OperationObserver, public std::enable_sha
   std::vector<TcmObject*> live_objects_;
   std::vector<std::shared_ptr<AsyncState>> unawaited_;  // in order of issue
   Bytes live_bytes_;
-  Time start_;
   Fingerprint last_read_;
   tl::Where where_;  // of the latest call of the tile language
   Asking asking_;
   BusyIntervals intervals_;
+  ProgramTrace trace_;
+  Bytes dma_bytes_;
 };
 
 }  // namespace kernbench::kernel

@@ -107,7 +107,10 @@ std::shared_ptr<AsyncState> Program::add_async(hardware::OperationRef operation,
 }
 
 void Program::wait_for(AsyncState& access) {
-  access.operation->done.wait();
+  {
+    const Step step(*this, Activity::token, where_, access.operation->operation_name());
+    access.operation->done.wait();
+  }
   if (std::exchange(access.awaited, true)) return;
   std::erase_if(unawaited_, [&](const auto& each) { return each.get() == &access; });
 }

@@ -33,8 +33,14 @@ std::optional<data::Scalar> read_scalar(const Tile& x, bool assumed, const Where
                        "tl::item_or(tile, assumed) to go on with an assumed value",
                        program.place(where));
   }
-  if (state.producer) state.producer->done.wait();
-  event::this_fiber::sleep(environment.machine.topology().pe.control.scalar_read);
+  if (state.producer) {
+    const Program::Step step(program, kernel::Activity::value, where, state.producer->operation_name());
+    state.producer->done.wait();
+  }
+  {
+    const Program::Step step(program, kernel::Activity::scalar_read, where);
+    event::this_fiber::sleep(environment.machine.topology().pe.control.scalar_read);
+  }
   if (!environment.data_enabled) {
     program.note_read(state.expression, 0);
     return std::nullopt;

@@ -6,32 +6,9 @@
 
 #include "event/fiber.h"
 #include "kernel/launch.h"
+#include "runtime/launch_result.h"
 
 namespace kernbench::runtime {
-
-namespace {
-
-LaunchResult result_of(const std::string& name, int device, const hardware::LaunchTimes& times,
-                       const kernel::LaunchRecord& record) {
-  LaunchResult result;
-  result.name = name;
-  result.device = device;
-  result.start = times.requested;
-  result.end = times.completed;
-  result.programs = record.programs;
-  result.flops = record.flops;
-  result.hbm_bytes = record.hbm_bytes;
-  const auto& inside = record.last_breakdown;
-  result.breakdown = {{"dispatch", record.last_start - times.requested},
-                      {"gemm", inside.gemm},
-                      {"vector", inside.vector},
-                      {"dma", inside.dma},
-                      {"control", inside.control},
-                      {"completion", times.completed - record.last_end}};
-  return result;
-}
-
-}  // namespace
 
 CompletionRef enqueue_launch(Simulation& simulation, LaunchPlan plan) {
   event::this_fiber::sleep(simulation.topology().host.launch_overhead);
@@ -48,7 +25,7 @@ CompletionRef enqueue_launch(Simulation& simulation, LaunchPlan plan) {
                            const hardware::LaunchTimes& times, const kernel::LaunchRecord& record) {
       simulation.log().add_time(times.requested);
       simulation.log().add_time(times.completed);
-      simulation.launches.push_back(result_of(name, plan.device, times, record));
+      simulation.launches.push_back(launch_result(plan.device, simulation.topology(), times, record));
       done();
     };
     return kernel::start(simulation.environment(), std::move(launch));

@@ -3,8 +3,10 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <chrono>
 #include <exception>
+#include <utility>
 
 #include "base/error.h"
 #include "event/errors.h"
@@ -12,6 +14,7 @@
 #include "runtime/context.h"
 #include "runtime/simulation.h"
 #include "topology/load.h"
+#include "topology/print.h"
 
 namespace kernbench {
 
@@ -38,7 +41,10 @@ void collect(Simulation& simulation, RunResult& result) {
   result.topology = topology.name;
   result.simulated_time = simulation.scheduler().now();
   result.events = simulation.scheduler().events_processed();
+  result.machine = topology::settings(topology);
   result.launches = simulation.launches;
+  std::ranges::stable_sort(result.launches, {},
+                           [](const LaunchResult& launch) { return std::pair(launch.start, launch.device); });
   result.checks = simulation.checks;
   result.metrics = simulation.metrics;
   result.peak_flops = peak_flops(topology);

@@ -87,6 +87,14 @@ std::string to_yaml(const Topology& topology) {
   return walk<YamlSink>(topology).text;
 }
 
+std::vector<std::pair<std::string, std::string>> settings(const Topology& topology) {
+  std::vector<std::pair<std::string, std::string>> values;
+  for (auto& row : walk<RowSink>(topology).rows) {
+    if (!row.value.empty()) values.emplace_back(std::move(row.path), std::move(row.value));
+  }
+  return values;
+}
+
 std::string to_table(const Topology& topology) {
   const auto rows = walk<RowSink>(topology).rows;
   std::size_t path_width = 0, value_width = 0;

@@ -2,6 +2,8 @@
 #pragma once
 
 #include <string>
+#include <utility>
+#include <vector>
 
 #include "topology/spec.h"
 
@@ -9,6 +11,9 @@ namespace kernbench::topology {
 
 /// The topology as a file that reads back to the same value: every key, its meaning in a comment beside it.
 std::string to_yaml(const Topology& topology);
+
+/// Every key with its value: {"cube.hbm.bandwidth", "1.2TB/s"}. Keys that have no value are left out.
+std::vector<std::pair<std::string, std::string>> settings(const Topology& topology);
 
 /// The topology as an aligned table: path, value, meaning. One line a key.
 std::string to_table(const Topology& topology);

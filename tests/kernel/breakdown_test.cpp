@@ -5,6 +5,8 @@
 #include <random>
 #include <vector>
 
+#include "hardware/operation.h"
+
 namespace kernbench::kernel {
 namespace {
 

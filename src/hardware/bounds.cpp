@@ -1,0 +1,112 @@
+#include "hardware/bounds.h"
+
+#include <algorithm>
+
+namespace kernbench::hardware {
+namespace {
+
+constexpr Time kLeast = Time::picoseconds(1);  // of a latency and of a service
+
+using topology::Endpoint;
+
+Bandwidth channel_bandwidth(const topology::HbmSpec& hbm) {
+  return Bandwidth::bytes_per_second(hbm.bandwidth.count() / hbm.channels);
+}
+
+/// The larger one of the first two chunks of a row: no chunk crosses a granule.
+Bytes large_chunk(const StridedRange& range, Bytes granule) {
+  const std::int64_t row = range.row_bytes.count(), size = granule.count();
+  const std::int64_t first =
+      std::min(row, size - static_cast<std::int64_t>(range.address % static_cast<std::uint64_t>(size)));
+  return Bytes(std::max(first, std::min(row - first, size)));
+}
+
+/// So many cycles, rounded down.
+Time at_most(double cycles, Frequency clock) {
+  return Time::picoseconds(static_cast<std::int64_t>(cycles / static_cast<double>(clock.count()) * 1e12 * (1 - 1e-12)));
+}
+
+Time full_array(const topology::PeSpec& pe, const GemmWork& work) {
+  const double results = static_cast<double>(work.batch) * static_cast<double>(work.m) * static_cast<double>(work.n);
+  const auto cycles = static_cast<double>(pe.gemm.rate[work.operand].cycles_for(work.k));
+  return at_most(results / pe.gemm.array.count() * cycles, pe.clock);
+}
+
+Time full_lanes(const topology::PeSpec& pe, const VectorWork& work) {
+  const auto width = static_cast<double>(std::max(work.item_bytes, pe.vector.narrowest.count()));
+  constexpr double kLaneBytes = 4;
+  const double groups = static_cast<double>(work.elements) * width / (kLaneBytes * pe.vector.lanes);
+  return at_most(groups * pe.vector.cycles[work.operation], pe.clock);
+}
+
+}  // namespace
+
+const Bounds::Path& Bounds::path(PeCoordinate pe, PeCoordinate slice, bool to_slice) {
+  const auto index = [&](PeCoordinate at) { return static_cast<std::uint64_t>(layout_.pe_index(at)); };
+  Path& path = paths_[(index(pe) << 33) | (index(slice) << 1) | (to_slice ? 1u : 0u)];
+  if (path.known) return path;
+  path.known = true;
+  const Endpoint port = Endpoint::pe_port(pe), memory = Endpoint::hbm_slice(slice);
+  for (const auto& hop : to_slice ? network_.route(port, memory) : network_.route(memory, port)) {
+    const topology::LinkSpec& link = network_.link(hop.link).spec;
+    path.latency += std::max(link.latency, kLeast);
+    if (path.slowest == Bandwidth() || link.bandwidth < path.slowest) path.slowest = link.bandwidth;
+  }
+  return path;
+}
+
+Time Bounds::message(const Path& path) const {
+  if (path.slowest == Bandwidth()) return {};
+  return path.latency + std::max(kLeast, transfer_time(topology_.cube.noc.header, path.slowest));
+}
+
+Time Bounds::data(const Path& path, const DmaLeg& leg) const {
+  const topology::HbmSpec& hbm = topology_.cube.hbm;
+  const Bandwidth channel = channel_bandwidth(hbm);
+  Bytes bytes, accessed;
+  Time longest = kLeast;
+  for (const StridedRange& range : leg.ranges) {
+    if (range.total() == Bytes()) continue;
+    bytes += range.total();
+    accessed += std::max(range.row_bytes, hbm.access) * range.rows;
+    const Bytes chunk = std::max(large_chunk(range, topology_.cube.noc.chunk), hbm.access);
+    longest = std::max(longest, transfer_time(chunk, channel));
+  }
+  if (bytes == Bytes()) return {};
+  longest =
+      std::max(longest, transfer_time(accessed, Bandwidth::bytes_per_second(channel.count() * layout_.channels())));
+  longest = std::max(longest, transfer_time(bytes, topology_.pe.tcm.bandwidth));
+  if (path.slowest != Bandwidth()) longest = std::max(longest, transfer_time(bytes, path.slowest));
+  return std::max(hbm.latency, kLeast) + kLeast + path.latency + longest;  // kLeast: the TCM port's
+}
+
+OperationBound Bounds::dma(PeCoordinate pe, const Operation& operation) {
+  OperationBound longest{topology_.pe.dma.setup, {}, {}};
+  for (const DmaLeg& leg : operation.legs) {
+    const Time request = message(path(pe, leg.slice, !operation.write));
+    const Time moved = data(path(pe, leg.slice, operation.write), leg);
+    if (request + moved <= longest.request + longest.work) continue;
+    longest.request = request;
+    longest.work = moved;
+  }
+  return longest;
+}
+
+OperationBound Bounds::of(PeCoordinate pe, const Operation& operation) {
+  switch (operation.engine) {
+    case EngineKind::dma:
+      return dma(pe, operation);
+    case EngineKind::gemm:
+      return {{}, {}, full_array(topology_.pe, operation.gemm)};
+    case EngineKind::vector:
+      return {{}, {}, full_lanes(topology_.pe, operation.vector)};
+  }
+  return {};
+}
+
+Bandwidth slice_bandwidth(const topology::Topology& topology) {
+  const std::int64_t channels = topology.cube.hbm.channels / topology.cube.pes.count();
+  return Bandwidth::bytes_per_second(channel_bandwidth(topology.cube.hbm).count() * channels);
+}
+
+}  // namespace kernbench::hardware

@@ -1,0 +1,60 @@
+// The least time that operations can take: what they are held against.
+#pragma once
+
+#include <cstdint>
+#include <unordered_map>
+
+#include "base/coordinates.h"
+#include "base/units.h"
+#include "hardware/layout.h"
+#include "hardware/operation.h"
+#include "topology/network.h"
+#include "topology/spec.h"
+
+namespace kernbench::hardware {
+
+/// The least time of an operation, in parts.
+struct OperationBound {
+  Time setup;    // DMA: of the descriptor
+  Time request;  // DMA: the request of a read, the acknowledgement of a write
+  Time work;     // DMA: from the first byte leaving its memory to the last byte's arrival; compute: the command
+  Time total() const { return setup + request + work; }
+};
+
+/// Closed forms, all of them at most the real times:
+///   leg     = latencies of its route + the longest of: bytes / slowest link, bytes / TCM port, bytes / the slice's
+///             channels (rows shorter than an access count as one), the largest chunk / one channel
+///   DMA     = setup + the longest over its legs of (message + leg)
+///   compute = the cycles of an array (of lanes) that is full in every one: no filling, draining, partial fold or group
+/// Not for use by several threads.
+class Bounds {
+ public:
+  /// The references must outlive the bounds.
+  Bounds(const topology::Topology& topology, const topology::Network& network, const Layout& layout)
+      : topology_(topology), network_(network), layout_(layout) {}
+
+  /// Of an operation of a program on `pe`.
+  OperationBound of(PeCoordinate pe, const Operation& operation);
+
+ private:
+  /// What a route between a PE and a slice adds.
+  struct Path {
+    Time latency;
+    Bandwidth slowest;  // 0 where there is no link
+    bool known = false;
+  };
+  const Path& path(PeCoordinate pe, PeCoordinate slice, bool to_slice);
+  Time message(const Path& path) const;
+  Time data(const Path& path, const DmaLeg& leg) const;
+  OperationBound dma(PeCoordinate pe, const Operation& operation);
+
+  const topology::Topology& topology_;
+  const topology::Network& network_;
+  const Layout& layout_;
+  std::unordered_map<std::uint64_t, Path> paths_;  // only looked up, never walked
+};
+
+/// The bandwidth of one PE's HBM slice.
+Bandwidth slice_bandwidth(const topology::Topology& topology);
+
+}  // namespace kernbench::hardware

@@ -1,0 +1,95 @@
+#include "kernel/explain/record.h"
+
+namespace kernbench::kernel {
+
+std::string_view name(Activity activity, hardware::EngineKind engine) {
+  switch (activity) {
+    case Activity::tcm:
+      return "TCM full";
+    case Activity::queue:
+      return "queue full";
+    case Activity::issue:
+      return "issue";
+    case Activity::operand:
+      return "operand";
+    case Activity::order:
+      return "memory order";
+    case Activity::engine:
+      return "engine busy";
+    case Activity::setup:
+      return "dma setup";
+    case Activity::request:
+      return "dma request";
+    case Activity::data:
+      return "dma data";
+    case Activity::contention:
+      return "contention";
+    case Activity::compute:
+      return name(engine);
+    case Activity::value:
+      return "value";
+    case Activity::scalar_read:
+      return "scalar read";
+    case Activity::token:
+      return "wait";
+    case Activity::delay:
+      return "delay";
+    case Activity::drain:
+      return "drain";
+    case Activity::program:
+      return "program";
+    case Activity::dispatch:
+      return "dispatch";
+    case Activity::completion:
+      return "completion";
+  }
+  return "?";
+}
+
+std::string_view name(hardware::EngineKind engine) {
+  switch (engine) {
+    case hardware::EngineKind::dma:
+      return "dma";
+    case hardware::EngineKind::gemm:
+      return "gemm";
+    case hardware::EngineKind::vector:
+      return "vector";
+  }
+  return "?";
+}
+
+std::string place(const tl::Where& where) {
+  const std::string_view path = where.file_name();
+  return std::string(path.substr(path.rfind('/') + 1)) + ":" + std::to_string(where.line());
+}
+
+OperationRecord record_of(const hardware::Operation& operation, const tl::Where& where,
+                          const hardware::OperationBound& bound) {
+  OperationRecord record;
+  record.kind = operation.kind;
+  record.where = where;
+  record.number = operation.number;
+  record.engine = operation.engine;
+  record.ready_in_order = operation.ready_in_order;
+  record.requested = operation.requested;
+  record.granted = operation.granted;
+  record.placed = operation.placed;
+  record.issued = operation.issued;
+  record.ready = operation.ready;
+  record.started = operation.started;
+  record.finished = operation.finished;
+  record.granted_by = operation.granted_by;
+  record.placed_by = operation.placed_by;
+  record.ready_by = operation.ready_by;
+  record.started_by = operation.started_by;
+  record.bound = bound;
+  return record;
+}
+
+const OperationRecord* ProgramTrace::find(const hardware::OperationName& name) const {
+  if (!name.known() || name.agent != agent) return nullptr;
+  const auto found = std::ranges::lower_bound(operations, name.number, {}, &OperationRecord::number);
+  return found != operations.end() && found->number == name.number ? &*found : nullptr;
+}
+
+}  // namespace kernbench::kernel

@@ -1,0 +1,130 @@
+// What is kept of an operation that is over, and how its duration is tiled by what it waited for and what it did.
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/units.h"
+#include "event/phase.h"
+#include "hardware/bounds.h"
+#include "hardware/operation.h"
+#include "kernbench/tl.h"
+
+namespace kernbench::kernel {
+
+/// What passes in an interval of an operation, of a program or of a launch.
+enum class Activity : std::uint8_t {
+  // An operation waits,
+  tcm,      // for room in the TCM: until an operation ended, or a program let go of a tile
+  queue,    // for a place in its engine's queue: until an operation there ended
+  issue,    // for the control processor to issue it
+  operand,  // for the operation that produces its last operand
+  order,    // for an earlier operation on the same bytes
+  engine,   // for its turn: until the operation before it in the queue ended
+  // or is worked on.
+  setup,       // DMA: the descriptor
+  request,     // DMA: the request of a read, the acknowledgement of a write
+  data,        // DMA: the data on their way, at the least
+  contention,  // DMA: beyond what the operation would take alone
+  compute,     // the command of a compute engine
+  // The program itself
+  value,        // waits for the value of a tile
+  scalar_read,  // reads a scalar
+  token,        // waits for an asynchronous access
+  delay,        // is delayed on request
+  drain,        // has returned; its operations are still under way
+  program,      // does something else
+  // A launch is on its way to its program, or back.
+  dispatch,
+  completion,
+};
+
+/// "TCM full", "operand", "gemm": as results show it. `engine`: of the operation whose activity it is.
+std::string_view name(Activity activity, hardware::EngineKind engine);
+/// "dma", "gemm", "vector".
+std::string_view name(hardware::EngineKind engine);
+/// "gemm.cpp:41".
+std::string place(const tl::Where& where);
+
+/// All that is kept of an operation while its program runs.
+struct OperationRecord {
+  const char* kind = "";
+  tl::Where where;
+  std::uint64_t number = 0;
+  hardware::EngineKind engine = hardware::EngineKind::dma;
+  bool ready_in_order = false;
+  Time requested, granted, placed, issued, ready, started, finished;
+  hardware::OperationName granted_by, placed_by, ready_by, started_by;
+  hardware::OperationBound bound;
+};
+
+OperationRecord record_of(const hardware::Operation& operation, const tl::Where& where,
+                          const hardware::OperationBound& bound);
+
+/// A part of an operation's duration.
+struct Interval {
+  Activity activity;
+  Time start, end;
+  hardware::OperationName cause;  // what ended a wait
+  Time duration() const { return end - start; }
+};
+
+/// Calls visit(interval) for the intervals of an operation that are not empty, in order; they tile requested to
+/// finished.
+template <class Visit>
+void for_each_wait(const OperationRecord& record, Visit visit) {
+  const auto interval = [&](Activity activity, Time start, Time end, const hardware::OperationName& cause) {
+    if (start < end) visit(Interval{activity, start, end, cause});
+  };
+  interval(Activity::tcm, record.requested, record.granted, record.granted_by);
+  interval(Activity::queue, record.granted, record.placed, record.placed_by);
+  interval(Activity::issue, record.placed, record.issued, {});
+  interval(record.ready_in_order ? Activity::order : Activity::operand, record.issued, record.ready, record.ready_by);
+  interval(Activity::engine, record.ready, record.started, record.started_by);
+}
+template <class Visit>
+void for_each_work(const OperationRecord& record, Visit visit) {
+  Time at = record.started;
+  const auto interval = [&](Activity activity, Time duration) {
+    const Time end = std::min(at + duration, record.finished);
+    if (at < end) visit(Interval{activity, at, end, {}});
+    at = end;
+  };
+  if (record.engine == hardware::EngineKind::dma) {
+    interval(Activity::setup, record.bound.setup);
+    interval(Activity::request, record.bound.request);
+    interval(Activity::data, record.bound.work);
+    interval(Activity::contention, record.finished - at);
+  } else {
+    interval(Activity::compute, record.finished - at);
+  }
+}
+template <class Visit>
+void for_each_interval(const OperationRecord& record, Visit visit) {
+  for_each_wait(record, visit);
+  for_each_work(record, visit);
+}
+
+/// An interval in which a program did not go on for a reason of its own.
+struct ProgramStep {
+  Activity activity = Activity::program;
+  Time start, end;
+  hardware::OperationName cause;  // what it waited for
+  tl::Where where;
+};
+
+/// One program from its first instruction to its end.
+struct ProgramTrace {
+  event::AgentId agent;
+  Time start, end;
+  std::vector<OperationRecord> operations;  // by number
+  std::vector<ProgramStep> steps;           // in order of time; those of issuing operations are in `operations`
+
+  /// The operation with this name, or null: of another program, or not over.
+  const OperationRecord* find(const hardware::OperationName& name) const;
+};
+
+}  // namespace kernbench::kernel
