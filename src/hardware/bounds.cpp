@@ -13,17 +13,37 @@ Bandwidth channel_bandwidth(const topology::HbmSpec& hbm) {
   return Bandwidth::bytes_per_second(hbm.bandwidth.count() / hbm.channels);
 }
 
-/// The larger one of the first two chunks of a row: no chunk crosses a granule.
-Bytes large_chunk(const StridedRange& range, Bytes granule) {
+Time service(Bytes bytes, Bandwidth bandwidth, Bytes minimum) {
+  return std::max(kLeast, transfer_time(std::max(bytes, minimum), bandwidth));
+}
+
+/// The chunks of one row, none of which crosses a granule: the first, the whole ones, the last (may be empty).
+struct RowChunks {
+  Bytes first, last;
+  std::int64_t whole;
+};
+
+RowChunks chunks_of(const StridedRange& range, Bytes granule) {
   const std::int64_t row = range.row_bytes.count(), size = granule.count();
-  const std::int64_t first =
-      std::min(row, size - static_cast<std::int64_t>(range.address % static_cast<std::uint64_t>(size)));
-  return Bytes(std::max(first, std::min(row - first, size)));
+  const auto offset = static_cast<std::int64_t>(range.address % static_cast<std::uint64_t>(size));
+  const std::int64_t first = std::min(row, size - offset);
+  return {Bytes(first), Bytes((row - first) % size), (row - first) / size};
+}
+
+/// The time for which a range occupies one server, at the least. Exact when all rows fall into chunks alike.
+Time occupancy(const StridedRange& range, Bytes chunk, Bandwidth bandwidth, Bytes minimum) {
+  const bool alike = range.rows == 1 || range.stride % chunk.count() == 0;
+  if (!alike) return transfer_time(std::max(range.row_bytes, minimum) * range.rows, bandwidth);
+  const RowChunks row = chunks_of(range, chunk);
+  Time time = service(row.first, bandwidth, minimum) + row.whole * service(chunk, bandwidth, minimum);
+  if (row.last > Bytes()) time += service(row.last, bandwidth, minimum);
+  return time * range.rows;
 }
 
 /// So many cycles, rounded down.
 Time at_most(double cycles, Frequency clock) {
-  return Time::picoseconds(static_cast<std::int64_t>(cycles / static_cast<double>(clock.count()) * 1e12 * (1 - 1e-12)));
+  constexpr double kRounding = 1e-6;  // of a picosecond: more than the division can be wrong
+  return Time::picoseconds(static_cast<std::int64_t>(cycles * 1e12 / static_cast<double>(clock.count()) + kRounding));
 }
 
 Time full_array(const topology::PeSpec& pe, const GemmWork& work) {
@@ -62,22 +82,23 @@ Time Bounds::message(const Path& path) const {
 
 Time Bounds::data(const Path& path, const DmaLeg& leg) const {
   const topology::HbmSpec& hbm = topology_.cube.hbm;
+  const Bytes chunk = topology_.cube.noc.chunk;
   const Bandwidth channel = channel_bandwidth(hbm);
-  Bytes bytes, accessed;
-  Time longest = kLeast;
+  Time channels, largest, port, link;
   for (const StridedRange& range : leg.ranges) {
     if (range.total() == Bytes()) continue;
-    bytes += range.total();
-    accessed += std::max(range.row_bytes, hbm.access) * range.rows;
-    const Bytes chunk = std::max(large_chunk(range, topology_.cube.noc.chunk), hbm.access);
-    longest = std::max(longest, transfer_time(chunk, channel));
+    const RowChunks row = chunks_of(range, chunk);
+    const Bytes large = row.whole > 0 ? chunk : std::max(row.first, row.last);
+    largest = std::max(largest, service(large, channel, hbm.access));
+    channels += occupancy(range, chunk, channel, hbm.access);
+    port += occupancy(range, chunk, topology_.pe.tcm.bandwidth, Bytes());
+    if (path.slowest != Bandwidth()) link += occupancy(range, chunk, path.slowest, Bytes());
   }
-  if (bytes == Bytes()) return {};
-  longest =
-      std::max(longest, transfer_time(accessed, Bandwidth::bytes_per_second(channel.count() * layout_.channels())));
-  longest = std::max(longest, transfer_time(bytes, topology_.pe.tcm.bandwidth));
-  if (path.slowest != Bandwidth()) longest = std::max(longest, transfer_time(bytes, path.slowest));
-  return std::max(hbm.latency, kLeast) + kLeast + path.latency + longest;  // kLeast: the TCM port's
+  if (largest == Time::zero()) return {};
+  const std::int64_t count = layout_.channels();
+  const Time busiest = Time::picoseconds((channels.count() + count - 1) / count);
+  return std::max(hbm.latency, kLeast) + kLeast + path.latency +  // kLeast: the TCM port's
+         std::max({busiest, largest, port, link});
 }
 
 OperationBound Bounds::dma(PeCoordinate pe, const Operation& operation) {

@@ -22,8 +22,8 @@ struct OperationBound {
 };
 
 /// Closed forms, all of them at most the real times:
-///   leg     = latencies of its route + the longest of: bytes / slowest link, bytes / TCM port, bytes / the slice's
-///             channels (rows shorter than an access count as one), the largest chunk / one channel
+///   leg     = latencies of its route + the longest of: all chunks on the slowest link, on the TCM port, spread evenly
+///             over the slice's channels; the largest chunk on one channel
 ///   DMA     = setup + the longest over its legs of (message + leg)
 ///   compute = the cycles of an array (of lanes) that is full in every one: no filling, draining, partial fold or group
 /// Not for use by several threads.

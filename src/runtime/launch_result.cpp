@@ -15,9 +15,9 @@ namespace {
 
 using kernel::Activity;
 
-constexpr std::size_t kMostParts = 24;
+constexpr std::size_t kMostParts = 32;
 constexpr std::size_t kMostSegments = 12;
-constexpr std::size_t kMostWaits = 24;
+constexpr std::size_t kMostWaits = 64;
 
 /// Dispatch, the critical path of the program that ended last, completion: they tile the launch.
 std::vector<PathSegment> whole_path(const hardware::LaunchTimes& times, const kernel::LaunchRecord& record) {

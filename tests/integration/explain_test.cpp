@@ -1,0 +1,313 @@
+// Every interval explained: what operations waited for and did tiles their durations, and the critical path its launch.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <map>
+#include <random>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "hardware/pe/command_queue.h"
+#include "kernel/explain/critical_path.h"
+#include "kernel/program.h"
+#include "programs.h"
+#include "runtime/context.h"
+#include "runtime/simulation.h"
+
+namespace kernbench {
+namespace {
+
+using kernel::Activity;
+using kernel::Interval;
+using kernel::OperationRecord;
+using testing::one_pe;
+using testing::tiny;
+
+std::int64_t draw(std::mt19937& random, std::int64_t low, std::int64_t high) {
+  return low + static_cast<std::int64_t>(random() % static_cast<std::uint32_t>(high - low + 1));
+}
+
+/// Loads, products, arithmetic, stores and scalar reads at random; holds up to four tiles.
+void random_kernel(tl::Tensor x, tl::Tensor y, std::int64_t seed) {
+  std::mt19937 random(static_cast<std::uint32_t>(seed * 131 + tl::program_id()));
+  std::vector<tl::Tile> tiles{tl::full({16, 16}, 0.5f, DType::f32)};
+  for (std::int64_t step = 0, steps = draw(random, 5, 40); step < steps; ++step) {
+    const auto& tensor = random() % 2 == 0 ? x : y;
+    const std::int64_t row = draw(random, 0, 40), column = draw(random, 0, 50);
+    tl::Tile& any = tiles[random() % tiles.size()];
+    switch (random() % 8) {
+      case 0:
+      case 1:
+      case 2:
+        tiles.push_back(tl::load(tensor, {row, column}, {16, 16}, {.other = 0.5f}));
+        break;
+      case 3:
+        tl::store(tensor, {row, column}, any);
+        break;
+      case 4:
+        any = tl::dot(any, tiles.back(), any);
+        break;
+      case 5:
+        any = tl::exp(any * 0.01f);
+        break;
+      case 6:
+        any = any + tiles.front();
+        break;
+      case 7:
+        tl::item_or(tl::max(any), 1.0f);
+        break;
+    }
+    if (tiles.size() > 4) tiles.erase(tiles.begin());
+  }
+}
+
+struct Seen {
+  OperationRecord record;
+  std::string program, engine;
+};
+
+class Recorder final : public kernel::OperationSink {
+ public:
+  void on_operation(const kernel::KernelOperation& operation) override {
+    const auto& program = *operation.program;
+    const auto bound = program.environment().machine.least(program.coordinate(), operation);
+    seen.push_back({kernel::record_of(operation, operation.where, bound),
+                    program.pe().name() + " " + program.launch().name, operation.queue->wait_name()});
+    names[{seen.back().program, operation.number}] = seen.size() - 1;
+  }
+  bool wants_operands() const override { return false; }
+
+  std::vector<Seen> seen;
+  std::map<std::pair<std::string, std::uint64_t>, std::size_t> names;
+};
+
+struct Explained {
+  RunResult result;
+  Recorder recorder;
+};
+
+std::vector<std::string> narrow(std::int64_t seed) {
+  std::vector<std::string> overrides;
+  if (seed % 2 == 0) overrides.emplace_back("pe.tcm.capacity=8KiB");
+  if (seed % 3 == 0) overrides.insert(overrides.end(), {"pe.dma.depth=1", "pe.vector.queue=2", "pe.gemm.queue=1"});
+  if (seed % 5 == 0) overrides.emplace_back("sip.cubes.mesh=[2, 2]");
+  return overrides;
+}
+
+void explain(Explained& out, std::int64_t seed, SimulateOptions options) {
+  out.result = simulate(options, [&] {
+    runtime::current_context("test").simulation.operation_sinks().add(out.recorder);
+    auto x = torch::ones({48, 64}, torch::device("ahbm")), y = torch::ones({48, 64}, torch::device("ahbm"));
+    torch::launch("random", random_kernel, x, y, seed);
+    torch::launch("random", random_kernel, y, x, seed + 1);
+    torch::ahbm::synchronize();
+  });
+}
+
+Time sum_of(const OperationRecord& record) {
+  Time at = record.requested;
+  kernel::for_each_interval(record, [&](const Interval& interval) {
+    EXPECT_EQ(interval.start, at) << "no gap and no overlap";
+    EXPECT_LT(interval.start, interval.end);
+    at = interval.end;
+  });
+  EXPECT_EQ(at, record.finished);
+  return at - record.requested;
+}
+
+TEST(Explain, TheIntervalsOfEveryOperationTileItsDurationAndNameWhatEndedThem) {
+  std::map<Activity, std::int64_t> count;
+  for (std::int64_t seed = 0; seed < 200; ++seed) {
+    Explained run;
+    explain(run, seed, tiny(narrow(seed)));
+    ASSERT_FALSE(run.recorder.seen.empty());
+    for (const Seen& each : run.recorder.seen) {
+      const OperationRecord& record = each.record;
+      ASSERT_EQ(sum_of(record), record.finished - record.requested) << "seed " << seed;
+      ASSERT_LE(record.bound.total(), record.finished - record.started) << record.kind << ", seed " << seed;
+      kernel::for_each_interval(record, [&](const Interval& interval) {
+        ++count[interval.activity];
+        const bool has_cause = interval.activity == Activity::tcm || interval.activity == Activity::queue ||
+                               interval.activity == Activity::operand || interval.activity == Activity::order ||
+                               interval.activity == Activity::engine;
+        ASSERT_EQ(interval.cause.known(), has_cause) << "seed " << seed << " " << static_cast<int>(interval.activity);
+        if (!has_cause) return;
+        const auto cause = run.recorder.names.find({each.program, interval.cause.number});
+        ASSERT_NE(cause, run.recorder.names.end());
+        ASSERT_EQ(run.recorder.seen[cause->second].record.finished, interval.end) << "seed " << seed;
+      });
+    }
+  }
+  // Otherwise this test has not seen what it is about.
+  for (const Activity activity :
+       {Activity::tcm, Activity::queue, Activity::issue, Activity::operand, Activity::order, Activity::engine,
+        Activity::setup, Activity::request, Activity::data, Activity::contention, Activity::compute}) {
+    EXPECT_GT(count[activity], 20) << static_cast<int>(activity);
+  }
+}
+
+TEST(Explain, TheWorkOfAllOperationsIsWhatTheEnginesCounted) {
+  for (std::int64_t seed = 0; seed < 40; ++seed) {
+    Explained run;
+    explain(run, seed, tiny(narrow(seed)));
+    std::map<std::string, Time> work, counted;
+    for (const Seen& each : run.recorder.seen) work[each.engine] += each.record.finished - each.record.started;
+    for (const ResourceResult& resource : run.result.resources) {
+      if (work.count(resource.name) > 0) counted[resource.name] = resource.busy;
+    }
+    ASSERT_EQ(work, counted) << "seed " << seed;
+    Time of_kinds, of_operations;
+    for (const LaunchResult& launch : run.result.launches) {
+      for (const OperationResult& kind : launch.operations) of_kinds += kind.work;
+    }
+    for (const auto& [engine, time] : work) of_operations += time;
+    ASSERT_EQ(of_kinds, of_operations);
+  }
+}
+
+TEST(Explain, TheCriticalPathTilesTheLaunchAndNoBoundExceedsTheTime) {
+  std::set<std::string> activities;
+  std::int64_t complete = 0;  // launches whose list of waits was not cut
+  for (std::int64_t seed = 0; seed < 200; ++seed) {
+    Explained run;
+    explain(run, seed, tiny(narrow(seed)));
+    ASSERT_EQ(run.result.launches.size(), 4u);
+    for (const LaunchResult& launch : run.result.launches) {
+      Time path;
+      for (const PathPart& part : launch.critical_path) {
+        ASSERT_GT(part.time, Time::zero());
+        path += part.time;
+        activities.insert(part.activity);
+      }
+      ASSERT_EQ(path, launch.end - launch.start) << "seed " << seed;
+      ASSERT_LE(launch.bound, launch.end - launch.start) << "seed " << seed;
+      ASSERT_GT(launch.bound, Time::zero());
+      Time waits, waiting, contention;
+      bool cut = false;
+      for (const WaitResult& wait : launch.waits) {
+        if (wait.reason == "other") cut = true;
+        if (wait.operation.empty()) continue;
+        (wait.reason == "contention" ? contention : waits) += wait.time;
+      }
+      for (const OperationResult& kind : launch.operations) {
+        ASSERT_LE(kind.bound, kind.work);
+        waiting += kind.waiting;
+      }
+      if (cut) continue;
+      ++complete;
+      ASSERT_EQ(waits, waiting) << "what operations waited, by reason and by kind; seed " << seed;
+    }
+  }
+  EXPECT_GT(complete, 400);
+  // What no other operation ended is all that the path may wait for.
+  for (const char* found :
+       {"dispatch", "completion", "gemm", "vector", "dma data", "dma setup", "contention", "issue"}) {
+    EXPECT_TRUE(activities.count(found)) << found;
+  }
+  for (const char* never : {"operand", "memory order", "engine busy", "queue full", "TCM full", "value", "drain"}) {
+    EXPECT_FALSE(activities.count(never)) << never << ": another operation ended it, and the path goes on there";
+  }
+}
+
+bool same(const LaunchResult& a, const LaunchResult& b) {
+  const auto part = [](const PathPart& p, const PathPart& q) {
+    return p.activity == q.activity && p.operation == q.operation && p.where == q.where && p.time == q.time &&
+           p.count == q.count;
+  };
+  const auto wait = [](const WaitResult& p, const WaitResult& q) {
+    return p.reason == q.reason && p.operation == q.operation && p.where == q.where && p.cause == q.cause &&
+           p.cause_where == q.cause_where && p.time == q.time && p.count == q.count;
+  };
+  return a.name == b.name && a.bound == b.bound && a.bound_by == b.bound_by &&
+         std::ranges::equal(a.critical_path, b.critical_path, part) && std::ranges::equal(a.waits, b.waits, wait);
+}
+
+TEST(Explain, ExactEventsAndNoDataGiveTheSameExplanation) {
+  for (std::int64_t seed = 0; seed < 60; ++seed) {
+    Explained reference, exact, no_data;
+    SimulateOptions options = tiny(narrow(seed));
+    explain(reference, seed, options);
+    options.exact_events = true;
+    explain(exact, seed, options);
+    options.exact_events = false;
+    options.data = false;
+    explain(no_data, seed, options);
+    for (std::size_t i = 0; i < reference.result.launches.size(); ++i) {
+      ASSERT_TRUE(same(reference.result.launches[i], exact.result.launches[i])) << "seed " << seed;
+      ASSERT_TRUE(same(reference.result.launches[i], no_data.result.launches[i])) << "seed " << seed;
+    }
+  }
+}
+
+TEST(Explain, ALaunchOfOneLoadIsBoundByItAndTheLineIsNamed) {
+  const RunResult result = simulate(tiny(), [] {
+    auto x = torch::zeros({64, 64}, one_pe());
+    torch::launch("one", [](tl::In a) { tl::load(a, {0, 0}, {64, 64}); }, x);
+    torch::ahbm::synchronize();
+  });
+  const LaunchResult& launch = result.launches.back();
+  ASSERT_EQ(launch.name, "one#0");
+  std::map<std::string, PathPart> parts;
+  for (const PathPart& part : launch.critical_path) parts[part.activity] = part;
+  for (const char* activity : {"issue", "dma setup", "dma data"}) {
+    EXPECT_EQ(parts[activity].operation, "load");
+    EXPECT_THAT(parts[activity].where, ::testing::StartsWith("explain_test.cpp:"));
+  }
+  EXPECT_EQ(parts.count("contention"), 0u);
+  ASSERT_EQ(launch.operations.size(), 1u);
+  EXPECT_EQ(launch.operations[0].bound, launch.operations[0].work) << "alone, a transfer takes the time of its bound";
+  EXPECT_EQ(launch.bound_by, "hbm");
+  ASSERT_EQ(launch.longest_segments.front().activity, "dispatch");
+  for (std::size_t i = 1; i < launch.longest_segments.size(); ++i) {
+    EXPECT_EQ(launch.longest_segments[i].start, launch.longest_segments[i - 1].end);
+  }
+}
+
+TEST(Explain, TheRooflineNamesTheBindingRoofOfTheUsedPartsAndOfTheDevice) {
+  const RunResult result = simulate(tiny(), [] {
+    auto a = torch::zeros({64, 64}, one_pe(DType::f16));
+    torch::launch(
+        "reuse",
+        [](tl::In x) {
+          auto tile = tl::load(x, {0, 0}, {64, 64});
+          auto sum = tl::dot(tile, tile);
+          for (int i = 0; i < 20; ++i) sum = tl::dot(tile, tile, sum);
+        },
+        a);
+    torch::ahbm::synchronize();
+  });
+  const LaunchResult& launch = result.launches.back();
+  const Roofline& roofline = launch.roofline;
+  EXPECT_EQ(roofline.engine, "gemm");
+  EXPECT_DOUBLE_EQ(roofline.intensity, 21 * 2.0 * 64 * 64 * 64 / (64 * 64 * 2));
+  EXPECT_DOUBLE_EQ(roofline.attained, launch.flops / (launch.end - launch.start).in_seconds());
+  EXPECT_TRUE(roofline.used.compute_bound);
+  EXPECT_NEAR(roofline.device.compute, result.peak_flops, 1e-6 * result.peak_flops);
+  EXPECT_NEAR(roofline.device.bandwidth, static_cast<double>(result.peak_hbm_bandwidth.count()), 1);
+  EXPECT_NEAR(roofline.used.compute * 2, roofline.device.compute, 1) << "one of two PEs";
+  EXPECT_NEAR(roofline.used.bandwidth * 2, roofline.device.bandwidth, 1);
+  EXPECT_LE(roofline.used.share, 1);
+  EXPECT_EQ(launch.bound_by, "gemm");
+}
+
+TEST(Explain, LaunchesComeInTheOrderInWhichTheyStarted) {
+  Explained run;
+  explain(run, 1, tiny());
+  EXPECT_TRUE(std::ranges::is_sorted(run.result.launches, {}, &LaunchResult::start));
+}
+
+TEST(Explain, TheResultHoldsTheMachine) {
+  const RunResult result = simulate(tiny({"cube.hbm.bandwidth=600GB/s"}), [] {});
+  const auto value = [&](const std::string& key) {
+    const auto found = std::ranges::find(result.machine, key, &std::pair<std::string, std::string>::first);
+    return found == result.machine.end() ? "" : found->second;
+  };
+  EXPECT_EQ(value("cube.hbm.bandwidth"), "600GB/s");
+  EXPECT_EQ(value("name"), "tiny");
+  EXPECT_FALSE(value("pe.clock").empty());
+}
+
+}  // namespace
+}  // namespace kernbench
