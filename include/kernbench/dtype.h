@@ -5,14 +5,19 @@
 
 namespace kernbench {
 
-/// Element type. The order is that of Triton's promotion: kind first (bool < integer < float), then width.
-enum class DType : std::uint8_t { boolean, i32, f16, bf16, f32, i64, f64 };
-// f64 and i64 exist on the host only (references, shapes, PyTorch's defaults); devices reject them.
+/// Element type. By kind (bool < integer < float), then by width; what two types promote to is in data/scalar.h.
+/// f8e4m3 and f8e5m2 are the OCP 8-bit formats (kernbench/float8.h). f64 exists on the host only (references, PyTorch's
+/// defaults): devices reject it.
+enum class DType : std::uint8_t { boolean, u8, i8, i32, i64, f8e4m3, f8e5m2, f16, bf16, f32, f64 };
 
 /// Size of one element in bytes.
 constexpr std::int64_t item_size(DType type) {
   switch (type) {
     case DType::boolean:
+    case DType::u8:
+    case DType::i8:
+    case DType::f8e4m3:
+    case DType::f8e5m2:
       return 1;
     case DType::f16:
     case DType::bf16:
@@ -28,7 +33,22 @@ constexpr std::int64_t item_size(DType type) {
 }
 
 constexpr bool is_floating_point(DType type) {
-  return type == DType::f16 || type == DType::bf16 || type == DType::f32 || type == DType::f64;
+  return type >= DType::f8e4m3;
+}
+/// u8, i8, i32, i64; not bool.
+constexpr bool is_integer(DType type) {
+  return type >= DType::u8 && type <= DType::i64;
+}
+/// Whether the type has negative values.
+constexpr bool is_signed(DType type) {
+  return type > DType::u8;
+}
+constexpr bool is_float8(DType type) {
+  return type == DType::f8e4m3 || type == DType::f8e5m2;
+}
+/// Whether tensors of the type can lie on a device: all but f64.
+constexpr bool device_supports(DType type) {
+  return type != DType::f64;
 }
 
 /// "f16": the name in kernels, reports and the command line.
@@ -36,16 +56,24 @@ constexpr const char* name(DType type) {
   switch (type) {
     case DType::boolean:
       return "bool";
+    case DType::u8:
+      return "u8";
+    case DType::i8:
+      return "i8";
     case DType::i32:
       return "i32";
+    case DType::i64:
+      return "i64";
+    case DType::f8e4m3:
+      return "f8e4m3";
+    case DType::f8e5m2:
+      return "f8e5m2";
     case DType::f16:
       return "f16";
     case DType::bf16:
       return "bf16";
     case DType::f32:
       return "f32";
-    case DType::i64:
-      return "i64";
     case DType::f64:
       return "f64";
   }

@@ -7,19 +7,26 @@
 
 #include "data/scalar.h"
 #include "kernbench/dtype.h"
+#include "kernbench/float8.h"
 #include "kernbench/half.h"
 
 namespace kernbench::data {
 
 /// Converts `count` elements; widths as the types say, no overlap. Rules as in data/operations.h: narrower floats round
-/// once to nearest, ties to even; floats to integers truncate, saturate, NaN is 0; integers wrap; boolean is x != 0.
-void convert(DType to, std::byte* out, DType from, const std::byte* in, std::int64_t count);
+/// once, to nearest with ties to even (or toward zero); 8-bit floats saturate; floats to integers truncate, saturate,
+/// NaN is 0; integers wrap; boolean is x != 0.
+void convert(DType to, std::byte* out, DType from, const std::byte* in, std::int64_t count,
+             RoundingMode mode = RoundingMode::nearest);
 
-/// The 16-bit conversions, with F16C when the processor has it (the same bits either way).
+/// The conversions of narrow floats, with F16C when the processor has it (the same bits either way).
 void to_float(float* out, const half* in, std::int64_t count);
 void to_float(float* out, const bfloat16* in, std::int64_t count);
+void to_float(float* out, const float8_e4m3* in, std::int64_t count);
+void to_float(float* out, const float8_e5m2* in, std::int64_t count);
 void from_float(half* out, const float* in, std::int64_t count);
 void from_float(bfloat16* out, const float* in, std::int64_t count);
+void from_float(float8_e4m3* out, const float* in, std::int64_t count);
+void from_float(float8_e5m2* out, const float* in, std::int64_t count);
 
 /// Toward zero, saturating; NaN is 0.
 std::int64_t saturate_to_integer(double value);

@@ -6,7 +6,9 @@
 #include <limits>
 #include <type_traits>
 
+#include "data/portable_erf.h"
 #include "data/portable_math.h"
+#include "data/portable_trigonometry.h"
 
 namespace kernbench::data {
 
@@ -54,6 +56,31 @@ T minimum_of(T a, T b) {
   }
 }
 
+template <class T>
+bool is_nan(T value) {
+  return value != value;
+}
+
+/// Of integers, with wrapping products; a negative exponent leaves 1 and -1 only.
+std::int64_t integer_power(std::int64_t base, std::int64_t exponent) {
+  if (exponent < 0) return base == 1 ? 1 : base == -1 ? (exponent % 2 == 0 ? 1 : -1) : 0;
+  std::uint64_t result = 1;
+  for (auto factor = static_cast<std::uint64_t>(base); exponent > 0; exponent /= 2, factor *= factor) {
+    if (exponent % 2 != 0) result *= factor;
+  }
+  return static_cast<std::int64_t>(result);
+}
+
+template <class T>
+T power_of(T base, T exponent) {
+  if constexpr (std::is_same_v<T, float>)
+    return canonical(static_cast<float>(portable_power(static_cast<double>(base), static_cast<double>(exponent))));
+  else if constexpr (kIsFloating<T>)
+    return canonical(std::pow(base, exponent));
+  else
+    return integer_power(base, exponent);
+}
+
 template <BinaryOperation kOperation, class T>
 T apply(T a, T b) {
   using enum BinaryOperation;
@@ -65,10 +92,26 @@ T apply(T a, T b) {
     return arithmetic(a, b, [](auto x, auto y) { return x * y; });
   else if constexpr (kOperation == divide)
     return kIsFloating<T> ? canonical(static_cast<T>(a / b)) : T{};
+  else if constexpr (kOperation == integer_divide)
+    return canonical(std::trunc(a / b));
+  else if constexpr (kOperation == remainder)
+    return canonical(std::fmod(a, b));  // exact, so that every C library gives the same bits
+  else if constexpr (kOperation == power)
+    return power_of(a, b);
   else if constexpr (kOperation == minimum)
     return minimum_of(a, b);
   else if constexpr (kOperation == maximum)
     return maximum_of(a, b);
+  else if constexpr (kOperation == minimum_nan)
+    return is_nan(a) || is_nan(b) ? canonical(static_cast<T>(a + b)) : minimum_of(a, b);
+  else if constexpr (kOperation == maximum_nan)
+    return is_nan(a) || is_nan(b) ? canonical(static_cast<T>(a + b)) : maximum_of(a, b);
+  else if constexpr (kOperation == bit_and)
+    return a & b;
+  else if constexpr (kOperation == bit_or)
+    return a | b;
+  else if constexpr (kOperation == bit_xor)
+    return a ^ b;
   else if constexpr (kOperation == equal)
     return static_cast<T>(a == b);
   else if constexpr (kOperation == not_equal)
@@ -95,62 +138,100 @@ void binary_loop(const std::byte* a, const std::byte* b, std::byte* out, std::in
   for (std::int64_t i = 0; i < count; ++i) result[i] = apply<kOperation, T>(left[i], right[i]);
 }
 
+/// The kernel of one of `kOperations`; null for another operation.
+template <class T, BinaryOperation... kOperations>
+BinaryKernel pick(BinaryOperation operation) {
+  BinaryKernel kernel = nullptr;
+  ((operation == kOperations ? void(kernel = binary_loop<kOperations, T>) : void()), ...);
+  return kernel;
+}
+
 template <class T>
 BinaryKernel binary_kernel_of(BinaryOperation operation) {
   using enum BinaryOperation;
-  switch (operation) {
-    case add:
-      return binary_loop<add, T>;
-    case subtract:
-      return binary_loop<subtract, T>;
-    case multiply:
-      return binary_loop<multiply, T>;
-    case divide:
-      // Integers are divided in f32 or f64 (see data/operations.h), never here.
-      if constexpr (kIsFloating<T>)
-        return binary_loop<divide, T>;
-      else
-        return nullptr;
-    case minimum:
-      return binary_loop<minimum, T>;
-    case maximum:
-      return binary_loop<maximum, T>;
-    case equal:
-      return binary_loop<equal, T>;
-    case not_equal:
-      return binary_loop<not_equal, T>;
-    case less:
-      return binary_loop<less, T>;
-    case less_equal:
-      return binary_loop<less_equal, T>;
-    case greater:
-      return binary_loop<greater, T>;
-    case greater_equal:
-      return binary_loop<greater_equal, T>;
-    case logical_and:
-      return binary_loop<logical_and, T>;
-    case logical_or:
-      break;
+  if (const auto kernel =
+          pick<T, add, subtract, multiply, power, minimum, maximum, minimum_nan, maximum_nan, equal, not_equal, less,
+               less_equal, greater, greater_equal, logical_and, logical_or>(operation)) {
+    return kernel;
   }
-  return binary_loop<logical_or, T>;
+  // Integers are divided in f32 or f64 (see data/operations.h), or checked; floats have no bits.
+  if constexpr (kIsFloating<T>)
+    return pick<T, divide, integer_divide, remainder>(operation);
+  else
+    return pick<T, bit_and, bit_or, bit_xor>(operation);
+}
+
+// ---- two operands that may have no result ----------------------------------------------------------------------
+
+/// REQUIRES: b != 0. The lowest value divided by -1 wraps.
+template <BinaryOperation kOperation>
+std::int64_t divide_integers(std::int64_t a, std::int64_t b) {
+  if (b == -1)
+    return kOperation == BinaryOperation::remainder ? 0 : static_cast<std::int64_t>(-static_cast<std::uint64_t>(a));
+  return kOperation == BinaryOperation::remainder ? a % b : a / b;
+}
+
+template <BinaryOperation kOperation>
+bool checked_loop(const std::byte* a, const std::byte* b, std::byte* out, std::int64_t count, std::int64_t bits,
+                  std::uint8_t* good) {
+  using enum BinaryOperation;
+  const auto* left = reinterpret_cast<const std::int64_t*>(a);
+  const auto* right = reinterpret_cast<const std::int64_t*>(b);
+  auto* result = reinterpret_cast<std::int64_t*>(out);
+  bool all_good = true;
+  for (std::int64_t i = 0; i < count; ++i) {
+    constexpr bool kShifts = kOperation == shift_left || kOperation == shift_right;
+    const bool fine = kShifts ? right[i] >= 0 && right[i] < bits : right[i] != 0;
+    good[i] = static_cast<std::uint8_t>(fine);
+    all_good = all_good && fine;
+    if (!fine)
+      result[i] = 0;
+    else if constexpr (kOperation == shift_left)
+      result[i] = static_cast<std::int64_t>(static_cast<std::uint64_t>(left[i]) << right[i]);
+    else if constexpr (kOperation == shift_right)
+      result[i] = left[i] >> right[i];
+    else
+      result[i] = divide_integers<kOperation>(left[i], right[i]);
+  }
+  return all_good;
 }
 
 // ---- one operand -----------------------------------------------------------------------------------------------
 
+/// f32 by the portable functions, f64 by the C library's.
 template <UnaryOperation kOperation, class T>
 T apply_floating(T x) {
   using enum UnaryOperation;
   constexpr bool kIsFloat = std::is_same_v<T, float>;
+  [[maybe_unused]] const auto wide = static_cast<double>(x);
   if constexpr (kOperation == exponential)
-    return kIsFloat ? static_cast<T>(portable_exp(x)) : std::exp(x);
+    return static_cast<T>(kIsFloat ? portable_exp(wide) : std::exp(wide));
+  else if constexpr (kOperation == exponential2)
+    return static_cast<T>(kIsFloat ? portable_exp2(wide) : std::exp2(wide));
+  else if constexpr (kOperation == expm1)
+    return static_cast<T>(kIsFloat ? portable_expm1(wide) : std::expm1(wide));
   else if constexpr (kOperation == logarithm)
-    return kIsFloat ? static_cast<T>(portable_log(x)) : std::log(x);
+    return static_cast<T>(kIsFloat ? portable_log(wide) : std::log(wide));
+  else if constexpr (kOperation == logarithm2)
+    return static_cast<T>(kIsFloat ? portable_log2(wide) : std::log2(wide));
+  else if constexpr (kOperation == log1p)
+    return static_cast<T>(kIsFloat ? portable_log1p(wide) : std::log1p(wide));
+  else if constexpr (kOperation == sine)
+    return static_cast<T>(kIsFloat ? portable_sine(wide) : std::sin(wide));
+  else if constexpr (kOperation == cosine)
+    return static_cast<T>(kIsFloat ? portable_cosine(wide) : std::cos(wide));
   else if constexpr (kOperation == hyperbolic_tangent)
-    return kIsFloat ? static_cast<T>(portable_tanh(x)) : std::tanh(x);
+    return static_cast<T>(kIsFloat ? portable_tanh(wide) : std::tanh(wide));
+  else if constexpr (kOperation == error_function)
+    return static_cast<T>(kIsFloat ? portable_erf(wide) : std::erf(wide));
+  else if constexpr (kOperation == sigmoid)
+    return static_cast<T>(kIsFloat ? portable_sigmoid(wide) : 1 / (1 + std::exp(-wide)));
   else if constexpr (kOperation == square_root)
     return std::sqrt(x);
   else if constexpr (kOperation == reciprocal_square_root)
     return 1 / std::sqrt(x);
+  else if constexpr (kOperation == reciprocal)
+    return 1 / x;
   else if constexpr (kOperation == floor)
     return std::floor(x);
   else
@@ -162,6 +243,8 @@ T apply(T x) {
   using enum UnaryOperation;
   if constexpr (kOperation == logical_not)
     return static_cast<T>(x == 0);
+  else if constexpr (kOperation == sign)
+    return static_cast<T>((x > 0) - (x < 0));
   else if constexpr (kOperation == negate && kIsFloating<T>)
     return -x;
   else if constexpr (kOperation == absolute && kIsFloating<T>)
@@ -170,6 +253,8 @@ T apply(T x) {
     return static_cast<T>(0 - static_cast<std::uint64_t>(x));
   else if constexpr (kOperation == absolute)
     return x < 0 ? apply<negate, T>(x) : x;
+  else if constexpr (kOperation == bit_not)
+    return ~x;
   else if constexpr (kIsFloating<T>)
     return canonical(apply_floating<kOperation, T>(x));
   else
@@ -183,44 +268,32 @@ void unary_loop(const std::byte* x, std::byte* out, std::int64_t count) {
   for (std::int64_t i = 0; i < count; ++i) result[i] = apply<kOperation, T>(in[i]);
 }
 
+template <class T, UnaryOperation... kOperations>
+UnaryKernel pick(UnaryOperation operation) {
+  UnaryKernel kernel = nullptr;
+  ((operation == kOperations ? void(kernel = unary_loop<kOperations, T>) : void()), ...);
+  return kernel;
+}
+
 template <class T>
 UnaryKernel unary_kernel_of(UnaryOperation operation) {
   using enum UnaryOperation;
-  switch (operation) {
-    case negate:
-      return unary_loop<negate, T>;
-    case absolute:
-      return unary_loop<absolute, T>;
-    case exponential:
-      return unary_loop<exponential, T>;
-    case logarithm:
-      return unary_loop<logarithm, T>;
-    case hyperbolic_tangent:
-      return unary_loop<hyperbolic_tangent, T>;
-    case square_root:
-      return unary_loop<square_root, T>;
-    case reciprocal_square_root:
-      return unary_loop<reciprocal_square_root, T>;
-    case floor:
-      return unary_loop<floor, T>;
-    case ceil:
-      return unary_loop<ceil, T>;
-    case logical_not:
-      break;
-  }
-  return unary_loop<logical_not, T>;
+  if (const auto kernel = pick<T, negate, absolute, sign, floor, ceil, logical_not>(operation)) return kernel;
+  if constexpr (kIsFloating<T>)
+    return pick<T, exponential, exponential2, expm1, logarithm, logarithm2, log1p, sine, cosine, hyperbolic_tangent,
+                error_function, sigmoid, square_root, reciprocal_square_root, reciprocal>(operation);
+  else
+    return pick<T, bit_not>(operation);
 }
 
 }  // namespace
 
 DType computation_type(std::initializer_list<DType> types) {
-  bool any_float = false, any_i64 = false, any_f64 = false;
+  bool any_float = false;
   for (const DType type : types) {
+    if (type == DType::f64) return DType::f64;
     any_float = any_float || is_floating_point(type);
-    any_i64 = any_i64 || type == DType::i64;
-    any_f64 = any_f64 || type == DType::f64;
   }
-  if (any_f64 || (any_float && any_i64)) return DType::f64;
   return any_float ? DType::f32 : DType::i64;
 }
 
@@ -234,8 +307,29 @@ BinaryKernel binary_kernel(BinaryOperation operation, DType computation) {
   return binary_kernel_of<std::int64_t>(operation);
 }
 
+bool is_checked(BinaryOperation operation, DType computation) {
+  using enum BinaryOperation;
+  const bool can_fail =
+      operation == integer_divide || operation == remainder || operation == shift_left || operation == shift_right;
+  return can_fail && computation == DType::i64;
+}
+
+CheckedKernel checked_kernel(BinaryOperation operation) {
+  using enum BinaryOperation;
+  switch (operation) {
+    case integer_divide:
+      return checked_loop<integer_divide>;
+    case remainder:
+      return checked_loop<remainder>;
+    case shift_left:
+      return checked_loop<shift_left>;
+    default:
+      return checked_loop<shift_right>;
+  }
+}
+
 bool needs_floating_point(UnaryOperation operation) {
-  return operation >= UnaryOperation::exponential && operation <= UnaryOperation::reciprocal_square_root;
+  return operation >= UnaryOperation::exponential && operation <= UnaryOperation::reciprocal;
 }
 
 UnaryKernel unary_kernel(UnaryOperation operation, DType computation) {

@@ -75,6 +75,31 @@ Value gather(Executor& executor, const OperationKey& key, DType dtype, const Sha
 
 /// Writes a tile to memory; invalid lanes make their bytes invalid, lanes that no piece covers are dropped. Where
 /// pieces overlap in memory, the later piece wins. Throws OutOfBoundsError when a piece leaves mapped memory.
-void scatter(Executor& executor, const OperationKey& key, const Value& value, std::span<const Piece> pieces);
+/// With a `mask` (boolean, of the value's shape) lanes that are false leave their bytes as they were; a lane whose mask
+/// is invalid makes them invalid.
+void scatter(Executor& executor, const OperationKey& key, const Value& value, std::span<const Piece> pieces,
+             const Value& mask = {});
+
+enum class AtomicOperation : std::uint8_t {
+  add,      // floats round once; integers wrap; booleans: or
+  maximum,  // of floats: the other one when one is NaN; -0 < +0
+  minimum,
+  bit_and,  // bits: of integers and booleans
+  bit_or,
+  bit_xor,
+  exchange,
+  compare_exchange,  // writes the operand where memory has the bits of `compare`
+};
+
+/// Reads, modifies and writes elements of memory; yields what was there before. Lane by lane in row-major order, so
+/// that lanes which name one element act one after the other (pieces may overlap in memory). `operand`, and `compare`
+/// for compare_exchange, have the shape and element type of the result; the operation is done in the element type (f8,
+/// f16 and bf16 in f32, rounded once). Lanes that no piece covers, or whose mask (boolean, of the shape; undefined: all
+/// true) is false, change nothing and yield invalid 0. A lane whose mask is invalid yields the old element, invalid,
+/// and makes its bytes invalid. Otherwise the bytes that are left are valid when those that they depend on were:
+/// exchange needs the operand, the others the old element too (compare_exchange also `compare`). The result's lane is
+/// as valid as the old element. Throws OutOfBoundsError when a piece leaves mapped memory.
+Value atomic(Executor& executor, const OperationKey& key, AtomicOperation operation, std::span<const Piece> pieces,
+             const Value& operand, const Value& compare, const Value& mask, DType dtype, const Shape& shape);
 
 }  // namespace kernbench::data

@@ -1,4 +1,4 @@
-#include <algorithm>
+#include <limits>
 
 #include "data/conversion.h"
 #include "data/scalar.h"
@@ -16,44 +16,62 @@ Scalar::Kind kind_of(DType type) {
   return is_floating_point(type) ? Scalar::Kind::floating : Scalar::Kind::integer;
 }
 
-int width_rank(DType type) {
+/// i8 meets u8 in u8; all others of different widths are ordered by these.
+int integer_rank(DType type) {
   switch (type) {
     case DType::boolean:
       return 0;
-    case DType::i32:
+    case DType::i8:
       return 1;
-    case DType::i64:
+    case DType::u8:
       return 2;
-    case DType::bf16:
+    case DType::i32:
       return 3;
-    case DType::f16:
+    default:
       return 4;
-    case DType::f32:
-      return 5;
-    case DType::f64:
-      return 6;
   }
-  return 0;
 }
 
 }  // namespace
 
 DType promote(DType a, DType b) {
-  const bool bf16_meets_integer =
-      (a == DType::bf16 && !is_floating_point(b)) || (b == DType::bf16 && !is_floating_point(a));
-  if (bf16_meets_integer) return DType::f32;
-  return width_rank(a) >= width_rank(b) ? a : b;
+  if (a == b) return a;
+  const auto either = [&](DType type) { return a == type || b == type; };
+  if (either(DType::f64)) return DType::f64;
+  if (either(DType::f32)) return DType::f32;
+  const bool f8_meets_no_float = (is_float8(a) && !is_floating_point(b)) || (is_float8(b) && !is_floating_point(a));
+  if (f8_meets_no_float) return DType::f32;
+  if (either(DType::f16) || (is_float8(a) && is_float8(b))) return DType::f16;
+  if (either(DType::bf16)) return DType::f32;
+  return integer_rank(a) >= integer_rank(b) ? a : b;
 }
 
 DType promote(DType tile, Scalar::Kind scalar) {
   if (kind_of(tile) >= scalar) return tile;
-  if (scalar == Scalar::Kind::integer) return DType::i32;
-  return tile == DType::i64 ? DType::f64 : DType::f32;
+  return scalar == Scalar::Kind::integer ? DType::i32 : DType::f32;
 }
 
 DType division_type(DType a, DType b) {
-  const auto wide = [](DType type) { return type == DType::i64 || type == DType::f64; };
-  return wide(a) || wide(b) ? DType::f64 : DType::f32;
+  return a == DType::f64 || b == DType::f64 ? DType::f64 : DType::f32;
+}
+
+bool holds(DType type, std::int64_t value) {
+  const auto within = [&](auto example) {
+    using Limits = std::numeric_limits<decltype(example)>;
+    return value >= Limits::min() && value <= Limits::max();
+  };
+  switch (type) {
+    case DType::boolean:
+      return value == 0 || value == 1;
+    case DType::u8:
+      return within(std::uint8_t{});
+    case DType::i8:
+      return within(std::int8_t{});
+    case DType::i32:
+      return within(std::int32_t{});
+    default:
+      return true;
+  }
 }
 
 }  // namespace kernbench::data

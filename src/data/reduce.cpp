@@ -97,14 +97,23 @@ class ColumnReducer {
  private:
   static BinaryOperation binary_operation(ReduceOperation operation) {
     switch (operation) {
+      case ReduceOperation::product:
+        return BinaryOperation::multiply;
       case ReduceOperation::maximum:
         return BinaryOperation::maximum;
       case ReduceOperation::minimum:
         return BinaryOperation::minimum;
-      case ReduceOperation::sum:
-        break;
+      case ReduceOperation::maximum_nan:
+        return BinaryOperation::maximum_nan;
+      case ReduceOperation::minimum_nan:
+        return BinaryOperation::minimum_nan;
+      case ReduceOperation::logical_and:
+        return BinaryOperation::logical_and;
+      case ReduceOperation::logical_or:
+        return BinaryOperation::logical_or;
+      default:
+        return BinaryOperation::add;
     }
-    return BinaryOperation::add;
   }
 
   static const std::byte* bytes(const T* values) { return reinterpret_cast<const std::byte*>(values); }

@@ -41,14 +41,18 @@ class Scalar {
   Kind kind_ = Kind::integer;
 };
 
-/// The element type of an arithmetic operation on two tiles, by Triton's rules: kind first (boolean < integer < float),
-/// then width; f16 with bf16 is f16; bf16 with an integer or a boolean is f32.
+/// The element type that two tiles of these types meet in, by Triton's rules: kind first (boolean < integer < float),
+/// then width; of two integers of one width the unsigned; f16 with bf16 is f16; two different f8 types are f16; bf16
+/// with anything narrower (integers, booleans and f8 too) is f32. Triton rejects f8 with an integer or a boolean; here
+/// it is f32.
 DType promote(DType a, DType b);
 /// The element type of an operation on a tile and a scalar: the tile's, unless the scalar's kind is higher
-/// (boolean with an integer: i32; boolean or i32 with a floating-point scalar: f32; i64: f64).
+/// (boolean with an integer: i32; boolean or integer with a floating-point scalar: f32).
 DType promote(DType tile, Scalar::Kind scalar);
-/// The element type of true division by Triton's rules: f32 for everything narrower, f64 when one operand is i64 or
-/// f64.
+/// The element type of true division, and of the remainder of floats, by Triton's rules: f32 for everything narrower
+/// and for integers, f64 when one operand is f64.
 DType division_type(DType a, DType b);
+/// Whether an element of an integer type (or boolean) holds the integer `value` as it is.
+bool holds(DType type, std::int64_t value);
 
 }  // namespace kernbench::data

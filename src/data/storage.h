@@ -63,6 +63,7 @@ struct Operand {
   Shape shape;
   std::shared_ptr<const TileContents> contents;
 
+  /// REQUIRES: value.defined().
   explicit Operand(const Value& value)
       : dtype(value.dtype()), shape(value.shape()), contents(value.storage()->contents) {}
   const std::byte* data() const { return contents->bytes.data(); }
@@ -73,7 +74,7 @@ struct Operand {
 using ComputeFunction = std::function<void(TileContents& out)>;
 
 /// A new value whose elements `body` computes from `inputs` into a buffer that it finds allocated. The task does
-/// nothing when by then nobody refers to the value any more.
+/// nothing when by then nobody refers to the value any more. Undefined inputs do not count.
 Value compute(Executor& executor, DType dtype, const Shape& shape, std::initializer_list<const Value*> inputs,
               ComputeFunction body, const OperationKey& key = {}, std::vector<TaskHandle> dependencies = {});
 

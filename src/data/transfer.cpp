@@ -78,40 +78,71 @@ struct GatherTask {
 
 struct ScatterTask {
   Operand operand;
+  std::shared_ptr<const Operand> mask;  // may be null
   std::vector<RegionPiece> pieces;
 
   void operator()() const {
     for (const RegionPiece& piece : pieces) {
-      const std::byte* source = operand.data() + piece.tile_offset;
-      std::byte* destination = piece.region->bytes(piece.where.begin);
-      for (std::int64_t r = 0; r < piece.where.rows; ++r) {
-        std::memcpy(destination, source, static_cast<std::size_t>(piece.where.row_bytes));
-        source += piece.tile_row_stride;
-        destination += piece.where.stride;
-      }
-      if (operand.has_mask())
-        set_validity_by_lane(piece);
+      if (mask)
+        store_masked(piece);
       else
-        piece.region->set_validity(piece.where, true);
+        store_all(piece);
     }
   }
 
  private:
-  void set_validity_by_lane(const RegionPiece& piece) const {
-    const std::int64_t item = item_size(operand.dtype);
-    const auto valid_at = [&](std::int64_t byte) {
-      return operand.validity()[static_cast<std::size_t>(byte / item)] != 0;
-    };
+  /// What becomes of a lane's bytes.
+  enum class Fate : std::uint8_t { keep, make_valid, make_invalid, lose };
+
+  std::int64_t item() const { return item_size(operand.dtype); }
+
+  Fate fate(std::int64_t lane) const {
+    const auto at = static_cast<std::size_t>(lane);
+    if (mask && mask->has_mask() && mask->validity()[at] == 0) return Fate::lose;
+    if (mask && mask->data()[lane] == std::byte{0}) return Fate::keep;
+    return operand.has_mask() && operand.validity()[at] == 0 ? Fate::make_invalid : Fate::make_valid;
+  }
+
+  void store_all(const RegionPiece& piece) const {
+    const std::byte* source = operand.data() + piece.tile_offset;
+    std::byte* destination = piece.region->bytes(piece.where.begin);
+    for (std::int64_t r = 0; r < piece.where.rows; ++r) {
+      std::memcpy(destination, source, static_cast<std::size_t>(piece.where.row_bytes));
+      source += piece.tile_row_stride;
+      destination += piece.where.stride;
+    }
+    if (!operand.has_mask()) {
+      piece.region->set_validity(piece.where, true);
+      return;
+    }
+    for_each_run(piece, [&](Fate fate, std::int64_t, std::int64_t target, std::int64_t bytes) {
+      piece.region->set_validity({target, 1, bytes, 0}, fate == Fate::make_valid);
+    });
+  }
+
+  void store_masked(const RegionPiece& piece) const {
+    for_each_run(piece, [&](Fate fate, std::int64_t source, std::int64_t target, std::int64_t bytes) {
+      if (fate == Fate::keep) return;
+      if (fate != Fate::lose) {
+        std::memcpy(piece.region->bytes(target), operand.data() + source, static_cast<std::size_t>(bytes));
+      }
+      piece.region->set_validity({target, 1, bytes, 0}, fate == Fate::make_valid);
+    });
+  }
+
+  /// Calls visit(fate, first byte in the tile, first byte in the region, bytes) for runs of lanes that are alike.
+  template <class Visit>
+  void for_each_run(const RegionPiece& piece, Visit&& visit) const {
     for (std::int64_t r = 0; r < piece.where.rows; ++r) {
       const std::int64_t start = piece.tile_offset + r * piece.tile_row_stride;
-      const std::int64_t target = piece.where.begin + r * piece.where.stride - start;
+      const std::int64_t to_region = piece.where.begin + r * piece.where.stride - start;
       const std::int64_t end = start + piece.where.row_bytes;
-      // Runs of lanes that are alike.
       for (std::int64_t byte = start; byte < end;) {
-        const bool valid = valid_at(byte);
+        const Fate shared = fate(byte / item());
         std::int64_t run_end = byte;
-        while (run_end < end && valid_at(run_end) == valid) ++run_end;
-        piece.region->set_validity({target + byte, 1, run_end - byte, 0}, valid);
+        while (run_end < end && fate(run_end / item()) == shared) run_end += item() - run_end % item();
+        run_end = std::min(run_end, end);  // a row that is cut by the end of a region may end within an element
+        visit(shared, byte, byte + to_region, run_end - byte);
         byte = run_end;
       }
     }
@@ -130,12 +161,20 @@ Value gather(Executor& executor, const OperationKey& key, DType dtype, const Sha
   return value;
 }
 
-void scatter(Executor& executor, const OperationKey& key, const Value& value, std::span<const Piece> pieces) {
+void scatter(Executor& executor, const OperationKey& key, const Value& value, std::span<const Piece> pieces,
+             const Value& mask) {
   const AccessPlan plan(pieces, item_size(value.dtype()));
   if (!executor.enabled()) return;
   std::vector<TaskHandle> dependencies = plan.conflicts(true);
   dependencies.push_back(value.producer());
-  plan.record(true, executor.submit(key, dependencies, ScatterTask{Operand(value), plan.pieces()}, value.bytes()));
+  std::shared_ptr<const Operand> lanes;
+  if (mask.defined()) {
+    assert(mask.shape() == value.shape() && mask.dtype() == DType::boolean);
+    dependencies.push_back(mask.producer());
+    lanes = std::make_shared<const Operand>(mask);
+  }
+  plan.record(true, executor.submit(key, dependencies, ScatterTask{Operand(value), std::move(lanes), plan.pieces()},
+                                    value.bytes()));
 }
 
 }  // namespace kernbench::data

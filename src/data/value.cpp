@@ -35,7 +35,9 @@ Value compute(Executor& executor, DType dtype, const Shape& shape, std::initiali
   auto storage = std::make_shared<TileStorage>(TileStorage{dtype, shape, nullptr, nullptr});
   if (!executor.enabled()) return Value(std::move(storage));
   storage->contents = std::make_shared<TileContents>();
-  for (const Value* input : inputs) dependencies.push_back(input->producer());
+  for (const Value* input : inputs) {
+    if (input->defined()) dependencies.push_back(input->producer());
+  }
   const std::int64_t bytes = shape.numel() * item_size(dtype);
   auto work = [bytes, body = std::move(body), result = std::weak_ptr(storage->contents)] {
     const std::shared_ptr<TileContents> out = result.lock();

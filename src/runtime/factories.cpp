@@ -56,6 +56,21 @@ Tensor initialised(Tensor tensor, const ElementSource& source, const char* call)
   return tensor;
 }
 
+Scalar largest_integer(ScalarType dtype) {
+  switch (dtype) {
+    case kBool:
+      return {true};
+    case kByte:
+      return {UINT8_MAX};
+    case kChar:
+      return {INT8_MAX};
+    case kInt:
+      return {INT32_MAX};
+    default:
+      return {std::int64_t{INT64_MAX}};
+  }
+}
+
 /// NaN or the largest integer, so that the use of an element that was never written shows.
 Tensor poisoned(Tensor tensor) {
   const TensorImpl& impl = impl_of(tensor);
@@ -65,10 +80,7 @@ Tensor poisoned(Tensor tensor) {
     std::memset(impl.storage->host.get(), 0xFF, bytes);
     return tensor;
   }
-  const Scalar largest = impl.dtype == kBool  ? Scalar(true)
-                         : impl.dtype == kInt ? Scalar(INT32_MAX)
-                                              : Scalar(std::int64_t{INT64_MAX});
-  return tensor.fill_(largest);
+  return tensor.fill_(largest_integer(impl.dtype));
 }
 
 void require_floating(ScalarType dtype, const char* call) {

@@ -72,7 +72,7 @@ bool SimulatedDevices::data_enabled() const {
 std::shared_ptr<DeviceStorage> SimulatedDevices::allocate(std::string name, std::span<const std::int64_t> sizes,
                                                           DType dtype, int device, const DPPolicy& policy) {
   check_device(simulation_, device);
-  if (dtype == DType::f64) {
+  if (!device_supports(dtype)) {
     throw ValueError("devices have no double-precision lanes: use f32, f16 or bf16 (for example .to(torch::kFloat))");
   }
   if (name.empty()) name = simulation_.unique_name("tensor");

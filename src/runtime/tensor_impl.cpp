@@ -39,7 +39,7 @@ torch::Tensor new_host_tensor(std::span<const std::int64_t> sizes, DType dtype) 
 
 torch::Tensor new_device_tensor(DeviceBackend& backend, std::span<const std::int64_t> sizes, DType dtype,
                                 torch::Device device, const DPPolicy& policy, std::string name) {
-  if (dtype == DType::f64) {
+  if (!device_supports(dtype)) {
     throw ValueError(
         "devices have no double-precision lanes: use torch::kFloat, torch::kHalf or torch::kBFloat16 for a device "
         "tensor, or keep it on the CPU");

@@ -16,10 +16,18 @@ std::ostream& operator<<(std::ostream& out, DType type) {
   switch (type) {
     case DType::boolean:
       return out << "Bool";
+    case DType::u8:
+      return out << "Byte";
+    case DType::i8:
+      return out << "Char";
     case DType::i32:
       return out << "Int";
     case DType::i64:
       return out << "Long";
+    case DType::f8e4m3:
+      return out << "Float8_e4m3fn";
+    case DType::f8e5m2:
+      return out << "Float8_e5m2";
     case DType::f16:
       return out << "Half";
     case DType::bf16:
@@ -47,6 +55,8 @@ void check_range(double value, double limit, const char* type) {
 
 constexpr double kLargestHalf = 65504;
 constexpr double kLargestBFloat16 = 0x1.FEp127;
+constexpr double kLargestFloat8E4M3 = 448;
+constexpr double kLargestFloat8E5M2 = 57344;
 
 template <class T>
 T to_integer(double value, const char* type) {
@@ -60,6 +70,16 @@ T to_integer(double value, const char* type) {
 
 std::int64_t Scalar::toLong() const {
   return isFloatingPoint() ? to_integer<std::int64_t>(floating_, "int64_t") : integer_;
+}
+std::uint8_t Scalar::toByte() const {
+  const std::int64_t value = isFloatingPoint() ? to_integer<std::int64_t>(floating_, "uint8_t") : integer_;
+  if (value < -UINT8_MAX || value > UINT8_MAX) overflow("uint8_t");
+  return static_cast<std::uint8_t>(value);
+}
+std::int8_t Scalar::toChar() const {
+  const std::int64_t value = isFloatingPoint() ? to_integer<std::int64_t>(floating_, "int8_t") : integer_;
+  if (value < INT8_MIN || value > INT8_MAX) overflow("int8_t");
+  return static_cast<std::int8_t>(value);
 }
 std::int32_t Scalar::toInt() const {
   if (isFloatingPoint()) return to_integer<std::int32_t>(floating_, "int");
@@ -80,6 +100,19 @@ BFloat16 Scalar::toBFloat16() const {
   check_range(toDouble(), kLargestBFloat16, "at::BFloat16");
   BFloat16 result;
   result.bits = bfloat16(toDouble()).bits;
+  return result;
+}
+
+Float8_e4m3fn Scalar::toFloat8_e4m3fn() const {
+  check_range(toDouble(), kLargestFloat8E4M3, "at::Float8_e4m3fn");
+  Float8_e4m3fn result;
+  result.bits = float8_e4m3(toDouble()).bits;
+  return result;
+}
+Float8_e5m2 Scalar::toFloat8_e5m2() const {
+  check_range(toDouble(), kLargestFloat8E5M2, "at::Float8_e5m2");
+  Float8_e5m2 result;
+  result.bits = float8_e5m2(toDouble()).bits;
   return result;
 }
 

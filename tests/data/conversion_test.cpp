@@ -11,7 +11,8 @@
 namespace kernbench::data {
 namespace {
 
-constexpr DType kTypes[] = {DType::boolean, DType::i32, DType::f16, DType::bf16, DType::f32, DType::i64, DType::f64};
+constexpr DType kTypes[] = {DType::boolean, DType::u8,  DType::i8,   DType::i32, DType::i64, DType::f8e4m3,
+                            DType::f8e5m2,  DType::f16, DType::bf16, DType::f32, DType::f64};
 
 long double nearest_multiple(long double number, long double unit) {
   const long double scaled = number / unit;
@@ -39,10 +40,18 @@ long double expected_conversion(DType to, long double number) {
   switch (to) {
     case DType::boolean:
       return number != 0 ? 1.0L : 0.0L;
+    case DType::u8:
+      return integer(0, 255);
+    case DType::i8:
+      return integer(-128, 127);
     case DType::i32:
       return integer(-0x1p31L, 0x1p31L - 1);
     case DType::i64:
       return integer(-0x1p63L, 0x1p63L - 1);
+    case DType::f8e4m3:
+      return std::isnan(number) ? number : std::clamp(nearest_float(number, 4, -9, HUGE_VALL), -448.0L, 448.0L);
+    case DType::f8e5m2:
+      return std::isnan(number) ? number : std::clamp(nearest_float(number, 3, -16, HUGE_VALL), -57344.0L, 57344.0L);
     case DType::f16:
       return nearest_float(number, 11, -24, 0x1p16L);
     case DType::bf16:
@@ -53,6 +62,19 @@ long double expected_conversion(DType to, long double number) {
       return nearest_float(number, 53, -1074, HUGE_VALL);
   }
   return 0;
+}
+
+long double wrapped(DType to, std::int64_t number) {
+  switch (to) {
+    case DType::u8:
+      return static_cast<std::uint8_t>(number);
+    case DType::i8:
+      return static_cast<std::int8_t>(number);
+    case DType::i32:
+      return static_cast<std::int32_t>(number);
+    default:
+      return static_cast<long double>(number);
+  }
 }
 
 template <class T>
@@ -76,6 +98,12 @@ std::vector<std::byte> interesting_elements(DType type) {
     switch (type) {
       case DType::boolean:
         store(element, static_cast<std::uint8_t>(bits & 1));
+        break;
+      case DType::u8:
+      case DType::i8:
+      case DType::f8e4m3:
+      case DType::f8e5m2:
+        store(element, static_cast<std::uint8_t>(bits));
         break;
       case DType::i32:
         store(element, static_cast<std::int32_t>(bits) >> (bits >> 59));
@@ -109,10 +137,11 @@ TEST(Conversion, EveryPairOfTypesRoundsOnceAsDefined) {
       for (std::int64_t i = 0; i < 4096; ++i) {
         const long double number = exact_value(from, input.data() + i * item_size(from));
         const long double actual = exact_value(to, output.data() + i * item_size(to));
-        // Integers wrap among themselves.
-        const bool wraps = from == DType::i64 && to == DType::i32;
-        const long double expected =
-            wraps ? static_cast<std::int32_t>(static_cast<std::int64_t>(number)) : expected_conversion(to, number);
+        // Integers wrap among themselves; equal types are copied.
+        const bool wraps = is_integer(from) && is_integer(to);
+        const long double expected = wraps        ? wrapped(to, static_cast<std::int64_t>(number))
+                                     : from == to ? number
+                                                  : expected_conversion(to, number);
         if (std::isnan(expected))
           ASSERT_TRUE(std::isnan(actual)) << name(from) << " to " << name(to) << " #" << i;
         else

@@ -5,7 +5,8 @@
 namespace kernbench::data {
 namespace {
 
-constexpr DType kTypes[] = {DType::boolean, DType::i32, DType::i64, DType::bf16, DType::f16, DType::f32, DType::f64};
+constexpr DType kTypes[] = {DType::boolean, DType::u8,  DType::i8,   DType::i32, DType::i64, DType::f8e4m3,
+                            DType::f8e5m2,  DType::f16, DType::bf16, DType::f32, DType::f64};
 
 TEST(Promotion, IsSymmetricAndKeepsEqualTypes) {
   for (const DType a : kTypes) {
@@ -39,7 +40,7 @@ TEST(Promotion, ScalarsAreWeak) {
 TEST(Promotion, DivisionIsAtLeastF32) {
   EXPECT_EQ(division_type(DType::i32, DType::i32), DType::f32);
   EXPECT_EQ(division_type(DType::f16, DType::f16), DType::f32);
-  EXPECT_EQ(division_type(DType::i64, DType::i32), DType::f64);
+  EXPECT_EQ(division_type(DType::i64, DType::i32), DType::f32);
   EXPECT_EQ(division_type(DType::f32, DType::f64), DType::f64);
 }
 

@@ -105,6 +105,13 @@ DType result_of(const BinaryCase& what, DType promoted_type) {
   return DType::boolean;
 }
 
+/// Operands are converted to their common type before anything is computed; division's is f32.
+HostTile operand_of(const BinaryCase& what, HostTile tile, DType promoted_type) {
+  tile.dtype = what.result == Result::quotient ? DType::f32 : promoted_type;
+  for (double& value : tile.values) value = rounded(value, tile.dtype);
+  return tile;
+}
+
 TEST(TileOperations, BinaryOperationsOfTilesBroadcastAndPromoteAsInTriton) {
   std::mt19937 random(1);
   for (const auto& what : binary_cases()) {
@@ -116,7 +123,9 @@ TEST(TileOperations, BinaryOperationsOfTilesBroadcastAndPromoteAsInTriton) {
           if (random() % 2 == 0) std::swap(shape_a, shape_b);
           const auto a = random_tile(random, left, shape_a, true), b = random_tile(random, right, shape_b, true);
           const DType dtype = result_of(what, promoted(left, right));
-          const auto expected = broadcast(a, b, dtype, what.reference);
+          const DType common = promoted(left, right);
+          const auto expected =
+              broadcast(operand_of(what, a, common), operand_of(what, b, common), dtype, what.reference);
           const auto got =
               on_device({a, b}, dtype, expected.shape, [&](const Tiles& t) { return what.compute(t[0], t[1]); });
           expect_same(got, expected, std::string(name(left)) + " " + what.name + " " + name(right));
@@ -130,13 +139,15 @@ TEST(TileOperations, ScalarsAreWeaklyTypedOnEitherSide) {
   std::mt19937 random(2);
   const auto check = [&](const BinaryCase& what, DType type, auto scalar, DType kind) {
     const auto x = random_tile(random, type, random_shape(random), true);
-    const HostTile constant{kind, {}, {static_cast<double>(scalar)}};
-    const DType dtype = result_of(what, promoted_with_scalar(type, kind));
+    const DType common = promoted_with_scalar(type, kind);
+    const HostTile constant = operand_of(what, {kind, {}, {static_cast<double>(scalar)}}, common);
+    const HostTile tile = operand_of(what, x, common);
+    const DType dtype = result_of(what, common);
     const std::string text = std::string(name(type)) + " " + what.name + " " + name(kind);
-    const auto right = broadcast(x, constant, dtype, what.reference);
+    const auto right = broadcast(tile, constant, dtype, what.reference);
     expect_same(on_device({x}, dtype, x.shape, [&](const Tiles& t) { return what.compute(t[0], scalar); }), right,
                 text);
-    const auto left = broadcast(constant, x, dtype, what.reference);
+    const auto left = broadcast(constant, tile, dtype, what.reference);
     expect_same(on_device({x}, dtype, x.shape, [&](const Tiles& t) { return what.compute(scalar, t[0]); }), left, text);
   };
   for (const auto& what : binary_cases()) {

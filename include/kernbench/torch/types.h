@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "kernbench/dtype.h"
+#include "kernbench/float8.h"
 #include "kernbench/half.h"
 #include "kernbench/placement.h"
 
@@ -25,8 +26,12 @@ namespace kernbench::torch {
 using ScalarType = DType;
 using Dtype = DType;
 inline constexpr ScalarType kBool = DType::boolean;
+inline constexpr ScalarType kByte = DType::u8, kUInt8 = DType::u8, kU8 = DType::u8;
+inline constexpr ScalarType kChar = DType::i8, kInt8 = DType::i8, kI8 = DType::i8;
 inline constexpr ScalarType kInt = DType::i32, kInt32 = DType::i32, kI32 = DType::i32;
 inline constexpr ScalarType kLong = DType::i64, kInt64 = DType::i64, kI64 = DType::i64;
+inline constexpr ScalarType kFloat8_e4m3fn = DType::f8e4m3;
+inline constexpr ScalarType kFloat8_e5m2 = DType::f8e5m2;
 inline constexpr ScalarType kHalf = DType::f16, kFloat16 = DType::f16, kF16 = DType::f16;
 inline constexpr ScalarType kBFloat16 = DType::bf16;
 inline constexpr ScalarType kFloat = DType::f32, kFloat32 = DType::f32, kF32 = DType::f32;
@@ -46,6 +51,22 @@ struct BFloat16 : bfloat16 {
   operator float() const { return bfloat16::operator float(); }  // NOLINT(google-explicit-constructor)
 };
 
+/// OCP FP8 E4M3 (largest number 448, no infinity); converts from and to float without a cast (to nearest, ties to even;
+/// saturates, where PyTorch gives NaN).
+struct Float8_e4m3fn : float8_e4m3 {
+  Float8_e4m3fn() = default;
+  Float8_e4m3fn(float value) : float8_e4m3(value) {}                // NOLINT(google-explicit-constructor): as c10's
+  operator float() const { return float8_e4m3::operator float(); }  // NOLINT(google-explicit-constructor)
+};
+
+/// OCP FP8 E5M2 (largest number 57344); converts from and to float without a cast (to nearest, ties to even; saturates,
+/// where PyTorch gives infinity).
+struct Float8_e5m2 : float8_e5m2 {
+  Float8_e5m2() = default;
+  Float8_e5m2(float value) : float8_e5m2(value) {}                  // NOLINT(google-explicit-constructor): as c10's
+  operator float() const { return float8_e5m2::operator float(); }  // NOLINT(google-explicit-constructor)
+};
+
 /// The element type that a C++ type is stored as.
 template <class T>
 constexpr ScalarType scalar_type_of() {
@@ -59,6 +80,12 @@ constexpr ScalarType scalar_type_of() {
     return kFloat;
   else if constexpr (std::is_same_v<T, double>)
     return kDouble;
+  else if constexpr (std::is_base_of_v<float8_e4m3, T>)
+    return kFloat8_e4m3fn;
+  else if constexpr (std::is_base_of_v<float8_e5m2, T>)
+    return kFloat8_e5m2;
+  else if constexpr (std::is_integral_v<T> && sizeof(T) == 1)
+    return std::is_signed_v<T> ? kChar : kByte;
   else if constexpr (std::is_integral_v<T> && sizeof(T) == 4)
     return kInt;
   else {
@@ -82,8 +109,10 @@ class Scalar {
     else
       integer_ = static_cast<std::int64_t>(value);
   }
-  Scalar(Half value) : Scalar(static_cast<float>(value)) {}      // NOLINT(google-explicit-constructor)
-  Scalar(BFloat16 value) : Scalar(static_cast<float>(value)) {}  // NOLINT(google-explicit-constructor)
+  Scalar(Half value) : Scalar(static_cast<float>(value)) {}           // NOLINT(google-explicit-constructor)
+  Scalar(BFloat16 value) : Scalar(static_cast<float>(value)) {}       // NOLINT(google-explicit-constructor)
+  Scalar(Float8_e4m3fn value) : Scalar(static_cast<float>(value)) {}  // NOLINT(google-explicit-constructor)
+  Scalar(Float8_e5m2 value) : Scalar(static_cast<float>(value)) {}    // NOLINT(google-explicit-constructor)
 
   bool isBoolean() const { return kind_ == Kind::boolean; }
   bool isIntegral(bool include_bool) const { return kind_ == Kind::integer || (include_bool && isBoolean()); }
@@ -97,6 +126,10 @@ class Scalar {
     constexpr ScalarType kType = scalar_type_of<T>();
     if constexpr (kType == kBool)
       return toBool();
+    else if constexpr (kType == kByte)
+      return static_cast<T>(toByte());
+    else if constexpr (kType == kChar)
+      return static_cast<T>(toChar());
     else if constexpr (kType == kInt)
       return static_cast<T>(toInt());
     else if constexpr (kType == kLong)
@@ -105,16 +138,25 @@ class Scalar {
       return toHalf();
     else if constexpr (kType == kBFloat16)
       return toBFloat16();
+    else if constexpr (kType == kFloat8_e4m3fn)
+      return toFloat8_e4m3fn();
+    else if constexpr (kType == kFloat8_e5m2)
+      return toFloat8_e5m2();
     else if constexpr (kType == kFloat)
       return toFloat();
     else
       return toDouble();
   }
   bool toBool() const { return isFloatingPoint() ? floating_ != 0 : integer_ != 0; }
+  /// Negative integers down to -255 wrap, as in PyTorch.
+  std::uint8_t toByte() const;
+  std::int8_t toChar() const;
   std::int32_t toInt() const;
   std::int64_t toLong() const;
   Half toHalf() const;
   BFloat16 toBFloat16() const;
+  Float8_e4m3fn toFloat8_e4m3fn() const;
+  Float8_e5m2 toFloat8_e5m2() const;
   float toFloat() const;
   double toDouble() const { return isFloatingPoint() ? floating_ : static_cast<double>(integer_); }
 
