@@ -8,6 +8,7 @@
 #include "event/fiber.h"
 #include "kernbench/tl.h"
 #include "kernel/conversion.h"
+#include "kernel/known.h"
 #include "kernel/program.h"
 
 namespace kernbench::tl {
@@ -17,7 +18,7 @@ using kernel::to_text;
 
 namespace {
 
-/// Waits for the producer, pays for the read, and returns the value; absent under --no-data.
+/// Waits for the producer, pays for the read, and returns the value; absent under --no-data, unless the tile is known.
 std::optional<data::Scalar> read_scalar(const Tile& x, bool assumed, const Where& where) {
   auto& program = Program::current("item", where);
   const auto& state = *program.own(x, "item", where);
@@ -27,7 +28,8 @@ std::optional<data::Scalar> read_scalar(const Tile& x, bool assumed, const Where
                      program.place(where));
   }
   const auto& environment = program.environment();
-  if (!environment.data_enabled && !assumed) {
+  const data::Value* known = kernel::known_value(state);
+  if (!environment.data_enabled && !known && !assumed) {
     throw ProgramError("NoDataError",
                        "tl::item reads a computed value, but the run has no data (--no-data); use "
                        "tl::item_or(tile, assumed) to go on with an assumed value",
@@ -41,11 +43,12 @@ std::optional<data::Scalar> read_scalar(const Tile& x, bool assumed, const Where
     const Program::Step step(program, kernel::Activity::scalar_read, where);
     event::this_fiber::sleep(environment.machine.topology().pe.control.scalar_read);
   }
-  if (!environment.data_enabled) {
+  if (!environment.data_enabled && !known) {
     program.note_read(state.expression, 0);
     return std::nullopt;
   }
-  const data::Item item = data::item(environment.executor, state.value()->value);
+  const data::Item item =
+      known ? data::item(environment.constants, *known) : data::item(environment.executor, state.value()->value);
   if (!item.valid) {
     throw InvalidValueError(fmt::format("tl::item read an invalid value: the tile (from {}) depends on memory that was "
                                         "never written or on lanes outside of a tensor; initialise it or give "

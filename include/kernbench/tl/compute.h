@@ -13,7 +13,7 @@ namespace kernbench::tl {
 
 /// start, start + 1, …, end - 1 as i32 of shape {end - start}; the length must be positive.
 Tile arange(std::int64_t start, std::int64_t end, Where where = Where::current());
-/// A tile of one value.
+/// A tile of one value, converted as by cast. Extents must be positive; an integer must fit an integer type.
 Tile full(Extents shape, Scalar value, DType dtype, Where where = Where::current());
 Tile zeros(Extents shape, DType dtype, Where where = Where::current());
 Tile zeros_like(const Tile& other, Where where = Where::current());
@@ -59,7 +59,7 @@ Tile minimum(const Operand& a, const Operand& b, PropagateNan propagate_nan = Pr
 Tile clamp(const Operand& x, const Operand& low, const Operand& high, Where where = Where::current());
 /// `condition` ? a : b; the condition is cast to bool. The lane that is not taken may be invalid.
 Tile where(const Operand& condition, const Operand& a, const Operand& b, Where where = Where::current());
-/// x * y + z with one rounding; floats only.
+/// x * y + z, fused in f32 (one rounding), then rounded to the operands' type; floats only.
 Tile fma(const Operand& x, const Operand& y, const Operand& z, Where where = Where::current());
 /// IEEE division of floats, in f32 at least for 16-bit operands, and rounded to their type.
 Tile fdiv(const Operand& a, const Operand& b, Where where = Where::current());

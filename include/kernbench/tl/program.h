@@ -34,7 +34,8 @@ double item_as_double(const Tile& x, std::optional<double> assumed, const Where&
 std::int64_t item_as_integer(const Tile& x, std::optional<std::int64_t> assumed, const Where& where);
 }  // namespace detail
 
-/// The value of a one-element tile; suspends until it has been computed. An error under --no-data.
+/// The value of a one-element tile; suspends until it has been computed. An error under --no-data, unless the tile is
+/// known (docs/tile-language.md).
 template <class T = float>
 T item(const Tile& x, Where where = Where::current()) {
   if constexpr (std::is_integral_v<T>)
@@ -42,7 +43,7 @@ T item(const Tile& x, Where where = Where::current()) {
   else
     return static_cast<T>(detail::item_as_double(x, std::nullopt, where));
 }
-/// Like item, but yields `assumed` under --no-data.
+/// Like item, but yields `assumed` where item is an error because of --no-data.
 template <class T>
 T item_or(const Tile& x, T assumed, Where where = Where::current()) {
   if constexpr (std::is_integral_v<T>)

@@ -14,9 +14,8 @@ void ComputeEngine::begin(Operation& operation) {
 }
 
 void ComputeEngine::complete(std::uint64_t) {
-  Operation& operation = *active().front();
-  effect(operation);
-  finish(operation);
+  effect();
+  finish();
 }
 
 }  // namespace kernbench::hardware
