@@ -103,30 +103,105 @@ Collection object() {
   return {'{', '}', ", "};
 }
 
-// One element per line, so that text tools can pick and compare them.
+// One element per line, so that text tools can pick and compare them; `indent` is that of the closing bracket.
 template <class Range, class Write>
-std::string lines(const Range& range, Write write, char open, char close) {
+std::string lines(const Range& range, Write write, char open, char close, std::string_view indent = "  ") {
   if (range.empty()) return {open, close};
+  const std::string next = "\n" + std::string(indent) + "  ";
   std::string out(1, open);
-  std::string_view separator = "\n    ";
+  std::string separator = next;
   for (const auto& element : range) {
     out += separator;
     out += write(element);
-    separator = ",\n    ";
+    separator = "," + next;
   }
-  return out + "\n  " + close;
+  return out + "\n" + std::string(indent) + close;
+}
+
+std::string json(const PathPart& part) {
+  Collection out = object();
+  out.add("activity", quoted(part.activity));
+  out.add("operation", quoted(part.operation));
+  out.add("where", quoted(part.where));
+  out.add("time_ps", number(part.time.count()));
+  out.add("count", number(part.count));
+  return out.finish();
+}
+
+std::string json(const PathSegment& segment) {
+  Collection out = object();
+  out.add("activity", quoted(segment.activity));
+  out.add("operation", quoted(segment.operation));
+  out.add("where", quoted(segment.where));
+  out.add("start_ps", number(segment.start.count()));
+  out.add("end_ps", number(segment.end.count()));
+  return out.finish();
+}
+
+std::string json(const WaitResult& wait) {
+  Collection out = object();
+  out.add("reason", quoted(wait.reason));
+  out.add("operation", quoted(wait.operation));
+  out.add("where", quoted(wait.where));
+  out.add("cause", quoted(wait.cause));
+  out.add("cause_where", quoted(wait.cause_where));
+  out.add("time_ps", number(wait.time.count()));
+  out.add("count", number(wait.count));
+  return out.finish();
+}
+
+std::string json(const OperationResult& operation) {
+  Collection out = object();
+  out.add("operation", quoted(operation.operation));
+  out.add("engine", quoted(operation.engine));
+  out.add("count", number(operation.count));
+  out.add("waiting_ps", number(operation.waiting.count()));
+  out.add("work_ps", number(operation.work.count()));
+  out.add("bound_ps", number(operation.bound.count()));
+  return out.finish();
+}
+
+std::string json(const Roof& roof) {
+  Collection out = object();
+  out.add("compute_per_s", number(roof.compute));
+  out.add("hbm_bytes_per_s", number(roof.bandwidth));
+  out.add("roof_per_s", number(roof.roof));
+  out.add("share", number(roof.share));
+  out.add("bound", quoted(roof.compute_bound ? "compute" : "hbm"));
+  return out.finish();
+}
+
+std::string json(const Roofline& roofline) {
+  Collection out = object();
+  out.add("engine", quoted(roofline.engine));
+  out.add("intensity", number(roofline.intensity));
+  out.add("attained_per_s", number(roofline.attained));
+  out.add("used", json(roofline.used));
+  out.add("device", json(roofline.device));
+  return out.finish();
 }
 
 std::string json(const LaunchResult& launch) {
+  const auto element = [](const auto& value) { return json(value); };
+  constexpr std::string_view kIndent = "     ";
   Collection breakdown = object();
   for (const auto& [category, time] : launch.breakdown) breakdown.add(category, number(time.count()));
-  Collection out = object();
+  Collection out('{', '}', ",\n     ");
   out.add("name", quoted(launch.name));
   out.add("device", number(launch.device));
   out.add("start_ps", number(launch.start.count()));
   out.add("end_ps", number(launch.end.count()));
   out.add("programs", number(launch.programs));
   out.add("breakdown_ps", breakdown.finish());
+  out.add("bound_ps", number(launch.bound.count()));
+  out.add("bound_by", quoted(launch.bound_by));
+  out.add("flops", number(launch.flops));
+  out.add("hbm_bytes", number(launch.hbm_bytes.count()));
+  out.add("roofline", launch.roofline.engine.empty() ? "null" : json(launch.roofline));
+  out.add("critical_path", lines(launch.critical_path, element, '[', ']', kIndent));
+  out.add("longest_segments", lines(launch.longest_segments, element, '[', ']', kIndent));
+  out.add("waits", lines(launch.waits, element, '[', ']', kIndent));
+  out.add("operations", lines(launch.operations, element, '[', ']', kIndent));
   return out.finish();
 }
 
@@ -163,6 +238,13 @@ std::string json(const ErrorResult& error) {
   return out.finish();
 }
 
+std::string device_peak(const RunResult& result) {
+  Collection out = object();
+  out.add("flops_per_s", number(result.peak_flops));
+  out.add("hbm_bytes_per_s", number(result.peak_hbm_bandwidth.count()));
+  return out.finish();
+}
+
 std::string fingerprint(const RunResult& result) {
   Collection out = object();
   out.add("times", quoted(hex(result.times_fingerprint)));
@@ -181,6 +263,7 @@ std::string parameters(const RunResult& result) {
 std::string to_json(const RunResult& result) {
   const auto element = [](const auto& value) { return json(value); };
   Collection out('{', '}', ",\n  ");
+  out.add("schema", number(kJsonSchema));
   out.add("kernbench", quoted(result.version));
   out.add("bench", quoted(result.bench));
   out.add("topology", quoted(result.topology));
@@ -195,6 +278,9 @@ std::string to_json(const RunResult& result) {
   out.add("checks", lines(result.checks, element, '[', ']'));
   out.add("metrics", lines(result.metrics, element, '{', '}'));
   out.add("resources", lines(result.resources, element, '[', ']'));
+  const auto setting = [](const auto& key) { return quoted(key.first) + ": " + quoted(key.second); };
+  out.add("device_peak", device_peak(result));
+  out.add("machine", lines(result.machine, setting, '{', '}'));
   out.add("error", result.error ? json(*result.error) : "null");
   out.add("fingerprint", fingerprint(result));
   std::string text = out.finish();

@@ -41,11 +41,19 @@ std::vector<LaunchGroup> each_launch(const std::vector<LaunchResult>& launches) 
   return groups;
 }
 
+std::string base_name(const std::string& launch) {
+  const std::size_t mark = launch.rfind('#');
+  const bool counted = mark != std::string::npos && mark + 1 < launch.size() &&
+                       launch.find_first_not_of("0123456789", mark + 1) == std::string::npos;
+  return counted ? launch.substr(0, mark) : launch;
+}
+
 std::vector<LaunchGroup> launches_by_name(const std::vector<LaunchResult>& launches) {
   std::map<std::string, LaunchGroup> by_name;
   for (const LaunchResult& launch : launches) {
-    LaunchGroup& group = by_name[launch.name];
-    group.label = launch.name;
+    const std::string name = base_name(launch.name);
+    LaunchGroup& group = by_name[name];
+    group.label = name;
     group.add(launch);
   }
   std::vector<LaunchGroup> groups;

@@ -29,7 +29,10 @@ struct LaunchGroup {
 /// One group per launch, in order.
 std::vector<LaunchGroup> each_launch(const std::vector<LaunchResult>& launches);
 
-/// One group per name, the longest total first; ties by name.
+/// The name under which it was launched: "gemm" of "gemm#2".
+std::string base_name(const std::string& launch);
+
+/// One group per name of a kernel, the longest total first; ties by name.
 std::vector<LaunchGroup> launches_by_name(const std::vector<LaunchResult>& launches);
 
 /// The sum of `groups`, with their categories in order of first appearance.

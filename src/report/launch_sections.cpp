@@ -38,12 +38,15 @@ std::string remainder_line(const std::vector<LaunchGroup>& groups, const Palette
 }
 
 std::string listed_launches(const RunResult& result, const Palette& palette) {
-  TextTable table({{"launch", Align::left, 32},
-                   {"device"},
-                   {"start"},
-                   {"time"},
-                   {"of run", Align::right, 9},
-                   {"programs", Align::right, 11}});
+  TextTable table({{"launch", Align::left, 18},
+                   {"device", Align::right, 6},
+                   {"start", Align::right, 10},
+                   {"time", Align::right, 10},
+                   {"of run", Align::right, 7},
+                   {"at least", Align::right, 10},
+                   {"bound", Align::left, 6},
+                   {"of time", Align::right, 7},
+                   {"programs", Align::right, 8}});
   for (const LaunchResult& launch : result.launches) {
     const Time time = launch.end - launch.start;
     table.add({{launch.name},
@@ -51,6 +54,9 @@ std::string listed_launches(const RunResult& result, const Palette& palette) {
                {time_text(launch.start)},
                {time_text(time)},
                {percent_text(share(time, result.simulated_time))},
+               {launch.bound > Time::zero() ? time_text(launch.bound) : "-"},
+               {launch.bound_by},
+               {launch.bound > Time::zero() ? percent_text(share(launch.bound, time)) : "-"},
                {count_text(static_cast<std::uint64_t>(launch.programs))}});
   }
   return table.text(palette);

@@ -10,8 +10,14 @@ using kernbench::CheckStatus;
 using kernbench::ErrorResult;
 using kernbench::LaunchResult;
 using kernbench::Metric;
+using kernbench::OperationResult;
+using kernbench::PathPart;
+using kernbench::PathSegment;
 using kernbench::ResourceResult;
+using kernbench::Roof;
+using kernbench::Roofline;
 using kernbench::RunResult;
 using kernbench::RunStatus;
+using kernbench::WaitResult;
 
 }  // namespace kernbench::report

@@ -155,10 +155,10 @@ std::string totals_section(const RunResult& result, const Palette& palette) {
 
 std::string to_table(const RunResult& result, TableOptions options) {
   const Palette palette(options.colour);
-  const std::array<std::string, 7> sections = {launches_section(result, palette), breakdown_section(result, palette),
-                                               achieved_section(result, palette), checks_section(result, palette),
-                                               metrics_section(result, palette),  resources_section(result, palette),
-                                               totals_section(result, palette)};
+  const std::array<std::string, 9> sections = {
+      launches_section(result, palette), breakdown_section(result, palette), explanation_sections(result, palette),
+      achieved_section(result, palette), roofline_section(result, palette),  checks_section(result, palette),
+      metrics_section(result, palette),  resources_section(result, palette), totals_section(result, palette)};
   std::string out = header(result, palette);
   for (const std::string& section : sections) {
     if (!section.empty()) out += "\n" + section;

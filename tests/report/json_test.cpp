@@ -27,10 +27,22 @@ TEST(JsonTest, TheKeysAreTheDocumentedOnesInTheirOrder) {
   RunResult result = samples::gemm();
   result.error = ErrorResult{"ValueError", "m", "w"};
   const Json json = Json::parse(to_json(result));
-  EXPECT_EQ(keys(json), (Keys{"kernbench", "bench", "topology", "parameters", "seed", "correlation_id", "status",
-                              "simulated_time_ps", "wall_time_s", "events", "launches", "checks", "metrics",
-                              "resources", "error", "fingerprint"}));
-  EXPECT_EQ(keys(json["launches"][0]), (Keys{"name", "device", "start_ps", "end_ps", "programs", "breakdown_ps"}));
+  EXPECT_EQ(keys(json), (Keys{"schema", "kernbench", "bench", "topology", "parameters", "seed", "correlation_id",
+                              "status", "simulated_time_ps", "wall_time_s", "events", "launches", "checks", "metrics",
+                              "resources", "device_peak", "machine", "error", "fingerprint"}));
+  EXPECT_EQ(keys(json["launches"][0]),
+            (Keys{"name", "device", "start_ps", "end_ps", "programs", "breakdown_ps", "bound_ps", "bound_by", "flops",
+                  "hbm_bytes", "roofline", "critical_path", "longest_segments", "waits", "operations"}));
+  const Json& launch = json["launches"][0];
+  EXPECT_EQ(keys(launch["critical_path"][0]), (Keys{"activity", "operation", "where", "time_ps", "count"}));
+  EXPECT_EQ(keys(launch["longest_segments"][0]), (Keys{"activity", "operation", "where", "start_ps", "end_ps"}));
+  EXPECT_EQ(keys(launch["waits"][0]),
+            (Keys{"reason", "operation", "where", "cause", "cause_where", "time_ps", "count"}));
+  EXPECT_EQ(keys(launch["operations"][0]), (Keys{"operation", "engine", "count", "waiting_ps", "work_ps", "bound_ps"}));
+  EXPECT_EQ(keys(launch["roofline"]), (Keys{"engine", "intensity", "attained_per_s", "used", "device"}));
+  EXPECT_EQ(keys(launch["roofline"]["used"]),
+            (Keys{"compute_per_s", "hbm_bytes_per_s", "roof_per_s", "share", "bound"}));
+  EXPECT_EQ(keys(json["device_peak"]), (Keys{"flops_per_s", "hbm_bytes_per_s"}));
   EXPECT_EQ(keys(json["checks"][0]), (Keys{"name", "status", "max_abs_error", "max_rel_error"}));
   EXPECT_EQ(keys(json["metrics"]["tiles"]), (Keys{"value", "unit"}));
   EXPECT_EQ(keys(json["resources"][0]), (Keys{"name", "busy_ps", "bytes", "utilisation"}));
@@ -44,7 +56,10 @@ TEST(JsonTest, EveryKeyIsInTheDocumentation) {
   text << in.rdbuf();
   const Json json = Json::parse(to_json(samples::gemm()));
   for (const std::string& key : keys(json)) EXPECT_NE(text.str().find("`" + key + "`"), std::string::npos) << key;
-  for (const Json& part : {json["launches"][0], json["checks"][0], json["resources"][0]}) {
+  const Json& launch = json["launches"][0];
+  for (const Json& part : {launch, json["checks"][0], json["resources"][0], launch["critical_path"][0],
+                           launch["longest_segments"][0], launch["waits"][0], launch["operations"][0],
+                           launch["roofline"], launch["roofline"]["used"], json["device_peak"]}) {
     for (const std::string& key : keys(part)) EXPECT_NE(text.str().find("`" + key + "`"), std::string::npos) << key;
   }
 }

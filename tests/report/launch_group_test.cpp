@@ -39,6 +39,18 @@ TEST(LaunchGroupTest, ShortestAndLongestAreThoseOfTheLaunches) {
   EXPECT_EQ(groups[0].longest, Time::picoseconds(2000));
 }
 
+TEST(LaunchGroupTest, TheCountOfALaunchIsNoPartOfItsName) {
+  EXPECT_EQ(base_name("gemm#0"), "gemm");
+  EXPECT_EQ(base_name("a#b#12"), "a#b");
+  EXPECT_EQ(base_name("gemm"), "gemm");
+  EXPECT_EQ(base_name("gemm#"), "gemm#");
+  EXPECT_EQ(base_name("#x1"), "#x1");
+  std::vector<LaunchResult> launches(2);
+  launches[0].name = "fill#0";
+  launches[1].name = "fill#1";
+  EXPECT_EQ(launches_by_name(launches).size(), 1u);
+}
+
 TEST(LaunchGroupTest, ASingleLaunchIsNamedWithItsDevice) {
   const std::vector<LaunchGroup> groups = each_launch(samples::gemm().launches);
   ASSERT_EQ(groups.size(), 1u);

@@ -102,6 +102,57 @@ double odd_number(std::mt19937_64& generator) {
   return std::ldexp(static_cast<double>(generator()), static_cast<int>(generator() % 200) - 130);
 }
 
+// What explains the launch of gemm().
+void explain(LaunchResult& launch) {
+  launch.bound = Time::nanoseconds(19'796);
+  launch.bound_by = "gemm";
+  launch.roofline = {"gemm",
+                     85.3333333333,
+                     6.1e14,
+                     {5.24288e14, 9.6e12, 5.24288e14, 1.1635, true},
+                     {1.048576e15, 19.2e12, 1.048576e15, 0.5817, true}};
+  launch.critical_path = {{"gemm", "dot", "gemm.cpp:29", Time::nanoseconds(16'496), 16},
+                          {"dma data", "load", "gemm.cpp:27", Time::nanoseconds(5'210), 2},
+                          {"contention", "load", "gemm.cpp:27", Time::nanoseconds(3'104), 2},
+                          {"dispatch", "", "", Time::nanoseconds(1'820), 1},
+                          {"completion", "", "", Time::nanoseconds(1'480), 1}};
+  launch.longest_segments = {{"dispatch", "", "", launch.start, launch.start + Time::nanoseconds(1'820)},
+                             {"gemm", "dot", "gemm.cpp:29", Time::nanoseconds(9'130), Time::nanoseconds(10'161)}};
+  launch.waits = {{"operand", "dot", "gemm.cpp:29", "load", "gemm.cpp:28", Time::nanoseconds(812'345), 2048},
+                  {"engine busy", "load", "gemm.cpp:27", "load", "gemm.cpp:27", Time::nanoseconds(500'000), 4096},
+                  {"drain", "", "gemm.cpp:31", "store", "gemm.cpp:31", Time::nanoseconds(9'000), 128},
+                  {"other", "", "", "", "", Time::nanoseconds(1'000), 77}};
+  launch.operations = {
+      {"load", "dma", 4096, Time::nanoseconds(900'000), Time::nanoseconds(2'000'000), Time::nanoseconds(1'500'000)},
+      {"dot", "gemm", 2048, Time::nanoseconds(812'345), Time::nanoseconds(2'111'488), Time::nanoseconds(2'097'152)}};
+}
+
+// Lists of any length; the times add up to nothing in particular.
+void explain_at_random(LaunchResult& launch, std::mt19937_64& generator) {
+  const auto time = [&] { return Time::picoseconds(magnitude(generator) / 4096); };
+  launch.bound = time();
+  launch.bound_by = odd_name(generator);
+  for (auto count = generator() % 12; count > 0; --count) {
+    launch.critical_path.push_back(
+        {odd_name(generator), odd_name(generator), odd_name(generator), time(), magnitude(generator)});
+    launch.longest_segments.push_back({odd_name(generator), odd_name(generator), odd_name(generator), time(), time()});
+    launch.waits.push_back({odd_name(generator), odd_name(generator), odd_name(generator), odd_name(generator),
+                            odd_name(generator), time(), magnitude(generator)});
+    launch.operations.push_back(
+        {odd_name(generator), odd_name(generator), magnitude(generator), time(), time(), time()});
+  }
+  if (generator() % 2 == 0) return;
+  const auto finite = [&] {
+    const double value = std::fabs(odd_number(generator));
+    return std::isfinite(value) ? value : 1.0;
+  };
+  launch.roofline = {"vector",
+                     finite(),
+                     finite(),
+                     {finite(), finite(), finite(), finite(), true},
+                     {finite(), finite(), finite(), finite(), false}};
+}
+
 LaunchResult random_launch(std::mt19937_64& generator) {
   LaunchResult out;
   out.name = odd_name(generator);
@@ -117,6 +168,7 @@ LaunchResult random_launch(std::mt19937_64& generator) {
   out.flops = std::fabs(odd_number(generator));
   if (!std::isfinite(out.flops)) out.flops = 0;
   out.hbm_bytes = Bytes(magnitude(generator) / 4096);
+  if (generator() % 3 == 0) explain_at_random(out, generator);
   return out;
 }
 
@@ -135,6 +187,8 @@ RunResult gemm() {
       {{"dispatch", 1'820}, {"gemm", 16'496}, {"vector", 4}, {"dma", 5'210}, {"wait", 3'100}, {"completion", 1'480}})};
   out.launches[0].flops = 2.0 * 2048 * 2048 * 2048;
   out.launches[0].hbm_bytes = Bytes(201'326'592);
+  explain(out.launches[0]);
+  out.machine = {{"name", "ahbm-1sip"}, {"cube.hbm.bandwidth", "1.2TB/s"}, {"pe.clock", "1GHz"}};
   out.checks = {{"C equals A x B in double precision", CheckStatus::passed, 0, 0}};
   out.metrics = {{"arithmetic_intensity", {85.3333333333, "FLOP/B"}}, {"tiles", {4096, ""}}};
   add_resources(out, 16);
@@ -239,6 +293,9 @@ RunResult random(std::mt19937_64& generator) {
   out.status = status_of(out);
   out.times_fingerprint = generator();
   out.values_fingerprint = generator() % 256;
+  for (auto count = generator() % 20; count > 0; --count) {
+    out.machine.emplace_back("key" + std::to_string(count), odd_name(generator));
+  }
   if (generator() % 4 != 0) out.peak_flops = 1e12;
   if (generator() % 4 != 0) out.peak_hbm_bandwidth = Bandwidth::gigabytes_per_second(100);
   return out;

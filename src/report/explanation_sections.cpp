@@ -1,0 +1,183 @@
+// Why launches took as long as they did: critical path, waits, kinds of operation, roofline.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <string>
+#include <vector>
+
+#include "report/format.h"
+#include "report/launch_group.h"
+#include "report/sections.h"
+#include "report/utf8.h"
+
+namespace kernbench::report {
+namespace {
+
+constexpr std::size_t kMostExplained = 3;  // launches
+constexpr std::size_t kMostParts = 8;      // of a critical path
+constexpr std::size_t kMostWaits = 10;
+constexpr std::size_t kMostOperations = 10;
+constexpr std::size_t kMostRoofs = 8;
+
+double share(Time part, Time whole) {
+  return whole.count() <= 0 ? NAN : static_cast<double>(part.count()) / static_cast<double>(whole.count());
+}
+
+Time duration(const LaunchResult& launch) {
+  return launch.end - launch.start;
+}
+
+/// All of a few launches; of many, the longest one of each name, by the time that all of the name took.
+std::vector<const LaunchResult*> representatives(const RunResult& result, std::size_t most) {
+  std::vector<const LaunchResult*> chosen;
+  if (result.launches.size() <= most) {
+    for (const LaunchResult& launch : result.launches) chosen.push_back(&launch);
+    return chosen;
+  }
+  for (const LaunchGroup& group : launches_by_name(result.launches)) {
+    if (chosen.size() == most) break;
+    const LaunchResult* longest = nullptr;
+    for (const LaunchResult& launch : result.launches) {
+      if (base_name(launch.name) != group.label) continue;
+      if (longest == nullptr || duration(launch) > duration(*longest)) longest = &launch;
+    }
+    chosen.push_back(longest);
+  }
+  return chosen;
+}
+
+std::string heading(const std::string& title, const LaunchResult& launch, const Palette& palette) {
+  return palette.paint(Style::heading,
+                       fmt::format("{} of {} on sip{}", title, shortened(one_line(launch.name), 40), launch.device)) +
+         "\n";
+}
+
+std::string remainder(std::size_t count, std::string_view what, const Palette& palette) {
+  return "  " + palette.paint(Style::faint, fmt::format("and {} more {} (see --json)", count_text(count), what)) + "\n";
+}
+
+std::string operation_text(const std::string& operation, const std::string& where) {
+  if (where.empty()) return operation;
+  return operation.empty() ? where : operation + " " + where;
+}
+
+std::string path_section(const LaunchResult& launch, const Palette& palette) {
+  if (launch.critical_path.empty()) return {};
+  const TimeUnit unit = time_unit(duration(launch));
+  TextTable table(
+      {{"share", Align::right, 10}, {"time", Align::right, 14}, {"count", Align::right, 9}, {"what", Align::left, 56}});
+  for (std::size_t i = 0; i < std::min(launch.critical_path.size(), kMostParts); ++i) {
+    const PathPart& part = launch.critical_path[i];
+    std::string what = part.activity;
+    if (!part.operation.empty()) what += " of " + part.operation;
+    if (!part.where.empty()) what += " at " + part.where;
+    table.add({{percent_text(share(part.time, duration(launch)))},
+               {time_text(part.time, unit)},
+               {count_text(static_cast<std::uint64_t>(part.count))},
+               {what}});
+  }
+  std::string out = heading("Critical path", launch, palette) + table.text(palette);
+  if (launch.critical_path.size() > kMostParts) {
+    out += remainder(launch.critical_path.size() - kMostParts, "parts", palette);
+  }
+  return out;
+}
+
+std::string waits_section(const LaunchResult& launch, const Palette& palette) {
+  if (launch.waits.empty()) return {};
+  TextTable table({{"reason", Align::left, 12},
+                   {"waits", Align::left, 24},
+                   {"for", Align::left, 23},
+                   {"total", Align::right, 11},
+                   {"count", Align::right, 8},
+                   {"mean", Align::right, 10}});
+  for (std::size_t i = 0; i < std::min(launch.waits.size(), kMostWaits); ++i) {
+    const WaitResult& wait = launch.waits[i];
+    const bool counted = wait.count > 0;
+    table.add(
+        {{wait.reason},
+         {operation_text(wait.operation.empty() && wait.reason != "other" ? "program" : wait.operation, wait.where)},
+         {wait.cause.empty() ? "-" : operation_text(wait.cause, wait.cause_where)},
+         {time_text(wait.time)},
+         {count_text(static_cast<std::uint64_t>(wait.count))},
+         {counted ? time_text(Time::picoseconds(wait.time.count() / wait.count)) : "-"}});
+  }
+  std::string out = heading("Top waits, all programs", launch, palette) + table.text(palette);
+  if (launch.waits.size() > kMostWaits) out += remainder(launch.waits.size() - kMostWaits, "kinds of wait", palette);
+  return out;
+}
+
+std::string operations_section(const LaunchResult& launch, const Palette& palette) {
+  if (launch.operations.empty()) return {};
+  TextTable table({{"operation", Align::left, 22},
+                   {"engine", Align::left, 7},
+                   {"count", Align::right, 10},
+                   {"waiting", Align::right, 12},
+                   {"work", Align::right, 12},
+                   {"at least", Align::right, 12},
+                   {"of work", Align::right, 8}});
+  for (std::size_t i = 0; i < std::min(launch.operations.size(), kMostOperations); ++i) {
+    const OperationResult& kind = launch.operations[i];
+    table.add({{kind.operation},
+               {kind.engine},
+               {count_text(static_cast<std::uint64_t>(kind.count))},
+               {time_text(kind.waiting)},
+               {time_text(kind.work)},
+               {time_text(kind.bound)},
+               {percent_text(share(kind.bound, kind.work))}});
+  }
+  std::string out = heading("Operations, all programs", launch, palette) + table.text(palette);
+  if (launch.operations.size() > kMostOperations) {
+    out += remainder(launch.operations.size() - kMostOperations, "kinds of operation", palette);
+  }
+  return out;
+}
+
+std::vector<Cell> roof_row(const LaunchResult& launch) {
+  const Roofline& roofline = launch.roofline;
+  const std::string unit = roofline.engine == "gemm" ? "FLOP" : "op";
+  const auto bound = [](const Roof& roof) { return std::string(roof.compute_bound ? "compute" : "HBM"); };
+  return {{launch.name},
+          {decimal_text(roofline.intensity, 1) + " " + unit + "/B"},
+          {rate_text(roofline.attained, unit + "/s")},
+          {rate_text(roofline.used.roof, unit + "/s")},
+          {percent_text(roofline.used.share)},
+          {bound(roofline.used)},
+          {percent_text(roofline.device.share)},
+          {bound(roofline.device)}};
+}
+
+}  // namespace
+
+std::string roofline_section(const RunResult& result, const Palette& palette) {
+  std::vector<const LaunchResult*> launches = representatives(result, kMostRoofs);
+  std::erase_if(launches, [](const LaunchResult* launch) { return launch->roofline.engine.empty(); });
+  if (launches.empty()) return {};
+  TextTable table({{"launch", Align::left, 14},
+                   {"intensity", Align::right, 12},
+                   {"attained", Align::right, 13},
+                   {"roof in use", Align::right, 13},
+                   {"of it", Align::right, 7},
+                   {"bound", Align::left, 7},
+                   {"device", Align::right, 7},
+                   {"bound", Align::left, 7}});
+  for (const LaunchResult* launch : launches) table.add(roof_row(*launch));
+  return palette.paint(Style::heading, "Roofline of the PEs and HBM slices in use, and of the device") + "\n" +
+         table.text(palette);
+}
+
+std::string explanation_sections(const RunResult& result, const Palette& palette) {
+  std::string out;
+  for (const LaunchResult* launch : representatives(result, kMostExplained)) {
+    for (const std::string& section :
+         {path_section(*launch, palette), waits_section(*launch, palette), operations_section(*launch, palette)}) {
+      if (section.empty()) continue;
+      if (!out.empty()) out += "\n";
+      out += section;
+    }
+  }
+  return out;
+}
+
+}  // namespace kernbench::report
