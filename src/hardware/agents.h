@@ -37,6 +37,10 @@ constexpr std::uint64_t leg_key(std::uint64_t number, std::uint64_t leg) {
 constexpr std::uint64_t arrival_key(std::uint64_t number) {
   return (number << (kLegBits + 2)) | 2;
 }
+/// The memory has done an atomic leg, and its answer sets out. Long after the arrival, whose key this is for leg 0.
+constexpr std::uint64_t response_key(std::uint64_t number, std::uint64_t leg) {
+  return (number << (kLegBits + 2)) | (leg << 2) | 2;
+}
 /// The engine goes on with the operation: its set-up is over, or it has finished.
 constexpr std::uint64_t engine_key(std::uint64_t number) {
   return (number << (kLegBits + 2)) | 3;

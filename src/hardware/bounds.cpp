@@ -80,6 +80,13 @@ Time Bounds::message(const Path& path) const {
   return path.latency + std::max(kLeast, transfer_time(topology_.cube.noc.header, path.slowest));
 }
 
+Time Bounds::answer(const Path& path, const DmaLeg& leg) const {
+  const Bytes bytes = leg.total();
+  Time slowest = service(bytes, topology_.pe.tcm.bandwidth, Bytes());
+  if (path.slowest != Bandwidth()) slowest = std::max(slowest, service(bytes, path.slowest, Bytes()));
+  return topology_.cube.hbm.atomic + path.latency + kLeast + slowest;
+}
+
 Time Bounds::data(const Path& path, const DmaLeg& leg) const {
   const topology::HbmSpec& hbm = topology_.cube.hbm;
   const Bytes chunk = topology_.cube.noc.chunk;
@@ -104,7 +111,8 @@ Time Bounds::data(const Path& path, const DmaLeg& leg) const {
 OperationBound Bounds::dma(PeCoordinate pe, const Operation& operation) {
   OperationBound longest{topology_.pe.dma.setup, {}, {}};
   for (const DmaLeg& leg : operation.legs) {
-    const Time request = message(path(pe, leg.slice, !operation.write));
+    const Path& back = path(pe, leg.slice, !operation.write);
+    const Time request = operation.atomic ? answer(back, leg) : message(back);
     const Time moved = data(path(pe, leg.slice, operation.write), leg);
     if (request + moved <= longest.request + longest.work) continue;
     longest.request = request;

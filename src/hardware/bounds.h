@@ -16,7 +16,7 @@ namespace kernbench::hardware {
 /// The least time of an operation, in parts.
 struct OperationBound {
   Time setup;    // DMA: of the descriptor
-  Time request;  // DMA: the request of a read, the acknowledgement of a write
+  Time request;  // DMA: the request of a read, the acknowledgement of a write, the answer of an atomic
   Time work;     // DMA: from the first byte leaving its memory to the last byte's arrival; compute: the command
   Time total() const { return setup + request + work; }
 };
@@ -24,7 +24,7 @@ struct OperationBound {
 /// Closed forms, all of them at most the real times:
 ///   leg     = latencies of its route + the longest of: all chunks on the slowest link, on the TCM port, spread evenly
 ///             over the slice's channels; the largest chunk on one channel
-///   DMA     = setup + the longest over its legs of (message + leg)
+///   DMA     = setup + the longest over its legs of (message + leg); of an atomic (leg + hbm.atomic + its answer)
 ///   compute = the cycles of an array (of lanes) that is full in every one: no filling, draining, partial fold or group
 /// Not for use by several threads.
 class Bounds {
@@ -45,6 +45,7 @@ class Bounds {
   };
   const Path& path(PeCoordinate pe, PeCoordinate slice, bool to_slice);
   Time message(const Path& path) const;
+  Time answer(const Path& path, const DmaLeg& leg) const;
   Time data(const Path& path, const DmaLeg& leg) const;
   OperationBound dma(PeCoordinate pe, const Operation& operation);
 

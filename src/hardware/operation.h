@@ -22,6 +22,11 @@ enum class EngineKind : std::uint8_t { dma, gemm, vector };
 struct DmaLeg {
   PeCoordinate slice;
   std::vector<StridedRange> ranges;  // addresses local to the slice
+  Bytes total() const {
+    Bytes sum{0};
+    for (const StridedRange& range : ranges) sum += range.total();
+    return sum;
+  }
 };
 
 /// The work of a GEMM command: C[m,n] += A[m,k] B[k,n].
@@ -72,7 +77,8 @@ class Operation : public event::WaitNode {
   const std::string name;      // for reports; may be empty
 
   // The work; which part is used follows from `engine`.
-  bool write = false;  // DMA: TCM to HBM
+  bool write = false;   // DMA: TCM to HBM
+  bool atomic = false;  // DMA: a write that brings the old values back; `write` is true, too
   std::vector<DmaLeg> legs;
   GemmWork gemm;
   VectorWork vector;
@@ -88,7 +94,8 @@ class Operation : public event::WaitNode {
   // it.
   Time requested, granted, placed, issued, ready, started, effect, finished;
   // What ended each of these waits: the operation that let go of room or a place, the last dependency, the operation
-  // before it on the engine. Unknown where there was no wait, or where no operation ended it.
+  // on the engine that had finished, or had been set up (DMA). Unknown where there was no wait, or where no operation
+  // ended it.
   OperationName granted_by, placed_by, ready_by, started_by;
   bool ready_in_order = false;  // ready_by gave no operand: it had to come first, for it touches the same bytes
   event::Completion done;
@@ -101,6 +108,7 @@ class Operation : public event::WaitNode {
 
   // Bookkeeping of the engines.
   CommandQueue* queue = nullptr;  // in which it waits or is executed
+  bool under_way = false;         // started and not finished
   std::int32_t unfinished_dependencies = 0;
   std::vector<Operation*> dependents;
 };

@@ -112,6 +112,7 @@ void describe(V& visit, S& hbm) {
   visit.field({"bandwidth", "of the cube; each channel has an equal part", true, 1, limits::bandwidth}, hbm.bandwidth);
   visit.field({"channels", "of the cube; each PE's slice owns an equal number", false, 1, 1 << 14}, hbm.channels);
   visit.field({"latency", "from the start of an access to its first byte", true, 0, limits::time}, hbm.latency);
+  visit.field({"atomic", "from the landing of an atomic's operand to its answer", false, 0, limits::time}, hbm.atomic);
   visit.field(
       {"interleave", "granule of which consecutive ones go to different channels of a slice", false, 1, 1 << 20},
       hbm.interleave);
@@ -191,6 +192,8 @@ void describe(V& visit, S& dma) {
   visit.field({"model", "component model", false, 0, 0, ModelRegistry::dma}, dma.model);
   visit.field({"queues", "queues that work side by side", false, 1, 1 << 8}, dma.queues);
   visit.field({"depth", "descriptors per queue", false, 1, 1 << 16}, dma.depth);
+  visit.field({"outstanding", "descriptors of one queue under way at a time, at most its depth", false, 1, 1 << 10},
+              dma.outstanding);
   visit.field({"setup", "per descriptor", true, 0, limits::time}, dma.setup);
 }
 

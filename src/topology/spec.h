@@ -67,6 +67,8 @@ struct HbmSpec {
   // Of the cube; each PE's slice owns an equal number. source: JESD238, 16 channels of two pseudo channels.
   std::int32_t channels = 32;
   Time latency;  // first byte after the access starts
+  // From the landing of an atomic's operand to its answer; assumption: a few cycles of the memory controller.
+  Time atomic = Time::nanoseconds(5);
   // Consecutive granules go to different channels of the slice. source: JESD238, page of a pseudo channel.
   Bytes interleave{1024};
   // Smallest access; a shorter one costs this much. source: JESD238, a burst is 32 B; assumption: two of them.
@@ -131,7 +133,9 @@ struct DmaSpec {
   std::string model = "dma";
   std::int32_t queues = 4;  // assumption
   std::int32_t depth = 8;   // descriptors per queue; assumption
-  Time setup;               // per descriptor
+  // Descriptors of one queue under way at a time; assumption: with setup of 30 ns they cover an HBM access.
+  std::int32_t outstanding = 4;
+  Time setup;  // per descriptor
   bool operator==(const DmaSpec&) const = default;
 };
 

@@ -26,6 +26,7 @@ topology::Topology small_machine(MeshExtent cubes, MeshExtent pes, std::int32_t 
   t.cube.hbm.bandwidth = Bandwidth::gigabytes_per_second(std::int64_t{149} * pes.count());
   t.cube.hbm.channels = 4 * pes.count();
   t.cube.hbm.latency = ns(89);
+  t.cube.hbm.atomic = ps(4999);
   t.cube.m_cpu.latency = ns(101);
   t.pe.clock = Frequency::megahertz(1499);
   t.pe.control = {ps(4001), ps(50'003), ns(10)};
@@ -92,6 +93,13 @@ OperationRef ProgramScope::store(std::vector<DmaLeg> legs, std::vector<Operation
   auto operation = make(EngineKind::dma, "store", std::move(dependencies));
   operation->legs = std::move(legs);
   operation->write = true;
+  return submit(std::move(operation));
+}
+
+OperationRef ProgramScope::atomic(std::vector<DmaLeg> legs, std::vector<OperationRef> dependencies) {
+  auto operation = make(EngineKind::dma, "atomic_add", std::move(dependencies));
+  operation->legs = std::move(legs);
+  operation->write = operation->atomic = true;
   return submit(std::move(operation));
 }
 

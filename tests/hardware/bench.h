@@ -81,6 +81,7 @@ class ProgramScope {
 
   OperationRef load(std::vector<DmaLeg> legs, std::vector<OperationRef> dependencies = {});
   OperationRef store(std::vector<DmaLeg> legs, std::vector<OperationRef> dependencies = {});
+  OperationRef atomic(std::vector<DmaLeg> legs, std::vector<OperationRef> dependencies = {});
   OperationRef gemm(GemmWork work, std::vector<OperationRef> dependencies = {});
   OperationRef vector(VectorWork work, std::vector<OperationRef> dependencies = {});
   void wait_all();

@@ -6,6 +6,7 @@
 
 #include "base/error.h"
 #include "bench.h"
+#include "event/fiber.h"
 #include "hardware/pe/command_queue.h"
 
 namespace kernbench::hardware {
@@ -127,8 +128,15 @@ TEST(Dma, AllLegsOfADescriptorMustArriveAndTheLastMemoryAccessIsTheEffect) {
   EXPECT_EQ(load->finished, only_operation(alone)->finished);
 }
 
-TEST(Dma, OperationsGoRoundTheQueuesAndEachQueueHandlesOneAtATime) {
-  Bench bench(tiny());
+topology::Topology with_outstanding(std::int32_t outstanding, std::int32_t depth) {
+  topology::Topology machine = tiny();
+  machine.pe.dma.outstanding = outstanding;
+  machine.pe.dma.depth = depth;
+  return machine;
+}
+
+TEST(Dma, OperationsGoRoundTheQueuesAndEachQueueHandlesOneAtATimeIfOneMayBeUnderWay) {
+  Bench bench(with_outstanding(1, 4));
   bench.run(at(0, 0, 0), [](ProgramScope& p) {
     for (int i = 0; i < 7; ++i) p.load({leg(p.pe(), static_cast<std::uint64_t>(i) * 8192, 8192)});
   });
@@ -141,6 +149,177 @@ TEST(Dma, OperationsGoRoundTheQueuesAndEachQueueHandlesOneAtATime) {
       EXPECT_EQ(all[i]->started, std::max(all[i]->issued, all[i - 3]->finished));
     }
   }
+}
+
+// One queue, and a slice whose channels are never short: descriptors of one granule each, to channels in turn.
+topology::Topology one_queue(std::int32_t outstanding) {
+  topology::Topology machine = with_outstanding(outstanding, 64);
+  machine.pe.dma.queues = 1;
+  machine.pe.control.issue = ps(1);
+  return machine;
+}
+
+TEST(Dma, DescriptorsBackToBackAreSetUpOneAfterTheOtherAndSoManyAreUnderWay) {
+  const Time setup = ps(30'011), granule = transfer_time(Bytes(1000), Bandwidth::bytes_per_second(298'000'000'000 / 8));
+  const Time alone = setup + granule + ns(89) + ps(1);
+  for (std::int32_t outstanding = 1; outstanding <= 8; ++outstanding) {
+    Bench bench(one_queue(outstanding));
+    bench.run(at(0, 0, 0), [](ProgramScope& p) {
+      for (std::uint64_t i = 0; i < 20; ++i) p.load({leg(p.pe(), i * 1024, 1000)});
+    });
+    const auto& all = bench.log.operations;
+    // A round of `outstanding` descriptors begins when its first place is free, and when all are set up.
+    const Time round = std::max(alone, outstanding * setup);
+    for (int i = 0; i < 20; ++i) {
+      const Operation& load = *all[static_cast<std::size_t>(i)];
+      const Time expected = all[0]->started + (i / outstanding) * round + (i % outstanding) * setup;
+      EXPECT_EQ(load.started, expected) << outstanding << " under way, descriptor " << i;
+      EXPECT_EQ(load.finished, expected + alone) << outstanding << " under way, descriptor " << i;
+      EXPECT_EQ(load.started_by.known(), i > 0);
+    }
+  }
+}
+
+TEST(Dma, AQueueIsBusyWhileAnyDescriptorIsUnderWay) {
+  Bench bench(one_queue(3));
+  bench.run(at(0, 0, 0), [](ProgramScope& p) {
+    for (std::uint64_t i = 0; i < 7; ++i) p.load({leg(p.pe(), i * 1024, 1000)});
+    event::this_fiber::sleep(Time::microseconds(3));
+    p.load({leg(p.pe(), 0, 1000)});
+  });
+  const auto& all = bench.log.operations;
+  for (const ResourceUsage& usage : bench.machine.usage()) {
+    if (usage.name != "sip0.cube0.pe0.dma.queue0") continue;
+    EXPECT_EQ(usage.busy, (all[6]->finished - all[0]->started) + (all[7]->finished - all[7]->started));
+  }
+}
+
+TEST(Dma, DescriptorsFinishOutOfOrderAndEachFreesItsPlace) {
+  topology::Topology machine = small_machine({2, 2}, {2, 1});
+  machine.pe.dma.queues = 1;
+  machine.pe.dma.outstanding = 2;
+  Bench bench(machine);
+  bench.run(at(0, 0, 0), [](ProgramScope& p) {
+    p.load({leg(at(0, 3, 1), 0, 60'000)});
+    p.load({leg(p.pe(), 0, 64)});
+    p.load({leg(p.pe(), 4096, 64)});
+  });
+  const auto& all = bench.log.operations;
+  EXPECT_EQ(all[1]->started, all[0]->started + ps(30'011));
+  EXPECT_LT(all[1]->finished, all[0]->finished);
+  EXPECT_EQ(all[2]->started, all[1]->finished);
+  EXPECT_EQ(all[2]->started_by, all[1]->operation_name());
+  EXPECT_LT(all[2]->finished, all[0]->finished);
+}
+
+TEST(Dma, ADescriptorThatWaitsForOperandsHoldsUpThoseBehindIt) {
+  Bench bench(one_queue(4));
+  bench.run(at(0, 0, 0), [](ProgramScope& p) {
+    const auto dot = p.gemm({1, 8, 16, 3000});
+    p.store({leg(p.pe(), 0, 64)}, {dot});
+    p.load({leg(p.pe(), 4096, 64)});
+  });
+  const auto& all = bench.log.operations;
+  EXPECT_EQ(all[1]->started, all[0]->finished);
+  EXPECT_EQ(all[2]->ready, all[2]->issued);
+  EXPECT_EQ(all[2]->started, all[1]->started + ps(30'011));
+}
+
+// Little's law: with N descriptors under way on average, each for the time W, throughput is N / W.
+TEST(Dma, ThroughputIsBoundedByDescriptorsUnderWayUntilBandwidthBoundsIt) {
+  constexpr std::int64_t kBytes = 4096, kCount = 200;
+  const double bandwidth = 149e9;  // of the slice
+  double best = 0;
+  for (const std::int32_t outstanding : {1, 2, 4, 8, 16, 32}) {
+    Bench bench(one_queue(outstanding));
+    bench.run(at(0, 0, 0), [](ProgramScope& p) {
+      for (std::uint64_t i = 0; i < kCount; ++i) p.load({leg(p.pe(), i * kBytes % (1 << 19), kBytes)});
+    });
+    const auto& all = bench.log.operations;
+    Time under_way;
+    Time end;
+    for (const OperationRef& load : all) {
+      under_way += load->finished - load->started;
+      end = std::max(end, load->finished);
+    }
+    const double span = (end - all[0]->started).in_seconds();
+    const double throughput = static_cast<double>(kBytes * kCount) / span;
+    const double mean = under_way.in_seconds() / span;
+    const double residence = under_way.in_seconds() / kCount;
+    EXPECT_NEAR(throughput, mean * kBytes / residence, throughput * 1e-9);
+    EXPECT_LE(mean, outstanding);
+    const double alone = (all[0]->finished - all[0]->started).in_seconds();
+    const double setup_rate = kBytes / bench.topology.pe.dma.setup.in_seconds();
+    const double bound = std::min({outstanding * kBytes / alone, bandwidth, setup_rate});
+    EXPECT_LE(throughput, bound * (1 + 1e-9)) << outstanding;
+    EXPECT_GE(throughput, bound * 0.9) << outstanding;
+    EXPECT_GE(throughput, best * (1 - 1e-9)) << "more under way is never slower here";
+    best = throughput;
+  }
+}
+
+TEST(Dma, ADescriptorWithoutLegsEndsWhenItIsSetUp) {
+  Bench bench(tiny());
+  bench.run(at(0, 0, 0), [](ProgramScope& p) {
+    p.load({});
+    p.store({});
+  });
+  for (const OperationRef& operation : bench.log.operations) {
+    EXPECT_EQ(operation->effect, operation->started + ps(30'011));
+    EXPECT_EQ(operation->finished, operation->effect);
+  }
+}
+
+void expect_atomic_law(const topology::Topology& machine, PeCoordinate pe, const DmaLeg& part) {
+  Bench bench(machine);
+  bench.run(pe, [&](ProgramScope& p) { p.atomic({part}); });
+  const OperationRef atomic = only_operation(bench);
+  std::vector<Stage> request{bench.tcm_port(pe)};
+  append(request, bench.links(Endpoint::pe_port(pe), Endpoint::hbm_slice(part.slice)));
+  request.push_back(bench.channels(part.slice));
+  const TransferTimes operands = bench.transfer_times(request, part.ranges, atomic->started + machine.pe.dma.setup);
+  EXPECT_EQ(atomic->effect, operands.delivered);
+  std::vector<Stage> response = bench.links(Endpoint::hbm_slice(part.slice), Endpoint::pe_port(pe));
+  response.push_back(bench.tcm_port(pe));
+  const TransferTimes old_values = bench.transfer_times(response, {StridedRange{0, 1, part.total(), 0}},
+                                                        operands.delivered + machine.cube.hbm.atomic);
+  EXPECT_EQ(atomic->finished, old_values.delivered);
+}
+
+TEST(Dma, AnAtomicTakesEffectWhereItLandsAndEndsWithItsAnswer) {
+  const auto four = small_machine({2, 2}, {2, 1});
+  const auto two_sips = small_machine({2, 2}, {2, 1}, 2);
+  const DmaLeg scattered{at(0, 3, 1), {StridedRange{4, 5, Bytes(4), 4096}, StridedRange{1 << 16, 1, Bytes(3000), 0}}};
+  expect_atomic_law(tiny(), at(0, 0, 0), leg(at(0, 0, 0), 64, 4));
+  expect_atomic_law(tiny(), at(0, 0, 0), leg(at(0, 0, 1), 64, 4));
+  expect_atomic_law(tiny(), at(0, 0, 0), leg(at(0, 0, 1), 64, 5000));
+  expect_atomic_law(four, at(0, 0, 0), leg(at(0, 3, 1), 64, 8));
+  expect_atomic_law(four, at(0, 0, 0), scattered);
+  expect_atomic_law(two_sips, at(0, 1, 1), leg(at(1, 3, 1), 64, 4));
+  auto at_once = four;
+  at_once.cube.hbm.atomic = Time::zero();
+  expect_atomic_law(at_once, at(0, 0, 0), scattered);
+}
+
+TEST(Dma, AnAtomicOfOneWordOnTheOwnSliceInNumbers) {
+  Bench bench(tiny());
+  bench.run(at(0, 0, 0), [](ProgramScope& p) { p.atomic({leg(p.pe(), 64, 4)}); });
+  const OperationRef atomic = only_operation(bench);
+  const Time channel = transfer_time(Bytes(64), Bandwidth::bytes_per_second(298'000'000'000 / 8));
+  EXPECT_EQ(atomic->effect, atomic->started + ps(30'011) + ps(1) + channel + ns(89));
+  const Time port = transfer_time(Bytes(4), Bandwidth::gigabytes_per_second(509));
+  EXPECT_EQ(atomic->finished, atomic->effect + ps(4999) + port + ps(1));
+}
+
+TEST(Dma, AnAtomicOfSeveralLegsTakesEffectWithTheLast) {
+  const auto machine = small_machine({2, 2}, {2, 1});
+  const DmaLeg near = leg(at(0, 0, 0), 0, 64), far = leg(at(0, 3, 1), 0, 64);
+  Bench both(machine), alone(machine);
+  both.run(at(0, 0, 0), [&](ProgramScope& p) { p.atomic({near, far}); });
+  alone.run(at(0, 0, 0), [&](ProgramScope& p) { p.atomic({far}); });
+  // The port of the TCM sends the operands of the near leg first.
+  const Time port = transfer_time(Bytes(64), Bandwidth::gigabytes_per_second(509));
+  EXPECT_EQ(only_operation(both)->effect, only_operation(alone)->effect + port);
 }
 
 TEST(Dma, MoreThan4096LegsAreAnError) {

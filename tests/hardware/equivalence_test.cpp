@@ -26,7 +26,7 @@ struct Trace {
 
 struct RandomOperation {
   EngineKind engine = EngineKind::dma;
-  bool write = false;
+  bool write = false, atomic = false;
   std::vector<DmaLeg> legs;
   GemmWork gemm;
   VectorWork vector;
@@ -92,6 +92,7 @@ class Generator {
       const std::int64_t kind = pick(0, 9);
       operation.engine = kind < 6 ? EngineKind::dma : kind < 8 ? EngineKind::gemm : EngineKind::vector;
       operation.write = chance(40);
+      operation.atomic = operation.write && chance(30);
       if (operation.engine == EngineKind::dma) operation.legs = any_legs(pe.sip.value);
       operation.gemm = {pick(1, 2), pick(1, 40), pick(1, 40), pick(1, 100),
                         static_cast<topology::GemmOperand>(pick(0, topology::kGemmOperandCount - 1))};
@@ -143,7 +144,9 @@ void run_program(ProgramScope& p, const std::vector<RandomOperation>& operations
     for (const std::size_t index : operation.dependencies) after.push_back(made[index]);
     switch (operation.engine) {
       case EngineKind::dma:
-        made.push_back(operation.write ? p.store(operation.legs, after) : p.load(operation.legs, after));
+        made.push_back(operation.atomic  ? p.atomic(operation.legs, after)
+                       : operation.write ? p.store(operation.legs, after)
+                                         : p.load(operation.legs, after));
         break;
       case EngineKind::gemm:
         made.push_back(p.gemm(operation.gemm, after));
@@ -245,6 +248,15 @@ TEST(Equivalence, ExactAndCoalescedAndPermutedRunsAgreeOnFourCubes) {
 
 TEST(Equivalence, ExactAndCoalescedAndPermutedRunsAgreeOnTwoSips) {
   expect_equivalence(small_machine({2, 1}, {2, 1}, 2), 200);
+}
+
+TEST(Equivalence, ExactAndCoalescedAndPermutedRunsAgreeWithManyDescriptorsUnderWay) {
+  auto machine = small_machine({2, 2}, {2, 1});
+  machine.pe.dma.queues = 2;
+  machine.pe.dma.depth = machine.pe.dma.outstanding = 16;
+  machine.pe.dma.setup = Time::zero();
+  machine.cube.hbm.atomic = Time::zero();
+  expect_equivalence(machine, 200);
 }
 
 TEST(Equivalence, TheSameRunTwiceIsTheSame) {

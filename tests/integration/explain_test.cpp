@@ -136,7 +136,10 @@ TEST(Explain, TheIntervalsOfEveryOperationTileItsDurationAndNameWhatEndedThem) {
         if (!has_cause) return;
         const auto cause = run.recorder.names.find({each.program, interval.cause.number});
         ASSERT_NE(cause, run.recorder.names.end());
-        ASSERT_EQ(run.recorder.seen[cause->second].record.finished, interval.end) << "seed " << seed;
+        const OperationRecord& before = run.recorder.seen[cause->second].record;
+        const bool set_up =
+            interval.activity == Activity::engine && before.started + before.bound.setup == interval.end;
+        ASSERT_TRUE(before.finished == interval.end || set_up) << "seed " << seed;
       });
     }
   }
@@ -152,17 +155,30 @@ TEST(Explain, TheWorkOfAllOperationsIsWhatTheEnginesCounted) {
   for (std::int64_t seed = 0; seed < 40; ++seed) {
     Explained run;
     explain(run, seed, tiny(narrow(seed)));
+    // An engine is busy while any operation is under way; a DMA queue has several.
+    std::map<std::string, std::map<Time, Time>> under_way;  // latest finish of those with this start
+    Time of_operations;
+    for (const Seen& each : run.recorder.seen) {
+      Time& finish = under_way[each.engine][each.record.started];
+      finish = std::max(finish, each.record.finished);
+      of_operations += each.record.finished - each.record.started;
+    }
     std::map<std::string, Time> work, counted;
-    for (const Seen& each : run.recorder.seen) work[each.engine] += each.record.finished - each.record.started;
+    for (const auto& [engine, operations] : under_way) {
+      Time end;
+      for (const auto& [start, finish] : operations) {
+        if (finish > end) work[engine] += finish - std::max(start, end);
+        end = std::max(end, finish);
+      }
+    }
     for (const ResourceResult& resource : run.result.resources) {
       if (work.count(resource.name) > 0) counted[resource.name] = resource.busy;
     }
     ASSERT_EQ(work, counted) << "seed " << seed;
-    Time of_kinds, of_operations;
+    Time of_kinds;
     for (const LaunchResult& launch : run.result.launches) {
       for (const OperationResult& kind : launch.operations) of_kinds += kind.work;
     }
-    for (const auto& [engine, time] : work) of_operations += time;
     ASSERT_EQ(of_kinds, of_operations);
   }
 }

@@ -1,77 +1,120 @@
 #include "hardware/dma/dma.h"
 
+#include <algorithm>
 #include <utility>
 #include <vector>
+
+#include "hardware/agents.h"
 
 namespace kernbench::hardware {
 
 using topology::Endpoint;
 
-DmaQueue::DmaQueue(event::Scheduler& scheduler, Transport& transport, const topology::DmaSpec& spec, PeCoordinate pe,
-                   const std::string& pe_name, std::int32_t index)
-    : CommandQueue(scheduler, spec.depth),
+DmaQueue::DmaQueue(event::Scheduler& scheduler, Transport& transport, const topology::Topology& topology,
+                   PeCoordinate pe, const std::string& pe_name, std::int32_t index)
+    : CommandQueue(scheduler, topology.pe.dma.depth),
       transport_(transport),
-      spec_(spec),
+      spec_(topology.pe.dma),
+      atomic_(topology.cube.hbm.atomic),
       pe_(pe),
       pe_name_(pe_name),
-      index_(index) {}
+      index_(index),
+      flights_(static_cast<std::size_t>(std::min(spec_.outstanding, spec_.depth))) {
+  static_assert(kMaximumLegs <= std::size_t{1} << kPartBits);
+}
 
-Sender DmaQueue::sender(std::uint64_t leg) {
-  return {current().agent, leg_key(current().number, leg)};
+Sender DmaQueue::sender(std::uint64_t part) {
+  const Operation& operation = *flight_of(part).operation;
+  return {operation.agent, leg_key(operation.number, leg_index(part))};
 }
 
 void DmaQueue::begin(Operation& operation) {
-  accesses_ = open_legs_ = operation.legs.size();
-  if (spec_.setup == Time::zero()) return start_legs(0);
+  const auto place = std::ranges::find(flights_, nullptr, &Flight::operation);
+  *place = {&operation, operation.legs.size(), operation.legs.size()};
+  const auto flight = static_cast<std::uint64_t>(place - flights_.begin());
+  setting_up_ = true;
+  if (spec_.setup == Time::zero()) return start_legs(flight);
   scheduler().schedule(scheduler().now() + spec_.setup, event::Phase::deliver, operation.agent,
-                       engine_key(operation.number), event::call<&DmaQueue::start_legs>(this));
+                       engine_key(operation.number), event::call<&DmaQueue::start_legs>(this, flight));
 }
 
-void DmaQueue::start_legs(std::uint64_t) {
-  const std::vector<DmaLeg>& legs = current().legs;
-  for (std::uint64_t leg = 0; leg < legs.size(); ++leg) {
-    if (current().write) {
-      start_write(leg);
+void DmaQueue::start_legs(std::uint64_t flight) {
+  setting_up_ = false;
+  Flight& begun = flights_[flight];
+  const OperationName name = begun.operation->operation_name();
+  if (begun.operation->legs.empty()) {
+    effect(*begun.operation);
+    return end(begun);
+  }
+  for (std::uint64_t leg = 0; leg < begun.operation->legs.size(); ++leg) {
+    if (begun.operation->write) {
+      start_write(part(flight, leg));
     } else {
-      transport_.message(sender(leg), Endpoint::pe_port(pe_), Endpoint::hbm_slice(legs[leg].slice),
-                         VirtualNetwork::request, event::call<&DmaQueue::start_read>(this, leg));
+      transport_.message(sender(part(flight, leg)), Endpoint::pe_port(pe_),
+                         Endpoint::hbm_slice(begun.operation->legs[leg].slice), VirtualNetwork::request,
+                         event::call<&DmaQueue::start_read>(this, part(flight, leg)));
     }
   }
+  start_next(name);
 }
 
-void DmaQueue::start_read(std::uint64_t leg) {
-  const DmaLeg& part = current().legs[leg];
-  std::vector<Stage> route{transport_.channels(part.slice, VirtualNetwork::response)};
-  transport_.append_links(route, Endpoint::hbm_slice(part.slice), Endpoint::pe_port(pe_), VirtualNetwork::response);
+void DmaQueue::start_read(std::uint64_t part) {
+  const DmaLeg& leg = leg_of(part);
+  std::vector<Stage> route{transport_.channels(leg.slice, VirtualNetwork::response)};
+  transport_.append_links(route, Endpoint::hbm_slice(leg.slice), Endpoint::pe_port(pe_), VirtualNetwork::response);
   route.push_back(transport_.tcm_port(pe_, VirtualNetwork::response));
-  transport_.transfer(sender(leg), std::move(route), part.ranges, event::call<&DmaQueue::left_memory>(this, leg),
-                      event::call<&DmaQueue::leg_done>(this, leg));
+  transport_.transfer(sender(part), std::move(route), leg.ranges, event::call<&DmaQueue::left_memory>(this, part),
+                      event::call<&DmaQueue::leg_done>(this, part));
 }
 
-void DmaQueue::start_write(std::uint64_t leg) {
-  const DmaLeg& part = current().legs[leg];
+void DmaQueue::start_write(std::uint64_t part) {
+  const DmaLeg& leg = leg_of(part);
   std::vector<Stage> route{transport_.tcm_port(pe_, VirtualNetwork::request)};
-  transport_.append_links(route, Endpoint::pe_port(pe_), Endpoint::hbm_slice(part.slice), VirtualNetwork::request);
-  route.push_back(transport_.channels(part.slice, VirtualNetwork::request));
-  transport_.transfer(sender(leg), std::move(route), part.ranges, {}, event::call<&DmaQueue::landed>(this, leg));
+  transport_.append_links(route, Endpoint::pe_port(pe_), Endpoint::hbm_slice(leg.slice), VirtualNetwork::request);
+  route.push_back(transport_.channels(leg.slice, VirtualNetwork::request));
+  transport_.transfer(sender(part), std::move(route), leg.ranges, {}, event::call<&DmaQueue::landed>(this, part));
 }
 
-void DmaQueue::left_memory(std::uint64_t) {
-  memory_accessed();
+void DmaQueue::left_memory(std::uint64_t part) {
+  memory_accessed(part);
 }
 
-void DmaQueue::landed(std::uint64_t leg) {
-  memory_accessed();
-  transport_.message(sender(leg), Endpoint::hbm_slice(current().legs[leg].slice), Endpoint::pe_port(pe_),
-                     VirtualNetwork::response, event::call<&DmaQueue::leg_done>(this, leg));
+void DmaQueue::landed(std::uint64_t part) {
+  memory_accessed(part);
+  const Operation& operation = *flight_of(part).operation;
+  if (!operation.atomic) {
+    return transport_.message(sender(part), Endpoint::hbm_slice(leg_of(part).slice), Endpoint::pe_port(pe_),
+                              VirtualNetwork::response, event::call<&DmaQueue::leg_done>(this, part));
+  }
+  if (atomic_ == Time::zero()) return respond(part);
+  scheduler().schedule(scheduler().now() + atomic_, event::Phase::deliver, operation.agent,
+                       response_key(operation.number, leg_index(part)), event::call<&DmaQueue::respond>(this, part));
 }
 
-void DmaQueue::memory_accessed() {
-  if (--accesses_ == 0) effect();
+// The old values, packed: one run of bytes.
+void DmaQueue::respond(std::uint64_t part) {
+  const DmaLeg& leg = leg_of(part);
+  std::vector<Stage> route;
+  transport_.append_links(route, Endpoint::hbm_slice(leg.slice), Endpoint::pe_port(pe_), VirtualNetwork::response);
+  route.push_back(transport_.tcm_port(pe_, VirtualNetwork::response));
+  transport_.transfer(sender(part), std::move(route), {StridedRange{0, 1, leg.total(), 0}}, {},
+                      event::call<&DmaQueue::leg_done>(this, part));
 }
 
-void DmaQueue::leg_done(std::uint64_t) {
-  if (--open_legs_ == 0) finish();
+void DmaQueue::memory_accessed(std::uint64_t part) {
+  Flight& flight = flight_of(part);
+  if (--flight.accesses == 0) effect(*flight.operation);
+}
+
+void DmaQueue::leg_done(std::uint64_t part) {
+  Flight& flight = flight_of(part);
+  if (--flight.open_legs == 0) end(flight);
+}
+
+// The place must be free before the next descriptor looks for one.
+void DmaQueue::end(Flight& flight) {
+  Operation& operation = *std::exchange(flight.operation, nullptr);
+  finish(operation);
 }
 
 }  // namespace kernbench::hardware

@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <string>
+#include <vector>
 
 #include "base/coordinates.h"
 #include "hardware/pe/command_queue.h"
@@ -11,33 +12,51 @@
 
 namespace kernbench::hardware {
 
-/// Executes one descriptor (an operation) at a time. See README.md for the law.
+/// Sets up one descriptor (an operation) after the other and has up to `outstanding` of them under way. See README.md
+/// for the law.
 class DmaQueue : public CommandQueue {
  public:
   /// `pe_name` must outlive the queue.
-  DmaQueue(event::Scheduler& scheduler, Transport& transport, const topology::DmaSpec& spec, PeCoordinate pe,
+  DmaQueue(event::Scheduler& scheduler, Transport& transport, const topology::Topology& topology, PeCoordinate pe,
            const std::string& pe_name, std::int32_t index);
 
   std::string wait_name() const override { return pe_name_ + ".dma.queue" + std::to_string(index_); }
 
  private:
+  // A descriptor under way.
+  struct Flight {
+    Operation* operation = nullptr;  // none: the place is free
+    std::size_t accesses = 0;        // legs whose memory access has not taken effect
+    std::size_t open_legs = 0;
+  };
+  // What the callbacks of one leg carry.
+  static constexpr std::uint64_t part(std::size_t flight, std::uint64_t leg) { return (flight << kPartBits) | leg; }
+  static constexpr std::uint32_t kPartBits = 16;
+  Flight& flight_of(std::uint64_t part) { return flights_[part >> kPartBits]; }
+  const DmaLeg& leg_of(std::uint64_t part) { return flight_of(part).operation->legs[leg_index(part)]; }
+  static constexpr std::uint64_t leg_index(std::uint64_t part) { return part & ((std::uint64_t{1} << kPartBits) - 1); }
+  Sender sender(std::uint64_t part);
+
   void begin(Operation& operation) override;
-  void start_legs(std::uint64_t);
-  void start_read(std::uint64_t leg);
-  void start_write(std::uint64_t leg);
-  void left_memory(std::uint64_t leg);
-  void landed(std::uint64_t leg);
-  void leg_done(std::uint64_t leg);
-  void memory_accessed();
-  Sender sender(std::uint64_t leg);
+  bool can_begin() const override { return !setting_up_ && active().size() < flights_.size(); }
+  void start_legs(std::uint64_t flight);
+  void start_read(std::uint64_t part);
+  void start_write(std::uint64_t part);
+  void left_memory(std::uint64_t part);
+  void landed(std::uint64_t part);
+  void leg_done(std::uint64_t part);
+  void memory_accessed(std::uint64_t part);
+  void respond(std::uint64_t part);
+  void end(Flight& flight);
 
   Transport& transport_;
   const topology::DmaSpec& spec_;
+  Time atomic_;
   PeCoordinate pe_;
   const std::string& pe_name_;
   std::int32_t index_;
-  std::size_t accesses_ = 0;  // legs whose memory access has not taken effect
-  std::size_t open_legs_ = 0;
+  std::vector<Flight> flights_;
+  bool setting_up_ = false;
 };
 
 }  // namespace kernbench::hardware

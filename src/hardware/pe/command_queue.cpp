@@ -24,7 +24,7 @@ void CommandQueue::arrive(std::uint64_t operation) {
     return reinterpret_cast<std::uintptr_t>(candidate.get()) == operation;
   });
   Operation& arrived = **entry;
-  queue_.push_back(std::move(*entry));
+  waiting_.push_back(std::move(*entry));
   issuing_.erase(entry);
 
   arrived.queue = this;
@@ -37,35 +37,45 @@ void CommandQueue::arrive(std::uint64_t operation) {
   if (arrived.unfinished_dependencies > 0) return;
   arrived.ready = scheduler_.now();
   arrived.dependencies.clear();
-  start_next();
+  start_ready();
 }
 
-void CommandQueue::start_next() {
-  if (executing_ || queue_.empty() || queue_.front()->unfinished_dependencies > 0) return;
-  executing_ = true;
-  current().started = scheduler_.now();
-  if (current().ready < current().started) current().started_by = before_;
-  begin(current());
+void CommandQueue::start_next(OperationName cause) {
+  before_ = cause;
+  start_ready();
 }
 
-void CommandQueue::effect() {
-  Operation& operation = current();
+void CommandQueue::start_ready() {
+  while (!waiting_.empty() && waiting_.front()->unfinished_dependencies == 0 && can_begin()) {
+    const OperationRef next = std::move(waiting_.front());
+    waiting_.erase(waiting_.begin());
+    if (active_.empty()) busy_since_ = scheduler_.now();
+    active_.push_back(next);
+    next->under_way = true;
+    next->started = scheduler_.now();
+    if (next->ready < next->started) next->started_by = before_;
+    begin(*next);
+  }
+}
+
+void CommandQueue::effect(Operation& operation) {
   operation.effect = scheduler_.now();
   if (operation.observer != nullptr) operation.observer->on_effect(operation);
 }
 
-void CommandQueue::finish() {
-  const OperationRef operation = std::move(queue_.front());
+void CommandQueue::finish(Operation& finished) {
+  const auto entry = std::ranges::find(active_, &finished, &OperationRef::get);
+  const OperationRef operation = std::move(*entry);
+  active_.erase(entry);
   before_ = operation->operation_name();
-  queue_.erase(queue_.begin());
-  executing_ = false;
   operation->finished = scheduler_.now();
-  busy_ += operation->finished - operation->started;
+  busy_ += operation->finished - busy_since_;
+  busy_since_ = operation->finished;
   if (operation->observer != nullptr) operation->observer->on_finish(*operation);
   operation->done.set();
   release_dependents(*operation);
   give_back(1, operation->operation_name());
-  start_next();
+  start_ready();
 }
 
 void CommandQueue::release_dependents(Operation& operation) {
@@ -76,12 +86,14 @@ void CommandQueue::release_dependents(Operation& operation) {
     const auto operands = std::span(dependent->dependencies).first(dependent->operands);
     dependent->ready_in_order = std::ranges::find(operands, &operation, &OperationRef::get) == operands.end();
     dependent->dependencies.clear();
-    dependent->queue->start_next();
+    dependent->queue->start_ready();
   }
 }
 
+// What is under way comes to its end by itself; only where nothing is, the first command of all holds the queue up.
 void CommandQueue::waits_for(std::vector<event::WaitEdge>& edges) const {
-  if (!queue_.empty()) edges.push_back({queue_.front().get(), "the command at the head"});
+  for (const OperationRef& operation : active_) edges.push_back({operation.get(), "a command under way"});
+  if (active_.empty() && !waiting_.empty()) edges.push_back({waiting_.front().get(), "the command at the head"});
 }
 
 }  // namespace kernbench::hardware

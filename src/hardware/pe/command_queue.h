@@ -1,4 +1,4 @@
-// The command queue of an engine: in order, one command at a time, with places that programs wait for.
+// The command queue of an engine: commands start in order, with places that programs wait for.
 #pragma once
 
 #include <cstdint>
@@ -11,9 +11,10 @@
 
 namespace kernbench::hardware {
 
-/// Commands arrive in the deliver phase, in the order of (time, program, operation number). The head starts when its
-/// dependencies have finished; the next one is looked at when the head has finished. A command holds its place in the
-/// queue until it has finished. As a Waitable, this is what a program waits for that finds no place.
+/// Commands arrive in the deliver phase, in the order of (time, program, operation number). They start in that order:
+/// the first that has not started starts when its dependencies have finished and the engine can take it. A command
+/// holds its place in the queue until it has finished. As a Waitable, this is what a program waits for that finds no
+/// place.
 class CommandQueue : public Reservations {
  public:
   CommandQueue(event::Scheduler& scheduler, std::int32_t depth) : Reservations(depth), scheduler_(scheduler) {}
@@ -22,32 +23,40 @@ class CommandQueue : public Reservations {
   /// the operation is dropped.
   void submit(const OperationRef& operation, Time issue);
 
-  const Operation* head() const { return queue_.empty() ? nullptr : queue_.front().get(); }
-  /// From start to finish of all commands that have finished.
+  /// No command waits or is under way.
+  bool empty() const { return active_.empty() && waiting_.empty(); }
+  /// The time during which at least one command was under way, until a command finished last.
   Time busy() const { return busy_; }
 
   std::string wait_name() const override = 0;
   void waits_for(std::vector<event::WaitEdge>& edges) const override;
 
  protected:
-  /// Starts executing the head. The engine calls effect() and finish() from events of the deliver phase.
+  /// Starts executing a command. The engine calls effect() and finish() of it in the deliver phase.
   virtual void begin(Operation& operation) = 0;
-  void effect();
-  void finish();
-  Operation& current() { return *queue_.front(); }
+  /// Whether the engine can take one more command now; asked whenever one could start.
+  virtual bool can_begin() const { return active_.empty(); }
+  /// To be called when can_begin() may have become true by what `cause` has reached; finish() does so by itself.
+  void start_next(OperationName cause);
+  void effect(Operation& operation);
+  void finish(Operation& operation);
+
+  /// Commands under way, in the order in which they started.
+  const std::vector<OperationRef>& active() const { return active_; }
   event::Scheduler& scheduler() { return scheduler_; }
 
  private:
   void arrive(std::uint64_t operation);
-  void start_next();
+  void start_ready();
   void release_dependents(Operation& operation);
 
   event::Scheduler& scheduler_;
   std::vector<OperationRef> issuing_;  // on their way from the control processor
-  std::vector<OperationRef> queue_;    // the head is executed when executing_
-  OperationName before_;               // that has finished last
+  std::vector<OperationRef> waiting_;  // in the order of arrival
+  std::vector<OperationRef> active_;
+  OperationName before_;  // that has let the next one start: it has finished, or its set-up is over
   Time busy_;
-  bool executing_ = false;
+  Time busy_since_;  // counted in busy_ up to here
 };
 
 }  // namespace kernbench::hardware

@@ -14,8 +14,9 @@ void ComputeEngine::begin(Operation& operation) {
 }
 
 void ComputeEngine::complete(std::uint64_t) {
-  effect();
-  finish();
+  Operation& operation = *active().front();
+  effect(operation);
+  finish(operation);
 }
 
 }  // namespace kernbench::hardware

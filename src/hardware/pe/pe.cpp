@@ -15,9 +15,9 @@ Pe::Pe(const PeEnvironment& environment, PeCoordinate at)
             name_, ".gemm"),
       vector_(environment.scheduler, environment.vector_law, environment.topology.pe.vector.queue,
               environment.topology.pe, name_, ".vector") {
-  const topology::DmaSpec& dma = environment.topology.pe.dma;
-  for (std::int32_t queue = 0; queue < dma.queues; ++queue) {
-    dma_.push_back(std::make_unique<DmaQueue>(environment.scheduler, environment.transport, dma, at, name_, queue));
+  for (std::int32_t queue = 0; queue < environment.topology.pe.dma.queues; ++queue) {
+    dma_.push_back(std::make_unique<DmaQueue>(environment.scheduler, environment.transport, environment.topology, at,
+                                              name_, queue));
   }
   tcm_.describe_as([this] { return name_ + ".tcm"; });
   tcm_.provided_by([this](std::vector<event::WaitEdge>& edges) { tcm_providers(edges); });
@@ -55,7 +55,7 @@ std::vector<const CommandQueue*> Pe::engines() const {
 // Tiles are held by operations under way and by the programs; a program that waits alone does not wait for itself.
 void Pe::tcm_providers(std::vector<event::WaitEdge>& edges) const {
   for (const CommandQueue* engine : engines()) {
-    if (engine->head() != nullptr) edges.push_back({engine, "the tiles of its commands"});
+    if (!engine->empty()) edges.push_back({engine, "the tiles of its commands"});
   }
   for (const event::Fiber* fiber : control_.running()) {
     const bool waits_alone = tcm_.waiters().size() == 1 && tcm_.waiters().front() == fiber;

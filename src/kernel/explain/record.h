@@ -23,7 +23,7 @@ enum class Activity : std::uint8_t {
   issue,    // for the control processor to issue it
   operand,  // for the operation that produces its last operand
   order,    // for an earlier operation on the same bytes
-  engine,   // for its turn: until the operation before it in the queue ended
+  engine,   // for its turn: until an operation before it in the queue ended, or (DMA) was set up
   // or is worked on.
   setup,       // DMA: the descriptor
   request,     // DMA: the request of a read, the acknowledgement of a write
