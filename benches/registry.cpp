@@ -24,6 +24,10 @@ RunResult execute(const Bench& bench, const RunOptions& options) {
   simulation.operation_log = options.op_log;
   simulation.correlation_id = options.correlation_id;
   simulation.stop_requested = options.stop_requested;
+  simulation.progress_due = options.progress_due;
+  simulation.on_progress = options.on_progress;
+  simulation.parameters = parameters;
+  simulation.models = bench.models;
   RunResult result = try_simulate(simulation, [&] { bench.run(parameters); });
   result.bench = bench.name;
   result.parameters = parameters.values();

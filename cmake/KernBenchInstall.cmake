@@ -5,13 +5,24 @@ include(CMakePackageConfigHelpers)
 get_property(kernbench_layers GLOBAL PROPERTY KERNBENCH_LAYERS)
 set(kernbench_libraries ${kernbench_layers})
 # The command line and the built-in benches are the program's own affair.
-list(REMOVE_ITEM kernbench_libraries kernbench_cli kernbench_bench_registry kernbench_benches)
+list(REMOVE_ITEM kernbench_libraries kernbench_cli kernbench_benches)
 
 # What a user links: KernBench::kernbench, here as after installation.
 add_library(kernbench_all INTERFACE)
 set_target_properties(kernbench_all PROPERTIES EXPORT_NAME kernbench)
 target_link_libraries(kernbench_all INTERFACE kernbench_options ${kernbench_libraries})
 add_library(KernBench::kernbench ALIAS kernbench_all)
+
+# The program loads libraries made from users' files, which use its own KernBench: it has all of that, used or not, and
+# offers the names of KernBench's namespace to what it loads.
+if(TARGET kernbench)
+  set(kernbench_exported_names ${PROJECT_SOURCE_DIR}/cmake/kernbench_exported_names.txt)
+  foreach(library IN LISTS kernbench_libraries)
+    target_sources(kernbench PRIVATE $<TARGET_OBJECTS:${library}>)
+  endforeach()
+  set_property(TARGET kernbench APPEND PROPERTY LINK_DEPENDS ${kernbench_exported_names})
+  target_link_options(kernbench PRIVATE LINKER:--dynamic-list=${kernbench_exported_names})
+endif()
 
 install(TARGETS kernbench_all kernbench_options ${kernbench_libraries} EXPORT KernBenchTargets)
 if(TARGET kernbench)

@@ -1,6 +1,7 @@
 // Everything that a program for KernBench includes.
 #pragma once
 
+#include "kernbench/bench.h"
 #include "kernbench/check.h"
 #include "kernbench/launch.h"
 #include "kernbench/models.h"

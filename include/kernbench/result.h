@@ -1,6 +1,7 @@
 // What one run of a program yields: plain values, the source of the JSON result and of the table for people.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <map>
 #include <optional>
@@ -103,6 +104,13 @@ struct ResourceResult {
   Time busy;
   Bytes bytes;
   double utilisation = 0;  // busy / simulated time
+};
+
+/// How far a run is.
+struct RunProgress {
+  Time simulated_time;
+  std::uint64_t events = 0;
+  std::size_t launches = 0;  // completed
 };
 
 struct ErrorResult {

@@ -8,6 +8,7 @@
 #include <string_view>
 #include <vector>
 
+#include "base/parameters.h"
 #include "base/units.h"
 #include "kernbench/models.h"
 #include "kernbench/result.h"
@@ -32,6 +33,8 @@ struct SimulateOptions {
   std::string operation_log = {};
   /// Copied into the result.
   std::string correlation_id = {};
+  /// What kernbench::parameter reads in the program (bench.h).
+  Parameters parameters = {};
   /// Wall-clock seconds after which a fiber that never yields is named and the process ends; 0: never.
   double watchdog_seconds = 0;
   /// Called on another thread with a message that names the fiber. Such a fiber cannot be unwound, so this should end
@@ -43,6 +46,10 @@ struct SimulateOptions {
   const std::atomic<bool>* stop_requested = nullptr;
   /// Component models of the caller's own, which a topology file can name.
   ModelRegistry models = {};
+  /// When another thread sets progress_due (may be null), it is cleared and on_progress called in between two instants
+  /// of the run, on the thread that simulates.
+  std::atomic<bool>* progress_due = nullptr;
+  std::function<void(const RunProgress&)> on_progress = {};
 };
 
 /// Runs `program` on the main fiber of a fresh, independent simulation, and everything that it started, to the end.

@@ -19,6 +19,7 @@ using Texts = std::vector<std::string>;
 constexpr const char* kExamples = R"(Examples:
   kernbench list
   kernbench run gemm
+  kernbench run my_bench.cpp
   kernbench run gemm -p M=4096 -p N=4096 -p K=4096 --set cube.hbm.bandwidth=2TB/s
   kernbench run gemm --json - | python3 -m json.tool
   kernbench describe ahbm-2sip
@@ -31,7 +32,13 @@ constexpr const char* kRunExamples = R"(Examples:
   kernbench run vector_add
   kernbench run gemm -t tiny -p M=256 -p N=256 -p K=256
   kernbench run gemm --set pe.clock=1.5GHz --set "pe.gemm.array=[128, 64]" --no-data
-  kernbench run gemm --quiet --json result.json --op-log operations.txt)";
+  kernbench run gemm --quiet --json result.json --op-log operations.txt
+  kernbench run my_bench.cpp -p n=4096
+  kernbench run my_benches.cpp --bench second --cxxflags "-O3 -I../common"
+
+A BENCH with a '/', or ending in .cpp, .cc or .cxx, is a C++ file with KERNBENCH_BENCH in it. It is
+compiled against the headers of this program, once for each content: the result is kept in
+$XDG_CACHE_HOME/kernbench (without: ~/.cache/kernbench).)";
 
 constexpr const char* kDescribeExamples =
     R"(Formats: table shows counts, peaks, links and latencies; keys every key with its value and
@@ -106,12 +113,13 @@ struct DescribeTexts {
 };
 
 struct RunTexts {
-  Texts bench, topology, overrides, parameters, seed, threads, max_time, watchdog, json, op_log, correlation_id, colour;
-  bool no_data = false, exact_events = false, quiet = false;
+  Texts bench, topology, overrides, parameters, seed, threads, max_time, watchdog, json, op_log, correlation_id, colour,
+      bench_of_file, compiler, cxxflags;
+  bool no_data = false, exact_events = false, quiet = false, no_cache = false;
 
   CLI::App* declare(CLI::App& app) {
     CLI::App* command = app.add_subcommand("run", "Simulate a bench: its time, its numbers, and where the time went");
-    add_text(*command, "BENCH", bench, "", "Name of a built-in bench (see \"kernbench list\")");
+    add_text(*command, "BENCH", bench, "", "A built-in bench (see \"kernbench list\"), or a C++ file");
     add_text(*command, "-t,--topology", topology, "TOPOLOGY", "Shipped topology or YAML file (default: ahbm-1sip)");
     add_text(*command, "--set", overrides, "PATH=VALUE", "Override one value of the topology; repeatable");
     add_text(*command, "-p,--parameter", parameters, "NAME=VALUE", "Set a parameter of the bench; repeatable");
@@ -131,6 +139,11 @@ struct RunTexts {
     command->add_flag("-q,--quiet", quiet, "No table; errors and failed checks are still shown")
         ->disable_flag_override();
     add_text(*command, "--color", colour, "WHEN", "auto (default: on a terminal), always or never");
+    add_text(*command, "--bench", bench_of_file, "NAME", "Which bench of a C++ file (default: the only one)");
+    add_text(*command, "--compiler", compiler, "COMMAND", "C++ compiler (default: KERNBENCH_CXX, CXX, or the build's)");
+    add_text(*command, "--cxxflags", cxxflags, "FLAGS", "More flags for the compiler, last; repeatable");
+    command->add_flag("--no-cache", no_cache, "Compile a C++ file anew, and keep nothing of it")
+        ->disable_flag_override();
     command->footer(kRunExamples);
     return command;
   }
@@ -138,6 +151,7 @@ struct RunTexts {
     RunCommand out;
     out.bench = single("BENCH", bench, "");
     if (out.bench.empty()) throw ConfigurationError("run needs a BENCH: see \"kernbench list\"");
+    out.file = file_options(out.bench);
     RunOptions& options = out.options;
     options.topology = single("--topology", topology, options.topology);
     options.overrides = overrides_of(overrides);
@@ -155,6 +169,24 @@ struct RunTexts {
     out.quiet = quiet;
     out.colour = colour_of(single("--color", colour, "auto"));
     return out;
+  }
+
+ private:
+  BenchFileOptions file_options(const std::string& name) const {
+    BenchFileOptions out;
+    out.bench = single("--bench", bench_of_file, "");
+    out.compiler = single("--compiler", compiler, "");
+    out.cxxflags = cxxflags;  // these begin with '-' as a rule
+    out.cache = !no_cache;
+    if (is_bench_file(name)) return out;
+    const char* unused = !out.bench.empty()      ? "--bench"
+                         : !out.compiler.empty() ? "--compiler"
+                         : !out.cxxflags.empty() ? "--cxxflags"
+                         : no_cache              ? "--no-cache"
+                                                 : nullptr;
+    if (unused == nullptr) return out;
+    throw ConfigurationError(std::string(unused) + " is for C++ files, but " + in_quotes(name) +
+                             " is a built-in bench; a file has a '/' or ends in .cpp, .cc or .cxx");
   }
 };
 

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "base/error.h"
+#include "cli/bench_file/bench_file.h"
 #include "cli/bench_registry.h"
 
 namespace kernbench::cli {
@@ -43,7 +44,8 @@ struct DescribeCommand {
 };
 
 struct RunCommand {
-  std::string bench;
+  std::string bench;  // a built-in bench's name, or a C++ file (is_bench_file)
+  BenchFileOptions file;
   RunOptions options;
   std::string json;  // file, "-" for standard output, "" for none
   bool quiet = false;

@@ -20,9 +20,13 @@ struct TopologyEntry {
 /// Runs a bench: cli::execute, or what a test puts in its place.
 using Execute = std::function<report::RunResult(const Bench&, const RunOptions&)>;
 
+/// Compiles and loads a user's file: cli::load_bench_file, or what a test puts in its place.
+using LoadFile = std::function<Bench(const std::string& path, const BenchFileOptions&, const BenchFileHooks&)>;
+
 struct Environment {
   std::vector<Bench> benches;
   Execute execute;
+  LoadFile load_file;
   std::function<std::vector<TopologyEntry>()> topologies;
   /// The text of `describe`; `colour` is resolved already. Throws ConfigurationError.
   std::function<std::string(const DescribeCommand&, bool colour)> describe;

@@ -18,6 +18,8 @@ class OutputFile {
 
   /// Appends `text`. Throws ConfigurationError as above.
   void write(std::string_view text);
+  const std::string& option() const { return option_; }
+  const std::string& path() const { return path_; }
   /// Whether both are the same regular file, by whatever path.
   bool same_file_as(const OutputFile& other) const;
 

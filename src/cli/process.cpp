@@ -5,12 +5,12 @@
 
 #include <cerrno>
 #include <cstring>
-#include <exception>
 #include <string>
 #include <utility>
 #include <vector>
 
 #include "base/error.h"
+#include "cli/crash.h"
 #include "cli/interrupt.h"
 #include "cli/output_file.h"
 #include "cli/program.h"
@@ -31,26 +31,26 @@ void write_message(std::string_view text) {
   write_all(STDERR_FILENO, text);
 }
 
-[[noreturn]] void on_terminate() {
-  write_message(
-      "kernbench: internal error: terminated outside of any handler; please report it with the command line\n");
-  ::_exit(static_cast<int>(ExitCode::internal));
-}
-
 // A fiber that never yields cannot be unwound: there is nothing to do but to say so and to end.
 [[noreturn]] void on_stuck(const std::string& message) {
   write_message("kernbench: error: " + message + "\n");
   ::_exit(static_cast<int>(ExitCode::program));
 }
 
+Bench load_file(const std::string& path, const BenchFileOptions& options, const BenchFileHooks& hooks) {
+  note_user_file(path);
+  return load_bench_file(path, options, hooks);
+}
+
 }  // namespace
 
 int run_process(int argc, char** argv, std::vector<Bench> benches, Execute execute) noexcept {
-  std::set_terminate(on_terminate);
+  handle_crashes();
   ::signal(SIGPIPE, SIG_IGN);
   const std::vector<std::string> arguments(argv + (argc > 0 ? 1 : 0), argv + argc);
   const Environment environment = {.benches = std::move(benches),
                                    .execute = std::move(execute),
+                                   .load_file = load_file,
                                    .topologies = shipped_topologies,
                                    .describe = describe_topology,
                                    .out = write_output,

@@ -11,6 +11,8 @@
 #include "cli/commands.h"
 #include "cli/messages.h"
 #include "cli/output_file.h"
+#include "cli/progress.h"
+#include "cli/status_line.h"
 #include "cli/version.h"
 #include "report/json.h"
 #include "report/outcome.h"
@@ -23,17 +25,23 @@ namespace {
 class Outputs {
  public:
   explicit Outputs(const RunCommand& command) {
+    std::optional<OutputFile> op_log, trace;
     if (!command.json.empty() && command.json != "-") json_.emplace("--json", command.json);
-    if (command.options.op_log.empty()) return;
-    const OutputFile op_log("--op-log", command.options.op_log);
-    if (json_ && json_->same_file_as(op_log)) {
-      throw ConfigurationError("--json and --op-log name the same file, \"" + command.options.op_log + "\"");
-    }
+    if (!command.options.op_log.empty()) op_log.emplace("--op-log", command.options.op_log);
+    if (!command.options.trace.empty()) trace.emplace("--trace", command.options.trace);
+    require_apart(json_, op_log);
+    require_apart(json_, trace);
+    require_apart(op_log, trace);
   }
 
   std::optional<OutputFile>& json() { return json_; }
 
  private:
+  static void require_apart(const std::optional<OutputFile>& a, const std::optional<OutputFile>& b) {
+    if (!a || !b || !a->same_file_as(*b)) return;
+    throw ConfigurationError(fmt::format("{} and {} name the same file, \"{}\"", a->option(), b->option(), b->path()));
+  }
+
   std::optional<OutputFile> json_;
 };
 
@@ -49,14 +57,29 @@ const Bench& find_bench(const std::vector<Bench>& benches, const std::string& na
   throw ConfigurationError(fmt::format("there is no bench {}{}", in_quotes(name), hint));
 }
 
+Bench bench_of(const RunCommand& command, const Environment& environment, StatusLine& status) {
+  if (!is_bench_file(command.bench)) return find_bench(environment.benches, command.bench);
+  if (!environment.load_file) throw ConfigurationError("this program runs no files");
+  BenchFileHooks hooks;
+  hooks.messages = environment.err;
+  hooks.begin = [&](const std::string& path) { status.show("compiling " + path); };
+  hooks.end = [&](const std::string&) { status.clear(); };
+  hooks.colour = use_colour(command.colour, environment.err_is_terminal);
+  hooks.stop_requested = environment.stop_requested;
+  return environment.load_file(command.bench, command.file, hooks);
+}
+
 report::RunResult execute_bench(const RunCommand& command, const Environment& environment) {
-  const Bench& bench = find_bench(environment.benches, command.bench);
+  StatusLine status(environment.err, environment.err_is_terminal && !command.quiet);
+  const Bench bench = bench_of(command, environment, status);
   const Parameters parameters(bench.name, bench.parameters, command.options.parameters);
   RunOptions options = command.options;
   options.stop_requested = environment.stop_requested;
   options.on_stuck = environment.on_stuck;
   const DivertStandardOutput divert(environment.owns_process && command.json == "-");
+  const ProgressDisplay progress(status, options);
   report::RunResult result = environment.execute(bench, options);
+  result.bench = bench.name;
   result.parameters = parameters.values();
   return result;
 }
@@ -64,7 +87,7 @@ report::RunResult execute_bench(const RunCommand& command, const Environment& en
 // What the command line says holds whether or not the run came so far as to note it.
 void complete(report::RunResult& result, const RunCommand& command, double seconds) {
   result.version = version();
-  result.bench = command.bench;
+  if (result.bench.empty()) result.bench = command.bench;
   if (result.topology.empty()) result.topology = command.options.topology;
   if (result.parameters.empty()) result.parameters = command.options.parameters;
   result.seed = command.options.seed;

@@ -424,6 +424,10 @@ void Scheduler::State::begin_instant(Time time) {
   if (limits.stop_requested != nullptr && limits.stop_requested->load(std::memory_order_relaxed)) {
     throw InterruptedError(fmt::format("the run was asked to stop at {} of simulated time", to_text(owner.now_)));
   }
+  if (limits.progress_due != nullptr && limits.progress_due->load(std::memory_order_relaxed)) {
+    limits.progress_due->store(false, std::memory_order_relaxed);
+    limits.on_progress();
+  }
   owner.now_ = time;
   events_this_instant = 0;
 }

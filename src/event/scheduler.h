@@ -63,6 +63,9 @@ struct RunLimits {
   /// When set to true (by a signal handler, say) the run ends with an InterruptedError before the next instant. May be
   /// null.
   const std::atomic<bool>* stop_requested = nullptr;
+  /// When somebody sets progress_due (may be null), it is cleared and on_progress called before the next instant.
+  std::atomic<bool>* progress_due = nullptr;
+  std::function<void()> on_progress = {};
   /// Deliveries of Cancelled that one fiber may swallow before it is left for dead and named.
   std::uint32_t max_swallowed_cancellations = 1'000;
 };

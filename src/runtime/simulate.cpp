@@ -33,6 +33,7 @@ void describe_run(RunResult& result, const SimulateOptions& options) {
   result.topology = options.topology;
   result.seed = options.seed;
   result.correlation_id = options.correlation_id;
+  result.parameters = options.parameters.values();
 }
 
 /// What was measured so far; also after an error.
@@ -91,6 +92,13 @@ std::exception_ptr run(Simulation& simulation, const std::function<void()>& prog
     limits.watchdog_seconds = options.watchdog_seconds;
     limits.on_stuck = options.on_stuck;
     limits.stop_requested = options.stop_requested;
+    if (options.on_progress) {
+      limits.progress_due = options.progress_due;
+      limits.on_progress = [&] {
+        const auto& scheduler = simulation.scheduler();
+        options.on_progress({scheduler.now(), scheduler.events_processed(), simulation.launches.size()});
+      };
+    }
     simulation.scheduler().run(limits);
   } catch (const event::InterruptedError&) {
     error = std::current_exception();

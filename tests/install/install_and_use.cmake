@@ -12,6 +12,15 @@ run(${WORK_DIR}/build/double_it)
 
 # The installed program finds the installed topologies, wherever it is called from.
 run(${CMAKE_COMMAND} -E chdir ${WORK_DIR} ${WORK_DIR}/installed/bin/kernbench describe tiny)
+# It compiles a user's file against the installed headers, with the source tree's out of sight.
+file(COPY_FILE ${EXAMPLE_DIR}/../scaled_add/scaled_add.cpp ${WORK_DIR}/user.cpp)
+execute_process(
+  COMMAND ${CMAKE_COMMAND} -E env XDG_CACHE_HOME=${WORK_DIR}/cache ${WORK_DIR}/installed/bin/kernbench
+    run ${WORK_DIR}/user.cpp -t tiny -p n=10000 --cxxflags -H
+  OUTPUT_VARIABLE shown ERROR_VARIABLE headers COMMAND_ERROR_IS_FATAL ANY)
+if(NOT shown MATCHES "passed" OR NOT headers MATCHES "${WORK_DIR}/installed/include/kernbench/kernbench.h")
+  message(FATAL_ERROR "the user's file did not run with the installed headers: ${shown}${headers}")
+endif()
 execute_process(COMMAND ${WORK_DIR}/installed/bin/kernbench --version OUTPUT_VARIABLE version
   COMMAND_ERROR_IS_FATAL ANY)
 string(FIND "${version}" "${VERSION}" found)

@@ -1,12 +1,13 @@
+#include "base/parameters.h"
+
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <stdexcept>
 
 #include "base/error.h"
-#include "cli/bench_registry.h"
 
-namespace kernbench::cli {
+namespace kernbench {
 namespace {
 
 using testing::AllOf;
@@ -40,6 +41,15 @@ TEST(ParametersTest, DefaultsHoldUnlessGiven) {
   EXPECT_EQ(with({}).values().size(), 4u);
 }
 
+TEST(ParametersTest, DefaultsMayBeNumbersAndTruthValues) {
+  const Parameters parameters(
+      "gemm", {{"n", std::int64_t{1} << 40, ""}, {"alpha", 0.1, ""}, {"beta", -2.5f, ""}, {"on", true, ""}}, {});
+  EXPECT_EQ(parameters.integer("n"), std::int64_t{1} << 40);
+  EXPECT_EQ(parameters.real("alpha"), 0.1);
+  EXPECT_EQ(parameters.text("beta"), "-2.5");
+  EXPECT_TRUE(parameters.boolean("on"));
+}
+
 TEST(ParametersTest, AnUnknownNameGetsASuggestion) {
   EXPECT_EQ(error_of([] { with({{"dtpye", "f16"}}); }),
             "gemm has no parameter \"dtpye\", did you mean \"dtype\"? it takes: M, alpha, dtype, check");
@@ -70,4 +80,4 @@ TEST(ParametersTest, AskingForAnUndeclaredParameterIsTheBenchsFault) {
 }
 
 }  // namespace
-}  // namespace kernbench::cli
+}  // namespace kernbench

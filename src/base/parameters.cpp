@@ -1,3 +1,5 @@
+#include "base/parameters.h"
+
 #include <fmt/format.h>
 
 #include <charconv>
@@ -8,9 +10,8 @@
 #include "base/error.h"
 #include "base/quantity.h"
 #include "base/text.h"
-#include "cli/bench_registry.h"
 
-namespace kernbench::cli {
+namespace kernbench {
 namespace {
 
 [[noreturn]] void reject_unknown(const std::string& bench, const std::vector<BenchParameter>& declared,
@@ -101,4 +102,4 @@ const std::string& Parameters::choice(std::string_view name, std::initializer_li
   reject(name, fmt::format("one of {}", fmt::join(candidates, ", ")), nearest(text, candidates));
 }
 
-}  // namespace kernbench::cli
+}  // namespace kernbench

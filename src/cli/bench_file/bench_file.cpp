@@ -1,0 +1,186 @@
+#include "cli/bench_file/bench_file.h"
+
+#include <fmt/format.h>
+#include <sys/stat.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <chrono>
+#include <cstring>
+#include <filesystem>
+#include <optional>
+#include <utility>
+
+#include "base/error.h"
+#include "base/quantity.h"
+#include "base/text.h"
+#include "cli/bench_file/child_process.h"
+#include "cli/bench_file/compile_cache.h"
+#include "cli/bench_file/compiler.h"
+#include "cli/bench_file/content_hash.h"
+#include "cli/bench_file/installation.h"
+#include "cli/bench_file/shared_library.h"
+#include "cli/version.h"
+#include "report/outcome.h"
+
+namespace kernbench::cli {
+namespace {
+
+namespace fs = std::filesystem;
+
+std::string read_source(const std::string& path) {
+  std::error_code ignored;
+  if (fs::is_directory(path, ignored)) {
+    throw ConfigurationError(fmt::format("{} is a folder; name a C++ file in it", in_quotes(path)));
+  }
+  if (auto source = read_whole(path)) return *std::move(source);
+  const int error = errno;
+  if (!fs::exists(path, ignored)) throw ConfigurationError(fmt::format("there is no file {}", in_quotes(path)));
+  throw ConfigurationError(
+      fmt::format("cannot read {}: {}", in_quotes(path), error == 0 ? "it is no file" : std::strerror(error)));
+}
+
+// One file on its way from source to library.
+class Compilation {
+ public:
+  Compilation(std::string path, const BenchFileOptions& options, const BenchFileHooks& hooks)
+      : hooks_(hooks), path_(std::move(path)), source_(read_source(path_)), compiler_(find_compiler(options.compiler)) {
+    job_.source = path_;
+    job_.include_folders = include_folders();
+    job_.colour = hooks.colour;
+    for (const std::string& text : options.cxxflags) {
+      for (std::string& word : words_of(text, "--cxxflags")) job_.flags.push_back(std::move(word));
+    }
+    if (!options.cache) return;
+    const auto folder = CompileCache::default_folder();
+    const std::string reason = folder ? open_cache(*folder) : "neither XDG_CACHE_HOME nor HOME is set";
+    if (!reason.empty()) {
+      hooks.messages(fmt::format("kernbench: note: {} is compiled again at each run: {}\n", path_, reason));
+    }
+  }
+
+  LibraryContents load() {
+    if (!cache_) return compile_and_load();
+    const std::string entry = cache_->path_of(fs::path(path_).stem().string() + "-" + key());
+    if (cache_->holds(entry)) {
+      try {
+        return load_library(entry);
+      } catch (const ConfigurationError&) {
+        // Another process has trimmed it meanwhile, or the program has lost what it used: it is made again.
+      }
+    }
+    return compile_and_load(entry);
+  }
+
+ private:
+  // Returns why there is no cache, if so.
+  std::string open_cache(const std::string& folder) {
+    cache_.emplace(folder);
+    const std::string reason = cache_->prepare();
+    if (reason.empty()) return "";
+    cache_.reset();
+    return fmt::format("the cache {} cannot be written: {}", folder, reason);
+  }
+
+  std::string key() const {
+    std::error_code ignored;
+    ContentHash hash;
+    hash.add(version()).add(fs::absolute(path_, ignored).lexically_normal().string()).add(source_);
+    hash.add(identity_of(compiler_));
+    for (const std::string& word : compile_command({}, {job_.source, job_.flags, job_.include_folders}, "", "")) {
+      if (word != job_.source) hash.add(word);
+    }
+    return hash.text();
+  }
+
+  LibraryContents compile_and_load(const std::string& entry = {}) {
+    const auto start = fs::file_time_type::clock::now();
+    const ScratchFolder scratch(cache_ ? cache_->folder() : fs::temp_directory_path().string());
+    const std::string library = scratch.path(fs::path(path_).stem().string() + ".so");
+    compile(scratch, library);
+    if (entry.empty()) return loaded(library);
+    std::vector<std::string> files = dependencies_of(read_whole(scratch.path("dependencies")).value_or(""));
+    std::error_code ignored;
+    for (std::string& file : files) file = fs::absolute(file, ignored).string();
+    // What changed while the compiler ran may not be what the compiler read.
+    const auto unchanged = [&](const std::string& file) { return fs::last_write_time(file, ignored) < start; };
+    if (files.empty() || !std::ranges::all_of(files, unchanged) || !cache_->store(library, entry, files)) {
+      return loaded(library);
+    }
+    cache_->trim(entry);
+    return loaded(entry);
+  }
+
+  LibraryContents loaded(const std::string& library) const {
+    try {
+      return load_library(library);
+    } catch (const ConfigurationError& error) {
+      throw ConfigurationError(error.what(), path_);
+    }
+  }
+
+  void compile(const ScratchFolder& scratch, const std::string& library) const {
+    const auto command = compile_command(compiler_, job_, library, scratch.path("dependencies"));
+    if (hooks_.begin) hooks_.begin(path_);
+    const ChildResult result = run_child(command, scratch.path("messages"), hooks_.stop_requested);
+    if (hooks_.end) hooks_.end(path_);
+    if (result.stopped) {
+      throw Error(std::string(report::kInterrupted), fmt::format("while {} was being compiled", path_));
+    }
+    if (result.error != 0) {
+      throw ConfigurationError(fmt::format("cannot start the compiler {} (from {}): {}", compiler_.command.front(),
+                                           compiler_.named_by, std::strerror(result.error)));
+    }
+    if (!result.output.empty()) hooks_.messages(result.output);
+    if (result.exit_code == 0) return;
+    const Diagnostic first = first_error(result.output);
+    if (!first.where.empty()) throw ConfigurationError("does not compile: " + first.message, first.where);
+    throw ConfigurationError(
+        fmt::format("does not compile: {} ended with exit code {}", compiler_.command.front(), result.exit_code),
+        path_);
+  }
+
+  const BenchFileHooks& hooks_;
+  std::string path_, source_;
+  Compiler compiler_;
+  CompileJob job_;
+  std::optional<CompileCache> cache_;
+};
+
+const BenchDefinition& chosen(const std::vector<BenchDefinition>& benches, const std::string& path,
+                              const std::string& name) {
+  if (benches.empty()) {
+    throw ConfigurationError(
+        "defines no bench: write KERNBENCH_BENCH(name, \"help\") { … } in it, outside of unnamed namespaces", path);
+  }
+  if (name.empty() && benches.size() == 1) return benches.front();
+  std::vector<std::string_view> names;
+  for (const BenchDefinition& bench : benches) names.push_back(bench.name);
+  if (name.empty()) {
+    throw ConfigurationError(
+        fmt::format("defines {} benches: {}; choose one with --bench NAME", benches.size(), fmt::join(names, ", ")),
+        path);
+  }
+  const auto found = std::ranges::find(benches, name, &BenchDefinition::name);
+  if (found != benches.end()) return *found;
+  const std::string_view near = nearest(name, names);
+  const std::string hint = near.empty() ? "" : fmt::format(", did you mean \"{}\"?", near);
+  throw ConfigurationError(
+      fmt::format("defines no bench {}{}; it defines {}", in_quotes(name), hint, fmt::join(names, ", ")), path);
+}
+
+}  // namespace
+
+bool is_bench_file(const std::string& name) {
+  return name.find('/') != std::string::npos || name.ends_with(".cpp") || name.ends_with(".cc") ||
+         name.ends_with(".cxx");
+}
+
+Bench load_bench_file(const std::string& path, const BenchFileOptions& options, const BenchFileHooks& hooks) {
+  LibraryContents library = Compilation(path, options, hooks).load();
+  const BenchDefinition& bench = chosen(library.benches, path, options.bench);
+  return {bench.name, bench.help, bench.parameters, [run = bench.run](const Parameters&) { run(); },
+          std::move(library.models)};
+}
+
+}  // namespace kernbench::cli

@@ -1,0 +1,159 @@
+#include "cli/bench_file/compile_cache.h"
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstdlib>
+#include <cstring>
+#include <filesystem>
+#include <fstream>
+#include <string_view>
+#include <utility>
+
+#include "base/error.h"
+#include "cli/bench_file/content_hash.h"
+
+namespace kernbench::cli {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr std::string_view kMagic = "kernbench library 1\n";
+constexpr std::size_t kHashSize = 32, kLengthSize = 16;
+constexpr std::size_t kFooterSize = kLengthSize + kHashSize + kMagic.size();
+constexpr std::string_view kScratchPrefix = "making.";
+constexpr auto kScratchAge = std::chrono::hours(24);  // nobody compiles a file for longer
+
+// "HASH PATH\n" for each file; nothing when one cannot be read.
+std::optional<std::string> record_of(const std::vector<std::string>& files) {
+  std::string record;
+  for (const std::string& file : files) {
+    const auto contents = read_whole(file);
+    if (!contents || file.find('\n') != std::string::npos) return std::nullopt;
+    record += hash_of(*contents) + " " + file + "\n";
+  }
+  return record;
+}
+
+// After the library: the record, its length, the hash of all before it, and a mark.
+std::string trailer(std::string_view library, const std::string& record) {
+  const std::string length = fmt::format("{:016x}", record.size());
+  const std::string hash = ContentHash().add(library).add(record).text();
+  return record + length + hash + std::string(kMagic);
+}
+
+// The record of an entry, if the entry is whole.
+std::optional<std::string> checked_record(const std::string& entry) {
+  const std::string_view all(entry);
+  if (all.size() < kFooterSize || !all.ends_with(kMagic)) return std::nullopt;
+  const std::string_view footer = all.substr(all.size() - kFooterSize);
+  const std::size_t length = std::strtoull(std::string(footer.substr(0, kLengthSize)).c_str(), nullptr, 16);
+  if (length > all.size() - kFooterSize) return std::nullopt;
+  const std::string_view library = all.substr(0, all.size() - kFooterSize - length);
+  const std::string record(all.substr(library.size(), length));
+  if (ContentHash().add(library).add(record).text() != footer.substr(kLengthSize, kHashSize)) return std::nullopt;
+  return record;
+}
+
+bool up_to_date(std::string_view record) {
+  while (!record.empty()) {
+    const std::size_t end = record.find('\n');
+    if (end == std::string_view::npos || end < kHashSize + 1) return false;
+    const auto contents = read_whole(std::string(record.substr(kHashSize + 1, end - kHashSize - 1)));
+    if (!contents || hash_of(*contents) != record.substr(0, kHashSize)) return false;
+    record.remove_prefix(end + 1);
+  }
+  return true;
+}
+
+struct Entry {
+  fs::path path;
+  fs::file_time_type used;
+  std::uint64_t bytes = 0;
+};
+
+}  // namespace
+
+CompileCache::CompileCache(std::string folder, CacheLimits limits) : folder_(std::move(folder)), limits_(limits) {}
+
+std::optional<std::string> CompileCache::default_folder() {
+  const char* cache = std::getenv("XDG_CACHE_HOME");
+  if (cache != nullptr && *cache == '/') return std::string(cache) + "/kernbench";  // a relative one is not valid
+  const char* home = std::getenv("HOME");
+  if (home != nullptr && *home == '/') return std::string(home) + "/.cache/kernbench";
+  return std::nullopt;
+}
+
+std::string CompileCache::prepare() const {
+  std::error_code error;
+  fs::create_directories(folder_, error);
+  if (error) return error.message();
+  if (::access(folder_.c_str(), W_OK | X_OK) != 0) return std::strerror(errno);
+  return "";
+}
+
+bool CompileCache::holds(const std::string& path) const {
+  const auto entry = read_whole(path);
+  if (!entry) return false;
+  const auto record = checked_record(*entry);
+  if (!record || !up_to_date(*record)) return false;
+  ::utimensat(AT_FDCWD, path.c_str(), nullptr, 0);
+  return true;
+}
+
+bool CompileCache::store(const std::string& made, const std::string& path,
+                         const std::vector<std::string>& files) const {
+  const auto library = read_whole(made);
+  const auto record = record_of(files);
+  if (!library || !record) return false;
+  std::ofstream out(made, std::ios::binary | std::ios::app);
+  out << trailer(*library, *record);
+  out.close();
+  return out.good() && std::rename(made.c_str(), path.c_str()) == 0;
+}
+
+void CompileCache::trim(const std::string& keep) const {
+  const auto now = fs::file_time_type::clock::now();
+  std::vector<Entry> entries;
+  std::uint64_t total = 0;
+  std::error_code error;
+  // Anything may vanish at any time: another process trims too.
+  for (fs::directory_iterator at(folder_, error), end; !error && at != end; at.increment(error)) {
+    std::error_code gone;
+    const fs::path& path = at->path();
+    const auto used = fs::last_write_time(path, gone);
+    if (gone) continue;
+    if (path.filename().string().starts_with(kScratchPrefix)) {
+      if (now - used > kScratchAge) fs::remove_all(path, gone);
+    } else if (path.extension() == ".so") {
+      const std::uint64_t bytes = fs::file_size(path, gone);
+      if (gone) continue;
+      entries.push_back({path, used, bytes});
+      total += bytes;
+    }
+  }
+  std::ranges::sort(entries, {}, &Entry::used);
+  for (const Entry& entry : entries) {
+    if (now - entry.used <= limits_.age && total <= limits_.bytes) break;
+    if (entry.path == keep) continue;
+    std::error_code gone;
+    fs::remove(entry.path, gone);
+    total -= entry.bytes;
+  }
+}
+
+ScratchFolder::ScratchFolder(const std::string& parent) : folder_(fmt::format("{}/{}XXXXXX", parent, kScratchPrefix)) {
+  if (::mkdtemp(folder_.data()) != nullptr) return;
+  throw ConfigurationError(fmt::format("cannot make a folder in {} to compile in: {}", parent, std::strerror(errno)));
+}
+
+ScratchFolder::~ScratchFolder() {
+  std::error_code ignored;
+  fs::remove_all(folder_, ignored);
+}
+
+}  // namespace kernbench::cli

@@ -1,0 +1,59 @@
+// Libraries compiled from users' files, kept from run to run.
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace kernbench::cli {
+
+/// How much a cache keeps: what has not been used for longer goes, then the longest unused, until the rest fits.
+struct CacheLimits {
+  std::chrono::hours age{24 * 30};
+  std::uint64_t bytes = std::uint64_t{256} << 20;
+};
+
+/// A folder of libraries. An entry is one file: the library, then the files that it was compiled from with the hashes
+/// of their contents, then a hash of all that. It comes into being whole, by a rename, so that any number of processes
+/// may use one cache; a damaged entry counts as none.
+class CompileCache {
+ public:
+  explicit CompileCache(std::string folder, CacheLimits limits = {});
+
+  /// $XDG_CACHE_HOME/kernbench, else ~/.cache/kernbench; nothing when neither is known.
+  static std::optional<std::string> default_folder();
+
+  const std::string& folder() const { return folder_; }
+  /// Makes the folder. Returns an empty text, or why it cannot be written.
+  std::string prepare() const;
+  std::string path_of(const std::string& name) const { return folder_ + "/" + name + ".so"; }
+  /// Whether the entry is whole and all files that it was compiled from are as they were. Notes that it was used.
+  bool holds(const std::string& path) const;
+  /// Makes the library `made` an entry that depends on `files`; it is moved to `path`. Returns false, and leaves it,
+  /// when one of the files cannot be read or the library cannot be moved.
+  bool store(const std::string& made, const std::string& path, const std::vector<std::string>& files) const;
+  /// Drops what is too old or too much, but never `keep`. What cannot be removed stays.
+  void trim(const std::string& keep) const;
+
+ private:
+  std::string folder_;
+  CacheLimits limits_;
+};
+
+/// A new folder in `parent` that goes away, with all that is in it, when the object does.
+class ScratchFolder {
+ public:
+  /// ConfigurationError when it cannot be made.
+  explicit ScratchFolder(const std::string& parent);
+  ~ScratchFolder();
+  ScratchFolder(const ScratchFolder&) = delete;
+  ScratchFolder& operator=(const ScratchFolder&) = delete;
+  std::string path(const std::string& name) const { return folder_ + "/" + name; }
+
+ private:
+  std::string folder_;
+};
+
+}  // namespace kernbench::cli

@@ -1,0 +1,26 @@
+// A library of benches, loaded into this program.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "kernbench/bench.h"
+#include "kernbench/models.h"
+
+namespace kernbench::cli {
+
+/// The names of the functions that a library (an ELF file) offers and that begin with `prefix`, in no particular order.
+/// Empty when the file is no such library.
+std::vector<std::string> functions_of(const std::string& path, const std::string& prefix);
+
+/// What a library has to offer.
+struct LibraryContents {
+  std::vector<BenchDefinition> benches;  // in the order of the file
+  ModelRegistry models;                  // what KERNBENCH_MODELS adds
+};
+
+/// Loads a library, for as long as the process lives. ConfigurationError when it cannot be loaded: it uses something
+/// that neither it nor this program has.
+LibraryContents load_library(const std::string& path);
+
+}  // namespace kernbench::cli

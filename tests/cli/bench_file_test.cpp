@@ -1,0 +1,273 @@
+// `kernbench run FILE.cpp` from outside: what it compiles, keeps, runs and says.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <filesystem>
+#include <fstream>
+#include <memory>
+#include <nlohmann/json.hpp>
+
+#include "process.h"
+
+namespace kernbench::cli {
+namespace {
+
+namespace fs = std::filesystem;
+using Json = nlohmann::json;
+using testing::AllOf;
+using testing::HasSubstr;
+using testing::IsEmpty;
+using testing::StartsWith;
+
+const std::string kExample = std::string(KERNBENCH_SOURCE_DIR) + "/examples/scaled_add/scaled_add.cpp";
+
+void write(const std::string& path, const std::string& text) {
+  std::ofstream(path) << text;
+}
+
+// The smallest file: quick to compile.
+std::string small(const std::string& body, const std::string& before = "") {
+  return "#include <kernbench/bench.h>\n#include <iostream>\n" + before +
+         "\nKERNBENCH_BENCH(small, \"small\", {\"n\", 7, \"a number\"}) {\n" + body + "\n}\n";
+}
+
+// A folder with files, a cache of its own, and a compiler that counts how often it compiles.
+class BenchFileTest : public testing::Test {
+ protected:
+  BenchFileTest() {
+    write(counter(), "");
+    write(compiler(), "#!/bin/sh\necho x >> " + counter() + "\nexec " KERNBENCH_COMPILER " \"$@\"\n");
+    ::chmod(compiler().c_str(), 0755);
+  }
+
+  std::string path(const std::string& name) const { return directory_.path(name); }
+  std::string counter() const { return path("count"); }
+  std::string compiler() const { return path("counting_compiler"); }
+  std::string cache() const { return path("cache"); }
+  std::size_t compilations() const { return contents_of(counter()).size() / 2; }
+  std::string file(const std::string& text, const std::string& name = "user.cpp") const {
+    write(path(name), text);
+    return path(name);
+  }
+  std::vector<std::string> command(std::vector<std::string> arguments) const {
+    arguments.insert(arguments.begin(), {"/usr/bin/env", "XDG_CACHE_HOME=" + cache(), "KERNBENCH_CXX=" + compiler(),
+                                         KERNBENCH_PROGRAM, "run", "-t", "tiny"});
+    return arguments;
+  }
+  Finished run(std::vector<std::string> arguments) const { return cli::run(command(std::move(arguments))); }
+  // The one library in the cache.
+  std::string entry() const {
+    std::vector<std::string> found;
+    for (const auto& at : fs::directory_iterator(cache() + "/kernbench")) found.push_back(at.path().string());
+    EXPECT_EQ(found.size(), 1u);
+    return found.empty() ? "" : found.front();
+  }
+
+ private:
+  TemporaryDirectory directory_;
+};
+
+TEST_F(BenchFileTest, TheExampleRunsWithItsParametersLikeABuiltInBench) {
+  const Finished shown = run({kExample, "-p", "n=5000", "-p", "alpha=0.5"});
+  EXPECT_EQ(shown.code, 0) << shown.err;
+  EXPECT_THAT(shown.out, AllOf(HasSubstr("scaled_add on tiny"), HasSubstr("alpha=0.5 n=5000"), HasSubstr("passed")));
+  EXPECT_THAT(shown.err, IsEmpty());
+  const Json json = Json::parse(run({kExample, "-q", "--json", "-", "--no-data"}).out);
+  EXPECT_EQ(json["bench"], "scaled_add");
+  EXPECT_EQ(json["parameters"], (Json{{"n", "1048576"}, {"alpha", "2"}}));
+  EXPECT_EQ(json["checks"][0]["status"], "skipped");
+  EXPECT_EQ(compilations(), 1u) << "the second run finds the first one's library";
+  const Finished wrong = run({kExample, "-p", "alhpa=1"});
+  EXPECT_EQ(wrong.code, 2);
+  EXPECT_THAT(wrong.err, HasSubstr("scaled_add has no parameter \"alhpa\", did you mean \"alpha\"?"));
+  const Finished bad = run({kExample, "-p", "n=0"});
+  EXPECT_EQ(bad.code, 2);
+  EXPECT_THAT(bad.err, HasSubstr("parameter n of scaled_add is \"0\"; expected a whole number of at least 1"));
+}
+
+TEST_F(BenchFileTest, ParametersAreTypedAndAnUndeclaredOneIsAnErrorOfTheProgram) {
+  const std::string source =
+      file(small("  std::cout << kernbench::parameter<int>(\"n\") + 1 << ' '\n"
+                 "            << kernbench::parameter<double>(\"n\") / 2 << ' '\n"
+                 "            << kernbench::parameter<std::string>(\"n\") << '\\n';\n"
+                 "  kernbench::parameter<int>(\"nn\");"));
+  const Finished result = run({source, "-q"});
+  EXPECT_EQ(result.out, "8 3.5 7\n");
+  EXPECT_EQ(result.code, 3);
+  EXPECT_THAT(result.err,
+              AllOf(HasSubstr("ValueError"), HasSubstr("bench small declares no parameter \"nn\"; it declares n")));
+  EXPECT_THAT(run({source, "-q", "-p", "n=3000000000"}).err, HasSubstr("expected a whole number from -2147483648"));
+}
+
+TEST_F(BenchFileTest, ACompilationErrorShowsTheCompilersTextAndTheFirstErrorsPlace) {
+  const std::string source = file(small("  int x = undeclared_name;"));
+  const Finished result = run({source, "--json", path("r.json")});
+  EXPECT_EQ(result.code, 2);
+  EXPECT_THAT(result.out, IsEmpty());
+  EXPECT_THAT(result.err, HasSubstr("undeclared_name"));
+  EXPECT_THAT(result.err, HasSubstr("kernbench: error: " + source + ":5:11: does not compile: "));
+  const Json json = Json::parse(contents_of(path("r.json")));
+  EXPECT_EQ(json["error"]["type"], "ConfigurationError");
+  EXPECT_EQ(json["error"]["where"], source + ":5:11");
+  EXPECT_EQ(run({source}).code, 2);
+  EXPECT_EQ(compilations(), 2u) << "what does not compile is not kept";
+}
+
+TEST_F(BenchFileTest, WhatIsNoBenchFileIsSaidPlainly) {
+  const auto expect_usage_error = [](const Finished& result, const std::string& text) {
+    EXPECT_EQ(result.code, 2);
+    EXPECT_THAT(result.err, HasSubstr(text));
+  };
+  expect_usage_error(run({path("none.cpp")}), "there is no file \"");
+  fs::create_directory(path("folder.cpp"));
+  expect_usage_error(run({path("folder.cpp")}), "is a folder");
+  expect_usage_error(run({"/dev/null"}), "cannot read");
+  expect_usage_error(run({file("int x;\n")}), "defines no bench: write KERNBENCH_BENCH");
+  expect_usage_error(run({file(small("f();", "void f();"))}), "undefined symbol: f()");
+  expect_usage_error(run({file(small("")), "--compiler", "no_such_compiler"}),
+                     "the C++ compiler \"no_such_compiler\", named by --compiler, was not found");
+  expect_usage_error(run({file(small("")), "--cxxflags", "\"x"}), "a quote is not closed");
+  expect_usage_error(run({file(small("")), "--compiler", "/bin/false"}), "ended with exit code 1");
+  expect_usage_error(run({"gemm", "--bench", "x"}), "--bench is for C++ files");
+  expect_usage_error(run({"gemm", "--no-cache"}), "--no-cache is for C++ files");
+}
+
+TEST_F(BenchFileTest, OneOfSeveralBenchesIsChosenByName) {
+  const std::string source = file(
+      "#include <kernbench/bench.h>\n#include <iostream>\n"
+      "KERNBENCH_BENCH(second, \"b\") { std::cout << \"second\\n\"; }\n"
+      "KERNBENCH_BENCH(first, \"a\", {\"x\", true, \"t\"}) { std::cout << \"first\\n\"; }\n");
+  const Finished several = run({source});
+  EXPECT_EQ(several.code, 2);
+  EXPECT_THAT(several.err, HasSubstr("defines 2 benches: second, first; choose one with --bench NAME"));
+  EXPECT_EQ(run({source, "--bench", "first", "-q"}).out, "first\n");
+  EXPECT_EQ(run({source, "--bench", "second", "-q"}).out, "second\n");
+  const Finished unknown = run({source, "--bench", "thrid"});
+  EXPECT_EQ(unknown.code, 2);
+  EXPECT_THAT(unknown.err, HasSubstr("defines no bench \"thrid\"; it defines second, first"));
+}
+
+TEST_F(BenchFileTest, TheCacheIsLeftWhenAnythingChanges) {
+  write(path("mine.h"), "inline int answer() { return 1; }\n");
+  const std::string text = small("  std::cout << answer() << '\\n';", "#include \"mine.h\"");
+  const std::string source = file(text);
+  const auto expect = [&](const std::string& out, std::size_t total, std::vector<std::string> more = {}) {
+    more.insert(more.begin(), {source, "-q"});
+    const Finished result = run(more);
+    EXPECT_EQ(result.out, out) << result.err;
+    EXPECT_EQ(compilations(), total);
+  };
+  expect("1\n", 1);
+  expect("1\n", 1);
+  write(path("mine.h"), "inline int answer() { return 2; }\n");
+  expect("2\n", 2);
+  expect("2\n", 2);
+  file(text + "// changed\n");
+  expect("2\n", 3);
+  file(text);
+  expect("2\n", 3);
+  expect("2\n", 4, {"--cxxflags", "-DX"});
+  expect("2\n", 4, {"--cxxflags=-DX"});
+  expect("2\n", 5, {"--no-cache"});
+  fs::remove(path("mine.h"));
+  EXPECT_EQ(run({source}).code, 2) << "a header that is gone is an error, not a hit";
+}
+
+TEST_F(BenchFileTest, ADamagedEntryIsMadeAnew) {
+  const std::string source = file(small("  std::cout << \"ran\\n\";"));
+  EXPECT_EQ(run({source, "-q"}).out, "ran\n");
+  const std::string whole = contents_of(entry());
+  std::string flipped = whole;
+  flipped[whole.size() / 2] = static_cast<char>(~flipped[whole.size() / 2]);
+  std::size_t expected = 1;
+  for (const std::string& damaged : {whole.substr(0, whole.size() / 2), flipped, std::string(), whole + "x"}) {
+    write(entry(), damaged);
+    const Finished result = run({source, "-q"});
+    EXPECT_EQ(result.out, "ran\n") << result.err;
+    EXPECT_EQ(compilations(), ++expected);
+  }
+}
+
+TEST_F(BenchFileTest, ACacheThatCannotBeWrittenIsNoObstacle) {
+  write(cache(), "a file where the folder should be");
+  const Finished result = run({file(small("  std::cout << \"ran\\n\";")), "-q"});
+  EXPECT_EQ(result.code, 0);
+  EXPECT_EQ(result.out, "ran\n");
+  EXPECT_THAT(result.err, AllOf(StartsWith("kernbench: note: "), HasSubstr("is compiled again at each run")));
+}
+
+TEST_F(BenchFileTest, ProcessesAtTheSameTimeShareACache) {
+  const std::string source = file(small("  std::cout << \"ran\\n\";"));
+  std::vector<std::unique_ptr<Process>> processes;
+  for (int i = 0; i < 4; ++i) processes.push_back(std::make_unique<Process>(command({source, "-q"})));
+  for (auto& process : processes) {
+    const Finished result = process->finish();
+    EXPECT_EQ(result.code, 0) << result.err;
+    EXPECT_EQ(result.out, "ran\n");
+  }
+  entry();
+  const std::size_t before = compilations();
+  EXPECT_EQ(run({source, "-q"}).out, "ran\n");
+  EXPECT_EQ(compilations(), before);
+}
+
+TEST_F(BenchFileTest, HoweverAProgramFailsTheMessageSaysSo) {
+  const std::string source = file(
+      "#include <kernbench/bench.h>\n#include <cstdlib>\n#include <stdexcept>\n"
+      "KERNBENCH_BENCH(throws, \"\") { throw std::runtime_error(\"out of luck\"); }\n"
+      "KERNBENCH_BENCH(throws_int, \"\") { throw 3; }\n"
+      "KERNBENCH_BENCH(null, \"\") { volatile int* volatile nowhere = nullptr; *nowhere = 1; }\n"
+      "KERNBENCH_BENCH(aborts, \"\") { std::abort(); }\n"
+      "KERNBENCH_BENCH(terminates, \"\") { [&]() noexcept { throw 1; }(); }\n"
+      "int deep(volatile int n) { volatile char room[4096]; room[n % 4096] = 1; return deep(n + 1) + room[0]; }\n"
+      "KERNBENCH_BENCH(overflows, \"\") { deep(0); }\n"
+      "KERNBENCH_BENCH(endless, \"\") { for (volatile int i = 0;; i = i + 1) {} }\n");
+  const auto expect = [&](const std::string& bench, const std::string& text) {
+    const Finished result = run({source, "--bench", bench, "-q", "--watchdog", "1"});
+    EXPECT_EQ(result.code, 3) << bench;
+    EXPECT_THAT(result.err, HasSubstr(text)) << bench;
+  };
+  expect("throws", "Exception: out of luck");
+  expect("throws_int", "not a std::exception");
+  expect("null",
+         "crashed (segmentation fault) at address 0x0000000000000000\n  on fiber main\n  while running " + source);
+  expect("aborts", "aborted");
+  expect("terminates", "std::terminate");
+  expect("overflows", "stack");
+  expect("endless", "main");
+}
+
+TEST_F(BenchFileTest, InterruptsReachTheProgramAndTheCompiler) {
+  const std::string source = file(
+      "#include <kernbench/kernbench.h>\n#include <iostream>\n"
+      "namespace torch = kernbench::torch;\n"
+      "void nothing(kernbench::tl::In) {}\n"
+      "KERNBENCH_BENCH(long_run, \"\") {\n"
+      "  auto x = torch::zeros({16}, torch::dtype(torch::kFloat).device(\"ahbm\"));\n"
+      "  torch::launch(\"first\", nothing, x);\n  torch::ahbm::synchronize();\n  std::cerr << \"running\\n\";\n"
+      "  for (;;) { torch::launch(\"more\", nothing, x); torch::ahbm::synchronize(); }\n}\n");
+  Process running(command({source, "-q", "--json", path("r.json")}));
+  ASSERT_TRUE(running.wait_for_error("running"));
+  running.interrupt();
+  const Finished result = running.finish();
+  EXPECT_EQ(result.code, 130);
+  EXPECT_THAT(result.err, HasSubstr("kernbench: interrupted: the run was asked to stop"));
+  const Json json = Json::parse(contents_of(path("r.json")));
+  EXPECT_EQ(json["error"]["type"], "Interrupted");
+  EXPECT_EQ(json["launches"][0]["name"], "fill#0");
+
+  write(compiler(), "#!/bin/sh\necho compiling > " + counter() + "\nsleep 60\n");
+  write(counter(), "");
+  Process compiling(command({source, "-q", "--no-cache"}));
+  for (int i = 0; i < 3000 && compilations() == 0; ++i) ::usleep(10'000);
+  compiling.interrupt();
+  const Finished stopped = compiling.finish();
+  EXPECT_EQ(stopped.code, 130);
+  EXPECT_THAT(stopped.err, HasSubstr("kernbench: interrupted: while " + source + " was being compiled"));
+  EXPECT_LT(stopped.seconds, 30);
+}
+
+}  // namespace
+}  // namespace kernbench::cli
