@@ -19,21 +19,43 @@ struct Loop {
   std::int64_t count, stride, box_stride;
 };
 
+/// A box of a tensor, and in elements where its own elements go: `lane` for the first, `strides` from one to the next.
+struct Box {
+  std::span<const std::int64_t> offset, shape, strides;
+  std::int64_t lane = 0;
+};
+
+/// Row-major strides of a dense box.
+class DenseStrides {
+ public:
+  explicit DenseStrides(std::span<const std::int64_t> shape) : size_(shape.size()) {
+    std::int64_t stride = 1;
+    for (std::size_t i = size_; i-- > 0;) {
+      strides_[i] = stride;
+      stride *= shape[i];
+    }
+  }
+  std::span<const std::int64_t> span() const { return {strides_.data(), size_}; }
+
+ private:
+  Indices strides_;
+  std::size_t size_;
+};
+
 /// The part of a box that one shard holds, as nested loops.
 class Intersection {
  public:
   /// REQUIRES: the box and the shard have a common element.
-  Intersection(const Shard& shard, std::span<const std::int64_t> offset, std::span<const std::int64_t> shape,
-               std::int64_t item) {
-    std::int64_t stride = item, box_stride = item;
-    for (std::size_t i = shape.size(); i-- > 0;) {
-      const std::int64_t low = std::max(offset[i], shard.offset[i]);
-      const std::int64_t high = std::min(offset[i] + shape[i], shard.offset[i] + shard.shape[i]);
+  Intersection(const Shard& shard, const Box& box, std::int64_t item) : box_offset_(box.lane * item) {
+    std::int64_t stride = item;
+    for (std::size_t i = box.shape.size(); i-- > 0;) {
+      const std::int64_t low = std::max(box.offset[i], shard.offset[i]);
+      const std::int64_t high = std::min(box.offset[i] + box.shape[i], shard.offset[i] + shard.shape[i]);
+      const std::int64_t box_stride = box.strides[i] * item;
       memory_offset_ += (low - shard.offset[i]) * stride;
-      box_offset_ += (low - offset[i]) * box_stride;
+      box_offset_ += (low - box.offset[i]) * box_stride;
       push({high - low, stride, box_stride}, item);
       stride *= shard.shape[i];
-      box_stride *= shape[i];
     }
     if (loops_ == 0) loop_[loops_++] = {1, item, item};  // one element
   }
@@ -88,7 +110,7 @@ class Intersection {
 
   std::array<Loop, kMaximumRank + 1> loop_;  // of which loops_ are set
   std::size_t loops_ = 0;
-  std::int64_t memory_offset_ = 0, box_offset_ = 0;
+  std::int64_t memory_offset_ = 0, box_offset_;
 };
 
 /// Whether the box and the shard have a common element: decides for most shards of a large tensor, so it comes first.
@@ -127,26 +149,22 @@ std::uint32_t choose(const TensorDescriptor& tensor, std::span<const std::uint32
   return copies[nearest_copy(owners, *reader)];
 }
 
-}  // namespace
-
-std::vector<ShardPiece> locate_box(const TensorDescriptor& tensor, std::span<const std::int64_t> offset,
-                                   std::span<const std::int64_t> shape, std::optional<PeCoordinate> reader) {
-  assert(offset.size() == tensor.shape.size() && shape.size() == tensor.shape.size());
-  assert(shape.size() <= kMaximumRank);
+/// Appends the pieces of a box; of shards that hold parts of it, one after the other by virtual address.
+void append_pieces(const TensorDescriptor& tensor, const Box& box, std::optional<PeCoordinate> reader,
+                   std::vector<ShardPiece>& pieces) {
   const std::int64_t item = item_size(tensor.dtype);
-  std::vector<ShardPiece> pieces;
   if (reader) {
     const auto own = std::ranges::lower_bound(tensor.shards, *reader, {}, &Shard::owner);
-    if (own != tensor.shards.end() && own->owner == *reader && holds(*own, tensor, offset, shape)) {
-      if (overlaps(*own, offset, shape))
-        Intersection(*own, offset, shape, item)
+    if (own != tensor.shards.end() && own->owner == *reader && holds(*own, tensor, box.offset, box.shape)) {
+      if (overlaps(*own, box.offset, box.shape))
+        Intersection(*own, box, item)
             .append_pieces(static_cast<std::uint32_t>(own - tensor.shards.begin()), *own, item, pieces);
-      return pieces;
+      return;
     }
   }
   std::vector<std::uint32_t> overlapping;
   for (std::uint32_t i = 0; i < tensor.shards.size(); ++i)
-    if (overlaps(tensor.shards[i], offset, shape)) overlapping.push_back(i);
+    if (overlaps(tensor.shards[i], box.offset, box.shape)) overlapping.push_back(i);
   // Replicas share their virtual address.
   const auto va = [&](std::uint32_t i) { return tensor.shards[i].va; };
   if (!std::ranges::is_sorted(overlapping, {}, va))
@@ -155,9 +173,28 @@ std::vector<ShardPiece> locate_box(const TensorDescriptor& tensor, std::span<con
     while (last < overlapping.size() && va(overlapping[last]) == va(overlapping[first])) ++last;
     const std::uint32_t chosen = choose(tensor, std::span(overlapping).subspan(first, last - first), reader);
     const Shard& shard = tensor.shards[chosen];
-    Intersection(shard, offset, shape, item).append_pieces(chosen, shard, item, pieces);
+    Intersection(shard, box, item).append_pieces(chosen, shard, item, pieces);
   }
+}
+
+}  // namespace
+
+std::vector<ShardPiece> locate_box(const TensorDescriptor& tensor, std::span<const std::int64_t> offset,
+                                   std::span<const std::int64_t> shape, std::optional<PeCoordinate> reader) {
+  assert(offset.size() == tensor.shape.size() && shape.size() == tensor.shape.size());
+  assert(shape.size() <= kMaximumRank);
+  std::vector<ShardPiece> pieces;
+  const DenseStrides strides(shape);
+  append_pieces(tensor, {offset, shape, strides.span(), 0}, reader, pieces);
   sort_by_box(pieces);
+  return pieces;
+}
+
+std::vector<ShardPiece> locate_lanes(const TensorDescriptor& tensor, const LaneBlock& block, PeCoordinate reader) {
+  std::vector<ShardPiece> pieces;
+  for (const ViewBox& box : boxes_of_lanes(tensor.shape, block)) {
+    append_pieces(tensor, {box.offset, box.shape, box.view_strides, box.view_offset}, reader, pieces);
+  }
   return pieces;
 }
 
@@ -166,9 +203,11 @@ std::vector<ShardPiece> locate_all_copies(const TensorDescriptor& tensor, std::s
   assert(offset.size() == tensor.shape.size() && shape.size() == tensor.shape.size());
   const std::int64_t item = item_size(tensor.dtype);
   std::vector<ShardPiece> pieces;
+  const DenseStrides strides(shape);
+  const Box box{offset, shape, strides.span(), 0};
   for (std::uint32_t i = 0; i < tensor.shards.size(); ++i) {
     if (overlaps(tensor.shards[i], offset, shape))
-      Intersection(tensor.shards[i], offset, shape, item).append_pieces(i, tensor.shards[i], item, pieces);
+      Intersection(tensor.shards[i], box, item).append_pieces(i, tensor.shards[i], item, pieces);
   }
   sort_by_box(pieces);
   return pieces;

@@ -40,6 +40,18 @@ std::vector<ShardPiece> locate_box(const TensorDescriptor& tensor, std::span<con
                                    std::span<const std::int64_t> shape,
                                    std::optional<PeCoordinate> reader = std::nullopt);
 
+/// Elements of a tensor, counted in row-major order, and the lanes of a tile that they belong to: element
+/// offset + i0 * strides[0] + … is lane lane + i0 * lane_strides[0] + …, for 0 <= i < sizes. Strides are not negative.
+struct LaneBlock {
+  std::int64_t offset = 0, lane = 0;
+  std::span<const std::int64_t> sizes, strides, lane_strides;
+};
+
+/// The pieces of such elements, all of which must lie in the tensor; box_offset and box_stride are places in the tile.
+/// The reader chooses among replicas as in locate_box. In the order of the elements in memory, about: by descending
+/// stride.
+std::vector<ShardPiece> locate_lanes(const TensorDescriptor& tensor, const LaneBlock& block, PeCoordinate reader);
+
 /// Like locate_box, with the pieces of every replica (what a host write must reach).
 std::vector<ShardPiece> locate_all_copies(const TensorDescriptor& tensor, std::span<const std::int64_t> offset,
                                           std::span<const std::int64_t> shape);
@@ -56,5 +68,7 @@ struct ViewBox {
 /// One box when the view is one (slices, selections, transposes, reshapes that keep whole rows).
 std::vector<ViewBox> boxes_of_view(std::span<const std::int64_t> base, std::span<const std::int64_t> sizes,
                                    std::span<const std::int64_t> strides, std::int64_t storage_offset);
+/// The same with lanes where `block` puts them.
+std::vector<ViewBox> boxes_of_lanes(std::span<const std::int64_t> base, const LaneBlock& block);
 
 }  // namespace kernbench::kernel

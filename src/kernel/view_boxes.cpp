@@ -1,4 +1,4 @@
-// Cutting strided views into boxes (boxes_of_view of locate.h).
+// Cutting strided views into boxes (boxes_of_view and boxes_of_lanes of locate.h).
 #include <algorithm>
 #include <cassert>
 #include <utility>
@@ -112,22 +112,28 @@ Dimensions merged(const Dimensions& view) {
 
 }  // namespace
 
-std::vector<ViewBox> boxes_of_view(std::span<const std::int64_t> base, std::span<const std::int64_t> sizes,
-                                   std::span<const std::int64_t> strides, std::int64_t storage_offset) {
-  assert(sizes.size() == strides.size());
+std::vector<ViewBox> boxes_of_lanes(std::span<const std::int64_t> base, const LaneBlock& block) {
+  assert(block.sizes.size() == block.strides.size() && block.sizes.size() == block.lane_strides.size());
   Dimensions view;
-  std::int64_t view_stride = 1;
-  for (std::size_t i = sizes.size(); i-- > 0;) {
-    if (sizes[i] == 0) return {};
-    if (sizes[i] > 1) view.push_back({sizes[i], strides[i], view_stride});
-    view_stride *= sizes[i];
+  for (std::size_t i = 0; i < block.sizes.size(); ++i) {
+    if (block.sizes[i] == 0) return {};
+    if (block.sizes[i] > 1) view.push_back({block.sizes[i], block.strides[i], block.lane_strides[i]});
   }
-  std::ranges::sort(view, [](const Dimension& a, const Dimension& b) {
+  // Repetitions (stride 0) come first, so that what is repeated stays in one piece.
+  std::ranges::stable_sort(view, [](const Dimension& a, const Dimension& b) {
+    if ((a.stride == 0) != (b.stride == 0)) return a.stride == 0;
     return a.stride != b.stride ? a.stride > b.stride : a.view_stride > b.view_stride;
   });
   Cutter cutter(base);
-  cutter.cut(merged(view), storage_offset, 0);
+  cutter.cut(merged(view), block.offset, block.lane);
   return cutter.take();
+}
+
+std::vector<ViewBox> boxes_of_view(std::span<const std::int64_t> base, std::span<const std::int64_t> sizes,
+                                   std::span<const std::int64_t> strides, std::int64_t storage_offset) {
+  std::vector<std::int64_t> dense(sizes.size(), 1);
+  for (std::size_t i = sizes.size(); i-- > 1;) dense[i - 1] = dense[i] * sizes[i];
+  return boxes_of_lanes(base, {storage_offset, 0, sizes, strides, dense});
 }
 
 }  // namespace kernbench::kernel

@@ -1,0 +1,204 @@
+#include "kernel/memory_access.h"
+
+#include <fmt/format.h>
+
+#include <utility>
+
+#include "base/error.h"
+#include "base/fingerprint.h"
+#include "data/masked_transfer.h"
+#include "data/operations.h"
+#include "event/fiber.h"
+#include "hardware/agents.h"
+#include "kernel/conversion.h"
+#include "kernel/tensor_descriptor.h"
+
+namespace kernbench::kernel {
+
+void AccessCall::value_error(const std::string& message) const {
+  throw ValueError(fmt::format("tl::{}: {}", name, message), program.place(where));
+}
+
+namespace {
+
+/// The mask or the `other` of an access: a tile that broadcasts to the block.
+const TileState* broadcastable(const AccessCall& call, const tl::Tile& tile, const char* what,
+                               const tl::Extents& shape) {
+  const TileState& state = *call.program.own(tile, call.name, call.where);
+  const auto both = data::broadcast_shapes(to_shape(state.shape()), to_shape(shape));
+  if (!both || !(to_extents(*both) == shape)) {
+    call.value_error(fmt::format("the {} of shape {} does not broadcast to the block of shape {}", what,
+                                 to_text(state.shape()), to_text(shape)));
+  }
+  return &state;
+}
+
+const TileState* checked_mask(const AccessCall& call, const tl::Tile& mask, const tl::Extents& shape) {
+  if (!mask.defined()) return nullptr;
+  const TileState* state = broadcastable(call, mask, "mask", shape);
+  if (state->dtype() != DType::boolean) {
+    call.value_error(
+        fmt::format("the mask must be a tile of bool, got {}; compare it with something", name(state->dtype())));
+  }
+  return state;
+}
+
+/// Two loads of the same bytes are the same expression.
+std::uint64_t expression_of(const std::vector<hardware::DmaLeg>& legs, std::uint64_t operands) {
+  Fingerprint expression;
+  expression.add(operands);
+  for (const auto& leg : legs) {
+    for (const auto& range : leg.ranges) {
+      expression.add((static_cast<std::uint64_t>(leg.slice.cube.value) << 32) |
+                     static_cast<std::uint64_t>(leg.slice.pe.value));
+      expression.add(range.address);
+      expression.add(static_cast<std::uint64_t>(range.total().count()));
+    }
+  }
+  return expression.value();
+}
+
+data::OperationKey key_of(const KernelOperation& operation) {
+  return {operation.effect.count(), operation.agent.value, operation.number};
+}
+
+// Refused here, where the call is known; the engine's own check is the last resort.
+void check_legs(const AccessCall& call, const std::vector<hardware::DmaLeg>& legs) {
+  if (legs.size() <= hardware::kMaximumLegs) return;
+  call.value_error(fmt::format("the block touches {} HBM slices, but a DMA descriptor has at most {} parts; use a "
+                               "smaller block",
+                               legs.size(), hardware::kMaximumLegs));
+}
+
+/// What the data side needs to apply a mask. Its validity is looked at once, whether or not anybody needs the result.
+struct MaskUse {
+  std::shared_ptr<TileValue> value;
+  std::string call, place;
+
+  void check(KernelOperation& mine) const {
+    data::inspect(mine.program->environment().executor, key_of(mine), value->value,
+                  [call = call, place = place](const data::TileView& view) {
+                    for (std::int64_t lane = 0; lane < view.shape.numel(); ++lane) {
+                      if (view.valid(lane)) continue;
+                      throw InvalidValueError(
+                          fmt::format("tl::{}: lane {} of the mask is invalid: it depends on memory that was never "
+                                      "written or on lanes outside of a tensor; initialise it or give load an `other` "
+                                      "value",
+                                      call, lane_text(lane, to_extents(view.shape))),
+                          place);
+                    }
+                  });
+  }
+};
+
+MaskUse mask_use(const AccessCall& call, const TileState& mask) {
+  return {mask.value(), call.name, call.program.place(call.where)};
+}
+
+}  // namespace
+
+Lanes lanes_of(const AccessCall& call, const tl::LoadOptions& options, const tl::Extents& shape) {
+  Lanes lanes;
+  lanes.mask = checked_mask(call, options.mask, shape);
+  lanes.mask_chooses = lanes.mask != nullptr;
+  if (!options.other) return lanes;
+  if (options.other->is_scalar())
+    lanes.other = to_scalar(options.other->scalar());
+  else
+    lanes.other_tile = broadcastable(call, options.other->tile(), "`other`", shape);
+  return lanes;
+}
+
+Lanes lanes_of(const AccessCall& call, const tl::StoreOptions& options, const tl::Extents& shape) {
+  Lanes lanes;
+  lanes.mask = checked_mask(call, options.mask, shape);
+  lanes.mask_chooses = lanes.mask != nullptr;
+  return lanes;
+}
+
+tl::Tile issue_load(const AccessCall& call, const std::shared_ptr<TileState>& result, Places places,
+                    const Lanes& lanes) {
+  check_legs(call, places.legs);
+  Program& program = call.program;
+  const bool plain = lanes.offsets == nullptr && lanes.mask == nullptr && lanes.other_tile == nullptr;
+  auto operation = plain ? program.new_operation(hardware::EngineKind::dma, call.kind, result, {})
+                         : program.new_operation(hardware::EngineKind::dma, call.kind, result,
+                                                 {lanes.offsets, lanes.mask, lanes.other_tile});
+  operation->legs = std::move(places.legs);
+  result->expression = expression_of(operation->legs, plain ? 0 : result->expression);
+  const auto shape = to_shape(result->shape());
+  const DType dtype = result->dtype();
+  if (!program.environment().data_enabled) {
+    operation->take_effect = [value = result->value(), shape, dtype](KernelOperation& mine) {
+      value->bind(data::full(mine.program->environment().executor, shape, dtype, 0));
+    };
+  } else if (lanes.mask_chooses || lanes.other_tile != nullptr) {
+    std::optional<MaskUse> mask;
+    if (lanes.mask_chooses) mask = mask_use(call, *lanes.mask);
+    const auto other_tile = lanes.other_tile != nullptr ? lanes.other_tile->value() : nullptr;
+    operation->take_effect = [pieces = std::move(places.pieces), mask = std::move(mask), other_tile,
+                              other = lanes.other, value = result->value(), shape, dtype](KernelOperation& mine) {
+      data::Executor& executor = mine.program->environment().executor;
+      if (mask) mask->check(mine);
+      data::Value rest;
+      if (other_tile)
+        rest = other_tile->value;
+      else if (other)
+        rest = data::full(executor, data::Shape{}, dtype, *other);
+      value->bind(data::gather_masked(executor, key_of(mine), dtype, shape, pieces,
+                                      mask ? mask->value->value : data::Value(), rest));
+    };
+  } else {
+    operation->take_effect = [pieces = std::move(places.pieces), other = lanes.other, value = result->value(), shape,
+                              dtype](KernelOperation& mine) {
+      value->bind(data::gather(mine.program->environment().executor, key_of(mine), dtype, shape, pieces, other));
+    };
+  }
+  program.issue(operation);
+  return tl::Tile(result);
+}
+
+tl::Tile stored_value(const AccessCall& call, const tl::Tensor& tensor, const tl::Operand& value,
+                      const tl::Extents& shape) {
+  if (!tensor.writable()) {
+    call.value_error(fmt::format("tensor {} is a tl::In parameter of the kernel; take it as tl::Tensor to write it",
+                                 tensor.descriptor().name));
+  }
+  if (value.is_scalar()) return tl::full({}, value.scalar(), tensor.dtype(), call.where);
+  broadcastable(call, value.tile(), "value", shape);
+  return tl::cast(value.tile(), tensor.dtype(), tl::Rounding::rtne, call.where);
+}
+
+hardware::OperationRef issue_store(const AccessCall& call, const tl::Tile& value, const tl::Extents& shape,
+                                   Places places, const Lanes& lanes) {
+  check_legs(call, places.legs);
+  Program& program = call.program;
+  const auto& state = value.state();
+  auto operation = program.new_operation(hardware::EngineKind::dma, call.kind, nullptr,
+                                         {state.get(), lanes.offsets, lanes.mask});
+  operation->write = true;
+  event::this_fiber::note_progress();
+  operation->legs = std::move(places.legs);
+  const bool plain = state->shape() == shape && !lanes.mask_chooses;
+  const bool data = program.environment().data_enabled;
+  if (data && plain) {
+    operation->take_effect = [pieces = std::move(places.pieces), source = state->value()](KernelOperation& mine) {
+      data::scatter(mine.program->environment().executor, key_of(mine), source->value, pieces);
+    };
+  } else if (data) {
+    std::optional<MaskUse> mask;
+    if (lanes.mask_chooses) mask = mask_use(call, *lanes.mask);
+    operation->take_effect = [pieces = std::move(places.pieces), mask = std::move(mask), source = state->value(),
+                              full_shape = to_shape(shape)](KernelOperation& mine) {
+      data::Executor& executor = mine.program->environment().executor;
+      const data::Value all = data::broadcast_to(executor, source->value, full_shape);
+      if (!mask) return data::scatter(executor, key_of(mine), all, pieces);
+      mask->check(mine);
+      data::scatter_masked(executor, key_of(mine), all, pieces, mask->value->value);
+    };
+  }
+  program.issue(operation);
+  return operation;
+}
+
+}  // namespace kernbench::kernel

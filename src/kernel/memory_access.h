@@ -1,0 +1,77 @@
+// What all loads and stores of tensors share: the checks of masks and values, the legs of the descriptor, its issue.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <span>
+#include <vector>
+
+#include "data/memory.h"
+#include "data/scalar.h"
+#include "kernel/locate.h"
+#include "kernel/pointer_lanes.h"
+#include "kernel/program.h"
+
+namespace kernbench::kernel {
+
+/// A call of the tile language that accesses memory.
+struct AccessCall {
+  Program& program;
+  const char* name;  // for errors: "load_async"
+  const char* kind;  // of the operation: "load"
+  tl::Where where;
+
+  [[noreturn]] void value_error(const std::string& message) const;
+};
+
+/// Where an access goes: what the DMA engine moves, and (with data) where each lane is.
+struct Places {
+  std::vector<hardware::DmaLeg> legs;
+  std::vector<data::Piece> pieces;
+};
+
+/// A box of a tensor: one range for each piece of a shard.
+Places places_of_box(const AccessCall& call, const tl::Tensor& tensor, const tl::Extents& offsets,
+                     const tl::Extents& shape);
+
+/// A block of elements at distances `strides` from element `offset`; they go to the lanes of a tile of shape `tile` at
+/// distances `lane_strides` from `lane`. All are moved, also those that name one element.
+struct StridedBlock {
+  std::int64_t offset = 0, lane = 0;
+  tl::Extents shape, strides, lane_strides;
+  tl::Extents tile;
+};
+/// A block that fills its tile.
+StridedBlock whole_block(std::int64_t offset, const tl::Extents& shape, const tl::Extents& strides);
+/// ValueError for negative strides or an empty block; OutOfBoundsError names the first lane outside of the tensor.
+void check_strided(const AccessCall& call, const tl::Tensor& tensor, const StridedBlock& block);
+/// REQUIRES: check_strided. For a write, lanes that name one element come in the order of lanes.
+Places places_of_strided(const AccessCall& call, const tl::Tensor& tensor, const StridedBlock& block, bool write);
+/// Runs of lanes; those that follow each other in memory, too, are one range.
+Places places_of_lanes(const AccessCall& call, const tl::Tensor& tensor, const PointerLanes& lanes);
+
+/// The tiles and values that take part in an access besides what is stored. All may be absent.
+struct Lanes {
+  const TileState* offsets = nullptr;
+  const TileState* mask = nullptr;
+  const TileState* other_tile = nullptr;
+  std::optional<data::Scalar> other;
+  bool mask_chooses = false;  // the mask is applied to the lanes; else the places leave out what is masked already
+};
+/// Checks mask and `other` against the block's shape.
+Lanes lanes_of(const AccessCall& call, const tl::LoadOptions& options, const tl::Extents& shape);
+Lanes lanes_of(const AccessCall& call, const tl::StoreOptions& options, const tl::Extents& shape);
+
+/// Issues the descriptor that loads `result`.
+tl::Tile issue_load(const AccessCall& call, const std::shared_ptr<TileState>& result, Places places,
+                    const Lanes& lanes);
+/// The value to store, of the tensor's type and of a shape that broadcasts to `shape` (a scalar has shape {}).
+/// ValueError for a tensor that may not be written.
+tl::Tile stored_value(const AccessCall& call, const tl::Tensor& tensor, const tl::Operand& value,
+                      const tl::Extents& shape);
+/// Issues the descriptor that stores `value` (see stored_value), broadcast to `shape`.
+hardware::OperationRef issue_store(const AccessCall& call, const tl::Tile& value, const tl::Extents& shape,
+                                   Places places, const Lanes& lanes);
+
+}  // namespace kernbench::kernel

@@ -1,0 +1,144 @@
+// TCM buffers: bytes that a kernel writes and reads as it likes, through copies on the vector engine.
+#include <fmt/format.h>
+
+#include <utility>
+#include <vector>
+
+#include "base/error.h"
+#include "data/memory.h"
+#include "data/operations.h"
+#include "kernbench/tl.h"
+#include "kernel/conversion.h"
+#include "kernel/locate.h"
+#include "kernel/memory_access.h"
+
+namespace kernbench::tl {
+
+using hardware::EngineKind;
+using kernel::AccessCall;
+using kernel::BufferAccess;
+using kernel::BufferState;
+using kernel::KernelOperation;
+using kernel::Program;
+using kernel::TileState;
+using kernel::to_shape;
+using kernel::to_text;
+
+namespace {
+
+AccessCall call_of(const char* name, const char* kind, const Where& where) {
+  return {Program::current(name, where), name, kind, where};
+}
+
+const BufferState& own_buffer(const AccessCall& call, const Buffer& buffer) {
+  if (buffer.state() == nullptr) call.value_error("an empty buffer was used");
+  if (&buffer.state()->program() != &call.program) {
+    call.value_error("the buffer belongs to another program; buffers live in one PE's TCM");
+  }
+  return *buffer.state();
+}
+
+void check_inside(const AccessCall& call, const BufferState& buffer, const Extents& offsets, const Extents& shape) {
+  const Extents& extents = buffer.shape();
+  if (offsets.size() != extents.size() || shape.size() != extents.size()) {
+    call.value_error(fmt::format("the buffer has {} dimensions, but {} offsets and a box of {} dimensions were given",
+                                 extents.size(), offsets.size(), shape.size()));
+  }
+  for (std::size_t i = 0; i < extents.size(); ++i) {
+    if (shape[i] <= 0)
+      call.value_error(fmt::format("box shape {} must be positive in every dimension", to_text(shape)));
+    if (offsets[i] < 0 || offsets[i] > extents[i] - shape[i]) {
+      throw OutOfBoundsError(fmt::format("tl::{}: the box of shape {} at {} leaves the buffer of shape {} (from alloc at "
+                                         "{}) in dimension {}; offsets 0 to {} fit there",
+                                         call.name, to_text(shape), to_text(offsets), to_text(extents),
+                                         kernel::to_text(buffer.where()), i, extents[i] - shape[i]),
+                             call.program.place(call.where));
+    }
+  }
+}
+
+/// A vector command that copies the lanes of a box; they pass the TCM port once out and once in.
+std::shared_ptr<KernelOperation> new_copy(const AccessCall& call, const BufferState& buffer, const Extents& offsets,
+                                          const Extents& shape, const std::shared_ptr<TileState>& result,
+                                          const TileState* source) {
+  auto operation = call.program.new_operation(EngineKind::vector, call.kind, result, {source});
+  operation->holds.push_back(buffer.reservation());
+  operation->buffer = std::make_unique<BufferAccess>(BufferAccess{buffer.bytes(), offsets, shape});
+  operation->vector.elements = shape.numel();
+  operation->vector.operation = VectorOperation::copy;
+  operation->vector.item_bytes = item_size(buffer.dtype());
+  operation->vector.operand_bytes = Bytes(2 * shape.numel() * item_size(buffer.dtype()));
+  return operation;
+}
+
+std::vector<data::Piece> pieces_of(const BufferAccess& access) {
+  const auto& layout = access.bytes->layout;
+  const std::int64_t item = item_size(layout.dtype);
+  std::vector<data::Piece> pieces;
+  for (const auto& piece : kernel::locate_box(layout, access.offsets.span(), access.shape.span())) {
+    pieces.push_back({.memory = &access.bytes->memory,
+                      .address = piece.va,
+                      .rows = piece.rows,
+                      .row_bytes = piece.row_bytes,
+                      .stride = piece.stride,
+                      .offset = piece.box_offset / item,
+                      .row_stride = piece.box_stride / item});
+  }
+  return pieces;
+}
+
+data::OperationKey key_of(const KernelOperation& operation) {
+  return {operation.effect.count(), operation.agent.value, operation.number};
+}
+
+}  // namespace
+
+DType Buffer::dtype() const {
+  return state_->dtype();
+}
+Extents Buffer::shape() const {
+  return state_->shape();
+}
+
+Buffer alloc(Extents shape, DType dtype, Where where) {
+  const AccessCall call = call_of("alloc", "alloc", where);
+  for (const std::int64_t extent : shape) {
+    if (extent <= 0) call.value_error(fmt::format("shape {} must be positive in every dimension", to_text(shape)));
+  }
+  if (dtype == DType::f64) call.value_error("the TCM has no f64 elements; use f32");
+  return Buffer(call.program.new_buffer(dtype, shape, where));
+}
+
+Tile load(const Buffer& buffer, Extents offsets, Extents shape, Where where) {
+  const AccessCall call = call_of("load", "buffer_load", where);
+  const BufferState& state = own_buffer(call, buffer);
+  check_inside(call, state, offsets, shape);
+  const auto result = call.program.new_tile(state.dtype(), shape, call.kind, where);
+  const auto operation = new_copy(call, state, offsets, shape, result, nullptr);
+  result->expression += state.number();
+  operation->take_effect = [value = result->value(), dtype = state.dtype(), lanes = to_shape(shape)](
+                               KernelOperation& mine) {
+    data::Executor& executor = mine.program->environment().executor;
+    value->bind(data::gather(executor, key_of(mine), dtype, lanes, pieces_of(*mine.buffer)));
+  };
+  call.program.issue(operation);
+  return Tile(result);
+}
+
+void store(const Buffer& buffer, Extents offsets, const Tile& value, Where where) {
+  const AccessCall call = call_of("store", "buffer_store", where);
+  const BufferState& state = own_buffer(call, buffer);
+  call.program.own(value, call.name, where);
+  check_inside(call, state, offsets, value.shape());
+  const Tile converted = cast(value, state.dtype(), Rounding::rtne, where);
+  const auto& source = converted.state();
+  const auto operation = new_copy(call, state, offsets, value.shape(), nullptr, source.get());
+  operation->write = true;
+  operation->take_effect = [source = source->value()](KernelOperation& mine) {
+    data::Executor& executor = mine.program->environment().executor;
+    data::scatter(executor, key_of(mine), source->value, pieces_of(*mine.buffer));
+  };
+  call.program.issue(operation);
+}
+
+}  // namespace kernbench::tl
