@@ -1,5 +1,5 @@
-// Gather and scatter in which a mask tile chooses the lanes. Whether the mask's lanes are valid is the caller's to check
-// (see inspect): what is here runs only when somebody needs the result.
+// Gather and scatter in which a mask tile chooses the lanes. Whether the mask's lanes are valid is the caller's to
+// check (see inspect): what is here runs only when somebody needs the result.
 #pragma once
 
 #include <span>

@@ -202,8 +202,7 @@ bool reaches(const StridedBlock& block, std::int64_t limit) {
 Places places_of_box(const AccessCall& call, const tl::Tensor& tensor, const tl::Extents& offsets,
                      const tl::Extents& shape) {
   PlaceBuilder places(call, tensor);
-  for (const auto& piece :
-       locate_box(tensor.descriptor(), offsets.span(), shape.span(), call.program.coordinate())) {
+  for (const auto& piece : locate_box(tensor.descriptor(), offsets.span(), shape.span(), call.program.coordinate())) {
     places.add(piece);
   }
   return places.take();
@@ -221,8 +220,8 @@ StridedBlock whole_block(std::int64_t offset, const tl::Extents& shape, const tl
 
 void check_strided(const AccessCall& call, const tl::Tensor& tensor, const StridedBlock& block) {
   if (block.strides.size() != block.shape.size()) {
-    call.value_error(fmt::format("{} strides were given for a block of {} dimensions", block.strides.size(),
-                                 block.shape.size()));
+    call.value_error(
+        fmt::format("{} strides were given for a block of {} dimensions", block.strides.size(), block.shape.size()));
   }
   for (const std::int64_t extent : block.shape) {
     if (extent <= 0)
@@ -230,9 +229,10 @@ void check_strided(const AccessCall& call, const tl::Tensor& tensor, const Strid
   }
   for (const std::int64_t stride : block.strides) {
     if (stride < 0) {
-      call.value_error(fmt::format("strides {} must not be negative; start at the block's lowest element and turn the "
-                                   "tile around, or use a tile of pointers",
-                                   to_text(block.strides)));
+      call.value_error(
+          fmt::format("strides {} must not be negative; start at the block's lowest element and turn the "
+                      "tile around, or use a tile of pointers",
+                      to_text(block.strides)));
     }
   }
   const std::int64_t elements = tensor.numel();
@@ -247,10 +247,11 @@ void check_strided(const AccessCall& call, const tl::Tensor& tensor, const Strid
     number += lane[i] * block.lane_strides[i];
   }
   throw OutOfBoundsError(
-      fmt::format("tl::{}: lane {} of the block of shape {} and strides {} lies at element {} of tensor {} of shape {}; "
-                  "valid are 0 to {}",
-                  call.name, lane_text(number, block.tile), to_text(block.tile), to_text(block.strides), element,
-                  tensor.descriptor().name, to_text(tensor.shape()), elements - 1),
+      fmt::format(
+          "tl::{}: lane {} of the block of shape {} and strides {} lies at element {} of tensor {} of shape {}; "
+          "valid are 0 to {}",
+          call.name, lane_text(number, block.tile), to_text(block.tile), to_text(block.strides), element,
+          tensor.descriptor().name, to_text(tensor.shape()), elements - 1),
       call.program.place(call.where));
 }
 

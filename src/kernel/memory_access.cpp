@@ -65,9 +65,10 @@ data::OperationKey key_of(const KernelOperation& operation) {
 // Refused here, where the call is known; the engine's own check is the last resort.
 void check_legs(const AccessCall& call, const std::vector<hardware::DmaLeg>& legs) {
   if (legs.size() <= hardware::kMaximumLegs) return;
-  call.value_error(fmt::format("the block touches {} HBM slices, but a DMA descriptor has at most {} parts; use a "
-                               "smaller block",
-                               legs.size(), hardware::kMaximumLegs));
+  call.value_error(
+      fmt::format("the block touches {} HBM slices, but a DMA descriptor has at most {} parts; use a "
+                  "smaller block",
+                  legs.size(), hardware::kMaximumLegs));
 }
 
 /// What the data side needs to apply a mask. Its validity is looked at once, whether or not anybody needs the result.
@@ -174,8 +175,8 @@ hardware::OperationRef issue_store(const AccessCall& call, const tl::Tile& value
   check_legs(call, places.legs);
   Program& program = call.program;
   const auto& state = value.state();
-  auto operation = program.new_operation(hardware::EngineKind::dma, call.kind, nullptr,
-                                         {state.get(), lanes.offsets, lanes.mask});
+  auto operation =
+      program.new_operation(hardware::EngineKind::dma, call.kind, nullptr, {state.get(), lanes.offsets, lanes.mask});
   operation->write = true;
   event::this_fiber::note_progress();
   operation->legs = std::move(places.legs);

@@ -19,7 +19,8 @@ namespace {
 /// A call that needs the values of tiles to know its addresses.
 class Resolver {
  public:
-  Resolver(Program& program, const char* call, const tl::Where& where) : program_(program), call_(call), where_(where) {}
+  Resolver(Program& program, const char* call, const tl::Where& where)
+      : program_(program), call_(call), where_(where) {}
 
   /// Makes the values of both tiles readable: at once, or after waiting for them.
   void await(const TileState& offsets, const TileState* mask) {

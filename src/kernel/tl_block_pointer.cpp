@@ -47,8 +47,7 @@ Cut cut(const tl::BlockPointer& pointer, const Extents& checked) {
     const std::int64_t extent = pointer.block_shape[i];
     const std::int64_t first = std::clamp(pointer.offsets[i], -kFar, kFar), end = std::min(pointer.shape[i], kFar);
     const std::int64_t low = check ? std::clamp<std::int64_t>(-first, 0, extent) : 0;
-    const std::int64_t high =
-        check ? std::clamp<std::int64_t>(end - first, 0, extent) : extent;
+    const std::int64_t high = check ? std::clamp<std::int64_t>(end - first, 0, extent) : extent;
     if (low >= high) result.empty = true;
     block.shape[i] = high - low;
     block.lane_strides[i] = lane_stride;
@@ -106,8 +105,9 @@ hardware::OperationRef store_block_pointer(const AccessCall& call, const tl::Blo
   check_dimensions(call, pointer, options.boundary_check);
   const auto& state = *call.program.own(value, call.name, call.where);
   if (!(state.shape() == pointer.block_shape)) {
-    call.value_error(fmt::format("a value of shape {} cannot be stored to a block of shape {}; the shapes must be equal",
-                                 to_text(state.shape()), to_text(pointer.block_shape)));
+    call.value_error(
+        fmt::format("a value of shape {} cannot be stored to a block of shape {}; the shapes must be equal",
+                    to_text(state.shape()), to_text(pointer.block_shape)));
   }
   const tl::Tile converted = stored_value(call, pointer.base.tensor(), value, pointer.block_shape);
   return issue_store(call, converted, pointer.block_shape,
@@ -141,8 +141,7 @@ void check_parent(const AccessCall& call, const BlockPointer& pointer) {
       call.value_error(fmt::format("strides {} must not be negative", to_text(pointer.strides)));
     }
     if (pointer.block_shape[i] <= 0) {
-      call.value_error(
-          fmt::format("block shape {} must be positive in every dimension", to_text(pointer.block_shape)));
+      call.value_error(fmt::format("block shape {} must be positive in every dimension", to_text(pointer.block_shape)));
     }
   }
 }
@@ -151,9 +150,10 @@ constexpr std::int64_t kAlignment = 16;  // bytes
 
 void check_aligned(const AccessCall& call, const char* what, std::int64_t elements, DType dtype) {
   if (elements % (kAlignment / item_size(dtype)) == 0) return;
-  call.value_error(fmt::format("{} {} elements of {} is no multiple of {} bytes ({} elements), as a tensor descriptor "
-                               "needs; choose an aligned one, or use a block pointer",
-                               what, elements, name(dtype), kAlignment, kAlignment / item_size(dtype)));
+  call.value_error(
+      fmt::format("{} {} elements of {} is no multiple of {} bytes ({} elements), as a tensor descriptor "
+                  "needs; choose an aligned one, or use a block pointer",
+                  what, elements, name(dtype), kAlignment, kAlignment / item_size(dtype)));
 }
 
 BlockPointer at(BlockPointer block, const Extents& offsets, const AccessCall& call) {

@@ -48,11 +48,12 @@ void check_inside(const AccessCall& call, const BufferState& buffer, const Exten
     if (shape[i] <= 0)
       call.value_error(fmt::format("box shape {} must be positive in every dimension", to_text(shape)));
     if (offsets[i] < 0 || offsets[i] > extents[i] - shape[i]) {
-      throw OutOfBoundsError(fmt::format("tl::{}: the box of shape {} at {} leaves the buffer of shape {} (from alloc at "
-                                         "{}) in dimension {}; offsets 0 to {} fit there",
-                                         call.name, to_text(shape), to_text(offsets), to_text(extents),
-                                         kernel::to_text(buffer.where()), i, extents[i] - shape[i]),
-                             call.program.place(call.where));
+      throw OutOfBoundsError(
+          fmt::format("tl::{}: the box of shape {} at {} leaves the buffer of shape {} (from alloc at "
+                      "{}) in dimension {}; offsets 0 to {} fit there",
+                      call.name, to_text(shape), to_text(offsets), to_text(extents), kernel::to_text(buffer.where()), i,
+                      extents[i] - shape[i]),
+          call.program.place(call.where));
     }
   }
 }
@@ -116,8 +117,8 @@ Tile load(const Buffer& buffer, Extents offsets, Extents shape, Where where) {
   const auto result = call.program.new_tile(state.dtype(), shape, call.kind, where);
   const auto operation = new_copy(call, state, offsets, shape, result, nullptr);
   result->expression += state.number();
-  operation->take_effect = [value = result->value(), dtype = state.dtype(), lanes = to_shape(shape)](
-                               KernelOperation& mine) {
+  operation->take_effect = [value = result->value(), dtype = state.dtype(),
+                            lanes = to_shape(shape)](KernelOperation& mine) {
     data::Executor& executor = mine.program->environment().executor;
     value->bind(data::gather(executor, key_of(mine), dtype, lanes, pieces_of(*mine.buffer)));
   };

@@ -90,8 +90,8 @@ struct PendingPrint {
 void device_print(std::string_view prefix, std::initializer_list<Tile> tiles, Where where) {
   auto& program = Program::current("device_print", where);
   auto print = std::make_shared<PendingPrint>();
-  print->text = fmt::format("{} on {} (program {}): {}", program.launch().name, program.pe().name(), program.id(),
-                            prefix);
+  print->text =
+      fmt::format("{} on {} (program {}): {}", program.launch().name, program.pe().name(), program.id(), prefix);
   for (const Tile& tile : tiles) print->values.push_back(program.own(tile, "device_print", where)->value());
   const auto& environment = program.environment();
   // One more than the tiles, so that nothing happens before all of them are counted.

@@ -111,15 +111,15 @@ class Case {
     return low + static_cast<std::int64_t>(random_() % static_cast<std::uint32_t>(high - low + 1));
   }
   bool chance(std::uint32_t of, std::uint32_t in) { return random_() % in < of; }
-  double value() { return dtype_ == DType::boolean ? static_cast<double>(pick(0, 1)) : static_cast<double>(pick(0, 15)); }
+  double value() {
+    return dtype_ == DType::boolean ? static_cast<double>(pick(0, 1)) : static_cast<double>(pick(0, 15));
+  }
   double as_element(double v) const { return dtype_ == DType::boolean ? (v != 0 ? 1 : 0) : v; }
 
   static torch::Tensor host(std::vector<double>& values, const Shape& shape) {
     return torch::from_blob(values.data(), shape, torch::kDouble);
   }
-  static torch::TensorOptions one_pe_index() {
-    return torch::device("ahbm").placement({.num_cubes = 1, .num_pes = 1});
-  }
+  static torch::TensorOptions one_pe_index() { return torch::device("ahbm").placement({.num_cubes = 1, .num_pes = 1}); }
   torch::Tensor make_tensor() {
     constexpr Placement kAll[] = {Placement::replicate, Placement::row_wise, Placement::column_wise,
                                   Placement::tiled_row_major, Placement::tiled_column_major};
@@ -133,7 +133,8 @@ class Case {
 
   // ---- tiles to mask with, to store, to pad with ----
   Shape partner(const Shape& shape) {
-    Shape tile(shape.begin() + static_cast<std::ptrdiff_t>(shape.empty() ? 0 : pick(0, static_cast<std::int64_t>(shape.size()))),
+    Shape tile(shape.begin() +
+                   static_cast<std::ptrdiff_t>(shape.empty() ? 0 : pick(0, static_cast<std::int64_t>(shape.size()))),
                shape.end());
     for (auto& extent : tile)
       if (chance(1, 4)) extent = 1;
@@ -159,7 +160,8 @@ class Case {
     if (!known) return from_pool(flags, flags_, own, false);
     Expected result{{}, own, {}, "mask"};
     const std::int64_t modulus = pick(2, 5), count = product(own);
-    result.tile = tl::reshape(tl::arange(0, count) - tl::idiv(tl::arange(0, count), modulus) * modulus != 0, extents(own));
+    result.tile =
+        tl::reshape(tl::arange(0, count) - tl::idiv(tl::arange(0, count), modulus) * modulus != 0, extents(own));
     for (std::int64_t i = 0; i < count; ++i) result.lanes.push_back({true, i % modulus != 0 ? 1.0 : 0.0});
     return result;
   }
@@ -196,7 +198,8 @@ class Case {
   // ---- accesses: lane -> element, or none ----
   using Element = std::function<std::optional<std::int64_t>(std::int64_t lane)>;  // absent: outside, and padded
 
-  void expect_load(tl::Tile tile, const Shape& shape, const Element& element, const LoadLanes& lanes, std::string what) {
+  void expect_load(tl::Tile tile, const Shape& shape, const Element& element, const LoadLanes& lanes,
+                   std::string what) {
     Expected result{std::move(tile), shape, {}, std::move(what)};
     for (std::int64_t lane = 0; lane < product(shape); ++lane) {
       const auto at = element(lane);
@@ -309,7 +312,10 @@ class Case {
     for (auto rank = pick(0, 3); rank > 0; --rank) {
       access.shape.push_back(pick(1, 5));
       const std::int64_t choice = pick(0, 4);
-      strides.push_back(choice == 0 ? 0 : choice == 1 ? 1 : choice == 2 && !shape_.empty() ? shape_.back() : pick(1, 9));
+      strides.push_back(choice == 0                      ? 0
+                        : choice == 1                    ? 1
+                        : choice == 2 && !shape_.empty() ? shape_.back()
+                                                         : pick(1, 9));
     }
     const std::int64_t first = pick(-1, product(shape_));
     access.element = [first, strides, shape = access.shape](std::int64_t lane) -> std::optional<std::int64_t> {
@@ -339,12 +345,15 @@ class Case {
     const std::int64_t folded = pick(1, elements);
     tl::Tile lane = known ? tl::arange(0, count) : tl::load(numbers.data_ptr(), {count}, {1});
     tl::Tile offsets = lane * static_cast<std::int32_t>(a) + static_cast<std::int32_t>(b);
-    if (chance(1, 2)) offsets = offsets - tl::idiv(offsets, static_cast<std::int32_t>(folded)) * static_cast<std::int32_t>(folded);
-    else folded_off_ = true;
+    if (chance(1, 2))
+      offsets = offsets - tl::idiv(offsets, static_cast<std::int32_t>(folded)) * static_cast<std::int32_t>(folded);
+    else
+      folded_off_ = true;
     const bool fold = !std::exchange(folded_off_, false);
     offsets = tl::reshape(offsets, extents(access.shape));
     tl::PointerTile pointers = x.data_ptr() + base + offsets;
-    if (step != 0) pointers = chance(1, 2) ? pointers - static_cast<std::int32_t>(step) : pointers - tl::full({}, step, DType::i32);
+    if (step != 0)
+      pointers = chance(1, 2) ? pointers - static_cast<std::int32_t>(step) : pointers - tl::full({}, step, DType::i32);
     access.element = [=](std::int64_t at) -> std::optional<std::int64_t> {
       const std::int64_t offset = at * a + b;
       return base + (fold ? offset % folded : offset) - step;
@@ -355,9 +364,7 @@ class Case {
     access.load = [&] {
       return async ? later(tl::load_async(pointers, access.lanes.options)) : tl::load(pointers, access.lanes.options);
     };
-    access.store = [&](const Expected& value) {
-      tl::store(pointers, value.tile, {.mask = access.lanes.options.mask});
-    };
+    access.store = [&](const Expected& value) { tl::store(pointers, value.tile, {.mask = access.lanes.options.mask}); };
     perform(pool, access);
   }
 
@@ -409,8 +416,8 @@ class Case {
   static tl::BlockPointer make_pointer(const tl::Tensor& x, std::int64_t first, const Shape& parent,
                                        const Shape& strides, const Shape& at, const Shape& block) {
     const Shape origin(parent.size(), 0);
-    const auto pointer = tl::make_block_ptr(x.data_ptr() + first, extents(parent), extents(strides), extents(origin),
-                                            extents(block));
+    const auto pointer =
+        tl::make_block_ptr(x.data_ptr() + first, extents(parent), extents(strides), extents(origin), extents(block));
     auto moved = tl::advance(pointer, extents(at));
     EXPECT_EQ(pointer.offsets, extents(origin));
     return moved;
@@ -446,8 +453,9 @@ class Case {
     }
     tokens_.clear();
     const Shape origin(shape_.size(), 0);
-    expect_load(tl::load(x, extents(origin), extents(shape_)), shape_, [](std::int64_t lane) { return lane; }, {},
-                "the whole tensor");
+    expect_load(
+        tl::load(x, extents(origin), extents(shape_)), shape_, [](std::int64_t lane) { return lane; }, {},
+        "the whole tensor");
     if (mode_.data) compare();
     loads_.clear();
   }
@@ -474,7 +482,7 @@ class Case {
   DType dtype_ = DType::f32;
   Shape shape_;
   bool filled_ = true, folded_off_ = false;
-  Lanes contents_;                   // what x holds after the stores so far, in program order
+  Lanes contents_;  // what x holds after the stores so far, in program order
   std::vector<double> pool_, flags_;
   std::vector<Expected> loads_;
   std::vector<tl::Token> tokens_;
