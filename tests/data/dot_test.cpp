@@ -164,6 +164,69 @@ TEST(Dot, IntegersAccumulateAndWrap) {
   }
 }
 
+TEST(Dot, EightBitFloatsOfBothKindsAreTheF32Chain) {
+  Executor executor(1, true);
+  Random random(7);
+  const DType kinds[] = {DType::f8e4m3, DType::f8e5m2};
+  for (int round = 0; round < 100; ++round) {
+    const std::int64_t m = test::integer(random, 1, 30), n = test::integer(random, 1, 30),
+                       k = test::integer(random, 0, 300);
+    const DType left = kinds[round % 2], right = kinds[round / 2 % 2];
+    const auto random_tile = [&](DType type, std::int64_t count) {
+      std::vector<double> numbers;
+      for (const float value : random_floats(random, count)) numbers.push_back(test::rounded(type, value));
+      return numbers;
+    };
+    const auto a = random_tile(left, m * k), b = random_tile(right, k * n), start = random_tile(DType::f32, m * n);
+    const DType result = round % 3 == 0 ? left : DType::f32;
+    const Value value =
+        dot(executor, test::tile(executor, left, Shape{m, k}, a), test::tile(executor, right, Shape{k, n}, b),
+            test::tile(executor, DType::f32, Shape{m, n}, start), result);
+    const auto floats = [](const std::vector<double>& numbers) {
+      return std::vector<float>(numbers.begin(), numbers.end());
+    };
+    const auto expected = chain(floats(a), floats(b), floats(start), m, n, k);
+    const auto actual = test::numbers(executor, value);
+    for (std::size_t i = 0; i < expected.size(); ++i) {
+      ASSERT_EQ(actual[i], test::rounded(result, static_cast<double>(expected[i])));
+    }
+  }
+}
+
+TEST(Dot, IntegersOfEveryWidthAccumulateAndWrap) {
+  Executor executor(1, true);
+  Random random(8);
+  const std::pair<DType, DType> pairs[] = {{DType::i8, DType::i8}, {DType::u8, DType::u8},   {DType::i8, DType::u8},
+                                           {DType::u8, DType::i8}, {DType::i32, DType::i32}, {DType::i64, DType::i64}};
+  for (int round = 0; round < 120; ++round) {
+    const auto [left, right] = pairs[round % 6];
+    const std::int64_t g = test::integer(random, 1, 2), m = test::integer(random, 1, 12),
+                       n = round % 7 == 0 ? 1100 : test::integer(random, 1, 40), k = test::integer(random, 0, 50);
+    const auto random_tile = [&](DType type, const Shape& shape) {
+      std::vector<std::byte> bytes(static_cast<std::size_t>(shape.numel() * item_size(type)));
+      for (std::byte& byte : bytes) byte = static_cast<std::byte>(random());
+      return from_bytes(executor, type, shape, bytes);
+    };
+    const bool wide = left == DType::i64;
+    const DType sum = wide ? DType::i64 : DType::i32;
+    const Value a = random_tile(left, Shape{g, m, k}), b = random_tile(right, Shape{g, k, n});
+    const Value c = random_tile(sum, Shape{g, m, n});
+    const Value product = dot(executor, a, b, c, sum);
+    const TileView x = view(executor, a), y = view(executor, b), z = view(executor, c),
+                   actual = view(executor, product);
+    for (std::int64_t lane = 0; lane < g * m * n; ++lane) {
+      const std::int64_t row = lane / n, batch = row / m, column = lane % n;
+      auto total = static_cast<std::uint64_t>(z.element(lane).as_integer());
+      for (std::int64_t p = 0; p < k; ++p) {
+        total += static_cast<std::uint64_t>(x.element(row * k + p).as_integer()) *
+                 static_cast<std::uint64_t>(y.element((batch * k + p) * n + column).as_integer());
+      }
+      const auto expected = wide ? static_cast<std::int64_t>(total) : static_cast<std::int32_t>(total);
+      ASSERT_EQ(actual.element(lane).as_integer(), expected) << name(left) << " x " << name(right);
+    }
+  }
+}
+
 TEST(Dot, ALaneIsInvalidWhenItsRowColumnOrAccumulatorLaneIs) {
   Executor executor(1, true);
   Random random(6);

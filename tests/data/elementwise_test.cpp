@@ -413,6 +413,16 @@ TEST(Elementwise, UnaryOperationsAreWithinTheirBounds) {
       {UnaryOperation::absolute, [](long double x) { return std::abs(x); }, 0.5},
       {UnaryOperation::exponential, [](long double x) { return std::exp(x); }, 0.501},
       {UnaryOperation::logarithm, [](long double x) { return std::log(x); }, 0.501},
+      {UnaryOperation::sign, [](long double x) { return static_cast<long double>((x > 0) - (x < 0)); }, 0.5},
+      {UnaryOperation::exponential2, [](long double x) { return std::exp2(x); }, 0.501},
+      {UnaryOperation::expm1, [](long double x) { return std::expm1(x); }, 0.501},
+      {UnaryOperation::logarithm2, [](long double x) { return std::log2(x); }, 0.501},
+      {UnaryOperation::log1p, [](long double x) { return std::log1p(x); }, 0.501},
+      {UnaryOperation::sine, [](long double x) { return std::sin(x); }, 0.501},
+      {UnaryOperation::cosine, [](long double x) { return std::cos(x); }, 0.501},
+      {UnaryOperation::error_function, [](long double x) { return std::erf(x); }, 0.501},
+      {UnaryOperation::sigmoid, [](long double x) { return 1 / (1 + std::exp(-x)); }, 0.501},
+      {UnaryOperation::reciprocal, [](long double x) { return 1 / x; }, 0.5},
       {UnaryOperation::hyperbolic_tangent, [](long double x) { return std::tanh(x); }, 0.501},
       {UnaryOperation::square_root, [](long double x) { return std::sqrt(x); }, 0.5},
       {UnaryOperation::reciprocal_square_root, [](long double x) { return 1 / std::sqrt(x); }, 1.5},
@@ -421,8 +431,9 @@ TEST(Elementwise, UnaryOperationsAreWithinTheirBounds) {
       {UnaryOperation::logical_not, [](long double x) { return x == 0 ? 1.0L : 0.0L; }, 0.5},
   };
   for (const Case& each : cases) {
-    for (const DType type : {DType::i32, DType::f16, DType::bf16, DType::f32}) {
-      for (const DType result : {DType::f32, DType::f16}) {
+    for (const DType type :
+         {DType::u8, DType::i8, DType::i32, DType::f8e4m3, DType::f8e5m2, DType::f16, DType::bf16, DType::f32}) {
+      for (const DType result : {DType::f32, DType::f16, DType::f8e4m3}) {
         const std::vector<double> numbers = random_operand(random, type, 600);
         const std::vector<std::uint8_t> mask = test::random_mask(random, 600);
         const Value value =
@@ -445,6 +456,61 @@ TEST(Elementwise, UnaryOperationsAreWithinTheirBounds) {
       }
     }
   }
+}
+
+TEST(Elementwise, BitsOfIntegersAndBooleansAreInverted) {
+  Executor executor(1, true);
+  const auto inverted = [&](DType type, double number) {
+    return test::numbers(executor,
+                         unary(executor, UnaryOperation::bit_not, full(executor, Shape{1}, type, number), type))[0];
+  };
+  EXPECT_EQ(inverted(DType::u8, 5), 250);
+  EXPECT_EQ(inverted(DType::i8, 5), -6);
+  EXPECT_EQ(inverted(DType::i32, INT32_MAX), INT32_MIN);
+  EXPECT_EQ(inverted(DType::i64, -1), 0);
+  EXPECT_EQ(inverted(DType::boolean, 1), 0);
+  EXPECT_EQ(inverted(DType::boolean, 0), 1);
+}
+
+/// Operations on all pairs of bytes, in the type's own width.
+TEST(Elementwise, AllPairsOfBytesWrapInTheirWidth) {
+  Executor executor(1, true);
+  std::vector<std::byte> rows;
+  for (int i = 0; i < 256; ++i) rows.push_back(static_cast<std::byte>(i));
+  const auto check = [&](DType type, auto example) {
+    using T = decltype(example);
+    const Value a = from_bytes(executor, type, Shape{256, 1}, rows), b = from_bytes(executor, type, Shape{256}, rows);
+    using enum BinaryOperation;
+    for (const BinaryOperation operation :
+         {add, subtract, multiply, integer_divide, remainder, bit_xor, shift_left, shift_right, minimum, maximum}) {
+      const Value value = binary(executor, operation, a, b, type);
+      const TileView actual = view(executor, value);
+      for (int i = 0; i < 256; ++i) {
+        for (int j = 0; j < 256; ++j) {
+          const int x = static_cast<T>(i), y = static_cast<T>(j);
+          const bool shifts = operation == shift_left || operation == shift_right;
+          const bool divides = operation == integer_divide || operation == remainder;
+          const bool valid = shifts ? y >= 0 && y < 8 : !divides || y != 0;
+          const int result = !valid                        ? 0
+                             : operation == add            ? x + y
+                             : operation == subtract       ? x - y
+                             : operation == multiply       ? x * y
+                             : operation == integer_divide ? x / y
+                             : operation == remainder      ? x % y
+                             : operation == bit_xor        ? x ^ y
+                             : operation == shift_left     ? x * (1 << y)
+                             : operation == shift_right    ? x >> y
+                             : operation == minimum        ? std::min(x, y)
+                                                           : std::max(x, y);
+          ASSERT_EQ(actual.element(256 * i + j).as_integer(), static_cast<T>(result))
+              << x << " " << static_cast<int>(operation) << " " << y;
+          ASSERT_EQ(actual.valid(256 * i + j), valid);
+        }
+      }
+    }
+  };
+  check(DType::u8, std::uint8_t{});
+  check(DType::i8, std::int8_t{});
 }
 
 TEST(Elementwise, DoublesUseTheWholePrecision) {

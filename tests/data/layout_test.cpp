@@ -103,5 +103,74 @@ TEST(Layout, AReshapedValueOutlivesAndAwaitsItsSource) {
   EXPECT_EQ(test::numbers(executor, reshaped), std::vector<double>({1, 2, 3, 4}));
 }
 
+TEST(Layout, CatPutsValuesOneAfterTheOther) {
+  Executor executor(1, true);
+  Random random(7);
+  for (int round = 0; round < 400; ++round) {
+    const DType type = kTypes[round % 4];
+    Shape shape = test::random_shape(random, 4);
+    if (shape.rank() == 0) shape = {1};
+    const auto axis = random() % shape.rank();
+    std::vector<Value> parts;
+    std::vector<std::pair<std::size_t, std::int64_t>>
+        source;  // of each step along the axis: the part and the step there
+    std::vector<std::vector<double>> numbers;
+    std::vector<std::vector<std::uint8_t>> masks;
+    for (std::size_t i = 0, count = 1 + random() % 4; i < count; ++i) {
+      shape[axis] = test::integer(random, 0, 4);
+      for (std::int64_t step = 0; step < shape[axis]; ++step) source.emplace_back(i, step);
+      numbers.push_back(test::random_numbers(random, shape.numel(), 0, 1));
+      masks.push_back(random() % 2 == 0 ? test::random_mask(random, shape.numel())
+                                        : std::vector<std::uint8_t>(static_cast<std::size_t>(shape.numel()), 1));
+      parts.push_back(test::tile(executor, type, shape, numbers.back(), masks.back()));
+    }
+    const Value value = cat(executor, parts, static_cast<int>(axis));
+    shape[axis] = static_cast<std::int64_t>(source.size());
+    ASSERT_EQ(value.shape(), shape);
+    const auto actual = test::numbers(executor, value);
+    const auto valid = test::validity(executor, value);
+    for (std::int64_t lane = 0; lane < value.numel(); ++lane) {
+      auto index = index_of(shape, lane);
+      const auto [part, step] = source[static_cast<std::size_t>(index[axis])];
+      index[axis] = step;
+      const std::size_t at = lane_of(parts[part].shape(), index);
+      ASSERT_EQ(actual[static_cast<std::size_t>(lane)], numbers[part][at]);
+      ASSERT_EQ(valid[static_cast<std::size_t>(lane)], masks[part][at]);
+    }
+  }
+}
+
+TEST(Layout, NarrowAndFlipChooseLanesOfAnAxis) {
+  Executor executor(1, true);
+  Random random(8);
+  for (int round = 0; round < 600; ++round) {
+    const DType type = kTypes[round % 4];
+    Shape shape = test::random_shape(random, 4);
+    if (shape.rank() == 0) shape = {5};
+    const auto axis = random() % shape.rank();
+    const std::int64_t extent = shape[axis];
+    const bool flips = round % 3 == 0;
+    const std::int64_t step = flips ? -1 : test::integer(random, 1, 3);
+    const std::int64_t start = flips ? extent - 1 : test::integer(random, 0, extent - 1);
+    const std::int64_t length = flips ? extent : test::integer(random, 0, (extent - 1 - start) / step + 1);
+    const std::vector<double> numbers = test::random_numbers(random, shape.numel(), 0, 1);
+    const std::vector<std::uint8_t> mask = test::random_mask(random, shape.numel());
+    const Value x = test::tile(executor, type, shape, numbers, mask);
+    const Value value = flips ? flip(executor, x, static_cast<int>(axis))
+                              : narrow(executor, x, static_cast<int>(axis), start, length, step);
+    Shape expected = shape;
+    expected[axis] = length;
+    ASSERT_EQ(value.shape(), expected);
+    const auto actual = test::numbers(executor, value);
+    const auto valid = test::validity(executor, value);
+    for (std::int64_t lane = 0; lane < value.numel(); ++lane) {
+      auto index = index_of(expected, lane);
+      index[axis] = start + index[axis] * step;
+      ASSERT_EQ(actual[static_cast<std::size_t>(lane)], numbers[lane_of(shape, index)]);
+      ASSERT_EQ(valid[static_cast<std::size_t>(lane)], mask[lane_of(shape, index)]);
+    }
+  }
+}
+
 }  // namespace
 }  // namespace kernbench::data

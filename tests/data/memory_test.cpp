@@ -173,7 +173,7 @@ class RandomProgram {
 
   void run() {
     for (int step = 0; step < 120; ++step) {
-      switch (test::integer(random_, 0, 9)) {
+      switch (test::integer(random_, 0, 13)) {
         case 0:
           remap();
           break;
@@ -187,6 +187,15 @@ class RandomProgram {
         case 4:
         case 5:
           load();
+          break;
+        case 6:
+        case 7:
+          store_masked();
+          break;
+        case 8:
+        case 9:
+        case 10:
+          modify();
           break;
         default:
           store();
@@ -327,6 +336,133 @@ class RandomProgram {
     scatter(executor_, {}, source.value, tile.pieces);
   }
 
+  /// A boolean tile, some lanes of it invalid; for each lane 0 (false), 1 (true) or 2 (invalid).
+  std::pair<Value, std::vector<int>> random_lanes(const Shape& shape) {
+    std::vector<int> lanes;
+    std::vector<std::byte> bytes;
+    std::vector<std::uint8_t> validity;
+    for (std::int64_t i = 0; i < shape.numel(); ++i) {
+      lanes.push_back(static_cast<int>(random_() % 10 == 0 ? 2 : random_() % 3 == 0 ? 0 : 1));
+      bytes.push_back(static_cast<std::byte>(lanes.back() == 1 || (lanes.back() == 2 && random_() % 2 == 0)));
+      validity.push_back(lanes.back() != 2);
+    }
+    return {from_bytes(executor_, DType::boolean, shape, bytes, validity), lanes};
+  }
+
+  Expected random_halves(const Shape& shape) {
+    Expected source;
+    for (std::int64_t i = 0; i < 2 * shape.numel(); ++i) source.bytes.push_back(static_cast<std::byte>(random_()));
+    source.validity = test::random_mask(random_, shape.numel());
+    source.value = from_bytes(executor_, DType::f16, shape, source.bytes, source.validity);
+    return source;
+  }
+
+  void store_masked() {
+    const Tile tile = random_tile();
+    const Shape shape{tile.rows, tile.columns};
+    const Expected source = random_halves(shape);
+    const auto [mask, lanes] = random_lanes(shape);
+    for_each_byte(tile, [&, &lanes = lanes](std::uint64_t address, std::size_t element, std::size_t byte) {
+      if (lanes[element] == 1) replay_.at(address) = {source.bytes[2 * element + byte], source.validity[element]};
+      if (lanes[element] == 2) replay_.at(address).valid = 0;
+    });
+    scatter(executor_, {}, source.value, tile.pieces, mask);
+  }
+
+  struct Half {
+    std::uint16_t bits;
+    bool valid;
+  };
+  Half half_at(std::uint64_t address) {
+    const ReplayByte low = replay_.at(address), high = replay_.at(address + 1);
+    return {static_cast<std::uint16_t>(std::to_integer<int>(low.byte) | std::to_integer<int>(high.byte) << 8),
+            low.valid != 0 && high.valid != 0};
+  }
+  void set_half(std::uint64_t address, std::uint16_t bits, bool valid) {
+    replay_.at(address) = {static_cast<std::byte>(bits), static_cast<std::uint8_t>(valid)};
+    replay_.at(address + 1) = {static_cast<std::byte>(bits >> 8), static_cast<std::uint8_t>(valid)};
+  }
+
+  static std::uint16_t combined(AtomicOperation operation, std::uint16_t old, std::uint16_t operand) {
+    if (operation == AtomicOperation::exchange) return operand;
+    const auto a = static_cast<float>(half::from_bits(old)), b = static_cast<float>(half::from_bits(operand));
+    if (operation == AtomicOperation::add) {
+      const float sum = a + b;
+      return std::isnan(sum) ? std::uint16_t{0x7E00} : half(sum).bits;
+    }
+    const bool most = operation == AtomicOperation::maximum;
+    if (std::isnan(b)) return half(a).bits;
+    if (std::isnan(a)) return half(b).bits;
+    if (a == b) return std::signbit(a) == most ? half(b).bits : half(a).bits;
+    return half((a > b) == most ? a : b).bits;
+  }
+
+  /// An atomic operation on lanes that may name one element several times.
+  void modify() {
+    Tile tile = random_tile();
+    for (Piece& piece : tile.pieces) piece.address -= piece.address % 2;
+    if (tile.pieces.size() == 2 && random_() % 2 == 0) std::swap(tile.pieces[0], tile.pieces[1]);
+    const Shape shape{tile.rows, tile.columns};
+    const auto count = static_cast<std::size_t>(shape.numel());
+    std::vector<std::uint64_t> places(count, 0);
+    for_each_byte(tile, [&](std::uint64_t address, std::size_t element, std::size_t byte) {
+      if (byte == 0) places[element] = address;
+    });
+    constexpr AtomicOperation kOperations[] = {AtomicOperation::add, AtomicOperation::maximum, AtomicOperation::minimum,
+                                               AtomicOperation::exchange, AtomicOperation::compare_exchange};
+    const AtomicOperation operation = kOperations[random_() % 5];
+    const bool compares = operation == AtomicOperation::compare_exchange;
+    const Expected operand = random_halves(shape);
+    Expected compare = random_halves(shape);
+    for (std::size_t i = 0; i < count; ++i) {
+      if (places[i] == 0 || random_() % 3 == 0) continue;
+      compare.bytes[2 * i] = replay_.at(places[i]).byte;
+      compare.bytes[2 * i + 1] = replay_.at(places[i] + 1).byte;
+    }
+    compare.value = from_bytes(executor_, DType::f16, shape, compare.bytes, compare.validity);
+    const bool masked = random_() % 2 == 0;
+    const auto [mask, lanes] = random_lanes(shape);
+    const auto bits_of = [](const Expected& tile_values, std::size_t i) {
+      return static_cast<std::uint16_t>(std::to_integer<int>(tile_values.bytes[2 * i]) |
+                                        std::to_integer<int>(tile_values.bytes[2 * i + 1]) << 8);
+    };
+    Expected result;
+    result.bytes.resize(2 * count);
+    result.validity.resize(count);
+    for (std::size_t i = 0; i < count; ++i) {
+      const int lane = masked ? lanes[i] : 1;
+      if (places[i] == 0 || lane == 0) continue;
+      const Half old = half_at(places[i]);
+      result.bytes[2 * i] = static_cast<std::byte>(old.bits);
+      result.bytes[2 * i + 1] = static_cast<std::byte>(old.bits >> 8);
+      if (lane == 2) {
+        set_half(places[i], old.bits, false);
+        continue;
+      }
+      result.validity[i] = old.valid;
+      const bool equal = bits_of(compare, i) == old.bits;
+      std::uint16_t bits = old.bits;
+      bool valid = old.valid;
+      if (compares) {
+        if (equal) bits = bits_of(operand, i);
+        valid = valid && compare.validity[i] != 0 && (!equal || operand.validity[i] != 0);
+      } else {
+        bits = combined(operation, old.bits, bits_of(operand, i));
+        valid = operand.validity[i] != 0 && (valid || operation == AtomicOperation::exchange);
+      }
+      // Bytes of an element that is partly valid stay so when nothing changes.
+      if (valid == old.valid) {
+        replay_.at(places[i]).byte = static_cast<std::byte>(bits);
+        replay_.at(places[i] + 1).byte = static_cast<std::byte>(bits >> 8);
+      } else {
+        set_half(places[i], bits, valid);
+      }
+    }
+    result.value = atomic(executor_, {}, operation, tile.pieces, operand.value, compares ? compare.value : Value(),
+                          masked ? mask : Value(), DType::f16, shape);
+    if (random_() % 4 != 0) loaded_.push_back(std::move(result));  // else nobody looks at what was there
+  }
+
   void check(const Expected& expected) {
     ASSERT_EQ(test::bytes(executor_, expected.value), expected.bytes);
     ASSERT_EQ(test::validity(executor_, expected.value), expected.validity);
@@ -346,6 +482,89 @@ TEST(Memory, RandomProgramsReadWhatAPlainReplayReads) {
       if (HasFatalFailure()) FAIL() << "seed " << seed << ", threads " << threads;
     }
   }
+}
+
+TEST(Atomic, EveryTypeAndOperationActsLaneByLane) {
+  Random random(9);
+  using enum AtomicOperation;
+  const DType types[] = {DType::boolean, DType::u8,  DType::i8,   DType::i32, DType::i64,
+                         DType::f8e4m3,  DType::f16, DType::bf16, DType::f32};
+  for (int round = 0; round < 900; ++round) {
+    const DType type = types[round % 9];
+    const auto operation = static_cast<AtomicOperation>(round / 9 % 7);  // compare_exchange: by the random programs
+    const bool on_bits = operation == bit_and || operation == bit_or || operation == bit_xor;
+    if (on_bits && is_floating_point(type)) continue;
+    Executor executor(1 + round % 2, true);
+    Memory memory(executor);
+    const std::int64_t item = item_size(type);
+    memory.map(64, 8 * item);
+    const std::vector<double> start = test::random_numbers(random, 8, 0, type == DType::boolean ? 1 : 120);
+    const Value first = test::tile(executor, type, Shape{8}, start);
+    const Piece whole{&memory, 64, 1, 8 * item, 8 * item, 0, 8};
+    scatter(executor, {}, first, std::span(&whole, 1));
+    std::vector<Piece> lanes;
+    std::vector<std::size_t> targets;
+    for (std::int64_t lane = 0; lane < 20; ++lane) {
+      targets.push_back(random() % 8);
+      lanes.push_back({&memory, 64 + targets.back() * static_cast<std::uint64_t>(item), 1, item, item, lane, 1});
+    }
+    std::ranges::shuffle(lanes, random);  // their order does not matter, that of the lanes does
+    const Value operand = test::tile(executor, type, Shape{20}, test::random_numbers(random, 20, 0, 120));
+    const Value old = atomic(executor, {}, operation, lanes, operand, {}, {}, type, Shape{20});
+    const Value left = gather(executor, {}, type, Shape{8}, std::span(&whole, 1));
+    // The interpreter: numbers, in the order of the lanes.
+    const TileView operands = view(executor, operand), olds = view(executor, old), lefts = view(executor, left);
+    std::vector<double> now = test::numbers(executor, first);
+    for (std::int64_t lane = 0; lane < 20; ++lane) {
+      double& element = now[targets[static_cast<std::size_t>(lane)]];
+      ASSERT_EQ(olds.element(lane).as_double(), element) << name(type) << " " << static_cast<int>(operation);
+      const double with = operands.element(lane).as_double();
+      const auto a = static_cast<std::int64_t>(element), b = static_cast<std::int64_t>(with);
+      const auto round_to_type = [&](double number) {
+        std::byte bytes[8];
+        if (is_floating_point(type))
+          store_element(type, bytes, number);
+        else
+          store_element(type, bytes, static_cast<std::int64_t>(number));
+        return load_element(type, bytes).as_double();
+      };
+      const double result = operation == add       ? element + with
+                            : operation == maximum ? std::max(element, with)
+                            : operation == minimum ? std::min(element, with)
+                            : operation == bit_and ? static_cast<double>(a & b)
+                            : operation == bit_or  ? static_cast<double>(a | b)
+                            : operation == bit_xor ? static_cast<double>(a ^ b)
+                                                   : with;
+      element = round_to_type(result);
+    }
+    for (std::int64_t i = 0; i < 8; ++i) ASSERT_EQ(lefts.element(i).as_double(), now[static_cast<std::size_t>(i)]);
+    ASSERT_TRUE(olds.all_valid() && lefts.all_valid());
+  }
+}
+
+TEST(Atomic, AnElementInTwoMappingsOrInNoneIsAnError) {
+  Executor executor(1, true);
+  Memory memory(executor);
+  memory.map(0, 6);
+  memory.map(6, 6);
+  const Value one = full(executor, Shape{1}, DType::i32, 1);
+  const Piece astride{&memory, 4, 1, 4, 4, 0, 1}, outside{&memory, 100, 1, 4, 4, 0, 1};
+  EXPECT_THROW(atomic(executor, {}, AtomicOperation::add, std::span(&astride, 1), one, {}, {}, DType::i32, Shape{1}),
+               OutOfBoundsError);
+  EXPECT_THROW(atomic(executor, {}, AtomicOperation::add, std::span(&outside, 1), one, {}, {}, DType::i32, Shape{1}),
+               OutOfBoundsError);
+}
+
+TEST(Atomic, WithoutDataYieldsATypeAndAShape) {
+  Executor executor(1, false);
+  Memory memory(executor);
+  memory.map(0, 64);
+  const Piece piece{&memory, 0, 1, 16, 16, 0, 4};
+  const Value one = full(executor, Shape{4}, DType::i32, 1);
+  const Value old = atomic(executor, {}, AtomicOperation::add, std::span(&piece, 1), one, {}, {}, DType::i32, Shape{4});
+  EXPECT_FALSE(old.has_data());
+  EXPECT_EQ(old.dtype(), DType::i32);
+  EXPECT_EQ(old.shape(), Shape{4});
 }
 
 }  // namespace

@@ -140,6 +140,161 @@ TEST(Reduce, ShapesAndEmptyAxes) {
             kInfinity);
 }
 
+/// Lanes of a line one after the other, as the documentation defines each operation.
+double fold_line(ReduceOperation operation, const std::vector<double>& lanes) {
+  const auto better = [&](double lane, double best, bool most) { return most ? lane > best : lane < best; };
+  const bool most = operation == ReduceOperation::argmax || operation == ReduceOperation::argmax_nan ||
+                    operation == ReduceOperation::maximum_nan;
+  std::size_t place = 0;
+  switch (operation) {
+    case ReduceOperation::logical_and:
+      return std::ranges::all_of(lanes, [](double lane) { return lane != 0; });
+    case ReduceOperation::logical_or:
+      return std::ranges::any_of(lanes, [](double lane) { return lane != 0; });
+    case ReduceOperation::product: {
+      double product = 1;
+      for (const double lane : lanes) product *= lane;
+      return product;
+    }
+    case ReduceOperation::argmax:
+    case ReduceOperation::argmin:
+      for (std::size_t i = 0; i < lanes.size(); ++i) {
+        const bool first_number = std::isnan(lanes[place]) && !std::isnan(lanes[i]);
+        if (first_number || better(lanes[i], lanes[place], most)) place = i;
+      }
+      return static_cast<double>(place);
+    default:
+      for (std::size_t i = 0; i < lanes.size(); ++i) {
+        if (std::isnan(lanes[i])) {
+          place = i;
+          break;
+        }
+        if (better(lanes[i], lanes[place], most)) place = i;
+      }
+      const bool index = operation == ReduceOperation::argmax_nan || operation == ReduceOperation::argmin_nan;
+      return index ? static_cast<double>(place) : lanes[place];
+  }
+}
+
+TEST(Reduce, OtherOperationsAgreeWithPlainLoops) {
+  Executor executor(1, true);
+  Random random(3);
+  using enum ReduceOperation;
+  const ReduceOperation operations[] = {product, maximum_nan, minimum_nan, logical_and, logical_or,
+                                        argmax,  argmin,      argmax_nan,  argmin_nan};
+  const DType types[] = {DType::boolean, DType::u8,  DType::i8,   DType::i32, DType::i64, DType::f8e4m3,
+                         DType::f8e5m2,  DType::f16, DType::bf16, DType::f32, DType::f64};
+  for (int round = 0; round < 6000; ++round) {
+    const ReduceOperation operation = operations[round % 9];
+    const DType type = types[random() % 11];
+    const Shape shape = operation == product ? test::random_shape(random, 3, 3) : reduction_shape(random, round / 9);
+    std::optional<int> axis;
+    if (shape.rank() > 0 && random() % 4 != 0) axis = static_cast<int>(random() % shape.rank());
+    // Few different numbers, so that there are ties; products of these are exact in f32.
+    const int low = type == DType::u8 || type == DType::boolean ? 0 : -2;
+    std::vector<double> numbers = test::random_numbers(random, shape.numel(), low, type == DType::boolean ? 1 : 2);
+    const bool few_zeros = operation == logical_and || operation == product;
+    for (double& number : numbers) {
+      if (few_zeros && number == 0 && random() % 8 != 0) number = 1;
+      if (is_floating_point(type) && random() % 16 == 0 && operation != product) number = std::nan("");
+      if (is_floating_point(type) && random() % 4 == 0 && number == 0) number = -0.0;
+    }
+    const std::vector<std::uint8_t> mask =
+        round % 2 == 0 ? test::random_mask(random, shape.numel()) : std::vector<std::uint8_t>{};
+    const bool index = operation >= argmax;
+    const bool logical = operation == logical_and || operation == logical_or;
+    const DType result = index     ? (random() % 2 == 0 ? DType::i32 : DType::i64)
+                         : logical ? DType::boolean
+                         : operation == product && !is_floating_point(type) ? DType::i64
+                                                                            : type;
+    if (operation == product && is_float8(type)) continue;
+    const Value value =
+        reduce(executor, operation, test::tile(executor, type, shape, numbers, mask), axis, random() % 2 == 0, result);
+    const auto actual = test::numbers(executor, value);
+    const auto valid = test::validity(executor, value);
+    const Line line = line_of(shape, axis);
+    for (std::int64_t o = 0; o < line.outer; ++o) {
+      for (std::int64_t n = 0; n < line.inner; ++n) {
+        std::vector<double> lanes;
+        bool all_valid = true;
+        for (std::int64_t i = 0; i < line.length; ++i) {
+          lanes.push_back(numbers[line.lane(o, i, n)]);
+          all_valid = all_valid && (mask.empty() || mask[line.lane(o, i, n)] != 0);
+        }
+        const auto at = static_cast<std::size_t>(o * line.inner + n);
+        const double expected = test::rounded(result, fold_line(operation, lanes));
+        ASSERT_TRUE(actual[at] == expected || (std::isnan(actual[at]) && std::isnan(expected)))
+            << static_cast<int>(operation) << " of " << name(type) << ": " << actual[at] << ", not " << expected;
+        ASSERT_EQ(valid[at] != 0, all_valid);
+      }
+    }
+  }
+}
+
+TEST(Reduce, SumsOfBytesAndBooleansAreExactInI32) {
+  Executor executor(1, true);
+  for (const DType type : {DType::boolean, DType::u8, DType::i8}) {
+    const double each = type == DType::boolean ? 1 : type == DType::u8 ? 255 : -128;
+    const Value x = full(executor, Shape{3, 1000}, type, each);
+    EXPECT_EQ(test::numbers(executor, reduce(executor, ReduceOperation::sum, x, 1, false, DType::i32)),
+              std::vector<double>(3, 1000 * each));
+  }
+  const Value bytes = full(executor, Shape{3}, DType::u8, 255);
+  EXPECT_EQ(test::numbers(executor, reduce(executor, ReduceOperation::sum, bytes, 0, false, DType::u8))[0], 253);
+}
+
+TEST(Reduce, TheIndexOfNoLaneIsInvalid) {
+  Executor executor(1, true);
+  const Value empty = full(executor, Shape{2, 0}, DType::f32, 1);
+  const Value index = reduce(executor, ReduceOperation::argmax, empty, 1, false, DType::i32);
+  EXPECT_EQ(test::validity(executor, index), std::vector<std::uint8_t>({0, 0}));
+  EXPECT_EQ(test::numbers(executor, index), std::vector<double>({0, 0}));
+  EXPECT_EQ(test::numbers(executor, reduce(executor, ReduceOperation::product, empty, 1, false, DType::f32))[0], 1);
+  EXPECT_EQ(test::numbers(executor, reduce(executor, ReduceOperation::logical_and, empty, 1, false, DType::boolean))[0],
+            1);
+}
+
+TEST(Cumsum, AddsOneLaneAfterTheOtherAndRoundsEachOnce) {
+  Executor executor(1, true);
+  Random random(4);
+  const DType types[] = {DType::i8, DType::i32, DType::f8e5m2, DType::f16, DType::bf16, DType::f32};
+  for (int round = 0; round < 1200; ++round) {
+    const DType type = types[round % 6];
+    const Shape shape = reduction_shape(random, round / 6);
+    const auto axis = static_cast<int>(random() % shape.rank());
+    const bool reverse = random() % 2 == 0;
+    const DType result = type == DType::i8                               ? DType::i32
+                         : random() % 2 == 0 || !is_floating_point(type) ? type
+                                                                         : DType::f32;
+    std::vector<double> numbers;
+    for (std::int64_t i = 0; i < shape.numel(); ++i) {
+      const double number = static_cast<double>(random() % 200) - 100;
+      numbers.push_back(is_floating_point(type)
+                            ? test::rounded(type, std::ldexp(number, static_cast<int>(random() % 12) - 6))
+                            : number);
+    }
+    const std::vector<std::uint8_t> mask = test::random_mask(random, shape.numel());
+    const Value value = cumsum(executor, test::tile(executor, type, shape, numbers, mask), axis, reverse, result);
+    ASSERT_EQ(value.shape(), shape);
+    const auto actual = test::numbers(executor, value);
+    const auto valid = test::validity(executor, value);
+    const Line line = line_of(shape, axis);
+    for (std::int64_t o = 0; o < line.outer; ++o) {
+      for (std::int64_t n = 0; n < line.inner; ++n) {
+        float sum = 0;
+        bool all_valid = true;
+        for (std::int64_t step = 0; step < line.length; ++step) {
+          const std::size_t at = line.lane(o, reverse ? line.length - 1 - step : step, n);
+          sum = step == 0 ? static_cast<float>(numbers[at]) : sum + static_cast<float>(numbers[at]);
+          all_valid = all_valid && mask[at] != 0;
+          ASSERT_EQ(actual[at], test::rounded(result, static_cast<double>(sum))) << name(type);
+          ASSERT_EQ(valid[at] != 0, all_valid);
+        }
+      }
+    }
+  }
+}
+
 TEST(Reduce, IntegerSumsWrap) {
   Executor executor(1, true);
   const Value x = full(executor, Shape{3}, DType::i32, std::int64_t{INT32_MAX});
