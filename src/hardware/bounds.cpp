@@ -1,6 +1,9 @@
 #include "hardware/bounds.h"
 
 #include <algorithm>
+#include <string>
+
+#include "topology/models.h"
 
 namespace kernbench::hardware {
 namespace {
@@ -59,6 +62,11 @@ Time full_lanes(const topology::PeSpec& pe, const VectorWork& work) {
   return at_most(groups * pe.vector.cycles[work.operation], pe.clock);
 }
 
+bool own(topology::ModelKind kind, const std::string& model) {
+  const auto built_in = topology::built_in_models(kind);
+  return std::ranges::find(built_in, model) == built_in.end();
+}
+
 }  // namespace
 
 const Bounds::Path& Bounds::path(PeCoordinate pe, PeCoordinate slice, bool to_slice) {
@@ -102,6 +110,8 @@ Time Bounds::data(const Path& path, const DmaLeg& leg) const {
     if (path.slowest != Bandwidth()) link += occupancy(range, chunk, path.slowest, Bytes());
   }
   if (largest == Time::zero()) return {};
+  // A model of one's own may serve faster than the figures say.
+  if (own(topology::ModelKind::hbm, hbm.model)) channels = largest = Time::zero();
   const std::int64_t count = layout_.channels();
   const Time busiest = Time::picoseconds((channels.count() + count - 1) / count);
   return std::max(hbm.latency, kLeast) + kLeast + path.latency +  // kLeast: the TCM port's
@@ -109,7 +119,8 @@ Time Bounds::data(const Path& path, const DmaLeg& leg) const {
 }
 
 OperationBound Bounds::dma(PeCoordinate pe, const Operation& operation) {
-  OperationBound longest{topology_.pe.dma.setup, {}, {}};
+  OperationBound longest;
+  if (!own(topology::ModelKind::dma, topology_.pe.dma.model)) longest.setup = topology_.pe.dma.setup;
   for (const DmaLeg& leg : operation.legs) {
     const Path& back = path(pe, leg.slice, !operation.write);
     const Time request = operation.atomic ? answer(back, leg) : message(back);
@@ -126,8 +137,10 @@ OperationBound Bounds::of(PeCoordinate pe, const Operation& operation) {
     case EngineKind::dma:
       return dma(pe, operation);
     case EngineKind::gemm:
+      if (own(topology::ModelKind::gemm, topology_.pe.gemm.model)) return {};
       return {{}, {}, full_array(topology_.pe, operation.gemm)};
     case EngineKind::vector:
+      if (own(topology::ModelKind::vector, topology_.pe.vector.model)) return {};
       return {{}, {}, full_lanes(topology_.pe, operation.vector)};
   }
   return {};

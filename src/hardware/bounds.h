@@ -26,7 +26,7 @@ struct OperationBound {
 ///             over the slice's channels; the largest chunk on one channel
 ///   DMA     = setup + the longest over its legs of (message + leg); of an atomic (leg + hbm.atomic + its answer)
 ///   compute = the cycles of an array (of lanes) that is full in every one: no filling, draining, partial fold or group
-/// Not for use by several threads.
+/// What a model of the caller's own decides counts as nothing. Not for use by several threads.
 class Bounds {
  public:
   /// The references must outlive the bounds.

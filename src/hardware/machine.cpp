@@ -18,7 +18,6 @@ namespace kernbench::hardware {
 namespace {
 
 const topology::Topology& checked(const topology::Topology& topology) {
-  require_known_models(topology);
   if (topology.pe.control.issue < Time::picoseconds(1)) {
     throw ConfigurationError(
         "pe.control.issue is 0 ps, but a command reaches its engine strictly after it was issued: "
@@ -39,22 +38,32 @@ struct Machine::Implementation {
   Implementation(event::Scheduler& owner, const topology::Topology& description, const MachineOptions& options)
       : scheduler(owner),
         topology(checked(description)),
+        registry(options.models),
+        models(topology, registry),
         network(topology),
         layout(topology, network.links().size()),
         bounds(topology, network, layout),
         fabric(owner, {.exact_events = options.exact_events}),
         transport(fabric, network, layout, topology.cube),
-        pe_environment{
-            owner, topology, layout, transport, gemm_law(topology.pe.gemm.model), vector_law(topology.pe.vector.model)},
+        pe_environment{owner, topology, layout, transport, models},
         pes(static_cast<std::size_t>(layout.pe_count())),
         launches(owner, topology, layout, transport,
                  [this](PeCoordinate at) -> ControlProcessor& { return pe(at).control(); }),
         commands(static_cast<std::size_t>(layout.sip_count())) {
+    try_models();
     add_links();
     for (std::int64_t index = 0; index < layout.pe_count(); ++index) add_memory(layout.pe_at(index));
     for (std::int32_t sip = 0; sip < topology.system.sips; ++sip) {
       copy_engines.push_back(std::make_unique<CopyEngine>(scheduler, layout, transport, SipId{sip}));
     }
+  }
+
+  // PEs are made late, but what is wrong with their models' parameters is to be said before anything runs.
+  void try_models() const {
+    const PeCoordinate first = layout.pe_at(0);
+    (void)models.gemm(first);
+    (void)models.vector(first);
+    (void)models.dma(first, 0);
   }
 
   void add_links() {
@@ -71,8 +80,11 @@ struct Machine::Implementation {
 
   void add_memory(PeCoordinate at) {
     for (std::int32_t channel = 0; channel < layout.channels(); ++channel) {
-      fabric.add_server(
-          hbm_channel_spec(topology.cube.hbm, at, channel, Layout::server_agent(layout.channel(at, channel))));
+      ServerSpec spec =
+          hbm_channel_spec(topology.cube.hbm, at, channel, Layout::server_agent(layout.channel(at, channel)));
+      const HbmChannelFigures figures = hbm_channel_figures(topology.cube.hbm, at, channel, layout.channels());
+      if (auto model = models.hbm(figures)) spec.law = hbm_channel_law(figures, std::move(model));
+      fabric.add_server(std::move(spec));
     }
     fabric.add_server(tcm_port_spec(topology.pe.tcm, at, Layout::server_agent(layout.tcm_port(at))));
   }
@@ -109,6 +121,8 @@ struct Machine::Implementation {
 
   event::Scheduler& scheduler;
   topology::Topology topology;
+  ModelRegistry registry;
+  Models models;
   topology::Network network;
   Layout layout;
   Bounds bounds;

@@ -16,6 +16,7 @@
 #include "hardware/launch/launch.h"
 #include "hardware/operation.h"
 #include "hardware/pe/processing_element.h"
+#include "kernbench/models.h"
 #include "topology/spec.h"
 
 namespace kernbench::hardware {
@@ -29,6 +30,7 @@ struct ResourceUsage {
 
 struct MachineOptions {
   bool exact_events = false;
+  ModelRegistry models = {};  // of the caller's own
 };
 
 /// A command given on a fiber reaches the host's end of the PCIe link this much later: the smallest step of time, so

@@ -4,17 +4,23 @@
 #include <array>
 #include <span>
 #include <string_view>
+#include <vector>
 
 #include "base/error.h"
 #include "base/text.h"
 #include "hardware/gemm/systolic.h"
 #include "hardware/vector/simd.h"
-#include "topology/models.h"
 
 namespace kernbench::hardware {
 namespace {
 
-using topology::ModelRegistry;
+using topology::ModelKind;
+
+/// A built-in model of a compute engine.
+struct ComputeModel {
+  std::string_view name;
+  ComputeLaw law;
+};
 
 constexpr std::array kGemmModels{ComputeModel{"systolic", systolic_end}, ComputeModel{"scale_sim_os", scale_sim_end}};
 constexpr std::array kVectorModels{ComputeModel{"simd", simd_end}};
@@ -22,11 +28,27 @@ constexpr std::array kVectorModels{ComputeModel{"simd", simd_end}};
 constexpr bool same_names(std::span<const ComputeModel> models, std::span<const std::string_view> names) {
   return std::ranges::equal(models, names, {}, &ComputeModel::name);
 }
-static_assert(same_names(kGemmModels, ModelRegistry::gemm));
-static_assert(same_names(kVectorModels, ModelRegistry::vector));
-static_assert(ModelRegistry::hbm.size() == 1 && ModelRegistry::dma.size() == 1);
+static_assert(same_names(kGemmModels, topology::ModelRegistry::gemm));
+static_assert(same_names(kVectorModels, topology::ModelRegistry::vector));
+static_assert(topology::ModelRegistry::hbm.size() == 1 && topology::ModelRegistry::dma.size() == 1);
 
-[[noreturn]] void throw_unknown(const char* key, const std::string& model, std::span<const std::string_view> known) {
+ComputeLaw find_law(std::span<const ComputeModel> models, const std::string& name) {
+  const auto found = std::ranges::find(models, name, &ComputeModel::name);
+  return found == models.end() ? nullptr : found->law;
+}
+
+template <class Registered>
+std::vector<std::string> keys(const Registered& registered) {
+  std::vector<std::string> names;
+  for (const auto& [name, _] : registered) names.push_back(name);
+  return names;
+}
+
+void require(const char* key, const std::string& model, ModelKind kind, const topology::ModelNames& own) {
+  const auto built_in = topology::built_in_models(kind);
+  std::vector<std::string_view> known(built_in.begin(), built_in.end());
+  known.insert(known.end(), own.of(kind).begin(), own.of(kind).end());
+  if (std::ranges::find(known, model) != known.end()) return;
   std::string message = std::string(key) + " is \"" + model + "\", but there is no such model";
   const std::string_view suggestion = nearest(model, known);
   if (!suggestion.empty()) message += ", did you mean \"" + std::string(suggestion) + "\"?";
@@ -35,31 +57,81 @@ static_assert(ModelRegistry::hbm.size() == 1 && ModelRegistry::dma.size() == 1);
   throw ConfigurationError(message);
 }
 
-ComputeLaw find(const char* key, const std::string& model, std::span<const ComputeModel> models,
-                std::span<const std::string_view> names) {
-  const auto found = std::ranges::find(models, model, &ComputeModel::name);
-  if (found == models.end()) throw_unknown(key, model, names);
-  return found->law;
-}
-
-void require(const char* key, const std::string& model, std::span<const std::string_view> names) {
-  if (std::ranges::find(names, model) == names.end()) throw_unknown(key, model, names);
+/// The model that the registered factory of `name` makes; null for a built-in one.
+template <class Registered, class Figures>
+auto make(const Registered& registered, const char* section, const std::string& name,
+          const topology::ModelParameterTexts& values, const Figures& figures)
+    -> decltype(registered.begin()->second(figures, std::declval<const ModelParameters&>())) {
+  const auto found = registered.find(name);
+  if (found == registered.end()) return nullptr;
+  const ModelParameters parameters(section, name, values);
+  auto model = found->second(figures, parameters);
+  if (model == nullptr) throw ProgramError("ModelError", "the factory of model \"" + name + "\" made none");
+  parameters.require_all_asked();
+  return model;
 }
 
 }  // namespace
 
 ComputeLaw gemm_law(const std::string& model) {
-  return find("pe.gemm.model", model, kGemmModels, ModelRegistry::gemm);
+  return find_law(kGemmModels, model);
 }
 ComputeLaw vector_law(const std::string& model) {
-  return find("pe.vector.model", model, kVectorModels, ModelRegistry::vector);
+  return find_law(kVectorModels, model);
 }
 
-void require_known_models(const topology::Topology& topology) {
-  gemm_law(topology.pe.gemm.model);
-  vector_law(topology.pe.vector.model);
-  require("pe.dma.model", topology.pe.dma.model, ModelRegistry::dma);
-  require("cube.hbm.model", topology.cube.hbm.model, ModelRegistry::hbm);
+topology::ModelNames names_of(const ModelRegistry& registry) {
+  return {keys(registry.hbm()), keys(registry.gemm()), keys(registry.vector()), keys(registry.dma())};
+}
+
+Models::Models(const topology::Topology& topology, const ModelRegistry& registry)
+    : topology_(topology), registry_(registry) {
+  const topology::ModelNames own = names_of(registry);
+  require("cube.hbm.model", topology.cube.hbm.model, ModelKind::hbm, own);
+  require("pe.gemm.model", topology.pe.gemm.model, ModelKind::gemm, own);
+  require("pe.vector.model", topology.pe.vector.model, ModelKind::vector, own);
+  require("pe.dma.model", topology.pe.dma.model, ModelKind::dma, own);
+}
+
+std::unique_ptr<HbmChannelModel> Models::hbm(const HbmChannelFigures& figures) const {
+  const topology::HbmSpec& spec = topology_.cube.hbm;
+  return make(registry_.hbm(), "cube.hbm.parameters", spec.model, spec.parameters, figures);
+}
+
+std::unique_ptr<GemmModel> Models::gemm(PeCoordinate pe) const {
+  const topology::GemmSpec& spec = topology_.pe.gemm;
+  const GemmFigures figures{pe, topology_.pe.clock, spec.array.height, spec.array.width};
+  return make(registry_.gemm(), "pe.gemm.parameters", spec.model, spec.parameters, figures);
+}
+
+std::unique_ptr<VectorModel> Models::vector(PeCoordinate pe) const {
+  const topology::VectorSpec& spec = topology_.pe.vector;
+  const VectorFigures figures{
+      pe, topology_.pe.clock, spec.lanes, spec.narrowest, spec.startup_cycles, topology_.pe.tcm.bandwidth};
+  return make(registry_.vector(), "pe.vector.parameters", spec.model, spec.parameters, figures);
+}
+
+std::unique_ptr<DmaModel> Models::dma(PeCoordinate pe, std::int32_t queue) const {
+  const topology::DmaSpec& spec = topology_.pe.dma;
+  return make(registry_.dma(), "pe.dma.parameters", spec.model, spec.parameters, DmaFigures{pe, queue, spec.setup});
+}
+
+GemmCommand gemm_command(const topology::GemmSpec& spec, const GemmWork& work, Time start) {
+  return {work.batch, work.m, work.n, work.k, work.operand, spec.rate[work.operand].cycles_for(work.k), start};
+}
+
+VectorCommand vector_command(const topology::VectorSpec& spec, const VectorWork& work, Time start) {
+  return {work.elements,      work.operation, spec.cycles[work.operation], work.item_bytes, work.reduced,
+          work.operand_bytes, start};
+}
+
+DmaDescriptor dma_descriptor(const Operation& operation, Time start) {
+  DmaDescriptor descriptor{operation.write, static_cast<std::int64_t>(operation.legs.size()), 0, Bytes(0), start};
+  for (const DmaLeg& leg : operation.legs) {
+    descriptor.bytes += leg.total();
+    for (const StridedRange& range : leg.ranges) descriptor.rows += range.rows;
+  }
+  return descriptor;
 }
 
 }  // namespace kernbench::hardware

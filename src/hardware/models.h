@@ -1,17 +1,48 @@
-// The laws of the component models that a topology file can name (topology::ModelRegistry).
+// The component models that a topology names: built-in laws, and models of the caller's own.
 #pragma once
 
+#include <functional>
+#include <memory>
 #include <string>
 
-#include "hardware/pe/compute_engine.h"
+#include "hardware/operation.h"
+#include "kernbench/models.h"
+#include "topology/models.h"
+#include "topology/spec.h"
 
 namespace kernbench::hardware {
 
-/// The law of a model. Throws ConfigurationError that names the key, the value and the models there are.
+/// The law of a compute engine: when a command ends that starts at `start`. Later than `start`.
+using ComputeLaw = Time (*)(const topology::PeSpec& pe, const Operation& operation, Time start);
+
+/// The built-in law of a model's name; null for a name that is not built in.
 ComputeLaw gemm_law(const std::string& model);
 ComputeLaw vector_law(const std::string& model);
 
-/// Throws ConfigurationError when the topology names a model that does not exist.
-void require_known_models(const topology::Topology& topology);
+/// The names in a registry, for reading a topology that may use them.
+topology::ModelNames names_of(const ModelRegistry& registry);
+
+/// Makes the caller's models that a topology names. The references must outlive it.
+class Models {
+ public:
+  /// Throws ConfigurationError when the topology names a model that does not exist.
+  Models(const topology::Topology& topology, const ModelRegistry& registry);
+
+  /// Each is null where the topology names a built-in model. They throw what the model's factory throws, and a
+  /// ConfigurationError for a parameter that the model does not know.
+  std::unique_ptr<HbmChannelModel> hbm(const HbmChannelFigures& figures) const;
+  std::unique_ptr<GemmModel> gemm(PeCoordinate pe) const;
+  std::unique_ptr<VectorModel> vector(PeCoordinate pe) const;
+  std::unique_ptr<DmaModel> dma(PeCoordinate pe, std::int32_t queue) const;
+
+ private:
+  const topology::Topology& topology_;
+  const ModelRegistry& registry_;
+};
+
+/// Commands as models of one's own see them.
+GemmCommand gemm_command(const topology::GemmSpec& spec, const GemmWork& work, Time start);
+VectorCommand vector_command(const topology::VectorSpec& spec, const VectorWork& work, Time start);
+DmaDescriptor dma_descriptor(const Operation& operation, Time start);
 
 }  // namespace kernbench::hardware

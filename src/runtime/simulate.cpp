@@ -11,6 +11,7 @@
 #include "base/error.h"
 #include "event/errors.h"
 #include "event/fiber.h"
+#include "hardware/models.h"
 #include "runtime/context.h"
 #include "runtime/simulation.h"
 #include "topology/load.h"
@@ -124,7 +125,8 @@ std::exception_ptr simulate_into(RunResult& result, const SimulateOptions& optio
   describe_run(result, options);
   std::exception_ptr error;
   try {
-    Simulation simulation(options, topology::load_topology(options.topology, options.overrides));
+    Simulation simulation(
+        options, topology::load_topology(options.topology, options.overrides, {}, hardware::names_of(options.models)));
     error = run(simulation, program);
     collect(simulation, result);
   } catch (...) {

@@ -43,7 +43,7 @@ Simulation::Simulation(const SimulateOptions& options, topology::Topology topolo
       addresses_(topology_.pe.mmu.page),
       contents_(bytes_, options.data),
       memory_(topology_, addresses_, &contents_),
-      machine_(scheduler_, topology_, {.exact_events = options.exact_events}),
+      machine_(scheduler_, topology_, {.exact_events = options.exact_events, .models = options.models}),
       environment_{scheduler_, machine_,     executor_,       options.data ? executor_ : constants_, bytes_, addresses_,
                    sinks_,     options.data, printer(options)},
       devices_(std::make_unique<SimulatedDevices>(*this)) {

@@ -102,6 +102,15 @@ void check_hbm(Checker& checker, const CubeSpec& cube, const PeSpec& pe) {
   });
 }
 
+void check_parameters(Checker& checker, const char* path, const char* model_path, ModelKind kind,
+                      const std::string& model, const ModelParameterTexts& parameters) {
+  checker.rule({path, model_path}, [&]() -> std::string {
+    const auto built_in = built_in_models(kind);
+    if (parameters.empty() || std::ranges::find(built_in, model) == built_in.end()) return "";
+    return fmt::format("the built-in model {} takes none; they are for a model of your own", model);
+  });
+}
+
 void check_pe(Checker& checker, const PeSpec& pe) {
   checker.power_of_two("pe.mmu.page", pe.mmu.page);
   checker.power_of_two("pe.tcm.alignment", pe.tcm.alignment);
@@ -135,6 +144,13 @@ std::vector<Finding> check(const Topology& topology, const std::set<std::string>
                                                  to_quantity(noc.header), to_quantity(noc.chunk));
   });
   check_pe(checker, topology.pe);
+  const HbmSpec& hbm = topology.cube.hbm;
+  const PeSpec& pe = topology.pe;
+  check_parameters(checker, "cube.hbm.parameters", "cube.hbm.model", ModelKind::hbm, hbm.model, hbm.parameters);
+  check_parameters(checker, "pe.gemm.parameters", "pe.gemm.model", ModelKind::gemm, pe.gemm.model, pe.gemm.parameters);
+  check_parameters(checker, "pe.vector.parameters", "pe.vector.model", ModelKind::vector, pe.vector.model,
+                   pe.vector.parameters);
+  check_parameters(checker, "pe.dma.parameters", "pe.dma.model", ModelKind::dma, pe.dma.model, pe.dma.parameters);
   checker.rule({"system.sips.count", "system.sips.topology", "sip.cubes.mesh", "cube.pes.mesh", "cube.hbm.channels",
                 "pe.dma.queues", "pe.contexts"},
                [&] {

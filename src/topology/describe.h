@@ -25,6 +25,7 @@ struct Field {
   std::int64_t minimum = 0;
   std::int64_t maximum = 0;
   std::span<const std::string_view> choices = {};  // the only valid texts, if not empty
+  ModelKind models = ModelKind::none;              // whose names are valid texts, too
 };
 
 /// The names of SystemTopology's values, in their order.
@@ -105,9 +106,15 @@ void describe(V& visit, S& noc) {
   visit.field({"header", "size of a request, an acknowledgement and a control message", false, 1, 1 << 16}, noc.header);
 }
 
+template <class V, class S>
+void describe_model(V& visit, ModelKind kind, S& component) {
+  visit.field({"model", "component model", false, 0, 0, built_in_models(kind), kind}, component.model);
+  visit.field({"parameters", "of a model that is not built in", false}, component.parameters);
+}
+
 template <class V, SpecOf<HbmSpec> S>
 void describe(V& visit, S& hbm) {
-  visit.field({"model", "component model", false, 0, 0, ModelRegistry::hbm}, hbm.model);
+  describe_model(visit, ModelKind::hbm, hbm);
   visit.field({"capacity", "of the cube; each PE's slice is an equal part", true, 1, limits::bytes}, hbm.capacity);
   visit.field({"bandwidth", "of the cube; each channel has an equal part", true, 1, limits::bandwidth}, hbm.bandwidth);
   visit.field({"channels", "of the cube; each PE's slice owns an equal number", false, 1, 1 << 14}, hbm.channels);
@@ -162,7 +169,7 @@ void describe(V& visit, S& tcm) {
 
 template <class V, SpecOf<GemmSpec> S>
 void describe(V& visit, S& gemm) {
-  visit.field({"model", "component model", false, 0, 0, ModelRegistry::gemm}, gemm.model);
+  describe_model(visit, ModelKind::gemm, gemm);
   visit.field({"array", "columns and rows of the array of multiply-accumulate cells", true, 1, 1 << 12}, gemm.array);
   visit.section("rate", "steps of k that the array takes in each cycle, by the type of the operands", [&] {
     for (const GemmOperandInfo& info : kGemmOperands) {
@@ -174,7 +181,7 @@ void describe(V& visit, S& gemm) {
 
 template <class V, SpecOf<VectorSpec> S>
 void describe(V& visit, S& vector) {
-  visit.field({"model", "component model", false, 0, 0, ModelRegistry::vector}, vector.model);
+  describe_model(visit, ModelKind::vector, vector);
   visit.field({"lanes", "32-bit lanes", false, 1, 1 << 16}, vector.lanes);
   visit.field({"narrowest", "smallest part of a lane: with 2B or 1B, smaller elements share a lane", false, 1, 4},
               vector.narrowest);
@@ -189,7 +196,7 @@ void describe(V& visit, S& vector) {
 
 template <class V, SpecOf<DmaSpec> S>
 void describe(V& visit, S& dma) {
-  visit.field({"model", "component model", false, 0, 0, ModelRegistry::dma}, dma.model);
+  describe_model(visit, ModelKind::dma, dma);
   visit.field({"queues", "queues that work side by side", false, 1, 1 << 8}, dma.queues);
   visit.field({"depth", "descriptors per queue", false, 1, 1 << 16}, dma.depth);
   visit.field({"outstanding", "descriptors of one queue under way at a time, at most its depth", false, 1, 1 << 10},

@@ -86,14 +86,14 @@ std::string read_file(const std::string& path) {
 
 }  // namespace
 
-Topology parse_topology(std::string_view yaml, const std::string& file_name,
-                        const std::vector<std::string>& overrides) {
+Topology parse_topology(std::string_view yaml, const std::string& file_name, const std::vector<std::string>& overrides,
+                        const ModelNames& models) {
   std::vector<Problem> problems;
   Node root = parse_document(yaml, -1, problems);
   for (std::size_t i = 0; i < overrides.size(); ++i) {
     apply_override(root, overrides[i], static_cast<std::int32_t>(i), problems);
   }
-  const Reading reading = read_topology(root, problems);
+  const Reading reading = read_topology(root, models, problems);
   for (const Finding& finding : check(reading.topology, reading.unread)) {
     problems.push_back({place_of(root, finding.path), finding.path + ": " + finding.message});
   }
@@ -102,9 +102,9 @@ Topology parse_topology(std::string_view yaml, const std::string& file_name,
 }
 
 Topology load_topology(const std::string& name_or_path, const std::vector<std::string>& overrides,
-                       const SearchPath& search_path) {
+                       const SearchPath& search_path, const ModelNames& models) {
   const std::string path = find_file(name_or_path, search_path);
-  return parse_topology(read_file(path), path, overrides);
+  return parse_topology(read_file(path), path, overrides, models);
 }
 
 std::vector<std::string> topology_names(const SearchPath& search_path) {

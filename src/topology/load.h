@@ -5,6 +5,7 @@
 #include <string_view>
 #include <vector>
 
+#include "topology/models.h"
 #include "topology/spec.h"
 
 namespace kernbench::topology {
@@ -22,12 +23,14 @@ struct SearchPath {
 /// Throws ConfigurationError with all problems of the file and the overrides, one a line, in the order of the file:
 /// `topologies/x.yaml:41:7: cube.hbm.bandwidht: unknown key, did you mean "bandwidth"?`,
 /// `--set cube.hbm.latency=8GB/s: cube.hbm.latency: expected a time such as 80ns, ...`.
+///
+/// `models` are component models that a file may name beside the built-in ones.
 Topology load_topology(const std::string& name_or_path, const std::vector<std::string>& overrides = {},
-                       const SearchPath& search_path = {});
+                       const SearchPath& search_path = {}, const ModelNames& models = {});
 
 /// The same for the text of a file; `file_name` stands in the errors.
 Topology parse_topology(std::string_view yaml, const std::string& file_name,
-                        const std::vector<std::string>& overrides = {});
+                        const std::vector<std::string>& overrides = {}, const ModelNames& models = {});
 
 /// The names that load_topology finds on the search path, sorted.
 std::vector<std::string> topology_names(const SearchPath& search_path = {});

@@ -2,17 +2,57 @@
 #pragma once
 
 #include <array>
+#include <cstdint>
 #include <span>
+#include <string>
 #include <string_view>
+#include <vector>
 
 namespace kernbench::topology {
 
-/// The names of the known models. The hardware layer has one factory for each name here.
+/// The names of the built-in models. The hardware layer has one factory for each name here.
 struct ModelRegistry {
   static constexpr std::array<std::string_view, 1> hbm{"hbm"};
   static constexpr std::array<std::string_view, 2> gemm{"systolic", "scale_sim_os"};
   static constexpr std::array<std::string_view, 1> vector{"simd"};
   static constexpr std::array<std::string_view, 1> dma{"dma"};
+};
+
+/// Kinds of components whose model a file can choose.
+enum class ModelKind : std::uint8_t { none, hbm, gemm, vector, dma };
+
+constexpr std::span<const std::string_view> built_in_models(ModelKind kind) {
+  switch (kind) {
+    case ModelKind::hbm:
+      return ModelRegistry::hbm;
+    case ModelKind::gemm:
+      return ModelRegistry::gemm;
+    case ModelKind::vector:
+      return ModelRegistry::vector;
+    case ModelKind::dma:
+      return ModelRegistry::dma;
+    case ModelKind::none:
+      break;
+  }
+  return {};
+}
+
+/// The names of models that are not built in: those that the caller brings along.
+struct ModelNames {
+  std::vector<std::string> hbm, gemm, vector, dma;
+
+  const std::vector<std::string>& of(ModelKind kind) const {
+    switch (kind) {
+      case ModelKind::gemm:
+        return gemm;
+      case ModelKind::vector:
+        return vector;
+      case ModelKind::dma:
+        return dma;
+      default:
+        return hbm;
+    }
+  }
 };
 
 }  // namespace kernbench::topology

@@ -42,8 +42,8 @@ std::string found(const Node& node) {
 // The visitor that fills a Topology. The sections that the visit is in stand on a stack.
 class Reader {
  public:
-  Reader(const Node& root, std::vector<Problem>& problems, std::set<std::string>& unread)
-      : problems_(problems), unread_(unread) {
+  Reader(const Node& root, const ModelNames& models, std::vector<Problem>& problems, std::set<std::string>& unread)
+      : models_(models), problems_(problems), unread_(unread) {
     sections_.push_back({{}, nullptr, root.place, State::present, {}, {}, false});
     enter_node(root);
   }
@@ -197,32 +197,33 @@ class Reader {
                        field.minimum, field.maximum, found(node));
   }
 
-  static std::string read_choice(const Field& field, const Node& node, std::size_t& choice) {
-    const auto chosen =
-        node.kind == Node::Kind::scalar ? std::ranges::find(field.choices, node.text) : field.choices.end();
-    if (chosen != field.choices.end()) {
-      choice = static_cast<std::size_t>(chosen - field.choices.begin());
+  static std::string read_choice(std::span<const std::string_view> choices, const Node& node, std::size_t& choice) {
+    const auto chosen = node.kind == Node::Kind::scalar ? std::ranges::find(choices, node.text) : choices.end();
+    if (chosen != choices.end()) {
+      choice = static_cast<std::size_t>(chosen - choices.begin());
       return {};
     }
-    const std::string_view suggestion =
-        node.kind == Node::Kind::scalar ? near(node.text, field.choices) : std::string_view();
-    return fmt::format("expected {}{}, found {}{}", field.choices.size() == 1 ? "" : "one of ",
-                       fmt::join(field.choices, ", "), found(node),
-                       suggestion.empty() ? "" : fmt::format("; did you mean \"{}\"?", suggestion));
+    const std::string_view suggestion = node.kind == Node::Kind::scalar ? near(node.text, choices) : std::string_view();
+    return fmt::format("expected {}{}, found {}{}", choices.size() == 1 ? "" : "one of ", fmt::join(choices, ", "),
+                       found(node), suggestion.empty() ? "" : fmt::format("; did you mean \"{}\"?", suggestion));
   }
 
   static std::string read(const Field& field, const Node& node, SystemTopology& member) {
     std::size_t choice = 0;
-    std::string message = read_choice(field, node, choice);
+    std::string message = read_choice(field.choices, node, choice);
     if (message.empty()) member = static_cast<SystemTopology>(choice);
     return message;
   }
 
-  static std::string read(const Field& field, const Node& node, std::string& member) {
+  std::string read(const Field& field, const Node& node, std::string& member) const {
     if (!field.choices.empty()) {
+      std::vector<std::string_view> choices(field.choices.begin(), field.choices.end());
+      if (field.models != ModelKind::none) {
+        for (const std::string& name : models_.of(field.models)) choices.push_back(name);
+      }
       std::size_t choice = 0;
-      std::string message = read_choice(field, node, choice);
-      if (message.empty()) member = field.choices[choice];
+      std::string message = read_choice(choices, node, choice);
+      if (message.empty()) member = choices[choice];
       return message;
     }
     const auto allowed = [](char c) {
@@ -235,6 +236,24 @@ class Reader {
                          found(node));
     }
     member = node.text;
+    return {};
+  }
+
+  static std::string read(const Field&, const Node& node, ModelParameterTexts& member) {
+    if (node.kind != Node::Kind::mapping)
+      return "expected keys and values such as {row_hit: 20ns}, found " + found(node);
+    ModelParameterTexts values;
+    for (const Entry& entry : node.entries) {
+      if (!is_parameter_text(entry.key)) {
+        return fmt::format("a key is 1 to 64 letters, digits and signs of ._+-/%, found {}", in_quotes(entry.key));
+      }
+      if (entry.value.kind != Node::Kind::scalar || !is_parameter_text(entry.value.text)) {
+        return fmt::format("{}: a value is 1 to 64 letters, digits and signs of ._+-/%, found {}", entry.key,
+                           found(entry.value));
+      }
+      values.emplace(entry.key, entry.value.text);
+    }
+    member = std::move(values);
     return {};
   }
 
@@ -267,6 +286,7 @@ class Reader {
     problems_.push_back({place, path.empty() ? message : path + ": " + message});
   }
 
+  const ModelNames& models_;
   std::vector<Problem>& problems_;
   std::set<std::string>& unread_;
   std::vector<Section> sections_;
@@ -274,9 +294,9 @@ class Reader {
 
 }  // namespace
 
-Reading read_topology(const Node& root, std::vector<Problem>& problems) {
+Reading read_topology(const Node& root, const ModelNames& models, std::vector<Problem>& problems) {
   Reading reading;
-  Reader reader(root, problems, reading.unread);
+  Reader reader(root, models, problems, reading.unread);
   describe(reader, reading.topology);
   reader.finish();
   return reading;

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "topology/document.h"
+#include "topology/models.h"
 #include "topology/spec.h"
 
 namespace kernbench::topology {
@@ -16,8 +17,9 @@ struct Reading {
   std::set<std::string> unread;  // paths: "cube.hbm.bandwidth"
 };
 
-/// Reads every key of the description. Unknown, missing and wrong ones are appended to `problems`.
-Reading read_topology(const Node& root, std::vector<Problem>& problems);
+/// Reads every key of the description; `models` are known beside the built-in ones. Unknown, missing and wrong ones are
+/// appended to `problems`.
+Reading read_topology(const Node& root, const ModelNames& models, std::vector<Problem>& problems);
 
 /// The place of the value at `path`, or of the innermost section around it that the tree has.
 Place place_of(const Node& root, std::string_view path);

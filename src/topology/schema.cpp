@@ -40,8 +40,15 @@ class SchemaSink {
         break;
       case Shape::text:
         schema["type"] = "string";
-        if (field.choices.empty()) schema["pattern"] = "^[A-Za-z0-9._-]{1,64}$";
-        for (const std::string_view choice : field.choices) schema["enum"].push_back(choice);
+        if (field.choices.empty() || field.models != ModelKind::none) schema["pattern"] = "^[A-Za-z0-9._-]{1,64}$";
+        // The names of a user's own models are not known here.
+        for (const std::string_view choice : field.choices) {
+          schema[field.models == ModelKind::none ? "enum" : "examples"].push_back(choice);
+        }
+        break;
+      case Shape::parameters:
+        schema["type"] = "object";
+        schema["additionalProperties"] = {{"type", {"string", "number"}}};
         break;
     }
     if (!field.required && !text.value.empty()) {

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <optional>
 #include <string>
 
@@ -11,6 +12,9 @@
 #include "topology/engine_operations.h"
 
 namespace kernbench::topology {
+
+/// Free parameters of a model that is not built in, as the file writes them.
+using ModelParameterTexts = std::map<std::string, std::string>;
 
 /// One direction of a link: serialisation at `bandwidth`, then `latency`; `credits` chunks fit into the receiver's
 /// buffer (per virtual channel).
@@ -62,8 +66,9 @@ struct NocSpec {
 
 struct HbmSpec {
   std::string model = "hbm";  // component model, by name
-  Bytes capacity;             // of the cube; each PE owns an equal slice
-  Bandwidth bandwidth;        // of the cube; each channel has an equal part
+  ModelParameterTexts parameters;
+  Bytes capacity;       // of the cube; each PE owns an equal slice
+  Bandwidth bandwidth;  // of the cube; each channel has an equal part
   // Of the cube; each PE's slice owns an equal number. source: JESD238, 16 channels of two pseudo channels.
   std::int32_t channels = 32;
   Time latency;  // first byte after the access starts
@@ -108,6 +113,7 @@ struct TcmSpec {
 
 struct GemmSpec {
   std::string model = "systolic";
+  ModelParameterTexts parameters;
   MeshExtent array;        // width = columns C, height = rows R
   GemmRates rate;          // steps of k for each cycle, by operand type
   std::int32_t queue = 8;  // commands; assumption
@@ -116,6 +122,7 @@ struct GemmSpec {
 
 struct VectorSpec {
   std::string model = "simd";
+  ModelParameterTexts parameters;
   std::int32_t lanes = 128;         // 32-bit lanes; assumption
   Bytes narrowest{4};               // smaller elements occupy this much of a lane; assumption: lanes do not divide
   std::int32_t startup_cycles = 8;  // assumption: depth of the pipeline
@@ -131,6 +138,7 @@ constexpr std::int32_t cycles(const VectorSpec& spec, VectorOperation operation)
 
 struct DmaSpec {
   std::string model = "dma";
+  ModelParameterTexts parameters;
   std::int32_t queues = 4;  // assumption
   std::int32_t depth = 8;   // descriptors per queue; assumption
   // Descriptors of one queue under way at a time; assumption: with setup of 30 ns they cover an HBM access.

@@ -78,6 +78,18 @@ inline std::string print_rate(Rate rate) {
   return rate.cycles == 1 ? std::to_string(rate.steps) : std::to_string(rate.steps) + "/" + std::to_string(rate.cycles);
 }
 
+/// Keys and values of free parameters: letters, digits and a few signs, so that they need no quoting rules of their
+/// own.
+inline bool is_parameter_text(std::string_view text) {
+  constexpr std::size_t kLongest = 64;
+  constexpr std::string_view kSigns = "._+-/%";
+  for (const char c : text) {
+    const bool letter = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9');
+    if (!letter && kSigns.find(c) == std::string_view::npos) return false;
+  }
+  return !text.empty() && text.size() <= kLongest;
+}
+
 /// A type that NumberTraits knows.
 template <class T>
 concept Number = requires { NumberTraits<T>::type; };

@@ -11,7 +11,7 @@
 
 namespace kernbench::topology {
 
-enum class Shape : std::uint8_t { number, quantity, rate, text, mesh };
+enum class Shape : std::uint8_t { number, quantity, rate, text, mesh, parameters };
 
 /// One key as texts.
 struct FieldText {
@@ -76,6 +76,15 @@ class Walk {
     text.minimum = print_rate({1, static_cast<std::int32_t>(text.field->maximum)});
     text.maximum = print_rate({static_cast<std::int32_t>(text.field->maximum), 1});
     text.value = print_rate(value);
+  }
+  // Quoted, so that nothing is read as a null, a list or a number.
+  static void fill(FieldText& text, const ModelParameterTexts& values) {
+    text.shape = Shape::parameters;
+    text.type = "key: value";
+    for (const auto& [key, value] : values) {
+      text.value += (text.value.empty() ? "{" : ", ") + ('"' + key + "\": \"" + value + '"');
+    }
+    if (!text.value.empty()) text.value += '}';
   }
   static void fill(FieldText& text, SystemTopology value) {
     text.type = "choice";

@@ -119,8 +119,10 @@ void ProgramScope::wait_all() {
   for (const OperationRef& operation : mine_) operation->done.wait();
 }
 
-Bench::Bench(const topology::Topology& description, bool exact)
-    : topology(description), network(topology), machine(scheduler, topology, {.exact_events = exact}) {
+Bench::Bench(const topology::Topology& description, bool exact, const ModelRegistry& models)
+    : topology(description),
+      network(topology),
+      machine(scheduler, topology, {.exact_events = exact, .models = models}) {
   log.scheduler = &scheduler;
 }
 

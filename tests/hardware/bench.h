@@ -107,7 +107,7 @@ using ProgramBody = std::function<void(ProgramScope&)>;
 /// A scheduler with a machine, and the log of its operations.
 class Bench {
  public:
-  explicit Bench(const topology::Topology& topology, bool exact = false);
+  explicit Bench(const topology::Topology& topology, bool exact = false, const ModelRegistry& models = {});
 
   /// A program for launch(): runs `body` and then waits for all operations.
   ProgramRequest program(PeCoordinate pe, ProgramBody body, const std::string& launch = "test#0");

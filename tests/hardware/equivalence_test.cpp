@@ -10,6 +10,7 @@
 
 #include "bench.h"
 #include "event/fiber.h"
+#include "open_page.h"
 
 namespace kernbench::hardware {
 namespace {
@@ -178,8 +179,9 @@ void run_command(Bench& bench, const RandomCommand& command, const std::string& 
   });
 }
 
-Trace run(const topology::Topology& topology, const Scenario& scenario, bool exact, std::uint64_t shuffle) {
-  Bench bench(topology, exact);
+Trace run(const topology::Topology& topology, const Scenario& scenario, bool exact, std::uint64_t shuffle,
+          const ModelRegistry& models = {}) {
+  Bench bench(topology, exact, models);
   Trace trace;
   std::vector<std::size_t> hosts(scenario.size());
   for (std::size_t i = 0; i < hosts.size(); ++i) hosts[i] = i;
@@ -228,13 +230,14 @@ void expect_equal(const Trace& expected, const Trace& actual, const std::string&
   EXPECT_EQ(expected.end, actual.end) << what;
 }
 
-void expect_equivalence(const topology::Topology& topology, std::uint64_t seeds) {
+void expect_equivalence(const topology::Topology& topology, std::uint64_t seeds, const ModelRegistry& models = {}) {
   for (std::uint64_t seed = 1; seed <= seeds && !testing::Test::HasFailure(); ++seed) {
     const Scenario scenario = Generator(topology, seed).scenario();
-    const Trace exact = run(topology, scenario, true, 0);
-    expect_equal(exact, run(topology, scenario, false, 0), "coalesced, seed " + std::to_string(seed));
-    expect_equal(exact, run(topology, scenario, false, seed), "other order, seed " + std::to_string(seed));
-    expect_equal(exact, run(topology, scenario, true, seed + 1), "exact, other order, seed " + std::to_string(seed));
+    const Trace exact = run(topology, scenario, true, 0, models);
+    expect_equal(exact, run(topology, scenario, false, 0, models), "coalesced, seed " + std::to_string(seed));
+    expect_equal(exact, run(topology, scenario, false, seed, models), "other order, seed " + std::to_string(seed));
+    expect_equal(exact, run(topology, scenario, true, seed + 1, models),
+                 "exact, other order, seed " + std::to_string(seed));
   }
 }
 
@@ -257,6 +260,16 @@ TEST(Equivalence, ExactAndCoalescedAndPermutedRunsAgreeWithManyDescriptorsUnderW
   machine.pe.dma.setup = Time::zero();
   machine.cube.hbm.atomic = Time::zero();
   expect_equivalence(machine, 200);
+}
+
+TEST(Equivalence, ExactAndCoalescedAndPermutedRunsAgreeWithAModelThatKeepsState) {
+  auto machine = small_machine({2, 2}, {2, 1});
+  machine.cube.hbm.model = "open_page";
+  const ModelRegistry models =
+      ModelRegistry().add_hbm("open_page", [](const HbmChannelFigures& figures, const ModelParameters& parameters) {
+        return std::make_unique<OpenPage>(figures, parameters);
+      });
+  expect_equivalence(machine, 150, models);
 }
 
 TEST(Equivalence, TheSameRunTwiceIsTheSame) {

@@ -110,6 +110,10 @@ const std::vector<Broken> kBroken{
     {"rate with three parts", "f32: 1/4", "f32: 1/4/2"},
     {"rate with a fraction", "f32: 1/4", "f32: 0.25"},
     {"rate as a list", "f32: 1/4", "f32: [1, 4]"},
+    {"parameters of a built-in model", "model: hbm", "model: hbm\n    parameters: {row_hit: 20ns}"},
+    {"parameters that are no mapping", "model: hbm", "model: hbm\n    parameters: [20ns]"},
+    {"parameter that is a list", "model: hbm", "model: hbm\n    parameters: {row_hit: [20ns]}"},
+    {"parameter with a blank", "model: hbm", "model: hbm\n    parameters: {row_hit: 20 ns}"},
     {"name with a blank", "name: tiny", "name: my machine"},
     {"name as a list", "name: tiny", "name: [a]"},
     {"two IO chiplets", "    count: 1\n    cpu", "    count: 2\n    cpu"},
@@ -264,6 +268,21 @@ TEST(Load, CyclesOfVectorOperationsAreReadByName) {
     EXPECT_EQ(cycles(t.pe.vector, info.operation), info.operation == VectorOperation::erf ? 77 : info.cycles)
         << info.key;
   }
+}
+
+TEST(Load, KnowsTheModelsOfTheCaller) {
+  const ModelNames mine{.hbm = {"open_page", "closed_page"}, .gemm = {"spatial"}, .vector = {}, .dma = {}};
+  const std::vector<std::string> overrides{"cube.hbm.model=open_page", "cube.hbm.parameters.row=2KiB",
+                                           "cube.hbm.parameters.banks=16", "pe.gemm.model=spatial"};
+  const Topology t = load_topology("tiny", overrides, {}, mine);
+  EXPECT_EQ(t.cube.hbm.model, "open_page");
+  EXPECT_EQ(t.cube.hbm.parameters, (ModelParameterTexts{{"banks", "16"}, {"row", "2KiB"}}));
+  EXPECT_EQ(t.pe.gemm.model, "spatial");
+  EXPECT_THAT(error_of([&] { load_topology("tiny", {"cube.hbm.model=open_pag"}, {}, mine); }),
+              ::testing::HasSubstr("expected one of hbm, open_page, closed_page, found \"open_pag\"; did you mean "
+                                   "\"open_page\"?"));
+  EXPECT_THAT(error_of([&] { load_topology("tiny", {"pe.vector.model=spatial"}, {}, mine); }),
+              ::testing::HasSubstr("pe.vector.model: expected simd, found"));
 }
 
 TEST(Load, ShippedTopologiesHaveNoWarningsAndAnswerToTheirNames) {

@@ -4,6 +4,8 @@
 #include <utility>
 #include <vector>
 
+#include "base/error.h"
+#include "base/text.h"
 #include "hardware/agents.h"
 
 namespace kernbench::hardware {
@@ -11,7 +13,7 @@ namespace kernbench::hardware {
 using topology::Endpoint;
 
 DmaQueue::DmaQueue(event::Scheduler& scheduler, Transport& transport, const topology::Topology& topology,
-                   PeCoordinate pe, const std::string& pe_name, std::int32_t index)
+                   PeCoordinate pe, const std::string& pe_name, std::int32_t index, std::unique_ptr<DmaModel> model)
     : CommandQueue(scheduler, topology.pe.dma.depth),
       transport_(transport),
       spec_(topology.pe.dma),
@@ -19,6 +21,7 @@ DmaQueue::DmaQueue(event::Scheduler& scheduler, Transport& transport, const topo
       pe_(pe),
       pe_name_(pe_name),
       index_(index),
+      model_(std::move(model)),
       flights_(static_cast<std::size_t>(std::min(spec_.outstanding, spec_.depth))) {
   static_assert(kMaximumLegs <= std::size_t{1} << kPartBits);
 }
@@ -28,14 +31,23 @@ Sender DmaQueue::sender(std::uint64_t part) {
   return {operation.agent, leg_key(operation.number, leg_index(part))};
 }
 
+Time DmaQueue::setup_of(const Operation& operation) {
+  if (model_ == nullptr) return spec_.setup;
+  const Time setup = model_->setup(dma_descriptor(operation, scheduler().now()));
+  if (setup >= Time::zero()) return setup;
+  throw ProgramError("ModelError", "the model of " + wait_name() + " gave a set-up of " + to_text(setup) + " for " +
+                                       operation.wait_name() + "; it must not be negative");
+}
+
 void DmaQueue::begin(Operation& operation) {
   const auto place = std::ranges::find(flights_, nullptr, &Flight::operation);
   *place = {&operation, operation.legs.size(), operation.legs.size()};
   const auto flight = static_cast<std::uint64_t>(place - flights_.begin());
   setting_up_ = true;
-  if (spec_.setup == Time::zero()) return start_legs(flight);
-  scheduler().schedule(scheduler().now() + spec_.setup, event::Phase::deliver, operation.agent,
-                       engine_key(operation.number), event::call<&DmaQueue::start_legs>(this, flight));
+  const Time setup = setup_of(operation);
+  if (setup == Time::zero()) return start_legs(flight);
+  scheduler().schedule(scheduler().now() + setup, event::Phase::deliver, operation.agent, engine_key(operation.number),
+                       event::call<&DmaQueue::start_legs>(this, flight));
 }
 
 void DmaQueue::start_legs(std::uint64_t flight) {

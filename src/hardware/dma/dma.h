@@ -2,10 +2,12 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <string>
 #include <vector>
 
 #include "base/coordinates.h"
+#include "hardware/models.h"
 #include "hardware/pe/command_queue.h"
 #include "hardware/transport.h"
 #include "topology/spec.h"
@@ -16,9 +18,9 @@ namespace kernbench::hardware {
 /// for the law.
 class DmaQueue : public CommandQueue {
  public:
-  /// `pe_name` must outlive the queue.
+  /// `pe_name` must outlive the queue. `model` is one of the caller's own, or null.
   DmaQueue(event::Scheduler& scheduler, Transport& transport, const topology::Topology& topology, PeCoordinate pe,
-           const std::string& pe_name, std::int32_t index);
+           const std::string& pe_name, std::int32_t index, std::unique_ptr<DmaModel> model);
 
   std::string wait_name() const override { return pe_name_ + ".dma.queue" + std::to_string(index_); }
 
@@ -37,6 +39,7 @@ class DmaQueue : public CommandQueue {
   static constexpr std::uint64_t leg_index(std::uint64_t part) { return part & ((std::uint64_t{1} << kPartBits) - 1); }
   Sender sender(std::uint64_t part);
 
+  Time setup_of(const Operation& operation);
   void begin(Operation& operation) override;
   bool can_begin() const override { return !setting_up_ && active().size() < flights_.size(); }
   void start_legs(std::uint64_t flight);
@@ -55,6 +58,7 @@ class DmaQueue : public CommandQueue {
   PeCoordinate pe_;
   const std::string& pe_name_;
   std::int32_t index_;
+  std::unique_ptr<DmaModel> model_;
   std::vector<Flight> flights_;
   bool setting_up_ = false;
 };

@@ -3,6 +3,9 @@
 #include <algorithm>
 #include <cassert>
 
+#include "base/error.h"
+#include "base/text.h"
+
 namespace kernbench::hardware::fabric {
 
 // ---- where a chunk goes
@@ -94,6 +97,16 @@ void ExactEngine::arbitrate(std::uint64_t server_argument) {
   take_turn_at(server, at.arbiter.earliest(at.free_at));
 }
 
+Time ExactEngine::own_service(const Server& server, const Transfer& transfer, const QueuedChunk& chunk, Bytes bytes) {
+  const bool last = chunk.stage > 0 && chunk.stage + std::size_t{1} == transfer.request.route.size();
+  const Time time = server.spec.law({transfer.addresses[chunk.chunk], bytes, last, state_.scheduler.now()});
+  if (time < Time::picoseconds(1)) {
+    throw ProgramError("ModelError", "the model of " + server.spec.name + " gave a service time of " + to_text(time) +
+                                         " for an access of " + to_text(bytes) + "; it must be at least 1 ps");
+  }
+  return time;
+}
+
 void ExactEngine::serve(std::uint32_t server, std::size_t index) {
   const Time now = state_.scheduler.now();
   Server& at = state_.servers[server];
@@ -102,7 +115,7 @@ void ExactEngine::serve(std::uint32_t server, std::size_t index) {
   const QueuedChunk& chunk = chosen.head;
   Transfer& transfer = state_.transfer(chunk.transfer);
   const Bytes bytes = transfer.chunks[chunk.chunk].bytes;
-  const Time service = at.service.of(bytes);
+  const Time service = at.own_law ? own_service(at, transfer, chunk, bytes) : at.service.of(bytes);
   at.arbiter.served(chosen.port);
   at.free_at = now + service;
   at.last_start = now;

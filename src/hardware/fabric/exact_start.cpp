@@ -17,10 +17,12 @@ void ExactEngine::prepare(Transfer& transfer) {
   Interleaver last_member(request.chunk, request.route.back().group);
   transfer.chunks.clear();
   transfer.chunks.reserve(transfer.chunk_count);
+  transfer.addresses.clear();
   Chunk chunk;
   while (cursor.next(chunk)) {
     ChunkState& state = transfer.chunks.emplace_back();
     state.bytes = chunk.bytes;
+    if (transfer.own_laws) transfer.addresses.push_back(chunk.address);
     state.first_member = static_cast<std::uint16_t>(first_member.server_of(chunk.address));
     state.last_member = static_cast<std::uint16_t>(last_member.server_of(chunk.address));
   }

@@ -90,7 +90,7 @@ void Fabric::start(TransferRequest request) {
   transfer.request = std::move(request);
   transfer.start = state.scheduler.now();
   transfer.chunk_count = static_cast<std::uint32_t>(chunks);
-  transfer.coalesced = false;
+  transfer.coalesced = transfer.own_laws = false;
   transfer.departed_event = transfer.delivered_event = event::EventHandle{};
 
   if (chunks == 0) {
@@ -106,8 +106,9 @@ void Fabric::start(TransferRequest request) {
     Server& at = state.servers[server];
     if (at.plan != fabric::kNoTransfer) implementation_->coalescer.dissolve(at.plan);
     if (at.users++ > 0) alone = false;  // also when the route comes by twice
+    transfer.own_laws |= at.own_law;
   });
-  if (alone && !implementation_->options.exact_events) {
+  if (alone && !transfer.own_laws && !implementation_->options.exact_events) {
     implementation_->coalescer.start(slot);
   } else {
     implementation_->engine.start(slot);

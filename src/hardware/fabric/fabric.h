@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <span>
 #include <string>
@@ -18,6 +19,17 @@ struct ServerId {
   constexpr auto operator<=>(const ServerId&) const = default;
 };
 
+/// A chunk starts on a server that has a law of its own.
+struct ServiceRequest {
+  std::uint64_t address = 0;  // local to the memory
+  Bytes bytes;
+  bool write = false;  // the server is the last of the chunk's route, not the first
+  Time start;
+};
+/// How long a chunk occupies a server; at least 1 ps. Asked once for each chunk, in the order of service, so that it
+/// may keep state.
+using ServiceLaw = std::function<Time(const ServiceRequest&)>;
+
 /// A server moves one chunk at a time: `bytes / bandwidth` of occupancy (rounded up to a picosecond, at least one), and
 /// `latency` from the start of the chunk here to its head's arrival at the next server, from its end here to its
 /// tail's. `credits` chunks of each traffic class fit into the buffer behind it.
@@ -28,6 +40,7 @@ struct ServerSpec {
   std::int32_t credits = 16;
   Bytes minimum{0};      // a shorter chunk occupies the server as long as this many bytes (HBM access size)
   event::AgentId agent;  // structural id for ties
+  ServiceLaw law = {};   // in place of bytes / bandwidth, for memories; its transfers are never coalesced
 };
 
 /// Requests, responses and control never wait for each other's buffers; each has two virtual channels (datelines).

@@ -83,9 +83,13 @@ class Arbiter {
 
 struct Server {
   explicit Server(ServerSpec description)
-      : spec(std::move(description)), service(spec), latency(forwarding_latency(spec)) {}
+      : spec(std::move(description)),
+        own_law(static_cast<bool>(spec.law)),
+        service(spec),
+        latency(forwarding_latency(spec)) {}
 
   ServerSpec spec;
+  bool own_law;
   ServiceTime service;
   Time latency;
 

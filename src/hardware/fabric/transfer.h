@@ -40,7 +40,8 @@ struct Transfer {
   Time start;
   std::uint32_t chunk_count = 0;
   bool coalesced = false;
-  Time departed;  // latest known so far
+  bool own_laws = false;  // a server of the route has one
+  Time departed;          // latest known so far
   Time delivered;
   event::EventHandle departed_event;
   event::EventHandle delivered_event;
@@ -51,6 +52,7 @@ struct Transfer {
 
   // Exact.
   std::vector<ChunkState> chunks;
+  std::vector<std::uint64_t> addresses;      // of the chunks, if a server of the route has a law of its own
   std::vector<CreditPool> response_credits;  // of the response buffer behind a first group, by member
   std::uint32_t next_response = 0;           // chunk that may leave the response buffer next
   std::uint32_t unstarted_first = 0;         // chunks that have not started on the first or last stage

@@ -1,6 +1,7 @@
 #include "hardware/hbm/hbm.h"
 
 #include <string>
+#include <utility>
 
 #include "base/text.h"
 
@@ -16,6 +17,29 @@ ServerSpec hbm_channel_spec(const topology::HbmSpec& hbm, PeCoordinate slice, st
   spec.minimum = hbm.access;
   spec.agent = agent;
   return spec;
+}
+
+HbmChannelFigures hbm_channel_figures(const topology::HbmSpec& hbm, PeCoordinate slice, std::int32_t channel,
+                                      std::int32_t channels) {
+  HbmChannelFigures figures;
+  figures.slice = slice;
+  figures.channel = channel;
+  figures.channels = channels;
+  figures.bandwidth = Bandwidth::bytes_per_second(hbm.bandwidth.count() / hbm.channels);
+  figures.latency = hbm.latency;
+  figures.access = hbm.access;
+  figures.interleave = hbm.interleave;
+  return figures;
+}
+
+// Of each `channels` consecutive granules of the slice, every channel has one (fabric.h, interleave()).
+ServiceLaw hbm_channel_law(const HbmChannelFigures& figures, std::shared_ptr<HbmChannelModel> model) {
+  const auto granule = static_cast<std::uint64_t>(figures.interleave.count());
+  const auto channels = static_cast<std::uint64_t>(figures.channels);
+  return [granule, channels, model = std::move(model)](const ServiceRequest& request) {
+    const std::uint64_t address = request.address / granule / channels * granule + request.address % granule;
+    return model->service({address, request.bytes, request.write, request.start});
+  };
 }
 
 }  // namespace kernbench::hardware

@@ -2,9 +2,11 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 
 #include "base/coordinates.h"
 #include "hardware/fabric/fabric.h"
+#include "kernbench/models.h"
 #include "topology/spec.h"
 
 namespace kernbench::hardware {
@@ -12,5 +14,12 @@ namespace kernbench::hardware {
 /// One channel of a slice. Reads and writes share it.
 ServerSpec hbm_channel_spec(const topology::HbmSpec& hbm, PeCoordinate slice, std::int32_t channel,
                             event::AgentId agent);
+
+/// What a model of one's own is told of channel `channel` of a slice that has `channels` of them.
+HbmChannelFigures hbm_channel_figures(const topology::HbmSpec& hbm, PeCoordinate slice, std::int32_t channel,
+                                      std::int32_t channels);
+
+/// The law of a channel that `model` gives: accesses at the channel's own addresses, its granules one after the other.
+ServiceLaw hbm_channel_law(const HbmChannelFigures& figures, std::shared_ptr<HbmChannelModel> model);
 
 }  // namespace kernbench::hardware

@@ -2,15 +2,25 @@
 
 #include <cassert>
 
+#include "base/error.h"
+#include "base/text.h"
 #include "hardware/agents.h"
 
 namespace kernbench::hardware {
 
 void ComputeEngine::begin(Operation& operation) {
-  const Time end = law_(pe_, operation, scheduler().now());
+  const Time end = law_ != nullptr ? law_(pe_, operation, scheduler().now()) : own_end(operation);
   assert(end > scheduler().now());
   scheduler().schedule(end, event::Phase::deliver, operation.agent, engine_key(operation.number),
                        event::call<&ComputeEngine::complete>(this));
+}
+
+Time ComputeEngine::own_end(const Operation& operation) const {
+  const Time start = operation.started, end = own_(operation, start);
+  if (end > start) return end;
+  throw ProgramError("ModelError", "the model of " + wait_name() + " lets " + operation.wait_name() + " end at " +
+                                       to_text(end) + ", but it starts at " + to_text(start) +
+                                       ": a command ends later than it starts");
 }
 
 void ComputeEngine::complete(std::uint64_t) {

@@ -5,19 +5,39 @@
 
 namespace kernbench::hardware {
 
+namespace {
+
+OwnLaw own_gemm(const PeEnvironment& environment, PeCoordinate at) {
+  std::shared_ptr<GemmModel> model = environment.models.gemm(at);
+  if (model == nullptr) return {};
+  return [model, &spec = environment.topology.pe.gemm](const Operation& operation, Time start) {
+    return model->end(gemm_command(spec, operation.gemm, start));
+  };
+}
+
+OwnLaw own_vector(const PeEnvironment& environment, PeCoordinate at) {
+  std::shared_ptr<VectorModel> model = environment.models.vector(at);
+  if (model == nullptr) return {};
+  return [model, &spec = environment.topology.pe.vector](const Operation& operation, Time start) {
+    return model->end(vector_command(spec, operation.vector, start));
+  };
+}
+
+}  // namespace
+
 Pe::Pe(const PeEnvironment& environment, PeCoordinate at)
     : at_(at),
       name_(to_text(at)),
       issue_(environment.topology.pe.control.issue),
       tcm_(environment.topology.pe.tcm.capacity, environment.topology.pe.tcm.alignment),
       control_(environment.scheduler, environment.layout, environment.topology.pe, at, name_),
-      gemm_(environment.scheduler, environment.gemm_law, environment.topology.pe.gemm.queue, environment.topology.pe,
-            name_, ".gemm"),
-      vector_(environment.scheduler, environment.vector_law, environment.topology.pe.vector.queue,
-              environment.topology.pe, name_, ".vector") {
+      gemm_(environment.scheduler, gemm_law(environment.topology.pe.gemm.model), own_gemm(environment, at),
+            environment.topology.pe.gemm.queue, environment.topology.pe, name_, ".gemm"),
+      vector_(environment.scheduler, vector_law(environment.topology.pe.vector.model), own_vector(environment, at),
+              environment.topology.pe.vector.queue, environment.topology.pe, name_, ".vector") {
   for (std::int32_t queue = 0; queue < environment.topology.pe.dma.queues; ++queue) {
     dma_.push_back(std::make_unique<DmaQueue>(environment.scheduler, environment.transport, environment.topology, at,
-                                              name_, queue));
+                                              name_, queue, environment.models.dma(at, queue)));
   }
   tcm_.describe_as([this] { return name_ + ".tcm"; });
   tcm_.provided_by([this](std::vector<event::WaitEdge>& edges) { tcm_providers(edges); });

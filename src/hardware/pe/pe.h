@@ -18,8 +18,7 @@ struct PeEnvironment {
   const topology::Topology& topology;
   const Layout& layout;
   Transport& transport;
-  ComputeLaw gemm_law;
-  ComputeLaw vector_law;
+  const Models& models;
 };
 
 class Pe final : public ProcessingElement {
