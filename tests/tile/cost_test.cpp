@@ -1,0 +1,211 @@
+// What each operation costs: the laws of the vector and the GEMM engine, with the operation's own figure.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cmath>
+#include <functional>
+#include <map>
+#include <string>
+
+#include "harness.h"
+#include "kernel/tile_state.h"
+#include "topology/engine_operations.h"
+
+namespace kernbench::tile_test {
+namespace {
+
+constexpr std::int64_t kStartup = 5, kLanes = 128;
+
+/// Every key has a figure of its own, so that a command's cycles tell which one it was charged.
+std::int64_t cycles_of(const std::string& key) {
+  std::int64_t index = 0;
+  for (const auto& info : topology::kVectorOperations) {
+    if (info.key == key) return 2 * index + 3;
+    ++index;
+  }
+  ADD_FAILURE() << "no operation " << key;
+  return 0;
+}
+
+SimulateOptions distinct_costs() {
+  auto options = tiny();
+  options.overrides = {"pe.vector.startup_cycles=5", "pe.tcm.bandwidth=100TB/s"};
+  for (const auto& info : topology::kVectorOperations) {
+    options.overrides.push_back("pe.vector.cycles." + std::string(info.key) + "=" +
+                                std::to_string(cycles_of(std::string(info.key))));
+  }
+  return options;
+}
+
+/// Tiles of 21 x 37 in f32, and others.
+struct Operands {
+  tl::Tile f, g, h, i, b;  // f32, f32, f16, i32, bool
+};
+constexpr std::int64_t kCount = 21 * 37;
+
+struct CostCase {
+  const char* name;
+  const char* key;
+  std::function<tl::Tile(const Operands&)> compute;
+  std::int64_t elements = kCount;
+  std::int64_t bytes = 4;  // of the widest element
+  std::int64_t reduced = 1;
+};
+
+std::int64_t levels(std::int64_t reduced, std::int64_t bytes) {
+  const std::int64_t most = std::min(reduced, 4 * kLanes / bytes);
+  std::int64_t result = 0;
+  while ((std::int64_t{1} << result) < most) ++result;
+  return result;
+}
+
+const std::vector<CostCase>& cost_cases() {
+  static const std::vector<CostCase> cases{
+      {"arange", "copy", [](const Operands&) { return tl::arange(0, 1000); }, 1000},
+      {"full", "copy", [](const Operands&) { return tl::full({30, 30}, 1, DType::f16); }, 900},
+      {"zeros", "copy", [](const Operands&) { return tl::zeros({30, 30}, DType::i64); }, 900, 8},
+      {"zeros_like", "copy", [](const Operands& t) { return tl::zeros_like(t.f); }},
+      {"+", "add", [](const Operands& t) { return t.f + t.g; }},
+      {"- of two", "add", [](const Operands& t) { return t.f - 1; }},
+      {"*", "multiply", [](const Operands& t) { return 2 * t.h; }},
+      {"/", "divide", [](const Operands& t) { return t.f / t.g; }},
+      {"%", "remainder", [](const Operands& t) { return t.f % t.g; }},
+      {"idiv", "integer_divide", [](const Operands& t) { return tl::idiv(t.i, 3); }},
+      {"-", "add", [](const Operands& t) { return -t.f; }},
+      {"&", "bitwise", [](const Operands& t) { return t.i & 3; }},
+      {"|", "bitwise", [](const Operands& t) { return t.i | 3; }},
+      {"^", "bitwise", [](const Operands& t) { return t.i ^ 3; }},
+      {"~", "bitwise", [](const Operands& t) { return ~t.i; }},
+      {"<<", "shift", [](const Operands& t) { return t.i << 3; }},
+      {">>", "shift", [](const Operands& t) { return t.i >> 3; }},
+      {"!", "compare", [](const Operands& t) { return !t.f; }},
+      {"<", "compare", [](const Operands& t) { return t.f < t.g; }},
+      {"<=", "compare", [](const Operands& t) { return t.f <= t.g; }},
+      {">", "compare", [](const Operands& t) { return t.f > t.g; }},
+      {">=", "compare", [](const Operands& t) { return t.f >= t.g; }},
+      {"==", "compare", [](const Operands& t) { return t.f == t.g; }},
+      {"!=", "compare", [](const Operands& t) { return t.f != t.g; }},
+      {"maximum", "minimum", [](const Operands& t) { return tl::maximum(t.f, t.g); }},
+      {"minimum", "minimum", [](const Operands& t) { return tl::minimum(t.f, 0); }},
+      {"clamp", "clamp", [](const Operands& t) { return tl::clamp(t.f, 0, 1); }},
+      {"where", "select", [](const Operands& t) { return tl::where(t.b, t.f, 0); }},
+      {"fma", "fma", [](const Operands& t) { return tl::fma(t.f, t.g, t.h); }},
+      {"fdiv", "divide", [](const Operands& t) { return tl::fdiv(t.f, t.g); }},
+      {"abs", "add", [](const Operands& t) { return tl::abs(t.f); }},
+      {"floor", "round", [](const Operands& t) { return tl::floor(t.f); }},
+      {"ceil", "round", [](const Operands& t) { return tl::ceil(t.f); }},
+      {"exp", "exp", [](const Operands& t) { return tl::exp(t.f); }},
+      {"exp2", "exp", [](const Operands& t) { return tl::exp2(t.f); }},
+      {"log", "log", [](const Operands& t) { return tl::log(t.f); }},
+      {"log2", "log", [](const Operands& t) { return tl::log2(t.f); }},
+      {"sqrt", "sqrt", [](const Operands& t) { return tl::sqrt(t.f); }},
+      {"rsqrt", "rsqrt", [](const Operands& t) { return tl::rsqrt(t.f); }},
+      {"sin", "sin", [](const Operands& t) { return tl::sin(t.f); }},
+      {"cos", "cos", [](const Operands& t) { return tl::cos(t.f); }},
+      {"tanh", "tanh", [](const Operands& t) { return tl::tanh(t.f); }},
+      {"erf", "erf", [](const Operands& t) { return tl::erf(t.f); }},
+      {"sigmoid", "sigmoid", [](const Operands& t) { return tl::sigmoid(t.f); }},
+      {"cast", "cast", [](const Operands& t) { return tl::cast(t.f, DType::f16); }},
+      {"cast to i64", "cast", [](const Operands& t) { return tl::cast(t.h, DType::i64); }, kCount, 8},
+      {"sum of rows", "reduce", [](const Operands& t) { return tl::sum(t.f, 1); }, kCount, 4, 37},
+      {"sum of all", "reduce", [](const Operands& t) { return tl::sum(t.f); }, kCount, 4, kCount},
+      {"max", "reduce", [](const Operands& t) { return tl::max(t.f, 0); }, kCount, 4, 21},
+      {"min", "reduce", [](const Operands& t) { return tl::min(t.h, 0); }, kCount, 4, 21},
+      {"argmax", "argreduce", [](const Operands& t) { return tl::argmax(t.f, 0); }, kCount, 4, 21},
+      {"argmin", "argreduce", [](const Operands& t) { return tl::argmin(t.f); }, kCount, 4, kCount},
+      {"cumsum", "scan", [](const Operands& t) { return tl::cumsum(t.f, 1); }},
+      {"permute", "copy", [](const Operands& t) { return tl::permute(t.f, {1, 0}); }},
+      {"trans", "copy", [](const Operands& t) { return tl::trans(t.f); }},
+      {"broadcast_to", "copy", [](const Operands& t) { return tl::broadcast_to(t.f, {3, 21, 37}); }, 3 * kCount},
+      {"cat", "copy", [](const Operands& t) { return tl::cat({t.f, t.g, t.f}, 1); }, 3 * kCount},
+      {"join", "copy", [](const Operands& t) { return tl::join(t.f, t.g); }, 2 * kCount},
+      {"first of split", "copy", [](const Operands& t) { return tl::split(tl::join(t.f, t.g)).first; }},
+      {"second of split", "copy", [](const Operands& t) { return tl::split(tl::join(t.f, t.g)).second; }}};
+  return cases;
+}
+
+/// Runs `body` in a kernel with its operands ready.
+void with_operands(const SimulateOptions& options, const std::function<void(const Operands&)>& body) {
+  simulate(options, [&] {
+    auto x = torch::ones({21, 37}, one_pe(DType::f32));
+    torch::launch(
+        "costs",
+        [&](tl::In a) {
+          const auto f = tl::load(a, {0, 0}, {21, 37});
+          body({f, f * 2, tl::cast(f, DType::f16), tl::cast(f, DType::i32), f > 0});
+        },
+        x);
+    torch::ahbm::synchronize();
+  });
+}
+
+std::int64_t edge(Time time) {
+  return (time.count() + 999) / 1000 * 1000;
+}
+
+/// From the clock edge at which the engine begins to the end, in picoseconds.
+std::int64_t duration(const tl::Tile& tile) {
+  auto& operation = *tile.state()->producer;
+  operation.done.wait();
+  return operation.finished.count() - edge(operation.started);
+}
+
+TEST(TileCost, EveryVectorCommandTakesItsOwnCyclesForEachGroupOfLanes) {
+  with_operands(distinct_costs(), [](const Operands& operands) {
+    for (const auto& what : cost_cases()) {
+      const std::int64_t width = std::max<std::int64_t>(what.bytes, 4);
+      const std::int64_t groups = (what.elements * width + 4 * kLanes - 1) / (4 * kLanes);
+      const std::int64_t cycles =
+          kStartup + groups * cycles_of(what.key) + levels(what.reduced, width) * cycles_of("reduce_level");
+      EXPECT_EQ(duration(what.compute(operands)), cycles * 1000) << what.name;
+    }
+  });
+}
+
+TEST(TileCost, ACommandIsNoFasterThanItsOperandsPassTheTcmPort) {
+  auto options = tiny();
+  options.overrides = {"pe.tcm.bandwidth=1GB/s"};
+  with_operands(options, [](const Operands& t) {
+    EXPECT_EQ(duration(t.f + t.g), kCount * 12 * 1000);
+    EXPECT_EQ(duration(t.f + t.h), kCount * 10 * 1000);
+    EXPECT_EQ(duration(t.f < 0), kCount * 5 * 1000);
+    EXPECT_EQ(duration(tl::fma(t.f, t.g, t.h)), kCount * 14 * 1000);
+    EXPECT_EQ(duration(tl::cat({t.f, t.g, t.f, t.g}, 0)), kCount * 32 * 1000);
+    EXPECT_EQ(duration(tl::sum(t.f)), (kCount + 1) * 4 * 1000);
+    EXPECT_EQ(duration(tl::zeros({100}, DType::f32)), 400 * 1000);
+  });
+}
+
+TEST(TileCost, WhatChangesNothingIsNoCommand) {
+  with_operands(tiny(), [](const Operands& t) {
+    const auto same_tile = [&](const tl::Tile& x) { return x.state()->producer == t.f.state()->producer; };
+    EXPECT_TRUE(same_tile(tl::reshape(t.f, {37, 21})));
+    EXPECT_TRUE(same_tile(tl::view(t.f, {-1})));
+    EXPECT_TRUE(same_tile(tl::ravel(t.f)));
+    EXPECT_TRUE(same_tile(tl::expand_dims(t.f, 1)));
+    EXPECT_TRUE(same_tile(tl::bitcast(t.f, DType::i32)));
+    EXPECT_TRUE(same_tile(tl::cast(t.f, DType::f32)));
+    EXPECT_TRUE(same_tile(tl::broadcast_to(t.f, {21, 37})));
+  });
+}
+
+TEST(TileCost, ProductsTakeTheArraysLawAtTheRateOfTheirType) {
+  auto options = tiny();
+  options.overrides = {"pe.gemm.array=[16, 8]", "pe.tcm.bandwidth=100TB/s"};  // 16 columns, 8 rows
+  with_operands(options, [](const Operands&) {
+    const std::map<DType, double> rate{{DType::f8e4m3, 2}, {DType::f8e5m2, 2}, {DType::i8, 2},     {DType::u8, 2},
+                                       {DType::f16, 1},    {DType::bf16, 1},   {DType::f32, 0.25}, {DType::i32, 0.25}};
+    for (const auto& [type, steps] : rate) {
+      for (const std::int64_t groups : {1, 3}) {
+        const std::int64_t m = 20, k = 33, n = 17;
+        const auto a = tl::zeros({groups, m, k}, type), b = tl::zeros({groups, k, n}, type);
+        const std::int64_t folds = groups * 3 * 2;
+        const auto stream = static_cast<std::int64_t>(std::ceil(static_cast<double>(k) / steps));
+        EXPECT_EQ(duration(tl::dot(a, b)), (folds * stream + 2 * 8 + 16 - 2) * 1000) << name(type);
+      }
+    }
+  });
+}
+
+}  // namespace
+}  // namespace kernbench::tile_test

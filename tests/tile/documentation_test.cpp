@@ -1,0 +1,192 @@
+// docs/tile-language.md holds the table from which the operations are made, and names every function of the language.
+#include <fmt/format.h>
+#include <gtest/gtest.h>
+
+#include <cstdlib>
+#include <fstream>
+#include <regex>
+#include <set>
+#include <sstream>
+
+#include "data/scalar.h"
+#include "kernel/operation_table.h"
+#include "reference.h"
+
+namespace kernbench::tile_test {
+namespace {
+
+const std::string kPage = std::string(KERNBENCH_SOURCE_DIR) + "/docs/tile-language.md";
+
+std::string contents(const std::string& path) {
+  std::ifstream in(path);
+  EXPECT_TRUE(in) << path;
+  std::ostringstream text;
+  text << in.rdbuf();
+  return text.str();
+}
+
+const char* text(kernel::Accepts accepts) {
+  switch (accepts) {
+    case kernel::Accepts::any:
+      return "all";
+    case kernel::Accepts::integers:
+      return "integers";
+    case kernel::Accepts::bits:
+      return "integers, bool";
+    case kernel::Accepts::floats:
+      return "floats";
+  }
+  return "";
+}
+
+const char* text(kernel::ResultShape shape) {
+  switch (shape) {
+    case kernel::ResultShape::broadcast:
+      return "broadcast";
+    case kernel::ResultShape::same:
+      return "x's";
+    case kernel::ResultShape::given:
+      return "given";
+    case kernel::ResultShape::reduced:
+      return "without the axis";
+    case kernel::ResultShape::product:
+      return "[m,n], [g,m,n]";
+    case kernel::ResultShape::changed:
+      return "see there";
+  }
+  return "";
+}
+
+const char* text(kernel::ResultType type) {
+  switch (type) {
+    case kernel::ResultType::promoted:
+      return "promoted";
+    case kernel::ResultType::quotient:
+      return "f32";
+    case kernel::ResultType::remainder:
+      return "floats: f32; else promoted";
+    case kernel::ResultType::boolean:
+      return "bool";
+    case kernel::ResultType::same:
+      return "x's";
+    case kernel::ResultType::floating:
+      return "x's; integers and bool: f32";
+    case kernel::ResultType::sum:
+      return "x's; bool, i8, u8: i32";
+    case kernel::ResultType::index:
+      return "i32";
+    case kernel::ResultType::named:
+      return "given";
+    case kernel::ResultType::product:
+      return "out_dtype; f32, or i32 for integers";
+  }
+  return "";
+}
+
+std::string cost(const kernel::OperationInfo& info) {
+  switch (info.runs) {
+    case kernel::Runs::nowhere:
+      return "free";
+    case kernel::Runs::gemm:
+      return "GEMM: `pe.gemm.rate.*`";
+    case kernel::Runs::vector:
+      break;
+  }
+  const auto& operation = topology::kVectorOperations[static_cast<std::size_t>(info.cost)];
+  return fmt::format("`{}` ({})", operation.key, operation.cycles);
+}
+
+std::string operations() {
+  std::string out =
+      "| operation | types | shape | result | rounding and special values | cost |\n|---|---|---|---|---|---|\n";
+  for (const auto* info : kernel::operation_table()) {
+    out += fmt::format("| `{}` | {} | {} | {} | {} | {} |\n", info->call, text(info->accepts), text(info->shape),
+                       text(info->type), info->values, cost(*info));
+  }
+  return out;
+}
+
+std::string promotions() {
+  std::string out = "| |";
+  for (const DType type : kTypes) out += fmt::format(" {} |", name(type));
+  out += "\n|---|";
+  for (std::size_t i = 0; i < std::size(kTypes); ++i) out += "---|";
+  for (const DType left : kTypes) {
+    out += fmt::format("\n| **{}** |", name(left));
+    for (const DType right : kTypes) out += fmt::format(" {} |", name(data::promote(left, right)));
+  }
+  return out + "\n";
+}
+
+/// The page's part between the marks of this name; with KERNBENCH_UPDATE_GOLDEN=1 replaces it.
+void expect_part(const std::string& part, const std::string& expected) {
+  const std::string begin = "<!-- " + part + ": generated, begin -->\n",
+                    end = "<!-- " + part + ": generated, end -->\n";
+  std::string page = contents(kPage);
+  const auto from = page.find(begin), to = page.find(end);
+  ASSERT_TRUE(from != std::string::npos && to != std::string::npos) << part;
+  const auto start = from + begin.size();
+  if (const char* update = std::getenv("KERNBENCH_UPDATE_GOLDEN"); update && std::string(update) == "1") {
+    std::ofstream(kPage) << page.replace(start, to - start, expected);
+    return;
+  }
+  EXPECT_EQ(page.substr(start, to - start), expected) << "out of date: run with KERNBENCH_UPDATE_GOLDEN=1";
+}
+
+TEST(TileDocumentation, ThePageHasTheTableOfOperations) {
+  expect_part("operations", operations());
+}
+
+TEST(TileDocumentation, ThePageHasThePromotionsOfAllPairs) {
+  expect_part("promotions", promotions());
+}
+
+/// Names of the functions that a header of the tile language declares to its users, without operators.
+std::set<std::string> functions_of(const std::string& header) {
+  std::set<std::string> names;
+  std::string source = contents(std::string(KERNBENCH_SOURCE_DIR) + "/include/kernbench/tl/" + header);
+  const auto detail = source.find("namespace detail {"), end = source.find("}  // namespace detail");
+  if (end != std::string::npos) source.erase(detail, end - detail);
+  const std::regex declaration(
+      R"((?:^|\n)(?:inline |constexpr )*(?:Tile|std::pair<Tile, Tile>|void|T|std::int64_t|Range|Token|AsyncLoad|Buffer|BlockPointer|TensorDescriptor) ([a-z_0-9]+)\()");
+  for (std::sregex_iterator at(source.begin(), source.end(), declaration), none; at != none; ++at) {
+    names.insert((*at)[1]);
+  }
+  EXPECT_FALSE(names.empty()) << header;
+  return names;
+}
+
+TEST(TileDocumentation, EveryFunctionOfComputeAndShapeIsInTheTable) {
+  std::set<std::string> listed;
+  const std::regex call("([a-z_0-9]+)\\(");
+  for (const auto* info : kernel::operation_table()) {
+    const std::string as_written(info->call);
+    for (std::sregex_iterator at(as_written.begin(), as_written.end(), call), none; at != none; ++at) {
+      listed.insert((*at)[1]);
+    }
+  }
+  for (const char* header : {"compute.h", "shape.h"}) {
+    for (const auto& function : functions_of(header)) EXPECT_TRUE(listed.contains(function)) << function;
+  }
+}
+
+TEST(TileDocumentation, EveryFunctionOfTheLanguageIsOnThePage) {
+  const std::string page = contents(kPage);
+  for (const char* header : {"compute.h", "shape.h", "memory.h", "atomics.h", "program.h", "composite.h"}) {
+    for (const auto& function : functions_of(header)) {
+      EXPECT_TRUE(std::regex_search(page, std::regex("`[^`]*\\b" + function + "\\b[^`]*`"))) << function;
+    }
+  }
+}
+
+TEST(TileDocumentation, OperatorsAreInTheTable) {
+  std::set<std::string> listed;
+  for (const auto* info : kernel::operation_table()) listed.insert(std::string(info->call));
+  for (const char* call : {"a + b", "a - b", "a * b", "a / b", "a % b", "-a", "a & b", "a \\| b", "a ^ b", "a << b",
+                           "a >> b", "~a", "!a", "a < b", "a <= b", "a > b", "a >= b", "a == b", "a != b"}) {
+    EXPECT_TRUE(listed.contains(call)) << call;
+  }
+}
+
+}  // namespace
+}  // namespace kernbench::tile_test
