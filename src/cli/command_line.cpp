@@ -22,6 +22,7 @@ constexpr const char* kExamples = R"(Examples:
   kernbench run my_bench.cpp
   kernbench run gemm -p M=4096 -p N=4096 -p K=4096 --set cube.hbm.bandwidth=2TB/s
   kernbench run gemm --json - | python3 -m json.tool
+  kernbench diff before.json after.json
   kernbench describe ahbm-2sip
 
 Exit codes: 0 ok, 1 a check failed, 2 usage or configuration, 3 the simulated program
@@ -39,6 +40,17 @@ constexpr const char* kRunExamples = R"(Examples:
 A BENCH with a '/', or ending in .cpp, .cc or .cxx, is a C++ file with KERNBENCH_BENCH in it. It is
 compiled against the headers of this program, once for each content: the result is kept in
 $XDG_CACHE_HOME/kernbench (without: ~/.cache/kernbench).)";
+
+constexpr const char* kDiffExamples =
+    R"(A and B are results that "kernbench run --json FILE" wrote. Shown are the inputs that differ, what
+explains most first, the simulated time, and where it went: by activity on the critical paths, by
+launch, by kind of resource, and by what was waited for. Wall-clock figures are not compared.
+
+Examples:
+  kernbench run gemm --quiet --json before.json
+  kernbench run gemm --quiet --json after.json --set cube.hbm.bandwidth=600GB/s
+  kernbench diff before.json after.json
+  kernbench diff before.json after.json --format json)";
 
 constexpr const char* kDescribeExamples =
     R"(Formats: table shows counts, peaks, links and latencies; keys every key with its value and
@@ -190,6 +202,35 @@ struct RunTexts {
   }
 };
 
+struct DiffTexts {
+  Texts a, b, format, colour;
+  bool exit_code = false;
+
+  CLI::App* declare(CLI::App& app) {
+    CLI::App* command = app.add_subcommand("diff", "Compare two results: what changed, and where the time went");
+    add_text(*command, "A", a, "", "Result of one run: a file that \"run --json\" wrote");
+    add_text(*command, "B", b, "", "Result of another run");
+    add_text(*command, "--format", format, "FORMAT", "table (default) or json");
+    command->add_flag("--exit-code", exit_code, "Exit with 1 when the outcomes differ, with 0 when not")
+        ->disable_flag_override();
+    add_text(*command, "--color", colour, "WHEN", "auto (default), always or never");
+    command->footer(kDiffExamples);
+    return command;
+  }
+  Command command() const {
+    DiffCommand out;
+    out.a = single("A", a, "");
+    out.b = single("B", b, "");
+    if (out.a.empty() || out.b.empty()) {
+      throw ConfigurationError("diff needs two results, A and B: files that \"kernbench run --json FILE\" wrote");
+    }
+    out.format = diff_format_of(single("--format", format, "table"));
+    out.exit_code = exit_code;
+    out.colour = colour_of(single("--color", colour, "auto"));
+    return out;
+  }
+};
+
 std::string suggestion(const std::string& word, const Texts& candidates) {
   const std::vector<std::string_view> views(candidates.begin(), candidates.end());
   const std::string_view near = nearest(word, views);
@@ -221,11 +262,11 @@ void reject_leftovers(const CLI::App& app, const Texts& leftovers) {
 void reject_unknown_command(const CLI::App& app, const Texts& leftovers) {
   Texts commands;
   for (const CLI::App* command : app.get_subcommands({})) commands.push_back(command->get_name());
-  if (leftovers.empty()) throw ConfigurationError("a command is missing: list, describe or run");
+  if (leftovers.empty()) throw ConfigurationError("a command is missing: list, describe, run or diff");
   if (leftovers.front().starts_with('-')) reject_leftovers(app, leftovers);
   const std::string near = suggestion(leftovers.front(), commands);
   throw ConfigurationError("unknown command " + in_quotes(leftovers.front()) +
-                           (near.empty() ? "; there are list, describe and run" : near));
+                           (near.empty() ? "; there are list, describe, run and diff" : near));
 }
 
 // CLI11 says "--seed: 1 required TEXT missing", and "quiet was given a disallowed flag override".
@@ -258,7 +299,8 @@ class Parser {
     list_app_ = list_.declare(app_);
     describe_app_ = describe_.declare(app_);
     run_app_ = run_.declare(app_);
-    for (CLI::App* app : {&app_, list_app_, describe_app_, run_app_}) {
+    diff_app_ = diff_.declare(app_);
+    for (CLI::App* app : {&app_, list_app_, describe_app_, run_app_, diff_app_}) {
       app->set_help_flag("-h,--help", "Show this help and leave");
       app->get_formatter()->column_width(30);
     }
@@ -294,6 +336,7 @@ class Parser {
     if (commands.size() > 1) reject_leftovers(app_, {commands[1]->get_name()});
     if (commands.front() == list_app_) return list_.command();
     if (commands.front() == describe_app_) return describe_.command();
+    if (commands.front() == diff_app_) return diff_.command();
     return run_.command();
   }
 
@@ -301,9 +344,11 @@ class Parser {
   ListTexts list_;
   DescribeTexts describe_;
   RunTexts run_;
+  DiffTexts diff_;
   CLI::App* list_app_ = nullptr;
   CLI::App* describe_app_ = nullptr;
   CLI::App* run_app_ = nullptr;
+  CLI::App* diff_app_ = nullptr;
 };
 
 }  // namespace

@@ -52,7 +52,16 @@ struct RunCommand {
   ColourMode colour = ColourMode::automatic;
 };
 
-using Command = std::variant<ShowText, ListCommand, DescribeCommand, RunCommand>;
+enum class DiffFormat : std::uint8_t { table, json };
+
+struct DiffCommand {
+  std::string a, b;  // files that `run --json` wrote
+  DiffFormat format = DiffFormat::table;
+  bool exit_code = false;  // tell by the exit code whether the outcomes differ
+  ColourMode colour = ColourMode::automatic;
+};
+
+using Command = std::variant<ShowText, ListCommand, DescribeCommand, RunCommand, DiffCommand>;
 
 /// Understands the arguments after the program's name. Throws UsageError.
 Command parse_command_line(const std::vector<std::string>& arguments);

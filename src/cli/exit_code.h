@@ -5,7 +5,15 @@
 
 namespace kernbench::cli {
 
-enum class ExitCode : int { ok = 0, check_failed = 1, usage = 2, program = 3, internal = 4, interrupted = 130 };
+enum class ExitCode : int {
+  ok = 0,
+  check_failed = 1,
+  differs = 1,
+  usage = 2,
+  program = 3,
+  internal = 4,
+  interrupted = 130
+};
 
 /// The code for an error, by its type: ConfigurationError 2, an internal one 4, Interrupted 130, any other 3.
 ExitCode exit_code_of(const report::ErrorResult& error);

@@ -81,6 +81,11 @@ DescribeFormat format_of(const std::string& text) {
   return static_cast<DescribeFormat>(choice("--format", text, kChoices));
 }
 
+DiffFormat diff_format_of(const std::string& text) {
+  constexpr std::array<std::string_view, 2> kChoices = {"table", "json"};
+  return static_cast<DiffFormat>(choice("--format", text, kChoices));
+}
+
 std::map<std::string, std::string> parameters_of(const std::vector<std::string>& texts) {
   std::map<std::string, std::string> out;
   for (const std::string& text : texts) {

@@ -24,6 +24,8 @@ Time max_time_of(const std::string& text);
 ColourMode colour_of(const std::string& text);
 /// --format: "table", "keys", "yaml" or "json-schema".
 DescribeFormat format_of(const std::string& text);
+/// --format of diff: "table" or "json".
+DiffFormat diff_format_of(const std::string& text);
 /// -p: "NAME=VALUE" each, no name twice.
 std::map<std::string, std::string> parameters_of(const std::vector<std::string>& texts);
 /// --set: "path=value" each; returns them unchanged.

@@ -19,6 +19,7 @@ struct Dispatch {
   ExitCode operator()(const ListCommand& command) const { return list(command, environment); }
   ExitCode operator()(const DescribeCommand& command) const { return describe(command, environment); }
   ExitCode operator()(const RunCommand& command) const { return run(command, environment); }
+  ExitCode operator()(const DiffCommand& command) const { return diff(command, environment); }
 };
 
 // Inside a handler of any exception: its message, its code.

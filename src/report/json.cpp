@@ -1,121 +1,20 @@
 #include "report/json.h"
 
-#include <charconv>
-#include <cmath>
-#include <concepts>
 #include <cstdint>
 #include <string>
 #include <string_view>
+#include <utility>
 
+#include "report/json_text.h"
 #include "report/outcome.h"
-#include "report/utf8.h"
 
 namespace kernbench::report {
 namespace {
-
-void append_escaped(std::string& out, char c) {
-  switch (c) {
-    case '"':
-      out += "\\\"";
-      return;
-    case '\\':
-      out += "\\\\";
-      return;
-    case '\n':
-      out += "\\n";
-      return;
-    case '\r':
-      out += "\\r";
-      return;
-    case '\t':
-      out += "\\t";
-      return;
-    default:
-      break;
-  }
-  const auto code = static_cast<unsigned char>(c);
-  if (code >= 0x20 && code != 0x7f) {
-    out += c;
-    return;
-  }
-  constexpr std::string_view kDigits = "0123456789abcdef";
-  out += "\\u00";
-  out += kDigits[code >> 4];
-  out += kDigits[code & 15];
-}
-
-std::string quoted(std::string_view text) {
-  std::string out = "\"";
-  for (std::size_t at = 0; at < text.size();) {
-    const std::size_t length = utf8_length(text, at);
-    if (length == 0) {
-      out += "\xEF\xBF\xBD";
-      ++at;
-    } else if (length == 1) {
-      append_escaped(out, text[at++]);
-    } else {
-      out += text.substr(at, length);
-      at += length;
-    }
-  }
-  return out += '"';
-}
-
-std::string number(std::integral auto value) {
-  return std::to_string(value);
-}
-
-std::string number(double value) {
-  if (!std::isfinite(value)) return "null";
-  char buffer[32];
-  const auto end = std::to_chars(buffer, buffer + sizeof buffer, value).ptr;
-  return std::string(buffer, end);
-}
 
 std::string hex(std::uint64_t value) {
   std::string out(16, '0');
   for (auto digit = out.rbegin(); digit != out.rend(); ++digit, value >>= 4) *digit = "0123456789abcdef"[value & 15];
   return out;
-}
-
-// Builds one object or array; values arrive as finished JSON text.
-class Collection {
- public:
-  Collection(char open, char close, std::string_view separator)
-      : text_(1, open), separator_(separator), close_(close) {}
-
-  void add(std::string_view json) {
-    if (!empty_) text_ += separator_;
-    empty_ = false;
-    text_ += json;
-  }
-  void add(std::string_view key, std::string_view json) { add(quoted(key) + ": " + std::string(json)); }
-  std::string finish() { return text_ += close_; }
-
- private:
-  std::string text_;
-  std::string_view separator_;
-  char close_;
-  bool empty_ = true;
-};
-
-Collection object() {
-  return {'{', '}', ", "};
-}
-
-// One element per line, so that text tools can pick and compare them; `indent` is that of the closing bracket.
-template <class Range, class Write>
-std::string lines(const Range& range, Write write, char open, char close, std::string_view indent = "  ") {
-  if (range.empty()) return {open, close};
-  const std::string next = "\n" + std::string(indent) + "  ";
-  std::string out(1, open);
-  std::string separator = next;
-  for (const auto& element : range) {
-    out += separator;
-    out += write(element);
-    separator = "," + next;
-  }
-  return out + "\n" + std::string(indent) + close;
 }
 
 std::string json(const PathPart& part) {
@@ -283,10 +182,7 @@ std::string to_json(const RunResult& result) {
   out.add("machine", lines(result.machine, setting, '{', '}'));
   out.add("error", result.error ? json(*result.error) : "null");
   out.add("fingerprint", fingerprint(result));
-  std::string text = out.finish();
-  text.insert(1, "\n  ");
-  text.insert(text.size() - 1, "\n");
-  return text += '\n';
+  return document(std::move(out));
 }
 
 }  // namespace kernbench::report

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "report/format.h"
+#include "report/resource_kind.h"
 #include "report/sections.h"
 
 namespace kernbench::report {
@@ -26,23 +27,10 @@ struct Kind {
   Bytes bytes;
 };
 
-// "sip0.cube12.pe3.gemm" -> "sip*.cube*.pe*.gemm"
-std::string pattern_of(const std::string& name) {
-  std::string out;
-  bool in_number = false;
-  for (const char c : name) {
-    const bool digit = c >= '0' && c <= '9';
-    if (!digit) out += c;
-    if (digit && !in_number) out += '*';
-    in_number = digit;
-  }
-  return out;
-}
-
 std::vector<Kind> kinds_of(const std::vector<ResourceResult>& resources) {
   std::map<std::string, Kind> by_pattern;
   for (const ResourceResult& resource : resources) {
-    Kind& kind = by_pattern[pattern_of(resource.name)];
+    Kind& kind = by_pattern[kind_of(resource.name)];
     ++kind.count;
     kind.utilisation += share_of(resource);
     kind.bytes += resource.bytes;

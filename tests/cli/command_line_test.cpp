@@ -91,6 +91,15 @@ TEST(CommandLineTest, DescribeAndList) {
   EXPECT_EQ(parse<ListCommand>({"list", "--color", "always"}).colour, ColourMode::always);
 }
 
+TEST(CommandLineTest, Diff) {
+  const auto diff = parse<DiffCommand>({"diff", "a.json", "b.json", "--format", "json", "--exit-code"});
+  EXPECT_EQ(diff.a, "a.json");
+  EXPECT_EQ(diff.b, "b.json");
+  EXPECT_EQ(diff.format, DiffFormat::json);
+  EXPECT_TRUE(diff.exit_code);
+  EXPECT_FALSE(parse<DiffCommand>({"diff", "a", "b"}).exit_code);
+}
+
 TEST(CommandLineTest, AnErrorKnowsItsCommand) {
   try {
     parse_command_line({"run", "gemm", "--seed", "x"});

@@ -40,10 +40,15 @@ INSTANTIATE_TEST_SUITE_P(
     testing::Values(
         Broken{{}, "a command is missing"}, Broken{{"rnu", "gemm"}, "unknown command \"rnu\", did you mean \"run\"?"},
         Broken{{""}, "unknown command \"\""}, Broken{{"-"}, "\"-\""},
-        Broken{{"frobnicate"}, "unknown command \"frobnicate\"; there are list, describe and run"},
+        Broken{{"frobnicate"}, "unknown command \"frobnicate\"; there are list, describe, run and diff"},
         Broken{{"--vrsion"}, "unknown option \"--vrsion\", did you mean \"--version\"?"},
-        Broken{{"run"}, "run needs a BENCH"}, Broken{{"run", ""}, "BENCH"},
-        Broken{{"run", "gemm", "extra"}, "unexpected argument \"extra\""},
+        Broken{{"diff"}, "diff needs two results"}, Broken{{"diff", "a.json"}, "diff needs two results"},
+        Broken{{"diff", "/no/such/file", "/no/such/other"}, "/no/such/file: cannot read it: No such file"},
+        Broken{{"diff", "/", "/"}, "/: cannot read it: Is a directory"},
+        Broken{{"diff", KERNBENCH_PROGRAM, KERNBENCH_PROGRAM}, "not JSON"},
+        Broken{{"diff", "a", "b", "c"}, "unexpected argument \"c\""},
+        Broken{{"diff", "a", "b", "--format", "jsn"}, "did you mean \"json\"?"}, Broken{{"run"}, "run needs a BENCH"},
+        Broken{{"run", ""}, "BENCH"}, Broken{{"run", "gemm", "extra"}, "unexpected argument \"extra\""},
         Broken{{"run", "gemm", "list"}, "unexpected argument \"list\""},
         Broken{{"run", "no_such_bench_at_all"}, "there is no bench \"no_such_bench_at_all\""},
         Broken{{"run", "gemm", "--sede", "3"}, "unknown option \"--sede\", did you mean \"--seed\"?"},
@@ -130,6 +135,40 @@ TEST(ProgramTest, TheYamlOfDescribeIsATopology) {
   const Finished again = run({KERNBENCH_PROGRAM, "describe", file, "--format", "yaml"});
   EXPECT_EQ(again.code, 0) << again.err;
   EXPECT_EQ(again.out, contents_of(file));
+}
+
+TEST(ProgramTest, DiffTellsWhatChangedBetweenTwoRuns) {
+  const TemporaryDirectory directory;
+  const auto run_gemm = [&](const std::string& name, std::vector<std::string> more) {
+    std::vector<std::string> command{KERNBENCH_PROGRAM,
+                                     "run",
+                                     "gemm",
+                                     "-t",
+                                     "tiny",
+                                     "-p",
+                                     "M=128",
+                                     "-p",
+                                     "N=128",
+                                     "-p",
+                                     "K=128",
+                                     "--no-data",
+                                     "--quiet",
+                                     "--json",
+                                     directory.path(name)};
+    command.insert(command.end(), more.begin(), more.end());
+    EXPECT_EQ(run(command).code, 0);
+    return directory.path(name);
+  };
+  const std::string a = run_gemm("a.json", {}), b = run_gemm("b.json", {"--set", "cube.hbm.bandwidth=20GB/s"});
+  const Finished differs = run({KERNBENCH_PROGRAM, "diff", a, b});
+  EXPECT_EQ(differs.code, 0) << differs.err;
+  const std::size_t changed = differs.out.find("What changed\n");
+  ASSERT_NE(changed, std::string::npos) << differs.out;
+  EXPECT_THAT(differs.out.substr(changed), testing::StartsWith("What changed\n  cube.hbm.bandwidth"));
+  EXPECT_THAT(differs.out, AllOf(HasSubstr("HBM channels busy +"), HasSubstr("Simulated time")));
+  EXPECT_EQ(run({KERNBENCH_PROGRAM, "diff", a, b, "--exit-code", "--format", "json"}).code, 1);
+  EXPECT_EQ(run({KERNBENCH_PROGRAM, "diff", a, a, "--exit-code"}).code, 0);
+  EXPECT_THAT(run({KERNBENCH_PROGRAM, "diff", a, a}).out, HasSubstr("Nothing differs."));
 }
 
 }  // namespace

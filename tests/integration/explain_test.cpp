@@ -13,6 +13,9 @@
 #include "kernel/explain/critical_path.h"
 #include "kernel/program.h"
 #include "programs.h"
+#include "report/difference.h"
+#include "report/json.h"
+#include "report/read_json.h"
 #include "runtime/context.h"
 #include "runtime/simulation.h"
 
@@ -323,6 +326,54 @@ TEST(Explain, TheResultHoldsTheMachine) {
   EXPECT_EQ(value("cube.hbm.bandwidth"), "600GB/s");
   EXPECT_EQ(value("name"), "tiny");
   EXPECT_FALSE(value("pe.clock").empty());
+}
+
+// ---- what differs between two runs ---------------------------------------------------------------------------------
+
+/// A kernel that uses every part of the machine, its neighbour's slice too; through JSON and back.
+RunResult compared(const std::vector<std::string>& overrides) {
+  const RunResult result = simulate(tiny(overrides), [] {
+    auto x = torch::ones({128, 64}, torch::dtype(torch::kHalf).device("ahbm"));
+    auto y = torch::ones({128, 64}, torch::dtype(torch::kHalf).device("ahbm"));
+    torch::launch(
+        "all parts",
+        [](tl::In a, tl::Tensor b) {
+          for (std::int64_t row = 0; row < 128; row += 32) {
+            const auto tile = tl::load(a, {row, 0}, {32, 32});
+            const auto product = tl::dot(tile, tl::load(a, {96 - row, 32}, {32, 32}));
+            tl::store(b, {row, 0}, tl::exp(product * 0.001f));
+          }
+        },
+        x, y);
+    y.cpu();
+  });
+  return report::from_json(report::to_json(result), "result");
+}
+
+TEST(Explain, TheDifferenceOfTwoRunsNamesTheChangedResourceFirst) {
+  const std::pair<const char*, const char*> changes[] = {
+      {"cube.hbm.bandwidth=10GB/s", "HBM channels"}, {"cube.noc.link.bandwidth=5GB/s", "links"},
+      {"pe.gemm.array=[4, 4]", "GEMM engines"},      {"pe.vector.lanes=4", "vector engines"},
+      {"pe.dma.setup=500ns", "DMA queues"},          {"pe.tcm.bandwidth=20GB/s", "TCM ports"},
+      {"host.link.bandwidth=1GB/s", "host links"},   {"cube.m_cpu.latency=3us", "processors"},
+  };
+  const RunResult before = compared({});
+  for (const auto& [change, part] : changes) {
+    SCOPED_TRACE(change);
+    // A second change matters less, and comes first in the order of names.
+    const RunResult after = compared({change, "cube.hbm.credits=60"});
+    const report::Difference difference = report::difference(before, after);
+    EXPECT_FALSE(difference.same_outcome());
+    ASSERT_EQ(difference.inputs.size(), 2u);
+    const std::string setting = change;
+    EXPECT_EQ(difference.inputs[0].key, setting.substr(0, setting.find('=')));
+    EXPECT_EQ(difference.inputs[0].b, setting.substr(setting.find('=') + 1));
+    EXPECT_EQ(difference.inputs[0].part, part);
+    EXPECT_GT(difference.inputs[0].busy_b, difference.inputs[0].busy_a);
+    EXPECT_GT(difference.time_b, difference.time_a);
+    EXPECT_FALSE(difference.resources.empty());
+  }
+  EXPECT_TRUE(report::difference(before, compared({})).same_outcome());
 }
 
 }  // namespace

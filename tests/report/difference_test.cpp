@@ -1,0 +1,110 @@
+#include "report/difference.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <nlohmann/json.hpp>
+#include <random>
+#include <sstream>
+
+#include "golden.h"
+#include "report/difference_text.h"
+#include "report/utf8.h"
+#include "sample_results.h"
+
+namespace kernbench::report {
+namespace {
+
+using testing::HasSubstr;
+using Json = nlohmann::ordered_json;
+
+/// gemm() on a machine with half the HBM bandwidth, which DMA pays for.
+RunResult slower() {
+  RunResult result = samples::gemm();
+  result.machine[1].second = "600GB/s";
+  const Time more = Time::nanoseconds(5'210);
+  result.simulated_time += more;
+  result.times_fingerprint = 1;
+  LaunchResult& launch = result.launches[0];
+  launch.end += more;
+  launch.critical_path[1].time += more;
+  launch.waits[0].time += 100 * more;
+  for (ResourceResult& resource : result.resources) {
+    if (resource.name.find(".hbm.") != std::string::npos) resource.busy += resource.busy;
+  }
+  return result;
+}
+
+TEST(DifferenceTest, OfEqualResultsIsNothing) {
+  const Difference same = difference(samples::gemm(), samples::gemm());
+  EXPECT_TRUE(same.same_outcome());
+  EXPECT_TRUE(same.inputs.empty());
+  EXPECT_THAT(to_table(same, "a", "b", false), HasSubstr("Nothing differs."));
+}
+
+TEST(DifferenceTest, WallClockFiguresAreNotCompared) {
+  RunResult other = samples::gemm();
+  other.wall_time_s = 99;
+  other.events += 1;
+  EXPECT_TRUE(difference(samples::gemm(), other).same_outcome());
+}
+
+TEST(DifferenceTest, NamesTheChangedKeyAndWhereTheTimeWent) {
+  const Difference changed = difference(samples::gemm(), slower());
+  EXPECT_FALSE(changed.same_outcome());
+  ASSERT_EQ(changed.inputs.size(), 1u);
+  EXPECT_EQ(changed.inputs[0].key, "cube.hbm.bandwidth");
+  EXPECT_EQ(changed.inputs[0].part, "HBM channels");
+  EXPECT_EQ(changed.inputs[0].busy_b, 2 * changed.inputs[0].busy_a);
+  ASSERT_EQ(changed.activities.size(), 1u);
+  EXPECT_EQ(changed.activities[0].name, "dma data");
+  ASSERT_EQ(changed.launches.size(), 1u);
+  EXPECT_EQ(changed.launches[0].name, "gemm on sip0");
+  ASSERT_EQ(changed.resources.size(), 1u);
+  EXPECT_EQ(changed.resources[0].kind, "sip*.cube*.pe*.hbm.channel*");
+  expect_golden("slower.txt", to_table(changed, "before.json", "after.json", false));
+  expect_golden("slower.json", to_json(changed, "before.json", "after.json"));
+}
+
+TEST(DifferenceTest, ParametersComeFirstThenKeysByTheBusyTimeThatTheyChange) {
+  RunResult a = samples::gemm(), b = slower();
+  a.machine.emplace_back("cube.m_cpu.latency", "50ns");
+  b.machine.emplace_back("cube.m_cpu.latency", "60ns");
+  a.machine.emplace_back("cube.aaa", "1");
+  b.parameters["M"] = "4096";
+  b.seed = 7;
+  const Difference changed = difference(a, b);
+  std::vector<std::string> keys;
+  for (const InputChange& input : changed.inputs) keys.push_back(input.key);
+  EXPECT_EQ(keys, (std::vector<std::string>{"M", "cube.hbm.bandwidth", "cube.aaa", "cube.m_cpu.latency", "seed"}));
+  EXPECT_EQ(changed.inputs[2].b, "") << "the other machine lacks it";
+}
+
+TEST(DifferenceTest, ALaunchOfOneRunOnlyHasNoTimeInTheOther) {
+  RunResult b = samples::gemm();
+  b.launches.clear();
+  const Difference changed = difference(samples::gemm(), b);
+  ASSERT_EQ(changed.launches.size(), 1u);
+  EXPECT_TRUE(changed.launches[0].a.has_value());
+  EXPECT_FALSE(changed.launches[0].b.has_value());
+  EXPECT_TRUE(Json::parse(to_json(changed, "a", "b"))["launches"][0]["b_ps"].is_null());
+}
+
+TEST(DifferenceTest, OfAnyTwoResultsFitsAHundredColumnsAndIsValidJson) {
+  std::mt19937_64 generator(17);
+  for (int i = 0; i < 300; ++i) {
+    const RunResult a = samples::random(generator);
+    const RunResult b = generator() % 5 == 0 ? a : samples::random(generator);
+    const Difference changed = difference(a, b);
+    const Json json = Json::parse(to_json(changed, "a", "b"));
+    ASSERT_EQ(json["inputs"].size(), changed.inputs.size());
+    std::istringstream lines(to_table(changed, "a", "b", false));
+    for (std::string line; std::getline(lines, line);) {
+      ASSERT_LE(display_width(line), 100u) << line;
+      ASSERT_EQ(one_line(line), line);
+    }
+  }
+}
+
+}  // namespace
+}  // namespace kernbench::report

@@ -1,0 +1,111 @@
+#include "report/read_json.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <nlohmann/json.hpp>
+#include <random>
+#include <string>
+#include <vector>
+
+#include "base/error.h"
+#include "report/json.h"
+#include "sample_results.h"
+
+namespace kernbench::report {
+namespace {
+
+using testing::AllOf;
+using testing::HasSubstr;
+using Json = nlohmann::ordered_json;
+
+std::string error_of(const std::string& text) {
+  try {
+    from_json(text, "result.json");
+  } catch (const ConfigurationError& error) {
+    EXPECT_EQ(error.where(), "result.json");
+    return error.what();
+  }
+  return "no error";
+}
+
+// Names that are not UTF-8 become others when they are written, so what is compared has been written once.
+TEST(ReadJsonTest, AnyResultReadsBackAsWhatWasWritten) {
+  std::mt19937_64 generator(5);
+  for (int i = 0; i < 300; ++i) {
+    const RunResult once = from_json(to_json(samples::random(generator)), "once");
+    ASSERT_EQ(to_json(from_json(to_json(once), "twice")), to_json(once));
+  }
+  for (const RunResult& result : {samples::gemm(), samples::training_step(), samples::deadlock(), samples::empty()}) {
+    EXPECT_EQ(to_json(from_json(to_json(result), "sample")), to_json(result));
+  }
+}
+
+TEST(ReadJsonTest, UnknownKeysAreIgnored) {
+  Json json = Json::parse(to_json(samples::gemm()));
+  json["later"] = {1, 2, 3};
+  json["launches"][0]["later"] = "x";
+  EXPECT_EQ(to_json(from_json(json.dump(), "later")), to_json(samples::gemm()));
+}
+
+TEST(ReadJsonTest, WhatIsNoResultIsOneErrorThatSaysSo) {
+  EXPECT_THAT(error_of(""), HasSubstr("not JSON"));
+  EXPECT_THAT(error_of("# a document"), AllOf(HasSubstr("not JSON"), HasSubstr("line 1, column 1")));
+  EXPECT_THAT(error_of(to_json(samples::gemm()).substr(0, 500)), HasSubstr("not JSON"));
+  EXPECT_THAT(error_of("\xff\xfe"), HasSubstr("not JSON"));
+  EXPECT_THAT(error_of("{\"seed\": 1e999}"), HasSubstr("not JSON"));
+  EXPECT_THAT(error_of("[1, 2]"), HasSubstr("no result of \"kernbench run --json\""));
+  EXPECT_THAT(error_of("{\"a\": 1}"), HasSubstr("no key \"kernbench\""));
+  EXPECT_THAT(error_of("{\"kernbench\": \"0.1.0\"}"), AllOf(HasSubstr("\"schema\""), HasSubstr("reads schema 1")));
+  EXPECT_THAT(error_of("{\"kernbench\": \"0.1.0\", \"schema\": 99}"), HasSubstr("schema 99"));
+  EXPECT_THAT(error_of("{\"kernbench\": \"0.1.0\", \"schema\": \"1\"}"), HasSubstr("\"schema\" is string"));
+}
+
+// Every value of a result, one after the other, is taken away or replaced by something of another type.
+void damage(const Json& whole, Json& at, const std::string& path, std::vector<std::pair<std::string, Json>>& damaged,
+            const Json& root) {
+  if (!at.is_structured()) return;
+  for (auto& [key, value] : at.items()) {
+    const Json kept = value;
+    for (const Json& other : {Json("text"), Json(-1), Json(1.5), Json::array({1}), Json::object({{"x", 1}}), Json()}) {
+      value = other;
+      damaged.emplace_back(path + "/" + key, root);
+    }
+    value = kept;
+    damage(whole, value, path + "/" + key, damaged, root);
+  }
+}
+
+TEST(ReadJsonTest, AnyDamagedValueIsEitherTakenOrOneConfigurationError) {
+  RunResult result = samples::gemm();
+  result.resources.resize(2);
+  result.error = ErrorResult{"ValueError", "m", "w"};
+  Json root = Json::parse(to_json(result));
+  std::vector<std::pair<std::string, Json>> damaged;
+  damage(root, root, "", damaged, root);
+  ASSERT_GT(damaged.size(), 500u);
+  int refused = 0;
+  for (const auto& [path, json] : damaged) {
+    SCOPED_TRACE(path);
+    try {
+      const RunResult read = from_json(json.dump(), "damaged");
+      EXPECT_FALSE(to_json(read).empty());
+    } catch (const ConfigurationError& error) {
+      ++refused;
+      EXPECT_GT(std::string(error.what()).size(), 10u);
+    }
+  }
+  EXPECT_GT(refused, 400);
+}
+
+TEST(ReadJsonTest, AMissingKeyIsNamedWithItsPlace) {
+  Json json = Json::parse(to_json(samples::gemm()));
+  json["launches"][0]["waits"][1].erase("time_ps");
+  EXPECT_THAT(error_of(json.dump()), HasSubstr("the key \"launches[0].waits[1].time_ps\" is missing"));
+  json = Json::parse(to_json(samples::gemm()));
+  json["launches"][0]["end_ps"] = 1;
+  EXPECT_THAT(error_of(json.dump()), HasSubstr("\"launches[0].end_ps\" is number, but should be at least start_ps"));
+}
+
+}  // namespace
+}  // namespace kernbench::report
