@@ -94,7 +94,10 @@ tl::Tile make_view(Program& program, const StateRef& of, const char* kind, DType
       value->bind(change(executor, whole));
     });
   } else {
-    view->value()->bind(absent(executor, dtype, shape));
+    // At the same instant as with data: whoever waits for the value must see no difference.
+    of->value()->on_bound([&executor, value = view->value(), dtype, shape](const data::Value&) {
+      value->bind(absent(executor, dtype, shape));
+    });
   }
   return tl::Tile(std::move(view));
 }

@@ -87,7 +87,7 @@ class Case {
     const bool filled = chance(4, 5);
     for (auto& lane : contents_) lane = {filled, value()};
     for (std::int64_t i = 0; i < kPool; ++i) {
-      pool_.push_back(static_cast<double>(pick(0, 15)));
+      pool_.push_back(static_cast<double>(pick(0, 7)));
       flags_.push_back(chance(3, 4) ? 1.0 : 0.0);
     }
     filled_ = filled;
@@ -112,7 +112,7 @@ class Case {
   }
   bool chance(std::uint32_t of, std::uint32_t in) { return random_() % in < of; }
   double value() {
-    return dtype_ == DType::boolean ? static_cast<double>(pick(0, 1)) : static_cast<double>(pick(0, 15));
+    return dtype_ == DType::boolean ? static_cast<double>(pick(0, 1)) : static_cast<double>(pick(0, 7));
   }
   double as_element(double v) const { return dtype_ == DType::boolean ? (v != 0 ? 1 : 0) : v; }
 
@@ -186,7 +186,7 @@ class Case {
       lanes.options.mask = lanes.mask->tile;
     }
     if (chance(1, 3)) {
-      lanes.scalar = static_cast<double>(pick(0, 15));
+      lanes.scalar = static_cast<double>(pick(0, 7));
       lanes.options.other = static_cast<float>(*lanes.scalar);
     } else if (chance(1, 2)) {
       lanes.other = from_pool(pool, pool_, partner(shape), chance(1, 3));

@@ -53,6 +53,35 @@ TEST(Overlap, ColumnBlocksOfOneMatrixDoNotOverlap) {
   EXPECT_FALSE(overlap(left, right));
 }
 
+TEST(Overlap, AgreesWithByteSetsOnLegsOfManyRanges) {
+  std::mt19937 random(8);
+  const auto draw = [&](int low, int high) {
+    return low + static_cast<int>(random() % static_cast<unsigned>(high - low + 1));
+  };
+  int overlaps = 0;
+  for (int i = 0; i < 500; ++i) {
+    const auto leg = [&] {
+      hardware::DmaLeg result{{SipId{0}, CubeId{0}, PeId{0}}, {}};
+      const int space = draw(200, 30000);
+      for (int n = draw(17, 40); n > 0; --n) {
+        const int row_bytes = draw(0, 6);
+        result.ranges.push_back(
+            {static_cast<std::uint64_t>(draw(0, space)), draw(0, 3), Bytes(row_bytes), row_bytes + draw(0, 200)});
+      }
+      return result;
+    };
+    const auto a = leg(), b = leg();
+    bool expected = false;
+    for (const auto& x : a.ranges)
+      for (const auto& y : b.ranges) expected = expected || share_a_byte(x, y);
+    ASSERT_EQ(overlap({a}, {b}), expected) << i;
+    ASSERT_EQ(overlap({b}, {a}), expected) << i;
+    overlaps += expected;
+  }
+  EXPECT_GT(overlaps, 50);
+  EXPECT_LT(overlaps, 450);
+}
+
 TEST(Overlap, LegsOnDifferentSlicesDoNotOverlap) {
   const StridedRange range{0, 1, Bytes(64), 64};
   const hardware::DmaLeg here{{SipId{0}, CubeId{0}, PeId{0}}, {range}}, there{{SipId{0}, CubeId{0}, PeId{1}}, {range}};
