@@ -36,8 +36,11 @@ class Resolver {
           program_.place(where_));
     }
     for (const TileState* tile : {&offsets, mask}) {
-      if (tile != nullptr && tile->producer) tile->producer->done.wait();
+      if (tile == nullptr || !tile->producer) continue;
+      const Program::Step step(program_, Activity::value, where_, tile->producer->operation_name());
+      tile->producer->done.wait();
     }
+    const Program::Step step(program_, Activity::scalar_read, where_);
     event::this_fiber::sleep(environment.machine.topology().pe.control.scalar_read);
   }
 

@@ -71,13 +71,14 @@ void waypoint(std::string_view name, Where where) {
 void delay(std::int64_t cycles, Where where) {
   // About a day at 1 GHz: more is a slip, and would overflow simulated time before long.
   constexpr std::int64_t kMostCycles = std::int64_t{1} << 46;
-  const auto& program = Program::current("delay", where);
+  auto& program = Program::current("delay", where);
   if (cycles < 0 || cycles > kMostCycles) {
     throw ValueError(fmt::format("tl::delay: {} cycles; valid are 0 to {}", cycles, kMostCycles), program.place(where));
   }
   if (cycles == 0) return;
   const auto& environment = program.environment();
   const Clock clock(environment.machine.topology().pe.clock);
+  const Program::Step step(program, kernel::Activity::delay, where);
   event::this_fiber::sleep_until(clock.after(environment.scheduler.now(), cycles));
 }
 

@@ -1,28 +1,15 @@
 #include "report/outcome.h"
 
 #include <algorithm>
-#include <new>
-#include <string>
+#include <utility>
 
-#include "base/error.h"
+#include "base/error_text.h"
 
 namespace kernbench::report {
 
 ErrorResult error_result(const std::exception_ptr& error) {
-  const std::string internal(kInternalError);
-  try {
-    std::rethrow_exception(error);
-  } catch (const Error& known) {
-    return {known.type(), known.what(), known.where()};
-  } catch (const std::bad_alloc&) {
-    return {internal, "the host's memory does not suffice", {}};
-  } catch (const std::exception& unknown) {
-    return {internal, unknown.what(), {}};
-  } catch (const Cancelled&) {
-    return {internal, "a cancelled fiber had no cause", {}};
-  } catch (...) {
-    return {internal, "an exception of an unknown type", {}};
-  }
+  auto text = error_text(error, kInternalError);
+  return {std::move(text.type), std::move(text.message), std::move(text.where)};
 }
 
 bool is_internal(std::string_view type) {

@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "base/error.h"
+#include "base/error_text.h"
 #include "event/errors.h"
 #include "event/fiber.h"
 #include "hardware/models.h"
@@ -64,16 +65,10 @@ void collect(Simulation& simulation, RunResult& result) {
   }
 }
 
+/// An exception that is none of KernBench's is the program's.
 ErrorResult describe_error(const std::exception_ptr& error) {
-  try {
-    std::rethrow_exception(error);
-  } catch (const Error& known) {
-    return {known.type(), known.what(), known.where()};
-  } catch (const std::exception& other) {
-    return {"Exception", other.what(), ""};
-  } catch (...) {
-    return {"Exception", "an exception that is not a std::exception", ""};
-  }
+  auto text = error_text(error, "Exception");
+  return {std::move(text.type), std::move(text.message), std::move(text.where)};
 }
 
 /// Runs everything; what went wrong is returned. An error of a value comes first, for it happened in simulated time
