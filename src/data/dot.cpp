@@ -4,6 +4,7 @@
 
 #include "data/conversion.h"
 #include "data/gemm.h"
+#include "data/integer_dot.h"
 #include "data/operations.h"
 #include "data/storage.h"
 
@@ -22,22 +23,12 @@ Dimensions dimensions_of(const Shape& a, const Shape& b) {
   return {last == 2 ? a[0] : 1, a[last - 1], b[last], a[last]};
 }
 
-/// The chain c = c + a * b over k, in the type of the accumulation.
-template <class T>
-void multiply_simply(std::int64_t m, std::int64_t n, std::int64_t k, const T* a, const T* b, T* c) {
+/// The chain c = c + a * b over k in double: multiply, round, add, round.
+void multiply_doubles(std::int64_t m, std::int64_t n, std::int64_t k, const double* a, const double* b, double* c) {
   for (std::int64_t i = 0; i < m; ++i) {
     for (std::int64_t p = 0; p < k; ++p) {
-      const T factor = a[i * k + p];
-      for (std::int64_t j = 0; j < n; ++j) {
-        T& sum = c[i * n + j];
-        if constexpr (std::is_floating_point_v<T>) {
-          sum += factor * b[p * n + j];
-        } else {
-          using Unsigned = std::make_unsigned_t<T>;
-          sum = static_cast<T>(static_cast<Unsigned>(sum) +
-                               static_cast<Unsigned>(factor) * static_cast<Unsigned>(b[p * n + j]));
-        }
-      }
+      const double factor = a[i * k + p];
+      for (std::int64_t j = 0; j < n; ++j) c[i * n + j] += factor * b[p * n + j];
     }
   }
 }
@@ -114,19 +105,13 @@ struct DotTask {
                           {right, b.dtype, size.n}, c, size.n);
       make_nans_canonical(c, rows * size.n);
     } else if (accumulation == DType::f64) {
-      multiply_as<double>(rows, left, right, sums);
-      make_nans_canonical(reinterpret_cast<double*>(sums), rows * size.n);
-    } else if (accumulation == DType::i32) {
-      multiply_as<std::int32_t>(rows, left, right, sums);
+      auto* c = reinterpret_cast<double*>(sums);
+      multiply_doubles(rows, size.n, size.k, reinterpret_cast<const double*>(left),
+                       reinterpret_cast<const double*>(right), c);
+      make_nans_canonical(c, rows * size.n);
     } else {
-      multiply_as<std::int64_t>(rows, left, right, sums);
+      multiply_integers(rows, size.n, size.k, a.dtype, left, b.dtype, right, sums);
     }
-  }
-
-  template <class T>
-  void multiply_as(std::int64_t rows, const std::byte* left, const std::byte* right, std::byte* sums) const {
-    multiply_simply(rows, size.n, size.k, reinterpret_cast<const T*>(left), reinterpret_cast<const T*>(right),
-                    reinterpret_cast<T*>(sums));
   }
 };
 
@@ -159,16 +144,25 @@ Value split_dot(Executor& executor, const Shape& shape, std::initializer_list<co
   return Value(std::move(storage));
 }
 
+[[maybe_unused]] bool may_multiply(DType a, DType b) {
+  const auto is_byte = [](DType type) { return type == DType::i8 || type == DType::u8; };
+  return (a == b && a != DType::boolean) || (is_float8(a) && is_float8(b)) || (is_byte(a) && is_byte(b));
+}
+
+DType accumulation_type(DType operand) {
+  if (is_floating_point(operand)) return operand == DType::f64 ? DType::f64 : DType::f32;
+  return operand == DType::i64 ? DType::i64 : DType::i32;
+}
+
 }  // namespace
 
 Value dot(Executor& executor, const Value& a, const Value& b, const Value& accumulator, DType result) {
-  assert(a.dtype() == b.dtype() && a.dtype() != DType::boolean);
+  assert(may_multiply(a.dtype(), b.dtype()));
   const Dimensions size = dimensions_of(a.shape(), b.shape());
   Shape shape = a.shape();
   shape[shape.rank() - 1] = size.n;
   assert(!accumulator.defined() || accumulator.shape() == shape);
-  const bool is_narrow_float = is_floating_point(a.dtype()) && a.dtype() != DType::f64;
-  const DType accumulation = is_narrow_float ? DType::f32 : a.dtype();
+  const DType accumulation = accumulation_type(a.dtype());
   // An absent accumulator is no dependency; `a` stands in for it.
   const Value& third = accumulator.defined() ? accumulator : a;
   const std::initializer_list<const Value*> inputs = {&a, &b, &third};

@@ -35,6 +35,10 @@ void convert_row(float* out, MatrixView matrix, std::int64_t row, std::int64_t c
       return to_float(out, reinterpret_cast<const half*>(in), count);
     case DType::bf16:
       return to_float(out, reinterpret_cast<const bfloat16*>(in), count);
+    case DType::f8e4m3:
+      return to_float(out, reinterpret_cast<const float8_e4m3*>(in), count);
+    case DType::f8e5m2:
+      return to_float(out, reinterpret_cast<const float8_e5m2*>(in), count);
     default:
       std::memcpy(out, in, static_cast<std::size_t>(count) * sizeof(float));
   }

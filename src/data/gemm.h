@@ -18,7 +18,7 @@ enum class InstructionSet : std::uint8_t { portable, avx2, avx512 };
 InstructionSet best_instruction_set();
 bool supported(InstructionSet set);
 
-/// A row-major operand of f16, bf16 or f32 elements.
+/// A row-major operand of f8e4m3, f8e5m2, f16, bf16 or f32 elements.
 struct MatrixView {
   const std::byte* data = nullptr;
   DType dtype = DType::f32;

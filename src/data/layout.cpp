@@ -1,3 +1,4 @@
+#include <algorithm>
 #include <cassert>
 #include <cstring>
 #include <vector>
@@ -53,15 +54,52 @@ void copy_strided(std::byte* out, const std::byte* in, std::int64_t item, const 
     copy(std::uint64_t{});
 }
 
-/// A contiguous copy of `x` with the given shape and element strides.
-Value strided_copy(Executor& executor, const Value& x, const Shape& shape, const std::vector<std::int64_t>& strides) {
+/// A contiguous copy of `x` from element `start` on, with the given shape and element strides.
+Value strided_copy(Executor& executor, const Value& x, const Shape& shape, const std::vector<std::int64_t>& strides,
+                   std::int64_t start = 0) {
   return compute(executor, x.dtype(), shape, {&x}, [=, operand = Operand(x)](TileContents& out) {
-    copy_strided(out.bytes.data(), operand.data(), item_size(operand.dtype), shape, strides);
+    const std::int64_t item = item_size(operand.dtype);
+    copy_strided(out.bytes.data(), operand.data() + start * item, item, shape, strides);
     if (!operand.has_mask()) return;
     out.validity.resize(static_cast<std::size_t>(shape.numel()));
-    copy_strided(out.validity.data(), operand.validity().data(), shape, strides);
+    copy_strided(out.validity.data(), operand.validity().data() + start, shape, strides);
   });
 }
+
+/// Puts tiles one after the other along an axis, of which `inner` elements make one step.
+struct CatTask {
+  std::int64_t outer, inner, length;
+  struct Part {
+    Operand operand;
+    std::int64_t length;
+  };
+  std::vector<Part> parts;
+
+  void operator()(TileContents& out) const {
+    const std::int64_t item = item_size(parts[0].operand.dtype);
+    copy(out.bytes.data(), item, [](const Operand& operand) { return operand.data(); });
+    const bool masked = std::ranges::any_of(parts, [](const Part& part) { return part.operand.has_mask(); });
+    if (!masked) return;
+    out.validity.assign(static_cast<std::size_t>(outer * length * inner), 1);
+    copy(reinterpret_cast<std::byte*>(out.validity.data()), 1, [](const Operand& operand) {
+      return operand.has_mask() ? reinterpret_cast<const std::byte*>(operand.validity().data()) : nullptr;
+    });
+  }
+
+ private:
+  template <class Source>
+  void copy(std::byte* out, std::int64_t item, Source&& source) const {
+    std::int64_t before = 0;
+    for (const Part& part : parts) {
+      const std::int64_t row = part.length * inner * item;
+      const std::byte* in = source(part.operand);
+      for (std::int64_t o = 0; in != nullptr && row > 0 && o < outer; ++o) {
+        std::memcpy(out + (o * length + before) * inner * item, in + o * row, static_cast<std::size_t>(row));
+      }
+      before += part.length;
+    }
+  }
+};
 
 }  // namespace
 
@@ -110,6 +148,46 @@ Value broadcast_to(Executor& executor, const Value& x, const Shape& shape) {
   std::vector<std::int64_t> strides(shape.rank(), 0);
   for (std::size_t i = 0; i < source.size(); ++i) strides[skipped + i] = x.shape()[i] == 1 ? 0 : source[i];
   return strided_copy(executor, x, shape, strides);
+}
+
+Value cat(Executor& executor, std::span<const Value> values, int axis) {
+  assert(!values.empty() && axis >= 0 && static_cast<std::size_t>(axis) < values[0].shape().rank());
+  const auto joined = static_cast<std::size_t>(axis);
+  Shape shape = values[0].shape();
+  CatTask task{1, 1, 0, {}};
+  std::vector<TaskHandle> dependencies;
+  for (const Value& value : values) {
+    assert(value.dtype() == values[0].dtype());
+    task.length += value.shape()[joined];
+    task.parts.push_back({Operand(value), value.shape()[joined]});
+    dependencies.push_back(value.producer());
+  }
+  for (std::size_t i = 0; i < shape.rank(); ++i) {
+    if (i != joined) (i < joined ? task.outer : task.inner) *= shape[i];
+  }
+  shape[joined] = task.length;
+  return compute(executor, values[0].dtype(), shape, {}, std::move(task), {}, std::move(dependencies));
+}
+
+Value narrow(Executor& executor, const Value& x, int axis, std::int64_t start, std::int64_t length, std::int64_t step) {
+  const auto cut = static_cast<std::size_t>(axis);
+  assert(axis >= 0 && cut < x.shape().rank() && start >= 0 && length >= 0 && step >= 1);
+  assert(length == 0 || start + (length - 1) * step < x.shape()[cut]);
+  std::vector<std::int64_t> strides = strides_of(x.shape());
+  const std::int64_t first = start * strides[cut];
+  Shape shape = x.shape();
+  shape[cut] = length;
+  strides[cut] *= step;
+  return strided_copy(executor, x, shape, strides, length == 0 ? 0 : first);
+}
+
+Value flip(Executor& executor, const Value& x, int axis) {
+  const auto reversed = static_cast<std::size_t>(axis);
+  assert(axis >= 0 && reversed < x.shape().rank());
+  std::vector<std::int64_t> strides = strides_of(x.shape());
+  const std::int64_t last = std::max<std::int64_t>(x.shape()[reversed] - 1, 0) * strides[reversed];
+  strides[reversed] = -strides[reversed];
+  return strided_copy(executor, x, x.shape(), strides, x.numel() == 0 ? 0 : last);
 }
 
 }  // namespace kernbench::data

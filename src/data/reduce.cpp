@@ -6,26 +6,12 @@
 #include "data/conversion.h"
 #include "data/kernels.h"
 #include "data/operations.h"
+#include "data/reduction.h"
 #include "data/storage.h"
 
 namespace kernbench::data {
 
 namespace {
-
-/// A tile seen as [outer, length, inner], of which `length` is reduced.
-struct Extent3 {
-  std::int64_t outer = 1, length = 1, inner = 1;
-};
-
-Extent3 split(const Shape& shape, std::optional<int> axis) {
-  if (!axis) return {1, shape.numel(), 1};
-  Extent3 result;
-  const auto reduced = static_cast<std::size_t>(*axis);
-  for (std::size_t i = 0; i < shape.rank(); ++i) {
-    (i < reduced ? result.outer : i == reduced ? result.length : result.inner) *= shape[i];
-  }
-  return result;
-}
 
 Shape reduced_shape(const Shape& shape, std::optional<int> axis, bool keep_dims) {
   Shape result;
@@ -39,8 +25,12 @@ Shape reduced_shape(const Shape& shape, std::optional<int> axis, bool keep_dims)
   return result;
 }
 
-constexpr std::int64_t kBlock = 8;      // consecutive lanes added from left to right
-constexpr std::int64_t kColumns = 256;  // reduced side by side
+constexpr std::int64_t kBlock = 8;  // consecutive lanes added from left to right
+
+/// Whether the order of the lanes matters.
+constexpr bool is_ordered(ReduceOperation operation) {
+  return operation == ReduceOperation::sum || operation == ReduceOperation::product;
+}
 
 /// Reduces the rows of a [length, columns] array in computation type T. Rows come in order through `add_row`.
 template <class T>
@@ -50,20 +40,20 @@ class ColumnReducer {
       : kernel_(binary_kernel(binary_operation(operation), computation)), columns_(columns), operation_(operation) {}
 
   void add_row(const T* row) {
-    const std::int64_t in_block = rows_++ % (operation_ == ReduceOperation::sum ? kBlock : INT64_MAX);
+    const std::int64_t in_block = rows_++ % (is_ordered(operation_) ? kBlock : INT64_MAX);
     if (in_block == 0) {
       partials_.resize((depth_ + 1) * static_cast<std::size_t>(columns_));
       std::copy_n(row, columns_, partial(depth_++));
     } else {
       combine(partial(depth_ - 1), row);
     }
-    if (in_block == kBlock - 1 && operation_ == ReduceOperation::sum) merge_equal_partials();
+    if (in_block == kBlock - 1 && is_ordered(operation_)) merge_equal_partials();
   }
 
   /// The same as add_row for each of `count` values of the only column; overwrites them.
   /// REQUIRES: whole blocks were added before.
   void add_values(T* values, std::int64_t count) {
-    if (operation_ != ReduceOperation::sum) {
+    if (!is_ordered(operation_)) {
       // The order does not matter, so the halves are folded onto each other.
       for (std::int64_t half = count / 2; half > 0; half = count / 2) {
         kernel_(bytes(values), bytes(values + (count - half)), reinterpret_cast<std::byte*>(values), half);
@@ -72,10 +62,11 @@ class ColumnReducer {
       add_row(values);
       return;
     }
+    const bool adds = operation_ == ReduceOperation::sum;
     for (; count > 0; count -= kBlock, values += kBlock) {
       const std::int64_t block = std::min(kBlock, count);
       T total = values[0];
-      for (std::int64_t i = 1; i < block; ++i) total = add(total, values[i]);
+      for (std::int64_t i = 1; i < block; ++i) total = adds ? add(total, values[i]) : multiply(total, values[i]);
       partials_.resize(depth_ + 1);
       *partial(depth_++) = total;
       rows_ += block;
@@ -86,11 +77,7 @@ class ColumnReducer {
   const T* finish() {
     if (rows_ == 0) return identity();
     while (depth_ > 1) merge_last_two();
-    if constexpr (std::is_floating_point_v<T>) {
-      for (T& value : std::span(partial(0), static_cast<std::size_t>(columns_))) {
-        if (value != value && operation_ == ReduceOperation::sum) value = std::numeric_limits<T>::quiet_NaN();
-      }
-    }
+    for (T& value : std::span(partial(0), static_cast<std::size_t>(columns_))) value = finished(value);
     return partial(0);
   }
 
@@ -116,6 +103,16 @@ class ColumnReducer {
     }
   }
 
+  /// The first lane of all may not have met the operation's kernel.
+  T finished(T value) const {
+    using enum ReduceOperation;
+    if (operation_ == logical_and || operation_ == logical_or) return static_cast<T>(value != 0);
+    if constexpr (std::is_floating_point_v<T>) {
+      if (value != value && operation_ != maximum && operation_ != minimum) return std::numeric_limits<T>::quiet_NaN();
+    }
+    return value;
+  }
+
   static const std::byte* bytes(const T* values) { return reinterpret_cast<const std::byte*>(values); }
 
   static T add(T a, T b) {
@@ -123,6 +120,13 @@ class ColumnReducer {
       return a + b;
     else
       return static_cast<T>(static_cast<std::uint64_t>(a) + static_cast<std::uint64_t>(b));
+  }
+
+  static T multiply(T a, T b) {
+    if constexpr (std::is_floating_point_v<T>)
+      return a * b;
+    else
+      return static_cast<T>(static_cast<std::uint64_t>(a) * static_cast<std::uint64_t>(b));
   }
 
   T* partial(std::size_t index) { return partials_.data() + index * static_cast<std::size_t>(columns_); }
@@ -141,15 +145,29 @@ class ColumnReducer {
     for (std::int64_t blocks = rows_ / kBlock; blocks % 2 == 0; blocks /= 2) merge_last_two();
   }
 
+  /// The result of no lanes.
   const T* identity() {
+    partials_.assign(static_cast<std::size_t>(columns_), identity_value());
+    return partials_.data();
+  }
+
+  T identity_value() const {
     using Limits = std::numeric_limits<T>;
     constexpr T kHighest = std::is_floating_point_v<T> ? Limits::infinity() : Limits::max();
     constexpr T kLowest = std::is_floating_point_v<T> ? -Limits::infinity() : Limits::min();
-    const T value = operation_ == ReduceOperation::sum       ? T{0}
-                    : operation_ == ReduceOperation::maximum ? kLowest
-                                                             : kHighest;
-    partials_.assign(static_cast<std::size_t>(columns_), value);
-    return partials_.data();
+    switch (operation_) {
+      case ReduceOperation::product:
+      case ReduceOperation::logical_and:
+        return T{1};
+      case ReduceOperation::maximum:
+      case ReduceOperation::maximum_nan:
+        return kLowest;
+      case ReduceOperation::minimum:
+      case ReduceOperation::minimum_nan:
+        return kHighest;
+      default:
+        return T{0};
+    }
   }
 
   BinaryKernel kernel_;
@@ -167,7 +185,9 @@ struct ReduceTask {
   Operand operand;
 
   void operator()(TileContents& out) const {
-    if (computation == DType::f32)
+    if (yields_index(operation))
+      reduce_to_index(out, operation, operand, extent, result);
+    else if (computation == DType::f32)
       reduce_values<float>(out);
     else if (computation == DType::f64)
       reduce_values<double>(out);
@@ -205,6 +225,7 @@ struct ReduceTask {
   }
 
   void reduce_validity(TileContents& out) const {
+    if (extent.length == 0) return;
     out.validity.assign(static_cast<std::size_t>(extent.outer * extent.inner), 1);
     const std::uint8_t* in = operand.validity().data();
     for (std::int64_t o = 0; o < extent.outer; ++o) {
@@ -216,10 +237,21 @@ struct ReduceTask {
 
 }  // namespace
 
+Extent3 split(const Shape& shape, std::optional<int> axis) {
+  if (!axis) return {1, shape.numel(), 1};
+  Extent3 result;
+  const auto reduced = static_cast<std::size_t>(*axis);
+  for (std::size_t i = 0; i < shape.rank(); ++i) {
+    (i < reduced ? result.outer : i == reduced ? result.length : result.inner) *= shape[i];
+  }
+  return result;
+}
+
 Value reduce(Executor& executor, ReduceOperation operation, const Value& x, std::optional<int> axis, bool keep_dims,
              DType result) {
   assert(!axis || (*axis >= 0 && static_cast<std::size_t>(*axis) < x.shape().rank()));
-  const DType computation = computation_type({x.dtype(), result});
+  const bool logical = operation == ReduceOperation::logical_and || operation == ReduceOperation::logical_or;
+  const DType computation = logical ? computation_type({x.dtype()}) : computation_type({x.dtype(), result});
   return compute(executor, result, reduced_shape(x.shape(), axis, keep_dims), {&x},
                  ReduceTask{operation, computation, result, split(x.shape(), axis), Operand(x)});
 }

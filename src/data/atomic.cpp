@@ -1,0 +1,191 @@
+// Read, modify and write of single elements of memory.
+#include <fmt/format.h>
+
+#include <array>
+#include <cassert>
+#include <cstring>
+#include <optional>
+
+#include "base/error.h"
+#include "data/access_plan.h"
+#include "data/conversion.h"
+#include "data/kernels.h"
+#include "data/memory.h"
+#include "data/storage.h"
+
+namespace kernbench::data {
+
+namespace {
+
+BinaryOperation binary_operation(AtomicOperation operation) {
+  switch (operation) {
+    case AtomicOperation::maximum:
+      return BinaryOperation::maximum;
+    case AtomicOperation::minimum:
+      return BinaryOperation::minimum;
+    case AtomicOperation::bit_and:
+      return BinaryOperation::bit_and;
+    case AtomicOperation::bit_or:
+      return BinaryOperation::bit_or;
+    case AtomicOperation::bit_xor:
+      return BinaryOperation::bit_xor;
+    default:
+      return BinaryOperation::add;
+  }
+}
+
+/// One element of the given type: the result of `kernel`, rounded once.
+class ElementOperation {
+ public:
+  ElementOperation(AtomicOperation operation, DType dtype)
+      : dtype_(dtype),
+        computation_(computation_type({dtype})),
+        kernel_(binary_kernel(binary_operation(operation), computation_)) {
+    assert(kernel_ != nullptr);  // floats have no operations on bits
+  }
+
+  void apply(const std::byte* old, const std::byte* operand, std::byte* out) const {
+    alignas(8) std::array<std::byte, 8> left, right, result;
+    convert(computation_, left.data(), dtype_, old, 1);
+    convert(computation_, right.data(), dtype_, operand, 1);
+    kernel_(left.data(), right.data(), result.data(), 1);
+    convert(dtype_, out, computation_, result.data(), 1);
+  }
+
+ private:
+  DType dtype_, computation_;
+  BinaryKernel kernel_;
+};
+
+class AtomicTask {
+ public:
+  AtomicTask(AtomicOperation operation, const Value& operand, const Value& compare, const Value& mask,
+             std::vector<RegionPiece> pieces)
+      : operation_(operation), operand_(operand), pieces_(std::move(pieces)) {
+    if (compare.defined()) compare_.emplace(compare);
+    if (mask.defined()) mask_.emplace(mask);
+  }
+
+  void operator()(TileContents& out) const {
+    const std::int64_t numel = operand_.shape.numel();
+    std::memset(out.bytes.data(), 0, out.bytes.size());
+    out.validity.assign(static_cast<std::size_t>(numel), 0);
+    const std::vector<Place> places = places_of_lanes(numel);
+    const ElementOperation element(operation_, operand_.dtype);
+    for (std::int64_t lane = 0; lane < numel; ++lane) {
+      const Place& place = places[static_cast<std::size_t>(lane)];
+      if (place.region != nullptr) act(out, lane, place, element);
+    }
+  }
+
+ private:
+  struct Place {
+    Region* region = nullptr;
+    std::int64_t offset = 0;
+  };
+
+  std::int64_t item() const { return item_size(operand_.dtype); }
+
+  std::vector<Place> places_of_lanes(std::int64_t numel) const {
+    std::vector<Place> places(static_cast<std::size_t>(numel));
+    for (const RegionPiece& piece : pieces_) {
+      for (std::int64_t r = 0; r < piece.where.rows; ++r) {
+        const std::int64_t first = (piece.tile_offset + r * piece.tile_row_stride) / item();
+        for (std::int64_t i = 0; i < piece.where.row_bytes / item(); ++i) {
+          places[static_cast<std::size_t>(first + i)] = {piece.region.get(),
+                                                         piece.where.begin + r * piece.where.stride + i * item()};
+        }
+      }
+    }
+    return places;
+  }
+
+  static bool valid(const Operand& operand, std::int64_t lane) {
+    return !operand.has_mask() || operand.validity()[static_cast<std::size_t>(lane)] != 0;
+  }
+
+  void act(TileContents& out, std::int64_t lane, const Place& place, const ElementOperation& element) const {
+    const bool mask_valid = !mask_ || valid(*mask_, lane);
+    if (mask_valid && mask_ && mask_->data()[lane] == std::byte{0}) return;
+    const Rectangle where{place.offset, 1, item(), 0};
+    std::byte* memory = place.region->bytes(place.offset);
+    bool old_valid = true;
+    place.region->for_each_invalid(where, [&](std::int64_t, std::int64_t, std::int64_t) { old_valid = false; });
+    std::memcpy(out.bytes.data() + lane * item(), memory, static_cast<std::size_t>(item()));
+    if (!mask_valid) {
+      place.region->set_validity(where, false);
+      return;
+    }
+    out.validity[static_cast<std::size_t>(lane)] = static_cast<std::uint8_t>(old_valid);
+    const bool now_valid = modify(memory, lane, old_valid, element);
+    if (now_valid != old_valid) place.region->set_validity(where, now_valid);
+  }
+
+  /// Changes the element; whether it is valid now.
+  bool modify(std::byte* memory, std::int64_t lane, bool old_valid, const ElementOperation& element) const {
+    const std::byte* operand = operand_.data() + lane * item();
+    const bool operand_valid = valid(operand_, lane);
+    const auto size = static_cast<std::size_t>(item());
+    if (operation_ == AtomicOperation::exchange) {
+      std::memcpy(memory, operand, size);
+      return operand_valid;
+    }
+    if (operation_ == AtomicOperation::compare_exchange) {
+      const bool compare_valid = valid(*compare_, lane);
+      if (std::memcmp(memory, compare_->data() + lane * item(), size) != 0) return old_valid && compare_valid;
+      std::memcpy(memory, operand, size);
+      return old_valid && compare_valid && operand_valid;
+    }
+    std::array<std::byte, 8> result;
+    element.apply(memory, operand, result.data());
+    std::memcpy(memory, result.data(), size);
+    return old_valid && operand_valid;
+  }
+
+  AtomicOperation operation_;
+  Operand operand_;
+  std::optional<Operand> compare_, mask_;
+  std::vector<RegionPiece> pieces_;
+};
+
+/// An element in two mappings is in no one place.
+void check_whole_elements(const AccessPlan& plan, std::int64_t item) {
+  for (const RegionPiece& piece : plan.pieces()) {
+    if (piece.tile_offset % item == 0 && piece.where.row_bytes % item == 0) continue;
+    throw OutOfBoundsError(
+        fmt::format("an atomic operation on an element of {} bytes at address {:#x}, which lies in two mapped ranges; "
+                    "align elements to their size",
+                    item, piece.region->address() + static_cast<std::uint64_t>(piece.where.begin)));
+  }
+}
+
+}  // namespace
+
+Value atomic(Executor& executor, const OperationKey& key, AtomicOperation operation, std::span<const Piece> pieces,
+             const Value& operand, const Value& compare, const Value& mask, DType dtype, const Shape& shape) {
+  const AccessPlan plan(pieces, item_size(dtype));
+  check_whole_elements(plan, item_size(dtype));
+  auto storage = std::make_shared<TileStorage>(TileStorage{dtype, shape, nullptr, nullptr});
+  if (!executor.enabled()) return Value(std::move(storage));
+  assert(operand.dtype() == dtype && operand.shape() == shape);
+  assert((operation == AtomicOperation::compare_exchange) == compare.defined());
+  assert(!compare.defined() || (compare.dtype() == dtype && compare.shape() == shape));
+  assert(!mask.defined() || (mask.dtype() == DType::boolean && mask.shape() == shape));
+  std::vector<TaskHandle> dependencies = plan.conflicts(true);
+  for (const Value* input : {&operand, &compare, &mask}) {
+    if (input->defined()) dependencies.push_back(input->producer());
+  }
+  storage->contents = std::make_shared<TileContents>();
+  const std::int64_t bytes = shape.numel() * item_size(dtype);
+  // Memory changes whether or not anybody looks at the result, so the task holds it.
+  auto work = [out = storage->contents, bytes,
+               task = std::make_shared<const AtomicTask>(operation, operand, compare, mask, plan.pieces())] {
+    out->bytes = AlignedBytes(bytes);
+    (*task)(*out);
+  };
+  storage->producer = executor.submit(key, dependencies, std::move(work), bytes);
+  plan.record(true, storage->producer);
+  return Value(std::move(storage));
+}
+
+}  // namespace kernbench::data
