@@ -22,26 +22,9 @@ double to_precision(double value, int significand, int least, double largest) {
   return std::abs(result) > largest ? std::copysign(std::numeric_limits<double>::infinity(), value) : result;
 }
 
-double to_integer(double value, bool wraps) {
+double to_integer(double value) {
   if (std::isnan(value)) return 0;
-  if (wraps) return static_cast<double>(static_cast<std::int32_t>(static_cast<std::int64_t>(value)));
   return std::clamp(std::trunc(value), -0x1p31, 0x1p31 - 1) + 0.0;  // integers have no negative zero
-}
-
-/// Index of the element of `shape` that broadcasts to the element `index` of `result`.
-std::size_t source_of(std::int64_t index, const std::vector<std::int64_t>& result,
-                      const std::vector<std::int64_t>& shape) {
-  std::int64_t source = 0, stride = 1;
-  for (std::size_t back = 1; back <= result.size(); ++back) {
-    const std::int64_t extent = result[result.size() - back];
-    if (back <= shape.size()) {
-      const std::int64_t own = shape[shape.size() - back];
-      source += (own == 1 ? 0 : index % extent) * stride;
-      stride *= own;
-    }
-    index /= extent;
-  }
-  return static_cast<std::size_t>(source);
 }
 
 tl::Extents extents(const std::vector<std::int64_t>& values) {
@@ -56,23 +39,21 @@ std::int64_t numel(const std::vector<std::int64_t>& shape) {
   return product;
 }
 
-double rounded(double value, DType dtype, bool wraps) {
+double rounded(double value, DType dtype) {
   switch (dtype) {
     case DType::boolean:
       return value != 0;
     case DType::i32:
-      return to_integer(value, wraps);
+      return to_integer(value);
     case DType::f16:
       return to_precision(value, 11, -24, 65504);
     case DType::bf16:
       return to_precision(value, 8, -133, 0x1.FEp127);
     case DType::f32:
       return to_precision(value, 24, -149, 0x1.FFFFFEp127);
-    case DType::i64:
-    case DType::f64:
-      break;
+    default:
+      return value;
   }
-  return value;
 }
 
 bool same(double a, double b) {
@@ -99,65 +80,6 @@ HostTile random_tile(std::mt19937& random, DType dtype, std::vector<std::int64_t
     tile.values.push_back(rounded(value, dtype));
   }
   return tile;
-}
-
-bool computes_in_integers(DType a, DType b) {
-  return !is_floating_point(a) && !is_floating_point(b);
-}
-
-std::vector<std::int64_t> broadcast_shape(const std::vector<std::int64_t>& a, const std::vector<std::int64_t>& b) {
-  std::vector<std::int64_t> result(std::max(a.size(), b.size()), 1);
-  for (const auto* shape : {&a, &b}) {
-    const std::size_t skipped = result.size() - shape->size();
-    for (std::size_t i = 0; i < shape->size(); ++i) {
-      if ((*shape)[i] != 1) result[skipped + i] = (*shape)[i];
-    }
-  }
-  return result;
-}
-
-HostTile broadcast(const HostTile& a, const HostTile& b, DType dtype,
-                   const std::function<double(double, double)>& operation) {
-  HostTile result{dtype, broadcast_shape(a.shape, b.shape), {}};
-  const bool integers = computes_in_integers(a.dtype, b.dtype) && !is_floating_point(dtype);
-  const auto computed = [integers](double value) { return integers ? value : rounded(value, DType::f32); };
-  for (std::int64_t i = 0; i < numel(result.shape); ++i) {
-    const double x = computed(a.values[source_of(i, result.shape, a.shape)]);
-    const double y = computed(b.values[source_of(i, result.shape, b.shape)]);
-    result.values.push_back(rounded(computed(operation(x, y)), dtype, integers));
-  }
-  return result;
-}
-
-HostTile fold(const HostTile& x, std::optional<int> axis, bool keep_dims,
-              const std::function<double(double, double)>& operation) {
-  HostTile result{x.dtype, {}, {}};
-  std::int64_t outer = 1, count = numel(x.shape), inner = 1;
-  const int rank = static_cast<int>(x.shape.size());
-  if (axis) {
-    const int at = *axis < 0 ? *axis + rank : *axis;
-    count = x.shape[static_cast<std::size_t>(at)];
-    for (int d = 0; d < rank; ++d) {
-      const std::int64_t extent = x.shape[static_cast<std::size_t>(d)];
-      if (d < at) outer *= extent;
-      if (d > at) inner *= extent;
-      if (d != at)
-        result.shape.push_back(extent);
-      else if (keep_dims)
-        result.shape.push_back(1);
-    }
-  } else if (keep_dims) {
-    result.shape.assign(x.shape.size(), 1);
-  }
-  for (std::int64_t o = 0; o < outer; ++o) {
-    for (std::int64_t i = 0; i < inner; ++i) {
-      const auto at = [&](std::int64_t k) { return x.values[static_cast<std::size_t>((o * count + k) * inner + i)]; };
-      double folded = at(0);
-      for (std::int64_t k = 1; k < count; ++k) folded = operation(folded, at(k));
-      result.values.push_back(folded);
-    }
-  }
-  return result;
 }
 
 HostTile on_device(const std::vector<HostTile>& inputs, DType dtype, const std::vector<std::int64_t>& shape,

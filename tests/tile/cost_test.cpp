@@ -176,6 +176,23 @@ TEST(TileCost, ACommandIsNoFasterThanItsOperandsPassTheTcmPort) {
   });
 }
 
+TEST(TileCost, TimesAreTheSameWithoutData) {
+  const auto time = [](bool data) {
+    auto options = distinct_costs();
+    options.data = data;
+    Time end;
+    with_operands(options, [&](const Operands& operands) {
+      for (const auto& what : cost_cases()) what.compute(operands);
+      const auto last = tl::dot(operands.f, tl::trans(operands.g), tl::zeros({21, 21}, DType::f16), DType::bf16);
+      duration(last);
+      end = last.state()->producer->finished;
+    });
+    return end;
+  };
+  EXPECT_GT(time(true), Time::zero());
+  EXPECT_EQ(time(true), time(false));
+}
+
 TEST(TileCost, WhatChangesNothingIsNoCommand) {
   with_operands(tiny(), [](const Operands& t) {
     const auto same_tile = [&](const tl::Tile& x) { return x.state()->producer == t.f.state()->producer; };
