@@ -2,5 +2,6 @@
 #pragma once
 
 #include "kernbench/torch/factories.h"
+#include "kernbench/torch/gemm.h"
 #include "kernbench/torch/tensor.h"
 #include "kernbench/torch/types.h"

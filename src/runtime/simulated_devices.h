@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "runtime/device_backend.h"
+#include "runtime/device_kernels.h"
 #include "runtime/device_memory.h"
 #include "runtime/simulation.h"
 #include "runtime/stream.h"
@@ -71,11 +72,14 @@ class SimulatedDevices final : public DeviceBackend {
   std::optional<std::vector<HostBytes>> try_read(const std::shared_ptr<DeviceStorage>& storage,
                                                  std::span<const DeviceBox> boxes, HostRead why) override;
 
+  DeviceOperations& operations() override { return operations_; }
+
   /// The storage as this simulation's own; ValueError when it belongs to one that has ended.
   SimulatedStorageRef own(const std::shared_ptr<DeviceStorage>& storage) const;
 
  private:
   Simulation& simulation_;
+  SimulatedOperations operations_{simulation_};
   std::shared_ptr<StorageRegistry> registry_ = std::make_shared<StorageRegistry>();
 };
 

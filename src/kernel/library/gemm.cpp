@@ -1,0 +1,160 @@
+#include "kernel/library/gemm.h"
+
+#include <algorithm>
+#include <deque>
+#include <utility>
+#include <vector>
+
+namespace kernbench::kernel::library {
+
+namespace {
+
+/// A block of a matrix [1, rows, columns] as a tile of [rows, columns]. Elements that repeat are made to.
+tl::Tile load_matrix(const View& view, std::int64_t batch, std::int64_t row, std::int64_t column, std::int64_t rows,
+                     std::int64_t columns) {
+  View matrix{view.tensor,
+              {view.sizes[1], view.sizes[2]},
+              {view.strides[1], view.strides[2]},
+              view.offset + batch * view.strides[0]};
+  const auto tile = load(matrix, {row, column}, {rows, columns});
+  return tile.shape() == tl::Extents{rows, columns} ? tile : tl::broadcast_to(tile, {rows, columns});
+}
+
+void store_matrix(const View& view, std::int64_t batch, std::int64_t row, std::int64_t column, const tl::Tile& tile) {
+  const View matrix{view.tensor,
+                    {view.sizes[1], view.sizes[2]},
+                    {view.strides[1], view.strides[2]},
+                    view.offset + batch * view.strides[0]};
+  store(matrix, {row, column}, tile);
+}
+
+DType accumulator_type(DType operands) {
+  return is_floating_point(operands) ? DType::f32 : DType::i32;
+}
+
+/// activation(alpha * x + beta * addend); `x` is f32, or i32 where nothing asks for a fraction.
+tl::Tile finish_tile(tl::Tile x, const GemmEpilogue& epilogue, std::int64_t batch, std::int64_t row,
+                     std::int64_t column) {
+  const bool integers = !is_floating_point(x.dtype());
+  const auto scaled = [&](const tl::Tile& tile, double factor) {
+    if (factor == 1) return tile;
+    return integers ? tile * static_cast<std::int64_t>(factor) : tile * static_cast<float>(factor);
+  };
+  const std::int64_t rows = x.size(0), columns = x.size(1);
+  x = scaled(x, epilogue.alpha);
+  if (epilogue.addend) {
+    const View& view = *epilogue.addend;
+    const View matrix{view.tensor,
+                      {view.sizes[1], view.sizes[2]},
+                      {view.strides[1], view.strides[2]},
+                      view.offset + batch * view.strides[0]};
+    auto addend = load(matrix, {row, column}, {rows, columns});
+    x = x + scaled(tl::cast(addend, x.dtype()), epilogue.beta);
+  }
+  return activate(x, epilogue.activation);
+}
+
+/// One tile of C, and one step of k of it.
+struct Step {
+  std::int64_t batch, m, n, rows, columns;
+  std::int64_t k, length;
+  bool last;  // of its tile
+};
+
+/// All that a program does, in order. For each tile k runs from k_start to the end, then from the beginning. The steps
+/// of the first tile begin short and double.
+std::vector<Step> steps_of(const GemmRange& range, const GemmPlan& plan) {
+  std::vector<Step> steps;
+  std::int64_t length = plan.first_k;
+  const auto walk = [&](Step step, std::int64_t begin, std::int64_t end) {
+    for (step.k = begin; step.k < end; step.k += step.length) {
+      step.length = std::min(length, end - step.k);
+      steps.push_back(step);
+      length = std::min(2 * length, plan.tile_k);
+    }
+  };
+  for (std::int64_t batch = range.batch[0]; batch < range.batch[1]; ++batch) {
+    for (std::int64_t m = range.m[0]; m < range.m[1]; m += plan.tile_m) {
+      for (std::int64_t n = range.n[0]; n < range.n[1]; n += plan.tile_n) {
+        const Step tile{batch, m, n,    std::min(plan.tile_m, range.m[1] - m), std::min(plan.tile_n, range.n[1] - n),
+                        0,     0, false};
+        walk(tile, range.k_start, range.k[1]);
+        walk(tile, range.k[0], range.k_start);
+        steps.back().last = true;
+      }
+    }
+  }
+  return steps;
+}
+
+/// The tiles of the operands, loaded a few steps ahead (over the ends of tiles too), so that the DMA works while the
+/// GEMM engine does.
+class Loader {
+ public:
+  Loader(const View& a, const View& b, const std::vector<Step>& steps, std::int64_t depth)
+      : a_(a), b_(b), steps_(steps) {
+    for (std::int64_t i = 1; i < depth; ++i) load_next();
+  }
+  /// The tiles of the next step.
+  std::pair<tl::Tile, tl::Tile> take() {
+    load_next();
+    auto tiles = std::move(loaded_.front());
+    loaded_.pop_front();
+    return tiles;
+  }
+
+ private:
+  void load_next() {
+    if (next_ == steps_.size()) return;
+    const Step& step = steps_[next_++];
+    auto left = load_matrix(a_, step.batch, step.m, step.k, step.rows, step.length);
+    loaded_.emplace_back(std::move(left), load_matrix(b_, step.batch, step.k, step.n, step.length, step.columns));
+  }
+
+  const View& a_;
+  const View& b_;
+  const std::vector<Step>& steps_;
+  std::size_t next_ = 0;
+  std::deque<std::pair<tl::Tile, tl::Tile>> loaded_;
+};
+
+}  // namespace
+
+void gemm(const View& a, const View& b, const View& out, const GemmEpilogue& epilogue,
+          const std::shared_ptr<const GemmPlan>& plan) {
+  const GemmRange& range = plan->ranges.at(static_cast<std::size_t>(tl::program_id()));
+  if (range.empty()) return;
+  const bool split = plan->split_k > 1;
+  const DType chain = accumulator_type(a.dtype());
+  // Without an epilogue the GEMM engine itself rounds the result of the last step.
+  const bool rounds = !split && !epilogue.any() && is_floating_point(chain) && is_floating_point(out.dtype());
+  const DType last_type = rounds ? out.dtype() : chain;
+  const std::vector<Step> steps = steps_of(range, *plan);
+  Loader loader(a, b, steps, plan->depth);
+  tl::Tile accumulator;
+  for (const Step& step : steps) {
+    auto [left, right] = loader.take();
+    accumulator = tl::dot(left, right, accumulator, step.last ? last_type : chain);
+    left = right = tl::Tile();
+    if (!step.last) continue;
+    if (!split) accumulator = finish_tile(std::move(accumulator), epilogue, step.batch, step.m, step.n);
+    store_matrix(out, split ? range.split : step.batch, step.m, step.n, accumulator);
+    accumulator = tl::Tile();
+  }
+}
+
+void gemm_finish(const View& parts, const View& out, const GemmEpilogue& epilogue) {
+  for (const Box& box : local_boxes(out)) {
+    const auto block = block_shape(box.shape, tcm_budget() / (8 * 4));
+    for_each_block(box, block, [&](const tl::Extents& at, const tl::Extents& shape) {
+      for (std::int64_t batch = at[0]; batch < at[0] + shape[0]; ++batch) {
+        auto sum = load_matrix(parts, 0, at[1], at[2], shape[1], shape[2]);
+        for (std::int64_t part = 1; part < parts.sizes[0]; ++part)
+          sum = sum + load_matrix(parts, part, at[1], at[2], shape[1], shape[2]);
+        store_matrix(out, batch, at[1], at[2], finish_tile(std::move(sum), epilogue, batch, at[1], at[2]));
+      }
+    });
+  }
+}
+
+}  // namespace kernbench::kernel::library

@@ -1,0 +1,339 @@
+// Operations along dimensions on a device, against loops in double, over random types, views and placements.
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <functional>
+#include <limits>
+#include <numeric>
+
+#include "support.h"
+
+namespace kernbench {
+namespace {
+
+using namespace testing;  // NOLINT(google-build-using-namespace)
+using runtime::ReduceOperation;
+
+/// The lines of a tensor along some dimensions: for each element of the result the elements that it is made from, in
+/// row-major order.
+struct Lines {
+  Sizes kept;  // sizes with extent 1 along the dimensions
+  std::vector<std::vector<std::size_t>> elements;
+};
+
+Lines lines_of(const Sizes& sizes, const std::vector<std::int64_t>& dimensions) {
+  Lines lines{sizes, {}};
+  for (const auto d : dimensions) lines.kept[static_cast<std::size_t>(d)] = 1;
+  std::int64_t results = 1, all = 1;
+  for (const auto extent : lines.kept) results *= extent;
+  for (const auto extent : sizes) all *= extent;
+  lines.elements.resize(static_cast<std::size_t>(results));
+  for (std::int64_t i = 0; i < all; ++i) {
+    std::int64_t left = i, result = 0, stride = 1;
+    for (std::size_t d = sizes.size(); d-- > 0;) {
+      const std::int64_t index = left % sizes[d];
+      left /= sizes[d];
+      if (lines.kept[d] == 1) continue;
+      result += index * stride;
+      stride *= lines.kept[d];
+    }
+    lines.elements[static_cast<std::size_t>(result)].push_back(static_cast<std::size_t>(i));
+  }
+  return lines;
+}
+
+std::vector<double> reduce(const Lines& lines, const std::vector<double>& values,
+                           const std::function<double(const std::vector<double>&)>& function) {
+  std::vector<double> results;
+  for (const auto& line : lines.elements) {
+    std::vector<double> elements;
+    for (const auto i : line) elements.push_back(values[i]);
+    results.push_back(function(elements));
+  }
+  return results;
+}
+
+std::vector<std::int64_t> random_dimensions(Draw& draw, std::size_t rank) {
+  std::vector<std::int64_t> dimensions;
+  while (dimensions.empty())
+    for (std::size_t d = 0; d < rank; ++d)
+      if (draw.chance(2)) dimensions.push_back(static_cast<std::int64_t>(d));
+  return dimensions;
+}
+
+/// Sometimes large enough that a second launch combines what many PEs have reduced.
+Sizes random_sizes(Draw& draw) {
+  if (draw.chance(5)) return {draw.integer(200, 260), draw.integer(165, 190)};
+  return draw.sizes(static_cast<std::size_t>(draw.integer(1, 4)), 6000);
+}
+
+double fold(ReduceOperation operation, const std::vector<double>& x) {
+  const double sum = std::accumulate(x.begin(), x.end(), 0.0);
+  switch (operation) {
+    case ReduceOperation::sum:
+      return sum;
+    case ReduceOperation::mean:
+      return sum / static_cast<double>(x.size());
+    case ReduceOperation::product:
+      return std::accumulate(x.begin(), x.end(), 1.0, std::multiplies<>());
+    case ReduceOperation::maximum:
+    case ReduceOperation::minimum: {
+      double best = x.front();
+      for (const double value : x) {
+        if (std::isnan(value)) return value;
+        best = operation == ReduceOperation::maximum ? std::max(best, value) : std::min(best, value);
+      }
+      return best;
+    }
+    case ReduceOperation::all:
+      return std::ranges::all_of(x, [](double value) { return value != 0; }) ? 1 : 0;
+    case ReduceOperation::any:
+      return std::ranges::any_of(x, [](double value) { return value != 0; }) ? 1 : 0;
+  }
+  return sum;
+}
+
+struct ReduceCase {
+  ReduceOperation operation;
+  DType in, compute, out;
+  std::int64_t low, high;
+  double relative = 0;
+};
+
+TEST(DeviceDimensions, ReductionsOfWholeNumbersAreExact) {
+  using enum ReduceOperation;
+  const std::vector<ReduceCase> cases{{sum, DType::f32, DType::f32, DType::f32, -9, 9},
+                                      {sum, DType::f16, DType::f16, DType::f16, 0, 0},
+                                      {sum, DType::i32, DType::i64, DType::i64, -99, 99},
+                                      {sum, DType::boolean, DType::i64, DType::i64, 0, 1},
+                                      {sum, DType::i8, DType::i32, DType::i32, -99, 99},
+                                      {mean, DType::f32, DType::f32, DType::f32, 3, 3},
+                                      {product, DType::f32, DType::f32, DType::f32, -1, 1},
+                                      {product, DType::i32, DType::i64, DType::i64, -1, 1},
+                                      {maximum, DType::f16, DType::f16, DType::f16, -99, 99},
+                                      {minimum, DType::bf16, DType::bf16, DType::bf16, -99, 99},
+                                      {maximum, DType::i32, DType::i32, DType::i32, -999, 9},
+                                      {minimum, DType::u8, DType::u8, DType::u8, 1, 200},
+                                      {all, DType::boolean, DType::boolean, DType::boolean, 0, 1},
+                                      {any, DType::i32, DType::boolean, DType::boolean, 0, 1},
+                                      {all, DType::f16, DType::boolean, DType::boolean, 1, 1},
+                                      {maximum, DType::boolean, DType::boolean, DType::boolean, 0, 1}};
+  for_random_cases(160, [&](Draw& draw) {
+    const ReduceCase& test = draw.of(cases);
+    const Sizes sizes = random_sizes(draw);
+    const auto dimensions = random_dimensions(draw, sizes.size());
+    const Lines lines = lines_of(sizes, dimensions);
+    const Pair x = random_pair(draw, sizes, whole_numbers(test.in, test.low, test.high));
+    const auto out = random_output(draw, lines.kept, test.out);
+    operations().reduce(test.operation, x.device, dimensions, test.compute, out);
+    expect_equal(out, reduce(lines, elements(x.host), [&](const auto& line) { return fold(test.operation, line); }),
+                 std::string(runtime::name(test.operation)) + " of " + name(test.in));
+  });
+}
+
+TEST(DeviceDimensions, FloatSumsMeansAndVariancesAreNearAndNanWinsExtremes) {
+  for_random_cases(60, [&](Draw& draw) {
+    const Sizes sizes = random_sizes(draw);
+    const auto dimensions = random_dimensions(draw, sizes.size());
+    const Lines lines = lines_of(sizes, dimensions);
+    const DType dtype = draw.of(std::vector{DType::f32, DType::f16, DType::bf16});
+    const Pair x = random_pair(draw, sizes, normal(dtype));
+    const auto values = elements(x.host);
+    const auto out = random_output(draw, lines.kept, dtype);
+    const auto count = static_cast<double>(lines.elements.front().size());
+    for (const auto operation : {ReduceOperation::sum, ReduceOperation::mean}) {
+      operations().reduce(operation, x.device, dimensions, dtype, out);
+      const double scale = operation == ReduceOperation::sum ? count : 1;
+      expect_near(out, reduce(lines, values, [&](const auto& line) { return fold(operation, line); }), 2 * unit(dtype),
+                  scale * 0x1p-20, runtime::name(operation));
+    }
+    if (count > 1) {
+      operations().variance(x.device, dimensions, 1, out);
+      const auto variance = reduce(lines, values, [](const std::vector<double>& line) {
+        const double mean = fold(ReduceOperation::mean, line);
+        double sum = 0;
+        for (const double value : line) sum += (value - mean) * (value - mean);
+        return sum / static_cast<double>(line.size() - 1);
+      });
+      expect_near(out, variance, 2 * unit(dtype) + 0x1p-19, 1e-5, "variance");
+    }
+    auto holes = x.host.contiguous().clone();
+    holes.view({-1})[draw.integer(0, holes.numel() - 1)] = torch::Scalar(std::numeric_limits<double>::quiet_NaN());
+    const auto device = holes.to(torch::device("ahbm").placement(draw.placement()));
+    operations().reduce(ReduceOperation::minimum, device, dimensions, dtype, out);
+    expect_equal(out, reduce(lines, elements(holes), [&](const auto& l) { return fold(ReduceOperation::minimum, l); }),
+                 "amin with NaN");
+  });
+}
+
+TEST(DeviceDimensions, IndicesOfExtremesAreThoseOfTheFirst) {
+  for_random_cases(80, [&](Draw& draw) {
+    const Sizes sizes = random_sizes(draw);
+    const std::int64_t dimension = draw.integer(0, static_cast<std::int64_t>(sizes.size()) - 1);
+    const Lines lines = lines_of(sizes, {dimension});
+    const DType dtype = draw.of(std::vector{DType::f32, DType::f16, DType::i32, DType::u8, DType::i8});
+    Pair x = random_pair(draw, sizes, whole_numbers(dtype, dtype == DType::u8 ? 0 : -4, 4));
+    if (is_floating_point(dtype) && draw.chance(3)) {
+      auto holes = x.host.contiguous().clone();
+      holes.view({-1})[draw.integer(0, holes.numel() - 1)] = torch::Scalar(std::numeric_limits<double>::quiet_NaN());
+      x = {holes, holes.to(torch::device("ahbm").placement(draw.placement()))};
+    }
+    const bool largest = draw.chance(2);
+    const auto out = random_output(draw, lines.kept, draw.of(std::vector{DType::i32, DType::i64}));
+    operations().arg_reduce(largest ? ReduceOperation::maximum : ReduceOperation::minimum, x.device, dimension, out);
+    const auto expected = reduce(lines, elements(x.host), [&](const std::vector<double>& line) {
+      std::size_t best = 0;
+      for (std::size_t i = 1; i < line.size(); ++i) {
+        if (std::isnan(line[best])) break;
+        if (std::isnan(line[i]) || (largest ? line[i] > line[best] : line[i] < line[best])) best = i;
+      }
+      return static_cast<double>(best);
+    });
+    expect_equal(out, expected, largest ? "argmax" : "argmin");
+  });
+}
+
+TEST(DeviceDimensions, RunningSumsGoThroughAllParts) {
+  for_random_cases(40, [&](Draw& draw) {
+    const Sizes sizes = random_sizes(draw);
+    const std::int64_t dimension = draw.integer(0, static_cast<std::int64_t>(sizes.size()) - 1);
+    const Lines lines = lines_of(sizes, {dimension});
+    const DType dtype = draw.of(std::vector{DType::f32, DType::i32, DType::i64});
+    const Pair x = random_pair(draw, sizes, whole_numbers(dtype, -9, 9));
+    const auto out = random_output(draw, sizes, dtype);
+    operations().cumulative_sum(x.device, dimension, out);
+    auto expected = elements(x.host);
+    for (const auto& line : lines.elements)
+      for (std::size_t i = 1; i < line.size(); ++i) expected[line[i]] += expected[line[i - 1]];
+    expect_equal(out, expected, "cumsum");
+  });
+}
+
+TEST(DeviceDimensions, SoftmaxAndItsLogarithmAlongAnyDimension) {
+  for_random_cases(40, [&](Draw& draw) {
+    const Sizes sizes = random_sizes(draw);
+    const std::int64_t dimension = draw.integer(0, static_cast<std::int64_t>(sizes.size()) - 1);
+    const Lines lines = lines_of(sizes, {dimension});
+    const DType dtype = draw.of(std::vector{DType::f32, DType::f16, DType::bf16});
+    const Pair x = random_pair(draw, sizes, normal(dtype, draw.chance(3) ? 30 : 2));
+    const bool logarithm = draw.chance(2);
+    const auto out = random_output(draw, sizes, dtype);
+    operations().softmax(x.device, dimension, logarithm, out);
+    auto expected = elements(x.host);
+    for (const auto& line : lines.elements) {
+      double largest = expected[line.front()], sum = 0;
+      for (const auto i : line) largest = std::max(largest, expected[i]);
+      for (const auto i : line) sum += std::exp(expected[i] - largest);
+      for (const auto i : line)
+        expected[i] = logarithm ? expected[i] - largest - std::log(sum) : std::exp(expected[i] - largest) / sum;
+    }
+    expect_near(out, expected, 2 * unit(dtype) + 0x1p-18, logarithm ? 0x1p-18 : 1e-7, "softmax");
+  });
+}
+
+TEST(DeviceDimensions, LayerNormAndRmsNormOverTheLastDimensions) {
+  for_random_cases(80, [&](Draw& draw) {
+    const Sizes sizes = random_sizes(draw);
+    const std::int64_t count = draw.integer(1, static_cast<std::int64_t>(sizes.size()));
+    std::vector<std::int64_t> dimensions;
+    for (auto d = static_cast<std::int64_t>(sizes.size()) - count; d < static_cast<std::int64_t>(sizes.size()); ++d)
+      dimensions.push_back(d);
+    const Lines lines = lines_of(sizes, dimensions);
+    const DType dtype = draw.of(std::vector{DType::f32, DType::f16, DType::bf16});
+    const Pair x = random_pair(draw, sizes, normal(dtype, 3));
+    const Sizes tail(sizes.end() - count, sizes.end());
+    Pair weight, bias;
+    if (draw.chance(2)) weight = random_pair(draw, tail, normal(dtype), ViewKind::writable);
+    if (draw.chance(2)) bias = random_pair(draw, tail, normal(dtype), ViewKind::writable);
+    const bool centred = draw.chance(2);
+    if (!centred) bias = {};
+    const auto out = random_output(draw, sizes, dtype);
+    if (centred)
+      operations().layer_norm(x.device, count, weight.device, bias.device, 1e-5, out);
+    else
+      operations().rms_norm(x.device, count, weight.device, 1e-5, out);
+    auto expected = elements(x.host);
+    const auto scale = weight.host.defined() ? elements(weight.host) : std::vector<double>{};
+    const auto shift = bias.host.defined() ? elements(bias.host) : std::vector<double>{};
+    for (const auto& line : lines.elements) {
+      double mean = 0, square = 0;
+      const auto n = static_cast<double>(line.size());
+      if (centred)
+        for (const auto i : line) mean += expected[i] / n;
+      for (const auto i : line) square += (expected[i] - mean) * (expected[i] - mean) / n;
+      for (std::size_t j = 0; j < line.size(); ++j) {
+        double& value = expected[line[j]];
+        value = (value - mean) / std::sqrt(square + 1e-5);
+        if (!scale.empty()) value *= scale[j];
+        if (!shift.empty()) value += shift[j];
+      }
+    }
+    // Lines of equal elements divide rounding errors by sqrt(epsilon).
+    expect_near(out, expected, 2 * unit(dtype) + 0x1p-17, 0.003, centred ? "layer_norm" : "rms_norm");
+  });
+}
+
+TEST(DeviceDimensions, TensorsAreJoinedAndChosenFrom) {
+  for_random_cases(60, [&](Draw& draw) {
+    const DType dtype = draw.of(std::vector{DType::f32, DType::f16, DType::i32, DType::u8});
+    const Sizes sizes = draw.sizes(static_cast<std::size_t>(draw.integer(1, 3)), 3000);
+    const auto dimension = draw.integer(0, static_cast<std::int64_t>(sizes.size()) - 1);
+    const auto along = static_cast<std::size_t>(dimension);
+    const auto values = whole_numbers(dtype, 0, 99);
+
+    std::vector<torch::Tensor> parts;
+    Sizes joined = sizes;
+    joined[along] = 0;
+    std::vector<torch::Tensor> host;
+    for (std::int64_t i = draw.integer(1, 4); i > 0; --i) {
+      Sizes part = sizes;
+      part[along] = draw.integer(1, 9);
+      joined[along] += part[along];
+      const Pair pair = random_pair(draw, part, values);
+      parts.push_back(pair.device);
+      host.push_back(pair.host);
+    }
+    auto expected = torch::empty(joined, dtype);
+    std::int64_t start = 0;
+    for (const auto& part : host) {
+      expected.narrow(dimension, start, part.size(dimension)).copy_(part);
+      start += part.size(dimension);
+    }
+    const auto out = random_output(draw, joined, dtype);
+    operations().cat(parts, dimension, out);
+    expect_equal(out, elements(expected), "cat");
+
+    const Pair x = random_pair(draw, sizes, values);
+    const Pair index = random_pair(draw, {draw.integer(1, 20)}, whole_numbers(DType::i64, 0, sizes[along] - 1));
+    Sizes chosen = sizes;
+    chosen[along] = index.host.numel();
+    auto rows = torch::empty(chosen, dtype);
+    for (std::int64_t i = 0; i < chosen[along]; ++i)
+      rows.select(dimension, i).copy_(x.host.select(dimension, index.host[i].item<std::int64_t>()));
+    const auto selected = random_output(draw, chosen, dtype);
+    operations().index_select(x.device, dimension, index.device, selected);
+    expect_equal(selected, elements(rows), "index_select");
+
+    Sizes shape = sizes;
+    shape[along] = draw.integer(1, 9);
+    const Pair indices = random_pair(draw, shape, whole_numbers(DType::i64, 0, sizes[along] - 1));
+    const auto picked = random_output(draw, shape, dtype);
+    operations().gather(x.device, dimension, indices.device, picked);
+    const auto source = elements(x.host), at = elements(indices.host);
+    std::vector<double> gathered;
+    for (std::size_t i = 0; i < at.size(); ++i) {
+      std::int64_t left = static_cast<std::int64_t>(i), element = 0, stride = 1;
+      for (std::size_t d = shape.size(); d-- > 0;) {
+        const std::int64_t position = d == along ? static_cast<std::int64_t>(at[i]) : left % shape[d];
+        left /= shape[d];
+        element += position * stride;
+        stride *= sizes[d];
+      }
+      gathered.push_back(source[static_cast<std::size_t>(element)]);
+    }
+    expect_equal(picked, gathered, "gather");
+  });
+}
+
+}  // namespace
+}  // namespace kernbench

@@ -1,0 +1,138 @@
+// The plan of a matrix product: every product once, within the TCM, near its operands.
+#include "kernel/library/gemm_plan.h"
+
+#include <gtest/gtest.h>
+
+#include "base/error.h"
+#include "runtime/placement.h"
+#include "topology/load.h"
+
+namespace kernbench::kernel::library {
+namespace {
+
+topology::Topology machine(const char* name) {
+  return topology::load_topology(std::string(KERNBENCH_SOURCE_DIR) + "/topologies/" + name + ".yaml");
+}
+
+std::vector<PeCoordinate> all_pes(const topology::Topology& topology) {
+  std::vector<PeCoordinate> pes;
+  for (std::int32_t cube = 0; cube < topology.sip.cubes.count(); ++cube)
+    for (std::int32_t pe = 0; pe < topology.cube.pes.count(); ++pe) pes.push_back({SipId{0}, CubeId{cube}, PeId{pe}});
+  return pes;
+}
+
+std::vector<GemmPart> parts(const DPPolicy& policy, std::int64_t rows, std::int64_t columns,
+                            const topology::Topology& topology) {
+  std::vector<GemmPart> parts;
+  const std::vector<std::int64_t> shape{rows, columns};
+  for (const auto& shard :
+       runtime::resolve_dp_policy(policy, shape, 2, topology.cube.pes.count(), topology.sip.cubes.count(), SipId{0})) {
+    GemmPart part{.owner = {shard.sip, shard.cube, shard.pe}};
+    part.end[0] = 1;
+    for (std::size_t d = 0; d < 2; ++d) {
+      part.begin[d + 1] = shard.offset[d];
+      part.end[d + 1] = shard.offset[d] + shard.shape[d];
+    }
+    parts.push_back(part);
+  }
+  return parts;
+}
+
+std::int64_t volume(const GemmRange& range) {
+  if (range.empty()) return 0;
+  return (range.batch[1] - range.batch[0]) * (range.m[1] - range.m[0]) * (range.n[1] - range.n[0]) *
+         (range.k[1] - range.k[0]);
+}
+
+bool disjoint(const GemmRange& a, const GemmRange& b) {
+  const auto apart = [](const std::int64_t(&x)[2], const std::int64_t(&y)[2]) { return x[1] <= y[0] || y[1] <= x[0]; };
+  return apart(a.batch, b.batch) || apart(a.m, b.m) || apart(a.n, b.n) || apart(a.k, b.k);
+}
+
+TEST(GemmPlan, RangesCoverEveryProductOnceAndTilesFitTheTcm) {
+  for (const char* name : {"tiny", "ahbm-1sip"}) {
+    const auto topology = machine(name);
+    const auto pes = all_pes(topology);
+    for (const GemmShape shape :
+         {GemmShape{1, 1, 1, 1}, GemmShape{1, 4096, 4096, 4096}, GemmShape{1, 1, 4096, 1000}, GemmShape{7, 130, 3, 65},
+          GemmShape{64, 128, 128, 64}, GemmShape{1, 97, 101, 103}, GemmShape{1, 16, 100000, 512}}) {
+      for (const KOrder order : {KOrder::exact, KOrder::any}) {
+        for (const DType dtype : {DType::i8, DType::f16, DType::f32}) {
+          GemmProblem problem;
+          problem.shape = shape;
+          problem.dtype = dtype;
+          problem.order = order;
+          problem.epilogue = dtype == DType::f32;
+          const GemmPlan plan = plan_gemm(problem, pes, {}, {}, topology);
+          ASSERT_EQ(plan.ranges.size(), pes.size());
+          std::int64_t covered = 0;
+          for (std::size_t i = 0; i < plan.ranges.size(); ++i) {
+            covered += volume(plan.ranges[i]);
+            if (plan.ranges[i].empty()) continue;
+            EXPECT_GE(plan.ranges[i].k_start, plan.ranges[i].k[0]);
+            EXPECT_LT(plan.ranges[i].k_start, plan.ranges[i].k[1]);
+            for (std::size_t j = 0; j < i; ++j)
+              ASSERT_TRUE(plan.ranges[j].empty() || disjoint(plan.ranges[i], plan.ranges[j]));
+          }
+          EXPECT_EQ(covered, shape.batch * shape.m * shape.n * shape.k);
+          EXPECT_LE(plan.tcm_bytes, topology.pe.tcm.capacity.count() / topology.pe.contexts);
+          EXPECT_GE(plan.tcm_bytes, 2 * plan.tile_m * plan.tile_n * 4);
+          EXPECT_TRUE(order == KOrder::any || plan.split_k == 1);
+        }
+      }
+    }
+  }
+}
+
+TEST(GemmPlan, KeepsTrafficInsideOfCubesWhereThePlacementAllows) {
+  const auto topology = machine("ahbm-1sip");
+  const DPPolicy weights{.cube = Placement::replicate, .pe = Placement::column_wise};
+  GemmProblem problem;
+  problem.shape = {1, 4096, 4096, 4096};
+  const auto a = parts({}, 4096, 4096, topology), b = parts(weights, 4096, 4096, topology);
+  const GemmPlan plan = plan_gemm(problem, all_pes(topology), a, b, topology);
+  // A cube has its rows of A and a copy of B; each of its PEs holds the columns of B that it multiplies.
+  EXPECT_EQ(plan.cubes.m, 16);
+  EXPECT_EQ(plan.pes.n, 8);
+  EXPECT_EQ(plan.tile_m, 256);
+  EXPECT_EQ(plan.tile_n, 512);
+}
+
+TEST(GemmPlan, BeginsAtTheOwnPartOfKWhereTheOrderIsFree) {
+  const auto topology = machine("ahbm-1sip");
+  const DPPolicy rows{.cube = Placement::replicate, .pe = Placement::row_wise};
+  GemmProblem problem;
+  problem.shape = {1, 4096, 4096, 4096};
+  problem.order = KOrder::any;
+  problem.split_k = 1;
+  const auto a = parts({}, 4096, 4096, topology), b = parts(rows, 4096, 4096, topology);
+  const GemmPlan plan = plan_gemm(problem, all_pes(topology), a, b, topology);
+  for (std::size_t pe = 0; pe < 8; ++pe) EXPECT_EQ(plan.ranges[pe].k_start, static_cast<std::int64_t>(pe) * 512);
+}
+
+TEST(GemmPlan, SplitsKWhenThereIsLittleElseToShare) {
+  const auto topology = machine("ahbm-1sip");
+  GemmProblem problem;
+  problem.shape = {1, 64, 64, 1 << 16};
+  problem.order = KOrder::any;
+  EXPECT_GT(plan_gemm(problem, all_pes(topology), {}, {}, topology).split_k, 1);
+}
+
+TEST(GemmPlan, SaysWhichTileDoesNotFit) {
+  const auto topology = machine("tiny");
+  GemmProblem problem;
+  problem.shape = {1, 4096, 4096, 4096};
+  problem.tile_m = problem.tile_n = problem.tile_k = 2048;
+  try {
+    plan_gemm(problem, all_pes(topology), {}, {}, topology);
+    FAIL() << "no error";
+  } catch (const OutOfMemoryError& error) {
+    EXPECT_NE(std::string(error.what()).find("2048 x 2048 x 2048"), std::string::npos) << error.what();
+  }
+  problem.tile_m = problem.tile_n = problem.tile_k = 0;
+  problem.split_k = 7;
+  EXPECT_THROW(plan_gemm(problem, all_pes(topology), {}, {}, topology), ValueError);
+}
+
+}  // namespace
+}  // namespace kernbench::kernel::library
