@@ -2,6 +2,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <random>
 #include <string>
 
 #include "base/error.h"
@@ -115,6 +116,56 @@ TEST(Dma, RowsOfAMatrixFollowTheLaw) {
   Bench read(machine), write(machine);
   expect_read_law(read, at(0, 1, 0), part);
   expect_write_law(write, at(0, 1, 0), part);
+}
+
+// The bound of an operation is what it takes alone where the law has a closed form, and never more than what it takes.
+TEST_P(DmaLaw, TheBoundIsTheTimeAlone) {
+  Bench bench(ahbm_1sip());
+  const DmaLeg own = leg(at(0, 5, 3), 0, GetParam());
+  bench.run(at(0, 5, 3), [&](ProgramScope& p) {
+    p.load({own});
+    p.wait_all();
+  });
+  const OperationRef load = only_operation(bench);
+  const OperationBound bound = bench.machine.least(at(0, 5, 3), *load);
+  EXPECT_LE(bound.total(), load->finished - load->started);
+  // Chunks of one size over channels that all get as many of them: exactly the law.
+  if (GetParam() % 4096 == 0 || GetParam() <= 1024) {
+    EXPECT_EQ(bound.total(), load->finished - load->started);
+  }
+}
+
+TEST(Dma, NoBoundExceedsTheTimeOfAnyOperation) {
+  std::mt19937 random(23);
+  const auto draw = [&](std::int64_t low, std::int64_t high) {
+    return low + static_cast<std::int64_t>(random() % static_cast<std::uint32_t>(high - low + 1));
+  };
+  const auto machine = small_machine({2, 2}, {2, 1});
+  Time bounds, times;
+  for (int round = 0; round < 150; ++round) {
+    Bench bench(machine);
+    const int operations = static_cast<int>(draw(1, 6));
+    bench.run(at(0, 1, 0), [&](ProgramScope& p) {
+      for (int i = 0; i < operations; ++i) {
+        std::vector<DmaLeg> legs;
+        for (int count = static_cast<int>(draw(1, 3)); count > 0; --count) {
+          const auto row = draw(1, 3000);
+          legs.push_back({at(0, static_cast<std::int32_t>(draw(0, 3)), static_cast<std::int32_t>(draw(0, 1))),
+                          {StridedRange{static_cast<std::uint64_t>(draw(0, 9000)), draw(1, 20), Bytes(row),
+                                        row + draw(0, 2000)}}});
+        }
+        draw(0, 1) == 0 ? p.load(legs) : p.store(legs);
+      }
+      p.wait_all();
+    });
+    for (const OperationRef& operation : bench.log.operations) {
+      const Time bound = bench.machine.least(at(0, 1, 0), *operation).total();
+      ASSERT_LE(bound, operation->finished - operation->started) << "round " << round;
+      bounds += bound;
+      times += operation->finished - operation->started;
+    }
+  }
+  EXPECT_GT(bounds * 3, times) << "and it is of some use";
 }
 
 TEST(Dma, AllLegsOfADescriptorMustArriveAndTheLastMemoryAccessIsTheEffect) {

@@ -11,6 +11,7 @@
 
 #include "hardware/pe/command_queue.h"
 #include "kernel/explain/critical_path.h"
+#include "kernel/launch.h"
 #include "kernel/program.h"
 #include "programs.h"
 #include "report/difference.h"
@@ -309,6 +310,49 @@ TEST(Explain, TheRooflineNamesTheBindingRoofOfTheUsedPartsAndOfTheDevice) {
   EXPECT_NEAR(roofline.used.bandwidth * 2, roofline.device.bandwidth, 1);
   EXPECT_LE(roofline.used.share, 1);
   EXPECT_EQ(launch.bound_by, "gemm");
+}
+
+/// Two programs share each PE: they wait for each other's commands and tiles.
+TEST(Explain, WaitsThatAnotherLaunchEndedStayOnTheCriticalPathWhichStillTiles) {
+  std::set<std::string> waits;
+  for (std::int64_t seed = 0; seed < 40; ++seed) {
+    const auto program = [&] {
+      auto& simulation = runtime::current_context("test").simulation;
+      event::Completion both;
+      int completed = 0;
+      for (const std::int64_t which : {0, 1}) {
+        kernel::KernelLaunch launch;
+        launch.sip = SipId{0};
+        launch.name = which == 0 ? "left#0" : "right#0";
+        launch.pes = {{SipId{0}, CubeId{0}, PeId{0}}, {SipId{0}, CubeId{0}, PeId{1}}};
+        launch.body = [seed, which] {
+          std::mt19937 random(static_cast<std::uint32_t>(seed * 2 + which));
+          std::vector<tl::Tile> tiles{tl::full({32, 32}, 0.5f, DType::f32)};
+          for (int step = 0; step < 20; ++step) {
+            const tl::Tile& any = tiles[random() % tiles.size()];
+            tiles.push_back(random() % 2 == 0 ? tl::dot(any, tiles.back()) : tl::exp(any * 0.01f));
+            if (tiles.size() > 2) tiles.erase(tiles.begin());
+            if (random() % 4 == 0) tl::item_or(tl::max(tiles.back()), 1.0f);
+          }
+        };
+        launch.completed = [&](const hardware::LaunchTimes&, const kernel::LaunchRecord& record) {
+          Time at = record.last_trace.start;
+          for (const kernel::PathSegment& segment : kernel::critical_path(record.last_trace)) {
+            EXPECT_EQ(segment.start, at) << "seed " << seed;
+            at = segment.end;
+            waits.insert(std::string(name(segment.activity, segment.engine)));
+          }
+          EXPECT_EQ(at, record.last_end);
+          if (++completed == 2) both.set();
+        };
+        kernel::start(simulation.environment(), std::move(launch));
+      }
+      both.wait();
+    };
+    simulate(tiny({"pe.tcm.capacity=32KiB"}), program);
+  }
+  EXPECT_TRUE(waits.count("engine busy"));
+  EXPECT_TRUE(waits.count("TCM full"));
 }
 
 TEST(Explain, LaunchesComeInTheOrderInWhichTheyStarted) {
