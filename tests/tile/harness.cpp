@@ -99,10 +99,14 @@ Drawn Bench::draw(DType dtype, const Sizes& shape, Numbers numbers, bool invalid
   const std::int64_t count = numel(shape);
   std::int64_t from = (numbers == Numbers::all ? kHalf : 0) + below(kHalf - count + 1);
   if (invalid && chance(4)) from = 2 * kHalf - 1 - below(count);
-  Drawn drawn{tl::reshape(tl::load(pools_[type], {from}, {count}), extents(shape)), {dtype, shape, {}}};
+  // Every period-th lane is masked, or none.
+  const std::int64_t period = invalid && chance(5) ? 1 + below(5) : count + 1, masked = below(period);
+  tl::LoadOptions options;
+  if (period <= count) options.mask = tl::arange(0, count) % period != masked;
+  Drawn drawn{tl::reshape(tl::load(pools_[type], {from}, {count}, options), extents(shape)), {dtype, shape, {}}};
   for (std::int64_t i = from; i < from + count; ++i) {
-    const bool inside = i < 2 * kHalf;
-    drawn.host.lanes.push_back({inside ? values_[type][static_cast<std::size_t>(i)] : 0, inside});
+    const bool loaded = i < 2 * kHalf && (period > count || (i - from) % period != masked);
+    drawn.host.lanes.push_back({loaded ? values_[type][static_cast<std::size_t>(i)] : 0, loaded});
   }
   return drawn;
 }

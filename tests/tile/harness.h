@@ -1,5 +1,5 @@
-// Runs many cases of tile operations in one kernel on `tiny`: operands are windows of random tensors in HBM, some of
-// them with invalid lanes; results are looked at where they are made.
+// Runs many cases of tile operations in one kernel on `tiny`: operands are windows of random tensors in HBM, some with
+// lanes past the end or masked, which are invalid; results are looked at where they are made.
 #pragma once
 
 #include <functional>
@@ -41,7 +41,7 @@ class Bench {
   /// A shape that broadcasts with the given one.
   Sizes partner(Sizes shape);
 
-  /// A tile of random numbers; with `invalid`, now and then its last lanes lie outside of memory.
+  /// A tile of random numbers; with `invalid`, now and then its last lanes lie outside of memory, or some are masked.
   Drawn draw(DType dtype, const Sizes& shape, Numbers numbers = Numbers::all, bool invalid = true);
 
  private:
