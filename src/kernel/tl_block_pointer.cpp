@@ -83,26 +83,31 @@ std::optional<data::Scalar> padding_value(const AccessCall& call, tl::Padding pa
   return data::Scalar(std::numeric_limits<double>::quiet_NaN());
 }
 
+Cut checked_cut(const AccessCall& call, const tl::BlockPointer& pointer, const Extents& checked) {
+  check_dimensions(call, pointer, checked);
+  Cut result = cut(pointer, checked);
+  if (!result.empty) check_strided(call, pointer.base.tensor(), result.block);
+  return result;
+}
+
 Places places_of_cut(const AccessCall& call, const tl::BlockPointer& pointer, const Cut& cut, bool write) {
-  if (cut.empty) return {};
-  check_strided(call, pointer.base.tensor(), cut.block);
-  return places_of_strided(call, pointer.base.tensor(), cut.block, write);
+  return cut.empty ? Places() : places_of_strided(call, pointer.base.tensor(), cut.block, write);
 }
 
 }  // namespace
 
 tl::Tile load_block_pointer(const AccessCall& call, const tl::BlockPointer& pointer, const tl::BlockOptions& options) {
-  check_dimensions(call, pointer, options.boundary_check);
+  const Cut inside = checked_cut(call, pointer, options.boundary_check);
   Lanes lanes;
   lanes.other = padding_value(call, options.padding, pointer.base.dtype());
-  Places places = places_of_cut(call, pointer, cut(pointer, options.boundary_check), false);
+  // The tile first: a block that is far too large must not be walked through.
   const auto result = call.program.new_tile(pointer.base.dtype(), pointer.block_shape, call.kind, call.where);
-  return issue_load(call, result, std::move(places), lanes);
+  return issue_load(call, result, places_of_cut(call, pointer, inside, false), lanes);
 }
 
 hardware::OperationRef store_block_pointer(const AccessCall& call, const tl::BlockPointer& pointer,
                                            const tl::Tile& value, const tl::BlockOptions& options) {
-  check_dimensions(call, pointer, options.boundary_check);
+  const Cut inside = checked_cut(call, pointer, options.boundary_check);
   const auto& state = *call.program.own(value, call.name, call.where);
   if (!(state.shape() == pointer.block_shape)) {
     call.value_error(
@@ -110,8 +115,7 @@ hardware::OperationRef store_block_pointer(const AccessCall& call, const tl::Blo
                     to_text(state.shape()), to_text(pointer.block_shape)));
   }
   const tl::Tile converted = stored_value(call, pointer.base.tensor(), value, pointer.block_shape);
-  return issue_store(call, converted, pointer.block_shape,
-                     places_of_cut(call, pointer, cut(pointer, options.boundary_check), true), {});
+  return issue_store(call, converted, pointer.block_shape, places_of_cut(call, pointer, inside, true), {});
 }
 
 }  // namespace kernbench::kernel

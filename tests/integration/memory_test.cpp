@@ -2,6 +2,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <cstring>
 #include <fstream>
 #include <functional>
 #include <optional>
@@ -51,6 +52,33 @@ TEST(MemoryForms, WithoutDataTheTimesAreTheSame) {
     ASSERT_EQ(with.simulated_time, without.simulated_time) << "seed " << seed;
     ASSERT_EQ(with.times_fingerprint, without.times_fingerprint) << "seed " << seed;
   }
+}
+
+// ---- element types
+// ---------------------------------------------------------------------------------------------------
+
+TEST(ElementTypes, EveryDeviceTypeComesBackFromAKernelAsItWent) {
+  simulate(tiny(), [] {
+    std::mt19937_64 random(3);
+    for (const DType dtype : {DType::boolean, DType::u8, DType::i8, DType::i32, DType::i64, DType::f8e4m3,
+                              DType::f8e5m2, DType::f16, DType::bf16, DType::f32}) {
+      auto host = torch::zeros({7, 13}, torch::dtype(dtype));
+      auto* bytes = static_cast<unsigned char*>(host.data_ptr());
+      for (std::int64_t i = 0; i < 7 * 13 * item_size(dtype); ++i)
+        bytes[i] = static_cast<unsigned char>(dtype == DType::boolean ? random() % 2 : random());
+      auto x = host.to(torch::device("ahbm")), y = torch::zeros({7, 13}, torch::dtype(dtype).device("ahbm"));
+      torch::launch(
+          "copy",
+          [](tl::In from, tl::Tensor to) {
+            if (tl::program_id() == 0) tl::store(to, {0, 0}, tl::load(from, {0, 0}, {7, 13}));
+          },
+          x, y);
+      const auto back = y.cpu();
+      EXPECT_EQ(std::memcmp(back.data_ptr(), bytes, static_cast<std::size_t>(7 * 13 * item_size(dtype))), 0)
+          << name(dtype);
+      EXPECT_EQ(torch::ones({3}, torch::dtype(dtype).device("ahbm"))[2].item<float>(), 1.0f) << name(dtype);
+    }
+  });
 }
 
 // ---- laws, on `tiny`: 1 GHz, issue 4 ns, DMA setup 30 ns, scalar_read 10 ns -----------------------------------------

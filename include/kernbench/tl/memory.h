@@ -2,6 +2,10 @@
 //
 // Every load and store runs asynchronously: a program goes on at once, and whatever uses a loaded tile waits for it.
 // Operations of one instance on overlapping bytes take effect in program order.
+//
+// What moves: a block moves all its bytes that lie in the tensor, whatever its mask says (the mask is byte enables); a
+// tile of pointers moves the elements of the lanes that are not masked, neighbours in one piece. Masks, offsets and
+// `other` tiles are operands: the access starts when they have been computed. docs/model.md has the laws.
 #pragma once
 
 #include <cstdint>
@@ -50,11 +54,12 @@ void store(const In& tensor, Extents offsets, const Tile& value, StoreOptions op
 
 /// One element as a tile of shape {}.
 Tile load(const Pointer& pointer, LoadOptions options = {}, Where where = Where::current());
-/// The strided block of `shape` elements from `pointer`, strides in elements (0 repeats). Every lane must lie in the
-/// tensor.
+/// The strided block of `shape` elements from `pointer`; strides in elements, not negative (0 repeats). Every lane must
+/// lie in the tensor, masked or not. Lanes that name one element are moved once each.
 Tile load(const Pointer& pointer, Extents shape, Extents strides, LoadOptions options = {},
           Where where = Where::current());
-/// Gathers one element for each lane. Lanes that are not masked must lie in the tensor.
+/// Gathers one element for each lane. Lanes that are not masked must lie in the tensor. Offsets or a mask that are not
+/// known (see PointerTile) are waited for, at the cost of one read of a scalar.
 Tile load(const PointerTile& pointers, LoadOptions options = {}, Where where = Where::current());
 
 /// `value` is broadcast to the shape of the pointers and cast to the element type. Of lanes that name one element the
