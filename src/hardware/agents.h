@@ -11,7 +11,7 @@ namespace kernbench::hardware {
 enum class AgentKind : std::uint8_t {
   server,   // links, HBM channels, TCM ports: the index is the ServerId
   program,  // PE index * contexts + context; also the agent of the operations that the program issues
-  cpu,      // IO_CPUs and copy engines, then M_CPUs, then the PEs' control processors
+  cpu,      // IO_CPUs and copy engines, then M_CPUs, then the PEs' control processors, then their schedulers
   host,     // host workers by rank, then the host's ends of the PCIe links
 };
 

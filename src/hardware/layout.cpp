@@ -33,7 +33,7 @@ Layout::Layout(const topology::Topology& topology, std::size_t links)
       contexts_(topology.pe.contexts) {
   require_indexable(links_ + pe_count() * (channels_ + 1), "links, HBM channels and TCM ports");
   require_indexable(pe_count() * contexts_, "program contexts");
-  require_indexable(2 * sips_ + cube_count() + pe_count(), "processors");
+  require_indexable(2 * sips_ + cube_count() + 2 * pe_count(), "processors");
 }
 
 bool Layout::contains(PeCoordinate at) const {
@@ -65,6 +65,10 @@ event::AgentId Layout::m_cpu_agent(CubeCoordinate cube) const {
 
 event::AgentId Layout::control_agent(PeCoordinate pe) const {
   return make_agent(AgentKind::cpu, 2 * sips_ + cube_count() + pe_index(pe));
+}
+
+event::AgentId Layout::scheduler_agent(PeCoordinate pe) const {
+  return make_agent(AgentKind::cpu, 2 * sips_ + cube_count() + pe_count() + pe_index(pe));
 }
 
 event::AgentId Layout::host_agent(std::int32_t rank) const {

@@ -36,6 +36,7 @@ class Layout {
   event::AgentId copy_agent(SipId sip) const { return make_agent(AgentKind::cpu, 2 * sip.value + 1); }
   event::AgentId m_cpu_agent(CubeCoordinate cube) const;
   event::AgentId control_agent(PeCoordinate pe) const;
+  event::AgentId scheduler_agent(PeCoordinate pe) const;
   /// Host workers by rank; -1 is the main program, which precedes all ranks. Throws ValueError beyond 2^22 - 2.
   event::AgentId host_agent(std::int32_t rank) const;
   event::AgentId host_port_agent(SipId sip) const { return make_agent(AgentKind::host, kHostPorts + sip.value); }

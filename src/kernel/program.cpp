@@ -245,27 +245,52 @@ void Program::add_memory_dependencies(KernelOperation& operation) {
   }
 }
 
-void Program::issue(const std::shared_ptr<KernelOperation>& operation) {
-  if (operation->engine == hardware::EngineKind::dma) {
-    add_memory_dependencies(*operation);
-    for (const auto& leg : operation->legs) {
+void Program::count(const KernelOperation& operation) {
+  if (operation.engine == hardware::EngineKind::dma) {
+    for (const auto& leg : operation.legs) {
       Bytes bytes;
       for (const auto& range : leg.ranges) bytes += range.total();
       launch_->hbm_bytes += bytes;
       launch_->slice_bytes[leg.slice] += bytes;
       dma_bytes_ += bytes;
     }
-  } else if (operation->engine == hardware::EngineKind::gemm) {
-    const auto& work = operation->gemm;
+  } else if (operation.engine == hardware::EngineKind::gemm) {
+    const auto& work = operation.gemm;
     launch_->flops += 2.0 * static_cast<double>(work.batch) * static_cast<double>(work.m) *
                       static_cast<double>(work.n) * static_cast<double>(work.k);
+  } else {
+    launch_->account.add_vector_operations(operation.vector.elements);
   }
+}
+
+void Program::wait_until_placed(const KernelOperation& operation) {
+  for (const auto& dependency : operation.dependencies) {
+    const auto placed = static_cast<const KernelOperation&>(*dependency).placed;
+    if (placed && !placed->is_set()) placed->wait();
+  }
+}
+
+void Program::issue(const std::shared_ptr<KernelOperation>& operation) {
+  if (operation->engine == hardware::EngineKind::dma) add_memory_dependencies(*operation);
   if (operation->buffer) add_buffer_dependencies(*operation);
-  if (operation->engine == hardware::EngineKind::vector) {
-    launch_->account.add_vector_operations(operation->vector.elements);
-  }
+  count(*operation);
+  wait_until_placed(*operation);
   pending_.push_back(operation);
   pe_.submit(operation);
+}
+
+void Program::issue_composite(std::uint64_t number, const std::vector<std::shared_ptr<KernelOperation>>& operations) {
+  auto command = std::make_shared<hardware::CompositeCommand>();
+  command->agent = agent_;
+  command->number = number;
+  for (const auto& operation : operations) {
+    if (operation->engine == hardware::EngineKind::dma) add_memory_dependencies(*operation);
+    count(*operation);
+    operation->placed = command->placed;
+  }
+  command->operations.assign(operations.begin(), operations.end());
+  pending_.insert(pending_.end(), operations.begin(), operations.end());
+  pe_.submit(command);
 }
 
 std::string Program::place(const tl::Where& where) const {

@@ -54,6 +54,7 @@ class KernelOperation final : public hardware::Operation {
   std::function<void(KernelOperation&)> take_effect;  // submits the data work, in simulated order
   std::string operands;                               // for the operation log
   std::unique_ptr<BufferAccess> buffer;               // what it touches of a TCM buffer; `write` says how
+  std::shared_ptr<event::Completion> placed;          // of a composite command: all its operations are in their queues
 };
 
 class Program final : public hardware::OperationObserver, public std::enable_shared_from_this<Program> {
@@ -94,6 +95,11 @@ class Program final : public hardware::OperationObserver, public std::enable_sha
   /// Reserves TCM for a buffer, like new_tile.
   std::shared_ptr<BufferState> new_buffer(DType dtype, const tl::Extents& shape, tl::Where where);
 
+  /// Reserves TCM that has no handle: it is given back when the last operation that holds it has finished.
+  ReservationRef reserve_bytes(Bytes bytes, const char* kind, tl::Where where);
+  /// What the handles that are alive leave of the TCM.
+  Bytes free_tcm() const { return pe_.tcm().capacity() - live_bytes_; }
+
   /// An asynchronous access that this program has just issued; every one must be waited for.
   std::shared_ptr<AsyncState> add_async(hardware::OperationRef operation, const char* call, tl::Where where);
   /// Suspends until `access` has finished, and counts it as waited for.
@@ -112,6 +118,9 @@ class Program final : public hardware::OperationObserver, public std::enable_sha
   }
   /// Adds the dependencies on earlier memory operations that touch the same bytes, and submits.
   void issue(const std::shared_ptr<KernelOperation>& operation);
+  /// Likewise for the operations of a composite command with a number of its own; among each other they have all the
+  /// dependencies that they need.
+  void issue_composite(std::uint64_t number, const std::vector<std::shared_ptr<KernelOperation>>& operations);
 
   /// "in kernel gemm#0 on sip0.cube1.pe3 (program 11), bench.cpp:41"
   std::string place(const tl::Where& where) const;
@@ -147,6 +156,8 @@ class Program final : public hardware::OperationObserver, public std::enable_sha
   };
   void begin_asking();
   ReservationRef reserve(const TcmObjectInfo& info);
+  void count(const KernelOperation& operation);
+  void wait_until_placed(const KernelOperation& operation);
   void add_memory_dependencies(KernelOperation& operation);
   void add_buffer_dependencies(KernelOperation& operation);
   void run_body(const std::function<void()>& body);

@@ -87,6 +87,10 @@ ReservationRef Program::reserve(const TcmObjectInfo& info) {
   return std::make_shared<Reservation>(tcm, request);
 }
 
+ReservationRef Program::reserve_bytes(Bytes bytes, const char* kind, tl::Where where) {
+  return reserve({"buffer", next_object_++, DType::u8, {bytes.count()}, kind, where});
+}
+
 std::shared_ptr<BufferState> Program::new_buffer(DType dtype, const tl::Extents& shape, tl::Where where) {
   const TcmObjectInfo info{"buffer", next_object_++, dtype, shape, "alloc", where};
   return std::make_shared<BufferState>(*this, info, reserve(info));

@@ -204,6 +204,13 @@ void describe(V& visit, S& dma) {
   visit.field({"setup", "per descriptor", true, 0, limits::time}, dma.setup);
 }
 
+template <class V, SpecOf<SchedulerSpec> S>
+void describe(V& visit, S& scheduler) {
+  visit.field({"issue", "one operation of a composite command to an engine", false, 1, limits::time}, scheduler.issue);
+  visit.field({"queue", "composite commands that wait, the one under way included", false, 1, 1 << 16},
+              scheduler.queue);
+}
+
 template <class V, SpecOf<IpcqSpec> S>
 void describe(V& visit, S& ipcq) {
   visit.field({"queues", "queues of a PE", false, 1, 1 << 10}, ipcq.queues);
@@ -224,6 +231,7 @@ void describe(V& visit, S& pe) {
   visit.section("gemm", "the GEMM engine", [&] { describe(visit, pe.gemm); });
   visit.section("vector", "the vector engine", [&] { describe(visit, pe.vector); });
   visit.section("dma", "the DMA engine", [&] { describe(visit, pe.dma); });
+  visit.section("scheduler", "the scheduler of composite commands", [&] { describe(visit, pe.scheduler); });
   visit.section("ipcq", "the inter-PE communication queues", [&] { describe(visit, pe.ipcq); });
   visit.section("mmu", "address translation", [&] { describe(visit, pe.mmu); });
 }

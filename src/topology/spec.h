@@ -147,6 +147,12 @@ struct DmaSpec {
   bool operator==(const DmaSpec&) const = default;
 };
 
+struct SchedulerSpec {
+  Time issue = Time::nanoseconds(1);  // one operation of a composite command to an engine; at least 1 ps; assumption
+  std::int32_t queue = 2;             // composite commands, the one under way included; assumption
+  bool operator==(const SchedulerSpec&) const = default;
+};
+
 struct IpcqSpec {
   std::int32_t queues = 8;  // assumption
   Time meta_latency;
@@ -173,6 +179,7 @@ struct PeSpec {
   GemmSpec gemm;
   VectorSpec vector;
   DmaSpec dma;
+  SchedulerSpec scheduler;
   IpcqSpec ipcq;
   MmuSpec mmu;
   bool operator==(const PeSpec&) const = default;

@@ -34,7 +34,9 @@ Pe::Pe(const PeEnvironment& environment, PeCoordinate at)
       gemm_(environment.scheduler, gemm_law(environment.topology.pe.gemm.model), own_gemm(environment, at),
             environment.topology.pe.gemm.queue, environment.topology.pe, name_, ".gemm"),
       vector_(environment.scheduler, vector_law(environment.topology.pe.vector.model), own_vector(environment, at),
-              environment.topology.pe.vector.queue, environment.topology.pe, name_, ".vector") {
+              environment.topology.pe.vector.queue, environment.topology.pe, name_, ".vector"),
+      scheduler_(environment.scheduler, environment.layout.scheduler_agent(at), environment.topology.pe.scheduler,
+                 name_, [this](const Operation& operation) -> CommandQueue& { return queue_for(operation); }) {
   for (std::int32_t queue = 0; queue < environment.topology.pe.dma.queues; ++queue) {
     dma_.push_back(std::make_unique<DmaQueue>(environment.scheduler, environment.transport, environment.topology, at,
                                               name_, queue, environment.models.dma(at, queue)));
@@ -43,13 +45,21 @@ Pe::Pe(const PeEnvironment& environment, PeCoordinate at)
   tcm_.provided_by([this](std::vector<event::WaitEdge>& edges) { tcm_providers(edges); });
 }
 
+void Pe::check_legs(const Operation& operation) const {
+  if (operation.legs.size() <= kMaximumLegs) return;
+  throw ValueError(operation.wait_name() + " on " + name_ + " touches " + std::to_string(operation.legs.size()) +
+                   " HBM slices, but a DMA descriptor has at most " + std::to_string(kMaximumLegs) +
+                   " parts: use a smaller tile");
+}
+
 void Pe::submit(const OperationRef& operation) {
-  if (operation->legs.size() > kMaximumLegs) {
-    throw ValueError(operation->wait_name() + " on " + name_ + " touches " + std::to_string(operation->legs.size()) +
-                     " HBM slices, but a DMA descriptor has at most " + std::to_string(kMaximumLegs) +
-                     " parts: use a smaller tile");
-  }
+  check_legs(*operation);
   queue_for(*operation).submit(operation, issue_);
+}
+
+void Pe::submit(const CompositeRef& command) {
+  for (const OperationRef& operation : command->operations) check_legs(*operation);
+  scheduler_.submit(command, issue_);
 }
 
 CommandQueue& Pe::queue_for(const Operation& operation) {

@@ -9,6 +9,7 @@
 #include "hardware/dma/dma.h"
 #include "hardware/pe/compute_engine.h"
 #include "hardware/pe/processing_element.h"
+#include "hardware/pe/scheduler.h"
 
 namespace kernbench::hardware {
 
@@ -29,12 +30,14 @@ class Pe final : public ProcessingElement {
   const std::string& name() const override { return name_; }
   TcmAllocator& tcm() override { return tcm_; }
   void submit(const OperationRef& operation) override;
+  void submit(const CompositeRef& command) override;
 
   ControlProcessor& control() { return control_; }
   /// Its engines in structural order: the DMA queues, GEMM, vector.
   std::vector<const CommandQueue*> engines() const;
 
  private:
+  void check_legs(const Operation& operation) const;
   CommandQueue& queue_for(const Operation& operation);
   void tcm_providers(std::vector<event::WaitEdge>& edges) const;
 
@@ -46,6 +49,7 @@ class Pe final : public ProcessingElement {
   std::vector<std::unique_ptr<DmaQueue>> dma_;
   ComputeEngine gemm_;
   ComputeEngine vector_;
+  PeScheduler scheduler_;
 };
 
 }  // namespace kernbench::hardware

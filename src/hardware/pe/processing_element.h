@@ -4,6 +4,7 @@
 #include <string>
 
 #include "base/coordinates.h"
+#include "hardware/composite_command.h"
 #include "hardware/operation.h"
 #include "hardware/tcm/tcm.h"
 
@@ -19,6 +20,9 @@ class ProcessingElement {
   /// operation has entered the queue (operation->issued). While the fiber unwinds, the operation is dropped.
   /// Throws ValueError when a DMA operation touches more slices than one descriptor can (4096).
   virtual void submit(const OperationRef& operation) = 0;
+  /// Likewise for a composite command: suspends while the scheduler's queue is full, then costs the issue time. The
+  /// operations enter their queues one after the other, by the scheduler.
+  virtual void submit(const CompositeRef& command) = 0;
 };
 
 }  // namespace kernbench::hardware

@@ -1,0 +1,62 @@
+#include "hardware/pe/scheduler.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "hardware/agents.h"
+#include "hardware/pe/command_queue.h"
+
+namespace kernbench::hardware {
+
+PeScheduler::PeScheduler(event::Scheduler& scheduler, event::AgentId agent, const topology::SchedulerSpec& spec,
+                         const std::string& pe_name, QueueFor queue_for)
+    : Reservations(spec.queue),
+      scheduler_(scheduler),
+      agent_(agent),
+      spec_(spec),
+      pe_name_(pe_name),
+      queue_for_(std::move(queue_for)) {}
+
+void PeScheduler::submit(const CompositeRef& command, Time issue) {
+  if (event::this_fiber::unwinding()) return;
+  take(1);
+  command->placed->describe_as([this] { return "a composite command of " + wait_name(); });
+  command->placed->provided_by([this](std::vector<event::WaitEdge>& edges) { edges.push_back({this, "its turn"}); });
+  issuing_.push_back(command);
+  scheduler_.schedule(scheduler_.now() + issue, event::Phase::deliver, command->agent, arrival_key(command->number),
+                      event::call<&PeScheduler::arrive>(this, reinterpret_cast<std::uintptr_t>(command.get())));
+  event::this_fiber::sleep(issue);
+}
+
+void PeScheduler::arrive(std::uint64_t command) {
+  const auto entry = std::ranges::find_if(issuing_, [&](const CompositeRef& candidate) {
+    return reinterpret_cast<std::uintptr_t>(candidate.get()) == command;
+  });
+  queue_.push_back(std::move(*entry));
+  issuing_.erase(entry);
+  if (std::exchange(running_, true)) return;
+  event::FiberOptions options;
+  options.agent = agent_;
+  options.name = wait_name();
+  fiber_ = scheduler_.spawn(std::move(options), [this] { run(); });
+}
+
+void PeScheduler::run() {
+  while (!queue_.empty()) {
+    const CompositeRef command = queue_.front();
+    for (const OperationRef& operation : std::exchange(command->operations, {})) {
+      operation->requested = operation->granted = scheduler_.now();
+      queue_for_(*operation).submit(operation, spec_.issue);
+    }
+    command->placed->set();
+    queue_.erase(queue_.begin());
+    give_back(1);
+  }
+  running_ = false;
+}
+
+void PeScheduler::waits_for(std::vector<event::WaitEdge>& edges) const {
+  if (running_) edges.push_back({fiber_.get(), "the command that it carries out"});
+}
+
+}  // namespace kernbench::hardware

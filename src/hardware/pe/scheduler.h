@@ -1,0 +1,52 @@
+// The scheduler of a PE: it carries out composite commands, each of which stands for many commands to the engines.
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "event/fiber.h"
+#include "event/scheduler.h"
+#include "hardware/composite_command.h"
+#include "hardware/operation.h"
+#include "hardware/reservations.h"
+#include "topology/spec.h"
+
+namespace kernbench::hardware {
+
+class CommandQueue;
+
+/// Takes composite commands in order and puts their operations into the engines' queues, one each `scheduler.issue`,
+/// waiting where a queue has no place. As a Waitable, this is what a program waits for whose command finds no place.
+class PeScheduler : public Reservations {
+ public:
+  using QueueFor = std::function<CommandQueue&(const Operation&)>;
+
+  /// The references must outlive it.
+  PeScheduler(event::Scheduler& scheduler, event::AgentId agent, const topology::SchedulerSpec& spec,
+              const std::string& pe_name, QueueFor queue_for);
+
+  /// Called on a program's fiber: waits for a place, then `issue` for the command to arrive. While the fiber unwinds,
+  /// the command is dropped.
+  void submit(const CompositeRef& command, Time issue);
+
+  std::string wait_name() const override { return pe_name_ + ".scheduler"; }
+  void waits_for(std::vector<event::WaitEdge>& edges) const override;
+
+ private:
+  void arrive(std::uint64_t command);
+  void run();
+
+  event::Scheduler& scheduler_;
+  event::AgentId agent_;
+  const topology::SchedulerSpec& spec_;
+  const std::string& pe_name_;
+  QueueFor queue_for_;
+  std::vector<CompositeRef> issuing_;  // on their way from the control processor
+  std::vector<CompositeRef> queue_;    // the first one is carried out while running_
+  std::shared_ptr<event::Fiber> fiber_;
+  bool running_ = false;
+};
+
+}  // namespace kernbench::hardware
