@@ -39,8 +39,35 @@ class HostTensor : public testing::Test {
 TEST_F(HostTensor, EmptyIsPoisonedSoThatAUseShows) {
   for (const auto type : {torch::kFloat, torch::kHalf, torch::kBFloat16, torch::kDouble})
     for (const double value : values(torch::empty({3}, type))) EXPECT_TRUE(std::isnan(value));
+  for (const auto type : {torch::kFloat8_e4m3fn, torch::kFloat8_e5m2})
+    for (const double value : values(torch::empty({3}, type))) EXPECT_TRUE(std::isnan(value));
+  EXPECT_EQ(torch::empty({1}, torch::kByte).item<int>(), UINT8_MAX);
+  EXPECT_EQ(torch::empty({1}, torch::kChar).item<int>(), INT8_MAX);
   EXPECT_EQ(torch::empty({1}, torch::kInt).item<int>(), INT32_MAX);
   EXPECT_EQ(torch::empty({1}, torch::kLong).item<std::int64_t>(), INT64_MAX);
+}
+
+TEST_F(HostTensor, EightBitTypesHaveTheirNamesAndRanges) {
+  const auto name_of = [](torch::ScalarType type) {
+    std::ostringstream out;
+    out << type;
+    return out.str();
+  };
+  EXPECT_EQ(name_of(torch::kByte), "Byte");
+  EXPECT_EQ(name_of(torch::kChar), "Char");
+  EXPECT_EQ(name_of(torch::kFloat8_e4m3fn), "Float8_e4m3fn");
+  EXPECT_EQ(name_of(torch::kFloat8_e5m2), "Float8_e5m2");
+  EXPECT_EQ(torch::scalar_type_of<std::uint8_t>(), torch::kByte);
+  EXPECT_EQ(torch::scalar_type_of<torch::Float8_e5m2>(), torch::kFloat8_e5m2);
+  EXPECT_EQ(torch::full({1}, -1, torch::kByte).item<int>(), 255);  // wraps, as in PyTorch
+  EXPECT_EQ(torch::full({1}, -128, torch::kChar).item<int>(), -128);
+  EXPECT_EQ(torch::full({1}, 0.3, torch::kFloat8_e4m3fn).item<float>(), 0.3125f);
+  EXPECT_EQ(torch::full({1}, 57344, torch::kFloat8_e5m2).item<float>(), 57344.0f);
+  EXPECT_THROW(torch::full({1}, 256, torch::kByte), ValueError);
+  EXPECT_THROW(torch::full({1}, 128, torch::kChar), ValueError);
+  EXPECT_THROW(torch::full({1}, 449, torch::kFloat8_e4m3fn), ValueError);
+  EXPECT_THROW(torch::full({1}, 1e5, torch::kFloat8_e5m2), ValueError);
+  EXPECT_THAT(text(torch::full({2}, 7, torch::kByte)), testing::HasSubstr("CPUByteType{2}"));
 }
 
 TEST_F(HostTensor, TheSameSeedGivesTheSameNumbersAndTheNextCallOthers) {
