@@ -43,7 +43,8 @@ Integer saturate(Float value) {
   using Limits = std::numeric_limits<Integer>;
   // One above the largest value is a power of two, and the lowest is exact.
   constexpr auto kLow = static_cast<Float>(Limits::min());
-  constexpr auto kLimit = static_cast<Float>(Limits::max() / 2 + 1) * 2;
+  constexpr auto kHalfLimit = static_cast<Integer>(Limits::max() / 2 + 1);
+  constexpr auto kLimit = static_cast<Float>(kHalfLimit) * 2;
   if (value >= kLimit) return Limits::max();
   if (value < kLow) return Limits::min();
   return value == value ? static_cast<Integer>(value) : Integer{0};
@@ -266,6 +267,8 @@ Scalar load_element(DType dtype, const std::byte* element) {
       return Scalar(value.byte != 0);
     else if constexpr (kIsNarrowFloat<T>)
       return Scalar(static_cast<double>(value));
+    else if constexpr (std::is_same_v<T, std::int8_t>)
+      return Scalar(std::int64_t{value});  // NOLINT(bugprone-signed-char-misuse): an i8 is a number
     else
       return Scalar(value);
   });
