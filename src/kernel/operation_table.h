@@ -168,8 +168,9 @@ inline constexpr auto kSigmoid = function("sigmoid", "sigmoid(x)", VectorOperati
 inline constexpr auto kCast = unary(
     "cast", "cast(x, dtype, rounding)", VectorOperation::cast, Accepts::any, ResultType::named,
     "rtne or rtz, once; float to integer truncates and saturates, NaN 0; f8 saturates; free when the type is x's");
-inline constexpr auto kBitcast =
-    view_of("bitcast", "bitcast(x, dtype)", ResultType::named, "the same bits; types of one width");
+inline constexpr OperationInfo kBitcast{
+    "bitcast",    "bitcast(x, dtype)", Runs::nowhere,     VectorOperation::copy,
+    Accepts::any, ResultShape::same,   ResultType::named, "the same bits; types of one width, not to bool"};
 
 inline constexpr auto kSum = reduction("sum", "sum(x, axis, keep_dims)", VectorOperation::reduce, ResultType::sum,
                                        "in f32 by a fixed pairwise tree, rounded once; integers wrap");

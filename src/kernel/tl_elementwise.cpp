@@ -282,6 +282,9 @@ Tile bitcast(const Tile& x, DType dtype, Where where) {
   auto& program = Program::current(info.kind, where);
   const auto& state = program.own(x, info.kind, where);
   kernel::check_device_type(program, info.kind, dtype, where);
+  if (dtype == DType::boolean && state->dtype() != dtype) {
+    throw ValueError("tl::bitcast: bits other than 0 and 1 are no bool; use x != 0", program.place(where));
+  }
   if (item_size(dtype) != item_size(state->dtype())) {
     throw ValueError(fmt::format("tl::bitcast: {} has {} bytes, {} has {}; only types of one width share their bits",
                                  name(state->dtype()), item_size(state->dtype()), name(dtype), item_size(dtype)),

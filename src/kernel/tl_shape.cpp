@@ -40,17 +40,14 @@ Tile reshaped(Program& program, const OperationInfo& info, const StateRef& state
       where);
 }
 
-/// `shape` with its -1, if it has one, filled in, so that it has `elements` elements.
+/// `shape` with its -1, if it has one, filled in; ValueError unless it has as many elements as `from`.
 Extents completed_shape(const Program& program, const OperationInfo& info, Extents shape, const Extents& from,
                         const Where& where) {
   const auto wanted = shape;
-  const auto open = std::ranges::find(shape, -1) - shape.begin();
-  if (static_cast<std::size_t>(open) < shape.size()) {
-    shape[static_cast<std::size_t>(open)] = 1;
-    const std::int64_t others = shape.numel();
-    if (others > 0) shape[static_cast<std::size_t>(open)] = from.numel() / others;
-  }
+  const auto open = static_cast<std::size_t>(std::ranges::find(shape, -1) - shape.begin());
+  if (open < shape.size()) shape[open] = 1;
   const bool positive = std::ranges::all_of(shape, [](std::int64_t extent) { return extent > 0; });
+  if (positive && open < shape.size()) shape[open] = std::max<std::int64_t>(from.numel() / shape.numel(), 1);
   if (!positive || shape.numel() != from.numel()) {
     fail(program, info,
          fmt::format("a tile of shape {} has {} elements and cannot become {}; extents must be positive (one may be "

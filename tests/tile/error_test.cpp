@@ -162,6 +162,8 @@ TEST(TileErrors, Shapes) {
   EXPECT_THAT(kernel_error([](Tile a, Tile) { tl::reshape(a, {-1, 4}); }), says("cannot become [-1, 4]"));
   EXPECT_THAT(kernel_error([](Tile a, Tile) { tl::reshape(a, {-1, 0}); }), says("cannot become [-1, 0]"));
   EXPECT_THAT(kernel_error([](Tile a, Tile) { tl::reshape(a, {-2, -3}); }), says("cannot become [-2, -3]"));
+  EXPECT_THAT(kernel_error([](Tile a, Tile) { tl::reshape(a, {-1, -2, INT64_MIN}); }), says("cannot become [-1, -2, "));
+  EXPECT_THAT(kernel_error([](Tile a, Tile) { tl::reshape(a, {-1, INT64_MAX, INT64_MAX}); }), says("cannot become"));
   EXPECT_THAT(kernel_error([](Tile a, Tile) { tl::permute(a, {0, 0}); }),
               says("tl::permute: order [0, 0] does not name each dimension of shape [2, 3] once"));
   EXPECT_THAT(kernel_error([](Tile a, Tile) { tl::trans(a, {0}); }), says("tl::trans: order [0]"));
@@ -188,6 +190,8 @@ TEST(TileErrors, Shapes) {
   EXPECT_THAT(kernel_error([](Tile, Tile) { tl::arange(INT64_MIN, INT64_MAX); }), says("must be i32"));
   EXPECT_THAT(kernel_error([](Tile a, Tile) { tl::bitcast(a, DType::f16); }),
               says("tl::bitcast: f32 has 4 bytes, f16 has 2; only types of one width share their bits"));
+  EXPECT_THAT(kernel_error([](Tile a, Tile) { tl::bitcast(tl::cast(a, DType::u8), DType::boolean); }),
+              says("tl::bitcast: bits other than 0 and 1 are no bool; use x != 0"));
   EXPECT_THAT(kernel_error([](Tile, Tile) { tl::full({2, 0}, 1, DType::f32); }),
               says("tl::full: shape [2, 0] must be positive in every dimension"));
 }

@@ -84,7 +84,7 @@ Tile sigmoid(const Tile& x, Where where = Where::current());
 enum class Rounding : std::uint8_t { rtne, rtz };
 /// Converts the element type.
 Tile cast(const Tile& x, DType dtype, Rounding rounding = Rounding::rtne, Where where = Where::current());
-/// The same bits as another type of the same width. Moves nothing.
+/// The same bits as another type of the same width, but not bool. Moves nothing.
 Tile bitcast(const Tile& x, DType dtype, Where where = Where::current());
 
 // ---- reductions ------------------------------------------------------------------------------------------------
