@@ -22,6 +22,7 @@ RunResult execute(const Bench& bench, const RunOptions& options) {
   simulation.watchdog_seconds = options.watchdog_seconds;
   simulation.on_stuck = options.on_stuck;
   simulation.operation_log = options.op_log;
+  simulation.trace = options.trace;
   simulation.correlation_id = options.correlation_id;
   simulation.stop_requested = options.stop_requested;
   simulation.progress_due = options.progress_due;

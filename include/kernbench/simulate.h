@@ -31,6 +31,9 @@ struct SimulateOptions {
   Time max_time = Time::max();
   /// File for one line per operation; empty: none.
   std::string operation_log = {};
+  /// File for a timeline that Perfetto opens (docs/trace.md); empty: none. A run with one takes longer, in no other
+  /// time.
+  std::string trace = {};
   /// Copied into the result.
   std::string correlation_id = {};
   /// What kernbench::parameter reads in the program (bench.h).

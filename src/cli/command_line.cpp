@@ -34,7 +34,7 @@ constexpr const char* kRunExamples = R"(Examples:
   kernbench run gemm -t tiny -p M=256 -p N=256 -p K=256
   kernbench run gemm --set pe.clock=1.5GHz --set "pe.gemm.array=[128, 64]" --no-data
   kernbench run gemm --quiet --json result.json --op-log operations.txt
-  kernbench run my_bench.cpp -p n=4096
+  kernbench run my_bench.cpp -p n=4096 --trace timeline.perfetto-trace
   kernbench run my_benches.cpp --bench second --cxxflags "-O3 -I../common"
 
 A BENCH with a '/', or ending in .cpp, .cc or .cxx, is a C++ file with KERNBENCH_BENCH in it. It is
@@ -125,8 +125,8 @@ struct DescribeTexts {
 };
 
 struct RunTexts {
-  Texts bench, topology, overrides, parameters, seed, threads, max_time, watchdog, json, op_log, correlation_id, colour,
-      bench_of_file, compiler, cxxflags;
+  Texts bench, topology, overrides, parameters, seed, threads, max_time, watchdog, json, op_log, trace, correlation_id,
+      colour, bench_of_file, compiler, cxxflags;
   bool no_data = false, exact_events = false, quiet = false, no_cache = false;
 
   CLI::App* declare(CLI::App& app) {
@@ -147,6 +147,7 @@ struct RunTexts {
              "Longest computation without a wait, on the clock (default: 60; 0: any)");
     add_text(*command, "--json", json, "FILE", "Write the result as JSON; '-' is standard output, without the table");
     add_text(*command, "--op-log", op_log, "FILE", "Write one line per operation of the simulated engines");
+    add_text(*command, "--trace", trace, "FILE", "Write a timeline, for ui.perfetto.dev");
     add_text(*command, "--correlation-id", correlation_id, "TEXT", "Copied into the result, to find it again");
     command->add_flag("-q,--quiet", quiet, "No table; errors and failed checks are still shown")
         ->disable_flag_override();
@@ -176,6 +177,7 @@ struct RunTexts {
     if (!bound.empty()) options.max_time = max_time_of(bound);
     options.watchdog_seconds = watchdog_of(single("--watchdog", watchdog, "60"));
     options.op_log = single("--op-log", op_log, "");
+    options.trace = single("--trace", trace, "");
     options.correlation_id = single("--correlation-id", correlation_id, "");
     out.json = single("--json", json, "");
     out.quiet = quiet;

@@ -43,12 +43,13 @@ struct Machine::Implementation {
         network(topology),
         layout(topology, network.links().size()),
         bounds(topology, network, layout),
-        fabric(owner, {.exact_events = options.exact_events}),
+        fabric(owner, {.exact_events = options.exact_events, .observer = options.observer}),
         transport(fabric, network, layout, topology.cube),
         pe_environment{owner, topology, layout, transport, models},
         pes(static_cast<std::size_t>(layout.pe_count())),
-        launches(owner, topology, layout, transport,
-                 [this](PeCoordinate at) -> ControlProcessor& { return pe(at).control(); }),
+        launches(
+            owner, topology, layout, transport,
+            [this](PeCoordinate at) -> ControlProcessor& { return pe(at).control(); }, options.observer),
         commands(static_cast<std::size_t>(layout.sip_count())) {
     try_models();
     add_links();

@@ -31,6 +31,7 @@ struct ResourceUsage {
 struct MachineOptions {
   bool exact_events = false;
   ModelRegistry models = {};  // of the caller's own
+  ActivityObserver* observer = nullptr;  // implies exact events; outlives the machine
 };
 
 /// A command given on a fiber reaches the host's end of the PCIe link this much later: the smallest step of time, so

@@ -20,6 +20,7 @@ namespace kernbench::kernel {
 
 class KernelOperation;
 class Program;
+struct ProgramStep;
 
 /// Told of every operation of every program when it has finished, in simulated order: the operation log and the
 /// fingerprint of times, a trace. All times and causes of the operation are known then; its program is alive.
@@ -32,6 +33,13 @@ class OperationSink {
   /// `program` has got to tl::waypoint(name), its `number`-th step in program order, at `time`.
   virtual void on_waypoint(const Program& /*program*/, std::uint64_t /*number*/, std::string_view /*name*/,
                            Time /*time*/, const std::source_location& /*where*/) {}
+  /// `program` runs its first instruction; it has ended, all of its operations too. A program that fails does not end.
+  virtual void on_program_begin(const Program& /*program*/) {}
+  virtual void on_program_end(const Program& /*program*/) {}
+  /// A wait of `program`, or an interval in which it was busy, is over.
+  virtual void on_step(const Program& /*program*/, const ProgramStep& /*step*/) {}
+  /// An operation has been made and is about to be given to its engine.
+  virtual void on_issue(const KernelOperation& /*operation*/) {}
 };
 
 /// Several sinks, told one after the other.
@@ -45,6 +53,18 @@ class OperationSinks final : public OperationSink {
   void on_waypoint(const Program& program, std::uint64_t number, std::string_view name, Time time,
                    const std::source_location& where) override {
     for (OperationSink* sink : sinks_) sink->on_waypoint(program, number, name, time, where);
+  }
+  void on_program_begin(const Program& program) override {
+    for (OperationSink* sink : sinks_) sink->on_program_begin(program);
+  }
+  void on_program_end(const Program& program) override {
+    for (OperationSink* sink : sinks_) sink->on_program_end(program);
+  }
+  void on_step(const Program& program, const ProgramStep& step) override {
+    for (OperationSink* sink : sinks_) sink->on_step(program, step);
+  }
+  void on_issue(const KernelOperation& operation) override {
+    for (OperationSink* sink : sinks_) sink->on_issue(operation);
   }
   bool wants_operands() const override {
     return std::ranges::any_of(sinks_, [](const OperationSink* sink) { return sink->wants_operands(); });

@@ -67,6 +67,7 @@ void Program::run(event::AgentId agent, const std::function<void()>& body) {
   trace_.start = environment_.scheduler.now();
   auto& slot = event::this_fiber::current()->local(event::Fiber::Slot::kernel);
   slot = shared_from_this();
+  environment_.sink.on_program_begin(*this);
   try {
     run_body(body);
     check_all_awaited();
@@ -121,11 +122,14 @@ void Program::abandon() {
 
 void Program::end_step(ProgramStep& step) {
   step.end = environment_.scheduler.now();
-  if (step.start < step.end) trace_.steps.push_back(step);
+  if (step.start == step.end) return;
+  trace_.steps.push_back(step);
+  environment_.sink.on_step(*this, step);
 }
 
 void Program::finish() {
   const Time end = trace_.end = environment_.scheduler.now();
+  environment_.sink.on_program_end(*this);
   std::ranges::sort(trace_.operations, {}, &OperationRecord::number);
   launch_->account.add(trace_, dma_bytes_);
   ProgramTrace trace = std::exchange(trace_, {});
@@ -276,6 +280,7 @@ void Program::issue(const std::shared_ptr<KernelOperation>& operation) {
   count(*operation);
   wait_until_placed(*operation);
   pending_.push_back(operation);
+  environment_.sink.on_issue(*operation);
   pe_.submit(operation);
 }
 

@@ -106,11 +106,15 @@ std::exception_ptr run(Simulation& simulation, const std::function<void()>& prog
     simulation.executor().drain();
     if (auto first = simulation.executor().first_error()) error = first;
   }
-  try {
-    simulation.log().flush();
-  } catch (...) {
-    if (!error) error = std::current_exception();
-  }
+  const auto complete = [&error](const auto& output) {
+    try {
+      output();
+    } catch (...) {
+      if (!error) error = std::current_exception();
+    }
+  };
+  complete([&] { simulation.log().flush(); });
+  if (simulation.trace() != nullptr) complete([&] { simulation.trace()->finish(simulation.scheduler().now()); });
   return error;
 }
 

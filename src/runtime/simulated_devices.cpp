@@ -188,6 +188,26 @@ bool replicated(const kernel::TensorDescriptor& descriptor) {
   return held > descriptor.numel();
 }
 
+/// An interval of the calling worker, for the timeline.
+class HostCall {
+ public:
+  HostCall(Simulation& simulation, const char* call, std::string subject)
+      : simulation_(simulation), call_(call), subject_(std::move(subject)), start_(simulation.scheduler().now()) {}
+  ~HostCall() {
+    const event::Fiber* fiber = event::this_fiber::current();
+    if (simulation_.trace() == nullptr || fiber == nullptr) return;
+    simulation_.trace()->host_call(fiber->name(), call_, subject_, start_, simulation_.scheduler().now());
+  }
+  HostCall(const HostCall&) = delete;
+  HostCall& operator=(const HostCall&) = delete;
+
+ private:
+  Simulation& simulation_;
+  const char* call_;
+  std::string subject_;
+  Time start_;
+};
+
 }  // namespace
 
 void SimulatedDevices::initialise(const std::shared_ptr<DeviceStorage>& storage, const ElementSource& source) {
@@ -265,6 +285,7 @@ void SimulatedDevices::write(const std::shared_ptr<DeviceStorage>& storage, std:
 std::optional<std::vector<HostBytes>> SimulatedDevices::try_read(const std::shared_ptr<DeviceStorage>& storage,
                                                                  std::span<const DeviceBox> boxes, HostRead why) {
   const auto mine = own(storage);
+  const HostCall call(simulation_, name(why), mine->descriptor()->name);
   mine->wait_for_producers();
   auto transfers = std::make_shared<std::vector<BoxTransfer>>();
   auto legs = locate(simulation_, *mine, boxes, false, *transfers);

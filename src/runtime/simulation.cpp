@@ -23,6 +23,16 @@ std::function<void(std::string_view)> printer(const SimulateOptions& options) {
   return [](std::string_view text) { std::fwrite(text.data(), 1, text.size(), stdout); };
 }
 
+std::unique_ptr<TraceRecorder> make_trace(const SimulateOptions& options, const topology::Topology& topology) {
+  if (options.trace.empty()) return nullptr;
+  const std::string seed = std::to_string(options.seed);
+  return std::make_unique<TraceRecorder>(
+      options.trace, topology,
+      trace::Arguments{{"topology", std::string_view(topology.name)},
+                       {"seed", std::string_view(seed)},
+                       {"correlation id", std::string_view(options.correlation_id)}});
+}
+
 }  // namespace
 
 void DeviceContents::on_map(PeCoordinate slice, std::uint64_t address, Bytes bytes) {
@@ -37,23 +47,37 @@ Simulation::Simulation(const SimulateOptions& options, topology::Topology topolo
     : options_(options),
       topology_(std::move(topology)),
       log_(options.operation_log),
+      trace_(make_trace(options, topology_)),
       executor_(host_threads(options.threads), options.data),
       constants_(1, !options.data),
       bytes_(executor_, topology_),
       addresses_(topology_.pe.mmu.page),
       contents_(bytes_, options.data),
       memory_(topology_, addresses_, &contents_),
-      machine_(scheduler_, topology_, {.exact_events = options.exact_events, .models = options.models}),
+      machine_(scheduler_, topology_,
+               {.exact_events = options.exact_events, .models = options.models, .observer = trace_.get()}),
       environment_{scheduler_, machine_,     executor_,       options.data ? executor_ : constants_, bytes_, addresses_,
                    sinks_,     options.data, printer(options)},
       devices_(std::make_unique<SimulatedDevices>(*this)) {
   sinks_.add(log_);
+  if (trace_) {
+    trace_->attach(machine_);
+    sinks_.add(*trace_);
+  }
   for (int device = 0; device < topology_.system.sips; ++device) {
     streams_.push_back(std::make_unique<Stream>(fmt::format("sip{} stream 0", device)));
+    if (trace_) streams_.back()->observe_with(stream_observer(streams_.back()->name()));
   }
 }
 
 Simulation::~Simulation() = default;
+
+Stream::Observer Simulation::stream_observer(const std::string& stream) {
+  return [this, stream](const std::string& command, bool begins) {
+    const Time now = scheduler_.now();
+    begins ? trace_->begin_command(stream, command, now) : trace_->end_command(stream, now);
+  };
+}
 
 Stream& Simulation::stream(int device) {
   return *streams_[static_cast<std::size_t>(device)];

@@ -18,6 +18,7 @@
 #include "runtime/device_memory.h"
 #include "runtime/operation_log.h"
 #include "runtime/stream.h"
+#include "runtime/trace_recorder.h"
 #include "topology/spec.h"
 
 namespace kernbench::runtime {
@@ -53,6 +54,8 @@ class Simulation {
   DeviceMemory& memory() { return memory_; }
   SimulatedDevices& devices() { return *devices_; }
   OperationLog& log() { return log_; }
+  /// The timeline, or null when none is asked for.
+  TraceRecorder* trace() { return trace_.get(); }
   /// Whoever else wants to be told of operations adds itself here before the first launch.
   kernel::OperationSinks& operation_sinks() { return sinks_; }
   /// The default stream of a device.
@@ -70,10 +73,13 @@ class Simulation {
   Fingerprint values;
 
  private:
+  Stream::Observer stream_observer(const std::string& stream);
+
   SimulateOptions options_;
   topology::Topology topology_;
   OperationLog log_;
   kernel::OperationSinks sinks_;
+  std::unique_ptr<TraceRecorder> trace_;
   data::Executor executor_;
   data::Executor constants_;  // works under --no-data only
   event::Scheduler scheduler_;

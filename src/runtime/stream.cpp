@@ -36,8 +36,10 @@ void Stream::begin_next() {
   while (!commands_.empty()) {
     const auto command = commands_.front();
     const auto begin = std::exchange(command->begin, nullptr);
+    if (observer_) observer_(command->name, true);
     const auto node = begin([this, command] {
       command->done = true;
+      if (observer_) observer_(command->name, false);
       command->node.reset();
       command->completion->set();
       if (beginning_) return;

@@ -20,10 +20,14 @@ class Stream {
   using Done = std::function<void()>;
   using Begin = std::function<std::shared_ptr<const event::WaitNode>(Done done)>;
 
+  /// Told when a command begins and when it is complete.
+  using Observer = std::function<void(const std::string& command, bool begins)>;
+
   explicit Stream(std::string name) : name_(std::move(name)) {}
   Stream(const Stream&) = delete;
   Stream& operator=(const Stream&) = delete;
 
+  void observe_with(Observer observer) { observer_ = std::move(observer); }
   /// Adds a command; the result is set when it completes.
   CompletionRef enqueue(std::string name, Begin begin);
   /// The completion of the last command, or null when none is outstanding.
@@ -41,6 +45,7 @@ class Stream {
   void begin_next();
 
   std::string name_;
+  Observer observer_;
   std::deque<std::shared_ptr<Command>> commands_;
   bool beginning_ = false;
 };

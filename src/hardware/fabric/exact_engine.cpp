@@ -5,6 +5,7 @@
 
 #include "base/error.h"
 #include "base/text.h"
+#include "hardware/fabric/activity_observer.h"
 
 namespace kernbench::hardware::fabric {
 
@@ -123,6 +124,9 @@ void ExactEngine::serve(std::uint32_t server, std::size_t index) {
   at.work.busy += service;
   at.work.bytes += bytes;
   ++at.work.chunks;
+  if (state_.observer != nullptr) {
+    state_.observer->on_service({server}, transfer.request.agent, transfer.request.operation, now, at.free_at, bytes);
+  }
 
   const Time tail = std::max(at.free_at, chunk.complete);
   if (chosen.credits != nullptr) chosen.credits->take(now);

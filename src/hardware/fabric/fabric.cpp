@@ -18,6 +18,7 @@ using fabric::TransferSlot;
 struct Fabric::Implementation {
   Implementation(event::Scheduler& scheduler, FabricOptions fabric_options)
       : options(fabric_options), state(scheduler), engine(state), coalescer(state, engine) {
+    state.observer = fabric_options.observer;
     state.on_delivered = event::call<&Implementation::deliver>(this);
   }
 
@@ -108,7 +109,8 @@ void Fabric::start(TransferRequest request) {
     if (at.users++ > 0) alone = false;  // also when the route comes by twice
     transfer.own_laws |= at.own_law;
   });
-  if (alone && !transfer.own_laws && !implementation_->options.exact_events) {
+  const bool exact = implementation_->options.exact_events || state.observer != nullptr;
+  if (alone && !transfer.own_laws && !exact) {
     implementation_->coalescer.start(slot);
   } else {
     implementation_->engine.start(slot);

@@ -96,8 +96,11 @@ struct ServerCounters {
   std::uint64_t chunks = 0;
 };
 
+class ActivityObserver;
+
 struct FabricOptions {
-  bool exact_events = false;  // never coalesce
+  bool exact_events = false;             // never coalesce
+  ActivityObserver* observer = nullptr;  // told of every chunk, which implies exact events; outlives the fabric
 };
 
 /// All servers of a simulation and all transfers under way. See README.md beside this file for the law.

@@ -69,6 +69,7 @@ class FabricState {
 
   event::Scheduler& scheduler;
   std::vector<Server> servers;
+  ActivityObserver* observer = nullptr;
 
   Transfer& transfer(TransferSlot slot) { return *transfers_[slot]; }
   const Transfer& transfer(TransferSlot slot) const { return *transfers_[slot]; }

@@ -7,16 +7,17 @@
 namespace kernbench::hardware {
 
 LaunchPath::LaunchPath(event::Scheduler& scheduler, const topology::Topology& topology, const Layout& layout,
-                       Transport& transport, ControlOf control_of)
+                       Transport& transport, ControlOf control_of, ActivityObserver* observer)
     : scheduler_(scheduler),
       layout_(layout),
       transport_(transport),
       control_of_(std::move(control_of)),
       m_cpu_latency_(topology.cube.m_cpu.latency),
+      observer_(observer),
       m_cpus_(static_cast<std::size_t>(layout.cube_count())),
       control_sent_(static_cast<std::size_t>(layout.pe_count())) {
   for (std::int32_t sip = 0; sip < topology.system.sips; ++sip) {
-    io_cpus_.emplace_back(scheduler, layout.io_cpu_agent(SipId{sip}), topology.sip.io.cpu_latency);
+    io_cpus_.emplace_back(scheduler, layout.io_cpu_agent(SipId{sip}), topology.sip.io.cpu_latency, observer);
   }
 }
 
@@ -30,7 +31,8 @@ std::shared_ptr<const event::WaitNode> LaunchPath::start(LaunchRequest request, 
 
 MessageProcessor& LaunchPath::m_cpu(CubeCoordinate cube) {
   auto& m_cpu = m_cpus_[static_cast<std::size_t>(layout_.cube_index(cube))];
-  if (!m_cpu) m_cpu = std::make_unique<MessageProcessor>(scheduler_, layout_.m_cpu_agent(cube), m_cpu_latency_);
+  if (!m_cpu)
+    m_cpu = std::make_unique<MessageProcessor>(scheduler_, layout_.m_cpu_agent(cube), m_cpu_latency_, observer_);
   return *m_cpu;
 }
 

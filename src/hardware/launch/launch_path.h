@@ -23,7 +23,7 @@ class LaunchPath {
   using ControlOf = std::function<ControlProcessor&(PeCoordinate)>;
   /// The references must outlive the path. `control_of` finds (or makes) the control processor of a PE.
   LaunchPath(event::Scheduler& scheduler, const topology::Topology& topology, const Layout& layout,
-             Transport& transport, ControlOf control_of);
+             Transport& transport, ControlOf control_of, ActivityObserver* observer = nullptr);
 
   /// Takes the request now; the command leaves the host as its `number`-th at `leaves`.
   std::shared_ptr<const event::WaitNode> start(LaunchRequest request, std::uint64_t number, Time leaves);
@@ -49,6 +49,7 @@ class LaunchPath {
   Transport& transport_;
   ControlOf control_of_;
   Time m_cpu_latency_;
+  ActivityObserver* observer_;
   std::vector<MessageProcessor> io_cpus_;                  // by SIP
   std::vector<std::unique_ptr<MessageProcessor>> m_cpus_;  // by cube index, made when first used
   std::vector<std::uint32_t> control_sent_;                // by PE index: messages so far

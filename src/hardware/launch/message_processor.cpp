@@ -17,6 +17,7 @@ void MessageProcessor::finish(std::uint64_t) {
   const event::Callback handled = messages_.front();
   messages_.pop_front();
   busy_ += latency_;
+  if (observer_ != nullptr) observer_->on_message(agent_, scheduler_.now() - latency_, scheduler_.now());
   if (!messages_.empty()) start();
   invoke(handled);
 }

@@ -7,6 +7,7 @@
 #include "base/units.h"
 #include "event/scheduler.h"
 #include "hardware/agents.h"
+#include "hardware/fabric/activity_observer.h"
 #include "hardware/transport.h"
 
 namespace kernbench::hardware {
@@ -15,8 +16,9 @@ namespace kernbench::hardware {
 /// in `latency`; what a message causes happens at the end of its handling.
 class MessageProcessor {
  public:
-  MessageProcessor(event::Scheduler& scheduler, event::AgentId agent, Time latency)
-      : scheduler_(scheduler), agent_(agent), latency_(latency) {}
+  /// `observer` may be null.
+  MessageProcessor(event::Scheduler& scheduler, event::AgentId agent, Time latency, ActivityObserver* observer)
+      : scheduler_(scheduler), agent_(agent), latency_(latency), observer_(observer) {}
 
   /// A message has arrived; called in the deliver phase. `handled` is called when it has been handled.
   void receive(event::Callback handled);
@@ -31,6 +33,7 @@ class MessageProcessor {
   event::Scheduler& scheduler_;
   event::AgentId agent_;
   Time latency_, busy_;
+  ActivityObserver* observer_;
   std::uint64_t sent_ = 0;
   std::deque<event::Callback> messages_;  // the first is being handled
 };

@@ -1,0 +1,23 @@
+// Whoever wants to know what servers and processors do when: a trace.
+#pragma once
+
+#include <cstdint>
+
+#include "base/units.h"
+#include "event/phase.h"
+#include "hardware/fabric/fabric.h"
+
+namespace kernbench::hardware {
+
+/// With an observer nothing is coalesced, which changes no time. Called in simulated order.
+class ActivityObserver {
+ public:
+  virtual ~ActivityObserver() = default;
+  /// A server begins to move a chunk, and will be busy with it until `end`. Agent and operation are the transfer's.
+  virtual void on_service(ServerId server, event::AgentId agent, std::uint64_t operation, Time start, Time end,
+                          Bytes bytes) = 0;
+  /// A management processor (IO_CPU, M_CPU) has handled a message.
+  virtual void on_message(event::AgentId processor, Time start, Time end) = 0;
+};
+
+}  // namespace kernbench::hardware

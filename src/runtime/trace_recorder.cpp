@@ -1,0 +1,266 @@
+#include "runtime/trace_recorder.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "base/text.h"
+#include "hardware/pe/command_queue.h"
+#include "kernel/explain/record.h"
+#include "kernel/program.h"
+
+namespace kernbench::runtime {
+namespace {
+
+using hardware::AgentKind;
+using hardware::EngineKind;
+using trace::Argument;
+using trace::Arguments;
+using trace::Verbatim;
+
+// Siblings: control contexts, engines, then servers in their own order.
+constexpr std::int32_t kEngineRank = 1 << 8, kServerRank = 1 << 16, kProcessorRank = 0;
+constexpr std::int32_t kMostPlaces = 1 << 8;  // of one DMA queue, in the order of ranks
+
+AgentKind kind_of(event::AgentId agent) {
+  return static_cast<AgentKind>(agent.value >> hardware::kAgentIndexBits);
+}
+std::int64_t index_of(event::AgentId agent) {
+  return agent.value & (static_cast<std::uint32_t>(hardware::kAgentIndexLimit) - 1);
+}
+
+std::uint64_t key_of(event::AgentId agent, std::uint64_t number) {
+  return (static_cast<std::uint64_t>(agent.value) << 32) ^ number;
+}
+
+std::int32_t engine_rank(const kernel::KernelOperation& operation, std::string_view name) {
+  if (operation.engine == EngineKind::gemm) return kServerRank - 2;
+  if (operation.engine == EngineKind::vector) return kServerRank - 1;
+  const std::size_t digits = name.find_last_not_of("0123456789") + 1;
+  const std::int32_t queue = digits < name.size() ? std::stoi(std::string(name.substr(digits))) : 0;
+  return kEngineRank + std::min(queue, 127) * kMostPlaces;
+}
+
+void add_wait(Arguments& arguments, std::string_view name, Time from, Time to) {
+  if (from < to) arguments.push_back({name, (to - from).count()});
+}
+
+void add_work(Arguments& arguments, const kernel::KernelOperation& operation) {
+  if (operation.engine == EngineKind::dma) {
+    Bytes bytes{0};
+    for (const hardware::DmaLeg& leg : operation.legs) bytes += leg.total();
+    arguments.push_back({"bytes", bytes.count()});
+    arguments.push_back({"slices", static_cast<std::int64_t>(operation.legs.size())});
+  } else if (operation.engine == EngineKind::gemm) {
+    arguments.push_back({"batch", operation.gemm.batch});
+    arguments.push_back({"m", operation.gemm.m});
+    arguments.push_back({"n", operation.gemm.n});
+    arguments.push_back({"k", operation.gemm.k});
+  } else {
+    arguments.push_back({"elements", operation.vector.elements});
+  }
+}
+
+}  // namespace
+
+TraceRecorder::TraceRecorder(const std::string& path, const topology::Topology& topology, const Arguments& facts)
+    : writer_(path),
+      tracks_(writer_),
+      layout_(topology, 0),
+      contexts_(topology.pe.contexts),
+      sips_(topology.system.sips) {
+  Arguments all{{"time", std::string_view("1 ns shown here is 1 ps of simulated time")}};
+  all.insert(all.end(), facts.begin(), facts.end());
+  writer_.instant(tracks_.of_host("KernBench", -1), Time::zero(), "1 ns shown is 1 ps simulated", all);
+}
+
+// ---- programs and their operations
+
+trace::TrackId TraceRecorder::control_track(const kernel::Program& program) {
+  const auto context = static_cast<std::int32_t>(index_of(program.agent()) % contexts_);
+  return tracks_.of(fmt::format("{}.control.context{}", program.pe().name(), context), context);
+}
+
+void TraceRecorder::on_program_begin(const kernel::Program& program) {
+  const trace::TrackId track = control_track(program);
+  open_programs_[program.agent().value] = track;
+  writer_.begin(track, machine_->scheduler().now(), program.launch().name, {{"program", program.id()}});
+}
+
+void TraceRecorder::on_program_end(const kernel::Program& program) {
+  writer_.end(control_track(program), machine_->scheduler().now());
+  open_programs_.erase(program.agent().value);
+}
+
+void TraceRecorder::on_step(const kernel::Program& program, const kernel::ProgramStep& step) {
+  Arguments arguments{{"source", std::string_view()}};
+  const std::string source = kernel::place(step.where), cause = cause_text(step.cause, program.agent());
+  arguments.front().value = std::string_view(source);
+  if (!cause.empty()) arguments.push_back({"waits for", Verbatim{cause}});
+  writer_.slice(control_track(program), step.start, step.end, kernel::name(step.activity, EngineKind::dma), arguments);
+}
+
+void TraceRecorder::on_waypoint(const kernel::Program& program, std::uint64_t number, std::string_view name, Time time,
+                                const std::source_location& where) {
+  const std::string source = kernel::place(where);
+  writer_.instant(control_track(program), time, name,
+                  {{"operation", static_cast<std::int64_t>(number)}, {"source", std::string_view(source)}});
+}
+
+void TraceRecorder::on_issue(const kernel::KernelOperation& operation) {
+  under_way_[key_of(operation.agent, operation.number)] = {operation.kind, operation.program->launch().name};
+}
+
+// Commands come in the order of their ends. Giving each the place that fell free last before its start takes no more
+// places than there were ever commands under way at a time.
+trace::TrackId TraceRecorder::place_for(const kernel::KernelOperation& operation) {
+  Engine& engine = engines_[operation.queue];
+  if (engine.name.empty()) engine.name = operation.queue->wait_name();
+  Place* best = nullptr;
+  for (Place& place : engine.places) {
+    if (place.free <= operation.started && (best == nullptr || place.free > best->free)) best = &place;
+  }
+  if (best == nullptr) {
+    const std::size_t index = engine.places.size();
+    const std::string name = index == 0 ? engine.name : fmt::format("{} ({})", engine.name, index + 1);
+    const std::int32_t rank = engine_rank(operation, engine.name) + static_cast<std::int32_t>(index % kMostPlaces);
+    engine.places.push_back({tracks_.of(name, rank), Time::zero()});
+    best = &engine.places.back();
+  }
+  best->free = operation.finished;
+  return best->track;
+}
+
+void TraceRecorder::on_operation(const kernel::KernelOperation& operation) {
+  under_way_.erase(key_of(operation.agent, operation.number));
+  if (operation.queue == nullptr) return;
+  const kernel::Program& program = *operation.program;
+  const std::string source = kernel::place(operation.where);
+  Arguments arguments{{"kernel", std::string_view(program.launch().name)},
+                      {"program", program.id()},
+                      {"operation", static_cast<std::int64_t>(operation.number)},
+                      {"source", std::string_view(source)}};
+  if (!operation.operands.empty()) arguments.push_back({"operands", Verbatim{operation.operands}});
+  add_work(arguments, operation);
+  arguments.push_back({"requested (ps)", operation.requested.count()});
+  add_wait(arguments, "waited: TCM full (ps)", operation.requested, operation.granted);
+  add_wait(arguments, "waited: queue full (ps)", operation.granted, operation.placed);
+  add_wait(arguments, "waited: issue (ps)", operation.placed, operation.issued);
+  add_wait(arguments, operation.ready_in_order ? "waited: memory order (ps)" : "waited: operand (ps)", operation.issued,
+           operation.ready);
+  add_wait(arguments, "waited: engine busy (ps)", operation.ready, operation.started);
+  const std::string granted_by = cause_text(operation.granted_by, operation.agent),
+                    placed_by = cause_text(operation.placed_by, operation.agent),
+                    ready_by = cause_text(operation.ready_by, operation.agent),
+                    started_by = cause_text(operation.started_by, operation.agent);
+  if (!granted_by.empty()) arguments.push_back({"TCM room by", Verbatim{granted_by}});
+  if (!placed_by.empty()) arguments.push_back({"queue place by", Verbatim{placed_by}});
+  if (!ready_by.empty()) arguments.push_back({"ready by", Verbatim{ready_by}});
+  if (!started_by.empty()) arguments.push_back({"engine free by", Verbatim{started_by}});
+  arguments.push_back({"effect (ps)", operation.effect.count()});
+  writer_.slice(place_for(operation), operation.started, operation.finished, operation.kind, arguments);
+}
+
+std::string TraceRecorder::cause_text(hardware::OperationName cause, event::AgentId asking) const {
+  if (!cause.known()) return "";
+  if (cause.agent == asking) return fmt::format("operation {}", cause.number);
+  return fmt::format("operation {} of {}", cause.number, agent_name(cause.agent));
+}
+
+// ---- servers and processors
+
+std::string TraceRecorder::agent_name(event::AgentId agent) const {
+  const std::int64_t index = index_of(agent);
+  if (kind_of(agent) != AgentKind::program) return "host";
+  const std::string pe = to_text(layout_.pe_at(index / contexts_));
+  return index % contexts_ == 0 ? pe : fmt::format("{} (context {})", pe, index % contexts_);
+}
+
+void TraceRecorder::name_service(Service& service) const {
+  if (kind_of(service.agent) == AgentKind::program) {
+    const auto found = under_way_.find(key_of(service.agent, service.operation >> (hardware::kLegBits + 1)));
+    service.name = fmt::format("{} {}", agent_name(service.agent), found == under_way_.end() ? "" : found->second.kind);
+    service.kernel = found == under_way_.end() ? "" : found->second.kernel;
+  } else if (kind_of(service.agent) == AgentKind::cpu && index_of(service.agent) < 2 * sips_ &&
+             index_of(service.agent) % 2 == 1) {
+    service.name = "copy";
+  } else {
+    service.name = "command";
+  }
+}
+
+void TraceRecorder::on_service(hardware::ServerId server, event::AgentId agent, std::uint64_t operation, Time start,
+                               Time end, Bytes bytes) {
+  if (server.value >= services_.size()) services_.resize(machine_->fabric().server_count());
+  Service& service = services_[server.value];
+  if (service.chunks > 0 && service.end == start && service.agent == agent && service.operation == operation) {
+    service.end = end;
+    service.bytes += bytes;
+    ++service.chunks;
+    return;
+  }
+  write_service(service);
+  if (service.track.value == 0) {
+    service.track =
+        tracks_.of(machine_->fabric().spec(server).name, kServerRank + static_cast<std::int32_t>(server.value));
+  }
+  service.start = start;
+  service.end = end;
+  service.agent = agent;
+  service.operation = operation;
+  service.bytes = bytes;
+  service.chunks = 1;
+  name_service(service);  // now: the operation may be over when the interval is written
+}
+
+void TraceRecorder::write_service(Service& service) {
+  if (service.chunks == 0) return;
+  Arguments arguments{{"bytes", service.bytes.count()}, {"chunks", service.chunks}};
+  if (!service.kernel.empty()) {
+    arguments.push_back({"kernel", std::string_view(service.kernel)});
+    const std::uint64_t leg = service.operation >> 1;
+    arguments.push_back({"operation", static_cast<std::int64_t>(leg >> hardware::kLegBits)});
+  }
+  writer_.slice(service.track, service.start, service.end, service.name, arguments);
+  service.chunks = 0;
+}
+
+void TraceRecorder::on_message(event::AgentId processor, Time start, Time end) {
+  const std::int64_t index = index_of(processor);
+  const std::string name = index < 2 * sips_ ? to_text(SipId{static_cast<std::int32_t>(index / 2)}) + ".io.cpu"
+                                             : to_text(layout_.cube_at(index - 2 * sips_)) + ".m_cpu";
+  writer_.slice(tracks_.of(name, kProcessorRank), start, end, "message");
+}
+
+// ---- the host
+
+void TraceRecorder::begin_command(const std::string& stream, const std::string& command, Time now) {
+  const trace::TrackId track = tracks_.of_host(stream, 1);
+  open_commands_[stream] = track;
+  writer_.begin(track, now, command);
+}
+
+void TraceRecorder::end_command(const std::string& stream, Time now) {
+  writer_.end(tracks_.of_host(stream, 1), now);
+  open_commands_.erase(stream);
+}
+
+void TraceRecorder::host_call(const std::string& worker, std::string_view call, std::string_view subject, Time start,
+                              Time end) {
+  if (start < end) writer_.slice(tracks_.of_host(worker, 0), start, end, call, {{"of", subject}});
+}
+
+void TraceRecorder::finish(Time now) {
+  for (Service& service : services_) {
+    if (service.start >= now) service.chunks = 0;  // a chunk of the very last instant, of no time yet
+    service.end = std::min(service.end, now);
+    write_service(service);
+  }
+  for (const auto& [agent, track] : open_programs_) writer_.end(track, now);
+  for (const auto& [stream, track] : open_commands_) writer_.end(track, now);
+  open_programs_.clear();
+  open_commands_.clear();
+  writer_.flush();
+}
+
+}  // namespace kernbench::runtime
