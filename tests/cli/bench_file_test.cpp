@@ -33,6 +33,24 @@ std::string small(const std::string& body, const std::string& before = "") {
          "\nKERNBENCH_BENCH(small, \"small\", {\"n\", 7, \"a number\"}) {\n" + body + "\n}\n";
 }
 
+// A trace is a sequence of fields of number 1, each with its length.
+bool consists_of_whole_packets(std::string_view trace) {
+  std::size_t packets = 0;
+  while (!trace.empty()) {
+    if (trace[0] != 0x0a) return false;
+    std::size_t length = 0, at = 1;
+    for (int shift = 0; at < trace.size(); shift += 7) {
+      const auto byte = static_cast<unsigned char>(trace[at++]);
+      length |= static_cast<std::size_t>(byte & 0x7f) << shift;
+      if (byte < 0x80) break;
+    }
+    if (length == 0 || length > trace.size() - at) return false;
+    trace.remove_prefix(at + length);
+    ++packets;
+  }
+  return packets > 10;
+}
+
 // A folder with files, a cache of its own, and a compiler that counts how often it compiles.
 class BenchFileTest : public testing::Test {
  protected:
@@ -239,6 +257,51 @@ TEST_F(BenchFileTest, HoweverAProgramFailsTheMessageSaysSo) {
   expect("endless", "main");
 }
 
+TEST_F(BenchFileTest, AFileBringsComponentModelsAlong) {
+  const std::string source = file(
+      "#include <kernbench/kernbench.h>\n"
+      "namespace torch = kernbench::torch;\nnamespace tl = kernbench::tl;\n"
+      "struct TwoMicroseconds final : kernbench::VectorModel {\n"
+      "  kernbench::Time end(const kernbench::VectorCommand& c) override { return c.start + "
+      "kernbench::Time::microseconds(2); }\n"
+      "};\n"
+      "KERNBENCH_MODELS(registry) {\n"
+      "  registry.add_vector(\"two_us\", [](const auto&, const auto&) { return std::make_unique<TwoMicroseconds>(); "
+      "});\n"
+      "}\n"
+      "void add(tl::In x, tl::Tensor y) { tl::store(y, {0}, tl::load(x, {0}, {16}) + 1.0f); }\n"
+      "KERNBENCH_BENCH(models, \"\") {\n"
+      "  auto x = torch::zeros({16}, torch::dtype(torch::kFloat).device(\"ahbm\")), y = torch::empty_like(x);\n"
+      "  torch::launch({.pes = {{kernbench::CubeId{0}, kernbench::PeId{0}}}}, \"add\", add, x, y);\n}\n");
+  const Json json = Json::parse(run({source, "-q", "--json", "-", "--set", "pe.vector.model=two_us"}).out);
+  ASSERT_TRUE(json["error"].is_null()) << json["error"];
+  EXPECT_EQ(json["launches"].back()["name"], "add#0");
+  EXPECT_EQ(json["launches"].back()["breakdown_ps"]["vector"], 2'000'000);
+  EXPECT_EQ(Json::parse(run({source, "-q", "--json", "-", "--set", "pe.vector.model=none"}).out)["error"]["type"],
+            "ConfigurationError");
+}
+
+TEST_F(BenchFileTest, ALongRunShowsOnATerminalHowFarItIs) {
+  const std::string source = file(
+      "#include <kernbench/kernbench.h>\n#include <chrono>\n"
+      "namespace torch = kernbench::torch;\n"
+      "void nothing(kernbench::tl::In) {}\n"
+      "KERNBENCH_BENCH(two_seconds, \"\") {\n"
+      "  auto x = torch::zeros({16}, torch::dtype(torch::kFloat).device(\"ahbm\"));\n"
+      "  const auto end = std::chrono::steady_clock::now() + std::chrono::seconds(2);\n"
+      "  while (std::chrono::steady_clock::now() < end) {\n"
+      "    torch::launch(\"nothing\", nothing, x);\n    torch::ahbm::synchronize();\n  }\n}\n");
+  const Finished shown = run_on_terminal(command({source}));
+  EXPECT_EQ(shown.code, 0) << shown.err;
+  EXPECT_THAT(shown.err, HasSubstr("\r\x1b[Kcompiling " + source + "\r\r\x1b[K")) << "shown, and gone";
+  EXPECT_THAT(shown.err,
+              testing::ContainsRegex("\r\x1b\\[Ksimulated [0-9.]+ ms, [0-9]+ launches completed, [0-9.]+ [kM] "
+                                     "events/s, 1 s\r"));
+  EXPECT_TRUE(shown.err.ends_with("\r\x1b[K")) << "nothing is left";
+  EXPECT_THAT(run_on_terminal(command({source, "-q"})).err, IsEmpty());
+  EXPECT_THAT(run({source}).err, IsEmpty()) << "a file is no terminal";
+}
+
 TEST_F(BenchFileTest, InterruptsReachTheProgramAndTheCompiler) {
   const std::string source = file(
       "#include <kernbench/kernbench.h>\n#include <iostream>\n"
@@ -248,7 +311,7 @@ TEST_F(BenchFileTest, InterruptsReachTheProgramAndTheCompiler) {
       "  auto x = torch::zeros({16}, torch::dtype(torch::kFloat).device(\"ahbm\"));\n"
       "  torch::launch(\"first\", nothing, x);\n  torch::ahbm::synchronize();\n  std::cerr << \"running\\n\";\n"
       "  for (;;) { torch::launch(\"more\", nothing, x); torch::ahbm::synchronize(); }\n}\n");
-  Process running(command({source, "-q", "--json", path("r.json")}));
+  Process running(command({source, "-q", "--json", path("r.json"), "--trace", path("t")}));
   ASSERT_TRUE(running.wait_for_error("running"));
   running.interrupt();
   const Finished result = running.finish();
@@ -257,6 +320,7 @@ TEST_F(BenchFileTest, InterruptsReachTheProgramAndTheCompiler) {
   const Json json = Json::parse(contents_of(path("r.json")));
   EXPECT_EQ(json["error"]["type"], "Interrupted");
   EXPECT_EQ(json["launches"][0]["name"], "fill#0");
+  EXPECT_TRUE(consists_of_whole_packets(contents_of(path("t"))));
 
   write(compiler(), "#!/bin/sh\necho compiling > " + counter() + "\nsleep 60\n");
   write(counter(), "");

@@ -91,6 +91,36 @@ Finished run(std::vector<std::string> command, const std::string& out) {
   return Process(std::move(command), out).finish();
 }
 
+Finished run_on_terminal(std::vector<std::string> command) {
+  std::vector<char*> arguments;
+  for (std::string& argument : command) arguments.push_back(argument.data());
+  arguments.push_back(nullptr);
+  const int terminal = ::posix_openpt(O_RDWR | O_NOCTTY | O_CLOEXEC);
+  if (terminal < 0 || ::grantpt(terminal) != 0 || ::unlockpt(terminal) != 0) {
+    throw std::runtime_error("cannot make a terminal");
+  }
+  const std::string name = ::ptsname(terminal);
+  Finished out;
+  const double start = now();
+  const int id = ::fork();
+  if (id == 0) execute(arguments.data(), "/dev/null", name.c_str());
+  // The terminal reads as an error when its other end is closed: when the process is over.
+  for (char text[4096];;) {
+    const ssize_t got = ::read(terminal, text, sizeof(text));
+    if (got > 0) out.err.append(text, static_cast<std::size_t>(got));
+    if (got > 0 || (got < 0 && errno == EINTR)) continue;
+    int status = 0;
+    if (::waitpid(id, &status, WNOHANG) == id) {
+      out.code = WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
+      break;
+    }
+    std::this_thread::sleep_for(std::chrono::milliseconds(5));  // not yet opened, or about to end
+  }
+  out.seconds = now() - start;
+  ::close(terminal);
+  return out;
+}
+
 TemporaryDirectory::TemporaryDirectory() : directory_(make_directory()) {}
 TemporaryDirectory::~TemporaryDirectory() {
   std::filesystem::remove_all(directory_);

@@ -38,6 +38,9 @@ class Process {
 /// Runs to the end: run({KERNBENCH_PROGRAM, "list"}).
 Finished run(std::vector<std::string> command, const std::string& out = {});
 
+/// Runs with standard error on a terminal (of 200 columns); what it wrote there is `err`.
+Finished run_on_terminal(std::vector<std::string> command);
+
 /// A directory that goes away with the object.
 class TemporaryDirectory {
  public:

@@ -103,6 +103,12 @@ TEST(ProcessTest, PathsThatCannotBeWrittenAreFoundBeforeTheRun) {
   const Finished log = run_fake({"endless", "--op-log", "/"});
   EXPECT_EQ(log.code, 2);
   EXPECT_THAT(log.err, AllOf(HasSubstr("--op-log"), HasSubstr("directory")));
+  const Finished trace = run_fake({"endless", "--trace", missing});
+  EXPECT_EQ(trace.code, 2);
+  EXPECT_THAT(trace.err, AllOf(HasSubstr("--trace"), HasSubstr("does not exist")));
+  const Finished twice = run_fake({"endless", "--op-log", directory.path("f"), "--trace", directory.path("f")});
+  EXPECT_EQ(twice.code, 2);
+  EXPECT_THAT(twice.err, HasSubstr("--op-log and --trace name the same file"));
   const Finished same = run_fake({"endless", "--op-log", directory.path("f"), "--json", directory.path("./f")});
   EXPECT_EQ(same.code, 2);
   EXPECT_THAT(same.err, HasSubstr("same file"));
