@@ -30,7 +30,7 @@ struct ResourceUsage {
 
 struct MachineOptions {
   bool exact_events = false;
-  ModelRegistry models = {};  // of the caller's own
+  ModelRegistry models = {};             // of the caller's own
   ActivityObserver* observer = nullptr;  // implies exact events; outlives the machine
 };
 

@@ -82,7 +82,9 @@ void expect_busy_times_of(const RunResult& result, Timeline timeline) {
     all.insert(all.end(), slices.begin(), slices.end());
     for (std::size_t i = 0; i < slices.size(); ++i) {
       EXPECT_EQ(slices[i].depth, 0u) << track;
-      if (i > 0) EXPECT_GE(slices[i].start, slices[i - 1].end) << track;
+      if (i > 0) {
+        EXPECT_GE(slices[i].start, slices[i - 1].end) << track;
+      }
     }
   }
   EXPECT_THAT(timeline.problems, IsEmpty());
