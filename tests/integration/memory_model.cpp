@@ -3,6 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <functional>
 #include <optional>
 #include <random>
@@ -11,6 +12,7 @@
 #include <vector>
 
 #include "base/error.h"
+#include "kernel/locate.h"
 #include "kernel/program.h"
 #include "programs.h"
 
@@ -105,6 +107,8 @@ class Case {
     torch::ahbm::synchronize();
   }
 
+  std::int64_t moved() const { return moved_; }
+
  private:
   // ---- choices ----
   std::int64_t pick(std::int64_t low, std::int64_t high) {
@@ -150,6 +154,7 @@ class Case {
     const std::int64_t limit = some_invalid ? pick(0, product(shape)) : product(shape);
     if (some_invalid) options.mask = tl::reshape(tl::arange(0, product(shape)) < limit, extents(shape));
     result.tile = tl::load(tensor.data_ptr() + first, extents(shape), extents(strides), options);
+    moved_ += product(shape) * item_size(tensor.dtype());
     for (std::int64_t i = 0; i < product(shape); ++i)
       result.lanes.push_back({i < limit, pool[static_cast<std::size_t>(first + i)]});
     return result;
@@ -247,15 +252,47 @@ class Case {
     std::function<tl::Tile()> load;
     std::function<void(const Expected&)> store;
   };
-  void perform(const tl::Tensor& pool, const Access& access) {
+  /// The descriptor's ranges are exactly the elements of the lanes that move.
+  void expect_legs(const tl::Tensor& x, const tl::Tile& tile, const Access& access) const {
+    using Address = std::pair<PeCoordinate, std::uint64_t>;
+    const auto& program = kernel::Program::current("test");
+    const auto item = static_cast<std::uint64_t>(item_size(dtype_));
+    std::vector<Address> expected, found;
+    for (std::int64_t lane = 0; lane < product(access.shape); ++lane) {
+      const auto at = access.element(lane);
+      if (!at || (access.masked && !access.lanes.active(lane, access.shape))) continue;
+      const Shape index = index_of(*at, shape_), one(shape_.size(), 1);
+      const auto piece = kernel::locate_box(x.descriptor(), index, one, program.coordinate()).front();
+      const auto to = program.environment().addresses.translate(program.coordinate(), piece.va, Bytes(piece.row_bytes));
+      expected.emplace_back(to.slice, to.address);
+    }
+    for (const auto& leg : tile.state()->producer->legs) {
+      for (const auto& range : leg.ranges) {
+        for (std::int64_t row = 0; row < range.rows; ++row) {
+          for (std::uint64_t byte = 0; byte < static_cast<std::uint64_t>(range.row_bytes.count()); byte += item)
+            found.emplace_back(leg.slice, range.address + static_cast<std::uint64_t>(row * range.stride) + byte);
+        }
+      }
+    }
+    std::ranges::sort(expected);
+    std::ranges::sort(found);
+    ASSERT_EQ(found == expected, true) << "seed " << seed_ << ", " << access.what;
+  }
+  void perform(const tl::Tensor& x, const tl::Tensor& pool, const Access& access) {
     const auto outside = first_outside(access.shape, access.element, access.lanes, access.masked);
     const bool loads = chance(1, 2);
     const Expected value = from_pool(pool, pool_, access.shape, chance(1, 4));
     if (outside) {
       return expect_out_of_bounds([&] { loads ? void(access.load()) : access.store(value); }, *outside);
     }
+    for (std::int64_t lane = 0; lane < product(access.shape); ++lane) {
+      const bool moves = access.element(lane) && (!access.masked || access.lanes.active(lane, access.shape));
+      if (moves) moved_ += item_size(dtype_);
+    }
     if (loads) {
-      expect_load(access.load(), access.shape, access.element, access.lanes, access.what);
+      const tl::Tile tile = access.load();
+      expect_legs(x, tile, access);
+      expect_load(tile, access.shape, access.element, access.lanes, access.what);
     } else {
       access.store(value);
       model_store(access.shape, access.element, value, access.lanes);
@@ -302,7 +339,7 @@ class Case {
       else
         tl::store(x, extents(at), value.tile, options);
     };
-    perform(pool, access);
+    perform(x, pool, access);
   }
 
   void strided(const tl::Tensor& x, const tl::Tensor& pool, const tl::Tensor& flags) {
@@ -331,7 +368,7 @@ class Case {
     access.store = [&](const Expected& value) {
       tl::store(x.data_ptr() + first, extents(strides), value.tile, {.mask = access.lanes.options.mask});
     };
-    perform(pool, access);
+    perform(x, pool, access);
   }
 
   void gather(const tl::Tensor& x, const tl::Tensor& pool, const tl::Tensor& flags, const tl::Tensor& numbers) {
@@ -343,6 +380,7 @@ class Case {
     const std::int64_t base = pick(0, elements - 1), step = chance(1, 4) ? pick(1, 9) : 0;
     const bool known = mode_.known_only || chance(1, 2);
     const std::int64_t folded = pick(1, elements);
+    if (!known) moved_ += count * item_size(numbers.dtype());
     tl::Tile lane = known ? tl::arange(0, count) : tl::load(numbers.data_ptr(), {count}, {1});
     tl::Tile offsets = lane * static_cast<std::int32_t>(a) + static_cast<std::int32_t>(b);
     if (chance(1, 2))
@@ -365,7 +403,7 @@ class Case {
       return async ? later(tl::load_async(pointers, access.lanes.options)) : tl::load(pointers, access.lanes.options);
     };
     access.store = [&](const Expected& value) { tl::store(pointers, value.tile, {.mask = access.lanes.options.mask}); };
-    perform(pool, access);
+    perform(x, pool, access);
   }
 
   void block_pointer(const tl::Tensor& x, const tl::Tensor& pool) {
@@ -410,7 +448,7 @@ class Case {
       if (!async) return tl::store(pointer, value.tile, options);
       later(tl::store_async(pointer, value.tile, options));
     };
-    perform(pool, access);
+    perform(x, pool, access);
   }
   /// At the origin first, and from there by advance.
   static tl::BlockPointer make_pointer(const tl::Tensor& x, std::int64_t first, const Shape& parent,
@@ -456,6 +494,7 @@ class Case {
     expect_load(
         tl::load(x, extents(origin), extents(shape_)), shape_, [](std::int64_t lane) { return lane; }, {},
         "the whole tensor");
+    moved_ += product(shape_) * item_size(dtype_);
     if (mode_.data) compare();
     loads_.clear();
   }
@@ -476,6 +515,7 @@ class Case {
     }
   }
 
+  std::int64_t moved_ = 0;  // bytes between HBM and TCM, by all accesses so far
   std::mt19937 random_;
   MemoryMode mode_;
   std::uint32_t seed_;
@@ -495,7 +535,14 @@ RunResult run_random_accesses(std::uint32_t seed, const MemoryMode& mode) {
   if (mode.cubes > 1) options.overrides.push_back("sip.cubes.mesh=[2, 2]");
   options.exact_events = mode.exact;
   options.data = mode.data;
-  return simulate(options, [&] { Case(seed, mode).run(); });
+  std::int64_t moved = 0;
+  const RunResult result = simulate(options, [&] {
+    Case random(seed, mode);
+    random.run();
+    moved = random.moved();
+  });
+  EXPECT_EQ(result.launches.back().hbm_bytes, Bytes(moved)) << "seed " << seed;
+  return result;
 }
 
 }  // namespace kernbench::testing
