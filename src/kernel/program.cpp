@@ -269,7 +269,7 @@ void Program::count(const KernelOperation& operation) {
 
 void Program::wait_until_placed(const KernelOperation& operation) {
   for (const auto& dependency : operation.dependencies) {
-    const auto placed = static_cast<const KernelOperation&>(*dependency).placed;
+    const auto placed = static_cast<const KernelOperation&>(*dependency).all_placed;
     if (placed && !placed->is_set()) placed->wait();
   }
 }
@@ -291,7 +291,7 @@ void Program::issue_composite(std::uint64_t number, const std::vector<std::share
   for (const auto& operation : operations) {
     if (operation->engine == hardware::EngineKind::dma) add_memory_dependencies(*operation);
     count(*operation);
-    operation->placed = command->placed;
+    operation->all_placed = command->placed;
   }
   command->operations.assign(operations.begin(), operations.end());
   pending_.insert(pending_.end(), operations.begin(), operations.end());

@@ -54,7 +54,7 @@ class KernelOperation final : public hardware::Operation {
   std::function<void(KernelOperation&)> take_effect;  // submits the data work, in simulated order
   std::string operands;                               // for the operation log
   std::unique_ptr<BufferAccess> buffer;               // what it touches of a TCM buffer; `write` says how
-  std::shared_ptr<event::Completion> placed;          // of a composite command: all its operations are in their queues
+  std::shared_ptr<event::Completion> all_placed;      // of a composite command: all its operations are in their queues
 };
 
 class Program final : public hardware::OperationObserver, public std::enable_shared_from_this<Program> {
