@@ -13,7 +13,6 @@ using data::BinaryOperation;
 using data::UnaryOperation;
 using kernel::OperationInfo;
 using kernel::Program;
-using kernel::ResultType;
 using kernel::StateRef;
 using kernel::TileOperands;
 namespace operations = kernel::operations;

@@ -61,7 +61,7 @@ auto bind_computed(const VectorCommand& command, const TileState& result) {
 
 }  // namespace
 
-tl::Tile issue_vector_command(Program& program, VectorCommand command, const tl::Where& where) {
+tl::Tile issue_vector_command(Program& program, const VectorCommand& command, const tl::Where& where) {
   const auto result = program.new_tile(command.dtype, command.shape, command.kind, where);
   std::vector<const TileState*> inputs;
   inputs.reserve(command.inputs.size());

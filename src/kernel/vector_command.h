@@ -33,7 +33,7 @@ struct VectorCommand {
 };
 
 /// Reserves the result's TCM (and may wait for it), issues the command, and binds the value when it takes effect.
-tl::Tile issue_vector_command(Program& program, VectorCommand command, const tl::Where& where);
+tl::Tile issue_vector_command(Program& program, const VectorCommand& command, const tl::Where& where);
 
 /// A tile of the same bytes: it has the reservation, the producer and the elements of `of`, and costs nothing. `change`
 /// makes its value (of the given type and shape) from that of `of`.
