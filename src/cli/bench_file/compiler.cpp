@@ -97,7 +97,14 @@ std::vector<std::string> compile_command(const Compiler& compiler, const Compile
   if (job.colour) command.emplace_back("-fdiagnostics-color=always");
   for (const std::string& flag : building_flags()) command.push_back(flag);
   for (const std::string& folder : job.include_folders) command.push_back("-I" + folder);
-  command.insert(command.end(), {"-MMD", "-MF", dependencies, "-o", output, "-x", "c++", job.source, "-x", "none"});
+  command.insert(command.end(), {"-MMD", "-MF", dependencies, "-o", output});
+  // A file of another suffix is C++ by decree; what comes after it, such as -lx, is not.
+  const auto has = [&](const char* suffix) { return job.source.ends_with(suffix); };
+  if (has(".cpp") || has(".cc") || has(".cxx")) {
+    command.push_back(job.source);
+  } else {
+    command.insert(command.end(), {"-x", "c++", job.source, "-x", "none"});
+  }
   command.insert(command.end(), job.flags.begin(), job.flags.end());
   return command;
 }
