@@ -148,5 +148,9 @@ void note_progress() {
   if (active_scheduler != nullptr) active_scheduler->note_progress();
 }
 
+bool progress_matters() {
+  return active_scheduler != nullptr && active_scheduler->polled;
+}
+
 }  // namespace this_fiber
 }  // namespace kernbench::event

@@ -74,6 +74,8 @@ bool unwinding();
 void note_poll();
 /// Reports that something which others may poll has changed.
 void note_progress();
+/// Whether anybody has polled in vain since the last progress: otherwise progress need not be noted.
+bool progress_matters();
 }  // namespace this_fiber
 
 /// Called at each switch with the fiber that is left and the one that is entered (nullptr = the scheduler), so that an

@@ -43,7 +43,8 @@ const TileState* checked_mask(const AccessCall& call, const tl::Tile& mask, cons
   return state;
 }
 
-/// Two loads of the same bytes are the same expression.
+}  // namespace
+
 std::uint64_t expression_of(const std::vector<hardware::DmaLeg>& legs, std::uint64_t operands) {
   Fingerprint expression;
   expression.add(operands);
@@ -71,32 +72,24 @@ void check_legs(const AccessCall& call, const std::vector<hardware::DmaLeg>& leg
                   legs.size(), hardware::kMaximumLegs));
 }
 
-/// What the data side needs to apply a mask. Its validity is looked at once, whether or not anybody needs the result.
-struct MaskUse {
-  std::shared_ptr<TileValue> value;
-  std::string call, place;
-
-  void check(KernelOperation& mine) const {
-    data::inspect(mine.program->environment().executor, key_of(mine), value->value,
-                  [call = call, place = place](const data::TileView& view) {
-                    for (std::int64_t lane = 0; lane < view.shape.numel(); ++lane) {
-                      if (view.valid(lane)) continue;
-                      throw InvalidValueError(
-                          fmt::format("tl::{}: lane {} of the mask is invalid: it depends on memory that was never "
-                                      "written or on lanes outside of a tensor; initialise it or give load an `other` "
-                                      "value",
-                                      call, lane_text(lane, to_extents(view.shape))),
-                          place);
-                    }
-                  });
-  }
-};
+void MaskUse::check(KernelOperation& mine) const {
+  data::inspect(mine.program->environment().executor, key_of(mine), value->value,
+                [call = call, place = place](const data::TileView& view) {
+                  for (std::int64_t lane = 0; lane < view.shape.numel(); ++lane) {
+                    if (view.valid(lane)) continue;
+                    throw InvalidValueError(
+                        fmt::format("tl::{}: lane {} of the mask is invalid: it depends on memory that was never "
+                                    "written or on lanes outside of a tensor; initialise it or give load an `other` "
+                                    "value",
+                                    call, lane_text(lane, to_extents(view.shape))),
+                        place);
+                  }
+                });
+}
 
 MaskUse mask_use(const AccessCall& call, const TileState& mask) {
   return {mask.value(), call.name, call.program.place(call.where)};
 }
-
-}  // namespace
 
 Lanes lanes_of(const AccessCall& call, const tl::LoadOptions& options, const tl::Extents& shape) {
   Lanes lanes;

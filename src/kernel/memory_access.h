@@ -5,6 +5,7 @@
 #include <memory>
 #include <optional>
 #include <span>
+#include <string>
 #include <vector>
 
 #include "data/memory.h"
@@ -62,6 +63,22 @@ struct Lanes {
 /// Checks mask and `other` against the block's shape.
 Lanes lanes_of(const AccessCall& call, const tl::LoadOptions& options, const tl::Extents& shape);
 Lanes lanes_of(const AccessCall& call, const tl::StoreOptions& options, const tl::Extents& shape);
+
+/// What the data side needs to apply a mask. Its validity is looked at once, whether or not anybody needs the result.
+struct MaskUse {
+  std::shared_ptr<TileValue> value;
+  std::string call, place;
+  void check(KernelOperation& mine) const;
+};
+MaskUse mask_use(const AccessCall& call, const TileState& mask);
+
+/// The key of an operation that takes effect now.
+data::OperationKey key_of(const KernelOperation& operation);
+/// ValueError for more legs than a descriptor has. Refused here, where the call is known; the engine's own check is the
+/// last resort.
+void check_legs(const AccessCall& call, const std::vector<hardware::DmaLeg>& legs);
+/// Two accesses of the same bytes with the same operands are the same expression.
+std::uint64_t expression_of(const std::vector<hardware::DmaLeg>& legs, std::uint64_t operands);
 
 /// Issues the descriptor that loads `result`.
 tl::Tile issue_load(const AccessCall& call, const std::shared_ptr<TileState>& result, Places places,

@@ -244,8 +244,10 @@ std::shared_ptr<KernelOperation> Program::new_operation(hardware::EngineKind eng
 
 void Program::add_memory_dependencies(KernelOperation& operation) {
   for (const auto& earlier : pending_) {
-    if (earlier->engine != hardware::EngineKind::dma || (!earlier->write && !operation.write)) continue;
-    if (overlap(earlier->legs, operation.legs)) operation.dependencies.push_back(earlier);
+    if (earlier->engine != hardware::EngineKind::dma) continue;
+    const bool ordered = operation.releases || earlier->acquires;
+    const bool conflict = earlier->write || operation.write;
+    if (ordered || (conflict && overlap(earlier->legs, operation.legs))) operation.dependencies.push_back(earlier);
   }
 }
 

@@ -53,6 +53,9 @@ class KernelOperation final : public hardware::Operation {
   std::vector<ReservationRef> holds;                  // TCM that must stay reserved until the operation has finished
   std::function<void(KernelOperation&)> take_effect;  // submits the data work, in simulated order
   std::string operands;                               // for the operation log
+  bool acquires = false;                              // memory accesses behind it start when it has finished
+  bool releases = false;                              // it starts when those before it have finished
+  tl::Scope scope = tl::Scope::pe;                    // among whom it orders; changes no time
   std::unique_ptr<BufferAccess> buffer;               // what it touches of a TCM buffer; `write` says how
   std::shared_ptr<event::Completion> all_placed;      // of a composite command: all its operations are in their queues
 };

@@ -88,10 +88,6 @@ std::vector<data::Piece> pieces_of(const BufferAccess& access) {
   return pieces;
 }
 
-data::OperationKey key_of(const KernelOperation& operation) {
-  return {operation.effect.count(), operation.agent.value, operation.number};
-}
-
 }  // namespace
 
 DType Buffer::dtype() const {
