@@ -47,7 +47,8 @@ const char* accepted_types(AtomicOperation operation, DType dtype) {
   return nullptr;
 }
 
-/// Replicas of one box share their virtual address. An atomic on one of them would be seen by some PEs and not by others.
+/// Replicas of one box share their virtual address. An atomic on one of them would be seen by some PEs and not by
+/// others.
 bool is_replicated(const TensorDescriptor& tensor) {
   for (std::size_t i = 1; i < tensor.shards.size(); ++i) {
     if (tensor.shards[i].va == tensor.shards.front().va) return true;
@@ -58,14 +59,16 @@ bool is_replicated(const TensorDescriptor& tensor) {
 void check(const AtomicCall& call, const tl::Tensor& tensor) {
   const TensorDescriptor& descriptor = tensor.descriptor();
   if (const char* types = accepted_types(call.operation, descriptor.dtype)) {
-    call.access.value_error(fmt::format("tensor {} has element type {}, but this operation is for {}; keep such values "
-                                        "in a tensor of one of these types",
-                                        descriptor.name, name(descriptor.dtype), types));
+    call.access.value_error(
+        fmt::format("tensor {} has element type {}, but this operation is for {}; keep such values "
+                    "in a tensor of one of these types",
+                    descriptor.name, name(descriptor.dtype), types));
   }
   if (is_replicated(descriptor)) {
-    call.access.value_error(fmt::format("tensor {} is replicated, and an atomic would change one copy of it only; split "
-                                        "it over the PEs, or place it on a single one (DPPolicy)",
-                                        descriptor.name));
+    call.access.value_error(
+        fmt::format("tensor {} is replicated, and an atomic would change one copy of it only; split "
+                    "it over the PEs, or place it on a single one (DPPolicy)",
+                    descriptor.name));
   }
 }
 

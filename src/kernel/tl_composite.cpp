@@ -49,10 +49,6 @@ DType dtype_of(const MatrixOperand& operand) {
   return operand.in_hbm() ? operand.tensor().dtype() : operand.tile().dtype();
 }
 
-data::OperationKey key_of(const KernelOperation& operation) {
-  return {operation.effect.count(), operation.agent.value, operation.number};
-}
-
 /// Makes the operations of one composite command in the order in which they enter the engines' queues.
 class Pipeline {
  public:
