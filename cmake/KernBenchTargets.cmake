@@ -64,7 +64,7 @@ function(kernbench_test name)
 endfunction()
 
 # kernbench_fuzzer(topology SOURCES … DEPENDS …): one libFuzzer program (topology_fuzz); nothing outside the fuzz preset.
-# Its seeds are the files of fuzz_seeds/ beside it, if there is such a folder.
+# Its seeds are the files of tests/topology/fuzz_seeds/, or of a folder topology_fuzz_seeds/, if there is one.
 function(kernbench_fuzzer name)
   if(NOT KERNBENCH_BUILD_FUZZERS)
     return()

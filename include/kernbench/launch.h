@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "base/coordinates.h"
+#include "kernbench/streams.h"
 #include "kernbench/tl.h"
 #include "kernbench/torch.h"
 
@@ -110,52 +111,3 @@ void launch(const LaunchOptions& options, std::string_view name, Function kernel
 }
 
 }  // namespace kernbench::torch
-
-namespace kernbench::torch::ahbm {
-
-/// Number of SIPs.
-int device_count();
-bool is_available();
-int current_device();
-/// Makes SIP `device` current for the calling fiber; a negative index does nothing.
-void set_device(int device);
-/// Waits for all work of a device (default: the current one).
-void synchronize(int device = -1);
-
-/// A point in a stream's order, with its simulated time.
-class Event {
- public:
-  Event();
-  /// Records on the current stream.
-  void record();
-  /// True when everything before the record has finished. Asking in vain costs the host the launch overhead, so that a
-  /// loop that polls comes to its end.
-  bool query() const;
-  void synchronize() const;
-  /// Milliseconds from this event to `end`. ValueError while one of them is not recorded or not finished.
-  double elapsed_time(const Event& end) const;
-
- private:
-  struct State;
-  std::shared_ptr<State> state_;
-};
-
-}  // namespace kernbench::torch::ahbm
-
-namespace kernbench::torch::accelerator {
-inline int device_count() {
-  return ahbm::device_count();
-}
-inline bool is_available() {
-  return ahbm::is_available();
-}
-inline int current_device_index() {
-  return ahbm::current_device();
-}
-inline void set_device_index(int device) {
-  ahbm::set_device(device);
-}
-inline void synchronize(int device = -1) {
-  ahbm::synchronize(device);
-}
-}  // namespace kernbench::torch::accelerator

@@ -2,6 +2,10 @@
 #pragma once
 
 #include "kernbench/torch/factories.h"
+#include "kernbench/torch/functional.h"
 #include "kernbench/torch/gemm.h"
+#include "kernbench/torch/indexing.h"
+#include "kernbench/torch/npy.h"
+#include "kernbench/torch/operations.h"
 #include "kernbench/torch/tensor.h"
 #include "kernbench/torch/types.h"

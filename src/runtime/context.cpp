@@ -10,7 +10,7 @@ namespace kernbench::runtime {
 
 void enter_host_context(Simulation& simulation) {
   auto& slot = event::this_fiber::current()->local(event::Fiber::Slot::host);
-  slot = std::make_shared<HostContext>(HostContext{simulation, 0, Generator(simulation.options().seed)});
+  slot = std::make_shared<HostContext>(HostContext{simulation, 0, Generator(simulation.options().seed), {}});
 }
 
 HostContext& current_context(const char* call) {
@@ -31,6 +31,16 @@ HostContext& current_context(const char* call) {
                        fmt::format("{} was called on a fiber that is not a worker of a simulation", call));
   }
   return *static_cast<HostContext*>(state.get());
+}
+
+std::size_t current_stream_index(const HostContext& context, int device) {
+  const auto found = context.streams.find(device);
+  return found == context.streams.end() ? 0 : found->second;
+}
+
+Stream& current_stream(const char* call, int device) {
+  const HostContext& context = current_context(call);
+  return context.simulation.stream(device, current_stream_index(context, device));
 }
 
 void require_host_context(const char* call) {

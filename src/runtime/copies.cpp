@@ -6,6 +6,7 @@
 
 #include "data/conversion.h"
 #include "kernbench/torch/tensor.h"
+#include "runtime/device_operations.h"
 #include "runtime/device_view.h"
 #include "runtime/dimensions.h"
 #include "runtime/tensor_impl.h"
@@ -41,8 +42,15 @@ void write_host(const TensorImpl& target, const Tensor& source) {
   copy_strided({target.data(), target.strides}, {in.data(), in.strides}, target.sizes, item_size(target.dtype));
 }
 
-void write_device(const TensorImpl& target, const Tensor& source) {
-  const TensorImpl& from = impl_of(source);
+void write_device(const Tensor& to, const Tensor& source) {
+  const TensorImpl &target = impl_of(to), &from = impl_of(source);
+  if (target.numel() == 0) return;
+  if (from.storage == target.storage) {
+    // A kernel reads and writes at once; elements that are both must be read first.
+    const Tensor apart = source.clone();
+    return write_device(to, apart);
+  }
+  if (from.device == target.device && current_backend("copy_").operations().copy(source, to)) return;
   if (from.storage->device && from.dtype == target.dtype && copy_view(target, from, "copy_")) return;
   std::optional<Tensor> values;
   if (from.storage->device)
@@ -120,7 +128,7 @@ const Tensor& Tensor::copy_(const Tensor& source) const {
   runtime::check_copy(target, impl_of(source));
   if (impl_ == source.impl_) return *this;
   if (target.storage->device) {
-    runtime::write_device(target, source.expand(target.sizes));
+    runtime::write_device(*this, source.expand(target.sizes));
   } else {
     const Tensor host = source.is_cpu() ? source : runtime::host_copy(source, HostRead::copy_);
     runtime::write_host(target, host.expand(target.sizes));

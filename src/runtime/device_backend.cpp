@@ -32,6 +32,8 @@ const char* name(HostRead read) {
       return "allclose";
     case HostRead::check:
       return "check_close";
+    case HostRead::save:
+      return "save_npy";
   }
   return "?";
 }

@@ -37,7 +37,7 @@ struct DeviceBox {
 using HostBytes = std::vector<std::byte>;
 
 /// The closed list of what reads device values on the host (contract 7). Their names are those in error texts.
-enum class HostRead : std::uint8_t { item, cpu, to, copy_, print, equal, allclose, check };
+enum class HostRead : std::uint8_t { item, cpu, to, copy_, print, equal, allclose, check, save };
 const char* name(HostRead read);
 /// The error of a host read under --no-data.
 [[noreturn]] void throw_no_data(HostRead read, const std::string& tensor);

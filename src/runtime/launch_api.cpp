@@ -1,4 +1,4 @@
-// torch::launch, devices, synchronize and events: the host API's face to streams.
+// torch::launch.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -87,76 +87,4 @@ void LaunchBuilder::enqueue(std::function<void()> body, const LaunchOptions& opt
 
 }  // namespace detail
 
-namespace ahbm {
-
-int device_count() {
-  return current_context("device_count").simulation.topology().system.sips;
-}
-// Never throws, as PyTorch's: it is a question, also where the answer is no.
-bool is_available() {
-  event::Fiber* fiber = event::this_fiber::current();
-  return fiber != nullptr && fiber->local(event::Fiber::Slot::host) != nullptr &&
-         fiber->local(event::Fiber::Slot::kernel) == nullptr;
-}
-int current_device() {
-  return current_context("current_device").device;
-}
-
-void set_device(int device) {
-  auto& context = current_context("set_device");
-  if (device < 0) return;
-  runtime::check_device(context.simulation, device);
-  context.device = device;
-}
-
-void synchronize(int device) {
-  auto& context = current_context("synchronize");
-  if (device < 0) device = context.device;
-  runtime::check_device(context.simulation, device);
-  if (const auto last = context.simulation.stream(device).last()) last->wait();
-}
-
-struct Event::State {
-  runtime::CompletionRef reached;
-  Time at;
-};
-
-Event::Event() : state_(std::make_shared<State>()) {}
-
-void Event::record() {
-  auto& context = current_context("Event::record");
-  auto state = std::make_shared<State>();
-  auto& simulation = context.simulation;
-  state->reached = simulation.stream(context.device).enqueue("event", [&simulation, state](const auto& done) {
-    state->at = simulation.scheduler().now();
-    done();
-    return nullptr;
-  });
-  state_ = std::move(state);
-}
-
-bool Event::query() const {
-  if (!state_->reached || state_->reached->is_set()) return true;
-  // Asking costs the host time, so that a loop that polls comes to its end.
-  const auto& context = current_context("Event::query");
-  event::this_fiber::sleep(context.simulation.topology().host.launch_overhead);
-  return false;
-}
-
-void Event::synchronize() const {
-  current_context("Event::synchronize");
-  if (state_->reached) state_->reached->wait();
-}
-
-double Event::elapsed_time(const Event& end) const {
-  if (!state_->reached || !end.state_->reached) {
-    throw ValueError("Both events must be recorded before calculating elapsed time.");
-  }
-  if (!state_->reached->is_set() || !end.state_->reached->is_set()) {
-    throw ValueError("Both events must be completed before calculating elapsed time; synchronize the later one first.");
-  }
-  return static_cast<double>((end.state_->at - state_->at).count()) * 1e-9;
-}
-
-}  // namespace ahbm
 }  // namespace kernbench::torch

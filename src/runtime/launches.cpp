@@ -6,6 +6,7 @@
 
 #include "event/fiber.h"
 #include "kernel/launch.h"
+#include "runtime/context.h"
 #include "runtime/launch_result.h"
 
 namespace kernbench::runtime {
@@ -30,7 +31,7 @@ CompletionRef enqueue_launch(Simulation& simulation, LaunchPlan plan) {
     };
     return kernel::start(simulation.environment(), std::move(launch));
   };
-  auto completion = simulation.stream(device).enqueue("launch " + name, std::move(begin));
+  auto completion = current_stream("launch", device).enqueue("launch " + name, std::move(begin));
   for (const auto& storage : written) storage->add_producer(completion);
   return completion;
 }

@@ -20,7 +20,7 @@ struct LaunchPlan {
   std::function<void()> body;
 };
 
-/// Costs the host the launch overhead, then enqueues on the device's stream.
+/// Costs the host the launch overhead, then enqueues on the calling fiber's current stream of the device.
 CompletionRef enqueue_launch(Simulation& simulation, LaunchPlan plan);
 
 /// The PEs that hold a shard of the storages.

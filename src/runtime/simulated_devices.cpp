@@ -278,8 +278,8 @@ void SimulatedDevices::write(const std::shared_ptr<DeviceStorage>& storage, std:
     simulation.machine().copy(std::move(request));
     return std::shared_ptr<const event::WaitNode>();
   };
-  mine->add_producer(
-      simulation_.stream(mine->device()).enqueue("copy to " + mine->descriptor()->name, std::move(begin)));
+  mine->add_producer(current_stream("copy to device", mine->device())
+                         .enqueue("copy to " + mine->descriptor()->name, std::move(begin)));
 }
 
 std::optional<std::vector<HostBytes>> SimulatedDevices::try_read(const std::shared_ptr<DeviceStorage>& storage,

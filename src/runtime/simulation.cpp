@@ -64,10 +64,8 @@ Simulation::Simulation(const SimulateOptions& options, topology::Topology topolo
     trace_->attach(machine_);
     sinks_.add(*trace_);
   }
-  for (int device = 0; device < topology_.system.sips; ++device) {
-    streams_.push_back(std::make_unique<Stream>(fmt::format("sip{} stream 0", device)));
-    if (trace_) streams_.back()->observe_with(stream_observer(streams_.back()->name()));
-  }
+  streams_.resize(static_cast<std::size_t>(topology_.system.sips));
+  for (int device = 0; device < topology_.system.sips; ++device) add_stream(device);
 }
 
 Simulation::~Simulation() = default;
@@ -79,8 +77,23 @@ Stream::Observer Simulation::stream_observer(const std::string& stream) {
   };
 }
 
-Stream& Simulation::stream(int device) {
-  return *streams_[static_cast<std::size_t>(device)];
+Stream& Simulation::stream(int device, std::size_t index) {
+  return *streams_[static_cast<std::size_t>(device)].at(index);
+}
+
+std::size_t Simulation::stream_count(int device) const {
+  return streams_[static_cast<std::size_t>(device)].size();
+}
+
+std::size_t Simulation::add_stream(int device) {
+  auto& streams = streams_[static_cast<std::size_t>(device)];
+  streams.push_back(std::make_shared<Stream>(fmt::format("sip{} stream {}", device, streams.size())));
+  if (trace_) streams.back()->observe_with(stream_observer(streams.back()->name()));
+  return streams.size() - 1;
+}
+
+std::weak_ptr<Stream> Simulation::stream_handle(int device, std::size_t index) const {
+  return streams_[static_cast<std::size_t>(device)].at(index);
 }
 
 std::string Simulation::unique_name(const std::string& name) {

@@ -58,8 +58,12 @@ class Simulation {
   TraceRecorder* trace() { return trace_.get(); }
   /// Whoever else wants to be told of operations adds itself here before the first launch.
   kernel::OperationSinks& operation_sinks() { return sinks_; }
-  /// The default stream of a device.
-  Stream& stream(int device);
+  /// A device's streams; number 0 is its default stream.
+  Stream& stream(int device, std::size_t index);
+  std::size_t stream_count(int device) const;
+  /// Makes a stream and returns its number.
+  std::size_t add_stream(int device);
+  std::weak_ptr<Stream> stream_handle(int device, std::size_t index) const;
 
   /// "gemm#2": unique, counted by name.
   std::string unique_name(const std::string& name);
@@ -89,7 +93,7 @@ class Simulation {
   DeviceMemory memory_;
   hardware::Machine machine_;
   kernel::Environment environment_;
-  std::vector<std::unique_ptr<Stream>> streams_;
+  std::vector<std::vector<std::shared_ptr<Stream>>> streams_;  // by device
   std::unique_ptr<SimulatedDevices> devices_;
   std::map<std::string, std::uint64_t> name_counts_;
   std::uint64_t host_operations_ = 0;

@@ -26,6 +26,24 @@ CompletionRef Stream::enqueue(std::string name, Begin begin) {
   return completion;
 }
 
+CompletionRef Stream::enqueue_wait(CompletionRef reached) {
+  return enqueue("wait for an event", [this, reached = std::move(reached)](Done done) {
+    if (reached->is_set()) {
+      done();
+      return std::shared_ptr<const event::WaitNode>();
+    }
+    awaited_ = reached;
+    after_awaited_ = std::move(done);
+    reached->on_set(event::call<&Stream::go_on>(this));
+    return std::shared_ptr<const event::WaitNode>(reached);
+  });
+}
+
+void Stream::go_on(std::uint64_t /*unused*/) {
+  awaited_.reset();
+  std::exchange(after_awaited_, nullptr)();
+}
+
 CompletionRef Stream::last() const {
   return commands_.empty() ? nullptr : commands_.back()->completion;
 }

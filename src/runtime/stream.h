@@ -30,6 +30,8 @@ class Stream {
   void observe_with(Observer observer) { observer_ = std::move(observer); }
   /// Adds a command; the result is set when it completes.
   CompletionRef enqueue(std::string name, Begin begin);
+  /// What is given to the stream later begins after `reached`.
+  CompletionRef enqueue_wait(CompletionRef reached);
   /// The completion of the last command, or null when none is outstanding.
   CompletionRef last() const;
   const std::string& name() const { return name_; }
@@ -43,11 +45,15 @@ class Stream {
     bool done = false;
   };
   void begin_next();
+  void go_on(std::uint64_t);
 
   std::string name_;
   Observer observer_;
   std::deque<std::shared_ptr<Command>> commands_;
   bool beginning_ = false;
+  // The command in front waits for this; then it is done.
+  CompletionRef awaited_;
+  Done after_awaited_;
 };
 
 }  // namespace kernbench::runtime

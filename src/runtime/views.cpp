@@ -83,8 +83,8 @@ Tensor Tensor::slice(std::int64_t dimension, std::optional<std::int64_t> start, 
   Extents sizes = base.sizes, strides = base.strides;
   sizes[at] = last == first ? 0 : (last - first - 1) / step + 1;
   const std::int64_t offset = base.offset + first * strides[at];
-  // With at most one element the distance is never used, and an enormous step must not overflow it.
-  if (sizes[at] > 1) strides[at] *= step;
+  // An enormous step leaves one element at most, whose distance to the next one is never used.
+  if (std::int64_t scaled = 0; !__builtin_mul_overflow(strides[at], step, &scaled)) strides[at] = scaled;
   return view_of(base, std::move(sizes), std::move(strides), offset);
 }
 

@@ -9,6 +9,7 @@
 #include "kernel/page_table.h"
 #include "runtime/device_backend.h"
 #include "runtime/device_memory.h"
+#include "runtime/device_operations.h"
 
 namespace kernbench::runtime {
 
@@ -26,6 +27,7 @@ class FakeDevices final : public DeviceBackend {
             std::span<const std::byte> element) override;
   void write(const std::shared_ptr<DeviceStorage>& storage, std::span<const DeviceBox> boxes,
              std::vector<HostBytes> contents) override;
+  DeviceOperations& operations() override { return kernels != nullptr ? *kernels : DeviceBackend::operations(); }
   std::optional<std::vector<HostBytes>> try_read(const std::shared_ptr<DeviceStorage>& storage,
                                                  std::span<const DeviceBox> boxes, HostRead why) override;
 
@@ -34,6 +36,8 @@ class FakeDevices final : public DeviceBackend {
   std::vector<HostRead> reads;
   std::vector<std::int64_t> elements_read;
   std::int64_t fills = 0, writes = 0, initialisations = 0;
+
+  DeviceOperations* kernels = nullptr;  // a test's own
 
  private:
   void write_box(const kernel::TensorDescriptor& tensor, const DeviceBox& box, std::span<const std::byte> content);

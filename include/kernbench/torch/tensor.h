@@ -6,6 +6,9 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <string_view>
+#include <tuple>
+#include <vector>
 
 #include "base/error.h"
 #include "kernbench/torch/types.h"
@@ -15,6 +18,10 @@ class TensorImpl;
 }
 
 namespace kernbench::torch {
+
+namespace indexing {
+class TensorIndex;
+}
 
 /// What `catch (const c10::Error&)` catches in libtorch code.
 using Error = kernbench::Error;
@@ -95,6 +102,20 @@ class Tensor {
   Tensor t() const;
   Tensor permute(IntArrayRef dimensions) const;
   Tensor view(IntArrayRef sizes) const;
+  Tensor view_as(const Tensor& other) const { return view(other.sizes()); }
+  Tensor expand_as(const Tensor& other) const { return expand(other.sizes()); }
+  Tensor unflatten(std::int64_t dimension, IntArrayRef sizes) const;
+  Tensor movedim(IntArrayRef source, IntArrayRef destination) const;
+  Tensor movedim(std::int64_t source, std::int64_t destination) const;
+  /// The last two dimensions swapped / all dimensions reversed.
+  Tensor mT() const;
+  Tensor T() const;
+  Tensor diagonal(std::int64_t offset = 0, std::int64_t dimension1 = 0, std::int64_t dimension2 = 1) const;
+  std::vector<Tensor> unbind(std::int64_t dimension = 0) const;
+  std::vector<Tensor> chunk(std::int64_t chunks, std::int64_t dimension = 0) const;
+  std::vector<Tensor> split(std::int64_t size, std::int64_t dimension = 0) const;
+  std::vector<Tensor> split(IntArrayRef sizes, std::int64_t dimension = 0) const;
+  std::vector<Tensor> split_with_sizes(IntArrayRef sizes, std::int64_t dimension = 0) const;
   Tensor unsqueeze(std::int64_t dimension) const;
   Tensor squeeze(std::int64_t dimension) const;
   Tensor squeeze() const;
@@ -113,6 +134,226 @@ class Tensor {
   Tensor to(DeviceType type) const { return to(Device(type)); }
   Tensor to(const char* device) const { return to(Device(device)); }
   Tensor cpu() const { return to(Device(kCPU)); }
+
+  Tensor to(const Tensor& other) const { return to(TensorOptions(other.scalar_type()).device(other.device())); }
+  Tensor type_as(const Tensor& other) const { return to(other); }
+
+  // Choosing elements. Integers, slices, None and Ellipsis give views; a tensor of indices or of bools gives a copy.
+  Tensor index(std::initializer_list<indexing::TensorIndex> indices) const;
+  Tensor index(const std::vector<indexing::TensorIndex>& indices) const;
+  const Tensor& index_put_(std::initializer_list<indexing::TensorIndex> indices, const Tensor& value) const;
+  const Tensor& index_put_(std::initializer_list<indexing::TensorIndex> indices, const Scalar& value) const;
+  Tensor index_select(std::int64_t dimension, const Tensor& index) const;
+  Tensor gather(std::int64_t dimension, const Tensor& index) const;
+  /// The elements where `mask` is true. Of device tensors it is an error: its size is known on the host only.
+  Tensor masked_select(const Tensor& mask) const;
+  Tensor masked_fill(const Tensor& mask, const Scalar& value) const;
+  Tensor masked_fill(const Tensor& mask, const Tensor& value) const;
+  const Tensor& masked_fill_(const Tensor& mask, const Scalar& value) const;
+  Tensor where(const Tensor& condition, const Tensor& other) const;
+  Tensor tril(std::int64_t diagonal = 0) const;
+  Tensor triu(std::int64_t diagonal = 0) const;
+
+  // Arithmetic; operators are in torch/operations.h. Two operands broadcast and promote as in PyTorch; an in-place form
+  // keeps the shape and the type of this tensor, and is an error where the result would not fit them.
+  Tensor add(const Tensor& other, const Scalar& alpha = 1) const;
+  Tensor add(const Scalar& other, const Scalar& alpha = 1) const;
+  const Tensor& add_(const Tensor& other, const Scalar& alpha = 1) const;
+  const Tensor& add_(const Scalar& other, const Scalar& alpha = 1) const;
+  Tensor sub(const Tensor& other, const Scalar& alpha = 1) const;
+  Tensor sub(const Scalar& other, const Scalar& alpha = 1) const;
+  const Tensor& sub_(const Tensor& other, const Scalar& alpha = 1) const;
+  const Tensor& sub_(const Scalar& other, const Scalar& alpha = 1) const;
+  Tensor mul(const Tensor& other) const;
+  Tensor mul(const Scalar& other) const;
+  const Tensor& mul_(const Tensor& other) const;
+  const Tensor& mul_(const Scalar& other) const;
+  Tensor div(const Tensor& other) const;
+  Tensor div(const Scalar& other) const;
+  const Tensor& div_(const Tensor& other) const;
+  const Tensor& div_(const Scalar& other) const;
+  Tensor floor_divide(const Tensor& other) const;
+  Tensor floor_divide(const Scalar& other) const;
+  const Tensor& floor_divide_(const Tensor& other) const;
+  const Tensor& floor_divide_(const Scalar& other) const;
+  Tensor remainder(const Tensor& other) const;
+  Tensor remainder(const Scalar& other) const;
+  const Tensor& remainder_(const Tensor& other) const;
+  const Tensor& remainder_(const Scalar& other) const;
+  Tensor fmod(const Tensor& other) const;
+  Tensor fmod(const Scalar& other) const;
+  const Tensor& fmod_(const Tensor& other) const;
+  const Tensor& fmod_(const Scalar& other) const;
+  Tensor pow(const Tensor& other) const;
+  Tensor pow(const Scalar& other) const;
+  const Tensor& pow_(const Tensor& other) const;
+  const Tensor& pow_(const Scalar& other) const;
+  Tensor bitwise_and(const Tensor& other) const;
+  Tensor bitwise_and(const Scalar& other) const;
+  const Tensor& bitwise_and_(const Tensor& other) const;
+  const Tensor& bitwise_and_(const Scalar& other) const;
+  Tensor bitwise_or(const Tensor& other) const;
+  Tensor bitwise_or(const Scalar& other) const;
+  const Tensor& bitwise_or_(const Tensor& other) const;
+  const Tensor& bitwise_or_(const Scalar& other) const;
+  Tensor bitwise_xor(const Tensor& other) const;
+  Tensor bitwise_xor(const Scalar& other) const;
+  const Tensor& bitwise_xor_(const Tensor& other) const;
+  const Tensor& bitwise_xor_(const Scalar& other) const;
+  Tensor bitwise_left_shift(const Tensor& other) const;
+  Tensor bitwise_left_shift(const Scalar& other) const;
+  const Tensor& bitwise_left_shift_(const Tensor& other) const;
+  const Tensor& bitwise_left_shift_(const Scalar& other) const;
+  Tensor bitwise_right_shift(const Tensor& other) const;
+  Tensor bitwise_right_shift(const Scalar& other) const;
+  const Tensor& bitwise_right_shift_(const Tensor& other) const;
+  const Tensor& bitwise_right_shift_(const Scalar& other) const;
+  /// rounding_mode: "trunc" or "floor".
+  Tensor div(const Tensor& other, std::optional<std::string_view> rounding_mode) const;
+  Tensor div(const Scalar& other, std::optional<std::string_view> rounding_mode) const;
+  Tensor eq(const Tensor& other) const;
+  Tensor eq(const Scalar& other) const;
+  Tensor ne(const Tensor& other) const;
+  Tensor ne(const Scalar& other) const;
+  Tensor lt(const Tensor& other) const;
+  Tensor lt(const Scalar& other) const;
+  Tensor le(const Tensor& other) const;
+  Tensor le(const Scalar& other) const;
+  Tensor gt(const Tensor& other) const;
+  Tensor gt(const Scalar& other) const;
+  Tensor ge(const Tensor& other) const;
+  Tensor ge(const Scalar& other) const;
+  Tensor maximum(const Tensor& other) const;
+  Tensor minimum(const Tensor& other) const;
+  Tensor logical_and(const Tensor& other) const;
+  Tensor logical_or(const Tensor& other) const;
+  Tensor logical_xor(const Tensor& other) const;
+  Tensor clamp(const std::optional<Scalar>& low, const std::optional<Scalar>& high = std::nullopt) const;
+  Tensor clamp(const std::optional<Tensor>& low = {}, const std::optional<Tensor>& high = {}) const;
+  const Tensor& clamp_(const std::optional<Scalar>& low, const std::optional<Scalar>& high = std::nullopt) const;
+  Tensor clamp_min(const Scalar& low) const;
+  Tensor clamp_min(const Tensor& low) const;
+  Tensor clamp_max(const Scalar& high) const;
+  Tensor clamp_max(const Tensor& high) const;
+  const Tensor& clamp_min_(const Scalar& low) const;
+  const Tensor& clamp_max_(const Scalar& high) const;
+  /// this + weight * (end - this).
+  Tensor lerp(const Tensor& end, const Scalar& weight) const;
+  Tensor lerp(const Tensor& end, const Tensor& weight) const;
+  /// this + value * a * b, and with / in place of the second *.
+  Tensor addcmul(const Tensor& a, const Tensor& b, const Scalar& value = 1) const;
+  Tensor addcdiv(const Tensor& a, const Tensor& b, const Scalar& value = 1) const;
+  Tensor isclose(const Tensor& other, double rtol = 1e-5, double atol = 1e-8, bool equal_nan = false) const;
+  Tensor& operator+=(const Tensor& other) { return add_(other), *this; }
+  Tensor& operator+=(const Scalar& other) { return add_(other), *this; }
+  Tensor& operator-=(const Tensor& other) { return sub_(other), *this; }
+  Tensor& operator-=(const Scalar& other) { return sub_(other), *this; }
+  Tensor& operator*=(const Tensor& other) { return mul_(other), *this; }
+  Tensor& operator*=(const Scalar& other) { return mul_(other), *this; }
+  Tensor& operator/=(const Tensor& other) { return div_(other), *this; }
+  Tensor& operator/=(const Scalar& other) { return div_(other), *this; }
+  Tensor& operator&=(const Tensor& other) { return bitwise_and_(other), *this; }
+  Tensor& operator|=(const Tensor& other) { return bitwise_or_(other), *this; }
+  Tensor& operator^=(const Tensor& other) { return bitwise_xor_(other), *this; }
+  Tensor operator-() const { return neg(); }
+  Tensor operator~() const { return bitwise_not(); }
+  Tensor neg() const;
+  const Tensor& neg_() const;
+  Tensor abs() const;
+  const Tensor& abs_() const;
+  Tensor sqrt() const;
+  const Tensor& sqrt_() const;
+  Tensor rsqrt() const;
+  const Tensor& rsqrt_() const;
+  Tensor reciprocal() const;
+  const Tensor& reciprocal_() const;
+  Tensor square() const;
+  const Tensor& square_() const;
+  Tensor exp() const;
+  const Tensor& exp_() const;
+  Tensor exp2() const;
+  const Tensor& exp2_() const;
+  Tensor expm1() const;
+  const Tensor& expm1_() const;
+  Tensor log() const;
+  const Tensor& log_() const;
+  Tensor log2() const;
+  const Tensor& log2_() const;
+  Tensor log10() const;
+  const Tensor& log10_() const;
+  Tensor log1p() const;
+  const Tensor& log1p_() const;
+  Tensor sin() const;
+  const Tensor& sin_() const;
+  Tensor cos() const;
+  const Tensor& cos_() const;
+  Tensor tanh() const;
+  const Tensor& tanh_() const;
+  Tensor erf() const;
+  const Tensor& erf_() const;
+  Tensor sigmoid() const;
+  const Tensor& sigmoid_() const;
+  Tensor floor() const;
+  const Tensor& floor_() const;
+  Tensor ceil() const;
+  const Tensor& ceil_() const;
+  Tensor round() const;
+  const Tensor& round_() const;
+  Tensor trunc() const;
+  const Tensor& trunc_() const;
+  Tensor sign() const;
+  const Tensor& sign_() const;
+  Tensor bitwise_not() const;
+  const Tensor& bitwise_not_() const;
+  Tensor logical_not() const;
+  const Tensor& logical_not_() const;
+  Tensor relu() const;
+  const Tensor& relu_() const;
+  Tensor isnan() const;
+  Tensor isinf() const;
+  Tensor isfinite() const;
+  // Reductions: over all dimensions, over one, or over several.
+  Tensor sum(std::optional<ScalarType> type = std::nullopt) const;
+  Tensor sum(OptionalIntArrayRef dimensions, bool keepdim = false, std::optional<ScalarType> type = std::nullopt) const;
+  Tensor mean(std::optional<ScalarType> type = std::nullopt) const;
+  Tensor mean(OptionalIntArrayRef dimensions, bool keepdim = false,
+              std::optional<ScalarType> type = std::nullopt) const;
+  Tensor prod(std::optional<ScalarType> type = std::nullopt) const;
+  Tensor prod(std::int64_t dimension, bool keepdim = false, std::optional<ScalarType> type = std::nullopt) const;
+  Tensor max() const;
+  Tensor min() const;
+  /// Values and indices.
+  std::tuple<Tensor, Tensor> max(std::int64_t dimension, bool keepdim = false) const;
+  std::tuple<Tensor, Tensor> min(std::int64_t dimension, bool keepdim = false) const;
+  Tensor max(const Tensor& other) const { return maximum(other); }
+  Tensor min(const Tensor& other) const { return minimum(other); }
+  Tensor amax(IntArrayRef dimensions = {}, bool keepdim = false) const;
+  Tensor amin(IntArrayRef dimensions = {}, bool keepdim = false) const;
+  Tensor argmax(std::optional<std::int64_t> dimension = std::nullopt, bool keepdim = false) const;
+  Tensor argmin(std::optional<std::int64_t> dimension = std::nullopt, bool keepdim = false) const;
+  Tensor var(bool unbiased = true) const;
+  Tensor var(OptionalIntArrayRef dimensions, bool unbiased = true, bool keepdim = false) const;
+  Tensor std(bool unbiased = true) const;
+  Tensor std(OptionalIntArrayRef dimensions, bool unbiased = true, bool keepdim = false) const;
+  Tensor norm(const Scalar& p = 2) const;
+  Tensor norm(const std::optional<Scalar>& p, IntArrayRef dimensions, bool keepdim = false) const;
+  Tensor logsumexp(IntArrayRef dimensions, bool keepdim = false) const;
+  Tensor all() const;
+  Tensor all(std::int64_t dimension, bool keepdim = false) const;
+  Tensor any() const;
+  Tensor any(std::int64_t dimension, bool keepdim = false) const;
+  Tensor cumsum(std::int64_t dimension, std::optional<ScalarType> type = std::nullopt) const;
+  Tensor softmax(std::int64_t dimension, std::optional<ScalarType> type = std::nullopt) const;
+  Tensor log_softmax(std::int64_t dimension, std::optional<ScalarType> type = std::nullopt) const;
+
+  // Matrices.
+  Tensor matmul(const Tensor& other) const;
+  Tensor mm(const Tensor& other) const;
+  Tensor bmm(const Tensor& other) const;
+  Tensor mv(const Tensor& vector) const;
+  Tensor dot(const Tensor& other) const;
+  Tensor outer(const Tensor& other) const;
+  Tensor addmm(const Tensor& a, const Tensor& b, const Scalar& beta = 1, const Scalar& alpha = 1) const;
 
   // Writes. They return this tensor.
   Tensor& copy_(const Tensor& source);

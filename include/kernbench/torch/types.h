@@ -197,6 +197,22 @@ class IntArrayRef {
 /// "[2, 3]"
 std::ostream& operator<<(std::ostream& out, IntArrayRef values);
 
+/// A dimension or several, or none named: `x.sum(0)`, `x.sum({0, 1})`, `x.sum()`.
+class OptionalIntArrayRef {
+ public:
+  OptionalIntArrayRef() = default;
+  OptionalIntArrayRef(std::nullopt_t) {}                                                             // NOLINT
+  OptionalIntArrayRef(const std::int64_t& value) : values_(IntArrayRef(value)) {}                    // NOLINT
+  OptionalIntArrayRef(IntArrayRef values) : values_(values) {}                                       // NOLINT
+  OptionalIntArrayRef(std::initializer_list<std::int64_t> values) : values_(IntArrayRef(values)) {}  // NOLINT
+  OptionalIntArrayRef(const std::vector<std::int64_t>& values) : values_(IntArrayRef(values)) {}     // NOLINT
+  bool has_value() const { return values_.has_value(); }
+  const IntArrayRef& value() const { return *values_; }
+
+ private:
+  std::optional<IntArrayRef> values_;
+};
+
 enum class DeviceType : std::int8_t { CPU, AHBM };
 inline constexpr DeviceType kCPU = DeviceType::CPU;
 inline constexpr DeviceType kAHBM = DeviceType::AHBM;

@@ -1,6 +1,4 @@
 // Runs the snippets on libtorch and prints what they write.
-#include <torch/torch.h>
-
 #include <iostream>
 
 #include "snippets.h"

@@ -1,0 +1,75 @@
+// torch::nn::functional: the functions of layers without state, with their option structs.
+#pragma once
+
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "kernbench/torch/operations.h"
+
+namespace kernbench::torch::nn::functional {
+
+inline Tensor linear(const Tensor& x, const Tensor& weight, const Tensor& bias = {}) {
+  return torch::linear(x, weight, bias.defined() ? std::optional(bias) : std::nullopt);
+}
+inline Tensor relu(const Tensor& x) {
+  return x.relu();
+}
+inline Tensor silu(const Tensor& x) {
+  return torch::silu(x);
+}
+
+class GELUFuncOptions {
+ public:
+  GELUFuncOptions& approximate(std::string value) { return approximate_ = std::move(value), *this; }
+  const std::string& approximate() const { return approximate_; }
+
+ private:
+  std::string approximate_ = "none";
+};
+inline Tensor gelu(const Tensor& x, const GELUFuncOptions& options = {}) {
+  return torch::gelu(x, options.approximate());
+}
+
+class SoftmaxFuncOptions {
+ public:
+  SoftmaxFuncOptions(std::int64_t dim) : dim_(dim) {}  // NOLINT(google-explicit-constructor): as in libtorch
+  SoftmaxFuncOptions& dtype(ScalarType type) { return dtype_ = type, *this; }
+  std::int64_t dim() const { return dim_; }
+  const std::optional<ScalarType>& dtype() const { return dtype_; }
+
+ private:
+  std::int64_t dim_;
+  std::optional<ScalarType> dtype_;
+};
+using LogSoftmaxFuncOptions = SoftmaxFuncOptions;
+inline Tensor softmax(const Tensor& x, const SoftmaxFuncOptions& options) {
+  return x.softmax(options.dim(), options.dtype());
+}
+inline Tensor log_softmax(const Tensor& x, const LogSoftmaxFuncOptions& options) {
+  return x.log_softmax(options.dim(), options.dtype());
+}
+
+class LayerNormFuncOptions {
+ public:
+  LayerNormFuncOptions(std::vector<std::int64_t> shape) : shape_(std::move(shape)) {}  // NOLINT: as in libtorch
+  LayerNormFuncOptions& weight(const Tensor& value) { return weight_ = value, *this; }
+  LayerNormFuncOptions& bias(const Tensor& value) { return bias_ = value, *this; }
+  LayerNormFuncOptions& eps(double value) { return eps_ = value, *this; }
+  const std::vector<std::int64_t>& normalized_shape() const { return shape_; }
+  const Tensor& weight() const { return weight_; }
+  const Tensor& bias() const { return bias_; }
+  double eps() const { return eps_; }
+
+ private:
+  std::vector<std::int64_t> shape_;
+  Tensor weight_, bias_;
+  double eps_ = 1e-5;
+};
+inline Tensor layer_norm(const Tensor& x, const LayerNormFuncOptions& options) {
+  const auto given = [](const Tensor& tensor) { return tensor.defined() ? std::optional(tensor) : std::nullopt; };
+  return torch::layer_norm(x, options.normalized_shape(), given(options.weight()), given(options.bias()),
+                           options.eps());
+}
+
+}  // namespace kernbench::torch::nn::functional

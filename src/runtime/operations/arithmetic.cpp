@@ -1,0 +1,351 @@
+// Two operands: arithmetic, comparisons, logic of kernbench/torch/tensor.h and operations.h.
+#include <fmt/format.h>
+
+#include "kernbench/torch/operations.h"
+#include "runtime/operations/elementwise.h"
+#include "runtime/operations/promotion.h"
+
+namespace kernbench::torch {
+
+using runtime::BinaryOperation;
+using runtime::DeviceOperand;
+
+namespace {
+
+/// a + alpha * b, or a - alpha * b.
+void check_alpha(const char* call, const DeviceOperand& a, const DeviceOperand& b, const Scalar& alpha) {
+  const std::array operands{a, b};
+  const ScalarType type = runtime::result_type(operands);
+  if (alpha.isBoolean() && type != kBool) runtime::fail(call, "Boolean alpha only supported for Boolean results.");
+  if (alpha.isFloatingPoint() && runtime::is_integral(type, true))
+    runtime::fail(call, "For integral input tensors, argument alpha must not be a floating point number.");
+}
+
+bool is_one(const Scalar& alpha) {
+  return alpha.isIntegral(false) && alpha.toLong() == 1;
+}
+
+Scalar negated(const Scalar& alpha) {
+  return alpha.isFloatingPoint() ? Scalar(-alpha.toDouble()) : Scalar(-alpha.toLong());
+}
+
+Tensor scaled_sum(const char* call, const DeviceOperand& a, const DeviceOperand& b, const Scalar& alpha) {
+  check_alpha(call, a, b, alpha);
+  return runtime::multiply_add(call, b, alpha, a);
+}
+
+BinaryOperation division(std::optional<std::string_view> rounding_mode) {
+  if (!rounding_mode) return BinaryOperation::divide;
+  if (*rounding_mode == "trunc") return BinaryOperation::truncate_divide;
+  if (*rounding_mode == "floor") return BinaryOperation::floor_divide;
+  runtime::fail("div", fmt::format("expected rounding_mode to be one of None, 'trunc', or 'floor' but found '{}'",
+                                   *rounding_mode));
+}
+
+}  // namespace
+
+Tensor Tensor::add(const Tensor& other, const Scalar& alpha) const {
+  if (is_one(alpha)) return runtime::binary(BinaryOperation::add, *this, other);
+  return scaled_sum("add", *this, other, alpha);
+}
+Tensor Tensor::sub(const Tensor& other, const Scalar& alpha) const {
+  if (is_one(alpha)) return runtime::binary(BinaryOperation::subtract, *this, other);
+  return scaled_sum("sub", *this, other, negated(alpha));
+}
+const Tensor& Tensor::add_(const Tensor& other, const Scalar& alpha) const {
+  if (is_one(alpha)) {
+    runtime::binary_in_place(BinaryOperation::add, *this, other);
+  } else {
+    check_alpha("add_", *this, other, alpha);
+    runtime::multiply_add_in_place("add_", *this, other, alpha);
+  }
+  return *this;
+}
+const Tensor& Tensor::sub_(const Tensor& other, const Scalar& alpha) const {
+  if (is_one(alpha)) {
+    runtime::binary_in_place(BinaryOperation::subtract, *this, other);
+  } else {
+    check_alpha("sub_", *this, other, alpha);
+    runtime::multiply_add_in_place("sub_", *this, other, negated(alpha));
+  }
+  return *this;
+}
+Tensor Tensor::div(const Tensor& other, std::optional<std::string_view> rounding_mode) const {
+  return runtime::binary(division(rounding_mode), *this, other);
+}
+Tensor rsub(const Tensor& a, const Tensor& b, const Scalar& alpha) {
+  if (is_one(alpha)) return runtime::binary(BinaryOperation::subtract, b, a);
+  return scaled_sum("rsub", b, a, negated(alpha));
+}
+Tensor Tensor::add(const Scalar& other, const Scalar& alpha) const {
+  if (is_one(alpha)) return runtime::binary(BinaryOperation::add, *this, other);
+  return scaled_sum("add", *this, other, alpha);
+}
+Tensor Tensor::sub(const Scalar& other, const Scalar& alpha) const {
+  if (is_one(alpha)) return runtime::binary(BinaryOperation::subtract, *this, other);
+  return scaled_sum("sub", *this, other, negated(alpha));
+}
+const Tensor& Tensor::add_(const Scalar& other, const Scalar& alpha) const {
+  if (is_one(alpha)) {
+    runtime::binary_in_place(BinaryOperation::add, *this, other);
+  } else {
+    check_alpha("add_", *this, other, alpha);
+    runtime::multiply_add_in_place("add_", *this, other, alpha);
+  }
+  return *this;
+}
+const Tensor& Tensor::sub_(const Scalar& other, const Scalar& alpha) const {
+  if (is_one(alpha)) {
+    runtime::binary_in_place(BinaryOperation::subtract, *this, other);
+  } else {
+    check_alpha("sub_", *this, other, alpha);
+    runtime::multiply_add_in_place("sub_", *this, other, negated(alpha));
+  }
+  return *this;
+}
+Tensor Tensor::div(const Scalar& other, std::optional<std::string_view> rounding_mode) const {
+  return runtime::binary(division(rounding_mode), *this, other);
+}
+Tensor rsub(const Tensor& a, const Scalar& b, const Scalar& alpha) {
+  if (is_one(alpha)) return runtime::binary(BinaryOperation::subtract, b, a);
+  return scaled_sum("rsub", b, a, negated(alpha));
+}
+Tensor Tensor::mul(const Tensor& other) const {
+  return runtime::binary(BinaryOperation::multiply, *this, other);
+}
+const Tensor& Tensor::mul_(const Tensor& other) const {
+  return runtime::binary_in_place(BinaryOperation::multiply, *this, other), *this;
+}
+Tensor Tensor::mul(const Scalar& other) const {
+  return runtime::binary(BinaryOperation::multiply, *this, other);
+}
+const Tensor& Tensor::mul_(const Scalar& other) const {
+  return runtime::binary_in_place(BinaryOperation::multiply, *this, other), *this;
+}
+Tensor Tensor::floor_divide(const Tensor& other) const {
+  return runtime::binary(BinaryOperation::floor_divide, *this, other);
+}
+const Tensor& Tensor::floor_divide_(const Tensor& other) const {
+  return runtime::binary_in_place(BinaryOperation::floor_divide, *this, other), *this;
+}
+Tensor Tensor::floor_divide(const Scalar& other) const {
+  return runtime::binary(BinaryOperation::floor_divide, *this, other);
+}
+const Tensor& Tensor::floor_divide_(const Scalar& other) const {
+  return runtime::binary_in_place(BinaryOperation::floor_divide, *this, other), *this;
+}
+Tensor Tensor::remainder(const Tensor& other) const {
+  return runtime::binary(BinaryOperation::remainder, *this, other);
+}
+const Tensor& Tensor::remainder_(const Tensor& other) const {
+  return runtime::binary_in_place(BinaryOperation::remainder, *this, other), *this;
+}
+Tensor Tensor::remainder(const Scalar& other) const {
+  return runtime::binary(BinaryOperation::remainder, *this, other);
+}
+const Tensor& Tensor::remainder_(const Scalar& other) const {
+  return runtime::binary_in_place(BinaryOperation::remainder, *this, other), *this;
+}
+Tensor Tensor::fmod(const Tensor& other) const {
+  return runtime::binary(BinaryOperation::fmod, *this, other);
+}
+const Tensor& Tensor::fmod_(const Tensor& other) const {
+  return runtime::binary_in_place(BinaryOperation::fmod, *this, other), *this;
+}
+Tensor Tensor::fmod(const Scalar& other) const {
+  return runtime::binary(BinaryOperation::fmod, *this, other);
+}
+const Tensor& Tensor::fmod_(const Scalar& other) const {
+  return runtime::binary_in_place(BinaryOperation::fmod, *this, other), *this;
+}
+Tensor Tensor::pow(const Tensor& other) const {
+  return runtime::binary(BinaryOperation::power, *this, other);
+}
+const Tensor& Tensor::pow_(const Tensor& other) const {
+  return runtime::binary_in_place(BinaryOperation::power, *this, other), *this;
+}
+Tensor Tensor::pow(const Scalar& other) const {
+  return runtime::binary(BinaryOperation::power, *this, other);
+}
+const Tensor& Tensor::pow_(const Scalar& other) const {
+  return runtime::binary_in_place(BinaryOperation::power, *this, other), *this;
+}
+Tensor Tensor::bitwise_and(const Tensor& other) const {
+  return runtime::binary(BinaryOperation::bitwise_and, *this, other);
+}
+const Tensor& Tensor::bitwise_and_(const Tensor& other) const {
+  return runtime::binary_in_place(BinaryOperation::bitwise_and, *this, other), *this;
+}
+Tensor Tensor::bitwise_and(const Scalar& other) const {
+  return runtime::binary(BinaryOperation::bitwise_and, *this, other);
+}
+const Tensor& Tensor::bitwise_and_(const Scalar& other) const {
+  return runtime::binary_in_place(BinaryOperation::bitwise_and, *this, other), *this;
+}
+Tensor Tensor::bitwise_or(const Tensor& other) const {
+  return runtime::binary(BinaryOperation::bitwise_or, *this, other);
+}
+const Tensor& Tensor::bitwise_or_(const Tensor& other) const {
+  return runtime::binary_in_place(BinaryOperation::bitwise_or, *this, other), *this;
+}
+Tensor Tensor::bitwise_or(const Scalar& other) const {
+  return runtime::binary(BinaryOperation::bitwise_or, *this, other);
+}
+const Tensor& Tensor::bitwise_or_(const Scalar& other) const {
+  return runtime::binary_in_place(BinaryOperation::bitwise_or, *this, other), *this;
+}
+Tensor Tensor::bitwise_xor(const Tensor& other) const {
+  return runtime::binary(BinaryOperation::bitwise_xor, *this, other);
+}
+const Tensor& Tensor::bitwise_xor_(const Tensor& other) const {
+  return runtime::binary_in_place(BinaryOperation::bitwise_xor, *this, other), *this;
+}
+Tensor Tensor::bitwise_xor(const Scalar& other) const {
+  return runtime::binary(BinaryOperation::bitwise_xor, *this, other);
+}
+const Tensor& Tensor::bitwise_xor_(const Scalar& other) const {
+  return runtime::binary_in_place(BinaryOperation::bitwise_xor, *this, other), *this;
+}
+Tensor Tensor::bitwise_left_shift(const Tensor& other) const {
+  return runtime::binary(BinaryOperation::shift_left, *this, other);
+}
+const Tensor& Tensor::bitwise_left_shift_(const Tensor& other) const {
+  return runtime::binary_in_place(BinaryOperation::shift_left, *this, other), *this;
+}
+Tensor Tensor::bitwise_left_shift(const Scalar& other) const {
+  return runtime::binary(BinaryOperation::shift_left, *this, other);
+}
+const Tensor& Tensor::bitwise_left_shift_(const Scalar& other) const {
+  return runtime::binary_in_place(BinaryOperation::shift_left, *this, other), *this;
+}
+Tensor Tensor::bitwise_right_shift(const Tensor& other) const {
+  return runtime::binary(BinaryOperation::shift_right, *this, other);
+}
+const Tensor& Tensor::bitwise_right_shift_(const Tensor& other) const {
+  return runtime::binary_in_place(BinaryOperation::shift_right, *this, other), *this;
+}
+Tensor Tensor::bitwise_right_shift(const Scalar& other) const {
+  return runtime::binary(BinaryOperation::shift_right, *this, other);
+}
+const Tensor& Tensor::bitwise_right_shift_(const Scalar& other) const {
+  return runtime::binary_in_place(BinaryOperation::shift_right, *this, other), *this;
+}
+Tensor Tensor::div(const Tensor& other) const {
+  return runtime::binary(BinaryOperation::divide, *this, other);
+}
+const Tensor& Tensor::div_(const Tensor& other) const {
+  return runtime::binary_in_place(BinaryOperation::divide, *this, other), *this;
+}
+Tensor Tensor::div(const Scalar& other) const {
+  return runtime::binary(BinaryOperation::divide, *this, other);
+}
+const Tensor& Tensor::div_(const Scalar& other) const {
+  return runtime::binary_in_place(BinaryOperation::divide, *this, other), *this;
+}
+Tensor Tensor::eq(const Tensor& other) const {
+  return runtime::binary(BinaryOperation::equal, *this, other);
+}
+Tensor Tensor::eq(const Scalar& other) const {
+  return runtime::binary(BinaryOperation::equal, *this, other);
+}
+Tensor Tensor::ne(const Tensor& other) const {
+  return runtime::binary(BinaryOperation::not_equal, *this, other);
+}
+Tensor Tensor::ne(const Scalar& other) const {
+  return runtime::binary(BinaryOperation::not_equal, *this, other);
+}
+Tensor Tensor::lt(const Tensor& other) const {
+  return runtime::binary(BinaryOperation::less, *this, other);
+}
+Tensor Tensor::lt(const Scalar& other) const {
+  return runtime::binary(BinaryOperation::less, *this, other);
+}
+Tensor Tensor::le(const Tensor& other) const {
+  return runtime::binary(BinaryOperation::less_equal, *this, other);
+}
+Tensor Tensor::le(const Scalar& other) const {
+  return runtime::binary(BinaryOperation::less_equal, *this, other);
+}
+Tensor Tensor::gt(const Tensor& other) const {
+  return runtime::binary(BinaryOperation::greater, *this, other);
+}
+Tensor Tensor::gt(const Scalar& other) const {
+  return runtime::binary(BinaryOperation::greater, *this, other);
+}
+Tensor Tensor::ge(const Tensor& other) const {
+  return runtime::binary(BinaryOperation::greater_equal, *this, other);
+}
+Tensor Tensor::ge(const Scalar& other) const {
+  return runtime::binary(BinaryOperation::greater_equal, *this, other);
+}
+Tensor Tensor::maximum(const Tensor& other) const {
+  return runtime::binary(BinaryOperation::maximum, *this, other);
+}
+Tensor Tensor::minimum(const Tensor& other) const {
+  return runtime::binary(BinaryOperation::minimum, *this, other);
+}
+Tensor Tensor::logical_and(const Tensor& other) const {
+  return runtime::binary(BinaryOperation::logical_and, *this, other);
+}
+Tensor Tensor::logical_or(const Tensor& other) const {
+  return runtime::binary(BinaryOperation::logical_or, *this, other);
+}
+Tensor Tensor::logical_xor(const Tensor& other) const {
+  return runtime::binary(BinaryOperation::logical_xor, *this, other);
+}
+Tensor pow(const Scalar& a, const Tensor& b) {
+  return runtime::binary(BinaryOperation::power, a, b);
+}
+Tensor remainder(const Scalar& a, const Tensor& b) {
+  return runtime::binary(BinaryOperation::remainder, a, b);
+}
+
+namespace detail {
+
+namespace {
+
+/// libtorch fills a tensor like `b` with the number and goes on in place: the number takes the type of `b` first.
+Tensor reversed(BinaryOperation operation, const Scalar& a, const Tensor& b) {
+  const ScalarType type = b.scalar_type();
+  const Scalar number = is_floating_point(type) ? a : type == kBool ? Scalar(a.toBool()) : Scalar(a.toLong());
+  Tensor result = runtime::binary(operation, number, b);
+  if (result.scalar_type() != type) {
+    runtime::fail(
+        runtime::name(operation),
+        fmt::format("result type {} can't be cast to the desired output type {}: a number before the operator "
+                    "takes the type of the tensor; convert the tensor with .to(torch::kFloat) first",
+                    runtime::text_of(result.scalar_type()), runtime::text_of(type)));
+  }
+  return result;
+}
+
+}  // namespace
+
+Tensor reversed_sub(const Scalar& a, const Tensor& b) {
+  return reversed(BinaryOperation::subtract, a, b);
+}
+Tensor reversed_div(const Scalar& a, const Tensor& b) {
+  return reversed(BinaryOperation::divide, a, b);
+}
+Tensor reversed_remainder(const Scalar& a, const Tensor& b) {
+  return reversed(BinaryOperation::remainder, a, b);
+}
+
+}  // namespace detail
+
+ScalarType result_type(const Tensor& a, const Tensor& b) {
+  const std::array<DeviceOperand, 2> operands{a, b};
+  return runtime::result_type(operands);
+}
+ScalarType result_type(const Tensor& a, const Scalar& b) {
+  const std::array<DeviceOperand, 2> operands{a, b};
+  return runtime::result_type(operands);
+}
+ScalarType promote_types(ScalarType a, ScalarType b) {
+  return runtime::promoted(a, b);
+}
+bool can_cast(ScalarType from, ScalarType to) {
+  return runtime::can_cast(from, to);
+}
+
+}  // namespace kernbench::torch

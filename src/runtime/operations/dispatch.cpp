@@ -1,0 +1,166 @@
+#include "runtime/operations/dispatch.h"
+
+#include <fmt/format.h>
+
+#include "base/error.h"
+#include "data/conversion.h"
+#include "runtime/dimensions.h"
+#include "runtime/operations/promotion.h"
+
+namespace kernbench::runtime {
+
+using torch::Tensor;
+
+void fail(const char* call, const std::string& what) {
+  throw ValueError(fmt::format("{}: {}", call, what));
+}
+
+void fail_type(const char* call, DType type, const char* fix) {
+  fail(call, fmt::format("not implemented for '{}'; {}", text_of(type), fix));
+}
+
+std::string describe(const Tensor& tensor) {
+  const TensorImpl& impl = impl_of(tensor);
+  return fmt::format("{} {} on {}", text_of(impl.sizes), text_of(impl.dtype), impl.device.str());
+}
+
+Place place_of(const char* call, std::span<const DeviceOperand> operands) {
+  require_host_context(call);
+  Place place;
+  const Tensor* first = nullptr;
+  bool host_with_dimensions = false;
+  const Tensor* host = nullptr;
+  for (const DeviceOperand& operand : operands) {
+    const auto* tensor = std::get_if<Tensor>(&operand);
+    if (tensor == nullptr) continue;
+    const TensorImpl& impl = impl_of(*tensor);
+    if (impl.device.is_cpu()) {
+      host_with_dimensions = host_with_dimensions || !impl.sizes.empty();
+      if (!impl.sizes.empty()) host = tensor;
+    } else if (first == nullptr) {
+      first = tensor;
+      place = {impl.device, impl.policy};
+    } else if (impl.device != place.device) {
+      fail(call,
+           fmt::format("Expected all tensors to be on the same device, but found at least two devices, {} and "
+                       "{}: operands {} and {}; move one with .to(\"{}\")",
+                       place.device.str(), impl.device.str(), describe(*first), describe(*tensor), place.device.str()));
+    }
+  }
+  if (first != nullptr && host_with_dimensions) {
+    fail(call, fmt::format("Expected all tensors to be on the same device, but found at least two devices, {} and cpu: "
+                           "operands {} and {}; move the host tensor with .to(\"{}\")",
+                           place.device.str(), describe(*first), describe(*host), place.device.str()));
+  }
+  return place;
+}
+
+Place place_of(const char* call, std::initializer_list<Tensor> tensors) {
+  std::vector<DeviceOperand> operands(tensors.begin(), tensors.end());
+  return place_of(call, operands);
+}
+
+DeviceOperations& device_kernels(const char* call) {
+  return current_backend(call).operations();
+}
+
+Tensor new_result(const char* call, const Place& place, std::span<const std::int64_t> sizes, DType dtype) {
+  if (!place.on_device()) return new_host_tensor(sizes, dtype);
+  return new_device_tensor(current_backend(call), sizes, dtype, place.device, place.policy);
+}
+
+Tensor new_elementwise_result(const char* call, const Place& place, std::span<const std::int64_t> sizes, DType dtype,
+                              std::span<const DeviceOperand> operands) {
+  Tensor result = new_result(call, place, sizes, dtype);
+  if (place.on_device()) return result;
+  std::vector<HostArray> arrays;
+  for (const DeviceOperand& operand : operands) arrays.push_back(host_array(operand, sizes));
+  impl_of(result).strides = elementwise_strides(sizes, arrays);
+  return result;
+}
+
+Extents broadcast_shape(const char* call, std::span<const DeviceOperand> operands) {
+  Extents shape;
+  for (const DeviceOperand& operand : operands) {
+    const auto* tensor = std::get_if<Tensor>(&operand);
+    if (tensor == nullptr) continue;
+    try {
+      shape = broadcast_sizes(shape, impl_of(*tensor).sizes);
+    } catch (const ValueError& error) {
+      fail(call, error.what());
+    }
+  }
+  return shape;
+}
+
+torch::Scalar host_number(const Tensor& tensor) {
+  return tensor.item();
+}
+
+DeviceOperand device_operand(const DeviceOperand& operand, std::span<const std::int64_t> sizes) {
+  const auto* tensor = std::get_if<Tensor>(&operand);
+  if (tensor == nullptr) return operand;
+  if (tensor->is_cpu()) return host_number(*tensor);
+  return tensor->expand({sizes.data(), sizes.size()});
+}
+
+namespace {
+
+bool same_view(const TensorImpl& a, const TensorImpl& b) {
+  return a.storage == b.storage && a.offset == b.offset && a.sizes == b.sizes && a.strides == b.strides &&
+         a.dtype == b.dtype;
+}
+
+/// First and last element of a view, in elements of its storage.
+std::pair<std::int64_t, std::int64_t> span_of(const TensorImpl& impl) {
+  std::int64_t last = impl.offset;
+  for (std::size_t d = 0; d < impl.sizes.size(); ++d) last += (impl.sizes[d] - 1) * impl.strides[d];
+  return {impl.offset, last};
+}
+
+/// Whether writing `out` element by element may change an element of `in` before it is read. PyTorch takes two dense
+/// views; here any two views of one storage whose spans meet count, so that none is missed.
+bool overlaps_partly(const TensorImpl& out, const TensorImpl& in) {
+  if (out.storage != in.storage || same_view(out, in) || out.numel() == 0 || in.numel() == 0) return false;
+  const auto [first, last] = span_of(out);
+  const auto [other_first, other_last] = span_of(in);
+  return first <= other_last && other_first <= last && out.is_contiguous() && in.is_contiguous();
+}
+
+}  // namespace
+
+void check_in_place(const char* call, const Tensor& out, std::span<const std::int64_t> shape, DType type,
+                    std::span<const DeviceOperand> operands) {
+  const TensorImpl& target = impl_of(out);
+  if (!std::ranges::equal(target.sizes, shape)) {
+    fail(call, fmt::format("output with shape {} doesn't match the broadcast shape {}; an in-place function keeps its "
+                           "tensor's shape",
+                           text_of(target.sizes), text_of(shape)));
+  }
+  if (!can_cast(type, target.dtype)) {
+    fail(call, fmt::format("result type {} can't be cast to the desired output type {}; use the form that returns a "
+                           "new tensor, or convert with .to(…) first",
+                           text_of(type), text_of(target.dtype)));
+  }
+  for (std::size_t d = 0; d < target.sizes.size(); ++d) {
+    if (target.sizes[d] > 1 && target.strides[d] == 0) {
+      fail(call,
+           "unsupported operation: more than one element of the written-to tensor refers to a single memory "
+           "location. Please clone() the tensor before performing the operation.");
+    }
+  }
+  for (const DeviceOperand& operand : operands) {
+    const auto* tensor = std::get_if<Tensor>(&operand);
+    if (tensor != nullptr && overlaps_partly(target, impl_of(*tensor))) {
+      fail(call,
+           "unsupported operation: some elements of the input tensor and the written-to tensor refer to a single "
+           "memory location. Please clone() the tensor before performing the operation.");
+    }
+  }
+}
+
+void copy_elements(const Tensor& to, const Tensor& from) {
+  to.copy_(from);
+}
+
+}  // namespace kernbench::runtime
