@@ -34,6 +34,14 @@ class AccessPlan {
   void wait(Executor& executor, bool writes) const;
 
  private:
+  /// What the regions keep of this access: its pieces, or for scattered ones the bounds in each region. Every piece is
+  /// held against every access that a region remembers, so thousands of them would take hours; bounds may add a
+  /// needless dependency between tasks, never lose one.
+  struct Footprint {
+    Region* region;
+    Rectangle where;
+  };
+  std::vector<Footprint> footprints() const;
   void add(const Memory& memory, const Rectangle& at_address_zero, std::uint64_t address, std::int64_t tile_offset,
            std::int64_t tile_row_stride);
   void add_row(const Memory& memory, std::uint64_t address, std::int64_t bytes, std::int64_t tile_offset);

@@ -138,9 +138,25 @@ void AccessPlan::add_row(const Memory& memory, std::uint64_t address, std::int64
   }
 }
 
+std::vector<AccessPlan::Footprint> AccessPlan::footprints() const {
+  constexpr std::size_t kFew = 64;  // assumption: more than a block has that lies in one piece of memory
+  std::vector<Footprint> result;
+  for (const RegionPiece& piece : pieces_) {
+    Region* region = piece.region.get();
+    const auto known = std::ranges::find(result, region, &Footprint::region);
+    if (pieces_.size() <= kFew || known == result.end()) {
+      result.push_back({region, piece.where});
+      continue;
+    }
+    const std::int64_t begin = std::min(known->where.begin, piece.where.begin);
+    known->where = {begin, 1, std::max(known->where.end(), piece.where.end()) - begin, 0};
+  }
+  return result;
+}
+
 std::vector<TaskHandle> AccessPlan::conflicts(bool writes) const {
   std::vector<TaskHandle> tasks;
-  for (const RegionPiece& piece : pieces_) piece.region->find_conflicts(piece.where, writes, tasks);
+  for (const Footprint& each : footprints()) each.region->find_conflicts(each.where, writes, tasks);
   // Many rows often meet the same task.
   std::ranges::sort(tasks);
   const auto repeated = std::ranges::unique(tasks);
@@ -149,7 +165,7 @@ std::vector<TaskHandle> AccessPlan::conflicts(bool writes) const {
 }
 
 void AccessPlan::record(bool writes, const TaskHandle& task) const {
-  for (const RegionPiece& piece : pieces_) piece.region->add_access(piece.where, writes, task);
+  for (const Footprint& each : footprints()) each.region->add_access(each.where, writes, task);
 }
 
 void AccessPlan::wait(Executor& executor, bool writes) const {
