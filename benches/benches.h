@@ -8,5 +8,7 @@ namespace kernbench::benches {
 cli::Bench vector_add();
 cli::Bench gemm();
 cli::Bench gemm_single_pe();
+cli::Bench memory_sweep();
+cli::Bench roofline();
 
 }  // namespace kernbench::benches

@@ -1,4 +1,4 @@
-// C = A B, tiled: on all PEs of a device, or on one.
+// C = A B: on all PEs of a device with the library's matrix product, or tiled by a kernel of its own on one PE.
 #include <vector>
 
 #include "benches/benches.h"
@@ -10,51 +10,32 @@ namespace kernbench::benches {
 
 namespace {
 
-std::int64_t ceil_div(std::int64_t a, std::int64_t b) {
-  return (a + b - 1) / b;
-}
-
-/// Each program computes every num_programs-th tile of C. It starts in the middle of K, at a place of its own, so that
-/// the programs do not all read the same shard at the same time.
-void gemm_kernel(tl::In a, tl::In b, tl::Tensor c, std::int64_t tile_m, std::int64_t tile_n, std::int64_t tile_k) {
-  const std::int64_t tiles_m = ceil_div(c.size(0), tile_m), tiles_n = ceil_div(c.size(1), tile_n);
-  const std::int64_t steps = ceil_div(a.size(1), tile_k);
-  for (std::int64_t tile = tl::program_id(); tile < tiles_m * tiles_n; tile += tl::num_programs()) {
-    const std::int64_t m = tile / tiles_n * tile_m, n = tile % tiles_n * tile_n;
-    tl::Tile accumulator;
-    for (std::int64_t step = 0; step < steps; ++step) {
-      const std::int64_t k = (tile + step) % steps * tile_k;
-      const auto a_tile = tl::load(a, {m, k}, {tile_m, tile_k}, {.other = 0});
-      const auto b_tile = tl::load(b, {k, n}, {tile_k, tile_n}, {.other = 0});
-      accumulator = tl::dot(a_tile, b_tile, accumulator);
-    }
-    tl::store(c, {m, n}, accumulator);
-  }
-}
+constexpr std::int64_t kLargest = 1 << 20;
 
 struct Problem {
   std::int64_t m, n, k;
-  std::int64_t tile_m, tile_n, tile_k;
   DType dtype;
   bool integers;
+  /// 8-bit operands give wider results, as the GEMM engine does.
+  DType result() const {
+    if (item_size(dtype) > 1) return dtype;
+    return is_floating_point(dtype) ? DType::f32 : DType::i32;
+  }
 };
 
 Problem problem_of(const cli::Parameters& parameters) {
-  constexpr std::int64_t kLargest = 1 << 20;
   return {.m = parameters.integer("M", 1, kLargest),
           .n = parameters.integer("N", 1, kLargest),
           .k = parameters.integer("K", 1, kLargest),
-          .tile_m = parameters.integer("tile_m", 1, kLargest),
-          .tile_n = parameters.integer("tile_n", 1, kLargest),
-          .tile_k = parameters.integer("tile_k", 1, kLargest),
-          .dtype = dtype_of(parameters),
+          .dtype = operand_dtype_of(parameters),
           .integers = parameters.choice("values", {"integers", "normal"}) == "integers"};
 }
 
 /// Small whole numbers keep every partial sum exact, so that the result must match bit for bit in any order.
 torch::Tensor operand(const Problem& problem, std::int64_t rows, std::int64_t columns) {
-  const auto values =
-      problem.integers ? torch::randint(-3, 4, {rows, columns}, torch::kFloat) : torch::randn({rows, columns});
+  const bool whole = problem.integers || !is_floating_point(problem.dtype);
+  const std::int64_t low = problem.dtype == DType::u8 ? 0 : -3;
+  const auto values = whole ? torch::randint(low, 4, {rows, columns}, torch::kFloat) : torch::randn({rows, columns});
   return values.to(problem.dtype);
 }
 
@@ -66,50 +47,121 @@ torch::Tensor reference(const Problem& problem, const torch::Tensor& a, const to
     return std::span(t.data_ptr<double>(), static_cast<std::size_t>(t.numel()));
   };
   reference_gemm(elements(ad), elements(bd), elements(c), problem.m, problem.n, problem.k);
-  return c.to(problem.dtype);
+  return c.to(problem.result());
 }
 
 /// Normal operands: f32 accumulation over k adds up to k roundings of products of size about 1, and the result is
 /// rounded once to its type.
 Tolerance tolerance_of(const Problem& problem) {
-  if (problem.integers) return {};
-  const double unit = problem.dtype == DType::f32 ? 0x1p-24 : problem.dtype == DType::f16 ? 0x1p-11 : 0x1p-8;
+  if (problem.integers || !is_floating_point(problem.dtype)) return {};
+  const DType result = problem.result();
+  const double unit = result == DType::f32 ? 0x1p-24 : result == DType::f16 ? 0x1p-11 : 0x1p-8;
   return {.absolute = static_cast<double>(problem.k) * 0x1p-24 * 4, .relative = 2 * unit};
 }
 
-void run_on(const cli::Parameters& parameters, const DPPolicy& policy, const torch::LaunchOptions& launch_options) {
+std::vector<cli::BenchParameter> sizes(const char* size) {
+  return {{"M", size, "rows of A and C"}, {"N", size, "columns of B and C"}, {"K", size, "columns of A, rows of B"}};
+}
+
+std::vector<cli::BenchParameter> with(std::vector<cli::BenchParameter> first,
+                                      std::initializer_list<cli::BenchParameter> more) {
+  first.insert(first.end(), more.begin(), more.end());
+  return first;
+}
+
+const cli::BenchParameter kValues{"values", "integers", "operands: integers (checked bit for bit) or normal"};
+
+// ---- all PEs: the library ----------------------------------------------------------------------------------------
+
+DPPolicy placement_of_b(const cli::Parameters& parameters) {
+  const auto& text = parameters.choice("b", {"columns", "cube_rows", "rows"});
+  if (text == "rows") return {};
+  return {.cube = Placement::replicate, .pe = text == "columns" ? Placement::column_wise : Placement::row_wise};
+}
+
+/// On the device, transposed in memory when `transposed`: the operand is then a view.
+torch::Tensor to_device(const torch::Tensor& host, const torch::TensorOptions& options, bool transposed) {
+  return transposed ? host.t().contiguous().to(options).t() : host.to(options);
+}
+
+void run_library(const cli::Parameters& parameters) {
   const Problem problem = problem_of(parameters);
   const auto a_host = operand(problem, problem.m, problem.k), b_host = operand(problem, problem.k, problem.n);
-  const auto options = torch::dtype(problem.dtype).device("ahbm").placement(policy);
-  const auto a = a_host.to(options.name("A")), b = b_host.to(options.name("B"));
-  auto c = torch::empty({problem.m, problem.n}, options.name("C"));
-  torch::launch(launch_options, "gemm", gemm_kernel, a, b, c, problem.tile_m, problem.tile_n, problem.tile_k);
+  const auto options = torch::dtype(problem.dtype).device("ahbm");
+  const auto a = to_device(a_host, options.name("A"), parameters.boolean("transpose_a"));
+  const auto b = to_device(b_host, options.name("B").placement(placement_of_b(parameters)),
+                           parameters.boolean("transpose_b"));
+  torch::ahbm::MatmulOptions how;
+  how.exact_order = parameters.choice("order", {"exact", "any"}) == "exact";
+  how.split_k = parameters.integer("split_k", 0, kLargest);
+  how.tile_m = parameters.integer("tile_m", 0, kLargest);
+  how.tile_n = parameters.integer("tile_n", 0, kLargest);
+  how.tile_k = parameters.integer("tile_k", 0, kLargest);
+  how.result_name = "C";
+  how.placement = DPPolicy{};
+  const auto c = torch::ahbm::matmul(a, b, how);
   check_close("C = A B", c, reference(problem, a_host, b_host), tolerance_of(problem));
 }
 
-std::vector<cli::BenchParameter> parameters(const char* size, const char* tile_n) {
-  return {{"M", size, "rows of A and C"},
-          {"N", size, "columns of B and C"},
-          {"K", size, "columns of A, rows of B"},
-          {"tile_m", "128", "rows of a tile of C"},
-          {"tile_n", tile_n, "columns of a tile of C"},
-          {"tile_k", "128", "depth of one step"},
-          dtype_parameter("f16"),
-          {"values", "integers", "operands: integers (checked bit for bit) or normal"}};
+// ---- one PE: a kernel to read --------------------------------------------------------------------------------------
+
+/// C tile by tile, each over K in steps. The loads of a step run while the step before it is multiplied.
+void gemm_kernel(tl::In a, tl::In b, tl::Tensor c, std::int64_t tile_m, std::int64_t tile_n, std::int64_t tile_k) {
+  for (std::int64_t m = 0; m < c.size(0); m += tile_m) {
+    for (std::int64_t n = 0; n < c.size(1); n += tile_n) {
+      tl::Tile accumulator;
+      for (std::int64_t k = 0; k < a.size(1); k += tile_k) {
+        const auto a_tile = tl::load(a, {m, k}, {tile_m, tile_k}, {.other = 0});
+        const auto b_tile = tl::load(b, {k, n}, {tile_k, tile_n}, {.other = 0});
+        accumulator = tl::dot(a_tile, b_tile, accumulator);
+      }
+      tl::store(c, {m, n}, accumulator);
+    }
+  }
+}
+
+void run_single_pe(const cli::Parameters& parameters) {
+  const Problem problem = problem_of(parameters);
+  const auto a_host = operand(problem, problem.m, problem.k), b_host = operand(problem, problem.k, problem.n);
+  const auto options = torch::device("ahbm").placement({.num_cubes = 1, .num_pes = 1});
+  const auto a = a_host.to(options.name("A")), b = b_host.to(options.name("B"));
+  auto c = torch::empty({problem.m, problem.n}, options.dtype(problem.result()).name("C"));
+  torch::launch("gemm", gemm_kernel, a, b, c, parameters.integer("tile_m", 1, kLargest),
+                parameters.integer("tile_n", 1, kLargest), parameters.integer("tile_k", 1, kLargest));
+  check_close("C = A B", c, reference(problem, a_host, b_host), tolerance_of(problem));
 }
 
 }  // namespace
 
 cli::Bench gemm() {
-  return {"gemm", "C = A B, tiled, on all PEs of a device", parameters("1024", "256"),
-          [](const cli::Parameters& given) { run_on(given, DPPolicy{}, {}); }};
+  return {"gemm",
+          "C = A B with the library's matrix product, on all PEs of a device",
+          with(sizes("1024"),
+               {operand_dtype_parameter("f16"),
+                kValues,
+                {"b", "columns",
+                 "where B lies: a copy in each cube, cut over its PEs by columns (columns) or by rows (cube_rows), or "
+                 "one, cut over all PEs by rows (rows); A and C are cut by rows"},
+                {"transpose_a", "false", "whether A lies transposed in memory"},
+                {"transpose_b", "false", "whether B lies transposed in memory"},
+                {"order", "exact",
+                 "order of the sums: exact (that of K, the same bits on every machine) or any (nearest part first)"},
+                {"split_k", "0", "parts of K that a second launch adds up; 0: chosen"},
+                {"tile_m", "0", "rows of a tile of C; 0: chosen"},
+                {"tile_n", "0", "columns of a tile of C; 0: chosen"},
+                {"tile_k", "0", "depth of one step; 0: chosen"}}),
+          run_library};
 }
 
 cli::Bench gemm_single_pe() {
-  return {"gemm_single_pe", "C = A B, tiled, on one PE with all operands in its own HBM slice",
-          parameters("256", "128"), [](const cli::Parameters& given) {
-            run_on(given, DPPolicy{.num_cubes = 1, .num_pes = 1}, {.pes = {{CubeId{0}, PeId{0}}}});
-          }};
+  return {"gemm_single_pe",
+          "C = A B, tiled, on one PE with all operands in its own HBM slice",
+          with(sizes("256"), {{"tile_m", "128", "rows of a tile of C"},
+                              {"tile_n", "128", "columns of a tile of C"},
+                              {"tile_k", "128", "depth of one step"},
+                              operand_dtype_parameter("f16"),
+                              kValues}),
+          run_single_pe};
 }
 
 }  // namespace kernbench::benches

@@ -5,7 +5,8 @@
 namespace kernbench::cli {
 
 const std::vector<Bench>& built_in_benches() {
-  static const std::vector<Bench> benches{benches::vector_add(), benches::gemm_single_pe(), benches::gemm()};
+  static const std::vector<Bench> benches{benches::vector_add(), benches::gemm_single_pe(), benches::gemm(),
+                                          benches::memory_sweep(), benches::roofline()};
   return benches;
 }
 

@@ -11,21 +11,22 @@ namespace {
 
 /// A block of a matrix [1, rows, columns] as a tile of [rows, columns]. Elements that repeat are made to.
 tl::Tile load_matrix(const View& view, std::int64_t batch, std::int64_t row, std::int64_t column, std::int64_t rows,
-                     std::int64_t columns) {
+                     std::int64_t columns, tl::Where where = tl::Where::current()) {
   View matrix{view.tensor,
               {view.sizes[1], view.sizes[2]},
               {view.strides[1], view.strides[2]},
               view.offset + batch * view.strides[0]};
-  const auto tile = load(matrix, {row, column}, {rows, columns});
-  return tile.shape() == tl::Extents{rows, columns} ? tile : tl::broadcast_to(tile, {rows, columns});
+  const auto tile = load(matrix, {row, column}, {rows, columns}, where);
+  return tile.shape() == tl::Extents{rows, columns} ? tile : tl::broadcast_to(tile, {rows, columns}, where);
 }
 
-void store_matrix(const View& view, std::int64_t batch, std::int64_t row, std::int64_t column, const tl::Tile& tile) {
+void store_matrix(const View& view, std::int64_t batch, std::int64_t row, std::int64_t column, const tl::Tile& tile,
+                  tl::Where where = tl::Where::current()) {
   const View matrix{view.tensor,
                     {view.sizes[1], view.sizes[2]},
                     {view.strides[1], view.strides[2]},
                     view.offset + batch * view.strides[0]};
-  store(matrix, {row, column}, tile);
+  store(matrix, {row, column}, tile, where);
 }
 
 DType accumulator_type(DType operands) {

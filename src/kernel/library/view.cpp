@@ -195,7 +195,7 @@ std::optional<std::size_t> fast_dimension(const View& view) {
   return fast;
 }
 
-tl::Tile load(const View& view, const tl::Extents& offsets, const tl::Extents& shape) {
+tl::Tile load(const View& view, const tl::Extents& offsets, const tl::Extents& shape, tl::Where where) {
   const tl::Extents order = memory_order(view);
   tl::Extents sizes = shape, strides = shape;
   for (std::size_t d = 0; d < order.size(); ++d) {
@@ -203,20 +203,21 @@ tl::Tile load(const View& view, const tl::Extents& offsets, const tl::Extents& s
     sizes[d] = view.strides[v] == 0 ? 1 : shape[v];
     strides[d] = view.strides[v];
   }
-  const tl::Tile tile = tl::load(pointer_to(view, offsets), sizes, strides);
+  const tl::Tile tile = tl::load(pointer_to(view, offsets), sizes, strides, {}, where);
   if (is_identity(order)) return tile;
   tl::Extents back = order;
   for (std::size_t d = 0; d < order.size(); ++d)
     back[static_cast<std::size_t>(order[d])] = static_cast<std::int64_t>(d);
-  return tl::permute(tile, back);
+  return tl::permute(tile, back, where);
 }
 
-void store(const View& view, const tl::Extents& offsets, const tl::Tile& tile) {
+void store(const View& view, const tl::Extents& offsets, const tl::Tile& tile, tl::Where where) {
   const tl::Extents order = memory_order(view);
   tl::Extents strides = order;
   for (std::size_t d = 0; d < order.size(); ++d) strides[d] = view.strides[static_cast<std::size_t>(order[d])];
-  const tl::Tile converted = tl::cast(tile, view.dtype());
-  tl::store(pointer_to(view, offsets), strides, is_identity(order) ? converted : tl::permute(converted, order));
+  const tl::Tile converted = tl::cast(tile, view.dtype(), tl::Rounding::rtne, where);
+  tl::store(pointer_to(view, offsets), strides,
+            is_identity(order) ? converted : tl::permute(converted, order, where), {}, where);
 }
 
 std::int64_t tcm_budget() {

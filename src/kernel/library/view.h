@@ -43,9 +43,11 @@ std::vector<Box> local_boxes(const View& view);
 /// Loads the box of `shape` at `offsets`, which must lie inside of the view. The DMA reads in the order of the memory;
 /// a view with its dimensions in another order costs a permutation on the vector engine. Dimensions that repeat
 /// (stride 0) have extent 1 in the tile, which broadcasts.
-tl::Tile load(const View& view, const tl::Extents& offsets, const tl::Extents& shape);
+tl::Tile load(const View& view, const tl::Extents& offsets, const tl::Extents& shape,
+              tl::Where where = tl::Where::current());
 /// Stores `tile` (of the view's rank) at `offsets`, cast to the view's type; permutes first where the view does.
-void store(const View& view, const tl::Extents& offsets, const tl::Tile& tile);
+void store(const View& view, const tl::Extents& offsets, const tl::Tile& tile,
+           tl::Where where = tl::Where::current());
 
 /// A block shape of at most `limit` elements (at least one) within `shape`: each of the dimensions in `fast` gets up to
 /// 128 elements first, so that transfers have long rows on every side, then the last dimensions are filled up.
