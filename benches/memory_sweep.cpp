@@ -11,13 +11,12 @@ namespace kernbench::benches {
 
 namespace {
 
-/// Loads or stores `blocks` blocks of one row, one after the other, beginning again at the end. Nothing waits for them:
-/// as many are under way as the DMA and the TCM allow.
+/// Loads or stores `blocks` blocks of one row, one after the other. Nothing waits for them: as many are under way as the
+/// DMA and the TCM allow.
 void sweep_kernel(tl::Tensor x, std::int64_t row, std::int64_t block, std::int64_t blocks, bool stores) {
-  const std::int64_t places = x.size(1) / block;
   const auto tile = stores ? tl::full({1, block}, 1, x.dtype()) : tl::Tile();
   for (std::int64_t i = 0; i < blocks; ++i) {
-    const std::int64_t column = i % places * block;
+    const std::int64_t column = i * block;
     if (stores)
       tl::store(x, {row, column}, tile);
     else
@@ -31,12 +30,12 @@ void run(const cli::Parameters& parameters) {
   const std::int64_t largest = parameters.integer("largest", smallest, kLargest);
   const std::int64_t bytes = parameters.integer("bytes", largest, kLargest);
   const bool stores = parameters.choice("access", {"load", "store"}) == "store";
-  // One row for each PE: row 0 is the measuring PE's own, row 1 its neighbour's, the last row the farthest cube's.
+  // One row for each PE, long enough that no block is accessed twice: row 0 is the measuring PE's own, row 1 its neighbour's, the last row the farthest cube's.
   std::int64_t pes = 0, cubes = 0;
   const auto count = torch::zeros({1}, torch::dtype(torch::kInt).device("ahbm"));
   torch::launch("count", [&](tl::Tensor) { pes = tl::num_pes(), cubes = tl::num_cubes(); }, count);
   torch::ahbm::synchronize();
-  auto x = torch::empty({pes * cubes, bytes / kItem}, torch::dtype(torch::kFloat).device("ahbm").name("x"));
+  auto x = torch::empty({pes * cubes, 2 * bytes / kItem}, torch::dtype(torch::kFloat).device("ahbm").name("x"));
   const torch::LaunchOptions one_pe{.pes = {{CubeId{0}, PeId{0}}}};
   std::vector<std::pair<std::string, std::int64_t>> places{{"own slice", 0}};
   if (pes > 1) places.emplace_back("same cube", 1);
@@ -58,7 +57,7 @@ cli::Bench memory_sweep() {
           "bandwidth of one PE's DMA against block size: own slice, same cube, other cube",
           {{"smallest", "64", "bytes of the smallest block"},
            {"largest", "262144", "bytes of the largest block; sizes double from one to the next"},
-           {"bytes", "524288", "bytes that are moved for each figure"},
+           {"bytes", "1048576", "bytes that are moved for each figure"},
            {"access", "load", "load or store"}},
           run};
 }

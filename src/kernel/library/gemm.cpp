@@ -9,24 +9,15 @@ namespace kernbench::kernel::library {
 
 namespace {
 
-/// A block of a matrix [1, rows, columns] as a tile of [rows, columns]. Elements that repeat are made to.
-tl::Tile load_matrix(const View& view, std::int64_t batch, std::int64_t row, std::int64_t column, std::int64_t rows,
-                     std::int64_t columns, tl::Where where = tl::Where::current()) {
-  View matrix{view.tensor,
-              {view.sizes[1], view.sizes[2]},
-              {view.strides[1], view.strides[2]},
-              view.offset + batch * view.strides[0]};
-  const auto tile = load(matrix, {row, column}, {rows, columns}, where);
-  return tile.shape() == tl::Extents{rows, columns} ? tile : tl::broadcast_to(tile, {rows, columns}, where);
+/// One matrix of a batch.
+View matrix_of(const View& view, std::int64_t batch) {
+  return {view.tensor, {view.sizes[1], view.sizes[2]}, {view.strides[1], view.strides[2]},
+          view.offset + batch * view.strides[0]};
 }
 
-void store_matrix(const View& view, std::int64_t batch, std::int64_t row, std::int64_t column, const tl::Tile& tile,
-                  tl::Where where = tl::Where::current()) {
-  const View matrix{view.tensor,
-                    {view.sizes[1], view.sizes[2]},
-                    {view.strides[1], view.strides[2]},
-                    view.offset + batch * view.strides[0]};
-  store(matrix, {row, column}, tile, where);
+/// With elements that repeat made to.
+tl::Tile whole(const tl::Tile& tile, const tl::Extents& shape) {
+  return tile.shape() == shape ? tile : tl::broadcast_to(tile, shape);
 }
 
 DType accumulator_type(DType operands) {
@@ -89,7 +80,8 @@ std::vector<Step> steps_of(const GemmRange& range, const GemmPlan& plan) {
 }
 
 /// The tiles of the operands, loaded a few steps ahead (over the ends of tiles too), so that the DMA works while the
-/// GEMM engine does.
+/// GEMM engine does. A step's loads are waited for before later ones are begun: loads under way share the bandwidth, and
+/// those that are needed first should have it.
 class Loader {
  public:
   Loader(const View& a, const View& b, const std::vector<Step>& steps, std::int64_t depth)
@@ -98,25 +90,28 @@ class Loader {
   }
   /// The tiles of the next step.
   std::pair<tl::Tile, tl::Tile> take() {
+    const Step& step = steps_[taken_++];
+    auto [left, right] = std::move(loading_.front());
+    loading_.pop_front();
+    auto x = wait(std::move(left)), y = wait(std::move(right));
     load_next();
-    auto tiles = std::move(loaded_.front());
-    loaded_.pop_front();
-    return tiles;
+    return {whole(x, {step.rows, step.length}), whole(y, {step.length, step.columns})};
   }
 
  private:
   void load_next() {
     if (next_ == steps_.size()) return;
     const Step& step = steps_[next_++];
-    auto left = load_matrix(a_, step.batch, step.m, step.k, step.rows, step.length);
-    loaded_.emplace_back(std::move(left), load_matrix(b_, step.batch, step.k, step.n, step.length, step.columns));
+    auto left = load_async(matrix_of(a_, step.batch), {step.m, step.k}, {step.rows, step.length});
+    loading_.emplace_back(std::move(left),
+                          load_async(matrix_of(b_, step.batch), {step.k, step.n}, {step.length, step.columns}));
   }
 
   const View& a_;
   const View& b_;
   const std::vector<Step>& steps_;
-  std::size_t next_ = 0;
-  std::deque<std::pair<tl::Tile, tl::Tile>> loaded_;
+  std::size_t next_ = 0, taken_ = 0;
+  std::deque<std::pair<PendingLoad, PendingLoad>> loading_;
 };
 
 }  // namespace
@@ -139,7 +134,7 @@ void gemm(const View& a, const View& b, const View& out, const GemmEpilogue& epi
     left = right = tl::Tile();
     if (!step.last) continue;
     if (!split) accumulator = finish_tile(std::move(accumulator), epilogue, step.batch, step.m, step.n);
-    store_matrix(out, split ? range.split : step.batch, step.m, step.n, accumulator);
+    store(matrix_of(out, split ? range.split : step.batch), {step.m, step.n}, accumulator);
     accumulator = tl::Tile();
   }
 }
@@ -149,10 +144,11 @@ void gemm_finish(const View& parts, const View& out, const GemmEpilogue& epilogu
     const auto block = block_shape(box.shape, tcm_budget() / (8 * 4));
     for_each_block(box, block, [&](const tl::Extents& at, const tl::Extents& shape) {
       for (std::int64_t batch = at[0]; batch < at[0] + shape[0]; ++batch) {
-        auto sum = load_matrix(parts, 0, at[1], at[2], shape[1], shape[2]);
+        const tl::Extents from{at[1], at[2]}, block_of_matrix{shape[1], shape[2]};
+        auto sum = load(matrix_of(parts, 0), from, block_of_matrix);
         for (std::int64_t part = 1; part < parts.sizes[0]; ++part)
-          sum = sum + load_matrix(parts, part, at[1], at[2], shape[1], shape[2]);
-        store_matrix(out, batch, at[1], at[2], finish_tile(std::move(sum), epilogue, batch, at[1], at[2]));
+          sum = sum + load(matrix_of(parts, part), from, block_of_matrix);
+        store(matrix_of(out, batch), from, finish_tile(std::move(sum), epilogue, batch, at[1], at[2]));
       }
     });
   }

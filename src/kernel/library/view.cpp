@@ -195,20 +195,49 @@ std::optional<std::size_t> fast_dimension(const View& view) {
   return fast;
 }
 
-tl::Tile load(const View& view, const tl::Extents& offsets, const tl::Extents& shape, tl::Where where) {
+namespace {
+
+/// How a block of a view lies in memory, and what turns it back.
+struct MemoryBlock {
+  tl::Extents sizes, strides, back;
+};
+
+MemoryBlock memory_block(const View& view, const tl::Extents& shape) {
   const tl::Extents order = memory_order(view);
-  tl::Extents sizes = shape, strides = shape;
+  MemoryBlock block{shape, shape, {}};
   for (std::size_t d = 0; d < order.size(); ++d) {
     const auto v = static_cast<std::size_t>(order[d]);
-    sizes[d] = view.strides[v] == 0 ? 1 : shape[v];
-    strides[d] = view.strides[v];
+    block.sizes[d] = view.strides[v] == 0 ? 1 : shape[v];
+    block.strides[d] = view.strides[v];
   }
-  const tl::Tile tile = tl::load(pointer_to(view, offsets), sizes, strides, {}, where);
-  if (is_identity(order)) return tile;
-  tl::Extents back = order;
+  if (is_identity(order)) return block;
+  block.back = order;
   for (std::size_t d = 0; d < order.size(); ++d)
-    back[static_cast<std::size_t>(order[d])] = static_cast<std::int64_t>(d);
-  return tl::permute(tile, back, where);
+    block.back[static_cast<std::size_t>(order[d])] = static_cast<std::int64_t>(d);
+  return block;
+}
+
+}  // namespace
+
+tl::Tile load(const View& view, const tl::Extents& offsets, const tl::Extents& shape, tl::Where where) {
+  const MemoryBlock block = memory_block(view, shape);
+  const tl::Tile tile = tl::load(pointer_to(view, offsets), block.sizes, block.strides, {}, where);
+  return block.back.empty() ? tile : tl::permute(tile, block.back, where);
+}
+
+PendingLoad load_async(const View& view, const tl::Extents& offsets, const tl::Extents& shape, tl::Where where) {
+  const MemoryBlock block = memory_block(view, shape);
+  tl::Extents none = block.sizes;
+  for (std::size_t d = 0; d < none.size(); ++d) none[d] = 0;
+  const auto pointer =
+      tl::make_block_ptr(pointer_to(view, offsets), block.sizes, block.strides, none, block.sizes, where);
+  return {tl::load_async(pointer, {}, where), block.back};
+}
+
+tl::Tile wait(PendingLoad pending, tl::Where where) {
+  tl::wait(pending.load.token, where);
+  auto tile = std::move(pending.load.tile);
+  return pending.back.empty() ? tile : tl::permute(tile, pending.back, where);
 }
 
 void store(const View& view, const tl::Extents& offsets, const tl::Tile& tile, tl::Where where) {

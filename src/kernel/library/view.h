@@ -45,6 +45,15 @@ std::vector<Box> local_boxes(const View& view);
 /// (stride 0) have extent 1 in the tile, which broadcasts.
 tl::Tile load(const View& view, const tl::Extents& offsets, const tl::Extents& shape,
               tl::Where where = tl::Where::current());
+/// A load under way that the kernel itself waits for.
+struct PendingLoad {
+  tl::AsyncLoad load;
+  tl::Extents back;  // the permutation that is left to do; empty: none
+};
+PendingLoad load_async(const View& view, const tl::Extents& offsets, const tl::Extents& shape,
+                       tl::Where where = tl::Where::current());
+/// Suspends the program until the load has finished; the tile as `load` yields it.
+tl::Tile wait(PendingLoad pending, tl::Where where = tl::Where::current());
 /// Stores `tile` (of the view's rank) at `offsets`, cast to the view's type; permutes first where the view does.
 void store(const View& view, const tl::Extents& offsets, const tl::Tile& tile,
            tl::Where where = tl::Where::current());

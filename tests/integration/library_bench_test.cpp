@@ -1,0 +1,137 @@
+// What the library and one PE attain of the machine's limits: the figures of the benches gemm, roofline and memory_sweep.
+#include <gtest/gtest.h>
+
+#include <cmath>
+
+#include "cli/bench_registry.h"
+#include "programs.h"
+
+namespace kernbench {
+namespace {
+
+RunResult run(const std::string& name, cli::RunOptions options) {
+  for (const auto& bench : cli::built_in_benches()) {
+    if (bench.name != name) continue;
+    RunResult result = cli::execute(bench, options);
+    if (result.error) ADD_FAILURE() << result.error->type << ": " << result.error->message;
+    return result;
+  }
+  throw std::logic_error("no bench " + name);
+}
+
+double share_of_peak(const RunResult& result) {
+  double ns = 0, flops = 0;
+  for (const auto& launch : result.launches) {
+    ns += (launch.end - launch.start).in_seconds() * 1e9;
+    flops += launch.flops;
+  }
+  return flops / (result.peak_flops * ns * 1e-9);
+}
+
+TEST(LibraryBenches, GemmOf4096AttainsMoreThan85PercentOfTheRoofline) {
+  // 4096^3 of f16 on 128 PEs of 64 x 64 at 1 GHz: 131.07 us at the peak, from the command to the completion at the host.
+  for (const auto& [placement, order] : {std::pair{"columns", "exact"}, std::pair{"cube_rows", "any"}}) {
+    cli::RunOptions options;
+    options.topology = "ahbm-1sip";
+    options.data = false;
+    options.parameters = {{"M", "4096"}, {"N", "4096"}, {"K", "4096"}, {"b", placement}, {"order", order}};
+    const RunResult result = run("gemm", options);
+    EXPECT_GE(share_of_peak(result), 0.85) << placement;
+    RecordProperty(placement, std::to_string(share_of_peak(result)));
+  }
+}
+
+TEST(LibraryBenches, GemmIsRightInEveryTypeTransposedPlacedAndOrdered) {
+  for (const char* dtype : {"f16", "bf16", "f32", "f8e4m3", "f8e5m2", "i8", "u8", "i32"}) {
+    for (const char* placement : {"columns", "cube_rows", "rows"}) {
+      cli::RunOptions options;
+      options.topology = "tiny";
+      options.overrides = {"sip.cubes.mesh=[2, 2]"};
+      options.parameters = {{"M", "70"},          {"N", "65"},   {"K", "130"},
+                            {"dtype", dtype},     {"b", placement}, {"transpose_b", "true"},
+                            {"transpose_a", placement == std::string("rows") ? "true" : "false"},
+                            {"order", placement == std::string("columns") ? "exact" : "any"}};
+      const RunResult result = run("gemm", options);
+      ASSERT_EQ(result.checks.size(), 1u);
+      EXPECT_EQ(result.checks[0].status, CheckStatus::passed) << dtype << " " << placement;
+      EXPECT_EQ(result.checks[0].max_abs_error, 0) << dtype << " " << placement;
+    }
+  }
+}
+
+double metric(const RunResult& result, const std::string& name) {
+  const auto entry = result.metrics.find(name);
+  if (entry == result.metrics.end()) {
+    ADD_FAILURE() << "no metric " << name;
+    return 0;
+  }
+  return entry->second.value;
+}
+
+TEST(LibraryBenches, RooflineReachesBothOfItsLinesAndCrossesWhereTheyCross) {
+  cli::RunOptions options;
+  options.topology = "tiny";
+  options.parameters = {{"steps", "64"}};
+  options.data = false;
+  const RunResult result = run("roofline", options);
+  // tiny: 64 x 64 at 1 GHz, 2 FLOP each; one slice: 150 GB/s of HBM.
+  const double peak = 2 * 64 * 64, bandwidth = 150;
+  // A product of 128 x 128 x 1024 takes 4 x 1024 cycles and the fill 2 * 64 + 64 - 2.
+  const double fill = 4.0 * 1024 / (4 * 1024 + 190);
+  double crossing = 0;
+  for (int power = -4; power <= 4; ++power) {
+    const std::string at = " at 2^" + std::to_string(power) + " products for each load";
+    const double intensity = metric(result, "intensity" + at), attained = metric(result, "attained" + at);
+    EXPECT_LE(attained, 1.01 * std::min(peak, intensity * bandwidth)) << at;
+    if (intensity * bandwidth < peak / 2) {
+      EXPECT_NEAR(attained, intensity * bandwidth, 0.02 * attained) << at;
+    } else if (intensity * bandwidth > peak) {
+      EXPECT_NEAR(attained, peak * fill, 0.001 * attained) << at;
+    }
+    if (crossing == 0 && attained > 0.95 * peak * fill) crossing = intensity;
+  }
+  EXPECT_NEAR(metric(result, "attained at most"), peak * fill, 0.001 * peak);
+  EXPECT_NEAR(metric(result, "bandwidth at most"), bandwidth, 0.01 * bandwidth);
+  const double ridge = peak / bandwidth;
+  EXPECT_LE(std::abs(std::log2(crossing / ridge)), 1) << crossing << " against " << ridge;
+}
+
+TEST(LibraryBenches, RooflineChecksItsProducts) {
+  cli::RunOptions options;
+  options.topology = "tiny";
+  options.parameters = {{"tile", "64"}, {"depth", "64"}, {"sweep", "2"}, {"steps", "4"}};
+  const RunResult result = run("roofline", options);
+  ASSERT_EQ(result.checks.size(), 5u);
+  for (const auto& check : result.checks) EXPECT_EQ(check.status, CheckStatus::passed) << check.name;
+}
+
+// Loads have a response buffer each; stores under way share one queue for each stage, where the first chunk blocks those
+// behind it: with four channels chosen by address they reach 0.6 of the bandwidth or more, and not in order of size.
+TEST(LibraryBenches, MemorySweepGrowsWithTheBlockUpToTheNarrowestPart) {
+  cli::RunOptions options;
+  options.topology = "ahbm-1sip";
+  options.data = false;
+  for (const char* access : {"load", "store"}) {
+    options.parameters = {{"access", access}};
+    const RunResult result = run("memory_sweep", options);
+    // A slice has 1.2 TB/s / 8; a NoC link 128 GB/s; the edge to the next cube in the column 256 GB/s in four lanes.
+    for (const auto& [place, limit] :
+         {std::pair{"own slice", 150.0}, std::pair{"same cube", 128.0}, std::pair{"other cube", 64.0}}) {
+      double last = 0;
+      for (int bytes = 64; bytes <= 262144; bytes *= 2) {
+        const double rate = metric(result, std::string(place) + ", " + std::to_string(bytes) + " B");
+        EXPECT_LE(rate, limit * 1.01) << access << " " << place << " " << bytes;
+        if (access == std::string("load")) {
+          EXPECT_GE(rate, last * 0.99) << place << " " << bytes;
+        } else if (bytes >= 4096) {
+          EXPECT_GE(rate, limit * 0.55) << place << " " << bytes;
+        }
+        last = rate;
+      }
+      EXPECT_GE(last, (access == std::string("load") ? 0.97 : 0.55) * limit) << access << " " << place;
+    }
+  }
+}
+
+}  // namespace
+}  // namespace kernbench
