@@ -89,8 +89,8 @@ void run_library(const cli::Parameters& parameters) {
   const auto a_host = operand(problem, problem.m, problem.k), b_host = operand(problem, problem.k, problem.n);
   const auto options = torch::dtype(problem.dtype).device("ahbm");
   const auto a = to_device(a_host, options.name("A"), parameters.boolean("transpose_a"));
-  const auto b = to_device(b_host, options.name("B").placement(placement_of_b(parameters)),
-                           parameters.boolean("transpose_b"));
+  const auto b =
+      to_device(b_host, options.name("B").placement(placement_of_b(parameters)), parameters.boolean("transpose_b"));
   torch::ahbm::MatmulOptions how;
   how.exact_order = parameters.choice("order", {"exact", "any"}) == "exact";
   how.split_k = parameters.integer("split_k", 0, kLargest);
@@ -134,8 +134,7 @@ void run_single_pe(const cli::Parameters& parameters) {
 }  // namespace
 
 cli::Bench gemm() {
-  return {"gemm",
-          "C = A B with the library's matrix product, on all PEs of a device",
+  return {"gemm", "C = A B with the library's matrix product, on all PEs of a device",
           with(sizes("1024"),
                {operand_dtype_parameter("f16"),
                 kValues,
@@ -154,8 +153,7 @@ cli::Bench gemm() {
 }
 
 cli::Bench gemm_single_pe() {
-  return {"gemm_single_pe",
-          "C = A B, tiled, on one PE with all operands in its own HBM slice",
+  return {"gemm_single_pe", "C = A B, tiled, on one PE with all operands in its own HBM slice",
           with(sizes("256"), {{"tile_m", "128", "rows of a tile of C"},
                               {"tile_n", "128", "columns of a tile of C"},
                               {"tile_k", "128", "depth of one step"},

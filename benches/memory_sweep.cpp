@@ -1,5 +1,5 @@
-// Bandwidth of one PE's DMA against the size of a block: to its own HBM slice, to another one of its cube, and to one of
-// the farthest cube.
+// Bandwidth of one PE's DMA against the size of a block: to its own HBM slice, to another one of its cube, and to one
+// of the farthest cube.
 #include <string>
 #include <vector>
 
@@ -11,8 +11,8 @@ namespace kernbench::benches {
 
 namespace {
 
-/// Loads or stores `blocks` blocks of one row, one after the other. Nothing waits for them: as many are under way as the
-/// DMA and the TCM allow.
+/// Loads or stores `blocks` blocks of one row, one after the other. Nothing waits for them: as many are under way as
+/// the DMA and the TCM allow.
 void sweep_kernel(tl::Tensor x, std::int64_t row, std::int64_t block, std::int64_t blocks, bool stores) {
   const auto tile = stores ? tl::full({1, block}, 1, x.dtype()) : tl::Tile();
   for (std::int64_t i = 0; i < blocks; ++i) {
@@ -30,7 +30,8 @@ void run(const cli::Parameters& parameters) {
   const std::int64_t largest = parameters.integer("largest", smallest, kLargest);
   const std::int64_t bytes = parameters.integer("bytes", largest, kLargest);
   const bool stores = parameters.choice("access", {"load", "store"}) == "store";
-  // One row for each PE, long enough that no block is accessed twice: row 0 is the measuring PE's own, row 1 its neighbour's, the last row the farthest cube's.
+  // One row for each PE, long enough that no block is accessed twice: row 0 is the measuring PE's own, row 1 its
+  // neighbour's, the last row the farthest cube's.
   std::int64_t pes = 0, cubes = 0;
   const auto count = torch::zeros({1}, torch::dtype(torch::kInt).device("ahbm"));
   torch::launch("count", [&](tl::Tensor) { pes = tl::num_pes(), cubes = tl::num_cubes(); }, count);

@@ -42,7 +42,8 @@ void run(const cli::Parameters& parameters) {
   const auto bytes = static_cast<double>(2 * tile * depth * item_size(dtype));
   double most = 0, bandwidth = 0;
   for (std::int64_t power = -sweep; power <= sweep; ++power) {
-    const std::int64_t loads = power < 0 ? std::int64_t{1} << -power : 1, products = power > 0 ? std::int64_t{1} << power : 1;
+    const std::int64_t loads = power < 0 ? std::int64_t{1} << -power : 1,
+                       products = power > 0 ? std::int64_t{1} << power : 1;
     auto c = torch::empty({tile, tile}, options.dtype(torch::kFloat).name("C"));
     // Long steps need to be repeated less often.
     const std::int64_t repeats = std::max<std::int64_t>(steps / std::max(loads, products), 2);

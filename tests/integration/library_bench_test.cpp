@@ -1,4 +1,5 @@
-// What the library and one PE attain of the machine's limits: the figures of the benches gemm, roofline and memory_sweep.
+// What the library and one PE attain of the machine's limits: the figures of the benches gemm, roofline and
+// memory_sweep.
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -29,7 +30,8 @@ double share_of_peak(const RunResult& result) {
 }
 
 TEST(LibraryBenches, GemmOf4096AttainsMoreThan85PercentOfTheRoofline) {
-  // 4096^3 of f16 on 128 PEs of 64 x 64 at 1 GHz: 131.07 us at the peak, from the command to the completion at the host.
+  // 4096^3 of f16 on 128 PEs of 64 x 64 at 1 GHz: 131.07 us at the peak, from the command to the completion at the
+  // host.
   for (const auto& [placement, order] : {std::pair{"columns", "exact"}, std::pair{"cube_rows", "any"}}) {
     cli::RunOptions options;
     options.topology = "ahbm-1sip";
@@ -47,8 +49,12 @@ TEST(LibraryBenches, GemmIsRightInEveryTypeTransposedPlacedAndOrdered) {
       cli::RunOptions options;
       options.topology = "tiny";
       options.overrides = {"sip.cubes.mesh=[2, 2]"};
-      options.parameters = {{"M", "70"},          {"N", "65"},   {"K", "130"},
-                            {"dtype", dtype},     {"b", placement}, {"transpose_b", "true"},
+      options.parameters = {{"M", "70"},
+                            {"N", "65"},
+                            {"K", "130"},
+                            {"dtype", dtype},
+                            {"b", placement},
+                            {"transpose_b", "true"},
                             {"transpose_a", placement == std::string("rows") ? "true" : "false"},
                             {"order", placement == std::string("columns") ? "exact" : "any"}};
       const RunResult result = run("gemm", options);
@@ -105,8 +111,9 @@ TEST(LibraryBenches, RooflineChecksItsProducts) {
   for (const auto& check : result.checks) EXPECT_EQ(check.status, CheckStatus::passed) << check.name;
 }
 
-// Loads have a response buffer each; stores under way share one queue for each stage, where the first chunk blocks those
-// behind it: with four channels chosen by address they reach 0.6 of the bandwidth or more, and not in order of size.
+// Loads have a response buffer each; stores under way share one queue for each stage, where the first chunk blocks
+// those behind it: with four channels chosen by address they reach 0.6 of the bandwidth or more, and not in order of
+// size.
 TEST(LibraryBenches, MemorySweepGrowsWithTheBlockUpToTheNarrowestPart) {
   cli::RunOptions options;
   options.topology = "ahbm-1sip";

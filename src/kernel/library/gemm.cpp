@@ -11,7 +11,9 @@ namespace {
 
 /// One matrix of a batch.
 View matrix_of(const View& view, std::int64_t batch) {
-  return {view.tensor, {view.sizes[1], view.sizes[2]}, {view.strides[1], view.strides[2]},
+  return {view.tensor,
+          {view.sizes[1], view.sizes[2]},
+          {view.strides[1], view.strides[2]},
           view.offset + batch * view.strides[0]};
 }
 
@@ -80,8 +82,8 @@ std::vector<Step> steps_of(const GemmRange& range, const GemmPlan& plan) {
 }
 
 /// The tiles of the operands, loaded a few steps ahead (over the ends of tiles too), so that the DMA works while the
-/// GEMM engine does. A step's loads are waited for before later ones are begun: loads under way share the bandwidth, and
-/// those that are needed first should have it.
+/// GEMM engine does. A step's loads are waited for before later ones are begun: loads under way share the bandwidth,
+/// and those that are needed first should have it.
 class Loader {
  public:
   Loader(const View& a, const View& b, const std::vector<Step>& steps, std::int64_t depth)

@@ -245,8 +245,8 @@ void store(const View& view, const tl::Extents& offsets, const tl::Tile& tile, t
   tl::Extents strides = order;
   for (std::size_t d = 0; d < order.size(); ++d) strides[d] = view.strides[static_cast<std::size_t>(order[d])];
   const tl::Tile converted = tl::cast(tile, view.dtype(), tl::Rounding::rtne, where);
-  tl::store(pointer_to(view, offsets), strides,
-            is_identity(order) ? converted : tl::permute(converted, order, where), {}, where);
+  tl::store(pointer_to(view, offsets), strides, is_identity(order) ? converted : tl::permute(converted, order, where),
+            {}, where);
 }
 
 std::int64_t tcm_budget() {

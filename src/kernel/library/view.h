@@ -55,8 +55,7 @@ PendingLoad load_async(const View& view, const tl::Extents& offsets, const tl::E
 /// Suspends the program until the load has finished; the tile as `load` yields it.
 tl::Tile wait(PendingLoad pending, tl::Where where = tl::Where::current());
 /// Stores `tile` (of the view's rank) at `offsets`, cast to the view's type; permutes first where the view does.
-void store(const View& view, const tl::Extents& offsets, const tl::Tile& tile,
-           tl::Where where = tl::Where::current());
+void store(const View& view, const tl::Extents& offsets, const tl::Tile& tile, tl::Where where = tl::Where::current());
 
 /// A block shape of at most `limit` elements (at least one) within `shape`: each of the dimensions in `fast` gets up to
 /// 128 elements first, so that transfers have long rows on every side, then the last dimensions are filled up.
