@@ -140,7 +140,7 @@ std::string outcome_section(const Difference& difference, const Palette& palette
   }
   std::string out = palette.paint(Style::heading, "Simulated time") + "  " + time + "\n";
   if (difference.status_a != difference.status_b) {
-    out += palette.paint(Style::heading, "Result") + "  " + one_line(difference.status_a) + " -> " +
+    out += palette.paint(Style::heading, "Result") + "  " + shortened(one_line(difference.status_a), 40) + " -> " +
            palette.paint(Style::warning, shortened(one_line(difference.status_b), 40)) + "\n";
   }
   if (!difference.same_values) out += "The checked values differ.\n";
