@@ -1,7 +1,9 @@
 // A component model of one's own: the same kernel on the built-in HBM and on one with open rows. Reading a matrix row
 // by row stays in the open rows; reading it column by column opens a row for every element.
 #include <cstdio>
+#include <memory>
 #include <string>
+#include <vector>
 
 #include "kernbench/kernbench.h"
 #include "open_page.h"
@@ -24,10 +26,11 @@ double nanoseconds(const kernbench::LaunchResult& launch) {
   return (launch.end - launch.start).in_seconds() * 1e9;
 }
 
-void run(const std::string& model) {
+void run(const std::string& model, const std::vector<std::string>& parameters) {
   kernbench::SimulateOptions options;
   options.topology = "tiny";
-  options.overrides = {"cube.hbm.model=" + model};
+  options.overrides = parameters;
+  options.overrides.push_back("cube.hbm.model=" + model);
   options.models.add_hbm("open_page",
                          [](const kernbench::HbmChannelFigures& figures, const kernbench::ModelParameters& parameters) {
                            return std::make_unique<OpenPage>(figures, parameters);
@@ -47,6 +50,7 @@ void run(const std::string& model) {
 }  // namespace
 
 int main() {
-  run("hbm");
-  run("open_page");
+  run("hbm", {});
+  // Few banks, so that the matrix does not fit into the open rows.
+  run("open_page", {"cube.hbm.parameters.banks=4"});
 }
