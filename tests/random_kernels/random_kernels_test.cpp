@@ -1,0 +1,138 @@
+// Random kernels: the tile language yields what a plain sequential interpreter of the same program does, and the
+// coalesced model takes exactly the times of the exact one.
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <cstring>
+#include <map>
+#include <memory>
+
+#include "execute.h"
+#include "generator.h"
+#include "kernbench/kernbench.h"
+
+namespace kernbench::testing {
+namespace {
+
+// A part of them under the sanitizers, which are slower by more than that.
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+constexpr int kKernelsEach = 50;
+#else
+constexpr int kKernelsEach = 1000;
+#endif
+constexpr int kRuns = 10;
+
+struct Scenario {
+  Tensors before, after;
+  std::vector<std::vector<Step>> programs;
+  int cubes = 1;
+  std::vector<DPPolicy> placements;
+};
+
+DPPolicy random_placement(std::mt19937& random) {
+  DPPolicy policy;
+  policy.cube = static_cast<Placement>(random() % 5);
+  policy.pe = static_cast<Placement>(random() % 5);
+  return policy;
+}
+
+Scenario random_scenario(std::uint32_t seed) {
+  std::mt19937 random(seed);
+  Scenario scenario;
+  scenario.cubes = random() % 4 == 0 ? 4 : 1;
+  const int programs = scenario.cubes * 2;
+  scenario.before = random_tensors(random, programs);
+  scenario.after = scenario.before;
+  for (int program = 0; program < programs; ++program) {
+    scenario.programs.push_back(random_program(random, scenario.after, program));
+  }
+  for (std::size_t i = 0; i < scenario.before.arrays.size(); ++i) {
+    scenario.placements.push_back(random_placement(random));
+    // A store to a replica changes that replica only, so what is written must not be replicated.
+    auto& policy = scenario.placements.back();
+    if (i >= static_cast<std::size_t>(kReadOnly)) {
+      if (policy.cube == Placement::replicate) policy.cube = Placement::row_wise;
+      if (policy.pe == Placement::replicate) policy.pe = Placement::column_wise;
+    }
+  }
+  return scenario;
+}
+
+torch::Tensor host_tensor(const Array& array) {
+  auto values = torch::empty({array.shape[0], array.shape[1]}, torch::kDouble);
+  auto* out = values.data_ptr<double>();
+  for (std::size_t i = 0; i < array.lanes.size(); ++i) out[i] = array.lanes[i].value;
+  return values.to(array.dtype);
+}
+
+void expect_contents(const torch::Tensor& tensor, const Array& expected, const std::string& what) {
+  const auto values = tensor.cpu().to(torch::kDouble);
+  const auto* got = values.data_ptr<double>();
+  for (std::size_t i = 0; i < expected.lanes.size(); ++i) {
+    const double value = expected.lanes[i].value;
+    const bool same =
+        std::isnan(value) ? std::isnan(got[i]) : got[i] == value && std::signbit(got[i]) == std::signbit(value);
+    ASSERT_TRUE(same) << what << ", element " << i << ": " << got[i] << ", expected " << value;
+  }
+}
+
+RunResult run(const Scenario& scenario, bool exact, const std::string& what) {
+  SimulateOptions options;
+  options.topology = "tiny";
+  options.threads = 1;
+  options.exact_events = exact;
+  if (scenario.cubes > 1) options.overrides.push_back("sip.cubes.mesh=[2, 2]");
+  return simulate(options, [&] {
+    std::vector<torch::Tensor> t;
+    for (std::size_t i = 0; i < scenario.before.arrays.size(); ++i) {
+      const auto host = host_tensor(scenario.before.arrays[i]);
+      auto device = torch::empty_like(host, torch::device("ahbm").placement(scenario.placements[i]));
+      device.copy_(host);
+      t.push_back(device);
+    }
+    torch::LaunchOptions launch;
+    for (int cube = 0; cube < scenario.cubes; ++cube) {
+      for (int pe = 0; pe < 2; ++pe) launch.pes.push_back({CubeId{cube}, PeId{pe}});
+    }
+    const auto kernel = [&scenario](tl::In a, tl::In b, tl::In c, tl::In d, tl::Tensor e, tl::Tensor f, tl::Tensor g,
+                                    tl::Tensor h) {
+      execute(scenario.programs[static_cast<std::size_t>(tl::program_id())], {a, b, c, d, e, f, g, h});
+    };
+    torch::launch(launch, "random", kernel, t[0], t[1], t[2], t[3], t[4], t[5], t[6], t[7]);
+    for (std::size_t i = kReadOnly; i < t.size(); ++i) {
+      expect_contents(t[i], scenario.after.arrays[i], what + ", tensor " + std::to_string(i));
+    }
+  });
+}
+
+class RandomKernels : public ::testing::TestWithParam<int> {};
+
+TEST_P(RandomKernels, YieldWhatASequentialInterpreterDoesAndTakeTheSameTimesExactAndCoalesced) {
+  for (int kernel = 0; kernel < kKernelsEach; ++kernel) {
+    const auto seed = static_cast<std::uint32_t>(GetParam() * kKernelsEach + kernel);
+    const std::string what = "seed " + std::to_string(seed);
+    const Scenario scenario = random_scenario(seed);
+    const RunResult coalesced = run(scenario, false, what);
+    const RunResult exact = run(scenario, true, what);
+    ASSERT_EQ(coalesced.times_fingerprint, exact.times_fingerprint) << what;
+    ASSERT_EQ(coalesced.simulated_time, exact.simulated_time) << what;
+    ASSERT_FALSE(HasFatalFailure());
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(TenThousand, RandomKernels, ::testing::Range(0, kRuns));
+
+TEST(RandomPrograms, UseEveryInstructionOften) {
+  std::map<Code, int> counts;
+  for (std::uint32_t seed = 0; seed < 300; ++seed) {
+    for (const auto& program : random_scenario(seed).programs) {
+      for (const auto& step : program) ++counts[step.instruction.code];
+    }
+  }
+  for (int code = 0; code <= static_cast<int>(Code::branch); ++code) {
+    EXPECT_GE(counts[static_cast<Code>(code)], 20) << "instruction " << code;
+  }
+}
+
+}  // namespace
+}  // namespace kernbench::testing
