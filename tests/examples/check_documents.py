@@ -5,6 +5,7 @@ A listing or an output stands between `<!-- KIND: WHAT -->` and `<!-- end -->`, 
   source: examples/first_kernel/first_kernel.cpp    that file
   output: first_kernel                              what the example program of that name prints
   output: kernbench run gemm -t tiny                what the command prints (run in the repository's root)
+Of several commands, joined by `&&`, the last one's output is shown; $TMP is a folder for what they hand on.
 Wall-clock figures may differ. A command that is expected to fail says so: `output: kernbench run … (exit 3)`.
 With KERNBENCH_UPDATE_GOLDEN=1 the blocks are rewritten instead.
 """
@@ -15,6 +16,7 @@ import re
 import shlex
 import subprocess
 import sys
+import tempfile
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent.parent
@@ -33,18 +35,26 @@ def block(language, text):
     return f"```{language}\n{text.rstrip()}\n```\n"
 
 
-def output_of(what, options):
-    expected_exit = EXIT.search(what)
-    command = shlex.split(EXIT.sub("", what))
+def run(what, options, temporary, expected_exit=0):
+    command = shlex.split(what.replace("$TMP", temporary))
     if command[0] == "kernbench":
         command[0] = options.kernbench
     else:
         command[0] = str(Path(options.programs) / command[0])
     environment = {**os.environ, "NO_COLOR": "1"}
     done = subprocess.run(command, capture_output=True, text=True, cwd=ROOT, env=environment, timeout=200, check=False)
-    if done.returncode != (int(expected_exit.group(1)) if expected_exit else 0):
+    if done.returncode != expected_exit:
         sys.exit(f"`{what}` ended with exit code {done.returncode}:\n{done.stdout}{done.stderr}")
-    return done.stdout + (done.stderr if expected_exit else "")
+    return (done.stdout + (done.stderr if expected_exit else "")).replace(temporary + "/", "")
+
+
+def output_of(what, options):
+    expected_exit = EXIT.search(what)
+    *before, last = EXIT.sub("", what).split(" && ")
+    with tempfile.TemporaryDirectory() as temporary:
+        for command in before:
+            run(command, options, temporary)
+        return run(last, options, temporary, int(expected_exit.group(1)) if expected_exit else 0)
 
 
 def expected(kind, what, options):
