@@ -126,6 +126,21 @@ TEST_F(HostOperations, InPlaceFunctionsChangeTheirViewAndNothingElse) {
   }
 }
 
+TEST_F(HostOperations, InPlaceFunctionsReadOverlappingOperandsBeforeTheyWrite) {
+  for (int i = 0; i < 200; ++i) {
+    const Tensor base = digits({7, 9});
+    const std::int64_t rows = 2 + below(4), columns = 2 + below(5), row = below(3), column = below(3);
+    const auto target = [&](const Tensor& x) { return x.narrow(0, 1, rows).narrow(1, 1, columns); };
+    const auto source = [&](const Tensor& x) { return x.narrow(0, row, rows).narrow(1, column, columns); };
+    const Tensor changed = base.clone(), expected = base.clone();
+    target(changed).add_(source(changed)).sub_(source(changed), 2);
+    const Tensor sum = target(base) + source(base);
+    target(expected).copy_(sum);
+    target(expected).copy_(target(expected).sub(source(expected.clone()), 2).clone());
+    EXPECT_TRUE(changed.equal(expected));
+  }
+}
+
 TEST_F(HostOperations, SmallIntegersDivideAsMathematicsSays) {
   const Tensor all = torch::arange(-128, 128, torch::kChar);
   const Tensor x = all.view({256, 1}), y = torch::cat({all.slice(0, 0, 128), all.slice(0, 129)});  // without 0

@@ -2,6 +2,9 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <cstdlib>
+
 #include "base/error.h"
 #include "data/conversion.h"
 #include "runtime/dimensions.h"
@@ -118,13 +121,41 @@ std::pair<std::int64_t, std::int64_t> span_of(const TensorImpl& impl) {
   return {impl.offset, last};
 }
 
-/// Whether writing `out` element by element may change an element of `in` before it is read. PyTorch takes two dense
-/// views; here any two views of one storage whose spans meet count, so that none is missed.
+/// Whether distance = sum of k[d] * strides[d] with |k[d]| < sizes[d] has a solution, from dimension `at` on.
+bool reachable(std::int64_t distance, std::span<const std::int64_t> sizes, std::span<const std::int64_t> strides) {
+  if (sizes.empty()) return distance == 0;
+  if (strides[0] == 0 || sizes[0] == 1) return reachable(distance, sizes.subspan(1), strides.subspan(1));
+  const std::int64_t near = distance / strides[0];
+  for (const std::int64_t k : {near - 1, near, near + 1}) {
+    if (std::abs(k) < sizes[0] && reachable(distance - k * strides[0], sizes.subspan(1), strides.subspan(1)))
+      return true;
+  }
+  return false;
+}
+
+/// Whether each stride goes beyond all that the smaller ones reach, and they descend.
+bool nested(std::span<const std::int64_t> sizes, std::span<const std::int64_t> strides) {
+  std::int64_t reach = 0;
+  for (std::size_t d = sizes.size(); d-- > 0;) {
+    if (sizes[d] == 1) continue;
+    if (strides[d] <= reach) return false;
+    reach += (sizes[d] - 1) * strides[d];
+  }
+  return true;
+}
+
+/// Whether writing `out` element by element may change an element of `in` before it is read. Never false when it may.
 bool overlaps_partly(const TensorImpl& out, const TensorImpl& in) {
   if (out.storage != in.storage || same_view(out, in) || out.numel() == 0 || in.numel() == 0) return false;
   const auto [first, last] = span_of(out);
   const auto [other_first, other_last] = span_of(in);
-  return first <= other_last && other_first <= last && out.is_contiguous() && in.is_contiguous();
+  if (first > other_last || other_first > last) return false;
+  if (out.sizes != in.sizes || out.strides != in.strides || !nested(out.sizes, out.strides)) return true;
+  return reachable(out.offset - in.offset, out.sizes, out.strides);
+}
+
+bool both_contiguous(const TensorImpl& a, const TensorImpl& b) {
+  return a.is_contiguous() && b.is_contiguous();
 }
 
 }  // namespace
@@ -151,12 +182,17 @@ void check_in_place(const char* call, const Tensor& out, std::span<const std::in
   }
   for (const DeviceOperand& operand : operands) {
     const auto* tensor = std::get_if<Tensor>(&operand);
-    if (tensor != nullptr && overlaps_partly(target, impl_of(*tensor))) {
+    if (tensor != nullptr && both_contiguous(target, impl_of(*tensor)) && overlaps_partly(target, impl_of(*tensor))) {
       fail(call,
            "unsupported operation: some elements of the input tensor and the written-to tensor refer to a single "
            "memory location. Please clone() the tensor before performing the operation.");
     }
   }
+}
+
+DeviceOperand apart(const Tensor& out, const DeviceOperand& operand) {
+  const auto* tensor = std::get_if<Tensor>(&operand);
+  return tensor != nullptr && overlaps_partly(impl_of(out), impl_of(*tensor)) ? tensor->clone() : operand;
 }
 
 void copy_elements(const Tensor& to, const Tensor& from) {

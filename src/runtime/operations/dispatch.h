@@ -44,6 +44,9 @@ torch::Scalar host_number(const torch::Tensor& tensor);
 void check_in_place(const char* call, const torch::Tensor& out, std::span<const std::int64_t> shape, DType type,
                     std::span<const DeviceOperand> operands);
 
+/// `operand`, or a copy of it where writing `out` in place could change elements of it before they are read.
+DeviceOperand apart(const torch::Tensor& out, const DeviceOperand& operand);
+
 /// "[2, 3] Float on cpu" for messages.
 std::string describe(const torch::Tensor& tensor);
 /// ValueError: "add: …".

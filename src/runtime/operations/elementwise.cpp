@@ -187,7 +187,7 @@ void binary_in_place(BinaryOperation operation, const Tensor& out, const DeviceO
     fail(name(operation), "a host tensor cannot be written in place with a result on " + place.device.str());
   const Types types = types_of(operation, out, b);
   check_in_place(name(operation), out, broadcast_shape(name(operation), operands), types.result, operands);
-  execute(operation, out, b, types.compute, out);
+  execute(operation, out, apart(out, b), types.compute, out);
 }
 
 Tensor unary(UnaryOperation operation, const Tensor& x) {
@@ -222,7 +222,8 @@ void multiply_add_in_place(const char* call, const Tensor& out, const DeviceOper
   place_of(call, operands);
   const DType type = result_type(operands);
   check_in_place(call, out, broadcast_shape(call, operands), type, operands);
-  execute_multiply_add(call, operands, type, out);
+  const std::array separate{apart(out, a), apart(out, b), DeviceOperand(out)};
+  execute_multiply_add(call, separate, type, out);
 }
 
 Tensor where(const Tensor& condition, const DeviceOperand& a, const DeviceOperand& b) {
