@@ -8,6 +8,8 @@ namespace kernbench::benches {
 cli::Bench vector_add();
 cli::Bench gemm();
 cli::Bench gemm_single_pe();
+cli::Bench softmax();
+cli::Bench layer_norm();
 cli::Bench memory_sweep();
 cli::Bench roofline();
 

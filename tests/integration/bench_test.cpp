@@ -19,7 +19,9 @@ const std::vector<Case>& cases() {
       {"vector_add", {{"n", "20000"}, {"block", "1024"}}},
       {"gemm", {{"M", "96"}, {"N", "80"}, {"K", "112"}, {"tile_m", "32"}, {"tile_n", "32"}, {"tile_k", "48"}}},
       {"gemm_single_pe",
-       {{"M", "64"}, {"N", "64"}, {"K", "64"}, {"tile_m", "32"}, {"tile_n", "32"}, {"tile_k", "32"}}}};
+       {{"M", "64"}, {"N", "64"}, {"K", "64"}, {"tile_m", "32"}, {"tile_n", "32"}, {"tile_k", "32"}}},
+      {"softmax", {{"rows", "40"}, {"columns", "96"}}},
+      {"layer_norm", {{"rows", "40"}, {"columns", "96"}}}};
   return all;
 }
 
@@ -41,7 +43,8 @@ TEST(Benches, PassTheirChecksInEveryDtype) {
       EXPECT_EQ(result.status, RunStatus::ok)
           << what.bench << " " << dtype << " " << (result.error ? result.error->message : "");
       ASSERT_EQ(result.checks.size(), 1u);
-      EXPECT_EQ(result.checks[0].max_abs_error, 0) << what.bench << " " << dtype;
+      const bool exact = what.bench != "softmax" && what.bench != "layer_norm";
+      EXPECT_LE(result.checks[0].max_abs_error, exact ? 0 : 0.05) << what.bench << " " << dtype;
     }
   }
 }

@@ -57,13 +57,6 @@ class TileChooser {
     return std::max(steps, problem_.epilogue ? kEpilogueTiles * m * n * 4 : 0);
   }
 
-  /// Steps whose operands may be live at once: from two, up to four where they fit.
-  std::int64_t depth(const Tiles& tiles) const {
-    std::int64_t depth = 2;
-    while (depth < 4 && bytes(tiles.m, tiles.n, tiles.k, depth + 1) <= budget_) ++depth;
-    return depth;
-  }
-
   double time_ns(std::int64_t m, std::int64_t n, std::int64_t k, const Tiles& tiles) const {
     const auto& array = topology_.pe.gemm.array;
     const std::int64_t across = ceil_div(m, tiles.m), along = ceil_div(n, tiles.n);
@@ -291,8 +284,7 @@ class Planner {
     const std::int64_t m = first.m[1] - first.m[0], n = first.n[1] - first.n[0], k = first.k[1] - first.k[0];
     const Tiles tiles = tiles_.choose(m, n, k);
     plan.tile_m = tiles.m, plan.tile_n = tiles.n, plan.tile_k = tiles.k;
-    plan.depth = tiles_.depth(tiles);
-    plan.tcm_bytes = tiles_.bytes(tiles.m, tiles.n, tiles.k, plan.depth);
+    plan.tcm_bytes = tiles.bytes;
     const std::int64_t cubes = count() / per_cube_;
     double in_cubes = 0, hops = 0, slices = 0;
     const std::int64_t step = std::max<std::int64_t>(cubes / 4, 1);

@@ -1,0 +1,167 @@
+// Tensor functions on device tensors against the same ones on host tensors, whose results are held to libtorch's.
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <functional>
+
+#include "support.h"
+
+namespace kernbench {
+namespace {
+
+using namespace testing;  // NOLINT(google-build-using-namespace)
+using torch::Tensor;
+using Function = std::function<Tensor(const Tensor& x, const Tensor& y, const Tensor& z)>;
+
+enum class Kind : std::uint8_t { floats, positive, numbers, integers, booleans };
+
+struct Case {
+  const char* name;
+  Kind kind;
+  Function function;
+  double ulps = 4;  // of the type, relative to the result; and of 1, absolute
+};
+
+/// x and y are [m, n] and broadcast; z is [n, m].
+const std::vector<Case>& cases() {
+  using T = const Tensor&;
+  static const std::vector<Case> all{
+      {"x + y", Kind::numbers, [](T x, T y, T) { return x + y; }, 0},
+      {"add with alpha", Kind::numbers, [](T x, T y, T) { return torch::add(x, y, 2); }},
+      {"x - 3", Kind::numbers, [](T x, T, T) { return x - 3; }, 0},
+      {"3 - x", Kind::numbers, [](T x, T, T) { return 3 - x; }},
+      {"x * 0.5", Kind::floats, [](T x, T, T) { return x * 0.5; }, 0},
+      {"x / y", Kind::positive, [](T x, T y, T) { return x / y; }, 1},
+      {"2 / x", Kind::positive, [](T x, T, T) { return 2 / x; }, 2},
+      {"floor_divide", Kind::integers, [](T x, T y, T) { return torch::floor_divide(x, y * y + 1); }, 0},
+      {"remainder", Kind::integers, [](T x, T y, T) { return torch::remainder(x, y * y + 1); }, 0},
+      {"fmod", Kind::integers, [](T x, T y, T) { return torch::fmod(x, y * y + 1); }, 0},
+      {"pow 2", Kind::floats, [](T x, T, T) { return torch::pow(x, 2); }, 8},
+      {"pow 3 of integers", Kind::integers, [](T x, T, T) { return torch::pow(x, 3); }, 0},
+      {"pow", Kind::positive, [](T x, T y, T) { return torch::pow(x, y); }, 64},
+      {"maximum", Kind::numbers, [](T x, T y, T) { return torch::maximum(x, y); }, 0},
+      {"minimum", Kind::numbers, [](T x, T y, T) { return torch::minimum(x, y); }, 0},
+      {"clamp", Kind::numbers, [](T x, T, T) { return torch::clamp(x, torch::Scalar(-1), torch::Scalar(2)); }, 0},
+      {"x < y", Kind::numbers, [](T x, T y, T) { return x < y; }, 0},
+      {"x == 1", Kind::numbers, [](T x, T, T) { return x == 1; }, 0},
+      {"logical_and", Kind::numbers, [](T x, T y, T) { return torch::logical_and(x, y); }, 0},
+      {"x & y", Kind::integers, [](T x, T y, T) { return x & y; }, 0},
+      {"x | y of bool", Kind::booleans, [](T x, T y, T) { return x | y; }, 0},
+      {"where", Kind::numbers, [](T x, T y, T) { return torch::where(x > y, x, y); }, 0},
+      {"addcmul", Kind::floats, [](T x, T y, T) { return torch::addcmul(x, x, y, 0.5); }},
+      {"lerp", Kind::floats, [](T x, T y, T) { return torch::lerp(x, y, 0.25); }, 8},
+      {"neg", Kind::numbers, [](T x, T, T) { return torch::neg(x); }, 0},
+      {"abs", Kind::numbers, [](T x, T, T) { return torch::abs(x); }, 0},
+      {"sqrt", Kind::positive, [](T x, T, T) { return torch::sqrt(x); }, 1},
+      {"rsqrt", Kind::positive, [](T x, T, T) { return torch::rsqrt(x); }},
+      {"exp", Kind::floats, [](T x, T, T) { return torch::exp(x); }},
+      {"exp of integers", Kind::integers, [](T x, T, T) { return torch::exp(x); }},
+      {"expm1", Kind::floats, [](T x, T, T) { return torch::expm1(x); }, 16},
+      {"log", Kind::positive, [](T x, T, T) { return torch::log(x); }},
+      {"log10", Kind::positive, [](T x, T, T) { return torch::log10(x); }, 8},
+      {"log1p", Kind::positive, [](T x, T, T) { return torch::log1p(x); }, 16},
+      {"sin", Kind::floats, [](T x, T, T) { return torch::sin(x); }},
+      {"tanh", Kind::floats, [](T x, T, T) { return torch::tanh(x); }},
+      {"erf", Kind::floats, [](T x, T, T) { return torch::erf(x); }},
+      {"sigmoid", Kind::floats, [](T x, T, T) { return torch::sigmoid(x); }},
+      {"round", Kind::floats, [](T x, T, T) { return torch::round(x * 2); }, 0},
+      {"sign", Kind::numbers, [](T x, T, T) { return torch::sign(x); }, 0},
+      {"relu", Kind::floats, [](T x, T, T) { return torch::relu(x); }, 0},
+      {"silu", Kind::floats, [](T x, T, T) { return torch::silu(x); }, 8},
+      {"gelu", Kind::floats, [](T x, T, T) { return torch::gelu(x); }, 16},
+      {"gelu tanh", Kind::floats, [](T x, T, T) { return torch::gelu(x, "tanh"); }, 16},
+      {"sum", Kind::integers, [](T x, T, T) { return torch::sum(x); }, 0},
+      {"sum of rows", Kind::floats, [](T x, T, T) { return torch::sum(x, {1}); }, 64},
+      {"mean of columns", Kind::floats, [](T x, T, T) { return torch::mean(x, {0}, true); }, 16},
+      {"amax", Kind::numbers, [](T x, T, T) { return torch::amax(x, {0}); }, 0},
+      {"min", Kind::numbers, [](T x, T, T) { return torch::min(x); }, 0},
+      {"argmax", Kind::integers, [](T x, T, T) { return torch::argmax(x, 1); }, 0},
+      {"argmin of all", Kind::integers, [](T x, T, T) { return torch::argmin(x); }, 0},
+      {"any", Kind::booleans, [](T x, T, T) { return torch::any(x, 0); }, 0},
+      {"all", Kind::booleans, [](T x, T, T) { return torch::all(x); }, 0},
+      {"var", Kind::floats, [](T x, T, T) { return torch::var(x.expand({3, -1, -1}), {0, 1}); }, 64},
+      {"cumsum", Kind::integers, [](T x, T, T) { return torch::cumsum(x, 0); }, 0},
+      {"softmax", Kind::floats, [](T x, T, T) { return torch::softmax(x, -1); }, 16},
+      {"softmax of columns", Kind::floats, [](T x, T, T) { return torch::softmax(x, 0); }, 16},
+      {"log_softmax", Kind::floats, [](T x, T, T) { return torch::log_softmax(x, 1); }, 32},
+      {"layer_norm", Kind::floats, [](T x, T, T) { return torch::layer_norm(x * 8, {x.size(1)}); }, 256},
+      {"rms_norm", Kind::floats, [](T x, T, T) { return torch::rms_norm(x * 8, {x.size(1)}); }, 64},
+      {"matmul", Kind::integers, [](T x, T, T z) { return torch::matmul(x.to(torch::kInt), z.to(torch::kInt)); }, 0},
+      {"mm of floats", Kind::floats, [](T x, T, T z) { return torch::mm(x, z); }, 64},
+      {"mm with itself transposed", Kind::floats, [](T x, T, T) { return torch::mm(x, x.t()); }, 64},
+      {"matmul of a batch", Kind::floats, [](T x, T, T z) { return torch::matmul(x.expand({3, -1, -1}), z); }, 64},
+      {"addmm", Kind::floats, [](T x, T, T z) { return torch::addmm(torch::mm(x, z), x, z, 0.5, 2); }, 256},
+      {"mv", Kind::floats, [](T x, T y, T) { return torch::mv(x, y.select(0, 0)); }, 64},
+      {"linear", Kind::floats, [](T x, T y, T) { return torch::linear(x, y); }, 64},
+      {"cat", Kind::numbers, [](T x, T y, T) { return torch::cat({x, y.expand(x.sizes()), x}, 1); }, 0},
+      {"stack", Kind::numbers, [](T x, T y, T) { return torch::stack({x, y.expand(x.sizes())}, 1); }, 0},
+      {"tril", Kind::numbers, [](T x, T, T) { return torch::tril(x, 1); }, 0},
+      {"contiguous of a transpose", Kind::numbers, [](T x, T, T) { return x.t().contiguous(); }, 0},
+      {"reshape of a transpose", Kind::numbers, [](T x, T, T) { return x.t().reshape({-1}); }, 0},
+      {"to another type", Kind::numbers, [](T x, T, T) { return x.to(torch::kFloat); }, 0},
+      {"masked_fill", Kind::numbers, [](T x, T, T) { return torch::masked_fill(x, x > 1, 7); }, 0},
+      {"in-place on a slice", Kind::numbers, [](T x, T, T) {
+         auto copy = x.clone();
+         copy.narrow(0, 0, 1).add_(5);
+         copy.select(1, 0).fill_(2);
+         return copy;
+       }, 0},
+  };
+  return all;
+}
+
+DType type_of(Draw& draw, Kind kind) {
+  switch (kind) {
+    case Kind::booleans:
+      return DType::boolean;
+    case Kind::integers:
+      return draw.of(std::vector{DType::i32, DType::i64});
+    case Kind::numbers:
+      return draw.of(std::vector{DType::f32, DType::f16, DType::bf16, DType::i32, DType::i64});
+    default:
+      return draw.of(std::vector{DType::f32, DType::f16, DType::bf16});
+  }
+}
+
+Values values_of(Kind kind, DType dtype) {
+  if (kind == Kind::booleans) return whole_numbers(dtype, 0, 1);
+  if (kind == Kind::positive) return whole_numbers(dtype, 1, 6);
+  if (kind == Kind::floats) return normal(dtype);
+  return whole_numbers(dtype, -5, 5);
+}
+
+TEST(HostAndDevice, EveryFunctionAgreesForRandomTypesShapesViewsAndPlacements) {
+  for_random_cases(static_cast<int>(cases().size()) * 6, [number = std::size_t{0}](Draw& draw) mutable {
+    const Case& test = cases()[number++ % cases().size()];
+    SCOPED_TRACE(test.name);
+    const DType dtype = type_of(draw, test.kind);
+    const std::int64_t m = draw.integer(1, 40), n = draw.integer(1, 70);
+    const auto values = values_of(test.kind, dtype);
+    const Pair x = random_pair(draw, {m, n}, values), z = random_pair(draw, {n, m}, values);
+    const Pair y = random_pair(draw, {draw.chance(3) ? 1 : m, n}, values);
+    const Tensor host = test.function(x.host, y.host, z.host);
+    const Tensor device = test.function(x.device, y.device, z.device);
+    ASSERT_TRUE(device.device().is_ahbm()) << "the result left the device";
+    ASSERT_EQ(device.scalar_type(), host.scalar_type());
+    ASSERT_EQ(device.sizes(), host.sizes());
+    const double tolerance = test.ulps * 2 * (test.ulps > 0 && unit(host.scalar_type()) > 0 ? unit(host.scalar_type()) : 0);
+    expect_near(device, elements(host), tolerance, tolerance, std::string(test.name) + " of " + name(dtype));
+  });
+}
+
+TEST(HostAndDevice, DeviceFunctionsLaunchKernelsAndReadNothing) {
+  SimulateOptions options;
+  options.topology = "tiny";
+  options.data = false;  // a host read would be an error
+  const RunResult result = simulate(options, [] {
+    const auto x = torch::ones({32, 48}, torch::dtype(torch::kHalf).device("ahbm"));
+    const auto y = torch::softmax(torch::gelu(torch::mm(x, x.t()) + 1), -1);
+    EXPECT_EQ(y.sizes(), torch::IntArrayRef({32, 32}));
+  });
+  std::vector<std::string> names;
+  for (const auto& launch : result.launches) names.push_back(launch.name);
+  EXPECT_EQ(names, (std::vector<std::string>{"fill#0", "matmul#0", "add#0", "gelu#0", "softmax#0"}));
+}
+
+}  // namespace
+}  // namespace kernbench
