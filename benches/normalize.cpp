@@ -74,7 +74,8 @@ cli::Bench softmax() {
 cli::Bench layer_norm() {
   return {"layer_norm", "layer_norm of each row of a matrix, on all PEs of a device", parameters(),
           [](const cli::Parameters& given) {
-            run(given, [](const torch::Tensor& x) { return torch::layer_norm(x, {x.size(1)}); }, layer_norm_row,
+            run(
+                given, [](const torch::Tensor& x) { return torch::layer_norm(x, {x.size(1)}); }, layer_norm_row,
                 "y = layer_norm(x)");
           }};
 }

@@ -6,8 +6,8 @@ namespace kernbench::cli {
 
 const std::vector<Bench>& built_in_benches() {
   static const std::vector<Bench> benches{benches::vector_add(), benches::gemm_single_pe(), benches::gemm(),
-                                          benches::softmax(),    benches::layer_norm(),
-                                          benches::memory_sweep(), benches::roofline()};
+                                          benches::softmax(),    benches::layer_norm(),     benches::memory_sweep(),
+                                          benches::roofline()};
   return benches;
 }
 

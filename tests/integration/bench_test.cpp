@@ -18,8 +18,7 @@ const std::vector<Case>& cases() {
   static const std::vector<Case> all{
       {"vector_add", {{"n", "20000"}, {"block", "1024"}}},
       {"gemm", {{"M", "96"}, {"N", "80"}, {"K", "112"}, {"tile_m", "32"}, {"tile_n", "32"}, {"tile_k", "48"}}},
-      {"gemm_single_pe",
-       {{"M", "64"}, {"N", "64"}, {"K", "64"}, {"tile_m", "32"}, {"tile_n", "32"}, {"tile_k", "32"}}},
+      {"gemm_single_pe", {{"M", "64"}, {"N", "64"}, {"K", "64"}, {"tile_m", "32"}, {"tile_n", "32"}, {"tile_k", "32"}}},
       {"softmax", {{"rows", "40"}, {"columns", "96"}}},
       {"layer_norm", {{"rows", "40"}, {"columns", "96"}}}};
   return all;

@@ -100,12 +100,14 @@ const std::vector<Case>& cases() {
       {"reshape of a transpose", Kind::numbers, [](T x, T, T) { return x.t().reshape({-1}); }, 0},
       {"to another type", Kind::numbers, [](T x, T, T) { return x.to(torch::kFloat); }, 0},
       {"masked_fill", Kind::numbers, [](T x, T, T) { return torch::masked_fill(x, x > 1, 7); }, 0},
-      {"in-place on a slice", Kind::numbers, [](T x, T, T) {
+      {"in-place on a slice", Kind::numbers,
+       [](T x, T, T) {
          auto copy = x.clone();
          copy.narrow(0, 0, 1).add_(5);
          copy.select(1, 0).fill_(2);
          return copy;
-       }, 0},
+       },
+       0},
   };
   return all;
 }
@@ -144,7 +146,8 @@ TEST(HostAndDevice, EveryFunctionAgreesForRandomTypesShapesViewsAndPlacements) {
     ASSERT_TRUE(device.device().is_ahbm()) << "the result left the device";
     ASSERT_EQ(device.scalar_type(), host.scalar_type());
     ASSERT_EQ(device.sizes(), host.sizes());
-    const double tolerance = test.ulps * 2 * (test.ulps > 0 && unit(host.scalar_type()) > 0 ? unit(host.scalar_type()) : 0);
+    const double tolerance =
+        test.ulps * 2 * (test.ulps > 0 && unit(host.scalar_type()) > 0 ? unit(host.scalar_type()) : 0);
     expect_near(device, elements(host), tolerance, tolerance, std::string(test.name) + " of " + name(dtype));
   });
 }

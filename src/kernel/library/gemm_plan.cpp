@@ -49,7 +49,9 @@ class TileChooser {
     bytes_per_ns_ = static_cast<double>(hbm.bandwidth.count()) * 1e-9 / topology.cube.pes.count();
   }
 
-  /// What the live handles of a program hold.
+  /// What the live handles of a program hold. Plans have a depth of two: with more steps under way the loads of the
+  /// first ones share the bandwidth with those of later ones, and the GEMM engine starts later (29 us instead of 25 us
+  /// for 2048^3 on ahbm-1sip with four).
   std::int64_t bytes(std::int64_t m, std::int64_t n, std::int64_t k, std::int64_t depth) const {
     const std::int64_t a = m * k * item_ * (problem_.transposed_a ? 2 : 1);
     const std::int64_t b = k * n * item_ * (problem_.transposed_b ? 2 : 1);
