@@ -166,5 +166,32 @@ TEST(HostAndDevice, DeviceFunctionsLaunchKernelsAndReadNothing) {
   EXPECT_EQ(names, (std::vector<std::string>{"fill#0", "matmul#0", "add#0", "gelu#0", "softmax#0"}));
 }
 
+TEST(HostAndDevice, TimesAreTheSameWithoutDataWithExactEventsAndWithMoreThreads) {
+  const auto program = [] {
+    torch::manual_seed(7);
+    const auto options = torch::dtype(torch::kHalf).device("ahbm");
+    const auto x = torch::randn({300, 210}, options), z = torch::randn({210, 96}, options);
+    const auto y = torch::softmax(torch::mm(x, z), 0) + torch::layer_norm(torch::mm(x, z), {96});
+    torch::argmax(torch::cumsum(y.t().contiguous(), 0).slice(1, 0, 300, 3), 1);
+    torch::var(torch::cat({x, x}, 0));
+    torch::ahbm::synchronize();
+  };
+  for (const char* mesh : {"[1, 1]", "[2, 2]"}) {
+    SimulateOptions options;
+    options.topology = "tiny";
+    options.overrides = {std::string("sip.cubes.mesh=") + mesh};
+    const RunResult first = simulate(options, program);
+    for (int mode = 0; mode < 3; ++mode) {
+      SimulateOptions other = options;
+      if (mode == 0) other.data = false;
+      if (mode == 1) other.exact_events = true;
+      if (mode == 2) other.threads = 4;
+      const RunResult again = simulate(other, program);
+      EXPECT_EQ(again.times_fingerprint, first.times_fingerprint) << mesh << " mode " << mode;
+      EXPECT_EQ(again.simulated_time, first.simulated_time) << mesh << " mode " << mode;
+    }
+  }
+}
+
 }  // namespace
 }  // namespace kernbench
