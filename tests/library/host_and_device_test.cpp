@@ -166,6 +166,24 @@ TEST(HostAndDevice, DeviceFunctionsLaunchKernelsAndReadNothing) {
   EXPECT_EQ(names, (std::vector<std::string>{"fill#0", "matmul#0", "add#0", "gelu#0", "softmax#0"}));
 }
 
+TEST(HostAndDevice, TensorsWithoutElementsReduceAsOnTheHost) {
+  const std::vector<std::pair<const char*, std::function<Tensor(const Tensor&)>>> functions{
+      {"sum", [](const Tensor& x) { return torch::sum(x); }},
+      {"sum of columns", [](const Tensor& x) { return torch::sum(x, {0}); }},
+      {"mean", [](const Tensor& x) { return torch::mean(x); }},
+      {"prod", [](const Tensor& x) { return torch::prod(x); }},
+      {"all", [](const Tensor& x) { return torch::all(x); }},
+      {"any", [](const Tensor& x) { return torch::any(x); }},
+      {"var", [](const Tensor& x) { return torch::var(x); }},
+      {"mm", [](const Tensor& x) { return torch::mm(x.t(), x); }},
+      {"softmax", [](const Tensor& x) { return torch::softmax(x, 1); }}};
+  for_random_cases(static_cast<int>(functions.size()) * 2, [&, number = std::size_t{0}](Draw& draw) mutable {
+    const auto& [what, function] = functions[number++ % functions.size()];
+    const auto host = torch::empty({0, 4}, torch::kFloat);
+    expect_equal(function(host.to(torch::device("ahbm").placement(draw.placement()))), elements(function(host)), what);
+  });
+}
+
 TEST(HostAndDevice, TimesAreTheSameWithoutDataWithExactEventsAndWithMoreThreads) {
   const auto program = [] {
     torch::manual_seed(7);

@@ -187,7 +187,16 @@ class Reducer {
       else
         add(at, shape);
     });
-    return result;
+    return result.defined() ? result : of_nothing(elements.shape);
+  }
+
+  /// What a reduction of no elements gives.
+  tl::Tile of_nothing(tl::Extents shape) const {
+    for (std::size_t d = 0; d < x_.rank(); ++d)
+      if (options_.reduced[d]) shape[d] = 1;
+    const DType dtype = options_.compute == DType::boolean ? DType::i32 : wide(options_.compute);
+    const bool zero = options_.reduction == Reduction::sum || options_.reduction == Reduction::maximum;
+    return tl::full(shape, zero ? 0 : 1, dtype);
   }
 
   /// The last block of a product need not have a power of two: it is cut into pieces that do.

@@ -33,7 +33,8 @@ struct ReduceOptions {
   Share share = Share::held;
 };
 
-/// out = finish(reduction of map(x, more…) over the reduced dimensions). NaN wins maximum and minimum. Each program
+/// out = finish(reduction of map(x, more…) over the reduced dimensions). NaN wins maximum and minimum; of no elements
+/// sum and maximum are 0, product and minimum 1 (as any and all want it). Each program
 /// makes its share of `out`; it walks the reduced elements in row-major blocks of at most 16 Ki, reduces each on the
 /// vector engine, and combines the blocks in order. TCM: ten f32 tiles of a block.
 void reduce(const View& x, const std::vector<View>& more, const View& out, const ReduceOptions& options);
