@@ -116,6 +116,10 @@ TEST(GemmPlan, SplitsKWhenThereIsLittleElseToShare) {
   problem.shape = {1, 64, 64, 1 << 16};
   problem.order = KOrder::any;
   EXPECT_GT(plan_gemm(problem, all_pes(topology), {}, {}, topology).split_k, 1);
+  // The sums of parts of a large result would travel further than the operands.
+  problem.shape = {1, 2048, 2048, 2048};
+  const auto a = parts({}, 2048, 2048, topology), b = parts({}, 2048, 2048, topology);
+  EXPECT_EQ(plan_gemm(problem, all_pes(topology), a, b, topology).split_k, 1);
 }
 
 TEST(GemmPlan, SaysWhichTileDoesNotFit) {

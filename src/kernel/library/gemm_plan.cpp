@@ -317,7 +317,10 @@ class Planner {
     for (const double part : parts) plan.estimated_ns += 0.02 * part;
     if (plan.split_k > 1) {
       const auto elements = static_cast<double>(shape.m * shape.n * shape.batch);
-      plan.estimated_ns += kSecondLaunchNs + slice_ns(elements * 8 * static_cast<double>(plan.split_k));
+      // The parts' sums are written and read once, by whoever happens to hold them.
+      const double bytes = elements * 8 * static_cast<double>(plan.split_k);
+      const auto& mesh = topology_.sip.cubes;
+      plan.estimated_ns += kSecondLaunchNs + slice_ns(bytes) + mesh_ns(bytes * (mesh.width + mesh.height) / 3.0);
     }
   }
 
