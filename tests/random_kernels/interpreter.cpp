@@ -32,9 +32,9 @@ std::size_t at(std::int64_t index) {
   return static_cast<std::size_t>(index);
 }
 
-/// The value of a lane of type `from` in arithmetic of type `to`: floats as f32, integers modulo their width.
+/// The value of a lane of type `from` as one of the operands' common type `to`.
 double widened(double value, DType from, DType to) {
-  if (is_float(to)) return converted(value, DType::f32);
+  if (is_float(to)) return converted(value, to);
   return is_float(from) ? converted(value, to) : wrapped(static_cast<std::int64_t>(value), to);
 }
 
@@ -140,7 +140,8 @@ Array arithmetic(Binary operation, const Array& a, const Array& b, DType common)
   }
   const DType dtype = divides ? DType::f32 : common;
   return zipped(a, b, dtype, [&](double x, double y) {
-    const float value = float_value(operation, static_cast<float>(x), static_cast<float>(y));
+    const float value =
+        float_value(operation, static_cast<float>(converted(x, dtype)), static_cast<float>(converted(y, dtype)));
     return Lane{converted(static_cast<double>(value), dtype), true};
   });
 }
@@ -364,10 +365,15 @@ void Interpreter::reduce(const Instruction& instruction) {
       lane.value = is_float(dtype) ? converted(pairwise_sum(line), dtype) : whole_sum(line, dtype);
     } else {
       const auto less = [](const Lane& a, const Lane& b) { return a.value < b.value; };
-      const auto largest = std::ranges::max_element(line, less), smallest = std::ranges::min_element(line, less);
-      if (instruction.code == Code::maximum) lane.value = largest->value;
-      if (instruction.code == Code::minimum) lane.value = smallest->value;
-      if (instruction.code == Code::argmax) lane.value = static_cast<double>(largest - line.begin());
+      // The value of a maximum or minimum knows +0 from -0, the index does not.
+      const auto ordered = [](const Lane& a, const Lane& b) {
+        return a.value < b.value || (a.value == b.value && std::signbit(a.value) && !std::signbit(b.value));
+      };
+      if (instruction.code == Code::maximum) lane.value = std::ranges::max_element(line, ordered)->value;
+      if (instruction.code == Code::minimum) lane.value = std::ranges::min_element(line, ordered)->value;
+      if (instruction.code == Code::argmax) {
+        lane.value = static_cast<double>(std::ranges::max_element(line, less) - line.begin());
+      }
     }
     result.lanes.push_back(lane);
   }
@@ -477,8 +483,9 @@ void Interpreter::step(const Instruction& instruction) {
       const Array x = stretched(a, shape), y = stretched(b, shape), z = stretched(c, shape);
       Array result = filled(dtype, shape, {});
       for (std::size_t i = 0; i < result.lanes.size(); ++i) {
-        const float value = std::fma(static_cast<float>(x.lanes[i].value), static_cast<float>(y.lanes[i].value),
-                                     static_cast<float>(z.lanes[i].value));
+        const float value = std::fma(static_cast<float>(converted(x.lanes[i].value, dtype)),
+                                     static_cast<float>(converted(y.lanes[i].value, dtype)),
+                                     static_cast<float>(converted(z.lanes[i].value, dtype)));
         result.lanes[i] = {converted(static_cast<double>(value), dtype),
                            x.lanes[i].valid && y.lanes[i].valid && z.lanes[i].valid};
       }
