@@ -23,12 +23,13 @@ struct PathPart {
   std::string activity;
   std::string operation;  // kind of the operation ("load"); empty for the program and the launch themselves
   std::string where;      // line of the kernel ("gemm.cpp:41"); may be empty
+  std::string on;         // contention: the kind of the busiest server ("sip*.cube*.pe*.router.east")
   Time time;
   std::int64_t count = 0;
 };
 
 struct PathSegment {
-  std::string activity, operation, where;
+  std::string activity, operation, where, on;  // on: the server itself
   Time start, end;
 };
 
@@ -36,7 +37,7 @@ struct PathSegment {
 struct WaitResult {
   std::string reason;              // "operand", "engine busy", "TCM full", …
   std::string operation, where;    // that waited; operation empty: the program itself
-  std::string cause, cause_where;  // the operation that ended the wait; empty where none is known
+  std::string cause, cause_where;  // the operation that ended the wait, or the kind of server; empty: not known
   Time time;
   std::int64_t count = 0;
 };

@@ -121,13 +121,15 @@ Time Bounds::data(const Path& path, const DmaLeg& leg) const {
 OperationBound Bounds::dma(PeCoordinate pe, const Operation& operation) {
   OperationBound longest;
   if (!own(topology::ModelKind::dma, topology_.pe.dma.model)) longest.setup = topology_.pe.dma.setup;
-  for (const DmaLeg& leg : operation.legs) {
+  for (std::size_t i = 0; i < operation.legs.size(); ++i) {
+    const DmaLeg& leg = operation.legs[i];
     const Path& back = path(pe, leg.slice, !operation.write);
     const Time request = operation.atomic ? answer(back, leg) : message(back);
     const Time moved = data(path(pe, leg.slice, operation.write), leg);
     if (request + moved <= longest.request + longest.work) continue;
     longest.request = request;
     longest.work = moved;
+    longest.leg = i;
   }
   return longest;
 }
@@ -138,10 +140,10 @@ OperationBound Bounds::of(PeCoordinate pe, const Operation& operation) {
       return dma(pe, operation);
     case EngineKind::gemm:
       if (own(topology::ModelKind::gemm, topology_.pe.gemm.model)) return {};
-      return {{}, {}, full_array(topology_.pe, operation.gemm)};
+      return {{}, {}, full_array(topology_.pe, operation.gemm), 0};
     case EngineKind::vector:
       if (own(topology::ModelKind::vector, topology_.pe.vector.model)) return {};
-      return {{}, {}, full_lanes(topology_.pe, operation.vector)};
+      return {{}, {}, full_lanes(topology_.pe, operation.vector), 0};
   }
   return {};
 }

@@ -1,6 +1,7 @@
 // The least time that operations can take: what they are held against.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <unordered_map>
 
@@ -18,6 +19,7 @@ struct OperationBound {
   Time setup;    // DMA: of the descriptor
   Time request;  // DMA: the request of a read, the acknowledgement of a write, the answer of an atomic
   Time work;     // DMA: from the first byte leaving its memory to the last byte's arrival; compute: the command
+  std::size_t leg = 0;  // DMA: the one that takes longest
   Time total() const { return setup + request + work; }
 };
 

@@ -178,6 +178,24 @@ OperationBound Machine::least(PeCoordinate pe, const Operation& operation) {
   return implementation_->bounds.of(pe, operation);
 }
 
+std::vector<ServerId> Machine::servers_of(PeCoordinate pe, const Operation& operation, std::size_t leg) {
+  using topology::Endpoint;
+  const Implementation& machine = *implementation_;
+  const PeCoordinate slice = operation.legs[leg].slice;
+  const Endpoint port = Endpoint::pe_port(pe), memory = Endpoint::hbm_slice(slice);
+  std::vector<Stage> links;
+  machine.transport.append_links(links, operation.write ? port : memory, operation.write ? memory : port,
+                                 VirtualNetwork::request);
+  std::vector<ServerId> servers;
+  servers.reserve(links.size() + static_cast<std::size_t>(machine.layout.channels()) + 1);
+  for (std::int32_t channel = 0; channel < machine.layout.channels(); ++channel) {
+    servers.push_back(machine.layout.channel(slice, channel));
+  }
+  for (const Stage& link : links) servers.push_back(link.server);
+  servers.push_back(machine.layout.tcm_port(pe));
+  return servers;
+}
+
 std::vector<ResourceUsage> Machine::usage() const {
   const Implementation& machine = *implementation_;
   std::vector<ResourceUsage> usage;

@@ -64,6 +64,8 @@ class Machine {
 
   /// The least time that an operation of a program on `pe` can take, whatever else is under way.
   OperationBound least(PeCoordinate pe, const Operation& operation);
+  /// The servers that the data of one leg of a DMA operation pass, all channels of the slice included.
+  std::vector<ServerId> servers_of(PeCoordinate pe, const Operation& operation, std::size_t leg);
 
   /// All servers, engines and processors in structural order: the links; of each PE the HBM channels, the TCM port and
   /// the engines; the IO_CPUs and the M_CPUs. Engines count the commands that have finished.

@@ -52,6 +52,8 @@ using OperationRef = std::shared_ptr<Operation>;
 class OperationObserver {
  public:
   virtual ~OperationObserver() = default;
+  /// The engine has taken a DMA operation.
+  virtual void on_start(Operation& /*operation*/) {}
   /// The instant at which the operation's memory access takes effect (loads: last byte has left memory; stores: last
   /// byte has landed). Compute operations take effect when they finish.
   virtual void on_effect(Operation& operation) = 0;

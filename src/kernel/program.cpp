@@ -304,6 +304,32 @@ std::string Program::place(const tl::Where& where) const {
   return fmt::format("{}, {}", program_text(), to_text(where));
 }
 
+void Program::on_start(hardware::Operation& operation) {
+  auto& mine = static_cast<KernelOperation&>(operation);
+  auto& machine = environment_.machine;
+  mine.bound = machine.least(at_, mine);
+  if (mine.legs.empty()) return;
+  const auto servers = machine.servers_of(at_, mine, mine.bound.leg);
+  mine.on_its_way.reserve(servers.size());
+  for (const auto server : servers) mine.on_its_way.emplace_back(server, machine.fabric().counters(server).busy);
+}
+
+OperationRecord Program::record_of_finished(const KernelOperation& operation) const {
+  auto& machine = environment_.machine;
+  const bool dma = operation.engine == hardware::EngineKind::dma;
+  auto record = record_of(operation, operation.where, dma ? operation.bound : machine.least(at_, operation));
+  if (!dma || record.bound.total() >= operation.finished - operation.started) return record;
+  // The first of equals: the servers come in the order of the way.
+  Time most;
+  for (const auto& [server, before] : operation.on_its_way) {
+    const Time busy = machine.fabric().counters(server).busy - before;
+    if (busy <= most) continue;
+    most = busy;
+    record.busiest = &machine.fabric().spec(server).name;
+  }
+  return record;
+}
+
 void Program::on_effect(hardware::Operation& operation) {
   auto& mine = static_cast<KernelOperation&>(operation);
   if (mine.take_effect) mine.take_effect(mine);
@@ -313,7 +339,7 @@ void Program::on_effect(hardware::Operation& operation) {
 void Program::on_finish(hardware::Operation& operation) {
   auto& mine = static_cast<KernelOperation&>(operation);
   intervals_.add(mine.engine, mine.started, mine.finished);
-  trace_.operations.push_back(record_of(mine, mine.where, environment_.machine.least(at_, mine)));
+  trace_.operations.push_back(record_of_finished(mine));
   environment_.sink.on_operation(mine);
   pe_.tcm().released_by(mine.operation_name());
   mine.holds.clear();

@@ -56,6 +56,9 @@ class KernelOperation final : public hardware::Operation {
   bool acquires = false;                              // memory accesses behind it start when it has finished
   bool releases = false;                              // it starts when those before it have finished
   tl::Scope scope = tl::Scope::pe;                    // among whom it orders; changes no time
+  hardware::OperationBound bound;                     // DMA: known from its start on
+  /// DMA: the servers on the way of its longest leg, and how long each had been busy when it started.
+  std::vector<std::pair<hardware::ServerId, Time>> on_its_way;
   std::unique_ptr<BufferAccess> buffer;               // what it touches of a TCM buffer; `write` says how
   std::shared_ptr<event::Completion> all_placed;      // of a composite command: all its operations are in their queues
 };
@@ -146,6 +149,7 @@ class Program final : public hardware::OperationObserver, public std::enable_sha
     ProgramStep step_;
   };
 
+  void on_start(hardware::Operation& operation) override;
   void on_effect(hardware::Operation& operation) override;
   void on_finish(hardware::Operation& operation) override;
 
@@ -166,6 +170,7 @@ class Program final : public hardware::OperationObserver, public std::enable_sha
   void run_body(const std::function<void()>& body);
   void check_all_awaited() const;
   void end_step(ProgramStep& step);
+  OperationRecord record_of_finished(const KernelOperation& operation) const;
   void finish();
   /// After an error: what is under way and the tiles still alive hold nothing of this program or of the TCM any more.
   void abandon();

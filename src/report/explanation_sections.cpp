@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cmath>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "report/format.h"
@@ -62,6 +63,12 @@ std::string operation_text(const std::string& operation, const std::string& wher
   return operation.empty() ? where : operation + " " + where;
 }
 
+/// "sip*.cube*.pe*.router.east" without what all parts of PEs have in common.
+std::string server_text(const std::string& kind) {
+  constexpr std::string_view kOfPe = "sip*.cube*.pe*.";
+  return kind.starts_with(kOfPe) ? kind.substr(kOfPe.size()) : kind;
+}
+
 std::string path_section(const LaunchResult& launch, const Palette& palette) {
   if (launch.critical_path.empty()) return {};
   const TimeUnit unit = time_unit(duration(launch));
@@ -72,6 +79,7 @@ std::string path_section(const LaunchResult& launch, const Palette& palette) {
     std::string what = part.activity;
     if (!part.operation.empty()) what += " of " + part.operation;
     if (!part.where.empty()) what += " at " + part.where;
+    if (!part.on.empty()) what += ", " + server_text(part.on);
     table.add({{percent_text(share(part.time, duration(launch)))},
                {time_text(part.time, unit)},
                {count_text(static_cast<std::uint64_t>(part.count))},
@@ -98,7 +106,7 @@ std::string waits_section(const LaunchResult& launch, const Palette& palette) {
     table.add(
         {{wait.reason},
          {operation_text(wait.operation.empty() && wait.reason != "other" ? "program" : wait.operation, wait.where)},
-         {wait.cause.empty() ? "-" : operation_text(wait.cause, wait.cause_where)},
+         {wait.cause.empty() ? "-" : operation_text(server_text(wait.cause), wait.cause_where)},
          {time_text(wait.time)},
          {count_text(static_cast<std::uint64_t>(wait.count))},
          {counted ? time_text(Time::picoseconds(wait.time.count() / wait.count)) : "-"}});

@@ -22,6 +22,7 @@ std::string json(const PathPart& part) {
   out.add("activity", quoted(part.activity));
   out.add("operation", quoted(part.operation));
   out.add("where", quoted(part.where));
+  out.add("on", quoted(part.on));
   out.add("time_ps", number(part.time.count()));
   out.add("count", number(part.count));
   return out.finish();
@@ -32,6 +33,7 @@ std::string json(const PathSegment& segment) {
   out.add("activity", quoted(segment.activity));
   out.add("operation", quoted(segment.operation));
   out.add("where", quoted(segment.where));
+  out.add("on", quoted(segment.on));
   out.add("start_ps", number(segment.start.count()));
   out.add("end_ps", number(segment.end.count()));
   return out.finish();

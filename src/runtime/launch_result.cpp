@@ -22,25 +22,30 @@ constexpr std::size_t kMostWaits = 64;
 /// Dispatch, the critical path of the program that ended last, completion: they tile the launch.
 std::vector<PathSegment> whole_path(const hardware::LaunchTimes& times, const kernel::LaunchRecord& record) {
   std::vector<PathSegment> path;
-  const auto add = [&](std::string activity, std::string operation, std::string where, Time start, Time end) {
-    if (start < end) path.push_back({std::move(activity), std::move(operation), std::move(where), start, end});
+  const auto add = [&](std::string activity, std::string operation, std::string where, std::string on, Time start,
+                       Time end) {
+    if (start >= end) return;
+    path.push_back({std::move(activity), std::move(operation), std::move(where), std::move(on), start, end});
   };
-  add("dispatch", "", "", times.requested, record.last_start);
+  add("dispatch", "", "", "", times.requested, record.last_start);
   for (const kernel::PathSegment& segment : kernel::critical_path(record.last_trace)) {
     add(std::string(name(segment.activity, segment.engine)), segment.kind,
-        segment.has_where ? kernel::place(segment.where) : "", segment.start, segment.end);
+        segment.has_where ? kernel::place(segment.where) : "",
+        segment.busiest == nullptr ? "" : *segment.busiest, segment.start, segment.end);
   }
-  add("completion", "", "", record.last_end, times.completed);
+  add("completion", "", "", "", record.last_end, times.completed);
   return path;
 }
 
 std::vector<PathPart> parts_of(const std::vector<PathSegment>& path) {
-  std::map<std::tuple<std::string, std::string, std::string>, PathPart> by_text;
+  std::map<std::tuple<std::string, std::string, std::string, std::string>, PathPart> by_text;
   for (const PathSegment& segment : path) {
-    PathPart& part = by_text[{segment.activity, segment.operation, segment.where}];
+    const std::string on = kernel::kind_of_part(segment.on);
+    PathPart& part = by_text[{segment.activity, segment.operation, segment.where, on}];
     part.activity = segment.activity;
     part.operation = segment.operation;
     part.where = segment.where;
+    part.on = on;
     part.time += segment.end - segment.start;
     ++part.count;
   }
@@ -161,7 +166,7 @@ LaunchResult launch_result(int device, const topology::Topology& topology, const
   result.roofline = roofline_of(result, topology, record);
   std::vector<PathSegment> path = whole_path(times, record);
   result.critical_path = parts_of(path);
-  cut(result.critical_path, kMostParts, PathPart{"other", "", "", {}, 0});
+  cut(result.critical_path, kMostParts, PathPart{"other", "", "", "", {}, 0});
   result.longest_segments = longest_of(std::move(path));
   result.waits = waits_of(record.account);
   cut(result.waits, kMostWaits, WaitResult{"other", "", "", "", "", {}, 0});

@@ -233,7 +233,7 @@ TEST(Explain, TheCriticalPathTilesTheLaunchAndNoBoundExceedsTheTime) {
 
 bool same(const LaunchResult& a, const LaunchResult& b) {
   const auto part = [](const PathPart& p, const PathPart& q) {
-    return p.activity == q.activity && p.operation == q.operation && p.where == q.where && p.time == q.time &&
+    return p.activity == q.activity && p.operation == q.operation && p.where == q.where && p.on == q.on && p.time == q.time &&
            p.count == q.count;
   };
   const auto wait = [](const WaitResult& p, const WaitResult& q) {
@@ -283,6 +283,32 @@ TEST(Explain, ALaunchOfOneLoadIsBoundByItAndTheLineIsNamed) {
   for (std::size_t i = 1; i < launch.longest_segments.size(); ++i) {
     EXPECT_EQ(launch.longest_segments[i].start, launch.longest_segments[i - 1].end);
   }
+}
+
+TEST(Explain, ContentionNamesTheBusiestServerOnTheWay) {
+  // Both PEs read what lies on the first one: its channels are what they wait for, or the link between the two.
+  const auto most_contended = [](const std::vector<std::string>& overrides) {
+    const RunResult result = simulate(tiny(overrides), [] {
+      auto x = torch::zeros({256, 256}, one_pe());
+      torch::LaunchOptions launch;
+      for (int pe = 0; pe < 2; ++pe) launch.pes.push_back({CubeId{0}, PeId{pe}});
+      torch::launch(
+          launch, "read",
+          [](tl::In a) {
+            for (std::int64_t row = 0; row < 256; row += 16) tl::load(a, {row, 0}, {16, 256});
+          },
+          x);
+      torch::ahbm::synchronize();
+    });
+    for (const WaitResult& wait : result.launches.back().waits) {
+      if (wait.reason == "contention") return wait.cause;
+    }
+    return std::string("no contention");
+  };
+  EXPECT_EQ(most_contended({"cube.hbm.bandwidth=10GB/s"}), "sip*.cube*.pe*.hbm.channel*");
+  EXPECT_THAT(most_contended({"cube.noc.link.bandwidth=1GB/s"}),
+              ::testing::AnyOf(::testing::HasSubstr("router"), ::testing::HasSubstr("eject"),
+                               ::testing::HasSubstr("inject")));
 }
 
 TEST(Explain, TheRooflineNamesTheBindingRoofOfTheUsedPartsAndOfTheDevice) {

@@ -34,8 +34,8 @@ TEST(JsonTest, TheKeysAreTheDocumentedOnesInTheirOrder) {
             (Keys{"name", "device", "start_ps", "end_ps", "programs", "breakdown_ps", "bound_ps", "bound_by", "flops",
                   "hbm_bytes", "roofline", "critical_path", "longest_segments", "waits", "operations"}));
   const Json& launch = json["launches"][0];
-  EXPECT_EQ(keys(launch["critical_path"][0]), (Keys{"activity", "operation", "where", "time_ps", "count"}));
-  EXPECT_EQ(keys(launch["longest_segments"][0]), (Keys{"activity", "operation", "where", "start_ps", "end_ps"}));
+  EXPECT_EQ(keys(launch["critical_path"][0]), (Keys{"activity", "operation", "where", "on", "time_ps", "count"}));
+  EXPECT_EQ(keys(launch["longest_segments"][0]), (Keys{"activity", "operation", "where", "on", "start_ps", "end_ps"}));
   EXPECT_EQ(keys(launch["waits"][0]),
             (Keys{"reason", "operation", "where", "cause", "cause_where", "time_ps", "count"}));
   EXPECT_EQ(keys(launch["operations"][0]), (Keys{"operation", "engine", "count", "waiting_ps", "work_ps", "bound_ps"}));

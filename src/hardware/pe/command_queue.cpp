@@ -54,6 +54,7 @@ void CommandQueue::start_ready() {
     next->under_way = true;
     next->started = scheduler_.now();
     if (next->ready < next->started) next->started_by = before_;
+    if (next->engine == EngineKind::dma && next->observer != nullptr) next->observer->on_start(*next);
     begin(*next);
   }
 }

@@ -31,7 +31,11 @@ void LaunchAccount::add(const ProgramTrace& trace, Bytes dma_bytes) {
     for_each_interval(operation, [&](const Interval& interval) {
       const bool waits = interval.activity <= Activity::engine || interval.activity == Activity::contention;
       if (!waits) return;
-      add_wait({interval.activity, operation.engine, place, place_of(trace.find(interval.cause))}, interval.duration());
+      Place cause = place_of(trace.find(interval.cause));
+      if (interval.activity == Activity::contention && operation.busiest != nullptr) {
+        cause = {operation.busiest->c_str(), "", 0};
+      }
+      add_wait({interval.activity, operation.engine, place, cause}, interval.duration());
     });
     const Time work = operation.finished - operation.started;
     KindSum& kind = kinds_[{operation.kind, operation.engine}];
@@ -61,8 +65,10 @@ std::vector<WaitTotal> LaunchAccount::waits() const {
   using Texts = std::tuple<std::string, std::string, std::string, std::string, std::string>;
   std::map<Texts, Sum> by_text;
   for (const auto& [key, sum] : waits_) {
+    const bool server = key.reason == Activity::contention;
     Sum& all = by_text[{std::string(name(key.reason, key.engine)), key.operation.kind,
-                        text_of(key.operation.file, key.operation.line), key.cause.kind,
+                        text_of(key.operation.file, key.operation.line),
+                        server ? kind_of_part(key.cause.kind) : key.cause.kind,
                         text_of(key.cause.file, key.cause.line)}];
     all.time += sum.time;
     all.count += sum.count;

@@ -15,7 +15,7 @@ namespace kernbench::kernel {
 /// Waits of one kind: operations of a kind and a line that waited for one reason.
 struct WaitTotal {
   std::string reason, operation, where;  // operation "": the programs themselves
-  std::string cause, cause_where;        // the operation that ended them; "" where none is known
+  std::string cause, cause_where;        // the operation that ended them, or the kind of server; "" where none is known
   Time time;
   std::int64_t count = 0;
 };

@@ -60,10 +60,11 @@ class Walk {
   void add(Activity activity, Time start, const OperationRecord* operation, const tl::Where& where, bool has_where) {
     start = std::max(start, trace_.start);
     if (start >= at_) return;
-    path_.push_back({activity, start, at_, "", hardware::EngineKind::dma, where, has_where});
+    path_.push_back({activity, start, at_, "", hardware::EngineKind::dma, where, has_where, nullptr});
     if (operation != nullptr) {
       path_.back().kind = operation->kind;
       path_.back().engine = operation->engine;
+      if (activity == Activity::contention) path_.back().busiest = operation->busiest;
     }
     at_ = start;
   }

@@ -15,6 +15,7 @@ struct PathSegment {
   hardware::EngineKind engine = hardware::EngineKind::dma;  // of the operation
   tl::Where where;
   bool has_where = false;
+  const std::string* busiest = nullptr;  // contention: see OperationRecord
   Time duration() const { return end - start; }
 };
 

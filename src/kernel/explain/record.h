@@ -46,6 +46,8 @@ enum class Activity : std::uint8_t {
 std::string_view name(Activity activity, hardware::EngineKind engine);
 /// "dma", "gemm", "vector".
 std::string_view name(hardware::EngineKind engine);
+/// The kind of a part of the machine: numbers become '*'.
+std::string kind_of_part(std::string_view name);
 /// "gemm.cpp:41".
 std::string place(const tl::Where& where);
 
@@ -59,6 +61,9 @@ struct OperationRecord {
   Time requested, granted, placed, issued, ready, started, finished;
   hardware::OperationName granted_by, placed_by, ready_by, started_by;
   hardware::OperationBound bound;
+  /// DMA that met contention: the server on the way of its longest leg that was busiest from its start to its finish. The
+  /// machine owns the name.
+  const std::string* busiest = nullptr;
 };
 
 OperationRecord record_of(const hardware::Operation& operation, const tl::Where& where,
