@@ -5,6 +5,7 @@
 namespace kernbench::hardware::fabric {
 
 void Coalescer::load(const Transfer& transfer) {
+  known_ = kNoTransfer;
   const std::vector<Stage>& route = transfer.request.route;
   recurrence_.reset(transfer.request);
   for (std::size_t stage = 0; stage < route.size(); ++stage) {
@@ -101,10 +102,15 @@ void Coalescer::dissolve(TransferSlot slot) {
 }
 
 ServerCounters Coalescer::work_before_now(std::uint32_t server) {
-  const Transfer& transfer = state_.transfer(state_.servers[server].plan);
+  const TransferSlot slot = state_.servers[server].plan;
+  const Transfer& transfer = state_.transfer(slot);
   const Time now = state_.scheduler.now();
-  load(transfer);
-  recurrence_.run(transfer.start, now);
+  if (known_ != slot || known_at_ != now) {
+    load(transfer);
+    recurrence_.run(transfer.start, now);
+    known_ = slot;
+    known_at_ = now;
+  }
   std::size_t index = 0;
   for (const Stage& stage : transfer.request.route) {
     for (std::uint32_t member = 0; member < stage.group; ++member, ++index) {

@@ -3,6 +3,7 @@
 
 #include <cstdint>
 
+#include "base/units.h"
 #include "hardware/fabric/exact_engine.h"
 #include "hardware/fabric/recurrence.h"
 #include "hardware/fabric/transfer.h"
@@ -21,7 +22,8 @@ class Coalescer {
   void finish(TransferSlot slot);
   /// Turns the transfer into an exact one, in the state before the arbitrations of this instant.
   void dissolve(TransferSlot slot);
-  /// What the transfer that has `server` to itself has done there before now.
+  /// What the transfer that has `server` to itself has done there before now. Cheap for further servers of the same
+  /// transfer in the same instant.
   ServerCounters work_before_now(std::uint32_t server);
 
  private:
@@ -32,6 +34,8 @@ class Coalescer {
   FabricState& state_;
   ExactEngine& engine_;
   Recurrence recurrence_;
+  TransferSlot known_ = kNoTransfer;  // the transfer whose state before `known_at_` the lanes hold
+  Time known_at_;
 };
 
 }  // namespace kernbench::hardware::fabric
