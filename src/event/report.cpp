@@ -214,7 +214,10 @@ std::string doing(const Fiber& fiber) {
 }
 
 std::string list_fibers(const std::vector<Fiber*>& fibers) {
-  return list(fibers, [](const Fiber* fiber) { return fmt::format("{} {}", fiber->name(), doing(*fiber)); });
+  return list(fibers, [](const Fiber* fiber) {
+    const std::string place = fiber->place();
+    return fmt::format("{}{} {}", fiber->name(), place.empty() ? "" : " (last known at " + place + ")", doing(*fiber));
+  });
 }
 
 DeadlockError explain_deadlock(Time now, const std::vector<Fiber*>& waiting) {

@@ -14,7 +14,8 @@ class Fiber;
 /// "waits for mailbox a", "sleeps until 5 us".
 std::string doing(const Fiber& fiber);
 
-/// One line per fiber, "  rank 0 waits for mailbox a", the first few of many.
+/// One line per fiber, "  rank 0 (last known at bench.cpp:41) waits for mailbox a", the first few of many. The place is
+/// left out where none is known.
 std::string list_fibers(const std::vector<Fiber*>& fibers);
 
 /// Explains why `waiting` (the foreground fibers, by agent) will wait for ever: everything they wait for, transitively.

@@ -16,9 +16,9 @@ namespace kernbench::hardware {
 
 /// The least time of an operation, in parts.
 struct OperationBound {
-  Time setup;    // DMA: of the descriptor
-  Time request;  // DMA: the request of a read, the acknowledgement of a write, the answer of an atomic
-  Time work;     // DMA: from the first byte leaving its memory to the last byte's arrival; compute: the command
+  Time setup;           // DMA: of the descriptor
+  Time request;         // DMA: the request of a read, the acknowledgement of a write, the answer of an atomic
+  Time work;            // DMA: from the first byte leaving its memory to the last byte's arrival; compute: the command
   std::size_t leg = 0;  // DMA: the one that takes longest
   Time total() const { return setup + request + work; }
 };

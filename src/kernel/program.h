@@ -59,8 +59,8 @@ class KernelOperation final : public hardware::Operation {
   hardware::OperationBound bound;                     // DMA: known from its start on
   /// DMA: the servers on the way of its longest leg, and how long each had been busy when it started.
   std::vector<std::pair<hardware::ServerId, Time>> on_its_way;
-  std::unique_ptr<BufferAccess> buffer;               // what it touches of a TCM buffer; `write` says how
-  std::shared_ptr<event::Completion> all_placed;      // of a composite command: all its operations are in their queues
+  std::unique_ptr<BufferAccess> buffer;           // what it touches of a TCM buffer; `write` says how
+  std::shared_ptr<event::Completion> all_placed;  // of a composite command: all its operations are in their queues
 };
 
 class Program final : public hardware::OperationObserver, public std::enable_shared_from_this<Program> {

@@ -91,15 +91,13 @@ class Node {
 };
 
 PathPart path_part(const Node& node) {
-  return {node.at("activity").text(), node.at("operation").text(), node.at("where").text(), node.at("on").text(),
-          node.at("time_ps").time(),
-          node.at("count").integer()};
+  return {node.at("activity").text(), node.at("operation").text(), node.at("where").text(),
+          node.at("on").text(),       node.at("time_ps").time(),   node.at("count").integer()};
 }
 
 PathSegment path_segment(const Node& node) {
-  return {node.at("activity").text(), node.at("operation").text(), node.at("where").text(), node.at("on").text(),
-          node.at("start_ps").time(),
-          node.at("end_ps").time()};
+  return {node.at("activity").text(), node.at("operation").text(), node.at("where").text(),
+          node.at("on").text(),       node.at("start_ps").time(),  node.at("end_ps").time()};
 }
 
 WaitResult wait(const Node& node) {

@@ -30,8 +30,8 @@ std::vector<PathSegment> whole_path(const hardware::LaunchTimes& times, const ke
   add("dispatch", "", "", "", times.requested, record.last_start);
   for (const kernel::PathSegment& segment : kernel::critical_path(record.last_trace)) {
     add(std::string(name(segment.activity, segment.engine)), segment.kind,
-        segment.has_where ? kernel::place(segment.where) : "",
-        segment.busiest == nullptr ? "" : *segment.busiest, segment.start, segment.end);
+        segment.has_where ? kernel::place(segment.where) : "", segment.busiest == nullptr ? "" : *segment.busiest,
+        segment.start, segment.end);
   }
   add("completion", "", "", "", record.last_end, times.completed);
   return path;

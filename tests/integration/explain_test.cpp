@@ -233,8 +233,8 @@ TEST(Explain, TheCriticalPathTilesTheLaunchAndNoBoundExceedsTheTime) {
 
 bool same(const LaunchResult& a, const LaunchResult& b) {
   const auto part = [](const PathPart& p, const PathPart& q) {
-    return p.activity == q.activity && p.operation == q.operation && p.where == q.where && p.on == q.on && p.time == q.time &&
-           p.count == q.count;
+    return p.activity == q.activity && p.operation == q.operation && p.where == q.where && p.on == q.on &&
+           p.time == q.time && p.count == q.count;
   };
   const auto segment = [](const PathSegment& p, const PathSegment& q) {
     return p.activity == q.activity && p.operation == q.operation && p.where == q.where && p.on == q.on &&

@@ -2,6 +2,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <string>
+
 #include "programs.h"
 
 namespace kernbench {
@@ -57,8 +59,11 @@ TEST(Misuse, AKernelThatPollsUnchangedMemoryForEverIsALivelock) {
         flag);
     torch::ahbm::synchronize();
   };
+  constexpr int kLineOfLoop = __LINE__ - 6;
   EXPECT_EQ(error_type_of(poll), "LivelockError");
-  EXPECT_THAT(error_of(poll), HasSubstr("sip0.cube0.pe0 spin#0"));
+  EXPECT_THAT(
+      error_of(poll),
+      HasSubstr("\n  sip0.cube0.pe0 spin#0 (last known at misuse_test.cpp:" + std::to_string(kLineOfLoop) + ") "));
 }
 TEST(Misuse, AKernelThatPollsMemoryWhichAnotherWillWriteIsNotALivelock) {
   EXPECT_EQ(error_of([] {

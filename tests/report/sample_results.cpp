@@ -111,11 +111,12 @@ void explain(LaunchResult& launch) {
                      6.1e14,
                      {5.24288e14, 9.6e12, 5.24288e14, 1.1635, true},
                      {1.048576e15, 19.2e12, 1.048576e15, 0.5817, true}};
-  launch.critical_path = {{"gemm", "dot", "gemm.cpp:29", "", Time::nanoseconds(16'496), 16},
-                          {"dma data", "load", "gemm.cpp:27", "", Time::nanoseconds(5'210), 2},
-                          {"contention", "load", "gemm.cpp:27", "sip*.cube*.pe*.router.east", Time::nanoseconds(3'104), 2},
-                          {"dispatch", "", "", "", Time::nanoseconds(1'820), 1},
-                          {"completion", "", "", "", Time::nanoseconds(1'480), 1}};
+  launch.critical_path = {
+      {"gemm", "dot", "gemm.cpp:29", "", Time::nanoseconds(16'496), 16},
+      {"dma data", "load", "gemm.cpp:27", "", Time::nanoseconds(5'210), 2},
+      {"contention", "load", "gemm.cpp:27", "sip*.cube*.pe*.router.east", Time::nanoseconds(3'104), 2},
+      {"dispatch", "", "", "", Time::nanoseconds(1'820), 1},
+      {"completion", "", "", "", Time::nanoseconds(1'480), 1}};
   launch.longest_segments = {{"dispatch", "", "", "", launch.start, launch.start + Time::nanoseconds(1'820)},
                              {"gemm", "dot", "gemm.cpp:29", "", Time::nanoseconds(9'130), Time::nanoseconds(10'161)}};
   launch.waits = {{"operand", "dot", "gemm.cpp:29", "load", "gemm.cpp:28", Time::nanoseconds(812'345), 2048},
@@ -133,9 +134,10 @@ void explain_at_random(LaunchResult& launch, std::mt19937_64& generator) {
   launch.bound = time();
   launch.bound_by = odd_name(generator);
   for (auto count = generator() % 12; count > 0; --count) {
-    launch.critical_path.push_back(
-        {odd_name(generator), odd_name(generator), odd_name(generator), odd_name(generator), time(), magnitude(generator)});
-    launch.longest_segments.push_back({odd_name(generator), odd_name(generator), odd_name(generator), odd_name(generator), time(), time()});
+    launch.critical_path.push_back({odd_name(generator), odd_name(generator), odd_name(generator), odd_name(generator),
+                                    time(), magnitude(generator)});
+    launch.longest_segments.push_back(
+        {odd_name(generator), odd_name(generator), odd_name(generator), odd_name(generator), time(), time()});
     launch.waits.push_back({odd_name(generator), odd_name(generator), odd_name(generator), odd_name(generator),
                             odd_name(generator), time(), magnitude(generator)});
     launch.operations.push_back(

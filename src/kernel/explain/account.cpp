@@ -66,10 +66,9 @@ std::vector<WaitTotal> LaunchAccount::waits() const {
   std::map<Texts, Sum> by_text;
   for (const auto& [key, sum] : waits_) {
     const bool server = key.reason == Activity::contention;
-    Sum& all = by_text[{std::string(name(key.reason, key.engine)), key.operation.kind,
-                        text_of(key.operation.file, key.operation.line),
-                        server ? kind_of_part(key.cause.kind) : key.cause.kind,
-                        text_of(key.cause.file, key.cause.line)}];
+    Sum& all = by_text[{
+        std::string(name(key.reason, key.engine)), key.operation.kind, text_of(key.operation.file, key.operation.line),
+        server ? kind_of_part(key.cause.kind) : key.cause.kind, text_of(key.cause.file, key.cause.line)}];
     all.time += sum.time;
     all.count += sum.count;
   }

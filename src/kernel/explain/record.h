@@ -61,8 +61,8 @@ struct OperationRecord {
   Time requested, granted, placed, issued, ready, started, finished;
   hardware::OperationName granted_by, placed_by, ready_by, started_by;
   hardware::OperationBound bound;
-  /// DMA that met contention: the server on the way of its longest leg that was busiest from its start to its finish. The
-  /// machine owns the name.
+  /// DMA that met contention: the server on the way of its longest leg that was busiest from its start to its finish.
+  /// The machine owns the name.
   const std::string* busiest = nullptr;
 };
 
