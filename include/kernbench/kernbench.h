@@ -4,6 +4,7 @@
 #include "kernbench/bench.h"
 #include "kernbench/check.h"
 #include "kernbench/launch.h"
+#include "kernbench/memory.h"
 #include "kernbench/models.h"
 #include "kernbench/simulate.h"
 #include "kernbench/tl.h"

@@ -2,6 +2,10 @@
 #pragma once
 
 #include <cstdint>
+#include <span>
+#include <vector>
+
+#include "base/coordinates.h"
 
 namespace kernbench {
 
@@ -15,7 +19,9 @@ enum class Placement : std::uint8_t {
   tiled_column_major,  // the same grid; parts counted along columns
 };
 
-/// Placement of a tensor on one SIP: first over its cubes, then each cube's box over the cube's PEs.
+/// Placement of a tensor on one SIP: first over its cubes, then each cube's box over the cube's PEs. There is no axis
+/// across SIPs: a tensor lies on one device, which torch::ahbm::set_device or a tensor's device option chooses, and a
+/// program for several devices gives each its own tensor.
 struct DPPolicy {
   Placement cube = Placement::row_wise;
   Placement pe = Placement::row_wise;
@@ -23,5 +29,23 @@ struct DPPolicy {
   int num_pes = 0;    // of each cube, the first so many PEs; 0: all
   bool operator==(const DPPolicy&) const = default;
 };
+
+/// A box of a tensor on one PE, in elements.
+struct ShardSpec {
+  SipId sip;
+  CubeId cube;
+  PeId pe;
+  std::vector<std::int64_t> offset, shape;
+  std::int64_t bytes = 0;
+  bool operator==(const ShardSpec&) const = default;
+};
+
+/// The shards of a tensor of `shape`, of elements of `itemsize` bytes, on SIP `target_sip` of a machine with
+/// `num_cubes` cubes of `num_pe` PEs: ordered by cube, then PE. The cube level cuts the tensor, the PE level each
+/// cube's box. Empty boxes have no shard; a scalar counts as one row. ValueError when the policy names more cubes or
+/// PEs than there are, and for sizes that no tensor has.
+std::vector<ShardSpec> resolve_dp_policy(const DPPolicy& policy, std::span<const std::int64_t> shape,
+                                         std::int64_t itemsize, std::int32_t num_pe, std::int32_t num_cubes,
+                                         SipId target_sip);
 
 }  // namespace kernbench

@@ -4,12 +4,13 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <limits>
 #include <numeric>
 #include <utility>
 
 #include "base/error.h"
 #include "base/text.h"
-#include "runtime/placement.h"
+#include "kernbench/placement.h"
 
 namespace kernbench::runtime {
 
@@ -23,7 +24,34 @@ std::int64_t round_up(std::int64_t value, std::int64_t granule) {
 
 using BoxKey = std::pair<std::vector<std::int64_t>, std::vector<std::int64_t>>;
 
+/// Also of a request that no machine could meet: replicas can make it more than can be counted.
+Bytes total_of(const std::vector<ShardSpec>& specs) {
+  std::int64_t sum = 0;
+  for (const ShardSpec& spec : specs) sum += std::min(spec.bytes, std::numeric_limits<std::int64_t>::max() - sum);
+  return Bytes(sum);
+}
+
 }  // namespace
+
+void MemoryCount::add(std::int64_t amount) {
+  current += amount;
+  allocated += amount;
+  peak = std::max(peak, current);
+}
+
+void MemoryCount::remove(std::int64_t amount) {
+  current -= amount;
+  freed += amount;
+}
+
+void MemoryStatistics::reset_peak() {
+  for (MemoryCount* count : {&tensors, &requested, &allocated}) count->peak = count->current;
+}
+
+void MemoryStatistics::reset_accumulated() {
+  for (MemoryCount* count : {&tensors, &requested, &allocated}) count->allocated = count->freed = 0;
+  out_of_memory = 0;
+}
 
 DeviceAllocation::~DeviceAllocation() {
   memory_.release(*this);
@@ -51,6 +79,11 @@ Bytes DeviceMemory::free_bytes(PeCoordinate at) const {
                                 : found->second.free_bytes();
 }
 
+Bytes DeviceMemory::sip_capacity() const {
+  const Bytes slice = SliceAllocator(slice_capacity_, topology_.pe.mmu.page).capacity();
+  return Bytes(slice.count() * topology_.pes_per_sip());
+}
+
 std::shared_ptr<const DeviceAllocation> DeviceMemory::allocate(SipId sip, std::string name, DType dtype,
                                                                std::span<const std::int64_t> shape,
                                                                const DPPolicy& policy) {
@@ -60,9 +93,9 @@ std::shared_ptr<const DeviceAllocation> DeviceMemory::allocate(SipId sip, std::s
   descriptor->name = std::move(name);
   descriptor->dtype = dtype;
   descriptor->shape.assign(shape.begin(), shape.end());
-  const auto total = std::accumulate(specs.begin(), specs.end(), Bytes(0),
-                                     [](Bytes sum, const ShardSpec& spec) { return sum + Bytes(spec.bytes); });
+  const Bytes total = total_of(specs);
 
+  Bytes allocated;
   std::vector<std::uint64_t> physical;
   std::vector<kernel::Mapping> mappings;
   std::map<BoxKey, std::uint64_t> offset_of_box;  // replicas of one box share their place in the range
@@ -73,9 +106,11 @@ std::shared_ptr<const DeviceAllocation> DeviceMemory::allocate(SipId sip, std::s
     if (!address) {
       for (std::size_t i = 0; i < physical.size(); ++i)
         slice({specs[i].sip, specs[i].cube, specs[i].pe}).free(physical[i], Bytes(specs[i].bytes));
+      ++statistics(sip).out_of_memory;
       fail(descriptor->name, owner, Bytes(spec.bytes), total);
     }
     physical.push_back(*address);
+    allocated += slice(owner).rounded(Bytes(spec.bytes));
     const auto [place, first] = offset_of_box.try_emplace(BoxKey{spec.offset, spec.shape}, cursor);
     if (first) {
       end = cursor + spec.bytes;
@@ -90,9 +125,16 @@ std::shared_ptr<const DeviceAllocation> DeviceMemory::allocate(SipId sip, std::s
 
   std::shared_ptr<DeviceAllocation> allocation(new DeviceAllocation(*this));
   allocation->number_ = next_number_++;
+  allocation->sip_ = sip;
+  allocation->requested_ = total;
+  allocation->allocated_ = allocated;
   allocation->descriptor_ = std::move(descriptor);
   allocation->addresses_ = std::move(physical);
   live_.emplace(allocation->number_, allocation.get());
+  auto& counts = statistics(sip);
+  counts.tensors.add(1);
+  counts.requested.add(total.count());
+  counts.allocated.add(allocated.count());
   if (listener_ != nullptr)
     for (std::size_t i = 0; i < specs.size(); ++i)
       listener_->on_map(allocation->descriptor_->shards[i].owner, allocation->addresses_[i], Bytes(specs[i].bytes));
@@ -101,6 +143,10 @@ std::shared_ptr<const DeviceAllocation> DeviceMemory::allocate(SipId sip, std::s
 
 void DeviceMemory::release(DeviceAllocation& allocation) {
   live_.erase(allocation.number_);
+  auto& counts = statistics(allocation.sip_);
+  counts.tensors.remove(1);
+  counts.requested.remove(allocation.requested_.count());
+  counts.allocated.remove(allocation.allocated_.count());
   const auto& shards = allocation.descriptor_->shards;
   for (std::size_t i = 0; i < shards.size(); ++i) {
     const Bytes bytes = allocation.shard_bytes(i);

@@ -28,6 +28,28 @@ class MemoryListener {
   virtual void on_unmap(PeCoordinate slice, std::uint64_t address, Bytes bytes) = 0;
 };
 
+/// A quantity that goes up and down, with its history. PyTorch's four figures of one.
+struct MemoryCount {
+  std::int64_t current = 0, peak = 0;
+  std::int64_t allocated = 0, freed = 0;  // all that was ever added, and taken away
+
+  void add(std::int64_t amount);
+  void remove(std::int64_t amount);
+};
+
+/// What the tensors of one SIP hold and held. Replicas count each; a tensor that could not be had does not.
+struct MemoryStatistics {
+  MemoryCount tensors;
+  MemoryCount requested;  // bytes of elements
+  MemoryCount allocated;  // bytes in whole pages, as they are taken from the slices
+  std::int64_t out_of_memory = 0;
+
+  /// The peaks begin again at what is held now.
+  void reset_peak();
+  /// Likewise the sums of all that was ever allocated and freed, and the number of failures, at zero.
+  void reset_accumulated();
+};
+
 class DeviceMemory;
 
 /// The memory of one device tensor. Gives everything back when it dies.
@@ -48,6 +70,8 @@ class DeviceAllocation {
 
   DeviceMemory& memory_;
   std::uint64_t number_ = 0;
+  SipId sip_;
+  Bytes requested_, allocated_;
   std::shared_ptr<const kernel::TensorDescriptor> descriptor_;
   std::vector<std::uint64_t> addresses_;
 };
@@ -67,6 +91,10 @@ class DeviceMemory {
   Bytes free_bytes(PeCoordinate slice) const;
   Bytes slice_capacity() const { return slice_capacity_; }
 
+  MemoryStatistics& statistics(SipId sip) { return statistics_[sip]; }
+  /// HBM of a SIP that tensors can have: all whole pages of all its slices.
+  Bytes sip_capacity() const;
+
  private:
   friend class DeviceAllocation;
   SliceAllocator& slice(PeCoordinate at);
@@ -80,6 +108,7 @@ class DeviceMemory {
   std::uint64_t next_number_ = 0;
   std::map<PeCoordinate, SliceAllocator> slices_;
   std::map<std::uint64_t, const DeviceAllocation*> live_;  // by order of allocation
+  std::map<SipId, MemoryStatistics> statistics_;
 };
 
 }  // namespace kernbench::runtime

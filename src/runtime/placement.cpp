@@ -1,14 +1,19 @@
-#include "runtime/placement.h"
+// resolve_dp_policy of kernbench/placement.h.
+#include "kernbench/placement.h"
 
 #include <fmt/core.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
+#include <functional>
+#include <limits>
 #include <numeric>
 #include <optional>
+#include <utility>
 
 #include "base/error.h"
 
-namespace kernbench::runtime {
+namespace kernbench {
 
 namespace {
 
@@ -19,9 +24,9 @@ struct Box {
 /// Part `index` of `parts` of one dimension, cut as torch::chunk cuts it. False when nothing is left for it.
 bool cut(Box& box, std::size_t dimension, std::int64_t index, std::int64_t parts) {
   const std::int64_t extent = box.shape[dimension];
-  const std::int64_t piece = (extent + parts - 1) / parts;
+  const std::int64_t piece = extent / parts + (extent % parts == 0 ? 0 : 1);
+  if (index > (extent - 1) / piece) return false;
   const std::int64_t start = piece * index;
-  if (start >= extent) return false;
   box.offset[dimension] += start;
   box.shape[dimension] = std::min(piece, extent - start);
   return true;
@@ -72,11 +77,38 @@ std::int32_t count_of(const char* what, int wanted, std::int32_t available) {
   return wanted == 0 ? available : wanted;
 }
 
+/// Sizes whose bytes can be counted.
+void check_sizes(std::span<const std::int64_t> shape, std::int64_t itemsize) {
+  const auto fail = [&](const char* what) {
+    throw ValueError(fmt::format("resolve_dp_policy: a tensor of shape [{}] with elements of {} bytes {}",
+                                 fmt::join(shape, ", "), itemsize, what));
+  };
+  if (itemsize < 1) fail("does not exist: elements have at least 1 byte");
+  for (const std::int64_t extent : shape)
+    if (extent < 0) fail("does not exist: sizes are not negative");
+  if (std::ranges::find(shape, 0) != shape.end()) return;
+  std::int64_t bytes = itemsize;
+  for (const std::int64_t extent : shape) {
+    if (bytes > std::numeric_limits<std::int64_t>::max() / extent) fail("has more than 2^63 - 1 bytes");
+    bytes *= extent;
+  }
+}
+
+void check_machine(std::int32_t num_pe, std::int32_t num_cubes, SipId sip) {
+  if (num_pe >= 1 && num_cubes >= 1 && sip.value >= 0) return;
+  throw ValueError(
+      fmt::format("resolve_dp_policy: SIP {} with {} cubes of {} PEs does not exist: SIPs count from 0, and "
+                  "each has at least one cube and one PE",
+                  sip.value, num_cubes, num_pe));
+}
+
 }  // namespace
 
 std::vector<ShardSpec> resolve_dp_policy(const DPPolicy& policy, std::span<const std::int64_t> shape,
                                          std::int64_t itemsize, std::int32_t num_pe, std::int32_t num_cubes,
                                          SipId target_sip) {
+  check_machine(num_pe, num_cubes, target_sip);
+  check_sizes(shape, itemsize);
   const std::int32_t cubes = count_of("num_cubes", policy.num_cubes, num_cubes);
   const std::int32_t pes = count_of("num_pes", policy.num_pes, num_pe);
   const Box whole{.offset = std::vector<std::int64_t>(shape.size(), 0), .shape = {shape.begin(), shape.end()}};
@@ -101,4 +133,4 @@ std::vector<ShardSpec> resolve_dp_policy(const DPPolicy& policy, std::span<const
   return shards;
 }
 
-}  // namespace kernbench::runtime
+}  // namespace kernbench

@@ -20,13 +20,15 @@ class SliceAllocator {
   /// Gives back what allocate(bytes) returned.
   void free(std::uint64_t address, Bytes bytes);
 
+  /// What a request of `bytes` takes: whole granules of the alignment, at least one.
+  Bytes rounded(Bytes bytes) const;
+
   Bytes capacity() const { return capacity_; }
   Bytes free_bytes() const { return free_bytes_; }
   Bytes largest_free() const;
   std::size_t free_blocks() const { return by_address_.size(); }
 
  private:
-  Bytes rounded(Bytes bytes) const;
   void insert(std::uint64_t address, std::int64_t bytes);
   void erase(std::uint64_t address, std::int64_t bytes);
 

@@ -4,7 +4,7 @@
 #include <gtest/gtest.h>
 
 #include "base/error.h"
-#include "runtime/placement.h"
+#include "kernbench/placement.h"
 #include "topology/load.h"
 
 namespace kernbench::kernel::library {
@@ -26,7 +26,7 @@ std::vector<GemmPart> parts(const DPPolicy& policy, std::int64_t rows, std::int6
   std::vector<GemmPart> parts;
   const std::vector<std::int64_t> shape{rows, columns};
   for (const auto& shard :
-       runtime::resolve_dp_policy(policy, shape, 2, topology.cube.pes.count(), topology.sip.cubes.count(), SipId{0})) {
+       resolve_dp_policy(policy, shape, 2, topology.cube.pes.count(), topology.sip.cubes.count(), SipId{0})) {
     GemmPart part{.owner = {shard.sip, shard.cube, shard.pe}};
     part.end[0] = 1;
     for (std::size_t d = 0; d < 2; ++d) {

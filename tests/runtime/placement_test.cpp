@@ -1,15 +1,19 @@
-#include "runtime/placement.h"
+#include "kernbench/placement.h"
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <array>
+#include <functional>
+#include <limits>
 #include <map>
 #include <numeric>
 #include <random>
-#include <set>
+#include <utility>
 
 #include "base/error.h"
 
-namespace kernbench::runtime {
+namespace kernbench {
 namespace {
 
 using Extents = std::vector<std::int64_t>;
@@ -47,7 +51,10 @@ TEST(Placement, ShardsTileTheTensorOncePerReplicaForEveryPairOfPolicies) {
         for (std::uint64_t rank = random() % 4; rank > 0; --rank)
           shape.push_back(static_cast<std::int64_t>(random() % 14));
         const int cubes = 1 + static_cast<int>(random() % 6), pes = 1 + static_cast<int>(random() % 6);
-        const auto shards = resolve({cube, pe}, shape, pes, cubes);
+        // Of a machine that may be larger; 0 is all of it.
+        const int more_cubes = static_cast<int>(random() % 3), more_pes = static_cast<int>(random() % 3);
+        const DPPolicy policy{cube, pe, more_cubes == 0 ? 0 : cubes, more_pes == 0 ? 0 : pes};
+        const auto shards = resolve(policy, shape, pes + more_pes, cubes + more_cubes);
         std::int64_t numel = 1;
         for (const std::int64_t extent : shape) numel *= extent;
         const auto elements = holders(shards);
@@ -61,9 +68,78 @@ TEST(Placement, ShardsTileTheTensorOncePerReplicaForEveryPairOfPolicies) {
           EXPECT_EQ(shards[i].bytes, bytes);
           EXPECT_GT(bytes, 0);
           EXPECT_EQ(shards[i].sip, SipId{1});
+          EXPECT_LT(shards[i].cube.value, cubes);
+          EXPECT_LT(shards[i].pe.value, pes);
           if (i == 0) continue;
           EXPECT_LT(std::pair(shards[i - 1].cube, shards[i - 1].pe), std::pair(shards[i].cube, shards[i].pe));
         }
+      }
+}
+
+/// What torch::chunk does: pieces of ceil(extent / parts) until nothing is left.
+std::vector<std::pair<std::int64_t, std::int64_t>> chunk(std::int64_t extent, std::int64_t parts) {
+  std::vector<std::pair<std::int64_t, std::int64_t>> pieces;
+  std::int64_t size = 0;
+  while (size * parts < extent) ++size;
+  for (std::int64_t begin = 0; begin < extent; begin += size)
+    pieces.emplace_back(begin, std::min(size, extent - begin));
+  return pieces;
+}
+
+struct PlainBox {
+  Extents offset, shape;
+};
+
+/// The boxes of one level by part, written down as in the definition of Placement; absent parts are left out.
+std::map<int, PlainBox> plain_parts(Placement placement, const PlainBox& whole, int parts) {
+  std::map<int, PlainBox> result;
+  if (placement == Placement::replicate) {
+    for (int part = 0; part < parts; ++part) result[part] = whole;
+    return result;
+  }
+  const auto narrow = [](PlainBox box, std::size_t dimension, std::pair<std::int64_t, std::int64_t> piece) {
+    box.offset[dimension] += piece.first;
+    box.shape[dimension] = piece.second;
+    return box;
+  };
+  const std::size_t last = whole.shape.size() - 1;
+  if (placement == Placement::row_wise || placement == Placement::column_wise || last == 0) {
+    const std::size_t dimension = placement == Placement::row_wise ? 0 : last;
+    const auto pieces = chunk(whole.shape[dimension], parts);
+    for (std::size_t i = 0; i < pieces.size(); ++i) result[static_cast<int>(i)] = narrow(whole, dimension, pieces[i]);
+    return result;
+  }
+  int rows = parts;
+  while (rows * rows > parts || parts % rows != 0) --rows;
+  const int columns = parts / rows;
+  const auto tall = chunk(whole.shape[0], rows), wide = chunk(whole.shape[last], columns);
+  for (std::size_t row = 0; row < tall.size(); ++row)
+    for (std::size_t column = 0; column < wide.size(); ++column) {
+      const auto y = static_cast<int>(row), x = static_cast<int>(column);
+      const int part = placement == Placement::tiled_row_major ? y * columns + x : x * rows + y;
+      result[part] = narrow(narrow(whole, 0, tall[row]), last, wide[column]);
+    }
+  return result;
+}
+
+TEST(Placement, EveryShardIsWhereAPlainReadingOfTheChunkRulePutsIt) {
+  std::mt19937_64 random(12);
+  for (const Placement cube : kAll)
+    for (const Placement pe : kAll)
+      for (int round = 0; round < 100; ++round) {
+        Extents shape;
+        for (std::uint64_t rank = 1 + random() % 3; rank > 0; --rank)
+          shape.push_back(static_cast<std::int64_t>(1 + random() % 40));
+        const int cubes = 1 + static_cast<int>(random() % 16), pes = 1 + static_cast<int>(random() % 16);
+        const SipId sip{static_cast<std::int32_t>(random() % 4)};
+        std::vector<ShardSpec> expected;
+        for (const auto& [c, of_cube] : plain_parts(cube, {Extents(shape.size(), 0), shape}, cubes))
+          for (const auto& [p, box] : plain_parts(pe, of_cube, pes)) {
+            const auto bytes =
+                std::accumulate(box.shape.begin(), box.shape.end(), std::int64_t{2}, std::multiplies<>());
+            expected.push_back({sip, CubeId{c}, PeId{p}, box.offset, box.shape, bytes});
+          }
+        ASSERT_EQ(resolve_dp_policy({cube, pe}, shape, 2, pes, cubes, sip), expected);
       }
 }
 
@@ -114,6 +190,33 @@ TEST(Placement, ScalarsAndEmptyTensors) {
   EXPECT_EQ(resolve({}, {2, 100}).size(), 2u);  // fewer rows than PEs
 }
 
+TEST(Placement, TheLargestSizesAreCutWithoutOverflow) {
+  constexpr std::int64_t kMost = std::numeric_limits<std::int64_t>::max();
+  const std::array shape{kMost};
+  const auto shards = resolve_dp_policy({}, shape, 1, 64, 64, SipId{0});
+  std::int64_t next = 0;
+  for (const auto& shard : shards) {
+    EXPECT_EQ(shard.offset[0], next);
+    next += shard.bytes;
+  }
+  EXPECT_EQ(next, kMost);
+  EXPECT_EQ(shards.size(), 64u * 64u);
+}
+
+TEST(Placement, SizesThatNoTensorHasAreErrors) {
+  const auto with = [](const Extents& shape, std::int64_t itemsize, int pes, int cubes, int sip) {
+    return resolve_dp_policy({}, shape, itemsize, pes, cubes, SipId{sip});
+  };
+  EXPECT_EQ(with({8}, 4, 4, 1, 0).size(), 4u);
+  EXPECT_THROW(with({-1}, 4, 4, 1, 0), ValueError);
+  EXPECT_THROW(with({8}, 0, 4, 1, 0), ValueError);
+  EXPECT_THROW(with({8}, 4, 0, 1, 0), ValueError);
+  EXPECT_THROW(with({8}, 4, 4, 0, 0), ValueError);
+  EXPECT_THROW(with({8}, 4, 4, 1, -1), ValueError);
+  EXPECT_THROW(with({std::int64_t{1} << 32, std::int64_t{1} << 31}, 1, 4, 1, 0), ValueError);
+  EXPECT_TRUE(with({std::int64_t{1} << 62, 0, std::int64_t{1} << 62}, 4, 4, 1, 0).empty());
+}
+
 TEST(Placement, MoreCubesOrPesThanThereAreIsAnError) {
   EXPECT_THROW(resolve({.num_cubes = 4}, {8}), ValueError);
   EXPECT_THROW(resolve({.num_pes = 5}, {8}), ValueError);
@@ -121,4 +224,4 @@ TEST(Placement, MoreCubesOrPesThanThereAreIsAnError) {
 }
 
 }  // namespace
-}  // namespace kernbench::runtime
+}  // namespace kernbench
