@@ -97,7 +97,7 @@ void run_library(const cli::Parameters& parameters) {
   how.tile_m = parameters.integer("tile_m", 0, kLargest);
   how.tile_n = parameters.integer("tile_n", 0, kLargest);
   how.tile_k = parameters.integer("tile_k", 0, kLargest);
-  how.result_name = "C";
+  how.result_name = std::string("C");
   how.placement = DPPolicy{};
   const auto c = torch::ahbm::matmul(a, b, how);
   check_close("C = A B", c, reference(problem, a_host, b_host), tolerance_of(problem));

@@ -26,10 +26,10 @@ double nanoseconds(const kernbench::LaunchResult& launch) {
   return (launch.end - launch.start).in_seconds() * 1e9;
 }
 
-void run(const std::string& model, const std::vector<std::string>& parameters) {
+void run(const std::string& model, const std::vector<std::string>& overrides) {
   kernbench::SimulateOptions options;
   options.topology = "tiny";
-  options.overrides = parameters;
+  options.overrides = overrides;
   options.overrides.push_back("cube.hbm.model=" + model);
   options.models.add_hbm("open_page",
                          [](const kernbench::HbmChannelFigures& figures, const kernbench::ModelParameters& parameters) {

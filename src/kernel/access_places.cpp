@@ -151,16 +151,15 @@ class RunLocator {
 
 /// Whether two lanes may name one element: false only when each stride passes over all that the smaller ones reach.
 bool may_repeat(const tl::Extents& shape, const tl::Extents& strides) {
-  std::array<std::pair<std::int64_t, std::int64_t>, tl::Extents::kMaximumRank> dimensions;  // stride, count
-  std::size_t count = 0;
+  std::vector<std::pair<std::int64_t, std::int64_t>> dimensions;  // stride, count
   for (std::size_t i = 0; i < shape.size(); ++i) {
-    if (shape[i] > 1) dimensions[count++] = {strides[i], shape[i]};
+    if (shape[i] > 1) dimensions.emplace_back(strides[i], shape[i]);
   }
-  std::sort(dimensions.begin(), dimensions.begin() + static_cast<std::ptrdiff_t>(count));
+  std::ranges::sort(dimensions);
   std::int64_t reach = 0;  // of the smaller ones: the largest distance of two of their elements
-  for (std::size_t i = 0; i < count; ++i) {
-    if (dimensions[i].first <= reach) return true;
-    reach += dimensions[i].first * (dimensions[i].second - 1);
+  for (const auto& [stride, count] : dimensions) {
+    if (stride <= reach) return true;
+    reach += stride * (count - 1);
   }
   return false;
 }

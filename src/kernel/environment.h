@@ -28,7 +28,7 @@ class OperationSink {
  public:
   virtual ~OperationSink() = default;
   virtual void on_operation(const KernelOperation& operation) = 0;
-  /// Whether the sink reads KernelOperation::operands (they cost a string per operation).
+  /// Whether the sink reads KernelOperation::operand_text (they cost a string per operation).
   virtual bool wants_operands() const = 0;
   /// `program` has got to tl::waypoint(name), its `number`-th step in program order, at `time`.
   virtual void on_waypoint(const Program& /*program*/, std::uint64_t /*number*/, std::string_view /*name*/,

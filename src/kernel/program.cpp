@@ -222,7 +222,7 @@ std::shared_ptr<KernelOperation> Program::new_operation(hardware::EngineKind eng
     operation->holds.push_back(input->reservation());
     if (input->producer && !input->producer->done.is_set()) operation->dependencies.push_back(input->producer);
   }
-  operation->Operation::operands = operation->dependencies.size();
+  operation->operands = operation->dependencies.size();
   if (result) {
     operation->holds.push_back(result->reservation());
     result->producer = operation;
@@ -235,9 +235,9 @@ std::shared_ptr<KernelOperation> Program::new_operation(hardware::EngineKind eng
   }
   if (environment_.sink.wants_operands()) {
     for (const TileState* input : inputs) {
-      if (input != nullptr) operation->operands += fmt::format(" tcm:tile{}", input->number());
+      if (input != nullptr) operation->operand_text += fmt::format(" tcm:tile{}", input->number());
     }
-    if (result) operation->operands += fmt::format(" -> tcm:tile{}", result->number());
+    if (result) operation->operand_text += fmt::format(" -> tcm:tile{}", result->number());
   }
   return operation;
 }

@@ -52,7 +52,7 @@ class KernelOperation final : public hardware::Operation {
   tl::Where where;                                    // the line of the kernel that asked for it
   std::vector<ReservationRef> holds;                  // TCM that must stay reserved until the operation has finished
   std::function<void(KernelOperation&)> take_effect;  // submits the data work, in simulated order
-  std::string operands;                               // for the operation log
+  std::string operand_text;                           // for the operation log
   bool acquires = false;                              // memory accesses behind it start when it has finished
   bool releases = false;                              // it starts when those before it have finished
   tl::Scope scope = tl::Scope::pe;                    // among whom it orders; changes no time

@@ -167,7 +167,7 @@ tl::Tile issue(const AtomicCall& call, const tl::Tensor& tensor, const tl::Exten
   operation->legs = std::move(places.legs);
   result->expression = expression_of(operation->legs, result->expression);
   if (program.environment().sink.wants_operands()) {
-    static_cast<KernelOperation&>(*operation).operands += fmt::format(" scope:{}", name(options.scope));
+    static_cast<KernelOperation&>(*operation).operand_text += fmt::format(" scope:{}", name(options.scope));
   }
   const auto elements = to_shape(shape);
   if (program.environment().data_enabled) {

@@ -147,7 +147,7 @@ class Pipeline {
           .batch = 1, .m = block.rows, .n = block.columns, .k = steps, .operand = kernel::gemm_operand(dtype_of(a_))};
       for (const auto& producer : {load_a, load_b}) depend(*product, producer);
       depend(*product, p == 0 ? start : nullptr);
-      product->Operation::operands = product->dependencies.size();
+      product->operands = product->dependencies.size();
       // The block before the last one has left this accumulator.
       if (p == 0) depend(*product, stores_[block.index % 2]);
       auto result = std::make_shared<TileValue>();
@@ -205,7 +205,7 @@ class Pipeline {
     auto places = places_of(to, block.row, block.column, {block.rows, block.columns});
     operation->legs = std::move(places.legs);
     depend(*operation, last);
-    operation->Operation::operands = operation->dependencies.size();
+    operation->operands = operation->dependencies.size();
     if (program_.environment().data_enabled) {
       operation->take_effect = [pieces = std::move(places.pieces), sum, dtype = dtype_](KernelOperation& mine) {
         data::Executor& executor = mine.program->environment().executor;

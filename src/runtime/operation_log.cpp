@@ -42,7 +42,7 @@ void OperationLog::on_operation(const kernel::KernelOperation& operation) {
                  operation.number, operation.kind, operation.issued.count(), operation.ready.count(),
                  operation.started.count(), operation.effect.count());
   if (!operation.write) append_legs(line, operation);
-  line.append(operation.operands);
+  line.append(operation.operand_text);
   if (operation.write) {
     line.append(std::string_view(" ->"));
     append_legs(line, operation);

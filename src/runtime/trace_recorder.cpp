@@ -140,7 +140,7 @@ void TraceRecorder::on_operation(const kernel::KernelOperation& operation) {
                       {"program", program.id()},
                       {"operation", static_cast<std::int64_t>(operation.number)},
                       {"source", std::string_view(source)}};
-  if (!operation.operands.empty()) arguments.push_back({"operands", Verbatim{operation.operands}});
+  if (!operation.operand_text.empty()) arguments.push_back({"operands", Verbatim{operation.operand_text}});
   add_work(arguments, operation);
   arguments.push_back({"requested (ps)", operation.requested.count()});
   add_wait(arguments, "waited: TCM full (ps)", operation.requested, operation.granted);
