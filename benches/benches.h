@@ -11,6 +11,9 @@ cli::Bench gemm_single_pe();
 cli::Bench softmax();
 cli::Bench layer_norm();
 cli::Bench memory_sweep();
+cli::Bench copy_bandwidth();
+cli::Bench va_offset_verify();
+cli::Bench gpt3_qkv();
 cli::Bench roofline();
 
 }  // namespace kernbench::benches

@@ -1,6 +1,7 @@
 // Rates in simulated time, without what a launch costs before and after.
 #pragma once
 
+#include <cstdint>
 #include <functional>
 
 #include "kernbench/kernbench.h"
@@ -22,6 +23,19 @@ inline double step_ns(std::int64_t steps, const std::function<void(std::int64_t 
   const double once = device_ns([&] { enqueue(steps); });
   const double twice = device_ns([&] { enqueue(2 * steps); });
   return (twice - once) / static_cast<double>(steps);
+}
+
+struct Machine {
+  std::int64_t cubes = 0, pes = 0;  // of the current device, of each cube
+};
+
+/// Asks a kernel; takes a fill and a launch.
+inline Machine machine_of_current_device() {
+  Machine machine;
+  const auto anywhere = torch::zeros({1}, torch::dtype(torch::kInt).device("ahbm"));
+  torch::launch("count", [&](tl::Tensor) { machine = {tl::num_cubes(), tl::num_pes()}; }, anywhere);
+  torch::ahbm::synchronize();
+  return machine;
 }
 
 }  // namespace kernbench::benches

@@ -32,10 +32,7 @@ void run(const cli::Parameters& parameters) {
   const bool stores = parameters.choice("access", {"load", "store"}) == "store";
   // One row for each PE, long enough that no block is accessed twice: row 0 is the measuring PE's own, row 1 its
   // neighbour's, the last row the farthest cube's.
-  std::int64_t pes = 0, cubes = 0;
-  const auto count = torch::zeros({1}, torch::dtype(torch::kInt).device("ahbm"));
-  torch::launch("count", [&](tl::Tensor) { pes = tl::num_pes(), cubes = tl::num_cubes(); }, count);
-  torch::ahbm::synchronize();
+  const auto [cubes, pes] = machine_of_current_device();
   auto x = torch::empty({pes * cubes, 2 * bytes / kItem}, torch::dtype(torch::kFloat).device("ahbm").name("x"));
   const torch::LaunchOptions one_pe{.pes = {{CubeId{0}, PeId{0}}}};
   std::vector<std::pair<std::string, std::int64_t>> places{{"own slice", 0}};

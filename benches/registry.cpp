@@ -7,7 +7,8 @@ namespace kernbench::cli {
 const std::vector<Bench>& built_in_benches() {
   static const std::vector<Bench> benches{benches::vector_add(), benches::gemm_single_pe(), benches::gemm(),
                                           benches::softmax(),    benches::layer_norm(),     benches::memory_sweep(),
-                                          benches::roofline()};
+                                          benches::roofline(),   benches::copy_bandwidth(), benches::va_offset_verify(),
+                                          benches::gpt3_qkv()};
   return benches;
 }
 

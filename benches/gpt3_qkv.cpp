@@ -1,0 +1,97 @@
+// The QKV projection of a transformer's layer, X[tokens, hidden] W[hidden, 3 hidden], with W placed in several ways:
+// where the weights lie decides what crosses the mesh. GPT-3 has a hidden size of 12288 (Brown et al., "Language Models
+// are Few-Shot Learners", 2020, table 2.1).
+#include <span>
+#include <string>
+#include <vector>
+
+#include "benches/benches.h"
+#include "benches/dtype_parameter.h"
+#include "benches/measure.h"
+#include "benches/reference_gemm.h"
+#include "kernbench/kernbench.h"
+
+namespace kernbench::benches {
+
+namespace {
+
+struct Layout {
+  const char* name;
+  DPPolicy policy;
+};
+
+constexpr Layout kLayouts[] = {
+    {"row_wise", {.cube = Placement::row_wise, .pe = Placement::row_wise}},
+    {"column_wise", {.cube = Placement::column_wise, .pe = Placement::column_wise}},
+    {"replicate_row_wise", {.cube = Placement::replicate, .pe = Placement::row_wise}},
+    {"replicate_column_wise", {.cube = Placement::replicate, .pe = Placement::column_wise}},
+    {"replicate", {.cube = Placement::replicate, .pe = Placement::replicate}},
+};
+
+/// Small whole numbers keep every partial sum exact, so that the result must match bit for bit in any order. Where
+/// nobody looks at them (--no-data) one is repeated: GPT-3's would take gigabytes of the host.
+torch::Tensor operand(std::int64_t rows, std::int64_t columns, DType dtype) {
+  if (!data_enabled()) return torch::zeros({1, 1}, dtype).expand({rows, columns});
+  return torch::randint(-3, 4, {rows, columns}, torch::kFloat).to(dtype);
+}
+
+std::span<double> elements(const torch::Tensor& tensor) {
+  return {tensor.data_ptr<double>(), static_cast<std::size_t>(tensor.numel())};
+}
+
+torch::Tensor reference(const torch::Tensor& x, const torch::Tensor& w) {
+  auto product = torch::empty({x.size(0), w.size(1)}, torch::kDouble);
+  if (!data_enabled()) return product;
+  const auto a = x.to(torch::kDouble), b = w.to(torch::kDouble);
+  reference_gemm(elements(a), elements(b), elements(product), x.size(0), w.size(1), x.size(1));
+  return product.to(x.scalar_type());
+}
+
+void run(const cli::Parameters& parameters) {
+  constexpr std::int64_t kLargest = 1 << 16;
+  const std::int64_t hidden = parameters.integer("hidden", 1, kLargest);
+  const std::int64_t tokens = parameters.integer("tokens", 1, kLargest);
+  const std::int64_t repeat = parameters.integer("repeat", 1, 1000);
+  const auto& chosen = parameters.choice(
+      "placement", {"all", "row_wise", "column_wise", "replicate_row_wise", "replicate_column_wise", "replicate"});
+  const DType dtype = dtype_of(parameters);
+  const auto x_host = operand(tokens, hidden, dtype), w_host = operand(hidden, 3 * hidden, dtype);
+  const auto expected = reference(x_host, w_host);
+  const auto options = torch::dtype(dtype).device("ahbm");
+  const auto x = x_host.to(options.name("X"));
+  for (const auto& [name, policy] : kLayouts) {
+    if (chosen != "all" && chosen != name) continue;
+    const auto w = w_host.to(options.placement(policy).name("W"));
+    torch::ahbm::MatmulOptions how;
+    how.exact_order = parameters.choice("order", {"exact", "any"}) == "exact";
+    how.name = std::string("qkv ") + name;
+    how.result_name = "QKV";
+    how.placement = DPPolicy{};
+    torch::Tensor qkv;
+    // The weights are there before the product begins.
+    torch::ahbm::synchronize();
+    const double ns = device_ns([&] {
+      for (std::int64_t i = 0; i < repeat; ++i) qkv = torch::ahbm::matmul(x, w, how);
+    });
+    report_metric(std::string("time, ") + name, ns / static_cast<double>(repeat), "ns");
+    check_close(std::string("QKV, ") + name, qkv, expected);
+  }
+}
+
+}  // namespace
+
+cli::Bench gpt3_qkv() {
+  return {"gpt3_qkv",
+          "the QKV projection of GPT-3's layer, X W, with the weights W placed in several ways",
+          {{"hidden", "1024", "columns of X and rows of W, which has three times as many columns; GPT-3: 12288"},
+           {"tokens", "512", "rows of X"},
+           {"placement", "all",
+            "of W: row_wise or column_wise over all PEs; a copy in each cube, cut over its PEs (replicate_row_wise, "
+            "replicate_column_wise); a copy in each PE's slice (replicate); or all of them, one after the other"},
+           {"order", "exact", "order of the sums: exact (that of K) or any (nearest part first)"},
+           {"repeat", "1", "products of each placement; the time is their mean"},
+           dtype_parameter("f16")},
+          run};
+}
+
+}  // namespace kernbench::benches
