@@ -17,32 +17,29 @@ constexpr std::int64_t kChunk = 256;  // elements; the buffers fit on a fiber's 
 constexpr std::size_t kInputs = 3;
 using Buffer = std::array<std::byte, kChunk * 8>;
 
-template <class T>
+// Elements of views, of numbers and of foreign memory need not be aligned.
+template <std::int64_t kItem>
 void gather_items(std::byte* out, const std::byte* in, std::int64_t stride, std::int64_t count) {
-  auto* to = reinterpret_cast<T*>(out);
-  const auto* from = reinterpret_cast<const T*>(in);
-  for (std::int64_t i = 0; i < count; ++i) to[i] = from[i * stride];
+  for (std::int64_t i = 0; i < count; ++i) std::memcpy(out + i * kItem, in + i * stride * kItem, kItem);
 }
 
-template <class T>
+template <std::int64_t kItem>
 void scatter_items(std::byte* out, const std::byte* in, std::int64_t stride, std::int64_t count) {
-  auto* to = reinterpret_cast<T*>(out);
-  const auto* from = reinterpret_cast<const T*>(in);
-  for (std::int64_t i = 0; i < count; ++i) to[i * stride] = from[i];
+  for (std::int64_t i = 0; i < count; ++i) std::memcpy(out + i * stride * kItem, in + i * kItem, kItem);
 }
 
 void gather(std::int64_t item, std::byte* out, const std::byte* in, std::int64_t stride, std::int64_t count) {
-  if (item == 1) return gather_items<std::uint8_t>(out, in, stride, count);
-  if (item == 2) return gather_items<std::uint16_t>(out, in, stride, count);
-  if (item == 4) return gather_items<std::uint32_t>(out, in, stride, count);
-  gather_items<std::uint64_t>(out, in, stride, count);
+  if (item == 1) return gather_items<1>(out, in, stride, count);
+  if (item == 2) return gather_items<2>(out, in, stride, count);
+  if (item == 4) return gather_items<4>(out, in, stride, count);
+  gather_items<8>(out, in, stride, count);
 }
 
 void scatter(std::int64_t item, std::byte* out, const std::byte* in, std::int64_t stride, std::int64_t count) {
-  if (item == 1) return scatter_items<std::uint8_t>(out, in, stride, count);
-  if (item == 2) return scatter_items<std::uint16_t>(out, in, stride, count);
-  if (item == 4) return scatter_items<std::uint32_t>(out, in, stride, count);
-  scatter_items<std::uint64_t>(out, in, stride, count);
+  if (item == 1) return scatter_items<1>(out, in, stride, count);
+  if (item == 2) return scatter_items<2>(out, in, stride, count);
+  if (item == 4) return scatter_items<4>(out, in, stride, count);
+  scatter_items<8>(out, in, stride, count);
 }
 
 /// Brings chunks of one input into its arithmetic type.
