@@ -20,6 +20,8 @@ RunResult execute(const Bench& bench, const RunOptions& options) {
   simulation.data = options.data;
   simulation.exact_events = options.exact_events;
   simulation.seed = options.seed;
+  simulation.out_of_bounds_reads = options.out_of_bounds_reads;
+  simulation.uninitialized_memory = options.uninitialized_memory;
   simulation.threads = options.threads;
   simulation.max_time = options.max_time;
   simulation.watchdog_seconds = options.watchdog_seconds;

@@ -15,6 +15,14 @@
 
 namespace kernbench {
 
+/// What becomes of the lanes of a load that lie outside of their tensor where that is an error.
+enum class OutOfBoundsReads : std::uint8_t {
+  raise,          // OutOfBoundsError
+  uninitialized,  // they are lanes outside like those of a block that reaches past the end: `other`, else invalid
+};
+/// What memory reads as that nobody has written.
+enum class UninitializedMemory : std::uint8_t { poison, zero };  // poison: as invalid
+
 /// How to simulate a program.
 struct SimulateOptions {
   /// A shipped topology's name or a file's path.
@@ -23,7 +31,12 @@ struct SimulateOptions {
   std::vector<std::string> overrides = {};
   /// Compute tensor values. Without, the simulated times are the same and no tensor bytes are held.
   bool data = true;
+  /// Of the program's random numbers.
   std::uint64_t seed = 0;
+  /// Of tl::load and tl::load_async from tensors. Stores and atomics outside are errors in any case.
+  OutOfBoundsReads out_of_bounds_reads = OutOfBoundsReads::raise;
+  /// Device tensors and TCM buffers when they are made.
+  UninitializedMemory uninitialized_memory = UninitializedMemory::poison;
   /// Host threads that compute values; 0 takes all processors. Changes no result.
   int threads = 0;
   /// Turn every optimisation of the timed model off; changes no result.

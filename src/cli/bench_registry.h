@@ -11,6 +11,7 @@
 #include "base/parameters.h"
 #include "base/units.h"
 #include "kernbench/models.h"
+#include "kernbench/simulate.h"
 #include "report/result.h"
 
 namespace kernbench::cli {
@@ -34,6 +35,8 @@ struct RunOptions {
   bool data = true;
   bool exact_events = false;
   std::uint64_t seed = 0;
+  OutOfBoundsReads out_of_bounds_reads = OutOfBoundsReads::raise;
+  UninitializedMemory uninitialized_memory = UninitializedMemory::poison;
   int threads = 0;  // for values; 0: all processors
   Time max_time = Time::max();
   /// Wall-clock seconds a fiber may run without waiting; then on_stuck is called, which must end the process. 0: never.

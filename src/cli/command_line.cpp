@@ -125,8 +125,8 @@ struct DescribeTexts {
 };
 
 struct RunTexts {
-  Texts bench, topology, overrides, parameters, seed, threads, max_time, watchdog, json, op_log, trace, correlation_id,
-      colour, bench_of_file, compiler, cxxflags;
+  Texts bench, topology, overrides, parameters, seed, reads, memory, threads, max_time, watchdog, json, op_log, trace,
+      correlation_id, colour, bench_of_file, compiler, cxxflags;
   bool no_data = false, exact_events = false, quiet = false, no_cache = false;
 
   CLI::App* declare(CLI::App& app) {
@@ -140,7 +140,10 @@ struct RunTexts {
     command
         ->add_flag("--exact-events", exact_events, "Turn off every shortcut of the timed model: same results, slower")
         ->disable_flag_override();
-    add_text(*command, "--seed", seed, "N", "Seed of the program's random numbers (default: 0)");
+    add_text(*command, "--seed,--random-seed", seed, "N", "Seed of the program's random numbers (default: 0)");
+    add_text(*command, "--out-of-bounds-reads", reads, "WHAT",
+             "raise (default), or uninitialized: lanes of loads outside of their tensor are invalid");
+    add_text(*command, "--uninitialized-memory", memory, "WHAT", "poison (default): reads as invalid; or zero");
     add_text(*command, "--threads", threads, "N", "Host threads that compute values (default: 0, all processors)");
     add_text(*command, "--max-time", max_time, "TIME", "Stop with an error beyond this simulated time, such as 10ms");
     add_text(*command, "--watchdog", watchdog, "SECONDS",
@@ -172,6 +175,8 @@ struct RunTexts {
     options.data = !no_data;
     options.exact_events = exact_events;
     options.seed = seed_of(single("--seed", seed, "0"));
+    options.out_of_bounds_reads = out_of_bounds_reads_of(single("--out-of-bounds-reads", reads, "raise"));
+    options.uninitialized_memory = uninitialized_memory_of(single("--uninitialized-memory", memory, "poison"));
     options.threads = threads_of(single("--threads", threads, "0"));
     const std::string bound = single("--max-time", max_time, "");
     if (!bound.empty()) options.max_time = max_time_of(bound);

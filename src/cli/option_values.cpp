@@ -53,6 +53,16 @@ std::uint64_t seed_of(const std::string& text) {
   return whole_number<std::uint64_t>("--seed", text, UINT64_MAX, "a whole number from 0 to 18446744073709551615");
 }
 
+OutOfBoundsReads out_of_bounds_reads_of(const std::string& text) {
+  constexpr std::array<std::string_view, 2> kChoices = {"raise", "uninitialized"};
+  return static_cast<OutOfBoundsReads>(choice("--out-of-bounds-reads", text, kChoices));
+}
+
+UninitializedMemory uninitialized_memory_of(const std::string& text) {
+  constexpr std::array<std::string_view, 2> kChoices = {"poison", "zero"};
+  return static_cast<UninitializedMemory>(choice("--uninitialized-memory", text, kChoices));
+}
+
 int threads_of(const std::string& text) {
   return whole_number<int>("--threads", text, 1024, "a whole number from 0 (all processors) to 1024");
 }

@@ -14,6 +14,10 @@ namespace kernbench::cli {
 
 /// --seed: 0 to 2^64 - 1.
 std::uint64_t seed_of(const std::string& text);
+/// --out-of-bounds-reads: "raise" or "uninitialized".
+OutOfBoundsReads out_of_bounds_reads_of(const std::string& text);
+/// --uninitialized-memory: "poison" or "zero".
+UninitializedMemory uninitialized_memory_of(const std::string& text);
 /// --threads: 0 to 1024.
 int threads_of(const std::string& text);
 /// --watchdog: "60".

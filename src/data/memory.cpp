@@ -14,12 +14,14 @@ namespace kernbench::data {
 
 // ---- memory ----------------------------------------------------------------------------------------------------
 
-void Memory::map(std::uint64_t address, std::int64_t bytes) {
+void Memory::map(std::uint64_t address, std::int64_t bytes, bool zeros) {
   assert(bytes > 0);
   const auto next = regions_.upper_bound(address);
   assert(next == regions_.end() || next->first >= address + static_cast<std::uint64_t>(bytes));
   assert(!find(address));
-  regions_.emplace_hint(next, address, std::make_shared<Region>(address, bytes, executor_.enabled()));
+  const auto region = std::make_shared<Region>(address, bytes, executor_.enabled());
+  if (zeros) region->set_validity({0, 1, bytes, 0}, true);  // its bytes are
+  regions_.emplace_hint(next, address, region);
 }
 
 void Memory::unmap(std::uint64_t address, std::int64_t bytes) {

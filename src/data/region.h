@@ -31,7 +31,7 @@ bool may_overlap(const Rectangle& a, const Rectangle& b);
 /// A mapped range. Tasks hold it, so unmapping does not pull it from under them.
 class Region {
  public:
-  /// Without `with_data` no bytes are held.
+  /// All bytes are zero, and invalid. Without `with_data` none are held.
   Region(std::uint64_t address, std::int64_t size, bool with_data);
 
   std::uint64_t address() const { return address_; }

@@ -196,11 +196,48 @@ bool reaches(const StridedBlock& block, std::int64_t limit) {
   return reach >= limit;
 }
 
+/// Whether a lane of the block lies outside of its tensor.
+bool leaves(const tl::Tensor& tensor, const StridedBlock& block) {
+  const std::int64_t elements = tensor.numel();
+  return block.offset < 0 || block.offset >= elements || reaches(block, elements - block.offset);
+}
+
+/// The lanes of a block that lie in its tensor.
+PointerLanes lanes_inside(const tl::Tensor& tensor, const StridedBlock& block) {
+  PointerLanes lanes;
+  const auto count = static_cast<std::size_t>(block.tile.numel());
+  lanes.offsets.resize(count);
+  lanes.active.resize(count);
+  tl::Extents index = block.shape;
+  for (std::size_t i = 0; i < index.size(); ++i) index[i] = 0;
+  for (std::int64_t left = block.shape.numel(); left > 0; --left) {
+    std::int64_t element = block.offset, lane = block.lane, step = 0;
+    bool inside = true;  // strides are not negative, so what overflows is beyond the end
+    for (std::size_t i = 0; i < index.size(); ++i) {
+      lane += index[i] * block.lane_strides[i];
+      inside = inside && !__builtin_mul_overflow(index[i], block.strides[i], &step) &&
+               !__builtin_add_overflow(element, step, &element);
+    }
+    if (inside && element >= 0 && element < tensor.numel()) {
+      lanes.offsets[static_cast<std::size_t>(lane)] = element;
+      lanes.active[static_cast<std::size_t>(lane)] = 1;
+    }
+    for (std::size_t i = index.size(); i-- > 0;) {
+      if (++index[i] < block.shape[i]) break;
+      index[i] = 0;
+    }
+  }
+  return lanes;
+}
+
 }  // namespace
 
 Places places_of_box(const AccessCall& call, const tl::Tensor& tensor, const tl::Extents& offsets,
                      const tl::Extents& shape) {
   PlaceBuilder places(call, tensor);
+  for (std::size_t i = 0; i < shape.size(); ++i) {
+    if (offsets[i] >= tensor.descriptor().shape[i] || offsets[i] <= -shape[i]) return {};  // outside altogether
+  }
   for (const auto& piece : locate_box(tensor.descriptor(), offsets.span(), shape.span(), call.program.coordinate())) {
     places.add(piece);
   }
@@ -217,7 +254,7 @@ StridedBlock whole_block(std::int64_t offset, const tl::Extents& shape, const tl
   return block;
 }
 
-void check_strided(const AccessCall& call, const tl::Tensor& tensor, const StridedBlock& block) {
+void check_strided(const AccessCall& call, const tl::Tensor& tensor, const StridedBlock& block, bool write) {
   if (block.strides.size() != block.shape.size()) {
     call.value_error(
         fmt::format("{} strides were given for a block of {} dimensions", block.strides.size(), block.shape.size()));
@@ -234,9 +271,10 @@ void check_strided(const AccessCall& call, const tl::Tensor& tensor, const Strid
                       to_text(block.strides)));
     }
   }
+  if (!leaves(tensor, block)) return;
+  if (!write && call.program.environment().reads_may_leave_tensors) return;
   const std::int64_t elements = tensor.numel();
   const bool before = block.offset < 0 || block.offset >= elements;
-  if (!before && !reaches(block, elements - block.offset)) return;
   tl::Extents lane = block.shape;
   for (std::size_t i = 0; i < lane.size(); ++i) lane[i] = 0;
   if (!before) lane = first_lane_beyond(block, elements - block.offset);
@@ -255,6 +293,7 @@ void check_strided(const AccessCall& call, const tl::Tensor& tensor, const Strid
 }
 
 Places places_of_strided(const AccessCall& call, const tl::Tensor& tensor, const StridedBlock& block, bool write) {
+  if (leaves(tensor, block)) return places_of_lanes(call, tensor, lanes_inside(tensor, block));
   if (write && may_repeat(block.shape, block.strides)) {
     PointerLanes lanes = lanes_of_block(block.offset, block.shape, block.strides);
     const PointerLanes places = lanes_of_block(block.lane, block.shape, block.lane_strides);

@@ -100,6 +100,10 @@ struct Environment {
   bool data_enabled;
   /// Takes whole lines, with their ends, that programs print (tl::device_print), in simulated order.
   std::function<void(std::string_view)> print;
+  /// Fresh memory reads as zeros, not as invalid.
+  bool fresh_memory_is_zero = false;
+  /// Lanes of a load outside of its tensor read nothing, where they would otherwise raise.
+  bool reads_may_leave_tensors = false;
 };
 
 }  // namespace kernbench::kernel

@@ -45,9 +45,11 @@ struct StridedBlock {
 };
 /// A block that fills its tile.
 StridedBlock whole_block(std::int64_t offset, const tl::Extents& shape, const tl::Extents& strides);
-/// ValueError for negative strides or an empty block; OutOfBoundsError names the first lane outside of the tensor.
-void check_strided(const AccessCall& call, const tl::Tensor& tensor, const StridedBlock& block);
-/// REQUIRES: check_strided. For a write, lanes that name one element come in the order of lanes.
+/// ValueError for negative strides or an empty block; OutOfBoundsError names the first lane outside of the tensor,
+/// unless it is read and reads may leave tensors.
+void check_strided(const AccessCall& call, const tl::Tensor& tensor, const StridedBlock& block, bool write);
+/// REQUIRES: check_strided. Lanes outside of the tensor have no place. For a write, lanes that name one element come in
+/// the order of lanes.
 Places places_of_strided(const AccessCall& call, const tl::Tensor& tensor, const StridedBlock& block, bool write);
 /// Runs of lanes; those that follow each other in memory, too, are one range.
 Places places_of_lanes(const AccessCall& call, const tl::Tensor& tensor, const PointerLanes& lanes);

@@ -97,7 +97,7 @@ std::string lane_text(std::int64_t lane, const tl::Extents& shape) {
 }
 
 PointerLanes resolve_lanes(Program& program, const char* call, const tl::PointerTile& pointers, const TileState* mask,
-                           const tl::Where& where) {
+                           const tl::Where& where, bool write) {
   const auto& offsets = *program.own(pointers.offsets(), call, where);
   if (is_floating_point(offsets.dtype()) || offsets.dtype() == DType::boolean) {
     throw ValueError(fmt::format("tl::{}: the offsets of pointers must be integers, got {}; cast them to i32 or i64",
@@ -141,6 +141,11 @@ PointerLanes resolve_lanes(Program& program, const char* call, const tl::Pointer
     const std::int64_t step = view.element(number).as_integer();
     if (__builtin_add_overflow(base, step, &lanes.offsets[lane]) || lanes.offsets[lane] < 0 ||
         lanes.offsets[lane] >= elements) {
+      if (!write && program.environment().reads_may_leave_tensors) {
+        if (lanes.active.empty()) lanes.active.assign(count, 1);
+        lanes.active[lane] = 0;
+        continue;
+      }
       throw OutOfBoundsError(
           fmt::format("tl::{}: lane {} points to element {} + {} of tensor {} of shape {}; valid are 0 to {}; mask the "
                       "lane or correct its offset",

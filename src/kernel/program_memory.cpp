@@ -41,7 +41,7 @@ TensorDescriptor layout_of(const Program& program, const TcmObjectInfo& info) {
 BufferState::BufferState(Program& program, const TcmObjectInfo& info, ReservationRef reservation)
     : TcmObject(program, info, std::move(reservation)),
       bytes_(std::make_shared<BufferBytes>(program.environment().executor, layout_of(program, info))) {
-  bytes_->memory.map(0, info.shape.numel() * item_size(info.dtype));
+  bytes_->memory.map(0, info.shape.numel() * item_size(info.dtype), program.environment().fresh_memory_is_zero);
 }
 
 bool overlap(const BufferAccess& a, const BufferAccess& b) {

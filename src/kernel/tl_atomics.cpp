@@ -205,7 +205,7 @@ tl::Tile atomic(AtomicOperation operation, const char* kind, const tl::PointerTi
   lanes.offsets = &offsets;
   lanes.mask_chooses = false;  // here: what is masked off has no place
   const Operands operands = operands_of(call, tensor, compare, value, shape);
-  const PointerLanes targets = resolve_lanes(program, kind, pointers, lanes.mask, where);
+  const PointerLanes targets = resolve_lanes(program, kind, pointers, lanes.mask, where, true);
   return issue(call, tensor, shape, operands, places_of_lanes(call.access, tensor, targets), lanes, options);
 }
 
@@ -215,7 +215,7 @@ tl::Tile atomic(AtomicOperation operation, const char* kind, const tl::Pointer& 
   const tl::Tensor& tensor = pointer.tensor();
   check(call, tensor);
   const StridedBlock element = whole_block(pointer.offset(), {}, {});
-  check_strided(call.access, tensor, element);
+  check_strided(call.access, tensor, element, true);
   tl::StoreOptions masked;
   masked.mask = options.mask;
   const Lanes lanes = lanes_of(call.access, masked, {});

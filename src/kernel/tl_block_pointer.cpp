@@ -83,10 +83,10 @@ std::optional<data::Scalar> padding_value(const AccessCall& call, tl::Padding pa
   return data::Scalar(std::numeric_limits<double>::quiet_NaN());
 }
 
-Cut checked_cut(const AccessCall& call, const tl::BlockPointer& pointer, const Extents& checked) {
+Cut checked_cut(const AccessCall& call, const tl::BlockPointer& pointer, const Extents& checked, bool write) {
   check_dimensions(call, pointer, checked);
   Cut result = cut(pointer, checked);
-  if (!result.empty) check_strided(call, pointer.base.tensor(), result.block);
+  if (!result.empty) check_strided(call, pointer.base.tensor(), result.block, write);
   return result;
 }
 
@@ -97,7 +97,7 @@ Places places_of_cut(const AccessCall& call, const tl::BlockPointer& pointer, co
 }  // namespace
 
 tl::Tile load_block_pointer(const AccessCall& call, const tl::BlockPointer& pointer, const tl::BlockOptions& options) {
-  const Cut inside = checked_cut(call, pointer, options.boundary_check);
+  const Cut inside = checked_cut(call, pointer, options.boundary_check, false);
   Lanes lanes;
   lanes.other = padding_value(call, options.padding, pointer.base.dtype());
   // The tile first: a block that is far too large must not be walked through.
@@ -107,7 +107,7 @@ tl::Tile load_block_pointer(const AccessCall& call, const tl::BlockPointer& poin
 
 hardware::OperationRef store_block_pointer(const AccessCall& call, const tl::BlockPointer& pointer,
                                            const tl::Tile& value, const tl::BlockOptions& options) {
-  const Cut inside = checked_cut(call, pointer, options.boundary_check);
+  const Cut inside = checked_cut(call, pointer, options.boundary_check, true);
   const auto& state = *call.program.own(value, call.name, call.where);
   if (!(state.shape() == pointer.block_shape)) {
     call.value_error(

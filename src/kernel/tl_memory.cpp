@@ -17,7 +17,8 @@ using kernel::to_text;
 
 namespace {
 
-void check_box(const AccessCall& call, const Tensor& tensor, const Extents& offsets, const Extents& shape) {
+void check_box(const AccessCall& call, const Tensor& tensor, const Extents& offsets, const Extents& shape,
+               bool must_begin_inside) {
   const auto& descriptor = tensor.descriptor();
   const auto& extents = descriptor.shape;
   if (offsets.size() != extents.size() || shape.size() != extents.size()) {
@@ -27,6 +28,7 @@ void check_box(const AccessCall& call, const Tensor& tensor, const Extents& offs
   for (std::size_t dimension = 0; dimension < extents.size(); ++dimension) {
     if (shape[dimension] <= 0)
       call.value_error(fmt::format("block shape {} must be positive in every dimension", to_text(shape)));
+    if (!must_begin_inside) continue;
     if (offsets[dimension] < 0 || offsets[dimension] >= extents[dimension]) {
       throw OutOfBoundsError(
           fmt::format("tl::{}: offset {} in dimension {} lies outside of tensor {} of shape {}; valid are 0 to {} (a "
@@ -46,7 +48,7 @@ namespace kernbench::kernel {
 
 tl::Tile load_block(const AccessCall& call, const tl::Tensor& tensor, const tl::Extents& offsets,
                     const tl::Extents& shape, const tl::LoadOptions& options) {
-  tl::check_box(call, tensor, offsets, shape);
+  tl::check_box(call, tensor, offsets, shape, !call.program.environment().reads_may_leave_tensors);
   const Lanes lanes = lanes_of(call, options, shape);
   const auto result = call.program.new_tile(tensor.dtype(), shape, call.kind, call.where);
   return issue_load(call, result, places_of_box(call, tensor, offsets, shape), lanes);
@@ -55,7 +57,7 @@ tl::Tile load_block(const AccessCall& call, const tl::Tensor& tensor, const tl::
 hardware::OperationRef store_block(const AccessCall& call, const tl::Tensor& tensor, const tl::Extents& offsets,
                                    const tl::Tile& value, const tl::StoreOptions& options) {
   call.program.own(value, call.name, call.where);
-  tl::check_box(call, tensor, offsets, value.shape());
+  tl::check_box(call, tensor, offsets, value.shape(), true);
   const Lanes lanes = lanes_of(call, options, value.shape());
   const tl::Tile converted = stored_value(call, tensor, value, value.shape());
   return issue_store(call, converted, value.shape(), places_of_box(call, tensor, offsets, value.shape()), lanes);

@@ -50,7 +50,7 @@ AccessCall call_of(const char* name, const char* kind, const Where& where) {
 void store_strided(const AccessCall& call, const Pointer& pointer, const Extents& shape, const Extents& strides,
                    const Operand& value, const StoreOptions& options) {
   const auto block = kernel::whole_block(pointer.offset(), shape, strides);
-  check_strided(call, pointer.tensor(), block);
+  check_strided(call, pointer.tensor(), block, true);
   const Lanes lanes = lanes_of(call, options, shape);
   const Tile converted = stored_value(call, pointer.tensor(), value, shape);
   issue_store(call, converted, shape, places_of_strided(call, pointer.tensor(), block, true), lanes);
@@ -72,7 +72,7 @@ Tile load(const Pointer& pointer, LoadOptions options, Where where) {
 Tile load(const Pointer& pointer, Extents shape, Extents strides, LoadOptions options, Where where) {
   const AccessCall call = call_of("load", "load", where);
   const auto block = kernel::whole_block(pointer.offset(), shape, strides);
-  check_strided(call, pointer.tensor(), block);
+  check_strided(call, pointer.tensor(), block, false);
   const Lanes lanes = lanes_of(call, options, shape);
   const auto result = call.program.new_tile(pointer.dtype(), shape, call.kind, where);
   return issue_load(call, result, places_of_strided(call, pointer.tensor(), block, false), lanes);
@@ -98,7 +98,7 @@ void store(const PointerTile& pointers, const Operand& value, StoreOptions optio
   const Extents shape = call.program.own(pointers.offsets(), call.name, where)->shape();
   const Lanes lanes = chosen(lanes_of(call, options, shape), call.program, pointers, call);
   const Tile converted = stored_value(call, tensor, value, shape);
-  const auto where_to = resolve_lanes(call.program, call.name, pointers, lanes.mask, where);
+  const auto where_to = resolve_lanes(call.program, call.name, pointers, lanes.mask, where, true);
   issue_store(call, converted, shape, places_of_lanes(call, tensor, where_to), lanes);
 }
 
@@ -109,7 +109,7 @@ namespace kernbench::kernel {
 tl::Tile load_gather(const AccessCall& call, const tl::PointerTile& pointers, const tl::LoadOptions& options) {
   const tl::Extents shape = call.program.own(pointers.offsets(), call.name, call.where)->shape();
   const Lanes lanes = tl::chosen(lanes_of(call, options, shape), call.program, pointers, call);
-  const auto where_from = resolve_lanes(call.program, call.name, pointers, lanes.mask, call.where);
+  const auto where_from = resolve_lanes(call.program, call.name, pointers, lanes.mask, call.where, false);
   const auto result = call.program.new_tile(pointers.dtype(), shape, call.kind, call.where);
   return issue_load(call, result, places_of_lanes(call, pointers.base().tensor(), where_from), lanes);
 }

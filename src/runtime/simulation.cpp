@@ -36,7 +36,7 @@ std::unique_ptr<TraceRecorder> make_trace(const SimulateOptions& options, const 
 }  // namespace
 
 void DeviceContents::on_map(PeCoordinate slice, std::uint64_t address, Bytes bytes) {
-  if (enabled_) bytes_.slice(slice).map(address, bytes.count());
+  if (enabled_) bytes_.slice(slice).map(address, bytes.count(), zeros_);
 }
 
 void DeviceContents::on_unmap(PeCoordinate slice, std::uint64_t address, Bytes bytes) {
@@ -52,12 +52,21 @@ Simulation::Simulation(const SimulateOptions& options, topology::Topology topolo
       constants_(1, !options.data),
       bytes_(executor_, topology_),
       addresses_(topology_.pe.mmu.page),
-      contents_(bytes_, options.data),
+      contents_(bytes_, options.data, options.uninitialized_memory == UninitializedMemory::zero),
       memory_(topology_, addresses_, &contents_),
       machine_(scheduler_, topology_,
                {.exact_events = options.exact_events, .models = options.models, .observer = trace_.get()}),
-      environment_{scheduler_, machine_,     executor_,       options.data ? executor_ : constants_, bytes_, addresses_,
-                   sinks_,     options.data, printer(options)},
+      environment_{scheduler_,
+                   machine_,
+                   executor_,
+                   options.data ? executor_ : constants_,
+                   bytes_,
+                   addresses_,
+                   sinks_,
+                   options.data,
+                   printer(options),
+                   options.uninitialized_memory == UninitializedMemory::zero,
+                   options.out_of_bounds_reads == OutOfBoundsReads::uninitialized},
       devices_(std::make_unique<SimulatedDevices>(*this)) {
   sinks_.add(log_);
   if (trace_) {

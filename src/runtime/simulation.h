@@ -28,13 +28,15 @@ class SimulatedDevices;
 /// Holds the contents of device memory, or nothing under --no-data.
 class DeviceContents final : public MemoryListener {
  public:
-  DeviceContents(kernel::DeviceBytes& bytes, bool enabled) : bytes_(bytes), enabled_(enabled) {}
+  /// Fresh memory holds zeros, or is invalid.
+  DeviceContents(kernel::DeviceBytes& bytes, bool enabled, bool zeros)
+      : bytes_(bytes), enabled_(enabled), zeros_(zeros) {}
   void on_map(PeCoordinate slice, std::uint64_t address, Bytes bytes) override;
   void on_unmap(PeCoordinate slice, std::uint64_t address, Bytes bytes) override;
 
  private:
   kernel::DeviceBytes& bytes_;
-  bool enabled_;
+  bool enabled_, zeros_;
 };
 
 /// The parts of one simulation, in an order in which each may refer to those before it.

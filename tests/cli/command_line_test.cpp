@@ -23,12 +23,26 @@ TEST(CommandLineTest, ARunHasItsDefaults) {
   EXPECT_TRUE(run.options.data);
   EXPECT_FALSE(run.options.exact_events);
   EXPECT_EQ(run.options.seed, 0u);
+  EXPECT_EQ(run.options.out_of_bounds_reads, OutOfBoundsReads::raise);
+  EXPECT_EQ(run.options.uninitialized_memory, UninitializedMemory::poison);
   EXPECT_EQ(run.options.threads, 0);
   EXPECT_EQ(run.options.max_time, Time::max());
   EXPECT_EQ(run.options.op_log, "");
   EXPECT_EQ(run.json, "");
   EXPECT_FALSE(run.quiet);
   EXPECT_EQ(run.colour, ColourMode::automatic);
+}
+
+TEST(CommandLineTest, TheSwitchesOfMemoryArrive) {
+  const auto run = parse<RunCommand>(
+      {"run", "gemm", "--out-of-bounds-reads", "uninitialized", "--uninitialized-memory=zero", "--random-seed", "7"});
+  EXPECT_EQ(run.options.out_of_bounds_reads, OutOfBoundsReads::uninitialized);
+  EXPECT_EQ(run.options.uninitialized_memory, UninitializedMemory::zero);
+  EXPECT_EQ(run.options.seed, 7u);
+  const auto as_before =
+      parse<RunCommand>({"run", "gemm", "--out-of-bounds-reads", "raise", "--uninitialized-memory", "poison"});
+  EXPECT_EQ(as_before.options.out_of_bounds_reads, OutOfBoundsReads::raise);
+  EXPECT_EQ(as_before.options.uninitialized_memory, UninitializedMemory::poison);
 }
 
 TEST(CommandLineTest, EveryOptionOfARunArrives) {
