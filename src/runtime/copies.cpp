@@ -141,6 +141,20 @@ Tensor& Tensor::copy_(const Tensor& source) {
   return *this;
 }
 
+const Tensor& Tensor::copy_(const Tensor& source, bool non_blocking) const {
+  copy_(source);
+  // The copy is the last command of the stream. One of no elements is no command, and waits for nothing.
+  if (!non_blocking && source.is_cpu() && device().is_ahbm() && numel() > 0) {
+    runtime::current_backend("copy_").synchronize_current_stream(device().index());
+  }
+  return *this;
+}
+
+Tensor& Tensor::copy_(const Tensor& source, bool non_blocking) {
+  std::as_const(*this).copy_(source, non_blocking);
+  return *this;
+}
+
 const Tensor& Tensor::fill_(const Scalar& value) const {
   const TensorImpl& target = impl_of(*this);
   const runtime::Element element = runtime::element_of(target.dtype, value);

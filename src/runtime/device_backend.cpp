@@ -55,6 +55,8 @@ void DeviceBackend::copy_on_device(const std::shared_ptr<DeviceStorage>& destina
         contents ? std::move(*contents) : std::vector<HostBytes>(destination_boxes.size()));
 }
 
+void DeviceBackend::synchronize_current_stream(int /*device*/) {}
+
 DeviceOperations& DeviceBackend::operations() {
   static DeviceOperations none;  // has no state
   return none;

@@ -77,6 +77,10 @@ class DeviceBackend {
                               std::span<const DeviceBox> destination_boxes,
                               const std::shared_ptr<DeviceStorage>& source, std::span<const DeviceBox> source_boxes);
 
+  /// Waits in simulated time until the commands in the calling fiber's current stream of `device` have completed; does
+  /// nothing unless overridden.
+  virtual void synchronize_current_stream(int device);
+
   /// The kernels that compute on the devices (device_operations.h); unless overridden there are none.
   virtual DeviceOperations& operations();
 

@@ -282,6 +282,10 @@ void SimulatedDevices::write(const std::shared_ptr<DeviceStorage>& storage, std:
                          .enqueue("copy to " + mine->descriptor()->name, std::move(begin)));
 }
 
+void SimulatedDevices::synchronize_current_stream(int device) {
+  if (const auto last = current_stream("copy_", device).last()) last->wait();
+}
+
 std::optional<std::vector<HostBytes>> SimulatedDevices::try_read(const std::shared_ptr<DeviceStorage>& storage,
                                                                  std::span<const DeviceBox> boxes, HostRead why) {
   const auto mine = own(storage);

@@ -72,6 +72,8 @@ class SimulatedDevices final : public DeviceBackend {
   std::optional<std::vector<HostBytes>> try_read(const std::shared_ptr<DeviceStorage>& storage,
                                                  std::span<const DeviceBox> boxes, HostRead why) override;
 
+  void synchronize_current_stream(int device) override;
+
   DeviceOperations& operations() override { return operations_; }
 
   /// The storage as this simulation's own; ValueError when it belongs to one that has ended.

@@ -11,21 +11,21 @@
 #include <vector>
 
 #include "base/error.h"
+#include "host_copy_law.h"
 #include "programs.h"
 #include "runtime/context.h"
 #include "runtime/device_backend.h"
 
 namespace kernbench {
 
-/// How GoogleTest prints a time.
-inline void PrintTo(Time time, std::ostream* out) {
-  *out << time.count() << " ps";
-}
-
 namespace {
 
 using runtime::HostRead;
+using testing::copy_to_device;
+using testing::copy_to_host;
+using testing::kOverhead;
 using testing::one_pe;
+using testing::ps;
 using testing::tiny;
 using torch::Tensor;
 using torch::ahbm::Stream;
@@ -37,29 +37,6 @@ const torch::LaunchOptions kFirst{.pes = {{CubeId{0}, PeId{0}}}}, kSecond{.pes =
 
 Time now() {
   return runtime::current_context("now").simulation.scheduler().now();
-}
-
-// ---- the laws on `tiny`, by hand -----------------------------------------------------------------------------------
-
-Time ps(std::int64_t count) {
-  return Time::picoseconds(count);
-}
-
-constexpr std::int64_t kOverhead = 2'000'000;   // host.launch_overhead
-constexpr std::int64_t kHostMessage = 600'500;  // 600 ns, and 32 B at 64 GB/s
-constexpr std::int64_t kSliceMessage = 10'250;  // 8 ns and 2 ns, and 32 B at 128 GB/s
-constexpr std::int64_t kDoorbell = 1;
-constexpr std::int64_t kLatencies = 700'000;  // 600 ns, 8 ns, 2 ns, and 90 ns of the channel
-
-/// One channel of 300 GB/s / 8, at least 64 B: the slowest stage.
-std::int64_t channel(std::int64_t bytes) {
-  return (std::max<std::int64_t>(bytes, 64) * 8 * 10 + 2) / 3;
-}
-Time copy_to_host(std::int64_t bytes) {
-  return ps(kDoorbell + kHostMessage + kSliceMessage + kLatencies + channel(bytes));
-}
-Time copy_to_device(std::int64_t bytes) {
-  return ps(kDoorbell + kHostMessage + kLatencies + channel(bytes) + kSliceMessage + kHostMessage);
 }
 
 // ---- entry points --------------------------------------------------------------------------------------------------

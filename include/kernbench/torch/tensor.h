@@ -358,6 +358,12 @@ class Tensor {
   // Writes. They return this tensor.
   Tensor& copy_(const Tensor& source);
   const Tensor& copy_(const Tensor& source) const;
+  /// The same, and how long the host waits for a copy from host to device, whose source is captured at the call either
+  /// way: with `non_blocking` it goes on once the copy is in its stream, as it does with copy_(source); without, when
+  /// the elements have landed. A copy to the host always waits, as PyTorch's to memory that is not pinned; one from
+  /// device to device waits no longer than copy_(source).
+  Tensor& copy_(const Tensor& source, bool non_blocking);
+  const Tensor& copy_(const Tensor& source, bool non_blocking) const;
   Tensor& fill_(const Scalar& value);
   const Tensor& fill_(const Scalar& value) const;
   Tensor& zero_() { return fill_(0); }
