@@ -29,7 +29,6 @@ using kernel::KernelOperation;
 using kernel::Program;
 using kernel::TileState;
 using kernel::TileValue;
-using kernel::to_extents;
 using kernel::to_shape;
 using kernel::to_text;
 using OperationRef = std::shared_ptr<KernelOperation>;
@@ -135,7 +134,7 @@ class Pipeline {
   }
 
   /// All chains over the steps of k: the last product and the sum's value.
-  std::pair<OperationRef, ValueRef> multiply(const Block& block, OperationRef start, ValueRef sum) {
+  std::pair<OperationRef, ValueRef> multiply(const Block& block, const OperationRef& start, ValueRef sum) {
     const std::int64_t k = a_.shape()[1];
     OperationRef last;
     for (std::int64_t p = 0; p < k; p += plan_.tile_k) {
@@ -151,9 +150,9 @@ class Pipeline {
       // The block before the last one has left this accumulator.
       if (p == 0) depend(*product, stores_[block.index % 2]);
       auto result = std::make_shared<TileValue>();
-      product->take_effect = [x = x, y = y, sum, result, dtype = accumulator_type_](KernelOperation& mine) {
-        result->bind(
-            data::dot(mine.program->environment().executor, x(mine), y(mine), sum ? sum->value : data::Value(), dtype));
+      product->take_effect = [left = x, right = y, sum, result, dtype = accumulator_type_](KernelOperation& mine) {
+        result->bind(data::dot(mine.program->environment().executor, left(mine), right(mine),
+                               sum ? sum->value : data::Value(), dtype));
       };
       products_[step_++ % 2] = product;
       sum = std::move(result);
@@ -171,7 +170,7 @@ class Pipeline {
       auto [operation, value] = load(from, row, column, rows, columns);
       // The step before the last one has done with this buffer.
       depend(*operation, products_[step_ % 2]);
-      return {operation, [value = value](KernelOperation&) { return value->value; }};
+      return {operation, [loaded = value](KernelOperation&) { return loaded->value; }};
     }
     const TileState& state = *from.tile().state();
     const bool whole = rows == state.shape()[0] && columns == state.shape()[1];

@@ -14,7 +14,6 @@ namespace {
 
 using hardware::AgentKind;
 using hardware::EngineKind;
-using trace::Argument;
 using trace::Arguments;
 using trace::Verbatim;
 

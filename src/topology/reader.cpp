@@ -190,7 +190,7 @@ class Reader {
           member = {static_cast<std::int32_t>(steps / common), static_cast<std::int32_t>(cycles / common)};
           return {};
         }
-      } catch (const ConfigurationError&) {  // the message below says what is expected
+      } catch (const ConfigurationError&) {  // NOLINT(bugprone-empty-catch): the message below says what is expected
       }
     }
     return fmt::format("expected {} such as {}, of numbers from {} to {}, found {}", kRateType, kRateExample,

@@ -68,9 +68,9 @@ class TileChooser {
         static_cast<double>(rate_.cycles_for(folds * k) + commands * (2 * array.height + array.width - 2)) * cycle_ns_;
     const double loads = static_cast<double>((along * m + across * n) * k * item_) / bytes_per_ns_;
     // The first step is loaded before anything is multiplied, and the last tile is stored after.
-    const double edges =
-        static_cast<double>((tiles.m + tiles.n) * std::min(tiles.k, k) * item_ / 4 + tiles.m * tiles.n * item_) /
-        bytes_per_ns_;
+    const double edges = (static_cast<double>((tiles.m + tiles.n) * std::min(tiles.k, k) * item_) / 4 +
+                          static_cast<double>(tiles.m * tiles.n * item_)) /
+                         bytes_per_ns_;
     return std::max(compute, loads) + kWeightOfTraffic * loads + edges;
   }
 

@@ -30,7 +30,7 @@ tl::Tile over(tl::Tile tile, const std::vector<bool>& reduced, const Reduce& red
 
 /// The extreme of a block: tl::max ignores NaN, so whether there is one is found beside it.
 tl::Tile extreme(const tl::Tile& tile, const std::vector<bool>& reduced, bool largest) {
-  const auto value = over(tile, reduced, [&](const tl::Tile& x, int axis) {
+  auto value = over(tile, reduced, [&](const tl::Tile& x, int axis) {
     return largest ? tl::max(x, axis, true) : tl::min(x, axis, true);
   });
   if (!is_floating_point(tile.dtype())) return value;

@@ -15,7 +15,6 @@
 
 namespace kernbench::torch {
 
-using runtime::DeviceOperations;
 using runtime::Extents;
 using runtime::impl_of;
 using runtime::Place;
@@ -83,11 +82,12 @@ ScalarType total_type(ScalarType type) {
 }
 
 const RowReduction& sum_of_row() {
-  static const RowReduction reduction{
-      [](DoubleRow row) { return std::accumulate(row.begin(), row.end(), 0.0); },
-      [](IntegerRow row) {
-        return static_cast<std::int64_t>(std::accumulate(row.begin(), row.end(), std::uint64_t{0}));
-      }};
+  static const RowReduction reduction{[](DoubleRow row) { return std::accumulate(row.begin(), row.end(), 0.0); },
+                                      [](IntegerRow row) {
+                                        std::uint64_t sum = 0;  // wraps
+                                        for (const std::int64_t value : row) sum += static_cast<std::uint64_t>(value);
+                                        return static_cast<std::int64_t>(sum);
+                                      }};
   return reduction;
 }
 
