@@ -167,7 +167,7 @@ Tensor with_batch(const Tensor& x, const Extents& batch) {
   Extents sizes = batch;
   sizes.push_back(x.size(-2));
   sizes.push_back(x.size(-1));
-  const Tensor expanded = x.expand(sizes);
+  Tensor expanded = x.expand(sizes);
   if (batch.size() == 1) return expanded;
   std::int64_t count = 1;
   for (const std::int64_t extent : batch) count *= extent;

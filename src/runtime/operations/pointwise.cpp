@@ -8,7 +8,6 @@
 
 namespace kernbench::torch {
 
-using runtime::BinaryOperation;
 using runtime::DeviceOperand;
 using runtime::UnaryOperation;
 
