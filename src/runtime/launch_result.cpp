@@ -13,8 +13,6 @@
 namespace kernbench::runtime {
 namespace {
 
-using kernel::Activity;
-
 constexpr std::size_t kMostParts = 32;
 constexpr std::size_t kMostSegments = 12;
 constexpr std::size_t kMostWaits = 64;

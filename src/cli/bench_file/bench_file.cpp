@@ -65,7 +65,7 @@ class Compilation {
     if (cache_->holds(entry)) {
       try {
         return load_library(entry);
-      } catch (const ConfigurationError&) {
+      } catch (const ConfigurationError&) {  // NOLINT(bugprone-empty-catch)
         // Another process has trimmed it meanwhile, or the program has lost what it used: it is made again.
       }
     }
