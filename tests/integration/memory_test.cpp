@@ -81,7 +81,8 @@ TEST(ElementTypes, EveryDeviceTypeComesBackFromAKernelAsItWent) {
   });
 }
 
-// ---- laws, on `tiny`: 1 GHz, issue 4 ns, DMA setup 30 ns, scalar_read 10 ns -----------------------------------------
+// ---- laws, on `tiny`: 1 GHz, an issue of 4 ns, DMA setup 30 ns, scalar_read 10 ns
+// -----------------------------------------
 
 Time now() {
   return kernel::Program::current("now").environment().scheduler.now();
@@ -208,7 +209,7 @@ TEST(MemoryLaws, ABufferCopyIsAVectorCommand) {
           tl::store(buffer, {64}, tile);
           const auto back = tl::load(buffer, {0}, {256});
           back.state()->producer->done.wait();
-          // Issue 4 ns; startup 8 and one group, then startup 8 and two groups of 128 lanes.
+          // An issue of 4 ns; startup 8 and one group, then startup 8 and two groups of 128 lanes.
           EXPECT_EQ(now() - begin, Time::nanoseconds(4 + 9 + 10));
         },
         x);

@@ -54,7 +54,7 @@ std::optional<std::string> checked_record(const std::string& entry) {
   const std::size_t length = std::strtoull(std::string(footer.substr(0, kLengthSize)).c_str(), nullptr, 16);
   if (length > all.size() - kFooterSize) return std::nullopt;
   const std::string_view library = all.substr(0, all.size() - kFooterSize - length);
-  const std::string record(all.substr(library.size(), length));
+  std::string record(all.substr(library.size(), length));
   if (ContentHash().add(library).add(record).text() != footer.substr(kLengthSize, kHashSize)) return std::nullopt;
   return record;
 }
