@@ -433,14 +433,8 @@ void spin(tl::Tensor a, tl::Tensor, std::int64_t way) {
   }
 }
 
-#if defined(__SANITIZE_THREAD__)
-constexpr bool kThreadSanitizer = true;
-#else
-constexpr bool kThreadSanitizer = false;
-#endif
-
 TEST(Atomics, ASpinOnAnAtomicThatNobodyChangesIsALivelock) {
-  if (kThreadSanitizer) GTEST_SKIP() << "tens of thousands of polls on one thread: minutes, and nothing to find";
+  if (testing::kSanitized) GTEST_SKIP() << "tens of thousands of polls on one thread: minutes, and nothing to find";
   for (std::int64_t way = 0; way < 4; ++way) {
     const auto poll = [way] {
       const auto x = torch::zeros({1}, one_pe(DType::i32).name("x"));
@@ -465,7 +459,7 @@ void count_for_another(tl::Tensor a, tl::Tensor, std::int64_t rounds) {
 }
 
 TEST(Atomics, AnAtomicThatChangesMemoryIsProgressForThoseWhoPoll) {
-  if (kThreadSanitizer) GTEST_SKIP() << "as above";
+  if (testing::kSanitized) GTEST_SKIP() << "as above";
   simulate(tiny(), [] {
     const auto x = torch::zeros({2}, one_pe(DType::i32));
     torch::launch("count_for_another", count_for_another, x, torch::zeros({2, 1}, torch::device("ahbm")),

@@ -172,13 +172,6 @@ std::string documented(const std::string& text) {
   return std::regex_replace(text, std::regex("misuse_scorecard_test\\.cpp:[0-9]+"), "kernel.cpp:LINE");
 }
 
-// What a fiber leaves on a stack that overflowed is never unwound: a leak, to those who look for leaks.
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
-constexpr bool kSanitized = true;
-#else
-constexpr bool kSanitized = false;
-#endif
-
 TEST(MisuseScorecard, EachIsFoundWithKernelPeAndLineAndDocumentedAsItIs) {
   std::string document =
       "# What goes wrong in kernels, and what is said then\n\n"
@@ -186,7 +179,8 @@ TEST(MisuseScorecard, EachIsFoundWithKernelPeAndLineAndDocumentedAsItIs) {
       "holds this page to what is said (`tests/integration/misuse_scorecard_test.cpp`).\n";
   for (const Misuse& misuse : cases()) {
     SCOPED_TRACE(misuse.what);
-    if (kSanitized && std::string_view(misuse.type) == "StackOverflowError") continue;
+    // What a fiber leaves on a stack that overflowed is never unwound: a leak, to those who look for leaks.
+    if (testing::kSanitized && std::string_view(misuse.type) == "StackOverflowError") continue;
     const Found found = find(misuse);
     const std::string text = found.text();
     EXPECT_EQ(found.type, misuse.type) << text;
@@ -197,7 +191,7 @@ TEST(MisuseScorecard, EachIsFoundWithKernelPeAndLineAndDocumentedAsItIs) {
     EXPECT_LE(line, misuse.last + 1) << text;
     document += std::string("\n**") + misuse.what + "** (`" + found.type + "`)\n\n```\n" + documented(text) + "\n```\n";
   }
-  if (kSanitized) return;  // not all of them were run
+  if (testing::kSanitized) return;  // not all of them were run
   const std::string path = std::string(KERNBENCH_SOURCE_DIR) + "/docs/misuse.md";
   if (std::getenv("KERNBENCH_UPDATE_GOLDEN") != nullptr) std::ofstream(path) << document;
   std::ifstream file(path);

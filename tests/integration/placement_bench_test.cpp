@@ -121,6 +121,7 @@ TEST(PlacementBenches, CopiesWithinADeviceAreBoundByItsSlicesAndScaleWithItsPes)
 }
 
 TEST(PlacementBenches, CopiesOfAGibibyteRunWithoutData) {
+  if (testing::kSanitized) GTEST_SKIP() << "long; runs in plain builds";
   auto options = on_tiny({{"smallest", "1073741824"}, {"largest", "1073741824"}});
   options.data = false;
   const RunResult result = run("copy_bandwidth", options);
@@ -189,6 +190,7 @@ TEST(PlacementBenches, QkvOnTinyIsFastestWhereLeastMovesAndSlowestWhereMost) {
 }
 
 TEST(PlacementBenches, QkvOnAhbm1SipIsFasterTheLessMoves) {
+  if (testing::kSanitized) GTEST_SKIP() << "long; runs in plain builds";
   cli::RunOptions options;
   options.topology = "ahbm-1sip";
   options.parameters = {{"hidden", "512"}};

@@ -9,6 +9,13 @@
 
 namespace kernbench::testing {
 
+/// Under a sanitizer: simulations that are long without being new in what they exercise are left out there.
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+inline constexpr bool kSanitized = true;
+#else
+inline constexpr bool kSanitized = false;
+#endif
+
 inline SimulateOptions tiny(std::vector<std::string> overrides = {}) {
   SimulateOptions options;
   options.topology = "tiny";
