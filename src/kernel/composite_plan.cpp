@@ -34,16 +34,10 @@ CompositePlan plan_composite(const CompositeProblem& problem, const tl::Composit
     const bool shrink_k = k.can_shrink() && operands() >= accumulators();
     Extent* larger = m.value >= n.value ? &m : &n;
     Extent* smaller = larger == &m ? &n : &m;
-    if (shrink_k)
-      k.shrink();
-    else if (larger->can_shrink())
-      larger->shrink();
-    else if (smaller->can_shrink())
-      smaller->shrink();
-    else if (k.can_shrink())
-      k.shrink();
-    else
-      break;
+    Extent* next = larger->can_shrink() ? larger : smaller;
+    if (shrink_k || !next->can_shrink()) next = &k;
+    if (!next->can_shrink()) break;
+    next->shrink();
   }
   return {m.value, n.value, k.value, Bytes(operands() + accumulators())};
 }

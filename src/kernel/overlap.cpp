@@ -42,6 +42,7 @@ std::uint64_t end_of(const hardware::StridedRange& range) {
 
 /// The ranges in order of address; the given ones when they are so already.
 const Ranges& sorted(const Ranges& ranges, Ranges& copy) {
+  // NOLINTNEXTLINE(bugprone-return-const-ref-from-parameter): the caller's, not a temporary
   if (std::ranges::is_sorted(ranges, {}, &hardware::StridedRange::address)) return ranges;
   copy = ranges;
   std::ranges::sort(copy, {}, &hardware::StridedRange::address);
