@@ -67,7 +67,7 @@ struct Instruction {
   int operation = 0;  // a Binary, Compare or Unary
   int out = -1;
   std::array<int, 3> in{-1, -1, -1};
-  int mask = -1;                 // a bool register, or none
+  int mask = -1;                                // a bool register, or none
   std::optional<double> scalar = std::nullopt;  // takes the place of the last operand; `other` of a load
   bool scalar_is_float = false;
   int tensor = -1;
