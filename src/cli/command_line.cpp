@@ -30,7 +30,6 @@ failed, 4 internal error, 130 interrupted.
 "kernbench COMMAND --help" says more about each command.)";
 
 constexpr const char* kRunExamples = R"(Examples:
-  kernbench run vector_add
   kernbench run gemm -t tiny -p M=256 -p N=256 -p K=256
   kernbench run gemm --set pe.clock=1.5GHz --set "pe.gemm.array=[128, 64]" --no-data
   kernbench run gemm --quiet --json result.json --op-log operations.txt
@@ -142,7 +141,7 @@ struct RunTexts {
         ->disable_flag_override();
     add_text(*command, "--seed,--random-seed", seed, "N", "Seed of the program's random numbers (default: 0)");
     add_text(*command, "--out-of-bounds-reads", reads, "WHAT",
-             "raise (default), or uninitialized: lanes of loads outside of their tensor are invalid");
+             "raise (default), or uninitialized: those lanes are invalid");
     add_text(*command, "--uninitialized-memory", memory, "WHAT", "poison (default): reads as invalid; or zero");
     add_text(*command, "--threads", threads, "N", "Host threads that compute values (default: 0, all processors)");
     add_text(*command, "--max-time", max_time, "TIME", "Stop with an error beyond this simulated time, such as 10ms");
