@@ -14,6 +14,10 @@ cli::Bench memory_sweep();
 cli::Bench copy_bandwidth();
 cli::Bench va_offset_verify();
 cli::Bench gpt3_qkv();
+cli::Bench gpt3_weights();
 cli::Bench roofline();
+cli::Bench ccl_allreduce();
+cli::Bench p2p_bandwidth();
+cli::Bench scaled_add_ddp();
 
 }  // namespace kernbench::benches

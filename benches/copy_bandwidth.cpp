@@ -1,4 +1,6 @@
-// Bandwidth of copies against their size: from the host to a device, back, and within the device.
+// Bandwidth of copies against their size: from the host to a device, back, within the device, and to another device.
+#include <algorithm>
+#include <cstdint>
 #include <string>
 
 #include "benches/benches.h"
@@ -14,28 +16,56 @@ torch::Tensor source(std::int64_t n) {
   return data_enabled() ? torch::arange(n, torch::kInt) : torch::zeros({1}, torch::kInt).expand({n});
 }
 
+/// Where the copied tensors lie.
+enum class Place : std::uint8_t { near_pe, far_pe, device };
+
+/// A tensor of n elements on a device. On the far PE it is the last shard of a larger one, of which nobody uses the
+/// rest.
+torch::Tensor place(std::int64_t n, Place where, int device, std::int64_t pes, const std::string& name) {
+  const auto options = torch::dtype(torch::kInt).device(torch::Device(torch::kAHBM, device)).name(name);
+  switch (where) {
+    case Place::near_pe:
+      return torch::empty({n}, options.placement({.num_cubes = 1, .num_pes = 1}));
+    case Place::far_pe:
+      return torch::empty({pes * n}, options).narrow(0, (pes - 1) * n, n);
+    case Place::device:
+      return torch::empty({n}, options);
+  }
+  return {};
+}
+
+Place place_parameter(const cli::Parameters& parameters) {
+  const std::string name = parameters.choice("place", {"near_pe", "far_pe", "device"});
+  return name == "near_pe" ? Place::near_pe : name == "far_pe" ? Place::far_pe : Place::device;
+}
+
 void run(const cli::Parameters& parameters) {
   constexpr std::int64_t kItem = item_size(DType::i32), kLargest = std::int64_t{1} << 30;
   const std::int64_t smallest = parameters.integer("smallest", kItem, kLargest);
   const std::int64_t largest = parameters.integer("largest", smallest, kLargest);
   const std::int64_t factor = parameters.integer("factor", 2, kLargest);
-  const bool one_pe = parameters.choice("place", {"one_pe", "device"}) == "one_pe";
-  const auto policy = one_pe ? DPPolicy{.num_cubes = 1, .num_pes = 1} : DPPolicy{};
-  const auto options = torch::dtype(torch::kInt).device("ahbm").placement(policy);
+  const Place where = place_parameter(parameters);
+  const int devices = torch::accelerator::device_count();
+  const int peer = static_cast<int>(parameters.integer("peer", 1, std::max(devices - 1, 1)));
+  const Machine machine = machine_of_current_device();
+  const std::int64_t pes = machine.cubes * machine.pes;
   const auto host = source(largest / kItem);
   for (std::int64_t size = smallest; size <= largest; size *= factor) {
     const std::int64_t n = size / kItem;
     const auto values = host.narrow(0, 0, n);
-    auto x = torch::empty({n}, options.name("x")), y = torch::empty({n}, options.name("y"));
+    auto x = place(n, where, 0, pes, "x"), y = place(n, where, 0, pes, "y");
     const std::string at = std::to_string(size) + " B";
-    const auto bytes = static_cast<double>(n * kItem);
-    const double to_device = device_ns([&] { x.copy_(values); });
-    const double within = device_ns([&] { y.copy_(x); });
+    const auto report = [&](const std::string& what, double ns) {
+      report_metric(what + ", " + at, static_cast<double>(n * kItem) / ns, "GB/s");
+    };
+    report("host to device", device_ns([&] { x.copy_(values); }));
+    report("within the device", device_ns([&] { y.copy_(x); }));
     // A check is a host read like any other, and one that goes without values, too.
-    const double to_host = device_ns([&] { check_close(at, y, values); });
-    report_metric("host to device, " + at, bytes / to_device, "GB/s");
-    report_metric("device to host, " + at, bytes / to_host, "GB/s");
-    report_metric("within the device, " + at, bytes / within, "GB/s");
+    report("device to host", device_ns([&] { check_close(at, y, values); }));
+    if (devices == 1) continue;
+    const auto there = place(n, where, peer, pes, "there");
+    report("device to device", device_ns([&] { there.copy_(x); }));
+    check_close("device to device, " + at, there, values);
   }
 }
 
@@ -43,11 +73,12 @@ void run(const cli::Parameters& parameters) {
 
 cli::Bench copy_bandwidth() {
   return {"copy_bandwidth",
-          "bandwidth of copies against their size: host to device, device to host, within the device",
+          "bandwidth of copies against their size: host to device, device to host, within the device, device to device",
           {{"smallest", "64", "bytes of the smallest copy"},
            {"largest", "67108864", "bytes of the largest copy, up to 1 GiB"},
            {"factor", "2", "of one size to the next"},
-           {"place", "one_pe", "where the tensors lie: one_pe (one HBM slice) or device (cut over all PEs)"}},
+           {"place", "near_pe", "where the tensors lie: near_pe or far_pe (one HBM slice), device (cut over all PEs)"},
+           {"peer", "1", "the other device, where there is one"}},
           run};
 }
 

@@ -41,7 +41,7 @@ torch::Tensor operand(const Problem& problem, std::int64_t rows, std::int64_t co
 
 torch::Tensor reference(const Problem& problem, const torch::Tensor& a, const torch::Tensor& b) {
   auto c = torch::empty({problem.m, problem.n}, torch::kDouble);
-  if (!data_enabled()) return c;
+  if (is_floating_point(problem.dtype) ? !floating_point_enabled() : !data_enabled()) return c;
   const auto ad = a.to(torch::kDouble), bd = b.to(torch::kDouble);
   const auto elements = [](const torch::Tensor& t) {
     return std::span(t.data_ptr<double>(), static_cast<std::size_t>(t.numel()));

@@ -1,6 +1,7 @@
 // The QKV projection of a transformer's layer, X[tokens, hidden] W[hidden, 3 hidden], with W placed in several ways:
 // where the weights lie decides what crosses the mesh. GPT-3 has a hidden size of 12288 (Brown et al., "Language Models
 // are Few-Shot Learners", 2020, table 2.1).
+#include <cmath>
 #include <span>
 #include <string>
 #include <vector>
@@ -41,10 +42,20 @@ std::span<double> elements(const torch::Tensor& tensor) {
 
 torch::Tensor reference(const torch::Tensor& x, const torch::Tensor& w) {
   auto product = torch::empty({x.size(0), w.size(1)}, torch::kDouble);
-  if (!data_enabled()) return product;
+  if (!floating_point_enabled()) return product;
   const auto a = x.to(torch::kDouble), b = w.to(torch::kDouble);
   reference_gemm(elements(a), elements(b), elements(product), x.size(0), w.size(1), x.size(1));
   return product.to(x.scalar_type());
+}
+
+/// What one product takes, what it moves, and what it waits for most.
+void report(const std::string& name, double ns, std::int64_t repeat, const torch::ahbm::Traffic& moved) {
+  const auto of_one = [&](double figure) { return figure / static_cast<double>(repeat); };
+  report_metric("time, " + name, of_one(ns), "ns");
+  report_metric("bytes between cubes, " + name, of_one(static_cast<double>(moved.cube_bytes)), "B");
+  report_metric("bytes within cubes, " + name, of_one(static_cast<double>(moved.noc_bytes)), "B");
+  report_metric("bytes of HBM, " + name, of_one(static_cast<double>(moved.hbm_bytes)), "B");
+  report_metric("busiest, " + name, std::round(moved.utilisation * 1000) / 10, "% " + moved.busiest_kind);
 }
 
 void run(const cli::Parameters& parameters) {
@@ -70,10 +81,11 @@ void run(const cli::Parameters& parameters) {
     torch::Tensor qkv;
     // The weights are there before the product begins.
     torch::ahbm::synchronize();
+    const torch::ahbm::TrafficMeter meter;
     const double ns = device_ns([&] {
       for (std::int64_t i = 0; i < repeat; ++i) qkv = torch::ahbm::matmul(x, w, how);
     });
-    report_metric(std::string("time, ") + name, ns / static_cast<double>(repeat), "ns");
+    report(name, ns, repeat, meter.read());
     check_close(std::string("QKV, ") + name, qkv, expected);
   }
 }

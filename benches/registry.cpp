@@ -5,10 +5,11 @@
 namespace kernbench::cli {
 
 const std::vector<Bench>& built_in_benches() {
-  static const std::vector<Bench> benches{benches::vector_add(), benches::gemm_single_pe(), benches::gemm(),
-                                          benches::softmax(),    benches::layer_norm(),     benches::memory_sweep(),
-                                          benches::roofline(),   benches::copy_bandwidth(), benches::va_offset_verify(),
-                                          benches::gpt3_qkv()};
+  static const std::vector<Bench> benches{
+      benches::vector_add(),       benches::gemm_single_pe(), benches::gemm(),         benches::softmax(),
+      benches::layer_norm(),       benches::memory_sweep(),   benches::roofline(),     benches::copy_bandwidth(),
+      benches::va_offset_verify(), benches::gpt3_qkv(),       benches::gpt3_weights(), benches::ccl_allreduce(),
+      benches::p2p_bandwidth(),    benches::scaled_add_ddp()};
   return benches;
 }
 
@@ -22,7 +23,10 @@ RunResult execute(const Bench& bench, const RunOptions& options) {
   simulation.seed = options.seed;
   simulation.out_of_bounds_reads = options.out_of_bounds_reads;
   simulation.uninitialized_memory = options.uninitialized_memory;
+  simulation.skip_floating_point_ops = options.skip_floating_point_ops;
   simulation.threads = options.threads;
+  simulation.least_slots = options.least_slots;
+  if (options.silent) simulation.print = simulation.warn = [](std::string_view) {};
   simulation.max_time = options.max_time;
   simulation.watchdog_seconds = options.watchdog_seconds;
   simulation.on_stuck = options.on_stuck;

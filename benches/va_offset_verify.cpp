@@ -1,24 +1,13 @@
 // Every PE reads its own slice of a tensor through pointer + offset, under every placement; the bytes that the host
 // wrote prove that each address leads to them.
-#include <array>
 #include <cmath>
-#include <string>
-#include <utility>
 
 #include "benches/benches.h"
-#include "benches/measure.h"
-#include "kernbench/kernbench.h"
+#include "benches/va_offset.h"
 
 namespace kernbench::benches {
 
 namespace {
-
-constexpr std::array<std::pair<Placement, const char*>, 5> kPlacements{
-    {{Placement::replicate, "replicate"},
-     {Placement::row_wise, "row_wise"},
-     {Placement::column_wise, "column_wise"},
-     {Placement::tiled_row_major, "tiled_row_major"},
-     {Placement::tiled_column_major, "tiled_column_major"}}};
 
 /// Copies what this PE holds of `x` to the same place of its own page of `seen` [PEs of the device, rows, columns].
 void verify_kernel(tl::In x, tl::Tensor seen) {
@@ -95,14 +84,20 @@ void run(const cli::Parameters& parameters) {
     for (const auto& [pe, pe_name] : kPlacements) {
       const DPPolicy policy{.cube = cube, .pe = pe, .num_cubes = cubes, .num_pes = pes};
       const auto x = host.to(options.placement(policy).name("x"));
-      auto seen = torch::full({machine.cubes * machine.pes, rows, columns}, -1, options.name("seen"));
-      torch::launch("verify", verify_kernel, x, seen);
-      check_close(std::string("cubes ") + cube_name + ", PEs " + pe_name, seen, expected_of(host, policy, machine));
+      verify_own_slices(std::string("cubes ") + cube_name + ", PEs " + pe_name, x, host, policy, machine);
     }
   }
 }
 
 }  // namespace
+
+bool verify_own_slices(const std::string& name, const torch::Tensor& x, const torch::Tensor& host,
+                       const DPPolicy& policy, const Machine& machine) {
+  const auto seen = torch::full({machine.cubes * machine.pes, host.size(0), host.size(1)}, -1,
+                                torch::dtype(torch::kInt).device("ahbm").name("seen"));
+  torch::launch("verify", verify_kernel, x, seen);
+  return check_close(name, seen, expected_of(host, policy, machine));
+}
 
 cli::Bench va_offset_verify() {
   return {"va_offset_verify",

@@ -30,7 +30,7 @@ void run(const cli::Parameters& parameters) {
   torch::launch("vector_add", vector_add_kernel, x, y, out, block);
 
   auto expected = torch::empty({n}, torch::kDouble);
-  if (data_enabled()) {
+  if (floating_point_enabled()) {
     // The operands as the device holds them, added in double and rounded once: exactly what the vector engine does.
     const auto xd = x_host.to(options.dtype()).to(torch::kDouble), yd = y_host.to(options.dtype()).to(torch::kDouble);
     for (std::int64_t i = 0; i < n; ++i) {

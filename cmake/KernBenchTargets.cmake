@@ -4,6 +4,7 @@ set(CMAKE_CXX_STANDARD 20)
 set(CMAKE_CXX_STANDARD_REQUIRED ON)
 set(CMAKE_CXX_EXTENSIONS OFF)
 set(CMAKE_EXPORT_COMPILE_COMMANDS ON)
+set(CMAKE_UNITY_BUILD_BATCH_SIZE 10)
 set(CMAKE_RUNTIME_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR}/bin)
 if(NOT CMAKE_BUILD_TYPE)
   set(CMAKE_BUILD_TYPE Release)
@@ -42,6 +43,12 @@ function(kernbench_layer name)
   set_property(GLOBAL APPEND PROPERTY KERNBENCH_LAYERS kernbench_${name})
 endfunction()
 
+# compile_alone(a.cpp b.cpp …): sources of this folder that a unity build leaves out of its batches, because names of
+# their anonymous namespace are those of a neighbour (docs/adr/0017-unity-builds.md).
+function(compile_alone)
+  set_source_files_properties(${ARGN} PROPERTIES SKIP_UNITY_BUILD_INCLUSION ON)
+endfunction()
+
 # The programs that the label "tsan" marks; `tsan_tests` builds just these.
 add_custom_target(tsan_tests)
 
@@ -54,8 +61,13 @@ function(kernbench_test name)
     set(ARG_LABEL ${name})
   endif()
   add_executable(${name}_test ${ARG_SOURCES})
-  target_link_libraries(${name}_test PRIVATE ${ARG_DEPENDS} GTest::gmock GTest::gtest_main)
-  target_compile_definitions(${name}_test PRIVATE KERNBENCH_SOURCE_DIR="${PROJECT_SOURCE_DIR}")
+  target_link_libraries(${name}_test PRIVATE ${ARG_DEPENDS} test_support GTest::gmock GTest::gtest_main)
+  # What takes time when tests run lies in the libraries; to optimise the tests as well would take as long again.
+  if(KERNBENCH_SANITIZE)
+    target_compile_options(${name}_test PRIVATE -O0)
+  else()
+    target_compile_options(${name}_test PRIVATE -O1)
+  endif()
   gtest_discover_tests(${name}_test DISCOVERY_MODE PRE_TEST DISCOVERY_TIMEOUT 60
     PROPERTIES TIMEOUT 300 LABELS ${ARG_LABEL})
   if(ARG_LABEL STREQUAL "tsan")

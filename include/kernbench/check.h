@@ -14,7 +14,8 @@ struct Tolerance {
 };
 
 /// Compares a device or host tensor with a host reference (computed in double precision, say), records the result under
-/// `name` and returns whether it passed. Reads `actual` as any host read does. Skipped (and true) under --no-data.
+/// `name` and returns whether it passed. Reads `actual` as any host read does. Skipped (and true) under --no-data, and
+/// with skip_floating_point_ops when `actual` holds floating-point numbers or derives from what was left out.
 /// Its values enter the run's fingerprint.
 bool check_close(const std::string& name, const torch::Tensor& actual, const torch::Tensor& expected,
                  Tolerance tolerance = {});
@@ -24,5 +25,7 @@ void report_metric(const std::string& name, double value, const std::string& uni
 
 /// False under --no-data: lets a program skip references that nobody will compare.
 bool data_enabled();
+/// False under --no-data and with skip_floating_point_ops: likewise for references of floating-point numbers.
+bool floating_point_enabled();
 
 }  // namespace kernbench

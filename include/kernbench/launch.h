@@ -10,16 +10,20 @@
 #include <vector>
 
 #include "base/coordinates.h"
+#include "kernbench/queues.h"
 #include "kernbench/streams.h"
 #include "kernbench/tl.h"
 #include "kernbench/torch.h"
 
 namespace kernbench::torch {
 
-/// Where a launch runs; by default on every PE that holds a shard of one of its tensors.
+/// Where a launch runs, and with which channels; by default on every PE that holds a shard of one of its tensors.
 struct LaunchOptions {
   /// PEs of the current device, by cube and PE; empty: the default.
   std::vector<std::pair<CubeId, PeId>> pes = {};
+  /// Channels among the launch's programs for tl::send and tl::recv. They are installed before the programs start,
+  /// unless they are already; every message must have been received when the launch completes.
+  QueueOptions queues = {};
 };
 
 namespace detail {

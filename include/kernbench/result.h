@@ -107,6 +107,13 @@ struct ResourceResult {
   double utilisation = 0;  // busy / simulated time
 };
 
+/// Address translation on one PE.
+struct TlbResult {
+  std::string name;  // "sip0.cube2.pe5.mmu"
+  std::uint64_t hits = 0, misses = 0;
+  Time walking;  // for which descriptors waited for walks of the page table, added up
+};
+
 /// How far a run is.
 struct RunProgress {
   Time simulated_time;
@@ -114,14 +121,35 @@ struct RunProgress {
   std::size_t launches = 0;  // completed
 };
 
+/// One reason why a run cannot go on: `who` waits for `target`. Empty target: nobody in the simulation can provide it.
+struct WaitEdgeResult {
+  std::string who, reason, target;
+  bool in_cycle = false;
+};
+
+/// What more slots in the queues would do about a deadlock.
+struct SlotAdvice {
+  std::int32_t needed = 0;  // the least number of slots of each queue without this deadlock; 0: none was found
+  std::int32_t tried = 0;   // the most slots with which the program was run; 0: it was not run again
+  std::string text;         // both, and how the run ends then
+};
+
 struct ErrorResult {
   std::string type, message, where;
+  /// Of a deadlock: who waits for whom through all layers, and the cycles among them, each beginning and ending with
+  /// the same name.
+  std::vector<WaitEdgeResult> waits = {};
+  std::vector<std::vector<std::string>> cycles = {};
+  std::optional<SlotAdvice> slots = {};  // of a deadlock, when it was looked for
 };
 
 struct RunResult {
   std::string version, bench, topology;
   std::map<std::string, std::string> parameters;
   std::uint64_t seed = 0;
+  /// How it was simulated (SimulateOptions), as texts by name: "data", "exact_events", "out_of_bounds_reads",
+  /// "skip_floating_point_ops", "uninitialized_memory".
+  std::map<std::string, std::string> switches;
   std::string correlation_id;
   RunStatus status = RunStatus::ok;
   Time simulated_time;
@@ -131,6 +159,7 @@ struct RunResult {
   std::vector<CheckResult> checks;
   std::map<std::string, Metric> metrics;
   std::vector<ResourceResult> resources;
+  std::vector<TlbResult> tlbs;
   std::optional<ErrorResult> error;
   std::uint64_t times_fingerprint = 0, values_fingerprint = 0;
   /// The machine's peaks for one device, for "achieved against peak".

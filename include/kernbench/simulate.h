@@ -4,6 +4,7 @@
 #include <atomic>
 #include <cstdint>
 #include <functional>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -29,6 +30,8 @@ struct SimulateOptions {
   std::string topology = "ahbm-1sip";
   /// "cube.hbm.bandwidth=2TB/s": single values of the topology file, overridden.
   std::vector<std::string> overrides = {};
+  /// The collectives file (docs/collectives.md); empty: ./ccl.yaml if there is one, else the shipped one.
+  std::string collectives = {};
   /// Compute tensor values. Without, the simulated times are the same and no tensor bytes are held.
   bool data = true;
   /// Of the program's random numbers.
@@ -37,10 +40,17 @@ struct SimulateOptions {
   OutOfBoundsReads out_of_bounds_reads = OutOfBoundsReads::raise;
   /// Device tensors and TCM buffers when they are made.
   UninitializedMemory uninitialized_memory = UninitializedMemory::poison;
+  /// Leave out operations of the devices whose results are floating-point numbers: the simulated times are the same,
+  /// integers and bools are computed as ever, and bytes move. What was left out reads as infinity on the host; what
+  /// derives from it, whatever its type, cannot steer a program (item), and its checks are skipped.
+  bool skip_floating_point_ops = false;
   /// Host threads that compute values; 0 takes all processors. Changes no result.
   int threads = 0;
   /// Turn every optimisation of the timed model off; changes no result.
   bool exact_events = false;
+  /// Queues between PEs have at least so many slots, whatever the program and the collectives file ask for: to find
+  /// out whether a deadlock is a matter of slots.
+  std::int32_t least_slots = 1;
   Time max_time = Time::max();
   /// File for one line per operation; empty: none.
   std::string operation_log = {};
@@ -58,6 +68,10 @@ struct SimulateOptions {
   std::function<void(const std::string&)> on_stuck = {};
   /// Takes what kernels print (tl::device_print): whole lines, in simulated order. Empty: standard output.
   std::function<void(std::string_view)> print = {};
+  /// Warn of what is allowed but rarely meant. Unset: when the environment has KERNBENCH_DEBUG=1.
+  std::optional<bool> debug = {};
+  /// Takes warnings, without their line ends. Empty: standard error.
+  std::function<void(std::string_view)> warn = {};
   /// When set to true (by a signal handler, say) the run ends with an InterruptedError. May be null.
   const std::atomic<bool>* stop_requested = nullptr;
   /// Component models of the caller's own, which a topology file can name.

@@ -8,5 +8,7 @@
 #include "kernbench/tl/compute.h"
 #include "kernbench/tl/memory.h"
 #include "kernbench/tl/program.h"
+#include "kernbench/tl/queues.h"
 #include "kernbench/tl/shape.h"
 #include "kernbench/tl/types.h"
+#include "kernbench/tl/windows.h"

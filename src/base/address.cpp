@@ -2,7 +2,6 @@
 
 #include <fmt/core.h>
 
-#include <array>
 #include <cassert>
 
 #include "base/error.h"
@@ -11,27 +10,6 @@
 namespace kernbench {
 
 namespace {
-
-constexpr std::uint64_t kGiB = std::uint64_t{1} << 30;
-constexpr std::uint64_t kMiB = std::uint64_t{1} << 20;
-constexpr std::uint64_t kPeWindows = 768 * kGiB;  // where the PEs' windows begin
-constexpr std::uint64_t kPeStride = 256 * kMiB;
-
-// assumption: sizes leave room for several generations of each memory; the machine's own sizes come from its topology.
-constexpr std::array<AddressRange, 5> kMap = {{
-    {AddressSpace::hbm, "hbm", "HBM of the cube; each PE owns an equal slice, in order of PEs", 0, 512 * kGiB, 0},
-    {AddressSpace::sram, "sram", "SRAM shared by the cube's PEs", 512 * kGiB, 256 * kGiB, 0},
-    {AddressSpace::tcm, "tcm", "tightly coupled memory of the PE", kPeWindows, 128 * kMiB, kPeStride},
-    {AddressSpace::ipcq, "ipcq", "slots of the PE's inter-PE communication queues", kPeWindows + 128 * kMiB, 64 * kMiB,
-     kPeStride},
-    {AddressSpace::registers, "registers", "special-function registers of the PE", kPeWindows + 192 * kMiB, 64 * kMiB,
-     kPeStride},
-}};
-static_assert(kPeWindows + PhysAddr::kMaximumPes * kPeStride == std::uint64_t{1} << PhysAddr::kLocalBits);
-
-const AddressRange& range_of(AddressSpace space) {
-  return kMap[static_cast<std::size_t>(space)];
-}
 
 void check(const char* field, std::uint64_t value, std::uint64_t limit) {
   if (value >= limit)
@@ -46,11 +24,11 @@ std::uint64_t index(std::int32_t value) {
 }  // namespace
 
 std::span<const AddressRange> address_map() {
-  return kMap;
+  return kAddressMap;
 }
 
 PhysAddr PhysAddr::encode(const AddressFields& fields) {
-  const AddressRange& range = range_of(fields.space);
+  const AddressRange& range = address_range(fields.space);
   check("SIP", index(fields.sip.value), kMaximumSips);
   check("cube", index(fields.cube.value), kMaximumCubes);
   check("PE", index(fields.pe.value), range.pe_stride == 0 ? 1 : kMaximumPes);
@@ -62,8 +40,8 @@ PhysAddr PhysAddr::encode(const AddressFields& fields) {
 AddressFields PhysAddr::decode() const {
   AddressFields fields{.sip = sip(), .cube = cube()};
   const std::uint64_t local = local_offset();
-  if (local >= kPeWindows) fields.pe.value = static_cast<std::int32_t>((local - kPeWindows) / kPeStride);
-  for (const AddressRange& range : kMap) {
+  if (local >= kPeWindows) fields.pe.value = static_cast<std::int32_t>((local - kPeWindows) / kPeWindow);
+  for (const AddressRange& range : kAddressMap) {
     const std::uint64_t begin = range.begin + range.pe_stride * index(fields.pe.value);
     if (local < begin || local - begin >= range.size) continue;
     fields.space = range.space;
@@ -87,7 +65,7 @@ PhysAddr hbm_slice_address(PeCoordinate slice, Bytes slice_capacity, std::uint64
 
 std::string to_text(PhysAddr address) {
   const AddressFields fields = address.decode();
-  const AddressRange& range = range_of(fields.space);
+  const AddressRange& range = address_range(fields.space);
   const std::string part = range.pe_stride == 0 ? to_text(CubeCoordinate{fields.sip, fields.cube})
                                                 : to_text(PeCoordinate{fields.sip, fields.cube, fields.pe});
   return fmt::format("{}.{}+{:#x}", part, range.name, fields.offset);

@@ -1,7 +1,9 @@
 // Physical addresses: 64 bits with structure, so that an address says which memory of which part it points into.
 #pragma once
 
+#include <array>
 #include <compare>
+#include <cstddef>
 #include <cstdint>
 #include <span>
 #include <string>
@@ -58,7 +60,33 @@ class PhysAddr {
   std::uint64_t value_ = 0;
 };
 
-/// All ranges of the local offset, ascending.
+/// The local offsets at which the windows of the PEs begin, and the size of one window.
+inline constexpr std::uint64_t kPeWindows = std::uint64_t{768} << 30, kPeWindow = std::uint64_t{256} << 20;
+
+/// All ranges of the local offset, ascending; they tile it.
+// assumption: sizes leave room for several generations of each memory; the machine's own sizes come from its topology.
+inline constexpr std::array<AddressRange, 5> kAddressMap = {{
+    {AddressSpace::hbm, "hbm", "HBM of the cube; each PE owns an equal slice, in order of PEs", 0,
+     std::uint64_t{512} << 30, 0},
+    {AddressSpace::sram, "sram", "SRAM shared by the cube's PEs", std::uint64_t{512} << 30, std::uint64_t{256} << 30,
+     0},
+    {AddressSpace::tcm, "tcm", "tightly coupled memory of the PE", kPeWindows, std::uint64_t{128} << 20, kPeWindow},
+    {AddressSpace::ipcq, "ipcq", "slots of the PE's inter-PE communication queues",
+     kPeWindows + (std::uint64_t{128} << 20), std::uint64_t{64} << 20, kPeWindow},
+    {AddressSpace::registers, "registers", "special-function registers of the PE",
+     kPeWindows + (std::uint64_t{192} << 20), std::uint64_t{64} << 20, kPeWindow},
+}};
+static_assert(kPeWindows + PhysAddr::kMaximumPes * kPeWindow == std::uint64_t{1} << PhysAddr::kLocalBits);
+
+constexpr const AddressRange& address_range(AddressSpace space) {
+  return kAddressMap[static_cast<std::size_t>(space)];
+}
+/// Bytes that a cube, or a PE, can have in a space.
+constexpr Bytes address_limit(AddressSpace space) {
+  return Bytes(static_cast<std::int64_t>(address_range(space).size));
+}
+
+/// kAddressMap.
 std::span<const AddressRange> address_map();
 
 /// The address of byte `offset` of a PE's HBM slice; each PE owns `slice_capacity` consecutive bytes of its cube's HBM.

@@ -7,18 +7,18 @@
 namespace kernbench {
 namespace {
 
-struct Unit {
+struct PrintedUnit {
   std::int64_t size;
   const char* name;
 };
 
 // The first unit in which `count`, rounded to three decimals, stays below `limit`; else the last one.
-std::string scaled(std::int64_t count, std::span<const Unit> units, std::int64_t limit) {
+std::string scaled(std::int64_t count, std::span<const PrintedUnit> units, std::int64_t limit) {
   const bool negative = count < 0;
   const auto magnitude = negative ? uint128{0} - static_cast<uint128>(count) : static_cast<uint128>(count);
   uint128 thousandths = 0;
   const char* name = "";
-  for (const Unit& unit : units) {
+  for (const PrintedUnit& unit : units) {
     const auto size = static_cast<uint128>(unit.size);
     thousandths = (magnitude * 1000 + size / 2) / size;
     name = unit.name;
@@ -57,28 +57,28 @@ std::size_t edit_distance(std::string_view a, std::string_view b) {
 }  // namespace
 
 std::string to_text(Time time) {
-  static constexpr std::array units{Unit{1, "ps"}, Unit{1'000, "ns"}, Unit{1'000'000, "us"}, Unit{1'000'000'000, "ms"},
-                                    Unit{1'000'000'000'000, "s"}};
+  static constexpr std::array units{PrintedUnit{1, "ps"}, PrintedUnit{1'000, "ns"}, PrintedUnit{1'000'000, "us"},
+                                    PrintedUnit{1'000'000'000, "ms"}, PrintedUnit{1'000'000'000'000, "s"}};
   return scaled(time.count(), units, 1000);
 }
 
 std::string to_text(Bytes bytes) {
-  static constexpr std::array units{Unit{1, "B"},
-                                    Unit{std::int64_t{1} << 10, "KiB"},
-                                    Unit{std::int64_t{1} << 20, "MiB"},
-                                    Unit{std::int64_t{1} << 30, "GiB"},
-                                    Unit{std::int64_t{1} << 40, "TiB"},
-                                    Unit{std::int64_t{1} << 50, "PiB"}};
+  static constexpr std::array units{PrintedUnit{1, "B"},
+                                    PrintedUnit{std::int64_t{1} << 10, "KiB"},
+                                    PrintedUnit{std::int64_t{1} << 20, "MiB"},
+                                    PrintedUnit{std::int64_t{1} << 30, "GiB"},
+                                    PrintedUnit{std::int64_t{1} << 40, "TiB"},
+                                    PrintedUnit{std::int64_t{1} << 50, "PiB"}};
   return scaled(bytes.count(), units, 1024);
 }
 
 std::string to_text(Bandwidth bandwidth) {
-  static constexpr std::array units{Unit{1, "B/s"},
-                                    Unit{1'000, "kB/s"},
-                                    Unit{1'000'000, "MB/s"},
-                                    Unit{1'000'000'000, "GB/s"},
-                                    Unit{1'000'000'000'000, "TB/s"},
-                                    Unit{1'000'000'000'000'000, "PB/s"}};
+  static constexpr std::array units{PrintedUnit{1, "B/s"},
+                                    PrintedUnit{1'000, "kB/s"},
+                                    PrintedUnit{1'000'000, "MB/s"},
+                                    PrintedUnit{1'000'000'000, "GB/s"},
+                                    PrintedUnit{1'000'000'000'000, "TB/s"},
+                                    PrintedUnit{1'000'000'000'000'000, "PB/s"}};
   return scaled(bandwidth.count(), units, 1000);
 }
 

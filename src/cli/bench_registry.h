@@ -37,7 +37,10 @@ struct RunOptions {
   std::uint64_t seed = 0;
   OutOfBoundsReads out_of_bounds_reads = OutOfBoundsReads::raise;
   UninitializedMemory uninitialized_memory = UninitializedMemory::poison;
-  int threads = 0;  // for values; 0: all processors
+  bool skip_floating_point_ops = false;
+  int threads = 0;               // for values; 0: all processors
+  std::int32_t least_slots = 1;  // of every queue
+  bool silent = false;           // what kernels print, and warnings, go nowhere
   Time max_time = Time::max();
   /// Wall-clock seconds a fiber may run without waiting; then on_stuck is called, which must end the process. 0: never.
   double watchdog_seconds = 0;

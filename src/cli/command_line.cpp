@@ -30,15 +30,12 @@ failed, 4 internal error, 130 interrupted.
 "kernbench COMMAND --help" says more about each command.)";
 
 constexpr const char* kRunExamples = R"(Examples:
-  kernbench run gemm -t tiny -p M=256 -p N=256 -p K=256
+  kernbench run gemm -t tiny -p M=256 -p N=256 -p K=256 --json result.json
   kernbench run gemm --set pe.clock=1.5GHz --set "pe.gemm.array=[128, 64]" --no-data
-  kernbench run gemm --quiet --json result.json --op-log operations.txt
   kernbench run my_bench.cpp -p n=4096 --trace timeline.perfetto-trace
-  kernbench run my_benches.cpp --bench second --cxxflags "-O3 -I../common"
 
 A BENCH with a '/', or ending in .cpp, .cc or .cxx, is a C++ file with KERNBENCH_BENCH in it. It is
-compiled against the headers of this program, once for each content: the result is kept in
-$XDG_CACHE_HOME/kernbench (without: ~/.cache/kernbench).)";
+compiled once for each content, and kept in $XDG_CACHE_HOME/kernbench (or ~/.cache/kernbench).)";
 
 constexpr const char* kDiffExamples =
     R"(A and B are results that "kernbench run --json FILE" wrote. Shown are the inputs that differ, what
@@ -125,8 +122,8 @@ struct DescribeTexts {
 
 struct RunTexts {
   Texts bench, topology, overrides, parameters, seed, reads, memory, threads, max_time, watchdog, json, op_log, trace,
-      correlation_id, colour, bench_of_file, compiler, cxxflags;
-  bool no_data = false, exact_events = false, quiet = false, no_cache = false;
+      wait_graph, correlation_id, colour, bench_of_file, compiler, cxxflags;
+  bool no_data = false, exact_events = false, skip_floating = false, explain = false, quiet = false, no_cache = false;
 
   CLI::App* declare(CLI::App& app) {
     CLI::App* command = app.add_subcommand("run", "Simulate a bench: its time, its numbers, and where the time went");
@@ -143,6 +140,8 @@ struct RunTexts {
     add_text(*command, "--out-of-bounds-reads", reads, "WHAT",
              "raise (default), or uninitialized: those lanes are invalid");
     add_text(*command, "--uninitialized-memory", memory, "WHAT", "poison (default): reads as invalid; or zero");
+    command->add_flag("--skip-floating-point-ops", skip_floating, "Leave them out: same times, their checks skipped")
+        ->disable_flag_override();
     add_text(*command, "--threads", threads, "N", "Host threads that compute values (default: 0, all processors)");
     add_text(*command, "--max-time", max_time, "TIME", "Stop with an error beyond this simulated time, such as 10ms");
     add_text(*command, "--watchdog", watchdog, "SECONDS",
@@ -150,6 +149,9 @@ struct RunTexts {
     add_text(*command, "--json", json, "FILE", "Write the result as JSON; '-' is standard output, without the table");
     add_text(*command, "--op-log", op_log, "FILE", "Write one line per operation of the simulated engines");
     add_text(*command, "--trace", trace, "FILE", "Write a timeline, for ui.perfetto.dev");
+    add_text(*command, "--wait-graph", wait_graph, "FILE", "Write who waits for whom in a deadlock, for Graphviz");
+    command->add_flag("--explain", explain, "Find the least slots of queues that break a deadlock, by running again")
+        ->disable_flag_override();
     add_text(*command, "--correlation-id", correlation_id, "TEXT", "Copied into the result, to find it again");
     command->add_flag("-q,--quiet", quiet, "No table; errors and failed checks are still shown")
         ->disable_flag_override();
@@ -175,6 +177,7 @@ struct RunTexts {
     options.exact_events = exact_events;
     options.seed = seed_of(single("--seed", seed, "0"));
     options.out_of_bounds_reads = out_of_bounds_reads_of(single("--out-of-bounds-reads", reads, "raise"));
+    options.skip_floating_point_ops = skip_floating;
     options.uninitialized_memory = uninitialized_memory_of(single("--uninitialized-memory", memory, "poison"));
     options.threads = threads_of(single("--threads", threads, "0"));
     const std::string bound = single("--max-time", max_time, "");
@@ -184,6 +187,8 @@ struct RunTexts {
     options.trace = single("--trace", trace, "");
     options.correlation_id = single("--correlation-id", correlation_id, "");
     out.json = single("--json", json, "");
+    out.wait_graph = single("--wait-graph", wait_graph, "");
+    out.explain = explain;
     out.quiet = quiet;
     out.colour = colour_of(single("--color", colour, "auto"));
     return out;

@@ -47,7 +47,9 @@ struct RunCommand {
   std::string bench;  // a built-in bench's name, or a C++ file (is_bench_file)
   BenchFileOptions file;
   RunOptions options;
-  std::string json;  // file, "-" for standard output, "" for none
+  std::string json;        // file, "-" for standard output, "" for none
+  std::string wait_graph;  // file, "" for none
+  bool explain = false;    // whether more slots would break a deadlock
   bool quiet = false;
   ColourMode colour = ColourMode::automatic;
 };

@@ -41,13 +41,14 @@ std::string error_message(const report::ErrorResult& error, bool colour) {
            "message.\n";
   }
   return palette.paint(Style::bad, "kernbench: " + report::one_line(error.type) + ": ") + message +
-         (where.empty() ? "" : "\n  at " + where) + "\n";
+         (where.empty() ? "" : "\n  at " + where) +
+         (error.slots ? "\n  slots: " + report::one_line(error.slots->text) : "") + "\n";
 }
 
 std::string failed_check_message(const report::CheckResult& check, bool colour) {
   return Palette(colour).paint(Style::bad, "kernbench: check failed: ") + report::one_line(check.name) +
-         ": max abs error " + report::error_text(check.max_abs_error) + ", max rel error " +
-         report::error_text(check.max_rel_error) + "\n";
+         ": max abs error " + report::deviation_text(check.max_abs_error) + ", max rel error " +
+         report::deviation_text(check.max_rel_error) + "\n";
 }
 
 }  // namespace kernbench::cli

@@ -69,11 +69,19 @@ void flush_standard_output() {
   std::fflush(stdout);
 }
 
-DivertStandardOutput::DivertStandardOutput(bool active) {
+DivertStandardOutput::DivertStandardOutput(bool active, To to) {
   if (!active) return;
   flush_standard_output();
   saved_ = ::fcntl(STDOUT_FILENO, F_DUPFD_CLOEXEC, 3);
-  if (saved_ >= 0) ::dup2(STDERR_FILENO, STDOUT_FILENO);
+  if (saved_ < 0) return;
+  if (to == To::standard_error) {
+    ::dup2(STDERR_FILENO, STDOUT_FILENO);
+    return;
+  }
+  const int nowhere = ::open("/dev/null", O_WRONLY | O_CLOEXEC);
+  if (nowhere < 0) return;
+  ::dup2(nowhere, STDOUT_FILENO);
+  ::close(nowhere);
 }
 
 DivertStandardOutput::~DivertStandardOutput() {

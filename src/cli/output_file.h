@@ -2,6 +2,7 @@
 // directory".
 #pragma once
 
+#include <cstdint>
 #include <string>
 #include <string_view>
 
@@ -31,11 +32,12 @@ class OutputFile {
 /// Writes all of `text` to a file descriptor. Returns 0 or the errno of the failure.
 int write_all(int descriptor, std::string_view text);
 
-/// While it lives, what the process writes to standard output goes to standard error: a program that prints must not
-/// mix with JSON. Does nothing when `active` is false.
+/// While it lives, what the process writes to standard output goes to standard error, or nowhere: a program that prints
+/// must not mix with JSON, nor print again when it is run again. Does nothing when `active` is false.
 class DivertStandardOutput {
  public:
-  explicit DivertStandardOutput(bool active);
+  enum class To : std::uint8_t { standard_error, nowhere };
+  explicit DivertStandardOutput(bool active, To to = To::standard_error);
   ~DivertStandardOutput();
   DivertStandardOutput(const DivertStandardOutput&) = delete;
   DivertStandardOutput& operator=(const DivertStandardOutput&) = delete;

@@ -1,5 +1,6 @@
 #include <fmt/format.h>
 
+#include <array>
 #include <chrono>
 #include <optional>
 #include <string>
@@ -15,8 +16,10 @@
 #include "cli/status_line.h"
 #include "cli/version.h"
 #include "report/json.h"
+#include "report/least_slots.h"
 #include "report/outcome.h"
 #include "report/table.h"
+#include "report/wait_graph_dot.h"
 
 namespace kernbench::cli {
 namespace {
@@ -29,12 +32,17 @@ class Outputs {
     if (!command.json.empty() && command.json != "-") json_.emplace("--json", command.json);
     if (!command.options.op_log.empty()) op_log.emplace("--op-log", command.options.op_log);
     if (!command.options.trace.empty()) trace.emplace("--trace", command.options.trace);
-    require_apart(json_, op_log);
-    require_apart(json_, trace);
-    require_apart(op_log, trace);
+    if (!command.wait_graph.empty()) wait_graph_.emplace("--wait-graph", command.wait_graph);
+    const std::array<const std::optional<OutputFile>*, 4> all{&json_, &op_log, &trace, &wait_graph_};
+    for (std::size_t a = 0; a < all.size(); ++a) {
+      for (std::size_t b = a + 1; b < all.size(); ++b) require_apart(*all[a], *all[b]);
+    }
   }
 
-  std::optional<OutputFile>& json() { return json_; }
+  void write(const report::RunResult& result) {
+    if (json_) json_->write(report::to_json(result));
+    if (wait_graph_) wait_graph_->write(report::wait_graph_dot(result));
+  }
 
  private:
   static void require_apart(const std::optional<OutputFile>& a, const std::optional<OutputFile>& b) {
@@ -42,7 +50,7 @@ class Outputs {
     throw ConfigurationError(fmt::format("{} and {} name the same file, \"{}\"", a->option(), b->option(), b->path()));
   }
 
-  std::optional<OutputFile> json_;
+  std::optional<OutputFile> json_, wait_graph_;
 };
 
 const Bench& find_bench(const std::vector<Bench>& benches, const std::string& name) {
@@ -69,6 +77,28 @@ Bench bench_of(const RunCommand& command, const Environment& environment, Status
   return environment.load_file(command.bench, command.file, hooks);
 }
 
+/// Runs the bench again and again, silently.
+std::optional<report::SlotAdvice> explain(const report::ErrorResult& error, const Bench& bench, RunOptions options,
+                                          const Environment& environment, StatusLine& status) {
+  options.op_log.clear();
+  options.trace.clear();
+  options.silent = true;
+  auto advice = report::find_least_slots(error, [&](std::int32_t slots) {
+    status.show(fmt::format("explaining the deadlock: queues of at least {} slots", slots));
+    options.least_slots = slots;
+    const DivertStandardOutput silence(environment.owns_process, DivertStandardOutput::To::nowhere);
+    try {
+      return environment.execute(bench, options);
+    } catch (...) {
+      report::RunResult failed;
+      failed.error = report::error_result(std::current_exception());
+      return failed;
+    }
+  });
+  status.clear();
+  return advice;
+}
+
 report::RunResult execute_bench(const RunCommand& command, const Environment& environment) {
   StatusLine status(environment.err, environment.err_is_terminal && !command.quiet);
   const Bench bench = bench_of(command, environment, status);
@@ -76,9 +106,16 @@ report::RunResult execute_bench(const RunCommand& command, const Environment& en
   RunOptions options = command.options;
   options.stop_requested = environment.stop_requested;
   options.on_stuck = environment.on_stuck;
-  const DivertStandardOutput divert(environment.owns_process && command.json == "-");
-  const ProgressDisplay progress(status, options);
-  report::RunResult result = environment.execute(bench, options);
+  const RunOptions silent = options;
+  report::RunResult result;
+  {
+    const DivertStandardOutput divert(environment.owns_process && command.json == "-");
+    const ProgressDisplay progress(status, options);
+    result = environment.execute(bench, options);
+  }
+  if (command.explain && result.error) {
+    result.error->slots = explain(*result.error, bench, silent, environment, status);
+  }
   result.bench = bench.name;
   result.parameters = parameters.values();
   return result;
@@ -130,7 +167,7 @@ ExitCode run(const RunCommand& command, const Environment& environment) {
     environment.out(report::to_table(result, {use_colour(command.colour, environment.out_is_terminal)}));
   }
   show_problems(result, !table, environment, use_colour(command.colour, environment.err_is_terminal));
-  if (outputs.json()) outputs.json()->write(report::to_json(result));
+  outputs.write(result);
   if (json_only) environment.out(report::to_json(result));
   return exit_code_of(result);
 }

@@ -2,9 +2,20 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <cstddef>
+#include <set>
+#include <string_view>
+#include <utility>
+
 #include "base/quantity.h"
 #include "report/format.h"
 #include "report/text_table.h"
+#include "topology/bisection.h"
+#include "topology/checks.h"
+#include "topology/describe.h"
+#include "topology/network.h"
+#include "topology/print.h"
 
 namespace kernbench::cli {
 namespace {
@@ -83,6 +94,7 @@ std::string peaks_section(const Topology& topology, const Palette& palette) {
   peaks.rate("TCM bandwidth", count_of(topology.pe.tcm.bandwidth), "B/s");
   peaks.size("HBM capacity", count_of(topology.cube.hbm.capacity) / pes);
   peaks.size("TCM capacity", count_of(topology.pe.tcm.capacity));
+  peaks.size("TLB reach", count_of(topology.pe.mmu.page) * topology.pe.mmu.tlb_entries);
   const topology::Rate f16 = topology.pe.gemm.rate[topology::GemmOperand::f16];
   const std::string balance =
       fmt::format("f16 GEMM and HBM are balanced at {:.1f} FLOP/B", gemm * f16.steps / f16.cycles / hbm);
@@ -101,8 +113,54 @@ std::string links_section(const Topology& topology, const Palette& palette) {
   add("host to SIP", topology.host.link);
   if (topology.system.sips > 1) add("SIP to SIP", topology.system.link);
   add("edge of a cube to its neighbour", topology.sip.link);
+  const bool spans_edge = topology.sip.io.attachment == topology::IoAttachment::west_edge;
+  add(spans_edge ? "IO chiplet to each western cube" : "IO chiplet to the first router", topology.sip.link);
   add("router to router in a cube", topology.cube.noc.link);
   return palette.paint(Style::heading, "Links, each direction") + "\n" + table.text(palette);
+}
+
+// How the SIPs are wired; nothing for one SIP.
+std::string system_section(const Topology& topology, const Palette& palette) {
+  if (topology.system.sips == 1) return {};
+  const topology::Network network(topology);
+  std::set<std::pair<std::int32_t, std::int32_t>> pairs, failed;
+  for (std::uint32_t id = 0; id < network.links().size(); ++id) {
+    const auto hop = network.between_sips({id});
+    if (!hop) continue;
+    pairs.insert(std::minmax(hop->from, hop->to));
+    if (network.link({id}).failed) failed.insert(std::minmax(hop->from, hop->to));
+  }
+  TextTable table({{"", Align::left}, {"", Align::left}});
+  const bool grid = topology.system.topology == topology::SystemTopology::torus_2d ||
+                    topology.system.topology == topology::SystemTopology::mesh_2d;
+  const MeshExtent extent = network.system().extent();
+  table.add({{"topology"},
+             {std::string(topology::kSystemTopologyNames[static_cast<std::size_t>(topology.system.topology)]) +
+              (grid ? fmt::format(", {} x {}", extent.width, extent.height) : "")}});
+  table.add({{"links, each in both directions"},
+             {std::to_string(pairs.size()) + (failed.empty() ? "" : fmt::format(", {} failed", failed.size()))}});
+  table.add(
+      {{"bisection bandwidth, each direction"}, {rate_text(count_of(topology::bisection_bandwidth(network)), "B/s")}});
+  return "\n" + palette.paint(Style::heading, "System") + "\n" + table.text(palette);
+}
+
+// Parts that differ from the others; nothing if there are none.
+std::string overrides_section(const Topology& topology, const Palette& palette) {
+  if (topology.overrides.empty()) return {};
+  constexpr std::string_view kPrefix = "overrides.";
+  TextTable table({{"", Align::left}, {"", Align::left}});
+  for (const auto& [path, value] : topology::settings(topology)) {
+    if (path.starts_with(kPrefix)) table.add({{path.substr(kPrefix.size())}, {value}});
+  }
+  return "\n" + palette.paint(Style::heading, "Parts that differ") + "\n" + table.text(palette);
+}
+
+std::string warnings_section(const Topology& topology, const Palette& palette) {
+  std::string text;
+  for (const topology::Finding& finding : topology::warnings(topology)) {
+    text += "  " + finding.path + ": " + finding.message + "\n";
+  }
+  return text.empty() ? text : "\n" + palette.paint(Style::heading, "Warnings") + "\n" + text;
 }
 
 std::string latencies_section(const Topology& topology, const Palette& palette) {
@@ -114,6 +172,7 @@ std::string latencies_section(const Topology& topology, const Palette& palette) 
   add("start of a program on a PE", topology.pe.control.start_latency);
   add("command to an engine", topology.pe.control.issue);
   add("DMA descriptor", topology.pe.dma.setup);
+  add("TLB miss", topology.pe.mmu.miss);
   add("HBM access", topology.cube.hbm.latency);
   return palette.paint(Style::heading, "Latencies") + "\n" + table.text(palette);
 }
@@ -124,7 +183,8 @@ std::string topology_table(const Topology& topology, bool colour) {
   const Palette palette(colour);
   return palette.paint(Style::heading, topology.name) + "\n\n" + parts_section(topology, palette) + "\n" +
          peaks_section(topology, palette) + "\n" + links_section(topology, palette) + "\n" +
-         latencies_section(topology, palette);
+         latencies_section(topology, palette) + system_section(topology, palette) +
+         overrides_section(topology, palette) + warnings_section(topology, palette);
 }
 
 }  // namespace kernbench::cli

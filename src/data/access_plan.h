@@ -30,6 +30,9 @@ class AccessPlan {
   std::vector<TaskHandle> conflicts(bool writes) const;
   /// Remembers `task` as reader (or writer) of the pieces.
   void record(bool writes, const TaskHandle& task) const;
+  /// Whether a byte of the pieces stands for a value without data (Region::has_left_out); says which do.
+  bool has_left_out() const;
+  void set_left_out(bool left_out) const;
   /// Runs all conflicting tasks, for an access that is made at once.
   void wait(Executor& executor, bool writes) const;
 

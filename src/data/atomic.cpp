@@ -148,6 +148,12 @@ class AtomicTask {
   std::vector<RegionPiece> pieces_;
 };
 
+/// Whether the executor skips the operation; an exchange calculates nothing.
+bool left_out(const Executor& executor, AtomicOperation operation, DType dtype) {
+  const bool calculates = operation != AtomicOperation::exchange && operation != AtomicOperation::compare_exchange;
+  return executor.skips_floating_point() && calculates && is_floating_point(dtype);
+}
+
 /// An element in two mappings is in no one place.
 void check_whole_elements(const AccessPlan& plan, std::int64_t item) {
   for (const RegionPiece& piece : plan.pieces()) {
@@ -165,8 +171,12 @@ Value atomic(Executor& executor, const OperationKey& key, AtomicOperation operat
              const Value& operand, const Value& compare, const Value& mask, DType dtype, const Shape& shape) {
   const AccessPlan plan(pieces, item_size(dtype));
   check_whole_elements(plan, item_size(dtype));
+  if (!executor.enabled()) return without_data(dtype, shape);
+  if (plan.has_left_out() || left_out(executor, operation, dtype) || lacks_data({&operand, &compare, &mask})) {
+    plan.set_left_out(true);
+    return without_data(dtype, shape);
+  }
   auto storage = std::make_shared<TileStorage>(TileStorage{dtype, shape, nullptr, nullptr});
-  if (!executor.enabled()) return Value(std::move(storage));
   assert(operand.dtype() == dtype && operand.shape() == shape);
   assert((operation == AtomicOperation::compare_exchange) == compare.defined());
   assert(!compare.defined() || (compare.dtype() == dtype && compare.shape() == shape));

@@ -166,11 +166,12 @@ Value dot(Executor& executor, const Value& a, const Value& b, const Value& accum
   // An absent accumulator is no dependency; `a` stands in for it.
   const Value& third = accumulator.defined() ? accumulator : a;
   const std::initializer_list<const Value*> inputs = {&a, &b, &third};
+  if (left_out(executor, result, inputs)) return without_data(result, shape);
   std::optional<Operand> start;
   if (accumulator.defined()) start.emplace(accumulator);
   DotTask task{size, accumulation, result, Operand(a), Operand(b), std::move(start)};
   const bool large = size.batch * size.m * size.n * size.k > kSplitAbove;
-  if (large && executor.enabled() && executor.threads() > 1) {
+  if (large && executor.threads() > 1) {
     return split_dot(executor, shape, inputs, std::make_shared<const DotTask>(std::move(task)));
   }
   return compute(executor, result, shape, inputs, [task = std::move(task)](TileContents& out) {

@@ -107,8 +107,8 @@ Value binary(Executor& executor, BinaryOperation operation, const Argument& a, c
   // Comparisons do not depend on what their 0 or 1 is stored as.
   const bool arithmetic = operation < BinaryOperation::equal;
   const DType computation = arithmetic ? computation_type({common, result}) : computation_type({common});
-  return compute(executor, result, *shape, {&a.value(), &b.value()},
-                 BinaryTask{operation, {common, computation, rule}, result, *shape, {Side(a), Side(b)}});
+  return calculate(executor, result, *shape, {&a.value(), &b.value()},
+                   BinaryTask{operation, {common, computation, rule}, result, *shape, {Side(a), Side(b)}});
 }
 
 Value unary(Executor& executor, UnaryOperation operation, const Value& x, DType result) {
@@ -117,7 +117,7 @@ Value unary(Executor& executor, UnaryOperation operation, const Value& x, DType 
       operation == UnaryOperation::logical_not ? computation_type({x.dtype()}) : computation_type({x.dtype(), result});
   if (needs_floating_point(operation)) computation = floating_computation_type(computation);
   const std::int64_t numel = x.numel();
-  return compute(executor, result, x.shape(), {&x}, [=, side = Side(x)](TileContents& out) {
+  return calculate(executor, result, x.shape(), {&x}, [=, side = Side(x)](TileContents& out) {
     const UnaryKernel kernel = unary_kernel(operation, computation);
     ChunkReader reader(side, {side.tile->dtype, computation, ScalarRule::element});
     alignas(64) ChunkBuffer buffer;
@@ -135,7 +135,7 @@ Value unary(Executor& executor, UnaryOperation operation, const Value& x, DType 
 Value cast(Executor& executor, const Value& x, DType dtype, RoundingMode rounding) {
   if (x.dtype() == dtype) return x;
   const std::int64_t numel = x.numel();
-  return compute(executor, dtype, x.shape(), {&x}, [=, operand = Operand(x)](TileContents& out) {
+  return calculate(executor, dtype, x.shape(), {&x}, [=, operand = Operand(x)](TileContents& out) {
     convert(dtype, out.bytes.data(), operand.dtype, operand.data(), numel, rounding);
     out.validity = operand.validity();
   });

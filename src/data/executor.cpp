@@ -162,8 +162,11 @@ struct Executor::State {
   }
 };
 
-Executor::Executor(int threads, bool enabled)
-    : state_(std::make_unique<State>()), threads_(std::max(threads, 1)), enabled_(enabled) {
+Executor::Executor(int threads, bool enabled, bool skips_floating_point)
+    : state_(std::make_unique<State>()),
+      threads_(std::max(threads, 1)),
+      enabled_(enabled),
+      skips_floating_point_(skips_floating_point) {
   for (int i = 1; enabled && i < threads_; ++i) {
     state_->workers.emplace_back([state = state_.get()] { state->work_until_stopped(); });
   }

@@ -33,16 +33,20 @@ using TaskHandle = std::shared_ptr<Task>;
 /// full. With n > 1 there are n - 1 blocked-when-idle workers, and the submitting thread helps when it waits.
 ///
 /// Disabled (`--no-data`), no task is ever created: `submit` returns null and drops the work.
+///
+/// One that skips floating-point operations runs tasks as ever, but operations with floating-point results submit none:
+/// such results are values without data (see Value::has_data), and so is whatever is made of them.
 class Executor {
  public:
   /// `threads` >= 1 counts the submitting thread.
-  Executor(int threads, bool enabled);
+  Executor(int threads, bool enabled, bool skips_floating_point = false);
   /// Waits for the tasks that are running; those that have not started are dropped.
   ~Executor();
   Executor(const Executor&) = delete;
   Executor& operator=(const Executor&) = delete;
 
   bool enabled() const { return enabled_; }
+  bool skips_floating_point() const { return skips_floating_point_; }
   int threads() const { return threads_; }
 
   /// Adds a task. Null dependencies are ignored. `bytes` is about what the task's result and inputs keep alive until it
@@ -73,6 +77,7 @@ class Executor {
   std::unique_ptr<State> state_;
   int threads_;
   bool enabled_;
+  bool skips_floating_point_;
 };
 
 }  // namespace kernbench::data

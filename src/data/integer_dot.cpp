@@ -10,14 +10,14 @@ namespace kernbench::data {
 namespace {
 
 /// Blocks of columns, so that a block of c's row stays in the first-level cache.
-constexpr std::int64_t kBlockColumns = 1024;
+constexpr std::int64_t kPanelColumns = 1024;
 
 /// Unsigned, so that it wraps; the bits are those of signed integers.
 template <class T>
 inline __attribute__((always_inline)) void multiply_rows(std::int64_t m, std::int64_t n, std::int64_t k, const T* a,
                                                          const T* b, T* c) {
-  for (std::int64_t column = 0; column < n; column += kBlockColumns) {
-    const std::int64_t columns = std::min(kBlockColumns, n - column);
+  for (std::int64_t column = 0; column < n; column += kPanelColumns) {
+    const std::int64_t columns = std::min(kPanelColumns, n - column);
     for (std::int64_t i = 0; i < m; ++i) {
       T* __restrict sums = c + i * n + column;
       for (std::int64_t p = 0; p < k; ++p) {

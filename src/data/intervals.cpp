@@ -44,4 +44,10 @@ bool IntervalSet::contains(std::int64_t begin, std::int64_t end) const {
   return next != ranges_.begin() && std::prev(next)->second >= end;
 }
 
+bool IntervalSet::meets(std::int64_t begin, std::int64_t end) const {
+  if (begin >= end) return false;
+  const auto next = ranges_.lower_bound(end);  // the first range that begins too late
+  return next != ranges_.begin() && std::prev(next)->second > begin;
+}
+
 }  // namespace kernbench::data

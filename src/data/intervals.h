@@ -14,6 +14,9 @@ class IntervalSet {
   void insert(std::int64_t begin, std::int64_t end);
   void erase(std::int64_t begin, std::int64_t end);
   bool contains(std::int64_t begin, std::int64_t end) const;
+  /// Whether one of [begin, end) is in the set.
+  bool meets(std::int64_t begin, std::int64_t end) const;
+  bool empty() const { return ranges_.empty(); }
   /// Number of disjoint, non-adjacent ranges.
   std::size_t range_count() const { return ranges_.size(); }
 

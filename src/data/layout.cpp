@@ -156,8 +156,10 @@ Value cat(Executor& executor, std::span<const Value> values, int axis) {
   Shape shape = values[0].shape();
   CatTask task{1, 1, 0, {}};
   std::vector<TaskHandle> dependencies;
+  bool complete = true;
   for (const Value& value : values) {
     assert(value.dtype() == values[0].dtype());
+    complete = complete && value.has_data();
     task.length += value.shape()[joined];
     task.parts.push_back({Operand(value), value.shape()[joined]});
     dependencies.push_back(value.producer());
@@ -166,6 +168,7 @@ Value cat(Executor& executor, std::span<const Value> values, int axis) {
     if (i != joined) (i < joined ? task.outer : task.inner) *= shape[i];
   }
   shape[joined] = task.length;
+  if (!complete) return without_data(values[0].dtype(), shape);
   return compute(executor, values[0].dtype(), shape, {}, std::move(task), {}, std::move(dependencies));
 }
 

@@ -140,11 +140,13 @@ Value gather_masked(Executor& executor, const OperationKey& key, DType dtype, co
                     std::span<const Piece> pieces, const Value& mask, const Value& other) {
   assert(executor.enabled());
   const AccessPlan plan(pieces, item_size(dtype));
+  if (plan.has_left_out() || lacks_data({&mask, &other})) return without_data(dtype, shape);
   Value lanes, rest;
   std::vector<TaskHandle> dependencies = plan.conflicts(false);
   if (mask.defined()) dependencies.push_back((lanes = broadcast_to(executor, mask, shape)).producer());
   if (other.defined())
     dependencies.push_back((rest = broadcast_to(executor, cast(executor, other, dtype), shape)).producer());
+  if (lacks_data({&rest})) return without_data(dtype, shape);
   MaskedGather task{dtype, shape.numel(), plan.pieces(), LaneMask(lanes), std::nullopt};
   if (rest.defined()) task.other.emplace(rest);
   Value value = compute(executor, dtype, shape, {}, std::move(task), key, std::move(dependencies));
@@ -156,6 +158,7 @@ void scatter_masked(Executor& executor, const OperationKey& key, const Value& va
                     const Value& mask) {
   assert(executor.enabled());
   const AccessPlan plan(pieces, item_size(value.dtype()));
+  if (lacks_data({&value, &mask})) return plan.set_left_out(true);
   const Value lanes = broadcast_to(executor, mask, value.shape());
   std::vector<TaskHandle> dependencies = plan.conflicts(true);
   dependencies.push_back(value.producer());

@@ -72,6 +72,7 @@ void Memory::write(std::uint64_t address, std::span<const std::byte> bytes, std:
   const AccessPlan plan(*this, address, static_cast<std::int64_t>(bytes.size()));
   if (!executor_.enabled()) return;
   plan.wait(executor_, true);
+  plan.set_left_out(false);
   for (const RegionPiece& piece : plan.pieces()) {
     const auto size = static_cast<std::size_t>(piece.where.row_bytes);
     std::memcpy(piece.region->bytes(piece.where.begin), bytes.data() + piece.tile_offset, size);
@@ -88,6 +89,7 @@ void Memory::invalidate(std::uint64_t address, std::int64_t bytes) {
   const AccessPlan plan(*this, address, bytes);
   if (!executor_.enabled()) return;
   plan.wait(executor_, true);
+  plan.set_left_out(false);
   for (const RegionPiece& piece : plan.pieces()) piece.region->set_validity(piece.where, false);
 }
 
@@ -168,6 +170,14 @@ std::vector<TaskHandle> AccessPlan::conflicts(bool writes) const {
 
 void AccessPlan::record(bool writes, const TaskHandle& task) const {
   for (const Footprint& each : footprints()) each.region->add_access(each.where, writes, task);
+}
+
+bool AccessPlan::has_left_out() const {
+  return std::ranges::any_of(pieces_, [](const RegionPiece& piece) { return piece.region->has_left_out(piece.where); });
+}
+
+void AccessPlan::set_left_out(bool left_out) const {
+  for (const RegionPiece& piece : pieces_) piece.region->set_left_out(piece.where, left_out);
 }
 
 void AccessPlan::wait(Executor& executor, bool writes) const {

@@ -39,7 +39,8 @@ class Memory {
     /// One byte for each byte, 1 when valid; empty when all are valid.
     std::vector<std::uint8_t> validity;
   };
-  /// Reads bytes for the host: waits (on the host) for the tasks that write them. REQUIRES: mapped, executor enabled.
+  /// Reads bytes for the host: waits (on the host) for the tasks that write them. Where a value without data was
+  /// written it reads what was there before. REQUIRES: mapped, executor enabled.
   Contents read(std::uint64_t address, std::int64_t bytes);
   /// Writes bytes from the host, all valid unless `validity` says otherwise (one byte for each byte).
   void write(std::uint64_t address, std::span<const std::byte> bytes, std::span<const std::uint8_t> validity = {});
@@ -70,14 +71,16 @@ struct Piece {
 };
 
 /// Reads a tile from memory. Lanes that no piece covers are `other` when given, else invalid. A lane with an invalid
-/// byte is invalid. Throws OutOfBoundsError when a piece leaves mapped memory.
+/// byte is invalid. A byte of a value without data makes a value without data. Throws OutOfBoundsError when a piece
+/// leaves mapped memory.
 Value gather(Executor& executor, const OperationKey& key, DType dtype, const Shape& shape,
              std::span<const Piece> pieces, std::optional<Scalar> other = std::nullopt);
 
 /// Writes a tile to memory; invalid lanes make their bytes invalid, lanes that no piece covers are dropped. Where
 /// pieces overlap in memory, the later piece wins. Throws OutOfBoundsError when a piece leaves mapped memory.
 /// With a `mask` (boolean, of the value's shape) lanes that are false leave their bytes as they were; a lane whose mask
-/// is invalid makes them invalid.
+/// is invalid makes them invalid. A value or mask without data leaves all bytes of the pieces without data; a write of
+/// some lanes (with a mask) does not end that.
 void scatter(Executor& executor, const OperationKey& key, const Value& value, std::span<const Piece> pieces,
              const Value& mask = {});
 

@@ -252,8 +252,8 @@ Value reduce(Executor& executor, ReduceOperation operation, const Value& x, std:
   assert(!axis || (*axis >= 0 && static_cast<std::size_t>(*axis) < x.shape().rank()));
   const bool logical = operation == ReduceOperation::logical_and || operation == ReduceOperation::logical_or;
   const DType computation = logical ? computation_type({x.dtype()}) : computation_type({x.dtype(), result});
-  return compute(executor, result, reduced_shape(x.shape(), axis, keep_dims), {&x},
-                 ReduceTask{operation, computation, result, split(x.shape(), axis), Operand(x)});
+  return calculate(executor, result, reduced_shape(x.shape(), axis, keep_dims), {&x},
+                   ReduceTask{operation, computation, result, split(x.shape(), axis), Operand(x)});
 }
 
 }  // namespace kernbench::data

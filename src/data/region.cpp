@@ -70,6 +70,26 @@ void Region::forget_finished() {
   forget([](const Access& access) { return Executor::finished(access.task); });
 }
 
+void Region::set_left_out(const Rectangle& where, bool left_out) {
+  if (!left_out && left_out_.empty()) return;
+  for (std::int64_t r = 0; r < where.rows; ++r) {
+    const std::int64_t begin = where.begin + r * where.stride;
+    if (left_out)
+      left_out_.insert(begin, begin + where.row_bytes);
+    else
+      left_out_.erase(begin, begin + where.row_bytes);
+  }
+}
+
+bool Region::has_left_out(const Rectangle& where) const {
+  if (!left_out_.meets(where.begin, where.end())) return false;
+  for (std::int64_t r = 0; r < where.rows; ++r) {
+    const std::int64_t begin = where.begin + r * where.stride;
+    if (left_out_.meets(begin, begin + where.row_bytes)) return true;
+  }
+  return false;
+}
+
 void Region::set_validity(const Rectangle& where, bool valid) {
   const std::scoped_lock lock(validity_mutex_);
   // Already as wanted: by far the most frequent case when memory is written again.

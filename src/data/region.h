@@ -44,6 +44,10 @@ class Region {
   /// Remembers an access that `task` will make. Call find_conflicts first.
   void add_access(const Rectangle& where, bool writes, const TaskHandle& task);
 
+  /// Whether bytes stand for what was left out: a value without data has been written there.
+  void set_left_out(const Rectangle& where, bool left_out);
+  bool has_left_out(const Rectangle& where) const;
+
   // ---- tasks, on any thread, ordered by the above --------------------------------------------------------------
 
   std::byte* bytes(std::int64_t offset) { return bytes_.get() + offset; }
@@ -90,6 +94,7 @@ class Region {
   IntervalSet valid_;
   std::vector<Access> accesses_;  // by tasks that had not finished when last looked at
   std::size_t writes_ = 0;        // of these, how many write
+  IntervalSet left_out_;
   std::size_t sweep_at_ = 16;
 };
 

@@ -84,8 +84,8 @@ struct ScanTask {
 Value cumsum(Executor& executor, const Value& x, int axis, bool reverse, DType result) {
   assert(axis >= 0 && static_cast<std::size_t>(axis) < x.shape().rank());
   const DType computation = computation_type({x.dtype(), result});
-  return compute(executor, result, x.shape(), {&x},
-                 ScanTask{reverse, computation, result, split(x.shape(), axis), Operand(x)});
+  return calculate(executor, result, x.shape(), {&x},
+                   ScanTask{reverse, computation, result, split(x.shape(), axis), Operand(x)});
 }
 
 }  // namespace kernbench::data

@@ -54,7 +54,7 @@ struct TileStorage {
   DType dtype;
   Shape shape;
   TaskHandle producer;                     // used by the simulation thread only
-  std::shared_ptr<TileContents> contents;  // null under --no-data; shared by reshaped values
+  std::shared_ptr<TileContents> contents;  // null without data; shared by reshaped values
 };
 
 /// An operand as a task captures it: it keeps the elements alive, without the handle.
@@ -74,8 +74,19 @@ struct Operand {
 using ComputeFunction = std::function<void(TileContents& out)>;
 
 /// A new value whose elements `body` computes from `inputs` into a buffer that it finds allocated. The task does
-/// nothing when by then nobody refers to the value any more. Undefined inputs do not count.
+/// nothing when by then nobody refers to the value any more. Undefined inputs do not count; one without data makes a
+/// result without data.
 Value compute(Executor& executor, DType dtype, const Shape& shape, std::initializer_list<const Value*> inputs,
               ComputeFunction body, const OperationKey& key = {}, std::vector<TaskHandle> dependencies = {});
+
+/// Likewise for operations that calculate rather than move elements: those an executor may skip.
+Value calculate(Executor& executor, DType dtype, const Shape& shape, std::initializer_list<const Value*> inputs,
+                ComputeFunction body);
+/// Whether `calculate` would yield a value without data.
+bool left_out(const Executor& executor, DType dtype, std::initializer_list<const Value*> inputs);
+/// A value that will never have elements.
+Value without_data(DType dtype, const Shape& shape);
+/// Whether one of the defined values has no data.
+bool lacks_data(std::initializer_list<const Value*> values);
 
 }  // namespace kernbench::data

@@ -119,7 +119,7 @@ Value ternary(Executor& executor, TernaryKernel (*kernel_for)(DType), const Argu
   const DType common = common_type({&a, &b, &c});
   const DType computation = computation_type({common, result});
   const Shape shape = common_shape(a, b, c);
-  return compute(
+  return calculate(
       executor, result, shape, {&a.value(), &b.value(), &c.value()},
       TernaryTask{kernel_for(computation), {common, computation, rule}, result, shape, {Side(a), Side(b), Side(c)}});
 }
@@ -186,8 +186,8 @@ Value clamp(Executor& executor, const Argument& x, const Argument& low, const Ar
 
 Value where(Executor& executor, const Argument& condition, const Argument& a, const Argument& b, DType result) {
   const Shape shape = common_shape(condition, a, b);
-  return compute(executor, result, shape, {&condition.value(), &a.value(), &b.value()},
-                 WhereTask{result, shape, {Side(condition), Side(a), Side(b)}});
+  return calculate(executor, result, shape, {&condition.value(), &a.value(), &b.value()},
+                   WhereTask{result, shape, {Side(condition), Side(a), Side(b)}});
 }
 
 Value mask_lanes(Executor& executor, const Value& x, const Value& mask) {

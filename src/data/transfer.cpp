@@ -154,7 +154,7 @@ struct ScatterTask {
 Value gather(Executor& executor, const OperationKey& key, DType dtype, const Shape& shape,
              std::span<const Piece> pieces, std::optional<Scalar> other) {
   const AccessPlan plan(pieces, item_size(dtype));
-  if (!executor.enabled()) return compute(executor, dtype, shape, {}, {});
+  if (!executor.enabled() || plan.has_left_out()) return without_data(dtype, shape);
   Value value = compute(executor, dtype, shape, {}, GatherTask{dtype, shape.numel(), other, plan.pieces()}, key,
                         plan.conflicts(false));
   plan.record(false, value.producer());
@@ -165,6 +165,8 @@ void scatter(Executor& executor, const OperationKey& key, const Value& value, st
              const Value& mask) {
   const AccessPlan plan(pieces, item_size(value.dtype()));
   if (!executor.enabled()) return;
+  if (lacks_data({&value, &mask})) return plan.set_left_out(true);
+  if (!mask.defined()) plan.set_left_out(false);
   std::vector<TaskHandle> dependencies = plan.conflicts(true);
   dependencies.push_back(value.producer());
   std::shared_ptr<const Operand> lanes;

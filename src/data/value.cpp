@@ -30,10 +30,28 @@ Scalar TileView::element(std::int64_t lane) const {
   return load_element(dtype, bytes.data() + lane * item_size(dtype));
 }
 
+Value without_data(DType dtype, const Shape& shape) {
+  return Value(std::make_shared<TileStorage>(TileStorage{dtype, shape, nullptr, nullptr}));
+}
+
+bool lacks_data(std::initializer_list<const Value*> values) {
+  return std::ranges::any_of(values, [](const Value* value) { return value->defined() && !value->has_data(); });
+}
+
+bool left_out(const Executor& executor, DType dtype, std::initializer_list<const Value*> inputs) {
+  return !executor.enabled() || (executor.skips_floating_point() && is_floating_point(dtype)) || lacks_data(inputs);
+}
+
+Value calculate(Executor& executor, DType dtype, const Shape& shape, std::initializer_list<const Value*> inputs,
+                ComputeFunction body) {
+  if (left_out(executor, dtype, inputs)) return without_data(dtype, shape);
+  return compute(executor, dtype, shape, inputs, std::move(body));
+}
+
 Value compute(Executor& executor, DType dtype, const Shape& shape, std::initializer_list<const Value*> inputs,
               ComputeFunction body, const OperationKey& key, std::vector<TaskHandle> dependencies) {
+  if (!executor.enabled() || lacks_data(inputs)) return without_data(dtype, shape);
   auto storage = std::make_shared<TileStorage>(TileStorage{dtype, shape, nullptr, nullptr});
-  if (!executor.enabled()) return Value(std::move(storage));
   storage->contents = std::make_shared<TileContents>();
   for (const Value* input : inputs) {
     if (input->defined()) dependencies.push_back(input->producer());
@@ -53,8 +71,8 @@ Value from_bytes(Executor& executor, DType dtype, const Shape& shape, std::span<
                  std::span<const std::uint8_t> validity) {
   assert(static_cast<std::int64_t>(bytes.size()) == shape.numel() * item_size(dtype));
   assert(validity.empty() || static_cast<std::int64_t>(validity.size()) == shape.numel());
+  if (!executor.enabled()) return without_data(dtype, shape);
   auto storage = std::make_shared<TileStorage>(TileStorage{dtype, shape, nullptr, nullptr});
-  if (!executor.enabled()) return Value(std::move(storage));
   storage->contents = std::make_shared<TileContents>();
   storage->contents->bytes = AlignedBytes(static_cast<std::int64_t>(bytes.size()));
   if (!bytes.empty()) std::memcpy(storage->contents->bytes.data(), bytes.data(), bytes.size());
@@ -85,7 +103,7 @@ Item item(Executor& executor, const Value& value) {
 
 TaskHandle inspect(Executor& executor, const OperationKey& key, const Value& value,
                    std::function<void(const TileView&)> look) {
-  if (!executor.enabled()) return nullptr;
+  if (!value.has_data()) return nullptr;
   const TaskHandle dependencies[] = {value.producer()};
   return executor.submit(key, dependencies, [operand = Operand(value), look = std::move(look)] {
     look(look_at(operand.dtype, operand.shape, *operand.contents));

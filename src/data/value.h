@@ -19,7 +19,8 @@ struct TileStorage;
 
 /// A shared handle to an immutable N-dimensional tile, row-major and contiguous. Copying is cheap. Element type and
 /// shape are known at once; the elements, and which of them are valid, once the value's task has run.
-/// Under --no-data a value carries element type and shape only.
+/// A value without data carries element type and shape only: every value under --no-data, and with an executor that
+/// skips floating-point operations their results and what derives from them.
 class Value {
  public:
   Value() = default;
@@ -31,7 +32,7 @@ class Value {
   const Shape& shape() const;
   std::int64_t numel() const { return shape().numel(); }
   std::int64_t bytes() const { return numel() * item_size(dtype()); }
-  /// False under --no-data: there will never be elements to read.
+  /// When false there will never be elements to read.
   bool has_data() const;
   /// The task that computes the elements; null when they are there.
   const TaskHandle& producer() const;
@@ -72,7 +73,7 @@ struct Item {
 Item item(Executor& executor, const Value& value);
 
 /// Submits `look`, to be called with the computed value on any thread; what it throws becomes an error of the run under
-/// `key` (assertions on values, checks). Nothing happens under --no-data.
+/// `key` (assertions on values, checks). Nothing happens for a value without data.
 TaskHandle inspect(Executor& executor, const OperationKey& key, const Value& value,
                    std::function<void(const TileView&)> look);
 

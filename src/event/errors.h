@@ -19,12 +19,16 @@ struct DeadlockLine {
 /// Fibers wait and nothing is left that could wake them.
 class DeadlockError : public ProgramError {
  public:
-  DeadlockError(const std::string& message, std::vector<DeadlockLine> lines)
-      : ProgramError("DeadlockError", message), lines_(std::move(lines)) {}
+  DeadlockError(const std::string& message, std::vector<DeadlockLine> lines,
+                std::vector<std::vector<std::string>> cycles = {})
+      : ProgramError("DeadlockError", message), lines_(std::move(lines)), cycles_(std::move(cycles)) {}
   const std::vector<DeadlockLine>& lines() const { return lines_; }
+  /// One cycle through each group of names that wait for each other; each begins and ends with the same name.
+  const std::vector<std::vector<std::string>>& cycles() const { return cycles_; }
 
  private:
   std::vector<DeadlockLine> lines_;
+  std::vector<std::vector<std::string>> cycles_;
 };
 
 class LivelockError : public ProgramError {

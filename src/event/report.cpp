@@ -180,13 +180,20 @@ std::string list(const Items& items, ToText text) {
   return result;
 }
 
-std::string cycle_text(const WaitGraph& graph, const std::vector<std::size_t>& cycle) {
-  std::vector<std::string> names;
-  for (const std::size_t number : cycle) {
-    if (names.size() < kMaxLines) names.push_back(graph.nodes()[number].node->wait_name());
+std::vector<std::vector<std::string>> named(const WaitGraph& graph) {
+  std::vector<std::vector<std::string>> cycles;
+  for (const auto& cycle : graph.cycles()) {
+    auto& names = cycles.emplace_back();
+    for (const std::size_t number : cycle) names.push_back(graph.nodes()[number].node->wait_name());
   }
-  if (names.size() < cycle.size()) names.push_back(fmt::format("… ({} more)", cycle.size() - names.size()));
-  return fmt::format("cycle: {}", fmt::join(names, " -> "));
+  return cycles;
+}
+
+std::string cycle_text(const std::vector<std::string>& cycle) {
+  const std::size_t shown = std::min(cycle.size(), kMaxLines);
+  const std::string more = shown < cycle.size() ? fmt::format(" -> … ({} more)", cycle.size() - shown) : "";
+  return fmt::format("cycle: {}{}",
+                     fmt::join(cycle.begin(), cycle.begin() + static_cast<std::ptrdiff_t>(shown), " -> "), more);
 }
 
 }  // namespace
@@ -228,8 +235,9 @@ DeadlockError explain_deadlock(Time now, const std::vector<Fiber*>& waiting) {
                   waiting.size() == 1 ? "1 fiber waits" : fmt::format("{} fibers wait", waiting.size()),
                   waiting.size() == 1 ? "it" : "them");
   message += list(lines, [](const DeadlockLine& line) { return to_text(line); });
-  message += list(graph.cycles(), [&](const auto& cycle) { return cycle_text(graph, cycle); });
-  return DeadlockError(message, std::move(lines));
+  auto cycles = named(graph);
+  message += list(cycles, cycle_text);
+  return DeadlockError(message, std::move(lines), std::move(cycles));
 }
 
 }  // namespace kernbench::event

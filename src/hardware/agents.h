@@ -13,6 +13,7 @@ enum class AgentKind : std::uint8_t {
   program,  // PE index * contexts + context; also the agent of the operations that the program issues
   cpu,      // IO_CPUs and copy engines, then M_CPUs, then the PEs' control processors, then their schedulers
   host,     // host workers by rank, then the host's ends of the PCIe links
+  ipcq,     // of each PE: its queues to send by entry, then those to receive, then its one-sided commands
 };
 
 /// Bits of an agent id: kind (3) | index (23).
@@ -46,7 +47,7 @@ constexpr std::uint64_t engine_key(std::uint64_t number) {
   return (number << (kLegBits + 2)) | 3;
 }
 
-/// Event keys of agents that send messages one after the other (processors, the host's ends of the links), likewise:
+/// Event keys of agents that send messages one after the other (processors, queues, the host's ends of the links):
 /// the key of the n-th message's transfer, and of what the agent itself does in between.
 constexpr std::uint64_t message_key(std::uint64_t n) {
   return n << 1;

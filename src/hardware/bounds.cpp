@@ -140,10 +140,13 @@ OperationBound Bounds::of(PeCoordinate pe, const Operation& operation) {
       return dma(pe, operation);
     case EngineKind::gemm:
       if (own(topology::ModelKind::gemm, topology_.pe.gemm.model)) return {};
-      return {{}, {}, full_array(topology_.pe, operation.gemm), 0};
+      return {{}, {}, full_array(pe_specs_.of(pe), operation.gemm), 0};
     case EngineKind::vector:
       if (own(topology::ModelKind::vector, topology_.pe.vector.model)) return {};
-      return {{}, {}, full_lanes(topology_.pe, operation.vector), 0};
+      return {{}, {}, full_lanes(pe_specs_.of(pe), operation.vector), 0};
+    case EngineKind::ipcq:
+      if (operation.ipcq.bytes == Bytes(0)) return {};  // a signal
+      return {{}, {}, service(operation.ipcq.bytes, topology_.pe.tcm.bandwidth, Bytes()), 0};
   }
   return {};
 }

@@ -10,6 +10,7 @@
 #include "hardware/layout.h"
 #include "hardware/operation.h"
 #include "topology/network.h"
+#include "topology/pe_specs.h"
 #include "topology/spec.h"
 
 namespace kernbench::hardware {
@@ -27,13 +28,15 @@ struct OperationBound {
 ///   leg     = latencies of its route + the longest of: all chunks on the slowest link, on the TCM port, spread evenly
 ///             over the slice's channels; the largest chunk on one channel
 ///   DMA     = setup + the longest over its legs of (message + leg); of an atomic (leg + hbm.atomic + its answer)
+///   queue   = all bytes on the TCM port
 ///   compute = the cycles of an array (of lanes) that is full in every one: no filling, draining, partial fold or group
 /// What a model of the caller's own decides counts as nothing. Not for use by several threads.
 class Bounds {
  public:
   /// The references must outlive the bounds.
-  Bounds(const topology::Topology& topology, const topology::Network& network, const Layout& layout)
-      : topology_(topology), network_(network), layout_(layout) {}
+  Bounds(const topology::Topology& topology, const topology::PeSpecs& pe_specs, const topology::Network& network,
+         const Layout& layout)
+      : topology_(topology), pe_specs_(pe_specs), network_(network), layout_(layout) {}
 
   /// Of an operation of a program on `pe`.
   OperationBound of(PeCoordinate pe, const Operation& operation);
@@ -52,6 +55,7 @@ class Bounds {
   OperationBound dma(PeCoordinate pe, const Operation& operation);
 
   const topology::Topology& topology_;
+  const topology::PeSpecs& pe_specs_;
   const topology::Network& network_;
   const Layout& layout_;
   std::unordered_map<std::uint64_t, Path> paths_;  // only looked up, never walked

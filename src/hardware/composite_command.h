@@ -16,8 +16,8 @@ struct CompositeCommand {
   event::AgentId agent;                  // the program that gives it
   std::uint64_t number = 0;              // in program order, the command's own
   std::vector<OperationRef> operations;  // in the order in which they enter their queues
-  /// Set when all operations are in their queues. An operation that depends on one of them and would enter a queue
-  /// before it could hold it up there for ever: programs wait for this first.
+  /// Set when all operations are in their queues, or have been dropped. An operation that depends on one of them and
+  /// would enter a queue before it could hold it up there for ever: programs wait for this first.
   std::shared_ptr<event::Completion> placed = std::make_shared<event::Completion>();
 };
 using CompositeRef = std::shared_ptr<CompositeCommand>;

@@ -30,8 +30,10 @@ Layout::Layout(const topology::Topology& topology, std::size_t links)
       pes_per_cube_(topology.cube.pes.count()),
       links_(static_cast<std::int64_t>(links)),
       channels_(channels_per_slice(topology.cube)),
-      contexts_(topology.pe.contexts) {
-  require_indexable(links_ + pe_count() * (channels_ + 1), "links, HBM channels and TCM ports");
+      contexts_(topology.pe.contexts),
+      queues_(topology.pe.ipcq.queues) {
+  require_indexable(links_ + pe_count() * (channels_ + 1) + cube_count(), "links, HBM channels, TCM ports and SRAMs");
+  require_indexable(pe_count() * (2 * queues_ + 1), "inter-PE queues");
   require_indexable(pe_count() * contexts_, "program contexts");
   require_indexable(2 * sips_ + cube_count() + 2 * pe_count(), "processors");
 }
@@ -53,6 +55,18 @@ PeCoordinate Layout::pe_at(std::int64_t index) const {
 
 ServerId Layout::channel(PeCoordinate slice, std::int32_t channel) const {
   return {static_cast<std::uint32_t>(links_ + pe_index(slice) * (channels_ + 1) + channel)};
+}
+
+ServerId Layout::sram(CubeCoordinate cube) const {
+  return {static_cast<std::uint32_t>(links_ + pe_count() * (channels_ + 1) + cube_index(cube))};
+}
+
+event::AgentId Layout::ipcq_agent(PeCoordinate pe, std::int32_t entry, bool receives) const {
+  return make_agent(AgentKind::ipcq, pe_index(pe) * (2 * queues_ + 1) + (receives ? queues_ : 0) + entry);
+}
+
+event::AgentId Layout::window_agent(PeCoordinate pe) const {
+  return make_agent(AgentKind::ipcq, pe_index(pe) * (2 * queues_ + 1) + 2 * queues_);
 }
 
 event::AgentId Layout::program_agent(PeCoordinate pe, std::int32_t context) const {

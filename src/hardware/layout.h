@@ -10,7 +10,8 @@
 
 namespace kernbench::hardware {
 
-/// Servers are numbered: all links in LinkId order, then for each PE its HBM channels and its TCM port.
+/// Servers are numbered: all links in LinkId order, then for each PE its HBM channels and its TCM port,
+/// then for each cube its SRAM.
 class Layout {
  public:
   /// Throws ConfigurationError when the machine is too large for its ids or a count does not divide as it must.
@@ -29,6 +30,7 @@ class Layout {
 
   ServerId channel(PeCoordinate slice, std::int32_t channel) const;
   ServerId tcm_port(PeCoordinate pe) const { return channel(pe, channels_); }
+  ServerId sram(CubeCoordinate cube) const;
 
   static event::AgentId server_agent(ServerId server) { return make_agent(AgentKind::server, server.value); }
   event::AgentId program_agent(PeCoordinate pe, std::int32_t context) const;
@@ -37,6 +39,8 @@ class Layout {
   event::AgentId m_cpu_agent(CubeCoordinate cube) const;
   event::AgentId control_agent(PeCoordinate pe) const;
   event::AgentId scheduler_agent(PeCoordinate pe) const;
+  event::AgentId ipcq_agent(PeCoordinate pe, std::int32_t entry, bool receives) const;
+  event::AgentId window_agent(PeCoordinate pe) const;
   /// Host workers by rank; -1 is the main program, which precedes all ranks. Throws ValueError beyond 2^22 - 2.
   event::AgentId host_agent(std::int32_t rank) const;
   event::AgentId host_port_agent(SipId sip) const { return make_agent(AgentKind::host, kHostPorts + sip.value); }
@@ -45,7 +49,7 @@ class Layout {
   static constexpr std::int64_t kHostPorts = kAgentIndexLimit / 2;
 
   std::int64_t sips_, cubes_per_sip_, pes_per_cube_, links_;
-  std::int32_t channels_, contexts_;
+  std::int32_t channels_, contexts_, queues_;
 };
 
 }  // namespace kernbench::hardware

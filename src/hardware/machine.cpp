@@ -1,18 +1,23 @@
 #include "hardware/machine.h"
 
 #include <cassert>
+#include <deque>
 #include <utility>
 
 #include "base/error.h"
 #include "base/text.h"
+#include "hardware/copy/split.h"
 #include "hardware/hbm/hbm.h"
+#include "hardware/ipcq/ipcq.h"
 #include "hardware/launch/launch_path.h"
 #include "hardware/layout.h"
 #include "hardware/models.h"
 #include "hardware/pe/pe.h"
+#include "hardware/sram/sram.h"
 #include "hardware/tcm/tcm.h"
 #include "hardware/transport.h"
 #include "topology/network.h"
+#include "topology/pe_specs.h"
 
 namespace kernbench::hardware {
 namespace {
@@ -39,13 +44,28 @@ struct Machine::Implementation {
       : scheduler(owner),
         topology(checked(description)),
         registry(options.models),
-        models(topology, registry),
+        pe_specs(topology),
+        models(topology, pe_specs, registry),
         network(topology),
         layout(topology, network.links().size()),
-        bounds(topology, network, layout),
+        addresses(topology),
+        bounds(topology, pe_specs, network, layout),
         fabric(owner, {.exact_events = options.exact_events, .observer = options.observer}),
         transport(fabric, network, layout, topology.cube),
-        pe_environment{owner, topology, layout, transport, models},
+        ipcq_environment{owner,
+                         topology,
+                         layout,
+                         transport,
+                         MemoryPath(transport, topology),
+                         SlotPath(ipcq_environment.memory),
+                         [this](PeCoordinate at) -> Ipcq& { return pe(at).ipcq(); },
+                         [this](PeCoordinate at, const std::string& reason, std::vector<event::WaitEdge>& edges) {
+                           programs_of(at, reason, edges);
+                         },
+                         [this](PeCoordinate at, event::AgentId program, const std::exception_ptr& error) {
+                           return pe(at).control().operation_failed(program, error);
+                         }},
+        pe_environment{owner, topology, pe_specs, layout, transport, models, ipcq_environment},
         pes(static_cast<std::size_t>(layout.pe_count())),
         launches(
             owner, topology, layout, transport,
@@ -54,6 +74,10 @@ struct Machine::Implementation {
     try_models();
     add_links();
     for (std::int64_t index = 0; index < layout.pe_count(); ++index) add_memory(layout.pe_at(index));
+    for (std::int64_t index = 0; index < layout.cube_count(); ++index) {
+      const CubeCoordinate at = layout.cube_at(index);
+      fabric.add_server(sram_spec(topology.cube, at, Layout::server_agent(layout.sram(at))));
+    }
     for (std::int32_t sip = 0; sip < topology.system.sips; ++sip) {
       copy_engines.push_back(std::make_unique<CopyEngine>(scheduler, layout, transport, SipId{sip}));
     }
@@ -65,6 +89,10 @@ struct Machine::Implementation {
     (void)models.gemm(first);
     (void)models.vector(first);
     (void)models.dma(first, 0);
+    for (const auto& [at, spec] : pe_specs.own()) {
+      (void)models.gemm(at);
+      (void)models.vector(at);
+    }
   }
 
   void add_links() {
@@ -97,8 +125,42 @@ struct Machine::Implementation {
     return *made;
   }
 
+  void close_channels(std::uint64_t) {
+    for (const Channel& channel : closing.front()) {
+      ReceiveQueue* receives = pe(channel.receiver).ipcq().receive_queue(channel.slots, channel.epoch);
+      if (receives != nullptr) receives->close();
+    }
+    closing.pop_front();
+  }
+
+  void programs_of(PeCoordinate at, const std::string& reason, std::vector<event::WaitEdge>& edges) {
+    const auto running = pe(at).control().running();
+    for (const event::Fiber* fiber : running) edges.push_back({fiber, reason});
+    if (running.empty()) edges.push_back({nullptr, reason});
+  }
+
+  void check(const InstallRequest& request) const {
+    for (const Channel& channel : request.channels) {
+      check_parameters(channel.parameters, topology);
+      check_entry(channel.sender, channel.send_entry, topology);
+      check_entry(channel.receiver, channel.receive_entry, topology);
+    }
+  }
+
   std::uint64_t next_command(SipId sip) { return commands[static_cast<std::size_t>(sip.value)]++; }
+  template <typename Request>
+  void start_copy(SipId sip, Request request) {
+    for (Request& part : split(std::move(request), kMaximumLegs)) {
+      const std::uint64_t number = next_command(sip);
+      copy_engines[static_cast<std::size_t>(sip.value)]->start(std::move(part), number, command_leaves());
+    }
+  }
   Time command_leaves() const { return scheduler.now() + kDoorbell; }
+
+  void cancel(std::uint64_t owner) {
+    launches.cancel(owner);
+    for (const auto& engine : copy_engines) engine->cancel(owner);
+  }
 
   void append_servers(std::vector<ResourceUsage>& usage, std::uint32_t first, std::uint32_t end) const {
     for (ServerId server{first}; server.value < end; ++server.value) {
@@ -123,17 +185,22 @@ struct Machine::Implementation {
   event::Scheduler& scheduler;
   topology::Topology topology;
   ModelRegistry registry;
+  topology::PeSpecs pe_specs;
   Models models;
   topology::Network network;
   Layout layout;
+  PhysicalMap addresses;
   Bounds bounds;
   Fabric fabric;
   Transport transport;
+  IpcqEnvironment ipcq_environment;
   PeEnvironment pe_environment;
   std::vector<std::unique_ptr<Pe>> pes;  // by PE index, made when first used
   LaunchPath launches;
-  std::vector<std::unique_ptr<CopyEngine>> copy_engines;  // by SIP
-  std::vector<std::uint64_t> commands;                    // by SIP: launches and copies so far
+  std::deque<std::vector<Channel>> closing;                  // in the order of the calls
+  std::vector<std::shared_ptr<Installation>> installations;  // under way
+  std::vector<std::unique_ptr<CopyEngine>> copy_engines;     // by SIP
+  std::vector<std::uint64_t> commands;                       // by SIP: launches and copies so far
 };
 
 Machine::Machine(event::Scheduler& scheduler, const topology::Topology& topology, MachineOptions options)
@@ -143,6 +210,12 @@ Machine::~Machine() = default;
 
 const topology::Topology& Machine::topology() const {
   return implementation_->topology;
+}
+const topology::PeSpec& Machine::pe_spec(PeCoordinate at) const {
+  return implementation_->pe_specs.of(at);
+}
+const PhysicalMap& Machine::addresses() const {
+  return implementation_->addresses;
 }
 event::Scheduler& Machine::scheduler() {
   return implementation_->scheduler;
@@ -161,9 +234,47 @@ std::shared_ptr<const event::WaitNode> Machine::launch(LaunchRequest request) {
 
 void Machine::copy(CopyRequest request) {
   const SipId sip = request.sip;
-  const std::uint64_t number = implementation_->next_command(sip);
-  implementation_->copy_engines[static_cast<std::size_t>(sip.value)]->start(std::move(request), number,
-                                                                            implementation_->command_leaves());
+  implementation_->start_copy(sip, std::move(request));
+}
+
+void Machine::copy(PeerCopyRequest request) {
+  const SipId sip = request.source;
+  implementation_->start_copy(sip, std::move(request));
+}
+
+void Machine::cancel(std::uint64_t owner) {
+  Implementation& machine = *implementation_;
+  const SipId first{0};
+  machine.scheduler.schedule(machine.command_leaves(), event::Phase::deliver, machine.layout.host_port_agent(first),
+                             step_key(machine.next_command(first)),
+                             event::call<&Implementation::cancel>(&machine, owner));
+}
+
+std::shared_ptr<const event::WaitNode> Machine::install(InstallRequest request) {
+  Implementation& machine = *implementation_;
+  machine.check(request);
+  const SipId sip = request.sip;
+  const std::uint64_t number = machine.next_command(sip);
+  auto installation =
+      std::make_shared<Installation>(machine.launches, machine.ipcq_environment.ipcq_of, std::move(request), number);
+  machine.scheduler.schedule(machine.command_leaves(), event::Phase::deliver, machine.layout.host_port_agent(sip),
+                             step_key(number), event::call<&Installation::send>(installation.get()));
+  std::erase_if(machine.installations, [](const auto& each) { return each->completed(); });
+  machine.installations.push_back(installation);
+  return installation;
+}
+
+void Machine::close(std::vector<Channel> channels) {
+  Implementation& machine = *implementation_;
+  const SipId first{0};
+  machine.closing.push_back(std::move(channels));
+  machine.scheduler.schedule(machine.command_leaves(), event::Phase::deliver, machine.layout.host_port_agent(first),
+                             step_key(machine.next_command(first)),
+                             event::call<&Implementation::close_channels>(&machine));
+}
+
+Ipcq& Machine::ipcq(PeCoordinate at) {
+  return implementation_->pe(at).ipcq();
 }
 
 event::AgentId Machine::program_agent(PeCoordinate pe, std::int32_t context) const {
@@ -205,11 +316,24 @@ std::vector<ResourceUsage> Machine::usage() const {
     machine.append_servers(usage, machine.layout.channel(at, 0).value, machine.layout.tcm_port(at).value + 1);
     machine.append_engines(usage, index);
   }
+  for (std::int64_t index = 0; index < machine.layout.cube_count(); ++index) {
+    const std::uint32_t sram = machine.layout.sram(machine.layout.cube_at(index)).value;
+    machine.append_servers(usage, sram, sram + 1);
+  }
   for (std::int32_t sip = 0; sip < machine.topology.system.sips; ++sip) {
     usage.push_back({to_text(SipId{sip}) + ".io.cpu", machine.launches.io_cpu_busy(SipId{sip}), {}});
   }
   for (std::int64_t index = 0; index < machine.layout.cube_count(); ++index) {
     usage.push_back({to_text(machine.layout.cube_at(index)) + ".m_cpu", machine.launches.m_cpu_busy(index), {}});
+  }
+  return usage;
+}
+
+std::vector<TlbUsage> Machine::tlb_usage() const {
+  std::vector<TlbUsage> usage;
+  for (const auto& pe : implementation_->pes) {
+    if (pe != nullptr && pe->tlb().counters() != TlbCounters())
+      usage.push_back({pe->coordinate(), pe->tlb().counters()});
   }
   return usage;
 }

@@ -13,9 +13,12 @@
 #include "hardware/bounds.h"
 #include "hardware/copy/copy_engine.h"
 #include "hardware/fabric/fabric.h"
+#include "hardware/ipcq/installation.h"
 #include "hardware/launch/launch.h"
+#include "hardware/mmu/tlb.h"
 #include "hardware/operation.h"
 #include "hardware/pe/processing_element.h"
+#include "hardware/physical_map.h"
 #include "kernbench/models.h"
 #include "topology/spec.h"
 
@@ -26,6 +29,12 @@ struct ResourceUsage {
   std::string name;
   Time busy;
   Bytes bytes;  // 0 for engines and processors
+};
+
+/// What the TLB of one PE was asked.
+struct TlbUsage {
+  PeCoordinate pe;
+  TlbCounters counters;
 };
 
 struct MachineOptions {
@@ -48,6 +57,10 @@ class Machine {
   Machine& operator=(const Machine&) = delete;
 
   const topology::Topology& topology() const;
+  /// The figures of one PE: those of the topology, or its own.
+  const topology::PeSpec& pe_spec(PeCoordinate at) const;
+  /// Where the bytes of its memories are.
+  const PhysicalMap& addresses() const;
   event::Scheduler& scheduler();
   Fabric& fabric();
   ProcessingElement& pe(PeCoordinate at);
@@ -56,7 +69,21 @@ class Machine {
   /// Commands of one instant leave in the order of the calls. Returns the launch as a node of the wait graph: what a
   /// host waits for that waits for its completion.
   std::shared_ptr<const event::WaitNode> launch(LaunchRequest request);
+  /// A copy of more than kMaximumLegs legs is several commands.
   void copy(CopyRequest request);
+  void copy(PeerCopyRequest request);
+  /// Likewise: writes neighbour tables. ValueError for figures or entries that the machine does not have.
+  std::shared_ptr<const event::WaitNode> install(InstallRequest request);
+  /// Drops what is in the slots of channels and on its way there, strictly later: of members that have been taken back.
+  void close(std::vector<Channel> channels);
+  /// The ends of channels on a PE.
+  Ipcq& ipcq(PeCoordinate at);
+
+  /// Takes back all that `owner` has given to the machine, strictly later, as a command does. Programs that have not
+  /// started are dropped, and those that run get Cancelled; then their commands that have not started are dropped, and
+  /// those under way finish without effect, as do copies. Each launch and copy completes, when nothing of it is left.
+  /// assumption: a wire of its own tells all parts at once; the cost of an abort in a real machine is not modelled.
+  void cancel(std::uint64_t owner);
 
   /// Agent ids of programs and host workers (rank -1: the main program).
   event::AgentId program_agent(PeCoordinate pe, std::int32_t context) const;
@@ -68,8 +95,10 @@ class Machine {
   std::vector<ServerId> servers_of(PeCoordinate pe, const Operation& operation, std::size_t leg);
 
   /// All servers, engines and processors in structural order: the links; of each PE the HBM channels, the TCM port and
-  /// the engines; the IO_CPUs and the M_CPUs. Engines count the commands that have finished.
+  /// the engines; the SRAMs; the IO_CPUs and the M_CPUs. Engines count the commands that have finished.
   std::vector<ResourceUsage> usage() const;
+  /// Of the PEs whose TLB was asked, by coordinate.
+  std::vector<TlbUsage> tlb_usage() const;
 
  private:
   struct Implementation;

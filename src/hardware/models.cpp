@@ -84,8 +84,8 @@ topology::ModelNames names_of(const ModelRegistry& registry) {
   return {keys(registry.hbm()), keys(registry.gemm()), keys(registry.vector()), keys(registry.dma())};
 }
 
-Models::Models(const topology::Topology& topology, const ModelRegistry& registry)
-    : topology_(topology), registry_(registry) {
+Models::Models(const topology::Topology& topology, const topology::PeSpecs& pe_specs, const ModelRegistry& registry)
+    : topology_(topology), pe_specs_(pe_specs), registry_(registry) {
   const topology::ModelNames own = names_of(registry);
   require("cube.hbm.model", topology.cube.hbm.model, ModelKind::hbm, own);
   require("pe.gemm.model", topology.pe.gemm.model, ModelKind::gemm, own);
@@ -99,15 +99,16 @@ std::unique_ptr<HbmChannelModel> Models::hbm(const HbmChannelFigures& figures) c
 }
 
 std::unique_ptr<GemmModel> Models::gemm(PeCoordinate pe) const {
-  const topology::GemmSpec& spec = topology_.pe.gemm;
-  const GemmFigures figures{pe, topology_.pe.clock, spec.array.height, spec.array.width};
+  const topology::PeSpec& own = pe_specs_.of(pe);
+  const topology::GemmSpec& spec = own.gemm;
+  const GemmFigures figures{pe, own.clock, spec.array.height, spec.array.width};
   return make(registry_.gemm(), "pe.gemm.parameters", spec.model, spec.parameters, figures);
 }
 
 std::unique_ptr<VectorModel> Models::vector(PeCoordinate pe) const {
-  const topology::VectorSpec& spec = topology_.pe.vector;
-  const VectorFigures figures{
-      pe, topology_.pe.clock, spec.lanes, spec.narrowest, spec.startup_cycles, topology_.pe.tcm.bandwidth};
+  const topology::PeSpec& own = pe_specs_.of(pe);
+  const topology::VectorSpec& spec = own.vector;
+  const VectorFigures figures{pe, own.clock, spec.lanes, spec.narrowest, spec.startup_cycles, own.tcm.bandwidth};
   return make(registry_.vector(), "pe.vector.parameters", spec.model, spec.parameters, figures);
 }
 

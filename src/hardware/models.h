@@ -8,6 +8,7 @@
 #include "hardware/operation.h"
 #include "kernbench/models.h"
 #include "topology/models.h"
+#include "topology/pe_specs.h"
 #include "topology/spec.h"
 
 namespace kernbench::hardware {
@@ -26,7 +27,7 @@ topology::ModelNames names_of(const ModelRegistry& registry);
 class Models {
  public:
   /// Throws ConfigurationError when the topology names a model that does not exist.
-  Models(const topology::Topology& topology, const ModelRegistry& registry);
+  Models(const topology::Topology& topology, const topology::PeSpecs& pe_specs, const ModelRegistry& registry);
 
   /// Each is null where the topology names a built-in model. They throw what the model's factory throws, and a
   /// ConfigurationError for a parameter that the model does not know.
@@ -37,6 +38,7 @@ class Models {
 
  private:
   const topology::Topology& topology_;
+  const topology::PeSpecs& pe_specs_;
   const ModelRegistry& registry_;
 };
 

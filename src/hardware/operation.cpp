@@ -16,7 +16,9 @@ void Operation::waits_for(std::vector<event::WaitEdge>& edges) const {
   for (const OperationRef& dependency : dependencies) {
     if (!dependency->done.is_set()) edges.push_back({dependency.get(), "an operand"});
   }
-  if (edges.empty() && queue != nullptr && !under_way) edges.push_back({queue, "its turn"});
+  if (!edges.empty() || queue == nullptr) return;
+  if (under_way) return queue->needs(*this, edges);
+  edges.push_back({queue, "its turn"});
 }
 
 }  // namespace kernbench::hardware

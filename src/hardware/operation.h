@@ -3,20 +3,24 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
 
+#include "base/address.h"
 #include "base/coordinates.h"
 #include "base/units.h"
 #include "event/waitable.h"
 #include "hardware/fabric/fabric.h"
+#include "hardware/mmu/page_range.h"
 #include "hardware/operation_name.h"
+#include "kernbench/queues.h"
 #include "topology/engine_operations.h"
 
 namespace kernbench::hardware {
 
-enum class EngineKind : std::uint8_t { dma, gemm, vector };
+enum class EngineKind : std::uint8_t { dma, gemm, vector, ipcq };
 
 /// The part of a DMA operation that touches one HBM slice.
 struct DmaLeg {
@@ -44,6 +48,33 @@ struct VectorWork {
   Bytes operand_bytes{0};       // read and written in TCM
 };
 
+/// The work of a queue command: one message, sent or received.
+struct IpcqWork {
+  bool sends = false;
+  PhysAddr channel;  // its first slot
+  std::uint32_t epoch = 0;
+  std::uint64_t tag = 0;
+  Bytes bytes;
+};
+
+/// What a signal does to its word.
+enum class SignalUpdate : std::uint8_t { set, add };
+
+/// The work of a one-sided command: bytes to or from the window of a PE, an update of one of its signal words, or bytes
+/// and then an update. IpcqWork::bytes are its bytes.
+struct WindowWork {
+  PeCoordinate target;                       // whose window it is
+  BufferKind buffer_kind = BufferKind::tcm;  // of its memory
+  PhysAddr memory;                           // the first byte
+  Bytes chunk;                               // largest unit on the way
+  bool reads = false;                        // a get
+  bool signals = false;                      // it ends with an update of a word
+  PhysAddr word;
+  std::uint32_t epoch = 0;  // of the window's installation
+  SignalUpdate update = SignalUpdate::set;
+  std::int64_t value = 0;
+};
+
 class CommandQueue;
 class Operation;
 using OperationRef = std::shared_ptr<Operation>;
@@ -54,6 +85,8 @@ class OperationObserver {
   virtual ~OperationObserver() = default;
   /// The engine has taken a DMA operation.
   virtual void on_start(Operation& /*operation*/) {}
+  /// A receive takes the message of this send. May throw an error, of the program that receives; the receive goes on.
+  virtual void on_match(Operation& /*receive*/, Operation& /*send*/) {}
   /// The instant at which the operation's memory access takes effect (loads: last byte has left memory; stores: last
   /// byte has landed). Compute operations take effect when they finish.
   virtual void on_effect(Operation& operation) = 0;
@@ -82,8 +115,11 @@ class Operation : public event::WaitNode {
   bool write = false;   // DMA: TCM to HBM
   bool atomic = false;  // DMA: a write that brings the old values back; `write` is true, too
   std::vector<DmaLeg> legs;
+  std::vector<PageRange> pages;  // DMA: what the MMU translates for it; empty: its addresses are physical
   GemmWork gemm;
   VectorWork vector;
+  IpcqWork ipcq;
+  std::optional<WindowWork> window;  // queues: a one-sided command, not one of a channel
 
   std::vector<OperationRef> dependencies;  // must have finished before this one starts; cleared when it is ready
   std::size_t operands = 0;                // so many of the first dependencies produce operands; the others are order
@@ -99,18 +135,21 @@ class Operation : public event::WaitNode {
   // on the engine that had finished, or had been set up (DMA). Unknown where there was no wait, or where no operation
   // ended it.
   OperationName granted_by, placed_by, ready_by, started_by;
+  Time translation;  // DMA: from the end of its set-up, until all its pages are translated; zero when the TLB has them
+  Time waited;       // queues: for credits or for the message, between started and finished
   bool ready_in_order = false;  // ready_by gave no operand: it had to come first, for it touches the same bytes
   event::Completion done;
 
   OperationName operation_name() const { return {agent, number}; }
   /// "load#7 on sip0.cube0.pe1.dma.queue2".
   std::string wait_name() const override;
-  /// Its unfinished dependencies, or else its turn in the engine's queue.
+  /// Its unfinished dependencies, its turn in the engine's queue, or what the engine needs to go on.
   void waits_for(std::vector<event::WaitEdge>& edges) const override;
 
   // Bookkeeping of the engines.
   CommandQueue* queue = nullptr;  // in which it waits or is executed
   bool under_way = false;         // started and not finished
+  bool cancelled = false;         // its program was: it does not start any more
   std::int32_t unfinished_dependencies = 0;
   std::vector<Operation*> dependents;
 };

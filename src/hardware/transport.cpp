@@ -23,14 +23,38 @@ Stage Transport::tcm_port(PeCoordinate pe, VirtualNetwork network) const {
   return {layout_.tcm_port(pe), 1, TrafficClass{network, 0}};
 }
 
+Stage Transport::sram(CubeCoordinate cube, VirtualNetwork network) const {
+  return {layout_.sram(cube), 1, TrafficClass{network, 0}};
+}
+
 void Transport::transfer(const Sender& sender, std::vector<Stage> route, std::vector<StridedRange> ranges,
                          event::Callback departed, event::Callback delivered) {
+  transfer(sender, std::move(route), std::move(ranges), {}, departed, delivered);
+}
+
+void Transport::transfer(const Sender& sender, std::vector<Stage> route, std::vector<StridedRange> from,
+                         std::vector<StridedRange> to, event::Callback departed, event::Callback delivered) {
+  TransferRequest request;
+  request.agent = sender.agent;
+  request.operation = sender.operation;
+  request.route = std::move(route);
+  request.ranges = std::move(from);
+  request.landing = std::move(to);
+  request.chunk = chunk_;
+  request.departed = departed;
+  request.delivered = delivered;
+  fabric_.start(std::move(request));
+}
+
+void Transport::transfer_in_chunks(const Sender& sender, std::vector<Stage> route, std::vector<StridedRange> ranges,
+                                   Bytes chunk, event::Callback departed, event::Callback delivered) {
   TransferRequest request;
   request.agent = sender.agent;
   request.operation = sender.operation;
   request.route = std::move(route);
   request.ranges = std::move(ranges);
-  request.chunk = chunk_;
+  request.chunk = chunk;
+  request.granule = chunk_;
   request.departed = departed;
   request.delivered = delivered;
   fabric_.start(std::move(request));
@@ -38,10 +62,15 @@ void Transport::transfer(const Sender& sender, std::vector<Stage> route, std::ve
 
 void Transport::message(const Sender& sender, topology::Endpoint from, topology::Endpoint to, VirtualNetwork network,
                         event::Callback delivered) {
+  message(sender, from, to, network, header_, delivered);
+}
+
+void Transport::message(const Sender& sender, topology::Endpoint from, topology::Endpoint to, VirtualNetwork network,
+                        Bytes bytes, event::Callback delivered) {
   std::vector<Stage> route;
   append_links(route, from, to, network);
   if (route.empty()) return invoke(delivered);
-  transfer(sender, std::move(route), {StridedRange{0, 1, header_, 0}}, {}, delivered);
+  transfer(sender, std::move(route), {StridedRange{0, 1, bytes, 0}}, {}, delivered);
 }
 
 }  // namespace kernbench::hardware

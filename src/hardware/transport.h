@@ -26,13 +26,24 @@ class Transport {
                     VirtualNetwork network) const;
   Stage channels(PeCoordinate slice, VirtualNetwork network) const;
   Stage tcm_port(PeCoordinate pe, VirtualNetwork network) const;
+  Stage sram(CubeCoordinate cube, VirtualNetwork network) const;
 
   /// Starts moving data now. Called in the deliver phase, as is message().
   void transfer(const Sender& sender, std::vector<Stage> route, std::vector<StridedRange> ranges,
                 event::Callback departed, event::Callback delivered);
+  /// From memory to memory: the bytes of `from` become those of `to`.
+  void transfer(const Sender& sender, std::vector<Stage> route, std::vector<StridedRange> from,
+                std::vector<StridedRange> to, event::Callback departed, event::Callback delivered);
+  /// The same in chunks of a size of its own, which divides the network's where the route has HBM channels.
+  void transfer_in_chunks(const Sender& sender, std::vector<Stage> route, std::vector<StridedRange> ranges, Bytes chunk,
+                          event::Callback departed, event::Callback delivered);
   /// Sends one header now; `delivered` is called when it arrives (at once where the ends are wired directly).
   void message(const Sender& sender, topology::Endpoint from, topology::Endpoint to, VirtualNetwork network,
                event::Callback delivered);
+  /// Likewise a message of `bytes`.
+  void message(const Sender& sender, topology::Endpoint from, topology::Endpoint to, VirtualNetwork network,
+               Bytes bytes, event::Callback delivered);
+  Bytes header() const { return header_; }
 
  private:
   Fabric& fabric_;

@@ -10,6 +10,7 @@
 #include "kernel/conversion.h"
 #include "kernel/memory_access.h"
 #include "kernel/tensor_descriptor.h"
+#include "kernel/touched_pages.h"
 
 namespace kernbench::kernel {
 
@@ -19,7 +20,11 @@ namespace {
 class PlaceBuilder {
  public:
   PlaceBuilder(const AccessCall& call, const tl::Tensor& tensor)
-      : call_(call), environment_(call.program.environment()), item_(item_size(tensor.dtype())) {}
+      : call_(call),
+        tensor_(tensor.descriptor()),
+        environment_(call.program.environment()),
+        pages_(environment_.addresses.page()),
+        item_(item_size(tensor.dtype())) {}
 
   /// One range for the piece.
   void add(const ShardPiece& piece) {
@@ -39,14 +44,24 @@ class PlaceBuilder {
     if (ranges.empty() || !extend(ranges.back(), range)) ranges.push_back(range);
   }
 
-  Places take() { return std::move(places_); }
+  Places take() {
+    places_.pages = pages_.take();
+    return std::move(places_);
+  }
 
  private:
-  Translation translate(const ShardPiece& piece) const {
+  Translation translate(const ShardPiece& piece) {
+    pages_.add(piece);
     try {
       return environment_.addresses.translate(call_.program.coordinate(), piece.va, Bytes(span_bytes(piece)));
     } catch (const OutOfBoundsError& error) {
-      throw OutOfBoundsError(error.what(), call_.program.place(call_.where));
+      std::string message = fmt::format("tl::{}: {}", call_.name, error.what());
+      // Addresses of a tensor that is long gone, or that never was, are nobody's.
+      if (message.find('"' + tensor_.name + '"') == std::string::npos) {
+        message += fmt::format("; the tensor given is \"{}\", whose range is [{:#x}, {:#x})", tensor_.name, tensor_.va,
+                               tensor_.va + static_cast<std::uint64_t>(tensor_.va_bytes.count()));
+      }
+      throw OutOfBoundsError(message, call_.program.place(call_.where));
     }
   }
 
@@ -75,7 +90,9 @@ class PlaceBuilder {
   }
 
   const AccessCall& call_;
+  const TensorDescriptor& tensor_;
   const Environment& environment_;
+  TouchedPages pages_;
   std::int64_t item_;
   Places places_;
   std::size_t leg_ = 0;

@@ -19,14 +19,14 @@ Breakdown BusyIntervals::tile(Time start, Time end) const {
   auto edges = edges_;
   std::sort(edges.begin(), edges.end(), [](const Edge& a, const Edge& b) { return a.at < b.at; });
   Breakdown result;
-  std::array<std::int32_t, 3> active{};
+  std::array<std::int32_t, 4> active{};
   const auto running = [&](EngineKind engine) { return active[static_cast<std::size_t>(engine)] > 0; };
   Time at = start;
   const auto account = [&](Time until) {
-    Time& category = running(EngineKind::gemm)     ? result.gemm
-                     : running(EngineKind::vector) ? result.vector
-                     : running(EngineKind::dma)    ? result.dma
-                                                   : result.control;
+    Time& category = running(EngineKind::gemm)                               ? result.gemm
+                     : running(EngineKind::vector)                           ? result.vector
+                     : running(EngineKind::dma) || running(EngineKind::ipcq) ? result.dma
+                                                                             : result.control;
     category += until - at;
     at = until;
   };

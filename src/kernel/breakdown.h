@@ -13,7 +13,7 @@ enum class EngineKind : std::uint8_t;
 namespace kernbench::kernel {
 
 /// Durations that add up to the program's. At each instant the first category that applies counts: a GEMM command ran,
-/// a vector command ran, a DMA transfer was under way, else the control processor alone worked or waited.
+/// a vector command ran, a DMA or queue transfer was under way, else the control processor alone worked or waited.
 struct Breakdown {
   Time gemm, vector, dma, control;
   Time total() const { return gemm + vector + dma + control; }

@@ -36,6 +36,8 @@ class OperationSink {
   /// `program` runs its first instruction; it has ended, all of its operations too. A program that fails does not end.
   virtual void on_program_begin(const Program& /*program*/) {}
   virtual void on_program_end(const Program& /*program*/) {}
+  /// `program` unwinds, because it failed or was cancelled: it does not end.
+  virtual void on_program_abandoned(const Program& /*program*/) {}
   /// A wait of `program`, or an interval in which it was busy, is over.
   virtual void on_step(const Program& /*program*/, const ProgramStep& /*step*/) {}
   /// An operation has been made and is about to be given to its engine.
@@ -59,6 +61,9 @@ class OperationSinks final : public OperationSink {
   }
   void on_program_end(const Program& program) override {
     for (OperationSink* sink : sinks_) sink->on_program_end(program);
+  }
+  void on_program_abandoned(const Program& program) override {
+    for (OperationSink* sink : sinks_) sink->on_program_abandoned(program);
   }
   void on_step(const Program& program, const ProgramStep& step) override {
     for (OperationSink* sink : sinks_) sink->on_step(program, step);

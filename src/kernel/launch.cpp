@@ -7,6 +7,7 @@ namespace kernbench::kernel {
 std::shared_ptr<const event::WaitNode> start(Environment& environment, KernelLaunch launch) {
   auto record = std::make_shared<LaunchRecord>();
   record->name = launch.name;
+  record->queues = std::move(launch.queues);
   record->programs = static_cast<std::int64_t>(launch.pes.size());
   auto body = std::make_shared<const std::function<void()>>(std::move(launch.body));
 
@@ -23,6 +24,8 @@ std::shared_ptr<const event::WaitNode> start(Environment& environment, KernelLau
   request.completed = [record, completed = std::move(launch.completed)](const hardware::LaunchTimes& times) {
     completed(times, *record);
   };
+  request.failed = std::move(launch.failed);
+  request.owner = launch.owner;
   return environment.machine.launch(std::move(request));
 }
 

@@ -1,6 +1,8 @@
 // Starts one program per PE of a launch on the machine.
 #pragma once
 
+#include <cstdint>
+#include <exception>
 #include <functional>
 #include <memory>
 #include <string>
@@ -15,10 +17,13 @@ namespace kernbench::kernel {
 
 struct KernelLaunch {
   SipId sip;
-  std::string name;               // unique in the simulation: "gemm#2"
-  std::vector<PeCoordinate> pes;  // in order of coordinates; program_id counts them
-  std::function<void()> body;     // the kernel with its arguments bound; called once on each PE
+  std::string name;                    // unique in the simulation: "gemm#2"
+  std::vector<PeCoordinate> pes;       // in order of coordinates; program_id counts them
+  std::shared_ptr<QueueTable> queues;  // channels among programs, installed; may be null
+  std::function<void()> body;          // the kernel with its arguments bound; called once on each PE
   std::function<void(const hardware::LaunchTimes&, const LaunchRecord&)> completed;
+  std::function<bool(const std::exception_ptr&)> failed = {};  // see hardware::LaunchRequest, as the next one
+  std::uint64_t owner = 0;
 };
 
 /// Sends the launch to the machine. `completed` is called when its completion has reached the host.

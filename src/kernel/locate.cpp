@@ -213,4 +213,16 @@ std::vector<ShardPiece> locate_all_copies(const TensorDescriptor& tensor, std::s
   return pieces;
 }
 
+std::vector<ShardPiece> locate_in_shard(const TensorDescriptor& tensor, std::uint32_t shard,
+                                        std::span<const std::int64_t> offset, std::span<const std::int64_t> shape) {
+  assert(holds(tensor.shards[shard], tensor, offset, shape));
+  std::vector<ShardPiece> pieces;
+  if (!overlaps(tensor.shards[shard], offset, shape)) return pieces;
+  const std::int64_t item = item_size(tensor.dtype);
+  const DenseStrides strides(shape);
+  Intersection(tensor.shards[shard], {offset, shape, strides.span(), 0}, item)
+      .append_pieces(shard, tensor.shards[shard], item, pieces);
+  return pieces;
+}
+
 }  // namespace kernbench::kernel

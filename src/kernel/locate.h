@@ -56,6 +56,10 @@ std::vector<ShardPiece> locate_lanes(const TensorDescriptor& tensor, const LaneB
 std::vector<ShardPiece> locate_all_copies(const TensorDescriptor& tensor, std::span<const std::int64_t> offset,
                                           std::span<const std::int64_t> shape);
 
+/// The pieces of a box in one of the shards, row by row of the box. REQUIRES: the shard holds all of the box.
+std::vector<ShardPiece> locate_in_shard(const TensorDescriptor& tensor, std::uint32_t shard,
+                                        std::span<const std::int64_t> offset, std::span<const std::int64_t> shape);
+
 /// A box of a tensor and where its elements go in a view: element (i0, i1, …) of the box goes to index
 /// view_offset + i0 * view_strides[0] + … of the view's own dense row-major layout. All in elements.
 struct ViewBox {

@@ -15,6 +15,10 @@
 
 namespace kernbench::kernel {
 
+AccessCall access_call(const char* name, const char* kind, const tl::Where& where) {
+  return {Program::current(name, where), name, kind, where};
+}
+
 void AccessCall::value_error(const std::string& message) const {
   throw ValueError(fmt::format("tl::{}: {}", name, message), program.place(where));
 }
@@ -119,6 +123,7 @@ tl::Tile issue_load(const AccessCall& call, const std::shared_ptr<TileState>& re
                          : program.new_operation(hardware::EngineKind::dma, call.kind, result,
                                                  {lanes.offsets, lanes.mask, lanes.other_tile});
   operation->legs = std::move(places.legs);
+  operation->pages = std::move(places.pages);
   result->expression = expression_of(operation->legs, plain ? 0 : result->expression);
   const auto shape = to_shape(result->shape());
   const DType dtype = result->dtype();
@@ -173,6 +178,7 @@ hardware::OperationRef issue_store(const AccessCall& call, const tl::Tile& value
   operation->write = true;
   event::this_fiber::note_progress();
   operation->legs = std::move(places.legs);
+  operation->pages = std::move(places.pages);
   const bool plain = state->shape() == shape && !lanes.mask_chooses;
   const bool data = program.environment().data_enabled;
   if (data && plain) {

@@ -26,9 +26,13 @@ struct AccessCall {
   [[noreturn]] void value_error(const std::string& message) const;
 };
 
-/// Where an access goes: what the DMA engine moves, and (with data) where each lane is.
+/// The call `name`, of an operation of this kind, by the running program.
+AccessCall access_call(const char* name, const char* kind, const tl::Where& where);
+
+/// Where an access goes: what the DMA engine moves and the MMU translates, and (with data) where each lane is.
 struct Places {
   std::vector<hardware::DmaLeg> legs;
+  std::vector<hardware::PageRange> pages;  // in the order of the pieces; what comes right after itself stands once
   std::vector<data::Piece> pieces;
 };
 

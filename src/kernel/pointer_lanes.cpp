@@ -40,8 +40,12 @@ class Resolver {
       const Program::Step step(program_, Activity::value, where_, tile->producer->operation_name());
       tile->producer->done.wait();
     }
-    const Program::Step step(program_, Activity::scalar_read, where_);
-    event::this_fiber::sleep(environment.machine.topology().pe.control.scalar_read);
+    {
+      const Program::Step step(program_, Activity::scalar_read, where_);
+      event::this_fiber::sleep(environment.machine.topology().pe.control.scalar_read);
+    }
+    check_computed(offsets, "offsets");
+    if (mask != nullptr) check_computed(*mask, "mask");
   }
 
   /// REQUIRES: await() of it.
@@ -51,6 +55,16 @@ class Resolver {
   }
 
  private:
+  void check_computed(const TileState& tile, const char* role) const {
+    if (known_value(tile) != nullptr || tile.value()->value.has_data()) return;
+    throw ProgramError(
+        "SkippedValueError",
+        fmt::format("tl::{} needs the values of its {}, which derive from floating-point operations that "
+                    "--skip-floating-point-ops leaves out; run with them, or make addresses of integers only",
+                    call_, role),
+        program_.place(where_));
+  }
+
   Program& program_;
   const char* call_;
   const tl::Where& where_;

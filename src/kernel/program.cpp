@@ -109,6 +109,7 @@ void Program::run_body(const std::function<void()>& body) {
 }
 
 void Program::abandon() {
+  environment_.sink.on_program_abandoned(*this);
   for (const auto& operation : pending_) {
     operation->holds.clear();
     operation->take_effect = nullptr;
@@ -264,7 +265,7 @@ void Program::count(const KernelOperation& operation) {
     const auto& work = operation.gemm;
     launch_->flops += 2.0 * static_cast<double>(work.batch) * static_cast<double>(work.m) *
                       static_cast<double>(work.n) * static_cast<double>(work.k);
-  } else {
+  } else if (operation.engine == hardware::EngineKind::vector) {
     launch_->account.add_vector_operations(operation.vector.elements);
   }
 }
@@ -277,7 +278,7 @@ void Program::wait_until_placed(const KernelOperation& operation) {
 }
 
 void Program::issue(const std::shared_ptr<KernelOperation>& operation) {
-  if (operation->engine == hardware::EngineKind::dma) add_memory_dependencies(*operation);
+  if (operation->engine == hardware::EngineKind::dma || operation->releases) add_memory_dependencies(*operation);
   if (operation->buffer) add_buffer_dependencies(*operation);
   count(*operation);
   wait_until_placed(*operation);
@@ -318,7 +319,7 @@ OperationRecord Program::record_of_finished(const KernelOperation& operation) co
   auto& machine = environment_.machine;
   const bool dma = operation.engine == hardware::EngineKind::dma;
   auto record = record_of(operation, operation.where, dma ? operation.bound : machine.least(at_, operation));
-  if (!dma || record.bound.total() >= operation.finished - operation.started) return record;
+  if (!dma || record.bound.total() + record.translation >= operation.finished - operation.started) return record;
   // The first of equals: the servers come in the order of the way.
   Time most;
   for (const auto& [server, before] : operation.on_its_way) {
@@ -330,6 +331,10 @@ OperationRecord Program::record_of_finished(const KernelOperation& operation) co
   return record;
 }
 
+void Program::on_match(hardware::Operation& receive, hardware::Operation& send) {
+  match(static_cast<KernelOperation&>(receive), static_cast<const KernelOperation&>(send));
+}
+
 void Program::on_effect(hardware::Operation& operation) {
   auto& mine = static_cast<KernelOperation&>(operation);
   if (mine.take_effect) mine.take_effect(mine);
@@ -338,7 +343,7 @@ void Program::on_effect(hardware::Operation& operation) {
 
 void Program::on_finish(hardware::Operation& operation) {
   auto& mine = static_cast<KernelOperation&>(operation);
-  intervals_.add(mine.engine, mine.started, mine.finished);
+  intervals_.add(mine.engine, mine.started + mine.waited, mine.finished);
   trace_.operations.push_back(record_of_finished(mine));
   environment_.sink.on_operation(mine);
   pe_.tcm().released_by(mine.operation_name());

@@ -22,6 +22,7 @@
 #include "kernel/environment.h"
 #include "kernel/explain/account.h"
 #include "kernel/explain/record.h"
+#include "kernel/message.h"
 #include "kernel/tile_state.h"
 
 namespace kernbench::kernel {
@@ -31,7 +32,8 @@ std::string to_text(const tl::Where& where);
 
 /// What all programs of one launch share.
 struct LaunchRecord {
-  std::string name;  // "gemm#2"
+  std::string name;                    // "gemm#2"
+  std::shared_ptr<QueueTable> queues;  // channels among the programs, or null
   std::int64_t programs = 0;
   double flops = 0;                           // multiplications and additions of the GEMM engines
   Bytes hbm_bytes;                            // moved by the programs' DMA
@@ -48,6 +50,9 @@ struct LaunchRecord {
 class KernelOperation final : public hardware::Operation {
  public:
   using Operation::Operation;
+  /// Of a message with its line: "recv#3 (ring.cpp:12) on sip0.cube0.pe1.ipcq.receive0".
+  std::string wait_name() const override;
+
   std::shared_ptr<Program> program;
   tl::Where where;                                    // the line of the kernel that asked for it
   std::vector<ReservationRef> holds;                  // TCM that must stay reserved until the operation has finished
@@ -59,6 +64,7 @@ class KernelOperation final : public hardware::Operation {
   hardware::OperationBound bound;                     // DMA: known from its start on
   /// DMA: the servers on the way of its longest leg, and how long each had been busy when it started.
   std::vector<std::pair<hardware::ServerId, Time>> on_its_way;
+  std::unique_ptr<MessageEnd> message;            // of a send or a receive
   std::unique_ptr<BufferAccess> buffer;           // what it touches of a TCM buffer; `write` says how
   std::shared_ptr<event::Completion> all_placed;  // of a composite command: all its operations are in their queues
 };
@@ -150,6 +156,7 @@ class Program final : public hardware::OperationObserver, public std::enable_sha
   };
 
   void on_start(hardware::Operation& operation) override;
+  void on_match(hardware::Operation& receive, hardware::Operation& send) override;
   void on_effect(hardware::Operation& operation) override;
   void on_finish(hardware::Operation& operation) override;
 

@@ -9,14 +9,10 @@
 
 namespace kernbench::tl {
 
+using kernel::access_call;
 using kernel::AccessCall;
-using kernel::Program;
 
 namespace {
-
-AccessCall call_of(const char* name, const char* kind, const Where& where) {
-  return {Program::current(name, where), name, kind, where};
-}
 
 AsyncLoad started(const AccessCall& call, Tile tile) {
   auto state = call.program.add_async(tile.state()->producer, call.name, call.where);
@@ -31,32 +27,32 @@ Token started(const AccessCall& call, hardware::OperationRef operation) {
 }  // namespace
 
 AsyncLoad load_async(const Tensor& tensor, Extents offsets, Extents shape, LoadOptions options, Where where) {
-  const AccessCall call = call_of("load_async", "load", where);
+  const AccessCall call = access_call("load_async", "load", where);
   return started(call, kernel::load_block(call, tensor, offsets, shape, options));
 }
 
 AsyncLoad load_async(const BlockPointer& pointer, BlockOptions options, Where where) {
-  const AccessCall call = call_of("load_async", "load", where);
+  const AccessCall call = access_call("load_async", "load", where);
   return started(call, kernel::load_block_pointer(call, pointer, options));
 }
 
 AsyncLoad load_async(const PointerTile& pointers, LoadOptions options, Where where) {
-  const AccessCall call = call_of("load_async", "gather", where);
+  const AccessCall call = access_call("load_async", "gather", where);
   return started(call, kernel::load_gather(call, pointers, options));
 }
 
 Token store_async(const Tensor& tensor, Extents offsets, const Tile& value, StoreOptions options, Where where) {
-  const AccessCall call = call_of("store_async", "store", where);
+  const AccessCall call = access_call("store_async", "store", where);
   return started(call, kernel::store_block(call, tensor, offsets, value, options));
 }
 
 Token store_async(const BlockPointer& pointer, const Tile& value, BlockOptions options, Where where) {
-  const AccessCall call = call_of("store_async", "store", where);
+  const AccessCall call = access_call("store_async", "store", where);
   return started(call, kernel::store_block_pointer(call, pointer, value, options));
 }
 
 void wait(const Token& token, Where where) {
-  const AccessCall call = call_of("wait", "", where);
+  const AccessCall call = access_call("wait", "", where);
   if (!token.defined()) call.value_error("an empty token (default-constructed tl::Token) was used");
   if (token.state()->program.get() != &call.program) {
     call.value_error("the token belongs to another program; each instance waits for its own accesses");
@@ -65,7 +61,7 @@ void wait(const Token& token, Where where) {
 }
 
 void wait_group(std::int64_t pending, Where where) {
-  const AccessCall call = call_of("wait_group", "", where);
+  const AccessCall call = access_call("wait_group", "", where);
   if (pending < 0) call.value_error(fmt::format("{} accesses cannot be pending; give 0 or more", pending));
   call.program.wait_for_all_but(pending);
 }

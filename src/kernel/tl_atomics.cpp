@@ -76,9 +76,11 @@ void check(const AtomicCall& call, const tl::Tensor& tensor) {
 /// those that are masked off) do not count. What cannot be computed may have changed.
 bool has_changed(data::Executor& executor, const data::OperationKey& key, const data::Value& old,
                  std::span<const data::Piece> pieces) {
+  if (!old.has_data()) return true;
   try {
     const data::TileView before = data::view(executor, old);
     const data::Value now = data::gather(executor, key, old.dtype(), old.shape(), pieces, data::Scalar(0));
+    if (!now.has_data()) return true;
     const data::TileView after = data::view(executor, now);
     const auto item = static_cast<std::size_t>(item_size(before.dtype));
     for (std::int64_t lane = 0; lane < before.shape.numel(); ++lane) {
@@ -165,6 +167,7 @@ tl::Tile issue(const AtomicCall& call, const tl::Tensor& tensor, const tl::Exten
   operation->releases = releases(options.order);
   operation->scope = options.scope;
   operation->legs = std::move(places.legs);
+  operation->pages = std::move(places.pages);
   result->expression = expression_of(operation->legs, result->expression);
   if (program.environment().sink.wants_operands()) {
     static_cast<KernelOperation&>(*operation).operand_text += fmt::format(" scope:{}", name(options.scope));

@@ -122,15 +122,11 @@ hardware::OperationRef store_block_pointer(const AccessCall& call, const tl::Blo
 
 namespace kernbench::tl {
 
+using kernel::access_call;
 using kernel::AccessCall;
-using kernel::Program;
 using kernel::to_text;
 
 namespace {
-
-AccessCall call_of(const char* name, const char* kind, const Where& where) {
-  return {Program::current(name, where), name, kind, where};
-}
 
 void check_parent(const AccessCall& call, const BlockPointer& pointer) {
   const std::size_t rank = pointer.shape.size();
@@ -183,12 +179,12 @@ BlockOptions all_checked(const BlockPointer& block) {
 BlockPointer make_block_ptr(const Pointer& base, Extents shape, Extents strides, Extents offsets, Extents block_shape,
                             Where where) {
   BlockPointer pointer{base, shape, strides, offsets, block_shape};
-  check_parent(call_of("make_block_ptr", "", where), pointer);
+  check_parent(access_call("make_block_ptr", "", where), pointer);
   return pointer;
 }
 
 BlockPointer advance(BlockPointer pointer, Extents offsets, Where where) {
-  const AccessCall call = call_of("advance", "", where);
+  const AccessCall call = access_call("advance", "", where);
   if (offsets.size() != pointer.offsets.size()) {
     call.value_error(fmt::format("{} offsets were given to a block pointer of {} dimensions", offsets.size(),
                                  pointer.offsets.size()));
@@ -201,20 +197,20 @@ BlockPointer advance(BlockPointer pointer, Extents offsets, Where where) {
 }
 
 Tile load(const BlockPointer& pointer, BlockOptions options, Where where) {
-  const AccessCall call = call_of("load", "load", where);
+  const AccessCall call = access_call("load", "load", where);
   check_parent(call, pointer);
   return kernel::load_block_pointer(call, pointer, options);
 }
 
 void store(const BlockPointer& pointer, const Tile& value, BlockOptions options, Where where) {
-  const AccessCall call = call_of("store", "store", where);
+  const AccessCall call = access_call("store", "store", where);
   check_parent(call, pointer);
   kernel::store_block_pointer(call, pointer, value, options);
 }
 
 TensorDescriptor make_tensor_descriptor(const Pointer& base, Extents shape, Extents strides, Extents block_shape,
                                         Where where) {
-  const AccessCall call = call_of("make_tensor_descriptor", "", where);
+  const AccessCall call = access_call("make_tensor_descriptor", "", where);
   Extents origin = shape;
   for (std::size_t i = 0; i < shape.size(); ++i) origin[i] = 0;
   BlockPointer block{base, shape, strides, origin, block_shape};
@@ -232,12 +228,12 @@ TensorDescriptor make_tensor_descriptor(const Pointer& base, Extents shape, Exte
 }
 
 Tile TensorDescriptor::load(Extents offsets, Where where) const {
-  const AccessCall call = call_of("TensorDescriptor::load", "load", where);
+  const AccessCall call = access_call("TensorDescriptor::load", "load", where);
   return kernel::load_block_pointer(call, at(block_, offsets, call), all_checked(block_));
 }
 
 void TensorDescriptor::store(Extents offsets, const Tile& value, Where where) const {
-  const AccessCall call = call_of("TensorDescriptor::store", "store", where);
+  const AccessCall call = access_call("TensorDescriptor::store", "store", where);
   kernel::store_block_pointer(call, at(block_, offsets, call), value, all_checked(block_));
 }
 

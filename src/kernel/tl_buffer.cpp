@@ -8,29 +8,14 @@
 #include "data/memory.h"
 #include "data/operations.h"
 #include "kernbench/tl.h"
+#include "kernel/buffer_access.h"
 #include "kernel/conversion.h"
 #include "kernel/locate.h"
 #include "kernel/memory_access.h"
 
-namespace kernbench::tl {
+namespace kernbench::kernel {
 
-using hardware::EngineKind;
-using kernel::AccessCall;
-using kernel::BufferAccess;
-using kernel::BufferState;
-using kernel::KernelOperation;
-using kernel::Program;
-using kernel::TileState;
-using kernel::to_shape;
-using kernel::to_text;
-
-namespace {
-
-AccessCall call_of(const char* name, const char* kind, const Where& where) {
-  return {Program::current(name, where), name, kind, where};
-}
-
-const BufferState& own_buffer(const AccessCall& call, const Buffer& buffer) {
+const BufferState& own_buffer(const AccessCall& call, const tl::Buffer& buffer) {
   if (buffer.state() == nullptr) call.value_error("an empty buffer was used");
   if (&buffer.state()->program() != &call.program) {
     call.value_error("the buffer belongs to another program; buffers live in one PE's TCM");
@@ -38,8 +23,9 @@ const BufferState& own_buffer(const AccessCall& call, const Buffer& buffer) {
   return *buffer.state();
 }
 
-void check_inside(const AccessCall& call, const BufferState& buffer, const Extents& offsets, const Extents& shape) {
-  const Extents& extents = buffer.shape();
+void check_inside(const AccessCall& call, const BufferState& buffer, const tl::Extents& offsets,
+                  const tl::Extents& shape) {
+  const tl::Extents& extents = buffer.shape();
   if (offsets.size() != extents.size() || shape.size() != extents.size()) {
     call.value_error(fmt::format("the buffer has {} dimensions, but {} offsets and a box of {} dimensions were given",
                                  extents.size(), offsets.size(), shape.size()));
@@ -51,12 +37,44 @@ void check_inside(const AccessCall& call, const BufferState& buffer, const Exten
       throw OutOfBoundsError(
           fmt::format("tl::{}: the box of shape {} at {} leaves the buffer of shape {} (from alloc at "
                       "{}) in dimension {}; offsets 0 to {} fit there",
-                      call.name, to_text(shape), to_text(offsets), to_text(extents), kernel::to_text(buffer.where()), i,
+                      call.name, to_text(shape), to_text(offsets), to_text(extents), to_text(buffer.where()), i,
                       extents[i] - shape[i]),
           call.program.place(call.where));
     }
   }
 }
+
+std::vector<data::Piece> pieces_of(const BufferAccess& access) {
+  const auto& layout = access.bytes->layout;
+  const std::int64_t item = item_size(layout.dtype);
+  std::vector<data::Piece> pieces;
+  for (const auto& piece : locate_box(layout, access.offsets.span(), access.shape.span())) {
+    pieces.push_back({.memory = &access.bytes->memory,
+                      .address = piece.va,
+                      .rows = piece.rows,
+                      .row_bytes = piece.row_bytes,
+                      .stride = piece.stride,
+                      .offset = piece.box_offset / item,
+                      .row_stride = piece.box_stride / item});
+  }
+  return pieces;
+}
+
+}  // namespace kernbench::kernel
+
+namespace kernbench::tl {
+
+using hardware::EngineKind;
+using kernel::access_call;
+using kernel::AccessCall;
+using kernel::BufferAccess;
+using kernel::BufferState;
+using kernel::KernelOperation;
+using kernel::TileState;
+using kernel::to_shape;
+using kernel::to_text;
+
+namespace {
 
 /// A vector command that copies the lanes of a box; they pass the TCM port once out and once in.
 std::shared_ptr<KernelOperation> new_copy(const AccessCall& call, const BufferState& buffer, const Extents& offsets,
@@ -72,22 +90,6 @@ std::shared_ptr<KernelOperation> new_copy(const AccessCall& call, const BufferSt
   return operation;
 }
 
-std::vector<data::Piece> pieces_of(const BufferAccess& access) {
-  const auto& layout = access.bytes->layout;
-  const std::int64_t item = item_size(layout.dtype);
-  std::vector<data::Piece> pieces;
-  for (const auto& piece : kernel::locate_box(layout, access.offsets.span(), access.shape.span())) {
-    pieces.push_back({.memory = &access.bytes->memory,
-                      .address = piece.va,
-                      .rows = piece.rows,
-                      .row_bytes = piece.row_bytes,
-                      .stride = piece.stride,
-                      .offset = piece.box_offset / item,
-                      .row_stride = piece.box_stride / item});
-  }
-  return pieces;
-}
-
 }  // namespace
 
 DType Buffer::dtype() const {
@@ -98,7 +100,7 @@ Extents Buffer::shape() const {
 }
 
 Buffer alloc(Extents shape, DType dtype, Where where) {
-  const AccessCall call = call_of("alloc", "alloc", where);
+  const AccessCall call = access_call("alloc", "alloc", where);
   for (const std::int64_t extent : shape) {
     if (extent <= 0) call.value_error(fmt::format("shape {} must be positive in every dimension", to_text(shape)));
   }
@@ -107,7 +109,7 @@ Buffer alloc(Extents shape, DType dtype, Where where) {
 }
 
 Tile load(const Buffer& buffer, Extents offsets, Extents shape, Where where) {
-  const AccessCall call = call_of("load", "buffer_load", where);
+  const AccessCall call = access_call("load", "buffer_load", where);
   const BufferState& state = own_buffer(call, buffer);
   check_inside(call, state, offsets, shape);
   const auto result = call.program.new_tile(state.dtype(), shape, call.kind, where);
@@ -123,7 +125,7 @@ Tile load(const Buffer& buffer, Extents offsets, Extents shape, Where where) {
 }
 
 void store(const Buffer& buffer, Extents offsets, const Tile& value, Where where) {
-  const AccessCall call = call_of("store", "buffer_store", where);
+  const AccessCall call = access_call("store", "buffer_store", where);
   const BufferState& state = own_buffer(call, buffer);
   call.program.own(value, call.name, where);
   check_inside(call, state, offsets, value.shape());

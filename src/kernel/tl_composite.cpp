@@ -188,6 +188,7 @@ class Pipeline {
     const Extents shape{rows, columns};
     auto places = places_of(from, row, column, shape);
     operation->legs = std::move(places.legs);
+    operation->pages = std::move(places.pages);
     const bool data = program_.environment().data_enabled;
     operation->take_effect = [pieces = std::move(places.pieces), value, shape = to_shape(shape),
                               dtype = from.tensor().dtype(), data](KernelOperation& mine) {
@@ -203,6 +204,7 @@ class Pipeline {
     operation->write = true;
     auto places = places_of(to, block.row, block.column, {block.rows, block.columns});
     operation->legs = std::move(places.legs);
+    operation->pages = std::move(places.pages);
     depend(*operation, last);
     operation->operands = operation->dependencies.size();
     if (program_.environment().data_enabled) {
@@ -287,7 +289,7 @@ CompositePlan checked_plan(const AccessCall& call, const MatrixOperand& a, const
     if (extent < 0) call.value_error(fmt::format("{} is {}; it must be positive, or 0 for a choice", name, extent));
   }
   const auto item = [](const MatrixOperand& x) { return x.in_hbm() ? item_size(x.tensor().dtype()) : 0; };
-  const auto& array = call.program.environment().machine.topology().pe.gemm.array;
+  const auto& array = call.program.environment().machine.pe_spec(call.program.coordinate()).gemm.array;
   return kernel::plan_composite({a.shape()[0], b.shape()[1], a.shape()[1], item(a), item(b)}, options, array.height,
                                 array.width, call.program.free_tcm());
 }

@@ -18,7 +18,7 @@ using kernel::to_text;
 
 namespace {
 
-/// Waits for the producer, pays for the read, and returns the value; absent under --no-data, unless the tile is known.
+/// Waits for the producer, pays for the read, and returns the value; absent when it has no data and one is assumed.
 std::optional<data::Scalar> read_scalar(const Tile& x, bool assumed, const Where& where) {
   auto& program = Program::current("item", where);
   const auto& state = *program.own(x, "item", where);
@@ -43,7 +43,15 @@ std::optional<data::Scalar> read_scalar(const Tile& x, bool assumed, const Where
     const Program::Step step(program, kernel::Activity::scalar_read, where);
     event::this_fiber::sleep(environment.machine.topology().pe.control.scalar_read);
   }
-  if (!environment.data_enabled && !known) {
+  if (!known && !state.value()->value.has_data()) {
+    if (!assumed) {
+      throw ProgramError(
+          "SkippedValueError",
+          "tl::item reads a value that derives from floating-point operations, which "
+          "--skip-floating-point-ops leaves out; use tl::item_or(tile, assumed) to go on with an assumed "
+          "value",
+          program.place(where));
+    }
     program.note_read(state.expression, 0);
     return std::nullopt;
   }

@@ -9,6 +9,7 @@
 
 namespace kernbench::tl {
 
+using kernel::access_call;
 using kernel::AccessCall;
 using kernel::Lanes;
 using kernel::Program;
@@ -43,10 +44,6 @@ PointerTile operator-(const PointerTile& pointers, const Operand& offsets) {
 
 namespace {
 
-AccessCall call_of(const char* name, const char* kind, const Where& where) {
-  return {Program::current(name, where), name, kind, where};
-}
-
 void store_strided(const AccessCall& call, const Pointer& pointer, const Extents& shape, const Extents& strides,
                    const Operand& value, const StoreOptions& options) {
   const auto block = kernel::whole_block(pointer.offset(), shape, strides);
@@ -70,7 +67,7 @@ Tile load(const Pointer& pointer, LoadOptions options, Where where) {
 }
 
 Tile load(const Pointer& pointer, Extents shape, Extents strides, LoadOptions options, Where where) {
-  const AccessCall call = call_of("load", "load", where);
+  const AccessCall call = access_call("load", "load", where);
   const auto block = kernel::whole_block(pointer.offset(), shape, strides);
   check_strided(call, pointer.tensor(), block, false);
   const Lanes lanes = lanes_of(call, options, shape);
@@ -79,21 +76,21 @@ Tile load(const Pointer& pointer, Extents shape, Extents strides, LoadOptions op
 }
 
 Tile load(const PointerTile& pointers, LoadOptions options, Where where) {
-  return kernel::load_gather(call_of("load", "gather", where), pointers, options);
+  return kernel::load_gather(access_call("load", "gather", where), pointers, options);
 }
 
 void store(const Pointer& pointer, const Operand& value, StoreOptions options, Where where) {
-  store_strided(call_of("store", "store", where), pointer, {}, {}, value, options);
+  store_strided(access_call("store", "store", where), pointer, {}, {}, value, options);
 }
 
 void store(const Pointer& pointer, Extents strides, const Tile& value, StoreOptions options, Where where) {
-  const AccessCall call = call_of("store", "store", where);
+  const AccessCall call = access_call("store", "store", where);
   const Extents shape = call.program.own(value, call.name, where)->shape();
   store_strided(call, pointer, shape, strides, value, options);
 }
 
 void store(const PointerTile& pointers, const Operand& value, StoreOptions options, Where where) {
-  const AccessCall call = call_of("store", "scatter", where);
+  const AccessCall call = access_call("store", "scatter", where);
   const Tensor& tensor = pointers.base().tensor();
   const Extents shape = call.program.own(pointers.offsets(), call.name, where)->shape();
   const Lanes lanes = chosen(lanes_of(call, options, shape), call.program, pointers, call);

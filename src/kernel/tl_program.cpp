@@ -77,7 +77,7 @@ void delay(std::int64_t cycles, Where where) {
   }
   if (cycles == 0) return;
   const auto& environment = program.environment();
-  const Clock clock(environment.machine.topology().pe.clock);
+  const Clock clock(environment.machine.pe_spec(program.coordinate()).clock);
   const Program::Step step(program, kernel::Activity::delay, where);
   event::this_fiber::sleep_until(clock.after(environment.scheduler.now(), cycles));
 }

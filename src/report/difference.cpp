@@ -52,12 +52,24 @@ Part part_of_resource(std::string_view name) {
   return Part::links;
 }
 
+/// Of "overrides.sip0.io.to_sip1.bandwidth": links have names of their own, a PE is known by its keys.
+Part part_of_override(std::string_view key) {
+  const std::size_t dot = key.rfind('.');
+  const std::string_view value = key.substr(dot + 1);
+  if (value == "clock" || value == "gemm_array") return Part::gemm;
+  if (value == "vector_lanes") return Part::vector;
+  return part_of_resource(key.substr(0, dot));
+}
+
 Part part_of_key(std::string_view key) {
-  constexpr std::array<std::pair<std::string_view, Part>, 16> kPrefixes = {{
+  constexpr std::string_view kOverrides = "overrides.";
+  if (key.starts_with(kOverrides)) return part_of_override(key.substr(kOverrides.size()));
+  constexpr std::array<std::pair<std::string_view, Part>, 17> kPrefixes = {{
       {"cube.hbm", Part::hbm},
       {"cube.noc", Part::links},
       {"cube.m_cpu", Part::processors},
       {"sip.cubes.link", Part::links},
+      {"sip.io.attachment", Part::links},
       {"sip.io.cpu", Part::processors},
       {"system.sips.link", Part::links},
       {"system.link", Part::links},
@@ -122,6 +134,12 @@ std::vector<InputChange> inputs_of(const RunResult& a, const RunResult& b) {
   for_each_difference(a.parameters, b.parameters, [&](const auto& key, const auto& left, const auto& right) {
     first.push_back({"parameter", key, left, right, "", {}, {}});
   });
+  // An earlier version's result has none.
+  const bool recorded = !a.switches.empty() && !b.switches.empty();
+  for_each_difference(recorded ? a.switches : Texts(), recorded ? b.switches : Texts(),
+                      [&](const auto& key, const auto& left, const auto& right) {
+                        first.push_back({"switch", key, left, right, "", {}, {}});
+                      });
   const BusyByPart busy_a = busy_by_part(a), busy_b = busy_by_part(b);
   for_each_difference(machine_of(a), machine_of(b), [&](const auto& key, const auto& left, const auto& right) {
     InputChange change{"machine", key, left, right, "", {}, {}};

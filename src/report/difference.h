@@ -12,7 +12,7 @@ namespace kernbench::report {
 
 /// Something that went into the runs and differs. A side that lacks it has an empty text.
 struct InputChange {
-  std::string kind;  // "bench", "parameter", "machine", "seed", "program" (the version of kernbench)
+  std::string kind;  // "bench", "parameter", "switch", "machine", "seed", "program" (the version of kernbench)
   std::string key;   // "cube.hbm.bandwidth"
   std::string a, b;
   /// The part of the machine whose busy time shows the change: "HBM channels"; empty where there is none.
@@ -41,8 +41,8 @@ struct Difference {
   std::string status_a, status_b;
   Time time_a, time_b;
   bool same_times = false, same_values = false;  // by the fingerprints
-  /// What explains most comes first: bench and parameters, then keys of the machine by how much the busy time of the
-  /// part that they describe has changed.
+  /// What explains most comes first: bench, parameters and switches, then keys of the machine by how much the busy time
+  /// of the part that they describe has changed.
   std::vector<InputChange> inputs;
   // Of these, only what differs, the largest change first; ties in the order of names.
   std::vector<TimeChange> activities;  // of the critical paths of all launches

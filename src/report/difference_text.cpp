@@ -17,7 +17,7 @@ namespace kernbench::report {
 namespace {
 
 constexpr std::size_t kMostInputs = 20;
-constexpr std::size_t kMostRows = 12;
+constexpr std::size_t kMostChanges = 12;
 
 std::string value_or_none(const std::string& value) {
   return value.empty() ? "-" : value;
@@ -52,6 +52,16 @@ std::string remainder(std::size_t count, std::size_t most, const Palette& palett
          "\n";
 }
 
+/// What the change of an input does; may be empty.
+std::string effect_of(const InputChange& input) {
+  if (input.kind == "switch") {
+    return input.key == "exact_events" ? "changes no result" : "may explain other values";
+  }
+  if (input.part.empty()) return {};
+  const bool same = input.busy_a == input.busy_b;
+  return input.part + " busy " + (same ? "as before" : relative(input.busy_a, input.busy_b));
+}
+
 std::string inputs_section(const Difference& difference, const Palette& palette) {
   if (difference.inputs.empty()) return {};
   TextTable table({{"", Align::left, 30},
@@ -61,12 +71,8 @@ std::string inputs_section(const Difference& difference, const Palette& palette)
                    {"", Align::left, 28}});
   for (std::size_t i = 0; i < std::min(difference.inputs.size(), kMostInputs); ++i) {
     const InputChange& input = difference.inputs[i];
-    std::string effect;
-    if (!input.part.empty()) {
-      const bool same = input.busy_a == input.busy_b;
-      effect = input.part + " busy " + (same ? "as before" : relative(input.busy_a, input.busy_b));
-    }
-    table.add({{input.key, Style::heading}, {value_or_none(input.a)}, {"->"}, {value_or_none(input.b)}, {effect}});
+    table.add(
+        {{input.key, Style::heading}, {value_or_none(input.a)}, {"->"}, {value_or_none(input.b)}, {effect_of(input)}});
   }
   return palette.paint(Style::heading, "What changed") + "\n" + table.text(palette) +
          remainder(difference.inputs.size(), kMostInputs, palette);
@@ -80,14 +86,14 @@ std::string times_section(const char* title, const char* what, const std::vector
                    {"B", Align::right, 11},
                    {"change", Align::right, 12},
                    {"", Align::right, 10}});
-  for (std::size_t i = 0; i < std::min(changes.size(), kMostRows); ++i) {
+  for (std::size_t i = 0; i < std::min(changes.size(), kMostChanges); ++i) {
     const TimeChange& change = changes[i];
     const Time a = change.a.value_or(Time::zero()), b = change.b.value_or(Time::zero());
     table.add(
         {{change.name}, {optional_time(change.a)}, {optional_time(change.b)}, {signed_time(a, b)}, {relative(a, b)}});
   }
   return palette.paint(Style::heading, title) + "\n" + table.text(palette) +
-         remainder(changes.size(), kMostRows, palette);
+         remainder(changes.size(), kMostChanges, palette);
 }
 
 std::string resources_section(const Difference& difference, const Palette& palette) {
@@ -99,7 +105,7 @@ std::string resources_section(const Difference& difference, const Palette& palet
                    {"bytes A", Align::right, 12},
                    {"bytes B", Align::right, 12}});
   const auto moved = [](Bytes bytes) { return bytes > Bytes() ? bytes_text(bytes) : std::string("-"); };
-  for (std::size_t i = 0; i < std::min(difference.resources.size(), kMostRows); ++i) {
+  for (std::size_t i = 0; i < std::min(difference.resources.size(), kMostChanges); ++i) {
     const ResourceChange& change = difference.resources[i];
     table.add({{change.kind},
                {time_text(change.busy_a)},
@@ -109,7 +115,7 @@ std::string resources_section(const Difference& difference, const Palette& palet
                {moved(change.bytes_b)}});
   }
   return palette.paint(Style::heading, "Resources, all of a kind") + "\n" + table.text(palette) +
-         remainder(difference.resources.size(), kMostRows, palette);
+         remainder(difference.resources.size(), kMostChanges, palette);
 }
 
 std::string metrics_section(const Difference& difference, const Palette& palette) {
@@ -120,13 +126,13 @@ std::string metrics_section(const Difference& difference, const Palette& palette
                    {"", Align::right, 10},
                    {"", Align::left, 14}});
   const auto text = [](const std::optional<double>& value) { return value ? value_text(*value) : std::string("-"); };
-  for (std::size_t i = 0; i < std::min(difference.metrics.size(), kMostRows); ++i) {
+  for (std::size_t i = 0; i < std::min(difference.metrics.size(), kMostChanges); ++i) {
     const ValueChange& change = difference.metrics[i];
     const std::string ratio = change.a && change.b ? relative(*change.a, *change.b) : "-";
     table.add({{change.name}, {text(change.a)}, {text(change.b)}, {ratio}, {change.unit}});
   }
   return palette.paint(Style::heading, "Metrics") + "\n" + table.text(palette) +
-         remainder(difference.metrics.size(), kMostRows, palette);
+         remainder(difference.metrics.size(), kMostChanges, palette);
 }
 
 std::string outcome_section(const Difference& difference, const Palette& palette) {

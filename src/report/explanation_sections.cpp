@@ -21,10 +21,6 @@ constexpr std::size_t kMostWaits = 10;
 constexpr std::size_t kMostOperations = 10;
 constexpr std::size_t kMostRoofs = 8;
 
-double share(Time part, Time whole) {
-  return whole.count() <= 0 ? NAN : static_cast<double>(part.count()) / static_cast<double>(whole.count());
-}
-
 Time duration(const LaunchResult& launch) {
   return launch.end - launch.start;
 }

@@ -51,6 +51,10 @@ std::string count_text(std::uint64_t count) {
   return separated(fmt::format("{}", count));
 }
 
+double share(Time part, Time whole) {
+  return whole.count() <= 0 ? NAN : static_cast<double>(part.count()) / static_cast<double>(whole.count());
+}
+
 std::string percent_text(double share) {
   if (!std::isfinite(share)) return "-";
   if (share > 0 && share < 0.0005) return "<0.1 %";
@@ -93,7 +97,7 @@ std::string value_text(double value) {
   return fmt::format("{:.6g}", value);
 }
 
-std::string error_text(double value) {
+std::string deviation_text(double value) {
   return value == 0 ? "0" : fmt::format("{:.3g}", value);
 }
 

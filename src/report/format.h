@@ -26,6 +26,9 @@ std::string decimal_text(double value, int decimals);
 /// "1,234,567".
 std::string count_text(std::uint64_t count);
 
+/// What `part` is of `whole`; no number if that is nothing.
+double share(Time part, Time whole);
+
 /// "68.5 %". A share that is not zero but would show as zero is "<0.1 %". No number at all: "-".
 std::string percent_text(double share);
 
@@ -39,6 +42,6 @@ std::string bytes_text(Bytes bytes);
 std::string value_text(double value);
 
 /// "1.2e-07" for errors: three significant digits; "0" for zero, "nan" and "inf" as such.
-std::string error_text(double value);
+std::string deviation_text(double value);
 
 }  // namespace kernbench::report

@@ -1,6 +1,7 @@
 #include "report/json.h"
 
 #include <cstdint>
+#include <map>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -131,11 +132,47 @@ std::string json(const ResourceResult& resource) {
   return out.finish();
 }
 
+std::string json(const TlbResult& tlb) {
+  Collection out = object();
+  out.add("name", quoted(tlb.name));
+  out.add("hits", number(tlb.hits));
+  out.add("misses", number(tlb.misses));
+  out.add("walking_ps", number(tlb.walking.count()));
+  return out.finish();
+}
+
+std::string json(const WaitEdgeResult& edge) {
+  Collection out = object();
+  out.add("who", quoted(edge.who));
+  out.add("reason", quoted(edge.reason));
+  out.add("target", edge.target.empty() ? "null" : quoted(edge.target));
+  out.add("in_cycle", edge.in_cycle ? "true" : "false");
+  return out.finish();
+}
+
+std::string json(const SlotAdvice& slots) {
+  Collection out = object();
+  out.add("needed", slots.needed > 0 ? number(slots.needed) : "null");
+  out.add("tried", number(slots.tried));
+  out.add("text", quoted(slots.text));
+  return out.finish();
+}
+
 std::string json(const ErrorResult& error) {
   Collection out = object();
   out.add("type", quoted(error.type));
   out.add("message", quoted(error.message));
   out.add("where", quoted(error.where));
+  if (error.waits.empty()) return out.finish();
+  const auto wait = [](const WaitEdgeResult& edge) { return json(edge); };
+  const auto cycle = [](const std::vector<std::string>& names) {
+    Collection list('[', ']', ", ");
+    for (const std::string& name : names) list.add(quoted(name));
+    return list.finish();
+  };
+  out.add("waits", lines(error.waits, wait, '[', ']', "   "));
+  out.add("cycles", lines(error.cycles, cycle, '[', ']', "   "));
+  if (error.slots) out.add("slots", json(*error.slots));
   return out.finish();
 }
 
@@ -153,9 +190,9 @@ std::string fingerprint(const RunResult& result) {
   return out.finish();
 }
 
-std::string parameters(const RunResult& result) {
+std::string texts(const std::map<std::string, std::string>& values) {
   Collection out = object();
-  for (const auto& [parameter, value] : result.parameters) out.add(parameter, quoted(value));
+  for (const auto& [key, value] : values) out.add(key, quoted(value));
   return out.finish();
 }
 
@@ -168,8 +205,9 @@ std::string to_json(const RunResult& result) {
   out.add("kernbench", quoted(result.version));
   out.add("bench", quoted(result.bench));
   out.add("topology", quoted(result.topology));
-  out.add("parameters", parameters(result));
+  out.add("parameters", texts(result.parameters));
   out.add("seed", number(result.seed));
+  out.add("switches", texts(result.switches));
   out.add("correlation_id", quoted(result.correlation_id));
   out.add("status", quoted(name(result.status)));
   out.add("simulated_time_ps", number(result.simulated_time.count()));
@@ -179,6 +217,7 @@ std::string to_json(const RunResult& result) {
   out.add("checks", lines(result.checks, element, '[', ']'));
   out.add("metrics", lines(result.metrics, element, '{', '}'));
   out.add("resources", lines(result.resources, element, '[', ']'));
+  out.add("tlbs", lines(result.tlbs, element, '[', ']'));
   const auto setting = [](const auto& key) { return quoted(key.first) + ": " + quoted(key.second); };
   out.add("device_peak", device_peak(result));
   out.add("machine", lines(result.machine, setting, '{', '}'));

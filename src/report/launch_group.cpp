@@ -44,7 +44,7 @@ std::vector<LaunchGroup> each_launch(const std::vector<LaunchResult>& launches) 
 std::string base_name(const std::string& launch) {
   const std::size_t mark = launch.rfind('#');
   const bool counted = mark != std::string::npos && mark + 1 < launch.size() &&
-                       launch.find_first_not_of("0123456789", mark + 1) == std::string::npos;
+                       launch.find_first_not_of("0123456789.", mark + 1) == std::string::npos;
   return counted ? launch.substr(0, mark) : launch;
 }
 

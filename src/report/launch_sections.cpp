@@ -18,10 +18,6 @@ constexpr std::size_t kMostBarBlocks = 3;   // groups that get a bar for each ca
 constexpr std::size_t kMostCategories = 5;  // columns of the breakdown that fit beside name and time
 constexpr std::size_t kBarWidth = 40;
 
-double share(Time part, Time whole) {
-  return whole.count() <= 0 ? NAN : static_cast<double>(part.count()) / static_cast<double>(whole.count());
-}
-
 // At least one '#' for any share above 0.
 std::string bar(double share, std::size_t width) {
   if (!(share > 0)) return {};

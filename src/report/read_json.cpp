@@ -33,7 +33,12 @@ class Node {
     }
     return {*found, file_, joined(key)};
   }
+  bool has(const char* key) const { return value_.is_object() && value_.contains(key); }
   bool is_null() const { return value_.is_null(); }
+  bool truth() const {
+    if (!value_.is_boolean()) fail("true or false");
+    return value_.get<bool>();
+  }
 
   std::string text() const {
     if (!value_.is_string()) fail("a string");
@@ -123,6 +128,30 @@ Roofline roofline(const Node& node) {
           roof(node.at("used")), roof(node.at("device"))};
 }
 
+WaitEdgeResult wait_edge(const Node& node) {
+  const Node target = node.at("target");
+  return {node.at("who").text(), node.at("reason").text(), target.is_null() ? std::string() : target.text(),
+          node.at("in_cycle").truth()};
+}
+
+SlotAdvice slot_advice(const Node& node) {
+  const Node needed = node.at("needed");
+  return {needed.is_null() ? 0 : needed.integer<std::int32_t>(), node.at("tried").integer<std::int32_t>(),
+          node.at("text").text()};
+}
+
+ErrorResult read_error(const Node& node) {
+  ErrorResult out{node.at("type").text(), node.at("message").text(), node.at("where").text()};
+  if (!node.has("waits")) return out;
+  node.at("waits").each([&](const Node& edge) { out.waits.push_back(wait_edge(edge)); });
+  node.at("cycles").each([&](const Node& cycle) {
+    auto& names = out.cycles.emplace_back();
+    cycle.each([&](const Node& name) { names.push_back(name.text()); });
+  });
+  if (node.has("slots")) out.slots = slot_advice(node.at("slots"));
+  return out;
+}
+
 LaunchResult launch(const Node& node) {
   LaunchResult out;
   out.name = node.at("name").text();
@@ -157,6 +186,10 @@ ResourceResult resource(const Node& node) {
           node.at("utilisation").real()};
 }
 
+TlbResult tlb(const Node& node) {
+  return {node.at("name").text(), node.at("hits").natural(), node.at("misses").natural(), node.at("walking_ps").time()};
+}
+
 std::uint64_t fingerprint(const Node& node) {
   const std::string digits = node.text();
   if (digits.size() != 16 || digits.find_first_not_of("0123456789abcdef") != std::string::npos) {
@@ -173,6 +206,9 @@ void read_inputs(RunResult& out, const Node& root) {
     out.parameters[key] = value.text();
   });
   out.seed = root.at("seed").natural();
+  if (root.has("switches")) {  // results of earlier versions lack it
+    root.at("switches").each_key([&](const std::string& key, const Node& value) { out.switches[key] = value.text(); });
+  }
   out.correlation_id = root.at("correlation_id").text();
   root.at("machine").each_key(
       [&](const std::string& key, const Node& value) { out.machine.emplace_back(key, value.text()); });
@@ -188,10 +224,13 @@ void read_outcome(RunResult& out, const Node& root) {
     out.metrics[key] = {node.at("value").real(), node.at("unit").text()};
   });
   root.at("resources").each([&](const Node& node) { out.resources.push_back(resource(node)); });
+  if (root.has("tlbs")) {  // files of before do without
+    root.at("tlbs").each([&](const Node& node) { out.tlbs.push_back(tlb(node)); });
+  }
   out.peak_flops = root.at("device_peak").at("flops_per_s").real();
   out.peak_hbm_bandwidth = Bandwidth::bytes_per_second(root.at("device_peak").at("hbm_bytes_per_s").integer());
   if (const Node error = root.at("error"); !error.is_null()) {
-    out.error = ErrorResult{error.at("type").text(), error.at("message").text(), error.at("where").text()};
+    out.error = read_error(error);
   }
   out.times_fingerprint = fingerprint(root.at("fingerprint").at("times"));
   out.values_fingerprint = fingerprint(root.at("fingerprint").at("values"));

@@ -18,6 +18,9 @@ using kernbench::Roof;
 using kernbench::Roofline;
 using kernbench::RunResult;
 using kernbench::RunStatus;
+using kernbench::SlotAdvice;
+using kernbench::TlbResult;
+using kernbench::WaitEdgeResult;
 using kernbench::WaitResult;
 
 }  // namespace kernbench::report

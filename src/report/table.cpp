@@ -4,10 +4,12 @@
 
 #include <algorithm>
 #include <array>
+#include <cmath>
 #include <string>
 #include <vector>
 
 #include "report/format.h"
+#include "report/metric_table.h"
 #include "report/outcome.h"
 #include "report/sections.h"
 #include "report/text_table.h"
@@ -96,8 +98,8 @@ std::string checks_section(const RunResult& result, const Palette& palette) {
     const bool skipped = check.status == CheckStatus::skipped;
     table.add({{check.name},
                {std::string(name(check.status)), style_of(check.status)},
-               {skipped ? "-" : error_text(check.max_abs_error)},
-               {skipped ? "-" : error_text(check.max_rel_error)}});
+               {skipped ? "-" : deviation_text(check.max_abs_error)},
+               {skipped ? "-" : deviation_text(check.max_rel_error)}});
   }
   std::string out = palette.paint(Style::heading, "Checks") + "\n" + table.text(palette);
   if (checks.size() > kMostChecks) {
@@ -107,14 +109,55 @@ std::string checks_section(const RunResult& result, const Palette& palette) {
   return out;
 }
 
+std::vector<std::string> lines_of(const std::string& text) {
+  std::vector<std::string> lines;
+  std::size_t start = 0;
+  for (std::size_t end; (end = text.find('\n', start)) != std::string::npos; start = end + 1) {
+    lines.push_back(text.substr(start, end - start));
+  }
+  return lines;
+}
+
+std::string metric_text(const Metric& metric) {
+  constexpr double kMost = 9e15;
+  const bool fits = std::abs(metric.value) < kMost;
+  if (metric.unit == "ns" && fits) return time_text(Time::picoseconds(std::llround(metric.value * 1e3)));
+  if (metric.unit == "B" && fits) return bytes_text(Bytes(std::llround(metric.value)));
+  return metric.unit.empty() ? value_text(metric.value) : value_text(metric.value) + " " + metric.unit;
+}
+
+/// Several quantities of the same items, one column each; empty when they do not fit side by side.
+std::string compared_metrics(const RunResult& result, const MetricTable& compared, const Palette& palette) {
+  std::vector<Column> columns{{"", Align::left, 24}};
+  for (const std::string& quantity : compared.quantities) {
+    columns.push_back({quantity.starts_with("bytes ") ? quantity.substr(6) : quantity, Align::right, 24});
+  }
+  TextTable table(std::move(columns));
+  std::size_t widest = 0;
+  for (std::size_t item = 0; item < compared.items.size(); ++item) {
+    std::vector<Cell> row{{compared.items[item]}};
+    for (std::size_t quantity = 0; quantity < compared.quantities.size(); ++quantity) {
+      row.push_back({metric_text(compared.at(result.metrics, quantity, item))});
+    }
+    table.add(std::move(row));
+  }
+  for (const std::string& line : lines_of(table.text(Palette(false)))) widest = std::max(widest, display_width(line));
+  return widest <= kWidth ? table.text(palette) : std::string();
+}
+
 std::string metrics_section(const RunResult& result, const Palette& palette) {
   if (result.metrics.empty()) return {};
+  const MetricTable compared = metric_table(result.metrics);
+  const std::string side_by_side = compared.items.empty() ? "" : compared_metrics(result, compared, palette);
+  std::string out = palette.paint(Style::heading, "Metrics") + "\n" + side_by_side;
   TextTable table({{"", Align::left, 48}, {""}, {"", Align::left, 24}});
   std::size_t shown = 0;
   for (const auto& [name, metric] : result.metrics) {
+    const bool in_table = std::ranges::count(compared.quantities, quantity_of(name)) > 0;
+    if (in_table && !side_by_side.empty()) continue;
     if (shown++ < kMostMetrics) table.add({{name}, {value_text(metric.value)}, {metric.unit}});
   }
-  std::string out = palette.paint(Style::heading, "Metrics") + "\n" + table.text(palette);
+  if (!table.empty()) out += table.text(palette);
   if (shown > kMostMetrics) {
     const std::string rest = fmt::format("and {} more (see --json)", count_text(shown - kMostMetrics));
     out += "  " + palette.paint(Style::faint, rest) + "\n";

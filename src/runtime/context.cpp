@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <utility>
+
 #include "base/error.h"
 #include "event/fiber.h"
 #include "runtime/simulated_devices.h"
@@ -9,8 +11,29 @@
 namespace kernbench::runtime {
 
 void enter_host_context(Simulation& simulation) {
+  Worker main;
+  main.agent = simulation.machine().host_agent(-1);
+  enter_host_context(simulation, std::move(main));
+}
+
+void enter_host_context(Simulation& simulation, Worker worker) {
   auto& slot = event::this_fiber::current()->local(event::Fiber::Slot::host);
-  slot = std::make_shared<HostContext>(HostContext{simulation, 0, Generator(simulation.options().seed), {}});
+  HostContext context{simulation, 0, Generator(simulation.options().seed)};
+  context.worker = std::move(worker);
+  slot = std::make_shared<HostContext>(std::move(context));
+}
+
+void end_host_context() {
+  auto& context = current_context("the end of a worker");
+  for (const auto& child : std::exchange(context.children, {})) child->join_at_end();
+}
+
+GroupWorkRef current_work() {
+  event::Fiber* fiber = event::this_fiber::current();
+  if (fiber == nullptr) return nullptr;
+  const auto* context = static_cast<const HostContext*>(fiber->local(event::Fiber::Slot::host).get());
+  if (context == nullptr || !context->worker.group) return nullptr;
+  return std::make_shared<GroupWork>(context->worker.group);
 }
 
 HostContext& current_context(const char* call) {

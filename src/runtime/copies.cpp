@@ -2,6 +2,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cassert>
 #include <utility>
 
 #include "data/conversion.h"
@@ -21,6 +22,7 @@ Tensor dense_host(const TensorImpl& source) {
   Tensor result = new_host_tensor(source.sizes, source.dtype);
   const TensorImpl& target = impl_of(result);
   copy_strided({target.data(), target.strides}, {source.data(), source.strides}, source.sizes, item_size(source.dtype));
+  target.storage->left_out = source.storage->left_out;
   return result;
 }
 
@@ -30,6 +32,7 @@ Tensor converted(const Tensor& dense, DType dtype) {
   if (source.dtype == dtype) return dense;
   Tensor result = new_host_tensor(source.sizes, dtype);
   data::convert(dtype, impl_of(result).data(), source.dtype, source.data(), source.numel());
+  impl_of(result).storage->left_out = source.storage->left_out;
   return result;
 }
 
@@ -40,6 +43,37 @@ void write_host(const TensorImpl& target, const Tensor& source) {
   const Tensor values = direct ? source : converted(dense_host(from), target.dtype);
   const TensorImpl& in = impl_of(values);
   copy_strided({target.data(), target.strides}, {in.data(), in.strides}, target.sizes, item_size(target.dtype));
+  if (from.storage->left_out) target.storage->left_out = true;
+}
+
+/// `tensor` with repeated elements once: dimensions of stride 0 have extent 1.
+Tensor without_repeats(Tensor tensor) {
+  for (std::int64_t d = 0; d < tensor.dim(); ++d) {
+    if (tensor.size(d) > 1 && tensor.stride(d) == 0) tensor = tensor.narrow(d, 0, 1);
+  }
+  return tensor;
+}
+
+/// From device to device, without the host: what does not fit is converted and packed by kernels on either side, so
+/// that each element crosses once and in the smaller of the two types.
+void copy_between_devices(const Tensor& to, const Tensor& source) {
+  const TensorImpl& target = impl_of(to);
+  if (source.scalar_type() == target.dtype && copy_view(target, impl_of(source), "copy_")) return;
+  Tensor part = without_repeats(source);
+  const bool narrow_source = item_size(part.scalar_type()) < item_size(target.dtype);
+  const DType travels = narrow_source ? part.scalar_type() : target.dtype;
+  DeviceBackend& backend = current_backend("copy_");
+  std::optional<Extents> box = shape_of_one_box(impl_of(part));
+  if (part.scalar_type() != travels || !box) {
+    const TensorImpl& from = impl_of(part);
+    box = from.sizes;
+    part = new_device_tensor(backend, from.sizes, travels, from.device, from.policy).copy_(part);
+  }
+  if (part.sizes() == to.sizes() && travels == target.dtype && copy_view(target, impl_of(part), "copy_")) return;
+  const Tensor arrived = new_device_tensor(backend, *box, travels, target.device, target.policy);
+  [[maybe_unused]] const bool moved = copy_view(impl_of(arrived), impl_of(part), "copy_");
+  assert(moved);
+  to.copy_(arrived.view(part.sizes()).expand(to.sizes()));
 }
 
 void write_device(const Tensor& to, const Tensor& source) {
@@ -51,6 +85,8 @@ void write_device(const Tensor& to, const Tensor& source) {
     return write_device(to, apart);
   }
   if (from.device == target.device && current_backend("copy_").operations().copy(source, to)) return;
+  if (from.storage->device && from.device != target.device && current_backend("copy_").connects_devices())
+    return copy_between_devices(to, source);
   if (from.storage->device && from.dtype == target.dtype && copy_view(target, from, "copy_")) return;
   std::optional<Tensor> values;
   if (from.storage->device)
@@ -107,12 +143,15 @@ Tensor new_tensor_like(const Tensor& other, DType dtype, torch::Device device, c
 std::optional<Tensor> try_host_copy(const Tensor& tensor, HostRead why) {
   const TensorImpl& impl = impl_of(tensor);
   if (impl.storage->device) return try_read_view(impl, why);
+  if (impl.storage->left_out && decides(why)) return std::nullopt;
   return impl.is_contiguous() ? tensor : dense_host(impl);
 }
 
 Tensor host_copy(const Tensor& tensor, HostRead why) {
   if (auto host = try_host_copy(tensor, why)) return *host;
-  throw_no_data(why, impl_of(tensor).storage->device->descriptor()->name);
+  const auto& device = impl_of(tensor).storage->device;
+  throw_no_values(why, device ? fmt::format("device tensor \"{}\"", device->descriptor()->name) : "a host tensor",
+                  current_backend(name(why)).data_enabled());
 }
 
 }  // namespace kernbench::runtime
@@ -172,30 +211,20 @@ Tensor& Tensor::fill_(const Scalar& value) {
   return *this;
 }
 
-Tensor Tensor::to(const TensorOptions& options) const {
+Tensor Tensor::to(const TensorOptions& options, std::optional<bool> non_blocking, bool copy) const {
   const TensorImpl& source = impl_of(*this);
   Device device = options.device_opt().value_or(source.device);
   if (device.is_ahbm() && !device.has_index()) device = Device(kAHBM, runtime::current_backend("to").current_device());
   const ScalarType type = options.dtype_opt().value_or(source.dtype);
   const bool same_device = device.is_ahbm() ? device == source.device : source.device.is_cpu();
   const bool same_place = !device.is_ahbm() || options.placement_opt().value_or(source.policy) == source.policy;
-  if (same_device && same_place && type == source.dtype) return *this;
+  if (!copy && same_device && same_place && type == source.dtype) return *this;
   if (device.is_cpu() && !source.device.is_cpu()) {
     const Tensor host = runtime::host_copy(*this, type == source.dtype ? HostRead::cpu : HostRead::to);
     return runtime::converted(host, type);
   }
   Tensor result = runtime::new_tensor_like(*this, type, device, options.placement_opt(), options.name_or_empty(), "to");
-  return result.copy_(*this);
-}
-
-Tensor Tensor::to(ScalarType type) const {
-  return to(TensorOptions(type));
-}
-Tensor Tensor::to(Device device) const {
-  return to(TensorOptions(device));
-}
-Tensor Tensor::to(Device device, ScalarType type) const {
-  return to(TensorOptions(type).device(device));
+  return non_blocking ? result.copy_(*this, *non_blocking) : result.copy_(*this);
 }
 
 Tensor Tensor::clone() const {

@@ -38,12 +38,23 @@ const char* name(HostRead read) {
   return "?";
 }
 
-void throw_no_data(HostRead read, const std::string& tensor) {
-  throw ProgramError(
-      "NoDataError",
-      fmt::format("{} reads values of device tensor \"{}\", but element values are not computed (--no-data). Use "
-                  "item_or(x, assumed), or guard the read with kernbench::data_enabled()",
-                  name(read), tensor));
+bool decides(HostRead read) {
+  return read == HostRead::item || read == HostRead::equal || read == HostRead::allclose;
+}
+
+void throw_no_values(HostRead read, const std::string& tensor, bool left_out) {
+  if (left_out) {
+    throw ProgramError(
+        "SkippedValueError",
+        fmt::format("{} reads values of {}, which derive from floating-point operations that "
+                    "--skip-floating-point-ops leaves out. Use item_or(x, assumed), or guard the read with "
+                    "kernbench::floating_point_enabled()",
+                    name(read), tensor));
+  }
+  throw ProgramError("NoDataError",
+                     fmt::format("{} reads values of {}, but element values are not computed (--no-data). Use "
+                                 "item_or(x, assumed), or guard the read with kernbench::data_enabled()",
+                                 name(read), tensor));
 }
 
 void DeviceBackend::copy_on_device(const std::shared_ptr<DeviceStorage>& destination,
@@ -60,13 +71,6 @@ void DeviceBackend::synchronize_current_stream(int /*device*/) {}
 DeviceOperations& DeviceBackend::operations() {
   static DeviceOperations none;  // has no state
   return none;
-}
-
-std::vector<HostBytes> DeviceBackend::read(const std::shared_ptr<DeviceStorage>& storage,
-                                           std::span<const DeviceBox> boxes, HostRead why) {
-  auto contents = try_read(storage, boxes, why);
-  if (!contents) throw_no_data(why, storage->descriptor()->name);
-  return std::move(*contents);
 }
 
 }  // namespace kernbench::runtime

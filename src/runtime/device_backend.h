@@ -39,8 +39,11 @@ using HostBytes = std::vector<std::byte>;
 /// The closed list of what reads device values on the host (contract 7). Their names are those in error texts.
 enum class HostRead : std::uint8_t { item, cpu, to, copy_, print, equal, allclose, check, save };
 const char* name(HostRead read);
-/// The error of a host read under --no-data.
-[[noreturn]] void throw_no_data(HostRead read, const std::string& tensor);
+/// Whether a program goes on by what it reads, rather than by where the values are.
+bool decides(HostRead read);
+/// The error of a host read of values that are not computed: none are under --no-data, or they were left out
+/// (skip_floating_point_ops). `tensor`: "device tensor \"x\"".
+[[noreturn]] void throw_no_values(HostRead read, const std::string& tensor, bool left_out);
 
 class DeviceOperations;
 
@@ -66,12 +69,16 @@ class DeviceBackend {
   virtual void fill(const std::shared_ptr<DeviceStorage>& storage, std::span<const DeviceBox> boxes,
                     std::span<const std::byte> element) = 0;
   /// Host to device: `contents[i]` are the elements of `boxes[i]`, all empty under --no-data. Reaches every replica.
+  /// With data an empty one stands for elements that were left out.
   virtual void write(const std::shared_ptr<DeviceStorage>& storage, std::span<const DeviceBox> boxes,
                      std::vector<HostBytes> contents) = 0;
   /// Device to host, the host-read barrier: waits in simulated time for what produces the storage, then for the copy.
-  /// Nothing under --no-data, after the same time.
+  /// Nothing under --no-data, after the same time. The contents of a box are empty when some of its elements derive
+  /// from operations that were left out (skip_floating_point_ops).
   virtual std::optional<std::vector<HostBytes>> try_read(const std::shared_ptr<DeviceStorage>& storage,
                                                          std::span<const DeviceBox> boxes, HostRead why) = 0;
+  /// Whether bytes go from device to device without the host, and kernels on either side make them ready for it.
+  virtual bool connects_devices() const { return false; }
   /// Device to device, of equal dtype; boxes pair up with equal shapes. Unless overridden it goes through the host.
   virtual void copy_on_device(const std::shared_ptr<DeviceStorage>& destination,
                               std::span<const DeviceBox> destination_boxes,
@@ -83,10 +90,6 @@ class DeviceBackend {
 
   /// The kernels that compute on the devices (device_operations.h); unless overridden there are none.
   virtual DeviceOperations& operations();
-
-  /// try_read, with a ProgramError that names the call when there are no values.
-  std::vector<HostBytes> read(const std::shared_ptr<DeviceStorage>& storage, std::span<const DeviceBox> boxes,
-                              HostRead why);
 };
 
 // The three that follow are defined by the runtime's context (context.cpp); a test of host tensors defines its own.

@@ -45,11 +45,11 @@ void MemoryCount::remove(std::int64_t amount) {
 }
 
 void MemoryStatistics::reset_peak() {
-  for (MemoryCount* count : {&tensors, &requested, &allocated}) count->peak = count->current;
+  for (MemoryCount* count : {&tensors, &shards, &requested, &allocated}) count->peak = count->current;
 }
 
 void MemoryStatistics::reset_accumulated() {
-  for (MemoryCount* count : {&tensors, &requested, &allocated}) count->allocated = count->freed = 0;
+  for (MemoryCount* count : {&tensors, &shards, &requested, &allocated}) count->allocated = count->freed = 0;
   out_of_memory = 0;
 }
 
@@ -75,13 +75,18 @@ SliceAllocator& DeviceMemory::slice(PeCoordinate at) {
 
 Bytes DeviceMemory::free_bytes(PeCoordinate at) const {
   const auto found = slices_.find(at);
-  return found == slices_.end() ? SliceAllocator(slice_capacity_, topology_.pe.mmu.page).free_bytes()
-                                : found->second.free_bytes();
+  return found == slices_.end() ? usable_slice_capacity() : found->second.free_bytes();
+}
+
+Bytes DeviceMemory::least_free_bytes(SipId sip) const {
+  Bytes least = usable_slice_capacity();  // that of a slice which nobody has used yet
+  for (auto at = slices_.lower_bound({sip, CubeId{0}, PeId{0}}); at != slices_.end() && at->first.sip == sip; ++at)
+    least = std::min(least, at->second.free_bytes());
+  return least;
 }
 
 Bytes DeviceMemory::sip_capacity() const {
-  const Bytes slice = SliceAllocator(slice_capacity_, topology_.pe.mmu.page).capacity();
-  return Bytes(slice.count() * topology_.pes_per_sip());
+  return Bytes(usable_slice_capacity().count() * topology_.pes_per_sip());
 }
 
 std::shared_ptr<const DeviceAllocation> DeviceMemory::allocate(SipId sip, std::string name, DType dtype,
@@ -133,6 +138,7 @@ std::shared_ptr<const DeviceAllocation> DeviceMemory::allocate(SipId sip, std::s
   live_.emplace(allocation->number_, allocation.get());
   auto& counts = statistics(sip);
   counts.tensors.add(1);
+  counts.shards.add(static_cast<std::int64_t>(specs.size()));
   counts.requested.add(total.count());
   counts.allocated.add(allocated.count());
   if (listener_ != nullptr)
@@ -144,10 +150,11 @@ std::shared_ptr<const DeviceAllocation> DeviceMemory::allocate(SipId sip, std::s
 void DeviceMemory::release(DeviceAllocation& allocation) {
   live_.erase(allocation.number_);
   auto& counts = statistics(allocation.sip_);
+  const auto& shards = allocation.descriptor_->shards;
   counts.tensors.remove(1);
+  counts.shards.remove(static_cast<std::int64_t>(shards.size()));
   counts.requested.remove(allocation.requested_.count());
   counts.allocated.remove(allocation.allocated_.count());
-  const auto& shards = allocation.descriptor_->shards;
   for (std::size_t i = 0; i < shards.size(); ++i) {
     const Bytes bytes = allocation.shard_bytes(i);
     if (listener_ != nullptr) listener_->on_unmap(shards[i].owner, allocation.addresses_[i], bytes);
@@ -180,8 +187,7 @@ void DeviceMemory::fail(const std::string& name, PeCoordinate at, Bytes request,
   const SliceAllocator& memory = slice(at);
   throw OutOfMemoryError(fmt::format(
       "out of HBM on {}: tensor \"{}\" ({} in all) needs {} there, and {} of {} are free (largest block {}); largest "
-      "live "
-      "tensors there: {}. Free tensors, make it smaller, or spread it over more PEs with a DPPolicy",
+      "live tensors there: {}. Free tensors, make it smaller, or spread it over more PEs with a DPPolicy",
       to_text(at), name, to_text(total), to_text(request), to_text(memory.free_bytes()), to_text(slice_capacity_),
       to_text(memory.largest_free()), texts.empty() ? "none" : fmt::format("{}", fmt::join(texts, ", "))));
 }

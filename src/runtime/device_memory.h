@@ -40,6 +40,7 @@ struct MemoryCount {
 /// What the tensors of one SIP hold and held. Replicas count each; a tensor that could not be had does not.
 struct MemoryStatistics {
   MemoryCount tensors;
+  MemoryCount shards;     // pieces of slices
   MemoryCount requested;  // bytes of elements
   MemoryCount allocated;  // bytes in whole pages, as they are taken from the slices
   std::int64_t out_of_memory = 0;
@@ -88,8 +89,16 @@ class DeviceMemory {
   std::shared_ptr<const DeviceAllocation> allocate(SipId sip, std::string name, DType dtype,
                                                    std::span<const std::int64_t> shape, const DPPolicy& policy);
 
+  /// Bytes of a slice that are no tensor's: slots of queues. Nothing when there is no block large enough.
+  std::optional<std::uint64_t> reserve(PeCoordinate at, Bytes bytes) { return slice(at).allocate(bytes); }
+  void give_back(PeCoordinate at, std::uint64_t address, Bytes bytes) { slice(at).free(address, bytes); }
+
   Bytes free_bytes(PeCoordinate slice) const;
+  /// The least that is free in a slice of a SIP.
+  Bytes least_free_bytes(SipId sip) const;
   Bytes slice_capacity() const { return slice_capacity_; }
+  /// Of a slice, what tensors can have: whole pages.
+  Bytes usable_slice_capacity() const { return SliceAllocator(slice_capacity_, topology_.pe.mmu.page).capacity(); }
 
   MemoryStatistics& statistics(SipId sip) { return statistics_[sip]; }
   /// HBM of a SIP that tensors can have: all whole pages of all its slices.

@@ -1,9 +1,12 @@
 #include "runtime/device_view.h"
 
+#include <algorithm>
+#include <array>
+#include <cmath>
 #include <utility>
 
+#include "data/conversion.h"
 #include "kernel/locate.h"
-#include "runtime/strided.h"
 
 namespace kernbench::runtime {
 
@@ -31,6 +34,20 @@ Extents distinct_sizes(const TensorImpl& view) {
   return sizes;
 }
 
+/// Infinities take the place of numbers that were left out; of other elements nothing is known.
+bool has_stand_ins(DType dtype, HostRead why) {
+  return why == HostRead::check || (is_floating_point(dtype) && !decides(why));
+}
+
+void fill_with_stand_ins(const torch::Tensor& host, DType dtype) {
+  const TensorImpl& impl = impl_of(host);
+  std::array<std::byte, 8> element{};
+  if (is_floating_point(dtype)) data::store_element(dtype, element.data(), HUGE_VAL);
+  const Extents same(impl.sizes.size(), 0);
+  copy_strided({impl.data(), impl.strides}, {element.data(), same}, impl.sizes, item_size(dtype));
+  impl.storage->left_out = true;
+}
+
 std::byte* at(const torch::Tensor& dense, std::int64_t element) {
   const TensorImpl& impl = impl_of(dense);
   return impl.data() + element * item_size(impl.dtype);
@@ -45,8 +62,13 @@ std::optional<torch::Tensor> try_read_view(const TensorImpl& view, HostRead why)
   auto contents = current_backend(name(why)).try_read(view.storage->device, boxes.in_tensor, why);
   if (!contents) return std::nullopt;
   const torch::Tensor result = new_host_tensor(sizes, view.dtype);
+  if (std::ranges::any_of(*contents, &HostBytes::empty)) {
+    if (!has_stand_ins(view.dtype, why)) return std::nullopt;
+    fill_with_stand_ins(result, view.dtype);
+  }
   for (std::size_t i = 0; i < boxes.in_view.size(); ++i) {
     const auto& box = boxes.in_view[i];
+    if ((*contents)[i].empty()) continue;
     copy_strided({at(result, box.view_offset), box.view_strides}, {(*contents)[i].data(), dense_strides(box.shape)},
                  box.shape, item_size(view.dtype));
   }
@@ -59,7 +81,7 @@ void write_view(const TensorImpl& view, const std::optional<torch::Tensor>& valu
   const Boxes boxes = boxes_of(view, view.sizes);
   const std::int64_t item = item_size(view.dtype);
   std::vector<HostBytes> contents(boxes.in_view.size());
-  if (values && backend.data_enabled()) {
+  if (values && backend.data_enabled() && !impl_of(*values).storage->left_out) {
     for (std::size_t i = 0; i < contents.size(); ++i) {
       const auto& box = boxes.in_view[i];
       contents[i].resize(static_cast<std::size_t>(boxes.in_tensor[i].numel() * item));
@@ -74,6 +96,14 @@ void fill_view(const TensorImpl& view, const Element& element, const char* call)
   if (view.numel() == 0) return;
   const Boxes boxes = boxes_of(view, distinct_sizes(view));
   current_backend(call).fill(view.storage->device, boxes.in_tensor, element.span());
+}
+
+std::optional<Extents> shape_of_one_box(const TensorImpl& view) {
+  if (distinct_sizes(view) != view.sizes) return std::nullopt;
+  const auto boxes = boxes_of(view, view.sizes).in_view;
+  if (boxes.size() != 1 || boxes.front().view_offset != 0) return std::nullopt;
+  if (!is_dense(boxes.front().shape, boxes.front().view_strides)) return std::nullopt;
+  return boxes.front().shape;
 }
 
 bool copy_view(const TensorImpl& to, const TensorImpl& from, const char* call) {

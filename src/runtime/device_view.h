@@ -6,6 +6,7 @@
 
 #include "kernbench/torch/tensor.h"
 #include "runtime/element.h"
+#include "runtime/strided.h"
 #include "runtime/tensor_impl.h"
 
 namespace kernbench::runtime {
@@ -18,6 +19,9 @@ std::optional<torch::Tensor> try_read_view(const TensorImpl& view, HostRead why)
 void write_view(const TensorImpl& view, const std::optional<torch::Tensor>& values, const char* call);
 
 void fill_view(const TensorImpl& view, const Element& element, const char* call);
+
+/// The shape in its tensor of a view that is one box of it, in the box's own order and each element once.
+std::optional<Extents> shape_of_one_box(const TensorImpl& view);
 
 /// Device to device, of equal sizes and dtype. False when the two views do not consist of matching boxes.
 bool copy_view(const TensorImpl& to, const TensorImpl& from, const char* call);

@@ -1,39 +1,163 @@
 #include "runtime/launches.h"
 
-#include <algorithm>
+#include <exception>
+#include <memory>
 #include <set>
+#include <string>
 #include <utility>
+#include <vector>
 
+#include "base/error.h"
 #include "event/fiber.h"
+#include "hardware/ipcq/ipcq.h"
 #include "kernel/launch.h"
 #include "runtime/context.h"
 #include "runtime/launch_result.h"
 
 namespace kernbench::runtime {
 
+namespace {
+
+bool wants_queues(const QueueOptions& options) {
+  return options.topology != QueueTopology::none || !options.pairs.empty() || options.window;
+}
+
+/// A launch whose programs wait for their channels: what somebody waits for that waits for the launch.
+class PendingLaunch final : public event::WaitNode {
+ public:
+  using Start = std::function<std::shared_ptr<const event::WaitNode>(std::shared_ptr<PendingLaunch>)>;
+  PendingLaunch(std::string name, std::shared_ptr<QueueSet> queues, Start start)
+      : name_(std::move(name)), queues_(std::move(queues)), start_(std::move(start)) {}
+
+  static void begin(const std::shared_ptr<PendingLaunch>& self) {
+    self->queues_.reset();
+    self->launch_ = std::exchange(self->start_, nullptr)(self);
+  }
+  std::string wait_name() const override { return "launch " + name_; }
+  void waits_for(std::vector<event::WaitEdge>& edges) const override {
+    if (queues_) return edges.push_back({&queues_->installed(), "its channels"});
+    if (const auto launch = launch_.lock()) launch->waits_for(edges);
+  }
+
+ private:
+  std::string name_;
+  std::shared_ptr<QueueSet> queues_;  // until they are installed
+  Start start_;
+  std::weak_ptr<const event::WaitNode> launch_;
+};
+
+/// Whose launch it is.
+struct Sending {
+  Simulation& simulation;
+  std::string name;
+  std::shared_ptr<WorkerGroup> group;  // null: the main program's
+  int rank = 0;
+};
+
+/// An error in an event, where no fiber is that could throw it: of the rank that launched, if there is one.
+void fail(const Sending& sending, const std::exception_ptr& error) {
+  if (!sending.group || !sending.group->launch_failed(sending.rank, error)) std::rethrow_exception(error);
+}
+
+/// A launch is over. The channels of one that was cut short, or that forgot messages, hold what nobody will receive.
+void leave_queues(Simulation& simulation, LaunchPlan& plan, bool cut) {
+  const auto queues = std::exchange(plan.queues, nullptr);  // the next launch may want its entries
+  if (!queues || !wants_queues(plan.queue_options)) return;
+  if (cut) return simulation.launch_queues().remove(queues);
+  try {
+    queues->table()->check_all_received();
+  } catch (const ProgramError&) {
+    simulation.launch_queues().remove(queues);
+    throw;
+  }
+}
+
+/// Sends the launch on its way. `keep` lives until it has completed.
+std::shared_ptr<const event::WaitNode> start(const Sending& sending, LaunchPlan plan, Stream::Done done,
+                                             std::shared_ptr<void> keep) {
+  kernel::KernelLaunch launch;
+  launch.sip = SipId{plan.device};
+  launch.name = sending.name;
+  launch.pes = plan.pes;
+  launch.queues = plan.queues ? plan.queues->table() : nullptr;
+  launch.body = std::move(plan.body);
+  if (sending.group) {
+    launch.owner = sending.group->number();
+    launch.failed = [group = sending.group, rank = sending.rank](const std::exception_ptr& error) {
+      return group->launch_failed(rank, error);
+    };
+  }
+  launch.completed = [sending, plan = std::move(plan), done = std::move(done), keep = std::move(keep)](
+                         const hardware::LaunchTimes& times, const kernel::LaunchRecord& record) mutable {
+    Simulation& simulation = sending.simulation;
+    simulation.log().add_time(times.requested);
+    simulation.log().add_time(times.completed);
+    if (!times.cut) {
+      simulation.launches.push_back(launch_result(plan.device, simulation.topology(), times, record));
+    }
+    try {
+      leave_queues(simulation, plan, times.cut);
+    } catch (const ProgramError&) {
+      fail(sending, std::current_exception());
+    }
+    done();
+  };
+  return kernel::start(sending.simulation.environment(), std::move(launch));
+}
+
+std::shared_ptr<const event::WaitNode> begin_launch(const Sending& sending, LaunchPlan plan, Stream::Done done) {
+  if (wants_queues(plan.queue_options)) {
+    try {
+      plan.queues = sending.simulation.launch_queues().acquire("launch " + sending.name, plan.pes, plan.queue_options);
+    } catch (const ProgramError&) {
+      fail(sending, std::current_exception());
+      done();
+      return nullptr;
+    }
+  }
+  if (plan.late_queues) plan.queues = std::exchange(plan.late_queues, nullptr)();
+  const auto queues = plan.queues;
+  if (!queues || queues->is_installed()) return start(sending, std::move(plan), std::move(done), nullptr);
+  // Shared, because a function object must be copyable.
+  auto waiting = std::make_shared<LaunchPlan>(std::move(plan));
+  auto pending = std::make_shared<PendingLaunch>(
+      sending.name, queues, [sending, waiting, done = std::move(done)](std::shared_ptr<PendingLaunch> self) {
+        if (sending.group && sending.group->cancelled()) {
+          done();
+          return std::shared_ptr<const event::WaitNode>();
+        }
+        return start(sending, std::move(*waiting), done, std::move(self));
+      });
+  queues->when_installed([pending] { PendingLaunch::begin(pending); });
+  return pending;
+}
+
+}  // namespace
+
 CompletionRef enqueue_launch(Simulation& simulation, LaunchPlan plan) {
+  event::this_fiber::note_progress();  // whoever polls may do so for what this does
   event::this_fiber::sleep(simulation.topology().host.launch_overhead);
-  const std::string name = simulation.unique_name(plan.name);
+  const Worker& worker = current_context("launch").worker;
+  const std::string name = simulation.unique_name(plan.name, worker.path);
   const auto written = plan.written;
   const int device = plan.device;
-  auto begin = [&simulation, name, plan = std::move(plan)](Stream::Done done) mutable {
-    kernel::KernelLaunch launch;
-    launch.sip = SipId{plan.device};
-    launch.name = name;
-    launch.pes = plan.pes;
-    launch.body = std::move(plan.body);
-    launch.completed = [&simulation, name, plan = std::move(plan), done = std::move(done)](
-                           const hardware::LaunchTimes& times, const kernel::LaunchRecord& record) {
-      simulation.log().add_time(times.requested);
-      simulation.log().add_time(times.completed);
-      simulation.launches.push_back(launch_result(plan.device, simulation.topology(), times, record));
-      done();
-    };
-    return kernel::start(simulation.environment(), std::move(launch));
+  auto begin = [sending = Sending{simulation, name, worker.group, worker.rank},
+                plan = std::move(plan)](Stream::Done done) mutable {
+    const auto explain = plan.explain;
+    const auto node = begin_launch(sending, std::move(plan), std::move(done));
+    return explain ? explain(node) : node;
   };
   auto completion = current_stream("launch", device).enqueue("launch " + name, std::move(begin));
   for (const auto& storage : written) storage->add_producer(completion);
   return completion;
+}
+
+void check_queues(const LaunchPlan& plan, const topology::Topology& topology) {
+  if (!wants_queues(plan.queue_options)) return;
+  const QueueOptions& options = plan.queue_options;
+  hardware::check_parameters(options.parameters, topology);
+  if (options.window) hardware::check_window(*options.window, options.parameters, topology);
+  (void)kernel::QueueTable(plan.pes, plan.queue_options, topology);
 }
 
 std::vector<PeCoordinate> shard_owners(const std::vector<SimulatedStorageRef>& storages) {

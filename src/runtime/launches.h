@@ -2,10 +2,13 @@
 #pragma once
 
 #include <functional>
+#include <memory>
 #include <string>
 #include <vector>
 
 #include "base/coordinates.h"
+#include "kernbench/queues.h"
+#include "runtime/queue_set.h"
 #include "runtime/simulated_devices.h"
 #include "runtime/simulation.h"
 
@@ -17,11 +20,23 @@ struct LaunchPlan {
   std::vector<PeCoordinate> pes;             // ascending
   std::vector<SimulatedStorageRef> written;  // storages that the kernel may write
   std::vector<SimulatedStorageRef> read;     // kept alive until it has completed
+  /// Channels of which the PEs are members, if any: a set that others may use too, or options for one of the launch's
+  /// own, whose messages must all have been received when it completes.
+  std::shared_ptr<QueueSet> queues = {};
+  QueueOptions queue_options = {};
+  /// Of a set that is not known before the stream has come to the launch.
+  std::function<std::shared_ptr<QueueSet>()> late_queues = {};
   std::function<void()> body;
+  /// What a wait for the command waits for, made of the launch's own node; empty: that node itself. Alive until the
+  /// launch has completed.
+  std::function<std::shared_ptr<const event::WaitNode>(const std::shared_ptr<const event::WaitNode>&)> explain = {};
 };
 
 /// Costs the host the launch overhead, then enqueues on the calling fiber's current stream of the device.
 CompletionRef enqueue_launch(Simulation& simulation, LaunchPlan plan);
+
+/// Refuses queue options that do not fit the plan's PEs or the machine: ValueError.
+void check_queues(const LaunchPlan& plan, const topology::Topology& topology);
 
 /// The PEs that hold a shard of the storages.
 std::vector<PeCoordinate> shard_owners(const std::vector<SimulatedStorageRef>& storages);

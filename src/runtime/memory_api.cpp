@@ -1,17 +1,35 @@
 // The figures of kernbench/memory.h.
+#include <fmt/format.h>
+
+#include "base/error.h"
 #include "kernbench/memory.h"
 #include "runtime/context.h"
 #include "runtime/simulated_devices.h"
 
 namespace kernbench::torch::ahbm {
 
+DeviceIndex::DeviceIndex(const Device& device) : value_(device.index()) {
+  if (!device.is_ahbm())
+    throw ValueError(fmt::format("memory of {} is not counted: give an index, or an \"ahbm\" device", device.str()));
+}
+
 namespace {
 
-runtime::MemoryStatistics& statistics(const char* call, int device) {
-  auto& context = runtime::current_context(call);
-  if (device < 0) device = context.device;
-  runtime::check_device(context.simulation, device);
-  return context.simulation.memory().statistics(SipId{device});
+/// The device that a call is about.
+SipId device_of(const char* call, const DeviceIndex& device) {
+  const auto& context = runtime::current_context(call);
+  const int index = device.value() < 0 ? context.device : device.value();
+  runtime::check_device(context.simulation, index);
+  return SipId{index};
+}
+
+runtime::DeviceMemory& memory(const char* call) {
+  return runtime::current_context(call).simulation.memory();
+}
+
+runtime::MemoryStatistics& statistics(const char* call, const DeviceIndex& device) {
+  const SipId sip = device_of(call, device);
+  return memory(call).statistics(sip);
 }
 
 void insert(std::map<std::string, std::int64_t>& figures, const std::string& kind, const runtime::MemoryCount& count) {
@@ -23,39 +41,46 @@ void insert(std::map<std::string, std::int64_t>& figures, const std::string& kin
 
 }  // namespace
 
-std::int64_t memory_allocated(int device) {
+std::int64_t memory_allocated(const DeviceIndex& device) {
   return statistics("memory_allocated", device).allocated.current;
 }
 
-std::int64_t max_memory_allocated(int device) {
+std::int64_t max_memory_allocated(const DeviceIndex& device) {
   return statistics("max_memory_allocated", device).allocated.peak;
 }
 
-std::int64_t memory_reserved(int device) {
+std::int64_t memory_reserved(const DeviceIndex& device) {
   return statistics("memory_reserved", device).allocated.current;
 }
 
-std::int64_t max_memory_reserved(int device) {
+std::int64_t max_memory_reserved(const DeviceIndex& device) {
   return statistics("max_memory_reserved", device).allocated.peak;
 }
 
-std::map<std::string, std::int64_t> memory_stats(int device) {
+std::map<std::string, std::int64_t> memory_stats(const DeviceIndex& device) {
   const auto& counts = statistics("memory_stats", device);
   std::map<std::string, std::int64_t> figures;
   insert(figures, "allocation", counts.tensors);
+  insert(figures, "active", counts.tensors);
+  insert(figures, "segment", counts.shards);
+  insert(figures, "inactive_split", {});
   insert(figures, "requested_bytes", counts.requested);
-  insert(figures, "allocated_bytes", counts.allocated);
-  insert(figures, "reserved_bytes", counts.allocated);
+  for (const char* kind : {"allocated_bytes", "active_bytes", "reserved_bytes"})
+    insert(figures, kind, counts.allocated);
+  insert(figures, "inactive_split_bytes", {});
   figures["num_ooms"] = counts.out_of_memory;
-  figures["num_alloc_retries"] = 0;
+  figures["num_device_alloc"] = counts.shards.allocated;
+  figures["num_device_free"] = counts.shards.freed;
+  for (const char* never : {"num_alloc_retries", "num_sync_all_streams"}) figures[never] = 0;
+  figures["max_split_size"] = -1;
   return figures;
 }
 
-void reset_peak_memory_stats(int device) {
+void reset_peak_memory_stats(const DeviceIndex& device) {
   statistics("reset_peak_memory_stats", device).reset_peak();
 }
 
-void reset_accumulated_memory_stats(int device) {
+void reset_accumulated_memory_stats(const DeviceIndex& device) {
   statistics("reset_accumulated_memory_stats", device).reset_accumulated();
 }
 
@@ -63,14 +88,20 @@ void empty_cache() {
   runtime::require_host_context("empty_cache");
 }
 
-std::pair<std::int64_t, std::int64_t> get_memory_info(int device) {
+std::pair<std::int64_t, std::int64_t> get_memory_info(const DeviceIndex& device) {
   const std::int64_t held = statistics("get_memory_info", device).allocated.current;
-  const std::int64_t total = runtime::current_context("get_memory_info").simulation.memory().sip_capacity().count();
+  const std::int64_t total = memory("get_memory_info").sip_capacity().count();
   return {total - held, total};
 }
 
-std::pair<std::int64_t, std::int64_t> mem_get_info(int device) {
+std::pair<std::int64_t, std::int64_t> mem_get_info(const DeviceIndex& device) {
   return get_memory_info(device);
+}
+
+std::pair<std::int64_t, std::int64_t> get_fullest_slice_info(const DeviceIndex& device) {
+  const SipId sip = device_of("get_fullest_slice_info", device);
+  const auto& slices = memory("get_fullest_slice_info");
+  return {slices.least_free_bytes(sip).count(), slices.usable_slice_capacity().count()};
 }
 
 }  // namespace kernbench::torch::ahbm

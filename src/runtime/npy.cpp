@@ -62,7 +62,7 @@ std::string numpy_type(ScalarType type) {
                   runtime::text_of(type)));
 }
 
-std::string shape_text(IntArrayRef sizes) {
+std::string numpy_shape(IntArrayRef sizes) {
   std::string text = "(";
   for (const std::int64_t size : sizes) text += fmt::format("{}, ", size);
   if (sizes.size() > 1) text.resize(text.size() - 2);  // (2, 3) but (2,)
@@ -72,7 +72,7 @@ std::string shape_text(IntArrayRef sizes) {
 
 std::string header_of(const Tensor& tensor) {
   std::string header = fmt::format("{{'descr': '{}', 'fortran_order': False, 'shape': {}, }}",
-                                   numpy_type(tensor.scalar_type()), shape_text(tensor.sizes()));
+                                   numpy_type(tensor.scalar_type()), numpy_shape(tensor.sizes()));
   // The elements begin at a multiple of 64 bytes: magic, version and length take ten.
   const std::size_t unpadded = 10 + header.size() + 1;
   header.append((unpadded + 63) / 64 * 64 - unpadded, ' ');

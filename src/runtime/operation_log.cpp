@@ -14,9 +14,10 @@ namespace kernbench::runtime {
 namespace {
 
 void append_legs(fmt::memory_buffer& line, const kernel::KernelOperation& operation) {
+  const auto& addresses = operation.program->environment().machine.addresses();
   for (const auto& leg : operation.legs) {
     for (const auto& range : leg.ranges) {
-      fmt::format_to(std::back_inserter(line), " hbm:{}+{:#x}[{}x{}B/{}]", to_text(leg.slice), range.address,
+      fmt::format_to(std::back_inserter(line), " {}[{}x{}B/{}]", to_text(addresses.hbm(leg.slice, range.address)),
                      range.rows, range.row_bytes.count(), range.stride);
     }
   }

@@ -5,11 +5,14 @@
 
 #include <algorithm>
 #include <chrono>
+#include <cstdlib>
 #include <exception>
+#include <string_view>
 #include <utility>
 
 #include "base/error.h"
 #include "base/error_text.h"
+#include "base/text.h"
 #include "event/errors.h"
 #include "event/fiber.h"
 #include "hardware/models.h"
@@ -30,12 +33,33 @@ double peak_flops(const topology::Topology& topology) {
          static_cast<double>(topology.pes_per_sip());
 }
 
+std::map<std::string, std::string> switches_of(const SimulateOptions& options) {
+  const auto text = [](bool on) { return on ? "true" : "false"; };
+  const bool reads_raise = options.out_of_bounds_reads == OutOfBoundsReads::raise;
+  const bool memory_is_zero = options.uninitialized_memory == UninitializedMemory::zero;
+  return {{"data", text(options.data)},
+          {"exact_events", text(options.exact_events)},
+          {"out_of_bounds_reads", reads_raise ? "raise" : "uninitialized"},
+          {"skip_floating_point_ops", text(options.skip_floating_point_ops)},
+          {"uninitialized_memory", memory_is_zero ? "zero" : "poison"}};
+}
+
 void describe_run(RunResult& result, const SimulateOptions& options) {
+  result.switches = switches_of(options);
   result.version = KERNBENCH_VERSION;
   result.topology = options.topology;
   result.seed = options.seed;
   result.correlation_id = options.correlation_id;
   result.parameters = options.parameters.values();
+}
+
+/// The one place that looks at the environment.
+SimulateOptions with_debug(SimulateOptions options) {
+  if (!options.debug) {
+    const char* value = std::getenv("KERNBENCH_DEBUG");  // NOLINT(concurrency-mt-unsafe): nobody here sets it
+    options.debug = value != nullptr && std::string_view(value) == "1";
+  }
+  return options;
 }
 
 /// What was measured so far; also after an error.
@@ -58,6 +82,9 @@ void collect(Simulation& simulation, RunResult& result) {
     if (usage.busy == Time::zero()) continue;
     result.resources.push_back({usage.name, usage.busy, usage.bytes, total > 0 ? usage.busy.in_seconds() / total : 0});
   }
+  for (const auto& [pe, counters] : simulation.machine().tlb_usage()) {
+    result.tlbs.push_back({to_text(pe) + ".mmu", counters.hits, counters.misses, counters.walking});
+  }
   result.times_fingerprint = simulation.log().times_fingerprint();
   result.values_fingerprint = simulation.values.value();
   for (const auto& check : result.checks) {
@@ -68,7 +95,17 @@ void collect(Simulation& simulation, RunResult& result) {
 /// An exception that is none of KernBench's is the program's.
 ErrorResult describe_error(const std::exception_ptr& error) {
   auto text = error_text(error, "Exception");
-  return {std::move(text.type), std::move(text.message), std::move(text.where)};
+  ErrorResult result{std::move(text.type), std::move(text.message), std::move(text.where)};
+  try {
+    std::rethrow_exception(error);
+  } catch (const event::DeadlockError& deadlock) {
+    for (const auto& line : deadlock.lines()) {
+      result.waits.push_back({line.name, line.reason, line.target, line.in_cycle});
+    }
+    result.cycles = deadlock.cycles();
+  } catch (...) {  // NOLINT(bugprone-empty-catch): only a deadlock has more to say
+  }
+  return result;
 }
 
 /// Runs everything; what went wrong is returned. An error of a value comes first, for it happened in simulated time
@@ -82,6 +119,7 @@ std::exception_ptr run(Simulation& simulation, const std::function<void()>& prog
                                  [&] {
                                    runtime::enter_host_context(simulation);
                                    program();
+                                   runtime::end_host_context();
                                  });
     event::RunLimits limits;
     limits.max_time = options.max_time;
@@ -96,6 +134,7 @@ std::exception_ptr run(Simulation& simulation, const std::function<void()>& prog
       };
     }
     simulation.scheduler().run(limits);
+    simulation.launch_queues().check_all_received();
   } catch (const event::InterruptedError&) {
     error = std::current_exception();
     interrupted = true;
@@ -124,8 +163,8 @@ std::exception_ptr simulate_into(RunResult& result, const SimulateOptions& optio
   describe_run(result, options);
   std::exception_ptr error;
   try {
-    Simulation simulation(
-        options, topology::load_topology(options.topology, options.overrides, {}, hardware::names_of(options.models)));
+    Simulation simulation(with_debug(options), topology::load_topology(options.topology, options.overrides, {},
+                                                                       hardware::names_of(options.models)));
     error = run(simulation, program);
     collect(simulation, result);
   } catch (...) {

@@ -1,56 +1,16 @@
-// The devices of a simulation as host tensors see them: allocation, copies over PCIe, the host-read barrier.
+// The devices of a simulation as host tensors see them: allocation, copies, the host-read barrier.
 #pragma once
 
 #include <memory>
-#include <set>
 #include <string>
 #include <vector>
 
 #include "runtime/device_backend.h"
 #include "runtime/device_kernels.h"
-#include "runtime/device_memory.h"
+#include "runtime/simulated_storage.h"
 #include "runtime/simulation.h"
-#include "runtime/stream.h"
 
 namespace kernbench::runtime {
-
-class SimulatedStorage;
-
-/// The device tensors of one simulation that are alive.
-struct StorageRegistry {
-  std::set<SimulatedStorage*> live;  // only counted and cleared, never walked in an order that shows
-};
-
-/// A device tensor's memory and who produces its contents.
-class SimulatedStorage final : public DeviceStorage {
- public:
-  SimulatedStorage(std::shared_ptr<const DeviceAllocation> allocation, int device,
-                   const std::shared_ptr<StorageRegistry>& registry);
-  ~SimulatedStorage() override;
-  SimulatedStorage(const SimulatedStorage&) = delete;
-  SimulatedStorage& operator=(const SimulatedStorage&) = delete;
-
-  const std::shared_ptr<const kernel::TensorDescriptor>& descriptor() const override { return descriptor_; }
-  /// REQUIRES: belongs_to the simulation that runs.
-  const DeviceAllocation& allocation() const { return *allocation_; }
-  int device() const { return device_; }
-  bool belongs_to(const std::shared_ptr<StorageRegistry>& registry) const { return registry_.lock() == registry; }
-  /// Gives the memory back; a handle that outlives its simulation keeps only the descriptor.
-  void detach() { allocation_.reset(); }
-
-  /// From now on a host read waits for `writer`.
-  void add_producer(CompletionRef writer);
-  /// Suspends the calling fiber until all producers so far have completed.
-  void wait_for_producers();
-
- private:
-  std::shared_ptr<const DeviceAllocation> allocation_;
-  std::shared_ptr<const kernel::TensorDescriptor> descriptor_;
-  int device_;
-  std::weak_ptr<StorageRegistry> registry_;
-  std::vector<CompletionRef> producers_;
-};
-using SimulatedStorageRef = std::shared_ptr<SimulatedStorage>;
 
 class SimulatedDevices final : public DeviceBackend {
  public:
@@ -71,6 +31,10 @@ class SimulatedDevices final : public DeviceBackend {
              std::vector<HostBytes> contents) override;
   std::optional<std::vector<HostBytes>> try_read(const std::shared_ptr<DeviceStorage>& storage,
                                                  std::span<const DeviceBox> boxes, HostRead why) override;
+
+  bool connects_devices() const override { return true; }
+  void copy_on_device(const std::shared_ptr<DeviceStorage>& destination, std::span<const DeviceBox> destination_boxes,
+                      const std::shared_ptr<DeviceStorage>& source, std::span<const DeviceBox> source_boxes) override;
 
   void synchronize_current_stream(int device) override;
 

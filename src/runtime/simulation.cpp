@@ -48,12 +48,13 @@ Simulation::Simulation(const SimulateOptions& options, topology::Topology topolo
       topology_(std::move(topology)),
       log_(options.operation_log),
       trace_(make_trace(options, topology_)),
-      executor_(host_threads(options.threads), options.data),
+      executor_(host_threads(options.threads), options.data, options.skip_floating_point_ops),
       constants_(1, !options.data),
       bytes_(executor_, topology_),
       addresses_(topology_.pe.mmu.page),
       contents_(bytes_, options.data, options.uninitialized_memory == UninitializedMemory::zero),
       memory_(topology_, addresses_, &contents_),
+      queue_resources_(std::make_shared<QueueResources>(topology_, memory_)),
       machine_(scheduler_, topology_,
                {.exact_events = options.exact_events, .models = options.models, .observer = trace_.get()}),
       environment_{scheduler_,
@@ -67,6 +68,7 @@ Simulation::Simulation(const SimulateOptions& options, topology::Topology topolo
                    printer(options),
                    options.uninitialized_memory == UninitializedMemory::zero,
                    options.out_of_bounds_reads == OutOfBoundsReads::uninitialized},
+      launch_queues_(*this),
       devices_(std::make_unique<SimulatedDevices>(*this)) {
   sinks_.add(log_);
   if (trace_) {
@@ -77,7 +79,9 @@ Simulation::Simulation(const SimulateOptions& options, topology::Topology topolo
   for (int device = 0; device < topology_.system.sips; ++device) add_stream(device);
 }
 
-Simulation::~Simulation() = default;
+Simulation::~Simulation() {
+  distributed.reset();  // before the machine
+}
 
 Stream::Observer Simulation::stream_observer(const std::string& stream) {
   return [this, stream](const std::string& command, bool begins) {
@@ -105,12 +109,34 @@ std::weak_ptr<Stream> Simulation::stream_handle(int device, std::size_t index) c
   return streams_[static_cast<std::size_t>(device)].at(index);
 }
 
-std::string Simulation::unique_name(const std::string& name) {
-  return fmt::format("{}#{}", name, name_counts_[name]++);
+void Simulation::drop_cancelled_commands() {
+  for (const auto& streams : streams_) {
+    // By number: what a dropped command lets go on may make a stream.
+    for (std::size_t index = 0; index < streams.size(); ++index) streams[index]->drop_cancelled();
+  }
 }
 
-data::OperationKey Simulation::next_host_key() {
-  return {scheduler_.now().count(), machine_.host_agent(0).value, host_operations_++};
+std::string Simulation::unique_name(const std::string& name, const std::string& worker_path) {
+  const std::string counted = worker_path.empty() ? name + "#" : name + "#" + worker_path + ".";
+  return counted + std::to_string(name_counts_[counted]++);
+}
+
+data::OperationKey Simulation::next_host_key(event::AgentId worker) {
+  return {scheduler_.now().count(), worker.value, host_operations_[worker]++};
+}
+
+void Simulation::warn_unbound(const std::string& tensor) {
+  if (!options_.debug.value_or(false) || processes_ == 0 || warned_unbound_) return;
+  warned_unbound_ = true;
+  warn(fmt::format(
+      "tensor {} is made outside of a rank, in a program that has spawned ranks: it goes to the current device of the "
+      "main program, SIP 0 unless set_device was called. Said once.",
+      tensor));
+}
+
+void Simulation::warn(const std::string& text) const {
+  if (options_.warn) return options_.warn(text);
+  fmt::print(stderr, "kernbench: warning: {}\n", text);
 }
 
 }  // namespace kernbench::runtime

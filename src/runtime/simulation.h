@@ -17,6 +17,8 @@
 #include "kernel/page_table.h"
 #include "runtime/device_memory.h"
 #include "runtime/operation_log.h"
+#include "runtime/queue_resources.h"
+#include "runtime/queue_set.h"
 #include "runtime/stream.h"
 #include "runtime/trace_recorder.h"
 #include "topology/spec.h"
@@ -55,6 +57,8 @@ class Simulation {
   kernel::Environment& environment() { return environment_; }
   DeviceMemory& memory() { return memory_; }
   SimulatedDevices& devices() { return *devices_; }
+  const std::shared_ptr<QueueResources>& queue_resources() const { return queue_resources_; }
+  LaunchQueues& launch_queues() { return launch_queues_; }
   OperationLog& log() { return log_; }
   /// The timeline, or null when none is asked for.
   TraceRecorder* trace() { return trace_.get(); }
@@ -67,16 +71,28 @@ class Simulation {
   std::size_t add_stream(int device);
   std::weak_ptr<Stream> stream_handle(int device, std::size_t index) const;
 
-  /// "gemm#2": unique, counted by name.
-  std::string unique_name(const std::string& name);
-  /// The key of the next data task that belongs to the host.
-  data::OperationKey next_host_key();
+  /// Drops the commands of cancelled groups that have not begun, in every stream.
+  void drop_cancelled_commands();
+
+  /// "gemm#2", and for a worker with the path "1" "gemm#1.2": unique, counted by worker and name.
+  std::string unique_name(const std::string& name, const std::string& worker_path);
+  /// The key of the next data task that belongs to this host worker.
+  data::OperationKey next_host_key(event::AgentId worker);
+  /// A number that no other spawned group or worker of this simulation has; from 1 on.
+  std::uint64_t next_group_number() { return ++groups_; }
+  std::int64_t next_process_id() { return ++processes_; }
+  void warn(const std::string& text) const;
+  /// Warns once of tensors that are made on device 0 by a program that has ranks, outside of them (SimulateOptions).
+  void warn_unbound(const std::string& tensor);
 
   // What the program reports of itself.
   std::vector<LaunchResult> launches;
   std::vector<CheckResult> checks;
   std::map<std::string, Metric> metrics;
   Fingerprint values;
+
+  /// The distributed layer's own: what the process groups of the simulation share.
+  std::shared_ptr<void> distributed;
 
  private:
   Stream::Observer stream_observer(const std::string& stream);
@@ -93,12 +109,17 @@ class Simulation {
   kernel::VirtualAddressSpace addresses_;
   DeviceContents contents_;
   DeviceMemory memory_;
+  std::shared_ptr<QueueResources> queue_resources_;
   hardware::Machine machine_;
   kernel::Environment environment_;
+  LaunchQueues launch_queues_;
   std::vector<std::vector<std::shared_ptr<Stream>>> streams_;  // by device
   std::unique_ptr<SimulatedDevices> devices_;
   std::map<std::string, std::uint64_t> name_counts_;
-  std::uint64_t host_operations_ = 0;
+  std::map<event::AgentId, std::uint64_t> host_operations_;
+  std::uint64_t groups_ = 0;
+  std::int64_t processes_ = 0;
+  bool warned_unbound_ = false;
 };
 
 }  // namespace kernbench::runtime

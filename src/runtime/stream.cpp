@@ -10,6 +10,11 @@ CompletionRef Stream::enqueue(std::string name, Begin begin) {
   command->name = std::move(name);
   command->begin = std::move(begin);
   command->completion = std::make_shared<event::Completion>();
+  command->work = current_work();
+  if (command->dropped()) {
+    command->completion->set();
+    return command->completion;
+  }
   command->completion->describe_as([text = command->name + " on " + name_] { return text; });
   // Weak references: a command that is over has nothing left to wait for.
   command->completion->provided_by(
@@ -27,21 +32,42 @@ CompletionRef Stream::enqueue(std::string name, Begin begin) {
 }
 
 CompletionRef Stream::enqueue_wait(CompletionRef reached) {
-  return enqueue("wait for an event", [this, reached = std::move(reached)](Done done) {
-    if (reached->is_set()) {
+  return enqueue_wait([reached = std::move(reached)] { return reached; });
+}
+
+CompletionRef Stream::enqueue_wait(std::function<CompletionRef()> ask) {
+  return enqueue("wait for an event", [this, ask = std::move(ask)](Done done) {
+    const CompletionRef reached = ask();
+    if (!reached || reached->is_set()) {
       done();
       return std::shared_ptr<const event::WaitNode>();
     }
     awaited_ = reached;
     after_awaited_ = std::move(done);
-    reached->on_set(event::call<&Stream::go_on>(this));
+    reached->on_set(event::call<&Stream::go_on>(this, ++waits_));
     return std::shared_ptr<const event::WaitNode>(reached);
   });
 }
 
-void Stream::go_on(std::uint64_t /*unused*/) {
+void Stream::go_on(std::uint64_t wait) {
+  if (wait != waits_ || !awaited_) return;
   awaited_.reset();
   std::exchange(after_awaited_, nullptr)();
+}
+
+void Stream::drop_cancelled() {
+  std::vector<std::shared_ptr<Command>> dropped;
+  std::erase_if(commands_, [&](const auto& command) {
+    if (command->begun || !command->dropped()) return false;
+    dropped.push_back(command);
+    return true;
+  });
+  for (const auto& command : dropped) {
+    command->begin = nullptr;
+    command->work.reset();
+    command->completion->set();
+  }
+  if (awaited_ && commands_.front()->dropped()) go_on(waits_);
 }
 
 CompletionRef Stream::last() const {
@@ -54,11 +80,13 @@ void Stream::begin_next() {
   while (!commands_.empty()) {
     const auto command = commands_.front();
     const auto begin = std::exchange(command->begin, nullptr);
+    command->begun = true;
     if (observer_) observer_(command->name, true);
     const auto node = begin([this, command] {
       command->done = true;
       if (observer_) observer_(command->name, false);
       command->node.reset();
+      command->work.reset();
       command->completion->set();
       if (beginning_) return;
       commands_.pop_front();

@@ -1,6 +1,7 @@
 // Streams: commands to one device that run one after the other, in the order in which they were given.
 #pragma once
 
+#include <cstdint>
 #include <deque>
 #include <functional>
 #include <memory>
@@ -8,13 +9,15 @@
 
 #include "base/coordinates.h"
 #include "event/waitable.h"
+#include "runtime/worker_group.h"
 
 namespace kernbench::runtime {
 
 using CompletionRef = std::shared_ptr<event::Completion>;
 
-/// A command begins when the one before it has completed. `begin` starts it, says what a wait for it waits for (may be
-/// null), and has `done` called when it is complete, at once or later.
+/// A command belongs to the group of the worker that gives it. It begins when the one before it has completed. `begin`
+/// starts it, says what a wait for it waits for (may be null), and has `done` called when it is complete, at once or
+/// later.
 class Stream {
  public:
   using Done = std::function<void()>;
@@ -32,6 +35,11 @@ class Stream {
   CompletionRef enqueue(std::string name, Begin begin);
   /// What is given to the stream later begins after `reached`.
   CompletionRef enqueue_wait(CompletionRef reached);
+  /// Likewise; what is to be reached is asked for when it is the stream's turn. Null: nothing.
+  CompletionRef enqueue_wait(std::function<CompletionRef()> reached);
+  /// Drops the commands of cancelled groups that have not begun, and their waits for events; they count as completed,
+  /// for whoever else waits for them.
+  void drop_cancelled();
   /// The completion of the last command, or null when none is outstanding.
   CompletionRef last() const;
   const std::string& name() const { return name_; }
@@ -42,10 +50,13 @@ class Stream {
     Begin begin;
     CompletionRef completion;
     std::weak_ptr<const event::WaitNode> node;  // the machine owns it, and it owns what calls this command done
+    GroupWorkRef work;
+    bool begun = false;
     bool done = false;
+    bool dropped() const { return work && work->cancelled(); }
   };
   void begin_next();
-  void go_on(std::uint64_t);
+  void go_on(std::uint64_t wait);
 
   std::string name_;
   Observer observer_;
@@ -54,6 +65,7 @@ class Stream {
   // The command in front waits for this; then it is done.
   CompletionRef awaited_;
   Done after_awaited_;
+  std::uint64_t waits_ = 0;  // what comes of one that was given up is not heeded
 };
 
 }  // namespace kernbench::runtime

@@ -7,6 +7,7 @@
 #include "event/fiber.h"
 #include "kernbench/streams.h"
 #include "runtime/context.h"
+#include "runtime/polling.h"
 #include "runtime/simulated_devices.h"
 
 namespace kernbench::torch::ahbm {
@@ -25,11 +26,6 @@ int checked_device(const HostContext& context, int device) {
 
 Stream handle(const HostContext& context, int device, std::size_t index) {
   return {device, static_cast<std::int64_t>(index), context.simulation.stream_handle(device, index)};
-}
-
-/// Asking costs the host time, so that a loop that polls comes to its end.
-void pay_for_asking(const HostContext& context) {
-  event::this_fiber::sleep(context.simulation.topology().host.launch_overhead);
 }
 
 }  // namespace
@@ -98,9 +94,7 @@ void Event::wait() const {
 }
 
 bool Event::query() const {
-  if (!state_->reached || state_->reached->is_set()) return true;
-  pay_for_asking(current_context("Event::query"));
-  return false;
+  return ask(current_context("Event::query"), !state_->reached || state_->reached->is_set());
 }
 
 void Event::synchronize() const {
@@ -145,9 +139,7 @@ void Stream::synchronize() const {
 
 bool Stream::query() const {
   const auto& context = current_context("Stream::query");
-  if (!state("Stream::query")->last()) return true;
-  pay_for_asking(context);
-  return false;
+  return ask(context, !state("Stream::query")->last());
 }
 
 void Stream::wait_event(const Event& event) const {

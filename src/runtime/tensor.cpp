@@ -108,7 +108,7 @@ std::optional<Scalar> Tensor::item_if_known() const {
 }
 
 Scalar Tensor::item() const {
-  if (is_cpu() || numel() != 1) return *item_if_known();
+  if (numel() != 1) return *item_if_known();  // which says so
   return scalar_of(scalar_type(), impl_of(runtime::host_copy(*this, HostRead::item)).data());
 }
 

@@ -19,6 +19,8 @@ struct Storage {
   std::shared_ptr<void> host;  // host elements; null for a device tensor
   std::int64_t host_bytes = 0;
   std::shared_ptr<DeviceStorage> device;  // null for a host tensor
+  /// Host elements that stand for what a device left out (skip_floating_point_ops).
+  bool left_out = false;
 };
 
 class TensorImpl {
@@ -59,7 +61,8 @@ const std::shared_ptr<DeviceStorage>& device_storage(const torch::Tensor& tensor
 /// The elements of any tensor, dense and row-major on the host, in its own dtype; reads a device tensor as a host read.
 /// May share a host tensor's elements.
 torch::Tensor host_copy(const torch::Tensor& tensor, HostRead why);
-/// Likewise, but nothing when element values are not computed (--no-data); the times are the same.
+/// Likewise, but nothing when element values are not computed (--no-data, or left out by skip_floating_point_ops where
+/// `why` cannot do with infinities); the times are the same.
 std::optional<torch::Tensor> try_host_copy(const torch::Tensor& tensor, HostRead why);
 
 }  // namespace kernbench::runtime

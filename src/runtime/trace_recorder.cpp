@@ -35,6 +35,7 @@ std::uint64_t key_of(event::AgentId agent, std::uint64_t number) {
 std::int32_t engine_rank(const kernel::KernelOperation& operation, std::string_view name) {
   if (operation.engine == EngineKind::gemm) return kServerRank - 2;
   if (operation.engine == EngineKind::vector) return kServerRank - 1;
+  if (operation.engine == EngineKind::ipcq) return kServerRank - 3;
   const std::size_t digits = name.find_last_not_of("0123456789") + 1;
   const std::int32_t queue = digits < name.size() ? std::stoi(std::string(name.substr(digits))) : 0;
   return kEngineRank + std::min(queue, 127) * kMostPlaces;
@@ -55,6 +56,10 @@ void add_work(Arguments& arguments, const kernel::KernelOperation& operation) {
     arguments.push_back({"m", operation.gemm.m});
     arguments.push_back({"n", operation.gemm.n});
     arguments.push_back({"k", operation.gemm.k});
+  } else if (operation.engine == EngineKind::ipcq) {
+    arguments.push_back({"bytes", operation.ipcq.bytes.count()});
+    arguments.push_back({"tag", static_cast<std::int64_t>(operation.ipcq.tag)});
+    add_wait(arguments, operation.ipcq.sends ? "credit" : "message", Time::zero(), operation.waited);
   } else {
     arguments.push_back({"elements", operation.vector.elements});
   }
@@ -148,6 +153,7 @@ void TraceRecorder::on_operation(const kernel::KernelOperation& operation) {
   add_wait(arguments, operation.ready_in_order ? "waited: memory order (ps)" : "waited: operand (ps)", operation.issued,
            operation.ready);
   add_wait(arguments, "waited: engine busy (ps)", operation.ready, operation.started);
+  add_wait(arguments, "TLB miss (ps)", Time::zero(), operation.translation);
   const std::string granted_by = cause_text(operation.granted_by, operation.agent),
                     placed_by = cause_text(operation.placed_by, operation.agent),
                     ready_by = cause_text(operation.ready_by, operation.agent),

@@ -34,6 +34,7 @@ class TraceRecorder final : public kernel::OperationSink, public hardware::Activ
                    const std::source_location& where) override;
   void on_program_begin(const kernel::Program& program) override;
   void on_program_end(const kernel::Program& program) override;
+  void on_program_abandoned(const kernel::Program& program) override { on_program_end(program); }
   void on_step(const kernel::Program& program, const kernel::ProgramStep& step) override;
   void on_issue(const kernel::KernelOperation& operation) override;
   void on_service(hardware::ServerId server, event::AgentId agent, std::uint64_t operation, Time start, Time end,

@@ -7,8 +7,12 @@
 #include <functional>
 #include <initializer_list>
 
+#include "base/address.h"
 #include "base/quantity.h"
 #include "topology/describe.h"
+#include "topology/network.h"
+#include "topology/overrides.h"
+#include "topology/part_names.h"
 
 namespace kernbench::topology {
 namespace {
@@ -29,7 +33,8 @@ std::int64_t count_agents(const Topology& t) {
   const std::int64_t pe = 8 + 2 + t.pe.dma.queues + 2 + t.pe.contexts + 1;
   const std::int64_t cube = std::int64_t{t.cube.pes.count()} * pe + t.cube.hbm.channels + 4;
   const std::int64_t neighbours = t.system.topology == SystemTopology::fully_connected ? t.system.sips : 4;
-  return t.system.sips * (t.sip.cubes.count() * cube + neighbours + 8);
+  const std::int64_t rows = std::int64_t{t.sip.cubes.height} * t.cube.pes.height;
+  return t.system.sips * (t.sip.cubes.count() * cube + neighbours + 2 * rows + 6);
 }
 
 class Checker {
@@ -62,6 +67,19 @@ void check_system(Checker& checker, const SystemSpec& system) {
     if (std::int64_t{system.mesh->width} * system.mesh->height == system.sips) return "";
     return fmt::format("{} does not hold the {} SIPs of system.sips.count", text(*system.mesh), system.sips);
   });
+}
+
+// A physical address has so many bits for each.
+void check_counts(Checker& checker, const Topology& topology) {
+  const auto look = [&](const char* path, MeshExtent mesh, const char* what, std::int64_t limit) {
+    checker.rule({path}, [&] {
+      return mesh.count() <= limit ? ""
+                                   : fmt::format("{} has {} {}; a physical address tells {} apart", text(mesh),
+                                                 mesh.count(), what, limit);
+    });
+  };
+  look("sip.cubes.mesh", topology.sip.cubes, "cubes", PhysAddr::kMaximumCubes);
+  look("cube.pes.mesh", topology.cube.pes, "PEs", PhysAddr::kMaximumPes);
 }
 
 void check_hbm(Checker& checker, const CubeSpec& cube, const PeSpec& pe) {
@@ -136,6 +154,7 @@ std::int64_t needed_credits(const LinkSpec& link, Bytes chunk) {
 std::vector<Finding> check(const Topology& topology, const std::set<std::string>& unread) {
   Checker checker(unread);
   check_system(checker, topology.system);
+  check_counts(checker, topology);
   check_hbm(checker, topology.cube, topology.pe);
   checker.rule({"cube.noc.header", "cube.noc.chunk"}, [&] {
     const NocSpec& noc = topology.cube.noc;
@@ -167,7 +186,7 @@ std::vector<Finding> check(const Topology& topology, const std::set<std::string>
 std::vector<Finding> warnings(const Topology& topology) {
   std::vector<Finding> findings;
   const Bytes chunk = topology.cube.noc.chunk;
-  const auto look = [&](const char* path, const LinkSpec& link) {
+  const auto look = [&](const std::string& path, const LinkSpec& link) {
     const std::int64_t needed = needed_credits(link, chunk);
     if (link.credits >= needed) return;
     findings.push_back({path, fmt::format("{} chunks of {} do not cover the way there and back at {} and {}; the link "
@@ -176,12 +195,20 @@ std::vector<Finding> warnings(const Topology& topology) {
                                           to_quantity(link.latency), needed)});
   };
   look("host.link.credits", topology.host.link);
-  look("system.sips.link.credits", topology.system.link);
+  if (topology.system.sips > 1) look("system.sips.link.credits", topology.system.link);
   look("sip.cubes.link.credits", topology.sip.link);
   look("cube.noc.link.credits", topology.cube.noc.link);
   const HbmSpec& hbm = topology.cube.hbm;
   look("cube.hbm.credits",
        {Bandwidth::bytes_per_second(hbm.bandwidth.count() / hbm.channels), hbm.latency, hbm.credits});
+  if (std::ranges::none_of(topology.overrides, is_of_links)) return findings;
+  const Network network(topology);
+  for (const PartOverride& change : topology.overrides) {
+    const auto link = std::ranges::find_if(network.links(), [&](const Link& l) { return fits(change.part, l.name); });
+    if (is_of_links(change) && link != network.links().end() && !link->failed) {
+      look("overrides." + change.part, link->spec);
+    }
+  }
   return findings;
 }
 

@@ -10,6 +10,7 @@
 #include <string_view>
 #include <type_traits>
 
+#include "base/address.h"
 #include "topology/models.h"
 #include "topology/spec.h"
 
@@ -32,6 +33,12 @@ struct Field {
 inline constexpr std::array<std::string_view, 5> kSystemTopologyNames{"ring_1d", "torus_2d", "mesh_2d",
                                                                       "fully_connected", "switched"};
 
+/// The names of IoAttachment's values, in their order.
+inline constexpr std::array<std::string_view, 2> kIoAttachmentNames{"corner", "west_edge"};
+
+/// How a yes or no is written: false, then true.
+inline constexpr std::array<std::string_view, 2> kTruthNames{"false", "true"};
+
 namespace limits {
 
 // Wide enough for any machine, narrow enough that no sum or product of the model overflows.
@@ -39,6 +46,10 @@ inline constexpr std::int64_t time = 1'000'000'000'000;           // 1 s
 inline constexpr std::int64_t bytes = std::int64_t{1} << 50;      // 1 PiB
 inline constexpr std::int64_t bandwidth = 1'000'000'000'000'000;  // 1 PB/s
 inline constexpr std::int64_t frequency = 1'000'000'000'000;      // 1 THz: a cycle is at least 1 ps
+// What a physical address can say.
+inline constexpr std::int64_t hbm = address_limit(AddressSpace::hbm).count();
+inline constexpr std::int64_t sram = address_limit(AddressSpace::sram).count();
+inline constexpr std::int64_t tcm = address_limit(AddressSpace::tcm).count();
 inline constexpr std::int64_t credits = 1 << 16;
 inline constexpr std::int64_t mesh = 1 << 10;
 inline constexpr std::int64_t sips = 1 << 12;
@@ -52,6 +63,7 @@ concept SpecOf = std::same_as<std::remove_const_t<S>, Spec>;
 // A visitor V has
 //   template <class T> void field(const Field&, T& member);             one key
 //   template <class F> void section(std::string_view key, std::string_view documentation, F visit_keys);   a mapping
+//   void parts(std::string_view key, std::string_view documentation, std::vector<PartOverride>&);   a mapping by name
 // and is called in the order in which the keys are printed.
 
 template <class V, SpecOf<LinkSpec> S>
@@ -85,6 +97,9 @@ void describe(V& visit, S& system) {
 template <class V, SpecOf<IoSpec> S>
 void describe(V& visit, S& io) {
   visit.field({"count", "IO chiplets of a SIP; one is modelled", false, 1, 1}, io.count);
+  visit.field({"attachment", "one link to the router at (0, 0), or one to each cube of the west edge", false, 0, 0,
+               kIoAttachmentNames},
+              io.attachment);
   visit.field({"cpu_latency", "IO_CPU: handling of one message", true, 0, limits::time}, io.cpu_latency);
 }
 
@@ -115,7 +130,7 @@ void describe_model(V& visit, ModelKind kind, S& component) {
 template <class V, SpecOf<HbmSpec> S>
 void describe(V& visit, S& hbm) {
   describe_model(visit, ModelKind::hbm, hbm);
-  visit.field({"capacity", "of the cube; each PE's slice is an equal part", true, 1, limits::bytes}, hbm.capacity);
+  visit.field({"capacity", "of the cube; each PE's slice is an equal part", true, 1, limits::hbm}, hbm.capacity);
   visit.field({"bandwidth", "of the cube; each channel has an equal part", true, 1, limits::bandwidth}, hbm.bandwidth);
   visit.field({"channels", "of the cube; each PE's slice owns an equal number", false, 1, 1 << 14}, hbm.channels);
   visit.field({"latency", "from the start of an access to its first byte", true, 0, limits::time}, hbm.latency);
@@ -131,8 +146,9 @@ void describe(V& visit, S& hbm) {
 
 template <class V, SpecOf<SramSpec> S>
 void describe(V& visit, S& sram) {
-  visit.field({"capacity", "of the cube", true, 1, limits::bytes}, sram.capacity);
+  visit.field({"capacity", "of the cube", true, 1, limits::sram}, sram.capacity);
   visit.field({"bandwidth", "of the cube", true, 1, limits::bandwidth}, sram.bandwidth);
+  visit.field({"latency", "from the start of an access to its first byte", false, 0, limits::time}, sram.latency);
 }
 
 template <class V, SpecOf<ManagementCpuSpec> S>
@@ -161,7 +177,7 @@ void describe(V& visit, S& control) {
 
 template <class V, SpecOf<TcmSpec> S>
 void describe(V& visit, S& tcm) {
-  visit.field({"capacity", "of the PE", true, 1, limits::bytes}, tcm.capacity);
+  visit.field({"capacity", "of the PE", true, 1, limits::tcm}, tcm.capacity);
   visit.field({"bandwidth", "of the DMA port, and of the engines' port", true, 1, limits::bandwidth}, tcm.bandwidth);
   visit.field({"alignment", "reservations are rounded up to a multiple of this", false, 1, 1 << 20}, tcm.alignment);
   visit.field({"credits", "chunks that fit into the port's buffer", false, 1, limits::credits}, tcm.credits);
@@ -213,13 +229,24 @@ void describe(V& visit, S& scheduler) {
 
 template <class V, SpecOf<IpcqSpec> S>
 void describe(V& visit, S& ipcq) {
-  visit.field({"queues", "queues of a PE", false, 1, 1 << 10}, ipcq.queues);
+  visit.field({"queues", "queues of a PE to send, and as many to receive", false, 1, 1 << 10}, ipcq.queues);
+  visit.field({"depth", "commands per queue", false, 1, 1 << 16}, ipcq.depth);
   visit.field({"meta_latency", "update of a queue's pointers", true, 0, limits::time}, ipcq.meta_latency);
+  visit.field({"wake", "a credit wakes a queue that sleeps for want of one", false, 0, limits::time}, ipcq.wake);
+  visit.field({"poll_interval", "between two looks for a credit of a queue that polls", false, 1, limits::time},
+              ipcq.poll_interval);
+  visit.field({"capacity", "memory for slots of kind tcm, behind the TCM's port", false, 1, 1 << 26}, ipcq.capacity);
 }
 
 template <class V, SpecOf<MmuSpec> S>
 void describe(V& visit, S& mmu) {
-  visit.field({"page", "a power of two", false, 1, std::int64_t{1} << 30}, mmu.page);
+  visit.field({"page", "unit of translation and of allocation, a power of two", false, 1, std::int64_t{1} << 30},
+              mmu.page);
+  visit.field(
+      {"tlb_entries", "translations that a PE keeps; times the page this is the TLB's reach", false, 1, 1 << 20},
+      mmu.tlb_entries);
+  visit.field({"miss", "one walk of the page table", false, 0, limits::time}, mmu.miss);
+  visit.field({"walkers", "walks of one descriptor that overlap", false, 1, 1 << 10}, mmu.walkers);
 }
 
 template <class V, SpecOf<PeSpec> S>
@@ -236,14 +263,28 @@ void describe(V& visit, S& pe) {
   visit.section("mmu", "address translation", [&] { describe(visit, pe.mmu); });
 }
 
+template <class V, SpecOf<PartOverride> S>
+void describe(V& visit, S& part) {
+  visit.field({"bandwidth", "of links", false, 1, limits::bandwidth}, part.bandwidth);
+  visit.field({"latency", "of links", false, 0, limits::time}, part.latency);
+  visit.field({"credits", "of links", false, 1, limits::credits}, part.credits);
+  visit.field(
+      {"failed", "of links: nothing goes over them, in either direction between SIPs", false, 0, 0, kTruthNames},
+      part.failed);
+  visit.field({"clock", "of PEs", false, 1, limits::frequency}, part.clock);
+  visit.field({"gemm_array", "of PEs, as pe.gemm.array", false, 1, 1 << 12}, part.gemm_array);
+  visit.field({"vector_lanes", "of PEs, as pe.vector.lanes", false, 1, 1 << 16}, part.vector_lanes);
+}
+
 template <class V, SpecOf<Topology> S>
 void describe(V& visit, S& topology) {
   visit.field({"name", "letters, digits, '.', '_' and '-'", true}, topology.name);
   visit.section("host", "the host", [&] { describe(visit, topology.host); });
   visit.section("system", "all SIPs", [&] { describe(visit, topology.system); });
-  visit.section("sip", "one SIP; all are equal", [&] { describe(visit, topology.sip); });
+  visit.section("sip", "one SIP; all are equal but for overrides", [&] { describe(visit, topology.sip); });
   visit.section("cube", "one cube; all are equal", [&] { describe(visit, topology.cube); });
-  visit.section("pe", "one PE; all are equal", [&] { describe(visit, topology.pe); });
+  visit.section("pe", "one PE; all are equal but for overrides", [&] { describe(visit, topology.pe); });
+  visit.parts("overrides", "links and PEs that differ from the others, by name", topology.overrides);
 }
 
 }  // namespace kernbench::topology

@@ -212,8 +212,7 @@ Node parse_document(std::string_view text, std::int32_t override_index, std::vec
     }
     SecondDocument second;
     if (parser.HandleNextDocument(second)) {
-      problems.push_back({place_of(second.start, override_index),
-                          "a second document begins here; a file describes one machine in one document"});
+      problems.push_back({place_of(second.start, override_index), "a second document begins here; a file has one"});
       return invalid_node(override_index);
     }
   } catch (const TooDeep& error) {

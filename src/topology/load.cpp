@@ -1,7 +1,6 @@
 #include "topology/load.h"
 
 #include <filesystem>
-#include <fstream>
 #include <map>
 #include <set>
 
@@ -10,6 +9,8 @@
 #include "base/text.h"
 #include "topology/checks.h"
 #include "topology/document.h"
+#include "topology/files.h"
+#include "topology/overrides.h"
 #include "topology/reader.h"
 
 namespace kernbench::topology {
@@ -19,32 +20,10 @@ namespace fs = std::filesystem;
 
 constexpr std::string_view kExtension = ".yaml";
 
-std::string place_text(const Place& place, const std::string& file_name, const std::vector<std::string>& overrides) {
-  if (place.override_index >= 0) return "--set " + printable(overrides[static_cast<std::size_t>(place.override_index)]);
-  return file_name + ":" + std::to_string(place.line) + ":" + std::to_string(place.column);
-}
-
-[[noreturn]] void fail(const std::vector<Problem>& problems, const std::string& file_name,
-                       const std::vector<std::string>& overrides) {
-  std::multimap<Place, std::string_view> in_order;
-  for (const Problem& problem : problems) in_order.emplace(problem.place, problem.message);
-  std::string message;
-  for (const auto& [place, text] : in_order) {
-    if (!message.empty()) message += '\n';
-    message += place_text(place, file_name, overrides) + ": " + std::string(text);
-  }
-  throw ConfigurationError(message);
-}
-
 std::vector<std::string> directories(const SearchPath& search_path) {
   std::vector<std::string> all = search_path.directories;
   if (search_path.shipped) {
-    all.emplace_back(KERNBENCH_SOURCE_TOPOLOGIES);
-    all.emplace_back(KERNBENCH_INSTALLED_TOPOLOGIES);
-    // An installation that was moved, or installed under another prefix than was configured.
-    std::error_code error;
-    const fs::path program = fs::read_symlink("/proc/self/exe", error);
-    if (!error) all.push_back((program.parent_path().parent_path() / "share/kernbench/topologies").string());
+    for (std::string& folder : shipped_folders("topologies")) all.push_back(std::move(folder));
   }
   return all;
 }
@@ -71,19 +50,6 @@ std::string find_file(const std::string& name, const SearchPath& search_path) {
   throw ConfigurationError(message);
 }
 
-std::string read_file(const std::string& path) {
-  std::error_code error;
-  if (fs::is_directory(path, error)) throw ConfigurationError(path + ": is a directory, expected a topology file");
-  std::ifstream file(path, std::ios::binary);
-  if (!file) throw ConfigurationError(path + ": cannot be opened; does the file exist and may it be read?");
-  // One byte more than is allowed shows that the file is too large without reading all of it.
-  std::string text(kMaximumFileBytes + 1, '\0');
-  file.read(text.data(), static_cast<std::streamsize>(text.size()));
-  if (file.bad()) throw ConfigurationError(path + ": cannot be read");
-  text.resize(static_cast<std::size_t>(file.gcount()));
-  return text;
-}
-
 }  // namespace
 
 Topology parse_topology(std::string_view yaml, const std::string& file_name, const std::vector<std::string>& overrides,
@@ -97,14 +63,20 @@ Topology parse_topology(std::string_view yaml, const std::string& file_name, con
   for (const Finding& finding : check(reading.topology, reading.unread)) {
     problems.push_back({place_of(root, finding.path), finding.path + ": " + finding.message});
   }
-  if (!problems.empty()) fail(problems, file_name, overrides);
+  // Which parts there are is known of a machine that is right in all else.
+  if (problems.empty()) {
+    for (const Finding& finding : check_overrides(reading.topology)) {
+      problems.push_back({place_of(root, finding.path), finding.path + ": " + finding.message});
+    }
+  }
+  if (!problems.empty()) throw_problems(problems, file_name, overrides);
   return reading.topology;
 }
 
 Topology load_topology(const std::string& name_or_path, const std::vector<std::string>& overrides,
                        const SearchPath& search_path, const ModelNames& models) {
   const std::string path = find_file(name_or_path, search_path);
-  return parse_topology(read_file(path), path, overrides, models);
+  return parse_topology(read_file(path, "topology"), path, overrides, models);
 }
 
 std::vector<std::string> topology_names(const SearchPath& search_path) {

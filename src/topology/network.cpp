@@ -8,11 +8,6 @@
 namespace kernbench::topology {
 namespace {
 
-// Offsets of the links of an IO chiplet in its SIP.
-constexpr std::uint32_t kIoToHost = 0;
-constexpr std::uint32_t kIoToMesh = 1;
-constexpr std::uint32_t kIoFromMesh = 2;
-
 std::size_t index(std::int32_t value) {
   return static_cast<std::size_t>(value);
 }
@@ -29,6 +24,7 @@ Network::Network(const Topology& topology) : topology_(topology), system_(topolo
   cubes_.resize(index(topology_.sip.cubes.count()));
   nodes_.resize(index(topology_.pes_per_sip()));
   for (std::int32_t sip = 0; sip < topology_.system.sips; ++sip) add_sip(SipId{sip});
+  if (!topology_.overrides.empty()) override_links();
 }
 
 void Network::add_system_links() {
@@ -45,12 +41,20 @@ void Network::add_system_links() {
 
 void Network::add_sip(SipId sip) {
   const auto base = static_cast<std::uint32_t>(links_.size());
-  const std::string io = io_name(sip);
-  add(io + ".to_host", topology_.host.link);
-  add(io + ".to_mesh", topology_.sip.link);
-  add(io + ".from_mesh", topology_.sip.link);
+  add_io(sip);
   for (std::int32_t cube = 0; cube < topology_.sip.cubes.count(); ++cube) add_cube({sip, CubeId{cube}}, base);
   sip_links_ = static_cast<std::uint32_t>(links_.size()) - base;
+}
+
+void Network::add_io(SipId sip) {
+  const std::string io = io_name(sip);
+  add(io + ".to_host", topology_.host.link);
+  for (std::int32_t row = 0; row < io_rows(); ++row) {
+    const std::string end = io_spans_edge() ? io + ".row" + std::to_string(row) : io;
+    const LinkSpec spec = io_spans_edge() ? lane({0, row}, Direction::west) : topology_.sip.link;
+    add(end + ".to_mesh", spec);
+    add(end + ".from_mesh", spec);
+  }
 }
 
 void Network::add_cube(CubeCoordinate cube, std::uint32_t base) {
@@ -58,6 +62,10 @@ void Network::add_cube(CubeCoordinate cube, std::uint32_t base) {
   const std::string m_cpu = kernbench::to_text(cube) + ".m_cpu";
   add(m_cpu + ".inject", topology_.cube.noc.link);
   add(m_cpu + ".eject", topology_.cube.noc.link);
+  LinkSpec sram = topology_.cube.noc.link;
+  sram.bandwidth = topology_.cube.sram.bandwidth;
+  add(kernbench::to_text(cube) + ".sram.out", sram);
+  add(kernbench::to_text(cube) + ".sram.in", sram);
   for (std::int32_t pe = 0; pe < topology_.cube.pes.count(); ++pe) add_pe({cube.sip, cube.cube, PeId{pe}}, base);
 }
 
@@ -119,7 +127,7 @@ Network::GridPosition Network::position(CubeId cube, PeId pe) const {
           cube.value / cubes.width * pes.height + pe.value / pes.width};
 }
 
-// The router that an endpoint within a SIP hangs off. An IO_CPU has CubeId and PeId 0, an M_CPU has PeId 0.
+// The router that an endpoint of the mesh hangs off. M_CPU and SRAM have PeId 0.
 Network::GridPosition Network::position(Endpoint endpoint) const {
   return position(endpoint.cube, endpoint.pe);
 }
@@ -129,6 +137,11 @@ std::size_t Network::node_at(GridPosition at) const {
   const std::int32_t cube = at.y / pes.height * topology_.sip.cubes.width + at.x / pes.width;
   const std::int32_t pe = at.y % pes.height * pes.width + at.x % pes.width;
   return index(cube * pes.count() + pe);
+}
+
+PeCoordinate Network::pe_at(SipId sip, GridPosition at) const {
+  const auto node = static_cast<std::int32_t>(node_at(at));
+  return {sip, CubeId{node / topology_.cube.pes.count()}, PeId{node % topology_.cube.pes.count()}};
 }
 
 std::uint32_t Network::sip_base(SipId sip) const {
@@ -142,23 +155,28 @@ LinkId Network::system_link(const SipHop& hop) const {
   return {system_first_[index(hop.from)] + static_cast<std::uint32_t>(found - neighbours.begin())};
 }
 
-// The link from an endpoint to its router (outward), or back.
+LinkId Network::io_link(SipId sip, GridPosition router, bool inward) const {
+  return {sip_base(sip) + kIoToHost + 1 + 2 * static_cast<std::uint32_t>(router.y) + (inward ? 0 : 1)};
+}
+
+// The link from an endpoint of the mesh to its router (outward), or back.
 LinkId Network::attachment(Endpoint endpoint, bool outward) const {
   const std::uint32_t base = sip_base(endpoint.sip);
   const std::uint32_t direction = outward ? 0 : 1;
   switch (endpoint.kind) {
-    case Endpoint::Kind::io_cpu:
-      return {base + (outward ? kIoToMesh : kIoFromMesh)};
     case Endpoint::Kind::m_cpu:
       return {base + cubes_[index(endpoint.cube.value)] + direction};
+    case Endpoint::Kind::sram:
+      return {base + cubes_[index(endpoint.cube.value)] + 2 + direction};
     case Endpoint::Kind::pe:
       return {base + nodes_[node_at(position(endpoint))].first + direction};
     case Endpoint::Kind::hbm_slice:
       return {base + nodes_[node_at(position(endpoint))].first + 2 + direction};
     case Endpoint::Kind::host:
+    case Endpoint::Kind::io_cpu:
       break;
   }
-  assert(false && "the host hangs off no router");
+  assert(false && "no endpoint of the mesh");
   return {};
 }
 
@@ -168,6 +186,7 @@ std::vector<Endpoint> Network::endpoints() const {
     all.push_back(Endpoint::io_cpu(SipId{sip}));
     for (std::int32_t cube = 0; cube < topology_.sip.cubes.count(); ++cube) {
       all.push_back(Endpoint::m_cpu({SipId{sip}, CubeId{cube}}));
+      all.push_back(Endpoint::sram({SipId{sip}, CubeId{cube}}));
       for (std::int32_t pe = 0; pe < topology_.cube.pes.count(); ++pe) {
         const PeCoordinate at{SipId{sip}, CubeId{cube}, PeId{pe}};
         all.push_back(Endpoint::pe_port(at));
@@ -188,6 +207,7 @@ bool Network::contains(Endpoint endpoint) const {
     case Endpoint::Kind::io_cpu:
       return in_sip && endpoint == Endpoint::io_cpu(endpoint.sip);
     case Endpoint::Kind::m_cpu:
+    case Endpoint::Kind::sram:
       return in_cube && endpoint.pe == PeId{};
     case Endpoint::Kind::pe:
     case Endpoint::Kind::hbm_slice:
@@ -214,6 +234,10 @@ std::vector<RouteHop> Network::route(Endpoint from, Endpoint to) const {
     leave(from, hops);
     for (const SipHop& hop : system_.path(from.sip, to.sip)) hops.push_back({system_link(hop), hop.channel});
     enter(to, 1, hops);
+  } else if (to.kind == Kind::io_cpu) {
+    leave(from, hops);
+  } else if (from.kind == Kind::io_cpu) {
+    enter(to, 0, hops);
   } else {
     hops.push_back({attachment(from, true), 0});
     cross(from.sip, position(from), position(to), 0, hops);
@@ -225,16 +249,18 @@ std::vector<RouteHop> Network::route(Endpoint from, Endpoint to) const {
 // From an endpoint to its SIP's IO chiplet.
 void Network::leave(Endpoint from, std::vector<RouteHop>& hops) const {
   if (from.kind == Endpoint::Kind::io_cpu) return;
+  const GridPosition last = io_router(position(from));
   hops.push_back({attachment(from, true), 0});
-  cross(from.sip, position(from), {0, 0}, 0, hops);
-  hops.push_back({LinkId{sip_base(from.sip) + kIoFromMesh}, 0});
+  cross(from.sip, position(from), last, 0, hops);
+  hops.push_back({io_link(from.sip, last, false), 0});
 }
 
 // From a SIP's IO chiplet to an endpoint.
 void Network::enter(Endpoint to, std::uint8_t channel, std::vector<RouteHop>& hops) const {
   if (to.kind == Endpoint::Kind::io_cpu) return;
-  hops.push_back({LinkId{sip_base(to.sip) + kIoToMesh}, channel});
-  cross(to.sip, {0, 0}, position(to), channel, hops);
+  const GridPosition first = io_router(position(to));
+  hops.push_back({io_link(to.sip, first, true), channel});
+  cross(to.sip, first, position(to), channel, hops);
   hops.push_back({attachment(to, false), channel});
 }
 
@@ -272,6 +298,8 @@ std::string to_text(Endpoint endpoint) {
       return kernbench::to_text(pe);
     case Endpoint::Kind::hbm_slice:
       return kernbench::to_text(pe) + ".hbm";
+    case Endpoint::Kind::sram:
+      return kernbench::to_text(cube) + ".sram";
   }
   return {};
 }

@@ -3,6 +3,7 @@
 
 #include <array>
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <string>
 #include <utility>
@@ -16,7 +17,7 @@ namespace kernbench::topology {
 
 /// Whatever can send or receive on the fabric.
 struct Endpoint {
-  enum class Kind : std::uint8_t { host, io_cpu, m_cpu, pe, hbm_slice };
+  enum class Kind : std::uint8_t { host, io_cpu, m_cpu, pe, hbm_slice, sram };
   Kind kind = Kind::host;
   SipId sip;
   CubeId cube;
@@ -27,6 +28,7 @@ struct Endpoint {
   static Endpoint m_cpu(CubeCoordinate at) { return {Kind::m_cpu, at.sip, at.cube, {}}; }
   static Endpoint pe_port(PeCoordinate at) { return {Kind::pe, at.sip, at.cube, at.pe}; }
   static Endpoint hbm_slice(PeCoordinate at) { return {Kind::hbm_slice, at.sip, at.cube, at.pe}; }
+  static Endpoint sram(CubeCoordinate at) { return {Kind::sram, at.sip, at.cube, {}}; }
   constexpr auto operator<=>(const Endpoint&) const = default;
 };
 
@@ -39,6 +41,7 @@ struct LinkId {
 struct Link {
   std::string name;  // "sip0.cube2.pe5.router.east"
   LinkSpec spec;     // of this lane
+  bool failed = false;
 };
 
 /// A link and the virtual channel that a packet uses on it.
@@ -53,7 +56,12 @@ struct RouteHop {
 /// The routers of a SIP, one for each PE, form one grid: the one of PE (px, py) in cube (cx, cy) stands at
 /// (cx * w + px, cy * h + py), where w x h is the mesh of PEs in a cube. East is +x, south is +y. Packets go along x
 /// first. A link that crosses the border of a cube is a lane of that edge of the cube and has an equal part of the
-/// edge's bandwidth. The M_CPU hangs off the router of its cube's PE 0, the IO chiplet off the router at (0, 0).
+/// edge's bandwidth. The M_CPU and the SRAM hang off the router of their cube's PE 0. The SRAM's links have its
+/// bandwidth, and the latency and credits of the cube's links.
+///
+/// The IO chiplet hangs off the router at (0, 0) by a link of its own, or off all routers of the first column, each by
+/// a lane of its cube's west edge. In the latter case packets leave and enter the mesh in the row of their endpoint in
+/// it.
 ///
 /// Between SIPs, packets go from IO chiplet to IO chiplet (SystemGraph has the paths and the channels used there).
 /// Within a SIP they use channel 0 until they have crossed a link between SIPs and channel 1 after that.
@@ -61,7 +69,7 @@ struct RouteHop {
 /// A route costs arithmetic only: O(1) for each hop.
 class Network {
  public:
-  /// Requires a checked topology.
+  /// Requires a checked topology, but for its overrides: throws ConfigurationError with what is wrong with them.
   explicit Network(const Topology& topology);
 
   const Topology& topology() const { return topology_; }
@@ -69,8 +77,13 @@ class Network {
   const std::vector<Link>& links() const { return links_; }
   const Link& link(LinkId id) const { return links_[id.value]; }
 
-  /// All endpoints in structural order: the host, then for each SIP its IO_CPU, and for each cube its M_CPU and each
-  /// PE with its HBM slice.
+  /// What a link between IO chiplets, or one and the switch, connects; its channel is 0. None for any other link.
+  std::optional<SipHop> between_sips(LinkId id) const;
+  /// Two endpoints whose route goes over a link that is not between SIPs.
+  std::pair<Endpoint, Endpoint> users_of(LinkId id) const;
+
+  /// All endpoints in structural order: the host, then for each SIP its IO_CPU, and for each cube its M_CPU, its
+  /// SRAM and each PE with its HBM slice.
   std::vector<Endpoint> endpoints() const;
   bool contains(Endpoint endpoint) const;
 
@@ -92,17 +105,29 @@ class Network {
     std::array<std::uint32_t, 4> router{};  // by Direction; 0 where the grid ends
   };
 
+  // Offset of an IO chiplet's link to the host in its SIP. Those to and from the mesh follow, row by row.
+  static constexpr std::uint32_t kIoToHost = 0;
+
   void add(std::string name, const LinkSpec& spec) { links_.push_back({std::move(name), spec}); }
+  void override_links();
+  std::pair<Endpoint, Endpoint> users_of_mesh(SipId sip, std::uint32_t offset) const;
   void add_system_links();
   void add_sip(SipId sip);
+  void add_io(SipId sip);
   void add_cube(CubeCoordinate cube, std::uint32_t base);
   void add_pe(PeCoordinate pe, std::uint32_t base);
   LinkSpec lane(GridPosition at, Direction direction) const;
+  bool io_spans_edge() const { return topology_.sip.io.attachment == IoAttachment::west_edge; }
+  std::int32_t io_rows() const { return io_spans_edge() ? grid().height : 1; }
+  /// The router of the IO chiplet's links that serve the router at a place.
+  GridPosition io_router(GridPosition served) const { return {0, io_spans_edge() ? served.y : 0}; }
+  LinkId io_link(SipId sip, GridPosition router, bool inward) const;
 
   MeshExtent grid() const;
   GridPosition position(CubeId cube, PeId pe) const;
   GridPosition position(Endpoint endpoint) const;
   std::size_t node_at(GridPosition at) const;
+  PeCoordinate pe_at(SipId sip, GridPosition at) const;
   std::uint32_t sip_base(SipId sip) const;
   LinkId system_link(const SipHop& hop) const;
   LinkId attachment(Endpoint endpoint, bool outward) const;
@@ -116,11 +141,12 @@ class Network {
   std::vector<std::uint32_t> system_first_;  // by node of the system graph: its first link to a neighbour
   std::uint32_t mesh_first_ = 0;             // first link of SIP 0; each SIP has sip_links_ of them in the same order
   std::uint32_t sip_links_ = 0;
-  std::vector<std::uint32_t> cubes_;  // by cube: offset of its M_CPU's links in its SIP
+  std::vector<std::uint32_t> cubes_;  // by cube: offset of its M_CPU's links in its SIP; its SRAM's follow
   std::vector<Node> nodes_;           // by cube and PE: offsets of its links in its SIP
 };
 
-/// "host", "sip0.io", "sip0.cube2.m_cpu", "sip0.cube2.pe5", "sip0.cube2.pe5.hbm".
+/// "host", "sip0.io", "sip0.cube2.m_cpu", "sip0.cube2.pe5", "sip0.cube2.pe5.hbm",
+/// "sip0.cube2.sram".
 std::string to_text(Endpoint endpoint);
 
 }  // namespace kernbench::topology

@@ -20,6 +20,15 @@ std::vector<std::string> split(std::string_view path) {
   }
 }
 
+// Of "overrides.sip0.io.to_sip1.bandwidth" the name of the part is one key.
+std::vector<std::string> keys_of(std::string_view path) {
+  std::vector<std::string> keys = split(path);
+  if (keys.front() != "overrides" || keys.size() < 4) return keys;
+  std::string part = keys[1];
+  for (std::size_t i = 2; i + 1 < keys.size(); ++i) part += "." + keys[i];
+  return {keys.front(), std::move(part), keys.back()};
+}
+
 // The value of `key` in a mapping, put there if it is missing.
 Entry& entry(Node& mapping, const std::string& key, Place place) {
   const auto found = std::ranges::find(mapping.entries, key, &Entry::key);
@@ -41,7 +50,7 @@ void apply_override(Node& root, std::string_view assignment, std::int32_t overri
     problems.push_back({place, std::string(kForm)});
     return;
   }
-  const std::vector<std::string> keys = split(assignment.substr(0, equals));
+  const std::vector<std::string> keys = keys_of(assignment.substr(0, equals));
   const std::string_view text = assignment.substr(equals + 1);
   if (keys.size() > kMaximumDepth || std::ranges::any_of(keys, &std::string::empty) || text.empty()) {
     problems.push_back({place, std::string(kForm)});

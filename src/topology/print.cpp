@@ -6,6 +6,9 @@
 #include <algorithm>
 #include <vector>
 
+#include "base/address.h"
+#include "base/quantity.h"
+#include "topology/reference_sink.h"
 #include "topology/walk.h"
 
 namespace kernbench::topology {
@@ -23,6 +26,7 @@ std::string yaml_value(const FieldText& text) {
 
 class YamlSink {
  public:
+  static constexpr bool of_values = true;
   void key(const FieldText& field) {
     if (!field.value.empty()) {
       line(field.depth, fmt::format("{}: {}", field.field->key, yaml_value(field)), field.field->documentation);
@@ -37,13 +41,17 @@ class YamlSink {
  private:
   void line(std::size_t depth, const std::string& content, std::string_view comment) {
     const std::string indented = std::string(2 * depth, ' ') + content;
-    text += fmt::format("{:<{}}  # {}\n", indented, kCommentColumn, comment);
+    text += comment.empty() ? indented + "\n" : fmt::format("{:<{}}  # {}\n", indented, kCommentColumn, comment);
   }
 };
 
 class RowSink {
  public:
-  void key(const FieldText& text) { rows.push_back({text.path, text.value, std::string(text.field->documentation)}); }
+  static constexpr bool of_values = true;
+  void key(const FieldText& text) {
+    if (text.value.empty() && text.path.starts_with("overrides.")) return;
+    rows.push_back({text.path, text.value, std::string(text.field->documentation)});
+  }
   void open(std::string_view, const std::string&, std::string_view, std::size_t) {}
   void close() {}
 
@@ -51,26 +59,6 @@ class RowSink {
     std::string path, value, documentation;
   };
   std::vector<Row> rows;
-};
-
-std::string range_text(const FieldText& text) {
-  if (text.shape == Shape::text) return fmt::format("{}", fmt::join(text.field->choices, ", "));
-  return text.minimum == text.maximum ? text.minimum : fmt::format("{} to {}", text.minimum, text.maximum);
-}
-
-class ReferenceSink {
- public:
-  void key(const FieldText& text) {
-    const std::string fallback =
-        text.field->required ? "required" : (text.value.empty() ? "none" : fmt::format("`{}`", text.value));
-    markdown += fmt::format("| `{}` | {} | {} | {} | {} |\n", text.path, text.type, range_text(text), fallback,
-                            text.field->documentation);
-  }
-  void open(std::string_view, const std::string& path, std::string_view documentation, std::size_t) {
-    markdown += fmt::format("| **`{}`** | | | | {} |\n", path, documentation);
-  }
-  void close() {}
-  std::string markdown = "| key | type | range | default | meaning |\n|---|---|---|---|---|\n";
 };
 
 template <class Sink>
@@ -112,6 +100,18 @@ std::string to_table(const Topology& topology) {
 
 std::string reference_table() {
   return walk<ReferenceSink>(Topology{}).markdown;
+}
+
+std::string address_table() {
+  std::string out = "| space | of | from | bytes | holds |\n|---|---|---|---|---|\n";
+  for (const AddressRange& range : address_map()) {
+    const Bytes size(static_cast<std::int64_t>(range.size)), stride(static_cast<std::int64_t>(range.pe_stride));
+    const std::string step = range.pe_stride == 0 ? "" : fmt::format(" + PE * {}", to_quantity(stride));
+    out +=
+        fmt::format("| `{}` | {} | `{:#x}`{} | {} | {} |\n", range.name, range.pe_stride == 0 ? "the cube" : "each PE",
+                    range.begin, step, to_quantity(size), range.description);
+  }
+  return out;
 }
 
 }  // namespace kernbench::topology

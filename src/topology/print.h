@@ -21,4 +21,7 @@ std::string to_table(const Topology& topology);
 /// The reference of all keys as a Markdown table: path, type, range, default, meaning.
 std::string reference_table();
 
+/// The ranges of the local offset of a physical address, as a Markdown table.
+std::string address_table();
+
 }  // namespace kernbench::topology

@@ -12,6 +12,7 @@ using Json = nlohmann::ordered_json;
 
 class SchemaSink {
  public:
+  static constexpr bool of_values = false;
   SchemaSink() { stack_.push_back({"", false, object("A machine that KernBench simulates.")}); }
 
   void key(const FieldText& text) {
@@ -46,6 +47,9 @@ class SchemaSink {
           schema[field.models == ModelKind::none ? "enum" : "examples"].push_back(choice);
         }
         break;
+      case Shape::truth:
+        schema["type"] = "boolean";
+        break;
       case Shape::parameters:
         schema["type"] = "object";
         schema["additionalProperties"] = {{"type", {"string", "number"}}};
@@ -64,7 +68,11 @@ class SchemaSink {
   void close() {
     Section section = std::move(stack_.back());
     stack_.pop_back();
-    add(section.key, section.required, std::move(section.schema));
+    if (section.key == kAnyPart) {
+      stack_.back().schema["additionalProperties"] = std::move(section.schema);
+    } else {
+      add(section.key, section.required, std::move(section.schema));
+    }
   }
 
   Json take() { return std::move(stack_.back().schema); }

@@ -6,6 +6,7 @@
 #include <map>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "base/coordinates.h"
 #include "base/units.h"
@@ -42,10 +43,15 @@ struct SystemSpec {
   bool operator==(const SystemSpec&) const = default;
 };
 
+/// How an IO chiplet is bonded to the mesh of cubes: by one link to the first router, or along the west edge, by a link
+/// to each cube there.
+enum class IoAttachment : std::uint8_t { corner, west_edge };
+
 /// The IO chiplet of a SIP and the IO_CPU on it.
 struct IoSpec {
-  std::int32_t count = 1;  // assumption: the only number that is modelled
-  Time cpu_latency;        // IO_CPU: handling of one message
+  std::int32_t count = 1;                          // assumption: the only number that is modelled
+  IoAttachment attachment = IoAttachment::corner;  // assumption: the fewest links
+  Time cpu_latency;                                // IO_CPU: handling of one message
   bool operator==(const IoSpec&) const = default;
 };
 
@@ -86,6 +92,7 @@ struct HbmSpec {
 struct SramSpec {
   Bytes capacity;
   Bandwidth bandwidth;
+  Time latency = Time::nanoseconds(5);  // assumption: a few cycles of a banked array
   bool operator==(const SramSpec&) const = default;
 };
 
@@ -154,8 +161,12 @@ struct SchedulerSpec {
 };
 
 struct IpcqSpec {
-  std::int32_t queues = 8;  // assumption
+  std::int32_t queues = 8;  // to send, and as many to receive; assumption
+  std::int32_t depth = 8;   // commands per queue; assumption
   Time meta_latency;
+  Time wake = Time::nanoseconds(20);           // of a sleeping queue by a credit; assumption: leaving a clock gate
+  Time poll_interval = Time::nanoseconds(10);  // assumption: ten cycles of a loop that reads one register
+  Bytes capacity{1 << 20};                     // for slots of kind tcm; assumption: a quarter of a usual TCM
   bool operator==(const IpcqSpec&) const = default;
 };
 
@@ -167,7 +178,11 @@ struct ControlSpec {
 };
 
 struct MmuSpec {
-  Bytes page{4096};  // assumption: the usual smallest page
+  // Unit of translation and of allocation. source: NVIDIA, "Pascal MMU Format" (open-gpu-doc): 4 KiB, 64 KiB and 2 MiB.
+  Bytes page{65536};
+  std::int32_t tlb_entries = 512;      // assumption: they reach 32 MiB, eight TCMs of 4 MiB
+  Time miss = Time::nanoseconds(120);  // of one walk; assumption: one entry from the HBM, upper levels are cached
+  std::int32_t walkers = 8;            // walks of one descriptor that overlap; assumption
   bool operator==(const MmuSpec&) const = default;
 };
 
@@ -185,6 +200,20 @@ struct PeSpec {
   bool operator==(const PeSpec&) const = default;
 };
 
+/// What is different of the parts with one name, or of all whose names fit a pattern; what has no value here is as
+/// for the others. Keys of links are for links, keys of PEs for PEs.
+struct PartOverride {
+  std::string part;  // "sip1.cube2.pe5", "sip0.io.to_sip1"; '*' stands for any characters but '.'
+  std::optional<Bandwidth> bandwidth;
+  std::optional<Time> latency;
+  std::optional<std::int32_t> credits;
+  std::optional<bool> failed;  // the link carries nothing
+  std::optional<Frequency> clock;
+  std::optional<MeshExtent> gemm_array;
+  std::optional<std::int32_t> vector_lanes;
+  bool operator==(const PartOverride&) const = default;
+};
+
 /// A whole machine.
 struct Topology {
   std::string name;
@@ -193,6 +222,7 @@ struct Topology {
   SipSpec sip;
   CubeSpec cube;
   PeSpec pe;
+  std::vector<PartOverride> overrides;  // of one part, the later one wins, value by value
 
   std::int32_t pes_per_sip() const { return sip.cubes.count() * cube.pes.count(); }
   bool operator==(const Topology&) const = default;

@@ -68,10 +68,17 @@ void SystemGraph::connect_grid(bool wrap) {
   }
 }
 
+void SystemGraph::fail(const Detours::Links& links) {
+  Detours::Links both = links;
+  for (const auto& [from, to] : links) both.emplace_back(to, from);
+  detours_.emplace(neighbours_, sips_, both);
+}
+
 std::vector<SipHop> SystemGraph::path(SipId from, SipId to) const {
   assert(from.value >= 0 && from.value < sips_ && to.value >= 0 && to.value < sips_);
   std::vector<SipHop> hops;
   if (from == to) return hops;
+  if (detours_) return detours_->path(from, to);
   switch (kind_) {
     case SystemTopology::fully_connected:
       hops.push_back({from.value, to.value, 0});

@@ -2,8 +2,10 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <vector>
 
+#include "topology/detours.h"
 #include "topology/spec.h"
 
 namespace kernbench::topology {
@@ -34,11 +36,16 @@ class SystemGraph {
   bool is_switch(std::int32_t node) const { return node >= sips_; }
   /// Extent of a torus or a mesh of SIPs; of a ring: {sips, 1}.
   MeshExtent extent() const { return extent_; }
-  /// The nodes that `node` has a link to, in increasing order.
+  /// Takes links down; a link of which one direction is down carries nothing in the other, either. All paths are then
+  /// those of Detours. Requires at most Detours::kMostSips SIPs, and hops between neighbours.
+  void fail(const Detours::Links& links);
+  /// Whether there is a path from a SIP to a node; only failed links can prevent it.
+  bool reaches(SipId from, std::int32_t node) const { return !detours_ || detours_->reaches(from, node); }
+  /// The nodes that `node` has a link to, failed or not, in increasing order.
   const std::vector<std::int32_t>& neighbours(std::int32_t node) const {
     return neighbours_[static_cast<std::size_t>(node)];
   }
-  /// The hops from one SIP to another; empty when they are the same.
+  /// The hops from one SIP to another; empty when they are the same. Requires reaches().
   std::vector<SipHop> path(SipId from, SipId to) const;
 
  private:
@@ -50,6 +57,7 @@ class SystemGraph {
   std::int32_t sips_;
   MeshExtent extent_;
   std::vector<std::vector<std::int32_t>> neighbours_;
+  std::optional<Detours> detours_;  // when links have failed
 };
 
 /// The factorisation width * height == count with width >= height that is nearest to a square. Requires count >= 1.

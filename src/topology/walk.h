@@ -5,13 +5,15 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <type_traits>
+#include <vector>
 
 #include "topology/describe.h"
 #include "topology/values.h"
 
 namespace kernbench::topology {
 
-enum class Shape : std::uint8_t { number, quantity, rate, text, mesh, parameters };
+enum class Shape : std::uint8_t { number, quantity, rate, text, truth, mesh, parameters };
 
 /// One key as texts.
 struct FieldText {
@@ -26,8 +28,12 @@ struct FieldText {
   std::string value;  // as one writes it; empty for a mesh that is not given
 };
 
+/// The key under which the keys of an override stand where no part is named.
+inline constexpr std::string_view kAnyPart = "PART";
+
 /// The visitor that hands each key to `sink.key(const FieldText&)` and each section to `sink.open(key, path,
-/// documentation, depth)` and `sink.close()`.
+/// documentation, depth)` and `sink.close()`. A sink whose `of_values` is true sees the
+/// overrides that there are; any other sees the keys of an override once, in a section kAnyPart.
 template <class Sink>
 class Walk {
  public:
@@ -52,6 +58,20 @@ class Walk {
     sink_.close();
     --depth_;
     path_ = outer;
+  }
+
+  void parts(std::string_view key, std::string_view documentation, const std::vector<PartOverride>& parts) {
+    if constexpr (!Sink::of_values) {
+      section(key, documentation, [&] {
+        const PartOverride any{};
+        section(kAnyPart, "the name of a link or a PE; '*' stands for any characters but '.'",
+                [&] { describe(*this, any); });
+      });
+    } else if (!parts.empty()) {
+      section(key, documentation, [&] {
+        for (const PartOverride& part : parts) section(part.part, "", [&] { describe(*this, part); });
+      });
+    }
   }
 
  private:
@@ -86,7 +106,9 @@ class Walk {
     }
     if (!text.value.empty()) text.value += '}';
   }
-  static void fill(FieldText& text, SystemTopology value) {
+  template <class E>
+    requires std::is_enum_v<E>
+  static void fill(FieldText& text, E value) {
     text.type = "choice";
     text.value = text.field->choices[static_cast<std::size_t>(value)];
   }
@@ -94,9 +116,15 @@ class Walk {
     fill_mesh(text);
     text.value = "[" + std::to_string(value.width) + ", " + std::to_string(value.height) + "]";
   }
-  static void fill(FieldText& text, const std::optional<MeshExtent>& value) {
-    fill_mesh(text);
-    if (value) fill(text, *value);
+  static void fill(FieldText& text, bool value) {
+    text.shape = Shape::truth;
+    text.type = "truth value";
+    text.value = text.field->choices[value ? 1 : 0];
+  }
+  template <class T>
+  static void fill(FieldText& text, const std::optional<T>& value) {
+    fill(text, value.value_or(T{}));
+    if (!value) text.value.clear();
   }
   static void fill_mesh(FieldText& text) {
     text.shape = Shape::mesh;

@@ -3,6 +3,9 @@
 #include <gtest/gtest.h>
 
 #include <random>
+#include <set>
+#include <tuple>
+#include <vector>
 
 #include "base/error.h"
 
@@ -28,6 +31,44 @@ TEST(Address, RoundTripsOverAllFieldsAndTheirLimits) {
       EXPECT_EQ(address.sip(), fields.sip);
       EXPECT_EQ(address.cube(), fields.cube);
       EXPECT_EQ(PhysAddr::encode(address.decode()), address);
+    }
+  }
+}
+
+TEST(Address, RoundTripsOverEveryCombinationOfBoundariesOfTheFields) {
+  const auto boundaries = [](std::uint64_t limit) {
+    return std::vector<std::uint64_t>{0, 1, limit / 2 - 1, limit / 2, limit - 2, limit - 1};
+  };
+  const auto number = [](std::uint64_t value) { return static_cast<std::int32_t>(value); };
+  std::set<std::uint64_t> values;
+  std::size_t combinations = 0;
+  for (const AddressRange& range : address_map()) {
+    const auto pes = range.pe_stride == 0 ? std::vector<std::uint64_t>{0} : boundaries(PhysAddr::kMaximumPes);
+    for (const std::uint64_t sip : boundaries(PhysAddr::kMaximumSips)) {
+      for (const std::uint64_t cube : boundaries(PhysAddr::kMaximumCubes)) {
+        for (const std::uint64_t pe : pes) {
+          for (const std::uint64_t offset : boundaries(range.size)) {
+            const AddressFields fields{{number(sip)}, {number(cube)}, range.space, {number(pe)}, offset};
+            const PhysAddr address = PhysAddr::encode(fields);
+            ASSERT_EQ(address.decode(), fields);
+            values.insert(address.value());
+            ++combinations;
+          }
+        }
+      }
+    }
+  }
+  EXPECT_EQ(values.size(), combinations) << "no two places have one address";
+}
+
+TEST(Address, TheByteAfterARangeIsTheFirstOfTheNext) {
+  for (const AddressRange& range : address_map()) {
+    const std::int32_t last_pe = range.pe_stride == 0 ? 0 : PhysAddr::kMaximumPes - 1;
+    for (const std::int32_t pe : {0, last_pe}) {
+      const PhysAddr last = PhysAddr::encode({{0}, {5}, range.space, {pe}, range.size - 1});
+      const AddressFields next = PhysAddr(last.value() + 1).decode();
+      EXPECT_EQ(next.offset, 0u);
+      EXPECT_NE(std::tuple(next.space, next.pe, next.cube), std::tuple(range.space, PeId{pe}, CubeId{5}));
     }
   }
 }

@@ -10,6 +10,7 @@
 #include <nlohmann/json.hpp>
 
 #include "process.h"
+#include "support/source_tree.h"
 
 namespace kernbench::cli {
 namespace {
@@ -21,7 +22,7 @@ using testing::HasSubstr;
 using testing::IsEmpty;
 using testing::StartsWith;
 
-const std::string kExample = std::string(KERNBENCH_SOURCE_DIR) + "/examples/scaled_add/scaled_add.cpp";
+const std::string kExample = source_tree::path("examples/scaled_add/scaled_add.cpp");
 
 void write(const std::string& path, const std::string& text) {
   std::ofstream(path) << text;

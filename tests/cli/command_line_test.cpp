@@ -25,10 +25,12 @@ TEST(CommandLineTest, ARunHasItsDefaults) {
   EXPECT_EQ(run.options.seed, 0u);
   EXPECT_EQ(run.options.out_of_bounds_reads, OutOfBoundsReads::raise);
   EXPECT_EQ(run.options.uninitialized_memory, UninitializedMemory::poison);
+  EXPECT_FALSE(run.options.skip_floating_point_ops);
   EXPECT_EQ(run.options.threads, 0);
   EXPECT_EQ(run.options.max_time, Time::max());
   EXPECT_EQ(run.options.op_log, "");
   EXPECT_EQ(run.json, "");
+  EXPECT_FALSE(run.explain);
   EXPECT_FALSE(run.quiet);
   EXPECT_EQ(run.colour, ColourMode::automatic);
 }
@@ -43,6 +45,11 @@ TEST(CommandLineTest, TheSwitchesOfMemoryArrive) {
       parse<RunCommand>({"run", "gemm", "--out-of-bounds-reads", "raise", "--uninitialized-memory", "poison"});
   EXPECT_EQ(as_before.options.out_of_bounds_reads, OutOfBoundsReads::raise);
   EXPECT_EQ(as_before.options.uninitialized_memory, UninitializedMemory::poison);
+}
+
+TEST(CommandLineTest, FloatingPointOperationsAreLeftOutOnRequest) {
+  EXPECT_TRUE(parse<RunCommand>({"run", "gemm", "--skip-floating-point-ops"}).options.skip_floating_point_ops);
+  EXPECT_THROW(parse<RunCommand>({"run", "gemm", "--skip-floating-point-ops=false"}), UsageError);
 }
 
 TEST(CommandLineTest, EveryOptionOfARunArrives) {
@@ -70,6 +77,7 @@ TEST(CommandLineTest, EveryOptionOfARunArrives) {
                                       "-",
                                       "--op-log",
                                       "ops.txt",
+                                      "--explain",
                                       "--correlation-id",
                                       "a b",
                                       "-q",
@@ -87,6 +95,7 @@ TEST(CommandLineTest, EveryOptionOfARunArrives) {
   EXPECT_EQ(run.json, "-");
   EXPECT_EQ(run.options.op_log, "ops.txt");
   EXPECT_EQ(run.options.correlation_id, "a b");
+  EXPECT_TRUE(run.explain);
   EXPECT_TRUE(run.quiet);
   EXPECT_EQ(run.colour, ColourMode::never);
 }

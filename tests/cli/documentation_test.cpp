@@ -5,6 +5,7 @@
 #include <set>
 
 #include "process.h"
+#include "support/source_tree.h"
 
 namespace kernbench::cli {
 namespace {
@@ -24,7 +25,7 @@ std::string all_help() {
 }
 
 TEST(DocumentationTest, EveryFlagOfTheHelpIsInTheManual) {
-  const std::string manual = contents_of(std::string(KERNBENCH_SOURCE_DIR) + "/docs/cli.md");
+  const std::string manual = source_tree::read("docs/cli.md");
   const std::set<std::string> flags = long_options(all_help());
   EXPECT_GE(flags.size(), 16u);
   for (const std::string& flag : flags) EXPECT_NE(manual.find("`" + flag), std::string::npos) << flag;
@@ -35,7 +36,7 @@ TEST(DocumentationTest, EveryFlagOfTheHelpIsInTheManual) {
 
 TEST(DocumentationTest, TheManualNamesNoFlagThatTheProgramLacks) {
   const std::set<std::string> known = long_options(all_help());
-  for (const std::string& flag : long_options(contents_of(std::string(KERNBENCH_SOURCE_DIR) + "/docs/cli.md"))) {
+  for (const std::string& flag : long_options(source_tree::read("docs/cli.md"))) {
     EXPECT_TRUE(known.contains(flag)) << flag;
   }
 }

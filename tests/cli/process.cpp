@@ -2,6 +2,7 @@
 
 #include <fcntl.h>
 #include <signal.h>
+#include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -76,10 +77,12 @@ void Process::interrupt() const {
 
 Finished Process::finish() {
   int status = 0;
-  while (::waitpid(id_, &status, 0) < 0 && errno == EINTR) {
+  rusage usage{};
+  while (::wait4(id_, &status, 0, &usage) < 0 && errno == EINTR) {
   }
   id_ = -1;
   Finished out;
+  out.peak_memory = usage.ru_maxrss * 1024;
   out.seconds = now() - start_;
   out.code = WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
   if (std::filesystem::is_regular_file(out_)) out.out = contents_of(out_);

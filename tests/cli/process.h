@@ -1,6 +1,7 @@
 // Running a program as a user does: a process, its two streams and its exit code.
 #pragma once
 
+#include <cstdint>
 #include <filesystem>
 #include <functional>
 #include <string>
@@ -12,6 +13,7 @@ struct Finished {
   int code = 0;  // exit code, or 128 + signal
   std::string out, err;
   double seconds = 0;
+  std::int64_t peak_memory = 0;  // bytes that it had in memory at most
 };
 
 /// A process under way.

@@ -49,6 +49,35 @@ class ProgramTest : public testing::Test {
   bool described_colour_ = false;
 };
 
+// A deadlock that three slots would break.
+TEST_F(ProgramTest, ExplainRunsAgainInSilenceAndLeavesTheResultAsItWas) {
+  std::vector<RunOptions> runs;
+  environment_.execute = [&](const Bench&, const RunOptions& options) {
+    runs.push_back(options);
+    report::RunResult result;
+    result.simulated_time = Time::microseconds(5);
+    if (options.least_slots >= 3) return result;
+    result.error = report::ErrorResult{"DeadlockError", "deadlock at 5 us", ""};
+    result.error->waits = {{"send#1", "a credit of sip0.cube0.pe1.ipcq.receive0", "program 1", true}};
+    return result;
+  };
+  EXPECT_EQ(run({"run", "gemm", "--explain", "--trace", "/dev/null", "--op-log", "/dev/null"}), 3);
+  EXPECT_THAT(err_, HasSubstr("deadlock at 5 us\n  slots: 3 slots in every queue would break it; with 2 slots the "
+                              "program gets stuck\n"));
+  ASSERT_EQ(runs.size(), 5u);  // itself; with 1, 2, 4 and 3 slots
+  EXPECT_FALSE(runs[0].silent);
+  EXPECT_EQ(runs[0].trace, "/dev/null");
+  for (std::size_t i = 1; i < runs.size(); ++i) {
+    EXPECT_TRUE(runs[i].silent);
+    EXPECT_EQ(runs[i].trace + runs[i].op_log, "");
+    EXPECT_FALSE(runs[i].on_progress);
+  }
+  runs.clear();
+  EXPECT_EQ(run({"run", "gemm"}), 3);
+  EXPECT_EQ(runs.size(), 1u);
+  EXPECT_THAT(err_, testing::Not(HasSubstr("slots:")));
+}
+
 TEST_F(ProgramTest, ListNamesBenchesWithParametersAndTopologies) {
   EXPECT_EQ(run({"list"}), 0);
   EXPECT_EQ(out_,

@@ -11,6 +11,7 @@ namespace {
 using testing::AllOf;
 using testing::ContainsRegex;
 using testing::HasSubstr;
+using testing::Not;
 
 TEST(TopologyTableTest, PeaksFollowFromCountsAndClocks) {
   topology::Topology topology = topology::load_topology("tiny");
@@ -32,6 +33,30 @@ TEST(TopologyTableTest, PeaksFollowFromCountsAndClocks) {
   EXPECT_THAT(table, ContainsRegex("HBM capacity +2.00 GiB +20.00 GiB +80.00 GiB"));
   EXPECT_THAT(table, HasSubstr("balanced at 10.0 FLOP/B"));
   EXPECT_THAT(table, HasSubstr("SIP to SIP"));
+}
+
+TEST(TopologyTableTest, SaysWhatTheIoChipletIsBondedTo) {
+  topology::Topology topology = topology::load_topology("tiny");
+  EXPECT_THAT(topology_table(topology, false), ContainsRegex("IO chiplet to the first router +256.0 GB/s +8ns +16\n"));
+  topology.sip.io.attachment = topology::IoAttachment::west_edge;
+  EXPECT_THAT(topology_table(topology, false), ContainsRegex("IO chiplet to each western cube +256.0 GB/s +8ns +16\n"));
+}
+
+TEST(TopologyTableTest, ShowsTheSystemAndThePartsThatDiffer) {
+  const std::string one = topology_table(topology::load_topology("tiny"), false);
+  EXPECT_THAT(one, Not(HasSubstr("System")));
+  EXPECT_THAT(one, Not(HasSubstr("Parts that differ")));
+  EXPECT_THAT(one, Not(HasSubstr("Warnings")));
+  const std::string table = topology_table(
+      topology::load_topology(
+          "tiny", {"system.sips.count=8", "system.sips.topology=torus_2d", "overrides.sip4.io.to_sip5.failed=true",
+                   "overrides.sip1.cube0.pe1.clock=500MHz", "overrides.host.to_sip0.latency=10us"}),
+      false);
+  EXPECT_THAT(table, ContainsRegex("topology +torus_2d, 4 x 2"));
+  EXPECT_THAT(table, ContainsRegex("links, each in both directions +12, 1 failed"));
+  EXPECT_THAT(table, ContainsRegex("bisection bandwidth, each direction +800.0 GB/s"));
+  EXPECT_THAT(table, ContainsRegex("sip1.cube0.pe1.clock +500MHz\n"));
+  EXPECT_THAT(table, ContainsRegex("Warnings\n  overrides.host.to_sip0: 128 chunks of 1KiB do not cover"));
 }
 
 TEST(TopologyTableTest, EveryShippedTopologyFitsAHundredColumns) {

@@ -74,6 +74,8 @@ TEST(DeadlockTest, ACycleIsMarkedWhateverTheOrderOfSpawning) {
     ASSERT_EQ(error.lines().size(), 7u);
     EXPECT_EQ(error.lines()[0].name, "rank 0");
     EXPECT_EQ(error.lines()[0].target, "mailbox 1");
+    const std::vector<std::string> cycle{"rank 0", "mailbox 1", "rank 1", "mailbox 2", "rank 2", "mailbox 0", "rank 0"};
+    EXPECT_EQ(error.cycles(), (std::vector<std::vector<std::string>>{cycle}));
     EXPECT_TRUE(error.lines()[0].in_cycle);
     EXPECT_FALSE(error.lines()[6].in_cycle);
   }

@@ -11,17 +11,12 @@
 #include "base/error.h"
 #include "event/scheduler.h"
 #include "event/waitable.h"
+#include "support/sanitizers.h"
 
 namespace kernbench::event {
 namespace {
 
 using testing::ElementsAre;
-
-#if defined(__SANITIZE_THREAD__)
-constexpr bool kThreadSanitizer = true;
-#else
-constexpr bool kThreadSanitizer = false;
-#endif
 
 FiberOptions agent(std::uint32_t number, std::string name = "fiber") {
   return {.agent = AgentId{number}, .name = std::move(name)};

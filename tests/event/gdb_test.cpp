@@ -6,6 +6,9 @@
 #include <cstdlib>
 #include <string>
 
+#include "support/sanitizers.h"
+#include "support/source_tree.h"
+
 namespace {
 
 using testing::ContainsRegex;
@@ -22,15 +25,13 @@ std::string output_of(const std::string& command) {
 }
 
 TEST(GdbTest, TheCommandListsSuspendedFibersWithTheirStacks) {
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
-  GTEST_SKIP() << "the sanitizers' runtimes do not run under a debugger everywhere";
-#endif
+  if (kernbench::kSanitized) GTEST_SKIP() << "the sanitizers' runtimes do not run under a debugger everywhere";
   if (output_of("gdb --version").find("GNU gdb") == std::string::npos) GTEST_SKIP() << "gdb is not installed";
+  const std::string script = kernbench::source_tree::path("tools/gdb/kernbench_fibers.py");
   const std::string output = output_of(
       "gdb -nx -batch -ex 'set confirm off' -ex 'set debuginfod enabled off' -ex 'break stop_here' -ex run"
-      " -ex 'source " KERNBENCH_SOURCE_DIR
-      "/tools/gdb/kernbench_fibers.py'"
-      " -ex 'kernbench fibers' -ex 'echo [after]\\n' -ex backtrace " KERNBENCH_GDB_SAMPLE);
+      " -ex 'source " +
+      script + "' -ex 'kernbench fibers' -ex 'echo [after]\\n' -ex backtrace " KERNBENCH_GDB_SAMPLE);
   if (output.find("No symbol table") != std::string::npos || output.find("No symbol \"") != std::string::npos) {
     GTEST_SKIP() << "this build has no debug information";
   }

@@ -13,6 +13,7 @@
 #include "event/fiber.h"
 #include "event/scheduler.h"
 #include "event/waitable.h"
+#include "support/sanitizers.h"
 
 namespace kernbench::event {
 namespace {
@@ -187,12 +188,6 @@ TEST(WatchdogTest, ARunThatEndsAtOnceDoesNotWaitForTheWatchdog) {
   }
   EXPECT_LT(std::chrono::steady_clock::now() - begin, std::chrono::seconds(20));
 }
-
-#if defined(__SANITIZE_THREAD__)
-constexpr bool kThreadSanitizer = true;
-#else
-constexpr bool kThreadSanitizer = false;
-#endif
 
 // Uses a kilobyte of stack for each level, in a way that no optimiser removes.
 [[gnu::noinline]] int descend(int depth) {

@@ -5,6 +5,7 @@ A listing or an output stands between `<!-- KIND: WHAT -->` and `<!-- end -->`, 
   source: examples/first_kernel/first_kernel.cpp    that file
   output: first_kernel                              what the example program of that name prints
   output: kernbench run gemm -t tiny                what the command prints (run in the repository's root)
+  output: kernbench run gemm (section Metrics)      of that the part under this title, up to the next empty line
 Of several commands, joined by `&&`, the last one's output is shown; $TMP is a folder for what they hand on.
 Wall-clock figures may differ. A command that is expected to fail says so: `output: kernbench run … (exit 3)`.
 With KERNBENCH_UPDATE_GOLDEN=1 the blocks are rewritten instead.
@@ -22,9 +23,10 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parent.parent.parent
 REGION = re.compile(r"<!-- (source|output): (.+?) -->\n(.*?)<!-- end -->", re.DOTALL)
 EXIT = re.compile(r" \(exit (\d+)\)$")
+SECTION = re.compile(r" \(section (.+)\)$")
 LANGUAGES = {".cpp": "cpp", ".h": "cpp", ".yaml": "yaml", ".txt": "cmake", ".py": "python"}
 # What must be there: a document that loses all its regions would be held to nothing.
-LEAST_REGIONS = {"README.md": 3}
+LEAST_REGIONS = {"README.md": 3, "docs/benches.md": 1}
 
 
 def without_wall_clock(text):
@@ -57,13 +59,23 @@ def output_of(what, options):
         return run(last, options, temporary, int(expected_exit.group(1)) if expected_exit else 0)
 
 
+def section_of(output, title, what):
+    for part in output.split("\n\n"):
+        if part.split("\n", 1)[0] == title:
+            return part
+    sys.exit(f"`{what}`: the output has no section {title}")
+
+
 def expected(kind, what, options):
     if kind == "source":
         path = ROOT / what
         if not path.is_file():
             sys.exit(f"a document shows {what}, which does not exist")
         return block(LANGUAGES.get(path.suffix, ""), path.read_text())
-    return block("", output_of(what, options))
+    section = SECTION.search(what)
+    if not section:
+        return block("", output_of(what, options))
+    return block("", section_of(output_of(SECTION.sub("", what), options), section.group(1), what))
 
 
 def check(document, options):

@@ -27,6 +27,8 @@ topology::Topology small_machine(MeshExtent cubes, MeshExtent pes, std::int32_t 
   t.cube.hbm.channels = 4 * pes.count();
   t.cube.hbm.latency = ns(89);
   t.cube.hbm.atomic = ps(4999);
+  t.cube.sram = {Bytes(1 << 20), Bandwidth::gigabytes_per_second(487), ps(5003)};
+  t.pe.ipcq = {4, 3, ps(4007), ps(20'011), ps(9973), Bytes(1 << 18)};
   t.cube.m_cpu.latency = ns(101);
   t.pe.clock = Frequency::megahertz(1499);
   t.pe.control = {ps(4001), ps(50'003), ns(10)};
@@ -48,6 +50,7 @@ topology::Topology ahbm_1sip() {
   t.system.link = {Bandwidth::gigabytes_per_second(200), ns(500), 256};
   t.sip.cubes = {4, 4};
   t.sip.link = {Bandwidth::gigabytes_per_second(256), ns(8), 16};
+  t.sip.io.attachment = topology::IoAttachment::west_edge;
   t.sip.io.cpu_latency = ns(200);
   t.cube.pes = {4, 2};
   t.cube.noc.link = {Bandwidth::gigabytes_per_second(128), ns(2), 16};
@@ -55,6 +58,7 @@ topology::Topology ahbm_1sip() {
   t.cube.hbm.bandwidth = Bandwidth::gigabytes_per_second(1200);
   t.cube.hbm.channels = 32;
   t.cube.hbm.latency = ns(90);
+  t.cube.sram = {Bytes(32 << 20), Bandwidth::gigabytes_per_second(512), ns(5)};
   t.cube.m_cpu.latency = ns(100);
   t.pe.clock = Frequency::gigahertz(1);
   t.pe.control = {ns(4), ns(50), ns(10)};
@@ -83,9 +87,11 @@ OperationRef ProgramScope::submit(OperationRef operation) {
   return operation;
 }
 
-OperationRef ProgramScope::load(std::vector<DmaLeg> legs, std::vector<OperationRef> dependencies) {
+OperationRef ProgramScope::load(std::vector<DmaLeg> legs, std::vector<OperationRef> dependencies,
+                                std::vector<PageRange> pages) {
   auto operation = make(EngineKind::dma, "load", std::move(dependencies));
   operation->legs = std::move(legs);
+  operation->pages = std::move(pages);
   return submit(std::move(operation));
 }
 
@@ -100,6 +106,19 @@ OperationRef ProgramScope::atomic(std::vector<DmaLeg> legs, std::vector<Operatio
   auto operation = make(EngineKind::dma, "atomic_add", std::move(dependencies));
   operation->legs = std::move(legs);
   operation->write = operation->atomic = true;
+  return submit(std::move(operation));
+}
+
+OperationRef ProgramScope::send(const Channel& channel, std::int64_t bytes, std::uint64_t tag,
+                                std::vector<OperationRef> dependencies) {
+  auto operation = make(EngineKind::ipcq, "send", std::move(dependencies));
+  operation->ipcq = {true, channel.slots, channel.epoch, tag, Bytes(bytes)};
+  return submit(std::move(operation));
+}
+
+OperationRef ProgramScope::receive(const Channel& channel, std::int64_t bytes, std::uint64_t tag) {
+  auto operation = make(EngineKind::ipcq, "recv", {});
+  operation->ipcq = {false, channel.slots, channel.epoch, tag, Bytes(bytes)};
   return submit(std::move(operation));
 }
 
@@ -143,6 +162,17 @@ void Bench::launch(std::vector<ProgramRequest> programs, std::function<void(cons
   machine.launch(std::move(request));
 }
 
+void Bench::install(const std::vector<Channel>& channels) {
+  for (std::int32_t sip = 0; sip < topology.system.sips; ++sip) {
+    InstallRequest request{SipId{sip}, "test", {}, {}};
+    for (const Channel& channel : channels) {
+      if (channel.sender.sip.value == sip || channel.receiver.sip.value == sip) request.channels.push_back(channel);
+    }
+    if (!request.channels.empty()) machine.install(std::move(request));
+  }
+  scheduler.run();
+}
+
 LaunchTimes Bench::run(PeCoordinate pe, ProgramBody body) {
   LaunchTimes times;
   std::vector<ProgramRequest> programs;
@@ -177,24 +207,30 @@ Stage Bench::tcm_port(PeCoordinate pe) const {
   return {ServerId{group.server.value + group.group}, 1, {}};
 }
 
-TransferTimes Bench::transfer_times(std::vector<Stage> route, std::vector<StridedRange> ranges, Time start) const {
+TransferTimes Bench::transfer_times(std::vector<Stage> route, std::vector<StridedRange> ranges, Time start,
+                                    std::vector<StridedRange> landing) const {
   std::vector<ServerSpec> servers;
   auto& fabric = const_cast<Machine&>(machine).fabric();
   for (std::uint32_t id = 0; id < fabric.server_count(); ++id) servers.push_back(fabric.spec(ServerId{id}));
   TransferRequest request;
   request.route = std::move(route);
   request.ranges = std::move(ranges);
+  request.landing = std::move(landing);
   request.chunk = topology.cube.noc.chunk;
   return uncontended(servers, request, start);
 }
 
-// A header is one chunk, and links cut through: their latencies, and the service time of the slowest.
+// A message is one chunk, and links cut through: their latencies, and the service time of the slowest.
 Time Bench::message_time(Endpoint from, Endpoint to) const {
+  return message_time(from, to, topology.cube.noc.header);
+}
+
+Time Bench::message_time(Endpoint from, Endpoint to, Bytes bytes) const {
   Time latencies, slowest;
   for (const topology::RouteHop& hop : network.route(from, to)) {
     const topology::LinkSpec& link = network.links()[hop.link.value].spec;
     latencies += link.latency;
-    slowest = std::max(slowest, transfer_time(topology.cube.noc.header, link.bandwidth));
+    slowest = std::max(slowest, transfer_time(bytes, link.bandwidth));
   }
   return latencies + slowest;
 }

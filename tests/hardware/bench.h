@@ -79,9 +79,13 @@ class ProgramScope {
   ProgramScope(Machine& machine, PeCoordinate pe, event::AgentId agent, Log& log)
       : machine_(machine), pe_(pe), agent_(agent), log_(log) {}
 
-  OperationRef load(std::vector<DmaLeg> legs, std::vector<OperationRef> dependencies = {});
+  OperationRef load(std::vector<DmaLeg> legs, std::vector<OperationRef> dependencies = {},
+                    std::vector<PageRange> pages = {});
   OperationRef store(std::vector<DmaLeg> legs, std::vector<OperationRef> dependencies = {});
   OperationRef atomic(std::vector<DmaLeg> legs, std::vector<OperationRef> dependencies = {});
+  OperationRef send(const Channel& channel, std::int64_t bytes, std::uint64_t tag = 0,
+                    std::vector<OperationRef> dependencies = {});
+  OperationRef receive(const Channel& channel, std::int64_t bytes, std::uint64_t tag = 0);
   OperationRef gemm(GemmWork work, std::vector<OperationRef> dependencies = {});
   OperationRef vector(VectorWork work, std::vector<OperationRef> dependencies = {});
   void wait_all();
@@ -116,9 +120,14 @@ class Bench {
   /// Launches programs (ordered by coordinate) on SIP `sip` now.
   void launch(std::vector<ProgramRequest> programs, std::function<void(const LaunchTimes&)> completed = {});
 
+  /// Installs channels at all of their ends and runs the simulation.
+  void install(const std::vector<Channel>& channels);
+
   /// The uncontended time of one message and of one transfer, after the fabric's law.
   Time message_time(topology::Endpoint from, topology::Endpoint to) const;
-  TransferTimes transfer_times(std::vector<Stage> route, std::vector<StridedRange> ranges, Time start) const;
+  Time message_time(topology::Endpoint from, topology::Endpoint to, Bytes bytes) const;
+  TransferTimes transfer_times(std::vector<Stage> route, std::vector<StridedRange> ranges, Time start,
+                               std::vector<StridedRange> landing = {}) const;
   std::vector<Stage> links(topology::Endpoint from, topology::Endpoint to) const;
   Stage channels(PeCoordinate slice) const;
   Stage tcm_port(PeCoordinate pe) const;

@@ -11,6 +11,7 @@
 #include "bench.h"
 #include "event/fiber.h"
 #include "open_page.h"
+#include "support/sanitizers.h"
 
 namespace kernbench::hardware {
 namespace {
@@ -41,6 +42,7 @@ struct RandomCommand {
   Time pause;
   bool is_copy = false, to_device = false;
   std::vector<DmaLeg> legs;
+  std::vector<PeerLeg> peer_legs;  // instead of legs: a copy to another SIP
   std::vector<std::pair<PeCoordinate, std::vector<RandomOperation>>> programs;
 };
 
@@ -86,6 +88,19 @@ class Generator {
     return legs;
   }
 
+  std::vector<PeerLeg> any_peer_legs(std::int32_t sip) {
+    std::vector<PeerLeg> legs;
+    std::int32_t other = any_sip();
+    if (other == sip) other = (sip + 1) % topology_.system.sips;
+    for (std::int64_t n = pick(1, 4); n > 0; --n) {
+      PeerLeg& part = legs.emplace_back(PeerLeg{any_pe(sip), any_pe(other), any_leg(sip).ranges, {}});
+      Bytes total(0);
+      for (const StridedRange& range : part.from) total += range.total();
+      part.to = {{static_cast<std::uint64_t>(pick(0, 1 << 16)), 1, total, 0}};
+    }
+    return legs;
+  }
+
   std::vector<RandomOperation> program(PeCoordinate pe) {
     std::vector<RandomOperation> operations(static_cast<std::size_t>(pick(1, 14)));
     for (std::size_t i = 0; i < operations.size(); ++i) {
@@ -116,7 +131,10 @@ class Generator {
     command.is_copy = chance(30);
     command.to_device = chance(50);
     if (command.is_copy) {
-      command.legs = any_legs(command.sip.value);
+      if (topology_.system.sips > 1 && chance(50))
+        command.peer_legs = any_peer_legs(command.sip.value);
+      else
+        command.legs = any_legs(command.sip.value);
       return command;
     }
     std::vector<PeCoordinate> pes;
@@ -155,6 +173,8 @@ void run_program(ProgramScope& p, const std::vector<RandomOperation>& operations
       case EngineKind::vector:
         made.push_back(p.vector(operation.vector, after));
         break;
+      case EngineKind::ipcq:  // ipcq_test.cpp
+        break;
     }
   }
 }
@@ -162,6 +182,13 @@ void run_program(ProgramScope& p, const std::vector<RandomOperation>& operations
 void run_command(Bench& bench, const RandomCommand& command, const std::string& name, Trace& trace) {
   if (command.pause > Time::zero()) event::this_fiber::sleep(command.pause);
   const auto now = [&bench] { return " " + std::to_string(bench.scheduler.now().count()); };
+  if (!command.peer_legs.empty()) {
+    PeerCopyRequest request{command.sip, command.peer_legs, {}, {}, {}};
+    request.read = [=, &trace] { trace.commands.push_back(name + " read" + now()); };
+    request.written = [=, &trace] { trace.commands.push_back(name + " written" + now()); };
+    request.completed = [=, &trace] { trace.commands.push_back(name + " completed" + now()); };
+    return bench.machine.copy(std::move(request));
+  }
   if (command.is_copy) {
     CopyRequest request{command.sip, command.to_device, command.legs, {}, {}};
     request.effect = [=, &trace] { trace.commands.push_back(name + " effect" + now()); };
@@ -231,6 +258,7 @@ void expect_equal(const Trace& expected, const Trace& actual, const std::string&
 }
 
 void expect_equivalence(const topology::Topology& topology, std::uint64_t seeds, const ModelRegistry& models = {}) {
+  if (kSanitized) seeds /= 8;
   for (std::uint64_t seed = 1; seed <= seeds && !testing::Test::HasFailure(); ++seed) {
     const Scenario scenario = Generator(topology, seed).scenario();
     const Trace exact = run(topology, scenario, true, 0, models);

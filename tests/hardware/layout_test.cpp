@@ -32,6 +32,11 @@ TEST(Layout, AgentIdsAreUniqueAndFitIntoTheirBits) {
     add(layout.control_agent(pe));
     add(layout.program_agent(pe, 0));
     add(layout.program_agent(pe, 1));
+    add(layout.window_agent(pe));
+    for (std::int32_t entry = 0; entry < machine.pe.ipcq.queues; ++entry) {
+      add(layout.ipcq_agent(pe, entry, false));
+      add(layout.ipcq_agent(pe, entry, true));
+    }
     for (std::int32_t channel = 0; channel < layout.channels(); ++channel) {
       add(Layout::server_agent(layout.channel(pe, channel)));
     }
@@ -45,6 +50,7 @@ TEST(Layout, ServersComeAfterTheLinksPeByPe) {
   EXPECT_EQ(layout.channel(at(0, 0, 0), 0).value, 100u);
   EXPECT_EQ(layout.tcm_port(at(0, 0, 0)).value, 104u);
   EXPECT_EQ(layout.channel(at(0, 1, 1), 3).value, 100u + 3 * 5 + 3);
+  EXPECT_EQ(layout.sram({SipId{0}, CubeId{1}}).value, 100u + 4 * 5 + 1);
 }
 
 TEST(Layout, RanksFollowTheMainProgramAndHaveABound) {

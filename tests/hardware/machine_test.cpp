@@ -23,7 +23,8 @@ TEST(Machine, LinksAreTheFirstServersAndMemoriesFollowPeByPe) {
   const Stage group = bench.channels(at(0, 1, 0));
   EXPECT_EQ(fabric.spec(ServerId{group.server.value + 3}).name, "sip0.cube1.pe0.hbm.channel3");
   EXPECT_EQ(fabric.spec(bench.tcm_port(at(0, 1, 0)).server).name, "sip0.cube1.pe0.tcm.dma");
-  EXPECT_EQ(fabric.server_count(), links.size() + 4 * 5);
+  EXPECT_EQ(fabric.server_count(), links.size() + 4 * 5 + 2);
+  EXPECT_EQ(fabric.spec(ServerId{static_cast<std::uint32_t>(links.size()) + 4 * 5 + 1}).name, "sip0.cube1.sram");
 }
 
 TEST(Machine, ReportsTheUseOfEveryPartInStructuralOrder) {

@@ -434,7 +434,7 @@ void spin(tl::Tensor a, tl::Tensor, std::int64_t way) {
 }
 
 TEST(Atomics, ASpinOnAnAtomicThatNobodyChangesIsALivelock) {
-  if (testing::kSanitized) GTEST_SKIP() << "tens of thousands of polls on one thread: minutes, and nothing to find";
+  if (kSanitized) GTEST_SKIP() << "tens of thousands of polls on one thread: minutes, and nothing to find";
   for (std::int64_t way = 0; way < 4; ++way) {
     const auto poll = [way] {
       const auto x = torch::zeros({1}, one_pe(DType::i32).name("x"));
@@ -459,7 +459,7 @@ void count_for_another(tl::Tensor a, tl::Tensor, std::int64_t rounds) {
 }
 
 TEST(Atomics, AnAtomicThatChangesMemoryIsProgressForThoseWhoPoll) {
-  if (testing::kSanitized) GTEST_SKIP() << "as above";
+  if (kSanitized) GTEST_SKIP() << "as above";
   simulate(tiny(), [] {
     const auto x = torch::zeros({2}, one_pe(DType::i32));
     torch::launch("count_for_another", count_for_another, x, torch::zeros({2, 1}, torch::device("ahbm")),

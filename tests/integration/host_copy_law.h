@@ -35,6 +35,14 @@ inline std::int64_t channel_service(std::int64_t bytes) {
 inline Time copy_to_host(std::int64_t bytes) {
   return ps(kDoorbell + kHostMessage + kSliceMessage + kLatencies + channel_service(bytes));
 }
+inline constexpr std::int64_t kPeerWay = 520'000;  // 2 ns, 8 ns, 500 ns between the SIPs, 8 ns, 2 ns
+
+/// From the first PE of one SIP to that of the next: the slowest stage is a channel, and each side has its 90 ns.
+inline Time copy_to_peer(std::int64_t bytes) {
+  const std::int64_t written =
+      kDoorbell + kHostMessage + kSliceMessage + 2 * 90'000 + kPeerWay + channel_service(bytes);
+  return ps(written + kPeerWay - 10'000 + 250 + kHostMessage);  // to the source's IO chiplet, and to the host
+}
 inline Time copy_to_device(std::int64_t bytes) {
   return ps(kDoorbell + kHostMessage + kLatencies + channel_service(bytes) + kSliceMessage + kHostMessage);
 }

@@ -23,6 +23,7 @@ namespace {
 using runtime::HostRead;
 using testing::copy_to_device;
 using testing::copy_to_host;
+using testing::copy_to_peer;
 using testing::kOverhead;
 using testing::one_pe;
 using testing::ps;
@@ -73,13 +74,6 @@ const std::vector<Entry>& entries() {
          host.copy_(x);
          return answer(host.equal(expected_of(x)));
        }},
-      {HostRead::copy_, "copy_to_another_device",
-       [](const Tensor& x) {
-         auto there = torch::empty(x.sizes(), one_pe().device("ahbm:1"));
-         there.copy_(x);
-         return [there] { return there.cpu().equal(torch::full(there.sizes(), kValue)); };
-       },
-       0, ps(kOverhead)},
       {HostRead::print, "print",
        [](const Tensor& x) {
          std::ostringstream device, host;
@@ -103,12 +97,14 @@ const std::vector<Entry>& entries() {
 
 // ---- producers -----------------------------------------------------------------------------------------------------
 
-/// What makes the elements of x kValue. `completion` is empty when the launch of that name tells it.
+/// What makes the elements of x kValue, perhaps from `there`, which has them on another device. It is complete `then`
+/// after the end of its last launch, or after the launch overhead of its one call.
 struct Producer {
   const char* name;
-  std::function<Tensor(const Tensor& x)> produce;  // what is to be read
+  std::function<Tensor(const Tensor& x, const Tensor& there)> produce;  // what is to be read
   const char* last_launch;
   std::int64_t bytes = 4 * kElements;  // of what is to be read
+  Time then = Time::zero();
 };
 
 void set(tl::Tensor x, float value, std::int64_t delay) {
@@ -130,10 +126,29 @@ void set_late(const Tensor& x) {
 
 const std::vector<Producer>& producers() {
   static const std::vector<Producer> all{
-      {"launch", [](const Tensor& x) { return set_late(x), x; }, "set#0"},
-      {"copy_to_device", [](const Tensor& x) { return x.copy_(torch::full({kElements}, kValue)), x; }, ""},
+      {"launch", [](const Tensor& x, const Tensor&) { return set_late(x), x; }, "set#0"},
+      {"copy_to_device", [](const Tensor& x, const Tensor&) { return x.copy_(torch::full({kElements}, kValue)), x; },
+       "", 4 * kElements, copy_to_device(4 * kElements)},
+      {"copy_from_another_device", [](const Tensor& x, const Tensor& there) { return x.copy_(there), x; }, "",
+       4 * kElements, copy_to_peer(4 * kElements)},
+      {"copy_of_what_another_device_makes",
+       [](const Tensor& x, const Tensor& there) {
+         set_late(there);
+         x.copy_(there);
+         return x;
+       },
+       "set#0", 4 * kElements, copy_to_peer(4 * kElements)},
+      {"copy_from_another_device_into_a_view",
+       [](const Tensor& x, const Tensor& there) {
+         x.copy_(there);
+         const auto view = x.narrow(0, 64, 128);
+         set_late(there);
+         view.copy_(there.narrow(0, 0, 128));
+         return view;
+       },
+       "set#0", 4 * 128, copy_to_peer(4 * 128)},
       {"chain_of_launches",
-       [](const Tensor& x) {
+       [](const Tensor& x, const Tensor&) {
          torch::launch(kFirst, "set", set, x, 0.0F, std::int64_t{10'000});
          torch::launch(kFirst, "add", add, x, 1.0F);
          torch::launch(kFirst, "add", add, x, 2.0F);
@@ -141,14 +156,14 @@ const std::vector<Producer>& producers() {
        },
        "add#1"},
       {"launch_in_another_stream",
-       [](const Tensor& x) {
+       [](const Tensor& x, const Tensor&) {
          const StreamGuard guard{Stream()};
          set_late(x);
          return x;
        },
        "set#0"},
       {"launches_in_two_streams",
-       [](const Tensor& x) {
+       [](const Tensor& x, const Tensor&) {
          set_late(x);
          Stream other;
          other.wait_stream(torch::ahbm::current_stream());
@@ -157,17 +172,18 @@ const std::vector<Producer>& producers() {
          return x;
        },
        "add#0"},
-      {"view_of_the_storage", [](const Tensor& x) { return set_late(x), x.narrow(0, 64, 128); }, "set#0", 4 * 128},
-      {"fill", [](const Tensor& x) { return x.fill_(kValue), x; }, "fill#0"},
+      {"view_of_the_storage", [](const Tensor& x, const Tensor&) { return set_late(x), x.narrow(0, 64, 128); }, "set#0",
+       4 * 128},
+      {"fill", [](const Tensor& x, const Tensor&) { return x.fill_(kValue), x; }, "fill#0"},
       {"fill_of_a_view",
-       [](const Tensor& x) {
+       [](const Tensor& x, const Tensor&) {
          set_late(x);
          x.narrow(0, 200, 56).fill_(kValue);
          return x;
        },
        "fill#0"},
       {"copy_within_the_device",
-       [](const Tensor& x) {
+       [](const Tensor& x, const Tensor&) {
          auto source = torch::empty({kElements}, one_pe());
          set_late(source);
          x.copy_(source);
@@ -175,7 +191,7 @@ const std::vector<Producer>& producers() {
        },
        "copy#0"},
       {"function_of_tensors",
-       [](const Tensor& x) {
+       [](const Tensor& x, const Tensor&) {
          set_late(x);
          return x + 0.0;
        },
@@ -185,10 +201,10 @@ const std::vector<Producer>& producers() {
 
 // ---- unrelated work ------------------------------------------------------------------------------------------------
 
-enum class Unrelated : std::uint8_t { none, same_stream, other_stream, reader };
+enum class Unrelated : std::uint8_t { none, same_stream, other_stream, reader, other_device };
 
-constexpr Unrelated kUnrelated[] = {Unrelated::none, Unrelated::same_stream, Unrelated::other_stream,
-                                    Unrelated::reader};
+constexpr Unrelated kUnrelated[] = {Unrelated::none, Unrelated::same_stream, Unrelated::other_stream, Unrelated::reader,
+                                    Unrelated::other_device};
 
 /// Starts long work on the other PE in this stream, or in one of its own: on other tensors, or one that reads `x`.
 void start(const Tensor& x, const Tensor& other, const Tensor& out, bool own_stream) {
@@ -203,19 +219,26 @@ struct Outcome {
 };
 
 Outcome run(const Entry& entry, const Producer& producer, Unrelated unrelated, SimulateOptions options) {
-  options.overrides = {"system.sips.count=2"};
+  options.overrides.emplace_back("system.sips.count=2");
   Outcome outcome;
   const RunResult result = simulate(options, [&] {
     auto x = torch::empty({kElements}, one_pe().name("x"));
     auto other = torch::empty({kElements}, one_pe()), out = torch::empty({kElements}, one_pe());
     torch::launch(kFirst, "prepare", set, other, 1.0F, std::int64_t{0});
     torch::launch(kFirst, "prepare", set, x, -1.0F, std::int64_t{0});
+    const auto on_second = one_pe().device("ahbm:1");
+    const auto there = torch::empty({kElements}, on_second);
+    const auto far = torch::empty({kElements}, on_second), far_out = torch::empty({kElements}, on_second);
+    torch::launch(kFirst, "prepare", set, there, kValue, std::int64_t{0});
+    torch::launch(kFirst, "prepare", set, far, 1.0F, std::int64_t{0});
     torch::ahbm::synchronize();
+    torch::ahbm::synchronize(1);
     if (unrelated == Unrelated::other_stream) start({}, other, out, true);
     outcome.issued = now();
-    const Tensor produced = producer.produce(x);
+    const Tensor produced = producer.produce(x, there);
     if (unrelated == Unrelated::same_stream) start({}, other, out, false);
     if (unrelated == Unrelated::reader) start(x, other, out, false);
+    if (unrelated == Unrelated::other_device) start({}, far, far_out, false);
     outcome.called = now();
     std::function<bool()> seen;
     try {
@@ -227,11 +250,11 @@ Outcome run(const Entry& entry, const Producer& producer, Unrelated unrelated, S
     if (seen && data_enabled()) outcome.right = seen();
   });
   for (const auto& launch : result.launches) {
-    if (launch.name == producer.last_launch) outcome.producer_end = launch.end;
+    if (launch.name == producer.last_launch) outcome.producer_end = launch.end + producer.then;
     if (launch.name == "long#0") outcome.unrelated_end = launch.end;
   }
   if (*producer.last_launch == '\0') {
-    outcome.producer_end = outcome.issued + ps(kOverhead) + copy_to_device(4 * kElements);
+    outcome.producer_end = outcome.issued + ps(kOverhead) + producer.then;
   }
   return outcome;
 }

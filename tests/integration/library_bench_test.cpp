@@ -30,7 +30,7 @@ double share_of_peak(const RunResult& result) {
 }
 
 TEST(LibraryBenches, GemmOf4096AttainsMoreThan85PercentOfTheRoofline) {
-  if (testing::kSanitized) GTEST_SKIP() << "long; runs in plain builds";
+  if (kSanitized) GTEST_SKIP() << "long; runs in plain builds";
   // 4096^3 of f16 on 128 PEs of 64 x 64 at 1 GHz: 131.07 us at the peak, from the command to the completion at the
   // host.
   for (const auto& [placement, order] : {std::pair{"columns", "exact"}, std::pair{"cube_rows", "any"}}) {
@@ -116,7 +116,7 @@ TEST(LibraryBenches, RooflineChecksItsProducts) {
 // those behind it: with four channels chosen by address they reach 0.6 of the bandwidth or more, and not in order of
 // size.
 TEST(LibraryBenches, MemorySweepGrowsWithTheBlockUpToTheNarrowestPart) {
-  if (testing::kSanitized) GTEST_SKIP() << "long; runs in plain builds";
+  if (kSanitized) GTEST_SKIP() << "long; runs in plain builds";
   cli::RunOptions options;
   options.topology = "ahbm-1sip";
   options.data = false;

@@ -72,26 +72,22 @@ TEST(MemoryFigures, StatisticsHavePyTorchsNames) {
     }
     const auto x = torch::empty({10}, one_pe());
     EXPECT_THROW(torch::empty({std::int64_t{1} << 40}, one_pe()), OutOfMemoryError);
-    const std::map<std::string, std::int64_t> expected{
-        {"allocation.all.current", 1},
-        {"allocation.all.peak", 1},
-        {"allocation.all.allocated", 2},
-        {"allocation.all.freed", 1},
-        {"requested_bytes.all.current", 40},
-        {"requested_bytes.all.peak", 12'000},
-        {"requested_bytes.all.allocated", 12'040},
-        {"requested_bytes.all.freed", 12'000},
-        {"allocated_bytes.all.current", kPage},
-        {"allocated_bytes.all.peak", 3 * kPage},
-        {"allocated_bytes.all.allocated", 4 * kPage},
-        {"allocated_bytes.all.freed", 3 * kPage},
-        {"reserved_bytes.all.current", kPage},
-        {"reserved_bytes.all.peak", 3 * kPage},
-        {"reserved_bytes.all.allocated", 4 * kPage},
-        {"reserved_bytes.all.freed", 3 * kPage},
-        {"num_ooms", 1},
-        {"num_alloc_retries", 0},
+    std::map<std::string, std::int64_t> expected{
+        {"num_ooms", 1},        {"num_alloc_retries", 0},    {"num_device_alloc", 2},
+        {"num_device_free", 1}, {"num_sync_all_streams", 0}, {"max_split_size", -1},
     };
+    const auto expect = [&](const std::string& kind, std::int64_t current, std::int64_t peak, std::int64_t allocated,
+                            std::int64_t freed) {
+      expected[kind + ".all.current"] = current;
+      expected[kind + ".all.peak"] = peak;
+      expected[kind + ".all.allocated"] = allocated;
+      expected[kind + ".all.freed"] = freed;
+    };
+    for (const char* kind : {"allocation", "active", "segment"}) expect(kind, 1, 1, 2, 1);
+    for (const char* kind : {"allocated_bytes", "active_bytes", "reserved_bytes"})
+      expect(kind, kPage, 3 * kPage, 4 * kPage, 3 * kPage);
+    for (const char* kind : {"inactive_split", "inactive_split_bytes"}) expect(kind, 0, 0, 0, 0);
+    expect("requested_bytes", 40, 12'000, 12'040, 12'000);
     EXPECT_EQ(ahbm::memory_stats(), expected);
     ahbm::reset_accumulated_memory_stats();
     const auto after = ahbm::memory_stats();
@@ -99,6 +95,31 @@ TEST(MemoryFigures, StatisticsHavePyTorchsNames) {
     EXPECT_EQ(after.at("allocated_bytes.all.freed"), 0);
     EXPECT_EQ(after.at("allocated_bytes.all.peak"), 3 * kPage);
     EXPECT_EQ(after.at("num_ooms"), 0);
+    EXPECT_EQ(after.at("num_device_alloc"), 0);
+    EXPECT_EQ(after.at("segment.all.current"), 1);
+    ahbm::reset_peak_memory_stats();
+    EXPECT_EQ(ahbm::memory_stats().at("requested_bytes.all.peak"), 40);
+  });
+}
+
+TEST(MemoryFigures, SegmentsAreShards) {
+  simulate(tiny(kPages), [] {
+    const auto split = torch::empty({7, 3}, torch::device(torch::kAHBM));
+    const auto stats = ahbm::memory_stats();
+    EXPECT_EQ(stats.at("segment.all.current"), 2);
+    EXPECT_EQ(stats.at("allocation.all.current"), 1);
+  });
+}
+
+TEST(MemoryFigures, TheFullestSliceIsWhatIsLeftForASplitTensor) {
+  simulate(two_sips(), [] {
+    constexpr std::int64_t kSlice = kTotal / 2;
+    EXPECT_EQ(ahbm::get_fullest_slice_info(), std::pair(kSlice, kSlice));
+    const auto x = torch::empty({1025}, one_pe());
+    EXPECT_EQ(ahbm::get_fullest_slice_info(), std::pair(kSlice - 2 * kPage, kSlice));
+    EXPECT_EQ(ahbm::get_fullest_slice_info(1), std::pair(kSlice, kSlice));
+    const auto y = torch::empty({2, 1024}, torch::device("ahbm:1"));
+    EXPECT_EQ(ahbm::get_fullest_slice_info(1), std::pair(kSlice - kPage, kSlice));
   });
 }
 
@@ -108,6 +129,11 @@ TEST(MemoryFigures, EachDeviceHasItsOwn) {
     EXPECT_EQ(ahbm::memory_allocated(), 0);
     EXPECT_EQ(ahbm::memory_allocated(1), kPage);
     EXPECT_EQ(torch::accelerator::memory_allocated(1), kPage);
+    EXPECT_EQ(ahbm::memory_allocated("ahbm:1"), kPage);
+    EXPECT_EQ(ahbm::memory_allocated(x.device()), kPage);
+    EXPECT_EQ(ahbm::memory_allocated("ahbm"), 0);
+    EXPECT_EQ(ahbm::get_memory_info(std::string("ahbm:1")).first, kTotal - kPage);
+    ahbm::reset_peak_memory_stats(torch::Device(torch::kAHBM, 1));
     ahbm::set_device(1);
     EXPECT_EQ(ahbm::memory_allocated(), kPage);
     EXPECT_EQ(ahbm::max_memory_allocated(0), 0);
@@ -116,6 +142,8 @@ TEST(MemoryFigures, EachDeviceHasItsOwn) {
     EXPECT_EQ(torch::accelerator::memory_stats(0).at("allocation.all.allocated"), 0);
   });
   EXPECT_THAT(error_of([] { ahbm::memory_allocated(2); }, two_sips()), HasSubstr("must be in [0, 2), but got 2"));
+  EXPECT_THAT(error_of([] { ahbm::memory_stats("ahbm:2"); }, two_sips()), HasSubstr("must be in [0, 2), but got 2"));
+  EXPECT_THAT(error_of([] { ahbm::memory_stats("cpu"); }, two_sips()), HasSubstr("memory of cpu is not counted"));
 }
 
 void copy(tl::In x, tl::Tensor out) {
@@ -132,6 +160,73 @@ TEST(MemoryFigures, MemoryThatACommandUsesCountsUntilItHasCompleted) {
     EXPECT_EQ(ahbm::memory_allocated(), 2 * kPage);
     ahbm::synchronize();
     EXPECT_EQ(ahbm::memory_allocated(), kPage);
+  });
+}
+
+/// Keeps a stream busy, so that what comes after it stays queued.
+void slow(tl::Tensor) {
+  tl::delay(1'000'000);
+}
+
+constexpr std::int64_t kMiB = std::int64_t{1} << 20, kElements = kMiB / 4;
+
+TEST(MemoryFigures, BytesOfAQueuedCommandsTensorGoToNobodyElse) {
+  auto options = tiny(kPages);
+  options.overrides.emplace_back("cube.hbm.capacity=8MiB");  // 4 MiB for each slice
+  simulate(options, [] {
+    const auto expected = torch::arange(kElements, torch::kInt);
+    const auto on_one = one_pe(torch::kInt);
+    const auto out = torch::empty({kElements}, on_one.name("out"));
+    {
+      const auto x = expected.to(on_one.name("x"));
+      torch::launch("slow", slow, out);
+      torch::launch(
+          "copy",
+          [](tl::In from, tl::Tensor to) {
+            for (std::int64_t i = 0; i < from.numel(); i += kElements / 8)
+              tl::store(to, {i}, tl::load(from, {i}, {kElements / 8}));
+          },
+          x, out);
+    }
+    EXPECT_EQ(ahbm::memory_allocated(), 2 * kMiB);
+    EXPECT_EQ(ahbm::memory_stats().at("allocation.all.freed"), 0);
+    EXPECT_EQ(ahbm::get_fullest_slice_info().first, 2 * kMiB);
+    // What fits goes elsewhere, even when its stream is far ahead of the copy.
+    torch::Tensor other;
+    {
+      const ahbm::StreamGuard guard{ahbm::Stream()};
+      other = torch::full({kElements}, -1, on_one.name("other"));
+      ahbm::current_stream().synchronize();
+    }
+    const auto rest = torch::empty({kElements}, on_one.name("rest"));
+    EXPECT_EQ(ahbm::memory_allocated(), 4 * kMiB);
+    try {
+      torch::empty({kElements}, on_one.name("late"));
+      ADD_FAILURE() << "there is no room before the copy";
+    } catch (const OutOfMemoryError& error) {
+      EXPECT_THAT(error.what(), HasSubstr("\"x\" 1 MiB"));
+    }
+    ahbm::synchronize();
+    EXPECT_EQ(ahbm::memory_allocated(), 3 * kMiB);
+    const auto late = torch::full({kElements}, -2, on_one.name("late"));
+    EXPECT_TRUE(torch::equal(out.cpu(), expected));
+    EXPECT_TRUE(torch::equal(other.cpu(), torch::full({kElements}, -1, torch::kInt)));
+  });
+}
+
+TEST(MemoryFigures, AViewKeepsTheMemoryOfATensorThatIsGone) {
+  simulate(tiny(kPages), [] {
+    torch::Tensor row;
+    {
+      const auto x = torch::arange(2048, torch::kInt).view({2, 1024}).to(one_pe(torch::kInt));
+      row = x[1];
+    }
+    EXPECT_EQ(ahbm::memory_allocated(), 2 * kPage);
+    EXPECT_TRUE(torch::equal(row.cpu(), torch::arange(1024, 2048, torch::kInt)));
+    const auto again = row.narrow(0, 5, 2);
+    row = torch::Tensor();
+    EXPECT_EQ(ahbm::memory_allocated(), 2 * kPage);
+    EXPECT_EQ(again[1].item<int>(), 1030);
   });
 }
 

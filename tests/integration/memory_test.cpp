@@ -28,14 +28,14 @@ using testing::run_random_accesses;
 using testing::tiny;
 
 TEST(MemoryForms, EveryLaneIsThatOfAPlainInterpreterInProgramOrder) {
-  for (std::uint32_t seed = 0; seed < 1200; ++seed) {
+  for (std::uint32_t seed = 0; seed < (kSanitized ? 100 : 1200); ++seed) {
     run_random_accesses(seed, {.cubes = seed % 3 == 0 ? 4 : 1});
     if (HasFailure()) return;
   }
 }
 
 TEST(MemoryForms, ExactEventsTakeTheSameTimes) {
-  for (std::uint32_t seed = 2000; seed < 2200; ++seed) {
+  for (std::uint32_t seed = 2000; seed < (kSanitized ? 2020 : 2200); ++seed) {
     const int cubes = seed % 3 == 0 ? 4 : 1;
     const auto coalesced = run_random_accesses(seed, {.cubes = cubes});
     const auto exact = run_random_accesses(seed, {.exact = true, .cubes = cubes});
@@ -45,7 +45,7 @@ TEST(MemoryForms, ExactEventsTakeTheSameTimes) {
 }
 
 TEST(MemoryForms, WithoutDataTheTimesAreTheSame) {
-  for (std::uint32_t seed = 3000; seed < 3300; ++seed) {
+  for (std::uint32_t seed = 3000; seed < (kSanitized ? 3030 : 3300); ++seed) {
     const int cubes = seed % 3 == 0 ? 4 : 1;
     const auto with = run_random_accesses(seed, {.known_only = true, .cubes = cubes});
     const auto without = run_random_accesses(seed, {.data = false, .known_only = true, .cubes = cubes});

@@ -14,6 +14,7 @@
 
 #include "kernel/tensor_descriptor.h"
 #include "programs.h"
+#include "support/source_tree.h"
 
 namespace kernbench {
 namespace {
@@ -30,7 +31,15 @@ struct Misuse {
   Kernel kernel;
   SimulateOptions options = tiny();
   torch::TensorOptions tensor = one_pe().name("x");
+  QueueOptions queues = {};
 };
+
+/// A window of 1 KiB and two signal words.
+QueueOptions small_window() {
+  QueueOptions queues;
+  queues.window = WindowOptions{Bytes(1024), 2};
+  return queues;
+}
 
 // NOLINTNEXTLINE(misc-no-recursion): the misuse itself
 std::int64_t recurse_for_ever(std::int64_t depth) {
@@ -126,6 +135,19 @@ std::vector<Misuse> cases() {
                    tl::load(x.data_ptr() + index);
                  },
                  with([](SimulateOptions& options) { options.data = false; })});
+  all.push_back({"a branch on a value that `--skip-floating-point-ops` leaves out", "SkippedValueError", __LINE__,
+                 __LINE__ + 2, [](const tl::Tensor& x) { tl::item<float>(tl::sum(tl::load(x, {0, 0}, {1, 8}))); },
+                 with([](SimulateOptions& options) { options.skip_floating_point_ops = true; })});
+  all.push_back({"a put leaves the window of its member", "OutOfBoundsError", __LINE__, __LINE__ + 2,
+                 [](const tl::Tensor&) { tl::put(tl::window(tl::self(), 768), tl::zeros({8, 16}, DType::f32)); },
+                 tiny(), one_pe().name("x"), small_window()});
+  all.push_back({"a signal word that is not there", "OutOfBoundsError", __LINE__, __LINE__ + 1,
+                 [](const tl::Tensor&) { tl::signal(tl::self(), 2); }, tiny(), one_pe().name("x"), small_window()});
+  all.push_back({"a one-sided access in a launch without a window", "NoWindowError", __LINE__, __LINE__ + 1,
+                 [](const tl::Tensor&) { tl::put(tl::window(tl::self()), tl::zeros({4}, DType::f32)); }});
+  all.push_back({"a wait for a signal that nobody sends", "DeadlockError", __LINE__, __LINE__ + 2,
+                 [](const tl::Tensor&) { tl::wait_until(1, tl::Comparison::ge, 3); }, tiny(), one_pe().name("x"),
+                 small_window()});
   all.push_back({"endless recursion", "StackOverflowError", __LINE__, __LINE__ + 4, [](const tl::Tensor& x) {
                    tl::load(x, {0, 0}, {1, 8});
                    recurse_for_ever(0);
@@ -151,7 +173,7 @@ Found find(const Misuse& misuse) {
   const auto result = try_simulate(misuse.options, [&] {
     auto x = torch::zeros({4, 64}, misuse.tensor);
     torch::ahbm::synchronize();
-    torch::launch("wrong", [&](tl::Tensor t) { misuse.kernel(t); }, x);
+    torch::launch({.queues = misuse.queues}, "wrong", [&](tl::Tensor t) { misuse.kernel(t); }, x);
     torch::ahbm::synchronize();
   });
   if (!result.error) return {"none", "no error", ""};
@@ -180,7 +202,7 @@ TEST(MisuseScorecard, EachIsFoundWithKernelPeAndLineAndDocumentedAsItIs) {
   for (const Misuse& misuse : cases()) {
     SCOPED_TRACE(misuse.what);
     // What a fiber leaves on a stack that overflowed is never unwound: a leak, to those who look for leaks.
-    if (testing::kSanitized && std::string_view(misuse.type) == "StackOverflowError") continue;
+    if (kSanitized && std::string_view(misuse.type) == "StackOverflowError") continue;
     const Found found = find(misuse);
     const std::string text = found.text();
     EXPECT_EQ(found.type, misuse.type) << text;
@@ -191,13 +213,8 @@ TEST(MisuseScorecard, EachIsFoundWithKernelPeAndLineAndDocumentedAsItIs) {
     EXPECT_LE(line, misuse.last + 1) << text;
     document += std::string("\n**") + misuse.what + "** (`" + found.type + "`)\n\n```\n" + documented(text) + "\n```\n";
   }
-  if (testing::kSanitized) return;  // not all of them were run
-  const std::string path = std::string(KERNBENCH_SOURCE_DIR) + "/docs/misuse.md";
-  if (std::getenv("KERNBENCH_UPDATE_GOLDEN") != nullptr) std::ofstream(path) << document;
-  std::ifstream file(path);
-  std::stringstream golden;
-  golden << file.rdbuf();
-  EXPECT_EQ(golden.str(), document) << "set KERNBENCH_UPDATE_GOLDEN=1 to rewrite docs/misuse.md, and review it";
+  if (kSanitized) return;  // not all of them were run
+  source_tree::expect_golden("docs/misuse.md", document);
 }
 
 }  // namespace

@@ -9,8 +9,11 @@
 #include <string>
 #include <vector>
 
+#include "benches/va_offset.h"
 #include "cli/bench_registry.h"
 #include "programs.h"
+#include "runtime/context.h"
+#include "topology/network.h"
 
 namespace kernbench {
 namespace {
@@ -53,8 +56,10 @@ void expect_all_checks_pass(const RunResult& result, std::size_t count) {
 TEST(PlacementBenches, AreTheSameInEveryMode) {
   const std::vector<std::pair<std::string, std::map<std::string, std::string>>> cases{
       {"copy_bandwidth", {{"largest", "65536"}}},
+      {"copy_bandwidth", {{"largest", "65536"}, {"place", "far_pe"}}},
       {"va_offset_verify", {}},
-      {"gpt3_qkv", {{"hidden", "64"}, {"tokens", "48"}}}};
+      {"gpt3_qkv", {{"hidden", "64"}, {"tokens", "48"}}},
+      {"gpt3_weights", {{"layers", "2"}, {"hidden", "48"}, {"vocabulary", "101"}, {"positions", "20"}}}};
   for (const auto& [name, parameters] : cases) {
     const cli::RunOptions base = on_tiny(parameters, {"sip.cubes.mesh=[2, 1]"});
     cli::RunOptions exact = base, dataless = base, threads = base;
@@ -89,7 +94,7 @@ TEST(PlacementBenches, CopiesOfOneChunkTakeTheTimeOfTheLaw) {
 }
 
 TEST(PlacementBenches, CopiesGrowWithTheirSizeUpToTheHostLink) {
-  for (const char* place : {"one_pe", "device"}) {
+  for (const char* place : {"near_pe", "far_pe", "device"}) {
     auto options = on_tiny({{"factor", "4"}, {"place", place}});
     options.data = false;
     const RunResult result = run("copy_bandwidth", options);
@@ -114,18 +119,80 @@ TEST(PlacementBenches, CopiesWithinADeviceAreBoundByItsSlicesAndScaleWithItsPes)
     return metric(run("copy_bandwidth", options), "within the device, 16777216 B");
   };
   // Each byte is read and written by the one slice of 150 GB/s.
-  const double one = within("one_pe"), all = within("device");
+  const double one = within("near_pe"), all = within("device");
   EXPECT_LT(one, 75);
   EXPECT_GT(one, 0.75 * 75);
   EXPECT_GT(all, 1.9 * one);
 }
 
 TEST(PlacementBenches, CopiesOfAGibibyteRunWithoutData) {
-  if (testing::kSanitized) GTEST_SKIP() << "long; runs in plain builds";
+  if (kSanitized) GTEST_SKIP() << "long; runs in plain builds";
   auto options = on_tiny({{"smallest", "1073741824"}, {"largest", "1073741824"}});
   options.data = false;
   const RunResult result = run("copy_bandwidth", options);
   EXPECT_NEAR(metric(result, "host to device, 1073741824 B"), 64, 0.064);
+}
+
+TEST(PlacementBenches, CopiesBetweenDevicesGrowUpToTheNarrowestLinkOfTheirWay) {
+  for (const char* place : {"near_pe", "far_pe", "device"}) {
+    auto options = on_tiny({{"factor", "16"}, {"smallest", "256"}, {"largest", "16777216"}, {"place", place}},
+                           {"system.sips.count=3"});
+    options.data = false;
+    const RunResult result = run("copy_bandwidth", options);
+    double last = 0;
+    for (std::int64_t bytes = 256; bytes <= 16777216; bytes *= 16) {
+      const double rate = metric(result, "device to device, " + std::to_string(bytes) + " B");
+      EXPECT_GT(rate, last) << place << bytes;
+      last = rate;
+    }
+    // Of one slice its link to the router, of both the link between the SIPs.
+    const double narrowest = std::string(place) == "device" ? 200 : 128;
+    EXPECT_LT(last, narrowest) << place;
+    EXPECT_GT(last, narrowest * 0.9) << place;
+  }
+}
+
+TEST(PlacementBenches, CopiesBetweenDevicesArriveAsTheyWere) {
+  for (const char* place : {"near_pe", "far_pe", "device"}) {
+    for (const char* peer : {"1", "2"}) {
+      const auto options = on_tiny({{"largest", "4096"}, {"place", place}, {"peer", peer}},
+                                   {"system.sips.count=3", "sip.cubes.mesh=[2, 1]"});
+      expect_all_checks_pass(run("copy_bandwidth", options), 14);
+    }
+  }
+}
+
+// Of copies of one chunk: what differs is the way between the IO chiplet and the slice, there and back.
+TEST(PlacementBenches, SmallCopiesOfTheFarSliceTakeLongerByTheLatencyOfItsWay) {
+  const std::vector<std::string> machine{"system.sips.count=2", "sip.cubes.mesh=[2, 2]"};
+  Time farther;
+  simulate({.topology = "tiny", .overrides = machine}, [&] {
+    using topology::Endpoint;
+    const topology::Network network(runtime::current_context("test").simulation.topology());
+    const auto there_and_back = [&](PeCoordinate at) {
+      const auto io = Endpoint::io_cpu(at.sip), slice = Endpoint::hbm_slice(at);
+      return network.latency(network.route(io, slice)) + network.latency(network.route(slice, io));
+    };
+    farther = there_and_back({SipId{0}, CubeId{3}, PeId{1}}) - there_and_back({SipId{0}, CubeId{0}, PeId{0}});
+  });
+  ASSERT_GT(farther, Time::zero());
+  std::map<std::string, double> ps;
+  for (const char* place : {"near_pe", "far_pe"}) {
+    const RunResult result = run("copy_bandwidth", on_tiny({{"largest", "1024"}, {"place", place}}, machine));
+    for (const std::string way : {"host to device, ", "device to host, ", "device to device, "}) {
+      for (const int bytes : {64, 256, 1024}) {
+        const std::string name = way + std::to_string(bytes) + " B";
+        const double took = bytes * 1e3 / metric(result, name);
+        if (std::string(place) == "near_pe") {
+          ps[name] = took;
+        } else {
+          // From device to device it is once on each side.
+          const double sides = way == "device to device, " ? 2 : 1;
+          EXPECT_NEAR(took - ps[name], sides * static_cast<double>(farther.count()), 1e-2) << name;
+        }
+      }
+    }
+  }
 }
 
 // ---- va_offset_verify ----------------------------------------------------------------------------------------------
@@ -141,6 +208,114 @@ TEST(PlacementBenches, EveryPeReadsItsSliceThroughAnOffsetUnderEveryPolicy) {
   }
   expect_all_checks_pass(run("va_offset_verify", on_tiny({{"cubes", "3"}, {"pes", "1"}}, {"sip.cubes.mesh=[2, 2]"})),
                          25);
+}
+
+// ---- gpt3_weights --------------------------------------------------------------------------------------------------
+
+// At GPT-3's own size: tests/cli/footprint_test.cpp. With data the marks at the ends of the shards are looked at.
+TEST(PlacementBenches, WeightsAreAllocatedAddressedAndGivenBackUnderEveryPlacement) {
+  const std::vector<std::vector<std::string>> machines{
+      {}, {"sip.cubes.mesh=[2, 2]"}, {"sip.cubes.mesh=[3, 1]", "cube.pes.mesh=[3, 1]", "cube.hbm.channels=24"}};
+  for (const auto& overrides : machines) {
+    for (const char* placement : {"row_wise", "column_wise", "tiled_row_major", "tiled_column_major"}) {
+      for (const std::int64_t hidden : {1, 5, 48}) {
+        SCOPED_TRACE(std::string(placement) + ", hidden " + std::to_string(hidden));
+        const RunResult result = run("gpt3_weights", on_tiny({{"layers", "3"},
+                                                              {"hidden", std::to_string(hidden)},
+                                                              {"vocabulary", "101"},
+                                                              {"positions", "20"},
+                                                              {"placement", placement}},
+                                                             overrides));
+        const std::int64_t layer = hidden * 3 * hidden + hidden * hidden + 2 * hidden * 4 * hidden +  // matrices
+                                   3 * hidden + hidden + 4 * hidden + hidden +                        // their biases
+                                   4 * hidden;                                                        // norms
+        const std::int64_t parameters = 3 * layer + 121 * hidden + 2 * hidden;
+        EXPECT_EQ(metric(result, "parameters"), static_cast<double>(parameters));
+        EXPECT_EQ(metric(result, "bytes requested"), static_cast<double>(2 * parameters));
+        EXPECT_EQ(metric(result, "tensors"), 3 * 12 + 4);
+        EXPECT_GE(metric(result, "shards"), 3 * 12 + 4);
+        EXPECT_GE(metric(result, "bytes allocated"), 4096 * metric(result, "shards"));
+        EXPECT_EQ(metric(result, "bytes left"), 0);
+        EXPECT_EQ(result.launches.size(), 1 + 1 + 2 * (3 * 3 + 1));  // a fill, one that counts PEs, two for each group
+      }
+    }
+  }
+}
+
+TEST(PlacementBenches, EveryPeReadsItsSliceOnALargeMachine) {
+  if (kSanitized) GTEST_SKIP() << "long; runs in plain builds";
+  for (const auto& [rows, columns] : {std::pair{"37", "29"}, std::pair{"150", "3"}}) {
+    cli::RunOptions options;
+    options.topology = "ahbm-1sip";
+    options.parameters = {{"rows", rows}, {"columns", columns}};
+    expect_all_checks_pass(run("va_offset_verify", options), 25);
+  }
+}
+
+std::vector<DPPolicy> all_policies() {
+  std::vector<DPPolicy> policies;
+  for (const auto& [cube, cube_name] : benches::kPlacements)
+    for (const auto& [pe, pe_name] : benches::kPlacements) policies.push_back({.cube = cube, .pe = pe});
+  return policies;
+}
+
+/// The boxes of a tensor on each PE of `tiny` with 2 x 2 cubes, as a comparable text.
+std::string boxes_of(const DPPolicy& policy, std::int64_t rows, std::int64_t columns) {
+  std::string text;
+  for (const auto& shard : resolve_dp_policy(policy, std::vector{rows, columns}, 4, 2, 4, SipId{0})) {
+    text += std::to_string(shard.cube.value) + "." + std::to_string(shard.pe.value) + ":";
+    for (const auto& list : {shard.offset, shard.shape})
+      for (const auto number : list) text += " " + std::to_string(number);
+    text += "\n";
+  }
+  return text;
+}
+
+// Mapped as another policy says, or to other bytes in one PE: the bench must see both.
+TEST(PlacementBenches, AMappingToAnotherPeIsFound) {
+  constexpr std::int64_t kRows = 7, kColumns = 11;
+  const auto policies = all_policies();
+  std::size_t found = 0;
+  simulate(testing::tiny({"sip.cubes.mesh=[2, 2]"}), [&] {
+    const auto host = torch::arange(kRows * kColumns, torch::kInt).view({kRows, kColumns});
+    for (const DPPolicy& mapped : policies) {
+      const auto x = host.to(torch::dtype(torch::kInt).device("ahbm").placement(mapped));
+      for (const DPPolicy& meant : policies) {
+        const bool same = boxes_of(mapped, kRows, kColumns) == boxes_of(meant, kRows, kColumns);
+        EXPECT_EQ(benches::verify_own_slices("mapping", x, host, meant, {.cubes = 4, .pes = 2}), same)
+            << boxes_of(mapped, kRows, kColumns) << "instead of\n"
+            << boxes_of(meant, kRows, kColumns);
+        found += same ? 0 : 1;
+      }
+    }
+  });
+  EXPECT_GT(found, 400u);
+}
+
+/// Lets the PE read, for its first element, the bytes of another one: as if an address were translated wrongly.
+void misread(tl::Tensor x) {
+  if (x.local_shard_count() == 0) return;
+  const auto box = x.local_shard(0);
+  const std::int64_t mine = box.offset[0] * x.size(1) + box.offset[1];
+  tl::store(x.data_ptr() + mine, tl::load(x.data_ptr() + (mine + 1) % x.numel()));
+}
+
+TEST(PlacementBenches, AnAddressThatLeadsToOtherBytesIsFoundOnEveryPe) {
+  constexpr std::int64_t kRows = 7, kColumns = 11;
+  std::size_t found = 0;
+  simulate(testing::tiny({"sip.cubes.mesh=[2, 2]"}), [&] {
+    const auto host = torch::arange(kRows * kColumns, torch::kInt).view({kRows, kColumns});
+    for (const DPPolicy& policy : all_policies()) {
+      for (const auto& shard : resolve_dp_policy(policy, std::vector{kRows, kColumns}, 4, 2, 4, SipId{0})) {
+        const auto x = host.to(torch::dtype(torch::kInt).device("ahbm").placement(policy));
+        EXPECT_TRUE(benches::verify_own_slices("as it is", x, host, policy, {.cubes = 4, .pes = 2}));
+        torch::launch({.pes = {{shard.cube, shard.pe}}}, "misread", misread, x);
+        EXPECT_FALSE(benches::verify_own_slices("misread", x, host, policy, {.cubes = 4, .pes = 2}));
+        ++found;
+      }
+    }
+  });
+  EXPECT_GT(found, 150u);
 }
 
 // ---- gpt3_qkv ------------------------------------------------------------------------------------------------------
@@ -187,28 +362,6 @@ TEST(PlacementBenches, QkvOnTinyIsFastestWhereLeastMovesAndSlowestWhereMost) {
   const auto [least, most] = std::ranges::minmax(costs, {}, &Cost::noc_bytes);
   EXPECT_EQ(fastest.noc_bytes, least.noc_bytes);
   EXPECT_EQ(slowest.noc_bytes, most.noc_bytes);
-}
-
-TEST(PlacementBenches, QkvOnAhbm1SipIsFasterTheLessMoves) {
-  if (testing::kSanitized) GTEST_SKIP() << "long; runs in plain builds";
-  cli::RunOptions options;
-  options.topology = "ahbm-1sip";
-  options.parameters = {{"hidden", "512"}};
-  std::vector<Cost> costs;
-  for (const char* layout : kLayouts) {
-    costs.push_back(cost_of(options, layout));
-    const Cost& cost = costs.back();
-    RecordProperty(layout, std::to_string(cost.ns) + " ns, NoC " + std::to_string(cost.noc_bytes) + " B, HBM " +
-                               std::to_string(cost.hbm_bytes) + " B");
-    // All operands and the result pass the HBM once at least.
-    EXPECT_GE(cost.hbm_bytes, 2 * (512 * 512 + 512 * 1536 + 512 * 1536)) << layout;
-  }
-  for (const Cost& a : costs)
-    for (const Cost& b : costs)
-      if (a.noc_bytes < b.noc_bytes) {
-        EXPECT_LT(a.ns, b.ns) << a.noc_bytes << " B against " << b.noc_bytes;
-      }
-  EXPECT_NE(costs.front().noc_bytes, costs.back().noc_bytes);
 }
 
 }  // namespace

@@ -143,13 +143,11 @@ TEST(Results, TheOperationLogHasOneLinePerOperationInOrderOfCompletion) {
     }
     ASSERT_EQ(own.size(), 3u) << whole;
     EXPECT_EQ(own[0].kind, "load");
-    EXPECT_THAT(own[0].operands,
-                MatchesRegex(R"( hbm:sip0\.cube0\.pe[0-9]\+0x[0-9a-f]+\[1x600B/[0-9]+\] -> tcm:tile0)"));
+    EXPECT_THAT(own[0].operands, MatchesRegex(R"( sip0\.cube0\.hbm\+0x[0-9a-f]+\[1x600B/[0-9]+\] -> tcm:tile0)"));
     EXPECT_EQ(own[1].kind, "add");
     EXPECT_EQ(own[1].operands, " tcm:tile0 tcm:tile0 -> tcm:tile1");
     EXPECT_EQ(own[2].kind, "store");
-    EXPECT_THAT(own[2].operands,
-                MatchesRegex(R"( tcm:tile1 -> hbm:sip0\.cube0\.pe[0-9]\+0x[0-9a-f]+\[1x600B/[0-9]+\])"));
+    EXPECT_THAT(own[2].operands, MatchesRegex(R"( tcm:tile1 -> sip0\.cube0\.hbm\+0x[0-9a-f]+\[1x600B/[0-9]+\])"));
     for (std::size_t i = 0; i < own.size(); ++i) EXPECT_EQ(own[i].order, static_cast<std::int64_t>(i));
   }
   // A run with data on more threads writes the same bytes; so does one without data.

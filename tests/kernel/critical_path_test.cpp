@@ -136,6 +136,7 @@ TEST(CriticalPath, TilesTheProgramForAnyRecords) {
       auto record = operation(static_cast<std::uint64_t>(i), static_cast<EngineKind>(draw(0, 2)), "x",
                               {at[0], at[1], at[2], at[3], at[4], at[5], at[6]});
       record.bound = {ps(draw(0, 9)), ps(draw(0, 9)), ps(draw(0, 30))};
+      record.translation = ps(draw(0, 9));
       record.granted_by = any_name();
       record.placed_by = any_name();
       record.ready_by = any_name();

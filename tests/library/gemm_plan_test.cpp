@@ -5,13 +5,14 @@
 
 #include "base/error.h"
 #include "kernbench/placement.h"
+#include "support/source_tree.h"
 #include "topology/load.h"
 
 namespace kernbench::kernel::library {
 namespace {
 
 topology::Topology machine(const char* name) {
-  return topology::load_topology(std::string(KERNBENCH_SOURCE_DIR) + "/topologies/" + name + ".yaml");
+  return topology::load_topology(source_tree::path(std::string("topologies/") + name + ".yaml"));
 }
 
 std::vector<PeCoordinate> all_pes(const topology::Topology& topology) {

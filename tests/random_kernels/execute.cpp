@@ -1,5 +1,6 @@
 #include "execute.h"
 
+#include <cmath>
 #include <span>
 #include <stdexcept>
 #include <string>
@@ -14,15 +15,14 @@ tl::Extents extents(const Shape& shape) {
 
 class Execution {
  public:
-  explicit Execution(const std::vector<tl::Tensor>& tensors) : tensors_(tensors) {}
+  Execution(const std::vector<tl::Tensor>& tensors, Branches& taken, const Branches* assumed)
+      : tensors_(tensors), taken_(taken), assumed_(assumed) {}
 
   void run(const std::vector<Step>& program) {
     for (std::size_t i = 0; i < program.size(); ++i) {
       const Instruction& instruction = program[i].instruction;
       if (instruction.code == Code::branch) {
-        if (!(tl::item<double>(tl::max(use(instruction.in[0]))) > *instruction.scalar)) {
-          i += static_cast<std::size_t>(instruction.count);
-        }
+        if (!enters(instruction, i)) i += static_cast<std::size_t>(instruction.count);
         continue;
       }
       step(instruction);
@@ -34,6 +34,13 @@ class Execution {
   }
 
  private:
+  bool enters(const Instruction& instruction, std::size_t step) {
+    const auto largest = tl::max(use(instruction.in[0]));
+    if (assumed_ == nullptr) return taken_[step] = tl::item<double>(largest) > *instruction.scalar;
+    const double beyond = assumed_->at(step) ? HUGE_VAL : -HUGE_VAL;
+    return taken_[step] = tl::item_or<double>(largest, beyond) > *instruction.scalar;
+  }
+
   /// A register's tile, awaited if need be.
   const tl::Tile& use(int index) {
     auto& token = tokens_[static_cast<std::size_t>(index)];
@@ -257,14 +264,17 @@ class Execution {
   }
 
   const std::vector<tl::Tensor>& tensors_;
+  Branches& taken_;
+  const Branches* assumed_;
   tl::Tile registers_[kRegisters];
   tl::Token tokens_[kRegisters];
 };
 
 }  // namespace
 
-void execute(const std::vector<Step>& program, const std::vector<tl::Tensor>& tensors) {
-  Execution(tensors).run(program);
+void execute(const std::vector<Step>& program, const std::vector<tl::Tensor>& tensors, Branches& taken,
+             const Branches* assumed) {
+  Execution(tensors, taken, assumed).run(program);
 }
 
 }  // namespace kernbench::testing

@@ -4,22 +4,20 @@
 
 #include <cmath>
 #include <cstring>
+#include <functional>
 #include <map>
 #include <memory>
 
 #include "execute.h"
 #include "generator.h"
 #include "kernbench/kernbench.h"
+#include "support/sanitizers.h"
 
 namespace kernbench::testing {
 namespace {
 
 // A part of them under the sanitizers, which are slower by more than that.
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
-constexpr int kKernelsEach = 50;
-#else
-constexpr int kKernelsEach = 1000;
-#endif
+constexpr int kKernelsEach = kSanitized ? 50 : 1000;
 constexpr int kRuns = 10;
 
 struct Scenario {
@@ -76,14 +74,18 @@ void expect_contents(const torch::Tensor& tensor, const Array& expected, const s
   }
 }
 
-RunResult run(const Scenario& scenario, bool exact, const std::string& what) {
-  SimulateOptions options;
+using Tensors8 = std::vector<torch::Tensor>;
+
+/// Runs the kernel and shows its tensors to `look`.
+RunResult run(const Scenario& scenario, const SimulateOptions& how, std::vector<Branches>& taken,
+              const std::vector<Branches>* assumed, const std::function<void(const Tensors8&)>& look) {
+  SimulateOptions options = how;
   options.topology = "tiny";
   options.threads = 1;
-  options.exact_events = exact;
   if (scenario.cubes > 1) options.overrides.push_back("sip.cubes.mesh=[2, 2]");
+  taken.assign(scenario.programs.size(), {});
   return simulate(options, [&] {
-    std::vector<torch::Tensor> t;
+    Tensors8 t;
     for (std::size_t i = 0; i < scenario.before.arrays.size(); ++i) {
       const auto host = host_tensor(scenario.before.arrays[i]);
       auto device = torch::empty_like(host, torch::device("ahbm").placement(scenario.placements[i]));
@@ -94,11 +96,22 @@ RunResult run(const Scenario& scenario, bool exact, const std::string& what) {
     for (int cube = 0; cube < scenario.cubes; ++cube) {
       for (int pe = 0; pe < 2; ++pe) launch.pes.push_back({CubeId{cube}, PeId{pe}});
     }
-    const auto kernel = [&scenario](tl::In a, tl::In b, tl::In c, tl::In d, tl::Tensor e, tl::Tensor f, tl::Tensor g,
-                                    tl::Tensor h) {
-      execute(scenario.programs[static_cast<std::size_t>(tl::program_id())], {a, b, c, d, e, f, g, h});
+    const auto kernel = [&](tl::In a, tl::In b, tl::In c, tl::In d, tl::Tensor e, tl::Tensor f, tl::Tensor g,
+                            tl::Tensor h) {
+      const auto program = static_cast<std::size_t>(tl::program_id());
+      execute(scenario.programs[program], {a, b, c, d, e, f, g, h}, taken[program],
+              assumed != nullptr ? &(*assumed)[program] : nullptr);
     };
     torch::launch(launch, "random", kernel, t[0], t[1], t[2], t[3], t[4], t[5], t[6], t[7]);
+    look(t);
+  });
+}
+
+RunResult run(const Scenario& scenario, bool exact, const std::string& what) {
+  SimulateOptions options;
+  options.exact_events = exact;
+  std::vector<Branches> taken;
+  return run(scenario, options, taken, nullptr, [&](const Tensors8& t) {
     for (std::size_t i = kReadOnly; i < t.size(); ++i) {
       expect_contents(t[i], scenario.after.arrays[i], what + ", tensor " + std::to_string(i));
     }
@@ -121,6 +134,47 @@ TEST_P(RandomKernels, YieldWhatASequentialInterpreterDoesAndTakeTheSameTimesExac
 }
 
 INSTANTIATE_TEST_SUITE_P(TenThousand, RandomKernels, ::testing::Range(0, kRuns));
+
+/// Values of an integer tensor as the host finds them; none when some derive from what was left out.
+bool expect_integers(const torch::Tensor& tensor, const Array& expected, const std::string& what) {
+  try {
+    expect_contents(tensor, expected, what);
+    return true;
+  } catch (const ProgramError& error) {
+    EXPECT_EQ(error.type(), "SkippedValueError") << what;
+    return false;
+  }
+}
+
+TEST(RandomKernelsWithoutFloatingPoint, TakeTheSameTimesAndYieldTheSameIntegers) {
+  int compared = 0, steered = 0, integers = 0;
+  for (std::uint32_t seed = 0; seed < kKernelsEach / 2; ++seed) {
+    const std::string what = "seed " + std::to_string(seed);
+    const Scenario scenario = random_scenario(seed);
+    std::vector<Branches> taken, again;
+    const RunResult all = run(scenario, {}, taken, nullptr, [](const Tensors8& t) { t[kReadOnly + 2].cpu(); });
+    SimulateOptions options;
+    options.skip_floating_point_ops = true;
+    int right = 0;
+    try {
+      const RunResult skipped = run(scenario, options, again, &taken, [&](const Tensors8& t) {
+        right += expect_integers(t[kReadOnly + 2], scenario.after.arrays[kReadOnly + 2], what) ? 1 : 0;
+      });
+      ASSERT_EQ(skipped.times_fingerprint, all.times_fingerprint) << what;
+      ASSERT_EQ(skipped.simulated_time, all.simulated_time) << what;
+      ASSERT_EQ(again, taken) << what;
+      ++compared;
+      integers += right;
+    } catch (const ProgramError& error) {
+      // Its addresses follow from left-out values.
+      ASSERT_EQ(error.type(), "SkippedValueError") << what << ": " << error.what();
+      ++steered;
+    }
+    ASSERT_FALSE(HasFatalFailure());
+  }
+  EXPECT_GT(compared, 4 * steered);
+  EXPECT_GT(integers, compared / 10);
+}
 
 TEST(RandomPrograms, UseEveryInstructionOften) {
   std::map<Code, int> counts;

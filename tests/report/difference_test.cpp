@@ -3,18 +3,20 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <nlohmann/json.hpp>
 #include <random>
 #include <sstream>
 
-#include "golden.h"
 #include "report/difference_text.h"
 #include "report/utf8.h"
 #include "sample_results.h"
+#include "support/source_tree.h"
 
 namespace kernbench::report {
 namespace {
 
+using testing::ContainsRegex;
 using testing::HasSubstr;
 using Json = nlohmann::ordered_json;
 
@@ -49,6 +51,20 @@ TEST(DifferenceTest, WallClockFiguresAreNotCompared) {
   EXPECT_TRUE(difference(samples::gemm(), other).same_outcome());
 }
 
+TEST(DifferenceTest, NamesOverridesOfSingleParts) {
+  RunResult other = samples::gemm();
+  other.machine.emplace_back("overrides.sip0.cube0.pe1.clock", "500MHz");
+  other.machine.emplace_back("overrides.sip0.io.to_host.latency", "2us");
+  other.machine.emplace_back("overrides.sip0.io.to_sip1.bandwidth", "50GB/s");
+  const Difference changed = difference(samples::gemm(), other);
+  std::vector<std::pair<std::string, std::string>> parts;
+  for (const auto& input : changed.inputs) parts.emplace_back(input.key, input.part);
+  std::ranges::sort(parts);
+  EXPECT_THAT(parts, testing::ElementsAre(testing::Pair("overrides.sip0.cube0.pe1.clock", "GEMM engines"),
+                                          testing::Pair("overrides.sip0.io.to_host.latency", "host links"),
+                                          testing::Pair("overrides.sip0.io.to_sip1.bandwidth", "links")));
+}
+
 TEST(DifferenceTest, NamesTheChangedKeyAndWhereTheTimeWent) {
   const Difference changed = difference(samples::gemm(), slower());
   EXPECT_FALSE(changed.same_outcome());
@@ -62,8 +78,8 @@ TEST(DifferenceTest, NamesTheChangedKeyAndWhereTheTimeWent) {
   EXPECT_EQ(changed.launches[0].name, "gemm on sip0");
   ASSERT_EQ(changed.resources.size(), 1u);
   EXPECT_EQ(changed.resources[0].kind, "sip*.cube*.pe*.hbm.channel*");
-  expect_golden("slower.txt", to_table(changed, "before.json", "after.json", false));
-  expect_golden("slower.json", to_json(changed, "before.json", "after.json"));
+  source_tree::expect_golden("tests/report/golden/slower.txt", to_table(changed, "before.json", "after.json", false));
+  source_tree::expect_golden("tests/report/golden/slower.json", to_json(changed, "before.json", "after.json"));
 }
 
 TEST(DifferenceTest, ParametersComeFirstThenKeysByTheBusyTimeThatTheyChange) {
@@ -78,6 +94,31 @@ TEST(DifferenceTest, ParametersComeFirstThenKeysByTheBusyTimeThatTheyChange) {
   for (const InputChange& input : changed.inputs) keys.push_back(input.key);
   EXPECT_EQ(keys, (std::vector<std::string>{"M", "cube.hbm.bandwidth", "cube.aaa", "cube.m_cpu.latency", "seed"}));
   EXPECT_EQ(changed.inputs[2].b, "") << "the other machine lacks it";
+}
+
+TEST(DifferenceTest, NamesEveryChangedSwitchAndWhatItMayExplain) {
+  RunResult a = samples::gemm(), b = slower();
+  a.switches = {{"data", "true"}, {"exact_events", "false"}, {"uninitialized_memory", "poison"}};
+  b.switches = {{"data", "true"}, {"exact_events", "true"}, {"uninitialized_memory", "zero"}};
+  b.parameters["M"] = "4096";
+  const Difference changed = difference(a, b);
+  ASSERT_EQ(changed.inputs.size(), 4u);
+  EXPECT_EQ(changed.inputs[0].key, "M");
+  EXPECT_EQ(changed.inputs[1].kind, "switch");
+  EXPECT_EQ(changed.inputs[1].key, "exact_events");
+  EXPECT_EQ(changed.inputs[2].key, "uninitialized_memory");
+  EXPECT_EQ(changed.inputs[2].a, "poison");
+  EXPECT_EQ(changed.inputs[2].b, "zero");
+  EXPECT_EQ(changed.inputs[3].key, "cube.hbm.bandwidth");
+  const std::string table = to_table(changed, "a", "b", false);
+  EXPECT_THAT(table, ContainsRegex("exact_events +false +-> +true +changes no result"));
+  EXPECT_THAT(table, ContainsRegex("uninitialized_memory +poison +-> +zero +may explain other values"));
+}
+
+TEST(DifferenceTest, AResultOfAnEarlierVersionHasNoSwitchesToCompare) {
+  RunResult earlier = samples::gemm();
+  earlier.switches.clear();
+  EXPECT_TRUE(difference(earlier, samples::gemm()).inputs.empty());
 }
 
 TEST(DifferenceTest, ALaunchOfOneRunOnlyHasNoTimeInTheOther) {

@@ -57,9 +57,9 @@ TEST(FormatTest, ValuesAreWholeOrHaveSixDigits) {
   EXPECT_EQ(value_text(-1234567), "-1,234,567");
   EXPECT_EQ(value_text(85.3333333), "85.3333");
   EXPECT_EQ(value_text(1e20), "1e+20");
-  EXPECT_EQ(error_text(0), "0");
-  EXPECT_EQ(error_text(1.25e-7), "1.25e-07");
-  EXPECT_EQ(error_text(INFINITY), "inf");
+  EXPECT_EQ(deviation_text(0), "0");
+  EXPECT_EQ(deviation_text(1.25e-7), "1.25e-07");
+  EXPECT_EQ(deviation_text(INFINITY), "inf");
 }
 
 TEST(Utf8Test, OnlyWellFormedSequencesHaveALength) {

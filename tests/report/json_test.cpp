@@ -6,9 +6,9 @@
 #include <nlohmann/json.hpp>
 #include <random>
 
-#include "golden.h"
 #include "report/outcome.h"
 #include "sample_results.h"
+#include "support/source_tree.h"
 
 namespace kernbench::report {
 namespace {
@@ -27,9 +27,11 @@ TEST(JsonTest, TheKeysAreTheDocumentedOnesInTheirOrder) {
   RunResult result = samples::gemm();
   result.error = ErrorResult{"ValueError", "m", "w"};
   const Json json = Json::parse(to_json(result));
-  EXPECT_EQ(keys(json), (Keys{"schema", "kernbench", "bench", "topology", "parameters", "seed", "correlation_id",
-                              "status", "simulated_time_ps", "wall_time_s", "events", "launches", "checks", "metrics",
-                              "resources", "device_peak", "machine", "error", "fingerprint"}));
+  EXPECT_EQ(keys(json),
+            (Keys{"schema",   "kernbench",      "bench",      "topology",          "parameters",  "seed",
+                  "switches", "correlation_id", "status",     "simulated_time_ps", "wall_time_s", "events",
+                  "launches", "checks",         "metrics",    "resources",         "tlbs",        "device_peak",
+                  "machine",  "error",          "fingerprint"}));
   EXPECT_EQ(keys(json["launches"][0]),
             (Keys{"name", "device", "start_ps", "end_ps", "programs", "breakdown_ps", "bound_ps", "bound_by", "flops",
                   "hbm_bytes", "roofline", "critical_path", "longest_segments", "waits", "operations"}));
@@ -47,20 +49,28 @@ TEST(JsonTest, TheKeysAreTheDocumentedOnesInTheirOrder) {
   EXPECT_EQ(keys(json["metrics"]["tiles"]), (Keys{"value", "unit"}));
   EXPECT_EQ(keys(json["resources"][0]), (Keys{"name", "busy_ps", "bytes", "utilisation"}));
   EXPECT_EQ(keys(json["error"]), (Keys{"type", "message", "where"}));
+  result.error->waits = {{"rank 0", "a message", "rank 1", false}};
+  const Json deadlock = Json::parse(to_json(result))["error"];
+  EXPECT_EQ(keys(deadlock), (Keys{"type", "message", "where", "waits", "cycles"}));
+  EXPECT_EQ(keys(deadlock["waits"][0]), (Keys{"who", "reason", "target", "in_cycle"}));
+  result.error->slots = {2, 4, "2 slots would break it"};
+  const Json explained = Json::parse(to_json(result))["error"];
+  EXPECT_EQ(keys(explained), (Keys{"type", "message", "where", "waits", "cycles", "slots"}));
+  EXPECT_EQ(explained["slots"].dump(), R"({"needed":2,"tried":4,"text":"2 slots would break it"})");
+  result.error->slots->needed = 0;
+  EXPECT_TRUE(Json::parse(to_json(result))["error"]["slots"]["needed"].is_null());
   EXPECT_EQ(keys(json["fingerprint"]), (Keys{"times", "values"}));
 }
 
 TEST(JsonTest, EveryKeyIsInTheDocumentation) {
-  std::ifstream in(std::string(KERNBENCH_SOURCE_DIR) + "/docs/json.md");
-  std::ostringstream text;
-  text << in.rdbuf();
+  const std::string page = source_tree::read("docs/json.md");
   const Json json = Json::parse(to_json(samples::gemm()));
-  for (const std::string& key : keys(json)) EXPECT_NE(text.str().find("`" + key + "`"), std::string::npos) << key;
+  for (const std::string& key : keys(json)) EXPECT_NE(page.find("`" + key + "`"), std::string::npos) << key;
   const Json& launch = json["launches"][0];
   for (const Json& part : {launch, json["checks"][0], json["resources"][0], launch["critical_path"][0],
                            launch["longest_segments"][0], launch["waits"][0], launch["operations"][0],
                            launch["roofline"], launch["roofline"]["used"], json["device_peak"]}) {
-    for (const std::string& key : keys(part)) EXPECT_NE(text.str().find("`" + key + "`"), std::string::npos) << key;
+    for (const std::string& key : keys(part)) EXPECT_NE(page.find("`" + key + "`"), std::string::npos) << key;
   }
 }
 
@@ -147,9 +157,9 @@ TEST(JsonTest, AnyResultGivesValidJsonWithItsNumbers) {
 TEST(JsonTest, MatchesTheGoldenFiles) {
   RunResult gemm = samples::gemm();
   gemm.resources.resize(5);
-  expect_golden("gemm.json", to_json(gemm));
-  expect_golden("deadlock.json", to_json(samples::deadlock()));
-  expect_golden("empty.json", to_json(samples::empty()));
+  source_tree::expect_golden("tests/report/golden/gemm.json", to_json(gemm));
+  source_tree::expect_golden("tests/report/golden/deadlock.json", to_json(samples::deadlock()));
+  source_tree::expect_golden("tests/report/golden/empty.json", to_json(samples::empty()));
 }
 
 }  // namespace

@@ -42,6 +42,7 @@ TEST(LaunchGroupTest, ShortestAndLongestAreThoseOfTheLaunches) {
 TEST(LaunchGroupTest, TheCountOfALaunchIsNoPartOfItsName) {
   EXPECT_EQ(base_name("gemm#0"), "gemm");
   EXPECT_EQ(base_name("a#b#12"), "a#b");
+  EXPECT_EQ(base_name("gemm#1.0"), "gemm") << "of rank 1";
   EXPECT_EQ(base_name("gemm"), "gemm");
   EXPECT_EQ(base_name("gemm#"), "gemm#");
   EXPECT_EQ(base_name("#x1"), "#x1");

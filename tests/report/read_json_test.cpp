@@ -41,11 +41,26 @@ TEST(ReadJsonTest, AnyResultReadsBackAsWhatWasWritten) {
   }
 }
 
+TEST(ReadJsonTest, AResultOfAnEarlierVersionHasNoSwitches) {
+  Json json = Json::parse(to_json(samples::gemm()));
+  json.erase("switches");
+  EXPECT_TRUE(from_json(json.dump(), "earlier").switches.empty());
+  EXPECT_EQ(from_json(to_json(samples::gemm()), "now").switches, samples::gemm().switches);
+}
+
 TEST(ReadJsonTest, UnknownKeysAreIgnored) {
   Json json = Json::parse(to_json(samples::gemm()));
   json["later"] = {1, 2, 3};
   json["launches"][0]["later"] = "x";
   EXPECT_EQ(to_json(from_json(json.dump(), "later")), to_json(samples::gemm()));
+}
+
+TEST(ReadJsonTest, AKeyThatCameLaterMayBeMissing) {
+  RunResult result = samples::gemm();
+  Json json = Json::parse(to_json(result));
+  json.erase("tlbs");
+  result.tlbs.clear();
+  EXPECT_EQ(to_json(from_json(json.dump(), "before")), to_json(result));
 }
 
 TEST(ReadJsonTest, WhatIsNoResultIsOneErrorThatSaysSo) {

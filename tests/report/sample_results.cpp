@@ -41,6 +41,7 @@ void add_resources(RunResult& result, std::int32_t cubes) {
     result.resources.push_back(resource);
   };
   add("host.sip0.down", 130, 8'320);
+  result.tlbs = {{"sip0.cube0.pe0.mmu", 1'804, 96, Time::nanoseconds(1'440)}, {"sip0.cube0.pe1.mmu", 12, 0, Time()}};
   for (std::int32_t cube = 0; cube < cubes; ++cube) {
     const std::string name = "sip0.cube" + std::to_string(cube);
     for (std::int32_t pe = 0; pe < 8; ++pe) {
@@ -181,6 +182,7 @@ RunResult gemm() {
   out.parameters = {{"M", "2048"},     {"N", "2048"},     {"K", "2048"},     {"dtype", "f16"},
                     {"tile_m", "128"}, {"tile_n", "128"}, {"tile_k", "128"}, {"layout", "row_major"}};
   out.seed = 42;
+  out.switches = {{"data", "true"}, {"exact_events", "false"}};
   out.simulated_time = Time::picoseconds(31'456'789);
   out.wall_time_s = 0.412;
   out.events = 1'234'567;
@@ -267,6 +269,23 @@ RunResult empty() {
   return out;
 }
 
+ErrorResult random_error(std::mt19937_64& generator) {
+  ErrorResult out{odd_name(generator), odd_name(generator), odd_name(generator)};
+  for (auto count = generator() % 6; count > 0; --count) {
+    const std::string target = generator() % 3 == 0 ? "" : odd_name(generator);
+    out.waits.push_back({odd_name(generator), odd_name(generator), target, generator() % 2 == 0});
+  }
+  for (auto count = out.waits.empty() ? 0 : generator() % 3; count > 0; --count) {
+    auto& cycle = out.cycles.emplace_back();
+    for (auto names = generator() % 5; names > 0; --names) cycle.push_back(odd_name(generator));
+  }
+  if (!out.waits.empty() && generator() % 2 == 0) {
+    out.slots = {static_cast<std::int32_t>(generator() % 3), static_cast<std::int32_t>(generator() % 9),
+                 odd_name(generator)};
+  }
+  return out;
+}
+
 RunResult random(std::mt19937_64& generator) {
   RunResult out;
   out.version = odd_name(generator);
@@ -274,6 +293,7 @@ RunResult random(std::mt19937_64& generator) {
   out.topology = odd_name(generator);
   for (auto count = generator() % 8; count > 0; --count) out.parameters[odd_name(generator)] = odd_name(generator);
   out.seed = generator();
+  for (auto count = generator() % 4; count > 0; --count) out.switches[odd_name(generator)] = odd_name(generator);
   out.correlation_id = odd_name(generator);
   out.simulated_time = Time::picoseconds(magnitude(generator));
   out.wall_time_s = std::fabs(odd_number(generator));
@@ -291,7 +311,10 @@ RunResult random(std::mt19937_64& generator) {
     out.resources.push_back({odd_name(generator), Time::picoseconds(magnitude(generator)),
                              Bytes(magnitude(generator) / 4096), odd_number(generator)});
   }
-  if (generator() % 4 == 0) out.error = ErrorResult{odd_name(generator), odd_name(generator), odd_name(generator)};
+  for (auto count = generator() % 8; count > 0; --count) {
+    out.tlbs.push_back({odd_name(generator), generator(), generator() % 100, Time::picoseconds(magnitude(generator))});
+  }
+  if (generator() % 4 == 0) out.error = random_error(generator);
   out.status = status_of(out);
   out.times_fingerprint = generator();
   out.values_fingerprint = generator() % 256;

@@ -6,9 +6,9 @@
 #include <random>
 #include <sstream>
 
-#include "golden.h"
 #include "report/utf8.h"
 #include "sample_results.h"
+#include "support/source_tree.h"
 
 namespace kernbench::report {
 namespace {
@@ -36,12 +36,12 @@ std::string without_colours(const std::string& text) {
 }
 
 TEST(TableTest, MatchesTheGoldenFiles) {
-  expect_golden("gemm.txt", to_table(samples::gemm()));
-  expect_golden("gemm_colour.txt", to_table(samples::gemm(), {.colour = true}));
-  expect_golden("training_step.txt", to_table(samples::training_step()));
-  expect_golden("thousand_launches.txt", to_table(samples::thousand_launches()));
-  expect_golden("deadlock.txt", to_table(samples::deadlock()));
-  expect_golden("empty.txt", to_table(samples::empty()));
+  source_tree::expect_golden("tests/report/golden/gemm.txt", to_table(samples::gemm()));
+  source_tree::expect_golden("tests/report/golden/gemm_colour.txt", to_table(samples::gemm(), {.colour = true}));
+  source_tree::expect_golden("tests/report/golden/training_step.txt", to_table(samples::training_step()));
+  source_tree::expect_golden("tests/report/golden/thousand_launches.txt", to_table(samples::thousand_launches()));
+  source_tree::expect_golden("tests/report/golden/deadlock.txt", to_table(samples::deadlock()));
+  source_tree::expect_golden("tests/report/golden/empty.txt", to_table(samples::empty()));
 }
 
 TEST(TableTest, AnyResultFitsAHundredColumnsAndCannotCommandTheTerminal) {

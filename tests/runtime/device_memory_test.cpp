@@ -19,6 +19,7 @@ topology::Topology small_machine() {
   topology.sip.cubes = {2, 1};
   topology.cube.pes = {2, 1};
   topology.cube.hbm.capacity = Bytes(2 << 20);
+  topology.pe.mmu.page = Bytes(4096);
   return topology;
 }
 

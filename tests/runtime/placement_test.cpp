@@ -12,6 +12,9 @@
 #include <utility>
 
 #include "base/error.h"
+#include "fake_context.h"
+#include "kernbench/torch.h"
+#include "plain_placement.h"
 
 namespace kernbench {
 namespace {
@@ -76,50 +79,23 @@ TEST(Placement, ShardsTileTheTensorOncePerReplicaForEveryPairOfPolicies) {
       }
 }
 
-/// What torch::chunk does: pieces of ceil(extent / parts) until nothing is left.
-std::vector<std::pair<std::int64_t, std::int64_t>> chunk(std::int64_t extent, std::int64_t parts) {
-  std::vector<std::pair<std::int64_t, std::int64_t>> pieces;
-  std::int64_t size = 0;
-  while (size * parts < extent) ++size;
-  for (std::int64_t begin = 0; begin < extent; begin += size)
-    pieces.emplace_back(begin, std::min(size, extent - begin));
-  return pieces;
-}
-
-struct PlainBox {
-  Extents offset, shape;
-};
-
-/// The boxes of one level by part, written down as in the definition of Placement; absent parts are left out.
-std::map<int, PlainBox> plain_parts(Placement placement, const PlainBox& whole, int parts) {
-  std::map<int, PlainBox> result;
-  if (placement == Placement::replicate) {
-    for (int part = 0; part < parts; ++part) result[part] = whole;
-    return result;
-  }
-  const auto narrow = [](PlainBox box, std::size_t dimension, std::pair<std::int64_t, std::int64_t> piece) {
-    box.offset[dimension] += piece.first;
-    box.shape[dimension] = piece.second;
-    return box;
-  };
-  const std::size_t last = whole.shape.size() - 1;
-  if (placement == Placement::row_wise || placement == Placement::column_wise || last == 0) {
-    const std::size_t dimension = placement == Placement::row_wise ? 0 : last;
-    const auto pieces = chunk(whole.shape[dimension], parts);
-    for (std::size_t i = 0; i < pieces.size(); ++i) result[static_cast<int>(i)] = narrow(whole, dimension, pieces[i]);
-    return result;
-  }
-  int rows = parts;
-  while (rows * rows > parts || parts % rows != 0) --rows;
-  const int columns = parts / rows;
-  const auto tall = chunk(whole.shape[0], rows), wide = chunk(whole.shape[last], columns);
-  for (std::size_t row = 0; row < tall.size(); ++row)
-    for (std::size_t column = 0; column < wide.size(); ++column) {
-      const auto y = static_cast<int>(row), x = static_cast<int>(column);
-      const int part = placement == Placement::tiled_row_major ? y * columns + x : x * rows + y;
-      result[part] = narrow(narrow(whole, 0, tall[row]), last, wide[column]);
+TEST(Placement, EverySizeIsCutAsTorchChunkCutsIt) {
+  // That the host's chunk is libtorch's is compared in tests/runtime/oracle.
+  const runtime::FakeContext context;
+  for (std::int64_t size = 0; size <= 40; ++size) {
+    const auto whole = torch::arange(size, torch::kLong);
+    for (int parts = 1; parts <= 12; ++parts) {
+      std::vector<std::pair<std::int64_t, std::int64_t>> of_chunk, of_policy;
+      for (const auto& piece : whole.chunk(parts))
+        if (piece.numel() > 0) of_chunk.emplace_back(piece[0].item<std::int64_t>(), piece.numel());
+      for (const auto& shard : resolve({Placement::replicate, Placement::row_wise, 1, parts}, {size}, 12)) {
+        EXPECT_EQ(shard.pe.value, static_cast<int>(of_policy.size()));
+        of_policy.emplace_back(shard.offset[0], shard.shape[0]);
+      }
+      EXPECT_EQ(of_policy, of_chunk) << size << " in " << parts;
+      EXPECT_EQ(of_policy, testing::chunk(size, parts)) << size << " in " << parts;
     }
-  return result;
+  }
 }
 
 TEST(Placement, EveryShardIsWhereAPlainReadingOfTheChunkRulePutsIt) {
@@ -133,12 +109,11 @@ TEST(Placement, EveryShardIsWhereAPlainReadingOfTheChunkRulePutsIt) {
         const int cubes = 1 + static_cast<int>(random() % 16), pes = 1 + static_cast<int>(random() % 16);
         const SipId sip{static_cast<std::int32_t>(random() % 4)};
         std::vector<ShardSpec> expected;
-        for (const auto& [c, of_cube] : plain_parts(cube, {Extents(shape.size(), 0), shape}, cubes))
-          for (const auto& [p, box] : plain_parts(pe, of_cube, pes)) {
-            const auto bytes =
-                std::accumulate(box.shape.begin(), box.shape.end(), std::int64_t{2}, std::multiplies<>());
-            expected.push_back({sip, CubeId{c}, PeId{p}, box.offset, box.shape, bytes});
-          }
+        for (const auto& [at, box] : testing::plain_boxes({cube, pe}, shape, cubes, pes)) {
+          const auto& [c, p] = at;
+          const auto bytes = std::accumulate(box.shape.begin(), box.shape.end(), std::int64_t{2}, std::multiplies<>());
+          expected.push_back({sip, c, p, box.offset, box.shape, bytes});
+        }
         ASSERT_EQ(resolve_dp_policy({cube, pe}, shape, 2, pes, cubes, sip), expected);
       }
 }

@@ -11,11 +11,12 @@
 #include "data/scalar.h"
 #include "kernel/operation_table.h"
 #include "reference.h"
+#include "support/source_tree.h"
 
 namespace kernbench::tile_test {
 namespace {
 
-const std::string kPage = std::string(KERNBENCH_SOURCE_DIR) + "/docs/tile-language.md";
+const std::string kPage = source_tree::path("docs/tile-language.md");
 
 std::string contents(const std::string& path) {
   std::ifstream in(path);
@@ -144,11 +145,11 @@ TEST(TileDocumentation, ThePageHasThePromotionsOfAllPairs) {
 /// Names of the functions that a header of the tile language declares to its users, without operators.
 std::set<std::string> functions_of(const std::string& header) {
   std::set<std::string> names;
-  std::string source = contents(std::string(KERNBENCH_SOURCE_DIR) + "/include/kernbench/tl/" + header);
+  std::string source = source_tree::read("include/kernbench/tl/" + header);
   const auto detail = source.find("namespace detail {"), end = source.find("}  // namespace detail");
   if (end != std::string::npos) source.erase(detail, end - detail);
   const std::regex declaration(
-      R"((?:^|\n)(?:inline |constexpr )*(?:Tile|std::pair<Tile, Tile>|void|T|std::int64_t|Range|Token|AsyncLoad|Buffer|BlockPointer|TensorDescriptor) ([a-z_0-9]+)\()");
+      R"((?:^|\n)(?:inline |constexpr )*(?:Tile|std::pair<Tile, Tile>|void|T|std::int64_t|Peer|Range|Token|AsyncLoad|Buffer|BlockPointer|TensorDescriptor|WindowPlace) ([a-z_0-9]+)\()");
   for (std::sregex_iterator at(source.begin(), source.end(), declaration), none; at != none; ++at) {
     names.insert((*at)[1]);
   }
@@ -172,7 +173,8 @@ TEST(TileDocumentation, EveryFunctionOfComputeAndShapeIsInTheTable) {
 
 TEST(TileDocumentation, EveryFunctionOfTheLanguageIsOnThePage) {
   const std::string page = contents(kPage);
-  for (const char* header : {"compute.h", "shape.h", "memory.h", "atomics.h", "program.h", "composite.h"}) {
+  for (const char* header :
+       {"compute.h", "shape.h", "memory.h", "atomics.h", "program.h", "composite.h", "queues.h", "windows.h"}) {
     for (const auto& function : functions_of(header)) {
       EXPECT_TRUE(std::regex_search(page, std::regex("`[^`]*\\b" + function + "\\b[^`]*`"))) << function;
     }

@@ -7,14 +7,11 @@
 #include <fstream>
 
 #include "base/error.h"
-#include "text_file.h"
+#include "support/source_tree.h"
 #include "topology/checks.h"
 
 namespace kernbench::topology {
 namespace {
-
-using testing::expect_golden;
-using testing::read_source_file;
 
 // The message of the ConfigurationError that `call` throws.
 template <class Call>
@@ -32,7 +29,7 @@ std::string parse_error(const std::string& yaml, const std::vector<std::string>&
 }
 
 std::string tiny() {
-  return read_source_file("topologies/tiny.yaml");
+  return source_tree::read("topologies/tiny.yaml");
 }
 
 // tiny.yaml without comments and with `from` replaced by `to`.
@@ -132,7 +129,12 @@ const std::vector<Broken> kBroken{
     {"access above the interleave", "access: 64B", "access: 2KiB"},
     {"chunk that differs from the interleave", "chunk: 1KiB", "chunk: 512B"},
     {"header above the chunk", "header: 32B", "header: 2KiB"},
-    {"page that is no power of two", "page: 4KiB", "page: 6KiB"},
+    {"page that is no power of two", "page: 64KiB", "page: 6KiB"},
+    {"TLB without entries", "tlb_entries: 512", "tlb_entries: 0"},
+    {"walk that takes bytes", "miss: 120ns", "miss: 120B"},
+    {"more HBM than physical addresses have room for", "capacity: 9GiB", "capacity: 513GiB"},
+    {"more TCM than physical addresses have room for", "capacity: 4MiB", "capacity: 129MiB"},
+    {"more cubes than a physical address tells apart", "mesh: [1, 1]", "mesh: [1024, 2]"},
     {"TCM capacity that is no multiple of its alignment", "capacity: 4MiB", "capacity: 4000001B"},
     {"issue of zero", "issue: 4ns", "issue: 0ns"},
     {"SIP mesh on a ring", "topology: ring_1d", "topology: ring_1d\n    mesh: [1, 1]"},
@@ -157,7 +159,7 @@ TEST(BrokenTopology, HasExactlyTheGoldenErrors) {
       {"alias of nothing", "name: *nobody\n"},
   };
   for (const auto& [title, text] : whole) log += "# " + title + "\n" + parse_error(text) + "\n\n";
-  expect_golden("tests/topology/golden/broken_files.txt", log);
+  source_tree::expect_golden("tests/topology/golden/broken_files.txt", log);
 }
 
 TEST(BrokenTopology, EachInputHasAnErrorThatNamesItsPlace) {
@@ -176,7 +178,7 @@ TEST(BrokenTopology, ReportsAllProblemsInTheOrderOfTheFile) {
       "x.yaml:5:14: host.link.latency: expected a time such as 80ns, found \"600\", which has no unit (ps, ns, us, "
       "ms, s)\n"
       "x.yaml:40:5: cube.hbm.chanels: unknown key, did you mean \"channels\"?\n"
-      "x.yaml:76:12: pe.vector.lanes: must be at least 1, found \"0\"\n"
+      "x.yaml:77:12: pe.vector.lanes: must be at least 1, found \"0\"\n"
       "--set pe.clock=1s: pe.clock: expected a frequency such as 1GHz, found \"1s\", which is a time\n"
       "--set pe.contexts=none: pe.contexts: expected a whole number such as 32, found \"none\"");
 }
@@ -212,7 +214,7 @@ TEST(BrokenOverride, HasExactlyTheGoldenErrors) {
     for (const std::string& text : overrides) log.append(" --set '").append(text).append("'");
     log.append("\n").append(parse_error(tiny(), overrides)).append("\n\n");
   }
-  expect_golden("tests/topology/golden/broken_overrides.txt", log);
+  source_tree::expect_golden("tests/topology/golden/broken_overrides.txt", log);
 }
 
 TEST(Override, ReplacesOneValueAndTheLaterOneWins) {
@@ -231,9 +233,10 @@ TEST(Override, GivesWhatTheFileLacks) {
 }
 
 TEST(Override, MayAddASectionOfOptionalKeys) {
-  const std::string text = edited("  mmu:\n    page: 4KiB\n", "");
-  EXPECT_EQ(parse_topology(text, "x.yaml").pe.mmu.page, Bytes(4096));
-  EXPECT_EQ(parse_topology(text, "x.yaml", {"pe.mmu.page=64KiB"}).pe.mmu.page, Bytes(65536));
+  const std::string text =
+      edited("  mmu:\n    page: 64KiB\n    tlb_entries: 512\n    miss: 120ns\n    walkers: 8\n", "");
+  EXPECT_EQ(parse_topology(text, "x.yaml").pe.mmu.page, Bytes(65536));
+  EXPECT_EQ(parse_topology(text, "x.yaml", {"pe.mmu.page=4KiB"}).pe.mmu.page, Bytes(4096));
 }
 
 TEST(Load, ReadsTheFiguresOfTheDesign) {
@@ -296,7 +299,7 @@ TEST(Load, ShippedTopologiesHaveNoWarningsAndAnswerToTheirNames) {
 
 TEST(Load, EveryNumberOfAShippedTopologyHasItsSource) {
   for (const std::string& name : topology_names()) {
-    const std::string text = read_source_file("topologies/" + name + ".yaml");
+    const std::string text = source_tree::read("topologies/" + name + ".yaml");
     for (std::size_t at = 0; at < text.size();) {
       const std::size_t end = text.find('\n', at);
       const std::string line = text.substr(at, end - at);

@@ -8,6 +8,7 @@
 #include <queue>
 #include <set>
 
+#include "base/text.h"
 #include "topology/load.h"
 
 namespace kernbench::topology {
@@ -26,6 +27,7 @@ struct Shape {
   MeshExtent cubes;
   MeshExtent pes;
   std::optional<MeshExtent> mesh = std::nullopt;
+  IoAttachment io = IoAttachment::corner;
 };
 
 Topology make(const Shape& shape) {
@@ -35,6 +37,7 @@ Topology make(const Shape& shape) {
   topology.system.mesh = shape.mesh;
   topology.sip.cubes = shape.cubes;
   topology.cube.pes = shape.pes;
+  topology.sip.io.attachment = shape.io;
   return topology;
 }
 
@@ -57,12 +60,20 @@ std::map<std::string, std::pair<Ends, LinkSpec>> expected_links(const Topology& 
     const SipId sip{s};
     const std::string name = "sip" + std::to_string(s);
     const std::string io = name + ".io";
-    const std::string corner = router(t, sip, 0, 0);
     add("host.to_" + name, {"host", io}, t.host.link);
     add(io + ".to_host", {io, "host"}, t.host.link);
-    add(io + ".to_mesh", {io, corner}, t.sip.link);
-    add(io + ".from_mesh", {corner, io}, t.sip.link);
+    if (t.sip.io.attachment == IoAttachment::corner) {
+      add(io + ".to_mesh", {io, router(t, sip, 0, 0)}, t.sip.link);
+      add(io + ".from_mesh", {router(t, sip, 0, 0), io}, t.sip.link);
+    }
     for (std::int32_t y = 0; y < height; ++y) {
+      if (t.sip.io.attachment == IoAttachment::west_edge) {
+        LinkSpec lane = t.sip.link;
+        lane.bandwidth = Bandwidth::bytes_per_second(lane.bandwidth.count() / t.cube.pes.height);
+        const std::string row = io + ".row" + std::to_string(y);
+        add(row + ".to_mesh", {io, router(t, sip, 0, y)}, lane);
+        add(row + ".from_mesh", {router(t, sip, 0, y), io}, lane);
+      }
       for (std::int32_t x = 0; x < width; ++x) {
         const std::string here = router(t, sip, x, y);
         const auto link = [&](const char* direction, std::int32_t to_x, std::int32_t to_y) {
@@ -87,6 +98,11 @@ std::map<std::string, std::pair<Ends, LinkSpec>> expected_links(const Topology& 
           const std::string m_cpu = pe.substr(0, pe.size() - 4) + ".m_cpu";
           add(m_cpu + ".inject", {m_cpu, here}, t.cube.noc.link);
           add(m_cpu + ".eject", {here, m_cpu}, t.cube.noc.link);
+          const std::string sram = pe.substr(0, pe.size() - 4) + ".sram";
+          LinkSpec wide = t.cube.noc.link;
+          wide.bandwidth = t.cube.sram.bandwidth;
+          add(sram + ".out", {sram, here}, wide);
+          add(sram + ".in", {here, sram}, wide);
         }
       }
     }
@@ -133,13 +149,16 @@ class Graph {
   std::map<std::string, std::size_t> distances(const std::string& from) const {
     std::map<std::string, std::size_t> distance{{from, 0}};
     std::queue<std::string> open({from});
+    const std::string sip = from.substr(0, from.find('.'));
     while (!open.empty()) {
       const std::string at = open.front();
       open.pop();
-      // Traffic within a SIP may not take the way through the host or another SIP's mesh: hosts only end routes.
+      // Hosts only end routes, and no IO chiplet is a way within the mesh from which a packet comes.
       if (at == "host" && at != from) continue;
+      const bool left_mesh = at == sip + ".io" && at != from;
       if (const auto next = next_.find(at); next != next_.end()) {
         for (const std::string& to : next->second) {
+          if (left_mesh && to.starts_with(sip + ".cube")) continue;
           if (distance.emplace(to, distance.at(at) + 1).second) open.push(to);
         }
       }
@@ -168,6 +187,11 @@ std::vector<Shape> shapes() {
                          {6, SystemTopology::mesh_2d, {1, 1}, {2, 1}, MeshExtent{2, 3}}};
   for (const SystemTopology kind : kKinds) {
     for (std::int32_t sips = 1; sips <= 9; ++sips) all.push_back({sips, kind, {2, 1}, {1, 2}});
+  }
+  const std::size_t corners = all.size();
+  for (std::size_t i = 0; i < corners; ++i) {
+    all.push_back(all[i]);
+    all.back().io = IoAttachment::west_edge;
   }
   return all;
 }
@@ -290,6 +314,30 @@ TEST(Network, UsesChannelOneOnlyAfterALinkBetweenSips) {
   }
 }
 
+// So nothing that leaves or enters a SIP needs a link between rows: the rows share what goes between SIPs.
+TEST(Network, PacketsLeaveAndEnterAMeshWithAWideIoChipletInTheirRows) {
+  const Topology topology = make({2, SystemTopology::ring_1d, {2, 2}, {2, 2}, std::nullopt, IoAttachment::west_edge});
+  const Network network(topology);
+  const auto row_of = [](Endpoint e) { return e.cube.value / 2 * 2 + e.pe.value / 2; };
+  for (const Endpoint from : network.endpoints()) {
+    for (const Endpoint to : network.endpoints()) {
+      const bool in_mesh = from.kind != Endpoint::Kind::host && from.kind != Endpoint::Kind::io_cpu &&
+                           to.kind != Endpoint::Kind::host && to.kind != Endpoint::Kind::io_cpu;
+      if (!in_mesh || from.sip == to.sip) continue;
+      std::vector<std::string> io;
+      for (const RouteHop& hop : network.route(from, to)) {
+        const std::string& name = network.link(hop.link).name;
+        EXPECT_FALSE(name.ends_with(".north") || name.ends_with(".south")) << name;
+        if (name.find(".io.row") != std::string::npos) io.push_back(name);
+      }
+      const std::vector<std::string> expected{
+          kernbench::to_text(from.sip) + ".io.row" + std::to_string(row_of(from)) + ".from_mesh",
+          kernbench::to_text(to.sip) + ".io.row" + std::to_string(row_of(to)) + ".to_mesh"};
+      EXPECT_EQ(io, expected);
+    }
+  }
+}
+
 TEST(Network, LanesShareTheEdgeOfACubeEqually) {
   Topology topology = make({1, SystemTopology::ring_1d, {2, 2}, {4, 2}});
   topology.sip.link.bandwidth = Bandwidth::bytes_per_second(1003);
@@ -302,6 +350,13 @@ TEST(Network, LanesShareTheEdgeOfACubeEqually) {
   EXPECT_EQ(bandwidth.at("sip0.cube2.pe1.router.north"), 250);
   EXPECT_EQ(bandwidth.at("sip0.cube0.pe0.router.east"), topology.cube.noc.link.bandwidth.count());
   EXPECT_EQ(bandwidth.at("sip0.io.to_mesh"), 1003);
+  topology.sip.io.attachment = IoAttachment::west_edge;
+  const Network wide(topology);
+  for (const Link& link : wide.links()) bandwidth[link.name] = link.spec.bandwidth.count();
+  for (const char* row : {"row0", "row1", "row2", "row3"}) {
+    EXPECT_EQ(bandwidth.at("sip0.io." + std::string(row) + ".to_mesh"), 501);
+    EXPECT_EQ(bandwidth.at("sip0.io." + std::string(row) + ".from_mesh"), 501);
+  }
 
   topology.sip.link.bandwidth = Bandwidth::bytes_per_second(1);
   const Network narrow(topology);
@@ -338,15 +393,28 @@ TEST(Network, LinksAreInStructuralOrderAndEqualForEachSip) {
     }
   }
   EXPECT_EQ(of[0], of[1]);
-  EXPECT_EQ(of[0].size(), 1011u);
+  EXPECT_EQ(of[0].size(), 1057u);
   const Network again(load_topology("ahbm-2sip"));
   for (std::size_t i = 0; i < network.links().size(); ++i) EXPECT_EQ(network.links()[i].name, again.links()[i].name);
+}
+
+TEST(Network, ShippedTopologiesTakeAnyNumberOfSipsInAnyWiring) {
+  for (const std::string& name : topology_names()) {
+    for (const char* kind : {"ring_1d", "torus_2d", "mesh_2d", "fully_connected", "switched"}) {
+      for (const std::int32_t sips : {1, 2, 3, 4, 8, 16}) {
+        const Network network(load_topology(
+            name, {"system.sips.count=" + std::to_string(sips), "system.sips.topology=" + std::string(kind)}));
+        const Endpoint first = Endpoint::io_cpu(SipId{0}), last = Endpoint::io_cpu(SipId{sips - 1});
+        EXPECT_EQ(network.route(first, last).empty(), sips == 1);
+      }
+    }
+  }
 }
 
 TEST(Network, KnowsWhichEndpointsExist) {
   const Network network(make({2, SystemTopology::ring_1d, {2, 1}, {2, 1}}));
   for (const Endpoint endpoint : network.endpoints()) EXPECT_TRUE(network.contains(endpoint)) << to_text(endpoint);
-  EXPECT_EQ(network.endpoints().size(), 1u + 2 * (1 + 2 * (1 + 2 * 2)));
+  EXPECT_EQ(network.endpoints().size(), 1u + 2 * (1 + 2 * (2 + 2 * 2)));
   EXPECT_FALSE(network.contains(Endpoint::io_cpu(SipId{2})));
   EXPECT_FALSE(network.contains(Endpoint::io_cpu(SipId{-1})));
   EXPECT_FALSE(network.contains(Endpoint::m_cpu({SipId{0}, CubeId{2}})));

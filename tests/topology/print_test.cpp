@@ -7,8 +7,9 @@
 #include <numeric>
 #include <random>
 #include <sstream>
+#include <type_traits>
 
-#include "text_file.h"
+#include "support/source_tree.h"
 #include "topology/describe.h"
 #include "topology/load.h"
 #include "topology/schema.h"
@@ -30,9 +31,11 @@ class Randomise {
     member = {static_cast<std::int32_t>(draw(field.minimum, field.maximum)),
               static_cast<std::int32_t>(draw(field.minimum, field.maximum))};
   }
-  void field(const Field& description, std::optional<MeshExtent>& member) {
+  template <class T>
+  void field(const Field& description, std::optional<T>& member) {
     if (draw(0, 1) == 1) field(description, member.emplace());
   }
+  void field(const Field&, bool& member) { member = draw(0, 1) == 1; }
   void field(const Field&, ModelParameterTexts& member) {
     static const std::vector<std::string> texts{"null", "20ns", "-1", "1e-3", "a/b", ".5", "+", "yes", "50%"};
     for (std::int64_t n = draw(0, 3); n > 0; --n) {
@@ -45,8 +48,10 @@ class Randomise {
     const std::int32_t common = std::gcd(steps, cycles);
     member = {steps / common, cycles / common};
   }
-  void field(const Field& field, SystemTopology& member) {
-    member = static_cast<SystemTopology>(draw(0, static_cast<std::int64_t>(field.choices.size()) - 1));
+  template <class E>
+    requires std::is_enum_v<E>
+  void field(const Field& field, E& member) {
+    member = static_cast<E>(std::uniform_int_distribution<std::size_t>(0, field.choices.size() - 1)(random_));
   }
   void field(const Field& field, std::string& member) {
     static const std::vector<std::string> names{"null", "yes", "-", "...", "12", "a.b-c_D", "NULL"};
@@ -59,6 +64,18 @@ class Randomise {
   template <class F>
   void section(std::string_view, std::string_view, F visit_keys) {
     visit_keys();
+  }
+  // Names of one link and one PE that every machine has; without failures, which may leave no way around.
+  void parts(std::string_view, std::string_view, std::vector<PartOverride>& parts) {
+    PartOverride random;
+    describe(*this, random);
+    if (random.bandwidth || random.latency || random.credits) {
+      parts.push_back({"sip*.io.to_host", random.bandwidth, random.latency, random.credits, {}, {}, {}, {}});
+    }
+    if (random.clock || random.gemm_array || random.vector_lanes) {
+      parts.push_back({"sip0.cube0.pe1", {}, {}, {}, {}, random.clock, random.gemm_array, random.vector_lanes});
+    }
+    if (random.failed) parts.push_back({"host.to_sip0", {}, {}, {}, false, {}, {}, {}});
   }
 
  private:
@@ -123,24 +140,33 @@ TEST(Print, TableHasOneLineForEachKey) {
   EXPECT_THAT(table, ::testing::ContainsRegex("\ncube.hbm.bandwidth +300GB/s +of the cube"));
   std::ptrdiff_t keys = 0;
   std::istringstream reference(reference_table());
-  for (std::string line; std::getline(reference, line);) keys += line.starts_with("| `") ? 1 : 0;
+  for (std::string line; std::getline(reference, line);) {
+    keys += line.starts_with("| `") && !line.starts_with("| `overrides.") ? 1 : 0;
+  }
   EXPECT_EQ(std::ranges::count(table, '\n'), keys);
 }
 
 TEST(Print, YamlOfTinyIsGolden) {
-  testing::expect_golden("tests/topology/golden/tiny_described.yaml", to_yaml(load_topology("tiny")));
-  testing::expect_golden("tests/topology/golden/tiny_table.txt", to_table(load_topology("tiny")));
+  source_tree::expect_golden("tests/topology/golden/tiny_described.yaml", to_yaml(load_topology("tiny")));
+  source_tree::expect_golden("tests/topology/golden/tiny_table.txt", to_table(load_topology("tiny")));
 }
 
-TEST(Reference, PageIsUpToDate) {
-  const std::string path = "docs/topology.md";
-  const std::string begin = "<!-- generated: the table of all keys -->\n";
+/// The page holds `table` between the mark `begin` and the end of what is generated.
+void expect_in_page(const std::string& path, const std::string& begin, const std::string& table) {
   const std::string end = "<!-- end of generated -->\n";
-  const std::string page = testing::read_source_file(path);
+  const std::string page = source_tree::read(path);
   const std::size_t first = page.find(begin);
   const std::size_t last = page.find(end);
   ASSERT_TRUE(first != std::string::npos && last != std::string::npos && first < last);
-  testing::expect_golden(path, page.substr(0, first) + begin + reference_table() + page.substr(last));
+  source_tree::expect_golden(path, page.substr(0, first) + begin + table + page.substr(last));
+}
+
+TEST(Reference, PageIsUpToDate) {
+  expect_in_page("docs/topology.md", "<!-- generated: the table of all keys -->\n", reference_table());
+}
+
+TEST(Reference, PageOfAddressesIsUpToDate) {
+  expect_in_page("docs/addresses.md", "<!-- generated: the address map -->\n", address_table());
 }
 
 TEST(Schema, HasTheSameKeysAndRequirementsAsTheReader) {
@@ -152,7 +178,7 @@ TEST(Schema, HasTheSameKeysAndRequirementsAsTheReader) {
   EXPECT_EQ(hbm.at("properties").at("channels").at("default"), 32);
   EXPECT_EQ(hbm.at("properties").at("model").at("examples"), nlohmann::json{"hbm"});
   EXPECT_EQ(hbm.at("properties").at("interleave").at("default"), "1KiB");
-  testing::expect_golden("topologies/topology.schema.json", json_schema());
+  source_tree::expect_golden("topologies/topology.schema.json", json_schema());
 }
 
 }  // namespace

@@ -127,15 +127,28 @@ class Tensor {
   Tensor reshape(IntArrayRef sizes) const;
   Tensor flatten(std::int64_t first = 0, std::int64_t last = -1) const;
   Tensor contiguous() const;
-  Tensor to(ScalarType type) const;
-  Tensor to(Device device) const;
-  Tensor to(Device device, ScalarType type) const;
-  Tensor to(const TensorOptions& options) const;
-  Tensor to(DeviceType type) const { return to(Device(type)); }
-  Tensor to(const char* device) const { return to(Device(device)); }
+  /// This tensor itself where it is already as asked for, unless `copy`; else a new one. `non_blocking` is that of
+  /// copy_: how long the host waits for a copy from host to device. Not given, it goes on as with true.
+  Tensor to(const TensorOptions& options, std::optional<bool> non_blocking = std::nullopt, bool copy = false) const;
+  Tensor to(Device device, ScalarType type, std::optional<bool> non_blocking = std::nullopt, bool copy = false) const {
+    return to(TensorOptions(type).device(device), non_blocking, copy);
+  }
+  Tensor to(ScalarType type, std::optional<bool> non_blocking = std::nullopt, bool copy = false) const {
+    return to(TensorOptions(type), non_blocking, copy);
+  }
+  Tensor to(Device device, std::optional<bool> non_blocking = std::nullopt, bool copy = false) const {
+    return to(TensorOptions(device), non_blocking, copy);
+  }
+  Tensor to(DeviceType type, std::optional<bool> non_blocking = std::nullopt, bool copy = false) const {
+    return to(Device(type), non_blocking, copy);
+  }
+  Tensor to(const char* device, std::optional<bool> non_blocking = std::nullopt, bool copy = false) const {
+    return to(Device(device), non_blocking, copy);
+  }
+  Tensor to(const Tensor& other, std::optional<bool> non_blocking = std::nullopt, bool copy = false) const {
+    return to(TensorOptions(other.scalar_type()).device(other.device()), non_blocking, copy);
+  }
   Tensor cpu() const { return to(Device(kCPU)); }
-
-  Tensor to(const Tensor& other) const { return to(TensorOptions(other.scalar_type()).device(other.device())); }
   Tensor type_as(const Tensor& other) const { return to(other); }
 
   // Choosing elements. Integers, slices, None and Ellipsis give views; a tensor of indices or of bools gives a copy.

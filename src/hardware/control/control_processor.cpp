@@ -14,12 +14,13 @@ constexpr std::uint64_t kEnd = ~std::uint64_t{0};
 }  // namespace
 
 ControlProcessor::ControlProcessor(event::Scheduler& scheduler, const Layout& layout, const topology::PeSpec& spec,
-                                   PeCoordinate pe, const std::string& pe_name)
+                                   PeCoordinate pe, const std::string& pe_name, DropCommands drop_commands)
     : scheduler_(scheduler),
       layout_(layout),
       spec_(spec),
       pe_(pe),
       pe_name_(pe_name),
+      drop_commands_(std::move(drop_commands)),
       contexts_(static_cast<std::size_t>(spec.contexts)) {}
 
 event::AgentId ControlProcessor::agent(std::uint64_t context) const {
@@ -27,24 +28,43 @@ event::AgentId ControlProcessor::agent(std::uint64_t context) const {
 }
 
 void ControlProcessor::arrive(Program& program) {
+  if (program.cancelled) return pass_by(program);
+  program.arrived = true;
   queue_.push_back(&program);
   start_next();
 }
 
+void ControlProcessor::cancel(Program& program) {
+  if (program.over || program.cancelled) return;
+  program.cancelled = true;
+  if (!program.arrived) return;
+  if (std::erase(queue_, &program) > 0) return pass_by(program);
+  const auto context = std::ranges::find(contexts_, &program, &Context::program);
+  if (context->fiber != nullptr) context->fiber->cancel();
+}
+
+// It never had a context.
+void ControlProcessor::pass_by(Program& program) {
+  program.over = true;
+  program.owner->program_over(program);
+}
+
 void ControlProcessor::start_next() {
   if (queue_.empty()) return;
-  const auto free = std::ranges::find(contexts_, nullptr, &Context::program);
-  if (free == contexts_.end()) return;
-  free->program = queue_.front();
-  free->dma_operations = 0;
+  const auto vacant = std::ranges::find(contexts_, nullptr, &Context::program);
+  if (vacant == contexts_.end()) return;
+  vacant->program = queue_.front();
+  vacant->dma_operations = 0;
+  vacant->failed = false;
   queue_.erase(queue_.begin());
-  const auto context = static_cast<std::uint64_t>(free - contexts_.begin());
+  const auto context = static_cast<std::uint64_t>(vacant - contexts_.begin());
   if (spec_.control.start_latency == Time::zero()) return spawn(context);
   scheduler_.schedule(scheduler_.now() + spec_.control.start_latency, event::Phase::deliver, agent(context), kStart,
                       event::call<&ControlProcessor::spawn>(this, context));
 }
 
 void ControlProcessor::spawn(std::uint64_t context) {
+  if (contexts_[context].program->cancelled) return free(context);
   event::FiberOptions options;
   options.agent = agent(context);
   options.name = contexts_[context].program->request.name;
@@ -57,8 +77,12 @@ void ControlProcessor::run(std::uint64_t context) {
   try {
     program.request.body(agent(context));
   } catch (...) {
+    contexts_[context].failed = true;
     end(context);
-    throw;
+    // What a cancelled program throws is a consequence.
+    const bool cause = !contexts_[context].fiber->cancelled();
+    if (!cause || !program.owner->program_failed(program, std::current_exception())) throw;
+    return;
   }
   end(context);
 }
@@ -70,11 +94,30 @@ void ControlProcessor::end(std::uint64_t context) {
 }
 
 void ControlProcessor::release(std::uint64_t context) {
+  Context& mine = contexts_[context];
+  if (mine.failed) {
+    mine.unfinished = drop_commands_(agent(context), event::call<&ControlProcessor::command_over>(this, context));
+    if (mine.unfinished > 0) return;
+  }
+  free(context);
+}
+
+void ControlProcessor::command_over(std::uint64_t context) {
+  if (--contexts_[context].unfinished == 0) free(context);
+}
+
+void ControlProcessor::free(std::uint64_t context) {
   Program& program = *std::exchange(contexts_[context].program, nullptr);
   contexts_[context].fiber.reset();
   program.over = true;
   start_next();
   program.owner->program_over(program);
+}
+
+bool ControlProcessor::operation_failed(event::AgentId program, const std::exception_ptr& error) {
+  const Context& context = contexts_[program.value - agent(0).value];
+  if (context.failed || context.program->cancelled) return true;
+  return context.program->owner->program_failed(*context.program, error);
 }
 
 std::size_t ControlProcessor::next_dma_queue(event::AgentId program, std::size_t queues) {

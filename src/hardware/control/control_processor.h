@@ -1,7 +1,9 @@
 // The control processor of a PE: runs programs in a fixed number of contexts.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
+#include <exception>
 #include <functional>
 #include <memory>
 #include <string>
@@ -29,6 +31,9 @@ class ProgramOwner {
  public:
   virtual ~ProgramOwner() = default;
   virtual void program_over(Program& program) = 0;
+  /// `error` escaped the body of a program that had not been cancelled. True: the owner sees to it; false: it stays
+  /// with the fiber and ends the run.
+  virtual bool program_failed(const Program& program, const std::exception_ptr& error) = 0;
 };
 
 /// A program on its way through a control processor.
@@ -37,20 +42,31 @@ struct Program {
   ProgramOwner* owner = nullptr;
   std::size_t index = 0;  // for the owner
   Time first, last;       // its first instruction; the end of its body
+  bool arrived = false;   // at its control processor
+  bool cancelled = false;
   bool over = false;
 };
 
 /// Programs start in order of arrival, each in the lowest free context: `start_latency` later its fiber runs the body.
-/// When the body has returned or thrown, one `issue` later the context is free and the owner is told. An exception
-/// stays with the fiber.
+/// When the body has returned, one `issue` later the context is free and the owner is told. When it has thrown, its
+/// commands that have not started are dropped then, and context and owner wait for those under way.
 class ControlProcessor : public event::WaitNode {
  public:
+  /// Drops the commands of a program and returns how many are still under way; each calls `over` when it has finished.
+  using DropCommands = std::function<std::size_t(event::AgentId program, event::Callback over)>;
+
   /// The references must outlive the control processor.
   ControlProcessor(event::Scheduler& scheduler, const Layout& layout, const topology::PeSpec& spec, PeCoordinate pe,
-                   const std::string& pe_name);
+                   const std::string& pe_name, DropCommands drop_commands);
 
   /// The launch message of `program` has arrived; called in the deliver phase.
   void arrive(Program& program);
+  /// Takes a program back, wherever it is: one that has not started is over now, or when it arrives; one that runs gets
+  /// Cancelled. Called in the deliver phase.
+  void cancel(Program& program);
+  /// An operation of the program with this agent, which runs, has failed. True: the owner sees to it, or it is a
+  /// consequence.
+  bool operation_failed(event::AgentId program, const std::exception_ptr& error);
   /// Which of `queues` DMA queues the next DMA operation of the program with this agent takes: its operations go round
   /// robin, starting at queue 0, whatever the timing.
   std::size_t next_dma_queue(event::AgentId program, std::size_t queues);
@@ -67,12 +83,17 @@ class ControlProcessor : public event::WaitNode {
     Program* program = nullptr;
     std::shared_ptr<event::Fiber> fiber;
     std::uint64_t dma_operations = 0;
+    bool failed = false;         // its body has thrown
+    std::size_t unfinished = 0;  // commands of a failed program
   };
   void start_next();
   void spawn(std::uint64_t context);
   void run(std::uint64_t context);
   void end(std::uint64_t context);
   void release(std::uint64_t context);
+  void free(std::uint64_t context);
+  void command_over(std::uint64_t context);
+  static void pass_by(Program& program);
   event::AgentId agent(std::uint64_t context) const;
 
   event::Scheduler& scheduler_;
@@ -80,6 +101,7 @@ class ControlProcessor : public event::WaitNode {
   const topology::PeSpec& spec_;
   PeCoordinate pe_;
   const std::string& pe_name_;
+  DropCommands drop_commands_;
   std::vector<Context> contexts_;
   std::vector<Program*> queue_;  // waiting for a context
 };

@@ -1,10 +1,11 @@
 #include "hardware/copy/copy_engine.h"
 
-#include <string>
+#include <cassert>
 #include <utility>
 
 #include "base/error.h"
 #include "base/text.h"
+#include "hardware/copy/peer_copy.h"
 
 namespace kernbench::hardware {
 
@@ -19,6 +20,9 @@ class CopyEngine::Copy {
         number_(number),
         accesses_(request_.legs.size()),
         open_legs_(request_.legs.size()) {}
+
+  std::uint64_t owner() const { return request_.owner; }
+  void drop_payload() { request_.effect = nullptr; }
 
   void send_command(std::uint64_t) {
     transport().message({engine_.layout_.host_port_agent(engine_.sip_), message_key(number_)}, Endpoint::host(), io(),
@@ -98,15 +102,32 @@ CopyEngine::CopyEngine(event::Scheduler& scheduler, const Layout& layout, Transp
 
 CopyEngine::~CopyEngine() = default;
 
-void CopyEngine::start(CopyRequest request, std::uint64_t number, Time leaves) {
-  if (request.legs.empty() || request.legs.size() > kMaximumLegs) {
-    throw ValueError("a copy of " + to_text(sip_) + " touches " + std::to_string(request.legs.size()) +
-                     " HBM slices; 1 to " + std::to_string(kMaximumLegs) + " are possible: split the copy");
+void CopyEngine::cancel(std::uint64_t owner) {
+  for (const auto& [number, copy] : under_way_) {
+    if (copy->owner() == owner) copy->drop_payload();
   }
-  auto copy = std::make_unique<Copy>(*this, std::move(request), number);
+  for (const auto& [number, copy] : peers_under_way_) {
+    if (copy->owner() == owner) copy->drop_payload();
+  }
+}
+
+void CopyEngine::start(CopyRequest request, std::uint64_t number, Time leaves) {
+  begin<Copy>(std::move(request), number, leaves, under_way_);
+}
+
+void CopyEngine::start(PeerCopyRequest request, std::uint64_t number, Time leaves) {
+  begin<PeerCopy>(std::move(request), number, leaves, peers_under_way_);
+}
+
+template <typename AnyCopy, typename Request>
+void CopyEngine::begin(Request request, std::uint64_t number, Time leaves,
+                       std::map<std::uint64_t, std::unique_ptr<AnyCopy>>& under_way) {
+  if (request.legs.empty()) throw ValueError("a copy of " + to_text(sip_) + " touches no HBM slice");
+  assert(request.legs.size() <= kMaximumLegs);
+  auto copy = std::make_unique<AnyCopy>(*this, std::move(request), number);
   scheduler_.schedule(leaves, event::Phase::deliver, layout_.host_port_agent(sip_), step_key(number),
-                      event::call<&Copy::send_command>(copy.get()));
-  under_way_.emplace(number, std::move(copy));
+                      event::call<&AnyCopy::send_command>(copy.get()));
+  under_way.emplace(number, std::move(copy));
 }
 
 }  // namespace kernbench::hardware

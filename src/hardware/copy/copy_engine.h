@@ -1,4 +1,5 @@
-// The copy engine of a SIP's IO chiplet: moves bytes between host memory and HBM slices over PCIe.
+// The copy engine of a SIP's IO chiplet: moves bytes between host memory and HBM slices over PCIe, and from the slices
+// of its SIP to those of another.
 #pragma once
 
 #include <cstdint>
@@ -21,23 +22,52 @@ struct CopyRequest {
   std::vector<DmaLeg> legs;
   std::function<void()> effect;     // when the last byte has left (device to host) or landed in device memory
   std::function<void()> completed;  // at the host
+  std::uint64_t owner = 0;          // whose it is, for Machine::cancel; 0: nobody's
+};
+
+/// From one slice to another: the bytes of `from`, in their order, become those of `to`.
+struct PeerLeg {
+  PeCoordinate source, destination;
+  std::vector<StridedRange> from, to;  // of equal total; addresses local to the slices
+};
+
+/// HBM slices of one SIP to those of another, moved by the copy engine of the source's IO chiplet over the fabric.
+struct PeerCopyRequest {
+  SipId source;
+  std::vector<PeerLeg> legs;
+  std::function<void()> read;       // when the last byte has left the source's memory
+  std::function<void()> written;    // when the last byte has landed in the destination's
+  std::function<void()> completed;  // at the host
+  std::uint64_t owner = 0;          // as in CopyRequest
 };
 
 class CopyEngine {
  public:
   CopyEngine(event::Scheduler& scheduler, const Layout& layout, Transport& transport, SipId sip);
   ~CopyEngine();
+  CopyEngine(const CopyEngine&) = delete;
+  CopyEngine& operator=(const CopyEngine&) = delete;
 
-  /// Takes the request now; the command leaves the host as its `number`-th at `leaves`.
+  /// Takes the request now; the command leaves the host as its `number`-th at `leaves`. Of at most kMaximumLegs legs
+  /// (see split.h); ValueError of none.
   void start(CopyRequest request, std::uint64_t number, Time leaves);
+  void start(PeerCopyRequest request, std::uint64_t number, Time leaves);
+  /// The copies of an owner that are under way finish without their effect.
+  void cancel(std::uint64_t owner);
 
  private:
   class Copy;
+  class PeerCopy;
+  template <typename AnyCopy, typename Request>
+  void begin(Request request, std::uint64_t number, Time leaves,
+             std::map<std::uint64_t, std::unique_ptr<AnyCopy>>& under_way);
+
   event::Scheduler& scheduler_;
   const Layout& layout_;
   Transport& transport_;
   SipId sip_;
   std::map<std::uint64_t, std::unique_ptr<Copy>> under_way_;  // by number
+  std::map<std::uint64_t, std::unique_ptr<PeerCopy>> peers_under_way_;
 };
 
 }  // namespace kernbench::hardware

@@ -13,7 +13,8 @@ namespace kernbench::hardware {
 using topology::Endpoint;
 
 DmaQueue::DmaQueue(event::Scheduler& scheduler, Transport& transport, const topology::Topology& topology,
-                   PeCoordinate pe, const std::string& pe_name, std::int32_t index, std::unique_ptr<DmaModel> model)
+                   PeCoordinate pe, const std::string& pe_name, std::int32_t index, Tlb& tlb,
+                   std::unique_ptr<DmaModel> model)
     : CommandQueue(scheduler, topology.pe.dma.depth),
       transport_(transport),
       spec_(topology.pe.dma),
@@ -21,6 +22,7 @@ DmaQueue::DmaQueue(event::Scheduler& scheduler, Transport& transport, const topo
       pe_(pe),
       pe_name_(pe_name),
       index_(index),
+      tlb_(tlb),
       model_(std::move(model)),
       flights_(static_cast<std::size_t>(std::min(spec_.outstanding, spec_.depth))) {
   static_assert(kMaximumLegs <= std::size_t{1} << kPartBits);
@@ -44,7 +46,8 @@ void DmaQueue::begin(Operation& operation) {
   *place = {&operation, operation.legs.size(), operation.legs.size()};
   const auto flight = static_cast<std::uint64_t>(place - flights_.begin());
   setting_up_ = true;
-  const Time setup = setup_of(operation);
+  operation.translation = tlb_.translate(operation.pages);
+  const Time setup = setup_of(operation) + operation.translation;
   if (setup == Time::zero()) return start_legs(flight);
   scheduler().schedule(scheduler().now() + setup, event::Phase::deliver, operation.agent, engine_key(operation.number),
                        event::call<&DmaQueue::start_legs>(this, flight));

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "base/coordinates.h"
+#include "hardware/mmu/tlb.h"
 #include "hardware/models.h"
 #include "hardware/pe/command_queue.h"
 #include "hardware/transport.h"
@@ -18,9 +19,10 @@ namespace kernbench::hardware {
 /// for the law.
 class DmaQueue : public CommandQueue {
  public:
-  /// `pe_name` must outlive the queue. `model` is one of the caller's own, or null.
+  /// `tlb` is the PE's, which all of its queues share; it and `pe_name` must outlive the queue. `model` is one of the
+  /// caller's own, or null.
   DmaQueue(event::Scheduler& scheduler, Transport& transport, const topology::Topology& topology, PeCoordinate pe,
-           const std::string& pe_name, std::int32_t index, std::unique_ptr<DmaModel> model);
+           const std::string& pe_name, std::int32_t index, Tlb& tlb, std::unique_ptr<DmaModel> model);
 
   std::string wait_name() const override { return pe_name_ + ".dma.queue" + std::to_string(index_); }
 
@@ -58,6 +60,7 @@ class DmaQueue : public CommandQueue {
   PeCoordinate pe_;
   const std::string& pe_name_;
   std::int32_t index_;
+  Tlb& tlb_;
   std::unique_ptr<DmaModel> model_;
   std::vector<Flight> flights_;
   bool setting_up_ = false;

@@ -16,12 +16,7 @@ std::uint32_t interleave(std::uint64_t address, Bytes granule, std::uint32_t gro
 
 namespace fabric {
 
-ChunkCursor::ChunkCursor(std::span<const StridedRange> ranges, Bytes chunk)
-    : ranges_(ranges), chunk_(static_cast<std::uint64_t>(chunk.count())) {
-  assert(chunk.count() > 0);
-}
-
-bool ChunkCursor::next_row() {
+bool RowCursor::next_row() {
   while (range_ < ranges_.size()) {
     const StridedRange& range = ranges_[range_];
     if (range.row_bytes.count() <= 0 || row_ >= range.rows) {
@@ -37,13 +32,31 @@ bool ChunkCursor::next_row() {
   return false;
 }
 
+std::uint64_t RowCursor::until_boundary(std::uint64_t granule) const {
+  return std::min(row_end_, (address_ / granule + 1) * granule) - address_;
+}
+
+ChunkCursor::ChunkCursor(std::span<const StridedRange> ranges, std::span<const StridedRange> landing, Bytes chunk)
+    : from_(ranges),
+      to_(landing),
+      lands_elsewhere_(!landing.empty()),
+      chunk_(static_cast<std::uint64_t>(chunk.count())) {
+  assert(chunk.count() > 0);
+}
+
 bool ChunkCursor::next(Chunk& out) {
-  if (address_ == row_end_ && !next_row()) return false;
-  const std::uint64_t granule_end = (address_ / chunk_ + 1) * chunk_;
-  const std::uint64_t end = std::min(row_end_, granule_end);
-  out.address = address_;
-  out.bytes = Bytes(static_cast<std::int64_t>(end - address_));
-  address_ = end;
+  if (!from_.settle()) return false;
+  std::uint64_t bytes = from_.until_boundary(chunk_);
+  out.address = out.landing = from_.address();
+  if (lands_elsewhere_) {
+    [[maybe_unused]] const bool more = to_.settle();
+    assert(more);
+    bytes = std::min(bytes, to_.until_boundary(chunk_));
+    out.landing = to_.address();
+    to_.advance(bytes);
+  }
+  from_.advance(bytes);
+  out.bytes = Bytes(static_cast<std::int64_t>(bytes));
   return true;
 }
 
@@ -66,6 +79,11 @@ std::uint32_t Interleaver::server_of(std::uint64_t address) {
 std::uint64_t count_chunks(const TransferRequest& request) {
   const auto chunk = static_cast<std::uint64_t>(request.chunk.count());
   std::uint64_t count = 0;
+  if (!request.landing.empty()) {
+    ChunkCursor cursor(request);
+    for (Chunk piece; cursor.next(piece);) ++count;
+    return count;
+  }
   for (const StridedRange& range : request.ranges) {
     if (range.row_bytes.count() <= 0 || range.rows <= 0) continue;
     const auto length = static_cast<std::uint64_t>(range.row_bytes.count());

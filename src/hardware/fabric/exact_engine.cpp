@@ -100,7 +100,8 @@ void ExactEngine::arbitrate(std::uint64_t server_argument) {
 
 Time ExactEngine::own_service(const Server& server, const Transfer& transfer, const QueuedChunk& chunk, Bytes bytes) {
   const bool last = chunk.stage > 0 && chunk.stage + std::size_t{1} == transfer.request.route.size();
-  const Time time = server.spec.law({transfer.addresses[chunk.chunk], bytes, last, state_.scheduler.now()});
+  const auto& addresses = last ? transfer.landing_addresses : transfer.addresses;
+  const Time time = server.spec.law({addresses[chunk.chunk], bytes, last, state_.scheduler.now()});
   if (time < Time::picoseconds(1)) {
     throw ProgramError("ModelError", "the model of " + server.spec.name + " gave a service time of " + to_text(time) +
                                          " for an access of " + to_text(bytes) + "; it must be at least 1 ps");

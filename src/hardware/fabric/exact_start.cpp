@@ -12,19 +12,23 @@ namespace kernbench::hardware::fabric {
 void ExactEngine::prepare(Transfer& transfer) {
   const TransferRequest& request = transfer.request;
   const std::uint32_t first_group = request.route.front().group;
-  ChunkCursor cursor(request.ranges, request.chunk);
-  Interleaver first_member(request.chunk, first_group);
-  Interleaver last_member(request.chunk, request.route.back().group);
+  ChunkCursor cursor(request);
+  Interleaver first_member(request.interleave_granule(), first_group);
+  Interleaver last_member(request.interleave_granule(), request.route.back().group);
   transfer.chunks.clear();
   transfer.chunks.reserve(transfer.chunk_count);
   transfer.addresses.clear();
+  transfer.landing_addresses.clear();
   Chunk chunk;
   while (cursor.next(chunk)) {
     ChunkState& state = transfer.chunks.emplace_back();
     state.bytes = chunk.bytes;
-    if (transfer.own_laws) transfer.addresses.push_back(chunk.address);
+    if (transfer.own_laws) {
+      transfer.addresses.push_back(chunk.address);
+      transfer.landing_addresses.push_back(chunk.landing);
+    }
     state.first_member = static_cast<std::uint16_t>(first_member.server_of(chunk.address));
-    state.last_member = static_cast<std::uint16_t>(last_member.server_of(chunk.address));
+    state.last_member = static_cast<std::uint16_t>(last_member.server_of(chunk.landing));
   }
   assert(transfer.chunks.size() == transfer.chunk_count);
   link_members(transfer);

@@ -81,12 +81,19 @@ struct TransferRequest {
   std::uint64_t operation = 0;
   std::vector<Stage> route;          // at least one stage
   std::vector<StridedRange> ranges;  // chunks never cross a row or an interleave granule
-  Bytes chunk{1024};                 // largest chunk, and the interleave granule of group stages
+  /// From memory to memory: where the bytes go, in the order of `ranges` and as many. Chunks then cross no row and no
+  /// granule of either side; the one in `ranges` selects the server of a group as first stage, the one here that of a
+  /// group as last stage. Empty: the same addresses.
+  std::vector<StridedRange> landing = {};
+  Bytes chunk{1024};  // largest chunk; without a granule also that of group stages
+  Bytes granule{0};   // interleave granule of group stages, a multiple of `chunk`; 0: `chunk`
   /// Called in the deliver phase, with the keys (agent, 2 * operation) and (agent, 2 * operation + 1), when the last
   /// chunk has left the first stage (a read's effect), and when the last chunk has left the last stage (a write's
   /// effect, and the end). Either may be empty.
   event::Callback departed;
   event::Callback delivered;
+
+  Bytes interleave_granule() const { return granule > Bytes(0) ? granule : chunk; }
 };
 
 /// What one server has done before now: chunks whose service has started, and the time for which it has been busy.

@@ -34,9 +34,9 @@ void Recurrence::run(Time start, Time until) {
   const std::size_t stages = request_->route.size();
   const std::uint32_t first_group = request_->route.front().group;
   const std::uint32_t last_group = stages > 1 ? request_->route.back().group : 1;
-  ChunkCursor cursor(request_->ranges, request_->chunk);
-  Interleaver first_member(request_->chunk, first_group);
-  Interleaver last_member(request_->chunk, last_group);
+  ChunkCursor cursor(*request_);
+  Interleaver first_member(request_->interleave_granule(), first_group);
+  Interleaver last_member(request_->interleave_granule(), last_group);
   departed_ = delivered_ = start;
   started_first_ = started_last_ = 0;
   waiting_.clear();
@@ -56,7 +56,7 @@ void Recurrence::run(Time start, Time until) {
       if (stage == 0) {
         at += first_member.server_of(chunk.address);
       } else if (last) {
-        at += last_member.server_of(chunk.address);
+        at += last_member.server_of(chunk.landing);
       }
       Lane& lane = lanes_[at];
       Time begin = std::max(ready, lane.free_at);

@@ -52,7 +52,8 @@ struct Transfer {
 
   // Exact.
   std::vector<ChunkState> chunks;
-  std::vector<std::uint64_t> addresses;      // of the chunks, if a server of the route has a law of its own
+  // Of the chunks, if a server of the route has a law of its own: where they come from and where they go.
+  std::vector<std::uint64_t> addresses, landing_addresses;
   std::vector<CreditPool> response_credits;  // of the response buffer behind a first group, by member
   std::uint32_t next_response = 0;           // chunk that may leave the response buffer next
   std::uint32_t unstarted_first = 0;         // chunks that have not started on the first or last stage

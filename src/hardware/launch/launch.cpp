@@ -16,7 +16,9 @@ Launch::Launch(LaunchPath& path, LaunchRequest request, Time now, std::uint64_t 
       sip_(request.sip),
       name_(std::move(request.name)),
       number_(number),
-      completed_(std::move(request.completed)) {
+      owner_(request.owner),
+      completed_(std::move(request.completed)),
+      failed_(std::move(request.failed)) {
   assert(!request.programs.empty());
   times_.requested = now;
   times_.first_program = Time::max();
@@ -27,7 +29,11 @@ Launch::Launch(LaunchPath& path, LaunchRequest request, Time now, std::uint64_t 
     if (cubes_.empty() || cubes_.back().at != cube) cubes_.push_back({cube, programs_.size(), programs_.size(), 0});
     ++cubes_.back().end_program;
     ++cubes_.back().open;
-    programs_.push_back({std::move(program), this, cubes_.size() - 1, {}, {}, false});
+    Program entry;
+    entry.request = std::move(program);
+    entry.owner = this;
+    entry.index = cubes_.size() - 1;
+    programs_.push_back(std::move(entry));
   }
   open_cubes_ = cubes_.size();
 }
@@ -64,6 +70,23 @@ void Launch::send_to_pes(std::uint64_t cube) {
 
 void Launch::at_pe(std::uint64_t program) {
   path_.control(programs_[program].request.pe).arrive(programs_[program]);
+}
+
+void Launch::cancel() {
+  for (Program& program : programs_) {
+    if (program.over) continue;
+    times_.cut = true;
+    // A PE that no message has reached yet may not have been made.
+    if (program.arrived) {
+      path_.control(program.request.pe).cancel(program);
+    } else {
+      program.cancelled = true;
+    }
+  }
+}
+
+bool Launch::program_failed(const Program& /*program*/, const std::exception_ptr& error) {
+  return failed_ && failed_(error);
 }
 
 void Launch::program_over(Program& program) {

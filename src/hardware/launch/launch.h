@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <exception>
 #include <functional>
 #include <memory>
 #include <string>
@@ -22,6 +23,7 @@ struct LaunchTimes {
   Time first_program;  // the first program's first instruction
   Time last_program;   // the last program's end
   Time completed;      // the completion reached the host
+  bool cut = false;    // it was cancelled before all of its programs were over
 };
 
 struct LaunchRequest {
@@ -29,6 +31,9 @@ struct LaunchRequest {
   std::string name;
   std::vector<ProgramRequest> programs;               // at least one; ordered by coordinate; all on `sip`
   std::function<void(const LaunchTimes&)> completed;  // deliver phase, at the host
+  /// Takes an error that escaped a program; false: it ends the run, as where there is no such function.
+  std::function<bool(const std::exception_ptr&)> failed = {};
+  std::uint64_t owner = 0;  // whose it is, for Machine::cancel; 0: nobody's
 };
 
 /// The state of one launch. Each step is called when the message that causes it has arrived or has been handled.
@@ -38,7 +43,11 @@ class Launch final : public event::WaitNode, private ProgramOwner {
 
   /// The host sends the command; called in the deliver phase.
   void send(std::uint64_t);
+  /// Takes back all programs that are not over. The messages go their way, and the launch completes; called in the
+  /// deliver phase.
+  void cancel();
 
+  std::uint64_t owner() const { return owner_; }
   SipId sip() const { return sip_; }
   std::uint64_t number() const { return number_; }
   std::string wait_name() const override { return "launch " + name_; }
@@ -59,6 +68,7 @@ class Launch final : public event::WaitNode, private ProgramOwner {
   void at_pe(std::uint64_t program);
   // On the way back.
   void program_over(Program& program) override;
+  bool program_failed(const Program& program, const std::exception_ptr& error) override;
   void program_seen(std::uint64_t cube);
   void program_counted(std::uint64_t cube);
   void cube_seen(std::uint64_t);
@@ -69,7 +79,9 @@ class Launch final : public event::WaitNode, private ProgramOwner {
   SipId sip_;
   std::string name_;
   std::uint64_t number_;
+  std::uint64_t owner_;
   std::function<void(const LaunchTimes&)> completed_;
+  std::function<bool(const std::exception_ptr&)> failed_;
   std::vector<Program> programs_;
   std::vector<Cube> cubes_;
   std::size_t open_cubes_ = 0;

@@ -29,6 +29,12 @@ std::shared_ptr<const event::WaitNode> LaunchPath::start(LaunchRequest request, 
   return launch;
 }
 
+void LaunchPath::cancel(std::uint64_t owner) {
+  for (const auto& [number, launch] : under_way_) {
+    if (launch->owner() == owner) launch->cancel();
+  }
+}
+
 MessageProcessor& LaunchPath::m_cpu(CubeCoordinate cube) {
   auto& m_cpu = m_cpus_[static_cast<std::size_t>(layout_.cube_index(cube))];
   if (!m_cpu)

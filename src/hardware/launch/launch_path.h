@@ -28,6 +28,9 @@ class LaunchPath {
   /// Takes the request now; the command leaves the host as its `number`-th at `leaves`.
   std::shared_ptr<const event::WaitNode> start(LaunchRequest request, std::uint64_t number, Time leaves);
 
+  /// Cancels the launches of an owner that are under way; called in the deliver phase.
+  void cancel(std::uint64_t owner);
+
   event::Scheduler& scheduler() { return scheduler_; }
   const Layout& layout() const { return layout_; }
   Transport& transport() { return transport_; }

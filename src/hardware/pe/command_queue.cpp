@@ -1,6 +1,7 @@
 #include "hardware/pe/command_queue.h"
 
 #include <algorithm>
+#include <iterator>
 #include <span>
 #include <utility>
 
@@ -12,6 +13,7 @@ namespace kernbench::hardware {
 void CommandQueue::submit(const OperationRef& operation, Time issue) {
   if (event::this_fiber::unwinding()) return;
   operation->placed_by = take(1);
+  if (operation->cancelled) return give_back(1);
   operation->placed = scheduler_.now();
   issuing_.push_back(operation);
   scheduler_.schedule(scheduler_.now() + issue, event::Phase::deliver, operation->agent, arrival_key(operation->number),
@@ -23,6 +25,13 @@ void CommandQueue::arrive(std::uint64_t operation) {
   const auto entry = std::find_if(issuing_.begin(), issuing_.end(), [&](const OperationRef& candidate) {
     return reinterpret_cast<std::uintptr_t>(candidate.get()) == operation;
   });
+  if ((*entry)->cancelled) {
+    const OperationRef dropped = std::move(*entry);
+    issuing_.erase(entry);
+    dropped->done.set();
+    give_back(1);
+    return;
+  }
   Operation& arrived = **entry;
   waiting_.push_back(std::move(*entry));
   issuing_.erase(entry);
@@ -38,6 +47,25 @@ void CommandQueue::arrive(std::uint64_t operation) {
   arrived.ready = scheduler_.now();
   arrived.dependencies.clear();
   start_ready();
+}
+
+std::size_t CommandQueue::cancel(event::AgentId program, event::Callback over) {
+  const auto mine = [program](const OperationRef& operation) { return operation->agent == program; };
+  const auto dropped = std::erase_if(waiting_, mine);
+  std::vector<OperationRef> open;
+  std::ranges::copy_if(issuing_, std::back_inserter(open), mine);
+  std::ranges::copy_if(active_, std::back_inserter(open), mine);
+  std::size_t unfinished = 0;
+  for (const OperationRef& operation : open) {
+    operation->cancelled = true;
+    operation->dependents.clear();  // they are the program's own, and are dropped
+    if (operation->under_way && abort(*operation)) continue;
+    operation->done.on_set(over);
+    ++unfinished;
+  }
+  if (dropped > 0) give_back(static_cast<std::int64_t>(dropped));
+  start_ready();
+  return unfinished;
 }
 
 void CommandQueue::start_next(OperationName cause) {

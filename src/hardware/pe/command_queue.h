@@ -23,10 +23,17 @@ class CommandQueue : public Reservations {
   /// the operation is dropped.
   void submit(const OperationRef& operation, Time issue);
 
+  /// Drops the commands of a program that have not started; those under way go on to their end, unless abort() ends
+  /// them. Called in the deliver phase. Returns how many still have something to finish; each calls `over` then.
+  std::size_t cancel(event::AgentId program, event::Callback over);
+
   /// No command waits or is under way.
   bool empty() const { return active_.empty() && waiting_.empty(); }
   /// The time during which at least one command was under way, until a command finished last.
   Time busy() const { return busy_; }
+
+  /// Appends what a command under way needs from elsewhere to go on; none where it comes to its end by itself.
+  virtual void needs(const Operation& /*operation*/, std::vector<event::WaitEdge>& /*edges*/) const {}
 
   std::string wait_name() const override = 0;
   void waits_for(std::vector<event::WaitEdge>& edges) const override;
@@ -34,6 +41,9 @@ class CommandQueue : public Reservations {
  protected:
   /// Starts executing a command. The engine calls effect() and finish() of it in the deliver phase.
   virtual void begin(Operation& operation) = 0;
+  /// Ends a command under way whose program has been cancelled and that may wait for what will never come, by calling
+  /// finish() now, without its effect. False: it comes to its end by itself.
+  virtual bool abort(Operation& /*operation*/) { return false; }
   /// Whether the engine can take one more command now; asked whenever one could start.
   virtual bool can_begin() const { return active_.empty(); }
   /// To be called when can_begin() may have become true by what `cause` has reached; finish() does so by itself.
@@ -43,6 +53,8 @@ class CommandQueue : public Reservations {
 
   /// Commands under way, in the order in which they started.
   const std::vector<OperationRef>& active() const { return active_; }
+  /// Those that have not started, in their order.
+  const std::vector<OperationRef>& waiting() const { return waiting_; }
   event::Scheduler& scheduler() { return scheduler_; }
 
  private:

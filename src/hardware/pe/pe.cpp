@@ -10,7 +10,7 @@ namespace {
 OwnLaw own_gemm(const PeEnvironment& environment, PeCoordinate at) {
   std::shared_ptr<GemmModel> model = environment.models.gemm(at);
   if (model == nullptr) return {};
-  return [model, &spec = environment.topology.pe.gemm](const Operation& operation, Time start) {
+  return [model, &spec = environment.pe_specs.of(at).gemm](const Operation& operation, Time start) {
     return model->end(gemm_command(spec, operation.gemm, start));
   };
 }
@@ -18,7 +18,7 @@ OwnLaw own_gemm(const PeEnvironment& environment, PeCoordinate at) {
 OwnLaw own_vector(const PeEnvironment& environment, PeCoordinate at) {
   std::shared_ptr<VectorModel> model = environment.models.vector(at);
   if (model == nullptr) return {};
-  return [model, &spec = environment.topology.pe.vector](const Operation& operation, Time start) {
+  return [model, &spec = environment.pe_specs.of(at).vector](const Operation& operation, Time start) {
     return model->end(vector_command(spec, operation.vector, start));
   };
 }
@@ -30,19 +30,29 @@ Pe::Pe(const PeEnvironment& environment, PeCoordinate at)
       name_(to_text(at)),
       issue_(environment.topology.pe.control.issue),
       tcm_(environment.topology.pe.tcm.capacity, environment.topology.pe.tcm.alignment),
-      control_(environment.scheduler, environment.layout, environment.topology.pe, at, name_),
+      control_(environment.scheduler, environment.layout, environment.topology.pe, at, name_,
+               [this](event::AgentId program, event::Callback over) { return drop_commands(program, over); }),
+      tlb_(environment.topology.pe.mmu),
       gemm_(environment.scheduler, gemm_law(environment.topology.pe.gemm.model), own_gemm(environment, at),
-            environment.topology.pe.gemm.queue, environment.topology.pe, name_, ".gemm"),
+            environment.topology.pe.gemm.queue, environment.pe_specs.of(at), name_, ".gemm"),
       vector_(environment.scheduler, vector_law(environment.topology.pe.vector.model), own_vector(environment, at),
-              environment.topology.pe.vector.queue, environment.topology.pe, name_, ".vector"),
+              environment.topology.pe.vector.queue, environment.pe_specs.of(at), name_, ".vector"),
+      ipcq_(environment.ipcq, at, name_),
       scheduler_(environment.scheduler, environment.layout.scheduler_agent(at), environment.topology.pe.scheduler,
                  name_, [this](const Operation& operation) -> CommandQueue& { return queue_for(operation); }) {
   for (std::int32_t queue = 0; queue < environment.topology.pe.dma.queues; ++queue) {
     dma_.push_back(std::make_unique<DmaQueue>(environment.scheduler, environment.transport, environment.topology, at,
-                                              name_, queue, environment.models.dma(at, queue)));
+                                              name_, queue, tlb_, environment.models.dma(at, queue)));
   }
   tcm_.describe_as([this] { return name_ + ".tcm"; });
   tcm_.provided_by([this](std::vector<event::WaitEdge>& edges) { tcm_providers(edges); });
+}
+
+std::size_t Pe::drop_commands(event::AgentId program, event::Callback over) {
+  std::size_t unfinished = scheduler_.cancel(program, over);
+  for (const auto& queue : dma_) unfinished += queue->cancel(program, over);
+  unfinished += ipcq_.cancel(program, over);
+  return unfinished + gemm_.cancel(program, over) + vector_.cancel(program, over);
 }
 
 void Pe::check_legs(const Operation& operation) const {
@@ -68,6 +78,8 @@ CommandQueue& Pe::queue_for(const Operation& operation) {
       return gemm_;
     case EngineKind::vector:
       return vector_;
+    case EngineKind::ipcq:
+      return ipcq_.queue_for(operation);
     case EngineKind::dma:
       break;
   }
@@ -79,6 +91,7 @@ std::vector<const CommandQueue*> Pe::engines() const {
   for (const auto& queue : dma_) engines.push_back(queue.get());
   engines.push_back(&gemm_);
   engines.push_back(&vector_);
+  for (const CommandQueue* queue : ipcq_.queues()) engines.push_back(queue);
   return engines;
 }
 

@@ -7,9 +7,11 @@
 
 #include "hardware/control/control_processor.h"
 #include "hardware/dma/dma.h"
+#include "hardware/ipcq/ipcq.h"
 #include "hardware/pe/compute_engine.h"
 #include "hardware/pe/processing_element.h"
 #include "hardware/pe/scheduler.h"
+#include "topology/pe_specs.h"
 
 namespace kernbench::hardware {
 
@@ -17,9 +19,11 @@ namespace kernbench::hardware {
 struct PeEnvironment {
   event::Scheduler& scheduler;
   const topology::Topology& topology;
+  const topology::PeSpecs& pe_specs;
   const Layout& layout;
   Transport& transport;
   const Models& models;
+  IpcqEnvironment& ipcq;
 };
 
 class Pe final : public ProcessingElement {
@@ -33,10 +37,13 @@ class Pe final : public ProcessingElement {
   void submit(const CompositeRef& command) override;
 
   ControlProcessor& control() { return control_; }
-  /// Its engines in structural order: the DMA queues, GEMM, vector.
+  const Tlb& tlb() const { return tlb_; }
+  Ipcq& ipcq() { return ipcq_; }
+  /// Its engines in structural order: the DMA queues, GEMM, vector, the ends of channels.
   std::vector<const CommandQueue*> engines() const;
 
  private:
+  std::size_t drop_commands(event::AgentId program, event::Callback over);
   void check_legs(const Operation& operation) const;
   CommandQueue& queue_for(const Operation& operation);
   void tcm_providers(std::vector<event::WaitEdge>& edges) const;
@@ -46,9 +53,11 @@ class Pe final : public ProcessingElement {
   Time issue_;
   TcmAllocator tcm_;
   ControlProcessor control_;
+  Tlb tlb_;
   std::vector<std::unique_ptr<DmaQueue>> dma_;
   ComputeEngine gemm_;
   ComputeEngine vector_;
+  Ipcq ipcq_;
   PeScheduler scheduler_;
 };
 

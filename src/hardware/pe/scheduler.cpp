@@ -41,13 +41,33 @@ void PeScheduler::arrive(std::uint64_t command) {
   fiber_ = scheduler_.spawn(std::move(options), [this] { run(); });
 }
 
+std::size_t PeScheduler::cancel(event::AgentId program, event::Callback over) {
+  std::size_t unfinished = 0;
+  const auto mine = [program](const CompositeRef& command) { return command->agent == program; };
+  if (running_ && mine(queue_.front())) {
+    // The fiber may be on its way with one of the operations.
+    const CompositeRef& command = queue_.front();
+    for (const OperationRef& operation : command->operations) operation->cancelled = true;
+    command->placed->on_set(over);
+    ++unfinished;
+  }
+  const auto first = queue_.begin() + (running_ ? 1 : 0);
+  const auto kept = std::remove_if(first, queue_.end(), mine);
+  const auto dropped = queue_.end() - kept;
+  queue_.erase(kept, queue_.end());
+  if (dropped > 0) give_back(dropped);
+  return unfinished;
+}
+
 void PeScheduler::run() {
   while (!queue_.empty()) {
     const CompositeRef command = queue_.front();
-    for (const OperationRef& operation : std::exchange(command->operations, {})) {
+    for (const OperationRef& operation : command->operations) {
+      if (operation->cancelled) continue;
       operation->requested = operation->granted = scheduler_.now();
       queue_for_(*operation).submit(operation, spec_.issue);
     }
+    command->operations.clear();
     command->placed->set();
     queue_.erase(queue_.begin());
     give_back(1);

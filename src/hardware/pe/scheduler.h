@@ -31,6 +31,10 @@ class PeScheduler : public Reservations {
   /// the command is dropped.
   void submit(const CompositeRef& command, Time issue);
 
+  /// Drops the commands of a program, of one that is being carried out the rest. Called in the deliver phase. Returns
+  /// how many still have something to finish (at most one); each calls `over` then.
+  std::size_t cancel(event::AgentId program, event::Callback over);
+
   std::string wait_name() const override { return pe_name_ + ".scheduler"; }
   void waits_for(std::vector<event::WaitEdge>& edges) const override;
 

@@ -29,7 +29,8 @@ void LaunchAccount::add(const ProgramTrace& trace, Bytes dma_bytes) {
   for (const OperationRecord& operation : trace.operations) {
     const Place place = place_of(&operation);
     for_each_interval(operation, [&](const Interval& interval) {
-      const bool waits = interval.activity <= Activity::engine || interval.activity == Activity::contention;
+      const bool waits = interval.activity <= Activity::message || interval.activity == Activity::translation ||
+                         interval.activity == Activity::contention;
       if (!waits) return;
       Place cause = place_of(trace.find(interval.cause));
       if (interval.activity == Activity::contention && operation.busiest != nullptr) {
@@ -37,10 +38,10 @@ void LaunchAccount::add(const ProgramTrace& trace, Bytes dma_bytes) {
       }
       add_wait({interval.activity, operation.engine, place, cause}, interval.duration());
     });
-    const Time work = operation.finished - operation.started;
+    const Time work = operation.finished - operation.started - operation.waited;
     KindSum& kind = kinds_[{operation.kind, operation.engine}];
     ++kind.count;
-    kind.waiting += operation.started - operation.requested;
+    kind.waiting += operation.started - operation.requested + operation.waited;
     kind.work += work;
     kind.bound += operation.bound.total();
     if (operation.engine == hardware::EngineKind::gemm) {

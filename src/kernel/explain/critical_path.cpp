@@ -95,7 +95,7 @@ class Walk {
 
   /// Back through the work of an operation and its waits, to what bounded its start; null: the program.
   const OperationRecord* through_operation(const OperationRecord& operation) {
-    std::array<Interval, 4> work{};
+    std::array<Interval, 5> work{};
     std::size_t count = 0;
     for_each_work(operation, [&](const Interval& interval) { work[count++] = interval; });
     while (count-- > 0) {

@@ -16,12 +16,18 @@ std::string_view name(Activity activity, hardware::EngineKind engine) {
       return "memory order";
     case Activity::engine:
       return "engine busy";
+    case Activity::credit:
+      return "credit";
+    case Activity::message:
+      return "message";
     case Activity::setup:
       return "dma setup";
+    case Activity::translation:
+      return "TLB miss";
     case Activity::request:
       return "dma request";
     case Activity::data:
-      return "dma data";
+      return engine == hardware::EngineKind::ipcq ? "queue data" : "dma data";
     case Activity::contention:
       return "contention";
     case Activity::compute:
@@ -32,6 +38,8 @@ std::string_view name(Activity activity, hardware::EngineKind engine) {
       return "scalar read";
     case Activity::token:
       return "wait";
+    case Activity::signal:
+      return "signal";
     case Activity::delay:
       return "delay";
     case Activity::drain:
@@ -54,6 +62,8 @@ std::string_view name(hardware::EngineKind engine) {
       return "gemm";
     case hardware::EngineKind::vector:
       return "vector";
+    case hardware::EngineKind::ipcq:
+      return "ipcq";
   }
   return "?";
 }
@@ -83,6 +93,8 @@ OperationRecord record_of(const hardware::Operation& operation, const tl::Where&
   record.where = where;
   record.number = operation.number;
   record.engine = operation.engine;
+  record.sends = operation.ipcq.sends;
+  record.waited = operation.waited;
   record.ready_in_order = operation.ready_in_order;
   record.requested = operation.requested;
   record.granted = operation.granted;
@@ -91,6 +103,7 @@ OperationRecord record_of(const hardware::Operation& operation, const tl::Where&
   record.ready = operation.ready;
   record.started = operation.started;
   record.finished = operation.finished;
+  record.translation = operation.translation;
   record.granted_by = operation.granted_by;
   record.placed_by = operation.placed_by;
   record.ready_by = operation.ready_by;

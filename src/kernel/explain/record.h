@@ -24,16 +24,20 @@ enum class Activity : std::uint8_t {
   operand,  // for the operation that produces its last operand
   order,    // for an earlier operation on the same bytes
   engine,   // for its turn: until an operation before it in the queue ended, or (DMA) was set up
+  credit,   // a send for free slots at the receiver
+  message,  // a receive for the message
   // or is worked on.
-  setup,       // DMA: the descriptor
-  request,     // DMA: the request of a read, the acknowledgement of a write
-  data,        // DMA: the data on their way, at the least
-  contention,  // DMA: beyond what the operation would take alone
-  compute,     // the command of a compute engine
+  setup,        // DMA: the descriptor
+  translation,  // DMA: walks of the page table
+  request,      // DMA: the request of a read, the acknowledgement of a write
+  data,         // DMA: the data on their way, at the least; queues: the message on its way
+  contention,   // DMA: beyond what the operation would take alone
+  compute,      // the command of a compute engine
   // The program itself
   value,        // waits for the value of a tile
   scalar_read,  // reads a scalar
   token,        // waits for an asynchronous access
+  signal,       // waits for a signal word
   delay,        // is delayed on request
   drain,        // has returned; its operations are still under way
   program,      // does something else
@@ -58,7 +62,10 @@ struct OperationRecord {
   std::uint64_t number = 0;
   hardware::EngineKind engine = hardware::EngineKind::dma;
   bool ready_in_order = false;
+  bool sends = false;  // queues
+  Time waited;         // queues: for credits or for the message
   Time requested, granted, placed, issued, ready, started, finished;
+  Time translation;  // DMA
   hardware::OperationName granted_by, placed_by, ready_by, started_by;
   hardware::OperationBound bound;
   /// DMA that met contention: the server on the way of its longest leg that was busiest from its start to its finish.
@@ -100,9 +107,13 @@ void for_each_work(const OperationRecord& record, Visit visit) {
   };
   if (record.engine == hardware::EngineKind::dma) {
     interval(Activity::setup, record.bound.setup);
+    interval(Activity::translation, record.translation);
     interval(Activity::request, record.bound.request);
     interval(Activity::data, record.bound.work);
     interval(Activity::contention, record.finished - at);
+  } else if (record.engine == hardware::EngineKind::ipcq) {
+    interval(record.sends ? Activity::credit : Activity::message, record.waited);
+    interval(Activity::data, record.finished - at);
   } else {
     interval(Activity::compute, record.finished - at);
   }

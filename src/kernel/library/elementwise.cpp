@@ -6,8 +6,6 @@ namespace kernbench::kernel::library {
 
 namespace {
 
-constexpr std::int64_t kLargestBlock = 16 * 1024;
-
 Box whole(const View& view) {
   Box box{view.sizes, view.sizes};
   for (std::size_t d = 0; d < view.rank(); ++d) box.offset[d] = 0;

@@ -8,8 +8,6 @@ namespace kernbench::kernel::library {
 
 namespace {
 
-constexpr std::int64_t kLargestBlock = 16 * 1024;
-
 /// Whole lines along `along`, as many as fit.
 tl::Extents lines(const Box& box, const std::vector<bool>& along) {
   std::int64_t line = 1;

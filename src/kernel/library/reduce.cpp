@@ -4,12 +4,11 @@
 #include <limits>
 #include <utility>
 
+#include "kernel/library/tile_functions.h"
+
 namespace kernbench::kernel::library {
 
 namespace {
-
-constexpr std::int64_t kLargestBlock = 16 * 1024;
-constexpr float kNan = std::numeric_limits<float>::quiet_NaN();
 
 std::int64_t block_limit(std::int64_t live_tiles) {
   return std::clamp<std::int64_t>(tcm_budget() / (4 * live_tiles), 1, kLargestBlock);

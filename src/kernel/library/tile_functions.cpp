@@ -7,7 +7,6 @@ namespace kernbench::kernel::library {
 namespace {
 
 constexpr float kInfinity = std::numeric_limits<float>::infinity();
-constexpr float kNan = std::numeric_limits<float>::quiet_NaN();
 
 bool is_float(const tl::Tile& x) {
   return is_floating_point(x.dtype());

@@ -3,9 +3,13 @@
 // rounded once. Integers wrap.
 #pragma once
 
+#include <limits>
+
 #include "kernbench/tl.h"
 
 namespace kernbench::kernel::library {
+
+inline constexpr float kNan = std::numeric_limits<float>::quiet_NaN();
 
 /// Quotient toward minus infinity. Of floats as PyTorch's: consistent with `remainder`, a / b where b is 0.
 tl::Tile floor_divide(const tl::Tile& a, const tl::Tile& b);

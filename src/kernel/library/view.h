@@ -83,6 +83,9 @@ void for_each_block(const Box& box, const tl::Extents& block, const Body& body) 
   }
 }
 
+/// Elements of a block of the elementwise kernels, the reductions and the normalisations at most.
+inline constexpr std::int64_t kLargestBlock = 16 * 1024;
+
 /// Bytes of TCM that a library kernel's live tiles may hold: an equal part for each of the PE's contexts, so that
 /// programs that run at the same time can never wait for each other's tiles.
 std::int64_t tcm_budget();

@@ -53,6 +53,48 @@ TEST(FabricChunks, CoverEachByteOnceAndCountIsTheirNumber) {
   }
 }
 
+/// The addresses of the bytes of ranges, in their order.
+std::vector<std::uint64_t> bytes_of(const std::vector<StridedRange>& ranges) {
+  std::vector<std::uint64_t> bytes;
+  for (const StridedRange& range : ranges)
+    for (std::int64_t row = 0; row < range.rows; ++row)
+      for (std::int64_t i = 0; i < range.row_bytes.count(); ++i)
+        bytes.push_back(range.address + static_cast<std::uint64_t>(row * range.stride + i));
+  return bytes;
+}
+
+TEST(FabricChunks, FromMemoryToMemoryCrossNoRowAndNoGranuleOfEither) {
+  std::mt19937_64 random(3);
+  for (int round = 0; round < 500; ++round) {
+    const auto granule = static_cast<std::uint64_t>(pick(random, 1, 9));
+    TransferRequest request;
+    request.chunk = Bytes(static_cast<std::int64_t>(granule));
+    for (std::int64_t range = pick(random, 1, 3); range > 0; --range) {
+      request.ranges.push_back({static_cast<std::uint64_t>(pick(random, 0, 50)), pick(random, 1, 5),
+                                Bytes(pick(random, 1, 20)), pick(random, 20, 40)});
+    }
+    request.landing = landing_of(request.ranges, random);
+    const auto from = bytes_of(request.ranges), to = bytes_of(request.landing);
+    ASSERT_EQ(from.size(), to.size());
+    std::uint64_t chunks = 0;
+    std::size_t at = 0;
+    fabric::ChunkCursor cursor(request);
+    for (fabric::Chunk chunk; cursor.next(chunk); ++chunks) {
+      EXPECT_EQ(chunk.address / granule,
+                (chunk.address + static_cast<std::uint64_t>(chunk.bytes.count()) - 1) / granule);
+      EXPECT_EQ(chunk.landing / granule,
+                (chunk.landing + static_cast<std::uint64_t>(chunk.bytes.count()) - 1) / granule);
+      for (std::int64_t i = 0; i < chunk.bytes.count(); ++i, ++at) {
+        ASSERT_LT(at, from.size());
+        EXPECT_EQ(chunk.address + static_cast<std::uint64_t>(i), from[at]);
+        EXPECT_EQ(chunk.landing + static_cast<std::uint64_t>(i), to[at]);
+      }
+    }
+    ASSERT_EQ(at, from.size());
+    ASSERT_EQ(fabric::count_chunks(request), chunks);
+  }
+}
+
 TEST(FabricInterleave, StepsEqualTheDigitSum) {
   std::mt19937_64 random(2);
   for (std::uint32_t group = 1; group <= 9; ++group) {

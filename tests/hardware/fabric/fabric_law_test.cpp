@@ -238,7 +238,9 @@ TEST(FabricLaw, EqualsTheSimulationOnRandomRoutes) {
       spec.latency = ps(pick(random, 0, 20'000));
     }
     scenario.transfers[0].request.chunk = Bytes(pick(random, 16, 512));
-    scenario.transfers[0].request.ranges[0].row_bytes = Bytes(pick(random, 1, 20'000));
+    TransferRequest& request = scenario.transfers[0].request;
+    request.ranges[0].row_bytes = Bytes(pick(random, 1, 20'000));
+    if (!request.landing.empty()) request.landing = landing_of(request.ranges, random);
     times_of(scenario);
   }
 }

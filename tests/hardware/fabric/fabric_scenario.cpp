@@ -168,6 +168,19 @@ std::vector<Stage> random_route(const Layout& layout, bool one_class, bool may_r
 
 }  // namespace
 
+std::vector<StridedRange> landing_of(const std::vector<StridedRange>& ranges, std::mt19937_64& random) {
+  std::int64_t left = 0;
+  for (const StridedRange& range : ranges) left += range.total().count();
+  std::vector<StridedRange> landing;
+  while (left > 0) {
+    const std::int64_t row = pick(random, 1, std::min<std::int64_t>(left, left > 1000 ? 3000 : 12));
+    const std::int64_t rows = pick(random, 1, std::min<std::int64_t>(left / row, 4));
+    landing.push_back({static_cast<std::uint64_t>(pick(random, 0, 64)), rows, Bytes(row), row + pick(random, 0, 9)});
+    left -= rows * row;
+  }
+  return landing;
+}
+
 Scenario random_scenario(std::mt19937_64& random, std::size_t transfers) {
   Scenario scenario;
   const Layout layout = add_servers(scenario, random);
@@ -180,11 +193,13 @@ Scenario random_scenario(std::mt19937_64& random, std::size_t transfers) {
     planned.request.operation = i;
     planned.request.route = random_route(layout, one_class, transfers > 1, random);
     planned.request.chunk = Bytes(chunk);
+    if (pick(random, 0, 2) == 0) planned.request.granule = Bytes(chunk * pick(random, 1, 3));
     for (std::int64_t range = pick(random, 1, 2); range > 0; --range) {
       const std::int64_t row = pick(random, 1, 12);
       planned.request.ranges.push_back(
           {static_cast<std::uint64_t>(pick(random, 0, 64)), pick(random, 1, 4), Bytes(row), row + pick(random, 0, 9)});
     }
+    if (pick(random, 0, 2) == 0) planned.request.landing = landing_of(planned.request.ranges, random);
     planned.start = ps(pick(random, 0, 3) == 0 ? 0 : pick(random, 0, spread));
     if (i > 0 && pick(random, 0, 2) == 0) {
       planned.after = static_cast<std::size_t>(pick(random, 0, static_cast<std::int64_t>(i) - 1));

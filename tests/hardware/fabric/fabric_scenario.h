@@ -59,8 +59,12 @@ struct RunOptions {
 Outcome simulate(const Scenario& scenario, const RunOptions& options = {});
 
 /// A random scenario without cycles: routes visit servers in ascending order; the first two groups of servers are
-/// memories that can begin a route, the last one can end it. Small numbers, so that many things happen at one time.
+/// memories that can begin a route, the last one can end it. Some go from memory to memory. Small numbers, so that many
+/// things happen at one time.
 Scenario random_scenario(std::mt19937_64& random, std::size_t transfers);
+
+/// Random places for the bytes of `ranges`, as many in other rows.
+std::vector<StridedRange> landing_of(const std::vector<StridedRange>& ranges, std::mt19937_64& random);
 
 /// Forty transfers of 1 to 64 KiB between random ends of a row of links, as on one dimension of a mesh, within
 /// `spread`.

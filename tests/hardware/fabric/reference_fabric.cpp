@@ -19,10 +19,28 @@ struct Visit {  // of one chunk at one stage
 struct ReferenceChunk {
   std::size_t transfer = 0;
   std::size_t index = 0;
-  std::uint64_t address = 0;
+  std::uint64_t address = 0, landing = 0;
   std::int64_t bytes = 0;
   std::vector<Visit> visits;  // one per stage started
 };
+
+struct ReferenceByte {
+  std::uint64_t address = 0;
+  bool ends_row = false;
+};
+
+std::vector<ReferenceByte> bytes_of(const std::vector<StridedRange>& ranges) {
+  std::vector<ReferenceByte> bytes;
+  for (const StridedRange& range : ranges) {
+    for (std::int64_t row = 0; row < range.rows; ++row) {
+      for (std::int64_t i = 0; i < range.row_bytes.count(); ++i) {
+        bytes.push_back(
+            {range.address + static_cast<std::uint64_t>(row * range.stride + i), i + 1 == range.row_bytes.count()});
+      }
+    }
+  }
+  return bytes;
+}
 
 class Reference {
  public:
@@ -53,29 +71,32 @@ class Reference {
     begin_[transfer] = when;
     instants_.insert(when);
     const TransferRequest& request = scenario_.transfers[transfer].request;
+    const auto from = bytes_of(request.ranges);
+    const auto to = request.landing.empty() ? from : bytes_of(request.landing);
+    const auto ends = [&](const ReferenceByte& byte) {
+      return byte.ends_row || (byte.address + 1) % static_cast<std::uint64_t>(request.chunk.count()) == 0;
+    };
+    ReferenceChunk chunk;
     std::size_t index = 0;
-    for (const StridedRange& range : request.ranges) {
-      for (std::int64_t row = 0; row < range.rows; ++row) {
-        const std::int64_t from = static_cast<std::int64_t>(range.address) + row * range.stride;
-        ReferenceChunk chunk;
-        for (std::int64_t byte = from; byte < from + range.row_bytes.count(); ++byte) {
-          if (chunk.bytes == 0) chunk.address = static_cast<std::uint64_t>(byte);
-          ++chunk.bytes;
-          const bool granule_ends = (byte + 1) % request.chunk.count() == 0;
-          if (granule_ends || byte + 1 == from + range.row_bytes.count()) {
-            chunk.transfer = transfer;
-            chunk.index = index++;
-            chunks_.push_back(chunk);
-            chunk = {};
-          }
-        }
+    for (std::size_t byte = 0; byte < from.size(); ++byte) {
+      if (chunk.bytes == 0) {
+        chunk.address = from[byte].address;
+        chunk.landing = to[byte].address;
       }
+      ++chunk.bytes;
+      if (!ends(from[byte]) && !ends(to[byte])) continue;
+      chunk.transfer = transfer;
+      chunk.index = index++;
+      chunks_.push_back(chunk);
+      chunk = {};
     }
   }
 
   std::size_t server(const ReferenceChunk& chunk, std::size_t stage) const {
     const Stage& at = request(chunk).route[stage];
-    std::uint64_t granule = chunk.address / static_cast<std::uint64_t>(request(chunk).chunk.count());
+    const bool lands = stage > 0 && stage + 1 == request(chunk).route.size();
+    std::uint64_t granule = (lands ? chunk.landing : chunk.address) /
+                            static_cast<std::uint64_t>(request(chunk).interleave_granule().count());
     std::uint64_t digits = 0;
     while (at.group > 1 && granule > 0) {
       digits += granule % at.group;

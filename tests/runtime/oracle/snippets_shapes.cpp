@@ -81,6 +81,16 @@ std::vector<Snippet> shape_snippets() {
          show(out, x);
          attempt(out, [] { torch::tensor(1).unbind(); });
        }},
+      {"chunk_of_every_small_size",
+       [](std::ostream& out) {
+         for (std::int64_t size = 0; size <= 40; ++size) {
+           for (std::int64_t parts = 1; parts <= 12; ++parts) {
+             out << size << " in " << parts << ':';
+             for (const auto& piece : torch::zeros({size}).chunk(parts)) out << ' ' << piece.size(0);
+             out << '\n';
+           }
+         }
+       }},
       {"chunk",
        [](std::ostream& out) {
          show_list(out, torch::arange(7).chunk(3));

@@ -1,0 +1,75 @@
+// Bandwidth of send and recv from one SIP to another against the size.
+#include <memory>
+#include <string>
+#include <tuple>
+#include <vector>
+
+#include "benches/benches.h"
+#include "benches/measure.h"
+#include "kernbench/kernbench.h"
+
+namespace kernbench::benches {
+
+namespace {
+
+namespace dist = torch::distributed;
+
+struct Settings {
+  std::int64_t smallest = 0, largest = 0, factor = 2;
+  int from = 0, to = 1;
+};
+
+void transfer(int rank, const Settings& settings, std::int64_t size) {
+  const std::int64_t elements = size / item_size(DType::i32);
+  const auto options = torch::dtype(torch::kInt).device("ahbm");
+  const bool sends = rank == settings.from;
+  const auto x = torch::full({elements}, sends ? 7 : 0, options);
+  torch::ahbm::synchronize();
+  dist::barrier();
+  const double ns = device_ns([&] { sends ? dist::send(x, settings.to) : void(dist::recv(x, settings.from)); });
+  if (sends) return;
+  const std::string at = std::to_string(size) + " B";
+  check_close(at, x, torch::full({1}, 7, torch::kInt).expand({elements}));
+  report_metric("bandwidth, " + at, static_cast<double>(size) / ns, "GB/s");
+}
+
+void worker(int rank, int ranks, const Settings& settings) {
+  torch::ahbm::set_device(rank);
+  dist::init_process_group("ahbm", rank, ranks);
+  for (std::int64_t size = settings.smallest; size <= settings.largest; size *= settings.factor) {
+    if (rank == settings.from || rank == settings.to) {
+      transfer(rank, settings, size);
+    } else {
+      dist::barrier();
+    }
+  }
+}
+
+void run(const cli::Parameters& parameters) {
+  constexpr std::int64_t kItem = item_size(DType::i32), kLargest = std::int64_t{1} << 34;
+  const int ranks = torch::accelerator::device_count();
+  if (ranks < 2) throw ValueError("p2p_bandwidth needs two SIPs: --topology ahbm-2sip, or --set system.sips.count=2");
+  Settings settings;
+  settings.smallest = parameters.integer("smallest", kItem, kLargest);
+  settings.largest = parameters.integer("largest", settings.smallest, kLargest);
+  settings.factor = parameters.integer("factor", 2, kLargest);
+  settings.from = static_cast<int>(parameters.integer("from", 0, ranks - 1));
+  settings.to = static_cast<int>(parameters.integer("to", 0, ranks - 1));
+  if (settings.from == settings.to) throw ValueError("p2p_bandwidth: from and to must be two SIPs");
+  torch::multiprocessing::spawn(worker, std::tuple{ranks, settings}, {.nprocs = ranks});
+}
+
+}  // namespace
+
+cli::Bench p2p_bandwidth() {
+  return {"p2p_bandwidth",
+          "bandwidth of send and recv from one SIP to another, against the size",
+          {{"smallest", "4096", "bytes of the smallest transfer"},
+           {"largest", "16777216", "bytes of the largest transfer"},
+           {"factor", "4", "of one size to the next"},
+           {"from", "0", "rank that sends"},
+           {"to", "1", "rank that receives"}},
+          run};
+}
+
+}  // namespace kernbench::benches

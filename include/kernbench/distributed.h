@@ -1,0 +1,141 @@
+// torch::distributed: process groups of ranks, each a worker with a SIP of its own, and what they do together.
+#pragma once
+
+#include <cstdint>
+#include <exception>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/units.h"
+#include "kernbench/torch/tensor.h"
+
+namespace kernbench::distributed {
+struct GroupHandle;
+struct WorkState;
+}  // namespace kernbench::distributed
+
+namespace kernbench::torch::distributed {
+
+/// With c10d's numbers. PREMUL_SUM has no C++ spelling for its factor and is refused.
+enum class ReduceOp : std::uint8_t { SUM, AVG, PRODUCT, MIN, MAX, BAND, BOR, BXOR, PREMUL_SUM };
+
+/// Some ranks that communicate with each other, as the calling rank sees them. An empty one stands for the default
+/// group, that of all ranks.
+class ProcessGroup {
+ public:
+  ProcessGroup() = default;
+  explicit ProcessGroup(std::shared_ptr<kernbench::distributed::GroupHandle> state) : state_(std::move(state)) {}
+  const std::shared_ptr<kernbench::distributed::GroupHandle>& state() const { return state_; }
+
+ private:
+  std::shared_ptr<kernbench::distributed::GroupHandle> state_;
+};
+
+struct InitOptions {
+  /// Ranks that are given the same text meet; any text will do.
+  std::string init_method = "env://";
+  /// Of the collectives file (docs/collectives.md); empty: its default.
+  std::string algorithm = {};
+};
+
+/// Makes the default group of the calling worker: waits, in simulated time, until `world_size` workers with ranks 0 …
+/// world_size - 1 have called it. `backend` is "ahbm" or empty. -1 stands for the rank that spawn() has given the
+/// worker, and for the number of ranks of that spawn; they take the part of the environment variables RANK and
+/// WORLD_SIZE of PyTorch's env://. ValueError for a rank or size that cannot be or is not known, for a rank that is
+/// there twice, and for ranks that disagree about the size.
+void init_process_group(std::string_view backend = {}, int rank = -1, int world_size = -1,
+                        const InitOptions& options = {});
+/// Forgets a group; the default one with all others. A rank may make a new default group then.
+void destroy_process_group(const ProcessGroup& group = {});
+bool is_initialized();
+
+/// Of the calling rank in the group, and -1 when it is not a member.
+int get_rank(const ProcessGroup& group = {});
+int get_world_size(const ProcessGroup& group = {});
+std::string get_backend(const ProcessGroup& group = {});
+/// Global rank of a member, and the members in their order. ValueError for a rank that is not in the group.
+int get_global_rank(const ProcessGroup& group, int group_rank);
+std::vector<int> get_process_group_ranks(const ProcessGroup& group = {});
+
+/// A group of some ranks of the default one (none given: all). Every rank, member or not, must call it, all in the same
+/// order with the same ranks; it waits for all of them. For a rank that is not a member, get_rank and get_world_size
+/// are -1, and what it calls on the group prints a warning and does nothing.
+ProcessGroup new_group(std::vector<int> ranks = {}, const InitOptions& options = {});
+
+/// Waits until all ranks of the group have called it, at most `timeout`: ProgramError ("DistributedError") on rank 0 of
+/// the group with the ranks that did not come in time (with `wait_all_ranks` all of them, else the first), and on those
+/// that came.
+void monitored_barrier(const ProcessGroup& group = {}, Time timeout = Time::seconds(1800), bool wait_all_ranks = true);
+
+/// An operation under way. Collectives run on a stream of their group's own.
+class Work {
+ public:
+  /// What is given to the current stream from now on begins when the operation has finished; the host goes on (but for
+  /// a barrier, which holds up the host). Returns true. Throws exception(), if there is one.
+  bool wait();
+  /// Holds up the host until the operation has finished. Throws exception(), if there is one.
+  void synchronize();
+  /// What another rank has called does not fit this operation: the error that rank got. Null: nothing of the kind.
+  std::exception_ptr exception() const;
+  bool is_success() const { return exception() == nullptr; }
+  /// Asking in vain costs the host the launch overhead.
+  bool is_completed() const;
+  /// Simulated milliseconds from its turn in the stream to its end. ProgramError while it is under way.
+  double get_duration() const;
+  /// Of the rank's operations on the group, from 1; 0 for send and recv.
+  std::uint64_t get_sequence_number() const;
+  /// Of a receive from any rank: the one whose send it got, once that is known; else -1.
+  int source_rank() const;
+
+  /// For the library's own use.
+  explicit Work(std::shared_ptr<kernbench::distributed::WorkState> state);
+
+ private:
+  std::shared_ptr<kernbench::distributed::WorkState> state_;
+};
+using WorkRef = std::shared_ptr<Work>;
+
+// Every rank of the group calls these, in the same order, on its own device: tensors of one shape, type and placement.
+// A rank that calls something else gets a ProgramError ("DistributedError") that names both calls.
+//
+// A call is ordered behind what the current stream has been given. With `async_op` it returns its Work; without, the
+// current stream waits for it and null is returned. The first call on a group waits, on the host, for all ranks; with
+// `async_op` the first wait for its Work does.
+
+/// tensor := the reduction of all ranks' tensors, with the same bits on all ranks. The order is that of a ring, in the
+/// tensor's own type: see src/distributed/algorithms/ring_allreduce.h. ValueError for a type that `op` cannot reduce.
+WorkRef all_reduce(const Tensor& tensor, ReduceOp op = ReduceOp::SUM, const ProcessGroup& group = {},
+                   bool async_op = false);
+/// tensor := that of rank `src`, a global rank.
+WorkRef broadcast(const Tensor& tensor, int src, const ProcessGroup& group = {}, bool async_op = false);
+/// Holds up the host until all ranks have called it, and their devices have come to it.
+WorkRef barrier(const ProcessGroup& group = {}, bool async_op = false);
+
+// From one rank to another (global ranks): the tensors have one shape, type and placement. What has the same sender,
+// receiver and tag arrives in its order. The kernels of both sides begin when both have been called. ValueError for a
+// transfer to oneself; ProgramError ("DistributedError") when the two tensors do not fit.
+
+/// As with collectives, the current stream waits, and the host goes on.
+void send(const Tensor& tensor, int dst, const ProcessGroup& group = {}, int tag = 0);
+/// Returns the rank whose tensor it is. Without `src` that is the one whose send with this tag was called first; the
+/// host waits until there is one.
+int recv(const Tensor& tensor, std::optional<int> src = std::nullopt, const ProcessGroup& group = {}, int tag = 0);
+WorkRef isend(const Tensor& tensor, int dst, const ProcessGroup& group = {}, int tag = 0);
+WorkRef irecv(const Tensor& tensor, std::optional<int> src = std::nullopt, const ProcessGroup& group = {}, int tag = 0);
+
+struct P2POp {
+  enum class Kind : std::uint8_t { isend, irecv };
+  static constexpr Kind isend = Kind::isend, irecv = Kind::irecv;
+  Kind op = isend;
+  Tensor tensor = {};
+  int peer = 0;  // global rank
+  ProcessGroup group = {};
+  int tag = 0;
+};
+/// All of them at once, each with its Work.
+std::vector<WorkRef> batch_isend_irecv(const std::vector<P2POp>& operations);
+
+}  // namespace kernbench::torch::distributed

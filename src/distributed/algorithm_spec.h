@@ -1,0 +1,71 @@
+// What a collectives file (ccl.yaml) says: the algorithms of collectives, and how their queues are set up.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "base/units.h"
+#include "kernbench/queues.h"
+#include "topology/describe.h"
+
+namespace kernbench::distributed {
+
+/// Which neighbours a rank has.
+enum class RankTopology : std::uint8_t { ring_1d };
+
+inline constexpr std::array<std::string_view, 3> kBufferKindNames{"tcm", "hbm", "sram"};
+inline constexpr std::array<std::string_view, 2> kBackpressureNames{"sleep", "poll"};
+inline constexpr std::array<std::string_view, 1> kRankTopologyNames{"ring_1d"};
+/// The algorithms that there is code for: the values of `module`.
+inline constexpr std::array<std::string_view, 1> kAlgorithmModules{"ring_allreduce"};
+
+/// One algorithm of a collectives file, with what `defaults` says where it says nothing itself.
+struct AlgorithmSpec {
+  std::string module;
+  RankTopology topology = RankTopology::ring_1d;
+  BufferKind buffer_kind = BufferKind::tcm;
+  Backpressure backpressure = Backpressure::sleep;
+  // assumption: enough slots in flight that credits come back in time over links of a few hundred GB/s
+  std::int32_t n_slots = 8;
+  Bytes slot_size = Bytes(16 * 1024);           // assumption: a tile of 8192 elements of f16
+  Bytes vc_chunk_size = Bytes(1024);            // assumption: the NoC's chunk in the shipped topologies
+  Bytes ipcq_credit_size_bytes = Bytes(16);     // assumption: an address and a count
+  std::int32_t n_elem = 1 << 20;                // assumption: large enough for bandwidth to show
+  std::optional<std::int32_t> world_size = {};  // without: the number of SIPs
+  bool operator==(const AlgorithmSpec&) const = default;
+};
+
+/// A collectives file.
+struct Collectives {
+  std::string algorithm;  // the one that is used when a program names none
+  AlgorithmSpec defaults;
+  std::map<std::string, AlgorithmSpec> algorithms = {};
+  bool operator==(const Collectives&) const = default;
+};
+
+/// The keys of `defaults` and of an algorithm, for the visitors of topology/describe.h.
+template <class V, topology::SpecOf<AlgorithmSpec> S>
+void describe(V& visit, S& spec) {
+  namespace limits = topology::limits;
+  constexpr std::int64_t kCount = (std::int64_t{1} << 31) - 1;
+  visit.field({"topology", "which neighbours a rank has", false, 0, 0, kRankTopologyNames}, spec.topology);
+  visit.field({"buffer_kind", "memory of the receiver that holds the slots", false, 0, 0, kBufferKindNames},
+              spec.buffer_kind);
+  visit.field({"backpressure", "how a program waits for a credit or a message", false, 0, 0, kBackpressureNames},
+              spec.backpressure);
+  visit.field({"n_slots", "slots of a queue", false, 1, 1 << 16}, spec.n_slots);
+  visit.field({"slot_size", "of one slot; a larger tile takes several", false, 1, limits::bytes}, spec.slot_size);
+  visit.field({"vc_chunk_size", "unit in which a payload crosses the fabric, at most `slot_size`", false, 1, 1 << 20},
+              spec.vc_chunk_size);
+  visit.field({"ipcq_credit_size_bytes", "size of the message that gives a slot back", false, 1, 1 << 16},
+              spec.ipcq_credit_size_bytes);
+  visit.field({"n_elem", "elements of a rank that a bench takes when it is told nothing else", false, 1, kCount},
+              spec.n_elem);
+  visit.field({"world_size", "ranks; without it the number of SIPs", false, 1, 1 << 20}, spec.world_size);
+}
+
+}  // namespace kernbench::distributed

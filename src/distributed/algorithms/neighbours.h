@@ -1,0 +1,41 @@
+// How the program of a collective on one PE talks to the programs on the same PE of other SIPs.
+#pragma once
+
+#include <cstdint>
+
+#include "kernbench/tl.h"
+
+namespace kernbench::distributed {
+
+/// The place of a rank in a ring: it sends to the next one and receives from the one before.
+struct RingPlace {
+  std::int64_t rank = 0, size = 1;
+  int next_sip = 0, previous_sip = 0;
+  /// Elements of a tile, which takes one slot; and how many tiles may be under way before one has been taken out.
+  std::int64_t tile_elements = 1, window = 1;
+
+  /// The rank `steps` places before this one.
+  std::int64_t before(std::int64_t steps) const { return ((rank - steps) % size + size) % size; }
+};
+
+/// Sends a tile to the calling PE's counterpart on SIP `sip`, and goes on while at most `window` have not left.
+void send_to(int sip, const tl::Tile& tile, std::int64_t window);
+/// Waits for the next tile from the counterpart on SIP `sip`, of `elements` elements. A store of a tile that is still
+/// to come would hold up the PE's DMA queue for other programs, of which one may make what that rank waits for.
+tl::Tile receive_from(int sip, std::int64_t elements, DType dtype);
+/// Waits until all that was sent has left.
+void finish_sending();
+
+/// A range of a one-dimensional tensor.
+struct Range {
+  std::int64_t begin = 0, end = 0;
+};
+/// Calls body(offset, elements) for each tile of the range.
+template <class Body>
+void for_each_tile(Range range, std::int64_t tile_elements, const Body& body) {
+  for (std::int64_t at = range.begin; at < range.end; at += tile_elements) {
+    body(at, range.end - at < tile_elements ? range.end - at : tile_elements);
+  }
+}
+
+}  // namespace kernbench::distributed

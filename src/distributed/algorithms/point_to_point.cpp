@@ -1,0 +1,32 @@
+#include "distributed/algorithms/point_to_point.h"
+
+namespace kernbench::distributed {
+namespace {
+
+template <class Body>
+void for_each_local_tile(const tl::Tensor& x, std::int64_t tile_elements, const Body& body) {
+  for (std::size_t shard = 0; shard < x.local_shard_count(); ++shard) {
+    const auto box = x.local_shard(shard);
+    for_each_tile({box.offset[0], box.offset[0] + box.shape[0]}, tile_elements, body);
+  }
+}
+
+}  // namespace
+
+void send_tensor(const tl::Tensor& x, int to_sip, std::int64_t tile_elements, std::int64_t window) {
+  for_each_local_tile(x, tile_elements, [&](std::int64_t at, std::int64_t elements) {
+    send_to(to_sip, tl::load(x, {at}, {elements}), window);
+  });
+  finish_sending();
+}
+
+void receive_tensor(const tl::Tensor& x, int from_sip, std::int64_t tile_elements) {
+  const tl::Peer sender = tl::peer_at(from_sip, tl::cube_id(), tl::pe_id());
+  for_each_local_tile(x, tile_elements, [&](std::int64_t at, std::int64_t elements) {
+    // The program waits for the message, not the store: at the head of a DMA queue that would hold up other programs of
+    // the PE, even the send without which, by way of other ranks, the message never comes.
+    tl::store(x, {at}, tl::recv(x.dtype(), {elements}, sender));
+  });
+}
+
+}  // namespace kernbench::distributed

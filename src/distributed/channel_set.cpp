@@ -1,0 +1,49 @@
+#include "distributed/channel_set.h"
+
+#include <map>
+
+#include "distributed/group.h"
+
+namespace kernbench::distributed {
+
+ChannelKeeper::~ChannelKeeper() {
+  if (simulation_ends_) return;
+  // A set must not go while its rows are on their way to the tables.
+  set_->when_installed([set = set_, taken_back = workers_ && workers_->cancelled()] {
+    if (taken_back) set->close();
+  });
+}
+
+std::shared_ptr<runtime::QueueSet> channels_between(runtime::HostContext& context, const std::string& name,
+                                                    const std::vector<std::pair<int, int>>& devices,
+                                                    const AlgorithmSpec& algorithm) {
+  const auto& topology = context.simulation.topology();
+  std::map<int, std::int32_t> first_member;  // by device
+  for (const auto& [from, to] : devices) {
+    first_member.emplace(from, 0);
+    first_member.emplace(to, 0);
+  }
+  std::vector<PeCoordinate> members;
+  for (auto& [device, first] : first_member) {
+    first = static_cast<std::int32_t>(members.size());
+    for (std::int32_t cube = 0; cube < topology.sip.cubes.count(); ++cube) {
+      for (std::int32_t pe = 0; pe < topology.cube.pes.count(); ++pe) {
+        members.push_back({SipId{device}, CubeId{cube}, PeId{pe}});
+      }
+    }
+  }
+  QueueOptions options;
+  options.parameters = {algorithm.buffer_kind, algorithm.backpressure,  algorithm.n_slots,
+                        algorithm.slot_size,   algorithm.vc_chunk_size, algorithm.ipcq_credit_size_bytes};
+  for (const auto& [from, to] : devices) {
+    for (std::int32_t pe = 0; pe < topology.pes_per_sip(); ++pe) {
+      options.pairs.emplace_back(first_member.at(from) + pe, first_member.at(to) + pe);
+    }
+  }
+  const auto keeper = std::make_shared<ChannelKeeper>(
+      runtime::QueueSet::create(context.simulation, name, std::move(members), options), context.worker.group);
+  rendezvous(context).keep(keeper);
+  return {keeper, keeper->set()};
+}
+
+}  // namespace kernbench::distributed

@@ -1,0 +1,40 @@
+// The channels between the PEs of several SIPs that the kernels of a group use.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "distributed/algorithm_spec.h"
+#include "runtime/context.h"
+#include "runtime/queue_set.h"
+#include "runtime/worker_group.h"
+
+namespace kernbench::distributed {
+
+/// Keeps channels while their group or a launch uses them. Those of ranks that have been taken back are closed at the
+/// end: whoever gets their entries next must find nothing of theirs.
+class ChannelKeeper {
+ public:
+  ChannelKeeper(std::shared_ptr<runtime::QueueSet> set, std::shared_ptr<runtime::WorkerGroup> workers)
+      : set_(std::move(set)), workers_(std::move(workers)) {}
+  ~ChannelKeeper();
+  ChannelKeeper(const ChannelKeeper&) = delete;
+  ChannelKeeper& operator=(const ChannelKeeper&) = delete;
+  runtime::QueueSet* set() const { return set_.get(); }
+  void simulation_ends() { simulation_ends_ = true; }
+
+ private:
+  std::shared_ptr<runtime::QueueSet> set_;
+  std::shared_ptr<runtime::WorkerGroup> workers_;  // none: the main program
+  bool simulation_ends_ = false;
+};
+
+/// From each PE of one device to the same PE of another, for every pair of devices (from, to). Their installation is
+/// under way then; launches wait for it (LaunchPlan::queues).
+std::shared_ptr<runtime::QueueSet> channels_between(runtime::HostContext& context, const std::string& name,
+                                                    const std::vector<std::pair<int, int>>& devices,
+                                                    const AlgorithmSpec& algorithm);
+
+}  // namespace kernbench::distributed

@@ -1,0 +1,71 @@
+#include "distributed/collective.h"
+
+#include <fmt/format.h>
+
+#include <utility>
+#include <vector>
+
+#include "distributed/communicator.h"
+#include "distributed/device_work.h"
+
+namespace kernbench::distributed {
+namespace {
+
+/// A collective under way on one rank: it waits for its programs, and these for those of ranks that have not called it.
+class CollectiveNode final : public event::WaitNode {
+ public:
+  CollectiveNode(std::string name, std::shared_ptr<Group> group, std::uint64_t sequence)
+      : name_(std::move(name)), group_(std::move(group)), sequence_(sequence) {}
+  void set_launch(std::weak_ptr<const event::WaitNode> launch) { launch_ = std::move(launch); }
+
+  std::string wait_name() const override { return name_; }
+  void waits_for(std::vector<event::WaitEdge>& edges) const override {
+    const std::vector<int> missing = group_->ledger().missing(sequence_);
+    const std::string what = fmt::format("{}, missing ranks: {}", name_, set_text(missing));
+    for (const int rank : missing) group_->roster()->append_edge(rank, what, edges);
+    if (const auto launch = launch_.lock()) edges.push_back({launch.get(), "its programs"});
+  }
+
+ private:
+  std::string name_;
+  std::shared_ptr<Group> group_;
+  std::uint64_t sequence_;
+  std::weak_ptr<const event::WaitNode> launch_;
+};
+
+}  // namespace
+
+std::shared_ptr<WorkState> issue(GroupHandle& handle, CollectiveCall call, bool async_op) {
+  auto& context = runtime::current_context(call.name);
+  Group& group = *handle.group;
+  DeviceWork work;
+  work.call = call.name;
+  work.kernel = std::move(call.kernel);
+  work.payload = payload_of(call.tensor, call.name, context);
+  describe(work.payload, call.fingerprint);
+  const std::uint64_t sequence = group.ledger().call(handle.member, call.fingerprint);
+  const std::string what =
+      fmt::format("{} (sequence number {}) of {}", name(call.fingerprint.type), sequence, group.name());
+  auto others_here = group.communicator().ready(context, handle.member, work.payload.device, what);
+  if (others_here && !async_op) others_here->wait();
+  if (others_here && others_here->is_set()) others_here.reset();
+  work.after = others_here;
+  work.late_queues = [group = handle.group] { return group->communicator().channels(); };
+  work.body = [body = std::move(call.body), group = handle.group, member = handle.member,
+               dtype = call.fingerprint.dtype](const std::shared_ptr<tl::Tensor>& flat) {
+    body(group->communicator().place(member, dtype), flat);
+  };
+  work.explain =
+      [node = std::make_shared<CollectiveNode>(fmt::format("{} on rank {}", what, handle.global_rank), handle.group,
+                                               sequence)](const std::shared_ptr<const event::WaitNode>& launch) {
+        node->set_launch(launch);
+        return std::shared_ptr<const event::WaitNode>(node);
+      };
+  auto state = enqueue(std::move(work), handle.stream);
+  state->sequence = sequence;
+  state->others_here = std::move(others_here);
+  group.ledger().attach(sequence, state);
+  return state;
+}
+
+}  // namespace kernbench::distributed

@@ -1,0 +1,139 @@
+// all_reduce, broadcast, barrier, and the handles of operations under way.
+#include <fmt/format.h>
+
+#include <utility>
+
+#include "base/error.h"
+#include "distributed/algorithms/ring_allreduce.h"
+#include "distributed/algorithms/ring_broadcast.h"
+#include "distributed/collective.h"
+#include "distributed/device_work.h"
+#include "distributed/transfer.h"
+#include "event/fiber.h"
+#include "runtime/polling.h"
+#include "runtime/simulation.h"
+#include "runtime/tensor_impl.h"
+
+namespace kernbench::torch::distributed {
+
+using namespace kernbench::distributed;
+
+Work::Work(std::shared_ptr<WorkState> state) : state_(std::move(state)) {}
+
+namespace {
+
+/// What every wait begins with.
+void meet_others(const WorkState& state) {
+  if (state.others_here) state.others_here->wait();
+  if (state.error) std::rethrow_exception(state.error);
+}
+
+}  // namespace
+
+bool Work::wait() {
+  runtime::current_context("Work::wait");
+  meet_others(*state_);
+  if (state_->host_waits) {
+    state_->finished->wait();
+  } else {
+    order_current_stream_behind(*state_);
+  }
+  return true;
+}
+
+bool Work::is_completed() const {
+  return runtime::ask(runtime::current_context("Work::is_completed"), state_->finished->is_set());
+}
+
+void Work::synchronize() {
+  runtime::current_context("Work::synchronize");
+  meet_others(*state_);
+  state_->finished->wait();
+}
+
+std::exception_ptr Work::exception() const {
+  return state_->error;
+}
+
+int Work::source_rank() const {
+  return state_->transfer ? state_->transfer->sender() : -1;
+}
+
+double Work::get_duration() const {
+  if (!state_->finished->is_set()) {
+    throw ProgramError("DistributedError",
+                       "getDuration only works when the work has completed: wait for it on the host (synchronize)");
+  }
+  return static_cast<double>((state_->ended - state_->begun).count()) * 1e-9;
+}
+
+std::uint64_t Work::get_sequence_number() const {
+  return state_->sequence;
+}
+
+namespace {
+
+/// Like PyTorch: the current stream waits for a call that is not asynchronous, and the host does not.
+WorkRef finish(std::shared_ptr<WorkState> state, bool async_op) {
+  if (async_op) return std::make_shared<Work>(std::move(state));
+  order_current_stream_behind(*state);
+  return nullptr;
+}
+
+}  // namespace
+
+WorkRef all_reduce(const Tensor& tensor, ReduceOp op, const ProcessGroup& group, bool async_op) {
+  GroupHandle* handle = member_handle(group, "all_reduce");
+  if (handle == nullptr) return nullptr;
+  check_tensor(tensor, "all_reduce");
+  const DType dtype = runtime::impl_of(tensor).dtype;
+  if (!can_reduce(op, dtype)) {
+    throw ValueError(fmt::format("all_reduce: {} of a tensor of {} is not possible", name(op), torch_name(dtype)));
+  }
+  CollectiveCall call;
+  call.name = "all_reduce";
+  call.kernel = handle->group->algorithm().module;
+  call.fingerprint.type = OpType::ALLREDUCE;
+  call.fingerprint.reduce = op;
+  call.tensor = tensor;
+  call.body = [op](const RingPlace& ring, const std::shared_ptr<tl::Tensor>& flat) { ring_allreduce(ring, *flat, op); };
+  return finish(issue(*handle, std::move(call), async_op), async_op);
+}
+
+WorkRef broadcast(const Tensor& tensor, int src, const ProcessGroup& group, bool async_op) {
+  GroupHandle* handle = member_handle(group, "broadcast");
+  if (handle == nullptr) return nullptr;
+  check_tensor(tensor, "broadcast");
+  const int root = handle->group->member(src);
+  if (root < 0) {
+    throw ValueError(fmt::format("broadcast: Global rank {} is not part of {}, whose ranks are {}", src,
+                                 handle->group->name(), set_text(handle->group->ranks())));
+  }
+  CollectiveCall call;
+  call.name = "broadcast";
+  call.kernel = "ring_broadcast";
+  call.fingerprint.type = OpType::BROADCAST;
+  call.fingerprint.root = src;
+  call.tensor = tensor;
+  call.body = [root](const RingPlace& ring, const std::shared_ptr<tl::Tensor>& flat) {
+    ring_broadcast(ring, *flat, root);
+  };
+  return finish(issue(*handle, std::move(call), async_op), async_op);
+}
+
+WorkRef barrier(const ProcessGroup& group, bool async_op) {
+  GroupHandle* handle = member_handle(group, "barrier");
+  if (handle == nullptr) return nullptr;
+  CollectiveCall call;
+  call.name = "barrier";
+  call.kernel = "ring_barrier";
+  call.fingerprint.type = OpType::BARRIER;
+  call.body = [](const RingPlace& ring, const std::shared_ptr<tl::Tensor>&) { ring_barrier(ring); };
+  auto state = issue(*handle, std::move(call), async_op);
+  state->host_waits = true;
+  if (async_op) return std::make_shared<Work>(std::move(state));
+  state->finished->wait();
+  return nullptr;
+}
+
+}  // namespace kernbench::torch::distributed

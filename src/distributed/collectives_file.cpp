@@ -1,0 +1,157 @@
+#include "distributed/collectives_file.h"
+
+#include <fmt/format.h>
+
+#include <filesystem>
+#include <set>
+#include <vector>
+
+#include "base/error.h"
+#include "base/quantity.h"
+#include "base/text.h"
+#include "topology/document.h"
+#include "topology/files.h"
+#include "topology/reader.h"
+#include "topology/reference_sink.h"
+#include "topology/spec_reader.h"
+
+namespace kernbench::distributed {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr const char* kFileName = "ccl.yaml";
+
+template <class V, class S>
+void describe_algorithm(V& visit, S& spec) {
+  visit.field({"module", "the code of the algorithm", true, 0, 0, kAlgorithmModules}, spec.module);
+  describe(visit, spec);
+}
+
+template <class V, class S>
+void describe_defaults(V& visit, S& collectives) {
+  visit.section("defaults", "what holds for every algorithm that says nothing else", [&] {
+    visit.field({"algorithm", "name of the algorithm that is used when a program names none", true},
+                collectives.algorithm);
+    describe(visit, collectives.defaults);
+  });
+}
+
+std::vector<std::string_view> names_of(const Collectives& collectives) {
+  std::vector<std::string_view> names;
+  for (const auto& [name, spec] : collectives.algorithms) names.push_back(name);
+  return names;
+}
+
+std::string unknown_algorithm(const Collectives& collectives, const std::string& name) {
+  const auto names = names_of(collectives);
+  const std::string_view near = name.size() > topology::kLongestWord ? std::string_view() : nearest(name, names);
+  return fmt::format("no algorithm is named {}{}{}", in_quotes(name),
+                     near.empty() ? "" : fmt::format("; did you mean \"{}\"?", near),
+                     names.empty() ? "; the file has none" : fmt::format(" (known: {})", fmt::join(names, ", ")));
+}
+
+// Rules between the values of one section.
+class Checks {
+ public:
+  Checks(const topology::Node& root, const std::set<std::string>& unread, std::vector<topology::Problem>& problems)
+      : root_(root), unread_(unread), problems_(problems) {}
+
+  void check_algorithm(const std::string& path, const AlgorithmSpec& spec) {
+    if (spec.vc_chunk_size > spec.slot_size && read(path, "vc_chunk_size") && read(path, "slot_size")) {
+      report(path + ".vc_chunk_size", fmt::format("{} is more than slot_size ({}): a chunk lies in one slot",
+                                                  to_text(spec.vc_chunk_size), to_text(spec.slot_size)));
+    }
+  }
+  void check_default(const Collectives& collectives) {
+    const topology::Entry* entry = root_.find("algorithms");
+    if (entry == nullptr || (entry->value.kind == topology::Node::Kind::mapping && entry->value.entries.empty())) {
+      report("algorithms", "a mapping of at least one name to an algorithm is needed");
+    } else if (!collectives.algorithms.empty() && !collectives.algorithms.contains(collectives.algorithm) &&
+               read("defaults", "algorithm")) {
+      report("defaults.algorithm", unknown_algorithm(collectives, collectives.algorithm));
+    }
+  }
+
+ private:
+  bool read(const std::string& path, const std::string& key) const {
+    return !unread_.contains(path + "." + key) && !unread_.contains("defaults." + key);
+  }
+  void report(const std::string& path, const std::string& message) {
+    problems_.push_back({topology::place_of(root_, path), path + ": " + message});
+  }
+
+  const topology::Node& root_;
+  const std::set<std::string>& unread_;
+  std::vector<topology::Problem>& problems_;
+};
+
+}  // namespace
+
+Collectives parse_collectives(std::string_view yaml, const std::string& file_name) {
+  std::vector<topology::Problem> problems;
+  std::set<std::string> unread;
+  const topology::Node root = topology::parse_document(yaml, -1, problems);
+  const topology::ModelNames no_models;
+  Collectives collectives;
+  topology::SpecReader reader(root, no_models, problems, unread);
+  describe_defaults(reader, collectives);
+  reader.entries("algorithms", "names of algorithms, each with its keys", [&](const std::string& name) {
+    AlgorithmSpec& spec = collectives.algorithms.emplace(name, collectives.defaults).first->second;
+    describe_algorithm(reader, spec);
+  });
+  reader.finish();
+
+  Checks checks(root, unread, problems);
+  if (root.kind == topology::Node::Kind::mapping) checks.check_default(collectives);
+  for (const auto& [name, spec] : collectives.algorithms) checks.check_algorithm("algorithms." + name, spec);
+  if (!problems.empty()) topology::throw_problems(problems, file_name);
+  return collectives;
+}
+
+Collectives load_collectives(const std::string& path) {
+  if (!path.empty()) return parse_collectives(topology::read_file(path, "collectives"), path);
+  std::error_code ignored;
+  if (fs::exists(kFileName, ignored)) {
+    const std::string own = fmt::format("./{}", kFileName);
+    return parse_collectives(topology::read_file(own, "collectives"), own);
+  }
+  for (const std::string& folder : topology::shipped_folders("collectives")) {
+    const std::string shipped = fmt::format("{}/{}", folder, kFileName);
+    if (fs::is_regular_file(shipped, ignored)) {
+      return parse_collectives(topology::read_file(shipped, "collectives"), shipped);
+    }
+  }
+  throw ConfigurationError(
+      fmt::format("there is no ./{} and no shipped one: KernBench is not installed as a whole", kFileName));
+}
+
+const AlgorithmSpec& find_algorithm(const Collectives& collectives, const std::string& name) {
+  const auto found = collectives.algorithms.find(name.empty() ? collectives.algorithm : name);
+  if (found == collectives.algorithms.end()) throw ConfigurationError(unknown_algorithm(collectives, name));
+  return found->second;
+}
+
+WorldSize world_size(const AlgorithmSpec& algorithm, std::int32_t sips, std::int64_t pes_per_sip) {
+  const std::int32_t ranks = algorithm.world_size.value_or(sips);
+  if (ranks > sips * pes_per_sip) {
+    throw ConfigurationError(
+        fmt::format("a world_size of {} is more than the machine has PEs ({} SIPs of {})", ranks, sips, pes_per_sip));
+  }
+  return {ranks, ranks > sips};
+}
+
+std::string collectives_reference() {
+  topology::ReferenceSink sink;
+  topology::Walk<topology::ReferenceSink> walk(sink);
+  const Collectives defaults;
+  describe_defaults(walk, defaults);
+  walk.section("algorithms.NAME",
+               "an algorithm; beside the keys of `defaults`, which hold where it says nothing:", [&] {
+                 walk.field(topology::Field{"module", "the code of the algorithm", true, 0, 0, kAlgorithmModules},
+                            defaults.defaults.module);
+               });
+  return sink.markdown;
+}
+
+}  // namespace kernbench::distributed

@@ -1,0 +1,137 @@
+#include "distributed/device_work.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <utility>
+
+#include "base/error.h"
+#include "distributed/flat_tensor.h"
+#include "runtime/launches.h"
+#include "runtime/simulated_devices.h"
+#include "runtime/tensor_impl.h"
+
+namespace kernbench::distributed {
+
+using runtime::HostContext;
+
+void check_tensor(const torch::Tensor& tensor, const char* call) {
+  if (!tensor.defined()) {
+    throw ValueError(
+        fmt::format("{}: Invalid function argument. Expected parameter `tensor` to be of type "
+                    "torch.Tensor, but it is undefined.",
+                    call));
+  }
+  if (!tensor.device().is_ahbm()) {
+    throw ValueError(
+        fmt::format("{}: No backend type associated with device type cpu; move the tensor to the rank's "
+                    "device with .to(\"ahbm\")",
+                    call));
+  }
+}
+
+Payload payload_of(const torch::Tensor& tensor, const char* call, const HostContext& context) {
+  if (!tensor.defined()) return {{}, {}, context.device};
+  auto flat = flat_tensor(tensor, fmt::format("{}: the tensor", call));
+  return {tensor, std::move(flat), runtime::impl_of(tensor).device.index()};
+}
+
+void describe(const Payload& payload, CollectiveFingerprint& fingerprint) {
+  if (!payload.flat) return;
+  const auto& view = runtime::impl_of(payload.tensor);
+  fingerprint.has_tensor = true;
+  fingerprint.shape = view.sizes;
+  fingerprint.dtype = view.dtype;
+  fingerprint.placement = placement_text(*payload.flat);
+  fingerprint.placement_hash = placement_hash(*payload.flat);
+}
+
+namespace {
+
+/// Makes another stream of a device current while it lives.
+class OnStream {
+ public:
+  OnStream(HostContext& context, int device, std::size_t stream)
+      : context_(context), device_(device), before_(runtime::current_stream_index(context, device)) {
+    context_.streams[device_] = stream;
+  }
+  ~OnStream() { context_.streams[device_] = before_; }
+  OnStream(const OnStream&) = delete;
+  OnStream& operator=(const OnStream&) = delete;
+
+ private:
+  HostContext& context_;
+  int device_;
+  std::size_t before_;
+};
+
+/// Notes the time at which the stream gets here.
+runtime::CompletionRef mark(HostContext& context, runtime::Stream& stream, const std::string& name,
+                            const std::shared_ptr<WorkState>& state, Time WorkState::* time) {
+  auto& simulation = context.simulation;
+  return stream.enqueue(name, [&simulation, state, time](const runtime::Stream::Done& done) {
+    (*state).*time = simulation.scheduler().now();
+    done();
+    return std::shared_ptr<const event::WaitNode>();
+  });
+}
+
+std::vector<PeCoordinate> holders(const kernel::TensorDescriptor& flat) {
+  std::vector<PeCoordinate> pes;
+  pes.reserve(flat.shards.size());
+  for (const auto& shard : flat.shards) pes.push_back(shard.owner);
+  std::ranges::sort(pes);
+  pes.erase(std::unique(pes.begin(), pes.end()), pes.end());
+  return pes;
+}
+
+void launch(HostContext& context, DeviceWork work) {
+  runtime::LaunchPlan plan;
+  plan.name = std::move(work.kernel);
+  plan.device = work.payload.device;
+  plan.queues = std::move(work.queues);
+  plan.late_queues = std::move(work.late_queues);
+  plan.explain = std::move(work.explain);
+  std::shared_ptr<tl::Tensor> tensor;
+  if (work.payload.flat) {
+    plan.pes = holders(*work.payload.flat);
+    if (plan.pes.empty()) return;  // no elements
+    const auto storage = context.simulation.devices().own(runtime::device_storage(work.payload.tensor));
+    (work.writes ? plan.written : plan.read) = {storage};
+    tensor = std::make_shared<tl::Tensor>(std::move(work.payload.flat));
+  } else {
+    plan.pes = {{SipId{plan.device}, CubeId{0}, PeId{0}}};
+  }
+  plan.body = [body = std::move(work.body), tensor = std::move(tensor)] { body(tensor); };
+  runtime::enqueue_launch(context.simulation, std::move(plan));
+}
+
+}  // namespace
+
+std::shared_ptr<WorkState> enqueue(DeviceWork work, std::optional<std::size_t>& own_stream) {
+  auto& context = runtime::current_context(work.call);
+  const int device = work.payload.device;
+  const std::string name = work.kernel;
+  if (!own_stream) own_stream = context.simulation.add_stream(device);
+  auto& stream = context.simulation.stream(device, *own_stream);
+  if (const auto before = runtime::current_stream(work.call, device).last()) stream.enqueue_wait(before);
+  if (work.after) stream.enqueue_wait(work.after);
+  if (work.and_after) stream.enqueue_wait(std::move(work.and_after));
+  auto state = std::make_shared<WorkState>();
+  state->device = device;
+  mark(context, stream, "begin of " + name, state, &WorkState::begun);
+  {
+    const OnStream on(context, device, *own_stream);
+    const auto then = std::move(work.then);
+    launch(context, std::move(work));
+    if (then) then();
+  }
+  state->finished = mark(context, stream, "end of " + name, state, &WorkState::ended);
+  return state;
+}
+
+void order_current_stream_behind(const WorkState& work) {
+  if (!work.finished->is_set()) runtime::current_stream("wait", work.device).enqueue_wait(work.finished);
+}
+
+}  // namespace kernbench::distributed

@@ -1,0 +1,57 @@
+// Kernels of a process group in the streams of a device.
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "distributed/fingerprint.h"
+#include "distributed/work_state.h"
+#include "kernbench/tl.h"
+#include "kernbench/torch/tensor.h"
+#include "kernel/tensor_descriptor.h"
+#include "runtime/context.h"
+#include "runtime/queue_set.h"
+
+namespace kernbench::distributed {
+
+/// A tensor that a rank communicates.
+struct Payload {
+  torch::Tensor tensor = {};  // undefined: none
+  std::shared_ptr<const kernel::TensorDescriptor> flat = {};
+  int device = 0;  // of the tensor; without one the current device
+};
+/// ValueError unless it is a defined tensor on a device; `call` names the operation.
+void check_tensor(const torch::Tensor& tensor, const char* call);
+/// ValueError for a view that kernels cannot take; `call` names the operation.
+Payload payload_of(const torch::Tensor& tensor, const char* call, const runtime::HostContext& context);
+/// Shape, type and placement.
+void describe(const Payload& payload, CollectiveFingerprint& fingerprint);
+
+struct DeviceWork {
+  const char* call = "";    // of the API: "all_reduce"
+  std::string kernel = {};  // name of the launch: "ring_allreduce"
+  Payload payload = {};
+  bool writes = true;  // the tensor, rather than reading it
+  std::shared_ptr<runtime::QueueSet> queues = nullptr;
+  std::function<std::shared_ptr<runtime::QueueSet>()> late_queues = {};  // see LaunchPlan
+  runtime::CompletionRef after = nullptr;                                // what the kernel has to wait for, if anything
+  std::function<runtime::CompletionRef()> and_after = {};  // what it has to wait for then; asked when `after` is set
+  /// More for the same stream, behind the kernel. May be empty.
+  std::function<void()> then = {};
+  /// The kernel: called on each PE that holds a part of the tensor; without a tensor on one PE, with null.
+  std::function<void(const std::shared_ptr<tl::Tensor>& flat)> body = {};
+  /// What is under way, for the deadlock report; see LaunchPlan::explain. May be empty.
+  std::function<std::shared_ptr<const event::WaitNode>(const std::shared_ptr<const event::WaitNode>&)> explain = {};
+};
+
+/// Enqueues the kernel on a stream of the group's own, made if there is none, behind what the current stream has been
+/// given so far. Costs the host the launch overhead.
+std::shared_ptr<WorkState> enqueue(DeviceWork work, std::optional<std::size_t>& stream);
+
+/// What is given to the current stream from now on begins when `work` has finished.
+void order_current_stream_behind(const WorkState& work);
+
+}  // namespace kernbench::distributed

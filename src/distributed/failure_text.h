@@ -1,0 +1,24 @@
+// What the failure of ranks is called in words.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "kernbench/multiprocessing.h"
+
+namespace kernbench::distributed {
+
+/// A rank that was unwound because others failed.
+struct Victim {
+  int rank = 0;
+  std::string doing;  // "waits for barrier", when it happened
+};
+
+/// "process 1 terminated with exit code 3", as PyTorch says.
+std::string exit_text(int rank, int code);
+
+/// PyTorch's text for each cause, then a line with the victims.
+std::string failure_text(const std::vector<torch::multiprocessing::RankError>& causes,
+                         const std::vector<Victim>& victims);
+
+}  // namespace kernbench::distributed

@@ -1,0 +1,51 @@
+// What a rank says that it is doing, so that ranks which do something else are found.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "kernbench/distributed.h"
+#include "kernbench/dtype.h"
+
+namespace kernbench::distributed {
+
+/// Operations of a process group, with c10d's names.
+enum class OpType : std::uint8_t { BROADCAST, ALLREDUCE, SEND, RECV, BARRIER };
+const char* name(OpType type);
+const char* name(torch::distributed::ReduceOp op);
+/// PyTorch's name of a type: "Float".
+const char* torch_name(DType type);
+
+/// One call of a collective on one rank.
+struct CollectiveFingerprint {
+  std::uint64_t sequence = 0;  // of the rank's collectives on the group, from 1
+  OpType type = OpType::BARRIER;
+  bool has_tensor = false;
+  std::vector<std::int64_t> shape = {};
+  DType dtype = DType::f32;
+  std::optional<torch::distributed::ReduceOp> reduce = {};
+  std::optional<int> root = {};      // global rank
+  std::string placement = {};        // where on its device the tensor lies
+  std::uint64_t placement_hash = 0;  // equal for equal places of all elements
+
+  /// "CollectiveFingerPrint(SequenceNumber=1, OpType=ALLREDUCE, TensorShape=[2], TensorDtypes=Float, ReduceOp=SUM)"
+  std::string text() const;
+};
+
+/// How two ranks' calls compare, in the words of PyTorch's flight recorder.
+enum class MatchState : std::uint8_t {
+  FULLY_MATCHED,
+  COLLECTIVE_TYPE_MISMATCH,
+  SIZE_OR_SYNTAX_MISMATCH,  // shape, reduction, root or placement
+  COLLECTIVE_DTYPE_MISMATCH,
+};
+const char* name(MatchState state);
+
+/// The first thing in which they differ, in the order of MatchState.
+MatchState compare(const CollectiveFingerprint& a, const CollectiveFingerprint& b);
+/// All of them: "Op type: ALLREDUCE vs BROADCAST, Tensor shapes: [2] vs [3]".
+std::string differences(const CollectiveFingerprint& a, const CollectiveFingerprint& b);
+
+}  // namespace kernbench::distributed

@@ -1,0 +1,110 @@
+#include "distributed/group.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <numeric>
+#include <utility>
+
+#include "base/error.h"
+#include "distributed/communicator.h"
+#include "runtime/simulation.h"
+
+namespace kernbench::distributed {
+
+Group::Group(std::string name, std::shared_ptr<Roster> roster, std::vector<int> ranks, AlgorithmSpec algorithm)
+    : name_(std::move(name)),
+      roster_(std::move(roster)),
+      ranks_(std::move(ranks)),
+      algorithm_(std::move(algorithm)),
+      ledger_(ranks_),
+      communicator_(std::make_unique<Communicator>(*this)) {}
+
+Group::~Group() = default;
+
+void Group::close() {
+  communicator_ = std::make_unique<Communicator>(*this);
+  transfers_ = {};
+}
+
+int Group::member(int global_rank) const {
+  const auto found = std::ranges::find(ranks_, global_rank);
+  return found == ranks_.end() ? -1 : static_cast<int>(found - ranks_.begin());
+}
+
+Meeting& Group::monitored_barrier(std::size_t count) {
+  while (monitored_barriers_.size() <= count) monitored_barriers_.emplace_back("monitored_barrier", roster_, ranks_);
+  return monitored_barriers_[count];
+}
+
+namespace {
+
+std::vector<int> first_ranks(int count) {
+  std::vector<int> ranks(static_cast<std::size_t>(count));
+  std::iota(ranks.begin(), ranks.end(), 0);
+  return ranks;
+}
+
+}  // namespace
+
+Job::Job(std::string title, int world_size, AlgorithmSpec algorithm)
+    : roster(std::make_shared<Roster>(world_size)),
+      world(std::make_shared<Group>("the default group", roster, first_ranks(world_size), std::move(algorithm))),
+      joined(std::move(title), roster, first_ranks(world_size)) {}
+
+Membership::Membership(std::shared_ptr<Job> job_joined, int rank_in_job)
+    : job(std::move(job_joined)),
+      rank(rank_in_job),
+      world(std::make_shared<GroupHandle>(GroupHandle{job->world, rank, rank})) {}
+
+Membership::~Membership() {
+  job->roster->leave(rank);
+}
+
+Rendezvous::~Rendezvous() {
+  for (const auto& each : channels_) {
+    if (const auto channels = each.lock()) channels->simulation_ends();
+  }
+  for (const auto& each : jobs) {
+    const auto job = each.lock();
+    if (!job) continue;
+    job->world->close();
+    for (const auto& creation : job->creations) creation.group->close();
+  }
+}
+
+Rendezvous& rendezvous(runtime::HostContext& context) {
+  auto& slot = context.simulation.distributed;
+  if (slot == nullptr) slot = std::make_shared<Rendezvous>();
+  return *static_cast<Rendezvous*>(slot.get());
+}
+
+Membership& membership(const char* call) {
+  const auto& slot = runtime::current_context(call).distributed;
+  if (slot == nullptr) {
+    throw ValueError("Default process group has not been initialized, please make sure to call init_process_group.");
+  }
+  return *static_cast<Membership*>(slot.get());
+}
+
+GroupHandle& handle_of(const torch::distributed::ProcessGroup& group, const char* call) {
+  Membership& mine = membership(call);
+  GroupHandle& handle = group.state() == nullptr ? *mine.world : *group.state();
+  if (handle.destroyed || handle.global_rank != mine.rank || handle.group->roster() != mine.job->roster) {
+    throw ValueError(
+        fmt::format("{}: Invalid process group specified: it has been destroyed, or belongs to another rank", call));
+  }
+  return handle;
+}
+
+GroupHandle* member_handle(const torch::distributed::ProcessGroup& group, const char* call) {
+  GroupHandle& handle = handle_of(group, call);
+  if (handle.member >= 0) return &handle;
+  if (handle.warned.insert(call).second) {
+    runtime::current_context(call).simulation.environment().print(fmt::format(
+        "warning: Running {} on global rank {} which does not belong to the given group.\n", call, handle.global_rank));
+  }
+  return nullptr;
+}
+
+}  // namespace kernbench::distributed

@@ -1,0 +1,123 @@
+// Process groups from the inside: what the ranks of one share, and what each rank has of its own.
+#pragma once
+
+#include <cstdint>
+#include <deque>
+#include <map>
+#include <memory>
+#include <optional>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "base/units.h"
+#include "distributed/algorithm_spec.h"
+#include "distributed/ledger.h"
+#include "distributed/meeting.h"
+#include "distributed/transfer.h"
+#include "kernbench/distributed.h"
+#include "runtime/context.h"
+
+namespace kernbench::distributed {
+
+class Communicator;
+
+/// What all members of a process group share.
+class Group {
+ public:
+  Group(std::string name, std::shared_ptr<Roster> roster, std::vector<int> ranks, AlgorithmSpec algorithm);
+  ~Group();
+  const std::string& name() const { return name_; }
+  int size() const { return static_cast<int>(ranks_.size()); }
+  const std::vector<int>& ranks() const { return ranks_; }  // global, by place in the group
+  /// The place of a global rank in the group, or -1.
+  int member(int global_rank) const;
+  const AlgorithmSpec& algorithm() const { return algorithm_; }
+  const std::shared_ptr<Roster>& roster() const { return roster_; }
+  Ledger& ledger() { return ledger_; }
+  Transfers& transfers() { return transfers_; }
+  Communicator& communicator() { return *communicator_; }
+  /// Gives the channels back; nothing can be communicated any more.
+  void close();
+  /// The call number `count` of monitored_barrier on each rank.
+  Meeting& monitored_barrier(std::size_t count);
+
+ private:
+  std::string name_;
+  std::shared_ptr<Roster> roster_;
+  std::vector<int> ranks_;
+  AlgorithmSpec algorithm_;
+  Ledger ledger_;
+  std::unique_ptr<Communicator> communicator_;
+  Transfers transfers_;
+  std::deque<Meeting> monitored_barriers_;
+};
+
+/// A group as one rank has it.
+struct GroupHandle {
+  std::shared_ptr<Group> group;
+  int member = -1;  // the rank's place in the group; -1: it is not in it
+  int global_rank = 0;
+  bool destroyed = false;
+  std::size_t monitored_barriers = 0;                        // calls so far
+  std::optional<std::size_t> stream = {};                    // of the rank's device, for its collectives
+  std::map<LaneKey, std::optional<std::size_t>> lanes = {};  // likewise, for its sends and receives
+  std::set<std::string> warned = {};                         // calls for which a rank that is no member has been warned
+};
+
+/// Ranks that made a default group together.
+struct Job {
+  Job(std::string title, int world_size, AlgorithmSpec algorithm);
+  std::shared_ptr<Roster> roster;
+  std::shared_ptr<Group> world;
+  Meeting joined;
+  /// The groups of new_group, in the order of the calls, each with the ranks that have called.
+  struct Creation {
+    std::vector<int> ranks;
+    std::shared_ptr<Group> group;
+    std::unique_ptr<Meeting> meeting;
+    int first_caller = 0;
+  };
+  std::vector<Creation> creations;
+};
+
+/// What the calling fiber is in its default group; lives as long as the fiber's worker state.
+struct Membership {
+  Membership(std::shared_ptr<Job> job, int rank);
+  ~Membership();
+  Membership(const Membership&) = delete;
+  Membership& operator=(const Membership&) = delete;
+
+  std::shared_ptr<Job> job;
+  int rank;
+  std::shared_ptr<GroupHandle> world;
+  std::size_t groups_created = 0;
+};
+
+/// What the process groups of one simulation share: the collectives file, and ranks that are still to meet.
+struct Rendezvous {
+  Rendezvous() = default;
+  /// The simulation ends: handles that outlive it must not hold channels of its machine.
+  ~Rendezvous();
+  Rendezvous(const Rendezvous&) = delete;
+  Rendezvous& operator=(const Rendezvous&) = delete;
+
+  std::optional<Collectives> collectives;
+  std::map<std::string, std::shared_ptr<Job>> waiting;  // by the text under which ranks meet
+  std::vector<std::weak_ptr<Job>> jobs;                 // all that are left
+  void keep(const std::shared_ptr<ChannelKeeper>& channels) { channels_.push_back(channels); }
+
+ private:
+  std::vector<std::weak_ptr<ChannelKeeper>> channels_;
+};
+
+/// Of the calling worker's simulation.
+Rendezvous& rendezvous(runtime::HostContext& context);
+/// The calling worker's membership; ValueError in PyTorch's words when it has none. `call` names the operation.
+Membership& membership(const char* call);
+/// The handle behind a group of the API, the default one for an empty one. ValueError when it has been destroyed.
+GroupHandle& handle_of(const torch::distributed::ProcessGroup& group, const char* call);
+/// Like handle_of, for an operation on the group; null, after a warning, when the calling rank is not in it.
+GroupHandle* member_handle(const torch::distributed::ProcessGroup& group, const char* call);
+
+}  // namespace kernbench::distributed

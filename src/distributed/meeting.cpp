@@ -1,0 +1,50 @@
+#include "distributed/meeting.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <utility>
+
+namespace kernbench::distributed {
+
+void Roster::append_edge(int rank, const std::string& what, std::vector<event::WaitEdge>& edges) const {
+  const Worker& worker = at(rank);
+  if (worker.fiber != nullptr && !worker.fiber->finished()) {
+    edges.push_back({worker.fiber, fmt::format("the call of {} on rank {}", what, rank)});
+  } else {
+    edges.push_back({nullptr, fmt::format("the call of {} on rank {}, which {}", what, rank,
+                                          worker.joined ? "has ended" : "has not joined")});
+  }
+}
+
+std::string set_text(const std::vector<int>& ranks) {
+  return fmt::format("{{{}}}", fmt::join(ranks, ", "));
+}
+
+Meeting::Meeting(std::string what, std::shared_ptr<const Roster> roster, std::vector<int> ranks)
+    : what_(std::move(what)), roster_(std::move(roster)), ranks_(std::move(ranks)), here_(ranks_.size()) {
+  reached_.describe_as([this] { return fmt::format("{}, missing ranks: {}", what_, set_text(missing())); });
+  reached_.provided_by([this](std::vector<event::WaitEdge>& edges) {
+    for (const int rank : missing()) roster_->append_edge(rank, what_, edges);
+  });
+}
+
+void Meeting::arrive(int rank) {
+  here_[static_cast<std::size_t>(std::ranges::find(ranks_, rank) - ranks_.begin())] = true;
+  if (std::ranges::find(here_, false) == here_.end()) reached_.set();
+}
+
+bool Meeting::has(int rank) const {
+  return here_[static_cast<std::size_t>(std::ranges::find(ranks_, rank) - ranks_.begin())];
+}
+
+std::vector<int> Meeting::missing() const {
+  std::vector<int> ranks;
+  for (std::size_t i = 0; i < ranks_.size(); ++i) {
+    if (!here_[i]) ranks.push_back(ranks_[i]);
+  }
+  return ranks;
+}
+
+}  // namespace kernbench::distributed

@@ -1,0 +1,62 @@
+// Points that several ranks must reach, and who is missing.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "event/fiber.h"
+#include "event/waitable.h"
+
+namespace kernbench::distributed {
+
+/// The workers behind the ranks of a default group.
+class Roster {
+ public:
+  explicit Roster(int size) : workers_(static_cast<std::size_t>(size)) {}
+  int size() const { return static_cast<int>(workers_.size()); }
+  bool has(int rank) const { return at(rank).joined; }
+  void join(int rank, event::Fiber* fiber) { at(rank) = {fiber, true}; }
+  /// The worker has left the default group, or is gone.
+  void leave(int rank) { at(rank).fiber = nullptr; }
+
+  /// Appends what a wait for `rank` to call `what` waits for.
+  void append_edge(int rank, const std::string& what, std::vector<event::WaitEdge>& edges) const;
+
+ private:
+  struct Worker {
+    event::Fiber* fiber = nullptr;
+    bool joined = false;
+  };
+  Worker& at(int rank) { return workers_[static_cast<std::size_t>(rank)]; }
+  const Worker& at(int rank) const { return workers_[static_cast<std::size_t>(rank)]; }
+  std::vector<Worker> workers_;
+};
+
+/// "{1, 3}"
+std::string set_text(const std::vector<int>& ranks);
+
+/// Suspends ranks until all of them have come.
+class Meeting {
+ public:
+  /// `what` names the call in reports; `ranks` are global.
+  Meeting(std::string what, std::shared_ptr<const Roster> roster, std::vector<int> ranks);
+  /// The rank is here; the last one lets all go on.
+  void arrive(int rank);
+  bool has(int rank) const;
+  bool complete() const { return reached_.is_set(); }
+  std::vector<int> missing() const;
+  void wait() { reached_.wait(); }
+  event::Completion& reached() { return reached_; }
+  /// Lets all go on although ranks are missing.
+  void give_up() { reached_.set(); }
+
+ private:
+  std::string what_;
+  std::shared_ptr<const Roster> roster_;
+  std::vector<int> ranks_;
+  std::vector<bool> here_;  // by place in ranks_
+  event::Completion reached_;
+};
+
+}  // namespace kernbench::distributed

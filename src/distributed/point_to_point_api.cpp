@@ -1,0 +1,175 @@
+// send, recv and their asynchronous forms.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <functional>
+#include <optional>
+#include <utility>
+
+#include "base/error.h"
+#include "distributed/algorithms/point_to_point.h"
+#include "distributed/channel_set.h"
+#include "distributed/communicator.h"
+#include "distributed/device_work.h"
+#include "distributed/flat_tensor.h"
+#include "distributed/group.h"
+#include "distributed/transfer.h"
+#include "kernbench/torch/factories.h"
+#include "runtime/tensor_impl.h"
+
+namespace kernbench::torch::distributed {
+
+using namespace kernbench::distributed;
+
+namespace {
+
+int checked_peer(const GroupHandle& handle, int peer, bool sends) {
+  const char* side = sends ? "destination" : "source";
+  if (peer == handle.global_rank) {
+    throw ValueError(
+        fmt::format("Invalid {} rank: {} rank should not be the same as the rank of the current process.", side, side));
+  }
+  const int member = handle.group->member(peer);
+  if (member < 0) {
+    throw ValueError(fmt::format("Invalid {} rank: rank {} is not part of {}, whose ranks are {}", side, peer,
+                                 handle.group->name(), set_text(handle.group->ranks())));
+  }
+  return member;
+}
+
+/// Sender and receiver of a call; without a peer any other rank may send.
+LaneKey lane_of(const GroupHandle& handle, std::optional<int> peer, int tag, bool sends) {
+  if (peer) {
+    const int other = checked_peer(handle, *peer, sends);
+    return sends ? LaneKey{handle.member, other, tag} : LaneKey{other, handle.member, tag};
+  }
+  const int size = handle.group->size();
+  if (size == 1) {
+    throw ValueError(fmt::format("Invalid source rank: there is no rank but this one in {}", handle.group->name()));
+  }
+  return {size == 2 ? 1 - handle.member : -1, handle.member, tag};
+}
+
+const std::shared_ptr<runtime::QueueSet>& channels_of(runtime::HostContext& context, Group& group, const LaneKey& key) {
+  auto& channels = group.transfers().lane(key).channels;
+  if (!channels) {
+    const int from = group.communicator().device(key.from), to = group.communicator().device(key.to);
+    channels =
+        channels_between(context, fmt::format("{}, {} to {}", group.name(), from, to), {{from, to}}, group.algorithm());
+  }
+  return channels;
+}
+
+/// The transfer that this call is a side of. The second side lets it begin.
+TransferRef join(runtime::HostContext& context, Group& group, LaneKey key, bool sends,
+                 const CollectiveFingerprint& tensor) {
+  const Transfers::Members members{group.roster(), group.ranks()};
+  auto transfer = sends ? group.transfers().send(members, key) : group.transfers().receive(members, key);
+  transfer->call(sends, tensor);
+  if (!transfer->called(!sends)) return transfer;
+  key.from = group.member(transfer->sender());
+  transfer->go_on(group.communicator().device(key.from), group.communicator().device(key.to),
+                  channels_of(context, group, key));
+  return transfer;
+}
+
+/// The kernel of one side. It holds the transfer until both sides are done, for the reports of those that wait.
+std::function<void(const std::shared_ptr<tl::Tensor>&)> body_of(const TransferRef& transfer, bool sends,
+                                                                const RingPlace& place) {
+  if (sends) {
+    return [transfer, place](const std::shared_ptr<tl::Tensor>& flat) {
+      send_tensor(*flat, transfer->to_device(), place.tile_elements, place.window);
+    };
+  }
+  return [transfer, place](const std::shared_ptr<tl::Tensor>& flat) {
+    receive_tensor(*flat, transfer->from_device(), place.tile_elements);
+  };
+}
+
+/// A range of a larger tensor may lie on other PEs than what it is to meet, and a PE sends to its counterpart only: the
+/// transfer is then one of a tensor of its own. Returns that, or the tensor itself.
+Tensor laid_out(const Tensor& tensor, bool sends, const char* call) {
+  const auto flat = flat_tensor(tensor, fmt::format("{}: the tensor", call));
+  if (lies_as_if_new(tensor, *flat)) return tensor;
+  return sends ? tensor.clone() : torch::empty_like(tensor);
+}
+
+struct Call {
+  const char* name;
+  bool sends;
+};
+
+std::shared_ptr<WorkState> issue(const Tensor& tensor, std::optional<int> peer, const ProcessGroup& group, int tag,
+                                 const Call& call) {
+  GroupHandle* handle = member_handle(group, call.name);
+  if (handle == nullptr) return nullptr;
+  auto& context = runtime::current_context(call.name);
+  check_tensor(tensor, call.name);
+  const LaneKey key = lane_of(*handle, peer, tag, call.sends);
+  Communicator& communicator = handle->group->communicator();
+  const Tensor moved = laid_out(tensor, call.sends, call.name);
+  DeviceWork work;
+  work.call = call.name;
+  work.kernel = call.sends ? "send" : "recv";
+  work.writes = !call.sends;
+  work.payload = payload_of(moved, call.name, context);
+  CollectiveFingerprint fingerprint;
+  describe(work.payload, fingerprint);
+  communicator.bind(handle->member, work.payload.device);
+  const auto transfer = join(context, *handle->group, key, call.sends, fingerprint);
+  const int other = call.sends ? key.to : key.from;
+  if (other >= 0) {
+    communicator.bound(other)->wait();
+    channels_of(context, *handle->group, key);
+  }
+  work.late_queues = [transfer] { return transfer->channels(); };
+  work.after = transfer->ready();
+  if (!call.sends && handle->group->transfers().mixes_senders(key)) {
+    work.and_after = [transfer] { return transfer->previous_end(); };
+  }
+  work.body = body_of(transfer, call.sends, communicator.place(handle->member, fingerprint.dtype));
+  if (!call.sends && !moved.is_same(tensor)) work.then = [tensor, moved] { Tensor(tensor).copy_(moved); };
+  auto state = enqueue(std::move(work), handle->lanes[key]);
+  state->transfer = transfer;
+  transfer->attach(call.sends, state);
+  return state;
+}
+
+WorkRef work_of(std::shared_ptr<WorkState> state) {
+  return state ? std::make_shared<Work>(std::move(state)) : nullptr;
+}
+
+}  // namespace
+
+WorkRef isend(const Tensor& tensor, int dst, const ProcessGroup& group, int tag) {
+  return work_of(issue(tensor, dst, group, tag, {"isend", true}));
+}
+
+WorkRef irecv(const Tensor& tensor, std::optional<int> src, const ProcessGroup& group, int tag) {
+  return work_of(issue(tensor, src, group, tag, {"irecv", false}));
+}
+
+void send(const Tensor& tensor, int dst, const ProcessGroup& group, int tag) {
+  if (const auto state = issue(tensor, dst, group, tag, {"send", true})) order_current_stream_behind(*state);
+}
+
+int recv(const Tensor& tensor, std::optional<int> src, const ProcessGroup& group, int tag) {
+  const auto state = issue(tensor, src, group, tag, {"recv", false});
+  if (!state) return -1;
+  if (!src) state->transfer->ready()->wait();
+  order_current_stream_behind(*state);
+  return state->transfer->sender();
+}
+
+std::vector<WorkRef> batch_isend_irecv(const std::vector<P2POp>& operations) {
+  if (operations.empty()) throw ValueError("batch_isend_irecv: the list of operations is empty");
+  std::vector<WorkRef> works;
+  works.reserve(operations.size());
+  for (const P2POp& op : operations) {
+    works.push_back(op.op == P2POp::isend ? isend(op.tensor, op.peer, op.group, op.tag)
+                                          : irecv(op.tensor, op.peer, op.group, op.tag));
+  }
+  return works;
+}
+
+}  // namespace kernbench::torch::distributed

@@ -1,0 +1,239 @@
+// Making, asking and leaving process groups.
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <utility>
+
+#include "base/error.h"
+#include "distributed/collectives_file.h"
+#include "distributed/group.h"
+#include "event/fiber.h"
+#include "runtime/simulation.h"
+
+namespace kernbench::torch::distributed {
+
+using namespace kernbench::distributed;
+
+namespace {
+
+constexpr std::string_view kBackend = "ahbm";
+
+void check_arguments(std::string_view backend, int rank, int world_size) {
+  if (!backend.empty() && backend != kBackend) {
+    throw ValueError(
+        fmt::format("init_process_group: there is no backend \"{}\"; the devices' own is \"{}\"", backend, kBackend));
+  }
+  if (world_size < 1) {
+    throw ValueError(fmt::format("init_process_group: world_size must be at least 1, got {}", world_size));
+  }
+  if (rank < 0 || rank >= world_size) {
+    throw ValueError(
+        fmt::format("init_process_group: rank {} is out of range: with a world_size of {} it must be in "
+                    "[0, {})",
+                    rank, world_size, world_size));
+  }
+}
+
+/// What spawn() has given the worker, if the program gives nothing itself.
+int given_or(int given, bool spawned, int of_worker, const char* what, const char* variable) {
+  if (given != -1) return given;
+  if (spawned) return of_worker;
+  throw ValueError(
+      fmt::format("init_process_group: Error initializing torch.distributed using env:// rendezvous: environment "
+                  "variable {} expected, but not set: give the {}, or call it in a rank of "
+                  "torch::multiprocessing::spawn",
+                  variable, what));
+}
+
+AlgorithmSpec algorithm_of(runtime::HostContext& context, const std::string& name) {
+  Rendezvous& shared = rendezvous(context);
+  if (!shared.collectives) shared.collectives = load_collectives(context.simulation.options().collectives);
+  AlgorithmSpec algorithm = find_algorithm(*shared.collectives, name);
+  algorithm.n_slots = std::max(algorithm.n_slots, context.simulation.options().least_slots);
+  return algorithm;
+}
+
+/// The job in which ranks meet under `key`, joined by this rank.
+std::shared_ptr<Job> join(runtime::HostContext& context, const std::string& key, int rank, int world_size,
+                          const AlgorithmSpec& algorithm) {
+  auto& waiting = rendezvous(context).waiting;
+  auto& job = waiting[key];
+  if (job == nullptr) {
+    job = std::make_shared<Job>(fmt::format("init_process_group of {} ranks", world_size), world_size, algorithm);
+    rendezvous(context).jobs.push_back(job);
+  }
+  const int expected = job->roster->size();
+  if (expected != world_size) {
+    throw ValueError(fmt::format("init_process_group: rank {} gave a world_size of {}, but a rank before it gave {}",
+                                 rank, world_size, expected));
+  }
+  if (job->roster->has(rank)) {
+    throw ValueError(
+        fmt::format("init_process_group: rank {} is there already; each worker needs a rank of its own", rank));
+  }
+  job->roster->join(rank, event::this_fiber::current());
+  auto mine = job;
+  mine->joined.arrive(rank);
+  if (mine->joined.complete()) waiting.erase(key);
+  return mine;
+}
+
+/// All ranks, or the given ones in their order.
+std::vector<int> checked_ranks(std::vector<int> ranks, const Group& world) {
+  if (ranks.empty()) return world.ranks();
+  std::ranges::sort(ranks);
+  for (std::size_t i = 0; i < ranks.size(); ++i) {
+    if (ranks[i] < 0 || ranks[i] >= world.size()) {
+      throw ValueError(
+          fmt::format("new_group: the new group's rank {} should be in the world of {} ranks", ranks[i], world.size()));
+    }
+    if (i > 0 && ranks[i] == ranks[i - 1]) throw ValueError(fmt::format("new_group: rank {} is given twice", ranks[i]));
+  }
+  if (ranks.size() > static_cast<std::size_t>(world.size())) {
+    throw ValueError("the new group's world size should be less or equal to the world size set by init_process_group");
+  }
+  return ranks;
+}
+
+}  // namespace
+
+void init_process_group(std::string_view backend, int rank, int world_size, const InitOptions& options) {
+  auto& context = runtime::current_context("init_process_group");
+  if (context.distributed != nullptr) throw ValueError("trying to initialize the default process group twice!");
+  const runtime::Worker& worker = context.worker;
+  rank = given_or(rank, worker.world_size > 0, worker.rank, "rank", "RANK");
+  world_size = given_or(world_size, worker.world_size > 0, worker.world_size, "world_size", "WORLD_SIZE");
+  check_arguments(backend, rank, world_size);
+  // Workers of different spawns do not meet.
+  const std::string key = fmt::format("{} {}", context.worker.owner(), options.init_method);
+  const auto job = join(context, key, rank, world_size, algorithm_of(context, options.algorithm));
+  context.distributed = std::make_shared<Membership>(job, rank);
+  job->joined.wait();
+}
+
+void destroy_process_group(const ProcessGroup& group) {
+  GroupHandle& handle = handle_of(group, "destroy_process_group");
+  handle.destroyed = true;
+  Membership& mine = membership("destroy_process_group");
+  if (&handle == mine.world.get()) runtime::current_context("destroy_process_group").distributed.reset();
+}
+
+bool is_initialized() {
+  return runtime::current_context("is_initialized").distributed != nullptr;
+}
+
+int get_rank(const ProcessGroup& group) {
+  return handle_of(group, "get_rank").member;
+}
+
+int get_world_size(const ProcessGroup& group) {
+  const GroupHandle& handle = handle_of(group, "get_world_size");
+  return handle.member < 0 ? -1 : handle.group->size();
+}
+
+std::string get_backend(const ProcessGroup& group) {
+  handle_of(group, "get_backend");
+  return std::string(kBackend);
+}
+
+int get_global_rank(const ProcessGroup& group, int group_rank) {
+  const Group& members = *handle_of(group, "get_global_rank").group;
+  if (group_rank < 0 || group_rank >= members.size()) {
+    throw ValueError(
+        fmt::format("get_global_rank: {} has no rank {}; it has {} ranks", members.name(), group_rank, members.size()));
+  }
+  return members.ranks()[static_cast<std::size_t>(group_rank)];
+}
+
+std::vector<int> get_process_group_ranks(const ProcessGroup& group) {
+  return handle_of(group, "get_process_group_ranks").group->ranks();
+}
+
+ProcessGroup new_group(std::vector<int> ranks, const InitOptions& options) {
+  Membership& mine = membership("new_group");
+  auto& context = runtime::current_context("new_group");
+  const Group& world = *handle_of({}, "new_group").group;
+  ranks = checked_ranks(std::move(ranks), world);
+  auto& creations = mine.job->creations;
+  const std::size_t number = mine.groups_created++;
+  if (number == creations.size()) {
+    const std::string name = fmt::format("group {}", number + 1);
+    auto algorithm = options.algorithm.empty() ? world.algorithm() : algorithm_of(context, options.algorithm);
+    creations.push_back(
+        {ranks, std::make_shared<Group>(name, mine.job->roster, ranks, std::move(algorithm)),
+         std::make_unique<Meeting>(fmt::format("new_group (number {})", number + 1), mine.job->roster, world.ranks()),
+         mine.rank});
+  }
+  const Job::Creation& creation = creations[number];
+  if (creation.ranks != ranks) {
+    throw ProgramError(
+        "DistributedError",
+        fmt::format("Detected mismatch between calls of new_group (number {}): rank {} gave the ranks "
+                    "{}, but rank {} gave {}; all ranks must make the same groups in the same order",
+                    number + 1, creation.first_caller, set_text(creation.ranks), mine.rank, set_text(ranks)));
+  }
+  auto handle =
+      std::make_shared<GroupHandle>(GroupHandle{creation.group, creation.group->member(mine.rank), mine.rank});
+  Meeting& meeting = *creation.meeting;
+  meeting.arrive(mine.rank);
+  meeting.wait();
+  return ProcessGroup(std::move(handle));
+}
+
+namespace {
+
+/// Ends a monitored barrier when its time is over; a barrier that is passed needs no timer any more.
+class Timer {
+ public:
+  Timer(event::Scheduler& scheduler, Time duration, const std::shared_ptr<Group>& group, std::size_t number)
+      : fiber_(scheduler.spawn({.agent = event::this_fiber::current()->agent(), .name = "monitored_barrier"},
+                               [duration, group = std::weak_ptr<Group>(group), number] {
+                                 event::this_fiber::sleep(duration);
+                                 if (const auto alive = group.lock()) alive->monitored_barrier(number).give_up();
+                               })) {}
+  ~Timer() { fiber_->cancel(); }
+  Timer(const Timer&) = delete;
+  Timer& operator=(const Timer&) = delete;
+
+ private:
+  std::shared_ptr<event::Fiber> fiber_;
+};
+
+[[noreturn]] void fail(const Meeting& barrier, const Group& group, int rank, Time timeout, bool all) {
+  const int root = group.ranks().front();
+  if (rank != root && (barrier.has(root) || barrier.has(rank) == false)) {
+    throw ProgramError(
+        "DistributedError",
+        fmt::format("[Rank {}]: Rank {} successfully reached monitoredBarrier, but received errors while "
+                    "waiting for send/recv from rank {}. Please check rank {} logs for faulty rank.",
+                    rank, rank, root, root));
+  }
+  std::vector<int> missing = barrier.missing();
+  if (!all) missing.resize(1);
+  throw ProgramError("DistributedError",
+                     fmt::format("[Rank {}]: Rank{} {} failed to pass monitoredBarrier in {} ms", rank, all ? "s" : "",
+                                 fmt::join(missing, ", "), timeout.count() / Time::milliseconds(1).count()));
+}
+
+}  // namespace
+
+void monitored_barrier(const ProcessGroup& group, Time timeout, bool wait_all_ranks) {
+  GroupHandle* handle = member_handle(group, "monitored_barrier");
+  if (handle == nullptr) return;
+  if (timeout <= Time::zero()) throw ValueError("monitored_barrier: the timeout must be more than 0");
+  const std::size_t number = handle->monitored_barriers++;
+  Meeting& barrier = handle->group->monitored_barrier(number);
+  const auto& ranks = handle->group->ranks();
+  const bool first = barrier.missing().size() == ranks.size();
+  const bool too_late = barrier.complete();
+  if (!too_late) barrier.arrive(handle->global_rank);
+  if (!barrier.complete()) {
+    std::optional<Timer> timer;
+    if (first) timer.emplace(event::this_fiber::scheduler(), timeout, handle->group, number);
+    barrier.wait();
+  }
+  if (!barrier.missing().empty()) fail(barrier, *handle->group, handle->global_rank, timeout, wait_all_ranks);
+}
+
+}  // namespace kernbench::torch::distributed

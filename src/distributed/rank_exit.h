@@ -1,0 +1,11 @@
+// How a rank that calls exit() unwinds.
+#pragma once
+
+namespace kernbench::distributed {
+
+/// Thrown by torch::multiprocessing::exit. Not a std::exception, like Cancelled.
+struct RankExit {
+  int code = 0;
+};
+
+}  // namespace kernbench::distributed

@@ -1,0 +1,294 @@
+#include "distributed/spawn.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <tuple>
+#include <utility>
+
+#include "base/error_text.h"
+#include "distributed/rank_exit.h"
+#include "event/errors.h"
+#include "event/report.h"
+
+namespace kernbench::distributed {
+
+using runtime::HostContext;
+using torch::multiprocessing::ProcessExitedException;
+using torch::multiprocessing::SpawnException;
+using torch::multiprocessing::SpawnOptions;
+
+namespace {
+
+/// As much as the main program has.
+constexpr std::size_t kStackBytes = 1 << 20;
+
+/// The type of a cause that is no error.
+constexpr const char* kExit = "ProcessExitedException";
+
+/// Operations of host agents that are no fiber's and no worker's other ones: timers, by process.
+constexpr std::uint64_t kTimers = std::uint64_t{1} << 34;
+
+/// Cancels an event when a wait is over, however it ended.
+class Timer {
+ public:
+  Timer(event::Scheduler& scheduler, event::EventHandle event) : scheduler_(scheduler), event_(event) {}
+  ~Timer() { scheduler_.cancel(event_); }
+  Timer(const Timer&) = delete;
+  Timer& operator=(const Timer&) = delete;
+
+ private:
+  event::Scheduler& scheduler_;
+  event::EventHandle event_;
+};
+
+/// Whether a fiber ended by itself although it had been cancelled: it would not unwind.
+bool died(const std::exception_ptr& error) {
+  try {
+    std::rethrow_exception(error);
+  } catch (const event::CancellationError&) {
+    return true;
+  } catch (const event::StackOverflowError&) {
+    return true;
+  } catch (...) {
+    return false;
+  }
+}
+
+void check(const HostContext& parent, const SpawnOptions& options) {
+  if (options.nprocs < 0) {
+    throw ValueError(
+        fmt::format("torch::multiprocessing::spawn: nprocs is {}; it must not be negative", options.nprocs));
+  }
+  if (parent.worker.daemon) {
+    throw ProgramError(
+        "DaemonError",
+        "daemonic processes are not allowed to have children: spawn this rank without .daemon = true, or "
+        "spawn its children from the main program");
+  }
+  if (options.start_method == "spawn") return;
+  parent.simulation.warn(
+      fmt::format("This method only supports start_method=spawn (got: {}). The ranks are fibers of one process in any "
+                  "case.",
+                  options.start_method));
+}
+
+}  // namespace
+
+Spawn::Spawn(runtime::Simulation& simulation, const HostContext& parent, const SpawnOptions& options)
+    : WorkerGroup(simulation.next_group_number()),
+      simulation_(simulation),
+      parent_(std::dynamic_pointer_cast<Spawn>(parent.worker.group)),
+      parent_agent_(parent.worker.agent),
+      parent_path_(parent.worker.path),
+      daemon_(options.daemon),
+      ranks_(static_cast<std::size_t>(options.nprocs)),
+      live_(ranks_.size()) {
+  change_.describe_as([this] { return "the ranks of " + name(); });
+  change_.provided_by([this](std::vector<event::WaitEdge>& edges) {
+    for (const Rank& rank : ranks_) {
+      if (!rank.over) edges.push_back({rank.fiber.get(), "its end"});
+    }
+  });
+}
+
+std::string Spawn::name() const {
+  return fmt::format("a spawn of {} rank{}{}", ranks_.size(), ranks_.size() == 1 ? "" : "s", suffix_);
+}
+
+std::shared_ptr<Spawn> Spawn::start(const Body& body, const SpawnOptions& options, std::span<const int> order) {
+  HostContext& parent = runtime::current_context("torch::multiprocessing::spawn");
+  check(parent, options);
+  const std::shared_ptr<Spawn> spawn(new Spawn(parent.simulation, parent, options));  // its constructor is private
+  std::erase_if(parent.children, [](const auto& child) { return child->settled(); });
+  if (!parent.children.empty()) spawn->suffix_ = fmt::format(" of spawn {}", spawn->number());
+  parent.children.push_back(spawn);
+  if (spawn->parent_) {
+    std::erase_if(spawn->parent_->children_, [](const auto& child) { return child.expired(); });
+    spawn->parent_->children_.push_back(spawn);
+  }
+  spawn->self_ = spawn;
+  for (Rank& rank : spawn->ranks_) rank.process = parent.simulation.next_process_id();
+  for (int i = 0; i < options.nprocs; ++i) {
+    spawn->start_rank(order.empty() ? i : order[static_cast<std::size_t>(i)], body);
+  }
+  spawn->settle();  // without ranks it ends at once
+  return spawn;
+}
+
+runtime::Worker Spawn::worker(int rank) {
+  runtime::Worker worker;
+  worker.rank = rank;
+  worker.world_size = static_cast<int>(ranks_.size());
+  worker.process = ranks_[static_cast<std::size_t>(rank)].process;
+  // Ranks of nested spawns share the agents of their numbers; the order of their own fibers is that of their spawning.
+  worker.agent = simulation_.machine().host_agent(rank);
+  worker.path = parent_path_.empty() ? std::to_string(rank) : fmt::format("{}.{}", parent_path_, rank);
+  worker.group = shared_from_this();
+  worker.daemon = daemon_;
+  return worker;
+}
+
+void Spawn::start_rank(int rank, const Body& body) {
+  const runtime::Worker identity = worker(rank);
+  event::FiberOptions options;
+  options.agent = identity.agent;
+  options.name = fmt::format("rank {}{}", identity.path, suffix_);
+  options.stack_bytes = kStackBytes;
+  Rank& mine = ranks_[static_cast<std::size_t>(rank)];
+  mine.fiber = simulation_.scheduler().spawn(std::move(options), [this, identity, body] { run_rank(identity, body); });
+  mine.fiber->done().on_set(event::call<&Spawn::rank_over>(this, static_cast<std::uint64_t>(rank)));
+}
+
+void Spawn::run_rank(const runtime::Worker& identity, const Body& body) {
+  runtime::enter_host_context(simulation_, identity);
+  int& exit_code = ranks_[static_cast<std::size_t>(identity.rank)].exit_code;
+  try {
+    body(identity.rank);
+  } catch (const RankExit& exit) {
+    exit_code = exit.code;
+  }
+  if (exit_code == 0) runtime::end_host_context();
+}
+
+std::vector<std::int64_t> Spawn::pids() const {
+  std::vector<std::int64_t> pids;
+  for (const Rank& rank : ranks_) pids.push_back(rank.process);
+  return pids;
+}
+
+// ---- failure -------------------------------------------------------------------------------------------------------
+
+void Spawn::rank_over(std::uint64_t rank) {
+  Rank& mine = ranks_[rank];
+  mine.over = true;
+  --live_;
+  const std::exception_ptr error = mine.fiber->take_error();
+  const auto number = static_cast<int>(rank);
+  // What a rank throws after it has been told to end is a consequence, unless it could not end.
+  if (error && (!mine.fiber->cancelled() || died(error))) {
+    add_cause(number, error);
+  } else if (!error && mine.exit_code != 0 && !mine.fiber->cancelled()) {
+    causes_.push_back({number, simulation_.scheduler().now(), kExit, exit_text(number, mine.exit_code), {}, nullptr});
+    note_failure();
+  }
+  change_.notify();
+  settle();
+}
+
+bool Spawn::launch_failed(int rank, const std::exception_ptr& error) {
+  if (cancelled()) return true;  // a consequence
+  if (live_ == 0 && !failing_) return false;
+  add_cause(rank, error);
+  return true;
+}
+
+void Spawn::add_cause(int rank, const std::exception_ptr& error) {
+  ErrorText text = error_text(error, "Exception");
+  causes_.push_back({rank, simulation_.scheduler().now(), std::move(text.type), std::move(text.message),
+                     std::move(text.where), error});
+  note_failure();
+}
+
+// All that fail in this instant are causes, so the others are told when it is over.
+void Spawn::note_failure() {
+  if (std::exchange(failing_, true) || cancelled()) return;
+  simulation_.scheduler().schedule(simulation_.scheduler().now(), event::Phase::sample, parent_agent_, number(),
+                                   event::call<&Spawn::deliver>(this));
+}
+
+void Spawn::deliver(std::uint64_t /*unused*/) {
+  if (cancelled()) return;  // with those above it
+  for (std::size_t rank = 0; rank < ranks_.size(); ++rank) {
+    const auto number = static_cast<int>(rank);
+    const bool cause = std::ranges::find(causes_, number, &RankError::rank) != causes_.end();
+    if (!ranks_[rank].over && !cause) victims_.push_back({number, event::doing(*ranks_[rank].fiber)});
+  }
+  take_back();
+}
+
+void Spawn::take_back() {
+  const auto keep_alive = self_;
+  cancel();
+  simulation_.drop_cancelled_commands();
+  settle();
+}
+
+void Spawn::cancel() {
+  mark_cancelled();
+  for (const Rank& rank : ranks_) {
+    if (!rank.over) rank.fiber->cancel();
+  }
+  simulation_.machine().cancel(number());
+  for (const auto& weak : children_) {
+    const auto child = weak.lock();
+    if (child && !child->ended() && !child->cancelled()) child->cancel();
+  }
+}
+
+void Spawn::work_over() {
+  if (cancelled()) settle();
+}
+
+void Spawn::settle() {
+  if (ended() || live_ > 0 || (failing_ && !cancelled())) return;
+  if (cancelled()) {
+    const auto open = [](const auto& child) { return !child.expired() && !child.lock()->ended(); };
+    if (work() > 0 || std::ranges::any_of(children_, open)) return;
+  }
+  mark_ended();
+  change_.notify();
+  const auto keep_alive = std::move(self_);
+  if (parent_ && parent_->cancelled()) parent_->settle();
+}
+
+// ---- joining -------------------------------------------------------------------------------------------------------
+
+bool Spawn::join(std::optional<Time> timeout) {
+  const auto over = [this] { return ranks_.size() - live_; };
+  if (!ended() && over() == seen_) wait_for_change(timeout);
+  if (failing_ || cancelled()) change_.wait_until([this] { return ended(); });
+  if (failing_) throw_failure();
+  seen_ = over();
+  return live_ == 0;
+}
+
+void Spawn::wait_for_change(std::optional<Time> timeout) {
+  auto& scheduler = simulation_.scheduler();
+  const std::size_t before = live_;
+  const auto changed = [&] { return live_ != before || ended(); };
+  if (!timeout) return change_.wait_until(changed);
+  const Time cost = simulation_.topology().host.launch_overhead;
+  const Time patience = std::max(*timeout, cost);
+  const Time until = patience > Time::max() - scheduler.now() ? Time::max() : scheduler.now() + patience;
+  const runtime::Worker& caller = runtime::current_context("ProcessContext::join").worker;
+  const std::uint64_t key = kTimers + static_cast<std::uint64_t>(caller.process);
+  const Timer timer(scheduler, scheduler.schedule(until, event::Phase::deliver, caller.agent, key,
+                                                  event::call<&Change::notify>(&change_)));
+  change_.wait_until([&] { return changed() || scheduler.now() >= until; });
+  if (!changed()) event::this_fiber::note_poll();
+}
+
+void Spawn::throw_failure() {
+  reported_ = true;
+  std::vector<RankError> causes = causes_;
+  std::ranges::stable_sort(causes, {}, [](const RankError& cause) { return std::tuple(cause.time, cause.rank); });
+  const RankError& first = causes.front();
+  const Rank& rank = ranks_[static_cast<std::size_t>(first.rank)];
+  const bool raised = std::ranges::any_of(causes, [](const RankError& cause) { return cause.error != nullptr; });
+  if (!raised) throw ProcessExitedException(first.message, first.rank, rank.process, rank.exit_code);
+  std::vector<int> unwound;
+  for (const Victim& victim : victims_) unwound.push_back(victim.rank);
+  const std::string text = failure_text(causes, victims_);
+  const std::int64_t process = rank.process;
+  throw SpawnException(text, process, std::move(causes), std::move(unwound));
+}
+
+void Spawn::join_at_end() {
+  if (reported_) return;
+  if (daemon_ && live_ > 0 && !failing_) take_back();
+  while (!join(std::nullopt)) {
+  }
+}
+
+}  // namespace kernbench::distributed

@@ -1,0 +1,142 @@
+#include "distributed/transfer.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <utility>
+
+#include "base/error.h"
+#include "distributed/work_state.h"
+
+namespace kernbench::distributed {
+namespace {
+
+std::string tensor_text(const CollectiveFingerprint& tensor) {
+  return fmt::format("TensorShape=[{}], TensorDtypes={}", fmt::join(tensor.shape, ", "), torch_name(tensor.dtype));
+}
+
+}  // namespace
+
+Transfer::Transfer(std::shared_ptr<const Roster> roster, std::vector<int> senders, int receiver, int tag,
+                   std::uint64_t number)
+    : roster_(std::move(roster)),
+      senders_(std::move(senders)),
+      receiver_(receiver),
+      tag_(tag),
+      number_(number),
+      ready_(std::make_shared<event::Completion>()) {
+  ready_->describe_as([this] { return text(); });
+  ready_->provided_by([this](std::vector<event::WaitEdge>& edges) {
+    if (!called(true)) {
+      for (const int rank : senders_) roster_->append_edge(rank, "send in " + text(), edges);
+    }
+    if (!called(false)) roster_->append_edge(receiver_, "recv in " + text(), edges);
+  });
+}
+
+std::string Transfer::text() const {
+  const std::string from = from_any() ? "any rank of " + set_text(senders_) : fmt::format("rank {}", sender());
+  return fmt::format("transfer from {} to rank {} (tag {})", from, receiver_, tag_);
+}
+
+void Transfer::sent_by(int rank) {
+  senders_ = {rank};
+}
+
+void Transfer::call(bool sends, const CollectiveFingerprint& tensor) {
+  Side& mine = sides_[sends ? 0 : 1];
+  mine.called = true;
+  mine.tensor = tensor;
+  if (!called(true) || !called(false)) return;
+  CollectiveFingerprint sent = sides_[0].tensor, received = sides_[1].tensor;
+  sent.type = received.type = OpType::SEND;
+  if (compare(sent, received) != MatchState::FULLY_MATCHED) mismatch(sent, received);
+}
+
+void Transfer::mismatch(const CollectiveFingerprint& sent, const CollectiveFingerprint& received) {
+  const ProgramError error(
+      "DistributedError",
+      fmt::format("Detected mismatch in the {}: rank {} sends {}, but rank {} receives {}. They differ in "
+                  "the following aspects: {}; Error type: {}",
+                  text(), sender(), tensor_text(sent), receiver_, tensor_text(received), differences(sent, received),
+                  name(compare(sent, received))));
+  error_ = std::make_exception_ptr(error);
+  for (const Side& side : sides_) {
+    if (const auto work = side.work.lock()) work->error = error_;
+  }
+  throw error;
+}
+
+void Transfer::attach(bool sends, const std::shared_ptr<WorkState>& work) {
+  sides_[sends ? 0 : 1].work = work;
+  work->error = error_;
+}
+
+void Transfer::go_on(int from_device, int to_device, std::shared_ptr<runtime::QueueSet> channels) {
+  from_device_ = from_device;
+  to_device_ = to_device;
+  channels_ = std::move(channels);
+  ready_->set();
+}
+
+runtime::CompletionRef Transfer::previous_end() const {
+  const auto previous = previous_.lock();
+  const auto work = previous ? previous->sides_[1].work.lock() : nullptr;
+  return work ? work->finished : nullptr;
+}
+
+TransferRef Transfers::add(const Members& group, const LaneKey& key) {
+  std::vector<int> senders;
+  for (int member = 0; member < static_cast<int>(group.ranks.size()); ++member) {
+    if (member != key.to && (key.from < 0 || member == key.from)) {
+      senders.push_back(group.ranks[static_cast<std::size_t>(member)]);
+    }
+  }
+  const int receiver = group.ranks[static_cast<std::size_t>(key.to)];
+  return std::make_shared<Transfer>(group.roster, std::move(senders), receiver, key.tag, ++count_);
+}
+
+TransferRef Transfers::send(const Members& group, const LaneKey& key) {
+  Lane& mine = lane(key);
+  const bool awaited = !mine.open.empty() && !mine.open.front()->called(true);
+  const auto inbox = mixed_.find({key.to, key.tag});
+  TransferRef transfer;
+  if (inbox != mixed_.end() && !inbox->second.empty() &&
+      (!awaited || inbox->second.front()->number() < mine.open.front()->number())) {
+    transfer = inbox->second.front();
+    inbox->second.pop_front();
+    transfer->sent_by(group.ranks[static_cast<std::size_t>(key.from)]);
+  } else if (awaited) {
+    transfer = mine.open.front();
+    mine.open.pop_front();
+  } else {
+    transfer = add(group, key);
+    mine.open.push_back(transfer);
+  }
+  transfer->follow(std::exchange(mine.last, transfer));
+  return transfer;
+}
+
+TransferRef Transfers::receive(const Members& group, const LaneKey& key) {
+  if (key.from < 0) return receive_from_any(group, key);
+  Lane& mine = lane(key);
+  if (mine.open.empty() || !mine.open.front()->called(true)) return mine.open.emplace_back(add(group, key));
+  auto transfer = mine.open.front();
+  mine.open.pop_front();
+  return transfer;
+}
+
+TransferRef Transfers::receive_from_any(const Members& group, const LaneKey& key) {
+  auto& inbox = mixed_[{key.to, key.tag}];
+  Lane* first = nullptr;
+  for (auto& [each, lane] : lanes_) {
+    if (each.to != key.to || each.tag != key.tag || lane.open.empty() || !lane.open.front()->called(true)) continue;
+    if (first == nullptr || lane.open.front()->number() < first->open.front()->number()) first = &lane;
+  }
+  if (first == nullptr) return inbox.emplace_back(add(group, key));
+  auto transfer = first->open.front();
+  first->open.pop_front();
+  return transfer;
+}
+
+}  // namespace kernbench::distributed

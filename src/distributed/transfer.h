@@ -1,0 +1,116 @@
+// send and recv that find each other.
+#pragma once
+
+#include <compare>
+#include <cstdint>
+#include <deque>
+#include <exception>
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "distributed/channel_set.h"
+#include "distributed/fingerprint.h"
+#include "distributed/meeting.h"
+
+namespace kernbench::distributed {
+
+struct WorkState;
+
+/// Between which members of a group, and with which tag. What has one key keeps its order.
+struct LaneKey {
+  int from = 0, to = 0;  // members; -1 as the sender: any
+  int tag = 0;
+  constexpr auto operator<=>(const LaneKey&) const = default;
+};
+
+/// A send and its recv, or the one of them that has been called.
+class Transfer {
+ public:
+  /// `senders`: the global ranks of which one sends. Transfers of a group are numbered in the order of their making.
+  Transfer(std::shared_ptr<const Roster> roster, std::vector<int> senders, int receiver, int tag, std::uint64_t number);
+
+  /// One side is called. ProgramError ("DistributedError") when it does not fit the other side, whose work fails, too.
+  void call(bool sends, const CollectiveFingerprint& tensor);
+  bool called(bool by_sender) const { return sides_[by_sender ? 0 : 1].called; }
+  /// The work of a side that has been called.
+  void attach(bool sends, const std::shared_ptr<WorkState>& work);
+  std::uint64_t number() const { return number_; }
+
+  /// Which of the senders it is.
+  void sent_by(int rank);
+  bool from_any() const { return senders_.size() > 1; }
+  /// Global rank; -1 while it is not known.
+  int sender() const { return from_any() ? -1 : senders_.front(); }
+
+  /// Both sides have been called: between which devices, and over which channels.
+  void go_on(int from_device, int to_device, std::shared_ptr<runtime::QueueSet> channels);
+  const runtime::CompletionRef& ready() const { return ready_; }
+  // Known when it is ready.
+  int from_device() const { return from_device_; }
+  int to_device() const { return to_device_; }
+  const std::shared_ptr<runtime::QueueSet>& channels() const { return channels_; }
+
+  /// It comes behind `previous` in its lane.
+  void follow(const std::shared_ptr<Transfer>& previous) { previous_ = previous; }
+  /// The end of what is received before it in its lane; null when that is over.
+  runtime::CompletionRef previous_end() const;
+
+ private:
+  struct Side {
+    bool called = false;
+    CollectiveFingerprint tensor = {};
+    std::weak_ptr<WorkState> work = {};
+  };
+  std::string text() const;
+  [[noreturn]] void mismatch(const CollectiveFingerprint& sent, const CollectiveFingerprint& received);
+
+  std::shared_ptr<const Roster> roster_;
+  std::vector<int> senders_;
+  int receiver_, tag_;
+  std::uint64_t number_;
+  Side sides_[2];  // sender, receiver
+  runtime::CompletionRef ready_;
+  int from_device_ = -1, to_device_ = -1;
+  std::shared_ptr<runtime::QueueSet> channels_;
+  std::weak_ptr<Transfer> previous_;
+  std::exception_ptr error_;
+};
+using TransferRef = std::shared_ptr<Transfer>;
+
+/// The transfers of one group.
+class Transfers {
+ public:
+  struct Lane {
+    std::deque<TransferRef> open = {};                      // those of which a side is missing, in their order
+    TransferRef last = {};                                  // the latest of all
+    std::shared_ptr<runtime::QueueSet> channels = nullptr;  // made with the first transfer
+  };
+  Lane& lane(const LaneKey& key) { return lanes_[key]; }
+
+  /// The group as these see it: global ranks by member.
+  struct Members {
+    const std::shared_ptr<Roster>& roster;
+    const std::vector<int>& ranks;
+  };
+  /// The transfer that a send is a side of: the first that waits for it, or a new one.
+  TransferRef send(const Members& group, const LaneKey& key);
+  /// Likewise for a receive; with any sender (LaneKey::from) the send that was called first.
+  TransferRef receive(const Members& group, const LaneKey& key);
+  /// Whether the receives of this key's receiver and tag have to look who is before them in their lane.
+  bool mixes_senders(const LaneKey& key) const { return mixed_.contains({key.to, key.tag}); }
+
+ private:
+  using Inbox = std::pair<int, int>;  // receiver, tag
+  TransferRef add(const Members& group, const LaneKey& key);
+  TransferRef receive_from_any(const Members& group, const LaneKey& key);
+
+  std::map<LaneKey, Lane> lanes_;
+  std::map<Inbox, std::deque<TransferRef>> mixed_;  // receives from any sender that have none yet
+  std::uint64_t count_ = 0;
+};
+
+}  // namespace kernbench::distributed

@@ -1,0 +1,55 @@
+// A channel: a directed queue from one PE to another, with slots at the receiver; and the messages about it.
+#pragma once
+
+#include <cstdint>
+
+#include "base/address.h"
+#include "base/coordinates.h"
+#include "base/units.h"
+#include "hardware/operation.h"
+#include "kernbench/queues.h"
+
+namespace kernbench::hardware {
+
+/// One row of the neighbour tables at both of its ends. Its slots follow each other from `slots` on; this address names
+/// the channel: messages and credits are matched by it, never by direction.
+struct Channel {
+  PeCoordinate sender, receiver;   // two different PEs
+  std::int32_t send_entry = 0;     // of the sender's table
+  std::int32_t receive_entry = 0;  // of the receiver's
+  PhysAddr slots;                  // in the receiver's memory that parameters.buffer_kind names
+  std::uint32_t epoch = 0;         // of the installation
+  QueueParameters parameters;
+
+  PhysAddr slot(std::int32_t index) const {
+    return PhysAddr(slots.value() +
+                    static_cast<std::uint64_t>(index) * static_cast<std::uint64_t>(parameters.slot_size.count()));
+  }
+  /// The index of the slot at `address`; requires that it is one of this channel.
+  std::int32_t index_of(PhysAddr address) const {
+    return static_cast<std::int32_t>((address.value() - slots.value()) /
+                                     static_cast<std::uint64_t>(parameters.slot_size.count()));
+  }
+  bool contains(PhysAddr address) const {
+    return address >= slots && address.value() - slots.value() <
+                                   static_cast<std::uint64_t>(parameters.slot_size.count() * parameters.n_slots);
+  }
+};
+
+/// Announces a segment: what follows the payload on its way.
+struct SegmentMeta {
+  PhysAddr slot;
+  std::uint32_t epoch = 0;
+  std::uint64_t sequence = 0;  // of the channel's segments
+  Bytes bytes;                 // of this segment
+  Bytes before;                // of the message, in the segments before it
+  OperationRef message;        // the send: its tag and size
+};
+
+/// A slot is free again.
+struct Credit {
+  PhysAddr slot;
+  std::uint32_t epoch = 0;
+};
+
+}  // namespace kernbench::hardware

@@ -1,0 +1,158 @@
+#include "hardware/ipcq/ipcq.h"
+
+#include <cassert>
+
+#include "base/error.h"
+#include "base/text.h"
+
+namespace kernbench::hardware {
+namespace {
+
+template <class Queue>
+Queue* end_at(const std::vector<std::unique_ptr<Queue>>& queues, PhysAddr slot, std::uint32_t epoch) {
+  for (const auto& queue : queues) {
+    const Channel* channel = queue != nullptr ? queue->channel() : nullptr;
+    if (channel != nullptr && channel->epoch == epoch && channel->contains(slot)) return queue.get();
+  }
+  return nullptr;
+}
+
+template <class Queue>
+Queue& entry_of(std::vector<std::unique_ptr<Queue>>& queues, IpcqEnvironment& environment, PeCoordinate pe,
+                const std::string& pe_name, std::int32_t entry) {
+  auto& queue = queues[static_cast<std::size_t>(entry)];
+  if (!queue) queue = std::make_unique<Queue>(environment, pe, pe_name, entry);
+  return *queue;
+}
+
+[[noreturn]] void reject(const std::string& key, const std::string& value, const std::string& limit) {
+  throw ValueError("queues: " + key + " is " + value + ", but " + limit);
+}
+
+void check_chunk(BufferKind buffer_kind, Bytes chunk, const topology::Topology& topology) {
+  const Bytes granule = topology.cube.hbm.interleave;
+  if (buffer_kind != BufferKind::hbm || chunk >= granule || granule.count() % chunk.count() == 0) return;
+  reject("vc_chunk_size", to_text(chunk),
+         "with buffers in HBM it must divide the granule of the channels, cube.hbm.interleave, " + to_text(granule));
+}
+
+}  // namespace
+
+Ipcq::Ipcq(IpcqEnvironment& environment, PeCoordinate pe, const std::string& pe_name)
+    : environment_(environment),
+      pe_(pe),
+      pe_name_(pe_name),
+      sends_(static_cast<std::size_t>(environment.topology.pe.ipcq.queues)),
+      receives_(sends_.size()),
+      signals_(environment.scheduler, environment.topology.pe) {}
+
+void Ipcq::install(const Window& window) {
+  if (windows_ == nullptr) windows_ = std::make_unique<WindowQueue>(environment_, pe_, pe_name_);
+  signals_.install(window);
+}
+
+void Ipcq::install(const Channel& channel, bool receives, event::Callback installed) {
+  if (receives) {
+    entry_of(receives_, environment_, pe_, pe_name_, channel.receive_entry).install(channel, installed);
+  } else {
+    entry_of(sends_, environment_, pe_, pe_name_, channel.send_entry).install(channel, installed);
+  }
+}
+
+SendQueue* Ipcq::send_queue(PhysAddr slot, std::uint32_t epoch) const {
+  return end_at(sends_, slot, epoch);
+}
+
+ReceiveQueue* Ipcq::receive_queue(PhysAddr slot, std::uint32_t epoch) const {
+  return end_at(receives_, slot, epoch);
+}
+
+CommandQueue& Ipcq::queue_for(const Operation& operation) {
+  CommandQueue* queue = nullptr;
+  if (operation.window)
+    queue = windows_.get();
+  else if (operation.ipcq.sends)
+    queue = send_queue(operation.ipcq.channel, operation.ipcq.epoch);
+  else
+    queue = receive_queue(operation.ipcq.channel, operation.ipcq.epoch);
+  assert(queue != nullptr);
+  return *queue;
+}
+
+const CommandQueue* Ipcq::entry(std::int32_t entry, bool receives) const {
+  const auto place = static_cast<std::size_t>(entry);
+  if (receives) return receives_[place].get();
+  return sends_[place].get();
+}
+
+std::size_t Ipcq::cancel(event::AgentId program, event::Callback over) {
+  std::size_t unfinished = 0;
+  for (const auto& queue : sends_) {
+    if (queue) unfinished += queue->cancel(program, over);
+  }
+  for (const auto& queue : receives_) {
+    if (queue) unfinished += queue->cancel(program, over);
+  }
+  if (windows_) unfinished += windows_->cancel(program, over);
+  return unfinished;
+}
+
+std::vector<const CommandQueue*> Ipcq::queues() const {
+  std::vector<const CommandQueue*> queues;
+  for (const auto& queue : sends_) {
+    if (queue) queues.push_back(queue.get());
+  }
+  for (const auto& queue : receives_) {
+    if (queue) queues.push_back(queue.get());
+  }
+  if (windows_) queues.push_back(windows_.get());
+  return queues;
+}
+
+void Ipcq::payload_landed(PhysAddr slot, std::uint32_t epoch) {
+  ReceiveQueue* queue = receive_queue(slot, epoch);
+  assert(queue != nullptr);
+  queue->landed(slot);
+}
+
+void Ipcq::announced(const SegmentMeta& meta) {
+  ReceiveQueue* queue = receive_queue(meta.slot, meta.epoch);
+  assert(queue != nullptr);
+  queue->announced(meta);
+}
+
+void Ipcq::take_credit(const Credit& credit) {
+  SendQueue* queue = send_queue(credit.slot, credit.epoch);
+  assert(queue != nullptr);
+  queue->take_back(credit);
+}
+
+void check_parameters(const QueueParameters& parameters, const topology::Topology& topology) {
+  const auto at_least_one = [](const char* key, Bytes bytes) {
+    if (bytes < Bytes(1)) reject(key, to_text(bytes), "it must be at least 1 B");
+  };
+  if (parameters.n_slots < 1) reject("n_slots", std::to_string(parameters.n_slots), "a channel has at least 1 slot");
+  at_least_one("slot_size", parameters.slot_size);
+  at_least_one("vc_chunk_size", parameters.vc_chunk_size);
+  at_least_one("ipcq_credit_size_bytes", parameters.ipcq_credit_size_bytes);
+  check_chunk(parameters.buffer_kind, parameters.vc_chunk_size, topology);
+}
+
+void check_window(const WindowOptions& window, const QueueParameters& parameters, const topology::Topology& topology) {
+  if (window.bytes < Bytes(0)) reject("window.bytes", std::to_string(window.bytes.count()), "it must be at least 0 B");
+  const std::int64_t most = kSignalCapacity.count() / kSignalWord.count();
+  if (window.signals < 0 || window.signals > most) {
+    reject("window.signals", std::to_string(window.signals),
+           "a PE has registers for " + std::to_string(most) + " signal words");
+  }
+  if (window.bytes > Bytes(0)) check_chunk(window.buffer_kind, parameters.vc_chunk_size, topology);
+}
+
+void check_entry(PeCoordinate pe, std::int32_t entry, const topology::Topology& topology) {
+  if (entry >= 0 && entry < topology.pe.ipcq.queues) return;
+  throw ValueError("queues: " + to_text(pe) + " needs entry " + std::to_string(entry) +
+                   " of its table of neighbours, but pe.ipcq.queues is " + std::to_string(topology.pe.ipcq.queues) +
+                   ": use fewer channels at this PE or raise pe.ipcq.queues");
+}
+
+}  // namespace kernbench::hardware

@@ -1,0 +1,33 @@
+// What the ends of channels need of their machine.
+#pragma once
+
+#include <exception>
+#include <functional>
+#include <vector>
+
+#include "event/scheduler.h"
+#include "event/wait_graph.h"
+#include "hardware/ipcq/slot_path.h"
+#include "hardware/layout.h"
+#include "hardware/transport.h"
+#include "topology/spec.h"
+
+namespace kernbench::hardware {
+
+class Ipcq;
+
+struct IpcqEnvironment {
+  event::Scheduler& scheduler;
+  const topology::Topology& topology;
+  const Layout& layout;
+  Transport& transport;
+  MemoryPath memory;
+  SlotPath path;  // over `memory`
+  std::function<Ipcq&(PeCoordinate)> ipcq_of;
+  /// The programs that run on a PE now, each as what must act for `reason`; nobody where there is none.
+  std::function<void(PeCoordinate, const std::string& reason, std::vector<event::WaitEdge>&)> programs_of;
+  /// An operation of this program on the PE has failed. False: nobody sees to it.
+  std::function<bool(PeCoordinate, event::AgentId program, const std::exception_ptr&)> operation_failed;
+};
+
+}  // namespace kernbench::hardware

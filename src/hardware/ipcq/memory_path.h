@@ -1,0 +1,50 @@
+// The ways between the TCM of one PE and memory of another one that serves communication.
+#pragma once
+
+#include <vector>
+
+#include "base/address.h"
+#include "base/coordinates.h"
+#include "hardware/transport.h"
+#include "kernbench/queues.h"
+#include "topology/spec.h"
+
+namespace kernbench::hardware {
+
+/// Bytes that PEs reach through the fabric: queue memory behind the port of the owner's TCM, its HBM slice, or the SRAM
+/// of its cube.
+struct MemoryPlace {
+  BufferKind buffer_kind = BufferKind::tcm;
+  PeCoordinate owner;
+  PhysAddr address;
+  Bytes bytes;
+  Bytes chunk;  // largest unit on the way; in HBM at most a granule of the channels
+};
+
+/// The endpoint of the memory in the network.
+topology::Endpoint memory_of(BufferKind buffer_kind, PeCoordinate owner);
+
+/// Moves bytes. The references must outlive it. Called in the deliver phase.
+class MemoryPath {
+ public:
+  MemoryPath(Transport& transport, const topology::Topology& topology) : transport_(transport), topology_(topology) {}
+
+  /// From the TCM of `writer`, on the request network.
+  void write(const Sender& sender, PeCoordinate writer, const MemoryPlace& place, event::Callback departed,
+             event::Callback delivered);
+  /// A request of `reader` reaches the memory: at once where both are one endpoint.
+  void request(const Sender& sender, PeCoordinate reader, const MemoryPlace& place, event::Callback delivered);
+  /// Into the TCM of `reader`, on the response network.
+  void read(const Sender& sender, PeCoordinate reader, const MemoryPlace& place, event::Callback departed,
+            event::Callback delivered);
+
+ private:
+  Stage stage_of(const MemoryPlace& place, VirtualNetwork network) const;
+  void move(const Sender& sender, std::vector<Stage> route, const MemoryPlace& place, event::Callback departed,
+            event::Callback delivered);
+
+  Transport& transport_;
+  const topology::Topology& topology_;
+};
+
+}  // namespace kernbench::hardware

@@ -1,0 +1,219 @@
+#include "hardware/ipcq/receive_queue.h"
+
+#include <algorithm>
+#include <cassert>
+#include <utility>
+
+#include "base/text.h"
+#include "hardware/agents.h"
+#include "hardware/ipcq/ipcq.h"
+
+namespace kernbench::hardware {
+
+using topology::Endpoint;
+
+ReceiveQueue::ReceiveQueue(IpcqEnvironment& environment, PeCoordinate pe, const std::string& pe_name,
+                           std::int32_t entry)
+    : CommandQueue(environment.scheduler, environment.topology.pe.ipcq.depth),
+      environment_(environment),
+      pe_(pe),
+      pe_name_(pe_name),
+      entry_(entry),
+      agent_(environment.layout.ipcq_agent(pe, entry, true)) {}
+
+std::string ReceiveQueue::wait_name() const {
+  return pe_name_ + ".ipcq.receive" + std::to_string(entry_);
+}
+
+Sender ReceiveQueue::next_sender() {
+  return {agent_, message_key(steps_++)};
+}
+
+void ReceiveQueue::install(const Channel& channel, event::Callback installed) {
+  assert(channel.receiver == pe_ && channel.receive_entry == entry_ && !next_channel_ && empty());
+  next_channel_ = channel;
+  installed_ = installed;
+  close();
+  replace_if_idle();
+}
+
+void ReceiveQueue::close() {
+  assert(empty());
+  closed_ = true;
+  for (const IncomingMessage& message : std::exchange(messages_, {})) {
+    for (const std::int32_t slot : message.slots) return_credit(static_cast<std::uint64_t>(slot));
+  }
+}
+
+// Whatever is on its way to a slot, or in one, has the credit of that slot.
+bool ReceiveQueue::credits_home() const {
+  if (!channel_) return true;
+  const SendQueue* sends = environment_.ipcq_of(channel_->sender).send_queue(channel_->slots, channel_->epoch);
+  return sends == nullptr || sends->credits() == static_cast<std::size_t>(channel_->parameters.n_slots);
+}
+
+void ReceiveQueue::replace_if_idle() {
+  if (!next_channel_ || !credits_home()) return;
+  channel_ = std::exchange(next_channel_, std::nullopt);
+  const auto slots = static_cast<std::size_t>(channel_->parameters.n_slots);
+  slots_.assign(slots, {});
+  complete_.assign(slots, -1);
+  next_sequence_ = 0;
+  closed_ = false;
+  invoke(installed_);
+}
+
+void ReceiveQueue::landed(PhysAddr address) {
+  const std::int32_t index = channel_->index_of(address);
+  Slot& at = slot(static_cast<std::uint64_t>(index));
+  at.has_landed = true;
+  if (at.is_announced) complete(index);
+}
+
+void ReceiveQueue::announced(const SegmentMeta& meta) {
+  const std::int32_t index = channel_->index_of(meta.slot);
+  Slot& at = slot(static_cast<std::uint64_t>(index));
+  at.meta = meta;
+  at.is_announced = true;
+  if (at.has_landed) complete(index);
+}
+
+// Segments arrive in the order in which they were sent, though a short one may overtake the end of the one before it.
+void ReceiveQueue::complete(std::int32_t index) {
+  const std::uint64_t slots = slots_.size();
+  complete_[slot(static_cast<std::uint64_t>(index)).meta.sequence % slots] = index;
+  const Time latency = environment_.topology.pe.ipcq.meta_latency;
+  while (complete_[next_sequence_ % slots] >= 0) {
+    const auto next = static_cast<std::uint64_t>(std::exchange(complete_[next_sequence_++ % slots], -1));
+    if (latency == Time::zero()) {
+      arrive(next);
+    } else {
+      scheduler().schedule(scheduler().now() + latency, event::Phase::deliver, agent_, step_key(steps_++),
+                           event::call<&ReceiveQueue::arrive>(this, next));
+    }
+  }
+}
+
+void ReceiveQueue::arrive(std::uint64_t index) {
+  if (closed_) return return_credit(index);  // of a message that was dropped
+  const SegmentMeta& meta = slot(index).meta;
+  if (meta.before == Bytes(0)) messages_.push_back({meta.message, {}});
+  const auto message =
+      std::ranges::find_if(messages_, [&](const IncomingMessage& each) { return each.send == meta.message; });
+  message->slots.push_back(static_cast<std::int32_t>(index));
+  go_on();
+}
+
+void ReceiveQueue::begin(Operation& operation) {
+  current_ = &operation;
+  matched_ = false;
+  left_ = Bytes(0);
+  go_on();
+}
+
+// The first message with the receive's tag.
+bool ReceiveQueue::find_message() {
+  if (matched_) return true;
+  message_ = std::ranges::find_if(
+      messages_, [&](const IncomingMessage& each) { return each.send->ipcq.tag == current_->ipcq.tag; });
+  if (message_ == messages_.end()) return false;
+  matched_ = true;
+  if (current_->observer == nullptr) return true;
+  try {
+    current_->observer->on_match(*current_, *message_->send);
+  } catch (...) {
+    // No fiber is here that could throw it.
+    if (!environment_.operation_failed(pe_, current_->agent, std::current_exception())) throw;
+  }
+  return true;
+}
+
+void ReceiveQueue::go_on() {
+  if (current_ == nullptr || copying_) return;
+  if (!find_message() || message_->slots.empty()) {
+    if (!std::exchange(waiting_, true)) waiting_since_ = scheduler().now();
+    return;
+  }
+  if (std::exchange(waiting_, false)) current_->waited += scheduler().now() - waiting_since_;
+  const auto index = static_cast<std::uint64_t>(message_->slots.front());
+  message_->slots.erase(message_->slots.begin());
+  copying_ = true;
+  slot(index).receive = current_;
+  left_ += slot(index).meta.bytes;
+  environment_.path.request(next_sender(), *channel_, event::call<&ReceiveQueue::start_copy>(this, index));
+}
+
+void ReceiveQueue::start_copy(std::uint64_t index) {
+  environment_.path.drain(next_sender(), *channel_, static_cast<std::int32_t>(index), slot(index).meta.bytes,
+                          event::call<&ReceiveQueue::left>(this), event::call<&ReceiveQueue::taken_out>(this, index));
+}
+
+void ReceiveQueue::left(std::uint64_t) {
+  copying_ = false;
+  const bool whole = left_ == message_->send->ipcq.bytes;
+  if (!whole && !current_->cancelled) return go_on();
+  if (whole) messages_.erase(message_);
+  matched_ = false;
+  const OperationName name = std::exchange(current_, nullptr)->operation_name();
+  start_next(name);
+}
+
+void ReceiveQueue::taken_out(std::uint64_t index) {
+  const SegmentMeta meta = slot(index).meta;
+  Operation& receive = *slot(index).receive;
+  return_credit(index);
+  const bool last = meta.before + meta.bytes == meta.message->ipcq.bytes;
+  const bool given_up = receive.cancelled && &receive != current_ && !is_taken_out(receive);
+  if (!last && !given_up) return;
+  if (last) effect(receive);
+  finish(receive);
+}
+
+bool ReceiveQueue::is_taken_out(const Operation& receive) const {
+  return std::ranges::any_of(slots_, [&](const Slot& slot) { return slot.receive == &receive; });
+}
+
+// Segments that are being taken out are taken out; no further one is.
+bool ReceiveQueue::abort(Operation& operation) {
+  if (&operation != current_ || copying_) return false;
+  current_ = nullptr;
+  matched_ = waiting_ = false;
+  if (is_taken_out(operation)) return false;
+  finish(operation);
+  return true;
+}
+
+void ReceiveQueue::return_credit(std::uint64_t index) {
+  slot(index) = {};
+  environment_.transport.message(next_sender(), Endpoint::pe_port(pe_), Endpoint::pe_port(channel_->sender),
+                                 VirtualNetwork::response, channel_->parameters.ipcq_credit_size_bytes,
+                                 event::call<&ReceiveQueue::credit_home>(this, index));
+}
+
+void ReceiveQueue::credit_home(std::uint64_t index) {
+  environment_.ipcq_of(channel_->sender)
+      .take_credit({channel_->slot(static_cast<std::int32_t>(index)), channel_->epoch});
+  replace_if_idle();
+}
+
+// A message comes from a send: of the one it belongs to, or the one that is next, or else from a program.
+void ReceiveQueue::needs(const Operation& operation, std::vector<event::WaitEdge>& edges) const {
+  if (&operation != current_ || !waiting_) return;
+  const std::string reason =
+      "a message with tag " + std::to_string(current_->ipcq.tag) + " of " + to_text(channel_->sender);
+  if (matched_) return edges.push_back({message_->send.get(), "the rest of the message"});
+  const CommandQueue* sends = environment_.ipcq_of(channel_->sender).send_queue(channel_->slots, channel_->epoch);
+  if (sends != nullptr && !sends->empty()) return edges.push_back({sends, reason});
+  environment_.programs_of(channel_->sender, reason, edges);
+}
+
+std::vector<OperationRef> ReceiveQueue::unreceived() const {
+  std::vector<OperationRef> sends;
+  for (const IncomingMessage& message : messages_) {
+    const bool taken = matched_ && &message == &*message_;
+    if (!taken) sends.push_back(message.send);
+  }
+  return sends;
+}
+
+}  // namespace kernbench::hardware

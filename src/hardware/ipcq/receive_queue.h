@@ -1,0 +1,87 @@
+// The receiving end of a channel: puts segments together, hands messages to receives, returns credits.
+#pragma once
+
+#include <cstdint>
+#include <list>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "hardware/ipcq/channel.h"
+#include "hardware/ipcq/ipcq_environment.h"
+#include "hardware/pe/command_queue.h"
+
+namespace kernbench::hardware {
+
+/// A message of which at least one segment is in a slot, and which no receive has taken whole.
+struct IncomingMessage {
+  OperationRef send;
+  std::vector<std::int32_t> slots;  // of segments that have arrived and are not being taken out, in order
+};
+
+/// Takes segments out of their slots for one receive after the other. See README.md for the law.
+class ReceiveQueue final : public CommandQueue {
+ public:
+  /// `pe_name` and the environment must outlive the queue.
+  ReceiveQueue(IpcqEnvironment& environment, PeCoordinate pe, const std::string& pe_name, std::int32_t entry);
+
+  /// Takes the channel as soon as all credits of the one before it are home, and calls `installed` then.
+  /// Requires that nobody sends or receives on that one any more; messages that nobody has received are dropped.
+  void install(const Channel& channel, event::Callback installed);
+  const Channel* channel() const { return channel_ ? &*channel_ : nullptr; }
+  /// Nobody will receive what is on its way or in slots: it is dropped, and its credits are returned. Deliver phase.
+  void close();
+  /// All bytes of the segment in `slot` have landed; its announcement has arrived. Deliver phase.
+  void landed(PhysAddr slot);
+  void announced(const SegmentMeta& meta);
+  /// Messages in slots that no receive has asked for, in order of arrival.
+  std::vector<OperationRef> unreceived() const;
+
+  std::string wait_name() const override;
+  void needs(const Operation& operation, std::vector<event::WaitEdge>& edges) const override;
+
+ private:
+  /// What is known of the segment in a slot.
+  struct Slot {
+    SegmentMeta meta;
+    bool has_landed = false, is_announced = false;
+    Operation* receive = nullptr;  // that takes it out
+  };
+  void begin(Operation& operation) override;
+  bool abort(Operation& operation) override;
+  bool can_begin() const override { return current_ == nullptr && channel_.has_value(); }
+  Sender next_sender();
+  Slot& slot(std::uint64_t index) { return slots_[index]; }
+  void complete(std::int32_t index);
+  void arrive(std::uint64_t index);
+  void go_on();
+  bool find_message();
+  void start_copy(std::uint64_t index);
+  void left(std::uint64_t index);
+  void taken_out(std::uint64_t index);
+  bool is_taken_out(const Operation& receive) const;
+  void return_credit(std::uint64_t index);
+  void credit_home(std::uint64_t index);
+  bool credits_home() const;
+  void replace_if_idle();
+
+  IpcqEnvironment& environment_;
+  PeCoordinate pe_;
+  const std::string& pe_name_;
+  std::int32_t entry_;
+  event::AgentId agent_;
+  std::uint64_t steps_ = 0;
+  std::optional<Channel> channel_, next_channel_;
+  event::Callback installed_;
+  std::vector<Slot> slots_;
+  std::vector<std::int32_t> complete_;  // by sequence modulo slots: the slot of a segment that is there, or -1
+  std::uint64_t next_sequence_ = 0;     // of the next segment to arrive
+  std::list<IncomingMessage> messages_;
+  Operation* current_ = nullptr;  // the receive whose last segment has not left its slot
+  std::list<IncomingMessage>::iterator message_;
+  bool matched_ = false, copying_ = false, waiting_ = false, closed_ = false;
+  Bytes left_;  // of the current message, in segments that are being taken out or have been
+  Time waiting_since_;
+};
+
+}  // namespace kernbench::hardware

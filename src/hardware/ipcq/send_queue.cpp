@@ -1,0 +1,143 @@
+#include "hardware/ipcq/send_queue.h"
+
+#include <algorithm>
+#include <cassert>
+#include <utility>
+
+#include "base/error.h"
+#include "base/text.h"
+#include "hardware/agents.h"
+#include "hardware/ipcq/ipcq.h"
+#include "hardware/ipcq/wait_reasons.h"
+
+namespace kernbench::hardware {
+
+using topology::Endpoint;
+
+SendQueue::SendQueue(IpcqEnvironment& environment, PeCoordinate pe, const std::string& pe_name, std::int32_t entry)
+    : CommandQueue(environment.scheduler, environment.topology.pe.ipcq.depth),
+      environment_(environment),
+      pe_(pe),
+      pe_name_(pe_name),
+      entry_(entry),
+      agent_(environment.layout.ipcq_agent(pe, entry, false)) {}
+
+std::string SendQueue::wait_name() const {
+  return pe_name_ + ".ipcq.send" + std::to_string(entry_);
+}
+
+Sender SendQueue::next_sender() {
+  return {agent_, message_key(steps_++)};
+}
+
+void SendQueue::install(const Channel& channel, event::Callback installed) {
+  assert(channel.sender == pe_ && channel.send_entry == entry_ && !next_channel_);
+  next_channel_ = channel;
+  installed_ = installed;
+  replace_if_home();
+}
+
+void SendQueue::replace_if_home() {
+  if (!next_channel_) return;
+  if (channel_ && (current_ != nullptr || free_.size() < static_cast<std::size_t>(channel_->parameters.n_slots)))
+    return;
+  channel_ = std::exchange(next_channel_, std::nullopt);
+  free_.clear();
+  for (std::int32_t slot = 0; slot < channel_->parameters.n_slots; ++slot) free_.push_back(slot);
+  segments_.assign(free_.size(), {});
+  sequence_ = 0;
+  invoke(installed_);
+}
+
+void SendQueue::begin(Operation& operation) {
+  current_ = &operation;
+  sent_ = Bytes(0);
+  next_segment();
+}
+
+void SendQueue::next_segment() {
+  if (!free_.empty()) return start_segment();
+  waiting_ = true;
+  waiting_since_ = scheduler().now();
+}
+
+// When a queue that has waited since then knows of a credit that arrives now.
+Time SendQueue::noticed() const {
+  const topology::IpcqSpec& spec = environment_.topology.pe.ipcq;
+  const Time now = environment_.scheduler.now();
+  if (channel_->parameters.backpressure == Backpressure::sleep) return now + spec.wake;
+  const std::int64_t interval = spec.poll_interval.count(), waited = (now - waiting_since_).count();
+  return waiting_since_ + Time::picoseconds((waited + interval - 1) / interval * interval);
+}
+
+void SendQueue::take_back(const Credit& credit) {
+  free_.push_back(channel_->index_of(credit.slot));
+  if (waiting_ && !std::exchange(noticing_, true)) {
+    const Time at = noticed();
+    if (at == scheduler().now()) return notice(0);
+    notice_ = scheduler().schedule(at, event::Phase::deliver, agent_, step_key(steps_++),
+                                   event::call<&SendQueue::notice>(this));
+    return;
+  }
+  replace_if_home();
+}
+
+void SendQueue::notice(std::uint64_t) {
+  waiting_ = noticing_ = false;
+  current_->waited += scheduler().now() - waiting_since_;
+  start_segment();
+}
+
+void SendQueue::start_segment() {
+  const std::int32_t slot = free_.front();
+  free_.pop_front();
+  const Bytes bytes = std::min(channel_->parameters.slot_size, current_->ipcq.bytes - sent_);
+  segments_[static_cast<std::size_t>(slot)] = {channel_->slot(slot), channel_->epoch, sequence_++, bytes, sent_,
+                                               active().front()};
+  sent_ += bytes;
+  const auto argument = static_cast<std::uint64_t>(slot);
+  environment_.path.fill(next_sender(), *channel_, slot, bytes, event::call<&SendQueue::departed>(this, argument),
+                         event::call<&SendQueue::landed>(this, argument));
+}
+
+// A segment that is leaving is the last one then.
+bool SendQueue::abort(Operation& operation) {
+  if (&operation != current_ || !std::exchange(waiting_, false)) return false;
+  if (std::exchange(noticing_, false)) scheduler().cancel(notice_);
+  current_ = nullptr;
+  finish(operation);
+  return true;
+}
+
+// Only the latest segment has not left the sender yet.
+void SendQueue::departed(std::uint64_t slot) {
+  environment_.transport.message(next_sender(), Endpoint::pe_port(pe_), Endpoint::pe_port(channel_->receiver),
+                                 VirtualNetwork::request, event::call<&SendQueue::announced>(this, slot));
+  if (sent_ < current_->ipcq.bytes && !current_->cancelled) return next_segment();
+  Operation& operation = *std::exchange(current_, nullptr);
+  effect(operation);
+  finish(operation);
+}
+
+void SendQueue::landed(std::uint64_t slot) {
+  environment_.ipcq_of(channel_->receiver).payload_landed(segments_[slot].slot, segments_[slot].epoch);
+}
+
+void SendQueue::announced(std::uint64_t slot) {
+  environment_.ipcq_of(channel_->receiver).announced(segments_[slot]);
+  segments_[slot].message.reset();
+}
+
+// A credit comes from a receive: of one that is there, or else from a program that could still ask for one.
+void SendQueue::needs(const Operation& operation, std::vector<event::WaitEdge>& edges) const {
+  if (&operation != current_ || !waiting_ || noticing_) return;
+  const Ipcq& receiver = environment_.ipcq_of(channel_->receiver);
+  const CommandQueue* receives = receiver.receive_queue(channel_->slots, channel_->epoch);
+  const std::string reason = std::string(kCreditReason) + receives->wait_name();
+  if (!receives->empty())
+    edges.push_back({receives, reason});
+  else
+    environment_.programs_of(channel_->receiver, reason, edges);
+}
+
+}  // namespace kernbench::hardware

@@ -1,0 +1,66 @@
+// The sending end of a channel: takes credits, moves segments, announces them.
+#pragma once
+
+#include <cstdint>
+#include <deque>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "hardware/ipcq/channel.h"
+#include "hardware/ipcq/ipcq_environment.h"
+#include "hardware/pe/command_queue.h"
+
+namespace kernbench::hardware {
+
+/// Sends one message after the other, each in segments of at most a slot. See README.md for the law.
+class SendQueue final : public CommandQueue {
+ public:
+  /// `pe_name` and the environment must outlive the queue.
+  SendQueue(IpcqEnvironment& environment, PeCoordinate pe, const std::string& pe_name, std::int32_t entry);
+
+  /// Takes the channel as soon as all credits of the one before it are home, and calls `installed` then.
+  void install(const Channel& channel, event::Callback installed);
+  /// Null before the first installation.
+  const Channel* channel() const { return channel_ ? &*channel_ : nullptr; }
+  /// A credit has arrived; deliver phase.
+  void take_back(const Credit& credit);
+  /// Credits at home.
+  std::size_t credits() const { return free_.size(); }
+
+  std::string wait_name() const override;
+  void needs(const Operation& operation, std::vector<event::WaitEdge>& edges) const override;
+
+ private:
+  void begin(Operation& operation) override;
+  bool abort(Operation& operation) override;
+  bool can_begin() const override { return current_ == nullptr && channel_.has_value(); }
+  Sender next_sender();
+  Time noticed() const;
+  void next_segment();
+  void notice(std::uint64_t);
+  void start_segment();
+  void departed(std::uint64_t slot);
+  void landed(std::uint64_t slot);
+  void announced(std::uint64_t slot);
+  void replace_if_home();
+
+  IpcqEnvironment& environment_;
+  PeCoordinate pe_;
+  const std::string& pe_name_;
+  std::int32_t entry_;
+  event::AgentId agent_;
+  std::uint64_t steps_ = 0;  // of this agent: messages, transfers and steps share the numbers
+  std::optional<Channel> channel_, next_channel_;
+  event::Callback installed_;
+  std::deque<std::int32_t> free_;      // slots whose credits are at home, the longest first
+  std::vector<SegmentMeta> segments_;  // by slot
+  std::uint64_t sequence_ = 0;
+  Operation* current_ = nullptr;
+  Bytes sent_;  // of the current message
+  bool waiting_ = false, noticing_ = false;
+  Time waiting_since_;
+  event::EventHandle notice_;
+};
+
+}  // namespace kernbench::hardware

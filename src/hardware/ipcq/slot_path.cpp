@@ -1,0 +1,30 @@
+#include "hardware/ipcq/slot_path.h"
+
+namespace kernbench::hardware {
+
+namespace {
+
+MemoryPlace place_of_slot(const Channel& channel, std::int32_t slot, Bytes bytes) {
+  return {channel.parameters.buffer_kind, channel.receiver, channel.slot(slot), bytes,
+          channel.parameters.vc_chunk_size};
+}
+
+}  // namespace
+
+void SlotPath::fill(const Sender& sender, const Channel& channel, std::int32_t slot, Bytes bytes,
+                    event::Callback departed, event::Callback delivered) {
+  path_.write(sender, channel.sender, place_of_slot(channel, slot, bytes), departed, delivered);
+}
+
+// The channels of a slice stand beside the PE, which is told what has landed there.
+void SlotPath::request(const Sender& sender, const Channel& channel, event::Callback delivered) {
+  if (channel.parameters.buffer_kind != BufferKind::sram) return invoke(delivered);
+  path_.request(sender, channel.receiver, place_of_slot(channel, 0, Bytes(0)), delivered);
+}
+
+void SlotPath::drain(const Sender& sender, const Channel& channel, std::int32_t slot, Bytes bytes,
+                     event::Callback departed, event::Callback delivered) {
+  path_.read(sender, channel.receiver, place_of_slot(channel, slot, bytes), departed, delivered);
+}
+
+}  // namespace kernbench::hardware

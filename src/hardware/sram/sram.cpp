@@ -1,0 +1,17 @@
+#include "hardware/sram/sram.h"
+
+#include "base/text.h"
+
+namespace kernbench::hardware {
+
+ServerSpec sram_spec(const topology::CubeSpec& cube, CubeCoordinate at, event::AgentId agent) {
+  ServerSpec spec;
+  spec.name = to_text(at) + ".sram";
+  spec.bandwidth = cube.sram.bandwidth;
+  spec.latency = cube.sram.latency;
+  spec.credits = cube.noc.link.credits;
+  spec.agent = agent;
+  return spec;
+}
+
+}  // namespace kernbench::hardware

@@ -1,0 +1,182 @@
+// The host-read barrier: copies from a device to the host, once what produces the storage has completed.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <utility>
+
+#include "base/error.h"
+#include "base/text.h"
+#include "event/fiber.h"
+#include "runtime/context.h"
+#include "runtime/simulated_devices.h"
+#include "runtime/storage_places.h"
+
+namespace kernbench::runtime {
+
+using kernel::ShardPiece;
+
+namespace {
+
+/// The same elements in the lowest replica and in another one.
+struct ReplicaPair {
+  PeCoordinate lowest, other;
+  data::Value lowest_value, other_value;
+};
+
+void check_valid(const SimulatedStorage& storage, const DeviceBox& box, const data::TileView& view, HostRead why) {
+  if (view.all_valid()) return;
+  std::int64_t lane = 0;
+  while (view.valid(lane)) ++lane;
+  std::vector<std::int64_t> index(box.shape.size());
+  for (std::size_t d = index.size(); d-- > 0;) {
+    index[d] = box.offset[d] + lane % box.shape[d];
+    lane /= box.shape[d];
+  }
+  throw InvalidValueError(
+      fmt::format("{} read element [{}] of tensor {}, which was never written, or was written with an invalid value "
+                  "(from uninitialised memory, or from lanes outside of a tensor)",
+                  name(why), fmt::join(index, ", "), storage.descriptor()->name));
+}
+
+/// The elements of one piece, as they are now.
+data::Value contents_of(Simulation& simulation, const SimulatedStorage& storage, ShardPiece piece,
+                        event::AgentId worker) {
+  piece.box_offset = 0;
+  piece.box_stride = piece.row_bytes;
+  std::vector<hardware::DmaLeg> legs;
+  std::vector<data::Piece> pieces;
+  append_place(simulation, storage, piece, legs, pieces);
+  const DType dtype = storage.descriptor()->dtype;
+  return data::gather(simulation.executor(), simulation.next_host_key(worker), dtype,
+                      data::Shape{piece.rows * piece.row_bytes / item_size(dtype)}, pieces);
+}
+
+/// What is to be compared to find replicas of the box that differ.
+std::vector<ReplicaPair> replicas_of(Simulation& simulation, const SimulatedStorage& storage, const DeviceBox& box,
+                                     event::AgentId worker) {
+  std::vector<ReplicaPair> pairs;
+  ShardPiece lowest;
+  data::Value lowest_value;
+  // Replicas of one piece follow each other, the lowest coordinate first.
+  for (const ShardPiece& piece : kernel::locate_all_copies(*storage.descriptor(), box.offset, box.shape)) {
+    const auto value = contents_of(simulation, storage, piece, worker);
+    if (lowest_value.defined() && piece.box_offset == lowest.box_offset) {
+      pairs.push_back({lowest.slice, piece.slice, lowest_value, value});
+    } else {
+      lowest = piece;
+      lowest_value = value;
+    }
+  }
+  return pairs;
+}
+
+/// Replicas that a kernel has made different have no one value to read.
+void check_replicas(Simulation& simulation, const SimulatedStorage& storage, const std::vector<ReplicaPair>& pairs,
+                    HostRead why) {
+  for (const auto& pair : pairs) {
+    if (!pair.other_value.has_data() || !pair.lowest_value.has_data()) continue;
+    const auto other = data::view(simulation.executor(), pair.other_value);
+    const auto lowest = data::view(simulation.executor(), pair.lowest_value);
+    if (other.all_valid() && std::ranges::equal(other.bytes, lowest.bytes)) continue;
+    throw ProgramError("ReplicaMismatchError",
+                       fmt::format("{} read tensor {}, whose replicas differ: the copies on {} and on {} hold other "
+                                   "values; write all replicas alike, or place the tensor with a policy that splits it",
+                                   name(why), storage.descriptor()->name, to_text(pair.lowest), to_text(pair.other)));
+  }
+}
+
+/// What a worker gets that reads while it unwinds, which waits for nothing: zeros.
+std::vector<HostBytes> unread(const SimulatedStorage& storage, std::span<const DeviceBox> boxes) {
+  std::vector<HostBytes> contents;
+  for (const DeviceBox& box : boxes) {
+    contents.emplace_back(static_cast<std::size_t>(box.numel() * item_size(storage.descriptor()->dtype)));
+  }
+  return contents;
+}
+
+bool replicated(const kernel::TensorDescriptor& descriptor) {
+  std::int64_t held = 0;
+  for (const auto& shard : descriptor.shards) {
+    std::int64_t elements = 1;
+    for (const auto extent : shard.shape) elements *= extent;
+    held += elements;
+  }
+  return held > descriptor.numel();
+}
+
+/// An interval of the calling worker, for the timeline.
+class HostCall {
+ public:
+  HostCall(Simulation& simulation, const char* call, std::string subject)
+      : simulation_(simulation), call_(call), subject_(std::move(subject)), start_(simulation.scheduler().now()) {}
+  ~HostCall() {
+    const event::Fiber* fiber = event::this_fiber::current();
+    if (simulation_.trace() == nullptr || fiber == nullptr) return;
+    simulation_.trace()->host_call(fiber->name(), call_, subject_, start_, simulation_.scheduler().now());
+  }
+  HostCall(const HostCall&) = delete;
+  HostCall& operator=(const HostCall&) = delete;
+
+ private:
+  Simulation& simulation_;
+  const char* call_;
+  std::string subject_;
+  Time start_;
+};
+
+}  // namespace
+
+std::optional<std::vector<HostBytes>> SimulatedDevices::try_read(const std::shared_ptr<DeviceStorage>& storage,
+                                                                 std::span<const DeviceBox> boxes, HostRead why) {
+  const auto mine = own(storage);
+  const HostCall call(simulation_, name(why), mine->descriptor()->name);
+  mine->wait_for_producers();
+  auto transfer = locate(simulation_, *mine, boxes, Replicas::lowest);
+  const auto parts = std::make_shared<std::vector<BoxTransfer>>(std::move(transfer.boxes));
+  const auto replicas = std::make_shared<std::vector<std::vector<ReplicaPair>>>(boxes.size());
+  event::this_fiber::sleep(simulation_.topology().host.launch_overhead);
+  if (!transfer.legs.empty()) {
+    auto done = std::make_shared<event::Completion>();
+    done->describe_as([text = "copy from " + mine->descriptor()->name] { return text; });
+    hardware::CopyRequest request;
+    request.sip = SipId{mine->device()};
+    request.to_device = false;
+    request.legs = std::move(transfer.legs);
+    const Worker& worker = current_context(name(why)).worker;
+    request.owner = worker.owner();
+    request.effect = [&simulation = simulation_, mine, parts, replicas, agent = worker.agent,
+                      all = std::vector<DeviceBox>(boxes.begin(), boxes.end())] {
+      if (!simulation.options().data) return;
+      const bool compare = replicated(*mine->descriptor());
+      for (std::size_t i = 0; i < all.size(); ++i) {
+        auto& part = (*parts)[i];
+        part.value = data::gather(simulation.executor(), simulation.next_host_key(agent), mine->descriptor()->dtype,
+                                  data::Shape{part.elements}, part.pieces);
+        if (compare) (*replicas)[i] = replicas_of(simulation, *mine, all[i], agent);
+      }
+    };
+    request.completed = [&simulation = simulation_, done, work = current_work()] {
+      simulation.log().add_time(simulation.scheduler().now());
+      done->set();
+    };
+    simulation_.machine().copy(std::move(request));
+    done->wait();
+    if (!done->is_set()) return unread(*mine, boxes);
+  }
+  if (!data_enabled()) return std::nullopt;
+  std::vector<HostBytes> contents;
+  for (std::size_t i = 0; i < parts->size(); ++i) {
+    const BoxTransfer& part = (*parts)[i];
+    if (part.elements == 0 || !part.value.has_data()) {
+      contents.emplace_back();
+      continue;
+    }
+    const auto view = data::view(simulation_.executor(), part.value);
+    check_valid(*mine, boxes[i], view, why);
+    check_replicas(simulation_, *mine, (*replicas)[i], why);
+    contents.emplace_back(view.bytes.begin(), view.bytes.end());
+  }
+  return contents;
+}
+
+}  // namespace kernbench::runtime

@@ -1,0 +1,59 @@
+// Copies from the host to a device: commands of the current stream.
+#include <utility>
+
+#include "data/storage.h"
+#include "event/fiber.h"
+#include "runtime/context.h"
+#include "runtime/simulated_devices.h"
+#include "runtime/storage_places.h"
+
+namespace kernbench::runtime {
+
+void SimulatedDevices::write(const std::shared_ptr<DeviceStorage>& storage, std::span<const DeviceBox> boxes,
+                             std::vector<HostBytes> contents) {
+  const auto mine = own(storage);
+  auto transfer = locate(simulation_, *mine, boxes, Replicas::all);
+  if (transfer.legs.empty()) return;
+  const auto parts = std::make_shared<std::vector<BoxTransfer>>(std::move(transfer.boxes));
+  if (data_enabled()) {
+    const DType dtype = mine->descriptor()->dtype;
+    for (std::size_t i = 0; i < parts->size(); ++i) {
+      auto& part = (*parts)[i];
+      const data::Shape shape{part.elements};
+      const bool left_out = contents[i].empty() && part.elements > 0;
+      part.value = left_out ? data::without_data(dtype, shape)
+                            : data::from_bytes(simulation_.executor(), dtype, shape, contents[i]);
+    }
+  }
+  event::this_fiber::sleep(simulation_.topology().host.launch_overhead);
+  auto& simulation = simulation_;
+  const Worker& worker = current_context("copy to device").worker;
+  auto begin = [&simulation, mine, parts, legs = std::move(transfer.legs), owner = worker.owner(),
+                agent = worker.agent](Stream::Done done) mutable {
+    hardware::CopyRequest request;
+    request.sip = SipId{mine->device()};
+    request.to_device = true;
+    request.owner = owner;
+    request.legs = std::move(legs);
+    request.effect = [&simulation, parts, agent] {
+      if (!simulation.options().data) return;
+      for (const auto& part : *parts) {
+        data::scatter(simulation.executor(), simulation.next_host_key(agent), part.value, part.pieces);
+      }
+    };
+    request.completed = [&simulation, mine, done = std::move(done)] {
+      simulation.log().add_time(simulation.scheduler().now());
+      done();
+    };
+    simulation.machine().copy(std::move(request));
+    return std::shared_ptr<const event::WaitNode>();
+  };
+  mine->add_producer(current_stream("copy to device", mine->device())
+                         .enqueue("copy to " + mine->descriptor()->name, std::move(begin)));
+}
+
+void SimulatedDevices::synchronize_current_stream(int device) {
+  if (const auto last = current_stream("copy_", device).last()) last->wait();
+}
+
+}  // namespace kernbench::runtime

@@ -1,0 +1,64 @@
+// Entries of the PEs' neighbour tables and memory for slots: who has which.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "base/coordinates.h"
+#include "kernel/queue_table.h"
+#include "runtime/device_memory.h"
+#include "runtime/slice_allocator.h"
+#include "topology/spec.h"
+
+namespace kernbench::runtime {
+
+class QueueResources {
+ public:
+  /// The references must outlive it.
+  QueueResources(const topology::Topology& topology, DeviceMemory& memory) : topology_(topology), memory_(memory) {}
+
+  /// Gives every row the lowest free entries and a block of slots, every window its bytes and signal words, and all of
+  /// them an epoch of their own. ValueError when a PE has no entry left, OutOfMemoryError when a memory has no room;
+  /// nothing is taken then.
+  void assign(kernel::QueueTable& table);
+  void release(kernel::QueueTable& table);
+
+ private:
+  using Entries = std::map<PeCoordinate, std::vector<bool>>;  // taken or not
+  std::int32_t take_entry(Entries& entries, PeCoordinate pe);
+  void assign(kernel::QueueRow& row);
+  void assign(std::vector<kernel::QueueRow>& rows);
+  void release(const std::vector<kernel::QueueRow>& rows);
+  void assign(hardware::Window& window);
+  void assign(std::vector<hardware::Window>& windows);
+  void release(const hardware::Window& window);
+  /// Memory of a PE for communication.
+  struct Place {
+    BufferKind buffer_kind;
+    PeCoordinate owner;
+  };
+  std::optional<PhysAddr> take(const Place& place, Bytes bytes);
+  void give_back(const Place& place, PhysAddr address, Bytes bytes);
+  /// "sip0.cube0.sram", and what is free of it and there is.
+  struct Room {
+    std::string memory;
+    Bytes free, capacity;
+  };
+  Room room(const Place& place);
+  [[noreturn]] void out_of_slots(const hardware::Channel& channel);
+  SliceAllocator& queue_memory(PeCoordinate pe);
+  SliceAllocator& sram(CubeCoordinate cube);
+  SliceAllocator& signal_words(PeCoordinate pe);
+
+  const topology::Topology& topology_;
+  DeviceMemory& memory_;
+  std::uint32_t epochs_ = 0;
+  Entries sends_, receives_;
+  std::map<PeCoordinate, SliceAllocator> queue_memories_, signal_words_;
+  std::map<CubeCoordinate, SliceAllocator> srams_;
+};
+
+}  // namespace kernbench::runtime

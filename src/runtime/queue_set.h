@@ -1,0 +1,88 @@
+// A set of channels of a simulation: its members, their rows and slots, and its installation on the machine.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "base/coordinates.h"
+#include "event/waitable.h"
+#include "kernbench/queues.h"
+#include "kernel/queue_table.h"
+#include "runtime/queue_resources.h"
+
+namespace kernbench::runtime {
+
+class Simulation;
+
+/// Made on any fiber or in an event; its installation is under way then, each SIP's part over its own link to the host.
+/// Whoever launches programs on it waits for `installed` (LaunchPlan::queues does). Entries and slots are given back
+/// with the last reference; nobody may use the channels then.
+class QueueSet {
+ public:
+  /// Members may be PEs of several SIPs; their order is that of member_index. ValueError and OutOfMemoryError as for
+  /// QueueTable and QueueResources.
+  static std::shared_ptr<QueueSet> create(Simulation& simulation, std::string name, std::vector<PeCoordinate> members,
+                                          const QueueOptions& options);
+  /// Use create().
+  QueueSet(Simulation& simulation, std::string name, std::vector<PeCoordinate> members, const QueueOptions& options);
+  ~QueueSet();
+  QueueSet(const QueueSet&) = delete;
+  QueueSet& operator=(const QueueSet&) = delete;
+
+  /// Who is a member and which channel leads where. Its check_all_received() says what was sent and never received.
+  const std::shared_ptr<kernel::QueueTable>& table() const { return table_; }
+  bool is_installed() const { return installed_.is_set(); }
+  event::Completion& installed() { return installed_; }
+  /// Calls `action` when the set is installed: now if it is.
+  void when_installed(std::function<void()> action);
+  /// Drops what is in the slots and on its way, for members that have been taken back (Machine::cancel): when nothing
+  /// of their launches is left. The set must not be used after that.
+  void close();
+  /// The simulation ends: what waits for the installation waits no more.
+  void abandon() { actions_.clear(); }
+
+ private:
+  void install(Simulation& simulation);
+  void part_installed();
+  void run_actions(std::uint64_t);
+
+  Simulation& simulation_;
+  std::weak_ptr<QueueResources> resources_;  // the simulation may end first
+  std::string name_;
+  std::shared_ptr<kernel::QueueTable> table_;
+  std::size_t open_parts_ = 0;
+  event::Completion installed_;
+  std::vector<std::shared_ptr<const event::WaitNode>> parts_;
+  std::vector<std::function<void()>> actions_;
+};
+
+/// The sets that launches have asked for by LaunchOptions. A set stays installed until another launch needs its entries
+/// or its memory; one with a window serves a single launch.
+class LaunchQueues {
+ public:
+  /// `simulation` must outlive it.
+  explicit LaunchQueues(Simulation& simulation) : simulation_(simulation) {}
+  ~LaunchQueues();
+  LaunchQueues(const LaunchQueues&) = delete;
+  LaunchQueues& operator=(const LaunchQueues&) = delete;
+  /// A set of these members and options that no launch uses: one that is installed, or a new one. What stands in the
+  /// way of a new one and is not in use is removed, the oldest first.
+  std::shared_ptr<QueueSet> acquire(const std::string& name, const std::vector<PeCoordinate>& members,
+                                    const QueueOptions& options);
+  /// Closes a set that acquire() has given, and forgets it.
+  void remove(const std::shared_ptr<QueueSet>& set);
+  /// The first set of the simulation with messages that nobody has received throws its error (QueueTable).
+  void check_all_received() const;
+
+ private:
+  friend class QueueSet;
+  bool remove_oldest_unused();
+  Simulation& simulation_;
+  std::vector<std::weak_ptr<QueueSet>> all_;     // of the simulation, those that are not of launches too
+  std::vector<std::shared_ptr<QueueSet>> sets_;  // in the order in which they were made
+};
+
+}  // namespace kernbench::runtime

@@ -1,0 +1,85 @@
+// Host workers that fail together: whose a command is, and whether it still counts.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <exception>
+#include <functional>
+#include <memory>
+#include <string>
+#include <utility>
+
+#include "event/phase.h"
+
+namespace kernbench::runtime {
+
+/// The workers of one spawn, as streams and launches see them.
+class WorkerGroup {
+ public:
+  explicit WorkerGroup(std::uint64_t number) : number_(number) {}
+  virtual ~WorkerGroup() = default;
+  WorkerGroup(const WorkerGroup&) = delete;
+  WorkerGroup& operator=(const WorkerGroup&) = delete;
+
+  /// Under which the machine knows its work (hardware::Machine::cancel); not 0.
+  std::uint64_t number() const { return number_; }
+  /// Its commands that have not begun are dropped, and new ones are not taken any more.
+  bool cancelled() const { return cancelled_; }
+  /// An error escaped a kernel that worker `rank` has launched. False: all workers have ended, nobody can be told.
+  virtual bool launch_failed(int rank, const std::exception_ptr& error) = 0;
+  /// Called when the worker that made the group ends: waits for its end, and throws what failed and was never reported.
+  virtual void join_at_end() = 0;
+  /// Nothing of it is left.
+  bool ended() const { return ended_; }
+  /// It has ended, and what failed has been reported.
+  virtual bool settled() const = 0;
+
+ protected:
+  void mark_cancelled() { cancelled_ = true; }
+  void mark_ended() { ended_ = true; }
+  /// Commands of its workers that exist.
+  std::size_t work() const { return work_; }
+  /// The last of them is gone.
+  virtual void work_over() = 0;
+
+ private:
+  friend class GroupWork;
+  std::uint64_t number_;
+  std::size_t work_ = 0;
+  bool cancelled_ = false;
+  bool ended_ = false;
+};
+
+/// Lives as long as a command of a group's worker: in a stream, under way, or as a closure of the machine.
+class GroupWork {
+ public:
+  explicit GroupWork(std::shared_ptr<WorkerGroup> group) : group_(std::move(group)) { ++group_->work_; }
+  ~GroupWork() {
+    if (--group_->work_ == 0) group_->work_over();
+  }
+  GroupWork(const GroupWork&) = delete;
+  GroupWork& operator=(const GroupWork&) = delete;
+  bool cancelled() const { return group_->cancelled(); }
+
+ private:
+  std::shared_ptr<WorkerGroup> group_;
+};
+using GroupWorkRef = std::shared_ptr<const GroupWork>;
+
+/// The work that the calling host worker begins; null when it belongs to no group, as the main program.
+GroupWorkRef current_work();
+
+/// Who a host worker is.
+struct Worker {
+  int rank = 0;              // of its spawn; 0 for the main program
+  int world_size = 0;        // ranks of its spawn; 0 for the main program
+  std::int64_t process = 0;  // its number among all workers; 0 for the main program
+  event::AgentId agent;      // of its fiber, and of its data tasks
+  std::string path;          // "1" for rank 1, "1.0" for rank 0 of what rank 1 spawned; empty for the main program
+  std::shared_ptr<WorkerGroup> group = nullptr;  // none: the main program
+  bool daemon = false;
+  /// Whose its launches and copies are, for the machine.
+  std::uint64_t owner() const { return group ? group->number() : 0; }
+};
+
+}  // namespace kernbench::runtime

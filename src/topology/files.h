@@ -1,0 +1,24 @@
+// Description files of the project: where they stand, their text, and all problems of one as a single error.
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "topology/document.h"
+
+namespace kernbench::topology {
+
+/// The folders in which the files of one kind ("topologies") are shipped: in the source tree that the program was built
+/// from, where it was installed to, and beside the program.
+std::vector<std::string> shipped_folders(const std::string& name);
+
+/// The text of a file, or its beginning when it is longer than is read of one. ConfigurationError when it cannot be
+/// read; `kind` says what file was expected.
+std::string read_file(const std::string& path, std::string_view kind);
+
+/// Throws ConfigurationError with a line for each problem, in the order of the file: "FILE:LINE:COLUMN: message".
+[[noreturn]] void throw_problems(const std::vector<Problem>& problems, const std::string& file_name,
+                                 const std::vector<std::string>& overrides = {});
+
+}  // namespace kernbench::topology

@@ -1,0 +1,96 @@
+#include "topology/part_names.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <cstddef>
+#include <vector>
+
+#include "base/text.h"
+
+namespace kernbench::topology {
+namespace {
+
+constexpr std::size_t kMostListed = 8;
+
+// The word that begins at `start`, up to the next dot.
+std::string_view word_at(std::string_view name, std::size_t start) {
+  return name.substr(start, name.find('.', start) - start);
+}
+
+std::string listed(const std::vector<std::string_view>& words) {
+  if (words.size() <= kMostListed) return fmt::format("{}", fmt::join(words, ", "));
+  return fmt::format("{}, ... ({} in all)", fmt::join(std::span(words).first(kMostListed), ", "), words.size());
+}
+
+}  // namespace
+
+bool is_part_pattern(std::string_view text) {
+  constexpr std::size_t kLongest = 128;
+  const auto letter = [](char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z'); };
+  const auto allowed = [&](char c) { return letter(c) || (c >= '0' && c <= '9') || c == '.' || c == '_' || c == '*'; };
+  return !text.empty() && text.size() <= kLongest && letter(text.front()) && std::ranges::all_of(text, allowed);
+}
+
+bool fits(std::string_view pattern, std::string_view name) {
+  std::size_t p = 0, n = 0;
+  std::size_t star = std::string_view::npos, resume = 0;  // the last '*', and where what follows it was tried
+  while (n < name.size()) {
+    if (p < pattern.size() && pattern[p] == '*') {
+      star = p++;
+      resume = n;
+    } else if (p < pattern.size() && pattern[p] == name[n]) {
+      ++p;
+      ++n;
+    } else if (star != std::string_view::npos && name[resume] != '.') {
+      n = ++resume;
+      p = star + 1;
+    } else {
+      return false;
+    }
+  }
+  while (p < pattern.size() && pattern[p] == '*') ++p;
+  return p == pattern.size();
+}
+
+std::string explain_unknown_part(std::string_view pattern, std::span<const std::string_view> names) {
+  struct Candidate {
+    std::string_view name;
+    std::size_t next = 0;  // where its next word begins
+  };
+  std::vector<Candidate> candidates;
+  for (const std::string_view name : names) candidates.push_back({name});
+  std::vector<std::string_view> words;  // that the candidates have next
+  const auto collect = [&] {
+    words.clear();
+    for (const Candidate& candidate : candidates) {
+      if (candidate.next > candidate.name.size()) continue;
+      const std::string_view word = word_at(candidate.name, candidate.next);
+      if (std::ranges::find(words, word) == words.end()) words.push_back(word);
+    }
+  };
+  for (std::size_t at = 0; at <= pattern.size();) {
+    const std::string_view wanted = word_at(pattern, at);
+    collect();
+    if (std::ranges::none_of(words, [&](std::string_view word) { return fits(wanted, word); })) {
+      const std::string_view before = at == 0 ? "the machine" : pattern.substr(0, at - 1);
+      if (words.empty()) return fmt::format("{} has no parts", before);
+      const std::string_view suggestion = nearest(wanted, words);
+      return fmt::format("{} has no \"{}\"{}; there are {}", before, wanted,
+                         suggestion.empty() ? "" : fmt::format(", did you mean \"{}\"?", suggestion), listed(words));
+    }
+    std::vector<Candidate> further;
+    for (const Candidate& candidate : candidates) {
+      if (candidate.next > candidate.name.size()) continue;
+      const std::string_view word = word_at(candidate.name, candidate.next);
+      if (fits(wanted, word)) further.push_back({candidate.name, candidate.next + word.size() + 1});
+    }
+    candidates = std::move(further);
+    at += wanted.size() + 1;
+  }
+  collect();
+  return fmt::format("{} is no link and no PE; there are {} below it", pattern, listed(words));
+}
+
+}  // namespace kernbench::topology

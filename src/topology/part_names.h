@@ -1,0 +1,20 @@
+// Names of parts and patterns of them: "sip0.cube2.pe5", "sip*.io.to_host".
+#pragma once
+
+#include <span>
+#include <string>
+#include <string_view>
+
+namespace kernbench::topology {
+
+/// Letters, digits, '.', '_' and '*', beginning with a letter; at most 128 of them.
+bool is_part_pattern(std::string_view text);
+
+/// Whether a pattern, in which each '*' stands for any number of characters but '.', fits the whole of a name.
+bool fits(std::string_view pattern, std::string_view name);
+
+/// Why none of `names` fits: the first word of the pattern that leads nowhere, and what is there instead.
+/// `sip0 has no "cube9"; there are io, cube0, cube1`. Where all words lead somewhere, what lies below.
+std::string explain_unknown_part(std::string_view pattern, std::span<const std::string_view> names);
+
+}  // namespace kernbench::topology

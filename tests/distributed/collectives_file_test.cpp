@@ -1,0 +1,184 @@
+#include "distributed/collectives_file.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <unistd.h>
+
+#include <filesystem>
+#include <fstream>
+#include <string>
+#include <vector>
+
+#include "base/error.h"
+#include "support/source_tree.h"
+
+namespace kernbench::distributed {
+namespace {
+
+using ::testing::HasSubstr;
+
+template <class Call>
+std::string error_of(Call call) {
+  try {
+    call();
+  } catch (const ConfigurationError& error) {
+    return error.what();
+  }
+  return "no error";
+}
+
+const std::string kSmall = R"(defaults:
+  algorithm: ring
+  n_slots: 4
+  slot_size: 8KiB
+algorithms:
+  ring:
+    module: ring_allreduce
+    n_slots: 2
+)";
+
+struct Broken {
+  std::string title, from, to;  // in kSmall
+};
+
+const std::vector<Broken> kBroken{
+    {"misspelt key", "  n_slots: 4", "  n_slot: 4"},
+    {"unknown key", "  n_slots: 4", "  slots_of_all_queues: 4"},
+    {"misspelt key of an algorithm", "    n_slots: 2", "    nslots: 2"},
+    {"unknown key at the top", "defaults:", "version: 1\ndefaults:"},
+    {"no defaults", "defaults:\n  algorithm: ring\n  n_slots: 4\n  slot_size: 8KiB\n", ""},
+    {"no default algorithm", "  algorithm: ring\n", ""},
+    {"default algorithm that is misspelt", "algorithm: ring", "algorithm: rin"},
+    {"default algorithm that does not exist", "algorithm: ring", "algorithm: hypercube"},
+    {"no algorithms", "algorithms:\n  ring:\n    module: ring_allreduce\n    n_slots: 2\n", ""},
+    {"algorithms without one", "  ring:\n    module: ring_allreduce\n    n_slots: 2\n", ""},
+    {"algorithm without a module", "    module: ring_allreduce\n", ""},
+    {"module that is misspelt", "module: ring_allreduce", "module: ring_all_reduce"},
+    {"module that does not exist", "module: ring_allreduce", "module: tree"},
+    {"algorithm that is no mapping", "    module: ring_allreduce\n    n_slots: 2\n", "    - 3\n"},
+    {"name with a blank", "  ring:", "  my ring:"},
+    {"algorithm given twice", "  ring:\n", "  ring:\n    module: ring_allreduce\n  ring:\n"},
+    {"topology that does not exist", "  n_slots: 4", "  topology: star"},
+    {"buffer in an unknown memory", "  n_slots: 4", "  buffer_kind: tmc"},
+    {"unknown backpressure", "  n_slots: 4", "  backpressure: spin"},
+    {"no slots", "  n_slots: 4", "  n_slots: 0"},
+    {"more slots than are possible", "  n_slots: 4", "  n_slots: 100000"},
+    {"slot without a unit", "slot_size: 8KiB", "slot_size: 8192"},
+    {"slot of nothing", "slot_size: 8KiB", "slot_size: 0B"},
+    {"chunk above the slot", "slot_size: 8KiB", "slot_size: 512B"},
+    {"chunk of an algorithm above the slot", "    n_slots: 2", "    vc_chunk_size: 16KiB"},
+    {"credit of nothing", "  n_slots: 4", "  ipcq_credit_size_bytes: 0B"},
+    {"credit that is a time", "  n_slots: 4", "  ipcq_credit_size_bytes: 16ns"},
+    {"elements with a unit", "  n_slots: 4", "  n_elem: 1KiB"},
+    {"world without ranks", "  n_slots: 4", "  world_size: 0"},
+    {"three problems at once", "  n_slots: 4\n  slot_size: 8KiB", "  n_slots: -1\n  slot: 8KiB\n  buffer_kind: dram"},
+    {"a list", "defaults:\n  algorithm: ring\n  n_slots: 4\n  slot_size: 8KiB\n", "- defaults\n- "},
+};
+
+TEST(CollectivesFile, EveryBrokenFileIsRefusedWithPlaceAndFix) {
+  std::string report;
+  for (const Broken& broken : kBroken) {
+    std::string text = kSmall;
+    const std::size_t at = text.find(broken.from);
+    ASSERT_NE(at, std::string::npos) << broken.title;
+    text.replace(at, broken.from.size(), broken.to);
+    const std::string error = error_of([&] { parse_collectives(text, "ccl.yaml"); });
+    EXPECT_THAT(error, HasSubstr("ccl.yaml:")) << broken.title;
+    report += broken.title + "\n" + error + "\n\n";
+  }
+  source_tree::expect_golden("tests/distributed/golden/broken_files.txt", report);
+}
+
+TEST(CollectivesFile, AnAlgorithmTakesWhatItDoesNotSayFromTheDefaults) {
+  const Collectives collectives = parse_collectives(kSmall, "ccl.yaml");
+  const AlgorithmSpec& ring = find_algorithm(collectives);
+  EXPECT_EQ(ring.n_slots, 2);
+  EXPECT_EQ(ring.slot_size, Bytes(8192));
+  EXPECT_EQ(ring.vc_chunk_size, AlgorithmSpec{}.vc_chunk_size);
+  EXPECT_EQ(collectives.defaults.n_slots, 4);
+}
+
+TEST(CollectivesFile, DefaultsMayStandBehindTheAlgorithms) {
+  const Collectives collectives = parse_collectives(
+      "algorithms: {a: {module: ring_allreduce}}\ndefaults: {algorithm: a, buffer_kind: sram}\n", "ccl.yaml");
+  EXPECT_EQ(find_algorithm(collectives).buffer_kind, BufferKind::sram);
+}
+
+TEST(CollectivesFile, TheShippedOneHasTheRingInEveryMemory) {
+  const Collectives shipped = load_collectives(source_tree::path("collectives/ccl.yaml"));
+  EXPECT_EQ(shipped.algorithm, "ring_allreduce");
+  EXPECT_EQ(find_algorithm(shipped).buffer_kind, BufferKind::tcm);
+  EXPECT_EQ(find_algorithm(shipped, "ring_allreduce_hbm").buffer_kind, BufferKind::hbm);
+  EXPECT_EQ(find_algorithm(shipped, "ring_allreduce_sram").buffer_kind, BufferKind::sram);
+}
+
+TEST(CollectivesFile, AnUnknownNameHasASuggestion) {
+  const Collectives collectives = parse_collectives(kSmall, "ccl.yaml");
+  EXPECT_EQ(error_of([&] { find_algorithm(collectives, "rng"); }),
+            "no algorithm is named \"rng\"; did you mean \"ring\"? (known: ring)");
+}
+
+// The working directory belongs to the process: it is put back.
+class InFolder {
+ public:
+  InFolder() : before_(std::filesystem::current_path()) {
+    folder_ = std::filesystem::temp_directory_path() / ("kernbench_ccl_" + std::to_string(::getpid()));
+    std::filesystem::create_directories(folder_);
+    std::filesystem::current_path(folder_);
+  }
+  ~InFolder() {
+    std::filesystem::current_path(before_);
+    std::filesystem::remove_all(folder_);
+  }
+  InFolder(const InFolder&) = delete;
+  InFolder& operator=(const InFolder&) = delete;
+
+ private:
+  std::filesystem::path before_, folder_;
+};
+
+TEST(CollectivesFile, TheWorkingDirectoryComesBeforeTheShippedOne) {
+  const InFolder folder;
+  EXPECT_EQ(load_collectives().algorithm, "ring_allreduce");
+  std::ofstream("ccl.yaml") << kSmall;
+  EXPECT_EQ(load_collectives().algorithm, "ring");
+  std::ofstream("ccl.yaml") << "defaults: {algorithm: a}\n";
+  EXPECT_THAT(error_of([] { load_collectives(); }), HasSubstr("./ccl.yaml:1:1: algorithms: "));
+}
+
+TEST(CollectivesFile, AFileThatIsNotThereIsNamed) {
+  EXPECT_THAT(error_of([] { load_collectives("/no/such/ccl.yaml"); }),
+              HasSubstr("/no/such/ccl.yaml: cannot be opened"));
+}
+
+TEST(WorldSize, IsTheAlgorithmsOwnElseTheNumberOfSips) {
+  AlgorithmSpec spec;
+  EXPECT_EQ(world_size(spec, 4, 128), (WorldSize{4, false}));
+  spec.world_size = 3;
+  EXPECT_EQ(world_size(spec, 4, 128), (WorldSize{3, false}));
+  spec.world_size = 4;
+  EXPECT_EQ(world_size(spec, 4, 128), (WorldSize{4, false}));
+}
+
+TEST(WorldSize, AboveTheSipsARankIsAPe) {
+  AlgorithmSpec spec;
+  spec.world_size = 5;
+  EXPECT_EQ(world_size(spec, 4, 128), (WorldSize{5, true}));
+  spec.world_size = 512;
+  EXPECT_EQ(world_size(spec, 4, 128), (WorldSize{512, true}));
+  spec.world_size = 513;
+  EXPECT_EQ(error_of([&] { world_size(spec, 4, 128); }),
+            "a world_size of 513 is more than the machine has PEs (4 SIPs of 128)");
+}
+
+TEST(CollectivesFile, ThePageListsEveryKey) {
+  const std::string path = "docs/collectives.md";
+  const std::string begin = "<!-- generated: the table of all keys -->\n";
+  const std::string page = source_tree::read(path);
+  const std::size_t first = page.find(begin), last = page.find("<!-- end of generated -->\n");
+  ASSERT_TRUE(first != std::string::npos && last != std::string::npos && first < last);
+  source_tree::expect_golden(path, page.substr(0, first) + begin + collectives_reference() + page.substr(last));
+}
+
+}  // namespace
+}  // namespace kernbench::distributed

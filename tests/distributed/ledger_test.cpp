@@ -1,0 +1,110 @@
+#include "distributed/ledger.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <string>
+#include <vector>
+
+#include "base/error.h"
+
+namespace kernbench::distributed {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using torch::distributed::ReduceOp;
+
+CollectiveFingerprint all_reduce(std::vector<std::int64_t> shape, DType dtype = DType::f32,
+                                 ReduceOp op = ReduceOp::SUM) {
+  CollectiveFingerprint call;
+  call.type = OpType::ALLREDUCE;
+  call.has_tensor = true;
+  call.shape = std::move(shape);
+  call.dtype = dtype;
+  call.reduce = op;
+  return call;
+}
+
+CollectiveFingerprint broadcast(std::vector<std::int64_t> shape, int root) {
+  CollectiveFingerprint call = all_reduce(std::move(shape));
+  call.type = OpType::BROADCAST;
+  call.reduce.reset();
+  call.root = root;
+  return call;
+}
+
+std::string error_of(const CollectiveFingerprint& first, const CollectiveFingerprint& second) {
+  Ledger ledger({0, 1, 2});
+  try {
+    ledger.call(0, first);
+    ledger.call(1, second);
+  } catch (const ProgramError& error) {
+    return error.type() + ": " + error.what();
+  }
+  return "no error";
+}
+
+TEST(Ledger, NumbersTheCallsOfEachRankFromOne) {
+  Ledger ledger({0, 1});
+  EXPECT_EQ(ledger.call(0, all_reduce({2})), 1u);
+  EXPECT_EQ(ledger.call(0, broadcast({2}, 0)), 2u);
+  EXPECT_EQ(ledger.call(1, all_reduce({2})), 1u);
+  EXPECT_THAT(ledger.missing(1), ElementsAre());
+  EXPECT_THAT(ledger.missing(2), ElementsAre(1));
+  EXPECT_THAT(ledger.missing(3), ElementsAre(0, 1));
+}
+
+TEST(Ledger, NamesAnotherOperationInTheWordsOfPyTorch) {
+  EXPECT_EQ(error_of(all_reduce({2}), broadcast({2}, 1)),
+            "DistributedError: Detected mismatch between collectives on ranks. Rank 0 is running collective: "
+            "CollectiveFingerPrint(SequenceNumber=1, OpType=ALLREDUCE, TensorShape=[2], TensorDtypes=Float, "
+            "ReduceOp=SUM), but Rank 1 is running collective: CollectiveFingerPrint(SequenceNumber=1, "
+            "OpType=BROADCAST, TensorShape=[2], TensorDtypes=Float, Root=1). Collectives differ in the following "
+            "aspects: Op type: ALLREDUCE vs BROADCAST, Reduce op: SUM vs none, Root: none vs 1. Culprit rank 1; Error "
+            "type: COLLECTIVE_TYPE_MISMATCH; missing ranks: {2}");
+}
+
+TEST(Ledger, NamesEveryAspectThatDiffers) {
+  EXPECT_THAT(error_of(all_reduce({2, 3}), all_reduce({3, 2})),
+              AllOf(HasSubstr("Tensor shapes: [2, 3] vs [3, 2]"), HasSubstr("SIZE_OR_SYNTAX_MISMATCH")));
+  EXPECT_THAT(error_of(all_reduce({2}), all_reduce({2}, DType::bf16)),
+              AllOf(HasSubstr("Tensor dtypes: Float vs BFloat16"), HasSubstr("COLLECTIVE_DTYPE_MISMATCH")));
+  EXPECT_THAT(error_of(all_reduce({2}), all_reduce({2}, DType::f32, ReduceOp::MAX)),
+              AllOf(HasSubstr("Reduce op: SUM vs MAX"), HasSubstr("SIZE_OR_SYNTAX_MISMATCH")));
+  EXPECT_THAT(error_of(broadcast({2}, 0), broadcast({2}, 1)), HasSubstr("Root: 0 vs 1"));
+  EXPECT_THAT(error_of(all_reduce({2}), all_reduce({3}, DType::f16)),
+              AllOf(HasSubstr("Tensor shapes: [2] vs [3], Tensor dtypes: Float vs Half")));
+}
+
+TEST(Ledger, FindsAPlacementThatDiffers) {
+  auto first = all_reduce({4}), second = all_reduce({4});
+  first.placement_hash = 1;
+  first.placement = "rows over 2 PEs";
+  second.placement_hash = 2;
+  second.placement = "columns over 2 PEs";
+  EXPECT_THAT(error_of(first, second), HasSubstr("Tensor placement: rows over 2 PEs vs columns over 2 PEs"));
+}
+
+TEST(Ledger, EveryOrderOfArrivalFindsTheSame) {
+  // Two ranks that agree and one that does not: whoever makes the differing pair complete raises.
+  for (int odd = 0; odd < 3; ++odd) {
+    std::vector<int> order{0, 1, 2};
+    do {
+      Ledger ledger({0, 1, 2});
+      int errors = 0;
+      for (const int member : order) {
+        try {
+          ledger.call(member, member == odd ? broadcast({2}, 0) : all_reduce({2}));
+        } catch (const ProgramError& error) {
+          ++errors;
+          EXPECT_THAT(error.what(), HasSubstr("COLLECTIVE_TYPE_MISMATCH"));
+        }
+      }
+      EXPECT_GE(errors, 1);
+    } while (std::next_permutation(order.begin(), order.end()));
+  }
+}
+
+}  // namespace
+}  // namespace kernbench::distributed

@@ -1,0 +1,105 @@
+// The benches of several devices: right sums on every number of SIPs, and the bandwidth of the links.
+#include <gtest/gtest.h>
+
+#include <cstdint>
+#include <map>
+#include <stdexcept>
+#include <string>
+#include <vector>
+
+#include "cli/bench_registry.h"
+
+namespace kernbench {
+namespace {
+
+RunResult run(const std::string& name, const std::string& topology, int sips,
+              const std::map<std::string, std::string>& parameters, bool data = true,
+              const std::vector<std::string>& overrides = {}) {
+  cli::RunOptions options;
+  options.topology = topology;
+  options.overrides = {"system.sips.count=" + std::to_string(sips)};
+  options.overrides.insert(options.overrides.end(), overrides.begin(), overrides.end());
+  options.parameters = parameters;
+  options.data = data;
+  for (const auto& bench : cli::built_in_benches()) {
+    if (bench.name == name) return cli::execute(bench, options);
+  }
+  throw std::logic_error("no bench " + name);
+}
+
+std::string error_of(const RunResult& result) {
+  return result.error ? result.error->type + ": " + result.error->message : "";
+}
+
+TEST(CclAllreduce, IsExactOnEveryNumberOfSips) {
+  for (const int sips : {1, 2, 3, 4, 8, 16}) {
+    for (const char* dtype : {"f16", "bf16", "f32"}) {
+      const auto result = run("ccl_allreduce", "tiny", sips, {{"size", "20004"}, {"dtype", dtype}});
+      EXPECT_EQ(result.status, RunStatus::ok) << sips << " " << error_of(result);
+      ASSERT_EQ(result.checks.size(), static_cast<std::size_t>(sips));
+      EXPECT_EQ(result.metrics.at("#wrong").value, 0);
+    }
+  }
+}
+
+constexpr double kSipLink = 200;  // GB/s, of ahbm-2sip
+constexpr std::int64_t kMebibyte = std::int64_t{1} << 20;
+
+/// Nanoseconds of an all-reduce of tensors over all PEs of the shipped machine.
+double ns_of_all_reduce(int sips, std::int64_t bytes, const std::vector<std::string>& overrides = {}) {
+  const auto result =
+      run("ccl_allreduce", "ahbm-2sip", sips, {{"size", std::to_string(bytes)}, {"iterations", "1"}}, false, overrides);
+  EXPECT_EQ(result.status, RunStatus::ok) << error_of(result);
+  return result.status == RunStatus::ok ? result.metrics.at("time").value * 1e3 : 1;
+}
+
+/// What a link between SIPs carries, in GB/s.
+double bus_bandwidth(int sips, std::int64_t bytes, double ns) {
+  return static_cast<double>(bytes) / ns * 2 * (sips - 1) / sips;
+}
+
+TEST(CclAllreduce, ReachesTheBandwidthOfTheLinkBetweenSips) {
+  const double reached = bus_bandwidth(2, 64 * kMebibyte, ns_of_all_reduce(2, 64 * kMebibyte));
+  EXPECT_GE(reached, 0.95 * kSipLink);
+  EXPECT_LE(reached, kSipLink);
+}
+
+// From two smaller sizes, by the line through them: a fixed part, and one that grows with the bytes.
+TEST(CclAllreduce, ReachesTheBandwidthOfTheLinkOnMoreSipsAndInOtherWirings) {
+  for (const char* wiring : {"ring_1d", "switched"}) {
+    const std::string topology = "system.sips.topology=" + std::string(wiring);
+    const double half = ns_of_all_reduce(4, 4 * kMebibyte, {topology});
+    const double whole = ns_of_all_reduce(4, 8 * kMebibyte, {topology});
+    const double reached = bus_bandwidth(4, 64 * kMebibyte, whole + 14 * (whole - half));
+    EXPECT_GE(reached, 0.95 * kSipLink) << wiring;
+    EXPECT_LE(reached, kSipLink) << wiring;
+  }
+}
+
+// An IO chiplet at the corner is reached by one lane of 64 GB/s from the PEs of all cubes but those of the first row.
+TEST(CclAllreduce, IsBoundByTheMeshWhereTheIoChipletIsAtItsCorner) {
+  const double ns = ns_of_all_reduce(2, 8 * kMebibyte, {"sip.io.attachment=corner"});
+  EXPECT_LE(bus_bandwidth(2, 8 * kMebibyte, ns), 64 / 0.75);
+}
+
+TEST(P2pBandwidth, ApproachesTheLinksBandwidth) {
+  const auto result = run("p2p_bandwidth", "tiny", 2, {{"largest", "4194304"}});
+  ASSERT_EQ(result.status, RunStatus::ok) << error_of(result);
+  const double small = result.metrics.at("bandwidth, 4096 B").value;
+  const double large = result.metrics.at("bandwidth, 4194304 B").value;
+  EXPECT_LT(small, large / 5);
+  EXPECT_GE(large, 100);
+  EXPECT_LE(large, 200);
+}
+
+TEST(ScaledAddDdp, PassesOnSeveralSips) {
+  for (const int sips : {1, 2, 5}) {
+    const auto result = run("scaled_add_ddp", "tiny", sips, {{"n", "30000"}});
+    EXPECT_EQ(result.status, RunStatus::ok) << sips << " " << error_of(result);
+    ASSERT_EQ(result.checks.size(), 1u);
+    EXPECT_EQ(result.checks[0].max_abs_error, 0);
+  }
+}
+
+}  // namespace
+}  // namespace kernbench

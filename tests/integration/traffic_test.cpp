@@ -1,0 +1,317 @@
+// What TrafficMeter counts: against names of links, against single transfers, and against a whole matrix product
+// counted from the placement of its operands.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <array>
+#include <map>
+#include <stdexcept>
+#include <string>
+#include <vector>
+
+#include "cli/bench_registry.h"
+#include "hardware/layout.h"
+#include "hardware/server_kind.h"
+#include "kernel/library/gemm_plan.h"
+#include "programs.h"
+#include "topology/load.h"
+#include "topology/network.h"
+
+namespace kernbench {
+namespace {
+
+using hardware::ServerKind;
+using ::testing::HasSubstr;
+using topology::Endpoint;
+
+// ---- kinds of servers ----------------------------------------------------------------------------------------------
+
+/// What the name of a link says, but for which routers stand in one cube.
+std::string kind_by_name(const std::string& link) {
+  const auto has = [&](const char* part) { return link.find(part) != std::string::npos; };
+  if (link.starts_with("host.") || link.ends_with(".to_host")) return "host link";
+  if (link.ends_with(".to_mesh") || link.ends_with(".from_mesh")) return "IO link";
+  if (has(".io.to_") || link.starts_with("switch.")) return "SIP link";
+  return has(".router.") ? "router" : "port";
+}
+
+TEST(ServerKinds, AreThoseOfTheNamesAndOfTheLanesBetweenCubes) {
+  const std::vector<std::pair<const char*, std::vector<std::string>>> machines{
+      {"tiny", {}},
+      {"tiny", {"cube.pes.mesh=[1, 1]", "cube.hbm.channels=4"}},
+      {"tiny", {"sip.cubes.mesh=[3, 2]", "cube.pes.mesh=[2, 3]", "cube.hbm.channels=24"}},
+      {"tiny", {"system.sips.count=3", "sip.cubes.mesh=[1, 2]"}},
+      {"tiny", {"system.sips.count=2", "sip.cubes.mesh=[2, 3]", "sip.io.attachment=west_edge"}},
+      {"tiny", {"system.sips.count=4", "system.sips.topology=switched"}},
+      {"ahbm-1sip", {}}};
+  for (const auto& [name, overrides] : machines) {
+    const auto machine = topology::load_topology(name, overrides);
+    const topology::Network network(machine);
+    const auto kinds = hardware::server_kinds(machine);
+    std::map<std::string, std::int64_t> counts;
+    for (std::size_t i = 0; i < network.links().size(); ++i) {
+      const std::string found(hardware::name(kinds[i])), by_name = kind_by_name(network.links()[i].name);
+      if (by_name == "router") {
+        EXPECT_TRUE(found == "NoC link" || found == "cube link") << network.links()[i].name << " is a " << found;
+      } else {
+        EXPECT_EQ(found, by_name) << network.links()[i].name;
+      }
+      ++counts[found];
+    }
+    const auto sips = machine.system.sips;
+    const auto [cubes_wide, cubes_high] = machine.sip.cubes;
+    const auto [wide, high] = machine.cube.pes;
+    EXPECT_EQ(counts["cube link"],
+              2 * sips * ((cubes_wide - 1) * cubes_high * high + cubes_wide * (cubes_high - 1) * wide));
+    EXPECT_EQ(counts["NoC link"], 2 * sips * cubes_wide * cubes_high * ((wide - 1) * high + wide * (high - 1)));
+    const std::int64_t pes = sips * machine.pes_per_sip();
+    EXPECT_EQ(std::ranges::count(kinds, ServerKind::tcm_port), pes);
+    EXPECT_EQ(std::ranges::count(kinds, ServerKind::sram), sips * cubes_wide * cubes_high);
+    EXPECT_EQ(std::ranges::count(kinds, ServerKind::hbm_channel), machine.cube.hbm.channels * pes / (wide * high));
+  }
+}
+
+// ---- counting from the routes --------------------------------------------------------------------------------------
+
+struct Count {
+  std::int64_t noc = 0, cubes = 0, hbm = 0;
+  bool operator==(const Count&) const = default;
+};
+
+/// Adds up what transfers put on the links of their routes.
+class Counter {
+ public:
+  explicit Counter(const topology::Topology& machine)
+      : machine_(machine), network_(machine), kinds_(hardware::server_kinds(machine)) {}
+
+  void read(PeCoordinate reader, PeCoordinate slice, std::int64_t bytes) {
+    message(Endpoint::pe_port(reader), Endpoint::hbm_slice(slice));
+    move(Endpoint::hbm_slice(slice), Endpoint::pe_port(reader), bytes);
+    count_.hbm += bytes;
+  }
+  void write(PeCoordinate writer, PeCoordinate slice, std::int64_t bytes) {
+    move(Endpoint::pe_port(writer), Endpoint::hbm_slice(slice), bytes);
+    message(Endpoint::hbm_slice(slice), Endpoint::pe_port(writer));
+    count_.hbm += bytes;
+  }
+  /// Out to the programs (ascending) and back.
+  void launch(const std::vector<PeCoordinate>& pes) {
+    for (std::size_t i = 0; i < pes.size(); ++i) {
+      const Endpoint m_cpu = Endpoint::m_cpu({pes[i].sip, pes[i].cube});
+      both_ways(m_cpu, Endpoint::pe_port(pes[i]));
+      if (i == 0 || pes[i].cube != pes[i - 1].cube) both_ways(Endpoint::io_cpu(pes[i].sip), m_cpu);
+    }
+  }
+  const Count& count() const { return count_; }
+
+ private:
+  void move(Endpoint from, Endpoint to, std::int64_t bytes) {
+    for (const topology::RouteHop& hop : network_.route(from, to)) {
+      if (kinds_[hop.link.value] == ServerKind::noc_link) count_.noc += bytes;
+      if (kinds_[hop.link.value] == ServerKind::cube_link) count_.cubes += bytes;
+    }
+  }
+  void message(Endpoint from, Endpoint to) { move(from, to, machine_.cube.noc.header.count()); }
+  void both_ways(Endpoint a, Endpoint b) {
+    message(a, b);
+    message(b, a);
+  }
+
+  const topology::Topology& machine_;
+  topology::Network network_;
+  std::vector<ServerKind> kinds_;
+  Count count_;
+};
+
+Count counted(const torch::ahbm::Traffic& traffic) {
+  return {traffic.noc_bytes, traffic.cube_bytes, traffic.hbm_bytes};
+}
+
+std::vector<PeCoordinate> all_pes(const topology::Topology& machine) {
+  std::vector<PeCoordinate> pes;
+  for (std::int32_t cube = 0; cube < machine.sip.cubes.count(); ++cube)
+    for (std::int32_t pe = 0; pe < machine.cube.pes.count(); ++pe) pes.push_back({SipId{0}, CubeId{cube}, PeId{pe}});
+  return pes;
+}
+
+TEST(TrafficMeter, CountsEachByteOnEachLinkThatItPasses) {
+  const std::vector<std::string> overrides{"sip.cubes.mesh=[2, 2]"};
+  const auto machine = topology::load_topology("tiny", overrides);
+  const auto pes = all_pes(machine);
+  for (const bool exact : {false, true}) {
+    for (std::size_t reader = 0; reader < pes.size(); ++reader) {
+      auto options = testing::tiny(overrides);
+      options.exact_events = exact;
+      simulate(options, [&] {
+        const auto x =
+            torch::zeros({static_cast<std::int64_t>(pes.size()), 300}, torch::dtype(torch::kInt).device("ahbm"));
+        torch::ahbm::synchronize();
+        const torch::ahbm::TrafficMeter meter;
+        torch::launch(
+            {.pes = {{pes[reader].cube, pes[reader].pe}}}, "copy",
+            [](tl::Tensor t) { tl::store(t, {7, 0}, tl::load(t, {2, 0}, {1, 300})); }, x);
+        torch::ahbm::synchronize();
+        Counter expected(machine);
+        expected.read(pes[reader], pes[2], 1200);
+        expected.write(pes[reader], pes[7], 1200);
+        expected.launch({pes[reader]});
+        EXPECT_EQ(counted(meter.read()), expected.count()) << reader;
+      });
+    }
+  }
+}
+
+TEST(TrafficMeter, NamesTheServerThatWasBusyLongest) {
+  simulate(testing::tiny(), [] {
+    torch::ahbm::TrafficMeter meter;
+    EXPECT_EQ(meter.read().busiest, "");
+    EXPECT_EQ(meter.read().utilisation, 0);
+    const auto x = torch::zeros({1 << 20}, torch::kInt).to("ahbm");
+    torch::ahbm::synchronize();
+    const auto moved = meter.read();
+    EXPECT_EQ(moved.busiest, "host.to_sip0");
+    EXPECT_EQ(moved.busiest_kind, "host link");
+    EXPECT_GT(moved.utilisation, 0.9);
+    EXPECT_LE(moved.utilisation, 1);
+    EXPECT_GE(moved.host_bytes, 4 << 20);
+    EXPECT_EQ(moved.hbm_bytes, 4 << 20);
+    EXPECT_EQ(moved.sip_bytes, 0);
+    EXPECT_EQ(torch::ahbm::TrafficMeter().read().host_bytes, 0) << "counts from its making";
+  });
+  EXPECT_THROW(torch::ahbm::TrafficMeter(), ProgramError);
+}
+
+// ---- gpt3_qkv ------------------------------------------------------------------------------------------------------
+
+RunResult run_qkv(const char* topology, std::map<std::string, std::string> parameters,
+                  std::vector<std::string> overrides = {}) {
+  for (const auto& bench : cli::built_in_benches()) {
+    if (bench.name != "gpt3_qkv") continue;
+    cli::RunOptions options;
+    options.topology = topology;
+    options.data = false;
+    options.parameters = std::move(parameters);
+    options.overrides = std::move(overrides);
+    RunResult result = cli::execute(bench, options);
+    if (result.error) throw std::runtime_error(result.error->message);
+    return result;
+  }
+  throw std::logic_error("no bench gpt3_qkv");
+}
+
+double metric(const RunResult& result, const std::string& quantity, const std::string& layout) {
+  return result.metrics.at(quantity + ", " + layout).value;
+}
+
+/// A matrix cut over a machine, by rows and columns.
+struct Placed {
+  std::vector<ShardSpec> shards;
+  Placed(const DPPolicy& policy, std::int64_t rows, std::int64_t columns, const topology::Topology& machine)
+      : shards(resolve_dp_policy(policy, std::array{rows, columns}, 2, machine.cube.pes.count(),
+                                 machine.sip.cubes.count(), SipId{0})) {}
+
+  std::vector<kernel::library::GemmPart> parts() const {
+    std::vector<kernel::library::GemmPart> parts;
+    for (const auto& shard : shards) {
+      kernel::library::GemmPart part{.owner = {shard.sip, shard.cube, shard.pe}, .begin = {0, 0, 0}, .end = {1, 0, 0}};
+      for (std::size_t d = 0; d < 2; ++d) {
+        part.begin[d + 1] = shard.offset[d];
+        part.end[d + 1] = shard.offset[d] + shard.shape[d];
+      }
+      parts.push_back(part);
+    }
+    return parts;
+  }
+
+  /// Visits (owner, bytes) of the pieces of a box. REQUIRES: no replicas.
+  template <class Visit>
+  void for_each_piece(std::int64_t row, std::int64_t rows, std::int64_t column, std::int64_t columns,
+                      Visit visit) const {
+    for (const auto& shard : shards) {
+      const auto common = [&](std::size_t d, std::int64_t begin, std::int64_t extent) {
+        return std::max<std::int64_t>(
+            std::min(begin + extent, shard.offset[d] + shard.shape[d]) - std::max(begin, shard.offset[d]), 0);
+      };
+      const std::int64_t elements = common(0, row, rows) * common(1, column, columns);
+      if (elements > 0) visit(PeCoordinate{shard.sip, shard.cube, shard.pe}, 2 * elements);
+    }
+  }
+};
+
+/// All transfers of X W, walked as the library's plan says (kernel/library/gemm_plan.h).
+Count count_product(const topology::Topology& machine, const DPPolicy& policy, std::int64_t tokens,
+                    std::int64_t hidden) {
+  const std::int64_t columns = 3 * hidden;
+  const Placed x({}, tokens, hidden, machine), w(policy, hidden, columns, machine), out({}, tokens, columns, machine);
+  const auto pes = all_pes(machine);
+  const auto plan =
+      kernel::library::plan_gemm({.shape = {1, tokens, columns, hidden}}, pes, x.parts(), w.parts(), machine);
+  Counter counter(machine);
+  counter.launch(pes);
+  for (std::size_t i = 0; i < pes.size(); ++i) {
+    const auto& range = plan.ranges[i];
+    if (range.empty()) continue;
+    const auto read = [&](PeCoordinate owner, std::int64_t bytes) { counter.read(pes[i], owner, bytes); };
+    const auto write = [&](PeCoordinate owner, std::int64_t bytes) { counter.write(pes[i], owner, bytes); };
+    std::int64_t step = plan.first_k;
+    for (std::int64_t m = range.m[0]; m < range.m[1]; m += plan.tile_m) {
+      for (std::int64_t n = range.n[0]; n < range.n[1]; n += plan.tile_n) {
+        const std::int64_t rows = std::min(plan.tile_m, range.m[1] - m), wide = std::min(plan.tile_n, range.n[1] - n);
+        for (std::int64_t k = 0, length = 0; k < hidden; k += length) {
+          length = std::min(step, hidden - k);
+          x.for_each_piece(m, rows, k, length, read);
+          w.for_each_piece(k, length, n, wide, read);
+          step = std::min(2 * step, plan.tile_k);
+        }
+        out.for_each_piece(m, rows, n, wide, write);
+      }
+    }
+  }
+  return counter.count();
+}
+
+TEST(Qkv, MovesTheBytesThatItsPlacementSays) {
+  const std::vector<std::pair<const char*, DPPolicy>> layouts{
+      {"row_wise", {.cube = Placement::row_wise, .pe = Placement::row_wise}},
+      {"column_wise", {.cube = Placement::column_wise, .pe = Placement::column_wise}}};
+  const std::vector<std::string> overrides{"sip.cubes.mesh=[2, 2]"};
+  const auto machine = topology::load_topology("tiny", overrides);
+  for (const auto& [tokens, hidden] : {std::pair{64, 256}, std::pair{200, 160}, std::pair{37, 90}}) {
+    for (const auto& [name, policy] : layouts) {
+      const auto result =
+          run_qkv("tiny", {{"hidden", std::to_string(hidden)}, {"tokens", std::to_string(tokens)}, {"placement", name}},
+                  overrides);
+      const Count expected = count_product(machine, policy, tokens, hidden);
+      EXPECT_EQ(metric(result, "bytes within cubes", name), static_cast<double>(expected.noc)) << tokens;
+      EXPECT_EQ(metric(result, "bytes between cubes", name), static_cast<double>(expected.cubes)) << tokens;
+      EXPECT_EQ(metric(result, "bytes of HBM", name), static_cast<double>(expected.hbm)) << tokens;
+    }
+  }
+}
+
+constexpr const char* kLayouts[] = {"row_wise", "column_wise", "replicate_row_wise", "replicate_column_wise",
+                                    "replicate"};
+
+// The links of the mesh bound a product on this machine: more than a tenth more on them takes longer.
+TEST(Qkv, TheLessMovesOverTheMeshTheFasterItIs) {
+  if (kSanitized) GTEST_SKIP() << "long; runs in plain builds";
+  const auto result = run_qkv("ahbm-1sip", {{"hidden", "256"}});
+  const auto moved = [&](const char* layout) {
+    return metric(result, "bytes within cubes", layout) + metric(result, "bytes between cubes", layout);
+  };
+  int compared = 0;
+  for (const char* a : kLayouts) {
+    for (const char* b : kLayouts) {
+      if (moved(a) * 1.1 >= moved(b)) continue;
+      EXPECT_LT(metric(result, "time", a), metric(result, "time", b)) << a << " against " << b;
+      ++compared;
+    }
+    // All operands and the result pass the HBM once at least.
+    EXPECT_GE(metric(result, "bytes of HBM", a), 2 * (512 * 256 + 256 * 768 + 512 * 768)) << a;
+    EXPECT_LE(metric(result, "busiest", a), 100) << a;
+  }
+  EXPECT_GE(compared, 8);
+}
+
+}  // namespace
+}  // namespace kernbench

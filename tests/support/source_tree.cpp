@@ -1,0 +1,33 @@
+#include "support/source_tree.h"
+
+#include <gtest/gtest.h>
+
+#include <cstdlib>
+#include <fstream>
+#include <sstream>
+#include <string_view>
+
+namespace kernbench::source_tree {
+
+std::string path(const std::string& path) {
+  return std::string(KERNBENCH_SOURCE_DIR) + "/" + path;
+}
+
+std::string read(const std::string& path) {
+  std::ifstream file(source_tree::path(path), std::ios::binary);
+  EXPECT_TRUE(file) << "cannot open " << source_tree::path(path);
+  std::ostringstream text;
+  text << file.rdbuf();
+  return text.str();
+}
+
+void expect_golden(const std::string& path, const std::string& content) {
+  const char* update = std::getenv("KERNBENCH_UPDATE_GOLDEN");
+  if (update && std::string_view(update) == "1") {
+    std::ofstream(source_tree::path(path), std::ios::binary) << content;
+    return;
+  }
+  EXPECT_EQ(read(path), content) << path << " is out of date: run with KERNBENCH_UPDATE_GOLDEN=1";
+}
+
+}  // namespace kernbench::source_tree

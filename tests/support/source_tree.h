@@ -1,0 +1,17 @@
+// Files of the source tree, and the golden files among them.
+#pragma once
+
+#include <string>
+
+namespace kernbench::source_tree {
+
+/// The absolute path of a file of the source tree, given by its path from the root.
+std::string path(const std::string& path);
+
+/// The content of a file of the source tree, given by its path from the root.
+std::string read(const std::string& path);
+
+/// Asserts that the file has this content. With KERNBENCH_UPDATE_GOLDEN=1 in the environment, writes it instead.
+void expect_golden(const std::string& path, const std::string& content);
+
+}  // namespace kernbench::source_tree
