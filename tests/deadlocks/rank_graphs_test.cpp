@@ -19,7 +19,7 @@ namespace mp = torch::multiprocessing;
 
 // Of the collectives file: eight slots of 16 KiB for each pair of ranks and tag.
 constexpr int kSlots = 8;
-constexpr std::int64_t kSlotElements = 4096;
+constexpr std::int64_t kElementsOfASlot = 4096;
 
 struct RankStep {
   enum class Kind : std::uint8_t { send, receive, await, read };
@@ -184,7 +184,7 @@ void exchange_on(const Exchange& exchange, int rank, bool compare) {
   std::map<int, torch::Tensor> received;
   std::vector<int> order;
   for (const RankStep& step : exchange.steps[static_cast<std::size_t>(rank)]) {
-    const std::int64_t elements = step.segments * kSlotElements;
+    const std::int64_t elements = step.segments * kElementsOfASlot;
     if (step.kind == RankStep::Kind::await) {
       works.at(step.message)->wait();
     } else if (step.kind == RankStep::Kind::read) {
