@@ -14,20 +14,19 @@ namespace {
 /// A collective under way on one rank: it waits for its programs, and these for those of ranks that have not called it.
 class CollectiveNode final : public event::WaitNode {
  public:
-  CollectiveNode(std::string name, std::shared_ptr<Group> group, std::uint64_t sequence)
-      : name_(std::move(name)), group_(std::move(group)), sequence_(sequence) {}
+  CollectiveNode(std::string what, int rank, std::shared_ptr<Group> group, std::uint64_t sequence)
+      : what_(std::move(what)), rank_(rank), group_(std::move(group)), sequence_(sequence) {}
   void set_launch(std::weak_ptr<const event::WaitNode> launch) { launch_ = std::move(launch); }
 
-  std::string wait_name() const override { return name_; }
+  std::string wait_name() const override { return fmt::format("{} on rank {}", what_, rank_); }
   void waits_for(std::vector<event::WaitEdge>& edges) const override {
-    const std::vector<int> missing = group_->ledger().missing(sequence_);
-    const std::string what = fmt::format("{}, missing ranks: {}", name_, set_text(missing));
-    for (const int rank : missing) group_->roster()->append_edge(rank, what, edges);
+    for (const int rank : group_->ledger().missing(sequence_)) group_->roster()->append_edge(rank, what_, edges);
     if (const auto launch = launch_.lock()) edges.push_back({launch.get(), "its programs"});
   }
 
  private:
-  std::string name_;
+  std::string what_;
+  int rank_;
   std::shared_ptr<Group> group_;
   std::uint64_t sequence_;
   std::weak_ptr<const event::WaitNode> launch_;
@@ -55,12 +54,11 @@ std::shared_ptr<WorkState> issue(GroupHandle& handle, CollectiveCall call, bool 
                dtype = call.fingerprint.dtype](const std::shared_ptr<tl::Tensor>& flat) {
     body(group->communicator().place(member, dtype), flat);
   };
-  work.explain =
-      [node = std::make_shared<CollectiveNode>(fmt::format("{} on rank {}", what, handle.global_rank), handle.group,
-                                               sequence)](const std::shared_ptr<const event::WaitNode>& launch) {
-        node->set_launch(launch);
-        return std::shared_ptr<const event::WaitNode>(node);
-      };
+  work.explain = [node = std::make_shared<CollectiveNode>(what, handle.global_rank, handle.group, sequence)](
+                     const std::shared_ptr<const event::WaitNode>& launch) {
+    node->set_launch(launch);
+    return std::shared_ptr<const event::WaitNode>(node);
+  };
   auto state = enqueue(std::move(work), handle.stream);
   state->sequence = sequence;
   state->others_here = std::move(others_here);

@@ -42,7 +42,8 @@ bool Work::wait() {
 }
 
 bool Work::is_completed() const {
-  return runtime::ask(runtime::current_context("Work::is_completed"), state_->finished->is_set());
+  constexpr const char* kCall = "Work::is_completed";
+  return runtime::ask(runtime::current_context(kCall), state_->finished->is_set(), kCall);
 }
 
 void Work::synchronize() {

@@ -266,7 +266,7 @@ void Spawn::wait_for_change(std::optional<Time> timeout) {
   const Timer timer(scheduler, scheduler.schedule(until, event::Phase::deliver, caller.agent, key,
                                                   event::call<&Change::notify>(&change_)));
   change_.wait_until([&] { return changed() || scheduler.now() >= until; });
-  if (!changed()) event::this_fiber::note_poll();
+  if (!changed()) event::this_fiber::note_poll([] { return std::string("asks ProcessContext::join"); });
 }
 
 void Spawn::throw_failure() {

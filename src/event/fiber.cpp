@@ -140,8 +140,10 @@ void sleep_until(Time when) {
   deliver_cancellation(state);
 }
 
-void note_poll() {
-  require_fiber("this_fiber::note_poll").implementation().scheduler->note_poll();
+void note_poll(std::function<std::string()> doing) {
+  Fiber::Implementation& fiber = require_fiber("this_fiber::note_poll").implementation();
+  fiber.polls = std::move(doing);
+  fiber.scheduler->note_poll();
 }
 
 void note_progress() {

@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <exception>
+#include <functional>
 #include <memory>
 #include <source_location>
 #include <string>
@@ -70,8 +71,9 @@ void sleep_until(Time when);
 /// True while an exception is in flight on this fiber (destructors run): blocking calls return without waiting.
 bool unwinding();
 /// Reports a re-read of something that had not changed. When every event still to come descends from fibers that only
-/// do this, nothing can change it any more, and run() throws LivelockError (see RunLimits::max_idle_polls).
-void note_poll();
+/// do this, nothing can change it any more, and run() throws LivelockError (see RunLimits::max_idle_polls). `doing`
+/// says for the error what the fiber polls: "reads tensor x by item".
+void note_poll(std::function<std::string()> doing = {});
 /// Reports that something which others may poll has changed.
 void note_progress();
 /// Whether anybody has polled in vain since the last progress: otherwise progress need not be noted.

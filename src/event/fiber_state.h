@@ -61,6 +61,7 @@ struct Fiber::Implementation {
   std::uint64_t last_resumed = 0;  // as a number of events
   std::uint32_t poll_epoch = 0;    // the epoch in which it last polled in vain
   std::uint32_t resumed_since_poll = 0;
+  std::function<std::string()> polls;       // what it does, in words; may be empty
   std::atomic<std::source_location> place;  // the watchdog's thread reads it
   std::uint32_t swallowed = 0;              // deliveries of Cancelled
   std::uint64_t waits_unwinding = 0;        // waits that returned at once since it last suspended

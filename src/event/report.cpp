@@ -7,6 +7,7 @@
 
 #include "base/text.h"
 #include "event/fiber_state.h"
+#include "event/scheduler_state.h"
 #include "event/wait_graph.h"
 
 namespace kernbench::event {
@@ -223,7 +224,10 @@ std::string doing(const Fiber& fiber) {
 std::string list_fibers(const std::vector<Fiber*>& fibers) {
   return list(fibers, [](const Fiber* fiber) {
     const std::string place = fiber->place();
-    return fmt::format("{}{} {}", fiber->name(), place.empty() ? "" : " (last known at " + place + ")", doing(*fiber));
+    const Fiber::Implementation& state = fiber->implementation();
+    const bool polling = state.polls && state.poll_epoch == state.scheduler->poll_epoch;
+    return fmt::format("{}{} {}{}", fiber->name(), place.empty() ? "" : " (last known at " + place + ")", doing(*fiber),
+                       polling ? "; it " + state.polls() : "");
   });
 }
 

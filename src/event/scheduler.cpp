@@ -453,11 +453,16 @@ void Scheduler::State::raise_time_limit(Time next) const {
 void Scheduler::State::raise_livelock() {
   std::vector<Fiber*> culprits = live_fibers();
   if (std::exchange(polling_in_vain, false)) {
-    std::erase_if(culprits, [this](const Fiber* fiber) { return fiber->implementation().poll_epoch != poll_epoch; });
-    throw LivelockError(
-        fmt::format("livelock at {}: after {} polls in vain, all that still happens is more polling, and "
-                    "nobody is left that could change what is polled; fibers that poll:{}",
-                    to_text(owner.now_), limits.max_idle_polls, list_fibers(culprits)));
+    const auto others = std::ranges::stable_partition(
+        culprits, [this](const Fiber* fiber) { return fiber->implementation().poll_epoch == poll_epoch; });
+    std::vector<Fiber*> waiting(others.begin(), others.end());
+    std::erase_if(waiting, [](const Fiber* fiber) { return fiber->implementation().options.background; });
+    culprits.erase(others.begin(), others.end());
+    throw LivelockError(fmt::format(
+        "livelock at {}: after {} polls in vain, all that still happens is more polling, and "
+        "nobody is left that could change what is polled; fibers that poll:{}\n{}",
+        to_text(owner.now_), limits.max_idle_polls, list_fibers(culprits),
+        waiting.empty() ? "nothing else is under way" : "fibers that wait for something else:" + list_fibers(waiting)));
   }
   const std::uint64_t recent = owner.events_processed_ - limits.max_events_per_instant / 2;
   std::erase_if(culprits, [&](const Fiber* fiber) { return fiber->implementation().last_resumed < recent; });

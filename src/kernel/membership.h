@@ -18,7 +18,7 @@ struct Membership {
 /// ProgramError ("NoChannelError") when the launch has no channels, or this PE none of them.
 Membership membership(const AccessCall& call);
 
-/// "in kernel ring#0 on sip0.cube0.pe1 (program 1), ring.cpp:12", good after the program's end.
+/// "kernel ring#0 on sip0.cube0.pe1 (program 1), ring.cpp:12", good after the program's end.
 Site site_of(const AccessCall& call);
 
 /// Suspends the program until an operation that it has issued is over.

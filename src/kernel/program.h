@@ -134,7 +134,7 @@ class Program final : public hardware::OperationObserver, public std::enable_sha
   /// dependencies that they need.
   void issue_composite(std::uint64_t number, const std::vector<std::shared_ptr<KernelOperation>>& operations);
 
-  /// "in kernel gemm#0 on sip0.cube1.pe3 (program 11), bench.cpp:41"
+  /// "kernel gemm#0 on sip0.cube1.pe3 (program 11), bench.cpp:41"
   std::string place(const tl::Where& where) const;
 
   /// Tells the livelock guard of a read of a scalar: a poll when expression and value are those of the read before.

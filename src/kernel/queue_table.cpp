@@ -256,7 +256,7 @@ void QueueTable::check_all_received() const {
   std::size_t listed = 0;
   for (const auto& [send, message] : unreceived_) {
     if (listed++ == kMostListed) break;
-    text += fmt::format("\n  to {} with tag {}, {}", kernbench::to_text(message.receiver), message.tag,
+    text += fmt::format("\n  to {} with tag {}, in {}", kernbench::to_text(message.receiver), message.tag,
                         message.site.text());
   }
   if (unreceived_.size() > kMostListed) text += fmt::format("\n  and {} more", unreceived_.size() - kMostListed);

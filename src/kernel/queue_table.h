@@ -30,7 +30,7 @@ struct Site {
   PeCoordinate pe;
   std::int64_t program = 0;
   tl::Where where;
-  /// "in kernel ring#0 on sip0.cube0.pe1 (program 1), ring.cpp:12"
+  /// "kernel ring#0 on sip0.cube0.pe1 (program 1), ring.cpp:12"
   std::string text() const;
 };
 

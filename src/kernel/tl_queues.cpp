@@ -18,7 +18,7 @@
 namespace kernbench::kernel {
 
 std::string Site::text() const {
-  return fmt::format("in kernel {} on {} (program {}), {}", launch, kernbench::to_text(pe), program, to_text(where));
+  return fmt::format("kernel {} on {} (program {}), {}", launch, kernbench::to_text(pe), program, to_text(where));
 }
 
 std::string KernelOperation::wait_name() const {
@@ -35,7 +35,7 @@ void match(KernelOperation& receive, const KernelOperation& send) {
     throw ProgramError(
         "MessageMismatchError",
         fmt::format(
-            "tl::recv expects {} {}, but the message with tag {} is {} {}; it was sent {}. Send and receive one "
+            "tl::recv expects {} {}, but the message with tag {} is {} {}; it was sent in {}. Send and receive one "
             "element type and as many elements",
             name(to.dtype), to_text(to.shape), receive.ipcq.tag, name(from.dtype), to_text(from.shape),
             from.site.text()),

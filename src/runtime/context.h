@@ -7,6 +7,7 @@
 
 #include "runtime/device_backend.h"
 #include "runtime/random.h"
+#include "runtime/repeated_reads.h"
 #include "runtime/simulation.h"
 #include "runtime/worker_group.h"
 
@@ -21,6 +22,7 @@ struct HostContext {
   std::map<int, std::size_t> streams = {};  // current stream by device; the default one where there is none
   std::shared_ptr<void> distributed = {};   // the distributed layer's: the worker's process groups
   Worker worker = {};
+  RepeatedReads reads = {};
   std::vector<std::shared_ptr<WorkerGroup>> children = {};  // what it has spawned and has to join when it ends
 };
 

@@ -5,6 +5,7 @@
 #include "event/fiber.h"
 #include "kernel/shard_pairs.h"
 #include "runtime/context.h"
+#include "runtime/polling.h"
 #include "runtime/simulated_devices.h"
 #include "runtime/storage_places.h"
 
@@ -88,6 +89,7 @@ void SimulatedDevices::copy_on_device(const std::shared_ptr<DeviceStorage>& dest
   const auto movement = std::make_shared<Movement>();
   movement->from = locate(simulation_, *from, source_boxes, Replicas::lowest).boxes;
   movement->to = locate(simulation_, *to, destination_boxes, Replicas::all).boxes;
+  note_work(current_context("copy_"));
   event::this_fiber::sleep(simulation_.topology().host.launch_overhead);
 
   const Worker& worker = current_context("copy_").worker;

@@ -8,6 +8,7 @@
 #include "base/text.h"
 #include "event/fiber.h"
 #include "runtime/context.h"
+#include "runtime/polling.h"
 #include "runtime/simulated_devices.h"
 #include "runtime/storage_places.h"
 
@@ -130,6 +131,7 @@ std::optional<std::vector<HostBytes>> SimulatedDevices::try_read(const std::shar
                                                                  std::span<const DeviceBox> boxes, HostRead why) {
   const auto mine = own(storage);
   const HostCall call(simulation_, name(why), mine->descriptor()->name);
+  note_read(current_context(name(why)), *mine, boxes, why);
   mine->wait_for_producers();
   auto transfer = locate(simulation_, *mine, boxes, Replicas::lowest);
   const auto parts = std::make_shared<std::vector<BoxTransfer>>(std::move(transfer.boxes));

@@ -4,6 +4,7 @@
 #include "data/storage.h"
 #include "event/fiber.h"
 #include "runtime/context.h"
+#include "runtime/polling.h"
 #include "runtime/simulated_devices.h"
 #include "runtime/storage_places.h"
 
@@ -25,6 +26,7 @@ void SimulatedDevices::write(const std::shared_ptr<DeviceStorage>& storage, std:
                             : data::from_bytes(simulation_.executor(), dtype, shape, contents[i]);
     }
   }
+  note_work(current_context("copy to device"));
   event::this_fiber::sleep(simulation_.topology().host.launch_overhead);
   auto& simulation = simulation_;
   const Worker& worker = current_context("copy to device").worker;

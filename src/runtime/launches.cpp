@@ -13,6 +13,7 @@
 #include "kernel/launch.h"
 #include "runtime/context.h"
 #include "runtime/launch_result.h"
+#include "runtime/polling.h"
 
 namespace kernbench::runtime {
 
@@ -135,7 +136,7 @@ std::shared_ptr<const event::WaitNode> begin_launch(const Sending& sending, Laun
 }  // namespace
 
 CompletionRef enqueue_launch(Simulation& simulation, LaunchPlan plan) {
-  event::this_fiber::note_progress();  // whoever polls may do so for what this does
+  note_work(current_context("launch"));
   event::this_fiber::sleep(simulation.topology().host.launch_overhead);
   const Worker& worker = current_context("launch").worker;
   const std::string name = simulation.unique_name(plan.name, worker.path);

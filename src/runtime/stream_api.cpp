@@ -94,7 +94,7 @@ void Event::wait() const {
 }
 
 bool Event::query() const {
-  return ask(current_context("Event::query"), !state_->reached || state_->reached->is_set());
+  return ask(current_context("Event::query"), !state_->reached || state_->reached->is_set(), "Event::query");
 }
 
 void Event::synchronize() const {
@@ -139,7 +139,7 @@ void Stream::synchronize() const {
 
 bool Stream::query() const {
   const auto& context = current_context("Stream::query");
-  return ask(context, !state("Stream::query")->last());
+  return ask(context, !state("Stream::query")->last(), "Stream::query");
 }
 
 void Stream::wait_event(const Event& event) const {

@@ -213,6 +213,17 @@ void others(std::vector<SeededBug>& all) {
          while (!work->is_completed()) {
          }
        })});
+  all.push_back({"poll_item",
+                 "a rank that reads a flag for ever that nobody will set",
+                 "LivelockError",
+                 {"rank 0", "it reads tensor flag by item", "rank 1 waits for BARRIER"},
+                 ranks([](int rank) {
+                   if (rank > 0) return dist::barrier();
+                   const auto flag = torch::zeros({1}, torch::dtype(DType::i32).device("ahbm").name("flag"));
+                   while (flag.item<int>() == 0) {
+                   }
+                   dist::barrier();
+                 })});
   all.push_back({"use_after_free",
                  "a kernel that uses a tensor that has been freed",
                  "OutOfBoundsError",

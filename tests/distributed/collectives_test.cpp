@@ -273,8 +273,8 @@ TEST(Scorecard, EverySeededBugIsFoundWithItsCulprit) {
          if (rank != 1) dist::all_reduce(y);
          if (rank != 1) y.cpu();
        },
-       {"DeadlockError", "ALLREDUCE (sequence number 2) of the default group", "missing ranks: {1}",
-        "on rank 1, which has ended"}},
+       {"DeadlockError",
+        "needs the call of ALLREDUCE (sequence number 2) of the default group on rank 1, which has ended"}},
       {"rank that returns early",
        [&](int rank) {
          if (rank == 2) return;

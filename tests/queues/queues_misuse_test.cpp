@@ -28,7 +28,7 @@ TEST(QueuesMisuse, AMismatchNamesBothSites) {
   });
   EXPECT_THAT(size, HasSubstr("MessageMismatchError: tl::recv expects i32 [9], but the message with tag 3 is i32 [8]"));
   EXPECT_THAT(size, HasSubstr("it was sent in kernel talk#0 on sip0.cube0.pe0 (program 0), queues_misuse_test.cpp:"));
-  EXPECT_THAT(size, HasSubstr("| in kernel talk#0 on sip0.cube0.pe1 (program 1), queues_misuse_test.cpp:"));
+  EXPECT_THAT(size, HasSubstr("| kernel talk#0 on sip0.cube0.pe1 (program 1), queues_misuse_test.cpp:"));
   const std::string type = error_in_ring([] {
     if (tl::member_index() == 0)
       tl::send(tl::arange(0, 8), tl::ring_next());
