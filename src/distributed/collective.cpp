@@ -45,14 +45,16 @@ std::shared_ptr<WorkState> issue(GroupHandle& handle, CollectiveCall call, bool 
   const std::uint64_t sequence = group.ledger().call(handle.member, call.fingerprint);
   const std::string what =
       fmt::format("{} (sequence number {}) of {}", name(call.fingerprint.type), sequence, group.name());
-  auto others_here = group.communicator().ready(context, handle.member, work.payload.device, what);
+  const auto communicator = group.shared_communicator();
+  auto others_here = communicator->ready(context, handle.member, work.payload.device, what);
   if (others_here && !async_op) others_here->wait();
   if (others_here && others_here->is_set()) others_here.reset();
   work.after = others_here;
-  work.late_queues = [group = handle.group] { return group->communicator().channels(); };
-  work.body = [body = std::move(call.body), group = handle.group, member = handle.member,
+  // The group may be destroyed while this is under way.
+  work.late_queues = [communicator, group = handle.group] { return communicator->channels(); };
+  work.body = [body = std::move(call.body), communicator, group = handle.group, member = handle.member,
                dtype = call.fingerprint.dtype](const std::shared_ptr<tl::Tensor>& flat) {
-    body(group->communicator().place(member, dtype), flat);
+    body(communicator->place(member, dtype), flat);
   };
   work.explain = [node = std::make_shared<CollectiveNode>(what, handle.global_rank, handle.group, sequence)](
                      const std::shared_ptr<const event::WaitNode>& launch) {

@@ -18,13 +18,27 @@ Group::Group(std::string name, std::shared_ptr<Roster> roster, std::vector<int> 
       ranks_(std::move(ranks)),
       algorithm_(std::move(algorithm)),
       ledger_(ranks_),
-      communicator_(std::make_unique<Communicator>(*this)) {}
+      communicator_(std::make_shared<Communicator>(*this)),
+      left_(ranks_.size()) {}
 
 Group::~Group() = default;
 
+void Group::leave(int member) {
+  if (member < 0) return;
+  left_[static_cast<std::size_t>(member)] = true;
+  if (std::ranges::find(left_, false) != left_.end()) return;
+  communicator_ = std::make_shared<Communicator>(*this);
+  transfers_.give_back_channels();
+}
+
 void Group::close() {
-  communicator_ = std::make_unique<Communicator>(*this);
+  communicator_ = std::make_shared<Communicator>(*this);
   transfers_ = {};
+}
+
+void Group::append_unmatched(std::vector<std::string>& texts) const {
+  ledger_.append_unmatched(name_, texts);
+  transfers_.append_unmatched(name_, texts);
 }
 
 int Group::member(int global_rank) const {
@@ -38,6 +52,8 @@ Meeting& Group::monitored_barrier(std::size_t count) {
 }
 
 namespace {
+
+constexpr std::size_t kMostListed = 16;  // calls, in the text of an error
 
 std::vector<int> first_ranks(int count) {
   std::vector<int> ranks(static_cast<std::size_t>(count));
@@ -59,23 +75,44 @@ Membership::Membership(std::shared_ptr<Job> job_joined, int rank_in_job)
 
 Membership::~Membership() {
   job->roster->leave(rank);
+  job->world->leave(rank);
+  for (const auto& creation : job->creations) creation.group->leave(creation.group->member(rank));
 }
 
 Rendezvous::~Rendezvous() {
   for (const auto& each : channels_) {
     if (const auto channels = each.lock()) channels->simulation_ends();
   }
-  for (const auto& each : jobs) {
-    const auto job = each.lock();
-    if (!job) continue;
-    job->world->close();
-    for (const auto& creation : job->creations) creation.group->close();
+  for (const Made& made : groups_) made.group->close();
+}
+
+void Rendezvous::add(std::shared_ptr<Group> group, const runtime::Worker& member) {
+  groups_.push_back({std::move(group), member.group});
+}
+
+void Rendezvous::check_all_matched() const {
+  std::vector<std::string> calls;
+  for (const Made& made : groups_) {
+    if (!made.workers || !made.workers->cancelled()) made.group->append_unmatched(calls);
   }
+  if (calls.empty()) return;
+  const std::size_t listed = std::min(calls.size(), kMostListed);
+  std::string text =
+      fmt::format("the run is over, and {} for other ranks, which never made {}:",
+                  calls.size() == 1 ? "1 call still waits" : fmt::format("{} calls still wait", calls.size()),
+                  calls.size() == 1 ? "it" : "them");
+  for (std::size_t i = 0; i < listed; ++i) text += "\n  " + calls[i];
+  if (listed < calls.size()) text += fmt::format("\n  and {} more", calls.size() - listed);
+  throw ProgramError("UnmatchedCallError", text);
 }
 
 Rendezvous& rendezvous(runtime::HostContext& context) {
   auto& slot = context.simulation.distributed;
-  if (slot == nullptr) slot = std::make_shared<Rendezvous>();
+  if (slot == nullptr) {
+    auto shared = std::make_shared<Rendezvous>();
+    context.simulation.check_distributed = [&rendezvous = *shared] { rendezvous.check_all_matched(); };
+    slot = std::move(shared);
+  }
   return *static_cast<Rendezvous*>(slot.get());
 }
 

@@ -37,8 +37,15 @@ class Group {
   Ledger& ledger() { return ledger_; }
   Transfers& transfers() { return transfers_; }
   Communicator& communicator() { return *communicator_; }
-  /// Gives the channels back; nothing can be communicated any more.
+  /// For what may be under way when the group gives its channels back; must not outlive the group.
+  const std::shared_ptr<Communicator>& shared_communicator() const { return communicator_; }
+  /// A member will not communicate in the group any more; -1: it never could. The last one gives the channels back,
+  /// which what is under way keeps.
+  void leave(int member);
+  /// The simulation ends: nothing can be communicated any more.
   void close();
+  /// What some members have called and others never did, a line each.
+  void append_unmatched(std::vector<std::string>& texts) const;
   /// The call number `count` of monitored_barrier on each rank.
   Meeting& monitored_barrier(std::size_t count);
 
@@ -48,8 +55,9 @@ class Group {
   std::vector<int> ranks_;
   AlgorithmSpec algorithm_;
   Ledger ledger_;
-  std::unique_ptr<Communicator> communicator_;
+  std::shared_ptr<Communicator> communicator_;
   Transfers transfers_;
+  std::vector<bool> left_;  // by member
   std::deque<Meeting> monitored_barriers_;
 };
 
@@ -104,10 +112,18 @@ struct Rendezvous {
 
   std::optional<Collectives> collectives;
   std::map<std::string, std::shared_ptr<Job>> waiting;  // by the text under which ranks meet
-  std::vector<std::weak_ptr<Job>> jobs;                 // all that are left
+  /// The workers of a group, if they are of a spawn, say in the end whether they failed.
+  void add(std::shared_ptr<Group> group, const runtime::Worker& member);
+  /// ProgramError ("UnmatchedCallError") for the calls that ranks still wait for, of groups that did not fail.
+  void check_all_matched() const;
   void keep(const std::shared_ptr<ChannelKeeper>& channels) { channels_.push_back(channels); }
 
  private:
+  struct Made {
+    std::shared_ptr<Group> group;
+    std::shared_ptr<const runtime::WorkerGroup> workers;  // none: the main program
+  };
+  std::vector<Made> groups_;  // all of the simulation
   std::vector<std::weak_ptr<ChannelKeeper>> channels_;
 };
 

@@ -57,6 +57,19 @@ ProgramError Ledger::mismatch(const CollectiveFingerprint& first, int first_rank
   return {"DistributedError", text};
 }
 
+void Ledger::append_unmatched(const std::string& group, std::vector<std::string>& texts) const {
+  for (const auto& [sequence, call] : open_) {
+    if (call.error) continue;  // that has been said
+    std::vector<int> callers;
+    for (std::size_t member = 0; member < ranks_.size(); ++member) {
+      if (called_[member] >= sequence) callers.push_back(ranks_[member]);
+    }
+    texts.push_back(fmt::format("{} (sequence number {}) of {}: called by ranks {}, never by ranks {}",
+                                name(call.fingerprint.type), sequence, group, set_text(callers),
+                                set_text(missing(sequence))));
+  }
+}
+
 std::vector<int> Ledger::missing(std::uint64_t sequence) const {
   std::vector<int> absent;
   for (std::size_t member = 0; member < ranks_.size(); ++member) {

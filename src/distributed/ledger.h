@@ -5,6 +5,7 @@
 #include <exception>
 #include <map>
 #include <memory>
+#include <string>
 #include <utility>
 #include <vector>
 
@@ -28,6 +29,9 @@ class Ledger {
   void attach(std::uint64_t sequence, const std::shared_ptr<WorkState>& work);
   /// Global ranks that have not called collective `sequence`.
   std::vector<int> missing(std::uint64_t sequence) const;
+  /// "ALLREDUCE (sequence number 2) of group 1: called by ranks {0}, never by ranks {1}" for each collective that some
+  /// members have called and others have not, unless it failed. `group` is the name of it.
+  void append_unmatched(const std::string& group, std::vector<std::string>& texts) const;
   /// Of the latest call of a member; 0 before its first.
   std::uint64_t sequence(int member) const { return called_[static_cast<std::size_t>(member)]; }
 

@@ -122,7 +122,7 @@ std::shared_ptr<WorkState> issue(const Tensor& tensor, std::optional<int> peer, 
     communicator.bound(other)->wait();
     channels_of(context, *handle->group, key);
   }
-  work.late_queues = [transfer] { return transfer->channels(); };
+  work.late_queues = [transfer, sends = call.sends] { return transfer->take_channels(sends); };
   work.after = transfer->ready();
   if (!call.sends && handle->group->transfers().mixes_senders(key)) {
     work.and_after = [transfer] { return transfer->previous_end(); };

@@ -7,6 +7,7 @@
 
 #include "base/error.h"
 #include "distributed/collectives_file.h"
+#include "distributed/communicator.h"
 #include "distributed/group.h"
 #include "event/fiber.h"
 #include "runtime/simulation.h"
@@ -61,7 +62,7 @@ std::shared_ptr<Job> join(runtime::HostContext& context, const std::string& key,
   auto& job = waiting[key];
   if (job == nullptr) {
     job = std::make_shared<Job>(fmt::format("init_process_group of {} ranks", world_size), world_size, algorithm);
-    rendezvous(context).jobs.push_back(job);
+    rendezvous(context).add(job->world, context.worker);
   }
   const int expected = job->roster->size();
   if (expected != world_size) {
@@ -112,11 +113,29 @@ void init_process_group(std::string_view backend, int rank, int world_size, cons
   job->joined.wait();
 }
 
+namespace {
+
+/// Waits for what the rank has given to the group's streams of its device.
+void finish_work(runtime::HostContext& context, const GroupHandle& handle) {
+  const auto finish = [&](const std::optional<std::size_t>& stream, int device) {
+    if (!stream) return;
+    if (const auto last = context.simulation.stream(device, *stream).last()) last->wait();
+  };
+  const int device = handle.group->communicator().device(handle.member);
+  finish(handle.stream, device);
+  for (const auto& [key, stream] : handle.lanes) finish(stream, device);
+}
+
+}  // namespace
+
 void destroy_process_group(const ProcessGroup& group) {
+  auto& context = runtime::current_context("destroy_process_group");
   GroupHandle& handle = handle_of(group, "destroy_process_group");
-  handle.destroyed = true;
   Membership& mine = membership("destroy_process_group");
-  if (&handle == mine.world.get()) runtime::current_context("destroy_process_group").distributed.reset();
+  if (handle.member >= 0) finish_work(context, handle);
+  handle.destroyed = true;
+  handle.group->leave(handle.member);
+  if (&handle == mine.world.get()) context.distributed.reset();
 }
 
 bool is_initialized() {
@@ -164,6 +183,7 @@ ProcessGroup new_group(std::vector<int> ranks, const InitOptions& options) {
         {ranks, std::make_shared<Group>(name, mine.job->roster, ranks, std::move(algorithm)),
          std::make_unique<Meeting>(fmt::format("new_group (number {})", number + 1), mine.job->roster, world.ranks()),
          mine.rank});
+    rendezvous(context).add(creations.back().group, context.worker);
   }
   const Job::Creation& creation = creations[number];
   if (creation.ranks != ranks) {

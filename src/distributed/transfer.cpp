@@ -72,10 +72,10 @@ void Transfer::attach(bool sends, const std::shared_ptr<WorkState>& work) {
   work->error = error_;
 }
 
-void Transfer::go_on(int from_device, int to_device, std::shared_ptr<runtime::QueueSet> channels) {
+void Transfer::go_on(int from_device, int to_device, const std::shared_ptr<runtime::QueueSet>& channels) {
   from_device_ = from_device;
   to_device_ = to_device;
-  channels_ = std::move(channels);
+  for (Side& side : sides_) side.channels = channels;
   ready_->set();
 }
 
@@ -83,6 +83,24 @@ runtime::CompletionRef Transfer::previous_end() const {
   const auto previous = previous_.lock();
   const auto work = previous ? previous->sides_[1].work.lock() : nullptr;
   return work ? work->finished : nullptr;
+}
+
+void Transfers::give_back_channels() {
+  for (auto& [key, lane] : lanes_) {
+    lane.last.reset();
+    lane.channels.reset();
+  }
+}
+
+void Transfers::append_unmatched(const std::string& group, std::vector<std::string>& texts) const {
+  const auto append = [&](const std::deque<TransferRef>& open) {
+    for (const auto& transfer : open) {
+      const char* missing = transfer->called(true) ? "sent, never received" : "never sent";
+      texts.push_back(fmt::format("{} in {}: {}", transfer->text(), group, missing));
+    }
+  };
+  for (const auto& [key, lane] : lanes_) append(lane.open);
+  for (const auto& [inbox, open] : mixed_) append(open);
 }
 
 TransferRef Transfers::add(const Members& group, const LaneKey& key) {

@@ -43,16 +43,19 @@ class Transfer {
   /// Which of the senders it is.
   void sent_by(int rank);
   bool from_any() const { return senders_.size() > 1; }
+  /// "transfer from rank 0 to rank 1 (tag 5)"
+  std::string text() const;
   /// Global rank; -1 while it is not known.
   int sender() const { return from_any() ? -1 : senders_.front(); }
 
   /// Both sides have been called: between which devices, and over which channels.
-  void go_on(int from_device, int to_device, std::shared_ptr<runtime::QueueSet> channels);
+  void go_on(int from_device, int to_device, const std::shared_ptr<runtime::QueueSet>& channels);
   const runtime::CompletionRef& ready() const { return ready_; }
   // Known when it is ready.
   int from_device() const { return from_device_; }
   int to_device() const { return to_device_; }
-  const std::shared_ptr<runtime::QueueSet>& channels() const { return channels_; }
+  /// For one side's launch, which keeps them: whoever holds the transfer longer does not.
+  std::shared_ptr<runtime::QueueSet> take_channels(bool sends) { return std::move(sides_[sends ? 0 : 1].channels); }
 
   /// It comes behind `previous` in its lane.
   void follow(const std::shared_ptr<Transfer>& previous) { previous_ = previous; }
@@ -64,8 +67,8 @@ class Transfer {
     bool called = false;
     CollectiveFingerprint tensor = {};
     std::weak_ptr<WorkState> work = {};
+    std::shared_ptr<runtime::QueueSet> channels = nullptr;  // from go_on to take_channels
   };
-  std::string text() const;
   [[noreturn]] void mismatch(const CollectiveFingerprint& sent, const CollectiveFingerprint& received);
 
   std::shared_ptr<const Roster> roster_;
@@ -75,7 +78,6 @@ class Transfer {
   Side sides_[2];  // sender, receiver
   runtime::CompletionRef ready_;
   int from_device_ = -1, to_device_ = -1;
-  std::shared_ptr<runtime::QueueSet> channels_;
   std::weak_ptr<Transfer> previous_;
   std::exception_ptr error_;
 };
@@ -90,6 +92,10 @@ class Transfers {
     std::shared_ptr<runtime::QueueSet> channels = nullptr;  // made with the first transfer
   };
   Lane& lane(const LaneKey& key) { return lanes_[key]; }
+  /// No more are called in the group: gives the channels back, as far as nothing under way uses them.
+  void give_back_channels();
+  /// "transfer from rank 0 to rank 1 (tag 5) in group 1: sent, never received" for each of which a side is missing.
+  void append_unmatched(const std::string& group, std::vector<std::string>& texts) const;
 
   /// The group as these see it: global ranks by member.
   struct Members {

@@ -134,6 +134,7 @@ std::exception_ptr run(Simulation& simulation, const std::function<void()>& prog
       };
     }
     simulation.scheduler().run(limits);
+    if (simulation.check_distributed) simulation.check_distributed();
     simulation.launch_queues().check_all_received();
   } catch (const event::InterruptedError&) {
     error = std::current_exception();

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <memory>
 #include <string>
@@ -93,6 +94,8 @@ class Simulation {
 
   /// The distributed layer's own: what the process groups of the simulation share.
   std::shared_ptr<void> distributed;
+  /// Its check of what is left when the run is over: throws for it. May be empty.
+  std::function<void()> check_distributed;
 
  private:
   Stream::Observer stream_observer(const std::string& stream);

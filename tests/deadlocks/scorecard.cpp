@@ -120,6 +120,22 @@ void missing_parties(std::vector<SeededBug>& all) {
                    dist::all_reduce(x);
                    x.cpu();
                  })});
+  all.push_back({"unmatched_collective",
+                 "an asynchronous collective that a rank never calls, and nobody waits for",
+                 "UnmatchedCallError",
+                 {"ALLREDUCE (sequence number 1) of the default group: called by ranks {0, 1}, never by ranks {2}"},
+                 ranks([](int rank) {
+                   if (rank != 2) dist::all_reduce(ones(64), dist::ReduceOp::SUM, {}, true);
+                 })});
+  all.push_back({"unmatched_send",
+                 "an asynchronous send that nobody receives or waits for",
+                 "UnmatchedCallError",
+                 {"transfer from rank 0 to rank 1 (tag 5) in the default group: sent, never received"},
+                 ranks([](int rank) {
+                   const auto x = ones(64);
+                   dist::all_reduce(x);
+                   if (rank == 0) dist::isend(x, 1, {}, 5);
+                 })});
   all.push_back({"monitored",
                  "a rank that does not come to a monitored barrier",
                  "SpawnException",
