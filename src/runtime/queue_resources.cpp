@@ -45,7 +45,8 @@ SliceAllocator& QueueResources::sram(CubeCoordinate cube) {
 }
 
 SliceAllocator& QueueResources::signal_words(PeCoordinate pe) {
-  return signal_words_.try_emplace(pe, hardware::kSignalCapacity, hardware::kSignalWord).first->second;
+  const Bytes registers = hardware::kSignalWord * topology_.pe.ipcq.signals;
+  return signal_words_.try_emplace(pe, registers, hardware::kSignalWord).first->second;
 }
 
 std::optional<PhysAddr> QueueResources::take(const Place& place, Bytes bytes) {
@@ -151,7 +152,7 @@ void QueueResources::assign(hardware::Window& window) {
     if (window.bytes > Bytes(0)) give_back(place, window.memory, window.bytes);
     throw OutOfMemoryError(
         fmt::format("out of signal words on {}: a window needs {}, those of its barriers included, and {} of {} are "
-                    "free; use fewer signals",
+                    "free; use fewer signals or raise pe.ipcq.signals",
                     to_text(window.owner), window.words, registers.free_bytes().count() / hardware::kSignalWord.count(),
                     registers.capacity().count() / hardware::kSignalWord.count()));
   }

@@ -236,6 +236,7 @@ void describe(V& visit, S& ipcq) {
   visit.field({"poll_interval", "between two looks for a credit of a queue that polls", false, 1, limits::time},
               ipcq.poll_interval);
   visit.field({"capacity", "memory for slots of kind tcm, behind the TCM's port", false, 1, 1 << 26}, ipcq.capacity);
+  visit.field({"signals", "signal words of a PE, registers of 64 bits", false, 1, 1 << 20}, ipcq.signals);
 }
 
 template <class V, SpecOf<MmuSpec> S>

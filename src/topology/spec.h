@@ -167,6 +167,7 @@ struct IpcqSpec {
   Time wake = Time::nanoseconds(20);           // of a sleeping queue by a credit; assumption: leaving a clock gate
   Time poll_interval = Time::nanoseconds(10);  // assumption: ten cycles of a loop that reads one register
   Bytes capacity{1 << 20};                     // for slots of kind tcm; assumption: a quarter of a usual TCM
+  std::int32_t signals = 8192;                 // words; assumption: far more than a set of a few dozen members asks for
   bool operator==(const IpcqSpec&) const = default;
 };
 

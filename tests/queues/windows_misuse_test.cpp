@@ -74,12 +74,25 @@ TEST(WindowsMisuse, WindowsThatAMachineDoesNotHaveAreRefusedAtTheLaunch) {
   };
   EXPECT_THAT(refused(-1, 0, BufferKind::tcm), HasSubstr("queues: window.bytes is -1, but it must be at least 0 B"));
   EXPECT_THAT(refused(0, 8193, BufferKind::tcm),
-              HasSubstr("queues: window.signals is 8193, but a PE has registers for 8192 signal words"));
+              HasSubstr("queues: window.signals is 8193, but a PE has 8192 signal words: use fewer signals or raise "
+                        "pe.ipcq.signals"));
   EXPECT_THAT(refused(0, 8190, BufferKind::tcm),
               HasSubstr("out of signal words on sip0.cube0.pe0: a window needs 8193, those of its barriers included, "
-                        "and 8192 of 8192 are free; use fewer signals"));
+                        "and 8192 of 8192 are free; use fewer signals or raise pe.ipcq.signals"));
   EXPECT_THAT(refused(std::int64_t{1} << 34, 0, BufferKind::sram),
               HasSubstr("out of memory for windows in sip0.cube0.sram: the window of sip0.cube0.pe0 needs 16 GiB"));
+}
+
+TEST(WindowsMisuse, TheSignalWordsOfAPEAreAKeyOfTheMachine) {
+  const auto ended = [](std::int32_t words) {
+    auto options = mesh(2, 1);
+    options.overrides.push_back("pe.ipcq.signals=16");
+    return error_of(options, [&] { torch::launch(with_window(2, 0, words, BufferKind::tcm), "talk", [] {}); });
+  };
+  EXPECT_THAT(ended(17), HasSubstr("queues: window.signals is 17, but a PE has 16 signal words: use fewer signals or "
+                                   "raise pe.ipcq.signals"));
+  EXPECT_THAT(ended(16), HasSubstr("and 16 of 16 are free; use fewer signals or raise pe.ipcq.signals"));
+  EXPECT_EQ(ended(8), "no error");
 }
 
 // ---- deadlocks

@@ -140,10 +140,10 @@ void check_parameters(const QueueParameters& parameters, const topology::Topolog
 
 void check_window(const WindowOptions& window, const QueueParameters& parameters, const topology::Topology& topology) {
   if (window.bytes < Bytes(0)) reject("window.bytes", std::to_string(window.bytes.count()), "it must be at least 0 B");
-  const std::int64_t most = kSignalCapacity.count() / kSignalWord.count();
+  const std::int32_t most = topology.pe.ipcq.signals;
   if (window.signals < 0 || window.signals > most) {
     reject("window.signals", std::to_string(window.signals),
-           "a PE has registers for " + std::to_string(most) + " signal words");
+           "a PE has " + std::to_string(most) + " signal words: use fewer signals or raise pe.ipcq.signals");
   }
   if (window.bytes > Bytes(0)) check_chunk(window.buffer_kind, parameters.vc_chunk_size, topology);
 }

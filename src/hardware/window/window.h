@@ -11,8 +11,6 @@
 namespace kernbench::hardware {
 
 constexpr Bytes kSignalWord{8};
-/// Registers of a PE for signal words. assumption: 8192 words, far more than a set of a few dozen members asks for
-constexpr Bytes kSignalCapacity{65536};
 
 /// One row of the tables of windows. Signal words are registers of the owner; their first address, together with the
 /// epoch, names the window.
