@@ -173,6 +173,79 @@ TEST_P(WindowLaw, TheSignalOfAPutComesBehindItsBytes) {
   }
 }
 
+/// A payload, and a header that starts when its last byte has left: nothing but these two in the fabric of a fresh
+/// machine.
+class PayloadAndHeader {
+ public:
+  PayloadAndHeader(const topology::Topology& topology, const Channel& place, Bytes bytes, Time start)
+      : bench_(topology), place_(place), bytes_(bytes) {
+    bench_.scheduler.schedule(start, event::Phase::deliver, kAgent, 0,
+                              event::call<&PayloadAndHeader::send_payload>(this));
+    bench_.scheduler.run();
+  }
+  Time landed, announced;
+
+ private:
+  static constexpr event::AgentId kAgent{2};
+
+  TransferRequest request(std::vector<Stage> route, std::uint64_t address, Bytes bytes) {
+    TransferRequest made;
+    made.agent = kAgent;
+    made.operation = transfers_++;
+    made.route = std::move(route);
+    made.ranges = {{address, 1, bytes, 0}};
+    made.chunk = made.granule = bench_.topology.cube.noc.chunk;
+    return made;
+  }
+  void send_payload(std::uint64_t) {
+    TransferRequest payload = request(fill_route(bench_, place_), address_of(bench_, place_, 0), bytes_);
+    const Bytes asked = place_.parameters.vc_chunk_size;
+    payload.chunk = place_.parameters.buffer_kind == BufferKind::hbm ? std::min(asked, payload.chunk) : asked;
+    payload.departed = event::call<&PayloadAndHeader::send_header>(this);
+    payload.delivered = event::call<&PayloadAndHeader::note>(this, 0);
+    bench_.machine.fabric().start(std::move(payload));
+  }
+  void send_header(std::uint64_t) {
+    auto route = bench_.links(Endpoint::pe_port(place_.sender), Endpoint::pe_port(place_.receiver));
+    TransferRequest header = request(std::move(route), 0, bench_.topology.cube.noc.header);
+    header.delivered = event::call<&PayloadAndHeader::note>(this, 1);
+    bench_.machine.fabric().start(std::move(header));
+  }
+  void note(std::uint64_t which) { (which == 0 ? landed : announced) = bench_.scheduler.now(); }
+
+  Bench bench_;
+  Channel place_;
+  Bytes bytes_;
+  std::uint64_t transfers_ = 0;
+};
+
+// On links that it shares with its payload the header takes its turn among the last chunks, which come later by no more
+// than its own time on the slowest of them.
+TEST_P(WindowLaw, ThePayloadOfSeveralChunksAndItsHeaderShareTheirLinks) {
+  for (const WindowWay& way : window_ways()) {
+    if (way.from == way.to) continue;
+    const Endpoint from = Endpoint::pe_port(way.from), to = Endpoint::pe_port(way.to);
+    for (const std::int64_t bytes : {1, 1024, 1025, 2048, 2049, 5000, 12345, 40000}) {
+      Bench bench(window_machine());
+      const TestWindow w = install_window(bench, way.from, way.to, GetParam());
+      const OperationRef put = run_one(bench, w, way.from, {.bytes = bytes, .adds = 3});
+      const PayloadAndHeader law(bench.topology, w.place, Bytes(bytes), put->started);
+      EXPECT_EQ(put->effect, law.landed) << way.name << ", " << bytes << " B";
+      EXPECT_EQ(put->finished, std::max(law.landed, law.announced) + ps(4007) + bench.message_time(to, from))
+          << way.name << ", " << bytes << " B";
+      const auto alone = bench.transfer_times(fill_route(bench, w.place),
+                                              {{address_of(bench, w.place, 0), 1, Bytes(bytes), 0}}, put->started);
+      Time longest;
+      for (const topology::RouteHop& hop : bench.network.route(from, to)) {
+        const Bandwidth bandwidth = bench.network.link(hop.link).spec.bandwidth;
+        longest = std::max(longest, transfer_time(bench.topology.cube.noc.header, bandwidth));
+      }
+      EXPECT_GE(put->effect, alone.delivered) << way.name << ", " << bytes << " B";
+      EXPECT_LE(put->effect, alone.delivered + longest) << way.name << ", " << bytes << " B";
+    }
+  }
+}
+
 INSTANTIATE_TEST_SUITE_P(Kinds, WindowLaw, testing::Values(BufferKind::tcm, BufferKind::hbm, BufferKind::sram));
 
 TEST(WindowLaw, ASignalIsOneMessageAndTheUpdateOfARegister) {
