@@ -453,11 +453,11 @@ void Scheduler::State::raise_time_limit(Time next) const {
 void Scheduler::State::raise_livelock() {
   std::vector<Fiber*> culprits = live_fibers();
   if (std::exchange(polling_in_vain, false)) {
-    const auto others = std::ranges::stable_partition(
-        culprits, [this](const Fiber* fiber) { return fiber->implementation().poll_epoch == poll_epoch; });
-    std::vector<Fiber*> waiting(others.begin(), others.end());
-    std::erase_if(waiting, [](const Fiber* fiber) { return fiber->implementation().options.background; });
-    culprits.erase(others.begin(), others.end());
+    const auto polls = [this](const Fiber* fiber) { return fiber->implementation().poll_epoch == poll_epoch; };
+    std::vector<Fiber*> waiting = culprits;
+    std::erase_if(waiting,
+                  [&](const Fiber* fiber) { return polls(fiber) || fiber->implementation().options.background; });
+    std::erase_if(culprits, [&](const Fiber* fiber) { return !polls(fiber); });
     throw LivelockError(fmt::format(
         "livelock at {}: after {} polls in vain, all that still happens is more polling, and "
         "nobody is left that could change what is polled; fibers that poll:{}\n{}",

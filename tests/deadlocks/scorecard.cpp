@@ -234,7 +234,10 @@ void others(std::vector<SeededBug>& all) {
                  "LivelockError",
                  {"rank 0", "it reads tensor flag by item", "rank 1 waits for BARRIER"},
                  ranks([](int rank) {
-                   if (rank > 0) return dist::barrier();
+                   if (rank > 0) {
+                     dist::barrier();
+                     return;
+                   }
                    const auto flag = torch::zeros({1}, torch::dtype(DType::i32).device("ahbm").name("flag"));
                    while (flag.item<int>() == 0) {
                    }
