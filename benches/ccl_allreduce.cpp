@@ -1,4 +1,4 @@
-// An all-reduce over all SIPs: time, algbw and busbw as nccl-tests define them, and wrong elements.
+// An all-reduce over all SIPs, or over PEs: time, algbw and busbw as nccl-tests define them, and wrong elements.
 #include <algorithm>
 #include <memory>
 #include <string>
@@ -21,6 +21,7 @@ struct Settings {
   DType dtype = DType::f32;
   DPPolicy placement;
   std::string algorithm;
+  int ranks = 1;
 };
 
 /// What the ranks find out, by rank.
@@ -41,15 +42,15 @@ torch::Tensor sum_of_inputs(int ranks, std::int64_t elements) {
 }
 
 /// The sum of one all-reduce is checked; others are timed.
-void worker(int rank, int ranks, const Settings& settings, const std::shared_ptr<Findings>& findings) {
-  torch::ahbm::set_device(rank);
-  dist::init_process_group("ahbm", rank, ranks, {.algorithm = settings.algorithm});
+void worker(int rank, const Settings& settings, const std::shared_ptr<Findings>& findings) {
+  if (rank < torch::ahbm::device_count()) torch::ahbm::set_device(rank);
+  dist::init_process_group("ahbm", rank, settings.ranks, {.algorithm = settings.algorithm});
   const auto options = torch::dtype(settings.dtype).device("ahbm").placement(settings.placement);
   const auto index = static_cast<std::size_t>(rank);
   if (data_enabled()) {
     const auto x = input(rank, settings.elements).to(options);
     dist::all_reduce(x);
-    const auto expected = sum_of_inputs(ranks, settings.elements).to(settings.dtype);
+    const auto expected = sum_of_inputs(settings.ranks, settings.elements).to(settings.dtype);
     check_close("sum on rank " + std::to_string(rank), x, expected);
     findings->wrong[index] = (x.cpu() != expected).sum().item<double>();
   }
@@ -66,20 +67,23 @@ void worker(int rank, int ranks, const Settings& settings, const std::shared_ptr
 void run(const cli::Parameters& parameters) {
   Settings settings;
   settings.dtype = dtype_of(parameters);
-  settings.elements = parameters.integer("size", 0, std::int64_t{1} << 36) / item_size(settings.dtype);
   settings.iterations = parameters.integer("iterations", 1, 1000);
   settings.algorithm = parameters.text("algorithm");
+  const auto algorithm = dist::get_algorithm(settings.algorithm);
+  const std::int64_t size = parameters.integer("size", 0, std::int64_t{1} << 36);
+  settings.elements = size == 0 ? algorithm.n_elem : size / item_size(settings.dtype);
+  const auto ranks = static_cast<int>(parameters.integer("ranks", 0, 1 << 20));
+  settings.ranks = ranks == 0 ? algorithm.world_size : ranks;
   settings.placement.num_cubes = static_cast<int>(parameters.integer("cubes", 0, 1 << 20));
   settings.placement.num_pes = static_cast<int>(parameters.integer("pes", 0, 1 << 20));
-  const int ranks = torch::accelerator::device_count();
-  const auto findings = std::make_shared<Findings>(ranks);
-  torch::multiprocessing::spawn(worker, std::tuple{ranks, settings, findings}, {.nprocs = ranks});
+  const auto findings = std::make_shared<Findings>(settings.ranks);
+  torch::multiprocessing::spawn(worker, std::tuple{settings, findings}, {.nprocs = settings.ranks});
 
   const double ns = *std::ranges::max_element(findings->ns);
   const auto bytes = static_cast<double>(settings.elements * item_size(settings.dtype));
   report_metric("time", ns * 1e-3, "us");
   report_metric("algbw", bytes / ns, "GB/s");
-  report_metric("busbw", bytes / ns * 2 * (ranks - 1) / ranks, "GB/s");
+  report_metric("busbw", bytes / ns * 2 * (settings.ranks - 1) / settings.ranks, "GB/s");
   if (data_enabled()) {
     double wrong = 0;
     for (const double count : findings->wrong) wrong += count;
@@ -91,8 +95,9 @@ void run(const cli::Parameters& parameters) {
 
 cli::Bench ccl_allreduce() {
   return {"ccl_allreduce",
-          "all-reduce over all SIPs: time, algbw, busbw and wrong elements, as nccl-tests define them",
-          {{"size", "1048576", "bytes on each rank"},
+          "all-reduce over all SIPs or PEs: time, algbw, busbw and wrong elements, as nccl-tests define them",
+          {{"size", "1048576", "bytes on each rank; 0: as the collectives file says (n_elem)"},
+           {"ranks", "0", "more than there are SIPs: a PE each; 0: as the collectives file says, else one on each SIP"},
            {"iterations", "2", "timed all-reduces"},
            {"cubes", "0", "where the tensors lie: the first so many cubes; 0: all"},
            {"pes", "0", "of each cube the first so many PEs; 0: all"},

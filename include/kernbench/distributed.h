@@ -1,4 +1,4 @@
-// torch::distributed: process groups of ranks, each a worker with a SIP of its own, and what they do together.
+// torch::distributed: process groups of ranks, each a worker with a SIP of its own, or a PE, and what they do together.
 #pragma once
 
 #include <cstdint>
@@ -41,11 +41,27 @@ struct InitOptions {
   std::string algorithm = {};
 };
 
+/// What the collectives file says of an algorithm (docs/collectives.md).
+struct Algorithm {
+  std::string module;        // the code behind it
+  int world_size = 1;        // ranks: as the file says, else as many as there are SIPs
+  bool rank_per_pe = false;  // so many that each is a PE
+  std::int64_t n_elem = 0;   // elements of a rank that a bench takes when it is told nothing else
+};
+/// An algorithm of the collectives file, without a name its default. ConfigurationError for one that it does not have,
+/// for a file that cannot be read, and for more ranks than the machine has PEs.
+Algorithm get_algorithm(const std::string& name = {});
+
 /// Makes the default group of the calling worker: waits, in simulated time, until `world_size` workers with ranks 0 …
 /// world_size - 1 have called it. `backend` is "ahbm" or empty. -1 stands for the rank that spawn() has given the
 /// worker, and for the number of ranks of that spawn; they take the part of the environment variables RANK and
 /// WORLD_SIZE of PyTorch's env://. ValueError for a rank or size that cannot be or is not known, for a rank that is
 /// there twice, and for ranks that disagree about the size.
+///
+/// A rank is a SIP: the one that the worker has made current when it communicates. In a world of more ranks than there
+/// are SIPs a rank is a PE: rank r the r-th one of the machine, SIP by SIP, cube by cube, PE by PE. The PE's SIP is
+/// then the worker's current device, what it makes there lies on its PE, and its streams and synchronize() are its own,
+/// as those of processes that share a device. It keeps the PE in later worlds of that kind.
 void init_process_group(std::string_view backend = {}, int rank = -1, int world_size = -1,
                         const InitOptions& options = {});
 /// Forgets a group; the default one with all others. A rank may make a new default group then.

@@ -1,6 +1,7 @@
 // What a collectives file (ccl.yaml) says: the algorithms of collectives, and how their queues are set up.
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <cstdint>
 #include <map>
@@ -9,6 +10,7 @@
 #include <string_view>
 
 #include "base/units.h"
+#include "kernbench/dtype.h"
 #include "kernbench/queues.h"
 #include "topology/describe.h"
 
@@ -37,6 +39,11 @@ struct AlgorithmSpec {
   std::int32_t n_elem = 1 << 20;                // assumption: large enough for bandwidth to show
   std::optional<std::int32_t> world_size = {};  // without: the number of SIPs
   bool operator==(const AlgorithmSpec&) const = default;
+
+  /// Of a tile that takes one slot.
+  std::int64_t tile_elements(DType dtype) const {
+    return std::max<std::int64_t>(1, slot_size.count() / item_size(dtype));
+  }
 };
 
 /// A collectives file.

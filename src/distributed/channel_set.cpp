@@ -15,28 +15,26 @@ ChannelKeeper::~ChannelKeeper() {
 }
 
 std::shared_ptr<runtime::QueueSet> channels_between(runtime::HostContext& context, const std::string& name,
-                                                    const std::vector<std::pair<int, int>>& devices,
+                                                    const std::vector<PartPair>& pairs,
                                                     const AlgorithmSpec& algorithm) {
   const auto& topology = context.simulation.topology();
-  std::map<int, std::int32_t> first_member;  // by device
-  for (const auto& [from, to] : devices) {
+  std::map<runtime::DevicePart, std::int32_t> first_member;
+  for (const auto& [from, to] : pairs) {
     first_member.emplace(from, 0);
     first_member.emplace(to, 0);
   }
   std::vector<PeCoordinate> members;
-  for (auto& [device, first] : first_member) {
+  for (auto& [part, first] : first_member) {
     first = static_cast<std::int32_t>(members.size());
-    for (std::int32_t cube = 0; cube < topology.sip.cubes.count(); ++cube) {
-      for (std::int32_t pe = 0; pe < topology.cube.pes.count(); ++pe) {
-        members.push_back({SipId{device}, CubeId{cube}, PeId{pe}});
-      }
-    }
+    const auto pes = part.pes(topology);
+    members.insert(members.end(), pes.begin(), pes.end());
   }
   QueueOptions options;
   options.parameters = {algorithm.buffer_kind, algorithm.backpressure,  algorithm.n_slots,
                         algorithm.slot_size,   algorithm.vc_chunk_size, algorithm.ipcq_credit_size_bytes};
-  for (const auto& [from, to] : devices) {
-    for (std::int32_t pe = 0; pe < topology.pes_per_sip(); ++pe) {
+  for (const auto& [from, to] : pairs) {
+    const std::int32_t pes = from.pe() ? 1 : static_cast<std::int32_t>(topology.pes_per_sip());
+    for (std::int32_t pe = 0; pe < pes; ++pe) {
       options.pairs.emplace_back(first_member.at(from) + pe, first_member.at(to) + pe);
     }
   }

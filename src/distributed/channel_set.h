@@ -8,10 +8,13 @@
 
 #include "distributed/algorithm_spec.h"
 #include "runtime/context.h"
+#include "runtime/device_part.h"
 #include "runtime/queue_set.h"
 #include "runtime/worker_group.h"
 
 namespace kernbench::distributed {
+
+using PartPair = std::pair<runtime::DevicePart, runtime::DevicePart>;
 
 /// Keeps channels while their group or a launch uses them. Those of ranks that have been taken back are closed at the
 /// end: whoever gets their entries next must find nothing of theirs.
@@ -31,10 +34,9 @@ class ChannelKeeper {
   bool simulation_ends_ = false;
 };
 
-/// From each PE of one device to the same PE of another, for every pair of devices (from, to). Their installation is
-/// under way then; launches wait for it (LaunchPlan::queues).
+/// For every pair (from, to): from each PE of one part to its counterpart on the other. Parts are all SIPs or all PEs.
+/// Their installation is under way then; launches wait for it (LaunchPlan::queues).
 std::shared_ptr<runtime::QueueSet> channels_between(runtime::HostContext& context, const std::string& name,
-                                                    const std::vector<std::pair<int, int>>& devices,
-                                                    const AlgorithmSpec& algorithm);
+                                                    const std::vector<PartPair>& pairs, const AlgorithmSpec& algorithm);
 
 }  // namespace kernbench::distributed

@@ -41,12 +41,13 @@ std::shared_ptr<WorkState> issue(GroupHandle& handle, CollectiveCall call, bool 
   work.call = call.name;
   work.kernel = std::move(call.kernel);
   work.payload = payload_of(call.tensor, call.name, context);
-  describe(work.payload, call.fingerprint);
+  const runtime::DevicePart part = part_of(work.payload, context, call.name);
+  describe(work.payload, context, call.fingerprint);
   const std::uint64_t sequence = group.ledger().call(handle.member, call.fingerprint);
   const std::string what =
       fmt::format("{} (sequence number {}) of {}", name(call.fingerprint.type), sequence, group.name());
   const auto communicator = group.shared_communicator();
-  auto others_here = communicator->ready(context, handle.member, work.payload.device, what);
+  auto others_here = communicator->ready(context, handle.member, part, what);
   if (others_here && !async_op) others_here->wait();
   if (others_here && others_here->is_set()) others_here.reset();
   work.after = others_here;

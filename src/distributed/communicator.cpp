@@ -6,13 +6,12 @@
 #include <utility>
 
 #include "base/error.h"
-#include "distributed/channel_set.h"
 #include "distributed/group.h"
 #include "runtime/simulation.h"
 
 namespace kernbench::distributed {
 
-Communicator::Communicator(const Group& group) : group_(group), devices_(static_cast<std::size_t>(group.size()), -1) {
+Communicator::Communicator(const Group& group) : group_(group), parts_(static_cast<std::size_t>(group.size())) {
   for (const int rank : group.ranks()) {
     std::string what = fmt::format("the first communication of rank {} in {}", rank, group.name());
     auto& bound = bound_.emplace_back(std::make_shared<event::Completion>());
@@ -21,38 +20,30 @@ Communicator::Communicator(const Group& group) : group_(group), devices_(static_
   }
 }
 
-void Communicator::bind(int member, int device) {
-  int& mine = devices_[static_cast<std::size_t>(member)];
+void Communicator::bind(int member, const runtime::DevicePart& part) {
+  auto& mine = parts_[static_cast<std::size_t>(member)];
   const int rank = group_.ranks()[static_cast<std::size_t>(member)];
-  if (mine == device) return;
-  if (mine >= 0) {
+  if (mine == part) return;
+  if (mine) {
     throw ValueError(
-        fmt::format("rank {} communicates on ahbm:{} in {}, but this tensor is on ahbm:{}; a rank has one "
-                    "device in a group",
-                    rank, mine, group_.name(), device));
+        fmt::format("rank {} communicates on {} in {}, but this tensor is on {}; a rank has one device in a group",
+                    rank, mine->name(), group_.name(), part.name()));
   }
-  const auto other = std::ranges::find(devices_, device);
-  const int sips = runtime::current_context("a collective").simulation.topology().system.sips;
-  if (other != devices_.end() && group_.size() > sips) {
+  const auto other = std::ranges::find(parts_, part);
+  if (other != parts_.end()) {
+    const int other_rank = group_.ranks()[static_cast<std::size_t>(other - parts_.begin())];
     throw ValueError(
-        fmt::format("{} has {} ranks, but the machine has {} SIP{}: ranks communicate with a SIP each, not with a PE "
-                    "each; start at most {}, or take a machine with more SIPs (system.sips.count)",
-                    group_.name(), group_.size(), sips, sips == 1 ? "" : "s", sips));
+        fmt::format("Duplicate device detected: rank {} and rank {} both on {}; {}", other_rank, rank, part.name(),
+                    part.pe() ? "a worker keeps the PE that its first init_process_group gave it"
+                              : "call torch::ahbm::set_device(rank) first, so that each rank has a device of its own"));
   }
-  if (other != devices_.end()) {
-    const int other_rank = group_.ranks()[static_cast<std::size_t>(other - devices_.begin())];
-    throw ValueError(
-        fmt::format("Duplicate device detected: rank {} and rank {} both on ahbm:{}; call "
-                    "torch::ahbm::set_device(rank) first, so that each rank has a device of its own",
-                    other_rank, rank, device));
-  }
-  mine = device;
+  mine = part;
   bound_[static_cast<std::size_t>(member)]->set();
 }
 
-runtime::CompletionRef Communicator::ready(runtime::HostContext& context, int member, int device,
+runtime::CompletionRef Communicator::ready(runtime::HostContext& context, int member, const runtime::DevicePart& part,
                                            const std::string& what) {
-  bind(member, device);
+  bind(member, part);
   if (group_.size() == 1) return nullptr;
   const int rank = group_.ranks()[static_cast<std::size_t>(member)];
   if (!meeting_) meeting_ = std::make_shared<Meeting>(what, group_.roster(), group_.ranks());
@@ -65,10 +56,10 @@ runtime::CompletionRef Communicator::ready(runtime::HostContext& context, int me
   return {meeting_, &meeting_->reached()};
 }
 
-std::vector<std::pair<int, int>> Communicator::ring_pairs() const {
-  std::vector<std::pair<int, int>> pairs;
-  for (std::size_t i = 0; i < devices_.size(); ++i) {
-    pairs.emplace_back(devices_[i], devices_[(i + 1) % devices_.size()]);
+std::vector<PartPair> Communicator::ring_pairs() const {
+  std::vector<PartPair> pairs;
+  for (int member = 0; member < group_.size(); ++member) {
+    pairs.emplace_back(part(member), part((member + 1) % group_.size()));
   }
   return pairs;
 }
@@ -78,9 +69,9 @@ RingPlace Communicator::place(int member, DType dtype) const {
   RingPlace ring;
   ring.rank = member;
   ring.size = n;
-  ring.next_sip = devices_[static_cast<std::size_t>((member + 1) % n)];
-  ring.previous_sip = devices_[static_cast<std::size_t>((member + n - 1) % n)];
-  ring.tile_elements = std::max<std::int64_t>(1, group_.algorithm().slot_size.count() / item_size(dtype));
+  ring.next = part((member + 1) % n);
+  ring.previous = part((member + n - 1) % n);
+  ring.tile_elements = group_.algorithm().tile_elements(dtype);
   ring.window = group_.algorithm().n_slots;
   return ring;
 }

@@ -1,12 +1,13 @@
-// What a group needs to move data: the devices of its ranks, the channels between them, and a stream for each rank.
+// What a group needs to move data: the parts of the machine that its ranks have, and the channels between them.
 #pragma once
 
 #include <memory>
+#include <optional>
 #include <string>
-#include <utility>
 #include <vector>
 
 #include "distributed/algorithms/neighbours.h"
+#include "distributed/channel_set.h"
 #include "distributed/meeting.h"
 #include "event/waitable.h"
 #include "runtime/context.h"
@@ -16,29 +17,30 @@ namespace kernbench::distributed {
 
 class Group;
 
-/// Devices and channels of one group. Made when its ranks first communicate: all of them must come then.
+/// Parts and channels of one group. Made when its ranks first communicate: all of them must come then.
 class Communicator {
  public:
   explicit Communicator(const Group& group);
 
-  /// Binds a member to its device. ValueError when another member has that device, or the member another one already.
-  void bind(int member, int device);
+  /// Binds a member to its SIP or PE. ValueError when another member has it, or the member has another one already.
+  void bind(int member, const runtime::DevicePart& part);
   /// Likewise, for a collective; the result is set when all members have come, which may be now, and null for a group
   /// of one. `what` names the call for reports.
-  runtime::CompletionRef ready(runtime::HostContext& context, int member, int device, const std::string& what);
-  /// Set when a member has communicated in the group, which tells its device.
+  runtime::CompletionRef ready(runtime::HostContext& context, int member, const runtime::DevicePart& part,
+                               const std::string& what);
+  /// Set when a member has communicated in the group, which tells its part.
   const runtime::CompletionRef& bound(int member) const { return bound_[static_cast<std::size_t>(member)]; }
-  int device(int member) const { return devices_[static_cast<std::size_t>(member)]; }
-  /// The neighbours are known when all members have come.
+  const runtime::DevicePart& part(int member) const { return parts_[static_cast<std::size_t>(member)].value(); }
+  /// For when all members have come.
   RingPlace place(int member, DType dtype) const;
   /// Of the ring; null for a group of one.
   const std::shared_ptr<runtime::QueueSet>& channels() const { return ring_; }
 
  private:
-  std::vector<std::pair<int, int>> ring_pairs() const;
+  std::vector<PartPair> ring_pairs() const;
 
   const Group& group_;
-  std::vector<int> devices_;  // by member; -1: not known yet
+  std::vector<std::optional<runtime::DevicePart>> parts_;  // by member; nothing: not known yet
   std::vector<runtime::CompletionRef> bound_;
   std::shared_ptr<Meeting> meeting_;
   std::shared_ptr<runtime::QueueSet> ring_;

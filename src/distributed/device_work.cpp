@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "base/error.h"
+#include "base/text.h"
 #include "distributed/flat_tensor.h"
 #include "runtime/launches.h"
 #include "runtime/simulated_devices.h"
@@ -31,19 +32,31 @@ void check_tensor(const torch::Tensor& tensor, const char* call) {
 }
 
 Payload payload_of(const torch::Tensor& tensor, const char* call, const HostContext& context) {
-  if (!tensor.defined()) return {{}, {}, context.device};
+  if (!tensor.defined()) return {{}, {}, context.pe ? context.pe->sip.value : context.device};
   auto flat = flat_tensor(tensor, fmt::format("{}: the tensor", call));
   return {tensor, std::move(flat), runtime::impl_of(tensor).device.index()};
 }
 
-void describe(const Payload& payload, CollectiveFingerprint& fingerprint) {
+void describe(const Payload& payload, const HostContext& context, CollectiveFingerprint& fingerprint) {
   if (!payload.flat) return;
   const auto& view = runtime::impl_of(payload.tensor);
   fingerprint.has_tensor = true;
   fingerprint.shape = view.sizes;
   fingerprint.dtype = view.dtype;
   fingerprint.placement = placement_text(*payload.flat);
-  fingerprint.placement_hash = placement_hash(*payload.flat);
+  fingerprint.placement_hash = placement_hash(*payload.flat, !context.pe);
+}
+
+runtime::DevicePart part_of(const Payload& payload, const HostContext& context, const char* call) {
+  if (!context.pe) return SipId{payload.device};
+  const auto is_elsewhere = [&](const kernel::Shard& shard) { return shard.owner != *context.pe; };
+  if (payload.flat && std::ranges::any_of(payload.flat->shards, is_elsewhere)) {
+    throw ValueError(fmt::format(
+        "{}: the tensor lies on ahbm:{} ({}), but this rank is one PE, {}, because its world has more ranks "
+        "than the machine has SIPs; tensors that it makes after init_process_group on ahbm:{} lie there",
+        call, payload.device, placement_text(*payload.flat), to_text(*context.pe), context.pe->sip.value));
+  }
+  return *context.pe;
 }
 
 namespace {
@@ -100,7 +113,7 @@ void launch(HostContext& context, DeviceWork work) {
     (work.writes ? plan.written : plan.read) = {storage};
     tensor = std::make_shared<tl::Tensor>(std::move(work.payload.flat));
   } else {
-    plan.pes = {{SipId{plan.device}, CubeId{0}, PeId{0}}};
+    plan.pes = {context.pe.value_or(PeCoordinate{SipId{plan.device}, CubeId{0}, PeId{0}})};
   }
   plan.body = [body = std::move(work.body), tensor = std::move(tensor)] { body(tensor); };
   runtime::enqueue_launch(context.simulation, std::move(plan));
@@ -112,7 +125,7 @@ std::shared_ptr<WorkState> enqueue(DeviceWork work, std::optional<std::size_t>& 
   auto& context = runtime::current_context(work.call);
   const int device = work.payload.device;
   const std::string name = work.kernel;
-  if (!own_stream) own_stream = context.simulation.add_stream(device);
+  if (!own_stream) own_stream = runtime::add_stream(context, device);
   auto& stream = context.simulation.stream(device, *own_stream);
   if (const auto before = runtime::current_stream(work.call, device).last()) stream.enqueue_wait(before);
   if (work.after) stream.enqueue_wait(work.after);

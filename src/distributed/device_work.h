@@ -21,14 +21,18 @@ namespace kernbench::distributed {
 struct Payload {
   torch::Tensor tensor = {};  // undefined: none
   std::shared_ptr<const kernel::TensorDescriptor> flat = {};
-  int device = 0;  // of the tensor; without one the current device
+  int device = 0;  // of the tensor; without one the rank's
 };
 /// ValueError unless it is a defined tensor on a device; `call` names the operation.
 void check_tensor(const torch::Tensor& tensor, const char* call);
 /// ValueError for a view that kernels cannot take; `call` names the operation.
 Payload payload_of(const torch::Tensor& tensor, const char* call, const runtime::HostContext& context);
-/// Shape, type and placement.
-void describe(const Payload& payload, CollectiveFingerprint& fingerprint);
+/// Shape, type and placement; whatever PE it is that the calling rank has for itself.
+void describe(const Payload& payload, const runtime::HostContext& context, CollectiveFingerprint& fingerprint);
+
+/// What of the machine takes part in it for the calling rank: the tensor's device, or the rank's own PE. ValueError
+/// when the tensor does not lie on that PE.
+runtime::DevicePart part_of(const Payload& payload, const runtime::HostContext& context, const char* call);
 
 struct DeviceWork {
   const char* call = "";    // of the API: "all_reduce"

@@ -39,9 +39,9 @@ bool lies_as_if_new(const torch::Tensor& tensor, const TensorDescriptor& flat) {
   const auto& view = runtime::impl_of(tensor);
   const auto& whole = *view.storage->device->descriptor();
   if (view.sizes == whole.shape) return true;
-  const auto& topology = runtime::current_context("a tensor's placement").simulation.topology();
-  const auto fresh = resolve_dp_policy(view.policy, view.sizes, item_size(view.dtype), topology.cube.pes.count(),
-                                       topology.sip.cubes.count(), SipId{view.device.index()});
+  const auto& context = runtime::current_context("a tensor's placement");
+  const auto fresh = runtime::shards_on(context.part(SipId{view.device.index()}), view.policy, view.sizes,
+                                        item_size(view.dtype), context.simulation.topology());
   TensorDescriptor as_new;
   std::int64_t next = 0;
   std::map<std::vector<std::int64_t>, std::int64_t> places;  // of the boxes: that of replicas is the same
@@ -54,11 +54,13 @@ bool lies_as_if_new(const torch::Tensor& tensor, const TensorDescriptor& flat) {
   return placement_hash(as_new) == placement_hash(flat);
 }
 
-std::uint64_t placement_hash(const TensorDescriptor& flat) {
+std::uint64_t placement_hash(const TensorDescriptor& flat, bool pes) {
   Fingerprint hash;
   for (const Shard& shard : flat.shards) {
-    hash.add(static_cast<std::uint64_t>(shard.owner.cube.value));
-    hash.add(static_cast<std::uint64_t>(shard.owner.pe.value));
+    if (pes) {
+      hash.add(static_cast<std::uint64_t>(shard.owner.cube.value));
+      hash.add(static_cast<std::uint64_t>(shard.owner.pe.value));
+    }
     hash.add(static_cast<std::uint64_t>(shard.offset[0]));
     hash.add(static_cast<std::uint64_t>(shard.shape[0]));
   }

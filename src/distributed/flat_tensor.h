@@ -19,8 +19,9 @@ std::shared_ptr<const kernel::TensorDescriptor> flat_tensor(const torch::Tensor&
 /// ranges of a larger tensor.
 bool lies_as_if_new(const torch::Tensor& tensor, const kernel::TensorDescriptor& flat);
 
-/// Equal for two flat tensors whose elements lie in the same order on the same cubes and PEs, of whatever SIPs.
-std::uint64_t placement_hash(const kernel::TensorDescriptor& flat);
+/// Equal for two flat tensors whose elements lie in the same order on the same cubes and PEs, of whatever SIPs. Without
+/// `pes`, for those that lie on one PE each: on whatever PE.
+std::uint64_t placement_hash(const kernel::TensorDescriptor& flat, bool pes = true);
 /// "16 shards on 8 PEs from cube0.pe0 to cube0.pe7, the first of 1024 elements"
 std::string placement_text(const kernel::TensorDescriptor& flat);
 

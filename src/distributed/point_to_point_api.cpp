@@ -53,9 +53,9 @@ LaneKey lane_of(const GroupHandle& handle, std::optional<int> peer, int tag, boo
 const std::shared_ptr<runtime::QueueSet>& channels_of(runtime::HostContext& context, Group& group, const LaneKey& key) {
   auto& channels = group.transfers().lane(key).channels;
   if (!channels) {
-    const int from = group.communicator().device(key.from), to = group.communicator().device(key.to);
-    channels =
-        channels_between(context, fmt::format("{}, {} to {}", group.name(), from, to), {{from, to}}, group.algorithm());
+    const auto &from = group.communicator().part(key.from), &to = group.communicator().part(key.to);
+    channels = channels_between(context, fmt::format("{}, {} to {}", group.name(), from.name(), to.name()),
+                                {{from, to}}, group.algorithm());
   }
   return channels;
 }
@@ -68,21 +68,21 @@ TransferRef join(runtime::HostContext& context, Group& group, LaneKey key, bool 
   transfer->call(sends, tensor);
   if (!transfer->called(!sends)) return transfer;
   key.from = group.member(transfer->sender());
-  transfer->go_on(group.communicator().device(key.from), group.communicator().device(key.to),
+  transfer->go_on(group.communicator().part(key.from), group.communicator().part(key.to),
                   channels_of(context, group, key));
   return transfer;
 }
 
 /// The kernel of one side. It holds the transfer until both sides are done, for the reports of those that wait.
 std::function<void(const std::shared_ptr<tl::Tensor>&)> body_of(const TransferRef& transfer, bool sends,
-                                                                const RingPlace& place) {
+                                                                std::int64_t tile_elements, std::int64_t window) {
   if (sends) {
-    return [transfer, place](const std::shared_ptr<tl::Tensor>& flat) {
-      send_tensor(*flat, transfer->to_device(), place.tile_elements, place.window);
+    return [transfer, tile_elements, window](const std::shared_ptr<tl::Tensor>& flat) {
+      send_tensor(*flat, transfer->to(), tile_elements, window);
     };
   }
-  return [transfer, place](const std::shared_ptr<tl::Tensor>& flat) {
-    receive_tensor(*flat, transfer->from_device(), place.tile_elements);
+  return [transfer, tile_elements](const std::shared_ptr<tl::Tensor>& flat) {
+    receive_tensor(*flat, transfer->from(), tile_elements);
   };
 }
 
@@ -107,6 +107,7 @@ std::shared_ptr<WorkState> issue(const Tensor& tensor, std::optional<int> peer, 
   check_tensor(tensor, call.name);
   const LaneKey key = lane_of(*handle, peer, tag, call.sends);
   Communicator& communicator = handle->group->communicator();
+  const AlgorithmSpec& algorithm = handle->group->algorithm();
   const Tensor moved = laid_out(tensor, call.sends, call.name);
   DeviceWork work;
   work.call = call.name;
@@ -114,8 +115,8 @@ std::shared_ptr<WorkState> issue(const Tensor& tensor, std::optional<int> peer, 
   work.writes = !call.sends;
   work.payload = payload_of(moved, call.name, context);
   CollectiveFingerprint fingerprint;
-  describe(work.payload, fingerprint);
-  communicator.bind(handle->member, work.payload.device);
+  describe(work.payload, context, fingerprint);
+  communicator.bind(handle->member, part_of(work.payload, context, call.name));
   const auto transfer = join(context, *handle->group, key, call.sends, fingerprint);
   const int other = call.sends ? key.to : key.from;
   if (other >= 0) {
@@ -127,7 +128,7 @@ std::shared_ptr<WorkState> issue(const Tensor& tensor, std::optional<int> peer, 
   if (!call.sends && handle->group->transfers().mixes_senders(key)) {
     work.and_after = [transfer] { return transfer->previous_end(); };
   }
-  work.body = body_of(transfer, call.sends, communicator.place(handle->member, fingerprint.dtype));
+  work.body = body_of(transfer, call.sends, algorithm.tile_elements(fingerprint.dtype), algorithm.n_slots);
   if (!call.sends && !moved.is_same(tensor)) work.then = [tensor, moved] { Tensor(tensor).copy_(moved); };
   auto state = enqueue(std::move(work), handle->lanes[key]);
   state->transfer = transfer;

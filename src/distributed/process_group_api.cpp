@@ -36,6 +36,23 @@ void check_arguments(std::string_view backend, int rank, int world_size) {
   }
 }
 
+/// In a world of more ranks than there are SIPs each rank has a PE for itself: rank r the r-th one of the machine, SIP
+/// by SIP, cube by cube, PE by PE. Nothing in a smaller world. A worker keeps its first one, where its tensors lie.
+std::optional<PeCoordinate> pe_of_rank(int rank, int world_size, const topology::Topology& topology) {
+  const std::int64_t sips = topology.system.sips, pes = topology.pes_per_sip();
+  if (world_size <= sips) return std::nullopt;
+  if (world_size > sips * pes) {
+    throw ValueError(
+        fmt::format("init_process_group: a world_size of {} is more than the machine has PEs ({} SIP{} of {}): a rank "
+                    "is a SIP, or in a larger world a PE",
+                    world_size, sips, sips == 1 ? "" : "s", pes));
+  }
+  const std::int64_t in_sip = rank % pes, pes_of_cube = topology.cube.pes.count();
+  return PeCoordinate{SipId{static_cast<std::int32_t>(rank / pes)},
+                      CubeId{static_cast<std::int32_t>(in_sip / pes_of_cube)},
+                      PeId{static_cast<std::int32_t>(in_sip % pes_of_cube)}};
+}
+
 /// What spawn() has given the worker, if the program gives nothing itself.
 int given_or(int given, bool spawned, int of_worker, const char* what, const char* variable) {
   if (given != -1) return given;
@@ -54,6 +71,18 @@ AlgorithmSpec algorithm_of(runtime::HostContext& context, const std::string& nam
   algorithm.n_slots = std::max(algorithm.n_slots, context.simulation.options().least_slots);
   return algorithm;
 }
+
+}  // namespace
+
+Algorithm get_algorithm(const std::string& name) {
+  auto& context = runtime::current_context("get_algorithm");
+  const AlgorithmSpec spec = algorithm_of(context, name);
+  const auto& topology = context.simulation.topology();
+  const WorldSize size = kernbench::distributed::world_size(spec, topology.system.sips, topology.pes_per_sip());
+  return {spec.module, size.ranks, size.rank_per_pe, spec.n_elem};
+}
+
+namespace {
 
 /// The job in which ranks meet under `key`, joined by this rank.
 std::shared_ptr<Job> join(runtime::HostContext& context, const std::string& key, int rank, int world_size,
@@ -108,8 +137,14 @@ void init_process_group(std::string_view backend, int rank, int world_size, cons
   check_arguments(backend, rank, world_size);
   // Workers of different spawns do not meet.
   const std::string key = fmt::format("{} {}", context.worker.owner(), options.init_method);
+  const auto pe = pe_of_rank(rank, world_size, context.simulation.topology());
   const auto job = join(context, key, rank, world_size, algorithm_of(context, options.algorithm));
   context.distributed = std::make_shared<Membership>(job, rank);
+  if (!pe) {
+    context.pe.reset();
+  } else if (!context.pe) {
+    runtime::move_to_pe(context, *pe);
+  }
   job->joined.wait();
 }
 

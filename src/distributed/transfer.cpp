@@ -72,9 +72,10 @@ void Transfer::attach(bool sends, const std::shared_ptr<WorkState>& work) {
   work->error = error_;
 }
 
-void Transfer::go_on(int from_device, int to_device, const std::shared_ptr<runtime::QueueSet>& channels) {
-  from_device_ = from_device;
-  to_device_ = to_device;
+void Transfer::go_on(const runtime::DevicePart& from, const runtime::DevicePart& to,
+                     const std::shared_ptr<runtime::QueueSet>& channels) {
+  from_ = from;
+  to_ = to;
   for (Side& side : sides_) side.channels = channels;
   ready_->set();
 }

@@ -48,12 +48,13 @@ class Transfer {
   /// Global rank; -1 while it is not known.
   int sender() const { return from_any() ? -1 : senders_.front(); }
 
-  /// Both sides have been called: between which devices, and over which channels.
-  void go_on(int from_device, int to_device, const std::shared_ptr<runtime::QueueSet>& channels);
+  /// Both sides have been called: between what, and over which channels.
+  void go_on(const runtime::DevicePart& from, const runtime::DevicePart& to,
+             const std::shared_ptr<runtime::QueueSet>& channels);
   const runtime::CompletionRef& ready() const { return ready_; }
   // Known when it is ready.
-  int from_device() const { return from_device_; }
-  int to_device() const { return to_device_; }
+  const runtime::DevicePart& from() const { return from_; }
+  const runtime::DevicePart& to() const { return to_; }
   /// For one side's launch, which keeps them: whoever holds the transfer longer does not.
   std::shared_ptr<runtime::QueueSet> take_channels(bool sends) { return std::move(sides_[sends ? 0 : 1].channels); }
 
@@ -77,7 +78,7 @@ class Transfer {
   std::uint64_t number_;
   Side sides_[2];  // sender, receiver
   runtime::CompletionRef ready_;
-  int from_device_ = -1, to_device_ = -1;
+  runtime::DevicePart from_ = SipId{0}, to_ = SipId{0};
   std::weak_ptr<Transfer> previous_;
   std::exception_ptr error_;
 };

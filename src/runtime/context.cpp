@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <numeric>
 #include <utility>
 
 #include "base/error.h"
@@ -56,13 +57,47 @@ HostContext& current_context(const char* call) {
   return *static_cast<HostContext*>(state.get());
 }
 
-std::size_t current_stream_index(const HostContext& context, int device) {
+void move_to_pe(HostContext& context, PeCoordinate pe) {
+  context.pe = pe;
+  context.device = pe.sip.value;
+  if (!context.default_streams.empty()) return;
+  for (int device = 0; device < context.simulation.topology().system.sips; ++device) {
+    const std::size_t own = add_stream(context, device);
+    context.default_streams[device] = own;
+    if (const auto before = context.simulation.stream(device, 0).last()) {
+      context.simulation.stream(device, own).enqueue_wait(before);
+    }
+  }
+}
+
+std::size_t add_stream(HostContext& context, int device) {
+  const std::size_t index = context.simulation.add_stream(device);
+  context.made_streams[device].push_back(index);
+  return index;
+}
+
+std::vector<std::size_t> streams_to_synchronize(const HostContext& context, int device) {
+  if (!context.default_streams.empty()) {
+    const auto made = context.made_streams.find(device);
+    return made == context.made_streams.end() ? std::vector<std::size_t>() : made->second;
+  }
+  std::vector<std::size_t> all(context.simulation.stream_count(device));
+  std::iota(all.begin(), all.end(), std::size_t{0});
+  return all;
+}
+
+std::size_t default_stream_index(HostContext& context, int device) {
+  const auto own = context.default_streams.find(device);
+  return own == context.default_streams.end() ? 0 : own->second;
+}
+
+std::size_t current_stream_index(HostContext& context, int device) {
   const auto found = context.streams.find(device);
-  return found == context.streams.end() ? 0 : found->second;
+  return found == context.streams.end() ? default_stream_index(context, device) : found->second;
 }
 
 Stream& current_stream(const char* call, int device) {
-  const HostContext& context = current_context(call);
+  HostContext& context = current_context(call);
   return context.simulation.stream(device, current_stream_index(context, device));
 }
 

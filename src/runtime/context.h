@@ -1,11 +1,15 @@
 // Who calls: the simulation, device, and random state of the calling host fiber.
 #pragma once
 
+#include <cstddef>
 #include <map>
 #include <memory>
+#include <optional>
 #include <vector>
 
+#include "base/coordinates.h"
 #include "runtime/device_backend.h"
+#include "runtime/device_part.h"
 #include "runtime/random.h"
 #include "runtime/repeated_reads.h"
 #include "runtime/simulation.h"
@@ -20,10 +24,18 @@ struct HostContext {
   int device = 0;
   Generator generator;
   std::map<int, std::size_t> streams = {};  // current stream by device; the default one where there is none
-  std::shared_ptr<void> distributed = {};   // the distributed layer's: the worker's process groups
+  /// A worker that has a PE for itself, of a SIP that it shares: its tensors on that SIP lie there, and it has default
+  /// streams of its own, as a process has. Behind what others of the SIP do, it could wait for itself.
+  std::optional<PeCoordinate> pe = {};
+  std::map<int, std::size_t> default_streams = {};            // its own, by device; number 0 where there is none
+  std::map<int, std::vector<std::size_t>> made_streams = {};  // by device
+  std::shared_ptr<void> distributed = {};                     // the distributed layer's: the worker's process groups
   Worker worker = {};
   RepeatedReads reads = {};
   std::vector<std::shared_ptr<WorkerGroup>> children = {};  // what it has spawned and has to join when it ends
+
+  /// What of a SIP the worker's tensors lie on.
+  DevicePart part(SipId sip) const { return pe && pe->sip == sip ? DevicePart(*pe) : DevicePart(sip); }
 };
 
 /// Makes the calling fiber a host worker of `simulation`: the main program, or the one that is given.
@@ -35,8 +47,16 @@ void end_host_context();
 /// The calling fiber's state. ProgramError when `call` is made outside of kernbench::simulate or inside a kernel.
 HostContext& current_context(const char* call);
 
+/// Gives the worker a PE for itself, and makes the PE's SIP its current device.
+void move_to_pe(HostContext& context, PeCoordinate pe);
+
+/// Makes a stream of a device for the worker, and returns its number.
+std::size_t add_stream(HostContext& context, int device);
+/// The streams of a device that synchronize() waits for: those of a worker that has a PE for itself, else all.
+std::vector<std::size_t> streams_to_synchronize(const HostContext& context, int device);
+std::size_t default_stream_index(HostContext& context, int device);
 /// The worker's current stream of a device: its number, and itself for the calling fiber.
-std::size_t current_stream_index(const HostContext& context, int device);
+std::size_t current_stream_index(HostContext& context, int device);
 Stream& current_stream(const char* call, int device);
 
 }  // namespace kernbench::runtime

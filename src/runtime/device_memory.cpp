@@ -89,11 +89,11 @@ Bytes DeviceMemory::sip_capacity() const {
   return Bytes(usable_slice_capacity().count() * topology_.pes_per_sip());
 }
 
-std::shared_ptr<const DeviceAllocation> DeviceMemory::allocate(SipId sip, std::string name, DType dtype,
+std::shared_ptr<const DeviceAllocation> DeviceMemory::allocate(const DevicePart& part, std::string name, DType dtype,
                                                                std::span<const std::int64_t> shape,
                                                                const DPPolicy& policy) {
-  const auto specs =
-      resolve_dp_policy(policy, shape, item_size(dtype), topology_.cube.pes.count(), topology_.sip.cubes.count(), sip);
+  const SipId sip = part.sip();
+  const auto specs = shards_on(part, policy, shape, item_size(dtype), topology_);
   auto descriptor = std::make_shared<kernel::TensorDescriptor>();
   descriptor->name = std::move(name);
   descriptor->dtype = dtype;

@@ -15,6 +15,7 @@
 #include "kernbench/placement.h"
 #include "kernel/page_table.h"
 #include "kernel/tensor_descriptor.h"
+#include "runtime/device_part.h"
 #include "runtime/slice_allocator.h"
 #include "topology/spec.h"
 
@@ -84,9 +85,9 @@ class DeviceMemory {
   DeviceMemory(const topology::Topology& topology, kernel::VirtualAddressSpace& addresses,
                MemoryListener* listener = nullptr);
 
-  /// Memory for a tensor on `sip`, placed by `policy`. OutOfMemoryError says who asked for how much, what is free, and
+  /// Memory for a tensor on `part`, placed by `policy`. OutOfMemoryError says who asked for how much, what is free, and
   /// what the largest live tensors on that slice are.
-  std::shared_ptr<const DeviceAllocation> allocate(SipId sip, std::string name, DType dtype,
+  std::shared_ptr<const DeviceAllocation> allocate(const DevicePart& part, std::string name, DType dtype,
                                                    std::span<const std::int64_t> shape, const DPPolicy& policy);
 
   /// Bytes of a slice that are no tensor's: slots of queues. Nothing when there is no block large enough.

@@ -46,10 +46,11 @@ std::shared_ptr<DeviceStorage> SimulatedDevices::allocate(std::string name, std:
   if (!device_supports(dtype)) {
     throw ValueError("devices have no double-precision lanes: use f32, f16 or bf16 (for example .to(torch::kFloat))");
   }
-  const Worker& worker = current_context("a device tensor").worker;
+  const HostContext& context = current_context("a device tensor");
+  const Worker& worker = context.worker;
   if (name.empty()) name = simulation_.unique_name("tensor", worker.path);
   if (!worker.group) simulation_.warn_unbound(name);
-  auto allocation = simulation_.memory().allocate(SipId{device}, std::move(name), dtype, sizes, policy);
+  auto allocation = simulation_.memory().allocate(context.part(SipId{device}), std::move(name), dtype, sizes, policy);
   return std::make_shared<SimulatedStorage>(std::move(allocation), device, registry_);
 }
 

@@ -53,7 +53,7 @@ void set_device(int device) {
 void synchronize(int device) {
   auto& context = current_context("synchronize");
   device = checked_device(context, device);
-  for (std::size_t index = 0; index < context.simulation.stream_count(device); ++index) {
+  for (const std::size_t index : runtime::streams_to_synchronize(context, device)) {
     if (const auto last = context.simulation.stream(device, index).last()) last->wait();
   }
 }
@@ -120,7 +120,7 @@ Stream::Stream(int device, std::int64_t id, std::weak_ptr<runtime::Stream> strea
 Stream::Stream(int device) : device_(0), id_(0) {
   auto& context = current_context("Stream");
   device = checked_device(context, device);
-  *this = handle(context, device, context.simulation.add_stream(device));
+  *this = handle(context, device, runtime::add_stream(context, device));
 }
 
 std::shared_ptr<runtime::Stream> Stream::state(const char* call) const {
@@ -157,14 +157,15 @@ Event Stream::record_event() const {
 }
 
 Stream current_stream(int device) {
-  const auto& context = current_context("current_stream");
+  auto& context = current_context("current_stream");
   device = checked_device(context, device);
   return handle(context, device, runtime::current_stream_index(context, device));
 }
 
 Stream default_stream(int device) {
-  const auto& context = current_context("default_stream");
-  return handle(context, checked_device(context, device), 0);
+  auto& context = current_context("default_stream");
+  device = checked_device(context, device);
+  return handle(context, device, runtime::default_stream_index(context, device));
 }
 
 void set_stream(const Stream& stream) {

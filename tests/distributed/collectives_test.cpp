@@ -97,17 +97,6 @@ TEST(Work, HasTheErrorOfARankWhoseCallDoesNotFit) {
   EXPECT_EQ(outcome.errors[0], outcome.errors[1]);
 }
 
-TEST(Work, MoreRanksThanSipsCannotCommunicate) {
-  const auto outcome = run_ranks(machine_of(2), 3, [](int rank) {
-    dist::init_process_group("ahbm", rank, 3);
-    torch::ahbm::set_device(rank % 2);
-    dist::all_reduce(torch::ones({4}, kDevice));
-  });
-  EXPECT_THAT(all_errors(outcome),
-              HasSubstr("ValueError: the default group has 3 ranks, but the machine has 2 SIPs: ranks communicate with "
-                        "a SIP each, not with a PE each; start at most 2, or take a machine with more SIPs"));
-}
-
 // c10d's numbers.
 static_assert(static_cast<int>(ReduceOp::SUM) == 0 && static_cast<int>(ReduceOp::AVG) == 1 &&
               static_cast<int>(ReduceOp::PRODUCT) == 2 && static_cast<int>(ReduceOp::MIN) == 3 &&

@@ -42,6 +42,16 @@ TEST(CclAllreduce, IsExactOnEveryNumberOfSips) {
   }
 }
 
+TEST(CclAllreduce, IsExactOnPes) {
+  for (const int ranks : {3, 4, 7, 8}) {
+    const auto result = run("ccl_allreduce", "tiny", 2, {{"size", "2004"}, {"ranks", std::to_string(ranks)}}, true,
+                            {"sip.cubes.mesh=[2, 1]"});
+    EXPECT_EQ(result.status, RunStatus::ok) << ranks << " " << error_of(result);
+    ASSERT_EQ(result.checks.size(), static_cast<std::size_t>(ranks));
+    EXPECT_EQ(result.metrics.at("#wrong").value, 0);
+  }
+}
+
 constexpr double kSipLink = 200;  // GB/s, of ahbm-2sip
 constexpr std::int64_t kMebibyte = std::int64_t{1} << 20;
 

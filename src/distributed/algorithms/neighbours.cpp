@@ -2,13 +2,19 @@
 
 namespace kernbench::distributed {
 
-void send_to(int sip, const tl::Tile& tile, std::int64_t window) {
-  tl::isend(tile, tl::peer_at(sip, tl::cube_id(), tl::pe_id()));
+tl::Peer counterpart_on(const runtime::DevicePart& part) {
+  const auto cube = static_cast<std::int32_t>(tl::cube_id()), pe = static_cast<std::int32_t>(tl::pe_id());
+  const PeCoordinate there = part.counterpart({part.sip(), CubeId{cube}, PeId{pe}});
+  return tl::peer_at(there.sip.value, there.cube.value, there.pe.value);
+}
+
+void send_to(const runtime::DevicePart& part, const tl::Tile& tile, std::int64_t window) {
+  tl::isend(tile, counterpart_on(part));
   tl::wait_group(window);
 }
 
-tl::Tile receive_from(int sip, std::int64_t elements, DType dtype) {
-  return tl::recv(dtype, {elements}, tl::peer_at(sip, tl::cube_id(), tl::pe_id()));
+tl::Tile receive_from(const runtime::DevicePart& part, std::int64_t elements, DType dtype) {
+  return tl::recv(dtype, {elements}, counterpart_on(part));
 }
 
 void finish_sending() {

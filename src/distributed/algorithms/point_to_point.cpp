@@ -13,15 +13,15 @@ void for_each_local_tile(const tl::Tensor& x, std::int64_t tile_elements, const 
 
 }  // namespace
 
-void send_tensor(const tl::Tensor& x, int to_sip, std::int64_t tile_elements, std::int64_t window) {
+void send_tensor(const tl::Tensor& x, const runtime::DevicePart& to, std::int64_t tile_elements, std::int64_t window) {
   for_each_local_tile(x, tile_elements, [&](std::int64_t at, std::int64_t elements) {
-    send_to(to_sip, tl::load(x, {at}, {elements}), window);
+    send_to(to, tl::load(x, {at}, {elements}), window);
   });
   finish_sending();
 }
 
-void receive_tensor(const tl::Tensor& x, int from_sip, std::int64_t tile_elements) {
-  const tl::Peer sender = tl::peer_at(from_sip, tl::cube_id(), tl::pe_id());
+void receive_tensor(const tl::Tensor& x, const runtime::DevicePart& from, std::int64_t tile_elements) {
+  const tl::Peer sender = counterpart_on(from);
   for_each_local_tile(x, tile_elements, [&](std::int64_t at, std::int64_t elements) {
     // The program waits for the message, not the store: at the head of a DMA queue that would hold up other programs of
     // the PE, even the send without which, by way of other ranks, the message never comes.

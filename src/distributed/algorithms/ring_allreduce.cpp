@@ -70,23 +70,23 @@ class ShardReduction {
   }
   tl::Tile reduced(std::int64_t at, std::int64_t elements) const {
     const tl::Tile mine = tl::load(x_, {at}, {elements});
-    return reduce(op_, receive_from(ring_.previous_sip, elements, x_.dtype()), mine);
+    return reduce(op_, receive_from(ring_.previous, elements, x_.dtype()), mine);
   }
 
   void reduce_scatter() const {
     for_each_tile_of(ring_.before(1), [&](std::int64_t at, std::int64_t elements) {
-      send_to(ring_.next_sip, tl::load(x_, {at}, {elements}), ring_.window);
+      send_to(ring_.next, tl::load(x_, {at}, {elements}), ring_.window);
     });
     for (std::int64_t step = 2; step < ring_.size; ++step) {
       for_each_tile_of(ring_.before(step), [&](std::int64_t at, std::int64_t elements) {
-        send_to(ring_.next_sip, reduced(at, elements), ring_.window);
+        send_to(ring_.next, reduced(at, elements), ring_.window);
       });
     }
     for_each_tile_of(ring_.rank, [&](std::int64_t at, std::int64_t elements) {
       tl::Tile result = reduced(at, elements);
       if (op_ == ReduceOp::AVG) result = tl::cast(result / static_cast<double>(ring_.size), x_.dtype());
       tl::store(x_, {at}, result);
-      send_to(ring_.next_sip, result, ring_.window);
+      send_to(ring_.next, result, ring_.window);
     });
   }
 
@@ -94,9 +94,9 @@ class ShardReduction {
     for (std::int64_t step = 1; step < ring_.size; ++step) {
       const bool last = step + 1 == ring_.size;
       for_each_tile_of(ring_.before(step), [&](std::int64_t at, std::int64_t elements) {
-        const tl::Tile result = receive_from(ring_.previous_sip, elements, x_.dtype());
+        const tl::Tile result = receive_from(ring_.previous, elements, x_.dtype());
         tl::store(x_, {at}, result);
-        if (!last) send_to(ring_.next_sip, result, ring_.window);
+        if (!last) send_to(ring_.next, result, ring_.window);
       });
     }
   }

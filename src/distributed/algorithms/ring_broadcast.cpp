@@ -13,10 +13,10 @@ void ring_broadcast(const RingPlace& ring, const tl::Tensor& x, std::int64_t roo
                     if (is_root) {
                       if (!is_last) tile = tl::load(x, {at}, {elements});
                     } else {
-                      tile = receive_from(ring.previous_sip, elements, x.dtype());
+                      tile = receive_from(ring.previous, elements, x.dtype());
                       tl::store(x, {at}, tile);
                     }
-                    if (!is_last) send_to(ring.next_sip, tile, ring.window);
+                    if (!is_last) send_to(ring.next, tile, ring.window);
                   });
   }
   finish_sending();
@@ -25,8 +25,8 @@ void ring_broadcast(const RingPlace& ring, const tl::Tensor& x, std::int64_t roo
 void ring_barrier(const RingPlace& ring) {
   tl::Tile token = tl::full({1}, 0, DType::u8);
   for (std::int64_t step = 1; step < ring.size; ++step) {
-    send_to(ring.next_sip, token, ring.window);
-    token = receive_from(ring.previous_sip, 1, DType::u8);
+    send_to(ring.next, token, ring.window);
+    token = receive_from(ring.previous, 1, DType::u8);
   }
   finish_sending();
 }

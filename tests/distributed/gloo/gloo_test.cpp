@@ -33,15 +33,22 @@ struct Outcome {
   bool operator==(const Outcome&) const = default;
 };
 
-Outcome run_program(const Program& program, int world, const std::vector<int>& order = {}) {
+/// What a rank is.
+enum class RanksAre : std::uint8_t { sips, pes };
+
+Outcome run_program(const Program& program, int world, RanksAre ranks_are, const std::vector<int>& order = {}) {
   SimulateOptions options;
   options.topology = "tiny";
-  options.overrides = {"system.sips.count=" + std::to_string(world)};
+  if (ranks_are == RanksAre::sips) {
+    options.overrides = {"system.sips.count=" + std::to_string(world)};
+  } else {
+    options.overrides = {"sip.cubes.mesh=[2, 1]", "cube.pes.mesh=[2, 2]"};
+  }
   options.collectives = source_tree::path("collectives/ccl.yaml");
   options.print = [](std::string_view) {};
   std::vector<std::vector<std::string>> shown(static_cast<std::size_t>(world));
   const auto worker = [&](int number) {
-    torch::accelerator::set_device_index(number);
+    if (ranks_are == RanksAre::sips) torch::accelerator::set_device_index(number);
     Rank me(number, world);
     if (program.in_a_world) dist::init_process_group();
     program.run(me);
@@ -78,14 +85,17 @@ TEST_P(OnGloo, IsTheSameHere) {
     if (key.first != program.name) continue;
     SCOPED_TRACE(key.second);
     ++compared;
-    const Outcome outcome = run_program(program, key.second);
-    if (program.error.empty()) {
-      EXPECT_EQ(outcome.error, "");
-      EXPECT_EQ(outcome.shown, expected);
-      continue;
+    for (const RanksAre ranks_are : {RanksAre::sips, RanksAre::pes}) {
+      SCOPED_TRACE(ranks_are == RanksAre::sips ? "a SIP each" : "a PE each");
+      const Outcome outcome = run_program(program, key.second, ranks_are);
+      if (program.error.empty()) {
+        EXPECT_EQ(outcome.error, "");
+        EXPECT_EQ(outcome.shown, expected);
+        continue;
+      }
+      EXPECT_TRUE(expected == "hangs\n" || expected.find("throws") != std::string::npos) << expected;
+      for (const auto& text : program.error) EXPECT_THAT(outcome.error, HasSubstr(text));
     }
-    EXPECT_TRUE(expected == "hangs\n" || expected.find("throws") != std::string::npos) << expected;
-    for (const auto& text : program.error) EXPECT_THAT(outcome.error, HasSubstr(text));
   }
   EXPECT_GT(compared, 0) << "there is no such program in Python";
 }
@@ -103,7 +113,13 @@ TEST(OnGlooToo, EveryProgramOfOneSideIsOnTheOther) {
   EXPECT_GE(here.size(), 100u);
 }
 
-class InAnyOrder : public ::testing::TestWithParam<std::pair<const char*, int>> {};
+struct Ordered {
+  const char* program;
+  int world;
+  RanksAre ranks_are = RanksAre::sips;
+};
+
+class InAnyOrder : public ::testing::TestWithParam<Ordered> {};
 
 /// All orders of up to four ranks, 24 random ones of more.
 std::vector<std::vector<int>> orders_of(int world) {
@@ -123,15 +139,15 @@ std::vector<std::vector<int>> orders_of(int world) {
 }
 
 TEST_P(InAnyOrder, RanksStartWithoutAnyChange) {
-  const auto& [name, world] = GetParam();
+  const auto& [name, world, ranks_are] = GetParam();
   const auto all = programs();
   const auto program =
       std::ranges::find_if(all, [name = name](const Program& each) { return name == std::string(each.name); });
   ASSERT_NE(program, all.end());
-  const Outcome expected = run_program(*program, world);
+  const Outcome expected = run_program(*program, world, ranks_are);
   EXPECT_EQ(expected.error.empty(), program->error.empty()) << expected.error;
   for (const auto& order : orders_of(world)) {
-    const Outcome outcome = run_program(*program, world, order);
+    const Outcome outcome = run_program(*program, world, ranks_are, order);
     EXPECT_EQ(outcome.shown, expected.shown);
     EXPECT_EQ(outcome.error, expected.error);
     EXPECT_EQ(outcome.end, expected.end);
@@ -145,16 +161,21 @@ TEST_P(InAnyOrder, RanksStartWithoutAnyChange) {
 
 INSTANTIATE_TEST_SUITE_P(
     Programs, InAnyOrder,
-    ::testing::Values(std::pair("all_reduce_sum", 5), std::pair("all_reduce_of_prime_sizes", 3),
-                      std::pair("broadcast_from_every_root", 4), std::pair("works_of_all_kinds", 4),
-                      std::pair("works_in_an_order_of_each_rank", 5), std::pair("a_long_mixed_sequence", 4),
-                      std::pair("overlapping_groups", 5), std::pair("rows_and_columns", 8), std::pair("many_groups", 5),
-                      std::pair("works_of_two_groups", 4), std::pair("ring_of_isend_and_irecv", 8),
-                      std::pair("everybody_to_everybody", 4), std::pair("pipeline", 5),
-                      std::pair("recv_from_anybody_of_all", 4), std::pair("messages_beside_collectives", 3),
-                      std::pair("init_again_after_destroy", 3), std::pair("monitored_barrier_without_two_ranks", 4),
-                      std::pair("groups_in_a_circle", 3), std::pair("a_rank_that_throws", 2)),
-    [](const auto& test) { return std::string(test.param.first); });
+    ::testing::Values(
+        Ordered{"all_reduce_sum", 5}, Ordered{"all_reduce_of_prime_sizes", 3}, Ordered{"broadcast_from_every_root", 4},
+        Ordered{"works_of_all_kinds", 4}, Ordered{"works_in_an_order_of_each_rank", 5},
+        Ordered{"a_long_mixed_sequence", 4}, Ordered{"overlapping_groups", 5}, Ordered{"rows_and_columns", 8},
+        Ordered{"many_groups", 5}, Ordered{"works_of_two_groups", 4}, Ordered{"ring_of_isend_and_irecv", 8},
+        Ordered{"everybody_to_everybody", 4}, Ordered{"pipeline", 5}, Ordered{"recv_from_anybody_of_all", 4},
+        Ordered{"messages_beside_collectives", 3}, Ordered{"init_again_after_destroy", 3},
+        Ordered{"monitored_barrier_without_two_ranks", 4}, Ordered{"groups_in_a_circle", 3},
+        Ordered{"a_rank_that_throws", 2}, Ordered{"all_reduce_sum", 5, RanksAre::pes},
+        Ordered{"works_of_all_kinds", 4, RanksAre::pes}, Ordered{"works_of_two_groups", 4, RanksAre::pes},
+        Ordered{"ring_of_isend_and_irecv", 8, RanksAre::pes}, Ordered{"messages_beside_collectives", 3, RanksAre::pes},
+        Ordered{"overlapping_groups", 5, RanksAre::pes}),
+    [](const auto& test) {
+      return std::string(test.param.program) + (test.param.ranks_are == RanksAre::pes ? "_of_pes" : "");
+    });
 
 }  // namespace
 }  // namespace kernbench::testing::gloo
