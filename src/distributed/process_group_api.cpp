@@ -152,13 +152,13 @@ namespace {
 
 /// Waits for what the rank has given to the group's streams of its device.
 void finish_work(runtime::HostContext& context, const GroupHandle& handle) {
-  const auto finish = [&](const std::optional<std::size_t>& stream, int device) {
+  const auto finish = [&](const std::optional<std::size_t>& stream) {
     if (!stream) return;
+    const int device = handle.group->communicator().part(handle.member).sip().value;
     if (const auto last = context.simulation.stream(device, *stream).last()) last->wait();
   };
-  const int device = handle.group->communicator().device(handle.member);
-  finish(handle.stream, device);
-  for (const auto& [key, stream] : handle.lanes) finish(stream, device);
+  finish(handle.stream);
+  for (const auto& [key, stream] : handle.lanes) finish(stream);
 }
 
 }  // namespace
