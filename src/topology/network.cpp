@@ -4,13 +4,10 @@
 #include <cassert>
 
 #include "base/text.h"
+#include "topology/index.h"
 
 namespace kernbench::topology {
 namespace {
-
-std::size_t index(std::int32_t value) {
-  return static_cast<std::size_t>(value);
-}
 
 std::string io_name(SipId sip) {
   return kernbench::to_text(sip) + ".io";

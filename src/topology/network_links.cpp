@@ -3,18 +3,11 @@
 #include <cassert>
 
 #include "base/error.h"
+#include "topology/index.h"
 #include "topology/network.h"
 #include "topology/overrides.h"
 
 namespace kernbench::topology {
-namespace {
-
-std::size_t index(std::int32_t value) {
-  return static_cast<std::size_t>(value);
-}
-
-}  // namespace
-
 void Network::override_links() {
   std::string message;
   for (const Finding& finding : check_overrides(topology_.overrides, *this)) {
