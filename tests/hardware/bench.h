@@ -1,6 +1,8 @@
 // What the tests of the hardware layer share: machines, programs that issue operations, and a log of what happened.
 #pragma once
 
+#include <gtest/gtest.h>
+
 #include <cstdint>
 #include <functional>
 #include <ostream>
@@ -28,6 +30,11 @@ namespace kernbench::hardware {
 
 /// A SIP of `cubes` cubes with `pes` PEs each. The numbers are primes or odd, so that roundings show.
 topology::Topology small_machine(MeshExtent cubes, MeshExtent pes, std::int32_t sips = 1);
+
+inline void expect_mentions(const std::string& text, const std::string& what) {
+  EXPECT_NE(text.find(what), std::string::npos) << "missing: " << what << "\nin: " << text;
+}
+
 /// One cube of two PEs.
 inline topology::Topology tiny() {
   return small_machine({1, 1}, {2, 1});

@@ -20,10 +20,6 @@ std::string report(event::Scheduler& scheduler) {
   return "no deadlock";
 }
 
-void expect_mentions(const std::string& text, const std::string& what) {
-  EXPECT_NE(text.find(what), std::string::npos) << "missing: " << what << "\nin: " << text;
-}
-
 TEST(Deadlock, AnOperationThatNobodyFinishesIsNamedWithItsQueue) {
   Bench bench(tiny());
   std::vector<ProgramRequest> programs;

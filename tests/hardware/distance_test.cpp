@@ -11,13 +11,13 @@ namespace {
 
 using topology::Endpoint;
 
-struct Way {
+struct RouteLaw {
   Time latency;       // of all links
   Bandwidth slowest;  // of the links
 };
 
-Way way(const Bench& bench, Endpoint from, Endpoint to) {
-  Way way;
+RouteLaw way(const Bench& bench, Endpoint from, Endpoint to) {
+  RouteLaw way;
   for (const auto& hop : bench.network.route(from, to)) {
     const topology::LinkSpec& link = bench.network.link(hop.link).spec;
     way.latency += std::max(link.latency, ps(1));
@@ -31,9 +31,9 @@ Way way(const Bench& bench, Endpoint from, Endpoint to) {
 Time access_law(const Bench& bench, PeCoordinate pe, PeCoordinate slice, std::int64_t bytes, bool write) {
   const auto& topology = bench.topology;
   const Endpoint port = Endpoint::pe_port(pe), memory = Endpoint::hbm_slice(slice);
-  const Way there = way(bench, port, memory), back = way(bench, memory, port);
-  const Way& data = write ? there : back;
-  const Way& message = write ? back : there;
+  const RouteLaw there = way(bench, port, memory), back = way(bench, memory, port);
+  const RouteLaw& data = write ? there : back;
+  const RouteLaw& message = write ? back : there;
   const auto& hbm = topology.cube.hbm;
   const Bandwidth channel = Bandwidth::bytes_per_second(hbm.bandwidth.count() / hbm.channels);
   Time slowest = std::max(transfer_time(Bytes(bytes), channel), transfer_time(Bytes(bytes), topology.pe.tcm.bandwidth));

@@ -278,13 +278,13 @@ TEST(Dma, ADescriptorThatWaitsForOperandsHoldsUpThoseBehindIt) {
 
 // Little's law: with N descriptors under way on average, each for the time W, throughput is N / W.
 TEST(Dma, ThroughputIsBoundedByDescriptorsUnderWayUntilBandwidthBoundsIt) {
-  constexpr std::int64_t kBytes = 4096, kCount = 200;
+  constexpr std::int64_t kLoadBytes = 4096, kCount = 200;
   const double bandwidth = 149e9;  // of the slice
   double best = 0;
   for (const std::int32_t outstanding : {1, 2, 4, 8, 16, 32}) {
     Bench bench(one_queue(outstanding));
     bench.run(at(0, 0, 0), [](ProgramScope& p) {
-      for (std::uint64_t i = 0; i < kCount; ++i) p.load({leg(p.pe(), i * kBytes % (1 << 19), kBytes)});
+      for (std::uint64_t i = 0; i < kCount; ++i) p.load({leg(p.pe(), i * kLoadBytes % (1 << 19), kLoadBytes)});
     });
     const auto& all = bench.log.operations;
     Time under_way;
@@ -294,14 +294,14 @@ TEST(Dma, ThroughputIsBoundedByDescriptorsUnderWayUntilBandwidthBoundsIt) {
       end = std::max(end, load->finished);
     }
     const double span = (end - all[0]->started).in_seconds();
-    const double throughput = static_cast<double>(kBytes * kCount) / span;
+    const double throughput = static_cast<double>(kLoadBytes * kCount) / span;
     const double mean = under_way.in_seconds() / span;
     const double residence = under_way.in_seconds() / kCount;
-    EXPECT_NEAR(throughput, mean * kBytes / residence, throughput * 1e-9);
+    EXPECT_NEAR(throughput, mean * kLoadBytes / residence, throughput * 1e-9);
     EXPECT_LE(mean, outstanding);
     const double alone = (all[0]->finished - all[0]->started).in_seconds();
-    const double setup_rate = kBytes / bench.topology.pe.dma.setup.in_seconds();
-    const double bound = std::min({outstanding * kBytes / alone, bandwidth, setup_rate});
+    const double setup_rate = kLoadBytes / bench.topology.pe.dma.setup.in_seconds();
+    const double bound = std::min({outstanding * kLoadBytes / alone, bandwidth, setup_rate});
     EXPECT_LE(throughput, bound * (1 + 1e-9)) << outstanding;
     EXPECT_GE(throughput, bound * 0.9) << outstanding;
     EXPECT_GE(throughput, best * (1 - 1e-9)) << "more under way is never slower here";

@@ -24,18 +24,18 @@ struct RandomMessage {
   std::uint64_t tag;
   Time pause;
 };
-struct Scenario {
+struct Traffic {
   std::vector<Channel> channels;
   std::map<PeCoordinate, std::vector<std::pair<bool, RandomMessage>>> programs;  // true: a send
 };
 
 /// Each program sends and receives in one global order of messages, so none waits for ever.
-Scenario scenario(const topology::Topology& topology, std::uint64_t seed) {
+Traffic scenario(const topology::Topology& topology, std::uint64_t seed) {
   std::mt19937_64 random(seed);
   const auto pick = [&](std::int64_t low, std::int64_t high) {
     return low + static_cast<std::int64_t>(random() % static_cast<std::uint64_t>(high - low + 1));
   };
-  Scenario made;
+  Traffic made;
   std::map<PeCoordinate, std::int32_t> sends, receives;
   const auto any_pe = [&] {
     return at(static_cast<std::int32_t>(pick(0, topology.system.sips - 1)),
@@ -64,13 +64,13 @@ Scenario scenario(const topology::Topology& topology, std::uint64_t seed) {
   return made;
 }
 
-struct Trace {
+struct TrafficTrace {
   std::vector<std::string> operations;
   std::vector<std::string> usage;
   Time end;
 };
 
-void run_program(ProgramScope& p, const Scenario& scenario,
+void run_program(ProgramScope& p, const Traffic& scenario,
                  const std::vector<std::pair<bool, RandomMessage>>& messages) {
   for (const auto& [sends, message] : messages) {
     if (message.pause > Time::zero()) event::this_fiber::sleep(message.pause);
@@ -82,7 +82,8 @@ void run_program(ProgramScope& p, const Scenario& scenario,
   }
 }
 
-Trace run(const topology::Topology& topology, const Scenario& scenario, bool exact, std::uint64_t shuffle) {
+TrafficTrace run_traffic(const topology::Topology& topology, const Traffic& scenario, bool exact,
+                         std::uint64_t shuffle) {
   Bench bench(topology, exact);
   auto channels = scenario.channels;
   std::mt19937_64 random(shuffle);
@@ -101,7 +102,7 @@ Trace run(const topology::Topology& topology, const Scenario& scenario, bool exa
               static_cast<std::size_t>(c.parameters.n_slots));
     EXPECT_TRUE(bench.machine.ipcq(c.receiver).receive_queue(c.slots, c.epoch)->unreceived().empty());
   }
-  Trace trace;
+  TrafficTrace trace;
   for (const OperationRef& o : bench.log.operations) {
     EXPECT_TRUE(o->done.is_set());
     trace.operations.push_back(std::to_string(o->agent.value) + " " + o->wait_name() + " " +
@@ -116,7 +117,7 @@ Trace run(const topology::Topology& topology, const Scenario& scenario, bool exa
   return trace;
 }
 
-std::int64_t bytes_of(const Trace& trace, const std::string& server) {
+std::int64_t bytes_of(const TrafficTrace& trace, const std::string& server) {
   for (const std::string& line : trace.usage) {
     if (line.starts_with(server + " ")) return std::stoll(line.substr(line.rfind(' ') + 1));
   }
@@ -124,7 +125,7 @@ std::int64_t bytes_of(const Trace& trace, const std::string& server) {
 }
 
 /// What has passed each TCM port: every byte sent from there, received there, and landed there in slots of kind tcm.
-void expect_conserved(const Scenario& scenario, const Trace& trace) {
+void expect_conserved(const Traffic& scenario, const TrafficTrace& trace) {
   std::map<PeCoordinate, std::int64_t> expected;
   for (const auto& [pe, messages] : scenario.programs) {
     for (const auto& [sends, message] : messages) {
@@ -135,14 +136,14 @@ void expect_conserved(const Scenario& scenario, const Trace& trace) {
   for (const auto& [pe, bytes] : expected) EXPECT_EQ(bytes_of(trace, to_text(pe) + ".tcm.dma"), bytes);
 }
 
-void expect_equivalence(const topology::Topology& topology, std::uint64_t seeds) {
+void expect_same_traffic(const topology::Topology& topology, std::uint64_t seeds) {
   if (kSanitized) seeds /= 8;
   for (std::uint64_t seed = 1; seed <= seeds && !testing::Test::HasFailure(); ++seed) {
-    const Scenario messages = scenario(topology, seed);
-    const Trace exact = run(topology, messages, true, 0);
+    const Traffic messages = scenario(topology, seed);
+    const TrafficTrace exact = run_traffic(topology, messages, true, 0);
     expect_conserved(messages, exact);
     for (const auto& [is_exact, shuffle] : {std::pair{false, std::uint64_t{0}}, {false, seed}, {true, seed + 1}}) {
-      const Trace other = run(topology, messages, is_exact, shuffle);
+      const TrafficTrace other = run_traffic(topology, messages, is_exact, shuffle);
       EXPECT_EQ(exact.operations, other.operations) << "seed " << seed;
       EXPECT_EQ(exact.usage, other.usage) << "seed " << seed;
       EXPECT_EQ(exact.end, other.end) << "seed " << seed;
@@ -151,11 +152,11 @@ void expect_equivalence(const topology::Topology& topology, std::uint64_t seeds)
 }
 
 TEST(IpcqRandom, RunsAgreeAndConserveOnOneCube) {
-  expect_equivalence(small_machine({1, 1}, {2, 2}), 150);
+  expect_same_traffic(small_machine({1, 1}, {2, 2}), 150);
 }
 
 TEST(IpcqRandom, RunsAgreeAndConserveOnTwoSips) {
-  expect_equivalence(small_machine({2, 1}, {2, 1}, 2), 100);
+  expect_same_traffic(small_machine({2, 1}, {2, 1}, 2), 100);
 }
 
 }  // namespace

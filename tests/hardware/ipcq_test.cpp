@@ -381,10 +381,6 @@ std::string report(Bench& bench) {
   return message_of([&] { bench.scheduler.run(); });
 }
 
-void expect_mentions(const std::string& text, const std::string& what) {
-  EXPECT_NE(text.find(what), std::string::npos) << "missing: " << what << "\nin: " << text;
-}
-
 TEST(IpcqDeadlock, ReceivesBeforeSendsAroundARingAreACycle) {
   Bench bench(tiny());
   const PeCoordinate a = at(0, 0, 0), b = at(0, 0, 1);

@@ -114,7 +114,7 @@ TEST(OpenPageModel, RandomAccessesCostWhatAPlainModelOfRowsSays) {
 
 // ---- what the interfaces are told
 
-struct Seen {
+struct SeenByModels {
   std::vector<HbmAccess> accesses;
   std::vector<GemmCommand> gemm;
   std::vector<VectorCommand> vector;
@@ -123,14 +123,14 @@ struct Seen {
 
 class WatchedChannel final : public HbmChannelModel {
  public:
-  explicit WatchedChannel(Seen& seen) : seen_(seen) {}
+  explicit WatchedChannel(SeenByModels& seen) : seen_(seen) {}
   Time service(const HbmAccess& access) override {
     seen_.accesses.push_back(access);
     return ps(1000);
   }
 
  private:
-  Seen& seen_;
+  SeenByModels& seen_;
 };
 
 template <class Base, class Command>
@@ -160,7 +160,7 @@ class WatchedDma final : public DmaModel {
   Time setup_;
 };
 
-ModelRegistry watched(Seen& seen, Time duration = ps(12'345)) {
+ModelRegistry watched(SeenByModels& seen, Time duration = ps(12'345)) {
   ModelRegistry models;
   models.add_hbm("watched", [&](const HbmChannelFigures&, const ModelParameters&) {
     return std::make_unique<WatchedChannel>(seen);
@@ -186,7 +186,7 @@ ModelRegistry watched(Seen& seen, Time duration = ps(12'345)) {
 TEST(OwnModels, EnginesAskThemAboutEachCommandAndKeepToTheirAnswer) {
   topology::Topology machine = tiny();
   machine.pe.gemm.model = machine.pe.vector.model = machine.pe.dma.model = "watched";
-  Seen seen;
+  SeenByModels seen;
   Bench bench(machine, false, watched(seen));
   bench.run(at(0, 0, 0), [](ProgramScope& p) {
     p.gemm({2, 20, 30, 33, topology::GemmOperand::f32});
@@ -228,7 +228,7 @@ TEST(OwnModels, EnginesAskThemAboutEachCommandAndKeepToTheirAnswer) {
 TEST(OwnModels, AChannelIsAskedOnceForEachChunkInTheOrderOfServiceAtItsOwnAddresses) {
   topology::Topology machine = tiny();
   machine.cube.hbm.model = "watched";
-  Seen seen;
+  SeenByModels seen;
   Bench bench(machine, false, watched(seen));
   bench.run(at(0, 0, 0), [](ProgramScope& p) {
     p.load({leg(p.pe(), 0, 8192)})->done.wait();
@@ -250,7 +250,7 @@ TEST(OwnModels, AWrongAnswerIsAnErrorThatNamesThePart) {
   const auto run = [](const char* part, Time duration) {
     topology::Topology machine = tiny();
     (std::string(part) == "gemm" ? machine.pe.gemm.model : machine.pe.dma.model) = "watched";
-    Seen seen;
+    SeenByModels seen;
     return error_of([&] {
       Bench bench(machine, false, watched(seen, duration));
       bench.run(at(0, 0, 1), [](ProgramScope& p) {

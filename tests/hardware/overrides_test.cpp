@@ -147,9 +147,9 @@ TEST(Overrides, ALoadOverADegradedLinkObeysTheLawWithItsFigures) {
 }
 
 // Known traffic between SIPs, and how many bytes it puts on each link by the routes.
-class Traffic {
+class LinkTraffic {
  public:
-  explicit Traffic(const topology::Topology& machine) : bench(machine) {}
+  explicit LinkTraffic(const topology::Topology& machine) : bench(machine) {}
 
   void run() {
     const std::int32_t sips = bench.topology.system.sips;
@@ -202,7 +202,7 @@ TEST(Links, BetweenSipsCarryWhatTheRoutesSayOnEverySystem) {
       auto machine = small_machine({2, 1}, {2, 1}, sips);
       machine.system.topology = kind;
       machine.cube.noc.header = Bytes(32);
-      Traffic traffic(machine);
+      LinkTraffic traffic(machine);
       traffic.run();
       traffic.hold_links_to_the_routes();
     }
@@ -223,7 +223,7 @@ TEST(Links, TrafficGoesAroundFailedOnes) {
       machine.overrides.push_back(change("sip8.io.to_sip3"));
       machine.overrides.back().failed = false;
     }
-    Traffic traffic(machine);
+    LinkTraffic traffic(machine);
     traffic.run();
     traffic.hold_links_to_the_routes();
   }

@@ -54,7 +54,7 @@ TEST(FabricChunks, CoverEachByteOnceAndCountIsTheirNumber) {
 }
 
 /// The addresses of the bytes of ranges, in their order.
-std::vector<std::uint64_t> bytes_of(const std::vector<StridedRange>& ranges) {
+std::vector<std::uint64_t> addresses_of(const std::vector<StridedRange>& ranges) {
   std::vector<std::uint64_t> bytes;
   for (const StridedRange& range : ranges)
     for (std::int64_t row = 0; row < range.rows; ++row)
@@ -74,7 +74,7 @@ TEST(FabricChunks, FromMemoryToMemoryCrossNoRowAndNoGranuleOfEither) {
                                 Bytes(pick(random, 1, 20)), pick(random, 20, 40)});
     }
     request.landing = landing_of(request.ranges, random);
-    const auto from = bytes_of(request.ranges), to = bytes_of(request.landing);
+    const auto from = addresses_of(request.ranges), to = addresses_of(request.landing);
     ASSERT_EQ(from.size(), to.size());
     std::uint64_t chunks = 0;
     std::size_t at = 0;
