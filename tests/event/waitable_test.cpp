@@ -43,16 +43,16 @@ TEST(CompletionTest, WaitersResumeAtTheTimeItIsSetByAgent) {
 }
 
 TEST(CompletionTest, CallbacksRunWhenItIsSetInOrderOfRegistration) {
-  struct Log {
+  struct Notes {
     std::vector<std::uint64_t> notes;
     void note(std::uint64_t number) { notes.push_back(number); }
   } log;
   Completion completion;
-  completion.on_set(call<&Log::note>(&log, 1));
-  completion.on_set(call<&Log::note>(&log, 2));
+  completion.on_set(call<&Notes::note>(&log, 1));
+  completion.on_set(call<&Notes::note>(&log, 2));
   EXPECT_THAT(log.notes, ElementsAre());
   completion.set();
-  completion.on_set(call<&Log::note>(&log, 3));
+  completion.on_set(call<&Notes::note>(&log, 3));
   EXPECT_THAT(log.notes, ElementsAre(1, 2, 3));
 }
 

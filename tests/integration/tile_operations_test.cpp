@@ -100,7 +100,7 @@ std::vector<std::int64_t> tensor_shape(std::mt19937& random) {
   return shape;
 }
 
-SimulateOptions four_cubes() {
+SimulateOptions mesh_of_four() {
   return tiny({"sip.cubes.mesh=[2, 2]"});
 }
 torch::LaunchOptions on_pe(std::uint32_t pe) {
@@ -110,7 +110,7 @@ torch::LaunchOptions on_pe(std::uint32_t pe) {
 TEST(TileOperations, LoadsGatherBlocksAcrossShardsAndMaskPastTheEnd) {
   std::mt19937 random(9);
   for (int round = 0; round < 150; ++round) {
-    simulate(four_cubes(), [&] {
+    simulate(mesh_of_four(), [&] {
       const DType type = kTypes[random() % 5];
       const auto shape = tensor_shape(random);
       auto x = random_tile(random, type, shape, true);
@@ -140,7 +140,7 @@ TEST(TileOperations, LoadsGatherBlocksAcrossShardsAndMaskPastTheEnd) {
 TEST(TileOperations, StoresScatterBlocksAcrossShardsAndDropWhatIsPastTheEnd) {
   std::mt19937 random(10);
   for (int round = 0; round < 150; ++round) {
-    simulate(four_cubes(), [&] {
+    simulate(mesh_of_four(), [&] {
       const DType type = kTypes[random() % 5];
       const auto shape = tensor_shape(random);
       auto x = random_tile(random, type, shape, true);

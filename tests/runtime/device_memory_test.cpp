@@ -131,11 +131,11 @@ TEST_F(DeviceMemoryTest, ReplicasBeyondAllCountingAreOutOfMemory) {
 
 TEST_F(DeviceMemoryTest, StatisticsAreThoseOfAPlainCountOverRandomTensors) {
   std::mt19937_64 random(14);
-  struct Live {
+  struct LiveTensor {
     std::shared_ptr<const DeviceAllocation> allocation;
     std::int64_t requested, pages;
   };
-  std::vector<Live> live;
+  std::vector<LiveTensor> live;
   MemoryStatistics plain;
   const auto equal = [](const MemoryCount& a, const MemoryCount& b) {
     return a.current == b.current && a.peak == b.peak && a.allocated == b.allocated && a.freed == b.freed;

@@ -26,7 +26,7 @@ std::string tiny_with(const std::string& overrides) {
   return source_tree::read("topologies/tiny.yaml") + "overrides:\n" + overrides;
 }
 
-std::string error_of(const std::string& overrides, const std::vector<std::string>& settings = {}) {
+std::string override_error(const std::string& overrides, const std::vector<std::string>& settings = {}) {
   try {
     parse_topology(tiny_with(overrides), "x.yaml", settings);
   } catch (const ConfigurationError& error) {
@@ -103,7 +103,7 @@ TEST(Overrides, CanBeSetFromTheCommandLine) {
   EXPECT_EQ(topology.overrides[0].latency, Time::microseconds(1));
   EXPECT_EQ(topology.overrides[0].bandwidth, Bandwidth::bytes_per_second(50'000'000'000));
   EXPECT_EQ(topology.overrides[1].clock, Frequency::hertz(2'000'000'000));
-  EXPECT_EQ(error_of("  sip0.cube0.pe1: {clock: 2GHz}\n", {"overrides.sip0.cube0.pe1.clock=fast"}).substr(0, 90),
+  EXPECT_EQ(override_error("  sip0.cube0.pe1: {clock: 2GHz}\n", {"overrides.sip0.cube0.pe1.clock=fast"}).substr(0, 90),
             "--set overrides.sip0.cube0.pe1.clock=fast: overrides.sip0.cube0.pe1.clock: expected a freq");
 }
 
@@ -123,56 +123,56 @@ TEST(Overrides, AppearAmongTheSettings) {
 }
 
 TEST(Overrides, AllThatIsWrongIsReportedInItsPlace) {
-  EXPECT_EQ(error_of("  sip0.cube0.pe1: {clok: 1GHz}\n"),
+  EXPECT_EQ(override_error("  sip0.cube0.pe1: {clok: 1GHz}\n"),
             place(1, 20) + "overrides.sip0.cube0.pe1.clok: unknown key, did you mean \"clock\"?");
-  EXPECT_EQ(error_of("  sip0.cube0.pe1: {clock: 0Hz}\n"),
+  EXPECT_EQ(override_error("  sip0.cube0.pe1: {clock: 0Hz}\n"),
             place(1, 27) + "overrides.sip0.cube0.pe1.clock: must be at least 1Hz, found \"0Hz\"");
-  EXPECT_EQ(error_of("  host.to_sip0: {failed: yes}\n"),
+  EXPECT_EQ(override_error("  host.to_sip0: {failed: yes}\n"),
             place(1, 26) + "overrides.host.to_sip0.failed: expected one of false, true, found \"yes\"");
-  EXPECT_EQ(error_of("  sip0.cube0.pe7: {clock: 1GHz}\n"),
+  EXPECT_EQ(override_error("  sip0.cube0.pe7: {clock: 1GHz}\n"),
             place(1, 3) +
                 "overrides.sip0.cube0.pe7: sip0.cube0 has no \"pe7\", did you mean \"pe0\"?; there are m_cpu, sram, "
                 "pe0, pe1");
-  EXPECT_EQ(error_of("  sip0.cube0.pe1: {clock: 1GHz}\n  sip*.oi.to_host: {latency: 1ns}\n"),
+  EXPECT_EQ(override_error("  sip0.cube0.pe1: {clock: 1GHz}\n  sip*.oi.to_host: {latency: 1ns}\n"),
             place(2, 3) + "overrides.sip*.oi.to_host: sip* has no \"oi\", did you mean \"io\"?; there are io, cube0");
   EXPECT_EQ(
-      error_of("  sip0.cube0: {clock: 1GHz}\n"),
+      override_error("  sip0.cube0: {clock: 1GHz}\n"),
       place(1, 3) + "overrides.sip0.cube0: sip0.cube0 is no link and no PE; there are m_cpu, sram, pe0, pe1 below it");
-  EXPECT_EQ(error_of("  sip0.cube0.pe1: {latency: 1ns}\n"),
+  EXPECT_EQ(override_error("  sip0.cube0.pe1: {latency: 1ns}\n"),
             place(1, 3) + "overrides.sip0.cube0.pe1: this is a PE; its keys are clock, gemm_array and vector_lanes");
   EXPECT_EQ(
-      error_of("  host.to_sip0: {clock: 1GHz}\n"),
+      override_error("  host.to_sip0: {clock: 1GHz}\n"),
       place(1, 3) + "overrides.host.to_sip0: this is a link; its keys are bandwidth, latency, credits and failed");
-  EXPECT_EQ(error_of("  host.to_sip0: {}\n"),
+  EXPECT_EQ(override_error("  host.to_sip0: {}\n"),
             place(1, 3) +
                 "overrides.host.to_sip0: changes nothing; the keys here are bandwidth, latency, credits and "
                 "failed");
-  EXPECT_EQ(error_of("  host.to_sip0: {latency: 1ns, clock: 1GHz}\n"),
+  EXPECT_EQ(override_error("  host.to_sip0: {latency: 1ns, clock: 1GHz}\n"),
             place(1, 3) +
                 "overrides.host.to_sip0: bandwidth, latency, credits and failed are keys of links, clock, "
                 "gemm_array and vector_lanes are keys of PEs; a part is one or the other");
-  EXPECT_THAT(error_of("  \"sip0 cube0\": {clock: 1GHz}\n"),
+  EXPECT_THAT(override_error("  \"sip0 cube0\": {clock: 1GHz}\n"),
               HasSubstr("expected the name of a part such as sip0.cube0.pe1"));
-  EXPECT_THAT(error_of("  - sip0.cube0.pe1\n"), HasSubstr("overrides: expected parts by name such as"));
-  EXPECT_THAT(error_of("  sip0.cube0.pe1: 500MHz\n"),
+  EXPECT_THAT(override_error("  - sip0.cube0.pe1\n"), HasSubstr("overrides: expected parts by name such as"));
+  EXPECT_THAT(override_error("  sip0.cube0.pe1: 500MHz\n"),
               HasSubstr("overrides.sip0.cube0.pe1: expected a mapping, found \"500MHz\""));
 }
 
 TEST(Overrides, AFailedLinkWithoutAWayAroundIsAnErrorThatNamesWhoIsCutOff) {
-  EXPECT_EQ(error_of("  sip0.cube0.pe0.router.east: {failed: true}\n"),
+  EXPECT_EQ(override_error("  sip0.cube0.pe0.router.east: {failed: true}\n"),
             place(1, 40) +
                 "overrides.sip0.cube0.pe0.router.east.failed: without sip0.cube0.pe0.router.east, "
                 "sip0.cube0.pe0 cannot reach sip0.cube0.pe1: only routes between SIPs can go another way; "
                 "leave it out, or give the link less bandwidth");
-  EXPECT_EQ(error_of("  sip0.io.to_sip1:\n    failed: true\n", {"system.sips.count=2"}),
+  EXPECT_EQ(override_error("  sip0.io.to_sip1:\n    failed: true\n", {"system.sips.count=2"}),
             place(2, 13) +
                 "overrides.sip0.io.to_sip1.failed: without sip0.io.to_sip1, sip0 cannot reach sip1: no way "
                 "around is left; leave it out, or wire the SIPs in another way (system.sips.topology)");
   EXPECT_THAT(
-      error_of("  sip3.io.to_switch: {failed: true}\n", {"system.sips.count=4", "system.sips.topology=switched"}),
+      override_error("  sip3.io.to_switch: {failed: true}\n", {"system.sips.count=4", "system.sips.topology=switched"}),
       HasSubstr("without sip3.io.to_switch, sip0 cannot reach sip3"));
-  EXPECT_EQ(error_of("  sip0.io.to_sip1: {failed: true}\n", {"system.sips.count=3"}), "no error");
-  EXPECT_EQ(error_of("  sip*.io.to_host: {failed: true}\n  sip*.io.*_host: {failed: false}\n"), "no error");
+  EXPECT_EQ(override_error("  sip0.io.to_sip1: {failed: true}\n", {"system.sips.count=3"}), "no error");
+  EXPECT_EQ(override_error("  sip*.io.to_host: {failed: true}\n  sip*.io.*_host: {failed: false}\n"), "no error");
 }
 
 TEST(Overrides, EveryLinkWithinASipThatFailsNamesTwoEndpointsWhoseRouteUsesIt) {

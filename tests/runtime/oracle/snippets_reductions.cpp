@@ -5,10 +5,10 @@ namespace oracle {
 
 namespace {
 
-torch::Tensor floats() {
+torch::Tensor two_rows() {
   return torch::tensor({{0.5, -1.25, 2.0}, {3.5, -4.0, 0.25}});
 }
-torch::Tensor bools() {
+torch::Tensor above_two() {
   return matrix() > 2;
 }
 torch::Tensor with_nan() {
@@ -28,16 +28,16 @@ std::vector<Snippet> reduction_snippets() {
   return {
       {"sum",
        [](std::ostream& out) {
-         show_all(out, floats().sum(), floats().sum(0), floats().sum(1, true), floats().sum(torch::IntArrayRef{0, 1}),
-                  cube().sum(torch::IntArrayRef{0, 2}), cube().sum(torch::IntArrayRef{-1}, true), torch::sum(floats()),
-                  torch::sum(floats(), 1), floats().t().sum(0));
+         show_all(out, two_rows().sum(), two_rows().sum(0), two_rows().sum(1, true), two_rows().sum(torch::IntArrayRef{0, 1}),
+                  cube().sum(torch::IntArrayRef{0, 2}), cube().sum(torch::IntArrayRef{-1}, true), torch::sum(two_rows()),
+                  torch::sum(two_rows(), 1), two_rows().t().sum(0));
        }},
       {"types_of_sums",
        [](std::ostream& out) {
-         show_all(out, matrix().sum(), matrix().to(torch::kInt).sum(), bools().sum(), bools().sum(0),
-                  floats().to(torch::kHalf).sum(), floats().sum(torch::kDouble),
-                  matrix().to(torch::kInt).sum(0, false, torch::kInt), floats().sum(0, false, torch::kLong),
-                  matrix().sum(torch::kFloat), floats().to(torch::kHalf).sum(torch::kFloat));
+         show_all(out, matrix().sum(), matrix().to(torch::kInt).sum(), above_two().sum(), above_two().sum(0),
+                  two_rows().to(torch::kHalf).sum(), two_rows().sum(torch::kDouble),
+                  matrix().to(torch::kInt).sum(0, false, torch::kInt), two_rows().sum(0, false, torch::kLong),
+                  matrix().sum(torch::kFloat), two_rows().to(torch::kHalf).sum(torch::kFloat));
        }},
       {"sums_of_nothing",
        [](std::ostream& out) {
@@ -46,26 +46,26 @@ std::vector<Snippet> reduction_snippets() {
        }},
       {"errors_of_sum",
        [](std::ostream& out) {
-         attempt(out, [] { floats().sum(2); });
-         attempt(out, [] { floats().sum(torch::IntArrayRef{0, 0}); });
-         attempt(out, [] { floats().sum(torch::IntArrayRef{0, -2}); });
+         attempt(out, [] { two_rows().sum(2); });
+         attempt(out, [] { two_rows().sum(torch::IntArrayRef{0, 0}); });
+         attempt(out, [] { two_rows().sum(torch::IntArrayRef{0, -2}); });
          attempt(out, [] { torch::tensor(1.0).sum(1); });
        }},
       {"mean",
        [](std::ostream& out) {
-         show_all(out, floats().mean(), floats().mean(0), floats().mean(torch::IntArrayRef{0, 1}, true),
+         show_all(out, two_rows().mean(), two_rows().mean(0), two_rows().mean(torch::IntArrayRef{0, 1}, true),
                   matrix().mean(torch::kFloat), matrix().mean(1, false, torch::kDouble),
-                  floats().to(torch::kHalf).mean(), torch::zeros({0}).mean(),
+                  two_rows().to(torch::kHalf).mean(), torch::zeros({0}).mean(),
                   torch::mean(cube(), torch::IntArrayRef{1, 2}));
          attempt(out, [] { matrix().mean(); });
-         attempt(out, [] { floats().mean(0, false, torch::kLong); });
-         attempt(out, [] { bools().mean(); });
+         attempt(out, [] { two_rows().mean(0, false, torch::kLong); });
+         attempt(out, [] { above_two().mean(); });
        }},
       {"prod",
        [](std::ostream& out) {
-         show_all(out, floats().prod(), floats().prod(1), matrix().prod(0, true), bools().prod(),
-                  torch::zeros({0}).prod(), matrix().to(torch::kInt).prod(torch::kFloat), torch::prod(floats(), 0));
-         attempt(out, [] { floats().prod(2); });
+         show_all(out, two_rows().prod(), two_rows().prod(1), matrix().prod(0, true), above_two().prod(),
+                  torch::zeros({0}).prod(), matrix().to(torch::kInt).prod(torch::kFloat), torch::prod(two_rows(), 0));
+         attempt(out, [] { two_rows().prod(2); });
        }},
       {"sum_of_many_is_accurate",
        [](std::ostream& out) {
@@ -74,123 +74,123 @@ std::vector<Snippet> reduction_snippets() {
        }},
       {"max_and_min_of_all",
        [](std::ostream& out) {
-         show_all(out, floats().max(), floats().min(), matrix().max(), bools().max(), with_nan().max(),
+         show_all(out, two_rows().max(), two_rows().min(), matrix().max(), above_two().max(), with_nan().max(),
                   with_nan().min(), torch::max(matrix()), torch::tensor(4).max());
          attempt(out, [] { torch::zeros({0}).max(); });
        }},
       {"max_and_min_along_a_dimension",
        [](std::ostream& out) {
-         show_pair(out, floats().max(0));
-         show_pair(out, floats().min(1));
+         show_pair(out, two_rows().max(0));
+         show_pair(out, two_rows().min(1));
          show_pair(out, matrix().max(1, true));
          show_pair(out, with_nan().max(0));
-         show_pair(out, bools().max(1));
+         show_pair(out, above_two().max(1));
          show_pair(out, torch::tensor({2, 5, 5, 1}).max(0));
          show_pair(out, torch::tensor(5).min(0));
          show_pair(out, torch::zeros({2, 0}).max(0));
          attempt(out, [] { torch::zeros({2, 0}).max(1); });
-         attempt(out, [] { floats().max(2); });
+         attempt(out, [] { two_rows().max(2); });
          show_pair(out, torch::min(cube(), 1));
        }},
       {"amax_and_amin",
        [](std::ostream& out) {
-         show_all(out, floats().amax(), floats().amin(0), cube().amax(torch::IntArrayRef{0, 2}),
+         show_all(out, two_rows().amax(), two_rows().amin(0), cube().amax(torch::IntArrayRef{0, 2}),
                   cube().amin(torch::IntArrayRef{1}, true), with_nan().amax(), torch::amax(matrix(), 1),
-                  bools().amin(0));
+                  above_two().amin(0));
          attempt(out, [] { torch::zeros({0}).amax(); });
          attempt(out, [] { torch::zeros({2, 0}).amin(1); });
          attempt(out, [] { cube().amax(torch::IntArrayRef{0, 0}); });
        }},
       {"argmax_and_argmin",
        [](std::ostream& out) {
-         show_all(out, floats().argmax(), floats().argmin(), floats().argmax(0), floats().argmin(1, true),
+         show_all(out, two_rows().argmax(), two_rows().argmin(), two_rows().argmax(0), two_rows().argmin(1, true),
                   matrix().argmax(), with_nan().argmin(), torch::tensor({1, 3, 3}).argmax(), torch::argmax(cube(), 2),
                   torch::tensor(5).argmax(), torch::zeros({2, 0}).argmax(0));
-         attempt(out, [] { bools().argmax(); });
+         attempt(out, [] { above_two().argmax(); });
          attempt(out, [] { torch::zeros({0}).argmax(); });
          attempt(out, [] { torch::zeros({2, 0}).argmin(1); });
-         attempt(out, [] { floats().argmax(4); });
+         attempt(out, [] { two_rows().argmax(4); });
        }},
       {"argmax_of_transposes",
        [](std::ostream& out) {
-         show_all(out, floats().t().argmax(), floats().t().argmax(0), cube().permute({2, 0, 1}).argmin(1));
+         show_all(out, two_rows().t().argmax(), two_rows().t().argmax(0), cube().permute({2, 0, 1}).argmin(1));
        }},
       {"std_and_var",
        [](std::ostream& out) {
-         show_all(out, floats().std(), floats().var(), floats().std(false), floats().var(false),
-                  floats().std(torch::IntArrayRef{0}), floats().var(torch::IntArrayRef{1}, false),
-                  floats().std(torch::IntArrayRef{0, 1}, true, true), torch::ones({1}).std(), torch::zeros({0}).var(),
+         show_all(out, two_rows().std(), two_rows().var(), two_rows().std(false), two_rows().var(false),
+                  two_rows().std(torch::IntArrayRef{0}), two_rows().var(torch::IntArrayRef{1}, false),
+                  two_rows().std(torch::IntArrayRef{0, 1}, true, true), torch::ones({1}).std(), torch::zeros({0}).var(),
                   torch::var(cube(), torch::IntArrayRef{2}), torch::std(cube()));
          attempt(out, [] { matrix().std(); });
-         attempt(out, [] { floats().var(torch::IntArrayRef{3}); });
+         attempt(out, [] { two_rows().var(torch::IntArrayRef{3}); });
        }},
       {"norm",
        [](std::ostream& out) {
-         show_all(out, floats().norm(), floats().norm(1), floats().norm(3), floats().norm(0), floats().norm(1.0 / 0.0),
-                  floats().norm(-1.0 / 0.0), floats().norm(2, 1), floats().norm(2, torch::IntArrayRef{0, 1}, true),
+         show_all(out, two_rows().norm(), two_rows().norm(1), two_rows().norm(3), two_rows().norm(0), two_rows().norm(1.0 / 0.0),
+                  two_rows().norm(-1.0 / 0.0), two_rows().norm(2, 1), two_rows().norm(2, torch::IntArrayRef{0, 1}, true),
                   torch::norm(cube(), 2, 0));
          attempt(out, [] { matrix().norm(); });
        }},
       {"logsumexp",
        [](std::ostream& out) {
-         show_all(out, floats().logsumexp(1), floats().logsumexp(torch::IntArrayRef{0, 1}), floats().logsumexp(0, true),
+         show_all(out, two_rows().logsumexp(1), two_rows().logsumexp(torch::IntArrayRef{0, 1}), two_rows().logsumexp(0, true),
                   torch::full({2}, -1.0 / 0.0).logsumexp(0), torch::full({2}, 1.0 / 0.0).logsumexp(0),
                   torch::full({2}, 1000.0).logsumexp(0), matrix().logsumexp(1));
        }},
       {"all_and_any",
        [](std::ostream& out) {
-         show_all(out, bools().all(), bools().any(), bools().all(0), bools().any(1, true), matrix().all(),
-                  floats().any(0), torch::zeros({0}).all(), torch::zeros({0}).any(), torch::zeros({2, 0}).all(1),
-                  torch::all(bools(), 1), torch::any(torch::zeros({2, 2}), 0), with_nan().all());
-         attempt(out, [] { bools().all(2); });
+         show_all(out, above_two().all(), above_two().any(), above_two().all(0), above_two().any(1, true), matrix().all(),
+                  two_rows().any(0), torch::zeros({0}).all(), torch::zeros({0}).any(), torch::zeros({2, 0}).all(1),
+                  torch::all(above_two(), 1), torch::any(torch::zeros({2, 2}), 0), with_nan().all());
+         attempt(out, [] { above_two().all(2); });
        }},
       {"cumsum",
        [](std::ostream& out) {
-         show_all(out, matrix().cumsum(0), floats().cumsum(1), bools().cumsum(0), matrix().to(torch::kInt).cumsum(1),
-                  floats().cumsum(-1, torch::kDouble), torch::tensor(3).cumsum(0), matrix().t().cumsum(0),
+         show_all(out, matrix().cumsum(0), two_rows().cumsum(1), above_two().cumsum(0), matrix().to(torch::kInt).cumsum(1),
+                  two_rows().cumsum(-1, torch::kDouble), torch::tensor(3).cumsum(0), matrix().t().cumsum(0),
                   torch::zeros({0}).cumsum(0));
          attempt(out, [] { matrix().cumsum(2); });
        }},
       {"softmax",
        [](std::ostream& out) {
-         show_all(out, floats().softmax(0), floats().softmax(-1), torch::softmax(cube(), 1),
+         show_all(out, two_rows().softmax(0), two_rows().softmax(-1), torch::softmax(cube(), 1),
                   matrix().softmax(1, torch::kFloat), torch::tensor(2.0).softmax(0),
-                  torch::full({2}, 1000.0).softmax(0), floats().t().softmax(0), floats().to(torch::kDouble).softmax(1),
-                  torch::nn::functional::softmax(floats(), torch::nn::functional::SoftmaxFuncOptions(1)),
+                  torch::full({2}, 1000.0).softmax(0), two_rows().t().softmax(0), two_rows().to(torch::kDouble).softmax(1),
+                  torch::nn::functional::softmax(two_rows(), torch::nn::functional::SoftmaxFuncOptions(1)),
                   torch::tensor({0.0f, -1.0f / 0.0f}).softmax(0));
          attempt(out, [] { matrix().softmax(0); });
-         attempt(out, [] { floats().softmax(2); });
+         attempt(out, [] { two_rows().softmax(2); });
        }},
       {"log_softmax",
        [](std::ostream& out) {
          show_all(
-             out, rounded(floats().log_softmax(0)), rounded(floats().log_softmax(1)),
+             out, rounded(two_rows().log_softmax(0)), rounded(two_rows().log_softmax(1)),
              rounded(torch::log_softmax(cube(), 2)),
-             rounded(torch::nn::functional::log_softmax(floats(), torch::nn::functional::LogSoftmaxFuncOptions(0))),
-             floats().log_softmax(0, torch::kDouble));
+             rounded(torch::nn::functional::log_softmax(two_rows(), torch::nn::functional::LogSoftmaxFuncOptions(0))),
+             two_rows().log_softmax(0, torch::kDouble));
        }},
       {"layer_norm",
        [](std::ostream& out) {
          show_all(
-             out, torch::layer_norm(floats(), {3}).mul(1000).round() + 0.0, rounded(torch::layer_norm(cube(), {3, 4})),
-             torch::layer_norm(floats(), {3}, torch::tensor({1.0, 2.0, 3.0}), torch::ones({3})),
-             torch::layer_norm(floats(), {3}, torch::tensor({1.0, 2.0, 3.0})),
-             torch::layer_norm(floats(), {3}, {}, {}, 0.5),
+             out, torch::layer_norm(two_rows(), {3}).mul(1000).round() + 0.0, rounded(torch::layer_norm(cube(), {3, 4})),
+             torch::layer_norm(two_rows(), {3}, torch::tensor({1.0, 2.0, 3.0}), torch::ones({3})),
+             torch::layer_norm(two_rows(), {3}, torch::tensor({1.0, 2.0, 3.0})),
+             torch::layer_norm(two_rows(), {3}, {}, {}, 0.5),
              torch::nn::functional::layer_norm(
-                 floats(),
+                 two_rows(),
                  torch::nn::functional::LayerNormFuncOptions({3}).weight(torch::tensor({1.0, 2.0, 3.0})).eps(0.1)));
        }},
       {"layer_norm_errors",
        [](std::ostream& out) {
-         attempt(out, [] { torch::layer_norm(floats(), {2}); });
+         attempt(out, [] { torch::layer_norm(two_rows(), {2}); });
          attempt(out, [] { torch::layer_norm(matrix(), {3}); });
-         attempt(out, [] { torch::layer_norm(floats(), {3}, torch::ones({2})); });
-         attempt(out, [] { torch::layer_norm(floats(), torch::IntArrayRef{}); });
-         attempt(out, [] { torch::layer_norm(floats(), {1, 2, 3}); });
+         attempt(out, [] { torch::layer_norm(two_rows(), {3}, torch::ones({2})); });
+         attempt(out, [] { torch::layer_norm(two_rows(), torch::IntArrayRef{}); });
+         attempt(out, [] { torch::layer_norm(two_rows(), {1, 2, 3}); });
        }},
       {"matmul_of_matrices",
        [](std::ostream& out) {
-         const auto a = matrix(), f = floats();
+         const auto a = matrix(), f = two_rows();
          show_all(out, f.matmul(f.t()), a.matmul(a.t()), f.mm(f.t()), torch::mm(f.t(), f),
                   a.to(torch::kInt).mm(a.to(torch::kInt).t()),
                   torch::matmul(f.to(torch::kDouble), f.to(torch::kDouble).t()),
@@ -198,7 +198,7 @@ std::vector<Snippet> reduction_snippets() {
        }},
       {"matmul_with_vectors",
        [](std::ostream& out) {
-         const auto f = floats();
+         const auto f = two_rows();
          show_all(out, f.matmul(torch::arange(3, torch::kFloat)), torch::ones({2}).matmul(f),
                   torch::ones({3}).matmul(torch::arange(3, torch::kFloat)), f.mv(torch::ones({3})),
                   torch::dot(torch::arange(3), torch::arange(3)), cube().matmul(torch::ones({4})),
@@ -215,7 +215,7 @@ std::vector<Snippet> reduction_snippets() {
        }},
       {"matmul_errors",
        [](std::ostream& out) {
-         const auto f = floats(), a = matrix();
+         const auto f = two_rows(), a = matrix();
          attempt(out, [&] { f.mm(f); });
          attempt(out, [&] { f.matmul(f); });
          attempt(out, [&] { f.mm(a.t()); });
@@ -224,7 +224,7 @@ std::vector<Snippet> reduction_snippets() {
          attempt(out, [&] { f.mv(torch::ones({2})); });
          attempt(out, [&] { torch::ones({2}).dot(torch::ones({3})); });
          attempt(out, [&] { torch::ones({2}).dot(f); });
-         attempt(out, [&] { bools().mm(bools().t()); });
+         attempt(out, [&] { above_two().mm(above_two().t()); });
          attempt(out, [&] { torch::ones({2, 2, 3}).bmm(torch::ones({1, 3, 2})); });
          attempt(out, [&] { torch::ones({2, 2, 3}).bmm(torch::ones({2, 2, 3})); });
          attempt(out, [&] { torch::ones({2, 2, 3}).matmul(torch::ones({3, 3, 2})); });
@@ -238,7 +238,7 @@ std::vector<Snippet> reduction_snippets() {
        }},
       {"addmm",
        [](std::ostream& out) {
-         const auto f = floats();
+         const auto f = two_rows();
          show_all(out, torch::addmm(torch::ones({2, 2}), f, f.t()),
                   torch::addmm(torch::tensor({1.0, 2.0}), f, f.t(), 2, 0.5), torch::ones({2, 1}).addmm(f, f.t(), 3),
                   torch::addmm(torch::full({2, 2}, 0.0 / 0.0), f, f.t(), 0),
@@ -249,7 +249,7 @@ std::vector<Snippet> reduction_snippets() {
        }},
       {"linear",
        [](std::ostream& out) {
-         const auto f = floats(), w = torch::arange(12, torch::kFloat).view({4, 3});
+         const auto f = two_rows(), w = torch::arange(12, torch::kFloat).view({4, 3});
          show_all(out, torch::linear(f, w), torch::linear(f, w, torch::ones({4})), torch::nn::functional::linear(f, w),
                   torch::nn::functional::linear(cube().slice(2, 0, 3), w, torch::arange(4, torch::kFloat)),
                   torch::linear(torch::ones({3}), w), torch::linear(f, torch::ones({3})));
@@ -273,7 +273,7 @@ std::vector<Snippet> reduction_snippets() {
        }},
       {"statistics_by_hand",
        [](std::ostream& out) {
-         const auto x = floats();
+         const auto x = two_rows();
          const auto mean = x.mean(1, true);
          const auto centred = x - mean;
          show_all(out, centred, (centred * centred).sum(1) / 2, x.var(torch::IntArrayRef{1}), (x > mean).sum(),

@@ -5,7 +5,7 @@ namespace oracle {
 
 namespace {
 
-torch::Tensor cube() {
+torch::Tensor long_cube() {
   return torch::arange(24).view({2, 3, 4});
 }
 
@@ -30,42 +30,42 @@ std::vector<Snippet> shape_snippets() {
       {"reshape",
        [](std::ostream& out) {
          show_all(out, matrix().t().reshape({6}), matrix().reshape({3, -1}), matrix().t().reshape({3, 2, 1}),
-                  torch::reshape(cube(), {-1, 4}));
+                  torch::reshape(long_cube(), {-1, 4}));
          const auto x = matrix();
          out << x.reshape({6}).is_alias_of(x) << x.t().reshape({6}).is_alias_of(x) << '\n';
          attempt(out, [] { matrix().reshape({4}); });
        }},
       {"views_of_views",
        [](std::ostream& out) {
-         show_all(out, cube().transpose(0, 1).view({3, 2, 2, 2}), cube().slice(2, 0, 2).view({6, 2}),
-                  cube().permute({1, 0, 2}).view({3, 8 / 4, 4}));
-         attempt(out, [] { cube().transpose(0, 2).view({24}); });
-         attempt(out, [] { cube().slice(2, 0, 2).view({12}); });
+         show_all(out, long_cube().transpose(0, 1).view({3, 2, 2, 2}), long_cube().slice(2, 0, 2).view({6, 2}),
+                  long_cube().permute({1, 0, 2}).view({3, 8 / 4, 4}));
+         attempt(out, [] { long_cube().transpose(0, 2).view({24}); });
+         attempt(out, [] { long_cube().slice(2, 0, 2).view({12}); });
        }},
       {"unflatten",
        [](std::ostream& out) {
-         show_all(out, matrix().unflatten(1, {3, 1}), cube().unflatten(-1, {2, -1}),
+         show_all(out, matrix().unflatten(1, {3, 1}), long_cube().unflatten(-1, {2, -1}),
                   torch::arange(6).unflatten(0, {2, 3}));
          attempt(out, [] { matrix().unflatten(1, {2, 2}); });
          attempt(out, [] { matrix().unflatten(5, {3}); });
        }},
       {"movedim",
        [](std::ostream& out) {
-         show_all(out, cube().movedim(0, 2), cube().movedim(-1, 0), cube().movedim({0, 1}, {2, 0}),
-                  torch::movedim(cube(), 1, 1));
-         attempt(out, [] { cube().movedim({0, 1}, {2}); });
-         attempt(out, [] { cube().movedim({0, 0}, {1, 2}); });
-         attempt(out, [] { cube().movedim(3, 0); });
+         show_all(out, long_cube().movedim(0, 2), long_cube().movedim(-1, 0), long_cube().movedim({0, 1}, {2, 0}),
+                  torch::movedim(long_cube(), 1, 1));
+         attempt(out, [] { long_cube().movedim({0, 1}, {2}); });
+         attempt(out, [] { long_cube().movedim({0, 0}, {1, 2}); });
+         attempt(out, [] { long_cube().movedim(3, 0); });
        }},
       {"matrix_transposes",
        [](std::ostream& out) {
-         show_all(out, cube().mT(), matrix().mT());
+         show_all(out, long_cube().mT(), matrix().mT());
          attempt(out, [] { torch::arange(3).mT(); });
        }},
       {"diagonal",
        [](std::ostream& out) {
          show_all(out, matrix().diagonal(), matrix().diagonal(1), matrix().diagonal(-1), matrix().diagonal(9),
-                  cube().diagonal(0, 1, 2), cube().diagonal(1, 2, 0), torch::diagonal(matrix()));
+                  long_cube().diagonal(0, 1, 2), long_cube().diagonal(1, 2, 0), torch::diagonal(matrix()));
          auto x = torch::zeros({3, 3});
          x.diagonal().fill_(2);
          show(out, x);
@@ -105,7 +105,7 @@ std::vector<Snippet> shape_snippets() {
        [](std::ostream& out) {
          show_list(out, torch::arange(7).split(3));
          show_list(out, matrix().split(2, 1));
-         show_list(out, torch::split(cube(), 1, 0));
+         show_list(out, torch::split(long_cube(), 1, 0));
          show_list(out, torch::zeros({0}).split(0));
          attempt(out, [] { matrix().split(0); });
          attempt(out, [] { matrix().split(-1); });
@@ -123,15 +123,15 @@ std::vector<Snippet> shape_snippets() {
        }},
       {"unsqueeze_strides",
        [](std::ostream& out) {
-         out << cube().unsqueeze(0).strides() << cube().unsqueeze(1).strides() << cube().unsqueeze(3).strides()
+         out << long_cube().unsqueeze(0).strides() << long_cube().unsqueeze(1).strides() << long_cube().unsqueeze(3).strides()
              << matrix().t().unsqueeze(1).strides() << torch::tensor(1).unsqueeze(0).strides() << '\n';
        }},
       {"free_functions_of_views",
        [](std::ostream& out) {
-         show_all(out, torch::transpose(matrix(), 0, 1), torch::permute(cube(), {2, 1, 0}),
+         show_all(out, torch::transpose(matrix(), 0, 1), torch::permute(long_cube(), {2, 1, 0}),
                   torch::narrow(matrix(), 1, 0, 2), torch::select(matrix(), 0, 1), torch::unsqueeze(matrix(), 0),
                   torch::squeeze(matrix().view({1, 6})), torch::squeeze(matrix().view({1, 6}), 0),
-                  torch::flatten(cube(), 1), torch::t(matrix()), torch::clone(matrix().t()));
+                  torch::flatten(long_cube(), 1), torch::t(matrix()), torch::clone(matrix().t()));
        }},
       {"cat",
        [](std::ostream& out) {
@@ -179,12 +179,12 @@ std::vector<Snippet> shape_snippets() {
        [](std::ostream& out) {
          show_all(out, matrix().index({0}), matrix().index({0, 2}), matrix().index({Slice(), 1}),
                   matrix().index({Slice(None, None, 2)}), matrix().index({Slice(), Slice(1, None)}),
-                  matrix().index({Slice(-1), Slice(None, -1)}), cube().index({1, Slice(None, 2), Slice(1, 4, 2)}),
+                  matrix().index({Slice(-1), Slice(None, -1)}), long_cube().index({1, Slice(None, 2), Slice(1, 4, 2)}),
                   torch::arange(10).index({Slice(2, 100, 3)}), matrix().index({Slice(5, 9)}));
        }},
       {"index_with_ellipsis_and_none",
        [](std::ostream& out) {
-         show_all(out, cube().index({"...", 0}), cube().index({Ellipsis, Slice(1, 3)}), cube().index({0, "...", 1}),
+         show_all(out, long_cube().index({"...", 0}), long_cube().index({Ellipsis, Slice(1, 3)}), long_cube().index({0, "...", 1}),
                   matrix().index({None}), matrix().index({"...", None}), matrix().index({0, None, Slice(0, 2)}),
                   torch::tensor(5).index({None}), torch::tensor(5).index({"..."}), matrix().index({Slice(), None, 2}));
        }},
@@ -200,23 +200,23 @@ std::vector<Snippet> shape_snippets() {
        [](std::ostream& out) {
          const auto i = torch::tensor({0, 2}), j = torch::tensor({{0, 1}, {1, 0}});
          show_all(out, matrix().index({torch::tensor({1, 0, 1})}), matrix().index({Slice(), i}), matrix().index({j}),
-                  matrix().index({Slice(), j}), cube().index({Slice(), i}), cube().index({Slice(), Slice(), i}),
+                  matrix().index({Slice(), j}), long_cube().index({Slice(), i}), long_cube().index({Slice(), Slice(), i}),
                   matrix().index({torch::tensor({-1})}), matrix().index({torch::tensor(1)}),
                   matrix().index({torch::zeros({0}, torch::kLong)}));
        }},
       {"index_with_several_tensors",
        [](std::ostream& out) {
          const auto i = torch::tensor({0, 1}), j = torch::tensor({2, 0});
-         show_all(out, matrix().index({i, j}), cube().index({i, j}), cube().index({Slice(), j, j}),
-                  cube().index({i, Slice(), j}), cube().index({i.view({2, 1}), j}), cube().index({0, Slice(), j}),
-                  cube().index({i, None, j}), cube().index({torch::tensor({1}), "...", j}));
+         show_all(out, matrix().index({i, j}), long_cube().index({i, j}), long_cube().index({Slice(), j, j}),
+                  long_cube().index({i, Slice(), j}), long_cube().index({i.view({2, 1}), j}), long_cube().index({0, Slice(), j}),
+                  long_cube().index({i, None, j}), long_cube().index({torch::tensor({1}), "...", j}));
        }},
       {"index_with_masks",
        [](std::ostream& out) {
          const auto x = matrix();
          show_all(out, x.index({x > 2}), x.index({torch::tensor({true, false})}),
-                  x.index({Slice(), torch::tensor({true, false, true})}), x.index({x > 9}), cube().index({cube() > 20}),
-                  cube().index({torch::ones({2, 3}, torch::kBool)}), x.index({true}), x.index({false}),
+                  x.index({Slice(), torch::tensor({true, false, true})}), x.index({x > 9}), long_cube().index({long_cube() > 20}),
+                  long_cube().index({torch::ones({2, 3}, torch::kBool)}), x.index({true}), x.index({false}),
                   x.index({torch::tensor({true, true}), 1}),
                   x.index({torch::tensor({true, false}), torch::tensor({0, 2})}));
        }},
@@ -227,7 +227,7 @@ std::vector<Snippet> shape_snippets() {
          attempt(out, [] { matrix().index({torch::tensor({5})}); });
          attempt(out, [] { matrix().index({torch::tensor({true, false, true})}); });
          attempt(out, [] { matrix().index({torch::tensor({1.0})}); });
-         attempt(out, [] { cube().index({torch::tensor({0, 1, 1}), torch::tensor({0, 1})}); });
+         attempt(out, [] { long_cube().index({torch::tensor({0, 1, 1}), torch::tensor({0, 1})}); });
          attempt(out, [] { matrix().index({".."}); });
          attempt(out, [] { torch::tensor(1).index({0}); });
          attempt(out, [] { matrix().index({Slice(None, None, -1)}); });
@@ -254,7 +254,7 @@ std::vector<Snippet> shape_snippets() {
        [](std::ostream& out) {
          const auto i = torch::tensor({2, 0});
          show_all(out, matrix().index_select(1, i), matrix().index_select(-1, i.to(torch::kInt)),
-                  cube().index_select(1, i), matrix().index_select(0, torch::tensor(1)),
+                  long_cube().index_select(1, i), matrix().index_select(0, torch::tensor(1)),
                   matrix().index_select(0, torch::zeros({0}, torch::kLong)), matrix().t().index_select(0, i));
          attempt(out, [&] { matrix().index_select(0, i); });
          attempt(out, [&] { matrix().index_select(1, i.to(torch::kFloat)); });
@@ -280,7 +280,7 @@ std::vector<Snippet> shape_snippets() {
       {"tril_and_triu",
        [](std::ostream& out) {
          show_all(out, matrix().tril(), matrix().triu(1), matrix().tril(-1), matrix().triu(-5), matrix().tril(9),
-                  cube().tril(), matrix().t().triu(), torch::tril(torch::ones({2, 2}, torch::kBool)),
+                  long_cube().tril(), matrix().t().triu(), torch::tril(torch::ones({2, 2}, torch::kBool)),
                   torch::triu(torch::ones({3, 3}), 1));
          attempt(out, [] { torch::arange(3).tril(); });
        }},
@@ -301,8 +301,8 @@ std::vector<Snippet> shape_snippets() {
          auto x = torch::zeros({3, 2});
          x.copy_(matrix().t());
          show(out, x);
-         show_all(out, matrix().t().contiguous(), cube().permute({2, 0, 1}).contiguous(),
-                  cube().permute({2, 0, 1}).clone());
+         show_all(out, matrix().t().contiguous(), long_cube().permute({2, 0, 1}).contiguous(),
+                  long_cube().permute({2, 0, 1}).clone());
        }},
       {"zero_element_views",
        [](std::ostream& out) {
