@@ -218,7 +218,7 @@ std::string to_json(const RunResult& result) {
   out.add("metrics", lines(result.metrics, element, '{', '}'));
   out.add("resources", lines(result.resources, element, '[', ']'));
   out.add("tlbs", lines(result.tlbs, element, '[', ']'));
-  const auto setting = [](const auto& key) { return quoted(key.first) + ": " + quoted(key.second); };
+  const auto setting = [](const auto& key) { return report::quoted(key.first) + ": " + report::quoted(key.second); };
   out.add("device_peak", device_peak(result));
   out.add("machine", lines(result.machine, setting, '{', '}'));
   out.add("error", result.error ? json(*result.error) : "null");

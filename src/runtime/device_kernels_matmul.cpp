@@ -32,13 +32,13 @@ bool is_transposed(const View& view) {
 }
 
 /// More parts than this say nothing that is worth the planner's time.
-constexpr std::size_t kMostParts = 4096;
+constexpr std::size_t kMostGemmParts = 4096;
 
 std::vector<library::GemmPart> parts_of(const View& view) {
   std::vector<library::GemmPart> parts;
   for (const auto& shard : view.tensor.descriptor().shards) {
     for (const auto& box : library::parts_in(view, shard.offset, shard.shape)) {
-      if (parts.size() == kMostParts) return {};
+      if (parts.size() == kMostGemmParts) return {};
       library::GemmPart part{.owner = shard.owner};
       for (std::size_t d = 0; d < 3; ++d) {
         part.begin[d] = box.offset[d];

@@ -13,7 +13,7 @@
 namespace kernbench::runtime {
 namespace {
 
-constexpr std::size_t kMostParts = 32;
+constexpr std::size_t kMostPathParts = 32;
 constexpr std::size_t kMostSegments = 12;
 constexpr std::size_t kMostWaits = 64;
 
@@ -164,7 +164,7 @@ LaunchResult launch_result(int device, const topology::Topology& topology, const
   result.roofline = roofline_of(result, topology, record);
   std::vector<PathSegment> path = whole_path(times, record);
   result.critical_path = parts_of(path);
-  cut(result.critical_path, kMostParts, PathPart{"other", "", "", "", {}, 0});
+  cut(result.critical_path, kMostPathParts, PathPart{"other", "", "", "", {}, 0});
   result.longest_segments = longest_of(std::move(path));
   result.waits = waits_of(record.account);
   cut(result.waits, kMostWaits, WaitResult{"other", "", "", "", "", {}, 0});
