@@ -28,9 +28,10 @@ std::vector<Snippet> reduction_snippets() {
   return {
       {"sum",
        [](std::ostream& out) {
-         show_all(out, two_rows().sum(), two_rows().sum(0), two_rows().sum(1, true), two_rows().sum(torch::IntArrayRef{0, 1}),
-                  cube().sum(torch::IntArrayRef{0, 2}), cube().sum(torch::IntArrayRef{-1}, true), torch::sum(two_rows()),
-                  torch::sum(two_rows(), 1), two_rows().t().sum(0));
+         show_all(out, two_rows().sum(), two_rows().sum(0), two_rows().sum(1, true),
+                  two_rows().sum(torch::IntArrayRef{0, 1}), cube().sum(torch::IntArrayRef{0, 2}),
+                  cube().sum(torch::IntArrayRef{-1}, true), torch::sum(two_rows()), torch::sum(two_rows(), 1),
+                  two_rows().t().sum(0));
        }},
       {"types_of_sums",
        [](std::ostream& out) {
@@ -126,36 +127,39 @@ std::vector<Snippet> reduction_snippets() {
        }},
       {"norm",
        [](std::ostream& out) {
-         show_all(out, two_rows().norm(), two_rows().norm(1), two_rows().norm(3), two_rows().norm(0), two_rows().norm(1.0 / 0.0),
-                  two_rows().norm(-1.0 / 0.0), two_rows().norm(2, 1), two_rows().norm(2, torch::IntArrayRef{0, 1}, true),
-                  torch::norm(cube(), 2, 0));
+         show_all(out, two_rows().norm(), two_rows().norm(1), two_rows().norm(3), two_rows().norm(0),
+                  two_rows().norm(1.0 / 0.0), two_rows().norm(-1.0 / 0.0), two_rows().norm(2, 1),
+                  two_rows().norm(2, torch::IntArrayRef{0, 1}, true), torch::norm(cube(), 2, 0));
          attempt(out, [] { matrix().norm(); });
        }},
       {"logsumexp",
        [](std::ostream& out) {
-         show_all(out, two_rows().logsumexp(1), two_rows().logsumexp(torch::IntArrayRef{0, 1}), two_rows().logsumexp(0, true),
-                  torch::full({2}, -1.0 / 0.0).logsumexp(0), torch::full({2}, 1.0 / 0.0).logsumexp(0),
-                  torch::full({2}, 1000.0).logsumexp(0), matrix().logsumexp(1));
+         show_all(out, two_rows().logsumexp(1), two_rows().logsumexp(torch::IntArrayRef{0, 1}),
+                  two_rows().logsumexp(0, true), torch::full({2}, -1.0 / 0.0).logsumexp(0),
+                  torch::full({2}, 1.0 / 0.0).logsumexp(0), torch::full({2}, 1000.0).logsumexp(0),
+                  matrix().logsumexp(1));
        }},
       {"all_and_any",
        [](std::ostream& out) {
-         show_all(out, above_two().all(), above_two().any(), above_two().all(0), above_two().any(1, true), matrix().all(),
-                  two_rows().any(0), torch::zeros({0}).all(), torch::zeros({0}).any(), torch::zeros({2, 0}).all(1),
-                  torch::all(above_two(), 1), torch::any(torch::zeros({2, 2}), 0), with_nan().all());
+         show_all(out, above_two().all(), above_two().any(), above_two().all(0), above_two().any(1, true),
+                  matrix().all(), two_rows().any(0), torch::zeros({0}).all(), torch::zeros({0}).any(),
+                  torch::zeros({2, 0}).all(1), torch::all(above_two(), 1), torch::any(torch::zeros({2, 2}), 0),
+                  with_nan().all());
          attempt(out, [] { above_two().all(2); });
        }},
       {"cumsum",
        [](std::ostream& out) {
-         show_all(out, matrix().cumsum(0), two_rows().cumsum(1), above_two().cumsum(0), matrix().to(torch::kInt).cumsum(1),
-                  two_rows().cumsum(-1, torch::kDouble), torch::tensor(3).cumsum(0), matrix().t().cumsum(0),
-                  torch::zeros({0}).cumsum(0));
+         show_all(out, matrix().cumsum(0), two_rows().cumsum(1), above_two().cumsum(0),
+                  matrix().to(torch::kInt).cumsum(1), two_rows().cumsum(-1, torch::kDouble), torch::tensor(3).cumsum(0),
+                  matrix().t().cumsum(0), torch::zeros({0}).cumsum(0));
          attempt(out, [] { matrix().cumsum(2); });
        }},
       {"softmax",
        [](std::ostream& out) {
          show_all(out, two_rows().softmax(0), two_rows().softmax(-1), torch::softmax(cube(), 1),
                   matrix().softmax(1, torch::kFloat), torch::tensor(2.0).softmax(0),
-                  torch::full({2}, 1000.0).softmax(0), two_rows().t().softmax(0), two_rows().to(torch::kDouble).softmax(1),
+                  torch::full({2}, 1000.0).softmax(0), two_rows().t().softmax(0),
+                  two_rows().to(torch::kDouble).softmax(1),
                   torch::nn::functional::softmax(two_rows(), torch::nn::functional::SoftmaxFuncOptions(1)),
                   torch::tensor({0.0f, -1.0f / 0.0f}).softmax(0));
          attempt(out, [] { matrix().softmax(0); });
@@ -172,7 +176,8 @@ std::vector<Snippet> reduction_snippets() {
       {"layer_norm",
        [](std::ostream& out) {
          show_all(
-             out, torch::layer_norm(two_rows(), {3}).mul(1000).round() + 0.0, rounded(torch::layer_norm(cube(), {3, 4})),
+             out, torch::layer_norm(two_rows(), {3}).mul(1000).round() + 0.0,
+             rounded(torch::layer_norm(cube(), {3, 4})),
              torch::layer_norm(two_rows(), {3}, torch::tensor({1.0, 2.0, 3.0}), torch::ones({3})),
              torch::layer_norm(two_rows(), {3}, torch::tensor({1.0, 2.0, 3.0})),
              torch::layer_norm(two_rows(), {3}, {}, {}, 0.5),

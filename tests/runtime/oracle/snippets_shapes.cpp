@@ -123,8 +123,9 @@ std::vector<Snippet> shape_snippets() {
        }},
       {"unsqueeze_strides",
        [](std::ostream& out) {
-         out << long_cube().unsqueeze(0).strides() << long_cube().unsqueeze(1).strides() << long_cube().unsqueeze(3).strides()
-             << matrix().t().unsqueeze(1).strides() << torch::tensor(1).unsqueeze(0).strides() << '\n';
+         out << long_cube().unsqueeze(0).strides() << long_cube().unsqueeze(1).strides()
+             << long_cube().unsqueeze(3).strides() << matrix().t().unsqueeze(1).strides()
+             << torch::tensor(1).unsqueeze(0).strides() << '\n';
        }},
       {"free_functions_of_views",
        [](std::ostream& out) {
@@ -184,9 +185,10 @@ std::vector<Snippet> shape_snippets() {
        }},
       {"index_with_ellipsis_and_none",
        [](std::ostream& out) {
-         show_all(out, long_cube().index({"...", 0}), long_cube().index({Ellipsis, Slice(1, 3)}), long_cube().index({0, "...", 1}),
-                  matrix().index({None}), matrix().index({"...", None}), matrix().index({0, None, Slice(0, 2)}),
-                  torch::tensor(5).index({None}), torch::tensor(5).index({"..."}), matrix().index({Slice(), None, 2}));
+         show_all(out, long_cube().index({"...", 0}), long_cube().index({Ellipsis, Slice(1, 3)}),
+                  long_cube().index({0, "...", 1}), matrix().index({None}), matrix().index({"...", None}),
+                  matrix().index({0, None, Slice(0, 2)}), torch::tensor(5).index({None}),
+                  torch::tensor(5).index({"..."}), matrix().index({Slice(), None, 2}));
        }},
       {"index_gives_views",
        [](std::ostream& out) {
@@ -200,24 +202,25 @@ std::vector<Snippet> shape_snippets() {
        [](std::ostream& out) {
          const auto i = torch::tensor({0, 2}), j = torch::tensor({{0, 1}, {1, 0}});
          show_all(out, matrix().index({torch::tensor({1, 0, 1})}), matrix().index({Slice(), i}), matrix().index({j}),
-                  matrix().index({Slice(), j}), long_cube().index({Slice(), i}), long_cube().index({Slice(), Slice(), i}),
-                  matrix().index({torch::tensor({-1})}), matrix().index({torch::tensor(1)}),
-                  matrix().index({torch::zeros({0}, torch::kLong)}));
+                  matrix().index({Slice(), j}), long_cube().index({Slice(), i}),
+                  long_cube().index({Slice(), Slice(), i}), matrix().index({torch::tensor({-1})}),
+                  matrix().index({torch::tensor(1)}), matrix().index({torch::zeros({0}, torch::kLong)}));
        }},
       {"index_with_several_tensors",
        [](std::ostream& out) {
          const auto i = torch::tensor({0, 1}), j = torch::tensor({2, 0});
          show_all(out, matrix().index({i, j}), long_cube().index({i, j}), long_cube().index({Slice(), j, j}),
-                  long_cube().index({i, Slice(), j}), long_cube().index({i.view({2, 1}), j}), long_cube().index({0, Slice(), j}),
-                  long_cube().index({i, None, j}), long_cube().index({torch::tensor({1}), "...", j}));
+                  long_cube().index({i, Slice(), j}), long_cube().index({i.view({2, 1}), j}),
+                  long_cube().index({0, Slice(), j}), long_cube().index({i, None, j}),
+                  long_cube().index({torch::tensor({1}), "...", j}));
        }},
       {"index_with_masks",
        [](std::ostream& out) {
          const auto x = matrix();
          show_all(out, x.index({x > 2}), x.index({torch::tensor({true, false})}),
-                  x.index({Slice(), torch::tensor({true, false, true})}), x.index({x > 9}), long_cube().index({long_cube() > 20}),
-                  long_cube().index({torch::ones({2, 3}, torch::kBool)}), x.index({true}), x.index({false}),
-                  x.index({torch::tensor({true, true}), 1}),
+                  x.index({Slice(), torch::tensor({true, false, true})}), x.index({x > 9}),
+                  long_cube().index({long_cube() > 20}), long_cube().index({torch::ones({2, 3}, torch::kBool)}),
+                  x.index({true}), x.index({false}), x.index({torch::tensor({true, true}), 1}),
                   x.index({torch::tensor({true, false}), torch::tensor({0, 2})}));
        }},
       {"index_errors",
