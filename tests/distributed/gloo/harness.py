@@ -18,7 +18,7 @@ TYPES = [torch.float32, torch.float16] + INTEGERS
 NAMES = {torch.float32: "Float", torch.float16: "Half", torch.int32: "Int", torch.int64: "Long", torch.int8: "Char",
          torch.uint8: "Byte"}
 
-TOGETHER, ALONE, HANGS = "together", "alone", "hangs"
+TOGETHER, APART, ALONE, HANGS = "together", "apart", "alone", "hangs"
 programs = []  # (name, numbers of ranks, function, kind)
 
 lines = []  # what the calling rank has shown
@@ -36,6 +36,11 @@ def _add(kind, worlds):
 def program(*worlds):
     """A program in a world that others have used, too."""
     return _add(TOGETHER, worlds)
+
+
+def apart(*worlds):
+    """A program in a world of its own: what fails in it may show once more in a later barrier of the same world."""
+    return _add(APART, worlds)
 
 
 def alone(*worlds):
