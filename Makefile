@@ -74,7 +74,7 @@ check-install: ## does an installed KernBench serve another project?
 	@cmake --build --preset release -j $(JOBS)
 	@ctest --preset release-slow -R '^install\.'
 
-.PHONY: lint check-format tidy tidy-changed check-headers check-layers check-adrs format
+.PHONY: lint check-format tidy check-headers check-layers check-adrs format
 format: ## rewrite the C++ files in the project's style
 	@tools/setup lint
 	@$(CXX_FILES) | xargs -r clang-format-19 -i
@@ -87,15 +87,8 @@ check-format: ## is every C++ file in the project's style?
 
 tidy: ## clang-tidy over src/ and benches/
 	@tools/setup build lint
-	@cmake --preset tidy -DCMAKE_UNITY_BUILD=ON >/dev/null
+	@cmake --preset tidy >/dev/null
 	@tools/tidy build/tidy $(JOBS)
-
-CHANGED_IN ?= 10
-tidy-changed: ## clang-tidy over the sources that the last CHANGED_IN (10) commits touched
-	@tools/setup build lint
-	@cmake --preset tidy -DCMAKE_UNITY_BUILD=OFF >/dev/null
-	@git log -n $(CHANGED_IN) --pretty= --name-only -- src benches | sed -n 's/\.\(cpp\|h\)$$/.cpp/p' | sort -u | \
-	  while read -r f; do [ ! -e "$$f" ] || echo "$$f"; done | xargs -r tools/tidy build/tidy $(JOBS)
 
 check-headers: ## does every header compile alone?
 	@tools/setup build

@@ -80,7 +80,7 @@ std::vector<SipHop> Detours::path(SipId from, SipId to) const {
   assert(reaches(from, to.value));
   std::vector<SipHop> hops;
   std::int32_t node = to.value;
-  std::int32_t phase = arrival_[index(from.value, to.value)];
+  std::int8_t phase = arrival_[index(from.value, to.value)];
   while (node != from.value) {
     const Step& step = steps_[index(from.value, node) * kPhases + at(phase)];
     hops.push_back({step.before, node, static_cast<std::uint8_t>(phase / 2)});
