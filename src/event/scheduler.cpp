@@ -428,6 +428,7 @@ void Scheduler::State::begin_instant(Time time) {
     limits.progress_due->store(false, std::memory_order_relaxed);
     limits.on_progress();
   }
+  if (watchdog != nullptr) watchdog->beat(nullptr);
   owner.now_ = time;
   events_this_instant = 0;
 }

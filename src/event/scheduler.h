@@ -49,7 +49,8 @@ struct FiberOptions {
 /// Bounds of one run.
 struct RunLimits {
   Time max_time = Time::max();
-  /// Wall-clock seconds one fiber may run without yielding before the watchdog names it; 0 turns the watchdog off.
+  /// Wall-clock seconds that may pass while a fiber does not yield and time stands still, before the watchdog names the
+  /// fiber; 0 turns the watchdog off.
   double watchdog_seconds = 0;
   /// Called once on the watchdog's thread with a message that names the fiber. A fiber that never yields cannot be
   /// unwound, so this should end the process. When the fiber yields after all, run() throws WatchdogError.

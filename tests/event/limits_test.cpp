@@ -179,6 +179,29 @@ TEST(WatchdogTest, ASimulationThatSwitchesIsLeftAlone) {
   EXPECT_EQ(told, 0);
 }
 
+/// Takes a millisecond of the host's time at each of so many instants.
+struct SlowSteps {
+  Scheduler& scheduler;
+  int left = 0;
+  void step(std::uint64_t) {
+    std::this_thread::sleep_for(std::chrono::milliseconds(1));
+    if (left-- == 0) return;
+    scheduler.schedule(scheduler.now() + Time::picoseconds(1), Phase::deliver, AgentId{1}, 0,
+                       call<&SlowSteps::step>(this));
+  }
+};
+
+TEST(WatchdogTest, ALongRunWithoutFibersIsLeftAlone) {
+  Scheduler scheduler;
+  SlowSteps steps{scheduler, 300};
+  steps.step(0);
+  std::atomic<int> told = 0;
+  RunLimits limits{.watchdog_seconds = 0.1};
+  limits.on_stuck = [&](const std::string&) { ++told; };
+  EXPECT_NO_THROW(scheduler.run(limits));
+  EXPECT_EQ(told, 0);
+}
+
 TEST(WatchdogTest, ARunThatEndsAtOnceDoesNotWaitForTheWatchdog) {
   const auto begin = std::chrono::steady_clock::now();
   for (int i = 0; i < 20; ++i) {
