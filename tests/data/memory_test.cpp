@@ -362,9 +362,9 @@ class RandomProgram {
     const Shape shape{tile.rows, tile.columns};
     const Expected source = random_halves(shape);
     const auto [mask, lanes] = random_lanes(shape);
-    for_each_byte(tile, [&, &lanes = lanes](std::uint64_t address, std::size_t element, std::size_t byte) {
-      if (lanes[element] == 1) replay_.at(address) = {source.bytes[2 * element + byte], source.validity[element]};
-      if (lanes[element] == 2) replay_.at(address).valid = 0;
+    for_each_byte(tile, [&, &kinds = lanes](std::uint64_t address, std::size_t element, std::size_t byte) {
+      if (kinds[element] == 1) replay_.at(address) = {source.bytes[2 * element + byte], source.validity[element]};
+      if (kinds[element] == 2) replay_.at(address).valid = 0;
     });
     scatter(executor_, {}, source.value, tile.pieces, mask);
   }

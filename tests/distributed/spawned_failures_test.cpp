@@ -85,10 +85,10 @@ TEST(SpawnedFailures, RootCausesAndVictimsAreRightWhateverTheOthersWaitIn) {
   for (const auto& [name, call] : waiting_calls()) {
     for (const auto& failing : cases) {
       SCOPED_TRACE(std::string(name) + " " + ::testing::PrintToString(failing));
-      const auto outcome = spawn_ranks(4, [&, call = call](int rank) {
+      const auto outcome = spawn_ranks(4, [&, wait = call](int rank) {
         dist::init_process_group();
         dist::barrier();
-        if (!failing.contains(rank)) return call(rank);
+        if (!failing.contains(rank)) return wait(rank);
         event::this_fiber::sleep_until(Time::milliseconds(1));  // all at once
         throw std::runtime_error("Mimic real test failure.");
       });

@@ -142,7 +142,7 @@ TEST_P(InAnyOrder, RanksStartWithoutAnyChange) {
   const auto& [name, world, ranks_are] = GetParam();
   const auto all = programs();
   const auto program =
-      std::ranges::find_if(all, [name = name](const Program& each) { return name == std::string(each.name); });
+      std::ranges::find_if(all, [wanted = name](const Program& each) { return wanted == std::string(each.name); });
   ASSERT_NE(program, all.end());
   const Outcome expected = run_program(*program, world, ranks_are);
   EXPECT_EQ(expected.error.empty(), program->error.empty()) << expected.error;
