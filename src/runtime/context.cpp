@@ -61,6 +61,8 @@ void move_to_pe(HostContext& context, PeCoordinate pe) {
   context.pe = pe;
   context.device = pe.sip.value;
   if (!context.default_streams.empty()) return;
+  // Who has returned to the shared default stream, from a guard or a collective, means the default one.
+  std::erase_if(context.streams, [](const auto& current) { return current.second == 0; });
   for (int device = 0; device < context.simulation.topology().system.sips; ++device) {
     const std::size_t own = add_stream(context, device);
     context.default_streams[device] = own;

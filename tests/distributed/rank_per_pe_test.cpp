@@ -179,6 +179,24 @@ TEST(RankPerPe, AWorkerKeepsItsPeInLaterWorlds) {
             "no error");
 }
 
+TEST(RankPerPe, ASmallerWorldBeforeLeavesNoSharedStreamBehind) {
+  EXPECT_EQ(testing::error_of(
+                [] {
+                  mp::spawn(
+                      [](int rank) {
+                        dist::init_process_group("ahbm", 0, 1, {.init_method = "alone " + std::to_string(rank)});
+                        dist::all_reduce(torch::ones({8}, kOnDevice));
+                        dist::destroy_process_group();
+                        dist::init_process_group("ahbm", rank, 2, {.init_method = "all"});
+                        EXPECT_EQ(torch::ahbm::current_stream(), torch::ahbm::default_stream());
+                        EXPECT_NE(torch::ahbm::current_stream().id(), 0);
+                      },
+                      {}, {.nprocs = 2});
+                },
+                four_pes_each(1)),
+            "no error");
+}
+
 TEST(RankPerPe, ATensorOnOtherPesIsRefused) {
   const std::string error = testing::error_of(
       [] {
