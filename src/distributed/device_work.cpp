@@ -7,6 +7,7 @@
 
 #include "base/error.h"
 #include "base/text.h"
+#include "distributed/element_places.h"
 #include "distributed/flat_tensor.h"
 #include "runtime/launches.h"
 #include "runtime/simulated_devices.h"
@@ -32,9 +33,10 @@ void check_tensor(const torch::Tensor& tensor, const char* call) {
 }
 
 Payload payload_of(const torch::Tensor& tensor, const char* call, const HostContext& context) {
-  if (!tensor.defined()) return {{}, {}, context.pe ? context.pe->sip.value : context.device};
-  auto flat = flat_tensor(tensor, fmt::format("{}: the tensor", call));
-  return {tensor, std::move(flat), runtime::impl_of(tensor).device.index()};
+  if (!tensor.defined()) return {{}, {}, {}, context.pe ? context.pe->sip.value : context.device};
+  auto shards = runtime::launch_descriptor(tensor, fmt::format("{}: the tensor", call));
+  auto flat = flat_tensor(*shards);
+  return {tensor, std::move(shards), std::move(flat), runtime::impl_of(tensor).device.index()};
 }
 
 void describe(const Payload& payload, const HostContext& context, CollectiveFingerprint& fingerprint) {
@@ -43,8 +45,8 @@ void describe(const Payload& payload, const HostContext& context, CollectiveFing
   fingerprint.has_tensor = true;
   fingerprint.shape = view.sizes;
   fingerprint.dtype = view.dtype;
-  fingerprint.placement = placement_text(*payload.flat);
-  fingerprint.placement_hash = placement_hash(*payload.flat, !context.pe);
+  fingerprint.placement = placement_text(payload.tensor, context);
+  fingerprint.placement_hash = element_places(*payload.shards, !context.pe);
 }
 
 runtime::DevicePart part_of(const Payload& payload, const HostContext& context, const char* call) {
@@ -54,7 +56,7 @@ runtime::DevicePart part_of(const Payload& payload, const HostContext& context, 
     throw ValueError(fmt::format(
         "{}: the tensor lies on ahbm:{} ({}), but this rank is one PE, {}, because its world has more ranks "
         "than the machine has SIPs; tensors that it makes after init_process_group on ahbm:{} lie there",
-        call, payload.device, placement_text(*payload.flat), to_text(*context.pe), context.pe->sip.value));
+        call, payload.device, shards_text(*payload.flat), to_text(*context.pe), context.pe->sip.value));
   }
   return *context.pe;
 }

@@ -19,9 +19,9 @@ namespace kernbench::distributed {
 
 /// A tensor that a rank communicates.
 struct Payload {
-  torch::Tensor tensor = {};  // undefined: none
-  std::shared_ptr<const kernel::TensorDescriptor> flat = {};
-  int device = 0;  // of the tensor; without one the rank's
+  torch::Tensor tensor = {};                                               // undefined: none
+  std::shared_ptr<const kernel::TensorDescriptor> shards = {}, flat = {};  // as it lies, and as collectives see it
+  int device = 0;                                                          // of the tensor; without one the rank's
 };
 /// ValueError unless it is a defined tensor on a device; `call` names the operation.
 void check_tensor(const torch::Tensor& tensor, const char* call);

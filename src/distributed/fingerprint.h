@@ -27,8 +27,8 @@ struct CollectiveFingerprint {
   DType dtype = DType::f32;
   std::optional<torch::distributed::ReduceOp> reduce = {};
   std::optional<int> root = {};      // global rank
-  std::string placement = {};        // where on its device the tensor lies
-  std::uint64_t placement_hash = 0;  // equal for equal places of all elements
+  std::string placement = {};        // in words
+  std::uint64_t placement_hash = 0;  // see element_places
 
   /// "CollectiveFingerPrint(SequenceNumber=1, OpType=ALLREDUCE, TensorShape=[2], TensorDtypes=Float, ReduceOp=SUM)"
   std::string text() const;

@@ -11,7 +11,7 @@
 #include "distributed/channel_set.h"
 #include "distributed/communicator.h"
 #include "distributed/device_work.h"
-#include "distributed/flat_tensor.h"
+#include "distributed/element_places.h"
 #include "distributed/group.h"
 #include "distributed/transfer.h"
 #include "kernbench/torch/factories.h"
@@ -89,8 +89,7 @@ std::function<void(const std::shared_ptr<tl::Tensor>&)> body_of(const TransferRe
 /// A range of a larger tensor may lie on other PEs than what it is to meet, and a PE sends to its counterpart only: the
 /// transfer is then one of a tensor of its own. Returns that, or the tensor itself.
 Tensor laid_out(const Tensor& tensor, bool sends, const char* call) {
-  const auto flat = flat_tensor(tensor, fmt::format("{}: the tensor", call));
-  if (lies_as_if_new(tensor, *flat)) return tensor;
+  if (lies_as_if_new(tensor, *runtime::launch_descriptor(tensor, fmt::format("{}: the tensor", call)))) return tensor;
   return sends ? tensor.clone() : torch::empty_like(tensor);
 }
 

@@ -1,0 +1,82 @@
+#include "distributed/element_places.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include "base/fingerprint.h"
+#include "kernbench/placement.h"
+#include "runtime/tensor_impl.h"
+
+namespace kernbench::distributed {
+
+using kernel::Shard;
+using kernel::TensorDescriptor;
+
+std::uint64_t element_places(const TensorDescriptor& tensor, bool pes) {
+  Fingerprint hash;
+  for (const Shard& shard : tensor.shards) {
+    if (pes) {
+      hash.add(static_cast<std::uint64_t>(shard.owner.cube.value));
+      hash.add(static_cast<std::uint64_t>(shard.owner.pe.value));
+    }
+    // A shard is row-major, so that its box says which element is its n-th.
+    for (const std::int64_t index : shard.offset) hash.add(static_cast<std::uint64_t>(index));
+    for (const std::int64_t extent : shard.shape) hash.add(static_cast<std::uint64_t>(extent));
+  }
+  return hash.value();
+}
+
+namespace {
+
+const char* name(Placement placement) {
+  switch (placement) {
+    case Placement::replicate:
+      return "replicate";
+    case Placement::row_wise:
+      return "row_wise";
+    case Placement::column_wise:
+      return "column_wise";
+    case Placement::tiled_row_major:
+      return "tiled_row_major";
+    case Placement::tiled_column_major:
+      break;
+  }
+  return "tiled_column_major";
+}
+
+std::string level_text(Placement placement, int given, int all, const char* what) {
+  const int count = given == 0 ? all : given;
+  return fmt::format("{} over {} {}{}", name(placement), count, what, count == 1 ? "" : "s");
+}
+
+}  // namespace
+
+std::string placement_text(const torch::Tensor& tensor, const runtime::HostContext& context) {
+  const auto& view = runtime::impl_of(tensor);
+  const auto& topology = context.simulation.topology();
+  std::string text = "one PE";
+  if (!context.pe) {
+    text = fmt::format("{}, {} of each",
+                       level_text(view.policy.cube, view.policy.num_cubes, topology.sip.cubes.count(), "cube"),
+                       level_text(view.policy.pe, view.policy.num_pes, topology.cube.pes.count(), "PE"));
+  }
+  const auto& whole = *view.storage->device->descriptor();
+  if (view.sizes == whole.shape) return text;
+  return fmt::format("{} (of a tensor of shape [{}], from element {})", text, fmt::join(whole.shape, ", "),
+                     view.offset);
+}
+
+bool lies_as_if_new(const torch::Tensor& tensor, const TensorDescriptor& descriptor) {
+  const auto& view = runtime::impl_of(tensor);
+  if (view.sizes == view.storage->device->descriptor()->shape) return true;
+  const auto& context = runtime::current_context("a tensor's placement");
+  TensorDescriptor as_new;
+  for (ShardSpec& box : runtime::shards_on(context.part(SipId{view.device.index()}), view.policy, view.sizes,
+                                           item_size(view.dtype), context.simulation.topology())) {
+    as_new.shards.push_back(
+        {.owner = {box.sip, box.cube, box.pe}, .offset = std::move(box.offset), .shape = std::move(box.shape)});
+  }
+  return element_places(as_new) == element_places(descriptor);
+}
+
+}  // namespace kernbench::distributed

@@ -1,0 +1,189 @@
+// Tensors of one shape that lie differently on two ranks: an error that says how, never permuted values.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <array>
+#include <cstdint>
+#include <functional>
+#include <random>
+#include <string>
+#include <vector>
+
+#include "kernbench/kernbench.h"
+#include "spawning.h"
+
+namespace kernbench::testing {
+namespace {
+
+namespace dist = torch::distributed;
+using ::testing::HasSubstr;
+
+/// A tensor of a rank: a range of the first dimension of one of `extra` more rows.
+struct Layout {
+  std::vector<std::int64_t> shape;
+  DPPolicy policy = {};
+  std::int64_t before = 0, extra = 0;  // rows
+
+  torch::Tensor make(const torch::Tensor& values) const {
+    auto whole = shape;
+    whole[0] += extra;
+    const auto device = torch::dtype(torch::kFloat).device("ahbm").placement(policy);
+    const auto tensor = torch::zeros(whole, device).narrow(0, before, shape[0]);
+    torch::Tensor(tensor).copy_(values);
+    return tensor;
+  }
+};
+
+/// Four PEs in two cubes.
+SimulateOptions machine() {
+  return devices(2, {"sip.cubes.mesh=[2, 1]"});
+}
+
+using Operation = std::function<void(int rank, const torch::Tensor& x)>;
+
+struct Outcome {
+  std::string error;  // of the run
+  std::array<bool, 2> right = {false, false};
+};
+
+/// Runs `operation` on two ranks that hold `h` and 2 h; `expected`: h times this must be in the tensor of each.
+Outcome run(const SimulateOptions& options, const std::array<Layout, 2>& layouts, const Operation& operation,
+            std::array<float, 2> expected) {
+  Outcome outcome;
+  const auto result = try_simulate(options, [&] {
+    mp::spawn(
+        [&](int rank) {
+          const auto place = static_cast<std::size_t>(rank);
+          torch::ahbm::set_device(rank);
+          dist::init_process_group();
+          std::int64_t numel = 1;
+          for (const std::int64_t extent : layouts[place].shape) numel *= extent;
+          const auto h = torch::arange(numel, torch::kFloat).reshape(layouts[place].shape);
+          const auto x = layouts[place].make(h * static_cast<float>(rank + 1));
+          operation(rank, x);
+          outcome.right[place] = torch::equal(x.cpu(), h * expected[place]);
+        },
+        {}, {.nprocs = 2});
+  });
+  if (result.error) outcome.error = result.error->message;
+  return outcome;
+}
+
+struct NamedOperation {
+  const char* name;
+  Operation call;
+  std::array<float, 2> expected;
+};
+
+std::vector<NamedOperation> operations() {
+  return {
+      {"all_reduce", [](int, const torch::Tensor& x) { dist::all_reduce(x); }, {3, 3}},
+      {"broadcast", [](int, const torch::Tensor& x) { dist::broadcast(x, 1); }, {2, 2}},
+      {"send and recv",
+       [](int rank, const torch::Tensor& x) {
+         if (rank == 0) dist::send(x, 1);
+         if (rank == 1) dist::recv(x, 0);
+       },
+       {1, 1}},
+  };
+}
+
+TEST(PlacementAgreement, ASquareByRowsDoesNotMeetASquareByColumns) {
+  for (const char* topology : {"tiny", "ahbm-2sip"}) {
+    for (const bool of_cubes : {false, true}) {
+      SimulateOptions options = of_cubes ? SimulateOptions() : devices(2);
+      options.topology = topology;
+      if (std::string(topology) == "tiny") options.overrides = machine().overrides;
+      const std::int64_t n = std::string(topology) == "tiny" ? 16 : 256;
+      std::array<Layout, 2> layouts{Layout{{n, n}}, Layout{{n, n}}};
+      (of_cubes ? layouts[1].policy.cube : layouts[1].policy.pe) = Placement::column_wise;
+      for (const auto& operation : operations()) {
+        const auto outcome = run(options, layouts, operation.call, operation.expected);
+        EXPECT_THAT(outcome.error, HasSubstr("Tensor placement: ")) << topology << ", " << operation.name;
+      }
+    }
+  }
+}
+
+TEST(PlacementAgreement, TheErrorSaysBothPlacementsInTheWordsOfTheProgram) {
+  std::array<Layout, 2> layouts{Layout{{8, 8}}, Layout{{8, 8}, {.pe = Placement::column_wise}}};
+  const auto error = [&] { return run(machine(), layouts, operations()[0].call, {3, 3}).error; };
+  EXPECT_THAT(error(),
+              HasSubstr("Tensor placement: row_wise over 2 cubes, row_wise over 2 PEs of each vs row_wise over "
+                        "2 cubes, column_wise over 2 PEs of each"));
+  layouts[1].policy = {.cube = Placement::replicate, .num_pes = 1};
+  EXPECT_THAT(error(), HasSubstr("vs replicate over 2 cubes, row_wise over 1 PE of each"));
+  layouts[1].policy = {.num_cubes = 1};
+  EXPECT_THAT(error(), HasSubstr("vs row_wise over 1 cube, row_wise over 2 PEs of each"));
+  layouts[1] = {{8, 8}, {}, 3, 8};
+  EXPECT_THAT(error(), HasSubstr("vs row_wise over 2 cubes, row_wise over 2 PEs of each (of a tensor of shape [16, 8], "
+                                 "from element 24)"));
+}
+
+TEST(PlacementAgreement, ReplicasMeetReplicasOnlyWhereTheOtherRankHasThemToo) {
+  const DPPolicy replicated{.cube = Placement::replicate, .pe = Placement::replicate};
+  const std::array<Layout, 2> layouts{Layout{{6, 6}, replicated}, Layout{{6, 6}, replicated}};
+  for (const auto& operation : operations()) {
+    const auto outcome = run(machine(), layouts, operation.call, operation.expected);
+    EXPECT_EQ(outcome.error, "") << operation.name;
+    EXPECT_TRUE(outcome.right[0] && outcome.right[1]) << operation.name;
+  }
+}
+
+class RandomLayouts {
+ public:
+  explicit RandomLayouts(std::uint64_t seed) : random_(seed) {}
+
+  std::array<Layout, 2> next() {
+    Layout first;
+    const std::int64_t rank = upto(3) + 1;
+    for (std::int64_t i = 0; i < rank; ++i) first.shape.push_back(upto(3) == 0 ? 1 : upto(8) + 1);
+    if (upto(3) > 0) first.shape.assign(static_cast<std::size_t>(rank), upto(8) + 1);  // permutations show there
+    first = with_policy(std::move(first));
+    Layout second = upto(4) == 0 ? first : with_policy(first);
+    if (upto(3) == 0) second.policy.cube = first.policy.cube;
+    if (upto(3) == 0) second.policy.pe = first.policy.pe;
+    return {first, second};
+  }
+
+ private:
+  std::int64_t upto(int end) { return static_cast<std::int64_t>(random_() % static_cast<std::uint64_t>(end)); }
+  Layout with_policy(Layout layout) {
+    layout.policy = {static_cast<Placement>(upto(5)), static_cast<Placement>(upto(5)), static_cast<int>(upto(3)),
+                     static_cast<int>(upto(3))};
+    layout.before = layout.extra = 0;
+    if (upto(4) == 0) {
+      layout.extra = upto(6);
+      layout.before = upto(static_cast<int>(layout.extra) + 1);
+    }
+    return layout;
+  }
+  std::mt19937_64 random_;
+};
+
+TEST(PlacementAgreement, AThousandRandomPairsGiveRightValuesOrAnError) {
+  constexpr std::uint64_t kSeed = 20260611;
+  constexpr int kPairs = 1000;
+  RandomLayouts random(kSeed);
+  int right = 0, refused = 0;
+  for (int pair = 0; pair < kPairs; ++pair) {
+    const auto layouts = random.next();
+    for (const auto& operation : operations()) {
+      const auto outcome = run(machine(), layouts, operation.call, operation.expected);
+      const std::string where = "seed " + std::to_string(kSeed) + ", pair " + std::to_string(pair) + ", " +
+                                operation.name + ": " + outcome.error;
+      if (outcome.error.empty()) {
+        ++right;
+        ASSERT_TRUE(outcome.right[0] && outcome.right[1]) << where;
+      } else {
+        ++refused;
+        ASSERT_THAT(outcome.error, HasSubstr("Tensor placement: ")) << where;
+      }
+    }
+  }
+  EXPECT_GT(right, kPairs / 2);
+  EXPECT_GT(refused, kPairs / 2);
+}
+
+}  // namespace
+}  // namespace kernbench::testing
