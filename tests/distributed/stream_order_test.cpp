@@ -1,0 +1,236 @@
+// Stream order behind collectives and sends: a kernel that follows a call sees what the call leaves in memory.
+// A host read would not tell, because it waits for whatever writes the tensor.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "ranks.h"
+#include "spawning.h"
+
+namespace kernbench::testing {
+namespace {
+
+namespace dist = torch::distributed;
+using torch::ahbm::Stream;
+using torch::ahbm::StreamGuard;
+using Works = std::vector<dist::WorkRef>;
+
+constexpr int kElements = 20000;
+constexpr float kMine = 2, kTheirs = 5;
+
+/// A call that leaves another value in the tensor of rank 1: rank 0 has filled its own with kTheirs, rank 1 with kMine.
+struct Call {
+  const char* name;
+  std::function<Works(int rank, const torch::Tensor& x)> run;
+  float result;  // on rank 1
+};
+
+Works none(const std::function<void()>& call) {
+  call();
+  return {};
+}
+
+std::vector<Call> calls() {
+  using torch::Tensor;
+  const auto sum = dist::ReduceOp::SUM;
+  const float total = kMine + kTheirs;
+  return {
+      {"all_reduce", [](int, const Tensor& x) { return none([&] { dist::all_reduce(x); }); }, total},
+      {"all_reduce, asynchronous", [=](int, const Tensor& x) { return Works{dist::all_reduce(x, sum, {}, true)}; },
+       total},
+      {"broadcast", [](int, const Tensor& x) { return none([&] { dist::broadcast(x, 0); }); }, kTheirs},
+      {"broadcast, asynchronous", [](int, const Tensor& x) { return Works{dist::broadcast(x, 0, {}, true)}; }, kTheirs},
+      {"send and recv",
+       [](int rank, const Tensor& x) {
+         return none([&] { rank == 0 ? dist::send(x, 1) : static_cast<void>(dist::recv(x, 0)); });
+       },
+       kTheirs},
+      {"isend and irecv",
+       [](int rank, const Tensor& x) { return Works{rank == 0 ? dist::isend(x, 1) : dist::irecv(x, 0)}; }, kTheirs},
+      {"batch_isend_irecv",
+       [](int rank, const Tensor& x) {
+         const auto op = rank == 0 ? dist::P2POp::isend : dist::P2POp::irecv;
+         return dist::batch_isend_irecv({{op, x, 1 - rank}});
+       },
+       kTheirs},
+  };
+}
+
+torch::Tensor filled(int rank) {
+  return torch::full({kElements}, rank == 0 ? kTheirs : kMine, one_pe());
+}
+
+void run_on_two(const std::function<void(int rank)>& body) {
+  const auto outcome = run_ranks(machine_of(2), 2, [&](int rank) {
+    dist::init_process_group("ahbm", rank, 2);
+    body(rank);
+  });
+  EXPECT_EQ(outcome.run.status, RunStatus::ok) << outcome.error.message;
+  EXPECT_THAT(outcome.errors, ::testing::Each(""));
+}
+
+void expect_all(const torch::Tensor& x, float value, const std::string& where) {
+  EXPECT_TRUE(torch::equal(x.cpu(), torch::full({kElements}, value))) << where << ": " << x[0].item<float>();
+}
+
+/// The channels are there and both ranks begin at the same time: the host waits in no call after this.
+void warm_up(int rank, const Call& call) {
+  const auto x = filled(rank);
+  for (const auto& work : call.run(rank, x)) work->wait();
+  dist::barrier();
+}
+
+/// Rank 0 comes to the call so late that on rank 1 whatever is not ordered behind it is over.
+void come_late(int rank) {
+  if (rank == 1) return;
+  const auto x = torch::ones({64}, one_pe()), out = torch::empty_like(x);
+  torch::launch("busy", busy, x, out, 20);
+}
+
+/// Calls, waits for asynchronous works, and then does `kernel` on rank 1 in whatever stream it makes current.
+void check_behind(const std::function<torch::Tensor(const torch::Tensor& x)>& kernel,
+                  const std::function<float(const Call&)>& expected, const std::string& stream) {
+  for (const Call& call : calls()) {
+    run_on_two([&](int rank) {
+      warm_up(rank, call);
+      const auto x = filled(rank);
+      torch::ahbm::synchronize();
+      come_late(rank);
+      for (const auto& work : call.run(rank, x)) EXPECT_TRUE(work->wait());
+      if (rank == 0) return;
+      expect_all(kernel(x), expected(call) + 1, call.name + (", " + stream));
+    });
+  }
+}
+
+TEST(StreamOrder, AKernelBehindACallSeesItsResult) {
+  check_behind([](const torch::Tensor& x) { return x + 1; }, [](const Call& call) { return call.result; },
+               "current stream");
+}
+
+TEST(StreamOrder, AKernelInAnotherStreamSeesItBehindAnEvent) {
+  check_behind(
+      [](const torch::Tensor& x) {
+        torch::ahbm::Event reached;
+        reached.record();
+        const Stream side;
+        const StreamGuard on(side);
+        reached.block(side);
+        return x + 1;
+      },
+      [](const Call& call) { return call.result; }, "another stream behind an event");
+}
+
+TEST(StreamOrder, AKernelInAnotherStreamWithoutAnEventSeesWhatWasThereBefore) {
+  check_behind(
+      [](const torch::Tensor& x) {
+        const StreamGuard on{Stream()};
+        return x + 1;
+      },
+      [](const Call&) { return kMine; }, "another stream");
+}
+
+TEST(StreamOrder, AKernelBehindACallInAnotherStreamSeesItsResult) {
+  for (const Call& call : calls()) {
+    run_on_two([&](int rank) {
+      warm_up(rank, call);
+      const auto x = filled(rank);
+      torch::ahbm::synchronize();
+      const StreamGuard on{Stream()};
+      come_late(rank);
+      for (const auto& work : call.run(rank, x)) EXPECT_TRUE(work->wait());
+      if (rank == 1) expect_all(x + 1, call.result + 1, call.name);
+    });
+  }
+}
+
+TEST(StreamOrder, WithoutWaitAnAsynchronousCallLeavesTheCurrentStreamAlone) {
+  for (const Call& call : calls()) {
+    run_on_two([&](int rank) {
+      warm_up(rank, call);
+      const auto x = filled(rank);
+      torch::ahbm::synchronize();
+      come_late(rank);
+      const Works works = call.run(rank, x);
+      if (works.empty() || rank == 0) return;
+      expect_all(x + 1, kMine + 1, call.name);
+      for (const auto& work : works) work->synchronize();
+    });
+  }
+}
+
+/// What rank 1 receives when rank 0 adds 10 to the tensor in `stream`, or in the current one, behind the call.
+void check_sent(const std::function<void(const torch::Tensor& x)>& kernel, float received, const std::string& stream) {
+  for (const Call& call : calls()) {
+    if (call.result != kTheirs) continue;  // all but the reductions: rank 0 only reads
+    run_on_two([&](int rank) {
+      warm_up(rank, call);
+      const auto x = filled(rank);
+      torch::ahbm::synchronize();
+      if (rank == 1) sleep(100'000);
+      for (const auto& work : call.run(rank, x)) EXPECT_TRUE(work->wait());
+      if (rank == 0) return kernel(x);
+      expect_all(x, received, call.name + (", " + stream));
+    });
+  }
+}
+
+TEST(StreamOrder, AKernelBehindASendDoesNotChangeWhatIsSent) {
+  check_sent([](const torch::Tensor& x) { x.add_(10); }, kTheirs, "current stream");
+}
+
+TEST(StreamOrder, AKernelInAnotherStreamBehindAnEventDoesNotEither) {
+  check_sent(
+      [](const torch::Tensor& x) {
+        torch::ahbm::Event reached;
+        reached.record();
+        const Stream side;
+        const StreamGuard on(side);
+        reached.block(side);
+        x.add_(10);
+      },
+      kTheirs, "another stream behind an event");
+}
+
+TEST(StreamOrder, ACallBeginsBehindTheKernelsBeforeIt) {
+  for (const Call& call : calls()) {
+    run_on_two([&](int rank) {
+      warm_up(rank, call);
+      const auto x = torch::zeros({kElements}, one_pe());
+      torch::ahbm::synchronize();
+      x.add_(rank == 0 ? kTheirs : kMine);
+      for (const auto& work : call.run(rank, x)) EXPECT_TRUE(work->wait());
+      if (rank == 1) expect_all(x + 1, call.result + 1, call.name);
+    });
+  }
+}
+
+TEST(StreamOrder, BehindABarrierTheKernelsOfAllRanksBeforeItHaveFinished) {
+  for (const bool async_op : {false, true}) {
+    for (const bool side : {false, true}) {
+      torch::ahbm::Event finished;
+      run_on_two([&](int rank) {
+        dist::barrier();
+        const auto x = torch::ones({64}, one_pe()), out = torch::empty_like(x);
+        torch::ahbm::synchronize();
+        const StreamGuard on{side ? Stream() : torch::ahbm::current_stream()};
+        if (rank == 1) {
+          torch::launch("busy", busy, x, out, 20);
+          finished.record();
+        }
+        const auto work = dist::barrier({}, async_op);
+        if (work) {
+          EXPECT_FALSE(work->is_completed());
+          work->wait();
+        }
+        EXPECT_TRUE(finished.query()) << "rank " << rank;
+      });
+    }
+  }
+}
+
+}  // namespace
+}  // namespace kernbench::testing
