@@ -107,10 +107,9 @@ check-adrs: ## do the ADRs and their Korean mirrors agree?
 PREFIX ?= /usr/local
 install: ## the program, libraries, headers and topologies under PREFIX (/usr/local)
 	@tools/setup build
-	@cmake -S . -B build/install -G Ninja -DCMAKE_BUILD_TYPE=Release "-DCMAKE_CXX_FLAGS_RELEASE=-O2 -DNDEBUG" \
-	  -DKERNBENCH_BUILD_TESTS=OFF -DKERNBENCH_BUILD_PERF=OFF -DCMAKE_INSTALL_PREFIX=$(abspath $(PREFIX))
-	@cmake --build build/install -j $(JOBS)
-	@cmake --install build/install
+	@test -f build/release/build.ninja || cmake --preset release -DKERNBENCH_BUILD_TESTS=OFF
+	@cmake --build --preset release -j $(JOBS) --target installable
+	@cmake --install build/release --prefix "$$(realpath -m -- "$(PREFIX)")"
 
 clean: ## remove everything that was built
 	rm -rf build

@@ -5,7 +5,6 @@
 
 namespace kernbench::benches {
 
-cli::Bench vector_add();
 cli::Bench gemm();
 cli::Bench gemm_single_pe();
 cli::Bench softmax();

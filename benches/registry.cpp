@@ -1,15 +1,38 @@
 // The one list of built-in benches, and how one is run.
 #include "benches/benches.h"
+#include "kernbench/bench.h"
 #include "kernbench/simulate.h"
 
+// Benches that are written as a user's are: KERNBENCH_BENCH defines a function for each.
+extern "C" void kernbench_bench_vector_add(kernbench::BenchDefinition& bench);
+
 namespace kernbench::cli {
+namespace {
+
+Bench bench_of(void (*define)(BenchDefinition&)) {
+  BenchDefinition definition;
+  define(definition);
+  return {definition.name, definition.help, definition.parameters,
+          [run = definition.run](const Parameters&) { run(); }};
+}
+
+}  // namespace
 
 const std::vector<Bench>& built_in_benches() {
-  static const std::vector<Bench> benches{
-      benches::vector_add(),       benches::gemm_single_pe(), benches::gemm(),         benches::softmax(),
-      benches::layer_norm(),       benches::memory_sweep(),   benches::roofline(),     benches::copy_bandwidth(),
-      benches::va_offset_verify(), benches::gpt3_qkv(),       benches::gpt3_weights(), benches::ccl_allreduce(),
-      benches::p2p_bandwidth(),    benches::scaled_add_ddp()};
+  static const std::vector<Bench> benches{bench_of(kernbench_bench_vector_add),
+                                          benches::gemm_single_pe(),
+                                          benches::gemm(),
+                                          benches::softmax(),
+                                          benches::layer_norm(),
+                                          benches::memory_sweep(),
+                                          benches::roofline(),
+                                          benches::copy_bandwidth(),
+                                          benches::va_offset_verify(),
+                                          benches::gpt3_qkv(),
+                                          benches::gpt3_weights(),
+                                          benches::ccl_allreduce(),
+                                          benches::p2p_bandwidth(),
+                                          benches::scaled_add_ddp()};
   return benches;
 }
 

@@ -1,11 +1,11 @@
 // out = x + y, every PE on its own shard: a program bound by HBM bandwidth.
-#include <vector>
+//   kernbench run benches/vector_add.cpp
+#include <kernbench/kernbench.h>
 
-#include "benches/benches.h"
-#include "benches/dtype_parameter.h"
-#include "kernbench/kernbench.h"
+#include <algorithm>
 
-namespace kernbench::benches {
+namespace torch = kernbench::torch;
+namespace tl = kernbench::tl;
 
 namespace {
 
@@ -20,17 +20,26 @@ void vector_add_kernel(tl::In x, tl::In y, tl::Tensor out, std::int64_t block) {
   }
 }
 
-void run(const cli::Parameters& parameters) {
-  const std::int64_t n = parameters.integer("n", 1, std::int64_t{1} << 40);
-  const std::int64_t block = parameters.integer("block", 1, std::int64_t{1} << 30);
-  const auto options = torch::dtype(dtype_of(parameters)).device("ahbm");
+torch::Dtype dtype_of(const std::string& name) {
+  return name == "f16" ? torch::kHalf : name == "bf16" ? torch::kBFloat16 : torch::kFloat;
+}
+
+}  // namespace
+
+KERNBENCH_BENCH(vector_add, "out = x + y on every PE of a device, each on its own shard",  //
+                {"n", 1 << 20, "number of elements"}, {"block", 8192, "elements of a tile"},
+                {"dtype", "f16", "element type of the tensors: f16, bf16 or f32"}) {
+  const auto n = kernbench::parameter<std::int64_t>("n", 1, std::int64_t{1} << 40);
+  const auto block = kernbench::parameter<std::int64_t>("block", 1, std::int64_t{1} << 30);
+  const auto dtype = dtype_of(kernbench::parameter_choice("dtype", {"f16", "bf16", "f32"}));
+  const auto options = torch::dtype(dtype).device("ahbm");
   const auto x_host = torch::randn({n}), y_host = torch::randn({n});
   const auto x = x_host.to(options.name("x")), y = y_host.to(options.name("y"));
   auto out = torch::empty({n}, options.name("out"));
   torch::launch("vector_add", vector_add_kernel, x, y, out, block);
 
   auto expected = torch::empty({n}, torch::kDouble);
-  if (floating_point_enabled()) {
+  if (kernbench::floating_point_enabled()) {
     // The operands as the device holds them, added in double and rounded once: exactly what the vector engine does.
     const auto xd = x_host.to(options.dtype()).to(torch::kDouble), yd = y_host.to(options.dtype()).to(torch::kDouble);
     for (std::int64_t i = 0; i < n; ++i) {
@@ -38,16 +47,5 @@ void run(const cli::Parameters& parameters) {
     }
     expected = expected.to(options.dtype());
   }
-  check_close("out = x + y", out, expected);
+  kernbench::check_close("out = x + y", out, expected);
 }
-
-}  // namespace
-
-cli::Bench vector_add() {
-  return {"vector_add",
-          "out = x + y on every PE of a device, each on its own shard",
-          {{"n", "1048576", "number of elements"}, {"block", "8192", "elements of a tile"}, dtype_parameter("f16")},
-          run};
-}
-
-}  // namespace kernbench::benches

@@ -24,6 +24,13 @@ if(TARGET kernbench)
   target_link_options(kernbench PRIVATE LINKER:--dynamic-list=${kernbench_exported_names})
 endif()
 
+# What has to be built before `cmake --install`.
+add_custom_target(installable)
+add_dependencies(installable ${kernbench_libraries})
+if(TARGET kernbench)
+  add_dependencies(installable kernbench)
+endif()
+
 install(TARGETS kernbench_all kernbench_options ${kernbench_libraries} EXPORT KernBenchTargets)
 if(TARGET kernbench)
   install(TARGETS kernbench RUNTIME)

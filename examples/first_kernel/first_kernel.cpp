@@ -15,7 +15,7 @@ void scaled_add(tl::In x, tl::In y, tl::Tensor out, float alpha, std::int64_t bl
 }
 
 // A host program: reads like PyTorch, runs in simulated time.
-void program() {
+KERNBENCH_BENCH(first_kernel, "x*2 + y on every PE of a device") {
   auto options = torch::dtype(torch::kHalf).device("ahbm");
   auto x = torch::randn({1 << 20}, options);
   auto y = torch::ones_like(x), out = torch::empty_like(x);
@@ -29,8 +29,4 @@ void program() {
 
   std::cout << "x[0] = " << x[0].item<float>() << ", out[0] = " << out[0].item<float>() << '\n'
             << "took " << start.elapsed_time(end) * 1e3 << " us of simulated time\n";
-}
-
-int main() {
-  kernbench::simulate({.topology = "ahbm-1sip"}, program);
 }

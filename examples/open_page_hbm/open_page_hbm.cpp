@@ -1,11 +1,10 @@
 // A component model of one's own: the same kernel on the built-in HBM and on one with open rows. Reading a matrix row
 // by row stays in the open rows; reading it column by column opens a row for every element.
-#include <cstdio>
-#include <memory>
-#include <string>
-#include <vector>
+// kernbench run open_page_hbm.cpp -t tiny --set cube.hbm.model=open_page
+#include <kernbench/kernbench.h>
 
-#include "kernbench/kernbench.h"
+#include <memory>
+
 #include "open_page.h"
 
 namespace torch = kernbench::torch;
@@ -22,35 +21,17 @@ void read_columns(tl::In x) {
   for (std::int64_t column = 0; column < kSize; ++column) tl::load(x, {0, column}, {kSize, 1});
 }
 
-double nanoseconds(const kernbench::LaunchResult& launch) {
-  return (launch.end - launch.start).in_seconds() * 1e9;
-}
-
-void run(const std::string& model, const std::vector<std::string>& overrides) {
-  kernbench::SimulateOptions options;
-  options.topology = "tiny";
-  options.overrides = overrides;
-  options.overrides.push_back("cube.hbm.model=" + model);
-  options.models.add_hbm("open_page",
-                         [](const kernbench::HbmChannelFigures& figures, const kernbench::ModelParameters& parameters) {
-                           return std::make_unique<OpenPage>(figures, parameters);
-                         });
-  const auto result = kernbench::simulate(options, [] {
-    const auto x = torch::ones({kSize, kSize}, torch::device("ahbm"));
-    torch::launch("rows", read_rows, x);
-    torch::launch("columns", read_columns, x);
-    torch::ahbm::synchronize();
-  });
-  for (const auto& launch : result.launches) {
-    if (launch.name.find("fill") != std::string::npos) continue;
-    std::printf("%-10s %-10s %8.1f ns\n", model.c_str(), launch.name.c_str(), nanoseconds(launch));
-  }
-}
-
 }  // namespace
 
-int main() {
-  run("hbm", {});
-  // Few banks, so that the matrix does not fit into the open rows.
-  run("open_page", {"cube.hbm.parameters.banks=4"});
+KERNBENCH_MODELS(registry) {
+  registry.add_hbm("open_page",
+                   [](const kernbench::HbmChannelFigures& figures, const kernbench::ModelParameters& parameters) {
+                     return std::make_unique<OpenPage>(figures, parameters);
+                   });
+}
+
+KERNBENCH_BENCH(open_page_hbm, "a matrix read by rows and by columns") {
+  const auto x = torch::ones({kSize, kSize}, torch::device("ahbm"));
+  torch::launch("rows", read_rows, x);
+  torch::launch("columns", read_columns, x);
 }

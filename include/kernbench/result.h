@@ -143,6 +143,21 @@ struct ErrorResult {
   std::optional<SlotAdvice> slots = {};  // of a deadlock, when it was looked for
 };
 
+/// Which program ran, so that a comparison of two results can tell whether it was the same one. Not part of the
+/// fingerprints.
+struct Origin {
+  /// A file of the program by its path from the C++ file's folder, and the hash of its bytes.
+  struct File {
+    std::string path, content;
+  };
+  std::string kind = {};         // "built-in", "file", or empty: a program that called simulate itself
+  std::string path = {};         // of the C++ file, as it was given
+  std::vector<File> files = {};  // that file and what it includes, KernBench's own headers left out; "file" only
+  std::string compiler = {};     // that made it: "GCC: (Debian 12.2.0-14) 12.2.0"
+  std::string flags = {};        // the user's own (--cxxflags), with blanks in between
+  std::string build = {};        // identifies the build of the program kernbench; empty where the linker gives none
+};
+
 struct RunResult {
   std::string version, bench, topology;
   std::map<std::string, std::string> parameters;
@@ -151,6 +166,7 @@ struct RunResult {
   /// "skip_floating_point_ops", "uninitialized_memory".
   std::map<std::string, std::string> switches;
   std::string correlation_id;
+  Origin origin;
   RunStatus status = RunStatus::ok;
   Time simulated_time;
   double wall_time_s = 0;

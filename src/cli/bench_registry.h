@@ -25,6 +25,7 @@ struct Bench {
   std::vector<BenchParameter> parameters;
   std::function<void(const Parameters&)> run;
   ModelRegistry models = {};  // component models that come with it
+  Origin origin = {.kind = "built-in"};
 };
 
 /// How to run a bench.

@@ -26,7 +26,7 @@ constexpr const char* kExamples = R"(Examples:
   kernbench describe ahbm-2sip
 
 Exit codes: 0 ok, 1 a check failed, 2 usage or configuration, 3 the simulated program
-failed, 4 internal error, 130 interrupted.
+failed, 4 internal error, 130 interrupted, 143 terminated.
 "kernbench COMMAND --help" says more about each command.)";
 
 constexpr const char* kRunExamples = R"(Examples:

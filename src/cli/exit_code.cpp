@@ -5,7 +5,8 @@
 namespace kernbench::cli {
 
 ExitCode exit_code_of(const report::ErrorResult& error) {
-  if (error.type == "ConfigurationError") return ExitCode::usage;
+  // A log or a timeline that could not be written is not the simulated program's fault.
+  if (error.type == "ConfigurationError" || error.type == "OutputError") return ExitCode::usage;
   if (report::is_internal(error.type)) return ExitCode::internal;
   if (error.type == report::kInterrupted) return ExitCode::interrupted;
   return ExitCode::program;

@@ -12,10 +12,12 @@ enum class ExitCode : int {
   usage = 2,
   program = 3,
   internal = 4,
-  interrupted = 130
+  interrupted = 130,
+  terminated = 143
 };
 
-/// The code for an error, by its type: ConfigurationError 2, an internal one 4, Interrupted 130, any other 3.
+/// The code for an error, by its type: ConfigurationError and OutputError 2, an internal one 4, Interrupted 130
+/// (terminated is the process's affair: cli/interrupt.h), any other 3.
 ExitCode exit_code_of(const report::ErrorResult& error);
 
 /// The code for a finished run.

@@ -16,6 +16,8 @@
 namespace kernbench::cli {
 namespace {
 
+namespace fs = std::filesystem;
+
 std::string reason_of(const std::string& path, int error) {
   const std::filesystem::path directory = std::filesystem::path(path).parent_path();
   std::error_code ignored;
@@ -29,29 +31,81 @@ std::string reason_of(const std::string& path, int error) {
   throw ConfigurationError(option + ": cannot write \"" + path + "\": " + reason);
 }
 
+// The folder of a path; "." for a bare name.
+std::string folder_of(const std::string& path) {
+  const std::string folder = fs::path(path).parent_path().string();
+  return folder.empty() ? "." : folder;
+}
+
+// 0, or the errno with which the file could not be written.
+int obstacle(const std::string& path) {
+  struct stat status{};
+  if (::stat(path.c_str(), &status) == 0) {
+    if (S_ISDIR(status.st_mode)) return EISDIR;
+    return ::access(path.c_str(), W_OK) == 0 ? 0 : errno;
+  }
+  if (errno != ENOENT) return errno;
+  return ::access(folder_of(path).c_str(), W_OK | X_OK) == 0 ? 0 : errno;
+}
+
+// Writes into an open file, which it closes; 0 or an errno.
+int write_and_close(int descriptor, std::string_view text) {
+  int error = write_all(descriptor, text);
+  if (::close(descriptor) != 0 && error == 0) error = errno;
+  return error;
+}
+
+int write_in_place(const std::string& path, std::string_view text) {
+  const int descriptor = ::open(path.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
+  return descriptor < 0 ? errno : write_and_close(descriptor, text);
+}
+
+// Under another name first; a link's target is replaced, not the link.
+int write_and_rename(const std::string& path, std::string_view text) {
+  std::error_code ignored;
+  const fs::path target = fs::exists(path, ignored) ? fs::canonical(path, ignored) : fs::path(path);
+  const std::string scratch =
+      (target.parent_path() / ("." + target.filename().string() + "." + std::to_string(::getpid()) + ".part")).string();
+  const int descriptor = ::open(scratch.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_NOFOLLOW | O_CLOEXEC, 0666);
+  if (descriptor < 0) return errno;
+  struct stat before{};
+  if (::stat(target.c_str(), &before) == 0) ::fchmod(descriptor, before.st_mode & 07777);
+  int error = write_and_close(descriptor, text);
+  if (error == 0 && ::rename(scratch.c_str(), target.c_str()) != 0) error = errno;
+  if (error != 0) ::unlink(scratch.c_str());
+  return error;
+}
+
+bool is_device_or_pipe(const std::string& path) {
+  struct stat status{};
+  return ::stat(path.c_str(), &status) == 0 && !S_ISREG(status.st_mode);
+}
+
 }  // namespace
 
-OutputFile::OutputFile(std::string option, std::string path)
-    : option_(std::move(option)),
-      path_(std::move(path)),
-      descriptor_(::open(path_.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666)) {
-  if (descriptor_ < 0) reject(option_, path_, reason_of(path_, errno));
+OutputFile::OutputFile(std::string option, std::string path) : option_(std::move(option)), path_(std::move(path)) {
+  const int error = obstacle(path_);
+  if (error != 0) reject(option_, path_, reason_of(path_, error));
 }
 
-OutputFile::~OutputFile() {
-  ::close(descriptor_);
-}
-
-void OutputFile::write(std::string_view text) {
-  const int error = write_all(descriptor_, text);
+void OutputFile::write(std::string_view text) const {
+  int error = is_device_or_pipe(path_) ? write_in_place(path_, text) : write_and_rename(path_, text);
+  // Some may write a file, but nothing else in its folder.
+  if (error == EACCES || error == EROFS) error = write_in_place(path_, text);
   if (error != 0) reject(option_, path_, std::strerror(error));
 }
 
 bool OutputFile::same_file_as(const OutputFile& other) const {
   struct stat mine{};
   struct stat theirs{};
-  if (::fstat(descriptor_, &mine) != 0 || ::fstat(other.descriptor_, &theirs) != 0) return false;
-  return S_ISREG(mine.st_mode) && mine.st_dev == theirs.st_dev && mine.st_ino == theirs.st_ino;
+  if (::stat(path_.c_str(), &mine) == 0 && ::stat(other.path_.c_str(), &theirs) == 0) {
+    return S_ISREG(mine.st_mode) && mine.st_dev == theirs.st_dev && mine.st_ino == theirs.st_ino;
+  }
+  std::error_code ignored;
+  const auto whole = [&](const std::string& path) {
+    return fs::weakly_canonical(fs::absolute(path, ignored), ignored);
+  };
+  return whole(path_) == whole(other.path_);
 }
 
 int write_all(int descriptor, std::string_view text) {
@@ -84,11 +138,11 @@ DivertStandardOutput::DivertStandardOutput(bool active, To to) {
   ::close(nowhere);
 }
 
-DivertStandardOutput::~DivertStandardOutput() {
+void DivertStandardOutput::restore() {
   if (saved_ < 0) return;
   flush_standard_output();
   ::dup2(saved_, STDOUT_FILENO);
-  ::close(saved_);
+  ::close(std::exchange(saved_, -1));
 }
 
 }  // namespace kernbench::cli

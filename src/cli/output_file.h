@@ -1,5 +1,5 @@
-// Files that a command writes: opened before the work begins, so that an hour's run does not end in "no such
-// directory".
+// Files that a command writes: looked at before the work begins, so that an hour's run does not end in "no such
+// directory", and written whole or not at all.
 #pragma once
 
 #include <cstdint>
@@ -8,17 +8,15 @@
 
 namespace kernbench::cli {
 
-/// An open file. Opening it creates or empties it.
+/// A file to be written. Nothing is created or changed before write().
 class OutputFile {
  public:
-  /// Throws ConfigurationError that names the option, the path and the reason.
+  /// Throws ConfigurationError that names the option, the path and the reason when the file could not be written.
   OutputFile(std::string option, std::string path);
-  ~OutputFile();
-  OutputFile(const OutputFile&) = delete;
-  OutputFile& operator=(const OutputFile&) = delete;
 
-  /// Appends `text`. Throws ConfigurationError as above.
-  void write(std::string_view text);
+  /// Makes `text` the file's contents. A regular file takes the place of the one before when it is whole, so that a
+  /// process that dies, or a full disk, leaves that one. Throws ConfigurationError as above.
+  void write(std::string_view text) const;
   const std::string& option() const { return option_; }
   const std::string& path() const { return path_; }
   /// Whether both are the same regular file, by whatever path.
@@ -26,7 +24,6 @@ class OutputFile {
 
  private:
   std::string option_, path_;
-  int descriptor_ = -1;
 };
 
 /// Writes all of `text` to a file descriptor. Returns 0 or the errno of the failure.
@@ -38,7 +35,9 @@ class DivertStandardOutput {
  public:
   enum class To : std::uint8_t { standard_error, nowhere };
   explicit DivertStandardOutput(bool active, To to = To::standard_error);
-  ~DivertStandardOutput();
+  ~DivertStandardOutput() { restore(); }
+  /// Ends the diversion early.
+  void restore();
   DivertStandardOutput(const DivertStandardOutput&) = delete;
   DivertStandardOutput& operator=(const DivertStandardOutput&) = delete;
 

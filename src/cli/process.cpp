@@ -14,6 +14,7 @@
 #include "cli/interrupt.h"
 #include "cli/output_file.h"
 #include "cli/program.h"
+#include "cli/program_exit.h"
 #include "cli/topologies.h"
 
 namespace kernbench::cli {
@@ -46,6 +47,7 @@ Bench load_file(const std::string& path, const BenchFileOptions& options, const 
 
 int run_process(int argc, char** argv, std::vector<Bench> benches, Execute execute) noexcept {
   handle_crashes();
+  handle_exits();
   ::signal(SIGPIPE, SIG_IGN);
   const std::vector<std::string> arguments(argv + (argc > 0 ? 1 : 0), argv + argc);
   const Environment environment = {.benches = std::move(benches),
@@ -60,7 +62,8 @@ int run_process(int argc, char** argv, std::vector<Bench> benches, Execute execu
                                    .stop_requested = &handle_interrupts(),
                                    .on_stuck = on_stuck,
                                    .owns_process = true};
-  return static_cast<int>(run_program(arguments, environment));
+  const ExitCode code = run_program(arguments, environment);
+  return static_cast<int>(code == ExitCode::interrupted ? exit_code_when_stopped() : code);
 }
 
 }  // namespace kernbench::cli

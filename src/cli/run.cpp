@@ -1,7 +1,9 @@
 #include <fmt/format.h>
+#include <unistd.h>
 
 #include <array>
 #include <chrono>
+#include <functional>
 #include <optional>
 #include <string>
 #include <vector>
@@ -9,9 +11,11 @@
 #include "base/error.h"
 #include "base/quantity.h"
 #include "base/text.h"
+#include "cli/build_id.h"
 #include "cli/commands.h"
 #include "cli/messages.h"
 #include "cli/output_file.h"
+#include "cli/program_exit.h"
 #include "cli/progress.h"
 #include "cli/status_line.h"
 #include "cli/version.h"
@@ -39,7 +43,7 @@ class Outputs {
     }
   }
 
-  void write(const report::RunResult& result) {
+  void write(const report::RunResult& result) const {
     if (json_) json_->write(report::to_json(result));
     if (wait_graph_) wait_graph_->write(report::wait_graph_dot(result));
   }
@@ -99,7 +103,10 @@ std::optional<report::SlotAdvice> explain(const report::ErrorResult& error, cons
   return advice;
 }
 
-report::RunResult execute_bench(const RunCommand& command, const Environment& environment) {
+// What becomes of a run whose program calls std::exit: ends the process.
+using OnExit = std::function<void(const Bench& bench, int status, const std::string& fiber)>;
+
+report::RunResult execute_bench(const RunCommand& command, const Environment& environment, const OnExit& on_exit) {
   StatusLine status(environment.err, environment.err_is_terminal && !command.quiet);
   const Bench bench = bench_of(command, environment, status);
   const Parameters parameters(bench.name, bench.parameters, command.options.parameters);
@@ -109,8 +116,12 @@ report::RunResult execute_bench(const RunCommand& command, const Environment& en
   const RunOptions silent = options;
   report::RunResult result;
   {
-    const DivertStandardOutput divert(environment.owns_process && command.json == "-");
+    DivertStandardOutput divert(environment.owns_process && command.json == "-");
     const ProgressDisplay progress(status, options);
+    const ExitWatch watch([&](int exit_status, const std::string& fiber) {
+      divert.restore();
+      on_exit(bench, exit_status, fiber);
+    });
     result = environment.execute(bench, options);
   }
   if (command.explain && result.error) {
@@ -118,6 +129,7 @@ report::RunResult execute_bench(const RunCommand& command, const Environment& en
   }
   result.bench = bench.name;
   result.parameters = parameters.values();
+  result.origin = bench.origin;
   return result;
 }
 
@@ -127,17 +139,18 @@ void complete(report::RunResult& result, const RunCommand& command, double secon
   if (result.bench.empty()) result.bench = command.bench;
   if (result.topology.empty()) result.topology = command.options.topology;
   if (result.parameters.empty()) result.parameters = command.options.parameters;
+  result.origin.build = build_id();
   result.seed = command.options.seed;
   result.correlation_id = command.options.correlation_id;
   if (result.wall_time_s <= 0) result.wall_time_s = seconds;
   result.status = report::status_of(result);
 }
 
-report::RunResult guarded_run(const RunCommand& command, const Environment& environment) {
+report::RunResult guarded_run(const RunCommand& command, const Environment& environment, const OnExit& on_exit) {
   const auto start = std::chrono::steady_clock::now();
   report::RunResult result;
   try {
-    result = execute_bench(command, environment);
+    result = execute_bench(command, environment, on_exit);
   } catch (...) {
     result = {};
     result.error = report::error_result(std::current_exception());
@@ -154,11 +167,41 @@ void show_problems(const report::RunResult& result, bool with_checks, const Envi
   }
 }
 
+report::ErrorResult exit_error(int status, const std::string& fiber) {
+  return {"ProgramExit",
+          fmt::format("the program called exit({}){}; let it return, throw, or end a rank with "
+                      "torch::multiprocessing::exit({})",
+                      status, fiber.empty() ? "" : fmt::format(" on fiber {}", in_quotes(fiber)), status),
+          ""};
+}
+
+// The simulation is left where it stands: no unwinding comes out of exit(), and so the result holds the error alone.
+OnExit on_exit_of(const RunCommand& command, const Environment& environment, const Outputs& outputs) {
+  return [&](const Bench& bench, int status, const std::string& fiber) {
+    report::RunResult result;
+    result.bench = bench.name;
+    result.origin = bench.origin;
+    result.error = exit_error(status, fiber);
+    complete(result, command, 0);
+    flush_standard_output();
+    show_problems(result, false, environment, use_colour(command.colour, environment.err_is_terminal));
+    ExitCode code = exit_code_of(result);
+    try {
+      outputs.write(result);
+      if (command.json == "-") environment.out(report::to_json(result));
+    } catch (const Error&) {
+      environment.err(error_message(report::error_result(std::current_exception()), false));
+      code = ExitCode::usage;
+    }
+    ::_exit(static_cast<int>(code));
+  };
+}
+
 }  // namespace
 
 ExitCode run(const RunCommand& command, const Environment& environment) {
-  Outputs outputs(command);
-  const report::RunResult result = guarded_run(command, environment);
+  const Outputs outputs(command);
+  const report::RunResult result = guarded_run(command, environment, on_exit_of(command, environment, outputs));
   const bool json_only = command.json == "-";
   const bool table = !command.quiet && !json_only;
   // A run that failed before anything was simulated has nothing that a table could show.

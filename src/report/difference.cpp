@@ -7,6 +7,7 @@
 #include <string_view>
 #include <utility>
 
+#include "report/origin_difference.h"
 #include "report/outcome.h"
 #include "report/resource_kind.h"
 
@@ -125,7 +126,7 @@ Texts machine_of(const RunResult& result) {
 }
 
 std::vector<InputChange> inputs_of(const RunResult& a, const RunResult& b) {
-  std::vector<InputChange> first, machine, last;
+  std::vector<InputChange> first = origin_changes(a.origin, b.origin), machine, last;
   const auto compare = [](std::vector<InputChange>& list, const char* kind, const char* key, const std::string& left,
                           const std::string& right) {
     if (left != right) list.push_back({kind, key, left, right, "", {}, {}});

@@ -12,8 +12,9 @@ namespace kernbench::report {
 
 /// Something that went into the runs and differs. A side that lacks it has an empty text.
 struct InputChange {
-  std::string kind;  // "bench", "parameter", "switch", "machine", "seed", "program" (the version of kernbench)
-  std::string key;   // "cube.hbm.bandwidth"
+  std::string
+      kind;         // "origin", "bench", "parameter", "switch", "machine", "seed", "program" (the version of kernbench)
+  std::string key;  // "cube.hbm.bandwidth"
   std::string a, b;
   /// The part of the machine whose busy time shows the change: "HBM channels"; empty where there is none.
   std::string part;

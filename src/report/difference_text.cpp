@@ -10,6 +10,7 @@
 #include "report/format.h"
 #include "report/json.h"
 #include "report/json_text.h"
+#include "report/origin_difference.h"
 #include "report/text_table.h"
 #include "report/utf8.h"
 
@@ -57,6 +58,7 @@ std::string effect_of(const InputChange& input) {
   if (input.kind == "switch") {
     return input.key == "exact_events" ? "changes no result" : "may explain other values";
   }
+  if (input.kind == "origin") return is_program_text(input.key) ? "the program changed" : "";
   if (input.part.empty()) return {};
   const bool same = input.busy_a == input.busy_b;
   return input.part + " busy " + (same ? "as before" : relative(input.busy_a, input.busy_b));

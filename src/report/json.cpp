@@ -176,6 +176,26 @@ std::string json(const ErrorResult& error) {
   return out.finish();
 }
 
+std::string json(const Origin::File& file) {
+  Collection out = object();
+  out.add("path", quoted(file.path));
+  out.add("content", quoted(file.content));
+  return out.finish();
+}
+
+std::string json(const Origin& origin) {
+  Collection files('[', ']', ", ");
+  for (const Origin::File& file : origin.files) files.add(json(file));
+  Collection out = object();
+  out.add("kind", quoted(origin.kind));
+  out.add("path", quoted(origin.path));
+  out.add("files", files.finish());
+  out.add("compiler", quoted(origin.compiler));
+  out.add("flags", quoted(origin.flags));
+  out.add("build", quoted(origin.build));
+  return out.finish();
+}
+
 std::string device_peak(const RunResult& result) {
   Collection out = object();
   out.add("flops_per_s", number(result.peak_flops));
@@ -209,6 +229,7 @@ std::string to_json(const RunResult& result) {
   out.add("seed", number(result.seed));
   out.add("switches", texts(result.switches));
   out.add("correlation_id", quoted(result.correlation_id));
+  out.add("origin", json(result.origin));
   out.add("status", quoted(name(result.status)));
   out.add("simulated_time_ps", number(result.simulated_time.count()));
   out.add("wall_time_s", number(result.wall_time_s));

@@ -198,6 +198,18 @@ std::uint64_t fingerprint(const Node& node) {
   return std::stoull(digits, nullptr, 16);
 }
 
+Origin origin(const Node& node) {
+  Origin out;
+  out.kind = node.at("kind").text();
+  out.path = node.at("path").text();
+  node.at("files").each(
+      [&](const Node& file) { out.files.push_back({file.at("path").text(), file.at("content").text()}); });
+  out.compiler = node.at("compiler").text();
+  out.flags = node.at("flags").text();
+  out.build = node.at("build").text();
+  return out;
+}
+
 void read_inputs(RunResult& out, const Node& root) {
   out.version = root.at("kernbench").text();
   out.bench = root.at("bench").text();
@@ -206,6 +218,7 @@ void read_inputs(RunResult& out, const Node& root) {
     out.parameters[key] = value.text();
   });
   out.seed = root.at("seed").natural();
+  if (root.has("origin")) out.origin = origin(root.at("origin"));
   if (root.has("switches")) {  // results of earlier versions lack it
     root.at("switches").each_key([&](const std::string& key, const Node& value) { out.switches[key] = value.text(); });
   }

@@ -11,6 +11,7 @@ using kernbench::ErrorResult;
 using kernbench::LaunchResult;
 using kernbench::Metric;
 using kernbench::OperationResult;
+using kernbench::Origin;
 using kernbench::PathPart;
 using kernbench::PathSegment;
 using kernbench::ResourceResult;

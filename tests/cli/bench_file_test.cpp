@@ -4,6 +4,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <cstdlib>
 #include <filesystem>
 #include <fstream>
 #include <memory>
@@ -20,6 +21,7 @@ using Json = nlohmann::json;
 using testing::AllOf;
 using testing::HasSubstr;
 using testing::IsEmpty;
+using testing::Not;
 using testing::StartsWith;
 
 const std::string kExample = source_tree::path("examples/scaled_add/scaled_add.cpp");
@@ -153,6 +155,12 @@ TEST_F(BenchFileTest, WhatIsNoBenchFileIsSaidPlainly) {
   expect_usage_error(run({"gemm", "--no-cache"}), "--no-cache is for C++ files");
 }
 
+TEST_F(BenchFileTest, AProgramWithAMainIsToldHowToBecomeABench) {
+  const Finished result = run({file("#include <kernbench/bench.h>\nint main() {}\n")});
+  EXPECT_EQ(result.code, 2);
+  EXPECT_THAT(result.err, AllOf(HasSubstr("in place of main()"), HasSubstr("find_package(KernBench)")));
+}
+
 TEST_F(BenchFileTest, OneOfSeveralBenchesIsChosenByName) {
   const std::string source = file(
       "#include <kernbench/bench.h>\n#include <iostream>\n"
@@ -192,6 +200,52 @@ TEST_F(BenchFileTest, TheCacheIsLeftWhenAnythingChanges) {
   expect("2\n", 5, {"--no-cache"});
   fs::remove(path("mine.h"));
   EXPECT_EQ(run({source}).code, 2) << "a header that is gone is an error, not a hit";
+}
+
+TEST_F(BenchFileTest, TheResultSaysFromWhichFilesItComesAndDiffSaysThatTheyChanged) {
+  file("constexpr int kStep = 1;\n", "step.h");
+  const std::string source = file(small("  std::cout << kStep;", "#include \"step.h\"\n"));
+  const auto result = [&](const std::string& name, std::vector<std::string> more = {}) {
+    more.insert(more.begin(), {source, "-q", "--json", path(name)});
+    EXPECT_EQ(run(more).code, 0);
+    return Json::parse(contents_of(path(name)))["origin"];
+  };
+  const Json first = result("a.json");
+  EXPECT_EQ(first["kind"], "file");
+  EXPECT_EQ(first["path"], source);
+  ASSERT_EQ(first["files"].size(), 2u) << "the program's own headers are left out: " << first;
+  EXPECT_EQ(first["files"][0]["path"], "user.cpp");
+  EXPECT_EQ(first["files"][1]["path"], "step.h");
+  EXPECT_THAT(std::string(first["compiler"]), Not(IsEmpty()));
+  EXPECT_THAT(std::string(first["build"]), testing::MatchesRegex("[0-9a-f]{40}"));
+  EXPECT_EQ(result("cached.json"), first);
+  EXPECT_EQ(result("anew.json", {"--no-cache"}), first);
+  const auto differences = [&](const std::string& other) {
+    return cli::run({KERNBENCH_PROGRAM, "diff", path("a.json"), path(other)}).out;
+  };
+  EXPECT_THAT(differences("cached.json"), HasSubstr("Nothing differs."));
+  file("constexpr int kStep = 2;\n", "step.h");
+  result("header.json", {"-p", "n=8"});
+  EXPECT_THAT(
+      differences("header.json"),
+      testing::ContainsRegex("What changed\n  step.h +[0-9a-f]{8} +-> +[0-9a-f]{8} +the program changed\n  n "));
+  file(small("  std::cout << kStep + 1;", "#include \"step.h\"\n"));
+  result("source.json", {"--cxxflags", "-O1"});
+  EXPECT_THAT(
+      differences("source.json"),
+      AllOf(testing::ContainsRegex("What changed\n  user.cpp +[0-9a-f]{8} +-> +[0-9a-f]{8} +the program changed\n"),
+            HasSubstr("-O1")));
+}
+
+TEST_F(BenchFileTest, AFullCacheIsSaidAndNoObstacle) {
+  fs::create_directories(cache());
+  const std::string mount = "mount -t tmpfs -o size=64k none " + cache() + " 2>/dev/null";
+  if (std::system(mount.c_str()) != 0) GTEST_SKIP() << "needs the right to mount a small file system";
+  const Finished result = run({file(small("  std::cout << 7;")), "-q"});
+  EXPECT_EQ(std::system(("umount " + cache()).c_str()), 0);
+  EXPECT_EQ(result.code, 0) << result.err;
+  EXPECT_EQ(result.out, "7");
+  EXPECT_THAT(result.err, testing::ContainsRegex("is compiled again at each run: the cache .* has [0-9]+ bytes left"));
 }
 
 TEST_F(BenchFileTest, ADamagedEntryIsMadeAnew) {
@@ -234,11 +288,17 @@ TEST_F(BenchFileTest, ProcessesAtTheSameTimeShareACache) {
 
 TEST_F(BenchFileTest, HoweverAProgramFailsTheMessageSaysSo) {
   const std::string source = file(
-      "#include <kernbench/bench.h>\n#include <cstdlib>\n#include <stdexcept>\n"
+      "#include <kernbench/kernbench.h>\n#include <cstdlib>\n#include <stdexcept>\n"
       "KERNBENCH_BENCH(throws, \"\") { throw std::runtime_error(\"out of luck\"); }\n"
       "KERNBENCH_BENCH(throws_int, \"\") { throw 3; }\n"
       "KERNBENCH_BENCH(null, \"\") { volatile int* volatile nowhere = nullptr; *nowhere = 1; }\n"
       "KERNBENCH_BENCH(aborts, \"\") { std::abort(); }\n"
+      "KERNBENCH_BENCH(exits, \"\") { std::exit(7); }\n"
+      "void exit_in_a_kernel(kernbench::tl::In) { std::exit(0); }\n"
+      "KERNBENCH_BENCH(exits_in_a_kernel, \"\") {\n"
+      "  kernbench::torch::launch(\"k\", exit_in_a_kernel, kernbench::torch::ones({16}, "
+      "kernbench::torch::device(\"ahbm\")));\n"
+      "  kernbench::torch::ahbm::synchronize();\n}\n"
       "KERNBENCH_BENCH(terminates, \"\") { [&]() noexcept { throw 1; }(); }\n"
       "int deep(volatile int n) { volatile char room[4096]; room[n % 4096] = 1; return deep(n + 1) + room[0]; }\n"
       "KERNBENCH_BENCH(overflows, \"\") { deep(0); }\n"
@@ -256,6 +316,8 @@ TEST_F(BenchFileTest, HoweverAProgramFailsTheMessageSaysSo) {
   expect("aborts", "aborted");
 #endif
   expect("terminates", "std::terminate");
+  expect("exits", "ProgramExit: the program called exit(7) on fiber \"main\"");
+  expect("exits_in_a_kernel", "ProgramExit: the program called exit(0) on fiber \"sip0.cube0.pe0");
   expect("overflows", "stack");
   expect("endless", "main");
 }

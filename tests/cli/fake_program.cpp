@@ -72,6 +72,13 @@ report::RunResult execute_fake(const Bench& bench, const RunOptions& options) {
   if (bench.name == "misconfigured") throw ConfigurationError("unknown key", "x.yaml:3:5");
   if (bench.name == "broken") throw std::logic_error("index 7 of 7");
   if (bench.name == "terminates") std::terminate();
+  if (bench.name == "exits") std::exit(7);
+  if (bench.name == "aborts") std::abort();
+  if (bench.name == "unwritten") {
+    report::RunResult out = finished("unwritten");
+    out.error = report::ErrorResult{"OutputError", "cannot write the operation log: No space left on device", "log"};
+    return out;
+  }
   if (bench.name == "endless" || bench.name == "deaf") return endless(options, bench.name == "deaf");
   if (bench.name == "printing") return printing(options);
   return many(options);
@@ -80,7 +87,7 @@ report::RunResult execute_fake(const Bench& bench, const RunOptions& options) {
 std::vector<Bench> fake_benches() {
   std::vector<Bench> out;
   for (const char* name : {"good", "wrong", "partial", "throws", "misconfigured", "broken", "terminates", "endless",
-                           "deaf", "printing", "many"}) {
+                           "deaf", "printing", "many", "exits", "aborts", "unwritten"}) {
     out.push_back({name, "a fake", {}, {}});
   }
   out[0].parameters = {{"M", "8", "rows"}, {"dtype", "f16", "type of the operands"}};

@@ -71,8 +71,8 @@ bool Process::wait_for_error(const std::string& text) const {
   return false;
 }
 
-void Process::interrupt() const {
-  ::kill(id_, SIGINT);
+void Process::send(int signal) const {
+  ::kill(id_, signal);
 }
 
 Finished Process::finish() {

@@ -1,6 +1,7 @@
 // Running a program as a user does: a process, its two streams and its exit code.
 #pragma once
 
+#include <csignal>
 #include <cstdint>
 #include <filesystem>
 #include <functional>
@@ -27,7 +28,8 @@ class Process {
 
   /// Waits, at most 30 s, until standard error contains `text`; returns whether it did.
   bool wait_for_error(const std::string& text) const;
-  void interrupt() const;
+  void interrupt() const { send(SIGINT); }
+  void send(int signal) const;
   Finished finish();
 
  private:

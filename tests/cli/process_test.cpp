@@ -4,6 +4,9 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <filesystem>
+#include <fstream>
+#include <iterator>
 #include <nlohmann/json.hpp>
 
 namespace kernbench::cli {
@@ -35,6 +38,7 @@ TEST(ProcessTest, ExitCodesFollowFromHowTheRunEnded) {
   EXPECT_EQ(run_fake({"good", "-p", "M=0"}).code, 2);
   EXPECT_EQ(run_fake({"throws"}).code, 3);
   EXPECT_EQ(run_fake({"partial"}).code, 3);
+  EXPECT_EQ(run_fake({"unwritten"}).code, 2) << "a full disk is not the simulated program's fault";
   EXPECT_EQ(run_fake({"broken"}).code, 4);
   EXPECT_EQ(run_fake({"terminates"}).code, 4);
 }
@@ -137,6 +141,67 @@ TEST(ProcessTest, ARunThatDoesNotListenIsStoppedBySecondInterruptOrByTime) {
     EXPECT_THAT(run.err, HasSubstr("kernbench: interrupted\n"));
     EXPECT_LT(run.seconds, 20);
   }
+}
+
+TEST(ProcessTest, SigtermKeepsWhatWasMeasuredAndExitsWith143) {
+  const TemporaryDirectory directory;
+  Process process({KERNBENCH_FAKE_PROGRAM, "run", "endless", "--json", directory.path("r.json")});
+  ASSERT_TRUE(process.wait_for_error("running"));
+  process.send(SIGTERM);
+  const Finished run = process.finish();
+  EXPECT_EQ(run.code, 143);
+  EXPECT_THAT(run.out, HasSubstr("cut short"));
+  EXPECT_EQ(Json::parse(contents_of(directory.path("r.json")))["error"]["type"], "Interrupted");
+  Process deaf({KERNBENCH_FAKE_PROGRAM, "run", "deaf"});
+  ASSERT_TRUE(deaf.wait_for_error("running"));
+  deaf.send(SIGTERM);
+  const Finished stopped = deaf.finish();
+  EXPECT_EQ(stopped.code, 143);
+  EXPECT_THAT(stopped.err, HasSubstr("kernbench: terminated\n"));
+}
+
+TEST(ProcessTest, AnExitOfTheProgramIsAnErrorWithAWholeResult) {
+  const TemporaryDirectory directory;
+  const Finished run = run_fake({"exits", "--json", directory.path("r.json")});
+  EXPECT_EQ(run.code, 3);
+  EXPECT_THAT(run.err, AllOf(HasSubstr("ProgramExit: the program called exit(7)"), HasSubstr("multiprocessing::exit")));
+  const Json json = Json::parse(contents_of(directory.path("r.json")));
+  EXPECT_EQ(json["error"]["type"], "ProgramExit");
+  EXPECT_EQ(json["bench"], "exits");
+  const Finished piped = run_fake({"exits", "--json", "-"});
+  EXPECT_EQ(piped.code, 3);
+  EXPECT_EQ(Json::parse(piped.out)["error"]["type"], "ProgramExit");
+}
+
+TEST(ProcessTest, AResultIsWrittenWholeOrNotAtAll) {
+  const TemporaryDirectory directory;
+  const std::string file = directory.path("r.json"), folder = std::filesystem::path(file).parent_path();
+  const auto expect_old = [&] {
+    EXPECT_EQ(contents_of(file), "old");
+    EXPECT_EQ(std::distance(std::filesystem::directory_iterator(folder), {}), 1) << "nothing else is left";
+  };
+  std::ofstream(file) << "old";
+  run_fake({"aborts", "--json", file});
+  expect_old();
+  // A disk that fills up while the result is written: files of more than 4 KiB are refused.
+  const std::string command = std::string(KERNBENCH_FAKE_PROGRAM) + " run many -q --json " + file;
+  const Finished full = kernbench::cli::run({"/bin/sh", "-c", "trap '' XFSZ; ulimit -f 8; exec " + command});
+  EXPECT_EQ(full.code, 2);
+  EXPECT_THAT(full.err, AllOf(HasSubstr("--json: cannot write"), HasSubstr("File too large")));
+  expect_old();
+}
+
+TEST(ProcessTest, AResultTakesThePlaceOfItsTargetWithItsPermissions) {
+  const TemporaryDirectory directory;
+  const std::string file = directory.path("r.json"), link = directory.path("link");
+  std::ofstream(file) << "old";
+  std::filesystem::permissions(file, std::filesystem::perms::owner_read | std::filesystem::perms::owner_write);
+  std::filesystem::create_symlink("r.json", link);
+  EXPECT_EQ(run_fake({"good", "-q", "--json", link}).code, 0);
+  EXPECT_TRUE(std::filesystem::is_symlink(link));
+  EXPECT_EQ(Json::parse(contents_of(file))["bench"], "good");
+  EXPECT_EQ(std::filesystem::status(file).permissions(),
+            std::filesystem::perms::owner_read | std::filesystem::perms::owner_write);
 }
 
 TEST(ProcessTest, AReaderThatGoesAwayIsNoError) {

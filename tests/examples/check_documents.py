@@ -3,7 +3,6 @@
 
 A listing or an output stands between `<!-- KIND: WHAT -->` and `<!-- end -->`, as one fenced block:
   source: examples/first_kernel/first_kernel.cpp    that file
-  output: first_kernel                              what the example program of that name prints
   output: kernbench run gemm -t tiny                what the command prints (run in the repository's root)
   output: kernbench run gemm (section Metrics)      of that the part under this title, up to the next empty line
 Of several commands, joined by `&&`, the last one's output is shown; $TMP is a folder for what they hand on.
@@ -39,10 +38,9 @@ def block(language, text):
 
 def run(what, options, temporary, expected_exit=0):
     command = shlex.split(what.replace("$TMP", temporary))
-    if command[0] == "kernbench":
-        command[0] = options.kernbench
-    else:
-        command[0] = str(Path(options.programs) / command[0])
+    if command[0] != "kernbench":
+        sys.exit(f"`{what}`: outputs are those of kernbench")
+    command[0] = options.kernbench
     environment = {**os.environ, "NO_COLOR": "1"}
     done = subprocess.run(command, capture_output=True, text=True, cwd=ROOT, env=environment, timeout=200, check=False)
     if done.returncode != expected_exit:
@@ -105,7 +103,6 @@ def check(document, options):
 def main():
     parser = argparse.ArgumentParser()
     parser.add_argument("--kernbench", required=True)
-    parser.add_argument("--programs", required=True)
     options = parser.parse_args()
     documents = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
     wrong = [region for document in documents for region in check(document, options)]

@@ -3,25 +3,26 @@ function(run)
   execute_process(COMMAND ${ARGN} COMMAND_ECHO STDOUT COMMAND_ERROR_IS_FATAL ANY)
 endfunction()
 
+set(installed "${WORK_DIR}/in stalled")  # a blank in the prefix is no obstacle
 file(REMOVE_RECURSE ${WORK_DIR})
-run(${CMAKE_COMMAND} --install ${BUILD_DIR} --prefix ${WORK_DIR}/installed)
+run(${CMAKE_COMMAND} --install ${BUILD_DIR} --prefix "${installed}")
 run(${CMAKE_COMMAND} -G Ninja -S ${EXAMPLE_DIR} -B ${WORK_DIR}/build
-  -DCMAKE_CXX_COMPILER=${CXX} -DCMAKE_PREFIX_PATH=${WORK_DIR}/installed)
+  -DCMAKE_CXX_COMPILER=${CXX} "-DCMAKE_PREFIX_PATH=${installed}")
 run(${CMAKE_COMMAND} --build ${WORK_DIR}/build)
 run(${WORK_DIR}/build/double_it)
 
 # The installed program finds the installed topologies, wherever it is called from.
-run(${CMAKE_COMMAND} -E chdir ${WORK_DIR} ${WORK_DIR}/installed/bin/kernbench describe tiny)
+run(${CMAKE_COMMAND} -E chdir ${WORK_DIR} "${installed}/bin/kernbench" describe tiny)
 # It compiles a user's file against the installed headers, with the source tree's out of sight.
 file(COPY_FILE ${EXAMPLE_DIR}/../scaled_add/scaled_add.cpp ${WORK_DIR}/user.cpp)
 execute_process(
-  COMMAND ${CMAKE_COMMAND} -E env XDG_CACHE_HOME=${WORK_DIR}/cache ${WORK_DIR}/installed/bin/kernbench
+  COMMAND ${CMAKE_COMMAND} -E env XDG_CACHE_HOME=${WORK_DIR}/cache "${installed}/bin/kernbench"
     run ${WORK_DIR}/user.cpp -t tiny -p n=10000 --cxxflags -H
   OUTPUT_VARIABLE shown ERROR_VARIABLE headers COMMAND_ERROR_IS_FATAL ANY)
-if(NOT shown MATCHES "passed" OR NOT headers MATCHES "${WORK_DIR}/installed/include/kernbench/kernbench.h")
+if(NOT shown MATCHES "passed" OR NOT headers MATCHES "${installed}/include/kernbench/kernbench.h")
   message(FATAL_ERROR "the user's file did not run with the installed headers: ${shown}${headers}")
 endif()
-execute_process(COMMAND ${WORK_DIR}/installed/bin/kernbench --version OUTPUT_VARIABLE version
+execute_process(COMMAND "${installed}/bin/kernbench" --version OUTPUT_VARIABLE version
   COMMAND_ERROR_IS_FATAL ANY)
 string(FIND "${version}" "${VERSION}" found)
 if(found EQUAL -1)

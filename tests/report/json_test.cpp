@@ -28,10 +28,10 @@ TEST(JsonTest, TheKeysAreTheDocumentedOnesInTheirOrder) {
   result.error = ErrorResult{"ValueError", "m", "w"};
   const Json json = Json::parse(to_json(result));
   EXPECT_EQ(keys(json),
-            (Keys{"schema",   "kernbench",      "bench",      "topology",          "parameters",  "seed",
-                  "switches", "correlation_id", "status",     "simulated_time_ps", "wall_time_s", "events",
-                  "launches", "checks",         "metrics",    "resources",         "tlbs",        "device_peak",
-                  "machine",  "error",          "fingerprint"}));
+            (Keys{"schema",      "kernbench",      "bench",  "topology",   "parameters",        "seed",
+                  "switches",    "correlation_id", "origin", "status",     "simulated_time_ps", "wall_time_s",
+                  "events",      "launches",       "checks", "metrics",    "resources",         "tlbs",
+                  "device_peak", "machine",        "error",  "fingerprint"}));
   EXPECT_EQ(keys(json["launches"][0]),
             (Keys{"name", "device", "start_ps", "end_ps", "programs", "breakdown_ps", "bound_ps", "bound_by", "flops",
                   "hbm_bytes", "roofline", "critical_path", "longest_segments", "waits", "operations"}));
@@ -44,6 +44,8 @@ TEST(JsonTest, TheKeysAreTheDocumentedOnesInTheirOrder) {
   EXPECT_EQ(keys(launch["roofline"]), (Keys{"engine", "intensity", "attained_per_s", "used", "device"}));
   EXPECT_EQ(keys(launch["roofline"]["used"]),
             (Keys{"compute_per_s", "hbm_bytes_per_s", "roof_per_s", "share", "bound"}));
+  EXPECT_EQ(keys(json["origin"]), (Keys{"kind", "path", "files", "compiler", "flags", "build"}));
+  EXPECT_EQ(keys(json["origin"]["files"][0]), (Keys{"path", "content"}));
   EXPECT_EQ(keys(json["device_peak"]), (Keys{"flops_per_s", "hbm_bytes_per_s"}));
   EXPECT_EQ(keys(json["checks"][0]), (Keys{"name", "status", "max_abs_error", "max_rel_error"}));
   EXPECT_EQ(keys(json["metrics"]["tiles"]), (Keys{"value", "unit"}));

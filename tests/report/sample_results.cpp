@@ -182,6 +182,8 @@ RunResult gemm() {
   out.parameters = {{"M", "2048"},     {"N", "2048"},     {"K", "2048"},     {"dtype", "f16"},
                     {"tile_m", "128"}, {"tile_n", "128"}, {"tile_k", "128"}, {"layout", "row_major"}};
   out.seed = 42;
+  out.origin = {"file", "kernels/gemm.cpp", {{"gemm.cpp", "0123456789abcdef0123456789abcdef"}}, "GCC: 12.2.0", "-O3",
+                ""};
   out.switches = {{"data", "true"}, {"exact_events", "false"}};
   out.simulated_time = Time::picoseconds(31'456'789);
   out.wall_time_s = 0.412;
@@ -295,6 +297,8 @@ RunResult random(std::mt19937_64& generator) {
   out.seed = generator();
   for (auto count = generator() % 4; count > 0; --count) out.switches[odd_name(generator)] = odd_name(generator);
   out.correlation_id = odd_name(generator);
+  out.origin = {odd_name(generator), odd_name(generator), {{odd_name(generator), odd_name(generator)}},
+                odd_name(generator), odd_name(generator), odd_name(generator)};
   out.simulated_time = Time::picoseconds(magnitude(generator));
   out.wall_time_s = std::fabs(odd_number(generator));
   out.events = generator() >> (generator() % 64);

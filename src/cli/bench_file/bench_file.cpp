@@ -60,19 +60,60 @@ class Compilation {
   }
 
   LibraryContents load() {
-    if (!cache_) return compile_and_load();
+    if (!cache_) return compile_in(fs::temp_directory_path().string());
     const std::string entry = cache_->path_of(fs::path(path_).stem().string() + "-" + key());
-    if (cache_->holds(entry)) {
+    if (auto files = cache_->files_of(entry)) {
+      files_ = *std::move(files);
       try {
         return load_library(entry);
       } catch (const ConfigurationError&) {  // NOLINT(bugprone-empty-catch)
         // Another process has trimmed it meanwhile, or the program has lost what it used: it is made again.
       }
     }
-    return compile_and_load(entry);
+    try {
+      return compile_in(cache_->folder(), entry);
+    } catch (const ConfigurationError&) {
+      if (!cache_is_full()) throw;
+    }
+    note_full_cache();
+    return compile_in(fs::temp_directory_path().string());
+  }
+
+  /// Of the library that load() has returned.
+  Origin origin(const LibraryContents& library) const {
+    Origin out{.kind = "file", .path = path_, .compiler = library.compiler};
+    out.flags = fmt::format("{}", fmt::join(job_.flags, " "));
+    std::error_code ignored;
+    const fs::path folder = fs::absolute(path_, ignored).parent_path();
+    for (const HashedFile& file : files_) {
+      const auto is_own = [&](const std::string& own) { return file.path.starts_with(own_folder(own)); };
+      if (std::ranges::any_of(job_.include_folders, is_own)) continue;
+      out.files.push_back({fs::path(file.path).lexically_proximate(folder).string(), file.content});
+    }
+    return out;
   }
 
  private:
+  // A library with its debug information is smaller.
+  static constexpr std::uint64_t kRoomForALibrary = std::uint64_t{16} << 20;
+
+  // KernBench's own headers, in the form in which the files of an entry are named.
+  static std::string own_folder(const std::string& folder) {
+    std::error_code ignored;
+    return fs::absolute(folder, ignored).string() + "/";
+  }
+
+  bool cache_is_full() const {
+    std::error_code error;
+    const auto space = fs::space(cache_->folder(), error);
+    return !error && space.available < kRoomForALibrary;
+  }
+  void note_full_cache() const {
+    std::error_code ignored;
+    hooks_.messages(fmt::format("kernbench: note: {} is compiled again at each run: the cache {} has {} bytes left\n",
+                                path_, cache_->folder(), fs::space(cache_->folder(), ignored).available));
+  }
+
   // Returns why there is no cache, if so.
   std::string open_cache(const std::string& folder) {
     cache_.emplace(folder);
@@ -93,18 +134,22 @@ class Compilation {
     return hash.text();
   }
 
-  LibraryContents compile_and_load(const std::string& entry = {}) {
+  // In a folder of its own in `parent`; becomes `entry` of the cache, if that is not empty.
+  LibraryContents compile_in(const std::string& parent, const std::string& entry = {}) {
     const auto start = fs::file_time_type::clock::now();
-    const ScratchFolder scratch(cache_ ? cache_->folder() : fs::temp_directory_path().string());
+    const ScratchFolder scratch(parent);
     const std::string library = scratch.path(fs::path(path_).stem().string() + ".so");
     compile(scratch, library);
-    if (entry.empty()) return loaded(library);
     std::vector<std::string> files = dependencies_of(read_whole(scratch.path("dependencies")).value_or(""));
     std::error_code ignored;
     for (std::string& file : files) file = fs::absolute(file, ignored).string();
+    files_ = hashed(files).value_or(std::vector<HashedFile>{});
+    if (entry.empty()) return loaded(library);
     // What changed while the compiler ran may not be what the compiler read.
     const auto unchanged = [&](const std::string& file) { return fs::last_write_time(file, ignored) < start; };
-    if (files.empty() || !std::ranges::all_of(files, unchanged) || !cache_->store(library, entry, files)) {
+    if (files.empty() || !std::ranges::all_of(files, unchanged)) return loaded(library);
+    if (!cache_->store(library, entry, files)) {
+      if (cache_is_full()) note_full_cache();
       return loaded(library);
     }
     cache_->trim(entry);
@@ -145,13 +190,18 @@ class Compilation {
   Compiler compiler_;
   CompileJob job_;
   std::optional<CompileCache> cache_;
+  std::vector<HashedFile> files_;  // of the library that was loaded
 };
 
-const BenchDefinition& chosen(const std::vector<BenchDefinition>& benches, const std::string& path,
-                              const std::string& name) {
+const BenchDefinition& chosen(const LibraryContents& library, const std::string& path, const std::string& name) {
+  const std::vector<BenchDefinition>& benches = library.benches;
   if (benches.empty()) {
     throw ConfigurationError(
-        "defines no bench: write KERNBENCH_BENCH(name, \"help\") { … } in it, outside of unnamed namespaces", path);
+        library.has_main
+            ? "defines no bench, but a program of its own: write KERNBENCH_BENCH(name, \"help\") { … } in place of "
+              "main(), or build it with CMake (find_package(KernBench))"
+            : "defines no bench: write KERNBENCH_BENCH(name, \"help\") { … } in it, outside of unnamed namespaces",
+        path);
   }
   if (name.empty() && benches.size() == 1) return benches.front();
   std::vector<std::string_view> names;
@@ -177,10 +227,15 @@ bool is_bench_file(const std::string& name) {
 }
 
 Bench load_bench_file(const std::string& path, const BenchFileOptions& options, const BenchFileHooks& hooks) {
-  LibraryContents library = Compilation(path, options, hooks).load();
-  const BenchDefinition& bench = chosen(library.benches, path, options.bench);
-  return {bench.name, bench.help, bench.parameters, [run = bench.run](const Parameters&) { run(); },
-          std::move(library.models)};
+  Compilation compilation(path, options, hooks);
+  LibraryContents library = compilation.load();
+  const BenchDefinition& bench = chosen(library, path, options.bench);
+  return {bench.name,
+          bench.help,
+          bench.parameters,
+          [run = bench.run](const Parameters&) { run(); },
+          std::move(library.models),
+          compilation.origin(library)};
 }
 
 }  // namespace kernbench::cli

@@ -31,10 +31,11 @@ constexpr auto kScratchAge = std::chrono::hours(24);  // nobody compiles a file 
 // "HASH PATH\n" for each file; nothing when one cannot be read.
 std::optional<std::string> record_of(const std::vector<std::string>& files) {
   std::string record;
-  for (const std::string& file : files) {
-    const auto contents = read_whole(file);
-    if (!contents || file.find('\n') != std::string::npos) return std::nullopt;
-    record += hash_of(*contents) + " " + file + "\n";
+  const auto all = hashed(files);
+  if (!all) return std::nullopt;
+  for (const HashedFile& file : *all) {
+    if (file.path.find('\n') != std::string::npos) return std::nullopt;
+    record += file.content + " " + file.path + "\n";
   }
   return record;
 }
@@ -59,15 +60,19 @@ std::optional<std::string> checked_record(const std::string& entry) {
   return record;
 }
 
-bool up_to_date(std::string_view record) {
+// What the record says, if all of it is still so.
+std::optional<std::vector<HashedFile>> up_to_date(std::string_view record) {
+  std::vector<HashedFile> files;
   while (!record.empty()) {
     const std::size_t end = record.find('\n');
-    if (end == std::string_view::npos || end < kHashSize + 1) return false;
-    const auto contents = read_whole(std::string(record.substr(kHashSize + 1, end - kHashSize - 1)));
-    if (!contents || hash_of(*contents) != record.substr(0, kHashSize)) return false;
+    if (end == std::string_view::npos || end < kHashSize + 1) return std::nullopt;
+    files.push_back(
+        {std::string(record.substr(kHashSize + 1, end - kHashSize - 1)), std::string(record.substr(0, kHashSize))});
+    const auto contents = read_whole(files.back().path);
+    if (!contents || hash_of(*contents) != files.back().content) return std::nullopt;
     record.remove_prefix(end + 1);
   }
-  return true;
+  return files;
 }
 
 struct Entry {
@@ -77,6 +82,16 @@ struct Entry {
 };
 
 }  // namespace
+
+std::optional<std::vector<HashedFile>> hashed(const std::vector<std::string>& files) {
+  std::vector<HashedFile> out;
+  for (const std::string& file : files) {
+    const auto contents = read_whole(file);
+    if (!contents) return std::nullopt;
+    out.push_back({file, hash_of(*contents)});
+  }
+  return out;
+}
 
 CompileCache::CompileCache(std::string folder, CacheLimits limits) : folder_(std::move(folder)), limits_(limits) {}
 
@@ -96,13 +111,13 @@ std::string CompileCache::prepare() const {
   return "";
 }
 
-bool CompileCache::holds(const std::string& path) const {
+std::optional<std::vector<HashedFile>> CompileCache::files_of(const std::string& path) const {
   const auto entry = read_whole(path);
-  if (!entry) return false;
+  if (!entry) return std::nullopt;
   const auto record = checked_record(*entry);
-  if (!record || !up_to_date(*record)) return false;
-  ::utimensat(AT_FDCWD, path.c_str(), nullptr, 0);
-  return true;
+  auto files = record ? up_to_date(*record) : std::nullopt;
+  if (files) ::utimensat(AT_FDCWD, path.c_str(), nullptr, 0);
+  return files;
 }
 
 bool CompileCache::store(const std::string& made, const std::string& path,

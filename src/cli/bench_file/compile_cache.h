@@ -9,6 +9,14 @@
 
 namespace kernbench::cli {
 
+/// A file and the hash of its bytes.
+struct HashedFile {
+  std::string path, content;
+};
+
+/// The hash of each file; nothing when one cannot be read.
+std::optional<std::vector<HashedFile>> hashed(const std::vector<std::string>& files);
+
 /// How much a cache keeps: what has not been used for longer goes, then the longest unused, until the rest fits.
 struct CacheLimits {
   std::chrono::hours age{24 * 30};
@@ -29,8 +37,10 @@ class CompileCache {
   /// Makes the folder. Returns an empty text, or why it cannot be written.
   std::string prepare() const;
   std::string path_of(const std::string& name) const { return folder_ + "/" + name + ".so"; }
-  /// Whether the entry is whole and all files that it was compiled from are as they were. Notes that it was used.
-  bool holds(const std::string& path) const;
+  /// The files that the entry was compiled from, if it is whole and all of them are as they were; notes that it was
+  /// used.
+  std::optional<std::vector<HashedFile>> files_of(const std::string& path) const;
+  bool holds(const std::string& path) const { return files_of(path).has_value(); }
   /// Makes the library `made` an entry that depends on `files`; it is moved to `path`. Returns false, and leaves it,
   /// when one of the files cannot be read or the library cannot be moved.
   bool store(const std::string& made, const std::string& path, const std::vector<std::string>& files) const;

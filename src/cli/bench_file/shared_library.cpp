@@ -75,6 +75,21 @@ std::vector<std::string> functions_of(const std::string& path, const std::string
   return out;
 }
 
+std::string compiler_of(const std::string& path) {
+  const auto file = read_whole(path);
+  if (!file || !file->starts_with(ELFMAG)) return {};
+  const auto header = read_at<Header>(*file, 0);
+  if (!header) return {};
+  const auto names = read_at<Section>(*file, header->e_shoff, header->e_shstrndx);
+  for (std::uint64_t index = 0; names && index < header->e_shnum; ++index) {
+    const auto section = read_at<Section>(*file, header->e_shoff, index);
+    if (section && text_at(*file, *names, section->sh_name) == ".comment") {
+      return std::string(text_at(*file, *section, 0));
+    }
+  }
+  return {};
+}
+
 LibraryContents load_library(const std::string& path) {
   void* library = ::dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL);
   if (library == nullptr) {
@@ -83,6 +98,8 @@ LibraryContents load_library(const std::string& path) {
                              "; libraries that it needs are named with --cxxflags, such as \"-L/opt/x/lib -lx\"");
   }
   LibraryContents out;
+  out.compiler = compiler_of(path);
+  out.has_main = std::ranges::count(functions_of(path, "main"), "main") > 0;
   for (const std::string& name : functions_of(path, kBenchPrefix)) {
     const auto define = reinterpret_cast<void (*)(BenchDefinition&)>(::dlsym(library, name.c_str()));
     if (define != nullptr) define(out.benches.emplace_back());

@@ -13,10 +13,16 @@ namespace kernbench::cli {
 /// Empty when the file is no such library.
 std::vector<std::string> functions_of(const std::string& path, const std::string& prefix);
 
+/// What compilers have written into the section .comment of a library (an ELF file): the first signature. Empty when
+/// there is none.
+std::string compiler_of(const std::string& path);
+
 /// What a library has to offer.
 struct LibraryContents {
   std::vector<BenchDefinition> benches;  // in the order of the file
   ModelRegistry models;                  // what KERNBENCH_MODELS adds
+  bool has_main = false;                 // it is a program of its own, too
+  std::string compiler;                  // as it signed the library: "GCC: (Debian 12.2.0-14) 12.2.0"; may be empty
 };
 
 /// Loads a library, for as long as the process lives. ConfigurationError when it cannot be loaded: it uses something

@@ -1,0 +1,34 @@
+#include "cli/program_exit.h"
+
+#include <cstdlib>
+#include <utility>
+
+#include "event/fiber.h"
+
+namespace kernbench::cli {
+namespace {
+
+// Mutable and global because the handler of a process's exit can reach nothing else.
+ExitWatch* current = nullptr;
+
+}  // namespace
+
+void on_exit_of_process(int status, void*) {
+  ExitWatch* watch = std::exchange(current, nullptr);
+  if (watch == nullptr) return;
+  const event::Fiber* fiber = event::this_fiber::current();
+  watch->leave_(status, fiber == nullptr ? std::string() : fiber->name());
+}
+
+void handle_exits() {
+  // Unlike atexit, this tells the status.
+  ::on_exit(on_exit_of_process, nullptr);
+}
+
+ExitWatch::ExitWatch(Leave leave) : leave_(std::move(leave)), before_(std::exchange(current, this)) {}
+
+ExitWatch::~ExitWatch() {
+  current = before_;
+}
+
+}  // namespace kernbench::cli
