@@ -34,14 +34,19 @@ test: ## the test suite (all but the slow tests)
 	@cmake --build --preset release -j $(JOBS)
 	@ctest --preset release -j $(JOBS)
 
-test-full: ## slow tests, sanitizers and five minutes of fuzzing too
+test-full: ## slow tests, planted defects, sanitizers and five minutes of fuzzing too
 	@$(MAKE) test
 	@ctest --preset release-slow -j $(JOBS)
+	@$(MAKE) defects
 	@$(MAKE) asan
 	@$(MAKE) tsan
 	@$(MAKE) fuzz
 
-.PHONY: asan tsan fuzz oracle bench check-install
+.PHONY: defects asan tsan fuzz oracle bench check-install
+defects: ## plant defects, one after the other: does a test catch each? (about an hour)
+	@tools/setup build test
+	@tools/planted_defects
+
 asan: ## the suite under AddressSanitizer and UndefinedBehaviorSanitizer
 	@tools/setup build test
 	@$(call configured,asan-ubsan,KERNBENCH_BUILD_TESTS)
