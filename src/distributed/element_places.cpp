@@ -28,7 +28,7 @@ std::uint64_t element_places(const TensorDescriptor& tensor, bool pes) {
 
 namespace {
 
-const char* name(Placement placement) {
+const char* placement_name(Placement placement) {
   switch (placement) {
     case Placement::replicate:
       return "replicate";
@@ -46,7 +46,7 @@ const char* name(Placement placement) {
 
 std::string level_text(Placement placement, int given, int all, const char* what) {
   const int count = given == 0 ? all : given;
-  return fmt::format("{} over {} {}{}", name(placement), count, what, count == 1 ? "" : "s");
+  return fmt::format("{} over {} {}{}", placement_name(placement), count, what, count == 1 ? "" : "s");
 }
 
 }  // namespace
