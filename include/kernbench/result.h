@@ -176,6 +176,8 @@ struct RunResult {
   std::map<std::string, Metric> metrics;
   std::vector<ResourceResult> resources;
   std::vector<TlbResult> tlbs;
+  /// What in the machine's description is allowed but likely a mistake: "host.link.credits: …".
+  std::vector<std::string> warnings;
   std::optional<ErrorResult> error;
   std::uint64_t times_fingerprint = 0, values_fingerprint = 0;
   /// The machine's peaks for one device, for "achieved against peak".

@@ -12,6 +12,7 @@
 #include "report/format.h"
 #include "report/text_table.h"
 #include "topology/bisection.h"
+#include "topology/buffers.h"
 #include "topology/checks.h"
 #include "topology/describe.h"
 #include "topology/network.h"
@@ -108,7 +109,7 @@ std::string links_section(const Topology& topology, const Palette& palette) {
     table.add({{label},
                {rate_text(count_of(link.bandwidth), "B/s")},
                {to_quantity(link.latency)},
-               {std::to_string(link.credits)}});
+               {std::to_string(topology::credits_of(link, topology.cube))}});
   };
   add("host to SIP", topology.host.link);
   if (topology.system.sips > 1) add("SIP to SIP", topology.system.link);
@@ -169,6 +170,8 @@ std::string latencies_section(const Topology& topology, const Palette& palette) 
   add("launch call on the host", topology.host.launch_overhead);
   add("message in IO_CPU", topology.sip.io.cpu_latency);
   add("message in M_CPU", topology.cube.m_cpu.latency);
+  add("write of a counter in the IO chiplet", topology.sip.io.counter_write);
+  add("write of a counter in a cube", topology.cube.m_cpu.counter_write);
   add("start of a program on a PE", topology.pe.control.start_latency);
   add("command to an engine", topology.pe.control.issue);
   add("DMA descriptor", topology.pe.dma.setup);

@@ -55,5 +55,9 @@ constexpr std::uint64_t message_key(std::uint64_t n) {
 constexpr std::uint64_t step_key(std::uint64_t n) {
   return (n << 2) | 2;
 }
+/// The completion counters beside a processor have counted a write.
+constexpr std::uint64_t count_key(std::uint64_t n) {
+  return (n << 2) | 3;
+}
 
 }  // namespace kernbench::hardware

@@ -16,6 +16,7 @@
 #include "hardware/sram/sram.h"
 #include "hardware/tcm/tcm.h"
 #include "hardware/transport.h"
+#include "topology/buffers.h"
 #include "topology/network.h"
 #include "topology/pe_specs.h"
 
@@ -101,7 +102,7 @@ struct Machine::Implementation {
       spec.name = link.name;
       spec.bandwidth = link.spec.bandwidth;
       spec.latency = link.spec.latency;
-      spec.credits = link.spec.credits;
+      spec.credits = topology::credits_of(link.spec, topology.cube);
       spec.agent = Layout::server_agent({static_cast<std::uint32_t>(fabric.server_count())});
       fabric.add_server(std::move(spec));
     }
@@ -109,13 +110,12 @@ struct Machine::Implementation {
 
   void add_memory(PeCoordinate at) {
     for (std::int32_t channel = 0; channel < layout.channels(); ++channel) {
-      ServerSpec spec =
-          hbm_channel_spec(topology.cube.hbm, at, channel, Layout::server_agent(layout.channel(at, channel)));
+      ServerSpec spec = hbm_channel_spec(topology.cube, at, channel, Layout::server_agent(layout.channel(at, channel)));
       const HbmChannelFigures figures = hbm_channel_figures(topology.cube.hbm, at, channel, layout.channels());
       if (auto model = models.hbm(figures)) spec.law = hbm_channel_law(figures, std::move(model));
       fabric.add_server(std::move(spec));
     }
-    fabric.add_server(tcm_port_spec(topology.pe.tcm, at, Layout::server_agent(layout.tcm_port(at))));
+    fabric.add_server(tcm_port_spec(topology, at, Layout::server_agent(layout.tcm_port(at))));
   }
 
   Pe& pe(PeCoordinate at) {

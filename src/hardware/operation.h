@@ -13,6 +13,7 @@
 #include "base/units.h"
 #include "event/waitable.h"
 #include "hardware/fabric/fabric.h"
+#include "hardware/journey.h"
 #include "hardware/mmu/page_range.h"
 #include "hardware/operation_name.h"
 #include "kernbench/queues.h"
@@ -77,6 +78,16 @@ struct WindowWork {
 
 class CommandQueue;
 class Operation;
+
+/// The arrival of the last segment that a receive had to wait for.
+struct MessageArrival {
+  OperationName send;
+  Time sent;           // the segment began to leave the sender
+  Time at;             // the receiving queue knew of it
+  ServerTime slowest;  // of its way: until the last server let it go on where it waited much
+  ServerTime starved;  // of this: the buffer that was too small
+};
+
 using OperationRef = std::shared_ptr<Operation>;
 
 /// Told what happens to an operation. Called from events in the deliver phase.
@@ -137,6 +148,8 @@ class Operation : public event::WaitNode {
   OperationName granted_by, placed_by, ready_by, started_by;
   Time translation;  // DMA: from the end of its set-up, until all its pages are translated; zero when the TLB has them
   Time waited;       // queues: for credits or for the message, between started and finished
+  std::unique_ptr<MessageArrival> arrival;  // of a receive that waited
+  ServerTime starved;  // DMA: the buffer on the way of the leg that finished last that was too small for its link
   bool ready_in_order = false;  // ready_by gave no operand: it had to come first, for it touches the same bytes
   event::Completion done;
 

@@ -28,12 +28,13 @@ Stage Transport::sram(CubeCoordinate cube, VirtualNetwork network) const {
 }
 
 void Transport::transfer(const Sender& sender, std::vector<Stage> route, std::vector<StridedRange> ranges,
-                         event::Callback departed, event::Callback delivered) {
-  transfer(sender, std::move(route), std::move(ranges), {}, departed, delivered);
+                         event::Callback departed, event::Callback delivered, TransferLog* log) {
+  transfer(sender, std::move(route), std::move(ranges), {}, departed, delivered, log);
 }
 
 void Transport::transfer(const Sender& sender, std::vector<Stage> route, std::vector<StridedRange> from,
-                         std::vector<StridedRange> to, event::Callback departed, event::Callback delivered) {
+                         std::vector<StridedRange> to, event::Callback departed, event::Callback delivered,
+                         TransferLog* log) {
   TransferRequest request;
   request.agent = sender.agent;
   request.operation = sender.operation;
@@ -43,11 +44,12 @@ void Transport::transfer(const Sender& sender, std::vector<Stage> route, std::ve
   request.chunk = chunk_;
   request.departed = departed;
   request.delivered = delivered;
+  request.log = log;
   fabric_.start(std::move(request));
 }
 
 void Transport::transfer_in_chunks(const Sender& sender, std::vector<Stage> route, std::vector<StridedRange> ranges,
-                                   Bytes chunk, event::Callback departed, event::Callback delivered) {
+                                   Bytes chunk, event::Callback departed, event::Callback delivered, TransferLog* log) {
   TransferRequest request;
   request.agent = sender.agent;
   request.operation = sender.operation;
@@ -57,20 +59,21 @@ void Transport::transfer_in_chunks(const Sender& sender, std::vector<Stage> rout
   request.granule = chunk_;
   request.departed = departed;
   request.delivered = delivered;
+  request.log = log;
   fabric_.start(std::move(request));
 }
 
 void Transport::message(const Sender& sender, topology::Endpoint from, topology::Endpoint to, VirtualNetwork network,
-                        event::Callback delivered) {
-  message(sender, from, to, network, header_, delivered);
+                        event::Callback delivered, TransferLog* log) {
+  message(sender, from, to, network, header_, delivered, log);
 }
 
 void Transport::message(const Sender& sender, topology::Endpoint from, topology::Endpoint to, VirtualNetwork network,
-                        Bytes bytes, event::Callback delivered) {
+                        Bytes bytes, event::Callback delivered, TransferLog* log) {
   std::vector<Stage> route;
   append_links(route, from, to, network);
   if (route.empty()) return invoke(delivered);
-  transfer(sender, std::move(route), {StridedRange{0, 1, bytes, 0}}, {}, delivered);
+  transfer(sender, std::move(route), {StridedRange{0, 1, bytes, 0}}, {}, delivered, log);
 }
 
 }  // namespace kernbench::hardware

@@ -28,22 +28,24 @@ class Transport {
   Stage tcm_port(PeCoordinate pe, VirtualNetwork network) const;
   Stage sram(CubeCoordinate cube, VirtualNetwork network) const;
 
-  /// Starts moving data now. Called in the deliver phase, as is message().
+  /// Starts moving data now, and fills `log` if there is one. Called in the deliver phase, as is message().
   void transfer(const Sender& sender, std::vector<Stage> route, std::vector<StridedRange> ranges,
-                event::Callback departed, event::Callback delivered);
+                event::Callback departed, event::Callback delivered, TransferLog* log = nullptr);
   /// From memory to memory: the bytes of `from` become those of `to`.
   void transfer(const Sender& sender, std::vector<Stage> route, std::vector<StridedRange> from,
-                std::vector<StridedRange> to, event::Callback departed, event::Callback delivered);
+                std::vector<StridedRange> to, event::Callback departed, event::Callback delivered,
+                TransferLog* log = nullptr);
   /// The same in chunks of a size of its own, which divides the network's where the route has HBM channels.
   void transfer_in_chunks(const Sender& sender, std::vector<Stage> route, std::vector<StridedRange> ranges, Bytes chunk,
-                          event::Callback departed, event::Callback delivered);
+                          event::Callback departed, event::Callback delivered, TransferLog* log = nullptr);
   /// Sends one header now; `delivered` is called when it arrives (at once where the ends are wired directly).
   void message(const Sender& sender, topology::Endpoint from, topology::Endpoint to, VirtualNetwork network,
-               event::Callback delivered);
+               event::Callback delivered, TransferLog* log = nullptr);
   /// Likewise a message of `bytes`.
   void message(const Sender& sender, topology::Endpoint from, topology::Endpoint to, VirtualNetwork network,
-               Bytes bytes, event::Callback delivered);
+               Bytes bytes, event::Callback delivered, TransferLog* log = nullptr);
   Bytes header() const { return header_; }
+  const Fabric& fabric() const { return fabric_; }
 
  private:
   Fabric& fabric_;

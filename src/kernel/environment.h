@@ -14,6 +14,7 @@
 #include "data/memory.h"
 #include "event/scheduler.h"
 #include "hardware/machine.h"
+#include "kernel/explain/trace_store.h"
 #include "kernel/page_table.h"
 
 namespace kernbench::kernel {
@@ -107,6 +108,8 @@ struct Environment {
   std::function<void(std::string_view)> print;
   /// Fresh memory reads as zeros, not as invalid.
   bool fresh_memory_is_zero = false;
+  /// What programs that exchange messages did.
+  std::shared_ptr<TraceStore> traces = std::make_shared<TraceStore>();
   /// Lanes of a load outside of its tensor read nothing, where they would otherwise raise.
   bool reads_may_leave_tensors = false;
 };

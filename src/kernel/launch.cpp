@@ -21,8 +21,12 @@ std::shared_ptr<const event::WaitNode> start(Environment& environment, KernelLau
     request.programs.push_back(
         {at, to_text(at) + " " + launch.name, [program, body](event::AgentId agent) { program->run(agent, *body); }});
   }
-  request.completed = [record, completed = std::move(launch.completed)](const hardware::LaunchTimes& times) {
+  const bool messages = record->queues != nullptr;
+  const std::uint64_t trace = messages ? environment.traces->begin_launch(environment.scheduler.now()) : 0;
+  request.completed = [record, messages, trace, traces = environment.traces,
+                       completed = std::move(launch.completed)](const hardware::LaunchTimes& times) {
     completed(times, *record);
+    if (messages) traces->end_launch(trace);
   };
   request.failed = std::move(launch.failed);
   request.owner = launch.owner;

@@ -63,8 +63,9 @@ Program& Program::current(const char* call) {
 
 void Program::run(event::AgentId agent, const std::function<void()>& body) {
   agent_ = agent;
-  trace_.agent = agent;
-  trace_.start = environment_.scheduler.now();
+  trace_->agent = agent;
+  trace_->start = environment_.scheduler.now();
+  if (launch_->queues) environment_.traces->begin(trace_);
   auto& slot = event::this_fiber::current()->local(event::Fiber::Slot::kernel);
   slot = shared_from_this();
   environment_.sink.on_program_begin(*this);
@@ -117,30 +118,32 @@ void Program::abandon() {
   }
   pending_.clear();
   unawaited_.clear();
-  trace_ = {};
+  environment_.traces->forget(*trace_);
+  trace_ = std::make_shared<ProgramTrace>();
   for (TcmObject* object : std::exchange(live_objects_, {})) object->reservation_.reset();
 }
 
 void Program::end_step(ProgramStep& step) {
   step.end = environment_.scheduler.now();
   if (step.start == step.end) return;
-  trace_.steps.push_back(step);
+  trace_->steps.push_back(step);
   environment_.sink.on_step(*this, step);
 }
 
 void Program::finish() {
-  const Time end = trace_.end = environment_.scheduler.now();
+  const Time end = trace_->end = environment_.scheduler.now();
   environment_.sink.on_program_end(*this);
-  std::ranges::sort(trace_.operations, {}, &OperationRecord::number);
-  launch_->account.add(trace_, dma_bytes_);
-  ProgramTrace trace = std::exchange(trace_, {});
+  trace_->sort();
+  launch_->account.add(*trace_, dma_bytes_);
+  const std::shared_ptr<ProgramTrace> trace = std::exchange(trace_, std::make_shared<ProgramTrace>());
+  if (launch_->queues) environment_.traces->end(trace);
   const bool later = end > launch_->last_end || (end == launch_->last_end && at_ < launch_->last_pe);
   if (launch_->last_end != Time::zero() && !later) return;
-  launch_->last_start = trace.start;
+  launch_->last_start = trace->start;
   launch_->last_end = end;
   launch_->last_pe = at_;
-  launch_->last_breakdown = intervals_.tile(trace.start, end);
-  launch_->last_trace = std::move(trace);
+  launch_->last_breakdown = intervals_.tile(trace->start, end);
+  launch_->last_trace = trace;
 }
 
 std::string Program::program_text() const {
@@ -320,6 +323,10 @@ OperationRecord Program::record_of_finished(const KernelOperation& operation) co
   const bool dma = operation.engine == hardware::EngineKind::dma;
   auto record = record_of(operation, operation.where, dma ? operation.bound : machine.least(at_, operation));
   if (!dma || record.bound.total() + record.translation >= operation.finished - operation.started) return record;
+  const Time beyond = operation.finished - operation.started - record.bound.total() - record.translation;
+  record.starved = std::min(operation.starved.time, beyond);
+  if (record.starved > Time::zero()) record.buffer = &machine.fabric().spec(operation.starved.server).name;
+  if (record.starved == beyond) return record;
   // The first of equals: the servers come in the order of the way.
   Time most;
   for (const auto& [server, before] : operation.on_its_way) {
@@ -329,6 +336,16 @@ OperationRecord Program::record_of_finished(const KernelOperation& operation) co
     record.busiest = &machine.fabric().spec(server).name;
   }
   return record;
+}
+
+void Program::note_message(const KernelOperation& operation) {
+  const hardware::MessageArrival& arrival = *operation.arrival;
+  const auto& fabric = environment_.machine.fabric();
+  MessageWay way{operation.number,     arrival.send, arrival.sent,         arrival.at,
+                 arrival.slowest.time, nullptr,      arrival.starved.time, nullptr};
+  if (way.slowest_time > Time::zero()) way.slowest = &fabric.spec(arrival.slowest.server).name;
+  if (way.starved > Time::zero()) way.buffer = &fabric.spec(arrival.starved.server).name;
+  trace_->messages.push_back(way);
 }
 
 void Program::on_match(hardware::Operation& receive, hardware::Operation& send) {
@@ -344,7 +361,8 @@ void Program::on_effect(hardware::Operation& operation) {
 void Program::on_finish(hardware::Operation& operation) {
   auto& mine = static_cast<KernelOperation&>(operation);
   intervals_.add(mine.engine, mine.started + mine.waited, mine.finished);
-  trace_.operations.push_back(record_of_finished(mine));
+  trace_->operations.push_back(record_of_finished(mine));
+  if (mine.arrival) note_message(mine);
   environment_.sink.on_operation(mine);
   pe_.tcm().released_by(mine.operation_name());
   mine.holds.clear();

@@ -43,7 +43,7 @@ struct LaunchRecord {
   Time last_start, last_end;
   PeCoordinate last_pe;
   Breakdown last_breakdown;
-  ProgramTrace last_trace;
+  std::shared_ptr<const ProgramTrace> last_trace;  // null before any has ended
 };
 
 /// An operation together with what the kernel layer knows of it.
@@ -178,6 +178,7 @@ class Program final : public hardware::OperationObserver, public std::enable_sha
   void check_all_awaited() const;
   void end_step(ProgramStep& step);
   OperationRecord record_of_finished(const KernelOperation& operation) const;
+  void note_message(const KernelOperation& operation);
   void finish();
   /// After an error: what is under way and the tiles still alive hold nothing of this program or of the TCM any more.
   void abandon();
@@ -201,7 +202,7 @@ class Program final : public hardware::OperationObserver, public std::enable_sha
   tl::Where where_;  // of the latest call of the tile language
   Asking asking_;
   BusyIntervals intervals_;
-  ProgramTrace trace_;
+  std::shared_ptr<ProgramTrace> trace_ = std::make_shared<ProgramTrace>();
   Bytes dma_bytes_;
 };
 

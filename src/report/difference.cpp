@@ -65,13 +65,14 @@ Part part_of_override(std::string_view key) {
 Part part_of_key(std::string_view key) {
   constexpr std::string_view kOverrides = "overrides.";
   if (key.starts_with(kOverrides)) return part_of_override(key.substr(kOverrides.size()));
-  constexpr std::array<std::pair<std::string_view, Part>, 17> kPrefixes = {{
+  constexpr std::array<std::pair<std::string_view, Part>, 18> kPrefixes = {{
       {"cube.hbm", Part::hbm},
       {"cube.noc", Part::links},
       {"cube.m_cpu", Part::processors},
       {"sip.cubes.link", Part::links},
       {"sip.io.attachment", Part::links},
       {"sip.io.cpu", Part::processors},
+      {"sip.io.counter", Part::processors},
       {"system.sips.link", Part::links},
       {"system.link", Part::links},
       {"host.link", Part::host},

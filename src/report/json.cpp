@@ -239,6 +239,8 @@ std::string to_json(const RunResult& result) {
   out.add("metrics", lines(result.metrics, element, '{', '}'));
   out.add("resources", lines(result.resources, element, '[', ']'));
   out.add("tlbs", lines(result.tlbs, element, '[', ']'));
+  const auto text = [](const std::string& value) { return report::quoted(value); };
+  out.add("warnings", lines(result.warnings, text, '[', ']'));
   const auto setting = [](const auto& key) { return report::quoted(key.first) + ": " + report::quoted(key.second); };
   out.add("device_peak", device_peak(result));
   out.add("machine", lines(result.machine, setting, '{', '}'));

@@ -240,6 +240,9 @@ void read_outcome(RunResult& out, const Node& root) {
   if (root.has("tlbs")) {  // files of before do without
     root.at("tlbs").each([&](const Node& node) { out.tlbs.push_back(tlb(node)); });
   }
+  if (root.has("warnings")) {  // likewise
+    root.at("warnings").each([&](const Node& node) { out.warnings.push_back(node.text()); });
+  }
   out.peak_flops = root.at("device_peak").at("flops_per_s").real();
   out.peak_hbm_bandwidth = Bandwidth::bytes_per_second(root.at("device_peak").at("hbm_bytes_per_s").integer());
   if (const Node error = root.at("error"); !error.is_null()) {

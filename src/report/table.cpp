@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <sstream>
 #include <string>
 #include <vector>
 
@@ -178,6 +179,20 @@ std::string verdict(const RunResult& result) {
   return (failed > 0 ? "check failed; " : "ok; ") + checks;
 }
 
+std::string warnings_section(const RunResult& result, const Palette& palette) {
+  if (result.warnings.empty()) return {};
+  std::string out = palette.paint(Style::warning, "Warnings") + "\n";
+  for (const std::string& warning : result.warnings) {
+    std::vector<std::string> words;
+    std::istringstream text(one_line(warning));
+    for (std::string word; text >> word;) words.push_back(word);
+    for (const std::string& line : wrapped(words, kWidth - 4)) {
+      if (!line.empty()) out += "  " + shortened(line, kWidth - 4) + "\n";
+    }
+  }
+  return out;
+}
+
 std::string totals_section(const RunResult& result, const Palette& palette) {
   Facts facts;
   facts.add("simulated time", time_text(result.simulated_time));
@@ -198,10 +213,11 @@ std::string totals_section(const RunResult& result, const Palette& palette) {
 
 std::string to_table(const RunResult& result, TableOptions options) {
   const Palette palette(options.colour);
-  const std::array<std::string, 9> sections = {
-      launches_section(result, palette), breakdown_section(result, palette), explanation_sections(result, palette),
-      achieved_section(result, palette), roofline_section(result, palette),  checks_section(result, palette),
-      metrics_section(result, palette),  resources_section(result, palette), totals_section(result, palette)};
+  const std::array<std::string, 10> sections = {
+      warnings_section(result, palette),     launches_section(result, palette), breakdown_section(result, palette),
+      explanation_sections(result, palette), achieved_section(result, palette), roofline_section(result, palette),
+      checks_section(result, palette),       metrics_section(result, palette),  resources_section(result, palette),
+      totals_section(result, palette)};
   std::string out = header(result, palette);
   for (const std::string& section : sections) {
     if (!section.empty()) out += "\n" + section;

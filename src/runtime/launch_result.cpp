@@ -18,20 +18,30 @@ constexpr std::size_t kMostSegments = 12;
 constexpr std::size_t kMostWaits = 64;
 
 /// Dispatch, the critical path of the program that ended last, completion: they tile the launch.
-std::vector<PathSegment> whole_path(const hardware::LaunchTimes& times, const kernel::LaunchRecord& record) {
+std::vector<PathSegment> whole_path(const hardware::LaunchTimes& times, const kernel::LaunchRecord& record,
+                                    const kernel::TraceStore& traces) {
   std::vector<PathSegment> path;
   const auto add = [&](std::string activity, std::string operation, std::string where, std::string on, Time start,
                        Time end) {
     if (start >= end) return;
     path.push_back({std::move(activity), std::move(operation), std::move(where), std::move(on), start, end});
   };
-  add("dispatch", "", "", "", times.requested, record.last_start);
-  for (const kernel::PathSegment& segment : kernel::critical_path(record.last_trace)) {
+  const auto add_way = [&](const char* activity, const std::vector<hardware::WayStep>& way, Time start, Time end) {
+    for (const hardware::WayStep& step : way) {
+      const Time until = std::min(step.end, end);
+      add(activity, step.what, "", step.on, start, until);
+      start = std::max(start, until);
+    }
+    add(activity, "", "", "", start, end);
+  };
+  add_way("dispatch", times.out, times.requested, record.last_start);
+  const kernel::ProgramTrace none;
+  for (const auto& segment : kernel::critical_path(record.last_trace ? *record.last_trace : none, &traces)) {
     add(std::string(name(segment.activity, segment.engine)), segment.kind,
-        segment.has_where ? kernel::place(segment.where) : "", segment.busiest == nullptr ? "" : *segment.busiest,
-        segment.start, segment.end);
+        segment.has_where ? kernel::place(segment.where) : "", segment.on == nullptr ? "" : *segment.on, segment.start,
+        segment.end);
   }
-  add("completion", "", "", "", record.last_end, times.completed);
+  add_way("completion", times.back, record.last_end, times.completed);
   return path;
 }
 
@@ -144,7 +154,7 @@ Roofline roofline_of(const LaunchResult& result, const topology::Topology& topol
 }  // namespace
 
 LaunchResult launch_result(int device, const topology::Topology& topology, const hardware::LaunchTimes& times,
-                           const kernel::LaunchRecord& record) {
+                           const kernel::LaunchRecord& record, const kernel::TraceStore& traces) {
   LaunchResult result;
   result.name = record.name;
   result.device = device;
@@ -162,7 +172,7 @@ LaunchResult launch_result(int device, const topology::Topology& topology, const
                       {"completion", times.completed - record.last_end}};
   add_bound(result, topology, times, record);
   result.roofline = roofline_of(result, topology, record);
-  std::vector<PathSegment> path = whole_path(times, record);
+  std::vector<PathSegment> path = whole_path(times, record, traces);
   result.critical_path = parts_of(path);
   cut(result.critical_path, kMostPathParts, PathPart{"other", "", "", "", {}, 0});
   result.longest_segments = longest_of(std::move(path));

@@ -10,6 +10,6 @@ namespace kernbench::runtime {
 
 /// The lists are cut: what is beyond them is summed up in one last entry, so that sums stay right.
 LaunchResult launch_result(int device, const topology::Topology& topology, const hardware::LaunchTimes& times,
-                           const kernel::LaunchRecord& record);
+                           const kernel::LaunchRecord& record, const kernel::TraceStore& traces);
 
 }  // namespace kernbench::runtime

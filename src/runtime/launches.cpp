@@ -94,7 +94,8 @@ std::shared_ptr<const event::WaitNode> start(const Sending& sending, LaunchPlan 
     simulation.log().add_time(times.requested);
     simulation.log().add_time(times.completed);
     if (!times.cut) {
-      simulation.launches.push_back(launch_result(plan.device, simulation.topology(), times, record));
+      simulation.launches.push_back(
+          launch_result(plan.device, simulation.topology(), times, record, *simulation.environment().traces));
     }
     try {
       leave_queues(simulation, plan, times.cut);

@@ -18,6 +18,7 @@
 #include "hardware/models.h"
 #include "runtime/context.h"
 #include "runtime/simulation.h"
+#include "topology/checks.h"
 #include "topology/load.h"
 #include "topology/print.h"
 
@@ -84,6 +85,9 @@ void collect(Simulation& simulation, RunResult& result) {
   }
   for (const auto& [pe, counters] : simulation.machine().tlb_usage()) {
     result.tlbs.push_back({to_text(pe) + ".mmu", counters.hits, counters.misses, counters.walking});
+  }
+  for (const auto& warning : topology::warnings(topology)) {
+    result.warnings.push_back(warning.path + ": " + warning.message);
   }
   result.times_fingerprint = simulation.log().times_fingerprint();
   result.values_fingerprint = simulation.values.value();

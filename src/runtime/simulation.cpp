@@ -67,6 +67,7 @@ Simulation::Simulation(const SimulateOptions& options, topology::Topology topolo
                    options.data,
                    printer(options),
                    options.uninitialized_memory == UninitializedMemory::zero,
+                   std::make_shared<kernel::TraceStore>(),
                    options.out_of_bounds_reads == OutOfBoundsReads::uninitialized},
       launch_queues_(*this),
       devices_(std::make_unique<SimulatedDevices>(*this)) {

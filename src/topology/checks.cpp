@@ -9,6 +9,7 @@
 
 #include "base/address.h"
 #include "base/quantity.h"
+#include "topology/buffers.h"
 #include "topology/describe.h"
 #include "topology/network.h"
 #include "topology/overrides.h"
@@ -141,14 +142,6 @@ void check_pe(Checker& checker, const PeSpec& pe) {
   });
 }
 
-// Chunks in flight from the start of serialisation until their credits are back: the round trip at full bandwidth, one
-// being serialised and one more against rounding.
-std::int64_t needed_credits(const LinkSpec& link, Bytes chunk) {
-  const uint128 bytes = static_cast<uint128>(link.bandwidth.count()) * static_cast<uint128>(2 * link.latency.count()) /
-                        1'000'000'000'000u;
-  return static_cast<std::int64_t>(bytes / static_cast<uint128>(chunk.count())) + 2;
-}
-
 }  // namespace
 
 std::vector<Finding> check(const Topology& topology, const std::set<std::string>& unread) {
@@ -187,11 +180,11 @@ std::vector<Finding> warnings(const Topology& topology) {
   std::vector<Finding> findings;
   const Bytes chunk = topology.cube.noc.chunk;
   const auto look = [&](const std::string& path, const LinkSpec& link) {
-    const std::int64_t needed = needed_credits(link, chunk);
-    if (link.credits >= needed) return;
+    const std::int64_t needed = covering_credits(link.bandwidth, link.latency, chunk);
+    if (!link.credits || *link.credits >= needed) return;
     findings.push_back({path, fmt::format("{} chunks of {} do not cover the way there and back at {} and {}; the link "
-                                          "reaches its bandwidth with {} or more",
-                                          link.credits, to_quantity(chunk), to_quantity(link.bandwidth),
+                                          "reaches its bandwidth with {} or more, and without this key",
+                                          *link.credits, to_quantity(chunk), to_quantity(link.bandwidth),
                                           to_quantity(link.latency), needed)});
   };
   look("host.link.credits", topology.host.link);
@@ -201,6 +194,7 @@ std::vector<Finding> warnings(const Topology& topology) {
   const HbmSpec& hbm = topology.cube.hbm;
   look("cube.hbm.credits",
        {Bandwidth::bytes_per_second(hbm.bandwidth.count() / hbm.channels), hbm.latency, hbm.credits});
+  look("pe.tcm.credits", {topology.pe.tcm.bandwidth, Time::picoseconds(1), topology.pe.tcm.credits});
   if (std::ranges::none_of(topology.overrides, is_of_links)) return findings;
   const Network network(topology);
   for (const PartOverride& change : topology.overrides) {

@@ -50,7 +50,7 @@ inline constexpr std::int64_t frequency = 1'000'000'000'000;      // 1 THz: a cy
 inline constexpr std::int64_t hbm = address_limit(AddressSpace::hbm).count();
 inline constexpr std::int64_t sram = address_limit(AddressSpace::sram).count();
 inline constexpr std::int64_t tcm = address_limit(AddressSpace::tcm).count();
-inline constexpr std::int64_t credits = 1 << 16;
+inline constexpr std::int64_t credits = 1 << 30;
 inline constexpr std::int64_t mesh = 1 << 10;
 inline constexpr std::int64_t sips = 1 << 12;
 
@@ -70,9 +70,12 @@ template <class V, SpecOf<LinkSpec> S>
 void describe(V& visit, S& link) {
   visit.field({"bandwidth", "bytes serialised per second", true, 1, limits::bandwidth}, link.bandwidth);
   visit.field({"latency", "from the end of serialisation to the far end", true, 0, limits::time}, link.latency);
-  visit.field({"credits", "chunks that fit into the receiver's buffer, per virtual channel and traffic class", false, 1,
-               limits::credits},
-              link.credits);
+  visit.field(
+      {"credits",
+       "chunks that fit into the receiver's buffer, per virtual channel and traffic class; without it, enough for "
+       "the bandwidth",
+       false, 1, limits::credits},
+      link.credits);
 }
 
 template <class V, SpecOf<HostSpec> S>
@@ -100,7 +103,9 @@ void describe(V& visit, S& io) {
   visit.field({"attachment", "one link to the router at (0, 0), or one to each cube of the west edge", false, 0, 0,
                kIoAttachmentNames},
               io.attachment);
-  visit.field({"cpu_latency", "IO_CPU: handling of one message", true, 0, limits::time}, io.cpu_latency);
+  visit.field({"cpu_latency", "IO_CPU: handling of one message or interrupt", true, 0, limits::time}, io.cpu_latency);
+  visit.field({"counter_write", "completion counters: one write, by a cube that has ended", false, 0, limits::time},
+              io.counter_write);
 }
 
 template <class V, SpecOf<SipSpec> S>
@@ -140,7 +145,9 @@ void describe(V& visit, S& hbm) {
       hbm.interleave);
   visit.field({"access", "smallest access; a shorter one costs this much", false, 1, 1 << 20}, hbm.access);
   visit.field(
-      {"credits", "chunks each channel may have on their way out of the memory controller", false, 1, limits::credits},
+      {"credits",
+       "chunks each channel may have on their way out of the memory controller; without it, enough for the bandwidth",
+       false, 1, limits::credits},
       hbm.credits);
 }
 
@@ -153,7 +160,9 @@ void describe(V& visit, S& sram) {
 
 template <class V, SpecOf<ManagementCpuSpec> S>
 void describe(V& visit, S& m_cpu) {
-  visit.field({"latency", "M_CPU: handling of one message", true, 0, limits::time}, m_cpu.latency);
+  visit.field({"latency", "M_CPU: handling of one message or interrupt", true, 0, limits::time}, m_cpu.latency);
+  visit.field({"counter_write", "completion counters: one write, by a PE that has ended", false, 0, limits::time},
+              m_cpu.counter_write);
 }
 
 template <class V, SpecOf<CubeSpec> S>
@@ -180,7 +189,9 @@ void describe(V& visit, S& tcm) {
   visit.field({"capacity", "of the PE", true, 1, limits::tcm}, tcm.capacity);
   visit.field({"bandwidth", "of the DMA port, and of the engines' port", true, 1, limits::bandwidth}, tcm.bandwidth);
   visit.field({"alignment", "reservations are rounded up to a multiple of this", false, 1, 1 << 20}, tcm.alignment);
-  visit.field({"credits", "chunks that fit into the port's buffer", false, 1, limits::credits}, tcm.credits);
+  visit.field({"credits", "chunks that fit into the port's buffer; without it, enough for the bandwidth", false, 1,
+               limits::credits},
+              tcm.credits);
 }
 
 template <class V, SpecOf<GemmSpec> S>

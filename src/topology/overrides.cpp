@@ -23,7 +23,7 @@ std::string path_of(const PartOverride& change) {
 void apply(const PartOverride& change, Link& link) {
   link.spec.bandwidth = change.bandwidth.value_or(link.spec.bandwidth);
   link.spec.latency = change.latency.value_or(link.spec.latency);
-  link.spec.credits = change.credits.value_or(link.spec.credits);
+  if (change.credits) link.spec.credits = change.credits;
   link.failed = change.failed.value_or(link.failed);
 }
 

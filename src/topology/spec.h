@@ -18,11 +18,11 @@ namespace kernbench::topology {
 using ModelParameterTexts = std::map<std::string, std::string>;
 
 /// One direction of a link: serialisation at `bandwidth`, then `latency`; `credits` chunks fit into the receiver's
-/// buffer (per virtual channel).
+/// buffer (per virtual channel). Without a value they follow from bandwidth and latency (buffers.h).
 struct LinkSpec {
   Bandwidth bandwidth;
   Time latency;
-  std::int32_t credits = 16;  // assumption: covers an on-package round trip; a long link needs more
+  std::optional<std::int32_t> credits;
   bool operator==(const LinkSpec&) const = default;
 };
 
@@ -51,7 +51,9 @@ enum class IoAttachment : std::uint8_t { corner, west_edge };
 struct IoSpec {
   std::int32_t count = 1;                          // assumption: the only number that is modelled
   IoAttachment attachment = IoAttachment::corner;  // assumption: the fewest links
-  Time cpu_latency;                                // IO_CPU: handling of one message
+  Time cpu_latency;                                // IO_CPU: handling of one message or interrupt
+  // Completion counters: one write. assumption: read, decrement and compare a register, two cycles of 1 GHz.
+  Time counter_write = Time::nanoseconds(2);
   bool operator==(const IoSpec&) const = default;
 };
 
@@ -84,8 +86,8 @@ struct HbmSpec {
   Bytes interleave{1024};
   // Smallest access; a shorter one costs this much. source: JESD238, a burst is 32 B; assumption: two of them.
   Bytes access{64};
-  // Chunks each channel may have on their way out of the memory controller; assumption: covers the latency.
-  std::int32_t credits = 64;
+  // Chunks each channel may have on their way out of the memory controller; as for links.
+  std::optional<std::int32_t> credits;
   bool operator==(const HbmSpec&) const = default;
 };
 
@@ -97,7 +99,9 @@ struct SramSpec {
 };
 
 struct ManagementCpuSpec {
-  Time latency;  // M_CPU: handling of one message
+  Time latency;  // M_CPU: handling of one message or interrupt
+  // Completion counters: one write; assumption: as in the IO chiplet.
+  Time counter_write = Time::nanoseconds(2);
   bool operator==(const ManagementCpuSpec&) const = default;
 };
 
@@ -112,9 +116,9 @@ struct CubeSpec {
 
 struct TcmSpec {
   Bytes capacity;
-  Bandwidth bandwidth;        // of the DMA port, and of the engines' port
-  Bytes alignment{64};        // reservations are rounded up to this; assumption: one line
-  std::int32_t credits = 16;  // assumption
+  Bandwidth bandwidth;                  // of the DMA port, and of the engines' port
+  Bytes alignment{64};                  // reservations are rounded up to this; assumption: one line
+  std::optional<std::int32_t> credits;  // as for links
   bool operator==(const TcmSpec&) const = default;
 };
 

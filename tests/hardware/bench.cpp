@@ -19,6 +19,7 @@ topology::Topology small_machine(MeshExtent cubes, MeshExtent pes, std::int32_t 
   t.sip.cubes = cubes;
   t.sip.link = {Bandwidth::gigabytes_per_second(251), ns(7), 16};
   t.sip.io.cpu_latency = ns(211);
+  t.sip.io.counter_write = ps(3001);
   t.cube.pes = pes;
   t.cube.noc.link = {Bandwidth::gigabytes_per_second(127), ns(2), 16};
   t.cube.noc.header = Bytes(32);
@@ -29,7 +30,7 @@ topology::Topology small_machine(MeshExtent cubes, MeshExtent pes, std::int32_t 
   t.cube.hbm.atomic = ps(4999);
   t.cube.sram = {Bytes(1 << 20), Bandwidth::gigabytes_per_second(487), ps(5003)};
   t.pe.ipcq = {4, 3, ps(4007), ps(20'011), ps(9973), Bytes(1 << 18)};
-  t.cube.m_cpu.latency = ns(101);
+  t.cube.m_cpu = {ns(101), ps(1999)};
   t.pe.clock = Frequency::megahertz(1499);
   t.pe.control = {ps(4001), ps(50'003), ns(10)};
   t.pe.tcm.capacity = Bytes(1 << 16);
@@ -45,15 +46,15 @@ topology::Topology small_machine(MeshExtent cubes, MeshExtent pes, std::int32_t 
 topology::Topology ahbm_1sip() {
   topology::Topology t;
   t.name = "ahbm-1sip";
-  t.host.link = {Bandwidth::gigabytes_per_second(64), ns(600), 128};
+  t.host.link = {Bandwidth::gigabytes_per_second(64), ns(600), {}};
   t.host.launch_overhead = ns(2000);
-  t.system.link = {Bandwidth::gigabytes_per_second(200), ns(500), 256};
+  t.system.link = {Bandwidth::gigabytes_per_second(200), ns(500), {}};
   t.sip.cubes = {4, 4};
-  t.sip.link = {Bandwidth::gigabytes_per_second(256), ns(8), 16};
+  t.sip.link = {Bandwidth::gigabytes_per_second(256), ns(8), {}};
   t.sip.io.attachment = topology::IoAttachment::west_edge;
   t.sip.io.cpu_latency = ns(200);
   t.cube.pes = {4, 2};
-  t.cube.noc.link = {Bandwidth::gigabytes_per_second(128), ns(2), 16};
+  t.cube.noc.link = {Bandwidth::gigabytes_per_second(128), ns(2), {}};
   t.cube.hbm.capacity = Bytes(std::int64_t{36} << 30);
   t.cube.hbm.bandwidth = Bandwidth::gigabytes_per_second(1200);
   t.cube.hbm.channels = 32;

@@ -379,5 +379,35 @@ TEST(Dma, MoreThan4096LegsAreAnError) {
   EXPECT_THROW(bench.run(at(0, 0, 0), [&](ProgramScope& p) { p.load(legs); }), ValueError);
 }
 
+/// A load or store of 64 KiB on another SIP, over a link with so many credits.
+OperationRef over_a_link(std::int32_t credits, bool write, bool exact, std::string* server) {
+  auto machine = small_machine({1, 1}, {2, 1}, 2);
+  machine.system.link = {Bandwidth::gigabytes_per_second(199), ns(499), credits};
+  Bench bench(machine, exact);
+  bench.run(at(0, 0, 0), [&](ProgramScope& p) {
+    const std::vector<DmaLeg> legs{leg(at(1, 0, 1), 0, 1 << 16)};
+    write ? p.store(legs) : p.load(legs);
+  });
+  const OperationRef operation = only_operation(bench);
+  *server = bench.machine.fabric().spec(operation->starved.server).name;
+  return operation;
+}
+
+TEST(Dma, WhatASmallBufferBehindALinkCostsIsKnownWithItsName) {
+  for (const bool write : {false, true}) {
+    std::string server, ignored;
+    const OperationRef small = over_a_link(7, write, false, &server), exact = over_a_link(7, write, true, &ignored),
+                       enough = over_a_link(10'000, write, false, &ignored);
+    const Time longer = (small->finished - small->started) - (enough->finished - enough->started);
+    EXPECT_GT(longer, Time::microseconds(5));
+    EXPECT_GE(small->starved.time, longer);
+    EXPECT_LE(small->starved.time, longer + Time::picoseconds(longer.count() / 10))
+        << "but for what the link would have idled anyway";
+    EXPECT_EQ(server, write ? "sip0.io.to_sip1" : "sip1.io.to_sip0");
+    EXPECT_EQ(enough->starved.time, Time());
+    EXPECT_EQ(exact->starved.time, small->starved.time);
+  }
+}
+
 }  // namespace
 }  // namespace kernbench::hardware

@@ -145,7 +145,7 @@ class Law {
     for (std::int32_t slot = 0; slot < channel.parameters.n_slots; ++slot) free_.push_back(slot);
   }
 
-  MessageTimes run(Time send, Time receive) {
+  SendReceiveTimes run(Time send, Time receive) {
     at(send, [this] { next_segment(); });
     at(receive, [this] {
       receiving_ = true;
@@ -271,13 +271,13 @@ class Law {
   std::size_t counted_ = 0, drained_ = 0;
   bool waiting_ = false, receiving_ = false, draining_ = false;
   Time since_;
-  MessageTimes times_;
+  SendReceiveTimes times_;
 };
 
 }  // namespace
 
-MessageTimes message_law(const topology::Topology& topology, const Channel& channel, Bytes message, Time send,
-                         Time receive) {
+SendReceiveTimes message_law(const topology::Topology& topology, const Channel& channel, Bytes message, Time send,
+                             Time receive) {
   return Law(topology, channel, message).run(send, receive);
 }
 

@@ -32,13 +32,13 @@ struct SegmentTimes {
 /// since before `start`: closed forms only.
 std::vector<SegmentTimes> one_slot_law(const Bench& bench, const Channel& channel, std::int64_t segments, Time start);
 
-struct MessageTimes {
+struct SendReceiveTimes {
   Time sent, received;  // the ends of the send and of the receive
 };
 
 /// The times of one message by the law of the queues, its transfers driven by hand through the fabric of a fresh
 /// machine; the receive begins at `receive`.
-MessageTimes message_law(const topology::Topology& topology, const Channel& channel, Bytes message, Time send,
-                         Time receive);
+SendReceiveTimes message_law(const topology::Topology& topology, const Channel& channel, Bytes message, Time send,
+                             Time receive);
 
 }  // namespace kernbench::hardware

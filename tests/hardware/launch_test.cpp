@@ -2,6 +2,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <functional>
 #include <vector>
 
 #include "bench.h"
@@ -24,8 +25,8 @@ void expect_law(const topology::Topology& machine, PeCoordinate pe) {
                                      machine.pe.control.start_latency);
   EXPECT_EQ(times.last_program, times.first_program + ns(777));
   EXPECT_EQ(times.completed, times.last_program + machine.pe.control.issue + bench.message_time(control, m) +
-                                 m_latency + bench.message_time(m, io) + io_latency +
-                                 bench.message_time(io, Endpoint::host()));
+                                 machine.cube.m_cpu.counter_write + m_latency + bench.message_time(m, io) +
+                                 machine.sip.io.counter_write + io_latency + bench.message_time(io, Endpoint::host()));
   EXPECT_TRUE(bench.machine.fabric().idle());
 }
 
@@ -99,21 +100,81 @@ TEST(Launch, CompletesOnceWhenAllProgramsOfAllCubesHaveEnded) {
   EXPECT_TRUE(bench.machine.fabric().idle());
 }
 
-TEST(Launch, AnMCpuHandlesOneMessageAtATime) {
-  // Two PEs end at one time: the second completion waits for the first, 101 ns each.
-  Bench bench(small_machine({1, 1}, {2, 1}));
+/// When a launch on all PEs of all cubes completes at the host, if each program ends at the time that `end` gives.
+LaunchTimes launch_that_ends(Bench& bench, const std::function<Time(PeCoordinate)>& end) {
+  const topology::Topology& machine = bench.topology;
   std::vector<ProgramRequest> programs;
-  for (int pe = 0; pe < 2; ++pe) {
-    programs.push_back(
-        bench.program(at(0, 0, pe), [](ProgramScope&) { event::this_fiber::sleep_until(Time::microseconds(5)); }));
+  for (int cube = 0; cube < machine.sip.cubes.count(); ++cube) {
+    for (int pe = 0; pe < machine.cube.pes.count(); ++pe) {
+      const PeCoordinate here = at(0, cube, pe);
+      programs.push_back(
+          bench.program(here, [&end, here](ProgramScope&) { event::this_fiber::sleep_until(end(here)); }));
+    }
   }
   LaunchTimes times;
   bench.launch(std::move(programs), [&](const LaunchTimes& t) { times = t; });
   bench.scheduler.run();
-  const auto m = Endpoint::m_cpu({SipId{0}, CubeId{0}});
-  const Time arrives = Time::microseconds(5) + ps(4001) + bench.message_time(Endpoint::pe_port(at(0, 0, 0)), m);
-  EXPECT_EQ(times.completed, arrives + 2 * ns(101) + bench.message_time(m, Endpoint::io_cpu(SipId{0})) + ns(211) +
-                                 bench.message_time(Endpoint::io_cpu(SipId{0}), Endpoint::host()));
+  EXPECT_TRUE(bench.machine.fabric().idle());
+  return times;
+}
+
+/// From the last count of the counter of cube 0 to the host.
+Time after_the_counter_of_cube_0(Bench& bench) {
+  const auto m = Endpoint::m_cpu({SipId{0}, CubeId{0}}), io = Endpoint::io_cpu(SipId{0});
+  return bench.topology.cube.m_cpu.latency + bench.message_time(m, io) + bench.topology.sip.io.counter_write +
+         bench.topology.sip.io.cpu_latency + bench.message_time(io, Endpoint::host());
+}
+
+TEST(Launch, EndsOfSeveralPesAtOneInstantInterruptTheMCpuOnce) {
+  // The writes of PE 0, a router away from the counter, and of PE 1, two routers away, do not meet.
+  Bench bench(small_machine({1, 1}, {2, 1}));
+  const LaunchTimes times = launch_that_ends(bench, [](PeCoordinate) { return Time::microseconds(5); });
+  const Time arrives = Time::microseconds(5) + ps(4001) +
+                       bench.message_time(Endpoint::pe_port(at(0, 0, 1)), Endpoint::m_cpu({SipId{0}, CubeId{0}}));
+  EXPECT_EQ(times.completed, arrives + ps(1999) + after_the_counter_of_cube_0(bench));
+}
+
+TEST(Launch, ACounterCountsOneWriteAfterTheOther) {
+  // With a counter this slow all four writes are there before the second one has been counted.
+  auto machine = small_machine({1, 1}, {4, 1});
+  machine.cube.m_cpu.counter_write = ns(31);
+  Bench bench(machine);
+  const LaunchTimes times = launch_that_ends(bench, [](PeCoordinate) { return Time::microseconds(5); });
+  const Time first = Time::microseconds(5) + ps(4001) +
+                     bench.message_time(Endpoint::pe_port(at(0, 0, 0)), Endpoint::m_cpu({SipId{0}, CubeId{0}}));
+  EXPECT_EQ(times.completed, first + 4 * ns(31) + after_the_counter_of_cube_0(bench));
+}
+
+TEST(Launch, EndsOfSeveralCubesAtOneInstantInterruptTheIoCpuOnce) {
+  // The cubes are in a row behind the IO chiplet: their writes arrive a hop between cubes apart.
+  Bench bench(small_machine({4, 1}, {1, 1}));
+  const LaunchTimes times = launch_that_ends(bench, [](PeCoordinate) { return Time::microseconds(5); });
+  const PeCoordinate last = at(0, 3, 0);
+  const auto m = Endpoint::m_cpu({last.sip, last.cube}), io = Endpoint::io_cpu(last.sip);
+  EXPECT_EQ(times.completed, Time::microseconds(5) + ps(4001) + bench.message_time(Endpoint::pe_port(last), m) +
+                                 ps(1999) + ns(101) + bench.message_time(m, io) + ps(3001) + ns(211) +
+                                 bench.message_time(io, Endpoint::host()));
+}
+
+TEST(Launch, TheCounterOfTheIoChipletCountsOneWriteAfterTheOther) {
+  auto machine = small_machine({4, 1}, {1, 1});
+  machine.sip.io.counter_write = ns(97);
+  Bench bench(machine);
+  const LaunchTimes times = launch_that_ends(bench, [](PeCoordinate) { return Time::microseconds(5); });
+  const PeCoordinate first = at(0, 0, 0);
+  const auto m = Endpoint::m_cpu({first.sip, first.cube}), io = Endpoint::io_cpu(first.sip);
+  EXPECT_EQ(times.completed, Time::microseconds(5) + ps(4001) + bench.message_time(Endpoint::pe_port(first), m) +
+                                 ps(1999) + ns(101) + bench.message_time(m, io) + 4 * ns(97) + ns(211) +
+                                 bench.message_time(io, Endpoint::host()));
+}
+
+TEST(Launch, TheCompletionOf128ProgramsCostsLittleMoreThanThatOfOne) {
+  Bench one(ahbm_1sip()), all(ahbm_1sip());
+  const LaunchTimes alone = one.run(at(0, 15, 7), [](ProgramScope&) {});
+  const LaunchTimes together = launch_that_ends(all, [](PeCoordinate) { return Time::microseconds(5); });
+  const Time of_one = alone.completed - alone.last_program, of_all = together.completed - together.last_program;
+  EXPECT_GE(of_all, of_one);
+  EXPECT_LE(of_all, of_one + 8 * ns(2) + 16 * ns(2)) << "at most all writes of a cube, and of all cubes";
 }
 
 TEST(Launch, CommandsOfOneInstantLeaveInTheOrderOfTheCalls) {

@@ -365,8 +365,8 @@ TEST(Windows, AnInstallationCarriesARowForEachWindow) {
   const Bytes row = Bytes(32) + kTableRow;
   const Time out = kDoorbell + bench.message_time(host, io, row) + ns(211) + bench.message_time(io, m_cpu, row) +
                    ns(101) + bench.message_time(m_cpu, pe, row);
-  const Time back =
-      bench.message_time(pe, m_cpu) + ns(101) + bench.message_time(m_cpu, io) + ns(211) + bench.message_time(io, host);
+  const Time back = bench.message_time(pe, m_cpu) + ps(1999) + ns(101) + bench.message_time(m_cpu, io) + ps(3001) +
+                    ns(211) + bench.message_time(io, host);
   EXPECT_EQ(installed(1), out + back);
   EXPECT_GT(installed(2), installed(1));
 }

@@ -111,5 +111,24 @@ TEST(ScaledAddDdp, PassesOnSeveralSips) {
   }
 }
 
+// From two sizes, so that the time for the launch and the first and last step does not count.
+TEST(CclAllreduce, ScalesWithTheLinkBetweenSips) {
+  for (const int link : {200, 400, 800}) {
+    const std::vector<std::string> overrides{"system.sips.link.bandwidth=" + std::to_string(link) + "GB/s"};
+    const double half = ns_of_all_reduce(2, 8 * kMebibyte, overrides),
+                 whole = ns_of_all_reduce(2, 16 * kMebibyte, overrides);
+    const double reached = bus_bandwidth(2, 8 * kMebibyte, whole - half);
+    EXPECT_GE(reached, 0.93 * link);
+    EXPECT_LE(reached, link);
+  }
+}
+
+TEST(CclAllreduce, ALinkOfFourTimesTheLatencyKeepsItsBandwidth) {
+  const std::vector<std::string> overrides{"system.sips.link.latency=2us"};
+  const double half = ns_of_all_reduce(2, 8 * kMebibyte, overrides),
+               whole = ns_of_all_reduce(2, 16 * kMebibyte, overrides);
+  EXPECT_GE(bus_bandwidth(2, 8 * kMebibyte, whole - half), 0.93 * kSipLink);
+}
+
 }  // namespace
 }  // namespace kernbench

@@ -4,9 +4,12 @@
 
 #include <algorithm>
 #include <iterator>
+#include <memory>
 #include <random>
 #include <string>
 #include <vector>
+
+#include "kernel/explain/trace_store.h"
 
 namespace kernbench::kernel {
 namespace {
@@ -60,12 +63,12 @@ void expect_tiles(const ProgramTrace& trace) {
 }
 
 TEST(CriticalPath, OfAProgramThatDoesNothingIsTheProgram) {
-  EXPECT_EQ(text_of(critical_path({kAgent, ps(5), ps(9), {}, {}})), "program 4");
-  EXPECT_TRUE(critical_path({kAgent, ps(5), ps(5), {}, {}}).empty());
+  EXPECT_EQ(text_of(critical_path({kAgent, ps(5), ps(9), {}, {}, {}})), "program 4");
+  EXPECT_TRUE(critical_path({kAgent, ps(5), ps(5), {}, {}, {}}).empty());
 }
 
 TEST(CriticalPath, GoesFromTheLastWaitThroughOperandsAndTheEngineToTheInstructionStream) {
-  ProgramTrace trace{kAgent, ps(0), ps(170), {}, {}};
+  ProgramTrace trace{kAgent, ps(0), ps(170), {}, {}, {}};
   // Two loads on one queue; the second waits for the first. A product of both, which the program waits for.
   trace.operations = {operation(0, EngineKind::dma, "load", {0, 0, 0, 10, 10, 10, 60}),
                       operation(1, EngineKind::dma, "load", {10, 10, 10, 20, 20, 60, 120}),
@@ -83,7 +86,7 @@ TEST(CriticalPath, GoesFromTheLastWaitThroughOperandsAndTheEngineToTheInstructio
 }
 
 TEST(CriticalPath, WaitsForRoomAndForAPlaceGoOnWithTheOperationThatGaveItBack) {
-  ProgramTrace trace{kAgent, ps(0), ps(90), {}, {}};
+  ProgramTrace trace{kAgent, ps(0), ps(90), {}, {}, {}};
   trace.operations = {operation(0, EngineKind::gemm, "dot", {0, 0, 0, 10, 10, 10, 50}),
                       operation(1, EngineKind::vector, "exp", {10, 50, 50, 60, 60, 60, 70}),
                       operation(2, EngineKind::vector, "add", {60, 60, 70, 80, 80, 80, 90})};
@@ -96,7 +99,7 @@ TEST(CriticalPath, WaitsForRoomAndForAPlaceGoOnWithTheOperationThatGaveItBack) {
 }
 
 TEST(CriticalPath, AWaitThatAnotherProgramEndedStaysAWait) {
-  ProgramTrace trace{kAgent, ps(0), ps(100), {}, {}};
+  ProgramTrace trace{kAgent, ps(0), ps(100), {}, {}, {}};
   trace.operations = {operation(0, EngineKind::gemm, "dot", {0, 20, 20, 30, 30, 70, 100})};
   trace.operations[0].granted_by = {event::AgentId{8}, 3};
   trace.operations[0].started_by = {event::AgentId{8}, 4};
@@ -105,7 +108,7 @@ TEST(CriticalPath, AWaitThatAnotherProgramEndedStaysAWait) {
 }
 
 TEST(CriticalPath, AnOperationThatLetsTheNextOneStartIsOnThePathUpToThen) {
-  ProgramTrace trace{kAgent, ps(0), ps(130), {}, {}};
+  ProgramTrace trace{kAgent, ps(0), ps(130), {}, {}, {}};
   trace.operations = {operation(0, EngineKind::dma, "load", {0, 0, 0, 10, 10, 10, 100}),
                       operation(1, EngineKind::dma, "load", {10, 10, 10, 20, 20, 40, 130})};
   for (OperationRecord& record : trace.operations) record.bound = {ps(30), ps(0), ps(60)};
@@ -149,6 +152,89 @@ TEST(CriticalPath, TilesTheProgramForAnyRecords) {
     }
     expect_tiles(trace);
     if (HasFailure()) FAIL() << "round " << round;
+  }
+}
+
+/// A program that does nothing but send what it has made, at 40: an operation on its vector engine from 20 to 40.
+std::shared_ptr<ProgramTrace> sender(event::AgentId agent, std::int64_t start) {
+  auto trace = std::make_shared<ProgramTrace>(ProgramTrace{agent, ps(start), {}, {}, {}, {}});
+  trace->operations.push_back(operation(0, EngineKind::vector, "add", {10, 10, 10, 20, 20, 20, 40}));
+  trace->operations.push_back(operation(1, EngineKind::ipcq, "send", {12, 12, 12, 22, 40, 40, 60}));
+  trace->operations.back().sends = true;
+  trace->operations.back().ready_by = {agent, 0};
+  return trace;
+}
+
+/// A program that asks for the message at 5 and gets it: sent at 40, there at 100, copied by 110.
+ProgramTrace receiver(event::AgentId of) {
+  static const std::string link = "sip0.io.to_sip1";
+  ProgramTrace trace{kAgent, ps(5), ps(110), {}, {}, {}};
+  trace.operations.push_back(operation(0, EngineKind::ipcq, "recv", {5, 5, 5, 9, 9, 9, 110}));
+  trace.operations.back().waited = ps(91);
+  trace.messages.push_back({0, {of, 1}, ps(40), ps(100), ps(30), &link, ps(20), &link});
+  trace.steps.push_back({Activity::drain, ps(9), ps(110), {kAgent, 0}, {}});
+  return trace;
+}
+
+TEST(CriticalPath, GoesOnInTheProgramOfTheSender) {
+  const event::AgentId other{8};
+  TraceStore traces;
+  (void)traces.begin_launch(ps(1));
+  const auto trace = sender(other, 8);
+  traces.begin(trace);
+  trace->end = ps(70);
+  traces.end(trace);
+  const ProgramTrace path_of = receiver(other);
+  const auto path = critical_path(path_of, &traces);
+  EXPECT_EQ(text_of(path),
+            "sender not started 3, program 2, issue add 10, vector add 20, queue data send 10, "
+            "queue data send 30, link buffer send 20, queue data recv 10");
+  EXPECT_EQ(*path[5].on, "sip0.io.to_sip1");
+  EXPECT_EQ(*path[6].on, "sip0.io.to_sip1");
+  EXPECT_EQ(path.front().start, ps(5));
+  EXPECT_EQ(path.back().end, ps(110));
+}
+
+TEST(CriticalPath, AMessageOfAnUnknownSenderStaysAWait) {
+  TraceStore traces;
+  const ProgramTrace path_of = receiver(event::AgentId{8});
+  for (const TraceStore* others : {static_cast<const TraceStore*>(nullptr), static_cast<const TraceStore*>(&traces)}) {
+    EXPECT_EQ(text_of(critical_path(path_of, others)), "issue recv 4, message recv 91, queue data recv 10");
+  }
+}
+
+TEST(TraceStore, KeepsAProgramUntilAllLaunchesThatWereUnderWayAtItsEndHaveCompleted) {
+  TraceStore traces;
+  const event::AgentId agent{8};
+  const std::uint64_t mine = traces.begin_launch(ps(0)), other = traces.begin_launch(ps(5));
+  const auto trace = sender(agent, 8);
+  traces.begin(trace);
+  EXPECT_EQ(traces.find(agent, ps(9)), trace.get()) << "while it runs";
+  EXPECT_EQ(traces.find(agent, ps(7)), nullptr) << "before it began";
+  trace->end = ps(70);
+  traces.end(trace);
+  const std::uint64_t later = traces.begin_launch(ps(80));
+  traces.end_launch(mine);
+  EXPECT_EQ(traces.find(agent, ps(40)), trace.get());
+  EXPECT_EQ(traces.find(agent, ps(71)), nullptr) << "after its end";
+  traces.end_launch(other);
+  EXPECT_EQ(traces.find(agent, ps(40)), nullptr);
+  traces.end_launch(later);
+}
+
+TEST(TraceStore, ForgetsTheProgramsThatEndedFirstWhenThereAreTooManyRecords) {
+  TraceStore traces;
+  (void)traces.begin_launch(ps(0));
+  constexpr std::int64_t kPrograms = 5;
+  for (std::int64_t i = 0; i < kPrograms; ++i) {
+    auto trace = std::make_shared<ProgramTrace>(ProgramTrace{event::AgentId{8}, ps(10 * i), {}, {}, {}, {}});
+    trace->operations.resize(TraceStore::kMostOperations / 3);
+    traces.begin(trace);
+    trace->end = ps(10 * i + 9);
+    traces.end(trace);
+  }
+  for (std::int64_t i = 0; i < kPrograms; ++i) {
+    EXPECT_EQ(traces.find(event::AgentId{8}, ps(10 * i + 5)) != nullptr, i >= kPrograms - 3) << i;
   }
 }
 

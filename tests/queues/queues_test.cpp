@@ -260,8 +260,13 @@ TEST(Queues, WaitsForMessagesAndCreditsAreExplained) {
     });
   });
   const LaunchResult& launch = result.launches.back();
-  Time path, credit, message;
-  for (const PathPart& part : launch.critical_path) path += part.time;
+  Time path, credit, message, delay;
+  for (const PathPart& part : launch.critical_path) {
+    path += part.time;
+    if (part.activity == "delay") delay += part.time;
+    EXPECT_NE(part.activity, "message") << "the path goes on at the sender";
+  }
+  EXPECT_GE(delay, Time::microseconds(4)) << "what the sender did";
   EXPECT_EQ(path, launch.end - launch.start);
   for (const WaitResult& wait : launch.waits) {
     if (wait.reason == "credit") credit += wait.time;

@@ -27,11 +27,10 @@ TEST(JsonTest, TheKeysAreTheDocumentedOnesInTheirOrder) {
   RunResult result = samples::gemm();
   result.error = ErrorResult{"ValueError", "m", "w"};
   const Json json = Json::parse(to_json(result));
-  EXPECT_EQ(keys(json),
-            (Keys{"schema",      "kernbench",      "bench",  "topology",   "parameters",        "seed",
-                  "switches",    "correlation_id", "origin", "status",     "simulated_time_ps", "wall_time_s",
-                  "events",      "launches",       "checks", "metrics",    "resources",         "tlbs",
-                  "device_peak", "machine",        "error",  "fingerprint"}));
+  EXPECT_EQ(keys(json), (Keys{"schema",   "kernbench",      "bench",   "topology", "parameters",        "seed",
+                              "switches", "correlation_id", "origin",  "status",   "simulated_time_ps", "wall_time_s",
+                              "events",   "launches",       "checks",  "metrics",  "resources",         "tlbs",
+                              "warnings", "device_peak",    "machine", "error",    "fingerprint"}));
   EXPECT_EQ(keys(json["launches"][0]),
             (Keys{"name", "device", "start_ps", "end_ps", "programs", "breakdown_ps", "bound_ps", "bound_by", "flops",
                   "hbm_bytes", "roofline", "critical_path", "longest_segments", "waits", "operations"}));

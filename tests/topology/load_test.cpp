@@ -177,8 +177,8 @@ TEST(BrokenTopology, ReportsAllProblemsInTheOrderOfTheFile) {
       parse_error(text, {"pe.clock=1s", "pe.contexts=none"}),
       "x.yaml:5:14: host.link.latency: expected a time such as 80ns, found \"600\", which has no unit (ps, ns, us, "
       "ms, s)\n"
-      "x.yaml:40:5: cube.hbm.chanels: unknown key, did you mean \"channels\"?\n"
-      "x.yaml:77:12: pe.vector.lanes: must be at least 1, found \"0\"\n"
+      "x.yaml:37:5: cube.hbm.chanels: unknown key, did you mean \"channels\"?\n"
+      "x.yaml:73:12: pe.vector.lanes: must be at least 1, found \"0\"\n"
       "--set pe.clock=1s: pe.clock: expected a frequency such as 1GHz, found \"1s\", which is a time\n"
       "--set pe.contexts=none: pe.contexts: expected a whole number such as 32, found \"none\"");
 }
@@ -322,7 +322,7 @@ TEST(Load, WarnsWhereCreditsDoNotCoverTheRoundTrip) {
   EXPECT_EQ(found[0].path, "host.link.credits");
   EXPECT_EQ(found[0].message,
             "76 chunks of 1KiB do not cover the way there and back at 64GB/s and 600ns; the link reaches its bandwidth "
-            "with 77 or more");
+            "with 77 or more, and without this key");
   EXPECT_THAT(warnings(load_topology("tiny", {"host.link.credits=77"})), ::testing::IsEmpty());
 }
 

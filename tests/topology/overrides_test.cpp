@@ -193,10 +193,11 @@ TEST(Overrides, EveryLinkWithinASipThatFailsNamesTwoEndpointsWhoseRouteUsesIt) {
 }
 
 TEST(Overrides, WarnWhenCreditsDoNotCoverTheWay) {
-  const auto found = warnings(load_topology("tiny", {"overrides.host.to_sip0.latency=10us"}));
+  const auto found = warnings(load_topology("tiny", {"host.link.credits=128", "overrides.host.to_sip0.latency=10us"}));
   ASSERT_THAT(found, SizeIs(1));
   EXPECT_EQ(found[0].path, "overrides.host.to_sip0");
   EXPECT_THAT(found[0].message, HasSubstr("128 chunks of 1KiB do not cover the way there and back"));
+  EXPECT_THAT(warnings(load_topology("tiny", {"overrides.host.to_sip0.latency=10us"})), SizeIs(0));
 }
 
 // Bandwidth of one link: 1 GB/s; the middle of the longer side, or of the numbers.

@@ -43,7 +43,9 @@ Time DmaQueue::setup_of(const Operation& operation) {
 
 void DmaQueue::begin(Operation& operation) {
   const auto place = std::ranges::find(flights_, nullptr, &Flight::operation);
-  *place = {&operation, operation.legs.size(), operation.legs.size()};
+  place->operation = &operation;
+  place->accesses = place->open_legs = operation.legs.size();
+  if (place->logs.size() < operation.legs.size()) place->logs.resize(operation.legs.size());
   const auto flight = static_cast<std::uint64_t>(place - flights_.begin());
   setting_up_ = true;
   operation.translation = tlb_.translate(operation.pages);
@@ -79,7 +81,7 @@ void DmaQueue::start_read(std::uint64_t part) {
   transport_.append_links(route, Endpoint::hbm_slice(leg.slice), Endpoint::pe_port(pe_), VirtualNetwork::response);
   route.push_back(transport_.tcm_port(pe_, VirtualNetwork::response));
   transport_.transfer(sender(part), std::move(route), leg.ranges, event::call<&DmaQueue::left_memory>(this, part),
-                      event::call<&DmaQueue::leg_done>(this, part));
+                      event::call<&DmaQueue::leg_done>(this, part), &log_of(part));
 }
 
 void DmaQueue::start_write(std::uint64_t part) {
@@ -87,7 +89,8 @@ void DmaQueue::start_write(std::uint64_t part) {
   std::vector<Stage> route{transport_.tcm_port(pe_, VirtualNetwork::request)};
   transport_.append_links(route, Endpoint::pe_port(pe_), Endpoint::hbm_slice(leg.slice), VirtualNetwork::request);
   route.push_back(transport_.channels(leg.slice, VirtualNetwork::request));
-  transport_.transfer(sender(part), std::move(route), leg.ranges, {}, event::call<&DmaQueue::landed>(this, part));
+  transport_.transfer(sender(part), std::move(route), leg.ranges, {}, event::call<&DmaQueue::landed>(this, part),
+                      &log_of(part));
 }
 
 void DmaQueue::left_memory(std::uint64_t part) {
@@ -123,7 +126,9 @@ void DmaQueue::memory_accessed(std::uint64_t part) {
 
 void DmaQueue::leg_done(std::uint64_t part) {
   Flight& flight = flight_of(part);
-  if (--flight.open_legs == 0) end(flight);
+  if (--flight.open_legs > 0) return;
+  flight.operation->starved = most_starved(log_of(part));
+  end(flight);
 }
 
 // The place must be free before the next descriptor looks for one.

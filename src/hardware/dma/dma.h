@@ -32,6 +32,7 @@ class DmaQueue : public CommandQueue {
     Operation* operation = nullptr;  // none: the place is free
     std::size_t accesses = 0;        // legs whose memory access has not taken effect
     std::size_t open_legs = 0;
+    std::vector<TransferLog> logs;  // by leg
   };
   // What the callbacks of one leg carry.
   static constexpr std::uint64_t part(std::size_t flight, std::uint64_t leg) { return (flight << kPartBits) | leg; }
@@ -39,6 +40,7 @@ class DmaQueue : public CommandQueue {
   Flight& flight_of(std::uint64_t part) { return flights_[part >> kPartBits]; }
   const DmaLeg& leg_of(std::uint64_t part) { return flight_of(part).operation->legs[leg_index(part)]; }
   static constexpr std::uint64_t leg_index(std::uint64_t part) { return part & ((std::uint64_t{1} << kPartBits) - 1); }
+  TransferLog& log_of(std::uint64_t part) { return flight_of(part).logs[leg_index(part)]; }
   Sender sender(std::uint64_t part);
 
   Time setup_of(const Operation& operation);

@@ -19,6 +19,7 @@ void Coalescer::load(const Transfer& transfer) {
       lane.last_start = server.last_start;
       lane.last_bytes = server.last_bytes;
       lane.work = ServerCounters{};
+      lane.starved = Time();
       const Buffer* buffer = shares_buffer ? server.buffers[route[stage].traffic.index()].get() : nullptr;
       if (buffer == nullptr || buffer->credits.home() == server.spec.credits) {
         lane.credits.reset(server.spec.credits);
@@ -42,9 +43,9 @@ void Coalescer::start(TransferSlot slot) {
   for (std::size_t i = 0; i < recurrence_.lane_count(); ++i) {
     Lane& lane = recurrence_.lane(i);
     lane.credits.settle(transfer.delivered);
-    const Ring<Time>& returning = lane.credits.returning();
-    transfer.results.push_back(
-        {lane.free_at, lane.last_start, lane.last_bytes, lane.work, static_cast<std::uint32_t>(returning.size())});
+    const Ring<ReturningCredit>& returning = lane.credits.returning();
+    transfer.results.push_back({lane.free_at, lane.last_start, lane.last_bytes, lane.work, lane.starved,
+                                static_cast<std::uint32_t>(returning.size())});
     for (std::size_t j = 0; j < returning.size(); ++j) transfer.returns.push_back(returning[j]);
   }
   for (const Stage& stage : transfer.request.route) {
@@ -65,7 +66,7 @@ void Coalescer::release_servers(const Transfer& transfer) {
 }
 
 void Coalescer::finish(TransferSlot slot) {
-  const Transfer& transfer = state_.transfer(slot);
+  Transfer& transfer = state_.transfer(slot);
   const std::vector<Stage>& route = transfer.request.route;
   release_servers(transfer);
   std::uint64_t port = transfer.port();
@@ -75,7 +76,8 @@ void Coalescer::finish(TransferSlot slot) {
     const bool responses = stage == 0 && transfer.has_response_buffer();
     for (std::uint32_t member = 0; member < route[stage].group; ++member, ++result) {
       Server& server = state_.servers[route[stage].server.value + member];
-      server.account(result->work, result->free_at, result->last_start, result->last_bytes, port);
+      if (result->work.chunks > 0) transfer.note(stage, result->last_start, server.starved, result->starved);
+      server.account(result->work, result->starved, result->free_at, result->last_start, result->last_bytes, port);
       const auto end = returns + result->returns;
       if (!responses && stage + 1 < route.size()) {
         CreditPool& credits = server.buffer(route[stage].traffic.index()).credits;

@@ -86,7 +86,9 @@ void ExactEngine::replace_candidate(std::uint32_t server, std::size_t index, std
     return;  // this server looks for its next turn after it has served
   }
   state_.servers[server].arbiter.remove(index);
-  add_candidate(next_server, next);
+  Candidate moved = next;
+  moved.since = state_.scheduler.now();
+  add_candidate(next_server, moved);
 }
 
 void ExactEngine::arbitrate(std::uint64_t server_argument) {
@@ -117,6 +119,7 @@ void ExactEngine::serve(std::uint32_t server, std::size_t index) {
   const QueuedChunk& chunk = chosen.head;
   Transfer& transfer = state_.transfer(chunk.transfer);
   const Bytes bytes = transfer.chunks[chunk.chunk].bytes;
+  const Time could = std::max({chunk.ready, at.free_at, chosen.since});
   const Time service = at.own_law ? own_service(at, transfer, chunk, bytes) : at.service.of(bytes);
   at.arbiter.served(chosen.port);
   at.free_at = now + service;
@@ -130,20 +133,23 @@ void ExactEngine::serve(std::uint32_t server, std::size_t index) {
   }
 
   const Time tail = std::max(at.free_at, chunk.complete);
-  if (chosen.credits != nullptr) chosen.credits->take(now);
-  if (chunk.stage > 0) return_credit(transfer, chunk, tail);
+  const Time before = chosen.credits == nullptr ? Time() : chosen.credits->take(now);
+  const Time starving = starved(now - could, before);
+  transfer.note(chunk.stage, now, at.starved, starving);
+  at.starved += starving;
+  if (chunk.stage > 0) return_credit(transfer, chunk, tail, now - chunk.ready);
   advance_port(server, index);
   forward(server, chunk, tail);
 }
 
-void ExactEngine::return_credit(const Transfer& transfer, const QueuedChunk& chunk, Time tail) {
+void ExactEngine::return_credit(const Transfer& transfer, const QueuedChunk& chunk, Time tail, Time waited) {
   const std::size_t before = chunk.stage - std::size_t{1};
   const std::uint32_t server = server_of(transfer, chunk.chunk, before);
   Server& at = state_.servers[server];
   CreditPool& credits = *credits_behind(state_.transfer(chunk.transfer), chunk.chunk, before);
   const Time home = tail + at.latency;
   const bool awaited = home < credits.available() && !at.arbiter.empty();
-  credits.give(home);
+  credits.give({home, waited});
   if (awaited && at.turn_at > std::max(home, at.free_at)) take_turn_at(server, at.arbiter.earliest(at.free_at));
 }
 

@@ -35,7 +35,7 @@ class ExactEngine {
   void arbitrate(std::uint64_t server);
   void serve(std::uint32_t server, std::size_t index);
   Time own_service(const Server& server, const Transfer& transfer, const QueuedChunk& chunk, Bytes bytes);
-  void return_credit(const Transfer& transfer, const QueuedChunk& chunk, Time tail);
+  void return_credit(const Transfer& transfer, const QueuedChunk& chunk, Time tail, Time waited);
   void advance_port(std::uint32_t server, std::size_t index);
   void forward(std::uint32_t server, const QueuedChunk& chunk, Time tail);
 

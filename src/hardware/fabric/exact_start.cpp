@@ -96,7 +96,8 @@ void ExactEngine::restore_servers(Transfer& transfer, const Recurrence& recurren
     for (std::uint32_t member = 0; member < route[stage].group; ++member) {
       const Lane& lane = recurrence.lane(recurrence.first_lane(stage) + member);
       Server& server = state_.servers[route[stage].server.value + member];
-      server.account(lane.work, lane.free_at, lane.last_start, lane.last_bytes, port);
+      if (lane.work.chunks > 0) transfer.note(stage, lane.last_start, server.starved, lane.starved);
+      server.account(lane.work, lane.starved, lane.free_at, lane.last_start, lane.last_bytes, port);
       if (responses) {
         transfer.response_credits[member] = lane.credits;
       } else if (stage + 1 < route.size()) {

@@ -94,6 +94,11 @@ void Fabric::start(TransferRequest request) {
   transfer.coalesced = transfer.own_laws = false;
   transfer.departed_event = transfer.delivered_event = event::EventHandle{};
 
+  if (TransferLog* const log = transfer.request.log) {
+    log->hops.clear();
+    transfer.starved_before.assign(transfer.request.route.size(), Time::max());
+    for (const Stage& stage : transfer.request.route) log->hops.push_back({stage.server, stage.group, {}, {}});
+  }
   if (chunks == 0) {
     transfer.request.route.clear();
     transfer.departed = transfer.delivered = transfer.start;

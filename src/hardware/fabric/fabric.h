@@ -74,6 +74,22 @@ struct StridedRange {
 /// group. Spreads power-of-two strides evenly (permutation-based interleaving: Zhang, Zhu, Zhang, MICRO 2000).
 std::uint32_t interleave(std::uint64_t address, Bytes granule, std::uint32_t group);
 
+/// What a transfer met on its way, stage by stage.
+struct TransferLog {
+  struct Hop {
+    ServerId server;      // the first of the stage
+    std::uint16_t group;  // its servers
+    Time start;           // the last chunk's, on this stage
+    /// For which the stage stood idle, from the first chunk of the transfer to its last, and some chunk could have started
+    /// but for a credit that was on its way: the buffer behind it is too small for the way there and back. Added up over
+    /// a group's servers; waiting for room because chunks before had to wait further on is not in it.
+    Time starved;
+    bool operator==(const Hop&) const = default;
+  };
+  std::vector<Hop> hops;
+  bool operator==(const TransferLog&) const = default;
+};
+
 /// A transfer: its chunks cross all stages in order, in the order of their addresses in `ranges`. Of transfers that are
 /// under way at the same time, no two have the same agent and operation: these are their input ports' names.
 struct TransferRequest {
@@ -92,6 +108,7 @@ struct TransferRequest {
   /// effect, and the end). Either may be empty.
   event::Callback departed;
   event::Callback delivered;
+  TransferLog* log = nullptr;  // is filled by the time of `delivered`, until which it must live
 
   Bytes interleave_granule() const { return granule > Bytes(0) ? granule : chunk; }
 };

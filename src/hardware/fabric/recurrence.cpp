@@ -28,6 +28,7 @@ void Recurrence::load_idle(std::size_t index, const ServerSpec& spec) {
   lane.last_start = Time::zero();
   lane.last_bytes = Bytes(0);
   lane.work = ServerCounters{};
+  lane.starved = Time();
 }
 
 void Recurrence::run(Time start, Time until) {
@@ -59,7 +60,8 @@ void Recurrence::run(Time start, Time until) {
         at += last_member.server_of(chunk.landing);
       }
       Lane& lane = lanes_[at];
-      Time begin = std::max(ready, lane.free_at);
+      const Time could = std::max(ready, lane.free_at);
+      Time begin = could;
       if (!last) {
         begin = std::max(begin, lane.credits.available());
       } else if (stage > 0) {
@@ -70,7 +72,7 @@ void Recurrence::run(Time start, Time until) {
         last_stage_start = begin;
         ++started_last_;
       } else {
-        lane.credits.take(begin);
+        lane.starved += starved(begin - could, lane.credits.take(begin));
       }
       const Time service = lane.service.of(chunk.bytes);
       lane.free_at = begin + service;
@@ -80,7 +82,7 @@ void Recurrence::run(Time start, Time until) {
       lane.work.bytes += chunk.bytes;
       ++lane.work.chunks;
       complete = std::max(complete, lane.free_at);
-      if (previous != nullptr) previous->credits.give(complete + previous->latency);
+      if (previous != nullptr) previous->credits.give({complete + previous->latency, begin - ready});
       ready = begin + lane.latency;
       complete += lane.latency;
       if (stage == 0) {

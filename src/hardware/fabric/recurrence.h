@@ -21,6 +21,7 @@ struct Lane {
   Time last_start;     // of the last chunk served, and its size
   Bytes last_bytes;
   ServerCounters work;  // of this transfer alone
+  Time starved;         // likewise: see TransferLog
 };
 
 /// A chunk that has left stage `stage - 1` (it may still be on the way) and has not started on `stage`.

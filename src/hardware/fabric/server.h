@@ -54,6 +54,7 @@ struct Candidate {
   std::uint64_t port = 0;
   QueuedChunk head;
   CreditPool* credits = nullptr;  // of the buffer that the chunk will go to; none when it leaves the fabric
+  Time since = {};                // when it became the head, if other servers were asked before it
 
   /// The earliest time at which it can be served by a free server; max while no credit is known to come.
   Time eligible() const { return credits == nullptr ? head.ready : std::max(head.ready, credits->available()); }
@@ -102,12 +103,14 @@ struct Server {
   std::uint32_t users = 0;          // transfers not yet delivered whose routes contain this server
   TransferSlot plan = kNoTransfer;  // the coalesced transfer that has it to itself
   ServerCounters work;              // of all chunks started
+  Time starved;                     // likewise: see TransferLog
   Time last_start;                  // of the last chunk, and its size
   Bytes last_bytes;
 
   /// Takes over what a coalesced transfer has done here through input port `port`.
-  void account(const ServerCounters& done, Time free, Time start, Bytes bytes, std::uint64_t port) {
+  void account(const ServerCounters& done, Time starving, Time free, Time start, Bytes bytes, std::uint64_t port) {
     if (done.chunks == 0) return;
+    starved += starving;
     work.busy += done.busy;
     work.bytes += done.bytes;
     work.chunks += done.chunks;

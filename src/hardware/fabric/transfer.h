@@ -1,6 +1,7 @@
 // A transfer under way, and all that the fabric is made of.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <memory>
 #include <vector>
@@ -32,6 +33,7 @@ struct LaneResult {
   Time last_start;
   Bytes last_bytes;
   ServerCounters work;
+  Time starved;
   std::uint32_t returns = 0;  // its credits that are still on their way when the transfer is delivered
 };
 
@@ -46,9 +48,11 @@ struct Transfer {
   event::EventHandle departed_event;
   event::EventHandle delivered_event;
 
+  std::vector<Time> starved_before;  // by stage, with a log: for how long its server had been when the first chunk came
+
   // Coalesced: the outcome, by lane.
   std::vector<LaneResult> results;
-  std::vector<Time> returns;
+  std::vector<ReturningCredit> returns;
 
   // Exact.
   std::vector<ChunkState> chunks;
@@ -60,6 +64,19 @@ struct Transfer {
   std::uint32_t unstarted_last = 0;
 
   std::uint64_t port() const { return injection_port(request.agent, request.operation); }
+  /// Tells the log, if there is one, of chunks that have started on a stage, the last of them at `last`. The server had
+  /// been starved for `before`, and for `more` since; of a group each server tells what is more.
+  void note(std::size_t stage, Time last, Time before, Time more) {
+    if (request.log == nullptr) return;
+    TransferLog::Hop& hop = request.log->hops[stage];
+    hop.start = std::max(hop.start, last);
+    if (hop.group > 1) {
+      hop.starved += more;
+      return;
+    }
+    starved_before[stage] = std::min(starved_before[stage], before);
+    hop.starved = before + more - starved_before[stage];
+  }
   bool has_response_buffer() const { return request.route.size() > 1 && request.route.front().group > 1; }
 };
 

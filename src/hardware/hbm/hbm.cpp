@@ -4,16 +4,18 @@
 #include <utility>
 
 #include "base/text.h"
+#include "topology/buffers.h"
 
 namespace kernbench::hardware {
 
-ServerSpec hbm_channel_spec(const topology::HbmSpec& hbm, PeCoordinate slice, std::int32_t channel,
+ServerSpec hbm_channel_spec(const topology::CubeSpec& cube, PeCoordinate slice, std::int32_t channel,
                             event::AgentId agent) {
+  const topology::HbmSpec& hbm = cube.hbm;
   ServerSpec spec;
   spec.name = to_text(slice) + ".hbm.channel" + std::to_string(channel);
   spec.bandwidth = Bandwidth::bytes_per_second(hbm.bandwidth.count() / hbm.channels);
   spec.latency = hbm.latency;
-  spec.credits = hbm.credits;
+  spec.credits = topology::hbm_credits(cube);
   spec.minimum = hbm.access;
   spec.agent = agent;
   return spec;

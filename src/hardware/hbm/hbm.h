@@ -12,7 +12,7 @@
 namespace kernbench::hardware {
 
 /// One channel of a slice. Reads and writes share it.
-ServerSpec hbm_channel_spec(const topology::HbmSpec& hbm, PeCoordinate slice, std::int32_t channel,
+ServerSpec hbm_channel_spec(const topology::CubeSpec& cube, PeCoordinate slice, std::int32_t channel,
                             event::AgentId agent);
 
 /// What a model of one's own is told of channel `channel` of a slice that has `channels` of them.

@@ -40,10 +40,12 @@ struct Channel {
 struct SegmentMeta {
   PhysAddr slot;
   std::uint32_t epoch = 0;
-  std::uint64_t sequence = 0;  // of the channel's segments
-  Bytes bytes;                 // of this segment
-  Bytes before;                // of the message, in the segments before it
-  OperationRef message;        // the send: its tag and size
+  std::uint64_t sequence = 0;        // of the channel's segments
+  Bytes bytes;                       // of this segment
+  Bytes before;                      // of the message, in the segments before it
+  OperationRef message;              // the send: its tag and size
+  Time sent;                         // it began to leave the sender
+  const TransferLog* way = nullptr;  // of its payload; as long as the slot is not free
 };
 
 /// A slot is free again.

@@ -23,18 +23,21 @@ constexpr std::uint64_t place_of(std::uint64_t table, std::uint64_t end) {
 }  // namespace
 
 Installation::Installation(LaunchPath& path, IpcqOf ipcq_of, InstallRequest request, std::uint64_t number)
-    : path_(path), ipcq_of_(std::move(ipcq_of)), request_(std::move(request)), number_(number) {
+    : path_(path),
+      ipcq_of_(std::move(ipcq_of)),
+      request_(std::move(request)),
+      number_(number),
+      back_(path, request_.sip, event::call<&Installation::at_host>(this)) {
   add_tables();
   for (std::size_t table = 0; table < tables_.size(); ++table) {
     const PeCoordinate pe = tables_[table].pe;
     const CubeCoordinate cube{pe.sip, pe.cube};
     if (cubes_.empty() || cubes_.back().at != cube) cubes_.push_back({cube, table, table});
     ++cubes_.back().end_table;
-    ++cubes_.back().open;
     tables_[table].open = tables_[table].ends.size() + (tables_[table].window != nullptr ? 1 : 0);
   }
-  open_cubes_ = cubes_.size();
-  assert(open_cubes_ > 0);
+  assert(!cubes_.empty());
+  for (const Cube& cube : cubes_) back_.add_cube(cube.at, cube.end_table - cube.first_table);
 }
 
 void Installation::add_tables() {
@@ -130,31 +133,7 @@ void Installation::end_installed(std::uint64_t place) {
 void Installation::one_installed(std::uint64_t table) {
   Table& at = tables_[table];
   if (--at.open > 0) return;
-  path_.transport().message(path_.control_sender(at.pe), Endpoint::pe_port(at.pe),
-                            Endpoint::m_cpu({at.pe.sip, at.pe.cube}), VirtualNetwork::control,
-                            event::call<&Installation::table_seen>(this, table));
-}
-
-void Installation::table_seen(std::uint64_t table) {
-  path_.m_cpu(cubes_[cube_of(table)].at).receive(event::call<&Installation::table_counted>(this, table));
-}
-
-void Installation::table_counted(std::uint64_t table) {
-  Cube& cube = cubes_[cube_of(table)];
-  if (--cube.open > 0) return;
-  path_.transport().message(path_.m_cpu(cube.at).next_sender(), Endpoint::m_cpu(cube.at),
-                            Endpoint::io_cpu(request_.sip), VirtualNetwork::control,
-                            event::call<&Installation::cube_seen>(this));
-}
-
-void Installation::cube_seen(std::uint64_t) {
-  path_.io_cpu(request_.sip).receive(event::call<&Installation::cube_counted>(this));
-}
-
-void Installation::cube_counted(std::uint64_t) {
-  if (--open_cubes_ > 0) return;
-  path_.transport().message(path_.io_cpu(request_.sip).next_sender(), Endpoint::io_cpu(request_.sip), Endpoint::host(),
-                            VirtualNetwork::control, event::call<&Installation::at_host>(this));
+  back_.ended(cube_of(table), at.pe);
 }
 
 void Installation::at_host(std::uint64_t) {

@@ -9,6 +9,7 @@
 
 #include "event/wait_graph.h"
 #include "hardware/ipcq/channel.h"
+#include "hardware/launch/completion_tree.h"
 #include "hardware/launch/launch_path.h"
 #include "hardware/window/window.h"
 
@@ -58,7 +59,6 @@ class Installation final : public event::WaitNode {
   struct Cube {
     CubeCoordinate at;
     std::size_t first_table, end_table;
-    std::size_t open = 0;  // tables of which the M_CPU has not heard
   };
   void add_tables();
   Bytes message_bytes(std::size_t rows) const;
@@ -73,10 +73,6 @@ class Installation final : public event::WaitNode {
   void at_pe(std::uint64_t table);
   void end_installed(std::uint64_t place);
   void one_installed(std::uint64_t table);
-  void table_seen(std::uint64_t table);
-  void table_counted(std::uint64_t table);
-  void cube_seen(std::uint64_t);
-  void cube_counted(std::uint64_t);
   void at_host(std::uint64_t);
 
   LaunchPath& path_;
@@ -85,7 +81,7 @@ class Installation final : public event::WaitNode {
   std::uint64_t number_;
   std::vector<Table> tables_;  // by PE
   std::vector<Cube> cubes_;
-  std::size_t open_cubes_ = 0;
+  CompletionTree back_;
   bool completed_ = false;
 };
 

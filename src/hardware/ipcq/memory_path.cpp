@@ -43,7 +43,7 @@ Stage MemoryPath::stage_of(const MemoryPlace& place, VirtualNetwork network) con
 // Addresses are local to the bytes where one server serves the whole memory, and to the slice where the address selects
 // a channel. Chunks never cross a granule of the channels; whoever set the memory up has checked that they divide it.
 void MemoryPath::move(const Sender& sender, std::vector<Stage> route, const MemoryPlace& place,
-                      event::Callback departed, event::Callback delivered) {
+                      event::Callback departed, event::Callback delivered, TransferLog* log) {
   std::uint64_t address = 0;
   Bytes chunk = place.chunk;
   if (place.buffer_kind == BufferKind::hbm) {
@@ -51,16 +51,17 @@ void MemoryPath::move(const Sender& sender, std::vector<Stage> route, const Memo
     address = place.address.decode().offset - static_cast<std::uint64_t>(slice * place.owner.pe.value);
     chunk = std::min(chunk, topology_.cube.hbm.interleave);
   }
-  transport_.transfer_in_chunks(sender, std::move(route), {{address, 1, place.bytes, 0}}, chunk, departed, delivered);
+  transport_.transfer_in_chunks(sender, std::move(route), {{address, 1, place.bytes, 0}}, chunk, departed, delivered,
+                                log);
 }
 
 void MemoryPath::write(const Sender& sender, PeCoordinate writer, const MemoryPlace& place, event::Callback departed,
-                       event::Callback delivered) {
+                       event::Callback delivered, TransferLog* log) {
   const auto network = VirtualNetwork::request;
   std::vector<Stage> route{transport_.tcm_port(writer, network)};
   transport_.append_links(route, Endpoint::pe_port(writer), memory_of(place.buffer_kind, place.owner), network);
   if (!is_local(writer, place)) route.push_back(stage_of(place, network));
-  move(sender, std::move(route), place, departed, delivered);
+  move(sender, std::move(route), place, departed, delivered, log);
 }
 
 void MemoryPath::request(const Sender& sender, PeCoordinate reader, const MemoryPlace& place,
@@ -76,7 +77,7 @@ void MemoryPath::read(const Sender& sender, PeCoordinate reader, const MemoryPla
   if (!is_local(reader, place)) route.push_back(stage_of(place, network));
   transport_.append_links(route, memory_of(place.buffer_kind, place.owner), Endpoint::pe_port(reader), network);
   route.push_back(transport_.tcm_port(reader, network));
-  move(sender, std::move(route), place, departed, delivered);
+  move(sender, std::move(route), place, departed, delivered, nullptr);
 }
 
 }  // namespace kernbench::hardware

@@ -31,7 +31,7 @@ class MemoryPath {
 
   /// From the TCM of `writer`, on the request network.
   void write(const Sender& sender, PeCoordinate writer, const MemoryPlace& place, event::Callback departed,
-             event::Callback delivered);
+             event::Callback delivered, TransferLog* log = nullptr);
   /// A request of `reader` reaches the memory: at once where both are one endpoint.
   void request(const Sender& sender, PeCoordinate reader, const MemoryPlace& place, event::Callback delivered);
   /// Into the TCM of `reader`, on the response network.
@@ -41,7 +41,7 @@ class MemoryPath {
  private:
   Stage stage_of(const MemoryPlace& place, VirtualNetwork network) const;
   void move(const Sender& sender, std::vector<Stage> route, const MemoryPlace& place, event::Callback departed,
-            event::Callback delivered);
+            event::Callback delivered, TransferLog* log);
 
   Transport& transport_;
   const topology::Topology& topology_;

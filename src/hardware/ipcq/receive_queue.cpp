@@ -67,6 +67,7 @@ void ReceiveQueue::landed(PhysAddr address) {
   const std::int32_t index = channel_->index_of(address);
   Slot& at = slot(static_cast<std::uint64_t>(index));
   at.has_landed = true;
+  at.landed = scheduler().now();
   if (at.is_announced) complete(index);
 }
 
@@ -134,13 +135,43 @@ void ReceiveQueue::go_on() {
     if (!std::exchange(waiting_, true)) waiting_since_ = scheduler().now();
     return;
   }
-  if (std::exchange(waiting_, false)) current_->waited += scheduler().now() - waiting_since_;
   const auto index = static_cast<std::uint64_t>(message_->slots.front());
+  if (std::exchange(waiting_, false)) {
+    current_->waited += scheduler().now() - waiting_since_;
+    note_arrival(slot(index).meta, slot(index).landed);
+  }
   message_->slots.erase(message_->slots.begin());
   copying_ = true;
   slot(index).receive = current_;
   left_ += slot(index).meta.bytes;
   environment_.path.request(next_sender(), *channel_, event::call<&ReceiveQueue::start_copy>(this, index));
+}
+
+// What holds a message up fills the buffers before it, so of the servers at which its last chunk had to wait much, the
+// last one is named, with all the time until that let the chunk go on.
+ServerTime ReceiveQueue::slowest_of(const std::vector<JourneyStep>& way) const {
+  const Fabric& fabric = environment_.transport.fabric();
+  const auto waited = [&](const JourneyStep& step) {
+    return step.end - step.start - std::min(step.end - step.start, fabric.spec(step.server).latency);
+  };
+  Time most;
+  for (const JourneyStep& step : way) most = std::max(most, waited(step));
+  ServerTime slowest;
+  for (const JourneyStep& step : way) {
+    if (4 * waited(step) >= most) slowest = {step.server, step.end - way.front().start};
+  }
+  return slowest;
+}
+
+void ReceiveQueue::note_arrival(const SegmentMeta& segment, Time landed) {
+  const auto way = journey_of(*segment.way, environment_.transport.fabric(), segment.sent, landed);
+  MessageArrival arrival{segment.message->operation_name(), segment.sent, scheduler().now(), slowest_of(way), {}};
+  arrival.starved = most_starved(*segment.way);
+  // What a small buffer cost is part of the way to its link or of the way to the slowest server: of the latter, first.
+  arrival.starved.time = std::min(arrival.starved.time, landed - segment.sent);
+  const Time rest = landed - segment.sent - arrival.starved.time;
+  arrival.slowest.time = std::min(arrival.slowest.time, rest);
+  current_->arrival = std::make_unique<MessageArrival>(arrival);
 }
 
 void ReceiveQueue::start_copy(std::uint64_t index) {

@@ -45,6 +45,7 @@ class ReceiveQueue final : public CommandQueue {
   struct Slot {
     SegmentMeta meta;
     bool has_landed = false, is_announced = false;
+    Time landed;
     Operation* receive = nullptr;  // that takes it out
   };
   void begin(Operation& operation) override;
@@ -60,6 +61,8 @@ class ReceiveQueue final : public CommandQueue {
   void left(std::uint64_t index);
   void taken_out(std::uint64_t index);
   bool is_taken_out(const Operation& receive) const;
+  ServerTime slowest_of(const std::vector<JourneyStep>& way) const;
+  void note_arrival(const SegmentMeta& segment, Time landed);
   void return_credit(std::uint64_t index);
   void credit_home(std::uint64_t index);
   bool credits_home() const;

@@ -45,6 +45,7 @@ void SendQueue::replace_if_home() {
   free_.clear();
   for (std::int32_t slot = 0; slot < channel_->parameters.n_slots; ++slot) free_.push_back(slot);
   segments_.assign(free_.size(), {});
+  ways_.assign(free_.size(), {});
   sequence_ = 0;
   invoke(installed_);
 }
@@ -92,12 +93,18 @@ void SendQueue::start_segment() {
   const std::int32_t slot = free_.front();
   free_.pop_front();
   const Bytes bytes = std::min(channel_->parameters.slot_size, current_->ipcq.bytes - sent_);
-  segments_[static_cast<std::size_t>(slot)] = {channel_->slot(slot), channel_->epoch, sequence_++, bytes, sent_,
-                                               active().front()};
+  segments_[static_cast<std::size_t>(slot)] = {channel_->slot(slot),
+                                               channel_->epoch,
+                                               sequence_++,
+                                               bytes,
+                                               sent_,
+                                               active().front(),
+                                               scheduler().now(),
+                                               &ways_[static_cast<std::size_t>(slot)]};
   sent_ += bytes;
   const auto argument = static_cast<std::uint64_t>(slot);
   environment_.path.fill(next_sender(), *channel_, slot, bytes, event::call<&SendQueue::departed>(this, argument),
-                         event::call<&SendQueue::landed>(this, argument));
+                         event::call<&SendQueue::landed>(this, argument), &ways_[static_cast<std::size_t>(slot)]);
 }
 
 // A segment that is leaving is the last one then.

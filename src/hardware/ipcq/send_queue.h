@@ -55,6 +55,7 @@ class SendQueue final : public CommandQueue {
   event::Callback installed_;
   std::deque<std::int32_t> free_;      // slots whose credits are at home, the longest first
   std::vector<SegmentMeta> segments_;  // by slot
+  std::vector<TransferLog> ways_;      // likewise: of their payloads
   std::uint64_t sequence_ = 0;
   Operation* current_ = nullptr;
   Bytes sent_;  // of the current message

@@ -12,8 +12,8 @@ MemoryPlace place_of_slot(const Channel& channel, std::int32_t slot, Bytes bytes
 }  // namespace
 
 void SlotPath::fill(const Sender& sender, const Channel& channel, std::int32_t slot, Bytes bytes,
-                    event::Callback departed, event::Callback delivered) {
-  path_.write(sender, channel.sender, place_of_slot(channel, slot, bytes), departed, delivered);
+                    event::Callback departed, event::Callback delivered, TransferLog* log) {
+  path_.write(sender, channel.sender, place_of_slot(channel, slot, bytes), departed, delivered, log);
 }
 
 // The channels of a slice stand beside the PE, which is told what has landed there.

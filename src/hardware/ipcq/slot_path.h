@@ -14,7 +14,7 @@ class SlotPath {
 
   /// From the sender's TCM into a slot, on the request network.
   void fill(const Sender& sender, const Channel& channel, std::int32_t slot, Bytes bytes, event::Callback departed,
-            event::Callback delivered);
+            event::Callback delivered, TransferLog* log);
   /// The request for the bytes of a slot reaches its memory: at once, but for SRAM.
   void request(const Sender& sender, const Channel& channel, event::Callback delivered);
   /// From a slot into the receiver's TCM, on the response network.

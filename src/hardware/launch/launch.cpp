@@ -4,6 +4,7 @@
 #include <cassert>
 #include <utility>
 
+#include "base/text.h"
 #include "hardware/agents.h"
 #include "hardware/launch/launch_path.h"
 
@@ -18,7 +19,8 @@ Launch::Launch(LaunchPath& path, LaunchRequest request, Time now, std::uint64_t 
       number_(number),
       owner_(request.owner),
       completed_(std::move(request.completed)),
-      failed_(std::move(request.failed)) {
+      failed_(std::move(request.failed)),
+      back_(path, request.sip, event::call<&Launch::at_host>(this)) {
   assert(!request.programs.empty());
   times_.requested = now;
   times_.first_program = Time::max();
@@ -26,49 +28,55 @@ Launch::Launch(LaunchPath& path, LaunchRequest request, Time now, std::uint64_t 
   for (ProgramRequest& program : request.programs) {
     const CubeCoordinate cube{program.pe.sip, program.pe.cube};
     assert(cube.sip == sip_ && (programs_.empty() || programs_.back().request.pe <= program.pe));
-    if (cubes_.empty() || cubes_.back().at != cube) cubes_.push_back({cube, programs_.size(), programs_.size(), 0});
+    if (cubes_.empty() || cubes_.back().at != cube) cubes_.push_back({cube, programs_.size(), programs_.size()});
     ++cubes_.back().end_program;
-    ++cubes_.back().open;
     Program entry;
     entry.request = std::move(program);
     entry.owner = this;
     entry.index = cubes_.size() - 1;
     programs_.push_back(std::move(entry));
   }
-  open_cubes_ = cubes_.size();
+  to_programs_.resize(programs_.size());
+  for (const Cube& cube : cubes_) back_.add_cube(cube.at, cube.end_program - cube.first_program);
 }
 
 void Launch::send(std::uint64_t) {
   path_.transport().message({path_.layout().host_port_agent(sip_), message_key(number_)}, Endpoint::host(),
-                            Endpoint::io_cpu(sip_), VirtualNetwork::control, event::call<&Launch::at_io_cpu>(this));
+                            Endpoint::io_cpu(sip_), VirtualNetwork::control, event::call<&Launch::at_io_cpu>(this),
+                            &to_io_.log);
 }
 
 void Launch::at_io_cpu(std::uint64_t) {
+  to_io_.arrived = path_.scheduler().now();
   path_.io_cpu(sip_).receive(event::call<&Launch::send_to_cubes>(this));
 }
 
 void Launch::send_to_cubes(std::uint64_t) {
+  to_io_.handled = path_.scheduler().now();
   for (std::uint64_t cube = 0; cube < cubes_.size(); ++cube) {
     path_.transport().message(path_.io_cpu(sip_).next_sender(), Endpoint::io_cpu(sip_),
                               Endpoint::m_cpu(cubes_[cube].at), VirtualNetwork::control,
-                              event::call<&Launch::at_m_cpu>(this, cube));
+                              event::call<&Launch::at_m_cpu>(this, cube), &cubes_[cube].times.log);
   }
 }
 
 void Launch::at_m_cpu(std::uint64_t cube) {
+  cubes_[cube].times.arrived = path_.scheduler().now();
   path_.m_cpu(cubes_[cube].at).receive(event::call<&Launch::send_to_pes>(this, cube));
 }
 
 void Launch::send_to_pes(std::uint64_t cube) {
   const CubeCoordinate at = cubes_[cube].at;
+  cubes_[cube].times.handled = path_.scheduler().now();
   for (std::uint64_t program = cubes_[cube].first_program; program < cubes_[cube].end_program; ++program) {
     path_.transport().message(path_.m_cpu(at).next_sender(), Endpoint::m_cpu(at),
                               Endpoint::pe_port(programs_[program].request.pe), VirtualNetwork::control,
-                              event::call<&Launch::at_pe>(this, program));
+                              event::call<&Launch::at_pe>(this, program), &to_programs_[program].log);
   }
 }
 
 void Launch::at_pe(std::uint64_t program) {
+  to_programs_[program].arrived = path_.scheduler().now();
   path_.control(programs_[program].request.pe).arrive(programs_[program]);
 }
 
@@ -92,37 +100,36 @@ bool Launch::program_failed(const Program& /*program*/, const std::exception_ptr
 void Launch::program_over(Program& program) {
   times_.first_program = std::min(times_.first_program, program.first);
   times_.last_program = std::max(times_.last_program, program.last);
-  const PeCoordinate pe = program.request.pe;
+  const bool ran = program.first > Time::zero();
+  const bool later = last_ == nullptr || program.last > last_->last ||
+                     (program.last == last_->last && program.request.pe < last_->request.pe);
+  if (ran && later) last_ = &program;
   program.request.body = nullptr;
-  path_.transport().message(path_.control_sender(pe), Endpoint::pe_port(pe), Endpoint::m_cpu({pe.sip, pe.cube}),
-                            VirtualNetwork::control, event::call<&Launch::program_seen>(this, program.index));
-}
-
-void Launch::program_seen(std::uint64_t cube) {
-  path_.m_cpu(cubes_[cube].at).receive(event::call<&Launch::program_counted>(this, cube));
-}
-
-void Launch::program_counted(std::uint64_t cube) {
-  if (--cubes_[cube].open > 0) return;
-  const CubeCoordinate at = cubes_[cube].at;
-  path_.transport().message(path_.m_cpu(at).next_sender(), Endpoint::m_cpu(at), Endpoint::io_cpu(sip_),
-                            VirtualNetwork::control, event::call<&Launch::cube_seen>(this));
-}
-
-void Launch::cube_seen(std::uint64_t) {
-  path_.io_cpu(sip_).receive(event::call<&Launch::cube_counted>(this));
-}
-
-void Launch::cube_counted(std::uint64_t) {
-  if (--open_cubes_ > 0) return;
-  path_.transport().message(path_.io_cpu(sip_).next_sender(), Endpoint::io_cpu(sip_), Endpoint::host(),
-                            VirtualNetwork::control, event::call<&Launch::at_host>(this));
+  back_.ended(program.index, program.request.pe);
 }
 
 void Launch::at_host(std::uint64_t) {
   const auto self = path_.complete(*this);
   times_.completed = path_.scheduler().now();
+  if (last_ != nullptr) {
+    times_.out = way_out(*last_);
+    times_.back = back_.way(last_->last);
+  }
   if (completed_) completed_(times_);
+}
+
+std::vector<WayStep> Launch::way_out(const Program& program) const {
+  const Cube& cube = cubes_[program.index];
+  const std::string io_cpu = to_text(sip_) + ".io.cpu", m_cpu = to_text(cube.at) + ".m_cpu",
+                    control = to_text(program.request.pe) + ".control";
+  Way way(path_.transport().fabric(), times_.requested);
+  way.message("host", to_io_);
+  way.handling(io_cpu, path_.io_cpu(sip_).latency(), to_io_.handled);
+  way.message("io.cpu", cube.times);
+  way.handling(m_cpu, path_.m_cpu(cube.at).latency(), cube.times.handled);
+  way.message("m_cpu", to_programs_[static_cast<std::size_t>(&program - programs_.data())]);
+  way.handling(control, path_.start_latency(), program.first);
+  return way.take();
 }
 
 void Launch::waits_for(std::vector<event::WaitEdge>& edges) const {

@@ -12,6 +12,8 @@
 #include "base/units.h"
 #include "event/wait_graph.h"
 #include "hardware/control/control_processor.h"
+#include "hardware/launch/completion_tree.h"
+#include "hardware/launch/way.h"
 
 namespace kernbench::hardware {
 
@@ -24,6 +26,9 @@ struct LaunchTimes {
   Time last_program;   // the last program's end
   Time completed;      // the completion reached the host
   bool cut = false;    // it was cancelled before all of its programs were over
+  /// The way from the host to the first instruction of the program that ended last (ties: the lowest coordinate), and
+  /// from the end of the one that the host heard of last to the host. Empty where no program ran.
+  std::vector<WayStep> out, back;
 };
 
 struct LaunchRequest {
@@ -58,7 +63,7 @@ class Launch final : public event::WaitNode, private ProgramOwner {
   struct Cube {
     CubeCoordinate at;
     std::size_t first_program, end_program;
-    std::size_t open;  // programs of which the M_CPU has not seen the end
+    MessageTimes times = {};  // of the message to its M_CPU
   };
   // On the way out.
   void at_io_cpu(std::uint64_t);
@@ -69,11 +74,8 @@ class Launch final : public event::WaitNode, private ProgramOwner {
   // On the way back.
   void program_over(Program& program) override;
   bool program_failed(const Program& program, const std::exception_ptr& error) override;
-  void program_seen(std::uint64_t cube);
-  void program_counted(std::uint64_t cube);
-  void cube_seen(std::uint64_t);
-  void cube_counted(std::uint64_t);
   void at_host(std::uint64_t);
+  std::vector<WayStep> way_out(const Program& program) const;
 
   LaunchPath& path_;
   SipId sip_;
@@ -83,8 +85,11 @@ class Launch final : public event::WaitNode, private ProgramOwner {
   std::function<void(const LaunchTimes&)> completed_;
   std::function<bool(const std::exception_ptr&)> failed_;
   std::vector<Program> programs_;
+  std::vector<MessageTimes> to_programs_;  // likewise, of the messages to their PEs
   std::vector<Cube> cubes_;
-  std::size_t open_cubes_ = 0;
+  MessageTimes to_io_;
+  const Program* last_ = nullptr;  // of those that ran, the one that ended last
+  CompletionTree back_;
   LaunchTimes times_;
 };
 

@@ -12,12 +12,15 @@ LaunchPath::LaunchPath(event::Scheduler& scheduler, const topology::Topology& to
       layout_(layout),
       transport_(transport),
       control_of_(std::move(control_of)),
-      m_cpu_latency_(topology.cube.m_cpu.latency),
+      m_cpu_(topology.cube.m_cpu),
+      start_latency_(topology.pe.control.start_latency),
       observer_(observer),
-      m_cpus_(static_cast<std::size_t>(layout.cube_count())),
+      management_(static_cast<std::size_t>(layout.cube_count())),
       control_sent_(static_cast<std::size_t>(layout.pe_count())) {
   for (std::int32_t sip = 0; sip < topology.system.sips; ++sip) {
-    io_cpus_.emplace_back(scheduler, layout.io_cpu_agent(SipId{sip}), topology.sip.io.cpu_latency, observer);
+    const event::AgentId agent = layout.io_cpu_agent(SipId{sip});
+    io_cpus_.emplace_back(scheduler, agent, topology.sip.io.cpu_latency, observer);
+    io_counters_.emplace_back(scheduler, agent, topology.sip.io.counter_write, nullptr, count_key);
   }
 }
 
@@ -35,11 +38,14 @@ void LaunchPath::cancel(std::uint64_t owner) {
   }
 }
 
-MessageProcessor& LaunchPath::m_cpu(CubeCoordinate cube) {
-  auto& m_cpu = m_cpus_[static_cast<std::size_t>(layout_.cube_index(cube))];
-  if (!m_cpu)
-    m_cpu = std::make_unique<MessageProcessor>(scheduler_, layout_.m_cpu_agent(cube), m_cpu_latency_, observer_);
-  return *m_cpu;
+LaunchPath::Management& LaunchPath::management(CubeCoordinate cube) {
+  auto& made = management_[static_cast<std::size_t>(layout_.cube_index(cube))];
+  if (!made) {
+    const event::AgentId agent = layout_.m_cpu_agent(cube);
+    made = std::make_unique<Management>(Management{{scheduler_, agent, m_cpu_.latency, observer_},
+                                                   {scheduler_, agent, m_cpu_.counter_write, nullptr, count_key}});
+  }
+  return *made;
 }
 
 Sender LaunchPath::control_sender(PeCoordinate pe) {
@@ -47,8 +53,8 @@ Sender LaunchPath::control_sender(PeCoordinate pe) {
 }
 
 Time LaunchPath::m_cpu_busy(std::int64_t cube_index) const {
-  const auto& m_cpu = m_cpus_[static_cast<std::size_t>(cube_index)];
-  return m_cpu ? m_cpu->busy() : Time::zero();
+  const auto& made = management_[static_cast<std::size_t>(cube_index)];
+  return made ? made->cpu.busy() : Time::zero();
 }
 
 std::shared_ptr<Launch> LaunchPath::complete(const Launch& launch) {

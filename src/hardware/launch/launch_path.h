@@ -35,10 +35,15 @@ class LaunchPath {
   const Layout& layout() const { return layout_; }
   Transport& transport() { return transport_; }
   MessageProcessor& io_cpu(SipId sip) { return io_cpus_[static_cast<std::size_t>(sip.value)]; }
-  MessageProcessor& m_cpu(CubeCoordinate cube);
+  MessageProcessor& m_cpu(CubeCoordinate cube) { return management(cube).cpu; }
+  /// The completion counters of the IO chiplet, and those of a cube.
+  MessageProcessor& io_counter(SipId sip) { return io_counters_[static_cast<std::size_t>(sip.value)]; }
+  MessageProcessor& cube_counter(CubeCoordinate cube) { return management(cube).counter; }
   ControlProcessor& control(PeCoordinate pe) { return control_of_(pe); }
   /// The key of the next message that the control processor of `pe` sends.
   Sender control_sender(PeCoordinate pe);
+  /// From the launch message, or a free context, to the first instruction.
+  Time start_latency() const { return start_latency_; }
   /// Busy time of an M_CPU, which may never have been used.
   Time m_cpu_busy(std::int64_t cube_index) const;
   Time io_cpu_busy(SipId sip) const { return io_cpus_[static_cast<std::size_t>(sip.value)].busy(); }
@@ -47,15 +52,22 @@ class LaunchPath {
   std::shared_ptr<Launch> complete(const Launch& launch);
 
  private:
+  /// The management logic of a cube.
+  struct Management {
+    MessageProcessor cpu, counter;
+  };
+  Management& management(CubeCoordinate cube);
+
   event::Scheduler& scheduler_;
   const Layout& layout_;
   Transport& transport_;
   ControlOf control_of_;
-  Time m_cpu_latency_;
+  topology::ManagementCpuSpec m_cpu_;
+  Time start_latency_;
   ActivityObserver* observer_;
-  std::vector<MessageProcessor> io_cpus_;                  // by SIP
-  std::vector<std::unique_ptr<MessageProcessor>> m_cpus_;  // by cube index, made when first used
-  std::vector<std::uint32_t> control_sent_;                // by PE index: messages so far
+  std::vector<MessageProcessor> io_cpus_, io_counters_;  // by SIP
+  std::vector<std::unique_ptr<Management>> management_;  // by cube index, made when first used
+  std::vector<std::uint32_t> control_sent_;              // by PE index: messages so far
   std::map<std::pair<SipId, std::uint64_t>, std::shared_ptr<Launch>> under_way_;
 };
 

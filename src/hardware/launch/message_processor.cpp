@@ -9,7 +9,7 @@ void MessageProcessor::receive(event::Callback handled) {
 }
 
 void MessageProcessor::start() {
-  scheduler_.schedule(scheduler_.now() + latency_, event::Phase::deliver, agent_, step_key(sent_),
+  scheduler_.schedule(scheduler_.now() + latency_, event::Phase::deliver, agent_, key_(sent_),
                       event::call<&MessageProcessor::finish>(this));
 }
 

@@ -1,4 +1,4 @@
-// A management processor (IO_CPU, M_CPU): handles messages one at a time.
+// A management processor (IO_CPU, M_CPU), or the completion counters beside one: handles messages one at a time.
 #pragma once
 
 #include <cstdint>
@@ -16,15 +16,19 @@ namespace kernbench::hardware {
 /// in `latency`; what a message causes happens at the end of its handling.
 class MessageProcessor {
  public:
-  /// `observer` may be null.
-  MessageProcessor(event::Scheduler& scheduler, event::AgentId agent, Time latency, ActivityObserver* observer)
-      : scheduler_(scheduler), agent_(agent), latency_(latency), observer_(observer) {}
+  /// Makes the key of the n-th event of its agent.
+  using Key = std::uint64_t (*)(std::uint64_t n);
+  /// `observer` may be null. Two that share an agent have different keys.
+  MessageProcessor(event::Scheduler& scheduler, event::AgentId agent, Time latency, ActivityObserver* observer,
+                   Key key = step_key)
+      : scheduler_(scheduler), agent_(agent), latency_(latency), observer_(observer), key_(key) {}
 
   /// A message has arrived; called in the deliver phase. `handled` is called when it has been handled.
   void receive(event::Callback handled);
   /// The key of the next message that this processor sends.
   Sender next_sender() { return {agent_, message_key(sent_++)}; }
   Time busy() const { return busy_; }
+  Time latency() const { return latency_; }
 
  private:
   void start();
@@ -34,6 +38,7 @@ class MessageProcessor {
   event::AgentId agent_;
   Time latency_, busy_;
   ActivityObserver* observer_;
+  Key key_;
   std::uint64_t sent_ = 0;
   std::deque<event::Callback> messages_;  // the first is being handled
 };

@@ -1,6 +1,7 @@
 #include "hardware/sram/sram.h"
 
 #include "base/text.h"
+#include "topology/buffers.h"
 
 namespace kernbench::hardware {
 
@@ -9,7 +10,8 @@ ServerSpec sram_spec(const topology::CubeSpec& cube, CubeCoordinate at, event::A
   spec.name = to_text(at) + ".sram";
   spec.bandwidth = cube.sram.bandwidth;
   spec.latency = cube.sram.latency;
-  spec.credits = cube.noc.link.credits;
+  spec.credits =
+      cube.noc.link.credits.value_or(topology::derived_credits(cube.sram.bandwidth, cube.sram.latency, cube));
   spec.agent = agent;
   return spec;
 }

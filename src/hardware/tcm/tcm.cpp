@@ -3,15 +3,17 @@
 #include <cassert>
 
 #include "base/text.h"
+#include "topology/buffers.h"
 
 namespace kernbench::hardware {
 
-ServerSpec tcm_port_spec(const topology::TcmSpec& tcm, PeCoordinate pe, event::AgentId agent) {
+ServerSpec tcm_port_spec(const topology::Topology& topology, PeCoordinate pe, event::AgentId agent) {
+  const topology::TcmSpec& tcm = topology.pe.tcm;
   ServerSpec spec;
   spec.name = to_text(pe) + ".tcm.dma";
   spec.bandwidth = tcm.bandwidth;
   spec.latency = Time::picoseconds(1);  // the smallest that a server has
-  spec.credits = tcm.credits;
+  spec.credits = tcm.credits.value_or(topology::derived_credits(spec.bandwidth, spec.latency, topology.cube));
   spec.agent = agent;
   return spec;
 }

@@ -10,7 +10,7 @@
 namespace kernbench::hardware {
 
 /// The port of the DMA engine: the last server of a read, the first of a write.
-ServerSpec tcm_port_spec(const topology::TcmSpec& tcm, PeCoordinate pe, event::AgentId agent);
+ServerSpec tcm_port_spec(const topology::Topology& topology, PeCoordinate pe, event::AgentId agent);
 
 /// Reservations of one PE's TCM, in aligned bytes without fragmentation, granted in order of arrival.
 class TcmAllocator : public Reservations {

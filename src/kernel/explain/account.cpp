@@ -30,12 +30,10 @@ void LaunchAccount::add(const ProgramTrace& trace, Bytes dma_bytes) {
     const Place place = place_of(&operation);
     for_each_interval(operation, [&](const Interval& interval) {
       const bool waits = interval.activity <= Activity::message || interval.activity == Activity::translation ||
-                         interval.activity == Activity::contention;
+                         interval.activity == Activity::link_buffer || interval.activity == Activity::contention;
       if (!waits) return;
       Place cause = place_of(trace.find(interval.cause));
-      if (interval.activity == Activity::contention && operation.busiest != nullptr) {
-        cause = {operation.busiest->c_str(), "", 0};
-      }
+      if (const std::string* server = server_of(operation, interval.activity)) cause = {server->c_str(), "", 0};
       add_wait({interval.activity, operation.engine, place, cause}, interval.duration());
     });
     const Time work = operation.finished - operation.started - operation.waited;
@@ -66,7 +64,7 @@ std::vector<WaitTotal> LaunchAccount::waits() const {
   using Texts = std::tuple<std::string, std::string, std::string, std::string, std::string>;
   std::map<Texts, Sum> by_text;
   for (const auto& [key, sum] : waits_) {
-    const bool server = key.reason == Activity::contention;
+    const bool server = key.reason == Activity::contention || key.reason == Activity::link_buffer;
     Sum& all = by_text[{
         std::string(name(key.reason, key.engine)), key.operation.kind, text_of(key.operation.file, key.operation.line),
         server ? kind_of_part(key.cause.kind) : key.cause.kind, text_of(key.cause.file, key.cause.line)}];

@@ -15,9 +15,11 @@ struct PathSegment {
   hardware::EngineKind engine = hardware::EngineKind::dma;  // of the operation
   tl::Where where;
   bool has_where = false;
-  const std::string* busiest = nullptr;  // contention: see OperationRecord
+  const std::string* on = nullptr;  // the server that it is due to; may be null
   Time duration() const { return end - start; }
 };
+
+class TraceStore;
 
 /// Walks back from the program's end. At each point the path goes on with whatever ended the wait there:
 ///   the program waited for an operation, or for room or a place that it gave back   -> that operation
@@ -25,7 +27,10 @@ struct PathSegment {
 ///   it was ready at last                                                            -> the producer of its last
 ///   operand it was issued and could start at once                                           -> the program that issued
 ///   it
-/// A wait that an operation of another program ended stays a wait. The segments tile [start, end], in order of time.
-std::vector<PathSegment> critical_path(const ProgramTrace& trace);
+///   it is a receive that waited for its message          -> the way of the message, then the send, in the program of
+///   the sender; what that program did before it began is "sender not started"
+/// A wait that another operation of another program ended stays a wait, and so does one for a message whose sender
+/// `others` (may be null) does not know. The segments tile [start, end] of `trace`, in order of time.
+std::vector<PathSegment> critical_path(const ProgramTrace& trace, const TraceStore* others = nullptr);
 
 }  // namespace kernbench::kernel

@@ -28,6 +28,8 @@ std::string_view name(Activity activity, hardware::EngineKind engine) {
       return "dma request";
     case Activity::data:
       return engine == hardware::EngineKind::ipcq ? "queue data" : "dma data";
+    case Activity::link_buffer:
+      return "link buffer";
     case Activity::contention:
       return "contention";
     case Activity::compute:
@@ -44,6 +46,8 @@ std::string_view name(Activity activity, hardware::EngineKind engine) {
       return "delay";
     case Activity::drain:
       return "drain";
+    case Activity::sender:
+      return "sender not started";
     case Activity::program:
       return "program";
     case Activity::dispatch:
@@ -86,6 +90,11 @@ std::string place(const tl::Where& where) {
   return std::string(path.substr(path.rfind('/') + 1)) + ":" + std::to_string(where.line());
 }
 
+const std::string* server_of(const OperationRecord& operation, Activity activity) {
+  if (activity == Activity::link_buffer) return operation.buffer;
+  return activity == Activity::contention ? operation.busiest : nullptr;
+}
+
 OperationRecord record_of(const hardware::Operation& operation, const tl::Where& where,
                           const hardware::OperationBound& bound) {
   OperationRecord record;
@@ -110,6 +119,18 @@ OperationRecord record_of(const hardware::Operation& operation, const tl::Where&
   record.started_by = operation.started_by;
   record.bound = bound;
   return record;
+}
+
+void ProgramTrace::sort() {
+  if (!std::ranges::is_sorted(operations, {}, &OperationRecord::number)) {
+    std::ranges::sort(operations, {}, &OperationRecord::number);
+  }
+  if (!std::ranges::is_sorted(messages, {}, &MessageWay::number)) std::ranges::sort(messages, {}, &MessageWay::number);
+}
+
+const MessageWay* ProgramTrace::message(std::uint64_t receive) const {
+  const auto found = std::ranges::lower_bound(messages, receive, {}, &MessageWay::number);
+  return found != messages.end() && found->number == receive ? &*found : nullptr;
 }
 
 const OperationRecord* ProgramTrace::find(const hardware::OperationName& name) const {

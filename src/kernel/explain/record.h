@@ -31,6 +31,7 @@ enum class Activity : std::uint8_t {
   translation,  // DMA: walks of the page table
   request,      // DMA: the request of a read, the acknowledgement of a write
   data,         // DMA: the data on their way, at the least; queues: the message on its way
+  link_buffer,  // DMA: for room behind a link whose buffer is too small for it
   contention,   // DMA: beyond what the operation would take alone
   compute,      // the command of a compute engine
   // The program itself
@@ -40,6 +41,7 @@ enum class Activity : std::uint8_t {
   signal,       // waits for a signal word
   delay,        // is delayed on request
   drain,        // has returned; its operations are still under way
+  sender,       // has not begun: a program that sends what another one waits for
   program,      // does something else
   // A launch is on its way to its program, or back.
   dispatch,
@@ -66,15 +68,32 @@ struct OperationRecord {
   Time waited;         // queues: for credits or for the message
   Time requested, granted, placed, issued, ready, started, finished;
   Time translation;  // DMA
+  Time starved;      // DMA: for room behind `buffer`
   hardware::OperationName granted_by, placed_by, ready_by, started_by;
   hardware::OperationBound bound;
   /// DMA that met contention: the server on the way of its longest leg that was busiest from its start to its finish.
   /// The machine owns the name.
   const std::string* busiest = nullptr;
+  /// DMA that waited for room: the server whose buffer is too small. Likewise.
+  const std::string* buffer = nullptr;
 };
+
+/// The server that an interval of this activity is due to, or null.
+const std::string* server_of(const OperationRecord& operation, Activity activity);
 
 OperationRecord record_of(const hardware::Operation& operation, const tl::Where& where,
                           const hardware::OperationBound& bound);
+
+/// The last segment of a message that a receive had to wait for: where it came from, and who had it for how long.
+struct MessageWay {
+  std::uint64_t number = 0;  // of the receive
+  hardware::OperationName send;
+  Time sent, arrived;
+  Time slowest_time;                     // of its way: until the last server that held it up let it go on
+  const std::string* slowest = nullptr;  // that server; the machine owns the name
+  Time starved;                          // of its way: for room behind `buffer`
+  const std::string* buffer = nullptr;   // likewise
+};
 
 /// A part of an operation's duration.
 struct Interval {
@@ -110,6 +129,7 @@ void for_each_work(const OperationRecord& record, Visit visit) {
     interval(Activity::translation, record.translation);
     interval(Activity::request, record.bound.request);
     interval(Activity::data, record.bound.work);
+    interval(Activity::link_buffer, record.starved);
     interval(Activity::contention, record.finished - at);
   } else if (record.engine == hardware::EngineKind::ipcq) {
     interval(record.sends ? Activity::credit : Activity::message, record.waited);
@@ -138,6 +158,12 @@ struct ProgramTrace {
   Time start, end;
   std::vector<OperationRecord> operations;  // by number
   std::vector<ProgramStep> steps;           // in order of time; those of issuing operations are in `operations`
+  std::vector<MessageWay> messages;         // by number, of the receives that waited
+
+  /// Puts operations and messages into order, which come as they finish.
+  void sort();
+  /// How the message of this receive came, or null if it did not wait.
+  const MessageWay* message(std::uint64_t receive) const;
 
   /// The operation with this name, or null: of another program, or not over.
   const OperationRecord* find(const hardware::OperationName& name) const;

@@ -192,5 +192,48 @@ TEST(FabricContention, ResponseBuffersOfTransfersCannotBlockEachOther) {
   EXPECT_EQ(outcome_of(scenario).in_flight, 0u);
 }
 
+/// For how long a server stood idle for want of credits while one transfer passed.
+Time starved(const Outcome& outcome, std::size_t transfer, std::size_t stage) {
+  return outcome.logs[transfer].hops[stage].starved;
+}
+
+TEST(FabricContention, ABufferThatIsTooSmallForItsLinkStarvesTheLinkForTheRestOfEachRoundTrip) {
+  // Service 10, latency 100 there and 100 back: a credit is away for 210 ps, in which 3 credits move 30 ps' worth.
+  Scenario scenario;
+  scenario.add(server_spec(per_byte(1), ps(100), 3));
+  scenario.add(server_spec(per_byte(1), ps(1), 3));
+  scenario.send({stage(0), stage(1)}, 30 * 10, 10);
+  const Outcome outcome = outcome_of(scenario);
+  EXPECT_EQ(starved(outcome, 0, 0), ps(9 * (210 - 30)));
+  EXPECT_EQ(starved(outcome, 0, 1), ps(0));
+  // All that the transfer takes beyond what it takes with enough credits.
+  EXPECT_EQ(outcome.times[0].delivered, ps(101 + 30 * 10) + starved(outcome, 0, 0));
+  EXPECT_EQ(outcome.logs[0].hops[0].start, ps(9 * 210 + 2 * 10)) << "of the last chunk";
+}
+
+TEST(FabricContention, WaitingForRoomBehindASlowerServerIsNoWantOfCredits) {
+  // The second server is ten times slower: the buffer in front of it is full all the time, and larger would be no
+  // faster.
+  Scenario scenario;
+  scenario.add(server_spec(per_byte(1), ps(5), 4));
+  scenario.add(server_spec(per_byte(10), ps(5), 4));
+  scenario.send({stage(0), stage(1)}, 50 * 10, 10);
+  const Outcome outcome = outcome_of(scenario);
+  EXPECT_LE(starved(outcome, 0, 0), ps(100)) << "only behind the first chunk, which had not waited";
+}
+
+TEST(FabricContention, WaitingForRoomThatAnotherFlowTakesIsNoWantOfCredits) {
+  // Two flows meet on the second server; its buffers are large enough for each alone.
+  Scenario scenario;
+  scenario.add(server_spec(per_byte(1), ps(5), 3));
+  scenario.add(server_spec(per_byte(1), ps(5), 3));
+  scenario.add(server_spec(per_byte(1), ps(5), 3));
+  scenario.send({stage(0), stage(2)}, 50 * 10, 10);
+  scenario.send({stage(1), stage(2)}, 50 * 10, 10);
+  const Outcome outcome = outcome_of(scenario);
+  EXPECT_GT(outcome.times[1].delivered, ps(2 * 50 * 10));
+  for (const std::size_t transfer : {0u, 1u}) EXPECT_EQ(starved(outcome, transfer, 0), ps(0));
+}
+
 }  // namespace
 }  // namespace kernbench::hardware::testing

@@ -25,7 +25,7 @@ void run(Recurrence& recurrence, const Scenario& scenario, Time until) {
 std::vector<std::int64_t> returning(const fabric::Lane& lane) {
   std::vector<std::int64_t> times;
   for (std::size_t i = 0; i < lane.credits.returning().size(); ++i)
-    times.push_back(lane.credits.returning()[i].count());
+    times.push_back(lane.credits.returning()[i].home.count());
   return times;
 }
 

@@ -54,6 +54,7 @@ struct Run {
     TransferRequest request = scenario.transfers[index].request;
     request.departed = event::call<&Run::departed>(this, index);
     request.delivered = event::call<&Run::delivered>(this, index);
+    request.log = &outcome.logs[index];
     fabric.start(std::move(request));
   }
   void departed(std::uint64_t index) { outcome.times[index].departed = scheduler.now(); }
@@ -89,6 +90,7 @@ Outcome simulate(const Scenario& scenario, const RunOptions& options) {
   Run run(scenario, options);
   for (const ServerSpec& spec : scenario.servers) run.fabric.add_server(spec);
   run.outcome.times.resize(scenario.transfers.size());
+  run.outcome.logs.resize(scenario.transfers.size());
   for (std::size_t i = 0; i < scenario.transfers.size(); ++i) {
     const std::size_t index = options.reversed_order ? scenario.transfers.size() - 1 - i : i;
     if (!scenario.transfers[index].after) run.schedule(index, scenario.transfers[index].start);

@@ -43,6 +43,7 @@ struct Scenario {
 
 struct Outcome {
   std::vector<TransferTimes> times;      // by transfer
+  std::vector<TransferLog> logs;         // likewise
   std::vector<ServerCounters> counters;  // by server, at the end
   std::vector<std::vector<ServerCounters>> samples;
   std::uint64_t events = 0;

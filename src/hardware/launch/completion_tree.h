@@ -1,0 +1,68 @@
+// The way back of a command (a launch, an installation): counters in each cube and in the IO chiplet, and two
+// interrupts.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <deque>
+#include <vector>
+
+#include "base/coordinates.h"
+#include "event/scheduler.h"
+#include "hardware/launch/way.h"
+
+namespace kernbench::hardware {
+
+class LaunchPath;
+
+/// Each PE tells the completion counter of its cube of its end by a posted write. The last write of a cube interrupts
+/// the M_CPU, which handles that once and tells the counter of the IO chiplet; the last write there interrupts the
+/// IO_CPU, which handles it once and tells the host. See README.md beside this file for the law.
+class CompletionTree {
+ public:
+  /// `at_host` is called when the completion has reached the host; the path must outlive the tree.
+  CompletionTree(LaunchPath& path, SipId sip, event::Callback at_host) : path_(path), sip_(sip), at_host_(at_host) {}
+
+  /// A cube whose counter begins at `ends`, at least one. All cubes are added before the first end.
+  void add_cube(CubeCoordinate at, std::size_t ends) {
+    cubes_.push_back({at, ends});
+    ++open_cubes_;
+  }
+  /// `pe`, of the `cube`-th cube that was added, has come to its end; called in the deliver phase.
+  void ended(std::size_t cube, PeCoordinate pe);
+  /// Once the host has been told: the way back of the end that was counted last of all, from `start` on.
+  std::vector<WayStep> way(Time start) const;
+
+ private:
+  /// The write of a PE.
+  struct End {
+    std::size_t cube;
+    PeCoordinate pe;
+    MessageTimes times;
+  };
+  struct Cube {
+    CubeCoordinate at;
+    std::size_t open;           // ends that its counter has not counted
+    const End* last = nullptr;  // the end that it has counted last
+    Time handled = {};          // the interrupt, by its M_CPU
+    MessageTimes times = {};    // of its own write
+  };
+  // Each is called when the message before it has arrived, was counted or was handled.
+  void at_cube(std::uint64_t end);
+  void count_end(std::uint64_t end);
+  void cube_ended(std::uint64_t cube);
+  void at_io(std::uint64_t cube);
+  void count_cube(std::uint64_t cube);
+  void sip_ended(std::uint64_t);
+
+  LaunchPath& path_;
+  SipId sip_;
+  event::Callback at_host_;
+  std::vector<Cube> cubes_;
+  std::deque<End> ends_;  // so far; they stay where they are
+  std::size_t open_cubes_ = 0;
+  const Cube* last_ = nullptr;  // the cube that was counted last
+  MessageTimes to_host_;
+};
+
+}  // namespace kernbench::hardware

@@ -1,0 +1,45 @@
+// The way of a launch to a program and back, part by part.
+#pragma once
+
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "base/units.h"
+#include "hardware/launch/message_processor.h"
+#include "hardware/transport.h"
+
+namespace kernbench::hardware {
+
+/// From `start` to `end` the command, or its completion, was with a link, a processor or a counter.
+struct WayStep {
+  std::string on;    // "sip0.io.cpu", "sip0.cube3.m_cpu.counter", "host.to_sip0"
+  std::string what;  // a message by its sender ("message of m_cpu"), "waiting" for what came before; "": worked on
+  Time start, end;
+};
+
+/// A message, from being sent to the end of its handling.
+struct MessageTimes {
+  Time sent, arrived, handled;
+  TransferLog log;
+};
+
+/// Collects steps, each from the end of the one before.
+class Way {
+ public:
+  Way(const Fabric& fabric, Time start) : fabric_(fabric), at_(start) {}
+  /// Until `end`, if there is time in between.
+  void step(const std::string& on, const char* what, Time end);
+  /// The links of a message of `sender`, until it arrived.
+  void message(const char* sender, const MessageTimes& times);
+  /// Its handling, and before that waiting for what the processor had to handle first.
+  void handling(const std::string& processor, Time latency, Time handled);
+  std::vector<WayStep> take() { return std::move(steps_); }
+
+ private:
+  const Fabric& fabric_;
+  Time at_;
+  std::vector<WayStep> steps_;
+};
+
+}  // namespace kernbench::hardware
