@@ -27,6 +27,10 @@ class ChannelKeeper {
   ChannelKeeper& operator=(const ChannelKeeper&) = delete;
   runtime::QueueSet* set() const { return set_.get(); }
   void simulation_ends() { simulation_ends_ = true; }
+  /// The run is over: what ranks that were taken back have left in the channels is not missing.
+  void run_is_over() {
+    if (workers_ && workers_->cancelled()) set_->table()->forget_unreceived();
+  }
 
  private:
   std::shared_ptr<runtime::QueueSet> set_;

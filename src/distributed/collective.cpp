@@ -41,6 +41,10 @@ std::shared_ptr<WorkState> issue(GroupHandle& handle, CollectiveCall call, bool 
   work.call = call.name;
   work.kernel = std::move(call.kernel);
   work.payload = payload_of(call.tensor, call.name, context);
+  // Without a tensor it is the rank's device in the group that takes part, whichever is current.
+  if (const auto& mine = group.communicator().part_if_known(handle.member); mine && !call.tensor.defined()) {
+    work.payload.device = mine->sip().value;
+  }
   const runtime::DevicePart part = part_of(work.payload, context, call.name);
   describe(work.payload, context, call.fingerprint);
   const std::uint64_t sequence = group.ledger().call(handle.member, call.fingerprint);

@@ -81,16 +81,39 @@ WorkRef finish(std::shared_ptr<WorkState> state, bool async_op) {
   return nullptr;
 }
 
+/// ValueError for a reduction that does not exist, or not for this type.
+void check_reduction(ReduceOp op, DType dtype) {
+  if (op > ReduceOp::PREMUL_SUM) {
+    throw ValueError(
+        fmt::format("all_reduce: Invalid ReduceOp: {}; the reductions are SUM, AVG, PRODUCT, MIN, MAX, BAND, BOR and "
+                    "BXOR",
+                    static_cast<int>(op)));
+  }
+  if (can_reduce(op, dtype)) return;
+  const char* const type = torch_name(dtype);
+  if (op == ReduceOp::BAND || op == ReduceOp::BOR || op == ReduceOp::BXOR) {
+    throw ValueError(
+        fmt::format("all_reduce: Cannot use ReduceOp.{} with non-integral dtype: it combines bits, and the "
+                    "tensor is of {}; reduce a tensor of integers or of Bool",
+                    name(op), type));
+  }
+  if (op == ReduceOp::PREMUL_SUM) {
+    throw ValueError("all_reduce: ReduceOp.PREMUL_SUM has no factor here; multiply the tensor, then use SUM");
+  }
+  throw ValueError(
+      fmt::format("all_reduce: Cannot use ReduceOp.{} with a tensor of {}: {}", name(op), type,
+                  op == ReduceOp::AVG && is_integer(dtype)
+                      ? "an average of integers is none; use SUM, or convert the tensor to Float"
+                      : "the devices have no such arithmetic; convert the tensor first, to Int or Half, say"));
+}
+
 }  // namespace
 
 WorkRef all_reduce(const Tensor& tensor, ReduceOp op, const ProcessGroup& group, bool async_op) {
   GroupHandle* handle = member_handle(group, "all_reduce");
   if (handle == nullptr) return nullptr;
   check_tensor(tensor, "all_reduce");
-  const DType dtype = runtime::impl_of(tensor).dtype;
-  if (!can_reduce(op, dtype)) {
-    throw ValueError(fmt::format("all_reduce: {} of a tensor of {} is not possible", name(op), torch_name(dtype)));
-  }
+  check_reduction(op, runtime::impl_of(tensor).dtype);
   CollectiveCall call;
   call.name = "all_reduce";
   call.kernel = handle->group->algorithm().module;

@@ -30,6 +30,10 @@ class Communicator {
                                const std::string& what);
   /// Set when a member has communicated in the group, which tells its part.
   const runtime::CompletionRef& bound(int member) const { return bound_[static_cast<std::size_t>(member)]; }
+  /// Nothing before the member's first communication.
+  const std::optional<runtime::DevicePart>& part_if_known(int member) const {
+    return parts_[static_cast<std::size_t>(member)];
+  }
   const runtime::DevicePart& part(int member) const { return parts_[static_cast<std::size_t>(member)].value(); }
   /// For when all members have come.
   RingPlace place(int member, DType dtype) const;

@@ -4,7 +4,9 @@
 
 #include <algorithm>
 
+#include "base/number_set.h"
 #include "base/text.h"
+#include "runtime/rank_errors.h"
 
 namespace kernbench::distributed {
 
@@ -12,10 +14,13 @@ using torch::multiprocessing::RankError;
 
 namespace {
 
-constexpr std::size_t kMostVictims = 16;  // in a text; SpawnException::victims has all
+// In a text; the exception has all.
+constexpr std::size_t kMostVictims = 16;
+constexpr std::size_t kMostExits = 64;
 
-void append_cause(std::string& text, const RankError& cause) {
-  text += fmt::format("\n\n-- Process {} terminated with the following error:\n", cause.rank);
+void append_cause(std::string& text, const runtime::RankErrorResult& cause) {
+  const std::string alike = cause.ranks.size() == 1 ? "" : fmt::format(" (on ranks {})", set_text(cause.ranks));
+  text += fmt::format("\n\n-- Process {} terminated with the following error{}:\n", cause.ranks.front(), alike);
   text += fmt::format("{} at {}: {}", cause.type, to_text(cause.time), cause.message);
   if (!cause.where.empty()) text += "\n  at " + cause.where;
 }
@@ -35,9 +40,18 @@ std::string exit_text(int rank, int code) {
   return fmt::format("process {} terminated with exit code {}", rank, code);
 }
 
+std::string exit_texts(std::vector<RankError> causes) {
+  std::ranges::sort(causes, {}, &RankError::rank);
+  std::string text;
+  const std::size_t shown = std::min(causes.size(), kMostExits);
+  for (std::size_t i = 0; i < shown; ++i) text += (i == 0 ? "" : "\n") + causes[i].message;
+  if (shown < causes.size()) text += fmt::format("\nand {} more", causes.size() - shown);
+  return text;
+}
+
 std::string failure_text(const std::vector<RankError>& causes, const std::vector<Victim>& victims) {
   std::string text;
-  for (const RankError& cause : causes) append_cause(text, cause);
+  for (const auto& cause : runtime::folded(causes)) append_cause(text, cause);
   if (!victims.empty()) append_victims(text, victims, causes.size() == 1);
   return text;
 }

@@ -16,8 +16,10 @@ struct Victim {
 
 /// "process 1 terminated with exit code 3", as PyTorch says.
 std::string exit_text(int rank, int code);
+/// That of each rank, by rank, a line each. All of `causes` are exit codes.
+std::string exit_texts(std::vector<torch::multiprocessing::RankError> causes);
 
-/// PyTorch's text for each cause, then a line with the victims.
+/// PyTorch's text for each cause, once for ranks that failed alike, then a line with the victims.
 std::string failure_text(const std::vector<torch::multiprocessing::RankError>& causes,
                          const std::vector<Victim>& victims);
 

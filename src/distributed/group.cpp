@@ -90,6 +90,12 @@ void Rendezvous::add(std::shared_ptr<Group> group, const runtime::Worker& member
   groups_.push_back({std::move(group), member.group});
 }
 
+void Rendezvous::forget_messages_of_failed() const {
+  for (const auto& each : channels_) {
+    if (const auto channels = each.lock()) channels->run_is_over();
+  }
+}
+
 void Rendezvous::check_all_matched() const {
   std::vector<std::string> calls;
   for (const Made& made : groups_) {
@@ -110,7 +116,10 @@ Rendezvous& rendezvous(runtime::HostContext& context) {
   auto& slot = context.simulation.distributed;
   if (slot == nullptr) {
     auto shared = std::make_shared<Rendezvous>();
-    context.simulation.check_distributed = [&rendezvous = *shared] { rendezvous.check_all_matched(); };
+    context.simulation.check_distributed = [&rendezvous = *shared] {
+      rendezvous.forget_messages_of_failed();
+      rendezvous.check_all_matched();
+    };
     slot = std::move(shared);
   }
   return *static_cast<Rendezvous*>(slot.get());

@@ -116,6 +116,8 @@ struct Rendezvous {
   void add(std::shared_ptr<Group> group, const runtime::Worker& member);
   /// ProgramError ("UnmatchedCallError") for the calls that ranks still wait for, of groups that did not fail.
   void check_all_matched() const;
+  /// What is left in the channels of ranks that failed is not missing.
+  void forget_messages_of_failed() const;
   void keep(const std::shared_ptr<ChannelKeeper>& channels) { channels_.push_back(channels); }
 
  private:

@@ -1,7 +1,6 @@
 #include "distributed/meeting.h"
 
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <utility>
@@ -16,10 +15,6 @@ void Roster::append_edge(int rank, const std::string& what, std::vector<event::W
     edges.push_back({nullptr, fmt::format("the call of {} on rank {}, which {}", what, rank,
                                           worker.joined ? "has ended" : "has not joined")});
   }
-}
-
-std::string set_text(const std::vector<int>& ranks) {
-  return fmt::format("{{{}}}", fmt::join(ranks, ", "));
 }
 
 Meeting::Meeting(std::string what, std::shared_ptr<const Roster> roster, std::vector<int> ranks)

@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "base/number_set.h"
 #include "event/fiber.h"
 #include "event/waitable.h"
 
@@ -32,9 +33,6 @@ class Roster {
   const Worker& at(int rank) const { return workers_[static_cast<std::size_t>(rank)]; }
   std::vector<Worker> workers_;
 };
-
-/// "{1, 3}"
-std::string set_text(const std::vector<int>& ranks);
 
 /// Suspends ranks until all of them have come.
 class Meeting {

@@ -104,6 +104,7 @@ std::shared_ptr<WorkState> issue(const Tensor& tensor, std::optional<int> peer, 
   if (handle == nullptr) return nullptr;
   auto& context = runtime::current_context(call.name);
   check_tensor(tensor, call.name);
+  if (tag < 0) throw ValueError(fmt::format("{}: Tag must be nonnegative, got {}", call.name, tag));
   const LaneKey key = lane_of(*handle, peer, tag, call.sends);
   Communicator& communicator = handle->group->communicator();
   const AlgorithmSpec& algorithm = handle->group->algorithm();

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "base/error.h"
+#include "base/text.h"
 #include "distributed/collectives_file.h"
 #include "distributed/communicator.h"
 #include "distributed/group.h"
@@ -42,7 +43,7 @@ std::optional<PeCoordinate> pe_of_rank(int rank, int world_size, const topology:
   const std::int64_t sips = topology.system.sips, pes = topology.pes_per_sip();
   if (world_size <= sips) return std::nullopt;
   if (world_size > sips * pes) {
-    throw ValueError(
+    throw ConfigurationError(
         fmt::format("init_process_group: a world_size of {} is more than the machine has PEs ({} SIP{} of {}): a rank "
                     "is a SIP, or in a larger world a PE",
                     world_size, sips, sips == 1 ? "" : "s", pes));
@@ -255,6 +256,12 @@ class Timer {
   std::shared_ptr<event::Fiber> fiber_;
 };
 
+/// In milliseconds, as PyTorch says it, if they are whole ones.
+std::string duration_text(Time duration) {
+  const std::int64_t millisecond = Time::milliseconds(1).count();
+  return duration.count() % millisecond == 0 ? fmt::format("{} ms", duration.count() / millisecond) : to_text(duration);
+}
+
 [[noreturn]] void fail(const Meeting& barrier, const Group& group, int rank, Time timeout, bool all) {
   const int root = group.ranks().front();
   if (rank != root && (barrier.has(root) || barrier.has(rank) == false)) {
@@ -266,9 +273,8 @@ class Timer {
   }
   std::vector<int> missing = barrier.missing();
   if (!all) missing.resize(1);
-  throw ProgramError("DistributedError",
-                     fmt::format("[Rank {}]: Rank{} {} failed to pass monitoredBarrier in {} ms", rank, all ? "s" : "",
-                                 fmt::join(missing, ", "), timeout.count() / Time::milliseconds(1).count()));
+  throw ProgramError("DistributedError", fmt::format("[Rank {}]: Rank{} {} failed to pass monitoredBarrier in {}", rank,
+                                                     all ? "s" : "", fmt::join(missing, ", "), duration_text(timeout)));
 }
 
 }  // namespace

@@ -42,13 +42,12 @@ class Timer {
   event::EventHandle event_;
 };
 
-/// Whether a fiber ended by itself although it had been cancelled: it would not unwind.
-bool died(const std::exception_ptr& error) {
+/// Whether a fiber was ended by an error of this type.
+template <class E>
+bool is(const std::exception_ptr& error) {
   try {
     std::rethrow_exception(error);
-  } catch (const event::CancellationError&) {
-    return true;
-  } catch (const event::StackOverflowError&) {
+  } catch (const E&) {
     return true;
   } catch (...) {
     return false;
@@ -165,15 +164,22 @@ void Spawn::rank_over(std::uint64_t rank) {
   --live_;
   const std::exception_ptr error = mine.fiber->take_error();
   const auto number = static_cast<int>(rank);
-  // What a rank throws after it has been told to end is a consequence, unless it could not end.
-  if (error && (!mine.fiber->cancelled() || died(error))) {
+  // What a rank throws after it has been told to end is a consequence, unless its stack is full.
+  if (error && (!mine.fiber->cancelled() || is<event::StackOverflowError>(error))) {
     add_cause(number, error);
+  } else if (error && is<event::CancellationError>(error)) {
+    note_stubborn(number);
   } else if (!error && mine.exit_code != 0 && !mine.fiber->cancelled()) {
     causes_.push_back({number, simulation_.scheduler().now(), kExit, exit_text(number, mine.exit_code), {}, nullptr});
     note_failure();
   }
   change_.notify();
   settle();
+}
+
+void Spawn::note_stubborn(int rank) {
+  const auto victim = std::ranges::find(victims_, rank, &Victim::rank);
+  if (victim != victims_.end()) victim->doing += "; it caught Cancelled again and again, and was left behind";
 }
 
 bool Spawn::launch_failed(int rank, const std::exception_ptr& error) {
@@ -276,9 +282,9 @@ void Spawn::throw_failure() {
   const RankError& first = causes.front();
   const Rank& rank = ranks_[static_cast<std::size_t>(first.rank)];
   const bool raised = std::ranges::any_of(causes, [](const RankError& cause) { return cause.error != nullptr; });
-  if (!raised) throw ProcessExitedException(first.message, first.rank, rank.process, rank.exit_code);
   std::vector<int> unwound;
   for (const Victim& victim : victims_) unwound.push_back(victim.rank);
+  if (!raised) throw ProcessExitedException(exit_texts(causes), first.rank, rank.process, rank.exit_code);
   const std::string text = failure_text(causes, victims_);
   const std::int64_t process = rank.process;
   throw SpawnException(text, process, std::move(causes), std::move(unwound));

@@ -74,6 +74,8 @@ class Spawn final : public runtime::WorkerGroup, public std::enable_shared_from_
   void rank_over(std::uint64_t rank);
   void add_cause(int rank, const std::exception_ptr& error);
   void note_failure();
+  /// A rank did not unwind when it was told to.
+  void note_stubborn(int rank);
   void deliver(std::uint64_t);
   void take_back();
   void cancel();

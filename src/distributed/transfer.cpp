@@ -45,6 +45,7 @@ void Transfer::sent_by(int rank) {
 
 void Transfer::call(bool sends, const CollectiveFingerprint& tensor) {
   Side& mine = sides_[sends ? 0 : 1];
+  if (!called(true) && !called(false)) begun_ = event::this_fiber::scheduler().now();
   mine.called = true;
   mine.tensor = tensor;
   if (!called(true) || !called(false)) return;
@@ -150,7 +151,8 @@ TransferRef Transfers::receive_from_any(const Members& group, const LaneKey& key
   Lane* first = nullptr;
   for (auto& [each, lane] : lanes_) {
     if (each.to != key.to || each.tag != key.tag || lane.open.empty() || !lane.open.front()->called(true)) continue;
-    if (first == nullptr || lane.open.front()->number() < first->open.front()->number()) first = &lane;
+    // Lanes come by rank of the sender.
+    if (first == nullptr || lane.open.front()->begun() < first->open.front()->begun()) first = &lane;
   }
   if (first == nullptr) return inbox.emplace_back(add(group, key));
   auto transfer = first->open.front();

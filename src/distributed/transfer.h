@@ -12,6 +12,7 @@
 #include <utility>
 #include <vector>
 
+#include "base/units.h"
 #include "distributed/channel_set.h"
 #include "distributed/fingerprint.h"
 #include "distributed/meeting.h"
@@ -39,6 +40,8 @@ class Transfer {
   /// The work of a side that has been called.
   void attach(bool sends, const std::shared_ptr<WorkState>& work);
   std::uint64_t number() const { return number_; }
+  /// When its first side was called.
+  Time begun() const { return begun_; }
 
   /// Which of the senders it is.
   void sent_by(int rank);
@@ -76,6 +79,7 @@ class Transfer {
   std::vector<int> senders_;
   int receiver_, tag_;
   std::uint64_t number_;
+  Time begun_;
   Side sides_[2];  // sender, receiver
   runtime::CompletionRef ready_;
   runtime::DevicePart from_ = SipId{0}, to_ = SipId{0};
@@ -105,7 +109,8 @@ class Transfers {
   };
   /// The transfer that a send is a side of: the first that waits for it, or a new one.
   TransferRef send(const Members& group, const LaneKey& key);
-  /// Likewise for a receive; with any sender (LaneKey::from) the send that was called first.
+  /// Likewise for a receive; with any sender (LaneKey::from) the send that was called first, of those of one instant
+  /// that of the lowest rank.
   TransferRef receive(const Members& group, const LaneKey& key);
   /// Whether the receives of this key's receiver and tag have to look who is before them in their lane.
   bool mixes_senders(const LaneKey& key) const { return mixed_.contains({key.to, key.tag}); }

@@ -218,7 +218,9 @@ TEST(AllReduce, TypesThatAReductionDoesNotTakeAreRefused) {
     dist::init_process_group("ahbm", 0, 1);
     dist::all_reduce(torch::zeros({4}, torch::dtype(torch::kInt).device("ahbm")), ReduceOp::AVG);
   });
-  EXPECT_EQ(outcome.errors[0], "ValueError: all_reduce: AVG of a tensor of Int is not possible");
+  EXPECT_EQ(outcome.errors[0],
+            "ValueError: all_reduce: Cannot use ReduceOp.AVG with a tensor of Int: an average of integers is none; use "
+            "SUM, or convert the tensor to Float");
   const auto host = run_ranks(machine_of(1), 1, [](int) {
     dist::init_process_group("ahbm", 0, 1);
     dist::all_reduce(torch::zeros({4}));

@@ -250,7 +250,7 @@ TEST(Failure, AStackThatOverflowsIsTheErrorOfItsRank) {
       });
 }
 
-TEST(Failure, ARankThatWillNotEndIsNamedBesideTheCause) {
+TEST(Failure, ARankThatWillNotEndIsAVictimAndNamed) {
   const LeaksExpected leaks;
   event::Completion never;
   expect_failure(
@@ -265,8 +265,11 @@ TEST(Failure, ARankThatWillNotEndIsNamedBesideTheCause) {
         }
       },
       [](const mp::SpawnException& failure) {
-        EXPECT_THAT(ranks_of(failure), ElementsAre(0, 1));
-        EXPECT_EQ(failure.errors[1].type, "CancellationError");
+        EXPECT_THAT(ranks_of(failure), ElementsAre(0));
+        EXPECT_THAT(failure.victims, ElementsAre(1));
+        EXPECT_THAT(failure.what(),
+                    HasSubstr("rank 1 (waits for an unnamed object; it caught Cancelled again and again, "
+                              "and was left behind)"));
       });
 }
 

@@ -1,0 +1,12 @@
+// Sets of ranks in messages.
+#pragma once
+
+#include <span>
+#include <string>
+
+namespace kernbench {
+
+/// "{1, 3}". Of more than four numbers in a row the first and the last stand for all: "{0, ..., 6, 8}".
+std::string set_text(std::span<const int> ascending);
+
+}  // namespace kernbench

@@ -1,0 +1,87 @@
+// What the failure of many ranks is called: each thing once.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <string>
+#include <vector>
+
+#include "spawning.h"
+#include "support/sanitizers.h"
+
+namespace kernbench {
+namespace {
+
+using testing::devices;
+using ::testing::ElementsAre;
+using testing::error_of;
+using ::testing::HasSubstr;
+using ::testing::SizeIs;
+namespace mp = torch::multiprocessing;
+
+TEST(FailureText, AnErrorOfAThousandRanksIsSaidOnceWithTheirSet) {
+  EXPECT_EQ(error_of([] { mp::spawn([](int) { throw ValueError("wrong for all"); }, {}, {.nprocs = 1000}); }),
+            "SpawnException: \n\n-- Process 0 terminated with the following error (on ranks {0, ..., 999}):\n"
+            "ValueError at 0 ps: wrong for all");
+}
+
+TEST(FailureText, ErrorsInOtherWordsStandApart) {
+  const std::string error = error_of(
+      [] { mp::spawn([](int rank) { throw ValueError(rank == 3 ? "of one" : "of most"); }, {}, {.nprocs = 8}); });
+  EXPECT_THAT(error, HasSubstr("-- Process 0 terminated with the following error (on ranks {0, 1, 2, 4, 5, 6, 7}):\n"
+                               "ValueError at 0 ps: of most\n\n-- Process 3 terminated with the following error:\n"
+                               "ValueError at 0 ps: of one"));
+}
+
+TEST(FailureText, EveryExitCodeIsListedByRank) {
+  simulate(devices(1), [] {
+    try {
+      mp::spawn([](int rank) { mp::exit(rank == 2 ? 0 : rank + 1); }, {}, {.nprocs = 4});
+      ADD_FAILURE();
+    } catch (const mp::ProcessExitedException& exited) {
+      EXPECT_STREQ(exited.what(),
+                   "process 0 terminated with exit code 1\n"
+                   "process 1 terminated with exit code 2\n"
+                   "process 3 terminated with exit code 4");
+      EXPECT_EQ(exited.exit_code, 1);
+      EXPECT_EQ(exited.error_index, 0);
+    }
+  });
+}
+
+TEST(FailureText, WhoSwallowsCancelledForEverIsAVictimAndItsMessagesAreNotMissed) {
+  const LeaksExpected leaks;
+  namespace dist = torch::distributed;
+  const auto result = try_simulate(devices(3), [&] {
+    try {
+      mp::spawn(
+          [&](int rank) {
+            torch::ahbm::set_device(rank);
+            dist::init_process_group();
+            const auto x = torch::ones({1 << 16}, torch::dtype(torch::kFloat).device("ahbm"));
+            dist::all_reduce(x);
+            x.cpu();
+            if (rank == 1) testing::sleep(100'000);
+            if (rank == 1) throw ValueError("the cause");
+            dist::all_reduce(x);
+            for (;;) {
+              try {
+                dist::all_reduce(x);
+                x.cpu();
+              } catch (...) {  // NOLINT(bugprone-empty-catch): what must not be done
+              }
+            }
+          },
+          {}, {.nprocs = 3});
+      ADD_FAILURE();
+    } catch (const mp::SpawnException& failure) {
+      EXPECT_THAT(failure.errors, SizeIs(1));
+      EXPECT_EQ(failure.error_index, 1);
+      EXPECT_THAT(failure.victims, ElementsAre(0, 2));
+      EXPECT_THAT(failure.what(), HasSubstr("it caught Cancelled again and again, and was left behind"));
+    }
+  });
+  EXPECT_FALSE(result.error) << result.error->message;
+}
+
+}  // namespace
+}  // namespace kernbench
