@@ -18,6 +18,7 @@ class CollectiveNode final : public event::WaitNode {
       : what_(std::move(what)), rank_(rank), group_(std::move(group)), sequence_(sequence) {}
   void set_launch(std::weak_ptr<const event::WaitNode> launch) { launch_ = std::move(launch); }
 
+  event::WaitRole wait_role() const override { return event::WaitRole::call; }
   std::string wait_name() const override { return fmt::format("{} on rank {}", what_, rank_); }
   void waits_for(std::vector<event::WaitEdge>& edges) const override {
     for (const int rank : group_->ledger().missing(sequence_)) group_->roster()->append_edge(rank, what_, edges);

@@ -10,11 +10,14 @@ namespace kernbench::distributed {
 void Roster::append_edge(int rank, const std::string& what, std::vector<event::WaitEdge>& edges) const {
   const Worker& worker = at(rank);
   if (worker.fiber != nullptr && !worker.fiber->finished()) {
-    edges.push_back({worker.fiber, fmt::format("the call of {} on rank {}", what, rank)});
-  } else {
-    edges.push_back({nullptr, fmt::format("the call of {} on rank {}, which {}", what, rank,
-                                          worker.joined ? "has ended" : "has not joined")});
+    edges.push_back({worker.fiber, fmt::format("the call of {} on rank {}", what, rank), true});
+    return;
   }
+  const char* fate = worker.joined ? "has ended" : "has not joined";
+  event::WaitEdge edge{nullptr, fmt::format("the call of {} on rank {}, which {}", what, rank, fate), true};
+  edge.missing = worker.joined ? worker.name : fmt::format("rank {}", rank);
+  edge.fault = fmt::format("{} {}", worker.joined ? "has ended without calling" : "has not called", what);
+  edges.push_back(std::move(edge));
 }
 
 Meeting::Meeting(std::string what, std::shared_ptr<const Roster> roster, std::vector<int> ranks)

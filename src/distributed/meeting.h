@@ -17,7 +17,7 @@ class Roster {
   explicit Roster(int size) : workers_(static_cast<std::size_t>(size)) {}
   int size() const { return static_cast<int>(workers_.size()); }
   bool has(int rank) const { return at(rank).joined; }
-  void join(int rank, event::Fiber* fiber) { at(rank) = {fiber, true}; }
+  void join(int rank, event::Fiber* fiber) { at(rank) = {fiber, true, fiber->name()}; }
   /// The worker has left the default group, or is gone.
   void leave(int rank) { at(rank).fiber = nullptr; }
 
@@ -28,6 +28,7 @@ class Roster {
   struct Worker {
     event::Fiber* fiber = nullptr;
     bool joined = false;
+    std::string name = {};  // "rank 0.1" in a nested spawn
   };
   Worker& at(int rank) { return workers_[static_cast<std::size_t>(rank)]; }
   const Worker& at(int rank) const { return workers_[static_cast<std::size_t>(rank)]; }

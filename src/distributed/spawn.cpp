@@ -83,7 +83,7 @@ Spawn::Spawn(runtime::Simulation& simulation, const HostContext& parent, const S
       daemon_(options.daemon),
       ranks_(static_cast<std::size_t>(options.nprocs)),
       live_(ranks_.size()) {
-  change_.describe_as([this] { return "the ranks of " + name(); });
+  change_.describe_as([this] { return "the ranks of " + name(); }, event::WaitRole::join);
   change_.provided_by([this](std::vector<event::WaitEdge>& edges) {
     for (const Rank& rank : ranks_) {
       if (!rank.over) edges.push_back({rank.fiber.get(), "its end"});

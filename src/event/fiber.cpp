@@ -81,7 +81,7 @@ void Fiber::waits_for(std::vector<WaitEdge>& edges) const {
 }
 
 void Fiber::Implementation::End::waits_for(std::vector<WaitEdge>& edges) const {
-  edges.push_back({state_.fiber, ""});
+  edges.push_back({state_.fiber, "its end"});
 }
 
 bool skip_wait(Fiber::Implementation& fiber) {

@@ -49,6 +49,7 @@ class Fiber : public WaitNode {
 
   std::string wait_name() const override;
   void waits_for(std::vector<WaitEdge>& edges) const override;
+  WaitRole wait_role() const override { return WaitRole::party; }
 
   struct Implementation;
   explicit Fiber(std::unique_ptr<Implementation> implementation);

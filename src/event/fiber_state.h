@@ -37,6 +37,7 @@ struct Fiber::Implementation {
     explicit End(Implementation& state) : state_(state) {}
     std::string wait_name() const override { return "the end of " + state_.options.name; }
     void waits_for(std::vector<WaitEdge>& edges) const override;
+    WaitRole wait_role() const override { return WaitRole::join; }
 
    private:
     Implementation& state_;

@@ -1,6 +1,7 @@
 // Who waits for whom, through all layers: the raw material of the deadlock report.
 #pragma once
 
+#include <cstdint>
 #include <string>
 #include <vector>
 
@@ -13,6 +14,21 @@ class WaitNode;
 struct WaitEdge {
   const WaitNode* target = nullptr;
   std::string reason;
+  /// One host program waits for a call of another: such an edge is the cause of what then waits on the devices.
+  bool host = false;
+  /// Any one of its node's alternatives would be enough.
+  bool alternative = false;
+  /// Without a target: who can no longer act, by line, and why: "rank 1", "has ended without calling recv(src=0)".
+  /// `fault` begins with a verb. May be empty.
+  std::string missing = {}, fault = {};
+};
+
+/// What a node is in the first lines of a report.
+enum class WaitRole : std::uint8_t {
+  party,  // a program: a rank, an instance of a kernel
+  call,   // what a program has called, or an operation of it
+  step,   // a step between these: a queue, a launch, a command of a stream
+  join,   // likewise, which ends when other programs end
 };
 
 /// Anything that can take part in a wait: a fiber, a waitable, a queue, an operation, a launch.
@@ -23,6 +39,7 @@ class WaitNode {
   virtual std::string wait_name() const = 0;
   /// Appends what this node waits for now; nothing appended means that it is not waiting.
   virtual void waits_for(std::vector<WaitEdge>& edges) const = 0;
+  virtual WaitRole wait_role() const { return WaitRole::step; }
 };
 
 }  // namespace kernbench::event

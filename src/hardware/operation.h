@@ -158,6 +158,7 @@ class Operation : public event::WaitNode {
   std::string wait_name() const override;
   /// Its unfinished dependencies, its turn in the engine's queue, or what the engine needs to go on.
   void waits_for(std::vector<event::WaitEdge>& edges) const override;
+  event::WaitRole wait_role() const override { return event::WaitRole::call; }
 
   // Bookkeeping of the engines.
   CommandQueue* queue = nullptr;  // in which it waits or is executed

@@ -1,6 +1,7 @@
 #include "kernel/signals.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include "base/text.h"
 #include "hardware/ipcq/ipcq.h"
@@ -9,24 +10,43 @@ namespace kernbench::kernel {
 
 namespace {
 
+/// What other members could do for a program that waits for them.
+struct Act {
+  const char* of;     // "a signal of"; the PE follows
+  const char* fault;  // of those that cannot any more
+  bool alternative;   // one of them would be enough
+};
+
+/// So many members are enough to see what is going on; with more of them the report would grow with their square.
+constexpr std::size_t kMostActors = 128;
+
 /// The programs of members that could act: each that runs, and in one edge those that do not run any more.
-void append_actors(const WindowAccess& access, const std::vector<std::int32_t>& members, const std::string& act,
+void append_actors(const WindowAccess& access, const std::vector<std::int32_t>& members, const Act& act,
                    std::vector<event::WaitEdge>& edges) {
   auto& machine = access.call.program.environment().machine;
-  std::string ended;
-  std::size_t count = 0;
+  std::vector<std::string> ended;
+  std::size_t more = 0;
   for (const std::int32_t member : members) {
     const PeCoordinate pe = access.windows.row(member).owner;
+    if (edges.size() >= kMostActors && ended.size() >= kMostActors) break;
     std::vector<event::WaitEdge> running;
-    machine.ipcq(pe).programs_of(pe, act + " " + kernbench::to_text(pe), running);
-    if (running.front().target != nullptr) {
+    machine.ipcq(pe).programs_of(pe, fmt::format("{} {}", act.of, kernbench::to_text(pe)), running);
+    if (running.front().target == nullptr) {
+      if (ended.size() < kMostActors) {
+        ended.push_back(kernbench::to_text(pe));
+      } else {
+        ++more;
+      }
+    } else if (edges.size() < kMostActors) {
+      for (event::WaitEdge& edge : running) edge.alternative = act.alternative;
       edges.insert(edges.end(), running.begin(), running.end());
-      continue;
     }
-    ended += (count++ == 0 ? "" : ", ") + kernbench::to_text(pe);
   }
-  if (count == 0) return;
-  edges.push_back({nullptr, fmt::format("{} {}, whose program{} ended", act, ended, count == 1 ? " has" : "s have")});
+  if (ended.empty()) return;
+  const std::string others = more > 0 ? fmt::format(" and {} more", more) : "";
+  const std::string text = fmt::format("{} {}{}, whose program{} ended", act.of, fmt::join(ended, ", "), others,
+                                       ended.size() == 1 ? " has" : "s have");
+  edges.push_back({nullptr, text, false, act.alternative, fmt::format("{}", fmt::join(ended, "\n")), act.fault});
 }
 
 std::vector<std::int32_t> others(const WindowAccess& access) {
@@ -76,7 +96,7 @@ std::int64_t wait_for_signal(const WindowAccess& access, const SignalCondition& 
                        to_text(access.call.where), condition.text);
   });
   waits.provided_by([&](std::vector<event::WaitEdge>& edges) {
-    append_actors(access, others(access), "a signal of", edges);
+    append_actors(access, others(access), {"a signal of", "has ended without such a signal", true}, edges);
     if (edges.empty()) edges.push_back({nullptr, "a signal; this program is the only member"});
   });
   return suspend(access, waits);
@@ -95,7 +115,7 @@ void wait_for_barrier(const WindowAccess& access, const BarrierRound& round) {
     for (const std::int32_t member : *round.group) {
       if (access.windows.entered(member, round.scope) < round.generation) missing.push_back(member);
     }
-    append_actors(access, missing, "tl::barrier on", edges);
+    append_actors(access, missing, {"tl::barrier on", "has ended without this tl::barrier", false}, edges);
   });
   suspend(access, waits);
 }

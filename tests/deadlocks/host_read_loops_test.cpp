@@ -113,7 +113,7 @@ TEST_F(ReadForEver, OnTwoRanksIsFoundOnBoth) {
       }
     });
   });
-  EXPECT_THAT(outcome(result), AllOf(HasSubstr("\n  rank 0 sleeps until"), HasSubstr("\n  rank 1 ")));
+  EXPECT_THAT(outcome(result), AllOf(HasSubstr("\n  ranks {0, 1} sleep until"), HasSubstr("reads tensor flag by item")));
 }
 
 // ---- loops that come to an end

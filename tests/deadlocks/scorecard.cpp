@@ -103,23 +103,24 @@ void missing_parties(std::vector<SeededBug>& all) {
   all.push_back({"missing_collective",
                  "a rank that leaves out a collective",
                  "DeadlockError",
-                 {"ALLREDUCE (sequence number 1) of the default group on rank 2, which has ended", "rank 0", "rank 1"},
+                 {"rank 2 has ended without calling ALLREDUCE (sequence number 1)", "ranks {0, 1} wait"},
                  ranks([](int rank) {
                    const auto x = ones(64);
                    if (rank != 2) dist::all_reduce(x);
                    torch::ahbm::synchronize();
                  })});
-  all.push_back({"early_return",
-                 "a rank that returns early",
-                 "DeadlockError",
-                 {"ALLREDUCE (sequence number 2)", "on rank 1, which has ended", "rank 0", "rank 2"},
-                 ranks([](int rank) {
-                   const auto x = ones(64);
-                   dist::all_reduce(x);
-                   if (rank == 1) return;
-                   dist::all_reduce(x);
-                   x.cpu();
-                 })});
+  all.push_back(
+      {"early_return",
+       "a rank that returns early",
+       "DeadlockError",
+       {"deadlock at ", "rank 1 has ended without calling ALLREDUCE (sequence number 2)", "ranks {0, 2} wait"},
+       ranks([](int rank) {
+         const auto x = ones(64);
+         dist::all_reduce(x);
+         if (rank == 1) return;
+         dist::all_reduce(x);
+         x.cpu();
+       })});
   all.push_back({"unmatched_collective",
                  "an asynchronous collective that a rank never calls, and nobody waits for",
                  "UnmatchedCallError",
@@ -173,7 +174,7 @@ void cycles(std::vector<SeededBug>& all) {
   all.push_back({"ring_of_ranks",
                  "every rank of a ring receives before it sends",
                  "DeadlockError",
-                 {"rank 0", "rank 1", "rank 2", "cycle: "},
+                 {"ranks {0-2}", "cycle: "},
                  ranks([](int rank) {
                    const int n = kScorecardDevices;
                    const auto x = ones(64), y = ones(64);
@@ -232,7 +233,7 @@ void others(std::vector<SeededBug>& all) {
   all.push_back({"poll_item",
                  "a rank that reads a flag for ever that nobody will set",
                  "LivelockError",
-                 {"rank 0", "it reads tensor flag by item", "rank 1 waits for BARRIER"},
+                 {"rank 0", "it reads tensor flag by item", "ranks {1, 2} wait for BARRIER"},
                  ranks([](int rank) {
                    if (rank > 0) {
                      dist::barrier();

@@ -37,7 +37,9 @@ TEST(DeadlockTest, AMissingPartyIsNamed) {
     box.receive();
   });
   EXPECT_STREQ(deadlock_of(scheduler).what(),
-               "deadlock at 12 ns: 1 fiber waits and nothing is left that could wake it:\n"
+               "deadlock at 12 ns: rank 0 waits for mailbox results, which needs a message: nobody is left that could "
+               "provide it\n"
+               "1 fiber waits and nothing is left that could wake it:\n"
                "  rank 0 waits for mailbox results\n"
                "  mailbox results needs a message: nobody left that could provide it");
 }
@@ -61,16 +63,18 @@ TEST(DeadlockTest, ACycleIsMarkedWhateverTheOrderOfSpawning) {
       fibers[i] = scheduler.spawn(rank(i), [&boxes, i] { boxes[i == 2 || i == 3 ? 0 : i + 1].receive(); });
     }
     const DeadlockError error = deadlock_of(scheduler);
-    ASSERT_STREQ(error.what(),
-                 "deadlock at 0 ps: 4 fibers wait and nothing is left that could wake them:\n"
-                 "  rank 0 waits for mailbox 1 [cycle]\n"
-                 "  mailbox 1 waits for rank 1 (a message for rank 0) [cycle]\n"
-                 "  rank 1 waits for mailbox 2 [cycle]\n"
-                 "  mailbox 2 waits for rank 2 (a message for rank 1) [cycle]\n"
-                 "  rank 2 waits for mailbox 0 [cycle]\n"
-                 "  mailbox 0 waits for rank 0 (a message for rank 3) [cycle]\n"
-                 "  rank 3 waits for mailbox 0\n"
-                 "  cycle: rank 0 -> mailbox 1 -> rank 1 -> mailbox 2 -> rank 2 -> mailbox 0 -> rank 0");
+    ASSERT_STREQ(
+        error.what(),
+        "deadlock at 0 ps: cycle: rank 0 -> mailbox 1 -> rank 1 (a message for rank 0) -> mailbox 2 -> rank 2 (a "
+        "message for rank 1) -> mailbox 0 -> rank 0 (a message for rank 3)\n"
+        "4 fibers wait and nothing is left that could wake them:\n"
+        "  rank 0 waits for mailbox 1 [cycle]\n"
+        "  mailbox 1 waits for rank 1 (a message for rank 0) [cycle]\n"
+        "  rank 1 waits for mailbox 2 [cycle]\n"
+        "  mailbox 2 waits for rank 2 (a message for rank 1) [cycle]\n"
+        "  rank 2 waits for mailbox 0 [cycle]\n"
+        "  mailbox 0 waits for rank 0 (a message for rank 3) [cycle]\n"
+        "  rank 3 waits for mailbox 0");
     ASSERT_EQ(error.lines().size(), 7u);
     EXPECT_EQ(error.lines()[0].name, "rank 0");
     EXPECT_EQ(error.lines()[0].target, "mailbox 1");
@@ -99,7 +103,9 @@ TEST(DeadlockTest, TheReportGoesThroughAllLayers) {
       [&](std::vector<WaitEdge>& edges) { edges.push_back({&queue, "3 of 8 programs of launch gemm#2"}); });
   scheduler.spawn(rank(0), [&] { kernel_done.wait(); });
   EXPECT_STREQ(deadlock_of(scheduler).what(),
-               "deadlock at 0 ps: 1 fiber waits and nothing is left that could wake it:\n"
+               "deadlock at 0 ps: rank 0 waits for sip0.cube2.pe5.ipcq, which needs a credit of sip0.cube2.pe6.ipcq: "
+               "nobody is left that could provide it\n"
+               "1 fiber waits and nothing is left that could wake it:\n"
                "  rank 0 waits for launch gemm#2\n"
                "  launch gemm#2 waits for sip0.cube2.pe5.ipcq (3 of 8 programs of launch gemm#2)\n"
                "  sip0.cube2.pe5.ipcq needs a credit of sip0.cube2.pe6.ipcq: nobody left that could provide it");
@@ -113,7 +119,8 @@ TEST(DeadlockTest, APartyThatHasEndedIsNamed) {
   semaphore.provided_by([&](std::vector<WaitEdge>& edges) { edges.push_back({other.get(), "2 units"}); });
   scheduler.spawn(rank(0), [&] { semaphore.acquire(2); });
   EXPECT_STREQ(deadlock_of(scheduler).what(),
-               "deadlock at 0 ps: 1 fiber waits and nothing is left that could wake it:\n"
+               "deadlock at 0 ps: rank 1 has finished, for which rank 0 waits\n"
+               "1 fiber waits and nothing is left that could wake it:\n"
                "  rank 0 waits for semaphore ready\n"
                "  semaphore ready waits for rank 1 (2 units)\n"
                "  rank 1 has finished");
@@ -125,12 +132,10 @@ TEST(DeadlockTest, JoinersOfEachOtherAreACycle) {
   a = scheduler.spawn(rank(0), [&] { b->done().wait(); });
   b = scheduler.spawn(rank(1), [&] { a->done().wait(); });
   EXPECT_STREQ(deadlock_of(scheduler).what(),
-               "deadlock at 0 ps: 2 fibers wait and nothing is left that could wake them:\n"
-               "  rank 0 waits for the end of rank 1 [cycle]\n"
-               "  the end of rank 1 waits for rank 1 [cycle]\n"
-               "  rank 1 waits for the end of rank 0 [cycle]\n"
-               "  the end of rank 0 waits for rank 0 [cycle]\n"
-               "  cycle: rank 0 -> the end of rank 1 -> rank 1 -> the end of rank 0 -> rank 0");
+               "deadlock at 0 ps: cycle: rank 0 -> rank 1 (its end) -> rank 0 (its end)\n"
+               "2 fibers wait and nothing is left that could wake them:\n"
+               "  ranks {0, 1} wait for the end of ranks {0, 1} [cycle]\n"
+               "  the end of ranks {0, 1} waits for ranks {0, 1} (its end) [cycle]");
 }
 
 TEST(DeadlockTest, BackgroundFibersNeitherPreventADeadlockNorTakePartInIt) {
@@ -150,7 +155,9 @@ TEST(DeadlockTest, BackgroundFibersNeitherPreventADeadlockNorTakePartInIt) {
     replies.receive();
   });
   EXPECT_STREQ(deadlock_of(scheduler).what(),
-               "deadlock at 5 ns: 1 fiber waits and nothing is left that could wake it:\n"
+               "deadlock at 5 ns: rank 0 waits for replies, which needs a message: nobody is left that could provide "
+               "it\n"
+               "1 fiber waits and nothing is left that could wake it:\n"
                "  rank 0 waits for replies\n"
                "  replies needs a message: nobody left that could provide it");
 }
@@ -160,12 +167,15 @@ TEST(DeadlockTest, AWaitForSomethingDestroyedIsToldSo) {
   auto box = std::make_unique<Mailbox<int>>();
   scheduler.spawn(rank(0), [&] { box->receive(); });
   scheduler.spawn(rank(1), [&] { box.reset(); });
-  EXPECT_STREQ(deadlock_of(scheduler).what(),
-               "deadlock at 0 ps: 1 fiber waits and nothing is left that could wake it:\n"
-               "  rank 0 needs something that has been destroyed: nobody left that could provide it");
+  EXPECT_STREQ(
+      deadlock_of(scheduler).what(),
+      "deadlock at 0 ps: rank 0 waits for something that has been destroyed: nobody is left that could provide "
+      "it\n"
+      "1 fiber waits and nothing is left that could wake it:\n"
+      "  rank 0 needs something that has been destroyed: nobody left that could provide it");
 }
 
-TEST(DeadlockTest, ALongChainIsExplainedWithoutRecursionAndCutInTheText) {
+TEST(DeadlockTest, ALongChainIsExplainedWithoutRecursionAndFoldedInTheText) {
   constexpr std::uint32_t kFibers = 3'000;
   Scheduler scheduler;
   std::vector<std::shared_ptr<Fiber>> fibers(kFibers);
@@ -175,7 +185,90 @@ TEST(DeadlockTest, ALongChainIsExplainedWithoutRecursionAndCutInTheText) {
   const DeadlockError error = deadlock_of(scheduler);
   ASSERT_EQ(error.lines().size(), 2 * kFibers);
   for (const DeadlockLine& line : error.lines()) ASSERT_TRUE(line.in_cycle);
-  EXPECT_THAT(error.what(), testing::HasSubstr("… and 5936 more"));
+  EXPECT_STREQ(error.what(),
+               "deadlock at 0 ps: cycle: rank 0 -> rank 1 (its end) -> rank 2 (its end) -> rank 3 (its end) -> rank 4 "
+               "(its end) -> rank 5 (its end) -> rank 6 (its end) -> rank 7 (its end) -> rank 8 (its end) -> rank 9 "
+               "(its end) -> … (2990 more) -> rank 0 (its end)\n"
+               "3000 fibers wait and nothing is left that could wake them:\n"
+               "  ranks {0-2999} wait for the end of ranks {0-2999} [cycle]\n"
+               "  the end of ranks {0-2999} waits for ranks {0-2999} (its end) [cycle]");
+}
+
+/// Programs that wait alike for one thing, and hosts that wait for a call which one of them has not made.
+class Call : public WaitNode {
+ public:
+  Call(std::string name, std::string missing, const WaitNode* launch)
+      : name_(std::move(name)), missing_(std::move(missing)), launch_(launch) {}
+  std::string wait_name() const override { return name_; }
+  WaitRole wait_role() const override { return WaitRole::call; }
+  void waits_for(std::vector<WaitEdge>& edges) const override {
+    WaitEdge edge{nullptr, "the call of BARRIER on " + missing_, true};
+    edge.missing = missing_;
+    edge.fault = "has ended without calling BARRIER";
+    edges.push_back(edge);
+    if (launch_ != nullptr) edges.push_back({launch_, "its programs"});
+  }
+
+ private:
+  std::string name_, missing_;
+  const WaitNode* launch_;
+};
+
+TEST(DeadlockTest, WhatHostsWaitForComesFirstAndAlikeWaitsAreOneLine) {
+  constexpr std::uint32_t kPrograms = 128, kRanks = 64;
+  Scheduler scheduler;
+  std::vector<Completion> messages(kPrograms), calls(kRanks);
+  std::vector<std::unique_ptr<Call>> nodes;
+  for (std::uint32_t i = 0; i < kPrograms; ++i) {
+    const std::string pe = "sip0.cube" + std::to_string(i / 8) + ".pe" + std::to_string(i % 8);
+    messages[i].describe_as([=] { return "recv#" + std::to_string(i) + " (ring.cpp:17) on " + pe + ".ipcq.receive0"; });
+    FiberOptions options{.agent = AgentId{i}, .name = pe + " ring_allreduce#0.1"};
+    scheduler.spawn(options, [&messages, i] {
+      this_fiber::current()->local(Fiber::Slot::kernel) = std::make_shared<int>();
+      messages[i].wait();
+    });
+  }
+  for (std::uint32_t i = 0; i < kRanks; ++i) {
+    if (i == 5) continue;
+    nodes.push_back(std::make_unique<Call>("BARRIER on rank " + std::to_string(i), "rank 5", nullptr));
+    calls[i].describe_as([i] { return "copy for rank " + std::to_string(i); });
+    calls[i].provided_by([node = nodes.back().get()](std::vector<WaitEdge>& edges) { edges.push_back({node, ""}); });
+    FiberOptions options{.agent = AgentId{kPrograms + i}, .name = "rank " + std::to_string(i)};
+    scheduler.spawn(options, [&calls, i] { calls[i].wait(); });
+  }
+  EXPECT_STREQ(
+      deadlock_of(scheduler).what(),
+      "deadlock at 0 ps: rank 5 has ended without calling BARRIER, for which ranks {0-4, 6-63} wait\n"
+      "191 fibers wait and nothing is left that could wake them:\n"
+      "  BARRIER on ranks {0-4, 6-63} needs the call of BARRIER on rank 5: nobody left that could provide it\n"
+      "  ranks {0-4, 6-63} wait for copy for ranks {0-4, 6-63}\n"
+      "  copy for ranks {0-4, 6-63} waits for BARRIER on ranks {0-4, 6-63}\n"
+      "  128 programs of ring_allreduce#0.1 (sip0.cube*.pe*) wait for recv (ring.cpp:17) on "
+      "sip0.cube*.pe*.ipcq.receive0\n"
+      "  each of 128 recv (ring.cpp:17) on sip0.cube*.pe*.ipcq.receive0 needs its completion: nobody left that could "
+      "provide it");
+}
+
+TEST(DeadlockTest, OneAlternativeThatIsLeftIsEnough) {
+  Scheduler scheduler;
+  Completion signal;
+  signal.describe_as([] { return "a signal"; });
+  std::shared_ptr<Fiber> other;
+  signal.provided_by([&](std::vector<WaitEdge>& edges) {
+    WaitEdge ended{nullptr, "a signal of rank 2", false, true};
+    ended.missing = "rank 2";
+    ended.fault = "has ended without a signal";
+    edges.push_back(ended);
+    WaitEdge live{other.get(), "a signal of rank 1"};
+    live.alternative = true;
+    edges.push_back(live);
+  });
+  const auto waiting = scheduler.spawn(rank(0), [&] { signal.wait(); });
+  other = scheduler.spawn(rank(1), [&] { waiting->done().wait(); });
+  EXPECT_THAT(
+      deadlock_of(scheduler).what(),
+      testing::StartsWith("deadlock at 0 ps: cycle: rank 0 -> a signal -> rank 1 (a signal of rank 1) -> rank 0 "
+                          "(its end)\n"));
 }
 
 // Random wait graphs: a fiber is in a cycle exactly when it reaches itself.

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cassert>
+#include <set>
 #include <utility>
 
 #include "base/text.h"
@@ -235,7 +236,22 @@ void ReceiveQueue::needs(const Operation& operation, std::vector<event::WaitEdge
   if (matched_) return edges.push_back({message_->send.get(), "the rest of the message"});
   const CommandQueue* sends = environment_.ipcq_of(channel_->sender).send_queue(channel_->slots, channel_->epoch);
   if (sends != nullptr && !sends->empty()) return edges.push_back({sends, reason});
-  environment_.programs_of(channel_->sender, reason, edges);
+  const std::string lying = unreceived_text();
+  environment_.programs_of(channel_->sender, reason + lying, edges);
+  if (edges.back().target != nullptr) return;
+  edges.back().missing = to_text(channel_->sender);
+  edges.back().fault = "has no program left that could send a message with tag " + std::to_string(current_->ipcq.tag) +
+                       " to " + to_text(channel_->receiver) + lying;
+}
+
+std::string ReceiveQueue::unreceived_text() const {
+  std::set<std::uint64_t> tags;
+  for (const OperationRef& send : unreceived()) tags.insert(send->ipcq.tag);
+  if (tags.empty()) return "";
+  std::string text;
+  for (const std::uint64_t tag : tags) text += (text.empty() ? "" : ", ") + std::to_string(tag);
+  return (tags.size() == 1 ? "; one with tag " : "; some with tags ") + text +
+         (tags.size() == 1 ? " lies there" : " lie there");
 }
 
 std::vector<OperationRef> ReceiveQueue::unreceived() const {

@@ -37,6 +37,9 @@ class ReceiveQueue final : public CommandQueue {
   /// Messages in slots that no receive has asked for, in order of arrival.
   std::vector<OperationRef> unreceived() const;
 
+  /// "; one with tag 5 lies there", of what nobody has asked for; else empty.
+  std::string unreceived_text() const;
+
   std::string wait_name() const override;
   void needs(const Operation& operation, std::vector<event::WaitEdge>& edges) const override;
 

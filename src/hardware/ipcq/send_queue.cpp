@@ -141,10 +141,11 @@ void SendQueue::needs(const Operation& operation, std::vector<event::WaitEdge>& 
   const Ipcq& receiver = environment_.ipcq_of(channel_->receiver);
   const CommandQueue* receives = receiver.receive_queue(channel_->slots, channel_->epoch);
   const std::string reason = std::string(kCreditReason) + receives->wait_name();
-  if (!receives->empty())
-    edges.push_back({receives, reason});
-  else
-    environment_.programs_of(channel_->receiver, reason, edges);
+  if (!receives->empty()) return edges.push_back({receives, reason});
+  environment_.programs_of(channel_->receiver, reason, edges);
+  if (edges.back().target != nullptr) return;
+  edges.back().missing = to_text(channel_->receiver);
+  edges.back().fault = "has no program left that could receive from " + to_text(channel_->sender) + " (" + reason + ")";
 }
 
 }  // namespace kernbench::hardware

@@ -135,7 +135,7 @@ std::vector<WayStep> Launch::way_out(const Program& program) const {
 void Launch::waits_for(std::vector<event::WaitEdge>& edges) const {
   for (const Program& program : programs_) {
     if (program.over) continue;
-    edges.push_back({path_.control(program.request.pe).runner(program), "the end of " + program.request.name});
+    edges.push_back({path_.control(program.request.pe).runner(program), "its end"});
   }
 }
 

@@ -97,12 +97,16 @@ std::vector<const CommandQueue*> Pe::engines() const {
 
 // Tiles are held by operations under way and by the programs; a program that waits alone does not wait for itself.
 void Pe::tcm_providers(std::vector<event::WaitEdge>& edges) const {
+  const auto add = [&](const event::WaitNode* holder, const char* reason) {
+    edges.push_back({holder, reason});
+    edges.back().alternative = true;
+  };
   for (const CommandQueue* engine : engines()) {
-    if (!engine->empty()) edges.push_back({engine, "the tiles of its commands"});
+    if (!engine->empty()) add(engine, "the tiles of its commands");
   }
   for (const event::Fiber* fiber : control_.running()) {
     const bool waits_alone = tcm_.waiters().size() == 1 && tcm_.waiters().front() == fiber;
-    if (!waits_alone) edges.push_back({fiber, "its tiles"});
+    if (!waits_alone) add(fiber, "its tiles");
   }
 }
 

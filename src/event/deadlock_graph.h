@@ -1,0 +1,56 @@
+// All that waits in a deadlock, directly or not, and the cycles in it. Every cost is linear in the edges.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <unordered_map>
+#include <vector>
+
+#include "event/wait_graph.h"
+
+namespace kernbench::event {
+
+class Fiber;
+
+/// Numbered in order of discovery: depth first, fibers by agent. Pointers only find a node again; their order means
+/// nothing.
+class DeadlockGraph {
+ public:
+  static constexpr std::size_t kNone = SIZE_MAX;
+
+  struct Node {
+    const WaitNode* node;
+    std::vector<WaitEdge> edges;
+    std::vector<std::size_t> targets;  // of each edge; kNone: it has none
+    std::size_t component = 0;
+    bool on_device = false;  // kernels wait for it, not only hosts
+  };
+
+  explicit DeadlockGraph(const std::vector<Fiber*>& roots);
+
+  const std::vector<Node>& nodes() const { return nodes_; }
+  const Node& operator[](std::size_t number) const { return nodes_[number]; }
+  std::string name(std::size_t number) const { return nodes_[number].node->wait_name(); }
+  WaitRole role(std::size_t number) const { return nodes_[number].node->wait_role(); }
+
+  /// True when the edge from node `from` to node `to` is part of a cycle.
+  bool on_cycle(std::size_t from, std::size_t to) const { return nodes_[from].component == nodes_[to].component; }
+  /// The members of each group of nodes that wait for each other, in order.
+  std::vector<std::vector<std::size_t>> groups_in_cycles() const;
+  /// A cycle through `start` that stays in its group; starts and ends with it. Empty when there is none.
+  std::vector<std::size_t> cycle_through(std::size_t start) const;
+  /// The programs that wait for one of `nodes`, through no other program, in order.
+  std::vector<std::size_t> waiting_for(const std::vector<std::size_t>& nodes) const;
+
+ private:
+  void explore(const WaitNode* root, bool on_device);
+  void number_targets();
+  void find_components();
+
+  std::vector<Node> nodes_;
+  std::vector<std::vector<std::size_t>> sources_;  // of each node: who waits for it
+  std::unordered_map<const WaitNode*, std::size_t> numbers_;
+};
+
+}  // namespace kernbench::event

@@ -1,0 +1,53 @@
+#include "table.h"
+
+namespace kernbench::deadlocks_test {
+namespace {
+
+void reduce(const torch::Tensor& x, const dist::ProcessGroup& group) {
+  dist::all_reduce(x, dist::ReduceOp::SUM, group);
+}
+
+/// Two groups of the same ranks, used in one order by rank 0 and in the other by rank 1.
+void in_another_order(int rank, bool used_before, bool read_between) {
+  const auto first = dist::new_group({0, 1}), second = dist::new_group({0, 1});
+  const auto x = small();
+  if (used_before) {
+    reduce(x, first);
+    reduce(x, second);
+  }
+  reduce(x, rank == 0 ? first : second);
+  if (read_between) read(x);
+  reduce(x, rank == 0 ? second : first);
+  read(x);
+}
+
+}  // namespace
+
+std::vector<StuckProgram> crossed_ranks() {
+  return {
+      {"OrderOfTwoGroups", kTwoSips, ranks(2, [](int rank) { in_another_order(rank, false, true); }),
+       "cycle: rank 0 -> ALLREDUCE (sequence number 1) of group 1, missing ranks: {1} -> rank 1 (the call of ALLREDUCE "
+       "(sequence number 1) of group 1 on rank 1) -> ALLREDUCE (sequence number 1) of group 2, missing ranks: {0} -> "
+       "rank 0 (the call of ALLREDUCE (sequence number 1) of group 2 on rank 0)"},
+      {"OrderOfTwoGroupsLater", kTwoSips, ranks(2, [](int rank) { in_another_order(rank, true, true); }),
+       "cycle: rank 0 -> ALLREDUCE (sequence number 2) of group 1 on rank 0 (its completion) -> rank 1 (the call of "
+       "ALLREDUCE (sequence number 2) of group 1 on rank 1) -> ALLREDUCE (sequence number 2) of group 2 on rank 1 (its "
+       "completion) -> rank 0 (the call of ALLREDUCE (sequence number 2) of group 2 on rank 0)"},
+
+      {"ThreeGroupsInACircle", kThreeSips,
+       ranks(3,
+             [](int rank) {
+               std::vector<dist::ProcessGroup> groups;
+               for (int i = 0; i < 3; ++i) groups.push_back(dist::new_group({i, (i + 1) % 3}));
+               dist::barrier(groups[static_cast<std::size_t>(rank)]);
+               dist::barrier(groups[static_cast<std::size_t>((rank + 2) % 3)]);
+             }),
+       "cycle: rank 0 -> BARRIER (sequence number 1) of group 1, missing ranks: {1} -> rank 1 (the call of BARRIER "
+       "(sequence number 1) of group 1 on rank 1) -> BARRIER (sequence number 1) of group 2, missing ranks: {2} -> "
+       "rank 2 (the call of BARRIER (sequence number 1) of group 2 on rank 2) -> BARRIER (sequence number 1) of group "
+       "3, missing ranks: {0} -> rank 0 (the call of BARRIER (sequence number 1) of group 3 on rank 0)"},
+
+  };
+}
+
+}  // namespace kernbench::deadlocks_test
