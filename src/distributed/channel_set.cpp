@@ -1,22 +1,56 @@
 #include "distributed/channel_set.h"
 
 #include <map>
+#include <utility>
 
 #include "distributed/group.h"
 
 namespace kernbench::distributed {
 
 ChannelKeeper::~ChannelKeeper() {
-  if (simulation_ends_) return;
+  if (pool_->closed()) return;
   // A set must not go while its rows are on their way to the tables.
-  set_->when_installed([set = set_, taken_back = workers_ && workers_->cancelled()] {
+  const bool taken_back = workers_ && workers_->cancelled();
+  if (set_->is_installed()) {
+    if (taken_back) set_->close();
+    return;
+  }
+  set_->when_installed([set = std::exchange(set_, nullptr), pool = pool_, taken_back]() mutable {
     if (taken_back) set->close();
+    set.reset();
+    pool->room_elsewhere();
   });
 }
 
-std::shared_ptr<runtime::QueueSet> channels_between(runtime::HostContext& context, const std::string& name,
-                                                    const std::vector<PartPair>& pairs,
-                                                    const AlgorithmSpec& algorithm) {
+void ChannelPool::keep(const std::shared_ptr<ChannelKeeper>& keeper) {
+  // Those that are gone make room first, so that the list grows with the channels there are, not with those there were.
+  if (keepers_.size() == keepers_.capacity()) {
+    std::erase_if(keepers_, [](const auto& each) { return each.expired(); });
+  }
+  keepers_.push_back(keeper);
+}
+
+void ChannelPool::forget_messages_of_failed() const {
+  for (const auto& each : keepers_) {
+    if (const auto keeper = each.lock()) keeper->run_is_over();
+  }
+}
+
+namespace {
+
+/// Each part with what the pairs take of its tables, the entries to receive last.
+std::vector<TableShare> shares_of(const std::vector<PartPair>& pairs) {
+  std::vector<TableShare> shares;
+  for (const auto& [from, to] : pairs) shares.push_back({from, false});
+  for (const auto& [from, to] : pairs) shares.push_back({to, true});
+  return shares;
+}
+
+}  // namespace
+
+std::shared_ptr<SharedChannels> channels_between(runtime::HostContext& context, const std::string& name,
+                                                 const std::vector<PartPair>& pairs, const AlgorithmSpec& algorithm,
+                                                 const std::string& what) {
   const auto& topology = context.simulation.topology();
   std::map<runtime::DevicePart, std::int32_t> first_member;
   for (const auto& [from, to] : pairs) {
@@ -38,10 +72,15 @@ std::shared_ptr<runtime::QueueSet> channels_between(runtime::HostContext& contex
       options.pairs.emplace_back(first_member.at(from) + pe, first_member.at(to) + pe);
     }
   }
-  const auto keeper = std::make_shared<ChannelKeeper>(
-      runtime::QueueSet::create(context.simulation, name, std::move(members), options), context.worker.group);
-  rendezvous(context).keep(keeper);
-  return {keeper, keeper->set()};
+  const auto& pool = rendezvous(context).channel_pool(context.simulation);
+  auto make = [&simulation = context.simulation, pool = pool.get(), workers = context.worker.group, name,
+               members = std::move(members), options] {
+    auto set = runtime::QueueSet::create(simulation, name, members, options);
+    const auto keeper = std::make_shared<ChannelKeeper>(std::move(set), workers, pool->shared_from_this());
+    pool->keep(keeper);
+    return std::shared_ptr<runtime::QueueSet>(keeper, keeper->set());
+  };
+  return pool->open({options.parameters, shares_of(pairs), std::move(make)}, what);
 }
 
 }  // namespace kernbench::distributed

@@ -57,7 +57,9 @@ std::shared_ptr<WorkState> issue(GroupHandle& handle, CollectiveCall call, bool 
   if (others_here && others_here->is_set()) others_here.reset();
   work.after = others_here;
   // The group may be destroyed while this is under way.
-  work.late_queues = [communicator, group = handle.group] { return communicator->channels(); };
+  work.turn = [communicator, group = handle.group, member = handle.member, sequence, what] {
+    return communicator->turn(member, sequence, what);
+  };
   work.body = [body = std::move(call.body), communicator, group = handle.group, member = handle.member,
                dtype = call.fingerprint.dtype](const std::shared_ptr<tl::Tensor>& flat) {
     body(communicator->place(member, dtype), flat);
@@ -71,6 +73,7 @@ std::shared_ptr<WorkState> issue(GroupHandle& handle, CollectiveCall call, bool 
   state->sequence = sequence;
   state->others_here = std::move(others_here);
   group.ledger().attach(sequence, state);
+  communicator->set_end(handle.member, sequence, state->finished);
   return state;
 }
 

@@ -50,10 +50,32 @@ runtime::CompletionRef Communicator::ready(runtime::HostContext& context, int me
   if (!meeting_->has(rank)) {
     // Who waits goes on as soon as the last one has arrived, over these channels.
     const bool last = meeting_->missing().size() == 1;
-    if (last) ring_ = channels_between(context, group_.name(), ring_pairs(), group_.algorithm());
+    if (last) ring_ = channels_between(context, group_.name(), ring_pairs(), group_.algorithm(), what);
     meeting_->arrive(rank);
   }
   return {meeting_, &meeting_->reached()};
+}
+
+std::shared_ptr<ChannelTurn> Communicator::turn(int member, std::uint64_t sequence, const std::string& what) {
+  if (!ring_) return nullptr;
+  Open& open = open_[sequence];
+  if (!open.use) {
+    open.use = std::make_shared<ChannelUse>(ring_, group_.roster(), group_.ranks(), what);
+    for (const auto& [other, end] : open.ends) {
+      if (const auto alive = end.lock()) open.use->set_end(static_cast<std::size_t>(other), alive);
+    }
+  }
+  const auto use = open.use;
+  if (++open.turns == group_.ranks().size()) open_.erase(sequence);
+  return std::make_shared<ChannelTurn>(use, static_cast<std::size_t>(member));
+}
+
+void Communicator::set_end(int member, std::uint64_t sequence, const runtime::CompletionRef& end) {
+  const auto open = open_.find(sequence);
+  if (open != open_.end() && open->second.use)
+    open->second.use->set_end(static_cast<std::size_t>(member), end);
+  else if (group_.size() > 1 && !end->is_set())
+    open_[sequence].ends[member] = end;
 }
 
 std::vector<PartPair> Communicator::ring_pairs() const {

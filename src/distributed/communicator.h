@@ -1,6 +1,8 @@
 // What a group needs to move data: the parts of the machine that its ranks have, and the channels between them.
 #pragma once
 
+#include <cstdint>
+#include <map>
 #include <memory>
 #include <optional>
 #include <string>
@@ -8,10 +10,10 @@
 
 #include "distributed/algorithms/neighbours.h"
 #include "distributed/channel_set.h"
+#include "distributed/channel_use.h"
 #include "distributed/meeting.h"
 #include "event/waitable.h"
 #include "runtime/context.h"
-#include "runtime/queue_set.h"
 
 namespace kernbench::distributed {
 
@@ -37,8 +39,11 @@ class Communicator {
   const runtime::DevicePart& part(int member) const { return parts_[static_cast<std::size_t>(member)].value(); }
   /// For when all members have come.
   RingPlace place(int member, DType dtype) const;
-  /// Of the ring; null for a group of one.
-  const std::shared_ptr<runtime::QueueSet>& channels() const { return ring_; }
+  /// A member's turn on the ring in its collective `sequence`, for when all members have come; null for a group of one.
+  /// `what` names the call for reports. Each member takes it once.
+  std::shared_ptr<ChannelTurn> turn(int member, std::uint64_t sequence, const std::string& what);
+  /// The end of a member's kernels in that collective, for reports.
+  void set_end(int member, std::uint64_t sequence, const runtime::CompletionRef& end);
 
  private:
   std::vector<PartPair> ring_pairs() const;
@@ -47,7 +52,14 @@ class Communicator {
   std::vector<std::optional<runtime::DevicePart>> parts_;  // by member; nothing: not known yet
   std::vector<runtime::CompletionRef> bound_;
   std::shared_ptr<Meeting> meeting_;
-  std::shared_ptr<runtime::QueueSet> ring_;
+  std::shared_ptr<SharedChannels> ring_;
+  /// A collective that not all members have come to.
+  struct Open {
+    std::shared_ptr<ChannelUse> use = {};
+    std::size_t turns = 0;
+    std::map<int, std::weak_ptr<event::Completion>> ends = {};  // by member, of those that came before the use was made
+  };
+  std::map<std::uint64_t, Open> open_;  // by sequence number
 };
 
 }  // namespace kernbench::distributed

@@ -91,6 +91,22 @@ runtime::CompletionRef mark(HostContext& context, runtime::Stream& stream, const
   });
 }
 
+/// The launch waits for its turn on the channels, has them when it begins, and keeps the turn until it is over.
+void wait_for_turn(runtime::LaunchPlan& plan, std::function<std::shared_ptr<ChannelTurn>()> ask) {
+  if (!ask) return;
+  const auto turn = std::make_shared<std::shared_ptr<ChannelTurn>>();
+  plan.turn = [turn, ask = std::move(ask)] {
+    *turn = ask();
+    const auto pending = *turn ? (*turn)->arrive() : nullptr;
+    return pending ? runtime::CompletionRef(*turn, pending.get()) : nullptr;  // who waits is in it
+  };
+  plan.late_queues = [turn]() -> std::shared_ptr<runtime::QueueSet> {
+    const auto mine = std::exchange(*turn, nullptr);
+    if (!mine) return nullptr;
+    return {mine, mine->take().get()};
+  };
+}
+
 std::vector<PeCoordinate> holders(const kernel::TensorDescriptor& flat) {
   std::vector<PeCoordinate> pes;
   pes.reserve(flat.shards.size());
@@ -104,8 +120,7 @@ void launch(HostContext& context, DeviceWork work) {
   runtime::LaunchPlan plan;
   plan.name = std::move(work.kernel);
   plan.device = work.payload.device;
-  plan.queues = std::move(work.queues);
-  plan.late_queues = std::move(work.late_queues);
+  wait_for_turn(plan, std::move(work.turn));
   plan.explain = std::move(work.explain);
   std::shared_ptr<tl::Tensor> tensor;
   if (work.payload.flat) {

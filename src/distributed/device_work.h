@@ -7,13 +7,13 @@
 #include <string>
 #include <vector>
 
+#include "distributed/channel_use.h"
 #include "distributed/fingerprint.h"
 #include "distributed/work_state.h"
 #include "kernbench/tl.h"
 #include "kernbench/torch/tensor.h"
 #include "kernel/tensor_descriptor.h"
 #include "runtime/context.h"
-#include "runtime/queue_set.h"
 
 namespace kernbench::distributed {
 
@@ -39,9 +39,9 @@ struct DeviceWork {
   std::string kernel = {};  // name of the launch: "ring_allreduce"
   Payload payload = {};
   bool writes = true;  // the tensor, rather than reading it
-  std::shared_ptr<runtime::QueueSet> queues = nullptr;
-  std::function<std::shared_ptr<runtime::QueueSet>()> late_queues = {};  // see LaunchPlan
-  runtime::CompletionRef after = nullptr;                                // what the kernel has to wait for, if anything
+  /// Its turn on the channels; asked when the stream has come to it. Empty, or null: it needs none.
+  std::function<std::shared_ptr<ChannelTurn>()> turn = {};
+  runtime::CompletionRef after = nullptr;                  // what the kernel has to wait for, if anything
   std::function<runtime::CompletionRef()> and_after = {};  // what it has to wait for then; asked when `after` is set
   /// More for the same stream, behind the kernel. May be empty.
   std::function<void()> then = {};

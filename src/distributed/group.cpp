@@ -80,20 +80,26 @@ Membership::~Membership() {
 }
 
 Rendezvous::~Rendezvous() {
-  for (const auto& each : channels_) {
-    if (const auto channels = each.lock()) channels->simulation_ends();
-  }
+  if (channels_) channels_->close();
   for (const Made& made : groups_) made.group->close();
+}
+
+const std::shared_ptr<ChannelPool>& Rendezvous::channel_pool(runtime::Simulation& simulation) {
+  if (channels_) return channels_;
+  channels_ = std::make_shared<ChannelPool>(simulation);
+  const std::weak_ptr<ChannelPool> pool = channels_;
+  simulation.launch_queues().share_with([pool] {
+    const auto others = pool.lock();
+    return others && others->give_back_idle();
+  });
+  simulation.launch_queues().on_leaving([pool] {
+    if (const auto others = pool.lock()) others->room_elsewhere();
+  });
+  return channels_;
 }
 
 void Rendezvous::add(std::shared_ptr<Group> group, const runtime::Worker& member) {
   groups_.push_back({std::move(group), member.group});
-}
-
-void Rendezvous::forget_messages_of_failed() const {
-  for (const auto& each : channels_) {
-    if (const auto channels = each.lock()) channels->run_is_over();
-  }
 }
 
 void Rendezvous::check_all_matched() const {
@@ -117,7 +123,7 @@ Rendezvous& rendezvous(runtime::HostContext& context) {
   if (slot == nullptr) {
     auto shared = std::make_shared<Rendezvous>();
     context.simulation.check_distributed = [&rendezvous = *shared] {
-      rendezvous.forget_messages_of_failed();
+      rendezvous.run_is_over();
       rendezvous.check_all_matched();
     };
     slot = std::move(shared);

@@ -12,6 +12,7 @@
 
 #include "base/units.h"
 #include "distributed/algorithm_spec.h"
+#include "distributed/channel_pool.h"
 #include "distributed/ledger.h"
 #include "distributed/meeting.h"
 #include "distributed/transfer.h"
@@ -117,8 +118,11 @@ struct Rendezvous {
   /// ProgramError ("UnmatchedCallError") for the calls that ranks still wait for, of groups that did not fail.
   void check_all_matched() const;
   /// What is left in the channels of ranks that failed is not missing.
-  void forget_messages_of_failed() const;
-  void keep(const std::shared_ptr<ChannelKeeper>& channels) { channels_.push_back(channels); }
+  void run_is_over() const {
+    if (channels_) channels_->forget_messages_of_failed();
+  }
+  /// For the channels of all groups; made with the first.
+  const std::shared_ptr<ChannelPool>& channel_pool(runtime::Simulation& simulation);
 
  private:
   struct Made {
@@ -126,7 +130,7 @@ struct Rendezvous {
     std::shared_ptr<const runtime::WorkerGroup> workers;  // none: the main program
   };
   std::vector<Made> groups_;  // all of the simulation
-  std::vector<std::weak_ptr<ChannelKeeper>> channels_;
+  std::shared_ptr<ChannelPool> channels_;
 };
 
 /// Of the calling worker's simulation.

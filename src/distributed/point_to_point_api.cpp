@@ -50,12 +50,15 @@ LaneKey lane_of(const GroupHandle& handle, std::optional<int> peer, int tag, boo
   return {size == 2 ? 1 - handle.member : -1, handle.member, tag};
 }
 
-const std::shared_ptr<runtime::QueueSet>& channels_of(runtime::HostContext& context, Group& group, const LaneKey& key) {
+const std::shared_ptr<SharedChannels>& channels_of(runtime::HostContext& context, Group& group, const LaneKey& key) {
   auto& channels = group.transfers().lane(key).channels;
   if (!channels) {
     const auto &from = group.communicator().part(key.from), &to = group.communicator().part(key.to);
+    const auto rank = [&](int member) { return group.ranks()[static_cast<std::size_t>(member)]; };
     channels = channels_between(context, fmt::format("{}, {} to {}", group.name(), from.name(), to.name()),
-                                {{from, to}}, group.algorithm());
+                                {{from, to}}, group.algorithm(),
+                                fmt::format("send and recv from rank {} to rank {} (tag {}) in {}", rank(key.from),
+                                            rank(key.to), key.tag, group.name()));
   }
   return channels;
 }
@@ -68,8 +71,9 @@ TransferRef join(runtime::HostContext& context, Group& group, LaneKey key, bool 
   transfer->call(sends, tensor);
   if (!transfer->called(!sends)) return transfer;
   key.from = group.member(transfer->sender());
-  transfer->go_on(group.communicator().part(key.from), group.communicator().part(key.to),
-                  channels_of(context, group, key));
+  const auto use = std::make_shared<ChannelUse>(channels_of(context, group, key), group.roster(), transfer->ranks(),
+                                                transfer->text() + " in " + group.name());
+  transfer->go_on(group.communicator().part(key.from), group.communicator().part(key.to), use);
   return transfer;
 }
 
@@ -123,7 +127,7 @@ std::shared_ptr<WorkState> issue(const Tensor& tensor, std::optional<int> peer, 
     communicator.bound(other)->wait();
     channels_of(context, *handle->group, key);
   }
-  work.late_queues = [transfer, sends = call.sends] { return transfer->take_channels(sends); };
+  work.turn = [transfer, sends = call.sends] { return transfer->take_turn(sends); };
   work.after = transfer->ready();
   if (!call.sends && handle->group->transfers().mixes_senders(key)) {
     work.and_after = [transfer] { return transfer->previous_end(); };

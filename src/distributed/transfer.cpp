@@ -71,13 +71,18 @@ void Transfer::mismatch(const CollectiveFingerprint& sent, const CollectiveFinge
 void Transfer::attach(bool sends, const std::shared_ptr<WorkState>& work) {
   sides_[sends ? 0 : 1].work = work;
   work->error = error_;
+  if (const auto use = use_.lock()) use->set_end(sends ? 0 : 1, work->finished);
 }
 
 void Transfer::go_on(const runtime::DevicePart& from, const runtime::DevicePart& to,
-                     const std::shared_ptr<runtime::QueueSet>& channels) {
+                     const std::shared_ptr<ChannelUse>& use) {
   from_ = from;
   to_ = to;
-  for (Side& side : sides_) side.channels = channels;
+  use_ = use;
+  for (std::size_t side = 0; side < 2; ++side) {
+    sides_[side].turn = std::make_shared<ChannelTurn>(use, side);
+    if (const auto work = sides_[side].work.lock()) use->set_end(side, work->finished);
+  }
   ready_->set();
 }
 

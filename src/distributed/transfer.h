@@ -14,6 +14,7 @@
 
 #include "base/units.h"
 #include "distributed/channel_set.h"
+#include "distributed/channel_use.h"
 #include "distributed/fingerprint.h"
 #include "distributed/meeting.h"
 
@@ -52,14 +53,15 @@ class Transfer {
   int sender() const { return from_any() ? -1 : senders_.front(); }
 
   /// Both sides have been called: between what, and over which channels.
-  void go_on(const runtime::DevicePart& from, const runtime::DevicePart& to,
-             const std::shared_ptr<runtime::QueueSet>& channels);
+  void go_on(const runtime::DevicePart& from, const runtime::DevicePart& to, const std::shared_ptr<ChannelUse>& use);
+  /// Global ranks of its sides, sender and receiver.
+  std::vector<int> ranks() const { return {sender(), receiver_}; }
   const runtime::CompletionRef& ready() const { return ready_; }
   // Known when it is ready.
   const runtime::DevicePart& from() const { return from_; }
   const runtime::DevicePart& to() const { return to_; }
-  /// For one side's launch, which keeps them: whoever holds the transfer longer does not.
-  std::shared_ptr<runtime::QueueSet> take_channels(bool sends) { return std::move(sides_[sends ? 0 : 1].channels); }
+  /// For one side's launch, which keeps it: whoever holds the transfer longer does not.
+  std::shared_ptr<ChannelTurn> take_turn(bool sends) { return std::move(sides_[sends ? 0 : 1].turn); }
 
   /// It comes behind `previous` in its lane.
   void follow(const std::shared_ptr<Transfer>& previous) { previous_ = previous; }
@@ -71,7 +73,7 @@ class Transfer {
     bool called = false;
     CollectiveFingerprint tensor = {};
     std::weak_ptr<WorkState> work = {};
-    std::shared_ptr<runtime::QueueSet> channels = nullptr;  // from go_on to take_channels
+    std::shared_ptr<ChannelTurn> turn = nullptr;  // from go_on to take_turn
   };
   [[noreturn]] void mismatch(const CollectiveFingerprint& sent, const CollectiveFingerprint& received);
 
@@ -84,6 +86,7 @@ class Transfer {
   runtime::CompletionRef ready_;
   runtime::DevicePart from_ = SipId{0}, to_ = SipId{0};
   std::weak_ptr<Transfer> previous_;
+  std::weak_ptr<ChannelUse> use_;
   std::exception_ptr error_;
 };
 using TransferRef = std::shared_ptr<Transfer>;
@@ -92,9 +95,9 @@ using TransferRef = std::shared_ptr<Transfer>;
 class Transfers {
  public:
   struct Lane {
-    std::deque<TransferRef> open = {};                      // those of which a side is missing, in their order
-    TransferRef last = {};                                  // the latest of all
-    std::shared_ptr<runtime::QueueSet> channels = nullptr;  // made with the first transfer
+    std::deque<TransferRef> open = {};                   // those of which a side is missing, in their order
+    TransferRef last = {};                               // the latest of all
+    std::shared_ptr<SharedChannels> channels = nullptr;  // made with the first transfer
   };
   Lane& lane(const LaneKey& key) { return lanes_[key]; }
   /// No more are called in the group: gives the channels back, as far as nothing under way uses them.

@@ -125,6 +125,15 @@ struct Machine::Implementation {
     return *made;
   }
 
+  // Those that are over are forgotten when there may be as many of them as others.
+  void keep(const std::shared_ptr<Installation>& installation) {
+    if (installations.size() > 2 * installations_at_sweep + 16) {
+      std::erase_if(installations, [](const auto& each) { return each->completed(); });
+      installations_at_sweep = installations.size();
+    }
+    installations.push_back(installation);
+  }
+
   void close_channels(std::uint64_t) {
     for (const Channel& channel : closing.front()) {
       ReceiveQueue* receives = pe(channel.receiver).ipcq().receive_queue(channel.slots, channel.epoch);
@@ -198,9 +207,10 @@ struct Machine::Implementation {
   std::vector<std::unique_ptr<Pe>> pes;  // by PE index, made when first used
   LaunchPath launches;
   std::deque<std::vector<Channel>> closing;                  // in the order of the calls
-  std::vector<std::shared_ptr<Installation>> installations;  // under way
-  std::vector<std::unique_ptr<CopyEngine>> copy_engines;     // by SIP
-  std::vector<std::uint64_t> commands;                       // by SIP: launches and copies so far
+  std::vector<std::shared_ptr<Installation>> installations;  // all that are under way, and some that were
+  std::size_t installations_at_sweep = 0;
+  std::vector<std::unique_ptr<CopyEngine>> copy_engines;  // by SIP
+  std::vector<std::uint64_t> commands;                    // by SIP: launches and copies so far
 };
 
 Machine::Machine(event::Scheduler& scheduler, const topology::Topology& topology, MachineOptions options)
@@ -259,8 +269,7 @@ std::shared_ptr<const event::WaitNode> Machine::install(InstallRequest request) 
       std::make_shared<Installation>(machine.launches, machine.ipcq_environment.ipcq_of, std::move(request), number);
   machine.scheduler.schedule(machine.command_leaves(), event::Phase::deliver, machine.layout.host_port_agent(sip),
                              step_key(number), event::call<&Installation::send>(installation.get()));
-  std::erase_if(machine.installations, [](const auto& each) { return each->completed(); });
-  machine.installations.push_back(installation);
+  machine.keep(installation);
   return installation;
 }
 

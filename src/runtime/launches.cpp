@@ -102,6 +102,7 @@ std::shared_ptr<const event::WaitNode> start(const Sending& sending, LaunchPlan 
     } catch (const ProgramError&) {
       fail(sending, std::current_exception());
     }
+    if (wants_queues(plan.queue_options)) simulation.launch_queues().set_left();
     done();
   };
   return kernel::start(sending.simulation.environment(), std::move(launch));
@@ -117,7 +118,15 @@ std::shared_ptr<const event::WaitNode> begin_launch(const Sending& sending, Laun
       return nullptr;
     }
   }
-  if (plan.late_queues) plan.queues = std::exchange(plan.late_queues, nullptr)();
+  if (plan.late_queues) {
+    try {
+      plan.queues = std::exchange(plan.late_queues, nullptr)();
+    } catch (const ProgramError&) {
+      fail(sending, std::current_exception());
+      done();
+      return nullptr;
+    }
+  }
   const auto queues = plan.queues;
   if (!queues || queues->is_installed()) return start(sending, std::move(plan), std::move(done), nullptr);
   // Shared, because a function object must be copyable.
@@ -141,6 +150,8 @@ CompletionRef enqueue_launch(Simulation& simulation, LaunchPlan plan) {
   event::this_fiber::sleep(simulation.topology().host.launch_overhead);
   const Worker& worker = current_context("launch").worker;
   const std::string name = simulation.unique_name(plan.name, worker.path);
+  if (plan.turn)
+    current_stream("launch", plan.device).enqueue_wait(std::exchange(plan.turn, nullptr), "turn of launch " + name);
   const auto written = plan.written;
   const int device = plan.device;
   auto begin = [sending = Sending{simulation, name, worker.group, worker.rank},

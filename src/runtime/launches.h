@@ -24,6 +24,8 @@ struct LaunchPlan {
   /// own, whose messages must all have been received when it completes.
   std::shared_ptr<QueueSet> queues = {};
   QueueOptions queue_options = {};
+  /// What the launch waits for when the stream has come to it, if anything; asked then. May be empty.
+  std::function<CompletionRef()> turn = {};
   /// Of a set that is not known before the stream has come to the launch.
   std::function<std::shared_ptr<QueueSet>()> late_queues = {};
   std::function<void()> body;

@@ -36,6 +36,27 @@ std::int32_t QueueResources::take_entry(Entries& entries, PeCoordinate pe) {
   return entry;
 }
 
+bool QueueResources::has_entry(const Entries& entries, PeCoordinate pe) const {
+  const auto taken = entries.find(pe);
+  if (taken == entries.end()) return topology_.pe.ipcq.queues > 0;
+  return std::ranges::find(taken->second, false) != taken->second.end();
+}
+
+bool QueueResources::can_receive(PeCoordinate pe, const QueueParameters& parameters) {
+  if (!has_entry(receives_, pe)) return false;
+  const Bytes needed = parameters.slot_size * parameters.n_slots;
+  const CubeCoordinate cube{pe.sip, pe.cube};
+  switch (parameters.buffer_kind) {
+    case BufferKind::hbm:
+      return memory_.free_bytes(pe) >= needed;
+    case BufferKind::sram:
+      return sram(cube).largest_free() >= sram(cube).rounded(needed);
+    case BufferKind::tcm:
+      break;
+  }
+  return queue_memory(pe).largest_free() >= queue_memory(pe).rounded(needed);
+}
+
 SliceAllocator& QueueResources::queue_memory(PeCoordinate pe) {
   return queue_memories_.try_emplace(pe, topology_.pe.ipcq.capacity, kSlotAlignment).first->second;
 }

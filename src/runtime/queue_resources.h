@@ -25,10 +25,14 @@ class QueueResources {
   /// nothing is taken then.
   void assign(kernel::QueueTable& table);
   void release(kernel::QueueTable& table);
+  /// Whether a channel from the PE finds an entry; and whether one to it finds an entry and memory for its slots.
+  bool can_send(PeCoordinate pe) const { return has_entry(sends_, pe); }
+  bool can_receive(PeCoordinate pe, const QueueParameters& parameters);
 
  private:
   using Entries = std::map<PeCoordinate, std::vector<bool>>;  // taken or not
   std::int32_t take_entry(Entries& entries, PeCoordinate pe);
+  bool has_entry(const Entries& entries, PeCoordinate pe) const;
   void assign(kernel::QueueRow& row);
   void assign(std::vector<kernel::QueueRow>& rows);
   void release(const std::vector<kernel::QueueRow>& rows);

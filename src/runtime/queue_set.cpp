@@ -1,9 +1,11 @@
 #include "runtime/queue_set.h"
 
 #include <algorithm>
+#include <map>
 #include <utility>
 
 #include "base/error.h"
+#include "hardware/ipcq/installation.h"
 #include "hardware/ipcq/ipcq.h"
 #include "runtime/simulation.h"
 
@@ -42,9 +44,7 @@ QueueSet::QueueSet(Simulation& simulation, std::string name, std::vector<PeCoord
 std::shared_ptr<QueueSet> QueueSet::create(Simulation& simulation, std::string name, std::vector<PeCoordinate> members,
                                            const QueueOptions& options) {
   auto set = std::make_shared<QueueSet>(simulation, std::move(name), std::move(members), options);
-  auto& all = simulation.launch_queues().all_;
-  std::erase_if(all, [](const auto& each) { return each.expired(); });
-  all.push_back(set);
+  simulation.launch_queues().add(set);
   return set;
 }
 
@@ -52,24 +52,31 @@ QueueSet::~QueueSet() {
   if (const auto resources = resources_.lock()) resources->release(*table_);
 }
 
-void QueueSet::install(Simulation& simulation) {
-  const auto windows = table_->windows() != nullptr ? table_->windows()->rows() : std::vector<hardware::Window>();
-  const auto is_member_on = [this](SipId sip) {
-    return std::ranges::any_of(table_->members(), [sip](PeCoordinate pe) { return pe.sip == sip; });
+/// One for each SIP of a member, in their order.
+std::vector<hardware::InstallRequest> QueueSet::requests() {
+  std::map<SipId, hardware::InstallRequest> by_sip;
+  const auto request_of = [&](SipId sip) -> hardware::InstallRequest& {
+    return by_sip.try_emplace(sip, hardware::InstallRequest{sip, name_, {}, [this] { part_installed(); }})
+        .first->second;
   };
-  std::vector<hardware::InstallRequest> requests;
-  for (std::int32_t sip = 0; sip < simulation.topology().system.sips; ++sip) {
-    hardware::InstallRequest request{SipId{sip}, name_, {}, [this] { part_installed(); }};
-    if (is_member_on(SipId{sip})) request.windows = windows;
-    for (const kernel::QueueRow& row : table_->rows()) {
-      const hardware::Channel& channel = row.channel;
-      if (channel.sender.sip == SipId{sip} || channel.receiver.sip == SipId{sip}) request.channels.push_back(channel);
-    }
-    if (!request.channels.empty() || !request.windows.empty()) requests.push_back(std::move(request));
+  for (const kernel::QueueRow& row : table_->rows()) {
+    const hardware::Channel& channel = row.channel;
+    request_of(channel.sender.sip).channels.push_back(channel);
+    if (channel.receiver.sip != channel.sender.sip) request_of(channel.receiver.sip).channels.push_back(channel);
   }
-  open_parts_ = requests.size();
+  if (table_->windows() != nullptr) {
+    for (const PeCoordinate pe : table_->members()) request_of(pe.sip).windows = table_->windows()->rows();
+  }
+  std::vector<hardware::InstallRequest> requests;
+  for (auto& [sip, request] : by_sip) requests.push_back(std::move(request));
+  return requests;
+}
+
+void QueueSet::install(Simulation& simulation) {
+  auto all = requests();
+  open_parts_ = all.size();
   if (open_parts_ == 0) return installed_.set();
-  for (auto& request : requests) parts_.push_back(simulation.machine().install(std::move(request)));
+  for (auto& request : all) parts_.push_back(simulation.machine().install(std::move(request)));
 }
 
 void QueueSet::close() {
@@ -108,7 +115,7 @@ std::shared_ptr<QueueSet> LaunchQueues::acquire(const std::string& name, const s
       sets_.push_back(QueueSet::create(simulation_, name, members, options));
       return sets_.back();
     } catch (const ProgramError&) {
-      if (!remove_oldest_unused()) throw;
+      if (!give_back_unused() && !(give_back_ && give_back_())) throw;
     }
   }
 }
@@ -130,7 +137,20 @@ void LaunchQueues::check_all_received() const {
   }
 }
 
-bool LaunchQueues::remove_oldest_unused() {
+bool LaunchQueues::any_in_use() const {
+  return std::ranges::any_of(sets_, [](const auto& set) { return set.use_count() > 1; });
+}
+
+// Those that are gone are forgotten when there may be as many of them as others.
+void LaunchQueues::add(const std::shared_ptr<QueueSet>& set) {
+  if (all_.size() > 2 * all_at_sweep_ + 16) {
+    std::erase_if(all_, [](const auto& each) { return each.expired(); });
+    all_at_sweep_ = all_.size();
+  }
+  all_.push_back(set);
+}
+
+bool LaunchQueues::give_back_unused() {
   const auto unused = std::ranges::find_if(sets_, [](const auto& set) { return set.use_count() == 1; });
   if (unused == sets_.end()) return false;
   sets_.erase(unused);

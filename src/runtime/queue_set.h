@@ -13,6 +13,10 @@
 #include "kernel/queue_table.h"
 #include "runtime/queue_resources.h"
 
+namespace kernbench::hardware {
+struct InstallRequest;
+}
+
 namespace kernbench::runtime {
 
 class Simulation;
@@ -46,6 +50,7 @@ class QueueSet {
 
  private:
   void install(Simulation& simulation);
+  std::vector<hardware::InstallRequest> requests();
   void part_installed();
   void run_actions(std::uint64_t);
 
@@ -76,13 +81,26 @@ class LaunchQueues {
   void remove(const std::shared_ptr<QueueSet>& set);
   /// The first set of the simulation with messages that nobody has received throws its error (QueueTable).
   void check_all_received() const;
+  /// Removes the oldest set that no launch uses; false: there is none.
+  bool give_back_unused();
+  bool any_in_use() const;
+  /// Who else may make room for a set: called until it fits or there is nothing to be given back (false).
+  void share_with(std::function<bool()> give_back) { give_back_ = std::move(give_back); }
+  /// Called when a launch has left its set.
+  void on_leaving(std::function<void()> left) { left_ = std::move(left); }
+  void set_left() const {
+    if (left_) left_();
+  }
 
  private:
   friend class QueueSet;
-  bool remove_oldest_unused();
+  void add(const std::shared_ptr<QueueSet>& set);
   Simulation& simulation_;
   std::vector<std::weak_ptr<QueueSet>> all_;     // of the simulation, those that are not of launches too
   std::vector<std::shared_ptr<QueueSet>> sets_;  // in the order in which they were made
+  std::size_t all_at_sweep_ = 0;
+  std::function<bool()> give_back_;
+  std::function<void()> left_;
 };
 
 }  // namespace kernbench::runtime

@@ -35,8 +35,8 @@ CompletionRef Stream::enqueue_wait(CompletionRef reached) {
   return enqueue_wait([reached = std::move(reached)] { return reached; });
 }
 
-CompletionRef Stream::enqueue_wait(std::function<CompletionRef()> ask) {
-  return enqueue("wait for an event", [this, ask = std::move(ask)](Done done) {
+CompletionRef Stream::enqueue_wait(std::function<CompletionRef()> ask, std::string name) {
+  return enqueue(std::move(name), [this, ask = std::move(ask)](Done done) {
     const CompletionRef reached = ask();
     if (!reached || reached->is_set()) {
       done();

@@ -36,7 +36,7 @@ class Stream {
   /// What is given to the stream later begins after `reached`.
   CompletionRef enqueue_wait(CompletionRef reached);
   /// Likewise; what is to be reached is asked for when it is the stream's turn. Null: nothing.
-  CompletionRef enqueue_wait(std::function<CompletionRef()> reached);
+  CompletionRef enqueue_wait(std::function<CompletionRef()> reached, std::string name = "wait for an event");
   /// Drops the commands of cancelled groups that have not begun, and their waits for events; they count as completed,
   /// for whoever else waits for them.
   void drop_cancelled();
