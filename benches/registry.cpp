@@ -51,6 +51,8 @@ RunResult execute(const Bench& bench, const RunOptions& options) {
   simulation.least_slots = options.least_slots;
   if (options.silent) simulation.print = simulation.warn = [](std::string_view) {};
   simulation.max_time = options.max_time;
+  simulation.max_polls = options.max_polls;
+  simulation.stack_size = options.stack_size;
   simulation.watchdog_seconds = options.watchdog_seconds;
   simulation.on_stuck = options.on_stuck;
   simulation.operation_log = options.op_log;

@@ -21,6 +21,9 @@ class Spawn;
 
 namespace kernbench::torch::multiprocessing {
 
+/// Ranks may spawn ranks, and those again others, to this depth.
+inline constexpr int kMostNestedSpawns = 1'000;
+
 struct SpawnOptions {
   /// Ranks 0 … nprocs - 1. 0 starts none; a negative number is a ValueError.
   int nprocs = 1;
@@ -97,7 +100,7 @@ using SpawnContext = ProcessContext;
 namespace detail {
 
 /// Starts the ranks and joins them if asked to.
-ProcessContext start(const std::function<void(int rank)>& worker, const SpawnOptions& options);
+ProcessContext start(std::function<void(int rank)> worker, const SpawnOptions& options);
 
 template <class Function, class... Arguments>
 std::function<void(int)> bind_worker(Function function, std::tuple<Arguments...> arguments) {
@@ -117,12 +120,14 @@ std::function<void(int)> bind_worker(Function function, std::tuple<Arguments...>
 
 /// Calls `function(rank, arguments...)` once for each rank, on a fiber with fresh state: device 0 and its default
 /// stream, and a generator at the beginning of the sequence of the simulation's seed. Function and arguments are copied
-/// for each rank; apart from that ranks share the program's memory, for they are no processes.
+/// for each rank, on its own fiber: what a copy throws is that rank's error. Apart from that ranks share the program's
+/// memory, for they are no processes.
 ///
 /// When a rank throws, the others are unwound at the end of that instant: their waits throw Cancelled. What the ranks
 /// had given to the devices is taken back.
 ///
-/// ProgramError outside of a simulation, inside a kernel, and in a daemonic rank.
+/// ProgramError outside of a simulation, inside a kernel, in a daemonic rank, and in a rank that is kMostNestedSpawns
+/// spawns deep.
 template <class Function, class... Arguments>
 ProcessContext spawn(Function function, std::tuple<Arguments...> arguments = {}, const SpawnOptions& options = {}) {
   return detail::start(detail::bind_worker(std::move(function), std::move(arguments)), options);

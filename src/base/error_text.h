@@ -11,8 +11,11 @@ struct ErrorText {
   std::string type, message, where;
 };
 
-/// What `error` says. Errors of base/error.h keep their type, message and place; all others, be they std::exceptions or
-/// not, get the type `other`. REQUIRES: a non-null pointer.
+/// What `error` says. Errors of base/error.h have type, message and place; of all others the type is that of C++
+/// ("std::out_of_range", "int"), and the message of a number or a text that was thrown is itself. REQUIRES: a non-null
+/// pointer.
+ErrorText error_text(const std::exception_ptr& error);
+/// The same, but all others get the type `other`.
 ErrorText error_text(const std::exception_ptr& error, std::string_view other);
 
 }  // namespace kernbench

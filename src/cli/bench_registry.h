@@ -43,6 +43,8 @@ struct RunOptions {
   std::int32_t least_slots = 1;  // of every queue
   bool silent = false;           // what kernels print, and warnings, go nowhere
   Time max_time = Time::max();
+  std::uint64_t max_polls = 0;  // SimulateOptions::max_polls
+  Bytes stack_size = {};        // SimulateOptions::stack_size
   /// Wall-clock seconds a fiber may run without waiting; then on_stuck is called, which must end the process. 0: never.
   double watchdog_seconds = 0;
   std::function<void(const std::string&)> on_stuck;

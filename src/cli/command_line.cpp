@@ -121,8 +121,8 @@ struct DescribeTexts {
 };
 
 struct RunTexts {
-  Texts bench, topology, overrides, parameters, seed, reads, memory, threads, max_time, watchdog, json, op_log, trace,
-      wait_graph, correlation_id, colour, bench_of_file, compiler, cxxflags;
+  Texts bench, topology, overrides, parameters, seed, reads, memory, threads, max_time, max_polls, stack_size, watchdog,
+      json, op_log, trace, wait_graph, correlation_id, colour, bench_of_file, compiler, cxxflags;
   bool no_data = false, exact_events = false, skip_floating = false, explain = false, quiet = false, no_cache = false;
 
   CLI::App* declare(CLI::App& app) {
@@ -144,6 +144,9 @@ struct RunTexts {
         ->disable_flag_override();
     add_text(*command, "--threads", threads, "N", "Host threads that compute values (default: 0, all processors)");
     add_text(*command, "--max-time", max_time, "TIME", "Stop with an error beyond this simulated time, such as 10ms");
+    add_text(*command, "--max-polls", max_polls, "N",
+             "Tries in vain of each fiber that polls before that is a livelock");
+    add_text(*command, "--stack-size", stack_size, "SIZE", "Least stack of programs, ranks and kernels, such as 8MiB");
     add_text(*command, "--watchdog", watchdog, "SECONDS",
              "Longest computation without a wait, on the clock (default: 60; 0: any)");
     add_text(*command, "--json", json, "FILE", "Write the result as JSON; '-' is standard output, without the table");
@@ -182,6 +185,10 @@ struct RunTexts {
     options.threads = threads_of(single("--threads", threads, "0"));
     const std::string bound = single("--max-time", max_time, "");
     if (!bound.empty()) options.max_time = max_time_of(bound);
+    const std::string polls = single("--max-polls", max_polls, "");
+    if (!polls.empty()) options.max_polls = max_polls_of(polls);
+    const std::string stack = single("--stack-size", stack_size, "");
+    if (!stack.empty()) options.stack_size = stack_size_of(stack);
     options.watchdog_seconds = watchdog_of(single("--watchdog", watchdog, "60"));
     options.op_log = single("--op-log", op_log, "");
     options.trace = single("--trace", trace, "");

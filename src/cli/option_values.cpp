@@ -77,6 +77,23 @@ Time max_time_of(const std::string& text) {
   reject("--max-time", text, "a time of more than zero, such as 10ms");
 }
 
+std::uint64_t max_polls_of(const std::string& text) {
+  constexpr std::uint64_t kMost = 1'000'000'000'000;
+  const auto polls = whole_number<std::uint64_t>("--max-polls", text, kMost, "a whole number from 1 to 10^12");
+  if (polls == 0) reject("--max-polls", text, "a whole number from 1 to 10^12");
+  return polls;
+}
+
+Bytes stack_size_of(const std::string& text) {
+  try {
+    const Bytes bytes = parse_bytes(text);
+    if (bytes >= Bytes(64 << 10) && bytes <= Bytes(1 << 30)) return bytes;
+  } catch (const ConfigurationError& error) {
+    throw ConfigurationError(fmt::format("--stack-size: {}", error.what()));
+  }
+  reject("--stack-size", text, "a size from 64KiB to 1GiB, such as 8MiB");
+}
+
 int watchdog_of(const std::string& text) {
   return whole_number<int>("--watchdog", text, 86'400, "a whole number of seconds from 0 (never) to 86400");
 }

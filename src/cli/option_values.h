@@ -22,6 +22,10 @@ UninitializedMemory uninitialized_memory_of(const std::string& text);
 int threads_of(const std::string& text);
 /// --watchdog: "60".
 int watchdog_of(const std::string& text);
+/// --max-polls: "1000000"; more than zero.
+std::uint64_t max_polls_of(const std::string& text);
+/// --stack-size: "8MiB".
+Bytes stack_size_of(const std::string& text);
 /// --max-time: "10ms"; more than zero.
 Time max_time_of(const std::string& text);
 /// --color: "auto", "always" or "never".

@@ -32,8 +32,8 @@ std::vector<std::int64_t> ProcessContext::pids() const {
   return spawn_->pids();
 }
 
-ProcessContext detail::start(const std::function<void(int rank)>& worker, const SpawnOptions& options) {
-  ProcessContext context(kernbench::distributed::Spawn::start(worker, options));
+ProcessContext detail::start(std::function<void(int rank)> worker, const SpawnOptions& options) {
+  ProcessContext context(kernbench::distributed::Spawn::start(std::move(worker), options));
   while (options.join && !context.join()) {
   }
   return context;

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <string_view>
 #include <tuple>
 #include <utility>
 
@@ -65,6 +66,13 @@ void check(const HostContext& parent, const SpawnOptions& options) {
         "daemonic processes are not allowed to have children: spawn this rank without .daemon = true, or "
         "spawn its children from the main program");
   }
+  if (parent.worker.depth >= torch::multiprocessing::kMostNestedSpawns) {
+    throw ProgramError(
+        "NestingError",
+        fmt::format("torch::multiprocessing::spawn was called by a rank that is {} spawns deep, which is "
+                    "the limit: does each rank spawn others without an end?",
+                    parent.worker.depth));
+  }
   if (options.start_method == "spawn") return;
   parent.simulation.warn(
       fmt::format("This method only supports start_method=spawn (got: {}). The ranks are fibers of one process in any "
@@ -80,6 +88,7 @@ Spawn::Spawn(runtime::Simulation& simulation, const HostContext& parent, const S
       parent_(std::dynamic_pointer_cast<Spawn>(parent.worker.group)),
       parent_agent_(parent.worker.agent),
       parent_path_(parent.worker.path),
+      depth_(parent.worker.depth),
       daemon_(options.daemon),
       ranks_(static_cast<std::size_t>(options.nprocs)),
       live_(ranks_.size()) {
@@ -88,6 +97,7 @@ Spawn::Spawn(runtime::Simulation& simulation, const HostContext& parent, const S
     for (const Rank& rank : ranks_) {
       if (!rank.over) edges.push_back({rank.fiber.get(), "its end"});
     }
+    if (live_ == 0) append_launches(edges);
   });
 }
 
@@ -95,7 +105,7 @@ std::string Spawn::name() const {
   return fmt::format("a spawn of {} rank{}{}", ranks_.size(), ranks_.size() == 1 ? "" : "s", suffix_);
 }
 
-std::shared_ptr<Spawn> Spawn::start(const Body& body, const SpawnOptions& options, std::span<const int> order) {
+std::shared_ptr<Spawn> Spawn::start(Body body, const SpawnOptions& options, std::span<const int> order) {
   HostContext& parent = runtime::current_context("torch::multiprocessing::spawn");
   check(parent, options);
   const std::shared_ptr<Spawn> spawn(new Spawn(parent.simulation, parent, options));  // its constructor is private
@@ -108,11 +118,23 @@ std::shared_ptr<Spawn> Spawn::start(const Body& body, const SpawnOptions& option
   }
   spawn->self_ = spawn;
   for (Rank& rank : spawn->ranks_) rank.process = parent.simulation.next_process_id();
+  // Shared, because a copy of the body copies the arguments: that is the ranks' own affair.
+  const auto shared_body = std::make_shared<const Body>(std::move(body));
   for (int i = 0; i < options.nprocs; ++i) {
-    spawn->start_rank(order.empty() ? i : order[static_cast<std::size_t>(i)], body);
+    spawn->start_rank(order.empty() ? i : order[static_cast<std::size_t>(i)], shared_body);
   }
   spawn->settle();  // without ranks it ends at once
   return spawn;
+}
+
+// Of ranks that are deep down the way to them is left out; the process number tells them apart.
+std::string Spawn::path_of(const runtime::Worker& worker) const {
+  constexpr int kDeepestInFull = 16;
+  if (parent_path_.empty()) return std::to_string(worker.rank);
+  if (worker.depth <= kDeepestInFull) return fmt::format("{}.{}", parent_path_, worker.rank);
+  const std::string_view above = parent_path_;
+  return fmt::format("{}...{} ({} deep, process {})", above.substr(0, above.find("...")), worker.rank, worker.depth,
+                     worker.process);
 }
 
 runtime::Worker Spawn::worker(int rank) {
@@ -122,20 +144,21 @@ runtime::Worker Spawn::worker(int rank) {
   worker.process = ranks_[static_cast<std::size_t>(rank)].process;
   // Ranks of nested spawns share the agents of their numbers; the order of their own fibers is that of their spawning.
   worker.agent = simulation_.machine().host_agent(rank);
-  worker.path = parent_path_.empty() ? std::to_string(rank) : fmt::format("{}.{}", parent_path_, rank);
+  worker.depth = depth_ + 1;
+  worker.path = path_of(worker);
   worker.group = shared_from_this();
   worker.daemon = daemon_;
   return worker;
 }
 
-void Spawn::start_rank(int rank, const Body& body) {
+void Spawn::start_rank(int rank, const std::shared_ptr<const Body>& body) {
   const runtime::Worker identity = worker(rank);
   event::FiberOptions options;
   options.agent = identity.agent;
   options.name = fmt::format("rank {}{}", identity.path, suffix_);
   options.stack_bytes = kStackBytes;
   Rank& mine = ranks_[static_cast<std::size_t>(rank)];
-  mine.fiber = simulation_.scheduler().spawn(std::move(options), [this, identity, body] { run_rank(identity, body); });
+  mine.fiber = simulation_.scheduler().spawn(std::move(options), [this, identity, body] { run_rank(identity, *body); });
   mine.fiber->done().on_set(event::call<&Spawn::rank_over>(this, static_cast<std::uint64_t>(rank)));
 }
 
@@ -164,8 +187,10 @@ void Spawn::rank_over(std::uint64_t rank) {
   --live_;
   const std::exception_ptr error = mine.fiber->take_error();
   const auto number = static_cast<int>(rank);
-  // What a rank throws after it has been told to end is a consequence, unless its stack is full.
-  if (error && (!mine.fiber->cancelled() || is<event::StackOverflowError>(error))) {
+  // What a rank throws after it has been told to end is a consequence, unless its stack is full. One that has thrown by
+  // itself may have waited in a destructor when it was cancelled.
+  if (error && (!mine.fiber->was_told() || is<event::StackOverflowError>(error))) {
+    std::erase_if(victims_, [number](const Victim& victim) { return victim.rank == number; });
     add_cause(number, error);
   } else if (error && is<event::CancellationError>(error)) {
     note_stubborn(number);
@@ -184,13 +209,13 @@ void Spawn::note_stubborn(int rank) {
 
 bool Spawn::launch_failed(int rank, const std::exception_ptr& error) {
   if (cancelled()) return true;  // a consequence
-  if (live_ == 0 && !failing_) return false;
+  if (ended()) return false;
   add_cause(rank, error);
   return true;
 }
 
 void Spawn::add_cause(int rank, const std::exception_ptr& error) {
-  ErrorText text = error_text(error, "Exception");
+  ErrorText text = simulation_.describe(error);
   causes_.push_back({rank, simulation_.scheduler().now(), std::move(text.type), std::move(text.message),
                      std::move(text.where), error});
   note_failure();
@@ -232,12 +257,17 @@ void Spawn::cancel() {
   }
 }
 
+void Spawn::launches_over() {
+  settle();
+}
+
 void Spawn::work_over() {
   if (cancelled()) settle();
 }
 
 void Spawn::settle() {
   if (ended() || live_ > 0 || (failing_ && !cancelled())) return;
+  if (!cancelled() && launches() > 0) return;
   if (cancelled()) {
     const auto open = [](const auto& child) { return !child.expired() && !child.lock()->ended(); };
     if (work() > 0 || std::ranges::any_of(children_, open)) return;
@@ -256,7 +286,7 @@ bool Spawn::join(std::optional<Time> timeout) {
   if (failing_ || cancelled()) change_.wait_until([this] { return ended(); });
   if (failing_) throw_failure();
   seen_ = over();
-  return live_ == 0;
+  return ended();
 }
 
 void Spawn::wait_for_change(std::optional<Time> timeout) {

@@ -21,7 +21,8 @@
 
 namespace kernbench::distributed {
 
-/// The ranks of one spawn, from their start until nothing of them is left.
+/// The ranks of one spawn, from their start until nothing of them is left: also their launches that are under way
+/// belong to them.
 ///
 /// A rank fails when it throws on its own, exits with a code, or one of its kernels throws. At the end of that instant
 /// (so that all who fail in it are causes) the others get Cancelled, by rank, and so do the ranks that any of them has
@@ -34,7 +35,7 @@ class Spawn final : public runtime::WorkerGroup, public std::enable_shared_from_
 
   /// Called on a host worker's fiber. The fibers are made in the order of the ranks, or in `order` (for tests: it
   /// changes nothing).
-  static std::shared_ptr<Spawn> start(const Body& body, const torch::multiprocessing::SpawnOptions& options,
+  static std::shared_ptr<Spawn> start(Body body, const torch::multiprocessing::SpawnOptions& options,
                                       std::span<const int> order = {});
 
   /// See ProcessContext::join.
@@ -67,9 +68,10 @@ class Spawn final : public runtime::WorkerGroup, public std::enable_shared_from_
 
   Spawn(runtime::Simulation& simulation, const runtime::HostContext& parent,
         const torch::multiprocessing::SpawnOptions& options);
-  void start_rank(int rank, const Body& body);
+  void start_rank(int rank, const std::shared_ptr<const Body>& body);
   void run_rank(const runtime::Worker& identity, const Body& body);
   runtime::Worker worker(int rank);
+  std::string path_of(const runtime::Worker& worker) const;
 
   void rank_over(std::uint64_t rank);
   void add_cause(int rank, const std::exception_ptr& error);
@@ -80,6 +82,7 @@ class Spawn final : public runtime::WorkerGroup, public std::enable_shared_from_
   void take_back();
   void cancel();
   void work_over() override;
+  void launches_over() override;
   void settle();
   void wait_for_change(std::optional<Time> timeout);
   [[noreturn]] void throw_failure();
@@ -89,6 +92,7 @@ class Spawn final : public runtime::WorkerGroup, public std::enable_shared_from_
   std::shared_ptr<Spawn> parent_;  // none: the main program spawned it
   event::AgentId parent_agent_;
   std::string parent_path_;
+  int depth_;  // of the worker that spawned it
   bool daemon_;
   std::string suffix_;  // of the fibers' names, where several spawns of one worker are under way
   std::vector<Rank> ranks_;

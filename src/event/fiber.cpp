@@ -40,6 +40,10 @@ bool Fiber::cancelled() const {
   return implementation_->cancelled;
 }
 
+bool Fiber::was_told() const {
+  return implementation_->swallowed > 0;
+}
+
 std::exception_ptr Fiber::take_error() {
   implementation_->error_taken = true;
   return implementation_->error;
@@ -52,7 +56,7 @@ std::shared_ptr<void>& Fiber::local(Slot slot) {
 void Fiber::cancel() {
   Implementation& state = *implementation_;
   if (state.over() || state.cancelled) return;
-  state.cancelled = true;
+  state.cancelled = state.interrupted = true;
   switch (state.status) {
     case FiberStatus::blocked:
       if (state.waiting_for != nullptr) state.waiting_for->remove(*this);
@@ -65,6 +69,23 @@ void Fiber::cancel() {
     default:
       break;  // it runs, or is about to
   }
+}
+
+bool Fiber::raise(const std::exception_ptr& error) {
+  Implementation& state = *implementation_;
+  if (state.over() || state.cancelled) return false;
+  if (state.raised != nullptr) return true;
+  state.raised = error;
+  state.interrupted = true;
+  const bool unwinds = state.context.exceptions.uncaught > 0;  // of a suspended fiber
+  if (state.status == FiberStatus::blocked && !unwinds) {
+    if (state.waiting_for != nullptr) state.waiting_for->remove(*this);
+    state.scheduler->make_ready(state);
+  } else if (state.status == FiberStatus::sleeping && !unwinds) {
+    state.scheduler->cancel(state.resumption);
+    state.scheduler->make_ready(state);
+  }
+  return true;
 }
 
 std::string Fiber::wait_name() const {
@@ -84,17 +105,23 @@ void Fiber::Implementation::End::waits_for(std::vector<WaitEdge>& edges) const {
   edges.push_back({state_.fiber, "its end"});
 }
 
-bool skip_wait(Fiber::Implementation& fiber) {
-  // More waits than any stack could hold destructors for: a loop that does not know that nothing will come.
-  constexpr std::uint64_t kMaxWaitsUnwinding = 10'000'000;
+bool interrupts_now(const Fiber::Implementation& fiber) {
   // What std::uncaught_exceptions() would say, without two calls into shared libraries.
-  if (fiber.scheduler->thread_state->uncaught == 0) return false;
-  if (++fiber.waits_unwinding > kMaxWaitsUnwinding) fiber.scheduler->abandon(FiberFate::endless_unwinding);
-  return true;
+  return fiber.cancelled || (fiber.interrupted && fiber.scheduler->thread_state->uncaught == 0);
 }
 
-void deliver_cancellation(Fiber::Implementation& fiber) {
-  if (!fiber.cancelled) return;
+bool deliver_interruption(Fiber::Implementation& fiber) {
+  // More waits than any stack could hold destructors for: a loop that does not know that nothing will come.
+  constexpr std::uint64_t kMaxWaitsUnwinding = 10'000'000;
+  if (!interrupts_now(fiber)) return false;
+  if (!fiber.cancelled) {
+    fiber.interrupted = false;
+    std::rethrow_exception(std::exchange(fiber.raised, nullptr));
+  }
+  if (fiber.scheduler->thread_state->uncaught > 0) {
+    if (++fiber.waits_unwinding > kMaxWaitsUnwinding) fiber.scheduler->abandon(FiberFate::endless_unwinding);
+    return true;
+  }
   if (++fiber.swallowed > fiber.scheduler->limits.max_swallowed_cancellations) {
     fiber.scheduler->abandon(FiberFate::swallowed_cancellation);
   }
@@ -120,7 +147,8 @@ Scheduler& scheduler() {
 }
 
 bool unwinding() {
-  return std::uncaught_exceptions() > 0;
+  const Fiber* fiber = current();
+  return fiber != nullptr && fiber->cancelled() && std::uncaught_exceptions() > 0;
 }
 
 void sleep(Time duration) {
@@ -132,12 +160,11 @@ void sleep_until(Time when) {
   Fiber& fiber = require_fiber("this_fiber::sleep");
   Fiber::Implementation& state = fiber.implementation();
   Scheduler::State& scheduler = *state.scheduler;
-  if (when <= scheduler.owner.now() || skip_wait(state)) return;
-  deliver_cancellation(state);
+  if (when <= scheduler.owner.now() || is_interrupted(state)) return;
   state.status = FiberStatus::sleeping;
   scheduler.schedule_resumption(fiber, when);
   scheduler.yield();
-  deliver_cancellation(state);
+  is_interrupted(state);  // throws, or the sleep ends here
 }
 
 void note_poll(std::function<std::string()> doing) {

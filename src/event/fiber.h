@@ -33,9 +33,17 @@ class Fiber : public WaitNode {
 
   /// Asks the fiber to unwind: its current or next wait throws Cancelled, in the resume phase of this instant;
   /// swallowed, the next one throws again. A fiber that has not started will not start. A wait for what is already
-  /// there does not throw, and a wait during unwinding (see this_fiber::unwinding) returns at once.
+  /// there does not throw. While an exception is in flight on the cancelled fiber, be it Cancelled or one of its own,
+  /// its waits return at once (see this_fiber::unwinding), and so does one that is under way.
   void cancel();
   bool cancelled() const;
+  /// Whether a wait has thrown Cancelled: what the fiber throws from then on is a consequence.
+  bool was_told() const;
+
+  /// The fiber's current or next wait throws `error`, once; while an exception is in flight it waits on, and the error
+  /// comes later. A fiber that ends without waiting ends with it. Only the first of several is kept. False, and nothing
+  /// happens, when the fiber is over or was cancelled.
+  bool raise(const std::exception_ptr& error);
 
   /// Remembers where in the user's source the fiber is, for reports of a fiber that cannot tell it itself any more (an
   /// overflow of its stack, the watchdog).
@@ -69,10 +77,11 @@ Scheduler& scheduler();
 /// Suspends until `duration` has passed (zero or less returns at once).
 void sleep(Time duration);
 void sleep_until(Time when);
-/// True while an exception is in flight on this fiber (destructors run): blocking calls return without waiting.
+/// True while a cancelled fiber unwinds (an exception is in flight, destructors run): its blocking calls return without
+/// waiting. Those of a fiber that was not cancelled wait also then.
 bool unwinding();
 /// Reports a re-read of something that had not changed. When every event still to come descends from fibers that only
-/// do this, nothing can change it any more, and run() throws LivelockError (see RunLimits::max_idle_polls). `doing`
+/// do this, nothing can change it any more, and run() throws LivelockError (see RunLimits::max_polls). `doing`
 /// says for the error what the fiber polls: "reads tensor x by item".
 void note_poll(std::function<std::string()> doing = {});
 /// Reports that something which others may poll has changed.

@@ -47,9 +47,10 @@ struct Fiber::Implementation {
   Context context;
   FiberStatus status = FiberStatus::created;
   FiberFate fate = FiberFate::ordinary;
-  bool woken = false;      // a Waitable woke it, as opposed to cancel()
-  bool cancelled = false;  // every wait throws
-  bool foreground = true;  // what it schedules keeps the simulation alive
+  bool woken = false;        // a Waitable woke it, as opposed to cancel()
+  bool cancelled = false;    // every wait throws
+  bool interrupted = false;  // cancelled, or `raised` is to be thrown
+  bool foreground = true;    // what it schedules keeps the simulation alive
   bool error_taken = false;
   Waitable* waiting_for = nullptr;
   Fiber* next_waiter = nullptr;
@@ -62,6 +63,9 @@ struct Fiber::Implementation {
   std::uint64_t last_resumed = 0;  // as a number of events
   std::uint32_t poll_epoch = 0;    // the epoch in which it last polled in vain
   std::uint32_t resumed_since_poll = 0;
+  std::uint64_t tries = 0;              // polls in vain in the stretch `poll_stretch`
+  std::uint64_t tries_when_judged = 0;  // so many of them before the scheduler last judged
+  std::uint64_t poll_stretch = 0;
   std::function<std::string()> polls;       // what it does, in words; may be empty
   std::atomic<std::source_location> place;  // the watchdog's thread reads it
   std::uint32_t swallowed = 0;              // deliveries of Cancelled
@@ -75,6 +79,7 @@ struct Fiber::Implementation {
   FiberOptions options;
   std::function<void()> body;
   std::exception_ptr error;
+  std::exception_ptr raised;  // to be thrown by the next wait
   Time error_time;
   std::array<std::shared_ptr<void>, static_cast<std::size_t>(Slot::count)> locals;
   std::shared_ptr<Fiber> self;  // keeps the fiber alive until it has finished

@@ -7,6 +7,7 @@
 #include <optional>
 #include <utility>
 
+#include "base/error_text.h"
 #include "base/text.h"
 #include "event/errors.h"
 #include "event/overflow_guard.h"
@@ -41,6 +42,7 @@ void fiber_main() {
   } catch (...) {
     fiber.error = std::current_exception();
   }
+  if (fiber.error == nullptr && !fiber.cancelled) fiber.error = std::exchange(fiber.raised, nullptr);
   // What the body captured, and the layers' state, may wait in their destructors: they go while the fiber still can.
   fiber.body = nullptr;
   for (auto& local : fiber.locals) local.reset();
@@ -66,8 +68,9 @@ std::exception_ptr make_fate_error(const Fiber::Implementation& fiber) {
       break;
     case FiberFate::stack_overflow:
       return std::make_exception_ptr(StackOverflowError(
-          fmt::format("{} overflowed its stack of {}: endless recursion, or large local variables (give it a "
-                      "larger stack, or put them on the heap); it could not be unwound, so its destructors did not run",
+          fmt::format("{} overflowed its stack of {}: endless recursion, or large local variables (put them on the "
+                      "heap, or give all fibers larger stacks: --stack-size 8MiB, SimulateOptions::stack_size); it "
+                      "could not be unwound, so its destructors did not run",
                       described(fiber), to_text(Bytes(static_cast<std::int64_t>(fiber.stack.size))))));
     case FiberFate::swallowed_cancellation:
       return std::make_exception_ptr(CancellationError(
@@ -76,8 +79,8 @@ std::exception_ptr make_fate_error(const Fiber::Implementation& fiber) {
                       fiber.options.name, fiber.swallowed - 1)));
     case FiberFate::endless_unwinding:
       return std::make_exception_ptr(CancellationError(fmt::format(
-          "fiber '{}' waits in a loop while it unwinds: a wait in a destructor returns at once and must not "
-          "be repeated until what it waits for is there; the other destructors did not run",
+          "fiber '{}' was cancelled and waits in a loop while it unwinds: its waits return at once and must not be "
+          "repeated until what it waits for is there; the other destructors did not run",
           fiber.options.name)));
   }
   return nullptr;
@@ -99,6 +102,7 @@ class RunScope {
     if (limits.watchdog_seconds > 0) watchdog_.emplace(limits.watchdog_seconds, limits.on_stuck);
     scheduler.watchdog = watchdog_ ? &*watchdog_ : nullptr;
     scheduler.unwinding = false;
+    scheduler.idle_polls = 0;
     active_scheduler = &scheduler;
   }
   ~RunScope() {
@@ -106,6 +110,7 @@ class RunScope {
     scheduler_.watchdog = nullptr;
     scheduler_.failed.clear();
     scheduler_.abandoned.clear();
+    scheduler_.unwinding_errors.clear();
   }
   RunScope(const RunScope&) = delete;
   RunScope& operator=(const RunScope&) = delete;
@@ -168,12 +173,16 @@ std::shared_ptr<Fiber> Scheduler::spawn(FiberOptions options, std::function<void
 void Scheduler::run(const RunLimits& limits) {
   const RunScope scope(*state_, limits);
   std::exception_ptr error;
+  std::optional<DeadlockError> deadlock;
   try {
     state_->loop();
+  } catch (const DeadlockError& found) {
+    deadlock = found;
   } catch (...) {
     error = std::current_exception();
   }
   state_->unwind_all();
+  if (deadlock) error = std::make_exception_ptr(state_->with_unwinding_errors(*deadlock));
   if (error == nullptr) error = std::exchange(state_->stubborn_error, nullptr);
   if (error == nullptr) return;
   state_->forget_all_events();
@@ -232,6 +241,7 @@ void Scheduler::State::forget_all_events() {
   cancelled_events = 0;
   foreground_events = 0;
   polling_events = 0;
+  other_work = 0;
 }
 
 bool Scheduler::State::caller_is_foreground() const {
@@ -239,7 +249,9 @@ bool Scheduler::State::caller_is_foreground() const {
 }
 
 std::uint32_t Scheduler::State::caller_poll_epoch() const {
-  const std::uint32_t epoch = running != nullptr ? running->implementation().poll_epoch : dispatching_poll_epoch;
+  const std::uint32_t epoch = acting_for != kNobody ? acting_for
+                              : running != nullptr  ? running->implementation().poll_epoch
+                                                    : dispatching_poll_epoch;
   return epoch == poll_epoch ? epoch : 0;
 }
 
@@ -253,27 +265,6 @@ void Scheduler::State::make_ready(Fiber::Implementation& fiber) {
   fiber.status = FiberStatus::ready;
   fiber.foreground = fiber.foreground || caller_is_foreground();
   schedule_resumption(*fiber.fiber, owner.now_);
-}
-
-void Scheduler::State::note_poll() {
-  Fiber::Implementation& fiber = running->implementation();
-  fiber.poll_epoch = poll_epoch;
-  fiber.resumed_since_poll = 0;
-  polled = true;
-  if (foreground_events != polling_events) {
-    idle_polls = 0;
-  } else if (++idle_polls > limits.max_idle_polls) {
-    polling_in_vain = true;
-  }
-}
-
-void Scheduler::State::note_progress() {
-  if (!polled) return;
-  polled = false;
-  idle_polls = 0;
-  polling_events = 0;
-  poll_epoch = (poll_epoch + 1) & kPollEpochMask;
-  if (poll_epoch == 0) poll_epoch = 1;
 }
 
 // Inlined into the loop that fires the events, see switch_context.
@@ -320,7 +311,7 @@ bool Scheduler::State::start(Fiber& fiber) {
   Fiber::Implementation& state = fiber.implementation();
   if (!state.cancelled && !unwinding) {
     try {
-      state.stack = stacks.acquire(state.options.stack_bytes);
+      state.stack = stacks.acquire(std::max(state.options.stack_bytes, limits.stack_bytes));
       prepare(state.context, state.stack.bottom, state.stack.size, state.stack.top_offset, fiber_main);
       return true;
     } catch (...) {
@@ -349,6 +340,7 @@ void Scheduler::State::finish(Fiber& fiber) {
   for (auto& local : state.locals) local.reset();
   // What a fiber throws after it has been told to end is a consequence, unless it could not end.
   const bool consequence = state.swallowed > 0 && state.status != FiberStatus::abandoned;
+  if (unwinding && state.error != nullptr && state.swallowed == 0) unwinding_errors.push_back(keep_alive);
   state.error_time = owner.now_;
   if (state.error != nullptr && !consequence && !unwinding) failed.push_back(keep_alive);
   state.done.set();
@@ -445,6 +437,17 @@ void Scheduler::State::raise_failures() {
   failed.clear();
 }
 
+DeadlockError Scheduler::State::with_unwinding_errors(const DeadlockError& deadlock) const {
+  std::string message = deadlock.what();
+  for (const auto& fiber : unwinding_errors) {
+    const ErrorText text = error_text(fiber->implementation().error, "exception");
+    message += fmt::format("\nfiber '{}' waits in a destructor, because it unwinds after a {}: {}", fiber->name(),
+                           text.type, text.message);
+    if (!text.where.empty()) message += " at " + text.where;
+  }
+  return {message, deadlock.lines(), deadlock.cycles()};
+}
+
 void Scheduler::State::raise_time_limit(Time next) const {
   throw TimeLimitError(
       fmt::format("simulated time would pass the limit of {} (the next event is at {}); fibers then:{}",
@@ -452,19 +455,8 @@ void Scheduler::State::raise_time_limit(Time next) const {
 }
 
 void Scheduler::State::raise_livelock() {
+  if (std::exchange(polling_in_vain, false)) raise_polling();
   std::vector<Fiber*> culprits = live_fibers();
-  if (std::exchange(polling_in_vain, false)) {
-    const auto polls = [this](const Fiber* fiber) { return fiber->implementation().poll_epoch == poll_epoch; };
-    std::vector<Fiber*> waiting = culprits;
-    std::erase_if(waiting,
-                  [&](const Fiber* fiber) { return polls(fiber) || fiber->implementation().options.background; });
-    std::erase_if(culprits, [&](const Fiber* fiber) { return !polls(fiber); });
-    throw LivelockError(fmt::format(
-        "livelock at {}: after {} polls in vain, all that still happens is more polling, and "
-        "nobody is left that could change what is polled; fibers that poll:{}\n{}",
-        to_text(owner.now_), limits.max_idle_polls, list_fibers(culprits),
-        waiting.empty() ? "nothing else is under way" : "fibers that wait for something else:" + list_fibers(waiting)));
-  }
   const std::uint64_t recent = owner.events_processed_ - limits.max_events_per_instant / 2;
   std::erase_if(culprits, [&](const Fiber* fiber) { return fiber->implementation().last_resumed < recent; });
   throw LivelockError(fmt::format(
@@ -483,7 +475,7 @@ void Scheduler::State::unwind_all() {
       Fiber::Implementation& state = fiber->implementation();
       if (state.waiting_for != nullptr) state.waiting_for->remove(*fiber);
       if (state.status != FiberStatus::blocked) cancel(state.resumption);
-      state.cancelled = true;
+      state.cancelled = state.interrupted = true;
       resume(*fiber);
       assert(state.over() && "a cancelled fiber does not wait");
     }

@@ -16,6 +16,11 @@ namespace kernbench::event {
 
 class Fiber;
 
+/// Whose doing something is: of a fiber that only polls (not zero: in which epoch, see Scheduler::State), or of others.
+struct Origin {
+  std::uint32_t poll_epoch = 0;
+};
+
 /// Names a scheduled event so that it can be cancelled; stale handles are harmless.
 struct EventHandle {
   std::uint32_t slot = UINT32_MAX;
@@ -46,6 +51,11 @@ struct FiberOptions {
   bool background = false;
 };
 
+/// assumption: twice what a fiber tries that is to end its polling by itself.
+inline constexpr std::uint64_t kPollsOfAll = 2'000'000;
+/// assumption: fibers that poll differ in their pace by less than the factor between both.
+inline constexpr std::uint64_t kPollsOfEach = 2'000;
+
 /// Bounds of one run.
 struct RunLimits {
   Time max_time = Time::max();
@@ -58,9 +68,12 @@ struct RunLimits {
   /// Events at one instant before that counts as a livelock.
   /// assumption: far more than any machine that is modelled has parts.
   std::uint64_t max_events_per_instant = 10'000'000;
-  /// Polls in vain, while nothing but polling goes on, before that counts as a livelock (see this_fiber::note_poll).
-  /// assumption: more than any bounded number of retries.
-  std::uint64_t max_idle_polls = 100'000;
+  /// Polls in vain that each fiber which polls may make, while nothing but polling goes on, before that counts as a
+  /// livelock (see this_fiber::note_poll). 0: kPollsOfAll of all fibers together, and no fewer than kPollsOfEach of
+  /// each.
+  std::uint64_t max_polls = 0;
+  /// Each fiber has a stack of at least so many bytes, whatever it asks for.
+  std::size_t stack_bytes = 0;
   /// When set to true (by a signal handler, say) the run ends with an InterruptedError before the next instant. May be
   /// null.
   const std::atomic<bool>* stop_requested = nullptr;
@@ -95,6 +108,16 @@ class Scheduler {
   /// Cancels an event that has not fired; returns whether it was still pending.
   bool cancel(EventHandle handle);
 
+  /// Whose doing it is what the running fiber or event schedules. A server that takes up later what came to it now
+  /// keeps it, and acts in the name of the origin then (ActsFor).
+  Origin origin() const;
+  /// Of the turns of a server whose customers are counted by begin_work: they lead to nothing by themselves.
+  Origin origin_of_turns() const;
+  /// Between the two calls something is under way, of which there need not be an event: if it is not the doing of a
+  /// fiber that only polls, polling has an end. `begun` says which; it is what begin_work returned.
+  Origin begin_work();
+  void end_work(Origin begun);
+
   /// Creates a fiber that starts at now() in the resume phase, ordered by its agent.
   /// Fibers of one agent resume in the order in which they were spawned. The fiber object lives until it has finished,
   /// and as long as its owner keeps the handle. While a failed run unwinds, a new fiber ends without having started.
@@ -112,6 +135,19 @@ class Scheduler {
 
   struct State;
   State& state() { return *state_; }
+
+  /// While it lives, what is scheduled is the doing of `origin`.
+  class ActsFor {
+   public:
+    ActsFor(Scheduler& scheduler, Origin origin);
+    ~ActsFor();
+    ActsFor(const ActsFor&) = delete;
+    ActsFor& operator=(const ActsFor&) = delete;
+
+   private:
+    Scheduler& scheduler_;
+    std::uint32_t before_;
+  };
 
  private:
   Time now_;

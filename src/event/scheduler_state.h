@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "event/context.h"
+#include "event/errors.h"
 #include "event/event_queue.h"
 #include "event/event_slots.h"
 #include "event/fiber_state.h"
@@ -18,6 +19,8 @@ namespace kernbench::event {
 class Watchdog;
 
 struct Scheduler::State {
+  static constexpr std::uint32_t kNobody = UINT32_MAX;
+
   explicit State(Scheduler& owner_scheduler) : owner(owner_scheduler) {}
 
   Scheduler& owner;
@@ -43,6 +46,8 @@ struct Scheduler::State {
   std::vector<std::shared_ptr<Fiber>> failed;     // with errors that nobody has taken yet
   std::vector<std::shared_ptr<Fiber>> abandoned;  // their stacks are still reachable from others
   std::exception_ptr stubborn_error;              // of a fiber that would not end while the run unwound
+  /// Whose own errors were in flight when the run began to unwind: they waited in destructors.
+  std::vector<std::shared_ptr<Fiber>> unwinding_errors;
 
   // The run in progress.
   bool active = false;
@@ -55,10 +60,15 @@ struct Scheduler::State {
   // only lead to more polling. Progress begins a new epoch.
   std::uint32_t poll_epoch = 1;
   std::uint32_t dispatching_poll_epoch = 0;
-  std::size_t polling_events = 0;  // pending foreground events of this epoch
-  std::uint64_t idle_polls = 0;
-  bool polled = false;  // in this epoch
+  std::size_t polling_events = 0;      // pending foreground events of this epoch
+  std::uint32_t acting_for = kNobody;  // the origin that ActsFor has set, or kNobody
+  std::uint64_t other_work = 0;        // begun by others than fibers that only poll
+  bool polled = false;                 // in this epoch
   bool polling_in_vain = false;
+  // A stretch is a time in which nothing but polling goes on.
+  std::uint64_t poll_stretch = 0;
+  std::uint64_t idle_polls = 0;  // in this stretch
+  std::uint64_t next_judgement = 0;
 
   EventHandle schedule(Time when, std::uint64_t order, const Callback& callback, bool background);
   bool cancel(EventHandle handle);
@@ -72,6 +82,9 @@ struct Scheduler::State {
   std::uint32_t caller_poll_epoch() const;
   void note_poll();
   void note_progress();
+  void begin_stretch();
+  std::uint64_t least_tries() const;  // of each fiber that polls, before that counts as a livelock
+  bool all_poll_in_vain();            // in this stretch, often enough
 
   // Switching.
   void resume(Fiber& fiber);             // on the scheduler: runs it until it yields or ends
@@ -97,14 +110,24 @@ struct Scheduler::State {
   void raise_failures();
   void unwind_all();
   [[noreturn]] void raise_livelock();
+  [[noreturn]] void raise_polling();
+  /// What the fibers had thrown that were waiting in their destructors.
+  DeadlockError with_unwinding_errors(const DeadlockError& deadlock) const;
   [[noreturn]] void raise_time_limit(Time next) const;
 };
 
-/// Throws Cancelled if the running fiber was cancelled; ends a fiber that has swallowed it too often.
-void deliver_cancellation(Fiber::Implementation& fiber);
+/// Whether a wait of the running fiber ends because of Fiber::cancel or Fiber::raise.
+bool interrupts_now(const Fiber::Implementation& fiber);
 
-/// True when a wait must return at once because an exception is in flight.
-bool skip_wait(Fiber::Implementation& fiber);
+/// Throws what has been raised in the running fiber, or Cancelled in one that was cancelled; but returns true while an
+/// exception is in flight on the latter, for a second one would end the process. False when the fiber may wait. Ends a
+/// fiber that does not end by itself.
+bool deliver_interruption(Fiber::Implementation& fiber);
+
+/// Asked before each wait of the running fiber: true when the wait must return at once.
+inline bool is_interrupted(Fiber::Implementation& fiber) {
+  return fiber.interrupted && deliver_interruption(fiber);
+}
 
 /// The running fiber; throws ProgramError outside of one. `call` names what was called, for the message.
 Fiber& require_fiber(const char* call);

@@ -34,8 +34,7 @@ std::vector<Fiber*> Waitable::waiters() const {
 bool Waitable::block() {
   Fiber& fiber = require_fiber("a wait");
   Fiber::Implementation& state = fiber.implementation();
-  if (skip_wait(state)) return false;
-  deliver_cancellation(state);
+  if (is_interrupted(state)) return false;
 
   state.previous_waiter = last_waiter_;
   state.next_waiter = nullptr;
@@ -47,10 +46,10 @@ bool Waitable::block() {
   if (state.options.background) state.foreground = false;
   state.scheduler->yield();
 
-  if (state.cancelled) {
+  if (interrupts_now(state)) {
     // A wake-up that arrived in the same instant belongs to somebody else now.
     if (state.woken && !state.scheduler->unwinding) wake_one();
-    deliver_cancellation(state);
+    return !deliver_interruption(state);
   }
   return true;
 }
@@ -134,16 +133,19 @@ void Semaphore::acquire(std::int64_t n) {
   Fiber& fiber = require_fiber("Semaphore::acquire");
   if (try_acquire(n)) return;
   Fiber::Implementation& state = fiber.implementation();
-  if (skip_wait(state)) return;
-  deliver_cancellation(state);
+  if (is_interrupted(state)) return;
   Request request{&fiber, n};
   queue_.push_back(&request);
-  try {
-    // A wake-up without the grant is one that a cancelled waiter passed on.
-    while (!request.granted && block()) {
-    }
-  } catch (...) {
+  const auto give_up = [&] {
     if (!request.orphaned && !state.scheduler->unwinding) withdraw(request);
+  };
+  try {
+    bool waited = true;
+    // A wake-up without the grant is one that a cancelled waiter passed on.
+    while (waited && !request.granted) waited = block();
+    if (!waited) give_up();
+  } catch (...) {
+    give_up();
     throw;
   }
 }
@@ -172,8 +174,7 @@ Time FifoServer::serve(Time service) {
   Fiber& fiber = require_fiber("FifoServer::serve");
   Fiber::Implementation& state = fiber.implementation();
   const Time now = state.scheduler->owner.now();
-  if (skip_wait(state)) return now;
-  deliver_cancellation(state);
+  if (is_interrupted(state)) return now;
   const Time begin = std::max(now, busy_until_);
   busy_until_ = begin + service;
   this_fiber::sleep_until(busy_until_);

@@ -22,8 +22,8 @@ class Fiber;
 /// Base of all things that fibers wait for. Waiters resume in the resume phase of the instant in which they are woken,
 /// ordered by their own agent. Not copied, not moved; must outlive its waiters.
 ///
-/// A wait outside of a fiber throws ProgramError. A cancelled fiber's wait throws Cancelled, and what had been given to
-/// it goes to the next waiter. While an exception is in flight a wait returns at once, without what was waited for.
+/// A wait outside of a fiber throws ProgramError. A cancelled fiber's wait throws Cancelled, or returns at once without
+/// what was waited for while an exception is in flight on the fiber; what had been given to it goes to the next waiter.
 class Waitable : public WaitNode {
  public:
   Waitable() = default;
@@ -47,10 +47,10 @@ class Waitable : public WaitNode {
   bool has_waiters() const { return first_waiter_ != nullptr; }
 
  protected:
-  /// Suspends the calling fiber until wake_*; throws Cancelled. Returns false when it did not wait because the fiber is
-  /// unwinding: a loop must end then. Prefer block_until.
+  /// Suspends the calling fiber until wake_*; throws Cancelled. Returns false when the wait ended, or did not begin,
+  /// because the fiber was cancelled and unwinds: a loop must end then. Prefer block_until.
   bool block();
-  /// Blocks until `ready()`; false when the fiber is unwinding and it is not.
+  /// Blocks until `ready()`; false when the fiber was cancelled, unwinds, and it is not.
   template <std::predicate Ready>
   bool block_until(Ready ready) {
     if (ready()) {
@@ -107,7 +107,7 @@ class Semaphore : public Waitable {
   std::int64_t value() const { return value_; }
   /// Requires n >= 0.
   void release(std::int64_t n = 1);
-  /// Requires n >= 0. During unwinding it returns without the units when they are not there.
+  /// Requires n >= 0. On a cancelled fiber that unwinds it returns without the units when they are not there.
   void acquire(std::int64_t n = 1);
   /// Takes the units if they are there and nobody waits; returns whether it did.
   bool try_acquire(std::int64_t n = 1);
@@ -138,7 +138,7 @@ class Mailbox : public Waitable {
     messages_.push_back(std::move(message));
     wake_one();
   }
-  /// During unwinding, and only then, returns T{} when there is no message.
+  /// On a cancelled fiber that unwinds, and only there, returns T{} when there is no message.
   T receive()
     requires std::default_initializable<T>
   {

@@ -121,6 +121,7 @@ class Operation : public event::WaitNode {
   const event::AgentId agent;  // the program that issued it
   const std::uint64_t number;  // in program order
   const std::string name;      // for reports; may be empty
+  event::Origin origin;        // whose doing it is (see this_fiber::note_poll); known when it is in its queue
 
   // The work; which part is used follows from `engine`.
   bool write = false;   // DMA: TCM to HBM

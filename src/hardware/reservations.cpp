@@ -14,10 +14,15 @@ OperationName Reservations::take(std::int64_t units) {
   Request request{units};
   requests_.push_back(&request);
   try {
-    while (!request.granted) block();
+    bool waited = true;
+    while (waited && !request.granted) waited = block();
   } catch (...) {
     withdraw(request);
     throw;
+  }
+  if (!request.granted) {
+    withdraw(request);
+    taken_ += units;
   }
   return request.by;
 }

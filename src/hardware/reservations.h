@@ -16,7 +16,7 @@ class Reservations : public event::Waitable {
   explicit Reservations(std::int64_t capacity) : capacity_(capacity) {}
 
  protected:
-  /// Suspends the calling fiber until `units` are free. A fiber that is unwinding takes them without waiting.
+  /// Suspends the calling fiber until `units` are free. A cancelled fiber that unwinds takes them without waiting.
   /// Returns the operation that ended the wait by giving units back; unknown when there was no wait, or no operation.
   OperationName take(std::int64_t units);
   /// `by`: the operation that gives back, so that whoever waits can say what it waited for.

@@ -15,6 +15,7 @@
 #include "event/scheduler.h"
 #include "hardware/machine.h"
 #include "kernel/explain/trace_store.h"
+#include "kernel/failure_places.h"
 #include "kernel/page_table.h"
 
 namespace kernbench::kernel {
@@ -112,6 +113,8 @@ struct Environment {
   std::shared_ptr<TraceStore> traces = std::make_shared<TraceStore>();
   /// Lanes of a load outside of its tensor read nothing, where they would otherwise raise.
   bool reads_may_leave_tensors = false;
+  /// Told where exceptions escape from programs; may be null.
+  FailurePlaces* failures = nullptr;
 };
 
 }  // namespace kernbench::kernel

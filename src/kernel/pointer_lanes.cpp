@@ -121,7 +121,7 @@ PointerLanes resolve_lanes(Program& program, const char* call, const tl::Pointer
   Resolver resolver(program, call, where);
   resolver.await(offsets, mask);
   const tl::Extents& shape = offsets.shape();
-  // What unwinds does not wait, so there may be no values: its accesses are dropped anyhow.
+  // What was cancelled and unwinds does not wait, so there may be no values: its accesses are dropped anyhow.
   if (event::this_fiber::unwinding()) {
     const auto none = static_cast<std::size_t>(shape.numel());
     return {std::vector<std::int64_t>(none), std::vector<std::uint8_t>(none)};

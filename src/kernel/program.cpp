@@ -84,7 +84,11 @@ void Program::run(event::AgentId agent, const std::function<void()>& body) {
                                      live_objects_text()),
                          program_text());
     }
+  } catch (const Cancelled&) {
+    abandon();
+    throw;
   } catch (...) {
+    if (environment_.failures != nullptr) environment_.failures->note(std::current_exception(), last_place());
     abandon();
     throw;
   }
@@ -92,20 +96,21 @@ void Program::run(event::AgentId agent, const std::function<void()>& body) {
   finish();
 }
 
+std::string Program::last_place() const {
+  const std::string place = event::this_fiber::current()->place();
+  return place.empty() ? program_text() : program_text() + ", at or after " + place;
+}
+
 // Errors that do not know where they come from get the last place that the program was at.
 void Program::run_body(const std::function<void()>& body) {
-  const auto here = [this] {
-    const std::string place = event::this_fiber::current()->place();
-    return place.empty() ? program_text() : program_text() + ", at or after " + place;
-  };
   try {
     body();
   } catch (const ValueError& error) {
     if (!error.where().empty()) throw;
-    throw ValueError(error.what(), here());
+    throw ValueError(error.what(), last_place());
   } catch (const OutOfBoundsError& error) {
     if (!error.where().empty()) throw;
-    throw OutOfBoundsError(error.what(), here());
+    throw OutOfBoundsError(error.what(), last_place());
   }
 }
 
@@ -126,8 +131,18 @@ void Program::abandon() {
 void Program::end_step(ProgramStep& step) {
   step.end = environment_.scheduler.now();
   if (step.start == step.end) return;
-  trace_->steps.push_back(step);
   environment_.sink.on_step(*this, step);
+  // A loop that polls makes millions of them.
+  if (!trace_->steps.empty() && !step.cause.known()) {
+    ProgramStep& last = trace_->steps.back();
+    if (last.activity == step.activity && last.end == step.start && !last.cause.known() &&
+        last.where.line() == step.where.line() && last.where.file_name() == step.where.file_name()) {
+      last.end = step.end;
+      ++last.count;
+      return;
+    }
+  }
+  trace_->steps.push_back(step);
 }
 
 void Program::finish() {
@@ -197,15 +212,11 @@ std::shared_ptr<TileState> Program::new_view(const TileState& of, DType dtype, c
 }
 
 void Program::note_read(std::uint64_t expression, std::uint64_t value_bits) {
-  Fingerprint read;
-  read.add(expression);
-  read.add(value_bits);
-  if (read.value() == last_read_.value()) {
+  if (reads_.note(expression, value_bits)) {
     event::this_fiber::note_poll();
   } else {
     event::this_fiber::note_progress();
   }
-  last_read_ = read;
 }
 
 std::shared_ptr<KernelOperation> Program::new_operation(hardware::EngineKind engine, const char* kind,

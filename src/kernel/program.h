@@ -22,6 +22,7 @@
 #include "kernel/environment.h"
 #include "kernel/explain/account.h"
 #include "kernel/explain/record.h"
+#include "kernel/known_reads.h"
 #include "kernel/message.h"
 #include "kernel/tile_state.h"
 
@@ -137,7 +138,7 @@ class Program final : public hardware::OperationObserver, public std::enable_sha
   /// "kernel gemm#0 on sip0.cube1.pe3 (program 11), bench.cpp:41"
   std::string place(const tl::Where& where) const;
 
-  /// Tells the livelock guard of a read of a scalar: a poll when expression and value are those of the read before.
+  /// Tells the livelock guard of a read of a scalar: a poll when the expression has been read before, with this value.
   void note_read(std::uint64_t expression, std::uint64_t value_bits);
 
   /// While it lives the program waits, or is busy, for the reason given: an interval of its critical path. `cause` is
@@ -184,6 +185,8 @@ class Program final : public hardware::OperationObserver, public std::enable_sha
   void abandon();
   std::string live_objects_text() const;
   std::string program_text() const;
+  /// The program and the last line of it that is known.
+  std::string last_place() const;
 
   Environment& environment_;
   std::shared_ptr<LaunchRecord> launch_;
@@ -198,7 +201,7 @@ class Program final : public hardware::OperationObserver, public std::enable_sha
   std::vector<TcmObject*> live_objects_;
   std::vector<std::shared_ptr<AsyncState>> unawaited_;  // in order of issue
   Bytes live_bytes_;
-  Fingerprint last_read_;
+  KnownReads reads_;
   tl::Where where_;  // of the latest call of the tile language
   Asking asking_;
   BusyIntervals intervals_;

@@ -12,8 +12,8 @@ namespace kernbench::report {
 inline constexpr std::string_view kInternalError = "InternalError";
 inline constexpr std::string_view kInterrupted = "Interrupted";
 
-/// Whether an error of that type is KernBench's own fault. ("Exception", which is what a simulation calls an exception
-/// of the program that is none of base/error.h, is the program's.)
+/// Whether an error of that type is KernBench's own fault. (An exception of the program that is none of
+/// base/error.h has its C++ type.)
 bool is_internal(std::string_view type);
 
 /// What `error` says, as a result shows it. Errors of base/error.h keep their type, message and place; everything else,

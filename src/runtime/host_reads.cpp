@@ -86,7 +86,7 @@ void check_replicas(Simulation& simulation, const SimulatedStorage& storage, con
   }
 }
 
-/// What a worker gets that reads while it unwinds, which waits for nothing: zeros.
+/// What a cancelled worker gets that reads while it unwinds, which waits for nothing: zeros.
 std::vector<HostBytes> unread(const SimulatedStorage& storage, std::span<const DeviceBox> boxes) {
   std::vector<HostBytes> contents;
   for (const DeviceBox& box : boxes) {

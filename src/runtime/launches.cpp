@@ -53,11 +53,24 @@ struct Sending {
   std::string name;
   std::shared_ptr<WorkerGroup> group;  // null: the main program's
   int rank = 0;
+  std::uint64_t owner = 0;                                       // for the machine
+  std::shared_ptr<bool> failed = std::make_shared<bool>(false);  // the main program has been told
 };
 
-/// An error in an event, where no fiber is that could throw it: of the rank that launched, if there is one.
+/// An error of a launch is its rank's, or the main program's, which gets it at its next wait. False: nobody is left who
+/// could take it.
+bool take_failure(const Sending& sending, const std::exception_ptr& error) {
+  if (sending.group) return sending.group->launch_failed(sending.rank, error);
+  if (std::exchange(*sending.failed, true)) return true;  // the first one stands for the launch
+  const auto main = sending.simulation.main_worker.lock();
+  if (!main || !main->raise(error)) return false;
+  sending.simulation.machine().cancel(sending.owner);
+  return true;
+}
+
+/// An error in an event, where no fiber is that could throw it.
 void fail(const Sending& sending, const std::exception_ptr& error) {
-  if (!sending.group || !sending.group->launch_failed(sending.rank, error)) std::rethrow_exception(error);
+  if (!take_failure(sending, error)) std::rethrow_exception(error);
 }
 
 /// A launch is over. The channels of one that was cut short, or that forgot messages, hold what nobody will receive.
@@ -82,13 +95,10 @@ std::shared_ptr<const event::WaitNode> start(const Sending& sending, LaunchPlan 
   launch.pes = plan.pes;
   launch.queues = plan.queues ? plan.queues->table() : nullptr;
   launch.body = std::move(plan.body);
-  if (sending.group) {
-    launch.owner = sending.group->number();
-    launch.failed = [group = sending.group, rank = sending.rank](const std::exception_ptr& error) {
-      return group->launch_failed(rank, error);
-    };
-  }
-  launch.completed = [sending, plan = std::move(plan), done = std::move(done), keep = std::move(keep)](
+  launch.owner = sending.owner;
+  launch.failed = [sending](const std::exception_ptr& error) { return take_failure(sending, error); };
+  const auto of_group = sending.group ? std::make_shared<const GroupLaunch>(sending.group) : nullptr;
+  launch.completed = [sending, of_group, plan = std::move(plan), done = std::move(done), keep = std::move(keep)](
                          const hardware::LaunchTimes& times, const kernel::LaunchRecord& record) mutable {
     Simulation& simulation = sending.simulation;
     simulation.log().add_time(times.requested);
@@ -105,7 +115,9 @@ std::shared_ptr<const event::WaitNode> start(const Sending& sending, LaunchPlan 
     if (wants_queues(plan.queue_options)) simulation.launch_queues().set_left();
     done();
   };
-  return kernel::start(sending.simulation.environment(), std::move(launch));
+  auto node = kernel::start(sending.simulation.environment(), std::move(launch));
+  if (of_group) of_group->is(node);
+  return node;
 }
 
 std::shared_ptr<const event::WaitNode> begin_launch(const Sending& sending, LaunchPlan plan, Stream::Done done) {
@@ -154,7 +166,8 @@ CompletionRef enqueue_launch(Simulation& simulation, LaunchPlan plan) {
     current_stream("launch", plan.device).enqueue_wait(std::exchange(plan.turn, nullptr), "turn of launch " + name);
   const auto written = plan.written;
   const int device = plan.device;
-  auto begin = [sending = Sending{simulation, name, worker.group, worker.rank},
+  const std::uint64_t owner = worker.group ? worker.owner() : simulation.next_main_launch();
+  auto begin = [sending = Sending{simulation, name, worker.group, worker.rank, owner},
                 plan = std::move(plan)](Stream::Done done) mutable {
     const auto explain = plan.explain;
     const auto node = begin_launch(sending, std::move(plan), std::move(done));

@@ -96,9 +96,7 @@ void collect(Simulation& simulation, RunResult& result) {
   }
 }
 
-/// An exception that is none of KernBench's is the program's.
-ErrorResult describe_error(const std::exception_ptr& error) {
-  auto text = error_text(error, "Exception");
+ErrorResult describe_error(const std::exception_ptr& error, ErrorText text) {
   ErrorResult result{std::move(text.type), std::move(text.message), std::move(text.where)};
   try {
     std::rethrow_exception(error);
@@ -119,14 +117,16 @@ std::exception_ptr run(Simulation& simulation, const std::function<void()>& prog
   bool interrupted = false;
   try {
     const auto& options = simulation.options();
-    simulation.scheduler().spawn({.agent = simulation.machine().host_agent(-1), .name = "main", .stack_bytes = 1 << 20},
-                                 [&] {
-                                   runtime::enter_host_context(simulation);
-                                   program();
-                                   runtime::end_host_context();
-                                 });
+    simulation.main_worker = simulation.scheduler().spawn(
+        {.agent = simulation.machine().host_agent(-1), .name = "main", .stack_bytes = 1 << 20}, [&] {
+          runtime::enter_host_context(simulation);
+          program();
+          runtime::end_host_context();
+        });
     event::RunLimits limits;
     limits.max_time = options.max_time;
+    limits.max_polls = options.max_polls;
+    limits.stack_bytes = static_cast<std::size_t>(options.stack_size.count());
     limits.watchdog_seconds = options.watchdog_seconds;
     limits.on_stuck = options.on_stuck;
     limits.stop_requested = options.stop_requested;
@@ -162,23 +162,36 @@ std::exception_ptr run(Simulation& simulation, const std::function<void()>& prog
   return error;
 }
 
+void check(const SimulateOptions& options) {
+  if (event::this_fiber::current() != nullptr) {
+    throw ProgramError("ContextError",
+                       "kernbench::simulate was called inside of a simulation: a program that is simulated cannot "
+                       "simulate another one; call simulate for each of them, one after the other, outside of both");
+  }
+  constexpr Bytes kMostStack(1 << 30);
+  if (options.stack_size < Bytes(0) || options.stack_size > kMostStack) {
+    throw ValueError(fmt::format("SimulateOptions::stack_size is {}; it must be from 0 to {}",
+                                 to_text(options.stack_size), to_text(kMostStack)));
+  }
+}
+
 std::exception_ptr simulate_into(RunResult& result, const SimulateOptions& options,
                                  const std::function<void()>& program) {
   const auto begin = std::chrono::steady_clock::now();
   describe_run(result, options);
   std::exception_ptr error;
   try {
+    check(options);
     Simulation simulation(with_debug(options), topology::load_topology(options.topology, options.overrides, {},
                                                                        hardware::names_of(options.models)));
     error = run(simulation, program);
+    if (error) result.error = describe_error(error, simulation.describe(error));
     collect(simulation, result);
   } catch (...) {
     error = std::current_exception();
+    result.error = describe_error(error, error_text(error));
   }
-  if (error) {
-    result.status = RunStatus::error;
-    result.error = describe_error(error);
-  }
+  if (error) result.status = RunStatus::error;
   result.wall_time_s = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
   return error;
 }

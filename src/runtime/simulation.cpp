@@ -68,7 +68,8 @@ Simulation::Simulation(const SimulateOptions& options, topology::Topology topolo
                    printer(options),
                    options.uninitialized_memory == UninitializedMemory::zero,
                    std::make_shared<kernel::TraceStore>(),
-                   options.out_of_bounds_reads == OutOfBoundsReads::uninitialized},
+                   options.out_of_bounds_reads == OutOfBoundsReads::uninitialized,
+                   &failures_},
       launch_queues_(*this),
       devices_(std::make_unique<SimulatedDevices>(*this)) {
   sinks_.add(log_);
@@ -78,6 +79,12 @@ Simulation::Simulation(const SimulateOptions& options, topology::Topology topolo
   }
   streams_.resize(static_cast<std::size_t>(topology_.system.sips));
   for (int device = 0; device < topology_.system.sips; ++device) add_stream(device);
+}
+
+ErrorText Simulation::describe(const std::exception_ptr& error) const {
+  ErrorText text = error_text(error);
+  if (text.where.empty()) text.where = failures_.find(error);
+  return text;
 }
 
 Simulation::~Simulation() {

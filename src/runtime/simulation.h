@@ -8,8 +8,10 @@
 #include <string>
 #include <vector>
 
+#include "base/error_text.h"
 #include "base/fingerprint.h"
 #include "data/executor.h"
+#include "event/fiber.h"
 #include "event/scheduler.h"
 #include "hardware/machine.h"
 #include "kernbench/result.h"
@@ -82,6 +84,12 @@ class Simulation {
   /// A number that no other spawned group or worker of this simulation has; from 1 on.
   std::uint64_t next_group_number() { return ++groups_; }
   std::int64_t next_process_id() { return ++processes_; }
+  /// Under which the machine knows a launch of the main program; no group has such a number.
+  std::uint64_t next_main_launch() { return (std::uint64_t{1} << 63) + ++main_launches_; }
+  /// What an error says; of one that escaped a kernel, and does not say where, the place.
+  ErrorText describe(const std::exception_ptr& error) const;
+  /// The fiber of the main program, which gets the errors of its kernels at its waits. Set once.
+  std::weak_ptr<event::Fiber> main_worker;
   void warn(const std::string& text) const;
   /// Warns once of tensors that are made on device 0 by a program that has ranks, outside of them (SimulateOptions).
   void warn_unbound(const std::string& tensor);
@@ -114,6 +122,7 @@ class Simulation {
   DeviceMemory memory_;
   std::shared_ptr<QueueResources> queue_resources_;
   hardware::Machine machine_;
+  kernel::FailurePlaces failures_;
   kernel::Environment environment_;
   LaunchQueues launch_queues_;
   std::vector<std::vector<std::shared_ptr<Stream>>> streams_;  // by device
@@ -121,6 +130,7 @@ class Simulation {
   std::map<std::string, std::uint64_t> name_counts_;
   std::map<event::AgentId, std::uint64_t> host_operations_;
   std::uint64_t groups_ = 0;
+  std::uint64_t main_launches_ = 0;
   std::int64_t processes_ = 0;
   bool warned_unbound_ = false;
 };

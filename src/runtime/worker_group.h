@@ -8,8 +8,10 @@
 #include <memory>
 #include <string>
 #include <utility>
+#include <vector>
 
 #include "event/phase.h"
+#include "event/wait_graph.h"
 
 namespace kernbench::runtime {
 
@@ -41,11 +43,23 @@ class WorkerGroup {
   std::size_t work() const { return work_; }
   /// The last of them is gone.
   virtual void work_over() = 0;
+  /// Kernel launches of its workers that the machine has and that have not completed.
+  std::size_t launches() const { return launches_; }
+  /// The last of them has completed.
+  virtual void launches_over() = 0;
+  void append_launches(std::vector<event::WaitEdge>& edges) const {
+    for (const auto& each : launch_nodes_) {
+      if (const auto launch = each.lock()) edges.push_back({launch.get(), "its completion"});
+    }
+  }
 
  private:
   friend class GroupWork;
+  friend class GroupLaunch;
   std::uint64_t number_;
   std::size_t work_ = 0;
+  std::size_t launches_ = 0;
+  std::vector<std::weak_ptr<const event::WaitNode>> launch_nodes_;
   bool cancelled_ = false;
   bool ended_ = false;
 };
@@ -66,6 +80,25 @@ class GroupWork {
 };
 using GroupWorkRef = std::shared_ptr<const GroupWork>;
 
+/// Lives as long as a kernel launch of a group's worker is under way in the machine.
+class GroupLaunch {
+ public:
+  explicit GroupLaunch(std::shared_ptr<WorkerGroup> group) : group_(std::move(group)) { ++group_->launches_; }
+  ~GroupLaunch() {
+    if (--group_->launches_ == 0) group_->launches_over();
+  }
+  GroupLaunch(const GroupLaunch&) = delete;
+  GroupLaunch& operator=(const GroupLaunch&) = delete;
+  /// The launch as a node of the wait graph.
+  void is(const std::shared_ptr<const event::WaitNode>& node) const {
+    std::erase_if(group_->launch_nodes_, [](const auto& each) { return each.expired(); });
+    group_->launch_nodes_.push_back(node);
+  }
+
+ private:
+  std::shared_ptr<WorkerGroup> group_;
+};
+
 /// The work that the calling host worker begins; null when it belongs to no group, as the main program.
 GroupWorkRef current_work();
 
@@ -78,6 +111,7 @@ struct Worker {
   std::string path;          // "1" for rank 1, "1.0" for rank 0 of what rank 1 spawned; empty for the main program
   std::shared_ptr<WorkerGroup> group = nullptr;  // none: the main program
   bool daemon = false;
+  int depth = 0;  // of the spawns that it is in; 0 for the main program
   /// Whose its launches and copies are, for the machine.
   std::uint64_t owner() const { return group ? group->number() : 0; }
 };

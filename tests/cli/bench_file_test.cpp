@@ -308,7 +308,7 @@ TEST_F(BenchFileTest, HoweverAProgramFailsTheMessageSaysSo) {
     EXPECT_EQ(result.code, 3) << bench;
     EXPECT_THAT(result.err, HasSubstr(text)) << bench;
   };
-  expect("throws", "Exception: out of luck");
+  expect("throws", "std::runtime_error: out of luck");
   expect("throws_int", "not a std::exception");
 #if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)  // these report crashes themselves
   expect("null",

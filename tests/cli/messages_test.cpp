@@ -29,7 +29,7 @@ TEST(ExitCodeTest, FollowsFromTheError) {
   EXPECT_EQ(code("ValueError"), 3);
   EXPECT_EQ(code("DeadlockError"), 3);
   EXPECT_EQ(code("InternalError"), 4);
-  EXPECT_EQ(code("Exception"), 3);
+  EXPECT_EQ(code("std::runtime_error"), 3);
   EXPECT_EQ(code("Interrupted"), 130);
 }
 

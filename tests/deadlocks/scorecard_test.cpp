@@ -22,7 +22,8 @@ using ::testing::HasSubstr;
 constexpr int kProgramFailed = 3;  // docs/cli.md
 
 cli::Finished run_bug(const std::string& bench, const std::vector<std::string>& more) {
-  std::vector<std::string> command{KERNBENCH_SCORECARD_PROGRAM, "run", bench, "-t", "tiny", "--explain"};
+  std::vector<std::string> command{
+      KERNBENCH_SCORECARD_PROGRAM, "run", bench, "-t", "tiny", "--explain", "--max-polls", "100000"};
   command.insert(command.end(), {"--set", "system.sips.count=" + std::to_string(kScorecardDevices)});
   command.insert(command.end(), more.begin(), more.end());
   return cli::run(command);
@@ -81,7 +82,8 @@ TEST(DeviceScorecard, EachBugIsFoundWithItsCulpritAndAnExitCode) {
       "may be\n"
       "taken for one. The lines with `slots` are what `--explain` adds. [Misuse of kernels](misuse.md) has a page of "
       "its "
-      "own.\n";
+      "own.\n"
+      "Programs that poll run with `--max-polls 100000`.\n";
   for (const SeededBug& bug : seeded_bugs()) {
     SCOPED_TRACE(bug.bench);
     document += section(bug, found(bug));

@@ -12,6 +12,7 @@ SimulateOptions machine(int sips, int pes, std::vector<std::string> overrides) {
   SimulateOptions options;
   options.topology = "tiny";
   options.threads = 1;
+  options.max_polls = 20'000;  // the default takes some seconds
   options.collectives = source_tree::path("collectives/ccl.yaml");
   options.overrides = {fmt::format("system.sips.count={}", sips), fmt::format("cube.pes.mesh=[{}, 1]", pes),
                        fmt::format("cube.hbm.channels={}", 4 * pes), fmt::format("cube.hbm.capacity={}MiB", 64 * pes)};

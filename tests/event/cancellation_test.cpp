@@ -1,6 +1,8 @@
+#include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <exception>
 #include <functional>
 #include <map>
 #include <string>
@@ -105,27 +107,161 @@ TEST(CancellationTest, WhatIsThereAlreadyIsNotWaitedFor) {
   EXPECT_TRUE(reached_end);
 }
 
-TEST(CancellationTest, EveryKindOfWaitReturnsAtOnceDuringUnwinding) {
+struct AtEnd {
+  std::function<void()> action;
+  ~AtEnd() { action(); }
+};
+
+TEST(CancellationTest, EveryKindOfWaitWaitsInADestructorOfAFiberThatUnwindsByItself) {
   for (const auto& [kind, wait] : Waits().all) {
     Scheduler scheduler;
     Waits waits;
-    bool returned = false;
-    struct Guard {
-      std::function<void()> at_end;
-      ~Guard() { at_end(); }
-    };
+    Time served;
     scheduler.spawn(agent(1), [&, name = kind] {
-      const Guard guard{[&] {
+      const AtEnd guard{[&] {
+        EXPECT_EQ(std::uncaught_exceptions(), 1);
+        EXPECT_FALSE(this_fiber::unwinding()) << "nobody has cancelled it";
+        waits.all.at(name)();
+        served = scheduler.now();
+      }};
+      throw ValueError("unwind");
+    });
+    scheduler.spawn(agent(2), [&] {
+      this_fiber::sleep(Time::nanoseconds(100));
+      waits.completion.set();
+      waits.semaphore.release();
+      waits.box.send(5);
+    });
+    EXPECT_THROW(scheduler.run(), ValueError);
+    EXPECT_EQ(served, Time::nanoseconds(100)) << kind;
+  }
+}
+
+TEST(CancellationTest, EveryKindOfWaitEndsWhenItsFiberIsCancelledWhileItUnwindsByItself) {
+  for (const auto& [kind, wait] : Waits().all) {
+    Scheduler scheduler;
+    Waits waits;
+    Time ended;
+    const auto victim = scheduler.spawn(agent(1), [&, name = kind] {
+      const AtEnd guard{[&] {
+        waits.all.at(name)();
+        ended = scheduler.now();
+        EXPECT_TRUE(this_fiber::unwinding());
+        for (const auto& [other, again] : waits.all) again();
+        EXPECT_EQ(scheduler.now(), ended) << "each wait returns at once from then on";
+      }};
+      throw ValueError("its own");
+    });
+    scheduler.spawn(agent(2), [&] {
+      this_fiber::sleep(Time::nanoseconds(1));
+      victim->cancel();
+      // What the victim no longer waits for goes to others.
+      waits.semaphore.release();
+      waits.semaphore.acquire();
+    });
+    EXPECT_THROW(scheduler.run(), ValueError) << "what it has thrown by itself is a cause";
+    EXPECT_EQ(ended, Time::nanoseconds(1)) << kind;
+    EXPECT_FALSE(victim->was_told());
+    EXPECT_EQ(waits.semaphore.value(), 0);
+  }
+}
+
+TEST(CancellationTest, EveryKindOfWaitOfACancelledFiberReturnsAtOnceWhileItUnwinds) {
+  for (const auto& [kind, wait] : Waits().all) {
+    Scheduler scheduler;
+    Waits waits;
+    Completion never;
+    bool returned = false;
+    const auto victim = scheduler.spawn(agent(1), [&, name = kind] {
+      const AtEnd guard{[&] {
         EXPECT_TRUE(this_fiber::unwinding());
         waits.all.at(name)();
         returned = true;
       }};
-      EXPECT_FALSE(this_fiber::unwinding());
-      throw ValueError("unwind");
+      never.wait();
     });
-    EXPECT_THROW(scheduler.run(), ValueError);
+    scheduler.spawn(agent(2), [&] { victim->cancel(); });
+    scheduler.run();
     EXPECT_TRUE(returned) << kind;
+    EXPECT_TRUE(victim->was_told());
     EXPECT_EQ(scheduler.now(), Time::zero());
+  }
+}
+
+TEST(CancellationTest, FibersThatUnwindAtOnceKeepTheirExceptionsApart) {
+  Scheduler scheduler;
+  std::string trace;
+  for (std::uint32_t i : {1u, 2u, 3u}) {
+    scheduler.spawn(agent(i), [&, i] {
+      try {
+        const AtEnd guard{[&, i] {
+          for (int step = 0; step < 3; ++step) {
+            this_fiber::sleep(Time::nanoseconds(10 + i));
+            EXPECT_EQ(std::uncaught_exceptions(), 1);
+            try {
+              const AtEnd inner{[&] {
+                this_fiber::sleep(Time::nanoseconds(i));
+                EXPECT_EQ(std::uncaught_exceptions(), 2);
+              }};
+              throw OutOfMemoryError("inner " + std::to_string(i));
+            } catch (const OutOfMemoryError& error) {
+              this_fiber::sleep(Time::nanoseconds(1));
+              EXPECT_EQ(error.what(), "inner " + std::to_string(i));
+              EXPECT_EQ(std::uncaught_exceptions(), 1);
+            }
+          }
+        }};
+        throw ValueError("outer " + std::to_string(i));
+      } catch (const ValueError& error) {
+        this_fiber::sleep(Time::nanoseconds(1));
+        EXPECT_EQ(std::uncaught_exceptions(), 0);
+        trace += fmt::format("{} at {}; ", error.what(), scheduler.now().count() / 1000);
+      }
+    });
+  }
+  scheduler.run();
+  EXPECT_EQ(trace, "outer 1 at 40; outer 2 at 46; outer 3 at 52; ");
+}
+
+TEST(CancellationTest, ACancellationThatComesWhileAnErrorUnwindsIsThrownAtTheWaitAfterItWasCaught) {
+  Scheduler scheduler;
+  Completion never;
+  std::string trace;
+  const auto victim = scheduler.spawn(agent(1), [&] {
+    try {
+      const AtEnd guard{[&] { never.wait(); }};
+      throw ValueError("its own");
+    } catch (const ValueError&) {
+      trace += "caught; ";
+    }
+    try {
+      never.wait();
+    } catch (const Cancelled&) {
+      trace += "cancelled; ";
+      throw;
+    }
+  });
+  scheduler.spawn(agent(2), [&] {
+    this_fiber::sleep(Time::nanoseconds(1));
+    victim->cancel();
+  });
+  scheduler.run();
+  EXPECT_EQ(trace, "caught; cancelled; ");
+}
+
+TEST(CancellationTest, ADeadlockOfADestructorSaysWhichErrorWasUnwinding) {
+  Scheduler scheduler;
+  Completion never;
+  scheduler.spawn(agent(1), [&] {
+    const AtEnd guard{[&] { never.wait(); }};
+    throw ValueError("what has really gone wrong");
+  });
+  try {
+    scheduler.run();
+    FAIL();
+  } catch (const DeadlockError& error) {
+    EXPECT_THAT(error.what(), HasSubstr("fiber 'fiber 1' waits in a destructor, because it unwinds after a ValueError: "
+                                        "what has really gone wrong"));
   }
 }
 

@@ -5,6 +5,7 @@
 #include <atomic>
 #include <chrono>
 #include <csignal>
+#include <deque>
 #include <string>
 #include <thread>
 #include <vector>
@@ -108,8 +109,9 @@ TEST(PollingTest, FibersThatPollWhatNobodyWillChangeAreALivelock) {
   scheduler.spawn(named(2, "reader b"), [&] { poll(flag); });
   scheduler.spawn(named(3, "waiter"), [&] { never.wait(); });
   scheduler.spawn(named(4, "worker"), [] { this_fiber::sleep(Time::microseconds(1)); });
-  const std::string message = message_of<LivelockError>(scheduler, {.max_idle_polls = 1'000});
-  EXPECT_THAT(message, HasSubstr("after 1000 polls in vain"));
+  const std::string message = message_of<LivelockError>(scheduler, {.max_polls = 1'000});
+  EXPECT_THAT(message, HasSubstr("polls in vain (of 2 fibers, 100"));
+  EXPECT_THAT(message, HasSubstr("--max-polls 1000000, SimulateOptions::max_polls"));
   EXPECT_THAT(message, HasSubstr("\n  reader a "));
   EXPECT_THAT(message, HasSubstr("\n  reader b "));
   EXPECT_THAT(message, HasSubstr("\nfibers that wait for something else:\n  waiter waits for "));
@@ -125,8 +127,109 @@ TEST(PollingTest, AWriteThatIsStillOnItsWayIsWaitedFor) {
     flag = true;
     this_fiber::note_progress();
   });
-  EXPECT_NO_THROW(scheduler.run({.max_idle_polls = 10}));
+  EXPECT_NO_THROW(scheduler.run({.max_polls = 10}));
   EXPECT_EQ(scheduler.now(), Time::microseconds(100)) << "the writer's agent comes before the reader's";
+}
+
+// Polls `times` times, each after `pause`, then ends by itself.
+void poll_for_a_while(std::uint64_t times, Time pause) {
+  for (std::uint64_t i = 0; i < times; ++i) {
+    this_fiber::note_poll();
+    this_fiber::sleep(pause);
+  }
+}
+
+TEST(PollingTest, AMillionTriesOfOneFiberAreNone) {
+  Scheduler scheduler;
+  scheduler.spawn(named(1, "reader"), [] { poll_for_a_while(1'000'000, Time::nanoseconds(1)); });
+  EXPECT_NO_THROW(scheduler.run());
+}
+
+TEST(PollingTest, TheLimitIsThatOfEachFiberThatPolls) {
+  for (const std::uint64_t tries : {2'000u, 2'001u}) {
+    Scheduler scheduler;
+    bool flag = false;
+    for (std::uint32_t i = 1; i <= 20; ++i) {
+      scheduler.spawn(named(i, "reader " + std::to_string(i)), [&] { poll(flag); });
+    }
+    // Much slower than the others, and the only one that ends by itself.
+    scheduler.spawn(named(30, "slow"), [&] {
+      poll_for_a_while(tries, Time::nanoseconds(20));
+      flag = true;
+      this_fiber::note_progress();
+    });
+    if (tries == 2'000) {
+      EXPECT_NO_THROW(scheduler.run({.max_polls = 2'000}));
+    } else {
+      EXPECT_THAT(message_of<LivelockError>(scheduler, {.max_polls = 1'000}), HasSubstr("of 21 fibers, 10"));
+    }
+  }
+}
+
+TEST(PollingTest, WithoutALimitManyFibersShareOne) {
+  Scheduler scheduler;
+  const bool flag = false;
+  for (std::uint32_t i = 1; i <= 128; ++i) {
+    scheduler.spawn(named(i, "reader " + std::to_string(i)), [&] { poll(flag); });
+  }
+  EXPECT_THAT(message_of<LivelockError>(scheduler, {}), HasSubstr("of 128 fibers, 15"));
+}
+
+// A server that always has somebody waiting goes from turn to turn: whoever began it, it is the pollers' doing.
+struct BusyServer {
+  explicit BusyServer(Scheduler& owner) : scheduler(owner) {}
+  void ask() {
+    Request request{scheduler.begin_work(), {}};
+    queue.push_back(&request);
+    if (queue.size() == 1) next(0);
+    request.done.wait();
+  }
+  void next(std::uint64_t) {
+    const Scheduler::ActsFor nobody(scheduler, scheduler.origin_of_turns());
+    scheduler.schedule(scheduler.now() + Time::nanoseconds(1), Phase::deliver, AgentId{99}, turns++,
+                       call<&BusyServer::serve>(this));
+  }
+  void serve(std::uint64_t) {
+    Request& request = *queue.front();
+    queue.pop_front();
+    if (!queue.empty()) next(0);
+    scheduler.end_work(request.origin);
+    const Scheduler::ActsFor asker(scheduler, request.origin);
+    request.done.set();
+  }
+  struct Request {
+    Origin origin;
+    Completion done;
+  };
+  Scheduler& scheduler;
+  std::deque<Request*> queue;
+  std::uint64_t turns = 0;
+};
+
+TEST(PollingTest, PollsThroughAServerThatIsAlwaysBusyAreFoundAndOtherWorkInItIsWaitedFor) {
+  for (const bool worker : {false, true}) {
+    Scheduler scheduler;
+    BusyServer server(scheduler);
+    bool flag = false;
+    for (std::uint32_t i = 1; i <= 8; ++i) {
+      scheduler.spawn(named(i, "reader " + std::to_string(i)), [&] {
+        while (!flag) {
+          server.ask();
+          this_fiber::note_poll();
+        }
+      });
+    }
+    if (!worker) {
+      EXPECT_THAT(message_of<LivelockError>(scheduler, {.max_polls = 100}), HasSubstr("of 8 fibers"));
+      continue;
+    }
+    scheduler.spawn(named(9, "worker"), [&] {
+      for (int i = 0; i < 2'000; ++i) server.ask();
+      flag = true;
+      this_fiber::note_progress();
+    });
+    EXPECT_NO_THROW(scheduler.run({.max_polls = 100}));
+  }
 }
 
 TEST(PollingTest, ProgressStartsTheCountAgain) {
@@ -142,7 +245,7 @@ TEST(PollingTest, ProgressStartsTheCountAgain) {
       this_fiber::note_progress();
     }
   });
-  EXPECT_NO_THROW(scheduler.run({.max_idle_polls = 10}));
+  EXPECT_NO_THROW(scheduler.run({.max_polls = 10}));
 }
 
 TEST(WatchdogTest, AFiberThatDoesNotYieldIsNamedWhileItRuns) {

@@ -441,7 +441,9 @@ TEST(Atomics, ASpinOnAnAtomicThatNobodyChangesIsALivelock) {
       torch::launch("spin", spin, x, torch::zeros({2, 1}, torch::device("ahbm")), way);
       torch::ahbm::synchronize();
     };
-    EXPECT_EQ(error_type_of(poll), "LivelockError") << way;
+    SimulateOptions options = tiny();
+    options.max_polls = 20'000;
+    EXPECT_EQ(error_type_of(poll, options), "LivelockError") << way;
   }
 }
 
@@ -460,7 +462,9 @@ void count_for_another(tl::Tensor a, tl::Tensor, std::int64_t rounds) {
 
 TEST(Atomics, AnAtomicThatChangesMemoryIsProgressForThoseWhoPoll) {
   if (kSanitized) GTEST_SKIP() << "as above";
-  simulate(tiny(), [] {
+  SimulateOptions options = tiny();
+  options.max_polls = 10'000;
+  simulate(options, [] {
     const auto x = torch::zeros({2}, one_pe(DType::i32));
     torch::launch("count_for_another", count_for_another, x, torch::zeros({2, 1}, torch::device("ahbm")),
                   std::int64_t{70'000});
@@ -471,6 +475,7 @@ TEST(Atomics, AnAtomicThatChangesMemoryIsProgressForThoseWhoPoll) {
 TEST(Atomics, WithoutDataASpinThatAssumesForEverIsALivelock) {
   SimulateOptions options = tiny();
   options.data = false;
+  options.max_polls = 20'000;
   EXPECT_EQ(error_type_of(
                 [] {
                   const auto x = torch::zeros({1}, one_pe(DType::i32));

@@ -9,6 +9,7 @@ SimulateOptions mesh(int width, int height, std::vector<std::string> overrides) 
   SimulateOptions options;
   options.topology = "tiny";
   options.threads = 1;
+  options.max_polls = 20'000;  // the default takes some seconds
   options.overrides = {fmt::format("cube.pes.mesh=[{}, {}]", width, height),
                        fmt::format("cube.hbm.channels={}", 4 * width * height),
                        fmt::format("cube.hbm.capacity={}MiB", 64 * width * height)};

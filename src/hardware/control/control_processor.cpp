@@ -80,7 +80,7 @@ void ControlProcessor::run(std::uint64_t context) {
     contexts_[context].failed = true;
     end(context);
     // What a cancelled program throws is a consequence.
-    const bool cause = !contexts_[context].fiber->cancelled();
+    const bool cause = !contexts_[context].fiber->was_told();
     if (!cause || !program.owner->program_failed(program, std::current_exception())) throw;
     return;
   }

@@ -70,6 +70,8 @@ void ExactEngine::take_turn_at(std::uint32_t server, Time when) {
   if (at.turn_at <= when) return;
   if (at.turn_at != Time::max()) state_.scheduler.cancel(at.turn);
   at.turn_at = when;
+  // A server that is always busy goes from turn to turn, whoever began: its transfers are what is under way.
+  const event::Scheduler::ActsFor nobody(state_.scheduler, state_.scheduler.origin_of_turns());
   at.turn = state_.scheduler.schedule(when, event::Phase::arbitrate, at.spec.agent, server,
                                       event::call<&ExactEngine::arbitrate>(this, server));
 }

@@ -44,6 +44,7 @@ void Fabric::Implementation::deliver(std::uint64_t argument) {
   if (transfer.coalesced) coalescer.finish(slot);
   for_each_server(transfer.request, [&](std::uint32_t server) { --state.servers[server].users; });
   const event::Callback delivered = transfer.request.delivered;
+  state.scheduler.end_work(transfer.origin);
   state.remove_transfer(slot);
   if (delivered.function != nullptr) delivered.function(delivered.object, delivered.argument);
 }
@@ -89,6 +90,7 @@ void Fabric::start(TransferRequest request) {
   const TransferSlot slot = state.add_transfer();
   Transfer& transfer = state.transfer(slot);
   transfer.request = std::move(request);
+  transfer.origin = state.scheduler.begin_work();
   transfer.start = state.scheduler.now();
   transfer.chunk_count = static_cast<std::uint32_t>(chunks);
   transfer.coalesced = transfer.own_laws = false;

@@ -15,6 +15,7 @@ TransferSlot FabricState::add_transfer() {
 void FabricState::schedule_departed(Transfer& transfer) {
   const TransferRequest& request = transfer.request;
   if (request.departed.function == nullptr) return;
+  const event::Scheduler::ActsFor starter(scheduler, transfer.origin);
   transfer.departed_event = scheduler.schedule(transfer.departed, event::Phase::deliver, request.agent,
                                                request.operation * 2, request.departed);
 }
@@ -23,6 +24,7 @@ void FabricState::schedule_delivered(Transfer& transfer, TransferSlot slot) {
   const TransferRequest& request = transfer.request;
   event::Callback callback = on_delivered;
   callback.argument = slot;
+  const event::Scheduler::ActsFor starter(scheduler, transfer.origin);
   transfer.delivered_event =
       scheduler.schedule(transfer.delivered, event::Phase::deliver, request.agent, request.operation * 2 + 1, callback);
 }

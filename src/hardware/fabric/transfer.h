@@ -39,6 +39,7 @@ struct LaneResult {
 
 struct Transfer {
   TransferRequest request;
+  event::Origin origin;  // who has started it, and so whose doing its delivery is
   Time start;
   std::uint32_t chunk_count = 0;
   bool coalesced = false;

@@ -13,8 +13,9 @@ namespace kernbench::hardware {
 void CommandQueue::submit(const OperationRef& operation, Time issue) {
   if (event::this_fiber::unwinding()) return;
   operation->placed_by = take(1);
-  if (operation->cancelled) return give_back(1);
+  if (operation->cancelled || event::this_fiber::unwinding()) return give_back(1);
   operation->placed = scheduler_.now();
+  operation->origin = scheduler_.origin();
   issuing_.push_back(operation);
   scheduler_.schedule(scheduler_.now() + issue, event::Phase::deliver, operation->agent, arrival_key(operation->number),
                       event::call<&CommandQueue::arrive>(this, reinterpret_cast<std::uintptr_t>(operation.get())));
@@ -82,6 +83,7 @@ void CommandQueue::start_ready() {
     next->under_way = true;
     next->started = scheduler_.now();
     if (next->ready < next->started) next->started_by = before_;
+    const event::Scheduler::ActsFor issuer(scheduler_, next->origin);
     if (next->engine == EngineKind::dma && next->observer != nullptr) next->observer->on_start(*next);
     begin(*next);
   }

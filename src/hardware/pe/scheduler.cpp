@@ -20,6 +20,7 @@ PeScheduler::PeScheduler(event::Scheduler& scheduler, event::AgentId agent, cons
 void PeScheduler::submit(const CompositeRef& command, Time issue) {
   if (event::this_fiber::unwinding()) return;
   take(1);
+  if (event::this_fiber::unwinding()) return give_back(1);
   command->placed->describe_as([this] { return "a composite command of " + wait_name(); });
   command->placed->provided_by([this](std::vector<event::WaitEdge>& edges) { edges.push_back({this, "its turn"}); });
   issuing_.push_back(command);

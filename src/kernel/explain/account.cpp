@@ -18,10 +18,10 @@ LaunchAccount::Place LaunchAccount::place_of(const OperationRecord* operation) {
   return {operation->kind, operation->where.file_name(), operation->where.line()};
 }
 
-void LaunchAccount::add_wait(const WaitKey& key, Time time) {
+void LaunchAccount::add_wait(const WaitKey& key, Time time, std::int64_t count) {
   Sum& sum = waits_[key];
   sum.time += time;
-  ++sum.count;
+  sum.count += count;
 }
 
 void LaunchAccount::add(const ProgramTrace& trace, Bytes dma_bytes) {
@@ -34,7 +34,7 @@ void LaunchAccount::add(const ProgramTrace& trace, Bytes dma_bytes) {
       if (!waits) return;
       Place cause = place_of(trace.find(interval.cause));
       if (const std::string* server = server_of(operation, interval.activity)) cause = {server->c_str(), "", 0};
-      add_wait({interval.activity, operation.engine, place, cause}, interval.duration());
+      add_wait({interval.activity, operation.engine, place, cause}, interval.duration(), 1);
     });
     const Time work = operation.finished - operation.started - operation.waited;
     KindSum& kind = kinds_[{operation.kind, operation.engine}];
@@ -52,8 +52,8 @@ void LaunchAccount::add(const ProgramTrace& trace, Bytes dma_bytes) {
   }
   for (const ProgramStep& step : trace.steps) {
     const Place place{"", step.where.file_name(), step.where.line()};
-    add_wait({step.activity, hardware::EngineKind::dma, place, place_of(trace.find(step.cause))},
-             step.end - step.start);
+    add_wait({step.activity, hardware::EngineKind::dma, place, place_of(trace.find(step.cause))}, step.end - step.start,
+             step.count);
   }
   gemm_busy_ = std::max(gemm_busy_, gemm);
   vector_busy_ = std::max(vector_busy_, vector);

@@ -71,7 +71,7 @@ class LaunchAccount {
     Time waiting, work, bound;
   };
   static Place place_of(const OperationRecord* operation);
-  void add_wait(const WaitKey& key, Time time);
+  void add_wait(const WaitKey& key, Time time, std::int64_t count);
 
   // Only looked up; put into an order of their own at the end.
   std::map<WaitKey, Sum> waits_;

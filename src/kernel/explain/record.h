@@ -150,6 +150,7 @@ struct ProgramStep {
   Time start, end;
   hardware::OperationName cause;  // what it waited for
   tl::Where where;
+  std::int64_t count = 1;  // of intervals of one kind and line that follow each other without a gap
 };
 
 /// One program from its first instruction to its end.

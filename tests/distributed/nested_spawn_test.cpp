@@ -1,0 +1,147 @@
+// What can go wrong while ranks are started: copies that throw, spawns without an end, a simulation inside of another.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <functional>
+#include <set>
+#include <string>
+#include <tuple>
+#include <vector>
+
+#include "spawning.h"
+
+namespace kernbench {
+namespace {
+
+namespace mp = torch::multiprocessing;
+using testing::devices;
+using ::testing::HasSubstr;
+using testing::sleep;
+
+/// An argument of which chosen copies, counted over all of them, throw.
+class Copied {
+ public:
+  struct Log {
+    std::function<bool(int copy)> throws;
+    int copies = 0;
+    int thrown = 0;
+  };
+  explicit Copied(Log& log) : log_(&log) {}
+  Copied(const Copied& other) : log_(other.log_) {
+    const int copy = ++log_->copies;
+    if (!log_->throws(copy)) return;
+    ++log_->thrown;
+    throw std::domain_error("copy " + std::to_string(copy));
+  }
+  Copied(Copied&&) noexcept = default;
+  Copied& operator=(const Copied&) = delete;
+  ~Copied() = default;
+
+ private:
+  Log* log_;
+};
+
+/// What comes of four ranks that get such an argument: the error of the call itself, or those of the ranks.
+std::string outcome(Copied::Log& log) {
+  std::string text = "fine";
+  const RunResult result = try_simulate(devices(4), [&] {
+    try {
+      mp::spawn([](int, const Copied&) { sleep(10); }, std::tuple<Copied>(Copied(log)), {.nprocs = 4});
+    } catch (const mp::SpawnException& failure) {
+      text = "ranks";
+      for (const auto& error : failure.errors) {
+        text += " " + std::to_string(error.rank);
+        EXPECT_EQ(error.type, "std::domain_error");
+      }
+    } catch (const std::domain_error&) {
+      text = "call";
+    }
+  });
+  return result.error ? result.error->type + ": " + result.error->message : text;
+}
+
+TEST(Spawning, ACopyOfAnArgumentThatThrowsIsTheErrorOfItsRankWhicheverItIs) {
+  Copied::Log none{[](int) { return false; }};
+  ASSERT_EQ(outcome(none), "fine");
+  std::set<std::string> seen;
+  for (int only = 1; only <= none.copies; ++only) {
+    Copied::Log one{[only](int copy) { return copy == only; }};
+    const std::string text = outcome(one);
+    EXPECT_TRUE(text == "call" || text.starts_with("ranks ")) << "copy " << only << ": " << text;
+    seen.insert(text);
+    Copied::Log all_later{[only](int copy) { return copy >= only; }};
+    const std::string later = outcome(all_later);
+    EXPECT_TRUE(later == "call" || later.starts_with("ranks ")) << "copies from " << only << ": " << later;
+  }
+  for (const char* rank : {"ranks 0", "ranks 1", "ranks 2", "ranks 3"}) EXPECT_EQ(seen.count(rank), 1u) << rank;
+}
+
+void spawn_again(int depth, int deepest, int& reached) {
+  reached = depth;
+  if (depth < deepest) mp::spawn([=, &reached](int) { spawn_again(depth + 1, deepest, reached); });
+}
+
+TEST(Spawning, NestsToTheLimit) {
+  int reached = 0;
+  simulate(devices(1), [&] { spawn_again(0, mp::kMostNestedSpawns, reached); });
+  EXPECT_EQ(reached, mp::kMostNestedSpawns);
+}
+
+TEST(Spawning, WithoutAnEndIsAnErrorInWords) {
+  int reached = 0;
+  const RunResult result = try_simulate(devices(1), [&] { spawn_again(0, 1'000'000, reached); });
+  EXPECT_EQ(reached, mp::kMostNestedSpawns);
+  ASSERT_TRUE(result.error);
+  EXPECT_THAT(result.error->message,
+              HasSubstr("NestingError at 0 ps: torch::multiprocessing::spawn was called by a rank that is 1000 spawns "
+                        "deep, which is the limit: does each rank spawn others without an end?"));
+}
+
+TEST(Spawning, DeepRanksHaveShortNamesThatTellThemApart) {
+  std::set<std::string> names;
+  std::size_t longest = 0;
+  const std::function<void(int)> nest = [&](int depth) {
+    const std::string name = event::this_fiber::current()->name();
+    EXPECT_TRUE(names.insert(name).second) << name;
+    longest = std::max(longest, name.size());
+    if (depth < 200) mp::spawn([&, depth](int rank) { rank == 0 ? nest(depth + 1) : nest(200); }, {}, {.nprocs = 2});
+  };
+  simulate(devices(1), [&] { nest(0); });
+  EXPECT_GT(names.size(), 200u);
+  EXPECT_LT(longest, 100u);
+}
+
+TEST(Spawning, ASimulationInsideOfAnotherIsAnErrorInWords) {
+  const RunResult result = try_simulate(devices(1), [] {
+    const RunResult inner = try_simulate(devices(1), [] {});
+    ASSERT_TRUE(inner.error);
+    EXPECT_EQ(inner.error->type, "ContextError");
+    simulate(devices(1), [] {});
+  });
+  ASSERT_TRUE(result.error);
+  EXPECT_EQ(result.error->type, "ContextError");
+  EXPECT_THAT(result.error->message, HasSubstr("kernbench::simulate was called inside of a simulation"));
+}
+
+int recurse(int depth) {
+  volatile char room[1024] = {};
+  return depth == 0 ? room[0] : recurse(depth - 1) + room[1];
+}
+
+TEST(Spawning, StacksAreAsLargeAsAsked) {
+  const auto deep = [](int) {
+    recurse(3'000);
+    const auto x = torch::zeros({4}, testing::one_pe());
+    torch::launch("deep", [](tl::Tensor) { recurse(3'000); }, x);
+    torch::ahbm::synchronize();
+  };
+  auto options = devices(1);
+  options.stack_size = Bytes(16 << 20);
+  const RunResult fine = try_simulate(options, [&] { mp::spawn(deep); });
+  EXPECT_EQ(fine.error ? fine.error->message : "", "");
+  options.stack_size = Bytes(-1);
+  EXPECT_THROW(simulate(options, [] {}), ValueError);
+}
+
+}  // namespace
+}  // namespace kernbench
