@@ -2,6 +2,7 @@
 #pragma once
 
 #include <functional>
+#include <memory>
 #include <optional>
 #include <span>
 #include <string>
@@ -52,6 +53,10 @@ class SimulatedOperations final : public DeviceOperations {
   /// With what the plan is told; b's and a's ranks are 2 or 3.
   void matmul(const torch::Tensor& a, const torch::Tensor& b, const MatmulOptions& options,
               const MatmulPlanOptions& plan_options, const torch::Tensor& out);
+  /// The plan of out = a times b, without an epilogue.
+  std::shared_ptr<const kernel::library::GemmPlan> plan_matmul(const torch::Tensor& a, const torch::Tensor& b,
+                                                               const MatmulPlanOptions& plan_options,
+                                                               const torch::Tensor& out);
   void cat(std::span<const torch::Tensor> tensors, std::int64_t dimension, const torch::Tensor& out) override;
   void index_select(const torch::Tensor& x, std::int64_t dimension, const torch::Tensor& index,
                     const torch::Tensor& out) override;

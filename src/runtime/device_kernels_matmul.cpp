@@ -2,6 +2,8 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <memory>
+#include <span>
 #include <utility>
 
 #include "base/error.h"
@@ -102,6 +104,14 @@ library::GemmProblem problem_of(const Product& product, const MatmulPlanOptions&
   return problem;
 }
 
+std::shared_ptr<const library::GemmPlan> planned(const Product& product, const MatmulPlanOptions& options,
+                                                 std::span<const PeCoordinate> pes,
+                                                 const topology::Topology& topology) {
+  const auto parts_a = parts_of(product.a), parts_b = parts_of(product.b);
+  return std::make_shared<const library::GemmPlan>(
+      library::plan_gemm(problem_of(product, options), pes, parts_a, parts_b, topology));
+}
+
 }  // namespace
 
 void SimulatedOperations::matmul(const Tensor& a, const Tensor& b, const MatmulOptions& options, const Tensor& out) {
@@ -129,9 +139,7 @@ void SimulatedOperations::matmul(const Tensor& a, const Tensor& b, const MatmulO
   }
   const std::vector<Tensor> all{a, b, out};
   const auto pes = holders(all);
-  const auto parts_a = parts_of(product.a), parts_b = parts_of(product.b);
-  const auto plan = std::make_shared<const library::GemmPlan>(
-      library::plan_gemm(problem_of(product, plan_options), pes, parts_a, parts_b, simulation_.topology()));
+  const auto plan = plan_options.plan ? plan_options.plan : planned(product, plan_options, pes, simulation_.topology());
   const View target = kernel_view(batched(out), true);
   if (plan->split_k == 1) {
     launch({.name = plan_options.name, .written = {out}, .read = read, .pes = pes, .body = [product, target, plan] {
@@ -158,6 +166,15 @@ void SimulatedOperations::matmul(const Tensor& a, const Tensor& b, const MatmulO
           .body = [partial = kernel_view(sums, false), target, epilogue = product.epilogue] {
             library::gemm_finish(partial, target, epilogue);
           }});
+}
+
+std::shared_ptr<const library::GemmPlan> SimulatedOperations::plan_matmul(const Tensor& a, const Tensor& b,
+                                                                          const MatmulPlanOptions& plan_options,
+                                                                          const Tensor& out) {
+  const Product product{kernel_view(batched(a), false), kernel_view(batched(b), false), {}};
+  check_operands(product.a, product.b);
+  const std::vector<Tensor> all{a, b, out};
+  return planned(product, plan_options, holders(all), simulation_.topology());
 }
 
 }  // namespace kernbench::runtime

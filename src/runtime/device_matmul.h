@@ -2,7 +2,10 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <string>
+
+#include "kernel/library/gemm_plan.h"
 
 namespace kernbench::runtime {
 
@@ -11,6 +14,8 @@ struct MatmulPlanOptions {
   bool exact_order = true;
   std::int64_t split_k = 0;                         // 0: chosen
   std::int64_t tile_m = 0, tile_n = 0, tile_k = 0;  // 0: chosen
+  /// A plan of an earlier product of the same shapes and placements, to be used as it stands; none: planned anew.
+  std::shared_ptr<const kernel::library::GemmPlan> plan = nullptr;
 };
 
 }  // namespace kernbench::runtime

@@ -81,28 +81,25 @@ std::vector<Step> steps_of(const GemmRange& range, const GemmPlan& plan) {
   return steps;
 }
 
-/// The tiles of the operands, loaded a few steps ahead (over the ends of tiles too), so that the DMA works while the
-/// GEMM engine does. A step's loads are waited for before later ones are begun: loads under way share the bandwidth,
-/// and those that are needed first should have it.
+/// The tiles of the operands, loaded ahead (over the ends of tiles too), so that the DMA works while the GEMM engine
+/// does: `depth` steps are under way when the program waits for the first of them. No more: loads under way share the
+/// bandwidth, and those that are needed first should have it.
 class Loader {
  public:
   Loader(const View& a, const View& b, const std::vector<Step>& steps, std::int64_t depth)
-      : a_(a), b_(b), steps_(steps) {
-    for (std::int64_t i = 1; i < depth; ++i) load_next();
-  }
+      : a_(a), b_(b), steps_(steps), depth_(static_cast<std::size_t>(depth)) {}
   /// The tiles of the next step.
   std::pair<tl::Tile, tl::Tile> take() {
+    while (loading_.size() < depth_ && next_ < steps_.size()) load_next();
     const Step& step = steps_[taken_++];
     auto [left, right] = std::move(loading_.front());
     loading_.pop_front();
     auto x = wait(std::move(left)), y = wait(std::move(right));
-    load_next();
     return {whole(x, {step.rows, step.length}), whole(y, {step.length, step.columns})};
   }
 
  private:
   void load_next() {
-    if (next_ == steps_.size()) return;
     const Step& step = steps_[next_++];
     auto left = load_async(matrix_of(a_, step.batch), {step.m, step.k}, {step.rows, step.length});
     loading_.emplace_back(std::move(left),
@@ -112,6 +109,7 @@ class Loader {
   const View& a_;
   const View& b_;
   const std::vector<Step>& steps_;
+  std::size_t depth_;
   std::size_t next_ = 0, taken_ = 0;
   std::deque<std::pair<PendingLoad, PendingLoad>> loading_;
 };

@@ -4,122 +4,33 @@
 
 #include <algorithm>
 #include <array>
-#include <cstdlib>
+#include <cmath>
+#include <functional>
+#include <limits>
 #include <optional>
 
 #include "base/error.h"
 #include "base/text.h"
 #include "base/units.h"
-#include "kernel/engine_work.h"
+#include "kernel/library/gemm_estimate.h"
+#include "kernel/library/gemm_traffic.h"
 
 namespace kernbench::kernel::library {
 
 namespace {
 
+/// Launch overhead and latency of the second launch that adds the parts of k.
+constexpr double kSecondLaunchNs = 5000;
+constexpr std::int64_t kLargestTile = 4096;
+/// A plan gives way to another one when that is expected to be so much shorter. So small changes of a machine change
+/// few plans, and of plans that are about equal the one with larger tiles, longer steps and fewer loads under way wins.
+constexpr double kMargin = 0.98;
+/// Lengths of a step that are tried for tiles of one size.
+constexpr int kTriedSteps = 5;
+
 constexpr std::int64_t ceil_div(std::int64_t a, std::int64_t b) {
   return (a + b - 1) / b;
 }
-
-/// What the links carry of what they could, because traffic is uneven: all programs walk k at the same pace. Measured
-/// with 4096^3 on ahbm-1sip, both operands cut by rows: between cubes 0.25 to 0.3, within a cube 0.6.
-constexpr double kMeshShare = 0.3, kNocShare = 0.6;
-/// Of two plans that take equally long the one that moves less.
-constexpr double kWeightOfTraffic = 0.1;
-/// Launch overhead and latency of the second launch that adds the parts of k.
-constexpr double kSecondLaunchNs = 5000;
-
-// ---- tiles of one PE's block
-// -----------------------------------------------------------------------------------------
-
-struct Tiles {
-  std::int64_t m = 0, n = 0, k = 0, bytes = 0;
-  double ns = 0;  // of the block: the longer of the GEMM engine's and the DMA's work
-};
-
-class TileChooser {
- public:
-  TileChooser(const GemmProblem& problem, const topology::Topology& topology)
-      : problem_(problem),
-        topology_(topology),
-        item_(item_size(problem.dtype)),
-        budget_(topology.pe.tcm.capacity.count() / std::max(topology.pe.contexts, 1)) {
-    rate_ = topology.pe.gemm.rate[gemm_operand(problem.dtype)];
-    cycle_ns_ = 1e9 / static_cast<double>(topology.pe.clock.count());
-    const auto& hbm = topology.cube.hbm;
-    bytes_per_ns_ = static_cast<double>(hbm.bandwidth.count()) * 1e-9 / topology.cube.pes.count();
-  }
-
-  /// What the live handles of a program hold. Plans have a depth of two: with more steps under way the loads of the
-  /// first ones share the bandwidth with those of later ones, and the GEMM engine starts later (29 us instead of 25 us
-  /// for 2048^3 on ahbm-1sip with four).
-  std::int64_t bytes(std::int64_t m, std::int64_t n, std::int64_t k, std::int64_t depth) const {
-    const std::int64_t a = m * k * item_ * (problem_.transposed_a ? 2 : 1);
-    const std::int64_t b = k * n * item_ * (problem_.transposed_b ? 2 : 1);
-    const std::int64_t steps = 2 * m * n * 4 + depth * (a + b);
-    return std::max(steps, problem_.epilogue ? kEpilogueTiles * m * n * 4 : 0);
-  }
-
-  double time_ns(std::int64_t m, std::int64_t n, std::int64_t k, const Tiles& tiles) const {
-    const auto& array = topology_.pe.gemm.array;
-    const std::int64_t across = ceil_div(m, tiles.m), along = ceil_div(n, tiles.n);
-    const std::int64_t folds = edge_folds(m, tiles.m, array.height) * edge_folds(n, tiles.n, array.width);
-    const std::int64_t commands = across * along * ceil_div(k, tiles.k);
-    const double compute =
-        static_cast<double>(rate_.cycles_for(folds * k) + commands * (2 * array.height + array.width - 2)) * cycle_ns_;
-    const double loads = static_cast<double>((along * m + across * n) * k * item_) / bytes_per_ns_;
-    // The first step is loaded before anything is multiplied, and the last tile is stored after.
-    const double edges = (static_cast<double>((tiles.m + tiles.n) * std::min(tiles.k, k) * item_) / 4 +
-                          static_cast<double>(tiles.m * tiles.n * item_)) /
-                         bytes_per_ns_;
-    return std::max(compute, loads) + kWeightOfTraffic * loads + edges;
-  }
-
-  /// The best tiles for a block of m x n and k.
-  Tiles choose(std::int64_t m, std::int64_t n, std::int64_t k) const {
-    Tiles best;
-    for (const std::int64_t tile_m : sizes(m, problem_.tile_m)) {
-      for (const std::int64_t tile_n : sizes(n, problem_.tile_n)) {
-        for (const std::int64_t tile_k : sizes(k, problem_.tile_k)) {
-          Tiles tiles{tile_m, tile_n, tile_k, bytes(tile_m, tile_n, tile_k, 2), 0};
-          if (tiles.bytes > budget_) continue;
-          tiles.ns = time_ns(m, n, k, tiles);
-          if (best.m == 0 || tiles.ns < best.ns) best = tiles;
-        }
-      }
-    }
-    if (best.m == 0) {
-      throw OutOfMemoryError(fmt::format(
-          "matrix product: no tile fits into {} of the TCM ({} shared by {} contexts); tiles of {} x {} x {} "
-          "need {}",
-          to_text(Bytes(budget_)), to_text(topology_.pe.tcm.capacity), topology_.pe.contexts,
-          std::max<std::int64_t>(problem_.tile_m, 1), std::max<std::int64_t>(problem_.tile_n, 1),
-          std::max<std::int64_t>(problem_.tile_k, 1),
-          to_text(Bytes(bytes(std::max<std::int64_t>(problem_.tile_m, 1), std::max<std::int64_t>(problem_.tile_n, 1),
-                              std::max<std::int64_t>(problem_.tile_k, 1), 2)))));
-    }
-    return best;
-  }
-
- private:
-  /// Rows of the array that a block occupies, one after the other: all whole tiles and the last.
-  static std::int64_t edge_folds(std::int64_t extent, std::int64_t tile, std::int64_t array) {
-    return extent / tile * ceil_div(tile, array) + ceil_div(extent % tile, array);
-  }
-  static std::vector<std::int64_t> sizes(std::int64_t extent, std::int64_t wanted) {
-    if (wanted > 0) return {std::min(wanted, extent)};
-    std::vector<std::int64_t> all;
-    for (const std::int64_t size : {1024, 512, 256, 128, 64, 32, 16, 8, 4, 2, 1})
-      if (size < 2 * extent) all.push_back(std::min<std::int64_t>(size, extent));
-    all.erase(std::unique(all.begin(), all.end()), all.end());
-    return all;
-  }
-
-  const GemmProblem& problem_;
-  const topology::Topology& topology_;
-  std::int64_t item_, budget_;
-  topology::Rate rate_;
-  double cycle_ns_ = 1, bytes_per_ns_ = 1;
-};
 
 // ---- the grid of programs
 // --------------------------------------------------------------------------------------------
@@ -169,58 +80,22 @@ std::vector<std::array<std::int64_t, 3>> factorings(std::int64_t count) {
   return all;
 }
 
-// ---- what a program reads, and from how far
-// ----------------------------------------------------------------------------
-
-struct Traffic {
-  double own = 0, cube = 0, remote = 0, hops = 0;  // bytes; hops: of the remote ones, times their distance
+/// How many of the parts of an extent are not empty, and of them cubes.
+struct Used {
+  std::int64_t parts = 0, cubes = 0;
 };
 
-struct Needed {
-  std::int64_t begin[3], end[3];
-};
-
-double overlap(const GemmPart& part, const Needed& needed) {
-  double volume = 1;
-  for (int d = 0; d < 3; ++d) {
-    const std::int64_t extent = std::min(part.end[d], needed.end[d]) - std::max(part.begin[d], needed.begin[d]);
-    if (extent <= 0) return 0;
-    volume *= static_cast<double>(extent);
+Used used_parts(std::int64_t extent, std::int64_t over_cubes, std::int64_t over_pes) {
+  Used used;
+  for (std::int64_t cube = 0; cube < over_cubes; ++cube) {
+    const Axis outer = cut({0, extent}, cube, over_cubes);
+    if (outer.begin >= outer.end) break;
+    ++used.cubes;
+    const std::int64_t length = outer.end - outer.begin;
+    used.parts += ceil_div(length, ceil_div(length, over_pes));
   }
-  return volume;
+  return used;
 }
-
-class Locality {
- public:
-  explicit Locality(const topology::Topology& topology) : width_(topology.sip.cubes.width) {}
-
-  /// Elements of `needed` by where `reader` finds them: of replicas it takes the nearest.
-  Traffic traffic(PeCoordinate reader, const Needed& needed, std::span<const GemmPart> parts) const {
-    Traffic result;
-    double far = 0, far_hops = 0, all = 1;
-    for (int d = 0; d < 3; ++d) all *= static_cast<double>(std::max<std::int64_t>(needed.end[d] - needed.begin[d], 0));
-    for (const auto& part : parts) {
-      const double volume = overlap(part, needed);
-      if (volume == 0) continue;
-      if (part.owner == reader)
-        result.own += volume;
-      else if (part.owner.cube == reader.cube)
-        result.cube += volume;
-      else
-        far += volume, far_hops += volume * static_cast<double>(distance(part.owner.cube, reader.cube));
-    }
-    result.cube = std::min(result.cube, std::max(all - result.own, 0.0));
-    result.remote = std::max(all - result.own - result.cube, 0.0);
-    result.hops = far > 0 ? result.remote * far_hops / far : result.remote * static_cast<double>(width_) / 1.5;
-    return result;
-  }
-
- private:
-  std::int64_t distance(CubeId a, CubeId b) const {
-    return std::abs(a.value % width_ - b.value % width_) + std::abs(a.value / width_ - b.value / width_);
-  }
-  std::int32_t width_;
-};
 
 class Planner {
  public:
@@ -231,8 +106,13 @@ class Planner {
         a_(a),
         b_(b),
         topology_(topology),
-        tiles_(problem, topology),
-        locality_(topology) {
+        law_(problem, topology,
+             row_of(a, problem.transposed_a ? 1 : 2, problem.transposed_a ? problem.shape.m : problem.shape.k),
+             row_of(b, problem.transposed_b ? 1 : 2, problem.transposed_b ? problem.shape.k : problem.shape.n)),
+        locality_a_(a, pes, topology),
+        locality_b_(b, pes, topology) {
+    sharing_a_ = sharing(a, problem.shape.m, problem.shape.k),
+    sharing_b_ = sharing(b, problem.shape.k, problem.shape.n);
     // Cubes with equally many PEs make two levels; anything else is one list.
     while (per_cube_ < count() && pes[static_cast<std::size_t>(per_cube_)].cube == pes[0].cube) ++per_cube_;
     for (std::int64_t i = 0; i < count(); ++i) {
@@ -245,104 +125,186 @@ class Planner {
     }
   }
 
-  GemmPlan plan() const {
-    std::optional<GemmPlan> best;
-    for (const auto& outer : factorings(count() / per_cube_)) {
-      for (const auto& inner : factorings(per_cube_)) {
-        GemmPlan candidate;
-        if (!grids(outer, inner, candidate)) continue;
-        estimate(candidate);
-        if (!best || candidate.estimated_ns < best->estimated_ns) best = std::move(candidate);
-      }
-    }
-    if (!best) {
+  GemmPlan plan() {
+    check_smallest();
+    std::vector<Candidate> candidates = grids();
+    if (candidates.empty()) {
       throw ValueError(
           fmt::format("matrix product: k cannot be split into {} parts over {} cubes of {} PEs; the parts "
                       "over cubes and over PEs must divide these numbers",
                       problem_.split_k, count() / per_cube_, per_cube_));
     }
-    finish(*best);
-    return std::move(*best);
+    // The most promising first, so that the others need no search.
+    std::ranges::stable_sort(candidates, {}, &Candidate::at_least);
+    Best best;
+    for (const Candidate& candidate : candidates) {
+      if (candidate.at_least < kMargin * best.ns) search(candidate, best);
+    }
+    return finished(best);
   }
 
  private:
   std::int64_t count() const { return static_cast<std::int64_t>(pes_.size()); }
 
-  /// The grids of a candidate; false when the problem does not want them.
-  bool grids(const std::array<std::int64_t, 3>& outer, const std::array<std::int64_t, 3>& inner, GemmPlan& plan) const {
-    const bool batched = problem_.shape.batch > 1 && problem_.split_k <= 1;
-    plan.shape = problem_.shape;
-    plan.cubes = {.batch = batched ? outer[0] : 1, .m = outer[1], .n = outer[2], .k = batched ? 1 : outer[0]};
-    plan.pes = {.batch = batched ? inner[0] : 1, .m = inner[1], .n = inner[2], .k = batched ? 1 : inner[0]};
-    plan.split_k = plan.cubes.k * plan.pes.k;
-    if (problem_.split_k > 0) return plan.split_k == problem_.split_k;
-    return plan.split_k == 1 || (problem_.order == KOrder::any && plan.split_k * 64 <= problem_.shape.k);
+  /// One way to share the product over the PEs.
+  struct Candidate {
+    GemmPlan::Grid cubes, pes;
+    GemmBlock block;
+    double more = 0;      // of the launch that adds the parts of k
+    double at_least = 0;  // whatever the tiles
+  };
+  struct Best {
+    double ns = std::numeric_limits<double>::infinity();
+    const Candidate* candidate = nullptr;
+    GemmTiles tiles;
+  };
+
+  bool allowed(const Candidate& candidate) const {
+    const std::int64_t split = candidate.cubes.k * candidate.pes.k;
+    if (problem_.split_k > 0) return split == problem_.split_k;
+    return split == 1 || (problem_.order == KOrder::any && split * 64 <= problem_.shape.k);
   }
 
-  /// Time of the slowest of: the PEs' own work, the slices, the links in a cube, the links between cubes.
-  void estimate(GemmPlan& plan) const {
-    const auto& shape = problem_.shape;
-    const GemmRange first = range_of(shape, plan.cubes, plan.pes, 0, 0);
-    const std::int64_t m = first.m[1] - first.m[0], n = first.n[1] - first.n[0], k = first.k[1] - first.k[0];
-    const Tiles tiles = tiles_.choose(m, n, k);
-    plan.tile_m = tiles.m, plan.tile_n = tiles.n, plan.tile_k = tiles.k;
-    plan.tcm_bytes = tiles.bytes;
-    const std::int64_t cubes = count() / per_cube_;
-    double in_cubes = 0, hops = 0, slices = 0;
-    const std::int64_t step = std::max<std::int64_t>(cubes / 4, 1);
-    std::int64_t sampled = 0;
-    for (std::int64_t cube = 0; cube < cubes; cube += step, ++sampled) {
-      for (std::int64_t pe = 0; pe < per_cube_; ++pe) {
-        const GemmRange range = range_of(shape, plan.cubes, plan.pes, cube, pe);
-        if (range.empty()) continue;
-        const PeCoordinate reader = pes_[static_cast<std::size_t>(cube * per_cube_ + pe)];
-        const auto add = [&](const Traffic& traffic, std::int64_t times) {
-          const auto bytes = static_cast<double>(times * item_size(problem_.dtype));
-          slices += (traffic.own + traffic.cube + traffic.remote) * bytes;
-          in_cubes += (traffic.cube + 2 * traffic.remote) * bytes;
-          hops += traffic.hops * bytes;
-        };
-        add(locality_.traffic(reader,
-                              {{range.batch[0], range.m[0], range.k[0]}, {range.batch[1], range.m[1], range.k[1]}}, a_),
-            ceil_div(range.n[1] - range.n[0], tiles.n));
-        add(locality_.traffic(reader,
-                              {{range.batch[0], range.k[0], range.n[0]}, {range.batch[1], range.k[1], range.n[1]}}, b_),
-            ceil_div(range.m[1] - range.m[0], tiles.m));
+  std::vector<Candidate> grids() {
+    const bool batched = problem_.shape.batch > 1 && problem_.split_k <= 1;
+    const auto grid = [&](const std::array<std::int64_t, 3>& parts) {
+      return GemmPlan::Grid{.batch = batched ? parts[0] : 1, .m = parts[1], .n = parts[2], .k = batched ? 1 : parts[0]};
+    };
+    std::vector<Candidate> candidates;
+    const auto inner_factorings = factorings(per_cube_);
+    for (const auto& outer : factorings(count() / per_cube_)) {
+      for (const auto& inner : inner_factorings) {
+        Candidate candidate;
+        candidate.cubes = grid(outer), candidate.pes = grid(inner);
+        if (!allowed(candidate)) continue;
+        measure(candidate);
+        candidates.push_back(candidate);
       }
     }
-    const auto scale = static_cast<double>(cubes) / static_cast<double>(std::max<std::int64_t>(sampled, 1));
-    const double work = tiles.ns * static_cast<double>(first.batch[1] - first.batch[0]);
-    const std::array<double, 4> parts{work, slice_ns(slices * scale), noc_ns(in_cubes * scale), mesh_ns(hops * scale)};
-    plan.estimated_ns = *std::ranges::max_element(parts);
-    for (const double part : parts) plan.estimated_ns += 0.02 * part;
-    if (plan.split_k > 1) {
-      const auto elements = static_cast<double>(shape.m * shape.n * shape.batch);
-      // The parts' sums are written and read once, by whoever happens to hold them.
-      const double bytes = elements * 8 * static_cast<double>(plan.split_k);
-      const auto& mesh = topology_.sip.cubes;
-      plan.estimated_ns += kSecondLaunchNs + slice_ns(bytes) + mesh_ns(bytes * (mesh.width + mesh.height) / 3.0);
+    return candidates;
+  }
+
+  /// What the programs of a grid work on and read.
+  void measure(Candidate& candidate) {
+    const auto& shape = problem_.shape;
+    const GemmPlan::Grid &cubes = candidate.cubes, &pes = candidate.pes;
+    GemmBlock& block = candidate.block;
+    const GemmRange first = range_of(shape, cubes, pes, 0, 0);
+    block.batch = first.batch[1] - first.batch[0];
+    block.m = first.m[1] - first.m[0], block.n = first.n[1] - first.n[0], block.k = first.k[1] - first.k[0];
+    block.programs = block.cubes = 1;
+    for (const Used& used : {used_parts(shape.batch, cubes.batch, pes.batch), used_parts(shape.m, cubes.m, pes.m),
+                             used_parts(shape.n, cubes.n, pes.n), used_parts(shape.k, cubes.k, pes.k)}) {
+      block.programs *= static_cast<double>(used.parts), block.cubes *= static_cast<double>(used.cubes);
+    }
+    const auto parts_of = [](std::int64_t extent, std::int64_t over_cubes, std::int64_t over_pes) {
+      return static_cast<double>(used_parts(extent, over_cubes, over_pes).parts);
+    };
+    block.sharing_a = sharing_a_, block.sharing_b = sharing_b_;
+    block.sharing_a.readers = std::max(1.0, parts_of(shape.n, cubes.n, pes.n) / sharing_a_.readers);
+    block.sharing_b.readers = std::max(1.0, parts_of(shape.m, cubes.m, pes.m) / sharing_b_.readers);
+    sample(candidate);
+    candidate.more = sum_ns(cubes.k * pes.k);
+    candidate.at_least = law_.at_least(block) + candidate.more;
+  }
+
+  /// The traffic of a few cubes, one in each row and column of the mesh, stands for that of all.
+  void sample(Candidate& candidate) {
+    const std::int64_t cubes = count() / per_cube_, step = std::max<std::int64_t>(cubes / 4, 1);
+    readers_a_.clear(), readers_b_.clear();
+    std::int64_t sampled = 0;
+    for (std::int64_t i = 0; i < cubes; i += step, ++sampled) {
+      const std::int64_t cube = std::min(i + sampled % step, cubes - 1);
+      for (std::int64_t pe = 0; pe < per_cube_; ++pe) {
+        const GemmRange range = range_of(problem_.shape, candidate.cubes, candidate.pes, cube, pe);
+        if (range.empty()) continue;
+        const PeCoordinate reader = pes_[static_cast<std::size_t>(cube * per_cube_ + pe)];
+        readers_a_.push_back(
+            {reader, {{range.batch[0], range.m[0], range.k[0]}, {range.batch[1], range.m[1], range.k[1]}}});
+        readers_b_.push_back(
+            {reader, {{range.batch[0], range.k[0], range.n[0]}, {range.batch[1], range.k[1], range.n[1]}}});
+      }
+    }
+    const double scale = static_cast<double>(cubes) / static_cast<double>(sampled);
+    candidate.block.a = locality_a_.traffic(readers_a_, scale);
+    candidate.block.b = locality_b_.traffic(readers_b_, scale);
+  }
+
+  /// The parts' sums are written and read once, by whoever happens to hold them, in a launch of its own.
+  double sum_ns(std::int64_t split) const {
+    if (split == 1) return 0;
+    const auto& shape = problem_.shape;
+    const auto& mesh = topology_.sip.cubes;
+    const double bytes = static_cast<double>(shape.m * shape.n * shape.batch * 8 * split);
+    const double slices = static_cast<double>(topology_.cube.hbm.bandwidth.count()) * 1e-9 /
+                          topology_.cube.pes.count() * static_cast<double>(count());
+    const double links = 2.0 * ((mesh.width - 1) * mesh.height + (mesh.height - 1) * mesh.width);
+    const double hops = (mesh.width + mesh.height) / 3.0;
+    const double between =
+        links > 0 ? bytes * hops / (static_cast<double>(topology_.sip.link.bandwidth.count()) * 1e-9 * links * 0.3) : 0;
+    return kSecondLaunchNs + bytes / slices + between;
+  }
+
+  // ---- tiles of one program's block
+
+  /// From the largest.
+  static std::vector<std::int64_t> sizes(std::int64_t extent, std::int64_t wanted) {
+    if (wanted > 0) return {std::min(wanted, extent)};
+    std::vector<std::int64_t> all{extent};
+    for (const std::int64_t parts : {2, 3}) all.push_back(std::min(ceil_div(ceil_div(extent, parts), 32) * 32, extent));
+    for (std::int64_t size = 1; size < extent && size <= kLargestTile; size *= 2) all.push_back(size);
+    std::erase_if(all, [](std::int64_t size) { return size > kLargestTile; });
+    std::ranges::sort(all, std::greater{});
+    all.erase(std::unique(all.begin(), all.end()), all.end());
+    return all;
+  }
+
+  static std::int64_t first_step(std::int64_t tile_k, std::int64_t part) {
+    return std::clamp<std::int64_t>(tile_k / part, std::min<std::int64_t>(32, tile_k), tile_k);
+  }
+
+  void search(const Candidate& candidate, Best& best) const {
+    const GemmBlock& block = candidate.block;
+    const auto sizes_k = sizes(block.k, problem_.tile_k);
+    for (const std::int64_t m : sizes(block.m, problem_.tile_m)) {
+      for (const std::int64_t n : sizes(block.n, problem_.tile_n)) {
+        if (law_.at_least(block, m, n) + candidate.more >= kMargin * best.ns) continue;
+        for (const std::int64_t depth : depths()) search_k(candidate, {m, n, 1, depth, 1}, sizes_k, best);
+      }
     }
   }
 
-  double slice_ns(double bytes) const {
-    return bytes / (static_cast<double>(topology_.cube.hbm.bandwidth.count()) * 1e-9 / topology_.cube.pes.count() *
-                    static_cast<double>(count()));
+  /// The deepest steps that fit, and a few shorter ones.
+  void search_k(const Candidate& candidate, GemmTiles tiles, std::span<const std::int64_t> sizes_k, Best& best) const {
+    int tried = 0;
+    for (const std::int64_t k : sizes_k) {
+      tiles.k = k;
+      if (law_.tcm_bytes(tiles) > law_.tcm_budget()) continue;
+      if (++tried > kTriedSteps) break;
+      tiles.first_k = first_step(k, 4);
+      const double ns = law_.time(candidate.block, tiles) + candidate.more;
+      if (ns < kMargin * best.ns) best = {ns, &candidate, tiles};
+    }
   }
-  /// Bytes from one slice of a cube to another PE: over the mesh of the cube, a third of its extents on average.
-  double noc_ns(double bytes) const {
-    const auto& mesh = topology_.cube.pes;
-    const std::int32_t links = 2 * ((mesh.width - 1) * mesh.height + (mesh.height - 1) * mesh.width);
-    if (links == 0) return 0;
-    const double hops = (mesh.width + mesh.height) / 3.0;
-    const auto cubes = static_cast<double>(count()) / static_cast<double>(per_cube_);
-    return bytes * hops /
-           (static_cast<double>(topology_.cube.noc.link.bandwidth.count()) * 1e-9 * links * cubes * kNocShare);
+
+  std::vector<std::int64_t> depths() const {
+    if (problem_.depth > 0) return {problem_.depth};
+    return {1, 2, 3, 5};
   }
-  double mesh_ns(double bytes_times_hops) const {
-    const auto& mesh = topology_.sip.cubes;
-    const std::int32_t links = 2 * ((mesh.width - 1) * mesh.height + (mesh.height - 1) * mesh.width);
-    if (links == 0) return 0;
-    return bytes_times_hops / (static_cast<double>(topology_.sip.link.bandwidth.count()) * 1e-9 * links * kMeshShare);
+
+  void check_smallest() const {
+    const auto one = [](std::int64_t wanted, std::int64_t extent) {
+      return wanted > 0 ? std::min(wanted, extent) : std::int64_t{1};
+    };
+    const GemmTiles least{one(problem_.tile_m, problem_.shape.m), one(problem_.tile_n, problem_.shape.n),
+                          one(problem_.tile_k, problem_.shape.k), problem_.depth > 0 ? problem_.depth : 1, 1};
+    if (law_.tcm_bytes(least) <= law_.tcm_budget()) return;
+    throw OutOfMemoryError(fmt::format(
+        "matrix product: no tile fits into {} of the TCM ({} shared by {} contexts); the tiles of {} x {} x {} "
+        "need {}, each rounded up to pe.tcm.alignment of {}: raise pe.tcm.capacity, lower pe.contexts or "
+        "pe.tcm.alignment, or ask for smaller tiles",
+        to_text(Bytes(law_.tcm_budget())), to_text(topology_.pe.tcm.capacity), topology_.pe.contexts, least.m, least.n,
+        least.k, to_text(Bytes(law_.tcm_bytes(least))), to_text(topology_.pe.tcm.alignment)));
   }
 
   /// Where along k a reader's own part of an operand begins, when the operand is split along it.
@@ -355,27 +317,69 @@ class Planner {
     return std::nullopt;
   }
 
-  void finish(GemmPlan& plan) const {
-    plan.first_k = std::clamp<std::int64_t>(plan.tile_k / 4, std::min<std::int64_t>(32, plan.tile_k), plan.tile_k);
-    for (std::int64_t i = 0; i < count(); ++i) {
-      GemmRange range = range_of(problem_.shape, plan.cubes, plan.pes, i / per_cube_, i % per_cube_);
-      if (problem_.order == KOrder::any) {
-        const PeCoordinate reader = pes_[static_cast<std::size_t>(i)];
-        auto start = own_k(reader, range, b_, 1);
-        if (!start) start = own_k(reader, range, a_, 2);
-        // On a whole step, so that programs which share one read it at one time or far apart.
-        if (start) range.k_start = std::max(range.k[0], *start / plan.tile_k * plan.tile_k);
-      }
-      plan.ranges.push_back(range);
+  GemmPlan finished(Best best) const {
+    for (const std::int64_t part : {1, 2, 8}) {
+      GemmTiles tiles = best.tiles;
+      tiles.first_k = first_step(tiles.k, part);
+      const double ns = law_.time(best.candidate->block, tiles) + best.candidate->more;
+      if (ns < best.ns) best.ns = ns, best.tiles = tiles;
     }
+    GemmPlan plan;
+    plan.shape = problem_.shape;
+    plan.cubes = best.candidate->cubes, plan.pes = best.candidate->pes;
+    plan.split_k = plan.cubes.k * plan.pes.k;
+    plan.tile_m = best.tiles.m, plan.tile_n = best.tiles.n, plan.tile_k = best.tiles.k;
+    plan.depth = best.tiles.depth, plan.first_k = best.tiles.first_k;
+    plan.tcm_bytes = law_.tcm_bytes(best.tiles);
+    plan.a = nearby(best.candidate->block.a), plan.b = nearby(best.candidate->block.b);
+    plan.estimated_ns = best.ns;
+    for (std::int64_t i = 0; i < count(); ++i) plan.ranges.push_back(range(plan, i));
+    return plan;
+  }
+
+  static GemmPlan::Nearby nearby(const OperandTraffic& traffic) {
+    const double all = traffic.all();
+    return all > 0 ? GemmPlan::Nearby{traffic.own / all, traffic.cube / all} : GemmPlan::Nearby{};
+  }
+
+  GemmRange range(const GemmPlan& plan, std::int64_t index) const {
+    GemmRange range = range_of(problem_.shape, plan.cubes, plan.pes, index / per_cube_, index % per_cube_);
+    if (problem_.order == KOrder::exact) return range;
+    const PeCoordinate reader = pes_[static_cast<std::size_t>(index)];
+    auto start = own_k(reader, range, b_, 1);
+    if (!start) start = own_k(reader, range, a_, 2);
+    // On a whole step, so that programs which share one read it at one time or far apart.
+    if (start) range.k_start = std::max(range.k[0], *start / plan.tile_k * plan.tile_k);
+    return range;
+  }
+
+  /// What one holder has of an operand of rows x columns; `readers` stands for the copies that there are.
+  OperandSharing sharing(std::span<const GemmPart> parts, std::int64_t rows, std::int64_t columns) const {
+    if (parts.empty()) return {ceil_div(rows, count()), columns, 1};
+    double held = 0;
+    for (const auto& part : parts) {
+      double volume = 1;
+      for (int d = 0; d < 3; ++d) volume *= static_cast<double>(part.end[d] - part.begin[d]);
+      held += volume;
+    }
+    const auto once = static_cast<double>(problem_.shape.batch * rows * columns);
+    return {row_of(parts, 1, rows), row_of(parts, 2, columns), std::max(1.0, held / once)};
+  }
+
+  /// Elements that follow each other in the memory of the holders of an operand.
+  static std::int64_t row_of(std::span<const GemmPart> parts, int axis, std::int64_t extent) {
+    for (const auto& part : parts) extent = std::min(extent, part.end[axis] - part.begin[axis]);
+    return std::max<std::int64_t>(extent, 1);
   }
 
   const GemmProblem& problem_;
   std::span<const PeCoordinate> pes_;
   std::span<const GemmPart> a_, b_;
   const topology::Topology& topology_;
-  TileChooser tiles_;
-  Locality locality_;
+  GemmEstimate law_;
+  OperandLocality locality_a_, locality_b_;
+  OperandSharing sharing_a_, sharing_b_;              // with copies as readers
+  std::vector<OperandReader> readers_a_, readers_b_;  // kept for their memory
   std::int64_t per_cube_ = 0;
 };
 
@@ -384,6 +388,32 @@ class Planner {
 GemmPlan plan_gemm(const GemmProblem& problem, std::span<const PeCoordinate> pes, std::span<const GemmPart> a,
                    std::span<const GemmPart> b, const topology::Topology& topology) {
   return Planner(problem, pes, a, b, topology).plan();
+}
+
+std::vector<std::pair<std::string, std::string>> choices(const GemmPlan& plan) {
+  const auto grid = [](const GemmPlan::Grid& parts) {
+    return fmt::format("batch {} x m {} x n {} x k {}", parts.batch, parts.m, parts.n, parts.k);
+  };
+  const auto places = [](const GemmPlan::Nearby& nearby) {
+    const long own = std::lround(100 * nearby.own), near = std::lround(100 * (nearby.own + nearby.cube)) - own;
+    std::string text;
+    for (const auto& [percent, place] :
+         {std::pair{own, "own slice"}, std::pair{near, "own cube"}, std::pair{100 - own - near, "other cubes"}}) {
+      if (percent > 0) text += fmt::format("{}{} {} %", text.empty() ? "" : " + ", place, percent);
+    }
+    return text;
+  };
+  return {{"tile_m", std::to_string(plan.tile_m)},
+          {"tile_n", std::to_string(plan.tile_n)},
+          {"tile_k", std::to_string(plan.tile_k)},
+          {"first_k", std::to_string(plan.first_k)},
+          {"depth", std::to_string(plan.depth)},
+          {"split_k", std::to_string(plan.split_k)},
+          {"over_cubes", grid(plan.cubes)},
+          {"over_pes", grid(plan.pes)},
+          {"a_from", places(plan.a)},
+          {"b_from", places(plan.b)},
+          {"tcm", to_text(Bytes(plan.tcm_bytes))}};
 }
 
 }  // namespace kernbench::kernel::library

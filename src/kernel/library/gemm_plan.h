@@ -1,18 +1,21 @@
 // How the library's matrix product is cut: over the PEs of a launch, and into tiles within each. Plain data, made on
-// the host before the launch; gemm.h runs it.
+// the host before the launch; gemm.h runs it. What a plan is chosen by: gemm_estimate.h.
 //
 // Tiling. A cube's PEs take a block of C each; a PE walks its block tile by tile (tile_m x tile_n), and each tile over
-// k in steps of tile_k with an f32 (integers: i32) accumulator tile. The loads of the next `depth - 1` steps are issued
-// before the product of the present one, so that the DMA works while the GEMM engine does. The first steps of the first
+// k in steps of tile_k with an f32 (integers: i32) accumulator tile. The loads of `depth` steps are under
+// way while the GEMM engine works on those before them. The first steps of the first
 // tile are short, so that the GEMM engine starts early.
 //
 // TCM. The live handles of a program never hold more than `tcm_bytes`, at most the PE's TCM divided by its contexts:
 //   two accumulators + depth steps of both operands (twice, where they are transposed on the way), or
-//   kEpilogueTiles f32 tiles while an epilogue (scaling, bias, activation) runs.
+//   kEpilogueTiles f32 tiles while an epilogue (scaling, bias, activation) runs,
+// each tile rounded up to `pe.tcm.alignment`.
 #pragma once
 
 #include <cstdint>
 #include <span>
+#include <string>
+#include <utility>
 #include <vector>
 
 #include "base/coordinates.h"
@@ -45,6 +48,7 @@ struct GemmProblem {
   bool transposed_a = false, transposed_b = false;  // the operand's rows are not rows of its memory
   std::int64_t split_k = 0;                         // 0: chosen (1 unless order is any)
   std::int64_t tile_m = 0, tile_n = 0, tile_k = 0;  // 0: chosen
+  std::int64_t depth = 0;                           // 0: chosen
 };
 
 /// A box of the product [batch, m, n, k], from `begin` to before `end`.
@@ -65,16 +69,24 @@ struct GemmPlan {
   Grid cubes, pes;
   std::int64_t split_k = 1;
   std::int64_t tile_m = 1, tile_n = 1, tile_k = 1;
-  std::int64_t depth = 2;
+  std::int64_t depth = 1;    // steps whose loads are under way when the program waits for the first of them
   std::int64_t first_k = 1;  // length of the first step of a program
   std::int64_t tcm_bytes = 0;
   /// One range for each program of the launch.
   std::vector<GemmRange> ranges;
-  /// What the plan was chosen by: the estimated time of the slowest part.
+  /// Where the programs find what they read of an operand: shares of its elements; what is left is in other cubes.
+  struct Nearby {
+    double own = 0, cube = 0;
+  };
+  Nearby a, b;
+  /// What the plan was chosen by, from the programs' first instruction to their last store.
   double estimated_ns = 0;
 };
 
 constexpr std::int64_t kEpilogueTiles = 4;
+
+/// What was chosen, as names and values for people: "tile_k" "256".
+std::vector<std::pair<std::string, std::string>> choices(const GemmPlan& plan);
 
 /// Plans for programs on `pes` (ascending, not empty). `a` and `b` say who holds which part of the operands; empty:
 /// taken to be spread evenly. Throws OutOfMemoryError when no tile fits into the TCM.

@@ -1,0 +1,128 @@
+// How good the plans of matrix products are, by simulation: against other tiles, and on machines that are unlike the
+// shipped ones.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <limits>
+#include <stdexcept>
+#include <string>
+#include <vector>
+
+#include "support.h"
+#include "support/sanitizers.h"
+
+namespace kernbench {
+namespace {
+
+/// C = A B of f16; B lies in one copy in each cube, cut by columns over its PEs, or by rows over all.
+struct PlannedProduct {
+  std::string topology;
+  std::vector<std::string> overrides;
+  std::int64_t m, n, k;
+  bool replicated = true;
+};
+
+struct PlannedTiles {
+  std::int64_t m = 0, n = 0, k = 0;  // 0: chosen
+};
+
+RunResult run(const PlannedProduct& product, const PlannedTiles& tiles = {}) {
+  SimulateOptions options;
+  options.topology = product.topology;
+  options.overrides = product.overrides;
+  options.data = false;
+  return try_simulate(options, [&] {
+    const auto half = torch::dtype(torch::kHalf).device("ahbm");
+    const DPPolicy columns{.cube = Placement::replicate, .pe = Placement::column_wise};
+    const auto a = torch::empty({product.m, product.k}, half);
+    const auto b = torch::empty({product.k, product.n}, half.placement(product.replicated ? columns : DPPolicy{}));
+    torch::ahbm::matmul(a, b, {.tile_m = tiles.m, .tile_n = tiles.n, .tile_k = tiles.k});
+    torch::ahbm::synchronize();
+  });
+}
+
+/// Of the launch; infinite when the tiles do not fit.
+double microseconds(const PlannedProduct& product, const PlannedTiles& tiles = {}) {
+  const RunResult result = run(product, tiles);
+  if (tiles.m > 0 && result.error && result.error->type == "OutOfMemoryError")
+    return std::numeric_limits<double>::infinity();
+  if (result.error) throw std::runtime_error(result.error->message);
+  return static_cast<double>(result.launches.at(0).end.count() - result.launches[0].start.count()) * 1e-6;
+}
+
+std::string text_of(const PlannedProduct& product) {
+  std::string text = product.topology + " " + std::to_string(product.m) + " x " + std::to_string(product.n) + " x " +
+                     std::to_string(product.k);
+  for (const auto& change : product.overrides) text += " " + change;
+  return text;
+}
+
+TEST(PlanQuality, NoTilesOfASearchAreMuchBetterThanTheChosenOnes) {
+  if (kSanitized) GTEST_SKIP() << "long; runs in plain builds";
+  const std::vector<PlannedProduct> products{
+      {"tiny", {}, 512, 512, 512},
+      {"tiny", {"cube.hbm.bandwidth=100GB/s"}, 16, 2048, 512},
+      {"tiny", {"cube.hbm.latency=1us"}, 512, 512, 512, false},
+      {"tiny", {"pe.tcm.capacity=256KiB", "pe.ipcq.capacity=64KiB"}, 256, 256, 1024},
+      {"tiny", {"sip.cubes.mesh=[4, 2]", "pe.gemm.array=[128, 128]"}, 512, 512, 512, false},
+      {"tiny", {"pe.clock=4GHz"}, 1024, 128, 128, false},
+      {"ahbm-1sip", {"sip.cubes.mesh=[2, 1]", "cube.hbm.bandwidth=300GB/s"}, 64, 3072, 256},
+      {"ahbm-1sip", {}, 8192, 64, 64},
+  };
+  for (const auto& product : products) {
+    const double chosen = microseconds(product);
+    double best = std::numeric_limits<double>::infinity();
+    for (const std::int64_t m : {64, 128, 256})
+      for (const std::int64_t n : {64, 128, 256})
+        for (const std::int64_t k : {32, 128, 512}) {
+          const bool other = (m == 64 || m < 2 * product.m) && (n == 64 || n < 2 * product.n);
+          if (other && (k == 32 || k < 2 * product.k)) best = std::min(best, microseconds(product, {m, n, k}));
+        }
+    ASSERT_LT(best, std::numeric_limits<double>::infinity()) << text_of(product);
+    EXPECT_LE(chosen, 1.15 * best) << text_of(product);
+  }
+}
+
+TEST(PlanQuality, StepsStayLongWhereTheHbmIsSlow) {
+  if (kSanitized) GTEST_SKIP() << "long; runs in plain builds";
+  const PlannedProduct slow{"ahbm-1sip", {"cube.hbm.bandwidth=100GB/s"}, 2048, 2048, 2048};
+  EXPECT_LE(microseconds(slow), 1.02 * microseconds(slow, {0, 0, 256}));
+  const PlannedProduct flat{"ahbm-1sip", {}, 64, 12288, 256};
+  EXPECT_LE(microseconds(flat), 1.15 * microseconds(flat, {0, 0, 64}));
+}
+
+// The plan was worse on the faster machine, by 1.67.
+TEST(PlanQuality, AFasterClockIsNotSlowerOnATorusOfEightSips) {
+  const std::vector<std::string> torus{"system.sips.count=8", "system.sips.topology=torus_2d", "sip.cubes.mesh=[4, 1]",
+                                       "cube.hbm.bandwidth=400GB/s"};
+  const PlannedProduct product{"ahbm-1sip", torus, 1024, 1024, 1024};
+  PlannedProduct faster = product;
+  faster.overrides.emplace_back("pe.clock=2GHz");
+  EXPECT_LE(microseconds(faster), 1.02 * microseconds(product));
+}
+
+TEST(PlanQuality, TilesCountTheTcmsAlignment) {
+  for (const char* topology : {"tiny", "ahbm-1sip"}) {
+    const RunResult coarse = run({topology, {"pe.tcm.alignment=256KiB"}, 512, 512, 512});
+    EXPECT_FALSE(coarse.error) << coarse.error->message;
+    // Four tiles of 1 MiB: the whole TCM, which is one program's when the PE runs one at a time.
+    const RunResult alone = run({topology, {"pe.tcm.alignment=1MiB", "pe.contexts=1"}, 512, 512, 512});
+    EXPECT_FALSE(alone.error) << alone.error->message;
+    const RunResult none = run({topology, {"pe.tcm.alignment=1MiB"}, 512, 512, 512});
+    ASSERT_TRUE(none.error);
+    EXPECT_EQ(none.error->type, "OutOfMemoryError");
+    for (const char* part : {"no tile fits into 2 MiB of the TCM", "need 4 MiB", "pe.tcm.alignment of 1 MiB"})
+      EXPECT_NE(none.error->message.find(part), std::string::npos) << none.error->message;
+  }
+}
+
+TEST(PlanQuality, ASmallTcmHasAPlanToo) {
+  for (const char* capacity : {"64KiB", "16KiB", "4KiB"}) {
+    const RunResult result =
+        run({"tiny", {std::string("pe.tcm.capacity=") + capacity, "pe.ipcq.capacity=1KiB"}, 128, 128, 128});
+    EXPECT_FALSE(result.error) << capacity << ": " << result.error->message;
+  }
+}
+
+}  // namespace
+}  // namespace kernbench
