@@ -264,8 +264,8 @@ double GemmEstimate::time(const GemmBlock& block, const GemmTiles& tiles) const 
   Passes a = passes(full.a, static_cast<double>(along), block.sharing_a, std::min(tiles.m, block.m), loaded_k);
   Passes b = passes(full.b, static_cast<double>(across), block.sharing_b, loaded_k, std::min(tiles.n, block.n));
   const double together = static_cast<double>(loaded_k) / static_cast<double>(block.k);
-  if (block.sharing_a.columns < block.k) a.spread = together;
-  if (block.sharing_b.rows < block.k) b.spread = together;
+  a.spread = block.sharing_a.columns < block.k ? together : 0;
+  b.spread = block.sharing_b.rows < block.k ? together : 0;
   const double moving = std::max(alone, traffic_ns(block, a, b));
   const double first_service = first.service * moving / alone;
   const double latency =

@@ -73,7 +73,7 @@ class GemmEstimate {
     double swelling = 1;  // bytes that channels are occupied for, for each byte
     double holders = 1;   // that serve a program at a time
     double headers = 0;   // bytes of requests, for each byte
-    double spread = 1;    // the part of the holders along k that serve at a time
+    double spread = 1;    // the part of the holders along k that serve at a time; 0: no better than the worst
   };
   Passes passes(const Access& access, double times, const OperandSharing& sharing, std::int64_t rows,
                 std::int64_t columns) const;
