@@ -99,7 +99,10 @@ void run_library(const cli::Parameters& parameters) {
   how.tile_k = parameters.integer("tile_k", 0, kLargest);
   how.result_name = std::string("C");
   how.placement = DPPolicy{};
-  const auto c = torch::ahbm::matmul(a, b, how);
+  const auto c = [&] {
+    const torch::profiler::record_function region("gemm");
+    return torch::ahbm::matmul(a, b, how);
+  }();
   check_close("C = A B", c, reference(problem, a_host, b_host), tolerance_of(problem));
 }
 
@@ -126,8 +129,11 @@ void run_single_pe(const cli::Parameters& parameters) {
   const auto options = torch::device("ahbm").placement({.num_cubes = 1, .num_pes = 1});
   const auto a = a_host.to(options.name("A")), b = b_host.to(options.name("B"));
   auto c = torch::empty({problem.m, problem.n}, options.dtype(problem.result()).name("C"));
-  torch::launch("gemm", gemm_kernel, a, b, c, parameters.integer("tile_m", 1, kLargest),
-                parameters.integer("tile_n", 1, kLargest), parameters.integer("tile_k", 1, kLargest));
+  {
+    const torch::profiler::record_function region("gemm");
+    torch::launch("gemm", gemm_kernel, a, b, c, parameters.integer("tile_m", 1, kLargest),
+                  parameters.integer("tile_n", 1, kLargest), parameters.integer("tile_k", 1, kLargest));
+  }
   check_close("C = A B", c, reference(problem, a_host, b_host), tolerance_of(problem));
 }
 

@@ -198,6 +198,7 @@ void run(const cli::Parameters& parameters) {
     const auto groups = weights_of(model);
     const auto tensors = allocate(groups, torch::dtype(torch::kHalf).device("ahbm").placement(policy));
     report(tensors);
+    const torch::profiler::record_function region("address");
     address(groups, tensors, policy, machine);
   }
   torch::ahbm::synchronize();

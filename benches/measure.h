@@ -8,8 +8,9 @@
 
 namespace kernbench::benches {
 
-/// Simulated nanoseconds that `enqueue` keeps the stream busy.
+/// Simulated nanoseconds that `enqueue` keeps the stream busy; the region of interest of the run.
 inline double device_ns(const std::function<void()>& enqueue) {
+  const torch::profiler::record_function region("measured");
   torch::ahbm::Event start, end;
   start.record();
   enqueue();

@@ -57,7 +57,11 @@ void run(const cli::Parameters& given, const std::function<torch::Tensor(const t
   constexpr std::int64_t kLargest = 1 << 24;
   const auto rows = given.integer("rows", 1, kLargest), columns = given.integer("columns", 1, kLargest);
   const auto host = torch::randn({rows, columns}).to(dtype_of(given));
-  const auto y = on_device(host.to(torch::device("ahbm").name("x")));
+  const auto x = host.to(torch::device("ahbm").name("x"));
+  const auto y = [&] {
+    const torch::profiler::record_function region(check);
+    return on_device(x);
+  }();
   const auto expected =
       floating_point_enabled() ? by_rows(host, reference) : torch::empty({rows, columns}, dtype_of(given));
   check_close(check, y, expected, tolerance_of(dtype_of(given)));

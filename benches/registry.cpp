@@ -57,6 +57,7 @@ RunResult execute(const Bench& bench, const RunOptions& options) {
   simulation.on_stuck = options.on_stuck;
   simulation.operation_log = options.op_log;
   simulation.trace = options.trace;
+  simulation.whole_run = options.whole_run;
   simulation.correlation_id = options.correlation_id;
   simulation.stop_requested = options.stop_requested;
   simulation.progress_due = options.progress_due;

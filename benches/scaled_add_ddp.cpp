@@ -25,8 +25,11 @@ void worker(int rank, int world_size, std::int64_t n, std::int64_t block) {
   // Halves: their sums over the ranks are exact.
   auto x = torch::arange(n, torch::kInt).remainder(8).to(torch::dtype(torch::kHalf).device("ahbm"));
   auto y = torch::ones_like(x), out = torch::empty_like(x);
-  torch::launch("scaled_add", scaled_add, x, y, out, 2.0f, block);
-  dist::all_reduce(out, dist::ReduceOp::SUM);
+  {
+    const torch::profiler::record_function region("step");
+    torch::launch("scaled_add", scaled_add, x, y, out, 2.0f, block);
+    dist::all_reduce(out, dist::ReduceOp::SUM);
+  }
   if (rank != 0) return;
   const auto expected = (torch::arange(data_enabled() ? n : 1, torch::kInt).remainder(8) * 2 + 1) * world_size;
   check_close("sum of x * 2 + y over all ranks", out, expected.expand({n}));

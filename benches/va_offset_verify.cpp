@@ -95,7 +95,10 @@ bool verify_own_slices(const std::string& name, const torch::Tensor& x, const to
                        const DPPolicy& policy, const Machine& machine) {
   const auto seen = torch::full({machine.cubes * machine.pes, host.size(0), host.size(1)}, -1,
                                 torch::dtype(torch::kInt).device("ahbm").name("seen"));
-  torch::launch("verify", verify_kernel, x, seen);
+  {
+    const torch::profiler::record_function region("verify");
+    torch::launch("verify", verify_kernel, x, seen);
+  }
   return check_close(name, seen, expected_of(host, policy, machine));
 }
 

@@ -36,7 +36,10 @@ KERNBENCH_BENCH(vector_add, "out = x + y on every PE of a device, each on its ow
   const auto x_host = torch::randn({n}), y_host = torch::randn({n});
   const auto x = x_host.to(options.name("x")), y = y_host.to(options.name("y"));
   auto out = torch::empty({n}, options.name("out"));
-  torch::launch("vector_add", vector_add_kernel, x, y, out, block);
+  {
+    const torch::profiler::record_function region("vector_add");
+    torch::launch("vector_add", vector_add_kernel, x, y, out, block);
+  }
 
   auto expected = torch::empty({n}, torch::kDouble);
   if (kernbench::floating_point_enabled()) {

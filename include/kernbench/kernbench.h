@@ -9,6 +9,7 @@
 #include "kernbench/memory.h"
 #include "kernbench/models.h"
 #include "kernbench/multiprocessing.h"
+#include "kernbench/profiler.h"
 #include "kernbench/simulate.h"
 #include "kernbench/tl.h"
 #include "kernbench/torch.h"

@@ -51,6 +51,18 @@ struct OperationResult {
   Time bound;    // the least that the work could have taken
 };
 
+/// What a launch asked of its engines of one kind, or of a memory, and how near it came to their peak. A peak is what
+/// all of them do at their full rate, for this launch's mix of operand types and operations.
+struct EngineResult {
+  std::string engine;      // "gemm", "vector", "hbm" (the slices), "tcm" (the DMA ports of the TCMs)
+  std::string types;       // operand types of the work, what takes longest first ("f16", "f32, i64"); memories: empty
+  double work = 0;         // GEMM: multiplications and additions; vector: elements; memories: bytes
+  Time busiest;            // what the busiest one of them needed
+  double attained = 0;     // work per second, over the whole launch
+  double device_peak = 0;  // of the whole device, per second; 0: none, for a component model of the user's own
+  double used_peak = 0;    // of the PEs that the launch ran on, or the slices that it touched
+};
+
 /// A roofline and where a launch stands under it.
 struct Roof {
   double compute = 0;    // operations per second
@@ -61,11 +73,19 @@ struct Roof {
 };
 
 struct Roofline {
-  std::string engine;    // "gemm": floating-point operations; "vector": elements, when no GEMM command ran; "": neither
+  std::string engine;    // "gemm" or "vector", which is nearer to its peak; "": nothing computed, or no peak known
   double intensity = 0;  // operations per byte of HBM
   double attained = 0;   // operations per second, over the whole launch
   Roof used;             // of the PEs and HBM slices that the launch used
   Roof device;           // of the whole device
+};
+
+/// Bytes that the DMA of programs moved, by where they are in HBM as seen from the program's PE.
+struct DistanceBytes {
+  Bytes own_slice;   // in the PE's own slice
+  Bytes same_cube;   // in another one of its cube
+  Bytes same_sip;    // in another cube of its SIP
+  Bytes other_sips;  // beyond
 };
 
 struct LaunchResult {
@@ -73,13 +93,20 @@ struct LaunchResult {
   std::int32_t device = 0;
   Time start, end;
   std::int64_t programs = 0;
+  std::int64_t pes = 0;            // that ran them
+  std::int64_t available_pes = 0;  // of the rank that launched: its PE, or all of the SIP
+  std::string range;               // in which it was launched (profiler.h): "step/forward"; empty: in none
+  bool in_region = true;           // it started in the region of interest; true where there is none
   /// Categories ("dispatch", "gemm", "vector", "dma", "control", "completion") that tile end - start exactly.
   std::vector<std::pair<std::string, Time>> breakdown;
-  double flops = 0;  // performed
-  Bytes hbm_bytes;   // moved
+  double flops = 0;        // multiplications and additions of the GEMM engines
+  Bytes hbm_bytes;         // moved
+  DistanceBytes distance;  // the same by distance
+  Bytes tensor_bytes;      // of its tensor arguments, each counted once; 0 for collectives
   /// The least that the launch could have taken: its way out and back, and the busiest of its resources.
   Time bound;
-  std::string bound_by;  // "gemm", "vector", "hbm" or "tcm"
+  std::string bound_by;               // "gemm", "vector", "hbm" or "tcm"
+  std::vector<EngineResult> engines;  // that had work: gemm, vector, hbm, tcm
   Roofline roofline;
   /// The chain that determined the end; the times add up to end - start. The longest first.
   std::vector<PathPart> critical_path;
@@ -104,7 +131,7 @@ struct ResourceResult {
   std::string name;
   Time busy;
   Bytes bytes;
-  double utilisation = 0;  // busy / simulated time
+  double utilisation = 0;  // busy / time of the region of interest, or else of the run
 };
 
 /// Address translation on one PE.
@@ -112,6 +139,23 @@ struct TlbResult {
   std::string name;  // "sip0.cube2.pe5.mmu"
   std::uint64_t hits = 0, misses = 0;
   Time walking;  // for which descriptors waited for walks of the page table, added up
+};
+
+/// The part of a run that the program marked (profiler.h).
+struct RegionResult {
+  std::int64_t windows = 0;  // intervals that do not touch
+  Time time;                 // all together
+  Time start, end;           // of the first, of the last
+};
+
+/// All ranges of one name.
+struct RangeResult {
+  std::string name;  // with those around it: "step/forward"
+  std::int64_t count = 0;
+  Time host;      // from their beginnings to their ends in host code
+  Time complete;  // from the completion of what was enqueued before them to that of what was enqueued until their ends
+  std::int64_t launches = 0;
+  Time launch_time;  // of these, which may overlap
 };
 
 /// How far a run is.
@@ -174,15 +218,20 @@ struct RunResult {
   std::vector<LaunchResult> launches;
   std::vector<CheckResult> checks;
   std::map<std::string, Metric> metrics;
-  std::vector<ResourceResult> resources;
+  std::vector<ResourceResult> resources;  // within the region of interest, if there is one
+  std::optional<RegionResult> region;
+  std::vector<RangeResult> ranges;  // by name
   std::vector<TlbResult> tlbs;
-  /// What in the machine's description is allowed but likely a mistake: "host.link.credits: …".
+  /// What makes the run slower than it need be, and what in the machine's description is allowed but likely a mistake:
+  /// "host.link.credits: …".
   std::vector<std::string> warnings;
   std::optional<ErrorResult> error;
   std::uint64_t times_fingerprint = 0, values_fingerprint = 0;
-  /// The machine's peaks for one device, for "achieved against peak".
+  /// One device's peaks, by the machine's description: GEMM with f16 operands, its HBM.
   double peak_flops = 0;
   Bandwidth peak_hbm_bandwidth;
+  std::vector<std::pair<std::string, double>> peak_gemm;  // operations per second by operand type ("f8", "i8", …)
+  double peak_vector = 0;                                 // elements per second, of 32 bits and one cycle
   /// Every key of the machine's description with its value, in the description's order.
   std::vector<std::pair<std::string, std::string>> machine;
 };

@@ -65,6 +65,8 @@ struct SimulateOptions {
   /// File for a timeline that Perfetto opens (docs/trace.md); empty: none. A run with one takes longer, in no other
   /// time.
   std::string trace = {};
+  /// Report and trace the whole run, also where the program marks a region of interest (profiler.h).
+  bool whole_run = false;
   /// Copied into the result.
   std::string correlation_id = {};
   /// What kernbench::parameter reads in the program (bench.h).

@@ -48,8 +48,9 @@ struct RunOptions {
   /// Wall-clock seconds a fiber may run without waiting; then on_stuck is called, which must end the process. 0: never.
   double watchdog_seconds = 0;
   std::function<void(const std::string&)> on_stuck;
-  std::string op_log;  // file; empty: none
-  std::string trace;   // file; empty: none
+  std::string op_log;      // file; empty: none
+  std::string trace;       // file; empty: none
+  bool whole_run = false;  // report and trace beyond the region of interest, too
   std::string correlation_id;
   /// Set from a signal handler when the user wants the run to stop. A run that sees it throws
   /// Error("Interrupted", …), or returns what it has with such an error. May be null.

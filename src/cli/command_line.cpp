@@ -122,8 +122,9 @@ struct DescribeTexts {
 
 struct RunTexts {
   Texts bench, topology, overrides, parameters, seed, reads, memory, threads, max_time, max_polls, stack_size, watchdog,
-      json, op_log, trace, wait_graph, correlation_id, colour, bench_of_file, compiler, cxxflags;
+      json, op_log, trace, wait_graph, correlation_id, report, colour, bench_of_file, compiler, cxxflags;
   bool no_data = false, exact_events = false, skip_floating = false, explain = false, quiet = false, no_cache = false;
+  bool whole_run = false;
 
   CLI::App* declare(CLI::App& app) {
     CLI::App* command = app.add_subcommand("run", "Simulate a bench: its time, its numbers, and where the time went");
@@ -156,6 +157,9 @@ struct RunTexts {
     command->add_flag("--explain", explain, "Find the least slots of queues that break a deadlock, by running again")
         ->disable_flag_override();
     add_text(*command, "--correlation-id", correlation_id, "TEXT", "Copied into the result, to find it again");
+    add_text(*command, "--report", report, "KIND", "short (default): one screen; or full");
+    command->add_flag("--whole-run", whole_run, "Report and trace the whole run, also where a program marks a region")
+        ->disable_flag_override();
     command->add_flag("-q,--quiet", quiet, "No table; errors and failed checks are still shown")
         ->disable_flag_override();
     add_text(*command, "--color", colour, "WHEN", "auto (default: on a terminal), always or never");
@@ -197,6 +201,8 @@ struct RunTexts {
     out.wait_graph = single("--wait-graph", wait_graph, "");
     out.explain = explain;
     out.quiet = quiet;
+    out.report = report_of(single("--report", report, "short"));
+    options.whole_run = whole_run;
     out.colour = colour_of(single("--color", colour, "auto"));
     return out;
   }

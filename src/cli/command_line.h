@@ -10,6 +10,7 @@
 #include "base/error.h"
 #include "cli/bench_file/bench_file.h"
 #include "cli/bench_registry.h"
+#include "report/table.h"
 
 namespace kernbench::cli {
 
@@ -51,6 +52,7 @@ struct RunCommand {
   std::string wait_graph;  // file, "" for none
   bool explain = false;    // whether more slots would break a deadlock
   bool quiet = false;
+  report::TableKind report = report::TableKind::brief;
   ColourMode colour = ColourMode::automatic;
 };
 

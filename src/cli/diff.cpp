@@ -38,8 +38,9 @@ ExitCode diff(const DiffCommand& command, const Environment& environment) {
   const report::RunResult b = read(command.b);
   const report::Difference difference = report::difference(a, b);
   const bool colour = use_colour(command.colour, environment.out_is_terminal);
-  environment.out(command.format == DiffFormat::json ? report::to_json(difference, command.a, command.b)
-                                                     : report::to_table(difference, command.a, command.b, colour));
+  environment.out(command.format == DiffFormat::json
+                      ? report::to_json(difference, command.a, command.b)
+                      : report::to_table(difference, command.a, command.b, colour, environment.out_is_terminal));
   return command.exit_code && !difference.same_outcome() ? ExitCode::differs : ExitCode::ok;
 }
 

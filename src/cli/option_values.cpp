@@ -113,6 +113,11 @@ DiffFormat diff_format_of(const std::string& text) {
   return static_cast<DiffFormat>(choice("--format", text, kChoices));
 }
 
+report::TableKind report_of(const std::string& text) {
+  constexpr std::array<std::string_view, 2> kChoices = {"short", "full"};
+  return static_cast<report::TableKind>(choice("--report", text, kChoices));
+}
+
 std::map<std::string, std::string> parameters_of(const std::vector<std::string>& texts) {
   std::map<std::string, std::string> out;
   for (const std::string& text : texts) {

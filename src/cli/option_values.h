@@ -34,6 +34,8 @@ ColourMode colour_of(const std::string& text);
 DescribeFormat format_of(const std::string& text);
 /// --format of diff: "table" or "json".
 DiffFormat diff_format_of(const std::string& text);
+/// --report of run: "short" or "full".
+report::TableKind report_of(const std::string& text);
 /// -p: "NAME=VALUE" each, no name twice.
 std::map<std::string, std::string> parameters_of(const std::vector<std::string>& texts);
 /// --set: "path=value" each; returns them unchanged.

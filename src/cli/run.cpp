@@ -207,7 +207,10 @@ ExitCode run(const RunCommand& command, const Environment& environment) {
   // A run that failed before anything was simulated has nothing that a table could show.
   const bool empty = result.error && result.launches.empty() && result.simulated_time == Time::zero();
   if (table && !empty) {
-    environment.out(report::to_table(result, {use_colour(command.colour, environment.out_is_terminal)}));
+    const bool brief = command.report == report::TableKind::brief;
+    environment.out(report::to_table(result, {.colour = use_colour(command.colour, environment.out_is_terminal),
+                                              .kind = command.report,
+                                              .cuts = brief && environment.out_is_terminal}));
   }
   show_problems(result, !table, environment, use_colour(command.colour, environment.err_is_terminal));
   outputs.write(result);

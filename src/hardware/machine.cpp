@@ -191,6 +191,21 @@ struct Machine::Implementation {
     usage.push_back({name + ".vector", {}, {}});
   }
 
+  void append_counters(std::vector<ResourceCounters>& all, std::uint32_t first, std::uint32_t end) const {
+    for (ServerId server{first}; server.value < end; ++server.value) {
+      const ServerCounters counters = fabric.counters(server);
+      all.push_back({counters.busy, counters.bytes});
+    }
+  }
+
+  void append_engine_counters(std::vector<ResourceCounters>& all, std::int64_t pe_index) const {
+    if (const auto& made = pes[static_cast<std::size_t>(pe_index)]; made) {
+      for (const CommandQueue* engine : made->engines()) all.push_back({engine->busy_now(), {}});
+    } else {
+      all.resize(all.size() + static_cast<std::size_t>(topology.pe.dma.queues) + 2);
+    }
+  }
+
   event::Scheduler& scheduler;
   topology::Topology topology;
   ModelRegistry registry;
@@ -336,6 +351,29 @@ std::vector<ResourceUsage> Machine::usage() const {
     usage.push_back({to_text(machine.layout.cube_at(index)) + ".m_cpu", machine.launches.m_cpu_busy(index), {}});
   }
   return usage;
+}
+
+std::vector<ResourceCounters> Machine::counters_now() const {
+  const Implementation& machine = *implementation_;
+  const Layout& layout = machine.layout;
+  std::vector<ResourceCounters> all;
+  machine.append_counters(all, 0, static_cast<std::uint32_t>(machine.network.links().size()));
+  for (std::int64_t index = 0; index < layout.pe_count(); ++index) {
+    const PeCoordinate at = layout.pe_at(index);
+    machine.append_counters(all, layout.channel(at, 0).value, layout.tcm_port(at).value + 1);
+    machine.append_engine_counters(all, index);
+  }
+  for (std::int64_t index = 0; index < layout.cube_count(); ++index) {
+    const std::uint32_t sram = layout.sram(layout.cube_at(index)).value;
+    machine.append_counters(all, sram, sram + 1);
+  }
+  for (std::int32_t sip = 0; sip < machine.topology.system.sips; ++sip) {
+    all.push_back({machine.launches.io_cpu_busy(SipId{sip}), {}});
+  }
+  for (std::int64_t index = 0; index < layout.cube_count(); ++index) {
+    all.push_back({machine.launches.m_cpu_busy(index), {}});
+  }
+  return all;
 }
 
 std::vector<TlbUsage> Machine::tlb_usage() const {

@@ -31,6 +31,12 @@ struct ResourceUsage {
   Bytes bytes;  // 0 for engines and processors
 };
 
+/// The same without the name.
+struct ResourceCounters {
+  Time busy;
+  Bytes bytes;
+};
+
 /// What the TLB of one PE was asked.
 struct TlbUsage {
   PeCoordinate pe;
@@ -97,6 +103,9 @@ class Machine {
   /// All servers, engines and processors in structural order: the links; of each PE the HBM channels, the TCM port and
   /// the engines; the SRAMs; the IO_CPUs and the M_CPUs. Engines count the commands that have finished.
   std::vector<ResourceUsage> usage() const;
+  /// The same up to now, work that is under way as far as it has got; processors count the messages that they have
+  /// handled.
+  std::vector<ResourceCounters> counters_now() const;
   /// Of the PEs whose TLB was asked, by coordinate.
   std::vector<TlbUsage> tlb_usage() const;
 

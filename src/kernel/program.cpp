@@ -266,6 +266,16 @@ void Program::add_memory_dependencies(KernelOperation& operation) {
   }
 }
 
+namespace {
+
+Bytes& at_distance(DistanceBytes& bytes, PeCoordinate pe, PeCoordinate slice) {
+  if (pe == slice) return bytes.own_slice;
+  if (pe.sip != slice.sip) return bytes.other_sips;
+  return pe.cube == slice.cube ? bytes.same_cube : bytes.same_sip;
+}
+
+}  // namespace
+
 void Program::count(const KernelOperation& operation) {
   if (operation.engine == hardware::EngineKind::dma) {
     for (const auto& leg : operation.legs) {
@@ -273,14 +283,13 @@ void Program::count(const KernelOperation& operation) {
       for (const auto& range : leg.ranges) bytes += range.total();
       launch_->hbm_bytes += bytes;
       launch_->slice_bytes[leg.slice] += bytes;
+      at_distance(launch_->distance, at_, leg.slice) += bytes;
       dma_bytes_ += bytes;
     }
   } else if (operation.engine == hardware::EngineKind::gemm) {
-    const auto& work = operation.gemm;
-    launch_->flops += 2.0 * static_cast<double>(work.batch) * static_cast<double>(work.m) *
-                      static_cast<double>(work.n) * static_cast<double>(work.k);
+    launch_->work.add(operation.gemm, environment_.machine.topology().pe.gemm);
   } else if (operation.engine == hardware::EngineKind::vector) {
-    launch_->account.add_vector_operations(operation.vector.elements);
+    launch_->work.add(operation.vector, operation.widest, environment_.machine.topology().pe.vector);
   }
 }
 

@@ -15,12 +15,14 @@
 #include "base/fingerprint.h"
 #include "hardware/machine.h"
 #include "hardware/operation.h"
+#include "kernbench/result.h"
 #include "kernbench/tl.h"
 #include "kernel/async_state.h"
 #include "kernel/breakdown.h"
 #include "kernel/buffer_state.h"
 #include "kernel/environment.h"
 #include "kernel/explain/account.h"
+#include "kernel/explain/compute_work.h"
 #include "kernel/explain/record.h"
 #include "kernel/known_reads.h"
 #include "kernel/message.h"
@@ -36,9 +38,10 @@ struct LaunchRecord {
   std::string name;                    // "gemm#2"
   std::shared_ptr<QueueTable> queues;  // channels among the programs, or null
   std::int64_t programs = 0;
-  double flops = 0;                           // multiplications and additions of the GEMM engines
+  ComputeWork work;                           // that the compute engines were asked for
   Bytes hbm_bytes;                            // moved by the programs' DMA
   std::map<PeCoordinate, Bytes> slice_bytes;  // the same by HBM slice
+  DistanceBytes distance;                     // the same by distance
   LaunchAccount account;                      // of the programs that have ended
   /// The program that ended last (ties: the lowest coordinate) stands for the launch in its breakdown.
   Time last_start, last_end;
@@ -62,6 +65,7 @@ class KernelOperation final : public hardware::Operation {
   bool acquires = false;                              // memory accesses behind it start when it has finished
   bool releases = false;                              // it starts when those before it have finished
   tl::Scope scope = tl::Scope::pe;                    // among whom it orders; changes no time
+  DType widest = DType::f32;                          // vector: of the types of its operands and result
   hardware::OperationBound bound;                     // DMA: known from its start on
   /// DMA: the servers on the way of its longest leg, and how long each had been busy when it started.
   std::vector<std::pair<hardware::ServerId, Time>> on_its_way;

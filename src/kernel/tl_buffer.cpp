@@ -85,6 +85,7 @@ std::shared_ptr<KernelOperation> new_copy(const AccessCall& call, const BufferSt
   operation->buffer = std::make_unique<BufferAccess>(BufferAccess{buffer.bytes(), offsets, shape});
   operation->vector.elements = shape.numel();
   operation->vector.operation = VectorOperation::copy;
+  operation->widest = buffer.dtype();
   operation->vector.item_bytes = item_size(buffer.dtype());
   operation->vector.operand_bytes = Bytes(2 * shape.numel() * item_size(buffer.dtype()));
   return operation;

@@ -29,6 +29,15 @@ hardware::VectorWork work_of(const VectorCommand& command, const TileState& resu
   return work;
 }
 
+/// The type that decides how much of a lane an element takes; the result's among types of one width.
+DType widest_of(const VectorCommand& command) {
+  DType widest = command.dtype;
+  for (const auto& input : command.inputs) {
+    if (item_size(input->dtype()) > item_size(widest)) widest = input->dtype();
+  }
+  return widest;
+}
+
 bool is_known(const VectorCommand& command) {
   return command.pure && !is_floating_point(command.dtype) &&
          std::ranges::all_of(command.inputs, [](const StateRef& input) { return input->known.defined(); });
@@ -68,6 +77,7 @@ tl::Tile issue_vector_command(Program& program, const VectorCommand& command, co
   for (const auto& input : command.inputs) inputs.push_back(input.get());
   auto operation = program.new_operation(hardware::EngineKind::vector, command.kind, result, inputs);
   operation->vector = work_of(command, *result);
+  operation->widest = widest_of(command);
   if (is_known(command)) result->known = known_result(program, command);
   if (!program.environment().data_enabled) {
     operation->take_effect = [value = result->value(), dtype = command.dtype,

@@ -148,8 +148,8 @@ std::string outcome_section(const Difference& difference, const Palette& palette
   }
   std::string out = palette.paint(Style::heading, "Simulated time") + "  " + time + "\n";
   if (difference.status_a != difference.status_b) {
-    out += palette.paint(Style::heading, "Result") + "  " + shortened(one_line(difference.status_a), 40) + " -> " +
-           palette.paint(Style::warning, shortened(one_line(difference.status_b), 40)) + "\n";
+    out += palette.paint(Style::heading, "Result") + "  " + palette.fit(difference.status_a, 40) + " -> " +
+           palette.paint(Style::warning, palette.fit(difference.status_b, 40)) + "\n";
   }
   if (!difference.same_values) out += "The checked values differ.\n";
   if (difference.same_outcome()) {
@@ -213,10 +213,10 @@ std::string side(const std::string& file, const std::string& status, Time time) 
 
 }  // namespace
 
-std::string to_table(const Difference& difference, const std::string& a, const std::string& b, bool colour) {
-  const Palette palette(colour);
-  std::string out = palette.paint(Style::faint, "A") + "  " + shortened(one_line(a), 96) + "\n" +
-                    palette.paint(Style::faint, "B") + "  " + shortened(one_line(b), 96) + "\n";
+std::string to_table(const Difference& difference, const std::string& a, const std::string& b, bool colour, bool cuts) {
+  const Palette palette(colour, cuts);
+  std::string out = palette.paint(Style::faint, "A") + "  " + palette.fit(a, 96) + "\n" +
+                    palette.paint(Style::faint, "B") + "  " + palette.fit(b, 96) + "\n";
   for (const std::string& section :
        {inputs_section(difference, palette), outcome_section(difference, palette),
         times_section("Where the time went: critical paths of all launches", "activity", difference.activities,

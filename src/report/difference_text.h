@@ -7,8 +7,10 @@
 
 namespace kernbench::report {
 
-/// Tables of at most 100 columns, ASCII unless names are not; `a` and `b` name the files.
-std::string to_table(const Difference& difference, const std::string& a, const std::string& b, bool colour);
+/// Tables, ASCII unless names are not; at most 100 columns wide where `cuts` shortens long names. `a` and `b` name the
+/// files.
+std::string to_table(const Difference& difference, const std::string& a, const std::string& b, bool colour,
+                     bool cuts = false);
 
 /// One JSON object with a final newline (docs/json.md).
 std::string to_json(const Difference& difference, const std::string& a, const std::string& b);

@@ -1,4 +1,4 @@
-// Why launches took as long as they did: critical path, waits, kinds of operation, roofline.
+// Why launches took as long as they did: critical path, waits, kinds of operation.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -19,7 +19,6 @@ constexpr std::size_t kMostExplained = 3;  // launches
 constexpr std::size_t kMostParts = 8;      // of a critical path
 constexpr std::size_t kMostWaits = 10;
 constexpr std::size_t kMostOperations = 10;
-constexpr std::size_t kMostRoofs = 8;
 
 Time duration(const LaunchResult& launch) {
   return launch.end - launch.start;
@@ -46,7 +45,7 @@ std::vector<const LaunchResult*> representatives(const RunResult& result, std::s
 
 std::string heading(const std::string& title, const LaunchResult& launch, const Palette& palette) {
   return palette.paint(Style::heading,
-                       fmt::format("{} of {} on sip{}", title, shortened(one_line(launch.name), 40), launch.device)) +
+                       fmt::format("{} of {} on sip{}", title, palette.fit(launch.name, 40), launch.device)) +
          "\n";
 }
 
@@ -138,38 +137,7 @@ std::string operations_section(const LaunchResult& launch, const Palette& palett
   return out;
 }
 
-std::vector<Cell> roof_row(const LaunchResult& launch) {
-  const Roofline& roofline = launch.roofline;
-  const std::string unit = roofline.engine == "gemm" ? "FLOP" : "op";
-  const auto bound = [](const Roof& roof) { return std::string(roof.compute_bound ? "compute" : "HBM"); };
-  return {{launch.name},
-          {decimal_text(roofline.intensity, 1) + " " + unit + "/B"},
-          {rate_text(roofline.attained, unit + "/s")},
-          {rate_text(roofline.used.roof, unit + "/s")},
-          {percent_text(roofline.used.share)},
-          {bound(roofline.used)},
-          {percent_text(roofline.device.share)},
-          {bound(roofline.device)}};
-}
-
 }  // namespace
-
-std::string roofline_section(const RunResult& result, const Palette& palette) {
-  std::vector<const LaunchResult*> launches = representatives(result, kMostRoofs);
-  std::erase_if(launches, [](const LaunchResult* launch) { return launch->roofline.engine.empty(); });
-  if (launches.empty()) return {};
-  TextTable table({{"launch", Align::left, 14},
-                   {"intensity", Align::right, 12},
-                   {"attained", Align::right, 13},
-                   {"roof in use", Align::right, 13},
-                   {"of it", Align::right, 7},
-                   {"bound", Align::left, 7},
-                   {"device", Align::right, 7},
-                   {"bound", Align::left, 7}});
-  for (const LaunchResult* launch : launches) table.add(roof_row(*launch));
-  return palette.paint(Style::heading, "Roofline of the PEs and HBM slices in use, and of the device") + "\n" +
-         table.text(palette);
-}
 
 std::string explanation_sections(const RunResult& result, const Palette& palette) {
   std::string out;

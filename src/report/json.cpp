@@ -63,6 +63,19 @@ std::string json(const OperationResult& operation) {
   return out.finish();
 }
 
+std::string json(const EngineResult& engine) {
+  const auto peak = [](double per_s) { return per_s > 0 ? number(per_s) : "null"; };
+  Collection out = object();
+  out.add("engine", quoted(engine.engine));
+  out.add("types", quoted(engine.types));
+  out.add("work", number(engine.work));
+  out.add("busiest_ps", number(engine.busiest.count()));
+  out.add("attained_per_s", number(engine.attained));
+  out.add("device_peak_per_s", peak(engine.device_peak));
+  out.add("used_peak_per_s", peak(engine.used_peak));
+  return out.finish();
+}
+
 std::string json(const Roof& roof) {
   Collection out = object();
   out.add("compute_per_s", number(roof.compute));
@@ -83,6 +96,15 @@ std::string json(const Roofline& roofline) {
   return out.finish();
 }
 
+std::string json(const DistanceBytes& bytes) {
+  Collection out = object();
+  out.add("own_slice", number(bytes.own_slice.count()));
+  out.add("same_cube", number(bytes.same_cube.count()));
+  out.add("same_sip", number(bytes.same_sip.count()));
+  out.add("other_sips", number(bytes.other_sips.count()));
+  return out.finish();
+}
+
 std::string json(const LaunchResult& launch) {
   const auto element = [](const auto& value) { return json(value); };
   constexpr std::string_view kIndent = "     ";
@@ -94,11 +116,18 @@ std::string json(const LaunchResult& launch) {
   out.add("start_ps", number(launch.start.count()));
   out.add("end_ps", number(launch.end.count()));
   out.add("programs", number(launch.programs));
+  out.add("pes", number(launch.pes));
+  out.add("available_pes", number(launch.available_pes));
+  out.add("range", quoted(launch.range));
+  out.add("in_region", launch.in_region ? "true" : "false");
   out.add("breakdown_ps", breakdown.finish());
   out.add("bound_ps", number(launch.bound.count()));
   out.add("bound_by", quoted(launch.bound_by));
   out.add("flops", number(launch.flops));
   out.add("hbm_bytes", number(launch.hbm_bytes.count()));
+  out.add("bytes_by_distance", json(launch.distance));
+  out.add("tensor_bytes", number(launch.tensor_bytes.count()));
+  out.add("engines", lines(launch.engines, element, '[', ']', kIndent));
   out.add("roofline", launch.roofline.engine.empty() ? "null" : json(launch.roofline));
   out.add("critical_path", lines(launch.critical_path, element, '[', ']', kIndent));
   out.add("longest_segments", lines(launch.longest_segments, element, '[', ']', kIndent));
@@ -138,6 +167,26 @@ std::string json(const TlbResult& tlb) {
   out.add("hits", number(tlb.hits));
   out.add("misses", number(tlb.misses));
   out.add("walking_ps", number(tlb.walking.count()));
+  return out.finish();
+}
+
+std::string json(const RegionResult& region) {
+  Collection out = object();
+  out.add("windows", number(region.windows));
+  out.add("time_ps", number(region.time.count()));
+  out.add("start_ps", number(region.start.count()));
+  out.add("end_ps", number(region.end.count()));
+  return out.finish();
+}
+
+std::string json(const RangeResult& range) {
+  Collection out = object();
+  out.add("name", quoted(range.name));
+  out.add("count", number(range.count));
+  out.add("host_ps", number(range.host.count()));
+  out.add("complete_ps", number(range.complete.count()));
+  out.add("launches", number(range.launches));
+  out.add("launch_ps", number(range.launch_time.count()));
   return out.finish();
 }
 
@@ -197,9 +246,13 @@ std::string json(const Origin& origin) {
 }
 
 std::string device_peak(const RunResult& result) {
+  Collection gemm = object();
+  for (const auto& [type, per_s] : result.peak_gemm) gemm.add(type, number(per_s));
   Collection out = object();
   out.add("flops_per_s", number(result.peak_flops));
   out.add("hbm_bytes_per_s", number(result.peak_hbm_bandwidth.count()));
+  out.add("gemm_per_s", gemm.finish());
+  out.add("vector_per_s", number(result.peak_vector));
   return out.finish();
 }
 
@@ -239,8 +292,10 @@ std::string to_json(const RunResult& result) {
   out.add("metrics", lines(result.metrics, element, '{', '}'));
   out.add("resources", lines(result.resources, element, '[', ']'));
   out.add("tlbs", lines(result.tlbs, element, '[', ']'));
-  const auto text = [](const std::string& value) { return report::quoted(value); };
-  out.add("warnings", lines(result.warnings, text, '[', ']'));
+  const auto warning = [](const std::string& text) { return quoted(text); };
+  out.add("region", result.region ? json(*result.region) : "null");
+  out.add("ranges", lines(result.ranges, element, '[', ']'));
+  out.add("warnings", lines(result.warnings, warning, '[', ']'));
   const auto setting = [](const auto& key) { return report::quoted(key.first) + ": " + report::quoted(key.second); };
   out.add("device_peak", device_peak(result));
   out.add("machine", lines(result.machine, setting, '{', '}'));

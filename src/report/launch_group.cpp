@@ -1,6 +1,7 @@
 #include "report/launch_group.h"
 
 #include <algorithm>
+#include <limits>
 #include <map>
 #include <tuple>
 
@@ -17,6 +18,30 @@ void add_time(std::vector<std::pair<std::string, Time>>& breakdown, const std::s
   }
 }
 
+EngineSum& sum_for(std::vector<EngineSum>& sums, const std::string& engine) {
+  const auto found = std::ranges::find(sums, engine, &EngineSum::engine);
+  if (found != sums.end()) return *found;
+  sums.emplace_back().engine = engine;
+  return sums.back();
+}
+
+void add_engine(EngineSum& sum, const EngineSum& more) {
+  if (more.most_work > sum.most_work) {
+    sum.most_work = more.most_work;
+    sum.types = more.types;
+  }
+  sum.work += more.work;
+  sum.busiest += more.busiest;
+  sum.at_device_peak += more.at_device_peak;
+  sum.at_used_peak += more.at_used_peak;
+}
+
+EngineSum sum_of_one(const EngineResult& engine) {
+  const auto at = [&](double peak) { return peak > 0 ? engine.work / peak : std::numeric_limits<double>::infinity(); };
+  return {engine.engine,  engine.types,           engine.work,         engine.work,
+          engine.busiest, at(engine.device_peak), at(engine.used_peak)};
+}
+
 }  // namespace
 
 void LaunchGroup::add(const LaunchResult& launch) {
@@ -26,8 +51,7 @@ void LaunchGroup::add(const LaunchResult& launch) {
   shortest = std::min(shortest, duration);
   longest = std::max(longest, duration);
   for (const auto& [category, time] : launch.breakdown) add_time(breakdown, category, time);
-  flops += launch.flops;
-  hbm_bytes += launch.hbm_bytes;
+  for (const EngineResult& engine : launch.engines) add_engine(sum_for(engines, engine.engine), sum_of_one(engine));
 }
 
 std::vector<LaunchGroup> each_launch(const std::vector<LaunchResult>& launches) {
@@ -71,8 +95,7 @@ LaunchGroup sum_of(const std::vector<LaunchGroup>& groups) {
     sum.shortest = std::min(sum.shortest, group.shortest);
     sum.longest = std::max(sum.longest, group.longest);
     for (const auto& [category, time] : group.breakdown) add_time(sum.breakdown, category, time);
-    sum.flops += group.flops;
-    sum.hbm_bytes += group.hbm_bytes;
+    for (const EngineSum& engine : group.engines) add_engine(sum_for(sum.engines, engine.engine), engine);
   }
   return sum;
 }

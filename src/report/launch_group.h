@@ -12,6 +12,16 @@
 
 namespace kernbench::report {
 
+/// What launches asked of engines of one kind, or of a memory.
+struct EngineSum {
+  std::string engine, types;  // types: of the launch that had most work for it
+  double work = 0;
+  double most_work = 0;  // of one launch
+  Time busiest;
+  // The seconds that the work takes at the peak of the device, and of the parts in use. Not finite: it has no peak.
+  double at_device_peak = 0, at_used_peak = 0;
+};
+
 /// The sum of one or more launches.
 struct LaunchGroup {
   std::string label;  // "gemm on sip0" for one launch, the bare name for several
@@ -20,8 +30,7 @@ struct LaunchGroup {
   Time shortest = Time::max();
   Time longest;
   std::vector<std::pair<std::string, Time>> breakdown;  // categories in order of first appearance
-  double flops = 0;
-  Bytes hbm_bytes;
+  std::vector<EngineSum> engines;                       // in order of first appearance
 
   void add(const LaunchResult& launch);
 };

@@ -34,11 +34,12 @@ std::string remainder_line(const std::vector<LaunchGroup>& groups, const Palette
 }
 
 std::string listed_launches(const RunResult& result, const Palette& palette) {
+  const Span span = span_of(result);
   TextTable table({{"launch", Align::left, 18},
                    {"device", Align::right, 6},
                    {"start", Align::right, 10},
                    {"time", Align::right, 10},
-                   {"of run", Align::right, 7},
+                   {span.title, Align::right, 7},
                    {"at least", Align::right, 10},
                    {"bound", Align::left, 6},
                    {"of time", Align::right, 7},
@@ -49,7 +50,7 @@ std::string listed_launches(const RunResult& result, const Palette& palette) {
                {fmt::format("sip{}", launch.device)},
                {time_text(launch.start)},
                {time_text(time)},
-               {percent_text(share(time, result.simulated_time))},
+               {percent_text(share(time, span.time))},
                {launch.bound > Time::zero() ? time_text(launch.bound) : "-"},
                {launch.bound_by},
                {launch.bound > Time::zero() ? percent_text(share(launch.bound, time)) : "-"},
@@ -153,31 +154,6 @@ std::string breakdown_matrix(const std::vector<LaunchGroup>& groups, const Palet
   return table.text(palette);
 }
 
-std::string peak_title(const RunResult& result) {
-  const auto bandwidth = static_cast<double>(result.peak_hbm_bandwidth.count());
-  std::vector<std::string> parts;
-  if (result.peak_flops > 0) parts.push_back(rate_text(result.peak_flops, "FLOP/s"));
-  if (bandwidth > 0) parts.push_back(rate_text(bandwidth, "B/s"));
-  if (parts.size() == 2) parts.push_back("balanced at " + decimal_text(result.peak_flops / bandwidth, 1) + " FLOP/B");
-  return parts.empty() ? "Achieved" : fmt::format("Achieved against one device's peak ({})", fmt::join(parts, ", "));
-}
-
-std::vector<Cell> achieved_row(const LaunchGroup& group, const RunResult& result) {
-  const double seconds = group.total.in_seconds();
-  const auto bytes = static_cast<double>(group.hbm_bytes.count());
-  const auto peak_bandwidth = static_cast<double>(result.peak_hbm_bandwidth.count());
-  const double compute = result.peak_flops > 0 ? group.flops / seconds / result.peak_flops : NAN;
-  const double memory = peak_bandwidth > 0 ? bytes / seconds / peak_bandwidth : NAN;
-  const bool known = std::isfinite(compute) && std::isfinite(memory);
-  return {{group.label},
-          {rate_text(group.flops / seconds, "FLOP/s")},
-          {percent_text(compute)},
-          {rate_text(bytes / seconds, "B/s")},
-          {percent_text(memory)},
-          {bytes > 0 ? decimal_text(group.flops / bytes, 1) : "-"},
-          {known ? (compute >= memory ? "compute" : "HBM") : "-"}};
-}
-
 }  // namespace
 
 std::string launches_section(const RunResult& result, const Palette& palette) {
@@ -197,24 +173,6 @@ std::string breakdown_section(const RunResult& result, const Palette& palette) {
   if (groups.size() > kMostBarBlocks) return out + breakdown_matrix(groups, palette);
   for (const LaunchGroup& group : groups) out += bar_block(group, palette);
   return out;
-}
-
-std::string achieved_section(const RunResult& result, const Palette& palette) {
-  std::vector<LaunchGroup> groups = detailed_groups(result);
-  std::erase_if(groups, [](const LaunchGroup& group) {
-    return group.total <= Time::zero() || (group.flops <= 0 && group.hbm_bytes <= Bytes(0));
-  });
-  if (groups.empty()) return {};
-  TextTable table({{"launch", Align::left, 20},
-                   {"compute", Align::right, 13},
-                   {"of peak", Align::right, 9},
-                   {"HBM", Align::right, 13},
-                   {"of peak", Align::right, 9},
-                   {"FLOP/B", Align::right, 9},
-                   {"nearer limit"}});
-  for (std::size_t i = 0; i < std::min(groups.size(), kMostRows); ++i) table.add(achieved_row(groups[i], result));
-  return palette.paint(Style::heading, peak_title(result)) + "\n" + table.text(palette) +
-         remainder_line(groups, palette);
 }
 
 }  // namespace kernbench::report

@@ -116,6 +116,13 @@ OperationResult operation(const Node& node) {
           node.at("waiting_ps").time(), node.at("work_ps").time(), node.at("bound_ps").time()};
 }
 
+EngineResult engine(const Node& node) {
+  const auto peak = [](const Node& per_s) { return per_s.is_null() ? 0 : per_s.real(); };
+  return {node.at("engine").text(),        node.at("types").text(),          node.at("work").real(),
+          node.at("busiest_ps").time(),    node.at("attained_per_s").real(), peak(node.at("device_peak_per_s")),
+          peak(node.at("used_peak_per_s"))};
+}
+
 Roof roof(const Node& node) {
   constexpr std::array<std::string_view, 2> kBounds = {"compute", "hbm"};
   return {node.at("compute_per_s").real(), node.at("hbm_bytes_per_s").real(), node.at("roof_per_s").real(),
@@ -152,6 +159,19 @@ ErrorResult read_error(const Node& node) {
   return out;
 }
 
+/// What results of earlier versions lack.
+void read_place(LaunchResult& out, const Node& node) {
+  if (!node.has("in_region")) return;
+  out.pes = node.at("pes").integer();
+  out.available_pes = node.at("available_pes").integer();
+  out.range = node.at("range").text();
+  out.in_region = node.at("in_region").truth();
+  const Node bytes = node.at("bytes_by_distance");
+  out.distance = {Bytes(bytes.at("own_slice").integer()), Bytes(bytes.at("same_cube").integer()),
+                  Bytes(bytes.at("same_sip").integer()), Bytes(bytes.at("other_sips").integer())};
+  out.tensor_bytes = Bytes(node.at("tensor_bytes").integer());
+}
+
 LaunchResult launch(const Node& node) {
   LaunchResult out;
   out.name = node.at("name").text();
@@ -167,6 +187,10 @@ LaunchResult launch(const Node& node) {
   out.bound_by = node.at("bound_by").text();
   out.flops = node.at("flops").real();
   out.hbm_bytes = Bytes(node.at("hbm_bytes").integer());
+  read_place(out, node);
+  if (node.has("engines")) {  // results of earlier versions lack it
+    node.at("engines").each([&](const Node& part) { out.engines.push_back(engine(part)); });
+  }
   out.roofline = roofline(node.at("roofline"));
   node.at("critical_path").each([&](const Node& part) { out.critical_path.push_back(path_part(part)); });
   node.at("longest_segments").each([&](const Node& part) { out.longest_segments.push_back(path_segment(part)); });
@@ -188,6 +212,23 @@ ResourceResult resource(const Node& node) {
 
 TlbResult tlb(const Node& node) {
   return {node.at("name").text(), node.at("hits").natural(), node.at("misses").natural(), node.at("walking_ps").time()};
+}
+
+RegionResult region(const Node& node) {
+  return {node.at("windows").integer(), node.at("time_ps").time(), node.at("start_ps").time(),
+          node.at("end_ps").time()};
+}
+
+RangeResult range(const Node& node) {
+  return {node.at("name").text(),        node.at("count").integer(),    node.at("host_ps").time(),
+          node.at("complete_ps").time(), node.at("launches").integer(), node.at("launch_ps").time()};
+}
+
+/// What results of earlier versions lack.
+void read_region(RunResult& out, const Node& root) {
+  if (!root.has("region")) return;
+  if (const Node part = root.at("region"); !part.is_null()) out.region = region(part);
+  root.at("ranges").each([&](const Node& node) { out.ranges.push_back(range(node)); });
 }
 
 std::uint64_t fingerprint(const Node& node) {
@@ -243,8 +284,16 @@ void read_outcome(RunResult& out, const Node& root) {
   if (root.has("warnings")) {  // likewise
     root.at("warnings").each([&](const Node& node) { out.warnings.push_back(node.text()); });
   }
-  out.peak_flops = root.at("device_peak").at("flops_per_s").real();
-  out.peak_hbm_bandwidth = Bandwidth::bytes_per_second(root.at("device_peak").at("hbm_bytes_per_s").integer());
+  read_region(out, root);
+  const Node peak = root.at("device_peak");
+  out.peak_flops = peak.at("flops_per_s").real();
+  out.peak_hbm_bandwidth = Bandwidth::bytes_per_second(peak.at("hbm_bytes_per_s").integer());
+  if (peak.has("gemm_per_s")) {  // results of earlier versions lack it
+    peak.at("gemm_per_s").each_key([&](const std::string& type, const Node& per_s) {
+      out.peak_gemm.emplace_back(type, per_s.real());
+    });
+    out.peak_vector = peak.at("vector_per_s").real();
+  }
   if (const Node error = root.at("error"); !error.is_null()) {
     out.error = read_error(error);
   }

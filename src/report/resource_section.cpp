@@ -68,7 +68,9 @@ std::string resources_section(const RunResult& result, const Palette& palette) {
                {single ? "" : kind.busiest->name},
                {kind.bytes > Bytes(0) ? bytes_text(kind.bytes) : "-"}});
   }
-  std::string out = palette.paint(Style::heading, "Busiest resources") + "\n" + table.text(palette);
+  std::string out =
+      palette.paint(Style::heading, result.region ? "Busiest resources in the region" : "Busiest resources") + "\n" +
+      table.text(palette);
   if (kinds.size() > kMostKinds) {
     const std::string rest = "and " + count_text(kinds.size() - kMostKinds) + " kinds that were less busy";
     out += "  " + palette.paint(Style::faint, rest) + "\n";

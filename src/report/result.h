@@ -7,6 +7,8 @@ namespace kernbench::report {
 
 using kernbench::CheckResult;
 using kernbench::CheckStatus;
+using kernbench::DistanceBytes;
+using kernbench::EngineResult;
 using kernbench::ErrorResult;
 using kernbench::LaunchResult;
 using kernbench::Metric;
@@ -14,6 +16,8 @@ using kernbench::OperationResult;
 using kernbench::Origin;
 using kernbench::PathPart;
 using kernbench::PathSegment;
+using kernbench::RangeResult;
+using kernbench::RegionResult;
 using kernbench::ResourceResult;
 using kernbench::Roof;
 using kernbench::Roofline;

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <string>
+#include <vector>
 
 #include "report/result.h"
 #include "report/text_table.h"
@@ -15,15 +16,43 @@ std::string launches_section(const RunResult& result, const Palette& palette);
 /// Where the time of each launch went.
 std::string breakdown_section(const RunResult& result, const Palette& palette);
 
-/// FLOP/s and HBM bandwidth of each launch against one device's peaks.
-std::string achieved_section(const RunResult& result, const Palette& palette);
-
-/// The roofline of the launches: intensity, attained, roofs of the used parts and of the device.
-std::string roofline_section(const RunResult& result, const Palette& palette);
+/// What each launch attained of the peaks of its engines and memories.
+std::string peaks_section(const RunResult& result, const Palette& palette);
 
 /// What determined the end of the launches, what their operations waited for, and their kinds of operation. Of many
 /// launches, of the longest one of each of the kernels that took most.
 std::string explanation_sections(const RunResult& result, const Palette& palette);
+
+/// Where the bytes that launches moved were: in the PEs' own slices, or how far from them.
+std::string distance_section(const RunResult& result, const Palette& palette);
+
+/// Named ranges of host code.
+std::string ranges_section(const RunResult& result, const Palette& palette);
+
+/// What the run warns of.
+std::string warnings_section(const RunResult& result, const Palette& palette);
+
+/// "checks: 1 passed", or the error.
+std::string verdict(const RunResult& result);
+/// The style of the verdict, and of a check.
+Style style_of(RunStatus status);
+Style style_of(CheckStatus status);
+
+/// `words` on lines of at most `width` columns.
+std::vector<std::string> wrapped(const std::vector<std::string>& words, std::size_t width);
+
+/// The region of interest, or the whole run: its time and what to call it in a column ("of region").
+struct Span {
+  Time time;
+  std::string title;
+};
+Span span_of(const RunResult& result);
+
+/// A metric's value with its unit: times and bytes in units that suit them.
+std::string metric_text(const Metric& metric);
+
+/// At most 40 lines. `result` has launches of the region only.
+std::string brief_report(const RunResult& result, const Palette& palette);
 
 /// Kinds of resource ("sip*.cube*.pe*.gemm"), the busiest first.
 std::string resources_section(const RunResult& result, const Palette& palette);

@@ -5,7 +5,6 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
-#include <sstream>
 #include <string>
 #include <vector>
 
@@ -19,25 +18,9 @@
 namespace kernbench::report {
 namespace {
 
-constexpr std::size_t kWidth = 100;
+constexpr std::size_t kWidth = 80;
 constexpr std::size_t kMostChecks = 20;
 constexpr std::size_t kMostMetrics = 40;
-
-// `words` on lines of at most `width` characters.
-std::vector<std::string> wrapped(const std::vector<std::string>& words, std::size_t width) {
-  std::vector<std::string> lines(1);
-  for (const std::string& word : words) {
-    std::string& line = lines.back();
-    if (line.empty()) {
-      line = word;
-    } else if (display_width(line) + 1 + display_width(word) <= width) {
-      line += " " + word;
-    } else {
-      lines.push_back(word);
-    }
-  }
-  return lines;
-}
 
 // Labels on the left, text on the right.
 class Facts {
@@ -55,7 +38,7 @@ std::string header(const RunResult& result, const Palette& palette) {
   const std::string title = one_line(result.bench + " on " + result.topology);
   Facts facts;
   std::vector<std::string> words;
-  for (const auto& [name, value] : result.parameters) words.push_back(shortened(one_line(name + "=" + value), 76));
+  for (const auto& [name, value] : result.parameters) words.push_back(palette.fit(name + "=" + value, 60));
   if (!words.empty()) {
     std::string label = "parameters";
     for (std::string& line : wrapped(words, kWidth - 20)) {
@@ -65,24 +48,7 @@ std::string header(const RunResult& result, const Palette& palette) {
   }
   facts.add("seed", std::to_string(result.seed));
   if (!result.correlation_id.empty()) facts.add("correlation id", result.correlation_id);
-  return palette.paint(Style::heading, shortened(title, kWidth)) + "\n" + facts.text(palette);
-}
-
-Style style_of(CheckStatus status) {
-  switch (status) {
-    case CheckStatus::passed:
-      return Style::good;
-    case CheckStatus::failed:
-      return Style::bad;
-    case CheckStatus::skipped:
-      return Style::warning;
-  }
-  return Style::plain;
-}
-
-std::size_t count_of(const RunResult& result, CheckStatus status) {
-  const auto same = [&](const CheckResult& check) { return check.status == status; };
-  return static_cast<std::size_t>(std::count_if(result.checks.begin(), result.checks.end(), same));
+  return palette.paint(Style::heading, palette.fit(title, kWidth)) + "\n" + facts.text(palette);
 }
 
 std::string checks_section(const RunResult& result, const Palette& palette) {
@@ -117,14 +83,6 @@ std::vector<std::string> lines_of(const std::string& text) {
     lines.push_back(text.substr(start, end - start));
   }
   return lines;
-}
-
-std::string metric_text(const Metric& metric) {
-  constexpr double kMost = 9e15;
-  const bool fits = std::abs(metric.value) < kMost;
-  if (metric.unit == "ns" && fits) return time_text(Time::picoseconds(std::llround(metric.value * 1e3)));
-  if (metric.unit == "B" && fits) return bytes_text(Bytes(std::llround(metric.value)));
-  return metric.unit.empty() ? value_text(metric.value) : value_text(metric.value) + " " + metric.unit;
 }
 
 /// Several quantities of the same items, one column each; empty when they do not fit side by side.
@@ -166,36 +124,18 @@ std::string metrics_section(const RunResult& result, const Palette& palette) {
   return out;
 }
 
-std::string verdict(const RunResult& result) {
-  if (result.error) return "error: " + result.error->type;
-  const std::size_t failed = count_of(result, CheckStatus::failed);
-  const std::size_t passed = count_of(result, CheckStatus::passed);
-  const std::size_t skipped = count_of(result, CheckStatus::skipped);
-  std::vector<std::string> parts;
-  if (failed > 0) parts.push_back(fmt::format("{} failed", count_text(failed)));
-  if (passed > 0) parts.push_back(fmt::format("{} passed", count_text(passed)));
-  if (skipped > 0) parts.push_back(fmt::format("{} skipped", count_text(skipped)));
-  const std::string checks = parts.empty() ? "no checks" : fmt::format("checks: {}", fmt::join(parts, ", "));
-  return (failed > 0 ? "check failed; " : "ok; ") + checks;
-}
-
-std::string warnings_section(const RunResult& result, const Palette& palette) {
-  if (result.warnings.empty()) return {};
-  std::string out = palette.paint(Style::warning, "Warnings") + "\n";
-  for (const std::string& warning : result.warnings) {
-    std::vector<std::string> words;
-    std::istringstream text(one_line(warning));
-    for (std::string word; text >> word;) words.push_back(word);
-    for (const std::string& line : wrapped(words, kWidth - 4)) {
-      if (!line.empty()) out += "  " + shortened(line, kWidth - 4) + "\n";
-    }
-  }
-  return out;
+/// "25.750 us, from 2.611 ms on", "1.200 ms in 12 windows".
+std::string region_text(const RegionResult& region) {
+  const std::string time = time_text(region.time);
+  if (region.windows == 1) return time + ", from " + time_text(region.start) + " on";
+  return fmt::format("{} in {} windows, from {} to {}", time, count_text(static_cast<std::uint64_t>(region.windows)),
+                     time_text(region.start), time_text(region.end));
 }
 
 std::string totals_section(const RunResult& result, const Palette& palette) {
   Facts facts;
   facts.add("simulated time", time_text(result.simulated_time));
+  if (result.region) facts.add("in the region", region_text(*result.region));
   facts.add("events", count_text(result.events));
   std::string wall = decimal_text(result.wall_time_s, 3) + " s";
   if (result.wall_time_s > 0 && result.events > 0) {
@@ -204,25 +144,35 @@ std::string totals_section(const RunResult& result, const Palette& palette) {
   facts.add("wall time", wall);
   facts.add("fingerprint",
             fmt::format("times {:016x}, values {:016x}", result.times_fingerprint, result.values_fingerprint));
-  const bool good = status_of(result) == RunStatus::ok;
-  facts.add("result", verdict(result), good ? Style::good : Style::bad);
+  facts.add("result", verdict(result), style_of(status_of(result)));
   return palette.paint(Style::heading, "Totals") + "\n" + facts.text(palette);
 }
 
-}  // namespace
+RunResult in_region(const RunResult& result) {
+  RunResult out = result;
+  std::erase_if(out.launches, [](const LaunchResult& launch) { return !launch.in_region; });
+  return out;
+}
 
-std::string to_table(const RunResult& result, TableOptions options) {
-  const Palette palette(options.colour);
-  const std::array<std::string, 10> sections = {
-      warnings_section(result, palette),     launches_section(result, palette), breakdown_section(result, palette),
-      explanation_sections(result, palette), achieved_section(result, palette), roofline_section(result, palette),
-      checks_section(result, palette),       metrics_section(result, palette),  resources_section(result, palette),
-      totals_section(result, palette)};
+std::string full_report(const RunResult& result, const Palette& palette) {
+  const std::array<std::string, 11> sections = {
+      launches_section(result, palette), breakdown_section(result, palette), explanation_sections(result, palette),
+      peaks_section(result, palette),    distance_section(result, palette),  ranges_section(result, palette),
+      checks_section(result, palette),   metrics_section(result, palette),   resources_section(result, palette),
+      warnings_section(result, palette), totals_section(result, palette)};
   std::string out = header(result, palette);
   for (const std::string& section : sections) {
     if (!section.empty()) out += "\n" + section;
   }
   return out;
+}
+
+}  // namespace
+
+std::string to_table(const RunResult& result, TableOptions options) {
+  const Palette palette(options.colour, options.cuts);
+  const RunResult shown = in_region(result);
+  return options.kind == TableKind::full ? full_report(shown, palette) : brief_report(shown, palette);
 }
 
 }  // namespace kernbench::report

@@ -28,10 +28,6 @@ std::string_view escape(Style style) {
   return "";
 }
 
-std::string shown(const Cell& cell, const Column& column) {
-  return shortened(one_line(cell.text), column.widest);
-}
-
 // Pads `text` to `width`; keeps pending blanks apart, so that a line never ends in them.
 void append(std::string& line, std::string& blanks, const std::string& text, std::size_t width, Align align,
             std::string_view painted) {
@@ -53,12 +49,17 @@ std::string Palette::paint(Style style, std::string_view text) const {
   return std::string(escape(style)) + std::string(text) + "\x1b[0m";
 }
 
-std::vector<std::size_t> TextTable::widths() const {
+std::string Palette::fit(std::string_view text, std::size_t width) const {
+  const std::string line = one_line(text);
+  return cuts_ ? shortened(line, width) : line;
+}
+
+std::vector<std::size_t> TextTable::widths(const Palette& palette) const {
   std::vector<std::size_t> out;
   for (std::size_t i = 0; i < columns_.size(); ++i) {
     std::size_t width = display_width(columns_[i].title);
     for (const auto& row : rows_) {
-      if (i < row.size()) width = std::max(width, display_width(shown(row[i], columns_[i])));
+      if (i < row.size()) width = std::max(width, display_width(palette.fit(row[i].text, columns_[i].widest)));
     }
     out.push_back(width);
   }
@@ -66,12 +67,12 @@ std::vector<std::size_t> TextTable::widths() const {
 }
 
 std::string TextTable::text(const Palette& palette) const {
-  const std::vector<std::size_t> width = widths();
+  const std::vector<std::size_t> width = widths(palette);
   std::string out;
   const auto write = [&](const std::vector<Cell>& row) {
     std::string blanks(kIndent, ' ');
     for (std::size_t i = 0; i < row.size(); ++i) {
-      const std::string cell = shown(row[i], columns_[i]);
+      const std::string cell = palette.fit(row[i].text, columns_[i].widest);
       append(out, blanks, cell, width[i], columns_[i].align, palette.paint(row[i].style, cell));
     }
     out += '\n';

@@ -11,14 +11,16 @@ namespace kernbench::report {
 
 enum class Style : std::uint8_t { plain, heading, faint, good, bad, warning };
 
-/// Wraps text in terminal colours, or leaves it alone.
+/// How text is shown: in terminal colours or plain; long texts shortened in their middle, or whole.
 class Palette {
  public:
-  explicit Palette(bool colour) : colour_(colour) {}
+  explicit Palette(bool colour, bool cuts = false) : colour_(colour), cuts_(cuts) {}
   std::string paint(Style style, std::string_view text) const;
+  /// `text` as one line, in at most `width` columns where long texts are shortened.
+  std::string fit(std::string_view text, std::size_t width) const;
 
  private:
-  bool colour_;
+  bool colour_, cuts_;
 };
 
 enum class Align : std::uint8_t { left, right };
@@ -26,7 +28,7 @@ enum class Align : std::uint8_t { left, right };
 struct Column {
   std::string title;
   Align align = Align::right;
-  std::size_t widest = 40;  // longer cells are shortened in their middle
+  std::size_t widest = 40;  // longer cells are shortened in their middle, where the palette says so
 };
 
 struct Cell {
@@ -47,7 +49,7 @@ class TextTable {
   std::string text(const Palette& palette) const;
 
  private:
-  std::vector<std::size_t> widths() const;
+  std::vector<std::size_t> widths(const Palette& palette) const;
 
   std::vector<Column> columns_;
   std::vector<std::vector<Cell>> rows_;

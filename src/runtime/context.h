@@ -11,6 +11,7 @@
 #include "runtime/device_backend.h"
 #include "runtime/device_part.h"
 #include "runtime/random.h"
+#include "runtime/region_recorder.h"
 #include "runtime/repeated_reads.h"
 #include "runtime/simulation.h"
 #include "runtime/worker_group.h"
@@ -32,6 +33,8 @@ struct HostContext {
   std::shared_ptr<void> distributed = {};                     // the distributed layer's: the worker's process groups
   Worker worker = {};
   RepeatedReads reads = {};
+  std::shared_ptr<OpenRange> range = {};                    // the latest that it has begun
+  std::shared_ptr<OpenRange> profiled = {};                 // from profiler::start on
   std::vector<std::shared_ptr<WorkerGroup>> children = {};  // what it has spawned and has to join when it ends
 
   /// What of a SIP the worker's tensors lie on.

@@ -3,12 +3,13 @@
 #include <algorithm>
 #include <cmath>
 #include <map>
+#include <set>
 #include <string>
 #include <tuple>
 #include <utility>
 
-#include "hardware/bounds.h"
 #include "kernel/explain/critical_path.h"
+#include "runtime/engine_use.h"
 
 namespace kernbench::runtime {
 namespace {
@@ -102,67 +103,50 @@ std::vector<OperationResult> operations_of(const kernel::LaunchAccount& account)
 }
 
 /// Every program ends after its start and the work of its busiest resource, and the launch completes after the last.
-void add_bound(LaunchResult& result, const topology::Topology& topology, const hardware::LaunchTimes& times,
-               const kernel::LaunchRecord& record) {
-  Bytes most_of_a_slice;
-  for (const auto& [slice, bytes] : record.slice_bytes) most_of_a_slice = std::max(most_of_a_slice, bytes);
-  const std::pair<const char*, Time> resources[] = {
-      {"gemm", record.account.gemm_busy()},
-      {"vector", record.account.vector_busy()},
-      {"hbm", transfer_time(most_of_a_slice, hardware::slice_bandwidth(topology))},
-      {"tcm", transfer_time(record.account.tcm_bytes(), topology.pe.tcm.bandwidth)},
-  };
+void add_bound(LaunchResult& result, const hardware::LaunchTimes& times, const kernel::LaunchRecord& record) {
   Time longest;
-  for (const auto& [resource, time] : resources) {
-    if (time <= longest) continue;
-    longest = time;
-    result.bound_by = resource;
+  for (const EngineResult& engine : result.engines) {
+    if (engine.busiest <= longest) continue;
+    longest = engine.busiest;
+    result.bound_by = engine.engine;
   }
   result.bound = (times.first_program - times.requested) + longest + (times.completed - record.last_end);
 }
 
-Roof roof_of(double compute, double bandwidth, const Roofline& roofline) {
-  Roof roof{compute, bandwidth, 0, 0, false};
-  const double memory = roofline.intensity * bandwidth;
-  roof.compute_bound = compute <= memory;
-  roof.roof = std::min(compute, memory);
-  roof.share = roof.roof > 0 ? roofline.attained / roof.roof : 0;
-  return roof;
-}
-
-/// The compute roof is what the engines do at their full rate for this launch's mix of operand types and operations.
-Roofline roofline_of(const LaunchResult& result, const topology::Topology& topology,
-                     const kernel::LaunchRecord& record) {
-  const auto& account = record.account;
-  const bool gemm = result.flops > 0 && account.gemm_bound() > Time::zero();
-  const bool vector = account.vector_operations() > 0 && account.vector_bound() > Time::zero();
-  Roofline roofline;
-  if (result.hbm_bytes == Bytes() || result.end == result.start || !(gemm || vector)) return roofline;
-  const double operations = gemm ? result.flops : static_cast<double>(account.vector_operations());
-  const Time at_full_rate = gemm ? account.gemm_bound() : account.vector_bound();
-  roofline.engine = gemm ? "gemm" : "vector";
-  roofline.intensity = operations / static_cast<double>(result.hbm_bytes.count());
-  roofline.attained = operations / (result.end - result.start).in_seconds();
-  const double one_pe = operations / at_full_rate.in_seconds();
-  const auto slice = static_cast<double>(hardware::slice_bandwidth(topology).count());
-  roofline.used = roof_of(one_pe * static_cast<double>(record.programs),
-                          slice * static_cast<double>(record.slice_bytes.size()), roofline);
-  roofline.device = roof_of(one_pe * topology.pes_per_sip(), slice * topology.pes_per_sip(), roofline);
-  return roofline;
+/// Collectives have an explanation of their own, and move what they have to.
+Bytes tensor_bytes_of(const LaunchPlan& plan) {
+  if (plan.explain) return {};
+  std::set<const SimulatedStorage*> counted;
+  Bytes bytes;
+  for (const auto* list : {&plan.written, &plan.read}) {
+    for (const auto& storage : *list) {
+      if (!counted.insert(storage.get()).second) continue;
+      const auto& descriptor = *storage->descriptor();
+      std::int64_t elements = 1;
+      for (const std::int64_t extent : descriptor.shape) elements *= extent;
+      bytes += Bytes(elements * item_size(descriptor.dtype));
+    }
+  }
+  return bytes;
 }
 
 }  // namespace
 
-LaunchResult launch_result(int device, const topology::Topology& topology, const hardware::LaunchTimes& times,
+LaunchResult launch_result(const LaunchPlan& plan, const hardware::Machine& machine, const hardware::LaunchTimes& times,
                            const kernel::LaunchRecord& record, const kernel::TraceStore& traces) {
   LaunchResult result;
   result.name = record.name;
-  result.device = device;
+  result.device = plan.device;
   result.start = times.requested;
   result.end = times.completed;
   result.programs = record.programs;
-  result.flops = record.flops;
+  result.pes = static_cast<std::int64_t>(plan.pes.size());
+  result.available_pes = plan.available_pes;
+  result.range = plan.range;
+  for (const auto& type : record.work.gemm) result.flops += type.operations;
   result.hbm_bytes = record.hbm_bytes;
+  result.distance = record.distance;
+  result.tensor_bytes = tensor_bytes_of(plan);
   const auto& inside = record.last_breakdown;
   result.breakdown = {{"dispatch", record.last_start - times.requested},
                       {"gemm", inside.gemm},
@@ -170,8 +154,9 @@ LaunchResult launch_result(int device, const topology::Topology& topology, const
                       {"dma", inside.dma},
                       {"control", inside.control},
                       {"completion", times.completed - record.last_end}};
-  add_bound(result, topology, times, record);
-  result.roofline = roofline_of(result, topology, record);
+  result.engines = engines_of(record, SipId{plan.device}, plan.pes, times.completed - times.requested, machine);
+  add_bound(result, times, record);
+  result.roofline = roofline_of(result.engines);
   std::vector<PathSegment> path = whole_path(times, record, traces);
   result.critical_path = parts_of(path);
   cut(result.critical_path, kMostPathParts, PathPart{"other", "", "", "", {}, 0});

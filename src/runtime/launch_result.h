@@ -1,15 +1,16 @@
-// What a launch that has completed tells in the result.
+// Builds the result of a launch that has completed.
 #pragma once
 
 #include "hardware/launch/launch.h"
+#include "hardware/machine.h"
 #include "kernbench/result.h"
 #include "kernel/program.h"
-#include "topology/spec.h"
+#include "runtime/launches.h"
 
 namespace kernbench::runtime {
 
 /// The lists are cut: what is beyond them is summed up in one last entry, so that sums stay right.
-LaunchResult launch_result(int device, const topology::Topology& topology, const hardware::LaunchTimes& times,
+LaunchResult launch_result(const LaunchPlan& plan, const hardware::Machine& machine, const hardware::LaunchTimes& times,
                            const kernel::LaunchRecord& record, const kernel::TraceStore& traces);
 
 }  // namespace kernbench::runtime

@@ -97,15 +97,18 @@ std::shared_ptr<const event::WaitNode> start(const Sending& sending, LaunchPlan 
   launch.body = std::move(plan.body);
   launch.owner = sending.owner;
   launch.failed = [sending](const std::exception_ptr& error) { return take_failure(sending, error); };
+  const bool in_region = sending.simulation.region()->is_open();
   const auto of_group = sending.group ? std::make_shared<const GroupLaunch>(sending.group) : nullptr;
-  launch.completed = [sending, of_group, plan = std::move(plan), done = std::move(done), keep = std::move(keep)](
+  launch.completed = [sending, of_group, in_region, plan = std::move(plan), done = std::move(done), keep = std::move(keep)](
                          const hardware::LaunchTimes& times, const kernel::LaunchRecord& record) mutable {
     Simulation& simulation = sending.simulation;
     simulation.log().add_time(times.requested);
     simulation.log().add_time(times.completed);
     if (!times.cut) {
       simulation.launches.push_back(
-          launch_result(plan.device, simulation.topology(), times, record, *simulation.environment().traces));
+          launch_result(plan, simulation.machine(), times, record, *simulation.environment().traces));
+      simulation.launches.back().in_region = in_region;
+      if (!plan.range.empty()) simulation.region()->add_launch(plan.range, times.completed - times.requested);
     }
     try {
       leave_queues(simulation, plan, times.cut);
@@ -160,7 +163,10 @@ std::shared_ptr<const event::WaitNode> begin_launch(const Sending& sending, Laun
 CompletionRef enqueue_launch(Simulation& simulation, LaunchPlan plan) {
   note_work(current_context("launch"));
   event::this_fiber::sleep(simulation.topology().host.launch_overhead);
-  const Worker& worker = current_context("launch").worker;
+  HostContext& context = current_context("launch");
+  plan.range = current_range(context);
+  plan.available_pes = context.pe ? 1 : simulation.topology().pes_per_sip();
+  const Worker& worker = context.worker;
   const std::string name = simulation.unique_name(plan.name, worker.path);
   if (plan.turn)
     current_stream("launch", plan.device).enqueue_wait(std::exchange(plan.turn, nullptr), "turn of launch " + name);

@@ -17,6 +17,8 @@ namespace kernbench::runtime {
 struct LaunchPlan {
   std::string name;
   int device = 0;
+  std::string range = {};                    // in which it was given
+  std::int64_t available_pes = 0;            // of the rank that gives it
   std::vector<PeCoordinate> pes;             // ascending
   std::vector<SimulatedStorageRef> written;  // storages that the kernel may write
   std::vector<SimulatedStorageRef> read;     // kept alive until it has completed

@@ -16,7 +16,9 @@
 #include "event/errors.h"
 #include "event/fiber.h"
 #include "hardware/models.h"
+#include "runtime/advice.h"
 #include "runtime/context.h"
+#include "runtime/engine_use.h"
 #include "runtime/simulation.h"
 #include "topology/checks.h"
 #include "topology/load.h"
@@ -26,13 +28,8 @@ namespace kernbench {
 
 namespace {
 
+using runtime::set_peaks;
 using runtime::Simulation;
-
-double peak_flops(const topology::Topology& topology) {
-  const auto& array = topology.pe.gemm.array;
-  return 2.0 * array.width * array.height * static_cast<double>(topology.pe.clock.count()) *
-         static_cast<double>(topology.pes_per_sip());
-}
 
 std::map<std::string, std::string> switches_of(const SimulateOptions& options) {
   const auto text = [](bool on) { return on ? "true" : "false"; };
@@ -63,6 +60,20 @@ SimulateOptions with_debug(SimulateOptions options) {
   return options;
 }
 
+/// Of the region of interest, or else of the whole run.
+void collect_resources(Simulation& simulation, RunResult& result) {
+  const auto usage = simulation.machine().usage();
+  if (simulation.region()->is_used() && !simulation.options().whole_run) {
+    return simulation.region()->collect(result, usage);
+  }
+  for (LaunchResult& launch : result.launches) launch.in_region = true;
+  const double total = result.simulated_time.in_seconds();
+  for (const auto& each : usage) {
+    if (each.busy == Time::zero()) continue;
+    result.resources.push_back({each.name, each.busy, each.bytes, total > 0 ? each.busy.in_seconds() / total : 0});
+  }
+}
+
 /// What was measured so far; also after an error.
 void collect(Simulation& simulation, RunResult& result) {
   const auto& topology = simulation.topology();
@@ -75,14 +86,10 @@ void collect(Simulation& simulation, RunResult& result) {
                            [](const LaunchResult& launch) { return std::pair(launch.start, launch.device); });
   result.checks = simulation.checks;
   result.metrics = simulation.metrics;
-  result.peak_flops = peak_flops(topology);
-  result.peak_hbm_bandwidth =
-      Bandwidth::bytes_per_second(topology.cube.hbm.bandwidth.count() * topology.sip.cubes.count());
-  const double total = result.simulated_time.in_seconds();
-  for (const auto& usage : simulation.machine().usage()) {
-    if (usage.busy == Time::zero()) continue;
-    result.resources.push_back({usage.name, usage.busy, usage.bytes, total > 0 ? usage.busy.in_seconds() / total : 0});
-  }
+  set_peaks(result, simulation.machine());
+  collect_resources(simulation, result);
+  for (const auto& [name, range] : simulation.region()->ranges()) result.ranges.push_back(range);
+  result.warnings = runtime::advice(result);
   for (const auto& [pe, counters] : simulation.machine().tlb_usage()) {
     result.tlbs.push_back({to_text(pe) + ".mmu", counters.hits, counters.misses, counters.walking});
   }

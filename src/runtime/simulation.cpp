@@ -46,6 +46,7 @@ void DeviceContents::on_unmap(PeCoordinate slice, std::uint64_t address, Bytes b
 Simulation::Simulation(const SimulateOptions& options, topology::Topology topology)
     : options_(options),
       topology_(std::move(topology)),
+      region_(std::make_shared<RegionRecorder>(machine_)),
       log_(options.operation_log),
       trace_(make_trace(options, topology_)),
       executor_(host_threads(options.threads), options.data, options.skip_floating_point_ops),
@@ -74,6 +75,7 @@ Simulation::Simulation(const SimulateOptions& options, topology::Topology topolo
       devices_(std::make_unique<SimulatedDevices>(*this)) {
   sinks_.add(log_);
   if (trace_) {
+    if (!options_.whole_run) region_->observe_with([this](bool begins, Time now) { trace_->region(begins, now); });
     trace_->attach(machine_);
     sinks_.add(*trace_);
   }
@@ -88,6 +90,7 @@ ErrorText Simulation::describe(const std::exception_ptr& error) const {
 }
 
 Simulation::~Simulation() {
+  region_->finish();
   distributed.reset();  // before the machine
 }
 

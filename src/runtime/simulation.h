@@ -22,6 +22,7 @@
 #include "runtime/operation_log.h"
 #include "runtime/queue_resources.h"
 #include "runtime/queue_set.h"
+#include "runtime/region_recorder.h"
 #include "runtime/stream.h"
 #include "runtime/trace_recorder.h"
 #include "topology/spec.h"
@@ -65,6 +66,8 @@ class Simulation {
   OperationLog& log() { return log_; }
   /// The timeline, or null when none is asked for.
   TraceRecorder* trace() { return trace_.get(); }
+  /// The part of the run that the program marks.
+  const std::shared_ptr<RegionRecorder>& region() { return region_; }
   /// Whoever else wants to be told of operations adds itself here before the first launch.
   kernel::OperationSinks& operation_sinks() { return sinks_; }
   /// A device's streams; number 0 is its default stream.
@@ -110,6 +113,7 @@ class Simulation {
 
   SimulateOptions options_;
   topology::Topology topology_;
+  std::shared_ptr<RegionRecorder> region_;  // outlives what completes while the rest is taken down
   OperationLog log_;
   kernel::OperationSinks sinks_;
   std::unique_ptr<TraceRecorder> trace_;

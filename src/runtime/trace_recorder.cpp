@@ -73,8 +73,14 @@ TraceRecorder::TraceRecorder(const std::string& path, const topology::Topology& 
       layout_(topology, 0),
       contexts_(topology.pe.contexts),
       sips_(topology.system.sips) {
-  Arguments all{{"time", std::string_view("1 ns shown here is 1 ps of simulated time")}};
-  all.insert(all.end(), facts.begin(), facts.end());
+  facts_.emplace_back("time", "1 ns shown here is 1 ps of simulated time");
+  for (const trace::Argument& fact : facts) facts_.emplace_back(fact.name, std::get<std::string_view>(fact.value));
+  write_facts();
+}
+
+void TraceRecorder::write_facts() {
+  Arguments all;
+  for (const auto& [name, text] : facts_) all.push_back({name, std::string_view(text)});
   writer_.instant(tracks_.of_host("KernBench", -1), Time::zero(), "1 ns shown is 1 ps simulated", all);
 }
 
@@ -87,8 +93,12 @@ trace::TrackId TraceRecorder::control_track(const kernel::Program& program) {
 
 void TraceRecorder::on_program_begin(const kernel::Program& program) {
   const trace::TrackId track = control_track(program);
-  open_programs_[program.agent().value] = track;
-  writer_.begin(track, machine_->scheduler().now(), program.launch().name, {{"program", program.id()}});
+  const OpenSlice& open = open_programs_[program.agent().value] = {track, program.launch().name, program.id()};
+  begin_open(open, machine_->scheduler().now());
+}
+
+void TraceRecorder::begin_open(const OpenSlice& slice, Time now) {
+  writer_.begin(slice.track, now, slice.name, slice.program < 0 ? Arguments() : Arguments{{"program", slice.program}});
 }
 
 void TraceRecorder::on_program_end(const kernel::Program& program) {
@@ -97,11 +107,13 @@ void TraceRecorder::on_program_end(const kernel::Program& program) {
 }
 
 void TraceRecorder::on_step(const kernel::Program& program, const kernel::ProgramStep& step) {
+  if (!recording_) return;
   Arguments arguments{{"source", std::string_view()}};
   const std::string source = kernel::place(step.where), cause = cause_text(step.cause, program.agent());
   arguments.front().value = std::string_view(source);
   if (!cause.empty()) arguments.push_back({"waits for", Verbatim{cause}});
-  writer_.slice(control_track(program), step.start, step.end, kernel::name(step.activity, EngineKind::dma), arguments);
+  writer_.slice(control_track(program), std::max(step.start, recording_since_), step.end,
+                kernel::name(step.activity, EngineKind::dma), arguments);
 }
 
 void TraceRecorder::on_waypoint(const kernel::Program& program, std::uint64_t number, std::string_view name, Time time,
@@ -137,7 +149,7 @@ trace::TrackId TraceRecorder::place_for(const kernel::KernelOperation& operation
 
 void TraceRecorder::on_operation(const kernel::KernelOperation& operation) {
   under_way_.erase(key_of(operation.agent, operation.number));
-  if (operation.queue == nullptr) return;
+  if (operation.queue == nullptr || !recording_) return;
   const kernel::Program& program = *operation.program;
   const std::string source = kernel::place(operation.where);
   Arguments arguments{{"kernel", std::string_view(program.launch().name)},
@@ -163,7 +175,8 @@ void TraceRecorder::on_operation(const kernel::KernelOperation& operation) {
   if (!ready_by.empty()) arguments.push_back({"ready by", Verbatim{ready_by}});
   if (!started_by.empty()) arguments.push_back({"engine free by", Verbatim{started_by}});
   arguments.push_back({"effect (ps)", operation.effect.count()});
-  writer_.slice(place_for(operation), operation.started, operation.finished, operation.kind, arguments);
+  writer_.slice(place_for(operation), std::max(operation.started, recording_since_), operation.finished, operation.kind,
+                arguments);
 }
 
 std::string TraceRecorder::cause_text(hardware::OperationName cause, event::AgentId asking) const {
@@ -196,6 +209,7 @@ void TraceRecorder::name_service(Service& service) const {
 
 void TraceRecorder::on_service(hardware::ServerId server, event::AgentId agent, std::uint64_t operation, Time start,
                                Time end, Bytes bytes) {
+  if (!recording_) return;
   if (server.value >= services_.size()) services_.resize(machine_->fabric().server_count());
   Service& service = services_[server.value];
   if (service.chunks > 0 && service.end == start && service.agent == agent && service.operation == operation) {
@@ -240,9 +254,8 @@ void TraceRecorder::on_message(event::AgentId processor, Time start, Time end) {
 // ---- the host
 
 void TraceRecorder::begin_command(const std::string& stream, const std::string& command, Time now) {
-  const trace::TrackId track = tracks_.of_host(stream, 1);
-  open_commands_[stream] = track;
-  writer_.begin(track, now, command);
+  const OpenSlice& open = open_commands_[stream] = {tracks_.of_host(stream, 1), command};
+  begin_open(open, now);
 }
 
 void TraceRecorder::end_command(const std::string& stream, Time now) {
@@ -252,17 +265,47 @@ void TraceRecorder::end_command(const std::string& stream, Time now) {
 
 void TraceRecorder::host_call(const std::string& worker, std::string_view call, std::string_view subject, Time start,
                               Time end) {
-  if (start < end) writer_.slice(tracks_.of_host(worker, 0), start, end, call, {{"of", subject}});
+  if (start < end) {
+    writer_.slice(tracks_.of_host(worker, 0), std::max(start, recording_since_), end, call, {{"of", subject}});
+  }
 }
 
-void TraceRecorder::finish(Time now) {
+void TraceRecorder::host_range(const std::string& worker, int depth, std::string_view name, Time start, Time end) {
+  const std::string track = depth == 0 ? worker + " ranges" : fmt::format("{} ranges ({})", worker, depth + 1);
+  writer_.slice(tracks_.of_host(track, 0), start, end, name);
+}
+
+void TraceRecorder::region(bool begins, Time now) {
+  if (begins) {
+    if (!regional_) {
+      for (Service& service : services_) service.chunks = 0;
+      writer_.restart();
+      write_facts();
+    }
+    regional_ = recording_ = true;
+    recording_since_ = now;
+    writer_.resume();
+    for (const auto& [agent, slice] : open_programs_) begin_open(slice, now);
+    for (const auto& [stream, slice] : open_commands_) begin_open(slice, now);
+    return;
+  }
+  finish_open(now);
+  recording_ = false;
+  writer_.pause();
+}
+
+void TraceRecorder::finish_open(Time now) {
   for (Service& service : services_) {
     if (service.start >= now) service.chunks = 0;  // a chunk of the very last instant, of no time yet
     service.end = std::min(service.end, now);
     write_service(service);
   }
-  for (const auto& [agent, track] : open_programs_) writer_.end(track, now);
-  for (const auto& [stream, track] : open_commands_) writer_.end(track, now);
+  for (const auto& [agent, slice] : open_programs_) writer_.end(slice.track, now);
+  for (const auto& [stream, slice] : open_commands_) writer_.end(slice.track, now);
+}
+
+void TraceRecorder::finish(Time now) {
+  if (recording_) finish_open(now);
   open_programs_.clear();
   open_commands_.clear();
   writer_.flush();

@@ -47,6 +47,11 @@ class TraceRecorder final : public kernel::OperationSink, public hardware::Activ
   /// The host fiber `worker` was in `call` for this long.
   void host_call(const std::string& worker, std::string_view call, std::string_view subject, Time start, Time end);
 
+  /// A range of host code (profiler.h) of `worker`, `depth` ranges within others, has ended.
+  void host_range(const std::string& worker, int depth, std::string_view name, Time start, Time end);
+  /// A window of the region of interest begins or ends. From the first one on, only what passes in windows is kept.
+  void region(bool begins, Time now);
+
   /// Ends what is still open at the run's end, and writes what is left. ProgramError ("OutputError") when the file
   /// could not take everything.
   void finish(Time now);
@@ -76,6 +81,16 @@ class TraceRecorder final : public kernel::OperationSink, public hardware::Activ
     std::string kernel;
   };
 
+  struct OpenSlice {
+    trace::TrackId track;
+    std::string name;
+    std::int64_t program = -1;
+  };
+
+  void write_facts();
+  /// Ends what is open in the file.
+  void finish_open(Time now);
+  void begin_open(const OpenSlice& slice, Time now);
   trace::TrackId place_for(const kernel::KernelOperation& operation);
   trace::TrackId control_track(const kernel::Program& program);
   void write_service(Service& service);
@@ -91,8 +106,12 @@ class TraceRecorder final : public kernel::OperationSink, public hardware::Activ
   std::vector<Service> services_;                          // by server; without chunks: none
   std::unordered_map<const void*, Engine> engines_;        // by queue; looked up only
   std::unordered_map<std::uint64_t, UnderWay> under_way_;  // by agent and number; looked up only
-  std::map<std::uint32_t, trace::TrackId> open_programs_;  // by agent
-  std::map<std::string, trace::TrackId> open_commands_;    // by stream
+  std::map<std::uint32_t, OpenSlice> open_programs_;       // by agent
+  std::map<std::string, OpenSlice> open_commands_;         // by stream
+  std::vector<std::pair<std::string, std::string>> facts_;
+  bool regional_ = false;  // there has been a region of interest
+  bool recording_ = true;  // now is in it, or there is none so far
+  Time recording_since_;
 };
 
 }  // namespace kernbench::runtime

@@ -63,8 +63,7 @@ TrackId TimelineWriter::add_process(std::string_view name, std::int32_t number) 
   Message descriptor;
   descriptor.varint(field::uuid, track.value).text(field::track_name, name).message(field::process, process);
   descriptor.varint(field::child_ordering, kExplicitOrder);
-  Message packet;
-  add_packet(packet.message(field::track_descriptor, descriptor));
+  add_descriptor(descriptor);
   return track;
 }
 
@@ -74,9 +73,23 @@ TrackId TimelineWriter::add_track(TrackId parent, std::string_view name, std::in
   descriptor.varint(field::uuid, track.value).text(field::track_name, name);
   descriptor.varint(field::parent_uuid, parent.value).varint(field::child_ordering, kExplicitOrder);
   descriptor.integer(field::sibling_order_rank, rank);
+  add_descriptor(descriptor);
+  return track;
+}
+
+void TimelineWriter::add_descriptor(const Message& descriptor) {
+  descriptors_.push_back(descriptor);
   Message packet;
   add_packet(packet.message(field::track_descriptor, descriptor));
-  return track;
+}
+
+void TimelineWriter::restart() {
+  if (error_ != 0 || ::ftruncate(descriptor_, 0) != 0 || ::lseek(descriptor_, 0, SEEK_SET) != 0) return;
+  buffer_.clear();
+  new_names_.clear();
+  for (Interned* kind : {&event_names_, &argument_names_, &texts_}) kind->numbers.clear();
+  first_packet_ = true;
+  for (const Message& descriptor : std::exchange(descriptors_, {})) add_descriptor(descriptor);
 }
 
 void TimelineWriter::begin(TrackId track, Time time, std::string_view name, const Arguments& arguments) {
@@ -98,7 +111,7 @@ void TimelineWriter::instant(TrackId track, Time time, std::string_view name, co
 
 void TimelineWriter::add_event(TrackId track, Time time, std::uint64_t type, std::string_view name,
                                const Arguments& arguments) {
-  if (error_ != 0) return;
+  if (error_ != 0 || paused_) return;
   Message event;
   event.varint(field::type, type).varint(field::track_uuid, track.value);
   if (!name.empty()) {

@@ -51,6 +51,13 @@ class TimelineWriter {
   void slice(TrackId track, Time start, Time finish, std::string_view name, const Arguments& arguments = {});
   void instant(TrackId track, Time time, std::string_view name, const Arguments& arguments = {});
 
+  /// Leaves events out until resume().
+  void pause() { paused_ = true; }
+  void resume() { paused_ = false; }
+  /// Begins the file anew: all events so far are forgotten, tracks stay. Has no effect on a file that cannot be cut
+  /// short, such as a pipe.
+  void restart();
+
   /// Writes what is left. ProgramError ("OutputError") when the file could not take everything, now or before.
   void flush();
 
@@ -62,6 +69,7 @@ class TimelineWriter {
   };
   /// The number of `text`, which goes into the next packet when it is new; 0 when there are too many.
   std::uint64_t intern(Interned& kind, std::string_view text);
+  void add_descriptor(const Message& descriptor);
   void add_event(TrackId track, Time time, std::uint64_t type, std::string_view name, const Arguments& arguments);
   Message annotation(const Argument& argument);
   void add_packet(Message packet);
@@ -72,7 +80,8 @@ class TimelineWriter {
   int error_ = 0;  // the first errno of a failed write; nothing is written after it
   std::string buffer_;
   std::uint64_t tracks_ = 0;
-  bool first_packet_ = true;
+  std::vector<Message> descriptors_;  // of the tracks
+  bool first_packet_ = true, paused_ = false;
   Interned event_names_, argument_names_, texts_;
   Message new_names_;  // interned since the last packet
 };

@@ -32,7 +32,15 @@ TEST(CommandLineTest, ARunHasItsDefaults) {
   EXPECT_EQ(run.json, "");
   EXPECT_FALSE(run.explain);
   EXPECT_FALSE(run.quiet);
+  EXPECT_EQ(run.report, report::TableKind::brief);
+  EXPECT_FALSE(run.options.whole_run);
   EXPECT_EQ(run.colour, ColourMode::automatic);
+}
+
+TEST(CommandLineTest, WhatIsReportedIsChosen) {
+  EXPECT_EQ(parse<RunCommand>({"run", "gemm", "--report", "full"}).report, report::TableKind::full);
+  EXPECT_EQ(parse<RunCommand>({"run", "gemm", "--report=short"}).report, report::TableKind::brief);
+  EXPECT_TRUE(parse<RunCommand>({"run", "gemm", "--whole-run"}).options.whole_run);
 }
 
 TEST(CommandLineTest, TheSwitchesOfMemoryArrive) {

@@ -6,6 +6,7 @@
 
 #include <cstdlib>
 #include <nlohmann/json.hpp>
+#include <sstream>
 #include <stdexcept>
 
 #include "base/error.h"
@@ -76,6 +77,26 @@ TEST_F(ProgramTest, ExplainRunsAgainInSilenceAndLeavesTheResultAsItWas) {
   EXPECT_EQ(run({"run", "gemm"}), 3);
   EXPECT_EQ(runs.size(), 1u);
   EXPECT_THAT(err_, testing::Not(HasSubstr("slots:")));
+}
+
+TEST_F(ProgramTest, ListCutsNothingInAPipeAndWrapsHelpOnATerminal) {
+  const std::string help =
+      "where B lies: a copy in each cube, cut over its PEs by columns, or by rows, or one, cut over all PEs by rows; A "
+      "and C are cut by rows";
+  environment_.benches = {{"gemm", "matrix product", {{"b", "columns", help}}, {}, {}}};
+  EXPECT_EQ(run({"list"}), 0);
+  EXPECT_THAT(out_, HasSubstr("    b  columns  " + help + "\n"));
+  out_.clear();
+  environment_.out_is_terminal = true;
+  EXPECT_EQ(run({"list", "--color", "never"}), 0);
+  std::istringstream lines(out_);
+  std::string words;
+  for (std::string line; std::getline(lines, line);) {
+    EXPECT_LE(line.size(), 80u) << line;
+    words += line.substr(std::min(line.find_first_not_of(' '), line.size())) + " ";
+  }
+  EXPECT_THAT(words, HasSubstr(help.substr(0, 30)));
+  EXPECT_THAT(words, HasSubstr("cut over all PEs by rows; A and C are cut by rows"));
 }
 
 TEST_F(ProgramTest, ListNamesBenchesWithParametersAndTopologies) {

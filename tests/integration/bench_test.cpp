@@ -3,9 +3,12 @@
 
 #include <algorithm>
 #include <iostream>
+#include <sstream>
 
 #include "cli/bench_registry.h"
 #include "programs.h"
+#include "report/table.h"
+#include "report/utf8.h"
 
 namespace kernbench {
 namespace {
@@ -58,6 +61,71 @@ RunResult run(const Case& what, cli::RunOptions options) {
 TEST(Benches, AreAllHere) {
   for (const auto& bench : cli::built_in_benches()) {
     EXPECT_TRUE(std::ranges::any_of(cases(), [&](const Case& what) { return what.bench == bench.name; })) << bench.name;
+  }
+}
+
+/// A screen: the user's file may be anything, the built-in benches fit, on a small machine and on the largest shipped.
+TEST(Benches, HaveAReportOfOneScreen) {
+  for (const char* topology : {"tiny", "ahbm-2sip"}) {
+    for (const auto& what : cases()) {
+      const auto& benches = cli::built_in_benches();
+      const auto bench = std::ranges::find(benches, what.bench, &cli::Bench::name);
+      cli::RunOptions options;
+      options.topology = topology;
+      options.data = false;
+      options.parameters = what.parameters;
+      if (what.bench == "ccl_allreduce") options.parameters["ranks"] = "2";
+      options.overrides = {"system.sips.count=2"};
+      const RunResult result = cli::execute(*bench, options);
+      ASSERT_FALSE(result.error) << what.bench << ": " << result.error->message;
+      std::istringstream table(report::to_table(result, {.kind = report::TableKind::brief, .cuts = true}));
+      std::size_t lines = 0;
+      for (std::string line; std::getline(table, line); ++lines) {
+        EXPECT_LE(report::display_width(line), 80u) << what.bench << " on " << topology << ": " << line;
+      }
+      EXPECT_LE(lines, 40u) << what.bench << " on " << topology;
+      EXPECT_TRUE(result.region) << what.bench << " marks what it measures";
+    }
+  }
+}
+
+/// The upload and the check are not what a bench is about.
+TEST(Benches, ReportTheirOwnKernelsOnly) {
+  const auto bench = std::ranges::find(cli::built_in_benches(), "gemm", &cli::Bench::name);
+  cli::RunOptions options;
+  options.topology = "tiny";
+  options.data = false;
+  options.parameters = {{"M", "256"}, {"N", "256"}, {"K", "256"}};
+  const RunResult result = cli::execute(*bench, options);
+  ASSERT_TRUE(result.region);
+  Time launches;
+  for (const LaunchResult& launch : result.launches) {
+    EXPECT_TRUE(launch.in_region) << launch.name;
+    launches += launch.end - launch.start;
+  }
+  EXPECT_EQ(result.region->time, launches);
+  for (const ResourceResult& resource : result.resources) {
+    if (resource.name.ends_with(".gemm")) {
+      EXPECT_GT(resource.utilisation, 0.3) << resource.name;
+    }
+    if (resource.name.starts_with("host.")) {
+      EXPECT_LT(resource.utilisation, 0.01) << resource.name;
+    }
+  }
+}
+
+TEST(Benches, AttainNoMoreThanThePeaksOfWhatTheyUse) {
+  for (const auto& what : cases()) {
+    cli::RunOptions options;
+    options.data = false;
+    const RunResult result = run(what, options);
+    for (const LaunchResult& launch : result.launches) {
+      EXPECT_LE(launch.bound, launch.end - launch.start) << what.bench << " " << launch.name;
+      for (const EngineResult& engine : launch.engines) {
+        EXPECT_LE(engine.attained, engine.used_peak * (1 + 1e-9)) << what.bench << " " << launch.name << engine.engine;
+        EXPECT_LE(engine.used_peak, engine.device_peak * (1 + 1e-9)) << what.bench << " " << launch.name;
+      }
+    }
   }
 }
 

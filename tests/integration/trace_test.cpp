@@ -50,6 +50,7 @@ class TraceTest : public testing::Test {
       options.exact_events = exact;
       options.trace = path("t");
       options.op_log = path("log");
+      options.whole_run = true;
       return cli::execute(bench, options);
     }
     ADD_FAILURE() << "no bench " << name;

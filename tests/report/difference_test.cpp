@@ -139,7 +139,7 @@ TEST(DifferenceTest, OfAnyTwoResultsFitsAHundredColumnsAndIsValidJson) {
     const Difference changed = difference(a, b);
     const Json json = Json::parse(to_json(changed, "a", "b"));
     ASSERT_EQ(json["inputs"].size(), changed.inputs.size());
-    std::istringstream lines(to_table(changed, "a", "b", false));
+    std::istringstream lines(to_table(changed, "a", "b", false, true));
     for (std::string line; std::getline(lines, line);) {
       ASSERT_LE(display_width(line), 100u) << line;
       ASSERT_EQ(one_line(line), line);

@@ -74,6 +74,30 @@ TEST(Utf8Test, OnlyWellFormedSequencesHaveALength) {
   EXPECT_EQ(utf8_length("\xf4\x90\x80\x80", 0), 0u) << "beyond U+10FFFF";
 }
 
+TEST(Utf8Test, DisplayWidthIsThatOfATerminal) {
+  EXPECT_EQ(display_width("gemm"), 4u);
+  EXPECT_EQ(display_width("대역폭"), 6u);
+  EXPECT_EQ(display_width("대역폭 GB/s"), 11u);
+  EXPECT_EQ(display_width("\u1103\u1162"), 2u) << "the same syllable as two letters";
+  EXPECT_EQ(display_width("e\u0301"), 1u) << "a combining accent";
+  EXPECT_EQ(display_width("漢字かなカナ"), 12u);
+  EXPECT_EQ(display_width("ＡＢ"), 4u) << "full-width forms";
+  EXPECT_EQ(display_width("ｱｲ"), 2u) << "half-width forms";
+  EXPECT_EQ(display_width("\xff\xfe"), 2u);
+  EXPECT_EQ(display_width(""), 0u);
+}
+
+TEST(Utf8Test, ShortenedCountsColumns) {
+  EXPECT_EQ(shortened("가나다라마바사", 10), "가나..바사");
+  EXPECT_EQ(shortened("가나다라마바사", 9), "가..바사") << "half a syllable cannot be shown";
+  for (std::size_t width = 4; width < 20; ++width) {
+    for (const char* text : {"가나다라마바사아자차카타파하", "e\u0301e\u0301e\u0301e\u0301e\u0301e\u0301e\u0301e\u0301",
+                             "a가b나c다d라e마f바g사h아"}) {
+      EXPECT_LE(display_width(shortened(text, width)), width) << text;
+    }
+  }
+}
+
 TEST(Utf8Test, ShortenedKeepsBothEndsAndWholeCharacters) {
   EXPECT_EQ(shortened("short", 10), "short");
   EXPECT_EQ(shortened("0123456789abcdef", 10), "0123..cdef");

@@ -27,13 +27,18 @@ TEST(JsonTest, TheKeysAreTheDocumentedOnesInTheirOrder) {
   RunResult result = samples::gemm();
   result.error = ErrorResult{"ValueError", "m", "w"};
   const Json json = Json::parse(to_json(result));
-  EXPECT_EQ(keys(json), (Keys{"schema",   "kernbench",      "bench",   "topology", "parameters",        "seed",
-                              "switches", "correlation_id", "origin",  "status",   "simulated_time_ps", "wall_time_s",
-                              "events",   "launches",       "checks",  "metrics",  "resources",         "tlbs",
-                              "warnings", "device_peak",    "machine", "error",    "fingerprint"}));
+  EXPECT_EQ(keys(json),
+            (Keys{"schema",     "kernbench",      "bench",    "topology",    "parameters",        "seed",
+                  "switches",   "correlation_id", "origin",   "status",      "simulated_time_ps", "wall_time_s",
+                  "events",     "launches",       "checks",   "metrics",     "resources",         "tlbs",
+                  "region",     "ranges",         "warnings", "device_peak", "machine",           "error",
+                  "fingerprint"}));
   EXPECT_EQ(keys(json["launches"][0]),
-            (Keys{"name", "device", "start_ps", "end_ps", "programs", "breakdown_ps", "bound_ps", "bound_by", "flops",
-                  "hbm_bytes", "roofline", "critical_path", "longest_segments", "waits", "operations"}));
+            (Keys{"name",         "device",        "start_ps", "end_ps",        "programs",
+                  "pes",          "available_pes", "range",    "in_region",     "breakdown_ps",
+                  "bound_ps",     "bound_by",      "flops",    "hbm_bytes",     "bytes_by_distance",
+                  "tensor_bytes", "engines",       "roofline", "critical_path", "longest_segments",
+                  "waits",        "operations"}));
   const Json& launch = json["launches"][0];
   EXPECT_EQ(keys(launch["critical_path"][0]), (Keys{"activity", "operation", "where", "on", "time_ps", "count"}));
   EXPECT_EQ(keys(launch["longest_segments"][0]), (Keys{"activity", "operation", "where", "on", "start_ps", "end_ps"}));
@@ -45,7 +50,15 @@ TEST(JsonTest, TheKeysAreTheDocumentedOnesInTheirOrder) {
             (Keys{"compute_per_s", "hbm_bytes_per_s", "roof_per_s", "share", "bound"}));
   EXPECT_EQ(keys(json["origin"]), (Keys{"kind", "path", "files", "compiler", "flags", "build"}));
   EXPECT_EQ(keys(json["origin"]["files"][0]), (Keys{"path", "content"}));
-  EXPECT_EQ(keys(json["device_peak"]), (Keys{"flops_per_s", "hbm_bytes_per_s"}));
+  EXPECT_EQ(keys(json["device_peak"]), (Keys{"flops_per_s", "hbm_bytes_per_s", "gemm_per_s", "vector_per_s"}));
+  EXPECT_EQ(keys(launch["engines"][0]),
+            (Keys{"engine", "types", "work", "busiest_ps", "attained_per_s", "device_peak_per_s", "used_peak_per_s"}));
+  EXPECT_EQ(keys(launch["bytes_by_distance"]), (Keys{"own_slice", "same_cube", "same_sip", "other_sips"}));
+  EXPECT_TRUE(json["region"].is_null());
+  const Json marked = Json::parse(to_json(samples::training_step()));
+  EXPECT_EQ(keys(marked["region"]), (Keys{"windows", "time_ps", "start_ps", "end_ps"}));
+  EXPECT_EQ(keys(marked["ranges"][0]), (Keys{"name", "count", "host_ps", "complete_ps", "launches", "launch_ps"}));
+  EXPECT_EQ(marked["warnings"].size(), 1u);
   EXPECT_EQ(keys(json["checks"][0]), (Keys{"name", "status", "max_abs_error", "max_rel_error"}));
   EXPECT_EQ(keys(json["metrics"]["tiles"]), (Keys{"value", "unit"}));
   EXPECT_EQ(keys(json["resources"][0]), (Keys{"name", "busy_ps", "bytes", "utilisation"}));
@@ -68,9 +81,11 @@ TEST(JsonTest, EveryKeyIsInTheDocumentation) {
   const Json json = Json::parse(to_json(samples::gemm()));
   for (const std::string& key : keys(json)) EXPECT_NE(page.find("`" + key + "`"), std::string::npos) << key;
   const Json& launch = json["launches"][0];
+  const Json marked = Json::parse(to_json(samples::training_step()));
   for (const Json& part : {launch, json["checks"][0], json["resources"][0], launch["critical_path"][0],
                            launch["longest_segments"][0], launch["waits"][0], launch["operations"][0],
-                           launch["roofline"], launch["roofline"]["used"], json["device_peak"]}) {
+                           launch["roofline"], launch["roofline"]["used"], json["device_peak"], launch["engines"][0],
+                           launch["bytes_by_distance"], marked["region"], marked["ranges"][0]}) {
     for (const std::string& key : keys(part)) EXPECT_NE(page.find("`" + key + "`"), std::string::npos) << key;
   }
 }

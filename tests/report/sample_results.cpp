@@ -22,12 +22,30 @@ LaunchResult launch(const std::string& name, std::int32_t device, std::int64_t s
   return out;
 }
 
+/// A GEMM engine and HBM of the peaks of machine(); the launch moves and multiplies so much.
+void add_engines(LaunchResult& launch, double flops, std::int64_t bytes) {
+  const double seconds = (launch.end - launch.start).in_seconds();
+  launch.flops = flops;
+  launch.hbm_bytes = Bytes(bytes);
+  launch.distance = {Bytes(bytes / 2), Bytes(bytes / 4), Bytes(bytes - bytes / 2 - bytes / 4), Bytes()};
+  launch.tensor_bytes = Bytes(bytes / 8);
+  launch.pes = launch.available_pes = 128;
+  const auto part = [&](std::int64_t of) { return Time::picoseconds((launch.end - launch.start).count() / of); };
+  if (flops > 0) {
+    launch.engines.push_back({"gemm", "f16", flops, part(2), flops / seconds, 1.048576e15, 5.24288e14});
+  }
+  launch.engines.push_back(
+      {"hbm", "", static_cast<double>(bytes), part(4), static_cast<double>(bytes) / seconds, 19.2e12, 9.6e12});
+}
+
 RunResult machine(const std::string& bench, const std::string& topology) {
   RunResult out;
   out.version = "0.1.0";
   out.bench = bench;
   out.topology = topology;
   out.peak_flops = 1.048576e15;
+  out.peak_gemm = {{"f8", 2.097152e15}, {"f16", 1.048576e15}};
+  out.peak_vector = 1.6384e13;
   out.peak_hbm_bandwidth = Bandwidth::gigabytes_per_second(19'200);
   out.times_fingerprint = 0x0123456789abcdef;
   out.values_fingerprint = 0xfedcba9876543210;
@@ -174,6 +192,20 @@ LaunchResult random_launch(std::mt19937_64& generator) {
   out.flops = std::fabs(odd_number(generator));
   if (!std::isfinite(out.flops)) out.flops = 0;
   out.hbm_bytes = Bytes(magnitude(generator) / 4096);
+  out.pes = magnitude(generator);
+  out.available_pes = magnitude(generator);
+  out.range = odd_name(generator);
+  out.in_region = generator() % 3 != 0;
+  out.distance = {Bytes(magnitude(generator) / 4096), Bytes(magnitude(generator) / 4096),
+                  Bytes(magnitude(generator) / 4096), Bytes(magnitude(generator) / 4096)};
+  out.tensor_bytes = Bytes(magnitude(generator));
+  for (auto count = generator() % 5; count > 0; --count) {
+    out.engines.push_back({odd_name(generator), odd_name(generator), std::fabs(odd_number(generator)),
+                           Time::picoseconds(magnitude(generator) / 4096), std::fabs(odd_number(generator)),
+                           generator() % 2 == 0 ? 0 : 1e12, 1e11});
+    if (!std::isfinite(out.engines.back().work)) out.engines.back().work = 0;
+    if (!std::isfinite(out.engines.back().attained)) out.engines.back().attained = 0;
+  }
   if (generator() % 3 == 0) explain_at_random(out, generator);
   return out;
 }
@@ -194,8 +226,7 @@ RunResult gemm() {
   out.launches = {launch(
       "gemm", 0, 2'000,
       {{"dispatch", 1'820}, {"gemm", 16'496}, {"vector", 4}, {"dma", 5'210}, {"wait", 3'100}, {"completion", 1'480}})};
-  out.launches[0].flops = 2.0 * 2048 * 2048 * 2048;
-  out.launches[0].hbm_bytes = Bytes(201'326'592);
+  add_engines(out.launches[0], 2.0 * 2048 * 2048 * 2048, 201'326'592);
   explain(out.launches[0]);
   out.machine = {{"name", "ahbm-1sip"}, {"cube.hbm.bandwidth", "1.2TB/s"}, {"pe.clock", "1GHz"}};
   out.checks = {{"C equals A x B in double precision", CheckStatus::passed, 0, 0}};
@@ -222,11 +253,17 @@ RunResult training_step() {
                                {"wait", i == 3 ? 0 : 12'345},
                                {"semaphore", i == 4 ? 600 : 0},
                                {"completion", 1'480}});
-    one.flops = 2e10 * i;
-    one.hbm_bytes = Bytes(64'000'000 * (7 - i));
+    add_engines(one, 2e10 * i, 64'000'000 * (7 - i));
+    one.range = i < 5 ? "forward" : "";
+    one.in_region = i < 5;
     start += 150'000;
     out.launches.push_back(one);
   }
+  out.region = {2, Time::microseconds(700), Time::microseconds(2), Time::microseconds(750)};
+  out.ranges = {{"forward", 2, Time::microseconds(12), Time::microseconds(700), 5, Time::microseconds(640)},
+                {"forward/attention", 2, Time::microseconds(4), Time::microseconds(250), 2, Time::microseconds(240)}};
+  out.warnings = {
+      "mlp_up runs on 32 of 128 PEs: spread its tensors over more PEs, or name more of them in LaunchOptions"};
   out.checks = {{"loss", CheckStatus::passed, 1.25e-7, 3.0e-8},
                 {"gradient of attention.query", CheckStatus::failed, 0.5, INFINITY},
                 {"gradient of embedding", CheckStatus::skipped, 0, 0}};
@@ -243,8 +280,7 @@ RunResult thousand_launches() {
     const int kind = i % 30;
     LaunchResult one = launch("kernel_" + std::to_string(kind), i % 2, 8'000 * i,
                               {{"dispatch", 500}, {"gemm", 100 * kind + i}, {"dma", 3'000}, {"completion", 300}});
-    one.flops = 1e8 * kind;
-    one.hbm_bytes = Bytes(1'000'000);
+    add_engines(one, 1e8 * kind, 1'000'000);
     out.launches.push_back(one);
   }
   for (int i = 0; i < 25; ++i) {
@@ -260,7 +296,7 @@ RunResult deadlock() {
   out.wall_time_s = 0.001;
   out.events = 321;
   out.launches = {launch("copy", 0, 2'000, {{"dispatch", 800}, {"dma", 417}, {"completion", 1'000}})};
-  out.launches[0].hbm_bytes = Bytes(65'536);
+  add_engines(out.launches[0], 0, 65'536);
   out.error =
       ErrorResult{"DeadlockError", "rank 0 waits for a message from rank 1\nrank 1 waits for rank 0", "ring.cpp:17"};
   out.status = RunStatus::error;
@@ -329,6 +365,16 @@ RunResult random(std::mt19937_64& generator) {
   for (auto count = generator() % 20; count > 0; --count) {
     out.machine.emplace_back("key" + std::to_string(count), odd_name(generator));
   }
+  if (generator() % 3 == 0) {
+    out.region = RegionResult{magnitude(generator), Time::picoseconds(magnitude(generator)),
+                              Time::picoseconds(magnitude(generator)), Time::picoseconds(magnitude(generator))};
+  }
+  for (auto count = generator() % 6; count > 0; --count) {
+    out.ranges.push_back({odd_name(generator), magnitude(generator), Time::picoseconds(magnitude(generator)),
+                          Time::picoseconds(magnitude(generator)), magnitude(generator),
+                          Time::picoseconds(magnitude(generator))});
+  }
+  out.peak_gemm = {{"f16", 1e12}};
   if (generator() % 4 != 0) out.peak_flops = 1e12;
   if (generator() % 4 != 0) out.peak_hbm_bandwidth = Bandwidth::gigabytes_per_second(100);
   return out;

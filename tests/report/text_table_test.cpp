@@ -30,10 +30,21 @@ TEST(TextTableTest, ColourDoesNotCountAsWidth) {
   EXPECT_EQ(table.text(Palette(true)), "  \x1b[1;31ma\x1b[0m   1\n  bb  2\n");
 }
 
-TEST(TextTableTest, LongCellsAreShortenedInTheMiddle) {
+TEST(TextTableTest, LongCellsAreShortenedInTheMiddleWhereThePaletteCuts) {
   TextTable table({{"", Align::left, 10}});
   table.add({{"sip0.cube12.pe3.gemm"}});
-  EXPECT_EQ(table.text(Palette(false)), "  sip0..gemm\n");
+  EXPECT_EQ(table.text(Palette(false, true)), "  sip0..gemm\n");
+  EXPECT_EQ(table.text(Palette(false)), "  sip0.cube12.pe3.gemm\n");
+}
+
+TEST(TextTableTest, KoreanTakesTwoColumnsForEachSyllable) {
+  TextTable table({{"name", Align::left}, {"n"}});
+  table.add({{"대역폭"}, {"1"}});
+  table.add({{"band"}, {"22"}});
+  EXPECT_EQ(table.text(Palette(false)),
+            "  name     n\n"
+            "  대역폭   1\n"
+            "  band    22\n");
 }
 
 }  // namespace

@@ -31,6 +31,8 @@ class CommandQueue : public Reservations {
   bool empty() const { return active_.empty() && waiting_.empty(); }
   /// The time during which at least one command was under way, until a command finished last.
   Time busy() const { return busy_; }
+  /// The same until now.
+  Time busy_now() const { return active_.empty() ? busy_ : busy_ + (scheduler_.now() - busy_since_); }
 
   /// Appends what a command under way needs from elsewhere to go on; none where it comes to its end by itself.
   virtual void needs(const Operation& /*operation*/, std::vector<event::WaitEdge>& /*edges*/) const {}

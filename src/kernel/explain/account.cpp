@@ -44,10 +44,8 @@ void LaunchAccount::add(const ProgramTrace& trace, Bytes dma_bytes) {
     kind.bound += operation.bound.total();
     if (operation.engine == hardware::EngineKind::gemm) {
       gemm += work;
-      gemm_bound_ += operation.bound.total();
     } else if (operation.engine == hardware::EngineKind::vector) {
       vector += work;
-      vector_bound_ += operation.bound.total();
     }
   }
   for (const ProgramStep& step : trace.steps) {

@@ -42,11 +42,6 @@ class LaunchAccount {
   Time gemm_busy() const { return gemm_busy_; }
   Time vector_busy() const { return vector_busy_; }
   Bytes tcm_bytes() const { return tcm_bytes_; }
-  /// What the work of all compute commands would take at the full rate of one engine.
-  Time gemm_bound() const { return gemm_bound_; }
-  Time vector_bound() const { return vector_bound_; }
-  std::int64_t vector_operations() const { return vector_operations_; }
-  void add_vector_operations(std::int64_t elements) { vector_operations_ += elements; }
 
  private:
   /// Compared by addresses: texts of the program, which are compared themselves at the end.
@@ -76,9 +71,8 @@ class LaunchAccount {
   // Only looked up; put into an order of their own at the end.
   std::map<WaitKey, Sum> waits_;
   std::map<std::pair<const char*, hardware::EngineKind>, KindSum> kinds_;
-  Time gemm_busy_, vector_busy_, gemm_bound_, vector_bound_;
+  Time gemm_busy_, vector_busy_;
   Bytes tcm_bytes_;
-  std::int64_t vector_operations_ = 0;
 };
 
 }  // namespace kernbench::kernel

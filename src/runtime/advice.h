@@ -1,0 +1,15 @@
+// What a run says of itself that its author may not have meant: PEs left idle, bytes fetched from afar.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "kernbench/result.h"
+
+namespace kernbench::runtime {
+
+/// Warnings about the kernels that took at least a tenth of the launches' time in the region of interest, the longest
+/// first; of each kernel the launch that took longest.
+std::vector<std::string> advice(const RunResult& result);
+
+}  // namespace kernbench::runtime
