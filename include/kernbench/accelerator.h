@@ -19,7 +19,8 @@ inline std::optional<Device> current_accelerator(bool check_available = false) {
 /// ValueError: "The device index is out of range".
 class device_index {  // NOLINT(readability-identifier-naming): PyTorch's name
  public:
-  explicit device_index(std::optional<int> device) : guard_(device.value_or(-1)) {}
+  explicit device_index(std::optional<int> device, Where where = Where::current())
+      : guard_(device.value_or(-1), where) {}
 
  private:
   ahbm::DeviceGuard guard_;

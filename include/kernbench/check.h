@@ -18,7 +18,7 @@ struct Tolerance {
 /// with skip_floating_point_ops when `actual` holds floating-point numbers or derives from what was left out.
 /// Its values enter the run's fingerprint.
 bool check_close(const std::string& name, const torch::Tensor& actual, const torch::Tensor& expected,
-                 Tolerance tolerance = {});
+                 Tolerance tolerance = {}, Where where = Where::current());
 
 /// Records a figure of the program's own.
 void report_metric(const std::string& name, double value, const std::string& unit);

@@ -63,44 +63,45 @@ Algorithm get_algorithm(const std::string& name = {});
 /// then the worker's current device, what it makes there lies on its PE, and its streams and synchronize() are its own,
 /// as those of processes that share a device. It keeps the PE in later worlds of that kind.
 void init_process_group(std::string_view backend = {}, int rank = -1, int world_size = -1,
-                        const InitOptions& options = {});
+                        const InitOptions& options = {}, Where where = Where::current());
 /// Forgets a group; the default one with all others. A rank may make a new default group then.
-void destroy_process_group(const ProcessGroup& group = {});
+void destroy_process_group(const ProcessGroup& group = {}, Where where = Where::current());
 bool is_initialized();
 
 /// Of the calling rank in the group, and -1 when it is not a member.
-int get_rank(const ProcessGroup& group = {});
-int get_world_size(const ProcessGroup& group = {});
-std::string get_backend(const ProcessGroup& group = {});
+int get_rank(const ProcessGroup& group = {}, Where where = Where::current());
+int get_world_size(const ProcessGroup& group = {}, Where where = Where::current());
+std::string get_backend(const ProcessGroup& group = {}, Where where = Where::current());
 /// Global rank of a member, and the members in their order. ValueError for a rank that is not in the group.
-int get_global_rank(const ProcessGroup& group, int group_rank);
-std::vector<int> get_process_group_ranks(const ProcessGroup& group = {});
+int get_global_rank(const ProcessGroup& group, int group_rank, Where where = Where::current());
+std::vector<int> get_process_group_ranks(const ProcessGroup& group = {}, Where where = Where::current());
 
 /// A group of some ranks of the default one (none given: all). Every rank, member or not, must call it, all in the same
 /// order with the same ranks; it waits for all of them. For a rank that is not a member, get_rank and get_world_size
 /// are -1, and what it calls on the group prints a warning and does nothing.
-ProcessGroup new_group(std::vector<int> ranks = {}, const InitOptions& options = {});
+ProcessGroup new_group(std::vector<int> ranks = {}, const InitOptions& options = {}, Where where = Where::current());
 
 /// Waits until all ranks of the group have called it, at most `timeout`: ProgramError ("DistributedError") on rank 0 of
 /// the group with the ranks that did not come in time (with `wait_all_ranks` all of them, else the first), and on those
 /// that came.
-void monitored_barrier(const ProcessGroup& group = {}, Time timeout = Time::seconds(1800), bool wait_all_ranks = true);
+void monitored_barrier(const ProcessGroup& group = {}, Time timeout = Time::seconds(1800), bool wait_all_ranks = true,
+                       Where where = Where::current());
 
 /// An operation under way. Collectives run on a stream of their group's own.
 class Work {
  public:
   /// What is given to the current stream from now on begins when the operation has finished; the host goes on (but for
   /// a barrier, which holds up the host). Returns true. Throws exception(), if there is one.
-  bool wait();
+  bool wait(Where where = Where::current());
   /// Holds up the host until the operation has finished. Throws exception(), if there is one.
-  void synchronize();
+  void synchronize(Where where = Where::current());
   /// What another rank has called does not fit this operation: the error that rank got. Null: nothing of the kind.
   std::exception_ptr exception() const;
   bool is_success() const { return exception() == nullptr; }
   /// Asking in vain costs the host the launch overhead.
-  bool is_completed() const;
+  bool is_completed(Where where = Where::current()) const;
   /// Simulated milliseconds from its turn in the stream to its end. ProgramError while it is under way.
-  double get_duration() const;
+  double get_duration(Where where = Where::current()) const;
   /// Of the rank's operations on the group, from 1; 0 for send and recv.
   std::uint64_t get_sequence_number() const;
   /// Of a receive from any rank: the one whose send it got, once that is known; else -1.
@@ -124,23 +125,27 @@ using WorkRef = std::shared_ptr<Work>;
 /// tensor := the reduction of all ranks' tensors, with the same bits on all ranks. The order is that of a ring, in the
 /// tensor's own type: see src/distributed/algorithms/ring_allreduce.h. ValueError for a type that `op` cannot reduce.
 WorkRef all_reduce(const Tensor& tensor, ReduceOp op = ReduceOp::SUM, const ProcessGroup& group = {},
-                   bool async_op = false);
+                   bool async_op = false, Where where = Where::current());
 /// tensor := that of rank `src`, a global rank.
-WorkRef broadcast(const Tensor& tensor, int src, const ProcessGroup& group = {}, bool async_op = false);
+WorkRef broadcast(const Tensor& tensor, int src, const ProcessGroup& group = {}, bool async_op = false,
+                  Where where = Where::current());
 /// Holds up the host until all ranks have called it, and their devices have come to it.
-WorkRef barrier(const ProcessGroup& group = {}, bool async_op = false);
+WorkRef barrier(const ProcessGroup& group = {}, bool async_op = false, Where where = Where::current());
 
 // From one rank to another (global ranks): the tensors have one shape, type and placement. What has the same sender,
 // receiver and tag arrives in its order. The kernels of both sides begin when both have been called. ValueError for a
 // transfer to oneself; ProgramError ("DistributedError") when the two tensors do not fit.
 
 /// As with collectives, the current stream waits, and the host goes on.
-void send(const Tensor& tensor, int dst, const ProcessGroup& group = {}, int tag = 0);
+void send(const Tensor& tensor, int dst, const ProcessGroup& group = {}, int tag = 0, Where where = Where::current());
 /// Returns the rank whose tensor it is. Without `src` that is the one whose send with this tag was called first; the
 /// host waits until there is one.
-int recv(const Tensor& tensor, std::optional<int> src = std::nullopt, const ProcessGroup& group = {}, int tag = 0);
-WorkRef isend(const Tensor& tensor, int dst, const ProcessGroup& group = {}, int tag = 0);
-WorkRef irecv(const Tensor& tensor, std::optional<int> src = std::nullopt, const ProcessGroup& group = {}, int tag = 0);
+int recv(const Tensor& tensor, std::optional<int> src = std::nullopt, const ProcessGroup& group = {}, int tag = 0,
+         Where where = Where::current());
+WorkRef isend(const Tensor& tensor, int dst, const ProcessGroup& group = {}, int tag = 0,
+              Where where = Where::current());
+WorkRef irecv(const Tensor& tensor, std::optional<int> src = std::nullopt, const ProcessGroup& group = {}, int tag = 0,
+              Where where = Where::current());
 
 struct P2POp {
   enum class Kind : std::uint8_t { isend, irecv };
@@ -152,6 +157,6 @@ struct P2POp {
   int tag = 0;
 };
 /// All of them at once, each with its Work.
-std::vector<WorkRef> batch_isend_irecv(const std::vector<P2POp>& operations);
+std::vector<WorkRef> batch_isend_irecv(const std::vector<P2POp>& operations, Where where = Where::current());
 
 }  // namespace kernbench::torch::distributed

@@ -1,6 +1,7 @@
 // Launching kernels: torch::launch("name", kernel, arguments…).
 #pragma once
 
+#include <concepts>
 #include <functional>
 #include <memory>
 #include <string_view>
@@ -14,6 +15,7 @@
 #include "kernbench/streams.h"
 #include "kernbench/tl.h"
 #include "kernbench/torch.h"
+#include "kernbench/where.h"
 
 namespace kernbench::torch {
 
@@ -26,12 +28,26 @@ struct LaunchOptions {
   QueueOptions queues = {};
 };
 
+/// The name of a launch, any text, with the line of the call: its arguments leave no room for one behind them.
+class LaunchName {
+ public:
+  template <std::convertible_to<std::string_view> Text>
+  LaunchName(const Text& text, Where where = Where::current())  // NOLINT(google-explicit-constructor)
+      : text_(text), where_(where) {}
+  std::string_view text() const { return text_; }
+  const Where& where() const { return where_; }
+
+ private:
+  std::string_view text_;
+  Where where_;
+};
+
 namespace detail {
 
 /// The tensors of a launch, collected while its arguments are converted.
 class LaunchBuilder {
  public:
-  explicit LaunchBuilder(std::string_view name);
+  explicit LaunchBuilder(const LaunchName& name);
   ~LaunchBuilder();
   LaunchBuilder(const LaunchBuilder&) = delete;
   LaunchBuilder& operator=(const LaunchBuilder&) = delete;
@@ -62,7 +78,7 @@ Parameter convert_argument(LaunchBuilder& builder, Argument&& argument) {
 }
 
 template <class Kernel, class... Parameters, class... Arguments>
-void launch(const LaunchOptions& options, std::string_view name, Kernel kernel, void (*)(Parameters...),
+void launch(const LaunchOptions& options, const LaunchName& name, Kernel kernel, void (*)(Parameters...),
             Arguments&&... arguments) {
   static_assert(sizeof...(Parameters) == sizeof...(Arguments),
                 "torch::launch: the number of arguments differs from the kernel's number of parameters");
@@ -91,25 +107,25 @@ struct CallOperator<void (Class::*)(Parameters...) const> {
 /// that holds a shard of one of its tensors. Arguments: torch::Tensor for tl::Tensor and tl::In parameters, values for
 /// all others. A wrong number or type of arguments does not compile.
 template <class... Parameters, class... Arguments>
-void launch(std::string_view name, void (*kernel)(Parameters...), Arguments&&... arguments) {
+void launch(const LaunchName& name, void (*kernel)(Parameters...), Arguments&&... arguments) {
   detail::launch(LaunchOptions{}, name, kernel, kernel, std::forward<Arguments>(arguments)...);
 }
 template <class... Parameters, class... Arguments>
-void launch(const LaunchOptions& options, std::string_view name, void (*kernel)(Parameters...),
+void launch(const LaunchOptions& options, const LaunchName& name, void (*kernel)(Parameters...),
             Arguments&&... arguments) {
   detail::launch(options, name, kernel, kernel, std::forward<Arguments>(arguments)...);
 }
 /// The same for a function object that is not mutable (a lambda).
 template <class Function, class... Arguments>
   requires std::is_class_v<Function>
-void launch(std::string_view name, Function kernel, Arguments&&... arguments) {
+void launch(const LaunchName& name, Function kernel, Arguments&&... arguments) {
   detail::launch(LaunchOptions{}, name, std::move(kernel),
                  detail::CallOperator<decltype(&Function::operator())>::signature,
                  std::forward<Arguments>(arguments)...);
 }
 template <class Function, class... Arguments>
   requires std::is_class_v<Function>
-void launch(const LaunchOptions& options, std::string_view name, Function kernel, Arguments&&... arguments) {
+void launch(const LaunchOptions& options, const LaunchName& name, Function kernel, Arguments&&... arguments) {
   detail::launch(options, name, std::move(kernel), detail::CallOperator<decltype(&Function::operator())>::signature,
                  std::forward<Arguments>(arguments)...);
 }

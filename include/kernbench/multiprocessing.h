@@ -14,6 +14,7 @@
 
 #include "base/error.h"
 #include "base/units.h"
+#include "kernbench/where.h"
 
 namespace kernbench::distributed {
 class Spawn;
@@ -85,7 +86,7 @@ class ProcessContext {
   /// Waits until one more rank has ended, but no longer than `timeout` (seconds of simulated time), and returns whether
   /// all have. Throws SpawnException or ProcessExitedException when ranks have failed, each time it is called, once
   /// nothing of them is left. Asking in vain without time to wait costs host.launch_overhead.
-  bool join(std::optional<double> timeout = std::nullopt) const;
+  bool join(std::optional<double> timeout = std::nullopt, Where where = Where::current()) const;
   /// Numbers of the ranks among all of the simulation, by rank.
   std::vector<std::int64_t> pids() const;
 
@@ -100,7 +101,7 @@ using SpawnContext = ProcessContext;
 namespace detail {
 
 /// Starts the ranks and joins them if asked to.
-ProcessContext start(std::function<void(int rank)> worker, const SpawnOptions& options);
+ProcessContext start(std::function<void(int rank)> worker, const SpawnOptions& options, const Where& where);
 
 template <class Function, class... Arguments>
 std::function<void(int)> bind_worker(Function function, std::tuple<Arguments...> arguments) {
@@ -129,15 +130,16 @@ std::function<void(int)> bind_worker(Function function, std::tuple<Arguments...>
 /// ProgramError outside of a simulation, inside a kernel, in a daemonic rank, and in a rank that is kMostNestedSpawns
 /// spawns deep.
 template <class Function, class... Arguments>
-ProcessContext spawn(Function function, std::tuple<Arguments...> arguments = {}, const SpawnOptions& options = {}) {
-  return detail::start(detail::bind_worker(std::move(function), std::move(arguments)), options);
+ProcessContext spawn(Function function, std::tuple<Arguments...> arguments = {}, const SpawnOptions& options = {},
+                     Where where = Where::current()) {
+  return detail::start(detail::bind_worker(std::move(function), std::move(arguments)), options, where);
 }
 
 /// The same under PyTorch's other name.
 template <class Function, class... Arguments>
 ProcessContext start_processes(Function function, std::tuple<Arguments...> arguments = {},
-                               const SpawnOptions& options = {}) {
-  return spawn(std::move(function), std::move(arguments), options);
+                               const SpawnOptions& options = {}, Where where = Where::current()) {
+  return spawn(std::move(function), std::move(arguments), options, where);
 }
 
 /// Ends the calling rank, as sys.exit does: 0 is a normal end. Destructors run; it unwinds by an exception that is not

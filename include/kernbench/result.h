@@ -91,6 +91,9 @@ struct DistanceBytes {
 struct LaunchResult {
   std::string name;
   std::int32_t device = 0;
+  /// Line of the program's call that launched it ("train.cpp:12"): of torch::launch, of the tensor function or of the
+  /// collective. Empty: not known.
+  std::string where = {};
   Time start, end;
   std::int64_t programs = 0;
   std::int64_t pes = 0;            // that ran them

@@ -10,6 +10,7 @@
 #include "distributed/device_work.h"
 #include "distributed/transfer.h"
 #include "event/fiber.h"
+#include "runtime/host_call.h"
 #include "runtime/polling.h"
 #include "runtime/simulation.h"
 #include "runtime/tensor_impl.h"
@@ -30,7 +31,8 @@ void meet_others(const WorkState& state) {
 
 }  // namespace
 
-bool Work::wait() {
+bool Work::wait(Where where) {
+  const runtime::HostCall here("Work::wait", where);
   runtime::current_context("Work::wait");
   meet_others(*state_);
   if (state_->host_waits) {
@@ -41,12 +43,14 @@ bool Work::wait() {
   return true;
 }
 
-bool Work::is_completed() const {
+bool Work::is_completed(Where where) const {
+  const runtime::HostCall here("Work::is_completed", where);
   constexpr const char* kCall = "Work::is_completed";
   return runtime::ask(runtime::current_context(kCall), state_->finished->is_set(), kCall);
 }
 
-void Work::synchronize() {
+void Work::synchronize(Where where) {
+  const runtime::HostCall here("Work::synchronize", where);
   runtime::current_context("Work::synchronize");
   meet_others(*state_);
   state_->finished->wait();
@@ -60,7 +64,8 @@ int Work::source_rank() const {
   return state_->transfer ? state_->transfer->sender() : -1;
 }
 
-double Work::get_duration() const {
+double Work::get_duration(Where where) const {
+  const runtime::HostCall here("Work::get_duration", where);
   if (!state_->finished->is_set()) {
     throw ProgramError("DistributedError",
                        "getDuration only works when the work has completed: wait for it on the host (synchronize)");
@@ -109,7 +114,8 @@ void check_reduction(ReduceOp op, DType dtype) {
 
 }  // namespace
 
-WorkRef all_reduce(const Tensor& tensor, ReduceOp op, const ProcessGroup& group, bool async_op) {
+WorkRef all_reduce(const Tensor& tensor, ReduceOp op, const ProcessGroup& group, bool async_op, Where where) {
+  const runtime::HostCall here("all_reduce", where);
   GroupHandle* handle = member_handle(group, "all_reduce");
   if (handle == nullptr) return nullptr;
   check_tensor(tensor, "all_reduce");
@@ -124,7 +130,8 @@ WorkRef all_reduce(const Tensor& tensor, ReduceOp op, const ProcessGroup& group,
   return finish(issue(*handle, std::move(call), async_op), async_op);
 }
 
-WorkRef broadcast(const Tensor& tensor, int src, const ProcessGroup& group, bool async_op) {
+WorkRef broadcast(const Tensor& tensor, int src, const ProcessGroup& group, bool async_op, Where where) {
+  const runtime::HostCall here("broadcast", where);
   GroupHandle* handle = member_handle(group, "broadcast");
   if (handle == nullptr) return nullptr;
   check_tensor(tensor, "broadcast");
@@ -145,7 +152,8 @@ WorkRef broadcast(const Tensor& tensor, int src, const ProcessGroup& group, bool
   return finish(issue(*handle, std::move(call), async_op), async_op);
 }
 
-WorkRef barrier(const ProcessGroup& group, bool async_op) {
+WorkRef barrier(const ProcessGroup& group, bool async_op, Where where) {
+  const runtime::HostCall here("barrier", where);
   GroupHandle* handle = member_handle(group, "barrier");
   if (handle == nullptr) return nullptr;
   CollectiveCall call;

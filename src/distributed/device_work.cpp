@@ -40,6 +40,7 @@ Payload payload_of(const torch::Tensor& tensor, const char* call, const HostCont
 }
 
 void describe(const Payload& payload, const HostContext& context, CollectiveFingerprint& fingerprint) {
+  fingerprint.where = event::this_fiber::current()->call().where;
   if (!payload.flat) return;
   const auto& view = runtime::impl_of(payload.tensor);
   fingerprint.has_tensor = true;

@@ -3,6 +3,8 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include "event/program_call.h"
+
 namespace kernbench::distributed {
 
 using torch::distributed::ReduceOp;
@@ -103,12 +105,22 @@ std::string root_text(const CollectiveFingerprint& call) {
 
 }  // namespace
 
+std::string at_text(const std::source_location& where) {
+  const std::string place = event::place_text(where);
+  return place.empty() ? "" : " at " + place;
+}
+
+std::string called_text(const std::source_location& where) {
+  const std::string place = event::place_text(where);
+  return place.empty() ? "" : fmt::format(" (called at {})", place);
+}
+
 std::string CollectiveFingerprint::text() const {
   std::string text = fmt::format("CollectiveFingerPrint(SequenceNumber={}, OpType={}", sequence, name(type));
   if (has_tensor) text += fmt::format(", TensorShape={}, TensorDtypes={}", shape_text(*this), torch_name(dtype));
   if (reduce) text += fmt::format(", ReduceOp={}", reduce_text(*this));
   if (root) text += fmt::format(", Root={}", root_text(*this));
-  return text + ")";
+  return text + ")" + at_text(where);
 }
 
 MatchState compare(const CollectiveFingerprint& a, const CollectiveFingerprint& b) {

@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <optional>
+#include <source_location>
 #include <string>
 #include <vector>
 
@@ -29,10 +30,17 @@ struct CollectiveFingerprint {
   std::optional<int> root = {};      // global rank
   std::string placement = {};        // in words
   std::uint64_t placement_hash = 0;  // see element_places
+  std::source_location where = {};   // of the call in the program; not compared
 
-  /// "CollectiveFingerPrint(SequenceNumber=1, OpType=ALLREDUCE, TensorShape=[2], TensorDtypes=Float, ReduceOp=SUM)"
+  /// "CollectiveFingerPrint(SequenceNumber=1, OpType=ALLREDUCE, TensorShape=[2], TensorDtypes=Float, ReduceOp=SUM) at
+  /// train.cpp:12"
   std::string text() const;
 };
+
+/// " at train.cpp:12"; empty when the line is not known.
+std::string at_text(const std::source_location& where);
+/// " (called at train.cpp:12)", likewise.
+std::string called_text(const std::source_location& where);
 
 /// How two ranks' calls compare, in the words of PyTorch's flight recorder.
 enum class MatchState : std::uint8_t {

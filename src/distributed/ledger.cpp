@@ -64,9 +64,9 @@ void Ledger::append_unmatched(const std::string& group, std::vector<std::string>
     for (std::size_t member = 0; member < ranks_.size(); ++member) {
       if (called_[member] >= sequence) callers.push_back(ranks_[member]);
     }
-    texts.push_back(fmt::format("{} (sequence number {}) of {}: called by ranks {}, never by ranks {}",
+    texts.push_back(fmt::format("{} (sequence number {}) of {}: called by ranks {}, never by ranks {}{}",
                                 name(call.fingerprint.type), sequence, group, set_text(callers),
-                                set_text(missing(sequence))));
+                                set_text(missing(sequence)), called_text(call.fingerprint.where)));
   }
 }
 

@@ -7,6 +7,7 @@
 #include "base/error.h"
 #include "distributed/rank_exit.h"
 #include "distributed/spawn.h"
+#include "runtime/host_call.h"
 
 namespace kernbench::torch::multiprocessing {
 
@@ -23,7 +24,8 @@ Time to_time(double seconds) {
 
 ProcessContext::ProcessContext(std::shared_ptr<kernbench::distributed::Spawn> spawn) : spawn_(std::move(spawn)) {}
 
-bool ProcessContext::join(std::optional<double> timeout) const {
+bool ProcessContext::join(std::optional<double> timeout, Where where) const {
+  const runtime::HostCall here("ProcessContext::join", where);
   runtime::current_context("ProcessContext::join");
   return spawn_->join(timeout ? std::optional(to_time(*timeout)) : std::nullopt);
 }
@@ -32,7 +34,8 @@ std::vector<std::int64_t> ProcessContext::pids() const {
   return spawn_->pids();
 }
 
-ProcessContext detail::start(std::function<void(int rank)> worker, const SpawnOptions& options) {
+ProcessContext detail::start(std::function<void(int rank)> worker, const SpawnOptions& options, const Where& where) {
+  const runtime::HostCall here("torch::multiprocessing::spawn", where);
   ProcessContext context(kernbench::distributed::Spawn::start(std::move(worker), options));
   while (options.join && !context.join()) {
   }

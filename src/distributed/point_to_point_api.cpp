@@ -15,6 +15,7 @@
 #include "distributed/group.h"
 #include "distributed/transfer.h"
 #include "kernbench/torch/factories.h"
+#include "runtime/host_call.h"
 #include "runtime/tensor_impl.h"
 
 namespace kernbench::torch::distributed {
@@ -146,19 +147,23 @@ WorkRef work_of(std::shared_ptr<WorkState> state) {
 
 }  // namespace
 
-WorkRef isend(const Tensor& tensor, int dst, const ProcessGroup& group, int tag) {
+WorkRef isend(const Tensor& tensor, int dst, const ProcessGroup& group, int tag, Where where) {
+  const runtime::HostCall here("isend", where);
   return work_of(issue(tensor, dst, group, tag, {"isend", true}));
 }
 
-WorkRef irecv(const Tensor& tensor, std::optional<int> src, const ProcessGroup& group, int tag) {
+WorkRef irecv(const Tensor& tensor, std::optional<int> src, const ProcessGroup& group, int tag, Where where) {
+  const runtime::HostCall here("irecv", where);
   return work_of(issue(tensor, src, group, tag, {"irecv", false}));
 }
 
-void send(const Tensor& tensor, int dst, const ProcessGroup& group, int tag) {
+void send(const Tensor& tensor, int dst, const ProcessGroup& group, int tag, Where where) {
+  const runtime::HostCall here("send", where);
   if (const auto state = issue(tensor, dst, group, tag, {"send", true})) order_current_stream_behind(*state);
 }
 
-int recv(const Tensor& tensor, std::optional<int> src, const ProcessGroup& group, int tag) {
+int recv(const Tensor& tensor, std::optional<int> src, const ProcessGroup& group, int tag, Where where) {
+  const runtime::HostCall here("recv", where);
   const auto state = issue(tensor, src, group, tag, {"recv", false});
   if (!state) return -1;
   if (!src) state->transfer->ready()->wait();
@@ -166,13 +171,14 @@ int recv(const Tensor& tensor, std::optional<int> src, const ProcessGroup& group
   return state->transfer->sender();
 }
 
-std::vector<WorkRef> batch_isend_irecv(const std::vector<P2POp>& operations) {
+std::vector<WorkRef> batch_isend_irecv(const std::vector<P2POp>& operations, Where where) {
+  const runtime::HostCall here("batch_isend_irecv", where);
   if (operations.empty()) throw ValueError("batch_isend_irecv: the list of operations is empty");
   std::vector<WorkRef> works;
   works.reserve(operations.size());
   for (const P2POp& op : operations) {
-    works.push_back(op.op == P2POp::isend ? isend(op.tensor, op.peer, op.group, op.tag)
-                                          : irecv(op.tensor, op.peer, op.group, op.tag));
+    works.push_back(op.op == P2POp::isend ? isend(op.tensor, op.peer, op.group, op.tag, where)
+                                          : irecv(op.tensor, op.peer, op.group, op.tag, where));
   }
   return works;
 }

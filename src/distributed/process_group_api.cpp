@@ -11,6 +11,7 @@
 #include "distributed/communicator.h"
 #include "distributed/group.h"
 #include "event/fiber.h"
+#include "runtime/host_call.h"
 #include "runtime/simulation.h"
 
 namespace kernbench::torch::distributed {
@@ -129,7 +130,8 @@ std::vector<int> checked_ranks(std::vector<int> ranks, const Group& world) {
 
 }  // namespace
 
-void init_process_group(std::string_view backend, int rank, int world_size, const InitOptions& options) {
+void init_process_group(std::string_view backend, int rank, int world_size, const InitOptions& options, Where where) {
+  const runtime::HostCall here("init_process_group", where);
   auto& context = runtime::current_context("init_process_group");
   if (context.distributed != nullptr) throw ValueError("trying to initialize the default process group twice!");
   const runtime::Worker& worker = context.worker;
@@ -164,7 +166,8 @@ void finish_work(runtime::HostContext& context, const GroupHandle& handle) {
 
 }  // namespace
 
-void destroy_process_group(const ProcessGroup& group) {
+void destroy_process_group(const ProcessGroup& group, Where where) {
+  const runtime::HostCall here("destroy_process_group", where);
   auto& context = runtime::current_context("destroy_process_group");
   GroupHandle& handle = handle_of(group, "destroy_process_group");
   Membership& mine = membership("destroy_process_group");
@@ -178,21 +181,25 @@ bool is_initialized() {
   return runtime::current_context("is_initialized").distributed != nullptr;
 }
 
-int get_rank(const ProcessGroup& group) {
+int get_rank(const ProcessGroup& group, Where where) {
+  const runtime::HostCall here("get_rank", where);
   return handle_of(group, "get_rank").member;
 }
 
-int get_world_size(const ProcessGroup& group) {
+int get_world_size(const ProcessGroup& group, Where where) {
+  const runtime::HostCall here("get_world_size", where);
   const GroupHandle& handle = handle_of(group, "get_world_size");
   return handle.member < 0 ? -1 : handle.group->size();
 }
 
-std::string get_backend(const ProcessGroup& group) {
+std::string get_backend(const ProcessGroup& group, Where where) {
+  const runtime::HostCall here("get_backend", where);
   handle_of(group, "get_backend");
   return std::string(kBackend);
 }
 
-int get_global_rank(const ProcessGroup& group, int group_rank) {
+int get_global_rank(const ProcessGroup& group, int group_rank, Where where) {
+  const runtime::HostCall here("get_global_rank", where);
   const Group& members = *handle_of(group, "get_global_rank").group;
   if (group_rank < 0 || group_rank >= members.size()) {
     throw ValueError(
@@ -201,11 +208,13 @@ int get_global_rank(const ProcessGroup& group, int group_rank) {
   return members.ranks()[static_cast<std::size_t>(group_rank)];
 }
 
-std::vector<int> get_process_group_ranks(const ProcessGroup& group) {
+std::vector<int> get_process_group_ranks(const ProcessGroup& group, Where where) {
+  const runtime::HostCall here("get_process_group_ranks", where);
   return handle_of(group, "get_process_group_ranks").group->ranks();
 }
 
-ProcessGroup new_group(std::vector<int> ranks, const InitOptions& options) {
+ProcessGroup new_group(std::vector<int> ranks, const InitOptions& options, Where where) {
+  const runtime::HostCall here("new_group", where);
   Membership& mine = membership("new_group");
   auto& context = runtime::current_context("new_group");
   const Group& world = *handle_of({}, "new_group").group;
@@ -279,7 +288,8 @@ std::string duration_text(Time duration) {
 
 }  // namespace
 
-void monitored_barrier(const ProcessGroup& group, Time timeout, bool wait_all_ranks) {
+void monitored_barrier(const ProcessGroup& group, Time timeout, bool wait_all_ranks, Where where) {
+  const runtime::HostCall here("monitored_barrier", where);
   GroupHandle* handle = member_handle(group, "monitored_barrier");
   if (handle == nullptr) return;
   if (timeout <= Time::zero()) throw ValueError("monitored_barrier: the timeout must be more than 0");

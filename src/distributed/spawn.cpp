@@ -191,7 +191,7 @@ void Spawn::rank_over(std::uint64_t rank) {
   // itself may have waited in a destructor when it was cancelled.
   if (error && (!mine.fiber->was_told() || is<event::StackOverflowError>(error))) {
     std::erase_if(victims_, [number](const Victim& victim) { return victim.rank == number; });
-    add_cause(number, error);
+    add_cause(number, error, mine.fiber->failed_call());
   } else if (error && is<event::CancellationError>(error)) {
     note_stubborn(number);
   } else if (!error && mine.exit_code != 0 && !mine.fiber->cancelled()) {
@@ -210,12 +210,13 @@ void Spawn::note_stubborn(int rank) {
 bool Spawn::launch_failed(int rank, const std::exception_ptr& error) {
   if (cancelled()) return true;  // a consequence
   if (ended()) return false;
-  add_cause(rank, error);
+  add_cause(rank, error, {});
   return true;
 }
 
-void Spawn::add_cause(int rank, const std::exception_ptr& error) {
+void Spawn::add_cause(int rank, const std::exception_ptr& error, const event::ProgramCall& call) {
   ErrorText text = simulation_.describe(error);
+  if (text.where.empty()) text.where = event::where_text(call);
   causes_.push_back({rank, simulation_.scheduler().now(), std::move(text.type), std::move(text.message),
                      std::move(text.where), error});
   note_failure();

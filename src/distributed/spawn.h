@@ -74,7 +74,8 @@ class Spawn final : public runtime::WorkerGroup, public std::enable_shared_from_
   std::string path_of(const runtime::Worker& worker) const;
 
   void rank_over(std::uint64_t rank);
-  void add_cause(int rank, const std::exception_ptr& error);
+  /// `call`: the one that the error has left, for an error that does not say where it happened.
+  void add_cause(int rank, const std::exception_ptr& error, const event::ProgramCall& call);
   void note_failure();
   /// A rank did not unwind when it was told to.
   void note_stubborn(int rank);

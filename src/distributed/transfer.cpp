@@ -39,6 +39,10 @@ std::string Transfer::text() const {
   return fmt::format("transfer from {} to rank {} (tag {})", from, receiver_, tag_);
 }
 
+std::source_location Transfer::called_at() const {
+  return sides_[called(true) ? 0 : 1].tensor.where;
+}
+
 void Transfer::sent_by(int rank) {
   senders_ = {rank};
 }
@@ -57,10 +61,10 @@ void Transfer::call(bool sends, const CollectiveFingerprint& tensor) {
 void Transfer::mismatch(const CollectiveFingerprint& sent, const CollectiveFingerprint& received) {
   const ProgramError error(
       "DistributedError",
-      fmt::format("Detected mismatch in the {}: rank {} sends {}, but rank {} receives {}. They differ in "
+      fmt::format("Detected mismatch in the {}: rank {} sends {}{}, but rank {} receives {}{}. They differ in "
                   "the following aspects: {}; Error type: {}",
-                  text(), sender(), tensor_text(sent), receiver_, tensor_text(received), differences(sent, received),
-                  name(compare(sent, received))));
+                  text(), sender(), tensor_text(sent), at_text(sent.where), receiver_, tensor_text(received),
+                  at_text(received.where), differences(sent, received), name(compare(sent, received))));
   error_ = std::make_exception_ptr(error);
   for (const Side& side : sides_) {
     if (const auto work = side.work.lock()) work->error = error_;
@@ -103,7 +107,8 @@ void Transfers::append_unmatched(const std::string& group, std::vector<std::stri
   const auto append = [&](const std::deque<TransferRef>& open) {
     for (const auto& transfer : open) {
       const char* missing = transfer->called(true) ? "sent, never received" : "never sent";
-      texts.push_back(fmt::format("{} in {}: {}", transfer->text(), group, missing));
+      texts.push_back(
+          fmt::format("{} in {}: {}{}", transfer->text(), group, missing, called_text(transfer->called_at())));
     }
   };
   for (const auto& [key, lane] : lanes_) append(lane.open);

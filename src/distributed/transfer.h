@@ -37,6 +37,8 @@ class Transfer {
 
   /// One side is called. ProgramError ("DistributedError") when it does not fit the other side, whose work fails, too.
   void call(bool sends, const CollectiveFingerprint& tensor);
+  /// The line of the side that has been called, of the sender if both have.
+  std::source_location called_at() const;
   bool called(bool by_sender) const { return sides_[by_sender ? 0 : 1].called; }
   /// The work of a side that has been called.
   void attach(bool sends, const std::shared_ptr<WorkState>& work);

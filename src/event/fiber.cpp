@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 
 #include <exception>
-#include <string_view>
 #include <utility>
 
 #include "base/error.h"
@@ -22,10 +21,22 @@ void Fiber::note_place(const std::source_location& place) {
   implementation_->place.store(place, std::memory_order_relaxed);
 }
 std::string Fiber::place() const {
-  const std::source_location at = implementation_->place.load(std::memory_order_relaxed);
-  if (at.line() == 0) return {};
-  const std::string_view path = at.file_name();
-  return fmt::format("{}:{}", path.substr(path.rfind('/') + 1), at.line());
+  return place_text(implementation_->place.load(std::memory_order_relaxed));
+}
+const ProgramCall& Fiber::call() const {
+  return implementation_->call;
+}
+const ProgramCall& Fiber::failed_call() const {
+  return implementation_->failed_call;
+}
+void Fiber::enter(const ProgramCall& call) {
+  implementation_->call = call;
+  implementation_->failed_call = {};
+  if (call.where.line() != 0) note_place(call.where);
+}
+void Fiber::leave_call(bool failed) {
+  if (failed) implementation_->failed_call = implementation_->call;
+  implementation_->call = {};
 }
 AgentId Fiber::agent() const {
   return implementation_->options.agent;
@@ -95,7 +106,8 @@ std::string Fiber::wait_name() const {
 void Fiber::waits_for(std::vector<WaitEdge>& edges) const {
   if (implementation_->status != FiberStatus::blocked) return;
   if (implementation_->waiting_for != nullptr) {
-    edges.push_back({implementation_->waiting_for, ""});
+    const std::string call = to_text(implementation_->call);
+    edges.push_back({implementation_->waiting_for, call.empty() ? "" : "in " + call});
   } else {
     edges.push_back({nullptr, "something that has been destroyed"});
   }

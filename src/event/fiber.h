@@ -11,6 +11,7 @@
 
 #include "base/units.h"
 #include "event/phase.h"
+#include "event/program_call.h"
 #include "event/wait_graph.h"
 
 namespace kernbench::event {
@@ -50,6 +51,14 @@ class Fiber : public WaitNode {
   void note_place(const std::source_location& place);
   /// "bench.cpp:41", the last place noted; empty when there is none. May be called on any thread.
   std::string place() const;
+
+  /// The call of the user's program that the fiber is in; without a name: none.
+  const ProgramCall& call() const;
+  /// The call that an exception has left, until the fiber enters another one.
+  const ProgramCall& failed_call() const;
+  /// Enters a call; it leaves it with `failed` when an exception ended it.
+  void enter(const ProgramCall& call);
+  void leave_call(bool failed);
 
   /// Fiber-local state of the layers above (current device, kernel context, …): one pointer per slot, empty at birth.
   enum class Slot : std::uint8_t { host, kernel, count };

@@ -68,8 +68,9 @@ struct Fiber::Implementation {
   std::uint64_t poll_stretch = 0;
   std::function<std::string()> polls;       // what it does, in words; may be empty
   std::atomic<std::source_location> place;  // the watchdog's thread reads it
-  std::uint32_t swallowed = 0;              // deliveries of Cancelled
-  std::uint64_t waits_unwinding = 0;        // waits that returned at once since it last suspended
+  ProgramCall call, failed_call;
+  std::uint32_t swallowed = 0;        // deliveries of Cancelled
+  std::uint64_t waits_unwinding = 0;  // waits that returned at once since it last suspended
   Stack stack;
 
   // All live fibers of a scheduler; tools/gdb follows it.

@@ -16,7 +16,7 @@ namespace kernbench::event {
 namespace {
 
 constexpr std::size_t kMostCausesTold = 4;  // of one text
-constexpr std::size_t kMostLines = 28;  // of one text; DeadlockError::lines() has all
+constexpr std::size_t kMostLines = 28;      // of one text; DeadlockError::lines() has all
 
 /// What a node without edges is up to: it waits for nothing, so it is where the chain of waits ends.
 std::string describe_idle(const WaitNode& node) {
@@ -130,10 +130,13 @@ std::string doing(const Fiber& fiber) {
     case FiberStatus::ready:
       return "is about to resume";
     case FiberStatus::sleeping:
-      return fmt::format("sleeps until {}", kernbench::to_text(state.wake_time));
+      if (state.call.name == nullptr) return fmt::format("sleeps until {}", kernbench::to_text(state.wake_time));
+      return fmt::format("is in {} until {}", to_text(state.call), kernbench::to_text(state.wake_time));
     case FiberStatus::blocked:
-      return fmt::format("waits for {}", state.waiting_for != nullptr ? state.waiting_for->wait_name()
-                                                                      : "something that has been destroyed");
+      return fmt::format(
+          "waits for {}{}",
+          state.waiting_for != nullptr ? state.waiting_for->wait_name() : "something that has been destroyed",
+          state.call.name == nullptr ? "" : ", in " + to_text(state.call));
     case FiberStatus::finished:
       return state.error != nullptr ? "has failed" : "has finished";
     case FiberStatus::abandoned:
@@ -145,7 +148,7 @@ std::string doing(const Fiber& fiber) {
 std::string list_fibers(const std::vector<Fiber*>& fibers) {
   FoldedLines lines[1];
   for (const Fiber* fiber : fibers) {
-    const std::string place = fiber->place();
+    const std::string place = fiber->call().name == nullptr ? fiber->place() : "";  // a call says where it is itself
     const Fiber::Implementation& state = fiber->implementation();
     const bool polling = state.polls && state.poll_epoch == state.scheduler->poll_epoch;
     const std::string what = doing(*fiber);

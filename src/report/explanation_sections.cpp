@@ -35,7 +35,7 @@ std::vector<const LaunchResult*> representatives(const RunResult& result, std::s
     if (chosen.size() == most) break;
     const LaunchResult* longest = nullptr;
     for (const LaunchResult& launch : result.launches) {
-      if (base_name(launch.name) != group.label) continue;
+      if (base_name(launch.name) != group.name || launch.where != group.where) continue;
       if (longest == nullptr || duration(launch) > duration(*longest)) longest = &launch;
     }
     chosen.push_back(longest);
@@ -44,9 +44,10 @@ std::vector<const LaunchResult*> representatives(const RunResult& result, std::s
 }
 
 std::string heading(const std::string& title, const LaunchResult& launch, const Palette& palette) {
-  return palette.paint(Style::heading,
-                       fmt::format("{} of {} on sip{}", title, palette.fit(launch.name, 40), launch.device)) +
-         "\n";
+  const bool known = !launch.where.empty();
+  const std::string name = palette.fit(launch.name, known ? 24 : 40);
+  const std::string line = known ? " (" + palette.fit(launch.where, 24) + ")" : "";
+  return palette.paint(Style::heading, fmt::format("{} of {}{} on sip{}", title, name, line, launch.device)) + "\n";
 }
 
 std::string remainder(std::size_t count, std::string_view what, const Palette& palette) {
@@ -64,6 +65,13 @@ std::string server_text(const std::string& kind) {
   return kind.starts_with(kOfPe) ? kind.substr(kOfPe.size()) : kind;
 }
 
+/// " at neighbours.cpp:17 (train.cpp:12)": a line of the library with that of the program, which lies in another file.
+std::string line_text(const std::string& where, const std::string& called) {
+  if (where.empty()) return "";
+  const bool same_file = called.empty() || where.substr(0, where.rfind(':')) == called.substr(0, called.rfind(':'));
+  return " at " + where + (same_file ? "" : " (" + called + ")");
+}
+
 std::string path_section(const LaunchResult& launch, const Palette& palette) {
   if (launch.critical_path.empty()) return {};
   const TimeUnit unit = time_unit(duration(launch));
@@ -73,7 +81,7 @@ std::string path_section(const LaunchResult& launch, const Palette& palette) {
     const PathPart& part = launch.critical_path[i];
     std::string what = part.activity;
     if (!part.operation.empty()) what += " of " + part.operation;
-    if (!part.where.empty()) what += " at " + part.where;
+    what += line_text(part.where, launch.where);
     if (!part.on.empty()) what += ", " + server_text(part.on);
     table.add({{percent_text(share(part.time, duration(launch)))},
                {time_text(part.time, unit)},

@@ -113,6 +113,7 @@ std::string json(const LaunchResult& launch) {
   Collection out('{', '}', ",\n     ");
   out.add("name", quoted(launch.name));
   out.add("device", number(launch.device));
+  out.add("where", quoted(launch.where));
   out.add("start_ps", number(launch.start.count()));
   out.add("end_ps", number(launch.end.count()));
   out.add("programs", number(launch.programs));

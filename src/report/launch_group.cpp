@@ -54,11 +54,17 @@ void LaunchGroup::add(const LaunchResult& launch) {
   for (const EngineResult& engine : launch.engines) add_engine(sum_for(engines, engine.engine), sum_of_one(engine));
 }
 
+std::string LaunchGroup::label_with_line() const {
+  return where.empty() || label.ends_with(where) ? label : label + " at " + where;
+}
+
 std::vector<LaunchGroup> each_launch(const std::vector<LaunchResult>& launches) {
   std::vector<LaunchGroup> groups;
   for (const LaunchResult& launch : launches) {
     LaunchGroup group;
     group.label = launch.name + " on sip" + std::to_string(launch.device);
+    group.name = base_name(launch.name);
+    group.where = launch.where;
     group.add(launch);
     groups.push_back(std::move(group));
   }
@@ -73,15 +79,22 @@ std::string base_name(const std::string& launch) {
 }
 
 std::vector<LaunchGroup> launches_by_name(const std::vector<LaunchResult>& launches) {
-  std::map<std::string, LaunchGroup> by_name;
+  std::map<std::pair<std::string, std::string>, LaunchGroup> by_name;  // and line
+  std::map<std::string, int> lines;
   for (const LaunchResult& launch : launches) {
     const std::string name = base_name(launch.name);
-    LaunchGroup& group = by_name[name];
-    group.label = name;
-    group.add(launch);
+    const auto [found, is_new] = by_name.try_emplace({name, launch.where});
+    if (is_new) ++lines[name];
+    found->second.name = name;
+    found->second.where = launch.where;
+    found->second.add(launch);
   }
   std::vector<LaunchGroup> groups;
-  for (auto& [name, group] : by_name) groups.push_back(std::move(group));
+  for (auto& [key, group] : by_name) {
+    const auto& [name, where] = key;
+    group.label = lines[name] > 1 && !where.empty() ? name + " at " + where : name;
+    groups.push_back(std::move(group));
+  }
   const auto longer = [](const LaunchGroup& a, const LaunchGroup& b) { return a.total > b.total; };
   std::stable_sort(groups.begin(), groups.end(), longer);
   return groups;

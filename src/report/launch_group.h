@@ -24,7 +24,9 @@ struct EngineSum {
 
 /// The sum of one or more launches.
 struct LaunchGroup {
-  std::string label;  // "gemm on sip0" for one launch, the bare name for several
+  std::string label;  // "gemm on sip0" for one launch, the bare name for several, with the line if there are several
+  std::string name;   // under which they were launched
+  std::string where;  // the line of the program that launched them; empty: not known, or several
   std::int64_t count = 0;
   Time total;  // of the launches' durations, which may overlap in time
   Time shortest = Time::max();
@@ -33,6 +35,8 @@ struct LaunchGroup {
   std::vector<EngineSum> engines;                       // in order of first appearance
 
   void add(const LaunchResult& launch);
+  /// The label, with the line if it is known: "matmul at train.cpp:12".
+  std::string label_with_line() const;
 };
 
 /// One group per launch, in order.
@@ -41,7 +45,8 @@ std::vector<LaunchGroup> each_launch(const std::vector<LaunchResult>& launches);
 /// The name under which it was launched: "gemm" of "gemm#2".
 std::string base_name(const std::string& launch);
 
-/// One group per name of a kernel, the longest total first; ties by name.
+/// One group per name of a kernel and line of the program, the longest total first; ties by name. Where a name stands
+/// on several lines, the label says which: "matmul at train.cpp:12".
 std::vector<LaunchGroup> launches_by_name(const std::vector<LaunchResult>& launches);
 
 /// The sum of `groups`, with their categories in order of first appearance.

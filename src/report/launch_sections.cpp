@@ -33,6 +33,25 @@ std::string remainder_line(const std::vector<LaunchGroup>& groups, const Palette
   return "  " + palette.paint(Style::faint, line) + "\n";
 }
 
+/// The lines of the program that launched, in the order of their first launch, each with its launches.
+std::string lines_of_launches(const RunResult& result, const Palette& palette) {
+  std::vector<std::pair<std::string, std::string>> lines;
+  for (const LaunchResult& launch : result.launches) {
+    if (launch.where.empty()) continue;
+    const auto same = [&](const auto& line) { return line.first == launch.where; };
+    const auto found = std::ranges::find_if(lines, same);
+    if (found == lines.end()) {
+      lines.emplace_back(launch.where, launch.name);
+    } else {
+      found->second += ", " + launch.name;
+    }
+  }
+  if (lines.empty()) return {};
+  TextTable table({{"called at", Align::left, 30}, {"launches", Align::left, 66}});
+  for (auto& [where, launches] : lines) table.add({{where}, {launches}});
+  return "\n" + table.text(palette);
+}
+
 std::string listed_launches(const RunResult& result, const Palette& palette) {
   const Span span = span_of(result);
   TextTable table({{"launch", Align::left, 18},
@@ -56,7 +75,7 @@ std::string listed_launches(const RunResult& result, const Palette& palette) {
                {launch.bound > Time::zero() ? percent_text(share(launch.bound, time)) : "-"},
                {count_text(static_cast<std::uint64_t>(launch.programs))}});
   }
-  return table.text(palette);
+  return table.text(palette) + lines_of_launches(result, palette);
 }
 
 std::string summed_launches(const RunResult& result, const Palette& palette) {
@@ -66,7 +85,7 @@ std::string summed_launches(const RunResult& result, const Palette& palette) {
     const LaunchGroup& group = groups[i];
     // One unit for the whole row, so that the spread is seen at a glance.
     const TimeUnit unit = time_unit(group.longest);
-    table.add({{group.label},
+    table.add({{group.label_with_line()},
                {count_text(static_cast<std::uint64_t>(group.count))},
                {time_text(group.total)},
                {time_text(group.shortest, unit)},

@@ -176,6 +176,7 @@ LaunchResult launch(const Node& node) {
   LaunchResult out;
   out.name = node.at("name").text();
   out.device = node.at("device").integer<std::int32_t>();
+  if (node.has("where")) out.where = node.at("where").text();
   out.start = node.at("start_ps").time();
   out.end = node.at("end_ps").time();
   if (out.end < out.start) node.at("end_ps").fail("at least start_ps");

@@ -9,6 +9,7 @@
 #include "kernbench/check.h"
 #include "kernel/locate.h"
 #include "runtime/context.h"
+#include "runtime/host_call.h"
 #include "runtime/simulated_devices.h"
 #include "runtime/tensor_impl.h"
 
@@ -57,7 +58,8 @@ bool floating_point_enabled() {
 }
 
 bool check_close(const std::string& name, const torch::Tensor& actual, const torch::Tensor& expected,
-                 Tolerance tolerance) {
+                 Tolerance tolerance, Where where) {
+  const runtime::HostCall here("check_close", where);
   auto& context = runtime::current_context("check_close");
   auto& simulation = context.simulation;
   CheckResult result;

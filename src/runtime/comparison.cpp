@@ -9,6 +9,7 @@
 #include "data/conversion.h"
 #include "kernbench/torch/tensor.h"
 #include "runtime/dimensions.h"
+#include "runtime/host_call.h"
 #include "runtime/tensor_impl.h"
 
 namespace kernbench::torch {
@@ -39,35 +40,39 @@ bool close(double a, double b, double rtol, double atol, bool equal_nan) {
 
 }  // namespace
 
-bool equal(const Tensor& a, const Tensor& b) {
-  if (!(a.sizes() == b.sizes())) return false;
-  const Tensor x = runtime::host_copy(a, HostRead::equal), y = runtime::host_copy(b, HostRead::equal);
+bool equal(const TensorOperand& a, const Tensor& b) {
+  const runtime::HostCall here("equal", a.where);
+  if (!(a.tensor.sizes() == b.sizes())) return false;
+  const Tensor x = runtime::host_copy(a.tensor, HostRead::equal), y = runtime::host_copy(b, HostRead::equal);
   if (x.scalar_type() == y.scalar_type() && !x.is_floating_point()) return x.numel() == 0 || same_integers(x, y);
   return doubles(x) == doubles(y);
 }
 
-bool allclose(const Tensor& a, const Tensor& b, double rtol, double atol, bool equal_nan) {
-  if (a.scalar_type() != b.scalar_type()) {
+bool allclose(const TensorOperand& a, const Tensor& b, double rtol, double atol, bool equal_nan) {
+  const runtime::HostCall here("allclose", a.where);
+  if (a.tensor.scalar_type() != b.scalar_type()) {
     std::ostringstream text;
-    text << a.scalar_type() << " did not match " << b.scalar_type();
+    text << a.tensor.scalar_type() << " did not match " << b.scalar_type();
     throw ValueError(text.str());
   }
   if (!(rtol >= 0)) throw ValueError(fmt::format("rtol must be greater than or equal to zero, but got {}", rtol));
   if (!(atol >= 0)) throw ValueError(fmt::format("atol must be greater than or equal to zero, but got {}", atol));
-  const runtime::Extents sizes = runtime::broadcast_sizes(impl_of(a).sizes, impl_of(b).sizes);
+  const runtime::Extents sizes = runtime::broadcast_sizes(impl_of(a.tensor).sizes, impl_of(b).sizes);
   const auto values = [&](const Tensor& tensor) {
     return doubles(runtime::host_copy(tensor, HostRead::allclose).expand(sizes).contiguous());
   };
-  const std::vector<double> x = values(a), y = values(b);
+  const std::vector<double> x = values(a.tensor), y = values(b);
   for (std::size_t i = 0; i < x.size(); ++i)
     if (!close(x[i], y[i], rtol, atol, equal_nan)) return false;
   return true;
 }
 
-bool Tensor::equal(const Tensor& other) const {
+bool Tensor::equal(const Tensor& other, Where where) const {
+  const runtime::HostCall here("equal", where);
   return torch::equal(*this, other);
 }
-bool Tensor::allclose(const Tensor& other, double rtol, double atol, bool equal_nan) const {
+bool Tensor::allclose(const Tensor& other, double rtol, double atol, bool equal_nan, Where where) const {
+  const runtime::HostCall here("allclose", where);
   return torch::allclose(*this, other, rtol, atol, equal_nan);
 }
 

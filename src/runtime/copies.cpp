@@ -10,6 +10,7 @@
 #include "runtime/device_operations.h"
 #include "runtime/device_view.h"
 #include "runtime/dimensions.h"
+#include "runtime/host_call.h"
 #include "runtime/tensor_impl.h"
 
 namespace kernbench::runtime {
@@ -162,7 +163,8 @@ using runtime::HostRead;
 using runtime::impl_of;
 using runtime::TensorImpl;
 
-const Tensor& Tensor::copy_(const Tensor& source) const {
+const Tensor& Tensor::copy_(const Tensor& source, Where where) const {
+  const runtime::HostCall here("copy_", where);
   const TensorImpl& target = impl_of(*this);
   runtime::check_copy(target, impl_of(source));
   if (impl_ == source.impl_) return *this;
@@ -175,12 +177,14 @@ const Tensor& Tensor::copy_(const Tensor& source) const {
   return *this;
 }
 
-Tensor& Tensor::copy_(const Tensor& source) {
+Tensor& Tensor::copy_(const Tensor& source, Where where) {
+  const runtime::HostCall here("copy_", where);
   std::as_const(*this).copy_(source);
   return *this;
 }
 
-const Tensor& Tensor::copy_(const Tensor& source, bool non_blocking) const {
+const Tensor& Tensor::copy_(const Tensor& source, bool non_blocking, Where where) const {
+  const runtime::HostCall here("copy_", where);
   copy_(source);
   // The copy is the last command of the stream. One of no elements is no command, and waits for nothing.
   if (!non_blocking && source.is_cpu() && device().is_ahbm() && numel() > 0) {
@@ -189,12 +193,14 @@ const Tensor& Tensor::copy_(const Tensor& source, bool non_blocking) const {
   return *this;
 }
 
-Tensor& Tensor::copy_(const Tensor& source, bool non_blocking) {
+Tensor& Tensor::copy_(const Tensor& source, bool non_blocking, Where where) {
+  const runtime::HostCall here("copy_", where);
   std::as_const(*this).copy_(source, non_blocking);
   return *this;
 }
 
-const Tensor& Tensor::fill_(const Scalar& value) const {
+const Tensor& Tensor::fill_(const Scalar& value, Where where) const {
+  const runtime::HostCall here("fill_", where);
   const TensorImpl& target = impl_of(*this);
   const runtime::Element element = runtime::element_of(target.dtype, value);
   if (target.storage->device) {
@@ -206,12 +212,14 @@ const Tensor& Tensor::fill_(const Scalar& value) const {
   return *this;
 }
 
-Tensor& Tensor::fill_(const Scalar& value) {
+Tensor& Tensor::fill_(const Scalar& value, Where where) {
+  const runtime::HostCall here("fill_", where);
   std::as_const(*this).fill_(value);
   return *this;
 }
 
-Tensor Tensor::to(const TensorOptions& options, std::optional<bool> non_blocking, bool copy) const {
+Tensor Tensor::to(const TensorOptions& options, std::optional<bool> non_blocking, bool copy, Where where) const {
+  const runtime::HostCall here("to", where);
   const TensorImpl& source = impl_of(*this);
   Device device = options.device_opt().value_or(source.device);
   if (device.is_ahbm() && !device.has_index()) device = Device(kAHBM, runtime::current_backend("to").current_device());
@@ -227,12 +235,14 @@ Tensor Tensor::to(const TensorOptions& options, std::optional<bool> non_blocking
   return non_blocking ? result.copy_(*this, *non_blocking) : result.copy_(*this);
 }
 
-Tensor Tensor::clone() const {
+Tensor Tensor::clone(Where where) const {
+  const runtime::HostCall here("clone", where);
   Tensor result = runtime::new_tensor_like(*this, scalar_type(), device(), std::nullopt, {}, "clone");
   return result.copy_(*this);
 }
 
-Tensor Tensor::contiguous() const {
+Tensor Tensor::contiguous(Where where) const {
+  const runtime::HostCall here("contiguous", where);
   const TensorImpl& source = impl_of(*this);
   if (source.is_contiguous()) return *this;
   if (source.device.is_cpu()) return runtime::dense_host(source);

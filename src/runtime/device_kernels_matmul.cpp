@@ -12,6 +12,7 @@
 #include "runtime/context.h"
 #include "runtime/device_kernels.h"
 #include "runtime/device_matmul.h"
+#include "runtime/host_call.h"
 #include "runtime/simulated_devices.h"
 #include "runtime/tensor_impl.h"
 
@@ -181,36 +182,38 @@ std::shared_ptr<const library::GemmPlan> SimulatedOperations::plan_matmul(const 
 
 namespace kernbench::torch::ahbm {
 
-Tensor matmul(const Tensor& a, const Tensor& b, const MatmulOptions& options) {
+Tensor matmul(const TensorOperand& a, const Tensor& b, const MatmulOptions& options) {
+  const runtime::HostCall here("torch::ahbm::matmul", a.where);
   auto& context = runtime::current_context("ahbm::matmul");
-  for (const Tensor* operand : {&a, &b}) {
+  for (const Tensor* operand : {&a.tensor, &b}) {
     if (!operand->defined() || !operand->device().is_ahbm()) {
       throw ValueError("ahbm::matmul: both operands must be device tensors; move them with .to(\"ahbm\")");
     }
     if (operand->dim() != 2) {
       throw ValueError(
-          fmt::format("ahbm::matmul: operands must be matrices, got a tensor of {} dimensions", operand->dim()));
+          fmt::format("ahbm::matmul: operands must be matrices, got a.tensor tensor of {} dimensions", operand->dim()));
     }
   }
-  if (a.device() != b.device()) throw ValueError("ahbm::matmul: the operands are on different devices");
-  if (a.size(1) != b.size(0)) {
-    throw ValueError(fmt::format("mat1 and mat2 shapes cannot be multiplied ({}x{} and {}x{})", a.size(0), a.size(1),
-                                 b.size(0), b.size(1)));
+  if (a.tensor.device() != b.device()) throw ValueError("ahbm::matmul: the operands are on different devices");
+  if (a.tensor.size(1) != b.size(0)) {
+    throw ValueError(fmt::format("mat1 and mat2 shapes cannot be multiplied ({}x{} and {}x{})", a.tensor.size(0),
+                                 a.tensor.size(1), b.size(0), b.size(1)));
   }
-  if (a.numel() == 0 || b.numel() == 0) throw ValueError("ahbm::matmul: an operand has no elements");
+  if (a.tensor.numel() == 0 || b.numel() == 0) throw ValueError("ahbm::matmul: an operand has no elements");
   auto& devices = context.simulation.devices();
-  const auto policy = options.placement.value_or(runtime::impl_of(a).policy);
-  const std::vector<std::int64_t> sizes{a.size(0), b.size(1)};
-  const bool floating = kernbench::is_floating_point(a.scalar_type());
-  const ScalarType narrow = item_size(a.scalar_type()) == 1 ? (floating ? kFloat : kInt) : a.scalar_type();
+  const auto policy = options.placement.value_or(runtime::impl_of(a.tensor).policy);
+  const std::vector<std::int64_t> sizes{a.tensor.size(0), b.size(1)};
+  const bool floating = kernbench::is_floating_point(a.tensor.scalar_type());
+  const ScalarType narrow =
+      item_size(a.tensor.scalar_type()) == 1 ? (floating ? kFloat : kInt) : a.tensor.scalar_type();
   const auto out = runtime::new_device_tensor(devices, sizes, options.out_dtype.value_or(narrow),
-                                              runtime::impl_of(a).device, policy, options.result_name);
+                                              runtime::impl_of(a.tensor).device, policy, options.result_name);
   runtime::MatmulPlanOptions plan;
   plan.name = options.name;
   plan.exact_order = options.exact_order;
   plan.split_k = options.split_k;
   plan.tile_m = options.tile_m, plan.tile_n = options.tile_n, plan.tile_k = options.tile_k;
-  static_cast<runtime::SimulatedOperations&>(devices.operations()).matmul(a, b, {}, plan, out);
+  static_cast<runtime::SimulatedOperations&>(devices.operations()).matmul(a.tensor, b, {}, plan, out);
   return out;
 }
 

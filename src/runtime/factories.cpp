@@ -13,6 +13,7 @@
 #include "data/conversion.h"
 #include "runtime/dimensions.h"
 #include "runtime/element.h"
+#include "runtime/host_call.h"
 #include "runtime/random.h"
 #include "runtime/tensor_impl.h"
 
@@ -164,27 +165,34 @@ ScalarType inferred_type(const Scalar& value) {
 
 }  // namespace
 
-Tensor empty(IntArrayRef size, const TensorOptions& options) {
+Tensor empty(IntArrayRef size, const TensorOptions& options, Where where) {
+  const runtime::HostCall here("empty", where);
   return poisoned(allocate(size, options.dtype(), options, "empty"));
 }
-Tensor zeros(IntArrayRef size, const TensorOptions& options) {
+Tensor zeros(IntArrayRef size, const TensorOptions& options, Where where) {
+  const runtime::HostCall here("zeros", where);
   return allocate(size, options.dtype(), options, "zeros").fill_(0);
 }
-Tensor ones(IntArrayRef size, const TensorOptions& options) {
+Tensor ones(IntArrayRef size, const TensorOptions& options, Where where) {
+  const runtime::HostCall here("ones", where);
   return allocate(size, options.dtype(), options, "ones").fill_(1);
 }
-Tensor full(IntArrayRef size, const Scalar& value, const TensorOptions& options) {
+Tensor full(IntArrayRef size, const Scalar& value, const TensorOptions& options, Where where) {
+  const runtime::HostCall here("full", where);
   const ScalarType dtype = options.dtype_opt().value_or(inferred_type(value));
   return allocate(size, dtype, options, "full").fill_(value);
 }
 
-Tensor arange(const Scalar& end, const TensorOptions& options) {
+Tensor arange(const Scalar& end, const TensorOptions& options, Where where) {
+  const runtime::HostCall here("arange", where);
   return arange(0, end, 1, options);
 }
-Tensor arange(const Scalar& start, const Scalar& end, const TensorOptions& options) {
+Tensor arange(const Scalar& start, const Scalar& end, const TensorOptions& options, Where where) {
+  const runtime::HostCall here("arange", where);
   return arange(start, end, 1, options);
 }
-Tensor arange(const Scalar& start, const Scalar& end, const Scalar& step, const TensorOptions& options) {
+Tensor arange(const Scalar& start, const Scalar& end, const Scalar& step, const TensorOptions& options, Where where) {
+  const runtime::HostCall here("arange", where);
   runtime::require_host_context("arange");
   const bool integers = start.isIntegral(true) && end.isIntegral(true) && step.isIntegral(true);
   const ScalarType dtype = options.dtype_opt().value_or(integers ? kLong : kFloat);
@@ -194,7 +202,8 @@ Tensor arange(const Scalar& start, const Scalar& end, const Scalar& step, const 
   return initialised(allocate({length}, dtype, options, "arange"), source, "arange");
 }
 
-Tensor eye(std::int64_t n, const TensorOptions& options) {
+Tensor eye(std::int64_t n, const TensorOptions& options, Where where) {
+  const runtime::HostCall here("eye", where);
   const auto one = runtime::element_of(options.dtype(), 1);
   const auto source = [=](std::int64_t first, std::int64_t count, std::byte* out) {
     std::memset(out, 0, static_cast<std::size_t>(count * one.size));
@@ -204,16 +213,20 @@ Tensor eye(std::int64_t n, const TensorOptions& options) {
   return initialised(allocate({n, n}, options.dtype(), options, "eye"), source, "eye");
 }
 
-Tensor rand(IntArrayRef size, const TensorOptions& options) {
+Tensor rand(IntArrayRef size, const TensorOptions& options, Where where) {
+  const runtime::HostCall here("rand", where);
   return random(allocate(size, options.dtype(), options, "rand"), "rand");
 }
-Tensor randn(IntArrayRef size, const TensorOptions& options) {
+Tensor randn(IntArrayRef size, const TensorOptions& options, Where where) {
+  const runtime::HostCall here("randn", where);
   return random(allocate(size, options.dtype(), options, "randn"), "randn");
 }
-Tensor randint(std::int64_t high, IntArrayRef size, const TensorOptions& options) {
+Tensor randint(std::int64_t high, IntArrayRef size, const TensorOptions& options, Where where) {
+  const runtime::HostCall here("randint", where);
   return randint(0, high, size, options);
 }
-Tensor randint(std::int64_t low, std::int64_t high, IntArrayRef size, const TensorOptions& options) {
+Tensor randint(std::int64_t low, std::int64_t high, IntArrayRef size, const TensorOptions& options, Where where) {
+  const runtime::HostCall here("randint", where);
   check_range(low, high);
   return random_integers(allocate(size, options.dtype_opt().value_or(kLong), options, "randint"), low, high, "randint");
 }
@@ -223,27 +236,34 @@ void manual_seed(std::uint64_t seed) {
   runtime::current_generator().set_seed(seed);
 }
 
-Tensor empty_like(const Tensor& other, const TensorOptions& options) {
-  return poisoned(allocate_like(other, options, "empty_like"));
+Tensor empty_like(const TensorOperand& other, const TensorOptions& options) {
+  const runtime::HostCall here("empty_like", other.where);
+  return poisoned(allocate_like(other.tensor, options, "empty_like"));
 }
-Tensor zeros_like(const Tensor& other, const TensorOptions& options) {
-  return allocate_like(other, options, "zeros_like").fill_(0);
+Tensor zeros_like(const TensorOperand& other, const TensorOptions& options) {
+  const runtime::HostCall here("zeros_like", other.where);
+  return allocate_like(other.tensor, options, "zeros_like").fill_(0);
 }
-Tensor ones_like(const Tensor& other, const TensorOptions& options) {
-  return allocate_like(other, options, "ones_like").fill_(1);
+Tensor ones_like(const TensorOperand& other, const TensorOptions& options) {
+  const runtime::HostCall here("ones_like", other.where);
+  return allocate_like(other.tensor, options, "ones_like").fill_(1);
 }
-Tensor full_like(const Tensor& other, const Scalar& value, const TensorOptions& options) {
-  return allocate_like(other, options, "full_like").fill_(value);
+Tensor full_like(const TensorOperand& other, const Scalar& value, const TensorOptions& options) {
+  const runtime::HostCall here("full_like", other.where);
+  return allocate_like(other.tensor, options, "full_like").fill_(value);
 }
-Tensor rand_like(const Tensor& other, const TensorOptions& options) {
-  return random(allocate_like(other, options, "rand_like"), "rand_like");
+Tensor rand_like(const TensorOperand& other, const TensorOptions& options) {
+  const runtime::HostCall here("rand_like", other.where);
+  return random(allocate_like(other.tensor, options, "rand_like"), "rand_like");
 }
-Tensor randn_like(const Tensor& other, const TensorOptions& options) {
-  return random(allocate_like(other, options, "randn_like"), "randn_like");
+Tensor randn_like(const TensorOperand& other, const TensorOptions& options) {
+  const runtime::HostCall here("randn_like", other.where);
+  return random(allocate_like(other.tensor, options, "randn_like"), "randn_like");
 }
-Tensor randint_like(const Tensor& other, std::int64_t low, std::int64_t high, const TensorOptions& options) {
+Tensor randint_like(const TensorOperand& other, std::int64_t low, std::int64_t high, const TensorOptions& options) {
+  const runtime::HostCall here("randint_like", other.where);
   check_range(low, high);
-  return random_integers(allocate_like(other, options, "randint_like"), low, high, "randint_like");
+  return random_integers(allocate_like(other.tensor, options, "randint_like"), low, high, "randint_like");
 }
 
 namespace {
@@ -274,14 +294,17 @@ Tensor blob(void* data, IntArrayRef sizes, IntArrayRef strides, const std::funct
 
 }  // namespace
 
-Tensor from_blob(void* data, IntArrayRef sizes, const TensorOptions& options) {
+Tensor from_blob(void* data, IntArrayRef sizes, const TensorOptions& options, Where where) {
+  const runtime::HostCall here("from_blob", where);
   return blob(data, sizes, runtime::dense_strides({sizes.begin(), sizes.size()}), {}, options);
 }
-Tensor from_blob(void* data, IntArrayRef sizes, IntArrayRef strides, const TensorOptions& options) {
+Tensor from_blob(void* data, IntArrayRef sizes, IntArrayRef strides, const TensorOptions& options, Where where) {
+  const runtime::HostCall here("from_blob", where);
   return blob(data, sizes, strides, {}, options);
 }
-Tensor from_blob(void* data, IntArrayRef sizes, const std::function<void(void*)>& deleter,
-                 const TensorOptions& options) {
+Tensor from_blob(void* data, IntArrayRef sizes, const std::function<void(void*)>& deleter, const TensorOptions& options,
+                 Where where) {
+  const runtime::HostCall here("from_blob", where);
   return blob(data, sizes, runtime::dense_strides({sizes.begin(), sizes.size()}), deleter, options);
 }
 
@@ -310,7 +333,8 @@ TensorData::TensorData(std::initializer_list<TensorData> list) : sizes_{static_c
 
 }  // namespace detail
 
-Tensor tensor(const detail::TensorData& data, const TensorOptions& options) {
+Tensor tensor(const detail::TensorData& data, const TensorOptions& options, Where where) {
+  const runtime::HostCall here("tensor", where);
   // Integers become Long, floating-point values the default type, whatever their width in C++.
   const ScalarType given = data.type();
   const ScalarType inferred = given == kInt ? kLong : given == kDouble ? kFloat : given;

@@ -106,17 +106,18 @@ bool replicated(const kernel::TensorDescriptor& descriptor) {
 }
 
 /// An interval of the calling worker, for the timeline.
-class HostCall {
+class TracedRead {
  public:
-  HostCall(Simulation& simulation, const char* call, std::string subject)
+  TracedRead(Simulation& simulation, const char* call, std::string subject)
       : simulation_(simulation), call_(call), subject_(std::move(subject)), start_(simulation.scheduler().now()) {}
-  ~HostCall() {
+  ~TracedRead() {
     const event::Fiber* fiber = event::this_fiber::current();
     if (simulation_.trace() == nullptr || fiber == nullptr) return;
-    simulation_.trace()->host_call(fiber->name(), call_, subject_, start_, simulation_.scheduler().now());
+    simulation_.trace()->host_call(fiber->name(), call_, subject_, event::place_text(fiber->call().where), start_,
+                                   simulation_.scheduler().now());
   }
-  HostCall(const HostCall&) = delete;
-  HostCall& operator=(const HostCall&) = delete;
+  TracedRead(const TracedRead&) = delete;
+  TracedRead& operator=(const TracedRead&) = delete;
 
  private:
   Simulation& simulation_;
@@ -130,7 +131,7 @@ class HostCall {
 std::optional<std::vector<HostBytes>> SimulatedDevices::try_read(const std::shared_ptr<DeviceStorage>& storage,
                                                                  std::span<const DeviceBox> boxes, HostRead why) {
   const auto mine = own(storage);
-  const HostCall call(simulation_, name(why), mine->descriptor()->name);
+  const TracedRead traced(simulation_, name(why), mine->descriptor()->name);
   note_read(current_context(name(why)), *mine, boxes, why);
   mine->wait_for_producers();
   auto transfer = locate(simulation_, *mine, boxes, Replicas::lowest);

@@ -9,6 +9,7 @@
 #include "event/fiber.h"
 #include "kernbench/launch.h"
 #include "runtime/context.h"
+#include "runtime/host_call.h"
 #include "runtime/launches.h"
 #include "runtime/simulated_devices.h"
 #include "runtime/tensor_impl.h"
@@ -21,6 +22,8 @@ using runtime::HostContext;
 namespace detail {
 
 struct LaunchBuilder::State {
+  explicit State(const Where& where) : call("torch::launch", where), context(current_context("torch::launch")) {}
+  runtime::HostCall call;
   HostContext& context;
   runtime::LaunchPlan plan;
   std::vector<runtime::SimulatedStorageRef> all;
@@ -29,10 +32,9 @@ struct LaunchBuilder::State {
   bool has_device = false;
 };
 
-LaunchBuilder::LaunchBuilder(std::string_view name)
-    : state_(new State{current_context("torch::launch"), {}, {}, {}, 0, false}) {
-  if (name.empty()) throw ValueError("torch::launch: the kernel's name is empty; reports need one");
-  state_->plan.name = std::string(name);
+LaunchBuilder::LaunchBuilder(const LaunchName& name) : state_(std::make_unique<State>(name.where())) {
+  if (name.text().empty()) throw ValueError("torch::launch: the kernel's name is empty; reports need one");
+  state_->plan.name = std::string(name.text());
 }
 LaunchBuilder::~LaunchBuilder() = default;
 

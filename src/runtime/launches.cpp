@@ -3,6 +3,7 @@
 #include <exception>
 #include <memory>
 #include <set>
+#include <source_location>
 #include <string>
 #include <utility>
 #include <vector>
@@ -53,7 +54,8 @@ struct Sending {
   std::string name;
   std::shared_ptr<WorkerGroup> group;  // null: the main program's
   int rank = 0;
-  std::uint64_t owner = 0;                                       // for the machine
+  std::uint64_t owner = 0;  // for the machine
+  std::source_location where = {};
   std::shared_ptr<bool> failed = std::make_shared<bool>(false);  // the main program has been told
 };
 
@@ -105,9 +107,11 @@ std::shared_ptr<const event::WaitNode> start(const Sending& sending, LaunchPlan 
     simulation.log().add_time(times.requested);
     simulation.log().add_time(times.completed);
     if (!times.cut) {
-      simulation.launches.push_back(
+      LaunchResult& result = simulation.launches.emplace_back(
           launch_result(plan, simulation.machine(), times, record, *simulation.environment().traces));
-      simulation.launches.back().in_region = in_region;
+      result.in_region = in_region;
+      result.where = event::place_text(sending.where);
+      simulation.log().on_launch(result);
       if (!plan.range.empty()) simulation.region()->add_launch(plan.range, times.completed - times.requested);
     }
     try {
@@ -168,12 +172,13 @@ CompletionRef enqueue_launch(Simulation& simulation, LaunchPlan plan) {
   plan.available_pes = context.pe ? 1 : simulation.topology().pes_per_sip();
   const Worker& worker = context.worker;
   const std::string name = simulation.unique_name(plan.name, worker.path);
+  const std::source_location where = event::this_fiber::current()->call().where;
   if (plan.turn)
     current_stream("launch", plan.device).enqueue_wait(std::exchange(plan.turn, nullptr), "turn of launch " + name);
   const auto written = plan.written;
   const int device = plan.device;
   const std::uint64_t owner = worker.group ? worker.owner() : simulation.next_main_launch();
-  auto begin = [sending = Sending{simulation, name, worker.group, worker.rank, owner},
+  auto begin = [sending = Sending{simulation, name, worker.group, worker.rank, owner, where},
                 plan = std::move(plan)](Stream::Done done) mutable {
     const auto explain = plan.explain;
     const auto node = begin_launch(sending, std::move(plan), std::move(done));

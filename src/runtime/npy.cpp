@@ -22,6 +22,7 @@
 
 #include "base/error.h"
 #include "runtime/dimensions.h"
+#include "runtime/host_call.h"
 #include "runtime/operations/promotion.h"
 #include "runtime/tensor_impl.h"
 
@@ -338,11 +339,13 @@ void write(std::ostream& out, const Contents& contents) {
 
 }  // namespace
 
-void save_npy(std::ostream& out, const Tensor& tensor) {
+void save_npy(std::ostream& out, const Tensor& tensor, Where where) {
+  const runtime::HostCall here("save_npy", where);
   write(out, contents_of(tensor));
 }
 
-void save_npy(const std::filesystem::path& file, const Tensor& tensor) {
+void save_npy(const std::filesystem::path& file, const Tensor& tensor, Where where) {
+  const runtime::HostCall here("save_npy", where);
   const Contents contents = contents_of(tensor);
   std::ofstream out(file, std::ios::binary | std::ios::trunc);
   if (out) write(out, contents);
@@ -353,12 +356,14 @@ void save_npy(const std::filesystem::path& file, const Tensor& tensor) {
   }
 }
 
-Tensor load_npy(std::istream& in, const std::string& name) {
+Tensor load_npy(std::istream& in, const std::string& name, Where where) {
+  const runtime::HostCall here("load_npy", where);
   runtime::require_host_context("load_npy");
   return Reader(in, name).read();
 }
 
-Tensor load_npy(const std::filesystem::path& file) {
+Tensor load_npy(const std::filesystem::path& file, Where where) {
+  const runtime::HostCall here("load_npy", where);
   std::ifstream in(file, std::ios::binary);
   if (!in) throw ConfigurationError(fmt::format("{}: cannot be read; does it exist?", file.string()), file.string());
   return load_npy(in, file.string());

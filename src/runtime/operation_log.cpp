@@ -52,6 +52,16 @@ void OperationLog::on_operation(const kernel::KernelOperation& operation) {
   std::fwrite(line.data(), 1, line.size(), file_.get());
 }
 
+void OperationLog::on_launch(const LaunchResult& launch) {
+  if (!file_) return;
+  fmt::memory_buffer line;
+  fmt::format_to(std::back_inserter(line), "{} sip{}/{} - launch requested={} programs={}", launch.end.count(),
+                 launch.device, launch.name, launch.start.count(), launch.programs);
+  if (!launch.where.empty()) fmt::format_to(std::back_inserter(line), " at {}", launch.where);
+  line.push_back('\n');
+  std::fwrite(line.data(), 1, line.size(), file_.get());
+}
+
 void OperationLog::on_waypoint(const kernel::Program& program, std::uint64_t number, std::string_view name, Time time,
                                const std::source_location& where) {
   if (!file_) return;

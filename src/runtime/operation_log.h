@@ -9,19 +9,22 @@
 #include <string_view>
 
 #include "base/fingerprint.h"
+#include "kernbench/result.h"
 #include "kernel/environment.h"
 
 namespace kernbench::runtime {
 
 /// One line per operation, in simulated order of completion:
 /// `finished_ps agent order operation issued=… ready=… started=… effect=… operands`; for a waypoint, when the program
-/// gets there, `time_ps agent order waypoint "name" file:line`.
+/// gets there, `time_ps agent order waypoint "name" file:line`; for a launch that has completed,
+/// `finished_ps sip/launch - launch requested=… programs=… at file:line`.
 class OperationLog final : public kernel::OperationSink {
  public:
   /// Opens `path` for writing; empty: no log. ConfigurationError when it cannot be opened.
   explicit OperationLog(const std::string& path);
 
   void on_operation(const kernel::KernelOperation& operation) override;
+  void on_launch(const LaunchResult& launch);
   void on_waypoint(const kernel::Program& program, std::uint64_t number, std::string_view name, Time time,
                    const std::source_location& where) override;
   bool wants_operands() const override { return file_ != nullptr; }

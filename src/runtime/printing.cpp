@@ -12,6 +12,7 @@
 #include "data/conversion.h"
 #include "kernbench/torch/tensor.h"
 #include "runtime/dimensions.h"
+#include "runtime/host_call.h"
 #include "runtime/tensor_impl.h"
 
 namespace kernbench::torch {
@@ -120,7 +121,9 @@ std::string shortest(const Tensor& scalar) {
 
 }  // namespace
 
-std::ostream& operator<<(std::ostream& out, const Tensor& tensor) {
+std::ostream& operator<<(std::ostream& out, const TensorOperand& operand) {
+  const Tensor& tensor = operand.tensor;
+  const runtime::HostCall here("operator<<", operand.where);
   if (!tensor.defined()) return out << "[ Tensor (undefined) ]";
   const Tensor host = runtime::host_copy(tensor, runtime::HostRead::print);
   const runtime::Extents sizes = tensor.sizes().vec();

@@ -103,7 +103,15 @@ void collect(Simulation& simulation, RunResult& result) {
   }
 }
 
-ErrorResult describe_error(const std::exception_ptr& error, ErrorText text) {
+/// What went wrong, and the program's call that threw it, if it was one of the main program's.
+struct Failure {
+  std::exception_ptr error = {};
+  std::string where = {};
+};
+
+ErrorResult describe_error(const Failure& failure, ErrorText text) {
+  const std::exception_ptr& error = failure.error;
+  if (text.where.empty()) text.where = failure.where;
   ErrorResult result{std::move(text.type), std::move(text.message), std::move(text.where)};
   try {
     std::rethrow_exception(error);
@@ -119,17 +127,19 @@ ErrorResult describe_error(const std::exception_ptr& error, ErrorText text) {
 
 /// Runs everything; what went wrong is returned. An error of a value comes first, for it happened in simulated time
 /// before whatever stopped the simulation.
-std::exception_ptr run(Simulation& simulation, const std::function<void()>& program) {
+Failure run(Simulation& simulation, const std::function<void()>& program) {
   std::exception_ptr error;
+  std::shared_ptr<event::Fiber> main;
   bool interrupted = false;
   try {
     const auto& options = simulation.options();
-    simulation.main_worker = simulation.scheduler().spawn(
+    main = simulation.scheduler().spawn(
         {.agent = simulation.machine().host_agent(-1), .name = "main", .stack_bytes = 1 << 20}, [&] {
           runtime::enter_host_context(simulation);
           program();
           runtime::end_host_context();
         });
+    simulation.main_worker = main;
     event::RunLimits limits;
     limits.max_time = options.max_time;
     limits.max_polls = options.max_polls;
@@ -166,7 +176,8 @@ std::exception_ptr run(Simulation& simulation, const std::function<void()>& prog
   };
   complete([&] { simulation.log().flush(); });
   if (simulation.trace() != nullptr) complete([&] { simulation.trace()->finish(simulation.scheduler().now()); });
-  return error;
+  const bool of_main = error && main && main->take_error() == error;
+  return {error, of_main ? event::where_text(main->failed_call()) : std::string()};
 }
 
 void check(const SimulateOptions& options) {
@@ -186,21 +197,21 @@ std::exception_ptr simulate_into(RunResult& result, const SimulateOptions& optio
                                  const std::function<void()>& program) {
   const auto begin = std::chrono::steady_clock::now();
   describe_run(result, options);
-  std::exception_ptr error;
+  Failure failure;
   try {
     check(options);
     Simulation simulation(with_debug(options), topology::load_topology(options.topology, options.overrides, {},
                                                                        hardware::names_of(options.models)));
-    error = run(simulation, program);
-    if (error) result.error = describe_error(error, simulation.describe(error));
+    failure = run(simulation, program);
+    if (failure.error) result.error = describe_error(failure, simulation.describe(failure.error));
     collect(simulation, result);
   } catch (...) {
-    error = std::current_exception();
-    result.error = describe_error(error, error_text(error));
+    failure = {std::current_exception(), {}};
+    result.error = describe_error(failure, error_text(failure.error));
   }
-  if (error) result.status = RunStatus::error;
+  if (failure.error) result.status = RunStatus::error;
   result.wall_time_s = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
-  return error;
+  return failure.error;
 }
 
 }  // namespace

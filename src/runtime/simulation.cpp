@@ -7,6 +7,7 @@
 #include <string_view>
 #include <thread>
 
+#include "event/program_call.h"
 #include "runtime/simulated_devices.h"
 
 namespace kernbench::runtime {
@@ -95,9 +96,9 @@ Simulation::~Simulation() {
 }
 
 Stream::Observer Simulation::stream_observer(const std::string& stream) {
-  return [this, stream](const std::string& command, bool begins) {
+  return [this, stream](const std::string& command, const std::source_location& where, bool begins) {
     const Time now = scheduler_.now();
-    begins ? trace_->begin_command(stream, command, now) : trace_->end_command(stream, now);
+    begins ? trace_->begin_command(stream, command, event::place_text(where), now) : trace_->end_command(stream, now);
   };
 }
 

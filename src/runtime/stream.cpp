@@ -3,7 +3,17 @@
 #include <utility>
 #include <vector>
 
+#include "event/fiber.h"
+
 namespace kernbench::runtime {
+namespace {
+
+std::string completion_text(const std::source_location& where) {
+  const std::string place = event::place_text(where);
+  return place.empty() ? "its completion" : "its completion, called at " + place;
+}
+
+}  // namespace
 
 CompletionRef Stream::enqueue(std::string name, Begin begin) {
   auto command = std::make_shared<Command>();
@@ -11,6 +21,7 @@ CompletionRef Stream::enqueue(std::string name, Begin begin) {
   command->begin = std::move(begin);
   command->completion = std::make_shared<event::Completion>();
   command->work = current_work();
+  if (const event::Fiber* fiber = event::this_fiber::current()) command->where = fiber->call().where;
   if (command->dropped()) {
     command->completion->set();
     return command->completion;
@@ -21,7 +32,7 @@ CompletionRef Stream::enqueue(std::string name, Begin begin) {
       [self = std::weak_ptr<Command>(command), before = std::weak_ptr<event::Completion>(last())](auto& edges) {
         const auto mine = self.lock();
         if (const auto node = mine ? mine->node.lock() : nullptr)
-          edges.push_back({node.get(), "its completion"});
+          edges.push_back({node.get(), completion_text(mine->where)});
         else if (const auto previous = before.lock())
           edges.push_back({previous.get(), "its turn in the stream"});
       });
@@ -81,10 +92,10 @@ void Stream::begin_next() {
     const auto command = commands_.front();
     const auto begin = std::exchange(command->begin, nullptr);
     command->begun = true;
-    if (observer_) observer_(command->name, true);
+    if (observer_) observer_(command->name, command->where, true);
     const auto node = begin([this, command] {
       command->done = true;
-      if (observer_) observer_(command->name, false);
+      if (observer_) observer_(command->name, command->where, false);
       command->node.reset();
       command->work.reset();
       command->completion->set();

@@ -5,6 +5,7 @@
 #include <deque>
 #include <functional>
 #include <memory>
+#include <source_location>
 #include <string>
 
 #include "base/coordinates.h"
@@ -23,8 +24,8 @@ class Stream {
   using Done = std::function<void()>;
   using Begin = std::function<std::shared_ptr<const event::WaitNode>(Done done)>;
 
-  /// Told when a command begins and when it is complete.
-  using Observer = std::function<void(const std::string& command, bool begins)>;
+  /// Told when a command, of the program's call at `where`, begins and when it is complete.
+  using Observer = std::function<void(const std::string& command, const std::source_location& where, bool begins)>;
 
   explicit Stream(std::string name) : name_(std::move(name)) {}
   Stream(const Stream&) = delete;
@@ -47,6 +48,7 @@ class Stream {
  private:
   struct Command {
     std::string name;
+    std::source_location where;  // of the program's call that gave it; line 0: not known
     Begin begin;
     CompletionRef completion;
     std::weak_ptr<const event::WaitNode> node;  // the machine owns it, and it owns what calls this command done

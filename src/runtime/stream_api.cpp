@@ -7,6 +7,7 @@
 #include "event/fiber.h"
 #include "kernbench/streams.h"
 #include "runtime/context.h"
+#include "runtime/host_call.h"
 #include "runtime/polling.h"
 #include "runtime/simulated_devices.h"
 
@@ -43,14 +44,16 @@ int current_device() {
   return current_context("current_device").device;
 }
 
-void set_device(int device) {
+void set_device(int device, Where where) {
+  const runtime::HostCall here("set_device", where);
   auto& context = current_context("set_device");
   if (device < 0) return;
   runtime::check_device(context.simulation, device);
   context.device = device;
 }
 
-void synchronize(int device) {
+void synchronize(int device, Where where) {
+  const runtime::HostCall here("synchronize", where);
   auto& context = current_context("synchronize");
   device = checked_device(context, device);
   for (const std::size_t index : runtime::streams_to_synchronize(context, device)) {
@@ -67,11 +70,13 @@ struct Event::State {
 
 Event::Event() : state_(std::make_shared<State>()) {}
 
-void Event::record() {
-  record(current_stream());
+void Event::record(Where where) {
+  const runtime::HostCall here("Event::record", where);
+  record(current_stream(), where);
 }
 
-void Event::record(const Stream& stream) {
+void Event::record(const Stream& stream, Where where) {
+  const runtime::HostCall here("Event::record", where);
   auto& simulation = current_context("Event::record").simulation;
   auto state = std::make_shared<State>();
   state->reached = stream.state("Event::record")->enqueue("event", [&simulation, state](const auto& done) {
@@ -82,27 +87,32 @@ void Event::record(const Stream& stream) {
   state_ = std::move(state);
 }
 
-void Event::block(const Stream& stream) const {
+void Event::block(const Stream& stream, Where where) const {
+  const runtime::HostCall here("Event::block", where);
   current_context("Event::block");
   const auto target = stream.state("Event::block");
   if (!state_->reached || state_->reached->is_set()) return;
   target->enqueue_wait(state_->reached);
 }
 
-void Event::wait() const {
-  block(current_stream());
+void Event::wait(Where where) const {
+  const runtime::HostCall here("Event::wait", where);
+  block(current_stream(), where);
 }
 
-bool Event::query() const {
+bool Event::query(Where where) const {
+  const runtime::HostCall here("Event::query", where);
   return ask(current_context("Event::query"), !state_->reached || state_->reached->is_set(), "Event::query");
 }
 
-void Event::synchronize() const {
+void Event::synchronize(Where where) const {
+  const runtime::HostCall here("Event::synchronize", where);
   current_context("Event::synchronize");
   if (state_->reached) state_->reached->wait();
 }
 
-double Event::elapsed_time(const Event& end) const {
+double Event::elapsed_time(const Event& end, Where where) const {
+  const runtime::HostCall here("Event::elapsed_time", where);
   if (!state_->reached || !end.state_->reached) {
     throw ValueError("Both events must be recorded before calculating elapsed time.");
   }
@@ -117,7 +127,8 @@ double Event::elapsed_time(const Event& end) const {
 Stream::Stream(int device, std::int64_t id, std::weak_ptr<runtime::Stream> stream)
     : device_(device), id_(id), stream_(std::move(stream)) {}
 
-Stream::Stream(int device) : device_(0), id_(0) {
+Stream::Stream(int device, Where where) : device_(0), id_(0) {
+  const runtime::HostCall here("Stream", where);
   auto& context = current_context("Stream");
   device = checked_device(context, device);
   *this = handle(context, device, runtime::add_stream(context, device));
@@ -132,27 +143,32 @@ std::shared_ptr<runtime::Stream> Stream::state(const char* call) const {
   return stream;
 }
 
-void Stream::synchronize() const {
+void Stream::synchronize(Where where) const {
+  const runtime::HostCall here("Stream::synchronize", where);
   current_context("Stream::synchronize");
   if (const auto last = state("Stream::synchronize")->last()) last->wait();
 }
 
-bool Stream::query() const {
+bool Stream::query(Where where) const {
+  const runtime::HostCall here("Stream::query", where);
   const auto& context = current_context("Stream::query");
   return ask(context, !state("Stream::query")->last(), "Stream::query");
 }
 
-void Stream::wait_event(const Event& event) const {
-  event.block(*this);
+void Stream::wait_event(const Event& event, Where where) const {
+  const runtime::HostCall here("Stream::wait_event", where);
+  event.block(*this, where);
 }
 
-void Stream::wait_stream(const Stream& other) const {
-  if (!(*this == other)) other.record_event().block(*this);
+void Stream::wait_stream(const Stream& other, Where where) const {
+  const runtime::HostCall here("Stream::wait_stream", where);
+  if (!(*this == other)) other.record_event(where).block(*this, where);
 }
 
-Event Stream::record_event() const {
+Event Stream::record_event(Where where) const {
+  const runtime::HostCall here("Stream::record_event", where);
   Event event;
-  event.record(*this);
+  event.record(*this, where);
   return event;
 }
 
@@ -168,7 +184,8 @@ Stream default_stream(int device) {
   return handle(context, device, runtime::default_stream_index(context, device));
 }
 
-void set_stream(const Stream& stream) {
+void set_stream(const Stream& stream, Where where) {
+  const runtime::HostCall here("set_stream", where);
   auto& context = current_context("set_stream");
   stream.state("set_stream");
   context.streams[stream.device_index()] = static_cast<std::size_t>(stream.id());
@@ -178,16 +195,16 @@ void set_stream(const Stream& stream) {
 // ---- guards
 // ----------------------------------------------------------------------------------------------------------
 
-DeviceGuard::DeviceGuard(int device) : before_(current_device()) {
-  set_device(device);
+DeviceGuard::DeviceGuard(int device, Where where) : before_(current_device()) {
+  set_device(device, where);
 }
 DeviceGuard::~DeviceGuard() {
   current_context("DeviceGuard").device = before_;
 }
 
-StreamGuard::StreamGuard(const Stream& stream)
+StreamGuard::StreamGuard(const Stream& stream, Where where)
     : device_before_(current_device()), before_(current_stream(stream.device_index())) {
-  set_stream(stream);
+  set_stream(stream, where);
 }
 StreamGuard::~StreamGuard() {
   auto& context = current_context("StreamGuard");

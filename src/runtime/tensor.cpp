@@ -5,6 +5,7 @@
 
 #include "data/conversion.h"
 #include "runtime/dimensions.h"
+#include "runtime/host_call.h"
 #include "runtime/tensor_impl.h"
 
 namespace kernbench::torch {
@@ -96,7 +97,8 @@ Scalar scalar_of(DType dtype, const std::byte* element) {
 
 }  // namespace
 
-std::optional<Scalar> Tensor::item_if_known() const {
+std::optional<Scalar> Tensor::item_if_known(Where where) const {
+  const runtime::HostCall here("item_or", where);
   if (numel() != 1) {
     std::ostringstream text;
     text << "a Tensor with " << numel() << " elements cannot be converted to Scalar";
@@ -107,8 +109,9 @@ std::optional<Scalar> Tensor::item_if_known() const {
   return scalar_of(scalar_type(), impl_of(*host).data());
 }
 
-Scalar Tensor::item() const {
-  if (numel() != 1) return *item_if_known();  // which says so
+Scalar Tensor::item(Where where) const {
+  const runtime::HostCall here("item", where);
+  if (numel() != 1) return *item_if_known(where);  // which says so
   return scalar_of(scalar_type(), impl_of(runtime::host_copy(*this, HostRead::item)).data());
 }
 

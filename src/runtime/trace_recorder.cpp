@@ -93,12 +93,15 @@ trace::TrackId TraceRecorder::control_track(const kernel::Program& program) {
 
 void TraceRecorder::on_program_begin(const kernel::Program& program) {
   const trace::TrackId track = control_track(program);
-  const OpenSlice& open = open_programs_[program.agent().value] = {track, program.launch().name, program.id()};
+  const OpenSlice& open = open_programs_[program.agent().value] = {track, program.launch().name, program.id(), {}};
   begin_open(open, machine_->scheduler().now());
 }
 
 void TraceRecorder::begin_open(const OpenSlice& slice, Time now) {
-  writer_.begin(slice.track, now, slice.name, slice.program < 0 ? Arguments() : Arguments{{"program", slice.program}});
+  Arguments arguments;
+  if (slice.program >= 0) arguments.push_back({"program", slice.program});
+  if (!slice.source.empty()) arguments.push_back({"source", std::string_view(slice.source)});
+  writer_.begin(slice.track, now, slice.name, arguments);
 }
 
 void TraceRecorder::on_program_end(const kernel::Program& program) {
@@ -253,8 +256,9 @@ void TraceRecorder::on_message(event::AgentId processor, Time start, Time end) {
 
 // ---- the host
 
-void TraceRecorder::begin_command(const std::string& stream, const std::string& command, Time now) {
-  const OpenSlice& open = open_commands_[stream] = {tracks_.of_host(stream, 1), command};
+void TraceRecorder::begin_command(const std::string& stream, const std::string& command, std::string_view place,
+                                  Time now) {
+  const OpenSlice& open = open_commands_[stream] = {tracks_.of_host(stream, 1), command, -1, std::string(place)};
   begin_open(open, now);
 }
 
@@ -263,11 +267,16 @@ void TraceRecorder::end_command(const std::string& stream, Time now) {
   open_commands_.erase(stream);
 }
 
-void TraceRecorder::host_call(const std::string& worker, std::string_view call, std::string_view subject, Time start,
-                              Time end) {
-  if (start < end) {
-    writer_.slice(tracks_.of_host(worker, 0), std::max(start, recording_since_), end, call, {{"of", subject}});
-  }
+void TraceRecorder::host_call(const std::string& worker, std::string_view call, std::string_view subject,
+                              std::string_view place, Time start, Time end) {
+  if (start >= end) return;
+  Time& last = last_calls_[worker];
+  if (start < last) return;
+  last = end;
+  Arguments arguments;
+  if (!subject.empty()) arguments.push_back({"of", subject});
+  if (!place.empty()) arguments.push_back({"source", place});
+  writer_.slice(tracks_.of_host(worker, 0), std::max(start, recording_since_), end, call, arguments);
 }
 
 void TraceRecorder::host_range(const std::string& worker, int depth, std::string_view name, Time start, Time end) {

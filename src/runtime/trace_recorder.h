@@ -42,10 +42,12 @@ class TraceRecorder final : public kernel::OperationSink, public hardware::Activ
   void on_message(event::AgentId processor, Time start, Time end) override;
 
   /// A command of a stream begins, and is complete.
-  void begin_command(const std::string& stream, const std::string& command, Time now);
+  void begin_command(const std::string& stream, const std::string& command, std::string_view place, Time now);
   void end_command(const std::string& stream, Time now);
-  /// The host fiber `worker` was in `call` for this long.
-  void host_call(const std::string& worker, std::string_view call, std::string_view subject, Time start, Time end);
+  /// The host fiber `worker` was in the program's call `call` from `start` to `end`; a read within it, of the tensor
+  /// `subject`, has been told of before and stands for it.
+  void host_call(const std::string& worker, std::string_view call, std::string_view subject, std::string_view place,
+                 Time start, Time end);
 
   /// A range of host code (profiler.h) of `worker`, `depth` ranges within others, has ended.
   void host_range(const std::string& worker, int depth, std::string_view name, Time start, Time end);
@@ -85,6 +87,7 @@ class TraceRecorder final : public kernel::OperationSink, public hardware::Activ
     trace::TrackId track;
     std::string name;
     std::int64_t program = -1;
+    std::string source = {};  // line of the call that gave a command
   };
 
   void write_facts();
@@ -112,6 +115,7 @@ class TraceRecorder final : public kernel::OperationSink, public hardware::Activ
   bool regional_ = false;  // there has been a region of interest
   bool recording_ = true;  // now is in it, or there is none so far
   Time recording_since_;
+  std::map<std::string, Time> last_calls_;  // end of the latest of a worker
 };
 
 }  // namespace kernbench::runtime

@@ -8,6 +8,7 @@
 
 #include "kernbench/torch/tensor.h"
 #include "runtime/dimensions.h"
+#include "runtime/host_call.h"
 #include "runtime/tensor_impl.h"
 
 namespace kernbench::torch {
@@ -38,11 +39,13 @@ void insert_at(Extents& values, std::size_t index, std::int64_t value) {
 
 }  // namespace
 
-Tensor Tensor::alias() const {
+Tensor Tensor::alias(Where where) const {
+  const runtime::HostCall here("alias", where);
   return Tensor(std::make_shared<TensorImpl>(impl_of(*this)));
 }
 
-Tensor Tensor::select(std::int64_t dimension, std::int64_t index) const {
+Tensor Tensor::select(std::int64_t dimension, std::int64_t index, Where where) const {
+  const runtime::HostCall here("select", where);
   const TensorImpl& base = impl_of(*this);
   if (base.sizes.empty()) throw IndexError("select() cannot be applied to a 0-dim tensor.");
   const std::size_t at = wrap_dimension(dimension, base.sizes.size());
@@ -58,7 +61,8 @@ Tensor Tensor::select(std::int64_t dimension, std::int64_t index) const {
   return view_of(base, std::move(sizes), std::move(strides), offset);
 }
 
-Tensor Tensor::narrow(std::int64_t dimension, std::int64_t start, std::int64_t length) const {
+Tensor Tensor::narrow(std::int64_t dimension, std::int64_t start, std::int64_t length, Where where) const {
+  const runtime::HostCall here("narrow", where);
   const TensorImpl& base = impl_of(*this);
   if (base.sizes.empty()) throw ValueError("narrow() cannot be applied to a 0-dim tensor.");
   const std::int64_t size = base.sizes[wrap_dimension(dimension, base.sizes.size())];
@@ -69,7 +73,8 @@ Tensor Tensor::narrow(std::int64_t dimension, std::int64_t start, std::int64_t l
 }
 
 Tensor Tensor::slice(std::int64_t dimension, std::optional<std::int64_t> start, std::optional<std::int64_t> end,
-                     std::int64_t step) const {
+                     std::int64_t step, Where where) const {
+  const runtime::HostCall here("slice", where);
   const TensorImpl& base = impl_of(*this);
   if (base.sizes.empty()) throw IndexError("slice() cannot be applied to a 0-dim tensor.");
   const std::size_t at = wrap_dimension(dimension, base.sizes.size());
@@ -88,7 +93,8 @@ Tensor Tensor::slice(std::int64_t dimension, std::optional<std::int64_t> start, 
   return view_of(base, std::move(sizes), std::move(strides), offset);
 }
 
-Tensor Tensor::transpose(std::int64_t dimension0, std::int64_t dimension1) const {
+Tensor Tensor::transpose(std::int64_t dimension0, std::int64_t dimension1, Where where) const {
+  const runtime::HostCall here("transpose", where);
   const TensorImpl& base = impl_of(*this);
   const std::size_t a = wrap_dimension(dimension0, base.sizes.size());
   const std::size_t b = wrap_dimension(dimension1, base.sizes.size());
@@ -100,12 +106,14 @@ Tensor Tensor::transpose(std::int64_t dimension0, std::int64_t dimension1) const
   return view_of(base, std::move(sizes), std::move(strides), base.offset);
 }
 
-Tensor Tensor::t() const {
+Tensor Tensor::t(Where where) const {
+  const runtime::HostCall here("t", where);
   if (dim() > 2) throw ValueError(fmt::format("t() expects a tensor with <= 2 dimensions, but self is {}D", dim()));
   return dim() < 2 ? alias() : transpose(0, 1);
 }
 
-Tensor Tensor::permute(IntArrayRef dimensions) const {
+Tensor Tensor::permute(IntArrayRef dimensions, Where where) const {
+  const runtime::HostCall here("permute", where);
   const TensorImpl& base = impl_of(*this);
   const std::size_t rank = base.sizes.size();
   if (dimensions.size() != rank) {
@@ -126,7 +134,8 @@ Tensor Tensor::permute(IntArrayRef dimensions) const {
   return view_of(base, std::move(sizes), std::move(strides), base.offset);
 }
 
-Tensor Tensor::view(IntArrayRef sizes) const {
+Tensor Tensor::view(IntArrayRef sizes, Where where) const {
+  const runtime::HostCall here("view", where);
   const TensorImpl& base = impl_of(*this);
   Extents inferred = runtime::infer_sizes(sizes, base.numel());
   auto strides = runtime::strides_of_view(base.sizes, base.strides, inferred);
@@ -138,7 +147,8 @@ Tensor Tensor::view(IntArrayRef sizes) const {
   return view_of(base, std::move(inferred), std::move(*strides), base.offset);
 }
 
-Tensor Tensor::unsqueeze(std::int64_t dimension) const {
+Tensor Tensor::unsqueeze(std::int64_t dimension, Where where) const {
+  const runtime::HostCall here("unsqueeze", where);
   const TensorImpl& base = impl_of(*this);
   const std::size_t at = wrap_dimension(dimension, base.sizes.size() + 1);
   Extents sizes = base.sizes, strides = base.strides;
@@ -148,14 +158,16 @@ Tensor Tensor::unsqueeze(std::int64_t dimension) const {
   return view_of(base, std::move(sizes), std::move(strides), base.offset);
 }
 
-Tensor Tensor::squeeze(std::int64_t dimension) const {
+Tensor Tensor::squeeze(std::int64_t dimension, Where where) const {
+  const runtime::HostCall here("squeeze", where);
   const TensorImpl& base = impl_of(*this);
   const std::size_t at = wrap_dimension(dimension, base.sizes.size());
   if (base.sizes.empty() || base.sizes[at] != 1) return alias();
   return select(dimension, 0);
 }
 
-Tensor Tensor::squeeze() const {
+Tensor Tensor::squeeze(Where where) const {
+  const runtime::HostCall here("squeeze", where);
   const TensorImpl& base = impl_of(*this);
   Extents sizes, strides;
   for (std::size_t i = 0; i < base.sizes.size(); ++i) {
@@ -166,7 +178,8 @@ Tensor Tensor::squeeze() const {
   return view_of(base, std::move(sizes), std::move(strides), base.offset);
 }
 
-Tensor Tensor::expand(IntArrayRef sizes) const {
+Tensor Tensor::expand(IntArrayRef sizes, Where where) const {
+  const runtime::HostCall here("expand", where);
   const TensorImpl& base = impl_of(*this);
   const std::size_t rank = base.sizes.size();
   if (sizes.size() < rank) {
@@ -197,14 +210,16 @@ Tensor Tensor::expand(IntArrayRef sizes) const {
   return view_of(base, std::move(target), std::move(strides), base.offset);
 }
 
-Tensor Tensor::reshape(IntArrayRef sizes) const {
+Tensor Tensor::reshape(IntArrayRef sizes, Where where) const {
+  const runtime::HostCall here("reshape", where);
   const TensorImpl& base = impl_of(*this);
   Extents inferred = runtime::infer_sizes(sizes, base.numel());
   const bool viewable = runtime::strides_of_view(base.sizes, base.strides, inferred).has_value();
   return viewable ? view(inferred) : contiguous().view(inferred);
 }
 
-Tensor Tensor::flatten(std::int64_t first, std::int64_t last) const {
+Tensor Tensor::flatten(std::int64_t first, std::int64_t last, Where where) const {
+  const runtime::HostCall here("flatten", where);
   const TensorImpl& base = impl_of(*this);
   if (base.sizes.empty()) return reshape({1});
   const std::size_t low = wrap_dimension(first, base.sizes.size()), high = wrap_dimension(last, base.sizes.size());

@@ -286,6 +286,32 @@ TEST_F(BenchFileTest, ProcessesAtTheSameTimeShareACache) {
   EXPECT_EQ(compilations(), before);
 }
 
+TEST_F(BenchFileTest, LaunchesAndErrorsNameTheLinesOfTheFile) {
+  const std::string source = file(
+      "#include <kernbench/kernbench.h>\n"
+      "namespace torch = kernbench::torch;\n"
+      "void touch(kernbench::tl::Tensor x) { kernbench::tl::store(x, {0}, kernbench::tl::load(x, {0}, {x.numel()})); "
+      "}\n"
+      "KERNBENCH_BENCH(launches, \"\") {\n"
+      "  auto x = torch::ones({64}, torch::dtype(torch::kFloat).device(\"ahbm\"));\n"
+      "  torch::launch(\"touch\", touch, x);\n"
+      "  x += x;\n"
+      "}\n"
+      "KERNBENCH_BENCH(fails, \"\") {\n"
+      "  torch::ones({64}).view({63});\n"
+      "}\n");
+  const Finished shown = run({source, "--bench", "launches"});
+  EXPECT_EQ(shown.code, 0) << shown.err;
+  EXPECT_THAT(shown.out, AllOf(HasSubstr("user.cpp:6  touch#0"), HasSubstr("user.cpp:7  add#0")));
+  const Json json = Json::parse(run({source, "--bench", "launches", "-q", "--json", "-"}).out);
+  EXPECT_EQ(json["launches"][0]["where"], "user.cpp:5");
+  EXPECT_EQ(json["launches"][1]["where"], "user.cpp:6");
+  EXPECT_EQ(json["launches"][2]["where"], "user.cpp:7");
+  const Finished failed = run({source, "--bench", "fails", "-q"});
+  EXPECT_EQ(failed.code, 3);
+  EXPECT_THAT(failed.err, HasSubstr("\n  at user.cpp:10 (view)"));
+}
+
 TEST_F(BenchFileTest, HoweverAProgramFailsTheMessageSaysSo) {
   const std::string source = file(
       "#include <kernbench/kernbench.h>\n#include <cstdlib>\n#include <stdexcept>\n"

@@ -96,6 +96,7 @@ LoggedRun run_with(const Keys& keys, const std::function<void(int rank)>& body) 
     std::string finished, number, issued, ready, started;
     Logged operation;
     words >> finished >> operation.program >> number >> operation.kind >> issued >> ready >> started;
+    if (operation.kind == "launch") continue;
     operation.finished = Time::picoseconds(std::stoll(finished));
     operation.issued = time_of(issued);
     operation.ready = time_of(ready);

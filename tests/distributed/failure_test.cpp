@@ -318,7 +318,9 @@ TEST(Failure, NestedRanksOfVictimsAreUnwoundTooAndANestedFailureIsTheCauseOfItsP
       },
       [](const mp::SpawnException& failure) {
         EXPECT_THAT(failure.victims, ElementsAre(1));
-        EXPECT_THAT(std::string(failure.what()), HasSubstr("rank 1 (waits for the ranks of a spawn of 3 ranks)"));
+        EXPECT_THAT(std::string(failure.what()),
+                    HasSubstr("rank 1 (waits for the ranks of a spawn of 3 ranks, in torch::multiprocessing::spawn at "
+                              "failure_test.cpp:"));
       });
   EXPECT_EQ(unwound, 3);
   expect_failure(

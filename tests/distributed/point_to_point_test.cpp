@@ -197,8 +197,9 @@ TEST(PointToPoint, TensorsThatDoNotFitAreRefused) {
   EXPECT_THAT(
       outcome.errors[0] + outcome.errors[1],
       HasSubstr("DistributedError: Detected mismatch in the transfer from rank 0 to rank 1 (tag 0): rank 0 sends "
-                "TensorShape=[4], TensorDtypes=Float, but rank 1 receives TensorShape=[5], TensorDtypes=Float. "
-                "They differ in the following aspects: Tensor shapes: [4] vs [5]; Error type: "
+                "TensorShape=[4], TensorDtypes=Float at point_to_point_test.cpp:194, but rank 1 receives "
+                "TensorShape=[5], TensorDtypes=Float at point_to_point_test.cpp:195. They differ in the following "
+                "aspects: Tensor shapes: [4] vs [5]; Error type: "
                 "SIZE_OR_SYNTAX_MISMATCH"));
 }
 

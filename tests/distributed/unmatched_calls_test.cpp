@@ -38,7 +38,8 @@ TEST(UnmatchedCalls, ACollectiveThatARankNeverCallsIsAnErrorAtTheEnd) {
   });
   EXPECT_EQ(error,
             "UnmatchedCallError: the run is over, and 1 call still waits for other ranks, which never made it:\n"
-            "  ALLREDUCE (sequence number 1) of the default group: called by ranks {0, 2}, never by ranks {1}");
+            "  ALLREDUCE (sequence number 1) of the default group: called by ranks {0, 2}, never by ranks {1} "
+            "(called at unmatched_calls_test.cpp:37)");
 }
 
 TEST(UnmatchedCalls, EachGroupAndCallIsNamed) {

@@ -180,8 +180,15 @@ Found find(const Misuse& misuse) {
   return {result.error->type, result.error->message, result.error->where};
 }
 
-/// The line of this file that the text names last, or 0.
-int named_line(const std::string& text) {
+/// Lines of this file at which the host program calls, and not the kernel.
+const std::regex& host_line() {
+  static const std::regex line("(synchronize at |called at )misuse_scorecard_test\\.cpp:[0-9]+");
+  return line;
+}
+
+/// The line of this file, in a kernel, that the text names last, or 0.
+int named_line(const std::string& whole) {
+  const std::string text = std::regex_replace(whole, host_line(), "$1");
   const std::regex place("misuse_scorecard_test\\.cpp:([0-9]+)");
   int line = 0;
   for (auto at = std::sregex_iterator(text.begin(), text.end(), place); at != std::sregex_iterator(); ++at)
@@ -189,9 +196,10 @@ int named_line(const std::string& text) {
   return line;
 }
 
-/// As in the documentation: lines of this file are lines of "kernel.cpp".
+/// As in the documentation: lines of this file are lines of "program.cpp" and "kernel.cpp".
 std::string documented(const std::string& text) {
-  return std::regex_replace(text, std::regex("misuse_scorecard_test\\.cpp:[0-9]+"), "kernel.cpp:LINE");
+  return std::regex_replace(std::regex_replace(text, host_line(), "$1program.cpp:LINE"),
+                            std::regex("misuse_scorecard_test\\.cpp:[0-9]+"), "kernel.cpp:LINE");
 }
 
 TEST(MisuseScorecard, EachIsFoundWithKernelPeAndLineAndDocumentedAsItIs) {

@@ -7,6 +7,7 @@
 #include <filesystem>
 #include <fstream>
 #include <set>
+#include <source_location>
 #include <sstream>
 
 #include "cli/bench_registry.h"
@@ -108,6 +109,7 @@ void expect_operations_of(const std::string& log, Timeline timeline) {
     std::istringstream words(line);
     std::string finished, agent, number, kind, word, started;
     words >> finished >> agent >> number >> kind;
+    if (kind == "launch") continue;
     while (words >> word) {
       if (word.starts_with("started=")) started = word.substr(8);
     }
@@ -263,6 +265,31 @@ TEST_F(TraceTest, AFullDiskIsAnErrorOfTheRun) {
   EXPECT_THAT(result.error->message, HasSubstr("cannot write the trace: No space left on device"));
   EXPECT_EQ(result.launches.size(), 1u) << "what was measured is there";
   EXPECT_EQ(try_simulate(traced(path("none/t")), [] {}).error->type, "ConfigurationError");
+}
+
+TEST_F(TraceTest, CallsAndCommandsOfTheHostNameTheirLine) {
+  SimulateOptions options;
+  options.topology = "tiny";
+  options.trace = path("t");
+  unsigned launch = 0, read = 0;
+  simulate(options, [&] {
+    const auto x = torch::ones({64}, torch::dtype(torch::kFloat).device("ahbm"));
+    launch = std::source_location::current().line() + 1;
+    torch::launch("touch", [](tl::Tensor t) { tl::store(t, {0}, tl::load(t, {0}, {t.numel()})); }, x);
+    read = std::source_location::current().line() + 1;
+    x.cpu();
+  });
+  Timeline shown = timeline();
+  const auto slices = shown.slices();
+  EXPECT_THAT(shown.problems, IsEmpty());
+  const auto place = [](unsigned line) { return "trace_test.cpp:" + std::to_string(line); };
+  std::map<std::string, std::string> calls, commands;
+  for (const Slice& slice : slices.at("main")) calls[slice.name] = slice.arguments.at("source");
+  for (const Slice& slice : slices.at("sip0 stream 0")) commands[slice.name] = slice.arguments.at("source");
+  EXPECT_EQ(calls.at("torch::launch"), place(launch));
+  EXPECT_EQ(calls.at("cpu"), place(read));
+  EXPECT_EQ(commands.at("launch touch#0"), place(launch));
+  for (const Slice& slice : slices.at("main")) EXPECT_EQ(slice.depth, 0u) << slice.name << " stands for what is in it";
 }
 
 }  // namespace

@@ -33,12 +33,29 @@ TEST(JsonTest, TheKeysAreTheDocumentedOnesInTheirOrder) {
                   "events",     "launches",       "checks",   "metrics",     "resources",         "tlbs",
                   "region",     "ranges",         "warnings", "device_peak", "machine",           "error",
                   "fingerprint"}));
-  EXPECT_EQ(keys(json["launches"][0]),
-            (Keys{"name",         "device",        "start_ps", "end_ps",        "programs",
-                  "pes",          "available_pes", "range",    "in_region",     "breakdown_ps",
-                  "bound_ps",     "bound_by",      "flops",    "hbm_bytes",     "bytes_by_distance",
-                  "tensor_bytes", "engines",       "roofline", "critical_path", "longest_segments",
-                  "waits",        "operations"}));
+  EXPECT_EQ(keys(json["launches"][0]), (Keys{"name",
+                                             "device",
+                                             "where",
+                                             "start_ps",
+                                             "end_ps",
+                                             "programs",
+                                             "pes",
+                                             "available_pes",
+                                             "range",
+                                             "in_region",
+                                             "breakdown_ps",
+                                             "bound_ps",
+                                             "bound_by",
+                                             "flops",
+                                             "hbm_bytes",
+                                             "bytes_by_distance",
+                                             "tensor_bytes",
+                                             "engines",
+                                             "roofline",
+                                             "critical_path",
+                                             "longest_segments",
+                                             "waits",
+                                             "operations"}));
   const Json& launch = json["launches"][0];
   EXPECT_EQ(keys(launch["critical_path"][0]), (Keys{"activity", "operation", "where", "on", "time_ps", "count"}));
   EXPECT_EQ(keys(launch["longest_segments"][0]), (Keys{"activity", "operation", "where", "on", "start_ps", "end_ps"}));

@@ -58,5 +58,23 @@ TEST(LaunchGroupTest, ASingleLaunchIsNamedWithItsDevice) {
   EXPECT_EQ(groups[0].label, "gemm on sip0");
 }
 
+TEST(LaunchGroupTest, LaunchesOfOneNameFromSeveralLinesAreSeveralGroups) {
+  std::vector<LaunchResult> launches(4);
+  for (std::size_t i = 0; i < launches.size(); ++i) {
+    launches[i].name = (i < 3 ? "matmul#" : "fill#") + std::to_string(i);
+    launches[i].where = i == 1 ? "train.cpp:20" : "train.cpp:12";
+    launches[i].end = Time::picoseconds(static_cast<std::int64_t>(10 - i));
+  }
+  const std::vector<LaunchGroup> groups = launches_by_name(launches);
+  ASSERT_EQ(groups.size(), 3u);
+  EXPECT_EQ(groups[0].label, "matmul at train.cpp:12");
+  EXPECT_EQ(groups[0].count, 2);
+  EXPECT_EQ(groups[0].name, "matmul");
+  EXPECT_EQ(groups[0].label_with_line(), "matmul at train.cpp:12") << "once";
+  EXPECT_EQ(groups[1].label, "matmul at train.cpp:20");
+  EXPECT_EQ(groups[2].label, "fill") << "one line: the name says enough";
+  EXPECT_EQ(groups[2].label_with_line(), "fill at train.cpp:12");
+}
+
 }  // namespace
 }  // namespace kernbench::report

@@ -155,6 +155,7 @@ void explain_at_random(LaunchResult& launch, std::mt19937_64& generator) {
   const auto time = [&] { return Time::picoseconds(magnitude(generator) / 4096); };
   launch.bound = time();
   launch.bound_by = odd_name(generator);
+  launch.where = odd_name(generator);
   for (auto count = generator() % 12; count > 0; --count) {
     launch.critical_path.push_back({odd_name(generator), odd_name(generator), odd_name(generator), odd_name(generator),
                                     time(), magnitude(generator)});

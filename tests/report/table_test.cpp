@@ -170,5 +170,18 @@ TEST(TableTest, TheResourcesOfOneKindAreOneRowWithItsBusiest) {
   EXPECT_THAT(table, Not(HasSubstr(".vector"))) << "what was never busy is no news";
 }
 
+TEST(TableTest, TheLinesOfTheProgramStandBesideTheLaunches) {
+  RunResult result = samples::gemm();
+  LaunchResult& launch = result.launches.front();
+  launch.where = "train.cpp:12";
+  launch.critical_path.front().where = "neighbours.cpp:17";
+  launch.critical_path[1].where = "train.cpp:40";
+  const std::string table = to_table(result, {});
+  EXPECT_THAT(table, HasSubstr("train.cpp:12  " + launch.name));
+  EXPECT_THAT(table, HasSubstr(" of " + launch.name + " (train.cpp:12) on sip0\n"));
+  EXPECT_THAT(table, HasSubstr(" at neighbours.cpp:17 (train.cpp:12)")) << "a line of the library's";
+  EXPECT_THAT(table, HasSubstr(" at train.cpp:40\n")) << "a kernel beside its call";
+}
+
 }  // namespace
 }  // namespace kernbench::report

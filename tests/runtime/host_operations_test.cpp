@@ -178,7 +178,7 @@ TEST_F(HostOperations, SmallIntegersWrapAndShift) {
 
 struct Function {
   const char* name;
-  Tensor (*of_tensor)(const Tensor&);
+  std::function<Tensor(const Tensor&)> of_tensor;
   double (*of_double)(double);
 };
 

@@ -11,40 +11,44 @@
 namespace kernbench::torch {
 
 /// Elements are not initialised; on the host they read as NaN or as the largest integer, so that a use shows.
-Tensor empty(IntArrayRef size, const TensorOptions& options = {});
-Tensor zeros(IntArrayRef size, const TensorOptions& options = {});
-Tensor ones(IntArrayRef size, const TensorOptions& options = {});
+Tensor empty(IntArrayRef size, const TensorOptions& options = {}, Where where = Where::current());
+Tensor zeros(IntArrayRef size, const TensorOptions& options = {}, Where where = Where::current());
+Tensor ones(IntArrayRef size, const TensorOptions& options = {}, Where where = Where::current());
 /// Without a dtype in the options: Bool, Long or Float by the kind of `value`.
-Tensor full(IntArrayRef size, const Scalar& value, const TensorOptions& options = {});
+Tensor full(IntArrayRef size, const Scalar& value, const TensorOptions& options = {}, Where where = Where::current());
 /// start, start + step, … below end. Without a dtype: Long when all three are integers, else Float.
-Tensor arange(const Scalar& end, const TensorOptions& options = {});
-Tensor arange(const Scalar& start, const Scalar& end, const TensorOptions& options = {});
-Tensor arange(const Scalar& start, const Scalar& end, const Scalar& step, const TensorOptions& options = {});
-Tensor eye(std::int64_t n, const TensorOptions& options = {});
+Tensor arange(const Scalar& end, const TensorOptions& options = {}, Where where = Where::current());
+Tensor arange(const Scalar& start, const Scalar& end, const TensorOptions& options = {},
+              Where where = Where::current());
+Tensor arange(const Scalar& start, const Scalar& end, const Scalar& step, const TensorOptions& options = {},
+              Where where = Where::current());
+Tensor eye(std::int64_t n, const TensorOptions& options = {}, Where where = Where::current());
 /// Uniform in [0, 1), and normal with mean 0 and variance 1. Values depend on the generator's state and on the
 /// element's index only: the same on every device and for every placement.
-Tensor rand(IntArrayRef size, const TensorOptions& options = {});
-Tensor randn(IntArrayRef size, const TensorOptions& options = {});
+Tensor rand(IntArrayRef size, const TensorOptions& options = {}, Where where = Where::current());
+Tensor randn(IntArrayRef size, const TensorOptions& options = {}, Where where = Where::current());
 /// Whole numbers in [low, high). Without a dtype: Long.
-Tensor randint(std::int64_t high, IntArrayRef size, const TensorOptions& options = {});
-Tensor randint(std::int64_t low, std::int64_t high, IntArrayRef size, const TensorOptions& options = {});
+Tensor randint(std::int64_t high, IntArrayRef size, const TensorOptions& options = {}, Where where = Where::current());
+Tensor randint(std::int64_t low, std::int64_t high, IntArrayRef size, const TensorOptions& options = {},
+               Where where = Where::current());
 
 /// Seeds the calling fiber's generator.
 void manual_seed(std::uint64_t seed);
 
-Tensor empty_like(const Tensor& other, const TensorOptions& options = {});
-Tensor zeros_like(const Tensor& other, const TensorOptions& options = {});
-Tensor ones_like(const Tensor& other, const TensorOptions& options = {});
-Tensor full_like(const Tensor& other, const Scalar& value, const TensorOptions& options = {});
-Tensor rand_like(const Tensor& other, const TensorOptions& options = {});
-Tensor randn_like(const Tensor& other, const TensorOptions& options = {});
-Tensor randint_like(const Tensor& other, std::int64_t low, std::int64_t high, const TensorOptions& options = {});
+Tensor empty_like(const TensorOperand& other, const TensorOptions& options = {});
+Tensor zeros_like(const TensorOperand& other, const TensorOptions& options = {});
+Tensor ones_like(const TensorOperand& other, const TensorOptions& options = {});
+Tensor full_like(const TensorOperand& other, const Scalar& value, const TensorOptions& options = {});
+Tensor rand_like(const TensorOperand& other, const TensorOptions& options = {});
+Tensor randn_like(const TensorOperand& other, const TensorOptions& options = {});
+Tensor randint_like(const TensorOperand& other, std::int64_t low, std::int64_t high, const TensorOptions& options = {});
 
 /// A host tensor over the caller's memory, which must outlive it (or until `deleter` is called with `data`).
-Tensor from_blob(void* data, IntArrayRef sizes, const TensorOptions& options = {});
-Tensor from_blob(void* data, IntArrayRef sizes, IntArrayRef strides, const TensorOptions& options = {});
+Tensor from_blob(void* data, IntArrayRef sizes, const TensorOptions& options = {}, Where where = Where::current());
+Tensor from_blob(void* data, IntArrayRef sizes, IntArrayRef strides, const TensorOptions& options = {},
+                 Where where = Where::current());
 Tensor from_blob(void* data, IntArrayRef sizes, const std::function<void(void*)>& deleter,
-                 const TensorOptions& options = {});
+                 const TensorOptions& options = {}, Where where = Where::current());
 
 namespace detail {
 
@@ -80,6 +84,6 @@ class TensorData {
 }  // namespace detail
 
 /// torch::tensor(1.5), torch::tensor({1, 2, 3}), torch::tensor({{1.0, 2.0}, {3.0, 4.0}}), torch::tensor(vector).
-Tensor tensor(const detail::TensorData& data, const TensorOptions& options = {});
+Tensor tensor(const detail::TensorData& data, const TensorOptions& options = {}, Where where = Where::current());
 
 }  // namespace kernbench::torch

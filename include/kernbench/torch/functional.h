@@ -9,13 +9,13 @@
 
 namespace kernbench::torch::nn::functional {
 
-inline Tensor linear(const Tensor& x, const Tensor& weight, const Tensor& bias = {}) {
+inline Tensor linear(const TensorOperand& x, const Tensor& weight, const Tensor& bias = {}) {
   return torch::linear(x, weight, bias.defined() ? std::optional(bias) : std::nullopt);
 }
-inline Tensor relu(const Tensor& x) {
-  return x.relu();
+inline Tensor relu(const TensorOperand& x) {
+  return x.tensor.relu(x.where);
 }
-inline Tensor silu(const Tensor& x) {
+inline Tensor silu(const TensorOperand& x) {
   return torch::silu(x);
 }
 
@@ -27,7 +27,7 @@ class GELUFuncOptions {
  private:
   std::string approximate_ = "none";
 };
-inline Tensor gelu(const Tensor& x, const GELUFuncOptions& options = {}) {
+inline Tensor gelu(const TensorOperand& x, const GELUFuncOptions& options = {}) {
   return torch::gelu(x, options.approximate());
 }
 
@@ -43,11 +43,11 @@ class SoftmaxFuncOptions {
   std::optional<ScalarType> dtype_;
 };
 using LogSoftmaxFuncOptions = SoftmaxFuncOptions;
-inline Tensor softmax(const Tensor& x, const SoftmaxFuncOptions& options) {
-  return x.softmax(options.dim(), options.dtype());
+inline Tensor softmax(const TensorOperand& x, const SoftmaxFuncOptions& options) {
+  return x.tensor.softmax(options.dim(), options.dtype(), x.where);
 }
-inline Tensor log_softmax(const Tensor& x, const LogSoftmaxFuncOptions& options) {
-  return x.log_softmax(options.dim(), options.dtype());
+inline Tensor log_softmax(const TensorOperand& x, const LogSoftmaxFuncOptions& options) {
+  return x.tensor.log_softmax(options.dim(), options.dtype(), x.where);
 }
 
 class LayerNormFuncOptions {
@@ -66,7 +66,7 @@ class LayerNormFuncOptions {
   Tensor weight_, bias_;
   double eps_ = 1e-5;
 };
-inline Tensor layer_norm(const Tensor& x, const LayerNormFuncOptions& options) {
+inline Tensor layer_norm(const TensorOperand& x, const LayerNormFuncOptions& options) {
   const auto given = [](const Tensor& tensor) { return tensor.defined() ? std::optional(tensor) : std::nullopt; };
   return torch::layer_norm(x, options.normalized_shape(), given(options.weight()), given(options.bias()),
                            options.eps());

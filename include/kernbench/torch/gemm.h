@@ -27,6 +27,6 @@ struct MatmulOptions {
 };
 
 /// a [m,k] times b [k,n] on their device. Any views; transposed ones are permuted on their way into the TCM.
-Tensor matmul(const Tensor& a, const Tensor& b, const MatmulOptions& options = {});
+Tensor matmul(const TensorOperand& a, const Tensor& b, const MatmulOptions& options = {});
 
 }  // namespace kernbench::torch::ahbm

@@ -26,88 +26,90 @@ class TensorList {
 
 // ---- joining and choosing --------------------------------------------------------------------------------------
 
-Tensor cat(TensorList tensors, std::int64_t dimension = 0);
-inline Tensor concat(TensorList tensors, std::int64_t dimension = 0) {
-  return cat(tensors, dimension);
+Tensor cat(TensorList tensors, std::int64_t dimension = 0, Where where = Where::current());
+inline Tensor concat(TensorList tensors, std::int64_t dimension = 0, Where where = Where::current()) {
+  return cat(tensors, dimension, where);
 }
-Tensor stack(TensorList tensors, std::int64_t dimension = 0);
-Tensor hstack(TensorList tensors);
-Tensor vstack(TensorList tensors);
-inline Tensor reshape(const Tensor& x, IntArrayRef sizes) {
-  return x.reshape(sizes);
+Tensor stack(TensorList tensors, std::int64_t dimension = 0, Where where = Where::current());
+Tensor hstack(TensorList tensors, Where where = Where::current());
+Tensor vstack(TensorList tensors, Where where = Where::current());
+inline Tensor reshape(const TensorOperand& x, IntArrayRef sizes) {
+  return x.tensor.reshape(sizes, x.where);
 }
-inline Tensor transpose(const Tensor& x, std::int64_t dimension0, std::int64_t dimension1) {
-  return x.transpose(dimension0, dimension1);
+inline Tensor transpose(const TensorOperand& x, std::int64_t dimension0, std::int64_t dimension1) {
+  return x.tensor.transpose(dimension0, dimension1, x.where);
 }
-inline Tensor permute(const Tensor& x, IntArrayRef dimensions) {
-  return x.permute(dimensions);
+inline Tensor permute(const TensorOperand& x, IntArrayRef dimensions) {
+  return x.tensor.permute(dimensions, x.where);
 }
-inline Tensor narrow(const Tensor& x, std::int64_t dimension, std::int64_t start, std::int64_t length) {
-  return x.narrow(dimension, start, length);
+inline Tensor narrow(const TensorOperand& x, std::int64_t dimension, std::int64_t start, std::int64_t length) {
+  return x.tensor.narrow(dimension, start, length, x.where);
 }
-inline Tensor select(const Tensor& x, std::int64_t dimension, std::int64_t index) {
-  return x.select(dimension, index);
+inline Tensor select(const TensorOperand& x, std::int64_t dimension, std::int64_t index) {
+  return x.tensor.select(dimension, index, x.where);
 }
-inline Tensor unsqueeze(const Tensor& x, std::int64_t dimension) {
-  return x.unsqueeze(dimension);
+inline Tensor unsqueeze(const TensorOperand& x, std::int64_t dimension) {
+  return x.tensor.unsqueeze(dimension, x.where);
 }
-inline Tensor squeeze(const Tensor& x) {
-  return x.squeeze();
+inline Tensor squeeze(const Tensor& x, Where where = Where::current()) {
+  return x.squeeze(where);
 }
-inline Tensor squeeze(const Tensor& x, std::int64_t dimension) {
-  return x.squeeze(dimension);
+inline Tensor squeeze(const Tensor& x, std::int64_t dimension, Where where = Where::current()) {
+  return x.squeeze(dimension, where);
 }
-inline Tensor t(const Tensor& x) {
-  return x.t();
+inline Tensor t(const TensorOperand& x) {
+  return x.tensor.t(x.where);
 }
-inline Tensor flatten(const Tensor& x, std::int64_t first = 0, std::int64_t last = -1) {
-  return x.flatten(first, last);
+inline Tensor flatten(const TensorOperand& x, std::int64_t first = 0, std::int64_t last = -1) {
+  return x.tensor.flatten(first, last, x.where);
 }
-inline Tensor movedim(const Tensor& x, std::int64_t source, std::int64_t destination) {
-  return x.movedim(source, destination);
+inline Tensor movedim(const Tensor& x, std::int64_t source, std::int64_t destination, Where where = Where::current()) {
+  return x.movedim(source, destination, where);
 }
-inline Tensor movedim(const Tensor& x, IntArrayRef source, IntArrayRef destination) {
-  return x.movedim(source, destination);
+inline Tensor movedim(const Tensor& x, IntArrayRef source, IntArrayRef destination, Where where = Where::current()) {
+  return x.movedim(source, destination, where);
 }
-inline Tensor diagonal(const Tensor& x, std::int64_t offset = 0, std::int64_t dimension1 = 0,
+inline Tensor diagonal(const TensorOperand& x, std::int64_t offset = 0, std::int64_t dimension1 = 0,
                        std::int64_t dimension2 = 1) {
-  return x.diagonal(offset, dimension1, dimension2);
+  return x.tensor.diagonal(offset, dimension1, dimension2, x.where);
 }
-inline Tensor index_select(const Tensor& x, std::int64_t dimension, const Tensor& index) {
-  return x.index_select(dimension, index);
+inline Tensor index_select(const TensorOperand& x, std::int64_t dimension, const Tensor& index) {
+  return x.tensor.index_select(dimension, index, x.where);
 }
-inline Tensor gather(const Tensor& x, std::int64_t dimension, const Tensor& index) {
-  return x.gather(dimension, index);
+inline Tensor gather(const TensorOperand& x, std::int64_t dimension, const Tensor& index) {
+  return x.tensor.gather(dimension, index, x.where);
 }
-inline Tensor masked_select(const Tensor& x, const Tensor& mask) {
-  return x.masked_select(mask);
+inline Tensor masked_select(const TensorOperand& x, const Tensor& mask) {
+  return x.tensor.masked_select(mask, x.where);
 }
-inline Tensor masked_fill(const Tensor& x, const Tensor& mask, const Scalar& value) {
-  return x.masked_fill(mask, value);
+inline Tensor masked_fill(const TensorOperand& x, const Tensor& mask, const Scalar& value) {
+  return x.tensor.masked_fill(mask, value, x.where);
 }
-inline Tensor tril(const Tensor& x, std::int64_t diagonal = 0) {
-  return x.tril(diagonal);
+inline Tensor tril(const TensorOperand& x, std::int64_t diagonal = 0) {
+  return x.tensor.tril(diagonal, x.where);
 }
-inline Tensor triu(const Tensor& x, std::int64_t diagonal = 0) {
-  return x.triu(diagonal);
+inline Tensor triu(const TensorOperand& x, std::int64_t diagonal = 0) {
+  return x.tensor.triu(diagonal, x.where);
 }
-inline Tensor clone(const Tensor& x) {
-  return x.clone();
+inline Tensor clone(const TensorOperand& x) {
+  return x.tensor.clone(x.where);
 }
-inline std::vector<Tensor> unbind(const Tensor& x, std::int64_t dimension = 0) {
-  return x.unbind(dimension);
+inline std::vector<Tensor> unbind(const TensorOperand& x, std::int64_t dimension = 0) {
+  return x.tensor.unbind(dimension, x.where);
 }
-inline std::vector<Tensor> chunk(const Tensor& x, std::int64_t chunks, std::int64_t dimension = 0) {
-  return x.chunk(chunks, dimension);
+inline std::vector<Tensor> chunk(const TensorOperand& x, std::int64_t chunks, std::int64_t dimension = 0) {
+  return x.tensor.chunk(chunks, dimension, x.where);
 }
-inline std::vector<Tensor> split(const Tensor& x, std::int64_t size, std::int64_t dimension = 0) {
-  return x.split(size, dimension);
+inline std::vector<Tensor> split(const Tensor& x, std::int64_t size, std::int64_t dimension = 0,
+                                 Where where = Where::current()) {
+  return x.split(size, dimension, where);
 }
-inline std::vector<Tensor> split(const Tensor& x, IntArrayRef sizes, std::int64_t dimension = 0) {
-  return x.split(sizes, dimension);
+inline std::vector<Tensor> split(const Tensor& x, IntArrayRef sizes, std::int64_t dimension = 0,
+                                 Where where = Where::current()) {
+  return x.split(sizes, dimension, where);
 }
-inline std::vector<Tensor> split_with_sizes(const Tensor& x, IntArrayRef sizes, std::int64_t dimension = 0) {
-  return x.split_with_sizes(sizes, dimension);
+inline std::vector<Tensor> split_with_sizes(const TensorOperand& x, IntArrayRef sizes, std::int64_t dimension = 0) {
+  return x.tensor.split_with_sizes(sizes, dimension, x.where);
 }
 
 }  // namespace kernbench::torch

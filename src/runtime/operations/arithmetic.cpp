@@ -2,6 +2,7 @@
 #include <fmt/format.h>
 
 #include "kernbench/torch/operations.h"
+#include "runtime/host_call.h"
 #include "runtime/operations/elementwise.h"
 #include "runtime/operations/promotion.h"
 
@@ -44,15 +45,18 @@ BinaryOperation division(std::optional<std::string_view> rounding_mode) {
 
 }  // namespace
 
-Tensor Tensor::add(const Tensor& other, const Scalar& alpha) const {
+Tensor Tensor::add(const Tensor& other, const Scalar& alpha, Where where) const {
+  const runtime::HostCall here("add", where);
   if (is_one(alpha)) return runtime::binary(BinaryOperation::add, *this, other);
   return scaled_sum("add", *this, other, alpha);
 }
-Tensor Tensor::sub(const Tensor& other, const Scalar& alpha) const {
+Tensor Tensor::sub(const Tensor& other, const Scalar& alpha, Where where) const {
+  const runtime::HostCall here("sub", where);
   if (is_one(alpha)) return runtime::binary(BinaryOperation::subtract, *this, other);
   return scaled_sum("sub", *this, other, negated(alpha));
 }
-const Tensor& Tensor::add_(const Tensor& other, const Scalar& alpha) const {
+const Tensor& Tensor::add_(const Tensor& other, const Scalar& alpha, Where where) const {
+  const runtime::HostCall here("add_", where);
   if (is_one(alpha)) {
     runtime::binary_in_place(BinaryOperation::add, *this, other);
   } else {
@@ -61,7 +65,8 @@ const Tensor& Tensor::add_(const Tensor& other, const Scalar& alpha) const {
   }
   return *this;
 }
-const Tensor& Tensor::sub_(const Tensor& other, const Scalar& alpha) const {
+const Tensor& Tensor::sub_(const Tensor& other, const Scalar& alpha, Where where) const {
+  const runtime::HostCall here("sub_", where);
   if (is_one(alpha)) {
     runtime::binary_in_place(BinaryOperation::subtract, *this, other);
   } else {
@@ -70,22 +75,27 @@ const Tensor& Tensor::sub_(const Tensor& other, const Scalar& alpha) const {
   }
   return *this;
 }
-Tensor Tensor::div(const Tensor& other, std::optional<std::string_view> rounding_mode) const {
+Tensor Tensor::div(const Tensor& other, std::optional<std::string_view> rounding_mode, Where where) const {
+  const runtime::HostCall here("div", where);
   return runtime::binary(division(rounding_mode), *this, other);
 }
-Tensor rsub(const Tensor& a, const Tensor& b, const Scalar& alpha) {
+Tensor rsub(const Tensor& a, const Tensor& b, const Scalar& alpha, Where where) {
+  const runtime::HostCall here("rsub", where);
   if (is_one(alpha)) return runtime::binary(BinaryOperation::subtract, b, a);
   return scaled_sum("rsub", b, a, negated(alpha));
 }
-Tensor Tensor::add(const Scalar& other, const Scalar& alpha) const {
+Tensor Tensor::add(const Scalar& other, const Scalar& alpha, Where where) const {
+  const runtime::HostCall here("add", where);
   if (is_one(alpha)) return runtime::binary(BinaryOperation::add, *this, other);
   return scaled_sum("add", *this, other, alpha);
 }
-Tensor Tensor::sub(const Scalar& other, const Scalar& alpha) const {
+Tensor Tensor::sub(const Scalar& other, const Scalar& alpha, Where where) const {
+  const runtime::HostCall here("sub", where);
   if (is_one(alpha)) return runtime::binary(BinaryOperation::subtract, *this, other);
   return scaled_sum("sub", *this, other, negated(alpha));
 }
-const Tensor& Tensor::add_(const Scalar& other, const Scalar& alpha) const {
+const Tensor& Tensor::add_(const Scalar& other, const Scalar& alpha, Where where) const {
+  const runtime::HostCall here("add_", where);
   if (is_one(alpha)) {
     runtime::binary_in_place(BinaryOperation::add, *this, other);
   } else {
@@ -94,7 +104,8 @@ const Tensor& Tensor::add_(const Scalar& other, const Scalar& alpha) const {
   }
   return *this;
 }
-const Tensor& Tensor::sub_(const Scalar& other, const Scalar& alpha) const {
+const Tensor& Tensor::sub_(const Scalar& other, const Scalar& alpha, Where where) const {
+  const runtime::HostCall here("sub_", where);
   if (is_one(alpha)) {
     runtime::binary_in_place(BinaryOperation::subtract, *this, other);
   } else {
@@ -103,200 +114,265 @@ const Tensor& Tensor::sub_(const Scalar& other, const Scalar& alpha) const {
   }
   return *this;
 }
-Tensor Tensor::div(const Scalar& other, std::optional<std::string_view> rounding_mode) const {
+Tensor Tensor::div(const Scalar& other, std::optional<std::string_view> rounding_mode, Where where) const {
+  const runtime::HostCall here("div", where);
   return runtime::binary(division(rounding_mode), *this, other);
 }
-Tensor rsub(const Tensor& a, const Scalar& b, const Scalar& alpha) {
+Tensor rsub(const Tensor& a, const Scalar& b, const Scalar& alpha, Where where) {
+  const runtime::HostCall here("rsub", where);
   if (is_one(alpha)) return runtime::binary(BinaryOperation::subtract, b, a);
   return scaled_sum("rsub", b, a, negated(alpha));
 }
-Tensor Tensor::mul(const Tensor& other) const {
+Tensor Tensor::mul(const Tensor& other, Where where) const {
+  const runtime::HostCall here("mul", where);
   return runtime::binary(BinaryOperation::multiply, *this, other);
 }
-const Tensor& Tensor::mul_(const Tensor& other) const {
+const Tensor& Tensor::mul_(const Tensor& other, Where where) const {
+  const runtime::HostCall here("mul_", where);
   return runtime::binary_in_place(BinaryOperation::multiply, *this, other), *this;
 }
-Tensor Tensor::mul(const Scalar& other) const {
+Tensor Tensor::mul(const Scalar& other, Where where) const {
+  const runtime::HostCall here("mul", where);
   return runtime::binary(BinaryOperation::multiply, *this, other);
 }
-const Tensor& Tensor::mul_(const Scalar& other) const {
+const Tensor& Tensor::mul_(const Scalar& other, Where where) const {
+  const runtime::HostCall here("mul_", where);
   return runtime::binary_in_place(BinaryOperation::multiply, *this, other), *this;
 }
-Tensor Tensor::floor_divide(const Tensor& other) const {
+Tensor Tensor::floor_divide(const Tensor& other, Where where) const {
+  const runtime::HostCall here("floor_divide", where);
   return runtime::binary(BinaryOperation::floor_divide, *this, other);
 }
-const Tensor& Tensor::floor_divide_(const Tensor& other) const {
+const Tensor& Tensor::floor_divide_(const Tensor& other, Where where) const {
+  const runtime::HostCall here("floor_divide_", where);
   return runtime::binary_in_place(BinaryOperation::floor_divide, *this, other), *this;
 }
-Tensor Tensor::floor_divide(const Scalar& other) const {
+Tensor Tensor::floor_divide(const Scalar& other, Where where) const {
+  const runtime::HostCall here("floor_divide", where);
   return runtime::binary(BinaryOperation::floor_divide, *this, other);
 }
-const Tensor& Tensor::floor_divide_(const Scalar& other) const {
+const Tensor& Tensor::floor_divide_(const Scalar& other, Where where) const {
+  const runtime::HostCall here("floor_divide_", where);
   return runtime::binary_in_place(BinaryOperation::floor_divide, *this, other), *this;
 }
-Tensor Tensor::remainder(const Tensor& other) const {
+Tensor Tensor::remainder(const Tensor& other, Where where) const {
+  const runtime::HostCall here("remainder", where);
   return runtime::binary(BinaryOperation::remainder, *this, other);
 }
-const Tensor& Tensor::remainder_(const Tensor& other) const {
+const Tensor& Tensor::remainder_(const Tensor& other, Where where) const {
+  const runtime::HostCall here("remainder_", where);
   return runtime::binary_in_place(BinaryOperation::remainder, *this, other), *this;
 }
-Tensor Tensor::remainder(const Scalar& other) const {
+Tensor Tensor::remainder(const Scalar& other, Where where) const {
+  const runtime::HostCall here("remainder", where);
   return runtime::binary(BinaryOperation::remainder, *this, other);
 }
-const Tensor& Tensor::remainder_(const Scalar& other) const {
+const Tensor& Tensor::remainder_(const Scalar& other, Where where) const {
+  const runtime::HostCall here("remainder_", where);
   return runtime::binary_in_place(BinaryOperation::remainder, *this, other), *this;
 }
-Tensor Tensor::fmod(const Tensor& other) const {
+Tensor Tensor::fmod(const Tensor& other, Where where) const {
+  const runtime::HostCall here("fmod", where);
   return runtime::binary(BinaryOperation::fmod, *this, other);
 }
-const Tensor& Tensor::fmod_(const Tensor& other) const {
+const Tensor& Tensor::fmod_(const Tensor& other, Where where) const {
+  const runtime::HostCall here("fmod_", where);
   return runtime::binary_in_place(BinaryOperation::fmod, *this, other), *this;
 }
-Tensor Tensor::fmod(const Scalar& other) const {
+Tensor Tensor::fmod(const Scalar& other, Where where) const {
+  const runtime::HostCall here("fmod", where);
   return runtime::binary(BinaryOperation::fmod, *this, other);
 }
-const Tensor& Tensor::fmod_(const Scalar& other) const {
+const Tensor& Tensor::fmod_(const Scalar& other, Where where) const {
+  const runtime::HostCall here("fmod_", where);
   return runtime::binary_in_place(BinaryOperation::fmod, *this, other), *this;
 }
-Tensor Tensor::pow(const Tensor& other) const {
+Tensor Tensor::pow(const Tensor& other, Where where) const {
+  const runtime::HostCall here("pow", where);
   return runtime::binary(BinaryOperation::power, *this, other);
 }
-const Tensor& Tensor::pow_(const Tensor& other) const {
+const Tensor& Tensor::pow_(const Tensor& other, Where where) const {
+  const runtime::HostCall here("pow_", where);
   return runtime::binary_in_place(BinaryOperation::power, *this, other), *this;
 }
-Tensor Tensor::pow(const Scalar& other) const {
+Tensor Tensor::pow(const Scalar& other, Where where) const {
+  const runtime::HostCall here("pow", where);
   return runtime::binary(BinaryOperation::power, *this, other);
 }
-const Tensor& Tensor::pow_(const Scalar& other) const {
+const Tensor& Tensor::pow_(const Scalar& other, Where where) const {
+  const runtime::HostCall here("pow_", where);
   return runtime::binary_in_place(BinaryOperation::power, *this, other), *this;
 }
-Tensor Tensor::bitwise_and(const Tensor& other) const {
+Tensor Tensor::bitwise_and(const Tensor& other, Where where) const {
+  const runtime::HostCall here("bitwise_and", where);
   return runtime::binary(BinaryOperation::bitwise_and, *this, other);
 }
-const Tensor& Tensor::bitwise_and_(const Tensor& other) const {
+const Tensor& Tensor::bitwise_and_(const Tensor& other, Where where) const {
+  const runtime::HostCall here("bitwise_and_", where);
   return runtime::binary_in_place(BinaryOperation::bitwise_and, *this, other), *this;
 }
-Tensor Tensor::bitwise_and(const Scalar& other) const {
+Tensor Tensor::bitwise_and(const Scalar& other, Where where) const {
+  const runtime::HostCall here("bitwise_and", where);
   return runtime::binary(BinaryOperation::bitwise_and, *this, other);
 }
-const Tensor& Tensor::bitwise_and_(const Scalar& other) const {
+const Tensor& Tensor::bitwise_and_(const Scalar& other, Where where) const {
+  const runtime::HostCall here("bitwise_and_", where);
   return runtime::binary_in_place(BinaryOperation::bitwise_and, *this, other), *this;
 }
-Tensor Tensor::bitwise_or(const Tensor& other) const {
+Tensor Tensor::bitwise_or(const Tensor& other, Where where) const {
+  const runtime::HostCall here("bitwise_or", where);
   return runtime::binary(BinaryOperation::bitwise_or, *this, other);
 }
-const Tensor& Tensor::bitwise_or_(const Tensor& other) const {
+const Tensor& Tensor::bitwise_or_(const Tensor& other, Where where) const {
+  const runtime::HostCall here("bitwise_or_", where);
   return runtime::binary_in_place(BinaryOperation::bitwise_or, *this, other), *this;
 }
-Tensor Tensor::bitwise_or(const Scalar& other) const {
+Tensor Tensor::bitwise_or(const Scalar& other, Where where) const {
+  const runtime::HostCall here("bitwise_or", where);
   return runtime::binary(BinaryOperation::bitwise_or, *this, other);
 }
-const Tensor& Tensor::bitwise_or_(const Scalar& other) const {
+const Tensor& Tensor::bitwise_or_(const Scalar& other, Where where) const {
+  const runtime::HostCall here("bitwise_or_", where);
   return runtime::binary_in_place(BinaryOperation::bitwise_or, *this, other), *this;
 }
-Tensor Tensor::bitwise_xor(const Tensor& other) const {
+Tensor Tensor::bitwise_xor(const Tensor& other, Where where) const {
+  const runtime::HostCall here("bitwise_xor", where);
   return runtime::binary(BinaryOperation::bitwise_xor, *this, other);
 }
-const Tensor& Tensor::bitwise_xor_(const Tensor& other) const {
+const Tensor& Tensor::bitwise_xor_(const Tensor& other, Where where) const {
+  const runtime::HostCall here("bitwise_xor_", where);
   return runtime::binary_in_place(BinaryOperation::bitwise_xor, *this, other), *this;
 }
-Tensor Tensor::bitwise_xor(const Scalar& other) const {
+Tensor Tensor::bitwise_xor(const Scalar& other, Where where) const {
+  const runtime::HostCall here("bitwise_xor", where);
   return runtime::binary(BinaryOperation::bitwise_xor, *this, other);
 }
-const Tensor& Tensor::bitwise_xor_(const Scalar& other) const {
+const Tensor& Tensor::bitwise_xor_(const Scalar& other, Where where) const {
+  const runtime::HostCall here("bitwise_xor_", where);
   return runtime::binary_in_place(BinaryOperation::bitwise_xor, *this, other), *this;
 }
-Tensor Tensor::bitwise_left_shift(const Tensor& other) const {
+Tensor Tensor::bitwise_left_shift(const Tensor& other, Where where) const {
+  const runtime::HostCall here("bitwise_left_shift", where);
   return runtime::binary(BinaryOperation::shift_left, *this, other);
 }
-const Tensor& Tensor::bitwise_left_shift_(const Tensor& other) const {
+const Tensor& Tensor::bitwise_left_shift_(const Tensor& other, Where where) const {
+  const runtime::HostCall here("bitwise_left_shift_", where);
   return runtime::binary_in_place(BinaryOperation::shift_left, *this, other), *this;
 }
-Tensor Tensor::bitwise_left_shift(const Scalar& other) const {
+Tensor Tensor::bitwise_left_shift(const Scalar& other, Where where) const {
+  const runtime::HostCall here("bitwise_left_shift", where);
   return runtime::binary(BinaryOperation::shift_left, *this, other);
 }
-const Tensor& Tensor::bitwise_left_shift_(const Scalar& other) const {
+const Tensor& Tensor::bitwise_left_shift_(const Scalar& other, Where where) const {
+  const runtime::HostCall here("bitwise_left_shift_", where);
   return runtime::binary_in_place(BinaryOperation::shift_left, *this, other), *this;
 }
-Tensor Tensor::bitwise_right_shift(const Tensor& other) const {
+Tensor Tensor::bitwise_right_shift(const Tensor& other, Where where) const {
+  const runtime::HostCall here("bitwise_right_shift", where);
   return runtime::binary(BinaryOperation::shift_right, *this, other);
 }
-const Tensor& Tensor::bitwise_right_shift_(const Tensor& other) const {
+const Tensor& Tensor::bitwise_right_shift_(const Tensor& other, Where where) const {
+  const runtime::HostCall here("bitwise_right_shift_", where);
   return runtime::binary_in_place(BinaryOperation::shift_right, *this, other), *this;
 }
-Tensor Tensor::bitwise_right_shift(const Scalar& other) const {
+Tensor Tensor::bitwise_right_shift(const Scalar& other, Where where) const {
+  const runtime::HostCall here("bitwise_right_shift", where);
   return runtime::binary(BinaryOperation::shift_right, *this, other);
 }
-const Tensor& Tensor::bitwise_right_shift_(const Scalar& other) const {
+const Tensor& Tensor::bitwise_right_shift_(const Scalar& other, Where where) const {
+  const runtime::HostCall here("bitwise_right_shift_", where);
   return runtime::binary_in_place(BinaryOperation::shift_right, *this, other), *this;
 }
-Tensor Tensor::div(const Tensor& other) const {
+Tensor Tensor::div(const Tensor& other, Where where) const {
+  const runtime::HostCall here("div", where);
   return runtime::binary(BinaryOperation::divide, *this, other);
 }
-const Tensor& Tensor::div_(const Tensor& other) const {
+const Tensor& Tensor::div_(const Tensor& other, Where where) const {
+  const runtime::HostCall here("div_", where);
   return runtime::binary_in_place(BinaryOperation::divide, *this, other), *this;
 }
-Tensor Tensor::div(const Scalar& other) const {
+Tensor Tensor::div(const Scalar& other, Where where) const {
+  const runtime::HostCall here("div", where);
   return runtime::binary(BinaryOperation::divide, *this, other);
 }
-const Tensor& Tensor::div_(const Scalar& other) const {
+const Tensor& Tensor::div_(const Scalar& other, Where where) const {
+  const runtime::HostCall here("div_", where);
   return runtime::binary_in_place(BinaryOperation::divide, *this, other), *this;
 }
-Tensor Tensor::eq(const Tensor& other) const {
+Tensor Tensor::eq(const Tensor& other, Where where) const {
+  const runtime::HostCall here("eq", where);
   return runtime::binary(BinaryOperation::equal, *this, other);
 }
-Tensor Tensor::eq(const Scalar& other) const {
+Tensor Tensor::eq(const Scalar& other, Where where) const {
+  const runtime::HostCall here("eq", where);
   return runtime::binary(BinaryOperation::equal, *this, other);
 }
-Tensor Tensor::ne(const Tensor& other) const {
+Tensor Tensor::ne(const Tensor& other, Where where) const {
+  const runtime::HostCall here("ne", where);
   return runtime::binary(BinaryOperation::not_equal, *this, other);
 }
-Tensor Tensor::ne(const Scalar& other) const {
+Tensor Tensor::ne(const Scalar& other, Where where) const {
+  const runtime::HostCall here("ne", where);
   return runtime::binary(BinaryOperation::not_equal, *this, other);
 }
-Tensor Tensor::lt(const Tensor& other) const {
+Tensor Tensor::lt(const Tensor& other, Where where) const {
+  const runtime::HostCall here("lt", where);
   return runtime::binary(BinaryOperation::less, *this, other);
 }
-Tensor Tensor::lt(const Scalar& other) const {
+Tensor Tensor::lt(const Scalar& other, Where where) const {
+  const runtime::HostCall here("lt", where);
   return runtime::binary(BinaryOperation::less, *this, other);
 }
-Tensor Tensor::le(const Tensor& other) const {
+Tensor Tensor::le(const Tensor& other, Where where) const {
+  const runtime::HostCall here("le", where);
   return runtime::binary(BinaryOperation::less_equal, *this, other);
 }
-Tensor Tensor::le(const Scalar& other) const {
+Tensor Tensor::le(const Scalar& other, Where where) const {
+  const runtime::HostCall here("le", where);
   return runtime::binary(BinaryOperation::less_equal, *this, other);
 }
-Tensor Tensor::gt(const Tensor& other) const {
+Tensor Tensor::gt(const Tensor& other, Where where) const {
+  const runtime::HostCall here("gt", where);
   return runtime::binary(BinaryOperation::greater, *this, other);
 }
-Tensor Tensor::gt(const Scalar& other) const {
+Tensor Tensor::gt(const Scalar& other, Where where) const {
+  const runtime::HostCall here("gt", where);
   return runtime::binary(BinaryOperation::greater, *this, other);
 }
-Tensor Tensor::ge(const Tensor& other) const {
+Tensor Tensor::ge(const Tensor& other, Where where) const {
+  const runtime::HostCall here("ge", where);
   return runtime::binary(BinaryOperation::greater_equal, *this, other);
 }
-Tensor Tensor::ge(const Scalar& other) const {
+Tensor Tensor::ge(const Scalar& other, Where where) const {
+  const runtime::HostCall here("ge", where);
   return runtime::binary(BinaryOperation::greater_equal, *this, other);
 }
-Tensor Tensor::maximum(const Tensor& other) const {
+Tensor Tensor::maximum(const Tensor& other, Where where) const {
+  const runtime::HostCall here("maximum", where);
   return runtime::binary(BinaryOperation::maximum, *this, other);
 }
-Tensor Tensor::minimum(const Tensor& other) const {
+Tensor Tensor::minimum(const Tensor& other, Where where) const {
+  const runtime::HostCall here("minimum", where);
   return runtime::binary(BinaryOperation::minimum, *this, other);
 }
-Tensor Tensor::logical_and(const Tensor& other) const {
+Tensor Tensor::logical_and(const Tensor& other, Where where) const {
+  const runtime::HostCall here("logical_and", where);
   return runtime::binary(BinaryOperation::logical_and, *this, other);
 }
-Tensor Tensor::logical_or(const Tensor& other) const {
+Tensor Tensor::logical_or(const Tensor& other, Where where) const {
+  const runtime::HostCall here("logical_or", where);
   return runtime::binary(BinaryOperation::logical_or, *this, other);
 }
-Tensor Tensor::logical_xor(const Tensor& other) const {
+Tensor Tensor::logical_xor(const Tensor& other, Where where) const {
+  const runtime::HostCall here("logical_xor", where);
   return runtime::binary(BinaryOperation::logical_xor, *this, other);
 }
-Tensor pow(const Scalar& a, const Tensor& b) {
+Tensor pow(const Scalar& a, const Tensor& b, Where where) {
+  const runtime::HostCall here("pow", where);
   return runtime::binary(BinaryOperation::power, a, b);
 }
-Tensor remainder(const Scalar& a, const Tensor& b) {
+Tensor remainder(const Scalar& a, const Tensor& b, Where where) {
+  const runtime::HostCall here("remainder", where);
   return runtime::binary(BinaryOperation::remainder, a, b);
 }
 
@@ -321,13 +397,16 @@ Tensor reversed(BinaryOperation operation, const Scalar& a, const Tensor& b) {
 
 }  // namespace
 
-Tensor reversed_sub(const Scalar& a, const Tensor& b) {
+Tensor reversed_sub(const Scalar& a, const Tensor& b, Where where) {
+  const runtime::HostCall here("sub", where);
   return reversed(BinaryOperation::subtract, a, b);
 }
-Tensor reversed_div(const Scalar& a, const Tensor& b) {
+Tensor reversed_div(const Scalar& a, const Tensor& b, Where where) {
+  const runtime::HostCall here("div", where);
   return reversed(BinaryOperation::divide, a, b);
 }
-Tensor reversed_remainder(const Scalar& a, const Tensor& b) {
+Tensor reversed_remainder(const Scalar& a, const Tensor& b, Where where) {
+  const runtime::HostCall here("remainder", where);
   return reversed(BinaryOperation::remainder, a, b);
 }
 

@@ -12,6 +12,7 @@
 #include "kernbench/torch/factories.h"
 #include "kernbench/torch/operations.h"
 #include "runtime/dimensions.h"
+#include "runtime/host_call.h"
 #include "runtime/operations/dispatch.h"
 #include "runtime/operations/promotion.h"
 #include "runtime/strided.h"
@@ -338,20 +339,25 @@ void put(const Tensor& tensor, std::span<const TensorIndex> indices, const Tenso
 
 }  // namespace
 
-Tensor Tensor::index(std::initializer_list<TensorIndex> indices) const {
+Tensor Tensor::index(std::initializer_list<TensorIndex> indices, Where where) const {
+  const runtime::HostCall here("index", where);
   return indexed_tensor(*this, std::span(indices.begin(), indices.size()));
 }
-Tensor Tensor::index(const std::vector<TensorIndex>& indices) const {
+Tensor Tensor::index(const std::vector<TensorIndex>& indices, Where where) const {
+  const runtime::HostCall here("index", where);
   return indexed_tensor(*this, indices);
 }
-const Tensor& Tensor::index_put_(std::initializer_list<TensorIndex> indices, const Tensor& value) const {
+const Tensor& Tensor::index_put_(std::initializer_list<TensorIndex> indices, const Tensor& value, Where where) const {
+  const runtime::HostCall here("index_put_", where);
   return put(*this, std::span(indices.begin(), indices.size()), value), *this;
 }
-const Tensor& Tensor::index_put_(std::initializer_list<TensorIndex> indices, const Scalar& value) const {
+const Tensor& Tensor::index_put_(std::initializer_list<TensorIndex> indices, const Scalar& value, Where where) const {
+  const runtime::HostCall here("index_put_", where);
   return put(*this, std::span(indices.begin(), indices.size()), torch::full({}, value, scalar_type())), *this;
 }
 
-Tensor Tensor::index_select(std::int64_t dimension, const Tensor& index) const {
+Tensor Tensor::index_select(std::int64_t dimension, const Tensor& index, Where where) const {
+  const runtime::HostCall here("index_select", where);
   const runtime::Place place =
       runtime::place_of("index_select", {*this, index.dim() == 0 ? index.reshape({1}) : index});
   const std::size_t at = runtime::wrap_dimension(dimension, impl_of(*this).sizes.size());
@@ -376,7 +382,8 @@ Tensor Tensor::index_select(std::int64_t dimension, const Tensor& index) const {
   return out;
 }
 
-Tensor Tensor::gather(std::int64_t dimension, const Tensor& index) const {
+Tensor Tensor::gather(std::int64_t dimension, const Tensor& index, Where where) const {
+  const runtime::HostCall here("gather", where);
   const runtime::Place place = runtime::place_of("gather", {*this, index});
   const std::size_t at = runtime::wrap_dimension(dimension, impl_of(*this).sizes.size());
   const Extents &sizes = impl_of(*this).sizes, &wanted = impl_of(index).sizes;
@@ -420,7 +427,8 @@ Tensor Tensor::gather(std::int64_t dimension, const Tensor& index) const {
   return out;
 }
 
-Tensor Tensor::masked_select(const Tensor& mask) const {
+Tensor Tensor::masked_select(const Tensor& mask, Where where) const {
+  const runtime::HostCall here("masked_select", where);
   const runtime::Place place = runtime::place_of("masked_select", {*this, mask});
   if (mask.scalar_type() != kBool)
     runtime::fail_type("masked_select", mask.scalar_type(), "the mask must be a bool tensor, as x > 0 is");

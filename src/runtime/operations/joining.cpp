@@ -4,6 +4,7 @@
 #include "base/error.h"
 #include "kernbench/torch/operations.h"
 #include "runtime/dimensions.h"
+#include "runtime/host_call.h"
 #include "runtime/operations/dispatch.h"
 #include "runtime/operations/promotion.h"
 
@@ -51,7 +52,8 @@ ScalarType joined_type(TensorList tensors) {
 
 }  // namespace
 
-Tensor cat(TensorList tensors, std::int64_t dimension) {
+Tensor cat(TensorList tensors, std::int64_t dimension, Where where) {
+  const runtime::HostCall here("cat", where);
   if (tensors.empty()) runtime::fail("cat", "expected a non-empty list of Tensors");
   for (std::size_t i = 0; i < tensors.size(); ++i) {
     if (tensors[i].dim() == 0) {
@@ -84,7 +86,8 @@ Tensor cat(TensorList tensors, std::int64_t dimension) {
   return out;
 }
 
-Tensor stack(TensorList tensors, std::int64_t dimension) {
+Tensor stack(TensorList tensors, std::int64_t dimension, Where where) {
+  const runtime::HostCall here("stack", where);
   if (tensors.empty()) runtime::fail("stack", "expects a non-empty TensorList");
   std::vector<Tensor> parts;
   for (std::size_t i = 0; i < tensors.size(); ++i) {
@@ -99,14 +102,16 @@ Tensor stack(TensorList tensors, std::int64_t dimension) {
   return cat(parts, static_cast<std::int64_t>(at));
 }
 
-Tensor hstack(TensorList tensors) {
+Tensor hstack(TensorList tensors, Where where) {
+  const runtime::HostCall here("hstack", where);
   if (tensors.empty()) runtime::fail("hstack", "expects a non-empty TensorList");
   std::vector<Tensor> parts;
   for (const Tensor& tensor : tensors) parts.push_back(tensor.dim() == 0 ? tensor.reshape({1}) : tensor);
   return cat(parts, parts[0].dim() == 1 ? 0 : 1);
 }
 
-Tensor vstack(TensorList tensors) {
+Tensor vstack(TensorList tensors, Where where) {
+  const runtime::HostCall here("vstack", where);
   if (tensors.empty()) runtime::fail("vstack", "expects a non-empty TensorList");
   std::vector<Tensor> parts;
   for (const Tensor& tensor : tensors)
@@ -114,7 +119,8 @@ Tensor vstack(TensorList tensors) {
   return cat(parts, 0);
 }
 
-std::vector<Tensor> Tensor::split_with_sizes(IntArrayRef sizes, std::int64_t dimension) const {
+std::vector<Tensor> Tensor::split_with_sizes(IntArrayRef sizes, std::int64_t dimension, Where where) const {
+  const runtime::HostCall here("split_with_sizes", where);
   const std::size_t at = runtime::wrap_dimension(dimension, static_cast<std::size_t>(dim()), true);
   const std::int64_t extent = impl_of(*this).sizes[at];
   std::int64_t total = 0;
@@ -140,11 +146,13 @@ std::vector<Tensor> Tensor::split_with_sizes(IntArrayRef sizes, std::int64_t dim
   return result;
 }
 
-std::vector<Tensor> Tensor::split(IntArrayRef sizes, std::int64_t dimension) const {
+std::vector<Tensor> Tensor::split(IntArrayRef sizes, std::int64_t dimension, Where where) const {
+  const runtime::HostCall here("split", where);
   return split_with_sizes(sizes, dimension);
 }
 
-std::vector<Tensor> Tensor::split(std::int64_t size, std::int64_t dimension) const {
+std::vector<Tensor> Tensor::split(std::int64_t size, std::int64_t dimension, Where where) const {
+  const runtime::HostCall here("split", where);
   if (dim() == 0) runtime::fail("split", "expects at least a 1-dimensional tensor");
   if (size < 0) runtime::fail("split", fmt::format("expects split_size be non-negative, but got split_size={}", size));
   const std::size_t at = runtime::wrap_dimension(dimension, static_cast<std::size_t>(dim()));
@@ -160,7 +168,8 @@ std::vector<Tensor> Tensor::split(std::int64_t size, std::int64_t dimension) con
   return result;
 }
 
-std::vector<Tensor> Tensor::chunk(std::int64_t chunks, std::int64_t dimension) const {
+std::vector<Tensor> Tensor::chunk(std::int64_t chunks, std::int64_t dimension, Where where) const {
+  const runtime::HostCall here("chunk", where);
   if (dim() == 0) runtime::fail("chunk", "expects at least a 1-dimensional tensor");
   if (chunks <= 0) runtime::fail("chunk", fmt::format("expects `chunks` to be greater than 0, got: {}", chunks));
   const std::int64_t extent = size(dimension);
@@ -169,7 +178,8 @@ std::vector<Tensor> Tensor::chunk(std::int64_t chunks, std::int64_t dimension) c
   return split(piece, dimension);
 }
 
-std::vector<Tensor> Tensor::unbind(std::int64_t dimension) const {
+std::vector<Tensor> Tensor::unbind(std::int64_t dimension, Where where) const {
+  const runtime::HostCall here("unbind", where);
   const std::size_t at = runtime::wrap_dimension(dimension, static_cast<std::size_t>(dim()), true);
   std::vector<Tensor> result;
   for (std::int64_t i = 0; i < impl_of(*this).sizes[at]; ++i)

@@ -8,6 +8,7 @@
 #include "data/gemm.h"
 #include "kernbench/torch/operations.h"
 #include "runtime/dimensions.h"
+#include "runtime/host_call.h"
 #include "runtime/operations/dispatch.h"
 #include "runtime/operations/promotion.h"
 #include "runtime/operations/rows.h"
@@ -187,13 +188,15 @@ Tensor batched(const Tensor& a, const Tensor& b) {
 
 }  // namespace
 
-Tensor Tensor::mm(const Tensor& other) const {
+Tensor Tensor::mm(const Tensor& other, Where where) const {
+  const runtime::HostCall here("mm", where);
   check_rank("mm", "self", *this, 2);
   check_rank("mm", "mat2", other, 2);
   return product("mm", *this, other);
 }
 
-Tensor Tensor::bmm(const Tensor& other) const {
+Tensor Tensor::bmm(const Tensor& other, Where where) const {
+  const runtime::HostCall here("bmm", where);
   check_rank("bmm", "self", *this, 3);
   check_rank("bmm", "mat2", other, 3);
   if (size(0) != other.size(0)) {
@@ -204,13 +207,15 @@ Tensor Tensor::bmm(const Tensor& other) const {
   return product("bmm", *this, other);
 }
 
-Tensor Tensor::mv(const Tensor& vector) const {
+Tensor Tensor::mv(const Tensor& vector, Where where) const {
+  const runtime::HostCall here("mv", where);
   check_rank("mv", "self", *this, 2);
   check_rank("mv", "vec", vector, 1);
   return product("mv", *this, vector.unsqueeze(1)).squeeze(1);
 }
 
-Tensor Tensor::dot(const Tensor& other) const {
+Tensor Tensor::dot(const Tensor& other, Where where) const {
+  const runtime::HostCall here("dot", where);
   check_rank("dot", "self", *this, 1);
   check_rank("dot", "tensor", other, 1);
   if (numel() != other.numel()) {
@@ -221,13 +226,15 @@ Tensor Tensor::dot(const Tensor& other) const {
   return product("dot", unsqueeze(0), other.unsqueeze(1)).reshape({});
 }
 
-Tensor Tensor::outer(const Tensor& other) const {
+Tensor Tensor::outer(const Tensor& other, Where where) const {
+  const runtime::HostCall here("outer", where);
   check_rank("outer", "self", *this, 1);
   check_rank("outer", "vec2", other, 1);
   return unsqueeze(1).mul(other.unsqueeze(0));
 }
 
-Tensor Tensor::matmul(const Tensor& other) const {
+Tensor Tensor::matmul(const Tensor& other, Where where) const {
+  const runtime::HostCall here("matmul", where);
   if (dim() == 0 || other.dim() == 0) {
     runtime::fail("matmul", fmt::format("both arguments to matmul need to be at least 1D, but they are {}D and {}D",
                                         dim(), other.dim()));
@@ -238,7 +245,8 @@ Tensor Tensor::matmul(const Tensor& other) const {
   return dim() == 2 && other.dim() == 2 ? product("matmul", *this, other) : batched(*this, other);
 }
 
-Tensor Tensor::addmm(const Tensor& a, const Tensor& b, const Scalar& beta, const Scalar& alpha) const {
+Tensor Tensor::addmm(const Tensor& a, const Tensor& b, const Scalar& beta, const Scalar& alpha, Where where) const {
+  const runtime::HostCall here("addmm", where);
   check_rank("addmm", "mat1", a, 2);
   check_rank("addmm", "mat2", b, 2);
   MatmulOptions options{.alpha = alpha.toDouble(), .beta = beta.toDouble()};
@@ -249,26 +257,27 @@ Tensor Tensor::addmm(const Tensor& a, const Tensor& b, const Scalar& beta, const
   return product("addmm", a, b, options);
 }
 
-Tensor linear(const Tensor& x, const Tensor& weight, const std::optional<Tensor>& bias) {
+Tensor linear(const TensorOperand& x, const Tensor& weight, const std::optional<Tensor>& bias) {
+  const runtime::HostCall here("linear", x.where);
   if (weight.dim() == 1) {
-    const Tensor result = x.matmul(weight);
+    const Tensor result = x.tensor.matmul(weight);
     return bias && bias->defined() ? result.add(*bias) : result;
   }
   check_rank("linear", "weight", weight, 2);
-  if (x.dim() == 0) check_rank("linear", "input", x, 1);
-  Extents sizes = impl_of(x).sizes;
+  if (x.tensor.dim() == 0) check_rank("linear", "input", x.tensor, 1);
+  Extents sizes = impl_of(x.tensor).sizes;
   MatmulOptions options;
   if (bias && bias->defined()) {
-    check_types("linear", x, *bias);
+    check_types("linear", x.tensor, *bias);
     options.beta = 1;
     options.addend = *bias;
   }
   if (sizes.back() != weight.size(1)) {
     runtime::fail("linear", fmt::format("mat1 and mat2 shapes cannot be multiplied: the input is {}, the weight {}; "
                                         "the last extent of both must be equal",
-                                        runtime::describe(x), runtime::describe(weight)));
+                                        runtime::describe(x.tensor), runtime::describe(weight)));
   }
-  const Tensor result = product("linear", x.reshape({-1, sizes.back()}), weight.t(), options);
+  const Tensor result = product("linear", x.tensor.reshape({-1, sizes.back()}), weight.t(), options);
   sizes.back() = weight.size(0);
   return result.reshape(sizes);
 }

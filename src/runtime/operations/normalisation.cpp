@@ -8,6 +8,7 @@
 #include "base/error.h"
 #include "kernbench/torch/operations.h"
 #include "runtime/dimensions.h"
+#include "runtime/host_call.h"
 #include "runtime/operations/dispatch.h"
 #include "runtime/operations/promotion.h"
 #include "runtime/operations/rows.h"
@@ -151,14 +152,17 @@ double epsilon_of(ScalarType type) {
 
 }  // namespace
 
-Tensor Tensor::softmax(std::int64_t dimension, std::optional<ScalarType> type) const {
+Tensor Tensor::softmax(std::int64_t dimension, std::optional<ScalarType> type, Where where) const {
+  const runtime::HostCall here("softmax", where);
   return softmax_along("softmax", *this, dimension, type, false);
 }
-Tensor Tensor::log_softmax(std::int64_t dimension, std::optional<ScalarType> type) const {
+Tensor Tensor::log_softmax(std::int64_t dimension, std::optional<ScalarType> type, Where where) const {
+  const runtime::HostCall here("log_softmax", where);
   return softmax_along("log_softmax", *this, dimension, type, true);
 }
 
-Tensor Tensor::cumsum(std::int64_t dimension, std::optional<ScalarType> type) const {
+Tensor Tensor::cumsum(std::int64_t dimension, std::optional<ScalarType> type, Where where) const {
+  const runtime::HostCall here("cumsum", where);
   const Place place = runtime::place_of("cumsum", {*this});
   const std::size_t at = runtime::wrap_dimension(dimension, impl_of(*this).sizes.size());
   const ScalarType result = type.value_or(runtime::is_integral(scalar_type(), true) ? kLong : scalar_type());
@@ -181,41 +185,43 @@ Tensor Tensor::cumsum(std::int64_t dimension, std::optional<ScalarType> type) co
   });
 }
 
-Tensor layer_norm(const Tensor& x, IntArrayRef normalized_shape, const std::optional<Tensor>& weight,
+Tensor layer_norm(const TensorOperand& x, IntArrayRef normalized_shape, const std::optional<Tensor>& weight,
                   const std::optional<Tensor>& bias, double eps) {
-  const Place place = place_of_norm("layer_norm", x, weight, bias);
-  check_normalized_shape("layer_norm", x, normalized_shape, weight, bias);
+  const runtime::HostCall here("layer_norm", x.where);
+  const Place place = place_of_norm("layer_norm", x.tensor, weight, bias);
+  check_normalized_shape("layer_norm", x.tensor, normalized_shape, weight, bias);
   if (place.on_device()) {
-    Tensor out = runtime::new_result("layer_norm", place, impl_of(x).sizes, x.scalar_type());
+    Tensor out = runtime::new_result("layer_norm", place, impl_of(x.tensor).sizes, x.tensor.scalar_type());
     if (out.numel() != 0) {
       runtime::device_kernels("layer_norm")
-          .layer_norm(x, std::ssize(normalized_shape.vec()), or_undefined(weight), or_undefined(bias), eps, out);
+          .layer_norm(x.tensor, std::ssize(normalized_shape.vec()), or_undefined(weight), or_undefined(bias), eps, out);
     }
     return out;
   }
   const std::vector<double> weights = doubles_of(weight), biases = doubles_of(bias);
-  return normalised(x, normalized_shape.size(), [&](std::span<double> row) {
+  return normalised(x.tensor, normalized_shape.size(), [&](std::span<double> row) {
     const double mean = mean_of(row), scale = 1 / std::sqrt(mean_square(row, mean) + eps);
     for (double& value : row) value = (value - mean) * scale;
     scale_and_shift(row, weights, biases);
   });
 }
 
-Tensor rms_norm(const Tensor& x, IntArrayRef normalized_shape, const std::optional<Tensor>& weight,
+Tensor rms_norm(const TensorOperand& x, IntArrayRef normalized_shape, const std::optional<Tensor>& weight,
                 std::optional<double> eps) {
-  const Place place = place_of_norm("rms_norm", x, weight, {});
-  check_normalized_shape("rms_norm", x, normalized_shape, weight, {});
-  const double epsilon = eps.value_or(epsilon_of(x.scalar_type()));
+  const runtime::HostCall here("rms_norm", x.where);
+  const Place place = place_of_norm("rms_norm", x.tensor, weight, {});
+  check_normalized_shape("rms_norm", x.tensor, normalized_shape, weight, {});
+  const double epsilon = eps.value_or(epsilon_of(x.tensor.scalar_type()));
   if (place.on_device()) {
-    Tensor out = runtime::new_result("rms_norm", place, impl_of(x).sizes, x.scalar_type());
+    Tensor out = runtime::new_result("rms_norm", place, impl_of(x.tensor).sizes, x.tensor.scalar_type());
     if (out.numel() != 0) {
       runtime::device_kernels("rms_norm")
-          .rms_norm(x, std::ssize(normalized_shape.vec()), or_undefined(weight), epsilon, out);
+          .rms_norm(x.tensor, std::ssize(normalized_shape.vec()), or_undefined(weight), epsilon, out);
     }
     return out;
   }
   const std::vector<double> weights = doubles_of(weight);
-  return normalised(x, normalized_shape.size(), [&](std::span<double> row) {
+  return normalised(x.tensor, normalized_shape.size(), [&](std::span<double> row) {
     const double scale = 1 / std::sqrt(mean_square(row, 0) + epsilon);
     for (double& value : row) value *= scale;
     scale_and_shift(row, weights, {});

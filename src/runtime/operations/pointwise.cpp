@@ -3,6 +3,7 @@
 
 #include "kernbench/torch/factories.h"
 #include "kernbench/torch/operations.h"
+#include "runtime/host_call.h"
 #include "runtime/operations/elementwise.h"
 #include "runtime/operations/promotion.h"
 
@@ -11,177 +12,234 @@ namespace kernbench::torch {
 using runtime::DeviceOperand;
 using runtime::UnaryOperation;
 
-Tensor Tensor::neg() const {
+Tensor Tensor::neg(Where where) const {
+  const runtime::HostCall here("neg", where);
   return runtime::unary(UnaryOperation::negate, *this);
 }
-const Tensor& Tensor::neg_() const {
+const Tensor& Tensor::neg_(Where where) const {
+  const runtime::HostCall here("neg_", where);
   return runtime::unary_in_place(UnaryOperation::negate, *this), *this;
 }
-Tensor Tensor::abs() const {
+Tensor Tensor::abs(Where where) const {
+  const runtime::HostCall here("abs", where);
   return runtime::unary(UnaryOperation::absolute, *this);
 }
-const Tensor& Tensor::abs_() const {
+const Tensor& Tensor::abs_(Where where) const {
+  const runtime::HostCall here("abs_", where);
   return runtime::unary_in_place(UnaryOperation::absolute, *this), *this;
 }
-Tensor Tensor::sqrt() const {
+Tensor Tensor::sqrt(Where where) const {
+  const runtime::HostCall here("sqrt", where);
   return runtime::unary(UnaryOperation::square_root, *this);
 }
-const Tensor& Tensor::sqrt_() const {
+const Tensor& Tensor::sqrt_(Where where) const {
+  const runtime::HostCall here("sqrt_", where);
   return runtime::unary_in_place(UnaryOperation::square_root, *this), *this;
 }
-Tensor Tensor::rsqrt() const {
+Tensor Tensor::rsqrt(Where where) const {
+  const runtime::HostCall here("rsqrt", where);
   return runtime::unary(UnaryOperation::reciprocal_square_root, *this);
 }
-const Tensor& Tensor::rsqrt_() const {
+const Tensor& Tensor::rsqrt_(Where where) const {
+  const runtime::HostCall here("rsqrt_", where);
   return runtime::unary_in_place(UnaryOperation::reciprocal_square_root, *this), *this;
 }
-Tensor Tensor::reciprocal() const {
+Tensor Tensor::reciprocal(Where where) const {
+  const runtime::HostCall here("reciprocal", where);
   return runtime::unary(UnaryOperation::reciprocal, *this);
 }
-const Tensor& Tensor::reciprocal_() const {
+const Tensor& Tensor::reciprocal_(Where where) const {
+  const runtime::HostCall here("reciprocal_", where);
   return runtime::unary_in_place(UnaryOperation::reciprocal, *this), *this;
 }
-Tensor Tensor::exp() const {
+Tensor Tensor::exp(Where where) const {
+  const runtime::HostCall here("exp", where);
   return runtime::unary(UnaryOperation::exponential, *this);
 }
-const Tensor& Tensor::exp_() const {
+const Tensor& Tensor::exp_(Where where) const {
+  const runtime::HostCall here("exp_", where);
   return runtime::unary_in_place(UnaryOperation::exponential, *this), *this;
 }
-Tensor Tensor::exp2() const {
+Tensor Tensor::exp2(Where where) const {
+  const runtime::HostCall here("exp2", where);
   return runtime::unary(UnaryOperation::exponential_2, *this);
 }
-const Tensor& Tensor::exp2_() const {
+const Tensor& Tensor::exp2_(Where where) const {
+  const runtime::HostCall here("exp2_", where);
   return runtime::unary_in_place(UnaryOperation::exponential_2, *this), *this;
 }
-Tensor Tensor::expm1() const {
+Tensor Tensor::expm1(Where where) const {
+  const runtime::HostCall here("expm1", where);
   return runtime::unary(UnaryOperation::exponential_minus_1, *this);
 }
-const Tensor& Tensor::expm1_() const {
+const Tensor& Tensor::expm1_(Where where) const {
+  const runtime::HostCall here("expm1_", where);
   return runtime::unary_in_place(UnaryOperation::exponential_minus_1, *this), *this;
 }
-Tensor Tensor::log() const {
+Tensor Tensor::log(Where where) const {
+  const runtime::HostCall here("log", where);
   return runtime::unary(UnaryOperation::logarithm, *this);
 }
-const Tensor& Tensor::log_() const {
+const Tensor& Tensor::log_(Where where) const {
+  const runtime::HostCall here("log_", where);
   return runtime::unary_in_place(UnaryOperation::logarithm, *this), *this;
 }
-Tensor Tensor::log2() const {
+Tensor Tensor::log2(Where where) const {
+  const runtime::HostCall here("log2", where);
   return runtime::unary(UnaryOperation::logarithm_2, *this);
 }
-const Tensor& Tensor::log2_() const {
+const Tensor& Tensor::log2_(Where where) const {
+  const runtime::HostCall here("log2_", where);
   return runtime::unary_in_place(UnaryOperation::logarithm_2, *this), *this;
 }
-Tensor Tensor::log10() const {
+Tensor Tensor::log10(Where where) const {
+  const runtime::HostCall here("log10", where);
   return runtime::unary(UnaryOperation::logarithm_10, *this);
 }
-const Tensor& Tensor::log10_() const {
+const Tensor& Tensor::log10_(Where where) const {
+  const runtime::HostCall here("log10_", where);
   return runtime::unary_in_place(UnaryOperation::logarithm_10, *this), *this;
 }
-Tensor Tensor::log1p() const {
+Tensor Tensor::log1p(Where where) const {
+  const runtime::HostCall here("log1p", where);
   return runtime::unary(UnaryOperation::logarithm_1_plus, *this);
 }
-const Tensor& Tensor::log1p_() const {
+const Tensor& Tensor::log1p_(Where where) const {
+  const runtime::HostCall here("log1p_", where);
   return runtime::unary_in_place(UnaryOperation::logarithm_1_plus, *this), *this;
 }
-Tensor Tensor::sin() const {
+Tensor Tensor::sin(Where where) const {
+  const runtime::HostCall here("sin", where);
   return runtime::unary(UnaryOperation::sine, *this);
 }
-const Tensor& Tensor::sin_() const {
+const Tensor& Tensor::sin_(Where where) const {
+  const runtime::HostCall here("sin_", where);
   return runtime::unary_in_place(UnaryOperation::sine, *this), *this;
 }
-Tensor Tensor::cos() const {
+Tensor Tensor::cos(Where where) const {
+  const runtime::HostCall here("cos", where);
   return runtime::unary(UnaryOperation::cosine, *this);
 }
-const Tensor& Tensor::cos_() const {
+const Tensor& Tensor::cos_(Where where) const {
+  const runtime::HostCall here("cos_", where);
   return runtime::unary_in_place(UnaryOperation::cosine, *this), *this;
 }
-Tensor Tensor::tanh() const {
+Tensor Tensor::tanh(Where where) const {
+  const runtime::HostCall here("tanh", where);
   return runtime::unary(UnaryOperation::hyperbolic_tangent, *this);
 }
-const Tensor& Tensor::tanh_() const {
+const Tensor& Tensor::tanh_(Where where) const {
+  const runtime::HostCall here("tanh_", where);
   return runtime::unary_in_place(UnaryOperation::hyperbolic_tangent, *this), *this;
 }
-Tensor Tensor::erf() const {
+Tensor Tensor::erf(Where where) const {
+  const runtime::HostCall here("erf", where);
   return runtime::unary(UnaryOperation::error_function, *this);
 }
-const Tensor& Tensor::erf_() const {
+const Tensor& Tensor::erf_(Where where) const {
+  const runtime::HostCall here("erf_", where);
   return runtime::unary_in_place(UnaryOperation::error_function, *this), *this;
 }
-Tensor Tensor::sigmoid() const {
+Tensor Tensor::sigmoid(Where where) const {
+  const runtime::HostCall here("sigmoid", where);
   return runtime::unary(UnaryOperation::sigmoid, *this);
 }
-const Tensor& Tensor::sigmoid_() const {
+const Tensor& Tensor::sigmoid_(Where where) const {
+  const runtime::HostCall here("sigmoid_", where);
   return runtime::unary_in_place(UnaryOperation::sigmoid, *this), *this;
 }
-Tensor Tensor::floor() const {
+Tensor Tensor::floor(Where where) const {
+  const runtime::HostCall here("floor", where);
   return runtime::unary(UnaryOperation::floor, *this);
 }
-const Tensor& Tensor::floor_() const {
+const Tensor& Tensor::floor_(Where where) const {
+  const runtime::HostCall here("floor_", where);
   return runtime::unary_in_place(UnaryOperation::floor, *this), *this;
 }
-Tensor Tensor::ceil() const {
+Tensor Tensor::ceil(Where where) const {
+  const runtime::HostCall here("ceil", where);
   return runtime::unary(UnaryOperation::ceil, *this);
 }
-const Tensor& Tensor::ceil_() const {
+const Tensor& Tensor::ceil_(Where where) const {
+  const runtime::HostCall here("ceil_", where);
   return runtime::unary_in_place(UnaryOperation::ceil, *this), *this;
 }
-Tensor Tensor::round() const {
+Tensor Tensor::round(Where where) const {
+  const runtime::HostCall here("round", where);
   return runtime::unary(UnaryOperation::round, *this);
 }
-const Tensor& Tensor::round_() const {
+const Tensor& Tensor::round_(Where where) const {
+  const runtime::HostCall here("round_", where);
   return runtime::unary_in_place(UnaryOperation::round, *this), *this;
 }
-Tensor Tensor::trunc() const {
+Tensor Tensor::trunc(Where where) const {
+  const runtime::HostCall here("trunc", where);
   return runtime::unary(UnaryOperation::truncate, *this);
 }
-const Tensor& Tensor::trunc_() const {
+const Tensor& Tensor::trunc_(Where where) const {
+  const runtime::HostCall here("trunc_", where);
   return runtime::unary_in_place(UnaryOperation::truncate, *this), *this;
 }
-Tensor Tensor::sign() const {
+Tensor Tensor::sign(Where where) const {
+  const runtime::HostCall here("sign", where);
   return runtime::unary(UnaryOperation::sign, *this);
 }
-const Tensor& Tensor::sign_() const {
+const Tensor& Tensor::sign_(Where where) const {
+  const runtime::HostCall here("sign_", where);
   return runtime::unary_in_place(UnaryOperation::sign, *this), *this;
 }
-Tensor Tensor::bitwise_not() const {
+Tensor Tensor::bitwise_not(Where where) const {
+  const runtime::HostCall here("bitwise_not", where);
   return runtime::unary(UnaryOperation::bitwise_not, *this);
 }
-const Tensor& Tensor::bitwise_not_() const {
+const Tensor& Tensor::bitwise_not_(Where where) const {
+  const runtime::HostCall here("bitwise_not_", where);
   return runtime::unary_in_place(UnaryOperation::bitwise_not, *this), *this;
 }
-Tensor Tensor::logical_not() const {
+Tensor Tensor::logical_not(Where where) const {
+  const runtime::HostCall here("logical_not", where);
   return runtime::unary(UnaryOperation::logical_not, *this);
 }
-const Tensor& Tensor::logical_not_() const {
+const Tensor& Tensor::logical_not_(Where where) const {
+  const runtime::HostCall here("logical_not_", where);
   return runtime::unary_in_place(UnaryOperation::logical_not, *this), *this;
 }
-Tensor Tensor::relu() const {
+Tensor Tensor::relu(Where where) const {
+  const runtime::HostCall here("relu", where);
   return runtime::unary(UnaryOperation::relu, *this);
 }
-const Tensor& Tensor::relu_() const {
+const Tensor& Tensor::relu_(Where where) const {
+  const runtime::HostCall here("relu_", where);
   return runtime::unary_in_place(UnaryOperation::relu, *this), *this;
 }
-Tensor Tensor::isnan() const {
+Tensor Tensor::isnan(Where where) const {
+  const runtime::HostCall here("isnan", where);
   return runtime::unary(UnaryOperation::is_nan, *this);
 }
-Tensor Tensor::isinf() const {
+Tensor Tensor::isinf(Where where) const {
+  const runtime::HostCall here("isinf", where);
   return runtime::unary(UnaryOperation::is_infinite, *this);
 }
-Tensor Tensor::isfinite() const {
+Tensor Tensor::isfinite(Where where) const {
+  const runtime::HostCall here("isfinite", where);
   return runtime::unary(UnaryOperation::is_finite, *this);
 }
-Tensor Tensor::square() const {
+Tensor Tensor::square(Where where) const {
+  const runtime::HostCall here("square", where);
   return pow(2);
 }
-const Tensor& Tensor::square_() const {
+const Tensor& Tensor::square_(Where where) const {
+  const runtime::HostCall here("square_", where);
   return pow_(2);
 }
-Tensor silu(const Tensor& x) {
-  return runtime::unary(UnaryOperation::silu, x);
+Tensor silu(const TensorOperand& x) {
+  const runtime::HostCall here("silu", x.where);
+  return runtime::unary(UnaryOperation::silu, x.tensor);
 }
-Tensor gelu(const Tensor& x, std::string_view approximate) {
-  if (approximate == "none") return runtime::unary(UnaryOperation::gelu, x);
-  if (approximate == "tanh") return runtime::unary(UnaryOperation::gelu_tanh, x);
+Tensor gelu(const TensorOperand& x, std::string_view approximate) {
+  const runtime::HostCall here("gelu", x.where);
+  if (approximate == "none") return runtime::unary(UnaryOperation::gelu, x.tensor);
+  if (approximate == "tanh") return runtime::unary(UnaryOperation::gelu_tanh, x.tensor);
   runtime::fail("gelu", fmt::format("approximate argument must be either none or tanh, not {}", approximate));
 }
 
@@ -196,47 +254,61 @@ std::optional<DeviceOperand> bound(const std::optional<Tensor>& value) {
 
 }  // namespace
 
-Tensor Tensor::clamp(const std::optional<Scalar>& low, const std::optional<Scalar>& high) const {
+Tensor Tensor::clamp(const std::optional<Scalar>& low, const std::optional<Scalar>& high, Where where) const {
+  const runtime::HostCall here("clamp", where);
   return runtime::clamp(*this, bound(low), bound(high));
 }
-Tensor Tensor::clamp(const std::optional<Tensor>& low, const std::optional<Tensor>& high) const {
+Tensor Tensor::clamp(const std::optional<Tensor>& low, const std::optional<Tensor>& high, Where where) const {
+  const runtime::HostCall here("clamp", where);
   return runtime::clamp(*this, bound(low), bound(high));
 }
-const Tensor& Tensor::clamp_(const std::optional<Scalar>& low, const std::optional<Scalar>& high) const {
+const Tensor& Tensor::clamp_(const std::optional<Scalar>& low, const std::optional<Scalar>& high, Where where) const {
+  const runtime::HostCall here("clamp_", where);
   return runtime::clamp_in_place(*this, bound(low), bound(high)), *this;
 }
-Tensor Tensor::clamp_min(const Scalar& low) const {
+Tensor Tensor::clamp_min(const Scalar& low, Where where) const {
+  const runtime::HostCall here("clamp_min", where);
   return runtime::clamp(*this, low, std::nullopt);
 }
-Tensor Tensor::clamp_min(const Tensor& low) const {
+Tensor Tensor::clamp_min(const Tensor& low, Where where) const {
+  const runtime::HostCall here("clamp_min", where);
   return runtime::clamp(*this, low, std::nullopt);
 }
-Tensor Tensor::clamp_max(const Scalar& high) const {
+Tensor Tensor::clamp_max(const Scalar& high, Where where) const {
+  const runtime::HostCall here("clamp_max", where);
   return runtime::clamp(*this, std::nullopt, high);
 }
-Tensor Tensor::clamp_max(const Tensor& high) const {
+Tensor Tensor::clamp_max(const Tensor& high, Where where) const {
+  const runtime::HostCall here("clamp_max", where);
   return runtime::clamp(*this, std::nullopt, high);
 }
-const Tensor& Tensor::clamp_min_(const Scalar& low) const {
+const Tensor& Tensor::clamp_min_(const Scalar& low, Where where) const {
+  const runtime::HostCall here("clamp_min_", where);
   return runtime::clamp_in_place(*this, low, std::nullopt), *this;
 }
-const Tensor& Tensor::clamp_max_(const Scalar& high) const {
+const Tensor& Tensor::clamp_max_(const Scalar& high, Where where) const {
+  const runtime::HostCall here("clamp_max_", where);
   return runtime::clamp_in_place(*this, std::nullopt, high), *this;
 }
 
-Tensor where(const Tensor& condition, const Tensor& a, const Tensor& b) {
+Tensor where(const Tensor& condition, const Tensor& a, const Tensor& b, Where where) {
+  const runtime::HostCall here("where", where);
   return runtime::where(condition, a, b);
 }
-Tensor where(const Tensor& condition, const Tensor& a, const Scalar& b) {
+Tensor where(const Tensor& condition, const Tensor& a, const Scalar& b, Where where) {
+  const runtime::HostCall here("where", where);
   return runtime::where(condition, a, b);
 }
-Tensor where(const Tensor& condition, const Scalar& a, const Tensor& b) {
+Tensor where(const Tensor& condition, const Scalar& a, const Tensor& b, Where where) {
+  const runtime::HostCall here("where", where);
   return runtime::where(condition, a, b);
 }
-Tensor where(const Tensor& condition, const Scalar& a, const Scalar& b) {
+Tensor where(const Tensor& condition, const Scalar& a, const Scalar& b, Where where) {
+  const runtime::HostCall here("where", where);
   return runtime::where(condition, a, b);
 }
-Tensor Tensor::where(const Tensor& condition, const Tensor& other) const {
+Tensor Tensor::where(const Tensor& condition, const Tensor& other, Where where) const {
+  const runtime::HostCall here("where", where);
   return runtime::where(condition, *this, other);
 }
 
@@ -253,19 +325,23 @@ void check_lerp(const Tensor& a, const Tensor& end) {
 
 }  // namespace
 
-Tensor Tensor::lerp(const Tensor& end, const Scalar& weight) const {
+Tensor Tensor::lerp(const Tensor& end, const Scalar& weight, Where where) const {
+  const runtime::HostCall here("lerp", where);
   check_lerp(*this, end);
   return runtime::multiply_add("lerp", end.sub(*this), weight, *this);
 }
-Tensor Tensor::lerp(const Tensor& end, const Tensor& weight) const {
+Tensor Tensor::lerp(const Tensor& end, const Tensor& weight, Where where) const {
+  const runtime::HostCall here("lerp", where);
   check_lerp(*this, end);
   return runtime::multiply_add("lerp", end.sub(*this), weight, *this);
 }
-Tensor Tensor::addcmul(const Tensor& a, const Tensor& b, const Scalar& value) const {
+Tensor Tensor::addcmul(const Tensor& a, const Tensor& b, const Scalar& value, Where where) const {
+  const runtime::HostCall here("addcmul", where);
   if (value.toDouble() == 1) return runtime::multiply_add("addcmul", a, b, *this);
   return runtime::multiply_add("addcmul", a.mul(value), b, *this);
 }
-Tensor Tensor::addcdiv(const Tensor& a, const Tensor& b, const Scalar& value) const {
+Tensor Tensor::addcdiv(const Tensor& a, const Tensor& b, const Scalar& value, Where where) const {
+  const runtime::HostCall here("addcdiv", where);
   if (!a.is_floating_point() && !b.is_floating_point()) {
     runtime::fail("addcdiv",
                   "Integer division with addcdiv is no longer supported; convert one of the tensors to a "
@@ -274,7 +350,8 @@ Tensor Tensor::addcdiv(const Tensor& a, const Tensor& b, const Scalar& value) co
   return runtime::multiply_add("addcdiv", a.div(b), value, *this);
 }
 
-Tensor Tensor::isclose(const Tensor& other, double rtol, double atol, bool equal_nan) const {
+Tensor Tensor::isclose(const Tensor& other, double rtol, double atol, bool equal_nan, Where where) const {
+  const runtime::HostCall here("isclose", where);
   if (scalar_type() != other.scalar_type()) {
     runtime::fail("isclose", fmt::format("{} did not match {}; convert one with .to(…)",
                                          runtime::text_of(scalar_type()), runtime::text_of(other.scalar_type())));
@@ -301,12 +378,14 @@ void check_mask(const Tensor& mask) {
 
 }  // namespace
 
-Tensor Tensor::masked_fill(const Tensor& mask, const Scalar& value) const {
+Tensor Tensor::masked_fill(const Tensor& mask, const Scalar& value, Where where) const {
+  const runtime::HostCall here("masked_fill", where);
   check_mask(mask);
   // The number takes this tensor's type before it is put in.
   return torch::where(mask, torch::full({}, value, scalar_type()), *this);
 }
-Tensor Tensor::masked_fill(const Tensor& mask, const Tensor& value) const {
+Tensor Tensor::masked_fill(const Tensor& mask, const Tensor& value, Where where) const {
+  const runtime::HostCall here("masked_fill", where);
   if (value.dim() != 0) {
     runtime::fail("masked_fill", fmt::format("only supports a 0-dimensional value tensor, but got tensor with {} "
                                              "dimension(s); use torch::where for values that differ",
@@ -315,7 +394,8 @@ Tensor Tensor::masked_fill(const Tensor& mask, const Tensor& value) const {
   check_mask(mask);
   return torch::where(mask, value.to(scalar_type()), *this);
 }
-const Tensor& Tensor::masked_fill_(const Tensor& mask, const Scalar& value) const {
+const Tensor& Tensor::masked_fill_(const Tensor& mask, const Scalar& value, Where where) const {
+  const runtime::HostCall here("masked_fill_", where);
   return copy_(masked_fill(mask, value));
 }
 

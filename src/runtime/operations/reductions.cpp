@@ -9,6 +9,7 @@
 #include "base/error.h"
 #include "kernbench/torch/operations.h"
 #include "runtime/dimensions.h"
+#include "runtime/host_call.h"
 #include "runtime/operations/dispatch.h"
 #include "runtime/operations/promotion.h"
 #include "runtime/operations/rows.h"
@@ -277,67 +278,87 @@ Tensor truth(const char* call, const Tensor& x, IntArrayRef dimensions, bool kee
 
 }  // namespace
 
-Tensor Tensor::sum(std::optional<ScalarType> type) const {
+Tensor Tensor::sum(std::optional<ScalarType> type, Where where) const {
+  const runtime::HostCall here("sum", where);
   return sum_over(*this, {}, false, type);
 }
-Tensor Tensor::sum(OptionalIntArrayRef dimensions, bool keepdim, std::optional<ScalarType> type) const {
+Tensor Tensor::sum(OptionalIntArrayRef dimensions, bool keepdim, std::optional<ScalarType> type, Where where) const {
+  const runtime::HostCall here("sum", where);
   return sum_over(*this, dimensions_or_all(dimensions), keepdim, type);
 }
-Tensor Tensor::mean(std::optional<ScalarType> type) const {
+Tensor Tensor::mean(std::optional<ScalarType> type, Where where) const {
+  const runtime::HostCall here("mean", where);
   return mean_over(*this, {}, false, type);
 }
-Tensor Tensor::mean(OptionalIntArrayRef dimensions, bool keepdim, std::optional<ScalarType> type) const {
+Tensor Tensor::mean(OptionalIntArrayRef dimensions, bool keepdim, std::optional<ScalarType> type, Where where) const {
+  const runtime::HostCall here("mean", where);
   return mean_over(*this, dimensions_or_all(dimensions), keepdim, type);
 }
-Tensor Tensor::prod(std::optional<ScalarType> type) const {
+Tensor Tensor::prod(std::optional<ScalarType> type, Where where) const {
+  const runtime::HostCall here("prod", where);
   return product_over(*this, {}, false, type);
 }
-Tensor Tensor::prod(std::int64_t dimension, bool keepdim, std::optional<ScalarType> type) const {
+Tensor Tensor::prod(std::int64_t dimension, bool keepdim, std::optional<ScalarType> type, Where where) const {
+  const runtime::HostCall here("prod", where);
   return product_over(*this, dimension, keepdim, type);
 }
 
-Tensor Tensor::max() const {
+Tensor Tensor::max(Where where) const {
+  const runtime::HostCall here("max", where);
   return extreme("max", *this, {}, false, true);
 }
-Tensor Tensor::min() const {
+Tensor Tensor::min(Where where) const {
+  const runtime::HostCall here("min", where);
   return extreme("min", *this, {}, false, false);
 }
-std::tuple<Tensor, Tensor> Tensor::max(std::int64_t dimension, bool keepdim) const {
+std::tuple<Tensor, Tensor> Tensor::max(std::int64_t dimension, bool keepdim, Where where) const {
+  const runtime::HostCall here("max", where);
   return {extreme("max", *this, dimension, keepdim, true), index_of_extreme("max", *this, dimension, keepdim, true)};
 }
-std::tuple<Tensor, Tensor> Tensor::min(std::int64_t dimension, bool keepdim) const {
+std::tuple<Tensor, Tensor> Tensor::min(std::int64_t dimension, bool keepdim, Where where) const {
+  const runtime::HostCall here("min", where);
   return {extreme("min", *this, dimension, keepdim, false), index_of_extreme("min", *this, dimension, keepdim, false)};
 }
-Tensor Tensor::amax(IntArrayRef dimensions, bool keepdim) const {
+Tensor Tensor::amax(IntArrayRef dimensions, bool keepdim, Where where) const {
+  const runtime::HostCall here("amax", where);
   return extreme("amax", *this, dimensions, keepdim, true);
 }
-Tensor Tensor::amin(IntArrayRef dimensions, bool keepdim) const {
+Tensor Tensor::amin(IntArrayRef dimensions, bool keepdim, Where where) const {
+  const runtime::HostCall here("amin", where);
   return extreme("amin", *this, dimensions, keepdim, false);
 }
-Tensor Tensor::argmax(std::optional<std::int64_t> dimension, bool keepdim) const {
+Tensor Tensor::argmax(std::optional<std::int64_t> dimension, bool keepdim, Where where) const {
+  const runtime::HostCall here("argmax", where);
   return arg_extreme("argmax", *this, dimension, keepdim, true);
 }
-Tensor Tensor::argmin(std::optional<std::int64_t> dimension, bool keepdim) const {
+Tensor Tensor::argmin(std::optional<std::int64_t> dimension, bool keepdim, Where where) const {
+  const runtime::HostCall here("argmin", where);
   return arg_extreme("argmin", *this, dimension, keepdim, false);
 }
 
-Tensor Tensor::var(bool unbiased) const {
+Tensor Tensor::var(bool unbiased, Where where) const {
+  const runtime::HostCall here("var", where);
   return variance("var", *this, {}, unbiased, false, false);
 }
-Tensor Tensor::var(OptionalIntArrayRef dimensions, bool unbiased, bool keepdim) const {
+Tensor Tensor::var(OptionalIntArrayRef dimensions, bool unbiased, bool keepdim, Where where) const {
+  const runtime::HostCall here("var", where);
   return variance("var", *this, dimensions_or_all(dimensions), unbiased, keepdim, false);
 }
-Tensor Tensor::std(bool unbiased) const {
+Tensor Tensor::std(bool unbiased, Where where) const {
+  const runtime::HostCall here("std", where);
   return variance("std", *this, {}, unbiased, false, true);
 }
-Tensor Tensor::std(OptionalIntArrayRef dimensions, bool unbiased, bool keepdim) const {
+Tensor Tensor::std(OptionalIntArrayRef dimensions, bool unbiased, bool keepdim, Where where) const {
+  const runtime::HostCall here("std", where);
   return variance("std", *this, dimensions_or_all(dimensions), unbiased, keepdim, true);
 }
 
-Tensor Tensor::norm(const Scalar& p) const {
+Tensor Tensor::norm(const Scalar& p, Where where) const {
+  const runtime::HostCall here("norm", where);
   return norm(p, {}, false);
 }
-Tensor Tensor::norm(const std::optional<Scalar>& p, IntArrayRef dimensions, bool keepdim) const {
+Tensor Tensor::norm(const std::optional<Scalar>& p, IntArrayRef dimensions, bool keepdim, Where where) const {
+  const runtime::HostCall here("norm", where);
   if (!is_floating_point()) {
     runtime::fail_type("norm", scalar_type(),
                        "the input dtype should be floating point; convert with "
@@ -349,7 +370,8 @@ Tensor Tensor::norm(const std::optional<Scalar>& p, IntArrayRef dimensions, bool
   return reduce("norm", ReduceOperation::sum, *this, dimensions, keepdim, scalar_type(), scalar_type(), reduction);
 }
 
-Tensor Tensor::logsumexp(IntArrayRef dimensions, bool keepdim) const {
+Tensor Tensor::logsumexp(IntArrayRef dimensions, bool keepdim, Where where) const {
+  const runtime::HostCall here("logsumexp", where);
   const ScalarType type = runtime::floating_result(scalar_type());
   if (is_cpu()) {
     const RowReduction reduction{logsumexp_of, {}};
@@ -363,16 +385,20 @@ Tensor Tensor::logsumexp(IntArrayRef dimensions, bool keepdim) const {
   return result.view(runtime::reduced_shape(impl_of(x).sizes, chosen, keepdim));
 }
 
-Tensor Tensor::all() const {
+Tensor Tensor::all(Where where) const {
+  const runtime::HostCall here("all", where);
   return truth("all", *this, {}, false, true);
 }
-Tensor Tensor::all(std::int64_t dimension, bool keepdim) const {
+Tensor Tensor::all(std::int64_t dimension, bool keepdim, Where where) const {
+  const runtime::HostCall here("all", where);
   return truth("all", *this, dimension, keepdim, true);
 }
-Tensor Tensor::any() const {
+Tensor Tensor::any(Where where) const {
+  const runtime::HostCall here("any", where);
   return truth("any", *this, {}, false, false);
 }
-Tensor Tensor::any(std::int64_t dimension, bool keepdim) const {
+Tensor Tensor::any(std::int64_t dimension, bool keepdim, Where where) const {
+  const runtime::HostCall here("any", where);
   return truth("any", *this, dimension, keepdim, false);
 }
 

@@ -7,6 +7,7 @@
 #include "base/error.h"
 #include "kernbench/torch/operations.h"
 #include "runtime/dimensions.h"
+#include "runtime/host_call.h"
 #include "runtime/operations/dispatch.h"
 
 namespace kernbench::torch {
@@ -31,7 +32,8 @@ Extents wrapped(const char* which, IntArrayRef dimensions, std::size_t rank) {
 
 }  // namespace
 
-Tensor Tensor::movedim(IntArrayRef source, IntArrayRef destination) const {
+Tensor Tensor::movedim(IntArrayRef source, IntArrayRef destination, Where where) const {
+  const runtime::HostCall here("movedim", where);
   if (source.size() != destination.size()) {
     runtime::fail("movedim", fmt::format("Invalid source or destination dims: source has {} dims, destination {}",
                                          source.size(), destination.size()));
@@ -48,11 +50,13 @@ Tensor Tensor::movedim(IntArrayRef source, IntArrayRef destination) const {
     if (place < 0) place = *next++;
   return permute(order);
 }
-Tensor Tensor::movedim(std::int64_t source, std::int64_t destination) const {
+Tensor Tensor::movedim(std::int64_t source, std::int64_t destination, Where where) const {
+  const runtime::HostCall here("movedim", where);
   return movedim(IntArrayRef(source), IntArrayRef(destination));
 }
 
-Tensor Tensor::mT() const {
+Tensor Tensor::mT(Where where) const {
+  const runtime::HostCall here("mT", where);
   if (dim() < 2) {
     runtime::fail(
         "mT", fmt::format("tensor.mT is only supported on matrices or batches of matrices. Got {}-D tensor.", dim()));
@@ -60,13 +64,15 @@ Tensor Tensor::mT() const {
   return transpose(-2, -1);
 }
 
-Tensor Tensor::T() const {
+Tensor Tensor::T(Where where) const {
+  const runtime::HostCall here("T", where);
   Extents order(static_cast<std::size_t>(dim()));
   std::iota(order.rbegin(), order.rend(), 0);
   return permute(order);
 }
 
-Tensor Tensor::unflatten(std::int64_t dimension, IntArrayRef sizes) const {
+Tensor Tensor::unflatten(std::int64_t dimension, IntArrayRef sizes, Where where) const {
+  const runtime::HostCall here("unflatten", where);
   if (sizes.empty()) runtime::fail("unflatten", "sizes must be non-empty");
   const auto& old = impl_of(*this).sizes;
   const std::size_t at = runtime::wrap_dimension(dimension, old.size());
@@ -85,7 +91,8 @@ Tensor Tensor::unflatten(std::int64_t dimension, IntArrayRef sizes) const {
   return view(result);
 }
 
-Tensor Tensor::diagonal(std::int64_t offset, std::int64_t dimension1, std::int64_t dimension2) const {
+Tensor Tensor::diagonal(std::int64_t offset, std::int64_t dimension1, std::int64_t dimension2, Where where) const {
+  const runtime::HostCall here("diagonal", where);
   const TensorImpl& base = impl_of(*this);
   const std::size_t rows = runtime::wrap_dimension(dimension1, base.sizes.size());
   const std::size_t columns = runtime::wrap_dimension(dimension2, base.sizes.size());
@@ -130,10 +137,12 @@ Tensor triangle(const char* call, const Tensor& x, std::int64_t diagonal, bool u
 
 }  // namespace
 
-Tensor Tensor::tril(std::int64_t diagonal) const {
+Tensor Tensor::tril(std::int64_t diagonal, Where where) const {
+  const runtime::HostCall here("tril", where);
   return triangle("tril", *this, diagonal, false);
 }
-Tensor Tensor::triu(std::int64_t diagonal) const {
+Tensor Tensor::triu(std::int64_t diagonal, Where where) const {
+  const runtime::HostCall here("triu", where);
   return triangle("triu", *this, diagonal, true);
 }
 
