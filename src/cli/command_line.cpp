@@ -30,12 +30,8 @@ failed, 4 internal error, 130 interrupted, 143 terminated.
 "kernbench COMMAND --help" says more about each command.)";
 
 constexpr const char* kRunExamples = R"(Examples:
-  kernbench run gemm -t tiny -p M=256 -p N=256 -p K=256 --json result.json
-  kernbench run gemm --set pe.clock=1.5GHz --set "pe.gemm.array=[128, 64]" --no-data
-  kernbench run my_bench.cpp -p n=4096 --trace timeline.perfetto-trace
-
-A BENCH with a '/', or ending in .cpp, .cc or .cxx, is a C++ file with KERNBENCH_BENCH in it. It is
-compiled once for each content, and kept in $XDG_CACHE_HOME/kernbench (or ~/.cache/kernbench).)";
+  kernbench run gemm -t tiny -p M=256 -p N=256 --set "pe.gemm.array=[128, 64]" --json result.json
+  kernbench run my_bench.cpp -p n=4096 --trace timeline.perfetto-trace)";
 
 constexpr const char* kDiffExamples =
     R"(A and B are results that "kernbench run --json FILE" wrote. Shown are the inputs that differ, what
@@ -128,7 +124,7 @@ struct RunTexts {
 
   CLI::App* declare(CLI::App& app) {
     CLI::App* command = app.add_subcommand("run", "Simulate a bench: its time, its numbers, and where the time went");
-    add_text(*command, "BENCH", bench, "", "A built-in bench (see \"kernbench list\"), or a C++ file");
+    add_text(*command, "BENCH", bench, "", "One of \"kernbench list\", or a C++ file: with a '/', .cpp, .cc or .cxx");
     add_text(*command, "-t,--topology", topology, "TOPOLOGY", "Shipped topology or YAML file (default: ahbm-1sip)");
     add_text(*command, "--set", overrides, "PATH=VALUE", "Override one value of the topology; repeatable");
     add_text(*command, "-p,--parameter", parameters, "NAME=VALUE", "Set a parameter of the bench; repeatable");
@@ -163,10 +159,10 @@ struct RunTexts {
     command->add_flag("-q,--quiet", quiet, "No table; errors and failed checks are still shown")
         ->disable_flag_override();
     add_text(*command, "--color", colour, "WHEN", "auto (default: on a terminal), always or never");
-    add_text(*command, "--bench", bench_of_file, "NAME", "Which bench of a C++ file (default: the only one)");
+    add_text(*command, "--bench", bench_of_file, "NAME", "Which KERNBENCH_BENCH of a C++ file (default: the only one)");
     add_text(*command, "--compiler", compiler, "COMMAND", "C++ compiler (default: KERNBENCH_CXX, CXX, or the build's)");
     add_text(*command, "--cxxflags", cxxflags, "FLAGS", "More flags for the compiler, last; repeatable");
-    command->add_flag("--no-cache", no_cache, "Compile a C++ file anew, and keep nothing of it")
+    command->add_flag("--no-cache", no_cache, "Compile a C++ file anew, and keep nothing in ~/.cache/kernbench")
         ->disable_flag_override();
     command->footer(kRunExamples);
     return command;

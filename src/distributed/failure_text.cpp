@@ -6,7 +6,7 @@
 
 #include "base/number_set.h"
 #include "base/text.h"
-#include "runtime/rank_errors.h"
+#include "distributed/rank_errors.h"
 
 namespace kernbench::distributed {
 
@@ -18,7 +18,7 @@ namespace {
 constexpr std::size_t kMostVictims = 16;
 constexpr std::size_t kMostExits = 64;
 
-void append_cause(std::string& text, const runtime::RankErrorResult& cause) {
+void append_cause(std::string& text, const RankErrorResult& cause) {
   const std::string alike = cause.ranks.size() == 1 ? "" : fmt::format(" (on ranks {})", set_text(cause.ranks));
   text += fmt::format("\n\n-- Process {} terminated with the following error{}:\n", cause.ranks.front(), alike);
   text += fmt::format("{} at {}: {}", cause.type, to_text(cause.time), cause.message);
@@ -51,7 +51,7 @@ std::string exit_texts(std::vector<RankError> causes) {
 
 std::string failure_text(const std::vector<RankError>& causes, const std::vector<Victim>& victims) {
   std::string text;
-  for (const auto& cause : runtime::folded(causes)) append_cause(text, cause);
+  for (const auto& cause : folded(causes)) append_cause(text, cause);
   if (!victims.empty()) append_victims(text, victims, causes.size() == 1);
   return text;
 }

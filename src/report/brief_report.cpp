@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cmath>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "report/format.h"
@@ -19,13 +20,13 @@ namespace {
 constexpr std::size_t kLines = 40, kColumns = 80;
 constexpr std::size_t kMostParameterLines = 2;
 constexpr std::size_t kMostLaunches = 5;
-constexpr std::size_t kMostCategories = 6;
+constexpr std::size_t kBriefCategories = 6;
 constexpr std::size_t kMostPathParts = 3;
 constexpr std::size_t kMostFailed = 3;
 constexpr std::size_t kMostWarningLines = 6;
-constexpr std::size_t kBarWidth = 30;
+constexpr std::size_t kBriefBarWidth = 30;
 
-Time duration(const LaunchResult& launch) {
+Time launch_time(const LaunchResult& launch) {
   return launch.end - launch.start;
 }
 
@@ -63,43 +64,90 @@ std::string title(const RunResult& result, const Palette& palette) {
 
 std::string bound_text(const LaunchResult& launch) {
   if (launch.bound <= Time::zero() || launch.bound_by.empty()) return "-";
-  return launch.bound_by + " " + percent_text(share(launch.bound, duration(launch)));
+  return launch.bound_by + " " + percent_text(share(launch.bound, launch_time(launch)));
 }
 
+/// A table of launches: their name first, and last, where it is known, the line of the program that launched them.
+class LaunchTable {
+ public:
+  explicit LaunchTable(std::vector<Column> columns) : columns_(std::move(columns)) {}
+
+  void add(std::vector<Cell> row, const std::string& where) {
+    row.push_back({where});
+    rows_.push_back(std::move(row));
+  }
+
+  std::string text(const Palette& palette) const {
+    const std::size_t last = columns_.size();
+    const auto none = [&](const std::vector<Cell>& row) { return row[last].text.empty(); };
+    std::vector<Column> columns = columns_;
+    if (!std::ranges::all_of(rows_, none)) {
+      // Name and line share what the other columns leave of the screen.
+      constexpr std::size_t kEdge = 2, kGap = 2;
+      std::size_t room = kColumns - kEdge;
+      for (std::size_t i = 1; i < last; ++i) room -= std::min(columns_[i].widest, width(i, columns_[i].title)) + kGap;
+      room -= kGap;
+      const std::size_t name = width(0, columns_[0].title), line = width(last, kLineTitle);
+      columns[0].widest = std::max(room / 2, room - std::min(room, line));
+      columns.push_back({kLineTitle, Align::left, room - std::min(columns[0].widest, name)});
+    }
+    TextTable table(columns);
+    for (std::vector<Cell> row : rows_) {
+      row.resize(columns.size());
+      table.add(std::move(row));
+    }
+    return table.text(palette);
+  }
+
+ private:
+  static constexpr const char* kLineTitle = "line";
+
+  std::size_t width(std::size_t column, const std::string& title) const {
+    std::size_t widest = display_width(title);
+    for (const auto& row : rows_) widest = std::max(widest, display_width(one_line(row[column].text)));
+    return widest;
+  }
+
+  std::vector<Column> columns_;  // without that of the lines
+  std::vector<std::vector<Cell>> rows_;
+};
+
 std::string each_of(const std::vector<LaunchResult>& launches, const Span& span, const Palette& palette) {
-  TextTable table({{"launch", Align::left, 20},
-                   {"device", Align::right, 6},
-                   {"time", Align::right, 10},
-                   {span.title, Align::right, 9},
-                   {"bound", Align::left, 14},
-                   {"PEs", Align::right, 9}});
+  LaunchTable table({{"launch", Align::left, 20},
+                     {"device", Align::right, 6},
+                     {"time", Align::right, 10},
+                     {span.title, Align::right, 9},
+                     {"bound", Align::left, 14},
+                     {"PEs", Align::right, 9}});
   for (const LaunchResult& launch : launches) {
     table.add({{launch.name},
                {fmt::format("sip{}", launch.device)},
-               {time_text(duration(launch))},
-               {percent_text(share(duration(launch), span.time))},
+               {time_text(launch_time(launch))},
+               {percent_text(share(launch_time(launch), span.time))},
                {bound_text(launch)},
-               {fmt::format("{}/{}", launch.pes, launch.available_pes)}});
+               {fmt::format("{}/{}", launch.pes, launch.available_pes)}},
+              launch.where);
   }
   return table.text(palette);
 }
 
 std::string sums_of(const std::vector<LaunchGroup>& groups, const Span& span, const Palette& palette) {
-  TextTable table({{"launches", Align::left, 20},
-                   {"count", Align::right, 7},
-                   {"total", Align::right, 11},
-                   {"mean", Align::right, 10},
-                   {"max", Align::right, 10},
-                   {span.title, Align::right, 9}});
+  LaunchTable table({{"launches", Align::left, 20},
+                     {"count", Align::right, 7},
+                     {"total", Align::right, 11},
+                     {"mean", Align::right, 10},
+                     {"max", Align::right, 10},
+                     {span.title, Align::right, 9}});
   for (std::size_t i = 0; i < std::min(groups.size(), kMostLaunches); ++i) {
     const LaunchGroup& group = groups[i];
     const TimeUnit unit = time_unit(group.longest);
-    table.add({{group.label},
+    table.add({{group.name},
                {count_text(static_cast<std::uint64_t>(group.count))},
                {time_text(group.total)},
                {time_text(Time::picoseconds(group.total.count() / group.count), unit)},
                {time_text(group.longest, unit)},
-               {percent_text(share(group.total, span.time))}});
+               {percent_text(share(group.total, span.time))}},
+              group.where);
   }
   return table.text(palette);
 }
@@ -121,7 +169,7 @@ std::string launches_text(const RunResult& result, const std::vector<LaunchGroup
 
 std::string bar(double part) {
   if (!(part > 0)) return {};
-  const auto length = static_cast<std::size_t>(std::lround(std::min(part, 1.0) * static_cast<double>(kBarWidth)));
+  const auto length = static_cast<std::size_t>(std::lround(std::min(part, 1.0) * static_cast<double>(kBriefBarWidth)));
   return std::string(std::max<std::size_t>(length, 1), '#');
 }
 
@@ -131,7 +179,7 @@ std::string breakdown_text(const LaunchGroup& group, const Palette& palette) {
   TextTable table({{"", Align::left, 16}, {"", Align::right, 12}, {"", Align::right, 8}, {"", Align::left}});
   std::size_t rows = 0;
   for (const auto& [category, time] : group.breakdown) {
-    if (time == Time::zero() || rows++ >= kMostCategories) continue;
+    if (time == Time::zero() || rows++ >= kBriefCategories) continue;
     const double part = share(time, group.total);
     table.add({{category}, {time_text(time, unit)}, {percent_text(part)}, {bar(part)}});
   }
@@ -150,21 +198,21 @@ std::string part_text(const PathPart& part) {
 
 std::string path_text(const LaunchResult& launch, const Palette& palette) {
   if (launch.critical_path.empty()) return {};
-  const TimeUnit unit = time_unit(duration(launch));
+  const TimeUnit unit = time_unit(launch_time(launch));
   TextTable table({{"", Align::right, 8}, {"", Align::right, 12}, {"", Align::left, 52}});
   for (std::size_t i = 0; i < std::min(launch.critical_path.size(), kMostPathParts); ++i) {
     const PathPart& part = launch.critical_path[i];
-    table.add({{percent_text(share(part.time, duration(launch)))}, {time_text(part.time, unit)}, {part_text(part)}});
+    table.add({{percent_text(share(part.time, launch_time(launch)))}, {time_text(part.time, unit)}, {part_text(part)}});
   }
   return palette.paint(Style::heading, "Longest parts of the critical path of " + palette.fit(launch.name, 36)) + "\n" +
          table.text(palette);
 }
 
-const LaunchResult* longest_of(const RunResult& result, const std::string& kernel) {
+const LaunchResult* longest_of(const RunResult& result, const LaunchGroup& group) {
   const LaunchResult* longest = nullptr;
   for (const LaunchResult& launch : result.launches) {
-    if (base_name(launch.name) != kernel) continue;
-    if (longest == nullptr || duration(launch) > duration(*longest)) longest = &launch;
+    if (base_name(launch.name) != group.name || launch.where != group.where) continue;
+    if (longest == nullptr || launch_time(launch) > launch_time(*longest)) longest = &launch;
   }
   return longest;
 }
@@ -205,7 +253,7 @@ std::string facts_text(const std::vector<std::pair<std::string, std::string>>& f
 
 std::string kernel_text(const RunResult& result, const std::vector<LaunchGroup>& groups, const Palette& palette) {
   if (groups.empty()) return {};
-  const LaunchResult* launch = longest_of(result, groups.front().label);
+  const LaunchResult* launch = longest_of(result, groups.front());
   std::string out;
   for (const std::string& part :
        {breakdown_text(groups.front(), palette), path_text(*launch, palette),

@@ -13,7 +13,7 @@
 namespace kernbench::report {
 namespace {
 
-constexpr std::size_t kMostDetailed = 6;  // launches that are shown one by one
+constexpr std::size_t kMostPeaks = 6;  // launches that are shown one by one
 constexpr std::size_t kMostGroups = 8;
 constexpr std::size_t kMostTypes = 2;  // in the name of a row
 
@@ -63,7 +63,7 @@ std::vector<Cell> engine_row(const EngineSum& engine, Time total) {
 
 std::string peaks_section(const RunResult& result, const Palette& palette) {
   std::vector<LaunchGroup> groups =
-      result.launches.size() <= kMostDetailed ? each_launch(result.launches) : launches_by_name(result.launches);
+      result.launches.size() <= kMostPeaks ? each_launch(result.launches) : launches_by_name(result.launches);
   std::erase_if(groups, [](const LaunchGroup& group) { return group.total <= Time::zero() || group.engines.empty(); });
   if (groups.empty()) return {};
   TextTable table({{"", Align::left, 30},

@@ -14,7 +14,7 @@
 namespace kernbench::report {
 namespace {
 
-constexpr std::size_t kMostRows = 20;
+constexpr std::size_t kMostRanges = 20;
 
 void add(DistanceBytes& sum, const DistanceBytes& bytes) {
   sum.own_slice += bytes.own_slice;
@@ -28,8 +28,8 @@ Cell cell_of(Bytes bytes) {
 }
 
 std::string remainder(std::size_t count, const Palette& palette) {
-  if (count <= kMostRows) return {};
-  return "  " + palette.paint(Style::faint, fmt::format("and {} more (see --json)", count_text(count - kMostRows))) +
+  if (count <= kMostRanges) return {};
+  return "  " + palette.paint(Style::faint, fmt::format("and {} more (see --json)", count_text(count - kMostRanges))) +
          "\n";
 }
 
@@ -44,7 +44,7 @@ std::string distance_section(const RunResult& result, const Palette& palette) {
   TextTable table({{"launch", Align::left, 24}, {"own slice"}, {"same cube"}, {"same SIP"}, {"other SIPs"}});
   std::size_t shown = 0;
   for (const auto& [name, bytes] : by_name) {
-    if (shown++ == kMostRows) break;
+    if (shown++ == kMostRanges) break;
     table.add({{name},
                cell_of(bytes.own_slice),
                cell_of(bytes.same_cube),
@@ -63,7 +63,7 @@ std::string ranges_section(const RunResult& result, const Palette& palette) {
                    {"complete", Align::right, 11},
                    {"launches", Align::right, 8},
                    {"their time", Align::right, 11}});
-  for (std::size_t i = 0; i < std::min(result.ranges.size(), kMostRows); ++i) {
+  for (std::size_t i = 0; i < std::min(result.ranges.size(), kMostRanges); ++i) {
     const RangeResult& range = result.ranges[i];
     table.add({{range.name},
                {count_text(static_cast<std::uint64_t>(range.count))},
@@ -77,19 +77,19 @@ std::string ranges_section(const RunResult& result, const Palette& palette) {
 }
 
 std::string warnings_section(const RunResult& result, const Palette& palette) {
-  if (result.warnings.empty()) return {};
-  std::string out = palette.paint(Style::heading, "Warnings") + "\n";
+  std::string out;
   for (const std::string& warning : result.warnings) {
     std::istringstream text(warning);
     std::vector<std::string> words;
     for (std::string word; text >> word;) words.push_back(word);
+    if (words.empty()) continue;
     bool first = true;
     for (const std::string& line : wrapped(words, 74)) {
       out += (first ? "  - " : "    ") + palette.paint(Style::warning, palette.fit(line, 74)) + "\n";
       first = false;
     }
   }
-  return out;
+  return out.empty() ? out : palette.paint(Style::heading, "Warnings") + "\n" + out;
 }
 
 }  // namespace kernbench::report

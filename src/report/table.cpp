@@ -21,6 +21,7 @@ namespace {
 constexpr std::size_t kWidth = 80;
 constexpr std::size_t kMostChecks = 20;
 constexpr std::size_t kMostMetrics = 40;
+constexpr std::size_t kWidestMetrics = 120;  // columns of a matrix of metrics; a wider one is listed
 
 // Labels on the left, text on the right.
 class Facts {
@@ -101,7 +102,7 @@ std::string compared_metrics(const RunResult& result, const MetricTable& compare
     table.add(std::move(row));
   }
   for (const std::string& line : lines_of(table.text(Palette(false)))) widest = std::max(widest, display_width(line));
-  return widest <= kWidth ? table.text(palette) : std::string();
+  return widest <= kWidestMetrics ? table.text(palette) : std::string();
 }
 
 std::string metrics_section(const RunResult& result, const Palette& palette) {

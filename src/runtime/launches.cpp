@@ -101,8 +101,9 @@ std::shared_ptr<const event::WaitNode> start(const Sending& sending, LaunchPlan 
   launch.failed = [sending](const std::exception_ptr& error) { return take_failure(sending, error); };
   const bool in_region = sending.simulation.region()->is_open();
   const auto of_group = sending.group ? std::make_shared<const GroupLaunch>(sending.group) : nullptr;
-  launch.completed = [sending, of_group, in_region, plan = std::move(plan), done = std::move(done), keep = std::move(keep)](
-                         const hardware::LaunchTimes& times, const kernel::LaunchRecord& record) mutable {
+  launch.completed = [sending, of_group, in_region, plan = std::move(plan), done = std::move(done),
+                      keep = std::move(keep)](const hardware::LaunchTimes& times,
+                                              const kernel::LaunchRecord& record) mutable {
     Simulation& simulation = sending.simulation;
     simulation.log().add_time(times.requested);
     simulation.log().add_time(times.completed);

@@ -19,6 +19,7 @@ namespace {
 namespace fs = std::filesystem;
 using Json = nlohmann::json;
 using testing::AllOf;
+using testing::ContainsRegex;
 using testing::HasSubstr;
 using testing::IsEmpty;
 using testing::Not;
@@ -302,7 +303,8 @@ TEST_F(BenchFileTest, LaunchesAndErrorsNameTheLinesOfTheFile) {
       "}\n");
   const Finished shown = run({source, "--bench", "launches"});
   EXPECT_EQ(shown.code, 0) << shown.err;
-  EXPECT_THAT(shown.out, AllOf(HasSubstr("user.cpp:6  touch#0"), HasSubstr("user.cpp:7  add#0")));
+  EXPECT_THAT(shown.out, AllOf(ContainsRegex("\n  touch#0 [^\n]*  user\\.cpp:6\n"),
+                               ContainsRegex("\n  add#0 [^\n]*  user\\.cpp:7\n")));
   const Json json = Json::parse(run({source, "--bench", "launches", "-q", "--json", "-"}).out);
   EXPECT_EQ(json["launches"][0]["where"], "user.cpp:5");
   EXPECT_EQ(json["launches"][1]["where"], "user.cpp:6");

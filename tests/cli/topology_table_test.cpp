@@ -37,9 +37,9 @@ TEST(TopologyTableTest, PeaksFollowFromCountsAndClocks) {
 
 TEST(TopologyTableTest, SaysWhatTheIoChipletIsBondedTo) {
   topology::Topology topology = topology::load_topology("tiny");
-  EXPECT_THAT(topology_table(topology, false), ContainsRegex("IO chiplet to the first router +256.0 GB/s +8ns +16\n"));
+  EXPECT_THAT(topology_table(topology, false), ContainsRegex("IO chiplet to the first router +256.0 GB/s +8ns +66\n"));
   topology.sip.io.attachment = topology::IoAttachment::west_edge;
-  EXPECT_THAT(topology_table(topology, false), ContainsRegex("IO chiplet to each western cube +256.0 GB/s +8ns +16\n"));
+  EXPECT_THAT(topology_table(topology, false), ContainsRegex("IO chiplet to each western cube +256.0 GB/s +8ns +66\n"));
 }
 
 TEST(TopologyTableTest, ShowsTheSystemAndThePartsThatDiffer) {
@@ -48,9 +48,9 @@ TEST(TopologyTableTest, ShowsTheSystemAndThePartsThatDiffer) {
   EXPECT_THAT(one, Not(HasSubstr("Parts that differ")));
   EXPECT_THAT(one, Not(HasSubstr("Warnings")));
   const std::string table = topology_table(
-      topology::load_topology(
-          "tiny", {"system.sips.count=8", "system.sips.topology=torus_2d", "overrides.sip4.io.to_sip5.failed=true",
-                   "overrides.sip1.cube0.pe1.clock=500MHz", "overrides.host.to_sip0.latency=10us"}),
+      topology::load_topology("tiny", {"system.sips.count=8", "system.sips.topology=torus_2d",
+                                       "overrides.sip4.io.to_sip5.failed=true", "overrides.sip1.cube0.pe1.clock=500MHz",
+                                       "host.link.credits=128", "overrides.host.to_sip0.latency=10us"}),
       false);
   EXPECT_THAT(table, ContainsRegex("topology +torus_2d, 4 x 2"));
   EXPECT_THAT(table, ContainsRegex("links, each in both directions +12, 1 failed"));

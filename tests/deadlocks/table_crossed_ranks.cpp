@@ -26,13 +26,15 @@ void in_another_order(int rank, bool used_before, bool read_between) {
 std::vector<StuckProgram> crossed_ranks() {
   return {
       {"OrderOfTwoGroups", kTwoSips, ranks(2, [](int rank) { in_another_order(rank, false, true); }),
-       "cycle: rank 0 -> ALLREDUCE (sequence number 1) of group 1, missing ranks: {1} -> rank 1 (the call of ALLREDUCE "
-       "(sequence number 1) of group 1 on rank 1) -> ALLREDUCE (sequence number 1) of group 2, missing ranks: {0} -> "
+       "cycle: rank 0 -> ALLREDUCE (sequence number 1) of group 1, missing ranks: {1} (in all_reduce at "
+       "table_crossed_ranks.cpp:~) -> rank 1 (the call of ALLREDUCE (sequence number 1) of group 1 on rank 1) -> "
+       "ALLREDUCE (sequence number 1) of group 2, missing ranks: {0} (in all_reduce at table_crossed_ranks.cpp:~) -> "
        "rank 0 (the call of ALLREDUCE (sequence number 1) of group 2 on rank 0)"},
       {"OrderOfTwoGroupsLater", kTwoSips, ranks(2, [](int rank) { in_another_order(rank, true, true); }),
-       "cycle: rank 0 -> ALLREDUCE (sequence number 2) of group 1 on rank 0 (its completion) -> rank 1 (the call of "
-       "ALLREDUCE (sequence number 2) of group 1 on rank 1) -> ALLREDUCE (sequence number 2) of group 2 on rank 1 (its "
-       "completion) -> rank 0 (the call of ALLREDUCE (sequence number 2) of group 2 on rank 0)"},
+       "cycle: rank 0 -> ALLREDUCE (sequence number 2) of group 1 on rank 0 (in to at table_test.cpp:~) -> rank 1 "
+       "(the call of ALLREDUCE (sequence number 2) of group 1 on rank 1) -> ALLREDUCE (sequence number 2) of group 2 "
+       "on rank 1 (in to at table_test.cpp:~) -> rank 0 (the call of ALLREDUCE (sequence number 2) of group 2 on rank "
+       "0)"},
 
       {"ThreeGroupsInACircle", kThreeSips,
        ranks(3,
@@ -42,10 +44,12 @@ std::vector<StuckProgram> crossed_ranks() {
                dist::barrier(groups[static_cast<std::size_t>(rank)]);
                dist::barrier(groups[static_cast<std::size_t>((rank + 2) % 3)]);
              }),
-       "cycle: rank 0 -> BARRIER (sequence number 1) of group 1, missing ranks: {1} -> rank 1 (the call of BARRIER "
-       "(sequence number 1) of group 1 on rank 1) -> BARRIER (sequence number 1) of group 2, missing ranks: {2} -> "
-       "rank 2 (the call of BARRIER (sequence number 1) of group 2 on rank 2) -> BARRIER (sequence number 1) of group "
-       "3, missing ranks: {0} -> rank 0 (the call of BARRIER (sequence number 1) of group 3 on rank 0)"},
+       "cycle: rank 0 -> BARRIER (sequence number 1) of group 1, missing ranks: {1} (in barrier at "
+       "table_crossed_ranks.cpp:~) -> rank 1 (the call of BARRIER (sequence number 1) of group 1 on rank 1) -> BARRIER "
+       "(sequence number 1) of group 2, missing ranks: {2} (in barrier at table_crossed_ranks.cpp:~) -> rank 2 (the "
+       "call of BARRIER (sequence number 1) of group 2 on rank 2) -> BARRIER (sequence number 1) of group 3, missing "
+       "ranks: {0} (in barrier at table_crossed_ranks.cpp:~) -> rank 0 (the call of BARRIER (sequence number 1) of "
+       "group 3 on rank 0)"},
 
   };
 }

@@ -39,7 +39,9 @@ void throws(tl::Tensor x, int kind, std::int64_t id) {
   if (kind == 2) throw std::vector<int>().at(3);
   if (kind == 3) throw std::bad_alloc();
   if (kind == 4) throw "a text";
-  if (kind == 5) torch::ahbm::synchronize();
+  // clang-format off
+  if (kind == 5) { line_of_last_call = __LINE__; torch::ahbm::synchronize(); }
+  // clang-format on
 }
 
 torch::Tensor on_two_pes() {

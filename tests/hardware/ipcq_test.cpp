@@ -396,10 +396,15 @@ TEST(IpcqDeadlock, ReceivesBeforeSendsAroundARingAreACycle) {
   }
   const std::string text = report(bench);
   expect_mentions(text,
-                  "recv#0 on sip0.cube0.pe0.ipcq.receive0 waits for sip0.cube0.pe1 test#0 "
-                  "(a message with tag 5 of sip0.cube0.pe1) [cycle]");
-  expect_mentions(text, "recv#0 on sip0.cube0.pe1.ipcq.receive0 waits for sip0.cube0.pe0 test#0");
-  expect_mentions(text, "cycle: ");
+                  "cycle: sip0.cube0.pe0 test#0 -> recv#0 on sip0.cube0.pe0.ipcq.receive0 -> sip0.cube0.pe1 test#0 "
+                  "(a message with tag 5 of sip0.cube0.pe1) -> recv#0 on sip0.cube0.pe1.ipcq.receive0 -> "
+                  "sip0.cube0.pe0 test#0 (a message with tag 5 of sip0.cube0.pe0)\n");
+  expect_mentions(text,
+                  "2 programs of test#0 (sip0.cube0.pe{0, 1}) wait for recv#0 on "
+                  "sip0.cube0.pe{0, 1}.ipcq.receive0 [cycle]");
+  expect_mentions(text,
+                  "each of 2 recv#0 on sip0.cube0.pe{0, 1}.ipcq.receive0 waits for 2 programs of test#0 "
+                  "(sip0.cube0.pe{0, 1}) (a message with tag 5 of sip0.cube0.pe{0, 1}) [cycle]");
 }
 
 TEST(IpcqDeadlock, SendsWithoutCreditsAreACycle) {
@@ -417,9 +422,12 @@ TEST(IpcqDeadlock, SendsWithoutCreditsAreACycle) {
   }
   const std::string text = report(bench);
   expect_mentions(text,
-                  "send#0 on sip0.cube0.pe0.ipcq.send0 waits for sip0.cube0.pe1 test#0 "
-                  "(a credit of sip0.cube0.pe1.ipcq.receive0) [cycle]");
-  expect_mentions(text, "cycle: ");
+                  "cycle: sip0.cube0.pe0 test#0 -> send#0 on sip0.cube0.pe0.ipcq.send0 -> sip0.cube0.pe1 test#0 "
+                  "(a credit of sip0.cube0.pe1.ipcq.receive0) -> send#0 on sip0.cube0.pe1.ipcq.send0 -> "
+                  "sip0.cube0.pe0 test#0 (a credit of sip0.cube0.pe0.ipcq.receive0)\n");
+  expect_mentions(text,
+                  "each of 2 send#0 on sip0.cube0.pe{0, 1}.ipcq.send0 waits for 2 programs of test#0 "
+                  "(sip0.cube0.pe{0, 1}) (a credit of sip0.cube0.pe{0, 1}.ipcq.receive0) [cycle]");
 }
 
 TEST(IpcqDeadlock, AMessageThatNobodyCanSendIsMissing) {

@@ -63,7 +63,8 @@ Traced traced(bool whole_run) {
 
 std::set<std::string> names_on(Timeline& timeline, const std::string& track) {
   std::set<std::string> names;
-  for (const Slice& slice : timeline.slices()[track]) names.insert(slice.name);
+  auto slices = timeline.slices();
+  for (const Slice& slice : slices[track]) names.insert(slice.name);
   return names;
 }
 

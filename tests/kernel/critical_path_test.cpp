@@ -124,7 +124,7 @@ TEST(CriticalPath, TilesTheProgramForAnyRecords) {
     return low + static_cast<std::int64_t>(random() % static_cast<std::uint32_t>(high - low + 1));
   };
   for (int round = 0; round < 3000; ++round) {
-    ProgramTrace trace{kAgent, ps(draw(0, 20)), {}, {}, {}};
+    ProgramTrace trace{kAgent, ps(draw(0, 20)), {}, {}, {}, {}};
     trace.end = trace.start + ps(draw(0, 100));
     const std::int64_t count = draw(0, 6);
     const auto any_name = [&] {

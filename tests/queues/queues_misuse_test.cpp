@@ -131,8 +131,13 @@ TEST(QueuesDeadlock, ReceivesBeforeSendsAreACycleThroughBothPrograms) {
     tl::send(got, tl::ring_next(), 5);
   });
   EXPECT_THAT(text, HasSubstr("DeadlockError"));
-  EXPECT_THAT(text, HasSubstr("waits for sip0.cube0.pe1 talk#0 (a message with tag 5 of sip0.cube0.pe1) [cycle]"));
-  EXPECT_THAT(text, HasSubstr("cycle: "));
+  EXPECT_THAT(text, HasSubstr("cycle: sip0.cube0.pe0 talk#0 -> recv#0 (queues_misuse_test.cpp:"));
+  EXPECT_THAT(text, HasSubstr("on sip0.cube0.pe0.ipcq.receive0 -> sip0.cube0.pe1 talk#0 (a message with tag 5 of "
+                              "sip0.cube0.pe1) -> recv#0 (queues_misuse_test.cpp:"));
+  EXPECT_THAT(text, HasSubstr("on sip0.cube0.pe1.ipcq.receive0 -> sip0.cube0.pe0 talk#0 (a message with tag 5 of "
+                              "sip0.cube0.pe0)\n"));
+  EXPECT_THAT(text, HasSubstr("waits for 2 programs of talk#0 (sip0.cube0.pe{0, 1}) (a message with tag 5 of "
+                              "sip0.cube0.pe{0, 1}) [cycle]"));
 }
 
 TEST(QueuesDeadlock, TooFewCreditsAreACycle) {
@@ -142,7 +147,11 @@ TEST(QueuesDeadlock, TooFewCreditsAreACycle) {
         tl::recv(DType::f32, {64}, tl::ring_previous());
       },
       slots(1, 128));
-  EXPECT_THAT(text, HasSubstr("(a credit of sip0.cube0.pe1.ipcq.receive0) [cycle]"));
+  EXPECT_THAT(text, HasSubstr("cycle: sip0.cube0.pe0 talk#0 -> send#1 (queues_misuse_test.cpp:"));
+  EXPECT_THAT(text, HasSubstr("on sip0.cube0.pe0.ipcq.send0 -> sip0.cube0.pe1 talk#0 (a credit of "
+                              "sip0.cube0.pe1.ipcq.receive0) -> send#1 (queues_misuse_test.cpp:"));
+  EXPECT_THAT(text, HasSubstr("waits for 2 programs of talk#0 (sip0.cube0.pe{0, 1}) (a credit of "
+                              "sip0.cube0.pe{0, 1}.ipcq.receive0) [cycle]"));
 }
 
 TEST(QueuesDeadlock, AMessageOfAProgramThatIsOverIsMissing) {

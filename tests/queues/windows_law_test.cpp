@@ -141,7 +141,15 @@ TEST(WindowsAcrossSips, ABarrierNamesTheMembersOfTheSipThatDoesNotCome) {
       tl::barrier();
     });
   });
-  EXPECT_THAT(text, ::testing::HasSubstr("waits for barrier 0 of all members (at windows_law_test.cpp:"));
+  EXPECT_THAT(text,
+              ::testing::HasSubstr(": 2 PEs (sip1.cube1.pe{0, 1}) have ended without this tl::barrier, for which 4 "
+                                   "programs of talk#0 (sip0.cube{0, 1}.pe{0, 1}) and 2 programs of talk#1 "
+                                   "(sip1.cube0.pe{0, 1}) wait: barrier 0 of all members (at windows_law_test.cpp:"));
+  EXPECT_THAT(text,
+              ::testing::HasSubstr("\n  4 programs of talk#0 (sip0.cube{0, 1}.pe{0, 1}) wait for barrier 0 of all "
+                                   "members (at windows_law_test.cpp:"));
+  EXPECT_THAT(text, ::testing::HasSubstr("\n  2 programs of talk#1 (sip1.cube0.pe{0, 1}) wait for barrier 0 of all "
+                                         "members (at windows_law_test.cpp:"));
   EXPECT_THAT(text, ::testing::HasSubstr("needs tl::barrier on sip1.cube1.pe0, sip1.cube1.pe1, whose programs have "
                                          "ended: nobody left that could provide it"));
 }

@@ -62,8 +62,9 @@ TEST(MetricTableTest, WhatDoesNotFitOnALineIsListed) {
       result.metrics[std::string(quantity) + ", " + item] = {1, "of something that has a long name"};
     }
   }
-  EXPECT_THAT(to_table(result, {}), HasSubstr("a, x  1  of somethin.."));
-  EXPECT_THAT(to_table(result, {}), Not(HasSubstr("\n  x ")));
+  EXPECT_THAT(to_table(result, {}), HasSubstr("a, x  1  of something that has a long name\n"));
+  EXPECT_THAT(to_table(result, {.cuts = true}), HasSubstr("a, x  1  of somethin.."));
+  for (const bool cuts : {false, true}) EXPECT_THAT(to_table(result, {.cuts = cuts}), Not(HasSubstr("\n  x ")));
 }
 
 }  // namespace

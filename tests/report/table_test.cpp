@@ -183,5 +183,21 @@ TEST(TableTest, TheLinesOfTheProgramStandBesideTheLaunches) {
   EXPECT_THAT(table, HasSubstr(" at train.cpp:40\n")) << "a kernel beside its call";
 }
 
+TEST(TableTest, TheBriefReportHasTheLinesOfTheProgramThatLaunched) {
+  RunResult result = samples::gemm();
+  EXPECT_THAT(to_table(result, {.kind = TableKind::brief}), Not(testing::ContainsRegex(" line\n")));
+  result.launches.push_back(result.launches.front());
+  result.launches[0].where = "train.cpp:12";
+  result.launches[1].where = "train.cpp:40";
+  for (const int copies : {0, 10}) {  // each launch, and their sums
+    for (int i = 0; i < copies; ++i) result.launches.push_back(result.launches[1]);
+    const std::string table = to_table(result, {.kind = TableKind::brief, .cuts = true});
+    EXPECT_THAT(table, testing::ContainsRegex(" line\n"));
+    EXPECT_THAT(table, testing::ContainsRegex("\n  gemm +[^\n]* train.cpp:12\n"));
+    EXPECT_THAT(table, testing::ContainsRegex("\n  gemm +[^\n]* train.cpp:40\n"));
+    EXPECT_THAT(table, HasSubstr(copies == 0 ? "went in gemm at train.cpp" : "went in gemm at train.cpp:40 (all 11)"));
+  }
+}
+
 }  // namespace
 }  // namespace kernbench::report

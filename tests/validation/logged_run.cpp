@@ -47,7 +47,9 @@ std::vector<LoggedOperation> operations_of(const std::vector<std::string>& overr
   std::vector<LoggedOperation> operations;
   {
     std::ifstream log(path);
-    for (std::string line; std::getline(log, line);) operations.push_back(parsed(line));
+    for (std::string line; std::getline(log, line);) {
+      if (line.find(" - launch ") == std::string::npos) operations.push_back(parsed(line));
+    }
   }
   std::remove(path);
   return operations;

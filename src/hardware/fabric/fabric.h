@@ -80,9 +80,9 @@ struct TransferLog {
     ServerId server;      // the first of the stage
     std::uint16_t group;  // its servers
     Time start;           // the last chunk's, on this stage
-    /// For which the stage stood idle, from the first chunk of the transfer to its last, and some chunk could have started
-    /// but for a credit that was on its way: the buffer behind it is too small for the way there and back. Added up over
-    /// a group's servers; waiting for room because chunks before had to wait further on is not in it.
+    /// For which the stage stood idle, from the first chunk of the transfer to its last, and some chunk could have
+    /// started but for a credit that was on its way: the buffer behind it is too small for the way there and back.
+    /// Added up over a group's servers; waiting for room because chunks before had to wait further on is not in it.
     Time starved;
     bool operator==(const Hop&) const = default;
   };

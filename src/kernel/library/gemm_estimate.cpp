@@ -7,6 +7,7 @@
 #include <tuple>
 #include <utility>
 
+#include "kernbench/tl/program.h"
 #include "kernel/engine_work.h"
 
 namespace kernbench::kernel::library {
@@ -24,9 +25,6 @@ constexpr double kWeightOfOther = 0.1;
 /// Vector commands on each element of a tile that an epilogue takes.
 constexpr double kEpilogueCycles = 4;
 
-constexpr std::int64_t ceil_div(std::int64_t a, std::int64_t b) {
-  return (a + b - 1) / b;
-}
 double ns(Time time) {
   return static_cast<double>(time.count()) * 1e-3;
 }
@@ -41,7 +39,7 @@ double mean_distance(const MeshExtent& mesh) {
 }
 /// Rows (or columns) of the array that an extent occupies, tile by tile.
 std::int64_t folds_of(std::int64_t extent, std::int64_t tile, std::int64_t array) {
-  return extent / tile * ceil_div(tile, array) + ceil_div(extent % tile, array);
+  return extent / tile * tl::cdiv(tile, array) + tl::cdiv(extent % tile, array);
 }
 
 /// The short steps at a program's start: how many, and how much of k they cover.
@@ -88,7 +86,7 @@ GemmEstimate::GemmEstimate(const GemmProblem& problem, const topology::Topology&
 }
 
 std::int64_t GemmEstimate::tcm_bytes(const GemmTiles& tiles) const {
-  const auto aligned = [&](std::int64_t bytes) { return ceil_div(bytes, alignment_) * alignment_; };
+  const auto aligned = [&](std::int64_t bytes) { return tl::cdiv(bytes, alignment_) * alignment_; };
   const std::int64_t a = aligned(tiles.m * tiles.k * item_) * (problem_.transposed_a ? 2 : 1);
   const std::int64_t b = aligned(tiles.k * tiles.n * item_) * (problem_.transposed_b ? 2 : 1);
   const std::int64_t sums = aligned(tiles.m * tiles.n * 4);
@@ -104,7 +102,7 @@ double GemmEstimate::run_bytes(double bytes) const {
 GemmEstimate::Access GemmEstimate::access(std::int64_t rows, std::int64_t columns, std::int64_t row) const {
   // Whole rows of a holder follow each other in its memory.
   const bool whole = columns >= row;
-  const double runs = whole ? static_cast<double>(ceil_div(columns, row)) : static_cast<double>(rows);
+  const double runs = whole ? static_cast<double>(tl::cdiv(columns, row)) : static_cast<double>(rows);
   const double run = static_cast<double>(rows * columns * item_) / runs;
   const auto page = static_cast<double>(topology_.pe.mmu.page.count());
   Access result;
@@ -127,7 +125,7 @@ GemmEstimate::Step GemmEstimate::step(const GemmTiles& tiles, std::int64_t k) co
 
 double GemmEstimate::step_cycles(std::int64_t m, std::int64_t n, std::int64_t k) const {
   const auto& array = topology_.pe.gemm.array;
-  const auto folds = static_cast<double>(ceil_div(m, array.height) * ceil_div(n, array.width));
+  const auto folds = static_cast<double>(tl::cdiv(m, array.height) * tl::cdiv(n, array.width));
   return folds * static_cast<double>(rate_.cycles_for(k)) + (fills_each_fold_ ? folds : 1) * fill_;
 }
 
@@ -136,7 +134,7 @@ double GemmEstimate::products_ns(const GemmBlock& block, const GemmTiles& tiles,
   const auto folds = static_cast<double>(folds_of(block.m, tiles.m, array.height) *
                                          folds_of(block.n, tiles.n, array.width) * block.batch);
   const auto tiles_of_result =
-      static_cast<double>(block.batch * ceil_div(block.m, tiles.m) * ceil_div(block.n, tiles.n));
+      static_cast<double>(block.batch * tl::cdiv(block.m, tiles.m) * tl::cdiv(block.n, tiles.n));
   const double fills =
       fills_each_fold_ ? folds * static_cast<double>(commands) / tiles_of_result : static_cast<double>(commands);
   return (folds * static_cast<double>(rate_.cycles_for(block.k)) + fills * fill_) * cycle_;
@@ -148,7 +146,7 @@ GemmEstimate::Passes GemmEstimate::passes(const Access& access, double times, co
   Passes passes;
   passes.times = times;
   passes.swelling = access.occupied / access.bytes;
-  passes.holders = static_cast<double>(ceil_div(rows, sharing.rows) * ceil_div(columns, sharing.columns));
+  passes.holders = static_cast<double>(tl::cdiv(rows, sharing.rows) * tl::cdiv(columns, sharing.columns));
   passes.headers = static_cast<double>(topology_.cube.noc.header.count()) * passes.holders /
                    static_cast<double>(rows * columns * item_);
   return passes;
@@ -234,7 +232,7 @@ double GemmEstimate::walks_ns(const GemmBlock& block, const GemmTiles& tiles, do
   const Access b = problem_.transposed_b ? access(block.n, block.k, row_b_) : access(block.k, block.n, row_b_);
   const bool held = a.pages + b.pages <= mmu.tlb_entries;
   const auto passes = [&](std::int64_t extent, std::int64_t tile) {
-    return held ? 1.0 : static_cast<double>(ceil_div(extent, tile));
+    return held ? 1.0 : static_cast<double>(tl::cdiv(extent, tile));
   };
   const double pages =
       (a.pages * passes(block.n, tiles.n) + b.pages * passes(block.m, tiles.m)) * static_cast<double>(block.batch);
@@ -248,11 +246,11 @@ double GemmEstimate::store_ns(const GemmTiles& tiles) const {
 }
 
 double GemmEstimate::time(const GemmBlock& block, const GemmTiles& tiles) const {
-  const std::int64_t across = ceil_div(block.m, tiles.m), along = ceil_div(block.n, tiles.n);
+  const std::int64_t across = tl::cdiv(block.m, tiles.m), along = tl::cdiv(block.n, tiles.n);
   const std::int64_t results = block.batch * across * along;
   const Ramp ramp(tiles);
-  const std::int64_t more = ramp.steps + ceil_div(block.k - ramp.covered, tiles.k) - ceil_div(block.k, tiles.k);
-  const std::int64_t commands = results * ceil_div(block.k, tiles.k) + std::max<std::int64_t>(more, 0);
+  const std::int64_t more = ramp.steps + tl::cdiv(block.k - ramp.covered, tiles.k) - tl::cdiv(block.k, tiles.k);
+  const std::int64_t commands = results * tl::cdiv(block.k, tiles.k) + std::max<std::int64_t>(more, 0);
   const auto steps = static_cast<double>(commands);
 
   const Step full = step(tiles, std::min(tiles.k, block.k)), first = step(tiles, tiles.first_k);
@@ -286,7 +284,7 @@ double GemmEstimate::at_least(const GemmBlock& block) const {
 }
 
 double GemmEstimate::at_least(const GemmBlock& block, std::int64_t tile_m, std::int64_t tile_n) const {
-  const std::int64_t across = ceil_div(block.m, tile_m), along = ceil_div(block.n, tile_n);
+  const std::int64_t across = tl::cdiv(block.m, tile_m), along = tl::cdiv(block.n, tile_n);
   GemmTiles tiles;
   tiles.m = tile_m, tiles.n = tile_n;
   const double products = products_ns(block, tiles, block.batch * across * along);

@@ -12,6 +12,7 @@
 #include "base/error.h"
 #include "base/text.h"
 #include "base/units.h"
+#include "kernbench/tl/program.h"
 #include "kernel/library/gemm_estimate.h"
 #include "kernel/library/gemm_traffic.h"
 
@@ -28,10 +29,6 @@ constexpr double kMargin = 0.98;
 /// Lengths of a step that are tried for tiles of one size.
 constexpr int kTriedSteps = 5;
 
-constexpr std::int64_t ceil_div(std::int64_t a, std::int64_t b) {
-  return (a + b - 1) / b;
-}
-
 // ---- the grid of programs
 // --------------------------------------------------------------------------------------------
 
@@ -40,7 +37,7 @@ struct Axis {
 };
 
 Axis cut(Axis axis, std::int64_t index, std::int64_t parts) {
-  const std::int64_t piece = ceil_div(axis.end - axis.begin, parts);
+  const std::int64_t piece = tl::cdiv(axis.end - axis.begin, parts);
   return {std::min(axis.begin + index * piece, axis.end), std::min(axis.begin + (index + 1) * piece, axis.end)};
 }
 
@@ -92,7 +89,7 @@ Used used_parts(std::int64_t extent, std::int64_t over_cubes, std::int64_t over_
     if (outer.begin >= outer.end) break;
     ++used.cubes;
     const std::int64_t length = outer.end - outer.begin;
-    used.parts += ceil_div(length, ceil_div(length, over_pes));
+    used.parts += tl::cdiv(length, tl::cdiv(length, over_pes));
   }
   return used;
 }
@@ -251,7 +248,7 @@ class Planner {
   static std::vector<std::int64_t> sizes(std::int64_t extent, std::int64_t wanted) {
     if (wanted > 0) return {std::min(wanted, extent)};
     std::vector<std::int64_t> all{extent};
-    for (const std::int64_t parts : {2, 3}) all.push_back(std::min(ceil_div(ceil_div(extent, parts), 32) * 32, extent));
+    for (const std::int64_t parts : {2, 3}) all.push_back(std::min(tl::cdiv(tl::cdiv(extent, parts), 32) * 32, extent));
     for (std::int64_t size = 1; size < extent && size <= kLargestTile; size *= 2) all.push_back(size);
     std::erase_if(all, [](std::int64_t size) { return size > kLargestTile; });
     std::ranges::sort(all, std::greater{});
@@ -355,7 +352,7 @@ class Planner {
 
   /// What one holder has of an operand of rows x columns; `readers` stands for the copies that there are.
   OperandSharing sharing(std::span<const GemmPart> parts, std::int64_t rows, std::int64_t columns) const {
-    if (parts.empty()) return {ceil_div(rows, count()), columns, 1};
+    if (parts.empty()) return {tl::cdiv(rows, count()), columns, 1};
     double held = 0;
     for (const auto& part : parts) {
       double volume = 1;

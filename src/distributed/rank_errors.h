@@ -7,7 +7,7 @@
 #include "base/units.h"
 #include "kernbench/multiprocessing.h"
 
-namespace kernbench::runtime {
+namespace kernbench::distributed {
 
 /// What ranks of a spawn threw on their own, at one simulated time and in the same words.
 struct RankErrorResult {
@@ -20,4 +20,4 @@ struct RankErrorResult {
 /// first of them.
 std::vector<RankErrorResult> folded(const std::vector<torch::multiprocessing::RankError>& errors);
 
-}  // namespace kernbench::runtime
+}  // namespace kernbench::distributed

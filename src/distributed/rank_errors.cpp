@@ -1,10 +1,10 @@
-#include "runtime/rank_errors.h"
+#include "distributed/rank_errors.h"
 
 #include <algorithm>
 #include <map>
 #include <tuple>
 
-namespace kernbench::runtime {
+namespace kernbench::distributed {
 
 std::vector<RankErrorResult> folded(const std::vector<torch::multiprocessing::RankError>& errors) {
   std::vector<RankErrorResult> result;
@@ -19,4 +19,4 @@ std::vector<RankErrorResult> folded(const std::vector<torch::multiprocessing::Ra
   return result;
 }
 
-}  // namespace kernbench::runtime
+}  // namespace kernbench::distributed
