@@ -1,5 +1,6 @@
 #include <kernbench/kernbench.h>
 
+#include <algorithm>
 #include <iostream>
 
 namespace torch = kernbench::torch;
@@ -7,10 +8,13 @@ namespace tl = kernbench::tl;
 
 // A kernel: ordinary C++, one instance on each PE that holds a part of the tensors.
 void scaled_add(tl::In x, tl::In y, tl::Tensor out, float alpha, std::int64_t block) {
-  for (std::int64_t i = tl::program_id(0) * block; i < x.numel(); i += tl::num_programs(0) * block) {
-    auto a = tl::load(x, {i}, {block});  // DMA, HBM to TCM; lanes past the end are masked
-    auto b = tl::load(y, {i}, {block});  // both loads are in flight together
-    tl::store(out, {i}, a * alpha + b);  // vector engine, then DMA
+  const auto mine = out.local_shard(0);  // the part of `out` in this PE's own slice of the HBM
+  const std::int64_t end = mine.offset[0] + mine.shape[0];
+  for (std::int64_t i = mine.offset[0]; i < end; i += block) {
+    const std::int64_t length = std::min(block, end - i);
+    auto a = tl::load(x, {i}, {length});  // DMA, HBM to TCM
+    auto b = tl::load(y, {i}, {length});  // both loads are in flight together
+    tl::store(out, {i}, a * alpha + b);   // vector engine, then DMA
   }
 }
 
