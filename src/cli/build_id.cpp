@@ -35,6 +35,7 @@ int take_id(dl_phdr_info* object, std::size_t, void* out) {
   for (std::size_t i = 0; i < object->dlpi_phnum; ++i) {
     const auto& segment = object->dlpi_phdr[i];
     if (segment.p_type != PT_NOTE) continue;
+    // NOLINTNEXTLINE(performance-no-int-to-ptr): the loader gives addresses as integers
     const auto* begin = reinterpret_cast<const char*>(object->dlpi_addr + segment.p_vaddr);
     for (const char byte : id_among({begin, segment.p_memsz})) {
       *static_cast<std::string*>(out) += fmt::format("{:02x}", static_cast<unsigned char>(byte));
