@@ -171,40 +171,7 @@ struct Machine::Implementation {
     for (const auto& engine : copy_engines) engine->cancel(owner);
   }
 
-  void append_servers(std::vector<ResourceUsage>& usage, std::uint32_t first, std::uint32_t end) const {
-    for (ServerId server{first}; server.value < end; ++server.value) {
-      const ServerCounters counters = fabric.counters(server);
-      usage.push_back({fabric.spec(server).name, counters.busy, counters.bytes});
-    }
-  }
-
-  void append_engines(std::vector<ResourceUsage>& usage, std::int64_t pe_index) const {
-    if (const auto& made = pes[static_cast<std::size_t>(pe_index)]; made) {
-      for (const CommandQueue* engine : made->engines()) usage.push_back({engine->wait_name(), engine->busy(), {}});
-      return;
-    }
-    const std::string name = to_text(layout.pe_at(pe_index));
-    for (std::int32_t queue = 0; queue < topology.pe.dma.queues; ++queue) {
-      usage.push_back({name + ".dma.queue" + std::to_string(queue), {}, {}});
-    }
-    usage.push_back({name + ".gemm", {}, {}});
-    usage.push_back({name + ".vector", {}, {}});
-  }
-
-  void append_counters(std::vector<ResourceCounters>& all, std::uint32_t first, std::uint32_t end) const {
-    for (ServerId server{first}; server.value < end; ++server.value) {
-      const ServerCounters counters = fabric.counters(server);
-      all.push_back({counters.busy, counters.bytes});
-    }
-  }
-
-  void append_engine_counters(std::vector<ResourceCounters>& all, std::int64_t pe_index) const {
-    if (const auto& made = pes[static_cast<std::size_t>(pe_index)]; made) {
-      for (const CommandQueue* engine : made->engines()) all.push_back({engine->busy_now(), {}});
-    } else {
-      all.resize(all.size() + static_cast<std::size_t>(topology.pe.dma.queues) + 2);
-    }
-  }
+  Resources resources() const { return {topology, network.links().size(), layout, fabric, pes, launches}; }
 
   event::Scheduler& scheduler;
   topology::Topology topology;
@@ -332,48 +299,11 @@ std::vector<ServerId> Machine::servers_of(PeCoordinate pe, const Operation& oper
 }
 
 std::vector<ResourceUsage> Machine::usage() const {
-  const Implementation& machine = *implementation_;
-  std::vector<ResourceUsage> usage;
-  machine.append_servers(usage, 0, static_cast<std::uint32_t>(machine.network.links().size()));
-  for (std::int64_t index = 0; index < machine.layout.pe_count(); ++index) {
-    const PeCoordinate at = machine.layout.pe_at(index);
-    machine.append_servers(usage, machine.layout.channel(at, 0).value, machine.layout.tcm_port(at).value + 1);
-    machine.append_engines(usage, index);
-  }
-  for (std::int64_t index = 0; index < machine.layout.cube_count(); ++index) {
-    const std::uint32_t sram = machine.layout.sram(machine.layout.cube_at(index)).value;
-    machine.append_servers(usage, sram, sram + 1);
-  }
-  for (std::int32_t sip = 0; sip < machine.topology.system.sips; ++sip) {
-    usage.push_back({to_text(SipId{sip}) + ".io.cpu", machine.launches.io_cpu_busy(SipId{sip}), {}});
-  }
-  for (std::int64_t index = 0; index < machine.layout.cube_count(); ++index) {
-    usage.push_back({to_text(machine.layout.cube_at(index)) + ".m_cpu", machine.launches.m_cpu_busy(index), {}});
-  }
-  return usage;
+  return implementation_->resources().usage();
 }
 
 std::vector<ResourceCounters> Machine::counters_now() const {
-  const Implementation& machine = *implementation_;
-  const Layout& layout = machine.layout;
-  std::vector<ResourceCounters> all;
-  machine.append_counters(all, 0, static_cast<std::uint32_t>(machine.network.links().size()));
-  for (std::int64_t index = 0; index < layout.pe_count(); ++index) {
-    const PeCoordinate at = layout.pe_at(index);
-    machine.append_counters(all, layout.channel(at, 0).value, layout.tcm_port(at).value + 1);
-    machine.append_engine_counters(all, index);
-  }
-  for (std::int64_t index = 0; index < layout.cube_count(); ++index) {
-    const std::uint32_t sram = layout.sram(layout.cube_at(index)).value;
-    machine.append_counters(all, sram, sram + 1);
-  }
-  for (std::int32_t sip = 0; sip < machine.topology.system.sips; ++sip) {
-    all.push_back({machine.launches.io_cpu_busy(SipId{sip}), {}});
-  }
-  for (std::int64_t index = 0; index < layout.cube_count(); ++index) {
-    all.push_back({machine.launches.m_cpu_busy(index), {}});
-  }
-  return all;
+  return implementation_->resources().counters_now();
 }
 
 std::vector<TlbUsage> Machine::tlb_usage() const {

@@ -19,23 +19,11 @@
 #include "hardware/operation.h"
 #include "hardware/pe/processing_element.h"
 #include "hardware/physical_map.h"
+#include "hardware/resources.h"
 #include "kernbench/models.h"
 #include "topology/spec.h"
 
 namespace kernbench::hardware {
-
-/// Busy time and bytes of one resource.
-struct ResourceUsage {
-  std::string name;
-  Time busy;
-  Bytes bytes;  // 0 for engines and processors
-};
-
-/// The same without the name.
-struct ResourceCounters {
-  Time busy;
-  Bytes bytes;
-};
 
 /// What the TLB of one PE was asked.
 struct TlbUsage {
@@ -100,11 +88,8 @@ class Machine {
   /// The servers that the data of one leg of a DMA operation pass, all channels of the slice included.
   std::vector<ServerId> servers_of(PeCoordinate pe, const Operation& operation, std::size_t leg);
 
-  /// All servers, engines and processors in structural order: the links; of each PE the HBM channels, the TCM port and
-  /// the engines; the SRAMs; the IO_CPUs and the M_CPUs. Engines count the commands that have finished.
+  /// What each resource has done; see Resources.
   std::vector<ResourceUsage> usage() const;
-  /// The same up to now, work that is under way as far as it has got; processors count the messages that they have
-  /// handled.
   std::vector<ResourceCounters> counters_now() const;
   /// Of the PEs whose TLB was asked, by coordinate.
   std::vector<TlbUsage> tlb_usage() const;

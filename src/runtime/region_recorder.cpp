@@ -1,6 +1,7 @@
 #include "runtime/region_recorder.h"
 
 #include <algorithm>
+#include <cassert>
 #include <utility>
 
 #include "event/fiber.h"
@@ -26,6 +27,7 @@ void RegionRecorder::begin_window() {
 void RegionRecorder::end_window() {
   const Time now = machine_.scheduler().now();
   const auto after = machine_.counters_now();
+  assert(after.size() == before_.size());
   total_.resize(after.size());
   for (std::size_t i = 0; i < after.size(); ++i) {
     total_[i].busy += after[i].busy - before_[i].busy;
@@ -62,10 +64,11 @@ void RegionRecorder::collect(RunResult& result, const std::vector<hardware::Reso
   }
   result.region = region_;
   const double seconds = region_.time.in_seconds();
-  for (std::size_t i = 0; i < total_.size(); ++i) {
-    const Time busy = std::min(total_[i].busy, region_.time);  // a processor's message may have begun before
+  for (const auto& usage : names) {
+    const hardware::ResourceCounters& counted = total_[usage.place];
+    const Time busy = std::min(counted.busy, region_.time);  // a processor's message may have begun before
     if (busy <= Time::zero()) continue;
-    result.resources.push_back({names[i].name, busy, total_[i].bytes, busy.in_seconds() / seconds});
+    result.resources.push_back({usage.name, busy, counted.bytes, busy.in_seconds() / seconds});
   }
 }
 

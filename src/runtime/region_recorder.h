@@ -51,8 +51,8 @@ class RegionRecorder {
   void keep(std::shared_ptr<OpenRange> range) { closing_.push_back(std::move(range)); }
   std::shared_ptr<OpenRange> release(const OpenRange& range);
 
-  /// Ends a window that is still open, and hands over what was counted. `names` are those of the resources, in the
-  /// machine's order.
+  /// Ends a window that is still open, and hands over what was counted. `names` are the resources' at the end of the
+  /// run, with their places.
   void collect(RunResult& result, const std::vector<hardware::ResourceUsage>& names);
 
  private:

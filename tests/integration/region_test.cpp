@@ -240,6 +240,41 @@ TEST(Region, OverlappingRangesOfSeveralRanksAreOneWindow) {
   EXPECT_FALSE(names_in_region(result).empty());
 }
 
+// The ends of channels are made when they are first used, here within the range, between the PEs' other resources.
+TEST(Region, AroundEverythingCountsEachResourceAsTheWholeRunDoes) {
+  SimulateOptions options = tiny({"system.sips.count=2"});
+  const auto all_reduces = [] {
+    const record_function range("everything");
+    torch::multiprocessing::spawn(
+        [](int rank, int ranks) {
+          torch::ahbm::set_device(rank);
+          dist::init_process_group("ahbm", rank, ranks);
+          auto x = torch::ones({1024}, torch::device("ahbm"));
+          for (int i = 0; i < 2; ++i) {
+            const record_function each("all_reduce");
+            dist::all_reduce(x);
+            torch::ahbm::synchronize();
+          }
+        },
+        std::tuple{2}, {.nprocs = 2});
+  };
+  const RunResult part = simulate(options, all_reduces);
+  options.whole_run = true;
+  const RunResult whole = simulate(options, all_reduces);
+  ASSERT_TRUE(part.region);
+  EXPECT_EQ(part.region->time, whole.simulated_time);
+  ASSERT_EQ(part.resources.size(), whole.resources.size());
+  int queues = 0;
+  for (std::size_t i = 0; i < whole.resources.size(); ++i) {
+    const ResourceResult &a = part.resources[i], &b = whole.resources[i];
+    EXPECT_EQ(a.name, b.name);
+    EXPECT_EQ(a.busy, b.busy) << b.name;
+    EXPECT_EQ(a.bytes, b.bytes) << b.name;
+    if (b.name.find("ipcq") != std::string::npos) ++queues;
+  }
+  EXPECT_GT(queues, 0);
+}
+
 TEST(Region, TheProfilersStartAndStopMarkOneToo) {
   const RunResult result = simulate(tiny(), [] {
     auto x = torch::ones({1024}, one_pe());

@@ -99,13 +99,10 @@ std::size_t Ipcq::cancel(event::AgentId program, event::Callback over) {
 
 std::vector<const CommandQueue*> Ipcq::queues() const {
   std::vector<const CommandQueue*> queues;
-  for (const auto& queue : sends_) {
-    if (queue) queues.push_back(queue.get());
-  }
-  for (const auto& queue : receives_) {
-    if (queue) queues.push_back(queue.get());
-  }
-  if (windows_) queues.push_back(windows_.get());
+  queues.reserve(sends_.size() + receives_.size() + 1);
+  for (const auto& queue : sends_) queues.push_back(queue.get());
+  for (const auto& queue : receives_) queues.push_back(queue.get());
+  queues.push_back(windows_.get());
   return queues;
 }
 

@@ -1,6 +1,7 @@
 // The inter-PE communication queues of a PE: its neighbour tables, and the ends of its channels.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <memory>
 #include <string>
@@ -44,8 +45,13 @@ class Ipcq {
   const CommandQueue* entry(std::int32_t entry, bool receives) const;
   /// Takes back the commands of a program at all ends; see CommandQueue.
   std::size_t cancel(event::AgentId program, event::Callback over);
-  /// The installed ends: those to send by entry, then those to receive, then the queue of one-sided commands.
+  /// By place: the ends to send by entry, then those to receive, then the queue of one-sided commands; null where none
+  /// has been made.
   std::vector<const CommandQueue*> queues() const;
+  /// How many places each PE of a machine has.
+  static std::size_t places(const topology::Topology& topology) {
+    return 2 * static_cast<std::size_t>(topology.pe.ipcq.queues) + 1;
+  }
 
   // Arrivals; deliver phase. An unknown address or an older epoch is a defect of this simulator.
   void payload_landed(PhysAddr slot, std::uint32_t epoch);

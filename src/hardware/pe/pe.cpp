@@ -86,12 +86,18 @@ CommandQueue& Pe::queue_for(const Operation& operation) {
   return *dma_[control_.next_dma_queue(operation.agent, dma_.size())];
 }
 
-std::vector<const CommandQueue*> Pe::engines() const {
+std::vector<const CommandQueue*> Pe::engine_places() const {
   std::vector<const CommandQueue*> engines;
   for (const auto& queue : dma_) engines.push_back(queue.get());
   engines.push_back(&gemm_);
   engines.push_back(&vector_);
   for (const CommandQueue* queue : ipcq_.queues()) engines.push_back(queue);
+  return engines;
+}
+
+std::vector<const CommandQueue*> Pe::engines() const {
+  auto engines = engine_places();
+  std::erase(engines, nullptr);
   return engines;
 }
 

@@ -41,6 +41,8 @@ class Pe final : public ProcessingElement {
   Ipcq& ipcq() { return ipcq_; }
   /// Its engines in structural order: the DMA queues, GEMM, vector, the ends of channels.
   std::vector<const CommandQueue*> engines() const;
+  /// The same with null for the ends that have not been made, so that each has one place for the whole run.
+  std::vector<const CommandQueue*> engine_places() const;
 
  private:
   std::size_t drop_commands(event::AgentId program, event::Callback over);

@@ -1,0 +1,113 @@
+#include "hardware/resources.h"
+
+#include <utility>
+
+#include "base/text.h"
+#include "hardware/ipcq/ipcq.h"
+#include "hardware/pe/command_queue.h"
+#include "hardware/pe/pe.h"
+
+namespace kernbench::hardware {
+namespace {
+
+struct NamedUsage {
+  const Fabric& fabric;
+  std::vector<ResourceUsage> usage = {};
+  std::size_t place = 0;
+
+  void server(ServerId server) {
+    const ServerCounters counters = fabric.counters(server);
+    usage.push_back({fabric.spec(server).name, counters.busy, counters.bytes, place++});
+  }
+  void engine(const CommandQueue& engine) { usage.push_back({engine.wait_name(), engine.busy(), {}, place++}); }
+  template <class Name>
+  void idle_engine(const Name& name) {
+    usage.push_back({name(), {}, {}, place++});
+  }
+  void unmade() { ++place; }
+  template <class Name>
+  void processor(const Name& name, Time busy) {
+    usage.push_back({name(), busy, {}, place++});
+  }
+};
+
+struct Counters {
+  const Fabric& fabric;
+  std::vector<ResourceCounters> counters = {};
+
+  void server(ServerId server) {
+    const ServerCounters now = fabric.counters(server);
+    counters.push_back({now.busy, now.bytes});
+  }
+  void engine(const CommandQueue& engine) { counters.push_back({engine.busy_now(), {}}); }
+  template <class Name>
+  void idle_engine(const Name&) {
+    unmade();
+  }
+  void unmade() { counters.emplace_back(); }
+  template <class Name>
+  void processor(const Name&, Time busy) {
+    counters.push_back({busy, {}});
+  }
+};
+
+template <class Visitor>
+void visit_servers(ServerId first, ServerId last, Visitor& visitor) {
+  for (ServerId server = first; server.value <= last.value; ++server.value) visitor.server(server);
+}
+
+}  // namespace
+
+template <class Visitor>
+void Resources::visit_engines(std::int64_t pe_index, Visitor& visitor) const {
+  if (const auto& made = pes_[static_cast<std::size_t>(pe_index)]; made) {
+    for (const CommandQueue* engine : made->engine_places()) {
+      if (engine != nullptr) {
+        visitor.engine(*engine);
+      } else {
+        visitor.unmade();
+      }
+    }
+    return;
+  }
+  const auto name = [&](const std::string& engine) { return to_text(layout_.pe_at(pe_index)) + engine; };
+  for (std::int32_t queue = 0; queue < topology_.pe.dma.queues; ++queue) {
+    visitor.idle_engine([&] { return name(".dma.queue" + std::to_string(queue)); });
+  }
+  visitor.idle_engine([&] { return name(".gemm"); });
+  visitor.idle_engine([&] { return name(".vector"); });
+  for (std::size_t queue = 0; queue < Ipcq::places(topology_); ++queue) visitor.unmade();
+}
+
+template <class Visitor>
+void Resources::visit(Visitor& visitor) const {
+  for (std::uint32_t link = 0; link < links_; ++link) visitor.server(ServerId{link});
+  for (std::int64_t index = 0; index < layout_.pe_count(); ++index) {
+    const PeCoordinate at = layout_.pe_at(index);
+    visit_servers(layout_.channel(at, 0), layout_.tcm_port(at), visitor);
+    visit_engines(index, visitor);
+  }
+  for (std::int64_t index = 0; index < layout_.cube_count(); ++index) {
+    visitor.server(layout_.sram(layout_.cube_at(index)));
+  }
+  for (std::int32_t sip = 0; sip < topology_.system.sips; ++sip) {
+    visitor.processor([&] { return to_text(SipId{sip}) + ".io.cpu"; }, launches_.io_cpu_busy(SipId{sip}));
+  }
+  for (std::int64_t index = 0; index < layout_.cube_count(); ++index) {
+    visitor.processor([&] { return to_text(layout_.cube_at(index)) + ".m_cpu"; }, launches_.m_cpu_busy(index));
+  }
+}
+
+std::vector<ResourceUsage> Resources::usage() const {
+  NamedUsage named{fabric_};
+  visit(named);
+  return std::move(named.usage);
+}
+
+std::vector<ResourceCounters> Resources::counters_now() const {
+  Counters counters{fabric_};
+  visit(counters);
+  return std::move(counters.counters);
+}
+
+}  // namespace kernbench::hardware
