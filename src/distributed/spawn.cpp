@@ -252,6 +252,7 @@ void Spawn::cancel() {
     if (!rank.over) rank.fiber->cancel();
   }
   simulation_.machine().cancel(number());
+  for (const std::uint64_t scope : scopes()) simulation_.machine().cancel(scope);
   for (const auto& weak : children_) {
     const auto child = weak.lock();
     if (child && !child->ended() && !child->cancelled()) child->cancel();
