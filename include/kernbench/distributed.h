@@ -19,7 +19,7 @@ struct WorkState;
 
 namespace kernbench::torch::distributed {
 
-/// With c10d's numbers. PREMUL_SUM has no C++ spelling for its factor and is refused.
+/// With c10d's numbers. PREMUL_SUM has no C++ spelling for its factor and is refused, as is what is none of these.
 enum class ReduceOp : std::uint8_t { SUM, AVG, PRODUCT, MIN, MAX, BAND, BOR, BXOR, PREMUL_SUM };
 
 /// Some ranks that communicate with each other, as the calling rank sees them. An empty one stands for the default
@@ -56,7 +56,7 @@ Algorithm get_algorithm(const std::string& name = {});
 /// world_size - 1 have called it. `backend` is "ahbm" or empty. -1 stands for the rank that spawn() has given the
 /// worker, and for the number of ranks of that spawn; they take the part of the environment variables RANK and
 /// WORLD_SIZE of PyTorch's env://. ValueError for a rank or size that cannot be or is not known, for a rank that is
-/// there twice, and for ranks that disagree about the size.
+/// there twice, and for ranks that disagree about the size; ConfigurationError for more ranks than the machine has PEs.
 ///
 /// A rank is a SIP: the one that the worker has made current when it communicates. In a world of more ranks than there
 /// are SIPs a rank is a PE: rank r the r-th one of the machine, SIP by SIP, cube by cube, PE by PE. The PE's SIP is
@@ -77,8 +77,9 @@ int get_global_rank(const ProcessGroup& group, int group_rank, Where where = Whe
 std::vector<int> get_process_group_ranks(const ProcessGroup& group = {}, Where where = Where::current());
 
 /// A group of some ranks of the default one (none given: all). Every rank, member or not, must call it, all in the same
-/// order with the same ranks; it waits for all of them. For a rank that is not a member, get_rank and get_world_size
-/// are -1, and what it calls on the group prints a warning and does nothing.
+/// order with the same ranks; it waits for all of them. When they differ, each gets one ProgramError
+/// ("DistributedError"), and no group is made. For a rank that is not a member, get_rank and get_world_size are -1, and
+/// what it calls on the group prints a warning and does nothing.
 ProcessGroup new_group(std::vector<int> ranks = {}, const InitOptions& options = {}, Where where = Where::current());
 
 /// Waits until all ranks of the group have called it, at most `timeout`: ProgramError ("DistributedError") on rank 0 of
@@ -95,7 +96,7 @@ class Work {
   bool wait(Where where = Where::current());
   /// Holds up the host until the operation has finished. Throws exception(), if there is one.
   void synchronize(Where where = Where::current());
-  /// What another rank has called does not fit this operation: the error that rank got. Null: nothing of the kind.
+  /// Ranks have called operations that do not fit: the error that all of them get. Null: nothing of the kind so far.
   std::exception_ptr exception() const;
   bool is_success() const { return exception() == nullptr; }
   /// Asking in vain costs the host the launch overhead.
@@ -116,7 +117,9 @@ class Work {
 using WorkRef = std::shared_ptr<Work>;
 
 // Every rank of the group calls these, in the same order, on its own device: tensors of one shape, type and placement.
-// A rank that calls something else gets a ProgramError ("DistributedError") that names both calls.
+// When ranks have called different things, each of them gets one ProgramError ("DistributedError"), as soon as all have
+// called or can no longer call: from the call or the host wait in which it is then, else from its next one. The call of
+// more than half of the ranks is right, and the others are named as culprits. The group cannot be used afterwards.
 //
 // A call is ordered behind what the current stream has been given. With `async_op` it returns its Work; without, the
 // current stream waits for it and null is returned. The first call on a group waits, on the host, for all ranks; with
@@ -129,12 +132,13 @@ WorkRef all_reduce(const Tensor& tensor, ReduceOp op = ReduceOp::SUM, const Proc
 /// tensor := that of rank `src`, a global rank.
 WorkRef broadcast(const Tensor& tensor, int src, const ProcessGroup& group = {}, bool async_op = false,
                   Where where = Where::current());
-/// Holds up the host until all ranks have called it, and their devices have come to it.
+/// Holds up the host until all ranks have called it, and their devices have come to it: the devices on which they
+/// communicate in the group, whichever is current; before the first communication the current one.
 WorkRef barrier(const ProcessGroup& group = {}, bool async_op = false, Where where = Where::current());
 
 // From one rank to another (global ranks): the tensors have one shape, type and placement. What has the same sender,
 // receiver and tag arrives in its order. The kernels of both sides begin when both have been called. ValueError for a
-// transfer to oneself; ProgramError ("DistributedError") when the two tensors do not fit.
+// transfer to oneself and for a tag below 0; ProgramError ("DistributedError") when the two tensors do not fit.
 
 /// As with collectives, the current stream waits, and the host goes on.
 void send(const Tensor& tensor, int dst, const ProcessGroup& group = {}, int tag = 0, Where where = Where::current());

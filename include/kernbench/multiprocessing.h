@@ -36,29 +36,6 @@ struct SpawnOptions {
   std::string start_method = "spawn";
 };
 
-/// Why ranks came to a bad end. PyTorch's names; all are errors of the simulated program.
-class ProcessException : public ProgramError {
- public:
-  ProcessException(const std::string& type, const std::string& message, int index, std::int64_t process)
-      : ProgramError(type, message), error_index(index), error_pid(process) {}
-  int error_index;         // the rank
-  std::int64_t error_pid;  // its process id (ProcessContext::pids)
-};
-
-/// A rank threw.
-class ProcessRaisedException : public ProcessException {
- public:
-  using ProcessException::ProcessException;
-};
-
-/// Ranks called exit() with a code that is not 0, and nobody threw: "process 1 terminated with exit code 3".
-class ProcessExitedException : public ProcessException {
- public:
-  ProcessExitedException(const std::string& message, int index, std::int64_t process, int code)
-      : ProcessException("ProcessExitedException", message, index, process), exit_code(code) {}
-  int exit_code;
-};
-
 /// One root cause: what a rank threw on its own, and not because it was unwound.
 struct RankError {
   int rank = 0;
@@ -67,16 +44,41 @@ struct RankError {
   std::exception_ptr error;  // null for an exit code
 };
 
-/// What join() throws when ranks threw.
+/// Why ranks came to a bad end. PyTorch's names; all are errors of the simulated program.
+class ProcessException : public ProgramError {
+ public:
+  ProcessException(const std::string& type, const std::string& message, int index, std::int64_t process)
+      : ProgramError(type, message), error_index(index), error_pid(process) {}
+  int error_index;                // the rank of the first root cause
+  std::int64_t error_pid;         // its process id (ProcessContext::pids)
+  std::vector<RankError> errors;  // all root causes, by simulated time, then rank
+  std::vector<int> victims;       // the ranks that were unwound because of them, ascending
+};
+
+/// A rank threw.
+class ProcessRaisedException : public ProcessException {
+ public:
+  using ProcessException::ProcessException;
+};
+
+/// Ranks called exit() with a code that is not 0, and nobody threw: "process 1 terminated with exit code 3", a line for
+/// each of them, by rank. `exit_code` is that of error_index.
+class ProcessExitedException : public ProcessException {
+ public:
+  ProcessExitedException(const std::string& message, int index, std::int64_t process, int code)
+      : ProcessException("ProcessExitedException", message, index, process), exit_code(code) {}
+  int exit_code;
+};
+
+/// What join() throws when ranks threw. Causes in the same words are said once, with the set of their ranks.
 class SpawnException : public ProcessRaisedException {
  public:
   SpawnException(const std::string& message, std::int64_t process, std::vector<RankError> causes,
                  std::vector<int> unwound)
-      : ProcessRaisedException("SpawnException", message, causes.front().rank, process),
-        errors(std::move(causes)),
-        victims(std::move(unwound)) {}
-  std::vector<RankError> errors;  // all root causes, by simulated time, then rank
-  std::vector<int> victims;       // the ranks that were unwound because of them, ascending
+      : ProcessRaisedException("SpawnException", message, causes.front().rank, process) {
+    errors = std::move(causes);
+    victims = std::move(unwound);
+  }
 };
 
 /// The ranks of one spawn. Copies stand for the same ranks; dropping the last one stops nothing: whoever spawned them

@@ -181,6 +181,13 @@ struct SlotAdvice {
   std::string text;         // both, and how the run ends then
 };
 
+/// What ranks of a spawn threw on their own, at one simulated time and in the same words.
+struct RankErrorResult {
+  std::vector<int> ranks;  // ascending
+  Time time;
+  std::string type, message, where;
+};
+
 struct ErrorResult {
   std::string type, message, where;
   /// Of a deadlock: who waits for whom through all layers, and the cycles among them, each beginning and ending with
@@ -188,6 +195,9 @@ struct ErrorResult {
   std::vector<WaitEdgeResult> waits = {};
   std::vector<std::vector<std::string>> cycles = {};
   std::optional<SlotAdvice> slots = {};  // of a deadlock, when it was looked for
+  /// Of a spawn that failed: the root causes, by time, then rank, and the ranks that were unwound because of them.
+  std::vector<RankErrorResult> rank_errors = {};
+  std::vector<int> victims = {};
 };
 
 /// Which program ran, so that a comparison of two results can tell whether it was the same one. Not part of the

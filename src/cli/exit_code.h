@@ -16,8 +16,8 @@ enum class ExitCode : int {
   terminated = 143
 };
 
-/// The code for an error, by its type: ConfigurationError and OutputError 2, an internal one 4, Interrupted 130
-/// (terminated is the process's affair: cli/interrupt.h), any other 3.
+/// The code for an error, by its type: ConfigurationError (also of all failed ranks of a spawn) and OutputError 2, an
+/// internal one 4, Interrupted 130 (terminated is the process's affair: cli/interrupt.h), any other 3.
 ExitCode exit_code_of(const report::ErrorResult& error);
 
 /// The code for a finished run.

@@ -10,7 +10,7 @@ namespace kernbench::distributed {
 ChannelKeeper::~ChannelKeeper() {
   if (pool_->closed()) return;
   // A set must not go while its rows are on their way to the tables.
-  const bool taken_back = workers_ && workers_->cancelled();
+  const bool taken_back = this->taken_back();
   if (set_->is_installed()) {
     if (taken_back) set_->close();
     return;
@@ -32,7 +32,7 @@ void ChannelPool::keep(const std::shared_ptr<ChannelKeeper>& keeper) {
 
 void ChannelPool::forget_messages_of_failed() const {
   for (const auto& each : keepers_) {
-    if (const auto keeper = each.lock()) keeper->run_is_over();
+    if (const auto keeper = each.lock()) keeper->forget_if_taken_back();
   }
 }
 
@@ -48,9 +48,10 @@ std::vector<TableShare> shares_of(const std::vector<PartPair>& pairs) {
 
 }  // namespace
 
-std::shared_ptr<SharedChannels> channels_between(runtime::HostContext& context, const std::string& name,
-                                                 const std::vector<PartPair>& pairs, const AlgorithmSpec& algorithm,
+std::shared_ptr<SharedChannels> channels_between(runtime::HostContext& context, const Group& group,
+                                                 const std::string& name, const std::vector<PartPair>& pairs,
                                                  const std::string& what) {
+  const AlgorithmSpec& algorithm = group.algorithm();
   const auto& topology = context.simulation.topology();
   std::map<runtime::DevicePart, std::int32_t> first_member;
   for (const auto& [from, to] : pairs) {
@@ -73,10 +74,10 @@ std::shared_ptr<SharedChannels> channels_between(runtime::HostContext& context, 
     }
   }
   const auto& pool = rendezvous(context).channel_pool(context.simulation);
-  auto make = [&simulation = context.simulation, pool = pool.get(), workers = context.worker.group, name,
-               members = std::move(members), options] {
+  auto make = [&simulation = context.simulation, pool = pool.get(), workers = context.worker.group,
+               failed = group.has_failed(), name, members = std::move(members), options] {
     auto set = runtime::QueueSet::create(simulation, name, members, options);
-    const auto keeper = std::make_shared<ChannelKeeper>(std::move(set), workers, pool->shared_from_this());
+    const auto keeper = std::make_shared<ChannelKeeper>(std::move(set), workers, failed, pool->shared_from_this());
     pool->keep(keeper);
     return std::shared_ptr<runtime::QueueSet>(keeper, keeper->set());
   };

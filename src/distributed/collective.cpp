@@ -7,6 +7,7 @@
 
 #include "distributed/communicator.h"
 #include "distributed/device_work.h"
+#include "runtime/host_wait.h"
 
 namespace kernbench::distributed {
 namespace {
@@ -33,11 +34,26 @@ class CollectiveNode final : public event::WaitNode {
   std::weak_ptr<const event::WaitNode> launch_;
 };
 
+/// A call of which it is clear that it fails: without `async_op`, and if the group has failed, it throws the failure.
+std::shared_ptr<WorkState> refuse(runtime::HostContext& context, GroupHandle& handle, std::uint64_t sequence,
+                                  const std::string& what, bool async_op) {
+  if (!async_op || handle.group->failure()) handle.group->wait_for_failure(context, what, sequence);
+  auto state = std::make_shared<WorkState>();
+  state->sequence = sequence;
+  state->group = handle.group;
+  state->refused = true;
+  state->finished = std::make_shared<event::Completion>();
+  state->finished->describe_as([what] { return what; });
+  handle.group->ledger().attach(sequence, state);
+  return state;
+}
+
 }  // namespace
 
 std::shared_ptr<WorkState> issue(GroupHandle& handle, CollectiveCall call, bool async_op) {
   auto& context = runtime::current_context(call.name);
   Group& group = *handle.group;
+  group.check_usable(context, call.name);
   DeviceWork work;
   work.call = call.name;
   work.kernel = std::move(call.kernel);
@@ -48,12 +64,16 @@ std::shared_ptr<WorkState> issue(GroupHandle& handle, CollectiveCall call, bool 
   }
   const runtime::DevicePart part = part_of(work.payload, context, call.name);
   describe(work.payload, context, call.fingerprint);
-  const std::uint64_t sequence = group.ledger().call(handle.member, call.fingerprint);
+  const std::uint64_t sequence = group.call(handle.member, call.fingerprint);
   const std::string what =
       fmt::format("{} (sequence number {}) of {}", name(call.fingerprint.type), sequence, group.name());
+  if (group.is_doomed(sequence)) return refuse(context, handle, sequence, what, async_op);
+  const auto scope = group.ledger().scope(sequence, [&] { return group.new_scope(context); });
+  work.scope = scope;
+  work.synchronous = !async_op;
   const auto communicator = group.shared_communicator();
   auto others_here = communicator->ready(context, handle.member, part, what);
-  if (others_here && !async_op) others_here->wait();
+  if (others_here && !async_op) runtime::host_wait(context, [&] { others_here->wait(); });
   if (others_here && others_here->is_set()) others_here.reset();
   work.after = others_here;
   // The group may be destroyed while this is under way.
@@ -72,8 +92,14 @@ std::shared_ptr<WorkState> issue(GroupHandle& handle, CollectiveCall call, bool 
   auto state = enqueue(std::move(work), handle.stream);
   state->sequence = sequence;
   state->others_here = std::move(others_here);
+  state->group = handle.group;
   group.ledger().attach(sequence, state);
   communicator->set_end(handle.member, sequence, state->finished);
+  // Others may have differed while this one was given to the device.
+  if (scope && scope->taken_back()) state->fail(group.failure());
+  if (!async_op && scope && (state->failure || group.has_conflict(sequence))) {
+    group.wait_for_failure(context, what, sequence);
+  }
   return state;
 }
 

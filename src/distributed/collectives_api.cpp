@@ -11,6 +11,7 @@
 #include "distributed/transfer.h"
 #include "event/fiber.h"
 #include "runtime/host_call.h"
+#include "runtime/host_wait.h"
 #include "runtime/polling.h"
 #include "runtime/simulation.h"
 #include "runtime/tensor_impl.h"
@@ -24,19 +25,28 @@ Work::Work(std::shared_ptr<WorkState> state) : state_(std::move(state)) {}
 namespace {
 
 /// What every wait begins with.
-void meet_others(const WorkState& state) {
-  if (state.others_here) state.others_here->wait();
-  if (state.error) std::rethrow_exception(state.error);
+void meet_others(runtime::HostContext& context, const WorkState& state) {
+  throw_failure_of(state);
+  if (state.group && state.group->has_conflict(state.sequence)) {
+    state.group->wait_for_failure(context, "a collective of " + state.group->name(), state.sequence);
+  }
+  if (state.others_here) runtime::host_wait(context, [&] { state.others_here->wait(); });
+  throw_failure_of(state);
+}
+
+void wait_for_end(runtime::HostContext& context, const WorkState& state) {
+  runtime::host_wait(context, [&] { state.finished->wait(); });
+  throw_failure_of(state);
 }
 
 }  // namespace
 
 bool Work::wait(Where where) {
   const runtime::HostCall here("Work::wait", where);
-  runtime::current_context("Work::wait");
-  meet_others(*state_);
+  auto& context = runtime::current_context("Work::wait");
+  meet_others(context, *state_);
   if (state_->host_waits) {
-    state_->finished->wait();
+    wait_for_end(context, *state_);
   } else {
     order_current_stream_behind(*state_);
   }
@@ -51,13 +61,13 @@ bool Work::is_completed(Where where) const {
 
 void Work::synchronize(Where where) {
   const runtime::HostCall here("Work::synchronize", where);
-  runtime::current_context("Work::synchronize");
-  meet_others(*state_);
-  state_->finished->wait();
+  auto& context = runtime::current_context("Work::synchronize");
+  meet_others(context, *state_);
+  wait_for_end(context, *state_);
 }
 
 std::exception_ptr Work::exception() const {
-  return state_->error;
+  return state_->failure ? state_->failure->error : nullptr;
 }
 
 int Work::source_rank() const {
@@ -66,6 +76,7 @@ int Work::source_rank() const {
 
 double Work::get_duration(Where where) const {
   const runtime::HostCall here("Work::get_duration", where);
+  throw_failure_of(*state_);
   if (!state_->finished->is_set()) {
     throw ProgramError("DistributedError",
                        "getDuration only works when the work has completed: wait for it on the host (synchronize)");
@@ -164,7 +175,7 @@ WorkRef barrier(const ProcessGroup& group, bool async_op, Where where) {
   auto state = issue(*handle, std::move(call), async_op);
   state->host_waits = true;
   if (async_op) return std::make_shared<Work>(std::move(state));
-  state->finished->wait();
+  wait_for_end(runtime::current_context("barrier"), *state);
   return nullptr;
 }
 

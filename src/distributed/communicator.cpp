@@ -50,7 +50,7 @@ runtime::CompletionRef Communicator::ready(runtime::HostContext& context, int me
   if (!meeting_->has(rank)) {
     // Who waits goes on as soon as the last one has arrived, over these channels.
     const bool last = meeting_->missing().size() == 1;
-    if (last) ring_ = channels_between(context, group_.name(), ring_pairs(), group_.algorithm(), what);
+    if (last) ring_ = channels_between(context, group_, group_.name(), ring_pairs(), what);
     meeting_->arrive(rank);
   }
   return {meeting_, &meeting_->reached()};

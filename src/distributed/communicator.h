@@ -42,6 +42,12 @@ class Communicator {
   /// A member's turn on the ring in its collective `sequence`, for when all members have come; null for a group of one.
   /// `what` names the call for reports. Each member takes it once.
   std::shared_ptr<ChannelTurn> turn(int member, std::uint64_t sequence, const std::string& what);
+  /// No member comes to the collectives from `first` on that has not come to them: they use the ring as long as the
+  /// launches of those that have. Nobody waits for members any more.
+  void give_up(std::uint64_t first) {
+    open_.erase(open_.lower_bound(first), open_.end());
+    if (meeting_) meeting_->give_up();
+  }
   /// The end of a member's kernels in that collective, for reports.
   void set_end(int member, std::uint64_t sequence, const runtime::CompletionRef& end);
 

@@ -9,6 +9,7 @@
 #include "base/text.h"
 #include "distributed/element_places.h"
 #include "distributed/flat_tensor.h"
+#include "runtime/host_wait.h"
 #include "runtime/launches.h"
 #include "runtime/simulated_devices.h"
 #include "runtime/tensor_impl.h"
@@ -81,6 +82,20 @@ class OnStream {
   std::size_t before_;
 };
 
+/// What is enqueued while it lives belongs to a scope.
+class InScope {
+ public:
+  InScope(HostContext& context, runtime::CommandScopeRef scope)
+      : context_(context), before_(std::exchange(context.scope, std::move(scope))) {}
+  ~InScope() { context_.scope = std::move(before_); }
+  InScope(const InScope&) = delete;
+  InScope& operator=(const InScope&) = delete;
+
+ private:
+  HostContext& context_;
+  runtime::CommandScopeRef before_;
+};
+
 /// Notes the time at which the stream gets here.
 runtime::CompletionRef mark(HostContext& context, runtime::Stream& stream, const std::string& name,
                             const std::shared_ptr<WorkState>& state, Time WorkState::* time) {
@@ -141,6 +156,7 @@ void launch(HostContext& context, DeviceWork work) {
 
 std::shared_ptr<WorkState> enqueue(DeviceWork work, std::optional<std::size_t>& own_stream) {
   auto& context = runtime::current_context(work.call);
+  const InScope scope(context, std::move(work.scope));
   const int device = work.payload.device;
   const std::string name = work.kernel;
   if (!own_stream) own_stream = runtime::add_stream(context, device);
@@ -154,11 +170,23 @@ std::shared_ptr<WorkState> enqueue(DeviceWork work, std::optional<std::size_t>& 
   {
     const OnStream on(context, device, *own_stream);
     const auto then = std::move(work.then);
-    launch(context, std::move(work));
+    if (work.synchronous) {
+      // The launch overhead is a part of the call, which a failure ends.
+      runtime::host_wait(context, [&] { launch(context, std::move(work)); });
+    } else {
+      launch(context, std::move(work));
+    }
     if (then) then();
   }
   state->finished = mark(context, stream, "end of " + name, state, &WorkState::ended);
   return state;
+}
+
+void throw_failure_of(const WorkState& work) {
+  if (!work.failure) return;
+  runtime::withdraw(runtime::current_context("a process group"), work.failure);
+  work.failure->told = true;
+  std::rethrow_exception(work.failure->error);
 }
 
 void order_current_stream_behind(const WorkState& work) {

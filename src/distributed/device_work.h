@@ -38,7 +38,9 @@ struct DeviceWork {
   const char* call = "";    // of the API: "all_reduce"
   std::string kernel = {};  // name of the launch: "ring_allreduce"
   Payload payload = {};
-  bool writes = true;  // the tensor, rather than reading it
+  bool writes = true;                        // the tensor, rather than reading it
+  bool synchronous = true;                   // the caller gets no Work, so that a failure is thrown by the call
+  runtime::CommandScopeRef scope = nullptr;  // of all that is enqueued; null: none
   /// Its turn on the channels; asked when the stream has come to it. Empty, or null: it needs none.
   std::function<std::shared_ptr<ChannelTurn>()> turn = {};
   runtime::CompletionRef after = nullptr;                  // what the kernel has to wait for, if anything
@@ -54,6 +56,9 @@ struct DeviceWork {
 /// Enqueues the kernel on a stream of the group's own, made if there is none, behind what the current stream has been
 /// given so far. Costs the host the launch overhead.
 std::shared_ptr<WorkState> enqueue(DeviceWork work, std::optional<std::size_t>& stream);
+
+/// Throws the failure of an operation to its caller, if there is one.
+void throw_failure_of(const WorkState& work);
 
 /// What is given to the current stream from now on begins when `work` has finished.
 void order_current_stream_behind(const WorkState& work);

@@ -7,13 +7,19 @@
 #include <utility>
 
 #include "base/error.h"
+#include "base/error_text.h"
 #include "distributed/communicator.h"
+#include "distributed/work_state.h"
+#include "event/before_deadlock.h"
+#include "runtime/host_wait.h"
 #include "runtime/simulation.h"
 
 namespace kernbench::distributed {
 
-Group::Group(std::string name, std::shared_ptr<Roster> roster, std::vector<int> ranks, AlgorithmSpec algorithm)
-    : name_(std::move(name)),
+Group::Group(runtime::Simulation& simulation, std::string name, std::shared_ptr<Roster> roster, std::vector<int> ranks,
+             AlgorithmSpec algorithm)
+    : simulation_(simulation),
+      name_(std::move(name)),
       roster_(std::move(roster)),
       ranks_(std::move(ranks)),
       algorithm_(std::move(algorithm)),
@@ -26,6 +32,7 @@ Group::~Group() = default;
 void Group::leave(int member) {
   if (member < 0) return;
   left_[static_cast<std::size_t>(member)] = true;
+  judge();
   if (std::ranges::find(left_, false) != left_.end()) return;
   communicator_ = std::make_shared<Communicator>(*this);
   transfers_.give_back_channels();
@@ -39,6 +46,94 @@ void Group::close() {
 void Group::append_unmatched(std::vector<std::string>& texts) const {
   ledger_.append_unmatched(name_, texts);
   transfers_.append_unmatched(name_, texts);
+}
+
+std::uint64_t Group::call(int member, const CollectiveFingerprint& fingerprint) {
+  const std::uint64_t sequence = ledger_.call(member, fingerprint);
+  judge();
+  return sequence;
+}
+
+bool Group::has_conflict(std::uint64_t sequence) const {
+  const auto conflict = ledger_.conflict();
+  return conflict && *conflict <= sequence;
+}
+
+void Group::judge() {
+  // When all have left nobody can be told; the end of the run says it.
+  if (!failure_ && ledger_.can_judge(left_) && std::ranges::find(left_, false) != left_.end()) fail(ledger_.verdict());
+}
+
+bool Group::judge_without_missing() {
+  if (failure_ || !ledger_.conflict()) return false;
+  fail(ledger_.verdict());
+  return true;
+}
+
+void Group::fail(const ProgramError& error) {
+  failure_ = std::make_shared<runtime::Failure>(runtime::Failure{std::make_exception_ptr(error)});
+  *has_failed_ = true;
+  // Before their commands are taken back, which would end their waits.
+  for (std::size_t member = 0; member < ranks_.size(); ++member) {
+    if (!left_[member]) roster_->tell(ranks_[member], failure_);
+  }
+  for (event::Completion* verdict : wait_for_verdict_) verdict->set();
+  const auto abandoned = ledger_.abandon();
+  communicator_->give_up(abandoned.first);
+  auto scopes = abandoned.scopes;
+  for (const auto& work : abandoned.works) work->fail(failure_);
+  for (const auto& transfer : transfers_.abandon()) {
+    transfer->fail(failure_);
+    scopes.push_back(transfer->scope());
+  }
+  take_back(scopes);
+}
+
+void Group::take_back(const std::vector<runtime::CommandScopeRef>& scopes) const {
+  if (scopes.empty()) return;
+  for (const auto& scope : scopes) {
+    scope->take_back();
+    simulation_.machine().cancel(scope->number());
+  }
+  simulation_.drop_cancelled_commands();
+}
+
+runtime::CommandScopeRef Group::new_scope(const runtime::HostContext& context) const {
+  auto scope = std::make_shared<runtime::CommandScope>(rendezvous(simulation_).next_scope_number());
+  if (context.worker.group) context.worker.group->add(scope);
+  return scope;
+}
+
+void Group::check_usable(runtime::HostContext& context, const char* call) const {
+  runtime::tell_failures(context);
+  if (!failure_) return;
+  throw ProgramError("DistributedError",
+                     fmt::format("{}: {} has failed and cannot be used any more: destroy it, and make a new one. The "
+                                 "first error was: {}",
+                                 call, name_, error_text(failure_->error, "Exception").message));
+}
+
+void Group::wait_for_failure(runtime::HostContext& context, const std::string& what, std::uint64_t sequence) {
+  if (!failure_) {
+    event::Completion verdict;
+    verdict.describe_as(
+        [&] { return fmt::format("{}, missing ranks: {}", what, set_text(ledger_.missing(sequence))); });
+    verdict.provided_by([&](std::vector<event::WaitEdge>& edges) {
+      for (const int rank : ledger_.missing(sequence)) roster_->append_edge(rank, what, edges);
+    });
+    // The failure ends the wait; in a destructor, where no wait throws, the verdict does.
+    const auto place = wait_for_verdict_.insert(wait_for_verdict_.end(), &verdict);
+    struct Leaving {
+      std::list<event::Completion*>& list;
+      std::list<event::Completion*>::iterator place;
+      ~Leaving() { list.erase(place); }
+    };
+    const Leaving leaving{wait_for_verdict_, place};
+    runtime::host_wait(context, [&] { verdict.wait(); });
+  }
+  if (!failure_) return;
+  runtime::withdraw(context, failure_);
+  std::rethrow_exception(failure_->error);
 }
 
 int Group::member(int global_rank) const {
@@ -63,9 +158,10 @@ std::vector<int> first_ranks(int count) {
 
 }  // namespace
 
-Job::Job(std::string title, int world_size, AlgorithmSpec algorithm)
+Job::Job(runtime::Simulation& simulation, std::string title, int world_size, AlgorithmSpec algorithm)
     : roster(std::make_shared<Roster>(world_size)),
-      world(std::make_shared<Group>("the default group", roster, first_ranks(world_size), std::move(algorithm))),
+      world(std::make_shared<Group>(simulation, "the default group", roster, first_ranks(world_size),
+                                    std::move(algorithm))),
       joined(std::move(title), roster, first_ranks(world_size)) {}
 
 Membership::Membership(std::shared_ptr<Job> job_joined, int rank_in_job)
@@ -76,7 +172,10 @@ Membership::Membership(std::shared_ptr<Job> job_joined, int rank_in_job)
 Membership::~Membership() {
   job->roster->leave(rank);
   job->world->leave(rank);
-  for (const auto& creation : job->creations) creation.group->leave(creation.group->member(rank));
+  for (GroupCreation& creation : job->creations) {
+    creation.judge_if_all_others_left();
+    if (const auto& group = creation.group()) group->leave(group->member(rank));
+  }
 }
 
 Rendezvous::~Rendezvous() {
@@ -102,10 +201,26 @@ void Rendezvous::add(std::shared_ptr<Group> group, const runtime::Worker& member
   groups_.push_back({std::move(group), member.group});
 }
 
+bool Rendezvous::judge_conflicts() {
+  bool any = false;
+  for (const Made& made : groups_) any |= made.group->judge_without_missing();
+  for (const auto& each : jobs_) {
+    const auto job = each.lock();
+    if (!job) continue;
+    for (GroupCreation& creation : job->creations) any |= creation.judge_without_missing();
+  }
+  return any;
+}
+
 void Rendezvous::check_all_matched() const {
+  if (channels_) channels_->forget_messages_of_failed();
   std::vector<std::string> calls;
   for (const Made& made : groups_) {
-    if (!made.workers || !made.workers->cancelled()) made.group->append_unmatched(calls);
+    if (made.workers && made.workers->cancelled()) continue;
+    made.group->judge_without_missing();
+    const auto& failure = made.group->failure();
+    if (failure && !failure->told) std::rethrow_exception(failure->error);
+    if (!failure) made.group->append_unmatched(calls);
   }
   if (calls.empty()) return;
   const std::size_t listed = std::min(calls.size(), kMostListed);
@@ -119,13 +234,15 @@ void Rendezvous::check_all_matched() const {
 }
 
 Rendezvous& rendezvous(runtime::HostContext& context) {
-  auto& slot = context.simulation.distributed;
+  return rendezvous(context.simulation);
+}
+
+Rendezvous& rendezvous(runtime::Simulation& simulation) {
+  auto& slot = simulation.distributed;
   if (slot == nullptr) {
     auto shared = std::make_shared<Rendezvous>();
-    context.simulation.check_distributed = [&rendezvous = *shared] {
-      rendezvous.run_is_over();
-      rendezvous.check_all_matched();
-    };
+    event::before_deadlock(simulation.scheduler(), [&rendezvous = *shared] { return rendezvous.judge_conflicts(); });
+    simulation.check_distributed = [&rendezvous = *shared] { rendezvous.check_all_matched(); };
     slot = std::move(shared);
   }
   return *static_cast<Rendezvous*>(slot.get());

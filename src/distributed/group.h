@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <deque>
+#include <list>
 #include <map>
 #include <memory>
 #include <optional>
@@ -13,6 +14,7 @@
 #include "base/units.h"
 #include "distributed/algorithm_spec.h"
 #include "distributed/channel_pool.h"
+#include "distributed/group_creation.h"
 #include "distributed/ledger.h"
 #include "distributed/meeting.h"
 #include "distributed/transfer.h"
@@ -26,7 +28,8 @@ class Communicator;
 /// What all members of a process group share.
 class Group {
  public:
-  Group(std::string name, std::shared_ptr<Roster> roster, std::vector<int> ranks, AlgorithmSpec algorithm);
+  Group(runtime::Simulation& simulation, std::string name, std::shared_ptr<Roster> roster, std::vector<int> ranks,
+        AlgorithmSpec algorithm);
   ~Group();
   const std::string& name() const { return name_; }
   int size() const { return static_cast<int>(ranks_.size()); }
@@ -36,6 +39,29 @@ class Group {
   const AlgorithmSpec& algorithm() const { return algorithm_; }
   const std::shared_ptr<Roster>& roster() const { return roster_; }
   Ledger& ledger() { return ledger_; }
+
+  /// A member calls its next collective; returns its sequence number. Calls that differ fail the group, at the latest
+  /// when every member has called, or has left.
+  std::uint64_t call(int member, const CollectiveFingerprint& fingerprint);
+  /// Whether calls of this collective, or of one before it, differ, and have not been judged.
+  bool has_conflict(std::uint64_t sequence) const;
+  /// Whether a collective that is called now cannot succeed.
+  bool is_doomed(std::uint64_t sequence) const { return failure_ || has_conflict(sequence); }
+  /// The failure of the group, once ranks have been found to differ; null before.
+  const runtime::FailureRef& failure() const { return failure_; }
+  /// True from then on.
+  std::shared_ptr<const bool> has_failed() const { return has_failed_; }
+  /// Throws the failure to a rank that calls `call`: to one that knows it, as the reason why the group cannot be used.
+  void check_usable(runtime::HostContext& context, const char* call) const;
+  /// Suspends the caller of a collective that is doomed until the group has failed, and throws the failure. Returns
+  /// only in destructors of a rank that was cancelled.
+  void wait_for_failure(runtime::HostContext& context, const std::string& what, std::uint64_t sequence);
+  /// Nothing is left that could make members call what is missing: a conflict is judged as it is. False: there is none.
+  bool judge_without_missing();
+  /// A scope for commands of one collective or transfer of the group.
+  runtime::CommandScopeRef new_scope(const runtime::HostContext& context) const;
+  /// Takes back the commands of these scopes.
+  void take_back(const std::vector<runtime::CommandScopeRef>& scopes) const;
   Transfers& transfers() { return transfers_; }
   Communicator& communicator() { return *communicator_; }
   /// For what may be under way when the group gives its channels back; must not outlive the group.
@@ -51,6 +77,10 @@ class Group {
   Meeting& monitored_barrier(std::size_t count);
 
  private:
+  void judge();
+  void fail(const ProgramError& error);
+
+  runtime::Simulation& simulation_;
   std::string name_;
   std::shared_ptr<Roster> roster_;
   std::vector<int> ranks_;
@@ -60,6 +90,9 @@ class Group {
   Transfers transfers_;
   std::vector<bool> left_;  // by member
   std::deque<Meeting> monitored_barriers_;
+  runtime::FailureRef failure_;
+  std::list<event::Completion*> wait_for_verdict_;
+  std::shared_ptr<bool> has_failed_ = std::make_shared<bool>(false);
 };
 
 /// A group as one rank has it.
@@ -76,18 +109,11 @@ struct GroupHandle {
 
 /// Ranks that made a default group together.
 struct Job {
-  Job(std::string title, int world_size, AlgorithmSpec algorithm);
+  Job(runtime::Simulation& simulation, std::string title, int world_size, AlgorithmSpec algorithm);
   std::shared_ptr<Roster> roster;
   std::shared_ptr<Group> world;
   Meeting joined;
-  /// The groups of new_group, in the order of the calls, each with the ranks that have called.
-  struct Creation {
-    std::vector<int> ranks;
-    std::shared_ptr<Group> group;
-    std::unique_ptr<Meeting> meeting;
-    int first_caller = 0;
-  };
-  std::vector<Creation> creations;
+  std::deque<GroupCreation> creations;  // of new_group, in the order of the calls
 };
 
 /// What the calling fiber is in its default group; lives as long as the fiber's worker state.
@@ -113,16 +139,19 @@ struct Rendezvous {
 
   std::optional<Collectives> collectives;
   std::map<std::string, std::shared_ptr<Job>> waiting;  // by the text under which ranks meet
+  void add(const std::shared_ptr<Job>& job) { jobs_.push_back(job); }
   /// The workers of a group, if they are of a spawn, say in the end whether they failed.
   void add(std::shared_ptr<Group> group, const runtime::Worker& member);
-  /// ProgramError ("UnmatchedCallError") for the calls that ranks still wait for, of groups that did not fail.
+  /// The run is over: ProgramError ("UnmatchedCallError") for the calls that ranks still wait for, of groups that did
+  /// not fail; the failure of a group of which no rank has been told. What is left in the channels of those that failed
+  /// is not missing.
   void check_all_matched() const;
-  /// What is left in the channels of ranks that failed is not missing.
-  void run_is_over() const {
-    if (channels_) channels_->forget_messages_of_failed();
-  }
+  /// Nothing is left that could happen: calls that differ are judged. False: there are none.
+  bool judge_conflicts();
   /// For the channels of all groups; made with the first.
   const std::shared_ptr<ChannelPool>& channel_pool(runtime::Simulation& simulation);
+  /// Of a CommandScope: above the numbers of worker groups.
+  std::uint64_t next_scope_number() { return kFirstScope + ++scopes_; }
 
  private:
   struct Made {
@@ -130,11 +159,15 @@ struct Rendezvous {
     std::shared_ptr<const runtime::WorkerGroup> workers;  // none: the main program
   };
   std::vector<Made> groups_;  // all of the simulation
+  std::vector<std::weak_ptr<Job>> jobs_;
   std::shared_ptr<ChannelPool> channels_;
+  static constexpr std::uint64_t kFirstScope = std::uint64_t{1} << 40;
+  std::uint64_t scopes_ = 0;
 };
 
 /// Of the calling worker's simulation.
 Rendezvous& rendezvous(runtime::HostContext& context);
+Rendezvous& rendezvous(runtime::Simulation& simulation);
 /// The calling worker's membership; ValueError in PyTorch's words when it has none. `call` names the operation.
 Membership& membership(const char* call);
 /// The handle behind a group of the API, the default one for an empty one. ValueError when it has been destroyed.

@@ -5,9 +5,7 @@
 #include <algorithm>
 #include <utility>
 
-#include "base/error.h"
-#include "distributed/meeting.h"
-#include "distributed/work_state.h"
+#include "base/number_set.h"
 
 namespace kernbench::distributed {
 
@@ -15,58 +13,72 @@ std::uint64_t Ledger::call(int member, CollectiveFingerprint fingerprint) {
   const auto index = static_cast<std::size_t>(member);
   fingerprint.sequence = ++called_[index];
   const std::uint64_t sequence = fingerprint.sequence;
-  const auto [found, is_first] = open_.try_emplace(sequence);
+  const auto found = open_.try_emplace(sequence).first;
   Call& call = found->second;
-  if (is_first) {
-    call.fingerprint = std::move(fingerprint);
-    call.member = index;
-    call.callers = 1;
+  const auto side = std::ranges::find_if(call.sides, [&](const CallSide& each) {
+    return compare(each.fingerprint, fingerprint) == MatchState::FULLY_MATCHED;
+  });
+  if (side != call.sides.end()) {
+    // The line of the lowest rank stands for the side.
+    if (ranks_[index] < std::ranges::min(side->ranks)) side->fingerprint.where = fingerprint.where;
+    side->ranks.push_back(ranks_[index]);
   } else {
-    if (compare(call.fingerprint, fingerprint) != MatchState::FULLY_MATCHED) {
-      const ProgramError error = mismatch(call.fingerprint, ranks_[call.member], fingerprint, ranks_[index]);
-      call.error = std::make_exception_ptr(error);
-      for (const auto& each : call.works) {
-        if (const auto work = each.lock()) work->error = call.error;
-      }
-      throw error;
-    }
-    call.member = std::min(call.member, index);
-    ++call.callers;
+    call.sides.push_back({std::move(fingerprint), {ranks_[index]}});
   }
-  if (call.callers == ranks_.size()) open_.erase(found);
+  ++call.callers;
+  if (call.sides.size() > 1) {
+    conflicts_.insert(sequence);
+  } else if (call.callers == ranks_.size()) {
+    open_.erase(found);
+  }
   return sequence;
 }
 
 void Ledger::attach(std::uint64_t sequence, const std::shared_ptr<WorkState>& work) {
   const auto found = open_.find(sequence);
-  if (found == open_.end()) return;  // all have called it
-  found->second.works.push_back(work);
-  work->error = found->second.error;
+  if (found != open_.end()) found->second.works.push_back(work);
 }
 
-ProgramError Ledger::mismatch(const CollectiveFingerprint& first, int first_rank, const CollectiveFingerprint& second,
-                              int second_rank) const {
-  std::string text = fmt::format(
-      "Detected mismatch between collectives on ranks. Rank {} is running collective: {}, but Rank {} is running "
-      "collective: {}. Collectives differ in the following aspects: {}. Culprit rank {}; Error type: {}",
-      first_rank, first.text(), second_rank, second.text(), differences(first, second), second_rank,
-      name(compare(first, second)));
-  if (const auto absent = missing(second.sequence); !absent.empty()) {
-    text += fmt::format("; missing ranks: {}", set_text(absent));
+std::optional<std::uint64_t> Ledger::conflict() const {
+  return conflicts_.empty() ? std::nullopt : std::optional(*conflicts_.begin());
+}
+
+bool Ledger::can_judge(const std::vector<bool>& left) const {
+  if (conflicts_.empty()) return false;
+  for (std::size_t member = 0; member < ranks_.size(); ++member) {
+    if (called_[member] < *conflicts_.begin() && !left[member]) return false;
   }
-  return {"DistributedError", text};
+  return true;
+}
+
+ProgramError Ledger::verdict() const {
+  const std::uint64_t sequence = *conflicts_.begin();
+  return mismatch(open_.at(sequence).sides, missing(sequence));
+}
+
+Ledger::Abandoned Ledger::abandon() {
+  Abandoned abandoned;
+  if (!open_.empty()) abandoned.first = open_.begin()->first;
+  for (auto& [sequence, call] : std::exchange(open_, {})) {
+    if (call.scope) abandoned.scopes.push_back(std::move(call.scope));
+    for (const auto& each : call.works) {
+      if (auto work = each.lock()) abandoned.works.push_back(std::move(work));
+    }
+  }
+  conflicts_.clear();
+  return abandoned;
 }
 
 void Ledger::append_unmatched(const std::string& group, std::vector<std::string>& texts) const {
   for (const auto& [sequence, call] : open_) {
-    if (call.error) continue;  // that has been said
     std::vector<int> callers;
     for (std::size_t member = 0; member < ranks_.size(); ++member) {
       if (called_[member] >= sequence) callers.push_back(ranks_[member]);
     }
+    const CollectiveFingerprint& first = call.sides.front().fingerprint;
     texts.push_back(fmt::format("{} (sequence number {}) of {}: called by ranks {}, never by ranks {}{}",
-                                name(call.fingerprint.type), sequence, group, set_text(callers),
-                                set_text(missing(sequence)), called_text(call.fingerprint.where)));
+                                name(first.type), sequence, group, set_text(callers), set_text(missing(sequence)),
+                                called_text(first.where)));
   }
 }
 

@@ -5,6 +5,8 @@
 #include <algorithm>
 #include <utility>
 
+#include "runtime/host_wait.h"
+
 namespace kernbench::distributed {
 
 void Roster::append_edge(int rank, const std::string& what, std::vector<event::WaitEdge>& edges) const {
@@ -18,6 +20,11 @@ void Roster::append_edge(int rank, const std::string& what, std::vector<event::W
   edge.missing = worker.joined ? worker.name : fmt::format("rank {}", rank);
   edge.fault = fmt::format("{} {}", worker.joined ? "has ended without calling" : "has not called", what);
   edges.push_back(std::move(edge));
+}
+
+void Roster::tell(int rank, const runtime::FailureRef& failure) const {
+  event::Fiber* const worker = at(rank).fiber;
+  if (worker != nullptr && !worker->finished()) runtime::tell(*worker, failure);
 }
 
 Meeting::Meeting(std::string what, std::shared_ptr<const Roster> roster, std::vector<int> ranks)

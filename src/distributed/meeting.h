@@ -8,6 +8,7 @@
 #include "base/number_set.h"
 #include "event/fiber.h"
 #include "event/waitable.h"
+#include "runtime/context.h"
 
 namespace kernbench::distributed {
 
@@ -18,8 +19,11 @@ class Roster {
   int size() const { return static_cast<int>(workers_.size()); }
   bool has(int rank) const { return at(rank).joined; }
   void join(int rank, event::Fiber* fiber) { at(rank) = {fiber, true, fiber->name()}; }
+  /// The worker's present host wait ends with the failure, or its next one (runtime/host_wait.h).
+  void tell(int rank, const runtime::FailureRef& failure) const;
   /// The worker has left the default group, or is gone.
   void leave(int rank) { at(rank).fiber = nullptr; }
+  bool has_left(int rank) const { return at(rank).joined && at(rank).fiber == nullptr; }
 
   /// Appends what a wait for `rank` to call `what` waits for.
   void append_edge(int rank, const std::string& what, std::vector<event::WaitEdge>& edges) const;

@@ -16,6 +16,7 @@
 #include "distributed/transfer.h"
 #include "kernbench/torch/factories.h"
 #include "runtime/host_call.h"
+#include "runtime/host_wait.h"
 #include "runtime/tensor_impl.h"
 
 namespace kernbench::torch::distributed {
@@ -56,12 +57,21 @@ const std::shared_ptr<SharedChannels>& channels_of(runtime::HostContext& context
   if (!channels) {
     const auto &from = group.communicator().part(key.from), &to = group.communicator().part(key.to);
     const auto rank = [&](int member) { return group.ranks()[static_cast<std::size_t>(member)]; };
-    channels = channels_between(context, fmt::format("{}, {} to {}", group.name(), from.name(), to.name()),
-                                {{from, to}}, group.algorithm(),
+    channels = channels_between(context, group, fmt::format("{}, {} to {}", group.name(), from.name(), to.name()),
+                                {{from, to}},
                                 fmt::format("send and recv from rank {} to rank {} (tag {}) in {}", rank(key.from),
                                             rank(key.to), key.tag, group.name()));
   }
   return channels;
+}
+
+/// Both sides of a transfer fail: the caller, which is the second one, at once.
+[[noreturn]] void fail(Group& group, Transfer& transfer, bool sends, const ProgramError& error) {
+  const auto failure = std::make_shared<runtime::Failure>(runtime::Failure{std::make_exception_ptr(error), true});
+  group.roster()->tell(sends ? transfer.receiver() : transfer.sender(), failure);
+  transfer.fail(failure);
+  group.take_back({transfer.scope()});
+  throw error;
 }
 
 /// The transfer that this call is a side of. The second side lets it begin.
@@ -69,8 +79,12 @@ TransferRef join(runtime::HostContext& context, Group& group, LaneKey key, bool 
                  const CollectiveFingerprint& tensor) {
   const Transfers::Members members{group.roster(), group.ranks()};
   auto transfer = sends ? group.transfers().send(members, key) : group.transfers().receive(members, key);
-  transfer->call(sends, tensor);
-  if (!transfer->called(!sends)) return transfer;
+  const auto mismatch = transfer->call(sends, tensor);
+  if (mismatch) fail(group, *transfer, sends, *mismatch);
+  if (!transfer->called(!sends)) {
+    transfer->set_scope(group.new_scope(context));
+    return transfer;
+  }
   key.from = group.member(transfer->sender());
   const auto use = std::make_shared<ChannelUse>(channels_of(context, group, key), group.roster(), transfer->ranks(),
                                                 transfer->text() + " in " + group.name());
@@ -101,6 +115,7 @@ Tensor laid_out(const Tensor& tensor, bool sends, const char* call) {
 struct Call {
   const char* name;
   bool sends;
+  bool synchronous = false;
 };
 
 std::shared_ptr<WorkState> issue(const Tensor& tensor, std::optional<int> peer, const ProcessGroup& group, int tag,
@@ -108,6 +123,7 @@ std::shared_ptr<WorkState> issue(const Tensor& tensor, std::optional<int> peer, 
   GroupHandle* handle = member_handle(group, call.name);
   if (handle == nullptr) return nullptr;
   auto& context = runtime::current_context(call.name);
+  handle->group->check_usable(context, call.name);
   check_tensor(tensor, call.name);
   if (tag < 0) throw ValueError(fmt::format("{}: Tag must be nonnegative, got {}", call.name, tag));
   const LaneKey key = lane_of(*handle, peer, tag, call.sends);
@@ -125,9 +141,11 @@ std::shared_ptr<WorkState> issue(const Tensor& tensor, std::optional<int> peer, 
   const auto transfer = join(context, *handle->group, key, call.sends, fingerprint);
   const int other = call.sends ? key.to : key.from;
   if (other >= 0) {
-    communicator.bound(other)->wait();
+    runtime::host_wait(context, [&] { communicator.bound(other)->wait(); });
     channels_of(context, *handle->group, key);
   }
+  work.scope = transfer->scope();
+  work.synchronous = call.synchronous;
   work.turn = [transfer, sends = call.sends] { return transfer->take_turn(sends); };
   work.after = transfer->ready();
   if (!call.sends && handle->group->transfers().mixes_senders(key)) {
@@ -159,14 +177,18 @@ WorkRef irecv(const Tensor& tensor, std::optional<int> src, const ProcessGroup& 
 
 void send(const Tensor& tensor, int dst, const ProcessGroup& group, int tag, Where where) {
   const runtime::HostCall here("send", where);
-  if (const auto state = issue(tensor, dst, group, tag, {"send", true})) order_current_stream_behind(*state);
+  const auto state = issue(tensor, dst, group, tag, {"send", true, true});
+  if (!state) return;
+  throw_failure_of(*state);
+  order_current_stream_behind(*state);
 }
 
 int recv(const Tensor& tensor, std::optional<int> src, const ProcessGroup& group, int tag, Where where) {
   const runtime::HostCall here("recv", where);
-  const auto state = issue(tensor, src, group, tag, {"recv", false});
+  const auto state = issue(tensor, src, group, tag, {"recv", false, true});
   if (!state) return -1;
-  if (!src) state->transfer->ready()->wait();
+  throw_failure_of(*state);
+  if (!src) runtime::host_wait(runtime::current_context("recv"), [&] { state->transfer->ready()->wait(); });
   order_current_stream_behind(*state);
   return state->transfer->sender();
 }

@@ -12,6 +12,7 @@
 #include "distributed/group.h"
 #include "event/fiber.h"
 #include "runtime/host_call.h"
+#include "runtime/host_wait.h"
 #include "runtime/simulation.h"
 
 namespace kernbench::torch::distributed {
@@ -92,7 +93,9 @@ std::shared_ptr<Job> join(runtime::HostContext& context, const std::string& key,
   auto& waiting = rendezvous(context).waiting;
   auto& job = waiting[key];
   if (job == nullptr) {
-    job = std::make_shared<Job>(fmt::format("init_process_group of {} ranks", world_size), world_size, algorithm);
+    job = std::make_shared<Job>(context.simulation, fmt::format("init_process_group of {} ranks", world_size),
+                                world_size, algorithm);
+    rendezvous(context).add(job);
     rendezvous(context).add(job->world, context.worker);
   }
   const int expected = job->roster->size();
@@ -219,30 +222,14 @@ ProcessGroup new_group(std::vector<int> ranks, const InitOptions& options, Where
   auto& context = runtime::current_context("new_group");
   const Group& world = *handle_of({}, "new_group").group;
   ranks = checked_ranks(std::move(ranks), world);
+  auto algorithm = options.algorithm.empty() ? world.algorithm() : algorithm_of(context, options.algorithm);
   auto& creations = mine.job->creations;
   const std::size_t number = mine.groups_created++;
-  if (number == creations.size()) {
-    const std::string name = fmt::format("group {}", number + 1);
-    auto algorithm = options.algorithm.empty() ? world.algorithm() : algorithm_of(context, options.algorithm);
-    creations.push_back(
-        {ranks, std::make_shared<Group>(name, mine.job->roster, ranks, std::move(algorithm)),
-         std::make_unique<Meeting>(fmt::format("new_group (number {})", number + 1), mine.job->roster, world.ranks()),
-         mine.rank});
-    rendezvous(context).add(creations.back().group, context.worker);
-  }
-  const Job::Creation& creation = creations[number];
-  if (creation.ranks != ranks) {
-    throw ProgramError(
-        "DistributedError",
-        fmt::format("Detected mismatch between calls of new_group (number {}): rank {} gave the ranks "
-                    "{}, but rank {} gave {}; all ranks must make the same groups in the same order",
-                    number + 1, creation.first_caller, set_text(creation.ranks), mine.rank, set_text(ranks)));
-  }
-  auto handle =
-      std::make_shared<GroupHandle>(GroupHandle{creation.group, creation.group->member(mine.rank), mine.rank});
-  Meeting& meeting = *creation.meeting;
-  meeting.arrive(mine.rank);
-  meeting.wait();
+  if (number == creations.size()) creations.emplace_back(number + 1, mine.job->roster, world.ranks());
+  auto group =
+      creations[number].call(context, mine.rank, {std::move(ranks), std::move(algorithm), options.algorithm, where});
+  const int member = group->member(mine.rank);
+  auto handle = std::make_shared<GroupHandle>(GroupHandle{std::move(group), member, mine.rank});
   return ProcessGroup(std::move(handle));
 }
 
@@ -292,6 +279,8 @@ void monitored_barrier(const ProcessGroup& group, Time timeout, bool wait_all_ra
   const runtime::HostCall here("monitored_barrier", where);
   GroupHandle* handle = member_handle(group, "monitored_barrier");
   if (handle == nullptr) return;
+  auto& context = runtime::current_context("monitored_barrier");
+  handle->group->check_usable(context, "monitored_barrier");
   if (timeout <= Time::zero()) throw ValueError("monitored_barrier: the timeout must be more than 0");
   const std::size_t number = handle->monitored_barriers++;
   Meeting& barrier = handle->group->monitored_barrier(number);
@@ -302,7 +291,7 @@ void monitored_barrier(const ProcessGroup& group, Time timeout, bool wait_all_ra
   if (!barrier.complete()) {
     std::optional<Timer> timer;
     if (first) timer.emplace(event::this_fiber::scheduler(), timeout, handle->group, number);
-    barrier.wait();
+    runtime::host_wait(context, [&] { barrier.wait(); });
   }
   if (!barrier.missing().empty()) fail(barrier, *handle->group, handle->global_rank, timeout, wait_all_ranks);
 }

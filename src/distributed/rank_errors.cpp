@@ -19,4 +19,14 @@ std::vector<RankErrorResult> folded(const std::vector<torch::multiprocessing::Ra
   return result;
 }
 
+void add_rank_errors(const std::exception_ptr& error, ErrorResult& result) {
+  try {
+    std::rethrow_exception(error);
+  } catch (const torch::multiprocessing::ProcessException& spawn) {
+    result.rank_errors = folded(spawn.errors);
+    result.victims = spawn.victims;
+  } catch (...) {  // NOLINT(bugprone-empty-catch): others have no more to say
+  }
+}
+
 }  // namespace kernbench::distributed

@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "base/error_text.h"
+#include "distributed/rank_errors.h"
 #include "distributed/rank_exit.h"
 #include "event/errors.h"
 #include "event/report.h"
@@ -108,6 +109,7 @@ std::string Spawn::name() const {
 std::shared_ptr<Spawn> Spawn::start(Body body, const SpawnOptions& options, std::span<const int> order) {
   HostContext& parent = runtime::current_context("torch::multiprocessing::spawn");
   check(parent, options);
+  parent.simulation.explain_distributed = add_rank_errors;
   const std::shared_ptr<Spawn> spawn(new Spawn(parent.simulation, parent, options));  // its constructor is private
   std::erase_if(parent.children, [](const auto& child) { return child->settled(); });
   if (!parent.children.empty()) spawn->suffix_ = fmt::format(" of spawn {}", spawn->number());
@@ -252,6 +254,7 @@ void Spawn::cancel() {
     if (!rank.over) rank.fiber->cancel();
   }
   simulation_.machine().cancel(number());
+  for (const std::uint64_t scope : scopes()) simulation_.machine().cancel(scope);
   for (const auto& weak : children_) {
     const auto child = weak.lock();
     if (child && !child->ended() && !child->cancelled()) child->cancel();
@@ -315,7 +318,12 @@ void Spawn::throw_failure() {
   const bool raised = std::ranges::any_of(causes, [](const RankError& cause) { return cause.error != nullptr; });
   std::vector<int> unwound;
   for (const Victim& victim : victims_) unwound.push_back(victim.rank);
-  if (!raised) throw ProcessExitedException(exit_texts(causes), first.rank, rank.process, rank.exit_code);
+  if (!raised) {
+    ProcessExitedException exited(exit_texts(causes), first.rank, rank.process, rank.exit_code);
+    exited.errors = std::move(causes);
+    exited.victims = std::move(unwound);
+    throw exited;
+  }
   const std::string text = failure_text(causes, victims_);
   const std::int64_t process = rank.process;
   throw SpawnException(text, process, std::move(causes), std::move(unwound));

@@ -5,7 +5,6 @@
 
 #include <utility>
 
-#include "base/error.h"
 #include "distributed/work_state.h"
 
 namespace kernbench::distributed {
@@ -47,34 +46,36 @@ void Transfer::sent_by(int rank) {
   senders_ = {rank};
 }
 
-void Transfer::call(bool sends, const CollectiveFingerprint& tensor) {
+std::optional<ProgramError> Transfer::call(bool sends, const CollectiveFingerprint& tensor) {
   Side& mine = sides_[sends ? 0 : 1];
   if (!called(true) && !called(false)) begun_ = event::this_fiber::scheduler().now();
   mine.called = true;
   mine.tensor = tensor;
-  if (!called(true) || !called(false)) return;
+  if (!called(true) || !called(false)) return std::nullopt;
   CollectiveFingerprint sent = sides_[0].tensor, received = sides_[1].tensor;
   sent.type = received.type = OpType::SEND;
-  if (compare(sent, received) != MatchState::FULLY_MATCHED) mismatch(sent, received);
+  if (compare(sent, received) == MatchState::FULLY_MATCHED) return std::nullopt;
+  return mismatch(sent, received);
 }
 
-void Transfer::mismatch(const CollectiveFingerprint& sent, const CollectiveFingerprint& received) {
-  const ProgramError error(
-      "DistributedError",
-      fmt::format("Detected mismatch in the {}: rank {} sends {}{}, but rank {} receives {}{}. They differ in "
-                  "the following aspects: {}; Error type: {}",
-                  text(), sender(), tensor_text(sent), at_text(sent.where), receiver_, tensor_text(received),
-                  at_text(received.where), differences(sent, received), name(compare(sent, received))));
-  error_ = std::make_exception_ptr(error);
+ProgramError Transfer::mismatch(const CollectiveFingerprint& sent, const CollectiveFingerprint& received) const {
+  return {"DistributedError",
+          fmt::format("Detected mismatch in the {}: rank {} sends {}{}, but rank {} receives {}{}. They differ in "
+                      "the following aspects: {}; Error type: {}",
+                      text(), sender(), tensor_text(sent), at_text(sent.where), receiver_, tensor_text(received),
+                      at_text(received.where), differences(sent, received), name(compare(sent, received)))};
+}
+
+void Transfer::fail(const runtime::FailureRef& failure) {
+  failure_ = failure;
   for (const Side& side : sides_) {
-    if (const auto work = side.work.lock()) work->error = error_;
+    if (const auto work = side.work.lock()) work->fail(failure);
   }
-  throw error;
 }
 
 void Transfer::attach(bool sends, const std::shared_ptr<WorkState>& work) {
   sides_[sends ? 0 : 1].work = work;
-  work->error = error_;
+  if (failure_) work->fail(failure_);
   if (const auto use = use_.lock()) use->set_end(sends ? 0 : 1, work->finished);
 }
 
@@ -101,6 +102,16 @@ void Transfers::give_back_channels() {
     lane.last.reset();
     lane.channels.reset();
   }
+}
+
+std::vector<TransferRef> Transfers::abandon() {
+  std::vector<TransferRef> abandoned;
+  const auto take = [&](std::deque<TransferRef>& open) {
+    for (auto& transfer : std::exchange(open, {})) abandoned.push_back(std::move(transfer));
+  };
+  for (auto& [key, lane] : lanes_) take(lane.open);
+  for (auto& [inbox, open] : mixed_) take(open);
+  return abandoned;
 }
 
 void Transfers::append_unmatched(const std::string& group, std::vector<std::string>& texts) const {

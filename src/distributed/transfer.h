@@ -4,7 +4,6 @@
 #include <compare>
 #include <cstdint>
 #include <deque>
-#include <exception>
 #include <map>
 #include <memory>
 #include <optional>
@@ -12,11 +11,13 @@
 #include <utility>
 #include <vector>
 
+#include "base/error.h"
 #include "base/units.h"
 #include "distributed/channel_set.h"
 #include "distributed/channel_use.h"
 #include "distributed/fingerprint.h"
 #include "distributed/meeting.h"
+#include "runtime/context.h"
 
 namespace kernbench::distributed {
 
@@ -35,10 +36,16 @@ class Transfer {
   /// `senders`: the global ranks of which one sends. Transfers of a group are numbered in the order of their making.
   Transfer(std::shared_ptr<const Roster> roster, std::vector<int> senders, int receiver, int tag, std::uint64_t number);
 
-  /// One side is called. ProgramError ("DistributedError") when it does not fit the other side, whose work fails, too.
-  void call(bool sends, const CollectiveFingerprint& tensor);
+  /// One side is called. Returns the error, if it does not fit the other side.
+  std::optional<ProgramError> call(bool sends, const CollectiveFingerprint& tensor);
   /// The line of the side that has been called, of the sender if both have.
   std::source_location called_at() const;
+  /// The works of both sides have failed, those that come too.
+  void fail(const runtime::FailureRef& failure);
+  /// Of the commands of both sides.
+  void set_scope(runtime::CommandScopeRef scope) { scope_ = std::move(scope); }
+  const runtime::CommandScopeRef& scope() const { return scope_; }
+  int receiver() const { return receiver_; }  // global rank
   bool called(bool by_sender) const { return sides_[by_sender ? 0 : 1].called; }
   /// The work of a side that has been called.
   void attach(bool sends, const std::shared_ptr<WorkState>& work);
@@ -77,7 +84,7 @@ class Transfer {
     std::weak_ptr<WorkState> work = {};
     std::shared_ptr<ChannelTurn> turn = nullptr;  // from go_on to take_turn
   };
-  [[noreturn]] void mismatch(const CollectiveFingerprint& sent, const CollectiveFingerprint& received);
+  ProgramError mismatch(const CollectiveFingerprint& sent, const CollectiveFingerprint& received) const;
 
   std::shared_ptr<const Roster> roster_;
   std::vector<int> senders_;
@@ -89,7 +96,8 @@ class Transfer {
   runtime::DevicePart from_ = SipId{0}, to_ = SipId{0};
   std::weak_ptr<Transfer> previous_;
   std::weak_ptr<ChannelUse> use_;
-  std::exception_ptr error_;
+  runtime::FailureRef failure_;
+  runtime::CommandScopeRef scope_;
 };
 using TransferRef = std::shared_ptr<Transfer>;
 
@@ -104,6 +112,8 @@ class Transfers {
   Lane& lane(const LaneKey& key) { return lanes_[key]; }
   /// No more are called in the group: gives the channels back, as far as nothing under way uses them.
   void give_back_channels();
+  /// Those of which a side is missing, which are given up.
+  std::vector<TransferRef> abandon();
   /// "transfer from rank 0 to rank 1 (tag 5) in group 1: sent, never received" for each of which a side is missing.
   void append_unmatched(const std::string& group, std::vector<std::string>& texts) const;
 

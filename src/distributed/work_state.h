@@ -2,14 +2,15 @@
 #pragma once
 
 #include <cstdint>
-#include <exception>
 #include <memory>
 
 #include "base/units.h"
+#include "runtime/context.h"
 #include "runtime/stream.h"
 
 namespace kernbench::distributed {
 
+class Group;
 class Transfer;
 
 struct WorkState {
@@ -21,7 +22,14 @@ struct WorkState {
   /// The first communication of the other ranks, for which the host has not waited yet; null: nothing to wait for.
   runtime::CompletionRef others_here = {};
   std::shared_ptr<const Transfer> transfer = {};  // of a send or a receive
-  std::exception_ptr error = {};                  // another rank has called something that does not fit
+  runtime::FailureRef failure = {};               // another rank has called something that does not fit
+  std::shared_ptr<Group> group = {};              // of a collective
+  bool refused = false;                           // it has no commands, for it was called when others differed already
+
+  void fail(const runtime::FailureRef& why) {
+    failure = why;
+    if (refused) finished->set();
+  }
 };
 
 }  // namespace kernbench::distributed

@@ -9,6 +9,7 @@
 
 #include "base/error_text.h"
 #include "base/text.h"
+#include "event/before_deadlock.h"
 #include "event/errors.h"
 #include "event/overflow_guard.h"
 #include "event/report.h"
@@ -125,6 +126,10 @@ class RunScope {
 
 SwitchHook set_switch_hook(SwitchHook hook) {
   return std::exchange(switch_hook, hook);
+}
+
+void before_deadlock(Scheduler& scheduler, std::function<bool()> act) {
+  scheduler.state().before_deadlock = std::move(act);
 }
 
 Scheduler::Scheduler() : state_(std::make_unique<State>(*this)) {}
@@ -373,6 +378,7 @@ bool Scheduler::State::at_rest() {
   if (!queue.empty() && queue.top().key.time == static_cast<std::uint64_t>(owner.now_.count())) return false;
   raise_failures();
   if (live_foreground == 0) return true;
+  if (before_deadlock && before_deadlock() && foreground_events > 0) return false;
   std::vector<Fiber*> waiting = live_fibers();
   std::erase_if(waiting, [](const Fiber* fiber) { return fiber->implementation().options.background; });
   throw explain_deadlock(owner.now_, waiting);
@@ -388,7 +394,7 @@ bool Scheduler::State::at_rest() {
   }
   const Time time = Time::picoseconds(static_cast<std::int64_t>(entry.key.time));
   if (time != owner.now_) begin_instant(time);
-  if (++events_this_instant > limits.max_events_per_instant || polling_in_vain) raise_livelock();
+  if (++events_this_instant > limits.max_events_per_instant || polling_in_vain) check_livelock();
   if (entry.key == last_key) ++ambiguous_orders;
   last_key = entry.key;
   ++owner.events_processed_;
@@ -452,6 +458,12 @@ void Scheduler::State::raise_time_limit(Time next) const {
   throw TimeLimitError(
       fmt::format("simulated time would pass the limit of {} (the next event is at {}); fibers then:{}",
                   to_text(limits.max_time), to_text(next), list_fibers(live_fibers())));
+}
+
+void Scheduler::State::check_livelock() {
+  if (!polling_in_vain || !before_deadlock || !before_deadlock()) raise_livelock();
+  polling_in_vain = false;
+  note_progress();
 }
 
 void Scheduler::State::raise_livelock() {

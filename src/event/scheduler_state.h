@@ -64,6 +64,7 @@ struct Scheduler::State {
   std::uint32_t acting_for = kNobody;  // the origin that ActsFor has set, or kNobody
   std::uint64_t other_work = 0;        // begun by others than fibers that only poll
   bool polled = false;                 // in this epoch
+  std::function<bool()> before_deadlock = {};
   bool polling_in_vain = false;
   // A stretch is a time in which nothing but polling goes on.
   std::uint64_t poll_stretch = 0;
@@ -109,6 +110,7 @@ struct Scheduler::State {
   void begin_instant(Time time);
   void raise_failures();
   void unwind_all();
+  void check_livelock();  // throws unless somebody ends it
   [[noreturn]] void raise_livelock();
   [[noreturn]] void raise_polling();
   /// What the fibers had thrown that were waiting in their destructors.

@@ -208,11 +208,32 @@ std::string json(const SlotAdvice& slots) {
   return out.finish();
 }
 
+std::string numbers(const std::vector<int>& values) {
+  Collection out('[', ']', ", ");
+  for (const int value : values) out.add(number(value));
+  return out.finish();
+}
+
+std::string json(const RankErrorResult& error) {
+  Collection out = object();
+  out.add("ranks", numbers(error.ranks));
+  out.add("time_ps", number(error.time.count()));
+  out.add("type", quoted(error.type));
+  out.add("message", quoted(error.message));
+  out.add("where", quoted(error.where));
+  return out.finish();
+}
+
 std::string json(const ErrorResult& error) {
   Collection out = object();
   out.add("type", quoted(error.type));
   out.add("message", quoted(error.message));
   out.add("where", quoted(error.where));
+  const auto rank_error = [](const RankErrorResult& each) { return json(each); };
+  if (!error.rank_errors.empty()) {
+    out.add("errors", lines(error.rank_errors, rank_error, '[', ']', "   "));
+    out.add("victims", numbers(error.victims));
+  }
   if (error.waits.empty()) return out.finish();
   const auto wait = [](const WaitEdgeResult& edge) { return json(edge); };
   const auto cycle = [](const std::vector<std::string>& names) {

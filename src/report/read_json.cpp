@@ -147,8 +147,23 @@ SlotAdvice slot_advice(const Node& node) {
           node.at("text").text()};
 }
 
+std::vector<int> ranks(const Node& node) {
+  std::vector<int> out;
+  node.each([&](const Node& rank) { out.push_back(rank.integer<std::int32_t>()); });
+  return out;
+}
+
+RankErrorResult rank_error(const Node& node) {
+  return {ranks(node.at("ranks")), node.at("time_ps").time(), node.at("type").text(), node.at("message").text(),
+          node.at("where").text()};
+}
+
 ErrorResult read_error(const Node& node) {
   ErrorResult out{node.at("type").text(), node.at("message").text(), node.at("where").text()};
+  if (node.has("errors")) {
+    node.at("errors").each([&](const Node& error) { out.rank_errors.push_back(rank_error(error)); });
+    out.victims = ranks(node.at("victims"));
+  }
   if (!node.has("waits")) return out;
   node.at("waits").each([&](const Node& edge) { out.waits.push_back(wait_edge(edge)); });
   node.at("cycles").each([&](const Node& cycle) {

@@ -33,8 +33,8 @@ GroupWorkRef current_work() {
   event::Fiber* fiber = event::this_fiber::current();
   if (fiber == nullptr) return nullptr;
   const auto* context = static_cast<const HostContext*>(fiber->local(event::Fiber::Slot::host).get());
-  if (context == nullptr || !context->worker.group) return nullptr;
-  return std::make_shared<GroupWork>(context->worker.group);
+  if (context == nullptr || (!context->worker.group && !context->scope)) return nullptr;
+  return std::make_shared<GroupWork>(context->worker.group, context->scope);
 }
 
 HostContext& current_context(const char* call) {

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstddef>
+#include <exception>
 #include <map>
 #include <memory>
 #include <optional>
@@ -17,6 +18,13 @@
 #include "runtime/worker_group.h"
 
 namespace kernbench::runtime {
+
+/// What a worker had given to devices has failed.
+struct Failure {
+  std::exception_ptr error;
+  bool told = false;  // some worker has been told
+};
+using FailureRef = std::shared_ptr<Failure>;
 
 /// Fiber-local state of a host worker. A new worker starts on device 0 and its default stream, and its generator at the
 /// beginning of the sequence of the simulation's seed.
@@ -36,6 +44,9 @@ struct HostContext {
   std::shared_ptr<OpenRange> range = {};                    // the latest that it has begun
   std::shared_ptr<OpenRange> profiled = {};                 // from profiler::start on
   std::vector<std::shared_ptr<WorkerGroup>> children = {};  // what it has spawned and has to join when it ends
+  CommandScopeRef scope = {};                               // of what it gives to devices at present; may be null
+  std::vector<FailureRef> failures = {};                    // of which it has not been told, see host_wait.h
+  bool waits_for_devices = false;                           // or for other ranks: a failure ends the wait
 
   /// What of a SIP the worker's tensors lie on.
   DevicePart part(SipId sip) const { return pe && pe->sip == sip ? DevicePart(*pe) : DevicePart(sip); }

@@ -8,6 +8,7 @@
 #include "base/text.h"
 #include "event/fiber.h"
 #include "runtime/context.h"
+#include "runtime/host_wait.h"
 #include "runtime/polling.h"
 #include "runtime/simulated_devices.h"
 #include "runtime/storage_places.h"
@@ -132,8 +133,9 @@ std::optional<std::vector<HostBytes>> SimulatedDevices::try_read(const std::shar
                                                                  std::span<const DeviceBox> boxes, HostRead why) {
   const auto mine = own(storage);
   const TracedRead traced(simulation_, name(why), mine->descriptor()->name);
-  note_read(current_context(name(why)), *mine, boxes, why);
-  mine->wait_for_producers();
+  HostContext& context = current_context(name(why));
+  note_read(context, *mine, boxes, why);
+  host_wait(context, [&] { mine->wait_for_producers(); });
   auto transfer = locate(simulation_, *mine, boxes, Replicas::lowest);
   const auto parts = std::make_shared<std::vector<BoxTransfer>>(std::move(transfer.boxes));
   const auto replicas = std::make_shared<std::vector<std::vector<ReplicaPair>>>(boxes.size());
@@ -163,7 +165,7 @@ std::optional<std::vector<HostBytes>> SimulatedDevices::try_read(const std::shar
       done->set();
     };
     simulation_.machine().copy(std::move(request));
-    done->wait();
+    host_wait(context, [&] { done->wait(); });
     if (!done->is_set()) return unread(*mine, boxes);
   }
   if (!data_enabled()) return std::nullopt;

@@ -4,6 +4,7 @@
 #include "data/storage.h"
 #include "event/fiber.h"
 #include "runtime/context.h"
+#include "runtime/host_wait.h"
 #include "runtime/polling.h"
 #include "runtime/simulated_devices.h"
 #include "runtime/storage_places.h"
@@ -55,7 +56,8 @@ void SimulatedDevices::write(const std::shared_ptr<DeviceStorage>& storage, std:
 }
 
 void SimulatedDevices::synchronize_current_stream(int device) {
-  if (const auto last = current_stream("copy_", device).last()) last->wait();
+  const auto last = current_stream("copy_", device).last();
+  if (last) host_wait(current_context("copy_"), [&] { last->wait(); });
 }
 
 }  // namespace kernbench::runtime

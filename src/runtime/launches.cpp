@@ -56,12 +56,17 @@ struct Sending {
   int rank = 0;
   std::uint64_t owner = 0;  // for the machine
   std::source_location where = {};
+  CommandScopeRef scope = {};                                    // null: none
   std::shared_ptr<bool> failed = std::make_shared<bool>(false);  // the main program has been told
+  /// Whether it counts no more.
+  bool cancelled() const { return (group && group->cancelled()) || taken_back(); }
+  bool taken_back() const { return scope && scope->taken_back(); }
 };
 
 /// An error of a launch is its rank's, or the main program's, which gets it at its next wait. False: nobody is left who
 /// could take it.
 bool take_failure(const Sending& sending, const std::exception_ptr& error) {
+  if (sending.taken_back()) return true;  // a consequence
   if (sending.group) return sending.group->launch_failed(sending.rank, error);
   if (std::exchange(*sending.failed, true)) return true;  // the first one stands for the launch
   const auto main = sending.simulation.main_worker.lock();
@@ -153,7 +158,7 @@ std::shared_ptr<const event::WaitNode> begin_launch(const Sending& sending, Laun
   auto waiting = std::make_shared<LaunchPlan>(std::move(plan));
   auto pending = std::make_shared<PendingLaunch>(
       sending.name, queues, [sending, waiting, done = std::move(done)](std::shared_ptr<PendingLaunch> self) {
-        if (sending.group && sending.group->cancelled()) {
+        if (sending.cancelled()) {
           done();
           return std::shared_ptr<const event::WaitNode>();
         }
@@ -179,7 +184,8 @@ CompletionRef enqueue_launch(Simulation& simulation, LaunchPlan plan) {
   const auto written = plan.written;
   const int device = plan.device;
   const std::uint64_t owner = worker.group ? worker.owner() : simulation.next_main_launch();
-  auto begin = [sending = Sending{simulation, name, worker.group, worker.rank, owner, where},
+  auto begin = [sending = Sending{simulation, name, worker.group, worker.rank,
+                                  context.scope ? context.scope->number() : owner, where, context.scope},
                 plan = std::move(plan)](Stream::Done done) mutable {
     const auto explain = plan.explain;
     const auto node = begin_launch(sending, std::move(plan), std::move(done));

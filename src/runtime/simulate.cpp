@@ -204,6 +204,7 @@ std::exception_ptr simulate_into(RunResult& result, const SimulateOptions& optio
                                                                        hardware::names_of(options.models)));
     failure = run(simulation, program);
     if (failure.error) result.error = describe_error(failure, simulation.describe(failure.error));
+    if (failure.error && simulation.explain_distributed) simulation.explain_distributed(failure.error, *result.error);
     collect(simulation, result);
   } catch (...) {
     failure = {std::current_exception(), {}};

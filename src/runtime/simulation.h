@@ -107,6 +107,8 @@ class Simulation {
   std::shared_ptr<void> distributed;
   /// Its check of what is left when the run is over: throws for it. May be empty.
   std::function<void()> check_distributed;
+  /// Adds what it knows of an error that ended the run. May be empty.
+  std::function<void(const std::exception_ptr&, ErrorResult&)> explain_distributed;
 
  private:
   Stream::Observer stream_observer(const std::string& stream);

@@ -8,6 +8,7 @@
 #include "kernbench/streams.h"
 #include "runtime/context.h"
 #include "runtime/host_call.h"
+#include "runtime/host_wait.h"
 #include "runtime/polling.h"
 #include "runtime/simulated_devices.h"
 
@@ -17,6 +18,10 @@ using runtime::current_context;
 using runtime::HostContext;
 
 namespace {
+
+void wait_for(const runtime::CompletionRef& reached) {
+  if (reached) reached->wait();
+}
 
 /// `device`, or the current one when negative.
 int checked_device(const HostContext& context, int device) {
@@ -57,7 +62,8 @@ void synchronize(int device, Where where) {
   auto& context = current_context("synchronize");
   device = checked_device(context, device);
   for (const std::size_t index : runtime::streams_to_synchronize(context, device)) {
-    if (const auto last = context.simulation.stream(device, index).last()) last->wait();
+    const auto last = context.simulation.stream(device, index).last();
+    runtime::host_wait(context, [&] { wait_for(last); });
   }
 }
 
@@ -107,8 +113,8 @@ bool Event::query(Where where) const {
 
 void Event::synchronize(Where where) const {
   const runtime::HostCall here("Event::synchronize", where);
-  current_context("Event::synchronize");
-  if (state_->reached) state_->reached->wait();
+  auto& context = current_context("Event::synchronize");
+  runtime::host_wait(context, [&] { wait_for(state_->reached); });
 }
 
 double Event::elapsed_time(const Event& end, Where where) const {
@@ -145,8 +151,9 @@ std::shared_ptr<runtime::Stream> Stream::state(const char* call) const {
 
 void Stream::synchronize(Where where) const {
   const runtime::HostCall here("Stream::synchronize", where);
-  current_context("Stream::synchronize");
-  if (const auto last = state("Stream::synchronize")->last()) last->wait();
+  auto& context = current_context("Stream::synchronize");
+  const auto last = state("Stream::synchronize")->last();
+  runtime::host_wait(context, [&] { wait_for(last); });
 }
 
 bool Stream::query(Where where) const {

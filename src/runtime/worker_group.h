@@ -15,6 +15,25 @@
 
 namespace kernbench::runtime {
 
+/// Commands of workers that can be taken back while the workers go on: those of one collective.
+class CommandScope {
+ public:
+  explicit CommandScope(std::uint64_t number) : number_(number) {}
+  CommandScope(const CommandScope&) = delete;
+  CommandScope& operator=(const CommandScope&) = delete;
+
+  /// Under which the machine knows them (hardware::Machine::cancel); no worker group has it.
+  std::uint64_t number() const { return number_; }
+  /// They are dropped, as far as they have not begun, and new ones are not taken any more.
+  bool taken_back() const { return taken_back_; }
+  void take_back() { taken_back_ = true; }
+
+ private:
+  std::uint64_t number_;
+  bool taken_back_ = false;
+};
+using CommandScopeRef = std::shared_ptr<CommandScope>;
+
 /// The workers of one spawn, as streams and launches see them.
 class WorkerGroup {
  public:
@@ -27,6 +46,11 @@ class WorkerGroup {
   std::uint64_t number() const { return number_; }
   /// Its commands that have not begun are dropped, and new ones are not taken any more.
   bool cancelled() const { return cancelled_; }
+  /// Commands of its workers that the machine knows under a number of their own.
+  void add(const CommandScopeRef& scope) {
+    std::erase_if(scopes_, [](const auto& each) { return each.expired(); });
+    scopes_.push_back(scope);
+  }
   /// An error escaped a kernel that worker `rank` has launched. False: all workers have ended, nobody can be told.
   virtual bool launch_failed(int rank, const std::exception_ptr& error) = 0;
   /// Called when the worker that made the group ends: waits for its end, and throws what failed and was never reported.
@@ -39,6 +63,14 @@ class WorkerGroup {
  protected:
   void mark_cancelled() { cancelled_ = true; }
   void mark_ended() { ended_ = true; }
+  /// The numbers of the scopes that are still in use.
+  std::vector<std::uint64_t> scopes() const {
+    std::vector<std::uint64_t> numbers;
+    for (const auto& each : scopes_) {
+      if (const auto scope = each.lock()) numbers.push_back(scope->number());
+    }
+    return numbers;
+  }
   /// Commands of its workers that exist.
   std::size_t work() const { return work_; }
   /// The last of them is gone.
@@ -57,6 +89,7 @@ class WorkerGroup {
   friend class GroupWork;
   friend class GroupLaunch;
   std::uint64_t number_;
+  std::vector<std::weak_ptr<const CommandScope>> scopes_;
   std::size_t work_ = 0;
   std::size_t launches_ = 0;
   std::vector<std::weak_ptr<const event::WaitNode>> launch_nodes_;
@@ -67,16 +100,21 @@ class WorkerGroup {
 /// Lives as long as a command of a group's worker: in a stream, under way, or as a closure of the machine.
 class GroupWork {
  public:
-  explicit GroupWork(std::shared_ptr<WorkerGroup> group) : group_(std::move(group)) { ++group_->work_; }
+  /// Of a group, or a scope, or both.
+  GroupWork(std::shared_ptr<WorkerGroup> group, CommandScopeRef scope)
+      : group_(std::move(group)), scope_(std::move(scope)) {
+    if (group_) ++group_->work_;
+  }
   ~GroupWork() {
-    if (--group_->work_ == 0) group_->work_over();
+    if (group_ && --group_->work_ == 0) group_->work_over();
   }
   GroupWork(const GroupWork&) = delete;
   GroupWork& operator=(const GroupWork&) = delete;
-  bool cancelled() const { return group_->cancelled(); }
+  bool cancelled() const { return (group_ && group_->cancelled()) || (scope_ && scope_->taken_back()); }
 
  private:
   std::shared_ptr<WorkerGroup> group_;
+  CommandScopeRef scope_;
 };
 using GroupWorkRef = std::shared_ptr<const GroupWork>;
 
@@ -99,7 +137,7 @@ class GroupLaunch {
   std::shared_ptr<WorkerGroup> group_;
 };
 
-/// The work that the calling host worker begins; null when it belongs to no group, as the main program.
+/// The work that the calling host worker begins; null when it belongs to no group, as the main program, and no scope.
 GroupWorkRef current_work();
 
 /// Who a host worker is.

@@ -91,6 +91,33 @@ class BenchFileTest : public testing::Test {
   TemporaryDirectory directory_;
 };
 
+TEST_F(BenchFileTest, AUsageErrorOfAllRanksIsSaidOnceAndEndsWithTwo) {
+  const std::string bench = file(small(R"(
+  using namespace kernbench;
+  torch::multiprocessing::spawn([](int rank) {
+    if (rank == 3) torch::distributed::init_process_group("ahbm", 0, 2);
+    if (rank == 1 && kernbench::parameter<int>("n") == 8) throw std::runtime_error("not my day");
+    kernbench::parameter<int>("n", 9);
+  }, {}, {.nprocs = 4});)",
+                                       "#include <kernbench/kernbench.h>\n#include <stdexcept>"));
+  const std::string message = "parameter n of small is \"7\"; expected a whole number from 9 to 2147483647";
+  const Finished all = run({bench, "--json", path("all.json")});
+  EXPECT_EQ(all.code, 2);
+  EXPECT_THAT(all.err, HasSubstr("(on ranks {0, 1, 2}):\nConfigurationError at 0 ps: " + message));
+  EXPECT_EQ(all.err.find(message), all.err.rfind(message));
+  const Json error = Json::parse(contents_of(path("all.json")))["error"];
+  EXPECT_EQ(error["type"], "SpawnException");
+  ASSERT_EQ(error["errors"].size(), 1u);
+  EXPECT_EQ(error["errors"][0]["ranks"], (Json{0, 1, 2}));
+  EXPECT_EQ(error["errors"][0]["time_ps"], 0);
+  EXPECT_EQ(error["errors"][0]["type"], "ConfigurationError");
+  EXPECT_EQ(error["errors"][0]["message"], message);
+  EXPECT_EQ(error["victims"].dump(), "[3]");
+  const Finished some = run({bench, "-p", "n=8", "--json", "-"});
+  EXPECT_EQ(some.code, 3) << "one of the ranks has failed by itself";
+  EXPECT_EQ(Json::parse(some.out)["error"]["errors"].size(), 2u);
+}
+
 TEST_F(BenchFileTest, TheExampleRunsWithItsParametersLikeABuiltInBench) {
   const Finished shown = run({kExample, "-p", "n=5000", "-p", "alpha=0.5"});
   EXPECT_EQ(shown.code, 0) << shown.err;

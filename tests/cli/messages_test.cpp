@@ -33,5 +33,17 @@ TEST(ExitCodeTest, FollowsFromTheError) {
   EXPECT_EQ(code("Interrupted"), 130);
 }
 
+TEST(ExitCodeTest, OfASpawnFollowsFromWhatItsRanksSay) {
+  const RankErrorResult usage{{0, 1}, Time::zero(), "ConfigurationError", "bad", ""};
+  const RankErrorResult other{{2}, Time::zero(), "ValueError", "worse", ""};
+  report::ErrorResult error{"SpawnException", "", ""};
+  error.rank_errors = {usage};
+  EXPECT_EQ(static_cast<int>(exit_code_of(error)), 2);
+  error.rank_errors = {usage, usage};
+  EXPECT_EQ(static_cast<int>(exit_code_of(error)), 2);
+  error.rank_errors = {usage, other};
+  EXPECT_EQ(static_cast<int>(exit_code_of(error)), 3);
+}
+
 }  // namespace
 }  // namespace kernbench::cli

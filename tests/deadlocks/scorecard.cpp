@@ -78,7 +78,7 @@ void mismatches(std::vector<SeededBug>& all) {
       {"new_group",
        "ranks that make different groups",
        "SpawnException",
-       {"rank 2 gave the ranks {0, 1, 2}, but rank 0 gave {0, 1}"},
+       {"ranks {0, 1} gave the ranks {0, 1} at", "rank 2 gave the ranks {0, 1, 2} at", "Culprit rank 2"},
        ranks([](int rank) { dist::new_group(rank == 2 ? std::vector<int>{0, 1, 2} : std::vector<int>{0, 1}); })});
   all.push_back(
       {"transfer",

@@ -80,10 +80,11 @@ TEST(DeviceScorecard, EachBugIsFoundWithItsCulpritAndAnExitCode) {
       "this\n"
       "page to what is said; others run all built-in benches and 1,000 random programs without a bug, of which none "
       "may be\n"
-      "taken for one. The lines with `slots` are what `--explain` adds. [Misuse of kernels](misuse.md) has a page of "
-      "its "
-      "own.\n"
-      "Programs that poll run with `--max-polls 100000`.\n";
+      "taken for one. Collectives that differ are judged when every rank has called, or can no longer call: the call "
+      "of "
+      "more than\n"
+      "half of the ranks is right ([host API](host-api.md)). The lines with `slots` are what `--explain` adds.\n"
+      "[Misuse of kernels](misuse.md) has a page of its own. Programs that poll run with `--max-polls 100000`.\n";
   for (const SeededBug& bug : seeded_bugs()) {
     SCOPED_TRACE(bug.bench);
     document += section(bug, found(bug));

@@ -44,8 +44,33 @@ TEST(FailureText, EveryExitCodeIsListedByRank) {
                    "process 3 terminated with exit code 4");
       EXPECT_EQ(exited.exit_code, 1);
       EXPECT_EQ(exited.error_index, 0);
+      EXPECT_THAT(exited.errors, SizeIs(3));
     }
   });
+}
+
+TEST(FailureText, TheResultListsRanksErrorsAndVictims) {
+  event::Completion never;
+  const auto result = try_simulate(devices(1), [&] {
+    mp::spawn(
+        [&](int rank) {
+          testing::sleep(1000);
+          if (rank == 1) throw ValueError("other", "here");
+          if (rank == 0 || rank == 3) throw ValueError("same");
+          never.wait();
+        },
+        {}, {.nprocs = 5});
+  });
+  ASSERT_TRUE(result.error);
+  ASSERT_THAT(result.error->rank_errors, SizeIs(2));
+  const auto &same = result.error->rank_errors[0], &other = result.error->rank_errors[1];
+  EXPECT_THAT(same.ranks, ElementsAre(0, 3));
+  EXPECT_EQ(same.message, "same");
+  EXPECT_EQ(same.time, Time::nanoseconds(1000));
+  EXPECT_THAT(other.ranks, ElementsAre(1));
+  EXPECT_EQ(other.type, "ValueError");
+  EXPECT_EQ(other.where, "here");
+  EXPECT_THAT(result.error->victims, ElementsAre(2, 4));
 }
 
 TEST(FailureText, WhoSwallowsCancelledForEverIsAVictimAndItsMessagesAreNotMissed) {

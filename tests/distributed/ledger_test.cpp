@@ -3,6 +3,9 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <numeric>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -34,15 +37,18 @@ CollectiveFingerprint broadcast(std::vector<std::int64_t> shape, int root) {
   return call;
 }
 
-std::string error_of(const CollectiveFingerprint& first, const CollectiveFingerprint& second) {
-  Ledger ledger({0, 1, 2});
-  try {
-    ledger.call(0, first);
-    ledger.call(1, second);
-  } catch (const ProgramError& error) {
-    return error.type() + ": " + error.what();
-  }
-  return "no error";
+/// The verdict on these calls of ranks 0, 1, … of a group of `size`; the others have left.
+std::string verdict(const std::vector<CollectiveFingerprint>& calls, int size = 3) {
+  std::vector<int> ranks(static_cast<std::size_t>(size));
+  std::iota(ranks.begin(), ranks.end(), 0);
+  Ledger ledger(ranks);
+  for (std::size_t rank = 0; rank < calls.size(); ++rank) ledger.call(static_cast<int>(rank), calls[rank]);
+  if (!ledger.conflict()) return "no error";
+  const ProgramError error = ledger.verdict();
+  return error.type() + ": " + error.what();
+}
+std::string error_of(const CollectiveFingerprint& right, const CollectiveFingerprint& wrong) {
+  return verdict({right, wrong, right});
 }
 
 TEST(Ledger, NumbersTheCallsOfEachRankFromOne) {
@@ -56,13 +62,14 @@ TEST(Ledger, NumbersTheCallsOfEachRankFromOne) {
 }
 
 TEST(Ledger, NamesAnotherOperationInTheWordsOfPyTorch) {
-  EXPECT_EQ(error_of(all_reduce({2}), broadcast({2}, 1)),
-            "DistributedError: Detected mismatch between collectives on ranks. Rank 0 is running collective: "
-            "CollectiveFingerPrint(SequenceNumber=1, OpType=ALLREDUCE, TensorShape=[2], TensorDtypes=Float, "
-            "ReduceOp=SUM), but Rank 1 is running collective: CollectiveFingerPrint(SequenceNumber=1, "
-            "OpType=BROADCAST, TensorShape=[2], TensorDtypes=Float, Root=1). Collectives differ in the following "
-            "aspects: Op type: ALLREDUCE vs BROADCAST, Reduce op: SUM vs none, Root: none vs 1. Culprit rank 1; Error "
-            "type: COLLECTIVE_TYPE_MISMATCH; missing ranks: {2}");
+  EXPECT_EQ(
+      verdict({all_reduce({2}), broadcast({2}, 1)}),
+      "DistributedError: Detected mismatch between collectives on ranks. Rank 0 is running collective: "
+      "CollectiveFingerPrint(SequenceNumber=1, OpType=ALLREDUCE, TensorShape=[2], TensorDtypes=Float, "
+      "ReduceOp=SUM), but Rank 1 is running collective: CollectiveFingerPrint(SequenceNumber=1, "
+      "OpType=BROADCAST, TensorShape=[2], TensorDtypes=Float, Root=1). Collectives differ in the following "
+      "aspects: Op type: ALLREDUCE vs BROADCAST, Reduce op: SUM vs none, Root: none vs 1. No culprit: none of the "
+      "calls is that of more than half of the ranks; Error type: COLLECTIVE_TYPE_MISMATCH; missing ranks: {2}");
 }
 
 TEST(Ledger, NamesEveryAspectThatDiffers) {
@@ -87,23 +94,37 @@ TEST(Ledger, FindsAPlacementThatDiffers) {
 }
 
 TEST(Ledger, EveryOrderOfArrivalFindsTheSame) {
-  // Two ranks that agree and one that does not: whoever makes the differing pair complete raises.
   for (int odd = 0; odd < 3; ++odd) {
     std::vector<int> order{0, 1, 2};
+    std::string first;
     do {
       Ledger ledger({0, 1, 2});
-      int errors = 0;
-      for (const int member : order) {
-        try {
-          ledger.call(member, member == odd ? broadcast({2}, 0) : all_reduce({2}));
-        } catch (const ProgramError& error) {
-          ++errors;
-          EXPECT_THAT(error.what(), HasSubstr("COLLECTIVE_TYPE_MISMATCH"));
-        }
-      }
-      EXPECT_GE(errors, 1);
+      for (const int member : order) ledger.call(member, member == odd ? broadcast({2}, 0) : all_reduce({2}));
+      ASSERT_EQ(ledger.conflict(), 1u);
+      const std::string text = ledger.verdict().what();
+      EXPECT_THAT(text, HasSubstr("Culprit rank " + std::to_string(odd) + "; Error type: COLLECTIVE_TYPE_MISMATCH"));
+      if (first.empty()) first = text;
+      EXPECT_EQ(text, first);
     } while (std::next_permutation(order.begin(), order.end()));
   }
+}
+
+TEST(Ledger, IsJudgedWhenEveryMemberHasCalledOrLeft) {
+  Ledger ledger({0, 1, 2});
+  EXPECT_FALSE(ledger.can_judge({false, false, false}));
+  ledger.call(0, all_reduce({2}));
+  ledger.call(0, all_reduce({4}));
+  ledger.call(1, all_reduce({2}));
+  EXPECT_EQ(ledger.conflict(), std::nullopt);
+  ledger.call(1, all_reduce({5}));
+  EXPECT_EQ(ledger.conflict(), 2u);
+  EXPECT_FALSE(ledger.can_judge({false, false, false})) << "rank 2 may still call";
+  EXPECT_TRUE(ledger.can_judge({false, false, true}));
+  EXPECT_TRUE(ledger.can_judge({true, false, true}));
+  ledger.call(2, all_reduce({3}));
+  EXPECT_EQ(ledger.conflict(), 1u) << "the first one counts";
+  EXPECT_TRUE(ledger.can_judge({false, false, false}));
+  EXPECT_THAT(ledger.verdict().what(), HasSubstr("Culprit rank 2;"));
 }
 
 }  // namespace

@@ -93,6 +93,26 @@ TEST(JsonTest, TheKeysAreTheDocumentedOnesInTheirOrder) {
   EXPECT_EQ(keys(json["fingerprint"]), (Keys{"times", "values"}));
 }
 
+TEST(JsonTest, AFailedSpawnHasItsErrorsAndVictims) {
+  RunResult result = samples::deadlock();
+  result.error = ErrorResult{"SpawnException", "two of four", ""};
+  result.error->rank_errors = {{{0, 2}, Time::nanoseconds(5), "ValueError", "bad", "a.cpp:1"},
+                               {{1}, Time::nanoseconds(6), "ProcessExitedException", "exit code 3", ""}};
+  const Json without = Json::parse(to_json(result))["error"];
+  EXPECT_EQ(keys(without), (Keys{"type", "message", "where", "errors", "victims"}));
+  EXPECT_EQ(without["victims"], Json::array());
+  result.error->victims = {3, 4};
+  const Json error = Json::parse(to_json(result))["error"];
+  EXPECT_EQ(error["errors"][0].dump(),
+            R"({"ranks":[0,2],"time_ps":5000,"type":"ValueError","message":"bad","where":"a.cpp:1"})");
+  EXPECT_EQ(error["errors"].size(), 2u);
+  EXPECT_EQ(error["victims"].dump(), "[3,4]");
+  const std::string page = source_tree::read("docs/json.md");
+  for (const Json& part : {error, error["errors"][0]}) {
+    for (const std::string& key : keys(part)) EXPECT_NE(page.find("`" + key + "`"), std::string::npos) << key;
+  }
+}
+
 TEST(JsonTest, EveryKeyIsInTheDocumentation) {
   const std::string page = source_tree::read("docs/json.md");
   const Json json = Json::parse(to_json(samples::gemm()));

@@ -325,6 +325,14 @@ ErrorResult random_error(std::mt19937_64& generator) {
     out.slots = {static_cast<std::int32_t>(generator() % 3), static_cast<std::int32_t>(generator() % 9),
                  odd_name(generator)};
   }
+  for (auto count = generator() % 3; count > 0; --count) {
+    out.rank_errors.push_back({{static_cast<int>(generator() % 9)},
+                               Time::picoseconds(static_cast<std::int64_t>(generator() % 1000)),
+                               odd_name(generator),
+                               odd_name(generator),
+                               odd_name(generator)});
+    out.victims.push_back(static_cast<int>(generator() % 9));
+  }
   return out;
 }
 

@@ -1,0 +1,38 @@
+// Waits of a host worker for devices and other ranks, and the failures that end them.
+#pragma once
+
+#include <concepts>
+#include <exception>
+#include <utility>
+
+#include "event/fiber.h"
+#include "runtime/context.h"
+
+namespace kernbench::runtime {
+
+/// Throws the first failure of which the worker has not been told; does nothing while an exception unwinds.
+void tell_failures(HostContext& context);
+
+/// Calls `wait`, which suspends the calling worker until devices or other ranks have come to something. A failure of
+/// what the worker has given to devices is thrown: at once if there is one, and at its time while the worker waits.
+template <std::invocable Wait>
+void host_wait(HostContext& context, Wait wait) {
+  tell_failures(context);
+  struct Waiting {
+    bool& flag;
+    bool before;
+    ~Waiting() { flag = before; }
+  };
+  // A destructor that waits while an exception unwinds must not throw.
+  const Waiting waiting{context.waits_for_devices,
+                        std::exchange(context.waits_for_devices, std::uncaught_exceptions() == 0)};
+  wait();
+}
+
+/// Ends the host wait in which the worker is, or is thrown by its next one.
+void tell(event::Fiber& worker, const FailureRef& failure);
+
+/// The worker is told of a failure in another way. False: it knew.
+bool withdraw(HostContext& context, const FailureRef& failure);
+
+}  // namespace kernbench::runtime
