@@ -74,6 +74,9 @@ function(kernbench_test name)
   else()
     target_compile_options(${name}_test PRIVATE -O1)
   endif()
+  if(NOT DEFINED CMAKE_UNITY_BUILD)  # docs/adr/0017-unity-builds.md
+    set_target_properties(${name}_test PROPERTIES UNITY_BUILD ON UNITY_BUILD_BATCH_SIZE 4)
+  endif()
   gtest_discover_tests(${name}_test DISCOVERY_MODE PRE_TEST DISCOVERY_TIMEOUT 60
     PROPERTIES TIMEOUT 300 LABELS ${ARG_LABEL})
   if(ARG_LABEL STREQUAL "tsan")

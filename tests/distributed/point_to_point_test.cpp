@@ -2,6 +2,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <string>
 #include <vector>
 
@@ -115,6 +116,27 @@ TEST(PointToPoint, WhoReceivesFromAnyGetsTheSendThatWasCalledFirst) {
     }
   }));
   EXPECT_THAT(sources, ::testing::ElementsAre(3, 2, 1));
+}
+
+// Whether the receive waits for the sends, is called at their instant, or finds them.
+TEST(PointToPoint, OfSendsOfOneInstantWhoReceivesFromAnyGetsThatOfTheLowestRank) {
+  for (const auto receive_at : {Time::zero(), Time::microseconds(100), Time::microseconds(200)}) {
+    std::vector<int> order{0, 1, 2, 3};
+    do {
+      std::vector<int> sources;
+      expect_passed(run_ranks(
+          machine_of(4), 4,
+          [&](int rank) {
+            dist::init_process_group("ahbm", rank, 4);
+            const auto x = full(50, rank);
+            event::this_fiber::sleep_until(rank == 0 ? receive_at : Time::microseconds(100));
+            if (rank > 0) return dist::send(x, 0);
+            for (int i = 0; i < 3; ++i) sources.push_back(dist::recv(x));
+          },
+          order));
+      EXPECT_THAT(sources, ::testing::ElementsAre(1, 2, 3)) << receive_at.count() << ::testing::PrintToString(order);
+    } while (std::ranges::next_permutation(order).found);
+  }
 }
 
 TEST(PointToPoint, ReceivesFromAnyAndFromOneKeepTheOrderOfTheSender) {
