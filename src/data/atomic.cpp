@@ -60,8 +60,8 @@ class ElementOperation {
 class AtomicTask {
  public:
   AtomicTask(AtomicOperation operation, const Value& operand, const Value& compare, const Value& mask,
-             std::vector<RegionPiece> pieces)
-      : operation_(operation), operand_(operand), pieces_(std::move(pieces)) {
+             std::vector<RegionPiece> pieces, const OwnSource& own)
+      : operation_(operation), operand_(operand), pieces_(std::move(pieces)), own_(own) {
     if (compare.defined()) compare_.emplace(compare);
     if (mask.defined()) mask_.emplace(mask);
   }
@@ -69,12 +69,13 @@ class AtomicTask {
   void operator()(TileContents& out) const {
     const std::int64_t numel = operand_.shape.numel();
     std::memset(out.bytes.data(), 0, out.bytes.size());
-    out.validity.assign(static_cast<std::size_t>(numel), 0);
+    out.sources.resize(static_cast<std::size_t>(numel));
     const std::vector<Place> places = places_of_lanes(numel);
     const ElementOperation element(operation_, operand_.dtype);
     for (std::int64_t lane = 0; lane < numel; ++lane) {
       const Place& place = places[static_cast<std::size_t>(lane)];
-      if (place.region != nullptr) act(out, lane, place, element);
+      out.sources[static_cast<std::size_t>(lane)] =
+          place.region != nullptr ? act(out, lane, place, element) : own_.id(Cause::masked_atomic);
     }
   }
 
@@ -100,52 +101,60 @@ class AtomicTask {
     return places;
   }
 
-  static bool valid(const Operand& operand, std::int64_t lane) {
-    return !operand.has_mask() || operand.validity()[static_cast<std::size_t>(lane)] != 0;
-  }
-
-  void act(TileContents& out, std::int64_t lane, const Place& place, const ElementOperation& element) const {
-    const bool mask_valid = !mask_ || valid(*mask_, lane);
-    if (mask_valid && mask_ && mask_->data()[lane] == std::byte{0}) return;
+  /// The source of the lane of the result.
+  SourceId act(TileContents& out, std::int64_t lane, const Place& place, const ElementOperation& element) const {
+    const SourceId of_mask = mask_ ? mask_->source(lane) : kValid;
+    if (of_mask == kValid && mask_ && mask_->data()[lane] == std::byte{0}) return own_.id(Cause::masked_atomic);
     const Rectangle where{place.offset, 1, item(), 0};
     std::byte* memory = place.region->bytes(place.offset);
-    bool old_valid = true;
-    place.region->for_each_invalid(where, [&](std::int64_t, std::int64_t, std::int64_t) { old_valid = false; });
     std::memcpy(out.bytes.data() + lane * item(), memory, static_cast<std::size_t>(item()));
-    if (!mask_valid) {
-      place.region->set_validity(where, false);
-      return;
+    if (of_mask != kValid) {
+      place.region->set_invalid(where, of_mask);
+      return of_mask;
     }
-    out.validity[static_cast<std::size_t>(lane)] = static_cast<std::uint8_t>(old_valid);
-    const bool now_valid = modify(memory, lane, old_valid, element);
-    if (now_valid != old_valid) place.region->set_validity(where, now_valid);
+    const SourceId old = source_of(*place.region, where);
+    const SourceId now = modify(memory, lane, old, element);
+    if ((now == kValid) != (old == kValid))
+      place.region->mark(where, now);
+    else if (now != kValid)
+      place.region->set_source(where, now);
+    return old;
   }
 
-  /// Changes the element; whether it is valid now.
-  bool modify(std::byte* memory, std::int64_t lane, bool old_valid, const ElementOperation& element) const {
+  SourceId source_of(Region& region, const Rectangle& where) const {
+    SourceId first = kValid;
+    region.for_each_invalid(where, [&](std::int64_t, std::int64_t, std::int64_t, SourceId source) {
+      first = first_invalid(first, source != kValid ? source : own_.id(Cause::never_written));
+    });
+    return first;
+  }
+
+  /// Changes the element; what makes it invalid now.
+  SourceId modify(std::byte* memory, std::int64_t lane, SourceId old, const ElementOperation& element) const {
     const std::byte* operand = operand_.data() + lane * item();
-    const bool operand_valid = valid(operand_, lane);
+    const SourceId of_operand = operand_.source(lane);
     const auto size = static_cast<std::size_t>(item());
     if (operation_ == AtomicOperation::exchange) {
       std::memcpy(memory, operand, size);
-      return operand_valid;
+      return of_operand;
     }
     if (operation_ == AtomicOperation::compare_exchange) {
-      const bool compare_valid = valid(*compare_, lane);
-      if (std::memcmp(memory, compare_->data() + lane * item(), size) != 0) return old_valid && compare_valid;
+      const SourceId compared = first_invalid(old, compare_->source(lane));
+      if (std::memcmp(memory, compare_->data() + lane * item(), size) != 0) return compared;
       std::memcpy(memory, operand, size);
-      return old_valid && compare_valid && operand_valid;
+      return first_invalid(compared, of_operand);
     }
     std::array<std::byte, 8> result;
     element.apply(memory, operand, result.data());
     std::memcpy(memory, result.data(), size);
-    return old_valid && operand_valid;
+    return first_invalid(old, of_operand);
   }
 
   AtomicOperation operation_;
   Operand operand_;
   std::optional<Operand> compare_, mask_;
   std::vector<RegionPiece> pieces_;
+  OwnSource own_;
 };
 
 /// Whether the executor skips the operation; an exchange calculates nothing.
@@ -189,7 +198,8 @@ Value atomic(Executor& executor, const OperationKey& key, AtomicOperation operat
   const std::int64_t bytes = shape.numel() * item_size(dtype);
   // Memory changes whether or not anybody looks at the result, so the task holds it.
   auto work = [out = storage->contents, bytes,
-               task = std::make_shared<const AtomicTask>(operation, operand, compare, mask, plan.pieces())] {
+               task = std::make_shared<const AtomicTask>(operation, operand, compare, mask, plan.pieces(),
+                                                         OwnSource(executor.sources()))] {
     out->bytes = AlignedBytes(bytes);
     (*task)(*out);
   };

@@ -70,29 +70,34 @@ struct DotTask {
   void compute_validity(TileContents& out) const {
     const bool accumulator_masked = accumulator && accumulator->has_mask();
     if (!a.has_mask() && !b.has_mask() && !accumulator_masked) return;
-    out.validity.assign(static_cast<std::size_t>(size.batch * size.m * size.n), 1);
-    if (accumulator_masked) out.validity = accumulator->validity();
-    std::vector<std::uint8_t> column_valid(static_cast<std::size_t>(size.n));
+    out.sources.assign(static_cast<std::size_t>(size.batch * size.m * size.n), kValid);
+    if (accumulator_masked) out.sources = accumulator->sources();
+    std::vector<SourceId> columns(static_cast<std::size_t>(size.n));
     for (std::int64_t g = 0; g < size.batch; ++g) {
-      std::ranges::fill(column_valid, std::uint8_t{1});
+      std::ranges::fill(columns, kValid);
       if (b.has_mask()) {
-        const std::uint8_t* in = b.validity().data() + g * size.k * size.n;
-        for (std::int64_t i = 0; i < size.k * size.n; ++i) column_valid[static_cast<std::size_t>(i % size.n)] &= in[i];
+        const SourceId* in = b.sources().data() + g * size.k * size.n;
+        for (std::int64_t i = 0; i < size.k * size.n; ++i) {
+          SourceId& column = columns[static_cast<std::size_t>(i % size.n)];
+          column = first_invalid(column, in[i]);
+        }
       }
       for (std::int64_t i = 0; i < size.m; ++i) {
-        const bool row_valid = !a.has_mask() || is_row_valid(g * size.m + i);
-        std::uint8_t* row = out.validity.data() + (g * size.m + i) * size.n;
+        const SourceId of_row = a.has_mask() ? row_source(g * size.m + i) : kValid;
+        SourceId* row = out.sources.data() + (g * size.m + i) * size.n;
         for (std::int64_t j = 0; j < size.n; ++j) {
-          if (!row_valid || column_valid[static_cast<std::size_t>(j)] == 0) row[j] = 0;
+          row[j] = first_invalid(row[j], first_invalid(of_row, columns[static_cast<std::size_t>(j)]));
         }
       }
     }
   }
 
  private:
-  bool is_row_valid(std::int64_t row) const {
-    const std::uint8_t* lanes = a.validity().data() + row * size.k;
-    return std::all_of(lanes, lanes + size.k, [](std::uint8_t valid) { return valid != 0; });
+  SourceId row_source(std::int64_t row) const {
+    const SourceId* lanes = a.sources().data() + row * size.k;
+    const SourceId* end = lanes + size.k;
+    const SourceId* first = std::find_if(lanes, end, [](SourceId source) { return source != kValid; });
+    return first == end ? kValid : *first;
   }
 
   void multiply(std::byte* sums, std::int64_t batch, std::int64_t first, std::int64_t last) const {

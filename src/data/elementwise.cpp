@@ -29,6 +29,7 @@ struct BinaryTask {
   DType result;
   Shape shape;
   std::array<Side, 2> sides;
+  OwnSource own;
 
   void operator()(TileContents& out) const {
     combine_validity(out, shape, sides);
@@ -69,11 +70,19 @@ struct BinaryTask {
     run_chunks(
         out, [&](const std::byte* a, const std::byte* b, std::byte* computed, std::int64_t start, std::int64_t count) {
           if (kernel(a, b, computed, count, bits, good.data())) return;
-          if (out.validity.empty()) out.validity.assign(static_cast<std::size_t>(shape.numel()), 1);
+          out.sources.resize(static_cast<std::size_t>(shape.numel()), kValid);
+          const SourceId mine = own.id(cause());
           for (std::int64_t i = 0; i < count; ++i) {
-            out.validity[static_cast<std::size_t>(start + i)] &= good[static_cast<std::size_t>(i)];
+            if (good[static_cast<std::size_t>(i)] != 0) continue;
+            SourceId& source = out.sources[static_cast<std::size_t>(start + i)];
+            source = first_invalid(source, mine);
           }
         });
+  }
+
+  Cause cause() const {
+    if (operation == BinaryOperation::integer_divide) return Cause::divide_by_zero;
+    return operation == BinaryOperation::remainder ? Cause::remainder_by_zero : Cause::shift_count;
   }
 };
 
@@ -107,8 +116,10 @@ Value binary(Executor& executor, BinaryOperation operation, const Argument& a, c
   // Comparisons do not depend on what their 0 or 1 is stored as.
   const bool arithmetic = operation < BinaryOperation::equal;
   const DType computation = arithmetic ? computation_type({common, result}) : computation_type({common});
-  return calculate(executor, result, *shape, {&a.value(), &b.value()},
-                   BinaryTask{operation, {common, computation, rule}, result, *shape, {Side(a), Side(b)}});
+  return calculate(
+      executor, result, *shape, {&a.value(), &b.value()},
+      BinaryTask{
+          operation, {common, computation, rule}, result, *shape, {Side(a), Side(b)}, OwnSource(executor.sources())});
 }
 
 Value unary(Executor& executor, UnaryOperation operation, const Value& x, DType result) {
@@ -128,7 +139,7 @@ Value unary(Executor& executor, UnaryOperation operation, const Value& x, DType 
       kernel(reader.read(start, 1, count), computed, count);
       if (computed != destination) convert(result, destination, computation, computed, count);
     }
-    out.validity = side.tile->validity();
+    out.sources = side.tile->sources();
   });
 }
 
@@ -137,7 +148,7 @@ Value cast(Executor& executor, const Value& x, DType dtype, RoundingMode roundin
   const std::int64_t numel = x.numel();
   return calculate(executor, dtype, x.shape(), {&x}, [=, operand = Operand(x)](TileContents& out) {
     convert(dtype, out.bytes.data(), operand.dtype, operand.data(), numel, rounding);
-    out.validity = operand.validity();
+    out.sources = operand.sources();
   });
 }
 

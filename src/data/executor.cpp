@@ -61,6 +61,7 @@ struct Executor::State {
   OperationKey first_error_key;
   std::uint64_t first_error_sequence = 0;
   std::vector<std::thread> workers;
+  SourceTable sources;  // not guarded by the mutex
 
   bool over_limit() const { return outstanding.size() > kMaximumTasks || outstanding_bytes > kMaximumBytes; }
 
@@ -185,6 +186,10 @@ Executor::~Executor() {
     task->dependents.clear();
     task->work = nullptr;
   }
+}
+
+SourceTable& Executor::sources() const {
+  return state_->sources;
 }
 
 TaskHandle Executor::submit(const OperationKey& key, std::span<const TaskHandle> dependencies,

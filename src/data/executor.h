@@ -8,6 +8,8 @@
 #include <memory>
 #include <span>
 
+#include "data/source.h"
+
 namespace kernbench::data {
 
 /// The place of an operation in simulated order. This layer compares keys and does nothing else with them.
@@ -48,6 +50,8 @@ class Executor {
   bool enabled() const { return enabled_; }
   bool skips_floating_point() const { return skips_floating_point_; }
   int threads() const { return threads_; }
+  /// What made the invalid lanes of this executor's values.
+  SourceTable& sources() const;
 
   /// Adds a task. Null dependencies are ignored. `bytes` is about what the task's result and inputs keep alive until it
   /// has run. When too many tasks or bytes are outstanding the caller runs tasks before it returns (back-pressure).

@@ -61,8 +61,8 @@ Value strided_copy(Executor& executor, const Value& x, const Shape& shape, const
     const std::int64_t item = item_size(operand.dtype);
     copy_strided(out.bytes.data(), operand.data() + start * item, item, shape, strides);
     if (!operand.has_mask()) return;
-    out.validity.resize(static_cast<std::size_t>(shape.numel()));
-    copy_strided(out.validity.data(), operand.validity().data() + start, shape, strides);
+    out.sources.resize(static_cast<std::size_t>(shape.numel()));
+    copy_strided(out.sources.data(), operand.sources().data() + start, shape, strides);
   });
 }
 
@@ -80,9 +80,9 @@ struct CatTask {
     copy(out.bytes.data(), item, [](const Operand& operand) { return operand.data(); });
     const bool masked = std::ranges::any_of(parts, [](const Part& part) { return part.operand.has_mask(); });
     if (!masked) return;
-    out.validity.assign(static_cast<std::size_t>(outer * length * inner), 1);
-    copy(reinterpret_cast<std::byte*>(out.validity.data()), 1, [](const Operand& operand) {
-      return operand.has_mask() ? reinterpret_cast<const std::byte*>(operand.validity().data()) : nullptr;
+    out.sources.assign(static_cast<std::size_t>(outer * length * inner), kValid);
+    copy(reinterpret_cast<std::byte*>(out.sources.data()), sizeof(SourceId), [](const Operand& operand) {
+      return operand.has_mask() ? reinterpret_cast<const std::byte*>(operand.sources().data()) : nullptr;
     });
   }
 

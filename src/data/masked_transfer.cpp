@@ -50,12 +50,16 @@ RowLanes lanes_of(const RegionPiece& piece, std::int64_t row, std::int64_t item)
   return {first, first + piece.where.row_bytes / item, piece.where.begin + row * piece.where.stride};
 }
 
+/// Of a lane that nothing has been copied to.
+constexpr SourceId kUntouched = ~SourceId{0};
+
 struct MaskedGather {
   DType dtype;
   std::int64_t numel;
   std::vector<RegionPiece> pieces;
   LaneMask mask;
   std::optional<Operand> other;
+  OwnSource own;
 
   void operator()(TileContents& out) const {
     fill(out);
@@ -63,7 +67,8 @@ struct MaskedGather {
       copy(out, piece);
       copy_validity(out, piece);
     }
-    if (std::ranges::find(out.validity, std::uint8_t{0}) == out.validity.end()) out.validity.clear();
+    explain_untouched(out);
+    if (std::ranges::all_of(out.sources, [](SourceId source) { return source == kValid; })) out.sources.clear();
   }
 
  private:
@@ -73,14 +78,14 @@ struct MaskedGather {
     const auto lanes = static_cast<std::size_t>(numel);
     if (!other) {
       std::fill_n(out.bytes.data(), numel * item(), std::byte{0});
-      out.validity.assign(lanes, 0);
+      out.sources.assign(lanes, kUntouched);
       return;
     }
     std::memcpy(out.bytes.data(), other->data(), static_cast<std::size_t>(numel * item()));
     if (other->has_mask())
-      out.validity = other->validity();
+      out.sources = other->sources();
     else
-      out.validity.assign(lanes, 1);
+      out.sources.assign(lanes, kValid);
   }
 
   void copy(TileContents& out, const RegionPiece& piece) const {
@@ -92,19 +97,28 @@ struct MaskedGather {
         std::memcpy(out.bytes.data() + begin * item(),
                     piece.region->bytes(lanes.memory + (begin - lanes.first) * item()),
                     static_cast<std::size_t>((end - begin) * item()));
-        std::fill(out.validity.begin() + begin, out.validity.begin() + end, std::uint8_t{1});
+        std::fill(out.sources.begin() + begin, out.sources.begin() + end, kValid);
       });
     }
   }
 
+  void explain_untouched(TileContents& out) const {
+    for (std::size_t lane = 0; lane < out.sources.size(); ++lane) {
+      if (out.sources[lane] != kUntouched) continue;
+      out.sources[lane] = own.id(mask(static_cast<std::int64_t>(lane)) ? Cause::outside : Cause::masked);
+    }
+  }
+
   void copy_validity(TileContents& out, const RegionPiece& piece) const {
-    piece.region->for_each_invalid(piece.where, [&](std::int64_t row, std::int64_t begin, std::int64_t end) {
-      const std::int64_t start = lanes_of(piece, row, item()).first;
-      const std::int64_t last = start + (end + item() - 1) / item();
-      for (std::int64_t lane = start + begin / item(); lane < last; ++lane) {
-        if (mask(lane)) out.validity[static_cast<std::size_t>(lane)] = 0;
-      }
-    });
+    piece.region->for_each_invalid(piece.where,
+                                   [&](std::int64_t row, std::int64_t begin, std::int64_t end, SourceId source) {
+                                     if (source == kValid) source = own.id(Cause::never_written);
+                                     const std::int64_t start = lanes_of(piece, row, item()).first;
+                                     const std::int64_t last = start + (end + item() - 1) / item();
+                                     for (std::int64_t lane = start + begin / item(); lane < last; ++lane) {
+                                       if (mask(lane)) out.sources[static_cast<std::size_t>(lane)] = source;
+                                     }
+                                   });
   }
 };
 
@@ -115,10 +129,9 @@ struct MaskedScatter {
 
   void operator()() const {
     const std::int64_t item = item_size(operand.dtype);
-    const auto valid = [&](std::int64_t lane) {
-      return !operand.has_mask() || operand.validity()[static_cast<std::size_t>(lane)] != 0;
+    const auto alike = [&](std::int64_t a, std::int64_t b) {
+      return mask(a) == mask(b) && operand.source(a) == operand.source(b);
     };
-    const auto alike = [&](std::int64_t a, std::int64_t b) { return mask(a) == mask(b) && valid(a) == valid(b); };
     for (const RegionPiece& piece : pieces) {
       for (std::int64_t row = 0; row < piece.where.rows; ++row) {
         const RowLanes lanes = lanes_of(piece, row, item);
@@ -127,7 +140,7 @@ struct MaskedScatter {
           const std::int64_t target = lanes.memory + (begin - lanes.first) * item;
           const std::int64_t bytes = (end - begin) * item;
           std::memcpy(piece.region->bytes(target), operand.data() + begin * item, static_cast<std::size_t>(bytes));
-          piece.region->set_validity({target, 1, bytes, 0}, valid(begin));
+          piece.region->mark({target, 1, bytes, 0}, operand.source(begin));
         });
       }
     }
@@ -147,7 +160,7 @@ Value gather_masked(Executor& executor, const OperationKey& key, DType dtype, co
   if (other.defined())
     dependencies.push_back((rest = broadcast_to(executor, cast(executor, other, dtype), shape)).producer());
   if (lacks_data({&rest})) return without_data(dtype, shape);
-  MaskedGather task{dtype, shape.numel(), plan.pieces(), LaneMask(lanes), std::nullopt};
+  MaskedGather task{dtype, shape.numel(), plan.pieces(), LaneMask(lanes), std::nullopt, OwnSource(executor.sources())};
   if (rest.defined()) task.other.emplace(rest);
   Value value = compute(executor, dtype, shape, {}, std::move(task), key, std::move(dependencies));
   plan.record(false, value.producer());

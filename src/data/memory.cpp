@@ -20,7 +20,7 @@ void Memory::map(std::uint64_t address, std::int64_t bytes, bool zeros) {
   assert(next == regions_.end() || next->first >= address + static_cast<std::uint64_t>(bytes));
   assert(!find(address));
   const auto region = std::make_shared<Region>(address, bytes, executor_.enabled());
-  if (zeros) region->set_validity({0, 1, bytes, 0}, true);  // its bytes are
+  if (zeros) region->set_valid({0, 1, bytes, 0});  // its bytes are
   regions_.emplace_hint(next, address, region);
 }
 
@@ -59,7 +59,7 @@ Memory::Contents Memory::read(std::uint64_t address, std::int64_t bytes) {
   for (const RegionPiece& piece : plan.pieces()) {
     const auto size = static_cast<std::size_t>(piece.where.row_bytes);
     std::memcpy(contents.bytes.data() + piece.tile_offset, piece.region->bytes(piece.where.begin), size);
-    piece.region->for_each_invalid(piece.where, [&](std::int64_t, std::int64_t begin, std::int64_t end) {
+    piece.region->for_each_invalid(piece.where, [&](std::int64_t, std::int64_t begin, std::int64_t end, SourceId) {
       contents.validity.resize(contents.bytes.size(), 1);
       std::fill_n(contents.validity.begin() + piece.tile_offset + begin, end - begin, std::uint8_t{0});
     });
@@ -73,14 +73,15 @@ void Memory::write(std::uint64_t address, std::span<const std::byte> bytes, std:
   if (!executor_.enabled()) return;
   plan.wait(executor_, true);
   plan.set_left_out(false);
+  const SourceId source = validity.empty() ? kValid : OwnSource(executor_.sources()).id(Cause::given);
   for (const RegionPiece& piece : plan.pieces()) {
     const auto size = static_cast<std::size_t>(piece.where.row_bytes);
     std::memcpy(piece.region->bytes(piece.where.begin), bytes.data() + piece.tile_offset, size);
-    piece.region->set_validity(piece.where, true);
+    piece.region->set_valid(piece.where);
     if (validity.empty()) continue;
     const std::uint8_t* lanes = validity.data() + piece.tile_offset;
     for (std::int64_t i = 0; i < piece.where.row_bytes; ++i) {
-      if (lanes[i] == 0) piece.region->set_validity({piece.where.begin + i, 1, 1, 0}, false);
+      if (lanes[i] == 0) piece.region->set_invalid({piece.where.begin + i, 1, 1, 0}, source);
     }
   }
 }
@@ -90,7 +91,7 @@ void Memory::invalidate(std::uint64_t address, std::int64_t bytes) {
   if (!executor_.enabled()) return;
   plan.wait(executor_, true);
   plan.set_left_out(false);
-  for (const RegionPiece& piece : plan.pieces()) piece.region->set_validity(piece.where, false);
+  for (const RegionPiece& piece : plan.pieces()) piece.region->set_invalid(piece.where, kValid);
 }
 
 // ---- access plan -----------------------------------------------------------------------------------------------

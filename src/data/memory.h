@@ -70,11 +70,12 @@ struct Piece {
   std::int64_t row_stride = 0;  // elements between rows in the tile
 };
 
-/// Reads a tile from memory. Lanes that no piece covers are `other` when given, else invalid. A lane with an invalid
-/// byte is invalid. A byte of a value without data makes a value without data. Throws OutOfBoundsError when a piece
-/// leaves mapped memory.
+/// Reads a tile from memory. Lanes that no piece covers are `other` when given, else invalid for the reason
+/// `uncovered`. A lane with an invalid byte is invalid. A byte of a value without data makes a value without data.
+/// Throws OutOfBoundsError when a piece leaves mapped memory.
 Value gather(Executor& executor, const OperationKey& key, DType dtype, const Shape& shape,
-             std::span<const Piece> pieces, std::optional<Scalar> other = std::nullopt);
+             std::span<const Piece> pieces, std::optional<Scalar> other = std::nullopt,
+             Cause uncovered = Cause::outside);
 
 /// Writes a tile to memory; invalid lanes make their bytes invalid, lanes that no piece covers are dropped. Where
 /// pieces overlap in memory, the later piece wins. Throws OutOfBoundsError when a piece leaves mapped memory.

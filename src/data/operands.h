@@ -42,9 +42,8 @@ struct Side {
   }
   Shape shape() const { return tile ? tile->shape : Shape{}; }
   bool has_mask() const { return tile && tile->has_mask(); }
-  std::uint8_t valid(std::int64_t lane) const {
-    return has_mask() ? tile->validity()[static_cast<std::size_t>(lane)] : std::uint8_t{1};
-  }
+  /// What made the lane invalid; kValid when it is valid.
+  SourceId source(std::int64_t lane) const { return tile ? tile->source(lane) : kValid; }
 };
 
 /// The types that an operation's operands go through.
@@ -135,18 +134,20 @@ BroadcastLoop<kOperands> loop_over(const Shape& shape, const std::array<Side, kO
   return BroadcastLoop<kOperands>(shape, pointers);
 }
 
-/// Lanes of the result are valid where those of all operands are.
+/// Lanes of the result are valid where those of all operands are; else the first that is not stands for it.
 template <std::size_t kOperands>
 void combine_validity(TileContents& out, const Shape& shape, const std::array<Side, kOperands>& sides) {
   if (std::ranges::none_of(sides, [](const Side& side) { return side.has_mask(); })) return;
-  out.validity.resize(static_cast<std::size_t>(shape.numel()));
+  out.sources.resize(static_cast<std::size_t>(shape.numel()));
   const BroadcastLoop<kOperands> loop = loop_over(shape, sides);
   const auto& strides = loop.row_strides();
   loop.for_each_row([&](std::int64_t start, const auto& offsets, std::int64_t row) {
     for (std::int64_t i = 0; i < row; ++i) {
-      std::uint8_t valid = 1;
-      for (std::size_t o = 0; o < kOperands; ++o) valid &= sides[o].valid(offsets[o] + i * strides[o]);
-      out.validity[static_cast<std::size_t>(start + i)] = valid;
+      SourceId source = kValid;
+      for (std::size_t o = 0; o < kOperands; ++o) {
+        source = first_invalid(source, sides[o].source(offsets[o] + i * strides[o]));
+      }
+      out.sources[static_cast<std::size_t>(start + i)] = source;
     }
   });
 }

@@ -12,7 +12,8 @@
 // compiler, instruction set and thread count.
 //
 // Validity. A lane of a result is invalid when any lane that it depends on is invalid. Invalid lanes still have
-// (reproducible) bits.
+// (reproducible) bits, and a source (data/source.h): that of the first invalid lane that they depend on, else the
+// operation's own.
 #pragma once
 
 #include <optional>

@@ -183,10 +183,11 @@ struct ReduceTask {
   DType computation, result;
   Extent3 extent;
   Operand operand;
+  OwnSource own;
 
   void operator()(TileContents& out) const {
     if (yields_index(operation))
-      reduce_to_index(out, operation, operand, extent, result);
+      reduce_to_index(out, operation, operand, extent, result, own);
     else if (computation == DType::f32)
       reduce_values<float>(out);
     else if (computation == DType::f64)
@@ -226,11 +227,13 @@ struct ReduceTask {
 
   void reduce_validity(TileContents& out) const {
     if (extent.length == 0) return;
-    out.validity.assign(static_cast<std::size_t>(extent.outer * extent.inner), 1);
-    const std::uint8_t* in = operand.validity().data();
+    out.sources.assign(static_cast<std::size_t>(extent.outer * extent.inner), kValid);
+    const SourceId* in = operand.sources().data();
     for (std::int64_t o = 0; o < extent.outer; ++o) {
-      std::uint8_t* row = out.validity.data() + o * extent.inner;
-      for (std::int64_t i = 0; i < extent.length * extent.inner; ++i) row[i % extent.inner] &= *in++;
+      SourceId* row = out.sources.data() + o * extent.inner;
+      for (std::int64_t i = 0; i < extent.length * extent.inner; ++i, ++in) {
+        row[i % extent.inner] = first_invalid(row[i % extent.inner], *in);
+      }
     }
   }
 };
@@ -252,8 +255,9 @@ Value reduce(Executor& executor, ReduceOperation operation, const Value& x, std:
   assert(!axis || (*axis >= 0 && static_cast<std::size_t>(*axis) < x.shape().rank()));
   const bool logical = operation == ReduceOperation::logical_and || operation == ReduceOperation::logical_or;
   const DType computation = logical ? computation_type({x.dtype()}) : computation_type({x.dtype(), result});
-  return calculate(executor, result, reduced_shape(x.shape(), axis, keep_dims), {&x},
-                   ReduceTask{operation, computation, result, split(x.shape(), axis), Operand(x)});
+  return calculate(
+      executor, result, reduced_shape(x.shape(), axis, keep_dims), {&x},
+      ReduceTask{operation, computation, result, split(x.shape(), axis), Operand(x), OwnSource(executor.sources())});
 }
 
 }  // namespace kernbench::data

@@ -83,7 +83,7 @@ void find_all(TileContents& out, ReduceOperation operation, DType computation, c
 }  // namespace
 
 void reduce_to_index(TileContents& out, ReduceOperation operation, const Operand& operand, const Extent3& extent,
-                     DType result) {
+                     DType result, const OwnSource& own) {
   const DType computation = computation_type({operand.dtype});
   if (computation == DType::f32)
     find_all<float>(out, operation, computation, operand, extent, result);
@@ -92,7 +92,8 @@ void reduce_to_index(TileContents& out, ReduceOperation operation, const Operand
   else
     find_all<std::int64_t>(out, operation, computation, operand, extent, result);
   // No lane is none of the lanes.
-  if (extent.length == 0) out.validity.assign(static_cast<std::size_t>(extent.outer * extent.inner), 0);
+  const std::int64_t lines = extent.outer * extent.inner;
+  if (extent.length == 0 && lines > 0) out.sources.assign(static_cast<std::size_t>(lines), own.id(Cause::no_lanes));
 }
 
 }  // namespace kernbench::data

@@ -21,8 +21,8 @@ constexpr bool yields_index(ReduceOperation operation) {
   return operation >= ReduceOperation::argmax;
 }
 
-/// Computes the indices of argmax and its like.
+/// Computes the indices of argmax and its like; those of no lanes are `own`'s doing.
 void reduce_to_index(TileContents& out, ReduceOperation operation, const Operand& operand, const Extent3& extent,
-                     DType result);
+                     DType result, const OwnSource& own);
 
 }  // namespace kernbench::data

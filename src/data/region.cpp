@@ -90,16 +90,32 @@ bool Region::has_left_out(const Rectangle& where) const {
   return false;
 }
 
-void Region::set_validity(const Rectangle& where, bool valid) {
+void Region::set_valid(const Rectangle& where) {
   const std::scoped_lock lock(validity_mutex_);
   // Already as wanted: by far the most frequent case when memory is written again.
-  if (valid && valid_.contains(where.begin, where.end())) return;
+  if (valid_.contains(where.begin, where.end())) return;
   for (std::int64_t r = 0; r < where.rows; ++r) {
     const std::int64_t begin = where.begin + r * where.stride;
-    if (valid)
-      valid_.insert(begin, begin + where.row_bytes);
-    else
-      valid_.erase(begin, begin + where.row_bytes);
+    valid_.insert(begin, begin + where.row_bytes);
+    if (!sources_.empty()) sources_.erase(begin, begin + where.row_bytes);
+  }
+}
+
+void Region::set_source(const Rectangle& where, SourceId source) {
+  const std::scoped_lock lock(validity_mutex_);
+  for (std::int64_t r = 0; r < where.rows; ++r) {
+    const std::int64_t begin = where.begin + r * where.stride;
+    valid_.for_each_gap(begin, begin + where.row_bytes,
+                        [&](std::int64_t gap, std::int64_t gap_end) { sources_.assign(gap, gap_end, source); });
+  }
+}
+
+void Region::set_invalid(const Rectangle& where, SourceId source) {
+  const std::scoped_lock lock(validity_mutex_);
+  for (std::int64_t r = 0; r < where.rows; ++r) {
+    const std::int64_t begin = where.begin + r * where.stride;
+    valid_.erase(begin, begin + where.row_bytes);
+    sources_.assign(begin, begin + where.row_bytes, source);
   }
 }
 

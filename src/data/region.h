@@ -1,4 +1,5 @@
-// One mapped range of a memory: its bytes, their validity, and the tasks that have not touched it yet.
+// One mapped range of a memory: its bytes, their validity and what made them invalid, and the tasks that have not
+// touched it yet.
 #pragma once
 
 #include <cstddef>
@@ -10,6 +11,7 @@
 
 #include "data/executor.h"
 #include "data/intervals.h"
+#include "data/source_ranges.h"
 
 namespace kernbench::data {
 
@@ -52,17 +54,32 @@ class Region {
 
   std::byte* bytes(std::int64_t offset) { return bytes_.get() + offset; }
 
-  /// Marks bytes valid or invalid.
-  void set_validity(const Rectangle& where, bool valid);
-  /// Calls visit(row, begin, end) for the invalid ranges of a rectangle, row by row, in bytes of the row.
+  /// Marks bytes valid.
+  void set_valid(const Rectangle& where);
+  /// Marks bytes invalid, made so by `source`; kValid: they are as if nobody had written them.
+  void set_invalid(const Rectangle& where, SourceId source);
+  /// The bytes of these that are invalid are so because of `source` now.
+  void set_source(const Rectangle& where, SourceId source);
+  /// Marks bytes that were written: valid when the source is kValid, else made invalid by it.
+  void mark(const Rectangle& where, SourceId source) {
+    if (source == kValid)
+      set_valid(where);
+    else
+      set_invalid(where, source);
+  }
+  /// Calls visit(row, begin, end, source) for the invalid ranges of a rectangle, row by row, in bytes of the row; the
+  /// source is kValid where nobody has written.
   template <class Visit>
   void for_each_invalid(const Rectangle& where, Visit&& visit) {
     const std::scoped_lock lock(validity_mutex_);
     if (valid_.contains(where.begin, where.end())) return;
     for (std::int64_t r = 0; r < where.rows; ++r) {
       const std::int64_t begin = where.begin + r * where.stride;
-      valid_.for_each_gap(begin, begin + where.row_bytes,
-                          [&](std::int64_t gap, std::int64_t gap_end) { visit(r, gap - begin, gap_end - begin); });
+      valid_.for_each_gap(begin, begin + where.row_bytes, [&](std::int64_t gap, std::int64_t gap_end) {
+        sources_.for_each_part(gap, gap_end, [&](std::int64_t part, std::int64_t end, SourceId source) {
+          visit(r, part - begin, end - begin, source);
+        });
+      });
     }
   }
 
@@ -92,6 +109,7 @@ class Region {
   std::unique_ptr<std::byte, Free> bytes_;
   std::mutex validity_mutex_;
   IntervalSet valid_;
+  SourceRanges sources_;          // of bytes that were written, but are not valid
   std::vector<Access> accesses_;  // by tasks that had not finished when last looked at
   std::size_t writes_ = 0;        // of these, how many write
   IntervalSet left_out_;

@@ -59,12 +59,12 @@ struct ScanTask {
   }
 
   void scan_validity(TileContents& out) const {
-    out.validity = operand.validity();
+    out.sources = operand.sources();
     const std::int64_t plane = extent.length * extent.inner;
     for (std::int64_t o = 0; o < extent.outer; ++o) {
-      std::uint8_t* lanes = out.validity.data() + o * plane;
+      SourceId* lanes = out.sources.data() + o * plane;
       for_each_step([&](std::int64_t from, std::int64_t to) {
-        for (std::int64_t i = 0; i < extent.inner; ++i) lanes[to + i] &= lanes[from + i];
+        for (std::int64_t i = 0; i < extent.inner; ++i) lanes[to + i] = first_invalid(lanes[from + i], lanes[to + i]);
       });
     }
   }

@@ -38,7 +38,7 @@ class AlignedBytes {
 /// The elements of a tile. Written by one task, read by tasks that depend on it.
 struct TileContents {
   AlignedBytes bytes;
-  std::vector<std::uint8_t> validity;  // empty: all valid
+  std::vector<SourceId> sources;  // of each lane: kValid, or what made it invalid; empty: all are valid
 
   template <class T>
   T* as() {
@@ -67,8 +67,12 @@ struct Operand {
   explicit Operand(const Value& value)
       : dtype(value.dtype()), shape(value.shape()), contents(value.storage()->contents) {}
   const std::byte* data() const { return contents->bytes.data(); }
-  const std::vector<std::uint8_t>& validity() const { return contents->validity; }
-  bool has_mask() const { return !contents->validity.empty(); }
+  const std::vector<SourceId>& sources() const { return contents->sources; }
+  bool has_mask() const { return !contents->sources.empty(); }
+  /// What made the lane invalid; kValid when it is valid.
+  SourceId source(std::int64_t lane) const {
+    return has_mask() ? contents->sources[static_cast<std::size_t>(lane)] : kValid;
+  }
 };
 
 using ComputeFunction = std::function<void(TileContents& out)>;

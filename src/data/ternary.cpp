@@ -134,7 +134,7 @@ struct WhereTask {
     const auto& strides = loop.row_strides();
     const std::int64_t item = item_size(result);
     const bool masked = std::ranges::any_of(sides, [](const Side& side) { return side.has_mask(); });
-    if (masked) out.validity.resize(static_cast<std::size_t>(shape.numel()));
+    if (masked) out.sources.resize(static_cast<std::size_t>(shape.numel()));
     const OperandTypes values{result, result, ScalarRule::element};
     ChunkReader conditions(sides[0], {DType::boolean, DType::boolean, ScalarRule::element});
     ChunkReader left(sides[1], values), right(sides[2], values);
@@ -147,8 +147,8 @@ struct WhereTask {
         std::memcpy(out.bytes.data() + (start + i) * item, sources[take_a] + i * item, static_cast<std::size_t>(item));
         if (!masked) continue;
         const std::size_t taken = take_a ? 1 : 2;
-        out.validity[static_cast<std::size_t>(start + i)] =
-            sides[0].valid(offsets[0] + i * strides[0]) & sides[taken].valid(offsets[taken] + i * strides[taken]);
+        out.sources[static_cast<std::size_t>(start + i)] = first_invalid(
+            sides[0].source(offsets[0] + i * strides[0]), sides[taken].source(offsets[taken] + i * strides[taken]));
       }
     });
   }
@@ -157,17 +157,20 @@ struct WhereTask {
 struct MaskTask {
   Shape shape;
   std::array<Side, 2> sides;  // the tile, the mask
+  OwnSource own;
 
   void operator()(TileContents& out) const {
     std::memcpy(out.bytes.data(), sides[0].tile->data(), out.bytes.size());
     combine_validity(out, shape, sides);
-    if (out.validity.empty()) out.validity.assign(static_cast<std::size_t>(shape.numel()), 1);
+    out.sources.resize(static_cast<std::size_t>(shape.numel()), kValid);
     const BroadcastLoop<2> loop = loop_over(shape, sides);
     ChunkReader mask(sides[1], {DType::boolean, DType::boolean, ScalarRule::element});
     for_each_chunk(loop, [&](std::int64_t start, const auto& offsets, std::int64_t count) {
       const std::byte* kept = mask.read(offsets[1], loop.row_strides()[1], count);
       for (std::int64_t i = 0; i < count; ++i) {
-        out.validity[static_cast<std::size_t>(start + i)] &= static_cast<std::uint8_t>(kept[i]);
+        if (kept[i] != std::byte{0}) continue;
+        SourceId& source = out.sources[static_cast<std::size_t>(start + i)];
+        if (source == kValid) source = own.id(Cause::masked);
       }
     });
   }
@@ -192,7 +195,8 @@ Value where(Executor& executor, const Argument& condition, const Argument& a, co
 
 Value mask_lanes(Executor& executor, const Value& x, const Value& mask) {
   assert(broadcast_shapes(x.shape(), mask.shape()) == x.shape());
-  return compute(executor, x.dtype(), x.shape(), {&x, &mask}, MaskTask{x.shape(), {Side(x), Side(mask)}});
+  return compute(executor, x.dtype(), x.shape(), {&x, &mask},
+                 MaskTask{x.shape(), {Side(x), Side(mask)}, OwnSource(executor.sources())});
 }
 
 }  // namespace kernbench::data

@@ -17,6 +17,8 @@ struct GatherTask {
   std::int64_t numel;
   std::optional<Scalar> other;
   std::vector<RegionPiece> pieces;
+  Cause uncovered;
+  OwnSource own;
 
   void operator()(TileContents& out) const {
     if (!covers_all()) fill_uncovered(out);
@@ -46,12 +48,13 @@ struct GatherTask {
       return;
     }
     std::fill_n(out.bytes.data(), numel * item(), std::byte{0});
-    out.validity.assign(static_cast<std::size_t>(numel), 0);
+    if (numel == 0) return;
+    out.sources.assign(static_cast<std::size_t>(numel), own.id(uncovered));
     for (const RegionPiece& piece : pieces) {
       for (std::int64_t r = 0; r < piece.where.rows; ++r) {
         const std::int64_t start = piece.tile_offset + r * piece.tile_row_stride;
         const std::int64_t first = start / item(), last = (start + piece.where.row_bytes + item() - 1) / item();
-        std::fill(out.validity.begin() + first, out.validity.begin() + last, std::uint8_t{1});
+        std::fill(out.sources.begin() + first, out.sources.begin() + last, kValid);
       }
     }
   }
@@ -67,12 +70,14 @@ struct GatherTask {
   }
 
   void copy_validity(TileContents& out, const RegionPiece& piece) const {
-    piece.region->for_each_invalid(piece.where, [&](std::int64_t row, std::int64_t begin, std::int64_t end) {
-      if (out.validity.empty()) out.validity.assign(static_cast<std::size_t>(numel), 1);
-      const std::int64_t start = piece.tile_offset + row * piece.tile_row_stride;
-      const std::int64_t first = (start + begin) / item(), last = (start + end + item() - 1) / item();
-      std::fill(out.validity.begin() + first, out.validity.begin() + last, std::uint8_t{0});
-    });
+    piece.region->for_each_invalid(
+        piece.where, [&](std::int64_t row, std::int64_t begin, std::int64_t end, SourceId source) {
+          out.sources.resize(static_cast<std::size_t>(numel), kValid);
+          if (source == kValid) source = own.id(Cause::never_written);
+          const std::int64_t start = piece.tile_offset + row * piece.tile_row_stride;
+          const std::int64_t first = (start + begin) / item(), last = (start + end + item() - 1) / item();
+          std::fill(out.sources.begin() + first, out.sources.begin() + last, source);
+        });
   }
 };
 
@@ -92,15 +97,20 @@ struct ScatterTask {
 
  private:
   /// What becomes of a lane's bytes.
-  enum class Fate : std::uint8_t { keep, make_valid, make_invalid, lose };
+  struct Fate {
+    enum class Bytes : std::uint8_t { keep, write, lose } bytes;
+    SourceId source;  // kValid: they are valid then
+    bool operator==(const Fate&) const = default;
+  };
 
   std::int64_t item() const { return item_size(operand.dtype); }
 
   Fate fate(std::int64_t lane) const {
-    const auto at = static_cast<std::size_t>(lane);
-    if (mask && mask->has_mask() && mask->validity()[at] == 0) return Fate::lose;
-    if (mask && mask->data()[lane] == std::byte{0}) return Fate::keep;
-    return operand.has_mask() && operand.validity()[at] == 0 ? Fate::make_invalid : Fate::make_valid;
+    if (mask) {
+      if (const SourceId source = mask->source(lane); source != kValid) return {Fate::Bytes::lose, source};
+      if (mask->data()[lane] == std::byte{0}) return {Fate::Bytes::keep, kValid};
+    }
+    return {Fate::Bytes::write, operand.source(lane)};
   }
 
   void store_all(const RegionPiece& piece) const {
@@ -112,21 +122,21 @@ struct ScatterTask {
       destination += piece.where.stride;
     }
     if (!operand.has_mask()) {
-      piece.region->set_validity(piece.where, true);
+      piece.region->set_valid(piece.where);
       return;
     }
-    for_each_run(piece, [&](Fate fate, std::int64_t, std::int64_t target, std::int64_t bytes) {
-      piece.region->set_validity({target, 1, bytes, 0}, fate == Fate::make_valid);
+    for_each_run(piece, [&](const Fate& fate, std::int64_t, std::int64_t target, std::int64_t bytes) {
+      piece.region->mark({target, 1, bytes, 0}, fate.source);
     });
   }
 
   void store_masked(const RegionPiece& piece) const {
-    for_each_run(piece, [&](Fate fate, std::int64_t source, std::int64_t target, std::int64_t bytes) {
-      if (fate == Fate::keep) return;
-      if (fate != Fate::lose) {
+    for_each_run(piece, [&](const Fate& fate, std::int64_t source, std::int64_t target, std::int64_t bytes) {
+      if (fate.bytes == Fate::Bytes::keep) return;
+      if (fate.bytes != Fate::Bytes::lose) {
         std::memcpy(piece.region->bytes(target), operand.data() + source, static_cast<std::size_t>(bytes));
       }
-      piece.region->set_validity({target, 1, bytes, 0}, fate == Fate::make_valid);
+      piece.region->mark({target, 1, bytes, 0}, fate.source);
     });
   }
 
@@ -152,11 +162,13 @@ struct ScatterTask {
 }  // namespace
 
 Value gather(Executor& executor, const OperationKey& key, DType dtype, const Shape& shape,
-             std::span<const Piece> pieces, std::optional<Scalar> other) {
+             std::span<const Piece> pieces, std::optional<Scalar> other, Cause uncovered) {
   const AccessPlan plan(pieces, item_size(dtype));
   if (!executor.enabled() || plan.has_left_out()) return without_data(dtype, shape);
-  Value value = compute(executor, dtype, shape, {}, GatherTask{dtype, shape.numel(), other, plan.pieces()}, key,
-                        plan.conflicts(false));
+  Value value =
+      compute(executor, dtype, shape, {},
+              GatherTask{dtype, shape.numel(), other, plan.pieces(), uncovered, OwnSource(executor.sources())}, key,
+              plan.conflicts(false));
   plan.record(false, value.producer());
   return value;
 }

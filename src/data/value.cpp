@@ -23,7 +23,7 @@ const TaskHandle& Value::producer() const {
 }
 
 bool TileView::all_valid() const {
-  return std::ranges::all_of(validity, [](std::uint8_t valid) { return valid != 0; });
+  return std::ranges::all_of(sources, [](SourceId source) { return source == kValid; });
 }
 
 Scalar TileView::element(std::int64_t lane) const {
@@ -77,14 +77,19 @@ Value from_bytes(Executor& executor, DType dtype, const Shape& shape, std::span<
   storage->contents->bytes = AlignedBytes(static_cast<std::int64_t>(bytes.size()));
   if (!bytes.empty()) std::memcpy(storage->contents->bytes.data(), bytes.data(), bytes.size());
   const bool masked = std::ranges::any_of(validity, [](std::uint8_t valid) { return valid == 0; });
-  if (masked) storage->contents->validity.assign(validity.begin(), validity.end());
+  if (masked) {
+    const SourceId source = OwnSource(executor.sources()).id(Cause::given);
+    auto& sources = storage->contents->sources;
+    sources.reserve(validity.size());
+    for (const std::uint8_t valid : validity) sources.push_back(valid == 0 ? source : kValid);
+  }
   return Value(std::move(storage));
 }
 
 namespace {
 
-TileView look_at(DType dtype, const Shape& shape, const TileContents& contents) {
-  return {dtype, shape, {contents.bytes.data(), contents.bytes.size()}, contents.validity};
+TileView look_at(const Executor& executor, DType dtype, const Shape& shape, const TileContents& contents) {
+  return {dtype, shape, {contents.bytes.data(), contents.bytes.size()}, contents.sources, &executor.sources()};
 }
 
 }  // namespace
@@ -92,21 +97,22 @@ TileView look_at(DType dtype, const Shape& shape, const TileContents& contents) 
 TileView view(Executor& executor, const Value& value) {
   assert(value.has_data());
   executor.force(value.producer());
-  return look_at(value.dtype(), value.shape(), *value.storage()->contents);
+  return look_at(executor, value.dtype(), value.shape(), *value.storage()->contents);
 }
 
 Item item(Executor& executor, const Value& value) {
   assert(value.numel() == 1);
   const TileView tile = view(executor, value);
-  return {tile.element(0), tile.valid(0)};
+  if (!tile.valid(0)) return {tile.element(0), false, tile.source(0)};
+  return {tile.element(0), true, {}};
 }
 
 TaskHandle inspect(Executor& executor, const OperationKey& key, const Value& value,
                    std::function<void(const TileView&)> look) {
   if (!value.has_data()) return nullptr;
   const TaskHandle dependencies[] = {value.producer()};
-  return executor.submit(key, dependencies, [operand = Operand(value), look = std::move(look)] {
-    look(look_at(operand.dtype, operand.shape, *operand.contents));
+  return executor.submit(key, dependencies, [&executor, operand = Operand(value), look = std::move(look)] {
+    look(look_at(executor, operand.dtype, operand.shape, *operand.contents));
   });
 }
 

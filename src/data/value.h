@@ -48,16 +48,20 @@ struct TileView {
   DType dtype = DType::f32;
   Shape shape;
   std::span<const std::byte> bytes;
-  /// One byte for each lane, 1 when valid; empty when all lanes are valid.
-  std::span<const std::uint8_t> validity;
+  /// For each lane kValid, or what made it invalid; empty when all lanes are valid.
+  std::span<const SourceId> sources;
+  const SourceTable* table = nullptr;
 
-  bool valid(std::int64_t lane) const { return validity.empty() || validity[static_cast<std::size_t>(lane)] != 0; }
+  bool valid(std::int64_t lane) const { return sources.empty() || sources[static_cast<std::size_t>(lane)] == kValid; }
+  /// What made the lane invalid. REQUIRES: !valid(lane).
+  Source source(std::int64_t lane) const { return table->at(sources[static_cast<std::size_t>(lane)]); }
   bool all_valid() const;
   /// The lane's value, valid or not.
   Scalar element(std::int64_t lane) const;
 };
 
-/// A value with the given elements (row-major, numel * item_size bytes). `validity` as in TileView.
+/// A value with the given elements (row-major, numel * item_size bytes). `validity`: one byte for each lane, 0 when it
+/// is invalid; empty when all are valid.
 /// Without data (executor disabled) the elements are dropped.
 Value from_bytes(Executor& executor, DType dtype, const Shape& shape, std::span<const std::byte> bytes,
                  std::span<const std::uint8_t> validity = {});
@@ -68,6 +72,7 @@ TileView view(Executor& executor, const Value& value);
 struct Item {
   Scalar value;
   bool valid = true;
+  Source source = {};  // when it is not valid
 };
 /// Computes and reads a one-element value. REQUIRES: value.has_data(), value.numel() == 1.
 Item item(Executor& executor, const Value& value);

@@ -3,9 +3,11 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <deque>
 #include <functional>
 #include <memory>
 #include <source_location>
+#include <string>
 #include <string_view>
 #include <vector>
 
@@ -115,6 +117,8 @@ struct Environment {
   bool reads_may_leave_tensors = false;
   /// Told where exceptions escape from programs; may be null.
   FailurePlaces* failures = nullptr;
+  /// Names of the launches so far, which sources of invalid lanes refer to.
+  std::shared_ptr<std::deque<std::string>> launch_names = std::make_shared<std::deque<std::string>>();
 };
 
 }  // namespace kernbench::kernel

@@ -7,6 +7,8 @@ namespace kernbench::kernel {
 std::shared_ptr<const event::WaitNode> start(Environment& environment, KernelLaunch launch) {
   auto record = std::make_shared<LaunchRecord>();
   record->name = launch.name;
+  record->lasting_name = environment.launch_names->emplace_back(launch.name).c_str();
+  record->called_at = launch.called_at;
   record->queues = std::move(launch.queues);
   record->programs = static_cast<std::int64_t>(launch.pes.size());
   auto body = std::make_shared<const std::function<void()>>(std::move(launch.body));

@@ -11,6 +11,7 @@
 #include "event/fiber.h"
 #include "hardware/agents.h"
 #include "kernel/conversion.h"
+#include "kernel/explanation.h"
 #include "kernel/tensor_descriptor.h"
 
 namespace kernbench::kernel {
@@ -82,10 +83,8 @@ void MaskUse::check(KernelOperation& mine) const {
                   for (std::int64_t lane = 0; lane < view.shape.numel(); ++lane) {
                     if (view.valid(lane)) continue;
                     throw InvalidValueError(
-                        fmt::format("tl::{}: lane {} of the mask is invalid: it depends on memory that was never "
-                                    "written or on lanes outside of a tensor; initialise it or give load an `other` "
-                                    "value",
-                                    call, lane_text(lane, to_extents(view.shape))),
+                        fmt::format("tl::{}: lane {} of the mask is invalid: {}", call,
+                                    lane_text(lane, to_extents(view.shape)), explanation(view.source(lane))),
                         place);
                   }
                 });
@@ -113,6 +112,16 @@ Lanes lanes_of(const AccessCall& call, const tl::StoreOptions& options, const tl
   lanes.mask_chooses = lanes.mask != nullptr;
   return lanes;
 }
+
+namespace {
+
+/// Why lanes of a load have no place: a mask of pointers has taken theirs away, or they lie outside.
+data::Cause reason_of_gaps(const Program& program, const Lanes& lanes) {
+  if (lanes.mask == nullptr || lanes.mask_chooses) return data::Cause::outside;
+  return program.environment().reads_may_leave_tensors ? data::Cause::masked_or_outside : data::Cause::masked;
+}
+
+}  // namespace
 
 tl::Tile issue_load(const AccessCall& call, const std::shared_ptr<TileState>& result, Places places,
                     const Lanes& lanes) {
@@ -149,8 +158,9 @@ tl::Tile issue_load(const AccessCall& call, const std::shared_ptr<TileState>& re
     };
   } else {
     operation->take_effect = [pieces = std::move(places.pieces), other = lanes.other, value = result->value(), shape,
-                              dtype](KernelOperation& mine) {
-      value->bind(data::gather(mine.program->environment().executor, key_of(mine), dtype, shape, pieces, other));
+                              dtype, uncovered = reason_of_gaps(program, lanes)](KernelOperation& mine) {
+      value->bind(
+          data::gather(mine.program->environment().executor, key_of(mine), dtype, shape, pieces, other, uncovered));
     };
   }
   program.issue(operation);

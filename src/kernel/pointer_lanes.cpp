@@ -9,6 +9,7 @@
 #include "base/error.h"
 #include "event/fiber.h"
 #include "kernel/conversion.h"
+#include "kernel/explanation.h"
 #include "kernel/known.h"
 #include "kernel/tensor_descriptor.h"
 
@@ -126,12 +127,10 @@ PointerLanes resolve_lanes(Program& program, const char* call, const tl::Pointer
     const auto none = static_cast<std::size_t>(shape.numel());
     return {std::vector<std::int64_t>(none), std::vector<std::uint8_t>(none)};
   }
-  const auto fail = [&](const char* what, std::int64_t lane, const tl::Extents& tile) {
-    throw InvalidValueError(
-        fmt::format("tl::{}: lane {} of the {} is invalid: it depends on memory that was never written or on lanes "
-                    "outside of a tensor; initialise it or give load an `other` value",
-                    call, lane_text(lane, tile), what),
-        program.place(where));
+  const auto fail = [&](const char* what, const data::TileView& view, std::int64_t lane, const tl::Extents& tile) {
+    throw InvalidValueError(fmt::format("tl::{}: lane {} of the {} is invalid: {}", call, lane_text(lane, tile), what,
+                                        explanation(view.source(lane))),
+                            program.place(where));
   };
   PointerLanes lanes;
   const auto count = static_cast<std::size_t>(shape.numel());
@@ -140,7 +139,7 @@ PointerLanes resolve_lanes(Program& program, const char* call, const tl::Pointer
     BroadcastWalk walk(shape, mask->shape());
     lanes.active.resize(count);
     for (std::size_t lane = 0; lane < count; ++lane, walk.step()) {
-      if (!view.valid(walk.at())) fail("mask", walk.at(), mask->shape());
+      if (!view.valid(walk.at())) fail("mask", view, walk.at(), mask->shape());
       lanes.active[lane] = view.element(walk.at()).as_boolean() ? 1 : 0;
     }
   }
@@ -151,7 +150,7 @@ PointerLanes resolve_lanes(Program& program, const char* call, const tl::Pointer
   for (std::size_t lane = 0; lane < count; ++lane) {
     if (!lanes.is_active(lane)) continue;
     const auto number = static_cast<std::int64_t>(lane);
-    if (!view.valid(number)) fail("offsets", number, shape);
+    if (!view.valid(number)) fail("offsets", view, number, shape);
     const std::int64_t step = view.element(number).as_integer();
     if (__builtin_add_overflow(base, step, &lanes.offsets[lane]) || lanes.offsets[lane] < 0 ||
         lanes.offsets[lane] >= elements) {

@@ -324,6 +324,11 @@ void Program::issue_composite(std::uint64_t number, const std::vector<std::share
   pe_.submit(command);
 }
 
+data::Source Program::source(const char* kind, const tl::Where& where) const {
+  const bool named = launch_->called_at.line() != 0;
+  return {.operation = kind, .work = launch_->lasting_name, .where = named ? launch_->called_at : where};
+}
+
 std::string Program::place(const tl::Where& where) const {
   return fmt::format("{}, {}", program_text(), to_text(where));
 }
@@ -374,7 +379,10 @@ void Program::on_match(hardware::Operation& receive, hardware::Operation& send) 
 
 void Program::on_effect(hardware::Operation& operation) {
   auto& mine = static_cast<KernelOperation&>(operation);
-  if (mine.take_effect) mine.take_effect(mine);
+  if (mine.take_effect) {
+    const data::SourceScope here(environment_.executor.sources(), source(mine.kind, mine.where));
+    mine.take_effect(mine);
+  }
   mine.take_effect = nullptr;
 }
 

@@ -36,6 +36,8 @@ std::string to_text(const tl::Where& where);
 /// What all programs of one launch share.
 struct LaunchRecord {
   std::string name;                    // "gemm#2"
+  const char* lasting_name = nullptr;  // the same, for as long as the simulation
+  tl::Where called_at = {};            // the host call whose kernel it is, when the kernel is not the user's own
   std::shared_ptr<QueueTable> queues;  // channels among the programs, or null
   std::int64_t programs = 0;
   ComputeWork work;                           // that the compute engines were asked for
@@ -139,6 +141,8 @@ class Program final : public hardware::OperationObserver, public std::enable_sha
   /// dependencies that they need.
   void issue_composite(std::uint64_t number, const std::vector<std::shared_ptr<KernelOperation>>& operations);
 
+  /// What made the lanes that its operation `kind` at `where` makes invalid.
+  data::Source source(const char* kind, const tl::Where& where) const;
   /// "kernel gemm#0 on sip0.cube1.pe3 (program 11), bench.cpp:41"
   std::string place(const tl::Where& where) const;
 

@@ -8,6 +8,7 @@
 #include "event/fiber.h"
 #include "kernbench/tl.h"
 #include "kernel/conversion.h"
+#include "kernel/explanation.h"
 #include "kernel/known.h"
 #include "kernel/program.h"
 
@@ -58,11 +59,9 @@ std::optional<data::Scalar> read_scalar(const Tile& x, bool assumed, const Where
   const data::Item item =
       known ? data::item(environment.constants, *known) : data::item(environment.executor, state.value()->value);
   if (!item.valid) {
-    throw InvalidValueError(fmt::format("tl::item read an invalid value: the tile (from {}) depends on memory that was "
-                                        "never written or on lanes outside of a tensor; initialise it or give "
-                                        "load an `other` value",
-                                        state.kind()),
-                            program.place(where));
+    throw InvalidValueError(
+        fmt::format("tl::item read an invalid value (from {}): {}", state.kind(), kernel::explanation(item.source)),
+        program.place(where));
   }
   program.note_read(state.expression, std::bit_cast<std::uint64_t>(item.value.as_double()));
   return item.value;
@@ -93,7 +92,8 @@ void device_assert(const Tile& condition, std::string_view message, Where where)
   auto look = [text = std::string(message), place = program.place(where)](const data::TileView& view) {
     for (std::int64_t lane = 0; lane < view.shape.numel(); ++lane) {
       if (!view.valid(lane)) {
-        throw InvalidValueError(fmt::format("device_assert(\"{}\"): lane {} of the condition is invalid", text, lane),
+        throw InvalidValueError(fmt::format("device_assert(\"{}\"): lane {} of the condition is invalid: {}", text,
+                                            lane, kernel::explanation(view.source(lane))),
                                 place);
       }
       if (!view.element(lane).as_boolean()) {

@@ -43,11 +43,13 @@ bool is_known(const VectorCommand& command) {
          std::ranges::all_of(command.inputs, [](const StateRef& input) { return input->known.defined(); });
 }
 
-data::Value known_result(Program& program, const VectorCommand& command) {
+data::Value known_result(Program& program, const VectorCommand& command, const tl::Where& where) {
   std::vector<data::Value> inputs;
   inputs.reserve(command.inputs.size());
   for (const auto& input : command.inputs) inputs.push_back(input->known);
-  return command.compute(program.environment().constants, inputs);
+  data::Executor& constants = program.environment().constants;
+  const data::SourceScope here(constants.sources(), program.source(command.kind, where));
+  return command.compute(constants, inputs);
 }
 
 /// A value without elements, for runs without data.
@@ -78,7 +80,7 @@ tl::Tile issue_vector_command(Program& program, const VectorCommand& command, co
   auto operation = program.new_operation(hardware::EngineKind::vector, command.kind, result, inputs);
   operation->vector = work_of(command, *result);
   operation->widest = widest_of(command);
-  if (is_known(command)) result->known = known_result(program, command);
+  if (is_known(command)) result->known = known_result(program, command, where);
   if (!program.environment().data_enabled) {
     operation->take_effect = [value = result->value(), dtype = command.dtype,
                               shape = command.shape](KernelOperation& mine) {

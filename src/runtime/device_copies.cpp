@@ -54,10 +54,13 @@ std::vector<hardware::PeerLeg> legs_between(Simulation& simulation, const kernel
 struct Movement {
   std::vector<BoxTransfer> from, to;
   event::AgentId worker = {};  // who gave the copy
+  event::ProgramCall call = {};
 };
 
 void read_values(Simulation& simulation, DType dtype, Movement& movement) {
   if (!simulation.options().data) return;
+  const data::SourceScope here(simulation.executor().sources(),
+                               {.operation = movement.call.name, .where = movement.call.where});
   for (BoxTransfer& box : movement.from) {
     box.value = data::gather(simulation.executor(), simulation.next_host_key(movement.worker), dtype,
                              data::Shape{box.elements}, box.pieces);
@@ -94,6 +97,7 @@ void SimulatedDevices::copy_on_device(const std::shared_ptr<DeviceStorage>& dest
 
   const Worker& worker = current_context("copy_").worker;
   movement->worker = worker.agent;
+  movement->call = event::this_fiber::current()->call();
   auto begin = [&simulation = simulation_, from, to, movement, legs = std::move(legs),
                 owner = worker.owner()](Stream::Done done) mutable {
     hardware::PeerCopyRequest request;

@@ -7,6 +7,7 @@
 #include "base/error.h"
 #include "base/text.h"
 #include "event/fiber.h"
+#include "kernel/explanation.h"
 #include "runtime/context.h"
 #include "runtime/host_wait.h"
 #include "runtime/polling.h"
@@ -29,15 +30,17 @@ void check_valid(const SimulatedStorage& storage, const DeviceBox& box, const da
   if (view.all_valid()) return;
   std::int64_t lane = 0;
   while (view.valid(lane)) ++lane;
+  const data::Source source = view.source(lane);
+  const std::string reason = source.operation == nullptr && source.cause == data::Cause::never_written
+                                 ? "was never written; initialise it"
+                                 : "is invalid: " + kernel::explanation(source);
   std::vector<std::int64_t> index(box.shape.size());
   for (std::size_t d = index.size(); d-- > 0;) {
     index[d] = box.offset[d] + lane % box.shape[d];
     lane /= box.shape[d];
   }
-  throw InvalidValueError(
-      fmt::format("{} read element [{}] of tensor {}, which was never written, or was written with an invalid value "
-                  "(from uninitialised memory, or from lanes outside of a tensor)",
-                  name(why), fmt::join(index, ", "), storage.descriptor()->name));
+  throw InvalidValueError(fmt::format("{} read element [{}] of tensor {}, which {}", name(why), fmt::join(index, ", "),
+                                      storage.descriptor()->name, reason));
 }
 
 /// The elements of one piece, as they are now.

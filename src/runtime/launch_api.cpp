@@ -84,6 +84,7 @@ void LaunchBuilder::enqueue(std::function<void()> body, const LaunchOptions& opt
                     plan.name));
   }
   plan.body = std::move(body);
+  plan.users = true;
   plan.queue_options = options.queues;
   runtime::check_queues(plan, topology);
   runtime::enqueue_launch(simulation, std::move(plan));

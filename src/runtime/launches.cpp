@@ -103,6 +103,7 @@ std::shared_ptr<const event::WaitNode> start(const Sending& sending, LaunchPlan 
   launch.queues = plan.queues ? plan.queues->table() : nullptr;
   launch.body = std::move(plan.body);
   launch.owner = sending.owner;
+  if (!plan.users) launch.called_at = sending.where;
   launch.failed = [sending](const std::exception_ptr& error) { return take_failure(sending, error); };
   const bool in_region = sending.simulation.region()->is_open();
   const auto of_group = sending.group ? std::make_shared<const GroupLaunch>(sending.group) : nullptr;

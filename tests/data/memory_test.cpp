@@ -84,7 +84,7 @@ TEST(Memory, LanesThatNoPieceCoversAreOtherOrInvalid) {
   const Piece piece{&memory, 0, 2, 4, 32, 0, 3};
   const Value filled = gather(executor, {}, DType::f16, Shape{2, 3}, std::span(&piece, 1), Scalar(-1.0));
   EXPECT_EQ(test::numbers(executor, filled), std::vector<double>({0, 0, -1, 0, 0, -1}));
-  EXPECT_TRUE(view(executor, filled).validity.empty());
+  EXPECT_TRUE(view(executor, filled).sources.empty());
   const Value masked = gather(executor, {}, DType::f16, Shape{2, 3}, std::span(&piece, 1));
   EXPECT_EQ(test::validity(executor, masked), std::vector<std::uint8_t>({1, 1, 0, 1, 1, 0}));
 }

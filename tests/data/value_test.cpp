@@ -20,7 +20,7 @@ TEST(Value, ItemReadsTheOnlyLaneAndItsValidity) {
 
 TEST(Value, AMaskOfAllValidLanesIsNoMask) {
   Executor executor(1, true);
-  EXPECT_TRUE(view(executor, test::tile(executor, DType::f32, Shape{2}, {1, 2}, {1, 1})).validity.empty());
+  EXPECT_TRUE(view(executor, test::tile(executor, DType::f32, Shape{2}, {1, 2}, {1, 1})).sources.empty());
   EXPECT_FALSE(view(executor, test::tile(executor, DType::f32, Shape{2}, {1, 2}, {1, 0})).all_valid());
 }
 

@@ -168,7 +168,7 @@ TEST(KernelSemantics, LanesPastTheEndAreInvalidUnlessOtherIsGiven) {
     };
   };
   EXPECT_EQ(error_of(program(true)), "no error");
-  EXPECT_THAT(error_of(program(false)), HasSubstr("never written, or was written with an invalid value"));
+  EXPECT_THAT(error_of(program(false)), HasSubstr("has lanes outside of the tensor and no `other`"));
 }
 
 TEST(KernelSemantics, DotAccumulatesInF32AndCastsOnStore) {

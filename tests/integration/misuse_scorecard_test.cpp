@@ -78,6 +78,10 @@ std::vector<Misuse> cases() {
                    const auto mask = tl::load(x, {0, 60}, {1, 8}) > 0.0f;
                    tl::load(x, {1, 0}, {1, 8}, {.mask = mask});
                  }});
+  all.push_back({"a branch on a quotient by 0", "InvalidValueError", __LINE__, __LINE__ + 4, [](const tl::Tensor& x) {
+                   const auto whole = tl::cast(tl::load(x, {0, 0}, {1, 8}), DType::i32);
+                   tl::item(tl::sum(tl::idiv(7, whole)));
+                 }});
   all.push_back({"the kernel ends while nobody has waited for an asynchronous store", "UnawaitedAccessError", __LINE__,
                  __LINE__ + 1, [](const tl::Tensor& x) { tl::store_async(x, {0, 0}, tl::zeros({4, 4}, DType::f32)); }});
   all.push_back({"a tile is used before its asynchronous load has been waited for", "UnawaitedTileError", __LINE__,
