@@ -13,6 +13,9 @@ namespace kernbench::report {
 /// Name, device, start, time, share of the run and programs of each launch; of many, a summary by name.
 std::string launches_section(const RunResult& result, const Palette& palette);
 
+/// How library kernels were planned, a few lines for each plan; alike plans of one kernel count once.
+std::string plans_section(const RunResult& result, const Palette& palette);
+
 /// Where the time of each launch went.
 std::string breakdown_section(const RunResult& result, const Palette& palette);
 

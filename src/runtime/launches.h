@@ -3,11 +3,13 @@
 
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "base/coordinates.h"
 #include "kernbench/queues.h"
+#include "kernbench/result.h"
 #include "runtime/queue_set.h"
 #include "runtime/simulated_devices.h"
 #include "runtime/simulation.h"
@@ -31,6 +33,7 @@ struct LaunchPlan {
   /// Of a set that is not known before the stream has come to the launch.
   std::function<std::shared_ptr<QueueSet>()> late_queues = {};
   std::function<void()> body;
+  std::optional<PlanResult> plan = {};  // of a library kernel: for the launch's result
   /// What a wait for the command waits for, made of the launch's own node; empty: that node itself. Alive until the
   /// launch has completed.
   std::function<std::shared_ptr<const event::WaitNode>(const std::shared_ptr<const event::WaitNode>&)> explain = {};
