@@ -5,14 +5,11 @@
 #include <algorithm>
 #include <utility>
 
+#include "perf/credibility/random_choice.h"
+
 namespace kernbench::credibility {
 
 namespace {
-
-template <class T>
-const T& one_of(std::mt19937_64& random, const std::vector<T>& choices) {
-  return choices[random() % choices.size()];
-}
 
 /// A value of the shipped machines beside its halves and doubles.
 struct Varied {

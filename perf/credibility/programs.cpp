@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "kernbench/kernbench.h"
+#include "perf/credibility/random_choice.h"
 #include "runtime/context.h"
 #include "runtime/device_kernels.h"
 #include "runtime/simulated_devices.h"
@@ -78,11 +79,6 @@ Program all_reduce_program(int ranks, std::int64_t elements) {
   return {fmt::format("all_reduce of {} over {} SIPs", elements, ranks), "all_reduce", ranks, false, [=](KeptPlan&) {
             torch::multiprocessing::spawn(reduce_worker, std::tuple{ranks, elements}, {.nprocs = ranks});
           }};
-}
-
-template <class T>
-const T& one_of(std::mt19937_64& random, const std::vector<T>& choices) {
-  return choices[random() % choices.size()];
 }
 
 Sizes random_sizes(std::mt19937_64& random) {

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 #include <string>
+#include <string_view>
+#include <utility>
 #include <vector>
 
 #include "report/format.h"
@@ -13,13 +15,16 @@ namespace kernbench::report {
 namespace {
 
 constexpr std::size_t kMostPlans = 4;
-constexpr std::size_t kWidth = 80;
+constexpr std::size_t kMostFactLines = 2;
+constexpr std::size_t kFactWidth = 65;
+constexpr std::size_t kPlanWidth = 80;
 
 /// Launches of one name that were planned alike.
 struct PlannedLaunches {
   std::string name;
   const PlanResult* plan;
   std::size_t count;
+  Time longest;
 };
 
 std::vector<PlannedLaunches> planned(const RunResult& result) {
@@ -30,18 +35,71 @@ std::vector<PlannedLaunches> planned(const RunResult& result) {
     const auto same = [&](const PlannedLaunches& other) { return other.name == name && *other.plan == *launch.plan; };
     const auto found = std::ranges::find_if(all, same);
     if (found == all.end()) {
-      all.push_back({name, &*launch.plan, 1});
+      all.push_back({name, &*launch.plan, 1, launch.end - launch.start});
     } else {
       ++found->count;
+      found->longest = std::max(found->longest, launch.end - launch.start);
     }
   }
   return all;
 }
 
+std::string choice(const PlanResult& plan, std::string_view name) {
+  for (const auto& [key, value] : plan.choices) {
+    if (key == name) return shortened(one_line(value), 60);
+  }
+  return {};
+}
+
+/// Of the matrix product: tiles, loads ahead and the grid.
+std::vector<std::string> words_of_gemm(const PlanResult& plan) {
+  std::vector<std::string> words = {
+      fmt::format("tile {}x{}x{} (m x n x k)", choice(plan, "tile_m"), choice(plan, "tile_n"), choice(plan, "tile_k"))};
+  const auto add = [&](std::string_view label, std::string_view name) {
+    const std::string value = choice(plan, name);
+    if (!value.empty() && value != "1") words.push_back(fmt::format("{} {}", label, value));
+  };
+  add("depth", "depth");
+  add("split_k", "split_k");
+  add("cubes", "over_cubes");
+  add("PEs", "over_pes");
+  return words;
+}
+
+std::vector<std::string> words_of(const PlanResult& plan) {
+  if (plan.of == "gemm") return words_of_gemm(plan);
+  std::vector<std::string> words;
+  for (const auto& [name, value] : plan.choices) words.push_back(shortened(one_line(name + " " + value), 60));
+  return words;
+}
+
+/// Where the operands of a matrix product are.
+std::vector<std::string> operands_of(const PlanResult& plan) {
+  if (plan.of != "gemm") return {};
+  const std::string a = choice(plan, "a_from"), b = choice(plan, "b_from");
+  if (a == b && !a.empty()) return {"A and B " + a};
+  std::vector<std::string> words;
+  for (const auto& [operand, value] : {std::pair{"A", a}, std::pair{"B", b}}) {
+    if (!value.empty()) words.push_back(fmt::format("{} {}", operand, value));
+  }
+  return words;
+}
+
+void add_lines(Facts& facts, const std::string& label, std::vector<std::string> words, const char* between) {
+  if (words.empty()) return;
+  for (std::size_t i = 0; i + 1 < words.size(); ++i) words[i] += between;
+  std::vector<std::string> lines = wrapped(words, kFactWidth);
+  if (lines.size() > kMostFactLines) {
+    lines.resize(kMostFactLines);
+    lines.back() += " ..";
+  }
+  for (std::size_t i = 0; i < lines.size(); ++i) facts.emplace_back(i == 0 ? label : "", std::move(lines[i]));
+}
+
 std::string text_of(const PlannedLaunches& launches) {
   std::string line = "  " + shortened(one_line(launches.name), 30) + ":", out;
   const auto add = [&](const std::string& word) {
-    if (display_width(line) + 1 + display_width(word) > kWidth) {
+    if (display_width(line) + 1 + display_width(word) > kPlanWidth) {
       out += line + "\n";
       line = "   ";
     }
@@ -54,6 +112,18 @@ std::string text_of(const PlannedLaunches& launches) {
 }
 
 }  // namespace
+
+Facts plan_facts(const RunResult& result, const std::string& shown) {
+  const std::vector<PlannedLaunches> all = planned(result);
+  if (all.empty()) return {};
+  const PlannedLaunches& longest = *std::ranges::max_element(all, {}, &PlannedLaunches::longest);
+  std::vector<std::string> words = words_of(*longest.plan);
+  if (longest.name != shown && !words.empty()) words[0] = shortened(one_line(longest.name), 20) + ": " + words[0];
+  Facts facts;
+  add_lines(facts, "plan", std::move(words), ",");
+  add_lines(facts, "operands", operands_of(*longest.plan), ";");
+  return facts;
+}
 
 std::string plans_section(const RunResult& result, const Palette& palette) {
   const std::vector<PlannedLaunches> all = planned(result);

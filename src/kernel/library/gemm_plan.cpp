@@ -389,14 +389,19 @@ GemmPlan plan_gemm(const GemmProblem& problem, std::span<const PeCoordinate> pes
 
 std::vector<std::pair<std::string, std::string>> choices(const GemmPlan& plan) {
   const auto grid = [](const GemmPlan::Grid& parts) {
-    return fmt::format("batch {} x m {} x n {} x k {}", parts.batch, parts.m, parts.n, parts.k);
+    std::string text;
+    for (const auto& [name, count] :
+         {std::pair{"batch", parts.batch}, std::pair{"m", parts.m}, std::pair{"n", parts.n}, std::pair{"k", parts.k}}) {
+      if (count > 1) text += fmt::format("{}{} {}", text.empty() ? "" : " x ", name, count);
+    }
+    return text.empty() ? std::string("1") : text;
   };
   const auto places = [](const GemmPlan::Nearby& nearby) {
     const long own = std::lround(100 * nearby.own), near = std::lround(100 * (nearby.own + nearby.cube)) - own;
     std::string text;
     for (const auto& [percent, place] :
-         {std::pair{own, "own slice"}, std::pair{near, "own cube"}, std::pair{100 - own - near, "other cubes"}}) {
-      if (percent > 0) text += fmt::format("{}{} {} %", text.empty() ? "" : " + ", place, percent);
+         {std::pair{own, "own slice"}, std::pair{near, "cube"}, std::pair{100 - own - near, "SIP"}}) {
+      if (percent > 0) text += fmt::format("{}{} {} %", text.empty() ? "" : ", ", place, percent);
     }
     return text;
   };
