@@ -115,6 +115,7 @@ std::vector<std::int64_t> sizes(std::int64_t extent, std::int64_t least, std::in
 
 int run(int first, int stride, const std::string& part, bool search) {
   const auto all = cases();
+  double worst = 1;
   fmt::print("{:>9} {:>9} {:>9} {:>6}  {:<20} {:<20} case\n", "us", "estimate", "best", "", "tiles", "best tiles");
   for (std::size_t i = static_cast<std::size_t>(first); i < all.size(); i += static_cast<std::size_t>(stride)) {
     const Case& one = all[i];
@@ -133,10 +134,14 @@ int run(int first, int stride, const std::string& part, bool search) {
     }
     fmt::print("{:9.3f} {:9.3f} {:9.3f} {:6.3f}  {:<20} {:<20} {}\n", chosen.us, chosen.estimated_us, best.us,
                chosen.us / best.us, chosen.tiles, best.tiles, name);
+    worst = std::max(worst, chosen.us / best.us);
     fmt::print("    {}\n", chosen.choices);
     if (best.us < chosen.us) fmt::print("    {}\n", best.choices);
     std::fflush(stdout);
+    if (!(chosen.us > 0)) return 1;
   }
+  if (search)
+    fmt::print("RESULT\tplan: chosen tiles to those of a search, the worst\t{:.3f}\tx\tat most\t1.15\n", worst);
   return 0;
 }
 
