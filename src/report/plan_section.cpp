@@ -55,11 +55,11 @@ std::string choice(const PlanResult& plan, std::string_view name) {
 std::vector<std::string> words_of_gemm(const PlanResult& plan) {
   std::vector<std::string> words = {
       fmt::format("tile {}x{}x{} (m x n x k)", choice(plan, "tile_m"), choice(plan, "tile_n"), choice(plan, "tile_k"))};
-  const auto add = [&](std::string_view label, std::string_view name) {
+  const auto add = [&](std::string_view label, std::string_view name, std::string_view plain = "1") {
     const std::string value = choice(plan, name);
-    if (!value.empty() && value != "1") words.push_back(fmt::format("{} {}", label, value));
+    if (!value.empty() && value != plain) words.push_back(fmt::format("{} {}", label, value));
   };
-  add("depth", "depth");
+  add("depth", "depth", "");
   add("split_k", "split_k");
   add("cubes", "over_cubes");
   add("PEs", "over_pes");

@@ -206,6 +206,9 @@ TEST(TableTest, BothReportsHaveThePlanOfALibraryKernel) {
   const std::string brief = to_table(samples::gemm(), {.kind = TableKind::brief});
   EXPECT_THAT(brief, HasSubstr("\n  plan       tile 128x128x128 (m x n x k), depth 3, cubes m 4 x n 4, PEs n 8\n"));
   EXPECT_THAT(brief, HasSubstr("\n  operands   A own slice 1 %, cube 5 %, SIP 94 %; B cube 100 %\n"));
+  RunResult shallow = samples::gemm();
+  for (auto& [name, value] : shallow.launches[0].plan->choices) value = name == "depth" ? "1" : value;
+  EXPECT_THAT(to_table(shallow, {.kind = TableKind::brief}), HasSubstr("(m x n x k), depth 1, cubes"));
   RunResult unplanned = samples::gemm();
   unplanned.launches[0].plan.reset();
   EXPECT_THAT(to_table(unplanned), Not(HasSubstr("Plans")));
