@@ -34,18 +34,25 @@ test: ## the test suite (all but the slow tests)
 	@cmake --build --preset release -j $(JOBS)
 	@ctest --preset release -j $(JOBS)
 
-test-full: ## slow tests, planted defects, sanitizers and five minutes of fuzzing too
+test-full: ## slow tests, planted defects, sanitizers, five minutes of fuzzing and the credibility run too
 	@$(MAKE) test
 	@ctest --preset release-slow -j $(JOBS)
 	@$(MAKE) defects
 	@$(MAKE) asan
 	@$(MAKE) tsan
 	@$(MAKE) fuzz
+	@$(MAKE) credibility
 
-.PHONY: defects asan tsan fuzz oracle bench check-install
+.PHONY: defects credibility asan tsan fuzz oracle bench check-install
 defects: ## plant defects, one after the other: does a test catch each? (about an hour)
 	@tools/setup build test
 	@tools/planted_defects
+
+credibility: ## does a better machine ever make a program slower? every machine, program and resource (a minute)
+	@tools/setup build bench
+	@$(call configured,release,KERNBENCH_BUILD_PERF)
+	@cmake --build --preset release -j $(JOBS) --target credibility
+	@build/release/bin/credibility --all --jobs $(JOBS)
 
 asan: ## the suite under AddressSanitizer and UndefinedBehaviorSanitizer
 	@tools/setup build test

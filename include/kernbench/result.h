@@ -88,6 +88,15 @@ struct DistanceBytes {
   Bytes other_sips;  // beyond
 };
 
+/// How a library kernel does its work, where it was planned.
+struct PlanResult {
+  std::string of;  // "gemm"
+  /// What was chosen, in order: {"tile_k", "256"}. The same names in every plan of one kernel.
+  std::vector<std::pair<std::string, std::string>> choices;
+  Time estimated;  // what it was chosen by
+  bool operator==(const PlanResult&) const = default;
+};
+
 struct LaunchResult {
   std::string name;
   std::int32_t device = 0;
@@ -100,6 +109,7 @@ struct LaunchResult {
   std::int64_t available_pes = 0;  // of the rank that launched: its PE, or all of the SIP
   std::string range;               // in which it was launched (profiler.h): "step/forward"; empty: in none
   bool in_region = true;           // it started in the region of interest; true where there is none
+  std::optional<PlanResult> plan;  // of library kernels that are planned
   /// Categories ("dispatch", "gemm", "vector", "dma", "control", "completion") that tile end - start exactly.
   std::vector<std::pair<std::string, Time>> breakdown;
   double flops = 0;        // multiplications and additions of the GEMM engines

@@ -243,7 +243,7 @@ std::string attained_text(const LaunchResult& launch) {
   return fmt::format("{}", fmt::join(texts, ", "));
 }
 
-std::string facts_text(const std::vector<std::pair<std::string, std::string>>& facts, const Palette& palette) {
+std::string facts_text(const Facts& facts, const Palette& palette) {
   TextTable table({{"", Align::left, 10}, {"", Align::left, 66}});
   for (const auto& [label, text] : facts) {
     if (!text.empty()) table.add({{label, Style::faint}, {text}});
@@ -254,10 +254,11 @@ std::string facts_text(const std::vector<std::pair<std::string, std::string>>& f
 std::string kernel_text(const RunResult& result, const std::vector<LaunchGroup>& groups, const Palette& palette) {
   if (groups.empty()) return {};
   const LaunchResult* launch = longest_of(result, groups.front());
+  Facts facts = {{"of peak", attained_text(*launch)}, {"HBM bytes", distance_text(*launch)}};
+  for (auto& fact : plan_facts(result, groups.front().name)) facts.push_back(std::move(fact));
   std::string out;
   for (const std::string& part :
-       {breakdown_text(groups.front(), palette), path_text(*launch, palette),
-        facts_text({{"of peak", attained_text(*launch)}, {"HBM bytes", distance_text(*launch)}}, palette)}) {
+       {breakdown_text(groups.front(), palette), path_text(*launch, palette), facts_text(facts, palette)}) {
     if (!part.empty()) out += (out.empty() ? "" : "\n") + part;
   }
   return out;

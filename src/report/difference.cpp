@@ -267,7 +267,7 @@ std::string status_text(const RunResult& result) {
 
 bool Difference::same_outcome() const {
   return same_times && same_values && time_a == time_b && status_a == status_b && activities.empty() &&
-         launches.empty() && waits.empty() && resources.empty() && metrics.empty();
+         launches.empty() && waits.empty() && resources.empty() && metrics.empty() && plans.empty();
 }
 
 Difference difference(const RunResult& a, const RunResult& b) {
@@ -284,6 +284,7 @@ Difference difference(const RunResult& a, const RunResult& b) {
   out.waits = changes_of(waits_of(a), waits_of(b));
   out.resources = resources_of(a, b);
   out.metrics = metrics_of(a, b);
+  out.plans = plan_changes(a, b);
   return out;
 }
 

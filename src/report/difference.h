@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "report/plan_difference.h"
 #include "report/result.h"
 
 namespace kernbench::report {
@@ -51,6 +52,8 @@ struct Difference {
   std::vector<TimeChange> waits;       // "operand: dot gemm.cpp:29 for load gemm.cpp:28", of all launches
   std::vector<ResourceChange> resources;
   std::vector<ValueChange> metrics;
+  /// Of library kernels that were planned differently: in the order of names.
+  std::vector<PlanChange> plans;
 
   /// Nothing that the simulation yields differs.
   bool same_outcome() const;

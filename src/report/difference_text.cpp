@@ -137,6 +137,20 @@ std::string metrics_section(const Difference& difference, const Palette& palette
          remainder(difference.metrics.size(), kMostChanges, palette);
 }
 
+std::string plans_section(const Difference& difference, const Palette& palette) {
+  if (difference.plans.empty()) return {};
+  std::string out = palette.paint(Style::heading, "Plans of library kernels") + "\n";
+  for (std::size_t i = 0; i < std::min(difference.plans.size(), kMostChanges); ++i) {
+    const PlanChange& change = difference.plans[i];
+    const auto text = [](const std::string& value) { return shortened(one_line(value_or_none(value)), 40); };
+    out += fmt::format("  plan of {}: {} {} -> {}", shortened(one_line(change.launch), 30), one_line(change.choice),
+                       text(change.a), text(change.b));
+    if (change.count > 1) out += fmt::format(" ({} launches)", change.count);
+    out += "\n";
+  }
+  return out + remainder(difference.plans.size(), kMostChanges, palette);
+}
+
 std::string outcome_section(const Difference& difference, const Palette& palette) {
   std::string time = time_text(difference.time_a);
   if (difference.time_a != difference.time_b) {
@@ -203,6 +217,16 @@ std::string json(const ValueChange& change) {
   return out.finish();
 }
 
+std::string json(const PlanChange& change) {
+  Collection out = object();
+  out.add("launch", quoted(change.launch));
+  out.add("choice", quoted(change.choice));
+  out.add("a", quoted(change.a));
+  out.add("b", quoted(change.b));
+  out.add("count", number(change.count));
+  return out.finish();
+}
+
 std::string side(const std::string& file, const std::string& status, Time time) {
   Collection out = object();
   out.add("file", quoted(file));
@@ -218,7 +242,7 @@ std::string to_table(const Difference& difference, const std::string& a, const s
   std::string out = palette.paint(Style::faint, "A") + "  " + palette.fit(a, 96) + "\n" +
                     palette.paint(Style::faint, "B") + "  " + palette.fit(b, 96) + "\n";
   for (const std::string& section :
-       {inputs_section(difference, palette), outcome_section(difference, palette),
+       {inputs_section(difference, palette), outcome_section(difference, palette), plans_section(difference, palette),
         times_section("Where the time went: critical paths of all launches", "activity", difference.activities,
                       palette),
         times_section("Launches", "launch", difference.launches, palette), resources_section(difference, palette),
@@ -239,6 +263,7 @@ std::string to_json(const Difference& difference, const std::string& a, const st
   out.add("same_times", difference.same_times ? "true" : "false");
   out.add("same_values", difference.same_values ? "true" : "false");
   out.add("inputs", lines(difference.inputs, element, '[', ']'));
+  out.add("plans", lines(difference.plans, element, '[', ']'));
   out.add("critical_path", lines(difference.activities, element, '[', ']'));
   out.add("launches", lines(difference.launches, element, '[', ']'));
   out.add("resources", lines(difference.resources, element, '[', ']'));

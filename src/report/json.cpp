@@ -105,6 +105,16 @@ std::string json(const DistanceBytes& bytes) {
   return out.finish();
 }
 
+std::string json(const PlanResult& plan) {
+  Collection choices = object();
+  for (const auto& [name, value] : plan.choices) choices.add(name, quoted(value));
+  Collection out = object();
+  out.add("of", quoted(plan.of));
+  out.add("choices", choices.finish());
+  out.add("estimated_ps", number(plan.estimated.count()));
+  return out.finish();
+}
+
 std::string json(const LaunchResult& launch) {
   const auto element = [](const auto& value) { return json(value); };
   constexpr std::string_view kIndent = "     ";
@@ -121,6 +131,7 @@ std::string json(const LaunchResult& launch) {
   out.add("available_pes", number(launch.available_pes));
   out.add("range", quoted(launch.range));
   out.add("in_region", launch.in_region ? "true" : "false");
+  out.add("plan", launch.plan ? json(*launch.plan) : "null");
   out.add("breakdown_ps", breakdown.finish());
   out.add("bound_ps", number(launch.bound.count()));
   out.add("bound_by", quoted(launch.bound_by));

@@ -187,6 +187,13 @@ void read_place(LaunchResult& out, const Node& node) {
   out.tensor_bytes = Bytes(node.at("tensor_bytes").integer());
 }
 
+PlanResult plan(const Node& node) {
+  PlanResult out{node.at("of").text(), {}, node.at("estimated_ps").time()};
+  node.at("choices").each_key(
+      [&](const std::string& name, const Node& value) { out.choices.emplace_back(name, value.text()); });
+  return out;
+}
+
 LaunchResult launch(const Node& node) {
   LaunchResult out;
   out.name = node.at("name").text();
@@ -196,6 +203,8 @@ LaunchResult launch(const Node& node) {
   out.end = node.at("end_ps").time();
   if (out.end < out.start) node.at("end_ps").fail("at least start_ps");
   out.programs = node.at("programs").integer();
+  // Earlier versions wrote none.
+  if (node.has("plan") && !node.at("plan").is_null()) out.plan = plan(node.at("plan"));
   node.at("breakdown_ps").each_key([&](const std::string& category, const Node& time) {
     out.breakdown.emplace_back(category, time.time());
   });

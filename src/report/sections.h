@@ -3,6 +3,7 @@
 #pragma once
 
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "report/result.h"
@@ -12,6 +13,16 @@ namespace kernbench::report {
 
 /// Name, device, start, time, share of the run and programs of each launch; of many, a summary by name.
 std::string launches_section(const RunResult& result, const Palette& palette);
+
+/// How library kernels were planned, a few lines for each plan; alike plans of one kernel count once.
+std::string plans_section(const RunResult& result, const Palette& palette);
+
+/// Labels and texts.
+using Facts = std::vector<std::pair<std::string, std::string>>;
+
+/// The plan of the longest of the planned launches and where its operands are, on at most four lines; empty: nothing
+/// was planned. The launch's name stands first unless that is `shown`, the kernel that the lines stand under.
+Facts plan_facts(const RunResult& result, const std::string& shown);
 
 /// Where the time of each launch went.
 std::string breakdown_section(const RunResult& result, const Palette& palette);

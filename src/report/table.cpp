@@ -24,7 +24,7 @@ constexpr std::size_t kMostMetrics = 40;
 constexpr std::size_t kWidestMetrics = 120;  // columns of a matrix of metrics; a wider one is listed
 
 // Labels on the left, text on the right.
-class Facts {
+class FactTable {
  public:
   void add(std::string label, std::string text, Style style = Style::plain) {
     table_.add({{std::move(label), Style::faint}, {std::move(text), style}});
@@ -37,7 +37,7 @@ class Facts {
 
 std::string header(const RunResult& result, const Palette& palette) {
   const std::string title = one_line(result.bench + " on " + result.topology);
-  Facts facts;
+  FactTable facts;
   std::vector<std::string> words;
   for (const auto& [name, value] : result.parameters) words.push_back(palette.fit(name + "=" + value, 60));
   if (!words.empty()) {
@@ -134,7 +134,7 @@ std::string region_text(const RegionResult& region) {
 }
 
 std::string totals_section(const RunResult& result, const Palette& palette) {
-  Facts facts;
+  FactTable facts;
   facts.add("simulated time", time_text(result.simulated_time));
   if (result.region) facts.add("in the region", region_text(*result.region));
   facts.add("events", count_text(result.events));
@@ -156,11 +156,11 @@ RunResult in_region(const RunResult& result) {
 }
 
 std::string full_report(const RunResult& result, const Palette& palette) {
-  const std::array<std::string, 11> sections = {
-      launches_section(result, palette), breakdown_section(result, palette), explanation_sections(result, palette),
-      peaks_section(result, palette),    distance_section(result, palette),  ranges_section(result, palette),
-      checks_section(result, palette),   metrics_section(result, palette),   resources_section(result, palette),
-      warnings_section(result, palette), totals_section(result, palette)};
+  const std::array<std::string, 12> sections = {
+      launches_section(result, palette),     plans_section(result, palette),    breakdown_section(result, palette),
+      explanation_sections(result, palette), peaks_section(result, palette),    distance_section(result, palette),
+      ranges_section(result, palette),       checks_section(result, palette),   metrics_section(result, palette),
+      resources_section(result, palette),    warnings_section(result, palette), totals_section(result, palette)};
   std::string out = header(result, palette);
   for (const std::string& section : sections) {
     if (!section.empty()) out += "\n" + section;

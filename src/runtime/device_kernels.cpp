@@ -48,6 +48,7 @@ void SimulatedOperations::launch(Call call) {
   for (const Tensor& tensor : call.written) plan.written.push_back(devices.own(device_storage(tensor)));
   for (const Tensor& tensor : call.read) plan.read.push_back(devices.own(device_storage(tensor)));
   plan.body = std::move(call.body);
+  plan.plan = std::move(call.plan);
   enqueue_launch(simulation_, std::move(plan));
 }
 

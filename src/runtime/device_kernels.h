@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "kernbench/result.h"
 #include "kernel/library/reduce.h"
 #include "kernel/library/view.h"
 #include "runtime/device_matmul.h"
@@ -70,6 +71,7 @@ class SimulatedOperations final : public DeviceOperations {
     std::vector<torch::Tensor> written, read;
     std::vector<PeCoordinate> pes;  // empty: the PEs that hold the first written tensor
     std::function<void()> body;
+    std::optional<PlanResult> plan = {};
   };
   void launch(Call call);
   /// out = function(operands) in one launch.

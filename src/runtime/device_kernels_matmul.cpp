@@ -2,6 +2,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 #include <memory>
 #include <span>
 #include <utility>
@@ -105,6 +106,10 @@ library::GemmProblem problem_of(const Product& product, const MatmulPlanOptions&
   return problem;
 }
 
+PlanResult result_of(const library::GemmPlan& plan) {
+  return {"gemm", library::choices(plan), Time::picoseconds(std::llround(plan.estimated_ns * 1e3))};
+}
+
 std::shared_ptr<const library::GemmPlan> planned(const Product& product, const MatmulPlanOptions& options,
                                                  std::span<const PeCoordinate> pes,
                                                  const topology::Topology& topology) {
@@ -143,9 +148,12 @@ void SimulatedOperations::matmul(const Tensor& a, const Tensor& b, const MatmulO
   const auto plan = plan_options.plan ? plan_options.plan : planned(product, plan_options, pes, simulation_.topology());
   const View target = kernel_view(batched(out), true);
   if (plan->split_k == 1) {
-    launch({.name = plan_options.name, .written = {out}, .read = read, .pes = pes, .body = [product, target, plan] {
-              library::gemm(product.a, product.b, target, product.epilogue, plan);
-            }});
+    launch({.name = plan_options.name,
+            .written = {out},
+            .read = read,
+            .pes = pes,
+            .body = [product, target, plan] { library::gemm(product.a, product.b, target, product.epilogue, plan); },
+            .plan = result_of(*plan)});
     return;
   }
   const DType chain = is_floating_point(product.a.dtype()) ? DType::f32 : DType::i32;
@@ -156,9 +164,9 @@ void SimulatedOperations::matmul(const Tensor& a, const Tensor& b, const MatmulO
           .written = {sums},
           .read = {a, b},
           .pes = pes,
-          .body = [product, partial = kernel_view(sums, true), plan] {
-            library::gemm(product.a, product.b, partial, product.epilogue, plan);
-          }});
+          .body = [product, partial = kernel_view(sums, true),
+                   plan] { library::gemm(product.a, product.b, partial, product.epilogue, plan); },
+          .plan = result_of(*plan)});
   read.push_back(sums);
   launch({.name = plan_options.name + ".sum",
           .written = {out},

@@ -117,6 +117,7 @@ std::shared_ptr<const event::WaitNode> start(const Sending& sending, LaunchPlan 
       LaunchResult& result = simulation.launches.emplace_back(
           launch_result(plan, simulation.machine(), times, record, *simulation.environment().traces));
       result.in_region = in_region;
+      result.plan = std::move(plan.plan);
       result.where = event::place_text(sending.where);
       simulation.log().on_launch(result);
       if (!plan.range.empty()) simulation.region()->add_launch(plan.range, times.completed - times.requested);

@@ -3,11 +3,13 @@
 
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "base/coordinates.h"
 #include "kernbench/queues.h"
+#include "kernbench/result.h"
 #include "runtime/queue_set.h"
 #include "runtime/simulated_devices.h"
 #include "runtime/simulation.h"
@@ -32,6 +34,7 @@ struct LaunchPlan {
   std::function<std::shared_ptr<QueueSet>()> late_queues = {};
   std::function<void()> body;
   bool users = false;  // the kernel is the user's own: its lines say more than that of the launch
+  std::optional<PlanResult> plan = {};  // of a library kernel: for the launch's result
   /// What a wait for the command waits for, made of the launch's own node; empty: that node itself. Alive until the
   /// launch has completed.
   std::function<std::shared_ptr<const event::WaitNode>(const std::shared_ptr<const event::WaitNode>&)> explain = {};

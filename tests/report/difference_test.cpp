@@ -131,6 +131,28 @@ TEST(DifferenceTest, ALaunchOfOneRunOnlyHasNoTimeInTheOther) {
   EXPECT_TRUE(Json::parse(to_json(changed, "a", "b"))["launches"][0]["b_ps"].is_null());
 }
 
+TEST(DifferenceTest, NamesTheChoicesOfAPlanThatDiffer) {
+  RunResult one = samples::gemm(), other = samples::gemm();
+  for (RunResult* result : {&one, &other}) result->launches.resize(2, result->launches[0]);
+  one.launches[1].name = other.launches[1].name = "gemm#1";
+  for (LaunchResult& launch : other.launches) {
+    launch.plan->choices[2].second = "256";
+    launch.plan->estimated += Time::nanoseconds(1);
+  }
+  other.launches[1].plan->choices.emplace_back("swizzle", "2");
+  const Difference changed = difference(one, other);
+  EXPECT_FALSE(changed.same_outcome());
+  ASSERT_EQ(changed.plans.size(), 2u) << "the estimate is no choice";
+  EXPECT_EQ(changed.plans[0].choice, "tile_k");
+  EXPECT_EQ(changed.plans[0].count, 2);
+  const std::string text = to_table(changed, "a", "b", false);
+  EXPECT_THAT(text, HasSubstr("plan of gemm: tile_k 128 -> 256 (2 launches)\n"));
+  EXPECT_THAT(text, HasSubstr("plan of gemm: swizzle - -> 2\n"));
+  const Json json = Json::parse(to_json(changed, "a", "b"));
+  EXPECT_EQ(json["plans"][0],
+            (Json{{"launch", "gemm"}, {"choice", "tile_k"}, {"a", "128"}, {"b", "256"}, {"count", 2}}));
+}
+
 TEST(DifferenceTest, OfAnyTwoResultsFitsAHundredColumnsAndIsValidJson) {
   std::mt19937_64 generator(17);
   for (int i = 0; i < 300; ++i) {

@@ -43,6 +43,7 @@ TEST(JsonTest, TheKeysAreTheDocumentedOnesInTheirOrder) {
                                              "available_pes",
                                              "range",
                                              "in_region",
+                                             "plan",
                                              "breakdown_ps",
                                              "bound_ps",
                                              "bound_by",
@@ -57,6 +58,8 @@ TEST(JsonTest, TheKeysAreTheDocumentedOnesInTheirOrder) {
                                              "waits",
                                              "operations"}));
   const Json& launch = json["launches"][0];
+  EXPECT_EQ(keys(launch["plan"]), (Keys{"of", "choices", "estimated_ps"}));
+  EXPECT_EQ(launch["plan"]["choices"]["tile_k"], "128");
   EXPECT_EQ(keys(launch["critical_path"][0]), (Keys{"activity", "operation", "where", "on", "time_ps", "count"}));
   EXPECT_EQ(keys(launch["longest_segments"][0]), (Keys{"activity", "operation", "where", "on", "start_ps", "end_ps"}));
   EXPECT_EQ(keys(launch["waits"][0]),

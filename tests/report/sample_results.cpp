@@ -178,6 +178,14 @@ void explain_at_random(LaunchResult& launch, std::mt19937_64& generator) {
                      {finite(), finite(), finite(), finite(), false}};
 }
 
+PlanResult random_plan(std::mt19937_64& generator) {
+  PlanResult out{generator() % 2 == 0 ? "gemm" : odd_name(generator), {}, Time::picoseconds(magnitude(generator))};
+  for (const char* name : {"over_pes", "tile_k", "a_from", "other", "over_cubes", "b_from", "depth", "tile_m"}) {
+    if (generator() % 8 != 0) out.choices.emplace_back(name, odd_name(generator));
+  }
+  return out;
+}
+
 LaunchResult random_launch(std::mt19937_64& generator) {
   LaunchResult out;
   out.name = odd_name(generator);
@@ -200,6 +208,7 @@ LaunchResult random_launch(std::mt19937_64& generator) {
   out.distance = {Bytes(magnitude(generator) / 4096), Bytes(magnitude(generator) / 4096),
                   Bytes(magnitude(generator) / 4096), Bytes(magnitude(generator) / 4096)};
   out.tensor_bytes = Bytes(magnitude(generator));
+  if (generator() % 3 == 0) out.plan = random_plan(generator);
   for (auto count = generator() % 5; count > 0; --count) {
     out.engines.push_back({odd_name(generator), odd_name(generator), std::fabs(odd_number(generator)),
                            Time::picoseconds(magnitude(generator) / 4096), std::fabs(odd_number(generator)),
@@ -228,6 +237,19 @@ RunResult gemm() {
       "gemm", 0, 2'000,
       {{"dispatch", 1'820}, {"gemm", 16'496}, {"vector", 4}, {"dma", 5'210}, {"wait", 3'100}, {"completion", 1'480}})};
   add_engines(out.launches[0], 2.0 * 2048 * 2048 * 2048, 201'326'592);
+  out.launches[0].plan = PlanResult{"gemm",
+                                    {{"tile_m", "128"},
+                                     {"tile_n", "128"},
+                                     {"tile_k", "128"},
+                                     {"first_k", "32"},
+                                     {"depth", "3"},
+                                     {"split_k", "1"},
+                                     {"over_cubes", "m 4 x n 4"},
+                                     {"over_pes", "n 8"},
+                                     {"a_from", "own slice 1 %, cube 5 %, SIP 94 %"},
+                                     {"b_from", "cube 100 %"},
+                                     {"tcm", "448 KiB"}},
+                                    Time::nanoseconds(26'250)};
   explain(out.launches[0]);
   out.machine = {{"name", "ahbm-1sip"}, {"cube.hbm.bandwidth", "1.2TB/s"}, {"pe.clock", "1GHz"}};
   out.checks = {{"C equals A x B in double precision", CheckStatus::passed, 0, 0}};

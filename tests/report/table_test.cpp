@@ -199,5 +199,39 @@ TEST(TableTest, TheBriefReportHasTheLinesOfTheProgramThatLaunched) {
   }
 }
 
+TEST(TableTest, BothReportsHaveThePlanOfALibraryKernel) {
+  const std::string full = to_table(samples::gemm());
+  for (const char* text : {"Plans of library kernels", "gemm: tile_m 128,", "depth 3,", "b_from cube 100 %,"})
+    EXPECT_THAT(full, HasSubstr(text));
+  const std::string brief = to_table(samples::gemm(), {.kind = TableKind::brief});
+  EXPECT_THAT(brief, HasSubstr("\n  plan       tile 128x128x128 (m x n x k), depth 3, cubes m 4 x n 4, PEs n 8\n"));
+  EXPECT_THAT(brief, HasSubstr("\n  operands   A own slice 1 %, cube 5 %, SIP 94 %; B cube 100 %\n"));
+  RunResult shallow = samples::gemm();
+  for (auto& [name, value] : shallow.launches[0].plan->choices) value = name == "depth" ? "1" : value;
+  EXPECT_THAT(to_table(shallow, {.kind = TableKind::brief}), HasSubstr("(m x n x k), depth 1, cubes"));
+  RunResult unplanned = samples::gemm();
+  unplanned.launches[0].plan.reset();
+  EXPECT_THAT(to_table(unplanned), Not(HasSubstr("Plans")));
+  EXPECT_THAT(to_table(unplanned, {.kind = TableKind::brief}), Not(HasSubstr("plan ")));
+}
+
+TEST(TableTest, ThePlanOfAKernelBehindALongerOneHasItsName) {
+  RunResult result = samples::gemm();
+  LaunchResult longer = result.launches[0];
+  longer.name = "softmax";
+  longer.plan.reset();
+  longer.end += Time::milliseconds(1);
+  result.launches.push_back(longer);
+  EXPECT_THAT(to_table(result, {.kind = TableKind::brief}), HasSubstr("plan       gemm: tile 128x128x128"));
+}
+
+TEST(TableTest, LaunchesOfOnePlanAreOneAndOtherPlansAreOthers) {
+  RunResult result = samples::gemm();
+  result.launches.resize(3, result.launches[0]);
+  EXPECT_THAT(to_table(result), HasSubstr("(3 launches)"));
+  result.launches[1].plan->choices[2].second = "64";
+  EXPECT_THAT(to_table(result), testing::ContainsRegex("tile_k 128,(.|\n)*\\(2 launches\\)(.|\n)*tile_k 64,"));
+}
+
 }  // namespace
 }  // namespace kernbench::report

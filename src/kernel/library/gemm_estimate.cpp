@@ -19,6 +19,8 @@ namespace {
 constexpr double kMeshShare = 0.3, kNocShare = 0.6;
 /// … and what they carry more of it where all holders of an operand are read at a time, not one after the other.
 constexpr double kMeshMore = 0.3, kNocMore = 0.2;
+/// The same of the busiest link: how uneven the routes are is known there, how uneven the times are is not.
+constexpr double kLinkShare = 0.4, kLinkMore = 0.4;
 /// Of the shorter one of the engine's and the DMA's work: they meet, and neither hides the other entirely. So of two
 /// plans that take equally long the one is chosen that moves less.
 constexpr double kWeightOfOther = 0.1;
@@ -174,7 +176,13 @@ double GemmEstimate::traffic_ns(const GemmBlock& block, const Passes& a, const P
   }
   const double routers = links_of(cube.pes) * block.cubes * router_link_;
   const double between = links_of(mesh) * cube_links_;
-  const std::array<double, 6> parts{slice / slice_,
+  const auto on_link = [&](const Passes& pass, double once) {
+    return pass.times * item * (1 + pass.headers) * once / (kLinkShare + kLinkMore * pass.spread);
+  };
+  const double busiest = std::max({on_link(a, block.links.a), on_link(b, block.links.b),
+                                   std::min(on_link(a, block.links.both), on_link(b, block.links.both))});
+  const std::array<double, 7> parts{slice / slice_,
+                                    busiest,
                                     shared,
                                     routers > 0 ? crossing * mean_distance(cube.pes) / routers : 0,
                                     between > 0 ? hops / between : 0,

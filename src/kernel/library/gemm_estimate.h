@@ -24,6 +24,7 @@ struct GemmBlock {
   double programs = 1, cubes = 1;  // that have something to do
   OperandTraffic a, b;
   OperandSharing sharing_a, sharing_b;
+  BusiestLink links;  // of operands with items of one byte
 };
 
 /// How a program walks its block: tiles of the result, steps of k, steps whose loads are under way.

@@ -134,7 +134,9 @@ class Planner {
     // The most promising first, so that the others need no search.
     std::ranges::stable_sort(candidates, {}, &Candidate::at_least);
     Best best;
-    for (const Candidate& candidate : candidates) {
+    for (Candidate& candidate : candidates) {
+      if (candidate.at_least >= kMargin * best.ns) continue;
+      measure_links(candidate);
       if (candidate.at_least < kMargin * best.ns) search(candidate, best);
     }
     return finished(best);
@@ -212,19 +214,31 @@ class Planner {
     std::int64_t sampled = 0;
     for (std::int64_t i = 0; i < cubes; i += step, ++sampled) {
       const std::int64_t cube = std::min(i + sampled % step, cubes - 1);
-      for (std::int64_t pe = 0; pe < per_cube_; ++pe) {
-        const GemmRange range = range_of(problem_.shape, candidate.cubes, candidate.pes, cube, pe);
-        if (range.empty()) continue;
-        const PeCoordinate reader = pes_[static_cast<std::size_t>(cube * per_cube_ + pe)];
-        readers_a_.push_back(
-            {reader, {{range.batch[0], range.m[0], range.k[0]}, {range.batch[1], range.m[1], range.k[1]}}});
-        readers_b_.push_back(
-            {reader, {{range.batch[0], range.k[0], range.n[0]}, {range.batch[1], range.k[1], range.n[1]}}});
-      }
+      add_readers(candidate, cube);
     }
     const double scale = static_cast<double>(cubes) / static_cast<double>(sampled);
     candidate.block.a = locality_a_.traffic(readers_a_, scale);
     candidate.block.b = locality_b_.traffic(readers_b_, scale);
+  }
+
+  void add_readers(const Candidate& candidate, std::int64_t cube) {
+    for (std::int64_t pe = 0; pe < per_cube_; ++pe) {
+      const GemmRange range = range_of(problem_.shape, candidate.cubes, candidate.pes, cube, pe);
+      if (range.empty()) continue;
+      const PeCoordinate reader = pes_[static_cast<std::size_t>(cube * per_cube_ + pe)];
+      readers_a_.push_back(
+          {reader, {{range.batch[0], range.m[0], range.k[0]}, {range.batch[1], range.m[1], range.k[1]}}});
+      readers_b_.push_back(
+          {reader, {{range.batch[0], range.k[0], range.n[0]}, {range.batch[1], range.k[1], range.n[1]}}});
+    }
+  }
+
+  /// No cube stands for another one here: that a link is busier than others is what counts.
+  void measure_links(Candidate& candidate) {
+    readers_a_.clear(), readers_b_.clear();
+    for (std::int64_t cube = 0; cube < count() / per_cube_; ++cube) add_readers(candidate, cube);
+    candidate.block.links = busiest_link(locality_a_.link_loads(readers_a_), locality_b_.link_loads(readers_b_));
+    candidate.at_least = law_.at_least(candidate.block) + candidate.more;
   }
 
   /// The parts' sums are written and read once, by whoever happens to hold them, in a launch of its own.
@@ -389,14 +403,19 @@ GemmPlan plan_gemm(const GemmProblem& problem, std::span<const PeCoordinate> pes
 
 std::vector<std::pair<std::string, std::string>> choices(const GemmPlan& plan) {
   const auto grid = [](const GemmPlan::Grid& parts) {
-    return fmt::format("batch {} x m {} x n {} x k {}", parts.batch, parts.m, parts.n, parts.k);
+    std::string text;
+    for (const auto& [name, count] :
+         {std::pair{"batch", parts.batch}, std::pair{"m", parts.m}, std::pair{"n", parts.n}, std::pair{"k", parts.k}}) {
+      if (count > 1) text += fmt::format("{}{} {}", text.empty() ? "" : " x ", name, count);
+    }
+    return text.empty() ? std::string("1") : text;
   };
   const auto places = [](const GemmPlan::Nearby& nearby) {
     const long own = std::lround(100 * nearby.own), near = std::lround(100 * (nearby.own + nearby.cube)) - own;
     std::string text;
     for (const auto& [percent, place] :
-         {std::pair{own, "own slice"}, std::pair{near, "own cube"}, std::pair{100 - own - near, "other cubes"}}) {
-      if (percent > 0) text += fmt::format("{}{} {} %", text.empty() ? "" : " + ", place, percent);
+         {std::pair{own, "own slice"}, std::pair{near, "cube"}, std::pair{100 - own - near, "SIP"}}) {
+      if (percent > 0) text += fmt::format("{}{} {} %", text.empty() ? "" : ", ", place, percent);
     }
     return text;
   };

@@ -31,7 +31,8 @@ OperandLocality::OperandLocality(std::span<const GemmPart> parts, std::span<cons
       width_(topology.sip.cubes.width),
       per_cube_(topology.cube.pes.count()),
       pes_(static_cast<double>(pes.size())),
-      slices_(static_cast<std::size_t>(topology.pes_per_sip()), 0) {
+      slices_(static_cast<std::size_t>(topology.pes_per_sip()), 0),
+      loads_(topology) {
   std::vector<bool> used(static_cast<std::size_t>(topology.sip.cubes.count()), false);
   for (const auto& pe : pes) used[static_cast<std::size_t>(pe.cube.value)] = true;
   cubes_ = static_cast<double>(std::ranges::count(used, true));
@@ -84,6 +85,42 @@ OperandTraffic OperandLocality::of_reader(const OperandReader& reader, double sc
     if (source.distance > 1) slice += scale * source.volume * result.remote / far;
   }
   return result;
+}
+
+const std::vector<OperandLocality::Holding>& OperandLocality::holdings(const OperandBox& box) {
+  const auto found = std::ranges::find(boxes_, box, &std::pair<OperandBox, std::vector<Holding>>::first);
+  if (found != boxes_.end()) return found->second;
+  std::vector<Holding>& all = boxes_.emplace_back(box, std::vector<Holding>{}).second;
+  for (const auto& part : parts_) {
+    if (const double volume = overlap(part, box); volume > 0) all.push_back({volume, part.owner});
+  }
+  return all;
+}
+
+const LinkLoads& OperandLocality::link_loads(std::span<const OperandReader> readers) {
+  loads_.clear();
+  boxes_.clear();
+  for (const auto& reader : readers) {
+    const auto& all = holdings(reader.box);
+    // Own slice, own cube, other cubes: of replicas the nearest is read, as in of_reader.
+    double level[3] = {0, 0, 0};
+    const auto level_of = [&](const Holding& holding) {
+      return static_cast<std::size_t>(std::min<std::int64_t>(distance(holding.owner, reader.pe), 2));
+    };
+    for (const Holding& holding : all) level[level_of(holding)] += holding.volume;
+    double left = volume_of(reader.box);
+    double share[3] = {0, 0, 0};
+    for (std::size_t i = 0; i < 3; ++i) {
+      const double read = std::min(level[i], left);
+      share[i] = level[i] > 0 ? read / level[i] : 0;
+      left -= read;
+    }
+    for (const Holding& holding : all) {
+      if (const double part = share[level_of(holding)]; part > 0)
+        loads_.add(holding.owner, reader.pe, part * holding.volume);
+    }
+  }
+  return loads_;
 }
 
 OperandTraffic OperandLocality::traffic(std::span<const OperandReader> readers, double scale) {

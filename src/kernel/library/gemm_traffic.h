@@ -3,8 +3,10 @@
 
 #include <cstdint>
 #include <span>
+#include <utility>
 #include <vector>
 
+#include "kernel/library/gemm_links.h"
 #include "kernel/library/gemm_plan.h"
 #include "topology/spec.h"
 
@@ -24,6 +26,7 @@ struct OperandTraffic {
 /// A box of an operand that one program reads: [batch, rows, columns].
 struct OperandBox {
   std::int64_t begin[3] = {0, 0, 0}, end[3] = {0, 0, 0};
+  bool operator==(const OperandBox&) const = default;
 };
 
 /// One program that reads.
@@ -41,6 +44,9 @@ class OperandLocality {
   /// The sum over `readers`, which stand for `scale` times as many. Of replicas a reader takes the nearest.
   OperandTraffic traffic(std::span<const OperandReader> readers, double scale);
 
+  /// Of all readers; no loads where it is not known who holds what.
+  const LinkLoads& link_loads(std::span<const OperandReader> readers);
+
  private:
   struct Source {
     double volume;
@@ -48,14 +54,22 @@ class OperandLocality {
     std::int64_t distance;  // 0: own, 1: in the cube, from 2: 1 + cubes crossed
   };
   OperandTraffic of_reader(const OperandReader& reader, double scale);
+  /// Who holds what of a box.
+  struct Holding {
+    double volume;
+    PeCoordinate owner;
+  };
+  const std::vector<Holding>& holdings(const OperandBox& box);
   OperandTraffic evenly(double all) const;
   std::int64_t distance(PeCoordinate a, PeCoordinate b) const;
 
   std::span<const GemmPart> parts_;
   std::int32_t width_, per_cube_;
   double pes_, cubes_, mean_hops_;
-  std::vector<double> slices_;   // bytes read of each
-  std::vector<Source> sources_;  // of one reader
+  std::vector<double> slices_;                                      // bytes read of each
+  std::vector<Source> sources_;                                     // of one reader
+  std::vector<std::pair<OperandBox, std::vector<Holding>>> boxes_;  // that were asked for; several readers share one
+  LinkLoads loads_;
 };
 
 }  // namespace kernbench::kernel::library

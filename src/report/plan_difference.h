@@ -1,0 +1,23 @@
+// How the plans of library kernels differ between two results.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "report/result.h"
+
+namespace kernbench::report {
+
+/// A choice that differs in launches of one name which both results have. A side that lacks it has an empty text.
+struct PlanChange {
+  std::string launch;  // the name without its number: "gemm"
+  std::string choice;  // "tile_k"
+  std::string a, b;
+  std::int64_t count = 0;  // launches in which it differs so
+};
+
+/// In the order of the launches' names, and of the choices in a plan.
+std::vector<PlanChange> plan_changes(const RunResult& a, const RunResult& b);
+
+}  // namespace kernbench::report
