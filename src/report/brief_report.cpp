@@ -26,10 +26,6 @@ constexpr std::size_t kMostFailed = 3;
 constexpr std::size_t kMostWarningLines = 6;
 constexpr std::size_t kBriefBarWidth = 30;
 
-Time launch_time(const LaunchResult& launch) {
-  return launch.end - launch.start;
-}
-
 std::size_t line_count(const std::string& text) {
   return static_cast<std::size_t>(std::ranges::count(text, '\n'));
 }
@@ -64,7 +60,7 @@ std::string title(const RunResult& result, const Palette& palette) {
 
 std::string bound_text(const LaunchResult& launch) {
   if (launch.bound <= Time::zero() || launch.bound_by.empty()) return "-";
-  return launch.bound_by + " " + percent_text(share(launch.bound, launch_time(launch)));
+  return launch.bound_by + " " + percent_text(share(launch.bound, duration(launch)));
 }
 
 /// A table of launches: their name first, and last, where it is known, the line of the program that launched them.
@@ -122,8 +118,8 @@ std::string each_of(const std::vector<LaunchResult>& launches, const Span& span,
   for (const LaunchResult& launch : launches) {
     table.add({{launch.name},
                {fmt::format("sip{}", launch.device)},
-               {time_text(launch_time(launch))},
-               {percent_text(share(launch_time(launch), span.time))},
+               {time_text(duration(launch))},
+               {percent_text(share(duration(launch), span.time))},
                {bound_text(launch)},
                {fmt::format("{}/{}", launch.pes, launch.available_pes)}},
               launch.where);
@@ -198,11 +194,11 @@ std::string part_text(const PathPart& part) {
 
 std::string path_text(const LaunchResult& launch, const Palette& palette) {
   if (launch.critical_path.empty()) return {};
-  const TimeUnit unit = time_unit(launch_time(launch));
+  const TimeUnit unit = time_unit(duration(launch));
   TextTable table({{"", Align::right, 8}, {"", Align::right, 12}, {"", Align::left, 52}});
   for (std::size_t i = 0; i < std::min(launch.critical_path.size(), kMostPathParts); ++i) {
     const PathPart& part = launch.critical_path[i];
-    table.add({{percent_text(share(part.time, launch_time(launch)))}, {time_text(part.time, unit)}, {part_text(part)}});
+    table.add({{percent_text(share(part.time, duration(launch)))}, {time_text(part.time, unit)}, {part_text(part)}});
   }
   return palette.paint(Style::heading, "Longest parts of the critical path of " + palette.fit(launch.name, 36)) + "\n" +
          table.text(palette);
@@ -212,7 +208,7 @@ const LaunchResult* longest_of(const RunResult& result, const LaunchGroup& group
   const LaunchResult* longest = nullptr;
   for (const LaunchResult& launch : result.launches) {
     if (base_name(launch.name) != group.name || launch.where != group.where) continue;
-    if (longest == nullptr || launch_time(launch) > launch_time(*longest)) longest = &launch;
+    if (longest == nullptr || duration(launch) > duration(*longest)) longest = &launch;
   }
   return longest;
 }

@@ -7,6 +7,7 @@
 #include <string_view>
 #include <utility>
 
+#include "report/launch_group.h"
 #include "report/origin_difference.h"
 #include "report/outcome.h"
 #include "report/resource_kind.h"
@@ -198,7 +199,7 @@ Times activities_of(const RunResult& result) {
 Times launches_of(const RunResult& result) {
   Times times;
   for (const LaunchResult& launch : result.launches) {
-    add(times, launch.name + " on sip" + std::to_string(launch.device), launch.end - launch.start);
+    add(times, launch.name + " on sip" + std::to_string(launch.device), duration(launch));
   }
   return times;
 }

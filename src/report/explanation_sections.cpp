@@ -20,10 +20,6 @@ constexpr std::size_t kMostParts = 8;      // of a critical path
 constexpr std::size_t kMostWaits = 10;
 constexpr std::size_t kMostOperations = 10;
 
-Time duration(const LaunchResult& launch) {
-  return launch.end - launch.start;
-}
-
 /// All of a few launches; of many, the longest one of each name, by the time that all of the name took.
 std::vector<const LaunchResult*> representatives(const RunResult& result, std::size_t most) {
   std::vector<const LaunchResult*> chosen;

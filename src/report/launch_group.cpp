@@ -45,12 +45,12 @@ EngineSum sum_of_one(const EngineResult& engine) {
 }  // namespace
 
 void LaunchGroup::add(const LaunchResult& launch) {
-  const Time duration = launch.end - launch.start;
+  const Time time = duration(launch);
   ++count;
-  total += duration;
-  shortest = std::min(shortest, duration);
-  longest = std::max(longest, duration);
-  for (const auto& [category, time] : launch.breakdown) add_time(breakdown, category, time);
+  total += time;
+  shortest = std::min(shortest, time);
+  longest = std::max(longest, time);
+  for (const auto& [category, part] : launch.breakdown) add_time(breakdown, category, part);
   for (const EngineResult& engine : launch.engines) add_engine(sum_for(engines, engine.engine), sum_of_one(engine));
 }
 

@@ -12,6 +12,11 @@
 
 namespace kernbench::report {
 
+/// From its leaving the host to its completion there.
+inline Time duration(const LaunchResult& launch) {
+  return launch.end - launch.start;
+}
+
 /// What launches asked of engines of one kind, or of a memory.
 struct EngineSum {
   std::string engine, types;  // types: of the launch that had most work for it

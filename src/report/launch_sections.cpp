@@ -64,7 +64,7 @@ std::string listed_launches(const RunResult& result, const Palette& palette) {
                    {"of time", Align::right, 7},
                    {"programs", Align::right, 8}});
   for (const LaunchResult& launch : result.launches) {
-    const Time time = launch.end - launch.start;
+    const Time time = duration(launch);
     table.add({{launch.name},
                {fmt::format("sip{}", launch.device)},
                {time_text(launch.start)},

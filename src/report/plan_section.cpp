@@ -35,10 +35,10 @@ std::vector<PlannedLaunches> planned(const RunResult& result) {
     const auto same = [&](const PlannedLaunches& other) { return other.name == name && *other.plan == *launch.plan; };
     const auto found = std::ranges::find_if(all, same);
     if (found == all.end()) {
-      all.push_back({name, &*launch.plan, 1, launch.end - launch.start});
+      all.push_back({name, &*launch.plan, 1, duration(launch)});
     } else {
       ++found->count;
-      found->longest = std::max(found->longest, launch.end - launch.start);
+      found->longest = std::max(found->longest, duration(launch));
     }
   }
   return all;
