@@ -212,16 +212,18 @@ TEST(PointToPoint, ASideThatIsMissingIsNamed) {
 }
 
 TEST(PointToPoint, TensorsThatDoNotFitAreRefused) {
+  const int send_line = __LINE__ + 2;
   const auto outcome = run(2, [](int rank) {
     if (rank == 0) dist::send(full(4, 0), 1);
     if (rank == 1) dist::recv(full(5, 0), 0);
   });
+  const auto at = [](int line) { return "at point_to_point_test.cpp:" + std::to_string(line); };
   EXPECT_THAT(
       outcome.errors[0] + outcome.errors[1],
       HasSubstr("DistributedError: Detected mismatch in the transfer from rank 0 to rank 1 (tag 0): rank 0 sends "
-                "TensorShape=[4], TensorDtypes=Float at point_to_point_test.cpp:194, but rank 1 receives "
-                "TensorShape=[5], TensorDtypes=Float at point_to_point_test.cpp:195. They differ in the following "
-                "aspects: Tensor shapes: [4] vs [5]; Error type: "
+                "TensorShape=[4], TensorDtypes=Float " +
+                at(send_line) + ", but rank 1 receives TensorShape=[5], TensorDtypes=Float " + at(send_line + 1) +
+                ". They differ in the following aspects: Tensor shapes: [4] vs [5]; Error type: "
                 "SIZE_OR_SYNTAX_MISMATCH"));
 }
 
