@@ -18,6 +18,10 @@ struct WaitEdge {
   bool host = false;
   /// Any one of its node's alternatives would be enough.
   bool alternative = false;
+  /// From a call of a program of the host to another program, which call that is, and what the other one has not done:
+  /// "rank 0's send to rank 1 (tag 0) of the default group, called at ring.cpp:8, which rank 1 has not received".
+  /// Empty: the names of both say it.
+  std::string unmet = {};
   /// Without a target: who can no longer act, by line, and why: "rank 1", "has ended without calling recv(src=0)".
   /// `fault` begins with a verb. May be empty.
   std::string missing = {}, fault = {};
@@ -27,8 +31,10 @@ struct WaitEdge {
 enum class WaitRole : std::uint8_t {
   party,  // a program: a rank, an instance of a kernel
   call,   // what a program has called, or an operation of it
-  step,   // a step between these: a queue, a launch, a command of a stream
+  step,   // a step between these: a queue, a launch
   join,   // likewise, which ends when other programs end
+  // A command of a stream: a step, of which a text tells only what it leads to.
+  command,
 };
 
 /// Anything that can take part in a wait: a fiber, a waitable, a queue, an operation, a launch.

@@ -21,6 +21,37 @@ void in_another_order(int rank, bool used_before, bool read_between) {
   read(x);
 }
 
+void receive_and_answer(const torch::Tensor& x) {
+  dist::recv(x, 0);
+  read(x);
+  dist::send(x, 0, {}, 1);
+}
+
+/// The same with asynchronous calls, each of which the rank's stream waits for before it comes to the next one.
+void in_another_order_in_streams(int rank) {
+  const auto first = dist::new_group({0, 1}), second = dist::new_group({0, 1});
+  const auto x = small();
+  reduce(x, first);
+  reduce(x, second);
+  read(x);
+  dist::all_reduce(x, dist::ReduceOp::SUM, rank == 0 ? first : second, true)->wait();
+  dist::all_reduce(x, dist::ReduceOp::SUM, rank == 0 ? second : first, true)->wait();
+  torch::ahbm::synchronize();
+}
+
+/// The child of rank 0 waits for all that its device has been given; rank 0 waits for its child.
+void child_that_waits_for_its_parent(int rank) {
+  const auto x = small();
+  if (rank == 1) {
+    receive_and_answer(x);
+    return;
+  }
+  dist::recv(x, 1, {}, 1);
+  const torch::ahbm::Stream stream = torch::ahbm::current_stream();
+  mp::spawn([stream](int) { stream.synchronize(); }, {}, {.nprocs = 1});
+  dist::send(x, 1);
+}
+
 }  // namespace
 
 std::vector<StuckProgram> crossed_ranks() {
@@ -35,7 +66,8 @@ std::vector<StuckProgram> crossed_ranks() {
        "(the call of ALLREDUCE (sequence number 2) of group 1 on rank 1) -> ALLREDUCE (sequence number 2) of group 2 "
        "on rank 1 (in to at table_test.cpp:~) -> rank 0 (the call of ALLREDUCE (sequence number 2) of group 2 on rank "
        "0)"},
-
+      {"OrderOfTwoGroupsInStreams", kTwoSips, ranks(2, in_another_order_in_streams), ""},
+      {"ChildThatWaitsForItsParent", kTwoSips, ranks(2, child_that_waits_for_its_parent), ""},
       {"ThreeGroupsInACircle", kThreeSips,
        ranks(3,
              [](int rank) {
