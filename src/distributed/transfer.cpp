@@ -36,16 +36,13 @@ Transfer::~Transfer() {
   ready_->provided_by({});
 }
 
-std::string Transfer::peer(bool sends) const {
-  if (!sends && from_any()) return "any rank";
-  const int rank = sends ? receiver_ : sender(), member = sends ? key_.to : key_.from;
-  const std::string name = fmt::format("rank {}", rank);
-  return rank == member ? name : fmt::format("{}, which is rank {} of the group,", name, member);
-}
-
-// "send to rank 1 (tag 5) of the default group"
+// "send to rank 1 (tag 5) of the default group", "send to rank 2 (rank 1 of group 1, tag 5)"
 std::string Transfer::what(bool sends) const {
-  return fmt::format("{} {} (tag {}) of {}", sends ? "send to" : "recv from", peer(sends), key_.tag, group_);
+  const char* verb = sends ? "send to" : "recv from";
+  if (!sends && from_any()) return fmt::format("{} any rank (tag {}) of {}", verb, key_.tag, group_);
+  const int rank = sends ? receiver_ : sender(), member = sends ? key_.to : key_.from;
+  if (rank == member) return fmt::format("{} rank {} (tag {}) of {}", verb, rank, key_.tag, group_);
+  return fmt::format("{} rank {} (rank {} of {}, tag {})", verb, rank, member, group_, key_.tag);
 }
 
 std::string Transfer::call_text(bool sends) const {

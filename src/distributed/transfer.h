@@ -108,7 +108,6 @@ class Transfer {
   };
   ProgramError mismatch(const CollectiveFingerprint& sent, const CollectiveFingerprint& received) const;
   std::string what(bool sends) const;
-  std::string peer(bool sends) const;
   std::string other_calls(bool sends) const;
 
   std::shared_ptr<const Roster> roster_;

@@ -108,6 +108,15 @@ std::string steps_text(const DeadlockGraph& graph, const std::vector<std::size_t
   return fmt::format("cycle: {}", fmt::join(steps, " -> "));
 }
 
+// Two are not a set, so that cycles of pairs are alike.
+std::string waiting_text(const DeadlockGraph& graph, const std::vector<std::size_t>& cycle) {
+  std::vector<std::string> names;
+  for (const std::size_t number : graph.waiting_for(cycle)) names.push_back(graph.name(number));
+  if (names.size() == 2) return fmt::format("{} and {} wait", names[0], names[1]);
+  const FoldedNames folded = fold_names(names);
+  return names.empty() ? "" : fmt::format("{} {}", folded.text, folded.plural ? "wait" : "waits");
+}
+
 }  // namespace
 
 std::string cycle_text(const DeadlockGraph& graph, std::vector<std::size_t> cycle) {
@@ -121,11 +130,8 @@ std::string cycle_text(const DeadlockGraph& graph, std::vector<std::size_t> cycl
     cycle.push_back(cycle.front());
     return clauses_text(graph, cycle);
   }
-  std::vector<std::string> names;
-  for (const std::size_t number : graph.waiting_for(cycle)) names.push_back(graph.name(number));
-  const FoldedNames waiting = fold_names(names);
-  if (waiting.text.empty()) return steps_text(graph, cycle);
-  return fmt::format("{}, for which {} {}", steps_text(graph, cycle), waiting.text, waiting.plural ? "wait" : "waits");
+  const std::string waiting = waiting_text(graph, cycle);
+  return steps_text(graph, cycle) + (waiting.empty() ? "" : ", for which " + waiting);
 }
 
 }  // namespace kernbench::event

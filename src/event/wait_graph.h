@@ -18,13 +18,13 @@ struct WaitEdge {
   bool host = false;
   /// Any one of its node's alternatives would be enough.
   bool alternative = false;
+  /// Without a target: who can no longer act, by line, and why: "rank 1", "has ended without calling recv(src=0)".
+  /// `fault` begins with a verb. May be empty.
+  std::string missing = {}, fault = {};
   /// From a call of a program of the host to another program, which call that is, and what the other one has not done:
   /// "rank 0's send to rank 1 (tag 0) of the default group, called at ring.cpp:8, which rank 1 has not received".
   /// Empty: the names of both say it.
   std::string unmet = {};
-  /// Without a target: who can no longer act, by line, and why: "rank 1", "has ended without calling recv(src=0)".
-  /// `fault` begins with a verb. May be empty.
-  std::string missing = {}, fault = {};
 };
 
 /// What a node is in the first lines of a report.

@@ -111,7 +111,8 @@ std::vector<StuckProgram> missing_ranks() {
                dist::all_reduce(x);
                if (rank == 0) dist::all_reduce(x);
              }),
-       ""},
+       "rank 1 has ended without calling ALLREDUCE (sequence number 2) of the default group, for which nobody waits: "
+       "ALLREDUCE (sequence number 2) of the default group on rank 0"},
       {"LaterAllReduceThatNobodyReadsOf16", kSixteenSips,
        ranks(16,
              [](int rank) {
@@ -119,7 +120,8 @@ std::vector<StuckProgram> missing_ranks() {
                dist::all_reduce(x);
                if (rank != 5) dist::all_reduce(x);
              }),
-       ""},
+       "rank 5 has ended without calling ALLREDUCE (sequence number 2) of the default group, for which nobody waits: "
+       "ALLREDUCE (sequence number 2) of the default group on ranks {0-4, 6-15}"},
       {"SubgroupWithoutOneOfItsRanks", kThreeSips,
        ranks(3,
              [](int rank) {
