@@ -124,7 +124,8 @@ std::string cycle_text(const DeadlockGraph& graph, std::vector<std::size_t> cycl
   const auto is_kernel = [&](std::size_t number) { return is_program_of(graph, number, true); };
   if (cycle.empty() || std::ranges::any_of(cycle, is_kernel)) return steps_text(graph, cycle);
   const auto first = std::ranges::find_if(cycle, is_host);
-  if (first != cycle.end() && has_calls_of_hosts(graph, cycle)) {
+  if (first != cycle.end() && !has_calls_of_hosts(graph, cycle)) return steps_text(graph, cycle);
+  if (first != cycle.end()) {
     cycle.pop_back();
     std::rotate(cycle.begin(), first, cycle.end());
     cycle.push_back(cycle.front());

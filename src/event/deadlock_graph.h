@@ -45,15 +45,13 @@ class DeadlockGraph {
   /// The programs that wait for one of `nodes`, through no other program, in order.
   std::vector<std::size_t> waiting_for(const std::vector<std::size_t>& nodes) const;
 
-  /// What a text says of a node: what it waits for, with the commands of streams between left out.
+  /// What a text says of a node: what it waits for, with those commands of streams left out that belong to a call.
   struct Told {
     std::string reason;
     std::size_t target = kNone;
     const WaitEdge* edge = nullptr;  // the last one on the way
   };
   std::vector<Told> told(std::size_t number) const;
-  /// Whether a text tells a node as a line of its own.
-  bool is_told(std::size_t number) const { return role(number) != WaitRole::command; }
 
  private:
   void append_told(std::size_t number, const std::string& first_reason, std::size_t from, std::set<std::size_t>& seen,
@@ -62,10 +60,12 @@ class DeadlockGraph {
   void explore(const WaitNode* root, bool on_device);
   void number_targets();
   void find_components();
+  void find_commands_of_calls();
 
   std::vector<Node> nodes_;
   std::vector<std::vector<std::size_t>> sources_;  // of each node: who waits for it
   std::unordered_map<const WaitNode*, std::size_t> numbers_;
+  std::vector<bool> leads_to_call_;  // of each command of a stream
 };
 
 }  // namespace kernbench::event

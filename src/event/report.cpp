@@ -72,11 +72,31 @@ std::vector<DeadlockLine> all_lines(const DeadlockGraph& graph) {
   return lines;
 }
 
+/// What a text says, by node: of commands of streams only if another line names them.
+std::vector<std::vector<DeadlockGraph::Told>> all_told(const DeadlockGraph& graph) {
+  std::vector<std::vector<DeadlockGraph::Told>> all(graph.nodes().size());
+  std::vector<std::size_t> pending;
+  for (std::size_t number = all.size(); number > 0; --number) {
+    if (graph.role(number - 1) != WaitRole::command) pending.push_back(number - 1);
+  }
+  while (!pending.empty()) {
+    const std::size_t number = pending.back();
+    pending.pop_back();
+    all[number] = graph.told(number);
+    for (const auto& each : all[number]) {
+      const bool is_command = each.target != DeadlockGraph::kNone && graph.role(each.target) == WaitRole::command;
+      if (is_command && all[each.target].empty()) pending.push_back(each.target);
+    }
+  }
+  return all;
+}
+
 Explanation explain(const DeadlockGraph& graph) {
   Explanation all{all_lines(graph)};
+  const auto all_told_lines = all_told(graph);
   for (std::size_t number = 0; number < graph.nodes().size(); ++number) {
-    if (!graph.is_told(number)) continue;
-    const auto told = graph.told(number);
+    const auto& told = all_told_lines[number];
+    if (told.empty() && graph.role(number) == WaitRole::command) continue;
     auto& folded = all.folded[static_cast<std::size_t>(rank_of(graph, number, told))];
     const auto add = [&](const DeadlockLine& line) {
       folded.add(line.target.empty() ? without_target(line) : with_target(line));

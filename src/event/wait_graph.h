@@ -33,7 +33,7 @@ enum class WaitRole : std::uint8_t {
   call,   // what a program has called, or an operation of it
   step,   // a step between these: a queue, a launch
   join,   // likewise, which ends when other programs end
-  // A command of a stream: a step, of which a text tells only what it leads to.
+  // A command of a stream: a step; a text leaves it out where it belongs to a call.
   command,
 };
 

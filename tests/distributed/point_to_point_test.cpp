@@ -141,8 +141,8 @@ TEST(PointToPoint, AReceiveFromAnyThatNobodyServesNamesAllWhoCould) {
   });
   EXPECT_EQ(outcome.error.type, "DeadlockError");
   EXPECT_THAT(outcome.error.message,
-              HasSubstr("ranks {0, 2} have ended without calling send in transfer from any rank of "
-                        "{0, 2} to rank 1 (tag 0), for which rank 1 waits"));
+              HasSubstr("ranks {0, 2} have ended without calling send to rank 1 (tag 0) of the default group, "
+                        "for which rank 1 waits"));
 }
 
 TEST(PointToPoint, TheWorkOfASideThatDoesNotFitHasTheErrorOfTheOther) {
@@ -172,8 +172,9 @@ TEST(PointToPoint, ReceiveBeforeSendInARingIsADeadlockThatNamesTheCycle) {
     y.cpu();
   });
   EXPECT_EQ(outcome.error.type, "DeadlockError");
-  EXPECT_THAT(outcome.error.message, AllOf(HasSubstr("[cycle]"), HasSubstr("cycle: "),
-                                           HasSubstr("its recv from rank 2 (tag 0) of the default group, called at ")));
+  EXPECT_THAT(outcome.error.message,
+              AllOf(HasSubstr("[cycle]"), HasSubstr("cycle: "),
+                    HasSubstr("rank 0's recv from rank 2 (tag 0) of the default group, called at ")));
 }
 
 TEST(PointToPoint, ASideThatIsMissingIsNamed) {
@@ -201,8 +202,8 @@ TEST(PointToPoint, TensorsThatDoNotFitAreRefused) {
   EXPECT_THAT(
       outcome.errors[0] + outcome.errors[1],
       HasSubstr("DistributedError: Detected mismatch in the transfer from rank 0 to rank 1 (tag 0): rank 0 sends "
-                "TensorShape=[4], TensorDtypes=Float at point_to_point_test.cpp:194, but rank 1 receives "
-                "TensorShape=[5], TensorDtypes=Float at point_to_point_test.cpp:195. They differ in the following "
+                "TensorShape=[4], TensorDtypes=Float at point_to_point_test.cpp:199, but rank 1 receives "
+                "TensorShape=[5], TensorDtypes=Float at point_to_point_test.cpp:200. They differ in the following "
                 "aspects: Tensor shapes: [4] vs [5]; Error type: "
                 "SIZE_OR_SYNTAX_MISMATCH"));
 }
