@@ -44,11 +44,18 @@ void ChannelUse::leave() {
   pool_->over(*this);
 }
 
+void ChannelUse::append_not_begun(std::size_t side, std::vector<event::WaitEdge>& edges) const {
+  for (std::size_t other = 0; other < sides_.size(); ++other) {
+    const auto end = sides_[other].end.lock();
+    if (other != side && !sides_[other].arrived && end) edges.push_back({end.get(), "its turn in its stream", true});
+  }
+}
+
 void ChannelUse::append_missing(std::vector<event::WaitEdge>& edges) const {
   for (const Side& side : sides_) {
     if (side.arrived) continue;
     if (const auto end = side.end.lock())
-      edges.push_back({end.get(), fmt::format("rank {} to come to {}", side.rank, text_)});
+      edges.push_back({end.get(), fmt::format("rank {} to come to {}", side.rank, text_), true});
     else
       roster_->append_edge(side.rank, text_, edges);
   }

@@ -28,6 +28,8 @@ class ChannelUse {
   /// The end of a side's kernels, for reports.
   void set_end(std::size_t side, const runtime::CompletionRef& end) { sides_[side].end = end; }
   const std::string& text() const { return text_; }
+  /// Appends the kernels of sides other than `side` that have been called and not begun, for reports.
+  void append_not_begun(std::size_t side, std::vector<event::WaitEdge>& edges) const;
 
  private:
   friend class ChannelPool;

@@ -16,13 +16,22 @@ namespace {
 class CollectiveNode final : public event::WaitNode {
  public:
   CollectiveNode(std::string what, int rank, std::shared_ptr<Group> group, std::uint64_t sequence)
-      : what_(std::move(what)), rank_(rank), group_(std::move(group)), sequence_(sequence) {}
+      : what_(std::move(what)),
+        rank_(rank),
+        group_(std::move(group)),
+        sequence_(sequence),
+        where_(event::this_fiber::current()->call().where) {}
   void set_launch(std::weak_ptr<const event::WaitNode> launch) { launch_ = std::move(launch); }
 
   event::WaitRole wait_role() const override { return event::WaitRole::call; }
   std::string wait_name() const override { return fmt::format("{} on rank {}", what_, rank_); }
   void waits_for(std::vector<event::WaitEdge>& edges) const override {
-    for (const int rank : group_->ledger().missing(sequence_)) group_->roster()->append_edge(rank, what_, edges);
+    const Roster& roster = *group_->roster();
+    const std::string mine = fmt::format("{}'s {}{}", roster.name(rank_), what_, called_at_text(where_));
+    for (const int rank : group_->ledger().missing(sequence_)) {
+      roster.append_edge(rank, what_, edges, fmt::format("{}, which {} has not called", mine, roster.name(rank)));
+    }
+    group_->communicator().append_not_begun(group_->member(rank_), sequence_, edges);
     if (const auto launch = launch_.lock()) edges.push_back({launch.get(), "its programs"});
   }
 
@@ -31,6 +40,7 @@ class CollectiveNode final : public event::WaitNode {
   int rank_;
   std::shared_ptr<Group> group_;
   std::uint64_t sequence_;
+  std::source_location where_;
   std::weak_ptr<const event::WaitNode> launch_;
 };
 
@@ -90,6 +100,7 @@ std::shared_ptr<WorkState> issue(GroupHandle& handle, CollectiveCall call, bool 
     return std::shared_ptr<const event::WaitNode>(node);
   };
   auto state = enqueue(std::move(work), handle.stream);
+  state->finished->describe_as([what, rank = handle.global_rank] { return fmt::format("{} on rank {}", what, rank); });
   state->sequence = sequence;
   state->others_here = std::move(others_here);
   state->group = handle.group;

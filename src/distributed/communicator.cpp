@@ -7,17 +7,20 @@
 
 #include "base/error.h"
 #include "distributed/group.h"
+#include "runtime/host_wait.h"
 #include "runtime/simulation.h"
 
 namespace kernbench::distributed {
 
-Communicator::Communicator(const Group& group) : group_(group), parts_(static_cast<std::size_t>(group.size())) {
-  for (const int rank : group.ranks()) {
-    std::string what = fmt::format("the first communication of rank {} in {}", rank, group.name());
-    auto& bound = bound_.emplace_back(std::make_shared<event::Completion>());
-    bound->provided_by([roster = group.roster(), rank, what](auto& edges) { roster->append_edge(rank, what, edges); });
-    bound->describe_as([what = std::move(what)] { return what; });
-  }
+Communicator::Communicator(const Group& group)
+    : group_(group), parts_(static_cast<std::size_t>(group.size())), waiting_(static_cast<std::size_t>(group.size())) {}
+
+void Communicator::wait_for(runtime::HostContext& context, int member, Name name, Providers providers) {
+  if (parts_[static_cast<std::size_t>(member)]) return runtime::tell_failures(context);
+  const auto here = waiting_[static_cast<std::size_t>(member)].emplace_back(std::make_shared<event::Completion>());
+  here->describe_as(std::move(name));
+  here->provided_by(std::move(providers));
+  runtime::host_wait(context, [&] { here->wait(); });
 }
 
 void Communicator::bind(int member, const runtime::DevicePart& part) {
@@ -38,7 +41,7 @@ void Communicator::bind(int member, const runtime::DevicePart& part) {
                               : "call torch::ahbm::set_device(rank) first, so that each rank has a device of its own"));
   }
   mine = part;
-  bound_[static_cast<std::size_t>(member)]->set();
+  for (const auto& each : std::exchange(waiting_[static_cast<std::size_t>(member)], {})) each->set();
 }
 
 runtime::CompletionRef Communicator::ready(runtime::HostContext& context, int member, const runtime::DevicePart& part,
@@ -76,6 +79,12 @@ void Communicator::set_end(int member, std::uint64_t sequence, const runtime::Co
     open->second.use->set_end(static_cast<std::size_t>(member), end);
   else if (group_.size() > 1 && !end->is_set())
     open_[sequence].ends[member] = end;
+}
+
+void Communicator::append_not_begun(int member, std::uint64_t sequence, std::vector<event::WaitEdge>& edges) const {
+  const auto open = open_.find(sequence);
+  if (open == open_.end() || !open->second.use) return;
+  open->second.use->append_not_begun(static_cast<std::size_t>(member), edges);
 }
 
 std::vector<PartPair> Communicator::ring_pairs() const {

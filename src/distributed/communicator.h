@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <memory>
 #include <optional>
@@ -30,8 +31,11 @@ class Communicator {
   /// of one. `what` names the call for reports.
   runtime::CompletionRef ready(runtime::HostContext& context, int member, const runtime::DevicePart& part,
                                const std::string& what);
-  /// Set when a member has communicated in the group, which tells its part.
-  const runtime::CompletionRef& bound(int member) const { return bound_[static_cast<std::size_t>(member)]; }
+  using Name = std::function<std::string()>;
+  using Providers = std::function<void(std::vector<event::WaitEdge>&)>;
+  /// Waits until a member has communicated in the group, which tells its part. `name` and `providers` are those of the
+  /// call that waits, for reports.
+  void wait_for(runtime::HostContext& context, int member, Name name, Providers providers);
   /// Nothing before the member's first communication.
   const std::optional<runtime::DevicePart>& part_if_known(int member) const {
     return parts_[static_cast<std::size_t>(member)];
@@ -50,13 +54,15 @@ class Communicator {
   }
   /// The end of a member's kernels in that collective, for reports.
   void set_end(int member, std::uint64_t sequence, const runtime::CompletionRef& end);
+  /// Appends the calls of that collective to which the streams of other members have not come, for reports.
+  void append_not_begun(int member, std::uint64_t sequence, std::vector<event::WaitEdge>& edges) const;
 
  private:
   std::vector<PartPair> ring_pairs() const;
 
   const Group& group_;
-  std::vector<std::optional<runtime::DevicePart>> parts_;  // by member; nothing: not known yet
-  std::vector<runtime::CompletionRef> bound_;
+  std::vector<std::optional<runtime::DevicePart>> parts_;     // by member; nothing: not known yet
+  std::vector<std::vector<runtime::CompletionRef>> waiting_;  // for a member, by member
   std::shared_ptr<Meeting> meeting_;
   std::shared_ptr<SharedChannels> ring_;
   /// A collective that not all members have come to.

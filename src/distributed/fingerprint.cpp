@@ -115,6 +115,11 @@ std::string called_text(const std::source_location& where) {
   return place.empty() ? "" : fmt::format(" (called at {})", place);
 }
 
+std::string called_at_text(const std::source_location& where) {
+  const std::string place = event::place_text(where);
+  return place.empty() ? "" : ", called at " + place;
+}
+
 std::string CollectiveFingerprint::text() const {
   std::string text = fmt::format("CollectiveFingerPrint(SequenceNumber={}, OpType={}", sequence, name(type));
   if (has_tensor) text += fmt::format(", TensorShape={}, TensorDtypes={}", shape_text(*this), torch_name(dtype));

@@ -41,6 +41,8 @@ struct CollectiveFingerprint {
 std::string at_text(const std::source_location& where);
 /// " (called at train.cpp:12)", likewise.
 std::string called_text(const std::source_location& where);
+/// The same as an apposition: ", called at train.cpp:12".
+std::string called_at_text(const std::source_location& where);
 
 /// How two ranks' calls compare, in the words of PyTorch's flight recorder.
 enum class MatchState : std::uint8_t {

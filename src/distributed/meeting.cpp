@@ -9,15 +9,22 @@
 
 namespace kernbench::distributed {
 
-void Roster::append_edge(int rank, const std::string& what, std::vector<event::WaitEdge>& edges) const {
+std::string Roster::name(int rank) const {
+  return at(rank).joined ? at(rank).name : fmt::format("rank {}", rank);
+}
+
+void Roster::append_edge(int rank, const std::string& what, std::vector<event::WaitEdge>& edges,
+                         std::string unmet) const {
   const Worker& worker = at(rank);
   if (worker.fiber != nullptr && !worker.fiber->finished()) {
     edges.push_back({worker.fiber, fmt::format("the call of {} on rank {}", what, rank), true});
+    edges.back().unmet =
+        unmet.empty() ? fmt::format("{}, which {} has not called", what, worker.name) : std::move(unmet);
     return;
   }
   const char* fate = worker.joined ? "has ended" : "has not joined";
   event::WaitEdge edge{nullptr, fmt::format("the call of {} on rank {}, which {}", what, rank, fate), true};
-  edge.missing = worker.joined ? worker.name : fmt::format("rank {}", rank);
+  edge.missing = name(rank);
   edge.fault = fmt::format("{} {}", worker.joined ? "has ended without calling" : "has not called", what);
   edges.push_back(std::move(edge));
 }

@@ -25,8 +25,12 @@ class Roster {
   void leave(int rank) { at(rank).fiber = nullptr; }
   bool has_left(int rank) const { return at(rank).joined && at(rank).fiber == nullptr; }
 
-  /// Appends what a wait for `rank` to call `what` waits for.
-  void append_edge(int rank, const std::string& what, std::vector<event::WaitEdge>& edges) const;
+  /// The worker's: "rank 1", "rank 0.1" in a nested spawn.
+  std::string name(int rank) const;
+  /// Appends what a wait for `rank` to call `what` waits for. `unmet` says it in the words of who waits, see WaitEdge;
+  /// empty: that the rank has not called it.
+  void append_edge(int rank, const std::string& what, std::vector<event::WaitEdge>& edges,
+                   std::string unmet = {}) const;
 
  private:
   struct Worker {

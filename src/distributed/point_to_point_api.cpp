@@ -77,7 +77,7 @@ const std::shared_ptr<SharedChannels>& channels_of(runtime::HostContext& context
 /// The transfer that this call is a side of. The second side lets it begin.
 TransferRef join(runtime::HostContext& context, Group& group, LaneKey key, bool sends,
                  const CollectiveFingerprint& tensor) {
-  const Transfers::Members members{group.roster(), group.ranks()};
+  const Transfers::Members members{group.name(), group.roster(), group.ranks()};
   auto transfer = sends ? group.transfers().send(members, key) : group.transfers().receive(members, key);
   const auto mismatch = transfer->call(sends, tensor);
   if (mismatch) fail(group, *transfer, sends, *mismatch);
@@ -104,6 +104,24 @@ std::function<void(const std::shared_ptr<tl::Tensor>&)> body_of(const TransferRe
     receive_tensor(*flat, transfer->from(), tile_elements);
   };
 }
+
+/// One side of a transfer whose kernel is under way: it waits for its programs, and these for the other side's.
+class SideNode final : public event::WaitNode {
+ public:
+  SideNode(TransferRef transfer, bool sends) : transfer_(std::move(transfer)), sends_(sends) {}
+  void set_launch(std::weak_ptr<const event::WaitNode> launch) { launch_ = std::move(launch); }
+  event::WaitRole wait_role() const override { return event::WaitRole::call; }
+  std::string wait_name() const override { return transfer_->call_text(sends_); }
+  void waits_for(std::vector<event::WaitEdge>& edges) const override {
+    transfer_->append_not_begun(sends_, edges);
+    if (const auto launch = launch_.lock()) edges.push_back({launch.get(), "its programs"});
+  }
+
+ private:
+  TransferRef transfer_;
+  bool sends_;
+  std::weak_ptr<const event::WaitNode> launch_;
+};
 
 /// A range of a larger tensor may lie on other PEs than what it is to meet, and a PE sends to its counterpart only: the
 /// transfer is then one of a tensor of its own. Returns that, or the tensor itself.
@@ -141,7 +159,9 @@ std::shared_ptr<WorkState> issue(const Tensor& tensor, std::optional<int> peer, 
   const auto transfer = join(context, *handle->group, key, call.sends, fingerprint);
   const int other = call.sends ? key.to : key.from;
   if (other >= 0) {
-    runtime::host_wait(context, [&] { communicator.bound(other)->wait(); });
+    communicator.wait_for(
+        context, other, [transfer, sends = call.sends] { return transfer->call_text(sends); },
+        [transfer, sends = call.sends](auto& edges) { transfer->append_missing_call(sends, edges); });
     channels_of(context, *handle->group, key);
   }
   work.scope = transfer->scope();
@@ -153,7 +173,12 @@ std::shared_ptr<WorkState> issue(const Tensor& tensor, std::optional<int> peer, 
   }
   work.body = body_of(transfer, call.sends, algorithm.tile_elements(fingerprint.dtype), algorithm.n_slots);
   if (!call.sends && !moved.is_same(tensor)) work.then = [tensor, moved] { Tensor(tensor).copy_(moved); };
+  work.explain = [node = std::make_shared<SideNode>(transfer, call.sends)](const auto& launch) {
+    node->set_launch(launch);
+    return std::shared_ptr<const event::WaitNode>(node);
+  };
   auto state = enqueue(std::move(work), handle->lanes[key]);
+  state->finished->describe_as([transfer, sends = call.sends] { return transfer->call_text(sends); });
   state->transfer = transfer;
   transfer->attach(call.sends, state);
   return state;

@@ -16,34 +16,87 @@ std::string tensor_text(const CollectiveFingerprint& tensor) {
 
 }  // namespace
 
-Transfer::Transfer(std::shared_ptr<const Roster> roster, std::vector<int> senders, int receiver, int tag,
-                   std::uint64_t number)
+Transfer::Transfer(std::shared_ptr<const Roster> roster, std::string group, std::vector<int> senders, int receiver,
+                   const LaneKey& key, std::uint64_t number, std::weak_ptr<const Lanes> lanes)
     : roster_(std::move(roster)),
+      group_(std::move(group)),
       senders_(std::move(senders)),
       receiver_(receiver),
-      tag_(tag),
+      key_(key),
+      lanes_(std::move(lanes)),
       number_(number),
       ready_(std::make_shared<event::Completion>()) {
-  ready_->describe_as([this] { return text(); });
-  ready_->provided_by([this](std::vector<event::WaitEdge>& edges) {
-    if (!called(true)) {
-      for (const int rank : senders_) roster_->append_edge(rank, "send in " + text(), edges);
-    }
-    if (!called(false)) roster_->append_edge(receiver_, "recv in " + text(), edges);
-  });
+  ready_->describe_as([this] { return call_text(called(true)); });
+  ready_->provided_by([this](auto& edges) { append_missing_call(called(true), edges); });
+}
+
+// Streams may keep `ready` for longer.
+Transfer::~Transfer() {
+  ready_->describe_as([text = call_text(called(true))] { return text; });
+  ready_->provided_by({});
+}
+
+// "send to rank 1 (tag 5) of the default group", "send to rank 2 (rank 1 of group 1, tag 5)"
+std::string Transfer::what(bool sends) const {
+  const char* verb = sends ? "send to" : "recv from";
+  if (!sends && from_any()) return fmt::format("{} any rank (tag {}) of {}", verb, key_.tag, group_);
+  const int rank = sends ? receiver_ : sender(), member = sends ? key_.to : key_.from;
+  if (rank == member) return fmt::format("{} rank {} (tag {}) of {}", verb, rank, key_.tag, group_);
+  return fmt::format("{} rank {} (rank {} of {}, tag {})", verb, rank, member, group_, key_.tag);
+}
+
+std::string Transfer::call_text(bool sends) const {
+  const std::string by = !sends ? roster_->name(receiver_) : from_any() ? "any rank" : roster_->name(sender());
+  const auto& where = sides_[sends ? 0 : 1].tensor.where;
+  return fmt::format("{}'s {}{}", by, what(sends), called_at_text(where));
+}
+
+// What the rank has called with other tags tells a wrong tag from a call that was forgotten.
+std::string Transfer::other_calls(bool sends) const {
+  const auto lanes = lanes_.lock();
+  if (!lanes || from_any()) return {};
+  std::vector<std::string> calls;
+  for (const auto& [key, lane] : *lanes) {
+    if (key.from != key_.from || key.to != key_.to || key.tag == key_.tag || lane.open.empty()) continue;
+    const Transfer& other = *lane.open.front();
+    if (other.called(sends)) calls.push_back(fmt::format("tag {}{}", key.tag, at_text(other.called_at())));
+  }
+  if (calls.empty()) return {};
+  return fmt::format(" (it has called {} with {})", sends ? "send" : "recv", fmt::join(calls, ", "));
+}
+
+void Transfer::append_missing_call(bool sends, std::vector<event::WaitEdge>& edges) const {
+  if (called(!sends)) return;
+  const std::string others = other_calls(!sends), missing = what(!sends) + others;
+  if (sends) {
+    const std::string unmet =
+        fmt::format("{}, which {} has not received{}", call_text(true), roster_->name(receiver_), others);
+    return roster_->append_edge(receiver_, missing, edges, unmet);
+  }
+  for (const int rank : senders_) {
+    const std::string unmet =
+        fmt::format("{}, to which {} has not sent{}", call_text(false), roster_->name(rank), others);
+    roster_->append_edge(rank, missing, edges, unmet);
+    edges.back().alternative = from_any();
+  }
+}
+
+void Transfer::append_not_begun(bool sends, std::vector<event::WaitEdge>& edges) const {
+  if (const auto use = use_.lock()) use->append_not_begun(sends ? 0 : 1, edges);
 }
 
 std::string Transfer::text() const {
   const std::string from = from_any() ? "any rank of " + set_text(senders_) : fmt::format("rank {}", sender());
-  return fmt::format("transfer from {} to rank {} (tag {})", from, receiver_, tag_);
+  return fmt::format("transfer from {} to rank {} (tag {})", from, receiver_, key_.tag);
 }
 
 std::source_location Transfer::called_at() const {
   return sides_[called(true) ? 0 : 1].tensor.where;
 }
 
-void Transfer::sent_by(int rank) {
+void Transfer::sent_by(int rank, int member) {
   senders_ = {rank};
+  key_.from = member;
 }
 
 std::optional<ProgramError> Transfer::call(bool sends, const CollectiveFingerprint& tensor) {
@@ -98,7 +151,7 @@ runtime::CompletionRef Transfer::previous_end() const {
 }
 
 void Transfers::give_back_channels() {
-  for (auto& [key, lane] : lanes_) {
+  for (auto& [key, lane] : *lanes_) {
     lane.last.reset();
     lane.channels.reset();
   }
@@ -109,7 +162,7 @@ std::vector<TransferRef> Transfers::abandon() {
   const auto take = [&](std::deque<TransferRef>& open) {
     for (auto& transfer : std::exchange(open, {})) abandoned.push_back(std::move(transfer));
   };
-  for (auto& [key, lane] : lanes_) take(lane.open);
+  for (auto& [key, lane] : *lanes_) take(lane.open);
   for (auto& [inbox, open] : mixed_) take(open);
   return abandoned;
 }
@@ -122,7 +175,7 @@ void Transfers::append_unmatched(const std::string& group, std::vector<std::stri
           fmt::format("{} in {}: {}{}", transfer->text(), group, missing, called_text(transfer->called_at())));
     }
   };
-  for (const auto& [key, lane] : lanes_) append(lane.open);
+  for (const auto& [key, lane] : *lanes_) append(lane.open);
   for (const auto& [inbox, open] : mixed_) append(open);
 }
 
@@ -134,7 +187,7 @@ TransferRef Transfers::add(const Members& group, const LaneKey& key) {
     }
   }
   const int receiver = group.ranks[static_cast<std::size_t>(key.to)];
-  return std::make_shared<Transfer>(group.roster, std::move(senders), receiver, key.tag, ++count_);
+  return std::make_shared<Transfer>(group.roster, group.name, std::move(senders), receiver, key, ++count_, lanes_);
 }
 
 TransferRef Transfers::send(const Members& group, const LaneKey& key) {
@@ -146,7 +199,7 @@ TransferRef Transfers::send(const Members& group, const LaneKey& key) {
       (!awaited || inbox->second.front()->number() < mine.open.front()->number())) {
     transfer = inbox->second.front();
     inbox->second.pop_front();
-    transfer->sent_by(group.ranks[static_cast<std::size_t>(key.from)]);
+    transfer->sent_by(group.ranks[static_cast<std::size_t>(key.from)], key.from);
   } else if (awaited) {
     transfer = mine.open.front();
     mine.open.pop_front();
@@ -170,7 +223,7 @@ TransferRef Transfers::receive(const Members& group, const LaneKey& key) {
 TransferRef Transfers::receive_from_any(const Members& group, const LaneKey& key) {
   auto& inbox = mixed_[{key.to, key.tag}];
   Lane* first = nullptr;
-  for (auto& [each, lane] : lanes_) {
+  for (auto& [each, lane] : *lanes_) {
     if (each.to != key.to || each.tag != key.tag || lane.open.empty() || !lane.open.front()->called(true)) continue;
     // Lanes come by rank of the sender.
     if (first == nullptr || lane.open.front()->begun() < first->open.front()->begun()) first = &lane;

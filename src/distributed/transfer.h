@@ -30,11 +30,27 @@ struct LaneKey {
   constexpr auto operator<=>(const LaneKey&) const = default;
 };
 
+class Transfer;
+using TransferRef = std::shared_ptr<Transfer>;
+
+/// The transfers of one key.
+struct Lane {
+  std::deque<TransferRef> open = {};                   // those of which a side is missing, in their order
+  TransferRef last = {};                               // the latest of all
+  std::shared_ptr<SharedChannels> channels = nullptr;  // made with the first transfer
+};
+using Lanes = std::map<LaneKey, Lane>;
+
 /// A send and its recv, or the one of them that has been called.
 class Transfer {
  public:
-  /// `senders`: the global ranks of which one sends. Transfers of a group are numbered in the order of their making.
-  Transfer(std::shared_ptr<const Roster> roster, std::vector<int> senders, int receiver, int tag, std::uint64_t number);
+  /// Of a group, by its name; `senders`: the global ranks of which one sends. Transfers of a group are numbered in the
+  /// order of their making. `lanes` are those of the group, for reports.
+  Transfer(std::shared_ptr<const Roster> roster, std::string group, std::vector<int> senders, int receiver,
+           const LaneKey& key, std::uint64_t number, std::weak_ptr<const Lanes> lanes);
+  ~Transfer();
+  Transfer(const Transfer&) = delete;
+  Transfer& operator=(const Transfer&) = delete;
 
   /// One side is called. Returns the error, if it does not fit the other side.
   std::optional<ProgramError> call(bool sends, const CollectiveFingerprint& tensor);
@@ -53,11 +69,17 @@ class Transfer {
   /// When its first side was called.
   Time begun() const { return begun_; }
 
-  /// Which of the senders it is.
-  void sent_by(int rank);
+  /// Which of the senders it is, as a global rank and as a member.
+  void sent_by(int rank, int member);
   bool from_any() const { return senders_.size() > 1; }
   /// "transfer from rank 0 to rank 1 (tag 5)"
   std::string text() const;
+  /// A side as a call: "rank 0's send to rank 1 (tag 5) of the default group, called at ring.cpp:8".
+  std::string call_text(bool sends) const;
+  /// Appends what the wait of one side for the other one's call waits for; nothing if both have been called.
+  void append_missing_call(bool sends, std::vector<event::WaitEdge>& edges) const;
+  /// Appends the other side of one whose kernel is under way, if that has been called and not begun.
+  void append_not_begun(bool sends, std::vector<event::WaitEdge>& edges) const;
   /// Global rank; -1 while it is not known.
   int sender() const { return from_any() ? -1 : senders_.front(); }
 
@@ -85,10 +107,15 @@ class Transfer {
     std::shared_ptr<ChannelTurn> turn = nullptr;  // from go_on to take_turn
   };
   ProgramError mismatch(const CollectiveFingerprint& sent, const CollectiveFingerprint& received) const;
+  std::string what(bool sends) const;
+  std::string other_calls(bool sends) const;
 
   std::shared_ptr<const Roster> roster_;
+  std::string group_;
   std::vector<int> senders_;
-  int receiver_, tag_;
+  int receiver_;
+  LaneKey key_;
+  std::weak_ptr<const Lanes> lanes_;
   std::uint64_t number_;
   Time begun_;
   Side sides_[2];  // sender, receiver
@@ -99,17 +126,11 @@ class Transfer {
   runtime::FailureRef failure_;
   runtime::CommandScopeRef scope_;
 };
-using TransferRef = std::shared_ptr<Transfer>;
 
 /// The transfers of one group.
 class Transfers {
  public:
-  struct Lane {
-    std::deque<TransferRef> open = {};                   // those of which a side is missing, in their order
-    TransferRef last = {};                               // the latest of all
-    std::shared_ptr<SharedChannels> channels = nullptr;  // made with the first transfer
-  };
-  Lane& lane(const LaneKey& key) { return lanes_[key]; }
+  Lane& lane(const LaneKey& key) { return (*lanes_)[key]; }
   /// No more are called in the group: gives the channels back, as far as nothing under way uses them.
   void give_back_channels();
   /// Those of which a side is missing, which are given up.
@@ -119,6 +140,7 @@ class Transfers {
 
   /// The group as these see it: global ranks by member.
   struct Members {
+    const std::string& name;
     const std::shared_ptr<Roster>& roster;
     const std::vector<int>& ranks;
   };
@@ -135,7 +157,7 @@ class Transfers {
   TransferRef add(const Members& group, const LaneKey& key);
   TransferRef receive_from_any(const Members& group, const LaneKey& key);
 
-  std::map<LaneKey, Lane> lanes_;
+  std::shared_ptr<Lanes> lanes_ = std::make_shared<Lanes>();
   std::map<Inbox, std::deque<TransferRef>> mixed_;  // receives from any sender that have none yet
   std::uint64_t count_ = 0;
 };

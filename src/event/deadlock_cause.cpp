@@ -8,6 +8,7 @@
 #include <map>
 #include <utility>
 
+#include "event/cycle_text.h"
 #include "event/fiber.h"
 #include "event/folding.h"
 #include "event/report.h"
@@ -16,7 +17,6 @@ namespace kernbench::event {
 namespace {
 
 constexpr std::size_t kNone = DeadlockGraph::kNone;
-constexpr std::size_t kMostSteps = 12;   // of a cycle, in a text
 constexpr std::size_t kMostCauses = 64;  // that are worked out
 
 /// Nobody is left who could act: the same thing, by whoever and for whomever.
@@ -112,38 +112,9 @@ std::string missing_text(const DeadlockGraph& graph, const Missing& missing) {
   const FoldedNames parties = fold_names(missing.parties);
   const std::string fault = missing.faults.text();
   std::string text = fmt::format("{} {}", parties.text, parties.plural ? plural(fault) : fault);
-  if (waiting.text.empty()) return text;
+  if (waiting.text.empty()) return fmt::format("{}, for which nobody waits{}", text, calls_text(graph, missing.nodes));
   text += fmt::format(", for which {} {}", waiting.text, wait);
   return missing.host ? text : text + calls_text(graph, missing.nodes);
-}
-
-const WaitEdge& edge_between(const DeadlockGraph& graph, std::size_t from, std::size_t to) {
-  const auto& targets = graph[from].targets;
-  return graph[from].edges[static_cast<std::size_t>(std::ranges::find(targets, to) - targets.begin())];
-}
-
-/// The programs and calls on a cycle; behind each what the call before it needs.
-std::string cycle_text(const DeadlockGraph& graph, const std::vector<std::size_t>& cycle) {
-  std::vector<std::string> steps{graph.name(cycle.front())};
-  std::string last = steps.front(), need;
-  for (std::size_t i = 1; i < cycle.size(); ++i) {
-    const WaitEdge& edge = edge_between(graph, cycle[i - 1], cycle[i]);
-    if (need.empty() || edge.host) need = edge.reason;
-    const WaitRole role = graph.role(cycle[i]);
-    if (role != WaitRole::party && role != WaitRole::call) continue;
-    const std::string name = graph.name(cycle[i]);
-    if (name == last) continue;
-    steps.push_back(need.empty() ? name : fmt::format("{} ({})", name, need));
-    last = name;
-    need.clear();
-  }
-  if (steps.size() > kMostSteps) {
-    const auto more = steps.size() - kMostSteps;
-    const auto first_left_out = steps.begin() + static_cast<std::ptrdiff_t>(kMostSteps) - 2;
-    steps.erase(first_left_out, steps.end() - 1);
-    steps.insert(steps.end() - 1, fmt::format("… ({} more)", more + 1));
-  }
-  return fmt::format("cycle: {}", fmt::join(steps, " -> "));
 }
 
 bool leaves_a_choice(const DeadlockGraph::Node& node) {
@@ -185,9 +156,18 @@ struct Causes {
   std::vector<std::string>& of(bool is_host) { return is_host ? host : device; }
 };
 
+/// Whether a program waits for it, of the hosts, or one that has been launched already.
+bool holds_up_a_program(const DeadlockGraph& graph, const Missing& missing) {
+  const auto has_launch = [&](std::size_t number) {
+    return std::ranges::any_of(graph[number].targets, [](std::size_t target) { return target != kNone; });
+  };
+  return std::ranges::any_of(missing.nodes, has_launch) || !graph.waiting_for(missing.nodes).empty();
+}
+
 void append_missing(const DeadlockGraph& graph, Causes& causes) {
   const MissingParties parties(graph);
   for (const Missing& missing : parties.all()) {
+    if (!holds_up_a_program(graph, missing)) continue;
     auto& list = causes.of(missing.host);
     if (list.size() < kMostCauses) list.push_back(missing_text(graph, missing));
   }

@@ -6,11 +6,13 @@
 
 namespace kernbench::event {
 
-DeadlockGraph::DeadlockGraph(const std::vector<Fiber*>& roots) {
+DeadlockGraph::DeadlockGraph(const std::vector<Fiber*>& fibers, const std::vector<const WaitNode*>& unfinished) {
   const auto is_kernel = [](Fiber* fiber) { return fiber->local(Fiber::Slot::kernel) != nullptr; };
-  for (Fiber* root : roots) explore(root, is_kernel(root));
+  for (Fiber* fiber : fibers) explore(fiber, is_kernel(fiber));
+  for (const WaitNode* node : unfinished) explore(node, false);
   number_targets();
   find_components();
+  find_commands_of_calls();
 }
 
 // Without recursion: a chain of waits may be as long as there are fibers.
@@ -128,6 +130,52 @@ std::vector<std::size_t> DeadlockGraph::cycle_through(std::size_t start) const {
     }
   }
   return {};
+}
+
+// A command waits for one thing: the one before it, or what it does.
+void DeadlockGraph::find_commands_of_calls() {
+  leads_to_call_.resize(nodes_.size());
+  std::vector<bool> known(nodes_.size());
+  for (std::size_t number = 0; number < nodes_.size(); ++number) {
+    std::vector<std::size_t> path;
+    std::size_t at = number;
+    while (at != kNone && role(at) == WaitRole::command && !known[at]) {
+      known[at] = true;
+      path.push_back(at);
+      at = nodes_[at].targets.empty() ? kNone : nodes_[at].targets.front();
+    }
+    const bool leads = at != kNone && (role(at) == WaitRole::call || leads_to_call_[at]);
+    for (const std::size_t each : path) leads_to_call_[each] = leads;
+  }
+}
+
+// A call and the node of its kernels have one name.
+bool DeadlockGraph::is_between(std::size_t from, std::size_t number) const {
+  if (role(number) == WaitRole::command) return role(from) == WaitRole::call || leads_to_call_[number];
+  return role(from) == WaitRole::call && role(number) == WaitRole::call && name(from) == name(number);
+}
+
+// A program is told with the call that it is in, which its first edge says; a call with what it comes to.
+void DeadlockGraph::append_told(std::size_t number, const std::string& first_reason, std::size_t from,
+                                std::set<std::size_t>& seen, std::vector<Told>& told) const {
+  const Node& node = nodes_[number];
+  for (std::size_t i = 0; i < node.edges.size(); ++i) {
+    const WaitEdge& edge = node.edges[i];
+    const std::size_t target = node.targets[i];
+    const std::string& reason = number == from ? edge.reason : first_reason;
+    if (target == kNone || !is_between(from, target)) {
+      told.push_back({role(from) == WaitRole::party ? reason : edge.reason, target, &edge});
+    } else if (seen.insert(target).second) {
+      append_told(target, reason, from, seen, told);
+    }
+  }
+}
+
+std::vector<DeadlockGraph::Told> DeadlockGraph::told(std::size_t number) const {
+  std::set<std::size_t> seen;
+  std::vector<Told> told;
+  append_told(number, "", number, seen, told);
+  return told;
 }
 
 std::vector<std::size_t> DeadlockGraph::waiting_for(const std::vector<std::size_t>& nodes) const {

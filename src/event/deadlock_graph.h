@@ -3,6 +3,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <set>
 #include <string>
 #include <unordered_map>
 #include <vector>
@@ -27,7 +28,8 @@ class DeadlockGraph {
     bool on_device = false;  // kernels wait for it, not only hosts
   };
 
-  explicit DeadlockGraph(const std::vector<Fiber*>& roots);
+  /// Of all that `fibers` wait for, and then of all that `unfinished` does.
+  DeadlockGraph(const std::vector<Fiber*>& fibers, const std::vector<const WaitNode*>& unfinished);
 
   const std::vector<Node>& nodes() const { return nodes_; }
   const Node& operator[](std::size_t number) const { return nodes_[number]; }
@@ -43,14 +45,27 @@ class DeadlockGraph {
   /// The programs that wait for one of `nodes`, through no other program, in order.
   std::vector<std::size_t> waiting_for(const std::vector<std::size_t>& nodes) const;
 
+  /// What a text says of a node: what it waits for, with those commands of streams left out that belong to a call.
+  struct Told {
+    std::string reason;
+    std::size_t target = kNone;
+    const WaitEdge* edge = nullptr;  // the last one on the way
+  };
+  std::vector<Told> told(std::size_t number) const;
+
  private:
+  void append_told(std::size_t number, const std::string& first_reason, std::size_t from, std::set<std::size_t>& seen,
+                   std::vector<Told>& told) const;
+  bool is_between(std::size_t from, std::size_t number) const;
   void explore(const WaitNode* root, bool on_device);
   void number_targets();
   void find_components();
+  void find_commands_of_calls();
 
   std::vector<Node> nodes_;
   std::vector<std::vector<std::size_t>> sources_;  // of each node: who waits for it
   std::unordered_map<const WaitNode*, std::size_t> numbers_;
+  std::vector<bool> leads_to_call_;  // of each command of a stream
 };
 
 }  // namespace kernbench::event

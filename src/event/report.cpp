@@ -28,15 +28,13 @@ std::string describe_idle(const WaitNode& node) {
 /// follows on the devices, and last who only waits for the end of the others.
 enum class LineRank : std::uint8_t { host_call, host, device, join, count };
 
-LineRank rank_of(const DeadlockGraph& graph, std::size_t number) {
-  const auto& node = graph[number];
-  if (std::ranges::any_of(node.edges, &WaitEdge::host)) return LineRank::host_call;
+LineRank rank_of(const DeadlockGraph& graph, std::size_t number, const std::vector<DeadlockGraph::Told>& told) {
+  if (std::ranges::any_of(told, [](const auto& each) { return each.edge->host; })) return LineRank::host_call;
   if (graph.role(number) == WaitRole::join) return LineRank::join;
-  if (node.targets.size() == 1 && node.targets[0] != DeadlockGraph::kNone &&
-      graph.role(node.targets[0]) == WaitRole::join) {
+  if (told.size() == 1 && told[0].target != DeadlockGraph::kNone && graph.role(told[0].target) == WaitRole::join) {
     return LineRank::join;
   }
-  return node.on_device ? LineRank::device : LineRank::host;
+  return graph[number].on_device ? LineRank::device : LineRank::host;
 }
 
 /// All of it, and the same in few lines.
@@ -55,25 +53,56 @@ ReportLine with_target(const DeadlockLine& line) {
   return {line.name, "waits for", line.target, reason + (line.in_cycle ? " [cycle]" : "")};
 }
 
-Explanation explain(const DeadlockGraph& graph) {
-  Explanation all;
+DeadlockLine line_of(const DeadlockGraph& graph, std::size_t number, const std::string& reason, std::size_t target) {
+  if (target != DeadlockGraph::kNone) {
+    return {graph.name(number), reason, graph.name(target), graph.on_cycle(number, target)};
+  }
+  return {graph.name(number), fmt::format("needs {}: nobody left that could provide it", reason), "", false};
+}
+
+std::vector<DeadlockLine> all_lines(const DeadlockGraph& graph) {
+  std::vector<DeadlockLine> lines;
   for (std::size_t number = 0; number < graph.nodes().size(); ++number) {
     const auto& node = graph[number];
-    const std::string name = graph.name(number);
-    auto& folded = all.folded[static_cast<std::size_t>(rank_of(graph, number))];
-    const auto add = [&](DeadlockLine line) {
-      folded.add(line.target.empty() ? without_target(line) : with_target(line));
-      all.lines.push_back(std::move(line));
-    };
-    if (node.edges.empty()) add({name, describe_idle(*node.node), "", false});
+    if (node.edges.empty()) lines.push_back({graph.name(number), describe_idle(*node.node), "", false});
     for (std::size_t i = 0; i < node.edges.size(); ++i) {
-      const WaitEdge& edge = node.edges[i];
-      if (edge.target == nullptr) {
-        add({name, fmt::format("needs {}: nobody left that could provide it", edge.reason), "", false});
-      } else {
-        add({name, edge.reason, edge.target->wait_name(), graph.on_cycle(number, node.targets[i])});
-      }
+      lines.push_back(line_of(graph, number, node.edges[i].reason, node.targets[i]));
     }
+  }
+  return lines;
+}
+
+/// What a text says, by node: of commands of streams only if another line names them.
+std::vector<std::vector<DeadlockGraph::Told>> all_told(const DeadlockGraph& graph) {
+  std::vector<std::vector<DeadlockGraph::Told>> all(graph.nodes().size());
+  std::vector<std::size_t> pending;
+  for (std::size_t number = all.size(); number > 0; --number) {
+    if (graph.role(number - 1) != WaitRole::command) pending.push_back(number - 1);
+  }
+  while (!pending.empty()) {
+    const std::size_t number = pending.back();
+    pending.pop_back();
+    all[number] = graph.told(number);
+    for (const auto& each : all[number]) {
+      const bool is_command = each.target != DeadlockGraph::kNone && graph.role(each.target) == WaitRole::command;
+      if (is_command && all[each.target].empty()) pending.push_back(each.target);
+    }
+  }
+  return all;
+}
+
+Explanation explain(const DeadlockGraph& graph) {
+  Explanation all{all_lines(graph)};
+  const auto all_told_lines = all_told(graph);
+  for (std::size_t number = 0; number < graph.nodes().size(); ++number) {
+    const auto& told = all_told_lines[number];
+    if (told.empty() && graph.role(number) == WaitRole::command) continue;
+    auto& folded = all.folded[static_cast<std::size_t>(rank_of(graph, number, told))];
+    const auto add = [&](const DeadlockLine& line) {
+      folded.add(line.target.empty() ? without_target(line) : with_target(line));
+    };
+    if (graph[number].edges.empty()) add({graph.name(number), describe_idle(*graph[number].node), "", false});
+    for (const auto& each : told) add(line_of(graph, number, each.reason, each.target));
   }
   return all;
 }
@@ -159,8 +188,9 @@ std::string list_fibers(const std::vector<Fiber*>& fibers) {
   return list(lines, kMostLines);
 }
 
-DeadlockError explain_deadlock(Time now, const std::vector<Fiber*>& waiting) {
-  const DeadlockGraph graph(waiting);
+DeadlockError explain_deadlock(Time now, const std::vector<Fiber*>& waiting,
+                               const std::vector<const WaitNode*>& unfinished) {
+  const DeadlockGraph graph(waiting, unfinished);
   Explanation all = explain(graph);
   const std::string message = head(now, causes_of(graph), waiting.size()) + list(all.folded, kMostLines);
   return DeadlockError(message, std::move(all.lines), cycles_of(graph));

@@ -6,6 +6,7 @@
 
 #include "base/units.h"
 #include "event/errors.h"
+#include "event/wait_graph.h"
 
 namespace kernbench::event {
 
@@ -19,6 +20,8 @@ std::string doing(const Fiber& fiber);
 std::string list_fibers(const std::vector<Fiber*>& fibers);
 
 /// Explains why `waiting` (the foreground fibers, by agent) will wait for ever: everything they wait for, transitively.
-DeadlockError explain_deadlock(Time now, const std::vector<Fiber*>& waiting);
+/// `unfinished` is what else is under way; it tells what programs of the devices belong to.
+DeadlockError explain_deadlock(Time now, const std::vector<Fiber*>& waiting,
+                               const std::vector<const WaitNode*>& unfinished);
 
 }  // namespace kernbench::event

@@ -381,7 +381,9 @@ bool Scheduler::State::at_rest() {
   if (before_deadlock && before_deadlock() && foreground_events > 0) return false;
   std::vector<Fiber*> waiting = live_fibers();
   std::erase_if(waiting, [](const Fiber* fiber) { return fiber->implementation().options.background; });
-  throw explain_deadlock(owner.now_, waiting);
+  std::vector<const WaitNode*> unfinished;
+  if (limits.append_unfinished) limits.append_unfinished(unfinished);
+  throw explain_deadlock(owner.now_, waiting, unfinished);
 }
 
 [[gnu::always_inline]] inline void Scheduler::State::fire_next() {

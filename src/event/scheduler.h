@@ -11,6 +11,7 @@
 
 #include "base/units.h"
 #include "event/phase.h"
+#include "event/wait_graph.h"
 
 namespace kernbench::event {
 
@@ -82,6 +83,8 @@ struct RunLimits {
   std::function<void()> on_progress = {};
   /// Deliveries of Cancelled that one fiber may swallow before it is left for dead and named.
   std::uint32_t max_swallowed_cancellations = 1'000;
+  /// Appends what is under way although no fiber may wait for it, for the report of a deadlock. May be empty.
+  std::function<void(std::vector<const WaitNode*>&)> append_unfinished = {};
 };
 
 /// The single owner of simulated time. Single-threaded: all calls come from the thread that called run(), either from

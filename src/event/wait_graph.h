@@ -21,14 +21,20 @@ struct WaitEdge {
   /// Without a target: who can no longer act, by line, and why: "rank 1", "has ended without calling recv(src=0)".
   /// `fault` begins with a verb. May be empty.
   std::string missing = {}, fault = {};
+  /// From a call of a program of the host to another program, which call that is, and what the other one has not done:
+  /// "rank 0's send to rank 1 (tag 0) of the default group, called at ring.cpp:8, which rank 1 has not received".
+  /// Empty: the names of both say it.
+  std::string unmet = {};
 };
 
 /// What a node is in the first lines of a report.
 enum class WaitRole : std::uint8_t {
   party,  // a program: a rank, an instance of a kernel
   call,   // what a program has called, or an operation of it
-  step,   // a step between these: a queue, a launch, a command of a stream
+  step,   // a step between these: a queue, a launch
   join,   // likewise, which ends when other programs end
+  // A command of a stream: a step; a text leaves it out where it belongs to a call.
+  command,
 };
 
 /// Anything that can take part in a wait: a fiber, a waitable, a queue, an operation, a launch.

@@ -154,6 +154,7 @@ Failure run(Simulation& simulation, const std::function<void()>& program) {
         options.on_progress({scheduler.now(), scheduler.events_processed(), simulation.launches.size()});
       };
     }
+    limits.append_unfinished = [&](auto& nodes) { simulation.append_unfinished(nodes); };
     simulation.scheduler().run(limits);
     if (simulation.check_distributed) simulation.check_distributed();
     simulation.launch_queues().check_all_received();

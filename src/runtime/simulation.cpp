@@ -128,6 +128,14 @@ void Simulation::drop_cancelled_commands() {
   }
 }
 
+void Simulation::append_unfinished(std::vector<const event::WaitNode*>& nodes) const {
+  for (const auto& streams : streams_) {
+    for (const auto& stream : streams) {
+      if (const auto last = stream->last()) nodes.push_back(last.get());
+    }
+  }
+}
+
 std::string Simulation::unique_name(const std::string& name, const std::string& worker_path) {
   const std::string counted = worker_path.empty() ? name + "#" : name + "#" + worker_path + ".";
   return counted + std::to_string(name_counts_[counted]++);

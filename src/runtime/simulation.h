@@ -79,6 +79,8 @@ class Simulation {
 
   /// Drops the commands of cancelled groups that have not begun, in every stream.
   void drop_cancelled_commands();
+  /// The last command of each stream that is not at rest, for the report of a deadlock.
+  void append_unfinished(std::vector<const event::WaitNode*>& nodes) const;
 
   /// "gemm#2", and for a worker with the path "1" "gemm#1.2": unique, counted by worker and name.
   std::string unique_name(const std::string& name, const std::string& worker_path);

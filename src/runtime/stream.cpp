@@ -26,7 +26,7 @@ CompletionRef Stream::enqueue(std::string name, Begin begin) {
     command->completion->set();
     return command->completion;
   }
-  command->completion->describe_as([text = command->name + " on " + name_] { return text; }, event::WaitRole::step);
+  command->completion->describe_as([text = command->name + " on " + name_] { return text; }, event::WaitRole::command);
   // Weak references: a command that is over has nothing left to wait for.
   command->completion->provided_by(
       [self = std::weak_ptr<Command>(command), before = std::weak_ptr<event::Completion>(last())](auto& edges) {

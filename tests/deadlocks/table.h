@@ -32,6 +32,10 @@ struct StuckProgram {
 std::vector<StuckProgram> missing_ranks();
 /// Ranks that wait for each other.
 std::vector<StuckProgram> crossed_ranks();
+/// Sends and receives.
+std::vector<StuckProgram> messages_between_ranks();
+/// The same with messages so small that they wait for their receives in the channels: these end.
+std::vector<StuckProgram> messages_that_arrive();
 /// Programs of kernels: queues, signals, barriers, TCM.
 std::vector<StuckProgram> stuck_kernels();
 

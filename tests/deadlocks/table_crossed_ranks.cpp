@@ -21,21 +21,60 @@ void in_another_order(int rank, bool used_before, bool read_between) {
   read(x);
 }
 
+void receive_and_answer(const torch::Tensor& x) {
+  dist::recv(x, 0);
+  read(x);
+  dist::send(x, 0, {}, 1);
+}
+
+/// The same with asynchronous calls, each of which the rank's stream waits for before it comes to the next one.
+void in_another_order_in_streams(int rank) {
+  const auto first = dist::new_group({0, 1}), second = dist::new_group({0, 1});
+  const auto x = small();
+  reduce(x, first);
+  reduce(x, second);
+  read(x);
+  dist::all_reduce(x, dist::ReduceOp::SUM, rank == 0 ? first : second, true)->wait();
+  dist::all_reduce(x, dist::ReduceOp::SUM, rank == 0 ? second : first, true)->wait();
+  torch::ahbm::synchronize();
+}
+
+/// The child of rank 0 waits for all that its device has been given; rank 0 waits for its child.
+void child_that_waits_for_its_parent(int rank) {
+  const auto x = small();
+  if (rank == 1) {
+    receive_and_answer(x);
+    return;
+  }
+  dist::recv(x, 1, {}, 1);
+  const torch::ahbm::Stream stream = torch::ahbm::current_stream();
+  mp::spawn([stream](int) { stream.synchronize(); }, {}, {.nprocs = 1});
+  dist::send(x, 1);
+}
+
 }  // namespace
 
 std::vector<StuckProgram> crossed_ranks() {
   return {
       {"OrderOfTwoGroups", kTwoSips, ranks(2, [](int rank) { in_another_order(rank, false, true); }),
-       "cycle: rank 0 -> ALLREDUCE (sequence number 1) of group 1, missing ranks: {1} (in all_reduce at "
-       "table_crossed_ranks.cpp:~) -> rank 1 (the call of ALLREDUCE (sequence number 1) of group 1 on rank 1) -> "
-       "ALLREDUCE (sequence number 1) of group 2, missing ranks: {0} (in all_reduce at table_crossed_ranks.cpp:~) -> "
-       "rank 0 (the call of ALLREDUCE (sequence number 1) of group 2 on rank 0)"},
+       "cycle: rank 0 waits in all_reduce at table_crossed_ranks.cpp:~ for ALLREDUCE (sequence number 1) of group 1, "
+       "which rank 1 has not called; rank 1 waits in all_reduce at table_crossed_ranks.cpp:~ for ALLREDUCE (sequence "
+       "number 1) of group 2, which rank 0 has not called"},
       {"OrderOfTwoGroupsLater", kTwoSips, ranks(2, [](int rank) { in_another_order(rank, true, true); }),
-       "cycle: rank 0 -> ALLREDUCE (sequence number 2) of group 1 on rank 0 (in to at table_test.cpp:~) -> rank 1 "
-       "(the call of ALLREDUCE (sequence number 2) of group 1 on rank 1) -> ALLREDUCE (sequence number 2) of group 2 "
-       "on rank 1 (in to at table_test.cpp:~) -> rank 0 (the call of ALLREDUCE (sequence number 2) of group 2 on rank "
-       "0)"},
-
+       "cycle: rank 0 waits in to at table_test.cpp:~ for its ALLREDUCE (sequence number 2) of group 1, called at "
+       "table_crossed_ranks.cpp:~, which rank 1 has not called; rank 1 waits in to at table_test.cpp:~ for its "
+       "ALLREDUCE (sequence number 2) of group 2, called at table_crossed_ranks.cpp:~, which rank 0 has not called"},
+      {"OrderOfTwoGroupsInStreams", kTwoSips, ranks(2, in_another_order_in_streams),
+       "cycle: ALLREDUCE (sequence number 2) of group 1 on rank 1 -> ALLREDUCE (sequence number 2) of group 2 on rank "
+       "1 (its turn in the stream) -> ALLREDUCE (sequence number 2) of group 2 on rank 0 (its turn in its stream) -> "
+       "ALLREDUCE (sequence number 2) of group 1 on rank 0 (its turn in the stream) -> ALLREDUCE (sequence number 2) "
+       "of group 1 on rank 1 (its turn in its stream), for which rank 0 and rank 1 wait"},
+      {"ChildThatWaitsForItsParent", kTwoSips, ranks(2, child_that_waits_for_its_parent),
+       "cycle: rank 0 waits in torch::multiprocessing::spawn at table_crossed_ranks.cpp:~ for rank 0.0 (its end); rank "
+       "0.0 waits in Stream::synchronize at table_crossed_ranks.cpp:~ for rank 0's recv from rank 1 (tag 1) of the "
+       "default group, called at table_crossed_ranks.cpp:~, to which rank 1 has not sent; rank 1 waits in to at "
+       "table_test.cpp:~ for its recv from rank 0 (tag 0) of the default group, called at table_crossed_ranks.cpp:~, "
+       "to which rank 0 has not sent"},
       {"ThreeGroupsInACircle", kThreeSips,
        ranks(3,
              [](int rank) {
@@ -44,12 +83,10 @@ std::vector<StuckProgram> crossed_ranks() {
                dist::barrier(groups[static_cast<std::size_t>(rank)]);
                dist::barrier(groups[static_cast<std::size_t>((rank + 2) % 3)]);
              }),
-       "cycle: rank 0 -> BARRIER (sequence number 1) of group 1, missing ranks: {1} (in barrier at "
-       "table_crossed_ranks.cpp:~) -> rank 1 (the call of BARRIER (sequence number 1) of group 1 on rank 1) -> BARRIER "
-       "(sequence number 1) of group 2, missing ranks: {2} (in barrier at table_crossed_ranks.cpp:~) -> rank 2 (the "
-       "call of BARRIER (sequence number 1) of group 2 on rank 2) -> BARRIER (sequence number 1) of group 3, missing "
-       "ranks: {0} (in barrier at table_crossed_ranks.cpp:~) -> rank 0 (the call of BARRIER (sequence number 1) of "
-       "group 3 on rank 0)"},
+       "cycle: rank 0 waits in barrier at table_crossed_ranks.cpp:~ for BARRIER (sequence number 1) of group 1, which "
+       "rank 1 has not called; rank 1 waits in barrier at table_crossed_ranks.cpp:~ for BARRIER (sequence number 1) of "
+       "group 2, which rank 2 has not called; rank 2 waits in barrier at table_crossed_ranks.cpp:~ for BARRIER "
+       "(sequence number 1) of group 3, which rank 0 has not called"},
 
   };
 }

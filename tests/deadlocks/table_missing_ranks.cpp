@@ -104,6 +104,24 @@ std::vector<StuckProgram> missing_ranks() {
                dist::all_reduce(x, dist::ReduceOp::SUM, {}, true)->synchronize();
              }),
        "rank 1 has ended without calling ALLREDUCE (sequence number 2) of the default group, for which rank 0 waits"},
+      {"LaterAllReduceThatNobodyReads", kTwoSips,
+       ranks(2,
+             [](int rank) {
+               const auto x = small();
+               dist::all_reduce(x);
+               if (rank == 0) dist::all_reduce(x);
+             }),
+       "rank 1 has ended without calling ALLREDUCE (sequence number 2) of the default group, for which nobody waits: "
+       "ALLREDUCE (sequence number 2) of the default group on rank 0"},
+      {"LaterAllReduceThatNobodyReadsOf16", kSixteenSips,
+       ranks(16,
+             [](int rank) {
+               const auto x = small();
+               dist::all_reduce(x);
+               if (rank != 5) dist::all_reduce(x);
+             }),
+       "rank 5 has ended without calling ALLREDUCE (sequence number 2) of the default group, for which nobody waits: "
+       "ALLREDUCE (sequence number 2) of the default group on ranks {0-4, 6-15}"},
       {"SubgroupWithoutOneOfItsRanks", kThreeSips,
        ranks(3,
              [](int rank) {

@@ -88,12 +88,21 @@ TEST_P(DeadlockTable, HasItsCauseInTheFirstLine) {
   EXPECT_FALSE(result.error->waits.empty());
 }
 
+class NotInTheDeadlockTable : public DeadlockTable {};
+
+TEST_P(NotInTheDeadlockTable, Ends) {
+  const RunResult result = run(GetParam());
+  EXPECT_FALSE(result.error) << result.error->message;
+}
+
 std::string name_of(const ::testing::TestParamInfo<StuckProgram>& info) {
   return info.param.name;
 }
 
 INSTANTIATE_TEST_SUITE_P(MissingRanks, DeadlockTable, ::testing::ValuesIn(missing_ranks()), name_of);
 INSTANTIATE_TEST_SUITE_P(CrossedRanks, DeadlockTable, ::testing::ValuesIn(crossed_ranks()), name_of);
+INSTANTIATE_TEST_SUITE_P(Messages, DeadlockTable, ::testing::ValuesIn(messages_between_ranks()), name_of);
+INSTANTIATE_TEST_SUITE_P(Messages, NotInTheDeadlockTable, ::testing::ValuesIn(messages_that_arrive()), name_of);
 INSTANTIATE_TEST_SUITE_P(Kernels, DeadlockTable, ::testing::ValuesIn(stuck_kernels()), name_of);
 
 TEST(DeadlockTableItself, HoldsPatternsToTheWholeLine) {

@@ -272,6 +272,56 @@ TEST(DeadlockTest, OneAlternativeThatIsLeftIsEnough) {
 }
 
 // Random wait graphs: a fiber is in a cycle exactly when it reaches itself.
+TEST(DeadlockTest, CommandsOfStreamsAreTheirCallsInTheTextAndACycleOfCallsIsToldInClauses) {
+  Scheduler scheduler;
+  Completion command, send, meeting;
+  std::vector<std::shared_ptr<Fiber>> fibers(2);
+  const auto host_edge = [&](int rank, const std::string& reason, const std::string& unmet) {
+    WaitEdge edge{fibers[static_cast<std::size_t>(rank)].get(), reason, true};
+    edge.unmet = unmet;
+    return edge;
+  };
+  command.describe_as([] { return "wait for an event on stream 0"; }, WaitRole::command);
+  command.provided_by([&](auto& edges) { edges.push_back({&send, "its completion"}); });
+  send.describe_as([] { return "rank 0's send to rank 1"; });
+  send.provided_by([&](auto& edges) {
+    edges.push_back(host_edge(1, "the call of recv", "rank 0's send to rank 1, which rank 1 has not received"));
+  });
+  meeting.describe_as([] { return "BARRIER, missing ranks: {0}"; });
+  meeting.provided_by([&](auto& edges) {
+    edges.push_back(host_edge(0, "the call of BARRIER", "BARRIER, which rank 0 has not called"));
+  });
+  fibers[0] = scheduler.spawn(rank(0), [&] { command.wait(); });
+  fibers[1] = scheduler.spawn(rank(1), [&] { meeting.wait(); });
+  const DeadlockError error = deadlock_of(scheduler);
+  EXPECT_STREQ(error.what(),
+               "deadlock at 0 ps: cycle: rank 0 waits for its send to rank 1, which rank 1 has not received; rank 1 "
+               "waits for BARRIER, which rank 0 has not called\n"
+               "2 fibers wait and nothing is left that could wake them:\n"
+               "  rank 0's send to rank 1 waits for rank 1 (the call of recv) [cycle]\n"
+               "  BARRIER, missing ranks: {0} waits for rank 0 (the call of BARRIER) [cycle]\n"
+               "  rank 0 waits for rank 0's send to rank 1 [cycle]\n"
+               "  rank 1 waits for BARRIER, missing ranks: {0} [cycle]");
+  ASSERT_EQ(error.lines().size(), 5u);
+  EXPECT_EQ(error.lines()[1].name, "wait for an event on stream 0");
+}
+
+TEST(DeadlockTest, WhatIsUnderWayIsToldAlthoughNobodyWaitsForIt) {
+  Scheduler scheduler;
+  Completion own, unfinished;
+  own.describe_as([] { return "a lock"; });
+  unfinished.describe_as([] { return "launch gemm#0"; });
+  scheduler.spawn(rank(0), [&] { own.wait(); });
+  try {
+    scheduler.run({.append_unfinished = [&](auto& nodes) { nodes.push_back(&unfinished); }});
+    FAIL() << "no deadlock";
+  } catch (const DeadlockError& error) {
+    ASSERT_EQ(error.lines().size(), 3u);
+    EXPECT_EQ(error.lines()[2].name, "launch gemm#0");
+    EXPECT_THAT(error.what(), testing::StartsWith("deadlock at 0 ps: rank 0 waits for a lock, "));
+  }
+}
+
 TEST(DeadlockTest, CycleMarksAgreeWithReachability) {
   std::mt19937 random(9);
   for (int round = 0; round < 100; ++round) {

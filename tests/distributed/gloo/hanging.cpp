@@ -98,7 +98,7 @@ std::vector<Program> hanging_programs() {
       {"recv_with_another_tag",
        recv_with_another_tag,
        true,
-       {"DeadlockError", "transfer from rank 0 to rank 1 (tag 2)", "on rank 0, which has ended"}},
+       {"DeadlockError", "send to rank 1 (tag 2) of the default group", "on rank 0, which has ended"}},
       {"recv_from_anybody_without_send",
        [](Rank& me) {
          if (me.rank == 0) receive(me, std::nullopt);
@@ -108,7 +108,8 @@ std::vector<Program> hanging_programs() {
       {"ring_that_receives_first",
        ring_that_receives_first,
        true,
-       {"DeadlockError", "[cycle]", "the call of send in transfer from rank 2 to rank 0"}},
+       {"DeadlockError", "[cycle]", "its recv from rank 2 (tag 0) of the default group, called at ",
+        "to which rank 2 has not sent"}},
       {"barrier_without_a_rank",
        [](Rank& me) {
          if (me.rank != 2) dist::barrier();
@@ -143,7 +144,7 @@ std::vector<Program> hanging_programs() {
        send_against_all_reduce,
        true,
        {"DeadlockError", "[cycle]", "ALLREDUCE (sequence number 1) of the default group, missing ranks: {0}",
-        "transfer from rank 1 to rank 0"}},
+        "its recv from rank 1 (tag 0) of the default group, called at "}},
       {"new_group_of_some",
        [](Rank& me) {
          if (me.rank != 2) dist::new_group({0, 1});
@@ -154,11 +155,11 @@ std::vector<Program> hanging_programs() {
        a_barrier_against_a_recv,
        true,
        {"DeadlockError", "[cycle]", "BARRIER (sequence number 1) of the default group, missing ranks: {1}",
-        "transfer from rank 0 to rank 1"}},
+        "its recv from rank 0 (tag 0) of the default group, called at "}},
       {"one_message_for_two_receives",
        one_message_for_two_receives,
        true,
-       {"DeadlockError", "transfer from rank 0 to rank 1 (tag 0)", "on rank 0, which has ended"}},
+       {"DeadlockError", "send to rank 1 (tag 0) of the default group", "on rank 0, which has ended"}},
   };
 }
 
