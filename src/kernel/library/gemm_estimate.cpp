@@ -194,6 +194,33 @@ double GemmEstimate::traffic_ns(const GemmBlock& block, const Passes& a, const P
   return longest + 0.02 * (sum - longest);
 }
 
+/// All that moves, if all steps were of `step_k`: `depth` of them ask their holders at one time.
+double GemmEstimate::traffic_ns(const GemmBlock& block, const GemmTiles& tiles, std::int64_t step_k) const {
+  const std::int64_t across = tl::cdiv(block.m, tiles.m), along = tl::cdiv(block.n, tiles.n);
+  const std::int64_t k = std::min(tiles.depth * step_k, block.k);
+  const Step one = step(tiles, std::min(tiles.k, block.k));
+  Passes a = passes(one.a, static_cast<double>(along), block.sharing_a, std::min(tiles.m, block.m), k);
+  Passes b = passes(one.b, static_cast<double>(across), block.sharing_b, k, std::min(tiles.n, block.n));
+  const double together = static_cast<double>(k) / static_cast<double>(block.k);
+  a.spread = block.sharing_a.columns < block.k ? together : 0;
+  b.spread = block.sharing_b.rows < block.k ? together : 0;
+  return traffic_ns(block, a, b);
+}
+
+/// The first tile of the result begins with short steps, whose holders are few.
+double GemmEstimate::moving_ns(const GemmBlock& block, const GemmTiles& tiles) const {
+  const auto results = static_cast<double>(block.batch * tl::cdiv(block.m, tiles.m) * tl::cdiv(block.n, tiles.n));
+  const double all = static_cast<double>(block.k) * results;
+  double sum = 0, left = all;
+  for (std::int64_t k = tiles.first_k; k < std::min(tiles.k, block.k) && left > 0; k *= 2) {
+    const double covered = std::min(static_cast<double>(k), left);
+    sum += covered * traffic_ns(block, tiles, k);
+    left -= covered;
+  }
+  if (left > 0) sum += left * traffic_ns(block, tiles, tiles.k);
+  return sum / all;
+}
+
 /// Steps under way: those that the plan allows, the DMA queues hold, and the TCM has room for beside the one that is
 /// multiplied. 0: a step is loaded when the one before it has been multiplied.
 double GemmEstimate::ahead(const GemmTiles& tiles) const {
@@ -254,6 +281,14 @@ double GemmEstimate::store_ns(const GemmTiles& tiles) const {
 }
 
 double GemmEstimate::time(const GemmBlock& block, const GemmTiles& tiles) const {
+  return time(block, tiles, traffic_ns(block, tiles, tiles.k));
+}
+
+double GemmEstimate::time_with_first_steps(const GemmBlock& block, const GemmTiles& tiles) const {
+  return time(block, tiles, moving_ns(block, tiles));
+}
+
+double GemmEstimate::time(const GemmBlock& block, const GemmTiles& tiles, double traffic) const {
   const std::int64_t across = tl::cdiv(block.m, tiles.m), along = tl::cdiv(block.n, tiles.n);
   const std::int64_t results = block.batch * across * along;
   const Ramp ramp(tiles);
@@ -266,13 +301,7 @@ double GemmEstimate::time(const GemmBlock& block, const GemmTiles& tiles) const 
   const double last =
       step_cycles(std::min(tiles.m, block.m), std::min(tiles.n, block.n), std::min(tiles.k, block.k)) * cycle_;
   const double alone = full.service * static_cast<double>(results * block.k) / static_cast<double>(tiles.k);
-  const std::int64_t loaded_k = std::min(tiles.depth * tiles.k, block.k);
-  Passes a = passes(full.a, static_cast<double>(along), block.sharing_a, std::min(tiles.m, block.m), loaded_k);
-  Passes b = passes(full.b, static_cast<double>(across), block.sharing_b, loaded_k, std::min(tiles.n, block.n));
-  const double together = static_cast<double>(loaded_k) / static_cast<double>(block.k);
-  a.spread = block.sharing_a.columns < block.k ? together : 0;
-  b.spread = block.sharing_b.rows < block.k ? together : 0;
-  const double moving = std::max(alone, traffic_ns(block, a, b));
+  const double moving = std::max(alone, traffic);
   const double first_service = first.service * moving / alone;
   const double latency =
       2 * issue_ + setup_ + walks_ns(block, tiles, steps) + std::max(latency_ns(block.a), latency_ns(block.b));

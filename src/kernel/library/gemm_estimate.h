@@ -46,12 +46,15 @@ class GemmEstimate {
 
   /// Nanoseconds from the programs' first instruction to the end of the last store.
   double time(const GemmBlock& block, const GemmTiles& tiles) const;
+  /// The same, counting that short first steps ask few holders at one time.
+  double time_with_first_steps(const GemmBlock& block, const GemmTiles& tiles) const;
   /// Not more than `time` of any tiles: the products on full arrays, and what has to move once.
   double at_least(const GemmBlock& block) const;
   /// Not more than `time` of tiles of tile_m x tile_n, whatever their k and depth.
   double at_least(const GemmBlock& block, std::int64_t tile_m, std::int64_t tile_n) const;
 
  private:
+  double time(const GemmBlock& block, const GemmTiles& tiles, double traffic) const;
   /// A tile of an operand as the DMA sees it.
   struct Access {
     double bytes = 0;     // moved
@@ -79,6 +82,8 @@ class GemmEstimate {
   Passes passes(const Access& access, double times, const OperandSharing& sharing, std::int64_t rows,
                 std::int64_t columns) const;
   double traffic_ns(const GemmBlock& block, const Passes& a, const Passes& b) const;
+  double traffic_ns(const GemmBlock& block, const GemmTiles& tiles, std::int64_t step_k) const;
+  double moving_ns(const GemmBlock& block, const GemmTiles& tiles) const;
   double ahead(const GemmTiles& tiles) const;
   double latency_ns(const OperandTraffic& traffic) const;
   double permutation_ns(const GemmTiles& tiles) const;
