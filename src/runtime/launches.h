@@ -33,7 +33,7 @@ struct LaunchPlan {
   /// Of a set that is not known before the stream has come to the launch.
   std::function<std::shared_ptr<QueueSet>()> late_queues = {};
   std::function<void()> body;
-  bool users = false;  // the kernel is the user's own: its lines say more than that of the launch
+  bool users = false;                   // the kernel is the user's own: its lines say more than that of the launch
   std::optional<PlanResult> plan = {};  // of a library kernel: for the launch's result
   /// What a wait for the command waits for, made of the launch's own node; empty: that node itself. Alive until the
   /// launch has completed.
