@@ -18,7 +18,7 @@ LinkLoads::LinkLoads(const topology::Topology& topology)
       in_cube_(ns_of_byte(topology.cube.noc.link.bandwidth, 1)),
       crossing_x_(ns_of_byte(topology.sip.link.bandwidth, pes_.height)),
       crossing_y_(ns_of_byte(topology.sip.link.bandwidth, pes_.width)) {
-  const auto routers = static_cast<std::size_t>(cubes_.count() * pes_.count());
+  const auto routers = static_cast<std::size_t>(cubes_.count()) * static_cast<std::size_t>(pes_.count());
   for (Lines* lines : {&rows_, &columns_}) lines->up.resize(routers), lines->down.resize(routers);
 }
 
@@ -29,19 +29,20 @@ void LinkLoads::clear() {
   }
 }
 
-void LinkLoads::add(Lines& lines, std::size_t first, std::int32_t from, std::int32_t to, double bytes) {
+void LinkLoads::add(Lines& lines, std::int32_t first, std::int32_t from, std::int32_t to, double bytes) {
   if (from == to) return;
   std::vector<double>& differences = from < to ? lines.up : lines.down;
-  differences[first + static_cast<std::size_t>(std::min(from, to))] += bytes;
-  differences[first + static_cast<std::size_t>(std::max(from, to))] -= bytes;
+  const auto line = differences.begin() + first;
+  line[std::min(from, to)] += bytes;
+  line[std::max(from, to)] -= bytes;
 }
 
 void LinkLoads::add(PeCoordinate from, PeCoordinate to, double bytes) {
   const auto x = [&](PeCoordinate pe) { return pe.cube.value % cubes_.width * pes_.width + pe.pe.value % pes_.width; };
   const auto y = [&](PeCoordinate pe) { return pe.cube.value / cubes_.width * pes_.height + pe.pe.value / pes_.width; };
   const std::int32_t width = cubes_.width * pes_.width, height = cubes_.height * pes_.height;
-  add(rows_, static_cast<std::size_t>(y(from) * width), x(from), x(to), bytes);
-  add(columns_, static_cast<std::size_t>(x(to) * height), y(from), y(to), bytes);
+  add(rows_, y(from) * width, x(from), x(to), bytes);
+  add(columns_, x(to) * height, y(from), y(to), bytes);
 }
 
 /// Of lines of `length` routers, `pes` of which are in one cube.

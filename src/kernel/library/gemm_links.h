@@ -24,7 +24,7 @@ class LinkLoads {
   struct Lines {
     std::vector<double> up, down;
   };
-  static void add(Lines& lines, std::size_t first, std::int32_t from, std::int32_t to, double bytes);
+  static void add(Lines& lines, std::int32_t first, std::int32_t from, std::int32_t to, double bytes);
   void append_times(std::vector<double>& times, const std::vector<double>& differences, std::int32_t length,
                     std::int32_t pes, double crossing) const;
 
