@@ -53,8 +53,7 @@ void GroupCreation::note(int rank, Wanted wanted) {
     return;
   }
   // The line of the lowest rank stands for the side.
-  if (rank < std::ranges::min(side->ranks)) side->wanted = std::move(wanted);
-  side->ranks.push_back(rank);
+  if (add_rank(side->ranks, rank)) side->wanted = std::move(wanted);
 }
 
 void GroupCreation::judge_if_all_others_left() {

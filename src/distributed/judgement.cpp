@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <numeric>
+#include <utility>
 
 #include "base/number_set.h"
 
@@ -10,6 +11,13 @@ namespace kernbench::distributed {
 
 std::string ranks_text(const std::vector<int>& ranks, const char* one, const char* several) {
   return ranks.size() == 1 ? fmt::format("{} {}", one, ranks.front()) : fmt::format("{} {}", several, set_text(ranks));
+}
+
+bool add_rank(std::vector<int>& side, int rank) {
+  side.push_back(rank);
+  if (rank > side.front()) return false;
+  std::swap(side.front(), side.back());
+  return true;
 }
 
 Judgement judge(const std::vector<std::vector<int>>& sides) {

@@ -12,6 +12,9 @@ namespace kernbench::distributed {
 /// "rank 1", or with several "ranks {1, 2}"; `one` and `several` are the words for them.
 std::string ranks_text(const std::vector<int>& ranks, const char* one = "rank", const char* several = "ranks");
 
+/// Adds a rank to those of a side, whose lowest stays in front, in constant time. Whether it is the lowest now.
+bool add_rank(std::vector<int>& side, int rank);
+
 struct Judgement {
   std::vector<std::size_t> order;  // of the sides: the right one first, the others by their lowest ranks
   std::string culprits;            // "Culprit ranks {1, 3}", or that there is none

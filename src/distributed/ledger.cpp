@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "base/number_set.h"
+#include "distributed/judgement.h"
 
 namespace kernbench::distributed {
 
@@ -20,8 +21,7 @@ std::uint64_t Ledger::call(int member, CollectiveFingerprint fingerprint) {
   });
   if (side != call.sides.end()) {
     // The line of the lowest rank stands for the side.
-    if (ranks_[index] < std::ranges::min(side->ranks)) side->fingerprint.where = fingerprint.where;
-    side->ranks.push_back(ranks_[index]);
+    if (add_rank(side->ranks, ranks_[index])) side->fingerprint.where = fingerprint.where;
   } else {
     call.sides.push_back({std::move(fingerprint), {ranks_[index]}});
   }

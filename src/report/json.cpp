@@ -240,8 +240,8 @@ std::string json(const ErrorResult& error) {
   out.add("type", quoted(error.type));
   out.add("message", quoted(error.message));
   out.add("where", quoted(error.where));
-  const auto rank_error = [](const RankErrorResult& each) { return json(each); };
   if (!error.rank_errors.empty()) {
+    const auto rank_error = [](const RankErrorResult& each) { return json(each); };
     out.add("errors", lines(error.rank_errors, rank_error, '[', ']', "   "));
     out.add("victims", numbers(error.victims));
   }

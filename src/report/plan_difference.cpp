@@ -20,13 +20,6 @@ Plans plans_of(const RunResult& result) {
   return plans;
 }
 
-std::string value_of(const PlanResult& plan, const std::string& choice) {
-  for (const auto& [name, value] : plan.choices) {
-    if (name == choice) return value;
-  }
-  return {};
-}
-
 void add(std::vector<PlanChange>& changes, PlanChange change) {
   const auto same = [&](const PlanChange& other) {
     return other.launch == change.launch && other.choice == change.choice && other.a == change.a && other.b == change.b;
@@ -40,6 +33,13 @@ void add(std::vector<PlanChange>& changes, PlanChange change) {
 }
 
 }  // namespace
+
+std::string value_of(const PlanResult& plan, std::string_view choice) {
+  for (const auto& [name, value] : plan.choices) {
+    if (name == choice) return value;
+  }
+  return {};
+}
 
 std::vector<PlanChange> plan_changes(const RunResult& a, const RunResult& b) {
   std::vector<PlanChange> changes;

@@ -3,11 +3,15 @@
 
 #include <cstdint>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "report/result.h"
 
 namespace kernbench::report {
+
+/// What the plan says of a choice; empty when it has none of that name.
+std::string value_of(const PlanResult& plan, std::string_view choice);
 
 /// A choice that differs in launches of one name which both results have. A side that lacks it has an empty text.
 struct PlanChange {

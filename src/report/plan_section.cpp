@@ -8,6 +8,7 @@
 
 #include "report/format.h"
 #include "report/launch_group.h"
+#include "report/plan_difference.h"
 #include "report/sections.h"
 #include "report/utf8.h"
 
@@ -45,10 +46,7 @@ std::vector<PlannedLaunches> planned(const RunResult& result) {
 }
 
 std::string choice(const PlanResult& plan, std::string_view name) {
-  for (const auto& [key, value] : plan.choices) {
-    if (key == name) return shortened(one_line(value), 60);
-  }
-  return {};
+  return shortened(one_line(value_of(plan, name)), 60);
 }
 
 /// Of the matrix product: tiles, loads ahead and the grid.
