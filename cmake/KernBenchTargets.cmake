@@ -39,7 +39,7 @@ endif()
 target_compile_options(kernbench_options INTERFACE "$<BUILD_INTERFACE:${kernbench_compile_options}>")
 target_include_directories(kernbench_options INTERFACE
   $<BUILD_INTERFACE:${PROJECT_SOURCE_DIR}/src> $<BUILD_INTERFACE:${PROJECT_SOURCE_DIR}/include>
-  $<INSTALL_INTERFACE:include> $<INSTALL_INTERFACE:include/kernbench/internal>)
+  $<INSTALL_INTERFACE:include>)
 
 # kernbench_layer(base SOURCES … DEPENDS … PRIVATE …): one static library per layer (kernbench_base).
 function(kernbench_layer name)

@@ -10,7 +10,7 @@
 #include <type_traits>
 #include <vector>
 
-#include "base/parameters.h"
+#include "kernbench/parameters.h"
 
 namespace kernbench {
 

@@ -9,8 +9,8 @@
 #include <string_view>
 #include <vector>
 
-#include "base/units.h"
 #include "kernbench/torch/tensor.h"
+#include "kernbench/units.h"
 
 namespace kernbench::distributed {
 struct GroupHandle;

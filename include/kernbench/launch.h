@@ -10,7 +10,7 @@
 #include <utility>
 #include <vector>
 
-#include "base/coordinates.h"
+#include "kernbench/coordinates.h"
 #include "kernbench/queues.h"
 #include "kernbench/streams.h"
 #include "kernbench/tl.h"
@@ -52,7 +52,7 @@ class LaunchBuilder {
   LaunchBuilder(const LaunchBuilder&) = delete;
   LaunchBuilder& operator=(const LaunchBuilder&) = delete;
   /// What the kernel gets for `tensor`; a view of it that is not a whole tensor is an error.
-  std::shared_ptr<const kernel::TensorDescriptor> add(const Tensor& tensor, bool written);
+  std::shared_ptr<const addressing::TensorDescriptor> add(const Tensor& tensor, bool written);
   /// Enqueues on the current stream; `body` calls the kernel with its arguments.
   void enqueue(std::function<void()> body, const LaunchOptions& options);
 

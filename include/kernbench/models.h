@@ -21,9 +21,9 @@
 #include <string_view>
 #include <vector>
 
-#include "base/coordinates.h"
-#include "base/units.h"
+#include "kernbench/coordinates.h"
 #include "kernbench/engines.h"
+#include "kernbench/units.h"
 
 namespace kernbench {
 

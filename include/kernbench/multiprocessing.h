@@ -12,8 +12,8 @@
 #include <utility>
 #include <vector>
 
-#include "base/error.h"
-#include "base/units.h"
+#include "kernbench/error.h"
+#include "kernbench/units.h"
 #include "kernbench/where.h"
 
 namespace kernbench::distributed {

@@ -5,7 +5,7 @@
 #include <span>
 #include <vector>
 
-#include "base/coordinates.h"
+#include "kernbench/coordinates.h"
 
 namespace kernbench {
 

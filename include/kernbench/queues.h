@@ -6,8 +6,8 @@
 #include <utility>
 #include <vector>
 
-#include "base/coordinates.h"
-#include "base/units.h"
+#include "kernbench/coordinates.h"
+#include "kernbench/units.h"
 
 namespace kernbench {
 

@@ -9,7 +9,7 @@
 #include <utility>
 #include <vector>
 
-#include "base/units.h"
+#include "kernbench/units.h"
 
 namespace kernbench {
 

@@ -9,10 +9,10 @@
 #include <string_view>
 #include <vector>
 
-#include "base/parameters.h"
-#include "base/units.h"
 #include "kernbench/models.h"
+#include "kernbench/parameters.h"
 #include "kernbench/result.h"
+#include "kernbench/units.h"
 
 namespace kernbench {
 

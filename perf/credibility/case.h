@@ -5,7 +5,7 @@
 #include <optional>
 #include <string>
 
-#include "base/units.h"
+#include "kernbench/units.h"
 #include "perf/credibility/machines.h"
 #include "perf/credibility/programs.h"
 #include "perf/credibility/resources.h"

@@ -9,8 +9,8 @@
 #include "kernbench/kernbench.h"
 #include "perf/credibility/random_choice.h"
 #include "runtime/context.h"
-#include "runtime/device_kernels.h"
-#include "runtime/simulated_devices.h"
+#include "runtime/devices/simulated_devices.h"
+#include "runtime/functions/device_kernels.h"
 
 namespace kernbench::credibility {
 

@@ -7,13 +7,13 @@
 #include <string>
 #include <vector>
 
-#include "kernel/library/gemm_plan.h"
+#include "tile/library/gemm_plan.h"
 
 namespace kernbench::credibility {
 
 /// The plan of a library kernel: taken on the first machine, used on the second.
 struct KeptPlan {
-  std::shared_ptr<const kernel::library::GemmPlan> plan;
+  std::shared_ptr<const tile::library::GemmPlan> plan;
 };
 
 struct Program {

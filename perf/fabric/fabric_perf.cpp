@@ -46,7 +46,7 @@ struct Machine {
     fabric.start(std::move(request));
   }
 
-  event::Scheduler scheduler;
+  sim::Scheduler scheduler;
   Fabric fabric;
   ServerId shared;
   std::uint64_t operation = 0;

@@ -4,8 +4,8 @@
 
 #include <cassert>
 
-#include "base/error.h"
 #include "base/text.h"
+#include "kernbench/error.h"
 
 namespace kernbench {
 

@@ -9,8 +9,8 @@
 #include <string>
 #include <string_view>
 
-#include "base/coordinates.h"
-#include "base/units.h"
+#include "kernbench/coordinates.h"
+#include "kernbench/units.h"
 
 namespace kernbench {
 

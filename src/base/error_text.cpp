@@ -9,7 +9,7 @@
 #include <new>
 #include <typeinfo>
 
-#include "base/error.h"
+#include "kernbench/error.h"
 
 namespace kernbench {
 

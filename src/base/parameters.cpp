@@ -1,4 +1,4 @@
-#include "base/parameters.h"
+#include "kernbench/parameters.h"
 
 #include <fmt/format.h>
 
@@ -7,9 +7,9 @@
 #include <stdexcept>
 #include <utility>
 
-#include "base/error.h"
 #include "base/quantity.h"
 #include "base/text.h"
+#include "kernbench/error.h"
 
 namespace kernbench {
 namespace {

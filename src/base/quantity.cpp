@@ -9,8 +9,8 @@
 #include <span>
 #include <vector>
 
-#include "base/error.h"
 #include "base/text.h"
+#include "kernbench/error.h"
 
 namespace kernbench {
 namespace {

@@ -5,7 +5,7 @@
 #include <string>
 #include <string_view>
 
-#include "base/units.h"
+#include "kernbench/units.h"
 
 namespace kernbench {
 

@@ -5,8 +5,8 @@
 #include <string>
 #include <string_view>
 
-#include "base/coordinates.h"
-#include "base/units.h"
+#include "kernbench/coordinates.h"
+#include "kernbench/units.h"
 
 namespace kernbench {
 

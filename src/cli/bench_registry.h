@@ -8,10 +8,10 @@
 #include <string>
 #include <vector>
 
-#include "base/parameters.h"
-#include "base/units.h"
 #include "kernbench/models.h"
+#include "kernbench/parameters.h"
 #include "kernbench/simulate.h"
+#include "kernbench/units.h"
 #include "report/result.h"
 
 namespace kernbench::cli {

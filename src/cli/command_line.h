@@ -7,10 +7,10 @@
 #include <variant>
 #include <vector>
 
-#include "base/error.h"
 #include "cli/bench_file/bench_file.h"
 #include "cli/bench_registry.h"
-#include "report/table.h"
+#include "kernbench/error.h"
+#include "report/sections/table.h"
 
 namespace kernbench::cli {
 

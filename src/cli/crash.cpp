@@ -9,7 +9,7 @@
 #include <string_view>
 
 #include "cli/exit_code.h"
-#include "event/fiber.h"
+#include "sim/fiber.h"
 
 #if defined(__SANITIZE_ADDRESS__)
 #define KERNBENCH_OWN_CRASHES 0
@@ -42,7 +42,7 @@ void say_address(const void* address) {
 }
 
 [[noreturn]] void leave() {
-  const event::Fiber* fiber = event::this_fiber::current();
+  const sim::Fiber* fiber = sim::this_fiber::current();
   if (fiber != nullptr) {
     say("\n  on fiber ");
     say(fiber->name());

@@ -4,11 +4,11 @@
 #include <memory>
 #include <string>
 
-#include "base/error.h"
 #include "cli/commands.h"
-#include "report/difference.h"
-#include "report/difference_text.h"
-#include "report/read_json.h"
+#include "kernbench/error.h"
+#include "report/difference/difference.h"
+#include "report/difference/difference_text.h"
+#include "report/json/read_json.h"
 
 namespace kernbench::cli {
 namespace {

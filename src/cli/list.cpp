@@ -5,9 +5,9 @@
 #include <vector>
 
 #include "cli/commands.h"
-#include "report/sections.h"
-#include "report/text_table.h"
-#include "report/utf8.h"
+#include "report/sections/sections.h"
+#include "report/text/text_table.h"
+#include "report/text/utf8.h"
 
 namespace kernbench::cli {
 namespace {

@@ -1,9 +1,9 @@
 #include "cli/messages.h"
 
-#include "report/format.h"
 #include "report/outcome.h"
-#include "report/text_table.h"
-#include "report/utf8.h"
+#include "report/text/format.h"
+#include "report/text/text_table.h"
+#include "report/text/utf8.h"
 
 namespace kernbench::cli {
 namespace {

@@ -1,6 +1,6 @@
 // What the program is built with where the build has no benches.
-#include "base/error.h"
 #include "cli/bench_registry.h"
+#include "kernbench/error.h"
 
 namespace kernbench::cli {
 

@@ -8,9 +8,9 @@
 #include <string_view>
 #include <utility>
 
-#include "base/error.h"
 #include "base/quantity.h"
 #include "base/text.h"
+#include "kernbench/error.h"
 
 namespace kernbench::cli {
 namespace {

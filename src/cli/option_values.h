@@ -7,8 +7,8 @@
 #include <string>
 #include <vector>
 
-#include "base/units.h"
 #include "cli/command_line.h"
+#include "kernbench/units.h"
 
 namespace kernbench::cli {
 

@@ -11,7 +11,7 @@
 #include <iostream>
 #include <utility>
 
-#include "base/error.h"
+#include "kernbench/error.h"
 
 namespace kernbench::cli {
 namespace {

@@ -9,13 +9,13 @@
 #include <utility>
 #include <vector>
 
-#include "base/error.h"
 #include "cli/crash.h"
 #include "cli/interrupt.h"
 #include "cli/output_file.h"
 #include "cli/program.h"
 #include "cli/program_exit.h"
 #include "cli/topologies.h"
+#include "kernbench/error.h"
 
 namespace kernbench::cli {
 namespace {

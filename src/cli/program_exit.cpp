@@ -3,7 +3,7 @@
 #include <cstdlib>
 #include <utility>
 
-#include "event/fiber.h"
+#include "sim/fiber.h"
 
 namespace kernbench::cli {
 namespace {
@@ -16,7 +16,7 @@ ExitWatch* current = nullptr;
 void on_exit_of_process(int status, void*) {
   ExitWatch* watch = std::exchange(current, nullptr);
   if (watch == nullptr) return;
-  const event::Fiber* fiber = event::this_fiber::current();
+  const sim::Fiber* fiber = sim::this_fiber::current();
   watch->leave_(status, fiber == nullptr ? std::string() : fiber->name());
 }
 

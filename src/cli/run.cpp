@@ -8,7 +8,6 @@
 #include <string>
 #include <vector>
 
-#include "base/error.h"
 #include "base/quantity.h"
 #include "base/text.h"
 #include "cli/build_id.h"
@@ -19,10 +18,11 @@
 #include "cli/progress.h"
 #include "cli/status_line.h"
 #include "cli/version.h"
-#include "report/json.h"
+#include "kernbench/error.h"
+#include "report/json/json.h"
 #include "report/least_slots.h"
 #include "report/outcome.h"
-#include "report/table.h"
+#include "report/sections/table.h"
 #include "report/wait_graph_dot.h"
 
 namespace kernbench::cli {

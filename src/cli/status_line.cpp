@@ -2,7 +2,7 @@
 
 #include <utility>
 
-#include "report/utf8.h"
+#include "report/text/utf8.h"
 
 namespace kernbench::cli {
 namespace {

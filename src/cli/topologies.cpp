@@ -2,8 +2,8 @@
 
 #include <fmt/format.h>
 
-#include "base/error.h"
 #include "cli/topology_table.h"
+#include "kernbench/error.h"
 #include "topology/load.h"
 #include "topology/print.h"
 #include "topology/schema.h"

@@ -9,8 +9,8 @@
 #include <utility>
 
 #include "base/quantity.h"
-#include "report/format.h"
-#include "report/text_table.h"
+#include "report/text/format.h"
+#include "report/text/text_table.h"
 #include "topology/bisection.h"
 #include "topology/buffers.h"
 #include "topology/checks.h"

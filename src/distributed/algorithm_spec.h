@@ -9,9 +9,9 @@
 #include <string>
 #include <string_view>
 
-#include "base/units.h"
 #include "kernbench/dtype.h"
 #include "kernbench/queues.h"
+#include "kernbench/units.h"
 #include "topology/describe.h"
 
 namespace kernbench::distributed {

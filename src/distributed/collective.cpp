@@ -13,19 +13,19 @@ namespace kernbench::distributed {
 namespace {
 
 /// A collective under way on one rank: it waits for its programs, and these for those of ranks that have not called it.
-class CollectiveNode final : public event::WaitNode {
+class CollectiveNode final : public sim::WaitNode {
  public:
   CollectiveNode(std::string what, int rank, std::shared_ptr<Group> group, std::uint64_t sequence)
       : what_(std::move(what)),
         rank_(rank),
         group_(std::move(group)),
         sequence_(sequence),
-        where_(event::this_fiber::current()->call().where) {}
-  void set_launch(std::weak_ptr<const event::WaitNode> launch) { launch_ = std::move(launch); }
+        where_(sim::this_fiber::current()->call().where) {}
+  void set_launch(std::weak_ptr<const sim::WaitNode> launch) { launch_ = std::move(launch); }
 
-  event::WaitRole wait_role() const override { return event::WaitRole::call; }
+  sim::WaitRole wait_role() const override { return sim::WaitRole::call; }
   std::string wait_name() const override { return fmt::format("{} on rank {}", what_, rank_); }
-  void waits_for(std::vector<event::WaitEdge>& edges) const override {
+  void waits_for(std::vector<sim::WaitEdge>& edges) const override {
     const Roster& roster = *group_->roster();
     const std::string mine = fmt::format("{}'s {}{}", roster.name(rank_), what_, called_at_text(where_));
     for (const int rank : group_->ledger().missing(sequence_)) {
@@ -41,7 +41,7 @@ class CollectiveNode final : public event::WaitNode {
   std::shared_ptr<Group> group_;
   std::uint64_t sequence_;
   std::source_location where_;
-  std::weak_ptr<const event::WaitNode> launch_;
+  std::weak_ptr<const sim::WaitNode> launch_;
 };
 
 /// A call of which it is clear that it fails: without `async_op`, and if the group has failed, it throws the failure.
@@ -52,7 +52,7 @@ std::shared_ptr<WorkState> refuse(runtime::HostContext& context, GroupHandle& ha
   state->sequence = sequence;
   state->group = handle.group;
   state->refused = true;
-  state->finished = std::make_shared<event::Completion>();
+  state->finished = std::make_shared<sim::Completion>();
   state->finished->describe_as([what] { return what; });
   handle.group->ledger().attach(sequence, state);
   return state;
@@ -72,7 +72,7 @@ std::shared_ptr<WorkState> issue(GroupHandle& handle, CollectiveCall call, bool 
   if (const auto& mine = group.communicator().part_if_known(handle.member); mine && !call.tensor.defined()) {
     work.payload.device = mine->sip().value;
   }
-  const runtime::DevicePart part = part_of(work.payload, context, call.name);
+  const tensor::DevicePart part = part_of(work.payload, context, call.name);
   describe(work.payload, context, call.fingerprint);
   const std::uint64_t sequence = group.call(handle.member, call.fingerprint);
   const std::string what =
@@ -95,9 +95,9 @@ std::shared_ptr<WorkState> issue(GroupHandle& handle, CollectiveCall call, bool 
     body(communicator->place(member, dtype), flat);
   };
   work.explain = [node = std::make_shared<CollectiveNode>(what, handle.global_rank, handle.group, sequence)](
-                     const std::shared_ptr<const event::WaitNode>& launch) {
+                     const std::shared_ptr<const sim::WaitNode>& launch) {
     node->set_launch(launch);
-    return std::shared_ptr<const event::WaitNode>(node);
+    return std::shared_ptr<const sim::WaitNode>(node);
   };
   auto state = enqueue(std::move(work), handle.stream);
   state->finished->describe_as([what, rank = handle.global_rank] { return fmt::format("{} on rank {}", what, rank); });

@@ -3,18 +3,18 @@
 
 #include <utility>
 
-#include "base/error.h"
 #include "distributed/algorithms/ring_allreduce.h"
 #include "distributed/algorithms/ring_broadcast.h"
 #include "distributed/collective.h"
 #include "distributed/device_work.h"
 #include "distributed/transfer.h"
-#include "event/fiber.h"
-#include "runtime/host_call.h"
+#include "kernbench/error.h"
 #include "runtime/host_wait.h"
-#include "runtime/polling.h"
 #include "runtime/simulation.h"
-#include "runtime/tensor_impl.h"
+#include "runtime/streams/polling.h"
+#include "sim/fiber.h"
+#include "tensor/host_call.h"
+#include "tensor/tensor_impl.h"
 
 namespace kernbench::torch::distributed {
 
@@ -42,7 +42,7 @@ void wait_for_end(runtime::HostContext& context, const WorkState& state) {
 }  // namespace
 
 bool Work::wait(Where where) {
-  const runtime::HostCall here("Work::wait", where);
+  const tensor::HostCall here("Work::wait", where);
   auto& context = runtime::current_context("Work::wait");
   meet_others(context, *state_);
   if (state_->host_waits) {
@@ -54,13 +54,13 @@ bool Work::wait(Where where) {
 }
 
 bool Work::is_completed(Where where) const {
-  const runtime::HostCall here("Work::is_completed", where);
+  const tensor::HostCall here("Work::is_completed", where);
   constexpr const char* kCall = "Work::is_completed";
   return runtime::ask(runtime::current_context(kCall), state_->finished->is_set(), kCall);
 }
 
 void Work::synchronize(Where where) {
-  const runtime::HostCall here("Work::synchronize", where);
+  const tensor::HostCall here("Work::synchronize", where);
   auto& context = runtime::current_context("Work::synchronize");
   meet_others(context, *state_);
   wait_for_end(context, *state_);
@@ -75,7 +75,7 @@ int Work::source_rank() const {
 }
 
 double Work::get_duration(Where where) const {
-  const runtime::HostCall here("Work::get_duration", where);
+  const tensor::HostCall here("Work::get_duration", where);
   throw_failure_of(*state_);
   if (!state_->finished->is_set()) {
     throw ProgramError("DistributedError",
@@ -126,11 +126,11 @@ void check_reduction(ReduceOp op, DType dtype) {
 }  // namespace
 
 WorkRef all_reduce(const Tensor& tensor, ReduceOp op, const ProcessGroup& group, bool async_op, Where where) {
-  const runtime::HostCall here("all_reduce", where);
+  const tensor::HostCall here("all_reduce", where);
   GroupHandle* handle = member_handle(group, "all_reduce");
   if (handle == nullptr) return nullptr;
   check_tensor(tensor, "all_reduce");
-  check_reduction(op, runtime::impl_of(tensor).dtype);
+  check_reduction(op, tensor::impl_of(tensor).dtype);
   CollectiveCall call;
   call.name = "all_reduce";
   call.kernel = handle->group->algorithm().module;
@@ -142,7 +142,7 @@ WorkRef all_reduce(const Tensor& tensor, ReduceOp op, const ProcessGroup& group,
 }
 
 WorkRef broadcast(const Tensor& tensor, int src, const ProcessGroup& group, bool async_op, Where where) {
-  const runtime::HostCall here("broadcast", where);
+  const tensor::HostCall here("broadcast", where);
   GroupHandle* handle = member_handle(group, "broadcast");
   if (handle == nullptr) return nullptr;
   check_tensor(tensor, "broadcast");
@@ -164,7 +164,7 @@ WorkRef broadcast(const Tensor& tensor, int src, const ProcessGroup& group, bool
 }
 
 WorkRef barrier(const ProcessGroup& group, bool async_op, Where where) {
-  const runtime::HostCall here("barrier", where);
+  const tensor::HostCall here("barrier", where);
   GroupHandle* handle = member_handle(group, "barrier");
   if (handle == nullptr) return nullptr;
   CollectiveCall call;

@@ -6,9 +6,9 @@
 #include <set>
 #include <vector>
 
-#include "base/error.h"
 #include "base/quantity.h"
 #include "base/text.h"
+#include "kernbench/error.h"
 #include "topology/document.h"
 #include "topology/files.h"
 #include "topology/reader.h"

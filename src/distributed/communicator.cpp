@@ -5,8 +5,8 @@
 #include <algorithm>
 #include <utility>
 
-#include "base/error.h"
 #include "distributed/group.h"
+#include "kernbench/error.h"
 #include "runtime/host_wait.h"
 #include "runtime/simulation.h"
 
@@ -17,13 +17,13 @@ Communicator::Communicator(const Group& group)
 
 void Communicator::wait_for(runtime::HostContext& context, int member, Name name, Providers providers) {
   if (parts_[static_cast<std::size_t>(member)]) return runtime::tell_failures(context);
-  const auto here = waiting_[static_cast<std::size_t>(member)].emplace_back(std::make_shared<event::Completion>());
+  const auto here = waiting_[static_cast<std::size_t>(member)].emplace_back(std::make_shared<sim::Completion>());
   here->describe_as(std::move(name));
   here->provided_by(std::move(providers));
   runtime::host_wait(context, [&] { here->wait(); });
 }
 
-void Communicator::bind(int member, const runtime::DevicePart& part) {
+void Communicator::bind(int member, const tensor::DevicePart& part) {
   auto& mine = parts_[static_cast<std::size_t>(member)];
   const int rank = group_.ranks()[static_cast<std::size_t>(member)];
   if (mine == part) return;
@@ -44,7 +44,7 @@ void Communicator::bind(int member, const runtime::DevicePart& part) {
   for (const auto& each : std::exchange(waiting_[static_cast<std::size_t>(member)], {})) each->set();
 }
 
-runtime::CompletionRef Communicator::ready(runtime::HostContext& context, int member, const runtime::DevicePart& part,
+runtime::CompletionRef Communicator::ready(runtime::HostContext& context, int member, const tensor::DevicePart& part,
                                            const std::string& what) {
   bind(member, part);
   if (group_.size() == 1) return nullptr;
@@ -81,7 +81,7 @@ void Communicator::set_end(int member, std::uint64_t sequence, const runtime::Co
     open_[sequence].ends[member] = end;
 }
 
-void Communicator::append_not_begun(int member, std::uint64_t sequence, std::vector<event::WaitEdge>& edges) const {
+void Communicator::append_not_begun(int member, std::uint64_t sequence, std::vector<sim::WaitEdge>& edges) const {
   const auto open = open_.find(sequence);
   if (open == open_.end() || !open->second.use) return;
   open->second.use->append_not_begun(static_cast<std::size_t>(member), edges);

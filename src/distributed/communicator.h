@@ -10,11 +10,11 @@
 #include <vector>
 
 #include "distributed/algorithms/neighbours.h"
-#include "distributed/channel_set.h"
-#include "distributed/channel_use.h"
-#include "distributed/meeting.h"
-#include "event/waitable.h"
+#include "distributed/channels/channel_set.h"
+#include "distributed/channels/channel_use.h"
+#include "distributed/ranks/meeting.h"
 #include "runtime/context.h"
+#include "sim/waitable.h"
 
 namespace kernbench::distributed {
 
@@ -26,21 +26,21 @@ class Communicator {
   explicit Communicator(const Group& group);
 
   /// Binds a member to its SIP or PE. ValueError when another member has it, or the member has another one already.
-  void bind(int member, const runtime::DevicePart& part);
+  void bind(int member, const tensor::DevicePart& part);
   /// Likewise, for a collective; the result is set when all members have come, which may be now, and null for a group
   /// of one. `what` names the call for reports.
-  runtime::CompletionRef ready(runtime::HostContext& context, int member, const runtime::DevicePart& part,
+  runtime::CompletionRef ready(runtime::HostContext& context, int member, const tensor::DevicePart& part,
                                const std::string& what);
   using Name = std::function<std::string()>;
-  using Providers = std::function<void(std::vector<event::WaitEdge>&)>;
+  using Providers = std::function<void(std::vector<sim::WaitEdge>&)>;
   /// Waits until a member has communicated in the group, which tells its part. `name` and `providers` are those of the
   /// call that waits, for reports.
   void wait_for(runtime::HostContext& context, int member, Name name, Providers providers);
   /// Nothing before the member's first communication.
-  const std::optional<runtime::DevicePart>& part_if_known(int member) const {
+  const std::optional<tensor::DevicePart>& part_if_known(int member) const {
     return parts_[static_cast<std::size_t>(member)];
   }
-  const runtime::DevicePart& part(int member) const { return parts_[static_cast<std::size_t>(member)].value(); }
+  const tensor::DevicePart& part(int member) const { return parts_[static_cast<std::size_t>(member)].value(); }
   /// For when all members have come.
   RingPlace place(int member, DType dtype) const;
   /// A member's turn on the ring in its collective `sequence`, for when all members have come; null for a group of one.
@@ -55,13 +55,13 @@ class Communicator {
   /// The end of a member's kernels in that collective, for reports.
   void set_end(int member, std::uint64_t sequence, const runtime::CompletionRef& end);
   /// Appends the calls of that collective to which the streams of other members have not come, for reports.
-  void append_not_begun(int member, std::uint64_t sequence, std::vector<event::WaitEdge>& edges) const;
+  void append_not_begun(int member, std::uint64_t sequence, std::vector<sim::WaitEdge>& edges) const;
 
  private:
   std::vector<PartPair> ring_pairs() const;
 
   const Group& group_;
-  std::vector<std::optional<runtime::DevicePart>> parts_;     // by member; nothing: not known yet
+  std::vector<std::optional<tensor::DevicePart>> parts_;      // by member; nothing: not known yet
   std::vector<std::vector<runtime::CompletionRef>> waiting_;  // for a member, by member
   std::shared_ptr<Meeting> meeting_;
   std::shared_ptr<SharedChannels> ring_;
@@ -69,7 +69,7 @@ class Communicator {
   struct Open {
     std::shared_ptr<ChannelUse> use = {};
     std::size_t turns = 0;
-    std::map<int, std::weak_ptr<event::Completion>> ends = {};  // by member, of those that came before the use was made
+    std::map<int, std::weak_ptr<sim::Completion>> ends = {};  // by member, of those that came before the use was made
   };
   std::map<std::uint64_t, Open> open_;  // by sequence number
 };

@@ -5,14 +5,14 @@
 #include <algorithm>
 #include <utility>
 
-#include "base/error.h"
 #include "base/text.h"
 #include "distributed/element_places.h"
 #include "distributed/flat_tensor.h"
+#include "kernbench/error.h"
+#include "runtime/devices/simulated_devices.h"
 #include "runtime/host_wait.h"
-#include "runtime/launches.h"
-#include "runtime/simulated_devices.h"
-#include "runtime/tensor_impl.h"
+#include "runtime/streams/launches.h"
+#include "tensor/tensor_impl.h"
 
 namespace kernbench::distributed {
 
@@ -35,15 +35,15 @@ void check_tensor(const torch::Tensor& tensor, const char* call) {
 
 Payload payload_of(const torch::Tensor& tensor, const char* call, const HostContext& context) {
   if (!tensor.defined()) return {{}, {}, {}, context.pe ? context.pe->sip.value : context.device};
-  auto shards = runtime::launch_descriptor(tensor, fmt::format("{}: the tensor", call));
+  auto shards = tensor::launch_descriptor(tensor, fmt::format("{}: the tensor", call));
   auto flat = flat_tensor(*shards);
-  return {tensor, std::move(shards), std::move(flat), runtime::impl_of(tensor).device.index()};
+  return {tensor, std::move(shards), std::move(flat), tensor::impl_of(tensor).device.index()};
 }
 
 void describe(const Payload& payload, const HostContext& context, CollectiveFingerprint& fingerprint) {
-  fingerprint.where = event::this_fiber::current()->call().where;
+  fingerprint.where = sim::this_fiber::current()->call().where;
   if (!payload.flat) return;
-  const auto& view = runtime::impl_of(payload.tensor);
+  const auto& view = tensor::impl_of(payload.tensor);
   fingerprint.has_tensor = true;
   fingerprint.shape = view.sizes;
   fingerprint.dtype = view.dtype;
@@ -51,9 +51,9 @@ void describe(const Payload& payload, const HostContext& context, CollectiveFing
   fingerprint.placement_hash = element_places(*payload.shards, !context.pe);
 }
 
-runtime::DevicePart part_of(const Payload& payload, const HostContext& context, const char* call) {
+tensor::DevicePart part_of(const Payload& payload, const HostContext& context, const char* call) {
   if (!context.pe) return SipId{payload.device};
-  const auto is_elsewhere = [&](const kernel::Shard& shard) { return shard.owner != *context.pe; };
+  const auto is_elsewhere = [&](const addressing::Shard& shard) { return shard.owner != *context.pe; };
   if (payload.flat && std::ranges::any_of(payload.flat->shards, is_elsewhere)) {
     throw ValueError(fmt::format(
         "{}: the tensor lies on ahbm:{} ({}), but this rank is one PE, {}, because its world has more ranks "
@@ -103,7 +103,7 @@ runtime::CompletionRef mark(HostContext& context, runtime::Stream& stream, const
   return stream.enqueue(name, [&simulation, state, time](const runtime::Stream::Done& done) {
     (*state).*time = simulation.scheduler().now();
     done();
-    return std::shared_ptr<const event::WaitNode>();
+    return std::shared_ptr<const sim::WaitNode>();
   });
 }
 
@@ -123,7 +123,7 @@ void wait_for_turn(runtime::LaunchPlan& plan, std::function<std::shared_ptr<Chan
   };
 }
 
-std::vector<PeCoordinate> holders(const kernel::TensorDescriptor& flat) {
+std::vector<PeCoordinate> holders(const addressing::TensorDescriptor& flat) {
   std::vector<PeCoordinate> pes;
   pes.reserve(flat.shards.size());
   for (const auto& shard : flat.shards) pes.push_back(shard.owner);
@@ -142,7 +142,7 @@ void launch(HostContext& context, DeviceWork work) {
   if (work.payload.flat) {
     plan.pes = holders(*work.payload.flat);
     if (plan.pes.empty()) return;  // no elements
-    const auto storage = context.simulation.devices().own(runtime::device_storage(work.payload.tensor));
+    const auto storage = context.simulation.devices().own(tensor::device_storage(work.payload.tensor));
     (work.writes ? plan.written : plan.read) = {storage};
     tensor = std::make_shared<tl::Tensor>(std::move(work.payload.flat));
   } else {

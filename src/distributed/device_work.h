@@ -7,21 +7,21 @@
 #include <string>
 #include <vector>
 
-#include "distributed/channel_use.h"
-#include "distributed/fingerprint.h"
+#include "addressing/tensor_descriptor.h"
+#include "distributed/agreement/fingerprint.h"
+#include "distributed/channels/channel_use.h"
 #include "distributed/work_state.h"
 #include "kernbench/tl.h"
 #include "kernbench/torch/tensor.h"
-#include "kernel/tensor_descriptor.h"
 #include "runtime/context.h"
 
 namespace kernbench::distributed {
 
 /// A tensor that a rank communicates.
 struct Payload {
-  torch::Tensor tensor = {};                                               // undefined: none
-  std::shared_ptr<const kernel::TensorDescriptor> shards = {}, flat = {};  // as it lies, and as collectives see it
-  int device = 0;                                                          // of the tensor; without one the rank's
+  torch::Tensor tensor = {};                                                   // undefined: none
+  std::shared_ptr<const addressing::TensorDescriptor> shards = {}, flat = {};  // as it lies, and as collectives see it
+  int device = 0;                                                              // of the tensor; without one the rank's
 };
 /// ValueError unless it is a defined tensor on a device; `call` names the operation.
 void check_tensor(const torch::Tensor& tensor, const char* call);
@@ -32,7 +32,7 @@ void describe(const Payload& payload, const runtime::HostContext& context, Colle
 
 /// What of the machine takes part in it for the calling rank: the tensor's device, or the rank's own PE. ValueError
 /// when the tensor does not lie on that PE.
-runtime::DevicePart part_of(const Payload& payload, const runtime::HostContext& context, const char* call);
+tensor::DevicePart part_of(const Payload& payload, const runtime::HostContext& context, const char* call);
 
 struct DeviceWork {
   const char* call = "";    // of the API: "all_reduce"
@@ -50,7 +50,7 @@ struct DeviceWork {
   /// The kernel: called on each PE that holds a part of the tensor; without a tensor on one PE, with null.
   std::function<void(const std::shared_ptr<tl::Tensor>& flat)> body = {};
   /// What is under way, for the deadlock report; see LaunchPlan::explain. May be empty.
-  std::function<std::shared_ptr<const event::WaitNode>(const std::shared_ptr<const event::WaitNode>&)> explain = {};
+  std::function<std::shared_ptr<const sim::WaitNode>(const std::shared_ptr<const sim::WaitNode>&)> explain = {};
 };
 
 /// Enqueues the kernel on a stream of the group's own, made if there is none, behind what the current stream has been

@@ -5,12 +5,12 @@
 
 #include "base/fingerprint.h"
 #include "kernbench/placement.h"
-#include "runtime/tensor_impl.h"
+#include "tensor/tensor_impl.h"
 
 namespace kernbench::distributed {
 
-using kernel::Shard;
-using kernel::TensorDescriptor;
+using addressing::Shard;
+using addressing::TensorDescriptor;
 
 std::uint64_t element_places(const TensorDescriptor& tensor, bool pes) {
   Fingerprint hash;
@@ -52,7 +52,7 @@ std::string level_text(Placement placement, int given, int all, const char* what
 }  // namespace
 
 std::string placement_text(const torch::Tensor& tensor, const runtime::HostContext& context) {
-  const auto& view = runtime::impl_of(tensor);
+  const auto& view = tensor::impl_of(tensor);
   const auto& topology = context.simulation.topology();
   std::string text = "one PE";
   if (!context.pe) {
@@ -67,12 +67,12 @@ std::string placement_text(const torch::Tensor& tensor, const runtime::HostConte
 }
 
 bool lies_as_if_new(const torch::Tensor& tensor, const TensorDescriptor& descriptor) {
-  const auto& view = runtime::impl_of(tensor);
+  const auto& view = tensor::impl_of(tensor);
   if (view.sizes == view.storage->device->descriptor()->shape) return true;
   const auto& context = runtime::current_context("a tensor's placement");
   TensorDescriptor as_new;
-  for (ShardSpec& box : runtime::shards_on(context.part(SipId{view.device.index()}), view.policy, view.sizes,
-                                           item_size(view.dtype), context.simulation.topology())) {
+  for (ShardSpec& box : tensor::shards_on(context.part(SipId{view.device.index()}), view.policy, view.sizes,
+                                          item_size(view.dtype), context.simulation.topology())) {
     as_new.shards.push_back(
         {.owner = {box.sip, box.cube, box.pe}, .offset = std::move(box.offset), .shape = std::move(box.shape)});
   }

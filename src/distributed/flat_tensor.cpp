@@ -8,8 +8,8 @@
 
 namespace kernbench::distributed {
 
-using kernel::Shard;
-using kernel::TensorDescriptor;
+using addressing::Shard;
+using addressing::TensorDescriptor;
 
 std::shared_ptr<const TensorDescriptor> flat_tensor(const TensorDescriptor& tensor) {
   auto flat = std::make_shared<TensorDescriptor>();

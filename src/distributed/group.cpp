@@ -6,13 +6,13 @@
 #include <numeric>
 #include <utility>
 
-#include "base/error.h"
 #include "base/error_text.h"
 #include "distributed/communicator.h"
 #include "distributed/work_state.h"
-#include "event/before_deadlock.h"
+#include "kernbench/error.h"
 #include "runtime/host_wait.h"
 #include "runtime/simulation.h"
+#include "sim/before_deadlock.h"
 
 namespace kernbench::distributed {
 
@@ -77,7 +77,7 @@ void Group::fail(const ProgramError& error) {
   for (std::size_t member = 0; member < ranks_.size(); ++member) {
     if (!left_[member]) roster_->tell(ranks_[member], failure_);
   }
-  for (event::Completion* verdict : wait_for_verdict_) verdict->set();
+  for (sim::Completion* verdict : wait_for_verdict_) verdict->set();
   const auto abandoned = ledger_.abandon();
   communicator_->give_up(abandoned.first);
   auto scopes = abandoned.scopes;
@@ -115,17 +115,17 @@ void Group::check_usable(runtime::HostContext& context, const char* call) const 
 
 void Group::wait_for_failure(runtime::HostContext& context, const std::string& what, std::uint64_t sequence) {
   if (!failure_) {
-    event::Completion verdict;
+    sim::Completion verdict;
     verdict.describe_as(
         [&] { return fmt::format("{}, missing ranks: {}", what, set_text(ledger_.missing(sequence))); });
-    verdict.provided_by([&](std::vector<event::WaitEdge>& edges) {
+    verdict.provided_by([&](std::vector<sim::WaitEdge>& edges) {
       for (const int rank : ledger_.missing(sequence)) roster_->append_edge(rank, what, edges);
     });
     // The failure ends the wait; in a destructor, where no wait throws, the verdict does.
     const auto place = wait_for_verdict_.insert(wait_for_verdict_.end(), &verdict);
     struct Leaving {
-      std::list<event::Completion*>& list;
-      std::list<event::Completion*>::iterator place;
+      std::list<sim::Completion*>& list;
+      std::list<sim::Completion*>::iterator place;
       ~Leaving() { list.erase(place); }
     };
     const Leaving leaving{wait_for_verdict_, place};
@@ -241,7 +241,7 @@ Rendezvous& rendezvous(runtime::Simulation& simulation) {
   auto& slot = simulation.distributed;
   if (slot == nullptr) {
     auto shared = std::make_shared<Rendezvous>();
-    event::before_deadlock(simulation.scheduler(), [&rendezvous = *shared] { return rendezvous.judge_conflicts(); });
+    sim::before_deadlock(simulation.scheduler(), [&rendezvous = *shared] { return rendezvous.judge_conflicts(); });
     simulation.check_distributed = [&rendezvous = *shared] { rendezvous.check_all_matched(); };
     slot = std::move(shared);
   }

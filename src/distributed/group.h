@@ -11,14 +11,14 @@
 #include <string>
 #include <vector>
 
-#include "base/units.h"
+#include "distributed/agreement/group_creation.h"
+#include "distributed/agreement/ledger.h"
 #include "distributed/algorithm_spec.h"
-#include "distributed/channel_pool.h"
-#include "distributed/group_creation.h"
-#include "distributed/ledger.h"
-#include "distributed/meeting.h"
+#include "distributed/channels/channel_pool.h"
+#include "distributed/ranks/meeting.h"
 #include "distributed/transfer.h"
 #include "kernbench/distributed.h"
+#include "kernbench/units.h"
 #include "runtime/context.h"
 
 namespace kernbench::distributed {
@@ -91,7 +91,7 @@ class Group {
   std::vector<bool> left_;  // by member
   std::deque<Meeting> monitored_barriers_;
   runtime::FailureRef failure_;
-  std::list<event::Completion*> wait_for_verdict_;
+  std::list<sim::Completion*> wait_for_verdict_;
   std::shared_ptr<bool> has_failed_ = std::make_shared<bool>(false);
 };
 

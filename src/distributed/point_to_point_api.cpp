@@ -6,18 +6,18 @@
 #include <optional>
 #include <utility>
 
-#include "base/error.h"
 #include "distributed/algorithms/point_to_point.h"
-#include "distributed/channel_set.h"
+#include "distributed/channels/channel_set.h"
 #include "distributed/communicator.h"
 #include "distributed/device_work.h"
 #include "distributed/element_places.h"
 #include "distributed/group.h"
 #include "distributed/transfer.h"
+#include "kernbench/error.h"
 #include "kernbench/torch/factories.h"
-#include "runtime/host_call.h"
 #include "runtime/host_wait.h"
-#include "runtime/tensor_impl.h"
+#include "tensor/host_call.h"
+#include "tensor/tensor_impl.h"
 
 namespace kernbench::torch::distributed {
 
@@ -106,13 +106,13 @@ std::function<void(const std::shared_ptr<tl::Tensor>&)> body_of(const TransferRe
 }
 
 /// One side of a transfer whose kernel is under way: it waits for its programs, and these for the other side's.
-class SideNode final : public event::WaitNode {
+class SideNode final : public sim::WaitNode {
  public:
   SideNode(TransferRef transfer, bool sends) : transfer_(std::move(transfer)), sends_(sends) {}
-  void set_launch(std::weak_ptr<const event::WaitNode> launch) { launch_ = std::move(launch); }
-  event::WaitRole wait_role() const override { return event::WaitRole::call; }
+  void set_launch(std::weak_ptr<const sim::WaitNode> launch) { launch_ = std::move(launch); }
+  sim::WaitRole wait_role() const override { return sim::WaitRole::call; }
   std::string wait_name() const override { return transfer_->call_text(sends_); }
-  void waits_for(std::vector<event::WaitEdge>& edges) const override {
+  void waits_for(std::vector<sim::WaitEdge>& edges) const override {
     transfer_->append_not_begun(sends_, edges);
     if (const auto launch = launch_.lock()) edges.push_back({launch.get(), "its programs"});
   }
@@ -120,13 +120,13 @@ class SideNode final : public event::WaitNode {
  private:
   TransferRef transfer_;
   bool sends_;
-  std::weak_ptr<const event::WaitNode> launch_;
+  std::weak_ptr<const sim::WaitNode> launch_;
 };
 
 /// A range of a larger tensor may lie on other PEs than what it is to meet, and a PE sends to its counterpart only: the
 /// transfer is then one of a tensor of its own. Returns that, or the tensor itself.
 Tensor laid_out(const Tensor& tensor, bool sends, const char* call) {
-  if (lies_as_if_new(tensor, *runtime::launch_descriptor(tensor, fmt::format("{}: the tensor", call)))) return tensor;
+  if (lies_as_if_new(tensor, *tensor::launch_descriptor(tensor, fmt::format("{}: the tensor", call)))) return tensor;
   return sends ? tensor.clone() : torch::empty_like(tensor);
 }
 
@@ -175,7 +175,7 @@ std::shared_ptr<WorkState> issue(const Tensor& tensor, std::optional<int> peer, 
   if (!call.sends && !moved.is_same(tensor)) work.then = [tensor, moved] { Tensor(tensor).copy_(moved); };
   work.explain = [node = std::make_shared<SideNode>(transfer, call.sends)](const auto& launch) {
     node->set_launch(launch);
-    return std::shared_ptr<const event::WaitNode>(node);
+    return std::shared_ptr<const sim::WaitNode>(node);
   };
   auto state = enqueue(std::move(work), handle->lanes[key]);
   state->finished->describe_as([transfer, sends = call.sends] { return transfer->call_text(sends); });
@@ -191,17 +191,17 @@ WorkRef work_of(std::shared_ptr<WorkState> state) {
 }  // namespace
 
 WorkRef isend(const Tensor& tensor, int dst, const ProcessGroup& group, int tag, Where where) {
-  const runtime::HostCall here("isend", where);
+  const tensor::HostCall here("isend", where);
   return work_of(issue(tensor, dst, group, tag, {"isend", true}));
 }
 
 WorkRef irecv(const Tensor& tensor, std::optional<int> src, const ProcessGroup& group, int tag, Where where) {
-  const runtime::HostCall here("irecv", where);
+  const tensor::HostCall here("irecv", where);
   return work_of(issue(tensor, src, group, tag, {"irecv", false}));
 }
 
 void send(const Tensor& tensor, int dst, const ProcessGroup& group, int tag, Where where) {
-  const runtime::HostCall here("send", where);
+  const tensor::HostCall here("send", where);
   const auto state = issue(tensor, dst, group, tag, {"send", true, true});
   if (!state) return;
   throw_failure_of(*state);
@@ -209,7 +209,7 @@ void send(const Tensor& tensor, int dst, const ProcessGroup& group, int tag, Whe
 }
 
 int recv(const Tensor& tensor, std::optional<int> src, const ProcessGroup& group, int tag, Where where) {
-  const runtime::HostCall here("recv", where);
+  const tensor::HostCall here("recv", where);
   const auto state = issue(tensor, src, group, tag, {"recv", false, true});
   if (!state) return -1;
   throw_failure_of(*state);
@@ -219,7 +219,7 @@ int recv(const Tensor& tensor, std::optional<int> src, const ProcessGroup& group
 }
 
 std::vector<WorkRef> batch_isend_irecv(const std::vector<P2POp>& operations, Where where) {
-  const runtime::HostCall here("batch_isend_irecv", where);
+  const tensor::HostCall here("batch_isend_irecv", where);
   if (operations.empty()) throw ValueError("batch_isend_irecv: the list of operations is empty");
   std::vector<WorkRef> works;
   works.reserve(operations.size());

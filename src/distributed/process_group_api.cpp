@@ -5,15 +5,15 @@
 #include <algorithm>
 #include <utility>
 
-#include "base/error.h"
 #include "base/text.h"
 #include "distributed/collectives_file.h"
 #include "distributed/communicator.h"
 #include "distributed/group.h"
-#include "event/fiber.h"
-#include "runtime/host_call.h"
+#include "kernbench/error.h"
 #include "runtime/host_wait.h"
 #include "runtime/simulation.h"
+#include "sim/fiber.h"
+#include "tensor/host_call.h"
 
 namespace kernbench::torch::distributed {
 
@@ -107,7 +107,7 @@ std::shared_ptr<Job> join(runtime::HostContext& context, const std::string& key,
     throw ValueError(
         fmt::format("init_process_group: rank {} is there already; each worker needs a rank of its own", rank));
   }
-  job->roster->join(rank, event::this_fiber::current());
+  job->roster->join(rank, sim::this_fiber::current());
   auto mine = job;
   mine->joined.arrive(rank);
   if (mine->joined.complete()) waiting.erase(key);
@@ -134,7 +134,7 @@ std::vector<int> checked_ranks(std::vector<int> ranks, const Group& world) {
 }  // namespace
 
 void init_process_group(std::string_view backend, int rank, int world_size, const InitOptions& options, Where where) {
-  const runtime::HostCall here("init_process_group", where);
+  const tensor::HostCall here("init_process_group", where);
   auto& context = runtime::current_context("init_process_group");
   if (context.distributed != nullptr) throw ValueError("trying to initialize the default process group twice!");
   const runtime::Worker& worker = context.worker;
@@ -170,7 +170,7 @@ void finish_work(runtime::HostContext& context, const GroupHandle& handle) {
 }  // namespace
 
 void destroy_process_group(const ProcessGroup& group, Where where) {
-  const runtime::HostCall here("destroy_process_group", where);
+  const tensor::HostCall here("destroy_process_group", where);
   auto& context = runtime::current_context("destroy_process_group");
   GroupHandle& handle = handle_of(group, "destroy_process_group");
   Membership& mine = membership("destroy_process_group");
@@ -185,24 +185,24 @@ bool is_initialized() {
 }
 
 int get_rank(const ProcessGroup& group, Where where) {
-  const runtime::HostCall here("get_rank", where);
+  const tensor::HostCall here("get_rank", where);
   return handle_of(group, "get_rank").member;
 }
 
 int get_world_size(const ProcessGroup& group, Where where) {
-  const runtime::HostCall here("get_world_size", where);
+  const tensor::HostCall here("get_world_size", where);
   const GroupHandle& handle = handle_of(group, "get_world_size");
   return handle.member < 0 ? -1 : handle.group->size();
 }
 
 std::string get_backend(const ProcessGroup& group, Where where) {
-  const runtime::HostCall here("get_backend", where);
+  const tensor::HostCall here("get_backend", where);
   handle_of(group, "get_backend");
   return std::string(kBackend);
 }
 
 int get_global_rank(const ProcessGroup& group, int group_rank, Where where) {
-  const runtime::HostCall here("get_global_rank", where);
+  const tensor::HostCall here("get_global_rank", where);
   const Group& members = *handle_of(group, "get_global_rank").group;
   if (group_rank < 0 || group_rank >= members.size()) {
     throw ValueError(
@@ -212,12 +212,12 @@ int get_global_rank(const ProcessGroup& group, int group_rank, Where where) {
 }
 
 std::vector<int> get_process_group_ranks(const ProcessGroup& group, Where where) {
-  const runtime::HostCall here("get_process_group_ranks", where);
+  const tensor::HostCall here("get_process_group_ranks", where);
   return handle_of(group, "get_process_group_ranks").group->ranks();
 }
 
 ProcessGroup new_group(std::vector<int> ranks, const InitOptions& options, Where where) {
-  const runtime::HostCall here("new_group", where);
+  const tensor::HostCall here("new_group", where);
   Membership& mine = membership("new_group");
   auto& context = runtime::current_context("new_group");
   const Group& world = *handle_of({}, "new_group").group;
@@ -238,10 +238,10 @@ namespace {
 /// Ends a monitored barrier when its time is over; a barrier that is passed needs no timer any more.
 class Timer {
  public:
-  Timer(event::Scheduler& scheduler, Time duration, const std::shared_ptr<Group>& group, std::size_t number)
-      : fiber_(scheduler.spawn({.agent = event::this_fiber::current()->agent(), .name = "monitored_barrier"},
+  Timer(sim::Scheduler& scheduler, Time duration, const std::shared_ptr<Group>& group, std::size_t number)
+      : fiber_(scheduler.spawn({.agent = sim::this_fiber::current()->agent(), .name = "monitored_barrier"},
                                [duration, group = std::weak_ptr<Group>(group), number] {
-                                 event::this_fiber::sleep(duration);
+                                 sim::this_fiber::sleep(duration);
                                  if (const auto alive = group.lock()) alive->monitored_barrier(number).give_up();
                                })) {}
   ~Timer() { fiber_->cancel(); }
@@ -249,7 +249,7 @@ class Timer {
   Timer& operator=(const Timer&) = delete;
 
  private:
-  std::shared_ptr<event::Fiber> fiber_;
+  std::shared_ptr<sim::Fiber> fiber_;
 };
 
 /// In milliseconds, as PyTorch says it, if they are whole ones.
@@ -276,7 +276,7 @@ std::string duration_text(Time duration) {
 }  // namespace
 
 void monitored_barrier(const ProcessGroup& group, Time timeout, bool wait_all_ranks, Where where) {
-  const runtime::HostCall here("monitored_barrier", where);
+  const tensor::HostCall here("monitored_barrier", where);
   GroupHandle* handle = member_handle(group, "monitored_barrier");
   if (handle == nullptr) return;
   auto& context = runtime::current_context("monitored_barrier");
@@ -290,7 +290,7 @@ void monitored_barrier(const ProcessGroup& group, Time timeout, bool wait_all_ra
   if (!too_late) barrier.arrive(handle->global_rank);
   if (!barrier.complete()) {
     std::optional<Timer> timer;
-    if (first) timer.emplace(event::this_fiber::scheduler(), timeout, handle->group, number);
+    if (first) timer.emplace(sim::this_fiber::scheduler(), timeout, handle->group, number);
     runtime::host_wait(context, [&] { barrier.wait(); });
   }
   if (!barrier.missing().empty()) fail(barrier, *handle->group, handle->global_rank, timeout, wait_all_ranks);

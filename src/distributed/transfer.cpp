@@ -25,7 +25,7 @@ Transfer::Transfer(std::shared_ptr<const Roster> roster, std::string group, std:
       key_(key),
       lanes_(std::move(lanes)),
       number_(number),
-      ready_(std::make_shared<event::Completion>()) {
+      ready_(std::make_shared<sim::Completion>()) {
   ready_->describe_as([this] { return call_text(called(true)); });
   ready_->provided_by([this](auto& edges) { append_missing_call(called(true), edges); });
 }
@@ -65,7 +65,7 @@ std::string Transfer::other_calls(bool sends) const {
   return fmt::format(" (it has called {} with {})", sends ? "send" : "recv", fmt::join(calls, ", "));
 }
 
-void Transfer::append_missing_call(bool sends, std::vector<event::WaitEdge>& edges) const {
+void Transfer::append_missing_call(bool sends, std::vector<sim::WaitEdge>& edges) const {
   if (called(!sends)) return;
   const std::string others = other_calls(!sends), missing = what(!sends) + others;
   if (sends) {
@@ -81,7 +81,7 @@ void Transfer::append_missing_call(bool sends, std::vector<event::WaitEdge>& edg
   }
 }
 
-void Transfer::append_not_begun(bool sends, std::vector<event::WaitEdge>& edges) const {
+void Transfer::append_not_begun(bool sends, std::vector<sim::WaitEdge>& edges) const {
   if (const auto use = use_.lock()) use->append_not_begun(sends ? 0 : 1, edges);
 }
 
@@ -101,7 +101,7 @@ void Transfer::sent_by(int rank, int member) {
 
 std::optional<ProgramError> Transfer::call(bool sends, const CollectiveFingerprint& tensor) {
   Side& mine = sides_[sends ? 0 : 1];
-  if (!called(true) && !called(false)) begun_ = event::this_fiber::scheduler().now();
+  if (!called(true) && !called(false)) begun_ = sim::this_fiber::scheduler().now();
   mine.called = true;
   mine.tensor = tensor;
   if (!called(true) || !called(false)) return std::nullopt;
@@ -132,7 +132,7 @@ void Transfer::attach(bool sends, const std::shared_ptr<WorkState>& work) {
   if (const auto use = use_.lock()) use->set_end(sends ? 0 : 1, work->finished);
 }
 
-void Transfer::go_on(const runtime::DevicePart& from, const runtime::DevicePart& to,
+void Transfer::go_on(const tensor::DevicePart& from, const tensor::DevicePart& to,
                      const std::shared_ptr<ChannelUse>& use) {
   from_ = from;
   to_ = to;

@@ -11,12 +11,12 @@
 #include <utility>
 #include <vector>
 
-#include "base/error.h"
-#include "base/units.h"
-#include "distributed/channel_set.h"
-#include "distributed/channel_use.h"
-#include "distributed/fingerprint.h"
-#include "distributed/meeting.h"
+#include "distributed/agreement/fingerprint.h"
+#include "distributed/channels/channel_set.h"
+#include "distributed/channels/channel_use.h"
+#include "distributed/ranks/meeting.h"
+#include "kernbench/error.h"
+#include "kernbench/units.h"
 #include "runtime/context.h"
 
 namespace kernbench::distributed {
@@ -77,20 +77,20 @@ class Transfer {
   /// A side as a call: "rank 0's send to rank 1 (tag 5) of the default group, called at ring.cpp:8".
   std::string call_text(bool sends) const;
   /// Appends what the wait of one side for the other one's call waits for; nothing if both have been called.
-  void append_missing_call(bool sends, std::vector<event::WaitEdge>& edges) const;
+  void append_missing_call(bool sends, std::vector<sim::WaitEdge>& edges) const;
   /// Appends the other side of one whose kernel is under way, if that has been called and not begun.
-  void append_not_begun(bool sends, std::vector<event::WaitEdge>& edges) const;
+  void append_not_begun(bool sends, std::vector<sim::WaitEdge>& edges) const;
   /// Global rank; -1 while it is not known.
   int sender() const { return from_any() ? -1 : senders_.front(); }
 
   /// Both sides have been called: between what, and over which channels.
-  void go_on(const runtime::DevicePart& from, const runtime::DevicePart& to, const std::shared_ptr<ChannelUse>& use);
+  void go_on(const tensor::DevicePart& from, const tensor::DevicePart& to, const std::shared_ptr<ChannelUse>& use);
   /// Global ranks of its sides, sender and receiver.
   std::vector<int> ranks() const { return {sender(), receiver_}; }
   const runtime::CompletionRef& ready() const { return ready_; }
   // Known when it is ready.
-  const runtime::DevicePart& from() const { return from_; }
-  const runtime::DevicePart& to() const { return to_; }
+  const tensor::DevicePart& from() const { return from_; }
+  const tensor::DevicePart& to() const { return to_; }
   /// For one side's launch, which keeps it: whoever holds the transfer longer does not.
   std::shared_ptr<ChannelTurn> take_turn(bool sends) { return std::move(sides_[sends ? 0 : 1].turn); }
 
@@ -120,7 +120,7 @@ class Transfer {
   Time begun_;
   Side sides_[2];  // sender, receiver
   runtime::CompletionRef ready_;
-  runtime::DevicePart from_ = SipId{0}, to_ = SipId{0};
+  tensor::DevicePart from_ = SipId{0}, to_ = SipId{0};
   std::weak_ptr<Transfer> previous_;
   std::weak_ptr<ChannelUse> use_;
   runtime::FailureRef failure_;

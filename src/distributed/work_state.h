@@ -4,9 +4,9 @@
 #include <cstdint>
 #include <memory>
 
-#include "base/units.h"
+#include "kernbench/units.h"
 #include "runtime/context.h"
-#include "runtime/stream.h"
+#include "runtime/streams/stream.h"
 
 namespace kernbench::distributed {
 

@@ -3,7 +3,7 @@
 
 #include <cstdint>
 
-#include "event/phase.h"
+#include "sim/phase.h"
 
 namespace kernbench::hardware {
 
@@ -20,7 +20,7 @@ enum class AgentKind : std::uint8_t {
 constexpr std::uint32_t kAgentIndexBits = 23;
 constexpr std::int64_t kAgentIndexLimit = std::int64_t{1} << kAgentIndexBits;
 
-constexpr event::AgentId make_agent(AgentKind kind, std::int64_t index) {
+constexpr sim::AgentId make_agent(AgentKind kind, std::int64_t index) {
   return {(static_cast<std::uint32_t>(kind) << kAgentIndexBits) | static_cast<std::uint32_t>(index)};
 }
 

@@ -5,10 +5,10 @@
 #include <cstdint>
 #include <unordered_map>
 
-#include "base/coordinates.h"
-#include "base/units.h"
 #include "hardware/layout.h"
 #include "hardware/operation.h"
+#include "kernbench/coordinates.h"
+#include "kernbench/units.h"
 #include "topology/network.h"
 #include "topology/pe_specs.h"
 #include "topology/spec.h"

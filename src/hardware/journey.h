@@ -3,8 +3,8 @@
 
 #include <vector>
 
-#include "base/units.h"
 #include "hardware/fabric/fabric.h"
+#include "kernbench/units.h"
 
 namespace kernbench::hardware {
 

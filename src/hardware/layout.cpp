@@ -2,7 +2,7 @@
 
 #include <string>
 
-#include "base/error.h"
+#include "kernbench/error.h"
 
 namespace kernbench::hardware {
 namespace {
@@ -61,31 +61,31 @@ ServerId Layout::sram(CubeCoordinate cube) const {
   return {static_cast<std::uint32_t>(links_ + pe_count() * (channels_ + 1) + cube_index(cube))};
 }
 
-event::AgentId Layout::ipcq_agent(PeCoordinate pe, std::int32_t entry, bool receives) const {
+sim::AgentId Layout::ipcq_agent(PeCoordinate pe, std::int32_t entry, bool receives) const {
   return make_agent(AgentKind::ipcq, pe_index(pe) * (2 * queues_ + 1) + (receives ? queues_ : 0) + entry);
 }
 
-event::AgentId Layout::window_agent(PeCoordinate pe) const {
+sim::AgentId Layout::window_agent(PeCoordinate pe) const {
   return make_agent(AgentKind::ipcq, pe_index(pe) * (2 * queues_ + 1) + 2 * queues_);
 }
 
-event::AgentId Layout::program_agent(PeCoordinate pe, std::int32_t context) const {
+sim::AgentId Layout::program_agent(PeCoordinate pe, std::int32_t context) const {
   return make_agent(AgentKind::program, pe_index(pe) * contexts_ + context);
 }
 
-event::AgentId Layout::m_cpu_agent(CubeCoordinate cube) const {
+sim::AgentId Layout::m_cpu_agent(CubeCoordinate cube) const {
   return make_agent(AgentKind::cpu, 2 * sips_ + cube_index(cube));
 }
 
-event::AgentId Layout::control_agent(PeCoordinate pe) const {
+sim::AgentId Layout::control_agent(PeCoordinate pe) const {
   return make_agent(AgentKind::cpu, 2 * sips_ + cube_count() + pe_index(pe));
 }
 
-event::AgentId Layout::scheduler_agent(PeCoordinate pe) const {
+sim::AgentId Layout::scheduler_agent(PeCoordinate pe) const {
   return make_agent(AgentKind::cpu, 2 * sips_ + cube_count() + pe_count() + pe_index(pe));
 }
 
-event::AgentId Layout::host_agent(std::int32_t rank) const {
+sim::AgentId Layout::host_agent(std::int32_t rank) const {
   if (rank < -1 || rank + std::int64_t{1} >= kHostPorts) {
     throw ValueError("rank " + std::to_string(rank) + " is out of range: at most " + std::to_string(kHostPorts - 1) +
                      " host workers are possible");

@@ -3,9 +3,9 @@
 
 #include <cstdint>
 
-#include "base/coordinates.h"
 #include "hardware/agents.h"
 #include "hardware/fabric/fabric.h"
+#include "kernbench/coordinates.h"
 #include "topology/spec.h"
 
 namespace kernbench::hardware {
@@ -32,18 +32,18 @@ class Layout {
   ServerId tcm_port(PeCoordinate pe) const { return channel(pe, channels_); }
   ServerId sram(CubeCoordinate cube) const;
 
-  static event::AgentId server_agent(ServerId server) { return make_agent(AgentKind::server, server.value); }
-  event::AgentId program_agent(PeCoordinate pe, std::int32_t context) const;
-  event::AgentId io_cpu_agent(SipId sip) const { return make_agent(AgentKind::cpu, 2 * sip.value); }
-  event::AgentId copy_agent(SipId sip) const { return make_agent(AgentKind::cpu, 2 * sip.value + 1); }
-  event::AgentId m_cpu_agent(CubeCoordinate cube) const;
-  event::AgentId control_agent(PeCoordinate pe) const;
-  event::AgentId scheduler_agent(PeCoordinate pe) const;
-  event::AgentId ipcq_agent(PeCoordinate pe, std::int32_t entry, bool receives) const;
-  event::AgentId window_agent(PeCoordinate pe) const;
+  static sim::AgentId server_agent(ServerId server) { return make_agent(AgentKind::server, server.value); }
+  sim::AgentId program_agent(PeCoordinate pe, std::int32_t context) const;
+  sim::AgentId io_cpu_agent(SipId sip) const { return make_agent(AgentKind::cpu, 2 * sip.value); }
+  sim::AgentId copy_agent(SipId sip) const { return make_agent(AgentKind::cpu, 2 * sip.value + 1); }
+  sim::AgentId m_cpu_agent(CubeCoordinate cube) const;
+  sim::AgentId control_agent(PeCoordinate pe) const;
+  sim::AgentId scheduler_agent(PeCoordinate pe) const;
+  sim::AgentId ipcq_agent(PeCoordinate pe, std::int32_t entry, bool receives) const;
+  sim::AgentId window_agent(PeCoordinate pe) const;
   /// Host workers by rank; -1 is the main program, which precedes all ranks. Throws ValueError beyond 2^22 - 2.
-  event::AgentId host_agent(std::int32_t rank) const;
-  event::AgentId host_port_agent(SipId sip) const { return make_agent(AgentKind::host, kHostPorts + sip.value); }
+  sim::AgentId host_agent(std::int32_t rank) const;
+  sim::AgentId host_port_agent(SipId sip) const { return make_agent(AgentKind::host, kHostPorts + sip.value); }
 
  private:
   static constexpr std::int64_t kHostPorts = kAgentIndexLimit / 2;

@@ -4,7 +4,6 @@
 #include <deque>
 #include <utility>
 
-#include "base/error.h"
 #include "base/text.h"
 #include "hardware/copy/split.h"
 #include "hardware/hbm/hbm.h"
@@ -16,6 +15,7 @@
 #include "hardware/sram/sram.h"
 #include "hardware/tcm/tcm.h"
 #include "hardware/transport.h"
+#include "kernbench/error.h"
 #include "topology/buffers.h"
 #include "topology/network.h"
 #include "topology/pe_specs.h"
@@ -41,7 +41,7 @@ const topology::Topology& checked(const topology::Topology& topology) {
 }  // namespace
 
 struct Machine::Implementation {
-  Implementation(event::Scheduler& owner, const topology::Topology& description, const MachineOptions& options)
+  Implementation(sim::Scheduler& owner, const topology::Topology& description, const MachineOptions& options)
       : scheduler(owner),
         topology(checked(description)),
         registry(options.models),
@@ -60,10 +60,10 @@ struct Machine::Implementation {
                          MemoryPath(transport, topology),
                          SlotPath(ipcq_environment.memory),
                          [this](PeCoordinate at) -> Ipcq& { return pe(at).ipcq(); },
-                         [this](PeCoordinate at, const std::string& reason, std::vector<event::WaitEdge>& edges) {
+                         [this](PeCoordinate at, const std::string& reason, std::vector<sim::WaitEdge>& edges) {
                            programs_of(at, reason, edges);
                          },
-                         [this](PeCoordinate at, event::AgentId program, const std::exception_ptr& error) {
+                         [this](PeCoordinate at, sim::AgentId program, const std::exception_ptr& error) {
                            return pe(at).control().operation_failed(program, error);
                          }},
         pe_environment{owner, topology, pe_specs, layout, transport, models, ipcq_environment},
@@ -142,9 +142,9 @@ struct Machine::Implementation {
     closing.pop_front();
   }
 
-  void programs_of(PeCoordinate at, const std::string& reason, std::vector<event::WaitEdge>& edges) {
+  void programs_of(PeCoordinate at, const std::string& reason, std::vector<sim::WaitEdge>& edges) {
     const auto running = pe(at).control().running();
-    for (const event::Fiber* fiber : running) edges.push_back({fiber, reason});
+    for (const sim::Fiber* fiber : running) edges.push_back({fiber, reason});
     if (running.empty()) edges.push_back({nullptr, reason});
   }
 
@@ -173,7 +173,7 @@ struct Machine::Implementation {
 
   Resources resources() const { return {topology, network.links().size(), layout, fabric, pes, launches}; }
 
-  event::Scheduler& scheduler;
+  sim::Scheduler& scheduler;
   topology::Topology topology;
   ModelRegistry registry;
   topology::PeSpecs pe_specs;
@@ -195,7 +195,7 @@ struct Machine::Implementation {
   std::vector<std::uint64_t> commands;                    // by SIP: launches and copies so far
 };
 
-Machine::Machine(event::Scheduler& scheduler, const topology::Topology& topology, MachineOptions options)
+Machine::Machine(sim::Scheduler& scheduler, const topology::Topology& topology, MachineOptions options)
     : implementation_(std::make_unique<Implementation>(scheduler, topology, options)) {}
 
 Machine::~Machine() = default;
@@ -209,7 +209,7 @@ const topology::PeSpec& Machine::pe_spec(PeCoordinate at) const {
 const PhysicalMap& Machine::addresses() const {
   return implementation_->addresses;
 }
-event::Scheduler& Machine::scheduler() {
+sim::Scheduler& Machine::scheduler() {
   return implementation_->scheduler;
 }
 Fabric& Machine::fabric() {
@@ -219,7 +219,7 @@ ProcessingElement& Machine::pe(PeCoordinate at) {
   return implementation_->pe(at);
 }
 
-std::shared_ptr<const event::WaitNode> Machine::launch(LaunchRequest request) {
+std::shared_ptr<const sim::WaitNode> Machine::launch(LaunchRequest request) {
   const std::uint64_t number = implementation_->next_command(request.sip);
   return implementation_->launches.start(std::move(request), number, implementation_->command_leaves());
 }
@@ -237,20 +237,20 @@ void Machine::copy(PeerCopyRequest request) {
 void Machine::cancel(std::uint64_t owner) {
   Implementation& machine = *implementation_;
   const SipId first{0};
-  machine.scheduler.schedule(machine.command_leaves(), event::Phase::deliver, machine.layout.host_port_agent(first),
+  machine.scheduler.schedule(machine.command_leaves(), sim::Phase::deliver, machine.layout.host_port_agent(first),
                              step_key(machine.next_command(first)),
-                             event::call<&Implementation::cancel>(&machine, owner));
+                             sim::call<&Implementation::cancel>(&machine, owner));
 }
 
-std::shared_ptr<const event::WaitNode> Machine::install(InstallRequest request) {
+std::shared_ptr<const sim::WaitNode> Machine::install(InstallRequest request) {
   Implementation& machine = *implementation_;
   machine.check(request);
   const SipId sip = request.sip;
   const std::uint64_t number = machine.next_command(sip);
   auto installation =
       std::make_shared<Installation>(machine.launches, machine.ipcq_environment.ipcq_of, std::move(request), number);
-  machine.scheduler.schedule(machine.command_leaves(), event::Phase::deliver, machine.layout.host_port_agent(sip),
-                             step_key(number), event::call<&Installation::send>(installation.get()));
+  machine.scheduler.schedule(machine.command_leaves(), sim::Phase::deliver, machine.layout.host_port_agent(sip),
+                             step_key(number), sim::call<&Installation::send>(installation.get()));
   machine.keep(installation);
   return installation;
 }
@@ -259,20 +259,20 @@ void Machine::close(std::vector<Channel> channels) {
   Implementation& machine = *implementation_;
   const SipId first{0};
   machine.closing.push_back(std::move(channels));
-  machine.scheduler.schedule(machine.command_leaves(), event::Phase::deliver, machine.layout.host_port_agent(first),
+  machine.scheduler.schedule(machine.command_leaves(), sim::Phase::deliver, machine.layout.host_port_agent(first),
                              step_key(machine.next_command(first)),
-                             event::call<&Implementation::close_channels>(&machine));
+                             sim::call<&Implementation::close_channels>(&machine));
 }
 
 Ipcq& Machine::ipcq(PeCoordinate at) {
   return implementation_->pe(at).ipcq();
 }
 
-event::AgentId Machine::program_agent(PeCoordinate pe, std::int32_t context) const {
+sim::AgentId Machine::program_agent(PeCoordinate pe, std::int32_t context) const {
   return implementation_->layout.program_agent(pe, context);
 }
 
-event::AgentId Machine::host_agent(std::int32_t rank) const {
+sim::AgentId Machine::host_agent(std::int32_t rank) const {
   return implementation_->layout.host_agent(rank);
 }
 

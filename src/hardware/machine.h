@@ -6,10 +6,6 @@
 #include <string>
 #include <vector>
 
-#include "base/coordinates.h"
-#include "base/units.h"
-#include "event/scheduler.h"
-#include "event/wait_graph.h"
 #include "hardware/bounds.h"
 #include "hardware/copy/copy_engine.h"
 #include "hardware/fabric/fabric.h"
@@ -20,7 +16,11 @@
 #include "hardware/pe/processing_element.h"
 #include "hardware/physical_map.h"
 #include "hardware/resources.h"
+#include "kernbench/coordinates.h"
 #include "kernbench/models.h"
+#include "kernbench/units.h"
+#include "sim/scheduler.h"
+#include "sim/wait_graph.h"
 #include "topology/spec.h"
 
 namespace kernbench::hardware {
@@ -45,7 +45,7 @@ class Machine {
  public:
   /// Throws ConfigurationError for a topology that cannot be built: unknown models, too many parts, a channel count
   /// that does not divide. PEs and M_CPUs are made when first used.
-  Machine(event::Scheduler& scheduler, const topology::Topology& topology, MachineOptions options);
+  Machine(sim::Scheduler& scheduler, const topology::Topology& topology, MachineOptions options);
   ~Machine();
   Machine(const Machine&) = delete;
   Machine& operator=(const Machine&) = delete;
@@ -55,19 +55,19 @@ class Machine {
   const topology::PeSpec& pe_spec(PeCoordinate at) const;
   /// Where the bytes of its memories are.
   const PhysicalMap& addresses() const;
-  event::Scheduler& scheduler();
+  sim::Scheduler& scheduler();
   Fabric& fabric();
   ProcessingElement& pe(PeCoordinate at);
 
   /// Called on a host fiber or from an event; the work begins at the host's end of the PCIe link, strictly later.
   /// Commands of one instant leave in the order of the calls. Returns the launch as a node of the wait graph: what a
   /// host waits for that waits for its completion.
-  std::shared_ptr<const event::WaitNode> launch(LaunchRequest request);
+  std::shared_ptr<const sim::WaitNode> launch(LaunchRequest request);
   /// A copy of more than kMaximumLegs legs is several commands.
   void copy(CopyRequest request);
   void copy(PeerCopyRequest request);
   /// Likewise: writes neighbour tables. ValueError for figures or entries that the machine does not have.
-  std::shared_ptr<const event::WaitNode> install(InstallRequest request);
+  std::shared_ptr<const sim::WaitNode> install(InstallRequest request);
   /// Drops what is in the slots of channels and on its way there, strictly later: of members that have been taken back.
   void close(std::vector<Channel> channels);
   /// The ends of channels on a PE.
@@ -80,8 +80,8 @@ class Machine {
   void cancel(std::uint64_t owner);
 
   /// Agent ids of programs and host workers (rank -1: the main program).
-  event::AgentId program_agent(PeCoordinate pe, std::int32_t context) const;
-  event::AgentId host_agent(std::int32_t rank) const;
+  sim::AgentId program_agent(PeCoordinate pe, std::int32_t context) const;
+  sim::AgentId host_agent(std::int32_t rank) const;
 
   /// The least time that an operation of a program on `pe` can take, whatever else is under way.
   OperationBound least(PeCoordinate pe, const Operation& operation);

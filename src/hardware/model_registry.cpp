@@ -4,9 +4,9 @@
 #include <span>
 #include <utility>
 
-#include "base/error.h"
 #include "base/quantity.h"
 #include "base/text.h"
+#include "kernbench/error.h"
 #include "kernbench/models.h"
 #include "topology/models.h"
 

@@ -6,10 +6,10 @@
 #include <string_view>
 #include <vector>
 
-#include "base/error.h"
 #include "base/text.h"
 #include "hardware/gemm/systolic.h"
 #include "hardware/vector/simd.h"
+#include "kernbench/error.h"
 
 namespace kernbench::hardware {
 namespace {

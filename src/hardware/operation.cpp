@@ -11,7 +11,7 @@ std::string Operation::wait_name() const {
   return text;
 }
 
-void Operation::waits_for(std::vector<event::WaitEdge>& edges) const {
+void Operation::waits_for(std::vector<sim::WaitEdge>& edges) const {
   if (done.is_set()) return;
   for (const OperationRef& dependency : dependencies) {
     if (!dependency->done.is_set()) edges.push_back({dependency.get(), "an operand"});

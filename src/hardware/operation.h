@@ -9,14 +9,14 @@
 #include <vector>
 
 #include "base/address.h"
-#include "base/coordinates.h"
-#include "base/units.h"
-#include "event/waitable.h"
 #include "hardware/fabric/fabric.h"
 #include "hardware/journey.h"
 #include "hardware/mmu/page_range.h"
 #include "hardware/operation_name.h"
+#include "kernbench/coordinates.h"
 #include "kernbench/queues.h"
+#include "kernbench/units.h"
+#include "sim/waitable.h"
 #include "topology/engine_operations.h"
 
 namespace kernbench::hardware {
@@ -106,22 +106,22 @@ class OperationObserver {
 
 /// Issued by a kernel's program in program order; executed by an engine when its operands are ready and the engine is
 /// free; in order within one engine queue.
-class Operation : public event::WaitNode {
+class Operation : public sim::WaitNode {
  public:
-  Operation(EngineKind on_engine, const char* what, event::AgentId issuer, std::uint64_t in_order, std::string text)
+  Operation(EngineKind on_engine, const char* what, sim::AgentId issuer, std::uint64_t in_order, std::string text)
       : engine(on_engine), kind(what), agent(issuer), number(in_order), name(std::move(text)) {
     done.describe_as([this] { return wait_name(); });
-    done.provided_by([this](std::vector<event::WaitEdge>& edges) { waits_for(edges); });
+    done.provided_by([this](std::vector<sim::WaitEdge>& edges) { waits_for(edges); });
   }
   Operation(const Operation&) = delete;
   Operation& operator=(const Operation&) = delete;
 
   const EngineKind engine;
   const char* const kind;      // "load", "store", "dot", "add"
-  const event::AgentId agent;  // the program that issued it
+  const sim::AgentId agent;    // the program that issued it
   const std::uint64_t number;  // in program order
   const std::string name;      // for reports; may be empty
-  event::Origin origin;        // whose doing it is (see this_fiber::note_poll); known when it is in its queue
+  sim::Origin origin;          // whose doing it is (see this_fiber::note_poll); known when it is in its queue
 
   // The work; which part is used follows from `engine`.
   bool write = false;   // DMA: TCM to HBM
@@ -152,14 +152,14 @@ class Operation : public event::WaitNode {
   std::unique_ptr<MessageArrival> arrival;  // of a receive that waited
   ServerTime starved;  // DMA: the buffer on the way of the leg that finished last that was too small for its link
   bool ready_in_order = false;  // ready_by gave no operand: it had to come first, for it touches the same bytes
-  event::Completion done;
+  sim::Completion done;
 
   OperationName operation_name() const { return {agent, number}; }
   /// "load#7 on sip0.cube0.pe1.dma.queue2".
   std::string wait_name() const override;
   /// Its unfinished dependencies, its turn in the engine's queue, or what the engine needs to go on.
-  void waits_for(std::vector<event::WaitEdge>& edges) const override;
-  event::WaitRole wait_role() const override { return event::WaitRole::call; }
+  void waits_for(std::vector<sim::WaitEdge>& edges) const override;
+  sim::WaitRole wait_role() const override { return sim::WaitRole::call; }
 
   // Bookkeeping of the engines.
   CommandQueue* queue = nullptr;  // in which it waits or is executed

@@ -4,7 +4,7 @@
 #include <compare>
 #include <cstdint>
 
-#include "event/phase.h"
+#include "sim/phase.h"
 
 namespace kernbench::hardware {
 
@@ -12,7 +12,7 @@ namespace kernbench::hardware {
 struct OperationName {
   static constexpr std::uint64_t kUnknown = ~std::uint64_t{0};
 
-  event::AgentId agent;
+  sim::AgentId agent;
   std::uint64_t number = kUnknown;
 
   constexpr bool known() const { return number != kUnknown; }

@@ -2,8 +2,8 @@
 
 #include <string>
 
-#include "base/error.h"
 #include "base/quantity.h"
+#include "kernbench/error.h"
 
 namespace kernbench::hardware {
 

@@ -4,9 +4,9 @@
 #include <cstdint>
 
 #include "base/address.h"
-#include "base/coordinates.h"
-#include "base/units.h"
 #include "hardware/operation.h"
+#include "kernbench/coordinates.h"
+#include "kernbench/units.h"
 #include "topology/spec.h"
 
 namespace kernbench::hardware {

@@ -2,12 +2,12 @@
 
 #include <algorithm>
 
-#include "event/fiber.h"
+#include "sim/fiber.h"
 
 namespace kernbench::hardware {
 
 OperationName Reservations::take(std::int64_t units) {
-  if (event::this_fiber::unwinding() || (requests_.empty() && fits(units))) {
+  if (sim::this_fiber::unwinding() || (requests_.empty() && fits(units))) {
     taken_ += units;
     return {};
   }

@@ -4,14 +4,14 @@
 #include <cstdint>
 #include <vector>
 
-#include "event/waitable.h"
 #include "hardware/operation_name.h"
+#include "sim/waitable.h"
 
 namespace kernbench::hardware {
 
 /// Units are granted strictly first come, first served: a small request never overtakes a large one. A grant happens
 /// where the units come back, so that the fiber that wakes already holds them.
-class Reservations : public event::Waitable {
+class Reservations : public sim::Waitable {
  public:
   explicit Reservations(std::int64_t capacity) : capacity_(capacity) {}
 

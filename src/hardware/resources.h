@@ -7,10 +7,10 @@
 #include <string>
 #include <vector>
 
-#include "base/units.h"
 #include "hardware/fabric/fabric.h"
 #include "hardware/launch/launch_path.h"
 #include "hardware/layout.h"
+#include "kernbench/units.h"
 #include "topology/spec.h"
 
 namespace kernbench::hardware {

@@ -28,12 +28,12 @@ Stage Transport::sram(CubeCoordinate cube, VirtualNetwork network) const {
 }
 
 void Transport::transfer(const Sender& sender, std::vector<Stage> route, std::vector<StridedRange> ranges,
-                         event::Callback departed, event::Callback delivered, TransferLog* log) {
+                         sim::Callback departed, sim::Callback delivered, TransferLog* log) {
   transfer(sender, std::move(route), std::move(ranges), {}, departed, delivered, log);
 }
 
 void Transport::transfer(const Sender& sender, std::vector<Stage> route, std::vector<StridedRange> from,
-                         std::vector<StridedRange> to, event::Callback departed, event::Callback delivered,
+                         std::vector<StridedRange> to, sim::Callback departed, sim::Callback delivered,
                          TransferLog* log) {
   TransferRequest request;
   request.agent = sender.agent;
@@ -49,7 +49,7 @@ void Transport::transfer(const Sender& sender, std::vector<Stage> route, std::ve
 }
 
 void Transport::transfer_in_chunks(const Sender& sender, std::vector<Stage> route, std::vector<StridedRange> ranges,
-                                   Bytes chunk, event::Callback departed, event::Callback delivered, TransferLog* log) {
+                                   Bytes chunk, sim::Callback departed, sim::Callback delivered, TransferLog* log) {
   TransferRequest request;
   request.agent = sender.agent;
   request.operation = sender.operation;
@@ -64,12 +64,12 @@ void Transport::transfer_in_chunks(const Sender& sender, std::vector<Stage> rout
 }
 
 void Transport::message(const Sender& sender, topology::Endpoint from, topology::Endpoint to, VirtualNetwork network,
-                        event::Callback delivered, TransferLog* log) {
+                        sim::Callback delivered, TransferLog* log) {
   message(sender, from, to, network, header_, delivered, log);
 }
 
 void Transport::message(const Sender& sender, topology::Endpoint from, topology::Endpoint to, VirtualNetwork network,
-                        Bytes bytes, event::Callback delivered, TransferLog* log) {
+                        Bytes bytes, sim::Callback delivered, TransferLog* log) {
   std::vector<Stage> route;
   append_links(route, from, to, network);
   if (route.empty()) return invoke(delivered);

@@ -3,17 +3,17 @@
 
 #include <vector>
 
-#include "base/coordinates.h"
-#include "base/units.h"
 #include "hardware/fabric/fabric.h"
 #include "hardware/layout.h"
+#include "kernbench/coordinates.h"
+#include "kernbench/units.h"
 #include "topology/network.h"
 
 namespace kernbench::hardware {
 
 /// Who sends: the agent and its own operation number, which break the ties of what it sends.
 struct Sender {
-  event::AgentId agent;
+  sim::AgentId agent;
   std::uint64_t operation = 0;
 };
 
@@ -30,20 +30,20 @@ class Transport {
 
   /// Starts moving data now, and fills `log` if there is one. Called in the deliver phase, as is message().
   void transfer(const Sender& sender, std::vector<Stage> route, std::vector<StridedRange> ranges,
-                event::Callback departed, event::Callback delivered, TransferLog* log = nullptr);
+                sim::Callback departed, sim::Callback delivered, TransferLog* log = nullptr);
   /// From memory to memory: the bytes of `from` become those of `to`.
   void transfer(const Sender& sender, std::vector<Stage> route, std::vector<StridedRange> from,
-                std::vector<StridedRange> to, event::Callback departed, event::Callback delivered,
+                std::vector<StridedRange> to, sim::Callback departed, sim::Callback delivered,
                 TransferLog* log = nullptr);
   /// The same in chunks of a size of its own, which divides the network's where the route has HBM channels.
   void transfer_in_chunks(const Sender& sender, std::vector<Stage> route, std::vector<StridedRange> ranges, Bytes chunk,
-                          event::Callback departed, event::Callback delivered, TransferLog* log = nullptr);
+                          sim::Callback departed, sim::Callback delivered, TransferLog* log = nullptr);
   /// Sends one header now; `delivered` is called when it arrives (at once where the ends are wired directly).
   void message(const Sender& sender, topology::Endpoint from, topology::Endpoint to, VirtualNetwork network,
-               event::Callback delivered, TransferLog* log = nullptr);
+               sim::Callback delivered, TransferLog* log = nullptr);
   /// Likewise a message of `bytes`.
   void message(const Sender& sender, topology::Endpoint from, topology::Endpoint to, VirtualNetwork network,
-               Bytes bytes, event::Callback delivered, TransferLog* log = nullptr);
+               Bytes bytes, sim::Callback delivered, TransferLog* log = nullptr);
   Bytes header() const { return header_; }
   const Fabric& fabric() const { return fabric_; }
 
@@ -55,7 +55,7 @@ class Transport {
 };
 
 /// Calls `callback` now.
-inline void invoke(const event::Callback& callback) {
+inline void invoke(const sim::Callback& callback) {
   if (callback.function != nullptr) callback.function(callback.object, callback.argument);
 }
 

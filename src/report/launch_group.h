@@ -7,7 +7,7 @@
 #include <utility>
 #include <vector>
 
-#include "base/units.h"
+#include "kernbench/units.h"
 #include "report/result.h"
 
 namespace kernbench::report {

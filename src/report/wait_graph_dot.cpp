@@ -3,7 +3,7 @@
 #include <map>
 #include <string_view>
 
-#include "report/utf8.h"
+#include "report/text/utf8.h"
 
 namespace kernbench::report {
 namespace {

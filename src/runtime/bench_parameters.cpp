@@ -3,10 +3,10 @@
 
 #include <vector>
 
-#include "base/error.h"
 #include "base/quantity.h"
 #include "base/text.h"
 #include "kernbench/bench.h"
+#include "kernbench/error.h"
 #include "runtime/context.h"
 
 namespace kernbench::detail {

@@ -5,27 +5,27 @@
 #include <cmath>
 #include <limits>
 
-#include "base/error.h"
+#include "addressing/locate.h"
 #include "kernbench/check.h"
-#include "kernel/locate.h"
+#include "kernbench/error.h"
 #include "runtime/context.h"
-#include "runtime/host_call.h"
-#include "runtime/simulated_devices.h"
-#include "runtime/tensor_impl.h"
+#include "runtime/devices/simulated_devices.h"
+#include "tensor/host_call.h"
+#include "tensor/tensor_impl.h"
 
 namespace kernbench {
 
 namespace {
 
-using runtime::HostRead;
+using tensor::HostRead;
 
 /// The same waits as a read, without values.
 void wait_as_a_read(runtime::HostContext& context, const torch::Tensor& tensor) {
-  const auto& storage = runtime::device_storage(tensor);
+  const auto& storage = tensor::device_storage(tensor);
   if (!storage) return;
   const auto& impl = *tensor.impl();
-  std::vector<runtime::DeviceBox> boxes;
-  for (auto& box : kernel::boxes_of_view(storage->descriptor()->shape, impl.sizes, impl.strides, impl.offset)) {
+  std::vector<tensor::DeviceBox> boxes;
+  for (auto& box : addressing::boxes_of_view(storage->descriptor()->shape, impl.sizes, impl.strides, impl.offset)) {
     boxes.push_back({std::move(box.offset), std::move(box.shape)});
   }
   context.simulation.devices().try_read(storage, boxes, HostRead::check);
@@ -59,7 +59,7 @@ bool floating_point_enabled() {
 
 bool check_close(const std::string& name, const torch::Tensor& actual, const torch::Tensor& expected,
                  Tolerance tolerance, Where where) {
-  const runtime::HostCall here("check_close", where);
+  const tensor::HostCall here("check_close", where);
   auto& context = runtime::current_context("check_close");
   auto& simulation = context.simulation;
   CheckResult result;
@@ -82,8 +82,8 @@ bool check_close(const std::string& name, const torch::Tensor& actual, const tor
     wait_as_a_read(context, actual);
     return skip();
   }
-  const torch::Tensor host = runtime::host_copy(actual, HostRead::check).contiguous();
-  if (runtime::impl_of(host).storage->left_out) return skip();
+  const torch::Tensor host = tensor::host_copy(actual, HostRead::check).contiguous();
+  if (tensor::impl_of(host).storage->left_out) return skip();
   simulation.values.add(std::string_view(name));
   simulation.values.add(std::span(static_cast<const std::byte*>(host.data_ptr()), host.nbytes()));
   compare(host.to(torch::kDouble), expected.to(torch::kDouble).contiguous(), tolerance, result);

@@ -5,9 +5,9 @@
 #include <numeric>
 #include <utility>
 
-#include "base/error.h"
-#include "event/fiber.h"
-#include "runtime/simulated_devices.h"
+#include "kernbench/error.h"
+#include "runtime/devices/simulated_devices.h"
+#include "sim/fiber.h"
 
 namespace kernbench::runtime {
 
@@ -18,8 +18,8 @@ void enter_host_context(Simulation& simulation) {
 }
 
 void enter_host_context(Simulation& simulation, Worker worker) {
-  auto& slot = event::this_fiber::current()->local(event::Fiber::Slot::host);
-  HostContext context{simulation, 0, Generator(simulation.options().seed)};
+  auto& slot = sim::this_fiber::current()->local(sim::Fiber::Slot::host);
+  HostContext context{simulation, 0, tensor::Generator(simulation.options().seed)};
   context.worker = std::move(worker);
   slot = std::make_shared<HostContext>(std::move(context));
 }
@@ -30,26 +30,26 @@ void end_host_context() {
 }
 
 GroupWorkRef current_work() {
-  event::Fiber* fiber = event::this_fiber::current();
+  sim::Fiber* fiber = sim::this_fiber::current();
   if (fiber == nullptr) return nullptr;
-  const auto* context = static_cast<const HostContext*>(fiber->local(event::Fiber::Slot::host).get());
+  const auto* context = static_cast<const HostContext*>(fiber->local(sim::Fiber::Slot::host).get());
   if (context == nullptr || (!context->worker.group && !context->scope)) return nullptr;
   return std::make_shared<GroupWork>(context->worker.group, context->scope);
 }
 
 HostContext& current_context(const char* call) {
-  event::Fiber* fiber = event::this_fiber::current();
+  sim::Fiber* fiber = sim::this_fiber::current();
   if (fiber == nullptr) {
     throw ProgramError("ContextError", fmt::format("{} was called outside of a simulation; call it in a function that "
                                                    "kernbench::simulate runs",
                                                    call));
   }
-  if (fiber->local(event::Fiber::Slot::kernel) != nullptr) {
+  if (fiber->local(sim::Fiber::Slot::kernel) != nullptr) {
     throw ProgramError("ContextError", fmt::format("{} was called inside a kernel; a kernel uses the tile language "
                                                    "(tl::), the host program uses tensors",
                                                    call));
   }
-  const auto& state = fiber->local(event::Fiber::Slot::host);
+  const auto& state = fiber->local(sim::Fiber::Slot::host);
   if (state == nullptr) {
     throw ProgramError("ContextError",
                        fmt::format("{} was called on a fiber that is not a worker of a simulation", call));
@@ -103,16 +103,20 @@ Stream& current_stream(const char* call, int device) {
   return context.simulation.stream(device, current_stream_index(context, device));
 }
 
+}  // namespace kernbench::runtime
+
+namespace kernbench::tensor {
+
 void require_host_context(const char* call) {
-  current_context(call);
+  runtime::current_context(call);
 }
 
 DeviceBackend& current_backend(const char* call) {
-  return current_context(call).simulation.devices();
+  return runtime::current_context(call).simulation.devices();
 }
 
 Generator& current_generator() {
-  return current_context("the random-number generator").generator;
+  return runtime::current_context("the random-number generator").generator;
 }
 
-}  // namespace kernbench::runtime
+}  // namespace kernbench::tensor

@@ -8,14 +8,14 @@
 #include <optional>
 #include <vector>
 
-#include "base/coordinates.h"
-#include "runtime/device_backend.h"
-#include "runtime/device_part.h"
-#include "runtime/random.h"
-#include "runtime/region_recorder.h"
-#include "runtime/repeated_reads.h"
+#include "kernbench/coordinates.h"
+#include "runtime/observe/region_recorder.h"
 #include "runtime/simulation.h"
-#include "runtime/worker_group.h"
+#include "runtime/streams/repeated_reads.h"
+#include "runtime/streams/worker_group.h"
+#include "tensor/device_backend.h"
+#include "tensor/placement/device_part.h"
+#include "tensor/random.h"
 
 namespace kernbench::runtime {
 
@@ -31,7 +31,7 @@ using FailureRef = std::shared_ptr<Failure>;
 struct HostContext {
   Simulation& simulation;
   int device = 0;
-  Generator generator;
+  tensor::Generator generator;
   std::map<int, std::size_t> streams = {};  // current stream by device; the default one where there is none
   /// A worker that has a PE for itself, of a SIP that it shares: its tensors on that SIP lie there, and it has default
   /// streams of its own, as a process has. Behind what others of the SIP do, it could wait for itself.
@@ -49,7 +49,9 @@ struct HostContext {
   bool waits_for_devices = false;                           // or for other ranks: a failure ends the wait
 
   /// What of a SIP the worker's tensors lie on.
-  DevicePart part(SipId sip) const { return pe && pe->sip == sip ? DevicePart(*pe) : DevicePart(sip); }
+  tensor::DevicePart part(SipId sip) const {
+    return pe && pe->sip == sip ? tensor::DevicePart(*pe) : tensor::DevicePart(sip);
+  }
 };
 
 /// Makes the calling fiber a host worker of `simulation`: the main program, or the one that is given.

@@ -1,22 +1,24 @@
-#include "runtime/host_call.h"
+#include "tensor/host_call.h"
 
 #include <exception>
 
-#include "event/fiber.h"
 #include "runtime/context.h"
 #include "runtime/simulation.h"
+#include "sim/fiber.h"
 
-namespace kernbench::runtime {
+namespace kernbench::tensor {
 namespace {
 
-HostContext* context_of(event::Fiber& fiber) {
-  return static_cast<HostContext*>(fiber.local(event::Fiber::Slot::host).get());
+using runtime::HostContext;
+
+HostContext* context_of(sim::Fiber& fiber) {
+  return static_cast<HostContext*>(fiber.local(sim::Fiber::Slot::host).get());
 }
 
 }  // namespace
 
 HostCall::HostCall(const char* name, const Where& where) {
-  event::Fiber* fiber = event::this_fiber::current();
+  sim::Fiber* fiber = sim::this_fiber::current();
   if (fiber == nullptr || fiber->call().name != nullptr) return;
   fiber_ = fiber;
   exceptions_ = std::uncaught_exceptions();
@@ -28,12 +30,12 @@ HostCall::~HostCall() {
   if (fiber_ == nullptr) return;
   HostContext* context = context_of(*fiber_);
   if (context != nullptr && context->simulation.trace() != nullptr) {
-    Simulation& simulation = context->simulation;
-    const event::ProgramCall& call = fiber_->call();
-    simulation.trace()->host_call(fiber_->name(), call.name, {}, event::place_text(call.where), start_,
+    runtime::Simulation& simulation = context->simulation;
+    const sim::ProgramCall& call = fiber_->call();
+    simulation.trace()->host_call(fiber_->name(), call.name, {}, sim::place_text(call.where), start_,
                                   simulation.scheduler().now());
   }
   fiber_->leave_call(std::uncaught_exceptions() > exceptions_);
 }
 
-}  // namespace kernbench::runtime
+}  // namespace kernbench::tensor

@@ -12,8 +12,8 @@ void tell_failures(HostContext& context) {
   std::rethrow_exception(failure->error);
 }
 
-void tell(event::Fiber& worker, const FailureRef& failure) {
-  auto* const context = static_cast<HostContext*>(worker.local(event::Fiber::Slot::host).get());
+void tell(sim::Fiber& worker, const FailureRef& failure) {
+  auto* const context = static_cast<HostContext*>(worker.local(sim::Fiber::Slot::host).get());
   if (context == nullptr || worker.cancelled()) return;
   // Of several failures the wait throws the first.
   if (std::exchange(context->waits_for_devices, false)) {

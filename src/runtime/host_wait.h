@@ -5,8 +5,8 @@
 #include <exception>
 #include <utility>
 
-#include "event/fiber.h"
 #include "runtime/context.h"
+#include "sim/fiber.h"
 
 namespace kernbench::runtime {
 
@@ -30,7 +30,7 @@ void host_wait(HostContext& context, Wait wait) {
 }
 
 /// Ends the host wait in which the worker is, or is thrown by its next one.
-void tell(event::Fiber& worker, const FailureRef& failure);
+void tell(sim::Fiber& worker, const FailureRef& failure);
 
 /// The worker is told of a failure in another way. False: it knew.
 bool withdraw(HostContext& context, const FailureRef& failure);

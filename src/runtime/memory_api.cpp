@@ -1,10 +1,10 @@
 // The figures of kernbench/memory.h.
 #include <fmt/format.h>
 
-#include "base/error.h"
+#include "kernbench/error.h"
 #include "kernbench/memory.h"
 #include "runtime/context.h"
-#include "runtime/simulated_devices.h"
+#include "runtime/devices/simulated_devices.h"
 
 namespace kernbench::torch::ahbm {
 
@@ -23,16 +23,16 @@ SipId device_of(const char* call, const DeviceIndex& device) {
   return SipId{index};
 }
 
-runtime::DeviceMemory& memory(const char* call) {
+tensor::DeviceMemory& memory(const char* call) {
   return runtime::current_context(call).simulation.memory();
 }
 
-runtime::MemoryStatistics& statistics(const char* call, const DeviceIndex& device) {
+tensor::MemoryStatistics& statistics(const char* call, const DeviceIndex& device) {
   const SipId sip = device_of(call, device);
   return memory(call).statistics(sip);
 }
 
-void insert(std::map<std::string, std::int64_t>& figures, const std::string& kind, const runtime::MemoryCount& count) {
+void insert(std::map<std::string, std::int64_t>& figures, const std::string& kind, const tensor::MemoryCount& count) {
   figures[kind + ".all.current"] = count.current;
   figures[kind + ".all.peak"] = count.peak;
   figures[kind + ".all.allocated"] = count.allocated;
@@ -85,7 +85,7 @@ void reset_accumulated_memory_stats(const DeviceIndex& device) {
 }
 
 void empty_cache() {
-  runtime::require_host_context("empty_cache");
+  tensor::require_host_context("empty_cache");
 }
 
 std::pair<std::int64_t, std::int64_t> get_memory_info(const DeviceIndex& device) {

@@ -3,11 +3,11 @@
 
 #include <string>
 
-#include "base/error.h"
-#include "event/fiber.h"
+#include "kernbench/error.h"
 #include "kernbench/profiler.h"
 #include "runtime/context.h"
-#include "runtime/region_recorder.h"
+#include "runtime/observe/region_recorder.h"
+#include "sim/fiber.h"
 
 namespace kernbench::torch {
 
@@ -15,9 +15,9 @@ namespace {
 
 /// The calling host worker, or null: a guard may end anywhere.
 runtime::HostContext* host_context() {
-  event::Fiber* fiber = event::this_fiber::current();
-  if (fiber == nullptr || fiber->local(event::Fiber::Slot::kernel) != nullptr) return nullptr;
-  return static_cast<runtime::HostContext*>(fiber->local(event::Fiber::Slot::host).get());
+  sim::Fiber* fiber = sim::this_fiber::current();
+  if (fiber == nullptr || fiber->local(sim::Fiber::Slot::kernel) != nullptr) return nullptr;
+  return static_cast<runtime::HostContext*>(fiber->local(sim::Fiber::Slot::host).get());
 }
 
 }  // namespace

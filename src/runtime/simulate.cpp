@@ -10,16 +10,16 @@
 #include <string_view>
 #include <utility>
 
-#include "base/error.h"
 #include "base/error_text.h"
 #include "base/text.h"
-#include "event/errors.h"
-#include "event/fiber.h"
 #include "hardware/models.h"
-#include "runtime/advice.h"
+#include "kernbench/error.h"
 #include "runtime/context.h"
-#include "runtime/engine_use.h"
+#include "runtime/observe/advice.h"
+#include "runtime/observe/engine_use.h"
 #include "runtime/simulation.h"
+#include "sim/errors.h"
+#include "sim/fiber.h"
 #include "topology/checks.h"
 #include "topology/load.h"
 #include "topology/print.h"
@@ -115,7 +115,7 @@ ErrorResult describe_error(const Failure& failure, ErrorText text) {
   ErrorResult result{std::move(text.type), std::move(text.message), std::move(text.where)};
   try {
     std::rethrow_exception(error);
-  } catch (const event::DeadlockError& deadlock) {
+  } catch (const sim::DeadlockError& deadlock) {
     for (const auto& line : deadlock.lines()) {
       result.waits.push_back({line.name, line.reason, line.target, line.in_cycle});
     }
@@ -129,7 +129,7 @@ ErrorResult describe_error(const Failure& failure, ErrorText text) {
 /// before whatever stopped the simulation.
 Failure run(Simulation& simulation, const std::function<void()>& program) {
   std::exception_ptr error;
-  std::shared_ptr<event::Fiber> main;
+  std::shared_ptr<sim::Fiber> main;
   bool interrupted = false;
   try {
     const auto& options = simulation.options();
@@ -140,7 +140,7 @@ Failure run(Simulation& simulation, const std::function<void()>& program) {
           runtime::end_host_context();
         });
     simulation.main_worker = main;
-    event::RunLimits limits;
+    sim::RunLimits limits;
     limits.max_time = options.max_time;
     limits.max_polls = options.max_polls;
     limits.stack_bytes = static_cast<std::size_t>(options.stack_size.count());
@@ -158,7 +158,7 @@ Failure run(Simulation& simulation, const std::function<void()>& program) {
     simulation.scheduler().run(limits);
     if (simulation.check_distributed) simulation.check_distributed();
     simulation.launch_queues().check_all_received();
-  } catch (const event::InterruptedError&) {
+  } catch (const sim::InterruptedError&) {
     error = std::current_exception();
     interrupted = true;
   } catch (...) {
@@ -178,11 +178,11 @@ Failure run(Simulation& simulation, const std::function<void()>& program) {
   complete([&] { simulation.log().flush(); });
   if (simulation.trace() != nullptr) complete([&] { simulation.trace()->finish(simulation.scheduler().now()); });
   const bool of_main = error && main && main->take_error() == error;
-  return {error, of_main ? event::where_text(main->failed_call()) : std::string()};
+  return {error, of_main ? sim::where_text(main->failed_call()) : std::string()};
 }
 
 void check(const SimulateOptions& options) {
-  if (event::this_fiber::current() != nullptr) {
+  if (sim::this_fiber::current() != nullptr) {
     throw ProgramError("ContextError",
                        "kernbench::simulate was called inside of a simulation: a program that is simulated cannot "
                        "simulate another one; call simulate for each of them, one after the other, outside of both");

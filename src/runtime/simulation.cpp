@@ -7,8 +7,8 @@
 #include <string_view>
 #include <thread>
 
-#include "event/program_call.h"
-#include "runtime/simulated_devices.h"
+#include "runtime/devices/simulated_devices.h"
+#include "sim/program_call.h"
 
 namespace kernbench::runtime {
 
@@ -69,7 +69,7 @@ Simulation::Simulation(const SimulateOptions& options, topology::Topology topolo
                    options.data,
                    printer(options),
                    options.uninitialized_memory == UninitializedMemory::zero,
-                   std::make_shared<kernel::TraceStore>(),
+                   std::make_shared<tile::TraceStore>(),
                    options.out_of_bounds_reads == OutOfBoundsReads::uninitialized,
                    &failures_},
       launch_queues_(*this),
@@ -98,7 +98,7 @@ Simulation::~Simulation() {
 Stream::Observer Simulation::stream_observer(const std::string& stream) {
   return [this, stream](const std::string& command, const std::source_location& where, bool begins) {
     const Time now = scheduler_.now();
-    begins ? trace_->begin_command(stream, command, event::place_text(where), now) : trace_->end_command(stream, now);
+    begins ? trace_->begin_command(stream, command, sim::place_text(where), now) : trace_->end_command(stream, now);
   };
 }
 
@@ -128,7 +128,7 @@ void Simulation::drop_cancelled_commands() {
   }
 }
 
-void Simulation::append_unfinished(std::vector<const event::WaitNode*>& nodes) const {
+void Simulation::append_unfinished(std::vector<const sim::WaitNode*>& nodes) const {
   for (const auto& streams : streams_) {
     for (const auto& stream : streams) {
       if (const auto last = stream->last()) nodes.push_back(last.get());
@@ -141,7 +141,7 @@ std::string Simulation::unique_name(const std::string& name, const std::string& 
   return counted + std::to_string(name_counts_[counted]++);
 }
 
-data::OperationKey Simulation::next_host_key(event::AgentId worker) {
+numerics::OperationKey Simulation::next_host_key(sim::AgentId worker) {
   return {scheduler_.now().count(), worker.value, host_operations_[worker]++};
 }
 

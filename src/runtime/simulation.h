@@ -8,23 +8,23 @@
 #include <string>
 #include <vector>
 
+#include "addressing/page_table.h"
 #include "base/error_text.h"
 #include "base/fingerprint.h"
-#include "data/executor.h"
-#include "event/fiber.h"
-#include "event/scheduler.h"
 #include "hardware/machine.h"
 #include "kernbench/result.h"
 #include "kernbench/simulate.h"
-#include "kernel/environment.h"
-#include "kernel/page_table.h"
-#include "runtime/device_memory.h"
-#include "runtime/operation_log.h"
-#include "runtime/queue_resources.h"
-#include "runtime/queue_set.h"
-#include "runtime/region_recorder.h"
-#include "runtime/stream.h"
-#include "runtime/trace_recorder.h"
+#include "numerics/memory/executor.h"
+#include "runtime/observe/operation_log.h"
+#include "runtime/observe/region_recorder.h"
+#include "runtime/observe/trace_recorder.h"
+#include "runtime/queues/queue_resources.h"
+#include "runtime/queues/queue_set.h"
+#include "runtime/streams/stream.h"
+#include "sim/fiber.h"
+#include "sim/scheduler.h"
+#include "tensor/placement/device_memory.h"
+#include "tile/program/environment.h"
 #include "topology/spec.h"
 
 namespace kernbench::runtime {
@@ -32,16 +32,16 @@ namespace kernbench::runtime {
 class SimulatedDevices;
 
 /// Holds the contents of device memory, or nothing under --no-data.
-class DeviceContents final : public MemoryListener {
+class DeviceContents final : public tensor::MemoryListener {
  public:
   /// Fresh memory holds zeros, or is invalid.
-  DeviceContents(kernel::DeviceBytes& bytes, bool enabled, bool zeros)
+  DeviceContents(tile::DeviceBytes& bytes, bool enabled, bool zeros)
       : bytes_(bytes), enabled_(enabled), zeros_(zeros) {}
   void on_map(PeCoordinate slice, std::uint64_t address, Bytes bytes) override;
   void on_unmap(PeCoordinate slice, std::uint64_t address, Bytes bytes) override;
 
  private:
-  kernel::DeviceBytes& bytes_;
+  tile::DeviceBytes& bytes_;
   bool enabled_, zeros_;
 };
 
@@ -55,11 +55,11 @@ class Simulation {
 
   const SimulateOptions& options() const { return options_; }
   const topology::Topology& topology() const { return topology_; }
-  event::Scheduler& scheduler() { return scheduler_; }
+  sim::Scheduler& scheduler() { return scheduler_; }
   hardware::Machine& machine() { return machine_; }
-  data::Executor& executor() { return executor_; }
-  kernel::Environment& environment() { return environment_; }
-  DeviceMemory& memory() { return memory_; }
+  numerics::Executor& executor() { return executor_; }
+  tile::Environment& environment() { return environment_; }
+  tensor::DeviceMemory& memory() { return memory_; }
   SimulatedDevices& devices() { return *devices_; }
   const std::shared_ptr<QueueResources>& queue_resources() const { return queue_resources_; }
   LaunchQueues& launch_queues() { return launch_queues_; }
@@ -69,7 +69,7 @@ class Simulation {
   /// The part of the run that the program marks.
   const std::shared_ptr<RegionRecorder>& region() { return region_; }
   /// Whoever else wants to be told of operations adds itself here before the first launch.
-  kernel::OperationSinks& operation_sinks() { return sinks_; }
+  tile::OperationSinks& operation_sinks() { return sinks_; }
   /// A device's streams; number 0 is its default stream.
   Stream& stream(int device, std::size_t index);
   std::size_t stream_count(int device) const;
@@ -80,12 +80,12 @@ class Simulation {
   /// Drops the commands of cancelled groups that have not begun, in every stream.
   void drop_cancelled_commands();
   /// The last command of each stream that is not at rest, for the report of a deadlock.
-  void append_unfinished(std::vector<const event::WaitNode*>& nodes) const;
+  void append_unfinished(std::vector<const sim::WaitNode*>& nodes) const;
 
   /// "gemm#2", and for a worker with the path "1" "gemm#1.2": unique, counted by worker and name.
   std::string unique_name(const std::string& name, const std::string& worker_path);
   /// The key of the next data task that belongs to this host worker.
-  data::OperationKey next_host_key(event::AgentId worker);
+  numerics::OperationKey next_host_key(sim::AgentId worker);
   /// A number that no other spawned group or worker of this simulation has; from 1 on.
   std::uint64_t next_group_number() { return ++groups_; }
   std::int64_t next_process_id() { return ++processes_; }
@@ -94,7 +94,7 @@ class Simulation {
   /// What an error says; of one that escaped a kernel, and does not say where, the place.
   ErrorText describe(const std::exception_ptr& error) const;
   /// The fiber of the main program, which gets the errors of its kernels at its waits. Set once.
-  std::weak_ptr<event::Fiber> main_worker;
+  std::weak_ptr<sim::Fiber> main_worker;
   void warn(const std::string& text) const;
   /// Warns once of tensors that are made on device 0 by a program that has ranks, outside of them (SimulateOptions).
   void warn_unbound(const std::string& tensor);
@@ -119,24 +119,24 @@ class Simulation {
   topology::Topology topology_;
   std::shared_ptr<RegionRecorder> region_;  // outlives what completes while the rest is taken down
   OperationLog log_;
-  kernel::OperationSinks sinks_;
+  tile::OperationSinks sinks_;
   std::unique_ptr<TraceRecorder> trace_;
-  data::Executor executor_;
-  data::Executor constants_;  // works under --no-data only
-  event::Scheduler scheduler_;
-  kernel::DeviceBytes bytes_;
-  kernel::VirtualAddressSpace addresses_;
+  numerics::Executor executor_;
+  numerics::Executor constants_;  // works under --no-data only
+  sim::Scheduler scheduler_;
+  tile::DeviceBytes bytes_;
+  addressing::VirtualAddressSpace addresses_;
   DeviceContents contents_;
-  DeviceMemory memory_;
+  tensor::DeviceMemory memory_;
   std::shared_ptr<QueueResources> queue_resources_;
   hardware::Machine machine_;
-  kernel::FailurePlaces failures_;
-  kernel::Environment environment_;
+  tile::FailurePlaces failures_;
+  tile::Environment environment_;
   LaunchQueues launch_queues_;
   std::vector<std::vector<std::shared_ptr<Stream>>> streams_;  // by device
   std::unique_ptr<SimulatedDevices> devices_;
   std::map<std::string, std::uint64_t> name_counts_;
-  std::map<event::AgentId, std::uint64_t> host_operations_;
+  std::map<sim::AgentId, std::uint64_t> host_operations_;
   std::uint64_t groups_ = 0;
   std::uint64_t main_launches_ = 0;
   std::int64_t processes_ = 0;

@@ -1,7 +1,7 @@
 // How much the links between SIPs can carry from one half of the system to the other.
 #pragma once
 
-#include "base/units.h"
+#include "kernbench/units.h"
 #include "topology/network.h"
 
 namespace kernbench::topology {

@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <cstdint>
 
-#include "base/units.h"
+#include "kernbench/units.h"
 #include "topology/spec.h"
 
 namespace kernbench::topology {

@@ -5,7 +5,7 @@
 #include <utility>
 #include <vector>
 
-#include "base/coordinates.h"
+#include "kernbench/coordinates.h"
 
 namespace kernbench::topology {
 

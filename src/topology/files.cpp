@@ -4,8 +4,8 @@
 #include <fstream>
 #include <map>
 
-#include "base/error.h"
 #include "base/quantity.h"
+#include "kernbench/error.h"
 
 namespace kernbench::topology {
 

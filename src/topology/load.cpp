@@ -4,9 +4,9 @@
 #include <map>
 #include <set>
 
-#include "base/error.h"
 #include "base/quantity.h"
 #include "base/text.h"
+#include "kernbench/error.h"
 #include "topology/checks.h"
 #include "topology/document.h"
 #include "topology/files.h"

@@ -9,7 +9,7 @@
 #include <utility>
 #include <vector>
 
-#include "base/coordinates.h"
+#include "kernbench/coordinates.h"
 #include "topology/spec.h"
 #include "topology/system_graph.h"
 

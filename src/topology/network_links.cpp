@@ -2,7 +2,7 @@
 #include <algorithm>
 #include <cassert>
 
-#include "base/error.h"
+#include "kernbench/error.h"
 #include "topology/index.h"
 #include "topology/network.h"
 #include "topology/overrides.h"

@@ -3,7 +3,7 @@
 
 #include <map>
 
-#include "base/coordinates.h"
+#include "kernbench/coordinates.h"
 #include "topology/spec.h"
 
 namespace kernbench::topology {

@@ -8,8 +8,8 @@
 #include <string>
 #include <vector>
 
-#include "base/coordinates.h"
-#include "base/units.h"
+#include "kernbench/coordinates.h"
+#include "kernbench/units.h"
 #include "topology/engine_operations.h"
 
 namespace kernbench::topology {

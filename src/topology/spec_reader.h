@@ -13,9 +13,9 @@
 #include <utility>
 #include <vector>
 
-#include "base/error.h"
 #include "base/quantity.h"
 #include "base/text.h"
+#include "kernbench/error.h"
 #include "topology/describe.h"
 #include "topology/document.h"
 #include "topology/models.h"

@@ -6,7 +6,7 @@
 #include <string_view>
 
 #include "base/quantity.h"
-#include "base/units.h"
+#include "kernbench/units.h"
 #include "topology/engine_operations.h"
 
 namespace kernbench::topology {

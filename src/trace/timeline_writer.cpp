@@ -8,7 +8,7 @@
 #include <cstring>
 #include <utility>
 
-#include "base/error.h"
+#include "kernbench/error.h"
 
 namespace kernbench::trace {
 namespace {

@@ -8,7 +8,7 @@
 #include <variant>
 #include <vector>
 
-#include "base/units.h"
+#include "kernbench/units.h"
 #include "trace/protobuf.h"
 
 namespace kernbench::trace {

@@ -7,7 +7,7 @@
 #include <string>
 
 #include "base/address.h"
-#include "base/error.h"
+#include "kernbench/error.h"
 
 namespace {
 

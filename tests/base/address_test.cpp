@@ -7,7 +7,7 @@
 #include <tuple>
 #include <vector>
 
-#include "base/error.h"
+#include "kernbench/error.h"
 
 namespace kernbench {
 namespace {

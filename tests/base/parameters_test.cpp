@@ -1,11 +1,11 @@
-#include "base/parameters.h"
+#include "kernbench/parameters.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <stdexcept>
 
-#include "base/error.h"
+#include "kernbench/error.h"
 
 namespace kernbench {
 namespace {

@@ -5,7 +5,7 @@
 
 #include <random>
 
-#include "base/error.h"
+#include "kernbench/error.h"
 
 namespace kernbench {
 namespace {

@@ -1,4 +1,4 @@
-#include "base/units.h"
+#include "kernbench/units.h"
 
 #include <gtest/gtest.h>
 

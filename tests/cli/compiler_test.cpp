@@ -8,11 +8,11 @@
 #include <filesystem>
 #include <fstream>
 
-#include "base/error.h"
 #include "cli/bench_file/bench_file.h"
 #include "cli/bench_file/compile_cache.h"
 #include "cli/bench_file/content_hash.h"
 #include "cli/bench_file/shared_library.h"
+#include "kernbench/error.h"
 #include "process.h"
 
 namespace kernbench::cli {

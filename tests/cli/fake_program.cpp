@@ -7,8 +7,8 @@
 #include <stdexcept>
 #include <thread>
 
-#include "base/error.h"
 #include "cli/process.h"
+#include "kernbench/error.h"
 
 namespace kernbench::cli {
 namespace {

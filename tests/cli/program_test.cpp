@@ -9,8 +9,8 @@
 #include <sstream>
 #include <stdexcept>
 
-#include "base/error.h"
 #include "cli/commands.h"
+#include "kernbench/error.h"
 
 namespace kernbench::cli {
 namespace {

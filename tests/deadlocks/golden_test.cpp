@@ -5,7 +5,7 @@
 #include <regex>
 #include <string>
 
-#include "report/json.h"
+#include "report/json/json.h"
 #include "report/least_slots.h"
 #include "report/wait_graph_dot.h"
 #include "support.h"

@@ -7,8 +7,8 @@
 #include <vector>
 
 #include "runtime/context.h"
-#include "runtime/launches.h"
-#include "runtime/queue_set.h"
+#include "runtime/queues/queue_set.h"
+#include "runtime/streams/launches.h"
 #include "support.h"
 
 namespace kernbench::deadlocks_test {

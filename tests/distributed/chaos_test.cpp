@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "hardware/pe/pe.h"
-#include "runtime/stream.h"
+#include "runtime/streams/stream.h"
 #include "spawning.h"
 #include "support/sanitizers.h"
 
@@ -135,7 +135,7 @@ void chaotic_rank(const Chaos& chaos, int rank, std::uint64_t salt) {
         desk.flat, desk.out);
   }
   // Waits for ever, or until it is unwound.
-  if (fails || pick(random, 0, 1) == 0) event::Completion().wait();
+  if (fails || pick(random, 0, 1) == 0) sim::Completion().wait();
 }
 
 // ---- what is left --------------------------------------------------------------------------------------------------
@@ -177,7 +177,7 @@ struct Outcome {
 /// A correct program, from its start at a round time.
 Outcome correct_program(int ranks) {
   // Clocks tick in nanoseconds: the start has the same phase in every run.
-  event::this_fiber::sleep_until(Time::nanoseconds((now().count() / 100'000'000 + 1) * 100'000));
+  sim::this_fiber::sleep_until(Time::nanoseconds((now().count() / 100'000'000 + 1) * 100'000));
   const Time start = now();
   Outcome outcome;
   mp::spawn(

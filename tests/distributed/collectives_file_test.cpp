@@ -9,7 +9,7 @@
 #include <string>
 #include <vector>
 
-#include "base/error.h"
+#include "kernbench/error.h"
 #include "support/source_tree.h"
 
 namespace kernbench::distributed {

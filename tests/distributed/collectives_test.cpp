@@ -5,10 +5,10 @@
 #include <string>
 #include <vector>
 
-#include "event/fiber.h"
-#include "event/scheduler.h"
 #include "kernbench/kernbench.h"
 #include "ranks.h"
+#include "sim/fiber.h"
+#include "sim/scheduler.h"
 
 namespace kernbench::testing {
 namespace {
@@ -19,7 +19,7 @@ using ::testing::AllOf;
 using ::testing::HasSubstr;
 
 Time now() {
-  return event::this_fiber::scheduler().now();
+  return sim::this_fiber::scheduler().now();
 }
 const auto kDevice = torch::dtype(torch::kFloat).device("ahbm");
 
@@ -50,7 +50,7 @@ TEST(Barrier, NobodyLeavesBeforeTheLastOneHasCome) {
   const auto outcome = run_ranks(machine_of(3), 3, [&](int rank) {
     dist::init_process_group("ahbm", rank, 3);
     dist::barrier();  // sets up the channels
-    if (rank == 1) event::this_fiber::sleep(Time::milliseconds(1));
+    if (rank == 1) sim::this_fiber::sleep(Time::milliseconds(1));
     const Time came = now();
     dist::barrier();
     left[static_cast<std::size_t>(rank)] = now();
@@ -87,9 +87,9 @@ TEST(Work, HasTheErrorOfARankWhoseCallDoesNotFit) {
   const auto outcome = run_ranks(machine_of(2), 2, [](int rank) {
     dist::init_process_group("ahbm", rank, 2);
     dist::barrier();
-    if (rank == 1) event::this_fiber::sleep(Time::milliseconds(1));
+    if (rank == 1) sim::this_fiber::sleep(Time::milliseconds(1));
     const auto work = dist::all_reduce(torch::ones({4 + rank}, kDevice), ReduceOp::SUM, {}, true);
-    event::this_fiber::sleep(Time::milliseconds(2));
+    sim::this_fiber::sleep(Time::milliseconds(2));
     EXPECT_FALSE(work->is_success());
     work->synchronize();
   });
@@ -116,9 +116,9 @@ TEST(Work, AHostReadWaitsForTheCollective) {
 
 TEST(Work, AHostReadWhoseProducerNeedsALaterRankSucceeds) {
   const auto outcome = run_ranks(machine_of(2), 2, [](int rank) {
-    if (rank == 1) event::this_fiber::sleep(Time::milliseconds(2));
+    if (rank == 1) sim::this_fiber::sleep(Time::milliseconds(2));
     dist::init_process_group("ahbm", rank, 2);
-    if (rank == 1) event::this_fiber::sleep(Time::milliseconds(2));
+    if (rank == 1) sim::this_fiber::sleep(Time::milliseconds(2));
     const auto x = torch::ones({16}, kDevice);
     dist::all_reduce(x);
     EXPECT_EQ(x[0].item<float>(), 2.0f);

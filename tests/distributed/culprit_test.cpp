@@ -81,7 +81,7 @@ TEST(Culprit, IsTheRankThatDiffersWhicheverItIsAndInWhateverOrderTheyCome) {
                 }
                 const auto x = argument(rank == wrong, how);
                 const auto place = std::ranges::find(order, rank) - order.begin();
-                event::this_fiber::sleep_until(Time::microseconds(100 + place));
+                sim::this_fiber::sleep_until(Time::microseconds(100 + place));
                 told.listen(rank, [&] { call(x, rank == wrong, how); });
               },
               order);
@@ -107,7 +107,7 @@ TEST(Culprit, OneOfSixteenIsTheOneAlsoAsTheFirstCaller) {
     options.data = false;
     const auto outcome = run_ranks(options, kRanks, [&](int rank) {
       dist::init_process_group("ahbm", rank, kRanks);
-      event::this_fiber::sleep_until(Time::microseconds(10 + rank));
+      sim::this_fiber::sleep_until(Time::microseconds(10 + rank));
       told.listen(rank, [&] { dist::all_reduce(ones(rank == 0 ? 9 : 8)); });
     });
     const std::string line = std::to_string(__LINE__ - 2);
@@ -160,7 +160,7 @@ TEST(Culprit, IsNobodyWithoutAMajority) {
         machine_of(4), 4,
         [&](int rank) {
           dist::init_process_group("ahbm", rank, 4);
-          event::this_fiber::sleep_until(Time::microseconds(10 + order[static_cast<std::size_t>(rank)]));
+          sim::this_fiber::sleep_until(Time::microseconds(10 + order[static_cast<std::size_t>(rank)]));
           told.listen(rank, [&] { dist::all_reduce(ones(rank == 0 || rank == 3 ? 8 : 9)); });
         },
         order);
@@ -208,7 +208,7 @@ TEST(Culprit, EveryWayToDifferIsListedWithItsRanks) {
 
 TEST(Culprit, RanksThatCanNoLongerCallAreMissingRanks) {
   for (const bool ends : {false, true}) {
-    event::Completion go_on;
+    sim::Completion go_on;
     Told told(4);
     const auto outcome = run_ranks(machine_of(4), 4, [&](int rank) {
       dist::init_process_group("ahbm", rank, 4);
@@ -227,7 +227,7 @@ TEST(Culprit, RanksThatCanNoLongerCallAreMissingRanks) {
 }
 
 TEST(Culprit, RanksThatOnlyPollForADifferingCallAreToldThatNobodyElseComes) {
-  event::Completion go_on;
+  sim::Completion go_on;
   Told told(3);
   auto options = machine_of(3);
   options.max_polls = 1'000;

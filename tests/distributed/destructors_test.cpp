@@ -144,7 +144,7 @@ TEST(Destructors, ASpawnWithinOneRunsToItsEnd) {
 
 TEST(Destructors, ARankThatThrewBeforeItWasCancelledIsACauseAndNoVictim) {
   simulate(devices(3), [] {
-    event::Completion never;
+    sim::Completion never;
     never.describe_as([] { return "what never comes"; });
     std::vector<Time> ends(3);
     try {

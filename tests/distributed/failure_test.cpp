@@ -9,7 +9,7 @@
 #include <string>
 #include <vector>
 
-#include "event/waitable.h"
+#include "sim/waitable.h"
 #include "spawning.h"
 #include "support/sanitizers.h"
 
@@ -47,7 +47,7 @@ void expect_failure(int ranks, const std::function<void(int)>& worker,
 }
 
 /// All but the failing ones wait for what will never come.
-std::function<void(int)> failing(std::vector<int> ranks, event::Completion& never) {
+std::function<void(int)> failing(std::vector<int> ranks, sim::Completion& never) {
   return [ranks = std::move(ranks), &never](int rank) {
     sleep(1000);
     if (std::ranges::find(ranks, rank) != ranks.end()) throw ValueError("mimic of rank " + std::to_string(rank));
@@ -58,7 +58,7 @@ std::function<void(int)> failing(std::vector<int> ranks, event::Completion& neve
 TEST(Failure, RootCausesAreTheRanksThatThrewAndVictimsTheOthers) {
   const std::vector<std::vector<int>> cases{{0}, {1}, {3}, {1, 2}, {0, 3}, {1, 2, 3}, {0, 1, 2, 3}};
   for (const auto& causes : cases) {
-    event::Completion never;
+    sim::Completion never;
     never.describe_as([] { return "a barrier"; });
     expect_failure(4, failing(causes, never), [&](const mp::SpawnException& failure) {
       EXPECT_EQ(ranks_of(failure), causes);
@@ -76,7 +76,7 @@ TEST(Failure, RootCausesAreTheRanksThatThrewAndVictimsTheOthers) {
 }
 
 TEST(Failure, TheTextHasPyTorchsLineForEachCauseAndSaysWhereVictimsWaited) {
-  event::Completion never;
+  sim::Completion never;
   never.describe_as([] { return "a barrier"; });
   expect_failure(3, failing({0, 2}, never), [](const mp::SpawnException& failure) {
     EXPECT_STREQ(failure.what(),
@@ -102,7 +102,7 @@ TEST(Failure, OnlyWhoFailsInTheInstantOfTheFirstIsACause) {
 }
 
 TEST(Failure, WhatUnwindingThrowsDoesNotCount) {
-  event::Completion never;
+  sim::Completion never;
   expect_failure(
       2,
       [&](int rank) {
@@ -120,7 +120,7 @@ TEST(Failure, WhatUnwindingThrowsDoesNotCount) {
 }
 
 TEST(Failure, VictimsGetCancelledByRankAndAgainWhenTheySwallowIt) {
-  event::Completion never;
+  sim::Completion never;
   std::vector<std::string> events;
   expect_failure(
       4,
@@ -143,7 +143,7 @@ TEST(Failure, VictimsGetCancelledByRankAndAgainWhenTheySwallowIt) {
 }
 
 TEST(Failure, AVictimDoesNotWaitWhileItUnwindsAndWhatItLaunchesThenIsDropped) {
-  event::Completion never;
+  sim::Completion never;
   std::vector<Time> ends(2);
   const auto worker = [&](int rank) {
     torch::ahbm::set_device(rank);
@@ -238,7 +238,7 @@ TEST(Failure, AStackThatOverflowsIsTheErrorOfItsRank) {
     volatile char room[4096] = {};
     return depth == 0 ? room[0] : recurse(depth - 1) + room[1];
   };
-  event::Completion never;
+  sim::Completion never;
   expect_failure(
       2,
       [&](int rank) {
@@ -254,7 +254,7 @@ TEST(Failure, AStackThatOverflowsIsTheErrorOfItsRank) {
 
 TEST(Failure, ARankThatWillNotEndIsAVictimAndNamed) {
   const LeaksExpected leaks;
-  event::Completion never;
+  sim::Completion never;
   expect_failure(
       2,
       [&](int rank) {
@@ -298,7 +298,7 @@ TEST(Failure, AnErrorInAKernelIsTheErrorOfTheRankThatLaunchedIt) {
 }
 
 TEST(Failure, NestedRanksOfVictimsAreUnwoundTooAndANestedFailureIsTheCauseOfItsParent) {
-  event::Completion never;
+  sim::Completion never;
   int unwound = 0;
   struct Count {
     int& count;
@@ -341,7 +341,7 @@ TEST(Failure, NestedRanksOfVictimsAreUnwoundTooAndANestedFailureIsTheCauseOfItsP
 
 TEST(Failure, AnErrorOfTheMainProgramEndsTheRunWhateverItsRanksDo) {
   EXPECT_EQ(error_of([] {
-              event::Completion never;
+              sim::Completion never;
               mp::spawn([&](int) { never.wait(); }, {}, {.nprocs = 2, .join = false});
               sleep(100);
               throw ValueError("of main");
@@ -351,7 +351,7 @@ TEST(Failure, AnErrorOfTheMainProgramEndsTheRunWhateverItsRanksDo) {
 
 TEST(Failure, RanksThatWaitForEverAreNamedByTheDeadlockReport) {
   const std::string error = error_of([] {
-    event::Completion never;
+    sim::Completion never;
     never.describe_as([] { return "a message"; });
     mp::spawn(
         [&](int rank) {

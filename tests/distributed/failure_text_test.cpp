@@ -50,7 +50,7 @@ TEST(FailureText, EveryExitCodeIsListedByRank) {
 }
 
 TEST(FailureText, TheResultListsRanksErrorsAndVictims) {
-  event::Completion never;
+  sim::Completion never;
   const auto result = try_simulate(devices(1), [&] {
     mp::spawn(
         [&](int rank) {

@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "distributed/judgement.h"
+#include "distributed/agreement/judgement.h"
 #include "kernbench/kernbench.h"
 #include "ranks.h"
 #include "spawning.h"
@@ -61,7 +61,7 @@ TEST(NewGroup, TheRankThatDiffersIsToBlameInWhateverOrderTheyCome) {
           [&](int rank) {
             dist::init_process_group("ahbm", rank, 3);
             const auto place = std::ranges::find(order, rank) - order.begin();
-            event::this_fiber::sleep_until(Time::microseconds(10 + place));
+            sim::this_fiber::sleep_until(Time::microseconds(10 + place));
             told[static_cast<std::size_t>(rank)] = made(rank == wrong ? std::vector{0, 1, 2} : std::vector{0, 1});
             EXPECT_EQ(now(), Time::microseconds(12)) << "when the last one has called";
             const auto group = dist::new_group();
@@ -97,7 +97,7 @@ TEST(NewGroup, NobodyIsToBlameWithoutAMajority) {
 
 TEST(NewGroup, RanksThatCanNoLongerCallAreMissingRanks) {
   for (const bool ends : {false, true}) {
-    event::Completion go_on;
+    sim::Completion go_on;
     const auto outcome = run_ranks(machine_of(4), 4, [&](int rank) {
       dist::init_process_group("ahbm", rank, 4);
       if (rank == 3 && ends) return;

@@ -34,10 +34,10 @@ unsigned line(std::source_location here = std::source_location::current()) {
 /// Expects that the last line which the calling fiber knows of is that of the call.
 void check(const std::vector<Call>& calls) {
   for (const Call& call : calls) {
-    event::this_fiber::current()->note_place({});
+    sim::this_fiber::current()->note_place({});
     const unsigned expected = call.make();
-    EXPECT_EQ(event::this_fiber::current()->place(), "host_lines_test.cpp:" + std::to_string(expected)) << call.name;
-    EXPECT_EQ(event::this_fiber::current()->call().name, nullptr) << call.name << " has ended";
+    EXPECT_EQ(sim::this_fiber::current()->place(), "host_lines_test.cpp:" + std::to_string(expected)) << call.name;
+    EXPECT_EQ(sim::this_fiber::current()->call().name, nullptr) << call.name << " has ended";
   }
 }
 
@@ -226,12 +226,12 @@ TEST(HostLines, AFunctionThatIsPassedOnHasNone) {
     const auto chosen = function ? torch::tanh : torch::relu;
     const Tensor x = matrix();
     std::vector<Tensor> all{x, x};
-    event::this_fiber::current()->note_place({});
+    sim::this_fiber::current()->note_place({});
     (void)function(x);
     std::transform(all.begin(), all.end(), all.begin(), torch::sigmoid);
-    EXPECT_EQ(event::this_fiber::current()->place(), "") << "no line of the standard library";
+    EXPECT_EQ(sim::this_fiber::current()->place(), "") << "no line of the standard library";
     (void)chosen(x);
-    EXPECT_EQ(event::this_fiber::current()->place(), "host_lines_test.cpp:" + std::to_string(line() - 1));
+    EXPECT_EQ(sim::this_fiber::current()->place(), "host_lines_test.cpp:" + std::to_string(line() - 1));
   });
 }
 

@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "event/waitable.h"
+#include "sim/waitable.h"
 #include "spawning.h"
 
 namespace kernbench {
@@ -191,7 +191,7 @@ TEST(Identity, EveryRankKeepsItsDeviceStreamAndRandomNumbersThroughFiftyWaitsOfA
 TEST(Identity, EventsOrderStreamsOfDifferentRanksAndDevices) {
   simulate(devices(2), [&] {
     torch::ahbm::Event ready;
-    event::Completion recorded;
+    sim::Completion recorded;
     Time produced, consumed;
     mp::spawn(
         [&](int rank) {

@@ -1,4 +1,4 @@
-#include "distributed/ledger.h"
+#include "distributed/agreement/ledger.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -9,7 +9,7 @@
 #include <string>
 #include <vector>
 
-#include "base/error.h"
+#include "kernbench/error.h"
 
 namespace kernbench::distributed {
 namespace {

@@ -101,7 +101,7 @@ TEST(Spawning, DeepRanksHaveShortNamesThatTellThemApart) {
   std::set<std::string> names;
   std::size_t longest = 0;
   const std::function<void(int)> nest = [&](int depth) {
-    const std::string name = event::this_fiber::current()->name();
+    const std::string name = sim::this_fiber::current()->name();
     EXPECT_TRUE(names.insert(name).second) << name;
     longest = std::max(longest, name.size());
     if (depth < 200) mp::spawn([&, depth](int rank) { rank == 0 ? nest(depth + 1) : nest(200); }, {}, {.nprocs = 2});

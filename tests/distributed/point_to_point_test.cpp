@@ -6,9 +6,9 @@
 #include <string>
 #include <vector>
 
-#include "event/fiber.h"
 #include "kernbench/kernbench.h"
 #include "ranks.h"
+#include "sim/fiber.h"
 
 namespace kernbench::testing {
 namespace {
@@ -108,7 +108,7 @@ TEST(PointToPoint, WhoReceivesFromAnyGetsTheSendThatWasCalledFirst) {
   expect_passed(run(4, [&](int rank) {
     dist::barrier();
     const auto x = full(50, rank);
-    event::this_fiber::sleep(Time::milliseconds(rank == 0 ? 10 : 4 - rank));
+    sim::this_fiber::sleep(Time::milliseconds(rank == 0 ? 10 : 4 - rank));
     if (rank > 0) return dist::send(x, 0, {}, 2);
     for (int i = 0; i < 3; ++i) {
       sources.push_back(dist::recv(x, std::nullopt, {}, 2));
@@ -129,7 +129,7 @@ TEST(PointToPoint, OfSendsOfOneInstantWhoReceivesFromAnyGetsThatOfTheLowestRank)
           [&](int rank) {
             dist::init_process_group("ahbm", rank, 4);
             const auto x = full(50, rank);
-            event::this_fiber::sleep_until(rank == 0 ? receive_at : Time::microseconds(100));
+            sim::this_fiber::sleep_until(rank == 0 ? receive_at : Time::microseconds(100));
             if (rank > 0) return dist::send(x, 0);
             for (int i = 0; i < 3; ++i) sources.push_back(dist::recv(x));
           },
@@ -171,13 +171,13 @@ TEST(PointToPoint, TheWorkOfASideThatDoesNotFitHasTheErrorOfTheOther) {
   const auto outcome = run(2, [](int rank) {
     dist::barrier();
     if (rank == 1) {
-      event::this_fiber::sleep(Time::milliseconds(1));
+      sim::this_fiber::sleep(Time::milliseconds(1));
       dist::recv(full(5, 0), 0);
       return;
     }
     const auto work = dist::isend(full(4, 0), 1);
     EXPECT_TRUE(work->is_success());
-    event::this_fiber::sleep(Time::milliseconds(2));
+    sim::this_fiber::sleep(Time::milliseconds(2));
     EXPECT_FALSE(work->is_success());
     EXPECT_NE(work->exception(), nullptr);
     work->wait();

@@ -5,10 +5,10 @@
 #include <string>
 #include <vector>
 
-#include "event/fiber.h"
-#include "event/scheduler.h"
 #include "kernbench/kernbench.h"
 #include "ranks.h"
+#include "sim/fiber.h"
+#include "sim/scheduler.h"
 
 namespace kernbench::testing {
 namespace {
@@ -39,9 +39,9 @@ TEST(ProcessGroup, EveryRankKnowsItselfAndTheWorld) {
 TEST(ProcessGroup, AllRanksGoOnWhenTheLastOneHasCome) {
   std::vector<Time> times(3);
   run_ranks(machine_of(3), 3, [&](int rank) {
-    event::this_fiber::sleep(Time::microseconds(10 * (3 - rank)));
+    sim::this_fiber::sleep(Time::microseconds(10 * (3 - rank)));
     dist::init_process_group("ahbm", rank, 3);
-    times[static_cast<std::size_t>(rank)] = event::this_fiber::scheduler().now();
+    times[static_cast<std::size_t>(rank)] = sim::this_fiber::scheduler().now();
   });
   EXPECT_THAT(times, ElementsAre(Time::microseconds(30), Time::microseconds(30), Time::microseconds(30)));
 }
@@ -193,9 +193,9 @@ TEST(MonitoredBarrier, LetsAllGoOnAtOnceAndLeavesNoTimer) {
   std::vector<Time> times(3);
   const auto result = run_ranks(machine_of(3), 3, [&](int rank) {
     dist::init_process_group("ahbm", rank, 3);
-    event::this_fiber::sleep(Time::microseconds(rank));
+    sim::this_fiber::sleep(Time::microseconds(rank));
     dist::monitored_barrier({}, Time::milliseconds(5));
-    times[static_cast<std::size_t>(rank)] = event::this_fiber::scheduler().now();
+    times[static_cast<std::size_t>(rank)] = sim::this_fiber::scheduler().now();
   });
   EXPECT_THAT(times, ::testing::Each(Time::microseconds(2)));
   EXPECT_EQ(result.run.simulated_time, Time::microseconds(2));
@@ -224,7 +224,7 @@ TEST(MonitoredBarrier, NamesTheFirstRankWhenAskedForOne) {
 TEST(MonitoredBarrier, ARankThatComesTooLateFailsToo) {
   const auto result = run_ranks(machine_of(2), 2, [](int rank) {
     dist::init_process_group("ahbm", rank, 2);
-    if (rank == 1) event::this_fiber::sleep(Time::milliseconds(3));
+    if (rank == 1) sim::this_fiber::sleep(Time::milliseconds(3));
     dist::monitored_barrier({}, Time::milliseconds(2));
   });
   EXPECT_EQ(result.errors[0], "DistributedError: [Rank 0]: Ranks 1 failed to pass monitoredBarrier in 2 ms");

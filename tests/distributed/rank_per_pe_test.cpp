@@ -9,9 +9,9 @@
 #include <vector>
 
 #include "base/text.h"
-#include "runtime/tensor_impl.h"
 #include "spawning.h"
 #include "support/source_tree.h"
+#include "tensor/tensor_impl.h"
 
 namespace kernbench {
 namespace {
@@ -49,7 +49,7 @@ std::string error_of_world(int sips, int ranks, const Program& rank_program) {
 
 std::vector<std::string> places_of(const torch::Tensor& tensor) {
   std::vector<std::string> places;
-  for (const auto& shard : runtime::impl_of(tensor).storage->device->descriptor()->shards) {
+  for (const auto& shard : tensor::impl_of(tensor).storage->device->descriptor()->shards) {
     places.push_back(to_text(shard.owner));
   }
   return places;

@@ -4,11 +4,11 @@
 #include <numeric>
 #include <utility>
 
-#include "base/error.h"
-#include "event/fiber.h"
-#include "event/waitable.h"
+#include "kernbench/error.h"
 #include "kernbench/streams.h"
 #include "runtime/context.h"
+#include "sim/fiber.h"
+#include "sim/waitable.h"
 #include "support/source_tree.h"
 
 namespace kernbench::testing {
@@ -32,7 +32,7 @@ RanksResult run_ranks(const SimulateOptions& options, int ranks, const std::func
   }
   result.run = try_simulate(options, [&] {
     auto& simulation = runtime::current_context("run_ranks").simulation;
-    std::vector<std::shared_ptr<event::Fiber>> workers;
+    std::vector<std::shared_ptr<sim::Fiber>> workers;
     for (const int rank : starts) {
       workers.push_back(simulation.scheduler().spawn(
           {.agent = simulation.machine().host_agent(rank), .name = "rank " + std::to_string(rank)}, [&, rank] {

@@ -95,7 +95,7 @@ TEST(Refusals, AReceiveFromAnyTakesTheLowestRankOfOneInstantHoweverTheRanksWereS
       torch::ahbm::set_device(rank);
       dist::init_process_group("ahbm", rank, 3);
       const auto x = torch::full({4}, static_cast<float>(rank), torch::dtype(torch::kFloat).device("ahbm"));
-      event::this_fiber::sleep_until(Time::microseconds(50));
+      sim::this_fiber::sleep_until(Time::microseconds(50));
       if (rank != 0) dist::send(x, 0);
       if (rank != 0) return;
       sleep(10'000);

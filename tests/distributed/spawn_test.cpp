@@ -1,5 +1,5 @@
 // torch::multiprocessing::spawn: who is called with what, who waits for whom, and what becomes of ranks nobody joins.
-#include "distributed/spawn.h"
+#include "distributed/ranks/spawn.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -97,7 +97,7 @@ TEST(Spawn, PollingForRanksThatWaitForEverIsALivelock) {
   auto options = devices(1);
   EXPECT_THAT(error_of(
                   [] {
-                    event::Completion never;
+                    sim::Completion never;
                     const auto context = mp::spawn([&](int) { never.wait(); }, {}, {.nprocs = 1, .join = false});
                     while (!context.join(0)) {
                     }
@@ -137,7 +137,7 @@ TEST(Spawn, DaemonicRanksAreUnwoundWhenTheirParentEnds) {
             std::vector<std::string>& events;
             ~Last() { events.emplace_back("unwound"); }
           } const last{events};
-          event::Completion never;
+          sim::Completion never;
           never.wait();
           events.emplace_back("not reached");
         },

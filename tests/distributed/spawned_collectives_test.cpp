@@ -8,9 +8,9 @@
 #include <tuple>
 #include <vector>
 
-#include "event/fiber.h"
 #include "kernbench/kernbench.h"
 #include "ranks.h"
+#include "sim/fiber.h"
 
 namespace kernbench::testing {
 namespace {
@@ -28,7 +28,7 @@ void worker(int rank, const std::set<int>& failing) {
   const auto x = torch::ones({5000}, kDevice);
   dist::all_reduce(x);
   dist::barrier();
-  if (!failing.empty()) event::this_fiber::sleep_until(Time::milliseconds(1));  // all at once
+  if (!failing.empty()) sim::this_fiber::sleep_until(Time::milliseconds(1));  // all at once
   if (failing.contains(rank)) throw std::runtime_error("Mimic real test failure.");
   dist::all_reduce(x);
   EXPECT_EQ(x[4999].item<float>(), static_cast<float>(kRanks * kRanks));

@@ -8,9 +8,9 @@
 #include <string>
 #include <vector>
 
-#include "event/fiber.h"
 #include "kernbench/kernbench.h"
 #include "ranks.h"
+#include "sim/fiber.h"
 
 namespace kernbench::testing {
 namespace {
@@ -89,7 +89,7 @@ TEST(SpawnedFailures, RootCausesAndVictimsAreRightWhateverTheOthersWaitIn) {
         dist::init_process_group();
         dist::barrier();
         if (!failing.contains(rank)) return wait(rank);
-        event::this_fiber::sleep_until(Time::milliseconds(1));  // all at once
+        sim::this_fiber::sleep_until(Time::milliseconds(1));  // all at once
         throw std::runtime_error("Mimic real test failure.");
       });
       std::set<int> others;
@@ -123,9 +123,9 @@ TEST(SpawnedFailures, ARankThatFailsBeforeTheFirstMeetingOfAllIsTheCause) {
 TEST(SpawnedFailures, AReadOfWhatNeedsALaterRankYieldsAndSucceeds) {
   std::vector<float> read(2);
   const auto outcome = spawn_ranks(2, [&](int rank) {
-    if (rank == 1) event::this_fiber::sleep(Time::milliseconds(2));
+    if (rank == 1) sim::this_fiber::sleep(Time::milliseconds(2));
     dist::init_process_group();
-    if (rank == 1) event::this_fiber::sleep(Time::milliseconds(2));
+    if (rank == 1) sim::this_fiber::sleep(Time::milliseconds(2));
     const auto x = ones_on_device(16);
     dist::all_reduce(x, dist::ReduceOp::SUM, {}, true);
     read[static_cast<std::size_t>(rank)] = x[15].item<float>();
@@ -182,7 +182,7 @@ TEST(SpawnedFailures, AMessageThatDoesNotFitIsTheErrorOfTheRankThatLaunchedItsKe
     }
     dist::barrier();
     torch::ahbm::synchronize();
-    if (rank != 1) event::this_fiber::sleep(Time::milliseconds(1));
+    if (rank != 1) sim::this_fiber::sleep(Time::milliseconds(1));
   });
   EXPECT_EQ(outcome.error, "");
   EXPECT_EQ(outcome.causes, std::set<int>{1});
@@ -201,7 +201,7 @@ TEST(SpawnedFailures, AMessageThatNobodyReceivesIsTheErrorOfTheRankThatLaunchedI
             torch::accelerator::set_device_index(rank);
             if (rank == 1) launch_talk(talk_to_nobody);
             torch::ahbm::synchronize();
-            event::this_fiber::sleep(Time::milliseconds(1));
+            sim::this_fiber::sleep(Time::milliseconds(1));
           },
           {}, {.nprocs = 2});
     } catch (const SpawnException& failure) {

@@ -6,9 +6,9 @@
 #include <utility>
 #include <vector>
 
-#include "event/fiber.h"
 #include "kernbench/kernbench.h"
 #include "runtime/context.h"
+#include "sim/fiber.h"
 
 namespace kernbench::testing {
 
@@ -31,7 +31,7 @@ inline Time now() {
   return simulation().scheduler().now();
 }
 inline void sleep(std::int64_t nanoseconds) {
-  event::this_fiber::sleep(Time::nanoseconds(nanoseconds));
+  sim::this_fiber::sleep(Time::nanoseconds(nanoseconds));
 }
 /// How often the order of two events was not defined.
 inline std::uint64_t ambiguous_orders() {

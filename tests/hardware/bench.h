@@ -9,8 +9,8 @@
 #include <string>
 #include <vector>
 
-#include "event/scheduler.h"
 #include "hardware/machine.h"
+#include "sim/scheduler.h"
 #include "topology/network.h"
 #include "topology/spec.h"
 
@@ -59,7 +59,7 @@ DmaLeg leg(PeCoordinate slice, std::uint64_t address, std::int64_t bytes);
 struct Told {
   Time time;
   std::string what;
-  event::AgentId agent;
+  sim::AgentId agent;
   std::uint64_t number;
   auto operator<=>(const Told&) const = default;
 };
@@ -72,7 +72,7 @@ class Log final : public OperationObserver {
 
   /// All operations that programs made, in the order in which they were issued.
   std::vector<OperationRef> operations;
-  event::Scheduler* scheduler = nullptr;
+  sim::Scheduler* scheduler = nullptr;
 
  private:
   void add(const char* what, const Operation& operation) {
@@ -83,7 +83,7 @@ class Log final : public OperationObserver {
 /// The view of a program body: issues operations on its PE and waits for them.
 class ProgramScope {
  public:
-  ProgramScope(Machine& machine, PeCoordinate pe, event::AgentId agent, Log& log)
+  ProgramScope(Machine& machine, PeCoordinate pe, sim::AgentId agent, Log& log)
       : machine_(machine), pe_(pe), agent_(agent), log_(log) {}
 
   OperationRef load(std::vector<DmaLeg> legs, std::vector<OperationRef> dependencies = {},
@@ -99,7 +99,7 @@ class ProgramScope {
 
   Machine& machine() { return machine_; }
   PeCoordinate pe() const { return pe_; }
-  event::AgentId agent() const { return agent_; }
+  sim::AgentId agent() const { return agent_; }
 
  private:
   OperationRef make(EngineKind engine, const char* kind, std::vector<OperationRef> dependencies);
@@ -107,7 +107,7 @@ class ProgramScope {
 
   Machine& machine_;
   PeCoordinate pe_;
-  event::AgentId agent_;
+  sim::AgentId agent_;
   Log& log_;
   std::uint64_t next_ = 0;
   std::vector<OperationRef> mine_;
@@ -139,7 +139,7 @@ class Bench {
   Stage channels(PeCoordinate slice) const;
   Stage tcm_port(PeCoordinate pe) const;
 
-  event::Scheduler scheduler;
+  sim::Scheduler scheduler;
   topology::Topology topology;
   topology::Network network;
   Machine machine;

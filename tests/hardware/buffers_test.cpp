@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "bench.h"
-#include "event/fiber.h"
+#include "sim/fiber.h"
 
 namespace kernbench::hardware {
 namespace {
@@ -102,7 +102,7 @@ std::size_t heap_of_a_load(Time latency) {
     const OperationRef load = p.load({leg(at(1, 0, 0), 0, 1 << 15)});
     for (int i = 0; i < 100; ++i) {
       most = std::max(most, mallinfo2().uordblks - before);
-      event::this_fiber::sleep(ns(200));
+      sim::this_fiber::sleep(ns(200));
     }
   });
   return most;

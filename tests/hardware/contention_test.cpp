@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "bench.h"
-#include "event/fiber.h"
+#include "sim/fiber.h"
 
 namespace kernbench::hardware {
 namespace {
@@ -19,7 +19,7 @@ void run(Bench& bench, int k, bool write) {
   std::vector<ProgramRequest> programs;
   for (int pe = 1; pe <= k; ++pe) {
     programs.push_back(bench.program(at(0, 0, pe), [write](ProgramScope& p) {
-      event::this_fiber::sleep_until(Time::microseconds(5));
+      sim::this_fiber::sleep_until(Time::microseconds(5));
       const DmaLeg part = leg(at(0, 0, 0), static_cast<std::uint64_t>(p.pe().pe.value) << 20, kBytes);
       write ? p.store({part}) : p.load({part});
     }));

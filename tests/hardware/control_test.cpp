@@ -7,15 +7,15 @@
 #include <vector>
 
 #include "bench.h"
-#include "event/fiber.h"
 #include "hardware/pe/command_queue.h"
+#include "sim/fiber.h"
 
 namespace kernbench::hardware {
 namespace {
 
 struct Seen {
   Time first, last;
-  event::AgentId agent;
+  sim::AgentId agent;
 };
 
 // Launches `lengths.size()` launches of one program each on PE 0, all commands in one instant.
@@ -26,7 +26,7 @@ std::vector<Seen> run_programs(Bench& bench, const std::vector<Time>& lengths) {
     programs.push_back(bench.program(at(0, 0, 0), [&bench, &seen, i, length = lengths[i]](ProgramScope& p) {
       seen[i].first = bench.scheduler.now();
       seen[i].agent = p.agent();
-      event::this_fiber::sleep(length);
+      sim::this_fiber::sleep(length);
       seen[i].last = bench.scheduler.now();
     }));
     bench.launch(std::move(programs));
@@ -60,7 +60,7 @@ TEST(ControlProcessor, OneContextRunsProgramsOneAfterTheOther) {
 TEST(ControlProcessor, AProgramsFiberHasTheNameOfTheRequest) {
   Bench bench(tiny());
   std::string name;
-  bench.run(at(0, 0, 1), [&](ProgramScope&) { name = event::this_fiber::current()->name(); });
+  bench.run(at(0, 0, 1), [&](ProgramScope&) { name = sim::this_fiber::current()->name(); });
   EXPECT_EQ(name, "sip0.cube0.pe1 test#0");
 }
 
@@ -72,19 +72,19 @@ TEST(ControlProcessor, AnExceptionInAProgramEndsTheSimulationWithIt) {
 TEST(ControlProcessor, ACancelledProgramIsOverAndItsOperationsFinish) {
   Bench bench(tiny());
   bool completed = false;
-  event::Fiber* fiber = nullptr;
+  sim::Fiber* fiber = nullptr;
   std::vector<ProgramRequest> programs;
   programs.push_back(bench.program(at(0, 0, 0), [&](ProgramScope& p) {
-    fiber = event::this_fiber::current();
+    fiber = sim::this_fiber::current();
     for (int i = 0; i < 20; ++i) p.load({leg(at(0, 0, 1), 0, 60'000)});  // soon waits for a place
     ADD_FAILURE() << "not cancelled";
   }));
   bench.launch(std::move(programs), [&](const LaunchTimes&) { completed = true; });
-  event::FiberOptions options;
+  sim::FiberOptions options;
   options.agent = bench.machine.host_agent(0);
   options.name = "rank 0";
   bench.scheduler.spawn(std::move(options), [&] {
-    event::this_fiber::sleep(ns(1500));
+    sim::this_fiber::sleep(ns(1500));
     fiber->cancel();
   });
   bench.scheduler.run();

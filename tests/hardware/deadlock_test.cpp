@@ -5,16 +5,16 @@
 #include <vector>
 
 #include "bench.h"
-#include "event/errors.h"
-#include "event/fiber.h"
+#include "sim/errors.h"
+#include "sim/fiber.h"
 
 namespace kernbench::hardware {
 namespace {
 
-std::string report(event::Scheduler& scheduler) {
+std::string report(sim::Scheduler& scheduler) {
   try {
     scheduler.run();
-  } catch (const event::DeadlockError& error) {
+  } catch (const sim::DeadlockError& error) {
     return error.what();
   }
   return "no deadlock";
@@ -56,7 +56,7 @@ TEST(Deadlock, TwoProgramsThatHoldTheTcmWaitForEachOther) {
         [](ProgramScope& p) {
           TcmAllocator& tcm = p.machine().pe(p.pe()).tcm();
           tcm.reserve(Bytes(1 << 15));
-          event::this_fiber::sleep(Time::microseconds(10));
+          sim::this_fiber::sleep(Time::microseconds(10));
           tcm.reserve(Bytes(64));
         },
         "test#" + std::to_string(launch)));
@@ -72,8 +72,8 @@ TEST(Deadlock, ALaunchLeadsToTheProgramsThatHaveNotEnded) {
   auto machine = tiny();
   machine.pe.contexts = 1;
   Bench bench(machine);
-  event::Completion signal, launched;
-  const auto start = [&](int number, ProgramBody body, event::Completion* completion) {
+  sim::Completion signal, launched;
+  const auto start = [&](int number, ProgramBody body, sim::Completion* completion) {
     LaunchRequest request;
     request.name = "test#" + std::to_string(number);
     request.programs.push_back(bench.program(at(0, 0, 0), std::move(body), request.name));
@@ -82,8 +82,8 @@ TEST(Deadlock, ALaunchLeadsToTheProgramsThatHaveNotEnded) {
   };
   start(0, [&](ProgramScope&) { signal.wait(); }, nullptr);  // waits for the second, which waits for its context
   const auto second = start(1, [&](ProgramScope&) { signal.set(); }, &launched);
-  launched.provided_by([&](std::vector<event::WaitEdge>& edges) { edges.push_back({second.get(), "its end"}); });
-  event::FiberOptions options;
+  launched.provided_by([&](std::vector<sim::WaitEdge>& edges) { edges.push_back({second.get(), "its end"}); });
+  sim::FiberOptions options;
   options.agent = bench.machine.host_agent(0);
   options.name = "rank 0";
   bench.scheduler.spawn(std::move(options), [&] { launched.wait(); });

@@ -5,10 +5,10 @@
 #include <random>
 #include <string>
 
-#include "base/error.h"
 #include "bench.h"
-#include "event/fiber.h"
 #include "hardware/pe/command_queue.h"
+#include "kernbench/error.h"
+#include "sim/fiber.h"
 
 namespace kernbench::hardware {
 namespace {
@@ -235,7 +235,7 @@ TEST(Dma, AQueueIsBusyWhileAnyDescriptorIsUnderWay) {
   Bench bench(one_queue(3));
   bench.run(at(0, 0, 0), [](ProgramScope& p) {
     for (std::uint64_t i = 0; i < 7; ++i) p.load({leg(p.pe(), i * 1024, 1000)});
-    event::this_fiber::sleep(Time::microseconds(3));
+    sim::this_fiber::sleep(Time::microseconds(3));
     p.load({leg(p.pe(), 0, 1000)});
   });
   const auto& all = bench.log.operations;

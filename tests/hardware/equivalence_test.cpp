@@ -9,8 +9,8 @@
 #include <vector>
 
 #include "bench.h"
-#include "event/fiber.h"
 #include "open_page.h"
+#include "sim/fiber.h"
 #include "support/sanitizers.h"
 
 namespace kernbench::hardware {
@@ -153,7 +153,7 @@ void run_program(ProgramScope& p, const std::vector<RandomOperation>& operations
   TcmAllocator& tcm = p.machine().pe(p.pe()).tcm();
   std::vector<OperationRef> made;
   for (const RandomOperation& operation : operations) {
-    if (operation.pause > Time::zero()) event::this_fiber::sleep(operation.pause);
+    if (operation.pause > Time::zero()) sim::this_fiber::sleep(operation.pause);
     if (operation.reserve > Bytes(0)) {
       tcm.reserve(operation.reserve);
       if (!made.empty()) made.back()->done.wait();
@@ -180,7 +180,7 @@ void run_program(ProgramScope& p, const std::vector<RandomOperation>& operations
 }
 
 void run_command(Bench& bench, const RandomCommand& command, const std::string& name, Trace& trace) {
-  if (command.pause > Time::zero()) event::this_fiber::sleep(command.pause);
+  if (command.pause > Time::zero()) sim::this_fiber::sleep(command.pause);
   const auto now = [&bench] { return " " + std::to_string(bench.scheduler.now().count()); };
   if (!command.peer_legs.empty()) {
     PeerCopyRequest request{command.sip, command.peer_legs, {}, {}, {}};
@@ -222,7 +222,7 @@ Trace run(const topology::Topology& topology, const Scenario& scenario, bool exa
     }
   }
   for (const std::size_t host : hosts) {
-    event::FiberOptions options;
+    sim::FiberOptions options;
     options.agent = bench.machine.host_agent(static_cast<std::int32_t>(host));
     options.name = "rank " + std::to_string(host);
     bench.scheduler.spawn(std::move(options), [&, host] {

@@ -165,14 +165,14 @@ class Law {
 
   Time now() const { return bench_.scheduler.now(); }
 
-  event::Callback later(std::function<void()> what) {
+  sim::Callback later(std::function<void()> what) {
     actions_.push_back(std::move(what));
     return {[](void* self, std::uint64_t index) { static_cast<Law*>(self)->actions_[index](); }, this,
             actions_.size() - 1};
   }
   void at(Time when, std::function<void()> what) {
     if (when == now()) return what();
-    bench_.scheduler.schedule(when, event::Phase::deliver, {1}, steps_++, later(std::move(what)));
+    bench_.scheduler.schedule(when, sim::Phase::deliver, {1}, steps_++, later(std::move(what)));
   }
   void transfer(std::uint32_t agent, std::vector<Stage> route, const StridedRange& range, Bytes chunk,
                 std::function<void()> departed, std::function<void()> delivered) {

@@ -10,9 +10,9 @@
 #include <vector>
 
 #include "base/text.h"
-#include "event/fiber.h"
 #include "hardware/ipcq/ipcq.h"
 #include "ipcq_channels.h"
+#include "sim/fiber.h"
 #include "support/sanitizers.h"
 
 namespace kernbench::hardware {
@@ -73,7 +73,7 @@ struct TrafficTrace {
 void run_program(ProgramScope& p, const Traffic& scenario,
                  const std::vector<std::pair<bool, RandomMessage>>& messages) {
   for (const auto& [sends, message] : messages) {
-    if (message.pause > Time::zero()) event::this_fiber::sleep(message.pause);
+    if (message.pause > Time::zero()) sim::this_fiber::sleep(message.pause);
     const Channel& c = scenario.channels[message.channel];
     if (sends)
       p.send(c, message.bytes, message.tag)->done.wait();

@@ -6,10 +6,10 @@
 #include <string>
 #include <vector>
 
-#include "base/error.h"
-#include "event/errors.h"
-#include "event/fiber.h"
 #include "ipcq_channels.h"
+#include "kernbench/error.h"
+#include "sim/errors.h"
+#include "sim/fiber.h"
 
 namespace kernbench::hardware {
 namespace {
@@ -49,12 +49,12 @@ struct Exchange {
 Exchange exchange(Bench& bench, const Channel& channel, std::int64_t bytes, Time sender_sleeps, Time receiver_sleeps) {
   Exchange made;
   bench.launch(one(bench.program(channel.sender, [&, bytes, sender_sleeps](ProgramScope& p) {
-    if (sender_sleeps > Time::zero()) event::this_fiber::sleep(sender_sleeps);
+    if (sender_sleeps > Time::zero()) sim::this_fiber::sleep(sender_sleeps);
     made.send = p.send(channel, bytes);
-    event::this_fiber::sleep(Time::microseconds(60));  // the end of a program is a message, too
+    sim::this_fiber::sleep(Time::microseconds(60));  // the end of a program is a message, too
   })));
   bench.launch(one(bench.program(channel.receiver, [&, bytes, receiver_sleeps](ProgramScope& p) {
-    if (receiver_sleeps > Time::zero()) event::this_fiber::sleep(receiver_sleeps);
+    if (receiver_sleeps > Time::zero()) sim::this_fiber::sleep(receiver_sleeps);
     made.receive = p.receive(channel, bytes);
   })));
   bench.scheduler.run();
@@ -177,7 +177,7 @@ TEST(Ipcq, ReceivesTakeTheFirstMessageWithTheirTag) {
   })));
   bench.launch(one(bench.program(at(0, 0, 1), [&](ProgramScope& p) {
     for (const std::uint64_t tag : {3, 7, 3, 7}) {
-      event::this_fiber::sleep(ns(10));
+      sim::this_fiber::sleep(ns(10));
       auto receive = std::make_shared<Operation>(EngineKind::ipcq, "recv", p.agent(), receives.size(), "");
       receive->ipcq = {false, c.slots, c.epoch, tag, Bytes(500)};
       receive->observer = &matches;
@@ -233,7 +233,7 @@ TEST(Ipcq, ABlockedChannelBlocksNoOther) {
   })));
   bench.launch(one(bench.program(at(0, 0, 1), [&](ProgramScope& scope) {
     scope.receive(open, 1024)->done.wait();
-    event::this_fiber::sleep(Time::microseconds(50));
+    sim::this_fiber::sleep(Time::microseconds(50));
     scope.receive(blocked, 1024);
   })));
   bench.scheduler.run();
@@ -271,7 +271,7 @@ TEST(Ipcq, AnInstallationWaitsForTheCreditsOfTheOneBefore) {
   Time received, replaced;
   bench.launch(one(bench.program(c.sender, [&](ProgramScope& scope) { scope.send(c, 512); })));
   bench.launch(one(bench.program(c.receiver, [&](ProgramScope& scope) {
-    event::this_fiber::sleep(Time::microseconds(30));
+    sim::this_fiber::sleep(Time::microseconds(30));
     scope.receive(c, 512)->done.wait();
     received = bench.scheduler.now();
   })));
@@ -323,11 +323,11 @@ TEST(Ipcq, ProgramsAreTakenBackAtAnyInstant) {
       }));
       request.completed = [&](const LaunchTimes& times) { cut = times.cut; };
       bench.machine.launch(std::move(request));
-      event::FiberOptions options;
+      sim::FiberOptions options;
       options.agent = bench.machine.host_agent(0);
       options.name = "rank 0";
       bench.scheduler.spawn(std::move(options), [&] {
-        event::this_fiber::sleep(Time::nanoseconds(2500) + ps(step * 23'456));
+        sim::this_fiber::sleep(Time::nanoseconds(2500) + ps(step * 23'456));
         bench.machine.cancel(7);
       });
       bench.scheduler.run();

@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "bench.h"
-#include "event/fiber.h"
+#include "sim/fiber.h"
 
 namespace kernbench::hardware {
 namespace {
@@ -16,7 +16,7 @@ using topology::Endpoint;
 // One program, nothing else under way.
 void expect_law(const topology::Topology& machine, PeCoordinate pe) {
   Bench bench(machine);
-  const LaunchTimes times = bench.run(pe, [](ProgramScope&) { event::this_fiber::sleep(ns(777)); });
+  const LaunchTimes times = bench.run(pe, [](ProgramScope&) { sim::this_fiber::sleep(ns(777)); });
   const auto io = Endpoint::io_cpu(pe.sip), m = Endpoint::m_cpu({pe.sip, pe.cube}), control = Endpoint::pe_port(pe);
   const Time io_latency = machine.sip.io.cpu_latency, m_latency = machine.cube.m_cpu.latency;
   EXPECT_EQ(times.requested, Time::zero());
@@ -79,7 +79,7 @@ TEST(Launch, CompletesOnceWhenAllProgramsOfAllCubesHaveEnded) {
     for (int pe = 0; pe < 8; ++pe) {
       programs.push_back(bench.program(at(0, cube, pe), [&, cube, pe](ProgramScope&) {
         first = std::min(first, bench.scheduler.now());
-        event::this_fiber::sleep(ns(1 + (cube * 37 + pe * 11) % 50));
+        sim::this_fiber::sleep(ns(1 + (cube * 37 + pe * 11) % 50));
         last = std::max(last, bench.scheduler.now());
         ++ended;
       }));
@@ -107,8 +107,7 @@ LaunchTimes launch_that_ends(Bench& bench, const std::function<Time(PeCoordinate
   for (int cube = 0; cube < machine.sip.cubes.count(); ++cube) {
     for (int pe = 0; pe < machine.cube.pes.count(); ++pe) {
       const PeCoordinate here = at(0, cube, pe);
-      programs.push_back(
-          bench.program(here, [&end, here](ProgramScope&) { event::this_fiber::sleep_until(end(here)); }));
+      programs.push_back(bench.program(here, [&end, here](ProgramScope&) { sim::this_fiber::sleep_until(end(here)); }));
     }
   }
   LaunchTimes times;

@@ -5,8 +5,8 @@
 
 #include <set>
 
-#include "base/error.h"
 #include "bench.h"
+#include "kernbench/error.h"
 
 namespace kernbench::hardware {
 namespace {
@@ -15,7 +15,7 @@ TEST(Layout, AgentIdsAreUniqueAndFitIntoTheirBits) {
   const auto machine = small_machine({2, 3}, {2, 2}, 3);
   const Layout layout(machine, 100);
   std::set<std::uint32_t> seen;
-  const auto add = [&](event::AgentId agent) {
+  const auto add = [&](sim::AgentId agent) {
     EXPECT_LT(agent.value, 1u << 26);
     EXPECT_TRUE(seen.insert(agent.value).second) << agent.value;
   };

@@ -6,8 +6,8 @@
 #include <string>
 #include <vector>
 
-#include "base/error.h"
 #include "bench.h"
+#include "kernbench/error.h"
 
 namespace kernbench::hardware {
 namespace {
@@ -64,7 +64,7 @@ TEST(Machine, RefusesWhatCannotBeBuiltAndNamesTheKey) {
   const auto message = [](auto change) {
     auto topology = tiny();
     change(topology);
-    event::Scheduler scheduler;
+    sim::Scheduler scheduler;
     try {
       Machine machine(scheduler, topology, {});
     } catch (const ConfigurationError& error) {

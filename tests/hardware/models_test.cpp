@@ -8,8 +8,8 @@
 #include <memory>
 #include <random>
 
-#include "base/error.h"
 #include "bench.h"
+#include "kernbench/error.h"
 #include "open_page.h"
 
 namespace kernbench::hardware {

@@ -5,8 +5,8 @@
 #include <functional>
 #include <string>
 
-#include "base/error.h"
 #include "bench.h"
+#include "kernbench/error.h"
 
 namespace kernbench::hardware {
 namespace {
@@ -58,7 +58,7 @@ TEST(PhysicalMap, AMachineThatDoesNotFitIntoItsAddressesIsNotBuilt) {
     topology::Topology topology = tiny();
     change(topology);
     try {
-      event::Scheduler scheduler;
+      sim::Scheduler scheduler;
       const Machine machine(scheduler, topology, {});
     } catch (const ConfigurationError& caught) {
       return std::string(caught.what());

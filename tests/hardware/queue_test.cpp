@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "bench.h"
-#include "event/fiber.h"
+#include "sim/fiber.h"
 
 namespace kernbench::hardware {
 namespace {

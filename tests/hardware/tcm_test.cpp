@@ -6,26 +6,26 @@
 #include <string>
 #include <vector>
 
-#include "base/error.h"
-#include "event/errors.h"
-#include "event/fiber.h"
-#include "event/scheduler.h"
+#include "kernbench/error.h"
+#include "sim/errors.h"
+#include "sim/fiber.h"
+#include "sim/scheduler.h"
 
 namespace kernbench::hardware {
 namespace {
 
-using event::this_fiber::sleep;
+using sim::this_fiber::sleep;
 
 class Tcm : public testing::Test {
  protected:
-  std::shared_ptr<event::Fiber> fiber(std::uint32_t agent, std::function<void()> body) {
-    event::FiberOptions options;
+  std::shared_ptr<sim::Fiber> fiber(std::uint32_t agent, std::function<void()> body) {
+    sim::FiberOptions options;
     options.agent = {agent};
     options.name = "fiber " + std::to_string(agent);
     return scheduler.spawn(std::move(options), std::move(body));
   }
   void note(const std::string& what) { notes.push_back(what + "@" + std::to_string(scheduler.now().count())); }
-  event::Scheduler scheduler;
+  sim::Scheduler scheduler;
   TcmAllocator tcm{Bytes(1024), Bytes(64)};
   std::vector<std::string> notes;
 };
@@ -117,7 +117,7 @@ TEST_F(Tcm, WaitingForEverIsADeadlock) {
     tcm.reserve(Bytes(1024));
     tcm.reserve(Bytes(64));
   });
-  EXPECT_THROW(scheduler.run(), event::DeadlockError);
+  EXPECT_THROW(scheduler.run(), sim::DeadlockError);
 }
 
 }  // namespace

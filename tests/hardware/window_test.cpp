@@ -7,9 +7,9 @@
 #include <string>
 #include <vector>
 
-#include "event/fiber.h"
 #include "hardware/ipcq/ipcq.h"
 #include "ipcq_channels.h"
+#include "sim/fiber.h"
 
 namespace kernbench::hardware {
 namespace {
@@ -98,7 +98,7 @@ OperationRef issue(ProgramScope& scope, Log& log, const TestWindow& target, cons
 OperationRef run_one(Bench& bench, const TestWindow& target, PeCoordinate user, const Command& command) {
   OperationRef made;
   bench.run(user, [&](ProgramScope& scope) {
-    event::this_fiber::sleep(Time::microseconds(5));
+    sim::this_fiber::sleep(Time::microseconds(5));
     made = issue(scope, bench.log, target, command, 1000);
     made->done.wait();
   });
@@ -179,14 +179,13 @@ class PayloadAndHeader {
  public:
   PayloadAndHeader(const topology::Topology& topology, const Channel& place, Bytes bytes, Time start)
       : bench_(topology), place_(place), bytes_(bytes) {
-    bench_.scheduler.schedule(start, event::Phase::deliver, kAgent, 0,
-                              event::call<&PayloadAndHeader::send_payload>(this));
+    bench_.scheduler.schedule(start, sim::Phase::deliver, kAgent, 0, sim::call<&PayloadAndHeader::send_payload>(this));
     bench_.scheduler.run();
   }
   Time landed, announced;
 
  private:
-  static constexpr event::AgentId kAgent{2};
+  static constexpr sim::AgentId kAgent{2};
 
   TransferRequest request(std::vector<Stage> route, std::uint64_t address, Bytes bytes) {
     TransferRequest made;
@@ -201,14 +200,14 @@ class PayloadAndHeader {
     TransferRequest payload = request(fill_route(bench_, place_), address_of(bench_, place_, 0), bytes_);
     const Bytes asked = place_.parameters.vc_chunk_size;
     payload.chunk = place_.parameters.buffer_kind == BufferKind::hbm ? std::min(asked, payload.chunk) : asked;
-    payload.departed = event::call<&PayloadAndHeader::send_header>(this);
-    payload.delivered = event::call<&PayloadAndHeader::note>(this, 0);
+    payload.departed = sim::call<&PayloadAndHeader::send_header>(this);
+    payload.delivered = sim::call<&PayloadAndHeader::note>(this, 0);
     bench_.machine.fabric().start(std::move(payload));
   }
   void send_header(std::uint64_t) {
     auto route = bench_.links(Endpoint::pe_port(place_.sender), Endpoint::pe_port(place_.receiver));
     TransferRequest header = request(std::move(route), 0, bench_.topology.cube.noc.header);
-    header.delivered = event::call<&PayloadAndHeader::note>(this, 1);
+    header.delivered = sim::call<&PayloadAndHeader::note>(this, 1);
     bench_.machine.fabric().start(std::move(header));
   }
   void note(std::uint64_t which) { (which == 0 ? landed : announced) = bench_.scheduler.now(); }
@@ -296,11 +295,11 @@ TEST(WindowLaw, AWaitEndsAWakeAfterItsSignalOrAtTheNextLook) {
           void run(std::uint64_t) { unit.update(word, 1, SignalUpdate::add, 6); }
         };
         Update later{unit, w.window.word(1)};
-        bench.scheduler.schedule(update, event::Phase::deliver, {1}, 0, event::call<&Update::run>(&later));
+        bench.scheduler.schedule(update, sim::Phase::deliver, {1}, 0, sim::call<&Update::run>(&later));
         SignalWait wait(unit, w.window.word(1), [](std::int64_t now) { return now > 5; });
         value = wait.wait(backpressure);
         ended = bench.scheduler.now();
-        event::this_fiber::sleep(Time::microseconds(1));
+        sim::this_fiber::sleep(Time::microseconds(1));
       });
       const Time since = asked + bench.topology.pe.control.scalar_read;
       const topology::IpcqSpec& spec = bench.topology.pe.ipcq;
@@ -330,13 +329,13 @@ TEST(WindowLaw, AValueThatPassesIsSeenByASleeperOnly) {
       Update later{unit, w.window.word(1)};
       std::uint64_t n = 0;
       for (const auto& [when, value] : {std::pair{ps(101), 7}, {ps(202), 8}, {ps(35'000), 7}}) {
-        bench.scheduler.schedule(since + when, event::Phase::deliver, {1}, n++,
-                                 event::call<&Update::run>(&later, static_cast<std::uint64_t>(value)));
+        bench.scheduler.schedule(since + when, sim::Phase::deliver, {1}, n++,
+                                 sim::call<&Update::run>(&later, static_cast<std::uint64_t>(value)));
       }
       SignalWait wait(unit, w.window.word(1), [](std::int64_t now) { return now == 7; });
       EXPECT_EQ(wait.wait(backpressure), 7);
       ended = bench.scheduler.now();
-      event::this_fiber::sleep(Time::microseconds(1));
+      sim::this_fiber::sleep(Time::microseconds(1));
     });
     const topology::IpcqSpec& spec = bench.topology.pe.ipcq;
     Time look = since;
@@ -417,11 +416,11 @@ TEST(Windows, ProgramsAreTakenBackAtAnyInstant) {
       }));
       request.completed = [&](const LaunchTimes& times) { cut = times.cut; };
       bench.machine.launch(std::move(request));
-      event::FiberOptions options;
+      sim::FiberOptions options;
       options.agent = bench.machine.host_agent(0);
       options.name = "rank 0";
       bench.scheduler.spawn(std::move(options), [&] {
-        event::this_fiber::sleep(Time::nanoseconds(2500) + ps(step * 23'456));
+        sim::this_fiber::sleep(Time::nanoseconds(2500) + ps(step * 23'456));
         bench.machine.cancel(7);
       });
       bench.scheduler.run();

@@ -7,7 +7,7 @@
 #include <regex>
 #include <string>
 
-#include "kernel/tensor_descriptor.h"
+#include "addressing/tensor_descriptor.h"
 #include "programs.h"
 
 namespace kernbench {
@@ -17,11 +17,11 @@ using testing::error_of;
 using testing::error_type_of;
 using testing::one_pe;
 
-using Change = std::function<void(kernel::TensorDescriptor&)>;
+using Change = std::function<void(addressing::TensorDescriptor&)>;
 
 /// A tensor that says of itself what `change` makes of the truth: what a damaged handle would be.
 tl::Tensor damaged(const tl::Tensor& x, const Change& change) {
-  auto descriptor = std::make_shared<kernel::TensorDescriptor>(x.descriptor());
+  auto descriptor = std::make_shared<addressing::TensorDescriptor>(x.descriptor());
   change(*descriptor);
   return tl::Tensor(descriptor);
 }
@@ -41,11 +41,11 @@ std::string told(const std::function<void()>& program) {
   return std::regex_replace(error_of(program), std::regex("address_errors_test.cpp:[1-9][0-9]*"), "kernel.cpp:LINE");
 }
 
-void move_to(kernel::TensorDescriptor& tensor, std::uint64_t va) {
+void move_to(addressing::TensorDescriptor& tensor, std::uint64_t va) {
   tensor.va = tensor.shards[0].va = va;
 }
 
-void widen(kernel::TensorDescriptor& tensor) {
+void widen(addressing::TensorDescriptor& tensor) {
   tensor.shape[1] = tensor.shards[0].shape[1] = 512;
 }
 
@@ -87,7 +87,7 @@ TEST(AddressErrors, AnAccessAcrossThePaddingBetweenTwoShardsNamesTheShard) {
     torch::launch(
         on_the_first, "wrong",
         [](const tl::Tensor& t) {
-          const auto one_shard = damaged(t, [](kernel::TensorDescriptor& two) {
+          const auto one_shard = damaged(t, [](addressing::TensorDescriptor& two) {
             two.shards.resize(1);
             two.shards[0].shape = two.shape;
           });

@@ -10,10 +10,10 @@
 #include <string>
 #include <vector>
 
-#include "kernel/program.h"
 #include "programs.h"
 #include "runtime/context.h"
 #include "runtime/simulation.h"
+#include "tile/program/program.h"
 
 namespace kernbench {
 namespace {
@@ -330,13 +330,13 @@ TEST(Atomics, WithoutOrderMessagesAreSometimesStale) {
 
 // ---- the times of ordered atomics
 
-class Watch final : public kernel::OperationSink {
+class Watch final : public tile::OperationSink {
  public:
   struct Times {
     std::string kind;
     Time issued, ready, started, effect, finished;
   };
-  void on_operation(const kernel::KernelOperation& o) override {
+  void on_operation(const tile::KernelOperation& o) override {
     if (o.engine != hardware::EngineKind::dma) operand_finished = o.finished;
     if (o.engine != hardware::EngineKind::dma) return;
     seen.emplace(o.number, Times{o.kind, o.issued, o.ready, o.started, o.effect, o.finished});

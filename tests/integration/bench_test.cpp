@@ -7,8 +7,8 @@
 
 #include "cli/bench_registry.h"
 #include "programs.h"
-#include "report/table.h"
-#include "report/utf8.h"
+#include "report/sections/table.h"
+#include "report/text/utf8.h"
 
 namespace kernbench {
 namespace {

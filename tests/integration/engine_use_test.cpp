@@ -7,7 +7,7 @@
 
 #include "kernbench/models.h"
 #include "programs.h"
-#include "report/table.h"
+#include "report/sections/table.h"
 
 namespace kernbench {
 namespace {

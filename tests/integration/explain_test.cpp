@@ -10,24 +10,24 @@
 #include <vector>
 
 #include "hardware/pe/command_queue.h"
-#include "kernel/explain/critical_path.h"
-#include "kernel/launch.h"
-#include "kernel/program.h"
 #include "programs.h"
-#include "report/difference.h"
-#include "report/json.h"
-#include "report/read_json.h"
+#include "report/difference/difference.h"
+#include "report/json/json.h"
+#include "report/json/read_json.h"
 #include "runtime/context.h"
 #include "runtime/simulation.h"
+#include "tile/explain/critical_path.h"
+#include "tile/program/launch.h"
+#include "tile/program/program.h"
 
 namespace kernbench {
 namespace {
 
-using kernel::Activity;
-using kernel::Interval;
-using kernel::OperationRecord;
 using testing::one_pe;
 using testing::tiny;
+using tile::Activity;
+using tile::Interval;
+using tile::OperationRecord;
 
 std::int64_t draw(std::mt19937& random, std::int64_t low, std::int64_t high) {
   return low + static_cast<std::int64_t>(random() % static_cast<std::uint32_t>(high - low + 1));
@@ -72,12 +72,12 @@ struct Seen {
   std::string program, engine;
 };
 
-class Recorder final : public kernel::OperationSink {
+class Recorder final : public tile::OperationSink {
  public:
-  void on_operation(const kernel::KernelOperation& operation) override {
+  void on_operation(const tile::KernelOperation& operation) override {
     const auto& program = *operation.program;
     const auto bound = program.environment().machine.least(program.coordinate(), operation);
-    seen.push_back({kernel::record_of(operation, operation.where, bound),
+    seen.push_back({tile::record_of(operation, operation.where, bound),
                     program.pe().name() + " " + program.launch().name, operation.queue->wait_name()});
     names[{seen.back().program, operation.number}] = seen.size() - 1;
   }
@@ -113,7 +113,7 @@ void explain(Explained& out, std::int64_t seed, SimulateOptions options) {
 
 Time sum_of(const OperationRecord& record) {
   Time at = record.requested;
-  kernel::for_each_interval(record, [&](const Interval& interval) {
+  tile::for_each_interval(record, [&](const Interval& interval) {
     EXPECT_EQ(interval.start, at) << "no gap and no overlap";
     EXPECT_LT(interval.start, interval.end);
     at = interval.end;
@@ -133,7 +133,7 @@ TEST(Explain, TheIntervalsOfEveryOperationTileItsDurationAndNameWhatEndedThem) {
       ASSERT_EQ(sum_of(record), record.finished - record.requested) << "seed " << seed;
       ASSERT_LE(record.bound.total() + record.translation, record.finished - record.started)
           << record.kind << ", seed " << seed;
-      kernel::for_each_interval(record, [&](const Interval& interval) {
+      tile::for_each_interval(record, [&](const Interval& interval) {
         ++count[interval.activity];
         const bool has_cause = interval.activity == Activity::tcm || interval.activity == Activity::queue ||
                                interval.activity == Activity::operand || interval.activity == Activity::order ||
@@ -352,10 +352,10 @@ TEST(Explain, WaitsThatAnotherLaunchEndedStayOnTheCriticalPathWhichStillTiles) {
   for (std::int64_t seed = 0; seed < 40; ++seed) {
     const auto program = [&] {
       auto& simulation = runtime::current_context("test").simulation;
-      event::Completion both;
+      sim::Completion both;
       int completed = 0;
       for (const std::int64_t which : {0, 1}) {
-        kernel::KernelLaunch launch;
+        tile::KernelLaunch launch;
         launch.sip = SipId{0};
         launch.name = which == 0 ? "left#0" : "right#0";
         launch.pes = {{SipId{0}, CubeId{0}, PeId{0}}, {SipId{0}, CubeId{0}, PeId{1}}};
@@ -369,9 +369,9 @@ TEST(Explain, WaitsThatAnotherLaunchEndedStayOnTheCriticalPathWhichStillTiles) {
             if (random() % 4 == 0) tl::item_or(tl::max(tiles.back()), 1.0f);
           }
         };
-        launch.completed = [&](const hardware::LaunchTimes&, const kernel::LaunchRecord& record) {
+        launch.completed = [&](const hardware::LaunchTimes&, const tile::LaunchRecord& record) {
           Time at = record.last_trace->start;
-          for (const kernel::PathSegment& segment : kernel::critical_path(*record.last_trace)) {
+          for (const tile::PathSegment& segment : tile::critical_path(*record.last_trace)) {
             EXPECT_EQ(segment.start, at) << "seed " << seed;
             at = segment.end;
             waits.insert(std::string(name(segment.activity, segment.engine)));
@@ -379,7 +379,7 @@ TEST(Explain, WaitsThatAnotherLaunchEndedStayOnTheCriticalPathWhichStillTiles) {
           EXPECT_EQ(at, record.last_end);
           if (++completed == 2) both.set();
         };
-        kernel::start(simulation.environment(), std::move(launch));
+        tile::start(simulation.environment(), std::move(launch));
       }
       both.wait();
     };

@@ -32,7 +32,7 @@ void spin(tl::In x, tl::Tensor out) {
   tl::store(out, {0}, tile);
 }
 void spin_writable(tl::Tensor x, tl::Tensor out) {
-  spin(tl::In(std::make_shared<kernel::TensorDescriptor>(x.descriptor())), out);
+  spin(tl::In(std::make_shared<addressing::TensorDescriptor>(x.descriptor())), out);
 }
 
 SimulateOptions without_data() {

@@ -5,7 +5,7 @@
 #include <cstdint>
 #include <ostream>
 
-#include "base/units.h"
+#include "kernbench/units.h"
 
 namespace kernbench {
 

@@ -10,17 +10,17 @@
 #include <string>
 #include <vector>
 
-#include "base/error.h"
 #include "host_copy_law.h"
+#include "kernbench/error.h"
 #include "programs.h"
 #include "runtime/context.h"
-#include "runtime/device_backend.h"
+#include "tensor/device_backend.h"
 
 namespace kernbench {
 
 namespace {
 
-using runtime::HostRead;
+using tensor::HostRead;
 using testing::copy_to_device;
 using testing::copy_to_host;
 using testing::copy_to_peer;
@@ -306,9 +306,9 @@ INSTANTIATE_TEST_SUITE_P(Matrix, HostReads, ::testing::ValuesIn(cases()), [](con
 
 TEST(HostReadList, EveryEntryOfTheClosedListIsInTheMatrix) {
   std::set<std::string> tested;
-  for (const Entry& entry : entries()) tested.insert(runtime::name(entry.read));
+  for (const Entry& entry : entries()) tested.insert(tensor::name(entry.read));
   std::size_t listed = 0;
-  while (std::string(runtime::name(static_cast<HostRead>(listed))) != "?") ++listed;
+  while (std::string(tensor::name(static_cast<HostRead>(listed))) != "?") ++listed;
   EXPECT_EQ(tested.size(), listed);
 }
 

@@ -8,7 +8,7 @@
 #include <utility>
 #include <vector>
 
-#include "base/error.h"
+#include "kernbench/error.h"
 #include "kernbench/memory.h"
 #include "programs.h"
 #include "runtime/context.h"

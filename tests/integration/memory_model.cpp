@@ -11,10 +11,10 @@
 #include <utility>
 #include <vector>
 
-#include "base/error.h"
-#include "kernel/locate.h"
-#include "kernel/program.h"
+#include "addressing/locate.h"
+#include "kernbench/error.h"
 #include "programs.h"
+#include "tile/program/program.h"
 
 namespace kernbench::testing {
 
@@ -255,14 +255,14 @@ class Case {
   /// The descriptor's ranges are exactly the elements of the lanes that move.
   void expect_legs(const tl::Tensor& x, const tl::Tile& tile, const Access& access) const {
     using Address = std::pair<PeCoordinate, std::uint64_t>;
-    const auto& program = kernel::Program::current("test");
+    const auto& program = tile::Program::current("test");
     const auto item = static_cast<std::uint64_t>(item_size(dtype_));
     std::vector<Address> expected, found;
     for (std::int64_t lane = 0; lane < product(access.shape); ++lane) {
       const auto at = access.element(lane);
       if (!at || (access.masked && !access.lanes.active(lane, access.shape))) continue;
       const Shape index = index_of(*at, shape_), one(shape_.size(), 1);
-      const auto piece = kernel::locate_box(x.descriptor(), index, one, program.coordinate()).front();
+      const auto piece = addressing::locate_box(x.descriptor(), index, one, program.coordinate()).front();
       const auto to = program.environment().addresses.translate(program.coordinate(), piece.va, Bytes(piece.row_bytes));
       expected.emplace_back(to.slice, to.address);
     }
@@ -500,10 +500,10 @@ class Case {
   }
 
   void compare() const {
-    auto& executor = kernel::Program::current("compare").environment().executor;
+    auto& executor = tile::Program::current("compare").environment().executor;
     for (const Expected& load : loads_) {
       load.tile.state()->producer->done.wait();
-      const auto view = data::view(executor, load.tile.state()->value()->value);
+      const auto view = numerics::view(executor, load.tile.state()->value()->value);
       ASSERT_EQ(view.shape.numel(), product(load.shape));
       for (std::int64_t lane = 0; lane < product(load.shape); ++lane) {
         const Lane& expected = load.lanes[static_cast<std::size_t>(lane)];

@@ -12,10 +12,10 @@
 #include <utility>
 #include <vector>
 
-#include "base/units.h"
-#include "kernel/program.h"
+#include "kernbench/units.h"
 #include "memory_model.h"
 #include "programs.h"
+#include "tile/program/program.h"
 
 namespace kernbench {
 namespace {
@@ -85,7 +85,7 @@ TEST(ElementTypes, EveryDeviceTypeComesBackFromAKernelAsItWent) {
 // -----------------------------------------
 
 Time now() {
-  return kernel::Program::current("now").environment().scheduler.now();
+  return tile::Program::current("now").environment().scheduler.now();
 }
 
 /// Simulated time that `access` takes from its call to its end, on PE 0 with x of 64 x 64 f32 on it. What the tiles of
@@ -246,7 +246,7 @@ TEST(Buffers, RandomBoxesHoldWhatWasStoredLast) {
       torch::launch(
           "boxes",
           [&](tl::Tensor) {
-            auto& executor = kernel::Program::current("test").environment().executor;
+            auto& executor = tile::Program::current("test").environment().executor;
             const auto pick = [&](std::int64_t low, std::int64_t high) {
               return low + static_cast<std::int64_t>(random() % static_cast<std::uint32_t>(high - low + 1));
             };
@@ -273,7 +273,7 @@ TEST(Buffers, RandomBoxesHoldWhatWasStoredLast) {
             }
             for (const auto& [tile, lanes] : seen) {
               tile.state()->producer->done.wait();
-              const auto view = data::view(executor, tile.state()->value()->value);
+              const auto view = numerics::view(executor, tile.state()->value()->value);
               for (std::size_t lane = 0; lane < lanes.size(); ++lane) {
                 const auto number = static_cast<std::int64_t>(lane);
                 ASSERT_EQ(view.valid(number), lanes[lane].has_value());

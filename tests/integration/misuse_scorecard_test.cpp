@@ -12,7 +12,7 @@
 #include <string>
 #include <vector>
 
-#include "kernel/tensor_descriptor.h"
+#include "addressing/tensor_descriptor.h"
 #include "programs.h"
 #include "support/source_tree.h"
 
@@ -111,7 +111,7 @@ std::vector<Misuse> cases() {
   all.push_back({"a negative extent", "ValueError", __LINE__, __LINE__ + 1,
                  [](const tl::Tensor&) { tl::alloc({4, -1}, DType::f32); }});
   all.push_back({"a store to a `tl::In`", "ValueError", __LINE__, __LINE__ + 4, [](const tl::Tensor& x) {
-                   const tl::Tensor read_only = tl::In(std::make_shared<kernel::TensorDescriptor>(x.descriptor()));
+                   const tl::Tensor read_only = tl::In(std::make_shared<addressing::TensorDescriptor>(x.descriptor()));
                    tl::store(read_only, {0, 0}, tl::zeros({4, 4}, DType::f32));
                  }});
   all.push_back({"a tile of another program", "ValueError", __LINE__, __LINE__ + 11,

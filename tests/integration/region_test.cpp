@@ -7,11 +7,11 @@
 #include <string>
 #include <vector>
 
-#include "event/fiber.h"
 #include "programs.h"
-#include "report/json.h"
-#include "report/read_json.h"
-#include "report/table.h"
+#include "report/json/json.h"
+#include "report/json/read_json.h"
+#include "report/sections/table.h"
+#include "sim/fiber.h"
 
 namespace kernbench {
 namespace {

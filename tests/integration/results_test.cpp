@@ -6,9 +6,9 @@
 #include <fstream>
 #include <sstream>
 
-#include "kernel/launch.h"
 #include "programs.h"
 #include "runtime/context.h"
+#include "tile/program/launch.h"
 
 namespace kernbench {
 namespace {
@@ -243,10 +243,10 @@ TEST(Results, AFailedAssertionComesBeforeTheHostReadThatFollowsIt) {
 TEST(Results, TwoProgramsThatStarveEachOtherOfTcmAreNamedThroughAllLayers) {
   const auto program = [] {
     auto& simulation = runtime::current_context("test").simulation;
-    event::Completion both;
+    sim::Completion both;
     int completed = 0;
     for (const char* name : {"left#0", "right#0"}) {
-      kernel::KernelLaunch launch;
+      tile::KernelLaunch launch;
       launch.sip = SipId{0};
       launch.name = name;
       launch.pes = {{SipId{0}, CubeId{0}, PeId{0}}};
@@ -259,7 +259,7 @@ TEST(Results, TwoProgramsThatStarveEachOtherOfTcmAreNamedThroughAllLayers) {
       launch.completed = [&](const auto&, const auto&) {
         if (++completed == 2) both.set();
       };
-      kernel::start(simulation.environment(), std::move(launch));
+      tile::start(simulation.environment(), std::move(launch));
     }
     both.wait();
   };
@@ -273,7 +273,7 @@ TEST(Results, TwoProgramsThatStarveEachOtherOfTcmAreNamedThroughAllLayers) {
 TEST(Results, AStreamBehindAKernelThatNeverEndsIsExplainedUpToTheHost) {
   const auto error = error_of([] {
     auto x = torch::zeros({8}, one_pe()), y = torch::zeros({8}, one_pe());
-    event::Completion never;
+    sim::Completion never;
     never.describe_as([] { return std::string("a message that nobody sends"); });
     torch::launch("stuck", [&never](tl::Tensor) { never.wait(); }, x);
     torch::launch("behind", [](tl::Tensor) {}, y);

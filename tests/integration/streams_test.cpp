@@ -6,9 +6,9 @@
 #include <map>
 #include <string>
 
-#include "event/waitable.h"
 #include "programs.h"
 #include "runtime/context.h"
+#include "sim/waitable.h"
 
 namespace kernbench {
 namespace {
@@ -321,7 +321,7 @@ TEST(Streams, TimesAreTheSameAgainWithExactEventsAndWithoutData) {
 TEST(Streams, ADeadlockAcrossStreamsNamesThem) {
   const auto program = [] {
     auto x = torch::zeros({8}, one_pe()), y = torch::zeros({8}, one_pe());
-    event::Completion never;
+    sim::Completion never;
     never.describe_as([] { return std::string("a message that nobody sends"); });
     const Stream first, second;
     torch::ahbm::set_stream(first);

@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "base/units.h"
+#include "kernbench/units.h"
 
 namespace kernbench::test {
 

@@ -12,8 +12,8 @@
 #include "cli/bench_registry.h"
 #include "hardware/layout.h"
 #include "hardware/server_kind.h"
-#include "kernel/library/gemm_plan.h"
 #include "programs.h"
+#include "tile/library/gemm_plan.h"
 #include "topology/load.h"
 #include "topology/network.h"
 
@@ -210,10 +210,10 @@ struct Placed {
       : shards(resolve_dp_policy(policy, std::array{rows, columns}, 2, machine.cube.pes.count(),
                                  machine.sip.cubes.count(), SipId{0})) {}
 
-  std::vector<kernel::library::GemmPart> parts() const {
-    std::vector<kernel::library::GemmPart> parts;
+  std::vector<tile::library::GemmPart> parts() const {
+    std::vector<tile::library::GemmPart> parts;
     for (const auto& shard : shards) {
-      kernel::library::GemmPart part{.owner = {shard.sip, shard.cube, shard.pe}, .begin = {0, 0, 0}, .end = {1, 0, 0}};
+      tile::library::GemmPart part{.owner = {shard.sip, shard.cube, shard.pe}, .begin = {0, 0, 0}, .end = {1, 0, 0}};
       for (std::size_t d = 0; d < 2; ++d) {
         part.begin[d + 1] = shard.offset[d];
         part.end[d + 1] = shard.offset[d] + shard.shape[d];
@@ -245,7 +245,7 @@ Count count_product(const topology::Topology& machine, const DPPolicy& policy, s
   const Placed x({}, tokens, hidden, machine), w(policy, hidden, columns, machine), out({}, tokens, columns, machine);
   const auto pes = all_pes(machine);
   const auto plan =
-      kernel::library::plan_gemm({.shape = {1, tokens, columns, hidden}}, pes, x.parts(), w.parts(), machine);
+      tile::library::plan_gemm({.shape = {1, tokens, columns, hidden}}, pes, x.parts(), w.parts(), machine);
   Counter counter(machine);
   counter.launch(pes);
   for (std::size_t i = 0; i < pes.size(); ++i) {

@@ -12,7 +12,7 @@ namespace kernbench {
 namespace {
 
 using namespace testing;  // NOLINT(google-build-using-namespace)
-using runtime::ReduceOperation;
+using tensor::ReduceOperation;
 
 /// The lines of a tensor along some dimensions: for each element of the result the elements that it is made from, in
 /// row-major order.
@@ -127,7 +127,7 @@ TEST(DeviceDimensions, ReductionsOfWholeNumbersAreExact) {
     const auto out = random_output(draw, lines.kept, test.out);
     operations().reduce(test.operation, x.device, dimensions, test.compute, out);
     expect_equal(out, reduce(lines, elements(x.host), [&](const auto& line) { return fold(test.operation, line); }),
-                 std::string(runtime::name(test.operation)) + " of " + name(test.in));
+                 std::string(tensor::name(test.operation)) + " of " + name(test.in));
   });
 }
 
@@ -145,7 +145,7 @@ TEST(DeviceDimensions, FloatSumsMeansAndVariancesAreNearAndNanWinsExtremes) {
       operations().reduce(operation, x.device, dimensions, dtype, out);
       const double scale = operation == ReduceOperation::sum ? count : 1;
       expect_near(out, reduce(lines, values, [&](const auto& line) { return fold(operation, line); }), 2 * unit(dtype),
-                  scale * 0x1p-20, runtime::name(operation));
+                  scale * 0x1p-20, tensor::name(operation));
     }
     if (count > 1) {
       operations().variance(x.device, dimensions, 1, out);

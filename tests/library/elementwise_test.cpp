@@ -10,8 +10,8 @@ namespace kernbench {
 namespace {
 
 using namespace testing;  // NOLINT(google-build-using-namespace)
-using runtime::BinaryOperation;
-using runtime::UnaryOperation;
+using tensor::BinaryOperation;
+using tensor::UnaryOperation;
 
 constexpr double kNan = std::numeric_limits<double>::quiet_NaN();
 
@@ -158,7 +158,7 @@ TEST(DeviceElementwise, BinaryOperationsAreThoseOfNumbersForEveryTypeViewAndPlac
     const bool scalar = draw.chance(4);
     Pair a = random_pair(draw, sizes, values_for(test, dtype, false));
     Pair b = random_pair(draw, sizes, values_for(test, dtype, true));
-    runtime::DeviceOperand right = b.device;
+    tensor::DeviceOperand right = b.device;
     if (scalar) {
       b.host = torch::full(sizes, 3, dtype);
       right = torch::Scalar(3);
@@ -170,7 +170,7 @@ TEST(DeviceElementwise, BinaryOperationsAreThoseOfNumbersForEveryTypeViewAndPlac
     std::vector<double> expected;
     for (std::size_t i = 0; i < x.size(); ++i) expected.push_back(apply(test.operation, x[i], y[i]));
     expected = rounded(expected, type);
-    const std::string what = std::string(runtime::name(test.operation)) + " of " + name(dtype);
+    const std::string what = std::string(tensor::name(test.operation)) + " of " + name(dtype);
     if (test.operation == BinaryOperation::floor_divide && is_floating_point(dtype)) {
       // The quotient of rounded operands may lie on either side of a whole number.
       expect_near(out, expected, 4 * unit(dtype), 1, what);
@@ -267,7 +267,7 @@ TEST(DeviceElementwise, UnaryFunctionsAreThoseOfDoubleRoundedOnce) {
     expected = rounded(expected, type);
     const double rounding = test.ulps > 0 ? 2 * unit(dtype) : 0;
     expect_near(out, expected, test.ulps * 0x1p-23 + rounding, test.ulps > 0 ? test.ulps * 0x1p-25 : 0,
-                std::string(runtime::name(test.operation)) + " of " + name(dtype));
+                std::string(tensor::name(test.operation)) + " of " + name(dtype));
   });
 }
 
@@ -291,10 +291,10 @@ TEST(DeviceElementwise, TernariesBroadcastScalarsAndViews) {
     expect_equal(out, sums, "multiply_add");
     operations().where(condition.device, a.device, torch::Scalar(2.5), out);
     expect_equal(out, choices, "where");
-    operations().clamp(a.device, runtime::DeviceOperand(torch::Scalar(-3)), runtime::DeviceOperand(b.device),
-                       DType::f32, out);
+    operations().clamp(a.device, tensor::DeviceOperand(torch::Scalar(-3)), tensor::DeviceOperand(b.device), DType::f32,
+                       out);
     expect_equal(out, clamped, "clamp");
-    operations().clamp(a.device, std::nullopt, runtime::DeviceOperand(torch::Scalar(4)), DType::f32, out);
+    operations().clamp(a.device, std::nullopt, tensor::DeviceOperand(torch::Scalar(4)), DType::f32, out);
     expect_equal(out, high, "clamp from above");
   });
 }

@@ -1,14 +1,14 @@
 // The plan of a matrix product: every product once, within the TCM, near its operands.
-#include "kernel/library/gemm_plan.h"
+#include "tile/library/gemm_plan.h"
 
 #include <gtest/gtest.h>
 
-#include "base/error.h"
+#include "kernbench/error.h"
 #include "kernbench/placement.h"
 #include "support/source_tree.h"
 #include "topology/load.h"
 
-namespace kernbench::kernel::library {
+namespace kernbench::tile::library {
 namespace {
 
 topology::Topology machine(const char* name) {
@@ -140,4 +140,4 @@ TEST(GemmPlan, SaysWhichTileDoesNotFit) {
 }
 
 }  // namespace
-}  // namespace kernbench::kernel::library
+}  // namespace kernbench::tile::library

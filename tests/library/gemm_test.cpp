@@ -135,7 +135,7 @@ TEST(LibraryGemm, EpilogueScalesAddsAndActivates) {
     const Pair a = operand(draw, size.batch, size.m, size.k, values, batched);
     const Pair b = operand(draw, size.batch, size.k, size.n, values, batched);
     const Sizes sizes = batched ? Sizes{size.batch, size.m, size.n} : Sizes{size.m, size.n};
-    runtime::MatmulOptions options;
+    tensor::MatmulOptions options;
     options.alpha = draw.chance(2) ? 1 : 0.5;
     Pair addend;
     if (draw.chance(2)) {
@@ -144,8 +144,8 @@ TEST(LibraryGemm, EpilogueScalesAddsAndActivates) {
       options.addend = addend.device;
     }
     options.activation =
-        draw.of(std::vector{runtime::Activation::none, runtime::Activation::relu, runtime::Activation::silu,
-                            runtime::Activation::gelu, runtime::Activation::gelu_tanh});
+        draw.of(std::vector{tensor::Activation::none, tensor::Activation::relu, tensor::Activation::silu,
+                            tensor::Activation::gelu, tensor::Activation::gelu_tanh});
     const auto out = random_output(draw, sizes, dtype);
     operations().matmul(a.device, b.device, options, out);
     auto expected = product(size, a.host, b.host);
@@ -153,19 +153,19 @@ TEST(LibraryGemm, EpilogueScalesAddsAndActivates) {
     for (std::size_t i = 0; i < expected.size(); ++i) {
       const double x = options.alpha * expected[i] + options.beta * extra[i];
       switch (options.activation) {
-        case runtime::Activation::none:
+        case tensor::Activation::none:
           expected[i] = x;
           break;
-        case runtime::Activation::relu:
+        case tensor::Activation::relu:
           expected[i] = std::max(x, 0.0);
           break;
-        case runtime::Activation::silu:
+        case tensor::Activation::silu:
           expected[i] = x / (1 + std::exp(-x));
           break;
-        case runtime::Activation::gelu:
+        case tensor::Activation::gelu:
           expected[i] = 0.5 * x * (1 + std::erf(x / std::sqrt(2.0)));
           break;
-        case runtime::Activation::gelu_tanh:
+        case tensor::Activation::gelu_tanh:
           expected[i] = 0.5 * x * (1 + std::tanh(std::sqrt(2 / M_PI) * (x + 0.044715 * x * x * x)));
           break;
       }

@@ -5,7 +5,7 @@
 #include <cmath>
 
 #include "runtime/context.h"
-#include "runtime/simulated_devices.h"
+#include "runtime/devices/simulated_devices.h"
 
 namespace kernbench::testing {
 
@@ -146,7 +146,7 @@ void for_random_cases(int count, const std::function<void(Draw&)>& body) {
   }
 }
 
-runtime::DeviceOperations& operations() {
+tensor::DeviceOperations& operations() {
   return runtime::current_context("test").simulation.devices().operations();
 }
 

@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "kernbench/kernbench.h"
-#include "runtime/device_kernels.h"
+#include "runtime/functions/device_kernels.h"
 
 namespace kernbench::testing {
 
@@ -68,6 +68,6 @@ double unit(DType dtype);
 void for_random_cases(int count, const std::function<void(Draw&)>& body);
 
 /// The kernels of the simulation that runs.
-runtime::DeviceOperations& operations();
+tensor::DeviceOperations& operations();
 
 }  // namespace kernbench::testing

@@ -7,9 +7,9 @@
 #include <utility>
 #include <vector>
 
-#include "event/fiber.h"
 #include "runtime/context.h"
-#include "runtime/launches.h"
+#include "runtime/streams/launches.h"
+#include "sim/fiber.h"
 #include "support.h"
 #include "topology/load.h"
 
@@ -17,7 +17,7 @@ namespace kernbench::queues_test {
 namespace {
 
 Time now_here() {
-  return event::this_fiber::scheduler().now();
+  return sim::this_fiber::scheduler().now();
 }
 
 /// From the call of a signal to the end of a wait that has slept for it, for each pair of members.

@@ -1,4 +1,4 @@
-#include "report/difference.h"
+#include "report/difference/difference.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -8,8 +8,8 @@
 #include <random>
 #include <sstream>
 
-#include "report/difference_text.h"
-#include "report/utf8.h"
+#include "report/difference/difference_text.h"
+#include "report/text/utf8.h"
 #include "sample_results.h"
 #include "support/source_tree.h"
 

@@ -1,10 +1,10 @@
-#include "report/format.h"
+#include "report/text/format.h"
 
 #include <gtest/gtest.h>
 
 #include <cmath>
 
-#include "report/utf8.h"
+#include "report/text/utf8.h"
 
 namespace kernbench::report {
 namespace {

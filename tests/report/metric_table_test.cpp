@@ -1,11 +1,11 @@
-#include "report/metric_table.h"
+#include "report/sections/metric_table.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <limits>
 
-#include "report/table.h"
+#include "report/sections/table.h"
 
 namespace kernbench::report {
 namespace {

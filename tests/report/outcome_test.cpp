@@ -4,7 +4,7 @@
 
 #include <stdexcept>
 
-#include "base/error.h"
+#include "kernbench/error.h"
 
 namespace kernbench::report {
 namespace {

@@ -6,12 +6,12 @@
 #include <string>
 #include <string_view>
 
-#include "base/error.h"
-#include "report/difference.h"
-#include "report/difference_text.h"
-#include "report/json.h"
-#include "report/read_json.h"
-#include "report/table.h"
+#include "kernbench/error.h"
+#include "report/difference/difference.h"
+#include "report/difference/difference_text.h"
+#include "report/json/json.h"
+#include "report/json/read_json.h"
+#include "report/sections/table.h"
 
 namespace {
 

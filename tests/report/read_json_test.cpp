@@ -1,4 +1,4 @@
-#include "report/read_json.h"
+#include "report/json/read_json.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -8,8 +8,8 @@
 #include <string>
 #include <vector>
 
-#include "base/error.h"
-#include "report/json.h"
+#include "kernbench/error.h"
+#include "report/json/json.h"
 #include "sample_results.h"
 
 namespace kernbench::report {

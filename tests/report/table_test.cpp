@@ -1,4 +1,4 @@
-#include "report/table.h"
+#include "report/sections/table.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -6,7 +6,7 @@
 #include <random>
 #include <sstream>
 
-#include "report/utf8.h"
+#include "report/text/utf8.h"
 #include "sample_results.h"
 #include "support/source_tree.h"
 

@@ -8,7 +8,7 @@
 #include <string>
 
 #include "harness.h"
-#include "kernel/tile_state.h"
+#include "tile/program/tile_state.h"
 #include "topology/engine_operations.h"
 
 namespace kernbench::tile_test {

@@ -8,10 +8,10 @@
 #include <set>
 #include <sstream>
 
-#include "data/scalar.h"
-#include "kernel/operation_table.h"
+#include "numerics/scalar.h"
 #include "reference.h"
 #include "support/source_tree.h"
+#include "tile/compute/operation_table.h"
 
 namespace kernbench::tile_test {
 namespace {
@@ -26,71 +26,71 @@ std::string contents(const std::string& path) {
   return text.str();
 }
 
-const char* text(kernel::Accepts accepts) {
+const char* text(tile::Accepts accepts) {
   switch (accepts) {
-    case kernel::Accepts::any:
+    case tile::Accepts::any:
       return "all";
-    case kernel::Accepts::integers:
+    case tile::Accepts::integers:
       return "integers";
-    case kernel::Accepts::bits:
+    case tile::Accepts::bits:
       return "integers, bool";
-    case kernel::Accepts::floats:
+    case tile::Accepts::floats:
       return "floats";
   }
   return "";
 }
 
-const char* text(kernel::ResultShape shape) {
+const char* text(tile::ResultShape shape) {
   switch (shape) {
-    case kernel::ResultShape::broadcast:
+    case tile::ResultShape::broadcast:
       return "broadcast";
-    case kernel::ResultShape::same:
+    case tile::ResultShape::same:
       return "x's";
-    case kernel::ResultShape::given:
+    case tile::ResultShape::given:
       return "given";
-    case kernel::ResultShape::reduced:
+    case tile::ResultShape::reduced:
       return "without the axis";
-    case kernel::ResultShape::product:
+    case tile::ResultShape::product:
       return "[m,n], [g,m,n]";
-    case kernel::ResultShape::changed:
+    case tile::ResultShape::changed:
       return "see there";
   }
   return "";
 }
 
-const char* text(kernel::ResultType type) {
+const char* text(tile::ResultType type) {
   switch (type) {
-    case kernel::ResultType::promoted:
+    case tile::ResultType::promoted:
       return "promoted";
-    case kernel::ResultType::quotient:
+    case tile::ResultType::quotient:
       return "f32";
-    case kernel::ResultType::remainder:
+    case tile::ResultType::remainder:
       return "floats: f32; else promoted";
-    case kernel::ResultType::boolean:
+    case tile::ResultType::boolean:
       return "bool";
-    case kernel::ResultType::same:
+    case tile::ResultType::same:
       return "x's";
-    case kernel::ResultType::floating:
+    case tile::ResultType::floating:
       return "x's; integers and bool: f32";
-    case kernel::ResultType::sum:
+    case tile::ResultType::sum:
       return "x's; bool, i8, u8: i32";
-    case kernel::ResultType::index:
+    case tile::ResultType::index:
       return "i32";
-    case kernel::ResultType::named:
+    case tile::ResultType::named:
       return "given";
-    case kernel::ResultType::product:
+    case tile::ResultType::product:
       return "out_dtype; f32, or i32 for integers";
   }
   return "";
 }
 
-std::string cost(const kernel::OperationInfo& info) {
+std::string cost(const tile::OperationInfo& info) {
   switch (info.runs) {
-    case kernel::Runs::nowhere:
+    case tile::Runs::nowhere:
       return "free";
-    case kernel::Runs::gemm:
+    case tile::Runs::gemm:
       return "GEMM: `pe.gemm.rate.*`";
-    case kernel::Runs::vector:
+    case tile::Runs::vector:
       break;
   }
   const auto& operation = topology::kVectorOperations[static_cast<std::size_t>(info.cost)];
@@ -100,7 +100,7 @@ std::string cost(const kernel::OperationInfo& info) {
 std::string operations() {
   std::string out =
       "| operation | types | shape | result | rounding and special values | cost |\n|---|---|---|---|---|---|\n";
-  for (const auto* info : kernel::operation_table()) {
+  for (const auto* info : tile::operation_table()) {
     out += fmt::format("| `{}` | {} | {} | {} | {} | {} |\n", info->call, text(info->accepts), text(info->shape),
                        text(info->type), info->values, cost(*info));
   }
@@ -114,7 +114,7 @@ std::string promotions() {
   for (std::size_t i = 0; i < std::size(kTypes); ++i) out += "---|";
   for (const DType left : kTypes) {
     out += fmt::format("\n| **{}** |", name(left));
-    for (const DType right : kTypes) out += fmt::format(" {} |", name(data::promote(left, right)));
+    for (const DType right : kTypes) out += fmt::format(" {} |", name(numerics::promote(left, right)));
   }
   return out + "\n";
 }
@@ -160,7 +160,7 @@ std::set<std::string> functions_of(const std::string& header) {
 TEST(TileDocumentation, EveryFunctionOfComputeAndShapeIsInTheTable) {
   std::set<std::string> listed;
   const std::regex call("([a-z_0-9]+)\\(");
-  for (const auto* info : kernel::operation_table()) {
+  for (const auto* info : tile::operation_table()) {
     const std::string as_written(info->call);
     for (std::sregex_iterator at(as_written.begin(), as_written.end(), call), none; at != none; ++at) {
       listed.insert((*at)[1]);
@@ -183,7 +183,7 @@ TEST(TileDocumentation, EveryFunctionOfTheLanguageIsOnThePage) {
 
 TEST(TileDocumentation, OperatorsAreInTheTable) {
   std::set<std::string> listed;
-  for (const auto* info : kernel::operation_table()) listed.insert(std::string(info->call));
+  for (const auto* info : tile::operation_table()) listed.insert(std::string(info->call));
   for (const char* call : {"a + b", "a - b", "a * b", "a / b", "a % b", "-a", "a & b", "a \\| b", "a ^ b", "a << b",
                            "a >> b", "~a", "!a", "a < b", "a <= b", "a > b", "a >= b", "a == b", "a != b"}) {
     EXPECT_TRUE(listed.contains(call)) << call;

@@ -6,10 +6,10 @@
 #include <cmath>
 #include <limits>
 
-#include "data/value.h"
-#include "kernel/environment.h"
-#include "kernel/program.h"
-#include "kernel/tile_state.h"
+#include "numerics/value.h"
+#include "tile/program/environment.h"
+#include "tile/program/program.h"
+#include "tile/program/tile_state.h"
 
 namespace kernbench::tile_test {
 
@@ -140,7 +140,7 @@ void run_cases(unsigned seed, const std::function<void(Bench&)>& cases) {
 HostTile look_at(const tl::Tile& tile) {
   const auto& state = *tile.state();
   if (state.producer) state.producer->done.wait();
-  const auto view = data::view(state.program().environment().executor, state.value()->value);
+  const auto view = numerics::view(state.program().environment().executor, state.value()->value);
   HostTile result{view.dtype, Sizes(view.shape.begin(), view.shape.end()), {}};
   EXPECT_EQ(tile.dtype(), view.dtype);
   EXPECT_EQ(tile.shape(), extents(result.shape));

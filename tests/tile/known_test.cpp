@@ -1,5 +1,5 @@
 // Known tiles: their values before the run, the same with data and under --no-data.
-#include "kernel/known.h"
+#include "tile/program/known.h"
 
 #include <gtest/gtest.h>
 
@@ -12,7 +12,7 @@ namespace {
 
 /// What the kernel's control processor knows of a tile; absent when it is not known.
 std::optional<HostTile> known(const tl::Tile& tile) {
-  const auto view = kernel::known_view(*tile.state());
+  const auto view = tile::known_view(*tile.state());
   if (!view) return std::nullopt;
   HostTile result{view->dtype, Sizes(view->shape.begin(), view->shape.end()), {}};
   for (std::int64_t i = 0; i < numel(result.shape); ++i) {

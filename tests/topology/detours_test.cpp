@@ -9,8 +9,8 @@
 #include <random>
 #include <set>
 
-#include "base/error.h"
 #include "base/text.h"
+#include "kernbench/error.h"
 #include "topology/load.h"
 #include "topology/network.h"
 

@@ -6,7 +6,7 @@
 #include <filesystem>
 #include <fstream>
 
-#include "base/error.h"
+#include "kernbench/error.h"
 #include "support/source_tree.h"
 #include "topology/checks.h"
 

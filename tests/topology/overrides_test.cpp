@@ -6,7 +6,7 @@
 
 #include <algorithm>
 
-#include "base/error.h"
+#include "kernbench/error.h"
 #include "support/source_tree.h"
 #include "topology/bisection.h"
 #include "topology/load.h"

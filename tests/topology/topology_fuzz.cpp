@@ -9,7 +9,7 @@
 #include <string_view>
 #include <vector>
 
-#include "base/error.h"
+#include "kernbench/error.h"
 #include "topology/checks.h"
 #include "topology/load.h"
 #include "topology/print.h"

@@ -15,10 +15,10 @@
 
 #include "kernbench/tl/types.h"
 
-namespace kernbench::kernel {
+namespace kernbench::tile {
 class BufferState;
 struct AsyncState;
-}  // namespace kernbench::kernel
+}  // namespace kernbench::tile
 
 namespace kernbench::tl {
 
@@ -123,12 +123,12 @@ TensorDescriptor make_tensor_descriptor(const Pointer& base, Extents shape, Exte
 class Token {
  public:
   Token() = default;
-  explicit Token(std::shared_ptr<kernel::AsyncState> state) : state_(std::move(state)) {}
+  explicit Token(std::shared_ptr<tile::AsyncState> state) : state_(std::move(state)) {}
   bool defined() const { return state_ != nullptr; }
-  const std::shared_ptr<kernel::AsyncState>& state() const { return state_; }
+  const std::shared_ptr<tile::AsyncState>& state() const { return state_; }
 
  private:
-  std::shared_ptr<kernel::AsyncState> state_;
+  std::shared_ptr<tile::AsyncState> state_;
 };
 
 /// A load whose tile must not be used before its token has been waited for: `auto [tile, token] = load_async(…)`.
@@ -160,13 +160,13 @@ void wait_group(std::int64_t pending, Where where = Where::current());
 /// are invalid. Copies between buffers and tiles run on the vector engine.
 class Buffer {
  public:
-  explicit Buffer(std::shared_ptr<kernel::BufferState> state) : state_(std::move(state)) {}
+  explicit Buffer(std::shared_ptr<tile::BufferState> state) : state_(std::move(state)) {}
   DType dtype() const;
   Extents shape() const;
-  const std::shared_ptr<kernel::BufferState>& state() const { return state_; }
+  const std::shared_ptr<tile::BufferState>& state() const { return state_; }
 
  private:
-  std::shared_ptr<kernel::BufferState> state_;
+  std::shared_ptr<tile::BufferState> state_;
 };
 Buffer alloc(Extents shape, DType dtype, Where where = Where::current());
 /// The box of `shape` elements at `offsets`, which must lie inside of the buffer.

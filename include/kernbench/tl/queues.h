@@ -8,7 +8,7 @@
 
 #include <cstdint>
 
-#include "base/coordinates.h"
+#include "kernbench/coordinates.h"
 #include "kernbench/tl/memory.h"
 #include "kernbench/tl/types.h"
 

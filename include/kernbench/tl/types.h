@@ -16,10 +16,13 @@
 
 #include "kernbench/dtype.h"
 
-namespace kernbench::kernel {
+namespace kernbench::addressing {
 struct TensorDescriptor;
+}  // namespace kernbench::addressing
+
+namespace kernbench::tile {
 class TileState;
-}  // namespace kernbench::kernel
+}  // namespace kernbench::tile
 
 namespace kernbench::tl {
 
@@ -53,13 +56,14 @@ class Pointer;
 /// A device tensor as a kernel parameter. A launch counts as writing every tensor that the kernel takes as `Tensor`.
 class Tensor {
  public:
-  explicit Tensor(std::shared_ptr<const kernel::TensorDescriptor> descriptor) : descriptor_(std::move(descriptor)) {}
+  explicit Tensor(std::shared_ptr<const addressing::TensorDescriptor> descriptor)
+      : descriptor_(std::move(descriptor)) {}
   DType dtype() const;
   std::int64_t dim() const;
   std::int64_t size(std::int64_t dimension) const;
   std::int64_t numel() const;
   Extents shape() const;
-  const kernel::TensorDescriptor& descriptor() const { return *descriptor_; }
+  const addressing::TensorDescriptor& descriptor() const { return *descriptor_; }
   /// False for a parameter of type In, however it is passed on: a store to it is an error.
   bool writable() const { return writable_; }
   /// The tensor's first element.
@@ -74,11 +78,11 @@ class Tensor {
   Box local_shard(std::size_t index = 0) const;
 
  protected:
-  Tensor(std::shared_ptr<const kernel::TensorDescriptor> descriptor, bool writable)
+  Tensor(std::shared_ptr<const addressing::TensorDescriptor> descriptor, bool writable)
       : descriptor_(std::move(descriptor)), writable_(writable) {}
 
  private:
-  std::shared_ptr<const kernel::TensorDescriptor> descriptor_;
+  std::shared_ptr<const addressing::TensorDescriptor> descriptor_;
   bool writable_ = true;
 };
 
@@ -86,7 +90,7 @@ class Tensor {
 /// and is a ValueError when it was passed on as a Tensor.
 class In : public Tensor {
  public:
-  explicit In(std::shared_ptr<const kernel::TensorDescriptor> descriptor) : Tensor(std::move(descriptor), false) {}
+  explicit In(std::shared_ptr<const addressing::TensorDescriptor> descriptor) : Tensor(std::move(descriptor), false) {}
 };
 
 /// A C++ scalar in tile arithmetic: weakly typed, so that `f16_tile * 2.0f` is f16.
@@ -120,13 +124,13 @@ class Scalar {
 class Tile {
  public:
   Tile() = default;
-  explicit Tile(std::shared_ptr<kernel::TileState> state) : state_(std::move(state)) {}
+  explicit Tile(std::shared_ptr<tile::TileState> state) : state_(std::move(state)) {}
   DType dtype() const;
   Extents shape() const;
   std::int64_t numel() const;
   std::int64_t size(std::int64_t dimension) const;
   bool defined() const { return state_ != nullptr; }
-  const std::shared_ptr<kernel::TileState>& state() const { return state_; }
+  const std::shared_ptr<tile::TileState>& state() const { return state_; }
 
   Tile& operator+=(const class Operand& other);
   Tile& operator-=(const class Operand& other);
@@ -138,7 +142,7 @@ class Tile {
   Tile& operator^=(const class Operand& other);
 
  private:
-  std::shared_ptr<kernel::TileState> state_;
+  std::shared_ptr<tile::TileState> state_;
 };
 
 /// Either side of an arithmetic operator, with the source line where it was written.

@@ -10,13 +10,13 @@
 #include <tuple>
 #include <vector>
 
-#include "base/error.h"
+#include "kernbench/error.h"
 #include "kernbench/torch/operands.h"
 #include "kernbench/torch/types.h"
 
-namespace kernbench::runtime {
+namespace kernbench::tensor {
 class TensorImpl;
-}
+}  // namespace kernbench::tensor
 
 namespace kernbench::torch {
 
@@ -39,7 +39,7 @@ class Tensor {
  public:
   /// An undefined tensor.
   Tensor() = default;
-  explicit Tensor(std::shared_ptr<runtime::TensorImpl> impl) : impl_(std::move(impl)) {}
+  explicit Tensor(std::shared_ptr<tensor::TensorImpl> impl) : impl_(std::move(impl)) {}
   Tensor(const Tensor&) = default;
   Tensor(Tensor&&) = default;
   Tensor& operator=(const Tensor& other) & = default;
@@ -416,13 +416,13 @@ class Tensor {
   bool allclose(const Tensor& other, double rtol = 1e-5, double atol = 1e-8, bool equal_nan = false,
                 Where where = Where::current()) const;
 
-  const std::shared_ptr<runtime::TensorImpl>& impl() const { return impl_; }
+  const std::shared_ptr<tensor::TensorImpl>& impl() const { return impl_; }
 
  private:
   void* checked_data(ScalarType type) const;
   std::optional<Scalar> item_if_known(Where where) const;
 
-  std::shared_ptr<runtime::TensorImpl> impl_;
+  std::shared_ptr<tensor::TensorImpl> impl_;
 };
 
 /// Prints values and, on the last line, "[ CPUFloatType{2,3} ]". The layout may change.

@@ -11,7 +11,6 @@
 #include <optional>
 #include <utility>
 
-#include "base/error.h"
 #include "base/quantity.h"
 #include "base/text.h"
 #include "cli/bench_file/child_process.h"
@@ -21,6 +20,7 @@
 #include "cli/bench_file/installation.h"
 #include "cli/bench_file/shared_library.h"
 #include "cli/version.h"
+#include "kernbench/error.h"
 #include "report/outcome.h"
 
 namespace kernbench::cli {
@@ -46,7 +46,7 @@ class Compilation {
   Compilation(std::string path, const BenchFileOptions& options, const BenchFileHooks& hooks)
       : hooks_(hooks), path_(std::move(path)), source_(read_source(path_)), compiler_(find_compiler(options.compiler)) {
     job_.source = path_;
-    job_.include_folders = include_folders();
+    job_.include_folder = include_folder();
     job_.colour = hooks.colour;
     for (const std::string& text : options.cxxflags) {
       for (std::string& word : words_of(text, "--cxxflags")) job_.flags.push_back(std::move(word));
@@ -86,8 +86,7 @@ class Compilation {
     std::error_code ignored;
     const fs::path folder = fs::absolute(path_, ignored).parent_path();
     for (const HashedFile& file : files_) {
-      const auto is_own = [&](const std::string& own) { return file.path.starts_with(own_folder(own)); };
-      if (std::ranges::any_of(job_.include_folders, is_own)) continue;
+      if (file.path.starts_with(own_folder(job_.include_folder))) continue;
       out.files.push_back({fs::path(file.path).lexically_proximate(folder).string(), file.content});
     }
     return out;
@@ -128,7 +127,7 @@ class Compilation {
     ContentHash hash;
     hash.add(version()).add(fs::absolute(path_, ignored).lexically_normal().string()).add(source_);
     hash.add(identity_of(compiler_));
-    for (const std::string& word : compile_command({}, {job_.source, job_.flags, job_.include_folders}, "", "")) {
+    for (const std::string& word : compile_command({}, {job_.source, job_.flags, job_.include_folder}, "", "")) {
       if (word != job_.source) hash.add(word);
     }
     return hash.text();

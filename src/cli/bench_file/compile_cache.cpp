@@ -14,8 +14,8 @@
 #include <string_view>
 #include <utility>
 
-#include "base/error.h"
 #include "cli/bench_file/content_hash.h"
+#include "kernbench/error.h"
 
 namespace kernbench::cli {
 namespace {

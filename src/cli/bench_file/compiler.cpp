@@ -8,9 +8,9 @@
 #include <filesystem>
 #include <string_view>
 
-#include "base/error.h"
 #include "base/quantity.h"
 #include "cli/bench_file/installation.h"
+#include "kernbench/error.h"
 
 namespace kernbench::cli {
 namespace {
@@ -96,7 +96,7 @@ std::vector<std::string> compile_command(const Compiler& compiler, const Compile
   command.emplace_back("-Wl,-Bsymbolic-functions");
   if (job.colour) command.emplace_back("-fdiagnostics-color=always");
   for (const std::string& flag : building_flags()) command.push_back(flag);
-  for (const std::string& folder : job.include_folders) command.push_back("-I" + folder);
+  command.push_back("-I" + job.include_folder);
   command.insert(command.end(), {"-MMD", "-MF", dependencies, "-o", output});
   // A file of another suffix is C++ by decree; what comes after it, such as -lx, is not.
   const auto has = [&](const char* suffix) { return job.source.ends_with(suffix); };

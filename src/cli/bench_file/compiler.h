@@ -24,7 +24,7 @@ std::string identity_of(const Compiler& compiler);
 struct CompileJob {
   std::string source;              // as the user wrote it
   std::vector<std::string> flags;  // the user's own, last
-  std::vector<std::string> include_folders;
+  std::string include_folder;
   bool colour = false;  // of the compiler's messages
 };
 

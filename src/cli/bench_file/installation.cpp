@@ -2,40 +2,32 @@
 
 #include <filesystem>
 
-#include "base/error.h"
+#include "kernbench/error.h"
 
 namespace kernbench::cli {
 namespace {
 
 namespace fs = std::filesystem;
 
-struct Place {
-  fs::path headers, internal;
-};
-
 // The program may have been moved, or installed under another prefix than was configured: what lies beside it first.
-std::vector<Place> places() {
-  std::vector<Place> out;
+std::vector<fs::path> possible_folders() {
+  std::vector<fs::path> out;
   std::error_code error;
   const fs::path program = fs::read_symlink("/proc/self/exe", error);
-  const auto installed = [&](const fs::path& include) { out.push_back({include, include / "kernbench" / "internal"}); };
-  if (!error) installed(program.parent_path().parent_path() / "include");
-  const fs::path source = KERNBENCH_SOURCE_TREE;
-  out.push_back({source / "include", source / "src"});
-  installed(KERNBENCH_INSTALLED_INCLUDE);
+  if (!error) out.push_back(program.parent_path().parent_path() / "include");
+  out.push_back(fs::path(KERNBENCH_SOURCE_TREE) / "include");
+  out.emplace_back(KERNBENCH_INSTALLED_INCLUDE);
   return out;
 }
 
 }  // namespace
 
-std::vector<std::string> include_folders() {
+std::string include_folder() {
   std::string looked;
-  for (const Place& place : places()) {
+  for (const fs::path& folder : possible_folders()) {
     std::error_code ignored;
-    const fs::path header = place.headers / "kernbench" / "kernbench.h";
-    if (fs::exists(header, ignored) && fs::exists(place.internal / "base" / "units.h", ignored)) {
-      return {place.headers.string(), place.internal.string()};
-    }
+    const fs::path header = folder / "kernbench" / "kernbench.h";
+    if (fs::exists(header, ignored)) return folder.string();
     looked += (looked.empty() ? "" : ", ") + header.string();
   }
   throw ConfigurationError(

@@ -6,9 +6,9 @@
 
 namespace kernbench::cli {
 
-/// The folders that a program for KernBench is compiled with (-I): beside this program where it is installed, else the
+/// The folder of the public headers, which a program for KernBench is compiled with (-I): beside this program where it is installed, else the
 /// source tree that it was built from. ConfigurationError that names the places when there are no headers.
-std::vector<std::string> include_folders();
+std::string include_folder();
 
 /// The compiler that built this program.
 const char* building_compiler();

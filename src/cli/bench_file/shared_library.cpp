@@ -12,8 +12,8 @@
 #include <optional>
 #include <string_view>
 
-#include "base/error.h"
 #include "cli/bench_file/content_hash.h"
+#include "kernbench/error.h"
 
 namespace kernbench::cli {
 namespace {

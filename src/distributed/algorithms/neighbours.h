@@ -5,14 +5,14 @@
 #include <cstdint>
 
 #include "kernbench/tl.h"
-#include "runtime/device_part.h"
+#include "tensor/placement/device_part.h"
 
 namespace kernbench::distributed {
 
 /// The place of a rank in a ring: it sends to the next one and receives from the one before.
 struct RingPlace {
   std::int64_t rank = 0, size = 1;
-  runtime::DevicePart next = SipId{0}, previous = SipId{0};
+  tensor::DevicePart next = SipId{0}, previous = SipId{0};
   /// Elements of a tile, which takes one slot; and how many tiles may be under way before one has been taken out.
   std::int64_t tile_elements = 1, window = 1;
 
@@ -21,12 +21,12 @@ struct RingPlace {
 };
 
 /// The calling PE's counterpart.
-tl::Peer counterpart_on(const runtime::DevicePart& part);
+tl::Peer counterpart_on(const tensor::DevicePart& part);
 /// Sends a tile to the counterpart on `part`, and goes on while at most `window` have not left.
-void send_to(const runtime::DevicePart& part, const tl::Tile& tile, std::int64_t window);
+void send_to(const tensor::DevicePart& part, const tl::Tile& tile, std::int64_t window);
 /// Waits for the next tile from the counterpart on `part`, of `elements` elements. A store of a tile that is still to
 /// come would hold up the PE's DMA queue for other programs, of which one may make what that rank waits for.
-tl::Tile receive_from(const runtime::DevicePart& part, std::int64_t elements, DType dtype);
+tl::Tile receive_from(const tensor::DevicePart& part, std::int64_t elements, DType dtype);
 /// Waits until all that was sent has left.
 void finish_sending();
 

@@ -13,14 +13,14 @@ void for_each_local_tile(const tl::Tensor& x, std::int64_t tile_elements, const 
 
 }  // namespace
 
-void send_tensor(const tl::Tensor& x, const runtime::DevicePart& to, std::int64_t tile_elements, std::int64_t window) {
+void send_tensor(const tl::Tensor& x, const tensor::DevicePart& to, std::int64_t tile_elements, std::int64_t window) {
   for_each_local_tile(x, tile_elements, [&](std::int64_t at, std::int64_t elements) {
     send_to(to, tl::load(x, {at}, {elements}), window);
   });
   finish_sending();
 }
 
-void receive_tensor(const tl::Tensor& x, const runtime::DevicePart& from, std::int64_t tile_elements) {
+void receive_tensor(const tl::Tensor& x, const tensor::DevicePart& from, std::int64_t tile_elements) {
   const tl::Peer sender = counterpart_on(from);
   for_each_local_tile(x, tile_elements, [&](std::int64_t at, std::int64_t elements) {
     // The program waits for the message, not the store: at the head of a DMA queue that would hold up other programs of

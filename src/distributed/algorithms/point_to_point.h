@@ -5,7 +5,7 @@
 
 namespace kernbench::distributed {
 
-void send_tensor(const tl::Tensor& x, const runtime::DevicePart& to, std::int64_t tile_elements, std::int64_t window);
-void receive_tensor(const tl::Tensor& x, const runtime::DevicePart& from, std::int64_t tile_elements);
+void send_tensor(const tl::Tensor& x, const tensor::DevicePart& to, std::int64_t tile_elements, std::int64_t window);
+void receive_tensor(const tl::Tensor& x, const tensor::DevicePart& from, std::int64_t tile_elements);
 
 }  // namespace kernbench::distributed

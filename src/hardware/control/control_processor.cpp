@@ -13,7 +13,7 @@ constexpr std::uint64_t kEnd = ~std::uint64_t{0};
 
 }  // namespace
 
-ControlProcessor::ControlProcessor(event::Scheduler& scheduler, const Layout& layout, const topology::PeSpec& spec,
+ControlProcessor::ControlProcessor(sim::Scheduler& scheduler, const Layout& layout, const topology::PeSpec& spec,
                                    PeCoordinate pe, const std::string& pe_name, DropCommands drop_commands)
     : scheduler_(scheduler),
       layout_(layout),
@@ -23,7 +23,7 @@ ControlProcessor::ControlProcessor(event::Scheduler& scheduler, const Layout& la
       drop_commands_(std::move(drop_commands)),
       contexts_(static_cast<std::size_t>(spec.contexts)) {}
 
-event::AgentId ControlProcessor::agent(std::uint64_t context) const {
+sim::AgentId ControlProcessor::agent(std::uint64_t context) const {
   return layout_.program_agent(pe_, static_cast<std::int32_t>(context));
 }
 
@@ -59,13 +59,13 @@ void ControlProcessor::start_next() {
   queue_.erase(queue_.begin());
   const auto context = static_cast<std::uint64_t>(vacant - contexts_.begin());
   if (spec_.control.start_latency == Time::zero()) return spawn(context);
-  scheduler_.schedule(scheduler_.now() + spec_.control.start_latency, event::Phase::deliver, agent(context), kStart,
-                      event::call<&ControlProcessor::spawn>(this, context));
+  scheduler_.schedule(scheduler_.now() + spec_.control.start_latency, sim::Phase::deliver, agent(context), kStart,
+                      sim::call<&ControlProcessor::spawn>(this, context));
 }
 
 void ControlProcessor::spawn(std::uint64_t context) {
   if (contexts_[context].program->cancelled) return free(context);
-  event::FiberOptions options;
+  sim::FiberOptions options;
   options.agent = agent(context);
   options.name = contexts_[context].program->request.name;
   contexts_[context].fiber = scheduler_.spawn(std::move(options), [this, context] { run(context); });
@@ -89,14 +89,14 @@ void ControlProcessor::run(std::uint64_t context) {
 
 void ControlProcessor::end(std::uint64_t context) {
   contexts_[context].program->last = scheduler_.now();
-  scheduler_.schedule(scheduler_.now() + spec_.control.issue, event::Phase::deliver, agent(context), kEnd,
-                      event::call<&ControlProcessor::release>(this, context));
+  scheduler_.schedule(scheduler_.now() + spec_.control.issue, sim::Phase::deliver, agent(context), kEnd,
+                      sim::call<&ControlProcessor::release>(this, context));
 }
 
 void ControlProcessor::release(std::uint64_t context) {
   Context& mine = contexts_[context];
   if (mine.failed) {
-    mine.unfinished = drop_commands_(agent(context), event::call<&ControlProcessor::command_over>(this, context));
+    mine.unfinished = drop_commands_(agent(context), sim::call<&ControlProcessor::command_over>(this, context));
     if (mine.unfinished > 0) return;
   }
   free(context);
@@ -114,35 +114,35 @@ void ControlProcessor::free(std::uint64_t context) {
   program.owner->program_over(program);
 }
 
-bool ControlProcessor::operation_failed(event::AgentId program, const std::exception_ptr& error) {
+bool ControlProcessor::operation_failed(sim::AgentId program, const std::exception_ptr& error) {
   const Context& context = contexts_[program.value - agent(0).value];
   if (context.failed || context.program->cancelled) return true;
   return context.program->owner->program_failed(*context.program, error);
 }
 
-std::size_t ControlProcessor::next_dma_queue(event::AgentId program, std::size_t queues) {
+std::size_t ControlProcessor::next_dma_queue(sim::AgentId program, std::size_t queues) {
   const std::uint32_t context = program.value - agent(0).value;
   assert(context < contexts_.size());
   return contexts_[context].dma_operations++ % queues;
 }
 
-const event::WaitNode* ControlProcessor::runner(const Program& program) const {
+const sim::WaitNode* ControlProcessor::runner(const Program& program) const {
   const auto found = std::ranges::find(contexts_, &program, [](const Context& c) { return c.program; });
   if (found == contexts_.end() || found->fiber == nullptr) return this;
   return found->fiber.get();
 }
 
-std::vector<const event::Fiber*> ControlProcessor::running() const {
-  std::vector<const event::Fiber*> fibers;
+std::vector<const sim::Fiber*> ControlProcessor::running() const {
+  std::vector<const sim::Fiber*> fibers;
   for (const Context& context : contexts_) {
     if (context.fiber != nullptr) fibers.push_back(context.fiber.get());
   }
   return fibers;
 }
 
-void ControlProcessor::waits_for(std::vector<event::WaitEdge>& edges) const {
+void ControlProcessor::waits_for(std::vector<sim::WaitEdge>& edges) const {
   if (queue_.empty()) return;
-  for (const event::Fiber* fiber : running()) edges.push_back({fiber, "a free context"});
+  for (const sim::Fiber* fiber : running()) edges.push_back({fiber, "a free context"});
 }
 
 }  // namespace kernbench::hardware

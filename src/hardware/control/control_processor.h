@@ -9,10 +9,10 @@
 #include <string>
 #include <vector>
 
-#include "base/coordinates.h"
-#include "event/fiber.h"
-#include "event/scheduler.h"
 #include "hardware/layout.h"
+#include "kernbench/coordinates.h"
+#include "sim/fiber.h"
+#include "sim/scheduler.h"
 #include "topology/spec.h"
 
 namespace kernbench::hardware {
@@ -20,8 +20,8 @@ namespace kernbench::hardware {
 /// One program (kernel instance) for one PE.
 struct ProgramRequest {
   PeCoordinate pe;
-  std::string name;                                // "sip0.cube0.pe3 gemm#2"
-  std::function<void(event::AgentId agent)> body;  // runs on a fiber of the PE's control processor
+  std::string name;                              // "sip0.cube0.pe3 gemm#2"
+  std::function<void(sim::AgentId agent)> body;  // runs on a fiber of the PE's control processor
 };
 
 struct Program;
@@ -50,13 +50,13 @@ struct Program {
 /// Programs start in order of arrival, each in the lowest free context: `start_latency` later its fiber runs the body.
 /// When the body has returned, one `issue` later the context is free and the owner is told. When it has thrown, its
 /// commands that have not started are dropped then, and context and owner wait for those under way.
-class ControlProcessor : public event::WaitNode {
+class ControlProcessor : public sim::WaitNode {
  public:
   /// Drops the commands of a program and returns how many are still under way; each calls `over` when it has finished.
-  using DropCommands = std::function<std::size_t(event::AgentId program, event::Callback over)>;
+  using DropCommands = std::function<std::size_t(sim::AgentId program, sim::Callback over)>;
 
   /// The references must outlive the control processor.
-  ControlProcessor(event::Scheduler& scheduler, const Layout& layout, const topology::PeSpec& spec, PeCoordinate pe,
+  ControlProcessor(sim::Scheduler& scheduler, const Layout& layout, const topology::PeSpec& spec, PeCoordinate pe,
                    const std::string& pe_name, DropCommands drop_commands);
 
   /// The launch message of `program` has arrived; called in the deliver phase.
@@ -66,22 +66,22 @@ class ControlProcessor : public event::WaitNode {
   void cancel(Program& program);
   /// An operation of the program with this agent, which runs, has failed. True: the owner sees to it, or it is a
   /// consequence.
-  bool operation_failed(event::AgentId program, const std::exception_ptr& error);
+  bool operation_failed(sim::AgentId program, const std::exception_ptr& error);
   /// Which of `queues` DMA queues the next DMA operation of the program with this agent takes: its operations go round
   /// robin, starting at queue 0, whatever the timing.
-  std::size_t next_dma_queue(event::AgentId program, std::size_t queues);
+  std::size_t next_dma_queue(sim::AgentId program, std::size_t queues);
   /// Whom one waits for that waits for `program`: its fiber, or this processor while it is queued.
-  const event::WaitNode* runner(const Program& program) const;
+  const sim::WaitNode* runner(const Program& program) const;
   /// The fibers of the programs that run now.
-  std::vector<const event::Fiber*> running() const;
+  std::vector<const sim::Fiber*> running() const;
 
   std::string wait_name() const override { return pe_name_ + ".control"; }
-  void waits_for(std::vector<event::WaitEdge>& edges) const override;
+  void waits_for(std::vector<sim::WaitEdge>& edges) const override;
 
  private:
   struct Context {
     Program* program = nullptr;
-    std::shared_ptr<event::Fiber> fiber;
+    std::shared_ptr<sim::Fiber> fiber;
     std::uint64_t dma_operations = 0;
     bool failed = false;         // its body has thrown
     std::size_t unfinished = 0;  // commands of a failed program
@@ -94,9 +94,9 @@ class ControlProcessor : public event::WaitNode {
   void free(std::uint64_t context);
   void command_over(std::uint64_t context);
   static void pass_by(Program& program);
-  event::AgentId agent(std::uint64_t context) const;
+  sim::AgentId agent(std::uint64_t context) const;
 
-  event::Scheduler& scheduler_;
+  sim::Scheduler& scheduler_;
   const Layout& layout_;
   const topology::PeSpec& spec_;
   PeCoordinate pe_;

@@ -3,9 +3,9 @@
 #include <cassert>
 #include <utility>
 
-#include "base/error.h"
 #include "base/text.h"
 #include "hardware/copy/peer_copy.h"
+#include "kernbench/error.h"
 
 namespace kernbench::hardware {
 
@@ -26,7 +26,7 @@ class CopyEngine::Copy {
 
   void send_command(std::uint64_t) {
     transport().message({engine_.layout_.host_port_agent(engine_.sip_), message_key(number_)}, Endpoint::host(), io(),
-                        VirtualNetwork::control, event::call<&Copy::start_legs>(this));
+                        VirtualNetwork::control, sim::call<&Copy::start_legs>(this));
   }
 
  private:
@@ -35,8 +35,7 @@ class CopyEngine::Copy {
       if (request_.to_device) {
         write(leg);
       } else {
-        transport().message(sender(leg), io(), slice(leg), VirtualNetwork::request,
-                            event::call<&Copy::read>(this, leg));
+        transport().message(sender(leg), io(), slice(leg), VirtualNetwork::request, sim::call<&Copy::read>(this, leg));
       }
     }
   }
@@ -47,14 +46,14 @@ class CopyEngine::Copy {
     transport().append_links(route, io(), slice(leg), VirtualNetwork::request);
     route.push_back(transport().channels(request_.legs[leg].slice, VirtualNetwork::request));
     transport().transfer(sender(leg), std::move(route), request_.legs[leg].ranges, {},
-                         event::call<&Copy::landed>(this, leg));
+                         sim::call<&Copy::landed>(this, leg));
   }
 
   void read(std::uint64_t leg) {
     std::vector<Stage> route{transport().channels(request_.legs[leg].slice, VirtualNetwork::response)};
     append_way_home(route, leg);
     transport().transfer(sender(leg), std::move(route), request_.legs[leg].ranges,
-                         event::call<&Copy::left_memory>(this, leg), event::call<&Copy::leg_done>(this, leg));
+                         sim::call<&Copy::left_memory>(this, leg), sim::call<&Copy::leg_done>(this, leg));
   }
 
   void left_memory(std::uint64_t) { memory_accessed(); }
@@ -62,12 +61,12 @@ class CopyEngine::Copy {
   void landed(std::uint64_t leg) {
     memory_accessed();
     transport().message(sender(leg), slice(leg), io(), VirtualNetwork::response,
-                        event::call<&Copy::acknowledged>(this, leg));
+                        sim::call<&Copy::acknowledged>(this, leg));
   }
 
   void acknowledged(std::uint64_t leg) {
     transport().message(sender(leg), io(), Endpoint::host(), VirtualNetwork::response,
-                        event::call<&Copy::leg_done>(this, leg));
+                        sim::call<&Copy::leg_done>(this, leg));
   }
 
   void memory_accessed() {
@@ -97,7 +96,7 @@ class CopyEngine::Copy {
   std::size_t open_legs_;
 };
 
-CopyEngine::CopyEngine(event::Scheduler& scheduler, const Layout& layout, Transport& transport, SipId sip)
+CopyEngine::CopyEngine(sim::Scheduler& scheduler, const Layout& layout, Transport& transport, SipId sip)
     : scheduler_(scheduler), layout_(layout), transport_(transport), sip_(sip) {}
 
 CopyEngine::~CopyEngine() = default;
@@ -125,8 +124,8 @@ void CopyEngine::begin(Request request, std::uint64_t number, Time leaves,
   if (request.legs.empty()) throw ValueError("a copy of " + to_text(sip_) + " touches no HBM slice");
   assert(request.legs.size() <= kMaximumLegs);
   auto copy = std::make_unique<AnyCopy>(*this, std::move(request), number);
-  scheduler_.schedule(leaves, event::Phase::deliver, layout_.host_port_agent(sip_), step_key(number),
-                      event::call<&AnyCopy::send_command>(copy.get()));
+  scheduler_.schedule(leaves, sim::Phase::deliver, layout_.host_port_agent(sip_), step_key(number),
+                      sim::call<&AnyCopy::send_command>(copy.get()));
   under_way.emplace(number, std::move(copy));
 }
 

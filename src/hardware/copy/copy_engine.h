@@ -8,10 +8,10 @@
 #include <memory>
 #include <vector>
 
-#include "event/scheduler.h"
 #include "hardware/layout.h"
 #include "hardware/operation.h"
 #include "hardware/transport.h"
+#include "sim/scheduler.h"
 
 namespace kernbench::hardware {
 
@@ -43,7 +43,7 @@ struct PeerCopyRequest {
 
 class CopyEngine {
  public:
-  CopyEngine(event::Scheduler& scheduler, const Layout& layout, Transport& transport, SipId sip);
+  CopyEngine(sim::Scheduler& scheduler, const Layout& layout, Transport& transport, SipId sip);
   ~CopyEngine();
   CopyEngine(const CopyEngine&) = delete;
   CopyEngine& operator=(const CopyEngine&) = delete;
@@ -62,7 +62,7 @@ class CopyEngine {
   void begin(Request request, std::uint64_t number, Time leaves,
              std::map<std::uint64_t, std::unique_ptr<AnyCopy>>& under_way);
 
-  event::Scheduler& scheduler_;
+  sim::Scheduler& scheduler_;
   const Layout& layout_;
   Transport& transport_;
   SipId sip_;

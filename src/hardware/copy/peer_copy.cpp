@@ -16,13 +16,13 @@ CopyEngine::PeerCopy::PeerCopy(CopyEngine& engine, PeerCopyRequest request, std:
 
 void CopyEngine::PeerCopy::send_command(std::uint64_t /*unused*/) {
   engine_.transport_.message({engine_.layout_.host_port_agent(engine_.sip_), message_key(number_)}, Endpoint::host(),
-                             io(), VirtualNetwork::control, event::call<&PeerCopy::start_legs>(this));
+                             io(), VirtualNetwork::control, sim::call<&PeerCopy::start_legs>(this));
 }
 
 void CopyEngine::PeerCopy::start_legs(std::uint64_t /*unused*/) {
   for (std::uint64_t leg = 0; leg < request_.legs.size(); ++leg) {
     engine_.transport_.message(sender(leg), io(), source(leg), VirtualNetwork::request,
-                               event::call<&PeerCopy::move>(this, leg));
+                               sim::call<&PeerCopy::move>(this, leg));
   }
 }
 
@@ -34,7 +34,7 @@ void CopyEngine::PeerCopy::move(std::uint64_t leg) {
   transport.append_links(route, source(leg), destination(leg), VirtualNetwork::request);
   route.push_back(transport.channels(part.destination, VirtualNetwork::request));
   transport.transfer(sender(leg), std::move(route), std::move(part.from), std::move(part.to),
-                     event::call<&PeerCopy::left_memory>(this, leg), event::call<&PeerCopy::landed>(this, leg));
+                     sim::call<&PeerCopy::left_memory>(this, leg), sim::call<&PeerCopy::landed>(this, leg));
 }
 
 void CopyEngine::PeerCopy::left_memory(std::uint64_t /*unused*/) {
@@ -44,12 +44,12 @@ void CopyEngine::PeerCopy::left_memory(std::uint64_t /*unused*/) {
 void CopyEngine::PeerCopy::landed(std::uint64_t leg) {
   if (--unwritten_ == 0 && request_.written) request_.written();
   engine_.transport_.message(sender(leg), destination(leg), io(), VirtualNetwork::response,
-                             event::call<&PeerCopy::acknowledged>(this, leg));
+                             sim::call<&PeerCopy::acknowledged>(this, leg));
 }
 
 void CopyEngine::PeerCopy::acknowledged(std::uint64_t leg) {
   engine_.transport_.message(sender(leg), io(), Endpoint::host(), VirtualNetwork::response,
-                             event::call<&PeerCopy::leg_done>(this, leg));
+                             sim::call<&PeerCopy::leg_done>(this, leg));
 }
 
 void CopyEngine::PeerCopy::leg_done(std::uint64_t /*unused*/) {

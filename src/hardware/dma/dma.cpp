@@ -4,17 +4,16 @@
 #include <utility>
 #include <vector>
 
-#include "base/error.h"
 #include "base/text.h"
 #include "hardware/agents.h"
+#include "kernbench/error.h"
 
 namespace kernbench::hardware {
 
 using topology::Endpoint;
 
-DmaQueue::DmaQueue(event::Scheduler& scheduler, Transport& transport, const topology::Topology& topology,
-                   PeCoordinate pe, const std::string& pe_name, std::int32_t index, Tlb& tlb,
-                   std::unique_ptr<DmaModel> model)
+DmaQueue::DmaQueue(sim::Scheduler& scheduler, Transport& transport, const topology::Topology& topology, PeCoordinate pe,
+                   const std::string& pe_name, std::int32_t index, Tlb& tlb, std::unique_ptr<DmaModel> model)
     : CommandQueue(scheduler, topology.pe.dma.depth),
       transport_(transport),
       spec_(topology.pe.dma),
@@ -51,8 +50,8 @@ void DmaQueue::begin(Operation& operation) {
   operation.translation = tlb_.translate(operation.pages);
   const Time setup = setup_of(operation) + operation.translation;
   if (setup == Time::zero()) return start_legs(flight);
-  scheduler().schedule(scheduler().now() + setup, event::Phase::deliver, operation.agent, engine_key(operation.number),
-                       event::call<&DmaQueue::start_legs>(this, flight));
+  scheduler().schedule(scheduler().now() + setup, sim::Phase::deliver, operation.agent, engine_key(operation.number),
+                       sim::call<&DmaQueue::start_legs>(this, flight));
 }
 
 void DmaQueue::start_legs(std::uint64_t flight) {
@@ -69,7 +68,7 @@ void DmaQueue::start_legs(std::uint64_t flight) {
     } else {
       transport_.message(sender(part(flight, leg)), Endpoint::pe_port(pe_),
                          Endpoint::hbm_slice(begun.operation->legs[leg].slice), VirtualNetwork::request,
-                         event::call<&DmaQueue::start_read>(this, part(flight, leg)));
+                         sim::call<&DmaQueue::start_read>(this, part(flight, leg)));
     }
   }
   start_next(name);
@@ -80,8 +79,8 @@ void DmaQueue::start_read(std::uint64_t part) {
   std::vector<Stage> route{transport_.channels(leg.slice, VirtualNetwork::response)};
   transport_.append_links(route, Endpoint::hbm_slice(leg.slice), Endpoint::pe_port(pe_), VirtualNetwork::response);
   route.push_back(transport_.tcm_port(pe_, VirtualNetwork::response));
-  transport_.transfer(sender(part), std::move(route), leg.ranges, event::call<&DmaQueue::left_memory>(this, part),
-                      event::call<&DmaQueue::leg_done>(this, part), &log_of(part));
+  transport_.transfer(sender(part), std::move(route), leg.ranges, sim::call<&DmaQueue::left_memory>(this, part),
+                      sim::call<&DmaQueue::leg_done>(this, part), &log_of(part));
 }
 
 void DmaQueue::start_write(std::uint64_t part) {
@@ -89,7 +88,7 @@ void DmaQueue::start_write(std::uint64_t part) {
   std::vector<Stage> route{transport_.tcm_port(pe_, VirtualNetwork::request)};
   transport_.append_links(route, Endpoint::pe_port(pe_), Endpoint::hbm_slice(leg.slice), VirtualNetwork::request);
   route.push_back(transport_.channels(leg.slice, VirtualNetwork::request));
-  transport_.transfer(sender(part), std::move(route), leg.ranges, {}, event::call<&DmaQueue::landed>(this, part),
+  transport_.transfer(sender(part), std::move(route), leg.ranges, {}, sim::call<&DmaQueue::landed>(this, part),
                       &log_of(part));
 }
 
@@ -102,11 +101,11 @@ void DmaQueue::landed(std::uint64_t part) {
   const Operation& operation = *flight_of(part).operation;
   if (!operation.atomic) {
     return transport_.message(sender(part), Endpoint::hbm_slice(leg_of(part).slice), Endpoint::pe_port(pe_),
-                              VirtualNetwork::response, event::call<&DmaQueue::leg_done>(this, part));
+                              VirtualNetwork::response, sim::call<&DmaQueue::leg_done>(this, part));
   }
   if (atomic_ == Time::zero()) return respond(part);
-  scheduler().schedule(scheduler().now() + atomic_, event::Phase::deliver, operation.agent,
-                       response_key(operation.number, leg_index(part)), event::call<&DmaQueue::respond>(this, part));
+  scheduler().schedule(scheduler().now() + atomic_, sim::Phase::deliver, operation.agent,
+                       response_key(operation.number, leg_index(part)), sim::call<&DmaQueue::respond>(this, part));
 }
 
 // The old values, packed: one run of bytes.
@@ -116,7 +115,7 @@ void DmaQueue::respond(std::uint64_t part) {
   transport_.append_links(route, Endpoint::hbm_slice(leg.slice), Endpoint::pe_port(pe_), VirtualNetwork::response);
   route.push_back(transport_.tcm_port(pe_, VirtualNetwork::response));
   transport_.transfer(sender(part), std::move(route), {StridedRange{0, 1, leg.total(), 0}}, {},
-                      event::call<&DmaQueue::leg_done>(this, part));
+                      sim::call<&DmaQueue::leg_done>(this, part));
 }
 
 void DmaQueue::memory_accessed(std::uint64_t part) {

@@ -6,11 +6,11 @@
 #include <string>
 #include <vector>
 
-#include "base/coordinates.h"
 #include "hardware/mmu/tlb.h"
 #include "hardware/models.h"
 #include "hardware/pe/command_queue.h"
 #include "hardware/transport.h"
+#include "kernbench/coordinates.h"
 #include "topology/spec.h"
 
 namespace kernbench::hardware {
@@ -21,7 +21,7 @@ class DmaQueue : public CommandQueue {
  public:
   /// `tlb` is the PE's, which all of its queues share; it and `pe_name` must outlive the queue. `model` is one of the
   /// caller's own, or null.
-  DmaQueue(event::Scheduler& scheduler, Transport& transport, const topology::Topology& topology, PeCoordinate pe,
+  DmaQueue(sim::Scheduler& scheduler, Transport& transport, const topology::Topology& topology, PeCoordinate pe,
            const std::string& pe_name, std::int32_t index, Tlb& tlb, std::unique_ptr<DmaModel> model);
 
   std::string wait_name() const override { return pe_name_ + ".dma.queue" + std::to_string(index_); }

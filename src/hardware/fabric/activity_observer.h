@@ -3,9 +3,9 @@
 
 #include <cstdint>
 
-#include "base/units.h"
-#include "event/phase.h"
 #include "hardware/fabric/fabric.h"
+#include "kernbench/units.h"
+#include "sim/phase.h"
 
 namespace kernbench::hardware {
 
@@ -14,10 +14,10 @@ class ActivityObserver {
  public:
   virtual ~ActivityObserver() = default;
   /// A server begins to move a chunk, and will be busy with it until `end`. Agent and operation are the transfer's.
-  virtual void on_service(ServerId server, event::AgentId agent, std::uint64_t operation, Time start, Time end,
+  virtual void on_service(ServerId server, sim::AgentId agent, std::uint64_t operation, Time start, Time end,
                           Bytes bytes) = 0;
   /// A management processor (IO_CPU, M_CPU) has handled a message.
-  virtual void on_message(event::AgentId processor, Time start, Time end) = 0;
+  virtual void on_message(sim::AgentId processor, Time start, Time end) = 0;
 };
 
 }  // namespace kernbench::hardware

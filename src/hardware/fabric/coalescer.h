@@ -3,10 +3,10 @@
 
 #include <cstdint>
 
-#include "base/units.h"
 #include "hardware/fabric/exact_engine.h"
 #include "hardware/fabric/recurrence.h"
 #include "hardware/fabric/transfer.h"
+#include "kernbench/units.h"
 
 namespace kernbench::hardware::fabric {
 

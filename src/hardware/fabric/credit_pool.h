@@ -4,8 +4,8 @@
 #include <cassert>
 #include <cstdint>
 
-#include "base/units.h"
 #include "hardware/fabric/ring.h"
+#include "kernbench/units.h"
 
 namespace kernbench::hardware::fabric {
 

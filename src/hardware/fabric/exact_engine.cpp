@@ -3,9 +3,9 @@
 #include <algorithm>
 #include <cassert>
 
-#include "base/error.h"
 #include "base/text.h"
 #include "hardware/fabric/activity_observer.h"
+#include "kernbench/error.h"
 
 namespace kernbench::hardware::fabric {
 
@@ -71,9 +71,9 @@ void ExactEngine::take_turn_at(std::uint32_t server, Time when) {
   if (at.turn_at != Time::max()) state_.scheduler.cancel(at.turn);
   at.turn_at = when;
   // A server that is always busy goes from turn to turn, whoever began: its transfers are what is under way.
-  const event::Scheduler::ActsFor nobody(state_.scheduler, state_.scheduler.origin_of_turns());
-  at.turn = state_.scheduler.schedule(when, event::Phase::arbitrate, at.spec.agent, server,
-                                      event::call<&ExactEngine::arbitrate>(this, server));
+  const sim::Scheduler::ActsFor nobody(state_.scheduler, state_.scheduler.origin_of_turns());
+  at.turn = state_.scheduler.schedule(when, sim::Phase::arbitrate, at.spec.agent, server,
+                                      sim::call<&ExactEngine::arbitrate>(this, server));
 }
 
 void ExactEngine::add_candidate(std::uint32_t server, const Candidate& candidate) {

@@ -4,9 +4,9 @@
 #include <cstdint>
 #include <vector>
 
-#include "base/units.h"
 #include "hardware/fabric/recurrence.h"
 #include "hardware/fabric/transfer.h"
+#include "kernbench/units.h"
 
 namespace kernbench::hardware::fabric {
 

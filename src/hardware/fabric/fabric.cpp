@@ -16,10 +16,10 @@ using fabric::Transfer;
 using fabric::TransferSlot;
 
 struct Fabric::Implementation {
-  Implementation(event::Scheduler& scheduler, FabricOptions fabric_options)
+  Implementation(sim::Scheduler& scheduler, FabricOptions fabric_options)
       : options(fabric_options), state(scheduler), engine(state), coalescer(state, engine) {
     state.observer = fabric_options.observer;
-    state.on_delivered = event::call<&Implementation::deliver>(this);
+    state.on_delivered = sim::call<&Implementation::deliver>(this);
   }
 
   void deliver(std::uint64_t slot);
@@ -43,13 +43,13 @@ void Fabric::Implementation::deliver(std::uint64_t argument) {
   Transfer& transfer = state.transfer(slot);
   if (transfer.coalesced) coalescer.finish(slot);
   for_each_server(transfer.request, [&](std::uint32_t server) { --state.servers[server].users; });
-  const event::Callback delivered = transfer.request.delivered;
+  const sim::Callback delivered = transfer.request.delivered;
   state.scheduler.end_work(transfer.origin);
   state.remove_transfer(slot);
   if (delivered.function != nullptr) delivered.function(delivered.object, delivered.argument);
 }
 
-Fabric::Fabric(event::Scheduler& scheduler, FabricOptions options)
+Fabric::Fabric(sim::Scheduler& scheduler, FabricOptions options)
     : implementation_(std::make_unique<Implementation>(scheduler, options)) {}
 
 Fabric::~Fabric() = default;
@@ -94,7 +94,7 @@ void Fabric::start(TransferRequest request) {
   transfer.start = state.scheduler.now();
   transfer.chunk_count = static_cast<std::uint32_t>(chunks);
   transfer.coalesced = transfer.own_laws = false;
-  transfer.departed_event = transfer.delivered_event = event::EventHandle{};
+  transfer.departed_event = transfer.delivered_event = sim::EventHandle{};
 
   if (TransferLog* const log = transfer.request.log) {
     log->hops.clear();

@@ -8,8 +8,8 @@
 #include <string>
 #include <vector>
 
-#include "base/units.h"
-#include "event/scheduler.h"
+#include "kernbench/units.h"
+#include "sim/scheduler.h"
 
 namespace kernbench::hardware {
 
@@ -38,9 +38,9 @@ struct ServerSpec {
   Bandwidth bandwidth;
   Time latency;
   std::int32_t credits = 16;
-  Bytes minimum{0};      // a shorter chunk occupies the server as long as this many bytes (HBM access size)
-  event::AgentId agent;  // structural id for ties
-  ServiceLaw law = {};   // in place of bytes / bandwidth, for memories; its transfers are never coalesced
+  Bytes minimum{0};     // a shorter chunk occupies the server as long as this many bytes (HBM access size)
+  sim::AgentId agent;   // structural id for ties
+  ServiceLaw law = {};  // in place of bytes / bandwidth, for memories; its transfers are never coalesced
 };
 
 /// Requests, responses and control never wait for each other's buffers; each has two virtual channels (datelines).
@@ -93,7 +93,7 @@ struct TransferLog {
 /// A transfer: its chunks cross all stages in order, in the order of their addresses in `ranges`. Of transfers that are
 /// under way at the same time, no two have the same agent and operation: these are their input ports' names.
 struct TransferRequest {
-  event::AgentId agent;  // who moves it, and the number of its operation: the tie key of its callbacks
+  sim::AgentId agent;  // who moves it, and the number of its operation: the tie key of its callbacks
   std::uint64_t operation = 0;
   std::vector<Stage> route;          // at least one stage
   std::vector<StridedRange> ranges;  // chunks never cross a row or an interleave granule
@@ -106,8 +106,8 @@ struct TransferRequest {
   /// Called in the deliver phase, with the keys (agent, 2 * operation) and (agent, 2 * operation + 1), when the last
   /// chunk has left the first stage (a read's effect), and when the last chunk has left the last stage (a write's
   /// effect, and the end). Either may be empty.
-  event::Callback departed;
-  event::Callback delivered;
+  sim::Callback departed;
+  sim::Callback delivered;
   TransferLog* log = nullptr;  // is filled by the time of `delivered`, until which it must live
 
   Bytes interleave_granule() const { return granule > Bytes(0) ? granule : chunk; }
@@ -130,7 +130,7 @@ struct FabricOptions {
 /// All servers of a simulation and all transfers under way. See README.md beside this file for the law.
 class Fabric {
  public:
-  Fabric(event::Scheduler& scheduler, FabricOptions options);
+  Fabric(sim::Scheduler& scheduler, FabricOptions options);
   ~Fabric();
   Fabric(const Fabric&) = delete;
   Fabric& operator=(const Fabric&) = delete;

@@ -5,10 +5,10 @@
 #include <cstdint>
 #include <vector>
 
-#include "base/units.h"
 #include "hardware/fabric/credit_pool.h"
 #include "hardware/fabric/fabric.h"
 #include "hardware/fabric/service_time.h"
+#include "kernbench/units.h"
 
 namespace kernbench::hardware::fabric {
 

@@ -8,12 +8,12 @@
 #include <utility>
 #include <vector>
 
-#include "base/units.h"
-#include "event/scheduler.h"
 #include "hardware/fabric/credit_pool.h"
 #include "hardware/fabric/fabric.h"
 #include "hardware/fabric/ring.h"
 #include "hardware/fabric/service_time.h"
+#include "kernbench/units.h"
+#include "sim/scheduler.h"
 
 namespace kernbench::hardware::fabric {
 
@@ -41,7 +41,7 @@ struct Buffer {
 constexpr std::uint64_t queue_port(std::uint32_t server, std::uint32_t traffic_class) {
   return std::uint64_t{server} * TrafficClass::count + traffic_class;
 }
-constexpr std::uint64_t injection_port(event::AgentId agent, std::uint64_t operation) {
+constexpr std::uint64_t injection_port(sim::AgentId agent, std::uint64_t operation) {
   constexpr std::uint64_t kOperations = (std::uint64_t{1} << 36) - 1;
   return (std::uint64_t{1} << 63) | (std::uint64_t{agent.value} << 37) | ((operation & kOperations) << 1);
 }
@@ -96,7 +96,7 @@ struct Server {
 
   Time free_at;
   Arbiter arbiter;
-  event::EventHandle turn;  // the pending arbitration
+  sim::EventHandle turn;  // the pending arbitration
   Time turn_at = Time::max();
   std::array<std::unique_ptr<Buffer>, TrafficClass::count> buffers;  // made when first used
 

@@ -4,8 +4,8 @@
 #include <algorithm>
 #include <utility>
 
-#include "base/units.h"
 #include "hardware/fabric/fabric.h"
+#include "kernbench/units.h"
 
 namespace kernbench::hardware::fabric {
 

@@ -15,18 +15,18 @@ TransferSlot FabricState::add_transfer() {
 void FabricState::schedule_departed(Transfer& transfer) {
   const TransferRequest& request = transfer.request;
   if (request.departed.function == nullptr) return;
-  const event::Scheduler::ActsFor starter(scheduler, transfer.origin);
-  transfer.departed_event = scheduler.schedule(transfer.departed, event::Phase::deliver, request.agent,
+  const sim::Scheduler::ActsFor starter(scheduler, transfer.origin);
+  transfer.departed_event = scheduler.schedule(transfer.departed, sim::Phase::deliver, request.agent,
                                                request.operation * 2, request.departed);
 }
 
 void FabricState::schedule_delivered(Transfer& transfer, TransferSlot slot) {
   const TransferRequest& request = transfer.request;
-  event::Callback callback = on_delivered;
+  sim::Callback callback = on_delivered;
   callback.argument = slot;
-  const event::Scheduler::ActsFor starter(scheduler, transfer.origin);
+  const sim::Scheduler::ActsFor starter(scheduler, transfer.origin);
   transfer.delivered_event =
-      scheduler.schedule(transfer.delivered, event::Phase::deliver, request.agent, request.operation * 2 + 1, callback);
+      scheduler.schedule(transfer.delivered, sim::Phase::deliver, request.agent, request.operation * 2 + 1, callback);
 }
 
 }  // namespace kernbench::hardware::fabric

@@ -6,11 +6,11 @@
 #include <memory>
 #include <vector>
 
-#include "base/units.h"
-#include "event/scheduler.h"
 #include "hardware/fabric/credit_pool.h"
 #include "hardware/fabric/fabric.h"
 #include "hardware/fabric/server.h"
+#include "kernbench/units.h"
+#include "sim/scheduler.h"
 
 namespace kernbench::hardware::fabric {
 
@@ -39,15 +39,15 @@ struct LaneResult {
 
 struct Transfer {
   TransferRequest request;
-  event::Origin origin;  // who has started it, and so whose doing its delivery is
+  sim::Origin origin;  // who has started it, and so whose doing its delivery is
   Time start;
   std::uint32_t chunk_count = 0;
   bool coalesced = false;
   bool own_laws = false;  // a server of the route has one
   Time departed;          // latest known so far
   Time delivered;
-  event::EventHandle departed_event;
-  event::EventHandle delivered_event;
+  sim::EventHandle departed_event;
+  sim::EventHandle delivered_event;
 
   std::vector<Time> starved_before;  // by stage, with a log: for how long its server had been when the first chunk came
 
@@ -84,9 +84,9 @@ struct Transfer {
 /// Servers and transfers. Slots of delivered transfers are used again, with their storage.
 class FabricState {
  public:
-  explicit FabricState(event::Scheduler& owner) : scheduler(owner) {}
+  explicit FabricState(sim::Scheduler& owner) : scheduler(owner) {}
 
-  event::Scheduler& scheduler;
+  sim::Scheduler& scheduler;
   std::vector<Server> servers;
   ActivityObserver* observer = nullptr;
 
@@ -100,7 +100,7 @@ class FabricState {
   void schedule_departed(Transfer& transfer);
   void schedule_delivered(Transfer& transfer, TransferSlot slot);
   /// What a delivery calls, with the slot as argument.
-  event::Callback on_delivered;
+  sim::Callback on_delivered;
 
  private:
   std::vector<std::unique_ptr<Transfer>> transfers_;

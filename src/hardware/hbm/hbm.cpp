@@ -9,7 +9,7 @@
 namespace kernbench::hardware {
 
 ServerSpec hbm_channel_spec(const topology::CubeSpec& cube, PeCoordinate slice, std::int32_t channel,
-                            event::AgentId agent) {
+                            sim::AgentId agent) {
   const topology::HbmSpec& hbm = cube.hbm;
   ServerSpec spec;
   spec.name = to_text(slice) + ".hbm.channel" + std::to_string(channel);

@@ -4,8 +4,8 @@
 #include <cstdint>
 #include <memory>
 
-#include "base/coordinates.h"
 #include "hardware/fabric/fabric.h"
+#include "kernbench/coordinates.h"
 #include "kernbench/models.h"
 #include "topology/spec.h"
 
@@ -13,7 +13,7 @@ namespace kernbench::hardware {
 
 /// One channel of a slice. Reads and writes share it.
 ServerSpec hbm_channel_spec(const topology::CubeSpec& cube, PeCoordinate slice, std::int32_t channel,
-                            event::AgentId agent);
+                            sim::AgentId agent);
 
 /// What a model of one's own is told of channel `channel` of a slice that has `channels` of them.
 HbmChannelFigures hbm_channel_figures(const topology::HbmSpec& hbm, PeCoordinate slice, std::int32_t channel,

@@ -4,10 +4,10 @@
 #include <cstdint>
 
 #include "base/address.h"
-#include "base/coordinates.h"
-#include "base/units.h"
 #include "hardware/operation.h"
+#include "kernbench/coordinates.h"
 #include "kernbench/queues.h"
+#include "kernbench/units.h"
 
 namespace kernbench::hardware {
 

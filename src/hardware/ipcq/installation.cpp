@@ -27,7 +27,7 @@ Installation::Installation(LaunchPath& path, IpcqOf ipcq_of, InstallRequest requ
       ipcq_of_(std::move(ipcq_of)),
       request_(std::move(request)),
       number_(number),
-      back_(path, request_.sip, event::call<&Installation::at_host>(this)) {
+      back_(path, request_.sip, sim::call<&Installation::at_host>(this)) {
   add_tables();
   for (std::size_t table = 0; table < tables_.size(); ++table) {
     const PeCoordinate pe = tables_[table].pe;
@@ -81,11 +81,11 @@ std::size_t Installation::cube_of(std::size_t table) const {
 void Installation::send(std::uint64_t) {
   path_.transport().message({path_.layout().host_port_agent(request_.sip), message_key(number_)}, Endpoint::host(),
                             Endpoint::io_cpu(request_.sip), VirtualNetwork::control,
-                            message_bytes(rows(0, tables_.size())), event::call<&Installation::at_io_cpu>(this));
+                            message_bytes(rows(0, tables_.size())), sim::call<&Installation::at_io_cpu>(this));
 }
 
 void Installation::at_io_cpu(std::uint64_t) {
-  path_.io_cpu(request_.sip).receive(event::call<&Installation::send_to_cubes>(this));
+  path_.io_cpu(request_.sip).receive(sim::call<&Installation::send_to_cubes>(this));
 }
 
 void Installation::send_to_cubes(std::uint64_t) {
@@ -94,12 +94,12 @@ void Installation::send_to_cubes(std::uint64_t) {
     path_.transport().message(path_.io_cpu(request_.sip).next_sender(), Endpoint::io_cpu(request_.sip),
                               Endpoint::m_cpu(each.at), VirtualNetwork::control,
                               message_bytes(rows(each.first_table, each.end_table)),
-                              event::call<&Installation::at_m_cpu>(this, cube));
+                              sim::call<&Installation::at_m_cpu>(this, cube));
   }
 }
 
 void Installation::at_m_cpu(std::uint64_t cube) {
-  path_.m_cpu(cubes_[cube].at).receive(event::call<&Installation::send_to_pes>(this, cube));
+  path_.m_cpu(cubes_[cube].at).receive(sim::call<&Installation::send_to_pes>(this, cube));
 }
 
 void Installation::send_to_pes(std::uint64_t cube) {
@@ -107,7 +107,7 @@ void Installation::send_to_pes(std::uint64_t cube) {
   for (std::uint64_t table = each.first_table; table < each.end_table; ++table) {
     path_.transport().message(path_.m_cpu(each.at).next_sender(), Endpoint::m_cpu(each.at),
                               Endpoint::pe_port(tables_[table].pe), VirtualNetwork::control,
-                              message_bytes(rows(tables_[table])), event::call<&Installation::at_pe>(this, table));
+                              message_bytes(rows(tables_[table])), sim::call<&Installation::at_pe>(this, table));
   }
 }
 
@@ -120,7 +120,7 @@ void Installation::at_pe(std::uint64_t table) {
   }
   for (std::uint64_t end = 0; end < at.ends.size(); ++end) {
     ipcq.install(request_.channels[at.ends[end].channel], at.ends[end].receives,
-                 event::call<&Installation::end_installed>(this, place_of(table, end)));
+                 sim::call<&Installation::end_installed>(this, place_of(table, end)));
   }
 }
 
@@ -142,14 +142,13 @@ void Installation::at_host(std::uint64_t) {
   if (completed) completed();
 }
 
-void Installation::waits_for(std::vector<event::WaitEdge>& edges) const {
+void Installation::waits_for(std::vector<sim::WaitEdge>& edges) const {
   for (const Table& table : tables_) {
     const Ipcq& ipcq = ipcq_of_(table.pe);
     for (const End& end : table.ends) {
       if (end.installed) continue;
       const Channel& channel = request_.channels[end.channel];
-      const event::WaitNode* before =
-          ipcq.entry(end.receives ? channel.receive_entry : channel.send_entry, end.receives);
+      const sim::WaitNode* before = ipcq.entry(end.receives ? channel.receive_entry : channel.send_entry, end.receives);
       if (before != nullptr) edges.push_back({before, "the credits of the channel before"});
     }
   }

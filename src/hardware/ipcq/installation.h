@@ -7,11 +7,11 @@
 #include <string>
 #include <vector>
 
-#include "event/wait_graph.h"
 #include "hardware/ipcq/channel.h"
 #include "hardware/launch/completion_tree.h"
 #include "hardware/launch/launch_path.h"
 #include "hardware/window/window.h"
+#include "sim/wait_graph.h"
 
 namespace kernbench::hardware {
 
@@ -31,7 +31,7 @@ struct InstallRequest {
 constexpr Bytes kTableRow{64};
 
 /// The state of one installation: a message to the IO_CPU, one to each cube, one to each PE, and back.
-class Installation final : public event::WaitNode {
+class Installation final : public sim::WaitNode {
  public:
   using IpcqOf = std::function<Ipcq&(PeCoordinate)>;
   Installation(LaunchPath& path, IpcqOf ipcq_of, InstallRequest request, std::uint64_t number);
@@ -42,7 +42,7 @@ class Installation final : public event::WaitNode {
 
   std::string wait_name() const override { return "installation of " + request_.name; }
   /// The ends whose channels before have not got their credits back.
-  void waits_for(std::vector<event::WaitEdge>& edges) const override;
+  void waits_for(std::vector<sim::WaitEdge>& edges) const override;
 
  private:
   struct End {

@@ -2,8 +2,8 @@
 
 #include <cassert>
 
-#include "base/error.h"
 #include "base/text.h"
+#include "kernbench/error.h"
 
 namespace kernbench::hardware {
 namespace {
@@ -51,7 +51,7 @@ void Ipcq::install(const Window& window) {
   signals_.install(window);
 }
 
-void Ipcq::install(const Channel& channel, bool receives, event::Callback installed) {
+void Ipcq::install(const Channel& channel, bool receives, sim::Callback installed) {
   if (receives) {
     entry_of(receives_, environment_, pe_, pe_name_, channel.receive_entry).install(channel, installed);
   } else {
@@ -85,7 +85,7 @@ const CommandQueue* Ipcq::entry(std::int32_t entry, bool receives) const {
   return sends_[place].get();
 }
 
-std::size_t Ipcq::cancel(event::AgentId program, event::Callback over) {
+std::size_t Ipcq::cancel(sim::AgentId program, sim::Callback over) {
   std::size_t unfinished = 0;
   for (const auto& queue : sends_) {
     if (queue) unfinished += queue->cancel(program, over);

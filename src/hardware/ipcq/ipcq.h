@@ -24,14 +24,14 @@ class Ipcq {
 
   /// The register writes of one end of a channel have arrived; deliver phase. `installed` is called when the end can
   /// be used: at once, or when the credits of the channel before it are home.
-  void install(const Channel& channel, bool receives, event::Callback installed);
+  void install(const Channel& channel, bool receives, sim::Callback installed);
 
   /// Likewise of a window of this PE, and of those that it writes and reads.
   void install(const Window& window);
   /// The signal words of its windows.
   SignalUnit& signals() { return signals_; }
   /// The programs that run on `pe` now, each as what must act for `reason`; nobody where there is none.
-  void programs_of(PeCoordinate pe, const std::string& reason, std::vector<event::WaitEdge>& edges) const {
+  void programs_of(PeCoordinate pe, const std::string& reason, std::vector<sim::WaitEdge>& edges) const {
     environment_.programs_of(pe, reason, edges);
   }
 
@@ -44,7 +44,7 @@ class Ipcq {
   /// The queue of an entry; null when it has never had a channel.
   const CommandQueue* entry(std::int32_t entry, bool receives) const;
   /// Takes back the commands of a program at all ends; see CommandQueue.
-  std::size_t cancel(event::AgentId program, event::Callback over);
+  std::size_t cancel(sim::AgentId program, sim::Callback over);
   /// By place: the ends to send by entry, then those to receive, then the queue of one-sided commands; null where none
   /// has been made.
   std::vector<const CommandQueue*> queues() const;

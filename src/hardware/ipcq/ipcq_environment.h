@@ -5,11 +5,11 @@
 #include <functional>
 #include <vector>
 
-#include "event/scheduler.h"
-#include "event/wait_graph.h"
 #include "hardware/ipcq/slot_path.h"
 #include "hardware/layout.h"
 #include "hardware/transport.h"
+#include "sim/scheduler.h"
+#include "sim/wait_graph.h"
 #include "topology/spec.h"
 
 namespace kernbench::hardware {
@@ -17,7 +17,7 @@ namespace kernbench::hardware {
 class Ipcq;
 
 struct IpcqEnvironment {
-  event::Scheduler& scheduler;
+  sim::Scheduler& scheduler;
   const topology::Topology& topology;
   const Layout& layout;
   Transport& transport;
@@ -25,9 +25,9 @@ struct IpcqEnvironment {
   SlotPath path;  // over `memory`
   std::function<Ipcq&(PeCoordinate)> ipcq_of;
   /// The programs that run on a PE now, each as what must act for `reason`; nobody where there is none.
-  std::function<void(PeCoordinate, const std::string& reason, std::vector<event::WaitEdge>&)> programs_of;
+  std::function<void(PeCoordinate, const std::string& reason, std::vector<sim::WaitEdge>&)> programs_of;
   /// An operation of this program on the PE has failed. False: nobody sees to it.
-  std::function<bool(PeCoordinate, event::AgentId program, const std::exception_ptr&)> operation_failed;
+  std::function<bool(PeCoordinate, sim::AgentId program, const std::exception_ptr&)> operation_failed;
 };
 
 }  // namespace kernbench::hardware

@@ -42,8 +42,8 @@ Stage MemoryPath::stage_of(const MemoryPlace& place, VirtualNetwork network) con
 
 // Addresses are local to the bytes where one server serves the whole memory, and to the slice where the address selects
 // a channel. Chunks never cross a granule of the channels; whoever set the memory up has checked that they divide it.
-void MemoryPath::move(const Sender& sender, std::vector<Stage> route, const MemoryPlace& place,
-                      event::Callback departed, event::Callback delivered, TransferLog* log) {
+void MemoryPath::move(const Sender& sender, std::vector<Stage> route, const MemoryPlace& place, sim::Callback departed,
+                      sim::Callback delivered, TransferLog* log) {
   std::uint64_t address = 0;
   Bytes chunk = place.chunk;
   if (place.buffer_kind == BufferKind::hbm) {
@@ -55,8 +55,8 @@ void MemoryPath::move(const Sender& sender, std::vector<Stage> route, const Memo
                                 log);
 }
 
-void MemoryPath::write(const Sender& sender, PeCoordinate writer, const MemoryPlace& place, event::Callback departed,
-                       event::Callback delivered, TransferLog* log) {
+void MemoryPath::write(const Sender& sender, PeCoordinate writer, const MemoryPlace& place, sim::Callback departed,
+                       sim::Callback delivered, TransferLog* log) {
   const auto network = VirtualNetwork::request;
   std::vector<Stage> route{transport_.tcm_port(writer, network)};
   transport_.append_links(route, Endpoint::pe_port(writer), memory_of(place.buffer_kind, place.owner), network);
@@ -64,14 +64,13 @@ void MemoryPath::write(const Sender& sender, PeCoordinate writer, const MemoryPl
   move(sender, std::move(route), place, departed, delivered, log);
 }
 
-void MemoryPath::request(const Sender& sender, PeCoordinate reader, const MemoryPlace& place,
-                         event::Callback delivered) {
+void MemoryPath::request(const Sender& sender, PeCoordinate reader, const MemoryPlace& place, sim::Callback delivered) {
   transport_.message(sender, Endpoint::pe_port(reader), memory_of(place.buffer_kind, place.owner),
                      VirtualNetwork::request, delivered);
 }
 
-void MemoryPath::read(const Sender& sender, PeCoordinate reader, const MemoryPlace& place, event::Callback departed,
-                      event::Callback delivered) {
+void MemoryPath::read(const Sender& sender, PeCoordinate reader, const MemoryPlace& place, sim::Callback departed,
+                      sim::Callback delivered) {
   const auto network = VirtualNetwork::response;
   std::vector<Stage> route;
   if (!is_local(reader, place)) route.push_back(stage_of(place, network));

@@ -4,8 +4,8 @@
 #include <vector>
 
 #include "base/address.h"
-#include "base/coordinates.h"
 #include "hardware/transport.h"
+#include "kernbench/coordinates.h"
 #include "kernbench/queues.h"
 #include "topology/spec.h"
 
@@ -30,18 +30,18 @@ class MemoryPath {
   MemoryPath(Transport& transport, const topology::Topology& topology) : transport_(transport), topology_(topology) {}
 
   /// From the TCM of `writer`, on the request network.
-  void write(const Sender& sender, PeCoordinate writer, const MemoryPlace& place, event::Callback departed,
-             event::Callback delivered, TransferLog* log = nullptr);
+  void write(const Sender& sender, PeCoordinate writer, const MemoryPlace& place, sim::Callback departed,
+             sim::Callback delivered, TransferLog* log = nullptr);
   /// A request of `reader` reaches the memory: at once where both are one endpoint.
-  void request(const Sender& sender, PeCoordinate reader, const MemoryPlace& place, event::Callback delivered);
+  void request(const Sender& sender, PeCoordinate reader, const MemoryPlace& place, sim::Callback delivered);
   /// Into the TCM of `reader`, on the response network.
-  void read(const Sender& sender, PeCoordinate reader, const MemoryPlace& place, event::Callback departed,
-            event::Callback delivered);
+  void read(const Sender& sender, PeCoordinate reader, const MemoryPlace& place, sim::Callback departed,
+            sim::Callback delivered);
 
  private:
   Stage stage_of(const MemoryPlace& place, VirtualNetwork network) const;
-  void move(const Sender& sender, std::vector<Stage> route, const MemoryPlace& place, event::Callback departed,
-            event::Callback delivered, TransferLog* log);
+  void move(const Sender& sender, std::vector<Stage> route, const MemoryPlace& place, sim::Callback departed,
+            sim::Callback delivered, TransferLog* log);
 
   Transport& transport_;
   const topology::Topology& topology_;

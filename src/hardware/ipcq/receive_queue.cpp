@@ -30,7 +30,7 @@ Sender ReceiveQueue::next_sender() {
   return {agent_, message_key(steps_++)};
 }
 
-void ReceiveQueue::install(const Channel& channel, event::Callback installed) {
+void ReceiveQueue::install(const Channel& channel, sim::Callback installed) {
   assert(channel.receiver == pe_ && channel.receive_entry == entry_ && !next_channel_ && empty());
   next_channel_ = channel;
   installed_ = installed;
@@ -90,8 +90,8 @@ void ReceiveQueue::complete(std::int32_t index) {
     if (latency == Time::zero()) {
       arrive(next);
     } else {
-      scheduler().schedule(scheduler().now() + latency, event::Phase::deliver, agent_, step_key(steps_++),
-                           event::call<&ReceiveQueue::arrive>(this, next));
+      scheduler().schedule(scheduler().now() + latency, sim::Phase::deliver, agent_, step_key(steps_++),
+                           sim::call<&ReceiveQueue::arrive>(this, next));
     }
   }
 }
@@ -145,7 +145,7 @@ void ReceiveQueue::go_on() {
   copying_ = true;
   slot(index).receive = current_;
   left_ += slot(index).meta.bytes;
-  environment_.path.request(next_sender(), *channel_, event::call<&ReceiveQueue::start_copy>(this, index));
+  environment_.path.request(next_sender(), *channel_, sim::call<&ReceiveQueue::start_copy>(this, index));
 }
 
 // What holds a message up fills the buffers before it, so of the servers at which its last chunk had to wait much, the
@@ -177,7 +177,7 @@ void ReceiveQueue::note_arrival(const SegmentMeta& segment, Time landed) {
 
 void ReceiveQueue::start_copy(std::uint64_t index) {
   environment_.path.drain(next_sender(), *channel_, static_cast<std::int32_t>(index), slot(index).meta.bytes,
-                          event::call<&ReceiveQueue::left>(this), event::call<&ReceiveQueue::taken_out>(this, index));
+                          sim::call<&ReceiveQueue::left>(this), sim::call<&ReceiveQueue::taken_out>(this, index));
 }
 
 void ReceiveQueue::left(std::uint64_t) {
@@ -219,7 +219,7 @@ void ReceiveQueue::return_credit(std::uint64_t index) {
   slot(index) = {};
   environment_.transport.message(next_sender(), Endpoint::pe_port(pe_), Endpoint::pe_port(channel_->sender),
                                  VirtualNetwork::response, channel_->parameters.ipcq_credit_size_bytes,
-                                 event::call<&ReceiveQueue::credit_home>(this, index));
+                                 sim::call<&ReceiveQueue::credit_home>(this, index));
 }
 
 void ReceiveQueue::credit_home(std::uint64_t index) {
@@ -229,7 +229,7 @@ void ReceiveQueue::credit_home(std::uint64_t index) {
 }
 
 // A message comes from a send: of the one it belongs to, or the one that is next, or else from a program.
-void ReceiveQueue::needs(const Operation& operation, std::vector<event::WaitEdge>& edges) const {
+void ReceiveQueue::needs(const Operation& operation, std::vector<sim::WaitEdge>& edges) const {
   if (&operation != current_ || !waiting_) return;
   const std::string reason =
       "a message with tag " + std::to_string(current_->ipcq.tag) + " of " + to_text(channel_->sender);

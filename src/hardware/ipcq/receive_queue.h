@@ -27,7 +27,7 @@ class ReceiveQueue final : public CommandQueue {
 
   /// Takes the channel as soon as all credits of the one before it are home, and calls `installed` then.
   /// Requires that nobody sends or receives on that one any more; messages that nobody has received are dropped.
-  void install(const Channel& channel, event::Callback installed);
+  void install(const Channel& channel, sim::Callback installed);
   const Channel* channel() const { return channel_ ? &*channel_ : nullptr; }
   /// Nobody will receive what is on its way or in slots: it is dropped, and its credits are returned. Deliver phase.
   void close();
@@ -41,7 +41,7 @@ class ReceiveQueue final : public CommandQueue {
   std::string unreceived_text() const;
 
   std::string wait_name() const override;
-  void needs(const Operation& operation, std::vector<event::WaitEdge>& edges) const override;
+  void needs(const Operation& operation, std::vector<sim::WaitEdge>& edges) const override;
 
  private:
   /// What is known of the segment in a slot.
@@ -75,10 +75,10 @@ class ReceiveQueue final : public CommandQueue {
   PeCoordinate pe_;
   const std::string& pe_name_;
   std::int32_t entry_;
-  event::AgentId agent_;
+  sim::AgentId agent_;
   std::uint64_t steps_ = 0;
   std::optional<Channel> channel_, next_channel_;
-  event::Callback installed_;
+  sim::Callback installed_;
   std::vector<Slot> slots_;
   std::vector<std::int32_t> complete_;  // by sequence modulo slots: the slot of a segment that is there, or -1
   std::uint64_t next_sequence_ = 0;     // of the next segment to arrive

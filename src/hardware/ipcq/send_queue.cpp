@@ -4,11 +4,11 @@
 #include <cassert>
 #include <utility>
 
-#include "base/error.h"
 #include "base/text.h"
 #include "hardware/agents.h"
 #include "hardware/ipcq/ipcq.h"
 #include "hardware/ipcq/wait_reasons.h"
+#include "kernbench/error.h"
 
 namespace kernbench::hardware {
 
@@ -30,7 +30,7 @@ Sender SendQueue::next_sender() {
   return {agent_, message_key(steps_++)};
 }
 
-void SendQueue::install(const Channel& channel, event::Callback installed) {
+void SendQueue::install(const Channel& channel, sim::Callback installed) {
   assert(channel.sender == pe_ && channel.send_entry == entry_ && !next_channel_);
   next_channel_ = channel;
   installed_ = installed;
@@ -76,8 +76,8 @@ void SendQueue::take_back(const Credit& credit) {
   if (waiting_ && !std::exchange(noticing_, true)) {
     const Time at = noticed();
     if (at == scheduler().now()) return notice(0);
-    notice_ = scheduler().schedule(at, event::Phase::deliver, agent_, step_key(steps_++),
-                                   event::call<&SendQueue::notice>(this));
+    notice_ =
+        scheduler().schedule(at, sim::Phase::deliver, agent_, step_key(steps_++), sim::call<&SendQueue::notice>(this));
     return;
   }
   replace_if_home();
@@ -103,8 +103,8 @@ void SendQueue::start_segment() {
                                                &ways_[static_cast<std::size_t>(slot)]};
   sent_ += bytes;
   const auto argument = static_cast<std::uint64_t>(slot);
-  environment_.path.fill(next_sender(), *channel_, slot, bytes, event::call<&SendQueue::departed>(this, argument),
-                         event::call<&SendQueue::landed>(this, argument), &ways_[static_cast<std::size_t>(slot)]);
+  environment_.path.fill(next_sender(), *channel_, slot, bytes, sim::call<&SendQueue::departed>(this, argument),
+                         sim::call<&SendQueue::landed>(this, argument), &ways_[static_cast<std::size_t>(slot)]);
 }
 
 // A segment that is leaving is the last one then.
@@ -119,7 +119,7 @@ bool SendQueue::abort(Operation& operation) {
 // Only the latest segment has not left the sender yet.
 void SendQueue::departed(std::uint64_t slot) {
   environment_.transport.message(next_sender(), Endpoint::pe_port(pe_), Endpoint::pe_port(channel_->receiver),
-                                 VirtualNetwork::request, event::call<&SendQueue::announced>(this, slot));
+                                 VirtualNetwork::request, sim::call<&SendQueue::announced>(this, slot));
   if (sent_ < current_->ipcq.bytes && !current_->cancelled) return next_segment();
   Operation& operation = *std::exchange(current_, nullptr);
   effect(operation);
@@ -136,7 +136,7 @@ void SendQueue::announced(std::uint64_t slot) {
 }
 
 // A credit comes from a receive: of one that is there, or else from a program that could still ask for one.
-void SendQueue::needs(const Operation& operation, std::vector<event::WaitEdge>& edges) const {
+void SendQueue::needs(const Operation& operation, std::vector<sim::WaitEdge>& edges) const {
   if (&operation != current_ || !waiting_ || noticing_) return;
   const Ipcq& receiver = environment_.ipcq_of(channel_->receiver);
   const CommandQueue* receives = receiver.receive_queue(channel_->slots, channel_->epoch);

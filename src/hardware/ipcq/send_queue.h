@@ -20,7 +20,7 @@ class SendQueue final : public CommandQueue {
   SendQueue(IpcqEnvironment& environment, PeCoordinate pe, const std::string& pe_name, std::int32_t entry);
 
   /// Takes the channel as soon as all credits of the one before it are home, and calls `installed` then.
-  void install(const Channel& channel, event::Callback installed);
+  void install(const Channel& channel, sim::Callback installed);
   /// Null before the first installation.
   const Channel* channel() const { return channel_ ? &*channel_ : nullptr; }
   /// A credit has arrived; deliver phase.
@@ -29,7 +29,7 @@ class SendQueue final : public CommandQueue {
   std::size_t credits() const { return free_.size(); }
 
   std::string wait_name() const override;
-  void needs(const Operation& operation, std::vector<event::WaitEdge>& edges) const override;
+  void needs(const Operation& operation, std::vector<sim::WaitEdge>& edges) const override;
 
  private:
   void begin(Operation& operation) override;
@@ -49,10 +49,10 @@ class SendQueue final : public CommandQueue {
   PeCoordinate pe_;
   const std::string& pe_name_;
   std::int32_t entry_;
-  event::AgentId agent_;
+  sim::AgentId agent_;
   std::uint64_t steps_ = 0;  // of this agent: messages, transfers and steps share the numbers
   std::optional<Channel> channel_, next_channel_;
-  event::Callback installed_;
+  sim::Callback installed_;
   std::deque<std::int32_t> free_;      // slots whose credits are at home, the longest first
   std::vector<SegmentMeta> segments_;  // by slot
   std::vector<TransferLog> ways_;      // likewise: of their payloads
@@ -61,7 +61,7 @@ class SendQueue final : public CommandQueue {
   Bytes sent_;  // of the current message
   bool waiting_ = false, noticing_ = false;
   Time waiting_since_;
-  event::EventHandle notice_;
+  sim::EventHandle notice_;
 };
 
 }  // namespace kernbench::hardware

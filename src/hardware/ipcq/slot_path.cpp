@@ -12,18 +12,18 @@ MemoryPlace place_of_slot(const Channel& channel, std::int32_t slot, Bytes bytes
 }  // namespace
 
 void SlotPath::fill(const Sender& sender, const Channel& channel, std::int32_t slot, Bytes bytes,
-                    event::Callback departed, event::Callback delivered, TransferLog* log) {
+                    sim::Callback departed, sim::Callback delivered, TransferLog* log) {
   path_.write(sender, channel.sender, place_of_slot(channel, slot, bytes), departed, delivered, log);
 }
 
 // The channels of a slice stand beside the PE, which is told what has landed there.
-void SlotPath::request(const Sender& sender, const Channel& channel, event::Callback delivered) {
+void SlotPath::request(const Sender& sender, const Channel& channel, sim::Callback delivered) {
   if (channel.parameters.buffer_kind != BufferKind::sram) return invoke(delivered);
   path_.request(sender, channel.receiver, place_of_slot(channel, 0, Bytes(0)), delivered);
 }
 
 void SlotPath::drain(const Sender& sender, const Channel& channel, std::int32_t slot, Bytes bytes,
-                     event::Callback departed, event::Callback delivered) {
+                     sim::Callback departed, sim::Callback delivered) {
   path_.read(sender, channel.receiver, place_of_slot(channel, slot, bytes), departed, delivered);
 }
 

@@ -13,13 +13,13 @@ class SlotPath {
   explicit SlotPath(MemoryPath& path) : path_(path) {}
 
   /// From the sender's TCM into a slot, on the request network.
-  void fill(const Sender& sender, const Channel& channel, std::int32_t slot, Bytes bytes, event::Callback departed,
-            event::Callback delivered, TransferLog* log);
+  void fill(const Sender& sender, const Channel& channel, std::int32_t slot, Bytes bytes, sim::Callback departed,
+            sim::Callback delivered, TransferLog* log);
   /// The request for the bytes of a slot reaches its memory: at once, but for SRAM.
-  void request(const Sender& sender, const Channel& channel, event::Callback delivered);
+  void request(const Sender& sender, const Channel& channel, sim::Callback delivered);
   /// From a slot into the receiver's TCM, on the response network.
-  void drain(const Sender& sender, const Channel& channel, std::int32_t slot, Bytes bytes, event::Callback departed,
-             event::Callback delivered);
+  void drain(const Sender& sender, const Channel& channel, std::int32_t slot, Bytes bytes, sim::Callback departed,
+             sim::Callback delivered);
 
  private:
   MemoryPath& path_;

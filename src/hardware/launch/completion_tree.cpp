@@ -12,12 +12,12 @@ void CompletionTree::ended(std::size_t cube, PeCoordinate pe) {
   MessageTimes& times = ends_.emplace_back(End{cube, pe, {}}).times;
   times.sent = path_.scheduler().now();
   path_.transport().message(path_.control_sender(pe), Endpoint::pe_port(pe), Endpoint::m_cpu(cubes_[cube].at),
-                            VirtualNetwork::control, event::call<&CompletionTree::at_cube>(this, end), &times.log);
+                            VirtualNetwork::control, sim::call<&CompletionTree::at_cube>(this, end), &times.log);
 }
 
 void CompletionTree::at_cube(std::uint64_t end) {
   ends_[end].times.arrived = path_.scheduler().now();
-  path_.cube_counter(cubes_[ends_[end].cube].at).receive(event::call<&CompletionTree::count_end>(this, end));
+  path_.cube_counter(cubes_[ends_[end].cube].at).receive(sim::call<&CompletionTree::count_end>(this, end));
 }
 
 void CompletionTree::count_end(std::uint64_t end) {
@@ -25,26 +25,26 @@ void CompletionTree::count_end(std::uint64_t end) {
   const std::uint64_t cube = ends_[end].cube;
   cubes_[cube].last = &ends_[end];
   if (--cubes_[cube].open > 0) return;
-  path_.m_cpu(cubes_[cube].at).receive(event::call<&CompletionTree::cube_ended>(this, cube));
+  path_.m_cpu(cubes_[cube].at).receive(sim::call<&CompletionTree::cube_ended>(this, cube));
 }
 
 void CompletionTree::cube_ended(std::uint64_t cube) {
   Cube& ended = cubes_[cube];
   ended.handled = ended.times.sent = path_.scheduler().now();
   path_.transport().message(path_.m_cpu(ended.at).next_sender(), Endpoint::m_cpu(ended.at), Endpoint::io_cpu(sip_),
-                            VirtualNetwork::control, event::call<&CompletionTree::at_io>(this, cube), &ended.times.log);
+                            VirtualNetwork::control, sim::call<&CompletionTree::at_io>(this, cube), &ended.times.log);
 }
 
 void CompletionTree::at_io(std::uint64_t cube) {
   cubes_[cube].times.arrived = path_.scheduler().now();
-  path_.io_counter(sip_).receive(event::call<&CompletionTree::count_cube>(this, cube));
+  path_.io_counter(sip_).receive(sim::call<&CompletionTree::count_cube>(this, cube));
 }
 
 void CompletionTree::count_cube(std::uint64_t cube) {
   cubes_[cube].times.handled = path_.scheduler().now();
   last_ = &cubes_[cube];
   if (--open_cubes_ > 0) return;
-  path_.io_cpu(sip_).receive(event::call<&CompletionTree::sip_ended>(this));
+  path_.io_cpu(sip_).receive(sim::call<&CompletionTree::sip_ended>(this));
 }
 
 void CompletionTree::sip_ended(std::uint64_t) {

@@ -7,9 +7,9 @@
 #include <deque>
 #include <vector>
 
-#include "base/coordinates.h"
-#include "event/scheduler.h"
 #include "hardware/launch/way.h"
+#include "kernbench/coordinates.h"
+#include "sim/scheduler.h"
 
 namespace kernbench::hardware {
 
@@ -21,7 +21,7 @@ class LaunchPath;
 class CompletionTree {
  public:
   /// `at_host` is called when the completion has reached the host; the path must outlive the tree.
-  CompletionTree(LaunchPath& path, SipId sip, event::Callback at_host) : path_(path), sip_(sip), at_host_(at_host) {}
+  CompletionTree(LaunchPath& path, SipId sip, sim::Callback at_host) : path_(path), sip_(sip), at_host_(at_host) {}
 
   /// A cube whose counter begins at `ends`, at least one. All cubes are added before the first end.
   void add_cube(CubeCoordinate at, std::size_t ends) {
@@ -57,7 +57,7 @@ class CompletionTree {
 
   LaunchPath& path_;
   SipId sip_;
-  event::Callback at_host_;
+  sim::Callback at_host_;
   std::vector<Cube> cubes_;
   std::deque<End> ends_;  // so far; they stay where they are
   std::size_t open_cubes_ = 0;

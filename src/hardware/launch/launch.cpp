@@ -20,7 +20,7 @@ Launch::Launch(LaunchPath& path, LaunchRequest request, Time now, std::uint64_t 
       owner_(request.owner),
       completed_(std::move(request.completed)),
       failed_(std::move(request.failed)),
-      back_(path, request.sip, event::call<&Launch::at_host>(this)) {
+      back_(path, request.sip, sim::call<&Launch::at_host>(this)) {
   assert(!request.programs.empty());
   times_.requested = now;
   times_.first_program = Time::max();
@@ -42,13 +42,13 @@ Launch::Launch(LaunchPath& path, LaunchRequest request, Time now, std::uint64_t 
 
 void Launch::send(std::uint64_t) {
   path_.transport().message({path_.layout().host_port_agent(sip_), message_key(number_)}, Endpoint::host(),
-                            Endpoint::io_cpu(sip_), VirtualNetwork::control, event::call<&Launch::at_io_cpu>(this),
+                            Endpoint::io_cpu(sip_), VirtualNetwork::control, sim::call<&Launch::at_io_cpu>(this),
                             &to_io_.log);
 }
 
 void Launch::at_io_cpu(std::uint64_t) {
   to_io_.arrived = path_.scheduler().now();
-  path_.io_cpu(sip_).receive(event::call<&Launch::send_to_cubes>(this));
+  path_.io_cpu(sip_).receive(sim::call<&Launch::send_to_cubes>(this));
 }
 
 void Launch::send_to_cubes(std::uint64_t) {
@@ -56,13 +56,13 @@ void Launch::send_to_cubes(std::uint64_t) {
   for (std::uint64_t cube = 0; cube < cubes_.size(); ++cube) {
     path_.transport().message(path_.io_cpu(sip_).next_sender(), Endpoint::io_cpu(sip_),
                               Endpoint::m_cpu(cubes_[cube].at), VirtualNetwork::control,
-                              event::call<&Launch::at_m_cpu>(this, cube), &cubes_[cube].times.log);
+                              sim::call<&Launch::at_m_cpu>(this, cube), &cubes_[cube].times.log);
   }
 }
 
 void Launch::at_m_cpu(std::uint64_t cube) {
   cubes_[cube].times.arrived = path_.scheduler().now();
-  path_.m_cpu(cubes_[cube].at).receive(event::call<&Launch::send_to_pes>(this, cube));
+  path_.m_cpu(cubes_[cube].at).receive(sim::call<&Launch::send_to_pes>(this, cube));
 }
 
 void Launch::send_to_pes(std::uint64_t cube) {
@@ -71,7 +71,7 @@ void Launch::send_to_pes(std::uint64_t cube) {
   for (std::uint64_t program = cubes_[cube].first_program; program < cubes_[cube].end_program; ++program) {
     path_.transport().message(path_.m_cpu(at).next_sender(), Endpoint::m_cpu(at),
                               Endpoint::pe_port(programs_[program].request.pe), VirtualNetwork::control,
-                              event::call<&Launch::at_pe>(this, program), &to_programs_[program].log);
+                              sim::call<&Launch::at_pe>(this, program), &to_programs_[program].log);
   }
 }
 
@@ -132,7 +132,7 @@ std::vector<WayStep> Launch::way_out(const Program& program) const {
   return way.take();
 }
 
-void Launch::waits_for(std::vector<event::WaitEdge>& edges) const {
+void Launch::waits_for(std::vector<sim::WaitEdge>& edges) const {
   for (const Program& program : programs_) {
     if (program.over) continue;
     edges.push_back({path_.control(program.request.pe).runner(program), "its end"});

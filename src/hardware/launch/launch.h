@@ -8,12 +8,12 @@
 #include <string>
 #include <vector>
 
-#include "base/coordinates.h"
-#include "base/units.h"
-#include "event/wait_graph.h"
 #include "hardware/control/control_processor.h"
 #include "hardware/launch/completion_tree.h"
 #include "hardware/launch/way.h"
+#include "kernbench/coordinates.h"
+#include "kernbench/units.h"
+#include "sim/wait_graph.h"
 
 namespace kernbench::hardware {
 
@@ -42,7 +42,7 @@ struct LaunchRequest {
 };
 
 /// The state of one launch. Each step is called when the message that causes it has arrived or has been handled.
-class Launch final : public event::WaitNode, private ProgramOwner {
+class Launch final : public sim::WaitNode, private ProgramOwner {
  public:
   Launch(LaunchPath& path, LaunchRequest request, Time now, std::uint64_t number);
 
@@ -57,7 +57,7 @@ class Launch final : public event::WaitNode, private ProgramOwner {
   std::uint64_t number() const { return number_; }
   std::string wait_name() const override { return "launch " + name_; }
   /// The programs that are not over.
-  void waits_for(std::vector<event::WaitEdge>& edges) const override;
+  void waits_for(std::vector<sim::WaitEdge>& edges) const override;
 
  private:
   struct Cube {

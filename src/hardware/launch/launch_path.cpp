@@ -6,7 +6,7 @@
 
 namespace kernbench::hardware {
 
-LaunchPath::LaunchPath(event::Scheduler& scheduler, const topology::Topology& topology, const Layout& layout,
+LaunchPath::LaunchPath(sim::Scheduler& scheduler, const topology::Topology& topology, const Layout& layout,
                        Transport& transport, ControlOf control_of, ActivityObserver* observer)
     : scheduler_(scheduler),
       layout_(layout),
@@ -18,17 +18,17 @@ LaunchPath::LaunchPath(event::Scheduler& scheduler, const topology::Topology& to
       management_(static_cast<std::size_t>(layout.cube_count())),
       control_sent_(static_cast<std::size_t>(layout.pe_count())) {
   for (std::int32_t sip = 0; sip < topology.system.sips; ++sip) {
-    const event::AgentId agent = layout.io_cpu_agent(SipId{sip});
+    const sim::AgentId agent = layout.io_cpu_agent(SipId{sip});
     io_cpus_.emplace_back(scheduler, agent, topology.sip.io.cpu_latency, observer);
     io_counters_.emplace_back(scheduler, agent, topology.sip.io.counter_write, nullptr, count_key);
   }
 }
 
-std::shared_ptr<const event::WaitNode> LaunchPath::start(LaunchRequest request, std::uint64_t number, Time leaves) {
+std::shared_ptr<const sim::WaitNode> LaunchPath::start(LaunchRequest request, std::uint64_t number, Time leaves) {
   auto launch = std::make_shared<Launch>(*this, std::move(request), scheduler_.now(), number);
   under_way_.emplace(std::pair(launch->sip(), number), launch);
-  scheduler_.schedule(leaves, event::Phase::deliver, layout_.host_port_agent(launch->sip()), step_key(number),
-                      event::call<&Launch::send>(launch.get()));
+  scheduler_.schedule(leaves, sim::Phase::deliver, layout_.host_port_agent(launch->sip()), step_key(number),
+                      sim::call<&Launch::send>(launch.get()));
   return launch;
 }
 
@@ -41,7 +41,7 @@ void LaunchPath::cancel(std::uint64_t owner) {
 LaunchPath::Management& LaunchPath::management(CubeCoordinate cube) {
   auto& made = management_[static_cast<std::size_t>(layout_.cube_index(cube))];
   if (!made) {
-    const event::AgentId agent = layout_.m_cpu_agent(cube);
+    const sim::AgentId agent = layout_.m_cpu_agent(cube);
     made = std::make_unique<Management>(Management{{scheduler_, agent, m_cpu_.latency, observer_},
                                                    {scheduler_, agent, m_cpu_.counter_write, nullptr, count_key}});
   }

@@ -8,12 +8,12 @@
 #include <utility>
 #include <vector>
 
-#include "event/scheduler.h"
 #include "hardware/control/control_processor.h"
 #include "hardware/launch/launch.h"
 #include "hardware/launch/message_processor.h"
 #include "hardware/layout.h"
 #include "hardware/transport.h"
+#include "sim/scheduler.h"
 #include "topology/spec.h"
 
 namespace kernbench::hardware {
@@ -22,16 +22,16 @@ class LaunchPath {
  public:
   using ControlOf = std::function<ControlProcessor&(PeCoordinate)>;
   /// The references must outlive the path. `control_of` finds (or makes) the control processor of a PE.
-  LaunchPath(event::Scheduler& scheduler, const topology::Topology& topology, const Layout& layout,
-             Transport& transport, ControlOf control_of, ActivityObserver* observer = nullptr);
+  LaunchPath(sim::Scheduler& scheduler, const topology::Topology& topology, const Layout& layout, Transport& transport,
+             ControlOf control_of, ActivityObserver* observer = nullptr);
 
   /// Takes the request now; the command leaves the host as its `number`-th at `leaves`.
-  std::shared_ptr<const event::WaitNode> start(LaunchRequest request, std::uint64_t number, Time leaves);
+  std::shared_ptr<const sim::WaitNode> start(LaunchRequest request, std::uint64_t number, Time leaves);
 
   /// Cancels the launches of an owner that are under way; called in the deliver phase.
   void cancel(std::uint64_t owner);
 
-  event::Scheduler& scheduler() { return scheduler_; }
+  sim::Scheduler& scheduler() { return scheduler_; }
   const Layout& layout() const { return layout_; }
   Transport& transport() { return transport_; }
   MessageProcessor& io_cpu(SipId sip) { return io_cpus_[static_cast<std::size_t>(sip.value)]; }
@@ -58,7 +58,7 @@ class LaunchPath {
   };
   Management& management(CubeCoordinate cube);
 
-  event::Scheduler& scheduler_;
+  sim::Scheduler& scheduler_;
   const Layout& layout_;
   Transport& transport_;
   ControlOf control_of_;

@@ -2,19 +2,19 @@
 
 namespace kernbench::hardware {
 
-void MessageProcessor::receive(event::Callback handled) {
+void MessageProcessor::receive(sim::Callback handled) {
   if (latency_ == Time::zero()) return invoke(handled);
   messages_.push_back(handled);
   if (messages_.size() == 1) start();
 }
 
 void MessageProcessor::start() {
-  scheduler_.schedule(scheduler_.now() + latency_, event::Phase::deliver, agent_, key_(sent_),
-                      event::call<&MessageProcessor::finish>(this));
+  scheduler_.schedule(scheduler_.now() + latency_, sim::Phase::deliver, agent_, key_(sent_),
+                      sim::call<&MessageProcessor::finish>(this));
 }
 
 void MessageProcessor::finish(std::uint64_t) {
-  const event::Callback handled = messages_.front();
+  const sim::Callback handled = messages_.front();
   messages_.pop_front();
   busy_ += latency_;
   if (observer_ != nullptr) observer_->on_message(agent_, scheduler_.now() - latency_, scheduler_.now());

@@ -4,11 +4,11 @@
 #include <cstdint>
 #include <deque>
 
-#include "base/units.h"
-#include "event/scheduler.h"
 #include "hardware/agents.h"
 #include "hardware/fabric/activity_observer.h"
 #include "hardware/transport.h"
+#include "kernbench/units.h"
+#include "sim/scheduler.h"
 
 namespace kernbench::hardware {
 
@@ -19,12 +19,12 @@ class MessageProcessor {
   /// Makes the key of the n-th event of its agent.
   using Key = std::uint64_t (*)(std::uint64_t n);
   /// `observer` may be null. Two that share an agent have different keys.
-  MessageProcessor(event::Scheduler& scheduler, event::AgentId agent, Time latency, ActivityObserver* observer,
+  MessageProcessor(sim::Scheduler& scheduler, sim::AgentId agent, Time latency, ActivityObserver* observer,
                    Key key = step_key)
       : scheduler_(scheduler), agent_(agent), latency_(latency), observer_(observer), key_(key) {}
 
   /// A message has arrived; called in the deliver phase. `handled` is called when it has been handled.
-  void receive(event::Callback handled);
+  void receive(sim::Callback handled);
   /// The key of the next message that this processor sends.
   Sender next_sender() { return {agent_, message_key(sent_++)}; }
   Time busy() const { return busy_; }
@@ -34,13 +34,13 @@ class MessageProcessor {
   void start();
   void finish(std::uint64_t);
 
-  event::Scheduler& scheduler_;
-  event::AgentId agent_;
+  sim::Scheduler& scheduler_;
+  sim::AgentId agent_;
   Time latency_, busy_;
   ActivityObserver* observer_;
   Key key_;
   std::uint64_t sent_ = 0;
-  std::deque<event::Callback> messages_;  // the first is being handled
+  std::deque<sim::Callback> messages_;  // the first is being handled
 };
 
 }  // namespace kernbench::hardware

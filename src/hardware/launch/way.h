@@ -5,9 +5,9 @@
 #include <utility>
 #include <vector>
 
-#include "base/units.h"
 #include "hardware/launch/message_processor.h"
 #include "hardware/transport.h"
+#include "kernbench/units.h"
 
 namespace kernbench::hardware {
 

@@ -5,8 +5,8 @@
 #include <span>
 #include <vector>
 
-#include "base/units.h"
 #include "hardware/mmu/page_range.h"
+#include "kernbench/units.h"
 #include "topology/spec.h"
 
 namespace kernbench::hardware {

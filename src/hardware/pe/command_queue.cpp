@@ -5,21 +5,21 @@
 #include <span>
 #include <utility>
 
-#include "event/fiber.h"
 #include "hardware/agents.h"
+#include "sim/fiber.h"
 
 namespace kernbench::hardware {
 
 void CommandQueue::submit(const OperationRef& operation, Time issue) {
-  if (event::this_fiber::unwinding()) return;
+  if (sim::this_fiber::unwinding()) return;
   operation->placed_by = take(1);
-  if (operation->cancelled || event::this_fiber::unwinding()) return give_back(1);
+  if (operation->cancelled || sim::this_fiber::unwinding()) return give_back(1);
   operation->placed = scheduler_.now();
   operation->origin = scheduler_.origin();
   issuing_.push_back(operation);
-  scheduler_.schedule(scheduler_.now() + issue, event::Phase::deliver, operation->agent, arrival_key(operation->number),
-                      event::call<&CommandQueue::arrive>(this, reinterpret_cast<std::uintptr_t>(operation.get())));
-  event::this_fiber::sleep(issue);
+  scheduler_.schedule(scheduler_.now() + issue, sim::Phase::deliver, operation->agent, arrival_key(operation->number),
+                      sim::call<&CommandQueue::arrive>(this, reinterpret_cast<std::uintptr_t>(operation.get())));
+  sim::this_fiber::sleep(issue);
 }
 
 void CommandQueue::arrive(std::uint64_t operation) {
@@ -50,7 +50,7 @@ void CommandQueue::arrive(std::uint64_t operation) {
   start_ready();
 }
 
-std::size_t CommandQueue::cancel(event::AgentId program, event::Callback over) {
+std::size_t CommandQueue::cancel(sim::AgentId program, sim::Callback over) {
   const auto mine = [program](const OperationRef& operation) { return operation->agent == program; };
   const auto dropped = std::erase_if(waiting_, mine);
   std::vector<OperationRef> open;
@@ -83,7 +83,7 @@ void CommandQueue::start_ready() {
     next->under_way = true;
     next->started = scheduler_.now();
     if (next->ready < next->started) next->started_by = before_;
-    const event::Scheduler::ActsFor issuer(scheduler_, next->origin);
+    const sim::Scheduler::ActsFor issuer(scheduler_, next->origin);
     if (next->engine == EngineKind::dma && next->observer != nullptr) next->observer->on_start(*next);
     begin(*next);
   }
@@ -122,7 +122,7 @@ void CommandQueue::release_dependents(Operation& operation) {
 }
 
 // What is under way comes to its end by itself; only where nothing is, the first command of all holds the queue up.
-void CommandQueue::waits_for(std::vector<event::WaitEdge>& edges) const {
+void CommandQueue::waits_for(std::vector<sim::WaitEdge>& edges) const {
   for (const OperationRef& operation : active_) edges.push_back({operation.get(), "a command under way"});
   if (active_.empty() && !waiting_.empty()) edges.push_back({waiting_.front().get(), "the command at the head"});
 }

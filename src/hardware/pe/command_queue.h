@@ -5,9 +5,9 @@
 #include <string>
 #include <vector>
 
-#include "event/scheduler.h"
 #include "hardware/operation.h"
 #include "hardware/reservations.h"
+#include "sim/scheduler.h"
 
 namespace kernbench::hardware {
 
@@ -17,7 +17,7 @@ namespace kernbench::hardware {
 /// place.
 class CommandQueue : public Reservations {
  public:
-  CommandQueue(event::Scheduler& scheduler, std::int32_t depth) : Reservations(depth), scheduler_(scheduler) {}
+  CommandQueue(sim::Scheduler& scheduler, std::int32_t depth) : Reservations(depth), scheduler_(scheduler) {}
 
   /// Called on a program's fiber: waits for a place, then `issue` for the command to arrive. While the fiber unwinds,
   /// the operation is dropped.
@@ -25,7 +25,7 @@ class CommandQueue : public Reservations {
 
   /// Drops the commands of a program that have not started; those under way go on to their end, unless abort() ends
   /// them. Called in the deliver phase. Returns how many still have something to finish; each calls `over` then.
-  std::size_t cancel(event::AgentId program, event::Callback over);
+  std::size_t cancel(sim::AgentId program, sim::Callback over);
 
   /// No command waits or is under way.
   bool empty() const { return active_.empty() && waiting_.empty(); }
@@ -35,10 +35,10 @@ class CommandQueue : public Reservations {
   Time busy_now() const { return active_.empty() ? busy_ : busy_ + (scheduler_.now() - busy_since_); }
 
   /// Appends what a command under way needs from elsewhere to go on; none where it comes to its end by itself.
-  virtual void needs(const Operation& /*operation*/, std::vector<event::WaitEdge>& /*edges*/) const {}
+  virtual void needs(const Operation& /*operation*/, std::vector<sim::WaitEdge>& /*edges*/) const {}
 
   std::string wait_name() const override = 0;
-  void waits_for(std::vector<event::WaitEdge>& edges) const override;
+  void waits_for(std::vector<sim::WaitEdge>& edges) const override;
 
  protected:
   /// Starts executing a command. The engine calls effect() and finish() of it in the deliver phase.
@@ -57,14 +57,14 @@ class CommandQueue : public Reservations {
   const std::vector<OperationRef>& active() const { return active_; }
   /// Those that have not started, in their order.
   const std::vector<OperationRef>& waiting() const { return waiting_; }
-  event::Scheduler& scheduler() { return scheduler_; }
+  sim::Scheduler& scheduler() { return scheduler_; }
 
  private:
   void arrive(std::uint64_t operation);
   void start_ready();
   void release_dependents(Operation& operation);
 
-  event::Scheduler& scheduler_;
+  sim::Scheduler& scheduler_;
   std::vector<OperationRef> issuing_;  // on their way from the control processor
   std::vector<OperationRef> waiting_;  // in the order of arrival
   std::vector<OperationRef> active_;

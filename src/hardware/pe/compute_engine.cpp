@@ -2,17 +2,17 @@
 
 #include <cassert>
 
-#include "base/error.h"
 #include "base/text.h"
 #include "hardware/agents.h"
+#include "kernbench/error.h"
 
 namespace kernbench::hardware {
 
 void ComputeEngine::begin(Operation& operation) {
   const Time end = law_ != nullptr ? law_(pe_, operation, scheduler().now()) : own_end(operation);
   assert(end > scheduler().now());
-  scheduler().schedule(end, event::Phase::deliver, operation.agent, engine_key(operation.number),
-                       event::call<&ComputeEngine::complete>(this));
+  scheduler().schedule(end, sim::Phase::deliver, operation.agent, engine_key(operation.number),
+                       sim::call<&ComputeEngine::complete>(this));
 }
 
 Time ComputeEngine::own_end(const Operation& operation) const {

@@ -17,7 +17,7 @@ using OwnLaw = std::function<Time(const Operation& operation, Time start)>;
 class ComputeEngine : public CommandQueue {
  public:
   /// Either a built-in `law`, or `own`. `pe` and `pe_name` must outlive the engine; `suffix` is a literal: ".gemm".
-  ComputeEngine(event::Scheduler& scheduler, ComputeLaw law, OwnLaw own, std::int32_t depth, const topology::PeSpec& pe,
+  ComputeEngine(sim::Scheduler& scheduler, ComputeLaw law, OwnLaw own, std::int32_t depth, const topology::PeSpec& pe,
                 const std::string& pe_name, const char* suffix)
       : CommandQueue(scheduler, depth), law_(law), own_(std::move(own)), pe_(pe), pe_name_(pe_name), suffix_(suffix) {}
 

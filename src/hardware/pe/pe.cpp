@@ -1,7 +1,7 @@
 #include "hardware/pe/pe.h"
 
-#include "base/error.h"
 #include "base/text.h"
+#include "kernbench/error.h"
 
 namespace kernbench::hardware {
 
@@ -31,7 +31,7 @@ Pe::Pe(const PeEnvironment& environment, PeCoordinate at)
       issue_(environment.topology.pe.control.issue),
       tcm_(environment.topology.pe.tcm.capacity, environment.topology.pe.tcm.alignment),
       control_(environment.scheduler, environment.layout, environment.topology.pe, at, name_,
-               [this](event::AgentId program, event::Callback over) { return drop_commands(program, over); }),
+               [this](sim::AgentId program, sim::Callback over) { return drop_commands(program, over); }),
       tlb_(environment.topology.pe.mmu),
       gemm_(environment.scheduler, gemm_law(environment.topology.pe.gemm.model), own_gemm(environment, at),
             environment.topology.pe.gemm.queue, environment.pe_specs.of(at), name_, ".gemm"),
@@ -45,10 +45,10 @@ Pe::Pe(const PeEnvironment& environment, PeCoordinate at)
                                               name_, queue, tlb_, environment.models.dma(at, queue)));
   }
   tcm_.describe_as([this] { return name_ + ".tcm"; });
-  tcm_.provided_by([this](std::vector<event::WaitEdge>& edges) { tcm_providers(edges); });
+  tcm_.provided_by([this](std::vector<sim::WaitEdge>& edges) { tcm_providers(edges); });
 }
 
-std::size_t Pe::drop_commands(event::AgentId program, event::Callback over) {
+std::size_t Pe::drop_commands(sim::AgentId program, sim::Callback over) {
   std::size_t unfinished = scheduler_.cancel(program, over);
   for (const auto& queue : dma_) unfinished += queue->cancel(program, over);
   unfinished += ipcq_.cancel(program, over);
@@ -102,15 +102,15 @@ std::vector<const CommandQueue*> Pe::engines() const {
 }
 
 // Tiles are held by operations under way and by the programs; a program that waits alone does not wait for itself.
-void Pe::tcm_providers(std::vector<event::WaitEdge>& edges) const {
-  const auto add = [&](const event::WaitNode* holder, const char* reason) {
+void Pe::tcm_providers(std::vector<sim::WaitEdge>& edges) const {
+  const auto add = [&](const sim::WaitNode* holder, const char* reason) {
     edges.push_back({holder, reason});
     edges.back().alternative = true;
   };
   for (const CommandQueue* engine : engines()) {
     if (!engine->empty()) add(engine, "the tiles of its commands");
   }
-  for (const event::Fiber* fiber : control_.running()) {
+  for (const sim::Fiber* fiber : control_.running()) {
     const bool waits_alone = tcm_.waiters().size() == 1 && tcm_.waiters().front() == fiber;
     if (!waits_alone) add(fiber, "its tiles");
   }

@@ -17,7 +17,7 @@ namespace kernbench::hardware {
 
 /// What a PE needs of its machine; outlives it.
 struct PeEnvironment {
-  event::Scheduler& scheduler;
+  sim::Scheduler& scheduler;
   const topology::Topology& topology;
   const topology::PeSpecs& pe_specs;
   const Layout& layout;
@@ -45,10 +45,10 @@ class Pe final : public ProcessingElement {
   std::vector<const CommandQueue*> engine_places() const;
 
  private:
-  std::size_t drop_commands(event::AgentId program, event::Callback over);
+  std::size_t drop_commands(sim::AgentId program, sim::Callback over);
   void check_legs(const Operation& operation) const;
   CommandQueue& queue_for(const Operation& operation);
-  void tcm_providers(std::vector<event::WaitEdge>& edges) const;
+  void tcm_providers(std::vector<sim::WaitEdge>& edges) const;
 
   PeCoordinate at_;
   std::string name_;

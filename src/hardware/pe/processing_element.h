@@ -3,10 +3,10 @@
 
 #include <string>
 
-#include "base/coordinates.h"
 #include "hardware/composite_command.h"
 #include "hardware/operation.h"
 #include "hardware/tcm/tcm.h"
+#include "kernbench/coordinates.h"
 
 namespace kernbench::hardware {
 

@@ -8,7 +8,7 @@
 
 namespace kernbench::hardware {
 
-PeScheduler::PeScheduler(event::Scheduler& scheduler, event::AgentId agent, const topology::SchedulerSpec& spec,
+PeScheduler::PeScheduler(sim::Scheduler& scheduler, sim::AgentId agent, const topology::SchedulerSpec& spec,
                          const std::string& pe_name, QueueFor queue_for)
     : Reservations(spec.queue),
       scheduler_(scheduler),
@@ -18,15 +18,15 @@ PeScheduler::PeScheduler(event::Scheduler& scheduler, event::AgentId agent, cons
       queue_for_(std::move(queue_for)) {}
 
 void PeScheduler::submit(const CompositeRef& command, Time issue) {
-  if (event::this_fiber::unwinding()) return;
+  if (sim::this_fiber::unwinding()) return;
   take(1);
-  if (event::this_fiber::unwinding()) return give_back(1);
+  if (sim::this_fiber::unwinding()) return give_back(1);
   command->placed->describe_as([this] { return "a composite command of " + wait_name(); });
-  command->placed->provided_by([this](std::vector<event::WaitEdge>& edges) { edges.push_back({this, "its turn"}); });
+  command->placed->provided_by([this](std::vector<sim::WaitEdge>& edges) { edges.push_back({this, "its turn"}); });
   issuing_.push_back(command);
-  scheduler_.schedule(scheduler_.now() + issue, event::Phase::deliver, command->agent, arrival_key(command->number),
-                      event::call<&PeScheduler::arrive>(this, reinterpret_cast<std::uintptr_t>(command.get())));
-  event::this_fiber::sleep(issue);
+  scheduler_.schedule(scheduler_.now() + issue, sim::Phase::deliver, command->agent, arrival_key(command->number),
+                      sim::call<&PeScheduler::arrive>(this, reinterpret_cast<std::uintptr_t>(command.get())));
+  sim::this_fiber::sleep(issue);
 }
 
 void PeScheduler::arrive(std::uint64_t command) {
@@ -36,13 +36,13 @@ void PeScheduler::arrive(std::uint64_t command) {
   queue_.push_back(std::move(*entry));
   issuing_.erase(entry);
   if (std::exchange(running_, true)) return;
-  event::FiberOptions options;
+  sim::FiberOptions options;
   options.agent = agent_;
   options.name = wait_name();
   fiber_ = scheduler_.spawn(std::move(options), [this] { run(); });
 }
 
-std::size_t PeScheduler::cancel(event::AgentId program, event::Callback over) {
+std::size_t PeScheduler::cancel(sim::AgentId program, sim::Callback over) {
   std::size_t unfinished = 0;
   const auto mine = [program](const CompositeRef& command) { return command->agent == program; };
   if (running_ && mine(queue_.front())) {
@@ -76,7 +76,7 @@ void PeScheduler::run() {
   running_ = false;
 }
 
-void PeScheduler::waits_for(std::vector<event::WaitEdge>& edges) const {
+void PeScheduler::waits_for(std::vector<sim::WaitEdge>& edges) const {
   if (running_) edges.push_back({fiber_.get(), "the command that it carries out"});
 }
 

@@ -6,11 +6,11 @@
 #include <string>
 #include <vector>
 
-#include "event/fiber.h"
-#include "event/scheduler.h"
 #include "hardware/composite_command.h"
 #include "hardware/operation.h"
 #include "hardware/reservations.h"
+#include "sim/fiber.h"
+#include "sim/scheduler.h"
 #include "topology/spec.h"
 
 namespace kernbench::hardware {
@@ -24,7 +24,7 @@ class PeScheduler : public Reservations {
   using QueueFor = std::function<CommandQueue&(const Operation&)>;
 
   /// The references must outlive it.
-  PeScheduler(event::Scheduler& scheduler, event::AgentId agent, const topology::SchedulerSpec& spec,
+  PeScheduler(sim::Scheduler& scheduler, sim::AgentId agent, const topology::SchedulerSpec& spec,
               const std::string& pe_name, QueueFor queue_for);
 
   /// Called on a program's fiber: waits for a place, then `issue` for the command to arrive. While the fiber unwinds,
@@ -33,23 +33,23 @@ class PeScheduler : public Reservations {
 
   /// Drops the commands of a program, of one that is being carried out the rest. Called in the deliver phase. Returns
   /// how many still have something to finish (at most one); each calls `over` then.
-  std::size_t cancel(event::AgentId program, event::Callback over);
+  std::size_t cancel(sim::AgentId program, sim::Callback over);
 
   std::string wait_name() const override { return pe_name_ + ".scheduler"; }
-  void waits_for(std::vector<event::WaitEdge>& edges) const override;
+  void waits_for(std::vector<sim::WaitEdge>& edges) const override;
 
  private:
   void arrive(std::uint64_t command);
   void run();
 
-  event::Scheduler& scheduler_;
-  event::AgentId agent_;
+  sim::Scheduler& scheduler_;
+  sim::AgentId agent_;
   const topology::SchedulerSpec& spec_;
   const std::string& pe_name_;
   QueueFor queue_for_;
   std::vector<CompositeRef> issuing_;  // on their way from the control processor
   std::vector<CompositeRef> queue_;    // the first one is carried out while running_
-  std::shared_ptr<event::Fiber> fiber_;
+  std::shared_ptr<sim::Fiber> fiber_;
   bool running_ = false;
 };
 

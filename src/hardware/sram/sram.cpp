@@ -5,7 +5,7 @@
 
 namespace kernbench::hardware {
 
-ServerSpec sram_spec(const topology::CubeSpec& cube, CubeCoordinate at, event::AgentId agent) {
+ServerSpec sram_spec(const topology::CubeSpec& cube, CubeCoordinate at, sim::AgentId agent) {
   ServerSpec spec;
   spec.name = to_text(at) + ".sram";
   spec.bandwidth = cube.sram.bandwidth;

@@ -7,7 +7,7 @@
 
 namespace kernbench::hardware {
 
-ServerSpec tcm_port_spec(const topology::Topology& topology, PeCoordinate pe, event::AgentId agent) {
+ServerSpec tcm_port_spec(const topology::Topology& topology, PeCoordinate pe, sim::AgentId agent) {
   const topology::TcmSpec& tcm = topology.pe.tcm;
   ServerSpec spec;
   spec.name = to_text(pe) + ".tcm.dma";

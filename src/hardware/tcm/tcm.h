@@ -1,16 +1,16 @@
 // The tightly coupled memory of a PE: room for tiles, and the port through which the DMA engine reaches it.
 #pragma once
 
-#include "base/coordinates.h"
-#include "base/units.h"
 #include "hardware/fabric/fabric.h"
 #include "hardware/reservations.h"
+#include "kernbench/coordinates.h"
+#include "kernbench/units.h"
 #include "topology/spec.h"
 
 namespace kernbench::hardware {
 
 /// The port of the DMA engine: the last server of a read, the first of a write.
-ServerSpec tcm_port_spec(const topology::Topology& topology, PeCoordinate pe, event::AgentId agent);
+ServerSpec tcm_port_spec(const topology::Topology& topology, PeCoordinate pe, sim::AgentId agent);
 
 /// Reservations of one PE's TCM, in aligned bytes without fragmentation, granted in order of arrival.
 class TcmAllocator : public Reservations {

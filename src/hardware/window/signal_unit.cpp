@@ -3,7 +3,7 @@
 #include <iterator>
 #include <utility>
 
-#include "event/fiber.h"
+#include "sim/fiber.h"
 
 namespace kernbench::hardware {
 
@@ -35,7 +35,7 @@ void SignalUnit::update(PhysAddr word, std::uint32_t epoch, SignalUpdate update,
   const std::int64_t before = *at;
   const auto wrapped = static_cast<std::uint64_t>(before) + static_cast<std::uint64_t>(value);
   *at = update == SignalUpdate::set ? value : static_cast<std::int64_t>(wrapped);
-  if (*at != before) event::this_fiber::note_progress();
+  if (*at != before) sim::this_fiber::note_progress();
   for (SignalWait* wait : waits_) {
     if (wait->word_ == word) wait->look(*at);
   }
@@ -63,7 +63,7 @@ Time SignalWait::next_look(Time since) const {
 }
 
 std::int64_t SignalWait::wait(Backpressure backpressure) {
-  event::this_fiber::sleep(unit_.spec_.control.scalar_read);
+  sim::this_fiber::sleep(unit_.spec_.control.scalar_read);
   const Time since = unit_.scheduler_.now();
   while (true) {
     const std::int64_t now = unit_.value(word_);
@@ -71,10 +71,10 @@ std::int64_t SignalWait::wait(Backpressure backpressure) {
     met_.reset();
     if (!block_until([this] { return met_.has_value(); })) return now;
     if (backpressure == Backpressure::sleep) {
-      event::this_fiber::sleep(unit_.spec_.ipcq.wake);
+      sim::this_fiber::sleep(unit_.spec_.ipcq.wake);
       return *met_;
     }
-    event::this_fiber::sleep_until(next_look(since));
+    sim::this_fiber::sleep_until(next_look(since));
   }
 }
 

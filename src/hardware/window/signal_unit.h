@@ -7,9 +7,9 @@
 #include <optional>
 #include <vector>
 
-#include "event/waitable.h"
 #include "hardware/operation.h"
 #include "hardware/window/window.h"
+#include "sim/waitable.h"
 #include "topology/spec.h"
 
 namespace kernbench::hardware {
@@ -20,7 +20,7 @@ class SignalWait;
 class SignalUnit {
  public:
   /// The references must outlive it.
-  SignalUnit(event::Scheduler& scheduler, const topology::PeSpec& spec) : scheduler_(scheduler), spec_(spec) {}
+  SignalUnit(sim::Scheduler& scheduler, const topology::PeSpec& spec) : scheduler_(scheduler), spec_(spec) {}
 
   /// The register writes of a window have arrived: its words are 0. What was at their addresses before is gone.
   void install(const Window& window);
@@ -38,14 +38,14 @@ class SignalUnit {
   /// Null when there is no such word, or not in a window of this epoch.
   std::int64_t* find(PhysAddr word, std::optional<std::uint32_t> epoch = std::nullopt);
 
-  event::Scheduler& scheduler_;
+  sim::Scheduler& scheduler_;
   const topology::PeSpec& spec_;
   std::map<PhysAddr, Words> windows_;  // by the address of the first word
   std::vector<SignalWait*> waits_;
 };
 
 /// One wait of a program for a word. Lies on the program's stack; the unit must outlive it.
-class SignalWait final : public event::Waitable {
+class SignalWait final : public sim::Waitable {
  public:
   using Condition = std::function<bool(std::int64_t)>;
   /// REQUIRES: a word of an installed window.

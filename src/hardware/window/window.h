@@ -4,9 +4,9 @@
 #include <cstdint>
 
 #include "base/address.h"
-#include "base/coordinates.h"
-#include "base/units.h"
+#include "kernbench/coordinates.h"
 #include "kernbench/queues.h"
+#include "kernbench/units.h"
 
 namespace kernbench::hardware {
 

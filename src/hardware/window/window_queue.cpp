@@ -39,20 +39,19 @@ void WindowQueue::begin(Operation& operation) {
   access.operation = &operation;
   if (operation.window->reads) {
     return environment_.memory.request(next_sender(), pe_, place_of(operation),
-                                       event::call<&WindowQueue::requested>(this, number));
+                                       sim::call<&WindowQueue::requested>(this, number));
   }
   access.landed = !has_bytes(operation);
   access.announced = !operation.window->signals;
   if (access.landed) return announce(number);
   leaving_ = true;
-  environment_.memory.write(next_sender(), pe_, place_of(operation), event::call<&WindowQueue::departed>(this, number),
-                            event::call<&WindowQueue::landed>(this, number));
+  environment_.memory.write(next_sender(), pe_, place_of(operation), sim::call<&WindowQueue::departed>(this, number),
+                            sim::call<&WindowQueue::landed>(this, number));
 }
 
 void WindowQueue::requested(std::uint64_t access) {
   environment_.memory.read(next_sender(), pe_, place_of(*accesses_[access].operation),
-                           event::call<&WindowQueue::read>(this, access),
-                           event::call<&WindowQueue::over>(this, access));
+                           sim::call<&WindowQueue::read>(this, access), sim::call<&WindowQueue::over>(this, access));
 }
 
 void WindowQueue::read(std::uint64_t access) {
@@ -79,7 +78,7 @@ void WindowQueue::landed(std::uint64_t access) {
 void WindowQueue::announce(std::uint64_t access) {
   environment_.transport.message(next_sender(), Endpoint::pe_port(pe_),
                                  Endpoint::pe_port(accesses_[access].operation->window->target),
-                                 VirtualNetwork::request, event::call<&WindowQueue::announced>(this, access));
+                                 VirtualNetwork::request, sim::call<&WindowQueue::announced>(this, access));
 }
 
 void WindowQueue::announced(std::uint64_t access) {
@@ -92,8 +91,8 @@ void WindowQueue::update_when_complete(std::uint64_t access) {
   if (!at.landed || !at.announced) return;
   const Time latency = environment_.topology.pe.ipcq.meta_latency;
   if (latency == Time::zero()) return update(access);
-  scheduler().schedule(scheduler().now() + latency, event::Phase::deliver, agent_, step_key(steps_++),
-                       event::call<&WindowQueue::update>(this, access));
+  scheduler().schedule(scheduler().now() + latency, sim::Phase::deliver, agent_, step_key(steps_++),
+                       sim::call<&WindowQueue::update>(this, access));
 }
 
 void WindowQueue::update(std::uint64_t access) {
@@ -106,7 +105,7 @@ void WindowQueue::update(std::uint64_t access) {
 
 void WindowQueue::acknowledge(Endpoint from, std::uint64_t access) {
   environment_.transport.message(next_sender(), from, Endpoint::pe_port(pe_), VirtualNetwork::response,
-                                 event::call<&WindowQueue::over>(this, access));
+                                 sim::call<&WindowQueue::over>(this, access));
 }
 
 void WindowQueue::over(std::uint64_t access) {

@@ -42,7 +42,7 @@ class WindowQueue final : public CommandQueue {
   IpcqEnvironment& environment_;
   PeCoordinate pe_;
   const std::string& pe_name_;
-  event::AgentId agent_;
+  sim::AgentId agent_;
   std::uint64_t steps_ = 0;  // of this agent: messages, transfers and steps share the numbers
   std::uint64_t next_ = 0;
   std::map<std::uint64_t, Access> accesses_;  // by number, in the order in which they began

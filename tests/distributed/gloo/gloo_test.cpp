@@ -9,7 +9,7 @@
 #include <set>
 
 #include "answers.h"
-#include "distributed/spawn.h"
+#include "distributed/ranks/spawn.h"
 #include "programs.h"
 #include "support/source_tree.h"
 

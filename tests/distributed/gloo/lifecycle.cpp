@@ -1,8 +1,8 @@
 // The programs of lifecycle.py.
 #include <stdexcept>
 
-#include "event/fiber.h"
 #include "programs.h"
+#include "sim/fiber.h"
 
 namespace kernbench::testing::gloo {
 namespace {
@@ -89,7 +89,7 @@ void init_of_an_unknown_backend(Rank& me) {
 void pass_without(Rank& me, const std::vector<int>& missing) {
   join_world(me);
   for (const int rank : missing) {
-    if (me.rank == rank) return event::this_fiber::sleep(Time::milliseconds(1500));
+    if (me.rank == rank) return sim::this_fiber::sleep(Time::milliseconds(1500));
   }
   try {
     dist::monitored_barrier({}, Time::seconds(1), true);

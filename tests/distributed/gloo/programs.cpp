@@ -5,7 +5,7 @@
 
 #include <cmath>
 
-#include "distributed/fingerprint.h"
+#include "distributed/agreement/fingerprint.h"
 
 namespace kernbench::testing::gloo {
 

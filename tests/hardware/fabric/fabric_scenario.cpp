@@ -52,8 +52,8 @@ struct Run {
 
   void begin(std::uint64_t index) {
     TransferRequest request = scenario.transfers[index].request;
-    request.departed = event::call<&Run::departed>(this, index);
-    request.delivered = event::call<&Run::delivered>(this, index);
+    request.departed = sim::call<&Run::departed>(this, index);
+    request.delivered = sim::call<&Run::delivered>(this, index);
     request.log = &outcome.logs[index];
     fabric.start(std::move(request));
   }
@@ -67,8 +67,8 @@ struct Run {
   void schedule(std::size_t index, Time when) {
     const TransferRequest& request = scenario.transfers[index].request;
     // Far from the operations of the fabric's callbacks.
-    scheduler.schedule(when, event::Phase::deliver, request.agent, request.operation * 2 + 1'000'000,
-                       event::call<&Run::begin>(this, index));
+    scheduler.schedule(when, sim::Phase::deliver, request.agent, request.operation * 2 + 1'000'000,
+                       sim::call<&Run::begin>(this, index));
   }
   void sample(std::uint64_t) { outcome.samples.push_back(counters()); }
   std::vector<ServerCounters> counters() const {
@@ -79,7 +79,7 @@ struct Run {
 
   const Scenario& scenario;
   const RunOptions& options;
-  event::Scheduler scheduler;
+  sim::Scheduler scheduler;
   Fabric fabric;
   Outcome outcome;
 };
@@ -96,7 +96,7 @@ Outcome simulate(const Scenario& scenario, const RunOptions& options) {
     if (!scenario.transfers[index].after) run.schedule(index, scenario.transfers[index].start);
   }
   for (std::size_t i = 0; i < options.sample_at.size(); ++i) {
-    run.scheduler.schedule(options.sample_at[i], event::Phase::sample, {}, i, event::call<&Run::sample>(&run, i));
+    run.scheduler.schedule(options.sample_at[i], sim::Phase::sample, {}, i, sim::call<&Run::sample>(&run, i));
   }
   run.scheduler.run();
   run.outcome.counters = run.counters();

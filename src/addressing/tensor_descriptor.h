@@ -1,0 +1,38 @@
+// A device tensor as kernels see it: a shape, one contiguous virtual range, and the shards that the range consists of.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "kernbench/coordinates.h"
+#include "kernbench/dtype.h"
+#include "kernbench/units.h"
+
+namespace kernbench::addressing {
+
+/// A box of the tensor in one PE's HBM slice, row-major and contiguous at `va`. Replicas of one box share their `va`:
+/// each PE's page table maps it to the copy that the PE reads.
+struct Shard {
+  PeCoordinate owner;
+  std::vector<std::int64_t> offset;  // of the box in the tensor, in elements
+  std::vector<std::int64_t> shape;   // of the box
+  std::uint64_t va = 0;
+};
+
+struct TensorDescriptor {
+  std::string name;  // for errors: "x" or "tensor#12"
+  DType dtype = DType::f32;
+  std::vector<std::int64_t> shape;
+  std::uint64_t va = 0;
+  Bytes va_bytes;
+  std::vector<Shard> shards;  // by coordinate; the boxes tile the tensor once (or once per replica)
+
+  std::int64_t numel() const {
+    std::int64_t n = 1;
+    for (auto extent : shape) n *= extent;
+    return n;
+  }
+};
+
+}  // namespace kernbench::addressing

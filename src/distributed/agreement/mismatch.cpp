@@ -1,0 +1,44 @@
+// The error of a collective in which ranks did not do the same (ledger.h).
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include "base/number_set.h"
+#include "distributed/agreement/judgement.h"
+#include "distributed/agreement/ledger.h"
+
+namespace kernbench::distributed {
+
+namespace {
+
+std::string side_text(const CallSide& side) {
+  return fmt::format("{} {} running collective: {}", ranks_text(side.ranks, "Rank", "Ranks"),
+                     side.ranks.size() == 1 ? "is" : "are", side.fingerprint.text());
+}
+
+/// In what the others differ from the first side. More than one other: each with its ranks.
+std::string aspects_text(const std::vector<CallSide>& sides) {
+  const CollectiveFingerprint& first = sides.front().fingerprint;
+  if (sides.size() == 2) return differences(first, sides.back().fingerprint);
+  std::vector<std::string> aspects;
+  for (std::size_t i = 1; i < sides.size(); ++i) {
+    aspects.push_back(fmt::format("on {} {}", ranks_text(sides[i].ranks), differences(first, sides[i].fingerprint)));
+  }
+  return fmt::format("{}", fmt::join(aspects, "; "));
+}
+
+}  // namespace
+
+ProgramError mismatch(std::vector<CallSide> sides, const std::vector<int>& missing) {
+  const std::string culprits = judge_sides(sides);
+  std::vector<std::string> calls;
+  for (const CallSide& side : sides) calls.push_back(side_text(side));
+  std::string text = fmt::format(
+      "Detected mismatch between collectives on ranks. {}. Collectives differ in the following aspects: {}. {}; Error "
+      "type: {}",
+      fmt::join(calls, ", but "), aspects_text(sides), culprits,
+      name(compare(sides[0].fingerprint, sides[1].fingerprint)));
+  if (!missing.empty()) text += fmt::format("; missing ranks: {}", set_text(missing));
+  return {"DistributedError", text};
+}
+
+}  // namespace kernbench::distributed

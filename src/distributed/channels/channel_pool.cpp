@@ -1,0 +1,289 @@
+#include "distributed/channels/channel_pool.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <utility>
+
+#include "distributed/channels/channel_use.h"
+#include "kernbench/error.h"
+
+namespace kernbench::distributed {
+
+SharedChannels::SharedChannels(std::shared_ptr<ChannelPool> pool, Wanted wanted)
+    : pool_(std::move(pool)), wanted_(std::move(wanted)) {}
+
+SharedChannels::~SharedChannels() {
+  pool_->forget(*this);
+}
+
+namespace {
+
+/// Rethrows the error that is being handled, with what the channels are for.
+[[noreturn]] void rethrow_for(const std::string& what) {
+  const auto text = [&](const Error& error) { return fmt::format("{}; the channels are for {}", error.what(), what); };
+  try {
+    throw;
+  } catch (const OutOfMemoryError& error) {
+    throw OutOfMemoryError(text(error));
+  } catch (const ValueError& error) {
+    throw ValueError(text(error));
+  }
+}
+
+/// Parts that have PEs in common with this one: it itself, its SIP, and for a SIP any PE of it.
+template <class Map, class Action>
+void for_each_overlapping(Map& map, const TableShare& share, const Action& action) {
+  if (share.part.pe()) {
+    for (const tensor::DevicePart& part : {share.part, tensor::DevicePart(share.part.sip())}) {
+      const auto found = map.find({part, share.receives});
+      if (found != map.end()) action(found->first, found->second);
+    }
+    return;
+  }
+  // Parts are ordered by SIP, the whole one before its PEs.
+  auto at = map.lower_bound({share.part, false});
+  for (; at != map.end() && at->first.part.sip() == share.part.sip(); ++at) {
+    if (at->first.receives == share.receives) action(at->first, at->second);
+  }
+}
+
+}  // namespace
+
+std::shared_ptr<SharedChannels> ChannelPool::open(SharedChannels::Wanted wanted, const std::string& what) {
+  auto channels = std::make_shared<SharedChannels>(shared_from_this(), std::move(wanted));
+  const auto& shares = channels->wanted_.shares;
+  const auto lacking = [&](const TableShare& share) { return lacks(share, channels->wanted_.parameters); };
+  while (true) {
+    const auto lack = std::ranges::find_if(shares, lacking);
+    if (lack == shares.end() && put_in(*channels)) break;
+    if (simulation_.launch_queues().give_back_unused()) continue;
+    if (never_free(lack == shares.end() ? shares.back() : *lack)) {
+      try {
+        (void)channels->wanted_.make();
+      } catch (const ProgramError&) {
+        rethrow_for(what);
+      }
+    }
+    shares_ = true;
+    break;
+  }
+  return channels;
+}
+
+bool ChannelPool::lacks(const TableShare& share, const QueueParameters& parameters) const {
+  auto& resources = *simulation_.queue_resources();
+  return std::ranges::any_of(share.part.pes(simulation_.topology()), [&](PeCoordinate pe) {
+    return share.receives ? !resources.can_receive(pe, parameters) : !resources.can_send(pe);
+  });
+}
+
+/// Nobody who has something of it will ever give it back.
+bool ChannelPool::never_free(const TableShare& share) const {
+  bool somebody = simulation_.launch_queues().any_in_use();
+  for_each_overlapping(in_tables_, share, [&](const TableShare&, const auto& those) { somebody |= !those.empty(); });
+  return !somebody;
+}
+
+void ChannelPool::append_holders(const TableShare& share, std::vector<sim::WaitEdge>& edges) const {
+  const std::string reason = fmt::format("an entry of {} to {} (pe.ipcq.queues is {})", share.part.name(),
+                                         share.receives ? "receive" : "send", simulation_.topology().pe.ipcq.queues);
+  const std::size_t before = edges.size();
+  for_each_overlapping(in_tables_, share, [&](const TableShare&, const auto& those) {
+    for (const auto& [number, channels] : those) {
+      for (const ChannelUse* use : channels->uses_) use->append_ends(reason, edges);
+    }
+  });
+  if (edges.size() == before) edges.push_back({nullptr, reason});
+}
+
+SharedChannels* ChannelPool::longest_idle(const TableShare& share) const {
+  SharedChannels* found = nullptr;
+  for_each_overlapping(idle_, share, [&](const TableShare&, const auto& those) {
+    if (those.empty()) return;
+    SharedChannels* first = those.begin()->second;
+    if (found == nullptr || first->idle_since_ < found->idle_since_) found = first;
+  });
+  return found;
+}
+
+/// Into the tables, where there should be room for them. False: there is none, of memory that is in pieces.
+bool ChannelPool::put_in(SharedChannels& channels) {
+  try {
+    channels.set_ = channels.wanted_.make();
+  } catch (const ProgramError&) {
+    return false;
+  }
+  channels.number_ = ++clock_;
+  for (const TableShare& share : channels.wanted_.shares) in_tables_[share].emplace(channels.number_, &channels);
+  channels.set_->when_installed([weak = channels.weak_from_this()] {
+    if (const auto mine = weak.lock()) mine->pool_->settle(*mine);
+  });
+  return true;
+}
+
+/// Into the tables, in place of others if need be. What is lacking if that is not possible now.
+std::optional<TableShare> ChannelPool::enter(SharedChannels& channels) {
+  while (!channels.set_) {
+    std::vector<SharedChannels*> go;
+    std::optional<TableShare> lack;
+    for (const TableShare& share : channels.wanted_.shares) {
+      if (!lacks(share, channels.wanted_.parameters)) continue;
+      lack = share;
+      SharedChannels* idle = longest_idle(share);
+      if (idle == nullptr && !simulation_.launch_queues().give_back_unused()) return share;
+      if (idle != nullptr && std::ranges::find(go, idle) == go.end()) go.push_back(idle);
+    }
+    for (SharedChannels* each : go) take_out(*each);
+    if (lack) continue;
+    if (put_in(channels)) break;
+    // The pieces of free memory are too small: one more goes.
+    const auto in = std::ranges::find_if(channels.wanted_.shares, [&](const TableShare& share) {
+      return share.receives && longest_idle(share) != nullptr;
+    });
+    if (in == channels.wanted_.shares.end()) return channels.wanted_.shares.back();
+    take_out(*longest_idle(*in));
+  }
+  return std::nullopt;
+}
+
+void ChannelPool::begin(ChannelUse& use) {
+  SharedChannels& channels = *use.channels_;
+  leave_idle(channels);
+  channels.uses_.push_back(&use);
+  use.begun_ = true;
+  use.waits_for_.reset();
+}
+
+bool ChannelPool::try_begin(ChannelUse& use) {
+  const auto lack = enter(*use.channels_);
+  const auto turn = use.turn_;  // whoever goes on may be the end of the use
+  if (!lack) {
+    begin(use);
+    turn->set();
+    return true;
+  }
+  if (never_free(*lack)) {
+    try {
+      (void)use.channels_->wanted_.make();
+    } catch (...) {
+      try {
+        rethrow_for(use.text_);
+      } catch (...) {
+        use.error_ = std::current_exception();
+      }
+    }
+    use.waits_for_.reset();
+    turn->set();
+    return true;
+  }
+  use.waits_for_ = lack;
+  waiting_[*lack].emplace(use.number_, &use);
+  return false;
+}
+
+void ChannelPool::request(ChannelUse& use) {
+  if (closed_) return;
+  use.number_ = ++clock_;
+  try_begin(use);
+  serve_soon();
+}
+
+void ChannelPool::give_up(ChannelUse& use) {
+  const auto those = waiting_.find(*use.waits_for_);
+  if (those == waiting_.end()) return;
+  those->second.erase(use.number_);
+  if (those->second.empty()) waiting_.erase(those);
+}
+
+void ChannelPool::over(ChannelUse& use) {
+  use.over_ = true;
+  std::erase(use.channels_->uses_, &use);
+  settle(*use.channels_);
+}
+
+/// Channels that nobody uses and that are in the tables may have to go.
+void ChannelPool::settle(SharedChannels& channels) {
+  if (closed_ || !channels.set_ || !channels.set_->is_installed() || !channels.uses_.empty()) return;
+  leave_idle(channels);
+  channels.idle_since_ = ++clock_;
+  for (const TableShare& share : channels.wanted_.shares) idle_[share].emplace(channels.idle_since_, &channels);
+  wake(channels.wanted_.shares);
+  serve_soon();
+}
+
+void ChannelPool::leave_idle(SharedChannels& channels) {
+  if (channels.idle_since_ == 0) return;
+  for (const TableShare& share : channels.wanted_.shares) idle_[share].erase(channels.idle_since_);
+  channels.idle_since_ = 0;
+}
+
+void ChannelPool::take_out(SharedChannels& channels) {
+  leave_idle(channels);
+  for (const TableShare& share : channels.wanted_.shares) in_tables_[share].erase(channels.number_);
+  channels.set_.reset();
+  wake(channels.wanted_.shares);
+}
+
+void ChannelPool::forget(SharedChannels& channels) {
+  if (!channels.set_) return;
+  take_out(channels);
+  serve_soon();
+}
+
+void ChannelPool::room_elsewhere() {
+  for (const auto& [share, those] : waiting_) to_serve_.insert(share);
+  serve_soon();
+}
+
+bool ChannelPool::give_back_idle() {
+  SharedChannels* longest = nullptr;
+  for (const auto& [share, those] : idle_) {
+    if (those.empty()) continue;
+    SharedChannels* first = those.begin()->second;
+    if (longest == nullptr || first->idle_since_ < longest->idle_since_) longest = first;
+  }
+  if (longest == nullptr) return false;
+  shares_ = true;
+  take_out(*longest);
+  return true;
+}
+
+void ChannelPool::wake(const std::vector<TableShare>& shares) {
+  if (waiting_.empty()) return;
+  for (const TableShare& share : shares) {
+    for_each_overlapping(waiting_, share, [&](const TableShare& other, const auto&) { to_serve_.insert(other); });
+  }
+}
+
+/// Not at once: what has made room may be anything, the end of an operation too. A picosecond later.
+void ChannelPool::serve_soon() {
+  if (closed_ || to_serve_.empty() || std::exchange(serves_soon_, true)) return;
+  auto& scheduler = simulation_.scheduler();
+  scheduler.schedule(
+      scheduler.now() + Time::picoseconds(1), sim::Phase::deliver, simulation_.machine().host_agent(-1), ++clock_,
+      sim::Callback{[](void* pool, std::uint64_t) { static_cast<ChannelPool*>(pool)->serve(0); }, this, 0});
+}
+
+void ChannelPool::serve(std::uint64_t) {
+  serves_soon_ = false;
+  while (!closed_ && !to_serve_.empty()) serve(*to_serve_.begin());
+}
+
+/// Lets those begin that wait for this share and find all they need, the first first.
+void ChannelPool::serve(const TableShare& share) {
+  const TableShare mine = share;
+  to_serve_.erase(mine);
+  for (std::uint64_t after = 0;;) {
+    const auto those = waiting_.find(mine);
+    if (those == waiting_.end()) return;
+    const auto next = those->second.upper_bound(after);
+    if (next == those->second.end()) return;
+    ChannelUse& use = *next->second;
+    after = next->first;
+    give_up(use);
+    if (!try_begin(use) && use.waits_for_ == mine) return;
+  }
+}
+
+}  // namespace kernbench::distributed

@@ -1,0 +1,127 @@
+// Channels of groups that take turns in the neighbour tables when they do not all fit.
+//
+// Channels are put into the tables when their group first communicates over them. While all channels find room, they
+// stay there and nothing here costs time. From the first that finds none on, the pool shares: a transfer or a
+// collective begins when all of its ranks have come to it in their streams. If its channels are not in the tables then,
+// they are put there, in place of those that have been idle for longest; while none is idle, it waits, first come first
+// served.
+#pragma once
+
+#include <compare>
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <memory>
+#include <optional>
+#include <set>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "kernbench/coordinates.h"
+#include "kernbench/queues.h"
+#include "runtime/queues/queue_set.h"
+#include "runtime/simulation.h"
+#include "sim/wait_graph.h"
+#include "tensor/placement/device_part.h"
+
+namespace kernbench::distributed {
+
+class ChannelKeeper;
+class ChannelPool;
+class ChannelUse;
+
+/// Entries to send, or to receive, of the PEs of a part, with the memory for slots.
+struct TableShare {
+  tensor::DevicePart part;
+  bool receives = false;
+  auto operator<=>(const TableShare&) const = default;
+};
+
+/// Channels from the PEs of parts to their counterparts, for as long as it lives; in the tables while there is room.
+class SharedChannels : public std::enable_shared_from_this<SharedChannels> {
+ public:
+  struct Wanted {
+    QueueParameters parameters;
+    std::vector<TableShare> shares;  // one entry of each PE of each
+    std::function<std::shared_ptr<runtime::QueueSet>()>
+        make;  // puts them into the tables; throws when there is no room
+  };
+  SharedChannels(std::shared_ptr<ChannelPool> pool, Wanted wanted);
+  ~SharedChannels();
+  SharedChannels(const SharedChannels&) = delete;
+  SharedChannels& operator=(const SharedChannels&) = delete;
+  /// Null while they are not in the tables.
+  const std::shared_ptr<runtime::QueueSet>& set() const { return set_; }
+  const std::shared_ptr<ChannelPool>& pool() const { return pool_; }
+
+ private:
+  friend class ChannelPool;
+  std::shared_ptr<ChannelPool> pool_;
+  Wanted wanted_;
+  std::shared_ptr<runtime::QueueSet> set_;
+  std::vector<ChannelUse*> uses_;  // that have begun and are not over
+  std::uint64_t number_ = 0;       // of the pool's
+  std::uint64_t idle_since_ = 0;   // likewise; 0: not idle
+};
+
+class ChannelPool : public std::enable_shared_from_this<ChannelPool> {
+ public:
+  /// `simulation` must live until close().
+  explicit ChannelPool(runtime::Simulation& simulation) : simulation_(simulation) {}
+  /// Puts channels into the tables if there is room. ValueError and OutOfMemoryError when there never will be; `what`
+  /// says in them what the channels are for.
+  std::shared_ptr<SharedChannels> open(SharedChannels::Wanted wanted, const std::string& what);
+  /// Some channels have found no room.
+  bool shares() const { return shares_; }
+  /// The simulation ends: nothing begins any more.
+  void close() { closed_ = true; }
+  bool closed() const { return closed_; }
+  /// Entries of others, of launches, may have become free.
+  void room_elsewhere();
+  /// Takes the channels out of the tables that have been idle for longest; false: none are.
+  bool give_back_idle();
+  /// Channels in the tables, for as long as they are there.
+  void keep(const std::shared_ptr<ChannelKeeper>& keeper);
+  /// The run is over: what ranks that failed have left in the channels is not missing.
+  void forget_messages_of_failed() const;
+
+ private:
+  friend class ChannelUse;
+  friend class SharedChannels;
+  using Waiting = std::map<std::uint64_t, ChannelUse*>;  // by their numbers
+
+  void begin(ChannelUse& use);
+  void request(ChannelUse& use);
+  void give_up(ChannelUse& use);
+  void over(ChannelUse& use);
+  void forget(SharedChannels& channels);
+
+  /// Those who have what somebody waits for that lacks this share.
+  void append_holders(const TableShare& share, std::vector<sim::WaitEdge>& edges) const;
+
+  bool try_begin(ChannelUse& use);
+  std::optional<TableShare> enter(SharedChannels& channels);
+  bool put_in(SharedChannels& channels);
+  bool lacks(const TableShare& share, const QueueParameters& parameters) const;
+  SharedChannels* longest_idle(const TableShare& share) const;
+  bool never_free(const TableShare& share) const;
+  void settle(SharedChannels& channels);
+  void leave_idle(SharedChannels& channels);
+  void take_out(SharedChannels& channels);
+  void wake(const std::vector<TableShare>& shares);
+  void serve_soon();
+  void serve(std::uint64_t);
+  void serve(const TableShare& share);
+
+  runtime::Simulation& simulation_;
+  bool shares_ = false, closed_ = false, serves_soon_ = false;
+  std::uint64_t clock_ = 0;
+  std::map<TableShare, std::map<std::uint64_t, SharedChannels*>> idle_;       // by idle_since_
+  std::map<TableShare, std::map<std::uint64_t, SharedChannels*>> in_tables_;  // by their numbers
+  std::map<TableShare, Waiting> waiting_;
+  std::set<TableShare> to_serve_;
+  std::vector<std::weak_ptr<ChannelKeeper>> keepers_;
+};
+
+}  // namespace kernbench::distributed

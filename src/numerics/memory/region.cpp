@@ -1,0 +1,122 @@
+#include "numerics/memory/region.h"
+
+#include <algorithm>
+#include <cstdlib>
+#include <new>
+
+namespace kernbench::numerics {
+
+namespace {
+
+bool ranges_meet(std::int64_t a_begin, std::int64_t a_end, std::int64_t b_begin, std::int64_t b_end) {
+  return a_begin < b_end && b_begin < a_end;
+}
+
+/// Whether `where` is whole columns of a matrix with this row stride.
+bool is_strided(const Rectangle& where, std::int64_t stride) {
+  return (where.rows == 1 || where.stride == stride) && where.row_bytes <= stride;
+}
+
+}  // namespace
+
+bool may_overlap(const Rectangle& a, const Rectangle& b) {
+  if (!ranges_meet(a.begin, a.end(), b.begin, b.end())) return false;
+  const std::int64_t stride = a.rows > 1 ? a.stride : b.stride;
+  if (a.rows == 1 && b.rows == 1) return true;
+  if (stride <= 0 || !is_strided(a, stride) || !is_strided(b, stride)) return true;
+  // Row i of a and row j of b start d + (j - i) * stride apart. Two differences matter: the one just at or above zero,
+  // and the one just below; each must be possible with the numbers of rows.
+  const std::int64_t d = b.begin - a.begin;
+  const std::int64_t below = d >= 0 ? d / stride : -((-d + stride - 1) / stride);  // floor
+  const std::int64_t remainder = d - below * stride;                               // b's row after a's row
+  // b's row j starts `remainder` after a's row i when i - j == below.
+  const auto rows_possible = [&](std::int64_t difference) { return difference < a.rows && -difference < b.rows; };
+  if (remainder < a.row_bytes && rows_possible(below)) return true;
+  return stride - remainder < b.row_bytes && rows_possible(below + 1);
+}
+
+void Region::Free::operator()(std::byte* bytes) const {
+  std::free(bytes);
+}
+
+Region::Region(std::uint64_t address, std::int64_t size, bool with_data) : address_(address), size_(size) {
+  if (!with_data) return;
+  // Zeroed pages cost nothing until they are touched, and make even invalid bytes reproducible.
+  bytes_.reset(static_cast<std::byte*>(std::calloc(static_cast<std::size_t>(std::max<std::int64_t>(size, 1)), 1)));
+  if (!bytes_) throw std::bad_alloc();
+}
+
+void Region::find_conflicts(const Rectangle& where, bool writes, std::vector<TaskHandle>& conflicts) {
+  if (accesses_.empty() || (!writes && writes_ == 0)) return;
+  forget_finished();
+  for (const Access& access : accesses_) {
+    if ((writes || access.writes) && may_overlap(where, access.where)) conflicts.push_back(access.task);
+  }
+}
+
+void Region::add_access(const Rectangle& where, bool writes, const TaskHandle& task) {
+  if (Executor::finished(task)) return;
+  // What waits for this write waits for all that the write waits for.
+  if (writes) forget([&](const Access& old) { return old.where == where && old.task != task; });
+  accesses_.push_back({where, writes, task});
+  if (writes) ++writes_;
+  if (accesses_.size() >= sweep_at_) {
+    forget_finished();
+    sweep_at_ = std::max<std::size_t>(16, 2 * accesses_.size());
+  }
+}
+
+void Region::forget_finished() {
+  forget([](const Access& access) { return Executor::finished(access.task); });
+}
+
+void Region::set_left_out(const Rectangle& where, bool left_out) {
+  if (!left_out && left_out_.empty()) return;
+  for (std::int64_t r = 0; r < where.rows; ++r) {
+    const std::int64_t begin = where.begin + r * where.stride;
+    if (left_out)
+      left_out_.insert(begin, begin + where.row_bytes);
+    else
+      left_out_.erase(begin, begin + where.row_bytes);
+  }
+}
+
+bool Region::has_left_out(const Rectangle& where) const {
+  if (!left_out_.meets(where.begin, where.end())) return false;
+  for (std::int64_t r = 0; r < where.rows; ++r) {
+    const std::int64_t begin = where.begin + r * where.stride;
+    if (left_out_.meets(begin, begin + where.row_bytes)) return true;
+  }
+  return false;
+}
+
+void Region::set_valid(const Rectangle& where) {
+  const std::scoped_lock lock(validity_mutex_);
+  // Already as wanted: by far the most frequent case when memory is written again.
+  if (valid_.contains(where.begin, where.end())) return;
+  for (std::int64_t r = 0; r < where.rows; ++r) {
+    const std::int64_t begin = where.begin + r * where.stride;
+    valid_.insert(begin, begin + where.row_bytes);
+    if (!sources_.empty()) sources_.erase(begin, begin + where.row_bytes);
+  }
+}
+
+void Region::set_source(const Rectangle& where, SourceId source) {
+  const std::scoped_lock lock(validity_mutex_);
+  for (std::int64_t r = 0; r < where.rows; ++r) {
+    const std::int64_t begin = where.begin + r * where.stride;
+    valid_.for_each_gap(begin, begin + where.row_bytes,
+                        [&](std::int64_t gap, std::int64_t gap_end) { sources_.assign(gap, gap_end, source); });
+  }
+}
+
+void Region::set_invalid(const Rectangle& where, SourceId source) {
+  const std::scoped_lock lock(validity_mutex_);
+  for (std::int64_t r = 0; r < where.rows; ++r) {
+    const std::int64_t begin = where.begin + r * where.stride;
+    valid_.erase(begin, begin + where.row_bytes);
+    sources_.assign(begin, begin + where.row_bytes, source);
+  }
+}
+
+}  // namespace kernbench::numerics

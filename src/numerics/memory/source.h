@@ -1,0 +1,104 @@
+// What made the lanes of tiles invalid: noted where a lane becomes invalid, handed on with it, named in errors.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <deque>
+#include <mutex>
+#include <source_location>
+#include <unordered_map>
+
+namespace kernbench::numerics {
+
+/// Why an operation made a lane invalid.
+enum class Cause : std::uint8_t {
+  given,              // it was told that the lane is
+  never_written,      // it read memory that nobody had written
+  outside,            // no piece of memory covers the lane, and there is no `other`
+  masked,             // the mask is false there, and there is no `other`
+  masked_or_outside,  // one of the two
+  masked_atomic,      // the mask is false there: there is no old value
+  divide_by_zero,     // of integers
+  remainder_by_zero,  // of integers
+  shift_count,        // negative, or not below the width of the type
+  no_lanes,           // the index of the largest of no lanes
+};
+
+/// An operation that made lanes invalid. This layer hands it on and does nothing else with it. The texts must outlive
+/// the executor; they are told apart by their addresses.
+struct Source {
+  Cause cause = Cause::given;
+  const char* operation = nullptr;  // "idiv"; null: none that has a name
+  const char* work = nullptr;       // "gemm#2"; null: none
+  std::source_location where;       // line 0: not known
+
+  bool operator==(const Source& other) const {
+    return cause == other.cause && operation == other.operation && work == other.work &&
+           where.file_name() == other.where.file_name() && where.line() == other.where.line();
+  }
+};
+
+/// A source as lanes hold it. The numbers depend on the order in which tasks ran; what they stand for does not.
+using SourceId = std::uint32_t;
+inline constexpr SourceId kValid = 0;  // of a lane that is valid
+
+/// The first of two that is not valid: the source of a lane that depends on both.
+constexpr SourceId first_invalid(SourceId a, SourceId b) {
+  return a != kValid ? a : b;
+}
+
+/// The sources of the invalid lanes of one executor's values.
+class SourceTable {
+ public:
+  /// The source of the work that is submitted next, but for its cause. For the simulation thread.
+  const Source& current() const { return current_; }
+
+  /// On any thread. Equal sources have equal numbers.
+  SourceId id_of(const Source& source);
+  /// On any thread. REQUIRES: `id` is from id_of.
+  Source at(SourceId id) const;
+
+ private:
+  friend class SourceScope;
+  struct Hash {
+    std::size_t operator()(const Source& source) const;
+  };
+  Source current_;
+  mutable std::mutex mutex_;
+  std::deque<Source> sources_;
+  std::unordered_map<Source, SourceId, Hash> ids_;
+};
+
+/// While it lives, work that is submitted has this source.
+class SourceScope {
+ public:
+  SourceScope(SourceTable& table, const Source& source) : table_(table), before_(table.current_) {
+    table.current_ = source;
+  }
+  ~SourceScope() { table_.current_ = before_; }
+  SourceScope(const SourceScope&) = delete;
+  SourceScope& operator=(const SourceScope&) = delete;
+
+ private:
+  SourceTable& table_;
+  Source before_;
+};
+
+/// The source of the work that is being submitted, as its task captures it. For one thread at a time.
+class OwnSource {
+ public:
+  explicit OwnSource(SourceTable& table) : table_(&table), source_(table.current()) {}
+  /// For the lanes that the task makes invalid for this reason.
+  SourceId id(Cause cause) const {
+    if (id_ != kValid && source_.cause == cause) return id_;
+    source_.cause = cause;
+    return id_ = table_->id_of(source_);
+  }
+
+ private:
+  SourceTable* table_;
+  mutable Source source_;
+  mutable SourceId id_ = kValid;  // of the last cause asked for
+};
+
+}  // namespace kernbench::numerics

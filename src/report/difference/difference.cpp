@@ -1,0 +1,292 @@
+#include "report/difference/difference.h"
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <map>
+#include <string_view>
+#include <utility>
+
+#include "report/difference/origin_difference.h"
+#include "report/launch_group.h"
+#include "report/outcome.h"
+#include "report/resource_kind.h"
+
+namespace kernbench::report {
+namespace {
+
+/// Sums that stop at the largest time: a file may hold anything.
+Time sum(Time a, Time b) {
+  std::int64_t total = 0;
+  return __builtin_add_overflow(a.count(), b.count(), &total) ? Time::max() : Time::picoseconds(total);
+}
+Bytes sum(Bytes a, Bytes b) {
+  std::int64_t total = 0;
+  return __builtin_add_overflow(a.count(), b.count(), &total) ? Bytes(INT64_MAX) : Bytes(total);
+}
+
+/// Both are at least 0.
+Time distance(Time a, Time b) {
+  return a < b ? b - a : a - b;
+}
+Time distance(const TimeChange& change) {
+  return distance(change.a.value_or(Time::zero()), change.b.value_or(Time::zero()));
+}
+
+// ---- what the keys of a machine are about ----------------------------------------------------------------------
+
+enum class Part : std::uint8_t { hbm, tcm, gemm, vector, dma, host, links, processors, none };
+constexpr std::array<std::string_view, 8> kPartNames = {"HBM channels", "TCM ports",  "GEMM engines", "vector engines",
+                                                        "DMA queues",   "host links", "links",        "processors"};
+
+bool has(std::string_view text, std::string_view part) {
+  return text.find(part) != std::string_view::npos;
+}
+
+Part part_of_resource(std::string_view name) {
+  if (has(name, ".hbm.channel")) return Part::hbm;
+  if (has(name, ".tcm.")) return Part::tcm;
+  if (name.ends_with(".gemm")) return Part::gemm;
+  if (name.ends_with(".vector")) return Part::vector;
+  if (has(name, ".dma")) return Part::dma;
+  if (name.ends_with("cpu")) return Part::processors;
+  if (name.starts_with("host.") || name.ends_with(".to_host")) return Part::host;
+  return Part::links;
+}
+
+/// Of "overrides.sip0.io.to_sip1.bandwidth": links have names of their own, a PE is known by its keys.
+Part part_of_override(std::string_view key) {
+  const std::size_t dot = key.rfind('.');
+  const std::string_view value = key.substr(dot + 1);
+  if (value == "clock" || value == "gemm_array") return Part::gemm;
+  if (value == "vector_lanes") return Part::vector;
+  return part_of_resource(key.substr(0, dot));
+}
+
+Part part_of_key(std::string_view key) {
+  constexpr std::string_view kOverrides = "overrides.";
+  if (key.starts_with(kOverrides)) return part_of_override(key.substr(kOverrides.size()));
+  constexpr std::array<std::pair<std::string_view, Part>, 18> kPrefixes = {{
+      {"cube.hbm", Part::hbm},
+      {"cube.noc", Part::links},
+      {"cube.m_cpu", Part::processors},
+      {"sip.cubes.link", Part::links},
+      {"sip.io.attachment", Part::links},
+      {"sip.io.cpu", Part::processors},
+      {"sip.io.counter", Part::processors},
+      {"system.sips.link", Part::links},
+      {"system.link", Part::links},
+      {"host.link", Part::host},
+      {"pe.tcm", Part::tcm},
+      {"pe.gemm", Part::gemm},
+      {"pe.vector", Part::vector},
+      {"pe.dma", Part::dma},
+      {"pe.mmu", Part::dma},
+      {"pe.clock", Part::gemm},
+      {"pe.control", Part::none},
+      {"pe.ipcq", Part::none},
+  }};
+  for (const auto& [prefix, part] : kPrefixes) {
+    if (key.starts_with(prefix)) return part;
+  }
+  return Part::none;
+}
+
+using BusyByPart = std::array<Time, kPartNames.size()>;
+
+BusyByPart busy_by_part(const RunResult& result) {
+  BusyByPart busy{};
+  for (const ResourceResult& resource : result.resources) {
+    Time& time = busy[static_cast<std::size_t>(part_of_resource(resource.name))];
+    time = sum(time, resource.busy);
+  }
+  return busy;
+}
+
+// ---- inputs ----------------------------------------------------------------------------------------------------
+
+using Texts = std::map<std::string, std::string>;
+
+template <class Add>
+void for_each_difference(const Texts& a, const Texts& b, Add add) {
+  Texts keys = a;
+  keys.insert(b.begin(), b.end());
+  const auto value = [](const Texts& texts, const std::string& key) {
+    const auto found = texts.find(key);
+    return found == texts.end() ? std::string() : found->second;
+  };
+  for (const auto& [key, ignored] : keys) {
+    const std::string left = value(a, key), right = value(b, key);
+    if (left != right || a.count(key) != b.count(key)) add(key, left, right);
+  }
+}
+
+Texts machine_of(const RunResult& result) {
+  Texts texts(result.machine.begin(), result.machine.end());
+  texts.emplace("name", result.topology);
+  return texts;
+}
+
+std::vector<InputChange> inputs_of(const RunResult& a, const RunResult& b) {
+  std::vector<InputChange> first = origin_changes(a.origin, b.origin), machine, last;
+  const auto compare = [](std::vector<InputChange>& list, const char* kind, const char* key, const std::string& left,
+                          const std::string& right) {
+    if (left != right) list.push_back({kind, key, left, right, "", {}, {}});
+  };
+  compare(first, "bench", "bench", a.bench, b.bench);
+  for_each_difference(a.parameters, b.parameters, [&](const auto& key, const auto& left, const auto& right) {
+    first.push_back({"parameter", key, left, right, "", {}, {}});
+  });
+  // An earlier version's result has none.
+  const bool recorded = !a.switches.empty() && !b.switches.empty();
+  for_each_difference(recorded ? a.switches : Texts(), recorded ? b.switches : Texts(),
+                      [&](const auto& key, const auto& left, const auto& right) {
+                        first.push_back({"switch", key, left, right, "", {}, {}});
+                      });
+  const BusyByPart busy_a = busy_by_part(a), busy_b = busy_by_part(b);
+  for_each_difference(machine_of(a), machine_of(b), [&](const auto& key, const auto& left, const auto& right) {
+    InputChange change{"machine", key, left, right, "", {}, {}};
+    if (const Part part = part_of_key(key); part != Part::none) {
+      const auto index = static_cast<std::size_t>(part);
+      change.part = kPartNames[index];
+      change.busy_a = busy_a[index];
+      change.busy_b = busy_b[index];
+    }
+    machine.push_back(std::move(change));
+  });
+  std::ranges::stable_sort(machine, [](const InputChange& left, const InputChange& right) {
+    return distance(left.busy_a, left.busy_b) > distance(right.busy_a, right.busy_b);
+  });
+  compare(last, "seed", "seed", std::to_string(a.seed), std::to_string(b.seed));
+  compare(last, "program", "kernbench", a.version, b.version);
+  first.insert(first.end(), machine.begin(), machine.end());
+  first.insert(first.end(), last.begin(), last.end());
+  return first;
+}
+
+// ---- outcome ---------------------------------------------------------------------------------------------------
+
+using Times = std::map<std::string, Time>;
+
+std::vector<TimeChange> changes_of(const Times& a, const Times& b) {
+  std::vector<TimeChange> changes;
+  Times names = a;
+  names.insert(b.begin(), b.end());
+  for (const auto& [name, ignored] : names) {
+    TimeChange change{name, {}, {}};
+    if (const auto found = a.find(name); found != a.end()) change.a = found->second;
+    if (const auto found = b.find(name); found != b.end()) change.b = found->second;
+    if (change.a != change.b) changes.push_back(std::move(change));
+  }
+  const auto larger = [](const TimeChange& left, const TimeChange& right) { return distance(left) > distance(right); };
+  std::ranges::stable_sort(changes, larger);
+  return changes;
+}
+
+void add(Times& times, const std::string& name, Time time) {
+  Time& total = times[name];
+  total = sum(total, time);
+}
+
+Times activities_of(const RunResult& result) {
+  Times times;
+  for (const LaunchResult& launch : result.launches) {
+    for (const PathPart& part : launch.critical_path) add(times, part.activity, part.time);
+  }
+  return times;
+}
+
+Times launches_of(const RunResult& result) {
+  Times times;
+  for (const LaunchResult& launch : result.launches) {
+    add(times, launch.name + " on sip" + std::to_string(launch.device), duration(launch));
+  }
+  return times;
+}
+
+Times waits_of(const RunResult& result) {
+  Times times;
+  for (const LaunchResult& launch : result.launches) {
+    for (const WaitResult& wait : launch.waits) {
+      std::string name = wait.reason;
+      if (!wait.operation.empty()) name += ": " + wait.operation;
+      if (!wait.where.empty()) name += " " + wait.where;
+      if (!wait.cause.empty()) name += " for " + wait.cause + " " + wait.cause_where;
+      add(times, name, wait.time);
+    }
+  }
+  return times;
+}
+
+std::vector<ResourceChange> resources_of(const RunResult& a, const RunResult& b) {
+  std::map<std::string, ResourceChange> by_kind;
+  for (const ResourceResult& resource : a.resources) {
+    ResourceChange& change = by_kind[kind_of(resource.name)];
+    change.busy_a = sum(change.busy_a, resource.busy);
+    change.bytes_a = sum(change.bytes_a, resource.bytes);
+  }
+  for (const ResourceResult& resource : b.resources) {
+    ResourceChange& change = by_kind[kind_of(resource.name)];
+    change.busy_b = sum(change.busy_b, resource.busy);
+    change.bytes_b = sum(change.bytes_b, resource.bytes);
+  }
+  std::vector<ResourceChange> changes;
+  for (auto& [kind, change] : by_kind) {
+    if (change.busy_a == change.busy_b && change.bytes_a == change.bytes_b) continue;
+    change.kind = kind;
+    changes.push_back(std::move(change));
+  }
+  std::ranges::stable_sort(changes, [](const ResourceChange& left, const ResourceChange& right) {
+    return distance(left.busy_a, left.busy_b) > distance(right.busy_a, right.busy_b);
+  });
+  return changes;
+}
+
+bool equal(const std::optional<double>& a, const std::optional<double>& b) {
+  return a == b || (a && b && std::isnan(*a) && std::isnan(*b));
+}
+
+std::vector<ValueChange> metrics_of(const RunResult& a, const RunResult& b) {
+  std::map<std::pair<std::string, std::string>, ValueChange> by_name;
+  for (const auto& [name, metric] : a.metrics) by_name[{name, metric.unit}].a = metric.value;
+  for (const auto& [name, metric] : b.metrics) by_name[{name, metric.unit}].b = metric.value;
+  std::vector<ValueChange> changes;
+  for (auto& [key, change] : by_name) {
+    if (equal(change.a, change.b)) continue;
+    change.name = key.first;
+    change.unit = key.second;
+    changes.push_back(std::move(change));
+  }
+  return changes;
+}
+
+std::string status_text(const RunResult& result) {
+  return result.error ? "error: " + result.error->type : std::string(name(result.status));
+}
+
+}  // namespace
+
+bool Difference::same_outcome() const {
+  return same_times && same_values && time_a == time_b && status_a == status_b && activities.empty() &&
+         launches.empty() && waits.empty() && resources.empty() && metrics.empty() && plans.empty();
+}
+
+Difference difference(const RunResult& a, const RunResult& b) {
+  Difference out;
+  out.status_a = status_text(a);
+  out.status_b = status_text(b);
+  out.time_a = a.simulated_time;
+  out.time_b = b.simulated_time;
+  out.same_times = a.times_fingerprint == b.times_fingerprint;
+  out.same_values = a.values_fingerprint == b.values_fingerprint;
+  out.inputs = inputs_of(a, b);
+  out.activities = changes_of(activities_of(a), activities_of(b));
+  out.launches = changes_of(launches_of(a), launches_of(b));
+  out.waits = changes_of(waits_of(a), waits_of(b));
+  out.resources = resources_of(a, b);
+  out.metrics = metrics_of(a, b);
+  out.plans = plan_changes(a, b);
+  return out;
+}
+
+}  // namespace kernbench::report

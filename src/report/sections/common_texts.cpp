@@ -1,0 +1,81 @@
+// Texts that several sections share.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <string>
+#include <vector>
+
+#include "report/outcome.h"
+#include "report/sections/sections.h"
+#include "report/text/format.h"
+#include "report/text/utf8.h"
+
+namespace kernbench::report {
+namespace {
+
+std::size_t count_of(const RunResult& result, CheckStatus status) {
+  const auto same = [&](const CheckResult& check) { return check.status == status; };
+  return static_cast<std::size_t>(std::count_if(result.checks.begin(), result.checks.end(), same));
+}
+
+}  // namespace
+
+std::vector<std::string> wrapped(const std::vector<std::string>& words, std::size_t width) {
+  std::vector<std::string> lines(1);
+  for (const std::string& word : words) {
+    std::string& line = lines.back();
+    if (line.empty()) {
+      line = word;
+    } else if (display_width(line) + 1 + display_width(word) <= width) {
+      line += " " + word;
+    } else {
+      lines.push_back(word);
+    }
+  }
+  return lines;
+}
+
+Style style_of(CheckStatus status) {
+  switch (status) {
+    case CheckStatus::passed:
+      return Style::good;
+    case CheckStatus::failed:
+      return Style::bad;
+    case CheckStatus::skipped:
+      return Style::warning;
+  }
+  return Style::plain;
+}
+
+Style style_of(RunStatus status) {
+  return status == RunStatus::ok ? Style::good : Style::bad;
+}
+
+Span span_of(const RunResult& result) {
+  if (result.region) return {result.region->time, "of region"};
+  return {result.simulated_time, "of run"};
+}
+
+std::string metric_text(const Metric& metric) {
+  constexpr double kMost = 9e15;
+  const bool fits = std::abs(metric.value) < kMost;
+  if (metric.unit == "ns" && fits) return time_text(Time::picoseconds(std::llround(metric.value * 1e3)));
+  if (metric.unit == "B" && fits) return bytes_text(Bytes(std::llround(metric.value)));
+  return metric.unit.empty() ? value_text(metric.value) : value_text(metric.value) + " " + metric.unit;
+}
+
+std::string verdict(const RunResult& result) {
+  if (result.error) return "error: " + result.error->type;
+  const std::size_t failed = count_of(result, CheckStatus::failed);
+  const std::size_t passed = count_of(result, CheckStatus::passed);
+  const std::size_t skipped = count_of(result, CheckStatus::skipped);
+  std::vector<std::string> parts;
+  if (failed > 0) parts.push_back(fmt::format("{} failed", count_text(failed)));
+  if (passed > 0) parts.push_back(fmt::format("{} passed", count_text(passed)));
+  if (skipped > 0) parts.push_back(fmt::format("{} skipped", count_text(skipped)));
+  const std::string checks = parts.empty() ? "no checks" : fmt::format("checks: {}", fmt::join(parts, ", "));
+  return (failed > 0 ? "check failed; " : "ok; ") + checks;
+}
+
+}  // namespace kernbench::report

@@ -1,0 +1,95 @@
+// Bytes by distance, ranges of host code, warnings.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <map>
+#include <sstream>
+#include <string>
+#include <vector>
+
+#include "report/launch_group.h"
+#include "report/sections/sections.h"
+#include "report/text/format.h"
+
+namespace kernbench::report {
+namespace {
+
+constexpr std::size_t kMostRanges = 20;
+
+void add(DistanceBytes& sum, const DistanceBytes& bytes) {
+  sum.own_slice += bytes.own_slice;
+  sum.same_cube += bytes.same_cube;
+  sum.same_sip += bytes.same_sip;
+  sum.other_sips += bytes.other_sips;
+}
+
+Cell cell_of(Bytes bytes) {
+  return {bytes > Bytes() ? bytes_text(bytes) : "-"};
+}
+
+std::string remainder(std::size_t count, const Palette& palette) {
+  if (count <= kMostRanges) return {};
+  return "  " + palette.paint(Style::faint, fmt::format("and {} more (see --json)", count_text(count - kMostRanges))) +
+         "\n";
+}
+
+}  // namespace
+
+std::string distance_section(const RunResult& result, const Palette& palette) {
+  std::map<std::string, DistanceBytes> by_name;
+  for (const LaunchResult& launch : result.launches) {
+    if (launch.hbm_bytes > Bytes()) add(by_name[base_name(launch.name)], launch.distance);
+  }
+  if (by_name.empty()) return {};
+  TextTable table({{"launch", Align::left, 24}, {"own slice"}, {"same cube"}, {"same SIP"}, {"other SIPs"}});
+  std::size_t shown = 0;
+  for (const auto& [name, bytes] : by_name) {
+    if (shown++ == kMostRanges) break;
+    table.add({{name},
+               cell_of(bytes.own_slice),
+               cell_of(bytes.same_cube),
+               cell_of(bytes.same_sip),
+               cell_of(bytes.other_sips)});
+  }
+  return palette.paint(Style::heading, "Bytes of HBM by distance from the PE") + "\n" + table.text(palette) +
+         remainder(by_name.size(), palette);
+}
+
+std::string ranges_section(const RunResult& result, const Palette& palette) {
+  if (result.ranges.empty()) return {};
+  TextTable table({{"range", Align::left, 28},
+                   {"count", Align::right, 8},
+                   {"host", Align::right, 11},
+                   {"complete", Align::right, 11},
+                   {"launches", Align::right, 8},
+                   {"their time", Align::right, 11}});
+  for (std::size_t i = 0; i < std::min(result.ranges.size(), kMostRanges); ++i) {
+    const RangeResult& range = result.ranges[i];
+    table.add({{range.name},
+               {count_text(static_cast<std::uint64_t>(range.count))},
+               {time_text(range.host)},
+               {time_text(range.complete)},
+               {count_text(static_cast<std::uint64_t>(range.launches))},
+               {range.launches > 0 ? time_text(range.launch_time) : "-"}});
+  }
+  return palette.paint(Style::heading, "Ranges") + "\n" + table.text(palette) +
+         remainder(result.ranges.size(), palette);
+}
+
+std::string warnings_section(const RunResult& result, const Palette& palette) {
+  std::string out;
+  for (const std::string& warning : result.warnings) {
+    std::istringstream text(warning);
+    std::vector<std::string> words;
+    for (std::string word; text >> word;) words.push_back(word);
+    if (words.empty()) continue;
+    bool first = true;
+    for (const std::string& line : wrapped(words, 74)) {
+      out += (first ? "  - " : "    ") + palette.paint(Style::warning, palette.fit(line, 74)) + "\n";
+      first = false;
+    }
+  }
+  return out.empty() ? out : palette.paint(Style::heading, "Warnings") + "\n" + out;
+}
+
+}  // namespace kernbench::report

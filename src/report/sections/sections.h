@@ -1,0 +1,71 @@
+// The sections of the table for people. Each is "" when the result has nothing for it, else text that ends in a
+// newline.
+#pragma once
+
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "report/result.h"
+#include "report/text/text_table.h"
+
+namespace kernbench::report {
+
+/// Name, device, start, time, share of the run and programs of each launch; of many, a summary by name.
+std::string launches_section(const RunResult& result, const Palette& palette);
+
+/// How library kernels were planned, a few lines for each plan; alike plans of one kernel count once.
+std::string plans_section(const RunResult& result, const Palette& palette);
+
+/// Labels and texts.
+using Facts = std::vector<std::pair<std::string, std::string>>;
+
+/// The plan of the longest of the planned launches and where its operands are, on at most four lines; empty: nothing
+/// was planned. The launch's name stands first unless that is `shown`, the kernel that the lines stand under.
+Facts plan_facts(const RunResult& result, const std::string& shown);
+
+/// Where the time of each launch went.
+std::string breakdown_section(const RunResult& result, const Palette& palette);
+
+/// What each launch attained of the peaks of its engines and memories.
+std::string peaks_section(const RunResult& result, const Palette& palette);
+
+/// What determined the end of the launches, what their operations waited for, and their kinds of operation. Of many
+/// launches, of the longest one of each of the kernels that took most.
+std::string explanation_sections(const RunResult& result, const Palette& palette);
+
+/// Where the bytes that launches moved were: in the PEs' own slices, or how far from them.
+std::string distance_section(const RunResult& result, const Palette& palette);
+
+/// Named ranges of host code.
+std::string ranges_section(const RunResult& result, const Palette& palette);
+
+/// What the run warns of.
+std::string warnings_section(const RunResult& result, const Palette& palette);
+
+/// "checks: 1 passed", or the error.
+std::string verdict(const RunResult& result);
+/// The style of the verdict, and of a check.
+Style style_of(RunStatus status);
+Style style_of(CheckStatus status);
+
+/// `words` on lines of at most `width` columns.
+std::vector<std::string> wrapped(const std::vector<std::string>& words, std::size_t width);
+
+/// The region of interest, or the whole run: its time and what to call it in a column ("of region").
+struct Span {
+  Time time;
+  std::string title;
+};
+Span span_of(const RunResult& result);
+
+/// A metric's value with its unit: times and bytes in units that suit them.
+std::string metric_text(const Metric& metric);
+
+/// At most 40 lines. `result` has launches of the region only.
+std::string brief_report(const RunResult& result, const Palette& palette);
+
+/// Kinds of resource ("sip*.cube*.pe*.gemm"), the busiest first.
+std::string resources_section(const RunResult& result, const Palette& palette);
+
+}  // namespace kernbench::report

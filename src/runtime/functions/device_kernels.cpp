@@ -1,0 +1,129 @@
+#include "runtime/functions/device_kernels.h"
+
+#include <algorithm>
+#include <set>
+#include <utility>
+
+#include "runtime/devices/simulated_devices.h"
+#include "runtime/streams/launches.h"
+#include "tensor/placement/device_memory.h"
+#include "tensor/tensor_impl.h"
+#include "tile/library/choose.h"
+#include "tile/library/elementwise.h"
+
+namespace kernbench::runtime {
+
+namespace library = tile::library;
+using tile::library::View;
+using torch::Tensor;
+
+View kernel_view(const Tensor& tensor, bool written) {
+  const tensor::TensorImpl& impl = tensor::impl_of(tensor);
+  const auto& descriptor = impl.storage->device->descriptor();
+  const auto extents = [](const std::vector<std::int64_t>& values) { return tl::Extents(std::span(values)); };
+  const tl::Tensor whole = written ? tl::Tensor(descriptor) : tl::In(descriptor);
+  return {whole, extents(impl.sizes), extents(impl.strides), impl.offset};
+}
+
+bool is_replicated(const Tensor& tensor) {
+  const auto& descriptor = *tensor::device_storage(tensor)->descriptor();
+  std::int64_t held = 0;
+  for (const auto& shard : descriptor.shards) held += tl::Extents(std::span(shard.shape)).numel();
+  return held > descriptor.numel();
+}
+
+std::vector<PeCoordinate> holders(std::span<const Tensor> tensors) {
+  std::set<PeCoordinate> owners;
+  for (const Tensor& tensor : tensors)
+    for (const auto& shard : tensor::device_storage(tensor)->descriptor()->shards) owners.insert(shard.owner);
+  return {owners.begin(), owners.end()};
+}
+
+void SimulatedOperations::launch(Call call) {
+  LaunchPlan plan;
+  plan.name = std::move(call.name);
+  plan.device = tensor::impl_of(call.written.front()).device.index();
+  plan.pes = call.pes.empty() ? holders({&call.written.front(), 1}) : std::move(call.pes);
+  auto& devices = simulation_.devices();
+  for (const Tensor& tensor : call.written) plan.written.push_back(devices.own(tensor::device_storage(tensor)));
+  for (const Tensor& tensor : call.read) plan.read.push_back(devices.own(tensor::device_storage(tensor)));
+  plan.body = std::move(call.body);
+  plan.plan = std::move(call.plan);
+  enqueue_launch(simulation_, std::move(plan));
+}
+
+Tensor SimulatedOperations::temporary(const Tensor& like, std::span<const std::int64_t> sizes, DType dtype,
+                                      const DPPolicy& policy) {
+  return new_device_tensor(simulation_.devices(), sizes, dtype, tensor::impl_of(like).device, policy);
+}
+
+void SimulatedOperations::map(std::string name, const std::vector<Tensor>& operands, const Tensor& out,
+                              library::TileFunction function, int live_tiles) {
+  std::vector<View> views;
+  views.reserve(operands.size());
+  for (const Tensor& operand : operands) views.push_back(kernel_view(operand, false));
+  launch({.name = std::move(name),
+          .written = {out},
+          .read = operands,
+          .pes = {},
+          .body = [views = std::move(views), target = kernel_view(out, true), function = std::move(function),
+                   live_tiles] { library::elementwise(target, views, function, live_tiles); }});
+}
+
+bool SimulatedOperations::copy(const Tensor& from, const Tensor& to) {
+  map("copy", {from}, to, [](const std::vector<tl::Tile>& tiles, const library::Box&) { return tiles.front(); }, 4);
+  return true;
+}
+
+void SimulatedOperations::triangle(const Tensor& x, std::int64_t diagonal, bool upper, const Tensor& out) {
+  launch({.name = upper ? "triu" : "tril",
+          .written = {out},
+          .read = {x},
+          .pes = {},
+          .body = [source = kernel_view(x, false), target = kernel_view(out, true), diagonal, upper] {
+            library::triangle(source, diagonal, upper, target);
+          }});
+}
+
+void SimulatedOperations::cat(std::span<const Tensor> tensors, std::int64_t dimension, const Tensor& out) {
+  std::vector<std::pair<View, View>> pairs;
+  Call call{.name = "cat", .written = {out}, .read = {}, .pes = {}, .body = {}};
+  std::int64_t start = 0;
+  for (const Tensor& tensor : tensors) {
+    const std::int64_t length = tensor.dim() == out.dim() ? tensor.size(dimension) : 0;
+    if (tensor.numel() == 0) continue;
+    pairs.emplace_back(kernel_view(tensor, false), kernel_view(out.narrow(dimension, start, length), true));
+    call.read.push_back(tensor);
+    start += length;
+  }
+  call.body = [pairs = std::move(pairs)] {
+    const auto same = [](const std::vector<tl::Tile>& tiles, const library::Box&) { return tiles.front(); };
+    for (const auto& [source, target] : pairs) library::elementwise(target, {source}, same, 4);
+  };
+  launch(std::move(call));
+}
+
+void SimulatedOperations::gather(const Tensor& x, std::int64_t dimension, const Tensor& index, const Tensor& out) {
+  launch({.name = "gather",
+          .written = {out},
+          .read = {x, index},
+          .pes = {},
+          .body = [source = kernel_view(x, false), indices = kernel_view(index, false), target = kernel_view(out, true),
+                   along = static_cast<std::size_t>(dimension)] { library::gather(source, along, indices, target); }});
+}
+
+void SimulatedOperations::index_select(const Tensor& x, std::int64_t dimension, const Tensor& index,
+                                       const Tensor& out) {
+  // The index repeats in all other dimensions.
+  std::vector<std::int64_t> shape(static_cast<std::size_t>(out.dim()), 1);
+  shape[static_cast<std::size_t>(dimension)] = index.numel();
+  launch({.name = "index_select",
+          .written = {out},
+          .read = {x, index},
+          .pes = {},
+          .body = [source = kernel_view(x, false), indices = kernel_view(index.view(shape).expand(out.sizes()), false),
+                   target = kernel_view(out, true),
+                   along = static_cast<std::size_t>(dimension)] { library::gather(source, along, indices, target); }});
+}
+
+}  // namespace kernbench::runtime

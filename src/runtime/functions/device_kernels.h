@@ -1,0 +1,105 @@
+// The library kernels as the operations of simulated devices: each call plans and enqueues one launch or a few.
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "kernbench/result.h"
+#include "runtime/functions/device_matmul.h"
+#include "runtime/simulation.h"
+#include "tensor/device_operations.h"
+#include "tile/library/reduce.h"
+#include "tile/library/view.h"
+
+namespace kernbench::runtime {
+
+/// Every operation launches library kernels on the PEs that hold its result, in stream order. Results that are
+/// replicated are written on every holder. Temporary tensors (partial results, statistics of lines) live on the device
+/// until the launches that use them have completed.
+class SimulatedOperations final : public tensor::DeviceOperations {
+ public:
+  explicit SimulatedOperations(Simulation& simulation) : simulation_(simulation) {}
+
+  void binary(tensor::BinaryOperation operation, const tensor::DeviceOperand& a, const tensor::DeviceOperand& b,
+              DType compute, const torch::Tensor& out) override;
+  void unary(tensor::UnaryOperation operation, const torch::Tensor& x, DType compute,
+             const torch::Tensor& out) override;
+  void multiply_add(const tensor::DeviceOperand& a, const tensor::DeviceOperand& b, const tensor::DeviceOperand& c,
+                    DType compute, const torch::Tensor& out) override;
+  void where(const torch::Tensor& condition, const tensor::DeviceOperand& a, const tensor::DeviceOperand& b,
+             const torch::Tensor& out) override;
+  void clamp(const torch::Tensor& x, const std::optional<tensor::DeviceOperand>& low,
+             const std::optional<tensor::DeviceOperand>& high, DType compute, const torch::Tensor& out) override;
+  bool copy(const torch::Tensor& from, const torch::Tensor& to) override;
+  void triangle(const torch::Tensor& x, std::int64_t diagonal, bool upper, const torch::Tensor& out) override;
+
+  void reduce(tensor::ReduceOperation operation, const torch::Tensor& x, std::span<const std::int64_t> dimensions,
+              DType compute, const torch::Tensor& out) override;
+  void variance(const torch::Tensor& x, std::span<const std::int64_t> dimensions, std::int64_t correction,
+                const torch::Tensor& out) override;
+  void arg_reduce(tensor::ReduceOperation maximum_or_minimum, const torch::Tensor& x, std::int64_t dimension,
+                  const torch::Tensor& out) override;
+  void cumulative_sum(const torch::Tensor& x, std::int64_t dimension, const torch::Tensor& out) override;
+  void softmax(const torch::Tensor& x, std::int64_t dimension, bool logarithm, const torch::Tensor& out) override;
+  void layer_norm(const torch::Tensor& x, std::int64_t dimensions, const torch::Tensor& weight,
+                  const torch::Tensor& bias, double epsilon, const torch::Tensor& out) override;
+  void rms_norm(const torch::Tensor& x, std::int64_t dimensions, const torch::Tensor& weight, double epsilon,
+                const torch::Tensor& out) override;
+
+  void matmul(const torch::Tensor& a, const torch::Tensor& b, const tensor::MatmulOptions& options,
+              const torch::Tensor& out) override;
+  /// With what the plan is told; b's and a's ranks are 2 or 3.
+  void matmul(const torch::Tensor& a, const torch::Tensor& b, const tensor::MatmulOptions& options,
+              const MatmulPlanOptions& plan_options, const torch::Tensor& out);
+  /// The plan of out = a times b, without an epilogue.
+  std::shared_ptr<const tile::library::GemmPlan> plan_matmul(const torch::Tensor& a, const torch::Tensor& b,
+                                                             const MatmulPlanOptions& plan_options,
+                                                             const torch::Tensor& out);
+  void cat(std::span<const torch::Tensor> tensors, std::int64_t dimension, const torch::Tensor& out) override;
+  void index_select(const torch::Tensor& x, std::int64_t dimension, const torch::Tensor& index,
+                    const torch::Tensor& out) override;
+  void gather(const torch::Tensor& x, std::int64_t dimension, const torch::Tensor& index,
+              const torch::Tensor& out) override;
+
+ private:
+  /// A launch over library kernels.
+  struct Call {
+    std::string name;
+    std::vector<torch::Tensor> written, read;
+    std::vector<PeCoordinate> pes;  // empty: the PEs that hold the first written tensor
+    std::function<void()> body;
+    std::optional<PlanResult> plan = {};
+  };
+  void launch(Call call);
+  /// out = function(operands) in one launch.
+  void map(std::string name, const std::vector<torch::Tensor>& operands, const torch::Tensor& out,
+           tile::library::TileFunction function, int live_tiles = 10);
+  /// out = reduction of x, in one launch or two (kernel/library/reduce.h); the options' chunked, chunk and share are
+  /// set here. With `finish` when everything is reduced.
+  void reduce(std::string name, const torch::Tensor& x, const std::vector<torch::Tensor>& more,
+              tile::library::ReduceOptions options, const torch::Tensor& out);
+  /// Statistics of the lines along the last `dimensions` (or one dimension), in f32, with extent 1 there.
+  torch::Tensor line_statistic(const torch::Tensor& x, const std::vector<bool>& along);
+  void normalize(std::string name, const torch::Tensor& x, std::int64_t dimensions, const torch::Tensor& weight,
+                 const torch::Tensor& bias, double epsilon, bool centred, const torch::Tensor& out);
+  /// Whether every line along the dimensions lies in one shard of `out` and fits into the TCM.
+  bool whole_lines(const torch::Tensor& out, const std::vector<bool>& along) const;
+  /// A new tensor on the device of `like`.
+  torch::Tensor temporary(const torch::Tensor& like, std::span<const std::int64_t> sizes, DType dtype,
+                          const DPPolicy& policy = {});
+
+  Simulation& simulation_;
+};
+
+/// The view that a kernel gets for a device tensor; In unless `written`.
+tile::library::View kernel_view(const torch::Tensor& tensor, bool written);
+/// Whether some element of the tensor lies in more than one slice.
+bool is_replicated(const torch::Tensor& tensor);
+/// The PEs that hold a part of a tensor.
+std::vector<PeCoordinate> holders(std::span<const torch::Tensor> tensors);
+
+}  // namespace kernbench::runtime

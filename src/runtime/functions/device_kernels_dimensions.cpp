@@ -1,0 +1,385 @@
+// Operations of a device along dimensions: in one launch where lines lie whole on a PE, else put together from several.
+#include <algorithm>
+#include <limits>
+#include <utility>
+
+#include "runtime/functions/device_kernels.h"
+#include "tensor/tensor_impl.h"
+#include "tile/library/normalize.h"
+#include "tile/library/reduce.h"
+
+namespace kernbench::runtime {
+
+namespace library = tile::library;
+using library::Reduction;
+using library::View;
+using torch::Tensor;
+using Tiles = std::vector<tl::Tile>;
+
+namespace {
+
+/// Fewer elements are not worth a second launch.
+constexpr std::int64_t kWorthTwoLaunches = 32 * 1024;
+/// Results of fewer elements stay with the PEs that hold them.
+constexpr std::int64_t kWorthSpreading = 1024;
+
+std::vector<bool> flags_of(std::span<const std::int64_t> dimensions, std::int64_t rank) {
+  std::vector<bool> flags(static_cast<std::size_t>(rank), false);
+  for (const std::int64_t dimension : dimensions) flags[static_cast<std::size_t>(dimension)] = true;
+  return flags;
+}
+
+std::int64_t count_along(const Tensor& x, const std::vector<bool>& along) {
+  std::int64_t count = 1;
+  for (std::size_t d = 0; d < along.size(); ++d)
+    if (along[d]) count *= x.size(static_cast<std::int64_t>(d));
+  return count;
+}
+
+DType wide(DType dtype) {
+  return is_floating_point(dtype) && item_size(dtype) < 4 ? DType::f32 : dtype;
+}
+
+/// The reduced dimension to cut into chunks: one that the placement of x cuts, else the longest.
+std::size_t dimension_to_cut(const Tensor& x, const std::vector<bool>& reduced) {
+  const View view = kernel_view(x, false);
+  const auto& shards = view.tensor.descriptor().shards;
+  std::size_t longest = reduced.size();
+  for (std::size_t d = 0; d < reduced.size(); ++d) {
+    if (!reduced[d]) continue;
+    for (const auto& part : library::parts_in(view, shards.front().offset, shards.front().shape))
+      if (part.shape[d] < view.sizes[d]) return d;
+    if (longest == reduced.size() || view.sizes[d] > view.sizes[longest]) longest = d;
+  }
+  return longest;
+}
+
+/// The longest part of a view along a dimension that one shard holds.
+std::int64_t longest_part(const View& view, std::size_t dimension) {
+  std::int64_t longest = 0;
+  for (const auto& shard : view.tensor.descriptor().shards)
+    for (const auto& part : library::parts_in(view, shard.offset, shard.shape))
+      longest = std::max(longest, part.shape[dimension]);
+  return longest;
+}
+
+struct Chunks {
+  std::size_t dimension = 0;
+  std::int64_t count = 1, length = 1;
+};
+
+/// How to cut x for a first launch; nothing when one launch is enough.
+std::optional<Chunks> chunks_of(const Tensor& x, const std::vector<bool>& reduced, const Tensor& out) {
+  const auto readers = static_cast<std::int64_t>(holders({&x, 1}).size());
+  const auto writers = static_cast<std::int64_t>(holders({&out, 1}).size());
+  if (readers < 2 * writers || x.numel() < kWorthTwoLaunches) return std::nullopt;
+  Chunks chunks{.dimension = dimension_to_cut(x, reduced)};
+  const std::int64_t extent = x.size(static_cast<std::int64_t>(chunks.dimension));
+  chunks.length = tl::cdiv(extent, std::min(extent, readers));
+  chunks.count = tl::cdiv(extent, chunks.length);
+  if (chunks.count == 1) return std::nullopt;
+  return chunks;
+}
+
+}  // namespace
+
+bool SimulatedOperations::whole_lines(const Tensor& out, const std::vector<bool>& along) const {
+  const View view = kernel_view(out, true);
+  const auto& pe = simulation_.topology().pe;
+  if (!library::line_fits(count_along(out, along), pe.tcm.capacity.count() / std::max(pe.contexts, 1))) return false;
+  for (const auto& shard : view.tensor.descriptor().shards) {
+    for (const auto& part : library::parts_in(view, shard.offset, shard.shape)) {
+      for (std::size_t d = 0; d < along.size(); ++d)
+        if (along[d] && part.shape[d] != view.sizes[d]) return false;
+    }
+  }
+  return true;
+}
+
+namespace {
+
+/// Sizes with `dimension` first, so that the default placement cuts it.
+std::vector<std::int64_t> with_first(std::vector<std::int64_t> sizes, std::size_t dimension) {
+  std::swap(sizes[0], sizes[dimension]);
+  return sizes;
+}
+
+}  // namespace
+
+void SimulatedOperations::reduce(std::string name, const Tensor& x, const std::vector<Tensor>& more,
+                                 library::ReduceOptions options, const Tensor& out) {
+  const auto reduce_launch = [this, &name](const Tensor& from, const std::vector<Tensor>& beside,
+                                           const library::ReduceOptions& how, const Tensor& to,
+                                           std::vector<PeCoordinate> pes) {
+    std::vector<View> views;
+    std::vector<Tensor> read{from};
+    for (const Tensor& tensor : beside) {
+      views.push_back(kernel_view(tensor.expand(from.sizes()), false));
+      read.push_back(tensor);
+    }
+    launch({.name = name,
+            .written = {to},
+            .read = std::move(read),
+            .pes = std::move(pes),
+            .body = [source = kernel_view(from, false), views = std::move(views), target = kernel_view(to, true), how] {
+              library::reduce(source, views, target, how);
+            }});
+  };
+  const auto chunks = chunks_of(x, options.reduced, out);
+  if (!chunks) return reduce_launch(x, more, options, out, {});
+
+  std::vector<std::int64_t> sizes = out.sizes().vec();
+  sizes[chunks->dimension] = chunks->count;
+  const auto first = static_cast<std::int64_t>(chunks->dimension);
+  const Tensor partial = temporary(x, with_first(sizes, chunks->dimension), wide(options.compute)).transpose(0, first);
+  library::ReduceOptions part = options;
+  part.finish = nullptr;
+  part.chunked = chunks->dimension;
+  part.chunk = chunks->length;
+  reduce_launch(x, more, part, partial, {});
+
+  library::ReduceOptions rest = std::move(options);
+  rest.map = nullptr;
+  rest.compute = wide(rest.compute);
+  rest.reduced.assign(rest.reduced.size(), false);
+  rest.reduced[chunks->dimension] = true;
+  const bool spread = !is_replicated(out) && out.numel() >= kWorthSpreading;
+  rest.share = spread ? library::Share::spread : library::Share::held;
+  const std::vector<Tensor> both{x, out};
+  reduce_launch(partial, {}, rest, out, spread ? holders(both) : std::vector<PeCoordinate>{});
+}
+
+void SimulatedOperations::reduce(tensor::ReduceOperation operation, const Tensor& x,
+                                 std::span<const std::int64_t> dimensions, DType compute, const Tensor& out) {
+  library::ReduceOptions options;
+  options.reduced = flags_of(dimensions, x.dim());
+  options.compute = compute;
+  const bool boolean = operation == tensor::ReduceOperation::all || operation == tensor::ReduceOperation::any;
+  if (boolean) {
+    options.compute = x.scalar_type();
+    options.map = [](const Tiles& tiles, const library::Box&) { return tl::cast(tiles.front() != 0, DType::i32); };
+  } else if (compute == DType::boolean) {
+    options.map = [](const Tiles& tiles, const library::Box&) { return tl::cast(tiles.front(), DType::i32); };
+  }
+  switch (operation) {
+    case tensor::ReduceOperation::sum:
+      break;
+    case tensor::ReduceOperation::mean: {
+      const auto count = static_cast<float>(count_along(x, options.reduced));
+      options.finish = [count](const tl::Tile& sum) { return sum / count; };
+      break;
+    }
+    case tensor::ReduceOperation::product:
+      options.reduction = Reduction::product;
+      break;
+    case tensor::ReduceOperation::maximum:
+    case tensor::ReduceOperation::any:
+      options.reduction = Reduction::maximum;
+      break;
+    case tensor::ReduceOperation::minimum:
+    case tensor::ReduceOperation::all:
+      options.reduction = Reduction::minimum;
+      break;
+  }
+  reduce(name(operation), x, {}, std::move(options), out);
+}
+
+Tensor SimulatedOperations::line_statistic(const Tensor& x, const std::vector<bool>& along) {
+  std::vector<std::int64_t> sizes = x.sizes().vec();
+  for (std::size_t d = 0; d < along.size(); ++d)
+    if (along[d]) sizes[d] = 1;
+  const auto longest = static_cast<std::size_t>(std::ranges::max_element(sizes) - sizes.begin());
+  return temporary(x, with_first(sizes, longest), DType::f32).transpose(0, static_cast<std::int64_t>(longest));
+}
+
+void SimulatedOperations::variance(const Tensor& x, std::span<const std::int64_t> dimensions, std::int64_t correction,
+                                   const Tensor& out) {
+  library::ReduceOptions options;
+  options.reduced = flags_of(dimensions, x.dim());
+  const std::int64_t count = count_along(x, options.reduced);
+  const Tensor mean = line_statistic(x, options.reduced);
+  options.finish = [divisor = static_cast<float>(count)](const tl::Tile& sum) { return sum / divisor; };
+  reduce("mean", x, {}, options, mean);
+  options.map = [](const Tiles& tiles, const library::Box&) {
+    const auto difference = tiles[0] - tiles[1];
+    return difference * difference;
+  };
+  const auto divisor = static_cast<float>(std::max<std::int64_t>(count - correction, 0));
+  options.finish = [divisor](const tl::Tile& sum) { return sum / divisor; };
+  reduce("var", x, {mean}, std::move(options), out);
+}
+
+void SimulatedOperations::arg_reduce(tensor::ReduceOperation maximum_or_minimum, const Tensor& x,
+                                     std::int64_t dimension, const Tensor& out) {
+  const bool largest = maximum_or_minimum == tensor::ReduceOperation::maximum;
+  const std::string name = largest ? "argmax" : "argmin";
+  std::vector<bool> reduced(static_cast<std::size_t>(x.dim()), false);
+  reduced[static_cast<std::size_t>(dimension)] = true;
+  library::ArgReduceOptions options{.largest = largest, .dimension = static_cast<std::size_t>(dimension)};
+  const auto chunks = chunks_of(x, reduced, out);
+  if (!chunks) {
+    launch({.name = name,
+            .written = {out},
+            .read = {x},
+            .pes = {},
+            .body = [source = kernel_view(x, false), target = kernel_view(out, true), options] {
+              library::arg_reduce(source, std::nullopt, target, std::nullopt, options);
+            }});
+    return;
+  }
+  std::vector<std::int64_t> sizes = out.sizes().vec();
+  sizes[chunks->dimension] = chunks->count;
+  sizes = with_first(sizes, chunks->dimension);
+  const Tensor values = temporary(x, sizes, x.scalar_type()).transpose(0, dimension);
+  const Tensor indices = temporary(x, sizes, DType::i32).transpose(0, dimension);
+  library::ArgReduceOptions part = options;
+  part.chunk = chunks->length;
+  launch(
+      {.name = name,
+       .written = {indices, values},
+       .read = {x},
+       .pes = {},
+       .body = [source = kernel_view(x, false), target = kernel_view(indices, true), best = kernel_view(values, true),
+                part] { library::arg_reduce(source, std::nullopt, target, best, part); }});
+  const bool spread = !is_replicated(out) && out.numel() >= kWorthSpreading;
+  options.share = spread ? library::Share::spread : library::Share::held;
+  const std::vector<Tensor> both{x, out};
+  launch({.name = name,
+          .written = {out},
+          .read = {values, indices},
+          .pes = spread ? holders(both) : std::vector<PeCoordinate>{},
+          .body = [source = kernel_view(values, false), known = kernel_view(indices, false),
+                   target = kernel_view(out, true),
+                   options] { library::arg_reduce(source, known, target, std::nullopt, options); }});
+}
+
+void SimulatedOperations::cumulative_sum(const Tensor& x, std::int64_t dimension, const Tensor& out) {
+  const auto along = static_cast<std::size_t>(dimension);
+  const View target = kernel_view(out, true);
+  const std::int64_t extent = out.size(dimension), chunk = longest_part(target, along);
+  std::vector<Tensor> read{x};
+  std::optional<View> totals;
+  if (chunk < extent) {
+    // Parts that begin in the middle need the sums of the chunks before them.
+    std::vector<std::int64_t> sizes = out.sizes().vec();
+    sizes[along] = tl::cdiv(extent, chunk);
+    const DType dtype = wide(out.scalar_type());
+    const Tensor sums = temporary(x, with_first(sizes, along), dtype).transpose(0, dimension);
+    library::ReduceOptions options;
+    options.reduced.assign(static_cast<std::size_t>(x.dim()), false);
+    options.reduced[along] = true;
+    options.compute = dtype;
+    options.chunked = along;
+    options.chunk = chunk;
+    launch({.name = "cumsum",
+            .written = {sums},
+            .read = {x},
+            .pes = {},
+            .body = [source = kernel_view(x, false), partial = kernel_view(sums, true), options] {
+              library::reduce(source, {}, partial, options);
+            }});
+    totals = kernel_view(sums, false);
+    read.push_back(sums);
+  }
+  launch({.name = "cumsum",
+          .written = {out},
+          .read = std::move(read),
+          .pes = {},
+          .body = [source = kernel_view(x, false), totals, chunk, along, target] {
+            library::cumulative_sum(source, totals, chunk, along, target);
+          }});
+}
+
+void SimulatedOperations::softmax(const Tensor& x, std::int64_t dimension, bool logarithm, const Tensor& out) {
+  const std::string name = logarithm ? "log_softmax" : "softmax";
+  std::vector<bool> along(static_cast<std::size_t>(x.dim()), false);
+  along[static_cast<std::size_t>(dimension)] = true;
+  if (whole_lines(out, along)) {
+    launch(
+        {.name = name,
+         .written = {out},
+         .read = {x},
+         .pes = {},
+         .body = [source = kernel_view(x, false), target = kernel_view(out, true), logarithm,
+                  axis = static_cast<std::size_t>(dimension)] { library::softmax(source, axis, logarithm, target); }});
+    return;
+  }
+  const Tensor largest = line_statistic(x, along), sum = line_statistic(x, along);
+  library::ReduceOptions options;
+  options.reduced = along;
+  options.reduction = Reduction::maximum;
+  reduce(name + ".max", x, {}, options, largest);
+  options.reduction = Reduction::sum;
+  options.map = [](const Tiles& tiles, const library::Box&) { return tl::exp(tiles[0] - tiles[1]); };
+  reduce(name + ".sum", x, {largest}, options, sum);
+  map(name, {x, largest.expand(x.sizes()), sum.expand(x.sizes())}, out,
+      [logarithm](const Tiles& tiles, const library::Box&) {
+        const auto shifted = tl::cast(tiles[0], DType::f32) - tiles[1];
+        return logarithm ? shifted - tl::log(tiles[2]) : tl::exp(shifted) * (1.0F / tiles[2]);
+      });
+}
+
+void SimulatedOperations::normalize(std::string name, const Tensor& x, std::int64_t dimensions, const Tensor& weight,
+                                    const Tensor& bias, double epsilon, bool centred, const Tensor& out) {
+  std::vector<bool> along(static_cast<std::size_t>(x.dim()), false);
+  for (std::int64_t d = x.dim() - dimensions; d < x.dim(); ++d) along[static_cast<std::size_t>(d)] = true;
+  std::vector<Tensor> read{x};
+  Tensor scale, shift;
+  if (weight.defined()) read.push_back(scale = weight.expand(x.sizes()));
+  if (bias.defined()) read.push_back(shift = bias.expand(x.sizes()));
+  if (whole_lines(out, along)) {
+    const auto view = [](const Tensor& tensor) {
+      return tensor.defined() ? std::optional(kernel_view(tensor, false)) : std::nullopt;
+    };
+    const library::NormOptions options{static_cast<std::size_t>(dimensions), epsilon, centred};
+    launch(
+        {.name = std::move(name),
+         .written = {out},
+         .read = std::move(read),
+         .pes = {},
+         .body = [source = kernel_view(x, false), factors = view(scale), offsets = view(shift), options,
+                  target = kernel_view(out, true)] { library::normalize(source, factors, offsets, options, target); }});
+    return;
+  }
+  library::ReduceOptions options;
+  options.reduced = along;
+  const auto count = static_cast<float>(count_along(x, along));
+  options.finish = [count](const tl::Tile& sum) { return sum / count; };
+  std::vector<Tensor> statistics, operands{x};
+  if (centred) {
+    statistics.push_back(line_statistic(x, along));
+    reduce(name + ".mean", x, {}, options, statistics.front());
+    operands.push_back(statistics.front().expand(x.sizes()));
+  }
+  options.map = [centred](const Tiles& tiles, const library::Box&) {
+    const auto difference = centred ? tiles[0] - tiles[1] : tiles[0];
+    return difference * difference;
+  };
+  const Tensor square = line_statistic(x, along);
+  reduce(name + ".square", x, statistics, options, square);
+  operands.push_back(square.expand(x.sizes()));
+  const bool scaled = scale.defined(), shifted = shift.defined();
+  if (scaled) operands.push_back(scale);
+  if (shifted) operands.push_back(shift);
+  map(std::move(name), operands, out,
+      [centred, scaled, shifted, epsilon = static_cast<float>(epsilon)](const Tiles& tiles, const library::Box&) {
+        std::size_t next = 0;
+        auto tile = tl::cast(tiles[next++], DType::f32);
+        if (centred) tile = tile - tiles[next++];
+        tile = tile * tl::rsqrt(tiles[next++] + epsilon);
+        if (scaled) tile = tile * tl::cast(tiles[next++], DType::f32);
+        return shifted ? tile + tl::cast(tiles[next], DType::f32) : tile;
+      });
+}
+
+void SimulatedOperations::layer_norm(const Tensor& x, std::int64_t dimensions, const Tensor& weight, const Tensor& bias,
+                                     double epsilon, const Tensor& out) {
+  normalize("layer_norm", x, dimensions, weight, bias, epsilon, true, out);
+}
+
+void SimulatedOperations::rms_norm(const Tensor& x, std::int64_t dimensions, const Tensor& weight, double epsilon,
+                                   const Tensor& out) {
+  normalize("rms_norm", x, dimensions, weight, {}, epsilon, false, out);
+}
+
+}  // namespace kernbench::runtime

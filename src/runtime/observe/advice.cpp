@@ -1,0 +1,85 @@
+#include "runtime/observe/advice.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <map>
+#include <utility>
+
+namespace kernbench::runtime {
+namespace {
+
+constexpr double kLeastShare = 0.1;      // of the launches' time
+constexpr double kMostPasses = 1.25;     // over its tensors, of a launch that moves each byte about once
+constexpr std::size_t kMostKernels = 3;  // that are warned about
+
+struct Kernel {
+  std::string name;
+  Time total;
+  const LaunchResult* longest = nullptr;
+};
+
+Time duration(const LaunchResult& launch) {
+  return launch.end - launch.start;
+}
+
+/// "gemm" of "gemm#2" and "gemm#1.2".
+std::string kernel_of(const std::string& launch) {
+  return launch.substr(0, launch.rfind('#'));
+}
+
+std::vector<Kernel> main_kernels(const RunResult& result) {
+  std::map<std::string, Kernel> by_name;
+  Time all;
+  for (const LaunchResult& launch : result.launches) {
+    if (!launch.in_region) continue;
+    Kernel& kernel = by_name[kernel_of(launch.name)];
+    kernel.name = kernel_of(launch.name);
+    kernel.total += duration(launch);
+    all += duration(launch);
+    if (kernel.longest == nullptr || duration(launch) > duration(*kernel.longest)) kernel.longest = &launch;
+  }
+  std::vector<Kernel> kernels;
+  for (auto& [name, kernel] : by_name) {
+    if (kernel.total.in_seconds() >= kLeastShare * all.in_seconds()) kernels.push_back(std::move(kernel));
+  }
+  std::ranges::stable_sort(kernels, std::greater{}, &Kernel::total);
+  if (kernels.size() > kMostKernels) kernels.resize(kMostKernels);
+  return kernels;
+}
+
+/// A launch that moves each byte about once could find nearly all of them in the slices of its own PEs.
+bool could_be_local(const LaunchResult& launch) {
+  const auto bytes = static_cast<double>(launch.hbm_bytes.count());
+  const auto own = static_cast<double>(launch.distance.own_slice.count());
+  return launch.pes > 1 && launch.tensor_bytes > Bytes() && own < bytes / 2 &&
+         bytes <= kMostPasses * static_cast<double>(launch.tensor_bytes.count());
+}
+
+}  // namespace
+
+std::vector<std::string> advice(const RunResult& result) {
+  std::vector<std::string> warnings;
+  if (result.region && result.region->time == Time::zero()) {
+    warnings.emplace_back(
+        "the region of interest is empty: no simulated time passed in any range, and no launch was given in one");
+  }
+  for (const Kernel& kernel : main_kernels(result)) {
+    const LaunchResult& launch = *kernel.longest;
+    if (2 * launch.pes < launch.available_pes) {
+      warnings.push_back(fmt::format("{} runs on {} of {} PEs: spread its tensors over more PEs, or name more of them",
+                                     kernel.name, launch.pes, launch.available_pes));
+    }
+    if (could_be_local(launch)) {
+      const double own =
+          static_cast<double>(launch.distance.own_slice.count()) / static_cast<double>(launch.hbm_bytes.count());
+      warnings.push_back(
+          fmt::format("{}: {:.0f} % of its bytes are in HBM slices of other PEs, though each byte is moved about once: "
+                      "place its tensors alike and let each program take its local_shard",
+                      kernel.name, 100 * (1 - own)));
+    }
+  }
+  return warnings;
+}
+
+}  // namespace kernbench::runtime

@@ -1,0 +1,170 @@
+#include "runtime/observe/launch_result.h"
+
+#include <algorithm>
+#include <cmath>
+#include <map>
+#include <set>
+#include <string>
+#include <tuple>
+#include <utility>
+
+#include "runtime/observe/engine_use.h"
+#include "tile/explain/critical_path.h"
+
+namespace kernbench::runtime {
+namespace {
+
+constexpr std::size_t kMostPathParts = 32;
+constexpr std::size_t kMostSegments = 12;
+constexpr std::size_t kMostWaits = 64;
+
+/// Dispatch, the critical path of the program that ended last, completion: they tile the launch.
+std::vector<PathSegment> whole_path(const hardware::LaunchTimes& times, const tile::LaunchRecord& record,
+                                    const tile::TraceStore& traces) {
+  std::vector<PathSegment> path;
+  const auto add = [&](std::string activity, std::string operation, std::string where, std::string on, Time start,
+                       Time end) {
+    if (start >= end) return;
+    path.push_back({std::move(activity), std::move(operation), std::move(where), std::move(on), start, end});
+  };
+  const auto add_way = [&](const char* activity, const std::vector<hardware::WayStep>& way, Time start, Time end) {
+    for (const hardware::WayStep& step : way) {
+      const Time until = std::min(step.end, end);
+      add(activity, step.what, "", step.on, start, until);
+      start = std::max(start, until);
+    }
+    add(activity, "", "", "", start, end);
+  };
+  add_way("dispatch", times.out, times.requested, record.last_start);
+  const tile::ProgramTrace none;
+  for (const auto& segment : tile::critical_path(record.last_trace ? *record.last_trace : none, &traces)) {
+    add(std::string(name(segment.activity, segment.engine)), segment.kind,
+        segment.has_where ? tile::place(segment.where) : "", segment.on == nullptr ? "" : *segment.on, segment.start,
+        segment.end);
+  }
+  add_way("completion", times.back, record.last_end, times.completed);
+  return path;
+}
+
+std::vector<PathPart> parts_of(const std::vector<PathSegment>& path) {
+  std::map<std::tuple<std::string, std::string, std::string, std::string>, PathPart> by_text;
+  for (const PathSegment& segment : path) {
+    const std::string on = tile::kind_of_part(segment.on);
+    PathPart& part = by_text[{segment.activity, segment.operation, segment.where, on}];
+    part.activity = segment.activity;
+    part.operation = segment.operation;
+    part.where = segment.where;
+    part.on = on;
+    part.time += segment.end - segment.start;
+    ++part.count;
+  }
+  std::vector<PathPart> parts;
+  for (auto& [texts, part] : by_text) parts.push_back(std::move(part));
+  std::ranges::stable_sort(parts, std::greater{}, &PathPart::time);
+  return parts;
+}
+
+/// The first entries; the rest as one, made by `rest` and added up.
+template <class Entry>
+void cut(std::vector<Entry>& entries, std::size_t most, Entry rest) {
+  if (entries.size() <= most) return;
+  for (std::size_t i = most - 1; i < entries.size(); ++i) {
+    rest.time += entries[i].time;
+    rest.count += entries[i].count;
+  }
+  entries.resize(most - 1);
+  entries.push_back(std::move(rest));
+}
+
+std::vector<PathSegment> longest_of(std::vector<PathSegment> path) {
+  const auto longer = [](const PathSegment& a, const PathSegment& b) { return a.end - a.start > b.end - b.start; };
+  std::ranges::stable_sort(path, longer);
+  path.resize(std::min(path.size(), kMostSegments));
+  std::ranges::stable_sort(path, {}, &PathSegment::start);
+  return path;
+}
+
+std::vector<WaitResult> waits_of(const tile::LaunchAccount& account) {
+  std::vector<WaitResult> waits;
+  for (auto& wait : account.waits()) {
+    waits.push_back({std::move(wait.reason), std::move(wait.operation), std::move(wait.where), std::move(wait.cause),
+                     std::move(wait.cause_where), wait.time, wait.count});
+  }
+  return waits;
+}
+
+std::vector<OperationResult> operations_of(const tile::LaunchAccount& account) {
+  std::vector<OperationResult> operations;
+  for (auto& total : account.operations()) {
+    operations.push_back(
+        {std::move(total.operation), std::move(total.engine), total.count, total.waiting, total.work, total.bound});
+  }
+  return operations;
+}
+
+/// Every program ends after its start and the work of its busiest resource, and the launch completes after the last.
+void add_bound(LaunchResult& result, const hardware::LaunchTimes& times, const tile::LaunchRecord& record) {
+  Time longest;
+  for (const EngineResult& engine : result.engines) {
+    if (engine.busiest <= longest) continue;
+    longest = engine.busiest;
+    result.bound_by = engine.engine;
+  }
+  result.bound = (times.first_program - times.requested) + longest + (times.completed - record.last_end);
+}
+
+/// Collectives have an explanation of their own, and move what they have to.
+Bytes tensor_bytes_of(const LaunchPlan& plan) {
+  if (plan.explain) return {};
+  std::set<const SimulatedStorage*> counted;
+  Bytes bytes;
+  for (const auto* list : {&plan.written, &plan.read}) {
+    for (const auto& storage : *list) {
+      if (!counted.insert(storage.get()).second) continue;
+      const auto& descriptor = *storage->descriptor();
+      std::int64_t elements = 1;
+      for (const std::int64_t extent : descriptor.shape) elements *= extent;
+      bytes += Bytes(elements * item_size(descriptor.dtype));
+    }
+  }
+  return bytes;
+}
+
+}  // namespace
+
+LaunchResult launch_result(const LaunchPlan& plan, const hardware::Machine& machine, const hardware::LaunchTimes& times,
+                           const tile::LaunchRecord& record, const tile::TraceStore& traces) {
+  LaunchResult result;
+  result.name = record.name;
+  result.device = plan.device;
+  result.start = times.requested;
+  result.end = times.completed;
+  result.programs = record.programs;
+  result.pes = static_cast<std::int64_t>(plan.pes.size());
+  result.available_pes = plan.available_pes;
+  result.range = plan.range;
+  for (const auto& type : record.work.gemm) result.flops += type.operations;
+  result.hbm_bytes = record.hbm_bytes;
+  result.distance = record.distance;
+  result.tensor_bytes = tensor_bytes_of(plan);
+  const auto& inside = record.last_breakdown;
+  result.breakdown = {{"dispatch", record.last_start - times.requested},
+                      {"gemm", inside.gemm},
+                      {"vector", inside.vector},
+                      {"dma", inside.dma},
+                      {"control", inside.control},
+                      {"completion", times.completed - record.last_end}};
+  result.engines = engines_of(record, SipId{plan.device}, plan.pes, times.completed - times.requested, machine);
+  add_bound(result, times, record);
+  result.roofline = roofline_of(result.engines);
+  std::vector<PathSegment> path = whole_path(times, record, traces);
+  result.critical_path = parts_of(path);
+  cut(result.critical_path, kMostPathParts, PathPart{"other", "", "", "", {}, 0});
+  result.longest_segments = longest_of(std::move(path));
+  result.waits = waits_of(record.account);
+  cut(result.waits, kMostWaits, WaitResult{"other", "", "", "", "", {}, 0});
+  result.operations = operations_of(record.account);
+  return result;
+}
+
+}  // namespace kernbench::runtime

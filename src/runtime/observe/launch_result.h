@@ -1,0 +1,16 @@
+// Builds the result of a launch that has completed.
+#pragma once
+
+#include "hardware/launch/launch.h"
+#include "hardware/machine.h"
+#include "kernbench/result.h"
+#include "runtime/streams/launches.h"
+#include "tile/program/program.h"
+
+namespace kernbench::runtime {
+
+/// The lists are cut: what is beyond them is summed up in one last entry, so that sums stay right.
+LaunchResult launch_result(const LaunchPlan& plan, const hardware::Machine& machine, const hardware::LaunchTimes& times,
+                           const tile::LaunchRecord& record, const tile::TraceStore& traces);
+
+}  // namespace kernbench::runtime

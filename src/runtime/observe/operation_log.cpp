@@ -1,0 +1,87 @@
+#include "runtime/observe/operation_log.h"
+
+#include <fmt/format.h>
+
+#include <cerrno>
+#include <cstring>
+
+#include "base/text.h"
+#include "kernbench/error.h"
+#include "tile/program/program.h"
+
+namespace kernbench::runtime {
+
+namespace {
+
+void append_legs(fmt::memory_buffer& line, const tile::KernelOperation& operation) {
+  const auto& addresses = operation.program->environment().machine.addresses();
+  for (const auto& leg : operation.legs) {
+    for (const auto& range : leg.ranges) {
+      fmt::format_to(std::back_inserter(line), " {}[{}x{}B/{}]", to_text(addresses.hbm(leg.slice, range.address)),
+                     range.rows, range.row_bytes.count(), range.stride);
+    }
+  }
+}
+
+}  // namespace
+
+OperationLog::OperationLog(const std::string& path) : path_(path) {
+  if (path.empty()) return;
+  file_.reset(std::fopen(path.c_str(), "w"));
+  if (!file_) throw ConfigurationError(fmt::format("cannot write the operation log: {}", std::strerror(errno)), path);
+}
+
+void OperationLog::on_operation(const tile::KernelOperation& operation) {
+  times_.add((static_cast<std::uint64_t>(operation.agent.value) << 32) ^ operation.number);
+  for (const Time time : {operation.issued, operation.ready, operation.started, operation.effect, operation.finished}) {
+    add_time(time);
+  }
+  if (!file_) return;
+  fmt::memory_buffer line;
+  fmt::format_to(std::back_inserter(line), "{} {}/{} {} {} issued={} ready={} started={} effect={}",
+                 operation.finished.count(), operation.program->pe().name(), operation.program->launch().name,
+                 operation.number, operation.kind, operation.issued.count(), operation.ready.count(),
+                 operation.started.count(), operation.effect.count());
+  if (!operation.write) append_legs(line, operation);
+  line.append(operation.operand_text);
+  if (operation.write) {
+    line.append(std::string_view(" ->"));
+    append_legs(line, operation);
+  }
+  line.push_back('\n');
+  std::fwrite(line.data(), 1, line.size(), file_.get());
+}
+
+void OperationLog::on_launch(const LaunchResult& launch) {
+  if (!file_) return;
+  fmt::memory_buffer line;
+  fmt::format_to(std::back_inserter(line), "{} sip{}/{} - launch requested={} programs={}", launch.end.count(),
+                 launch.device, launch.name, launch.start.count(), launch.programs);
+  if (!launch.where.empty()) fmt::format_to(std::back_inserter(line), " at {}", launch.where);
+  line.push_back('\n');
+  std::fwrite(line.data(), 1, line.size(), file_.get());
+}
+
+void OperationLog::on_waypoint(const tile::Program& program, std::uint64_t number, std::string_view name, Time time,
+                               const std::source_location& where) {
+  if (!file_) return;
+  const std::string_view path = where.file_name();
+  fmt::memory_buffer line;
+  fmt::format_to(std::back_inserter(line), "{} {}/{} {} waypoint \"", time.count(), program.pe().name(),
+                 program.launch().name, number);
+  for (const char c : name) {
+    if (c == '"' || c == '\\') line.push_back('\\');
+    line.push_back(static_cast<unsigned char>(c) < ' ' ? ' ' : c);
+  }
+  fmt::format_to(std::back_inserter(line), "\" {}:{}\n", path.substr(path.rfind('/') + 1), where.line());
+  std::fwrite(line.data(), 1, line.size(), file_.get());
+}
+
+void OperationLog::flush() {
+  if (!file_) return;
+  if (std::fflush(file_.get()) != 0 || std::ferror(file_.get()) != 0) {
+    throw ProgramError("OutputError", fmt::format("cannot write the operation log: {}", std::strerror(errno)), path_);
+  }
+}
+
+}  // namespace kernbench::runtime

@@ -1,0 +1,323 @@
+#include "runtime/observe/trace_recorder.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "base/text.h"
+#include "hardware/pe/command_queue.h"
+#include "tile/explain/record.h"
+#include "tile/program/program.h"
+
+namespace kernbench::runtime {
+namespace {
+
+using hardware::AgentKind;
+using hardware::EngineKind;
+using trace::Arguments;
+using trace::Verbatim;
+
+// Siblings: control contexts, engines, then servers in their own order.
+constexpr std::int32_t kEngineRank = 1 << 8, kServerRank = 1 << 16, kProcessorRank = 0;
+constexpr std::int32_t kMostPlaces = 1 << 8;  // of one DMA queue, in the order of ranks
+
+AgentKind kind_of(sim::AgentId agent) {
+  return static_cast<AgentKind>(agent.value >> hardware::kAgentIndexBits);
+}
+std::int64_t index_of(sim::AgentId agent) {
+  return agent.value & (static_cast<std::uint32_t>(hardware::kAgentIndexLimit) - 1);
+}
+
+std::uint64_t key_of(sim::AgentId agent, std::uint64_t number) {
+  return (static_cast<std::uint64_t>(agent.value) << 32) ^ number;
+}
+
+std::int32_t engine_rank(const tile::KernelOperation& operation, std::string_view name) {
+  if (operation.engine == EngineKind::gemm) return kServerRank - 2;
+  if (operation.engine == EngineKind::vector) return kServerRank - 1;
+  if (operation.engine == EngineKind::ipcq) return kServerRank - 3;
+  const std::size_t digits = name.find_last_not_of("0123456789") + 1;
+  const std::int32_t queue = digits < name.size() ? std::stoi(std::string(name.substr(digits))) : 0;
+  return kEngineRank + std::min(queue, 127) * kMostPlaces;
+}
+
+void add_wait(Arguments& arguments, std::string_view name, Time from, Time to) {
+  if (from < to) arguments.push_back({name, (to - from).count()});
+}
+
+void add_work(Arguments& arguments, const tile::KernelOperation& operation) {
+  if (operation.engine == EngineKind::dma) {
+    Bytes bytes{0};
+    for (const hardware::DmaLeg& leg : operation.legs) bytes += leg.total();
+    arguments.push_back({"bytes", bytes.count()});
+    arguments.push_back({"slices", static_cast<std::int64_t>(operation.legs.size())});
+  } else if (operation.engine == EngineKind::gemm) {
+    arguments.push_back({"batch", operation.gemm.batch});
+    arguments.push_back({"m", operation.gemm.m});
+    arguments.push_back({"n", operation.gemm.n});
+    arguments.push_back({"k", operation.gemm.k});
+  } else if (operation.engine == EngineKind::ipcq) {
+    arguments.push_back({"bytes", operation.ipcq.bytes.count()});
+    arguments.push_back({"tag", static_cast<std::int64_t>(operation.ipcq.tag)});
+    add_wait(arguments, operation.ipcq.sends ? "credit" : "message", Time::zero(), operation.waited);
+  } else {
+    arguments.push_back({"elements", operation.vector.elements});
+  }
+}
+
+}  // namespace
+
+TraceRecorder::TraceRecorder(const std::string& path, const topology::Topology& topology, const Arguments& facts)
+    : writer_(path),
+      tracks_(writer_),
+      layout_(topology, 0),
+      contexts_(topology.pe.contexts),
+      sips_(topology.system.sips) {
+  facts_.emplace_back("time", "1 ns shown here is 1 ps of simulated time");
+  for (const trace::Argument& fact : facts) facts_.emplace_back(fact.name, std::get<std::string_view>(fact.value));
+  write_facts();
+}
+
+void TraceRecorder::write_facts() {
+  Arguments all;
+  for (const auto& [name, text] : facts_) all.push_back({name, std::string_view(text)});
+  writer_.instant(tracks_.of_host("KernBench", -1), Time::zero(), "1 ns shown is 1 ps simulated", all);
+}
+
+// ---- programs and their operations
+
+trace::TrackId TraceRecorder::control_track(const tile::Program& program) {
+  const auto context = static_cast<std::int32_t>(index_of(program.agent()) % contexts_);
+  return tracks_.of(fmt::format("{}.control.context{}", program.pe().name(), context), context);
+}
+
+void TraceRecorder::on_program_begin(const tile::Program& program) {
+  const trace::TrackId track = control_track(program);
+  const OpenSlice& open = open_programs_[program.agent().value] = {track, program.launch().name, program.id(), {}};
+  begin_open(open, machine_->scheduler().now());
+}
+
+void TraceRecorder::begin_open(const OpenSlice& slice, Time now) {
+  Arguments arguments;
+  if (slice.program >= 0) arguments.push_back({"program", slice.program});
+  if (!slice.source.empty()) arguments.push_back({"source", std::string_view(slice.source)});
+  writer_.begin(slice.track, now, slice.name, arguments);
+}
+
+void TraceRecorder::on_program_end(const tile::Program& program) {
+  writer_.end(control_track(program), machine_->scheduler().now());
+  open_programs_.erase(program.agent().value);
+}
+
+void TraceRecorder::on_step(const tile::Program& program, const tile::ProgramStep& step) {
+  if (!recording_) return;
+  Arguments arguments{{"source", std::string_view()}};
+  const std::string source = tile::place(step.where), cause = cause_text(step.cause, program.agent());
+  arguments.front().value = std::string_view(source);
+  if (!cause.empty()) arguments.push_back({"waits for", Verbatim{cause}});
+  writer_.slice(control_track(program), std::max(step.start, recording_since_), step.end,
+                tile::name(step.activity, EngineKind::dma), arguments);
+}
+
+void TraceRecorder::on_waypoint(const tile::Program& program, std::uint64_t number, std::string_view name, Time time,
+                                const std::source_location& where) {
+  const std::string source = tile::place(where);
+  writer_.instant(control_track(program), time, name,
+                  {{"operation", static_cast<std::int64_t>(number)}, {"source", std::string_view(source)}});
+}
+
+void TraceRecorder::on_issue(const tile::KernelOperation& operation) {
+  under_way_[key_of(operation.agent, operation.number)] = {operation.kind, operation.program->launch().name};
+}
+
+// Commands come in the order of their ends. Giving each the place that fell free last before its start takes no more
+// places than there were ever commands under way at a time.
+trace::TrackId TraceRecorder::place_for(const tile::KernelOperation& operation) {
+  Engine& engine = engines_[operation.queue];
+  if (engine.name.empty()) engine.name = operation.queue->wait_name();
+  Place* best = nullptr;
+  for (Place& place : engine.places) {
+    if (place.free <= operation.started && (best == nullptr || place.free > best->free)) best = &place;
+  }
+  if (best == nullptr) {
+    const std::size_t index = engine.places.size();
+    const std::string name = index == 0 ? engine.name : fmt::format("{} ({})", engine.name, index + 1);
+    const std::int32_t rank = engine_rank(operation, engine.name) + static_cast<std::int32_t>(index % kMostPlaces);
+    engine.places.push_back({tracks_.of(name, rank), Time::zero()});
+    best = &engine.places.back();
+  }
+  best->free = operation.finished;
+  return best->track;
+}
+
+void TraceRecorder::on_operation(const tile::KernelOperation& operation) {
+  under_way_.erase(key_of(operation.agent, operation.number));
+  if (operation.queue == nullptr || !recording_) return;
+  const tile::Program& program = *operation.program;
+  const std::string source = tile::place(operation.where);
+  Arguments arguments{{"kernel", std::string_view(program.launch().name)},
+                      {"program", program.id()},
+                      {"operation", static_cast<std::int64_t>(operation.number)},
+                      {"source", std::string_view(source)}};
+  if (!operation.operand_text.empty()) arguments.push_back({"operands", Verbatim{operation.operand_text}});
+  add_work(arguments, operation);
+  arguments.push_back({"requested (ps)", operation.requested.count()});
+  add_wait(arguments, "waited: TCM full (ps)", operation.requested, operation.granted);
+  add_wait(arguments, "waited: queue full (ps)", operation.granted, operation.placed);
+  add_wait(arguments, "waited: issue (ps)", operation.placed, operation.issued);
+  add_wait(arguments, operation.ready_in_order ? "waited: memory order (ps)" : "waited: operand (ps)", operation.issued,
+           operation.ready);
+  add_wait(arguments, "waited: engine busy (ps)", operation.ready, operation.started);
+  add_wait(arguments, "TLB miss (ps)", Time::zero(), operation.translation);
+  const std::string granted_by = cause_text(operation.granted_by, operation.agent),
+                    placed_by = cause_text(operation.placed_by, operation.agent),
+                    ready_by = cause_text(operation.ready_by, operation.agent),
+                    started_by = cause_text(operation.started_by, operation.agent);
+  if (!granted_by.empty()) arguments.push_back({"TCM room by", Verbatim{granted_by}});
+  if (!placed_by.empty()) arguments.push_back({"queue place by", Verbatim{placed_by}});
+  if (!ready_by.empty()) arguments.push_back({"ready by", Verbatim{ready_by}});
+  if (!started_by.empty()) arguments.push_back({"engine free by", Verbatim{started_by}});
+  arguments.push_back({"effect (ps)", operation.effect.count()});
+  writer_.slice(place_for(operation), std::max(operation.started, recording_since_), operation.finished, operation.kind,
+                arguments);
+}
+
+std::string TraceRecorder::cause_text(hardware::OperationName cause, sim::AgentId asking) const {
+  if (!cause.known()) return "";
+  if (cause.agent == asking) return fmt::format("operation {}", cause.number);
+  return fmt::format("operation {} of {}", cause.number, agent_name(cause.agent));
+}
+
+// ---- servers and processors
+
+std::string TraceRecorder::agent_name(sim::AgentId agent) const {
+  const std::int64_t index = index_of(agent);
+  if (kind_of(agent) != AgentKind::program) return "host";
+  const std::string pe = to_text(layout_.pe_at(index / contexts_));
+  return index % contexts_ == 0 ? pe : fmt::format("{} (context {})", pe, index % contexts_);
+}
+
+void TraceRecorder::name_service(Service& service) const {
+  if (kind_of(service.agent) == AgentKind::program) {
+    const auto found = under_way_.find(key_of(service.agent, service.operation >> (hardware::kLegBits + 1)));
+    service.name = fmt::format("{} {}", agent_name(service.agent), found == under_way_.end() ? "" : found->second.kind);
+    service.kernel = found == under_way_.end() ? "" : found->second.kernel;
+  } else if (kind_of(service.agent) == AgentKind::cpu && index_of(service.agent) < 2 * sips_ &&
+             index_of(service.agent) % 2 == 1) {
+    service.name = "copy";
+  } else {
+    service.name = "command";
+  }
+}
+
+void TraceRecorder::on_service(hardware::ServerId server, sim::AgentId agent, std::uint64_t operation, Time start,
+                               Time end, Bytes bytes) {
+  if (!recording_) return;
+  if (server.value >= services_.size()) services_.resize(machine_->fabric().server_count());
+  Service& service = services_[server.value];
+  if (service.chunks > 0 && service.end == start && service.agent == agent && service.operation == operation) {
+    service.end = end;
+    service.bytes += bytes;
+    ++service.chunks;
+    return;
+  }
+  write_service(service);
+  if (service.track.value == 0) {
+    service.track =
+        tracks_.of(machine_->fabric().spec(server).name, kServerRank + static_cast<std::int32_t>(server.value));
+  }
+  service.start = start;
+  service.end = end;
+  service.agent = agent;
+  service.operation = operation;
+  service.bytes = bytes;
+  service.chunks = 1;
+  name_service(service);  // now: the operation may be over when the interval is written
+}
+
+void TraceRecorder::write_service(Service& service) {
+  if (service.chunks == 0) return;
+  Arguments arguments{{"bytes", service.bytes.count()}, {"chunks", service.chunks}};
+  if (!service.kernel.empty()) {
+    arguments.push_back({"kernel", std::string_view(service.kernel)});
+    const std::uint64_t leg = service.operation >> 1;
+    arguments.push_back({"operation", static_cast<std::int64_t>(leg >> hardware::kLegBits)});
+  }
+  writer_.slice(service.track, service.start, service.end, service.name, arguments);
+  service.chunks = 0;
+}
+
+void TraceRecorder::on_message(sim::AgentId processor, Time start, Time end) {
+  const std::int64_t index = index_of(processor);
+  const std::string name = index < 2 * sips_ ? to_text(SipId{static_cast<std::int32_t>(index / 2)}) + ".io.cpu"
+                                             : to_text(layout_.cube_at(index - 2 * sips_)) + ".m_cpu";
+  writer_.slice(tracks_.of(name, kProcessorRank), start, end, "message");
+}
+
+// ---- the host
+
+void TraceRecorder::begin_command(const std::string& stream, const std::string& command, std::string_view place,
+                                  Time now) {
+  const OpenSlice& open = open_commands_[stream] = {tracks_.of_host(stream, 1), command, -1, std::string(place)};
+  begin_open(open, now);
+}
+
+void TraceRecorder::end_command(const std::string& stream, Time now) {
+  writer_.end(tracks_.of_host(stream, 1), now);
+  open_commands_.erase(stream);
+}
+
+void TraceRecorder::host_call(const std::string& worker, std::string_view call, std::string_view subject,
+                              std::string_view place, Time start, Time end) {
+  if (start >= end) return;
+  Time& last = last_calls_[worker];
+  if (start < last) return;
+  last = end;
+  Arguments arguments;
+  if (!subject.empty()) arguments.push_back({"of", subject});
+  if (!place.empty()) arguments.push_back({"source", place});
+  writer_.slice(tracks_.of_host(worker, 0), std::max(start, recording_since_), end, call, arguments);
+}
+
+void TraceRecorder::host_range(const std::string& worker, int depth, std::string_view name, Time start, Time end) {
+  const std::string track = depth == 0 ? worker + " ranges" : fmt::format("{} ranges ({})", worker, depth + 1);
+  writer_.slice(tracks_.of_host(track, 0), start, end, name);
+}
+
+void TraceRecorder::region(bool begins, Time now) {
+  if (begins) {
+    if (!regional_) {
+      for (Service& service : services_) service.chunks = 0;
+      writer_.restart();
+      write_facts();
+    }
+    regional_ = recording_ = true;
+    recording_since_ = now;
+    writer_.resume();
+    for (const auto& [agent, slice] : open_programs_) begin_open(slice, now);
+    for (const auto& [stream, slice] : open_commands_) begin_open(slice, now);
+    return;
+  }
+  finish_open(now);
+  recording_ = false;
+  writer_.pause();
+}
+
+void TraceRecorder::finish_open(Time now) {
+  for (Service& service : services_) {
+    if (service.start >= now) service.chunks = 0;  // a chunk of the very last instant, of no time yet
+    service.end = std::min(service.end, now);
+    write_service(service);
+  }
+  for (const auto& [agent, slice] : open_programs_) writer_.end(slice.track, now);
+  for (const auto& [stream, slice] : open_commands_) writer_.end(slice.track, now);
+}
+
+void TraceRecorder::finish(Time now) {
+  if (recording_) finish_open(now);
+  open_programs_.clear();
+  open_commands_.clear();
+  writer_.flush();
+}
+
+}  // namespace kernbench::runtime

@@ -1,0 +1,121 @@
+// What a run puts on its timeline. docs/trace.md says what a reader finds there.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <string>
+#include <string_view>
+#include <unordered_map>
+#include <vector>
+
+#include "hardware/fabric/activity_observer.h"
+#include "hardware/layout.h"
+#include "hardware/machine.h"
+#include "runtime/observe/trace_tracks.h"
+#include "tile/program/environment.h"
+#include "topology/spec.h"
+#include "trace/timeline_writer.h"
+
+namespace kernbench::runtime {
+
+/// Listens to kernels, engines, servers, processors, streams and the host, and writes the timeline as it comes. Holds
+/// one interval for each server and what is under way, nothing of the past.
+class TraceRecorder final : public tile::OperationSink, public hardware::ActivityObserver {
+ public:
+  /// Opens `path`. ConfigurationError when it cannot be opened. `facts` are shown with the file's first event.
+  TraceRecorder(const std::string& path, const topology::Topology& topology, const trace::Arguments& facts);
+
+  /// The machine whose servers it hears of; to be called once, before it runs.
+  void attach(hardware::Machine& machine) { machine_ = &machine; }
+
+  void on_operation(const tile::KernelOperation& operation) override;
+  bool wants_operands() const override { return true; }
+  void on_waypoint(const tile::Program& program, std::uint64_t number, std::string_view name, Time time,
+                   const std::source_location& where) override;
+  void on_program_begin(const tile::Program& program) override;
+  void on_program_end(const tile::Program& program) override;
+  void on_program_abandoned(const tile::Program& program) override { on_program_end(program); }
+  void on_step(const tile::Program& program, const tile::ProgramStep& step) override;
+  void on_issue(const tile::KernelOperation& operation) override;
+  void on_service(hardware::ServerId server, sim::AgentId agent, std::uint64_t operation, Time start, Time end,
+                  Bytes bytes) override;
+  void on_message(sim::AgentId processor, Time start, Time end) override;
+
+  /// A command of a stream begins, and is complete.
+  void begin_command(const std::string& stream, const std::string& command, std::string_view place, Time now);
+  void end_command(const std::string& stream, Time now);
+  /// The host fiber `worker` was in the program's call `call` from `start` to `end`; a read within it, of the tensor
+  /// `subject`, has been told of before and stands for it.
+  void host_call(const std::string& worker, std::string_view call, std::string_view subject, std::string_view place,
+                 Time start, Time end);
+
+  /// A range of host code (profiler.h) of `worker`, `depth` ranges within others, has ended.
+  void host_range(const std::string& worker, int depth, std::string_view name, Time start, Time end);
+  /// A window of the region of interest begins or ends. From the first one on, only what passes in windows is kept.
+  void region(bool begins, Time now);
+
+  /// Ends what is still open at the run's end, and writes what is left. ProgramError ("OutputError") when the file
+  /// could not take everything.
+  void finish(Time now);
+
+ private:
+  /// What one operation, message or copy has done on a server without a gap.
+  struct Service {
+    Time start, end;
+    sim::AgentId agent;
+    std::uint64_t operation = 0;
+    Bytes bytes;
+    std::int64_t chunks = 0;
+    trace::TrackId track;
+    std::string name, kernel;
+  };
+  struct Place {
+    trace::TrackId track;
+    Time free;
+  };
+  /// An engine: as many tracks as it has had commands under way at a time.
+  struct Engine {
+    std::string name;
+    std::vector<Place> places;
+  };
+  struct UnderWay {
+    const char* kind = "";
+    std::string kernel;
+  };
+
+  struct OpenSlice {
+    trace::TrackId track;
+    std::string name;
+    std::int64_t program = -1;
+    std::string source = {};  // line of the call that gave a command
+  };
+
+  void write_facts();
+  /// Ends what is open in the file.
+  void finish_open(Time now);
+  void begin_open(const OpenSlice& slice, Time now);
+  trace::TrackId place_for(const tile::KernelOperation& operation);
+  trace::TrackId control_track(const tile::Program& program);
+  void write_service(Service& service);
+  void name_service(Service& service) const;
+  std::string agent_name(sim::AgentId agent) const;
+  std::string cause_text(hardware::OperationName cause, sim::AgentId asking) const;
+
+  trace::TimelineWriter writer_;
+  TraceTracks tracks_;
+  hardware::Layout layout_;
+  std::int32_t contexts_, sips_;
+  hardware::Machine* machine_ = nullptr;
+  std::vector<Service> services_;                          // by server; without chunks: none
+  std::unordered_map<const void*, Engine> engines_;        // by queue; looked up only
+  std::unordered_map<std::uint64_t, UnderWay> under_way_;  // by agent and number; looked up only
+  std::map<std::uint32_t, OpenSlice> open_programs_;       // by agent
+  std::map<std::string, OpenSlice> open_commands_;         // by stream
+  std::vector<std::pair<std::string, std::string>> facts_;
+  bool regional_ = false;  // there has been a region of interest
+  bool recording_ = true;  // now is in it, or there is none so far
+  Time recording_since_;
+  std::map<std::string, Time> last_calls_;  // end of the latest of a worker
+};
+
+}  // namespace kernbench::runtime

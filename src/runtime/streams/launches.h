@@ -1,0 +1,52 @@
+// Putting kernel launches into streams and their times into the result.
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "kernbench/coordinates.h"
+#include "kernbench/queues.h"
+#include "kernbench/result.h"
+#include "runtime/devices/simulated_devices.h"
+#include "runtime/queues/queue_set.h"
+#include "runtime/simulation.h"
+
+namespace kernbench::runtime {
+
+struct LaunchPlan {
+  std::string name;
+  int device = 0;
+  std::string range = {};                    // in which it was given
+  std::int64_t available_pes = 0;            // of the rank that gives it
+  std::vector<PeCoordinate> pes;             // ascending
+  std::vector<SimulatedStorageRef> written;  // storages that the kernel may write
+  std::vector<SimulatedStorageRef> read;     // kept alive until it has completed
+  /// Channels of which the PEs are members, if any: a set that others may use too, or options for one of the launch's
+  /// own, whose messages must all have been received when it completes.
+  std::shared_ptr<QueueSet> queues = {};
+  QueueOptions queue_options = {};
+  /// What the launch waits for when the stream has come to it, if anything; asked then. May be empty.
+  std::function<CompletionRef()> turn = {};
+  /// Of a set that is not known before the stream has come to the launch.
+  std::function<std::shared_ptr<QueueSet>()> late_queues = {};
+  std::function<void()> body;
+  bool users = false;                   // the kernel is the user's own: its lines say more than that of the launch
+  std::optional<PlanResult> plan = {};  // of a library kernel: for the launch's result
+  /// What a wait for the command waits for, made of the launch's own node; empty: that node itself. Alive until the
+  /// launch has completed.
+  std::function<std::shared_ptr<const sim::WaitNode>(const std::shared_ptr<const sim::WaitNode>&)> explain = {};
+};
+
+/// Costs the host the launch overhead, then enqueues on the calling fiber's current stream of the device.
+CompletionRef enqueue_launch(Simulation& simulation, LaunchPlan plan);
+
+/// Refuses queue options that do not fit the plan's PEs or the machine: ValueError.
+void check_queues(const LaunchPlan& plan, const topology::Topology& topology);
+
+/// The PEs that hold a shard of the storages.
+std::vector<PeCoordinate> shard_owners(const std::vector<SimulatedStorageRef>& storages);
+
+}  // namespace kernbench::runtime

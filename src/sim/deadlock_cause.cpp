@@ -1,0 +1,206 @@
+#include "sim/deadlock_cause.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <iterator>
+#include <map>
+#include <utility>
+
+#include "sim/cycle_text.h"
+#include "sim/fiber.h"
+#include "sim/folding.h"
+#include "sim/report.h"
+
+namespace kernbench::sim {
+namespace {
+
+constexpr std::size_t kNone = DeadlockGraph::kNone;
+constexpr std::size_t kMostCauses = 64;  // that are worked out
+
+/// Nobody is left who could act: the same thing, by whoever and for whomever.
+struct Missing {
+  bool host = false;
+  std::vector<std::size_t> nodes = {};  // that need it
+  std::vector<std::string> parties = {};
+  AlikeTexts faults = {};
+};
+
+/// Whether a node waits for nobody any more. Of alternatives, one that is left would be enough.
+bool is_final(const DeadlockGraph::Node& node, const WaitEdge& edge) {
+  if (edge.target != nullptr) return false;
+  if (!edge.alternative) return true;
+  return std::ranges::none_of(node.edges,
+                              [](const WaitEdge& other) { return other.alternative && other.target != nullptr; });
+}
+
+/// What is missing, where no party is known that could have provided it.
+std::string need_text(const DeadlockGraph& graph, std::size_t number, const WaitEdge& edge) {
+  if (graph.role(number) == WaitRole::party) return edge.reason;
+  return fmt::format("{}, which needs {}", graph.name(number), edge.reason);
+}
+
+void append_lines(std::vector<std::string>& lines, std::string_view text) {
+  while (!text.empty()) {
+    const std::size_t end = std::min(text.find('\n'), text.size());
+    lines.emplace_back(text.substr(0, end));
+    text.remove_prefix(std::min(end + 1, text.size()));
+  }
+}
+
+/// By who is missing, or by what is needed of nobody in particular.
+class MissingParties {
+ public:
+  explicit MissingParties(const DeadlockGraph& graph) {
+    for (std::size_t number = 0; number < graph.nodes().size(); ++number) {
+      const auto& node = graph[number];
+      const auto* fiber = node.edges.empty() ? dynamic_cast<const Fiber*>(node.node) : nullptr;
+      if (fiber != nullptr) add(number, false, fiber->name(), doing(*fiber));
+      for (const WaitEdge& edge : node.edges) {
+        if (is_final(node, edge)) {
+          add(number, edge.host, edge.missing, edge.fault.empty() ? need_text(graph, number, edge) : edge.fault);
+        }
+      }
+    }
+  }
+  const std::vector<Missing>& all() const { return all_; }
+
+ private:
+  void add(std::size_t number, bool host, const std::string& parties, const std::string& fault) {
+    const Skeleton alike = skeleton(fault);
+    const auto [place, fresh] = places_.try_emplace((parties.empty() ? "need\n" : "fault\n") + alike.text, all_.size());
+    if (fresh) all_.emplace_back();
+    Missing& missing = all_[place->second];
+    missing.host = missing.host || host;
+    if (missing.nodes.empty() || missing.nodes.back() != number) missing.nodes.push_back(number);
+    append_lines(missing.parties, parties);
+    missing.faults.add(fault, alike);
+  }
+
+  std::vector<Missing> all_;
+  std::map<std::string, std::size_t> places_;
+};
+
+std::vector<std::string> names_of(const DeadlockGraph& graph, const std::vector<std::size_t>& numbers) {
+  std::vector<std::string> names;
+  names.reserve(numbers.size());
+  for (const std::size_t number : numbers) names.push_back(graph.name(number));
+  return names;
+}
+
+/// In which call programs of kernels wait; what hosts call is part of the fault.
+std::string calls_text(const DeadlockGraph& graph, const std::vector<std::size_t>& nodes) {
+  AlikeTexts calls;
+  std::string first;
+  for (const std::size_t number : nodes) {
+    if (graph.role(number) != WaitRole::call) continue;
+    const std::string name = graph.name(number);
+    const Skeleton alike = skeleton(name);
+    if (first.empty()) first = alike.text;
+    if (alike.text == first) calls.add(name, alike);
+  }
+  return first.empty() ? "" : ": " + calls.text();
+}
+
+std::string missing_text(const DeadlockGraph& graph, const Missing& missing) {
+  const FoldedNames waiting = fold_names(names_of(graph, graph.waiting_for(missing.nodes)));
+  const char* wait = waiting.plural ? "wait" : "waits";
+  if (missing.parties.empty()) {
+    return fmt::format("{} {} for {}: nobody is left that could provide it", waiting.text, wait, missing.faults.text());
+  }
+  const FoldedNames parties = fold_names(missing.parties);
+  const std::string fault = missing.faults.text();
+  std::string text = fmt::format("{} {}", parties.text, parties.plural ? plural(fault) : fault);
+  if (waiting.text.empty()) return fmt::format("{}, for which nobody waits{}", text, calls_text(graph, missing.nodes));
+  text += fmt::format(", for which {} {}", waiting.text, wait);
+  return missing.host ? text : text + calls_text(graph, missing.nodes);
+}
+
+bool leaves_a_choice(const DeadlockGraph::Node& node) {
+  return std::ranges::count_if(node.edges,
+                               [](const WaitEdge& edge) { return edge.alternative && edge.target != nullptr; }) > 1;
+}
+
+/// Where one of several would be enough, no single cycle is the cause.
+std::string choices_text(const DeadlockGraph& graph, const std::vector<std::size_t>& choices) {
+  const FoldedNames waiting = fold_names(names_of(graph, graph.waiting_for(choices)));
+  return fmt::format("{} {}{}; everyone who could provide it waits, too", waiting.text,
+                     waiting.plural ? "wait" : "waits", calls_text(graph, choices));
+}
+
+struct Cycle {
+  bool host = false;
+  std::size_t start = kNone;
+};
+
+/// Where to start: at a program for whose call another one waits, else at any program, else anywhere.
+Cycle cycle_in(const DeadlockGraph& graph, const std::vector<std::size_t>& group) {
+  Cycle cycle;
+  std::size_t any_party = kNone;
+  for (const std::size_t number : group) {
+    if (any_party == kNone && graph.role(number) == WaitRole::party) any_party = number;
+    for (std::size_t i = 0; i < graph[number].edges.size(); ++i) {
+      const std::size_t target = graph[number].targets[i];
+      if (target == kNone || !graph[number].edges[i].host || !graph.on_cycle(number, target)) continue;
+      cycle.host = true;
+      cycle.start = std::min(cycle.start, target);
+    }
+  }
+  if (cycle.start == kNone) cycle.start = any_party == kNone ? group.front() : any_party;
+  return cycle;
+}
+
+struct Causes {
+  std::vector<std::string> host, device;
+  std::vector<std::string>& of(bool is_host) { return is_host ? host : device; }
+};
+
+/// Whether a program waits for it, of the hosts, or one that has been launched already.
+bool holds_up_a_program(const DeadlockGraph& graph, const Missing& missing) {
+  const auto has_launch = [&](std::size_t number) {
+    return std::ranges::any_of(graph[number].targets, [](std::size_t target) { return target != kNone; });
+  };
+  return std::ranges::any_of(missing.nodes, has_launch) || !graph.waiting_for(missing.nodes).empty();
+}
+
+void append_missing(const DeadlockGraph& graph, Causes& causes) {
+  const MissingParties parties(graph);
+  for (const Missing& missing : parties.all()) {
+    if (!holds_up_a_program(graph, missing)) continue;
+    auto& list = causes.of(missing.host);
+    if (list.size() < kMostCauses) list.push_back(missing_text(graph, missing));
+  }
+}
+
+void append_cycles(const DeadlockGraph& graph, Causes& causes) {
+  AlikeTexts none;
+  std::vector<std::pair<bool, AlikeTexts>> kinds;  // whether it is the hosts'
+  std::map<std::string, std::size_t> places;
+  for (const auto& group : graph.groups_in_cycles()) {
+    const Cycle cycle = cycle_in(graph, group);
+    std::vector<std::size_t> choices;
+    std::ranges::copy_if(group, std::back_inserter(choices), [&](auto each) { return leaves_a_choice(graph[each]); });
+    const std::string text =
+        choices.empty() ? cycle_text(graph, graph.cycle_through(cycle.start)) : choices_text(graph, choices);
+    const Skeleton alike = skeleton(text);
+    const auto [place, fresh] = places.try_emplace(alike.text, kinds.size());
+    if (fresh) kinds.emplace_back(cycle.host, none);
+    kinds[place->second].second.add(text, alike);
+  }
+  for (const auto& [host, texts] : kinds) {
+    const std::string count = texts.size() > 1 ? fmt::format(" [{} such cycles]", texts.size()) : "";
+    causes.of(host).push_back(texts.text() + count);
+  }
+}
+
+}  // namespace
+
+std::vector<std::string> causes_of(const DeadlockGraph& graph) {
+  Causes causes;
+  append_missing(graph, causes);
+  append_cycles(graph, causes);
+  return causes.host.empty() ? std::move(causes.device) : std::move(causes.host);
+}
+
+}  // namespace kernbench::sim

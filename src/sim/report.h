@@ -1,0 +1,27 @@
+// What a simulation that cannot go on says about its fibers. Every text is a function of the simulation alone.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "kernbench/units.h"
+#include "sim/errors.h"
+#include "sim/wait_graph.h"
+
+namespace kernbench::sim {
+
+class Fiber;
+
+/// "waits for mailbox a", "sleeps until 5 us".
+std::string doing(const Fiber& fiber);
+
+/// One line per fiber, "  rank 0 (last known at bench.cpp:41) waits for mailbox a", the first few of many. The place is
+/// left out where none is known.
+std::string list_fibers(const std::vector<Fiber*>& fibers);
+
+/// Explains why `waiting` (the foreground fibers, by agent) will wait for ever: everything they wait for, transitively.
+/// `unfinished` is what else is under way; it tells what programs of the devices belong to.
+DeadlockError explain_deadlock(Time now, const std::vector<Fiber*>& waiting,
+                               const std::vector<const WaitNode*>& unfinished);
+
+}  // namespace kernbench::sim

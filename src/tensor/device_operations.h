@@ -1,0 +1,179 @@
+// What the host API asks of a device: the one seam between the rules of tensors (shapes, element types, views, errors:
+// src/tensor/functions/) and the library kernels that compute on a device. Host mathematics never stands in for a
+// kernel.
+//
+// What every function may rely on, because the caller has seen to it:
+//   - All tensors are on one device; `out` is defined, has the shape and the element type of the result, and is not
+//     empty. Its placement is that of the first device operand unless the caller owns it (in-place operations).
+//   - Elementwise operands are expanded to the shape of `out` (strides of 0 where they repeat). They may be any views:
+//     transposed, sliced with steps, expanded. A kernel that wants dense operands takes `x.contiguous()`, which is a
+//     launch of `copy`.
+//   - `out` may be exactly one of the operands (in-place); it never overlaps an operand in another way, and no two of
+//     its elements are one.
+//   - Element types are already checked. `compute` is PyTorch's promoted type of the operands: operands are converted
+//   to
+//     it, the operation is done in it (f16, bf16 and f8 in f32), and its result is converted to the type of `out` once.
+//
+// What every function promises: it costs the host the launch overhead of its launches, launches on the current stream
+// of the device of `out` (not of the fiber's current device), and notes the launches as producers of `out`'s storage.
+// Every replica of `out` is written. It reads no device value on the host.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <variant>
+#include <vector>
+
+#include "kernbench/torch/tensor.h"
+#include "kernbench/torch/types.h"
+
+namespace kernbench::tensor {
+
+/// Names and semantics are PyTorch's.
+enum class BinaryOperation : std::uint8_t {
+  add,
+  subtract,
+  multiply,
+  divide,           // true division; `compute` is a floating-point type
+  floor_divide,     // toward minus infinity
+  truncate_divide,  // toward zero
+  remainder,        // of floor_divide: the sign is the divisor's
+  fmod,             // of truncate_divide: the sign is the dividend's
+  power,
+  maximum,  // NaN when one operand is NaN
+  minimum,
+  equal,  // comparisons and logical operations give bool
+  not_equal,
+  less,
+  less_equal,
+  greater,
+  greater_equal,
+  logical_and,
+  logical_or,
+  logical_xor,
+  bitwise_and,  // integers and bool
+  bitwise_or,
+  bitwise_xor,
+  shift_left,
+  shift_right,
+};
+
+enum class UnaryOperation : std::uint8_t {
+  negate,
+  absolute,
+  square_root,
+  reciprocal_square_root,
+  reciprocal,
+  exponential,
+  exponential_2,
+  exponential_minus_1,
+  logarithm,
+  logarithm_2,
+  logarithm_10,
+  logarithm_1_plus,
+  sine,
+  cosine,
+  hyperbolic_tangent,
+  error_function,
+  sigmoid,
+  floor,
+  ceil,
+  round,  // half to even
+  truncate,
+  sign,
+  bitwise_not,
+  logical_not,  // these four give bool
+  is_nan,
+  is_infinite,
+  is_finite,
+  relu,
+  silu,
+  gelu,       // by erf
+  gelu_tanh,  // by tanh
+};
+
+enum class ReduceOperation : std::uint8_t { sum, mean, product, maximum, minimum, all, any };
+
+/// The names that errors and launches carry: "add", "tanh".
+const char* name(BinaryOperation operation);
+const char* name(UnaryOperation operation);
+const char* name(ReduceOperation operation);
+
+/// A device tensor, or a number that is weakly typed (a C++ number or a host tensor of no dimensions).
+using DeviceOperand = std::variant<torch::Tensor, torch::Scalar>;
+
+enum class Activation : std::uint8_t { none, relu, silu, gelu, gelu_tanh };
+
+/// out = activation(alpha * a b + beta * addend).
+struct MatmulOptions {
+  double alpha = 1;
+  double beta = 0;
+  /// Undefined when beta == 0; else expanded to the shape of `out` (a bias has strides of 0 along the rows).
+  torch::Tensor addend = {};
+  Activation activation = Activation::none;
+};
+
+/// The kernels of a backend. A function that a backend does not have throws a ValueError that says so.
+class DeviceOperations {
+ public:
+  virtual ~DeviceOperations() = default;
+
+  // ---- elementwise ---------------------------------------------------------------------------------------------
+
+  /// At least one operand is a tensor.
+  virtual void binary(BinaryOperation operation, const DeviceOperand& a, const DeviceOperand& b, DType compute,
+                      const torch::Tensor& out);
+  virtual void unary(UnaryOperation operation, const torch::Tensor& x, DType compute, const torch::Tensor& out);
+  /// out = a * b + c.
+  virtual void multiply_add(const DeviceOperand& a, const DeviceOperand& b, const DeviceOperand& c, DType compute,
+                            const torch::Tensor& out);
+  /// out = condition (bool) ? a : b.
+  virtual void where(const torch::Tensor& condition, const DeviceOperand& a, const DeviceOperand& b,
+                     const torch::Tensor& out);
+  /// At least one bound is given. A NaN stays; where low > high the result is high.
+  virtual void clamp(const torch::Tensor& x, const std::optional<DeviceOperand>& low,
+                     const std::optional<DeviceOperand>& high, DType compute, const torch::Tensor& out);
+  /// Views of equal shape, element types converted. True when it was done; false sends the caller through the host.
+  virtual bool copy(const torch::Tensor& from, const torch::Tensor& to);
+  /// Zero above (upper: below) the diagonal that is `diagonal` places right of the main one, of the last two
+  /// dimensions.
+  virtual void triangle(const torch::Tensor& x, std::int64_t diagonal, bool upper, const torch::Tensor& out);
+
+  // ---- over dimensions -----------------------------------------------------------------------------------------
+
+  /// `dimensions`: ascending, not empty. `out` keeps them with extent 1, also where the caller's result does not.
+  /// all and any give bool; maximum and minimum are NaN when an element is.
+  virtual void reduce(ReduceOperation operation, const torch::Tensor& x, std::span<const std::int64_t> dimensions,
+                      DType compute, const torch::Tensor& out);
+  /// sum of (x - mean)^2 / (count - correction), over the dimensions, which `out` keeps with extent 1.
+  virtual void variance(const torch::Tensor& x, std::span<const std::int64_t> dimensions, std::int64_t correction,
+                        const torch::Tensor& out);
+  /// Index of the largest (smallest) element along a dimension, which `out` (an integer type) keeps with extent 1. The
+  /// first one of equals; a NaN counts as largest (smallest).
+  virtual void arg_reduce(ReduceOperation maximum_or_minimum, const torch::Tensor& x, std::int64_t dimension,
+                          const torch::Tensor& out);
+  virtual void cumulative_sum(const torch::Tensor& x, std::int64_t dimension, const torch::Tensor& out);
+  virtual void softmax(const torch::Tensor& x, std::int64_t dimension, bool logarithm, const torch::Tensor& out);
+  /// Over the last `dimensions` dimensions; weight and bias have their shape and may be undefined.
+  virtual void layer_norm(const torch::Tensor& x, std::int64_t dimensions, const torch::Tensor& weight,
+                          const torch::Tensor& bias, double epsilon, const torch::Tensor& out);
+  virtual void rms_norm(const torch::Tensor& x, std::int64_t dimensions, const torch::Tensor& weight, double epsilon,
+                        const torch::Tensor& out);
+
+  // ---- matrices, joining, choosing -----------------------------------------------------------------------------
+
+  /// a [m,k] b [k,n], or [g,m,k] [g,k,n] (a batch stride may be 0); equal element types. Transposed views are usual.
+  virtual void matmul(const torch::Tensor& a, const torch::Tensor& b, const MatmulOptions& options,
+                      const torch::Tensor& out);
+  /// All of the type of `out`.
+  virtual void cat(std::span<const torch::Tensor> tensors, std::int64_t dimension, const torch::Tensor& out);
+  /// out[…, i, …] = x[…, index[i], …]; `index` is an integer device tensor of one dimension.
+  virtual void index_select(const torch::Tensor& x, std::int64_t dimension, const torch::Tensor& index,
+                            const torch::Tensor& out);
+  /// out[…, i, …] = x[…, index[…, i, …], …] along `dimension`; `index` has the shape of `out`.
+  virtual void gather(const torch::Tensor& x, std::int64_t dimension, const torch::Tensor& index,
+                      const torch::Tensor& out);
+};
+
+}  // namespace kernbench::tensor

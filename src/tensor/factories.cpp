@@ -1,0 +1,351 @@
+#include "kernbench/torch/factories.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <cstring>
+#include <sstream>
+#include <string_view>
+#include <utility>
+
+#include "numerics/conversion.h"
+#include "tensor/dimensions.h"
+#include "tensor/element.h"
+#include "tensor/host_call.h"
+#include "tensor/random.h"
+#include "tensor/tensor_impl.h"
+
+namespace kernbench::torch {
+
+using tensor::ElementSource;
+using tensor::Generator;
+using tensor::impl_of;
+using tensor::TensorImpl;
+
+namespace {
+
+/// A tensor whose elements are not set yet.
+Tensor allocate(IntArrayRef size, ScalarType dtype, const TensorOptions& options, const char* call) {
+  tensor::require_host_context(call);
+  tensor::check_sizes(size);
+  const std::span sizes(size.begin(), size.size());
+  if (options.device().is_cpu()) return tensor::new_host_tensor(sizes, dtype);
+  return tensor::new_device_tensor(tensor::current_backend(call), sizes, dtype, options.device(),
+                                   options.placement_opt().value_or(DPPolicy{}), options.name_or_empty());
+}
+
+Tensor allocate_like(const Tensor& other, const TensorOptions& options, const char* call) {
+  tensor::require_host_context(call);
+  return tensor::new_tensor_like(other, options.dtype_opt().value_or(other.scalar_type()),
+                                 options.device_opt().value_or(other.device()), options.placement_opt(),
+                                 options.name_or_empty(), call);
+}
+
+/// Sets the elements of a tensor that was just allocated, in the row-major order of `source`.
+Tensor initialised(Tensor tensor, const ElementSource& source, const char* call) {
+  const TensorImpl& impl = impl_of(tensor);
+  if (impl.numel() == 0) return tensor;
+  if (impl.storage->device) {
+    tensor::current_backend(call).initialise(impl.storage->device, source);
+  } else if (impl.is_contiguous()) {
+    source(0, impl.numel(), impl.data());
+  } else {
+    tensor.copy_(initialised(tensor::new_host_tensor(impl.sizes, impl.dtype), source, call));
+  }
+  return tensor;
+}
+
+Scalar largest_integer(ScalarType dtype) {
+  switch (dtype) {
+    case kBool:
+      return {true};
+    case kByte:
+      return {UINT8_MAX};
+    case kChar:
+      return {INT8_MAX};
+    case kInt:
+      return {INT32_MAX};
+    default:
+      return {std::int64_t{INT64_MAX}};
+  }
+}
+
+/// NaN or the largest integer, so that the use of an element that was never written shows.
+Tensor poisoned(Tensor tensor) {
+  const TensorImpl& impl = impl_of(tensor);
+  if (impl.storage->device) return tensor;
+  const auto bytes = static_cast<std::size_t>(impl.storage->host_bytes);
+  if (is_floating_point(impl.dtype)) {
+    std::memset(impl.storage->host.get(), 0xFF, bytes);
+    return tensor;
+  }
+  return tensor.fill_(largest_integer(impl.dtype));
+}
+
+void require_floating(ScalarType dtype, const char* call) {
+  if (is_floating_point(dtype)) return;
+  std::ostringstream text;
+  text << call << " is not implemented for '" << dtype << "': use a floating-point dtype, or randint";
+  throw ValueError(text.str());
+}
+
+Tensor random(Tensor tensor, const char* call) {
+  const ScalarType dtype = tensor.scalar_type();
+  require_floating(dtype, call);
+  const bool normal = std::string_view(call).substr(0, 5) == "randn";
+  const Generator::Draw draw = tensor::current_generator().take(tensor.numel());
+  return initialised(
+      tensor,
+      [=](std::int64_t first, std::int64_t count, std::byte* out) {
+        if (normal)
+          tensor::fill_normal(draw, dtype, first, count, out);
+        else
+          tensor::fill_uniform(draw, dtype, first, count, out);
+      },
+      call);
+}
+
+Tensor random_integers(Tensor tensor, std::int64_t low, std::int64_t high, const char* call) {
+  const Generator::Draw draw = tensor::current_generator().take(tensor.numel());
+  return initialised(
+      tensor,
+      [=, dtype = tensor.scalar_type()](std::int64_t first, std::int64_t count, std::byte* out) {
+        tensor::fill_integers(draw, low, high, dtype, first, count, out);
+      },
+      call);
+}
+
+void check_range(std::int64_t low, std::int64_t high) {
+  if (low >= high)
+    throw ValueError(fmt::format("random_ expects 'from' to be less than 'to', but got from={} >= to={}", low, high));
+}
+
+/// Elements first + i * step, computed as double or as 64-bit integers.
+template <class T>
+ElementSource ramp(T start, T step, ScalarType dtype) {
+  return [=](std::int64_t first, std::int64_t count, std::byte* out) {
+    std::array<T, 1024> block;
+    for (std::int64_t done = 0; done < count;) {
+      const std::int64_t n = std::min<std::int64_t>(count - done, static_cast<std::int64_t>(block.size()));
+      for (std::int64_t i = 0; i < n; ++i)
+        block[static_cast<std::size_t>(i)] = start + static_cast<T>(first + done + i) * step;
+      numerics::convert(dtype, out + done * item_size(dtype), scalar_type_of<T>(),
+                        reinterpret_cast<const std::byte*>(block.data()), n);
+      done += n;
+    }
+  };
+}
+
+/// Number of elements of arange.
+std::int64_t ramp_length(const Scalar& start, const Scalar& end, const Scalar& step, bool exact) {
+  const double low = start.toDouble(), high = end.toDouble(), by = step.toDouble();
+  if (by == 0) throw ValueError("step must be nonzero");
+  if (!std::isfinite(low) || !std::isfinite(high))
+    throw ValueError(fmt::format("unsupported range: {} -> {}", low, high));
+  if (by > 0 ? high < low : high > low) throw ValueError("upper bound and larger bound inconsistent with step sign");
+  if (exact) {
+    const std::int64_t a = start.toLong(), b = end.toLong(), c = step.toLong();
+    if (c == 0) throw ValueError("step must be nonzero");
+    __extension__ using int128 = __int128;
+    const int128 distance = static_cast<int128>(b) - a;
+    const int128 count = (distance + c - (c > 0 ? 1 : -1)) / c;
+    return static_cast<std::int64_t>(std::max<int128>(count, 0));
+  }
+  const double count = std::ceil((high - low) / by);
+  if (!(count < 0x1p59))
+    throw ValueError(fmt::format("invalid size, possible overflow? arange would have {} elements", count));
+  return static_cast<std::int64_t>(count);
+}
+
+ScalarType inferred_type(const Scalar& value) {
+  return value.isFloatingPoint() ? kFloat : value.type();
+}
+
+}  // namespace
+
+Tensor empty(IntArrayRef size, const TensorOptions& options, Where where) {
+  const tensor::HostCall here("empty", where);
+  return poisoned(allocate(size, options.dtype(), options, "empty"));
+}
+Tensor zeros(IntArrayRef size, const TensorOptions& options, Where where) {
+  const tensor::HostCall here("zeros", where);
+  return allocate(size, options.dtype(), options, "zeros").fill_(0);
+}
+Tensor ones(IntArrayRef size, const TensorOptions& options, Where where) {
+  const tensor::HostCall here("ones", where);
+  return allocate(size, options.dtype(), options, "ones").fill_(1);
+}
+Tensor full(IntArrayRef size, const Scalar& value, const TensorOptions& options, Where where) {
+  const tensor::HostCall here("full", where);
+  const ScalarType dtype = options.dtype_opt().value_or(inferred_type(value));
+  return allocate(size, dtype, options, "full").fill_(value);
+}
+
+Tensor arange(const Scalar& end, const TensorOptions& options, Where where) {
+  const tensor::HostCall here("arange", where);
+  return arange(0, end, 1, options);
+}
+Tensor arange(const Scalar& start, const Scalar& end, const TensorOptions& options, Where where) {
+  const tensor::HostCall here("arange", where);
+  return arange(start, end, 1, options);
+}
+Tensor arange(const Scalar& start, const Scalar& end, const Scalar& step, const TensorOptions& options, Where where) {
+  const tensor::HostCall here("arange", where);
+  tensor::require_host_context("arange");
+  const bool integers = start.isIntegral(true) && end.isIntegral(true) && step.isIntegral(true);
+  const ScalarType dtype = options.dtype_opt().value_or(integers ? kLong : kFloat);
+  const std::int64_t length = ramp_length(start, end, step, integers || dtype == kLong);
+  const ElementSource source = is_floating_point(dtype) ? ramp<double>(start.toDouble(), step.toDouble(), dtype)
+                                                        : ramp<std::int64_t>(start.toLong(), step.toLong(), dtype);
+  return initialised(allocate({length}, dtype, options, "arange"), source, "arange");
+}
+
+Tensor eye(std::int64_t n, const TensorOptions& options, Where where) {
+  const tensor::HostCall here("eye", where);
+  const auto one = tensor::element_of(options.dtype(), 1);
+  const auto source = [=](std::int64_t first, std::int64_t count, std::byte* out) {
+    std::memset(out, 0, static_cast<std::size_t>(count * one.size));
+    for (std::int64_t i = first; i < first + count; ++i)
+      if (i / n == i % n) std::memcpy(out + (i - first) * one.size, one.bytes.data(), one.span().size());
+  };
+  return initialised(allocate({n, n}, options.dtype(), options, "eye"), source, "eye");
+}
+
+Tensor rand(IntArrayRef size, const TensorOptions& options, Where where) {
+  const tensor::HostCall here("rand", where);
+  return random(allocate(size, options.dtype(), options, "rand"), "rand");
+}
+Tensor randn(IntArrayRef size, const TensorOptions& options, Where where) {
+  const tensor::HostCall here("randn", where);
+  return random(allocate(size, options.dtype(), options, "randn"), "randn");
+}
+Tensor randint(std::int64_t high, IntArrayRef size, const TensorOptions& options, Where where) {
+  const tensor::HostCall here("randint", where);
+  return randint(0, high, size, options);
+}
+Tensor randint(std::int64_t low, std::int64_t high, IntArrayRef size, const TensorOptions& options, Where where) {
+  const tensor::HostCall here("randint", where);
+  check_range(low, high);
+  return random_integers(allocate(size, options.dtype_opt().value_or(kLong), options, "randint"), low, high, "randint");
+}
+
+void manual_seed(std::uint64_t seed) {
+  tensor::require_host_context("manual_seed");
+  tensor::current_generator().set_seed(seed);
+}
+
+Tensor empty_like(const TensorOperand& other, const TensorOptions& options) {
+  const tensor::HostCall here("empty_like", other.where);
+  return poisoned(allocate_like(other.tensor, options, "empty_like"));
+}
+Tensor zeros_like(const TensorOperand& other, const TensorOptions& options) {
+  const tensor::HostCall here("zeros_like", other.where);
+  return allocate_like(other.tensor, options, "zeros_like").fill_(0);
+}
+Tensor ones_like(const TensorOperand& other, const TensorOptions& options) {
+  const tensor::HostCall here("ones_like", other.where);
+  return allocate_like(other.tensor, options, "ones_like").fill_(1);
+}
+Tensor full_like(const TensorOperand& other, const Scalar& value, const TensorOptions& options) {
+  const tensor::HostCall here("full_like", other.where);
+  return allocate_like(other.tensor, options, "full_like").fill_(value);
+}
+Tensor rand_like(const TensorOperand& other, const TensorOptions& options) {
+  const tensor::HostCall here("rand_like", other.where);
+  return random(allocate_like(other.tensor, options, "rand_like"), "rand_like");
+}
+Tensor randn_like(const TensorOperand& other, const TensorOptions& options) {
+  const tensor::HostCall here("randn_like", other.where);
+  return random(allocate_like(other.tensor, options, "randn_like"), "randn_like");
+}
+Tensor randint_like(const TensorOperand& other, std::int64_t low, std::int64_t high, const TensorOptions& options) {
+  const tensor::HostCall here("randint_like", other.where);
+  check_range(low, high);
+  return random_integers(allocate_like(other.tensor, options, "randint_like"), low, high, "randint_like");
+}
+
+namespace {
+
+Tensor blob(void* data, IntArrayRef sizes, IntArrayRef strides, const std::function<void(void*)>& deleter,
+            const TensorOptions& options) {
+  tensor::require_host_context("from_blob");
+  tensor::check_sizes(sizes);
+  if (!options.device().is_cpu())
+    throw ValueError("from_blob: the memory is the host's; make a CPU tensor of it and copy it with .to(\"ahbm\")");
+  if (strides.size() != sizes.size())
+    throw ValueError(fmt::format("from_blob: {} strides for {} dimensions", strides.size(), sizes.size()));
+  auto impl = std::make_shared<TensorImpl>();
+  impl->dtype = options.dtype();
+  impl->sizes = sizes.vec();
+  impl->strides = strides.vec();
+  std::int64_t last = 0;
+  for (std::size_t i = 0; i < sizes.size(); ++i) {
+    if (strides[i] < 0)
+      throw ValueError(fmt::format("from_blob: stride {} of dimension {} is negative", strides[i], i));
+    last += (sizes[i] - 1) * strides[i];
+  }
+  impl->storage = std::make_shared<tensor::Storage>();
+  impl->storage->host = deleter ? std::shared_ptr<void>(data, deleter) : std::shared_ptr<void>(data, [](void*) {});
+  impl->storage->host_bytes = impl->numel() == 0 ? 0 : (last + 1) * item_size(impl->dtype);
+  return Tensor(std::move(impl));
+}
+
+}  // namespace
+
+Tensor from_blob(void* data, IntArrayRef sizes, const TensorOptions& options, Where where) {
+  const tensor::HostCall here("from_blob", where);
+  return blob(data, sizes, tensor::dense_strides({sizes.begin(), sizes.size()}), {}, options);
+}
+Tensor from_blob(void* data, IntArrayRef sizes, IntArrayRef strides, const TensorOptions& options, Where where) {
+  const tensor::HostCall here("from_blob", where);
+  return blob(data, sizes, strides, {}, options);
+}
+Tensor from_blob(void* data, IntArrayRef sizes, const std::function<void(void*)>& deleter, const TensorOptions& options,
+                 Where where) {
+  const tensor::HostCall here("from_blob", where);
+  return blob(data, sizes, tensor::dense_strides({sizes.begin(), sizes.size()}), deleter, options);
+}
+
+namespace detail {
+
+TensorData::TensorData(std::initializer_list<TensorData> list) : sizes_{static_cast<std::int64_t>(list.size())} {
+  if (list.size() == 0) return;
+  const TensorData& first = *list.begin();
+  type_ = first.type_;
+  sizes_.insert(sizes_.end(), first.sizes_.begin(), first.sizes_.end());
+  for (const TensorData& item : list) {
+    std::ostringstream text;
+    if (item.sizes_ != first.sizes_) {
+      text << "Expected all sub-lists to have sizes: " << tensor::text_of(first.sizes_)
+           << ", but got a sub-list with sizes: " << tensor::text_of(item.sizes_);
+      throw ValueError(text.str());
+    }
+    if (item.type_ != first.type_) {
+      text << "Expected all elements of the tensor to have the same scalar type: " << first.type_
+           << ", but got element of scalar type: " << item.type_;
+      throw ValueError(text.str());
+    }
+    values_.insert(values_.end(), item.values_.begin(), item.values_.end());
+  }
+}
+
+}  // namespace detail
+
+Tensor tensor(const detail::TensorData& data, const TensorOptions& options, Where where) {
+  const tensor::HostCall here("tensor", where);
+  // Integers become Long, floating-point values the default type, whatever their width in C++.
+  const ScalarType given = data.type();
+  const ScalarType inferred = given == kInt ? kLong : given == kDouble ? kFloat : given;
+  const ScalarType dtype = options.dtype_opt().value_or(inferred);
+  const auto source = [dtype, values = data.values()](std::int64_t first, std::int64_t count, std::byte* out) {
+    for (std::int64_t i = 0; i < count; ++i) {
+      const auto element = tensor::element_of(dtype, values[static_cast<std::size_t>(first + i)]);
+      std::memcpy(out + i * element.size, element.bytes.data(), element.span().size());
+    }
+  };
+  return initialised(allocate(data.sizes(), dtype, options, "tensor"), source, "tensor");
+}
+
+}  // namespace kernbench::torch

@@ -1,0 +1,22 @@
+// Elementwise functions on tensors anywhere: rules of types and shapes, then host loops or device kernels.
+#pragma once
+
+#include "tensor/functions/dispatch.h"
+
+namespace kernbench::tensor {
+
+torch::Tensor binary(BinaryOperation operation, const DeviceOperand& a, const DeviceOperand& b);
+/// Writes to `out`, the first operand.
+void binary_in_place(BinaryOperation operation, const torch::Tensor& out, const DeviceOperand& b);
+torch::Tensor unary(UnaryOperation operation, const torch::Tensor& x);
+void unary_in_place(UnaryOperation operation, const torch::Tensor& out);
+/// a * b + c; `call` names it in errors.
+torch::Tensor multiply_add(const char* call, const DeviceOperand& a, const DeviceOperand& b, const DeviceOperand& c);
+void multiply_add_in_place(const char* call, const torch::Tensor& out, const DeviceOperand& a, const DeviceOperand& b);
+torch::Tensor where(const torch::Tensor& condition, const DeviceOperand& a, const DeviceOperand& b);
+torch::Tensor clamp(const torch::Tensor& x, const std::optional<DeviceOperand>& low,
+                    const std::optional<DeviceOperand>& high);
+void clamp_in_place(const torch::Tensor& out, const std::optional<DeviceOperand>& low,
+                    const std::optional<DeviceOperand>& high);
+
+}  // namespace kernbench::tensor

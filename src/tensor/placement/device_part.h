@@ -1,0 +1,44 @@
+// Where a worker's tensors go: a SIP, or one PE of it.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "kernbench/coordinates.h"
+#include "kernbench/placement.h"
+#include "topology/spec.h"
+
+namespace kernbench::tensor {
+
+/// A SIP, or one PE of it: what a rank of a process group has for itself.
+class DevicePart {
+ public:
+  // Implicit: a SIP and a PE are parts of the machine.
+  constexpr DevicePart(SipId sip) : first_{sip, CubeId{0}, PeId{0}}, is_pe_(false) {}  // NOLINT(*-explicit-*)
+  constexpr DevicePart(PeCoordinate pe) : first_(pe), is_pe_(true) {}                  // NOLINT(*-explicit-*)
+
+  SipId sip() const { return first_.sip; }
+  /// Nothing for a whole SIP.
+  std::optional<PeCoordinate> pe() const { return is_pe_ ? std::optional(first_) : std::nullopt; }
+  /// Cube by cube, PE by PE.
+  std::vector<PeCoordinate> pes(const topology::Topology& topology) const;
+  /// The PE here that stands for `other` of another part: the same one of its SIP, or the only one.
+  PeCoordinate counterpart(PeCoordinate other) const;
+  /// "ahbm:1" or "sip0.cube2.pe5"
+  std::string name() const;
+  constexpr auto operator<=>(const DevicePart&) const = default;
+
+ private:
+  PeCoordinate first_;
+  bool is_pe_;
+};
+
+/// The shards of a tensor on a part (resolve_dp_policy): a PE is a machine of one cube with one PE. ValueError when the
+/// policy names more than there are.
+std::vector<ShardSpec> shards_on(const DevicePart& part, const DPPolicy& policy, std::span<const std::int64_t> shape,
+                                 std::int64_t itemsize, const topology::Topology& topology);
+
+}  // namespace kernbench::tensor

@@ -1,0 +1,59 @@
+#include "tensor/tensor_impl.h"
+
+#include <functional>
+#include <numeric>
+
+#include "kernbench/error.h"
+#include "tensor/strided.h"
+
+namespace kernbench::tensor {
+
+std::int64_t TensorImpl::numel() const {
+  return std::accumulate(sizes.begin(), sizes.end(), std::int64_t{1}, std::multiplies<>());
+}
+
+bool TensorImpl::is_contiguous() const {
+  return is_dense(sizes, strides);
+}
+
+TensorImpl& impl_of(const torch::Tensor& tensor) {
+  if (!tensor.defined()) throw ValueError("a defined tensor is needed here, but this one is undefined");
+  return *tensor.impl();
+}
+
+const std::shared_ptr<DeviceStorage>& device_storage(const torch::Tensor& tensor) {
+  return impl_of(tensor).storage->device;
+}
+
+torch::Tensor new_host_tensor(std::span<const std::int64_t> sizes, DType dtype) {
+  auto impl = std::make_shared<TensorImpl>();
+  const std::int64_t bytes = checked_numel(sizes) * item_size(dtype);
+  impl->storage = std::make_shared<Storage>();
+  impl->storage->host = std::shared_ptr<std::byte[]>(new std::byte[static_cast<std::size_t>(bytes)]);
+  impl->storage->host_bytes = bytes;
+  impl->sizes.assign(sizes.begin(), sizes.end());
+  impl->strides = dense_strides(sizes);
+  impl->dtype = dtype;
+  return torch::Tensor(std::move(impl));
+}
+
+torch::Tensor new_device_tensor(DeviceBackend& backend, std::span<const std::int64_t> sizes, DType dtype,
+                                torch::Device device, const DPPolicy& policy, std::string name) {
+  if (!device_supports(dtype)) {
+    throw ValueError(
+        "devices have no double-precision lanes: use torch::kFloat, torch::kHalf or torch::kBFloat16 for a device "
+        "tensor, or keep it on the CPU");
+  }
+  checked_numel(sizes);
+  auto impl = std::make_shared<TensorImpl>();
+  impl->device = torch::Device(torch::kAHBM, device.has_index() ? device.index() : backend.current_device());
+  impl->storage = std::make_shared<Storage>();
+  impl->storage->device = backend.allocate(std::move(name), sizes, dtype, impl->device.index(), policy);
+  impl->sizes.assign(sizes.begin(), sizes.end());
+  impl->strides = dense_strides(sizes);
+  impl->dtype = dtype;
+  impl->policy = policy;
+  return torch::Tensor(std::move(impl));
+}
+
+}  // namespace kernbench::tensor

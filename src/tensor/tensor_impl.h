@@ -1,0 +1,68 @@
+// What a torch::Tensor handle shares: a strided view of a storage.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "kernbench/torch/tensor.h"
+#include "tensor/device_backend.h"
+
+namespace kernbench::tensor {
+
+/// The elements that views share: host bytes, or a device tensor.
+struct Storage {
+  std::shared_ptr<void> host;  // host elements; null for a device tensor
+  std::int64_t host_bytes = 0;
+  std::shared_ptr<DeviceStorage> device;  // null for a host tensor
+  /// Host elements that stand for what a device left out (skip_floating_point_ops).
+  bool left_out = false;
+};
+
+class TensorImpl {
+ public:
+  std::shared_ptr<Storage> storage;
+  std::vector<std::int64_t> sizes, strides;  // in elements
+  std::int64_t offset = 0;                   // in elements
+  DType dtype = DType::f32;
+  torch::Device device = torch::kCPU;  // with an index when it is a device
+  DPPolicy policy;                     // of a device tensor
+
+  std::int64_t numel() const;
+  bool is_contiguous() const;
+  std::byte* data() const { return static_cast<std::byte*>(storage->host.get()) + offset * item_size(dtype); }
+};
+
+/// The state behind a handle; ValueError when the tensor is undefined.
+TensorImpl& impl_of(const torch::Tensor& tensor);
+
+/// Tensors whose elements are not set yet, dense and row-major.
+torch::Tensor new_host_tensor(std::span<const std::int64_t> sizes, DType dtype);
+torch::Tensor new_device_tensor(DeviceBackend& backend, std::span<const std::int64_t> sizes, DType dtype,
+                                torch::Device device, const DPPolicy& policy, std::string name = {});
+
+/// A tensor of the sizes of `other`, its elements not set. On the host it keeps the order of `other`'s dimensions in
+/// memory where that is dense, as PyTorch does; on a device it takes `other`'s placement unless `policy` is given.
+torch::Tensor new_tensor_like(const torch::Tensor& other, DType dtype, torch::Device device,
+                              const std::optional<DPPolicy>& policy, std::string name, const char* call);
+
+/// The tensor that a kernel sees when `tensor` is a launch argument. A whole device tensor, or a range of its first
+/// dimension; any other view is a ValueError that names `parameter` ("argument 1 of scaled_add").
+std::shared_ptr<const addressing::TensorDescriptor> launch_descriptor(const torch::Tensor& tensor,
+                                                                      const std::string& parameter);
+
+/// The device storage behind a tensor, for dependency tracking. Null for a host tensor.
+const std::shared_ptr<DeviceStorage>& device_storage(const torch::Tensor& tensor);
+
+/// The elements of any tensor, dense and row-major on the host, in its own dtype; reads a device tensor as a host read.
+/// May share a host tensor's elements.
+torch::Tensor host_copy(const torch::Tensor& tensor, HostRead why);
+/// Likewise, but nothing when element values are not computed (--no-data, or left out by skip_floating_point_ops where
+/// `why` cannot do with infinities); the times are the same.
+std::optional<torch::Tensor> try_host_copy(const torch::Tensor& tensor, HostRead why);
+
+}  // namespace kernbench::tensor

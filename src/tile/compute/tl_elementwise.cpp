@@ -1,0 +1,300 @@
+// Operators and functions that go through tiles element by element.
+#include <fmt/format.h>
+
+#include "kernbench/error.h"
+#include "kernbench/tl.h"
+#include "numerics/operations.h"
+#include "tile/compute/tile_operands.h"
+#include "tile/program/conversion.h"
+
+namespace kernbench::tl {
+
+using numerics::BinaryOperation;
+using numerics::UnaryOperation;
+using tile::OperationInfo;
+using tile::Program;
+using tile::StateRef;
+using tile::TileOperands;
+namespace operations = tile::operations;
+using Inputs = std::span<const numerics::Value>;
+
+namespace {
+
+/// An elementwise command whose value `compute` makes.
+Tile elementwise(Program& program, const OperationInfo& info, const TileOperands& operands, DType dtype,
+                 tile::ComputeValue compute, const Where& where) {
+  return tile::issue_vector_command(program,
+                                    {.kind = info.kind,
+                                     .cost = info.cost,
+                                     .dtype = dtype,
+                                     .shape = operands.shape(),
+                                     .inputs = operands.tiles(),
+                                     .compute = std::move(compute)},
+                                    where);
+}
+
+Tile binary(const OperationInfo& info, BinaryOperation operation, const Operand& a, const Operand& b,
+            const Where& where) {
+  auto& program = Program::current(info.kind, where);
+  const TileOperands operands(program, info, {&a, &b}, where);
+  const DType promoted = operands.promoted();
+  tile::check_accepted(program, info, promoted, where);
+  const DType dtype = tile::result_type(info, promoted);
+  return elementwise(
+      program, info, operands, dtype,
+      [operation, dtype, slots = operands.slots()](numerics::Executor& executor, Inputs inputs) {
+        return numerics::binary(executor, operation, slots.get(0, inputs), slots.get(1, inputs), dtype);
+      },
+      where);
+}
+
+Tile binary(const OperationInfo& info, BinaryOperation operation, const Operand& a, const Operand& b) {
+  return binary(info, operation, a, b, a.where());
+}
+
+Tile unary(const OperationInfo& info, UnaryOperation operation, const Operand& x, const Where& where) {
+  auto& program = Program::current(info.kind, where);
+  const TileOperands operands(program, info, {&x}, where);
+  tile::check_accepted(program, info, x.tile().dtype(), where);
+  const DType dtype = tile::result_type(info, x.tile().dtype());
+  return elementwise(
+      program, info, operands, dtype,
+      [operation, dtype](numerics::Executor& executor, Inputs inputs) {
+        return numerics::unary(executor, operation, inputs[0], dtype);
+      },
+      where);
+}
+
+/// Of tiles that are all floats (fma, fdiv); scalars may be integers.
+void check_floats(const Program& program, const OperationInfo& info, const TileOperands& operands, const Where& where) {
+  for (const StateRef& tile : operands.tiles()) tile::check_accepted(program, info, tile->dtype(), where);
+}
+
+}  // namespace
+
+Tile operator+(const Operand& a, const Operand& b) {
+  return binary(operations::kAdd, BinaryOperation::add, a, b);
+}
+Tile operator-(const Operand& a, const Operand& b) {
+  return binary(operations::kSubtract, BinaryOperation::subtract, a, b);
+}
+Tile operator*(const Operand& a, const Operand& b) {
+  return binary(operations::kMultiply, BinaryOperation::multiply, a, b);
+}
+Tile operator/(const Operand& a, const Operand& b) {
+  return binary(operations::kDivide, BinaryOperation::divide, a, b);
+}
+Tile operator%(const Operand& a, const Operand& b) {
+  return binary(operations::kRemainder, BinaryOperation::remainder, a, b);
+}
+Tile idiv(const Operand& a, const Operand& b) {
+  return binary(operations::kIntegerDivide, BinaryOperation::integer_divide, a, b);
+}
+Tile operator&(const Operand& a, const Operand& b) {
+  return binary(operations::kBitAnd, BinaryOperation::bit_and, a, b);
+}
+Tile operator|(const Operand& a, const Operand& b) {
+  return binary(operations::kBitOr, BinaryOperation::bit_or, a, b);
+}
+Tile operator^(const Operand& a, const Operand& b) {
+  return binary(operations::kBitXor, BinaryOperation::bit_xor, a, b);
+}
+Tile operator<<(const Operand& a, const Operand& b) {
+  return binary(operations::kShiftLeft, BinaryOperation::shift_left, a, b);
+}
+Tile operator>>(const Operand& a, const Operand& b) {
+  return binary(operations::kShiftRight, BinaryOperation::shift_right, a, b);
+}
+Tile operator<(const Operand& a, const Operand& b) {
+  return binary(operations::kLess, BinaryOperation::less, a, b);
+}
+Tile operator<=(const Operand& a, const Operand& b) {
+  return binary(operations::kLessEqual, BinaryOperation::less_equal, a, b);
+}
+Tile operator>(const Operand& a, const Operand& b) {
+  return binary(operations::kGreater, BinaryOperation::greater, a, b);
+}
+Tile operator>=(const Operand& a, const Operand& b) {
+  return binary(operations::kGreaterEqual, BinaryOperation::greater_equal, a, b);
+}
+Tile operator==(const Operand& a, const Operand& b) {
+  return binary(operations::kEqual, BinaryOperation::equal, a, b);
+}
+Tile operator!=(const Operand& a, const Operand& b) {
+  return binary(operations::kNotEqual, BinaryOperation::not_equal, a, b);
+}
+Tile operator-(const Operand& a) {
+  return unary(operations::kNegate, UnaryOperation::negate, a, a.where());
+}
+Tile operator~(const Operand& a) {
+  return unary(operations::kBitNot, UnaryOperation::bit_not, a, a.where());
+}
+Tile operator!(const Operand& a) {
+  return unary(operations::kLogicalNot, UnaryOperation::logical_not, a, a.where());
+}
+
+Tile& Tile::operator+=(const Operand& other) {
+  return *this = Operand(*this, other.where()) + other;
+}
+Tile& Tile::operator-=(const Operand& other) {
+  return *this = Operand(*this, other.where()) - other;
+}
+Tile& Tile::operator*=(const Operand& other) {
+  return *this = Operand(*this, other.where()) * other;
+}
+Tile& Tile::operator/=(const Operand& other) {
+  return *this = Operand(*this, other.where()) / other;
+}
+Tile& Tile::operator%=(const Operand& other) {
+  return *this = Operand(*this, other.where()) % other;
+}
+Tile& Tile::operator&=(const Operand& other) {
+  return *this = Operand(*this, other.where()) & other;
+}
+Tile& Tile::operator|=(const Operand& other) {
+  return *this = Operand(*this, other.where()) | other;
+}
+Tile& Tile::operator^=(const Operand& other) {
+  return *this = Operand(*this, other.where()) ^ other;
+}
+
+Tile maximum(const Operand& a, const Operand& b, PropagateNan propagate_nan) {
+  return binary(operations::kMaximum,
+                propagate_nan == PropagateNan::all ? BinaryOperation::maximum_nan : BinaryOperation::maximum, a, b);
+}
+Tile minimum(const Operand& a, const Operand& b, PropagateNan propagate_nan) {
+  return binary(operations::kMinimum,
+                propagate_nan == PropagateNan::all ? BinaryOperation::minimum_nan : BinaryOperation::minimum, a, b);
+}
+
+Tile clamp(const Operand& x, const Operand& low, const Operand& high, Where where) {
+  const auto& info = operations::kClamp;
+  auto& program = Program::current(info.kind, where);
+  const TileOperands operands(program, info, {&x, &low, &high}, where);
+  const DType dtype = operands.promoted();
+  return elementwise(
+      program, info, operands, dtype,
+      [dtype, slots = operands.slots()](numerics::Executor& executor, Inputs inputs) {
+        return numerics::clamp(executor, slots.get(0, inputs), slots.get(1, inputs), slots.get(2, inputs), dtype);
+      },
+      where);
+}
+
+Tile where(const Operand& condition, const Operand& a, const Operand& b, Where where) {
+  const auto& info = operations::kWhere;
+  auto& program = Program::current(info.kind, where);
+  const TileOperands operands(program, info, {&condition, &a, &b}, where);
+  const DType dtype = operands.promoted(1);
+  return elementwise(
+      program, info, operands, dtype,
+      [dtype, slots = operands.slots()](numerics::Executor& executor, Inputs inputs) {
+        return numerics::where(executor, slots.get(0, inputs), slots.get(1, inputs), slots.get(2, inputs), dtype);
+      },
+      where);
+}
+
+Tile fma(const Operand& x, const Operand& y, const Operand& z, Where where) {
+  const auto& info = operations::kFma;
+  auto& program = Program::current(info.kind, where);
+  const TileOperands operands(program, info, {&x, &y, &z}, where);
+  check_floats(program, info, operands, where);
+  const DType dtype = operands.promoted();
+  return elementwise(
+      program, info, operands, dtype,
+      [dtype, slots = operands.slots()](numerics::Executor& executor, Inputs inputs) {
+        return numerics::fma(executor, slots.get(0, inputs), slots.get(1, inputs), slots.get(2, inputs), dtype);
+      },
+      where);
+}
+
+Tile fdiv(const Operand& a, const Operand& b, Where where) {
+  const auto& info = operations::kFdiv;
+  const auto& program = Program::current(info.kind, where);
+  check_floats(program, info, TileOperands(program, info, {&a, &b}, where), where);
+  return binary(info, BinaryOperation::divide, a, b, where);
+}
+
+Tile abs(const Tile& x, Where where) {
+  return unary(operations::kAbs, UnaryOperation::absolute, x, where);
+}
+Tile floor(const Tile& x, Where where) {
+  return unary(operations::kFloor, UnaryOperation::floor, x, where);
+}
+Tile ceil(const Tile& x, Where where) {
+  return unary(operations::kCeil, UnaryOperation::ceil, x, where);
+}
+Tile exp(const Tile& x, Where where) {
+  return unary(operations::kExp, UnaryOperation::exponential, x, where);
+}
+Tile exp2(const Tile& x, Where where) {
+  return unary(operations::kExp2, UnaryOperation::exponential2, x, where);
+}
+Tile log(const Tile& x, Where where) {
+  return unary(operations::kLog, UnaryOperation::logarithm, x, where);
+}
+Tile log2(const Tile& x, Where where) {
+  return unary(operations::kLog2, UnaryOperation::logarithm2, x, where);
+}
+Tile sqrt(const Tile& x, Where where) {
+  return unary(operations::kSqrt, UnaryOperation::square_root, x, where);
+}
+Tile rsqrt(const Tile& x, Where where) {
+  return unary(operations::kRsqrt, UnaryOperation::reciprocal_square_root, x, where);
+}
+Tile sin(const Tile& x, Where where) {
+  return unary(operations::kSin, UnaryOperation::sine, x, where);
+}
+Tile cos(const Tile& x, Where where) {
+  return unary(operations::kCos, UnaryOperation::cosine, x, where);
+}
+Tile tanh(const Tile& x, Where where) {
+  return unary(operations::kTanh, UnaryOperation::hyperbolic_tangent, x, where);
+}
+Tile erf(const Tile& x, Where where) {
+  return unary(operations::kErf, UnaryOperation::error_function, x, where);
+}
+Tile sigmoid(const Tile& x, Where where) {
+  return unary(operations::kSigmoid, UnaryOperation::sigmoid, x, where);
+}
+
+Tile cast(const Tile& x, DType dtype, Rounding rounding, Where where) {
+  const auto& info = operations::kCast;
+  auto& program = Program::current(info.kind, where);
+  const auto& state = program.own(x, info.kind, where);
+  tile::check_device_type(program, info.kind, dtype, where);
+  if (state->dtype() == dtype) return x;
+  const auto mode = rounding == Rounding::rtz ? RoundingMode::toward_zero : RoundingMode::nearest;
+  return tile::issue_vector_command(
+      program,
+      {.kind = info.kind,
+       .cost = info.cost,
+       .dtype = dtype,
+       .shape = state->shape(),
+       .inputs = {state},
+       .compute = [dtype, mode](numerics::Executor& executor,
+                                Inputs inputs) { return numerics::cast(executor, inputs[0], dtype, mode); }},
+      where);
+}
+
+Tile bitcast(const Tile& x, DType dtype, Where where) {
+  const auto& info = operations::kBitcast;
+  auto& program = Program::current(info.kind, where);
+  const auto& state = program.own(x, info.kind, where);
+  tile::check_device_type(program, info.kind, dtype, where);
+  if (dtype == DType::boolean && state->dtype() != dtype) {
+    throw ValueError("tl::bitcast: bits other than 0 and 1 are no bool; use x != 0", program.place(where));
+  }
+  if (item_size(dtype) != item_size(state->dtype())) {
+    throw ValueError(fmt::format("tl::bitcast: {} has {} bytes, {} has {}; only types of one width share their bits",
+                                 name(state->dtype()), item_size(state->dtype()), name(dtype), item_size(dtype)),
+                     program.place(where));
+  }
+  return tile::make_view(
+      program, state, info.kind, dtype, state->shape(),
+      [dtype](numerics::Executor& executor, const numerics::Value& value) {
+        return numerics::bitcast(executor, value, dtype);
+      },
+      where);
+}
+
+}  // namespace kernbench::tl

@@ -1,0 +1,90 @@
+// Reductions and running sums.
+#include "kernbench/tl.h"
+#include "numerics/operations.h"
+#include "tile/compute/tile_operands.h"
+#include "tile/program/conversion.h"
+
+namespace kernbench::tl {
+
+using numerics::ReduceOperation;
+using tile::OperationInfo;
+using tile::Program;
+namespace operations = tile::operations;
+using Inputs = std::span<const numerics::Value>;
+
+namespace {
+
+/// `shape` without `axis`, or without any when absent; with `keep_dims` extents of 1 stay in their place.
+Extents reduced_shape(const Extents& shape, std::optional<int> axis, bool keep_dims) {
+  numerics::Shape result;
+  for (std::size_t dimension = 0; dimension < shape.size(); ++dimension) {
+    const bool gone = !axis || static_cast<int>(dimension) == *axis;
+    if (!gone)
+      result.push_back(shape[dimension]);
+    else if (keep_dims)
+      result.push_back(1);
+  }
+  return tile::to_extents(result);
+}
+
+Tile reduce(const OperationInfo& info, ReduceOperation operation, const Tile& x, std::optional<int> axis,
+            bool keep_dims, const Where& where) {
+  auto& program = Program::current(info.kind, where);
+  const auto& state = program.own(x, info.kind, where);
+  if (axis) axis = tile::checked_axis(program, info.kind, *axis, state->shape(), where);
+  const DType dtype = tile::result_type(info, state->dtype());
+  const std::int64_t all = state->shape().numel();
+  return tile::issue_vector_command(
+      program,
+      {.kind = info.kind,
+       .cost = info.cost,
+       .dtype = dtype,
+       .shape = reduced_shape(state->shape(), axis, keep_dims),
+       .inputs = {state},
+       .compute =
+           [operation, axis, keep_dims, dtype](numerics::Executor& executor, Inputs inputs) {
+             return numerics::reduce(executor, operation, inputs[0], axis, keep_dims, dtype);
+           },
+       .elements = all,
+       .reduced = axis ? state->shape()[static_cast<std::size_t>(*axis)] : all},
+      where);
+}
+
+}  // namespace
+
+Tile sum(const Tile& x, std::optional<int> axis, bool keep_dims, Where where) {
+  return reduce(operations::kSum, ReduceOperation::sum, x, axis, keep_dims, where);
+}
+Tile max(const Tile& x, std::optional<int> axis, bool keep_dims, Where where) {
+  return reduce(operations::kMax, ReduceOperation::maximum, x, axis, keep_dims, where);
+}
+Tile min(const Tile& x, std::optional<int> axis, bool keep_dims, Where where) {
+  return reduce(operations::kMin, ReduceOperation::minimum, x, axis, keep_dims, where);
+}
+Tile argmax(const Tile& x, std::optional<int> axis, bool keep_dims, Where where) {
+  return reduce(operations::kArgmax, ReduceOperation::argmax, x, axis, keep_dims, where);
+}
+Tile argmin(const Tile& x, std::optional<int> axis, bool keep_dims, Where where) {
+  return reduce(operations::kArgmin, ReduceOperation::argmin, x, axis, keep_dims, where);
+}
+
+Tile cumsum(const Tile& x, int axis, bool reverse, Where where) {
+  const auto& info = operations::kCumsum;
+  auto& program = Program::current(info.kind, where);
+  const auto& state = program.own(x, info.kind, where);
+  axis = tile::checked_axis(program, info.kind, axis, state->shape(), where);
+  const DType dtype = tile::result_type(info, state->dtype());
+  return tile::issue_vector_command(program,
+                                    {.kind = info.kind,
+                                     .cost = info.cost,
+                                     .dtype = dtype,
+                                     .shape = state->shape(),
+                                     .inputs = {state},
+                                     .compute =
+                                         [axis, reverse, dtype](numerics::Executor& executor, Inputs inputs) {
+                                           return numerics::cumsum(executor, inputs[0], axis, reverse, dtype);
+                                         }},
+                                    where);
+}
+
+}  // namespace kernbench::tl

@@ -1,0 +1,78 @@
+// What all programs of a launch waited for and did, summed up as they end.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <string>
+#include <tuple>
+#include <vector>
+
+#include "kernbench/coordinates.h"
+#include "tile/explain/record.h"
+
+namespace kernbench::tile {
+
+/// Waits of one kind: operations of a kind and a line that waited for one reason.
+struct WaitTotal {
+  std::string reason, operation, where;  // operation "": the programs themselves
+  std::string cause, cause_where;        // the operation that ended them, or the kind of server; "" where none is known
+  Time time;
+  std::int64_t count = 0;
+};
+
+/// All operations of one kind.
+struct OperationTotal {
+  std::string operation, engine;
+  std::int64_t count = 0;
+  Time waiting;  // from being requested to being started
+  Time work;     // from then to the finish
+  Time bound;    // the least that the work could have taken
+};
+
+class LaunchAccount {
+ public:
+  /// A program has ended whose DMA moved so many bytes.
+  void add(const ProgramTrace& trace, Bytes dma_bytes);
+
+  /// The longest first; ties in the order of their texts.
+  std::vector<WaitTotal> waits() const;
+  std::vector<OperationTotal> operations() const;
+
+  /// What the busiest program needed of its PE's engines and of its TCM's port.
+  Time gemm_busy() const { return gemm_busy_; }
+  Time vector_busy() const { return vector_busy_; }
+  Bytes tcm_bytes() const { return tcm_bytes_; }
+
+ private:
+  /// Compared by addresses: texts of the program, which are compared themselves at the end.
+  struct Place {
+    const char* kind = "";
+    const char* file = "";
+    std::uint32_t line = 0;
+    auto operator<=>(const Place&) const = default;
+  };
+  struct WaitKey {
+    Activity reason;
+    hardware::EngineKind engine;
+    Place operation, cause;
+    auto operator<=>(const WaitKey&) const = default;
+  };
+  struct Sum {
+    Time time;
+    std::int64_t count = 0;
+  };
+  struct KindSum {
+    std::int64_t count = 0;
+    Time waiting, work, bound;
+  };
+  static Place place_of(const OperationRecord* operation);
+  void add_wait(const WaitKey& key, Time time, std::int64_t count);
+
+  // Only looked up; put into an order of their own at the end.
+  std::map<WaitKey, Sum> waits_;
+  std::map<std::pair<const char*, hardware::EngineKind>, KindSum> kinds_;
+  Time gemm_busy_, vector_busy_;
+  Bytes tcm_bytes_;
+};
+
+}  // namespace kernbench::tile

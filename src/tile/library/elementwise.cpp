@@ -1,0 +1,58 @@
+#include "tile/library/elementwise.h"
+
+#include <algorithm>
+
+namespace kernbench::tile::library {
+
+namespace {
+
+Box whole(const View& view) {
+  Box box{view.sizes, view.sizes};
+  for (std::size_t d = 0; d < view.rank(); ++d) box.offset[d] = 0;
+  return box;
+}
+
+}  // namespace
+
+std::vector<Box> share_of(const View& out, Share share) {
+  if (share == Share::held) return local_boxes(out);
+  Box box = whole(out);
+  if (out.rank() == 0) return tl::program_id() == 0 ? std::vector{box} : std::vector<Box>{};
+  std::size_t largest = 0;
+  for (std::size_t d = 1; d < out.rank(); ++d)
+    if (out.sizes[d] > out.sizes[largest]) largest = d;
+  const std::int64_t piece = tl::cdiv(out.sizes[largest], tl::num_programs());
+  box.offset[largest] = tl::program_id() * piece;
+  box.shape[largest] = std::min(piece, out.sizes[largest] - box.offset[largest]);
+  if (box.shape[largest] <= 0 || box.shape.numel() == 0) return {};
+  return {box};
+}
+
+tl::Tile fill_out(const tl::Tile& tile, const tl::Extents& shape) {
+  return tile.shape() == shape ? tile : tl::broadcast_to(tile, shape);
+}
+
+void elementwise(const View& out, const std::vector<View>& operands, const TileFunction& function, int live_tiles,
+                 Share share) {
+  std::vector<std::size_t> fast;
+  const auto add_fast = [&](const View& view) {
+    const auto dimension = fast_dimension(view);
+    if (dimension && std::ranges::find(fast, *dimension) == fast.end()) fast.push_back(*dimension);
+  };
+  add_fast(out);
+  for (const View& operand : operands) add_fast(operand);
+  if (fast.size() < 2) fast.clear();  // all agree: whole rows
+  const std::int64_t limit = std::clamp<std::int64_t>(tcm_budget() / (4 * live_tiles), 1, kLargestBlock);
+  for (const Box& box : share_of(out, share)) {
+    for_each_block(box, block_shape(box.shape, limit, fast), [&](const tl::Extents& at, const tl::Extents& shape) {
+      std::vector<tl::Tile> tiles;
+      tiles.reserve(operands.size());
+      for (const View& operand : operands) tiles.push_back(load(operand, at, shape));
+      auto result = function(tiles, {at, shape});
+      tiles.clear();
+      store(out, at, fill_out(tl::cast(result, out.dtype()), shape));
+    });
+  }
+}
+
+}  // namespace kernbench::tile::library

@@ -1,0 +1,157 @@
+#include "tile/library/gemm.h"
+
+#include <algorithm>
+#include <deque>
+#include <utility>
+#include <vector>
+
+namespace kernbench::tile::library {
+
+namespace {
+
+/// One matrix of a batch.
+View matrix_of(const View& view, std::int64_t batch) {
+  return {view.tensor,
+          {view.sizes[1], view.sizes[2]},
+          {view.strides[1], view.strides[2]},
+          view.offset + batch * view.strides[0]};
+}
+
+/// With elements that repeat made to.
+tl::Tile whole(const tl::Tile& tile, const tl::Extents& shape) {
+  return tile.shape() == shape ? tile : tl::broadcast_to(tile, shape);
+}
+
+DType accumulator_type(DType operands) {
+  return is_floating_point(operands) ? DType::f32 : DType::i32;
+}
+
+/// activation(alpha * x + beta * addend); `x` is f32, or i32 where nothing asks for a fraction.
+tl::Tile finish_tile(tl::Tile x, const GemmEpilogue& epilogue, std::int64_t batch, std::int64_t row,
+                     std::int64_t column) {
+  const bool integers = !is_floating_point(x.dtype());
+  const auto scaled = [&](const tl::Tile& tile, double factor) {
+    if (factor == 1) return tile;
+    return integers ? tile * static_cast<std::int64_t>(factor) : tile * static_cast<float>(factor);
+  };
+  const std::int64_t rows = x.size(0), columns = x.size(1);
+  x = scaled(x, epilogue.alpha);
+  if (epilogue.addend) {
+    const View& view = *epilogue.addend;
+    const View matrix{view.tensor,
+                      {view.sizes[1], view.sizes[2]},
+                      {view.strides[1], view.strides[2]},
+                      view.offset + batch * view.strides[0]};
+    auto addend = load(matrix, {row, column}, {rows, columns});
+    x = x + scaled(tl::cast(addend, x.dtype()), epilogue.beta);
+  }
+  return activate(x, epilogue.activation);
+}
+
+/// One tile of C, and one step of k of it.
+struct Step {
+  std::int64_t batch, m, n, rows, columns;
+  std::int64_t k, length;
+  bool last;  // of its tile
+};
+
+/// All that a program does, in order. For each tile k runs from k_start to the end, then from the beginning. The steps
+/// of the first tile begin short and double.
+std::vector<Step> steps_of(const GemmRange& range, const GemmPlan& plan) {
+  std::vector<Step> steps;
+  std::int64_t length = plan.first_k;
+  const auto walk = [&](Step step, std::int64_t begin, std::int64_t end) {
+    for (step.k = begin; step.k < end; step.k += step.length) {
+      step.length = std::min(length, end - step.k);
+      steps.push_back(step);
+      length = std::min(2 * length, plan.tile_k);
+    }
+  };
+  for (std::int64_t batch = range.batch[0]; batch < range.batch[1]; ++batch) {
+    for (std::int64_t m = range.m[0]; m < range.m[1]; m += plan.tile_m) {
+      for (std::int64_t n = range.n[0]; n < range.n[1]; n += plan.tile_n) {
+        const Step tile{batch, m, n,    std::min(plan.tile_m, range.m[1] - m), std::min(plan.tile_n, range.n[1] - n),
+                        0,     0, false};
+        walk(tile, range.k_start, range.k[1]);
+        walk(tile, range.k[0], range.k_start);
+        steps.back().last = true;
+      }
+    }
+  }
+  return steps;
+}
+
+/// The tiles of the operands, loaded ahead (over the ends of tiles too), so that the DMA works while the GEMM engine
+/// does: `depth` steps are under way when the program waits for the first of them. No more: loads under way share the
+/// bandwidth, and those that are needed first should have it.
+class Loader {
+ public:
+  Loader(const View& a, const View& b, const std::vector<Step>& steps, std::int64_t depth)
+      : a_(a), b_(b), steps_(steps), depth_(static_cast<std::size_t>(depth)) {}
+  /// The tiles of the next step.
+  std::pair<tl::Tile, tl::Tile> take() {
+    while (loading_.size() < depth_ && next_ < steps_.size()) load_next();
+    const Step& step = steps_[taken_++];
+    auto [left, right] = std::move(loading_.front());
+    loading_.pop_front();
+    auto x = wait(std::move(left)), y = wait(std::move(right));
+    return {whole(x, {step.rows, step.length}), whole(y, {step.length, step.columns})};
+  }
+
+ private:
+  void load_next() {
+    const Step& step = steps_[next_++];
+    auto left = load_async(matrix_of(a_, step.batch), {step.m, step.k}, {step.rows, step.length});
+    loading_.emplace_back(std::move(left),
+                          load_async(matrix_of(b_, step.batch), {step.k, step.n}, {step.length, step.columns}));
+  }
+
+  const View& a_;
+  const View& b_;
+  const std::vector<Step>& steps_;
+  std::size_t depth_;
+  std::size_t next_ = 0, taken_ = 0;
+  std::deque<std::pair<PendingLoad, PendingLoad>> loading_;
+};
+
+}  // namespace
+
+void gemm(const View& a, const View& b, const View& out, const GemmEpilogue& epilogue,
+          const std::shared_ptr<const GemmPlan>& plan) {
+  const GemmRange& range = plan->ranges.at(static_cast<std::size_t>(tl::program_id()));
+  if (range.empty()) return;
+  const bool split = plan->split_k > 1;
+  const DType chain = accumulator_type(a.dtype());
+  // Without an epilogue the GEMM engine itself rounds the result of the last step.
+  const bool rounds = !split && !epilogue.any() && is_floating_point(chain) && is_floating_point(out.dtype());
+  const DType last_type = rounds ? out.dtype() : chain;
+  const std::vector<Step> steps = steps_of(range, *plan);
+  Loader loader(a, b, steps, plan->depth);
+  tl::Tile accumulator;
+  for (const Step& step : steps) {
+    auto [left, right] = loader.take();
+    accumulator = tl::dot(left, right, accumulator, step.last ? last_type : chain);
+    left = right = tl::Tile();
+    if (!step.last) continue;
+    if (!split) accumulator = finish_tile(std::move(accumulator), epilogue, step.batch, step.m, step.n);
+    store(matrix_of(out, split ? range.split : step.batch), {step.m, step.n}, accumulator);
+    accumulator = tl::Tile();
+  }
+}
+
+void gemm_finish(const View& parts, const View& out, const GemmEpilogue& epilogue) {
+  for (const Box& box : local_boxes(out)) {
+    const auto block = block_shape(box.shape, tcm_budget() / (8 * 4));
+    for_each_block(box, block, [&](const tl::Extents& at, const tl::Extents& shape) {
+      for (std::int64_t batch = at[0]; batch < at[0] + shape[0]; ++batch) {
+        const tl::Extents from{at[1], at[2]}, block_of_matrix{shape[1], shape[2]};
+        auto sum = load(matrix_of(parts, 0), from, block_of_matrix);
+        for (std::int64_t part = 1; part < parts.sizes[0]; ++part)
+          sum = sum + load(matrix_of(parts, part), from, block_of_matrix);
+        store(matrix_of(out, batch), from, finish_tile(std::move(sum), epilogue, batch, at[1], at[2]));
+      }
+    });
+  }
+}
+
+}  // namespace kernbench::tile::library

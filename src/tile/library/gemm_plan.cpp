@@ -1,0 +1,442 @@
+#include "tile/library/gemm_plan.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <functional>
+#include <limits>
+#include <optional>
+
+#include "base/text.h"
+#include "kernbench/error.h"
+#include "kernbench/tl/program.h"
+#include "kernbench/units.h"
+#include "tile/library/gemm_estimate.h"
+#include "tile/library/gemm_traffic.h"
+
+namespace kernbench::tile::library {
+
+namespace {
+
+/// Launch overhead and latency of the second launch that adds the parts of k.
+constexpr double kSecondLaunchNs = 5000;
+constexpr std::int64_t kLargestTile = 4096;
+/// A plan gives way to another one when that is expected to be so much shorter. So small changes of a machine change
+/// few plans, and of plans that are about equal the one with larger tiles, longer steps and fewer loads under way wins.
+constexpr double kMargin = 0.98;
+/// Lengths of a step that are tried for tiles of one size.
+constexpr int kTriedSteps = 5;
+
+// ---- the grid of programs
+// --------------------------------------------------------------------------------------------
+
+struct Axis {
+  std::int64_t begin, end;
+};
+
+Axis cut(Axis axis, std::int64_t index, std::int64_t parts) {
+  const std::int64_t piece = tl::cdiv(axis.end - axis.begin, parts);
+  return {std::min(axis.begin + index * piece, axis.end), std::min(axis.begin + (index + 1) * piece, axis.end)};
+}
+
+/// Part `index` of the grid: batch counts slowest, then k, m, n.
+std::array<std::int64_t, 4> position(const GemmPlan::Grid& grid, std::int64_t index) {
+  const std::int64_t n = index % grid.n, m = index / grid.n % grid.m;
+  const std::int64_t k = index / (grid.n * grid.m) % grid.k;
+  return {index / (grid.n * grid.m * grid.k), k, m, n};
+}
+
+GemmRange range_of(const GemmShape& shape, const GemmPlan::Grid& cubes, const GemmPlan::Grid& pes, std::int64_t cube,
+                   std::int64_t pe) {
+  const auto outer = position(cubes, cube), inner = position(pes, pe);
+  const auto both = [&](std::int64_t extent, std::size_t axis, std::int64_t over_cubes, std::int64_t over_pes) {
+    return cut(cut({0, extent}, outer[axis], over_cubes), inner[axis], over_pes);
+  };
+  const Axis batch = both(shape.batch, 0, cubes.batch, pes.batch), k = both(shape.k, 1, cubes.k, pes.k);
+  const Axis m = both(shape.m, 2, cubes.m, pes.m), n = both(shape.n, 3, cubes.n, pes.n);
+  GemmRange range;
+  std::copy_n(std::array{batch.begin, batch.end}.data(), 2, range.batch);
+  std::copy_n(std::array{m.begin, m.end}.data(), 2, range.m);
+  std::copy_n(std::array{n.begin, n.end}.data(), 2, range.n);
+  std::copy_n(std::array{k.begin, k.end}.data(), 2, range.k);
+  range.split = outer[1] * pes.k + inner[1];
+  range.k_start = range.k[0];
+  return range;
+}
+
+/// Ways to write `count` as a product of parts for (batch or k, m, n).
+std::vector<std::array<std::int64_t, 3>> factorings(std::int64_t count) {
+  std::vector<std::array<std::int64_t, 3>> all;
+  for (std::int64_t x = 1; x <= count; ++x) {
+    if (count % x != 0) continue;
+    for (std::int64_t m = 1; m <= count / x; ++m)
+      if (count / x % m == 0) all.push_back({x, m, count / x / m});
+  }
+  return all;
+}
+
+/// How many of the parts of an extent are not empty, and of them cubes.
+struct Used {
+  std::int64_t parts = 0, cubes = 0;
+};
+
+Used used_parts(std::int64_t extent, std::int64_t over_cubes, std::int64_t over_pes) {
+  Used used;
+  for (std::int64_t cube = 0; cube < over_cubes; ++cube) {
+    const Axis outer = cut({0, extent}, cube, over_cubes);
+    if (outer.begin >= outer.end) break;
+    ++used.cubes;
+    const std::int64_t length = outer.end - outer.begin;
+    used.parts += tl::cdiv(length, tl::cdiv(length, over_pes));
+  }
+  return used;
+}
+
+class Planner {
+ public:
+  Planner(const GemmProblem& problem, std::span<const PeCoordinate> pes, std::span<const GemmPart> a,
+          std::span<const GemmPart> b, const topology::Topology& topology)
+      : problem_(problem),
+        pes_(pes),
+        a_(a),
+        b_(b),
+        topology_(topology),
+        law_(problem, topology,
+             row_of(a, problem.transposed_a ? 1 : 2, problem.transposed_a ? problem.shape.m : problem.shape.k),
+             row_of(b, problem.transposed_b ? 1 : 2, problem.transposed_b ? problem.shape.k : problem.shape.n)),
+        locality_a_(a, pes, topology),
+        locality_b_(b, pes, topology) {
+    sharing_a_ = sharing(a, problem.shape.m, problem.shape.k),
+    sharing_b_ = sharing(b, problem.shape.k, problem.shape.n);
+    // Cubes with equally many PEs make two levels; anything else is one list.
+    while (per_cube_ < count() && pes[static_cast<std::size_t>(per_cube_)].cube == pes[0].cube) ++per_cube_;
+    for (std::int64_t i = 0; i < count(); ++i) {
+      const auto first = i / per_cube_ * per_cube_;
+      const bool same = pes[static_cast<std::size_t>(i)].cube == pes[static_cast<std::size_t>(first)].cube;
+      if (!same || count() % per_cube_ != 0) {
+        per_cube_ = count();
+        break;
+      }
+    }
+  }
+
+  GemmPlan plan() {
+    check_smallest();
+    std::vector<Candidate> candidates = grids();
+    if (candidates.empty()) {
+      throw ValueError(
+          fmt::format("matrix product: k cannot be split into {} parts over {} cubes of {} PEs; the parts "
+                      "over cubes and over PEs must divide these numbers",
+                      problem_.split_k, count() / per_cube_, per_cube_));
+    }
+    // The most promising first, so that the others need no search.
+    std::ranges::stable_sort(candidates, {}, &Candidate::at_least);
+    Best best;
+    for (Candidate& candidate : candidates) {
+      if (candidate.at_least >= kMargin * best.ns) continue;
+      measure_links(candidate);
+      if (candidate.at_least < kMargin * best.ns) search(candidate, best);
+    }
+    return finished(best);
+  }
+
+ private:
+  std::int64_t count() const { return static_cast<std::int64_t>(pes_.size()); }
+
+  /// One way to share the product over the PEs.
+  struct Candidate {
+    GemmPlan::Grid cubes, pes;
+    GemmBlock block;
+    double more = 0;      // of the launch that adds the parts of k
+    double at_least = 0;  // whatever the tiles
+  };
+  struct Best {
+    double ns = std::numeric_limits<double>::infinity();
+    const Candidate* candidate = nullptr;
+    GemmTiles tiles;
+  };
+
+  bool allowed(const Candidate& candidate) const {
+    const std::int64_t split = candidate.cubes.k * candidate.pes.k;
+    if (problem_.split_k > 0) return split == problem_.split_k;
+    return split == 1 || (problem_.order == KOrder::any && split * 64 <= problem_.shape.k);
+  }
+
+  std::vector<Candidate> grids() {
+    const bool batched = problem_.shape.batch > 1 && problem_.split_k <= 1;
+    const auto grid = [&](const std::array<std::int64_t, 3>& parts) {
+      return GemmPlan::Grid{.batch = batched ? parts[0] : 1, .m = parts[1], .n = parts[2], .k = batched ? 1 : parts[0]};
+    };
+    std::vector<Candidate> candidates;
+    const auto inner_factorings = factorings(per_cube_);
+    for (const auto& outer : factorings(count() / per_cube_)) {
+      for (const auto& inner : inner_factorings) {
+        Candidate candidate;
+        candidate.cubes = grid(outer), candidate.pes = grid(inner);
+        if (!allowed(candidate)) continue;
+        measure(candidate);
+        candidates.push_back(candidate);
+      }
+    }
+    return candidates;
+  }
+
+  /// What the programs of a grid work on and read.
+  void measure(Candidate& candidate) {
+    const auto& shape = problem_.shape;
+    const GemmPlan::Grid &cubes = candidate.cubes, &pes = candidate.pes;
+    GemmBlock& block = candidate.block;
+    const GemmRange first = range_of(shape, cubes, pes, 0, 0);
+    block.batch = first.batch[1] - first.batch[0];
+    block.m = first.m[1] - first.m[0], block.n = first.n[1] - first.n[0], block.k = first.k[1] - first.k[0];
+    block.programs = block.cubes = 1;
+    for (const Used& used : {used_parts(shape.batch, cubes.batch, pes.batch), used_parts(shape.m, cubes.m, pes.m),
+                             used_parts(shape.n, cubes.n, pes.n), used_parts(shape.k, cubes.k, pes.k)}) {
+      block.programs *= static_cast<double>(used.parts), block.cubes *= static_cast<double>(used.cubes);
+    }
+    const auto parts_of = [](std::int64_t extent, std::int64_t over_cubes, std::int64_t over_pes) {
+      return static_cast<double>(used_parts(extent, over_cubes, over_pes).parts);
+    };
+    block.sharing_a = sharing_a_, block.sharing_b = sharing_b_;
+    block.sharing_a.readers = std::max(1.0, parts_of(shape.n, cubes.n, pes.n) / sharing_a_.readers);
+    block.sharing_b.readers = std::max(1.0, parts_of(shape.m, cubes.m, pes.m) / sharing_b_.readers);
+    sample(candidate);
+    candidate.more = sum_ns(cubes.k * pes.k);
+    candidate.at_least = law_.at_least(block) + candidate.more;
+  }
+
+  /// The traffic of a few cubes, one in each row and column of the mesh, stands for that of all.
+  void sample(Candidate& candidate) {
+    const std::int64_t cubes = count() / per_cube_, step = std::max<std::int64_t>(cubes / 4, 1);
+    readers_a_.clear(), readers_b_.clear();
+    std::int64_t sampled = 0;
+    for (std::int64_t i = 0; i < cubes; i += step, ++sampled) {
+      const std::int64_t cube = std::min(i + sampled % step, cubes - 1);
+      add_readers(candidate, cube);
+    }
+    const double scale = static_cast<double>(cubes) / static_cast<double>(sampled);
+    candidate.block.a = locality_a_.traffic(readers_a_, scale);
+    candidate.block.b = locality_b_.traffic(readers_b_, scale);
+  }
+
+  void add_readers(const Candidate& candidate, std::int64_t cube) {
+    for (std::int64_t pe = 0; pe < per_cube_; ++pe) {
+      const GemmRange range = range_of(problem_.shape, candidate.cubes, candidate.pes, cube, pe);
+      if (range.empty()) continue;
+      const PeCoordinate reader = pes_[static_cast<std::size_t>(cube * per_cube_ + pe)];
+      readers_a_.push_back(
+          {reader, {{range.batch[0], range.m[0], range.k[0]}, {range.batch[1], range.m[1], range.k[1]}}});
+      readers_b_.push_back(
+          {reader, {{range.batch[0], range.k[0], range.n[0]}, {range.batch[1], range.k[1], range.n[1]}}});
+    }
+  }
+
+  /// No cube stands for another one here: that a link is busier than others is what counts.
+  void measure_links(Candidate& candidate) {
+    readers_a_.clear(), readers_b_.clear();
+    for (std::int64_t cube = 0; cube < count() / per_cube_; ++cube) add_readers(candidate, cube);
+    candidate.block.links = busiest_link(locality_a_.link_loads(readers_a_), locality_b_.link_loads(readers_b_));
+    candidate.at_least = law_.at_least(candidate.block) + candidate.more;
+  }
+
+  /// The parts' sums are written and read once, by whoever happens to hold them, in a launch of its own.
+  double sum_ns(std::int64_t split) const {
+    if (split == 1) return 0;
+    const auto& shape = problem_.shape;
+    const auto& mesh = topology_.sip.cubes;
+    const double bytes = static_cast<double>(shape.m * shape.n * shape.batch * 8 * split);
+    const double slices = static_cast<double>(topology_.cube.hbm.bandwidth.count()) * 1e-9 /
+                          topology_.cube.pes.count() * static_cast<double>(count());
+    const double links = 2.0 * ((mesh.width - 1) * mesh.height + (mesh.height - 1) * mesh.width);
+    const double hops = (mesh.width + mesh.height) / 3.0;
+    const double between =
+        links > 0 ? bytes * hops / (static_cast<double>(topology_.sip.link.bandwidth.count()) * 1e-9 * links * 0.3) : 0;
+    return kSecondLaunchNs + bytes / slices + between;
+  }
+
+  // ---- tiles of one program's block
+
+  /// From the largest.
+  static std::vector<std::int64_t> sizes(std::int64_t extent, std::int64_t wanted) {
+    if (wanted > 0) return {std::min(wanted, extent)};
+    std::vector<std::int64_t> all{extent};
+    for (const std::int64_t parts : {2, 3}) all.push_back(std::min(tl::cdiv(tl::cdiv(extent, parts), 32) * 32, extent));
+    for (std::int64_t size = 1; size < extent && size <= kLargestTile; size *= 2) all.push_back(size);
+    std::erase_if(all, [](std::int64_t size) { return size > kLargestTile; });
+    std::ranges::sort(all, std::greater{});
+    all.erase(std::unique(all.begin(), all.end()), all.end());
+    return all;
+  }
+
+  static std::int64_t first_step(std::int64_t tile_k, std::int64_t part) {
+    return std::clamp<std::int64_t>(tile_k / part, std::min<std::int64_t>(32, tile_k), tile_k);
+  }
+
+  void search(const Candidate& candidate, Best& best) const {
+    const GemmBlock& block = candidate.block;
+    const auto sizes_k = sizes(block.k, problem_.tile_k);
+    for (const std::int64_t m : sizes(block.m, problem_.tile_m)) {
+      for (const std::int64_t n : sizes(block.n, problem_.tile_n)) {
+        if (law_.at_least(block, m, n) + candidate.more >= kMargin * best.ns) continue;
+        for (const std::int64_t depth : depths()) search_k(candidate, {m, n, 1, depth, 1}, sizes_k, best);
+      }
+    }
+  }
+
+  /// The deepest steps that fit, and a few shorter ones.
+  void search_k(const Candidate& candidate, GemmTiles tiles, std::span<const std::int64_t> sizes_k, Best& best) const {
+    int tried = 0;
+    for (const std::int64_t k : sizes_k) {
+      tiles.k = k;
+      if (law_.tcm_bytes(tiles) > law_.tcm_budget()) continue;
+      if (++tried > kTriedSteps) break;
+      tiles.first_k = first_step(k, 4);
+      const double ns = law_.time(candidate.block, tiles) + candidate.more;
+      if (ns < kMargin * best.ns) best = {ns, &candidate, tiles};
+    }
+  }
+
+  std::vector<std::int64_t> depths() const {
+    if (problem_.depth > 0) return {problem_.depth};
+    return {1, 2, 3, 5};
+  }
+
+  void check_smallest() const {
+    const auto one = [](std::int64_t wanted, std::int64_t extent) {
+      return wanted > 0 ? std::min(wanted, extent) : std::int64_t{1};
+    };
+    const GemmTiles least{one(problem_.tile_m, problem_.shape.m), one(problem_.tile_n, problem_.shape.n),
+                          one(problem_.tile_k, problem_.shape.k), problem_.depth > 0 ? problem_.depth : 1, 1};
+    if (law_.tcm_bytes(least) <= law_.tcm_budget()) return;
+    throw OutOfMemoryError(fmt::format(
+        "matrix product: no tile fits into {} of the TCM ({} shared by {} contexts); the tiles of {} x {} x {} "
+        "need {}, each rounded up to pe.tcm.alignment of {}: raise pe.tcm.capacity, lower pe.contexts or "
+        "pe.tcm.alignment, or ask for smaller tiles",
+        to_text(Bytes(law_.tcm_budget())), to_text(topology_.pe.tcm.capacity), topology_.pe.contexts, least.m, least.n,
+        least.k, to_text(Bytes(law_.tcm_bytes(least))), to_text(topology_.pe.tcm.alignment)));
+  }
+
+  /// Where along k a reader's own part of an operand begins, when the operand is split along it.
+  std::optional<std::int64_t> own_k(PeCoordinate reader, const GemmRange& range, std::span<const GemmPart> parts,
+                                    int axis) const {
+    for (const auto& part : parts) {
+      if (!(part.owner == reader) || (part.begin[axis] == 0 && part.end[axis] == problem_.shape.k)) continue;
+      if (part.begin[axis] >= range.k[0] && part.begin[axis] < range.k[1]) return part.begin[axis];
+    }
+    return std::nullopt;
+  }
+
+  /// A short first step starts the engine early; a long one asks more holders at one time.
+  Best with_first_step(const Best& found) const {
+    Best best;
+    for (const std::int64_t part : {1, 2, 4, 8}) {
+      GemmTiles tiles = found.tiles;
+      tiles.first_k = first_step(tiles.k, part);
+      const double ns = law_.time_with_first_steps(found.candidate->block, tiles) + found.candidate->more;
+      if (ns < kMargin * best.ns) best = {ns, found.candidate, tiles};
+    }
+    return best;
+  }
+
+  GemmPlan finished(Best best) const {
+    best = with_first_step(best);
+    GemmPlan plan;
+    plan.shape = problem_.shape;
+    plan.cubes = best.candidate->cubes, plan.pes = best.candidate->pes;
+    plan.split_k = plan.cubes.k * plan.pes.k;
+    plan.tile_m = best.tiles.m, plan.tile_n = best.tiles.n, plan.tile_k = best.tiles.k;
+    plan.depth = best.tiles.depth, plan.first_k = best.tiles.first_k;
+    plan.tcm_bytes = law_.tcm_bytes(best.tiles);
+    plan.a = nearby(best.candidate->block.a), plan.b = nearby(best.candidate->block.b);
+    plan.estimated_ns = best.ns;
+    for (std::int64_t i = 0; i < count(); ++i) plan.ranges.push_back(range(plan, i));
+    return plan;
+  }
+
+  static GemmPlan::Nearby nearby(const OperandTraffic& traffic) {
+    const double all = traffic.all();
+    return all > 0 ? GemmPlan::Nearby{traffic.own / all, traffic.cube / all} : GemmPlan::Nearby{};
+  }
+
+  GemmRange range(const GemmPlan& plan, std::int64_t index) const {
+    GemmRange range = range_of(problem_.shape, plan.cubes, plan.pes, index / per_cube_, index % per_cube_);
+    if (problem_.order == KOrder::exact) return range;
+    const PeCoordinate reader = pes_[static_cast<std::size_t>(index)];
+    auto start = own_k(reader, range, b_, 1);
+    if (!start) start = own_k(reader, range, a_, 2);
+    // On a whole step, so that programs which share one read it at one time or far apart.
+    if (start) range.k_start = std::max(range.k[0], *start / plan.tile_k * plan.tile_k);
+    return range;
+  }
+
+  /// What one holder has of an operand of rows x columns; `readers` stands for the copies that there are.
+  OperandSharing sharing(std::span<const GemmPart> parts, std::int64_t rows, std::int64_t columns) const {
+    if (parts.empty()) return {tl::cdiv(rows, count()), columns, 1};
+    double held = 0;
+    for (const auto& part : parts) {
+      double volume = 1;
+      for (int d = 0; d < 3; ++d) volume *= static_cast<double>(part.end[d] - part.begin[d]);
+      held += volume;
+    }
+    const auto once = static_cast<double>(problem_.shape.batch * rows * columns);
+    return {row_of(parts, 1, rows), row_of(parts, 2, columns), std::max(1.0, held / once)};
+  }
+
+  /// Elements that follow each other in the memory of the holders of an operand.
+  static std::int64_t row_of(std::span<const GemmPart> parts, int axis, std::int64_t extent) {
+    for (const auto& part : parts) extent = std::min(extent, part.end[axis] - part.begin[axis]);
+    return std::max<std::int64_t>(extent, 1);
+  }
+
+  const GemmProblem& problem_;
+  std::span<const PeCoordinate> pes_;
+  std::span<const GemmPart> a_, b_;
+  const topology::Topology& topology_;
+  GemmEstimate law_;
+  OperandLocality locality_a_, locality_b_;
+  OperandSharing sharing_a_, sharing_b_;              // with copies as readers
+  std::vector<OperandReader> readers_a_, readers_b_;  // kept for their memory
+  std::int64_t per_cube_ = 0;
+};
+
+}  // namespace
+
+GemmPlan plan_gemm(const GemmProblem& problem, std::span<const PeCoordinate> pes, std::span<const GemmPart> a,
+                   std::span<const GemmPart> b, const topology::Topology& topology) {
+  return Planner(problem, pes, a, b, topology).plan();
+}
+
+std::vector<std::pair<std::string, std::string>> choices(const GemmPlan& plan) {
+  const auto grid = [](const GemmPlan::Grid& parts) {
+    std::string text;
+    for (const auto& [name, count] :
+         {std::pair{"batch", parts.batch}, std::pair{"m", parts.m}, std::pair{"n", parts.n}, std::pair{"k", parts.k}}) {
+      if (count > 1) text += fmt::format("{}{} {}", text.empty() ? "" : " x ", name, count);
+    }
+    return text.empty() ? std::string("1") : text;
+  };
+  const auto places = [](const GemmPlan::Nearby& nearby) {
+    const long own = std::lround(100 * nearby.own), near = std::lround(100 * (nearby.own + nearby.cube)) - own;
+    std::string text;
+    for (const auto& [percent, place] :
+         {std::pair{own, "own slice"}, std::pair{near, "cube"}, std::pair{100 - own - near, "SIP"}}) {
+      if (percent > 0) text += fmt::format("{}{} {} %", text.empty() ? "" : ", ", place, percent);
+    }
+    return text;
+  };
+  return {{"tile_m", std::to_string(plan.tile_m)},
+          {"tile_n", std::to_string(plan.tile_n)},
+          {"tile_k", std::to_string(plan.tile_k)},
+          {"first_k", std::to_string(plan.first_k)},
+          {"depth", std::to_string(plan.depth)},
+          {"split_k", std::to_string(plan.split_k)},
+          {"over_cubes", grid(plan.cubes)},
+          {"over_pes", grid(plan.pes)},
+          {"a_from", places(plan.a)},
+          {"b_from", places(plan.b)},
+          {"tcm", to_text(Bytes(plan.tcm_bytes))}};
+}
+
+}  // namespace kernbench::tile::library

@@ -1,0 +1,96 @@
+// How the library's matrix product is cut: over the PEs of a launch, and into tiles within each. Plain data, made on
+// the host before the launch; gemm.h runs it. What a plan is chosen by: gemm_estimate.h.
+//
+// Tiling. A cube's PEs take a block of C each; a PE walks its block tile by tile (tile_m x tile_n), and each tile over
+// k in steps of tile_k with an f32 (integers: i32) accumulator tile. The loads of `depth` steps are under
+// way while the GEMM engine works on those before them. The first steps of the first
+// tile are short, so that the GEMM engine starts early.
+//
+// TCM. The live handles of a program never hold more than `tcm_bytes`, at most the PE's TCM divided by its contexts:
+//   two accumulators + depth steps of both operands (twice, where they are transposed on the way), or
+//   kEpilogueTiles f32 tiles while an epilogue (scaling, bias, activation) runs,
+// each tile rounded up to `pe.tcm.alignment`.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "kernbench/coordinates.h"
+#include "kernbench/dtype.h"
+#include "topology/spec.h"
+
+namespace kernbench::tile::library {
+
+/// C [batch, m, n] = A [batch, m, k] times B [batch, k, n].
+struct GemmShape {
+  std::int64_t batch = 1, m = 1, n = 1, k = 1;
+};
+
+/// A box of a matrix operand that a PE holds: [batch, rows, columns].
+struct GemmPart {
+  PeCoordinate owner;
+  std::int64_t begin[3] = {0, 0, 0}, end[3] = {0, 0, 0};
+};
+
+/// In which order products are accumulated. exact: one chain in the order of k, so that the result has the same bits on
+/// every machine and for every placement. any: a PE may begin with the part of k that lies nearest and wrap around, and
+/// k may be split; the order is still a function of the plan alone.
+enum class KOrder : std::uint8_t { exact, any };
+
+struct GemmProblem {
+  GemmShape shape;
+  DType dtype = DType::f16;  // of the operands
+  KOrder order = KOrder::exact;
+  bool epilogue = false;                            // scaling, bias or activation follow the product
+  bool transposed_a = false, transposed_b = false;  // the operand's rows are not rows of its memory
+  std::int64_t split_k = 0;                         // 0: chosen (1 unless order is any)
+  std::int64_t tile_m = 0, tile_n = 0, tile_k = 0;  // 0: chosen
+  std::int64_t depth = 0;                           // 0: chosen
+};
+
+/// A box of the product [batch, m, n, k], from `begin` to before `end`.
+struct GemmRange {
+  std::int64_t batch[2] = {0, 0}, m[2] = {0, 0}, n[2] = {0, 0}, k[2] = {0, 0};
+  std::int64_t split = 0;    // index of the part of k
+  std::int64_t k_start = 0;  // where the walk over k begins
+  bool empty() const { return batch[0] >= batch[1] || m[0] >= m[1] || n[0] >= n[1] || k[0] >= k[1]; }
+};
+
+struct GemmPlan {
+  GemmShape shape;
+  /// How many parts each extent has: over the cubes and over the PEs of each.
+  struct Grid {
+    std::int64_t batch = 1, m = 1, n = 1, k = 1;
+    std::int64_t count() const { return batch * m * n * k; }
+  };
+  Grid cubes, pes;
+  std::int64_t split_k = 1;
+  std::int64_t tile_m = 1, tile_n = 1, tile_k = 1;
+  std::int64_t depth = 1;    // steps whose loads are under way when the program waits for the first of them
+  std::int64_t first_k = 1;  // length of the first step of a program
+  std::int64_t tcm_bytes = 0;
+  /// One range for each program of the launch.
+  std::vector<GemmRange> ranges;
+  /// Where the programs find what they read of an operand: shares of its elements; what is left is in other cubes.
+  struct Nearby {
+    double own = 0, cube = 0;
+  };
+  Nearby a, b;
+  /// What the plan was chosen by, from the programs' first instruction to their last store.
+  double estimated_ns = 0;
+};
+
+constexpr std::int64_t kEpilogueTiles = 4;
+
+/// What was chosen, as names and values for people: "tile_k" "256".
+std::vector<std::pair<std::string, std::string>> choices(const GemmPlan& plan);
+
+/// Plans for programs on `pes` (ascending, not empty). `a` and `b` say who holds which part of the operands; empty:
+/// taken to be spread evenly. Throws OutOfMemoryError when no tile fits into the TCM.
+GemmPlan plan_gemm(const GemmProblem& problem, std::span<const PeCoordinate> pes, std::span<const GemmPart> a,
+                   std::span<const GemmPart> b, const topology::Topology& topology);
+
+}  // namespace kernbench::tile::library

@@ -1,0 +1,83 @@
+#include "tile/library/normalize.h"
+
+#include <algorithm>
+
+#include "tile/library/elementwise.h"
+
+namespace kernbench::tile::library {
+
+namespace {
+
+/// Whole lines along `along`, as many as fit.
+tl::Extents lines(const Box& box, const std::vector<bool>& along) {
+  std::int64_t line = 1;
+  for (std::size_t d = 0; d < along.size(); ++d)
+    if (along[d]) line *= box.shape[d];
+  const std::int64_t budget = std::min(tcm_budget() / (4 * kLineTiles), std::max(kLargestBlock, line));
+  std::int64_t left = std::max<std::int64_t>(budget / line, 1);
+  tl::Extents block = box.shape;
+  for (std::size_t d = along.size(); d-- > 0;) {
+    if (along[d]) continue;
+    block[d] = std::min(box.shape[d], left);
+    left = std::max<std::int64_t>(left / block[d], 1);
+  }
+  return block;
+}
+
+/// Sum over the dimensions of a line, which stay with extent 1.
+tl::Tile line_sum(tl::Tile tile, const std::vector<bool>& along) {
+  for (std::size_t d = 0; d < along.size(); ++d)
+    if (along[d] && tile.shape()[d] != 1) tile = tl::sum(tile, static_cast<int>(d), true);
+  return tile;
+}
+
+}  // namespace
+
+bool line_fits(std::int64_t elements, std::int64_t budget) {
+  return elements * 4 * kLineTiles <= budget;
+}
+
+void softmax(const View& x, std::size_t dimension, bool logarithm, const View& out) {
+  std::vector<bool> along(x.rank(), false);
+  along[dimension] = true;
+  const auto axis = static_cast<int>(dimension);
+  for (const Box& box : local_boxes(out)) {
+    for_each_block(box, lines(box, along), [&](const tl::Extents& at, const tl::Extents& shape) {
+      auto tile = tl::cast(fill_out(load(x, at, shape), shape), DType::f32);
+      tile = tile - tl::max(tile, axis, true);
+      if (logarithm) {
+        tile = tile - tl::log(tl::sum(tl::exp(tile), axis, true));
+      } else {
+        tile = tl::exp(tile);
+        tile = tile * (1.0F / tl::sum(tile, axis, true));  // one division for each line
+      }
+      store(out, at, tile);
+    });
+  }
+}
+
+void normalize(const View& x, const std::optional<View>& weight, const std::optional<View>& bias,
+               const NormOptions& options, const View& out) {
+  std::vector<bool> along(x.rank(), false);
+  float count = 1;
+  for (std::size_t d = x.rank() - options.dimensions; d < x.rank(); ++d) {
+    along[d] = true;
+    count *= static_cast<float>(x.sizes[d]);
+  }
+  const auto load_f32 = [](const View& view, const tl::Extents& at, const tl::Extents& shape) {
+    return tl::cast(load(view, at, shape), DType::f32);
+  };
+  for (const Box& box : local_boxes(out)) {
+    for_each_block(box, lines(box, along), [&](const tl::Extents& at, const tl::Extents& shape) {
+      auto tile = fill_out(load_f32(x, at, shape), shape);
+      if (options.centred) tile = tile - line_sum(tile, along) / count;
+      const auto square = line_sum(tile * tile, along) / count;
+      tile = tile * tl::rsqrt(square + static_cast<float>(options.epsilon));
+      if (weight) tile = tile * load_f32(*weight, at, shape);
+      if (bias) tile = tile + load_f32(*bias, at, shape);
+      store(out, at, tile);
+    });
+  }
+}
+
+}  // namespace kernbench::tile::library

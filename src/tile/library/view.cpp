@@ -1,0 +1,258 @@
+#include "tile/library/view.h"
+
+#include <algorithm>
+#include <array>
+#include <numeric>
+
+#include "addressing/locate.h"
+#include "tile/program/program.h"
+
+namespace kernbench::tile::library {
+
+namespace {
+
+std::vector<std::int64_t> dense_strides(std::span<const std::int64_t> shape) {
+  std::vector<std::int64_t> strides(shape.size(), 1);
+  for (std::size_t d = shape.size(); d-- > 1;) strides[d - 1] = strides[d] * std::max<std::int64_t>(shape[d], 1);
+  return strides;
+}
+
+/// How each dimension of a view runs along one dimension of its tensor.
+struct Alignment {
+  static constexpr std::size_t kNone = 99;
+  std::array<std::size_t, tl::Extents::kMaximumRank> dimension{};  // kNone: one element, or repeats
+  std::array<std::int64_t, tl::Extents::kMaximumRank> step{};
+  std::vector<std::int64_t> start;  // index of the view's first element in the tensor
+};
+
+/// Nothing when a dimension of the view runs along several of the tensor.
+std::optional<Alignment> align(const View& view) {
+  const auto& shape = view.tensor.descriptor().shape;
+  const auto strides = dense_strides(shape);
+  Alignment alignment;
+  alignment.start.resize(shape.size());
+  std::int64_t left = view.offset;
+  for (std::size_t d = 0; d < shape.size(); ++d) {
+    alignment.start[d] = left / strides[d];
+    left %= strides[d];
+  }
+  std::vector<bool> taken(shape.size(), false);
+  for (std::size_t v = 0; v < view.rank(); ++v) {
+    alignment.dimension[v] = Alignment::kNone;
+    if (view.sizes[v] == 1 || view.strides[v] == 0) continue;
+    std::size_t d = 0;
+    while (d < shape.size() && (shape[d] == 1 || strides[d] > view.strides[v])) ++d;
+    if (d == shape.size() || taken[d] || view.strides[v] % strides[d] != 0) return std::nullopt;
+    const std::int64_t step = view.strides[v] / strides[d];
+    if (alignment.start[d] + (view.sizes[v] - 1) * step >= shape[d]) return std::nullopt;
+    taken[d] = true;
+    alignment.dimension[v] = d;
+    alignment.step[v] = step;
+  }
+  return alignment;
+}
+
+std::vector<Box> aligned_parts(const View& view, const Alignment& alignment, std::span<const std::int64_t> offset,
+                               std::span<const std::int64_t> shape) {
+  std::vector<bool> along(offset.size(), false);
+  Box box{tl::Extents(view.sizes.span()), view.sizes};
+  for (std::size_t v = 0; v < view.rank(); ++v) {
+    box.offset[v] = 0;
+    const std::size_t d = alignment.dimension[v];
+    if (d == Alignment::kNone) continue;
+    along[d] = true;
+    const std::int64_t step = alignment.step[v], start = alignment.start[d];
+    const std::int64_t low = offset[d] - start, high = offset[d] + shape[d] - start;
+    const std::int64_t first = low <= 0 ? 0 : (low + step - 1) / step;
+    const std::int64_t last = high <= 0 ? 0 : std::min(view.sizes[v], (high + step - 1) / step);
+    if (first >= last) return {};
+    box.offset[v] = first;
+    box.shape[v] = last - first;
+  }
+  for (std::size_t d = 0; d < offset.size(); ++d) {
+    const std::int64_t at = alignment.start[d];
+    if (!along[d] && (at < offset[d] || at >= offset[d] + shape[d])) return {};
+  }
+  return {box};
+}
+
+/// Any view: its boxes in the tensor, cut to the shard, and from there back into boxes of the view.
+std::vector<Box> general_parts(const View& view, const Box& shard) {
+  std::vector<std::int64_t> distinct(view.sizes.begin(), view.sizes.end());
+  for (std::size_t v = 0; v < view.rank(); ++v)
+    if (view.strides[v] == 0) distinct[v] = std::min<std::int64_t>(distinct[v], 1);
+  std::vector<Box> parts;
+  for (const auto& in_tensor :
+       addressing::boxes_of_view(view.tensor.descriptor().shape, distinct, view.strides.span(), view.offset)) {
+    const auto common =
+        intersection({tl::Extents(std::span(in_tensor.offset)), tl::Extents(std::span(in_tensor.shape))}, shard);
+    if (!common) continue;
+    std::int64_t start = in_tensor.view_offset;
+    for (std::size_t d = 0; d < in_tensor.offset.size(); ++d)
+      start += (common->offset[d] - in_tensor.offset[d]) * in_tensor.view_strides[d];
+    for (const auto& part : addressing::boxes_of_view(distinct, common->shape.span(), in_tensor.view_strides, start)) {
+      Box box{tl::Extents(std::span(part.offset)), tl::Extents(std::span(part.shape))};
+      for (std::size_t v = 0; v < view.rank(); ++v)
+        if (view.strides[v] == 0) box.shape[v] = view.sizes[v];
+      parts.push_back(box);
+    }
+  }
+  return parts;
+}
+
+/// The order of a view's dimensions in memory: by falling stride. Dimensions of one element, and those that repeat,
+/// stay where they are: their stride says nothing.
+tl::Extents memory_order(const View& view) {
+  std::vector<std::size_t> places;
+  for (std::size_t v = 0; v < view.rank(); ++v)
+    if (view.sizes[v] != 1 && view.strides[v] != 0) places.push_back(v);
+  std::vector<std::size_t> sorted = places;
+  std::ranges::stable_sort(sorted, std::ranges::greater{}, [&](std::size_t v) { return view.strides[v]; });
+  tl::Extents order = view.sizes;
+  for (std::size_t v = 0; v < view.rank(); ++v) order[v] = static_cast<std::int64_t>(v);
+  for (std::size_t i = 0; i < places.size(); ++i) order[places[i]] = static_cast<std::int64_t>(sorted[i]);
+  return order;
+}
+
+bool is_identity(const tl::Extents& order) {
+  for (std::size_t d = 0; d < order.size(); ++d)
+    if (order[d] != static_cast<std::int64_t>(d)) return false;
+  return true;
+}
+
+tl::Pointer pointer_to(const View& view, const tl::Extents& offsets) {
+  std::int64_t element = view.offset;
+  for (std::size_t d = 0; d < view.rank(); ++d) element += offsets[d] * view.strides[d];
+  return view.tensor.data_ptr() + element;
+}
+
+}  // namespace
+
+View view_of(const tl::Tensor& tensor) {
+  const auto strides = dense_strides(tensor.descriptor().shape);
+  return {tensor, tensor.shape(), tl::Extents(std::span<const std::int64_t>(strides)), 0};
+}
+
+View permuted(const View& view, const tl::Extents& order) {
+  View result = view;
+  for (std::size_t d = 0; d < order.size(); ++d) {
+    result.sizes[d] = view.sizes[static_cast<std::size_t>(order[d])];
+    result.strides[d] = view.strides[static_cast<std::size_t>(order[d])];
+  }
+  return result;
+}
+
+std::optional<Box> intersection(const Box& a, const Box& b) {
+  Box result = a;
+  for (std::size_t d = 0; d < a.offset.size(); ++d) {
+    const std::int64_t begin = std::max(a.offset[d], b.offset[d]);
+    const std::int64_t end = std::min(a.offset[d] + a.shape[d], b.offset[d] + b.shape[d]);
+    if (begin >= end) return std::nullopt;
+    result.offset[d] = begin;
+    result.shape[d] = end - begin;
+  }
+  return result;
+}
+
+std::vector<Box> parts_in(const View& view, std::span<const std::int64_t> shard_offset,
+                          std::span<const std::int64_t> shard_shape) {
+  if (view.numel() == 0) return {};
+  if (const auto alignment = align(view)) return aligned_parts(view, *alignment, shard_offset, shard_shape);
+  return general_parts(view, {tl::Extents(shard_offset), tl::Extents(shard_shape)});
+}
+
+std::vector<Box> local_boxes(const View& view) {
+  std::vector<Box> boxes;
+  for (std::size_t shard = 0; shard < view.tensor.local_shard_count(); ++shard) {
+    const Box local = view.tensor.local_shard(shard);
+    const auto parts = parts_in(view, local.offset.span(), local.shape.span());
+    boxes.insert(boxes.end(), parts.begin(), parts.end());
+  }
+  return boxes;
+}
+
+tl::Extents block_shape(const tl::Extents& shape, std::int64_t limit, std::span<const std::size_t> fast) {
+  constexpr std::int64_t kRow = 128;
+  tl::Extents block = shape;
+  for (std::size_t d = 0; d < block.size(); ++d) block[d] = 1;
+  std::int64_t elements = 1;
+  const auto grow = [&](std::size_t d, std::int64_t most) {
+    elements /= block[d];
+    block[d] = std::max(block[d], std::min({shape[d], most, std::max<std::int64_t>(limit / elements, 1)}));
+    elements *= block[d];
+  };
+  for (const std::size_t d : fast) grow(d, kRow);
+  for (std::size_t d = shape.size(); d-- > 0;) grow(d, shape[d]);
+  return block;
+}
+
+std::optional<std::size_t> fast_dimension(const View& view) {
+  std::optional<std::size_t> fast;
+  for (std::size_t d = 0; d < view.rank(); ++d) {
+    if (view.sizes[d] == 1 || view.strides[d] == 0) continue;
+    if (!fast || view.strides[d] <= view.strides[*fast]) fast = d;
+  }
+  return fast;
+}
+
+namespace {
+
+/// How a block of a view lies in memory, and what turns it back.
+struct MemoryBlock {
+  tl::Extents sizes, strides, back;
+};
+
+MemoryBlock memory_block(const View& view, const tl::Extents& shape) {
+  const tl::Extents order = memory_order(view);
+  MemoryBlock block{shape, shape, {}};
+  for (std::size_t d = 0; d < order.size(); ++d) {
+    const auto v = static_cast<std::size_t>(order[d]);
+    block.sizes[d] = view.strides[v] == 0 ? 1 : shape[v];
+    block.strides[d] = view.strides[v];
+  }
+  if (is_identity(order)) return block;
+  block.back = order;
+  for (std::size_t d = 0; d < order.size(); ++d)
+    block.back[static_cast<std::size_t>(order[d])] = static_cast<std::int64_t>(d);
+  return block;
+}
+
+}  // namespace
+
+tl::Tile load(const View& view, const tl::Extents& offsets, const tl::Extents& shape, tl::Where where) {
+  const MemoryBlock block = memory_block(view, shape);
+  const tl::Tile tile = tl::load(pointer_to(view, offsets), block.sizes, block.strides, {}, where);
+  return block.back.empty() ? tile : tl::permute(tile, block.back, where);
+}
+
+PendingLoad load_async(const View& view, const tl::Extents& offsets, const tl::Extents& shape, tl::Where where) {
+  const MemoryBlock block = memory_block(view, shape);
+  tl::Extents none = block.sizes;
+  for (std::size_t d = 0; d < none.size(); ++d) none[d] = 0;
+  const auto pointer =
+      tl::make_block_ptr(pointer_to(view, offsets), block.sizes, block.strides, none, block.sizes, where);
+  return {tl::load_async(pointer, {}, where), block.back};
+}
+
+tl::Tile wait(PendingLoad pending, tl::Where where) {
+  tl::wait(pending.load.token, where);
+  auto tile = std::move(pending.load.tile);
+  return pending.back.empty() ? tile : tl::permute(tile, pending.back, where);
+}
+
+void store(const View& view, const tl::Extents& offsets, const tl::Tile& tile, tl::Where where) {
+  const tl::Extents order = memory_order(view);
+  tl::Extents strides = order;
+  for (std::size_t d = 0; d < order.size(); ++d) strides[d] = view.strides[static_cast<std::size_t>(order[d])];
+  const tl::Tile converted = tl::cast(tile, view.dtype(), tl::Rounding::rtne, where);
+  tl::store(pointer_to(view, offsets), strides, is_identity(order) ? converted : tl::permute(converted, order, where),
+            {}, where);
+}
+
+std::int64_t tcm_budget() {
+  const auto& program = Program::current("library kernel", tl::Where::current());
+  const auto& topology = program.environment().machine.topology();
+  return topology.pe.tcm.capacity.count() / std::max(topology.pe.contexts, 1);
+}
+
+}  // namespace kernbench::tile::library

@@ -1,0 +1,93 @@
+// Strided views of device tensors in library kernels: which parts of a view a PE holds, and loading and storing blocks.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <vector>
+
+#include "addressing/tensor_descriptor.h"
+#include "kernbench/tl.h"
+
+namespace kernbench::tile::library {
+
+/// A box of indices.
+using Box = tl::Tensor::Box;
+
+/// A strided view of a device tensor: element (i0, i1, …) is the element offset + i0 * strides[0] + … of the tensor in
+/// row-major order. A stride of 0 repeats elements.
+struct View {
+  tl::Tensor tensor;
+  tl::Extents sizes, strides;
+  std::int64_t offset = 0;
+
+  DType dtype() const { return tensor.dtype(); }
+  std::size_t rank() const { return sizes.size(); }
+  std::int64_t numel() const { return sizes.numel(); }
+};
+
+/// The whole tensor.
+View view_of(const tl::Tensor& tensor);
+/// The view with dimensions in another order: dimension i of the result is dimension order[i].
+View permuted(const View& view, const tl::Extents& order);
+/// The common part; nothing when it is empty.
+std::optional<Box> intersection(const Box& a, const Box& b);
+
+/// The boxes of the view whose elements lie in the box `shard` of its tensor: each such element once. Elements that the
+/// view repeats count where they are repeated.
+std::vector<Box> parts_in(const View& view, std::span<const std::int64_t> shard_offset,
+                          std::span<const std::int64_t> shard_shape);
+/// The boxes of the view that the calling PE holds.
+std::vector<Box> local_boxes(const View& view);
+
+/// Loads the box of `shape` at `offsets`, which must lie inside of the view. The DMA reads in the order of the memory;
+/// a view with its dimensions in another order costs a permutation on the vector engine. Dimensions that repeat
+/// (stride 0) have extent 1 in the tile, which broadcasts.
+tl::Tile load(const View& view, const tl::Extents& offsets, const tl::Extents& shape,
+              tl::Where where = tl::Where::current());
+/// A load under way that the kernel itself waits for.
+struct PendingLoad {
+  tl::AsyncLoad load;
+  tl::Extents back;  // the permutation that is left to do; empty: none
+};
+PendingLoad load_async(const View& view, const tl::Extents& offsets, const tl::Extents& shape,
+                       tl::Where where = tl::Where::current());
+/// Suspends the program until the load has finished; the tile as `load` yields it.
+tl::Tile wait(PendingLoad pending, tl::Where where = tl::Where::current());
+/// Stores `tile` (of the view's rank) at `offsets`, cast to the view's type; permutes first where the view does.
+void store(const View& view, const tl::Extents& offsets, const tl::Tile& tile, tl::Where where = tl::Where::current());
+
+/// A block shape of at most `limit` elements (at least one) within `shape`: each of the dimensions in `fast` gets up to
+/// 128 elements first, so that transfers have long rows on every side, then the last dimensions are filled up.
+tl::Extents block_shape(const tl::Extents& shape, std::int64_t limit, std::span<const std::size_t> fast = {});
+/// The dimension of the smallest stride that is not 0 (of more than one element); nothing when there is none.
+std::optional<std::size_t> fast_dimension(const View& view);
+
+/// Calls body(offsets, shape) for each block of `box`, in row-major order, the last ones shorter.
+template <class Body>
+void for_each_block(const Box& box, const tl::Extents& block, const Body& body) {
+  if (box.shape.numel() == 0) return;
+  tl::Extents at = box.offset;
+  while (true) {
+    tl::Extents shape = block;
+    for (std::size_t d = 0; d < at.size(); ++d) shape[d] = std::min(block[d], box.offset[d] + box.shape[d] - at[d]);
+    body(at, shape);
+    std::size_t d = at.size();
+    while (d > 0) {
+      at[d - 1] += block[d - 1];
+      if (at[d - 1] < box.offset[d - 1] + box.shape[d - 1]) break;
+      --d;
+      at[d] = box.offset[d];
+    }
+    if (d == 0) return;
+  }
+}
+
+/// Elements of a block of the elementwise kernels, the reductions and the normalisations at most.
+inline constexpr std::int64_t kLargestBlock = 16 * 1024;
+
+/// Bytes of TCM that a library kernel's live tiles may hold: an equal part for each of the PE's contexts, so that
+/// programs that run at the same time can never wait for each other's tiles.
+std::int64_t tcm_budget();
+
+}  // namespace kernbench::tile::library

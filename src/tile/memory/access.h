@@ -1,0 +1,24 @@
+// From shard pieces to what moves and what changes: the legs of a DMA operation, and the places of values in memory.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "addressing/locate.h"
+#include "addressing/page_table.h"
+#include "hardware/operation.h"
+#include "numerics/memory/memory.h"
+#include "tile/program/environment.h"
+
+namespace kernbench::tile {
+
+/// Adds a piece that starts at `target` to the leg of its slice: all pieces of one slice are one leg, and legs stand in
+/// the order in which slices first occur.
+void append_leg(std::vector<hardware::DmaLeg>& legs, const addressing::ShardPiece& piece,
+                const addressing::Translation& target);
+
+/// The same piece as a place of a tile's elements of `item` bytes.
+numerics::Piece data_piece(const Environment& environment, const addressing::ShardPiece& piece,
+                           const addressing::Translation& target, std::int64_t item);
+
+}  // namespace kernbench::tile

@@ -1,0 +1,19 @@
+// What accesses of TCM buffers share: their checks, and where their elements are.
+#pragma once
+
+#include <vector>
+
+#include "numerics/memory/memory.h"
+#include "tile/memory/memory_access.h"
+#include "tile/program/buffer_state.h"
+
+namespace kernbench::tile {
+
+/// ValueError for an empty buffer, or another program's.
+const BufferState& own_buffer(const AccessCall& call, const tl::Buffer& buffer);
+/// ValueError for a box of other dimensions or without elements, OutOfBoundsError for one that leaves the buffer.
+void check_inside(const AccessCall& call, const BufferState& buffer, const tl::Extents& offsets,
+                  const tl::Extents& shape);
+std::vector<numerics::Piece> pieces_of(const BufferAccess& access);
+
+}  // namespace kernbench::tile

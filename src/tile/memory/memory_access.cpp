@@ -1,0 +1,214 @@
+#include "tile/memory/memory_access.h"
+
+#include <fmt/format.h>
+
+#include <utility>
+
+#include "addressing/tensor_descriptor.h"
+#include "base/fingerprint.h"
+#include "hardware/agents.h"
+#include "kernbench/error.h"
+#include "numerics/memory/masked_transfer.h"
+#include "numerics/operations.h"
+#include "sim/fiber.h"
+#include "tile/explain/explanation.h"
+#include "tile/program/conversion.h"
+
+namespace kernbench::tile {
+
+AccessCall access_call(const char* name, const char* kind, const tl::Where& where) {
+  return {Program::current(name, where), name, kind, where};
+}
+
+void AccessCall::value_error(const std::string& message) const {
+  throw ValueError(fmt::format("tl::{}: {}", name, message), program.place(where));
+}
+
+namespace {
+
+/// The mask or the `other` of an access: a tile that broadcasts to the block.
+const TileState* broadcastable(const AccessCall& call, const tl::Tile& tile, const char* what,
+                               const tl::Extents& shape) {
+  const TileState& state = *call.program.own(tile, call.name, call.where);
+  const auto both = numerics::broadcast_shapes(to_shape(state.shape()), to_shape(shape));
+  if (!both || !(to_extents(*both) == shape)) {
+    call.value_error(fmt::format("the {} of shape {} does not broadcast to the block of shape {}", what,
+                                 to_text(state.shape()), to_text(shape)));
+  }
+  return &state;
+}
+
+const TileState* checked_mask(const AccessCall& call, const tl::Tile& mask, const tl::Extents& shape) {
+  if (!mask.defined()) return nullptr;
+  const TileState* state = broadcastable(call, mask, "mask", shape);
+  if (state->dtype() != DType::boolean) {
+    call.value_error(
+        fmt::format("the mask must be a tile of bool, got {}; compare it with something", name(state->dtype())));
+  }
+  return state;
+}
+
+}  // namespace
+
+std::uint64_t expression_of(const std::vector<hardware::DmaLeg>& legs, std::uint64_t operands) {
+  Fingerprint expression;
+  expression.add(operands);
+  for (const auto& leg : legs) {
+    for (const auto& range : leg.ranges) {
+      expression.add((static_cast<std::uint64_t>(leg.slice.cube.value) << 32) |
+                     static_cast<std::uint64_t>(leg.slice.pe.value));
+      expression.add(range.address);
+      expression.add(static_cast<std::uint64_t>(range.total().count()));
+    }
+  }
+  return expression.value();
+}
+
+numerics::OperationKey key_of(const KernelOperation& operation) {
+  return {operation.effect.count(), operation.agent.value, operation.number};
+}
+
+// Refused here, where the call is known; the engine's own check is the last resort.
+void check_legs(const AccessCall& call, const std::vector<hardware::DmaLeg>& legs) {
+  if (legs.size() <= hardware::kMaximumLegs) return;
+  call.value_error(
+      fmt::format("the block touches {} HBM slices, but a DMA descriptor has at most {} parts; use a "
+                  "smaller block",
+                  legs.size(), hardware::kMaximumLegs));
+}
+
+void MaskUse::check(KernelOperation& mine) const {
+  numerics::inspect(mine.program->environment().executor, key_of(mine), value->value,
+                    [call = call, place = place](const numerics::TileView& view) {
+                      for (std::int64_t lane = 0; lane < view.shape.numel(); ++lane) {
+                        if (view.valid(lane)) continue;
+                        throw InvalidValueError(
+                            fmt::format("tl::{}: lane {} of the mask is invalid: {}", call,
+                                        lane_text(lane, to_extents(view.shape)), explanation(view.source(lane))),
+                            place);
+                      }
+                    });
+}
+
+MaskUse mask_use(const AccessCall& call, const TileState& mask) {
+  return {mask.value(), call.name, call.program.place(call.where)};
+}
+
+Lanes lanes_of(const AccessCall& call, const tl::LoadOptions& options, const tl::Extents& shape) {
+  Lanes lanes;
+  lanes.mask = checked_mask(call, options.mask, shape);
+  lanes.mask_chooses = lanes.mask != nullptr;
+  if (!options.other) return lanes;
+  if (options.other->is_scalar())
+    lanes.other = to_scalar(options.other->scalar());
+  else
+    lanes.other_tile = broadcastable(call, options.other->tile(), "`other`", shape);
+  return lanes;
+}
+
+Lanes lanes_of(const AccessCall& call, const tl::StoreOptions& options, const tl::Extents& shape) {
+  Lanes lanes;
+  lanes.mask = checked_mask(call, options.mask, shape);
+  lanes.mask_chooses = lanes.mask != nullptr;
+  return lanes;
+}
+
+namespace {
+
+/// Why lanes of a load have no place: a mask of pointers has taken theirs away, or they lie outside.
+numerics::Cause reason_of_gaps(const Program& program, const Lanes& lanes) {
+  if (lanes.mask == nullptr || lanes.mask_chooses) return numerics::Cause::outside;
+  return program.environment().reads_may_leave_tensors ? numerics::Cause::masked_or_outside : numerics::Cause::masked;
+}
+
+}  // namespace
+
+tl::Tile issue_load(const AccessCall& call, const std::shared_ptr<TileState>& result, Places places,
+                    const Lanes& lanes) {
+  check_legs(call, places.legs);
+  Program& program = call.program;
+  const bool plain = lanes.offsets == nullptr && lanes.mask == nullptr && lanes.other_tile == nullptr;
+  auto operation = plain ? program.new_operation(hardware::EngineKind::dma, call.kind, result, {})
+                         : program.new_operation(hardware::EngineKind::dma, call.kind, result,
+                                                 {lanes.offsets, lanes.mask, lanes.other_tile});
+  operation->legs = std::move(places.legs);
+  operation->pages = std::move(places.pages);
+  result->expression = expression_of(operation->legs, plain ? 0 : result->expression);
+  const auto shape = to_shape(result->shape());
+  const DType dtype = result->dtype();
+  if (!program.environment().data_enabled) {
+    operation->take_effect = [value = result->value(), shape, dtype](KernelOperation& mine) {
+      value->bind(numerics::full(mine.program->environment().executor, shape, dtype, 0));
+    };
+  } else if (lanes.mask_chooses || lanes.other_tile != nullptr) {
+    std::optional<MaskUse> mask;
+    if (lanes.mask_chooses) mask = mask_use(call, *lanes.mask);
+    const auto other_tile = lanes.other_tile != nullptr ? lanes.other_tile->value() : nullptr;
+    operation->take_effect = [pieces = std::move(places.pieces), mask = std::move(mask), other_tile,
+                              other = lanes.other, value = result->value(), shape, dtype](KernelOperation& mine) {
+      numerics::Executor& executor = mine.program->environment().executor;
+      if (mask) mask->check(mine);
+      numerics::Value rest;
+      if (other_tile)
+        rest = other_tile->value;
+      else if (other)
+        rest = numerics::full(executor, numerics::Shape{}, dtype, *other);
+      value->bind(numerics::gather_masked(executor, key_of(mine), dtype, shape, pieces,
+                                          mask ? mask->value->value : numerics::Value(), rest));
+    };
+  } else {
+    operation->take_effect = [pieces = std::move(places.pieces), other = lanes.other, value = result->value(), shape,
+                              dtype, uncovered = reason_of_gaps(program, lanes)](KernelOperation& mine) {
+      value->bind(
+          numerics::gather(mine.program->environment().executor, key_of(mine), dtype, shape, pieces, other, uncovered));
+    };
+  }
+  program.issue(operation);
+  return tl::Tile(result);
+}
+
+tl::Tile stored_value(const AccessCall& call, const tl::Tensor& tensor, const tl::Operand& value,
+                      const tl::Extents& shape) {
+  if (!tensor.writable()) {
+    call.value_error(fmt::format("tensor {} is a tl::In parameter of the kernel; take it as tl::Tensor to write it",
+                                 tensor.descriptor().name));
+  }
+  if (value.is_scalar()) return tl::full({}, value.scalar(), tensor.dtype(), call.where);
+  broadcastable(call, value.tile(), "value", shape);
+  return tl::cast(value.tile(), tensor.dtype(), tl::Rounding::rtne, call.where);
+}
+
+hardware::OperationRef issue_store(const AccessCall& call, const tl::Tile& value, const tl::Extents& shape,
+                                   Places places, const Lanes& lanes) {
+  check_legs(call, places.legs);
+  Program& program = call.program;
+  const auto& state = value.state();
+  auto operation =
+      program.new_operation(hardware::EngineKind::dma, call.kind, nullptr, {state.get(), lanes.offsets, lanes.mask});
+  operation->write = true;
+  sim::this_fiber::note_progress();
+  operation->legs = std::move(places.legs);
+  operation->pages = std::move(places.pages);
+  const bool plain = state->shape() == shape && !lanes.mask_chooses;
+  const bool data = program.environment().data_enabled;
+  if (data && plain) {
+    operation->take_effect = [pieces = std::move(places.pieces), source = state->value()](KernelOperation& mine) {
+      numerics::scatter(mine.program->environment().executor, key_of(mine), source->value, pieces);
+    };
+  } else if (data) {
+    std::optional<MaskUse> mask;
+    if (lanes.mask_chooses) mask = mask_use(call, *lanes.mask);
+    operation->take_effect = [pieces = std::move(places.pieces), mask = std::move(mask), source = state->value(),
+                              full_shape = to_shape(shape)](KernelOperation& mine) {
+      numerics::Executor& executor = mine.program->environment().executor;
+      const numerics::Value all = numerics::broadcast_to(executor, source->value, full_shape);
+      if (!mask) return numerics::scatter(executor, key_of(mine), all, pieces);
+      mask->check(mine);
+      numerics::scatter_masked(executor, key_of(mine), all, pieces, mask->value->value);
+    };
+  }
+  program.issue(operation);
+  return operation;
+}
+
+}  // namespace kernbench::tile

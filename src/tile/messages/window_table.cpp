@@ -1,0 +1,113 @@
+#include "tile/messages/window_table.h"
+
+#include <algorithm>
+
+namespace kernbench::tile {
+
+namespace {
+
+using hardware::Operation;
+using hardware::SignalUpdate;
+using hardware::WindowWork;
+
+bool have_common_bytes(const Operation& a, const Operation& b) {
+  const std::uint64_t first_a = a.window->memory.value(), first_b = b.window->memory.value();
+  const auto bytes_a = static_cast<std::uint64_t>(a.ipcq.bytes.count());
+  const auto bytes_b = static_cast<std::uint64_t>(b.ipcq.bytes.count());
+  return first_a < first_b + bytes_b && first_b < first_a + bytes_a;
+}
+
+/// Whether program order must be kept between two accesses to one member. Additions to a word may change places.
+bool must_keep_order(const Operation& earlier, const Operation& later, bool fenced) {
+  const WindowWork &a = *earlier.window, &b = *later.window;
+  if (a.target != b.target) return false;
+  if (fenced && !a.reads && !b.reads) return true;
+  if (!(a.reads && b.reads) && have_common_bytes(earlier, later)) return true;
+  const bool both_add = a.update == SignalUpdate::add && b.update == SignalUpdate::add;
+  return a.signals && b.signals && a.word == b.word && !both_add;
+}
+
+std::int32_t rounds_of(std::size_t members) {
+  std::int32_t rounds = 0;
+  while ((std::size_t{1} << rounds) < members) ++rounds;
+  return rounds;
+}
+
+}  // namespace
+
+WindowTable::WindowTable(const std::vector<PeCoordinate>& members, const WindowOptions& options)
+    : options_(options), rounds_(rounds_of(members.size())), members_(members.size()) {
+  constexpr std::int32_t kScopes = 3;  // a barrier of one PE needs no words
+  for (const PeCoordinate owner : members) {
+    hardware::Window row;
+    row.owner = owner;
+    row.bytes = options.bytes;
+    row.buffer_kind = options.buffer_kind;
+    row.words = options.signals + kScopes * rounds_;
+    rows_.push_back(row);
+  }
+}
+
+numerics::Memory& WindowTable::bytes_of(std::int32_t member, numerics::Executor& executor, bool zeros) {
+  auto& bytes = at(member).bytes;
+  if (bytes == nullptr) {
+    bytes = std::make_unique<numerics::Memory>(executor);
+    bytes->map(0, options_.bytes.count(), zeros);
+  }
+  return *bytes;
+}
+
+void WindowTable::forget_finished(std::int32_t member) {
+  std::erase_if(at(member).issued, [](const Issued& each) {
+    const auto operation = each.operation.lock();
+    return operation == nullptr || operation->done.is_set();
+  });
+}
+
+void WindowTable::add_order(std::int32_t member, const hardware::OperationRef& operation) {
+  forget_finished(member);
+  for (const Issued& each : at(member).issued) {
+    const auto earlier = each.operation.lock();
+    if (must_keep_order(*earlier, *operation, each.fenced)) operation->dependencies.push_back(earlier);
+  }
+  at(member).issued.push_back({operation});
+}
+
+void WindowTable::fence(std::int32_t member) {
+  for (Issued& each : at(member).issued) each.fenced = true;
+}
+
+std::vector<hardware::OperationRef> WindowTable::under_way(std::int32_t member) {
+  forget_finished(member);
+  std::vector<hardware::OperationRef> operations;
+  for (const Issued& each : at(member).issued) operations.push_back(each.operation.lock());
+  return operations;
+}
+
+std::vector<std::int32_t> WindowTable::group(std::int32_t member, tl::Scope scope) const {
+  const PeCoordinate self = row(member).owner;
+  const auto belongs = [&](PeCoordinate other) {
+    switch (scope) {
+      case tl::Scope::pe:
+        return other == self;
+      case tl::Scope::cube:
+        return other.sip == self.sip && other.cube == self.cube;
+      case tl::Scope::sip:
+        return other.sip == self.sip;
+      case tl::Scope::system:
+        break;
+    }
+    return true;
+  };
+  std::vector<std::int32_t> members;
+  for (std::size_t i = 0; i < rows_.size(); ++i) {
+    if (belongs(rows_[i].owner)) members.push_back(static_cast<std::int32_t>(i));
+  }
+  return members;
+}
+
+std::int32_t WindowTable::barrier_word(tl::Scope scope, std::int32_t round) const {
+  return options_.signals + (static_cast<std::int32_t>(scope) - 1) * rounds_ + round;
+}
+
+}  // namespace kernbench::tile

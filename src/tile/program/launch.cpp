@@ -1,0 +1,38 @@
+#include "tile/program/launch.h"
+
+#include "base/text.h"
+
+namespace kernbench::tile {
+
+std::shared_ptr<const sim::WaitNode> start(Environment& environment, KernelLaunch launch) {
+  auto record = std::make_shared<LaunchRecord>();
+  record->name = launch.name;
+  record->lasting_name = environment.launch_names->emplace_back(launch.name).c_str();
+  record->called_at = launch.called_at;
+  record->queues = std::move(launch.queues);
+  record->programs = static_cast<std::int64_t>(launch.pes.size());
+  auto body = std::make_shared<const std::function<void()>>(std::move(launch.body));
+
+  hardware::LaunchRequest request;
+  request.sip = launch.sip;
+  request.name = launch.name;
+  request.programs.reserve(launch.pes.size());
+  std::int64_t id = 0;
+  for (const PeCoordinate at : launch.pes) {
+    auto program = std::make_shared<Program>(environment, record, at, id++);
+    request.programs.push_back(
+        {at, to_text(at) + " " + launch.name, [program, body](sim::AgentId agent) { program->run(agent, *body); }});
+  }
+  const bool messages = record->queues != nullptr;
+  const std::uint64_t trace = messages ? environment.traces->begin_launch(environment.scheduler.now()) : 0;
+  request.completed = [record, messages, trace, traces = environment.traces,
+                       completed = std::move(launch.completed)](const hardware::LaunchTimes& times) {
+    completed(times, *record);
+    if (messages) traces->end_launch(trace);
+  };
+  request.failed = std::move(launch.failed);
+  request.owner = launch.owner;
+  return environment.machine.launch(std::move(request));
+}
+
+}  // namespace kernbench::tile

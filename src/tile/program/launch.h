@@ -1,0 +1,34 @@
+// Starts one program per PE of a launch on the machine.
+#pragma once
+
+#include <cstdint>
+#include <exception>
+#include <functional>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "hardware/machine.h"
+#include "kernbench/coordinates.h"
+#include "tile/program/environment.h"
+#include "tile/program/program.h"
+
+namespace kernbench::tile {
+
+struct KernelLaunch {
+  SipId sip;
+  std::string name;                    // unique in the simulation: "gemm#2"
+  std::vector<PeCoordinate> pes;       // in order of coordinates; program_id counts them
+  std::shared_ptr<QueueTable> queues;  // channels among programs, installed; may be null
+  std::function<void()> body;          // the kernel with its arguments bound; called once on each PE
+  std::function<void(const hardware::LaunchTimes&, const LaunchRecord&)> completed;
+  std::function<bool(const std::exception_ptr&)> failed = {};  // see hardware::LaunchRequest, as the next one
+  std::uint64_t owner = 0;
+  tl::Where called_at = {};  // the host call, when the kernel is the library's
+};
+
+/// Sends the launch to the machine. `completed` is called when its completion has reached the host.
+/// Returns the launch as a node of the wait graph.
+std::shared_ptr<const sim::WaitNode> start(Environment& environment, KernelLaunch launch);
+
+}  // namespace kernbench::tile

@@ -1,0 +1,27 @@
+// What a send and a receive know of a message besides what the hardware moves.
+#pragma once
+
+#include <memory>
+
+#include "kernbench/tl.h"
+#include "tile/messages/queue_table.h"
+#include "tile/program/tile_state.h"
+
+namespace kernbench::tile {
+
+/// One end of a message. Outlives its program: the other end may come later.
+struct MessageEnd {
+  std::shared_ptr<QueueTable> queues;
+  Site site;
+  DType dtype = DType::f32;
+  tl::Extents shape;
+  std::shared_ptr<TileValue> value;  // of a send: what it carries; of a receive: likewise, once it has its message
+};
+
+class KernelOperation;
+
+/// A receive takes the message of a send: checks that they agree, and hands the value over.
+/// ProgramError ("MessageMismatchError") names both; the receive has no value then.
+void match(KernelOperation& receive, const KernelOperation& send);
+
+}  // namespace kernbench::tile

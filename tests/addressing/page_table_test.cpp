@@ -1,0 +1,105 @@
+#include "addressing/page_table.h"
+
+#include <gtest/gtest.h>
+
+#include <random>
+
+#include "kernbench/error.h"
+
+namespace kernbench::tile {
+namespace {
+
+PeCoordinate pe(int cube, int index) {
+  return {{0}, {cube}, {index}};
+}
+
+std::string failure(const addressing::VirtualAddressSpace& space, std::uint64_t va, std::int64_t bytes = 1) {
+  try {
+    space.translate(pe(0, 0), va, Bytes(bytes));
+  } catch (const OutOfBoundsError& error) {
+    return error.what();
+  }
+  return "";
+}
+
+TEST(NearestCopy, IsTheOwnThenOneOfTheCubeThenTheLowest) {
+  const std::vector copies{pe(0, 1), pe(0, 3), pe(2, 4), pe(2, 6)};
+  EXPECT_EQ(addressing::nearest_copy(copies, pe(2, 6)), 3u);
+  EXPECT_EQ(addressing::nearest_copy(copies, pe(2, 0)), 2u);
+  EXPECT_EQ(addressing::nearest_copy(copies, pe(2, 7)), 2u);
+  EXPECT_EQ(addressing::nearest_copy(copies, pe(1, 1)), 0u);
+  EXPECT_EQ(addressing::nearest_copy(copies, {{1}, {2}, {6}}), 0u);
+}
+
+class PageTable : public testing::Test {
+ protected:
+  addressing::VirtualAddressSpace space{Bytes(4096)};
+};
+
+TEST_F(PageTable, TranslatesEveryByteOfEveryShard) {
+  const std::uint64_t va = space.map("x", Bytes(8192 + 100),
+                                     {{.offset = 8192, .bytes = Bytes(100), .slice = pe(0, 1), .address = 0},
+                                      {.offset = 0, .bytes = Bytes(5000), .slice = pe(0, 0), .address = 4096}});
+  for (std::uint64_t i = 0; i < 5000; ++i) {
+    const addressing::Translation at = space.translate(pe(3, 3), va + i, Bytes(1));
+    ASSERT_EQ(at.slice, pe(0, 0));
+    ASSERT_EQ(at.address, 4096 + i);
+  }
+  for (std::uint64_t i = 0; i < 100; ++i) ASSERT_EQ(space.translate(pe(0, 0), va + 8192 + i, Bytes(1)).slice, pe(0, 1));
+  EXPECT_EQ(space.translate(pe(0, 0), va, Bytes(5000)).address, 4096u);
+}
+
+TEST_F(PageTable, EachPeReadsItsOwnReplica) {
+  const std::uint64_t va = space.map("w", Bytes(64),
+                                     {{.offset = 0, .bytes = Bytes(64), .slice = pe(1, 0), .address = 128},
+                                      {.offset = 0, .bytes = Bytes(64), .slice = pe(0, 0), .address = 0}});
+  EXPECT_EQ(space.translate(pe(1, 0), va + 8, Bytes(8)).address, 136u);
+  EXPECT_EQ(space.translate(pe(0, 0), va + 8, Bytes(8)).address, 8u);
+  EXPECT_EQ(space.translate(pe(1, 5), va + 8, Bytes(8)).slice, pe(1, 0));
+  EXPECT_EQ(space.translate(pe(7, 5), va + 8, Bytes(8)).slice, pe(0, 0));
+}
+
+TEST_F(PageTable, RangesArePageAlignedAndNeverTouch) {
+  std::mt19937_64 random(5);
+  std::uint64_t end = 0;
+  for (int i = 0; i < 1000; ++i) {
+    const auto bytes = static_cast<std::int64_t>(random() % 20'000);
+    const std::uint64_t va = space.map("t", Bytes(bytes), {});
+    EXPECT_EQ(va % 4096, 0u);
+    EXPECT_GE(va, end + 4096);
+    end = va + static_cast<std::uint64_t>(bytes);
+    if (random() % 2 == 0) space.unmap(va);
+  }
+}
+
+TEST_F(PageTable, OverrunsNameTheTensorAndItsRange) {
+  const std::uint64_t va =
+      space.map("x", Bytes(5000), {{.offset = 0, .bytes = Bytes(5000), .slice = pe(0, 2), .address = 0}});
+  ASSERT_EQ(va, 0x1000u);
+  EXPECT_EQ(failure(space, va + 4999), "");
+  EXPECT_EQ(
+      failure(space, va + 5000),
+      "access of 1 B at virtual address 0x2388 is outside of tensor \"x\", whose range is [0x1000, 0x2388); the shard "
+      "there, on sip0.cube0.pe2, is [0x1000, 0x2388)");
+  EXPECT_NE(failure(space, va + 4999, 2), "");
+  EXPECT_NE(failure(space, va + 8192).find("outside of tensor \"x\""), std::string::npos);  // the guard page
+  EXPECT_EQ(failure(space, va + 16384), "access of 1 B at virtual address 0x5000 belongs to no tensor");
+  EXPECT_EQ(failure(space, 8), "access of 1 B at virtual address 0x8 is a null address: no tensor is there");
+}
+
+TEST_F(PageTable, AFreedTensorIsNamed) {
+  const auto map = [&](const char* name) {
+    return space.map(name, Bytes(64), {{.offset = 0, .bytes = Bytes(64), .slice = pe(0, 0), .address = 0}});
+  };
+  const std::uint64_t va = map("old");
+  space.unmap(va);
+  EXPECT_EQ(failure(space, va + 4),
+            "access of 1 B at virtual address 0x1004 touches tensor \"old\", which was freed; its range was [0x1000, "
+            "0x1040)");
+  for (int i = 0; i < 1000; ++i) space.unmap(map("other"));
+  EXPECT_EQ(failure(space, va + 4), "access of 1 B at virtual address 0x1004 belongs to no tensor");
+  EXPECT_EQ(space.live_ranges(), 0u);
+}
+
+}  // namespace
+}  // namespace kernbench::tile

@@ -1,0 +1,193 @@
+// What the comparison with libtorch (oracle/) does not cover of host tensors.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <sstream>
+
+#include "fake_context.h"
+#include "kernbench/error.h"
+#include "kernbench/torch.h"
+#include "tensor/tensor_impl.h"
+
+namespace kernbench {
+namespace {
+
+std::vector<double> values(const torch::Tensor& tensor) {
+  const torch::Tensor dense = tensor.to(torch::kCPU).to(torch::kDouble).contiguous();
+  return {dense.data_ptr<double>(), dense.data_ptr<double>() + dense.numel()};
+}
+
+std::string text(const torch::Tensor& tensor) {
+  std::ostringstream out;
+  out << tensor;
+  return out.str();
+}
+
+TEST(HostTensorContext, FactoriesNeedAHostContext) {
+  EXPECT_THROW(torch::zeros({2}), ProgramError);
+  EXPECT_THROW(torch::arange(3), ProgramError);
+  EXPECT_THROW(torch::tensor({1, 2}), ProgramError);
+  EXPECT_THROW(torch::manual_seed(1), ProgramError);
+}
+
+class HostTensor : public testing::Test {
+ protected:
+  tensor::FakeContext context;
+};
+
+TEST_F(HostTensor, EmptyIsPoisonedSoThatAUseShows) {
+  for (const auto type : {torch::kFloat, torch::kHalf, torch::kBFloat16, torch::kDouble})
+    for (const double value : values(torch::empty({3}, type))) EXPECT_TRUE(std::isnan(value));
+  for (const auto type : {torch::kFloat8_e4m3fn, torch::kFloat8_e5m2})
+    for (const double value : values(torch::empty({3}, type))) EXPECT_TRUE(std::isnan(value));
+  EXPECT_EQ(torch::empty({1}, torch::kByte).item<int>(), UINT8_MAX);
+  EXPECT_EQ(torch::empty({1}, torch::kChar).item<int>(), INT8_MAX);
+  EXPECT_EQ(torch::empty({1}, torch::kInt).item<int>(), INT32_MAX);
+  EXPECT_EQ(torch::empty({1}, torch::kLong).item<std::int64_t>(), INT64_MAX);
+}
+
+TEST_F(HostTensor, EightBitTypesHaveTheirNamesAndRanges) {
+  const auto name_of = [](torch::ScalarType type) {
+    std::ostringstream out;
+    out << type;
+    return out.str();
+  };
+  EXPECT_EQ(name_of(torch::kByte), "Byte");
+  EXPECT_EQ(name_of(torch::kChar), "Char");
+  EXPECT_EQ(name_of(torch::kFloat8_e4m3fn), "Float8_e4m3fn");
+  EXPECT_EQ(name_of(torch::kFloat8_e5m2), "Float8_e5m2");
+  EXPECT_EQ(torch::scalar_type_of<std::uint8_t>(), torch::kByte);
+  EXPECT_EQ(torch::scalar_type_of<torch::Float8_e5m2>(), torch::kFloat8_e5m2);
+  EXPECT_EQ(torch::full({1}, -1, torch::kByte).item<int>(), 255);  // wraps, as in PyTorch
+  EXPECT_EQ(torch::full({1}, -128, torch::kChar).item<int>(), -128);
+  EXPECT_EQ(torch::full({1}, 0.3, torch::kFloat8_e4m3fn).item<float>(), 0.3125f);
+  EXPECT_EQ(torch::full({1}, 57344, torch::kFloat8_e5m2).item<float>(), 57344.0f);
+  EXPECT_THROW(torch::full({1}, 256, torch::kByte), ValueError);
+  EXPECT_THROW(torch::full({1}, 128, torch::kChar), ValueError);
+  EXPECT_THROW(torch::full({1}, 449, torch::kFloat8_e4m3fn), ValueError);
+  EXPECT_THROW(torch::full({1}, 1e5, torch::kFloat8_e5m2), ValueError);
+  EXPECT_THAT(text(torch::full({2}, 7, torch::kByte)), testing::HasSubstr("CPUByteType{2}"));
+}
+
+TEST_F(HostTensor, TheSameSeedGivesTheSameNumbersAndTheNextCallOthers) {
+  torch::manual_seed(7);
+  const auto a = torch::randn({100}), b = torch::randn({100});
+  torch::manual_seed(7);
+  EXPECT_TRUE(torch::equal(torch::randn({100}), a));
+  EXPECT_TRUE(torch::equal(torch::randn({100}), b));
+  EXPECT_FALSE(torch::equal(a, b));
+  torch::manual_seed(8);
+  EXPECT_FALSE(torch::equal(torch::randn({100}), a));
+}
+
+TEST_F(HostTensor, RandomNumbersHaveTheirDistribution) {
+  double mean = 0, square = 0;
+  for (const double x : values(torch::randn({100'000}))) mean += x / 1e5, square += x * x / 1e5;
+  EXPECT_NEAR(mean, 0, 0.02);
+  EXPECT_NEAR(square, 1, 0.02);
+  mean = 0;
+  for (const double x : values(torch::rand({100'000}))) {
+    ASSERT_GE(x, 0);
+    ASSERT_LT(x, 1);
+    mean += x / 1e5;
+  }
+  EXPECT_NEAR(mean, 0.5, 0.01);
+  std::vector<int> counts(5, 0);
+  for (const double x : values(torch::randint(-2, 3, {10'000}, torch::kInt)))
+    ++counts.at(static_cast<std::size_t>(x + 2));
+  for (const int count : counts) EXPECT_NEAR(count, 2000, 200);
+}
+
+TEST_F(HostTensor, ACopyIntoAnOverlappingViewReadsBeforeItWrites) {
+  auto x = torch::arange(6);
+  x.narrow(0, 1, 5).copy_(x.narrow(0, 0, 5));
+  EXPECT_EQ(values(x), (std::vector<double>{0, 0, 1, 2, 3, 4}));
+  auto m = torch::arange(4).view({2, 2});
+  m.copy_(m.t());
+  EXPECT_EQ(values(m), (std::vector<double>{0, 2, 1, 3}));
+}
+
+TEST_F(HostTensor, AssigningToAnElementWritesItAndAssigningToAVariableDoesNot) {
+  auto x = torch::zeros({2, 2});
+  x[0] = torch::ones({2});
+  x[1][1] = 5;
+  EXPECT_EQ(values(x), (std::vector<double>{1, 1, 0, 5}));
+  auto row = x[0];
+  row = torch::zeros({2});
+  EXPECT_EQ(values(x), (std::vector<double>{1, 1, 0, 5}));
+}
+
+TEST_F(HostTensor, FromBlobUsesTheCallersMemoryAndItsDeleter) {
+  float memory[6] = {0, 1, 2, 3, 4, 5};
+  void* deleted = nullptr;
+  {
+    auto x = torch::from_blob(memory, {2, 3}, [&](void* data) { deleted = data; });
+    auto columns = torch::from_blob(memory, {3, 2}, {1, 3});
+    x[1][2] = 9;
+    EXPECT_EQ(memory[5], 9);
+    EXPECT_EQ(values(columns), (std::vector<double>{0, 3, 1, 4, 2, 9}));
+    x = torch::Tensor();
+    EXPECT_EQ(deleted, memory);
+  }
+  EXPECT_THROW(torch::from_blob(memory, {2}, torch::device("ahbm")), ValueError);
+  EXPECT_THROW(torch::from_blob(memory, {2}, {-1}, torch::TensorOptions()), ValueError);
+}
+
+TEST_F(HostTensor, AnElementTypeThatCannotHoldTheValueIsAnError) {
+  EXPECT_THROW(torch::full({1}, 1e6, torch::kHalf), ValueError);
+  EXPECT_THROW(torch::full({1}, std::int64_t{1} << 40, torch::kInt), ValueError);
+  EXPECT_THROW(torch::tensor(NAN).item<int>(), ValueError);
+  EXPECT_TRUE(std::isinf(torch::full({1}, INFINITY, torch::kHalf).item<float>()));
+}
+
+TEST_F(HostTensor, UndefinedTensorsAreErrorsNotCrashes) {
+  const torch::Tensor nothing;
+  EXPECT_FALSE(nothing.defined());
+  EXPECT_THROW(nothing.sizes(), ValueError);
+  EXPECT_THROW(nothing.item(), ValueError);
+  EXPECT_THROW(torch::zeros({2}).copy_(nothing), ValueError);
+  EXPECT_THROW(torch::zeros_like(nothing), ValueError);
+  EXPECT_EQ(text(nothing), "[ Tensor (undefined) ]");
+}
+
+TEST_F(HostTensor, ShapesTooLargeAreErrors) {
+  EXPECT_THROW(torch::empty({std::int64_t{1} << 40, std::int64_t{1} << 40}), ValueError);
+  EXPECT_THROW(torch::zeros({1, 1, 1, 1, 1, 1, 1, 1, 1}), ValueError);
+  EXPECT_THROW(torch::arange(0, 1, 1e-300), ValueError);
+}
+
+TEST_F(HostTensor, DevicesAreParsedAsPyTorchDoes) {
+  EXPECT_EQ(torch::Device("ahbm:1"), torch::Device(torch::kAHBM, 1));
+  EXPECT_EQ(torch::Device("ahbm").index(), -1);
+  EXPECT_EQ(torch::Device("ahbm:12").str(), "ahbm:12");
+  for (const char* wrong :
+       {"", "gpu", "ahbm:", "ahbm:-1", "ahbm:01", "ahbm:1x", "AHBM", "ahbm:1:2", "ahbm:99999999999"})
+    EXPECT_THROW(torch::Device{wrong}, ValueError) << wrong;
+}
+
+TEST_F(HostTensor, GradientsAreRefused) {
+  EXPECT_THROW(torch::zeros({2}, torch::requires_grad()), ValueError);
+  EXPECT_NO_THROW(torch::zeros({2}, torch::requires_grad(false)));
+}
+
+TEST_F(HostTensor, PrintsValuesInColumnsThenTypeAndSizes) {
+  EXPECT_EQ(text(torch::tensor({{1.0, 2.5}, {-3.0, 40.0}})),
+            "  1.0000   2.5000\n -3.0000  40.0000\n[ CPUFloatType{2,2} ]");
+  EXPECT_EQ(text(torch::tensor({1, 20})), "  1\n 20\n[ CPULongType{2} ]");
+  EXPECT_EQ(text(torch::tensor(1.5)), "1.5\n[ CPUFloatType{} ]");
+  EXPECT_EQ(text(torch::zeros({2, 0})), "[ CPUFloatType{2,0} ]");
+}
+
+TEST_F(HostTensor, AllcloseAndEqualTreatNanAndInfinityAsPyTorchDoes) {
+  const auto nan = torch::tensor({NAN}), inf = torch::tensor({INFINITY}), one = torch::tensor({1.0f});
+  EXPECT_FALSE(torch::equal(nan, nan));
+  EXPECT_FALSE(torch::allclose(nan, nan));
+  EXPECT_TRUE(torch::allclose(nan, nan, 1e-5, 1e-8, true));
+  EXPECT_TRUE(torch::allclose(inf, inf));
+  EXPECT_FALSE(torch::allclose(one, inf));
+  EXPECT_FALSE(torch::allclose(inf, one));
+}
+
+}  // namespace
+}  // namespace kernbench
