@@ -10,7 +10,8 @@
 //             tensors. Anything else is a ValueError that names the operands.
 //   errors    ValueError: shapes, types or devices that do not fit, and undefined tensors. IndexError (a ValueError): a
 //             dimension or an index out of range. ProgramError: a device tensor outside of kernbench::simulate.
-//             OutOfMemoryError: a slice of the device has no room for the result. A call that throws has changed nothing.
+//             OutOfMemoryError: a slice of the device has no room for the result. A call that throws has changed
+//             nothing.
 #pragma once
 
 #include <cstdint>
