@@ -29,8 +29,8 @@ struct QueuedChunk {
   std::uint16_t stage = 0;  // the one that it waits for
 };
 
-/// A server has a buffer for each traffic class, and one for each class of what goes from it into a group that is a last
-/// stage: the write buffer of a memory.
+/// A server has a buffer for each traffic class, and one for each class of what goes from it into a group that is a
+/// last stage: the write buffer of a memory.
 inline constexpr std::uint32_t kBuffers = 2 * TrafficClass::count;
 
 /// Which buffer a chunk is in after `stage`, which is not the last one of the route.

@@ -8,7 +8,8 @@
 namespace kernbench::hardware::testing {
 namespace {
 
-/// An input port: queues (0, server, class, write buffer or not) before injections (1, agent, operation, response buffer or not).
+/// An input port: queues (0, server, class, write buffer or not) before injections (1, agent, operation, response
+/// buffer or not).
 using Port = std::tuple<int, std::uint64_t, std::uint64_t, int>;
 
 struct Visit {  // of one chunk at one stage
