@@ -52,7 +52,7 @@ struct LaunchRecord {
   std::shared_ptr<const ProgramTrace> last_trace;  // null before any has ended
 };
 
-/// An operation together with what the kernel layer knows of it.
+/// An operation together with what the tile layer knows of it.
 class KernelOperation final : public hardware::Operation {
  public:
   using Operation::Operation;
