@@ -32,7 +32,7 @@ def anchors(path):
 
 
 def wrong_links(document, text):
-    for link in LINK.findall(text):
+    for link in LINK.findall(SPAN.sub("", text)):
         if re.match(r"[a-z]+:", link):
             continue
         name, _, anchor = link.partition("#")
