@@ -1,4 +1,4 @@
-// What an exception says, as values.
+// An exception as values: type, message, place.
 #pragma once
 
 #include <exception>

@@ -1,4 +1,4 @@
-// Where the lanes of a pointer tile point: resolving offsets and masks, and cutting lanes into runs.
+// Lanes of pointer tiles: resolves offsets and masks, and cuts lanes into runs.
 #pragma once
 
 #include <cstdint>

@@ -1,4 +1,4 @@
-// What kernel programs need of the simulation that they run in.
+// The interface of kernel programs to the simulation that they run in.
 #pragma once
 
 #include <algorithm>

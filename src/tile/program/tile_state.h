@@ -1,4 +1,4 @@
-// What a tl::Tile handle shares: an immutable value, the operation that produces it, and its TCM reservation.
+// The state behind a tl::Tile: an immutable value, the operation that produces it, its TCM reservation.
 #pragma once
 
 #include <cstdint>
