@@ -41,11 +41,19 @@ target_include_directories(kernbench_options INTERFACE
   $<BUILD_INTERFACE:${PROJECT_SOURCE_DIR}/src> $<BUILD_INTERFACE:${PROJECT_SOURCE_DIR}/include>
   $<INSTALL_INTERFACE:include>)
 
+# Sources of a target are compiled four at a time, unless CMAKE_UNITY_BUILD says otherwise (docs/adr/0017-unity-builds.md).
+function(compile_in_batches target)
+  if(NOT DEFINED CMAKE_UNITY_BUILD)
+    set_target_properties(${target} PROPERTIES UNITY_BUILD ON UNITY_BUILD_BATCH_SIZE 4)
+  endif()
+endfunction()
+
 # kernbench_layer(base SOURCES … DEPENDS … PRIVATE …): one static library per layer (kernbench_base).
 function(kernbench_layer name)
   cmake_parse_arguments(ARG "" "" "SOURCES;DEPENDS;PRIVATE" ${ARGN})
   add_library(kernbench_${name} STATIC ${ARG_SOURCES})
   target_link_libraries(kernbench_${name} PUBLIC kernbench_options ${ARG_DEPENDS} PRIVATE ${ARG_PRIVATE})
+  compile_in_batches(kernbench_${name})
   set_property(GLOBAL APPEND PROPERTY KERNBENCH_LAYERS kernbench_${name})
 endfunction()
 
@@ -74,9 +82,7 @@ function(kernbench_test name)
   else()
     target_compile_options(${name}_test PRIVATE -O1)
   endif()
-  if(NOT DEFINED CMAKE_UNITY_BUILD)  # docs/adr/0017-unity-builds.md
-    set_target_properties(${name}_test PROPERTIES UNITY_BUILD ON UNITY_BUILD_BATCH_SIZE 4)
-  endif()
+  compile_in_batches(${name}_test)
   gtest_discover_tests(${name}_test DISCOVERY_MODE PRE_TEST DISCOVERY_TIMEOUT 60
     PROPERTIES TIMEOUT 300 LABELS ${ARG_LABEL})
   if(ARG_LABEL STREQUAL "tsan")

@@ -3,6 +3,8 @@
 #include <fmt/format.h>
 
 #include <array>
+#include <cmath>
+#include <cstdint>
 #include <cstdio>
 #include <cstdlib>
 #include <string_view>
@@ -17,48 +19,68 @@ namespace {
 /// What more of a resource may cost, with a plan that is kept and with one that is chosen anew.
 constexpr double kKept = 0.01, kAnew = 0.02;
 
-/// More than that, for a cause that docs/model.md has; `most` is the largest that was measured, rounded up.
+/// GB/s, or 0.
+double bandwidth_of(const Values& values, const char* key) {
+  const auto found = values.find(key);
+  if (found == values.end()) return 0;
+  const bool tera = found->second.find("TB") != std::string::npos;
+  return std::strtod(found->second.c_str(), nullptr) * (tera ? 1000 : 1);
+}
+
+/// What a faster link between cubes brings sooner has to pass a slower one within the cube.
+bool narrows_behind_the_cube_link(const Values& values) {
+  return bandwidth_of(values, "cube.noc.link.bandwidth") < bandwidth_of(values, "sip.cubes.link.bandwidth");
+}
+
+/// More than that, for a cause that docs/validation.md shows; `most` is the largest of the full product, rounded up.
 struct Exception {
-  std::string_view resource, program;  // kind of program; empty: any
+  std::string_view resource, program;
   double most;
-  bool slow_hbm = false;  // only where a PE's part of the HBM's bandwidth is at most half of the shipped one
+  bool (*applies)(const Values&);  // to the smaller machine; none: to any
   std::string_view cause;
 };
 
-/// Products pay for what a larger array takes to fill: 2 R + C - 2 cycles of each command (docs/model-engines.md).
-/// Flows that share a saturated server end later in some orders; docs/model-fabric.md has measured 11 %.
-constexpr std::string_view kFill = "a larger array takes longer to fill and to drain";
-constexpr std::string_view kSharing = "flows that share a saturated server take turns in another order";
 constexpr std::array kExceptions{
-    Exception{.resource = "array rows", .program = "", .most = 0.08, .cause = kFill},
-    Exception{.resource = "array columns", .program = "", .most = 0.08, .cause = kFill},
-    Exception{.resource = "", .program = "softmax", .most = 0.11, .slow_hbm = true, .cause = kSharing},
-    Exception{.resource = "", .program = "all_reduce", .most = 0.11, .slow_hbm = true, .cause = kSharing},
+    Exception{"vector queue", "softmax", 0.04, nullptr,
+              "loads that are issued earlier take turns with those needed first"},
+    Exception{"cube link bandwidth", "all_reduce", 0.015, narrows_behind_the_cube_link,
+              "messages that come faster over the cube links take turns in another order on a NoC link"},
 };
 
-/// GB/s of HBM for each PE of the machine.
-double hbm_of_pe(const Values& values) {
-  const auto number = [&](const char* key) {
-    const auto found = values.find(key);
-    return found == values.end() ? 0 : std::strtod(found->second.c_str(), nullptr);
-  };
-  const auto found = values.find("cube.hbm.bandwidth");
-  const bool tera = found != values.end() && found->second.find("TB") != std::string::npos;
-  const auto mesh = values.find("cube.pes.mesh");
-  int width = 1, height = 1;
-  if (mesh != values.end()) std::sscanf(mesh->second.c_str(), "[%d, %d]", &width, &height);
-  return number("cube.hbm.bandwidth") * (tera ? 1000 : 1) / (width * height);
+/// A larger array takes longer to fill and to drain: 2 R + C - 2 cycles of each command (docs/model-engines.md). No
+/// more is excused than the commands of a program that was planned for the smaller one pay for it.
+constexpr std::string_view kFill = "a larger array takes longer to fill and to drain";
+
+Time more_fill(const Case& one, const Baseline& baseline) {
+  const Change& change = one.resource->changes.front();
+  const auto array = baseline.values.find("pe.gemm.array"), clock = baseline.values.find("pe.clock");
+  int columns = 0, rows = 0;
+  if (change.key != "pe.gemm.array" || array == baseline.values.end() || clock == baseline.values.end() ||
+      std::sscanf(array->second.c_str(), "[%d, %d]", &columns, &rows) != 2)
+    return {};
+  const double gigahertz =
+      std::strtod(clock->second.c_str(), nullptr) * (clock->second.find("MHz") != std::string::npos ? 1e-3 : 1);
+  const double cycles = change.element == 0 ? columns : 2.0 * rows;
+  return Time::picoseconds(std::llround(static_cast<double>(baseline.commands) * cycles * 1e3 / gigahertz));
 }
 
-const Exception* exception_of(const Case& one, const Outcome& outcome, const Values& values) {
-  constexpr double kSlow = 75;
+std::string_view known_cause(const Case& one, const Outcome& outcome, const Baseline& baseline) {
+  if (outcome.after - outcome.before <= more_fill(one, baseline)) return kFill;
   for (const Exception& exception : kExceptions) {
-    if (!exception.resource.empty() && exception.resource != one.resource->name) continue;
-    if (!exception.program.empty() && exception.program != one.program.kind) continue;
-    if (exception.slow_hbm && hbm_of_pe(values) > kSlow) continue;
-    if (outcome.cost() <= exception.most) return &exception;
+    if (exception.resource != one.resource->name || exception.program != one.program.kind) continue;
+    if (exception.applies != nullptr && !exception.applies(baseline.values)) continue;
+    if (outcome.cost() <= exception.most) return exception.cause;
   }
-  return nullptr;
+  return {};
+}
+
+/// Of a program on the GEMM engine, on average, launch by launch.
+std::int64_t commands_of_a_program(const RunResult& result) {
+  std::int64_t sum = 0;
+  for (const LaunchResult& launch : result.launches)
+    for (const OperationResult& operation : launch.operations)
+      if (operation.engine == "gemm") sum += (operation.count + launch.programs - 1) / launch.programs;
+  return sum;
 }
 
 RunResult run(const Machine& machine, const std::vector<std::string>& more, const Program& program, KeptPlan& plan) {
@@ -82,6 +104,7 @@ Baseline measure_baseline(const Machine& machine, const Program& program) {
   Baseline baseline;
   const RunResult result = run(machine, {}, program, baseline.plan);
   baseline.time = result.simulated_time;
+  baseline.commands = commands_of_a_program(result);
   baseline.values.insert(result.machine.begin(), result.machine.end());
   if (result.error) {
     baseline.error = result.error->type + ": " + result.error->message;
@@ -112,10 +135,8 @@ Outcome measure(const Case& one, Baseline& baseline) {
   outcome.after = result.simulated_time;
   if (outcome.cost() <= (one.program.planned_anew ? kAnew : kKept)) return outcome;
   outcome.verdict = Verdict::slower;
-  if (const Exception* exception = exception_of(one, outcome, baseline.values)) {
-    outcome.verdict = Verdict::known;
-    outcome.text = exception->cause;
-  }
+  outcome.text = known_cause(one, outcome, baseline);
+  if (!outcome.text.empty()) outcome.verdict = Verdict::known;
   return outcome;
 }
 

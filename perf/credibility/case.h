@@ -37,7 +37,8 @@ struct Outcome {
 /// A program's time on the first machine, for several cases with it.
 struct Baseline {
   Time time;
-  Values values;  // of the machine
+  Values values;              // of the machine
+  std::int64_t commands = 0;  // of a program to its GEMM engine
   KeptPlan plan;
   std::string error;
   bool configuration_error = false;  // there is no such machine

@@ -53,7 +53,7 @@ std::string command(const Options& options, std::int64_t number) {
 }
 
 void say(const Options& options, std::int64_t number, const Case& one, const Outcome& outcome) {
-  const bool told = options.only >= 0 || outcome.verdict == Verdict::slower || outcome.verdict == Verdict::broken;
+  const bool told = options.only >= 0 || (outcome.verdict != Verdict::ok && outcome.verdict != Verdict::not_applicable);
   if (!told) return;
   const std::string cost = outcome.verdict == Verdict::broken || outcome.verdict == Verdict::not_applicable
                                ? "did not run: " + outcome.text

@@ -344,7 +344,7 @@ void save_npy(std::ostream& out, const Tensor& tensor, Where where) {
   write(out, contents_of(tensor));
 }
 
-void save_npy(const std::filesystem::path& file, const Tensor& tensor, Where where) {
+void save_npy(const std::string& file, const Tensor& tensor, Where where) {
   const tensor::HostCall here("save_npy", where);
   const Contents contents = contents_of(tensor);
   std::ofstream out(file, std::ios::binary | std::ios::trunc);
@@ -352,7 +352,7 @@ void save_npy(const std::filesystem::path& file, const Tensor& tensor, Where whe
   out.close();
   if (!out) {
     throw ConfigurationError(
-        fmt::format("{}: cannot be written; does its folder exist, and is there room?", file.string()), file.string());
+        fmt::format("{}: cannot be written; does its folder exist, and is there room?", file), file);
   }
 }
 
@@ -362,11 +362,11 @@ Tensor load_npy(std::istream& in, const std::string& name, Where where) {
   return Reader(in, name).read();
 }
 
-Tensor load_npy(const std::filesystem::path& file, Where where) {
+Tensor load_npy(const std::string& file, Where where) {
   const tensor::HostCall here("load_npy", where);
   std::ifstream in(file, std::ios::binary);
-  if (!in) throw ConfigurationError(fmt::format("{}: cannot be read; does it exist?", file.string()), file.string());
-  return load_npy(in, file.string());
+  if (!in) throw ConfigurationError(fmt::format("{}: cannot be read; does it exist?", file), file);
+  return load_npy(in, file);
 }
 
 }  // namespace kernbench::torch

@@ -1,7 +1,6 @@
 // Tensors in numpy's files (.npy).
 #pragma once
 
-#include <filesystem>
 #include <iosfwd>
 #include <string>
 
@@ -13,7 +12,7 @@ namespace kernbench::torch {
 /// Char, Int, Long, Half, Float and Double have a type of numpy's; for the others (BFloat16 and the 8-bit floats) this
 /// is a ValueError that says what to convert to. A device tensor is read as by any host read. ConfigurationError with
 /// the file's name when it cannot be written.
-void save_npy(const std::filesystem::path& file, const Tensor& tensor, Where where = Where::current());
+void save_npy(const std::string& file, const Tensor& tensor, Where where = Where::current());
 void save_npy(std::ostream& out, const Tensor& tensor, Where where = Where::current());
 
 /// Reads a file of format 1.0, 2.0 or 3.0, of either byte order and either order of dimensions, as a host tensor that
@@ -21,7 +20,7 @@ void save_npy(std::ostream& out, const Tensor& tensor, Where where = Where::curr
 /// unknown version, a header that is malformed, too long or of another type, missing or surplus bytes) is one
 /// ConfigurationError that names the file, the place and what was expected. Nothing is allocated beyond what the file
 /// really holds.
-Tensor load_npy(const std::filesystem::path& file, Where where = Where::current());
+Tensor load_npy(const std::string& file, Where where = Where::current());
 /// `name` stands for the file in errors.
 Tensor load_npy(std::istream& in, const std::string& name = "npy", Where where = Where::current());
 

@@ -1,4 +1,17 @@
 // The host tensor: a cheap shared handle to elements on the host or on a device; views share the elements.
+//
+// Names, shapes and types are libtorch's; docs/host-api.md lists where a result is deliberately another. What holds for
+// all members, so that each group below says only what is its own:
+//
+//   where     The last argument of a call is its source line, for errors and reports. Nobody writes it.
+//   cost      On the host a call takes no simulated time. On a device it launches kernels of the library on the current
+//             stream, and returns after the overhead of these launches, not after their work.
+//   devices   All operands lie on one device, or on the host. Host tensors without dimensions may stand beside device
+//             tensors. Anything else is a ValueError that names the operands.
+//   errors    ValueError: shapes, types or devices that do not fit, and undefined tensors. IndexError (a ValueError): a
+//             dimension or an index out of range. ProgramError: a device tensor outside of kernbench::simulate.
+//             OutOfMemoryError: a slice of the device has no room for the result. A call that throws has changed
+//             nothing.
 #pragma once
 
 #include <cstdint>
@@ -51,6 +64,8 @@ class Tensor {
   Tensor& operator=(Tensor&& other) && { return copy_(other, Where()), *this; }
   Tensor& operator=(const ScalarOperand& value) && { return fill_(value.scalar, value.where), *this; }
 
+  // Shape, type, place. They read no elements and take no time, on a device either. Sizes and strides count elements,
+  // and a dimension below 0 counts from the end.
   bool defined() const { return impl_ != nullptr; }
   IntArrayRef sizes() const;
   IntArrayRef strides() const;
@@ -93,7 +108,8 @@ class Tensor {
     return value ? value->template to<T>() : assumed;
   }
 
-  // Views: they share the elements of this tensor.
+  // Views: they share the elements of this tensor, move nothing and take no time. Dimensions below 0 count from the
+  // end. `view` is a ValueError where the strides do not allow the shape; `reshape` copies there.
   Tensor operator[](std::int64_t index) const { return select(0, index, Where()); }
   Tensor select(std::int64_t dimension, std::int64_t index, Where where = Where::current()) const;
   Tensor narrow(std::int64_t dimension, std::int64_t start, std::int64_t length, Where where = Where::current()) const;
@@ -127,7 +143,8 @@ class Tensor {
   Tensor alias(Where where = Where::current()) const;
   Tensor detach(Where where = Where::current()) const { return alias(where); }
 
-  // Views where possible, else copies.
+  // Views where possible, else copies. To another device or type it is always a copy: over PCIe from and to the host,
+  // over the links between SIPs, or by a kernel that converts.
   Tensor reshape(IntArrayRef sizes, Where where = Where::current()) const;
   Tensor flatten(std::int64_t first = 0, std::int64_t last = -1, Where where = Where::current()) const;
   Tensor contiguous(Where where = Where::current()) const;
@@ -167,6 +184,8 @@ class Tensor {
   }
 
   // Choosing elements. Integers, slices, None and Ellipsis give views; a tensor of indices or of bools gives a copy.
+  // Indices are Long or Int, masks Bool. On a device, what gives a size that depends on values is a ValueError, and so
+  // are several index tensors at once.
   Tensor index(std::initializer_list<indexing::TensorIndex> indices, Where where = Where::current()) const;
   Tensor index(const std::vector<indexing::TensorIndex>& indices, Where where = Where::current()) const;
   const Tensor& index_put_(std::initializer_list<indexing::TensorIndex> indices, const Tensor& value,
@@ -184,8 +203,11 @@ class Tensor {
   Tensor tril(std::int64_t diagonal = 0, Where where = Where::current()) const;
   Tensor triu(std::int64_t diagonal = 0, Where where = Where::current()) const;
 
-  // Arithmetic; operators are in torch/operations.h. Two operands broadcast and promote as in PyTorch; an in-place form
-  // keeps the shape and the type of this tensor, and is an error where the result would not fit them.
+  // Two operands, element by element; operators are in torch/elementwise.h. Shapes broadcast from the last dimension
+  // on, types are promoted: kind first (bool, integer, floating-point), then tensors with dimensions before those
+  // without, and these before numbers. True division gives Float of integers; comparisons give Bool. f16, bf16 and the
+  // 8-bit floats compute in f32 and round once. An in-place form keeps shape and type of this tensor, and is a
+  // ValueError where the result would not fit them.
   Tensor add(const Tensor& other, const Scalar& alpha = 1, Where where = Where::current()) const;
   Tensor add(const Scalar& other, const Scalar& alpha = 1, Where where = Where::current()) const;
   const Tensor& add_(const Tensor& other, const Scalar& alpha = 1, Where where = Where::current()) const;
@@ -289,6 +311,9 @@ class Tensor {
   Tensor& operator&=(const TensorOperand& other) { return bitwise_and_(other.tensor, other.where), *this; }
   Tensor& operator|=(const TensorOperand& other) { return bitwise_or_(other.tensor, other.where), *this; }
   Tensor& operator^=(const TensorOperand& other) { return bitwise_xor_(other.tensor, other.where), *this; }
+
+  // One operand, element by element, of the same shape. exp, log, sin and the like make Float of integers and bools;
+  // the others keep the type. isnan, isinf, isfinite and logical_not give Bool.
   Tensor neg(Where where = Where::current()) const;
   const Tensor& neg_(Where where = Where::current()) const;
   Tensor abs(Where where = Where::current()) const;
@@ -344,7 +369,11 @@ class Tensor {
   Tensor isnan(Where where = Where::current()) const;
   Tensor isinf(Where where = Where::current()) const;
   Tensor isfinite(Where where = Where::current()) const;
-  // Reductions: over all dimensions, over one, or over several.
+
+  // Reductions: over all dimensions (a tensor of no dimensions), over one, or over several, which are left out of the
+  // shape or, with `keepdim`, stay with size 1. Sums and products of integers and bools are Long unless `type` says
+  // otherwise; `var`, `std`, `mean`, `norm` and `logsumexp` need a floating-point type. Of no elements `max`, `min` and
+  // their like are a ValueError. cumsum, softmax and log_softmax keep the shape.
   Tensor sum(std::optional<ScalarType> type = std::nullopt, Where where = Where::current()) const;
   Tensor sum(OptionalIntArrayRef dimensions, bool keepdim = false, std::optional<ScalarType> type = std::nullopt,
              Where where = Where::current()) const;
@@ -388,7 +417,9 @@ class Tensor {
   Tensor log_softmax(std::int64_t dimension, std::optional<ScalarType> type = std::nullopt,
                      Where where = Where::current()) const;
 
-  // Matrices.
+  // Products of matrices: [m, k] x [k, n]; `bmm` and `matmul` with leading dimensions, which `matmul` broadcasts. Both
+  // operands have one type, which is the result's; sums are one chain over k in f32 (integers: exact). On a device the
+  // plan (tiles, split of k) is chosen for the machine; torch::ahbm::matmul takes it as options.
   Tensor matmul(const Tensor& other, Where where = Where::current()) const;
   Tensor mm(const Tensor& other, Where where = Where::current()) const;
   Tensor bmm(const Tensor& other, Where where = Where::current()) const;
@@ -398,7 +429,7 @@ class Tensor {
   Tensor addmm(const Tensor& a, const Tensor& b, const Scalar& beta = 1, const Scalar& alpha = 1,
                Where where = Where::current()) const;
 
-  // Writes. They return this tensor.
+  // Writes. They return this tensor, keep its shape and type, and convert what they are given; sources broadcast.
   Tensor& copy_(const Tensor& source, Where where = Where::current());
   const Tensor& copy_(const Tensor& source, Where where = Where::current()) const;
   /// The same, and how long the host waits for a copy from host to device, whose source is captured at the call either
@@ -412,6 +443,7 @@ class Tensor {
   Tensor& zero_(Where where = Where::current()) { return fill_(0, where); }
   Tensor clone(Where where = Where::current()) const;
 
+  // Comparisons as a whole: host reads, which wait for the elements of both.
   bool equal(const Tensor& other, Where where = Where::current()) const;
   bool allclose(const Tensor& other, double rtol = 1e-5, double atol = 1e-8, bool equal_nan = false,
                 Where where = Where::current()) const;

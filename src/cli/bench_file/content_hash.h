@@ -2,15 +2,20 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
 
 namespace kernbench::cli {
 
-/// Hashes what is added, piece by piece, to 128 bits. Not cryptographic: it guards against accidents.
+/// Hashes what is added, piece by piece, to 128 bits (XXH3). Not cryptographic: it guards against accidents.
 class ContentHash {
  public:
+  ContentHash();
+  ~ContentHash();
+  ContentHash(const ContentHash&) = delete;
+  ContentHash& operator=(const ContentHash&) = delete;
   /// Adds a text and its length, so that "ab", "c" and "a", "bc" differ.
   ContentHash& add(std::string_view bytes);
   ContentHash& add(std::uint64_t word);
@@ -18,7 +23,8 @@ class ContentHash {
   std::string text() const;
 
  private:
-  std::uint64_t a_ = 0x6a09e667f3bcc908u, b_ = 0xbb67ae8584caa73bu;  // of sqrt(2) and sqrt(3), as good as any
+  struct State;
+  std::unique_ptr<State> state_;
 };
 
 std::string hash_of(std::string_view bytes);

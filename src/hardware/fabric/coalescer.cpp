@@ -20,7 +20,7 @@ void Coalescer::load(const Transfer& transfer) {
       lane.last_bytes = server.last_bytes;
       lane.work = ServerCounters{};
       lane.starved = Time();
-      const Buffer* buffer = shares_buffer ? server.buffers[route[stage].traffic.index()].get() : nullptr;
+      const Buffer* buffer = shares_buffer ? server.buffers[buffer_index(route, stage)].get() : nullptr;
       if (buffer == nullptr || buffer->credits.home() == server.spec.credits) {
         lane.credits.reset(server.spec.credits);
       } else {
@@ -80,13 +80,14 @@ void Coalescer::finish(TransferSlot slot) {
       server.account(result->work, result->starved, result->free_at, result->last_start, result->last_bytes, port);
       const auto end = returns + result->returns;
       if (!responses && stage + 1 < route.size()) {
-        CreditPool& credits = server.buffer(route[stage].traffic.index()).credits;
+        CreditPool& credits = server.buffer(buffer_index(route, stage)).credits;
         credits.reset(server.spec.credits - static_cast<std::int32_t>(result->returns));
         for (auto home = returns; home != end; ++home) credits.give(*home);
       }
       returns = end;
     }
-    port = responses ? response_port(port) : queue_port(route[stage].server.value, route[stage].traffic.index());
+    if (stage + 1 < route.size())
+      port = responses ? response_port(port) : queue_port(route[stage].server.value, buffer_index(route, stage));
   }
 }
 

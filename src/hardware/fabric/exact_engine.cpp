@@ -22,7 +22,7 @@ CreditPool* ExactEngine::credits_behind(Transfer& transfer, std::uint32_t chunk,
   if (stage + 1 == transfer.request.route.size()) return nullptr;
   const Stage& at = transfer.request.route[stage];
   if (at.group > 1) return &transfer.response_credits[transfer.chunks[chunk].first_member];
-  return &state_.servers[at.server.value].buffer(at.traffic.index()).credits;
+  return &state_.servers[at.server.value].buffer(buffer_index(transfer.request.route, stage)).credits;
 }
 
 // ---- input ports and their heads
@@ -41,9 +41,17 @@ Candidate ExactEngine::response(TransferSlot slot) {
           credits_behind(transfer, chunk, 1)};
 }
 
-Candidate ExactEngine::queue_head(std::uint32_t server, std::uint32_t traffic_class) {
-  const QueuedChunk& head = state_.servers[server].buffer(traffic_class).queue.front();
-  return {queue_port(server, traffic_class), head,
+ExactEngine::QueueName ExactEngine::queue_before(const Transfer& transfer, std::uint32_t chunk,
+                                                 std::size_t stage) const {
+  const std::vector<Stage>& route = transfer.request.route;
+  const std::uint32_t buffer = buffer_index(route, stage - 1);
+  const bool lands = buffer >= TrafficClass::count;
+  return {route[stage - 1].server.value, buffer, lands ? transfer.chunks[chunk].last_member : std::uint32_t{0}};
+}
+
+Candidate ExactEngine::queue_head(const QueueName& name) {
+  const QueuedChunk& head = queue(name).front();
+  return {queue_port(name.server, name.buffer), head,
           credits_behind(state_.transfer(head.transfer), head.chunk, head.stage)};
 }
 
@@ -56,8 +64,8 @@ void ExactEngine::present_response(TransferSlot slot) {
   add_candidate(server_of(transfer, transfer.next_response, 1), response(slot));
 }
 
-void ExactEngine::present_head(std::uint32_t server, std::uint32_t traffic_class) {
-  const Candidate head = queue_head(server, traffic_class);
+void ExactEngine::present_head(const QueueName& name) {
+  const Candidate head = queue_head(name);
   add_candidate(server_of(state_.transfer(head.head.transfer), head.head.chunk, head.head.stage), head);
 }
 
@@ -169,12 +177,11 @@ void ExactEngine::advance_port(std::uint32_t server, std::size_t index) {
     if (next == transfer.chunk_count || !transfer.chunks[next].arrived) return arbiter.remove(index);
     return replace_candidate(server, index, server_of(transfer, next, 1), response(chunk.transfer));
   }
-  const Stage& before = transfer.request.route[chunk.stage - std::size_t{1}];
-  const std::uint32_t traffic_class = before.traffic.index();
-  Ring<QueuedChunk>& queue = state_.servers[before.server.value].buffer(traffic_class).queue;
-  queue.pop_front();
-  if (queue.empty()) return arbiter.remove(index);
-  const Candidate next = queue_head(before.server.value, traffic_class);
+  const QueueName name = queue_before(transfer, chunk.chunk, chunk.stage);
+  Ring<QueuedChunk>& waiting = queue(name);
+  waiting.pop_front();
+  if (waiting.empty()) return arbiter.remove(index);
+  const Candidate next = queue_head(name);
   const Transfer& next_transfer = state_.transfer(next.head.transfer);
   replace_candidate(server, index, server_of(next_transfer, next.head.chunk, next.head.stage), next);
 }
@@ -202,10 +209,10 @@ void ExactEngine::forward(std::uint32_t server, const QueuedChunk& chunk, Time t
     if (chunk.chunk == transfer.next_response) present_response(chunk.transfer);
     return;
   }
-  const std::uint32_t traffic_class = transfer.request.route[chunk.stage].traffic.index();
-  Ring<QueuedChunk>& queue = at.buffer(traffic_class).queue;
-  queue.push_back({ready, complete, chunk.transfer, chunk.chunk, static_cast<std::uint16_t>(stage)});
-  if (queue.size() == 1) present_head(server, traffic_class);
+  const QueueName name = queue_before(transfer, chunk.chunk, stage);
+  Ring<QueuedChunk>& waiting = queue(name);
+  waiting.push_back({ready, complete, chunk.transfer, chunk.chunk, static_cast<std::uint16_t>(stage)});
+  if (waiting.size() == 1) present_head(name);
 }
 
 }  // namespace kernbench::hardware::fabric

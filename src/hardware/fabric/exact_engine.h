@@ -23,6 +23,11 @@ class ExactEngine {
   void resume(TransferSlot slot, const Recurrence& recurrence);
 
  private:
+  struct QueueName {
+    std::uint32_t server = 0, buffer = 0;
+    std::uint32_t member = 0;  // of the group that a write buffer is for
+  };
+
   void prepare(Transfer& transfer);
   void link_members(Transfer& transfer);
   void restore_servers(Transfer& transfer, const Recurrence& recurrence);
@@ -30,7 +35,7 @@ class ExactEngine {
   void present_injections(TransferSlot slot, const Recurrence* recurrence);
   void present_injection(TransferSlot slot, std::uint32_t chunk);
   void present_response(TransferSlot slot);
-  void present_head(std::uint32_t server, std::uint32_t traffic_class);
+  void present_head(const QueueName& name);
 
   void arbitrate(std::uint64_t server);
   void serve(std::uint32_t server, std::size_t index);
@@ -48,7 +53,12 @@ class ExactEngine {
   CreditPool* credits_behind(Transfer& transfer, std::uint32_t chunk, std::size_t stage);
   Candidate injection(TransferSlot slot, std::uint32_t chunk);
   Candidate response(TransferSlot slot);
-  Candidate queue_head(std::uint32_t server, std::uint32_t traffic_class);
+  Candidate queue_head(const QueueName& name);
+  /// The queue in which a chunk waits for `stage`, in a buffer behind the server before.
+  QueueName queue_before(const Transfer& transfer, std::uint32_t chunk, std::size_t stage) const;
+  Ring<QueuedChunk>& queue(const QueueName& name) {
+    return state_.servers[name.server].buffer(name.buffer).queue(name.member);
+  }
 
   FabricState& state_;
   std::vector<std::uint32_t> member_chunk_;  // the first chunk for each member of the first group, while preparing

@@ -80,10 +80,11 @@ void ExactEngine::resume(TransferSlot slot, const Recurrence& recurrence) {
     present_response(slot);
   }
   for (std::size_t stage = transfer.has_response_buffer() ? 1 : 0; stage + 1 < transfer.request.route.size(); ++stage) {
-    const Stage& at = transfer.request.route[stage];
-    const std::uint32_t traffic_class = at.traffic.index();
-    if (!state_.servers[at.server.value].buffer(traffic_class).queue.empty()) {
-      present_head(at.server.value, traffic_class);
+    const std::uint32_t server = transfer.request.route[stage].server.value;
+    const std::uint32_t index = buffer_index(transfer.request.route, stage);
+    const Buffer& buffer = state_.servers[server].buffer(index);
+    for (std::uint32_t member = 0; member < buffer.queues.size(); ++member) {
+      if (!buffer.queues[member].empty()) present_head({server, index, member});
     }
   }
 }
@@ -101,10 +102,11 @@ void ExactEngine::restore_servers(Transfer& transfer, const Recurrence& recurren
       if (responses) {
         transfer.response_credits[member] = lane.credits;
       } else if (stage + 1 < route.size()) {
-        server.buffer(route[stage].traffic.index()).credits = lane.credits;
+        server.buffer(buffer_index(route, stage)).credits = lane.credits;
       }
     }
-    port = responses ? response_port(port) : queue_port(route[stage].server.value, route[stage].traffic.index());
+    if (stage + 1 < route.size())
+      port = responses ? response_port(port) : queue_port(route[stage].server.value, buffer_index(route, stage));
   }
 }
 
@@ -117,10 +119,8 @@ void ExactEngine::restore_queues(Transfer& transfer, TransferSlot slot, const Re
       state.arrived = true;
       continue;
     }
-    const Stage& before = transfer.request.route[waiting.stage - std::size_t{1}];
-    state_.servers[before.server.value]
-        .buffer(before.traffic.index())
-        .queue.push_back({waiting.ready, waiting.complete, slot, waiting.chunk, waiting.stage});
+    queue(queue_before(transfer, waiting.chunk, waiting.stage))
+        .push_back({waiting.ready, waiting.complete, slot, waiting.chunk, waiting.stage});
   }
   if (!transfer.has_response_buffer()) return;
   for (std::uint32_t member = 0; member < transfer.request.route[1].group; ++member) {

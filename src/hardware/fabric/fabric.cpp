@@ -133,7 +133,7 @@ bool Fabric::idle() const {
   if (state.in_flight() > 0) return false;
   return std::ranges::all_of(state.servers, [](const Server& server) {
     return server.arbiter.empty() && std::ranges::all_of(server.buffers, [&](const auto& buffer) {
-             return buffer == nullptr || (buffer->queue.empty() && buffer->credits.untaken() == server.spec.credits);
+             return buffer == nullptr || (buffer->empty() && buffer->credits.untaken() == server.spec.credits);
            });
   });
 }

@@ -42,7 +42,9 @@ void Recurrence::run(Time start, Time until) {
   started_first_ = started_last_ = 0;
   waiting_.clear();
 
-  Time last_stage_start;       // the head of the last queue blocks the chunks behind it, whatever member they go to
+  // Behind a group as first stage the chunks leave the response buffer in order, also for another group.
+  const bool in_order = last_group == 1 || (first_group > 1 && stages == 2);
+  Time last_stage_start;
   std::size_t limit = stages;  // the chunk before waits at this stage, so that this one cannot start there or later
   const std::size_t least_limit = first_group > 1 ? 1 : 0;
   Chunk chunk;
@@ -64,7 +66,7 @@ void Recurrence::run(Time start, Time until) {
       Time begin = could;
       if (!last) {
         begin = std::max(begin, lane.credits.available());
-      } else if (stage > 0) {
+      } else if (stage > 0 && in_order) {
         begin = std::max(begin, last_stage_start);
       }
       if (begin >= until) break;
@@ -95,7 +97,8 @@ void Recurrence::run(Time start, Time until) {
       delivered_ = std::max(delivered_, complete);
       continue;
     }
-    limit = std::max(stage, least_limit);
+    const bool blocks = stage + 1 < stages || in_order;  // a write buffer has a queue for each server of its group
+    if (blocks) limit = std::max(stage, least_limit);
     if (stage > 0) waiting_.push_back({index, static_cast<std::uint16_t>(stage), ready, complete});
   }
 }

@@ -29,17 +29,36 @@ struct QueuedChunk {
   std::uint16_t stage = 0;  // the one that it waits for
 };
 
-/// The buffer behind a server for one traffic class: a queue of which only the head asks for its next server.
+/// A server has a buffer for each traffic class, and one for each class of what goes from it into a group that is a
+/// last stage: the write buffer of a memory.
+inline constexpr std::uint32_t kBuffers = 2 * TrafficClass::count;
+
+/// Which buffer a chunk is in after `stage`, which is not the last one of the route.
+inline std::uint32_t buffer_index(const std::vector<Stage>& route, std::size_t stage) {
+  const bool lands = stage + 2 == route.size() && route.back().group > 1;
+  return route[stage].traffic.index() + (lands ? TrafficClass::count : 0);
+}
+
+/// One of the buffers behind a server: queues of which only the heads ask for their next server. A write buffer has one
+/// for each server of the group, of which there is one only behind any server; the others have one.
 struct Buffer {
   explicit Buffer(std::int32_t slots) : credits(slots) {}
   CreditPool credits;
-  Ring<QueuedChunk> queue;
+  std::vector<Ring<QueuedChunk>> queues = std::vector<Ring<QueuedChunk>>(1);
+
+  Ring<QueuedChunk>& queue(std::uint32_t member) {
+    if (member >= queues.size()) queues.resize(member + std::size_t{1});
+    return queues[member];
+  }
+  bool empty() const {
+    return std::ranges::all_of(queues, [](const Ring<QueuedChunk>& queue) { return queue.empty(); });
+  }
 };
 
-/// Structural names of the input ports of an arbiter: first the queues by (server, class), then the transfers that
+/// Structural names of the input ports of an arbiter: first the queues by (server, buffer), then the transfers that
 /// inject by (agent, operation), each before its own response buffer.
-constexpr std::uint64_t queue_port(std::uint32_t server, std::uint32_t traffic_class) {
-  return std::uint64_t{server} * TrafficClass::count + traffic_class;
+constexpr std::uint64_t queue_port(std::uint32_t server, std::uint32_t buffer) {
+  return std::uint64_t{server} * kBuffers + buffer;
 }
 constexpr std::uint64_t injection_port(sim::AgentId agent, std::uint64_t operation) {
   constexpr std::uint64_t kOperations = (std::uint64_t{1} << 36) - 1;
@@ -98,7 +117,7 @@ struct Server {
   Arbiter arbiter;
   sim::EventHandle turn;  // the pending arbitration
   Time turn_at = Time::max();
-  std::array<std::unique_ptr<Buffer>, TrafficClass::count> buffers;  // made when first used
+  std::array<std::unique_ptr<Buffer>, kBuffers> buffers;  // made when first used
 
   std::uint32_t users = 0;          // transfers not yet delivered whose routes contain this server
   TransferSlot plan = kNoTransfer;  // the coalesced transfer that has it to itself
@@ -120,8 +139,8 @@ struct Server {
     arbiter.served(port);
   }
 
-  Buffer& buffer(std::uint32_t traffic_class) {
-    std::unique_ptr<Buffer>& slot = buffers[traffic_class];
+  Buffer& buffer(std::uint32_t index) {
+    std::unique_ptr<Buffer>& slot = buffers[index];
     if (slot == nullptr) slot = std::make_unique<Buffer>(spec.credits);
     return *slot;
   }

@@ -142,15 +142,20 @@ double GemmEstimate::products_ns(const GemmBlock& block, const GemmTiles& tiles,
   return (folds * static_cast<double>(rate_.cycles_for(block.k)) + fills * fill_) * cycle_;
 }
 
-/// `rows` x `columns`: of the operand, loaded at a time.
+/// `rows` x `columns`: of the operand, loaded at a time. The holder that has the most of it takes longest: of 192 rows
+/// one that holds 128 has 128, as if one and a half served.
 GemmEstimate::Passes GemmEstimate::passes(const Access& access, double times, const OperandSharing& sharing,
                                           std::int64_t rows, std::int64_t columns) const {
   Passes passes;
   passes.times = times;
   passes.swelling = access.occupied / access.bytes;
-  passes.holders = static_cast<double>(tl::cdiv(rows, sharing.rows) * tl::cdiv(columns, sharing.columns));
-  passes.headers = static_cast<double>(topology_.cube.noc.header.count()) * passes.holders /
-                   static_cast<double>(rows * columns * item_);
+  const auto parts = [](std::int64_t extent, std::int64_t part) {
+    return std::max(1.0, static_cast<double>(extent) / static_cast<double>(part));
+  };
+  passes.holders = parts(rows, sharing.rows) * parts(columns, sharing.columns);
+  const auto requests = static_cast<double>(tl::cdiv(rows, sharing.rows) * tl::cdiv(columns, sharing.columns));
+  passes.headers =
+      static_cast<double>(topology_.cube.noc.header.count()) * requests / static_cast<double>(rows * columns * item_);
   return passes;
 }
 

@@ -15,7 +15,7 @@ namespace kernbench::tile::library {
 /// same part of an operand ask the same holders for it at one time.
 struct OperandSharing {
   std::int64_t rows = 1, columns = 1;  // of the operand's part that one holder has
-  double readers = 1;                  // programs that read one copy of it
+  double readers = 1;                  // programs that ask one holder at a time
 };
 
 /// What the program with the most to do works on, and what all programs of the launch read once.
@@ -75,7 +75,7 @@ class GemmEstimate {
   struct Passes {
     double times = 1;     // how often an operand is read
     double swelling = 1;  // bytes that channels are occupied for, for each byte
-    double holders = 1;   // that serve a program at a time
+    double holders = 1;   // that serve a program at a time, as many as if each had as much as the fullest
     double headers = 0;   // bytes of requests, for each byte
     double spread = 1;    // the part of the holders along k that serve at a time; 0: no better than the worst
   };

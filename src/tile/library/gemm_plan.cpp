@@ -200,8 +200,17 @@ class Planner {
       return static_cast<double>(used_parts(extent, over_cubes, over_pes).parts);
     };
     block.sharing_a = sharing_a_, block.sharing_b = sharing_b_;
-    block.sharing_a.readers = std::max(1.0, parts_of(shape.n, cubes.n, pes.n) / sharing_a_.readers);
-    block.sharing_b.readers = std::max(1.0, parts_of(shape.m, cubes.m, pes.m) / sharing_b_.readers);
+    // Those beside each other ask one holder too, for other rows of A (columns of B) that it has, unless each begins
+    // at a part of k of its own.
+    const auto beside = [&](double parts, std::int64_t held, std::int64_t read) {
+      if (problem_.order == KOrder::any) return 1.0;
+      return std::clamp(static_cast<double>(held) / static_cast<double>(read), 1.0, parts);
+    };
+    const double across = parts_of(shape.m, cubes.m, pes.m), along = parts_of(shape.n, cubes.n, pes.n);
+    const double ask_a = along * beside(across, sharing_a_.rows, block.m);
+    const double ask_b = across * beside(along, sharing_b_.columns, block.n);
+    block.sharing_a.readers = std::max(1.0, ask_a / sharing_a_.readers);
+    block.sharing_b.readers = std::max(1.0, ask_b / sharing_b_.readers);
     sample(candidate);
     candidate.more = sum_ns(cubes.k * pes.k);
     candidate.at_least = law_.at_least(block) + candidate.more;

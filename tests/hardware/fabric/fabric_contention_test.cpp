@@ -130,6 +130,55 @@ TEST(FabricContention, TheHeadOfAQueueBlocksTheChunksBehindIt) {
   EXPECT_EQ(free.times[1], (TransferTimes{ps(45), ps(50)}));
 }
 
+/// Ranges of one granule of 10 bytes each.
+std::vector<StridedRange> granules(const std::vector<std::uint64_t>& indices) {
+  std::vector<StridedRange> ranges;
+  for (const std::uint64_t index : indices) ranges.push_back({index * 10, 1, Bytes(10), 0});
+  return ranges;
+}
+
+/// A feeds two channels, whose granules have an even (0, 3, 5, 6) and an odd number of ones (1, 2), and a server C.
+Scenario channels_behind_a_server(std::int32_t credits) {
+  Scenario scenario;
+  scenario.add(server_spec(per_byte(1), ps(5), credits));                      // A: 10 ps a chunk
+  for (int i = 0; i < 2; ++i) scenario.add(server_spec(per_byte(10), ps(5)));  // 100 ps
+  scenario.add(server_spec(per_byte(1), ps(5)));                               // C: 10 ps
+  return scenario;
+}
+
+TEST(FabricContention, AWriteThatWaitsForOneChannelDoesNotHoldThoseToAnother) {
+  // A serves 1.0, 1.1 and 1.2 at 0, 10 and 20, 2.0 and 2.1 at 30 and 40. The first channel serves the first transfer
+  // from 5 to 305, the other one has the second at 35, and serves it from then to 235.
+  Scenario scenario = channels_behind_a_server(8);
+  scenario.send({stage(0), stage(1, 2)}, 30, 10);
+  scenario.send({stage(0), stage(1, 2)}, 20, 10, ps(25));
+  scenario.transfers[0].request.ranges = granules({0, 3, 5});
+  scenario.transfers[1].request.ranges = granules({1, 2});
+  const Outcome outcome = outcome_of(scenario);
+  EXPECT_EQ(outcome.times[0], (TransferTimes{ps(35), ps(310)}));
+  EXPECT_EQ(outcome.times[1], (TransferTimes{ps(55), ps(240)}));
+}
+
+TEST(FabricContention, WritesThatWaitForTheirChannelTakeNoRoomFromWhatGoesElsewhere) {
+  // The four slots of the write buffer are taken at 30; the chunk for C goes at 40, and C serves it from 45 to 55.
+  Scenario scenario = channels_behind_a_server(4);
+  scenario.send({stage(0), stage(1, 2)}, 40, 10);
+  scenario.send({stage(0), stage(3)}, 10, 10, ps(35));
+  scenario.transfers[0].request.ranges = granules({0, 3, 5, 6});
+  const Outcome outcome = outcome_of(scenario);
+  EXPECT_EQ(outcome.times[0], (TransferTimes{ps(45), ps(410)}));
+  EXPECT_EQ(outcome.times[1], (TransferTimes{ps(55), ps(60)}));
+}
+
+TEST(FabricContention, AFullWriteBufferHoldsTheServerBeforeIt) {
+  // As above with two slots, the third write bound for the other channel: the first credit is home at 105 + 5, when A
+  // serves it; the second one at 205 + 5.
+  Scenario scenario = channels_behind_a_server(2);
+  scenario.send({stage(0), stage(1, 2)}, 30, 10);
+  scenario.transfers[0].request.ranges = granules({0, 3, 1});
+  EXPECT_EQ(outcome_of(scenario).times[0], (TransferTimes{ps(125), ps(220)}));
+}
+
 TEST(FabricContention, AFullBufferHoldsTheServerBeforeIt) {
   Scenario scenario;
   scenario.add(server_spec(per_byte(1), ps(5), 2));  // A: 10 ps a chunk, 2 credits

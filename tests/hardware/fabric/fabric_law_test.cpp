@@ -228,6 +228,17 @@ TEST(FabricLaw, WritesIntoAGroupRunAtTheRateOfTheLinkBefore) {
   EXPECT_EQ(times.delivered, ps(5 + 31 * 10 + 20 + 90));
 }
 
+TEST(FabricLaw, WritesThatWaitForOneChannelLetThoseToAnotherPass) {
+  // Granules 0 and 3 belong to the first channel, 1 and 2 to the second.
+  Scenario scenario = pipeline({1, 10, 10}, ps(5), 16);
+  scenario.send({stage(0), stage(1, 2)}, 40, 10);
+  scenario.transfers[0].request.ranges = {
+      {0, 1, Bytes(10), 0}, {30, 1, Bytes(10), 0}, {10, 1, Bytes(10), 0}, {20, 1, Bytes(10), 0}};
+  const TransferTimes times = times_of(scenario);
+  EXPECT_EQ(times.departed, ps(40 + 5));
+  EXPECT_EQ(times.delivered, ps(20 + 5 + 2 * 100 + 5));
+}
+
 TEST(FabricLaw, EqualsTheSimulationOnRandomRoutes) {
   std::mt19937_64 random(14);
   for (int round = 0; round < 1000; ++round) {

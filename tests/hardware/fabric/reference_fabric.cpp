@@ -8,7 +8,8 @@
 namespace kernbench::hardware::testing {
 namespace {
 
-/// An input port: queues (0, server, class) before injections (1, agent, operation, response buffer or not).
+/// An input port: queues (0, server, class, write buffer or not) before injections (1, agent, operation, response
+/// buffer or not).
 using Port = std::tuple<int, std::uint64_t, std::uint64_t, int>;
 
 struct Visit {  // of one chunk at one stage
@@ -109,10 +110,16 @@ class Reference {
     return request(chunk).route.size() > 1 && request(chunk).route[0].group > 1;
   }
 
+  /// Whether a chunk goes from `stage` into a group of servers, where it stays.
+  bool lands_after(const ReferenceChunk& chunk, std::size_t stage) const {
+    const std::vector<Stage>& route = request(chunk).route;
+    return stage + 2 == route.size() && route[stage + 1].group > 1;
+  }
+
   /// The buffer that a chunk is in after `stage`: shared by a class, or the transfer's own behind a group.
   Port buffer(const ReferenceChunk& chunk, std::size_t stage) const {
     if (stage == 0 && buffers_responses(chunk)) return {2, chunk.transfer, server(chunk, 0), 0};
-    return {0, server(chunk, stage), request(chunk).route[stage].traffic.index(), 0};
+    return {0, server(chunk, stage), request(chunk).route[stage].traffic.index(), lands_after(chunk, stage) ? 1 : 0};
   }
 
   /// The port at which a chunk waits, and its place in that port's line.
@@ -121,7 +128,8 @@ class Reference {
     const TransferRequest& of = request(chunk);
     if (stage == 0) return {{1, of.agent.value, of.operation, 0}, {server(chunk, 0), chunk.index}};
     if (stage == 1 && buffers_responses(chunk)) return {{1, of.agent.value, of.operation, 1}, {0, chunk.index}};
-    return {buffer(chunk, stage - 1), {0, chunk.visits.back().order}};
+    const std::uint64_t member = lands_after(chunk, stage - 1) ? server(chunk, stage) : 0;
+    return {buffer(chunk, stage - 1), {member, chunk.visits.back().order}};
   }
 
   bool credit_available(const ReferenceChunk& chunk) const {
