@@ -66,7 +66,7 @@ endfunction()
 # The programs that the label "tsan" marks; `tsan_tests` builds just these.
 add_custom_target(tsan_tests)
 
-# kernbench_test(event SOURCES … DEPENDS … [LABEL …]): one GoogleTest program (event_test), its cases known to ctest.
+# kernbench_test(sim SOURCES … DEPENDS … [LABEL …]): one GoogleTest program (sim_test), its cases known to ctest.
 # The label is the name, or LABEL: "slow" runs in `make test-full` only, "tsan" runs under ThreadSanitizer too.
 # (One only: gtest_discover_tests takes the words of a list of labels for properties.)
 function(kernbench_test name)

@@ -1,4 +1,4 @@
-// Benches in a file of one's own, which `kernbench run FILE.cpp` compiles and runs.
+// Benches in a file of yours, which `kernbench run FILE.cpp` compiles and runs.
 #pragma once
 
 #include <concepts>

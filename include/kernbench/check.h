@@ -1,4 +1,4 @@
-// What a program reports of itself: checks and metrics, part of the run's result.
+// Checks and metrics that a program reports; they are part of the run's result.
 #pragma once
 
 #include <string>

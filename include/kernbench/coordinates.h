@@ -1,4 +1,4 @@
-// Where a part sits in the machine: SIP, cube within the SIP, PE within the cube.
+// Coordinates of parts of the machine: SIP, cube within the SIP, PE within the cube.
 #pragma once
 
 #include <compare>

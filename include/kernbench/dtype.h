@@ -5,7 +5,7 @@
 
 namespace kernbench {
 
-/// Element type. By kind (bool < integer < float), then by width; what two types promote to is in data/scalar.h.
+/// Element type. By kind (bool < integer < float), then by width; what two types promote to is in numerics/scalar.h.
 /// f8e4m3 and f8e5m2 are the OCP 8-bit formats (kernbench/float8.h). f64 exists on the host only (references, PyTorch's
 /// defaults): devices reject it.
 enum class DType : std::uint8_t { boolean, u8, i8, i32, i64, f8e4m3, f8e5m2, f16, bf16, f32, f64 };

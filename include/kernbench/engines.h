@@ -1,4 +1,4 @@
-// What the engines of a PE tell apart.
+// Operations and operand types that the engines of a PE distinguish.
 #pragma once
 
 #include <cstdint>

@@ -1,4 +1,4 @@
-// Component models of one's own: compiled beside the program, chosen by name in a topology file.
+// Custom component models: compiled beside the program, chosen by name in a topology file.
 //
 //   class OpenPage final : public kernbench::HbmChannelModel { … };
 //

@@ -1,4 +1,4 @@
-// Where a device tensor's elements live: how a DPPolicy cuts a tensor over the cubes and PEs of a SIP.
+// Placement of device tensors: how a DPPolicy cuts a tensor over the cubes and PEs of a SIP.
 #pragma once
 
 #include <cstdint>

@@ -1,4 +1,4 @@
-// What part of a program is reported: named ranges of host code, and the profiler's start and stop.
+// The region of interest: named ranges of host code, and the profiler's start and stop.
 //
 //   {
 //     torch::profiler::record_function range("forward");

@@ -1,4 +1,4 @@
-// What one run of a program yields: plain values, the source of the JSON result and of the table for people.
+// The result of a run: plain values, the source of the JSON and of the table for people.
 #pragma once
 
 #include <cstddef>

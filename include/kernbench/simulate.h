@@ -93,7 +93,7 @@ struct SimulateOptions {
 };
 
 /// Runs `program` on the main fiber of a fresh, independent simulation, and everything that it started, to the end.
-/// Throws what the program threw (see base/error.h); DeadlockError and its like when the simulation cannot go on.
+/// Throws what the program threw (see kernbench/error.h); DeadlockError and its like when the simulation cannot go on.
 RunResult simulate(const SimulateOptions& options, const std::function<void()>& program);
 
 /// Like simulate, but an error becomes part of the result (status error), with all that was measured before it.

@@ -1,4 +1,4 @@
-// What a part of a program moves, and which part of the machine it keeps busiest: why one way of doing it is slower.
+// Bytes that a part of a program moves, and the part of the machine that it keeps busiest.
 #pragma once
 
 #include <cstdint>

@@ -1,4 +1,4 @@
-// Where a call stands in the user's source.
+// The place of a call in the user's source.
 #pragma once
 
 #include <source_location>

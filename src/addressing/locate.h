@@ -1,4 +1,4 @@
-// Which bytes of which shards a box of a tensor consists of.
+// The bytes of a box of a tensor, as pieces of the shards that hold it.
 #pragma once
 
 #include <cstdint>

@@ -1,4 +1,4 @@
-// Which shard of one tensor holds what each shard of another is to get.
+// Cuts the copy from one tensor to another into pairs of shards.
 #pragma once
 
 #include <cstdint>

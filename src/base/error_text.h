@@ -1,4 +1,4 @@
-// What an exception says, as values.
+// An exception as values: type, message, place.
 #pragma once
 
 #include <exception>
@@ -11,7 +11,7 @@ struct ErrorText {
   std::string type, message, where;
 };
 
-/// What `error` says. Errors of base/error.h have type, message and place; of all others the type is that of C++
+/// What `error` says. Errors of kernbench/error.h have type, message and place; of all others the type is that of C++
 /// ("std::out_of_range", "int"), and the message of a number or a text that was thrown is itself. REQUIRES: a non-null
 /// pointer.
 ErrorText error_text(const std::exception_ptr& error);

@@ -1,4 +1,4 @@
-// What the program knows of a built-in bench, and how a run of one is asked for.
+// Built-in benches, and the options of a run of one.
 #pragma once
 
 #include <atomic>

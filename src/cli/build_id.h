@@ -1,4 +1,4 @@
-// What identifies this build of the program.
+// Identifies this build of the program.
 #pragma once
 
 #include <string>

@@ -1,4 +1,4 @@
-// What the program needs from outside: everything that a test replaces.
+// Everything that the program needs from outside, and a test replaces.
 #pragma once
 
 #include <atomic>

@@ -1,4 +1,4 @@
-// What the program tells its caller (docs/cli.md).
+// The exit codes of the program (docs/cli.md).
 #pragma once
 
 #include "report/result.h"

@@ -1,4 +1,4 @@
-// What the program says on standard error. Each message ends in a newline.
+// Messages on standard error. Each ends in a newline.
 #pragma once
 
 #include <string>

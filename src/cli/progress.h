@@ -1,4 +1,4 @@
-// What a long run shows of itself on a terminal.
+// The progress of a long run on a terminal.
 #pragma once
 
 #include <atomic>

@@ -1,4 +1,4 @@
-// What a collectives file (ccl.yaml) says: the algorithms of collectives, and how their queues are set up.
+// The contents of a collectives file (ccl.yaml): algorithms of collectives, and the set-up of their queues.
 #pragma once
 
 #include <algorithm>

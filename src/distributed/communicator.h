@@ -1,4 +1,4 @@
-// What a group needs to move data: the parts of the machine that its ranks have, and the channels between them.
+// The means of a group to move data: the parts of the machine that its ranks have, and the channels between them.
 #pragma once
 
 #include <cstdint>

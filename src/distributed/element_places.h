@@ -1,4 +1,4 @@
-// Where the elements of a rank's tensor lie, for comparison with those of other ranks.
+// The places of the elements of a rank's tensor, for comparison with those of other ranks.
 #pragma once
 
 #include <cstdint>

@@ -1,4 +1,4 @@
-// The least time that operations can take: what they are held against.
+// Lower bounds: the least time that operations can take.
 #pragma once
 
 #include <cstddef>

@@ -1,4 +1,4 @@
-// What a transfer spent its time on, from its log.
+// Splits the time of a transfer by cause, from its log.
 #pragma once
 
 #include <vector>

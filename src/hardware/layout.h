@@ -1,4 +1,4 @@
-// Where everything of a machine is: dense indices, server ids and agent ids, all computed, nothing stored per part.
+// Ids of all parts of a machine: dense indices, server ids, agent ids; all computed, nothing stored per part.
 #pragma once
 
 #include <cstdint>

@@ -1,4 +1,4 @@
-// How an operation is named once it is over.
+// Names of operations that are over.
 #pragma once
 
 #include <compare>

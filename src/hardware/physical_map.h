@@ -1,4 +1,4 @@
-// Where the bytes of a machine's memories are: physical addresses, from the sizes in its topology.
+// Physical addresses of a machine's memories, from the sizes in its topology.
 #pragma once
 
 #include <cstdint>

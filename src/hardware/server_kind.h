@@ -1,4 +1,4 @@
-// What the servers of a machine are for.
+// The kinds of servers of a machine.
 #pragma once
 
 #include <cstdint>

@@ -12,9 +12,9 @@
 
 namespace kernbench::numerics {
 
-/// Converts `count` elements; widths as the types say, no overlap. Rules as in data/operations.h: narrower floats round
-/// once, to nearest with ties to even (or toward zero); 8-bit floats saturate; floats to integers truncate, saturate,
-/// NaN is 0; integers wrap; boolean is x != 0.
+/// Converts `count` elements; widths as the types say, no overlap. Rules as in numerics/operations.h: narrower floats
+/// round once, to nearest with ties to even (or toward zero); 8-bit floats saturate; floats to integers truncate,
+/// saturate, NaN is 0; integers wrap; boolean is x != 0.
 void convert(DType to, std::byte* out, DType from, const std::byte* in, std::int64_t count,
              RoundingMode mode = RoundingMode::nearest);
 

@@ -154,7 +154,7 @@ BinaryKernel binary_kernel_of(BinaryOperation operation) {
                less_equal, greater, greater_equal, logical_and, logical_or>(operation)) {
     return kernel;
   }
-  // Integers are divided in f32 or f64 (see data/operations.h), or checked; floats have no bits.
+  // Integers are divided in f32 or f64 (see numerics/operations.h), or checked; floats have no bits.
   if constexpr (kIsFloating<T>)
     return pick<T, divide, integer_divide, remainder>(operation);
   else

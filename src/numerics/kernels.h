@@ -9,7 +9,7 @@
 
 namespace kernbench::numerics {
 
-/// The type that arithmetic on operands and results of these types is done in (see data/operations.h).
+/// The type that arithmetic on operands and results of these types is done in (see numerics/operations.h).
 DType computation_type(std::initializer_list<DType> types);
 /// `type`, or f32 in place of i64: for functions that integers do not have.
 DType floating_computation_type(DType type);

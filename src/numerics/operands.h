@@ -1,4 +1,4 @@
-// How elementwise operations read their operands: chunk by chunk, broadcast and converted.
+// Reading the operands of elementwise operations: chunk by chunk, broadcast and converted.
 #pragma once
 
 #include <algorithm>

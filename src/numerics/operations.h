@@ -1,7 +1,7 @@
 // Operations on values. Each submits a task and returns at once; shapes and element types are checked by the caller.
 //
 // Numerics (docs/model-numerics.md). The caller chooses the element type of the result. The operands of an arithmetic
-// operation are first converted to their common type (data/scalar.h: promote; true division and the remainder of
+// operation are first converted to their common type (numerics/scalar.h: promote; true division and the remainder of
 // floats: division_type), then the operation is done in its computation type, and converted to the result type once:
 //   - f64 when the common type or the result is f64;
 //   - else f32 when one of these is a float (so f8, f16 and bf16 compute in f32 and round once);
@@ -12,8 +12,8 @@
 // compiler, instruction set and thread count.
 //
 // Validity. A lane of a result is invalid when any lane that it depends on is invalid. Invalid lanes still have
-// (reproducible) bits, and a source (data/source.h): that of the first invalid lane that they depend on, else the
-// operation's own.
+// (reproducible) bits, and a source (numerics/memory/source.h): that of the first invalid lane that they depend on,
+// else the operation's own.
 #pragma once
 
 #include <optional>

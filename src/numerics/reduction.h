@@ -1,4 +1,4 @@
-// What the reductions of a tile have in common.
+// Common parts of the reductions of a tile.
 #pragma once
 
 #include <optional>

@@ -1,4 +1,4 @@
-// How many slots the queues need so that a program does not get stuck.
+// Finds the least number of slots with which a program does not end in a deadlock.
 #pragma once
 
 #include <cstdint>

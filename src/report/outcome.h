@@ -1,4 +1,4 @@
-// How a run ended: errors as values, and the one status that follows from errors and checks.
+// The outcome of a run: errors as values, and the one status that follows from errors and checks.
 #pragma once
 
 #include <exception>
@@ -13,11 +13,11 @@ inline constexpr std::string_view kInternalError = "InternalError";
 inline constexpr std::string_view kInterrupted = "Interrupted";
 
 /// Whether an error of that type is KernBench's own fault. (An exception of the program that is none of
-/// base/error.h has its C++ type.)
+/// kernbench/error.h has its C++ type.)
 bool is_internal(std::string_view type);
 
-/// What `error` says, as a result shows it. Errors of base/error.h keep their type, message and place; everything else,
-/// be it a std::exception or not, is an InternalError. Requires a non-null pointer.
+/// What `error` says, as a result shows it. Errors of kernbench/error.h keep their type, message and place; everything
+/// else, be it a std::exception or not, is an InternalError. Requires a non-null pointer.
 ErrorResult error_result(const std::exception_ptr& error);
 
 /// `error` when the result holds one, else `check_failed` when a check failed, else `ok`.

@@ -1,4 +1,4 @@
-// Who calls: the simulation, device, and random state of the calling host fiber.
+// The state of a host worker: simulation, device, streams, random generator.
 #pragma once
 
 #include <cstddef>
@@ -48,7 +48,7 @@ struct HostContext {
   std::vector<FailureRef> failures = {};                    // of which it has not been told, see host_wait.h
   bool waits_for_devices = false;                           // or for other ranks: a failure ends the wait
 
-  /// What of a SIP the worker's tensors lie on.
+  /// The part of a SIP on which this worker allocates: the SIP, or the worker's PE of it.
   tensor::DevicePart part(SipId sip) const {
     return pe && pe->sip == sip ? tensor::DevicePart(*pe) : tensor::DevicePart(sip);
   }

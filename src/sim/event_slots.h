@@ -1,4 +1,4 @@
-// Where the callbacks of pending events are kept, so that a heap entry is a number and a handle can go stale safely.
+// The callbacks of pending events, in slots, so that a heap entry is a number and a handle can go stale safely.
 #pragma once
 
 #include <cstdint>

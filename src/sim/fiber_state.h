@@ -1,4 +1,4 @@
-// What a fiber is made of. Private to the event layer.
+// The state of a fiber. Private to this layer.
 #pragma once
 
 #include <array>

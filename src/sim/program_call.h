@@ -1,4 +1,4 @@
-// Which call of the user's program a fiber is in.
+// The call of the user's program that a fiber is in.
 #pragma once
 
 #include <source_location>

@@ -1,4 +1,4 @@
-// What a simulation that cannot go on says about its fibers. Every text is a function of the simulation alone.
+// Texts about a simulation that cannot go on. Every text is a function of the simulation alone.
 #pragma once
 
 #include <string>

@@ -1,4 +1,4 @@
-// The works of the scheduler. Private to the event layer.
+// The works of the scheduler. Private to this layer.
 #pragma once
 
 #include <memory>

@@ -1,4 +1,4 @@
-// Who waits for whom, through all layers: the raw material of the deadlock report.
+// The graph of waits through all layers, from which a deadlock report is made.
 #pragma once
 
 #include <cstdint>

@@ -1,4 +1,4 @@
-// What a fiber can wait for.
+// Things that a fiber can wait for.
 #pragma once
 
 #include <concepts>

@@ -1,4 +1,4 @@
-// What host tensors need of the simulation: the one door through which they touch the bytes of a device.
+// The interface of host tensors to a simulation, and the only way in which they touch the bytes of a device.
 #pragma once
 
 #include <cstddef>
@@ -39,7 +39,7 @@ using HostBytes = std::vector<std::byte>;
 /// The closed list of what reads device values on the host (contract 7). Their names are those in error texts.
 enum class HostRead : std::uint8_t { item, cpu, to, copy_, print, equal, allclose, check, save };
 const char* name(HostRead read);
-/// Whether a program goes on by what it reads, rather than by where the values are.
+/// True if the value read can steer control flow.
 bool decides(HostRead read);
 /// The error of a host read of values that are not computed: none are under --no-data, or they were left out
 /// (skip_floating_point_ops). `tensor`: "device tensor \"x\"".

@@ -1,4 +1,4 @@
-// What a torch::Tensor handle shares: a strided view of a storage.
+// The state behind a torch::Tensor handle: a strided view of a storage.
 #pragma once
 
 #include <cstddef>

@@ -1,4 +1,4 @@
-// How much the links between SIPs can carry from one half of the system to the other.
+// Bisection bandwidth: what the links between SIPs can carry from one half of the system to the other.
 #pragma once
 
 #include "kernbench/units.h"

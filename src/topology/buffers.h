@@ -1,4 +1,4 @@
-// How many chunks the buffer behind a link, a memory channel or a port holds.
+// The number of chunks that the buffer behind a link, a memory channel or a port holds.
 #pragma once
 
 #include <algorithm>

@@ -1,4 +1,4 @@
-// What a machine must satisfy beyond the range of each single value.
+// Checks of a machine beyond the range of each single value.
 #pragma once
 
 #include <set>

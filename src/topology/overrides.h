@@ -1,4 +1,4 @@
-// What a topology says of single parts: checked against the machine, and applied to its links.
+// Overrides of single parts: checked against the machine, and applied to its links.
 #pragma once
 
 #include <string>

@@ -1,4 +1,4 @@
-// What a topology or the description of its keys looks like to people: YAML, a table, the reference page.
+// A topology, or the description of its keys, as text: YAML, a table, the reference page.
 #pragma once
 
 #include <string>

@@ -1,4 +1,4 @@
-// From the tree of a topology file to the values of the specs.
+// Reads a topology from the tree of its file.
 #pragma once
 
 #include <set>

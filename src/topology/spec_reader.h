@@ -1,4 +1,4 @@
-// From the tree of a YAML file to the values of a spec, by its description.
+// Reads any spec from the tree of a YAML file, by its description.
 #pragma once
 
 #include <fmt/format.h>

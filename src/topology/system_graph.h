@@ -1,4 +1,4 @@
-// How the SIPs of a system are wired to each other, and the one path from each SIP to each other.
+// The graph of SIPs of a system, and the one path from each SIP to each other.
 #pragma once
 
 #include <cstdint>

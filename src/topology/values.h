@@ -1,4 +1,4 @@
-// How each type of member of a spec is written: its name, an example, parsing and printing.
+// Types of values in a topology file: name, example, parsing and printing of each.
 #pragma once
 
 #include <cstdint>

@@ -73,18 +73,18 @@ std::string section(const SeededBug& bug, const Told& told) {
 
 TEST(DeviceScorecard, EachBugIsFoundWithItsCulpritAndAnExitCode) {
   std::string document =
-      "# What goes wrong between devices, and what is said then\n\n"
-      "Each of these is a program with one bug. `kernbench run` ends with exit code 3 and says what follows: who is "
-      "at\n"
-      "fault, and of a deadlock who waits for whom. A test runs each (`tests/deadlocks/scorecard_test.cpp`) and holds "
-      "this\n"
-      "page to what is said; others run all built-in benches and 1,000 random programs without a bug, of which none "
-      "may be\n"
-      "taken for one. Collectives that differ are judged when every rank has called, or can no longer call: the call "
-      "of "
-      "more than\n"
-      "half of the ranks is right ([host API](host-api.md)). The lines with `slots` are what `--explain` adds.\n"
-      "[Misuse of kernels](misuse.md) has a page of its own. Programs that poll run with `--max-polls 100000`.\n";
+      "# Errors between devices and their messages\n\n"
+      "Each of these programs has one bug. `kernbench run` ends with exit code 3 and prints the text that follows: who "
+      "is at\n"
+      "fault, and for a deadlock who waits for whom. A test runs each one (`tests/deadlocks/scorecard_test.cpp`) and "
+      "compares\n"
+      "this page with the actual output. Other tests run all built-in benches and 1,000 random programs without a bug; "
+      "none\n"
+      "may be reported. Collectives that differ are judged when every rank has called, or can no longer call: the call "
+      "of\n"
+      "more than half of the ranks is right ([host API](host-api.md)). The lines with `slots` are what `--explain` "
+      "adds.\n"
+      "[Kernel errors](misuse.md) have a page of their own. Programs that poll run with `--max-polls 100000`.\n";
   for (const SeededBug& bug : seeded_bugs()) {
     SCOPED_TRACE(bug.bench);
     document += section(bug, found(bug));

@@ -208,9 +208,9 @@ std::string documented(const std::string& text) {
 
 TEST(MisuseScorecard, EachIsFoundWithKernelPeAndLineAndDocumentedAsItIs) {
   std::string document =
-      "# What goes wrong in kernels, and what is said then\n\n"
+      "# Kernel errors and their messages\n\n"
       "Every message names the kernel, the PE and the line. `x` is a tensor of 4 x 64. A test runs each of these and\n"
-      "holds this page to what is said (`tests/integration/misuse_scorecard_test.cpp`).\n";
+      "compares this page with the actual messages (`tests/integration/misuse_scorecard_test.cpp`).\n";
   for (const Misuse& misuse : cases()) {
     SCOPED_TRACE(misuse.what);
     // What a fiber leaves on a stack that overflowed is never unwound: a leak, to those who look for leaks.

@@ -238,7 +238,7 @@ struct Placed {
   }
 };
 
-/// All transfers of X W, walked as the library's plan says (kernel/library/gemm_plan.h).
+/// All transfers of X W, walked as the library's plan says (tile/library/gemm_plan.h).
 Count count_product(const topology::Topology& machine, const DPPolicy& policy, std::int64_t tokens,
                     std::int64_t hidden) {
   const std::int64_t columns = 3 * hidden;

@@ -1,5 +1,5 @@
 // An independent reference for the arithmetic of the tile language: elements as exact numbers, with their own rounding,
-// conversion and promotion. Nothing here calls the data layer.
+// conversion and promotion. Nothing here calls src/numerics.
 #pragma once
 
 #include <cstddef>

@@ -71,14 +71,14 @@ def backtrace_of(resume_point):
 
 def fibers_of_thread():
     """The live fibers of the simulation that the selected thread runs, most recent first."""
-    state = gdb.parse_and_eval("kernbench::event::active_scheduler")
+    state = gdb.parse_and_eval("kernbench::sim::active_scheduler")
     if int(state) == 0:
         return []
     fibers = []
     fiber = state["first_live"]
     while int(fiber) != 0:
         # A unique_ptr is its pointer.
-        pointer_type = gdb.lookup_type("kernbench::event::Fiber::Implementation").pointer().pointer()
+        pointer_type = gdb.lookup_type("kernbench::sim::Fiber::Implementation").pointer().pointer()
         implementation = fiber["implementation_"].address.cast(pointer_type).dereference().dereference()
         fibers.append(implementation)
         fiber = implementation["next_live"]

@@ -1,4 +1,4 @@
-// Who a kernel instance is, reading values back, assertions, and what helps to debug a kernel.
+// The identity of a kernel instance, reading values back, assertions, and help for debugging a kernel.
 #pragma once
 
 #include <cstdint>

@@ -98,7 +98,7 @@ std::vector<std::string> compile_command(const Compiler& compiler, const Compile
   for (const std::string& flag : building_flags()) command.push_back(flag);
   command.push_back("-I" + job.include_folder);
   command.insert(command.end(), {"-MMD", "-MF", dependencies, "-o", output});
-  // A file of another suffix is C++ by decree; what comes after it, such as -lx, is not.
+  // A file of another suffix is compiled as C++ (-x c++); what comes after it, such as -lx, is not.
   const auto has = [&](const char* suffix) { return job.source.ends_with(suffix); };
   if (has(".cpp") || has(".cc") || has(".cxx")) {
     command.push_back(job.source);

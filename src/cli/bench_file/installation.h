@@ -1,4 +1,4 @@
-// Where this program's headers are, and the compiler that built it.
+// The places of this program's headers, and the compiler that built it.
 #pragma once
 
 #include <string>
@@ -6,8 +6,9 @@
 
 namespace kernbench::cli {
 
-/// The folder of the public headers, which a program for KernBench is compiled with (-I): beside this program where it is installed, else the
-/// source tree that it was built from. ConfigurationError that names the places when there are no headers.
+/// The folder of the public headers, which a program for KernBench is compiled with (-I): beside this program where it
+/// is installed, else the source tree that it was built from. ConfigurationError that names the places when there are
+/// no headers.
 std::string include_folder();
 
 /// The compiler that built this program.

@@ -1,4 +1,4 @@
-// What a rank says that it is doing, so that ranks which do something else are found.
+// The description of a call by one rank, so that ranks that do something else are found.
 #pragma once
 
 #include <cstdint>

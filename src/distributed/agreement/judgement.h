@@ -1,4 +1,4 @@
-// Who is right when ranks that must call the same call different things.
+// Decides which rank is wrong when ranks that must make the same call make different ones.
 #pragma once
 
 #include <algorithm>

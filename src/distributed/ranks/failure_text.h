@@ -1,4 +1,4 @@
-// What the failure of ranks is called in words.
+// Messages about failed ranks.
 #pragma once
 
 #include <string>

@@ -1,4 +1,4 @@
-// How a rank that calls exit() unwinds.
+// Unwinds a rank that calls exit().
 #pragma once
 
 namespace kernbench::distributed {

@@ -1,4 +1,4 @@
-// Whoever wants to know what servers and processors do when: a trace.
+// The interface of observers of servers and processors, such as a trace.
 #pragma once
 
 #include <cstdint>

@@ -1,4 +1,4 @@
-// How a transfer falls into chunks, and which server of an interleaved group each chunk belongs to.
+// Cuts a transfer into chunks, and maps each chunk to a server of an interleaved group.
 #pragma once
 
 #include <cstdint>

@@ -1,4 +1,4 @@
-// How long a chunk occupies a server.
+// The time for which a chunk occupies a server.
 #pragma once
 
 #include <algorithm>

@@ -1,4 +1,4 @@
-// What the ends of channels need of their machine.
+// The interface of channel ends to their machine.
 #pragma once
 
 #include <exception>

@@ -121,7 +121,7 @@ void CommandQueue::release_dependents(Operation& operation) {
   }
 }
 
-// What is under way comes to its end by itself; only where nothing is, the first command of all holds the queue up.
+// Running commands finish on their own; only where none runs does the first command of all hold the queue up.
 void CommandQueue::waits_for(std::vector<sim::WaitEdge>& edges) const {
   for (const OperationRef& operation : active_) edges.push_back({operation.get(), "a command under way"});
   if (active_.empty() && !waiting_.empty()) edges.push_back({waiting_.front().get(), "the command at the head"});

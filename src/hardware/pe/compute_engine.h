@@ -1,4 +1,4 @@
-// What the GEMM and the vector engine share: one command at a time, on the PE's clock, after a law of its model.
+// Common part of the GEMM and the vector engine: one command at a time, on the PE's clock, timed by the model.
 #pragma once
 
 #include <functional>

@@ -1,4 +1,4 @@
-// What made the lanes of tiles invalid: noted where a lane becomes invalid, handed on with it, named in errors.
+// Causes of invalid lanes: recorded where a lane becomes invalid, handed on with it, named in errors.
 #pragma once
 
 #include <cstddef>

@@ -1,4 +1,4 @@
-// What made ranges of bytes invalid.
+// Causes of invalid bytes, by range.
 #pragma once
 
 #include <cstdint>

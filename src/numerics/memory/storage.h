@@ -1,4 +1,4 @@
-// What a Value refers to, and how operations make new ones.
+// The storage behind a Value, and how operations make new ones.
 #pragma once
 
 #include <cassert>

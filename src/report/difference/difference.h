@@ -1,4 +1,4 @@
-// What differs between two results: what went in, how long it took, and where the time went.
+// The differences between two results: inputs, durations, and where the time went.
 #pragma once
 
 #include <cstdint>

@@ -1,4 +1,4 @@
-// What differs between the programs of two results.
+// Differences between the programs of two results.
 #pragma once
 
 #include <string>

@@ -1,4 +1,4 @@
-// How the plans of library kernels differ between two results.
+// Differences between the plans of library kernels of two results.
 #pragma once
 
 #include <cstdint>

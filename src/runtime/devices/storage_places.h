@@ -1,4 +1,4 @@
-// Where the bytes of a storage's boxes lie: what a copy engine moves, and the places of the values.
+// The places of the bytes of a storage's boxes: for the copy engine, and for the values.
 #pragma once
 
 #include <cstdint>

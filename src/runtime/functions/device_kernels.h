@@ -78,7 +78,7 @@ class SimulatedOperations final : public tensor::DeviceOperations {
   /// out = function(operands) in one launch.
   void map(std::string name, const std::vector<torch::Tensor>& operands, const torch::Tensor& out,
            tile::library::TileFunction function, int live_tiles = 10);
-  /// out = reduction of x, in one launch or two (kernel/library/reduce.h); the options' chunked, chunk and share are
+  /// out = reduction of x, in one launch or two (tile/library/reduce.h); the options' chunked, chunk and share are
   /// set here. With `finish` when everything is reduced.
   void reduce(std::string name, const torch::Tensor& x, const std::vector<torch::Tensor>& more,
               tile::library::ReduceOptions options, const torch::Tensor& out);

@@ -1,4 +1,4 @@
-// How a matrix product is planned, beyond what the tensors say.
+// Options of the plan of a matrix product, beyond what the tensors say.
 #pragma once
 
 #include <cstdint>

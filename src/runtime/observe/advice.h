@@ -1,4 +1,4 @@
-// What a run says of itself that its author may not have meant: PEs left idle, bytes fetched from afar.
+// Warnings about the performance of a run: idle PEs, bytes fetched from afar.
 #pragma once
 
 #include <string>

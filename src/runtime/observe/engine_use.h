@@ -1,4 +1,4 @@
-// How near a launch came to the peaks of the engines and memories that it used.
+// The share of the peaks that a launch attained of the engines and memories that it used.
 #pragma once
 
 #include <span>

@@ -1,4 +1,4 @@
-// What the runtime keeps of every operation: a line in the log, if asked for, and the fingerprint of all times.
+// The log of operations, if asked for, and the fingerprint of all times.
 #pragma once
 
 #include <cstdint>

@@ -1,4 +1,4 @@
-// What a run puts on its timeline. docs/trace.md says what a reader finds there.
+// Writes the timeline of a run. docs/trace.md says what a reader finds there.
 #pragma once
 
 #include <cstdint>

@@ -1,4 +1,4 @@
-// What a host worker has read again and again.
+// Finds repeated reads of a host worker, which count as polling.
 #pragma once
 
 #include <cstddef>

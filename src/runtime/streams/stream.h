@@ -67,7 +67,7 @@ class Stream {
   // The command in front waits for this; then it is done.
   CompletionRef awaited_;
   Done after_awaited_;
-  std::uint64_t waits_ = 0;  // what comes of one that was given up is not heeded
+  std::uint64_t waits_ = 0;  // completions of an abandoned wait are ignored
 };
 
 }  // namespace kernbench::runtime

@@ -1,4 +1,4 @@
-// Where a worker's tensors go: a SIP, or one PE of it.
+// The part of a device on which a worker's tensors are allocated: a SIP, or one PE of it.
 #pragma once
 
 #include <cstdint>

@@ -1,4 +1,4 @@
-// How a composite GEMM is cut into the steps of its pipeline.
+// Cuts a composite GEMM into the steps of its pipeline.
 #pragma once
 
 #include <cstdint>

@@ -1,4 +1,4 @@
-// From element types to what the engines tell apart.
+// Maps element types to the types that the engines distinguish.
 #pragma once
 
 #include "kernbench/dtype.h"

@@ -16,7 +16,7 @@ namespace kernbench::tile {
 using StateRef = std::shared_ptr<TileState>;
 
 /// Makes a result's value from its operands' values (in the order of VectorCommand::inputs). Called at most once: when
-/// the command takes effect, or when it is issued if the result is known (kernel/known.h).
+/// the command takes effect, or when it is issued if the result is known (tile/program/known.h).
 using ComputeValue = std::function<numerics::Value(numerics::Executor&, std::span<const numerics::Value>)>;
 
 struct VectorCommand {

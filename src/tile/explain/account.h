@@ -1,4 +1,4 @@
-// What all programs of a launch waited for and did, summed up as they end.
+// Sums of the waits and operations of all programs of a launch, added up as they end.
 #pragma once
 
 #include <cstdint>

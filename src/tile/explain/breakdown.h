@@ -1,4 +1,4 @@
-// Where a program's time went: its duration tiled by what it was doing.
+// The time of a program by activity; the parts add up to its duration.
 #pragma once
 
 #include <cstdint>

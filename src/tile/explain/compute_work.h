@@ -1,4 +1,4 @@
-// What the compute engines of a launch were asked to do, by operand type.
+// The work that a launch gave to the compute engines, by operand type.
 #pragma once
 
 #include <algorithm>

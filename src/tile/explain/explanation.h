@@ -1,4 +1,4 @@
-// What made a lane invalid, in words.
+// Messages about invalid lanes and their causes.
 #pragma once
 
 #include <string>

@@ -1,4 +1,4 @@
-// What is kept of an operation that is over, and how its duration is tiled by what it waited for and what it did.
+// The record of a finished operation: its times, split by what it waited for and what it did.
 #pragma once
 
 #include <algorithm>

@@ -1,4 +1,4 @@
-// What programs that exchange messages did, for as long as the path of another one may lead there.
+// Traces of programs that exchange messages, kept while the path of another program may lead there.
 #pragma once
 
 #include <cstddef>

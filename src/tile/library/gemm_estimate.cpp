@@ -14,10 +14,10 @@ namespace kernbench::tile::library {
 
 namespace {
 
-/// What the links carry of what they could, because traffic is uneven: all programs walk k at the same pace. Measured
+/// Achieved fraction of link bandwidth; traffic is uneven, because all programs walk k at the same pace. Measured
 /// with 4096^3 on ahbm-1sip, both operands cut by rows: between cubes 0.25 to 0.3, within a cube 0.6.
 constexpr double kMeshShare = 0.3, kNocShare = 0.6;
-/// … and what they carry more of it where all holders of an operand are read at a time, not one after the other.
+/// What is added to it where all holders of an operand are read at a time, not one after the other.
 constexpr double kMeshMore = 0.3, kNocMore = 0.2;
 /// The same of the busiest link: how uneven the routes are is known there, how uneven the times are is not.
 constexpr double kLinkShare = 0.4, kLinkMore = 0.4;

@@ -1,4 +1,4 @@
-// What the links of a SIP carry when programs read an operand from those who hold it.
+// Traffic on the links of a SIP when programs read an operand from those that hold it.
 #pragma once
 
 #include <vector>

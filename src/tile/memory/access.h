@@ -1,4 +1,4 @@
-// From shard pieces to what moves and what changes: the legs of a DMA operation, and the places of values in memory.
+// An access as legs of a DMA operation and as places of values in memory, made from the pieces of shards.
 #pragma once
 
 #include <cstdint>

@@ -1,4 +1,4 @@
-// What accesses of TCM buffers share: their checks, and where their elements are.
+// Common parts of accesses to TCM buffers: checks, and the places of elements.
 #pragma once
 
 #include <vector>

@@ -1,4 +1,4 @@
-// What all loads and stores of tensors share: the checks of masks and values, the legs of the descriptor, its issue.
+// Common parts of all loads and stores of tensors: checks of masks and values, the legs, the issue.
 #pragma once
 
 #include <cstdint>
@@ -32,7 +32,7 @@ AccessCall access_call(const char* name, const char* kind, const tl::Where& wher
 /// Where an access goes: what the DMA engine moves and the MMU translates, and (with data) where each lane is.
 struct Places {
   std::vector<hardware::DmaLeg> legs;
-  std::vector<hardware::PageRange> pages;  // in the order of the pieces; what comes right after itself stands once
+  std::vector<hardware::PageRange> pages;  // in the order of the pieces; consecutive duplicates are merged
   std::vector<numerics::Piece> pieces;
 };
 

@@ -1,4 +1,4 @@
-// Where the lanes of a pointer tile point: resolving offsets and masks, and cutting lanes into runs.
+// Lanes of pointer tiles: resolves offsets and masks, and cuts lanes into runs.
 #pragma once
 
 #include <cstdint>
@@ -17,7 +17,7 @@ struct PointerLanes {
 };
 
 /// The lanes of `pointers` for which `mask` (may be null; broadcasts to the pointers' shape) is true. When offsets and
-/// mask are known (kernel/known.h) at once; else this suspends until both have been computed and costs one
+/// mask are known (tile/program/known.h) at once; else this suspends until both have been computed and costs one
 /// pe.control.scalar_read. InvalidValueError for an invalid lane of the mask, or of the offsets where the mask is true;
 /// OutOfBoundsError for an active lane outside of the tensor, which is made inactive
 /// instead when it is not written and reads may leave tensors; NoDataError when a value would have to be computed under

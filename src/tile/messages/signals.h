@@ -1,4 +1,4 @@
-// How programs wait for their signal words, and what is said when nobody signals.
+// Waits of programs for signal words, and the messages when nobody signals.
 #pragma once
 
 #include <cstdint>

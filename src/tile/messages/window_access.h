@@ -1,4 +1,4 @@
-// What one-sided accesses share: the window of the launch, the checks of places and signal words.
+// Common parts of one-sided accesses: the window of the launch, the checks of places and signal words.
 #pragma once
 
 #include <cstdint>

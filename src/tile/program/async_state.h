@@ -1,4 +1,4 @@
-// What a tl::Token stands for: an explicitly asynchronous access and whether it has been waited for.
+// The state behind a tl::Token: an explicitly asynchronous access and whether it has been waited for.
 #pragma once
 
 #include <cstdint>

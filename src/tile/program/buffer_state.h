@@ -1,4 +1,4 @@
-// What a tl::Buffer handle shares: bytes of the TCM with an address each, and their reservation.
+// The state behind a tl::Buffer: bytes of the TCM with an address each, and their reservation.
 #pragma once
 
 #include <memory>

@@ -1,4 +1,4 @@
-// Between the public types of the tile language and those of the data layer.
+// Between the public types of the tile language and those of src/numerics.
 #pragma once
 
 #include <string>

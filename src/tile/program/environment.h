@@ -1,4 +1,4 @@
-// What kernel programs need of the simulation that they run in.
+// The interface of kernel programs to the simulation that they run in.
 #pragma once
 
 #include <algorithm>
@@ -100,8 +100,8 @@ struct Environment {
   sim::Scheduler& scheduler;
   hardware::Machine& machine;
   numerics::Executor& executor;
-  /// Computes the tiles whose values are known before the run (kernel/known.h): `executor` itself, or under --no-data
-  /// one that works all the same.
+  /// Computes the tiles whose values are known before the run (tile/program/known.h): `executor` itself, or under
+  /// --no-data one that works all the same.
   numerics::Executor& constants;
   DeviceBytes& bytes;
   addressing::VirtualAddressSpace& addresses;

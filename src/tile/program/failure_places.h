@@ -1,4 +1,4 @@
-// Where in which kernel an exception escaped that does not say so itself.
+// The place in a kernel where an exception escaped that does not name one itself.
 #pragma once
 
 #include <exception>

@@ -1,4 +1,4 @@
-// What a send and a receive know of a message besides what the hardware moves.
+// The data of a send and a receive beyond what the hardware moves.
 #pragma once
 
 #include <memory>

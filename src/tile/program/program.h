@@ -52,7 +52,7 @@ struct LaunchRecord {
   std::shared_ptr<const ProgramTrace> last_trace;  // null before any has ended
 };
 
-/// An operation together with what the kernel layer knows of it.
+/// An operation together with what the tile layer knows of it.
 class KernelOperation final : public hardware::Operation {
  public:
   using Operation::Operation;
@@ -104,7 +104,7 @@ class Program final : public hardware::OperationObserver, public std::enable_sha
   /// one whose asynchronous load has not been waited for. `call` names the operation that uses it.
   const std::shared_ptr<TileState>& own(const tl::Tile& tile, const char* call, const tl::Where& where) const;
 
-  /// Reserves TCM for a tile of `shape` and makes its state; see contract 5 in docs/architecture.md.
+  /// Reserves TCM for a tile of `shape` and makes its state; see contract 5 in docs/contracts.md.
   std::shared_ptr<TileState> new_tile(DType dtype, const tl::Extents& shape, const char* kind, tl::Where where);
 
   /// A tile of the bytes and the producer of another one. The caller sees to its value.

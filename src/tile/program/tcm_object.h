@@ -1,4 +1,4 @@
-// What a program holds in its PE's TCM: the common part of tiles and buffers.
+// Common part of tiles and buffers: what a program holds in its PE's TCM.
 #pragma once
 
 #include <cstdint>

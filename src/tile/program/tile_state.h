@@ -1,4 +1,4 @@
-// What a tl::Tile handle shares: an immutable value, the operation that produces it, and its TCM reservation.
+// The state behind a tl::Tile: an immutable value, the operation that produces it, its TCM reservation.
 #pragma once
 
 #include <cstdint>
@@ -35,7 +35,7 @@ class TileState final : public TcmObject {
   /// Identifies how the value came about (operations, operands, addresses): a kernel that reads one expression again
   /// and again, and finds the same value, polls.
   std::uint64_t expression = 0;
-  /// The value when it is known before the run (see kernel/known.h), else undefined.
+  /// The value when it is known before the run (see tile/program/known.h), else undefined.
   numerics::Value known;
   /// The asynchronous load that produces it, if it was one; must have been waited for before any use.
   std::shared_ptr<const AsyncState> async;
