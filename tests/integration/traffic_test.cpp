@@ -43,7 +43,12 @@ TEST(ServerKinds, AreThoseOfTheNamesAndOfTheLanesBetweenCubes) {
       {"tiny", {"system.sips.count=3", "sip.cubes.mesh=[1, 2]"}},
       {"tiny", {"system.sips.count=2", "sip.cubes.mesh=[2, 3]", "sip.io.attachment=west_edge"}},
       {"tiny", {"system.sips.count=4", "system.sips.topology=switched"}},
-      {"ahbm-1sip", {}}};
+      {"tiny", {"system.sips.count=5", "system.sips.topology=fully_connected"}},
+      {"tiny", {"system.sips.count=12", "system.sips.topology=torus_2d"}},
+      {"tiny", {"system.sips.count=12", "system.sips.topology=mesh_2d"}},
+      {"tiny", {"system.sips.count=6", "overrides.sip0.io.to_sip1.failed=true"}},
+      {"ahbm-1sip", {}},
+      {"ahbm-2sip", {}}};
   for (const auto& [name, overrides] : machines) {
     const auto machine = topology::load_topology(name, overrides);
     const topology::Network network(machine);
@@ -51,6 +56,7 @@ TEST(ServerKinds, AreThoseOfTheNamesAndOfTheLanesBetweenCubes) {
     std::map<std::string, std::int64_t> counts;
     for (std::size_t i = 0; i < network.links().size(); ++i) {
       const std::string found(hardware::name(kinds[i])), by_name = kind_by_name(network.links()[i].name);
+      EXPECT_EQ(static_cast<int>(kinds[i]), static_cast<int>(network.links()[i].kind)) << network.links()[i].name;
       if (by_name == "router") {
         EXPECT_TRUE(found == "NoC link" || found == "cube link") << network.links()[i].name << " is a " << found;
       } else {
