@@ -75,7 +75,7 @@ void add_resources(RunResult& result, std::int32_t cubes) {
         add(of_pe + ".hbm.channel" + std::to_string(channel), 5'000, 393'216);
       }
     }
-    add(name + ".router0.east", 2'048, 262'144);
+    add(name + ".pe0.router.east", 2'048, 262'144);
   }
 }
 
