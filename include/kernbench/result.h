@@ -145,6 +145,7 @@ struct ResourceResult {
   Time busy;
   Bytes bytes;
   double utilisation = 0;  // busy / time of the region of interest, or else of the run
+  std::string kind = {};   // the name with '*' for its numbers: "sip*.cube*.pe*.gemm"
 };
 
 /// Address translation on one PE.

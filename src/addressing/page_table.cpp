@@ -103,17 +103,19 @@ void VirtualAddressSpace::fail(std::uint64_t va, Bytes bytes) const {
       shard = fmt::format("; the shard there, on {}, is {}", to_text(piece.copies.front()),
                           range_text(start + piece.offset, piece.bytes.count()));
     }
-    throw OutOfBoundsError(fmt::format("{} is outside of tensor \"{}\", whose range is {}{}", access, range.name,
-                                       range_text(start, range.bytes.count()), shard));
+    throw UnmappedAccess(fmt::format("{} is outside of tensor \"{}\", whose range is {}{}", access, range.name,
+                                     range_text(start, range.bytes.count()), shard),
+                         start);
   }
   for (const Tombstone& freed : freed_) {
     if (!owns(freed.start, freed.bytes)) continue;
-    throw OutOfBoundsError(fmt::format("{} touches tensor \"{}\", which was freed; its range was {}", access,
-                                       freed.name, range_text(freed.start, freed.bytes.count())));
+    throw UnmappedAccess(fmt::format("{} touches tensor \"{}\", which was freed; its range was {}", access, freed.name,
+                                     range_text(freed.start, freed.bytes.count())),
+                         freed.start);
   }
   if (va < static_cast<std::uint64_t>(page_.count()))
-    throw OutOfBoundsError(access + " is a null address: no tensor is there");
-  throw OutOfBoundsError(access + " belongs to no tensor");
+    throw UnmappedAccess(access + " is a null address: no tensor is there", std::nullopt);
+  throw UnmappedAccess(access + " belongs to no tensor", std::nullopt);
 }
 
 }  // namespace kernbench::addressing

@@ -4,11 +4,13 @@
 #include <cstdint>
 #include <deque>
 #include <map>
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
 
 #include "kernbench/coordinates.h"
+#include "kernbench/error.h"
 #include "kernbench/units.h"
 
 namespace kernbench::addressing {
@@ -31,6 +33,18 @@ struct Mapping {
 /// coordinate and are not empty. Returns an index.
 std::size_t nearest_copy(std::span<const PeCoordinate> copies, PeCoordinate reader);
 
+/// An access to addresses that a reader's page table does not map.
+class UnmappedAccess : public OutOfBoundsError {
+ public:
+  UnmappedAccess(const std::string& message, std::optional<std::uint64_t> range)
+      : OutOfBoundsError(message), range_(range) {}
+  /// Where the range begins, mapped or freed, to which the first address belongs; none if it is nobody's.
+  std::optional<std::uint64_t> range() const { return range_; }
+
+ private:
+  std::optional<std::uint64_t> range_;
+};
+
 /// The virtual address space of one simulation. All PEs see the same addresses; their page tables differ only where a
 /// tensor is replicated. A range is never used again, and a guard page separates ranges, so that a stale or overrun
 /// address is always caught.
@@ -45,7 +59,7 @@ class VirtualAddressSpace {
   /// Frees the range that starts at `va`, which must be mapped.
   void unmap(std::uint64_t va);
 
-  /// What `reader`'s page table says for the `bytes` bytes at `va`, which must lie in one shard. OutOfBoundsError names
+  /// What `reader`'s page table says for the `bytes` bytes at `va`, which must lie in one shard. UnmappedAccess names
   /// the tensor and what is valid.
   Translation translate(PeCoordinate reader, std::uint64_t va, Bytes bytes) const;
 

@@ -83,12 +83,12 @@ std::string peaks_section(const Topology& topology, const Palette& palette) {
   const auto clock = static_cast<double>(topology.pe.clock.count());
   const double gemm = 2.0 * topology.pe.gemm.array.count() * clock;
   const double pes = topology.cube.pes.count();
-  const double hbm = count_of(topology.cube.hbm.bandwidth) / pes;
+  const double hbm = count_of(topology.cube.slice_bandwidth());
   Peaks peaks(topology);
   for (const topology::GemmOperandInfo& operand : topology::kGemmOperands) {
     const topology::Rate rate = topology.pe.gemm.rate[operand.operand];
     peaks.rate(fmt::format("GEMM, {}", operand.key), gemm * rate.steps / rate.cycles,
-               operand.key.starts_with('i') ? "OP/s" : "FLOP/s");
+               operand.integer ? "OP/s" : "FLOP/s");
   }
   peaks.rate("vector", topology.pe.vector.lanes * clock, "op/s");
   peaks.rate("HBM bandwidth", hbm, "B/s");

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <string>
 
+#include "hardware/gemm/systolic.h"
 #include "topology/models.h"
 
 namespace kernbench::hardware {
@@ -11,10 +12,6 @@ namespace {
 constexpr Time kLeast = Time::picoseconds(1);  // of a latency and of a service
 
 using topology::Endpoint;
-
-Bandwidth channel_bandwidth(const topology::HbmSpec& hbm) {
-  return Bandwidth::bytes_per_second(hbm.bandwidth.count() / hbm.channels);
-}
 
 Time service(Bytes bytes, Bandwidth bandwidth, Bytes minimum) {
   return std::max(kLeast, transfer_time(std::max(bytes, minimum), bandwidth));
@@ -51,7 +48,7 @@ Time at_most(double cycles, Frequency clock) {
 
 Time full_array(const topology::PeSpec& pe, const GemmWork& work) {
   const double results = static_cast<double>(work.batch) * static_cast<double>(work.m) * static_cast<double>(work.n);
-  const auto cycles = static_cast<double>(pe.gemm.rate[work.operand].cycles_for(work.k));
+  const auto cycles = static_cast<double>(fold_cycles(pe.gemm, work.operand, work.k));
   return at_most(results / pe.gemm.array.count() * cycles, pe.clock);
 }
 
@@ -98,7 +95,7 @@ Time Bounds::answer(const Path& path, const DmaLeg& leg) const {
 Time Bounds::data(const Path& path, const DmaLeg& leg) const {
   const topology::HbmSpec& hbm = topology_.cube.hbm;
   const Bytes chunk = topology_.cube.noc.chunk;
-  const Bandwidth channel = channel_bandwidth(hbm);
+  const Bandwidth channel = hbm.channel_bandwidth();
   Time channels, largest, port, link;
   for (const StridedRange& range : leg.ranges) {
     if (range.total() == Bytes()) continue;
@@ -149,11 +146,6 @@ OperationBound Bounds::of(PeCoordinate pe, const Operation& operation) {
       return {{}, {}, service(operation.ipcq.bytes, topology_.pe.tcm.bandwidth, Bytes()), 0};
   }
   return {};
-}
-
-Bandwidth slice_bandwidth(const topology::Topology& topology) {
-  const std::int64_t channels = topology.cube.hbm.channels / topology.cube.pes.count();
-  return Bandwidth::bytes_per_second(channel_bandwidth(topology.cube.hbm).count() * channels);
 }
 
 }  // namespace kernbench::hardware

@@ -61,7 +61,4 @@ class Bounds {
   std::unordered_map<std::uint64_t, Path> paths_;  // only looked up, never walked
 };
 
-/// The bandwidth of one PE's HBM slice.
-Bandwidth slice_bandwidth(const topology::Topology& topology);
-
 }  // namespace kernbench::hardware

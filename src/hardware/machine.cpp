@@ -100,6 +100,7 @@ struct Machine::Implementation {
     for (const topology::Link& link : network.links()) {
       ServerSpec spec;
       spec.name = link.name;
+      spec.part = link.part;
       spec.bandwidth = link.spec.bandwidth;
       spec.latency = link.spec.latency;
       spec.credits = topology::credits_of(link.spec, topology.cube);
@@ -296,6 +297,12 @@ std::vector<ServerId> Machine::servers_of(PeCoordinate pe, const Operation& oper
   for (const Stage& link : links) servers.push_back(link.server);
   servers.push_back(machine.layout.tcm_port(pe));
   return servers;
+}
+
+ServerKind Machine::server_kind(ServerId server) const {
+  const auto& links = implementation_->network.links();
+  return server.value < links.size() ? hardware::server_kind(links[server.value].kind)
+                                     : hardware::server_kind(implementation_->fabric.spec(server).part.kind);
 }
 
 std::vector<ResourceUsage> Machine::usage() const {

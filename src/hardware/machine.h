@@ -16,6 +16,7 @@
 #include "hardware/pe/processing_element.h"
 #include "hardware/physical_map.h"
 #include "hardware/resources.h"
+#include "hardware/server_kind.h"
 #include "kernbench/coordinates.h"
 #include "kernbench/models.h"
 #include "kernbench/units.h"
@@ -87,6 +88,9 @@ class Machine {
   OperationBound least(PeCoordinate pe, const Operation& operation);
   /// The servers that the data of one leg of a DMA operation pass, all channels of the slice included.
   std::vector<ServerId> servers_of(PeCoordinate pe, const Operation& operation, std::size_t leg);
+
+  /// What a server of the fabric is for.
+  ServerKind server_kind(ServerId server) const;
 
   /// What each resource has done; see Resources.
   std::vector<ResourceUsage> usage() const;

@@ -2,7 +2,6 @@
 
 #include <utility>
 
-#include "base/text.h"
 #include "hardware/ipcq/ipcq.h"
 #include "hardware/pe/command_queue.h"
 #include "hardware/pe/pe.h"
@@ -17,18 +16,13 @@ struct NamedUsage {
 
   void server(ServerId server) {
     const ServerCounters counters = fabric.counters(server);
-    usage.push_back({fabric.spec(server).name, counters.busy, counters.bytes, place++});
+    const ServerSpec& spec = fabric.spec(server);
+    usage.push_back({spec.name, spec.part.kind, counters.busy, counters.bytes, place++});
   }
-  void engine(const CommandQueue& engine) { usage.push_back({engine.wait_name(), engine.busy(), {}, place++}); }
-  template <class Name>
-  void idle_engine(const Name& name) {
-    usage.push_back({name(), {}, {}, place++});
-  }
+  void engine(const CommandQueue& engine) { processor(engine.id(), engine.busy()); }
+  void idle_engine(const PartId& part) { processor(part, {}); }
   void unmade() { ++place; }
-  template <class Name>
-  void processor(const Name& name, Time busy) {
-    usage.push_back({name(), busy, {}, place++});
-  }
+  void processor(const PartId& part, Time busy) { usage.push_back({to_text(part), part.kind, busy, {}, place++}); }
 };
 
 struct Counters {
@@ -40,15 +34,9 @@ struct Counters {
     counters.push_back({now.busy, now.bytes});
   }
   void engine(const CommandQueue& engine) { counters.push_back({engine.busy_now(), {}}); }
-  template <class Name>
-  void idle_engine(const Name&) {
-    unmade();
-  }
+  void idle_engine(const PartId&) { unmade(); }
   void unmade() { counters.emplace_back(); }
-  template <class Name>
-  void processor(const Name&, Time busy) {
-    counters.push_back({busy, {}});
-  }
+  void processor(const PartId&, Time busy) { counters.push_back({busy, {}}); }
 };
 
 template <class Visitor>
@@ -70,12 +58,12 @@ void Resources::visit_engines(std::int64_t pe_index, Visitor& visitor) const {
     }
     return;
   }
-  const auto name = [&](const std::string& engine) { return to_text(layout_.pe_at(pe_index)) + engine; };
+  const PeCoordinate at = layout_.pe_at(pe_index);
   for (std::int32_t queue = 0; queue < topology_.pe.dma.queues; ++queue) {
-    visitor.idle_engine([&] { return name(".dma.queue" + std::to_string(queue)); });
+    visitor.idle_engine({PartKind::dma_queue, at, queue});
   }
-  visitor.idle_engine([&] { return name(".gemm"); });
-  visitor.idle_engine([&] { return name(".vector"); });
+  visitor.idle_engine({PartKind::gemm, at});
+  visitor.idle_engine({PartKind::vector, at});
   for (std::size_t queue = 0; queue < Ipcq::places(topology_); ++queue) visitor.unmade();
 }
 
@@ -91,10 +79,10 @@ void Resources::visit(Visitor& visitor) const {
     visitor.server(layout_.sram(layout_.cube_at(index)));
   }
   for (std::int32_t sip = 0; sip < topology_.system.sips; ++sip) {
-    visitor.processor([&] { return to_text(SipId{sip}) + ".io.cpu"; }, launches_.io_cpu_busy(SipId{sip}));
+    visitor.processor({PartKind::io_cpu, SipId{sip}}, launches_.io_cpu_busy(SipId{sip}));
   }
   for (std::int64_t index = 0; index < layout_.cube_count(); ++index) {
-    visitor.processor([&] { return to_text(layout_.cube_at(index)) + ".m_cpu"; }, launches_.m_cpu_busy(index));
+    visitor.processor({PartKind::m_cpu, layout_.cube_at(index)}, launches_.m_cpu_busy(index));
   }
 }
 

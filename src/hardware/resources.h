@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "base/part.h"
 #include "hardware/fabric/fabric.h"
 #include "hardware/launch/launch_path.h"
 #include "hardware/layout.h"
@@ -20,6 +21,7 @@ class Pe;
 /// Busy time and bytes of one resource.
 struct ResourceUsage {
   std::string name;
+  PartKind kind = PartKind::none;
   Time busy;
   Bytes bytes;            // 0 for engines and processors
   std::size_t place = 0;  // among the counters of the machine

@@ -3,9 +3,9 @@
 
 #include <cstdint>
 #include <string_view>
-#include <vector>
 
-#include "topology/spec.h"
+#include "base/part.h"
+#include "topology/network.h"
 
 namespace kernbench::hardware {
 
@@ -21,8 +21,8 @@ enum class ServerKind : std::uint8_t {
   sram,
 };
 std::string_view name(ServerKind kind);
-
-/// Of all servers of a machine, by ServerId.
-std::vector<ServerKind> server_kinds(const topology::Topology& topology);
+ServerKind server_kind(topology::LinkKind kind);
+/// Of a server that is a memory or its port.
+ServerKind server_kind(PartKind memory);
 
 }  // namespace kernbench::hardware

@@ -70,7 +70,8 @@ void collect_resources(Simulation& simulation, RunResult& result) {
   const double total = result.simulated_time.in_seconds();
   for (const auto& each : usage) {
     if (each.busy == Time::zero()) continue;
-    result.resources.push_back({each.name, each.busy, each.bytes, total > 0 ? each.busy.in_seconds() / total : 0});
+    result.resources.push_back(
+        {each.name, each.busy, each.bytes, total > 0 ? each.busy.in_seconds() / total : 0, to_text(each.kind)});
   }
 }
 

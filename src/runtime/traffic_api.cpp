@@ -47,7 +47,6 @@ std::int64_t* figure(Traffic& traffic, ServerKind kind) {
 }  // namespace
 
 struct TrafficMeter::State {
-  std::vector<ServerKind> kinds;
   std::vector<hardware::ServerCounters> before;
   Time since;
 };
@@ -55,8 +54,7 @@ struct TrafficMeter::State {
 TrafficMeter::TrafficMeter() {
   auto& simulation = runtime::current_context("TrafficMeter").simulation;
   state_ =
-      std::make_shared<const State>(State{hardware::server_kinds(simulation.topology()),
-                                          counters_of(simulation.machine().fabric()), simulation.scheduler().now()});
+      std::make_shared<const State>(State{counters_of(simulation.machine().fabric()), simulation.scheduler().now()});
 }
 
 Traffic TrafficMeter::read() const {
@@ -68,14 +66,15 @@ Traffic TrafficMeter::read() const {
   for (ServerId server; server.value < after.size(); ++server.value) {
     const auto& now = after[server.value];
     const auto& before = state_->before.at(server.value);
-    if (std::int64_t* bytes = figure(traffic, state_->kinds[server.value])) {
+    const ServerKind kind = simulation.machine().server_kind(server);
+    if (std::int64_t* bytes = figure(traffic, kind)) {
       *bytes += (now.bytes - before.bytes).count();
     }
     const Time busy = now.busy - before.busy;
     if (busy <= longest) continue;
     longest = busy;
     traffic.busiest = fabric.spec(server).name;
-    traffic.busiest_kind = name(state_->kinds[server.value]);
+    traffic.busiest_kind = name(kind);
   }
   const Time elapsed = simulation.scheduler().now() - state_->since;
   if (elapsed > Time::zero()) traffic.utilisation = longest.in_seconds() / elapsed.in_seconds();

@@ -91,15 +91,16 @@ void require_floating(ScalarType dtype, const char* call) {
   throw ValueError(text.str());
 }
 
-Tensor random(Tensor tensor, const char* call) {
+enum class Distribution : std::uint8_t { uniform, normal };
+
+Tensor random(Tensor tensor, Distribution distribution, const char* call) {
   const ScalarType dtype = tensor.scalar_type();
   require_floating(dtype, call);
-  const bool normal = std::string_view(call).substr(0, 5) == "randn";
   const Generator::Draw draw = tensor::current_generator().take(tensor.numel());
   return initialised(
       tensor,
       [=](std::int64_t first, std::int64_t count, std::byte* out) {
-        if (normal)
+        if (distribution == Distribution::normal)
           tensor::fill_normal(draw, dtype, first, count, out);
         else
           tensor::fill_uniform(draw, dtype, first, count, out);
@@ -215,11 +216,11 @@ Tensor eye(std::int64_t n, const TensorOptions& options, Where where) {
 
 Tensor rand(IntArrayRef size, const TensorOptions& options, Where where) {
   const tensor::HostCall here("rand", where);
-  return random(allocate(size, options.dtype(), options, "rand"), "rand");
+  return random(allocate(size, options.dtype(), options, "rand"), Distribution::uniform, "rand");
 }
 Tensor randn(IntArrayRef size, const TensorOptions& options, Where where) {
   const tensor::HostCall here("randn", where);
-  return random(allocate(size, options.dtype(), options, "randn"), "randn");
+  return random(allocate(size, options.dtype(), options, "randn"), Distribution::normal, "randn");
 }
 Tensor randint(std::int64_t high, IntArrayRef size, const TensorOptions& options, Where where) {
   const tensor::HostCall here("randint", where);
@@ -254,11 +255,11 @@ Tensor full_like(const TensorOperand& other, const Scalar& value, const TensorOp
 }
 Tensor rand_like(const TensorOperand& other, const TensorOptions& options) {
   const tensor::HostCall here("rand_like", other.where);
-  return random(allocate_like(other.tensor, options, "rand_like"), "rand_like");
+  return random(allocate_like(other.tensor, options, "rand_like"), Distribution::uniform, "rand_like");
 }
 Tensor randn_like(const TensorOperand& other, const TensorOptions& options) {
   const tensor::HostCall here("randn_like", other.where);
-  return random(allocate_like(other.tensor, options, "randn_like"), "randn_like");
+  return random(allocate_like(other.tensor, options, "randn_like"), Distribution::normal, "randn_like");
 }
 Tensor randint_like(const TensorOperand& other, std::int64_t low, std::int64_t high, const TensorOptions& options) {
   const tensor::HostCall here("randint_like", other.where);

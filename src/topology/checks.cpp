@@ -192,8 +192,7 @@ std::vector<Finding> warnings(const Topology& topology) {
   look("sip.cubes.link.credits", topology.sip.link);
   look("cube.noc.link.credits", topology.cube.noc.link);
   const HbmSpec& hbm = topology.cube.hbm;
-  look("cube.hbm.credits",
-       {Bandwidth::bytes_per_second(hbm.bandwidth.count() / hbm.channels), hbm.latency, hbm.credits});
+  look("cube.hbm.credits", {hbm.channel_bandwidth(), hbm.latency, hbm.credits});
   look("pe.tcm.credits", {topology.pe.tcm.bandwidth, Time::picoseconds(1), topology.pe.tcm.credits});
   if (std::ranges::none_of(topology.overrides, is_of_links)) return findings;
   const Network network(topology);

@@ -76,19 +76,20 @@ struct Rate {
 struct GemmOperandInfo {
   GemmOperand operand;
   std::string_view key;
-  Rate rate;  // the default
+  bool integer;  // products of integers are no floating-point operations
+  Rate rate;     // the default
   std::string_view documentation;
 };
 
 /// In the order of the enumeration. source of the factor of two: NVIDIA A100 and H100 data sheets, tensor cores: 8-bit
 /// operands at twice the rate of 16-bit ones. assumption: a 32-bit product is four passes through 16-bit multipliers.
 inline constexpr std::array<GemmOperandInfo, kGemmOperandCount> kGemmOperands{{
-    {GemmOperand::f8, "f8", {2, 1}, "f8e4m3 and f8e5m2"},
-    {GemmOperand::i8, "i8", {2, 1}, "i8 and u8"},
-    {GemmOperand::f16, "f16", {1, 1}, "f16"},
-    {GemmOperand::bf16, "bf16", {1, 1}, "bf16"},
-    {GemmOperand::f32, "f32", {1, 4}, "f32"},
-    {GemmOperand::i32, "i32", {1, 4}, "i32"},
+    {GemmOperand::f8, "f8", false, {2, 1}, "f8e4m3 and f8e5m2"},
+    {GemmOperand::i8, "i8", true, {2, 1}, "i8 and u8"},
+    {GemmOperand::f16, "f16", false, {1, 1}, "f16"},
+    {GemmOperand::bf16, "bf16", false, {1, 1}, "bf16"},
+    {GemmOperand::f32, "f32", false, {1, 4}, "f32"},
+    {GemmOperand::i32, "i32", true, {1, 4}, "i32"},
 }};
 
 namespace detail {

@@ -9,8 +9,8 @@
 namespace kernbench::topology {
 namespace {
 
-std::string io_name(SipId sip) {
-  return kernbench::to_text(sip) + ".io";
+LinkEnd io_end(SipId sip) {
+  return {LinkEnd::Kind::io, {sip, {}, {}}};
 }
 
 }  // namespace
@@ -25,14 +25,21 @@ Network::Network(const Topology& topology) : topology_(topology), system_(topolo
 }
 
 void Network::add_system_links() {
-  const auto name = [&](std::int32_t node) {
-    return system_.is_switch(node) ? std::string("switch") : kernbench::to_text(SipId{node});
-  };
-  for (std::int32_t sip = 0; sip < topology_.system.sips; ++sip) add("host.to_" + name(sip), topology_.host.link);
+  const LinkEnd host{LinkEnd::Kind::host, {}}, sip_switch{LinkEnd::Kind::sip_switch, {}};
+  for (std::int32_t sip = 0; sip < topology_.system.sips; ++sip) {
+    add({PartKind::host_to_sip, sip}, LinkKind::host, host, io_end(SipId{sip}), topology_.host.link);
+  }
   for (std::int32_t node = 0; node < system_.node_count(); ++node) {
     system_first_.push_back(static_cast<std::uint32_t>(links_.size()));
-    const std::string from = system_.is_switch(node) ? "switch.to_" : io_name(SipId{node}) + ".to_";
-    for (const std::int32_t to : system_.neighbours(node)) add(from + name(to), topology_.system.link);
+    const bool down = system_.is_switch(node);
+    for (const std::int32_t to : system_.neighbours(node)) {
+      const bool up = system_.is_switch(to);
+      const PartId part = down ? PartId(PartKind::switch_to_sip, to)
+                          : up ? PartId(PartKind::io_to_switch, SipId{node})
+                               : PartId(PartKind::io_to_sip, SipId{node}, to);
+      add(part, LinkKind::sip, down ? sip_switch : io_end(SipId{node}), up ? sip_switch : io_end(SipId{to}),
+          topology_.system.link);
+    }
   }
 }
 
@@ -44,68 +51,74 @@ void Network::add_sip(SipId sip) {
 }
 
 void Network::add_io(SipId sip) {
-  const std::string io = io_name(sip);
-  add(io + ".to_host", topology_.host.link);
+  const LinkEnd io = io_end(sip);
+  add({PartKind::io_to_host, sip}, LinkKind::host, io, {LinkEnd::Kind::host, {}}, topology_.host.link);
+  const PartKind inward = io_spans_edge() ? PartKind::io_row_to_mesh : PartKind::io_to_mesh;
+  const PartKind outward = io_spans_edge() ? PartKind::io_row_from_mesh : PartKind::io_from_mesh;
   for (std::int32_t row = 0; row < io_rows(); ++row) {
-    const std::string end = io_spans_edge() ? io + ".row" + std::to_string(row) : io;
+    const LinkEnd router{LinkEnd::Kind::router, pe_at(sip, {0, row})};
     const LinkSpec spec = io_spans_edge() ? lane({0, row}, Direction::west) : topology_.sip.link;
-    add(end + ".to_mesh", spec);
-    add(end + ".from_mesh", spec);
+    add({inward, sip, row}, LinkKind::io, io, router, spec);
+    add({outward, sip, row}, LinkKind::io, router, io, spec);
   }
+}
+
+/// The links between something and its router.
+void Network::add_attached(PartKind outward, PartKind inward, const LinkEnd& end, const LinkSpec& spec) {
+  const LinkEnd router{LinkEnd::Kind::router, end.at};
+  add({outward, end.at}, LinkKind::endpoint, end, router, spec);
+  add({inward, end.at}, LinkKind::endpoint, router, end, spec);
 }
 
 void Network::add_cube(CubeCoordinate cube, std::uint32_t base) {
   cubes_[index(cube.cube.value)] = static_cast<std::uint32_t>(links_.size()) - base;
-  const std::string m_cpu = kernbench::to_text(cube) + ".m_cpu";
-  add(m_cpu + ".inject", topology_.cube.noc.link);
-  add(m_cpu + ".eject", topology_.cube.noc.link);
+  const PeCoordinate first{cube.sip, cube.cube, PeId{0}};
+  add_attached(PartKind::m_cpu_inject, PartKind::m_cpu_eject, {LinkEnd::Kind::m_cpu, first}, topology_.cube.noc.link);
   LinkSpec sram = topology_.cube.noc.link;
   sram.bandwidth = topology_.cube.sram.bandwidth;
-  add(kernbench::to_text(cube) + ".sram.out", sram);
-  add(kernbench::to_text(cube) + ".sram.in", sram);
+  add_attached(PartKind::sram_out, PartKind::sram_in, {LinkEnd::Kind::sram, first}, sram);
   for (std::int32_t pe = 0; pe < topology_.cube.pes.count(); ++pe) add_pe({cube.sip, cube.cube, PeId{pe}}, base);
 }
 
 void Network::add_pe(PeCoordinate pe, std::uint32_t base) {
   const GridPosition at = position(pe.cube, pe.pe);
   const LinkSpec& noc = topology_.cube.noc.link;
-  const std::string name = kernbench::to_text(pe);
   Node& node = nodes_[node_at(at)];
   const auto next = [&] { return static_cast<std::uint32_t>(links_.size()) - base; };
   node.first = next();
-  add(name + ".inject", noc);
-  add(name + ".eject", noc);
-  add(name + ".hbm.out", noc);
-  add(name + ".hbm.in", noc);
-  const auto router = [&](Direction direction, const char* suffix, bool exists) {
+  add_attached(PartKind::pe_inject, PartKind::pe_eject, {LinkEnd::Kind::pe, pe}, noc);
+  add_attached(PartKind::hbm_out, PartKind::hbm_in, {LinkEnd::Kind::hbm_slice, pe}, noc);
+  const LinkEnd here{LinkEnd::Kind::router, pe};
+  const auto router = [&](Direction direction, PartKind kind, GridPosition to, bool exists) {
     if (!exists) return;
     node.router[static_cast<std::size_t>(direction)] = next();
-    add(name + suffix, lane(at, direction));
+    add({kind, pe}, leaves_cube(at, direction) ? LinkKind::cube : LinkKind::noc, here,
+        {LinkEnd::Kind::router, pe_at(pe.sip, to)}, lane(at, direction));
   };
-  router(Direction::east, ".router.east", at.x + 1 < grid().width);
-  router(Direction::west, ".router.west", at.x > 0);
-  router(Direction::north, ".router.north", at.y > 0);
-  router(Direction::south, ".router.south", at.y + 1 < grid().height);
+  router(Direction::east, PartKind::router_east, {at.x + 1, at.y}, at.x + 1 < grid().width);
+  router(Direction::west, PartKind::router_west, {at.x - 1, at.y}, at.x > 0);
+  router(Direction::north, PartKind::router_north, {at.x, at.y - 1}, at.y > 0);
+  router(Direction::south, PartKind::router_south, {at.x, at.y + 1}, at.y + 1 < grid().height);
+}
+
+bool Network::leaves_cube(GridPosition at, Direction direction) const {
+  const auto [width, height] = topology_.cube.pes;
+  switch (direction) {
+    case Direction::east:
+      return (at.x + 1) % width == 0;
+    case Direction::west:
+      return at.x % width == 0;
+    case Direction::north:
+      return at.y % height == 0;
+    case Direction::south:
+      break;
+  }
+  return (at.y + 1) % height == 0;
 }
 
 LinkSpec Network::lane(GridPosition at, Direction direction) const {
+  if (!leaves_cube(at, direction)) return topology_.cube.noc.link;
   const auto [width, height] = topology_.cube.pes;
-  bool crosses = false;
-  switch (direction) {
-    case Direction::east:
-      crosses = (at.x + 1) % width == 0;
-      break;
-    case Direction::west:
-      crosses = at.x % width == 0;
-      break;
-    case Direction::north:
-      crosses = at.y % height == 0;
-      break;
-    case Direction::south:
-      crosses = (at.y + 1) % height == 0;
-      break;
-  }
-  if (!crosses) return topology_.cube.noc.link;
   const bool horizontal = direction == Direction::east || direction == Direction::west;
   LinkSpec lane = topology_.sip.link;
   const std::int64_t share = lane.bandwidth.count() / (horizontal ? height : width);
@@ -288,7 +301,7 @@ std::string to_text(Endpoint endpoint) {
     case Endpoint::Kind::host:
       return "host";
     case Endpoint::Kind::io_cpu:
-      return io_name(endpoint.sip);
+      return kernbench::to_text(endpoint.sip) + ".io";
     case Endpoint::Kind::m_cpu:
       return kernbench::to_text(cube) + ".m_cpu";
     case Endpoint::Kind::pe:

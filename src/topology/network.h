@@ -9,6 +9,7 @@
 #include <utility>
 #include <vector>
 
+#include "base/part.h"
 #include "kernbench/coordinates.h"
 #include "topology/spec.h"
 #include "topology/system_graph.h"
@@ -37,11 +38,32 @@ struct LinkId {
   constexpr auto operator<=>(const LinkId&) const = default;
 };
 
+/// What a link is for.
+enum class LinkKind : std::uint8_t {
+  host,     // PCIe, between the host and an IO chiplet
+  sip,      // between IO chiplets of SIPs, or between one and a switch
+  io,       // between an IO chiplet and the mesh
+  cube,     // a lane between two cubes
+  noc,      // between two routers of a cube
+  endpoint  // between a router and its PE, HBM slice, SRAM or M_CPU
+};
+
+/// What a link begins or ends at.
+struct LinkEnd {
+  enum class Kind : std::uint8_t { host, sip_switch, io, router, m_cpu, pe, hbm_slice, sram };
+  Kind kind = Kind::host;
+  PeCoordinate at;  // of a router: its PE
+  constexpr auto operator<=>(const LinkEnd&) const = default;
+};
+
 /// One direction of a physical link.
 struct Link {
-  std::string name;  // "sip0.cube2.pe5.router.east"
+  std::string name;  // "sip0.cube2.pe5.router.east": to_text(part)
   LinkSpec spec;     // of this lane
+  PartId part;
+  LinkKind kind = LinkKind::endpoint;
   bool failed = false;
+  LinkEnd from, to;
 };
 
 /// A link and the virtual channel that a packet uses on it.
@@ -108,14 +130,18 @@ class Network {
   // Offset of an IO chiplet's link to the host in its SIP. Those to and from the mesh follow, row by row.
   static constexpr std::uint32_t kIoToHost = 0;
 
-  void add(std::string name, const LinkSpec& spec) { links_.push_back({std::move(name), spec}); }
+  void add(const PartId& part, LinkKind kind, const LinkEnd& from, const LinkEnd& to, const LinkSpec& spec) {
+    links_.push_back({to_text(part), spec, part, kind, false, from, to});
+  }
+  void add_attached(PartKind outward, PartKind inward, const LinkEnd& end, const LinkSpec& spec);
   void override_links();
-  std::pair<Endpoint, Endpoint> users_of_mesh(SipId sip, std::uint32_t offset) const;
+  static Endpoint user_at(const LinkEnd& end, const LinkEnd& other);
   void add_system_links();
   void add_sip(SipId sip);
   void add_io(SipId sip);
   void add_cube(CubeCoordinate cube, std::uint32_t base);
   void add_pe(PeCoordinate pe, std::uint32_t base);
+  bool leaves_cube(GridPosition at, Direction direction) const;
   LinkSpec lane(GridPosition at, Direction direction) const;
   bool io_spans_edge() const { return topology_.sip.io.attachment == IoAttachment::west_edge; }
   std::int32_t io_rows() const { return io_spans_edge() ? grid().height : 1; }

@@ -32,11 +32,8 @@ class Names {
  public:
   explicit Names(const Network& network) {
     for (const Link& link : network.links()) {
-      constexpr std::string_view kOfEachPe = ".inject";
-      const std::string_view name = link.name;
-      all_.push_back(name);
-      if (!name.ends_with(kOfEachPe) || name.ends_with("m_cpu.inject")) continue;
-      pes_.push_back(name.substr(0, name.size() - kOfEachPe.size()));
+      all_.push_back(link.name);
+      if (link.part.kind == PartKind::pe_inject) pes_.push_back(kernbench::to_text(link.part.at));
     }
   }
   bool has_link(std::string_view pattern) const { return any(all_, pattern); }
@@ -44,10 +41,11 @@ class Names {
   std::string explain(std::string_view pattern) const { return explain_unknown_part(pattern, all_); }
 
  private:
-  static bool any(const std::vector<std::string_view>& names, std::string_view pattern) {
+  static bool any(const auto& names, std::string_view pattern) {
     return std::ranges::any_of(names, [&](std::string_view name) { return fits(pattern, name); });
   }
-  std::vector<std::string_view> all_, pes_;
+  std::vector<std::string_view> all_;
+  std::vector<std::string> pes_;
 };
 
 /// What is wrong with the name and the keys of one override; "" if nothing.

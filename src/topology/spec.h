@@ -88,6 +88,8 @@ struct HbmSpec {
   Bytes access{64};
   // Chunks each channel may have on their way out of the memory controller; as for links.
   std::optional<std::int32_t> credits;
+  /// Of one channel.
+  Bandwidth channel_bandwidth() const { return Bandwidth::bytes_per_second(bandwidth.count() / channels); }
   bool operator==(const HbmSpec&) const = default;
 };
 
@@ -111,6 +113,10 @@ struct CubeSpec {
   HbmSpec hbm;
   SramSpec sram;
   ManagementCpuSpec m_cpu;
+  /// Of one PE's slice of the HBM: its channels together.
+  Bandwidth slice_bandwidth() const {
+    return Bandwidth::bytes_per_second(hbm.channel_bandwidth().count() * (hbm.channels / pes.count()));
+  }
   bool operator==(const CubeSpec&) const = default;
 };
 

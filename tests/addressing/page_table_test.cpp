@@ -87,6 +87,28 @@ TEST_F(PageTable, OverrunsNameTheTensorAndItsRange) {
   EXPECT_EQ(failure(space, 8), "access of 1 B at virtual address 0x8 is a null address: no tensor is there");
 }
 
+/// Names are not unique: what an address belongs to is told by where its range begins.
+TEST_F(PageTable, AnAddressOfNoUseTellsItsRange) {
+  const auto map = [&] {
+    return space.map("x", Bytes(64), {{.offset = 0, .bytes = Bytes(64), .slice = pe(0, 0), .address = 0}});
+  };
+  const std::uint64_t first = map(), second = map();
+  const auto range_of = [&](std::uint64_t va) {
+    try {
+      space.translate(pe(0, 0), va, Bytes(1));
+    } catch (const addressing::UnmappedAccess& error) {
+      return error.range();
+    }
+    return std::optional<std::uint64_t>();
+  };
+  EXPECT_EQ(range_of(first + 4096), first);
+  EXPECT_EQ(range_of(second + 4096), second);
+  space.unmap(second);
+  EXPECT_EQ(range_of(second), second);
+  EXPECT_EQ(range_of(8), std::nullopt);
+  EXPECT_EQ(range_of(second + (1 << 20)), std::nullopt);
+}
+
 TEST_F(PageTable, AFreedTensorIsNamed) {
   const auto map = [&](const char* name) {
     return space.map(name, Bytes(64), {{.offset = 0, .bytes = Bytes(64), .slice = pe(0, 0), .address = 0}});

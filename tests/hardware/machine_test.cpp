@@ -57,7 +57,10 @@ TEST(Machine, ReportsTheUseOfEveryPartInStructuralOrder) {
   Bench untouched(small_machine({2, 1}, {2, 1}));
   const auto names = untouched.machine.usage();
   ASSERT_EQ(names.size(), usage.size());
-  for (std::size_t i = 0; i < names.size(); ++i) EXPECT_EQ(names[i].name, usage[i].name);
+  for (std::size_t i = 0; i < names.size(); ++i) {
+    EXPECT_EQ(names[i].name, usage[i].name);
+    EXPECT_EQ(part_kind(usage[i].name), usage[i].kind) << usage[i].name;
+  }
 }
 
 TEST(Machine, RefusesWhatCannotBeBuiltAndNamesTheKey) {

@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "cli/bench_registry.h"
-#include "hardware/layout.h"
+#include "hardware/machine.h"
 #include "hardware/server_kind.h"
 #include "programs.h"
 #include "tile/library/gemm_plan.h"
@@ -26,48 +26,32 @@ using topology::Endpoint;
 
 // ---- kinds of servers ----------------------------------------------------------------------------------------------
 
-/// What the name of a link says, but for which routers stand in one cube.
-std::string kind_by_name(const std::string& link) {
-  const auto has = [&](const char* part) { return link.find(part) != std::string::npos; };
-  if (link.starts_with("host.") || link.ends_with(".to_host")) return "host link";
-  if (link.ends_with(".to_mesh") || link.ends_with(".from_mesh")) return "IO link";
-  if (has(".io.to_") || link.starts_with("switch.")) return "SIP link";
-  return has(".router.") ? "router" : "port";
-}
-
-TEST(ServerKinds, AreThoseOfTheNamesAndOfTheLanesBetweenCubes) {
-  const std::vector<std::pair<const char*, std::vector<std::string>>> machines{
-      {"tiny", {}},
-      {"tiny", {"cube.pes.mesh=[1, 1]", "cube.hbm.channels=4"}},
-      {"tiny", {"sip.cubes.mesh=[3, 2]", "cube.pes.mesh=[2, 3]", "cube.hbm.channels=24"}},
-      {"tiny", {"system.sips.count=3", "sip.cubes.mesh=[1, 2]"}},
-      {"tiny", {"system.sips.count=2", "sip.cubes.mesh=[2, 3]", "sip.io.attachment=west_edge"}},
-      {"tiny", {"system.sips.count=4", "system.sips.topology=switched"}},
-      {"ahbm-1sip", {}}};
-  for (const auto& [name, overrides] : machines) {
-    const auto machine = topology::load_topology(name, overrides);
-    const topology::Network network(machine);
-    const auto kinds = hardware::server_kinds(machine);
-    std::map<std::string, std::int64_t> counts;
-    for (std::size_t i = 0; i < network.links().size(); ++i) {
-      const std::string found(hardware::name(kinds[i])), by_name = kind_by_name(network.links()[i].name);
-      if (by_name == "router") {
-        EXPECT_TRUE(found == "NoC link" || found == "cube link") << network.links()[i].name << " is a " << found;
-      } else {
-        EXPECT_EQ(found, by_name) << network.links()[i].name;
+TEST(ServerKinds, AreThoseOfTheLinksAndMemoriesThatTheServersAre) {
+  for (const std::vector<std::string>& overrides : std::vector<std::vector<std::string>>{
+           {},
+           {"cube.pes.mesh=[1, 1]", "cube.hbm.channels=4"},
+           {"system.sips.count=2", "sip.cubes.mesh=[2, 3]", "sip.io.attachment=west_edge"},
+           {"system.sips.count=4", "system.sips.topology=switched"}}) {
+    const auto topology = topology::load_topology("tiny", overrides);
+    const topology::Network network(topology);
+    sim::Scheduler scheduler;
+    hardware::Machine machine(scheduler, topology, {});
+    std::map<ServerKind, std::int64_t> counts;
+    for (hardware::ServerId server; server.value < machine.fabric().server_count(); ++server.value) {
+      const ServerKind kind = machine.server_kind(server);
+      ++counts[kind];
+      const hardware::ServerSpec& spec = machine.fabric().spec(server);
+      EXPECT_EQ(spec.name, to_text(spec.part));
+      if (server.value < network.links().size()) {
+        EXPECT_EQ(kind, hardware::server_kind(network.links()[server.value].kind)) << spec.name;
       }
-      ++counts[found];
     }
-    const auto sips = machine.system.sips;
-    const auto [cubes_wide, cubes_high] = machine.sip.cubes;
-    const auto [wide, high] = machine.cube.pes;
-    EXPECT_EQ(counts["cube link"],
-              2 * sips * ((cubes_wide - 1) * cubes_high * high + cubes_wide * (cubes_high - 1) * wide));
-    EXPECT_EQ(counts["NoC link"], 2 * sips * cubes_wide * cubes_high * ((wide - 1) * high + wide * (high - 1)));
-    const std::int64_t pes = sips * machine.pes_per_sip();
-    EXPECT_EQ(std::ranges::count(kinds, ServerKind::tcm_port), pes);
-    EXPECT_EQ(std::ranges::count(kinds, ServerKind::sram), sips * cubes_wide * cubes_high);
-    EXPECT_EQ(std::ranges::count(kinds, ServerKind::hbm_channel), machine.cube.hbm.channels * pes / (wide * high));
+    const std::int64_t pes = topology.system.sips * topology.pes_per_sip(), cubes = pes / topology.cube.pes.count();
+    EXPECT_EQ(counts[ServerKind::tcm_port], pes);
+    EXPECT_EQ(counts[ServerKind::sram], cubes);
+    EXPECT_EQ(counts[ServerKind::hbm_channel], topology.cube.hbm.channels * cubes);
+    EXPECT_EQ(counts[ServerKind::host_link], 2 * topology.system.sips);
+    EXPECT_EQ(counts[ServerKind::port], cubes * 4 + pes * 4);
   }
 }
 
@@ -81,8 +65,7 @@ struct Count {
 /// Adds up what transfers put on the links of their routes.
 class Counter {
  public:
-  explicit Counter(const topology::Topology& machine)
-      : machine_(machine), network_(machine), kinds_(hardware::server_kinds(machine)) {}
+  explicit Counter(const topology::Topology& machine) : machine_(machine), network_(machine) {}
 
   void read(PeCoordinate reader, PeCoordinate slice, std::int64_t bytes) {
     message(Endpoint::pe_port(reader), Endpoint::hbm_slice(slice));
@@ -107,8 +90,8 @@ class Counter {
  private:
   void move(Endpoint from, Endpoint to, std::int64_t bytes) {
     for (const topology::RouteHop& hop : network_.route(from, to)) {
-      if (kinds_[hop.link.value] == ServerKind::noc_link) count_.noc += bytes;
-      if (kinds_[hop.link.value] == ServerKind::cube_link) count_.cubes += bytes;
+      if (network_.link(hop.link).kind == topology::LinkKind::noc) count_.noc += bytes;
+      if (network_.link(hop.link).kind == topology::LinkKind::cube) count_.cubes += bytes;
     }
   }
   void message(Endpoint from, Endpoint to) { move(from, to, machine_.cube.noc.header.count()); }
@@ -119,7 +102,6 @@ class Counter {
 
   const topology::Topology& machine_;
   topology::Network network_;
-  std::vector<ServerKind> kinds_;
   Count count_;
 };
 

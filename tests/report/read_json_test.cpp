@@ -63,6 +63,22 @@ TEST(ReadJsonTest, AKeyThatCameLaterMayBeMissing) {
   EXPECT_EQ(to_json(from_json(json.dump(), "before")), to_json(result));
 }
 
+TEST(ReadJsonTest, TheKindOfAResourceIsThatOfItsNameWhereAnEarlierVersionSaysNone) {
+  Json json = Json::parse(to_json(samples::gemm()));
+  Json& first = json["resources"][0];
+  Json& second = json["resources"][1];
+  first["kind"] = "cooler";
+  second.erase("kind");
+  const auto kind_of_second = [&](const char* name) {
+    second["name"] = name;
+    const RunResult read = from_json(json.dump(), "before");
+    EXPECT_EQ(read.resources[0].kind, "cooler");
+    return read.resources[1].kind;
+  };
+  EXPECT_EQ(kind_of_second("sip0.cube12.pe3.gemm"), "sip*.cube*.pe*.gemm");
+  EXPECT_EQ(kind_of_second("the cooler 7"), "the cooler 7");
+}
+
 TEST(ReadJsonTest, WhatIsNoResultIsOneErrorThatSaysSo) {
   EXPECT_THAT(error_of(""), HasSubstr("not JSON"));
   EXPECT_THAT(error_of("# a document"), AllOf(HasSubstr("not JSON"), HasSubstr("line 1, column 1")));

@@ -3,6 +3,7 @@
 #include <cmath>
 #include <limits>
 
+#include "base/part.h"
 #include "report/outcome.h"
 
 namespace kernbench::report::samples {
@@ -54,11 +55,11 @@ RunResult machine(const std::string& bench, const std::string& topology) {
 
 void add_resources(RunResult& result, std::int32_t cubes) {
   const auto add = [&](const std::string& name, std::int64_t busy_ns, std::int64_t bytes) {
-    ResourceResult resource{name, Time::nanoseconds(busy_ns), Bytes(bytes), 0};
+    ResourceResult resource{name, Time::nanoseconds(busy_ns), Bytes(bytes), 0, to_text(part_kind(name).value())};
     resource.utilisation = resource.busy.in_seconds() / result.simulated_time.in_seconds();
     result.resources.push_back(resource);
   };
-  add("host.sip0.down", 130, 8'320);
+  add("host.to_sip0", 130, 8'320);
   result.warnings = {
       "host.link.credits: 8 chunks of 1KiB do not cover the way there and back at 64GB/s and 600ns; the link "
       "reaches its bandwidth with 77 or more, and without this key"};
@@ -68,13 +69,13 @@ void add_resources(RunResult& result, std::int32_t cubes) {
     for (std::int32_t pe = 0; pe < 8; ++pe) {
       const std::string of_pe = name + ".pe" + std::to_string(pe);
       add(of_pe + ".gemm", 16'384 + 16 * pe, 0);
-      add(of_pe + ".dma", 9'000 + 10 * cube, 1'572'864);
+      add(of_pe + ".dma.queue0", 9'000 + 10 * cube, 1'572'864);
       add(of_pe + ".vector", 0, 0);
       for (std::int32_t channel = 0; channel < 4; ++channel) {
         add(of_pe + ".hbm.channel" + std::to_string(channel), 5'000, 393'216);
       }
     }
-    add(name + ".router0.east", 2'048, 262'144);
+    add(name + ".pe0.router.east", 2'048, 262'144);
   }
 }
 

@@ -167,11 +167,11 @@ std::shared_ptr<ProgramTrace> sender(sim::AgentId agent, std::int64_t start) {
 
 /// A program that asks for the message at 5 and gets it: sent at 40, there at 100, copied by 110.
 ProgramTrace receiver(sim::AgentId of) {
-  static const std::string link = "sip0.io.to_sip1";
+  constexpr PartId link(PartKind::io_to_sip, SipId{0}, 1);
   ProgramTrace trace{kAgent, ps(5), ps(110), {}, {}, {}};
   trace.operations.push_back(operation(0, EngineKind::ipcq, "recv", {5, 5, 5, 9, 9, 9, 110}));
   trace.operations.back().waited = ps(91);
-  trace.messages.push_back({0, {of, 1}, ps(40), ps(100), ps(30), &link, ps(20), &link});
+  trace.messages.push_back({0, {of, 1}, ps(40), ps(100), ps(30), link, ps(20), link});
   trace.steps.push_back({Activity::drain, ps(9), ps(110), {kAgent, 0}, {}});
   return trace;
 }
@@ -189,8 +189,8 @@ TEST(CriticalPath, GoesOnInTheProgramOfTheSender) {
   EXPECT_EQ(text_of(path),
             "sender not started 3, program 2, issue add 10, vector add 20, queue data send 10, "
             "queue data send 30, link buffer send 20, queue data recv 10");
-  EXPECT_EQ(*path[5].on, "sip0.io.to_sip1");
-  EXPECT_EQ(*path[6].on, "sip0.io.to_sip1");
+  EXPECT_EQ(to_text(path[5].on), "sip0.io.to_sip1");
+  EXPECT_EQ(to_text(path[6].on), "sip0.io.to_sip1");
   EXPECT_EQ(path.front().start, ps(5));
   EXPECT_EQ(path.back().end, ps(110));
 }

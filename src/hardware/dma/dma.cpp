@@ -13,14 +13,12 @@ namespace kernbench::hardware {
 using topology::Endpoint;
 
 DmaQueue::DmaQueue(sim::Scheduler& scheduler, Transport& transport, const topology::Topology& topology, PeCoordinate pe,
-                   const std::string& pe_name, std::int32_t index, Tlb& tlb, std::unique_ptr<DmaModel> model)
-    : CommandQueue(scheduler, topology.pe.dma.depth),
+                   std::int32_t index, Tlb& tlb, std::unique_ptr<DmaModel> model)
+    : CommandQueue(scheduler, {PartKind::dma_queue, pe, index}, topology.pe.dma.depth),
       transport_(transport),
       spec_(topology.pe.dma),
       atomic_(topology.cube.hbm.atomic),
       pe_(pe),
-      pe_name_(pe_name),
-      index_(index),
       tlb_(tlb),
       model_(std::move(model)),
       flights_(static_cast<std::size_t>(std::min(spec_.outstanding, spec_.depth))) {

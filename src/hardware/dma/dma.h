@@ -3,7 +3,6 @@
 
 #include <cstdint>
 #include <memory>
-#include <string>
 #include <vector>
 
 #include "hardware/mmu/tlb.h"
@@ -19,12 +18,10 @@ namespace kernbench::hardware {
 /// for the law.
 class DmaQueue : public CommandQueue {
  public:
-  /// `tlb` is the PE's, which all of its queues share; it and `pe_name` must outlive the queue. `model` is one of the
-  /// caller's own, or null.
+  /// `tlb` is the PE's, which all of its queues share and which must outlive them. `model` is one of the caller's own,
+  /// or null.
   DmaQueue(sim::Scheduler& scheduler, Transport& transport, const topology::Topology& topology, PeCoordinate pe,
-           const std::string& pe_name, std::int32_t index, Tlb& tlb, std::unique_ptr<DmaModel> model);
-
-  std::string wait_name() const override { return pe_name_ + ".dma.queue" + std::to_string(index_); }
+           std::int32_t index, Tlb& tlb, std::unique_ptr<DmaModel> model);
 
  private:
   // A descriptor under way.
@@ -60,8 +57,6 @@ class DmaQueue : public CommandQueue {
   const topology::DmaSpec& spec_;
   Time atomic_;
   PeCoordinate pe_;
-  const std::string& pe_name_;
-  std::int32_t index_;
   Tlb& tlb_;
   std::unique_ptr<DmaModel> model_;
   std::vector<Flight> flights_;

@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "base/part.h"
 #include "kernbench/units.h"
 #include "sim/scheduler.h"
 
@@ -34,13 +35,14 @@ using ServiceLaw = std::function<Time(const ServiceRequest&)>;
 /// `latency` from the start of the chunk here to its head's arrival at the next server, from its end here to its
 /// tail's. `credits` chunks of each traffic class fit into the buffer behind it.
 struct ServerSpec {
-  std::string name;  // "sip0.cube2.router5.east"
+  std::string name;  // "sip0.cube2.pe5.router.east"
   Bandwidth bandwidth;
   Time latency;
   std::int32_t credits = 16;
   Bytes minimum{0};     // a shorter chunk occupies the server as long as this many bytes (HBM access size)
   sim::AgentId agent;   // structural id for ties
   ServiceLaw law = {};  // in place of bytes / bandwidth, for memories; its transfers are never coalesced
+  PartId part = {};     // what it is in a machine
 };
 
 /// Requests, responses and control never wait for each other's buffers; each has two virtual channels (datelines).

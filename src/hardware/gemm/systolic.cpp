@@ -17,10 +17,18 @@ Folds folds_of(const topology::GemmSpec& spec, const GemmWork& work) {
   const std::int64_t rows = spec.array.height;
   const std::int64_t columns = spec.array.width;
   return {work.batch * ((work.m + rows - 1) / rows) * ((work.n + columns - 1) / columns),
-          spec.rate[work.operand].cycles_for(work.k), 2 * rows + columns - 2};
+          fold_cycles(spec, work.operand, work.k), edge_cycles(spec)};
 }
 
 }  // namespace
+
+std::int64_t edge_cycles(const topology::GemmSpec& spec) {
+  return 2 * std::int64_t{spec.array.height} + spec.array.width - 2;
+}
+
+std::int64_t fold_cycles(const topology::GemmSpec& spec, topology::GemmOperand operand, std::int64_t k) {
+  return spec.rate[operand].cycles_for(k);
+}
 
 std::int64_t systolic_cycles(const topology::GemmSpec& spec, const GemmWork& work) {
   const Folds folds = folds_of(spec, work);

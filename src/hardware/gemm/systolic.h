@@ -8,6 +8,11 @@
 
 namespace kernbench::hardware {
 
+/// Cycles of the skewed fill and the drain of an array: 2 R + C - 2.
+std::int64_t edge_cycles(const topology::GemmSpec& spec);
+/// Cycles in which the `k` steps of one fold pass through the array, without its edges: T = ceil(k / rate).
+std::int64_t fold_cycles(const topology::GemmSpec& spec, topology::GemmOperand operand, std::int64_t k);
+
 /// Cycles of one command. An R x C block of C is a fold: its k steps pass through the array in T = ceil(k / rate)
 /// cycles, with the rate of its operand type. Folds (of all batches) follow each other without a gap, so that the
 /// skewed fill (R + C - 2) and the drain of the last results (R) are paid once:

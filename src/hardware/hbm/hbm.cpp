@@ -1,9 +1,7 @@
 #include "hardware/hbm/hbm.h"
 
-#include <string>
 #include <utility>
 
-#include "base/text.h"
 #include "topology/buffers.h"
 
 namespace kernbench::hardware {
@@ -12,8 +10,9 @@ ServerSpec hbm_channel_spec(const topology::CubeSpec& cube, PeCoordinate slice, 
                             sim::AgentId agent) {
   const topology::HbmSpec& hbm = cube.hbm;
   ServerSpec spec;
-  spec.name = to_text(slice) + ".hbm.channel" + std::to_string(channel);
-  spec.bandwidth = Bandwidth::bytes_per_second(hbm.bandwidth.count() / hbm.channels);
+  spec.part = {PartKind::hbm_channel, slice, channel};
+  spec.name = to_text(spec.part);
+  spec.bandwidth = hbm.channel_bandwidth();
   spec.latency = hbm.latency;
   spec.credits = topology::hbm_credits(cube);
   spec.minimum = hbm.access;
@@ -27,7 +26,7 @@ HbmChannelFigures hbm_channel_figures(const topology::HbmSpec& hbm, PeCoordinate
   figures.slice = slice;
   figures.channel = channel;
   figures.channels = channels;
-  figures.bandwidth = Bandwidth::bytes_per_second(hbm.bandwidth.count() / hbm.channels);
+  figures.bandwidth = hbm.channel_bandwidth();
   figures.latency = hbm.latency;
   figures.access = hbm.access;
   figures.interleave = hbm.interleave;

@@ -19,9 +19,9 @@ Queue* end_at(const std::vector<std::unique_ptr<Queue>>& queues, PhysAddr slot, 
 
 template <class Queue>
 Queue& entry_of(std::vector<std::unique_ptr<Queue>>& queues, IpcqEnvironment& environment, PeCoordinate pe,
-                const std::string& pe_name, std::int32_t entry) {
+                std::int32_t entry) {
   auto& queue = queues[static_cast<std::size_t>(entry)];
-  if (!queue) queue = std::make_unique<Queue>(environment, pe, pe_name, entry);
+  if (!queue) queue = std::make_unique<Queue>(environment, pe, entry);
   return *queue;
 }
 
@@ -38,24 +38,23 @@ void check_chunk(BufferKind buffer_kind, Bytes chunk, const topology::Topology& 
 
 }  // namespace
 
-Ipcq::Ipcq(IpcqEnvironment& environment, PeCoordinate pe, const std::string& pe_name)
+Ipcq::Ipcq(IpcqEnvironment& environment, PeCoordinate pe)
     : environment_(environment),
       pe_(pe),
-      pe_name_(pe_name),
       sends_(static_cast<std::size_t>(environment.topology.pe.ipcq.queues)),
       receives_(sends_.size()),
       signals_(environment.scheduler, environment.topology.pe) {}
 
 void Ipcq::install(const Window& window) {
-  if (windows_ == nullptr) windows_ = std::make_unique<WindowQueue>(environment_, pe_, pe_name_);
+  if (windows_ == nullptr) windows_ = std::make_unique<WindowQueue>(environment_, pe_);
   signals_.install(window);
 }
 
 void Ipcq::install(const Channel& channel, bool receives, sim::Callback installed) {
   if (receives) {
-    entry_of(receives_, environment_, pe_, pe_name_, channel.receive_entry).install(channel, installed);
+    entry_of(receives_, environment_, pe_, channel.receive_entry).install(channel, installed);
   } else {
-    entry_of(sends_, environment_, pe_, pe_name_, channel.send_entry).install(channel, installed);
+    entry_of(sends_, environment_, pe_, channel.send_entry).install(channel, installed);
   }
 }
 

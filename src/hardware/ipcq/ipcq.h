@@ -20,7 +20,7 @@ namespace kernbench::hardware {
 class Ipcq {
  public:
   /// The references must outlive it.
-  Ipcq(IpcqEnvironment& environment, PeCoordinate pe, const std::string& pe_name);
+  Ipcq(IpcqEnvironment& environment, PeCoordinate pe);
 
   /// The register writes of one end of a channel have arrived; deliver phase. `installed` is called when the end can
   /// be used: at once, or when the credits of the channel before it are home.
@@ -61,7 +61,6 @@ class Ipcq {
  private:
   IpcqEnvironment& environment_;
   PeCoordinate pe_;
-  const std::string& pe_name_;
   std::vector<std::unique_ptr<SendQueue>> sends_;        // by entry, made when first used
   std::vector<std::unique_ptr<ReceiveQueue>> receives_;  // likewise
   SignalUnit signals_;

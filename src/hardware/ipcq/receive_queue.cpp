@@ -13,18 +13,12 @@ namespace kernbench::hardware {
 
 using topology::Endpoint;
 
-ReceiveQueue::ReceiveQueue(IpcqEnvironment& environment, PeCoordinate pe, const std::string& pe_name,
-                           std::int32_t entry)
-    : CommandQueue(environment.scheduler, environment.topology.pe.ipcq.depth),
+ReceiveQueue::ReceiveQueue(IpcqEnvironment& environment, PeCoordinate pe, std::int32_t entry)
+    : CommandQueue(environment.scheduler, {PartKind::receive_queue, pe, entry}, environment.topology.pe.ipcq.depth),
       environment_(environment),
       pe_(pe),
-      pe_name_(pe_name),
       entry_(entry),
       agent_(environment.layout.ipcq_agent(pe, entry, true)) {}
-
-std::string ReceiveQueue::wait_name() const {
-  return pe_name_ + ".ipcq.receive" + std::to_string(entry_);
-}
 
 Sender ReceiveQueue::next_sender() {
   return {agent_, message_key(steps_++)};

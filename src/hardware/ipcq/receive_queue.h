@@ -22,8 +22,8 @@ struct IncomingMessage {
 /// Takes segments out of their slots for one receive after the other. See README.md for the law.
 class ReceiveQueue final : public CommandQueue {
  public:
-  /// `pe_name` and the environment must outlive the queue.
-  ReceiveQueue(IpcqEnvironment& environment, PeCoordinate pe, const std::string& pe_name, std::int32_t entry);
+  /// The environment must outlive the queue.
+  ReceiveQueue(IpcqEnvironment& environment, PeCoordinate pe, std::int32_t entry);
 
   /// Takes the channel as soon as all credits of the one before it are home, and calls `installed` then.
   /// Requires that nobody sends or receives on that one any more; messages that nobody has received are dropped.
@@ -40,7 +40,6 @@ class ReceiveQueue final : public CommandQueue {
   /// "; one with tag 5 lies there", of what nobody has asked for; else empty.
   std::string unreceived_text() const;
 
-  std::string wait_name() const override;
   void needs(const Operation& operation, std::vector<sim::WaitEdge>& edges) const override;
 
  private:
@@ -73,7 +72,6 @@ class ReceiveQueue final : public CommandQueue {
 
   IpcqEnvironment& environment_;
   PeCoordinate pe_;
-  const std::string& pe_name_;
   std::int32_t entry_;
   sim::AgentId agent_;
   std::uint64_t steps_ = 0;

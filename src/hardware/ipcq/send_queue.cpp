@@ -14,17 +14,12 @@ namespace kernbench::hardware {
 
 using topology::Endpoint;
 
-SendQueue::SendQueue(IpcqEnvironment& environment, PeCoordinate pe, const std::string& pe_name, std::int32_t entry)
-    : CommandQueue(environment.scheduler, environment.topology.pe.ipcq.depth),
+SendQueue::SendQueue(IpcqEnvironment& environment, PeCoordinate pe, std::int32_t entry)
+    : CommandQueue(environment.scheduler, {PartKind::send_queue, pe, entry}, environment.topology.pe.ipcq.depth),
       environment_(environment),
       pe_(pe),
-      pe_name_(pe_name),
       entry_(entry),
       agent_(environment.layout.ipcq_agent(pe, entry, false)) {}
-
-std::string SendQueue::wait_name() const {
-  return pe_name_ + ".ipcq.send" + std::to_string(entry_);
-}
 
 Sender SendQueue::next_sender() {
   return {agent_, message_key(steps_++)};

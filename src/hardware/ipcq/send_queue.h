@@ -16,8 +16,8 @@ namespace kernbench::hardware {
 /// Sends one message after the other, each in segments of at most a slot. See README.md for the law.
 class SendQueue final : public CommandQueue {
  public:
-  /// `pe_name` and the environment must outlive the queue.
-  SendQueue(IpcqEnvironment& environment, PeCoordinate pe, const std::string& pe_name, std::int32_t entry);
+  /// The environment must outlive the queue.
+  SendQueue(IpcqEnvironment& environment, PeCoordinate pe, std::int32_t entry);
 
   /// Takes the channel as soon as all credits of the one before it are home, and calls `installed` then.
   void install(const Channel& channel, sim::Callback installed);
@@ -28,7 +28,6 @@ class SendQueue final : public CommandQueue {
   /// Credits at home.
   std::size_t credits() const { return free_.size(); }
 
-  std::string wait_name() const override;
   void needs(const Operation& operation, std::vector<sim::WaitEdge>& edges) const override;
 
  private:
@@ -47,7 +46,6 @@ class SendQueue final : public CommandQueue {
 
   IpcqEnvironment& environment_;
   PeCoordinate pe_;
-  const std::string& pe_name_;
   std::int32_t entry_;
   sim::AgentId agent_;
   std::uint64_t steps_ = 0;  // of this agent: messages, transfers and steps share the numbers

@@ -1,6 +1,5 @@
 #include "hardware/launch/completion_tree.h"
 
-#include "base/text.h"
 #include "hardware/launch/launch_path.h"
 
 namespace kernbench::hardware {
@@ -56,17 +55,16 @@ void CompletionTree::sip_ended(std::uint64_t) {
 std::vector<WayStep> CompletionTree::way(Time start) const {
   const Cube& cube = *last_;
   const End& end = *cube.last;
-  const std::string io = to_text(sip_) + ".io", m_cpu = to_text(cube.at) + ".m_cpu";
   MessageTimes to_host = to_host_;
   to_host.arrived = path_.scheduler().now();
   Way way(path_.transport().fabric(), start);
-  way.step(to_text(end.pe) + ".control", "end", end.times.sent);
+  way.step({PartKind::control, end.pe}, "end", end.times.sent);
   way.message("pe", end.times);
-  way.handling(m_cpu + ".counter", path_.cube_counter(cube.at).latency(), end.times.handled);
-  way.handling(m_cpu, path_.m_cpu(cube.at).latency(), cube.handled);
+  way.handling({PartKind::m_cpu_counter, cube.at}, path_.cube_counter(cube.at).latency(), end.times.handled);
+  way.handling({PartKind::m_cpu, cube.at}, path_.m_cpu(cube.at).latency(), cube.handled);
   way.message("m_cpu", cube.times);
-  way.handling(io + ".counter", path_.io_counter(sip_).latency(), cube.times.handled);
-  way.handling(io + ".cpu", path_.io_cpu(sip_).latency(), to_host.sent);
+  way.handling({PartKind::io_counter, sip_}, path_.io_counter(sip_).latency(), cube.times.handled);
+  way.handling({PartKind::io_cpu, sip_}, path_.io_cpu(sip_).latency(), to_host.sent);
   way.message("io.cpu", to_host);
   return way.take();
 }

@@ -120,15 +120,13 @@ void Launch::at_host(std::uint64_t) {
 
 std::vector<WayStep> Launch::way_out(const Program& program) const {
   const Cube& cube = cubes_[program.index];
-  const std::string io_cpu = to_text(sip_) + ".io.cpu", m_cpu = to_text(cube.at) + ".m_cpu",
-                    control = to_text(program.request.pe) + ".control";
   Way way(path_.transport().fabric(), times_.requested);
   way.message("host", to_io_);
-  way.handling(io_cpu, path_.io_cpu(sip_).latency(), to_io_.handled);
+  way.handling({PartKind::io_cpu, sip_}, path_.io_cpu(sip_).latency(), to_io_.handled);
   way.message("io.cpu", cube.times);
-  way.handling(m_cpu, path_.m_cpu(cube.at).latency(), cube.times.handled);
+  way.handling({PartKind::m_cpu, cube.at}, path_.m_cpu(cube.at).latency(), cube.times.handled);
   way.message("m_cpu", to_programs_[static_cast<std::size_t>(&program - programs_.data())]);
-  way.handling(control, path_.start_latency(), program.first);
+  way.handling({PartKind::control, program.request.pe}, path_.start_latency(), program.first);
   return way.take();
 }
 

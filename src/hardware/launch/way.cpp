@@ -4,7 +4,7 @@
 
 namespace kernbench::hardware {
 
-void Way::step(const std::string& on, const char* what, Time end) {
+void Way::step(const PartId& on, const char* what, Time end) {
   if (end <= at_) return;
   steps_.push_back({on, what, at_, end});
   at_ = end;
@@ -13,11 +13,11 @@ void Way::step(const std::string& on, const char* what, Time end) {
 void Way::message(const char* sender, const MessageTimes& times) {
   const std::string what = std::string("message of ") + sender;
   for (const JourneyStep& hop : journey_of(times.log, fabric_, at_, times.arrived)) {
-    step(fabric_.spec(hop.server).name, what.c_str(), hop.end);
+    step(fabric_.spec(hop.server).part, what.c_str(), hop.end);
   }
 }
 
-void Way::handling(const std::string& processor, Time latency, Time handled) {
+void Way::handling(const PartId& processor, Time latency, Time handled) {
   step(processor, "waiting", handled - latency);
   step(processor, "", handled);
 }

@@ -5,6 +5,7 @@
 #include <utility>
 #include <vector>
 
+#include "base/part.h"
 #include "hardware/launch/message_processor.h"
 #include "hardware/transport.h"
 #include "kernbench/units.h"
@@ -13,7 +14,7 @@ namespace kernbench::hardware {
 
 /// From `start` to `end` the command, or its completion, was with a link, a processor or a counter.
 struct WayStep {
-  std::string on;    // "sip0.io.cpu", "sip0.cube3.m_cpu.counter", "host.to_sip0"
+  PartId on;         // sip0.io.cpu, sip0.cube3.m_cpu.counter, host.to_sip0
   std::string what;  // a message by its sender ("message of m_cpu"), "waiting" for what came before; "": worked on
   Time start, end;
 };
@@ -29,11 +30,11 @@ class Way {
  public:
   Way(const Fabric& fabric, Time start) : fabric_(fabric), at_(start) {}
   /// Until `end`, if there is time in between.
-  void step(const std::string& on, const char* what, Time end);
+  void step(const PartId& on, const char* what, Time end);
   /// The links of a message of `sender`, until it arrived.
   void message(const char* sender, const MessageTimes& times);
   /// Its handling, and before that waiting for what the processor had to handle first.
-  void handling(const std::string& processor, Time latency, Time handled);
+  void handling(const PartId& processor, Time latency, Time handled);
   std::vector<WayStep> take() { return std::move(steps_); }
 
  private:

@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "base/part.h"
 #include "hardware/operation.h"
 #include "hardware/reservations.h"
 #include "sim/scheduler.h"
@@ -17,7 +18,11 @@ namespace kernbench::hardware {
 /// place.
 class CommandQueue : public Reservations {
  public:
-  CommandQueue(sim::Scheduler& scheduler, std::int32_t depth) : Reservations(depth), scheduler_(scheduler) {}
+  CommandQueue(sim::Scheduler& scheduler, const PartId& part, std::int32_t depth)
+      : Reservations(depth), scheduler_(scheduler), id_(part) {}
+
+  /// Which part of the machine it is.
+  const PartId& id() const { return id_; }
 
   /// Called on a program's fiber: waits for a place, then `issue` for the command to arrive. While the fiber unwinds,
   /// the operation is dropped.
@@ -37,7 +42,7 @@ class CommandQueue : public Reservations {
   /// Appends what a command under way needs from elsewhere to go on; none where it comes to its end by itself.
   virtual void needs(const Operation& /*operation*/, std::vector<sim::WaitEdge>& /*edges*/) const {}
 
-  std::string wait_name() const override = 0;
+  std::string wait_name() const override { return to_text(id_); }
   void waits_for(std::vector<sim::WaitEdge>& edges) const override;
 
  protected:
@@ -65,6 +70,7 @@ class CommandQueue : public Reservations {
   void release_dependents(Operation& operation);
 
   sim::Scheduler& scheduler_;
+  PartId id_;
   std::vector<OperationRef> issuing_;  // on their way from the control processor
   std::vector<OperationRef> waiting_;  // in the order of arrival
   std::vector<OperationRef> active_;

@@ -2,7 +2,6 @@
 #pragma once
 
 #include <functional>
-#include <string>
 #include <utility>
 
 #include "hardware/models.h"
@@ -16,12 +15,10 @@ using OwnLaw = std::function<Time(const Operation& operation, Time start)>;
 
 class ComputeEngine : public CommandQueue {
  public:
-  /// Either a built-in `law`, or `own`. `pe` and `pe_name` must outlive the engine; `suffix` is a literal: ".gemm".
-  ComputeEngine(sim::Scheduler& scheduler, ComputeLaw law, OwnLaw own, std::int32_t depth, const topology::PeSpec& pe,
-                const std::string& pe_name, const char* suffix)
-      : CommandQueue(scheduler, depth), law_(law), own_(std::move(own)), pe_(pe), pe_name_(pe_name), suffix_(suffix) {}
-
-  std::string wait_name() const override { return pe_name_ + suffix_; }
+  /// Either a built-in `law`, or `own`. `pe` must outlive the engine.
+  ComputeEngine(sim::Scheduler& scheduler, const PartId& part, ComputeLaw law, OwnLaw own, std::int32_t depth,
+                const topology::PeSpec& pe)
+      : CommandQueue(scheduler, part, depth), law_(law), own_(std::move(own)), pe_(pe) {}
 
  private:
   void begin(Operation& operation) override;
@@ -31,8 +28,6 @@ class ComputeEngine : public CommandQueue {
   ComputeLaw law_;
   OwnLaw own_;
   const topology::PeSpec& pe_;
-  const std::string& pe_name_;
-  const char* suffix_;
 };
 
 }  // namespace kernbench::hardware

@@ -1,13 +1,13 @@
 #include "hardware/sram/sram.h"
 
-#include "base/text.h"
 #include "topology/buffers.h"
 
 namespace kernbench::hardware {
 
 ServerSpec sram_spec(const topology::CubeSpec& cube, CubeCoordinate at, sim::AgentId agent) {
   ServerSpec spec;
-  spec.name = to_text(at) + ".sram";
+  spec.part = {PartKind::sram, at};
+  spec.name = to_text(spec.part);
   spec.bandwidth = cube.sram.bandwidth;
   spec.latency = cube.sram.latency;
   spec.credits =

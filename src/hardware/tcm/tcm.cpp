@@ -2,7 +2,6 @@
 
 #include <cassert>
 
-#include "base/text.h"
 #include "topology/buffers.h"
 
 namespace kernbench::hardware {
@@ -10,7 +9,8 @@ namespace kernbench::hardware {
 ServerSpec tcm_port_spec(const topology::Topology& topology, PeCoordinate pe, sim::AgentId agent) {
   const topology::TcmSpec& tcm = topology.pe.tcm;
   ServerSpec spec;
-  spec.name = to_text(pe) + ".tcm.dma";
+  spec.part = {PartKind::tcm_port, pe};
+  spec.name = to_text(spec.part);
   spec.bandwidth = tcm.bandwidth;
   spec.latency = Time::picoseconds(1);  // the smallest that a server has
   spec.credits = tcm.credits.value_or(topology::derived_credits(spec.bandwidth, spec.latency, topology.cube));

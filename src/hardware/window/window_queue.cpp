@@ -22,11 +22,10 @@ bool has_bytes(const Operation& operation) {
 
 }  // namespace
 
-WindowQueue::WindowQueue(IpcqEnvironment& environment, PeCoordinate pe, const std::string& pe_name)
-    : CommandQueue(environment.scheduler, environment.topology.pe.ipcq.depth),
+WindowQueue::WindowQueue(IpcqEnvironment& environment, PeCoordinate pe)
+    : CommandQueue(environment.scheduler, {PartKind::window_queue, pe}, environment.topology.pe.ipcq.depth),
       environment_(environment),
       pe_(pe),
-      pe_name_(pe_name),
       agent_(environment.layout.window_agent(pe)) {}
 
 Sender WindowQueue::next_sender() {

@@ -3,7 +3,6 @@
 
 #include <cstdint>
 #include <map>
-#include <string>
 
 #include "hardware/ipcq/ipcq_environment.h"
 #include "hardware/pe/command_queue.h"
@@ -14,10 +13,8 @@ namespace kernbench::hardware {
 /// for the law.
 class WindowQueue final : public CommandQueue {
  public:
-  /// `pe_name` and the environment must outlive the queue.
-  WindowQueue(IpcqEnvironment& environment, PeCoordinate pe, const std::string& pe_name);
-
-  std::string wait_name() const override { return pe_name_ + ".ipcq.window"; }
+  /// The environment must outlive the queue.
+  WindowQueue(IpcqEnvironment& environment, PeCoordinate pe);
 
  private:
   /// A command under way.
@@ -41,7 +38,6 @@ class WindowQueue final : public CommandQueue {
 
   IpcqEnvironment& environment_;
   PeCoordinate pe_;
-  const std::string& pe_name_;
   sim::AgentId agent_;
   std::uint64_t steps_ = 0;  // of this agent: messages, transfers and steps share the numbers
   std::uint64_t next_ = 0;

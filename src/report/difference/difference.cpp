@@ -7,10 +7,10 @@
 #include <string_view>
 #include <utility>
 
+#include "base/part.h"
 #include "report/difference/origin_difference.h"
 #include "report/launch_group.h"
 #include "report/outcome.h"
-#include "report/resource_kind.h"
 
 namespace kernbench::report {
 namespace {
@@ -39,19 +39,32 @@ enum class Part : std::uint8_t { hbm, tcm, gemm, vector, dma, host, links, proce
 constexpr std::array<std::string_view, 8> kPartNames = {"HBM channels", "TCM ports",  "GEMM engines", "vector engines",
                                                         "DMA queues",   "host links", "links",        "processors"};
 
-bool has(std::string_view text, std::string_view part) {
-  return text.find(part) != std::string_view::npos;
+Part part_of_resource(PartKind kind) {
+  switch (kind) {
+    case PartKind::hbm_channel:
+      return Part::hbm;
+    case PartKind::tcm_port:
+      return Part::tcm;
+    case PartKind::gemm:
+      return Part::gemm;
+    case PartKind::vector:
+      return Part::vector;
+    case PartKind::dma_queue:
+      return Part::dma;
+    case PartKind::io_cpu:
+    case PartKind::m_cpu:
+      return Part::processors;
+    case PartKind::host_to_sip:
+    case PartKind::io_to_host:
+      return Part::host;
+    default:
+      return Part::links;
+  }
 }
 
-Part part_of_resource(std::string_view name) {
-  if (has(name, ".hbm.channel")) return Part::hbm;
-  if (has(name, ".tcm.")) return Part::tcm;
-  if (name.ends_with(".gemm")) return Part::gemm;
-  if (name.ends_with(".vector")) return Part::vector;
-  if (has(name, ".dma")) return Part::dma;
-  if (name.ends_with("cpu")) return Part::processors;
-  if (name.starts_with("host.") || name.ends_with(".to_host")) return Part::host;
-  return Part::links;
+/// Of a link by the name, or the pattern of names, that an override gives.
+Part part_of_link(std::string_view name) {
+  return name.starts_with("host.") || name.ends_with(".to_host") ? Part::host : Part::links;
 }
 
 /// Of "overrides.sip0.io.to_sip1.bandwidth": links have names of their own, a PE is known by its keys.
@@ -60,7 +73,7 @@ Part part_of_override(std::string_view key) {
   const std::string_view value = key.substr(dot + 1);
   if (value == "clock" || value == "gemm_array") return Part::gemm;
   if (value == "vector_lanes") return Part::vector;
-  return part_of_resource(key.substr(0, dot));
+  return part_of_link(key.substr(0, dot));
 }
 
 Part part_of_key(std::string_view key) {
@@ -97,7 +110,7 @@ using BusyByPart = std::array<Time, kPartNames.size()>;
 BusyByPart busy_by_part(const RunResult& result) {
   BusyByPart busy{};
   for (const ResourceResult& resource : result.resources) {
-    Time& time = busy[static_cast<std::size_t>(part_of_resource(resource.name))];
+    Time& time = busy[static_cast<std::size_t>(part_of_resource(part_kind(resource.kind).value_or(PartKind::none)))];
     time = sum(time, resource.busy);
   }
   return busy;
@@ -221,12 +234,12 @@ Times waits_of(const RunResult& result) {
 std::vector<ResourceChange> resources_of(const RunResult& a, const RunResult& b) {
   std::map<std::string, ResourceChange> by_kind;
   for (const ResourceResult& resource : a.resources) {
-    ResourceChange& change = by_kind[kind_of(resource.name)];
+    ResourceChange& change = by_kind[resource.kind];
     change.busy_a = sum(change.busy_a, resource.busy);
     change.bytes_a = sum(change.bytes_a, resource.bytes);
   }
   for (const ResourceResult& resource : b.resources) {
-    ResourceChange& change = by_kind[kind_of(resource.name)];
+    ResourceChange& change = by_kind[resource.kind];
     change.busy_b = sum(change.busy_b, resource.busy);
     change.bytes_b = sum(change.bytes_b, resource.bytes);
   }

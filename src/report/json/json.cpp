@@ -170,6 +170,7 @@ std::string json(const ResourceResult& resource) {
   out.add("busy_ps", number(resource.busy.count()));
   out.add("bytes", number(resource.bytes.count()));
   out.add("utilisation", number(resource.utilisation));
+  out.add("kind", quoted(resource.kind));
   return out.finish();
 }
 

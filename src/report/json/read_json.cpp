@@ -10,6 +10,7 @@
 #include <nlohmann/json.hpp>
 #include <utility>
 
+#include "base/part.h"
 #include "kernbench/error.h"
 #include "report/json/json.h"
 #include "report/outcome.h"
@@ -230,9 +231,17 @@ CheckResult check(const Node& node) {
           node.at("max_abs_error").real(), node.at("max_rel_error").real()};
 }
 
+/// Results of earlier versions have names only.
+std::string resource_kind(const Node& node, const std::string& name) {
+  if (node.has("kind")) return node.at("kind").text();
+  const std::optional<PartKind> kind = part_kind(name);
+  return kind ? to_text(*kind) : name;
+}
+
 ResourceResult resource(const Node& node) {
-  return {node.at("name").text(), node.at("busy_ps").time(), Bytes(node.at("bytes").integer()),
-          node.at("utilisation").real()};
+  const std::string name = node.at("name").text();
+  return {name, node.at("busy_ps").time(), Bytes(node.at("bytes").integer()), node.at("utilisation").real(),
+          resource_kind(node, name)};
 }
 
 TlbResult tlb(const Node& node) {

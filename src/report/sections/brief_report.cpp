@@ -184,11 +184,10 @@ std::string breakdown_text(const LaunchGroup& group, const Palette& palette) {
 }
 
 std::string part_text(const PathPart& part) {
-  constexpr std::string_view kOfPe = "sip*.cube*.pe*.";
   std::string what = part.activity;
   if (!part.operation.empty()) what += " of " + part.operation;
   if (!part.where.empty()) what += " at " + part.where;
-  if (!part.on.empty()) what += ", " + (part.on.starts_with(kOfPe) ? part.on.substr(kOfPe.size()) : part.on);
+  if (!part.on.empty()) what += ", " + kind_within_pe(part.on);
   return what;
 }
 

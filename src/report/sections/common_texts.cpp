@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cmath>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "report/outcome.h"
@@ -55,6 +56,11 @@ Style style_of(RunStatus status) {
 Span span_of(const RunResult& result) {
   if (result.region) return {result.region->time, "of region"};
   return {result.simulated_time, "of run"};
+}
+
+std::string kind_within_pe(const std::string& kind) {
+  constexpr std::string_view kOfPe = "sip*.cube*.pe*.";
+  return kind.starts_with(kOfPe) ? kind.substr(kOfPe.size()) : kind;
 }
 
 std::string metric_text(const Metric& metric) {

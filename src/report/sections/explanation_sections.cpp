@@ -55,12 +55,6 @@ std::string operation_text(const std::string& operation, const std::string& wher
   return operation.empty() ? where : operation + " " + where;
 }
 
-/// "sip*.cube*.pe*.router.east" without what all parts of PEs have in common.
-std::string server_text(const std::string& kind) {
-  constexpr std::string_view kOfPe = "sip*.cube*.pe*.";
-  return kind.starts_with(kOfPe) ? kind.substr(kOfPe.size()) : kind;
-}
-
 /// " at neighbours.cpp:17 (train.cpp:12)": a line of the library with that of the program, which lies in another file.
 std::string line_text(const std::string& where, const std::string& called) {
   if (where.empty()) return "";
@@ -78,7 +72,7 @@ std::string path_section(const LaunchResult& launch, const Palette& palette) {
     std::string what = part.activity;
     if (!part.operation.empty()) what += " of " + part.operation;
     what += line_text(part.where, launch.where);
-    if (!part.on.empty()) what += ", " + server_text(part.on);
+    if (!part.on.empty()) what += ", " + kind_within_pe(part.on);
     table.add({{percent_text(share(part.time, duration(launch)))},
                {time_text(part.time, unit)},
                {count_text(static_cast<std::uint64_t>(part.count))},
@@ -105,7 +99,7 @@ std::string waits_section(const LaunchResult& launch, const Palette& palette) {
     table.add(
         {{wait.reason},
          {operation_text(wait.operation.empty() && wait.reason != "other" ? "program" : wait.operation, wait.where)},
-         {wait.cause.empty() ? "-" : operation_text(server_text(wait.cause), wait.cause_where)},
+         {wait.cause.empty() ? "-" : operation_text(kind_within_pe(wait.cause), wait.cause_where)},
          {time_text(wait.time)},
          {count_text(static_cast<std::uint64_t>(wait.count))},
          {counted ? time_text(Time::picoseconds(wait.time.count() / wait.count)) : "-"}});

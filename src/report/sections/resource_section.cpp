@@ -4,7 +4,6 @@
 #include <string>
 #include <vector>
 
-#include "report/resource_kind.h"
 #include "report/sections/sections.h"
 #include "report/text/format.h"
 
@@ -18,7 +17,7 @@ double share_of(const ResourceResult& resource) {
   return std::isfinite(resource.utilisation) ? resource.utilisation : 0;
 }
 
-// All resources whose names differ in their numbers only.
+// All resources of one kind.
 struct Kind {
   std::string pattern;
   std::size_t count = 0;
@@ -30,7 +29,7 @@ struct Kind {
 std::vector<Kind> kinds_of(const std::vector<ResourceResult>& resources) {
   std::map<std::string, Kind> by_pattern;
   for (const ResourceResult& resource : resources) {
-    Kind& kind = by_pattern[kind_of(resource.name)];
+    Kind& kind = by_pattern[resource.kind];
     ++kind.count;
     kind.utilisation += share_of(resource);
     kind.bytes += resource.bytes;

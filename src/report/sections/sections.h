@@ -61,6 +61,8 @@ Span span_of(const RunResult& result);
 
 /// A metric's value with its unit: times and bytes in units that suit them.
 std::string metric_text(const Metric& metric);
+/// The kind of a part, "sip*.cube*.pe*.router.east", without what all parts of PEs have in common.
+std::string kind_within_pe(const std::string& kind);
 
 /// At most 40 lines. `result` has launches of the region only.
 std::string brief_report(const RunResult& result, const Palette& palette);

@@ -113,7 +113,7 @@ std::vector<EngineResult> engines_of(const tile::LaunchRecord& record, SipId sip
   PePeaks device = peaks_of(sip, machine), used = peaks_of(pes, machine);
   if (!has_peak(ModelKind::gemm, topology.pe.gemm.model)) device.gemm = used.gemm = 0;
   if (!has_peak(ModelKind::vector, topology.pe.vector.model)) device.vector = used.vector = 0;
-  const Bandwidth slice = hardware::slice_bandwidth(topology);
+  const Bandwidth slice = topology.cube.slice_bandwidth();
   double slice_peak = static_cast<double>(slice.count());
   if (!has_peak(ModelKind::hbm, topology.cube.hbm.model)) slice_peak = 0;
   Bytes most_of_a_slice;

@@ -18,14 +18,20 @@ constexpr std::size_t kMostPathParts = 32;
 constexpr std::size_t kMostSegments = 12;
 constexpr std::size_t kMostWaits = 64;
 
+/// A part of the path, and what it is due to.
+struct Segment {
+  PathSegment result;
+  PartKind on;
+};
+
 /// Dispatch, the critical path of the program that ended last, completion: they tile the launch.
-std::vector<PathSegment> whole_path(const hardware::LaunchTimes& times, const tile::LaunchRecord& record,
-                                    const tile::TraceStore& traces) {
-  std::vector<PathSegment> path;
-  const auto add = [&](std::string activity, std::string operation, std::string where, std::string on, Time start,
+std::vector<Segment> whole_path(const hardware::LaunchTimes& times, const tile::LaunchRecord& record,
+                                const tile::TraceStore& traces) {
+  std::vector<Segment> path;
+  const auto add = [&](std::string activity, std::string operation, std::string where, const PartId& on, Time start,
                        Time end) {
     if (start >= end) return;
-    path.push_back({std::move(activity), std::move(operation), std::move(where), std::move(on), start, end});
+    path.push_back({{std::move(activity), std::move(operation), std::move(where), to_text(on), start, end}, on.kind});
   };
   const auto add_way = [&](const char* activity, const std::vector<hardware::WayStep>& way, Time start, Time end) {
     for (const hardware::WayStep& step : way) {
@@ -33,23 +39,22 @@ std::vector<PathSegment> whole_path(const hardware::LaunchTimes& times, const ti
       add(activity, step.what, "", step.on, start, until);
       start = std::max(start, until);
     }
-    add(activity, "", "", "", start, end);
+    add(activity, "", "", {}, start, end);
   };
   add_way("dispatch", times.out, times.requested, record.last_start);
   const tile::ProgramTrace none;
   for (const auto& segment : tile::critical_path(record.last_trace ? *record.last_trace : none, &traces)) {
     add(std::string(name(segment.activity, segment.engine)), segment.kind,
-        segment.has_where ? tile::place(segment.where) : "", segment.on == nullptr ? "" : *segment.on, segment.start,
-        segment.end);
+        segment.has_where ? tile::place(segment.where) : "", segment.on, segment.start, segment.end);
   }
   add_way("completion", times.back, record.last_end, times.completed);
   return path;
 }
 
-std::vector<PathPart> parts_of(const std::vector<PathSegment>& path) {
+std::vector<PathPart> parts_of(const std::vector<Segment>& path) {
   std::map<std::tuple<std::string, std::string, std::string, std::string>, PathPart> by_text;
-  for (const PathSegment& segment : path) {
-    const std::string on = tile::kind_of_part(segment.on);
+  for (const auto& [segment, kind] : path) {
+    const std::string on = to_text(kind);
     PathPart& part = by_text[{segment.activity, segment.operation, segment.where, on}];
     part.activity = segment.activity;
     part.operation = segment.operation;
@@ -76,7 +81,9 @@ void cut(std::vector<Entry>& entries, std::size_t most, Entry rest) {
   entries.push_back(std::move(rest));
 }
 
-std::vector<PathSegment> longest_of(std::vector<PathSegment> path) {
+std::vector<PathSegment> longest_of(const std::vector<Segment>& all) {
+  std::vector<PathSegment> path;
+  for (const Segment& segment : all) path.push_back(segment.result);
   const auto longer = [](const PathSegment& a, const PathSegment& b) { return a.end - a.start > b.end - b.start; };
   std::ranges::stable_sort(path, longer);
   path.resize(std::min(path.size(), kMostSegments));
@@ -157,10 +164,10 @@ LaunchResult launch_result(const LaunchPlan& plan, const hardware::Machine& mach
   result.engines = engines_of(record, SipId{plan.device}, plan.pes, times.completed - times.requested, machine);
   add_bound(result, times, record);
   result.roofline = roofline_of(result.engines);
-  std::vector<PathSegment> path = whole_path(times, record, traces);
+  const std::vector<Segment> path = whole_path(times, record, traces);
   result.critical_path = parts_of(path);
   cut(result.critical_path, kMostPathParts, PathPart{"other", "", "", "", {}, 0});
-  result.longest_segments = longest_of(std::move(path));
+  result.longest_segments = longest_of(path);
   result.waits = waits_of(record.account);
   cut(result.waits, kMostWaits, WaitResult{"other", "", "", "", "", {}, 0});
   result.operations = operations_of(record.account);

@@ -68,7 +68,7 @@ void RegionRecorder::collect(RunResult& result, const std::vector<hardware::Reso
     const hardware::ResourceCounters& counted = total_[usage.place];
     const Time busy = std::min(counted.busy, region_.time);  // a processor's message may have begun before
     if (busy <= Time::zero()) continue;
-    result.resources.push_back({usage.name, busy, counted.bytes, busy.in_seconds() / seconds});
+    result.resources.push_back({usage.name, busy, counted.bytes, busy.in_seconds() / seconds, to_text(usage.kind)});
   }
 }
 

@@ -32,13 +32,11 @@ std::uint64_t key_of(sim::AgentId agent, std::uint64_t number) {
   return (static_cast<std::uint64_t>(agent.value) << 32) ^ number;
 }
 
-std::int32_t engine_rank(const tile::KernelOperation& operation, std::string_view name) {
-  if (operation.engine == EngineKind::gemm) return kServerRank - 2;
-  if (operation.engine == EngineKind::vector) return kServerRank - 1;
-  if (operation.engine == EngineKind::ipcq) return kServerRank - 3;
-  const std::size_t digits = name.find_last_not_of("0123456789") + 1;
-  const std::int32_t queue = digits < name.size() ? std::stoi(std::string(name.substr(digits))) : 0;
-  return kEngineRank + std::min(queue, 127) * kMostPlaces;
+std::int32_t engine_rank(const PartId& engine) {
+  if (engine.kind == PartKind::gemm) return kServerRank - 2;
+  if (engine.kind == PartKind::vector) return kServerRank - 1;
+  if (engine.kind != PartKind::dma_queue) return kServerRank - 3;
+  return kEngineRank + std::min(engine.index, 127) * kMostPlaces;
 }
 
 void add_wait(Arguments& arguments, std::string_view name, Time from, Time to) {
@@ -88,7 +86,8 @@ void TraceRecorder::write_facts() {
 
 trace::TrackId TraceRecorder::control_track(const tile::Program& program) {
   const auto context = static_cast<std::int32_t>(index_of(program.agent()) % contexts_);
-  return tracks_.of(fmt::format("{}.control.context{}", program.pe().name(), context), context);
+  return tracks_.of({PartKind::control_context, layout_.pe_at(index_of(program.agent()) / contexts_), context},
+                    context);
 }
 
 void TraceRecorder::on_program_begin(const tile::Program& program) {
@@ -133,18 +132,17 @@ void TraceRecorder::on_issue(const tile::KernelOperation& operation) {
 // Commands come in the order of their ends. Giving each the place that fell free last before its start takes no more
 // places than there were ever commands under way at a time.
 trace::TrackId TraceRecorder::place_for(const tile::KernelOperation& operation) {
-  Engine& engine = engines_[operation.queue];
-  if (engine.name.empty()) engine.name = operation.queue->wait_name();
+  const PartId& engine = operation.queue->id();
+  std::vector<Place>& places = places_[operation.queue];
   Place* best = nullptr;
-  for (Place& place : engine.places) {
+  for (Place& place : places) {
     if (place.free <= operation.started && (best == nullptr || place.free > best->free)) best = &place;
   }
   if (best == nullptr) {
-    const std::size_t index = engine.places.size();
-    const std::string name = index == 0 ? engine.name : fmt::format("{} ({})", engine.name, index + 1);
-    const std::int32_t rank = engine_rank(operation, engine.name) + static_cast<std::int32_t>(index % kMostPlaces);
-    engine.places.push_back({tracks_.of(name, rank), Time::zero()});
-    best = &engine.places.back();
+    const std::size_t index = places.size();
+    const std::int32_t rank = engine_rank(engine) + static_cast<std::int32_t>(index % kMostPlaces);
+    places.push_back({tracks_.of(engine, rank, index), Time::zero()});
+    best = &places.back();
   }
   best->free = operation.finished;
   return best->track;
@@ -224,7 +222,7 @@ void TraceRecorder::on_service(hardware::ServerId server, sim::AgentId agent, st
   write_service(service);
   if (service.track.value == 0) {
     service.track =
-        tracks_.of(machine_->fabric().spec(server).name, kServerRank + static_cast<std::int32_t>(server.value));
+        tracks_.of(machine_->fabric().spec(server).part, kServerRank + static_cast<std::int32_t>(server.value));
   }
   service.start = start;
   service.end = end;
@@ -249,9 +247,9 @@ void TraceRecorder::write_service(Service& service) {
 
 void TraceRecorder::on_message(sim::AgentId processor, Time start, Time end) {
   const std::int64_t index = index_of(processor);
-  const std::string name = index < 2 * sips_ ? to_text(SipId{static_cast<std::int32_t>(index / 2)}) + ".io.cpu"
-                                             : to_text(layout_.cube_at(index - 2 * sips_)) + ".m_cpu";
-  writer_.slice(tracks_.of(name, kProcessorRank), start, end, "message");
+  const PartId part = index < 2 * sips_ ? PartId(PartKind::io_cpu, SipId{static_cast<std::int32_t>(index / 2)})
+                                        : PartId(PartKind::m_cpu, layout_.cube_at(index - 2 * sips_));
+  writer_.slice(tracks_.of(part, kProcessorRank), start, end, "message");
 }
 
 // ---- the host

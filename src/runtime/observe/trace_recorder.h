@@ -73,11 +73,6 @@ class TraceRecorder final : public tile::OperationSink, public hardware::Activit
     trace::TrackId track;
     Time free;
   };
-  /// An engine: as many tracks as it has had commands under way at a time.
-  struct Engine {
-    std::string name;
-    std::vector<Place> places;
-  };
   struct UnderWay {
     const char* kind = "";
     std::string kernel;
@@ -106,8 +101,9 @@ class TraceRecorder final : public tile::OperationSink, public hardware::Activit
   hardware::Layout layout_;
   std::int32_t contexts_, sips_;
   hardware::Machine* machine_ = nullptr;
-  std::vector<Service> services_;                          // by server; without chunks: none
-  std::unordered_map<const void*, Engine> engines_;        // by queue; looked up only
+  std::vector<Service> services_;  // by server; without chunks: none
+  /// By queue: as many tracks as it has had commands under way at a time. Looked up only.
+  std::unordered_map<const void*, std::vector<Place>> places_;
   std::unordered_map<std::uint64_t, UnderWay> under_way_;  // by agent and number; looked up only
   std::map<std::uint32_t, OpenSlice> open_programs_;       // by agent
   std::map<std::string, OpenSlice> open_commands_;         // by stream

@@ -32,9 +32,9 @@ void LaunchAccount::add(const ProgramTrace& trace, Bytes dma_bytes) {
       const bool waits = interval.activity <= Activity::message || interval.activity == Activity::translation ||
                          interval.activity == Activity::link_buffer || interval.activity == Activity::contention;
       if (!waits) return;
-      Place cause = place_of(trace.find(interval.cause));
-      if (const std::string* server = server_of(operation, interval.activity)) cause = {server->c_str(), "", 0};
-      add_wait({interval.activity, operation.engine, place, cause}, interval.duration(), 1);
+      const Place cause = place_of(trace.find(interval.cause));
+      const PartKind server = server_of(operation, interval.activity).kind;
+      add_wait({interval.activity, operation.engine, place, cause, server}, interval.duration(), 1);
     });
     const Time work = operation.finished - operation.started - operation.waited;
     KindSum& kind = kinds_[{operation.kind, operation.engine}];
@@ -50,8 +50,8 @@ void LaunchAccount::add(const ProgramTrace& trace, Bytes dma_bytes) {
   }
   for (const ProgramStep& step : trace.steps) {
     const Place place{"", step.where.file_name(), step.where.line()};
-    add_wait({step.activity, hardware::EngineKind::dma, place, place_of(trace.find(step.cause))}, step.end - step.start,
-             step.count);
+    add_wait({step.activity, hardware::EngineKind::dma, place, place_of(trace.find(step.cause)), PartKind::none},
+             step.end - step.start, step.count);
   }
   gemm_busy_ = std::max(gemm_busy_, gemm);
   vector_busy_ = std::max(vector_busy_, vector);
@@ -62,10 +62,10 @@ std::vector<WaitTotal> LaunchAccount::waits() const {
   using Texts = std::tuple<std::string, std::string, std::string, std::string, std::string>;
   std::map<Texts, Sum> by_text;
   for (const auto& [key, sum] : waits_) {
-    const bool server = key.reason == Activity::contention || key.reason == Activity::link_buffer;
-    Sum& all = by_text[{
-        std::string(name(key.reason, key.engine)), key.operation.kind, text_of(key.operation.file, key.operation.line),
-        server ? kind_of_part(key.cause.kind) : key.cause.kind, text_of(key.cause.file, key.cause.line)}];
+    const std::string cause = key.server == PartKind::none ? key.cause.kind : to_text(key.server);
+    Sum& all =
+        by_text[{std::string(name(key.reason, key.engine)), key.operation.kind,
+                 text_of(key.operation.file, key.operation.line), cause, text_of(key.cause.file, key.cause.line)}];
     all.time += sum.time;
     all.count += sum.count;
   }

@@ -55,6 +55,7 @@ class LaunchAccount {
     Activity reason;
     hardware::EngineKind engine;
     Place operation, cause;
+    PartKind server;  // that the wait is due to, if it is due to one
     auto operator<=>(const WaitKey&) const = default;
   };
   struct Sum {

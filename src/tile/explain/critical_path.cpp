@@ -76,7 +76,7 @@ class Walk {
   void add(Activity activity, Time start, const OperationRecord* operation, const tl::Where& where, bool has_where) {
     start = std::max(start, begin_);
     if (start >= at_) return;
-    path_.push_back({activity, start, at_, "", hardware::EngineKind::dma, where, has_where, nullptr});
+    path_.push_back({activity, start, at_, "", hardware::EngineKind::dma, where, has_where, {}});
     if (operation != nullptr) {
       path_.back().kind = operation->kind;
       path_.back().engine = operation->engine;
@@ -87,7 +87,7 @@ class Walk {
   void add(Activity activity, Time start, const OperationRecord& operation) {
     add(activity, start, &operation, operation.where, true);
   }
-  void add_on(Activity activity, Time duration, const OperationRecord& operation, const std::string* server) {
+  void add_on(Activity activity, Time duration, const OperationRecord& operation, const PartId& server) {
     const std::size_t before = path_.size();
     add(activity, at_ - duration, operation);
     if (path_.size() > before) path_.back().on = server;

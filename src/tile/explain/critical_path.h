@@ -15,7 +15,7 @@ struct PathSegment {
   hardware::EngineKind engine = hardware::EngineKind::dma;  // of the operation
   tl::Where where;
   bool has_where = false;
-  const std::string* on = nullptr;  // the server that it is due to; may be null
+  PartId on;  // the server that it is due to, if it is known
   Time duration() const { return end - start; }
 };
 

@@ -72,27 +72,14 @@ std::string_view name(hardware::EngineKind engine) {
   return "?";
 }
 
-std::string kind_of_part(std::string_view name) {
-  std::string kind;
-  for (const char c : name) {
-    const bool digit = c >= '0' && c <= '9';
-    if (!digit) {
-      kind += c;
-    } else if (kind.empty() || kind.back() != '*') {
-      kind += '*';
-    }
-  }
-  return kind;
-}
-
 std::string place(const tl::Where& where) {
   const std::string_view path = where.file_name();
   return std::string(path.substr(path.rfind('/') + 1)) + ":" + std::to_string(where.line());
 }
 
-const std::string* server_of(const OperationRecord& operation, Activity activity) {
+PartId server_of(const OperationRecord& operation, Activity activity) {
   if (activity == Activity::link_buffer) return operation.buffer;
-  return activity == Activity::contention ? operation.busiest : nullptr;
+  return activity == Activity::contention ? operation.busiest : PartId();
 }
 
 OperationRecord record_of(const hardware::Operation& operation, const tl::Where& where,

@@ -7,6 +7,7 @@
 #include <string_view>
 #include <vector>
 
+#include "base/part.h"
 #include "hardware/bounds.h"
 #include "hardware/operation.h"
 #include "kernbench/tl.h"
@@ -52,8 +53,6 @@ enum class Activity : std::uint8_t {
 std::string_view name(Activity activity, hardware::EngineKind engine);
 /// "dma", "gemm", "vector".
 std::string_view name(hardware::EngineKind engine);
-/// The kind of a part of the machine: numbers become '*'.
-std::string kind_of_part(std::string_view name);
 /// "gemm.cpp:41".
 std::string place(const tl::Where& where);
 
@@ -72,14 +71,13 @@ struct OperationRecord {
   hardware::OperationName granted_by, placed_by, ready_by, started_by;
   hardware::OperationBound bound;
   /// DMA that met contention: the server on the way of its longest leg that was busiest from its start to its finish.
-  /// The machine owns the name.
-  const std::string* busiest = nullptr;
-  /// DMA that waited for room: the server whose buffer is too small. Likewise.
-  const std::string* buffer = nullptr;
+  PartId busiest;
+  /// DMA that waited for room: the server whose buffer is too small.
+  PartId buffer;
 };
 
-/// The server that an interval of this activity is due to, or null.
-const std::string* server_of(const OperationRecord& operation, Activity activity);
+/// The server that an interval of this activity is due to, if it is known.
+PartId server_of(const OperationRecord& operation, Activity activity);
 
 OperationRecord record_of(const hardware::Operation& operation, const tl::Where& where,
                           const hardware::OperationBound& bound);
@@ -89,10 +87,10 @@ struct MessageWay {
   std::uint64_t number = 0;  // of the receive
   hardware::OperationName send;
   Time sent, arrived;
-  Time slowest_time;                     // of its way: until the last server that held it up let it go on
-  const std::string* slowest = nullptr;  // that server; the machine owns the name
-  Time starved;                          // of its way: for room behind `buffer`
-  const std::string* buffer = nullptr;   // likewise
+  Time slowest_time;  // of its way: until the last server that held it up let it go on
+  PartId slowest;     // that server
+  Time starved;       // of its way: for room behind `buffer`
+  PartId buffer;
 };
 
 /// A part of an operation's duration.

@@ -7,6 +7,7 @@
 #include <tuple>
 #include <utility>
 
+#include "hardware/gemm/systolic.h"
 #include "kernbench/tl/program.h"
 #include "tile/compute/engine_work.h"
 
@@ -64,14 +65,14 @@ GemmEstimate::GemmEstimate(const GemmProblem& problem, const topology::Topology&
       out_item_(std::max<std::int64_t>(item_, 2)),
       budget_(topology.pe.tcm.capacity.count() / std::max(topology.pe.contexts, 1)),
       alignment_(std::max<std::int64_t>(topology.pe.tcm.alignment.count(), 1)),
-      rate_(topology.pe.gemm.rate[gemm_operand(problem.dtype)]),
+      operand_(gemm_operand(problem.dtype)),
       cycle_(1e9 / static_cast<double>(topology.pe.clock.count())),
-      fill_(2.0 * topology.pe.gemm.array.height + topology.pe.gemm.array.width - 2),
+      fill_(static_cast<double>(hardware::edge_cycles(topology.pe.gemm))),
       fills_each_fold_(topology.pe.gemm.model == "scale_sim_os") {
   const auto& cube = topology.cube;
   const auto& mesh = topology.sip.cubes;
-  slice_ = per_ns(cube.hbm.bandwidth) / cube.pes.count();
-  channel_ = per_ns(cube.hbm.bandwidth) / cube.hbm.channels;
+  slice_ = per_ns(cube.slice_bandwidth());
+  channel_ = per_ns(cube.hbm.channel_bandwidth());
   router_link_ = per_ns(cube.noc.link.bandwidth);
   cube_links_ = per_ns(topology.sip.link.bandwidth);
   tcm_ = per_ns(topology.pe.tcm.bandwidth);
@@ -126,9 +127,10 @@ GemmEstimate::Step GemmEstimate::step(const GemmTiles& tiles, std::int64_t k) co
 }
 
 double GemmEstimate::step_cycles(std::int64_t m, std::int64_t n, std::int64_t k) const {
-  const auto& array = topology_.pe.gemm.array;
-  const auto folds = static_cast<double>(tl::cdiv(m, array.height) * tl::cdiv(n, array.width));
-  return folds * static_cast<double>(rate_.cycles_for(k)) + (fills_each_fold_ ? folds : 1) * fill_;
+  const hardware::GemmWork work{1, m, n, k, operand_};
+  const topology::GemmSpec& gemm = topology_.pe.gemm;
+  return static_cast<double>(fills_each_fold_ ? hardware::scale_sim_cycles(gemm, work)
+                                              : hardware::systolic_cycles(gemm, work));
 }
 
 double GemmEstimate::products_ns(const GemmBlock& block, const GemmTiles& tiles, std::int64_t commands) const {
@@ -139,7 +141,8 @@ double GemmEstimate::products_ns(const GemmBlock& block, const GemmTiles& tiles,
       static_cast<double>(block.batch * tl::cdiv(block.m, tiles.m) * tl::cdiv(block.n, tiles.n));
   const double fills =
       fills_each_fold_ ? folds * static_cast<double>(commands) / tiles_of_result : static_cast<double>(commands);
-  return (folds * static_cast<double>(rate_.cycles_for(block.k)) + fills * fill_) * cycle_;
+  const auto steps = static_cast<double>(hardware::fold_cycles(topology_.pe.gemm, operand_, block.k));
+  return (folds * steps + fills * fill_) * cycle_;
 }
 
 /// `rows` x `columns`: of the operand, loaded at a time. The holder that has the most of it takes longest: of 192 rows

@@ -95,7 +95,7 @@ class GemmEstimate {
   const topology::Topology& topology_;
   std::int64_t row_a_, row_b_;
   std::int64_t item_, out_item_, budget_, alignment_;
-  topology::Rate rate_;
+  topology::GemmOperand operand_;
   double cycle_, fill_;  // ns; cycles that a command takes beyond its products
   bool fills_each_fold_;
   // Bytes in each nanosecond, and nanoseconds.

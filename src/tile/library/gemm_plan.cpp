@@ -256,8 +256,8 @@ class Planner {
     const auto& shape = problem_.shape;
     const auto& mesh = topology_.sip.cubes;
     const double bytes = static_cast<double>(shape.m * shape.n * shape.batch * 8 * split);
-    const double slices = static_cast<double>(topology_.cube.hbm.bandwidth.count()) * 1e-9 /
-                          topology_.cube.pes.count() * static_cast<double>(count());
+    const double slices =
+        static_cast<double>(topology_.cube.slice_bandwidth().count()) * 1e-9 * static_cast<double>(count());
     const double links = 2.0 * ((mesh.width - 1) * mesh.height + (mesh.height - 1) * mesh.width);
     const double hops = (mesh.width + mesh.height) / 3.0;
     const double between =

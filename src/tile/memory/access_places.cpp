@@ -54,10 +54,10 @@ class PlaceBuilder {
     pages_.add(piece);
     try {
       return environment_.addresses.translate(call_.program.coordinate(), piece.va, Bytes(span_bytes(piece)));
-    } catch (const OutOfBoundsError& error) {
+    } catch (const addressing::UnmappedAccess& error) {
       std::string message = fmt::format("tl::{}: {}", call_.name, error.what());
       // Addresses of a tensor that is long gone, or that never was, are nobody's.
-      if (message.find('"' + tensor_.name + '"') == std::string::npos) {
+      if (error.range() != tensor_.va) {
         message += fmt::format("; the tensor given is \"{}\", whose range is [{:#x}, {:#x})", tensor_.name, tensor_.va,
                                tensor_.va + static_cast<std::uint64_t>(tensor_.va_bytes.count()));
       }

@@ -350,7 +350,7 @@ OperationRecord Program::record_of_finished(const KernelOperation& operation) co
   if (!dma || record.bound.total() + record.translation >= operation.finished - operation.started) return record;
   const Time beyond = operation.finished - operation.started - record.bound.total() - record.translation;
   record.starved = std::min(operation.starved.time, beyond);
-  if (record.starved > Time::zero()) record.buffer = &machine.fabric().spec(operation.starved.server).name;
+  if (record.starved > Time::zero()) record.buffer = machine.fabric().spec(operation.starved.server).part;
   if (record.starved == beyond) return record;
   // The first of equals: the servers come in the order of the way.
   Time most;
@@ -358,7 +358,7 @@ OperationRecord Program::record_of_finished(const KernelOperation& operation) co
     const Time busy = machine.fabric().counters(server).busy - before;
     if (busy <= most) continue;
     most = busy;
-    record.busiest = &machine.fabric().spec(server).name;
+    record.busiest = machine.fabric().spec(server).part;
   }
   return record;
 }
@@ -367,9 +367,9 @@ void Program::note_message(const KernelOperation& operation) {
   const hardware::MessageArrival& arrival = *operation.arrival;
   const auto& fabric = environment_.machine.fabric();
   MessageWay way{operation.number,     arrival.send, arrival.sent,         arrival.at,
-                 arrival.slowest.time, nullptr,      arrival.starved.time, nullptr};
-  if (way.slowest_time > Time::zero()) way.slowest = &fabric.spec(arrival.slowest.server).name;
-  if (way.starved > Time::zero()) way.buffer = &fabric.spec(arrival.starved.server).name;
+                 arrival.slowest.time, {},           arrival.starved.time, {}};
+  if (way.slowest_time > Time::zero()) way.slowest = fabric.spec(arrival.slowest.server).part;
+  if (way.starved > Time::zero()) way.buffer = fabric.spec(arrival.starved.server).part;
   trace_->messages.push_back(way);
 }
 
