@@ -28,7 +28,7 @@ class CollectiveNode final : public sim::WaitNode {
   void waits_for(std::vector<sim::WaitEdge>& edges) const override {
     const Roster& roster = *group_->roster();
     const std::string mine = fmt::format("{}'s {}{}", roster.name(rank_), what_, called_at_text(where_));
-    for (const int rank : group_->ledger().missing(sequence_)) {
+    for (const int rank : group_->order_check().missing(sequence_)) {
       roster.append_edge(rank, what_, edges, fmt::format("{}, which {} has not called", mine, roster.name(rank)));
     }
     group_->communicator().append_not_begun(group_->member(rank_), sequence_, edges);
@@ -54,7 +54,7 @@ std::shared_ptr<WorkState> refuse(runtime::HostContext& context, GroupHandle& ha
   state->refused = true;
   state->finished = std::make_shared<sim::Completion>();
   state->finished->describe_as([what] { return what; });
-  handle.group->ledger().attach(sequence, state);
+  handle.group->order_check().attach(sequence, state);
   return state;
 }
 
@@ -78,7 +78,7 @@ std::shared_ptr<WorkState> issue(GroupHandle& handle, CollectiveCall call, bool 
   const std::string what =
       fmt::format("{} (sequence number {}) of {}", name(call.fingerprint.type), sequence, group.name());
   if (group.is_doomed(sequence)) return refuse(context, handle, sequence, what, async_op);
-  const auto scope = group.ledger().scope(sequence, [&] { return group.new_scope(context); });
+  const auto scope = group.order_check().scope(sequence, [&] { return group.new_scope(context); });
   work.scope = scope;
   work.synchronous = !async_op;
   const auto communicator = group.shared_communicator();
@@ -104,7 +104,7 @@ std::shared_ptr<WorkState> issue(GroupHandle& handle, CollectiveCall call, bool 
   state->sequence = sequence;
   state->others_here = std::move(others_here);
   state->group = handle.group;
-  group.ledger().attach(sequence, state);
+  group.order_check().attach(sequence, state);
   communicator->set_end(handle.member, sequence, state->finished);
   // Others may have differed while this one was given to the device.
   if (scope && scope->taken_back()) state->fail(group.failure());

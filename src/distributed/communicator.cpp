@@ -49,14 +49,14 @@ runtime::CompletionRef Communicator::ready(runtime::HostContext& context, int me
   bind(member, part);
   if (group_.size() == 1) return nullptr;
   const int rank = group_.ranks()[static_cast<std::size_t>(member)];
-  if (!meeting_) meeting_ = std::make_shared<Meeting>(what, group_.roster(), group_.ranks());
-  if (!meeting_->has(rank)) {
+  if (!barrier_) barrier_ = std::make_shared<RankBarrier>(what, group_.roster(), group_.ranks());
+  if (!barrier_->has(rank)) {
     // Who waits goes on as soon as the last one has arrived, over these channels.
-    const bool last = meeting_->missing().size() == 1;
+    const bool last = barrier_->missing().size() == 1;
     if (last) ring_ = channels_between(context, group_, group_.name(), ring_pairs(), what);
-    meeting_->arrive(rank);
+    barrier_->arrive(rank);
   }
-  return {meeting_, &meeting_->reached()};
+  return {barrier_, &barrier_->reached()};
 }
 
 std::shared_ptr<ChannelTurn> Communicator::turn(int member, std::uint64_t sequence, const std::string& what) {

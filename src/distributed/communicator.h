@@ -12,7 +12,7 @@
 #include "distributed/algorithms/neighbours.h"
 #include "distributed/channels/channel_set.h"
 #include "distributed/channels/channel_use.h"
-#include "distributed/ranks/meeting.h"
+#include "distributed/ranks/rank_barrier.h"
 #include "runtime/context.h"
 #include "sim/waitable.h"
 
@@ -50,7 +50,7 @@ class Communicator {
   /// launches of those that have. Nobody waits for members any more.
   void give_up(std::uint64_t first) {
     open_.erase(open_.lower_bound(first), open_.end());
-    if (meeting_) meeting_->give_up();
+    if (barrier_) barrier_->give_up();
   }
   /// The end of a member's kernels in that collective, for reports.
   void set_end(int member, std::uint64_t sequence, const runtime::CompletionRef& end);
@@ -63,7 +63,7 @@ class Communicator {
   const Group& group_;
   std::vector<std::optional<tensor::DevicePart>> parts_;      // by member; nothing: not known yet
   std::vector<std::vector<runtime::CompletionRef>> waiting_;  // for a member, by member
-  std::shared_ptr<Meeting> meeting_;
+  std::shared_ptr<RankBarrier> barrier_;
   std::shared_ptr<SharedChannels> ring_;
   /// A collective that not all members have come to.
   struct Open {

@@ -145,7 +145,7 @@ void init_process_group(std::string_view backend, int rank, int world_size, cons
   const std::string key = fmt::format("{} {}", context.worker.owner(), options.init_method);
   const auto pe = pe_of_rank(rank, world_size, context.simulation.topology());
   const auto job = join(context, key, rank, world_size, algorithm_of(context, options.algorithm));
-  context.distributed = std::make_shared<Membership>(job, rank);
+  context.distributed = std::make_shared<RankState>(job, rank);
   if (!pe) {
     context.pe.reset();
   } else if (!context.pe) {
@@ -173,7 +173,7 @@ void destroy_process_group(const ProcessGroup& group, Where where) {
   const tensor::HostCall here("destroy_process_group", where);
   auto& context = runtime::current_context("destroy_process_group");
   GroupHandle& handle = handle_of(group, "destroy_process_group");
-  Membership& mine = membership("destroy_process_group");
+  RankState& mine = rank_state("destroy_process_group");
   if (handle.member >= 0) finish_work(context, handle);
   handle.destroyed = true;
   handle.group->leave(handle.member);
@@ -218,7 +218,7 @@ std::vector<int> get_process_group_ranks(const ProcessGroup& group, Where where)
 
 ProcessGroup new_group(std::vector<int> ranks, const InitOptions& options, Where where) {
   const tensor::HostCall here("new_group", where);
-  Membership& mine = membership("new_group");
+  RankState& mine = rank_state("new_group");
   auto& context = runtime::current_context("new_group");
   const Group& world = *handle_of({}, "new_group").group;
   ranks = checked_ranks(std::move(ranks), world);
@@ -258,7 +258,7 @@ std::string duration_text(Time duration) {
   return duration.count() % millisecond == 0 ? fmt::format("{} ms", duration.count() / millisecond) : to_text(duration);
 }
 
-[[noreturn]] void fail(const Meeting& barrier, const Group& group, int rank, Time timeout, bool all) {
+[[noreturn]] void fail(const RankBarrier& barrier, const Group& group, int rank, Time timeout, bool all) {
   const int root = group.ranks().front();
   if (rank != root && (barrier.has(root) || barrier.has(rank) == false)) {
     throw ProgramError(
@@ -283,7 +283,7 @@ void monitored_barrier(const ProcessGroup& group, Time timeout, bool wait_all_ra
   handle->group->check_usable(context, "monitored_barrier");
   if (timeout <= Time::zero()) throw ValueError("monitored_barrier: the timeout must be more than 0");
   const std::size_t number = handle->monitored_barriers++;
-  Meeting& barrier = handle->group->monitored_barrier(number);
+  RankBarrier& barrier = handle->group->monitored_barrier(number);
   const auto& ranks = handle->group->ranks();
   const bool first = barrier.missing().size() == ranks.size();
   const bool too_late = barrier.complete();
