@@ -43,7 +43,7 @@ struct InitOptions {
 
 /// What the collectives file says of an algorithm (docs/collectives.md).
 struct Algorithm {
-  std::string module;        // the code behind it
+  std::string module;        // its algorithm of all-reduces
   int world_size = 1;        // ranks: as the file says, else as many as there are SIPs
   bool rank_per_pe = false;  // so many that each is a PE
   std::int64_t n_elem = 0;   // elements of a rank that a bench takes when it is told nothing else
@@ -125,8 +125,8 @@ using WorkRef = std::shared_ptr<Work>;
 // current stream waits for it and null is returned. The first call on a group waits, on the host, for all ranks; with
 // `async_op` the first wait for its Work does.
 
-/// tensor := the reduction of all ranks' tensors, with the same bits on all ranks. The order is that of a ring, in the
-/// tensor's own type: see src/distributed/algorithms/ring_allreduce.h. ValueError for a type that `op` cannot reduce.
+/// tensor := the reduction of all ranks' tensors, with the same bits on all ranks, in the tensor's own type and in the
+/// order of the group's algorithm: see docs/collectives.md. ValueError for a type that `op` cannot reduce.
 WorkRef all_reduce(const Tensor& tensor, ReduceOp op = ReduceOp::SUM, const ProcessGroup& group = {},
                    bool async_op = false, Where where = Where::current());
 /// tensor := that of rank `src`, a global rank.

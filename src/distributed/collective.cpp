@@ -66,7 +66,8 @@ std::shared_ptr<WorkState> issue(GroupHandle& handle, CollectiveCall call, bool 
   group.check_usable(context, call.name);
   DeviceWork work;
   work.call = call.name;
-  work.kernel = std::move(call.kernel);
+  const CollectiveAlgorithm& algorithm = algorithm_for(group.algorithm(), call.operation);
+  work.kernel = algorithm.name;
   work.payload = payload_of(call.tensor, call.name, context);
   // Without a tensor it is the rank's device in the group that takes part, whichever is current.
   if (const auto& mine = group.communicator().part_if_known(handle.member); mine && !call.tensor.defined()) {
@@ -90,9 +91,11 @@ std::shared_ptr<WorkState> issue(GroupHandle& handle, CollectiveCall call, bool 
   work.turn = [communicator, group = handle.group, member = handle.member, sequence, what] {
     return communicator->turn(member, sequence, what);
   };
-  work.body = [body = std::move(call.body), communicator, group = handle.group, member = handle.member,
-               dtype = call.fingerprint.dtype](const std::shared_ptr<tl::Tensor>& flat) {
-    body(communicator->place(member, dtype), flat);
+  work.body = [kernel = algorithm.kernel, arguments = call.arguments, communicator, group = handle.group,
+               member = handle.member, dtype = call.fingerprint.dtype](const std::shared_ptr<tl::Tensor>& flat) {
+    CollectiveArguments mine = arguments;
+    mine.tensor = flat.get();
+    kernel(communicator->view(member, dtype), mine);
   };
   work.explain = [node = std::make_shared<CollectiveNode>(what, handle.global_rank, handle.group, sequence)](
                      const std::shared_ptr<const sim::WaitNode>& launch) {

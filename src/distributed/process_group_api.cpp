@@ -6,7 +6,7 @@
 #include <utility>
 
 #include "base/text.h"
-#include "distributed/collectives_file.h"
+#include "distributed/algorithm_choice.h"
 #include "distributed/communicator.h"
 #include "distributed/group.h"
 #include "kernbench/error.h"
@@ -67,26 +67,6 @@ int given_or(int given, bool spawned, int of_worker, const char* what, const cha
                   variable, what));
 }
 
-AlgorithmSpec algorithm_of(runtime::HostContext& context, const std::string& name) {
-  Rendezvous& shared = rendezvous(context);
-  if (!shared.collectives) shared.collectives = load_collectives(context.simulation.options().collectives);
-  AlgorithmSpec algorithm = find_algorithm(*shared.collectives, name);
-  algorithm.n_slots = std::max(algorithm.n_slots, context.simulation.options().least_slots);
-  return algorithm;
-}
-
-}  // namespace
-
-Algorithm get_algorithm(const std::string& name) {
-  auto& context = runtime::current_context("get_algorithm");
-  const AlgorithmSpec spec = algorithm_of(context, name);
-  const auto& topology = context.simulation.topology();
-  const WorldSize size = kernbench::distributed::world_size(spec, topology.system.sips, topology.pes_per_sip());
-  return {spec.module, size.ranks, size.rank_per_pe, spec.n_elem};
-}
-
-namespace {
-
 /// The job in which ranks meet under `key`, joined by this rank.
 std::shared_ptr<Job> join(runtime::HostContext& context, const std::string& key, int rank, int world_size,
                           const AlgorithmSpec& algorithm) {
@@ -144,7 +124,9 @@ void init_process_group(std::string_view backend, int rank, int world_size, cons
   // Workers of different spawns do not meet.
   const std::string key = fmt::format("{} {}", context.worker.owner(), options.init_method);
   const auto pe = pe_of_rank(rank, world_size, context.simulation.topology());
-  const auto job = join(context, key, rank, world_size, algorithm_of(context, options.algorithm));
+  const auto algorithm = algorithm_of(context, options.algorithm);
+  check_can_run({world_size, pe.has_value(), algorithm, context.simulation.topology()}, "init_process_group");
+  const auto job = join(context, key, rank, world_size, algorithm);
   context.distributed = std::make_shared<RankState>(job, rank);
   if (!pe) {
     context.pe.reset();
@@ -223,6 +205,8 @@ ProcessGroup new_group(std::vector<int> ranks, const InitOptions& options, Where
   const Group& world = *handle_of({}, "new_group").group;
   ranks = checked_ranks(std::move(ranks), world);
   auto algorithm = options.algorithm.empty() ? world.algorithm() : algorithm_of(context, options.algorithm);
+  check_can_run({static_cast<int>(ranks.size()), context.pe.has_value(), algorithm, context.simulation.topology()},
+                "new_group");
   auto& creations = mine.job->creations;
   const std::size_t number = mine.groups_created++;
   if (number == creations.size()) creations.emplace_back(number + 1, mine.job->roster, world.ranks());
