@@ -56,7 +56,7 @@ Algorithm get_algorithm(const std::string& name = {});
 /// world_size - 1 have called it. `backend` is "ahbm" or empty. -1 stands for the rank that spawn() has given the
 /// worker, and for the number of ranks of that spawn; they take the part of the environment variables RANK and
 /// WORLD_SIZE of PyTorch's env://. ValueError for a rank or size that cannot be or is not known, for a rank that is
-/// there twice, and for ranks that disagree about the size; ConfigurationError for more ranks than the machine has PEs.
+/// there twice, and ranks that disagree about the size; ConfigurationError for more than PEs or algorithm allow.
 ///
 /// A rank is a SIP: the one that the worker has made current when it communicates. In a world of more ranks than there
 /// are SIPs a rank is a PE: rank r the r-th one of the machine, SIP by SIP, cube by cube, PE by PE. The PE's SIP is
@@ -78,8 +78,8 @@ std::vector<int> get_process_group_ranks(const ProcessGroup& group = {}, Where w
 
 /// A group of some ranks of the default one (none given: all). Every rank, member or not, must call it, all in the same
 /// order with the same ranks; it waits for all of them. When they differ, each gets one ProgramError
-/// ("DistributedError"), and no group is made. For a rank that is not a member, get_rank and get_world_size are -1, and
-/// what it calls on the group prints a warning and does nothing.
+/// ("DistributedError"), and no group is made. ConfigurationError for an algorithm that cannot run on the group. For a
+/// rank that is not a member, get_rank and get_world_size are -1; what it calls on the group prints a warning, no more.
 ProcessGroup new_group(std::vector<int> ranks = {}, const InitOptions& options = {}, Where where = Where::current());
 
 /// Waits until all ranks of the group have called it, at most `timeout`: ProgramError ("DistributedError") on rank 0 of

@@ -83,7 +83,10 @@ double fold(ReduceOp op, double a, double b) {
 
 torch::Tensor tensor_of(const Case& what, const std::function<double(std::int64_t)>& value) {
   std::vector<double> values(static_cast<std::size_t>(what.elements));
-  for (std::int64_t i = 0; i < what.elements; ++i) values[static_cast<std::size_t>(i)] = value(i);
+  constexpr std::size_t kPeriod = 10;  // of all values in the elements
+  for (std::size_t i = 0; i < values.size(); ++i) {
+    values[i] = i < kPeriod ? value(static_cast<std::int64_t>(i)) : values[i - kPeriod];
+  }
   return torch::tensor(values, torch::dtype(torch::kDouble)).to(what.dtype);
 }
 torch::Tensor input(const Case& what, int ranks, int rank) {
