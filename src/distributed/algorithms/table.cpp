@@ -6,12 +6,14 @@
 namespace kernbench::distributed {
 
 CollectiveAlgorithm ring_allreduce();
+CollectiveAlgorithm direct_allreduce();
 CollectiveAlgorithm ring_broadcast();
 CollectiveAlgorithm ring_barrier();
 
 std::span<const CollectiveAlgorithm> collective_algorithms() {
   static const std::array table{
       ring_allreduce(),
+      direct_allreduce(),
       ring_broadcast(),
       ring_barrier(),
   };
