@@ -43,7 +43,7 @@ struct InitOptions {
 
 /// What the collectives file says of an algorithm (docs/collectives.md).
 struct Algorithm {
-  std::string module;        // the code behind it
+  std::string module;        // its algorithm of all-reduces
   int world_size = 1;        // ranks: as the file says, else as many as there are SIPs
   bool rank_per_pe = false;  // so many that each is a PE
   std::int64_t n_elem = 0;   // elements of a rank that a bench takes when it is told nothing else
@@ -56,7 +56,7 @@ Algorithm get_algorithm(const std::string& name = {});
 /// world_size - 1 have called it. `backend` is "ahbm" or empty. -1 stands for the rank that spawn() has given the
 /// worker, and for the number of ranks of that spawn; they take the part of the environment variables RANK and
 /// WORLD_SIZE of PyTorch's env://. ValueError for a rank or size that cannot be or is not known, for a rank that is
-/// there twice, and for ranks that disagree about the size; ConfigurationError for more ranks than the machine has PEs.
+/// there twice, and ranks that disagree about the size; ConfigurationError for more than PEs or algorithm allow.
 ///
 /// A rank is a SIP: the one that the worker has made current when it communicates. In a world of more ranks than there
 /// are SIPs a rank is a PE: rank r the r-th one of the machine, SIP by SIP, cube by cube, PE by PE. The PE's SIP is
@@ -78,8 +78,8 @@ std::vector<int> get_process_group_ranks(const ProcessGroup& group = {}, Where w
 
 /// A group of some ranks of the default one (none given: all). Every rank, member or not, must call it, all in the same
 /// order with the same ranks; it waits for all of them. When they differ, each gets one ProgramError
-/// ("DistributedError"), and no group is made. For a rank that is not a member, get_rank and get_world_size are -1, and
-/// what it calls on the group prints a warning and does nothing.
+/// ("DistributedError"), and no group is made. ConfigurationError for an algorithm that cannot run on the group. For a
+/// rank that is not a member, get_rank and get_world_size are -1; what it calls on the group prints a warning, no more.
 ProcessGroup new_group(std::vector<int> ranks = {}, const InitOptions& options = {}, Where where = Where::current());
 
 /// Waits until all ranks of the group have called it, at most `timeout`: ProgramError ("DistributedError") on rank 0 of
@@ -125,8 +125,8 @@ using WorkRef = std::shared_ptr<Work>;
 // current stream waits for it and null is returned. The first call on a group waits, on the host, for all ranks; with
 // `async_op` the first wait for its Work does.
 
-/// tensor := the reduction of all ranks' tensors, with the same bits on all ranks. The order is that of a ring, in the
-/// tensor's own type: see src/distributed/algorithms/ring_allreduce.h. ValueError for a type that `op` cannot reduce.
+/// tensor := the reduction of all ranks' tensors, with the same bits on all ranks, in the tensor's own type and in the
+/// order of the group's algorithm: see docs/collectives.md. ValueError for a type that `op` cannot reduce.
 WorkRef all_reduce(const Tensor& tensor, ReduceOp op = ReduceOp::SUM, const ProcessGroup& group = {},
                    bool async_op = false, Where where = Where::current());
 /// tensor := that of rank `src`, a global rank.

@@ -9,6 +9,7 @@
 #include <string>
 #include <string_view>
 
+#include "distributed/algorithms/algorithm.h"
 #include "kernbench/dtype.h"
 #include "kernbench/queues.h"
 #include "kernbench/units.h"
@@ -16,19 +17,15 @@
 
 namespace kernbench::distributed {
 
-/// Which neighbours a rank has.
-enum class RankTopology : std::uint8_t { ring_1d };
-
 inline constexpr std::array<std::string_view, 3> kBufferKindNames{"tcm", "hbm", "sram"};
 inline constexpr std::array<std::string_view, 2> kBackpressureNames{"sleep", "poll"};
-inline constexpr std::array<std::string_view, 1> kRankTopologyNames{"ring_1d"};
-/// The algorithms that there is code for: the values of `module`.
-inline constexpr std::array<std::string_view, 1> kAlgorithmModules{"ring_allreduce"};
 
 /// One algorithm of a collectives file, with what `defaults` says where it says nothing itself.
 struct AlgorithmSpec {
-  std::string module;
-  RankTopology topology = RankTopology::ring_1d;
+  std::string module;                        // its algorithm of all-reduces
+  std::optional<std::string> topology = {};  // without: that of the module
+  std::string broadcast = "ring_broadcast";  // its other algorithms
+  std::string barrier = "ring_barrier";
   BufferKind buffer_kind = BufferKind::tcm;
   Backpressure backpressure = Backpressure::sleep;
   // assumption: enough slots in flight that credits come back in time over links of a few hundred GB/s
@@ -59,7 +56,13 @@ template <class V, topology::SpecOf<AlgorithmSpec> S>
 void describe(V& visit, S& spec) {
   namespace limits = topology::limits;
   constexpr std::int64_t kCount = (std::int64_t{1} << 31) - 1;
-  visit.field({"topology", "which neighbours a rank has", false, 0, 0, kRankTopologyNames}, spec.topology);
+  visit.field({"topology", "arrangement of the ranks: that of `module`, and an error if it is another", false, 0, 0,
+               all_reduce_topologies()},
+              spec.topology);
+  visit.field({"broadcast", "algorithm of broadcasts", false, 0, 0, algorithm_names(CollectiveOperation::broadcast)},
+              spec.broadcast);
+  visit.field({"barrier", "algorithm of barriers", false, 0, 0, algorithm_names(CollectiveOperation::barrier)},
+              spec.barrier);
   visit.field({"buffer_kind", "memory of the receiver that holds the slots", false, 0, 0, kBufferKindNames},
               spec.buffer_kind);
   visit.field({"backpressure", "how a program waits for a credit or a message", false, 0, 0, kBackpressureNames},

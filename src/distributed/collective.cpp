@@ -28,7 +28,7 @@ class CollectiveNode final : public sim::WaitNode {
   void waits_for(std::vector<sim::WaitEdge>& edges) const override {
     const Roster& roster = *group_->roster();
     const std::string mine = fmt::format("{}'s {}{}", roster.name(rank_), what_, called_at_text(where_));
-    for (const int rank : group_->ledger().missing(sequence_)) {
+    for (const int rank : group_->order_check().missing(sequence_)) {
       roster.append_edge(rank, what_, edges, fmt::format("{}, which {} has not called", mine, roster.name(rank)));
     }
     group_->communicator().append_not_begun(group_->member(rank_), sequence_, edges);
@@ -54,7 +54,7 @@ std::shared_ptr<WorkState> refuse(runtime::HostContext& context, GroupHandle& ha
   state->refused = true;
   state->finished = std::make_shared<sim::Completion>();
   state->finished->describe_as([what] { return what; });
-  handle.group->ledger().attach(sequence, state);
+  handle.group->order_check().attach(sequence, state);
   return state;
 }
 
@@ -66,7 +66,8 @@ std::shared_ptr<WorkState> issue(GroupHandle& handle, CollectiveCall call, bool 
   group.check_usable(context, call.name);
   DeviceWork work;
   work.call = call.name;
-  work.kernel = std::move(call.kernel);
+  const CollectiveAlgorithm& algorithm = algorithm_for(group.algorithm(), call.operation);
+  work.kernel = algorithm.name;
   work.payload = payload_of(call.tensor, call.name, context);
   // Without a tensor it is the rank's device in the group that takes part, whichever is current.
   if (const auto& mine = group.communicator().part_if_known(handle.member); mine && !call.tensor.defined()) {
@@ -78,7 +79,7 @@ std::shared_ptr<WorkState> issue(GroupHandle& handle, CollectiveCall call, bool 
   const std::string what =
       fmt::format("{} (sequence number {}) of {}", name(call.fingerprint.type), sequence, group.name());
   if (group.is_doomed(sequence)) return refuse(context, handle, sequence, what, async_op);
-  const auto scope = group.ledger().scope(sequence, [&] { return group.new_scope(context); });
+  const auto scope = group.order_check().scope(sequence, [&] { return group.new_scope(context); });
   work.scope = scope;
   work.synchronous = !async_op;
   const auto communicator = group.shared_communicator();
@@ -90,9 +91,11 @@ std::shared_ptr<WorkState> issue(GroupHandle& handle, CollectiveCall call, bool 
   work.turn = [communicator, group = handle.group, member = handle.member, sequence, what] {
     return communicator->turn(member, sequence, what);
   };
-  work.body = [body = std::move(call.body), communicator, group = handle.group, member = handle.member,
-               dtype = call.fingerprint.dtype](const std::shared_ptr<tl::Tensor>& flat) {
-    body(communicator->place(member, dtype), flat);
+  work.body = [kernel = algorithm.kernel, arguments = call.arguments, communicator, group = handle.group,
+               member = handle.member, dtype = call.fingerprint.dtype](const std::shared_ptr<tl::Tensor>& flat) {
+    CollectiveArguments mine = arguments;
+    mine.tensor = flat.get();
+    kernel(communicator->view(member, dtype), mine);
   };
   work.explain = [node = std::make_shared<CollectiveNode>(what, handle.global_rank, handle.group, sequence)](
                      const std::shared_ptr<const sim::WaitNode>& launch) {
@@ -104,7 +107,7 @@ std::shared_ptr<WorkState> issue(GroupHandle& handle, CollectiveCall call, bool 
   state->sequence = sequence;
   state->others_here = std::move(others_here);
   state->group = handle.group;
-  group.ledger().attach(sequence, state);
+  group.order_check().attach(sequence, state);
   communicator->set_end(handle.member, sequence, state->finished);
   // Others may have differed while this one was given to the device.
   if (scope && scope->taken_back()) state->fail(group.failure());

@@ -1,11 +1,9 @@
 // Collectives of a group: every member calls them, in one order.
 #pragma once
 
-#include <functional>
 #include <memory>
-#include <string>
 
-#include "distributed/algorithms/neighbours.h"
+#include "distributed/algorithms/algorithm.h"
 #include "distributed/group.h"
 #include "distributed/work_state.h"
 #include "kernbench/torch/tensor.h"
@@ -14,16 +12,16 @@ namespace kernbench::distributed {
 
 /// A collective as one rank calls it.
 struct CollectiveCall {
-  const char* name = "";    // of the API: "all_reduce"
-  std::string kernel = {};  // name of the launch: "ring_allreduce"
+  const char* name = "";  // of the API: "all_reduce"
+  CollectiveOperation operation = CollectiveOperation::barrier;
   CollectiveFingerprint fingerprint = {};
-  torch::Tensor tensor = {};  // undefined: there is none
-  /// As DeviceWork::body.
-  std::function<void(const RingPlace& ring, const std::shared_ptr<tl::Tensor>& flat)> body = {};
+  torch::Tensor tensor = {};           // undefined: there is none
+  CollectiveArguments arguments = {};  // without the tensor
 };
 
-/// Checks the call against those of other ranks and enqueues its kernel. When the group communicates for the first time
-/// it waits for the others on the host; with `async_op` whoever waits for the work does.
+/// Checks the call against those of other ranks and enqueues the kernel of the group's algorithm. When the group
+/// communicates for the first time it waits for the others on the host; with `async_op` whoever waits for the work
+/// does.
 std::shared_ptr<WorkState> issue(GroupHandle& handle, CollectiveCall call, bool async_op);
 
 }  // namespace kernbench::distributed

@@ -3,8 +3,7 @@
 
 #include <utility>
 
-#include "distributed/algorithms/ring_allreduce.h"
-#include "distributed/algorithms/ring_broadcast.h"
+#include "distributed/algorithms/reduction.h"
 #include "distributed/collective.h"
 #include "distributed/device_work.h"
 #include "distributed/transfer.h"
@@ -133,11 +132,11 @@ WorkRef all_reduce(const Tensor& tensor, ReduceOp op, const ProcessGroup& group,
   check_reduction(op, tensor::impl_of(tensor).dtype);
   CollectiveCall call;
   call.name = "all_reduce";
-  call.kernel = handle->group->algorithm().module;
+  call.operation = CollectiveOperation::all_reduce;
   call.fingerprint.type = OpType::ALLREDUCE;
   call.fingerprint.reduce = op;
   call.tensor = tensor;
-  call.body = [op](const RingPlace& ring, const std::shared_ptr<tl::Tensor>& flat) { ring_allreduce(ring, *flat, op); };
+  call.arguments.reduction = op;
   return finish(issue(*handle, std::move(call), async_op), async_op);
 }
 
@@ -153,13 +152,11 @@ WorkRef broadcast(const Tensor& tensor, int src, const ProcessGroup& group, bool
   }
   CollectiveCall call;
   call.name = "broadcast";
-  call.kernel = "ring_broadcast";
+  call.operation = CollectiveOperation::broadcast;
   call.fingerprint.type = OpType::BROADCAST;
   call.fingerprint.root = src;
   call.tensor = tensor;
-  call.body = [root](const RingPlace& ring, const std::shared_ptr<tl::Tensor>& flat) {
-    ring_broadcast(ring, *flat, root);
-  };
+  call.arguments.root = root;
   return finish(issue(*handle, std::move(call), async_op), async_op);
 }
 
@@ -169,9 +166,8 @@ WorkRef barrier(const ProcessGroup& group, bool async_op, Where where) {
   if (handle == nullptr) return nullptr;
   CollectiveCall call;
   call.name = "barrier";
-  call.kernel = "ring_barrier";
+  call.operation = CollectiveOperation::barrier;
   call.fingerprint.type = OpType::BARRIER;
-  call.body = [](const RingPlace& ring, const std::shared_ptr<tl::Tensor>&) { ring_barrier(ring); };
   auto state = issue(*handle, std::move(call), async_op);
   state->host_waits = true;
   if (async_op) return std::make_shared<Work>(std::move(state));

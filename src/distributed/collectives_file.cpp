@@ -22,9 +22,13 @@ namespace fs = std::filesystem;
 
 constexpr const char* kFileName = "ccl.yaml";
 
+topology::Field module_field() {
+  return {"module", "algorithm of all-reduces", true, 0, 0, algorithm_names(CollectiveOperation::all_reduce)};
+}
+
 template <class V, class S>
 void describe_algorithm(V& visit, S& spec) {
-  visit.field({"module", "the code of the algorithm", true, 0, 0, kAlgorithmModules}, spec.module);
+  visit.field(module_field(), spec.module);
   describe(visit, spec);
 }
 
@@ -63,6 +67,19 @@ class Checks {
                                                   to_text(spec.vc_chunk_size), to_text(spec.slot_size)));
     }
   }
+  void check_topology(const std::string& path, const AlgorithmSpec& spec) {
+    if (!spec.topology || !read(path, "module") || !read(path, "topology")) return;
+    const std::string_view needed = find_collective_algorithm(CollectiveOperation::all_reduce, spec.module).topology;
+    if (*spec.topology == needed) return;
+    std::vector<std::string_view> fitting;
+    for (const auto& each : collective_algorithms()) {
+      const bool reduces = each.operation == CollectiveOperation::all_reduce;
+      if (reduces && each.topology == *spec.topology) fitting.push_back(each.name);
+    }
+    report(path + ".topology",
+           fmt::format("{} needs {}, found \"{}\"{}; {} is for {}", spec.module, needed, *spec.topology,
+                       says(path, "topology") ? "" : " in defaults", *spec.topology, fmt::join(fitting, ", ")));
+  }
   void check_default(const Collectives& collectives) {
     const topology::Entry* entry = root_.find("algorithms");
     if (entry == nullptr || (entry->value.kind == topology::Node::Kind::mapping && entry->value.entries.empty())) {
@@ -76,6 +93,12 @@ class Checks {
  private:
   bool read(const std::string& path, const std::string& key) const {
     return !unread_.contains(path + "." + key) && !unread_.contains("defaults." + key);
+  }
+  /// Whether an algorithm has the key itself.
+  bool says(const std::string& path, const std::string& key) const {
+    const topology::Entry* algorithms = root_.find("algorithms");
+    const topology::Entry* mine = algorithms->value.find(path.substr(path.find('.') + 1));
+    return mine->value.find(key) != nullptr;
   }
   void report(const std::string& path, const std::string& message) {
     problems_.push_back({topology::place_of(root_, path), path + ": " + message});
@@ -104,7 +127,10 @@ Collectives parse_collectives(std::string_view yaml, const std::string& file_nam
 
   Checks checks(root, unread, problems);
   if (root.kind == topology::Node::Kind::mapping) checks.check_default(collectives);
-  for (const auto& [name, spec] : collectives.algorithms) checks.check_algorithm("algorithms." + name, spec);
+  for (const auto& [name, spec] : collectives.algorithms) {
+    checks.check_algorithm("algorithms." + name, spec);
+    checks.check_topology("algorithms." + name, spec);
+  }
   if (!problems.empty()) topology::throw_problems(problems, file_name);
   return collectives;
 }
@@ -146,11 +172,8 @@ std::string collectives_reference() {
   topology::Walk<topology::ReferenceSink> walk(sink);
   const Collectives defaults;
   describe_defaults(walk, defaults);
-  walk.section("algorithms.NAME",
-               "an algorithm; beside the keys of `defaults`, which hold where it says nothing:", [&] {
-                 walk.field(topology::Field{"module", "the code of the algorithm", true, 0, 0, kAlgorithmModules},
-                            defaults.defaults.module);
-               });
+  walk.section("algorithms.NAME", "an algorithm; beside the keys of `defaults`, which hold where it says nothing:",
+               [&] { walk.field(module_field(), defaults.defaults.module); });
   return sink.markdown;
 }
 

@@ -49,21 +49,21 @@ runtime::CompletionRef Communicator::ready(runtime::HostContext& context, int me
   bind(member, part);
   if (group_.size() == 1) return nullptr;
   const int rank = group_.ranks()[static_cast<std::size_t>(member)];
-  if (!meeting_) meeting_ = std::make_shared<Meeting>(what, group_.roster(), group_.ranks());
-  if (!meeting_->has(rank)) {
+  if (!barrier_) barrier_ = std::make_shared<RankBarrier>(what, group_.roster(), group_.ranks());
+  if (!barrier_->has(rank)) {
     // Who waits goes on as soon as the last one has arrived, over these channels.
-    const bool last = meeting_->missing().size() == 1;
-    if (last) ring_ = channels_between(context, group_, group_.name(), ring_pairs(), what);
-    meeting_->arrive(rank);
+    const bool last = barrier_->missing().size() == 1;
+    if (last) channels_ = channels_between(context, group_, group_.name(), pairs(), what);
+    barrier_->arrive(rank);
   }
-  return {meeting_, &meeting_->reached()};
+  return {barrier_, &barrier_->reached()};
 }
 
 std::shared_ptr<ChannelTurn> Communicator::turn(int member, std::uint64_t sequence, const std::string& what) {
-  if (!ring_) return nullptr;
+  if (!channels_) return nullptr;
   Open& open = open_[sequence];
   if (!open.use) {
-    open.use = std::make_shared<ChannelUse>(ring_, group_.roster(), group_.ranks(), what);
+    open.use = std::make_shared<ChannelUse>(channels_, group_.roster(), group_.ranks(), what);
     for (const auto& [other, end] : open.ends) {
       if (const auto alive = end.lock()) open.use->set_end(static_cast<std::size_t>(other), alive);
     }
@@ -87,24 +87,20 @@ void Communicator::append_not_begun(int member, std::uint64_t sequence, std::vec
   open->second.use->append_not_begun(static_cast<std::size_t>(member), edges);
 }
 
-std::vector<PartPair> Communicator::ring_pairs() const {
+std::vector<PartPair> Communicator::pairs() const {
   std::vector<PartPair> pairs;
-  for (int member = 0; member < group_.size(); ++member) {
-    pairs.emplace_back(part(member), part((member + 1) % group_.size()));
+  for (const auto& [from, to] : channels_of(group_.algorithm(), group_.size())) {
+    pairs.emplace_back(part(from), part(to));
   }
   return pairs;
 }
 
-RingPlace Communicator::place(int member, DType dtype) const {
-  const int n = group_.size();
-  RingPlace ring;
-  ring.rank = member;
-  ring.size = n;
-  ring.next = part((member + 1) % n);
-  ring.previous = part((member + n - 1) % n);
-  ring.tile_elements = group_.algorithm().tile_elements(dtype);
-  ring.window = group_.algorithm().n_slots;
-  return ring;
+RankView Communicator::view(int member, DType dtype) const {
+  return {.rank = member,
+          .size = group_.size(),
+          .parts = parts_,
+          .tile_elements = group_.algorithm().tile_elements(dtype),
+          .window = group_.algorithm().n_slots};
 }
 
 }  // namespace kernbench::distributed

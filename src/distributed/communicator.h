@@ -9,10 +9,10 @@
 #include <string>
 #include <vector>
 
-#include "distributed/algorithms/neighbours.h"
+#include "distributed/algorithms/algorithm.h"
 #include "distributed/channels/channel_set.h"
 #include "distributed/channels/channel_use.h"
-#include "distributed/ranks/meeting.h"
+#include "distributed/ranks/rank_barrier.h"
 #include "runtime/context.h"
 #include "sim/waitable.h"
 
@@ -41,16 +41,16 @@ class Communicator {
     return parts_[static_cast<std::size_t>(member)];
   }
   const tensor::DevicePart& part(int member) const { return parts_[static_cast<std::size_t>(member)].value(); }
-  /// For when all members have come.
-  RingPlace place(int member, DType dtype) const;
-  /// A member's turn on the ring in its collective `sequence`, for when all members have come; null for a group of one.
-  /// `what` names the call for reports. Each member takes it once.
+  /// The group as a member's kernels see it, for when all members have come. It must not outlive the communicator.
+  RankView view(int member, DType dtype) const;
+  /// A member's turn on the channels in its collective `sequence`, for when all members have come; null for a group of
+  /// one. `what` names the call for reports. Each member takes it once.
   std::shared_ptr<ChannelTurn> turn(int member, std::uint64_t sequence, const std::string& what);
-  /// No member comes to the collectives from `first` on that has not come to them: they use the ring as long as the
+  /// No member comes to the collectives from `first` on that has not come to them: they use the channels as long as the
   /// launches of those that have. Nobody waits for members any more.
   void give_up(std::uint64_t first) {
     open_.erase(open_.lower_bound(first), open_.end());
-    if (meeting_) meeting_->give_up();
+    if (barrier_) barrier_->give_up();
   }
   /// The end of a member's kernels in that collective, for reports.
   void set_end(int member, std::uint64_t sequence, const runtime::CompletionRef& end);
@@ -58,13 +58,13 @@ class Communicator {
   void append_not_begun(int member, std::uint64_t sequence, std::vector<sim::WaitEdge>& edges) const;
 
  private:
-  std::vector<PartPair> ring_pairs() const;
+  std::vector<PartPair> pairs() const;
 
   const Group& group_;
   std::vector<std::optional<tensor::DevicePart>> parts_;      // by member; nothing: not known yet
   std::vector<std::vector<runtime::CompletionRef>> waiting_;  // for a member, by member
-  std::shared_ptr<Meeting> meeting_;
-  std::shared_ptr<SharedChannels> ring_;
+  std::shared_ptr<RankBarrier> barrier_;
+  std::shared_ptr<SharedChannels> channels_;
   /// A collective that not all members have come to.
   struct Open {
     std::shared_ptr<ChannelUse> use = {};

@@ -23,7 +23,7 @@ Group::Group(runtime::Simulation& simulation, std::string name, std::shared_ptr<
       roster_(std::move(roster)),
       ranks_(std::move(ranks)),
       algorithm_(std::move(algorithm)),
-      ledger_(ranks_),
+      order_check_(ranks_),
       communicator_(std::make_shared<Communicator>(*this)),
       left_(ranks_.size()) {}
 
@@ -44,29 +44,30 @@ void Group::close() {
 }
 
 void Group::append_unmatched(std::vector<std::string>& texts) const {
-  ledger_.append_unmatched(name_, texts);
+  order_check_.append_unmatched(name_, texts);
   transfers_.append_unmatched(name_, texts);
 }
 
 std::uint64_t Group::call(int member, const CollectiveFingerprint& fingerprint) {
-  const std::uint64_t sequence = ledger_.call(member, fingerprint);
+  const std::uint64_t sequence = order_check_.call(member, fingerprint);
   judge();
   return sequence;
 }
 
 bool Group::has_conflict(std::uint64_t sequence) const {
-  const auto conflict = ledger_.conflict();
+  const auto conflict = order_check_.conflict();
   return conflict && *conflict <= sequence;
 }
 
 void Group::judge() {
   // When all have left nobody can be told; the end of the run says it.
-  if (!failure_ && ledger_.can_judge(left_) && std::ranges::find(left_, false) != left_.end()) fail(ledger_.verdict());
+  if (!failure_ && order_check_.can_judge(left_) && std::ranges::find(left_, false) != left_.end())
+    fail(order_check_.verdict());
 }
 
 bool Group::judge_without_missing() {
-  if (failure_ || !ledger_.conflict()) return false;
-  fail(ledger_.verdict());
+  if (failure_ || !order_check_.conflict()) return false;
+  fail(order_check_.verdict());
   return true;
 }
 
@@ -78,7 +79,7 @@ void Group::fail(const ProgramError& error) {
     if (!left_[member]) roster_->tell(ranks_[member], failure_);
   }
   for (sim::Completion* verdict : wait_for_verdict_) verdict->set();
-  const auto abandoned = ledger_.abandon();
+  const auto abandoned = order_check_.abandon();
   communicator_->give_up(abandoned.first);
   auto scopes = abandoned.scopes;
   for (const auto& work : abandoned.works) work->fail(failure_);
@@ -117,9 +118,9 @@ void Group::wait_for_failure(runtime::HostContext& context, const std::string& w
   if (!failure_) {
     sim::Completion verdict;
     verdict.describe_as(
-        [&] { return fmt::format("{}, missing ranks: {}", what, set_text(ledger_.missing(sequence))); });
+        [&] { return fmt::format("{}, missing ranks: {}", what, set_text(order_check_.missing(sequence))); });
     verdict.provided_by([&](std::vector<sim::WaitEdge>& edges) {
-      for (const int rank : ledger_.missing(sequence)) roster_->append_edge(rank, what, edges);
+      for (const int rank : order_check_.missing(sequence)) roster_->append_edge(rank, what, edges);
     });
     // The failure ends the wait; in a destructor, where no wait throws, the verdict does.
     const auto place = wait_for_verdict_.insert(wait_for_verdict_.end(), &verdict);
@@ -141,7 +142,7 @@ int Group::member(int global_rank) const {
   return found == ranks_.end() ? -1 : static_cast<int>(found - ranks_.begin());
 }
 
-Meeting& Group::monitored_barrier(std::size_t count) {
+RankBarrier& Group::monitored_barrier(std::size_t count) {
   while (monitored_barriers_.size() <= count) monitored_barriers_.emplace_back("monitored_barrier", roster_, ranks_);
   return monitored_barriers_[count];
 }
@@ -164,12 +165,12 @@ Job::Job(runtime::Simulation& simulation, std::string title, int world_size, Alg
                                     std::move(algorithm))),
       joined(std::move(title), roster, first_ranks(world_size)) {}
 
-Membership::Membership(std::shared_ptr<Job> job_joined, int rank_in_job)
+RankState::RankState(std::shared_ptr<Job> job_joined, int rank_in_job)
     : job(std::move(job_joined)),
       rank(rank_in_job),
       world(std::make_shared<GroupHandle>(GroupHandle{job->world, rank, rank})) {}
 
-Membership::~Membership() {
+RankState::~RankState() {
   job->roster->leave(rank);
   job->world->leave(rank);
   for (GroupCreation& creation : job->creations) {
@@ -248,16 +249,16 @@ Rendezvous& rendezvous(runtime::Simulation& simulation) {
   return *static_cast<Rendezvous*>(slot.get());
 }
 
-Membership& membership(const char* call) {
+RankState& rank_state(const char* call) {
   const auto& slot = runtime::current_context(call).distributed;
   if (slot == nullptr) {
     throw ValueError("Default process group has not been initialized, please make sure to call init_process_group.");
   }
-  return *static_cast<Membership*>(slot.get());
+  return *static_cast<RankState*>(slot.get());
 }
 
 GroupHandle& handle_of(const torch::distributed::ProcessGroup& group, const char* call) {
-  Membership& mine = membership(call);
+  RankState& mine = rank_state(call);
   GroupHandle& handle = group.state() == nullptr ? *mine.world : *group.state();
   if (handle.destroyed || handle.global_rank != mine.rank || handle.group->roster() != mine.job->roster) {
     throw ValueError(

@@ -11,11 +11,11 @@
 #include <string>
 #include <vector>
 
+#include "distributed/agreement/collective_order_check.h"
 #include "distributed/agreement/group_creation.h"
-#include "distributed/agreement/ledger.h"
 #include "distributed/algorithm_spec.h"
 #include "distributed/channels/channel_pool.h"
-#include "distributed/ranks/meeting.h"
+#include "distributed/ranks/rank_barrier.h"
 #include "distributed/transfer.h"
 #include "kernbench/distributed.h"
 #include "kernbench/units.h"
@@ -38,7 +38,7 @@ class Group {
   int member(int global_rank) const;
   const AlgorithmSpec& algorithm() const { return algorithm_; }
   const std::shared_ptr<Roster>& roster() const { return roster_; }
-  Ledger& ledger() { return ledger_; }
+  CollectiveOrderCheck& order_check() { return order_check_; }
 
   /// A member calls its next collective; returns its sequence number. Calls that differ fail the group, at the latest
   /// when every member has called, or has left.
@@ -74,7 +74,7 @@ class Group {
   /// What some members have called and others never did, a line each.
   void append_unmatched(std::vector<std::string>& texts) const;
   /// The call number `count` of monitored_barrier on each rank.
-  Meeting& monitored_barrier(std::size_t count);
+  RankBarrier& monitored_barrier(std::size_t count);
 
  private:
   void judge();
@@ -85,11 +85,11 @@ class Group {
   std::shared_ptr<Roster> roster_;
   std::vector<int> ranks_;
   AlgorithmSpec algorithm_;
-  Ledger ledger_;
+  CollectiveOrderCheck order_check_;
   std::shared_ptr<Communicator> communicator_;
   Transfers transfers_;
   std::vector<bool> left_;  // by member
-  std::deque<Meeting> monitored_barriers_;
+  std::deque<RankBarrier> monitored_barriers_;
   runtime::FailureRef failure_;
   std::list<sim::Completion*> wait_for_verdict_;
   std::shared_ptr<bool> has_failed_ = std::make_shared<bool>(false);
@@ -112,16 +112,16 @@ struct Job {
   Job(runtime::Simulation& simulation, std::string title, int world_size, AlgorithmSpec algorithm);
   std::shared_ptr<Roster> roster;
   std::shared_ptr<Group> world;
-  Meeting joined;
+  RankBarrier joined;
   std::deque<GroupCreation> creations;  // of new_group, in the order of the calls
 };
 
 /// What the calling fiber is in its default group; lives as long as the fiber's worker state.
-struct Membership {
-  Membership(std::shared_ptr<Job> job, int rank);
-  ~Membership();
-  Membership(const Membership&) = delete;
-  Membership& operator=(const Membership&) = delete;
+struct RankState {
+  RankState(std::shared_ptr<Job> job, int rank);
+  ~RankState();
+  RankState(const RankState&) = delete;
+  RankState& operator=(const RankState&) = delete;
 
   std::shared_ptr<Job> job;
   int rank;
@@ -168,8 +168,8 @@ struct Rendezvous {
 /// Of the calling worker's simulation.
 Rendezvous& rendezvous(runtime::HostContext& context);
 Rendezvous& rendezvous(runtime::Simulation& simulation);
-/// The calling worker's membership; ValueError in PyTorch's words when it has none. `call` names the operation.
-Membership& membership(const char* call);
+/// The calling worker's state; ValueError in PyTorch's words when it has none. `call` names the operation.
+RankState& rank_state(const char* call);
 /// The handle behind a group of the API, the default one for an empty one. ValueError when it has been destroyed.
 GroupHandle& handle_of(const torch::distributed::ProcessGroup& group, const char* call);
 /// Like handle_of, for an operation on the group; null, after a warning, when the calling rank is not in it.

@@ -6,7 +6,7 @@
 #include <utility>
 
 #include "base/text.h"
-#include "distributed/collectives_file.h"
+#include "distributed/algorithm_choice.h"
 #include "distributed/communicator.h"
 #include "distributed/group.h"
 #include "kernbench/error.h"
@@ -67,26 +67,6 @@ int given_or(int given, bool spawned, int of_worker, const char* what, const cha
                   variable, what));
 }
 
-AlgorithmSpec algorithm_of(runtime::HostContext& context, const std::string& name) {
-  Rendezvous& shared = rendezvous(context);
-  if (!shared.collectives) shared.collectives = load_collectives(context.simulation.options().collectives);
-  AlgorithmSpec algorithm = find_algorithm(*shared.collectives, name);
-  algorithm.n_slots = std::max(algorithm.n_slots, context.simulation.options().least_slots);
-  return algorithm;
-}
-
-}  // namespace
-
-Algorithm get_algorithm(const std::string& name) {
-  auto& context = runtime::current_context("get_algorithm");
-  const AlgorithmSpec spec = algorithm_of(context, name);
-  const auto& topology = context.simulation.topology();
-  const WorldSize size = kernbench::distributed::world_size(spec, topology.system.sips, topology.pes_per_sip());
-  return {spec.module, size.ranks, size.rank_per_pe, spec.n_elem};
-}
-
-namespace {
-
 /// The job in which ranks meet under `key`, joined by this rank.
 std::shared_ptr<Job> join(runtime::HostContext& context, const std::string& key, int rank, int world_size,
                           const AlgorithmSpec& algorithm) {
@@ -144,8 +124,10 @@ void init_process_group(std::string_view backend, int rank, int world_size, cons
   // Workers of different spawns do not meet.
   const std::string key = fmt::format("{} {}", context.worker.owner(), options.init_method);
   const auto pe = pe_of_rank(rank, world_size, context.simulation.topology());
-  const auto job = join(context, key, rank, world_size, algorithm_of(context, options.algorithm));
-  context.distributed = std::make_shared<Membership>(job, rank);
+  const auto algorithm = algorithm_of(context, options.algorithm);
+  check_can_run({world_size, pe.has_value(), algorithm, context.simulation.topology()}, "init_process_group");
+  const auto job = join(context, key, rank, world_size, algorithm);
+  context.distributed = std::make_shared<RankState>(job, rank);
   if (!pe) {
     context.pe.reset();
   } else if (!context.pe) {
@@ -173,7 +155,7 @@ void destroy_process_group(const ProcessGroup& group, Where where) {
   const tensor::HostCall here("destroy_process_group", where);
   auto& context = runtime::current_context("destroy_process_group");
   GroupHandle& handle = handle_of(group, "destroy_process_group");
-  Membership& mine = membership("destroy_process_group");
+  RankState& mine = rank_state("destroy_process_group");
   if (handle.member >= 0) finish_work(context, handle);
   handle.destroyed = true;
   handle.group->leave(handle.member);
@@ -218,11 +200,13 @@ std::vector<int> get_process_group_ranks(const ProcessGroup& group, Where where)
 
 ProcessGroup new_group(std::vector<int> ranks, const InitOptions& options, Where where) {
   const tensor::HostCall here("new_group", where);
-  Membership& mine = membership("new_group");
+  RankState& mine = rank_state("new_group");
   auto& context = runtime::current_context("new_group");
   const Group& world = *handle_of({}, "new_group").group;
   ranks = checked_ranks(std::move(ranks), world);
   auto algorithm = options.algorithm.empty() ? world.algorithm() : algorithm_of(context, options.algorithm);
+  check_can_run({static_cast<int>(ranks.size()), context.pe.has_value(), algorithm, context.simulation.topology()},
+                "new_group");
   auto& creations = mine.job->creations;
   const std::size_t number = mine.groups_created++;
   if (number == creations.size()) creations.emplace_back(number + 1, mine.job->roster, world.ranks());
@@ -258,7 +242,7 @@ std::string duration_text(Time duration) {
   return duration.count() % millisecond == 0 ? fmt::format("{} ms", duration.count() / millisecond) : to_text(duration);
 }
 
-[[noreturn]] void fail(const Meeting& barrier, const Group& group, int rank, Time timeout, bool all) {
+[[noreturn]] void fail(const RankBarrier& barrier, const Group& group, int rank, Time timeout, bool all) {
   const int root = group.ranks().front();
   if (rank != root && (barrier.has(root) || barrier.has(rank) == false)) {
     throw ProgramError(
@@ -283,7 +267,7 @@ void monitored_barrier(const ProcessGroup& group, Time timeout, bool wait_all_ra
   handle->group->check_usable(context, "monitored_barrier");
   if (timeout <= Time::zero()) throw ValueError("monitored_barrier: the timeout must be more than 0");
   const std::size_t number = handle->monitored_barriers++;
-  Meeting& barrier = handle->group->monitored_barrier(number);
+  RankBarrier& barrier = handle->group->monitored_barrier(number);
   const auto& ranks = handle->group->ranks();
   const bool first = barrier.missing().size() == ranks.size();
   const bool too_late = barrier.complete();

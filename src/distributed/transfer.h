@@ -14,7 +14,7 @@
 #include "distributed/agreement/fingerprint.h"
 #include "distributed/channels/channel_set.h"
 #include "distributed/channels/channel_use.h"
-#include "distributed/ranks/meeting.h"
+#include "distributed/ranks/rank_barrier.h"
 #include "kernbench/error.h"
 #include "kernbench/units.h"
 #include "runtime/context.h"

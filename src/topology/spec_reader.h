@@ -334,7 +334,7 @@ class SpecReader {
   }
 
   template <class T>
-  static std::string read(const Field& field, const Node& node, std::optional<T>& member) {
+  std::string read(const Field& field, const Node& node, std::optional<T>& member) const {
     T value{};
     std::string message = read(field, node, value);
     if (message.empty()) member = value;

@@ -1,11 +1,10 @@
-// all_reduce: right in every type, size, placement and memory of the slots; folded in the order that is documented.
+// all_reduce around the shipped ring: its order, its times, and types that it does not take. Its values are in
+// every_algorithm_test.cpp.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include <cmath>
+#include <algorithm>
 #include <cstring>
-#include <fstream>
-#include <numeric>
 #include <string>
 #include <vector>
 
@@ -19,127 +18,8 @@ namespace dist = torch::distributed;
 using dist::ReduceOp;
 using torch::Tensor;
 
-/// A collectives file with one ring.
-std::string ring_file(const std::string& name, const std::string& keys) {
-  const std::string path = ::testing::TempDir() + "kernbench_" + name + ".yaml";
-  std::ofstream(path) << "defaults: {algorithm: ring, " << keys << "}\nalgorithms: {ring: {module: ring_allreduce}}\n";
-  return path;
-}
-
-/// Element i of rank r: small whole numbers, so that every sum and product is exact in every type.
-double element(int rank, std::int64_t i, ReduceOp op) {
-  const auto k = static_cast<std::int64_t>(rank) * 7 + i;
-  if (op == ReduceOp::PRODUCT) return static_cast<double>(k % 2 + 1);
-  return static_cast<double>(k % 5);
-}
-
-double fold(ReduceOp op, double a, double b) {
-  const auto bits = [](double x) { return static_cast<std::int64_t>(x); };
-  switch (op) {
-    case ReduceOp::PRODUCT:
-      return a * b;
-    case ReduceOp::MIN:
-      return std::fmin(a, b);
-    case ReduceOp::MAX:
-      return std::fmax(a, b);
-    case ReduceOp::BAND:
-      return static_cast<double>(bits(a) & bits(b));
-    case ReduceOp::BOR:
-      return static_cast<double>(bits(a) | bits(b));
-    case ReduceOp::BXOR:
-      return static_cast<double>(bits(a) ^ bits(b));
-    default:
-      return a + b;
-  }
-}
-
-Tensor host_tensor(const std::vector<double>& values, DType dtype) {
-  return torch::tensor(values, torch::dtype(torch::kDouble)).to(dtype);
-}
-std::vector<double> values_of(const Tensor& tensor) {
-  const Tensor host = tensor.cpu().to(torch::kDouble).contiguous();
-  const auto* data = host.data_ptr<double>();
-  return {data, data + host.numel()};
-}
-
-struct Case {
-  int ranks = 2;
-  std::vector<std::int64_t> shape = {};
-  DType dtype = DType::f32;
-  ReduceOp op = ReduceOp::SUM;
-  DPPolicy policy = {};
-};
-
-/// What all ranks have after one all_reduce of element(); asserts that they agree with a reference in double.
-void expect_exact(const Case& what, SimulateOptions options) {
-  const std::int64_t n = std::accumulate(what.shape.begin(), what.shape.end(), std::int64_t{1}, std::multiplies<>());
-  std::vector<std::vector<double>> results(static_cast<std::size_t>(what.ranks));
-  const auto outcome = run_ranks(options, what.ranks, [&](int rank) {
-    dist::init_process_group("ahbm", rank, what.ranks);
-    std::vector<double> mine;
-    for (std::int64_t i = 0; i < n; ++i) mine.push_back(element(rank, i, what.op));
-    const auto x = host_tensor(mine, what.dtype)
-                       .reshape(what.shape)
-                       .to(torch::TensorOptions().device("ahbm").placement(what.policy));
-    dist::all_reduce(x, what.op);
-    results[static_cast<std::size_t>(rank)] = values_of(x);
-  });
-  const std::string title = std::to_string(what.ranks) + " ranks, " + std::to_string(n) + " of " + name(what.dtype) +
-                            ", op " + std::to_string(static_cast<int>(what.op));
-  ASSERT_EQ(outcome.run.status, RunStatus::ok) << title << ": " << outcome.error.message;
-  for (const auto& error : outcome.errors) ASSERT_EQ(error, "") << title;
-  for (std::int64_t i = 0; i < n; ++i) {
-    double expected = element(0, i, what.op);
-    for (int rank = 1; rank < what.ranks; ++rank) expected = fold(what.op, expected, element(rank, i, what.op));
-    if (what.op == ReduceOp::AVG) expected /= what.ranks;
-    for (const auto& result : results) ASSERT_EQ(result[static_cast<std::size_t>(i)], expected) << title << " at " << i;
-  }
-}
-
-TEST(AllReduce, IsExactOnAnyNumberOfSipsAndAnySize) {
-  for (const int ranks : {1, 2, 3, 4}) {
-    for (const std::int64_t n : {0, 1, 2, 3, 7, 64, 1000, 40000}) {
-      expect_exact({.ranks = ranks, .shape = {n}}, machine_of(ranks));
-    }
-  }
-}
-
-TEST(AllReduce, IsExactInEveryTypeWithEveryReductionThatItAllows) {
-  for (const DType dtype : {DType::f32, DType::f16, DType::bf16, DType::i32, DType::i64, DType::i8, DType::u8}) {
-    for (const ReduceOp op : {ReduceOp::SUM, ReduceOp::AVG, ReduceOp::PRODUCT, ReduceOp::MIN, ReduceOp::MAX,
-                              ReduceOp::BAND, ReduceOp::BOR, ReduceOp::BXOR}) {
-      const bool bits = op == ReduceOp::BAND || op == ReduceOp::BOR || op == ReduceOp::BXOR;
-      if (is_floating_point(dtype) ? bits : op == ReduceOp::AVG) continue;
-      // An average of four is exact.
-      expect_exact({.ranks = op == ReduceOp::AVG ? 4 : 3, .shape = {37, 5}, .dtype = dtype, .op = op}, machine_of(4));
-    }
-  }
-}
-
-TEST(AllReduce, IsExactUnderEveryPlacement) {
-  for (const Placement cube : {Placement::replicate, Placement::row_wise, Placement::tiled_row_major}) {
-    for (const Placement pe : {Placement::replicate, Placement::row_wise, Placement::column_wise}) {
-      expect_exact({.ranks = 3, .shape = {30, 7}, .dtype = DType::f16, .policy = {.cube = cube, .pe = pe}},
-                   machine_of(3));
-    }
-  }
-}
-
-TEST(AllReduce, WorksWithSlotsInEveryMemoryAndWithOneOfThem) {
-  for (const char* memory : {"tcm", "hbm", "sram"}) {
-    for (const int ranks : {2, 3}) {
-      auto options = machine_of(ranks);
-      options.collectives = ring_file(memory, std::string("buffer_kind: ") + memory + ", n_slots: 1, slot_size: 1KiB");
-      expect_exact({.ranks = ranks, .shape = {5000}}, options);
-    }
-  }
-  auto options = machine_of(2);
-  options.collectives = ring_file("poll", "backpressure: poll, n_slots: 2, slot_size: 1KiB");
-  expect_exact({.ranks = 2, .shape = {5000}}, options);
-}
-
 // Chunk c of each shard is folded from the left over ranks c + 1, …, c + n - 1, c.
-TEST(AllReduce, FoldsInTheDocumentedOrderBitForBit) {
+TEST(AllReduce, FoldsInTheDocumentedOrderOfTheRingBitForBit) {
   constexpr int kRanks = 4;
   constexpr std::int64_t kElements = 1024;
   std::vector<std::vector<float>> inputs(kRanks), outputs(kRanks);

@@ -318,7 +318,7 @@ TEST(CollectivesLaw, EveryKeyHasOne) {
   const distributed::AlgorithmSpec spec;
   distributed::describe(keys, spec);
   EXPECT_THAT(keys.names,
-              ::testing::UnorderedElementsAre("topology",  // one value only
+              ::testing::UnorderedElementsAre("topology", "broadcast", "barrier",  // see algorithm_table_test
                                               "buffer_kind", "backpressure", "n_slots", "slot_size", "vc_chunk_size",
                                               "ipcq_credit_size_bytes", "n_elem", "world_size"));
 }

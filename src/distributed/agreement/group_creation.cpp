@@ -14,22 +14,22 @@
 namespace kernbench::distributed {
 
 GroupCreation::GroupCreation(std::size_t number, const std::shared_ptr<Roster>& roster, std::vector<int> ranks)
-    : number_(number), roster_(roster), meeting_(text(), roster, std::move(ranks)) {}
+    : number_(number), roster_(roster), barrier_(text(), roster, std::move(ranks)) {}
 
 std::string GroupCreation::text() const {
   return fmt::format("new_group (number {})", number_);
 }
 
 std::shared_ptr<Group> GroupCreation::call(runtime::HostContext& context, int rank, Wanted wanted) {
-  if (!meeting_.complete()) {
+  if (!barrier_.complete()) {
     note(rank, std::move(wanted));
-    meeting_.arrive(rank);  // who waits goes on later in this instant
-    if (meeting_.complete()) {
+    barrier_.arrive(rank);  // who waits goes on later in this instant
+    if (barrier_.complete()) {
       conclude(context);
     } else {
       judge_if_all_others_left();
     }
-    runtime::host_wait(context, [&] { meeting_.wait(); });
+    runtime::host_wait(context, [&] { barrier_.wait(); });
   }
   if (error_) std::rethrow_exception(error_);
   return group_;
@@ -57,15 +57,15 @@ void GroupCreation::note(int rank, Wanted wanted) {
 }
 
 void GroupCreation::judge_if_all_others_left() {
-  if (std::ranges::all_of(meeting_.missing(), [&](int rank) { return roster_->has_left(rank); })) {
+  if (std::ranges::all_of(barrier_.missing(), [&](int rank) { return roster_->has_left(rank); })) {
     judge_without_missing();
   }
 }
 
 bool GroupCreation::judge_without_missing() {
-  if (meeting_.complete() || sides_.size() < 2) return false;
+  if (barrier_.complete() || sides_.size() < 2) return false;
   error_ = mismatch();
-  meeting_.give_up();
+  barrier_.give_up();
   return true;
 }
 
@@ -92,7 +92,7 @@ std::exception_ptr GroupCreation::mismatch() const {
   std::string text = fmt::format(
       "Detected mismatch between calls of {}: {}; all ranks must make the same groups in the same order. {}",
       this->text(), fmt::join(calls, ", but "), culprits);
-  if (const auto missing = meeting_.missing(); !missing.empty()) text += "; missing ranks: " + set_text(missing);
+  if (const auto missing = barrier_.missing(); !missing.empty()) text += "; missing ranks: " + set_text(missing);
   return std::make_exception_ptr(ProgramError("DistributedError", text));
 }
 

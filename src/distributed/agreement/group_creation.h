@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "distributed/algorithm_spec.h"
-#include "distributed/ranks/meeting.h"
+#include "distributed/ranks/rank_barrier.h"
 #include "runtime/context.h"
 
 namespace kernbench::distributed {
@@ -52,7 +52,7 @@ class GroupCreation {
 
   std::size_t number_;
   std::shared_ptr<Roster> roster_;
-  Meeting meeting_;
+  RankBarrier barrier_;
   std::vector<Side> sides_;
   std::shared_ptr<Group> group_;
   std::exception_ptr error_;

@@ -1,10 +1,10 @@
-// The error of a collective in which ranks did not do the same (ledger.h).
+// The error of a collective in which ranks did not do the same (collective_order_check.h).
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
 #include "base/number_set.h"
+#include "distributed/agreement/collective_order_check.h"
 #include "distributed/agreement/judgement.h"
-#include "distributed/agreement/ledger.h"
 
 namespace kernbench::distributed {
 

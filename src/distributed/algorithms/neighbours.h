@@ -9,17 +9,6 @@
 
 namespace kernbench::distributed {
 
-/// The place of a rank in a ring: it sends to the next one and receives from the one before.
-struct RingPlace {
-  std::int64_t rank = 0, size = 1;
-  tensor::DevicePart next = SipId{0}, previous = SipId{0};
-  /// Elements of a tile, which takes one slot; and how many tiles may be under way before one has been taken out.
-  std::int64_t tile_elements = 1, window = 1;
-
-  /// The rank `steps` places before this one.
-  std::int64_t before(std::int64_t steps) const { return ((rank - steps) % size + size) % size; }
-};
-
 /// The calling PE's counterpart.
 tl::Peer counterpart_on(const tensor::DevicePart& part);
 /// Sends a tile to the counterpart on `part`, and goes on while at most `window` have not left.
@@ -39,6 +28,14 @@ template <class Body>
 void for_each_tile(Range range, std::int64_t tile_elements, const Body& body) {
   for (std::int64_t at = range.begin; at < range.end; at += tile_elements) {
     body(at, range.end - at < tile_elements ? range.end - at : tile_elements);
+  }
+}
+/// Calls body(range) for each shard of the one-dimensional tensor that the calling PE holds.
+template <class Body>
+void for_each_local_shard(const tl::Tensor& x, const Body& body) {
+  for (std::size_t shard = 0; shard < x.local_shard_count(); ++shard) {
+    const auto box = x.local_shard(shard);
+    body(Range{box.offset[0], box.offset[0] + box.shape[0]});
   }
 }
 

@@ -5,10 +5,7 @@ namespace {
 
 template <class Body>
 void for_each_local_tile(const tl::Tensor& x, std::int64_t tile_elements, const Body& body) {
-  for (std::size_t shard = 0; shard < x.local_shard_count(); ++shard) {
-    const auto box = x.local_shard(shard);
-    for_each_tile({box.offset[0], box.offset[0] + box.shape[0]}, tile_elements, body);
-  }
+  for_each_local_shard(x, [&](Range shard) { for_each_tile(shard, tile_elements, body); });
 }
 
 }  // namespace

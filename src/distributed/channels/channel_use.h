@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "distributed/channels/channel_pool.h"
-#include "distributed/ranks/meeting.h"
+#include "distributed/ranks/rank_barrier.h"
 #include "runtime/streams/stream.h"
 #include "sim/waitable.h"
 

@@ -30,10 +30,10 @@ struct CallSide {
 ProgramError mismatch(std::vector<CallSide> sides, const std::vector<int>& missing);
 
 /// The collectives of one group, by sequence number, until every member has called them.
-class Ledger {
+class CollectiveOrderCheck {
  public:
   /// Global ranks of the members, in their order.
-  explicit Ledger(std::vector<int> ranks) : ranks_(std::move(ranks)), called_(ranks_.size()) {}
+  explicit CollectiveOrderCheck(std::vector<int> ranks) : ranks_(std::move(ranks)), called_(ranks_.size()) {}
 
   /// Member `member` calls its next collective; returns its sequence number, from 1.
   std::uint64_t call(int member, CollectiveFingerprint fingerprint);

@@ -1,4 +1,4 @@
-#include "distributed/ranks/meeting.h"
+#include "distributed/ranks/rank_barrier.h"
 
 #include <fmt/format.h>
 
@@ -34,7 +34,7 @@ void Roster::tell(int rank, const runtime::FailureRef& failure) const {
   if (worker != nullptr && !worker->finished()) runtime::tell(*worker, failure);
 }
 
-Meeting::Meeting(std::string what, std::shared_ptr<const Roster> roster, std::vector<int> ranks)
+RankBarrier::RankBarrier(std::string what, std::shared_ptr<const Roster> roster, std::vector<int> ranks)
     : what_(std::move(what)), roster_(std::move(roster)), ranks_(std::move(ranks)), here_(ranks_.size()) {
   reached_.describe_as([this] { return fmt::format("{}, missing ranks: {}", what_, set_text(missing())); });
   reached_.provided_by([this](std::vector<sim::WaitEdge>& edges) {
@@ -42,16 +42,16 @@ Meeting::Meeting(std::string what, std::shared_ptr<const Roster> roster, std::ve
   });
 }
 
-void Meeting::arrive(int rank) {
+void RankBarrier::arrive(int rank) {
   here_[static_cast<std::size_t>(std::ranges::find(ranks_, rank) - ranks_.begin())] = true;
   if (std::ranges::find(here_, false) == here_.end()) reached_.set();
 }
 
-bool Meeting::has(int rank) const {
+bool RankBarrier::has(int rank) const {
   return here_[static_cast<std::size_t>(std::ranges::find(ranks_, rank) - ranks_.begin())];
 }
 
-std::vector<int> Meeting::missing() const {
+std::vector<int> RankBarrier::missing() const {
   std::vector<int> ranks;
   for (std::size_t i = 0; i < ranks_.size(); ++i) {
     if (!here_[i]) ranks.push_back(ranks_[i]);

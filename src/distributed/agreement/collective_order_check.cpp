@@ -1,4 +1,4 @@
-#include "distributed/agreement/ledger.h"
+#include "distributed/agreement/collective_order_check.h"
 
 #include <fmt/format.h>
 
@@ -10,7 +10,7 @@
 
 namespace kernbench::distributed {
 
-std::uint64_t Ledger::call(int member, CollectiveFingerprint fingerprint) {
+std::uint64_t CollectiveOrderCheck::call(int member, CollectiveFingerprint fingerprint) {
   const auto index = static_cast<std::size_t>(member);
   fingerprint.sequence = ++called_[index];
   const std::uint64_t sequence = fingerprint.sequence;
@@ -34,16 +34,16 @@ std::uint64_t Ledger::call(int member, CollectiveFingerprint fingerprint) {
   return sequence;
 }
 
-void Ledger::attach(std::uint64_t sequence, const std::shared_ptr<WorkState>& work) {
+void CollectiveOrderCheck::attach(std::uint64_t sequence, const std::shared_ptr<WorkState>& work) {
   const auto found = open_.find(sequence);
   if (found != open_.end()) found->second.works.push_back(work);
 }
 
-std::optional<std::uint64_t> Ledger::conflict() const {
+std::optional<std::uint64_t> CollectiveOrderCheck::conflict() const {
   return conflicts_.empty() ? std::nullopt : std::optional(*conflicts_.begin());
 }
 
-bool Ledger::can_judge(const std::vector<bool>& left) const {
+bool CollectiveOrderCheck::can_judge(const std::vector<bool>& left) const {
   if (conflicts_.empty()) return false;
   for (std::size_t member = 0; member < ranks_.size(); ++member) {
     if (called_[member] < *conflicts_.begin() && !left[member]) return false;
@@ -51,12 +51,12 @@ bool Ledger::can_judge(const std::vector<bool>& left) const {
   return true;
 }
 
-ProgramError Ledger::verdict() const {
+ProgramError CollectiveOrderCheck::verdict() const {
   const std::uint64_t sequence = *conflicts_.begin();
   return mismatch(open_.at(sequence).sides, missing(sequence));
 }
 
-Ledger::Abandoned Ledger::abandon() {
+CollectiveOrderCheck::Abandoned CollectiveOrderCheck::abandon() {
   Abandoned abandoned;
   if (!open_.empty()) abandoned.first = open_.begin()->first;
   for (auto& [sequence, call] : std::exchange(open_, {})) {
@@ -69,7 +69,7 @@ Ledger::Abandoned Ledger::abandon() {
   return abandoned;
 }
 
-void Ledger::append_unmatched(const std::string& group, std::vector<std::string>& texts) const {
+void CollectiveOrderCheck::append_unmatched(const std::string& group, std::vector<std::string>& texts) const {
   for (const auto& [sequence, call] : open_) {
     std::vector<int> callers;
     for (std::size_t member = 0; member < ranks_.size(); ++member) {
@@ -82,7 +82,7 @@ void Ledger::append_unmatched(const std::string& group, std::vector<std::string>
   }
 }
 
-std::vector<int> Ledger::missing(std::uint64_t sequence) const {
+std::vector<int> CollectiveOrderCheck::missing(std::uint64_t sequence) const {
   std::vector<int> absent;
   for (std::size_t member = 0; member < ranks_.size(); ++member) {
     if (called_[member] < sequence) absent.push_back(ranks_[member]);

@@ -43,10 +43,10 @@ class Roster {
 };
 
 /// Suspends ranks until all of them have come.
-class Meeting {
+class RankBarrier {
  public:
   /// `what` names the call in reports; `ranks` are global.
-  Meeting(std::string what, std::shared_ptr<const Roster> roster, std::vector<int> ranks);
+  RankBarrier(std::string what, std::shared_ptr<const Roster> roster, std::vector<int> ranks);
   /// The rank is here; the last one lets all go on.
   void arrive(int rank);
   bool has(int rank) const;

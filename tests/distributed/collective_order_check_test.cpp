@@ -1,4 +1,4 @@
-#include "distributed/agreement/ledger.h"
+#include "distributed/agreement/collective_order_check.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -41,27 +41,27 @@ CollectiveFingerprint broadcast(std::vector<std::int64_t> shape, int root) {
 std::string verdict(const std::vector<CollectiveFingerprint>& calls, int size = 3) {
   std::vector<int> ranks(static_cast<std::size_t>(size));
   std::iota(ranks.begin(), ranks.end(), 0);
-  Ledger ledger(ranks);
-  for (std::size_t rank = 0; rank < calls.size(); ++rank) ledger.call(static_cast<int>(rank), calls[rank]);
-  if (!ledger.conflict()) return "no error";
-  const ProgramError error = ledger.verdict();
+  CollectiveOrderCheck check(ranks);
+  for (std::size_t rank = 0; rank < calls.size(); ++rank) check.call(static_cast<int>(rank), calls[rank]);
+  if (!check.conflict()) return "no error";
+  const ProgramError error = check.verdict();
   return error.type() + ": " + error.what();
 }
 std::string error_of(const CollectiveFingerprint& right, const CollectiveFingerprint& wrong) {
   return verdict({right, wrong, right});
 }
 
-TEST(Ledger, NumbersTheCallsOfEachRankFromOne) {
-  Ledger ledger({0, 1});
-  EXPECT_EQ(ledger.call(0, all_reduce({2})), 1u);
-  EXPECT_EQ(ledger.call(0, broadcast({2}, 0)), 2u);
-  EXPECT_EQ(ledger.call(1, all_reduce({2})), 1u);
-  EXPECT_THAT(ledger.missing(1), ElementsAre());
-  EXPECT_THAT(ledger.missing(2), ElementsAre(1));
-  EXPECT_THAT(ledger.missing(3), ElementsAre(0, 1));
+TEST(CollectiveOrderCheck, NumbersTheCallsOfEachRankFromOne) {
+  CollectiveOrderCheck check({0, 1});
+  EXPECT_EQ(check.call(0, all_reduce({2})), 1u);
+  EXPECT_EQ(check.call(0, broadcast({2}, 0)), 2u);
+  EXPECT_EQ(check.call(1, all_reduce({2})), 1u);
+  EXPECT_THAT(check.missing(1), ElementsAre());
+  EXPECT_THAT(check.missing(2), ElementsAre(1));
+  EXPECT_THAT(check.missing(3), ElementsAre(0, 1));
 }
 
-TEST(Ledger, NamesAnotherOperationInTheWordsOfPyTorch) {
+TEST(CollectiveOrderCheck, NamesAnotherOperationInTheWordsOfPyTorch) {
   EXPECT_EQ(
       verdict({all_reduce({2}), broadcast({2}, 1)}),
       "DistributedError: Detected mismatch between collectives on ranks. Rank 0 is running collective: "
@@ -72,7 +72,7 @@ TEST(Ledger, NamesAnotherOperationInTheWordsOfPyTorch) {
       "calls is that of more than half of the ranks; Error type: COLLECTIVE_TYPE_MISMATCH; missing ranks: {2}");
 }
 
-TEST(Ledger, NamesEveryAspectThatDiffers) {
+TEST(CollectiveOrderCheck, NamesEveryAspectThatDiffers) {
   EXPECT_THAT(error_of(all_reduce({2, 3}), all_reduce({3, 2})),
               AllOf(HasSubstr("Tensor shapes: [2, 3] vs [3, 2]"), HasSubstr("SIZE_OR_SYNTAX_MISMATCH")));
   EXPECT_THAT(error_of(all_reduce({2}), all_reduce({2}, DType::bf16)),
@@ -84,7 +84,7 @@ TEST(Ledger, NamesEveryAspectThatDiffers) {
               AllOf(HasSubstr("Tensor shapes: [2] vs [3], Tensor dtypes: Float vs Half")));
 }
 
-TEST(Ledger, FindsAPlacementThatDiffers) {
+TEST(CollectiveOrderCheck, FindsAPlacementThatDiffers) {
   auto first = all_reduce({4}), second = all_reduce({4});
   first.placement_hash = 1;
   first.placement = "rows over 2 PEs";
@@ -93,15 +93,15 @@ TEST(Ledger, FindsAPlacementThatDiffers) {
   EXPECT_THAT(error_of(first, second), HasSubstr("Tensor placement: rows over 2 PEs vs columns over 2 PEs"));
 }
 
-TEST(Ledger, EveryOrderOfArrivalFindsTheSame) {
+TEST(CollectiveOrderCheck, EveryOrderOfArrivalFindsTheSame) {
   for (int odd = 0; odd < 3; ++odd) {
     std::vector<int> order{0, 1, 2};
     std::string first;
     do {
-      Ledger ledger({0, 1, 2});
-      for (const int member : order) ledger.call(member, member == odd ? broadcast({2}, 0) : all_reduce({2}));
-      ASSERT_EQ(ledger.conflict(), 1u);
-      const std::string text = ledger.verdict().what();
+      CollectiveOrderCheck check({0, 1, 2});
+      for (const int member : order) check.call(member, member == odd ? broadcast({2}, 0) : all_reduce({2}));
+      ASSERT_EQ(check.conflict(), 1u);
+      const std::string text = check.verdict().what();
       EXPECT_THAT(text, HasSubstr("Culprit rank " + std::to_string(odd) + "; Error type: COLLECTIVE_TYPE_MISMATCH"));
       if (first.empty()) first = text;
       EXPECT_EQ(text, first);
@@ -109,22 +109,22 @@ TEST(Ledger, EveryOrderOfArrivalFindsTheSame) {
   }
 }
 
-TEST(Ledger, IsJudgedWhenEveryMemberHasCalledOrLeft) {
-  Ledger ledger({0, 1, 2});
-  EXPECT_FALSE(ledger.can_judge({false, false, false}));
-  ledger.call(0, all_reduce({2}));
-  ledger.call(0, all_reduce({4}));
-  ledger.call(1, all_reduce({2}));
-  EXPECT_EQ(ledger.conflict(), std::nullopt);
-  ledger.call(1, all_reduce({5}));
-  EXPECT_EQ(ledger.conflict(), 2u);
-  EXPECT_FALSE(ledger.can_judge({false, false, false})) << "rank 2 may still call";
-  EXPECT_TRUE(ledger.can_judge({false, false, true}));
-  EXPECT_TRUE(ledger.can_judge({true, false, true}));
-  ledger.call(2, all_reduce({3}));
-  EXPECT_EQ(ledger.conflict(), 1u) << "the first one counts";
-  EXPECT_TRUE(ledger.can_judge({false, false, false}));
-  EXPECT_THAT(ledger.verdict().what(), HasSubstr("Culprit rank 2;"));
+TEST(CollectiveOrderCheck, IsJudgedWhenEveryMemberHasCalledOrLeft) {
+  CollectiveOrderCheck check({0, 1, 2});
+  EXPECT_FALSE(check.can_judge({false, false, false}));
+  check.call(0, all_reduce({2}));
+  check.call(0, all_reduce({4}));
+  check.call(1, all_reduce({2}));
+  EXPECT_EQ(check.conflict(), std::nullopt);
+  check.call(1, all_reduce({5}));
+  EXPECT_EQ(check.conflict(), 2u);
+  EXPECT_FALSE(check.can_judge({false, false, false})) << "rank 2 may still call";
+  EXPECT_TRUE(check.can_judge({false, false, true}));
+  EXPECT_TRUE(check.can_judge({true, false, true}));
+  check.call(2, all_reduce({3}));
+  EXPECT_EQ(check.conflict(), 1u) << "the first one counts";
+  EXPECT_TRUE(check.can_judge({false, false, false}));
+  EXPECT_THAT(check.verdict().what(), HasSubstr("Culprit rank 2;"));
 }
 
 }  // namespace

@@ -1,0 +1,124 @@
+#include "distributed/algorithms/algorithm.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <limits>
+#include <set>
+
+#include "base/quantity.h"
+#include "base/text.h"
+#include "distributed/algorithm_spec.h"
+#include "kernbench/error.h"
+
+namespace kernbench::distributed {
+namespace {
+
+using Names = std::vector<std::string_view>;
+
+std::array<Names, kCollectiveOperations.size()> names_by_operation() {
+  std::array<Names, kCollectiveOperations.size()> names;
+  for (const auto& each : collective_algorithms()) names[static_cast<std::size_t>(each.operation)].push_back(each.name);
+  return names;
+}
+
+Names distinct_topologies() {
+  Names names;
+  for (const auto& each : collective_algorithms()) {
+    if (each.operation != CollectiveOperation::all_reduce) continue;
+    if (std::ranges::find(names, each.topology) == names.end()) names.push_back(each.topology);
+  }
+  return names;
+}
+
+/// Of all that do the same and can run on the group.
+Names that_can_run(CollectiveOperation operation, const GroupDescription& group) {
+  Names names;
+  for (const auto& each : collective_algorithms()) {
+    if (each.operation == operation && each.refusal(group).empty()) names.push_back(each.name);
+  }
+  return names;
+}
+
+}  // namespace
+
+std::span<const std::string_view> algorithm_names(CollectiveOperation operation) {
+  static const auto names = names_by_operation();
+  return names[static_cast<std::size_t>(operation)];
+}
+
+std::span<const std::string_view> all_reduce_topologies() {
+  static const Names names = distinct_topologies();
+  return names;
+}
+
+const CollectiveAlgorithm& find_collective_algorithm(CollectiveOperation operation, std::string_view name) {
+  for (const auto& each : collective_algorithms()) {
+    if (each.operation == operation && each.name == name) return each;
+  }
+  const auto names = algorithm_names(operation);
+  const std::string_view near = nearest(name, names);
+  throw ConfigurationError(
+      fmt::format("there is no algorithm {} for {}{} (known: {})", in_quotes(name), distributed::name(operation),
+                  near.empty() ? "" : fmt::format("; did you mean \"{}\"?", near), fmt::join(names, ", ")));
+}
+
+const CollectiveAlgorithm& algorithm_for(const AlgorithmSpec& spec, CollectiveOperation operation) {
+  switch (operation) {
+    case CollectiveOperation::broadcast:
+      return find_collective_algorithm(operation, spec.broadcast);
+    case CollectiveOperation::barrier:
+      return find_collective_algorithm(operation, spec.barrier);
+    case CollectiveOperation::all_reduce:
+      break;
+  }
+  return find_collective_algorithm(operation, spec.module);
+}
+
+std::vector<RankPair> channels_of(const AlgorithmSpec& spec, int ranks) {
+  std::vector<RankPair> channels;
+  std::set<RankPair> known;
+  for (const CollectiveOperation operation : kCollectiveOperations) {
+    for (const RankPair& pair : algorithm_for(spec, operation).channels(ranks)) {
+      if (known.insert(pair).second) channels.push_back(pair);
+    }
+  }
+  return channels;
+}
+
+void check_can_run(const GroupDescription& group, std::string_view call) {
+  if (group.ranks < 2) return;
+  for (const CollectiveOperation operation : kCollectiveOperations) {
+    const CollectiveAlgorithm& algorithm = algorithm_for(group.spec, operation);
+    const std::string reason = algorithm.refusal(group);
+    if (reason.empty()) continue;
+    const Names others = that_can_run(operation, group);
+    throw ConfigurationError(fmt::format("{}: {} cannot run on {} ranks, each {}: {}; for {} of this group there is {}",
+                                         call, algorithm.name, group.ranks, group.rank_per_pe ? "a PE" : "a SIP",
+                                         reason, name(operation),
+                                         others.empty() ? "no algorithm" : fmt::format("{}", fmt::join(others, ", "))));
+  }
+}
+
+std::int64_t channels_that_fit(const GroupDescription& group) {
+  const Bytes slots = group.spec.slot_size * group.spec.n_slots;
+  std::int64_t room = std::numeric_limits<std::int64_t>::max();
+  if (group.spec.buffer_kind == BufferKind::tcm) room = group.machine.pe.ipcq.capacity.count() / slots.count();
+  if (group.spec.buffer_kind == BufferKind::sram) {
+    room = group.machine.cube.sram.capacity.count() / (slots.count() * group.machine.cube.pes.count());
+  }
+  return std::min<std::int64_t>(room, group.machine.pe.ipcq.queues);
+}
+
+std::string algorithms_reference() {
+  std::string table =
+      "| name | operation | topology | runs on | how it works | order in which it folds |\n|---|---|---|---|---|---|\n";
+  for (const auto& each : collective_algorithms()) {
+    table += fmt::format("| `{}` | {} | `{}` | {} | {} | {} |\n", each.name, name(each.operation), each.topology,
+                         each.runs_on, each.method, each.fold_order.empty() ? "—" : each.fold_order);
+  }
+  return table;
+}
+
+}  // namespace kernbench::distributed

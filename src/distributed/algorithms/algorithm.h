@@ -1,0 +1,108 @@
+// Algorithms of collectives: a description and a kernel each. table.cpp lists them; each one is a file of its own.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "kernbench/tl/types.h"
+#include "tensor/placement/device_part.h"
+
+namespace kernbench::torch::distributed {
+enum class ReduceOp : std::uint8_t;
+}
+
+namespace kernbench::distributed {
+
+struct AlgorithmSpec;
+
+/// What an algorithm does; a group has one algorithm for each.
+enum class CollectiveOperation : std::uint8_t { all_reduce, broadcast, barrier };
+/// The names of its values, in their order.
+inline constexpr std::array<std::string_view, 3> kCollectiveOperationNames{"all_reduce", "broadcast", "barrier"};
+inline constexpr std::array<CollectiveOperation, 3> kCollectiveOperations{
+    CollectiveOperation::all_reduce, CollectiveOperation::broadcast, CollectiveOperation::barrier};
+constexpr std::string_view name(CollectiveOperation operation) {
+  return kCollectiveOperationNames[static_cast<std::size_t>(operation)];
+}
+
+/// A group that an algorithm may run on.
+struct GroupDescription {
+  int ranks = 1;             // two or more
+  bool rank_per_pe = false;  // else a rank is a SIP
+  const AlgorithmSpec& spec;
+  const topology::Topology& machine;
+};
+
+/// A group as the kernels of one rank see it.
+struct RankView {
+  std::int64_t rank = 0, size = 1;
+  std::span<const std::optional<tensor::DevicePart>> parts = {};  // by rank, all of them known
+  /// Elements of a tile, which takes one slot; and how many tiles may be under way before one has been taken out.
+  std::int64_t tile_elements = 1, window = 1;
+
+  const tensor::DevicePart& part(std::int64_t of) const { return *parts[static_cast<std::size_t>(of)]; }
+  /// The rank `steps` places before this one, or after it; the last one is before the first one.
+  std::int64_t before(std::int64_t steps) const { return ((rank - steps) % size + size) % size; }
+  std::int64_t after(std::int64_t steps) const { return (rank + steps) % size; }
+  const tensor::DevicePart& next() const { return part(after(1)); }
+  const tensor::DevicePart& previous() const { return part(before(1)); }
+};
+
+/// What the calling PE takes part in.
+struct CollectiveArguments {
+  const tl::Tensor* tensor = nullptr;        // one-dimensional, changed in place; none for a barrier
+  torch::distributed::ReduceOp reduction{};  // of an all-reduce
+  std::int64_t root = 0;                     // of a broadcast
+};
+
+/// A channel from the PEs of one rank to their counterparts on another, by their places in the group.
+using RankPair = std::pair<int, int>;
+
+struct CollectiveAlgorithm {
+  std::string_view name;  // in collectives files, and of its launches
+  CollectiveOperation operation;
+  std::string_view topology;    // name of the arrangement of the ranks, which decides their channels
+  std::string_view method;      // how it works, for the documentation
+  std::string_view fold_order;  // of an all-reduce: which bits it ends with; empty for others
+  std::string_view runs_on;     // the groups that `refusal` lets pass, for the documentation
+
+  /// Why it cannot run on a group, and what would fit; empty: it can.
+  std::string (*refusal)(const GroupDescription& group);
+  /// The channels that it needs in a group of two or more ranks. The same for all algorithms of a topology.
+  std::vector<RankPair> (*channels)(int ranks);
+  /// Called on each PE that holds a part of the tensor; of a barrier on one PE. There may be one rank only.
+  void (*kernel)(const RankView& ranks, const CollectiveArguments& arguments);
+};
+
+/// All that there are. Of each operation, the first one is what a file means that says nothing.
+std::span<const CollectiveAlgorithm> collective_algorithms();
+
+/// Their names, for one operation; and the names of the topologies of all-reduces, in the order of the table.
+std::span<const std::string_view> algorithm_names(CollectiveOperation operation);
+std::span<const std::string_view> all_reduce_topologies();
+
+/// The algorithm of that name. ConfigurationError when the operation has none of it.
+const CollectiveAlgorithm& find_collective_algorithm(CollectiveOperation operation, std::string_view name);
+/// The one that a group uses.
+const CollectiveAlgorithm& algorithm_for(const AlgorithmSpec& spec, CollectiveOperation operation);
+
+/// The channels of a group: what its algorithms need together, each once.
+std::vector<RankPair> channels_of(const AlgorithmSpec& spec, int ranks);
+/// ConfigurationError when one of the group's algorithms cannot run on it: says why, and which can. `call` is the
+/// operation of the API that makes the group.
+void check_can_run(const GroupDescription& group, std::string_view call);
+
+/// How many channels the PEs of a group can have to receive, and as many to send: by the entries of a PE and the memory
+/// for slots.
+std::int64_t channels_that_fit(const GroupDescription& group);
+
+/// The table of algorithms in Markdown.
+std::string algorithms_reference();
+
+}  // namespace kernbench::distributed

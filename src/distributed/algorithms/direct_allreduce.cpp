@@ -1,0 +1,135 @@
+// All-reduce by direct exchange: every rank sends to every other one, first parts of its elements, then results.
+//
+// The elements of each shard are cut into n chunks of ceil(length / n), the last ones shorter or empty. Rank c gets
+// chunk c from all others, and adds its own elements on the right:
+//   ((x[c+1] ∘ x[c+2]) ∘ …) ∘ x[c]          (indices modulo n)
+// from the left, in the tensor's own type: the order of ring_allreduce, and so its bits. It sends the result (AVG:
+// divided by n there, once) to all others. A rank sends 2(n - 1) chunks, as in a ring, but in two steps instead of
+// 2(n - 1).
+//
+// Of each chunk as many tiles at a time as a queue has slots. Call sending them S, folding tile t of the own chunk F(t)
+// and sending its result G(t), receiving the results of others R. What a tile waits for, to be sent, is that its
+// receiver has taken the tile one window before it on the channel: for S that is one of the R before it, for G(t) an
+// F(u) with u <= t. F(t) waits for the S of all ranks, and R for their G. In the order S, F(0), G(0), F(1), G(1), …, R
+// of all ranks together everything waits for earlier things only, so that nothing can fill up, with one slot either.
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "base/text.h"
+#include "distributed/algorithm_spec.h"
+#include "distributed/algorithms/neighbours.h"
+#include "distributed/algorithms/reduction.h"
+#include "distributed/algorithms/shard_chunks.h"
+
+namespace kernbench::distributed {
+namespace {
+
+using torch::distributed::ReduceOp;
+
+/// One shard of one rank.
+class DirectReduction {
+ public:
+  DirectReduction(const RankView& ranks, const tl::Tensor& x, ReduceOp op, Range shard)
+      : ranks_(ranks), x_(x), op_(op), chunks_(shard, ranks) {}
+
+  void run() {
+    for (part_ = 0; part_ < chunks_.parts(); ++part_) {
+      send_chunks();
+      fold_own_chunk();
+      receive_results();
+    }
+  }
+
+ private:
+  /// Calls body(rank, offset, elements) for each tile of the chunks of the other ranks: the first tiles of all, then
+  /// the second ones, so that all channels are in use. Each rank begins with the one after it.
+  template <class Body>
+  void for_each_tile_of_others(const Body& body) const {
+    for (std::int64_t tile = 0; tile < ranks_.window; ++tile) {
+      for (std::int64_t step = 1; step < ranks_.size; ++step) {
+        const std::int64_t rank = ranks_.after(step);
+        const Range part = chunks_.part_of(rank, part_);
+        const std::int64_t at = part.begin + tile * ranks_.tile_elements;
+        if (at < part.end) body(rank, at, std::min(ranks_.tile_elements, part.end - at));
+      }
+    }
+  }
+
+  void send_chunks() const {
+    for_each_tile_of_others([&](std::int64_t rank, std::int64_t at, std::int64_t elements) {
+      send_to(ranks_.part(rank), tl::load(x_, {at}, {elements}), ranks_.window);
+    });
+  }
+
+  void fold_own_chunk() const {
+    for_each_tile(chunks_.part_of(ranks_.rank, part_), ranks_.tile_elements,
+                  [&](std::int64_t at, std::int64_t elements) {
+                    const tl::Tile mine = tl::load(x_, {at}, {elements});
+                    tl::Tile folded = receive_from(ranks_.next(), elements, x_.dtype());
+                    for (std::int64_t step = 2; step < ranks_.size; ++step) {
+                      folded = reduce(op_, folded, receive_from(ranks_.part(ranks_.after(step)), elements, x_.dtype()));
+                    }
+                    const tl::Tile result = finish_reduction(op_, reduce(op_, folded, mine), ranks_.size);
+                    tl::store(x_, {at}, result);
+                    for (std::int64_t step = 1; step < ranks_.size; ++step) {
+                      send_to(ranks_.part(ranks_.after(step)), result, ranks_.window);
+                    }
+                  });
+  }
+
+  void receive_results() const {
+    for_each_tile_of_others([&](std::int64_t rank, std::int64_t at, std::int64_t elements) {
+      tl::store(x_, {at}, receive_from(ranks_.part(rank), elements, x_.dtype()));
+    });
+  }
+
+  const RankView& ranks_;
+  const tl::Tensor& x_;
+  ReduceOp op_;
+  ShardChunks chunks_;
+  std::int64_t part_ = 0;  // of every chunk
+};
+
+void reduce_directly(const RankView& ranks, const CollectiveArguments& arguments) {
+  if (ranks.size == 1) return;
+  for_each_local_shard(*arguments.tensor, [&](Range shard) {
+    DirectReduction(ranks, *arguments.tensor, arguments.reduction, shard).run();
+  });
+  finish_sending();
+}
+
+std::vector<RankPair> channels_of_all_pairs(int ranks) {
+  std::vector<RankPair> channels;
+  for (int from = 0; from < ranks; ++from) {
+    for (int step = 1; step < ranks; ++step) channels.emplace_back(from, (from + step) % ranks);
+  }
+  return channels;
+}
+
+std::string more_channels_than_fit(const GroupDescription& group) {
+  const std::int64_t needed = group.ranks - 1, fit = channels_that_fit(group);
+  if (needed <= fit) return {};
+  return fmt::format(
+      "a PE needs {} channels to send and {} to receive, one for each other rank, and has room for {} "
+      "(pe.ipcq.queues is {}; {} slots of {} in {}): take at most {} ranks, or fewer or smaller slots",
+      needed, needed, fit, group.machine.pe.ipcq.queues, group.spec.n_slots, to_text(group.spec.slot_size),
+      kBufferKindNames[static_cast<std::size_t>(group.spec.buffer_kind)], fit + 1);
+}
+
+}  // namespace
+
+CollectiveAlgorithm direct_allreduce() {
+  return {
+      .name = "direct_allreduce",
+      .operation = CollectiveOperation::all_reduce,
+      .topology = "all_pairs",
+      .method = "each rank sends chunk c to rank c, which folds it and sends the result to all: 2 steps of (n - 1)/n",
+      .fold_order = "as `ring_allreduce`: the same bits",
+      .runs_on = "as many ranks as a PE has channels for, and one more",
+      .refusal = more_channels_than_fit,
+      .channels = channels_of_all_pairs,
+      .kernel = reduce_directly};
+}
+
+}  // namespace kernbench::distributed

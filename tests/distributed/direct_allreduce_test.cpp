@@ -1,0 +1,105 @@
+// All-reduce by direct exchange: the bits of the ring, two steps for any number of ranks, and where it cannot run.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cstring>
+#include <string>
+#include <vector>
+
+#include "ranks.h"
+#include "spawning.h"
+
+namespace kernbench::testing {
+namespace {
+
+namespace dist = torch::distributed;
+
+/// The elements of rank 0 after an all-reduce of random ones by an algorithm of the shipped file.
+std::vector<float> reduced(const std::string& algorithm, int ranks, DType dtype, std::int64_t elements) {
+  std::vector<float> result;
+  const auto outcome = run_ranks(machine_of(ranks), ranks, [&](int rank) {
+    dist::init_process_group("ahbm", rank, ranks, {.algorithm = algorithm});
+    torch::manual_seed(static_cast<std::uint64_t>(rank + 1));
+    const auto x = torch::randn({elements}).to(dtype).to("ahbm");
+    dist::all_reduce(x);
+    const auto host = x.cpu().to(torch::kFloat);
+    if (rank == 0) result.assign(host.data_ptr<float>(), host.data_ptr<float>() + elements);
+  });
+  EXPECT_EQ(outcome.run.status, RunStatus::ok) << outcome.error.message;
+  EXPECT_THAT(outcome.errors, ::testing::Each(""));
+  return result;
+}
+
+TEST(DirectAllReduce, FoldsInTheOrderOfTheRing) {
+  for (const int ranks : {2, 3, 5, 8}) {
+    for (const DType dtype : {DType::f32, DType::f16}) {
+      for (const std::int64_t elements : {7, 1001, 70001}) {
+        const auto direct = reduced("direct_allreduce", ranks, dtype, elements);
+        const auto ring = reduced("ring_allreduce", ranks, dtype, elements);
+        ASSERT_EQ(direct.size(), ring.size());
+        EXPECT_EQ(std::memcmp(direct.data(), ring.data(), ring.size() * sizeof(float)), 0)
+            << ranks << " ranks, " << elements << " elements";
+      }
+    }
+  }
+}
+
+/// Of an all-reduce of one element on each PE, where every two SIPs have a link.
+Time time_of(const std::string& algorithm, int ranks) {
+  SimulateOptions options = machine_of(ranks);
+  options.overrides.emplace_back("system.sips.topology=fully_connected");
+  Time time;
+  const auto outcome = run_ranks(options, ranks, [&](int rank) {
+    dist::init_process_group("ahbm", rank, ranks, {.algorithm = algorithm});
+    const auto x = torch::zeros({2}, torch::device("ahbm"));
+    dist::all_reduce(x);
+    dist::barrier();
+    const auto work = dist::all_reduce(x, dist::ReduceOp::SUM, {}, true);
+    work->synchronize();
+    time = std::max(time, Time::picoseconds(static_cast<std::int64_t>(work->get_duration() * 1e9)));
+  });
+  EXPECT_EQ(outcome.run.status, RunStatus::ok) << outcome.error.message;
+  return time;
+}
+
+// The latency of a ring grows with 2(n - 1) steps. Here only the rank that gets and sends all messages takes longer.
+TEST(DirectAllReduce, TakesTwoStepsOnAnyNumberOfRanks) {
+  const Time two = time_of("direct_allreduce", 2), eight = time_of("direct_allreduce", 8);
+  EXPECT_LT(eight, two * 2);
+  EXPECT_GT(time_of("ring_allreduce", 8), eight * 2);
+}
+
+std::string error_of_group(const std::vector<std::string>& overrides, std::vector<int> members) {
+  SimulateOptions options = machine_of(4);
+  options.overrides.insert(options.overrides.end(), overrides.begin(), overrides.end());
+  const auto outcome = run_ranks(options, 4, [&](int rank) {
+    dist::init_process_group("ahbm", rank, 4);
+    const auto group = dist::new_group(members, {.algorithm = "direct_allreduce"});
+    const bool is_member = std::ranges::find(members, rank) != members.end();
+    if (is_member) dist::all_reduce(torch::zeros({64}, torch::device("ahbm")), dist::ReduceOp::SUM, group);
+  });
+  EXPECT_EQ(outcome.run.status, RunStatus::ok) << outcome.error.message;
+  for (const auto& error : outcome.errors) EXPECT_EQ(error, outcome.errors.front());
+  return outcome.errors.front();
+}
+
+TEST(DirectAllReduce, IsRefusedWhereAPeHasNoChannelForEachOtherRank) {
+  EXPECT_EQ(error_of_group({"pe.ipcq.queues=3"}, {0, 1, 2, 3}), "");
+  EXPECT_EQ(
+      error_of_group({"pe.ipcq.queues=2"}, {0, 1, 2, 3}),
+      "ConfigurationError: new_group: direct_allreduce cannot run on 4 ranks, each a SIP: a PE needs 3 channels to "
+      "send and 3 to receive, one for each other rank, and has room for 2 (pe.ipcq.queues is 2; 8 slots of 16 KiB in "
+      "tcm): take at most 3 ranks, or fewer or smaller slots; for all_reduce of this group there is ring_allreduce");
+  EXPECT_EQ(error_of_group({"pe.ipcq.queues=2"}, {0, 2, 3}), "");
+}
+
+TEST(DirectAllReduce, IsRefusedWhereTheSlotsOfAllChannelsDoNotFit) {
+  EXPECT_EQ(error_of_group({"pe.ipcq.capacity=384KiB"}, {0, 1, 2, 3}), "");
+  EXPECT_THAT(
+      error_of_group({"pe.ipcq.capacity=383KiB"}, {0, 1, 2, 3}),
+      ::testing::HasSubstr("and has room for 2 (pe.ipcq.queues is 8; 8 slots of 16 KiB in tcm): take at most 3"));
+}
+
+}  // namespace
+}  // namespace kernbench::testing
