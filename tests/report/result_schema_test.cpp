@@ -51,6 +51,11 @@ TEST(ResultSchemaTest, ThePageHasTheTableOfEachObject) {
   source_tree::expect_golden("docs/json.md", renewed);
 }
 
+TEST(ResultSchemaTest, ThePageHasAnExampleThatWasWritten) {
+  EXPECT_NE(source_tree::read("docs/json.md").find("```json\n" + to_json(samples::deadlock()) + "```"),
+            std::string::npos);
+}
+
 TEST(ResultSchemaTest, TheSchemaOfResultsIsTheOneBesideThePage) {
   source_tree::expect_golden("docs/result.schema.json", schema_of_result().dump(2) + "\n");
 }

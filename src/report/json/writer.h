@@ -31,7 +31,7 @@ class Writer {
   /// The whole document: an object with its keys on lines of their own, and a final newline.
   template <class T>
   void document(const T& value) {
-    object_ = {.separator = ",\n  ", .column = 2};
+    object_ = {.on_lines = true, .column = 2};
     out_ += "{\n  ";
     describe(*this, value);
     out_ += "\n}\n";
@@ -46,31 +46,29 @@ class Writer {
   template <class F>
   void object(const Key& key, F visit_keys) {
     begin(key.name);
-    in_braces(", ", object_.column, visit_keys);
+    in_braces(false, object_.column, visit_keys);
   }
 
  private:
   // The object that is being written.
   struct Object {
-    std::string_view separator;
+    bool on_lines = false;   // its keys stand on lines of their own
     std::size_t column = 0;  // of its keys
     bool empty = true;
   };
 
-  void next() {
-    if (!object_.empty) out_ += object_.separator;
-    object_.empty = false;
-  }
   void begin(std::string_view key) {
-    next();
+    if (!object_.empty) out_ += object_.on_lines ? "," : ", ";
+    if (!object_.empty && object_.on_lines) out_.append("\n").append(object_.column, ' ');
+    object_.empty = false;
     append_json(out_, key);
     out_ += ": ";
   }
 
   // `column` is that of the brace, in a list, and of the key in front of it.
   template <class F>
-  void in_braces(std::string_view separator, std::size_t column, F visit_keys) {
-    const Object outer = std::exchange(object_, {.separator = separator, .column = column + 1});
+  void in_braces(bool on_lines, std::size_t column, F visit_keys) {
+    const Object outer = std::exchange(object_, {.on_lines = on_lines, .column = column + 1});
     out_ += '{';
     visit_keys();
     out_ += '}';
@@ -81,23 +79,21 @@ class Writer {
   void list(const Key& key, const Range& range, char open, char close, F write_element) {
     out_ += open;
     const bool lines = key.layout != Layout::line && !range.empty();
-    const std::string indent(object_.column, ' ');
     bool first = true;
     for (const auto& element : range) {
       if (!first) out_ += lines ? "," : ", ";
       first = false;
-      if (lines) out_.append("\n").append(indent).append("  ");
+      if (lines) out_.append("\n").append(object_.column + 2, ' ');
       write_element(element);
     }
-    if (lines) out_.append("\n").append(indent);
+    if (lines) out_.append("\n").append(object_.column, ' ');
     out_ += close;
   }
 
   template <class T>
   void element(const Key& key, const T& value) {
-    constexpr std::string_view kBlock = ",\n     ";
     if constexpr (std::is_class_v<T> && requires { describe(*this, value); }) {
-      in_braces(key.layout == Layout::blocks ? kBlock : ", ", object_.column + 2, [&] { describe(*this, value); });
+      in_braces(key.layout == Layout::blocks, object_.column + 2, [&] { describe(*this, value); });
     } else {
       write(Key{}, value);
     }
@@ -158,7 +154,7 @@ class Writer {
     if constexpr (requires { is_nothing(value); }) {
       if (key.nullable && is_nothing(value)) return null();
     }
-    in_braces(", ", object_.column, [&] { describe(*this, value); });
+    in_braces(false, object_.column, [&] { describe(*this, value); });
   }
 
   std::string& out_;
