@@ -1,16 +1,17 @@
 // An all-reduce over all SIPs, or over PEs: time, algbw and busbw as nccl-tests define them, and wrong elements.
+#include <kernbench/kernbench.h>
+
 #include <algorithm>
 #include <memory>
 #include <string>
 #include <tuple>
 #include <vector>
 
-#include "benches/benches.h"
-#include "benches/dtype_parameter.h"
-#include "benches/measure.h"
-#include "kernbench/kernbench.h"
+#include "dtype_parameter.h"
+#include "measure.h"
 
-namespace kernbench::benches {
+using namespace kernbench;
+using namespace benches;
 
 namespace {
 
@@ -64,18 +65,28 @@ void worker(int rank, const Settings& settings, const std::shared_ptr<Findings>&
   dist::destroy_process_group();
 }
 
-void run(const cli::Parameters& parameters) {
+}  // namespace
+
+KERNBENCH_BENCH(ccl_allreduce,
+                "all-reduce over all SIPs or PEs: time, algbw, busbw and wrong elements, as nccl-tests define them",  //
+                {"size", 1 << 20, "bytes on each rank; 0: as the collectives file says (n_elem)"},
+                {"ranks", 0,
+                 "more than there are SIPs: a PE each; 0: as the collectives file says, else one on each SIP"},
+                {"iterations", 2, "timed all-reduces"},
+                {"cubes", 0, "where the tensors lie: the first so many cubes; 0: all"},
+                {"pes", 0, "of each cube the first so many PEs; 0: all"},
+                {"algorithm", "", "of the collectives file; empty: its default"}, dtype_parameter("f32")) {
   Settings settings;
-  settings.dtype = dtype_of(parameters);
-  settings.iterations = parameters.integer("iterations", 1, 1000);
-  settings.algorithm = parameters.text("algorithm");
+  settings.dtype = dtype_of();
+  settings.iterations = parameter<std::int64_t>("iterations", 1, 1000);
+  settings.algorithm = parameter<std::string>("algorithm");
   const auto algorithm = dist::get_algorithm(settings.algorithm);
-  const std::int64_t size = parameters.integer("size", 0, std::int64_t{1} << 36);
+  const std::int64_t size = parameter<std::int64_t>("size", 0, std::int64_t{1} << 36);
   settings.elements = size == 0 ? algorithm.n_elem : size / item_size(settings.dtype);
-  const auto ranks = static_cast<int>(parameters.integer("ranks", 0, 1 << 20));
+  const auto ranks = static_cast<int>(parameter<std::int64_t>("ranks", 0, 1 << 20));
   settings.ranks = ranks == 0 ? algorithm.world_size : ranks;
-  settings.placement.num_cubes = static_cast<int>(parameters.integer("cubes", 0, 1 << 20));
-  settings.placement.num_pes = static_cast<int>(parameters.integer("pes", 0, 1 << 20));
+  settings.placement.num_cubes = static_cast<int>(parameter<std::int64_t>("cubes", 0, 1 << 20));
+  settings.placement.num_pes = static_cast<int>(parameter<std::int64_t>("pes", 0, 1 << 20));
   const auto findings = std::make_shared<Findings>(settings.ranks);
   torch::multiprocessing::spawn(worker, std::tuple{settings, findings}, {.nprocs = settings.ranks});
 
@@ -90,20 +101,3 @@ void run(const cli::Parameters& parameters) {
     report_metric("#wrong", wrong, "elements");
   }
 }
-
-}  // namespace
-
-cli::Bench ccl_allreduce() {
-  return {"ccl_allreduce",
-          "all-reduce over all SIPs or PEs: time, algbw, busbw and wrong elements, as nccl-tests define them",
-          {{"size", "1048576", "bytes on each rank; 0: as the collectives file says (n_elem)"},
-           {"ranks", "0", "more than there are SIPs: a PE each; 0: as the collectives file says, else one on each SIP"},
-           {"iterations", "2", "timed all-reduces"},
-           {"cubes", "0", "where the tensors lie: the first so many cubes; 0: all"},
-           {"pes", "0", "of each cube the first so many PEs; 0: all"},
-           {"algorithm", "", "of the collectives file; empty: its default"},
-           dtype_parameter("f32")},
-          run};
-}
-
-}  // namespace kernbench::benches

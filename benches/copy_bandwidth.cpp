@@ -1,13 +1,14 @@
 // Bandwidth of copies against their size: from the host to a device, back, within the device, and to another device.
+#include <kernbench/kernbench.h>
+
 #include <algorithm>
 #include <cstdint>
 #include <string>
 
-#include "benches/benches.h"
-#include "benches/measure.h"
-#include "kernbench/kernbench.h"
+#include "measure.h"
 
-namespace kernbench::benches {
+using namespace kernbench;
+using namespace benches;
 
 namespace {
 
@@ -34,19 +35,27 @@ torch::Tensor place(std::int64_t n, Place where, int device, std::int64_t pes, c
   return {};
 }
 
-Place place_parameter(const cli::Parameters& parameters) {
-  const std::string name = parameters.choice("place", {"near_pe", "far_pe", "device"});
+Place place_parameter() {
+  const std::string name = parameter_choice("place", {"near_pe", "far_pe", "device"});
   return name == "near_pe" ? Place::near_pe : name == "far_pe" ? Place::far_pe : Place::device;
 }
 
-void run(const cli::Parameters& parameters) {
+}  // namespace
+
+KERNBENCH_BENCH(
+    copy_bandwidth,
+    "bandwidth of copies against their size: host to device, device to host, within the device, device to device",  //
+    {"smallest", 64, "bytes of the smallest copy"}, {"largest", 64 << 20, "bytes of the largest copy, up to 1 GiB"},
+    {"factor", 2, "of one size to the next"},
+    {"place", "near_pe", "where the tensors lie: near_pe or far_pe (one HBM slice), device (cut over all PEs)"},
+    {"peer", 1, "the other device, where there is one"}) {
   constexpr std::int64_t kItem = item_size(DType::i32), kLargest = std::int64_t{1} << 30;
-  const std::int64_t smallest = parameters.integer("smallest", kItem, kLargest);
-  const std::int64_t largest = parameters.integer("largest", smallest, kLargest);
-  const std::int64_t factor = parameters.integer("factor", 2, kLargest);
-  const Place where = place_parameter(parameters);
+  const std::int64_t smallest = parameter<std::int64_t>("smallest", kItem, kLargest);
+  const std::int64_t largest = parameter<std::int64_t>("largest", smallest, kLargest);
+  const std::int64_t factor = parameter<std::int64_t>("factor", 2, kLargest);
+  const Place where = place_parameter();
   const int devices = torch::accelerator::device_count();
-  const int peer = static_cast<int>(parameters.integer("peer", 1, std::max(devices - 1, 1)));
+  const int peer = static_cast<int>(parameter<std::int64_t>("peer", 1, std::max(devices - 1, 1)));
   const Machine machine = machine_of_current_device();
   const std::int64_t pes = machine.cubes * machine.pes;
   const auto host = source(largest / kItem);
@@ -68,18 +77,3 @@ void run(const cli::Parameters& parameters) {
     check_close("device to device, " + at, there, values);
   }
 }
-
-}  // namespace
-
-cli::Bench copy_bandwidth() {
-  return {"copy_bandwidth",
-          "bandwidth of copies against their size: host to device, device to host, within the device, device to device",
-          {{"smallest", "64", "bytes of the smallest copy"},
-           {"largest", "67108864", "bytes of the largest copy, up to 1 GiB"},
-           {"factor", "2", "of one size to the next"},
-           {"place", "near_pe", "where the tensors lie: near_pe or far_pe (one HBM slice), device (cut over all PEs)"},
-           {"peer", "1", "the other device, where there is one"}},
-          run};
-}
-
-}  // namespace kernbench::benches

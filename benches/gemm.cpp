@@ -1,12 +1,13 @@
 // C = A B: on all PEs of a device with the library's matrix product, or tiled by a kernel of its own on one PE.
+#include <kernbench/kernbench.h>
+
 #include <vector>
 
-#include "benches/benches.h"
-#include "benches/dtype_parameter.h"
-#include "benches/reference_gemm.h"
-#include "kernbench/kernbench.h"
+#include "dtype_parameter.h"
+#include "reference_gemm.h"
 
-namespace kernbench::benches {
+using namespace kernbench;
+using namespace benches;
 
 namespace {
 
@@ -23,12 +24,12 @@ struct Problem {
   }
 };
 
-Problem problem_of(const cli::Parameters& parameters) {
-  return {.m = parameters.integer("M", 1, kLargest),
-          .n = parameters.integer("N", 1, kLargest),
-          .k = parameters.integer("K", 1, kLargest),
-          .dtype = operand_dtype_of(parameters),
-          .integers = parameters.choice("values", {"integers", "normal"}) == "integers"};
+Problem problem_of() {
+  return {.m = parameter<std::int64_t>("M", 1, kLargest),
+          .n = parameter<std::int64_t>("N", 1, kLargest),
+          .k = parameter<std::int64_t>("K", 1, kLargest),
+          .dtype = operand_dtype_of(),
+          .integers = parameter_choice("values", {"integers", "normal"}) == "integers"};
 }
 
 /// Small whole numbers keep every partial sum exact, so that the result must match bit for bit in any order.
@@ -59,22 +60,12 @@ Tolerance tolerance_of(const Problem& problem) {
   return {.absolute = static_cast<double>(problem.k) * 0x1p-24 * 4, .relative = 2 * unit};
 }
 
-std::vector<cli::BenchParameter> sizes(const char* size) {
-  return {{"M", size, "rows of A and C"}, {"N", size, "columns of B and C"}, {"K", size, "columns of A, rows of B"}};
-}
-
-std::vector<cli::BenchParameter> with(std::vector<cli::BenchParameter> first,
-                                      std::initializer_list<cli::BenchParameter> more) {
-  first.insert(first.end(), more.begin(), more.end());
-  return first;
-}
-
-const cli::BenchParameter kValues{"values", "integers", "operands: integers (checked bit for bit) or normal"};
+const BenchParameter kValues{"values", "integers", "operands: integers (checked bit for bit) or normal"};
 
 // ---- all PEs: the library ----------------------------------------------------------------------------------------
 
-DPPolicy placement_of_b(const cli::Parameters& parameters) {
-  const auto& text = parameters.choice("b", {"columns", "cube_rows", "rows"});
+DPPolicy placement_of_b() {
+  const auto text = parameter_choice("b", {"columns", "cube_rows", "rows"});
   if (text == "rows") return {};
   return {.cube = Placement::replicate, .pe = text == "columns" ? Placement::column_wise : Placement::row_wise};
 }
@@ -82,28 +73,6 @@ DPPolicy placement_of_b(const cli::Parameters& parameters) {
 /// On the device, transposed in memory when `transposed`: the operand is then a view.
 torch::Tensor to_device(const torch::Tensor& host, const torch::TensorOptions& options, bool transposed) {
   return transposed ? host.t().contiguous().to(options).t() : host.to(options);
-}
-
-void run_library(const cli::Parameters& parameters) {
-  const Problem problem = problem_of(parameters);
-  const auto a_host = operand(problem, problem.m, problem.k), b_host = operand(problem, problem.k, problem.n);
-  const auto options = torch::dtype(problem.dtype).device("ahbm");
-  const auto a = to_device(a_host, options.name("A"), parameters.boolean("transpose_a"));
-  const auto b =
-      to_device(b_host, options.name("B").placement(placement_of_b(parameters)), parameters.boolean("transpose_b"));
-  torch::ahbm::MatmulOptions how;
-  how.exact_order = parameters.choice("order", {"exact", "any"}) == "exact";
-  how.split_k = parameters.integer("split_k", 0, kLargest);
-  how.tile_m = parameters.integer("tile_m", 0, kLargest);
-  how.tile_n = parameters.integer("tile_n", 0, kLargest);
-  how.tile_k = parameters.integer("tile_k", 0, kLargest);
-  how.result_name = std::string("C");
-  how.placement = DPPolicy{};
-  const auto c = [&] {
-    const torch::profiler::record_function region("gemm");
-    return torch::ahbm::matmul(a, b, how);
-  }();
-  check_close("C = A B", c, reference(problem, a_host, b_host), tolerance_of(problem));
 }
 
 // ---- one PE: a kernel to read --------------------------------------------------------------------------------------
@@ -123,49 +92,54 @@ void gemm_kernel(tl::In a, tl::In b, tl::Tensor c, std::int64_t tile_m, std::int
   }
 }
 
-void run_single_pe(const cli::Parameters& parameters) {
-  const Problem problem = problem_of(parameters);
+}  // namespace
+
+KERNBENCH_BENCH(gemm, "C = A B with the library's matrix product, on all PEs of a device",  //
+                {"M", 1024, "rows of A and C"}, {"N", 1024, "columns of B and C"},
+                {"K", 1024, "columns of A, rows of B"}, operand_dtype_parameter("f16"), kValues,
+                {"b", "columns",
+                 "where B lies: a copy in each cube, cut over its PEs by columns (columns) or by rows (cube_rows), or "
+                 "one, cut over all PEs by rows (rows); A and C are cut by rows"},
+                {"transpose_a", false, "whether A lies transposed in memory"},
+                {"transpose_b", false, "whether B lies transposed in memory"},
+                {"order", "exact",
+                 "order of the sums: exact (that of K, the same bits on every machine) or any (nearest part first)"},
+                {"split_k", 0, "parts of K that a second launch adds up; 0: chosen"},
+                {"tile_m", 0, "rows of a tile of C; 0: chosen"}, {"tile_n", 0, "columns of a tile of C; 0: chosen"},
+                {"tile_k", 0, "depth of one step; 0: chosen"}) {
+  const Problem problem = problem_of();
+  const auto a_host = operand(problem, problem.m, problem.k), b_host = operand(problem, problem.k, problem.n);
+  const auto options = torch::dtype(problem.dtype).device("ahbm");
+  const auto a = to_device(a_host, options.name("A"), parameter<bool>("transpose_a"));
+  const auto b = to_device(b_host, options.name("B").placement(placement_of_b()), parameter<bool>("transpose_b"));
+  torch::ahbm::MatmulOptions how;
+  how.exact_order = parameter_choice("order", {"exact", "any"}) == "exact";
+  how.split_k = parameter<std::int64_t>("split_k", 0, kLargest);
+  how.tile_m = parameter<std::int64_t>("tile_m", 0, kLargest);
+  how.tile_n = parameter<std::int64_t>("tile_n", 0, kLargest);
+  how.tile_k = parameter<std::int64_t>("tile_k", 0, kLargest);
+  how.result_name = std::string("C");
+  how.placement = DPPolicy{};
+  const auto c = [&] {
+    const torch::profiler::record_function region("gemm");
+    return torch::ahbm::matmul(a, b, how);
+  }();
+  check_close("C = A B", c, reference(problem, a_host, b_host), tolerance_of(problem));
+}
+
+KERNBENCH_BENCH(gemm_single_pe, "C = A B, tiled, on one PE with all operands in its own HBM slice",  //
+                {"M", 256, "rows of A and C"}, {"N", 256, "columns of B and C"}, {"K", 256, "columns of A, rows of B"},
+                {"tile_m", 128, "rows of a tile of C"}, {"tile_n", 128, "columns of a tile of C"},
+                {"tile_k", 128, "depth of one step"}, operand_dtype_parameter("f16"), kValues) {
+  const Problem problem = problem_of();
   const auto a_host = operand(problem, problem.m, problem.k), b_host = operand(problem, problem.k, problem.n);
   const auto options = torch::device("ahbm").placement({.num_cubes = 1, .num_pes = 1});
   const auto a = a_host.to(options.name("A")), b = b_host.to(options.name("B"));
   auto c = torch::empty({problem.m, problem.n}, options.dtype(problem.result()).name("C"));
   {
     const torch::profiler::record_function region("gemm");
-    torch::launch("gemm", gemm_kernel, a, b, c, parameters.integer("tile_m", 1, kLargest),
-                  parameters.integer("tile_n", 1, kLargest), parameters.integer("tile_k", 1, kLargest));
+    torch::launch("gemm", gemm_kernel, a, b, c, parameter<std::int64_t>("tile_m", 1, kLargest),
+                  parameter<std::int64_t>("tile_n", 1, kLargest), parameter<std::int64_t>("tile_k", 1, kLargest));
   }
   check_close("C = A B", c, reference(problem, a_host, b_host), tolerance_of(problem));
 }
-
-}  // namespace
-
-cli::Bench gemm() {
-  return {"gemm", "C = A B with the library's matrix product, on all PEs of a device",
-          with(sizes("1024"),
-               {operand_dtype_parameter("f16"),
-                kValues,
-                {"b", "columns",
-                 "where B lies: a copy in each cube, cut over its PEs by columns (columns) or by rows (cube_rows), or "
-                 "one, cut over all PEs by rows (rows); A and C are cut by rows"},
-                {"transpose_a", "false", "whether A lies transposed in memory"},
-                {"transpose_b", "false", "whether B lies transposed in memory"},
-                {"order", "exact",
-                 "order of the sums: exact (that of K, the same bits on every machine) or any (nearest part first)"},
-                {"split_k", "0", "parts of K that a second launch adds up; 0: chosen"},
-                {"tile_m", "0", "rows of a tile of C; 0: chosen"},
-                {"tile_n", "0", "columns of a tile of C; 0: chosen"},
-                {"tile_k", "0", "depth of one step; 0: chosen"}}),
-          run_library};
-}
-
-cli::Bench gemm_single_pe() {
-  return {"gemm_single_pe", "C = A B, tiled, on one PE with all operands in its own HBM slice",
-          with(sizes("256"), {{"tile_m", "128", "rows of a tile of C"},
-                              {"tile_n", "128", "columns of a tile of C"},
-                              {"tile_k", "128", "depth of one step"},
-                              operand_dtype_parameter("f16"),
-                              kValues}),
-          run_single_pe};
-}
-
-}  // namespace kernbench::benches

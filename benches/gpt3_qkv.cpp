@@ -1,18 +1,19 @@
 // The QKV projection of a transformer's layer, X[tokens, hidden] W[hidden, 3 hidden], with W placed in several ways:
 // where the weights lie decides what crosses the mesh. GPT-3 has a hidden size of 12288 (Brown et al., "Language Models
 // are Few-Shot Learners", 2020, table 2.1).
+#include <kernbench/kernbench.h>
+
 #include <cmath>
 #include <span>
 #include <string>
 #include <vector>
 
-#include "benches/benches.h"
-#include "benches/dtype_parameter.h"
-#include "benches/measure.h"
-#include "benches/reference_gemm.h"
-#include "kernbench/kernbench.h"
+#include "dtype_parameter.h"
+#include "measure.h"
+#include "reference_gemm.h"
 
-namespace kernbench::benches {
+using namespace kernbench;
+using namespace benches;
 
 namespace {
 
@@ -58,14 +59,24 @@ void report(const std::string& name, double ns, std::int64_t repeat, const torch
   report_metric("busiest, " + name, std::round(moved.utilisation * 1000) / 10, "% " + moved.busiest_kind);
 }
 
-void run(const cli::Parameters& parameters) {
+}  // namespace
+
+KERNBENCH_BENCH(
+    gpt3_qkv, "the QKV projection of GPT-3's layer, X W, with the weights W placed in several ways",  //
+    {"hidden", 1024, "columns of X and rows of W, which has three times as many columns; GPT-3: 12288"},
+    {"tokens", 512, "rows of X"},
+    {"placement", "all",
+     "of W: row_wise or column_wise over all PEs; a copy in each cube, cut over its PEs (replicate_row_wise, "
+     "replicate_column_wise); a copy in each PE's slice (replicate); or all of them, one after the other"},
+    {"order", "exact", "order of the sums: exact (that of K) or any (nearest part first)"},
+    {"repeat", 1, "products of each placement; the time is their mean"}, dtype_parameter("f16")) {
   constexpr std::int64_t kLargest = 1 << 16;
-  const std::int64_t hidden = parameters.integer("hidden", 1, kLargest);
-  const std::int64_t tokens = parameters.integer("tokens", 1, kLargest);
-  const std::int64_t repeat = parameters.integer("repeat", 1, 1000);
-  const auto& chosen = parameters.choice(
+  const std::int64_t hidden = parameter<std::int64_t>("hidden", 1, kLargest);
+  const std::int64_t tokens = parameter<std::int64_t>("tokens", 1, kLargest);
+  const std::int64_t repeat = parameter<std::int64_t>("repeat", 1, 1000);
+  const auto chosen = parameter_choice(
       "placement", {"all", "row_wise", "column_wise", "replicate_row_wise", "replicate_column_wise", "replicate"});
-  const DType dtype = dtype_of(parameters);
+  const DType dtype = dtype_of();
   const auto x_host = operand(tokens, hidden, dtype), w_host = operand(hidden, 3 * hidden, dtype);
   const auto expected = reference(x_host, w_host);
   const auto options = torch::dtype(dtype).device("ahbm");
@@ -74,7 +85,7 @@ void run(const cli::Parameters& parameters) {
     if (chosen != "all" && chosen != name) continue;
     const auto w = w_host.to(options.placement(policy).name("W"));
     torch::ahbm::MatmulOptions how;
-    how.exact_order = parameters.choice("order", {"exact", "any"}) == "exact";
+    how.exact_order = parameter_choice("order", {"exact", "any"}) == "exact";
     how.name = std::string("qkv ") + name;
     how.result_name = "QKV";
     how.placement = DPPolicy{};
@@ -89,21 +100,3 @@ void run(const cli::Parameters& parameters) {
     check_close(std::string("QKV, ") + name, qkv, expected);
   }
 }
-
-}  // namespace
-
-cli::Bench gpt3_qkv() {
-  return {"gpt3_qkv",
-          "the QKV projection of GPT-3's layer, X W, with the weights W placed in several ways",
-          {{"hidden", "1024", "columns of X and rows of W, which has three times as many columns; GPT-3: 12288"},
-           {"tokens", "512", "rows of X"},
-           {"placement", "all",
-            "of W: row_wise or column_wise over all PEs; a copy in each cube, cut over its PEs (replicate_row_wise, "
-            "replicate_column_wise); a copy in each PE's slice (replicate); or all of them, one after the other"},
-           {"order", "exact", "order of the sums: exact (that of K) or any (nearest part first)"},
-           {"repeat", "1", "products of each placement; the time is their mean"},
-           dtype_parameter("f16")},
-          run};
-}
-
-}  // namespace kernbench::benches

@@ -1,6 +1,8 @@
 // All weights of GPT-3 on one device: allocated, and both ends of every shard written by its owner and read by a PE far
 // away. Sizes: Brown et al., "Language Models are Few-Shot Learners", 2020, table 2.1 (96 layers, a hidden size of
 // 12288, 2048 positions); layers, biases and norms as in GPT-2's published model, whose 50257 tokens GPT-3 shares.
+#include <kernbench/kernbench.h>
+
 #include <algorithm>
 #include <array>
 #include <map>
@@ -10,11 +12,10 @@
 #include <utility>
 #include <vector>
 
-#include "benches/benches.h"
-#include "benches/measure.h"
-#include "kernbench/kernbench.h"
+#include "measure.h"
 
-namespace kernbench::benches {
+using namespace kernbench;
+using namespace benches;
 
 namespace {
 
@@ -61,9 +62,8 @@ constexpr std::pair<const char*, Placement> kPlacements[] = {{"row_wise", Placem
                                                              {"tiled_row_major", Placement::tiled_row_major},
                                                              {"tiled_column_major", Placement::tiled_column_major}};
 
-Placement placement_of(const cli::Parameters& parameters) {
-  const auto& text =
-      parameters.choice("placement", {"row_wise", "column_wise", "tiled_row_major", "tiled_column_major"});
+Placement placement_of() {
+  const auto text = parameter_choice("placement", {"row_wise", "column_wise", "tiled_row_major", "tiled_column_major"});
   for (const auto& [name, placement] : kPlacements)
     if (text == name) return placement;
   return Placement::row_wise;
@@ -184,13 +184,21 @@ void address(const std::vector<Group>& groups, const std::vector<TensorsOfGroup>
   }
 }
 
-void run(const cli::Parameters& parameters) {
+}  // namespace
+
+KERNBENCH_BENCH(gpt3_weights,
+                "all weights of GPT-3 (175 billion, f16) on one device: allocated, and every shard addressed",  //
+                {"layers", 96, "layers of the model"}, {"hidden", 12288, "hidden size"},
+                {"vocabulary", 50257, "rows of the token embedding"},
+                {"positions", 2048, "rows of the position embedding"},
+                {"placement", "row_wise",
+                 "of each tensor, over cubes and PEs: row_wise, column_wise, tiled_row_major or tiled_column_major"}) {
   constexpr std::int64_t kLargest = 1 << 20;
-  const Model model{.layers = parameters.integer("layers", 1, 1000),
-                    .hidden = parameters.integer("hidden", 1, 1 << 16),
-                    .vocabulary = parameters.integer("vocabulary", 1, kLargest),
-                    .positions = parameters.integer("positions", 1, kLargest)};
-  const Placement placement = placement_of(parameters);
+  const Model model{.layers = parameter<std::int64_t>("layers", 1, 1000),
+                    .hidden = parameter<std::int64_t>("hidden", 1, 1 << 16),
+                    .vocabulary = parameter<std::int64_t>("vocabulary", 1, kLargest),
+                    .positions = parameter<std::int64_t>("positions", 1, kLargest)};
+  const Placement placement = placement_of();
   const DPPolicy policy{.cube = placement, .pe = placement};
   const Machine machine = machine_of_current_device();
   const auto held_before = torch::ahbm::memory_allocated();
@@ -204,19 +212,3 @@ void run(const cli::Parameters& parameters) {
   torch::ahbm::synchronize();
   report_metric("bytes left", static_cast<double>(torch::ahbm::memory_allocated() - held_before), "B");
 }
-
-}  // namespace
-
-cli::Bench gpt3_weights() {
-  return {"gpt3_weights",
-          "all weights of GPT-3 (175 billion, f16) on one device: allocated, and every shard addressed",
-          {{"layers", "96", "layers of the model"},
-           {"hidden", "12288", "hidden size"},
-           {"vocabulary", "50257", "rows of the token embedding"},
-           {"positions", "2048", "rows of the position embedding"},
-           {"placement", "row_wise",
-            "of each tensor, over cubes and PEs: row_wise, column_wise, tiled_row_major or tiled_column_major"}},
-          run};
-}
-
-}  // namespace kernbench::benches

@@ -1,13 +1,14 @@
 // Bandwidth of one PE's DMA against the size of a block: to its own HBM slice, to another one of its cube, and to one
 // of the farthest cube.
+#include <kernbench/kernbench.h>
+
 #include <string>
 #include <vector>
 
-#include "benches/benches.h"
-#include "benches/measure.h"
-#include "kernbench/kernbench.h"
+#include "measure.h"
 
-namespace kernbench::benches {
+using namespace kernbench;
+using namespace benches;
 
 namespace {
 
@@ -24,12 +25,17 @@ void sweep_kernel(tl::Tensor x, std::int64_t row, std::int64_t block, std::int64
   }
 }
 
-void run(const cli::Parameters& parameters) {
+}  // namespace
+
+KERNBENCH_BENCH(memory_sweep, "bandwidth of one PE's DMA against block size: own slice, same cube, other cube",  //
+                {"smallest", 64, "bytes of the smallest block"},
+                {"largest", 256 << 10, "bytes of the largest block; sizes double from one to the next"},
+                {"bytes", 1 << 20, "bytes that are moved for each figure"}, {"access", "load", "load or store"}) {
   constexpr std::int64_t kItem = item_size(DType::f32), kLargest = std::int64_t{1} << 30;
-  const std::int64_t smallest = parameters.integer("smallest", kItem, kLargest);
-  const std::int64_t largest = parameters.integer("largest", smallest, kLargest);
-  const std::int64_t bytes = parameters.integer("bytes", largest, kLargest);
-  const bool stores = parameters.choice("access", {"load", "store"}) == "store";
+  const std::int64_t smallest = parameter<std::int64_t>("smallest", kItem, kLargest);
+  const std::int64_t largest = parameter<std::int64_t>("largest", smallest, kLargest);
+  const std::int64_t bytes = parameter<std::int64_t>("bytes", largest, kLargest);
+  const bool stores = parameter_choice("access", {"load", "store"}) == "store";
   // One row for each PE, long enough that no block is accessed twice: row 0 is the measuring PE's own, row 1 its
   // neighbour's, the last row the farthest cube's.
   const auto [cubes, pes] = machine_of_current_device();
@@ -47,17 +53,3 @@ void run(const cli::Parameters& parameters) {
     }
   }
 }
-
-}  // namespace
-
-cli::Bench memory_sweep() {
-  return {"memory_sweep",
-          "bandwidth of one PE's DMA against block size: own slice, same cube, other cube",
-          {{"smallest", "64", "bytes of the smallest block"},
-           {"largest", "262144", "bytes of the largest block; sizes double from one to the next"},
-           {"bytes", "1048576", "bytes that are moved for each figure"},
-           {"access", "load", "load or store"}},
-          run};
-}
-
-}  // namespace kernbench::benches

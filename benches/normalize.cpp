@@ -1,14 +1,15 @@
 // softmax and layer_norm over the rows of a matrix: bound by the HBM or by the vector engine, each PE on its own rows.
+#include <kernbench/kernbench.h>
+
 #include <algorithm>
 #include <cmath>
 #include <functional>
 #include <vector>
 
-#include "benches/benches.h"
-#include "benches/dtype_parameter.h"
-#include "kernbench/kernbench.h"
+#include "dtype_parameter.h"
 
-namespace kernbench::benches {
+using namespace kernbench;
+using namespace benches;
 
 namespace {
 
@@ -48,41 +49,29 @@ Tolerance tolerance_of(DType dtype) {
   return {.absolute = 0x1p-17, .relative = 2 * unit + 0x1p-18};
 }
 
-std::vector<cli::BenchParameter> parameters() {
-  return {{"rows", "4096", "rows"}, {"columns", "1024", "elements of a row"}, dtype_parameter("f16")};
-}
-
-void run(const cli::Parameters& given, const std::function<torch::Tensor(const torch::Tensor&)>& on_device,
+void run(const std::function<torch::Tensor(const torch::Tensor&)>& on_device,
          const std::function<void(Row&)>& reference, const char* check) {
   constexpr std::int64_t kLargest = 1 << 24;
-  const auto rows = given.integer("rows", 1, kLargest), columns = given.integer("columns", 1, kLargest);
-  const auto host = torch::randn({rows, columns}).to(dtype_of(given));
+  const auto rows = parameter<std::int64_t>("rows", 1, kLargest),
+             columns = parameter<std::int64_t>("columns", 1, kLargest);
+  const auto host = torch::randn({rows, columns}).to(dtype_of());
   const auto x = host.to(torch::device("ahbm").name("x"));
   const auto y = [&] {
     const torch::profiler::record_function region(check);
     return on_device(x);
   }();
-  const auto expected =
-      floating_point_enabled() ? by_rows(host, reference) : torch::empty({rows, columns}, dtype_of(given));
-  check_close(check, y, expected, tolerance_of(dtype_of(given)));
+  const auto expected = floating_point_enabled() ? by_rows(host, reference) : torch::empty({rows, columns}, dtype_of());
+  check_close(check, y, expected, tolerance_of(dtype_of()));
 }
 
 }  // namespace
 
-cli::Bench softmax() {
-  return {"softmax", "softmax of each row of a matrix, on all PEs of a device", parameters(),
-          [](const cli::Parameters& given) {
-            run(given, [](const torch::Tensor& x) { return torch::softmax(x, 1); }, softmax_row, "y = softmax(x)");
-          }};
+KERNBENCH_BENCH(softmax, "softmax of each row of a matrix, on all PEs of a device",  //
+                {"rows", 4096, "rows"}, {"columns", 1024, "elements of a row"}, dtype_parameter("f16")) {
+  run([](const torch::Tensor& x) { return torch::softmax(x, 1); }, softmax_row, "y = softmax(x)");
 }
 
-cli::Bench layer_norm() {
-  return {"layer_norm", "layer_norm of each row of a matrix, on all PEs of a device", parameters(),
-          [](const cli::Parameters& given) {
-            run(
-                given, [](const torch::Tensor& x) { return torch::layer_norm(x, {x.size(1)}); }, layer_norm_row,
-                "y = layer_norm(x)");
-          }};
+KERNBENCH_BENCH(layer_norm, "layer_norm of each row of a matrix, on all PEs of a device",  //
+                {"rows", 4096, "rows"}, {"columns", 1024, "elements of a row"}, dtype_parameter("f16")) {
+  run([](const torch::Tensor& x) { return torch::layer_norm(x, {x.size(1)}); }, layer_norm_row, "y = layer_norm(x)");
 }
-
-}  // namespace kernbench::benches

@@ -1,14 +1,15 @@
 // Bandwidth of send and recv from one SIP to another against the size.
+#include <kernbench/kernbench.h>
+
 #include <memory>
 #include <string>
 #include <tuple>
 #include <vector>
 
-#include "benches/benches.h"
-#include "benches/measure.h"
-#include "kernbench/kernbench.h"
+#include "measure.h"
 
-namespace kernbench::benches {
+using namespace kernbench;
+using namespace benches;
 
 namespace {
 
@@ -45,31 +46,21 @@ void worker(int rank, int ranks, const Settings& settings) {
   }
 }
 
-void run(const cli::Parameters& parameters) {
+}  // namespace
+
+KERNBENCH_BENCH(p2p_bandwidth, "bandwidth of send and recv from one SIP to another, against the size",  //
+                {"smallest", 4 << 10, "bytes of the smallest transfer"},
+                {"largest", 16 << 20, "bytes of the largest transfer"}, {"factor", 4, "of one size to the next"},
+                {"from", 0, "rank that sends"}, {"to", 1, "rank that receives"}) {
   constexpr std::int64_t kItem = item_size(DType::i32), kLargest = std::int64_t{1} << 34;
   const int ranks = torch::accelerator::device_count();
   if (ranks < 2) throw ValueError("p2p_bandwidth needs two SIPs: --topology ahbm-2sip, or --set system.sips.count=2");
   Settings settings;
-  settings.smallest = parameters.integer("smallest", kItem, kLargest);
-  settings.largest = parameters.integer("largest", settings.smallest, kLargest);
-  settings.factor = parameters.integer("factor", 2, kLargest);
-  settings.from = static_cast<int>(parameters.integer("from", 0, ranks - 1));
-  settings.to = static_cast<int>(parameters.integer("to", 0, ranks - 1));
+  settings.smallest = parameter<std::int64_t>("smallest", kItem, kLargest);
+  settings.largest = parameter<std::int64_t>("largest", settings.smallest, kLargest);
+  settings.factor = parameter<std::int64_t>("factor", 2, kLargest);
+  settings.from = static_cast<int>(parameter<std::int64_t>("from", 0, ranks - 1));
+  settings.to = static_cast<int>(parameter<std::int64_t>("to", 0, ranks - 1));
   if (settings.from == settings.to) throw ValueError("p2p_bandwidth: from and to must be two SIPs");
   torch::multiprocessing::spawn(worker, std::tuple{ranks, settings}, {.nprocs = ranks});
 }
-
-}  // namespace
-
-cli::Bench p2p_bandwidth() {
-  return {"p2p_bandwidth",
-          "bandwidth of send and recv from one SIP to another, against the size",
-          {{"smallest", "4096", "bytes of the smallest transfer"},
-           {"largest", "16777216", "bytes of the largest transfer"},
-           {"factor", "4", "of one size to the next"},
-           {"from", "0", "rank that sends"},
-           {"to", "1", "rank that receives"}},
-          run};
-}
-
-}  // namespace kernbench::benches

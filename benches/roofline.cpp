@@ -1,14 +1,15 @@
 // What one PE attains against arithmetic intensity: each step loads tiles of A and B and multiplies them, several times
 // for intensities above one product's, with several loads for each product below.
+#include <kernbench/kernbench.h>
+
 #include <algorithm>
 #include <string>
 
-#include "benches/benches.h"
-#include "benches/dtype_parameter.h"
-#include "benches/measure.h"
-#include "kernbench/kernbench.h"
+#include "dtype_parameter.h"
+#include "measure.h"
 
-namespace kernbench::benches {
+using namespace kernbench;
+using namespace benches;
 
 namespace {
 
@@ -29,11 +30,19 @@ void roofline_kernel(tl::In a, tl::In b, tl::Tensor c, std::int64_t steps, std::
   tl::store(c, {0, 0}, sum);
 }
 
-void run(const cli::Parameters& parameters) {
+}  // namespace
+
+KERNBENCH_BENCH(roofline, "FLOP/s of one PE against arithmetic intensity, from bound by memory to bound by compute",  //
+                {"tile", 128, "rows and columns of a tile of C"},
+                {"depth", 1024, "columns of A and rows of B that a product takes"},
+                {"sweep", 4, "powers of two to each side of one product for each load"},
+                {"steps", 16, "products or loads of one figure"}, dtype_parameter("f16")) {
   constexpr std::int64_t kLargest = 1 << 14;
-  const std::int64_t tile = parameters.integer("tile", 1, kLargest), depth = parameters.integer("depth", 1, kLargest);
-  const std::int64_t sweep = parameters.integer("sweep", 0, 10), steps = parameters.integer("steps", 1, 1 << 20);
-  const DType dtype = dtype_of(parameters);
+  const std::int64_t tile = parameter<std::int64_t>("tile", 1, kLargest),
+                     depth = parameter<std::int64_t>("depth", 1, kLargest);
+  const std::int64_t sweep = parameter<std::int64_t>("sweep", 0, 10),
+                     steps = parameter<std::int64_t>("steps", 1, 1 << 20);
+  const DType dtype = dtype_of();
   constexpr std::int64_t kBlocks = 4;
   const auto options = torch::dtype(dtype).device("ahbm").placement({.num_cubes = 1, .num_pes = 1});
   const auto a = torch::ones({kBlocks * tile, depth}, options.name("A"));
@@ -64,18 +73,3 @@ void run(const cli::Parameters& parameters) {
   report_metric("bandwidth at most", bandwidth, "GB/s");
   report_metric("crossing", most / bandwidth, "FLOP/B");
 }
-
-}  // namespace
-
-cli::Bench roofline() {
-  return {"roofline",
-          "FLOP/s of one PE against arithmetic intensity, from bound by memory to bound by compute",
-          {{"tile", "128", "rows and columns of a tile of C"},
-           {"depth", "1024", "columns of A and rows of B that a product takes"},
-           {"sweep", "4", "powers of two to each side of one product for each load"},
-           {"steps", "16", "products or loads of one figure"},
-           dtype_parameter("f16")},
-          run};
-}
-
-}  // namespace kernbench::benches

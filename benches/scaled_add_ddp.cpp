@@ -1,10 +1,9 @@
 // x * 2 + y on every device, then an all-reduce: a program for several devices as one writes it with PyTorch.
+#include <kernbench/kernbench.h>
+
 #include <tuple>
 
-#include "benches/benches.h"
-#include "kernbench/kernbench.h"
-
-namespace kernbench::benches {
+using namespace kernbench;
 
 namespace {
 
@@ -35,20 +34,12 @@ void worker(int rank, int world_size, std::int64_t n, std::int64_t block) {
   check_close("sum of x * 2 + y over all ranks", out, expected.expand({n}));
 }
 
-void run(const cli::Parameters& parameters) {
-  const std::int64_t elements = parameters.integer("n", 1, std::int64_t{1} << 34);
-  const std::int64_t block = parameters.integer("block", 1, std::int64_t{1} << 30);
+}  // namespace
+
+KERNBENCH_BENCH(scaled_add_ddp, "x*2 + y on every device, then an all-reduce",  //
+                {"n", 1 << 20, "elements on each device"}, {"block", 4096, "elements of a tile"}) {
+  const std::int64_t elements = parameter<std::int64_t>("n", 1, std::int64_t{1} << 34);
+  const std::int64_t block = parameter<std::int64_t>("block", 1, std::int64_t{1} << 30);
   const int n = torch::accelerator::device_count();
   torch::multiprocessing::spawn(worker, std::tuple{n, elements, block}, {.nprocs = n});
 }
-
-}  // namespace
-
-cli::Bench scaled_add_ddp() {
-  return {"scaled_add_ddp",
-          "x*2 + y on every device, then an all-reduce",
-          {{"n", "1048576", "elements on each device"}, {"block", "4096", "elements of a tile"}},
-          run};
-}
-
-}  // namespace kernbench::benches

@@ -172,10 +172,10 @@ struct RunTexts {
     out.bench = single("BENCH", bench, "");
     if (out.bench.empty()) throw ConfigurationError("run needs a BENCH: see \"kernbench list\"");
     out.file = file_options(out.bench);
-    RunOptions& options = out.options;
+    SimulateOptions& options = out.options;
     options.topology = single("--topology", topology, options.topology);
     options.overrides = overrides_of(overrides);
-    options.parameters = parameters_of(parameters);
+    out.parameters = parameters_of(parameters);
     options.data = !no_data;
     options.exact_events = exact_events;
     options.seed = seed_of(single("--seed", seed, "0"));
@@ -190,7 +190,7 @@ struct RunTexts {
     const std::string stack = single("--stack-size", stack_size, "");
     if (!stack.empty()) options.stack_size = stack_size_of(stack);
     options.watchdog_seconds = watchdog_of(single("--watchdog", watchdog, "60"));
-    options.op_log = single("--op-log", op_log, "");
+    options.operation_log = single("--op-log", op_log, "");
     options.trace = single("--trace", trace, "");
     options.correlation_id = single("--correlation-id", correlation_id, "");
     out.json = single("--json", json, "");

@@ -7,8 +7,8 @@
 #include <variant>
 #include <vector>
 
+#include "cli/bench.h"
 #include "cli/bench_file/bench_file.h"
-#include "cli/bench_registry.h"
 #include "kernbench/error.h"
 #include "report/sections/table.h"
 
@@ -47,7 +47,8 @@ struct DescribeCommand {
 struct RunCommand {
   std::string bench;  // a built-in bench's name, or a C++ file (is_bench_file)
   BenchFileOptions file;
-  RunOptions options;
+  SimulateOptions options;  // but for its parameters and models, which are the bench's
+  ParameterTexts parameters;
   std::string json;        // file, "-" for standard output, "" for none
   std::string wait_graph;  // file, "" for none
   bool explain = false;    // whether more slots would break a deadlock

@@ -7,7 +7,7 @@
 #include <string_view>
 #include <vector>
 
-#include "cli/bench_registry.h"
+#include "cli/bench.h"
 #include "cli/command_line.h"
 
 namespace kernbench::cli {
@@ -18,7 +18,7 @@ struct TopologyEntry {
 };
 
 /// Runs a bench: cli::execute, or what a test puts in its place.
-using Execute = std::function<report::RunResult(const Bench&, const RunOptions&)>;
+using Execute = std::function<report::RunResult(const Bench&, const SimulateOptions&)>;
 
 /// Compiles and loads a user's file: cli::load_bench_file, or what a test puts in its place.
 using LoadFile = std::function<Bench(const std::string& path, const BenchFileOptions&, const BenchFileHooks&)>;

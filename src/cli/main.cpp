@@ -1,4 +1,4 @@
-#include "cli/bench_registry.h"
+#include "cli/built_in_benches.h"
 #include "cli/process.h"
 
 int main(int argc, char** argv) {

@@ -33,7 +33,7 @@ std::string progress_text(const RunProgress& progress, double seconds) {
                      rate(seconds > 0 ? static_cast<double>(progress.events) / seconds : 0), elapsed(seconds));
 }
 
-ProgressDisplay::ProgressDisplay(StatusLine& line, RunOptions& options) : line_(line) {
+ProgressDisplay::ProgressDisplay(StatusLine& line, SimulateOptions& options) : line_(line) {
   if (!line.active()) return;
   options.progress_due = &due_;
   options.on_progress = [this, start = Clock::now()](const RunProgress& progress) {

@@ -8,8 +8,8 @@
 #include <string>
 #include <thread>
 
-#include "cli/bench_registry.h"
 #include "cli/status_line.h"
+#include "kernbench/simulate.h"
 
 namespace kernbench::cli {
 
@@ -17,7 +17,7 @@ namespace kernbench::cli {
 /// nothing when the line is inactive. The run itself shows it, between two instants: a thread only keeps the time.
 class ProgressDisplay {
  public:
-  ProgressDisplay(StatusLine& line, RunOptions& options);
+  ProgressDisplay(StatusLine& line, SimulateOptions& options);
   /// Removes the line.
   ~ProgressDisplay();
   ProgressDisplay(const ProgressDisplay&) = delete;

@@ -34,7 +34,7 @@ class Outputs {
   explicit Outputs(const RunCommand& command) {
     std::optional<OutputFile> op_log, trace;
     if (!command.json.empty() && command.json != "-") json_.emplace("--json", command.json);
-    if (!command.options.op_log.empty()) op_log.emplace("--op-log", command.options.op_log);
+    if (!command.options.operation_log.empty()) op_log.emplace("--op-log", command.options.operation_log);
     if (!command.options.trace.empty()) trace.emplace("--trace", command.options.trace);
     if (!command.wait_graph.empty()) wait_graph_.emplace("--wait-graph", command.wait_graph);
     const std::array<const std::optional<OutputFile>*, 4> all{&json_, &op_log, &trace, &wait_graph_};
@@ -82,11 +82,11 @@ Bench bench_of(const RunCommand& command, const Environment& environment, Status
 }
 
 /// Runs the bench again and again, silently.
-std::optional<report::SlotAdvice> explain(const report::ErrorResult& error, const Bench& bench, RunOptions options,
+std::optional<report::SlotAdvice> explain(const report::ErrorResult& error, const Bench& bench, SimulateOptions options,
                                           const Environment& environment, StatusLine& status) {
-  options.op_log.clear();
+  options.operation_log.clear();
   options.trace.clear();
-  options.silent = true;
+  options.print = options.warn = [](std::string_view) {};
   auto advice = report::find_least_slots(error, [&](std::int32_t slots) {
     status.show(fmt::format("explaining the deadlock: queues of at least {} slots", slots));
     options.least_slots = slots;
@@ -109,11 +109,10 @@ using OnExit = std::function<void(const Bench& bench, int status, const std::str
 report::RunResult execute_bench(const RunCommand& command, const Environment& environment, const OnExit& on_exit) {
   StatusLine status(environment.err, environment.err_is_terminal && !command.quiet);
   const Bench bench = bench_of(command, environment, status);
-  const Parameters parameters(bench.name, bench.parameters, command.options.parameters);
-  RunOptions options = command.options;
+  SimulateOptions options = options_for(bench, command.options, command.parameters);
   options.stop_requested = environment.stop_requested;
   options.on_stuck = environment.on_stuck;
-  const RunOptions silent = options;
+  const SimulateOptions without_display = options;
   report::RunResult result;
   {
     DivertStandardOutput divert(environment.owns_process && command.json == "-");
@@ -125,10 +124,10 @@ report::RunResult execute_bench(const RunCommand& command, const Environment& en
     result = environment.execute(bench, options);
   }
   if (command.explain && result.error) {
-    result.error->slots = explain(*result.error, bench, silent, environment, status);
+    result.error->slots = explain(*result.error, bench, without_display, environment, status);
   }
   result.bench = bench.name;
-  result.parameters = parameters.values();
+  result.parameters = options.parameters.values();
   result.origin = bench.origin;
   return result;
 }
@@ -138,7 +137,7 @@ void complete(report::RunResult& result, const RunCommand& command, double secon
   result.version = version();
   if (result.bench.empty()) result.bench = command.bench;
   if (result.topology.empty()) result.topology = command.options.topology;
-  if (result.parameters.empty()) result.parameters = command.options.parameters;
+  if (result.parameters.empty()) result.parameters = command.parameters;
   result.origin.build = build_id();
   result.seed = command.options.seed;
   result.correlation_id = command.options.correlation_id;

@@ -22,28 +22,4 @@ RunStatus status_of(const RunResult& result) {
   return std::any_of(result.checks.begin(), result.checks.end(), failed) ? RunStatus::check_failed : RunStatus::ok;
 }
 
-std::string_view name(RunStatus status) {
-  switch (status) {
-    case RunStatus::ok:
-      return "ok";
-    case RunStatus::check_failed:
-      return "check_failed";
-    case RunStatus::error:
-      return "error";
-  }
-  return "?";
-}
-
-std::string_view name(CheckStatus status) {
-  switch (status) {
-    case CheckStatus::passed:
-      return "passed";
-    case CheckStatus::failed:
-      return "failed";
-    case CheckStatus::skipped:
-      return "skipped";
-  }
-  return "?";
-}
-
 }  // namespace kernbench::report

@@ -1,6 +1,8 @@
 // The outcome of a run: errors as values, and the one status that follows from errors and checks.
 #pragma once
 
+#include <array>
+#include <cstddef>
 #include <exception>
 #include <string_view>
 
@@ -23,8 +25,14 @@ ErrorResult error_result(const std::exception_ptr& error);
 /// `error` when the result holds one, else `check_failed` when a check failed, else `ok`.
 RunStatus status_of(const RunResult& result);
 
-/// The names that the JSON and the table show: "ok", "check_failed", "error"; "passed", "failed", "skipped".
-std::string_view name(RunStatus status);
-std::string_view name(CheckStatus status);
+/// The names that the JSON and the table show, in the order of the values.
+inline constexpr std::array<std::string_view, 3> kRunStatusNames = {"ok", "check_failed", "error"};
+inline constexpr std::array<std::string_view, 3> kCheckStatusNames = {"passed", "failed", "skipped"};
+inline std::string_view name(RunStatus status) {
+  return kRunStatusNames[static_cast<std::size_t>(status)];
+}
+inline std::string_view name(CheckStatus status) {
+  return kCheckStatusNames[static_cast<std::size_t>(status)];
+}
 
 }  // namespace kernbench::report

@@ -136,6 +136,22 @@ TEST_F(BenchFileTest, TheExampleRunsWithItsParametersLikeABuiltInBench) {
   EXPECT_THAT(bad.err, HasSubstr("parameter n of scaled_add is \"0\"; expected a whole number of at least 1"));
 }
 
+TEST_F(BenchFileTest, ABuiltInBenchIsAFileLikeAUsers) {
+  const std::vector<std::string> how{"-q", "--json", "-", "-p", "dtype=f32"};
+  for (const auto& [file, name] : {std::pair("vector_add.cpp", "vector_add"), {"normalize.cpp", "softmax"}}) {
+    std::vector<std::string> of_file{source_tree::path(std::string("benches/") + file), "--bench", name};
+    std::vector<std::string> built_in{name};
+    of_file.insert(of_file.end(), how.begin(), how.end());
+    built_in.insert(built_in.end(), how.begin(), how.end());
+    const Json compiled = Json::parse(run(of_file).out), shipped = Json::parse(run(built_in).out);
+    EXPECT_EQ(compiled["status"], "ok") << name;
+    EXPECT_EQ(compiled["fingerprint"], shipped["fingerprint"]) << name;
+    EXPECT_EQ(compiled["parameters"], shipped["parameters"]) << name;
+    EXPECT_EQ(compiled["origin"]["kind"], "file") << name;
+    EXPECT_EQ(shipped["origin"]["kind"], "built-in") << name;
+  }
+}
+
 TEST_F(BenchFileTest, ParametersAreTypedAndAnUndeclaredOneIsAnErrorOfTheProgram) {
   const std::string source =
       file(small("  std::cout << kernbench::parameter<int>(\"n\") + 1 << ' '\n"

@@ -28,7 +28,7 @@ TEST(CommandLineTest, ARunHasItsDefaults) {
   EXPECT_FALSE(run.options.skip_floating_point_ops);
   EXPECT_EQ(run.options.threads, 0);
   EXPECT_EQ(run.options.max_time, Time::max());
-  EXPECT_EQ(run.options.op_log, "");
+  EXPECT_EQ(run.options.operation_log, "");
   EXPECT_EQ(run.json, "");
   EXPECT_FALSE(run.explain);
   EXPECT_FALSE(run.quiet);
@@ -94,14 +94,14 @@ TEST(CommandLineTest, EveryOptionOfARunArrives) {
   EXPECT_EQ(run.bench, "gemm");
   EXPECT_EQ(run.options.topology, "tiny");
   EXPECT_THAT(run.options.overrides, ElementsAre("pe.clock=2GHz", "a.b=[1, 2]"));
-  EXPECT_EQ(run.options.parameters, (std::map<std::string, std::string>{{"M", "-5"}, {"N", "x=y"}, {"empty", ""}}));
+  EXPECT_EQ(run.parameters, (std::map<std::string, std::string>{{"M", "-5"}, {"N", "x=y"}, {"empty", ""}}));
   EXPECT_FALSE(run.options.data);
   EXPECT_TRUE(run.options.exact_events);
   EXPECT_EQ(run.options.seed, UINT64_MAX);
   EXPECT_EQ(run.options.threads, 4);
   EXPECT_EQ(run.options.max_time, Time::microseconds(1500));
   EXPECT_EQ(run.json, "-");
-  EXPECT_EQ(run.options.op_log, "ops.txt");
+  EXPECT_EQ(run.options.operation_log, "ops.txt");
   EXPECT_EQ(run.options.correlation_id, "a b");
   EXPECT_TRUE(run.explain);
   EXPECT_TRUE(run.quiet);

@@ -29,20 +29,20 @@ report::RunResult finished(const std::string& name) {
   return out;
 }
 
-report::RunResult failing_check(const RunOptions&) {
+report::RunResult failing_check(const SimulateOptions&) {
   report::RunResult out = finished("wrong");
   out.checks.push_back({"norm", report::CheckStatus::failed, 0.5, 0.25});
   return out;
 }
 
-report::RunResult partial(const RunOptions&) {
+report::RunResult partial(const SimulateOptions&) {
   report::RunResult out = finished("before");
   out.error = report::ErrorResult{"DeadlockError", "rank 0 waits\nrank 1 waits", "ring.cpp:7"};
   return out;
 }
 
 // Waits until asked to stop; a deaf run never notices.
-report::RunResult endless(const RunOptions& options, bool deaf) {
+report::RunResult endless(const SimulateOptions& options, bool deaf) {
   std::cerr << "running" << std::endl;
   while (deaf || !*options.stop_requested) std::this_thread::sleep_for(std::chrono::milliseconds(1));
   report::RunResult out = finished("cut short");
@@ -50,21 +50,20 @@ report::RunResult endless(const RunOptions& options, bool deaf) {
   return out;
 }
 
-report::RunResult printing(const RunOptions&) {
+report::RunResult printing(const SimulateOptions&) {
   std::cout << "from a C++ stream\n";
   std::printf("from a C stream\n");
   return finished("printing");
 }
 
-report::RunResult many(const RunOptions&) {
+report::RunResult many(const SimulateOptions&) {
   report::RunResult out;
   for (int i = 0; i < 100'000; ++i) out.resources.push_back({"sip0.pe" + std::to_string(i), Time::zero(), Bytes(1), 0});
   return out;
 }
 
-report::RunResult execute_fake(const Bench& bench, const RunOptions& options) {
-  const Parameters parameters(bench.name, bench.parameters, options.parameters);
-  if (bench.name == "good") parameters.integer("M", 1);
+report::RunResult execute_fake(const Bench& bench, const SimulateOptions& options) {
+  if (bench.name == "good") options.parameters.integer("M", 1);
   if (bench.name == "good") return finished("good");
   if (bench.name == "wrong") return failing_check(options);
   if (bench.name == "partial") return partial(options);

@@ -23,7 +23,7 @@ class ProgramTest : public testing::Test {
   ProgramTest() {
     environment_.benches = {{"gemm", "matrix product", {{"M", "2048", "rows of A"}, {"dtype", "f16", "type"}}, {}},
                             {"vector_add", "x + y", {}, {}}};
-    environment_.execute = [this](const Bench& bench, const RunOptions& options) {
+    environment_.execute = [this](const Bench& bench, const SimulateOptions& options) {
       bench_ = bench.name;
       options_ = options;
       return result_;
@@ -45,15 +45,15 @@ class ProgramTest : public testing::Test {
 
   Environment environment_;
   report::RunResult result_;
-  RunOptions options_;
+  SimulateOptions options_;
   std::string bench_, out_, err_;
   bool described_colour_ = false;
 };
 
 // A deadlock that three slots would break.
 TEST_F(ProgramTest, ExplainRunsAgainInSilenceAndLeavesTheResultAsItWas) {
-  std::vector<RunOptions> runs;
-  environment_.execute = [&](const Bench&, const RunOptions& options) {
+  std::vector<SimulateOptions> runs;
+  environment_.execute = [&](const Bench&, const SimulateOptions& options) {
     runs.push_back(options);
     report::RunResult result;
     result.simulated_time = Time::microseconds(5);
@@ -66,11 +66,11 @@ TEST_F(ProgramTest, ExplainRunsAgainInSilenceAndLeavesTheResultAsItWas) {
   EXPECT_THAT(err_, HasSubstr("deadlock at 5 us\n  slots: 3 slots in every queue would break it; with 2 slots the "
                               "program gets stuck\n"));
   ASSERT_EQ(runs.size(), 5u);  // itself; with 1, 2, 4 and 3 slots
-  EXPECT_FALSE(runs[0].silent);
+  EXPECT_FALSE(runs[0].print);
   EXPECT_EQ(runs[0].trace, "/dev/null");
   for (std::size_t i = 1; i < runs.size(); ++i) {
-    EXPECT_TRUE(runs[i].silent);
-    EXPECT_EQ(runs[i].trace + runs[i].op_log, "");
+    EXPECT_TRUE(runs[i].print && runs[i].warn);
+    EXPECT_EQ(runs[i].trace + runs[i].operation_log, "");
     EXPECT_FALSE(runs[i].on_progress);
   }
   runs.clear();
@@ -117,7 +117,7 @@ TEST_F(ProgramTest, ListNamesBenchesWithParametersAndTopologies) {
 TEST_F(ProgramTest, TheRunGetsWhatTheCommandLineSays) {
   EXPECT_EQ(run({"run", "gemm", "-p", "M=4", "--no-data", "--set", "a=b"}), 0);
   EXPECT_EQ(bench_, "gemm");
-  EXPECT_EQ(options_.parameters, (std::map<std::string, std::string>{{"M", "4"}}));
+  EXPECT_EQ(options_.parameters.values(), (std::map<std::string, std::string>{{"M", "4"}, {"dtype", "f16"}}));
   EXPECT_FALSE(options_.data);
   EXPECT_EQ(options_.overrides, (std::vector<std::string>{"a=b"}));
   EXPECT_THAT(out_, HasSubstr("M=4 dtype=f16"));
@@ -147,7 +147,7 @@ TEST_F(ProgramTest, AWallTimeIsMeasuredWhenTheRunHasNone) {
 }
 
 TEST_F(ProgramTest, NothingEscapes) {
-  environment_.execute = [](const Bench&, const RunOptions&) -> report::RunResult { throw 42; };
+  environment_.execute = [](const Bench&, const SimulateOptions&) -> report::RunResult { throw 42; };
   EXPECT_EQ(run({"run", "gemm"}), 4);
   environment_.topologies = []() -> std::vector<TopologyEntry> { throw std::runtime_error("torn"); };
   EXPECT_EQ(run({"list"}), 4);

@@ -5,7 +5,7 @@
 #include <iostream>
 #include <sstream>
 
-#include "cli/bench_registry.h"
+#include "built_in_bench.h"
 #include "programs.h"
 #include "report/sections/table.h"
 #include "report/text/utf8.h"
@@ -48,14 +48,11 @@ const std::vector<Case>& cases() {
   return all;
 }
 
-RunResult run(const Case& what, cli::RunOptions options) {
+RunResult run(const Case& what, SimulateOptions options, cli::ParameterTexts parameters = {}) {
   options.topology = "tiny";
   options.overrides.push_back("system.sips.count=" + std::to_string(what.sips));
-  options.parameters.insert(what.parameters.begin(), what.parameters.end());
-  for (const auto& bench : cli::built_in_benches()) {
-    if (bench.name == what.bench) return cli::execute(bench, options);
-  }
-  throw std::logic_error("no bench " + what.bench);
+  parameters.insert(what.parameters.begin(), what.parameters.end());
+  return run_built_in(what.bench, parameters, options);
 }
 
 TEST(Benches, AreAllHere) {
@@ -68,15 +65,13 @@ TEST(Benches, AreAllHere) {
 TEST(Benches, HaveAReportOfOneScreen) {
   for (const char* topology : {"tiny", "ahbm-2sip"}) {
     for (const auto& what : cases()) {
-      const auto& benches = cli::built_in_benches();
-      const auto bench = std::ranges::find(benches, what.bench, &cli::Bench::name);
-      cli::RunOptions options;
+      SimulateOptions options;
       options.topology = topology;
       options.data = false;
-      options.parameters = what.parameters;
-      if (what.bench == "ccl_allreduce") options.parameters["ranks"] = "2";
+      auto parameters = what.parameters;
+      if (what.bench == "ccl_allreduce") parameters["ranks"] = "2";
       options.overrides = {"system.sips.count=2"};
-      const RunResult result = cli::execute(*bench, options);
+      const RunResult result = run_built_in(what.bench, parameters, options);
       ASSERT_FALSE(result.error) << what.bench << ": " << result.error->message;
       std::istringstream table(report::to_table(result, {.kind = report::TableKind::brief, .cuts = true}));
       std::size_t lines = 0;
@@ -91,12 +86,10 @@ TEST(Benches, HaveAReportOfOneScreen) {
 
 /// The upload and the check are not what a bench is about.
 TEST(Benches, ReportTheirOwnKernelsOnly) {
-  const auto bench = std::ranges::find(cli::built_in_benches(), "gemm", &cli::Bench::name);
-  cli::RunOptions options;
+  SimulateOptions options;
   options.topology = "tiny";
   options.data = false;
-  options.parameters = {{"M", "256"}, {"N", "256"}, {"K", "256"}};
-  const RunResult result = cli::execute(*bench, options);
+  const RunResult result = run_built_in("gemm", {{"M", "256"}, {"N", "256"}, {"K", "256"}}, options);
   ASSERT_TRUE(result.region);
   Time launches;
   for (const LaunchResult& launch : result.launches) {
@@ -116,7 +109,7 @@ TEST(Benches, ReportTheirOwnKernelsOnly) {
 
 TEST(Benches, AttainNoMoreThanThePeaksOfWhatTheyUse) {
   for (const auto& what : cases()) {
-    cli::RunOptions options;
+    SimulateOptions options;
     options.data = false;
     const RunResult result = run(what, options);
     for (const LaunchResult& launch : result.launches) {
@@ -142,9 +135,9 @@ TEST(Benches, PassTheirChecksInEveryDtype) {
   for (const auto& what : cases()) {
     for (const char* dtype : {"f16", "bf16", "f32"}) {
       SCOPED_TRACE(what.bench + " " + dtype);
-      cli::RunOptions options;
-      if (what.takes_dtype) options.parameters["dtype"] = dtype;
-      expect_all_is_well(what, run(what, options));
+      cli::ParameterTexts parameters;
+      if (what.takes_dtype) parameters["dtype"] = dtype;
+      expect_all_is_well(what, run(what, {}, parameters));
       if (!what.takes_dtype) break;
     }
   }
@@ -152,16 +145,14 @@ TEST(Benches, PassTheirChecksInEveryDtype) {
 
 TEST(Benches, NormalOperandsStayWithinTheRoundingBound) {
   for (const char* dtype : {"f16", "bf16", "f32"}) {
-    cli::RunOptions options;
-    options.parameters = {{"dtype", dtype}, {"values", "normal"}};
-    const RunResult result = run(cases()[1], options);
+    const RunResult result = run(cases()[1], {}, {{"dtype", dtype}, {"values", "normal"}});
     EXPECT_EQ(result.status, RunStatus::ok) << dtype;
   }
 }
 
 TEST(Benches, AreTheSameInAHundredRunsWithAnyNumberOfThreads) {
   for (const auto& what : cases()) {
-    cli::RunOptions options;
+    SimulateOptions options;
     options.threads = 1;
     const RunResult first = run(what, options);
     for (int i = 0; i < 100; ++i) {
@@ -199,7 +190,7 @@ TEST(Benches, DoublingAnyBandwidthIsNeverMoreThanOnePercentSlower) {
       {"pe.tcm.bandwidth", "1024GB/s"},       {"pe.clock", "2GHz"}};
   for (const auto& what : cases()) {
     for (const char* mesh : {"[1, 1]", "[2, 2]"}) {
-      cli::RunOptions options;
+      SimulateOptions options;
       options.data = false;
       options.overrides = {std::string("sip.cubes.mesh=") + mesh};
       const RunResult base = run(what, options);

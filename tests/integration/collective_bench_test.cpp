@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "cli/bench_registry.h"
+#include "built_in_bench.h"
 
 namespace kernbench {
 namespace {
@@ -15,16 +15,12 @@ namespace {
 RunResult run(const std::string& name, const std::string& topology, int sips,
               const std::map<std::string, std::string>& parameters, bool data = true,
               const std::vector<std::string>& overrides = {}) {
-  cli::RunOptions options;
+  SimulateOptions options;
   options.topology = topology;
   options.overrides = {"system.sips.count=" + std::to_string(sips)};
   options.overrides.insert(options.overrides.end(), overrides.begin(), overrides.end());
-  options.parameters = parameters;
   options.data = data;
-  for (const auto& bench : cli::built_in_benches()) {
-    if (bench.name == name) return cli::execute(bench, options);
-  }
-  throw std::logic_error("no bench " + name);
+  return run_built_in(name, parameters, options);
 }
 
 std::string error_of(const RunResult& result) {

@@ -4,20 +4,21 @@
 
 #include <cmath>
 
-#include "cli/bench_registry.h"
+#include "built_in_bench.h"
 #include "programs.h"
 
 namespace kernbench {
 namespace {
 
-RunResult run(const std::string& name, cli::RunOptions options) {
-  for (const auto& bench : cli::built_in_benches()) {
-    if (bench.name != name) continue;
-    RunResult result = cli::execute(bench, options);
-    if (result.error) ADD_FAILURE() << result.error->type << ": " << result.error->message;
-    return result;
-  }
-  throw std::logic_error("no bench " + name);
+/// Of a run of a built-in bench.
+struct BenchOptions : SimulateOptions {
+  cli::ParameterTexts given;
+};
+
+RunResult run(const std::string& name, const BenchOptions& options) {
+  RunResult result = run_built_in(name, options.given, options);
+  if (result.error) ADD_FAILURE() << result.error->type << ": " << result.error->message;
+  return result;
 }
 
 double share_of_peak(const RunResult& result) {
@@ -34,10 +35,10 @@ TEST(LibraryBenches, GemmOf4096AttainsMoreThan85PercentOfTheRoofline) {
   // 4096^3 of f16 on 128 PEs of 64 x 64 at 1 GHz: 131.07 us at the peak, from the command to the completion at the
   // host.
   for (const auto& [placement, order] : {std::pair{"columns", "exact"}, std::pair{"cube_rows", "any"}}) {
-    cli::RunOptions options;
+    BenchOptions options;
     options.topology = "ahbm-1sip";
     options.data = false;
-    options.parameters = {{"M", "4096"}, {"N", "4096"}, {"K", "4096"}, {"b", placement}, {"order", order}};
+    options.given = {{"M", "4096"}, {"N", "4096"}, {"K", "4096"}, {"b", placement}, {"order", order}};
     const RunResult result = run("gemm", options);
     EXPECT_GE(share_of_peak(result), 0.85) << placement;
     RecordProperty(placement, std::to_string(share_of_peak(result)));
@@ -47,17 +48,17 @@ TEST(LibraryBenches, GemmOf4096AttainsMoreThan85PercentOfTheRoofline) {
 TEST(LibraryBenches, GemmIsRightInEveryTypeTransposedPlacedAndOrdered) {
   for (const char* dtype : {"f16", "bf16", "f32", "f8e4m3", "f8e5m2", "i8", "u8", "i32"}) {
     for (const char* placement : {"columns", "cube_rows", "rows"}) {
-      cli::RunOptions options;
+      BenchOptions options;
       options.topology = "tiny";
       options.overrides = {"sip.cubes.mesh=[2, 2]"};
-      options.parameters = {{"M", "70"},
-                            {"N", "65"},
-                            {"K", "130"},
-                            {"dtype", dtype},
-                            {"b", placement},
-                            {"transpose_b", "true"},
-                            {"transpose_a", placement == std::string("rows") ? "true" : "false"},
-                            {"order", placement == std::string("columns") ? "exact" : "any"}};
+      options.given = {{"M", "70"},
+                       {"N", "65"},
+                       {"K", "130"},
+                       {"dtype", dtype},
+                       {"b", placement},
+                       {"transpose_b", "true"},
+                       {"transpose_a", placement == std::string("rows") ? "true" : "false"},
+                       {"order", placement == std::string("columns") ? "exact" : "any"}};
       const RunResult result = run("gemm", options);
       ASSERT_EQ(result.checks.size(), 1u);
       EXPECT_EQ(result.checks[0].status, CheckStatus::passed) << dtype << " " << placement;
@@ -76,9 +77,9 @@ double metric(const RunResult& result, const std::string& name) {
 }
 
 TEST(LibraryBenches, RooflineReachesBothOfItsLinesAndCrossesWhereTheyCross) {
-  cli::RunOptions options;
+  BenchOptions options;
   options.topology = "tiny";
-  options.parameters = {{"steps", "64"}};
+  options.given = {{"steps", "64"}};
   options.data = false;
   const RunResult result = run("roofline", options);
   // tiny: 64 x 64 at 1 GHz, 2 FLOP each; one slice: 150 GB/s of HBM.
@@ -104,9 +105,9 @@ TEST(LibraryBenches, RooflineReachesBothOfItsLinesAndCrossesWhereTheyCross) {
 }
 
 TEST(LibraryBenches, RooflineChecksItsProducts) {
-  cli::RunOptions options;
+  BenchOptions options;
   options.topology = "tiny";
-  options.parameters = {{"tile", "64"}, {"depth", "64"}, {"sweep", "2"}, {"steps", "4"}};
+  options.given = {{"tile", "64"}, {"depth", "64"}, {"sweep", "2"}, {"steps", "4"}};
   const RunResult result = run("roofline", options);
   ASSERT_EQ(result.checks.size(), 5u);
   for (const auto& check : result.checks) EXPECT_EQ(check.status, CheckStatus::passed) << check.name;
@@ -117,11 +118,11 @@ TEST(LibraryBenches, RooflineChecksItsProducts) {
 // size.
 TEST(LibraryBenches, MemorySweepGrowsWithTheBlockUpToTheNarrowestPart) {
   if (kSanitized) GTEST_SKIP() << "long; runs in plain builds";
-  cli::RunOptions options;
+  BenchOptions options;
   options.topology = "ahbm-1sip";
   options.data = false;
   for (const char* access : {"load", "store"}) {
-    options.parameters = {{"access", access}};
+    options.given = {{"access", access}};
     const RunResult result = run("memory_sweep", options);
     // A slice has 1.2 TB/s / 8; a NoC link 128 GB/s; the edge to the next cube in the column 256 GB/s in four lanes.
     for (const auto& [place, limit] :

@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "benches/va_offset.h"
-#include "cli/bench_registry.h"
+#include "built_in_bench.h"
 #include "programs.h"
 #include "runtime/context.h"
 #include "topology/network.h"
@@ -18,20 +18,21 @@
 namespace kernbench {
 namespace {
 
-RunResult run(const std::string& name, const cli::RunOptions& options) {
-  for (const auto& bench : cli::built_in_benches()) {
-    if (bench.name != name) continue;
-    RunResult result = cli::execute(bench, options);
-    if (result.error) ADD_FAILURE() << result.error->type << ": " << result.error->message;
-    return result;
-  }
-  throw std::logic_error("no bench " + name);
+/// Of a run of a built-in bench.
+struct BenchOptions : SimulateOptions {
+  cli::ParameterTexts given;
+};
+
+RunResult run(const std::string& name, const BenchOptions& options) {
+  RunResult result = run_built_in(name, options.given, options);
+  if (result.error) ADD_FAILURE() << result.error->type << ": " << result.error->message;
+  return result;
 }
 
-cli::RunOptions on_tiny(std::map<std::string, std::string> parameters = {}, std::vector<std::string> overrides = {}) {
-  cli::RunOptions options;
+BenchOptions on_tiny(std::map<std::string, std::string> parameters = {}, std::vector<std::string> overrides = {}) {
+  BenchOptions options;
   options.topology = "tiny";
-  options.parameters = std::move(parameters);
+  options.given = std::move(parameters);
   options.overrides = std::move(overrides);
   return options;
 }
@@ -61,8 +62,8 @@ TEST(PlacementBenches, AreTheSameInEveryMode) {
       {"gpt3_qkv", {{"hidden", "64"}, {"tokens", "48"}}},
       {"gpt3_weights", {{"layers", "2"}, {"hidden", "48"}, {"vocabulary", "101"}, {"positions", "20"}}}};
   for (const auto& [name, parameters] : cases) {
-    const cli::RunOptions base = on_tiny(parameters, {"sip.cubes.mesh=[2, 1]"});
-    cli::RunOptions exact = base, dataless = base, threads = base;
+    const BenchOptions base = on_tiny(parameters, {"sip.cubes.mesh=[2, 1]"});
+    BenchOptions exact = base, dataless = base, threads = base;
     exact.exact_events = true;
     dataless.data = false;
     threads.threads = 3;
@@ -115,7 +116,7 @@ TEST(PlacementBenches, CopiesWithinADeviceAreBoundByItsSlicesAndScaleWithItsPes)
   auto options = on_tiny({{"smallest", "16777216"}, {"largest", "16777216"}});
   options.data = false;
   const auto within = [&](const char* place) {
-    options.parameters["place"] = place;
+    options.given["place"] = place;
     return metric(run("copy_bandwidth", options), "within the device, 16777216 B");
   };
   // Each byte is read and written by the one slice of 150 GB/s.
@@ -245,9 +246,9 @@ TEST(PlacementBenches, WeightsAreAllocatedAddressedAndGivenBackUnderEveryPlaceme
 TEST(PlacementBenches, EveryPeReadsItsSliceOnALargeMachine) {
   if (kSanitized) GTEST_SKIP() << "long; runs in plain builds";
   for (const auto& [rows, columns] : {std::pair{"37", "29"}, std::pair{"150", "3"}}) {
-    cli::RunOptions options;
+    BenchOptions options;
     options.topology = "ahbm-1sip";
-    options.parameters = {{"rows", rows}, {"columns", columns}};
+    options.given = {{"rows", rows}, {"columns", columns}};
     expect_all_checks_pass(run("va_offset_verify", options), 25);
   }
 }
@@ -329,12 +330,12 @@ struct Cost {
 };
 
 /// What one product takes and moves: of a run with two products less one with one, so that the uploads drop out.
-Cost cost_of(cli::RunOptions options, const char* layout) {
+Cost cost_of(BenchOptions options, const char* layout) {
   options.data = false;
-  options.parameters["placement"] = layout;
+  options.given["placement"] = layout;
   Cost cost{.ns = 0, .noc_bytes = 0, .hbm_bytes = 0};
   for (const std::int64_t sign : {-1, 1}) {
-    options.parameters["repeat"] = sign > 0 ? "2" : "1";
+    options.given["repeat"] = sign > 0 ? "2" : "1";
     const RunResult result = run("gpt3_qkv", options);
     if (sign < 0) cost.ns = metric(result, std::string("time, ") + layout);
     for (const auto& resource : result.resources)

@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-#include "cli/bench_registry.h"
+#include "built_in_bench.h"
 #include "programs.h"
 
 namespace kernbench {
@@ -49,37 +49,32 @@ TEST(SkipFloatingPoint, BenchesTakeTheSameTimeAndSkipTheirFloatingChecks) {
       {"softmax", {{"rows", "33"}, {"columns", "100"}}},
       {"layer_norm", {{"rows", "33"}, {"columns", "100"}, {"dtype", "f32"}}},
       {"gpt3_qkv", {{"hidden", "64"}, {"tokens", "48"}}}};
-  for (const auto& bench : cli::built_in_benches()) {
-    for (const BenchRun& each : runs) {
-      if (bench.name != each.bench) continue;
-      cli::RunOptions options;
-      options.topology = "tiny";
-      options.overrides = {"sip.cubes.mesh=[2, 1]"};
-      options.parameters = each.parameters;
-      const RunResult all = cli::execute(bench, options);
-      options.skip_floating_point_ops = true;
-      const RunResult skipped = cli::execute(bench, options);
-      ASSERT_FALSE(skipped.error) << bench.name << ": " << skipped.error->message;
-      EXPECT_EQ(skipped.simulated_time, all.simulated_time) << bench.name;
-      EXPECT_EQ(skipped.times_fingerprint, all.times_fingerprint) << bench.name;
-      EXPECT_EQ(skipped.status, RunStatus::ok);
-      ASSERT_FALSE(skipped.checks.empty());
-      for (const auto& check : skipped.checks) EXPECT_EQ(check.status, CheckStatus::skipped) << check.name;
-      for (const auto& check : all.checks) EXPECT_EQ(check.status, CheckStatus::passed) << check.name;
-      EXPECT_EQ(skipped.switches.at("skip_floating_point_ops"), "true");
-      EXPECT_EQ(all.switches.at("skip_floating_point_ops"), "false");
-    }
+  for (const BenchRun& each : runs) {
+    SimulateOptions options;
+    options.topology = "tiny";
+    options.overrides = {"sip.cubes.mesh=[2, 1]"};
+    const RunResult all = run_built_in(each.bench, each.parameters, options);
+    options.skip_floating_point_ops = true;
+    const RunResult skipped = run_built_in(each.bench, each.parameters, options);
+    ASSERT_FALSE(skipped.error) << each.bench << ": " << skipped.error->message;
+    EXPECT_EQ(skipped.simulated_time, all.simulated_time) << each.bench;
+    EXPECT_EQ(skipped.times_fingerprint, all.times_fingerprint) << each.bench;
+    EXPECT_EQ(skipped.status, RunStatus::ok);
+    ASSERT_FALSE(skipped.checks.empty());
+    for (const auto& check : skipped.checks) EXPECT_EQ(check.status, CheckStatus::skipped) << check.name;
+    for (const auto& check : all.checks) EXPECT_EQ(check.status, CheckStatus::passed) << check.name;
+    EXPECT_EQ(skipped.switches.at("skip_floating_point_ops"), "true");
+    EXPECT_EQ(all.switches.at("skip_floating_point_ops"), "false");
   }
 }
 
 TEST(SkipFloatingPoint, IntegerBenchesAreCheckedAsEver) {
-  for (const auto& bench : cli::built_in_benches()) {
-    if (bench.name != "gemm" && bench.name != "va_offset_verify") continue;
-    cli::RunOptions options;
+  const cli::ParameterTexts of_gemm{{"M", "40"}, {"N", "30"}, {"K", "50"}, {"dtype", "i8"}};
+  for (const auto& [bench, parameters] : {std::pair("gemm", of_gemm), {"va_offset_verify", {}}}) {
+    SimulateOptions options;
     options.topology = "tiny";
     options.skip_floating_point_ops = true;
-    if (bench.name == "gemm") options.parameters = {{"M", "40"}, {"N", "30"}, {"K", "50"}, {"dtype", "i8"}};
-    const RunResult result = cli::execute(bench, options);
+    const RunResult result = run_built_in(bench, parameters, options);
     ASSERT_FALSE(result.checks.empty());
     for (const auto& check : result.checks) EXPECT_EQ(check.status, CheckStatus::passed) << check.name;
   }

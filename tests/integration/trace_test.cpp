@@ -10,7 +10,7 @@
 #include <source_location>
 #include <sstream>
 
-#include "cli/bench_registry.h"
+#include "built_in_bench.h"
 #include "kernbench/kernbench.h"
 #include "timeline.h"
 
@@ -40,22 +40,16 @@ class TraceTest : public testing::Test {
   std::string path(const std::string& name) const { return (folder_ / name).string(); }
 
   /// A built-in bench on the topology tiny, with a timeline "t" and an operation log "log".
-  RunResult run(const std::string& name, std::map<std::string, std::string> parameters,
+  RunResult run(const std::string& name, const std::map<std::string, std::string>& parameters,
                 std::vector<std::string> overrides = {}, bool exact = false) const {
-    for (const cli::Bench& bench : cli::built_in_benches()) {
-      if (bench.name != name) continue;
-      cli::RunOptions options;
-      options.topology = "tiny";
-      options.parameters = std::move(parameters);
-      options.overrides = std::move(overrides);
-      options.exact_events = exact;
-      options.trace = path("t");
-      options.op_log = path("log");
-      options.whole_run = true;
-      return cli::execute(bench, options);
-    }
-    ADD_FAILURE() << "no bench " << name;
-    return {};
+    SimulateOptions options;
+    options.topology = "tiny";
+    options.overrides = std::move(overrides);
+    options.exact_events = exact;
+    options.trace = path("t");
+    options.operation_log = path("log");
+    options.whole_run = true;
+    return run_built_in(name, parameters, options);
   }
   Timeline timeline() const { return decode_timeline(contents_of(path("t"))); }
 
@@ -147,16 +141,11 @@ TEST_F(TraceTest, SpansNestEveryOperationIsThereAndBusyTimesAreTheCounters) {
 
 TEST_F(TraceTest, WithoutAndWithATimelineAllTimesAreTheSame) {
   const auto traced = run("vector_add", {{"n", "40000"}});
-  SimulateOptions options;
-  for (const cli::Bench& bench : cli::built_in_benches()) {
-    if (bench.name != "vector_add") continue;
-    cli::RunOptions plain;
-    plain.topology = "tiny";
-    plain.parameters = {{"n", "40000"}};
-    const auto untraced = cli::execute(bench, plain);
-    EXPECT_EQ(untraced.times_fingerprint, traced.times_fingerprint);
-    EXPECT_EQ(untraced.simulated_time, traced.simulated_time);
-  }
+  SimulateOptions plain;
+  plain.topology = "tiny";
+  const auto untraced = run_built_in("vector_add", {{"n", "40000"}}, plain);
+  EXPECT_EQ(untraced.times_fingerprint, traced.times_fingerprint);
+  EXPECT_EQ(untraced.simulated_time, traced.simulated_time);
 }
 
 TEST_F(TraceTest, EqualRunsGiveEqualBytesExactOrNot) {

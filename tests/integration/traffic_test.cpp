@@ -9,7 +9,7 @@
 #include <string>
 #include <vector>
 
-#include "cli/bench_registry.h"
+#include "built_in_bench.h"
 #include "hardware/machine.h"
 #include "hardware/server_kind.h"
 #include "programs.h"
@@ -165,20 +165,15 @@ TEST(TrafficMeter, NamesTheServerThatWasBusyLongest) {
 
 // ---- gpt3_qkv ------------------------------------------------------------------------------------------------------
 
-RunResult run_qkv(const char* topology, std::map<std::string, std::string> parameters,
+RunResult run_qkv(const char* topology, const std::map<std::string, std::string>& parameters,
                   std::vector<std::string> overrides = {}) {
-  for (const auto& bench : cli::built_in_benches()) {
-    if (bench.name != "gpt3_qkv") continue;
-    cli::RunOptions options;
-    options.topology = topology;
-    options.data = false;
-    options.parameters = std::move(parameters);
-    options.overrides = std::move(overrides);
-    RunResult result = cli::execute(bench, options);
-    if (result.error) throw std::runtime_error(result.error->message);
-    return result;
-  }
-  throw std::logic_error("no bench gpt3_qkv");
+  SimulateOptions options;
+  options.topology = topology;
+  options.data = false;
+  options.overrides = std::move(overrides);
+  RunResult result = run_built_in("gpt3_qkv", parameters, options);
+  if (result.error) throw std::runtime_error(result.error->message);
+  return result;
 }
 
 double metric(const RunResult& result, const std::string& quantity, const std::string& layout) {

@@ -100,6 +100,14 @@ class Layers(unittest.TestCase):
         self.put("benches/gemm.cpp", '#include "kernbench/kernbench.h"\n#include "runtime/context.h"\n')
         self.assert_finds("benches/gemm.cpp:2:", "public headers")
 
+    def test_benches_see_no_more_than_other_programs(self):
+        self.put("benches/gemm.cpp", '#include <kernbench/kernbench.h>\n#include "cli/bench.h"\n')
+        self.assert_finds("benches/gemm.cpp:2:", "public headers")
+
+    def test_programs_may_have_headers_of_their_own(self):
+        self.put("benches/gemm.cpp", '#include <kernbench/kernbench.h>\n#include "measure.h"\n')
+        self.assert_clean()
+
     def test_the_repository_itself_is_clean(self):
         result = subprocess.run([sys.executable, str(SCRIPT)], capture_output=True, text=True, check=False)
         self.assertEqual(result.returncode, 0, result.stdout + result.stderr)

@@ -229,12 +229,8 @@ Bench load_bench_file(const std::string& path, const BenchFileOptions& options, 
   Compilation compilation(path, options, hooks);
   LibraryContents library = compilation.load();
   const BenchDefinition& bench = chosen(library, path, options.bench);
-  return {bench.name,
-          bench.help,
-          bench.parameters,
-          [run = bench.run](const Parameters&) { run(); },
-          std::move(library.models),
-          compilation.origin(library)};
+  Origin origin = compilation.origin(library);
+  return {bench.name, bench.help, bench.parameters, bench.run, std::move(library.models), std::move(origin)};
 }
 
 }  // namespace kernbench::cli

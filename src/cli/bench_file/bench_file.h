@@ -7,7 +7,7 @@
 #include <string_view>
 #include <vector>
 
-#include "cli/bench_registry.h"
+#include "cli/bench.h"
 
 namespace kernbench::cli {
 

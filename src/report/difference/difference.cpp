@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "base/part.h"
+#include "report/difference/inputs.h"
 #include "report/difference/origin_difference.h"
 #include "report/launch_group.h"
 #include "report/outcome.h"
@@ -118,8 +119,6 @@ BusyByPart busy_by_part(const RunResult& result) {
 
 // ---- inputs ----------------------------------------------------------------------------------------------------
 
-using Texts = std::map<std::string, std::string>;
-
 template <class Add>
 void for_each_difference(const Texts& a, const Texts& b, Add add) {
   Texts keys = a;
@@ -134,47 +133,39 @@ void for_each_difference(const Texts& a, const Texts& b, Add add) {
   }
 }
 
-Texts machine_of(const RunResult& result) {
-  Texts texts(result.machine.begin(), result.machine.end());
-  texts.emplace("name", result.topology);
-  return texts;
-}
-
-std::vector<InputChange> inputs_of(const RunResult& a, const RunResult& b) {
-  std::vector<InputChange> first = origin_changes(a.origin, b.origin), machine, last;
-  const auto compare = [](std::vector<InputChange>& list, const char* kind, const char* key, const std::string& left,
-                          const std::string& right) {
-    if (left != right) list.push_back({kind, key, left, right, "", {}, {}});
-  };
-  compare(first, "bench", "bench", a.bench, b.bench);
-  for_each_difference(a.parameters, b.parameters, [&](const auto& key, const auto& left, const auto& right) {
-    first.push_back({"parameter", key, left, right, "", {}, {}});
-  });
-  // An earlier version's result has none.
-  const bool recorded = !a.switches.empty() && !b.switches.empty();
-  for_each_difference(recorded ? a.switches : Texts(), recorded ? b.switches : Texts(),
-                      [&](const auto& key, const auto& left, const auto& right) {
-                        first.push_back({"switch", key, left, right, "", {}, {}});
-                      });
+/// With the busy times of the part of the machine that each key describes; what explains most first.
+void rank_machine_keys(std::vector<InputChange>& changes, const RunResult& a, const RunResult& b) {
   const BusyByPart busy_a = busy_by_part(a), busy_b = busy_by_part(b);
-  for_each_difference(machine_of(a), machine_of(b), [&](const auto& key, const auto& left, const auto& right) {
-    InputChange change{"machine", key, left, right, "", {}, {}};
-    if (const Part part = part_of_key(key); part != Part::none) {
-      const auto index = static_cast<std::size_t>(part);
-      change.part = kPartNames[index];
-      change.busy_a = busy_a[index];
-      change.busy_b = busy_b[index];
-    }
-    machine.push_back(std::move(change));
-  });
-  std::ranges::stable_sort(machine, [](const InputChange& left, const InputChange& right) {
+  for (InputChange& change : changes) {
+    const Part part = part_of_key(change.key);
+    if (part == Part::none) continue;
+    const auto index = static_cast<std::size_t>(part);
+    change.part = kPartNames[index];
+    change.busy_a = busy_a[index];
+    change.busy_b = busy_b[index];
+  }
+  std::ranges::stable_sort(changes, [](const InputChange& left, const InputChange& right) {
     return distance(left.busy_a, left.busy_b) > distance(right.busy_a, right.busy_b);
   });
-  compare(last, "seed", "seed", std::to_string(a.seed), std::to_string(b.seed));
-  compare(last, "program", "kernbench", a.version, b.version);
-  first.insert(first.end(), machine.begin(), machine.end());
-  first.insert(first.end(), last.begin(), last.end());
-  return first;
+}
+
+std::vector<InputChange> input_changes(const RunResult& a, const RunResult& b) {
+  static const std::array<std::string, 6> kKinds = {"bench", "parameter", "switch", "machine", "seed", "program"};
+  std::vector<InputChange> all = origin_changes(a.origin, b.origin);
+  const auto left = inputs_of(a), right = inputs_of(b);
+  for (const std::string& kind : kKinds) {
+    const Texts& from = left.at(kind);
+    const Texts& to = right.at(kind);
+    // An earlier version's result has none.
+    if (kind == "switch" && (from.empty() || to.empty())) continue;
+    std::vector<InputChange> changes;
+    for_each_difference(from, to, [&](const auto& key, const auto& was, const auto& is) {
+      changes.push_back({kind, key, was, is, "", {}, {}});
+    });
+    if (kind == "machine") rank_machine_keys(changes, a, b);
+    all.insert(all.end(), changes.begin(), changes.end());
+  }
+  return all;
 }
 
 // ---- outcome ---------------------------------------------------------------------------------------------------
@@ -292,7 +283,7 @@ Difference difference(const RunResult& a, const RunResult& b) {
   out.time_b = b.simulated_time;
   out.same_times = a.times_fingerprint == b.times_fingerprint;
   out.same_values = a.values_fingerprint == b.values_fingerprint;
-  out.inputs = inputs_of(a, b);
+  out.inputs = input_changes(a, b);
   out.activities = changes_of(activities_of(a), activities_of(b));
   out.launches = changes_of(launches_of(a), launches_of(b));
   out.waits = changes_of(waits_of(a), waits_of(b));

@@ -7,9 +7,9 @@
 #include <optional>
 #include <utility>
 
+#include "report/description/difference.h"
 #include "report/difference/origin_difference.h"
-#include "report/json/json.h"
-#include "report/json/json_text.h"
+#include "report/json/writer.h"
 #include "report/text/format.h"
 #include "report/text/text_table.h"
 #include "report/text/utf8.h"
@@ -172,69 +172,6 @@ std::string outcome_section(const Difference& difference, const Palette& palette
   return out;
 }
 
-// ---- JSON ------------------------------------------------------------------------------------------------------
-
-std::string number_or_null(const std::optional<Time>& time) {
-  return time ? number(time->count()) : "null";
-}
-
-std::string json(const InputChange& input) {
-  Collection out = object();
-  out.add("kind", quoted(input.kind));
-  out.add("key", quoted(input.key));
-  out.add("a", quoted(input.a));
-  out.add("b", quoted(input.b));
-  out.add("part", quoted(input.part));
-  out.add("busy_a_ps", number(input.busy_a.count()));
-  out.add("busy_b_ps", number(input.busy_b.count()));
-  return out.finish();
-}
-
-std::string json(const TimeChange& change) {
-  Collection out = object();
-  out.add("name", quoted(change.name));
-  out.add("a_ps", number_or_null(change.a));
-  out.add("b_ps", number_or_null(change.b));
-  return out.finish();
-}
-
-std::string json(const ResourceChange& change) {
-  Collection out = object();
-  out.add("kind", quoted(change.kind));
-  out.add("busy_a_ps", number(change.busy_a.count()));
-  out.add("busy_b_ps", number(change.busy_b.count()));
-  out.add("bytes_a", number(change.bytes_a.count()));
-  out.add("bytes_b", number(change.bytes_b.count()));
-  return out.finish();
-}
-
-std::string json(const ValueChange& change) {
-  Collection out = object();
-  out.add("name", quoted(change.name));
-  out.add("unit", quoted(change.unit));
-  out.add("a", change.a ? number(*change.a) : "null");
-  out.add("b", change.b ? number(*change.b) : "null");
-  return out.finish();
-}
-
-std::string json(const PlanChange& change) {
-  Collection out = object();
-  out.add("launch", quoted(change.launch));
-  out.add("choice", quoted(change.choice));
-  out.add("a", quoted(change.a));
-  out.add("b", quoted(change.b));
-  out.add("count", number(change.count));
-  return out.finish();
-}
-
-std::string side(const std::string& file, const std::string& status, Time time) {
-  Collection out = object();
-  out.add("file", quoted(file));
-  out.add("status", quoted(status));
-  out.add("simulated_time_ps", number(time.count()));
-  return out.finish();
-}
-
 }  // namespace
 
 std::string to_table(const Difference& difference, const std::string& a, const std::string& b, bool colour, bool cuts) {
@@ -254,22 +191,9 @@ std::string to_table(const Difference& difference, const std::string& a, const s
 }
 
 std::string to_json(const Difference& difference, const std::string& a, const std::string& b) {
-  const auto element = [](const auto& value) { return json(value); };
-  Collection out('{', '}', ",\n  ");
-  out.add("schema", number(kJsonSchema));
-  out.add("a", side(a, difference.status_a, difference.time_a));
-  out.add("b", side(b, difference.status_b, difference.time_b));
-  out.add("same_outcome", difference.same_outcome() ? "true" : "false");
-  out.add("same_times", difference.same_times ? "true" : "false");
-  out.add("same_values", difference.same_values ? "true" : "false");
-  out.add("inputs", lines(difference.inputs, element, '[', ']'));
-  out.add("plans", lines(difference.plans, element, '[', ']'));
-  out.add("critical_path", lines(difference.activities, element, '[', ']'));
-  out.add("launches", lines(difference.launches, element, '[', ']'));
-  out.add("resources", lines(difference.resources, element, '[', ']'));
-  out.add("waits", lines(difference.waits, element, '[', ']'));
-  out.add("metrics", lines(difference.metrics, element, '[', ']'));
-  return document(std::move(out));
+  std::string out;
+  Writer(out).document(ComparedFiles{difference, a, b});
+  return out;
 }
 
 }  // namespace kernbench::report

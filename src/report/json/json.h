@@ -7,9 +7,6 @@
 
 namespace kernbench::report {
 
-/// The number of the format: raised when a key changes its meaning or goes away, not when one is added.
-inline constexpr int kJsonSchema = 1;
-
 /// The whole result as one JSON object in UTF-8 with a final newline. The order of keys and the format of numbers are
 /// fixed: equal results give equal text. Integers are exact, other numbers the shortest text that reads back equal;
 /// infinities and NaN are null; bytes that are not UTF-8 become U+FFFD.
