@@ -9,7 +9,7 @@
 //
 // Of each chunk as many tiles at a time as a queue has slots. Call sending them S, folding tile t of the own chunk F(t)
 // and sending its result G(t), receiving the results of others R. What a tile waits for, to be sent, is that its
-// receiver has taken the tile one window before it on the channel: for S that is one of the R before it, for G(t) an
+// receiver has taken the tile one window before it on the channel: for S one of the F or R before it, for G(t) an
 // F(u) with u <= t. F(t) waits for the S of all ranks, and R for their G. In the order S, F(0), G(0), F(1), G(1), …, R
 // of all ranks together everything waits for earlier things only, so that nothing can fill up, with one slot either.
 #include <fmt/format.h>
@@ -46,11 +46,12 @@ class DirectReduction {
   /// the second ones, so that all channels are in use. Each rank begins with the one after it.
   template <class Body>
   void for_each_tile_of_others(const Body& body) const {
-    for (std::int64_t tile = 0; tile < ranks_.window; ++tile) {
+    const Range longest = chunks_.part_of(0, part_);
+    for (std::int64_t offset = 0; offset < longest.end - longest.begin; offset += ranks_.tile_elements) {
       for (std::int64_t step = 1; step < ranks_.size; ++step) {
         const std::int64_t rank = ranks_.after(step);
         const Range part = chunks_.part_of(rank, part_);
-        const std::int64_t at = part.begin + tile * ranks_.tile_elements;
+        const std::int64_t at = part.begin + offset;
         if (at < part.end) body(rank, at, std::min(ranks_.tile_elements, part.end - at));
       }
     }
