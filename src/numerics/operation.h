@@ -20,6 +20,8 @@ enum class UnaryOperation : std::uint8_t {
   log1p,
   sine,
   cosine,
+  hyperbolic_sine,
+  hyperbolic_cosine,
   hyperbolic_tangent,
   error_function,
   sigmoid,

@@ -146,6 +146,19 @@ constexpr double portable_power(double x, double y) {
   return sign * portable_exp2(y * portable_log2(size));
 }
 
+/// sinh x in double for every float x: from e^|x| - 1, so that nothing cancels.
+constexpr double portable_sinh(double x) {
+  const double grown = portable_expm1(x < 0 ? -x : x);
+  const double value = (grown + grown / (grown + 1)) / 2;
+  return x < 0 ? -value : x == 0 ? x : value;
+}
+
+/// cosh x in double for every float x.
+constexpr double portable_cosh(double x) {
+  const double power = portable_exp(x);
+  return (power + 1 / power) / 2;
+}
+
 /// tanh x in double for every float x.
 constexpr double portable_tanh(double x) {
   // Below, 1 - 2 / (e^2x + 1) cancels; the series' next term is below 2^-54 of the result.

@@ -115,6 +115,12 @@ constexpr std::array kUnary{
         Unary::cosine, "cos", "cos(x)", VectorOperation::cos, [](double x) { return portable_cosine(x); },
         [](double x) { return std::cos(x); }),
     function(
+        Unary::hyperbolic_sine, "sinh", "sinh(x)", VectorOperation::tanh, [](double x) { return portable_sinh(x); },
+        [](double x) { return std::sinh(x); }),
+    function(
+        Unary::hyperbolic_cosine, "cosh", "cosh(x)", VectorOperation::tanh, [](double x) { return portable_cosh(x); },
+        [](double x) { return std::cosh(x); }),
+    function(
         Unary::hyperbolic_tangent, "tanh", "tanh(x)", VectorOperation::tanh, [](double x) { return portable_tanh(x); },
         [](double x) { return std::tanh(x); }),
     function(

@@ -29,6 +29,8 @@ const std::map<UnaryOperation, Reference>& references() {
       {UnaryOperation::log1p, [](long double x) { return std::log1p(x); }},
       {sine, [](long double x) { return std::sin(x); }},
       {cosine, [](long double x) { return std::cos(x); }},
+      {hyperbolic_sine, [](long double x) { return std::sinh(x); }},
+      {hyperbolic_cosine, [](long double x) { return std::cosh(x); }},
       {hyperbolic_tangent, [](long double x) { return std::tanh(x); }},
       {error_function, [](long double x) { return std::erf(x); }},
       {sigmoid, [](long double x) { return 1 / (1 + std::exp(-x)); }},

@@ -108,6 +108,8 @@ const std::vector<CostCase>& cost_cases() {
       {"rsqrt", "rsqrt", [](const Operands& t) { return tl::rsqrt(t.f); }},
       {"sin", "sin", [](const Operands& t) { return tl::sin(t.f); }},
       {"cos", "cos", [](const Operands& t) { return tl::cos(t.f); }},
+      {"sinh", "tanh", [](const Operands& t) { return tl::sinh(t.f); }},
+      {"cosh", "tanh", [](const Operands& t) { return tl::cosh(t.f); }},
       {"tanh", "tanh", [](const Operands& t) { return tl::tanh(t.f); }},
       {"erf", "erf", [](const Operands& t) { return tl::erf(t.f); }},
       {"sigmoid", "sigmoid", [](const Operands& t) { return tl::sigmoid(t.f); }},

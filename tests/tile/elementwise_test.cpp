@@ -417,6 +417,8 @@ const std::vector<FunctionCase>& function_cases() {
       {"rsqrt", 0.501L, [](const tl::Tile& x) { return tl::rsqrt(x); }, [](Real x) { return 1 / std::sqrt(x); }},
       {"sin", 0.501L, [](const tl::Tile& x) { return tl::sin(x); }, [](Real x) { return std::sin(x); }},
       {"cos", 0.501L, [](const tl::Tile& x) { return tl::cos(x); }, [](Real x) { return std::cos(x); }},
+      {"sinh", 0.501L, [](const tl::Tile& x) { return tl::sinh(x); }, [](Real x) { return std::sinh(x); }},
+      {"cosh", 0.501L, [](const tl::Tile& x) { return tl::cosh(x); }, [](Real x) { return std::cosh(x); }},
       {"tanh", 0.501L, [](const tl::Tile& x) { return tl::tanh(x); }, [](Real x) { return std::tanh(x); }},
       {"erf", 0.501L, [](const tl::Tile& x) { return tl::erf(x); }, [](Real x) { return std::erf(x); }},
       {"sigmoid", 0.501L, [](const tl::Tile& x) { return tl::sigmoid(x); },

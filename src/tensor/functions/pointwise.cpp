@@ -110,6 +110,18 @@ Tensor Tensor::cos(Where where) const {
 const Tensor& Tensor::cos_(Where where) const {
   return unary_in_place("cos_", UnaryOperation::cosine, *this, where);
 }
+Tensor Tensor::sinh(Where where) const {
+  return unary("sinh", UnaryOperation::hyperbolic_sine, *this, where);
+}
+const Tensor& Tensor::sinh_(Where where) const {
+  return unary_in_place("sinh_", UnaryOperation::hyperbolic_sine, *this, where);
+}
+Tensor Tensor::cosh(Where where) const {
+  return unary("cosh", UnaryOperation::hyperbolic_cosine, *this, where);
+}
+const Tensor& Tensor::cosh_(Where where) const {
+  return unary_in_place("cosh_", UnaryOperation::hyperbolic_cosine, *this, where);
+}
 Tensor Tensor::tanh(Where where) const {
   return unary("tanh", UnaryOperation::hyperbolic_tangent, *this, where);
 }

@@ -269,6 +269,12 @@ Tile sin(const Tile& x, Where where) {
 Tile cos(const Tile& x, Where where) {
   return unary(UnaryOperation::cosine, x, where);
 }
+Tile sinh(const Tile& x, Where where) {
+  return unary(UnaryOperation::hyperbolic_sine, x, where);
+}
+Tile cosh(const Tile& x, Where where) {
+  return unary(UnaryOperation::hyperbolic_cosine, x, where);
+}
 Tile tanh(const Tile& x, Where where) {
   return unary(UnaryOperation::hyperbolic_tangent, x, where);
 }
