@@ -50,6 +50,19 @@ struct MinimumNan {
   }
 };
 
+struct TensorMaximum {
+  template <class T>
+  T operator()(T a, T b) const {
+    return a != a || a >= b ? a : b;  // b when it is NaN
+  }
+};
+struct TensorMinimum {
+  template <class T>
+  T operator()(T a, T b) const {
+    return a != a || a <= b ? a : b;
+  }
+};
+
 /// Of integers, with wrapping products; a negative exponent leaves 1 and -1 only.
 std::int64_t integer_power(std::int64_t base, std::int64_t exponent) {
   if (exponent < 0) return base == 1 ? 1 : base == -1 ? (exponent % 2 == 0 ? 1 : -1) : 0;
@@ -144,10 +157,12 @@ constexpr std::array kBinary{
              [](auto a, auto b) { return numerics::floor_divide<NumberMath<decltype(a)>>(a, b); }),
     division(Binary::remainder, "remainder", std::nullopt,
              [](auto a, auto b) { return floored_remainder<NumberMath<decltype(a)>>(a, b); }),
+    arithmetic(Binary::tensor_maximum, "maximum", VectorOperation::minimum, TensorMaximum{}),
+    arithmetic(Binary::tensor_minimum, "minimum", VectorOperation::minimum, TensorMinimum{}),
     BinaryInfo{{Binary::clamp_min, "clamp", Takes::numbers, Yields::same, VectorOperation::minimum},
-               binary_kernels(MaximumNan{})},
+               binary_kernels(TensorMaximum{})},
     BinaryInfo{{Binary::clamp_max, "clamp", Takes::numbers, Yields::same, VectorOperation::minimum},
-               binary_kernels(MinimumNan{})},
+               binary_kernels(TensorMinimum{})},
 };
 
 template <class T>
@@ -165,8 +180,9 @@ constexpr std::array kTernary{
     TernaryInfo{{TernaryOperation::multiply_add, "multiply_add"}, ternary_kernels([](auto a, auto b, auto c) {
                   return static_cast<decltype(a)>(wrapping(a) * wrapping(b) + wrapping(c));
                 })},
-    TernaryInfo{{TernaryOperation::clamp, "clamp", Takes::numbers},
-                ternary_kernels([](auto x, auto low, auto high) { return MinimumNan{}(MaximumNan{}(x, low), high); })},
+    TernaryInfo{{TernaryOperation::clamp, "clamp", Takes::numbers}, ternary_kernels([](auto x, auto low, auto high) {
+                  return TensorMinimum{}(TensorMaximum{}(x, low), high);
+                })},
     // The condition is brought to the type of the others, as 0 or 1. A NaN that is chosen keeps its payload.
     TernaryInfo{{TernaryOperation::where, "where", Takes::any, Yields::same, VectorOperation::select},
                 {where_loop<float>, where_loop<double>, where_loop<std::int64_t>}},

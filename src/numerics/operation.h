@@ -38,7 +38,7 @@ enum class UnaryOperation : std::uint8_t {
   is_nan,
   is_infinite,
   is_finite,
-  relu,  // max(x, 0) as by maximum_nan
+  relu,  // clamp_min(x, 0)
   silu,  // these three round every step to the computation type (numerics/compositions.h)
   gelu,
   gelu_tanh,
@@ -72,13 +72,16 @@ enum class BinaryOperation : std::uint8_t {
   logical_xor,
   floor_divide,  // toward minus infinity. An integer divisor of 0: the lane is 0 and invalid
   remainder,     // of floor_divide: the sign is the divisor's. An integer divisor of 0: as above
-  clamp_min,     // maximum_nan and minimum_nan by another name: clamp with one bound
+  // Of tensors: NaN when one operand is NaN; of equal ones, +0 and -0 too, the first.
+  tensor_maximum,
+  tensor_minimum,
+  clamp_min,  // the same two by another name: clamp with one bound
   clamp_max,
 };
 
 enum class TernaryOperation : std::uint8_t {
   multiply_add,  // a * b + c, rounded twice
-  clamp,         // min(max(x, low), high) as by maximum_nan and minimum_nan
+  clamp,         // min(max(x, low), high) as by clamp_min and clamp_max
   where,         // a (a condition) ? b : c
 };
 

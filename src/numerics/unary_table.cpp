@@ -149,8 +149,7 @@ constexpr std::array kUnary{
     question(Unary::is_infinite, "isinf", [](auto x) { return std::isinf(static_cast<double>(x)); }),
     question(Unary::is_finite, "isfinite", [](auto x) { return std::isfinite(static_cast<double>(x)); }),
 
-    UnaryInfo{{Unary::relu, "relu", Takes::numbers},
-              unary_kernels([](auto x) { return x != x || x > 0 ? x : decltype(x){0}; })},
+    UnaryInfo{{Unary::relu, "relu", Takes::numbers}, unary_kernels([](auto x) { return x < 0 ? decltype(x){0} : x; })},
     composed(Unary::silu, "silu", [](auto x) { return numerics::silu<NumberMath<decltype(x)>>(x); }),
     composed(Unary::gelu, "gelu", [](auto x) { return numerics::gelu<NumberMath<decltype(x)>>(x); }),
     composed(Unary::gelu_tanh, "gelu(approximate=tanh)",

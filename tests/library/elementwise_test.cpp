@@ -48,9 +48,9 @@ double apply(BinaryOperation operation, double a, double b) {
       return std::fmod(a, b);
     case BinaryOperation::power:
       return std::pow(a, b);
-    case BinaryOperation::maximum_nan:
+    case BinaryOperation::tensor_maximum:
       return std::isnan(a) || std::isnan(b) ? kNan : std::max(a, b);
-    case BinaryOperation::minimum_nan:
+    case BinaryOperation::tensor_minimum:
       return std::isnan(a) || std::isnan(b) ? kNan : std::min(a, b);
     case BinaryOperation::equal:
       return a == b;
@@ -110,8 +110,8 @@ const std::vector<BinaryCase>& binary_cases() {
                                              {fmod, Domain::floats, false, 1},
                                              {power, Domain::floats, false, 1},
                                              {power, Domain::small_integers},
-                                             {maximum_nan, Domain::numbers},
-                                             {minimum_nan, Domain::numbers},
+                                             {tensor_maximum, Domain::numbers},
+                                             {tensor_minimum, Domain::numbers},
                                              {equal, Domain::any, true},
                                              {not_equal, Domain::any, true},
                                              {less, Domain::any, true},

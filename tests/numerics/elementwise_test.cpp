@@ -99,9 +99,11 @@ double in_double(BinaryOperation operation, double a, double b) {
     case maximum:
       return std::fmax(a, b);
     case minimum_nan:
+    case tensor_minimum:
     case clamp_max:
       return is_nan_or(a, b) ? kNan : std::fmin(a, b);
     case maximum_nan:
+    case tensor_maximum:
     case clamp_min:
       return is_nan_or(a, b) ? kNan : std::fmax(a, b);
     default:
@@ -143,10 +145,12 @@ std::optional<std::int64_t> in_integers(BinaryOperation operation, std::int64_t 
     }
     case minimum:
     case minimum_nan:
+    case tensor_minimum:
     case clamp_max:
       return std::min(a, b);
     case maximum:
     case maximum_nan:
+    case tensor_maximum:
     case clamp_min:
       return std::max(a, b);
     case bit_and:

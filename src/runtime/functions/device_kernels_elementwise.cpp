@@ -122,11 +122,9 @@ tl::Tile binary_tile(BinaryOperation operation, const tl::Tile& a, const tl::Til
     case BinaryOperation::multiply:
     case BinaryOperation::maximum_nan:
     case BinaryOperation::minimum_nan:
+    case BinaryOperation::tensor_maximum:
+    case BinaryOperation::tensor_minimum:
       return tile::apply(operation, number(a), number(b));
-    case BinaryOperation::clamp_min:
-      return tl::maximum(a, number(b), tl::PropagateNan::all);
-    case BinaryOperation::clamp_max:
-      return tl::minimum(a, number(b), tl::PropagateNan::all);
     case BinaryOperation::divide:
     case BinaryOperation::fmod:
       return tile::apply(operation, wide(a), wide(b));
@@ -150,9 +148,9 @@ tl::Tile binary_tile(BinaryOperation operation, const tl::Tile& a, const tl::Til
 }
 
 tl::Tile clamp_tile(const Operands& operands) {
-  auto tile = operands[0];
-  tile = tl::maximum(tile, operands[1], tl::PropagateNan::all);
-  return tl::minimum(tile, operands[2], tl::PropagateNan::all);
+  auto x = operands[0];
+  x = tile::apply(BinaryOperation::clamp_min, x, operands[1]);
+  return tile::apply(BinaryOperation::clamp_max, x, operands[2]);
 }
 
 // The later operand is made first: times depend on the order of commands.

@@ -303,10 +303,10 @@ Tensor Tensor::ge(const Scalar& other, Where where) const {
   return binary("ge", BinaryOperation::greater_equal, *this, other, where);
 }
 Tensor Tensor::maximum(const Tensor& other, Where where) const {
-  return binary("maximum", BinaryOperation::maximum_nan, *this, other, where);
+  return binary("maximum", BinaryOperation::tensor_maximum, *this, other, where);
 }
 Tensor Tensor::minimum(const Tensor& other, Where where) const {
-  return binary("minimum", BinaryOperation::minimum_nan, *this, other, where);
+  return binary("minimum", BinaryOperation::tensor_minimum, *this, other, where);
 }
 Tensor Tensor::logical_and(const Tensor& other, Where where) const {
   return binary("logical_and", BinaryOperation::logical_and, *this, other, where);

@@ -333,7 +333,8 @@ tl::Tile apply(numerics::UnaryOperation operation, const tl::Tile& x, const tl::
   return tl::unary(operation, x, where);
 }
 
-tl::Tile apply(numerics::BinaryOperation operation, const tl::Tile& a, const tl::Tile& b, const tl::Where& where) {
+tl::Tile apply(numerics::BinaryOperation operation, const tl::Operand& a, const tl::Operand& b,
+               const tl::Where& where) {
   return tl::binary(operation_info(operation), operation, a, b, where);
 }
 

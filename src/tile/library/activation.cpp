@@ -1,5 +1,6 @@
 #include "tile/library/activation.h"
 
+#include "tile/compute/elementwise.h"
 #include "tile/library/tile_math.h"
 
 namespace kernbench::tile::library {
@@ -9,7 +10,7 @@ tl::Tile activate(const tl::Tile& x, Activation activation) {
     case Activation::none:
       return x;
     case Activation::relu:
-      return tl::maximum(x, 0, tl::PropagateNan::all);
+      return apply(numerics::BinaryOperation::clamp_min, x, 0);
     case Activation::silu:
       return numerics::silu<TileMath>(x);
     case Activation::gelu:
