@@ -12,14 +12,17 @@ namespace kernbench::numerics {
 
 namespace {
 
+bool is_remainder(BinaryOperation operation) {
+  return operation == BinaryOperation::fmod || operation == BinaryOperation::remainder;
+}
+
 /// The element type that the operands of an operation meet in.
 DType common_type(BinaryOperation operation, const Argument& a, const Argument& b) {
   assert(!a.is_scalar() || !b.is_scalar());
   const DType common = a.is_scalar()   ? promote(b.value().dtype(), a.scalar().kind())
                        : b.is_scalar() ? promote(a.value().dtype(), b.scalar().kind())
                                        : promote(a.value().dtype(), b.value().dtype());
-  const bool divides =
-      operation == BinaryOperation::divide || (operation == BinaryOperation::remainder && is_floating_point(common));
+  const bool divides = operation == BinaryOperation::divide || (is_remainder(operation) && is_floating_point(common));
   return divides ? division_type(common, common) : common;
 }
 
@@ -81,8 +84,9 @@ struct BinaryTask {
   }
 
   Cause cause() const {
-    if (operation == BinaryOperation::integer_divide) return Cause::divide_by_zero;
-    return operation == BinaryOperation::remainder ? Cause::remainder_by_zero : Cause::shift_count;
+    if (operation == BinaryOperation::shift_left || operation == BinaryOperation::shift_right)
+      return Cause::shift_count;
+    return is_remainder(operation) ? Cause::remainder_by_zero : Cause::divide_by_zero;
   }
 };
 
@@ -114,8 +118,8 @@ Value binary(Executor& executor, BinaryOperation operation, const Argument& a, c
   assert(shape);
   const DType common = common_type(operation, a, b);
   // Comparisons do not depend on what their 0 or 1 is stored as.
-  const bool arithmetic = operation < BinaryOperation::equal;
-  const DType computation = arithmetic ? computation_type({common, result}) : computation_type({common});
+  const bool question = info(operation).yields == Yields::boolean;
+  const DType computation = question ? computation_type({common}) : computation_type({common, result});
   return calculate(
       executor, result, *shape, {&a.value(), &b.value()},
       BinaryTask{
@@ -124,9 +128,10 @@ Value binary(Executor& executor, BinaryOperation operation, const Argument& a, c
 
 Value unary(Executor& executor, UnaryOperation operation, const Value& x, DType result) {
   if (operation == UnaryOperation::bit_not && result == DType::boolean) operation = UnaryOperation::logical_not;
+  const UnaryInfo& row = info(operation);
   DType computation =
-      operation == UnaryOperation::logical_not ? computation_type({x.dtype()}) : computation_type({x.dtype(), result});
-  if (needs_floating_point(operation)) computation = floating_computation_type(computation);
+      row.yields == Yields::boolean ? computation_type({x.dtype()}) : computation_type({x.dtype(), result});
+  if (row.yields == Yields::floating) computation = floating_computation_type(computation);
   const std::int64_t numel = x.numel();
   return calculate(executor, result, x.shape(), {&x}, [=, side = Side(x)](TileContents& out) {
     const UnaryKernel kernel = unary_kernel(operation, computation);

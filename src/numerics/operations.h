@@ -21,84 +21,10 @@
 #include <type_traits>
 
 #include "kernbench/rounding.h"
+#include "numerics/operation.h"
 #include "numerics/value.h"
 
 namespace kernbench::numerics {
-
-enum class BinaryOperation : std::uint8_t {
-  add,
-  subtract,
-  multiply,
-  divide,          // true division: the computation type is at least f32
-  integer_divide,  // toward zero; floats: the quotient truncated. An integer divisor of 0: the lane is 0 and invalid
-  remainder,       // with the sign of the dividend, exact (C's % and fmod). An integer divisor of 0: as above
-  power,           // f32: accuracy as of the functions below; integers wrap, of a negative exponent only ±1 stays
-  minimum,         // the other operand when one is NaN; -0 < +0
-  maximum,
-  minimum_nan,  // NaN when one operand is NaN
-  maximum_nan,
-  bit_and,  // bits: of integers and booleans
-  bit_or,
-  bit_xor,
-  shift_left,   // in the width of the result; a count that is negative, or not below the width: 0 and invalid
-  shift_right,  // arithmetic for signed types, else logical; counts as above
-  equal,        // comparisons do not depend on the result type; a comparison with NaN is false but for !=
-  not_equal,
-  less,
-  less_equal,
-  greater,
-  greater_equal,
-  logical_and,  // of x != 0
-  logical_or,
-};
-constexpr bool is_comparison(BinaryOperation operation) {
-  return operation >= BinaryOperation::equal && operation <= BinaryOperation::greater_equal;
-}
-constexpr bool is_logical(BinaryOperation operation) {
-  return operation >= BinaryOperation::logical_and;
-}
-
-enum class UnaryOperation : std::uint8_t {
-  negate,
-  absolute,
-  sign,  // -1, 0 or 1; of ±0 and NaN: 0
-  // Functions of floats; integers compute in f32. Accuracy in f32: docs/model-numerics.md.
-  exponential,
-  exponential2,
-  expm1,
-  logarithm,
-  logarithm2,
-  log1p,
-  sine,
-  cosine,
-  hyperbolic_tangent,
-  error_function,
-  sigmoid,
-  square_root,
-  reciprocal_square_root,  // 1 / sqrt(x), two roundings
-  reciprocal,
-  // Integers are their own floor and ceiling.
-  floor,
-  ceil,
-  logical_not,
-  bit_not,  // integers; of a boolean: its negation
-};
-
-enum class ReduceOperation : std::uint8_t {
-  sum,
-  product,
-  maximum,  // NaN lanes are ignored unless all are NaN
-  minimum,
-  maximum_nan,  // NaN when a lane is NaN
-  minimum_nan,
-  logical_and,  // of x != 0, for every / any
-  logical_or,
-  // The index of the largest or smallest lane along the axis, of equal ones (-0 equals +0) the first.
-  argmax,  // NaN lanes are ignored unless all are NaN: then 0
-  argmin,
-  argmax_nan,  // the first NaN lane when there is one
-  argmin_nan,
-};
 
 /// An operand: a tile, or a scalar that stands for a tile of that one value.
 class Argument {

@@ -107,6 +107,15 @@ constexpr double portable_log2(double x) {
   return (2 * s + portable::artanh_tail(s)) * portable::kLog2E + exponent;
 }
 
+/// The logarithm to base 10, likewise.
+constexpr double portable_log10(double x) {
+  constexpr double kLog10Of2 = 0.30102999566398119521, kLog10E = 0.43429448190325182765;
+  if (!(x > 0)) return x == 0 ? -std::numeric_limits<double>::infinity() : std::numeric_limits<double>::quiet_NaN();
+  if (x == std::numeric_limits<double>::infinity()) return x;
+  const auto [exponent, s] = portable::log_parts(x);
+  return (2 * s + portable::artanh_tail(s)) * kLog10E + exponent * kLog10Of2;
+}
+
 /// ln(1 + x) in double for every float x: near 0 with s = x / (2 + x), so that 1 + x is never rounded.
 constexpr double portable_log1p(double x) {
   if (!(x > -0.29 && x < 0.41)) return portable_log(1 + x);
@@ -114,10 +123,11 @@ constexpr double portable_log1p(double x) {
   return 2 * s + portable::artanh_tail(s);
 }
 
-/// x^y in double for all floats x and y, with the special cases of C's pow.
+/// x^y in double for all floats x and y, with the special cases of C's pow. Squares are exact.
 constexpr double portable_power(double x, double y) {
   constexpr double kInfinity = std::numeric_limits<double>::infinity();
   if (y == 0 || x == 1) return 1;
+  if (y == 2) return x * x;
   if (x != x || y != y) return std::numeric_limits<double>::quiet_NaN();
   const double size = x < 0 ? -x : x;
   if (y == kInfinity || y == -kInfinity) {
@@ -134,6 +144,19 @@ constexpr double portable_power(double x, double y) {
   if (size == kInfinity) return y > 0 ? kInfinity * sign : 0 * sign;
   if (negative && !whole) return std::numeric_limits<double>::quiet_NaN();
   return sign * portable_exp2(y * portable_log2(size));
+}
+
+/// sinh x in double for every float x: from e^|x| - 1, so that nothing cancels.
+constexpr double portable_sinh(double x) {
+  const double grown = portable_expm1(x < 0 ? -x : x);
+  const double value = (grown + grown / (grown + 1)) / 2;
+  return x < 0 ? -value : x == 0 ? x : value;
+}
+
+/// cosh x in double for every float x.
+constexpr double portable_cosh(double x) {
+  const double power = portable_exp(x);
+  return (power + 1 / power) / 2;
 }
 
 /// tanh x in double for every float x.

@@ -11,9 +11,6 @@ namespace kernbench::numerics {
 
 namespace {
 
-using TernaryKernel = void (*)(const std::byte* a, const std::byte* b, const std::byte* c, std::byte* out,
-                               std::int64_t count);
-
 template <class T>
 T fused(T a, T b, T c) {
   if constexpr (std::is_floating_point_v<T>) {

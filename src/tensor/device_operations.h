@@ -27,77 +27,23 @@
 
 #include "kernbench/torch/tensor.h"
 #include "kernbench/torch/types.h"
+#include "numerics/elementwise_table.h"
 
 namespace kernbench::tensor {
 
-/// Names and semantics are PyTorch's.
-enum class BinaryOperation : std::uint8_t {
-  add,
-  subtract,
-  multiply,
-  divide,           // true division; `compute` is a floating-point type
-  floor_divide,     // toward minus infinity
-  truncate_divide,  // toward zero
-  remainder,        // of floor_divide: the sign is the divisor's
-  fmod,             // of truncate_divide: the sign is the dividend's
-  power,
-  maximum,  // NaN when one operand is NaN
-  minimum,
-  equal,  // comparisons and logical operations give bool
-  not_equal,
-  less,
-  less_equal,
-  greater,
-  greater_equal,
-  logical_and,
-  logical_or,
-  logical_xor,
-  bitwise_and,  // integers and bool
-  bitwise_or,
-  bitwise_xor,
-  shift_left,
-  shift_right,
-};
-
-enum class UnaryOperation : std::uint8_t {
-  negate,
-  absolute,
-  square_root,
-  reciprocal_square_root,
-  reciprocal,
-  exponential,
-  exponential_2,
-  exponential_minus_1,
-  logarithm,
-  logarithm_2,
-  logarithm_10,
-  logarithm_1_plus,
-  sine,
-  cosine,
-  hyperbolic_tangent,
-  error_function,
-  sigmoid,
-  floor,
-  ceil,
-  round,  // half to even
-  truncate,
-  sign,
-  bitwise_not,
-  logical_not,  // these four give bool
-  is_nan,
-  is_infinite,
-  is_finite,
-  relu,
-  silu,
-  gelu,       // by erf
-  gelu_tanh,  // by tanh
-};
-
-enum class ReduceOperation : std::uint8_t { sum, mean, product, maximum, minimum, all, any };
+using numerics::BinaryOperation;
+using numerics::ElementwiseInfo;
+using numerics::ReduceOperation;
+using numerics::TernaryOperation;
+using numerics::UnaryOperation;
 
 /// The names that errors and launches carry: "add", "tanh".
-const char* name(BinaryOperation operation);
-const char* name(UnaryOperation operation);
+inline const char* name(BinaryOperation operation) {
+  return numerics::info(operation).name;
+}
+inline const char* name(UnaryOperation operation) {
+  return numerics::info(operation).name;
+}
 const char* name(ReduceOperation operation);
 
 /// A device tensor, or a number that is weakly typed (a C++ number or a host tensor of no dimensions).
@@ -121,19 +67,10 @@ class DeviceOperations {
 
   // ---- elementwise ---------------------------------------------------------------------------------------------
 
-  /// At least one operand is a tensor.
-  virtual void binary(BinaryOperation operation, const DeviceOperand& a, const DeviceOperand& b, DType compute,
-                      const torch::Tensor& out);
-  virtual void unary(UnaryOperation operation, const torch::Tensor& x, DType compute, const torch::Tensor& out);
-  /// out = a * b + c.
-  virtual void multiply_add(const DeviceOperand& a, const DeviceOperand& b, const DeviceOperand& c, DType compute,
-                            const torch::Tensor& out);
-  /// out = condition (bool) ? a : b.
-  virtual void where(const torch::Tensor& condition, const DeviceOperand& a, const DeviceOperand& b,
-                     const torch::Tensor& out);
-  /// At least one bound is given. A NaN stays; where low > high the result is high.
-  virtual void clamp(const torch::Tensor& x, const std::optional<DeviceOperand>& low,
-                     const std::optional<DeviceOperand>& high, DType compute, const torch::Tensor& out);
+  /// out = operation(operands), of which at least one is a tensor. The condition of `where` is bool, whatever
+  /// `compute`.
+  virtual void elementwise(const ElementwiseInfo& operation, std::span<const DeviceOperand> operands, DType compute,
+                           const torch::Tensor& out);
   /// Views of equal shape, element types converted. True when it was done; false sends the caller through the host.
   virtual bool copy(const torch::Tensor& from, const torch::Tensor& to);
   /// Zero above (upper: below) the diagonal that is `diagonal` places right of the main one, of the last two
@@ -143,7 +80,7 @@ class DeviceOperations {
   // ---- over dimensions -----------------------------------------------------------------------------------------
 
   /// `dimensions`: ascending, not empty. `out` keeps them with extent 1, also where the caller's result does not.
-  /// all and any give bool; maximum and minimum are NaN when an element is.
+  /// Any but the indices; logical_and and logical_or give bool.
   virtual void reduce(ReduceOperation operation, const torch::Tensor& x, std::span<const std::int64_t> dimensions,
                       DType compute, const torch::Tensor& out);
   /// sum of (x - mean)^2 / (count - correction), over the dimensions, which `out` keeps with extent 1.
@@ -151,7 +88,7 @@ class DeviceOperations {
                         const torch::Tensor& out);
   /// Index of the largest (smallest) element along a dimension, which `out` (an integer type) keeps with extent 1. The
   /// first one of equals; a NaN counts as largest (smallest).
-  virtual void arg_reduce(ReduceOperation maximum_or_minimum, const torch::Tensor& x, std::int64_t dimension,
+  virtual void arg_reduce(ReduceOperation argmax_or_argmin, const torch::Tensor& x, std::int64_t dimension,
                           const torch::Tensor& out);
   virtual void cumulative_sum(const torch::Tensor& x, std::int64_t dimension, const torch::Tensor& out);
   virtual void softmax(const torch::Tensor& x, std::int64_t dimension, bool logarithm, const torch::Tensor& out);

@@ -23,14 +23,17 @@ struct Storage {
   bool left_out = false;
 };
 
+class TensorFunctions;
+
 class TensorImpl {
  public:
   std::shared_ptr<Storage> storage;
   std::vector<std::int64_t> sizes, strides;  // in elements
   std::int64_t offset = 0;                   // in elements
   DType dtype = DType::f32;
-  torch::Device device = torch::kCPU;  // with an index when it is a device
-  DPPolicy policy;                     // of a device tensor
+  torch::Device device = torch::kCPU;          // with an index when it is a device
+  DPPolicy policy;                             // of a device tensor
+  std::shared_ptr<TensorFunctions> functions;  // null for host and device tensors (tensor/tensor_functions.h)
 
   std::int64_t numel() const;
   bool is_contiguous() const;

@@ -14,7 +14,7 @@ namespace kernbench::topology {
 using kernbench::GemmOperand;
 using kernbench::VectorOperation;
 
-inline constexpr std::size_t kVectorOperationCount = 28;
+inline constexpr std::size_t kVectorOperationCount = 32;
 
 struct VectorOperationInfo {
   VectorOperation operation;
@@ -42,11 +42,19 @@ inline constexpr std::array<VectorOperationInfo, kVectorOperationCount> kVectorO
     {VectorOperation::bitwise, "bitwise", 1, "and, or, exclusive or, complement"},
     {VectorOperation::shift, "shift", 1, "shifts"},
     {VectorOperation::cast, "cast", 1, "conversion of the element type"},                     // assumption
-    {VectorOperation::round, "round", 1, "floor, ceil"},                                      // assumption
+    {VectorOperation::round, "round", 1, "floor, ceil, round, trunc"},                        // assumption
     {VectorOperation::copy, "copy", 1, "moving lanes and writing constants: permute, full"},  // assumption
     // source: the same table: reciprocal, square root, exp2, log2, sin and cos at a quarter of the rate (16 of 64).
     {VectorOperation::exp, "exp", 4, "exp, exp2"},
+    // assumption: an exp and two sums that keep the low bits of a small result.
+    {VectorOperation::expm1, "expm1", 6, "expm1: an exp and two sums"},
     {VectorOperation::log, "log", 4, "log, log2"},
+    // assumption: a log and a product.
+    {VectorOperation::log10, "log10", 5, "log10: a log and a product"},
+    // assumption: a log and two sums that keep the low bits of a small argument.
+    {VectorOperation::log1p, "log1p", 6, "log1p: a log and two sums"},
+    // assumption: a log, a product in two parts, an exp, and a comparison and a choice for the special cases.
+    {VectorOperation::pow, "pow", 12, "pow: a log, a product in two parts, an exp, special cases"},
     {VectorOperation::sqrt, "sqrt", 4, "square root"},
     {VectorOperation::rsqrt, "rsqrt", 4, "reciprocal square root"},
     {VectorOperation::sin, "sin", 4, "sine"},

@@ -76,18 +76,18 @@ double fold(ReduceOperation operation, const std::vector<double>& x) {
       return sum / static_cast<double>(x.size());
     case ReduceOperation::product:
       return std::accumulate(x.begin(), x.end(), 1.0, std::multiplies<>());
-    case ReduceOperation::maximum:
-    case ReduceOperation::minimum: {
+    case ReduceOperation::maximum_nan:
+    case ReduceOperation::minimum_nan: {
       double best = x.front();
       for (const double value : x) {
         if (std::isnan(value)) return value;
-        best = operation == ReduceOperation::maximum ? std::max(best, value) : std::min(best, value);
+        best = operation == ReduceOperation::maximum_nan ? std::max(best, value) : std::min(best, value);
       }
       return best;
     }
-    case ReduceOperation::all:
+    case ReduceOperation::logical_and:
       return std::ranges::all_of(x, [](double value) { return value != 0; }) ? 1 : 0;
-    case ReduceOperation::any:
+    case ReduceOperation::logical_or:
       return std::ranges::any_of(x, [](double value) { return value != 0; }) ? 1 : 0;
   }
   return sum;
@@ -110,14 +110,14 @@ TEST(DeviceDimensions, ReductionsOfWholeNumbersAreExact) {
                                       {mean, DType::f32, DType::f32, DType::f32, 3, 3},
                                       {product, DType::f32, DType::f32, DType::f32, -1, 1},
                                       {product, DType::i32, DType::i64, DType::i64, -1, 1},
-                                      {maximum, DType::f16, DType::f16, DType::f16, -99, 99},
-                                      {minimum, DType::bf16, DType::bf16, DType::bf16, -99, 99},
-                                      {maximum, DType::i32, DType::i32, DType::i32, -999, 9},
-                                      {minimum, DType::u8, DType::u8, DType::u8, 1, 200},
-                                      {all, DType::boolean, DType::boolean, DType::boolean, 0, 1},
-                                      {any, DType::i32, DType::boolean, DType::boolean, 0, 1},
-                                      {all, DType::f16, DType::boolean, DType::boolean, 1, 1},
-                                      {maximum, DType::boolean, DType::boolean, DType::boolean, 0, 1}};
+                                      {maximum_nan, DType::f16, DType::f16, DType::f16, -99, 99},
+                                      {minimum_nan, DType::bf16, DType::bf16, DType::bf16, -99, 99},
+                                      {maximum_nan, DType::i32, DType::i32, DType::i32, -999, 9},
+                                      {minimum_nan, DType::u8, DType::u8, DType::u8, 1, 200},
+                                      {logical_and, DType::boolean, DType::boolean, DType::boolean, 0, 1},
+                                      {logical_or, DType::i32, DType::boolean, DType::boolean, 0, 1},
+                                      {logical_and, DType::f16, DType::boolean, DType::boolean, 1, 1},
+                                      {maximum_nan, DType::boolean, DType::boolean, DType::boolean, 0, 1}};
   for_random_cases(160, [&](Draw& draw) {
     const ReduceCase& test = draw.of(cases);
     const Sizes sizes = random_sizes(draw);
@@ -160,8 +160,9 @@ TEST(DeviceDimensions, FloatSumsMeansAndVariancesAreNearAndNanWinsExtremes) {
     auto holes = x.host.contiguous().clone();
     holes.view({-1})[draw.integer(0, holes.numel() - 1)] = torch::Scalar(std::numeric_limits<double>::quiet_NaN());
     const auto device = holes.to(torch::device("ahbm").placement(draw.placement()));
-    operations().reduce(ReduceOperation::minimum, device, dimensions, dtype, out);
-    expect_equal(out, reduce(lines, elements(holes), [&](const auto& l) { return fold(ReduceOperation::minimum, l); }),
+    operations().reduce(ReduceOperation::minimum_nan, device, dimensions, dtype, out);
+    expect_equal(out,
+                 reduce(lines, elements(holes), [&](const auto& l) { return fold(ReduceOperation::minimum_nan, l); }),
                  "amin with NaN");
   });
 }
@@ -180,7 +181,8 @@ TEST(DeviceDimensions, IndicesOfExtremesAreThoseOfTheFirst) {
     }
     const bool largest = draw.chance(2);
     const auto out = random_output(draw, lines.kept, draw.of(std::vector{DType::i32, DType::i64}));
-    operations().arg_reduce(largest ? ReduceOperation::maximum : ReduceOperation::minimum, x.device, dimension, out);
+    operations().arg_reduce(largest ? ReduceOperation::argmax_nan : ReduceOperation::argmin_nan, x.device, dimension,
+                            out);
     const auto expected = reduce(lines, elements(x.host), [&](const std::vector<double>& line) {
       std::size_t best = 0;
       for (std::size_t i = 1; i < line.size(); ++i) {

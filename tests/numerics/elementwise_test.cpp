@@ -4,6 +4,7 @@
 #include <cmath>
 #include <limits>
 
+#include "numerics/elementwise_table.h"
 #include "support.h"
 
 namespace kernbench::numerics {
@@ -12,7 +13,7 @@ namespace {
 using test::Random;
 constexpr DType kTypes[] = {DType::boolean, DType::u8,  DType::i8,   DType::i32, DType::i64, DType::f8e4m3,
                             DType::f8e5m2,  DType::f16, DType::bf16, DType::f32, DType::f64};
-constexpr int kBinaryOperations = static_cast<int>(BinaryOperation::logical_or) + 1;
+constexpr int kBinaryOperations = static_cast<int>(BinaryOperation::clamp_max) + 1;
 constexpr double kNan = std::numeric_limits<double>::quiet_NaN();
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
 
@@ -23,15 +24,15 @@ DType random_type(Random& random) {
 /// The type that the interface says the operands meet in.
 DType meeting_type(BinaryOperation operation, DType a, DType b) {
   const DType common = promote(a, b);
-  const bool divides =
-      operation == BinaryOperation::divide || (operation == BinaryOperation::remainder && is_floating_point(common));
+  const bool remainders = operation == BinaryOperation::fmod || operation == BinaryOperation::remainder;
+  const bool divides = operation == BinaryOperation::divide || (remainders && is_floating_point(common));
   if (!divides) return common;
   return common == DType::f64 ? DType::f64 : DType::f32;
 }
 
 /// The type that the interface says the operation is computed in.
 DType computed_in(BinaryOperation operation, DType common, DType result) {
-  const DType other = operation < BinaryOperation::equal ? result : common;
+  const DType other = info(operation).yields == Yields::boolean ? common : result;
   if (common == DType::f64 || other == DType::f64) return DType::f64;
   return is_floating_point(common) || is_floating_point(other) ? DType::f32 : DType::i64;
 }
@@ -63,6 +64,8 @@ bool truth(BinaryOperation operation, T a, T b) {
       return a >= b;
     case logical_and:
       return a != 0 && b != 0;
+    case logical_xor:
+      return (a != 0) != (b != 0);
     default:
       return a != 0 || b != 0;
   }
@@ -79,10 +82,16 @@ double in_double(BinaryOperation operation, double a, double b) {
       return a * b;
     case divide:
       return a / b;
-    case integer_divide:
+    case truncate_divide:
       return std::trunc(static_cast<double>(static_cast<float>(a / b)));
-    case remainder:
+    case fmod:
       return std::fmod(a, b);
+    case floor_divide:
+      return std::floor(a / b);
+    case BinaryOperation::remainder: {
+      const double rest = std::fmod(a, b);
+      return rest != 0 && (rest < 0) != (b < 0) ? rest + b : rest;
+    }
     case power:
       return std::pow(a, b);
     case minimum:
@@ -90,8 +99,12 @@ double in_double(BinaryOperation operation, double a, double b) {
     case maximum:
       return std::fmax(a, b);
     case minimum_nan:
+    case tensor_minimum:
+    case clamp_max:
       return is_nan_or(a, b) ? kNan : std::fmin(a, b);
     case maximum_nan:
+    case tensor_maximum:
+    case clamp_min:
       return is_nan_or(a, b) ? kNan : std::fmax(a, b);
     default:
       return truth(operation, a, b);
@@ -105,7 +118,9 @@ std::optional<std::int64_t> in_integers(BinaryOperation operation, std::int64_t 
     return static_cast<std::int64_t>(function(static_cast<std::uint64_t>(a), static_cast<std::uint64_t>(b)));
   };
   const bool shifts = operation == shift_left || operation == shift_right;
-  if ((operation == integer_divide || operation == remainder) && b == 0) return std::nullopt;
+  const bool floors = operation == floor_divide || operation == BinaryOperation::remainder;
+  if ((operation == truncate_divide || operation == fmod || floors) && b == 0) return std::nullopt;
+  const std::int64_t below = b != 0 && b != -1 && a % b != 0 && (a < 0) != (b < 0) ? 1 : 0;
   if (shifts && (b < 0 || b >= bits)) return std::nullopt;
   switch (operation) {
     case add:
@@ -114,10 +129,14 @@ std::optional<std::int64_t> in_integers(BinaryOperation operation, std::int64_t 
       return wrapping([](auto x, auto y) { return x - y; });
     case multiply:
       return wrapping([](auto x, auto y) { return x * y; });
-    case integer_divide:
+    case truncate_divide:
       return b == -1 ? wrapping([](auto x, auto) { return -x; }) : a / b;
-    case remainder:
+    case floor_divide:
+      return b == -1 ? wrapping([](auto x, auto) { return -x; }) : a / b - below;
+    case fmod:
       return b == -1 ? 0 : a % b;
+    case BinaryOperation::remainder:
+      return b == -1 ? 0 : a % b + below * b;
     case power: {
       if (b < 0) return a == 1 || (a == -1 && b % 2 == 0) ? 1 : a == -1 ? -1 : 0;
       std::uint64_t product = 1;
@@ -126,9 +145,13 @@ std::optional<std::int64_t> in_integers(BinaryOperation operation, std::int64_t 
     }
     case minimum:
     case minimum_nan:
+    case tensor_minimum:
+    case clamp_max:
       return std::min(a, b);
     case maximum:
     case maximum_nan:
+    case tensor_maximum:
+    case clamp_min:
       return std::max(a, b);
     case bit_and:
       return a & b;
@@ -188,6 +211,9 @@ void expect_same(const Item& actual, const Expected& expected, BinaryOperation o
   const double is = actual.value.as_double(), should = expected.value.as_double();
   if (expected.value.kind() != Scalar::Kind::floating) {
     ASSERT_EQ(actual.value.as_integer(), expected.value.as_integer()) << place();
+  } else if (operation == BinaryOperation::floor_divide && std::isfinite(should)) {
+    // The quotient of rounded numbers may lie on the other side of a whole number.
+    ASSERT_NEAR(is, should, 1 + std::abs(should) * 0x1p-2) << place();
   } else if (operation == BinaryOperation::power && std::isfinite(should)) {
     // Two functions that are not correctly rounded: they may differ in the last place.
     const double unit = result == DType::f64 ? 0x1p-52 : result == DType::f32 ? 0x1p-23 : 0x1p-2;
@@ -224,6 +250,8 @@ Draw random_draw(Random& random) {
     const auto operation = static_cast<BinaryOperation>(test::integer(random, 0, kBinaryOperations - 1));
     const Draw draw{operation, random_type(random), random_type(random), random_type(random)};
     const bool floats = is_floating_point(promote(draw.a, draw.b)) || is_floating_point(draw.result);
+    // Checked below with integers, and with floats against the host.
+    if (operation == BinaryOperation::floor_divide && (floats || !is_integer(draw.a) || !is_integer(draw.b))) continue;
     if (!floats || !works_on_bits(operation)) return draw;
   }
 }
@@ -314,7 +342,7 @@ TEST(Elementwise, DivisionsAndShiftsWithoutAResultAreInvalidZeros) {
     const Value x = full(executor, Shape{4}, type, 5);
     const Value divisors = test::tile(executor, type, Shape{4}, {0, 1, 2, 3});
     const Value counts = test::tile(executor, type, Shape{4}, {0, width - 1, width, is_signed(type) ? -1.0 : 200.0});
-    for (const BinaryOperation operation : {integer_divide, remainder}) {
+    for (const BinaryOperation operation : {truncate_divide, fmod}) {
       const Value value = binary(executor, operation, x, divisors, type);
       EXPECT_EQ(test::validity(executor, value), std::vector<std::uint8_t>({0, 1, 1, 1}));
       EXPECT_EQ(test::numbers(executor, value)[0], 0);
@@ -326,10 +354,10 @@ TEST(Elementwise, DivisionsAndShiftsWithoutAResultAreInvalidZeros) {
     }
   }
   const Value lowest = full(executor, Shape{1}, DType::i32, INT32_MIN);
-  EXPECT_EQ(test::numbers(executor, binary(executor, integer_divide, lowest, -1, DType::i32))[0], INT32_MIN);
+  EXPECT_EQ(test::numbers(executor, binary(executor, truncate_divide, lowest, -1, DType::i32))[0], INT32_MIN);
   const Value lowest64 = full(executor, Shape{1}, DType::i64, INT64_MIN);
-  EXPECT_EQ(item(executor, binary(executor, integer_divide, lowest64, -1, DType::i64)).value.as_integer(), INT64_MIN);
-  EXPECT_EQ(item(executor, binary(executor, remainder, lowest64, -1, DType::i64)).value.as_integer(), 0);
+  EXPECT_EQ(item(executor, binary(executor, truncate_divide, lowest64, -1, DType::i64)).value.as_integer(), INT64_MIN);
+  EXPECT_EQ(item(executor, binary(executor, fmod, lowest64, -1, DType::i64)).value.as_integer(), 0);
   // Bytes are without sign: the same bits shift in zeros, or the sign.
   EXPECT_EQ(test::numbers(executor,
                           binary(executor, shift_right, full(executor, Shape{1}, DType::u8, 0x80), 7, DType::u8))[0],
@@ -417,6 +445,7 @@ TEST(Elementwise, UnaryOperationsAreWithinTheirBounds) {
       {UnaryOperation::exponential2, [](long double x) { return std::exp2(x); }, 0.501},
       {UnaryOperation::expm1, [](long double x) { return std::expm1(x); }, 0.501},
       {UnaryOperation::logarithm2, [](long double x) { return std::log2(x); }, 0.501},
+      {UnaryOperation::logarithm10, [](long double x) { return std::log10(x); }, 0.501},
       {UnaryOperation::log1p, [](long double x) { return std::log1p(x); }, 0.501},
       {UnaryOperation::sine, [](long double x) { return std::sin(x); }, 0.501},
       {UnaryOperation::cosine, [](long double x) { return std::cos(x); }, 0.501},
@@ -425,9 +454,11 @@ TEST(Elementwise, UnaryOperationsAreWithinTheirBounds) {
       {UnaryOperation::reciprocal, [](long double x) { return 1 / x; }, 0.5},
       {UnaryOperation::hyperbolic_tangent, [](long double x) { return std::tanh(x); }, 0.501},
       {UnaryOperation::square_root, [](long double x) { return std::sqrt(x); }, 0.5},
-      {UnaryOperation::reciprocal_square_root, [](long double x) { return 1 / std::sqrt(x); }, 1.5},
+      {UnaryOperation::reciprocal_square_root, [](long double x) { return 1 / std::sqrt(x); }, 0.501},
       {UnaryOperation::floor, [](long double x) { return std::floor(x); }, 0.5},
       {UnaryOperation::ceil, [](long double x) { return std::ceil(x); }, 0.5},
+      {UnaryOperation::round, [](long double x) { return std::nearbyint(x); }, 0.5},
+      {UnaryOperation::truncate, [](long double x) { return std::trunc(x); }, 0.5},
       {UnaryOperation::logical_not, [](long double x) { return x == 0 ? 1.0L : 0.0L; }, 0.5},
   };
   for (const Case& each : cases) {
@@ -482,26 +513,26 @@ TEST(Elementwise, AllPairsOfBytesWrapInTheirWidth) {
     const Value a = from_bytes(executor, type, Shape{256, 1}, rows), b = from_bytes(executor, type, Shape{256}, rows);
     using enum BinaryOperation;
     for (const BinaryOperation operation :
-         {add, subtract, multiply, integer_divide, remainder, bit_xor, shift_left, shift_right, minimum, maximum}) {
+         {add, subtract, multiply, truncate_divide, fmod, bit_xor, shift_left, shift_right, minimum, maximum}) {
       const Value value = binary(executor, operation, a, b, type);
       const TileView actual = view(executor, value);
       for (int i = 0; i < 256; ++i) {
         for (int j = 0; j < 256; ++j) {
           const int x = static_cast<T>(i), y = static_cast<T>(j);
           const bool shifts = operation == shift_left || operation == shift_right;
-          const bool divides = operation == integer_divide || operation == remainder;
+          const bool divides = operation == truncate_divide || operation == fmod;
           const bool valid = shifts ? y >= 0 && y < 8 : !divides || y != 0;
-          const int result = !valid                        ? 0
-                             : operation == add            ? x + y
-                             : operation == subtract       ? x - y
-                             : operation == multiply       ? x * y
-                             : operation == integer_divide ? x / y
-                             : operation == remainder      ? x % y
-                             : operation == bit_xor        ? x ^ y
-                             : operation == shift_left     ? x * (1 << y)
-                             : operation == shift_right    ? x >> y
-                             : operation == minimum        ? std::min(x, y)
-                                                           : std::max(x, y);
+          const int result = !valid                         ? 0
+                             : operation == add             ? x + y
+                             : operation == subtract        ? x - y
+                             : operation == multiply        ? x * y
+                             : operation == truncate_divide ? x / y
+                             : operation == fmod            ? x % y
+                             : operation == bit_xor         ? x ^ y
+                             : operation == shift_left      ? x * (1 << y)
+                             : operation == shift_right     ? x >> y
+                             : operation == minimum         ? std::min(x, y)
+                                                            : std::max(x, y);
           ASSERT_EQ(actual.element(256 * i + j).as_integer(), static_cast<T>(result))
               << x << " " << static_cast<int>(operation) << " " << y;
           ASSERT_EQ(actual.valid(256 * i + j), valid);

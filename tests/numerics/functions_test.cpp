@@ -80,6 +80,11 @@ TEST(Functions, Log2IsWithinHalfAnUlp) {
   expect_bound(portable_log2, [](long double x) { return std::log2(x); }, 0.5, 2);
   for (int exponent = -149; exponent < 128; ++exponent) EXPECT_EQ(portable_log2(std::ldexp(1.0, exponent)), exponent);
 }
+TEST(Functions, Log10IsWithinHalfAnUlp) {
+  expect_bound(portable_log10, [](long double x) { return std::log10(x); }, 0.5, 2);
+  for (int exponent = 0; exponent < 11; ++exponent)
+    EXPECT_EQ(static_cast<float>(portable_log10(std::pow(10.0, exponent))), static_cast<float>(exponent));
+}
 TEST(Functions, Log1pIsWithinHalfAnUlp) {
   expect_bound(portable_log1p, [](long double x) { return std::log1p(x); }, -0.9999, 1);
   EXPECT_EQ(portable_log1p(-1), -std::numeric_limits<double>::infinity());
@@ -137,6 +142,12 @@ TEST(Functions, PowerIsWithinHalfAnUlp) {
     ASSERT_LE(worst, 0.501L) << x << " to the " << y;
   }
   RecordProperty("ulps_above_half", std::to_string(static_cast<double>(worst - 0.5L)));
+}
+
+TEST(Functions, SquaresAreExact) {
+  EXPECT_EQ(portable_power(4097, 2), 16785409);
+  EXPECT_EQ(portable_power(-0x1.fffffep100, 2), 0x1.fffffep100 * 0x1.fffffep100);
+  EXPECT_EQ(portable_power(0x1p-149, 2), 0x1p-298);
 }
 
 TEST(Functions, PowerHasTheSpecialCasesOfC) {

@@ -68,7 +68,7 @@ TEST_P(Sources, OperationsThatMakeLanesInvalidAreTheirSource) {
   const auto made = [&](BinaryOperation operation, const Argument& b) {
     return binary(executor_, operation, test::tile(executor_, DType::i32, Shape{2}, {7, 7}), b, DType::i32);
   };
-  const Value quotient = made(BinaryOperation::integer_divide, zero), rest = made(BinaryOperation::remainder, zero);
+  const Value quotient = made(BinaryOperation::truncate_divide, zero), rest = made(BinaryOperation::fmod, zero);
   const Value shifted = made(BinaryOperation::shift_left, test::tile(executor_, DType::i32, Shape{2}, {32, 31}));
   EXPECT_EQ(text(quotient), "x.");
   EXPECT_EQ(cause(executor_, quotient), Cause::divide_by_zero);
@@ -86,7 +86,7 @@ TEST_P(Sources, TheSourceIsThatOfTheSubmissionNotOfTheExecution) {
   Value quotient;
   {
     const SourceScope here(executor_.sources(), named("x"));
-    quotient = binary(executor_, BinaryOperation::integer_divide, of(".."), 0, DType::i32);
+    quotient = binary(executor_, BinaryOperation::truncate_divide, of(".."), 0, DType::i32);
   }
   const SourceScope later(executor_.sources(), named("y"));
   EXPECT_EQ(text(quotient), "xx");
@@ -97,7 +97,7 @@ TEST_P(Sources, ALaneThatDependsOnInvalidOnesHasTheFirstOfThem) {
   const Value left = of("ab."), right = of("c.c");
   EXPECT_EQ(text(binary(executor_, BinaryOperation::add, left, right, DType::i32)), "abc");
   EXPECT_EQ(text(binary(executor_, BinaryOperation::add, right, left, DType::i32)), "cbc");
-  EXPECT_EQ(text(binary(executor_, BinaryOperation::integer_divide, left, 0, DType::i32)), "abx");
+  EXPECT_EQ(text(binary(executor_, BinaryOperation::truncate_divide, left, 0, DType::i32)), "abx");
   EXPECT_EQ(text(fma(executor_, of("..."), right, left, DType::i32)), "cbc");
   EXPECT_EQ(text(clamp(executor_, left, 0, right, DType::i32)), "abc");
   EXPECT_EQ(text(unary(executor_, UnaryOperation::negate, left, DType::i32)), "ab.");
@@ -219,7 +219,7 @@ TEST_P(Sources, ValuesWithoutInvalidLanesHaveNone) {
   const Value x = gather_masked(executor_, {}, DType::i32, Shape{4}, std::span(&piece, 1),
                                 cast(executor_, full(executor_, Shape{4}, DType::i32, 1), DType::boolean), {});
   for (const Value& value :
-       {x, binary(executor_, BinaryOperation::integer_divide, x, 3, DType::i32),
+       {x, binary(executor_, BinaryOperation::truncate_divide, x, 3, DType::i32),
         reduce(executor_, ReduceOperation::argmax, x, 0, false, DType::i32), cat(executor_, std::vector{x, x}, 0)}) {
     EXPECT_TRUE(view(executor_, value).sources.empty());
   }

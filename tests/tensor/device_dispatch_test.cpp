@@ -36,24 +36,11 @@ class WrittenDown final : public DeviceOperations {
  public:
   std::vector<std::string> calls;
 
-  void binary(BinaryOperation operation, const DeviceOperand& a, const DeviceOperand& b, DType compute,
-              const Tensor& out) override {
-    note("{} {} {} in {} to {}", name(operation), text(a), text(b), kernbench::name(compute), text(out));
-  }
-  void unary(UnaryOperation operation, const Tensor& x, DType compute, const Tensor& out) override {
-    note("{} {} in {} to {}", name(operation), text(x), kernbench::name(compute), text(out));
-  }
-  void multiply_add(const DeviceOperand& a, const DeviceOperand& b, const DeviceOperand& c, DType compute,
-                    const Tensor& out) override {
-    note("multiply_add {} {} {} in {} to {}", text(a), text(b), text(c), kernbench::name(compute), text(out));
-  }
-  void where(const Tensor& condition, const DeviceOperand& a, const DeviceOperand& b, const Tensor& out) override {
-    note("where {} {} {} to {}", text(condition), text(a), text(b), text(out));
-  }
-  void clamp(const Tensor& x, const std::optional<DeviceOperand>& low, const std::optional<DeviceOperand>& high,
-             DType compute, const Tensor& out) override {
-    note("clamp {} {} {} in {} to {}", text(x), low ? text(*low) : "none", high ? text(*high) : "none",
-         kernbench::name(compute), text(out));
+  void elementwise(const ElementwiseInfo& operation, std::span<const DeviceOperand> operands, DType compute,
+                   const Tensor& out) override {
+    std::string texts;
+    for (const DeviceOperand& operand : operands) texts += " " + text(operand);
+    note("{}{} in {} to {}", operation.name, texts, kernbench::name(compute), text(out));
   }
   bool copy(const Tensor& from, const Tensor& to) override {
     note("copy {} to {}", text(from), text(to));
@@ -72,7 +59,7 @@ class WrittenDown final : public DeviceOperations {
     note("variance {} over {} less {} to {}", text(x), text_of(dimensions), correction, text(out));
   }
   void arg_reduce(ReduceOperation operation, const Tensor& x, std::int64_t dimension, const Tensor& out) override {
-    note("index of {} {} along {} to {}", name(operation), text(x), dimension, text(out));
+    note("{} {} along {} to {}", name(operation), text(x), dimension, text(out));
   }
   void cumulative_sum(const Tensor& x, std::int64_t dimension, const Tensor& out) override {
     note("cumsum {} along {} to {}", text(x), dimension, text(out));
@@ -153,8 +140,9 @@ TEST_F(DeviceDispatch, HostTensorsWithoutDimensionsAreNumbers) {
   const Tensor x = device({2}, torch::kHalf);
   EXPECT_THAT(calls_of([&] { x* torch::tensor(2.5); }), ElementsAre("mul f16[2]/[1] 2.5 in f16 to f16[2]/[1]"));
   EXPECT_THAT(calls_of([&] { 3 - x; }), ElementsAre("sub 3 f16[2]/[1] in f16 to f16[2]/[1]"));
-  EXPECT_THAT(calls_of([&] { x.masked_fill(x > 0, -1); }),
-              ElementsAre("gt f16[2]/[1] 0 in f16 to bool[2]/[1]", "where bool[2]/[1] -1 f16[2]/[1] to f16[2]/[1]"));
+  EXPECT_THAT(
+      calls_of([&] { x.masked_fill(x > 0, -1); }),
+      ElementsAre("gt f16[2]/[1] 0 in f16 to bool[2]/[1]", "where bool[2]/[1] -1 f16[2]/[1] in f16 to f16[2]/[1]"));
 }
 
 TEST_F(DeviceDispatch, HostAndDeviceDoNotMix) {
@@ -202,7 +190,7 @@ TEST_F(DeviceDispatch, ReductionsKeepTheirDimensionsForTheKernel) {
               ElementsAre("gt f32[2, 3, 4]/[12, 4, 1] 0 in f32 to bool[2, 3, 4]/[12, 4, 1]",
                           "sum bool[2, 3, 4]/[12, 4, 1] over [1] in i64 to i64[2, 1, 4]/[4, 4, 1]"));
   EXPECT_THAT(calls_of([&] { x.argmax(1); }),
-              ElementsAre("index of amax f32[2, 3, 4]/[12, 4, 1] along 1 to i64[2, 1, 4]/[4, 4, 1]"));
+              ElementsAre("argmax f32[2, 3, 4]/[12, 4, 1] along 1 to i64[2, 1, 4]/[4, 4, 1]"));
   EXPECT_THAT(calls_of([&] { x.std(torch::IntArrayRef{2}); }),
               ElementsAre("variance f32[2, 3, 4]/[12, 4, 1] over [2] less 1 to f32[2, 3, 1]/[3, 1, 1]",
                           "sqrt f32[2, 3]/[3, 1] in f32 to f32[2, 3]/[3, 1]"));

@@ -247,6 +247,12 @@ inline Tensor sin(const TensorOperand& x) {
 inline Tensor cos(const TensorOperand& x) {
   return x.tensor.cos(x.where);
 }
+inline Tensor sinh(const TensorOperand& x) {
+  return x.tensor.sinh(x.where);
+}
+inline Tensor cosh(const TensorOperand& x) {
+  return x.tensor.cosh(x.where);
+}
 inline Tensor tanh(const TensorOperand& x) {
   return x.tensor.tanh(x.where);
 }

@@ -344,6 +344,10 @@ class Tensor {
   const Tensor& sin_(Where where = Where::current()) const;
   Tensor cos(Where where = Where::current()) const;
   const Tensor& cos_(Where where = Where::current()) const;
+  Tensor sinh(Where where = Where::current()) const;
+  const Tensor& sinh_(Where where = Where::current()) const;
+  Tensor cosh(Where where = Where::current()) const;
+  const Tensor& cosh_(Where where = Where::current()) const;
   Tensor tanh(Where where = Where::current()) const;
   const Tensor& tanh_(Where where = Where::current()) const;
   Tensor erf(Where where = Where::current()) const;

@@ -24,16 +24,8 @@ class SimulatedOperations final : public tensor::DeviceOperations {
  public:
   explicit SimulatedOperations(Simulation& simulation) : simulation_(simulation) {}
 
-  void binary(tensor::BinaryOperation operation, const tensor::DeviceOperand& a, const tensor::DeviceOperand& b,
-              DType compute, const torch::Tensor& out) override;
-  void unary(tensor::UnaryOperation operation, const torch::Tensor& x, DType compute,
-             const torch::Tensor& out) override;
-  void multiply_add(const tensor::DeviceOperand& a, const tensor::DeviceOperand& b, const tensor::DeviceOperand& c,
-                    DType compute, const torch::Tensor& out) override;
-  void where(const torch::Tensor& condition, const tensor::DeviceOperand& a, const tensor::DeviceOperand& b,
-             const torch::Tensor& out) override;
-  void clamp(const torch::Tensor& x, const std::optional<tensor::DeviceOperand>& low,
-             const std::optional<tensor::DeviceOperand>& high, DType compute, const torch::Tensor& out) override;
+  void elementwise(const tensor::ElementwiseInfo& operation, std::span<const tensor::DeviceOperand> operands,
+                   DType compute, const torch::Tensor& out) override;
   bool copy(const torch::Tensor& from, const torch::Tensor& to) override;
   void triangle(const torch::Tensor& x, std::int64_t diagonal, bool upper, const torch::Tensor& out) override;
 
@@ -41,7 +33,7 @@ class SimulatedOperations final : public tensor::DeviceOperations {
               DType compute, const torch::Tensor& out) override;
   void variance(const torch::Tensor& x, std::span<const std::int64_t> dimensions, std::int64_t correction,
                 const torch::Tensor& out) override;
-  void arg_reduce(tensor::ReduceOperation maximum_or_minimum, const torch::Tensor& x, std::int64_t dimension,
+  void arg_reduce(tensor::ReduceOperation argmax_or_argmin, const torch::Tensor& x, std::int64_t dimension,
                   const torch::Tensor& out) override;
   void cumulative_sum(const torch::Tensor& x, std::int64_t dimension, const torch::Tensor& out) override;
   void softmax(const torch::Tensor& x, std::int64_t dimension, bool logarithm, const torch::Tensor& out) override;

@@ -3,6 +3,7 @@
 #include <limits>
 #include <utility>
 
+#include "kernbench/error.h"
 #include "runtime/functions/device_kernels.h"
 #include "tensor/tensor_impl.h"
 #include "tile/library/normalize.h"
@@ -154,7 +155,8 @@ void SimulatedOperations::reduce(tensor::ReduceOperation operation, const Tensor
   library::ReduceOptions options;
   options.reduced = flags_of(dimensions, x.dim());
   options.compute = compute;
-  const bool boolean = operation == tensor::ReduceOperation::all || operation == tensor::ReduceOperation::any;
+  const bool boolean =
+      operation == tensor::ReduceOperation::logical_and || operation == tensor::ReduceOperation::logical_or;
   if (boolean) {
     options.compute = x.scalar_type();
     options.map = [](const Tiles& tiles, const library::Box&) { return tl::cast(tiles.front() != 0, DType::i32); };
@@ -172,16 +174,18 @@ void SimulatedOperations::reduce(tensor::ReduceOperation operation, const Tensor
     case tensor::ReduceOperation::product:
       options.reduction = Reduction::product;
       break;
-    case tensor::ReduceOperation::maximum:
-    case tensor::ReduceOperation::any:
+    case tensor::ReduceOperation::maximum_nan:
+    case tensor::ReduceOperation::logical_or:
       options.reduction = Reduction::maximum;
       break;
-    case tensor::ReduceOperation::minimum:
-    case tensor::ReduceOperation::all:
+    case tensor::ReduceOperation::minimum_nan:
+    case tensor::ReduceOperation::logical_and:
       options.reduction = Reduction::minimum;
       break;
+    default:  // numerics' own: indices, and extremes that ignore NaN
+      throw ValueError(std::string(tensor::name(operation)) + ": no reduction of device tensors");
   }
-  reduce(name(operation), x, {}, std::move(options), out);
+  reduce(tensor::name(operation), x, {}, std::move(options), out);
 }
 
 Tensor SimulatedOperations::line_statistic(const Tensor& x, const std::vector<bool>& along) {
@@ -209,9 +213,9 @@ void SimulatedOperations::variance(const Tensor& x, std::span<const std::int64_t
   reduce("var", x, {mean}, std::move(options), out);
 }
 
-void SimulatedOperations::arg_reduce(tensor::ReduceOperation maximum_or_minimum, const Tensor& x,
-                                     std::int64_t dimension, const Tensor& out) {
-  const bool largest = maximum_or_minimum == tensor::ReduceOperation::maximum;
+void SimulatedOperations::arg_reduce(tensor::ReduceOperation argmax_or_argmin, const Tensor& x, std::int64_t dimension,
+                                     const Tensor& out) {
+  const bool largest = argmax_or_argmin == tensor::ReduceOperation::argmax_nan;
   const std::string name = largest ? "argmax" : "argmin";
   std::vector<bool> reduced(static_cast<std::size_t>(x.dim()), false);
   reduced[static_cast<std::size_t>(dimension)] = true;

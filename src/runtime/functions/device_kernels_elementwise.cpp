@@ -1,14 +1,20 @@
 // Elementwise operations of a device: which tile function each one is.
+#include <array>
 #include <limits>
 #include <utility>
 
+#include "numerics/conversion.h"
 #include "runtime/functions/device_kernels.h"
+#include "tile/compute/elementwise.h"
 #include "tile/library/activation.h"
 #include "tile/library/tile_functions.h"
 
 namespace kernbench::runtime {
 
 namespace library = tile::library;
+using numerics::BinaryOperation;
+using numerics::TernaryOperation;
+using numerics::UnaryOperation;
 using torch::Tensor;
 using Tiles = std::vector<tl::Tile>;
 
@@ -20,6 +26,17 @@ tl::Scalar to_tile_scalar(const torch::Scalar& scalar) {
   if (scalar.isBoolean()) return scalar.toBool();
   if (scalar.isFloatingPoint()) return scalar.toDouble();
   return scalar.toLong();
+}
+
+/// The type that a number beside elements of `dtype` takes: theirs, but f32 beside narrower floats that do not have it,
+/// for PyTorch computes with the number itself.
+DType number_type(tl::Scalar number, DType dtype) {
+  if (!is_floating_point(dtype) || item_size(dtype) >= 4) return dtype;
+  const double value = number.as_double();
+  std::array<std::byte, 8> element{};
+  numerics::store_element(dtype, element.data(), value);
+  const double stored = numerics::load_element(dtype, element.data()).as_double();
+  return stored == value || value != value ? dtype : DType::f32;
 }
 
 /// An operand in a kernel: the tile of a tensor, or a number as a tile that broadcasts.
@@ -51,189 +68,130 @@ tl::Tile number(const tl::Tile& x) {
   return x.dtype() == DType::boolean ? tl::cast(x, DType::i32) : x;
 }
 
-tl::Tile binary_tile(tensor::BinaryOperation operation, const tl::Tile& a, const tl::Tile& b) {
-  switch (operation) {
-    case tensor::BinaryOperation::add:
-      return number(a) + number(b);
-    case tensor::BinaryOperation::subtract:
-      return number(a) - number(b);
-    case tensor::BinaryOperation::multiply:
-      return number(a) * number(b);
-    case tensor::BinaryOperation::divide:
-      return wide(a) / wide(b);
-    case tensor::BinaryOperation::floor_divide:
-      return library::floor_divide(wide(a), wide(b));
-    case tensor::BinaryOperation::truncate_divide:
-      return library::truncate_divide(wide(a), wide(b));
-    case tensor::BinaryOperation::remainder:
-      return library::remainder(wide(a), wide(b));
-    case tensor::BinaryOperation::fmod:
-      return wide(a) % wide(b);
-    case tensor::BinaryOperation::power:
-      return library::power(wide(a), wide(b));
-    case tensor::BinaryOperation::maximum:
-      return tl::maximum(number(a), number(b), tl::PropagateNan::all);
-    case tensor::BinaryOperation::minimum:
-      return tl::minimum(number(a), number(b), tl::PropagateNan::all);
-    case tensor::BinaryOperation::equal:
-      return a == b;
-    case tensor::BinaryOperation::not_equal:
-      return a != b;
-    case tensor::BinaryOperation::less:
-      return a < b;
-    case tensor::BinaryOperation::less_equal:
-      return a <= b;
-    case tensor::BinaryOperation::greater:
-      return a > b;
-    case tensor::BinaryOperation::greater_equal:
-      return a >= b;
-    case tensor::BinaryOperation::logical_and:
-      return (a != 0) & (b != 0);
-    case tensor::BinaryOperation::logical_or:
-      return (a != 0) | (b != 0);
-    case tensor::BinaryOperation::logical_xor:
-      return (a != 0) != (b != 0);
-    case tensor::BinaryOperation::bitwise_and:
-      return a & b;
-    case tensor::BinaryOperation::bitwise_or:
-      return a | b;
-    case tensor::BinaryOperation::bitwise_xor:
-      return a ^ b;
-    case tensor::BinaryOperation::shift_left:
-      return a << b;
-    case tensor::BinaryOperation::shift_right:
-      return a >> b;
+/// The operands of a call in a kernel; each is made when it is asked for.
+struct Operands {
+  const std::vector<Side>& sides;
+  const Tiles& tiles;
+  std::size_t rank;
+  DType compute;
+  tl::Tile operator[](std::size_t i) const {
+    const Side& side = sides[i];
+    return side.tile(tiles, rank, side.scalar ? number_type(*side.scalar, compute) : compute);
   }
-  return a;
-}
+  /// To choose, not to compute with.
+  tl::Tile converted(std::size_t i) const { return sides[i].tile(tiles, rank, compute); }
+};
 
-tl::Tile unary_float(tensor::UnaryOperation operation, const tl::Tile& x) {
-  switch (operation) {
-    case tensor::UnaryOperation::square_root:
-      return tl::sqrt(x);
-    case tensor::UnaryOperation::reciprocal_square_root:
-      return tl::rsqrt(x);
-    case tensor::UnaryOperation::reciprocal:
-      return 1.0F / wide(x);
-    case tensor::UnaryOperation::exponential:
-      return tl::exp(x);
-    case tensor::UnaryOperation::exponential_2:
-      return tl::exp2(x);
-    case tensor::UnaryOperation::exponential_minus_1:
-      return library::exponential_minus_1(wide(x));
-    case tensor::UnaryOperation::logarithm:
-      return tl::log(x);
-    case tensor::UnaryOperation::logarithm_2:
-      return tl::log2(x);
-    case tensor::UnaryOperation::logarithm_10:
-      return tl::log(wide(x)) * 0.43429448190325182765F;
-    case tensor::UnaryOperation::logarithm_1_plus:
-      return library::logarithm_1_plus(wide(x));
-    case tensor::UnaryOperation::sine:
-      return tl::sin(x);
-    case tensor::UnaryOperation::cosine:
-      return tl::cos(x);
-    case tensor::UnaryOperation::hyperbolic_tangent:
-      return tl::tanh(x);
-    case tensor::UnaryOperation::error_function:
-      return tl::erf(x);
-    case tensor::UnaryOperation::sigmoid:
-      return tl::sigmoid(x);
-    case tensor::UnaryOperation::silu:
-      return library::activate(wide(x), library::Activation::silu);
-    case tensor::UnaryOperation::gelu:
-      return library::activate(wide(x), library::Activation::gelu);
-    case tensor::UnaryOperation::gelu_tanh:
-      return library::activate(wide(x), library::Activation::gelu_tanh);
-    default:
-      return x;
-  }
-}
-
-tl::Tile unary_tile(tensor::UnaryOperation operation, const tl::Tile& x) {
+tl::Tile unary_tile(UnaryOperation operation, const tl::Tile& x) {
   const bool floating = is_floating_point(x.dtype());
   switch (operation) {
-    case tensor::UnaryOperation::negate:
-      return -x;
-    case tensor::UnaryOperation::absolute:
-      return tl::abs(x);
-    case tensor::UnaryOperation::floor:
-      return floating ? tl::floor(x) : x;
-    case tensor::UnaryOperation::ceil:
-      return floating ? tl::ceil(x) : x;
-    case tensor::UnaryOperation::round:
-      return floating ? library::round_half_even(wide(x)) : x;
-    case tensor::UnaryOperation::truncate:
-      return floating ? library::truncate(wide(x)) : x;
-    case tensor::UnaryOperation::sign:
+    case UnaryOperation::reciprocal:
+      return 1.0F / wide(x);
+    case UnaryOperation::floor:
+    case UnaryOperation::ceil:
+    case UnaryOperation::round:
+    case UnaryOperation::truncate:
+      return floating ? tile::apply(operation, x) : x;
+    case UnaryOperation::sign:
       return library::sign(number(x));
-    case tensor::UnaryOperation::bitwise_not:
-      return ~x;
-    case tensor::UnaryOperation::logical_not:
+    case UnaryOperation::logical_not:
       return x == 0;
-    case tensor::UnaryOperation::is_nan:
+    case UnaryOperation::is_nan:
       return x != x;
-    case tensor::UnaryOperation::is_infinite:
+    case UnaryOperation::is_infinite:
       return tl::abs(tl::cast(x, DType::f32)) == kInfinity;
-    case tensor::UnaryOperation::is_finite:
+    case UnaryOperation::is_finite:
       return tl::abs(tl::cast(x, DType::f32)) < kInfinity;
-    case tensor::UnaryOperation::relu:
-      return tl::maximum(number(x), 0, tl::PropagateNan::all);
+    case UnaryOperation::relu:
+      return library::activate(number(x), library::Activation::relu);
+    case UnaryOperation::silu:
+      return library::activate(wide(x), library::Activation::silu);
+    case UnaryOperation::gelu:
+      return library::activate(wide(x), library::Activation::gelu);
+    case UnaryOperation::gelu_tanh:
+      return library::activate(wide(x), library::Activation::gelu_tanh);
     default:
-      return unary_float(operation, x);
+      return tile::apply(operation, x);
   }
+}
+
+tl::Tile binary_tile(BinaryOperation operation, const tl::Tile& a, const tl::Tile& b) {
+  switch (operation) {
+    case BinaryOperation::add:
+    case BinaryOperation::subtract:
+    case BinaryOperation::multiply:
+    case BinaryOperation::maximum_nan:
+    case BinaryOperation::minimum_nan:
+    case BinaryOperation::tensor_maximum:
+    case BinaryOperation::tensor_minimum:
+      return tile::apply(operation, number(a), number(b));
+    case BinaryOperation::divide:
+    case BinaryOperation::fmod:
+      return tile::apply(operation, wide(a), wide(b));
+    case BinaryOperation::floor_divide:
+      return library::floor_divide(wide(a), wide(b));
+    case BinaryOperation::truncate_divide:
+      return library::truncate_divide(wide(a), wide(b));
+    case BinaryOperation::remainder:
+      return library::remainder(wide(a), wide(b));
+    case BinaryOperation::power:
+      return library::power(a, b);
+    case BinaryOperation::logical_and:
+      return (a != 0) & (b != 0);
+    case BinaryOperation::logical_or:
+      return (a != 0) | (b != 0);
+    case BinaryOperation::logical_xor:
+      return (a != 0) != (b != 0);
+    default:
+      return tile::apply(operation, a, b);
+  }
+}
+
+tl::Tile clamp_tile(const Operands& operands) {
+  auto x = operands[0];
+  x = tile::apply(BinaryOperation::clamp_min, x, operands[1]);
+  return tile::apply(BinaryOperation::clamp_max, x, operands[2]);
+}
+
+// The later operand is made first: times depend on the order of commands.
+
+tl::Tile result_of(UnaryOperation operation, const Operands& operands) {
+  return unary_tile(operation, operands[0]);
+}
+
+tl::Tile result_of(BinaryOperation operation, const Operands& operands) {
+  const bool clamps = operation == BinaryOperation::clamp_min || operation == BinaryOperation::clamp_max;
+  if (clamps) {
+    const auto x = operands[0];
+    return binary_tile(operation, x, operands[1]);
+  }
+  const auto b = operands[1], a = operands[0];
+  return binary_tile(operation, a, b);
+}
+
+tl::Tile result_of(TernaryOperation operation, const Operands& operands) {
+  if (operation == TernaryOperation::clamp) return clamp_tile(operands);
+  if (operation == TernaryOperation::multiply_add) {
+    const auto product = wide(operands[0]) * wide(operands[1]);
+    return product + wide(operands[2]);
+  }
+  const auto b = operands.converted(2), a = operands.converted(1);
+  return tl::where(operands.tiles.front(), a, b);
 }
 
 }  // namespace
 
-void SimulatedOperations::binary(tensor::BinaryOperation operation, const tensor::DeviceOperand& a,
-                                 const tensor::DeviceOperand& b, DType compute, const Tensor& out) {
+void SimulatedOperations::elementwise(const tensor::ElementwiseInfo& operation,
+                                      std::span<const tensor::DeviceOperand> operands, DType compute,
+                                      const Tensor& out) {
   std::vector<Tensor> tensors;
-  const Side left = side_of(a, tensors), right = side_of(b, tensors);
-  map(name(operation), tensors, out, [=](const Tiles& tiles, const library::Box& block) {
-    return binary_tile(operation, left.tile(tiles, block.shape.size(), compute),
-                       right.tile(tiles, block.shape.size(), compute));
-  });
-}
-
-void SimulatedOperations::unary(tensor::UnaryOperation operation, const Tensor& x, DType compute, const Tensor& out) {
-  map(name(operation), {x}, out,
-      [=](const Tiles& tiles, const library::Box&) { return unary_tile(operation, tl::cast(tiles.front(), compute)); });
-}
-
-void SimulatedOperations::multiply_add(const tensor::DeviceOperand& a, const tensor::DeviceOperand& b,
-                                       const tensor::DeviceOperand& c, DType compute, const Tensor& out) {
-  std::vector<Tensor> tensors;
-  const Side x = side_of(a, tensors), y = side_of(b, tensors), z = side_of(c, tensors);
-  map("multiply_add", tensors, out, [=](const Tiles& tiles, const library::Box& block) {
-    const auto product =
-        wide(x.tile(tiles, block.shape.size(), compute)) * wide(y.tile(tiles, block.shape.size(), compute));
-    return product + wide(z.tile(tiles, block.shape.size(), compute));
-  });
-}
-
-void SimulatedOperations::where(const Tensor& condition, const tensor::DeviceOperand& a, const tensor::DeviceOperand& b,
-                                const Tensor& out) {
-  std::vector<Tensor> tensors{condition};
-  const Side x = side_of(a, tensors), y = side_of(b, tensors);
-  const DType dtype = out.scalar_type();
-  map("where", tensors, out, [=](const Tiles& tiles, const library::Box& block) {
-    return tl::where(tiles.front(), x.tile(tiles, block.shape.size(), dtype), y.tile(tiles, block.shape.size(), dtype));
-  });
-}
-
-void SimulatedOperations::clamp(const Tensor& x, const std::optional<tensor::DeviceOperand>& low,
-                                const std::optional<tensor::DeviceOperand>& high, DType compute, const Tensor& out) {
-  std::vector<Tensor> tensors{x};
-  std::optional<Side> least, most;
-  if (low) least = side_of(*low, tensors);
-  if (high) most = side_of(*high, tensors);
-  map("clamp", tensors, out, [=](const Tiles& tiles, const library::Box& block) {
-    auto tile = number(tl::cast(tiles.front(), compute));
-    if (least) tile = tl::maximum(tile, number(least->tile(tiles, block.shape.size(), compute)), tl::PropagateNan::all);
-    if (most) tile = tl::minimum(tile, number(most->tile(tiles, block.shape.size(), compute)), tl::PropagateNan::all);
-    return tile;
-  });
+  std::vector<Side> sides;
+  for (const auto& operand : operands) sides.push_back(side_of(operand, tensors));
+  map(operation.name, tensors, out,
+      [sides = std::move(sides), kind = operation.operation, compute](const Tiles& tiles, const library::Box& block) {
+        const Operands values{sides, tiles, block.shape.size(), compute};
+        return std::visit([&](auto which) { return result_of(which, values); }, kind);
+      });
 }
 
 }  // namespace kernbench::runtime

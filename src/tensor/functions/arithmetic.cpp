@@ -13,6 +13,17 @@ using tensor::DeviceOperand;
 
 namespace {
 
+Tensor binary(const char* call, BinaryOperation operation, const Tensor& a, const DeviceOperand& b, Where where) {
+  const tensor::HostCall here(call, where);
+  return tensor::binary(operation, a, b);
+}
+const Tensor& binary_in_place(const char* call, BinaryOperation operation, const Tensor& a, const DeviceOperand& b,
+                              Where where) {
+  const tensor::HostCall here(call, where);
+  tensor::binary_in_place(operation, a, b);
+  return a;
+}
+
 /// a + alpha * b, or a - alpha * b.
 void check_alpha(const char* call, const DeviceOperand& a, const DeviceOperand& b, const Scalar& alpha) {
   const std::array operands{a, b};
@@ -124,248 +135,187 @@ Tensor rsub(const Tensor& a, const Scalar& b, const Scalar& alpha, Where where) 
   return scaled_sum("rsub", b, a, negated(alpha));
 }
 Tensor Tensor::mul(const Tensor& other, Where where) const {
-  const tensor::HostCall here("mul", where);
-  return tensor::binary(BinaryOperation::multiply, *this, other);
+  return binary("mul", BinaryOperation::multiply, *this, other, where);
 }
 const Tensor& Tensor::mul_(const Tensor& other, Where where) const {
-  const tensor::HostCall here("mul_", where);
-  return tensor::binary_in_place(BinaryOperation::multiply, *this, other), *this;
+  return binary_in_place("mul_", BinaryOperation::multiply, *this, other, where);
 }
 Tensor Tensor::mul(const Scalar& other, Where where) const {
-  const tensor::HostCall here("mul", where);
-  return tensor::binary(BinaryOperation::multiply, *this, other);
+  return binary("mul", BinaryOperation::multiply, *this, other, where);
 }
 const Tensor& Tensor::mul_(const Scalar& other, Where where) const {
-  const tensor::HostCall here("mul_", where);
-  return tensor::binary_in_place(BinaryOperation::multiply, *this, other), *this;
+  return binary_in_place("mul_", BinaryOperation::multiply, *this, other, where);
 }
 Tensor Tensor::floor_divide(const Tensor& other, Where where) const {
-  const tensor::HostCall here("floor_divide", where);
-  return tensor::binary(BinaryOperation::floor_divide, *this, other);
+  return binary("floor_divide", BinaryOperation::floor_divide, *this, other, where);
 }
 const Tensor& Tensor::floor_divide_(const Tensor& other, Where where) const {
-  const tensor::HostCall here("floor_divide_", where);
-  return tensor::binary_in_place(BinaryOperation::floor_divide, *this, other), *this;
+  return binary_in_place("floor_divide_", BinaryOperation::floor_divide, *this, other, where);
 }
 Tensor Tensor::floor_divide(const Scalar& other, Where where) const {
-  const tensor::HostCall here("floor_divide", where);
-  return tensor::binary(BinaryOperation::floor_divide, *this, other);
+  return binary("floor_divide", BinaryOperation::floor_divide, *this, other, where);
 }
 const Tensor& Tensor::floor_divide_(const Scalar& other, Where where) const {
-  const tensor::HostCall here("floor_divide_", where);
-  return tensor::binary_in_place(BinaryOperation::floor_divide, *this, other), *this;
+  return binary_in_place("floor_divide_", BinaryOperation::floor_divide, *this, other, where);
 }
 Tensor Tensor::remainder(const Tensor& other, Where where) const {
-  const tensor::HostCall here("remainder", where);
-  return tensor::binary(BinaryOperation::remainder, *this, other);
+  return binary("remainder", BinaryOperation::remainder, *this, other, where);
 }
 const Tensor& Tensor::remainder_(const Tensor& other, Where where) const {
-  const tensor::HostCall here("remainder_", where);
-  return tensor::binary_in_place(BinaryOperation::remainder, *this, other), *this;
+  return binary_in_place("remainder_", BinaryOperation::remainder, *this, other, where);
 }
 Tensor Tensor::remainder(const Scalar& other, Where where) const {
-  const tensor::HostCall here("remainder", where);
-  return tensor::binary(BinaryOperation::remainder, *this, other);
+  return binary("remainder", BinaryOperation::remainder, *this, other, where);
 }
 const Tensor& Tensor::remainder_(const Scalar& other, Where where) const {
-  const tensor::HostCall here("remainder_", where);
-  return tensor::binary_in_place(BinaryOperation::remainder, *this, other), *this;
+  return binary_in_place("remainder_", BinaryOperation::remainder, *this, other, where);
 }
 Tensor Tensor::fmod(const Tensor& other, Where where) const {
-  const tensor::HostCall here("fmod", where);
-  return tensor::binary(BinaryOperation::fmod, *this, other);
+  return binary("fmod", BinaryOperation::fmod, *this, other, where);
 }
 const Tensor& Tensor::fmod_(const Tensor& other, Where where) const {
-  const tensor::HostCall here("fmod_", where);
-  return tensor::binary_in_place(BinaryOperation::fmod, *this, other), *this;
+  return binary_in_place("fmod_", BinaryOperation::fmod, *this, other, where);
 }
 Tensor Tensor::fmod(const Scalar& other, Where where) const {
-  const tensor::HostCall here("fmod", where);
-  return tensor::binary(BinaryOperation::fmod, *this, other);
+  return binary("fmod", BinaryOperation::fmod, *this, other, where);
 }
 const Tensor& Tensor::fmod_(const Scalar& other, Where where) const {
-  const tensor::HostCall here("fmod_", where);
-  return tensor::binary_in_place(BinaryOperation::fmod, *this, other), *this;
+  return binary_in_place("fmod_", BinaryOperation::fmod, *this, other, where);
 }
 Tensor Tensor::pow(const Tensor& other, Where where) const {
-  const tensor::HostCall here("pow", where);
-  return tensor::binary(BinaryOperation::power, *this, other);
+  return binary("pow", BinaryOperation::power, *this, other, where);
 }
 const Tensor& Tensor::pow_(const Tensor& other, Where where) const {
-  const tensor::HostCall here("pow_", where);
-  return tensor::binary_in_place(BinaryOperation::power, *this, other), *this;
+  return binary_in_place("pow_", BinaryOperation::power, *this, other, where);
 }
 Tensor Tensor::pow(const Scalar& other, Where where) const {
-  const tensor::HostCall here("pow", where);
-  return tensor::binary(BinaryOperation::power, *this, other);
+  return binary("pow", BinaryOperation::power, *this, other, where);
 }
 const Tensor& Tensor::pow_(const Scalar& other, Where where) const {
-  const tensor::HostCall here("pow_", where);
-  return tensor::binary_in_place(BinaryOperation::power, *this, other), *this;
+  return binary_in_place("pow_", BinaryOperation::power, *this, other, where);
 }
 Tensor Tensor::bitwise_and(const Tensor& other, Where where) const {
-  const tensor::HostCall here("bitwise_and", where);
-  return tensor::binary(BinaryOperation::bitwise_and, *this, other);
+  return binary("bitwise_and", BinaryOperation::bit_and, *this, other, where);
 }
 const Tensor& Tensor::bitwise_and_(const Tensor& other, Where where) const {
-  const tensor::HostCall here("bitwise_and_", where);
-  return tensor::binary_in_place(BinaryOperation::bitwise_and, *this, other), *this;
+  return binary_in_place("bitwise_and_", BinaryOperation::bit_and, *this, other, where);
 }
 Tensor Tensor::bitwise_and(const Scalar& other, Where where) const {
-  const tensor::HostCall here("bitwise_and", where);
-  return tensor::binary(BinaryOperation::bitwise_and, *this, other);
+  return binary("bitwise_and", BinaryOperation::bit_and, *this, other, where);
 }
 const Tensor& Tensor::bitwise_and_(const Scalar& other, Where where) const {
-  const tensor::HostCall here("bitwise_and_", where);
-  return tensor::binary_in_place(BinaryOperation::bitwise_and, *this, other), *this;
+  return binary_in_place("bitwise_and_", BinaryOperation::bit_and, *this, other, where);
 }
 Tensor Tensor::bitwise_or(const Tensor& other, Where where) const {
-  const tensor::HostCall here("bitwise_or", where);
-  return tensor::binary(BinaryOperation::bitwise_or, *this, other);
+  return binary("bitwise_or", BinaryOperation::bit_or, *this, other, where);
 }
 const Tensor& Tensor::bitwise_or_(const Tensor& other, Where where) const {
-  const tensor::HostCall here("bitwise_or_", where);
-  return tensor::binary_in_place(BinaryOperation::bitwise_or, *this, other), *this;
+  return binary_in_place("bitwise_or_", BinaryOperation::bit_or, *this, other, where);
 }
 Tensor Tensor::bitwise_or(const Scalar& other, Where where) const {
-  const tensor::HostCall here("bitwise_or", where);
-  return tensor::binary(BinaryOperation::bitwise_or, *this, other);
+  return binary("bitwise_or", BinaryOperation::bit_or, *this, other, where);
 }
 const Tensor& Tensor::bitwise_or_(const Scalar& other, Where where) const {
-  const tensor::HostCall here("bitwise_or_", where);
-  return tensor::binary_in_place(BinaryOperation::bitwise_or, *this, other), *this;
+  return binary_in_place("bitwise_or_", BinaryOperation::bit_or, *this, other, where);
 }
 Tensor Tensor::bitwise_xor(const Tensor& other, Where where) const {
-  const tensor::HostCall here("bitwise_xor", where);
-  return tensor::binary(BinaryOperation::bitwise_xor, *this, other);
+  return binary("bitwise_xor", BinaryOperation::bit_xor, *this, other, where);
 }
 const Tensor& Tensor::bitwise_xor_(const Tensor& other, Where where) const {
-  const tensor::HostCall here("bitwise_xor_", where);
-  return tensor::binary_in_place(BinaryOperation::bitwise_xor, *this, other), *this;
+  return binary_in_place("bitwise_xor_", BinaryOperation::bit_xor, *this, other, where);
 }
 Tensor Tensor::bitwise_xor(const Scalar& other, Where where) const {
-  const tensor::HostCall here("bitwise_xor", where);
-  return tensor::binary(BinaryOperation::bitwise_xor, *this, other);
+  return binary("bitwise_xor", BinaryOperation::bit_xor, *this, other, where);
 }
 const Tensor& Tensor::bitwise_xor_(const Scalar& other, Where where) const {
-  const tensor::HostCall here("bitwise_xor_", where);
-  return tensor::binary_in_place(BinaryOperation::bitwise_xor, *this, other), *this;
+  return binary_in_place("bitwise_xor_", BinaryOperation::bit_xor, *this, other, where);
 }
 Tensor Tensor::bitwise_left_shift(const Tensor& other, Where where) const {
-  const tensor::HostCall here("bitwise_left_shift", where);
-  return tensor::binary(BinaryOperation::shift_left, *this, other);
+  return binary("bitwise_left_shift", BinaryOperation::shift_left, *this, other, where);
 }
 const Tensor& Tensor::bitwise_left_shift_(const Tensor& other, Where where) const {
-  const tensor::HostCall here("bitwise_left_shift_", where);
-  return tensor::binary_in_place(BinaryOperation::shift_left, *this, other), *this;
+  return binary_in_place("bitwise_left_shift_", BinaryOperation::shift_left, *this, other, where);
 }
 Tensor Tensor::bitwise_left_shift(const Scalar& other, Where where) const {
-  const tensor::HostCall here("bitwise_left_shift", where);
-  return tensor::binary(BinaryOperation::shift_left, *this, other);
+  return binary("bitwise_left_shift", BinaryOperation::shift_left, *this, other, where);
 }
 const Tensor& Tensor::bitwise_left_shift_(const Scalar& other, Where where) const {
-  const tensor::HostCall here("bitwise_left_shift_", where);
-  return tensor::binary_in_place(BinaryOperation::shift_left, *this, other), *this;
+  return binary_in_place("bitwise_left_shift_", BinaryOperation::shift_left, *this, other, where);
 }
 Tensor Tensor::bitwise_right_shift(const Tensor& other, Where where) const {
-  const tensor::HostCall here("bitwise_right_shift", where);
-  return tensor::binary(BinaryOperation::shift_right, *this, other);
+  return binary("bitwise_right_shift", BinaryOperation::shift_right, *this, other, where);
 }
 const Tensor& Tensor::bitwise_right_shift_(const Tensor& other, Where where) const {
-  const tensor::HostCall here("bitwise_right_shift_", where);
-  return tensor::binary_in_place(BinaryOperation::shift_right, *this, other), *this;
+  return binary_in_place("bitwise_right_shift_", BinaryOperation::shift_right, *this, other, where);
 }
 Tensor Tensor::bitwise_right_shift(const Scalar& other, Where where) const {
-  const tensor::HostCall here("bitwise_right_shift", where);
-  return tensor::binary(BinaryOperation::shift_right, *this, other);
+  return binary("bitwise_right_shift", BinaryOperation::shift_right, *this, other, where);
 }
 const Tensor& Tensor::bitwise_right_shift_(const Scalar& other, Where where) const {
-  const tensor::HostCall here("bitwise_right_shift_", where);
-  return tensor::binary_in_place(BinaryOperation::shift_right, *this, other), *this;
+  return binary_in_place("bitwise_right_shift_", BinaryOperation::shift_right, *this, other, where);
 }
 Tensor Tensor::div(const Tensor& other, Where where) const {
-  const tensor::HostCall here("div", where);
-  return tensor::binary(BinaryOperation::divide, *this, other);
+  return binary("div", BinaryOperation::divide, *this, other, where);
 }
 const Tensor& Tensor::div_(const Tensor& other, Where where) const {
-  const tensor::HostCall here("div_", where);
-  return tensor::binary_in_place(BinaryOperation::divide, *this, other), *this;
+  return binary_in_place("div_", BinaryOperation::divide, *this, other, where);
 }
 Tensor Tensor::div(const Scalar& other, Where where) const {
-  const tensor::HostCall here("div", where);
-  return tensor::binary(BinaryOperation::divide, *this, other);
+  return binary("div", BinaryOperation::divide, *this, other, where);
 }
 const Tensor& Tensor::div_(const Scalar& other, Where where) const {
-  const tensor::HostCall here("div_", where);
-  return tensor::binary_in_place(BinaryOperation::divide, *this, other), *this;
+  return binary_in_place("div_", BinaryOperation::divide, *this, other, where);
 }
 Tensor Tensor::eq(const Tensor& other, Where where) const {
-  const tensor::HostCall here("eq", where);
-  return tensor::binary(BinaryOperation::equal, *this, other);
+  return binary("eq", BinaryOperation::equal, *this, other, where);
 }
 Tensor Tensor::eq(const Scalar& other, Where where) const {
-  const tensor::HostCall here("eq", where);
-  return tensor::binary(BinaryOperation::equal, *this, other);
+  return binary("eq", BinaryOperation::equal, *this, other, where);
 }
 Tensor Tensor::ne(const Tensor& other, Where where) const {
-  const tensor::HostCall here("ne", where);
-  return tensor::binary(BinaryOperation::not_equal, *this, other);
+  return binary("ne", BinaryOperation::not_equal, *this, other, where);
 }
 Tensor Tensor::ne(const Scalar& other, Where where) const {
-  const tensor::HostCall here("ne", where);
-  return tensor::binary(BinaryOperation::not_equal, *this, other);
+  return binary("ne", BinaryOperation::not_equal, *this, other, where);
 }
 Tensor Tensor::lt(const Tensor& other, Where where) const {
-  const tensor::HostCall here("lt", where);
-  return tensor::binary(BinaryOperation::less, *this, other);
+  return binary("lt", BinaryOperation::less, *this, other, where);
 }
 Tensor Tensor::lt(const Scalar& other, Where where) const {
-  const tensor::HostCall here("lt", where);
-  return tensor::binary(BinaryOperation::less, *this, other);
+  return binary("lt", BinaryOperation::less, *this, other, where);
 }
 Tensor Tensor::le(const Tensor& other, Where where) const {
-  const tensor::HostCall here("le", where);
-  return tensor::binary(BinaryOperation::less_equal, *this, other);
+  return binary("le", BinaryOperation::less_equal, *this, other, where);
 }
 Tensor Tensor::le(const Scalar& other, Where where) const {
-  const tensor::HostCall here("le", where);
-  return tensor::binary(BinaryOperation::less_equal, *this, other);
+  return binary("le", BinaryOperation::less_equal, *this, other, where);
 }
 Tensor Tensor::gt(const Tensor& other, Where where) const {
-  const tensor::HostCall here("gt", where);
-  return tensor::binary(BinaryOperation::greater, *this, other);
+  return binary("gt", BinaryOperation::greater, *this, other, where);
 }
 Tensor Tensor::gt(const Scalar& other, Where where) const {
-  const tensor::HostCall here("gt", where);
-  return tensor::binary(BinaryOperation::greater, *this, other);
+  return binary("gt", BinaryOperation::greater, *this, other, where);
 }
 Tensor Tensor::ge(const Tensor& other, Where where) const {
-  const tensor::HostCall here("ge", where);
-  return tensor::binary(BinaryOperation::greater_equal, *this, other);
+  return binary("ge", BinaryOperation::greater_equal, *this, other, where);
 }
 Tensor Tensor::ge(const Scalar& other, Where where) const {
-  const tensor::HostCall here("ge", where);
-  return tensor::binary(BinaryOperation::greater_equal, *this, other);
+  return binary("ge", BinaryOperation::greater_equal, *this, other, where);
 }
 Tensor Tensor::maximum(const Tensor& other, Where where) const {
-  const tensor::HostCall here("maximum", where);
-  return tensor::binary(BinaryOperation::maximum, *this, other);
+  return binary("maximum", BinaryOperation::tensor_maximum, *this, other, where);
 }
 Tensor Tensor::minimum(const Tensor& other, Where where) const {
-  const tensor::HostCall here("minimum", where);
-  return tensor::binary(BinaryOperation::minimum, *this, other);
+  return binary("minimum", BinaryOperation::tensor_minimum, *this, other, where);
 }
 Tensor Tensor::logical_and(const Tensor& other, Where where) const {
-  const tensor::HostCall here("logical_and", where);
-  return tensor::binary(BinaryOperation::logical_and, *this, other);
+  return binary("logical_and", BinaryOperation::logical_and, *this, other, where);
 }
 Tensor Tensor::logical_or(const Tensor& other, Where where) const {
-  const tensor::HostCall here("logical_or", where);
-  return tensor::binary(BinaryOperation::logical_or, *this, other);
+  return binary("logical_or", BinaryOperation::logical_or, *this, other, where);
 }
 Tensor Tensor::logical_xor(const Tensor& other, Where where) const {
-  const tensor::HostCall here("logical_xor", where);
-  return tensor::binary(BinaryOperation::logical_xor, *this, other);
+  return binary("logical_xor", BinaryOperation::logical_xor, *this, other, where);
 }
 Tensor pow(const Scalar& a, const Tensor& b, Where where) {
   const tensor::HostCall here("pow", where);

@@ -1,9 +1,13 @@
-// Elementwise functions on tensors anywhere: rules of types and shapes, then host loops or device kernels.
+// Elementwise functions on tensors anywhere. All go through one call, `elementwise`: to the functions of another kind
+// of tensors, or the rules of types and shapes, then host loops or device kernels.
 #pragma once
 
 #include "tensor/functions/dispatch.h"
+#include "tensor/tensor_functions.h"
 
 namespace kernbench::tensor {
+
+torch::Tensor elementwise(const ElementwiseCall& call);
 
 torch::Tensor binary(BinaryOperation operation, const DeviceOperand& a, const DeviceOperand& b);
 /// Writes to `out`, the first operand.

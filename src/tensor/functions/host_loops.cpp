@@ -13,9 +13,8 @@ namespace kernbench::tensor {
 
 namespace {
 
-constexpr std::int64_t kChunk = 256;  // elements; the buffers fit on a fiber's stack
 constexpr std::size_t kInputs = 3;
-using Buffer = std::array<std::byte, kChunk * 8>;
+using Buffer = std::array<std::byte, kHostChunk * 8>;
 
 // Elements of views, of numbers and of foreign memory need not be aligned.
 template <std::int64_t kItem>
@@ -175,8 +174,8 @@ void run_host_loop(const torch::Tensor& out, DType produced, std::span<const Hos
   std::array<const std::byte*, kInputs> chunks{};
   alignas(64) Buffer computed, converted;
   for_each_row(dimensions, [&](const auto& offsets) {
-    for (std::int64_t done = 0; done < row.count; done += kChunk) {
-      const std::int64_t count = std::min(kChunk, row.count - done);
+    for (std::int64_t done = 0; done < row.count; done += kHostChunk) {
+      const std::int64_t count = std::min(kHostChunk, row.count - done);
       for (std::size_t k = 0; k < inputs.size(); ++k)
         chunks[k] = readers[k].read(offsets[k + 1] + done * row.strides[k + 1], row.strides[k + 1], count);
       loop({chunks.data(), inputs.size()}, computed.data(), count);

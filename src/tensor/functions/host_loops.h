@@ -35,6 +35,8 @@ struct HostArray {
 /// `operand` as it appears when expanded to `sizes`. The operand must outlive it.
 HostArray host_array(const DeviceOperand& operand, std::span<const std::int64_t> sizes);
 
+/// The most elements that a loop is called for at once; the buffers fit on a fiber's stack.
+inline constexpr std::int64_t kHostChunk = 256;
 /// Works on `count` elements, all of one arithmetic type but for what the operation says.
 using HostLoop = std::function<void(std::span<const std::byte* const> inputs, std::byte* output, std::int64_t count)>;
 

@@ -12,217 +12,190 @@ namespace kernbench::torch {
 using tensor::DeviceOperand;
 using tensor::UnaryOperation;
 
+namespace {
+
+Tensor unary(const char* call, UnaryOperation operation, const Tensor& x, Where where) {
+  const tensor::HostCall here(call, where);
+  return tensor::unary(operation, x);
+}
+const Tensor& unary_in_place(const char* call, UnaryOperation operation, const Tensor& x, Where where) {
+  const tensor::HostCall here(call, where);
+  tensor::unary_in_place(operation, x);
+  return x;
+}
+
+}  // namespace
+
 Tensor Tensor::neg(Where where) const {
-  const tensor::HostCall here("neg", where);
-  return tensor::unary(UnaryOperation::negate, *this);
+  return unary("neg", UnaryOperation::negate, *this, where);
 }
 const Tensor& Tensor::neg_(Where where) const {
-  const tensor::HostCall here("neg_", where);
-  return tensor::unary_in_place(UnaryOperation::negate, *this), *this;
+  return unary_in_place("neg_", UnaryOperation::negate, *this, where);
 }
 Tensor Tensor::abs(Where where) const {
-  const tensor::HostCall here("abs", where);
-  return tensor::unary(UnaryOperation::absolute, *this);
+  return unary("abs", UnaryOperation::absolute, *this, where);
 }
 const Tensor& Tensor::abs_(Where where) const {
-  const tensor::HostCall here("abs_", where);
-  return tensor::unary_in_place(UnaryOperation::absolute, *this), *this;
+  return unary_in_place("abs_", UnaryOperation::absolute, *this, where);
 }
 Tensor Tensor::sqrt(Where where) const {
-  const tensor::HostCall here("sqrt", where);
-  return tensor::unary(UnaryOperation::square_root, *this);
+  return unary("sqrt", UnaryOperation::square_root, *this, where);
 }
 const Tensor& Tensor::sqrt_(Where where) const {
-  const tensor::HostCall here("sqrt_", where);
-  return tensor::unary_in_place(UnaryOperation::square_root, *this), *this;
+  return unary_in_place("sqrt_", UnaryOperation::square_root, *this, where);
 }
 Tensor Tensor::rsqrt(Where where) const {
-  const tensor::HostCall here("rsqrt", where);
-  return tensor::unary(UnaryOperation::reciprocal_square_root, *this);
+  return unary("rsqrt", UnaryOperation::reciprocal_square_root, *this, where);
 }
 const Tensor& Tensor::rsqrt_(Where where) const {
-  const tensor::HostCall here("rsqrt_", where);
-  return tensor::unary_in_place(UnaryOperation::reciprocal_square_root, *this), *this;
+  return unary_in_place("rsqrt_", UnaryOperation::reciprocal_square_root, *this, where);
 }
 Tensor Tensor::reciprocal(Where where) const {
-  const tensor::HostCall here("reciprocal", where);
-  return tensor::unary(UnaryOperation::reciprocal, *this);
+  return unary("reciprocal", UnaryOperation::reciprocal, *this, where);
 }
 const Tensor& Tensor::reciprocal_(Where where) const {
-  const tensor::HostCall here("reciprocal_", where);
-  return tensor::unary_in_place(UnaryOperation::reciprocal, *this), *this;
+  return unary_in_place("reciprocal_", UnaryOperation::reciprocal, *this, where);
 }
 Tensor Tensor::exp(Where where) const {
-  const tensor::HostCall here("exp", where);
-  return tensor::unary(UnaryOperation::exponential, *this);
+  return unary("exp", UnaryOperation::exponential, *this, where);
 }
 const Tensor& Tensor::exp_(Where where) const {
-  const tensor::HostCall here("exp_", where);
-  return tensor::unary_in_place(UnaryOperation::exponential, *this), *this;
+  return unary_in_place("exp_", UnaryOperation::exponential, *this, where);
 }
 Tensor Tensor::exp2(Where where) const {
-  const tensor::HostCall here("exp2", where);
-  return tensor::unary(UnaryOperation::exponential_2, *this);
+  return unary("exp2", UnaryOperation::exponential2, *this, where);
 }
 const Tensor& Tensor::exp2_(Where where) const {
-  const tensor::HostCall here("exp2_", where);
-  return tensor::unary_in_place(UnaryOperation::exponential_2, *this), *this;
+  return unary_in_place("exp2_", UnaryOperation::exponential2, *this, where);
 }
 Tensor Tensor::expm1(Where where) const {
-  const tensor::HostCall here("expm1", where);
-  return tensor::unary(UnaryOperation::exponential_minus_1, *this);
+  return unary("expm1", UnaryOperation::expm1, *this, where);
 }
 const Tensor& Tensor::expm1_(Where where) const {
-  const tensor::HostCall here("expm1_", where);
-  return tensor::unary_in_place(UnaryOperation::exponential_minus_1, *this), *this;
+  return unary_in_place("expm1_", UnaryOperation::expm1, *this, where);
 }
 Tensor Tensor::log(Where where) const {
-  const tensor::HostCall here("log", where);
-  return tensor::unary(UnaryOperation::logarithm, *this);
+  return unary("log", UnaryOperation::logarithm, *this, where);
 }
 const Tensor& Tensor::log_(Where where) const {
-  const tensor::HostCall here("log_", where);
-  return tensor::unary_in_place(UnaryOperation::logarithm, *this), *this;
+  return unary_in_place("log_", UnaryOperation::logarithm, *this, where);
 }
 Tensor Tensor::log2(Where where) const {
-  const tensor::HostCall here("log2", where);
-  return tensor::unary(UnaryOperation::logarithm_2, *this);
+  return unary("log2", UnaryOperation::logarithm2, *this, where);
 }
 const Tensor& Tensor::log2_(Where where) const {
-  const tensor::HostCall here("log2_", where);
-  return tensor::unary_in_place(UnaryOperation::logarithm_2, *this), *this;
+  return unary_in_place("log2_", UnaryOperation::logarithm2, *this, where);
 }
 Tensor Tensor::log10(Where where) const {
-  const tensor::HostCall here("log10", where);
-  return tensor::unary(UnaryOperation::logarithm_10, *this);
+  return unary("log10", UnaryOperation::logarithm10, *this, where);
 }
 const Tensor& Tensor::log10_(Where where) const {
-  const tensor::HostCall here("log10_", where);
-  return tensor::unary_in_place(UnaryOperation::logarithm_10, *this), *this;
+  return unary_in_place("log10_", UnaryOperation::logarithm10, *this, where);
 }
 Tensor Tensor::log1p(Where where) const {
-  const tensor::HostCall here("log1p", where);
-  return tensor::unary(UnaryOperation::logarithm_1_plus, *this);
+  return unary("log1p", UnaryOperation::log1p, *this, where);
 }
 const Tensor& Tensor::log1p_(Where where) const {
-  const tensor::HostCall here("log1p_", where);
-  return tensor::unary_in_place(UnaryOperation::logarithm_1_plus, *this), *this;
+  return unary_in_place("log1p_", UnaryOperation::log1p, *this, where);
 }
 Tensor Tensor::sin(Where where) const {
-  const tensor::HostCall here("sin", where);
-  return tensor::unary(UnaryOperation::sine, *this);
+  return unary("sin", UnaryOperation::sine, *this, where);
 }
 const Tensor& Tensor::sin_(Where where) const {
-  const tensor::HostCall here("sin_", where);
-  return tensor::unary_in_place(UnaryOperation::sine, *this), *this;
+  return unary_in_place("sin_", UnaryOperation::sine, *this, where);
 }
 Tensor Tensor::cos(Where where) const {
-  const tensor::HostCall here("cos", where);
-  return tensor::unary(UnaryOperation::cosine, *this);
+  return unary("cos", UnaryOperation::cosine, *this, where);
 }
 const Tensor& Tensor::cos_(Where where) const {
-  const tensor::HostCall here("cos_", where);
-  return tensor::unary_in_place(UnaryOperation::cosine, *this), *this;
+  return unary_in_place("cos_", UnaryOperation::cosine, *this, where);
+}
+Tensor Tensor::sinh(Where where) const {
+  return unary("sinh", UnaryOperation::hyperbolic_sine, *this, where);
+}
+const Tensor& Tensor::sinh_(Where where) const {
+  return unary_in_place("sinh_", UnaryOperation::hyperbolic_sine, *this, where);
+}
+Tensor Tensor::cosh(Where where) const {
+  return unary("cosh", UnaryOperation::hyperbolic_cosine, *this, where);
+}
+const Tensor& Tensor::cosh_(Where where) const {
+  return unary_in_place("cosh_", UnaryOperation::hyperbolic_cosine, *this, where);
 }
 Tensor Tensor::tanh(Where where) const {
-  const tensor::HostCall here("tanh", where);
-  return tensor::unary(UnaryOperation::hyperbolic_tangent, *this);
+  return unary("tanh", UnaryOperation::hyperbolic_tangent, *this, where);
 }
 const Tensor& Tensor::tanh_(Where where) const {
-  const tensor::HostCall here("tanh_", where);
-  return tensor::unary_in_place(UnaryOperation::hyperbolic_tangent, *this), *this;
+  return unary_in_place("tanh_", UnaryOperation::hyperbolic_tangent, *this, where);
 }
 Tensor Tensor::erf(Where where) const {
-  const tensor::HostCall here("erf", where);
-  return tensor::unary(UnaryOperation::error_function, *this);
+  return unary("erf", UnaryOperation::error_function, *this, where);
 }
 const Tensor& Tensor::erf_(Where where) const {
-  const tensor::HostCall here("erf_", where);
-  return tensor::unary_in_place(UnaryOperation::error_function, *this), *this;
+  return unary_in_place("erf_", UnaryOperation::error_function, *this, where);
 }
 Tensor Tensor::sigmoid(Where where) const {
-  const tensor::HostCall here("sigmoid", where);
-  return tensor::unary(UnaryOperation::sigmoid, *this);
+  return unary("sigmoid", UnaryOperation::sigmoid, *this, where);
 }
 const Tensor& Tensor::sigmoid_(Where where) const {
-  const tensor::HostCall here("sigmoid_", where);
-  return tensor::unary_in_place(UnaryOperation::sigmoid, *this), *this;
+  return unary_in_place("sigmoid_", UnaryOperation::sigmoid, *this, where);
 }
 Tensor Tensor::floor(Where where) const {
-  const tensor::HostCall here("floor", where);
-  return tensor::unary(UnaryOperation::floor, *this);
+  return unary("floor", UnaryOperation::floor, *this, where);
 }
 const Tensor& Tensor::floor_(Where where) const {
-  const tensor::HostCall here("floor_", where);
-  return tensor::unary_in_place(UnaryOperation::floor, *this), *this;
+  return unary_in_place("floor_", UnaryOperation::floor, *this, where);
 }
 Tensor Tensor::ceil(Where where) const {
-  const tensor::HostCall here("ceil", where);
-  return tensor::unary(UnaryOperation::ceil, *this);
+  return unary("ceil", UnaryOperation::ceil, *this, where);
 }
 const Tensor& Tensor::ceil_(Where where) const {
-  const tensor::HostCall here("ceil_", where);
-  return tensor::unary_in_place(UnaryOperation::ceil, *this), *this;
+  return unary_in_place("ceil_", UnaryOperation::ceil, *this, where);
 }
 Tensor Tensor::round(Where where) const {
-  const tensor::HostCall here("round", where);
-  return tensor::unary(UnaryOperation::round, *this);
+  return unary("round", UnaryOperation::round, *this, where);
 }
 const Tensor& Tensor::round_(Where where) const {
-  const tensor::HostCall here("round_", where);
-  return tensor::unary_in_place(UnaryOperation::round, *this), *this;
+  return unary_in_place("round_", UnaryOperation::round, *this, where);
 }
 Tensor Tensor::trunc(Where where) const {
-  const tensor::HostCall here("trunc", where);
-  return tensor::unary(UnaryOperation::truncate, *this);
+  return unary("trunc", UnaryOperation::truncate, *this, where);
 }
 const Tensor& Tensor::trunc_(Where where) const {
-  const tensor::HostCall here("trunc_", where);
-  return tensor::unary_in_place(UnaryOperation::truncate, *this), *this;
+  return unary_in_place("trunc_", UnaryOperation::truncate, *this, where);
 }
 Tensor Tensor::sign(Where where) const {
-  const tensor::HostCall here("sign", where);
-  return tensor::unary(UnaryOperation::sign, *this);
+  return unary("sign", UnaryOperation::sign, *this, where);
 }
 const Tensor& Tensor::sign_(Where where) const {
-  const tensor::HostCall here("sign_", where);
-  return tensor::unary_in_place(UnaryOperation::sign, *this), *this;
+  return unary_in_place("sign_", UnaryOperation::sign, *this, where);
 }
 Tensor Tensor::bitwise_not(Where where) const {
-  const tensor::HostCall here("bitwise_not", where);
-  return tensor::unary(UnaryOperation::bitwise_not, *this);
+  return unary("bitwise_not", UnaryOperation::bit_not, *this, where);
 }
 const Tensor& Tensor::bitwise_not_(Where where) const {
-  const tensor::HostCall here("bitwise_not_", where);
-  return tensor::unary_in_place(UnaryOperation::bitwise_not, *this), *this;
+  return unary_in_place("bitwise_not_", UnaryOperation::bit_not, *this, where);
 }
 Tensor Tensor::logical_not(Where where) const {
-  const tensor::HostCall here("logical_not", where);
-  return tensor::unary(UnaryOperation::logical_not, *this);
+  return unary("logical_not", UnaryOperation::logical_not, *this, where);
 }
 const Tensor& Tensor::logical_not_(Where where) const {
-  const tensor::HostCall here("logical_not_", where);
-  return tensor::unary_in_place(UnaryOperation::logical_not, *this), *this;
+  return unary_in_place("logical_not_", UnaryOperation::logical_not, *this, where);
 }
 Tensor Tensor::relu(Where where) const {
-  const tensor::HostCall here("relu", where);
-  return tensor::unary(UnaryOperation::relu, *this);
+  return unary("relu", UnaryOperation::relu, *this, where);
 }
 const Tensor& Tensor::relu_(Where where) const {
-  const tensor::HostCall here("relu_", where);
-  return tensor::unary_in_place(UnaryOperation::relu, *this), *this;
+  return unary_in_place("relu_", UnaryOperation::relu, *this, where);
 }
 Tensor Tensor::isnan(Where where) const {
-  const tensor::HostCall here("isnan", where);
-  return tensor::unary(UnaryOperation::is_nan, *this);
+  return unary("isnan", UnaryOperation::is_nan, *this, where);
 }
 Tensor Tensor::isinf(Where where) const {
-  const tensor::HostCall here("isinf", where);
-  return tensor::unary(UnaryOperation::is_infinite, *this);
+  return unary("isinf", UnaryOperation::is_infinite, *this, where);
 }
 Tensor Tensor::isfinite(Where where) const {
-  const tensor::HostCall here("isfinite", where);
-  return tensor::unary(UnaryOperation::is_finite, *this);
+  return unary("isfinite", UnaryOperation::is_finite, *this, where);
 }
 Tensor Tensor::square(Where where) const {
   const tensor::HostCall here("square", where);

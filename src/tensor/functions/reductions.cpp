@@ -155,8 +155,8 @@ void check_not_empty(const char* call, const Tensor& x, IntArrayRef dimensions) 
 Tensor extreme(const char* call, const Tensor& x, IntArrayRef dimensions, bool keepdim, bool largest) {
   check_not_empty(call, x, dimensions);
   const ScalarType type = x.scalar_type();
-  return reduce(call, largest ? ReduceOperation::maximum : ReduceOperation::minimum, x, dimensions, keepdim, type, type,
-                extreme_of_row(largest));
+  return reduce(call, largest ? ReduceOperation::maximum_nan : ReduceOperation::minimum_nan, x, dimensions, keepdim,
+                type, type, extreme_of_row(largest));
 }
 
 Tensor index_of_extreme(const char* call, const Tensor& x, std::int64_t dimension, bool keepdim, bool largest) {
@@ -168,7 +168,7 @@ Tensor index_of_extreme(const char* call, const Tensor& x, std::int64_t dimensio
   Reduction reduction(call, x, {dimension}, keepdim, kLong);
   if (reduction.out.numel() == 0) return reduction.result();
   if (reduction.place.on_device()) {
-    tensor::device_kernels(call).arg_reduce(largest ? ReduceOperation::maximum : ReduceOperation::minimum, x,
+    tensor::device_kernels(call).arg_reduce(largest ? ReduceOperation::argmax_nan : ReduceOperation::argmin_nan, x,
                                             reduction.dimensions()[0], reduction.out);
     return reduction.result();
   }
@@ -272,8 +272,8 @@ Tensor truth(const char* call, const Tensor& x, IntArrayRef dimensions, bool kee
         const auto holds = [](std::int64_t value) { return value != 0; };
         return std::int64_t{all ? std::ranges::all_of(row, holds) : std::ranges::any_of(row, holds)};
       }};
-  return reduce(call, all ? ReduceOperation::all : ReduceOperation::any, x, dimensions, keepdim, x.scalar_type(), kBool,
-                reduction);
+  return reduce(call, all ? ReduceOperation::logical_and : ReduceOperation::logical_or, x, dimensions, keepdim,
+                x.scalar_type(), kBool, reduction);
 }
 
 }  // namespace

@@ -1,5 +1,6 @@
 // The arithmetic and the changes of shape of the tile language: for each operation its name, which element types it
-// takes, what type it yields, and what it costs. The operations are made from this table, and so is the one in
+// takes, what type it yields, and what it costs. The functions of one operand are those rows of
+// numerics/elementwise_table.h that have a call. The operations are made from this table, and so is the one in
 // docs/tile-language.md.
 #pragma once
 
@@ -8,6 +9,7 @@
 #include <span>
 #include <string_view>
 
+#include "numerics/operation.h"
 #include "topology/engine_operations.h"
 
 namespace kernbench::tile {
@@ -51,7 +53,6 @@ namespace operations {
 using topology::VectorOperation;
 
 inline constexpr std::string_view kOnce = "computed in f32, rounded once; integers wrap";
-inline constexpr std::string_view kFunction = "computed in f32, rounded once";
 
 constexpr OperationInfo elementwise(const char* kind, std::string_view call, VectorOperation cost, Accepts accepts,
                                     ResultType type, std::string_view values) {
@@ -64,9 +65,6 @@ constexpr OperationInfo unary(const char* kind, std::string_view call, VectorOpe
 constexpr OperationInfo comparison(const char* kind, std::string_view call) {
   return elementwise(kind, call, VectorOperation::compare, Accepts::any, ResultType::boolean,
                      "compared in the promoted type; false with NaN");
-}
-constexpr OperationInfo function(const char* kind, std::string_view call, VectorOperation cost) {
-  return unary(kind, call, cost, Accepts::any, ResultType::floating, kFunction);
 }
 constexpr OperationInfo reduction(const char* kind, std::string_view call, VectorOperation cost, ResultType type,
                                   std::string_view values) {
@@ -151,20 +149,8 @@ inline constexpr auto kFdiv = elementwise("fdiv", "fdiv(a, b)", VectorOperation:
                                           ResultType::promoted, "the quotient in f32, then rounded to the type");
 inline constexpr auto kAbs =
     unary("abs", "abs(x)", VectorOperation::add, Accepts::any, ResultType::same, "exact; of the lowest integer itself");
-inline constexpr auto kFloor =
-    unary("floor", "floor(x)", VectorOperation::round, Accepts::any, ResultType::same, "exact");
-inline constexpr auto kCeil = unary("ceil", "ceil(x)", VectorOperation::round, Accepts::any, ResultType::same, "exact");
-inline constexpr auto kExp = function("exp", "exp(x)", VectorOperation::exp);
-inline constexpr auto kExp2 = function("exp2", "exp2(x)", VectorOperation::exp);
-inline constexpr auto kLog = function("log", "log(x)", VectorOperation::log);
-inline constexpr auto kLog2 = function("log2", "log2(x)", VectorOperation::log);
-inline constexpr auto kSqrt = function("sqrt", "sqrt(x)", VectorOperation::sqrt);
-inline constexpr auto kRsqrt = function("rsqrt", "rsqrt(x)", VectorOperation::rsqrt);
-inline constexpr auto kSin = function("sin", "sin(x)", VectorOperation::sin);
-inline constexpr auto kCos = function("cos", "cos(x)", VectorOperation::cos);
-inline constexpr auto kTanh = function("tanh", "tanh(x)", VectorOperation::tanh);
-inline constexpr auto kErf = function("erf", "erf(x)", VectorOperation::erf);
-inline constexpr auto kSigmoid = function("sigmoid", "sigmoid(x)", VectorOperation::sigmoid);
+inline constexpr auto kPower = elementwise("pow", "pow(a, b)", VectorOperation::pow, Accepts::floats,
+                                           ResultType::promoted, "computed in f32, rounded once; as C's pow");
 inline constexpr auto kCast = unary(
     "cast", "cast(x, dtype, rounding)", VectorOperation::cast, Accepts::any, ResultType::named,
     "rtne or rtz, once; float to integer truncates and saturates, NaN 0; f8 saturates; free when the type is x's");
@@ -216,7 +202,11 @@ inline constexpr auto kSplit =
 
 }  // namespace operations
 
-/// All of the above, in the order of the headers.
+/// The command of an elementwise operation of numerics/elementwise_table.h that has a cost.
+const OperationInfo& operation_info(numerics::UnaryOperation operation);
+const OperationInfo& operation_info(numerics::BinaryOperation operation);
+
+/// All of the above and the functions of one operand, in the order of the headers.
 std::span<const OperationInfo* const> operation_table();
 
 }  // namespace kernbench::tile

@@ -4,6 +4,7 @@
 #include "kernbench/error.h"
 #include "kernbench/tl.h"
 #include "numerics/operations.h"
+#include "tile/compute/elementwise.h"
 #include "tile/compute/tile_operands.h"
 #include "tile/program/conversion.h"
 
@@ -48,11 +49,12 @@ Tile binary(const OperationInfo& info, BinaryOperation operation, const Operand&
       where);
 }
 
-Tile binary(const OperationInfo& info, BinaryOperation operation, const Operand& a, const Operand& b) {
-  return binary(info, operation, a, b, a.where());
+Tile binary(BinaryOperation operation, const Operand& a, const Operand& b) {
+  return binary(tile::operation_info(operation), operation, a, b, a.where());
 }
 
-Tile unary(const OperationInfo& info, UnaryOperation operation, const Operand& x, const Where& where) {
+Tile unary(UnaryOperation operation, const Operand& x, const Where& where) {
+  const OperationInfo& info = tile::operation_info(operation);
   auto& program = Program::current(info.kind, where);
   const TileOperands operands(program, info, {&x}, where);
   tile::check_accepted(program, info, x.tile().dtype(), where);
@@ -73,64 +75,64 @@ void check_floats(const Program& program, const OperationInfo& info, const TileO
 }  // namespace
 
 Tile operator+(const Operand& a, const Operand& b) {
-  return binary(operations::kAdd, BinaryOperation::add, a, b);
+  return binary(BinaryOperation::add, a, b);
 }
 Tile operator-(const Operand& a, const Operand& b) {
-  return binary(operations::kSubtract, BinaryOperation::subtract, a, b);
+  return binary(BinaryOperation::subtract, a, b);
 }
 Tile operator*(const Operand& a, const Operand& b) {
-  return binary(operations::kMultiply, BinaryOperation::multiply, a, b);
+  return binary(BinaryOperation::multiply, a, b);
 }
 Tile operator/(const Operand& a, const Operand& b) {
-  return binary(operations::kDivide, BinaryOperation::divide, a, b);
+  return binary(BinaryOperation::divide, a, b);
 }
 Tile operator%(const Operand& a, const Operand& b) {
-  return binary(operations::kRemainder, BinaryOperation::remainder, a, b);
+  return binary(BinaryOperation::fmod, a, b);
 }
 Tile idiv(const Operand& a, const Operand& b) {
-  return binary(operations::kIntegerDivide, BinaryOperation::integer_divide, a, b);
+  return binary(BinaryOperation::truncate_divide, a, b);
 }
 Tile operator&(const Operand& a, const Operand& b) {
-  return binary(operations::kBitAnd, BinaryOperation::bit_and, a, b);
+  return binary(BinaryOperation::bit_and, a, b);
 }
 Tile operator|(const Operand& a, const Operand& b) {
-  return binary(operations::kBitOr, BinaryOperation::bit_or, a, b);
+  return binary(BinaryOperation::bit_or, a, b);
 }
 Tile operator^(const Operand& a, const Operand& b) {
-  return binary(operations::kBitXor, BinaryOperation::bit_xor, a, b);
+  return binary(BinaryOperation::bit_xor, a, b);
 }
 Tile operator<<(const Operand& a, const Operand& b) {
-  return binary(operations::kShiftLeft, BinaryOperation::shift_left, a, b);
+  return binary(BinaryOperation::shift_left, a, b);
 }
 Tile operator>>(const Operand& a, const Operand& b) {
-  return binary(operations::kShiftRight, BinaryOperation::shift_right, a, b);
+  return binary(BinaryOperation::shift_right, a, b);
 }
 Tile operator<(const Operand& a, const Operand& b) {
-  return binary(operations::kLess, BinaryOperation::less, a, b);
+  return binary(BinaryOperation::less, a, b);
 }
 Tile operator<=(const Operand& a, const Operand& b) {
-  return binary(operations::kLessEqual, BinaryOperation::less_equal, a, b);
+  return binary(BinaryOperation::less_equal, a, b);
 }
 Tile operator>(const Operand& a, const Operand& b) {
-  return binary(operations::kGreater, BinaryOperation::greater, a, b);
+  return binary(BinaryOperation::greater, a, b);
 }
 Tile operator>=(const Operand& a, const Operand& b) {
-  return binary(operations::kGreaterEqual, BinaryOperation::greater_equal, a, b);
+  return binary(BinaryOperation::greater_equal, a, b);
 }
 Tile operator==(const Operand& a, const Operand& b) {
-  return binary(operations::kEqual, BinaryOperation::equal, a, b);
+  return binary(BinaryOperation::equal, a, b);
 }
 Tile operator!=(const Operand& a, const Operand& b) {
-  return binary(operations::kNotEqual, BinaryOperation::not_equal, a, b);
+  return binary(BinaryOperation::not_equal, a, b);
 }
 Tile operator-(const Operand& a) {
-  return unary(operations::kNegate, UnaryOperation::negate, a, a.where());
+  return unary(UnaryOperation::negate, a, a.where());
 }
 Tile operator~(const Operand& a) {
-  return unary(operations::kBitNot, UnaryOperation::bit_not, a, a.where());
+  return unary(UnaryOperation::bit_not, a, a.where());
 }
 Tile operator!(const Operand& a) {
-  return unary(operations::kLogicalNot, UnaryOperation::logical_not, a, a.where());
+  return unary(UnaryOperation::logical_not, a, a.where());
 }
 
 Tile& Tile::operator+=(const Operand& other) {
@@ -159,12 +161,10 @@ Tile& Tile::operator^=(const Operand& other) {
 }
 
 Tile maximum(const Operand& a, const Operand& b, PropagateNan propagate_nan) {
-  return binary(operations::kMaximum,
-                propagate_nan == PropagateNan::all ? BinaryOperation::maximum_nan : BinaryOperation::maximum, a, b);
+  return binary(propagate_nan == PropagateNan::all ? BinaryOperation::maximum_nan : BinaryOperation::maximum, a, b);
 }
 Tile minimum(const Operand& a, const Operand& b, PropagateNan propagate_nan) {
-  return binary(operations::kMinimum,
-                propagate_nan == PropagateNan::all ? BinaryOperation::minimum_nan : BinaryOperation::minimum, a, b);
+  return binary(propagate_nan == PropagateNan::all ? BinaryOperation::minimum_nan : BinaryOperation::minimum, a, b);
 }
 
 Tile clamp(const Operand& x, const Operand& low, const Operand& high, Where where) {
@@ -214,47 +214,75 @@ Tile fdiv(const Operand& a, const Operand& b, Where where) {
   return binary(info, BinaryOperation::divide, a, b, where);
 }
 
+Tile pow(const Operand& a, const Operand& b, Where where) {
+  const auto& info = operations::kPower;
+  const auto& program = Program::current(info.kind, where);
+  check_floats(program, info, TileOperands(program, info, {&a, &b}, where), where);
+  return binary(info, BinaryOperation::power, a, b, where);
+}
+
 Tile abs(const Tile& x, Where where) {
-  return unary(operations::kAbs, UnaryOperation::absolute, x, where);
+  return unary(UnaryOperation::absolute, x, where);
 }
 Tile floor(const Tile& x, Where where) {
-  return unary(operations::kFloor, UnaryOperation::floor, x, where);
+  return unary(UnaryOperation::floor, x, where);
 }
 Tile ceil(const Tile& x, Where where) {
-  return unary(operations::kCeil, UnaryOperation::ceil, x, where);
+  return unary(UnaryOperation::ceil, x, where);
+}
+Tile round(const Tile& x, Where where) {
+  return unary(UnaryOperation::round, x, where);
+}
+Tile trunc(const Tile& x, Where where) {
+  return unary(UnaryOperation::truncate, x, where);
 }
 Tile exp(const Tile& x, Where where) {
-  return unary(operations::kExp, UnaryOperation::exponential, x, where);
+  return unary(UnaryOperation::exponential, x, where);
 }
 Tile exp2(const Tile& x, Where where) {
-  return unary(operations::kExp2, UnaryOperation::exponential2, x, where);
+  return unary(UnaryOperation::exponential2, x, where);
+}
+Tile expm1(const Tile& x, Where where) {
+  return unary(UnaryOperation::expm1, x, where);
 }
 Tile log(const Tile& x, Where where) {
-  return unary(operations::kLog, UnaryOperation::logarithm, x, where);
+  return unary(UnaryOperation::logarithm, x, where);
 }
 Tile log2(const Tile& x, Where where) {
-  return unary(operations::kLog2, UnaryOperation::logarithm2, x, where);
+  return unary(UnaryOperation::logarithm2, x, where);
+}
+Tile log10(const Tile& x, Where where) {
+  return unary(UnaryOperation::logarithm10, x, where);
+}
+Tile log1p(const Tile& x, Where where) {
+  return unary(UnaryOperation::log1p, x, where);
 }
 Tile sqrt(const Tile& x, Where where) {
-  return unary(operations::kSqrt, UnaryOperation::square_root, x, where);
+  return unary(UnaryOperation::square_root, x, where);
 }
 Tile rsqrt(const Tile& x, Where where) {
-  return unary(operations::kRsqrt, UnaryOperation::reciprocal_square_root, x, where);
+  return unary(UnaryOperation::reciprocal_square_root, x, where);
 }
 Tile sin(const Tile& x, Where where) {
-  return unary(operations::kSin, UnaryOperation::sine, x, where);
+  return unary(UnaryOperation::sine, x, where);
 }
 Tile cos(const Tile& x, Where where) {
-  return unary(operations::kCos, UnaryOperation::cosine, x, where);
+  return unary(UnaryOperation::cosine, x, where);
+}
+Tile sinh(const Tile& x, Where where) {
+  return unary(UnaryOperation::hyperbolic_sine, x, where);
+}
+Tile cosh(const Tile& x, Where where) {
+  return unary(UnaryOperation::hyperbolic_cosine, x, where);
 }
 Tile tanh(const Tile& x, Where where) {
-  return unary(operations::kTanh, UnaryOperation::hyperbolic_tangent, x, where);
+  return unary(UnaryOperation::hyperbolic_tangent, x, where);
 }
 Tile erf(const Tile& x, Where where) {
-  return unary(operations::kErf, UnaryOperation::error_function, x, where);
+  return unary(UnaryOperation::error_function, x, where);
 }
 Tile sigmoid(const Tile& x, Where where) {
-  return unary(operations::kSigmoid, UnaryOperation::sigmoid, x, where);
+  return unary(UnaryOperation::sigmoid, x, where);
 }
 
 Tile cast(const Tile& x, DType dtype, Rounding rounding, Where where) {
@@ -298,3 +326,16 @@ Tile bitcast(const Tile& x, DType dtype, Where where) {
 }
 
 }  // namespace kernbench::tl
+
+namespace kernbench::tile {
+
+tl::Tile apply(numerics::UnaryOperation operation, const tl::Tile& x, const tl::Where& where) {
+  return tl::unary(operation, x, where);
+}
+
+tl::Tile apply(numerics::BinaryOperation operation, const tl::Operand& a, const tl::Operand& b,
+               const tl::Where& where) {
+  return tl::binary(operation_info(operation), operation, a, b, where);
+}
+
+}  // namespace kernbench::tile

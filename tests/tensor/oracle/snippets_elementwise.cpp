@@ -320,6 +320,16 @@ std::vector<Snippet> elementwise_snippets() {
          each_type(out, [](const torch::Tensor& x) { return torch::cos(x); });
          show_all(out, specials().cos());
        }},
+      {"function_sinh",
+       [](std::ostream& out) {
+         each_type(out, [](const torch::Tensor& x) { return torch::sinh(x); });
+         show_all(out, specials().sinh());
+       }},
+      {"function_cosh",
+       [](std::ostream& out) {
+         each_type(out, [](const torch::Tensor& x) { return torch::cosh(x); });
+         show_all(out, specials().cosh());
+       }},
       {"function_tanh",
        [](std::ostream& out) {
          each_type(out, [](const torch::Tensor& x) { return torch::tanh(x); });

@@ -1,0 +1,83 @@
+// Functions that are made of several elementwise operations, written once for single numbers (host tensors) and for
+// tiles (library kernels): every step rounds to the same type in both, so that the bits are the same.
+//
+// `Math` has a type Value with + - * / and comparisons, and: number(double), a constant; where(condition, a, b); floor;
+// fmod; tanh; erf; sigmoid.
+#pragma once
+
+#include <cmath>
+
+#include "numerics/portable_erf.h"
+#include "numerics/portable_math.h"
+
+namespace kernbench::numerics {
+
+/// Numbers of a floating-point type; f32 by the portable functions, f64 by the C library's.
+template <class T>
+struct NumberMath {
+  using Value = T;
+  static T number(double value) { return static_cast<T>(value); }
+  static T where(bool condition, T a, T b) { return condition ? a : b; }
+  static T floor(T x) { return std::floor(x); }
+  static T fmod(T a, T b) { return std::fmod(a, b); }
+  static T tanh(T x) { return kPortable ? static_cast<T>(portable_tanh(x)) : std::tanh(x); }
+  static T erf(T x) { return kPortable ? static_cast<T>(portable_erf(x)) : std::erf(x); }
+  static T sigmoid(T x) { return kPortable ? static_cast<T>(portable_sigmoid(x)) : 1 / (1 + std::exp(-x)); }
+
+ private:
+  static constexpr bool kPortable = sizeof(T) == sizeof(float);
+};
+
+/// Where the remainder `r` of a C division by `b` has the other sign than b. Of any type.
+template <class Value>
+auto has_wrong_sign(const Value& r, const Value& b) {
+  return (r != 0) & ((r < 0) != (b < 0));
+}
+
+/// As Python divides: the quotient that belongs to the remainder, which a / b rounded down may miss by one; a / b where
+/// b is 0. A quotient of 0 has the sign of a / b.
+template <class Math>
+typename Math::Value floor_divide(const typename Math::Value& a, const typename Math::Value& b) {
+  const auto one = Math::number(1);
+  const auto left = Math::fmod(a, b);
+  auto quotient = (a - left) / b;
+  quotient = Math::where(has_wrong_sign(left, b), quotient - one, quotient);
+  auto floored = Math::floor(quotient);
+  floored = Math::where(quotient - floored > Math::number(0.5), floored + one, floored);
+  const auto exact = a / b;
+  floored = Math::where(quotient == Math::number(0), exact * Math::number(0), floored);
+  return Math::where(b == Math::number(0), exact, floored);
+}
+
+/// a - b * floor_divide(a, b).
+template <class Math>
+typename Math::Value floored_remainder(const typename Math::Value& a, const typename Math::Value& b) {
+  const auto left = Math::fmod(a, b);
+  return Math::where(has_wrong_sign(left, b), left + b, left);
+}
+
+/// x / (1 + e^-x)
+template <class Math>
+typename Math::Value silu(const typename Math::Value& x) {
+  return x * Math::sigmoid(x);
+}
+
+/// x (1 + erf(x / sqrt(2))) / 2
+template <class Math>
+typename Math::Value gelu(const typename Math::Value& x) {
+  auto half = Math::erf(x * Math::number(0.70710678118654752440));
+  half = half * Math::number(0.5) + Math::number(0.5);
+  return half * x;
+}
+
+/// x (1 + tanh(sqrt(2 / pi) (x + 0.044715 x^3))) / 2
+template <class Math>
+typename Math::Value gelu_tanh(const typename Math::Value& x) {
+  auto inner = x * x;
+  inner = inner * Math::number(0.044715) + Math::number(1);
+  inner = Math::tanh(inner * x * Math::number(0.79788456080286535588));
+  inner = inner * Math::number(0.5) + Math::number(0.5);
+  return inner * x;
+}
+
+}  // namespace kernbench::numerics

@@ -1,0 +1,23 @@
+// Tiles as the values of numerics/compositions.h.
+#pragma once
+
+#include "kernbench/tl.h"
+#include "numerics/compositions.h"
+
+namespace kernbench::tile::library {
+
+/// REQUIRES: f32 tiles, so that every step rounds as it does on the host.
+struct TileMath {
+  using Value = tl::Tile;
+  static float number(double value) { return static_cast<float>(value); }
+  static tl::Tile where(const tl::Tile& condition, const tl::Tile& a, const tl::Tile& b) {
+    return tl::where(condition, a, b);
+  }
+  static tl::Tile floor(const tl::Tile& x) { return tl::floor(x); }
+  static tl::Tile fmod(const tl::Tile& a, const tl::Tile& b) { return a % b; }
+  static tl::Tile tanh(const tl::Tile& x) { return tl::tanh(x); }
+  static tl::Tile erf(const tl::Tile& x) { return tl::erf(x); }
+  static tl::Tile sigmoid(const tl::Tile& x) { return tl::sigmoid(x); }
+};
+
+}  // namespace kernbench::tile::library

@@ -1,0 +1,116 @@
+// The rows of the table of elementwise operations: names, loops, and the accuracy of its functions.
+#include "numerics/elementwise_table.h"
+
+#include <gtest/gtest.h>
+
+#include <bit>
+#include <cmath>
+#include <functional>
+#include <map>
+#include <random>
+#include <set>
+#include <vector>
+
+namespace kernbench::numerics {
+namespace {
+
+using Reference = std::function<long double(long double)>;
+
+/// Of every function of the table; f32 is within one unit in the last place of it.
+const std::map<UnaryOperation, Reference>& references() {
+  using enum UnaryOperation;
+  static const std::map<UnaryOperation, Reference> all{
+      {exponential, [](long double x) { return std::exp(x); }},
+      {exponential2, [](long double x) { return std::exp2(x); }},
+      {UnaryOperation::expm1, [](long double x) { return std::expm1(x); }},
+      {logarithm, [](long double x) { return std::log(x); }},
+      {logarithm2, [](long double x) { return std::log2(x); }},
+      {logarithm10, [](long double x) { return std::log10(x); }},
+      {UnaryOperation::log1p, [](long double x) { return std::log1p(x); }},
+      {sine, [](long double x) { return std::sin(x); }},
+      {cosine, [](long double x) { return std::cos(x); }},
+      {hyperbolic_sine, [](long double x) { return std::sinh(x); }},
+      {hyperbolic_cosine, [](long double x) { return std::cosh(x); }},
+      {hyperbolic_tangent, [](long double x) { return std::tanh(x); }},
+      {error_function, [](long double x) { return std::erf(x); }},
+      {sigmoid, [](long double x) { return 1 / (1 + std::exp(-x)); }},
+      {square_root, [](long double x) { return std::sqrt(x); }},
+      {reciprocal_square_root, [](long double x) { return 1 / std::sqrt(x); }},
+      {reciprocal, [](long double x) { return 1 / x; }},
+  };
+  return all;
+}
+
+/// Distance of `actual` from the real number `expected` in units of the float spacing there.
+long double ulps(float actual, long double expected) {
+  const auto nearest = static_cast<float>(expected);
+  if (std::isnan(expected) || std::isnan(actual)) return std::isnan(expected) == std::isnan(actual) ? 0.0L : HUGE_VALL;
+  if (std::isinf(nearest) || std::isinf(actual)) return actual == nearest ? 0.0L : HUGE_VALL;
+  const int exponent = expected == 0 ? -126 : std::max(std::ilogb(expected), -126);
+  return std::abs(static_cast<long double>(actual) - expected) / std::ldexp(1.0L, exponent - 23);
+}
+
+/// 2^18 floats of all exponents, and as many between 2^-12 and 2^12.
+const std::vector<float>& arguments() {
+  static const auto kArguments = [] {
+    std::mt19937_64 random(5);
+    std::vector<float> result;
+    for (int i = 0; i < 1 << 19; ++i) {
+      auto bits = static_cast<std::uint32_t>(random());
+      if (i % 2 == 0) bits = (bits & 0x807FFFFF) | static_cast<std::uint32_t>(115 + random() % 24) << 23;
+      result.push_back(std::bit_cast<float>(bits));
+    }
+    return result;
+  }();
+  return kArguments;
+}
+
+TEST(ElementwiseTable, EveryFunctionIsWithinOneUnitInTheLastPlace) {
+  const auto& x = arguments();
+  std::vector<float> out(x.size());
+  for (const UnaryInfo& row : unary_table()) {
+    if (row.yields != Yields::floating) continue;
+    const auto reference = references().find(std::get<UnaryOperation>(row.operation));
+    ASSERT_TRUE(reference != references().end()) << row.name << " has no reference here";
+    row.kernels.f32(reinterpret_cast<const std::byte*>(x.data()), reinterpret_cast<std::byte*>(out.data()),
+                    static_cast<std::int64_t>(x.size()));
+    long double worst = 0;
+    for (std::size_t i = 0; i < x.size(); ++i)
+      worst = std::max(worst, ulps(out[i], reference->second(static_cast<long double>(x[i]))));
+    RecordProperty(std::string("ulps_") + row.name, std::to_string(worst));
+    EXPECT_LE(worst, 1) << row.name;
+  }
+}
+
+TEST(ElementwiseTable, DoublesAreTheCLibrarys) {
+  const double x = 0.3;
+  for (const auto& [operation, expected] :
+       {std::pair{UnaryOperation::expm1, std::expm1(x)}, std::pair{UnaryOperation::logarithm10, std::log10(x)},
+        std::pair{UnaryOperation::error_function, std::erf(x)}}) {
+    double actual = 0;
+    info(operation).kernels.f64(reinterpret_cast<const std::byte*>(&x), reinterpret_cast<std::byte*>(&actual), 1);
+    EXPECT_EQ(actual, expected) << info(operation).name;
+  }
+}
+
+TEST(ElementwiseTable, NamesTellOperationsApart) {
+  std::set<std::string> names;
+  for (const UnaryInfo& row : unary_table()) EXPECT_TRUE(names.insert(row.name).second) << row.name;
+  for (const UnaryInfo& row : unary_table()) {
+    if (row.call.empty()) continue;
+    EXPECT_TRUE(row.cost) << row.name << " is a function of tiles without a cost";
+    EXPECT_EQ(row.call, std::string(row.name) + "(x)");
+  }
+}
+
+TEST(ElementwiseTable, EveryOperationHasALoopForTheTypesThatItTakes) {
+  for (const UnaryInfo& row : unary_table()) {
+    const bool bits = row.takes == Takes::bits;
+    EXPECT_EQ(row.kernels.f32 == nullptr, bits) << row.name;
+    EXPECT_EQ(row.kernels.f64 == nullptr, bits) << row.name;
+    EXPECT_EQ(row.kernels.i64 == nullptr, row.yields == Yields::floating || row.takes == Takes::floats) << row.name;
+  }
+}
+
+}  // namespace
+}  // namespace kernbench::numerics
