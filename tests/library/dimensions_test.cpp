@@ -89,6 +89,8 @@ double fold(ReduceOperation operation, const std::vector<double>& x) {
       return std::ranges::all_of(x, [](double value) { return value != 0; }) ? 1 : 0;
     case ReduceOperation::logical_or:
       return std::ranges::any_of(x, [](double value) { return value != 0; }) ? 1 : 0;
+    default:
+      break;
   }
   return sum;
 }

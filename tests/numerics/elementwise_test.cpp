@@ -191,7 +191,10 @@ Expected expected_binary(BinaryOperation operation, DType common, DType result, 
     const auto value = in_integers(operation, x.as_integer(), y.as_integer(), bits);
     return {converted(result, value.value_or(0)), value.has_value()};
   }
-  const double value = in_double(operation, x.as_double(), y.as_double());
+  double value = in_double(operation, x.as_double(), y.as_double());
+  // There it is the quotient as a float.
+  if (operation == BinaryOperation::truncate_divide && computation == DType::f64)
+    value = std::trunc(x.as_double() / y.as_double());
   return {converted(result, converted(computation, value))};
 }
 
