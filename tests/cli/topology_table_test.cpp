@@ -22,6 +22,7 @@ TEST(TopologyTableTest, PeaksFollowFromCountsAndClocks) {
   topology.pe.gemm.array = {50, 10};
   topology.pe.gemm.rate[topology::GemmOperand::f32] = {1, 4};
   topology.pe.gemm.rate[topology::GemmOperand::i8] = {3, 1};
+  topology.cube.hbm.channels = 20;
   topology.cube.hbm.bandwidth = Bandwidth::gigabytes_per_second(1000);
   topology.cube.hbm.capacity = Bytes(std::int64_t{20} << 30);
   const std::string table = topology_table(topology, false);

@@ -81,7 +81,7 @@ TEST(JsonTest, TheKeysAreTheDocumentedOnesInTheirOrder) {
   EXPECT_EQ(marked["warnings"].size(), 1u);
   EXPECT_EQ(keys(json["checks"][0]), (Keys{"name", "status", "max_abs_error", "max_rel_error"}));
   EXPECT_EQ(keys(json["metrics"]["tiles"]), (Keys{"value", "unit"}));
-  EXPECT_EQ(keys(json["resources"][0]), (Keys{"name", "busy_ps", "bytes", "utilisation"}));
+  EXPECT_EQ(keys(json["resources"][0]), (Keys{"name", "busy_ps", "bytes", "utilisation", "kind"}));
   EXPECT_EQ(keys(json["error"]), (Keys{"type", "message", "where"}));
   result.error->waits = {{"rank 0", "a message", "rank 1", false}};
   const Json deadlock = Json::parse(to_json(result))["error"];

@@ -79,6 +79,24 @@ TEST(ReadJsonTest, TheKindOfAResourceIsThatOfItsNameWhereAnEarlierVersionSaysNon
   EXPECT_EQ(kind_of_second("the cooler 7"), "the cooler 7");
 }
 
+// Where one of the keys that came with it is there, a key is not of an earlier version.
+TEST(ReadJsonTest, KeysThatCameTogetherAreMissingTogether) {
+  const Json whole = Json::parse(to_json(samples::gemm()));
+  Json json = whole;
+  json["launches"][0].erase("pes");
+  EXPECT_THAT(error_of(json.dump()), HasSubstr("the key \"launches[0].pes\" is missing"));
+  for (const char* key : {"pes", "available_pes", "range", "in_region", "bytes_by_distance", "tensor_bytes"}) {
+    json["launches"][0].erase(key);
+  }
+  EXPECT_EQ(from_json(json.dump(), "before").launches[0].pes, 0);
+  json = whole;
+  json["device_peak"].erase("vector_per_s");
+  EXPECT_THAT(error_of(json.dump()), HasSubstr("the key \"device_peak.vector_per_s\" is missing"));
+  json = whole;
+  json.erase("ranges");
+  EXPECT_THAT(error_of(json.dump()), HasSubstr("the key \"ranges\" is missing"));
+}
+
 TEST(ReadJsonTest, WhatIsNoResultIsOneErrorThatSaysSo) {
   EXPECT_THAT(error_of(""), HasSubstr("not JSON"));
   EXPECT_THAT(error_of("# a document"), AllOf(HasSubstr("not JSON"), HasSubstr("line 1, column 1")));
