@@ -44,12 +44,11 @@ const OperationInfo& operation_info(UnaryOperation operation) {
 
 const OperationInfo& operation_info(BinaryOperation operation) {
   static constexpr std::array<const OperationInfo*, 31> kInfos{
-      &kAdd,          &kSubtract,   &kMultiply, &kDivide,   &kIntegerDivide, &kRemainder, &kPower,
-      &kMinimum,      &kMaximum,    &kMinimum,  &kMaximum,  &kBitAnd,        &kBitOr,     &kBitXor,
-      &kShiftLeft,    &kShiftRight, &kEqual,    &kNotEqual, &kLess,          &kLessEqual, &kGreater,
-      &kGreaterEqual, nullptr,      nullptr,    nullptr,    nullptr,         nullptr,  // composed: logical ones,
-                                                                                       // floor_divide, remainder
-      &kMaximum,      &kMinimum,    &kMaximum,  &kMinimum};
+      &kAdd, &kSubtract, &kMultiply, &kDivide, &kIntegerDivide, &kRemainder, &kPower, &kMinimum, &kMaximum, &kMinimum,
+      &kMaximum, &kBitAnd, &kBitOr, &kBitXor, &kShiftLeft, &kShiftRight, &kEqual, &kNotEqual, &kLess, &kLessEqual,
+      &kGreater, &kGreaterEqual, nullptr, nullptr, nullptr, nullptr, nullptr,  // composed: logical ones,
+                                                                               // floor_divide, remainder
+      &kMaximum, &kMinimum, &kMaximum, &kMinimum};
   assert(numerics::binary_table().size() == kInfos.size() && kInfos[static_cast<std::size_t>(operation)] != nullptr);
   return *kInfos[static_cast<std::size_t>(operation)];
 }
