@@ -351,8 +351,8 @@ void save_npy(const std::string& file, const Tensor& tensor, Where where) {
   if (out) write(out, contents);
   out.close();
   if (!out) {
-    throw ConfigurationError(
-        fmt::format("{}: cannot be written; does its folder exist, and is there room?", file), file);
+    throw ConfigurationError(fmt::format("{}: cannot be written; does its folder exist, and is there room?", file),
+                             file);
   }
 }
 
