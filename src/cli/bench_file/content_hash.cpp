@@ -7,8 +7,10 @@
 
 #include <cerrno>
 
-// The functions become part of this source: the program needs no library for them where it runs.
+// The functions become part of this source: the program needs no library for them where it runs. Builds that inline
+// little (-Og) cannot follow the demand to inline all.
 #define XXH_INLINE_ALL
+#define XXH_NO_INLINE_HINTS 1
 #include <xxhash.h>
 
 namespace kernbench::cli {
