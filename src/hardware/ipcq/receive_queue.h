@@ -72,7 +72,7 @@ class ReceiveQueue final : public CommandQueue {
 
   IpcqEnvironment& environment_;
   PeCoordinate pe_;
-  std::int32_t entry_;
+  [[maybe_unused]] std::int32_t entry_;  // in assertions
   sim::AgentId agent_;
   std::uint64_t steps_ = 0;
   std::optional<Channel> channel_, next_channel_;

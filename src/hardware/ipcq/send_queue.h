@@ -46,7 +46,7 @@ class SendQueue final : public CommandQueue {
 
   IpcqEnvironment& environment_;
   PeCoordinate pe_;
-  std::int32_t entry_;
+  [[maybe_unused]] std::int32_t entry_;  // in assertions
   sim::AgentId agent_;
   std::uint64_t steps_ = 0;  // of this agent: messages, transfers and steps share the numbers
   std::optional<Channel> channel_, next_channel_;

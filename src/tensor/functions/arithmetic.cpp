@@ -21,7 +21,7 @@ const Tensor& binary_in_place(const char* call, BinaryOperation operation, const
                               Where where) {
   const tensor::HostCall here(call, where);
   tensor::binary_in_place(operation, a, b);
-  return a;
+  return a;  // NOLINT(bugprone-return-const-ref-from-parameter): *this of the caller
 }
 
 /// a + alpha * b, or a - alpha * b.

@@ -21,7 +21,7 @@ Tensor unary(const char* call, UnaryOperation operation, const Tensor& x, Where 
 const Tensor& unary_in_place(const char* call, UnaryOperation operation, const Tensor& x, Where where) {
   const tensor::HostCall here(call, where);
   tensor::unary_in_place(operation, x);
-  return x;
+  return x;  // NOLINT(bugprone-return-const-ref-from-parameter): *this of the caller
 }
 
 }  // namespace
