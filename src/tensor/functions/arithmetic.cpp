@@ -24,7 +24,7 @@ const Tensor& binary_in_place(const char* call, BinaryOperation operation, const
   return a;  // NOLINT(bugprone-return-const-ref-from-parameter): *this of the caller
 }
 
-/// a + alpha * b, or a - alpha * b.
+/// The alpha of a + alpha * b, or a - alpha * b.
 void check_alpha(const char* call, const DeviceOperand& a, const DeviceOperand& b, const Scalar& alpha) {
   const std::array operands{a, b};
   const ScalarType type = tensor::result_type(operands);
@@ -41,9 +41,21 @@ Scalar negated(const Scalar& alpha) {
   return alpha.isFloatingPoint() ? Scalar(-alpha.toDouble()) : Scalar(-alpha.toLong());
 }
 
-Tensor scaled_sum(const char* call, const DeviceOperand& a, const DeviceOperand& b, const Scalar& alpha) {
+/// a + alpha * b, or with `subtract` a - alpha * b.
+Tensor scaled_sum(const char* call, BinaryOperation operation, const DeviceOperand& a, const DeviceOperand& b,
+                  const Scalar& alpha, Where where) {
+  const tensor::HostCall here(call, where);
+  if (is_one(alpha)) return tensor::binary(operation, a, b);
   check_alpha(call, a, b, alpha);
-  return tensor::multiply_add(call, b, alpha, a);
+  return tensor::multiply_add(call, b, operation == BinaryOperation::subtract ? negated(alpha) : alpha, a);
+}
+const Tensor& scaled_sum_in_place(const char* call, BinaryOperation operation, const Tensor& a, const DeviceOperand& b,
+                                  const Scalar& alpha, Where where) {
+  if (is_one(alpha)) return binary_in_place(call, operation, a, b, where);
+  const tensor::HostCall here(call, where);
+  check_alpha(call, a, b, alpha);
+  tensor::multiply_add_in_place(call, a, b, operation == BinaryOperation::subtract ? negated(alpha) : alpha);
+  return a;  // NOLINT(bugprone-return-const-ref-from-parameter): *this of the caller
 }
 
 BinaryOperation division(std::optional<std::string_view> rounding_mode) {
@@ -57,82 +69,42 @@ BinaryOperation division(std::optional<std::string_view> rounding_mode) {
 }  // namespace
 
 Tensor Tensor::add(const Tensor& other, const Scalar& alpha, Where where) const {
-  const tensor::HostCall here("add", where);
-  if (is_one(alpha)) return tensor::binary(BinaryOperation::add, *this, other);
-  return scaled_sum("add", *this, other, alpha);
+  return scaled_sum("add", BinaryOperation::add, *this, other, alpha, where);
 }
 Tensor Tensor::sub(const Tensor& other, const Scalar& alpha, Where where) const {
-  const tensor::HostCall here("sub", where);
-  if (is_one(alpha)) return tensor::binary(BinaryOperation::subtract, *this, other);
-  return scaled_sum("sub", *this, other, negated(alpha));
+  return scaled_sum("sub", BinaryOperation::subtract, *this, other, alpha, where);
 }
 const Tensor& Tensor::add_(const Tensor& other, const Scalar& alpha, Where where) const {
-  const tensor::HostCall here("add_", where);
-  if (is_one(alpha)) {
-    tensor::binary_in_place(BinaryOperation::add, *this, other);
-  } else {
-    check_alpha("add_", *this, other, alpha);
-    tensor::multiply_add_in_place("add_", *this, other, alpha);
-  }
-  return *this;
+  return scaled_sum_in_place("add_", BinaryOperation::add, *this, other, alpha, where);
 }
 const Tensor& Tensor::sub_(const Tensor& other, const Scalar& alpha, Where where) const {
-  const tensor::HostCall here("sub_", where);
-  if (is_one(alpha)) {
-    tensor::binary_in_place(BinaryOperation::subtract, *this, other);
-  } else {
-    check_alpha("sub_", *this, other, alpha);
-    tensor::multiply_add_in_place("sub_", *this, other, negated(alpha));
-  }
-  return *this;
+  return scaled_sum_in_place("sub_", BinaryOperation::subtract, *this, other, alpha, where);
+}
+Tensor rsub(const Tensor& a, const Tensor& b, const Scalar& alpha, Where where) {
+  return scaled_sum("rsub", BinaryOperation::subtract, b, a, alpha, where);
 }
 Tensor Tensor::div(const Tensor& other, std::optional<std::string_view> rounding_mode, Where where) const {
   const tensor::HostCall here("div", where);
   return tensor::binary(division(rounding_mode), *this, other);
 }
-Tensor rsub(const Tensor& a, const Tensor& b, const Scalar& alpha, Where where) {
-  const tensor::HostCall here("rsub", where);
-  if (is_one(alpha)) return tensor::binary(BinaryOperation::subtract, b, a);
-  return scaled_sum("rsub", b, a, negated(alpha));
-}
 Tensor Tensor::add(const Scalar& other, const Scalar& alpha, Where where) const {
-  const tensor::HostCall here("add", where);
-  if (is_one(alpha)) return tensor::binary(BinaryOperation::add, *this, other);
-  return scaled_sum("add", *this, other, alpha);
+  return scaled_sum("add", BinaryOperation::add, *this, other, alpha, where);
 }
 Tensor Tensor::sub(const Scalar& other, const Scalar& alpha, Where where) const {
-  const tensor::HostCall here("sub", where);
-  if (is_one(alpha)) return tensor::binary(BinaryOperation::subtract, *this, other);
-  return scaled_sum("sub", *this, other, negated(alpha));
+  return scaled_sum("sub", BinaryOperation::subtract, *this, other, alpha, where);
 }
 const Tensor& Tensor::add_(const Scalar& other, const Scalar& alpha, Where where) const {
-  const tensor::HostCall here("add_", where);
-  if (is_one(alpha)) {
-    tensor::binary_in_place(BinaryOperation::add, *this, other);
-  } else {
-    check_alpha("add_", *this, other, alpha);
-    tensor::multiply_add_in_place("add_", *this, other, alpha);
-  }
-  return *this;
+  return scaled_sum_in_place("add_", BinaryOperation::add, *this, other, alpha, where);
 }
 const Tensor& Tensor::sub_(const Scalar& other, const Scalar& alpha, Where where) const {
-  const tensor::HostCall here("sub_", where);
-  if (is_one(alpha)) {
-    tensor::binary_in_place(BinaryOperation::subtract, *this, other);
-  } else {
-    check_alpha("sub_", *this, other, alpha);
-    tensor::multiply_add_in_place("sub_", *this, other, negated(alpha));
-  }
-  return *this;
+  return scaled_sum_in_place("sub_", BinaryOperation::subtract, *this, other, alpha, where);
+}
+Tensor rsub(const Tensor& a, const Scalar& b, const Scalar& alpha, Where where) {
+  return scaled_sum("rsub", BinaryOperation::subtract, b, a, alpha, where);
 }
 Tensor Tensor::div(const Scalar& other, std::optional<std::string_view> rounding_mode, Where where) const {
   const tensor::HostCall here("div", where);
   return tensor::binary(division(rounding_mode), *this, other);
-}
-Tensor rsub(const Tensor& a, const Scalar& b, const Scalar& alpha, Where where) {
-  const tensor::HostCall here("rsub", where);
-  if (is_one(alpha)) return tensor::binary(BinaryOperation::subtract, b, a);
-  return scaled_sum("rsub", b, a, negated(alpha));
 }
 Tensor Tensor::mul(const Tensor& other, Where where) const {
   return binary("mul", BinaryOperation::multiply, *this, other, where);
