@@ -141,12 +141,8 @@ TEST(AlgorithmTable, TheShippedFileHasEveryAllReduceUnderItsName) {
 }
 
 TEST(AlgorithmTable, ThePageListsEveryAlgorithm) {
-  const std::string path = "docs/collectives.md";
-  const std::string begin = "<!-- generated: the table of algorithms -->\n";
-  const std::string page = source_tree::read(path);
-  const std::size_t first = page.find(begin), last = page.find("<!-- end of the table of algorithms -->\n");
-  ASSERT_TRUE(first != std::string::npos && last != std::string::npos && first < last);
-  source_tree::expect_golden(path, page.substr(0, first) + begin + algorithms_reference() + page.substr(last));
+  source_tree::expect_golden_part("docs/collectives.md", "<!-- generated: the table of algorithms -->\n",
+                                  "<!-- end of the table of algorithms -->\n", algorithms_reference());
 }
 
 }  // namespace

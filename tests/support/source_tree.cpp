@@ -30,4 +30,12 @@ void expect_golden(const std::string& path, const std::string& content) {
   EXPECT_EQ(read(path), content) << path << " is out of date: run with KERNBENCH_UPDATE_GOLDEN=1";
 }
 
+void expect_golden_part(const std::string& path, const std::string& begin, const std::string& end,
+                        const std::string& content) {
+  const std::string page = read(path);
+  const std::size_t first = page.find(begin), last = page.find(end);
+  ASSERT_TRUE(first != std::string::npos && last != std::string::npos && first < last);
+  expect_golden(path, page.substr(0, first) + begin + content + page.substr(last));
+}
+
 }  // namespace kernbench::source_tree

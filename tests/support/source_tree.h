@@ -14,4 +14,8 @@ std::string read(const std::string& path);
 /// Asserts that the file has this content. With KERNBENCH_UPDATE_GOLDEN=1 in the environment, writes it instead.
 void expect_golden(const std::string& path, const std::string& content);
 
+/// Asserts that the file holds `content` between the marks `begin` and `end`, as expect_golden does of a whole file.
+void expect_golden_part(const std::string& path, const std::string& begin, const std::string& end,
+                        const std::string& content);
+
 }  // namespace kernbench::source_tree
