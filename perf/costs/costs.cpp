@@ -1,4 +1,4 @@
-// Runs one workload without values, to count what it costs: costs WORKLOAD SIPS COUNT [exact]
+// Runs one workload, to count what it costs: costs WORKLOAD SIPS COUNT [exact]
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -29,7 +29,7 @@ int run(const Workload& workload, int sips, std::int64_t count, bool exact) {
   options.overrides = workload.overrides;
   if (sips > 0) options.overrides.push_back(fmt::format("system.sips.count={}", sips));
   options.collectives = folder + "/slots_64k.yaml";
-  options.data = false;
+  options.data = workload.data;
   options.exact_events = exact;
   const RunResult result = simulate(options, [&] { workload.run(sips, count); });
   fmt::print("{} events, {} ps\n", result.events, result.simulated_time.count());

@@ -1,5 +1,7 @@
 #include "perf/costs/workloads.h"
 
+#include <algorithm>
+#include <stdexcept>
 #include <tuple>
 #include <vector>
 
@@ -18,18 +20,35 @@ torch::TensorOptions on_first_pe() {
   return torch::dtype(torch::kFloat).device("ahbm").placement({.num_cubes = 1, .num_pes = 1});
 }
 
-/// An all-reduce over n ranks is 2 (n - 1) steps with one message from each; so many as make up `count` messages.
-void ring_worker(int rank, int ranks, std::int64_t all_reduces) {
+/// An all-reduce over n ranks is 2 (n - 1) steps, with a message from each rank for every 64 KiB of its chunk.
+void ring_worker(int rank, int ranks, std::int64_t messages_of_step) {
   torch::ahbm::set_device(rank);
   dist::init_process_group("ahbm", rank, ranks);
-  const auto x = torch::empty({kItems * ranks}, on_first_pe());
-  for (std::int64_t i = 0; i < all_reduces; ++i) dist::all_reduce(x);
+  const auto x = torch::empty({kItems * ranks * messages_of_step}, on_first_pe());
+  dist::all_reduce(x);
   torch::ahbm::synchronize(rank);
 }
 
 void ring(int sips, std::int64_t count) {
-  const std::int64_t messages = std::int64_t{2} * sips * (sips - 1);
-  torch::multiprocessing::spawn(ring_worker, std::tuple{sips, count / messages}, {.nprocs = sips});
+  const std::int64_t steps = std::int64_t{2} * sips * (sips - 1);
+  torch::multiprocessing::spawn(ring_worker, std::tuple{sips, count / steps}, {.nprocs = sips});
+}
+
+/// An all-reduce of `bytes` on each rank, with values, of which every element is compared.
+void sum_worker(int rank, int ranks, std::int64_t bytes) {
+  torch::ahbm::set_device(rank);
+  dist::init_process_group("ahbm", rank, ranks);
+  const auto x = torch::full({bytes / 4}, rank + 1, on_first_pe());
+  dist::all_reduce(x);
+  const auto sum = x.cpu();
+  const float expected = static_cast<float>(ranks) * static_cast<float>(ranks + 1) / 2;
+  const auto* const values = sum.data_ptr<float>();
+  const bool right = std::all_of(values, values + bytes / 4, [&](float value) { return value == expected; });
+  if (!right) throw std::runtime_error("the sum is wrong");
+}
+
+void sums(int sips, std::int64_t bytes) {
+  torch::multiprocessing::spawn(sum_worker, std::tuple{sips, bytes}, {.nprocs = sips});
 }
 
 /// In a round each rank sends a message to every other one.
@@ -127,6 +146,7 @@ const std::vector<std::string> kFourPes{"cube.pes.mesh=[4, 1]"};
 const std::vector<Workload>& workloads() {
   static const std::vector<Workload> all{
       {"ring", "messages of 64 KiB in an all-reduce", "onepe", {}, ring},
+      {"sums", "bytes on each rank of an all-reduce, with values, checked", "onepe", {}, sums, true},
       {"pairs", "messages of 64 KiB, all to all", "onepe", {}, pairs},
       {"loads-waited",
        "loads of 64 KiB, one at a time",

@@ -17,6 +17,7 @@ struct Workload {
   std::vector<std::string> overrides;
   /// The program; runs inside a simulation.
   std::function<void(int sips, std::int64_t count)> run;
+  bool data = false;  // with values
 };
 
 const std::vector<Workload>& workloads();
