@@ -129,7 +129,8 @@ struct DescribeTexts {
 
 struct RunTexts {
   Texts bench, topology, overrides, parameters, seed, reads, memory, threads, max_time, max_polls, stack_size, watchdog,
-      json, op_log, trace, wait_graph, correlation_id, report, colour, bench_of_file, compiler, cxxflags;
+      json, op_log, trace, wait_graph, detailed_launches, correlation_id, report, colour, bench_of_file, compiler,
+      cxxflags;
   bool no_data = false, exact_events = false, skip_floating = false, explain = false, quiet = false, no_cache = false;
   bool whole_run = false;
 
@@ -163,6 +164,8 @@ struct RunTexts {
     add_text(*command, "--wait-graph", wait_graph, "FILE", "Write who waits for whom in a deadlock, for Graphviz");
     command->add_flag("--explain", explain, "Find the least slots of queues that break a deadlock, by running again")
         ->disable_flag_override();
+    add_text(*command, "--detailed-launches", detailed_launches, "N",
+             "Launches reported one by one; the others are added up (default: 1000)");
     add_text(*command, "--correlation-id", correlation_id, "TEXT", "Copied into the result, to find it again");
     add_text(*command, "--report", report, "KIND", "short (default): one screen; or full");
     command->add_flag("--whole-run", whole_run, "Report and trace the whole run, also where a program marks a region")
@@ -210,6 +213,7 @@ struct RunTexts {
     out.quiet = quiet;
     out.report = report_of(single("--report", report, "short"));
     options.whole_run = whole_run;
+    options.detailed_launches = detailed_launches_of(single("--detailed-launches", detailed_launches, "1000"));
     out.colour = colour_of(single("--color", colour, "auto"));
     return out;
   }

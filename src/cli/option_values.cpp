@@ -84,6 +84,11 @@ std::uint64_t max_polls_of(const std::string& text) {
   return polls;
 }
 
+std::size_t detailed_launches_of(const std::string& text) {
+  constexpr std::uint64_t kMost = 1'000'000'000;
+  return whole_number<std::uint64_t>("--detailed-launches", text, kMost, "a whole number from 0 to 10^9");
+}
+
 Bytes stack_size_of(const std::string& text) {
   try {
     const Bytes bytes = parse_bytes(text);

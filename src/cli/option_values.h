@@ -24,6 +24,8 @@ int threads_of(const std::string& text);
 int watchdog_of(const std::string& text);
 /// --max-polls: "1000000"; more than zero.
 std::uint64_t max_polls_of(const std::string& text);
+/// --detailed-launches: 0 to 10^9.
+std::size_t detailed_launches_of(const std::string& text);
 /// --stack-size: "8MiB".
 Bytes stack_size_of(const std::string& text);
 /// --max-time: "10ms"; more than zero.

@@ -16,7 +16,6 @@ namespace {
 
 constexpr std::size_t kMostPathParts = 32;
 constexpr std::size_t kMostSegments = 12;
-constexpr std::size_t kMostWaits = 64;
 
 /// A part of the path, and what it is due to.
 struct Segment {
@@ -91,24 +90,6 @@ std::vector<PathSegment> longest_of(const std::vector<Segment>& all) {
   return path;
 }
 
-std::vector<WaitResult> waits_of(const tile::LaunchAccount& account) {
-  std::vector<WaitResult> waits;
-  for (auto& wait : account.waits()) {
-    waits.push_back({std::move(wait.reason), std::move(wait.operation), std::move(wait.where), std::move(wait.cause),
-                     std::move(wait.cause_where), wait.time, wait.count});
-  }
-  return waits;
-}
-
-std::vector<OperationResult> operations_of(const tile::LaunchAccount& account) {
-  std::vector<OperationResult> operations;
-  for (auto& total : account.operations()) {
-    operations.push_back(
-        {std::move(total.operation), std::move(total.engine), total.count, total.waiting, total.work, total.bound});
-  }
-  return operations;
-}
-
 /// Every program ends after its start and the work of its busiest resource, and the launch completes after the last.
 void add_bound(LaunchResult& result, const hardware::LaunchTimes& times, const tile::LaunchRecord& record) {
   Time longest;
@@ -138,6 +119,25 @@ Bytes tensor_bytes_of(const LaunchPlan& plan) {
 }
 
 }  // namespace
+
+std::vector<WaitResult> waits_of(const tile::LaunchAccount& account) {
+  std::vector<WaitResult> waits;
+  for (auto& wait : account.waits()) {
+    waits.push_back({std::move(wait.reason), std::move(wait.operation), std::move(wait.where), std::move(wait.cause),
+                     std::move(wait.cause_where), wait.time, wait.count});
+  }
+  cut(waits, kMostWaits, WaitResult{"other", "", "", "", "", {}, 0});
+  return waits;
+}
+
+std::vector<OperationResult> operations_of(const tile::LaunchAccount& account) {
+  std::vector<OperationResult> operations;
+  for (auto& total : account.operations()) {
+    operations.push_back(
+        {std::move(total.operation), std::move(total.engine), total.count, total.waiting, total.work, total.bound});
+  }
+  return operations;
+}
 
 LaunchResult launch_result(const LaunchPlan& plan, const hardware::Machine& machine, const hardware::LaunchTimes& times,
                            const tile::LaunchRecord& record, const tile::TraceStore& traces) {
@@ -169,7 +169,6 @@ LaunchResult launch_result(const LaunchPlan& plan, const hardware::Machine& mach
   cut(result.critical_path, kMostPathParts, PathPart{"other", "", "", "", {}, 0});
   result.longest_segments = longest_of(path);
   result.waits = waits_of(record.account);
-  cut(result.waits, kMostWaits, WaitResult{"other", "", "", "", "", {}, 0});
   result.operations = operations_of(record.account);
   return result;
 }

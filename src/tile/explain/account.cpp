@@ -58,6 +58,20 @@ void LaunchAccount::add(const ProgramTrace& trace, Bytes dma_bytes) {
   tcm_bytes_ = std::max(tcm_bytes_, dma_bytes);
 }
 
+void LaunchAccount::add(const LaunchAccount& other) {
+  for (const auto& [key, sum] : other.waits_) add_wait(key, sum.time, sum.count);
+  for (const auto& [key, sum] : other.kinds_) {
+    KindSum& kind = kinds_[key];
+    kind.count += sum.count;
+    kind.waiting += sum.waiting;
+    kind.work += sum.work;
+    kind.bound += sum.bound;
+  }
+  gemm_busy_ = std::max(gemm_busy_, other.gemm_busy_);
+  vector_busy_ = std::max(vector_busy_, other.vector_busy_);
+  tcm_bytes_ = std::max(tcm_bytes_, other.tcm_bytes_);
+}
+
 std::vector<WaitTotal> LaunchAccount::waits() const {
   using Texts = std::tuple<std::string, std::string, std::string, std::string, std::string>;
   std::map<Texts, Sum> by_text;

@@ -34,6 +34,9 @@ class LaunchAccount {
   /// A program has ended whose DMA moved so many bytes.
   void add(const ProgramTrace& trace, Bytes dma_bytes);
 
+  /// All of another launch's, too; the busiest program's figures are then those of the busiest of both.
+  void add(const LaunchAccount& other);
+
   /// The longest first; ties in the order of their texts.
   std::vector<WaitTotal> waits() const;
   std::vector<OperationTotal> operations() const;
