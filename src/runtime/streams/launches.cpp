@@ -115,7 +115,7 @@ std::shared_ptr<const sim::WaitNode> start(const Sending& sending, LaunchPlan pl
     simulation.log().add_time(times.completed);
     if (!times.cut) {
       LaunchResult& result = simulation.launches.emplace_back(
-          launch_result(plan, simulation.machine(), times, record, *simulation.environment().traces));
+          launch_result(plan, simulation.machine(), times, record, simulation.environment().explainer));
       result.in_region = in_region;
       result.plan = std::move(plan.plan);
       result.where = sim::place_text(sending.where);
