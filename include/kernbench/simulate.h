@@ -48,6 +48,9 @@ struct SimulateOptions {
   int threads = 0;
   /// Turn every optimisation of the timed model off; changes no result.
   bool exact_events = false;
+  /// Explain why launches took as long as they did: breakdown, critical path, waits and operations of the result.
+  /// Without it they are empty, times are the same, and a run takes less time and memory; for sweeps.
+  bool explain = true;
   /// Queues between PEs have at least so many slots, whatever the program and the collectives file ask for: to find
   /// out whether a deadlock is a matter of slots.
   std::int32_t least_slots = 1;

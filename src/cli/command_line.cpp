@@ -131,7 +131,8 @@ struct RunTexts {
   Texts bench, topology, overrides, parameters, seed, reads, memory, threads, max_time, max_polls, stack_size, watchdog,
       json, op_log, trace, wait_graph, detailed_launches, correlation_id, report, colour, bench_of_file, compiler,
       cxxflags;
-  bool no_data = false, exact_events = false, skip_floating = false, explain = false, quiet = false, no_cache = false;
+  bool no_data = false, exact_events = false, no_explain = false, skip_floating = false, explain = false, quiet = false,
+       no_cache = false;
   bool whole_run = false;
 
   CLI::App* declare(CLI::App& app) {
@@ -144,6 +145,10 @@ struct RunTexts {
         ->disable_flag_override();
     command
         ->add_flag("--exact-events", exact_events, "Turn off every shortcut of the timed model: same results, slower")
+        ->disable_flag_override();
+    command
+        ->add_flag("--no-explain", no_explain,
+                   "Leave out breakdown, critical path, waits and operations: same times, faster")
         ->disable_flag_override();
     add_text(*command, "--seed,--random-seed", seed, "N", "Seed of the program's random numbers (default: 0)");
     add_text(*command, "--out-of-bounds-reads", reads, "WHAT",
@@ -192,6 +197,7 @@ struct RunTexts {
     out.parameters = parameters_of(parameters);
     options.data = !no_data;
     options.exact_events = exact_events;
+    options.explain = !no_explain;
     options.seed = seed_of(single("--seed", seed, "0"));
     options.out_of_bounds_reads = out_of_bounds_reads_of(single("--out-of-bounds-reads", reads, "raise"));
     options.skip_floating_point_ops = skip_floating;

@@ -115,14 +115,14 @@ Time Bounds::data(const Path& path, const DmaLeg& leg) const {
          std::max({busiest, largest, port, link});
 }
 
-OperationBound Bounds::dma(PeCoordinate pe, const Operation& operation) {
-  OperationBound longest;
+CommandBound Bounds::dma(PeCoordinate pe, const DmaWork& work) {
+  CommandBound longest;
   if (!own(topology::ModelKind::dma, topology_.pe.dma.model)) longest.setup = topology_.pe.dma.setup;
-  for (std::size_t i = 0; i < operation.legs.size(); ++i) {
-    const DmaLeg& leg = operation.legs[i];
-    const Path& back = path(pe, leg.slice, !operation.write);
-    const Time request = operation.atomic ? answer(back, leg) : message(back);
-    const Time moved = data(path(pe, leg.slice, operation.write), leg);
+  for (std::size_t i = 0; i < work.legs.size(); ++i) {
+    const DmaLeg& leg = work.legs[i];
+    const Path& back = path(pe, leg.slice, !work.writes());
+    const Time request = work.kind == DmaKind::atomic ? answer(back, leg) : message(back);
+    const Time moved = data(path(pe, leg.slice, work.writes()), leg);
     if (request + moved <= longest.request + longest.work) continue;
     longest.request = request;
     longest.work = moved;
@@ -131,19 +131,19 @@ OperationBound Bounds::dma(PeCoordinate pe, const Operation& operation) {
   return longest;
 }
 
-OperationBound Bounds::of(PeCoordinate pe, const Operation& operation) {
-  switch (operation.engine) {
+CommandBound Bounds::of(PeCoordinate pe, const Command& command) {
+  switch (command.engine()) {
     case EngineKind::dma:
-      return dma(pe, operation);
+      return dma(pe, command.dma());
     case EngineKind::gemm:
       if (own(topology::ModelKind::gemm, topology_.pe.gemm.model)) return {};
-      return {{}, {}, full_array(pe_specs_.of(pe), operation.gemm), 0};
+      return {{}, {}, full_array(pe_specs_.of(pe), command.gemm()), 0};
     case EngineKind::vector:
       if (own(topology::ModelKind::vector, topology_.pe.vector.model)) return {};
-      return {{}, {}, full_lanes(pe_specs_.of(pe), operation.vector), 0};
+      return {{}, {}, full_lanes(pe_specs_.of(pe), command.vector()), 0};
     case EngineKind::ipcq:
-      if (operation.ipcq.bytes == Bytes(0)) return {};  // a signal
-      return {{}, {}, service(operation.ipcq.bytes, topology_.pe.tcm.bandwidth, Bytes()), 0};
+      if (command.queue_bytes() == Bytes(0)) return {};  // a signal
+      return {{}, {}, service(command.queue_bytes(), topology_.pe.tcm.bandwidth, Bytes()), 0};
   }
   return {};
 }

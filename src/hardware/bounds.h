@@ -1,12 +1,12 @@
-// Lower bounds: the least time that operations can take.
+// Lower bounds: the least time that commands can take.
 #pragma once
 
 #include <cstddef>
 #include <cstdint>
 #include <unordered_map>
 
+#include "hardware/command.h"
 #include "hardware/layout.h"
-#include "hardware/operation.h"
 #include "kernbench/coordinates.h"
 #include "kernbench/units.h"
 #include "topology/network.h"
@@ -15,8 +15,8 @@
 
 namespace kernbench::hardware {
 
-/// The least time of an operation, in parts.
-struct OperationBound {
+/// The least time of a command, in parts.
+struct CommandBound {
   Time setup;           // DMA: of the descriptor
   Time request;         // DMA: the request of a read, the acknowledgement of a write, the answer of an atomic
   Time work;            // DMA: from the first byte leaving its memory to the last byte's arrival; compute: the command
@@ -38,8 +38,8 @@ class Bounds {
          const Layout& layout)
       : topology_(topology), pe_specs_(pe_specs), network_(network), layout_(layout) {}
 
-  /// Of an operation of a program on `pe`.
-  OperationBound of(PeCoordinate pe, const Operation& operation);
+  /// Of a command of a program on `pe`.
+  CommandBound of(PeCoordinate pe, const Command& command);
 
  private:
   /// What a route between a PE and a slice adds.
@@ -52,7 +52,7 @@ class Bounds {
   Time message(const Path& path) const;
   Time answer(const Path& path, const DmaLeg& leg) const;
   Time data(const Path& path, const DmaLeg& leg) const;
-  OperationBound dma(PeCoordinate pe, const Operation& operation);
+  CommandBound dma(PeCoordinate pe, const DmaWork& work);
 
   const topology::Topology& topology_;
   const topology::PeSpecs& pe_specs_;

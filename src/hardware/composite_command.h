@@ -5,18 +5,18 @@
 #include <memory>
 #include <vector>
 
-#include "hardware/operation.h"
+#include "hardware/command.h"
 #include "sim/waitable.h"
 
 namespace kernbench::hardware {
 
-/// Carried out by the PE's scheduler. The operations bear names of the program that gave it, so to whoever looks at
+/// Carried out by the PE's scheduler. The commands bear names of the program that gave it, so to whoever looks at
 /// them they are that program's.
 struct CompositeCommand {
-  sim::AgentId agent;                    // the program that gives it
-  std::uint64_t number = 0;              // in program order, the command's own
-  std::vector<OperationRef> operations;  // in the order in which they enter their queues
-  /// Set when all operations are in their queues, or have been dropped. An operation that depends on one of them and
+  sim::AgentId agent;                // the program that gives it
+  std::uint64_t number = 0;          // in program order, the command's own
+  std::vector<CommandRef> commands;  // in the order in which they enter their queues
+  /// Set when all commands are in their queues, or have been dropped. A command that depends on one of them and
   /// would enter a queue before it could hold it up there for ever: programs wait for this first.
   std::shared_ptr<sim::Completion> placed = std::make_shared<sim::Completion>();
 };

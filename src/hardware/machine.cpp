@@ -137,7 +137,7 @@ struct Machine::Implementation {
 
   void close_channels(std::uint64_t) {
     for (const Channel& channel : closing.front()) {
-      ReceiveQueue* receives = pe(channel.receiver).ipcq().receive_queue(channel.slots, channel.epoch);
+      ReceiveQueue* receives = pe(channel.receiver).ipcq().receive_queue(channel);
       if (receives != nullptr) receives->close();
     }
     closing.pop_front();
@@ -277,17 +277,17 @@ sim::AgentId Machine::host_agent(std::int32_t rank) const {
   return implementation_->layout.host_agent(rank);
 }
 
-OperationBound Machine::least(PeCoordinate pe, const Operation& operation) {
-  return implementation_->bounds.of(pe, operation);
+CommandBound Machine::least(PeCoordinate pe, const Command& command) {
+  return implementation_->bounds.of(pe, command);
 }
 
-std::vector<ServerId> Machine::servers_of(PeCoordinate pe, const Operation& operation, std::size_t leg) {
+std::vector<ServerId> Machine::servers_of(PeCoordinate pe, const DmaWork& work, std::size_t leg) {
   using topology::Endpoint;
   const Implementation& machine = *implementation_;
-  const PeCoordinate slice = operation.legs[leg].slice;
+  const PeCoordinate slice = work.legs[leg].slice;
   const Endpoint port = Endpoint::pe_port(pe), memory = Endpoint::hbm_slice(slice);
   std::vector<Stage> links;
-  machine.transport.append_links(links, operation.write ? port : memory, operation.write ? memory : port,
+  machine.transport.append_links(links, work.writes() ? port : memory, work.writes() ? memory : port,
                                  VirtualNetwork::request);
   std::vector<ServerId> servers;
   servers.reserve(links.size() + static_cast<std::size_t>(machine.layout.channels()) + 1);

@@ -7,12 +7,12 @@
 #include <vector>
 
 #include "hardware/bounds.h"
+#include "hardware/command.h"
 #include "hardware/copy/copy_engine.h"
 #include "hardware/fabric/fabric.h"
 #include "hardware/ipcq/installation.h"
 #include "hardware/launch/launch.h"
 #include "hardware/mmu/tlb.h"
-#include "hardware/operation.h"
 #include "hardware/pe/processing_element.h"
 #include "hardware/physical_map.h"
 #include "hardware/resources.h"
@@ -84,10 +84,10 @@ class Machine {
   sim::AgentId program_agent(PeCoordinate pe, std::int32_t context) const;
   sim::AgentId host_agent(std::int32_t rank) const;
 
-  /// The least time that an operation of a program on `pe` can take, whatever else is under way.
-  OperationBound least(PeCoordinate pe, const Operation& operation);
-  /// The servers that the data of one leg of a DMA operation pass, all channels of the slice included.
-  std::vector<ServerId> servers_of(PeCoordinate pe, const Operation& operation, std::size_t leg);
+  /// The least time that a command of a program on `pe` can take, whatever else is under way.
+  CommandBound least(PeCoordinate pe, const Command& command);
+  /// The servers that the data of one leg of a DMA command pass, all channels of the slice included.
+  std::vector<ServerId> servers_of(PeCoordinate pe, const DmaWork& work, std::size_t leg);
 
   /// What a server of the fabric is for.
   ServerKind server_kind(ServerId server) const;

@@ -126,9 +126,9 @@ VectorCommand vector_command(const topology::VectorSpec& spec, const VectorWork&
           work.operand_bytes, start};
 }
 
-DmaDescriptor dma_descriptor(const Operation& operation, Time start) {
-  DmaDescriptor descriptor{operation.write, static_cast<std::int64_t>(operation.legs.size()), 0, Bytes(0), start};
-  for (const DmaLeg& leg : operation.legs) {
+DmaDescriptor dma_descriptor(const DmaWork& work, Time start) {
+  DmaDescriptor descriptor{work.writes(), static_cast<std::int64_t>(work.legs.size()), 0, Bytes(0), start};
+  for (const DmaLeg& leg : work.legs) {
     descriptor.bytes += leg.total();
     for (const StridedRange& range : leg.ranges) descriptor.rows += range.rows;
   }

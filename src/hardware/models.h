@@ -5,7 +5,7 @@
 #include <memory>
 #include <string>
 
-#include "hardware/operation.h"
+#include "hardware/command.h"
 #include "kernbench/models.h"
 #include "topology/models.h"
 #include "topology/pe_specs.h"
@@ -14,7 +14,7 @@
 namespace kernbench::hardware {
 
 /// The law of a compute engine: when a command ends that starts at `start`. Later than `start`.
-using ComputeLaw = Time (*)(const topology::PeSpec& pe, const Operation& operation, Time start);
+using ComputeLaw = Time (*)(const topology::PeSpec& pe, const Command& command, Time start);
 
 /// The built-in law of a model's name; null for a name that is not built in.
 ComputeLaw gemm_law(const std::string& model);
@@ -45,6 +45,6 @@ class Models {
 /// Commands as models of one's own see them.
 GemmCommand gemm_command(const topology::GemmSpec& spec, const GemmWork& work, Time start);
 VectorCommand vector_command(const topology::VectorSpec& spec, const VectorWork& work, Time start);
-DmaDescriptor dma_descriptor(const Operation& operation, Time start);
+DmaDescriptor dma_descriptor(const DmaWork& work, Time start);
 
 }  // namespace kernbench::hardware

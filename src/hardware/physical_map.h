@@ -4,7 +4,7 @@
 #include <cstdint>
 
 #include "base/address.h"
-#include "hardware/operation.h"
+#include "hardware/command.h"
 #include "kernbench/coordinates.h"
 #include "kernbench/units.h"
 #include "topology/spec.h"

@@ -6,7 +6,7 @@
 
 namespace kernbench::hardware {
 
-OperationName Reservations::take(std::int64_t units) {
+CommandRef Reservations::take(std::int64_t units) {
   if (sim::this_fiber::unwinding() || (requests_.empty() && fits(units))) {
     taken_ += units;
     return {};
@@ -27,20 +27,20 @@ OperationName Reservations::take(std::int64_t units) {
   return request.by;
 }
 
-void Reservations::give_back(std::int64_t units, OperationName by) {
+void Reservations::give_back(std::int64_t units, Command* by) {
   taken_ -= units;
   grant_in_order(by);
 }
 
 // Whoever is woken without a grant waits again: the order of requests, not that of waiters, decides.
-void Reservations::grant_in_order(OperationName by) {
+void Reservations::grant_in_order(Command* by) {
   bool any = false;
   while (!requests_.empty() && fits(requests_.front()->units)) {
     Request& next = *requests_.front();
     requests_.erase(requests_.begin());
     taken_ += next.units;
     next.granted = any = true;
-    next.by = by;
+    next.by = CommandRef(by);
   }
   if (any) wake_all();
 }
@@ -48,7 +48,7 @@ void Reservations::grant_in_order(OperationName by) {
 void Reservations::withdraw(const Request& request) {
   if (request.granted) taken_ -= request.units;
   std::erase(requests_, &request);
-  grant_in_order({});
+  grant_in_order(nullptr);
 }
 
 }  // namespace kernbench::hardware

@@ -4,7 +4,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "hardware/operation_name.h"
+#include "hardware/command.h"
 #include "sim/waitable.h"
 
 namespace kernbench::hardware {
@@ -17,20 +17,20 @@ class Reservations : public sim::Waitable {
 
  protected:
   /// Suspends the calling fiber until `units` are free. A cancelled fiber that unwinds takes them without waiting.
-  /// Returns the operation that ended the wait by giving units back; unknown when there was no wait, or no operation.
-  OperationName take(std::int64_t units);
-  /// `by`: the operation that gives back, so that whoever waits can say what it waited for.
-  void give_back(std::int64_t units, OperationName by = {});
+  /// Returns the command that ended the wait by giving units back; null when there was no wait, or no command.
+  CommandRef take(std::int64_t units);
+  /// `by`: the command that gives back, so that whoever waits can say what it waited for; may be null.
+  void give_back(std::int64_t units, Command* by = nullptr);
   std::int64_t units_taken() const { return taken_; }
 
  private:
   struct Request {
     std::int64_t units;
     bool granted = false;
-    OperationName by = {};  // whose units made the grant possible
+    CommandRef by = {};  // whose units made the grant possible
   };
   bool fits(std::int64_t units) const { return taken_ + units <= capacity_; }
-  void grant_in_order(OperationName by);
+  void grant_in_order(Command* by);
   void withdraw(const Request& request);
 
   std::int64_t capacity_;

@@ -35,11 +35,13 @@ std::map<std::string, std::string> switches_of(const SimulateOptions& options) {
   const auto text = [](bool on) { return on ? "true" : "false"; };
   const bool reads_raise = options.out_of_bounds_reads == OutOfBoundsReads::raise;
   const bool memory_is_zero = options.uninitialized_memory == UninitializedMemory::zero;
-  return {{"data", text(options.data)},
-          {"exact_events", text(options.exact_events)},
-          {"out_of_bounds_reads", reads_raise ? "raise" : "uninitialized"},
-          {"skip_floating_point_ops", text(options.skip_floating_point_ops)},
-          {"uninitialized_memory", memory_is_zero ? "zero" : "poison"}};
+  std::map<std::string, std::string> switches{{"data", text(options.data)},
+                                              {"exact_events", text(options.exact_events)},
+                                              {"out_of_bounds_reads", reads_raise ? "raise" : "uninitialized"},
+                                              {"skip_floating_point_ops", text(options.skip_floating_point_ops)},
+                                              {"uninitialized_memory", memory_is_zero ? "zero" : "poison"}};
+  if (!options.explain) switches["explain"] = "false";
+  return switches;
 }
 
 void describe_run(RunResult& result, const SimulateOptions& options) {

@@ -66,20 +66,23 @@ Simulation::Simulation(const SimulateOptions& options, topology::Topology topolo
                    options.data ? executor_ : constants_,
                    bytes_,
                    addresses_,
-                   sinks_,
+                   stream_,
                    options.data,
                    printer(options),
                    options.uninitialized_memory == UninitializedMemory::zero,
-                   std::make_shared<tile::TraceStore>(),
                    options.out_of_bounds_reads == OutOfBoundsReads::uninitialized,
                    &failures_},
       launch_queues_(*this),
       devices_(std::make_unique<SimulatedDevices>(*this)) {
-  sinks_.add(log_);
+  log_.subscribe_to(stream_);
+  if (options.explain) {
+    explainer_.emplace(machine_).subscribe_to(stream_);
+    environment_.explainer = &*explainer_;
+  }
   if (trace_) {
     if (!options_.whole_run) region_->observe_with([this](bool begins, Time now) { trace_->region(begins, now); });
     trace_->attach(machine_);
-    sinks_.add(*trace_);
+    trace_->subscribe_to(stream_);
   }
   streams_.resize(static_cast<std::size_t>(topology_.system.sips));
   for (int device = 0; device < topology_.system.sips; ++device) add_stream(device);

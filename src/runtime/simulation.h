@@ -5,6 +5,7 @@
 #include <functional>
 #include <map>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -25,6 +26,7 @@
 #include "sim/fiber.h"
 #include "sim/scheduler.h"
 #include "tensor/placement/device_memory.h"
+#include "tile/explain/explainer.h"
 #include "tile/program/environment.h"
 #include "topology/spec.h"
 
@@ -69,8 +71,8 @@ class Simulation {
   TraceRecorder* trace() { return trace_.get(); }
   /// The part of the run that the program marks.
   const std::shared_ptr<RegionRecorder>& region() { return region_; }
-  /// Whoever else wants to be told of operations adds itself here before the first launch.
-  tile::OperationSinks& operation_sinks() { return sinks_; }
+  /// Whoever else wants to be told of operations subscribes here before the first launch.
+  tile::OperationStream& operations() { return stream_; }
   /// A device's streams; number 0 is its default stream.
   Stream& stream(int device, std::size_t index);
   std::size_t stream_count(int device) const;
@@ -120,7 +122,8 @@ class Simulation {
   topology::Topology topology_;
   std::shared_ptr<RegionRecorder> region_;  // outlives what completes while the rest is taken down
   OperationLog log_;
-  tile::OperationSinks sinks_;
+  tile::OperationStream stream_;
+  std::optional<tile::Explainer> explainer_;  // none: --no-explain
   std::unique_ptr<TraceRecorder> trace_;
   numerics::Executor executor_;
   numerics::Executor constants_;  // works under --no-data only

@@ -22,6 +22,7 @@ TEST(CommandLineTest, ARunHasItsDefaults) {
   EXPECT_EQ(run.options.topology, "ahbm-1sip");
   EXPECT_TRUE(run.options.data);
   EXPECT_FALSE(run.options.exact_events);
+  EXPECT_TRUE(run.options.explain);
   EXPECT_EQ(run.options.seed, 0u);
   EXPECT_EQ(run.options.out_of_bounds_reads, OutOfBoundsReads::raise);
   EXPECT_EQ(run.options.uninitialized_memory, UninitializedMemory::poison);
@@ -63,35 +64,16 @@ TEST(CommandLineTest, FloatingPointOperationsAreLeftOutOnRequest) {
 }
 
 TEST(CommandLineTest, EveryOptionOfARunArrives) {
-  const auto run = parse<RunCommand>({"run",
-                                      "-t",
-                                      "tiny",
-                                      "gemm",
-                                      "--set",
-                                      "pe.clock=2GHz",
-                                      "--set",
-                                      "a.b=[1, 2]",
-                                      "-p",
-                                      "M=-5",
-                                      "-pN=x=y",
-                                      "-p",
-                                      "empty=",
-                                      "--no-data",
-                                      "--exact-events",
-                                      "--seed",
-                                      "18446744073709551615",
-                                      "--threads=4",
-                                      "--max-time",
-                                      "1.5ms",
-                                      "--json",
-                                      "-",
-                                      "--op-log",
-                                      "ops.txt",
-                                      "--explain",
-                                      "--correlation-id",
-                                      "a b",
-                                      "-q",
-                                      "--color",
+  const auto run = parse<RunCommand>({"run",          "-t",         "tiny",
+                                      "gemm",         "--set",      "pe.clock=2GHz",
+                                      "--set",        "a.b=[1, 2]", "-p",
+                                      "M=-5",         "-pN=x=y",    "-p",
+                                      "empty=",       "--no-data",  "--exact-events",
+                                      "--no-explain", "--seed",     "18446744073709551615",
+                                      "--threads=4",  "--max-time", "1.5ms",
+                                      "--json",       "-",          "--op-log",
+                                      "ops.txt",      "--explain",  "--correlation-id",
+                                      "a b",          "-q",         "--color",
                                       "never"});
   EXPECT_EQ(run.bench, "gemm");
   EXPECT_EQ(run.options.topology, "tiny");
@@ -99,6 +81,7 @@ TEST(CommandLineTest, EveryOptionOfARunArrives) {
   EXPECT_EQ(run.parameters, (std::map<std::string, std::string>{{"M", "-5"}, {"N", "x=y"}, {"empty", ""}}));
   EXPECT_FALSE(run.options.data);
   EXPECT_TRUE(run.options.exact_events);
+  EXPECT_FALSE(run.options.explain);
   EXPECT_EQ(run.options.seed, UINT64_MAX);
   EXPECT_EQ(run.options.threads, 4);
   EXPECT_EQ(run.options.max_time, Time::microseconds(1500));

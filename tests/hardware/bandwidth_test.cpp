@@ -28,7 +28,7 @@ std::vector<Knob> knobs() {
 Time alone(const topology::Topology& machine, const std::function<void(ProgramScope&)>& body) {
   Bench bench(machine);
   bench.run(at(0, 0, 0), body);
-  return bench.log.operations.front()->finished - bench.log.operations.front()->started;
+  return bench.log.operations.front()->times.finished - bench.log.operations.front()->times.started;
 }
 
 TEST(Bandwidth, DoublingAnyIsNeverSlowerUncontended) {

@@ -74,69 +74,56 @@ DmaLeg leg(PeCoordinate slice, std::uint64_t address, std::int64_t bytes) {
   return {slice, {StridedRange{address, 1, Bytes(bytes), 0}}};
 }
 
-OperationRef ProgramScope::make(EngineKind engine, const char* kind, std::vector<OperationRef> dependencies) {
-  auto operation = std::make_shared<Operation>(engine, kind, agent_, next_++, "");
-  operation->dependencies = std::move(dependencies);
-  operation->observer = &log_;
-  return operation;
+CommandRef make_command(Work work, const char* kind, sim::AgentId agent, std::uint64_t number,
+                        CommandObserver* observer) {
+  CommandRef command(new Command(std::move(work), kind, agent, number));
+  command->observer = observer;
+  command->watched = observer != nullptr;
+  return command;
 }
 
-OperationRef ProgramScope::submit(OperationRef operation) {
-  mine_.push_back(operation);
-  log_.operations.push_back(operation);
-  machine_.pe(pe_).submit(operation);
-  return operation;
+CommandRef ProgramScope::submit(Work work, const char* kind, const std::vector<CommandRef>& dependencies) {
+  const CommandRef command = make_command(std::move(work), kind, agent_, next_++, &log_);
+  command->dependencies.assign(dependencies);
+  mine_.push_back(command);
+  log_.operations.push_back(command);
+  machine_.pe(pe_).submit(command);
+  return command;
 }
 
-OperationRef ProgramScope::load(std::vector<DmaLeg> legs, std::vector<OperationRef> dependencies,
-                                std::vector<PageRange> pages) {
-  auto operation = make(EngineKind::dma, "load", std::move(dependencies));
-  operation->legs = std::move(legs);
-  operation->pages = std::move(pages);
-  return submit(std::move(operation));
+CommandRef ProgramScope::load(std::vector<DmaLeg> legs, const std::vector<CommandRef>& dependencies,
+                              std::vector<PageRange> pages) {
+  return submit(DmaWork{DmaKind::read, std::move(legs), std::move(pages)}, "load", dependencies);
 }
 
-OperationRef ProgramScope::store(std::vector<DmaLeg> legs, std::vector<OperationRef> dependencies) {
-  auto operation = make(EngineKind::dma, "store", std::move(dependencies));
-  operation->legs = std::move(legs);
-  operation->write = true;
-  return submit(std::move(operation));
+CommandRef ProgramScope::store(std::vector<DmaLeg> legs, const std::vector<CommandRef>& dependencies) {
+  return submit(DmaWork{DmaKind::write, std::move(legs)}, "store", dependencies);
 }
 
-OperationRef ProgramScope::atomic(std::vector<DmaLeg> legs, std::vector<OperationRef> dependencies) {
-  auto operation = make(EngineKind::dma, "atomic_add", std::move(dependencies));
-  operation->legs = std::move(legs);
-  operation->write = operation->atomic = true;
-  return submit(std::move(operation));
+CommandRef ProgramScope::atomic(std::vector<DmaLeg> legs, const std::vector<CommandRef>& dependencies) {
+  return submit(DmaWork{DmaKind::atomic, std::move(legs)}, "atomic_add", dependencies);
 }
 
-OperationRef ProgramScope::send(const Channel& channel, std::int64_t bytes, std::uint64_t tag,
-                                std::vector<OperationRef> dependencies) {
-  auto operation = make(EngineKind::ipcq, "send", std::move(dependencies));
-  operation->ipcq = {true, channel.slots, channel.epoch, tag, Bytes(bytes)};
-  return submit(std::move(operation));
+CommandRef ProgramScope::send(const Channel& channel, std::int64_t bytes, std::uint64_t tag,
+                              const std::vector<CommandRef>& dependencies) {
+  return submit(MessageWork{true, channel.send_entry, channel.slots, channel.epoch, tag, Bytes(bytes)}, "send",
+                dependencies);
 }
 
-OperationRef ProgramScope::receive(const Channel& channel, std::int64_t bytes, std::uint64_t tag) {
-  auto operation = make(EngineKind::ipcq, "recv", {});
-  operation->ipcq = {false, channel.slots, channel.epoch, tag, Bytes(bytes)};
-  return submit(std::move(operation));
+CommandRef ProgramScope::receive(const Channel& channel, std::int64_t bytes, std::uint64_t tag) {
+  return submit(MessageWork{false, channel.receive_entry, channel.slots, channel.epoch, tag, Bytes(bytes)}, "recv");
 }
 
-OperationRef ProgramScope::gemm(GemmWork work, std::vector<OperationRef> dependencies) {
-  auto operation = make(EngineKind::gemm, "dot", std::move(dependencies));
-  operation->gemm = work;
-  return submit(std::move(operation));
+CommandRef ProgramScope::gemm(GemmWork work, const std::vector<CommandRef>& dependencies) {
+  return submit(work, "dot", dependencies);
 }
 
-OperationRef ProgramScope::vector(VectorWork work, std::vector<OperationRef> dependencies) {
-  auto operation = make(EngineKind::vector, "add", std::move(dependencies));
-  operation->vector = work;
-  return submit(std::move(operation));
+CommandRef ProgramScope::vector(VectorWork work, const std::vector<CommandRef>& dependencies) {
+  return submit(work, "add", dependencies);
 }
 
 void ProgramScope::wait_all() {
-  for (const OperationRef& operation : mine_) operation->done.wait();
+  for (const CommandRef& operation : mine_) operation->done.wait();
 }
 
 Bench::Bench(const topology::Topology& description, bool exact, const ModelRegistry& models)

@@ -64,19 +64,23 @@ struct Told {
   auto operator<=>(const Told&) const = default;
 };
 
-class Log final : public OperationObserver {
+/// Its stages are watched where there is an observer.
+CommandRef make_command(Work work, const char* kind, sim::AgentId agent, std::uint64_t number,
+                        CommandObserver* observer = nullptr);
+
+class Log final : public CommandObserver {
  public:
-  void on_effect(Operation& operation) override { add("effect", operation); }
-  void on_finish(Operation& operation) override { add("finish", operation); }
+  void on_effect(Command& command) override { add("effect", command); }
+  void on_finish(Command& command) override { add("finish", command); }
   std::vector<Told> told;
 
   /// All operations that programs made, in the order in which they were issued.
-  std::vector<OperationRef> operations;
+  std::vector<CommandRef> operations;
   sim::Scheduler* scheduler = nullptr;
 
  private:
-  void add(const char* what, const Operation& operation) {
-    told.push_back({scheduler->now(), what, operation.agent, operation.number});
+  void add(const char* what, const Command& command) {
+    told.push_back({scheduler->now(), what, command.agent, command.number});
   }
 };
 
@@ -86,15 +90,15 @@ class ProgramScope {
   ProgramScope(Machine& machine, PeCoordinate pe, sim::AgentId agent, Log& log)
       : machine_(machine), pe_(pe), agent_(agent), log_(log) {}
 
-  OperationRef load(std::vector<DmaLeg> legs, std::vector<OperationRef> dependencies = {},
-                    std::vector<PageRange> pages = {});
-  OperationRef store(std::vector<DmaLeg> legs, std::vector<OperationRef> dependencies = {});
-  OperationRef atomic(std::vector<DmaLeg> legs, std::vector<OperationRef> dependencies = {});
-  OperationRef send(const Channel& channel, std::int64_t bytes, std::uint64_t tag = 0,
-                    std::vector<OperationRef> dependencies = {});
-  OperationRef receive(const Channel& channel, std::int64_t bytes, std::uint64_t tag = 0);
-  OperationRef gemm(GemmWork work, std::vector<OperationRef> dependencies = {});
-  OperationRef vector(VectorWork work, std::vector<OperationRef> dependencies = {});
+  CommandRef load(std::vector<DmaLeg> legs, const std::vector<CommandRef>& dependencies = {},
+                  std::vector<PageRange> pages = {});
+  CommandRef store(std::vector<DmaLeg> legs, const std::vector<CommandRef>& dependencies = {});
+  CommandRef atomic(std::vector<DmaLeg> legs, const std::vector<CommandRef>& dependencies = {});
+  CommandRef send(const Channel& channel, std::int64_t bytes, std::uint64_t tag = 0,
+                  const std::vector<CommandRef>& dependencies = {});
+  CommandRef receive(const Channel& channel, std::int64_t bytes, std::uint64_t tag = 0);
+  CommandRef gemm(GemmWork work, const std::vector<CommandRef>& dependencies = {});
+  CommandRef vector(VectorWork work, const std::vector<CommandRef>& dependencies = {});
   void wait_all();
 
   Machine& machine() { return machine_; }
@@ -102,15 +106,14 @@ class ProgramScope {
   sim::AgentId agent() const { return agent_; }
 
  private:
-  OperationRef make(EngineKind engine, const char* kind, std::vector<OperationRef> dependencies);
-  OperationRef submit(OperationRef operation);
+  CommandRef submit(Work work, const char* kind, const std::vector<CommandRef>& dependencies = {});
 
   Machine& machine_;
   PeCoordinate pe_;
   sim::AgentId agent_;
   Log& log_;
   std::uint64_t next_ = 0;
-  std::vector<OperationRef> mine_;
+  std::vector<CommandRef> mine_;
 };
 
 using ProgramBody = std::function<void(ProgramScope&)>;

@@ -99,7 +99,7 @@ std::size_t heap_of_a_load(Time latency) {
   const std::size_t before = mallinfo2().uordblks;
   Bench bench(machine, true);
   bench.run(at(0, 1, 1), [&](ProgramScope& p) {
-    const OperationRef load = p.load({leg(at(1, 0, 0), 0, 1 << 15)});
+    const CommandRef load = p.load({leg(at(1, 0, 0), 0, 1 << 15)});
     for (int i = 0; i < 100; ++i) {
       most = std::max(most, mallinfo2().uordblks - before);
       sim::this_fiber::sleep(ns(200));

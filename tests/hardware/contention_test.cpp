@@ -40,8 +40,8 @@ TEST_P(SharedSlice, ConservesBytesAndExceedsNoBandwidth) {
   EXPECT_EQ(fabric.in_flight(), 0u);
   Time begin = Time::max(), end;
   for (const auto& operation : bench.log.operations) {
-    begin = std::min(begin, operation->started);
-    end = std::max(end, operation->finished);
+    begin = std::min(begin, operation->times.started);
+    end = std::max(end, operation->times.finished);
   }
   const Time elapsed = end - begin;
   Bytes moved;
@@ -70,8 +70,8 @@ TEST_P(ReadersOfASlice, ShareItWithinAChunkPerFlow) {
   run(bench, k, false);
   Time first = Time::max(), last, nearest = Time::max(), farthest;
   for (const auto& operation : bench.log.operations) {
-    first = std::min(first, operation->finished);
-    last = std::max(last, operation->finished);
+    first = std::min(first, operation->times.finished);
+    last = std::max(last, operation->times.finished);
   }
   for (int pe = 1; pe <= k; ++pe) {
     const Time there =

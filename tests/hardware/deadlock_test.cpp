@@ -24,7 +24,7 @@ TEST(Deadlock, AnOperationThatNobodyFinishesIsNamedWithItsQueue) {
   Bench bench(tiny());
   std::vector<ProgramRequest> programs;
   programs.push_back(bench.program(at(0, 0, 1), [](ProgramScope& p) {
-    auto never = std::make_shared<Operation>(EngineKind::gemm, "dot", p.agent(), 99, "");
+    auto never = make_command(GemmWork(), "dot", p.agent(), 99);
     p.load({leg(p.pe(), 0, 64)}, {never});
   }));
   bench.launch(std::move(programs));
@@ -38,7 +38,7 @@ TEST(Deadlock, AFullQueueIsNamed) {
   Bench bench(tiny());
   std::vector<ProgramRequest> programs;
   programs.push_back(bench.program(at(0, 0, 1), [](ProgramScope& p) {
-    auto never = std::make_shared<Operation>(EngineKind::gemm, "dot", p.agent(), 99, "");
+    auto never = make_command(GemmWork(), "dot", p.agent(), 99);
     for (int i = 0; i < 9; ++i) p.vector({.elements = 1, .operand_bytes = Bytes(4)}, {never});
   }));
   bench.launch(std::move(programs));

@@ -48,9 +48,9 @@ Time access_law(const Bench& bench, PeCoordinate pe, PeCoordinate slice, std::in
 Time measured(const topology::Topology& topology, PeCoordinate pe, PeCoordinate slice, std::int64_t bytes, bool write) {
   Bench bench(topology);
   bench.run(pe, [&](ProgramScope& p) { write ? p.store({leg(slice, 0, bytes)}) : p.load({leg(slice, 0, bytes)}); });
-  const Operation& operation = *bench.log.operations.front();
-  EXPECT_EQ(operation.finished - operation.started, access_law(bench, pe, slice, bytes, write));
-  return operation.finished - operation.started;
+  const Command& operation = *bench.log.operations.front();
+  EXPECT_EQ(operation.times.finished - operation.times.started, access_law(bench, pe, slice, bytes, write));
+  return operation.times.finished - operation.times.started;
 }
 
 TEST(Distance, OwnSliceThenCubeThenSipThenOtherSips) {

@@ -15,7 +15,7 @@ namespace {
 
 using topology::Endpoint;
 
-OperationRef only_operation(const Bench& bench) {
+CommandRef only_operation(const Bench& bench) {
   EXPECT_EQ(bench.log.operations.size(), 1u);
   return bench.log.operations.front();
 }
@@ -26,54 +26,55 @@ void append(std::vector<Stage>& route, const std::vector<Stage>& more) {
 
 void expect_read_law(Bench& bench, PeCoordinate pe, const DmaLeg& part) {
   bench.run(pe, [&](ProgramScope& p) { p.load({part}); });
-  const OperationRef load = only_operation(bench);
+  const CommandRef load = only_operation(bench);
   std::vector<Stage> route{bench.channels(part.slice)};
   append(route, bench.links(Endpoint::hbm_slice(part.slice), Endpoint::pe_port(pe)));
   route.push_back(bench.tcm_port(pe));
   const Time request = bench.message_time(Endpoint::pe_port(pe), Endpoint::hbm_slice(part.slice));
   const TransferTimes law =
-      bench.transfer_times(route, part.ranges, load->started + bench.topology.pe.dma.setup + request);
-  EXPECT_EQ(load->effect, law.departed);
-  EXPECT_EQ(load->finished, law.delivered);
+      bench.transfer_times(route, part.ranges, load->times.started + bench.topology.pe.dma.setup + request);
+  EXPECT_EQ(load->times.effect, law.departed);
+  EXPECT_EQ(load->times.finished, law.delivered);
 }
 
 void expect_write_law(Bench& bench, PeCoordinate pe, const DmaLeg& part) {
   bench.run(pe, [&](ProgramScope& p) { p.store({part}); });
-  const OperationRef store = only_operation(bench);
+  const CommandRef store = only_operation(bench);
   std::vector<Stage> route{bench.tcm_port(pe)};
   append(route, bench.links(Endpoint::pe_port(pe), Endpoint::hbm_slice(part.slice)));
   route.push_back(bench.channels(part.slice));
-  const TransferTimes law = bench.transfer_times(route, part.ranges, store->started + bench.topology.pe.dma.setup);
-  EXPECT_EQ(store->effect, law.delivered);
-  EXPECT_EQ(store->finished,
+  const TransferTimes law =
+      bench.transfer_times(route, part.ranges, store->times.started + bench.topology.pe.dma.setup);
+  EXPECT_EQ(store->times.effect, law.delivered);
+  EXPECT_EQ(store->times.finished,
             law.delivered + bench.message_time(Endpoint::hbm_slice(part.slice), Endpoint::pe_port(pe)));
 }
 
 TEST(Dma, OneChunkFromTheOwnSliceTakesSetupChannelLatencyAndPort) {
   Bench bench(tiny());
   bench.run(at(0, 0, 0), [](ProgramScope& p) { p.load({leg(p.pe(), 0, 1000)}); });
-  const OperationRef load = only_operation(bench);
+  const CommandRef load = only_operation(bench);
   const Time channel = transfer_time(Bytes(1000), Bandwidth::bytes_per_second(298'000'000'000 / 8));
-  EXPECT_EQ(load->effect, load->started + ps(30'011) + channel + ns(89));
-  EXPECT_EQ(load->finished, load->effect + ps(1));  // the port cuts through: its smallest latency
+  EXPECT_EQ(load->times.effect, load->times.started + ps(30'011) + channel + ns(89));
+  EXPECT_EQ(load->times.finished, load->times.effect + ps(1));  // the port cuts through: its smallest latency
 }
 
 TEST(Dma, OneChunkIntoTheOwnSliceTakesSetupPortChannelAndLatency) {
   Bench bench(tiny());
   bench.run(at(0, 0, 0), [](ProgramScope& p) { p.store({leg(p.pe(), 0, 1000)}); });
-  const OperationRef store = only_operation(bench);
+  const CommandRef store = only_operation(bench);
   const Time channel = transfer_time(Bytes(1000), Bandwidth::bytes_per_second(298'000'000'000 / 8));
-  EXPECT_EQ(store->effect, store->started + ps(30'011) + ps(1) + channel + ns(89));
-  EXPECT_EQ(store->finished, store->effect);
+  EXPECT_EQ(store->times.effect, store->times.started + ps(30'011) + ps(1) + channel + ns(89));
+  EXPECT_EQ(store->times.finished, store->times.effect);
 }
 
 TEST(Dma, AShortAccessOccupiesTheChannelForTheSmallestAccess) {
   Bench bench(tiny());
   bench.run(at(0, 0, 0), [](ProgramScope& p) { p.load({leg(p.pe(), 0, 3)}); });
-  const OperationRef load = only_operation(bench);
+  const CommandRef load = only_operation(bench);
   const Time channel = transfer_time(Bytes(64), Bandwidth::bytes_per_second(298'000'000'000 / 8));
-  EXPECT_EQ(load->effect, load->started + ps(30'011) + channel + ns(89));
-  EXPECT_EQ(load->finished, load->effect + ps(1));
+  EXPECT_EQ(load->times.effect, load->times.started + ps(30'011) + channel + ns(89));
+  EXPECT_EQ(load->times.finished, load->times.effect + ps(1));
 }
 
 class DmaLaw : public testing::TestWithParam<std::int64_t> {};
@@ -126,12 +127,12 @@ TEST_P(DmaLaw, TheBoundIsTheTimeAlone) {
     p.load({own});
     p.wait_all();
   });
-  const OperationRef load = only_operation(bench);
-  const OperationBound bound = bench.machine.least(at(0, 5, 3), *load);
-  EXPECT_LE(bound.total(), load->finished - load->started);
+  const CommandRef load = only_operation(bench);
+  const CommandBound bound = bench.machine.least(at(0, 5, 3), *load);
+  EXPECT_LE(bound.total(), load->times.finished - load->times.started);
   // Chunks of one size over channels that all get as many of them: exactly the law.
   if (GetParam() % 4096 == 0 || GetParam() <= 1024) {
-    EXPECT_EQ(bound.total(), load->finished - load->started);
+    EXPECT_EQ(bound.total(), load->times.finished - load->times.started);
   }
 }
 
@@ -158,11 +159,11 @@ TEST(Dma, NoBoundExceedsTheTimeOfAnyOperation) {
       }
       p.wait_all();
     });
-    for (const OperationRef& operation : bench.log.operations) {
+    for (const CommandRef& operation : bench.log.operations) {
       const Time bound = bench.machine.least(at(0, 1, 0), *operation).total();
-      ASSERT_LE(bound, operation->finished - operation->started) << "round " << round;
+      ASSERT_LE(bound, operation->times.finished - operation->times.started) << "round " << round;
       bounds += bound;
-      times += operation->finished - operation->started;
+      times += operation->times.finished - operation->times.started;
     }
   }
   EXPECT_GT(bounds * 3, times) << "and it is of some use";
@@ -172,11 +173,11 @@ TEST(Dma, AllLegsOfADescriptorMustArriveAndTheLastMemoryAccessIsTheEffect) {
   Bench bench(small_machine({2, 2}, {2, 1}));
   const DmaLeg near = leg(at(0, 0, 0), 0, 64), far = leg(at(0, 3, 1), 0, 64);
   bench.run(at(0, 0, 0), [&](ProgramScope& p) { p.load({near, far}); });
-  const OperationRef load = only_operation(bench);
+  const CommandRef load = only_operation(bench);
   Bench alone(small_machine({2, 2}, {2, 1}));
   alone.run(at(0, 0, 0), [&](ProgramScope& p) { p.load({far}); });
-  EXPECT_EQ(load->effect, only_operation(alone)->effect);
-  EXPECT_EQ(load->finished, only_operation(alone)->finished);
+  EXPECT_EQ(load->times.effect, only_operation(alone)->times.effect);
+  EXPECT_EQ(load->times.finished, only_operation(alone)->times.finished);
 }
 
 topology::Topology with_outstanding(std::int32_t outstanding, std::int32_t depth) {
@@ -195,9 +196,9 @@ TEST(Dma, OperationsGoRoundTheQueuesAndEachQueueHandlesOneAtATimeIfOneMayBeUnder
   for (std::size_t i = 0; i < 7; ++i) {
     EXPECT_EQ(all[i]->queue->wait_name(), "sip0.cube0.pe0.dma.queue" + std::to_string(i % 3));
     if (i < 3) {
-      EXPECT_EQ(all[i]->started, all[i]->issued);
+      EXPECT_EQ(all[i]->times.started, all[i]->times.issued);
     } else {
-      EXPECT_EQ(all[i]->started, std::max(all[i]->issued, all[i - 3]->finished));
+      EXPECT_EQ(all[i]->times.started, std::max(all[i]->times.issued, all[i - 3]->times.finished));
     }
   }
 }
@@ -222,11 +223,11 @@ TEST(Dma, DescriptorsBackToBackAreSetUpOneAfterTheOtherAndSoManyAreUnderWay) {
     // A round of `outstanding` descriptors begins when its first place is free, and when all are set up.
     const Time round = std::max(alone, outstanding * setup);
     for (int i = 0; i < 20; ++i) {
-      const Operation& load = *all[static_cast<std::size_t>(i)];
-      const Time expected = all[0]->started + (i / outstanding) * round + (i % outstanding) * setup;
-      EXPECT_EQ(load.started, expected) << outstanding << " under way, descriptor " << i;
-      EXPECT_EQ(load.finished, expected + alone) << outstanding << " under way, descriptor " << i;
-      EXPECT_EQ(load.started_by.known(), i > 0);
+      const Command& load = *all[static_cast<std::size_t>(i)];
+      const Time expected = all[0]->times.started + (i / outstanding) * round + (i % outstanding) * setup;
+      EXPECT_EQ(load.times.started, expected) << outstanding << " under way, descriptor " << i;
+      EXPECT_EQ(load.times.finished, expected + alone) << outstanding << " under way, descriptor " << i;
+      EXPECT_EQ(load.times.started_by.known(), i > 0);
     }
   }
 }
@@ -241,7 +242,8 @@ TEST(Dma, AQueueIsBusyWhileAnyDescriptorIsUnderWay) {
   const auto& all = bench.log.operations;
   for (const ResourceUsage& usage : bench.machine.usage()) {
     if (usage.name != "sip0.cube0.pe0.dma.queue0") continue;
-    EXPECT_EQ(usage.busy, (all[6]->finished - all[0]->started) + (all[7]->finished - all[7]->started));
+    EXPECT_EQ(usage.busy,
+              (all[6]->times.finished - all[0]->times.started) + (all[7]->times.finished - all[7]->times.started));
   }
 }
 
@@ -256,11 +258,11 @@ TEST(Dma, DescriptorsFinishOutOfOrderAndEachFreesItsPlace) {
     p.load({leg(p.pe(), 4096, 64)});
   });
   const auto& all = bench.log.operations;
-  EXPECT_EQ(all[1]->started, all[0]->started + ps(30'011));
-  EXPECT_LT(all[1]->finished, all[0]->finished);
-  EXPECT_EQ(all[2]->started, all[1]->finished);
-  EXPECT_EQ(all[2]->started_by, all[1]->operation_name());
-  EXPECT_LT(all[2]->finished, all[0]->finished);
+  EXPECT_EQ(all[1]->times.started, all[0]->times.started + ps(30'011));
+  EXPECT_LT(all[1]->times.finished, all[0]->times.finished);
+  EXPECT_EQ(all[2]->times.started, all[1]->times.finished);
+  EXPECT_EQ(all[2]->times.started_by.name, all[1]->command_name());
+  EXPECT_LT(all[2]->times.finished, all[0]->times.finished);
 }
 
 TEST(Dma, ADescriptorThatWaitsForOperandsHoldsUpThoseBehindIt) {
@@ -271,9 +273,9 @@ TEST(Dma, ADescriptorThatWaitsForOperandsHoldsUpThoseBehindIt) {
     p.load({leg(p.pe(), 4096, 64)});
   });
   const auto& all = bench.log.operations;
-  EXPECT_EQ(all[1]->started, all[0]->finished);
-  EXPECT_EQ(all[2]->ready, all[2]->issued);
-  EXPECT_EQ(all[2]->started, all[1]->started + ps(30'011));
+  EXPECT_EQ(all[1]->times.started, all[0]->times.finished);
+  EXPECT_EQ(all[2]->times.ready, all[2]->times.issued);
+  EXPECT_EQ(all[2]->times.started, all[1]->times.started + ps(30'011));
 }
 
 // Little's law: with N descriptors under way on average, each for the time W, throughput is N / W.
@@ -289,17 +291,17 @@ TEST(Dma, ThroughputIsBoundedByDescriptorsUnderWayUntilBandwidthBoundsIt) {
     const auto& all = bench.log.operations;
     Time under_way;
     Time end;
-    for (const OperationRef& load : all) {
-      under_way += load->finished - load->started;
-      end = std::max(end, load->finished);
+    for (const CommandRef& load : all) {
+      under_way += load->times.finished - load->times.started;
+      end = std::max(end, load->times.finished);
     }
-    const double span = (end - all[0]->started).in_seconds();
+    const double span = (end - all[0]->times.started).in_seconds();
     const double throughput = static_cast<double>(kLoadBytes * kCount) / span;
     const double mean = under_way.in_seconds() / span;
     const double residence = under_way.in_seconds() / kCount;
     EXPECT_NEAR(throughput, mean * kLoadBytes / residence, throughput * 1e-9);
     EXPECT_LE(mean, outstanding);
-    const double alone = (all[0]->finished - all[0]->started).in_seconds();
+    const double alone = (all[0]->times.finished - all[0]->times.started).in_seconds();
     const double setup_rate = kLoadBytes / bench.topology.pe.dma.setup.in_seconds();
     const double bound = std::min({outstanding * kLoadBytes / alone, bandwidth, setup_rate});
     EXPECT_LE(throughput, bound * (1 + 1e-9)) << outstanding;
@@ -315,26 +317,27 @@ TEST(Dma, ADescriptorWithoutLegsEndsWhenItIsSetUp) {
     p.load({});
     p.store({});
   });
-  for (const OperationRef& operation : bench.log.operations) {
-    EXPECT_EQ(operation->effect, operation->started + ps(30'011));
-    EXPECT_EQ(operation->finished, operation->effect);
+  for (const CommandRef& operation : bench.log.operations) {
+    EXPECT_EQ(operation->times.effect, operation->times.started + ps(30'011));
+    EXPECT_EQ(operation->times.finished, operation->times.effect);
   }
 }
 
 void expect_atomic_law(const topology::Topology& machine, PeCoordinate pe, const DmaLeg& part) {
   Bench bench(machine);
   bench.run(pe, [&](ProgramScope& p) { p.atomic({part}); });
-  const OperationRef atomic = only_operation(bench);
+  const CommandRef atomic = only_operation(bench);
   std::vector<Stage> request{bench.tcm_port(pe)};
   append(request, bench.links(Endpoint::pe_port(pe), Endpoint::hbm_slice(part.slice)));
   request.push_back(bench.channels(part.slice));
-  const TransferTimes operands = bench.transfer_times(request, part.ranges, atomic->started + machine.pe.dma.setup);
-  EXPECT_EQ(atomic->effect, operands.delivered);
+  const TransferTimes operands =
+      bench.transfer_times(request, part.ranges, atomic->times.started + machine.pe.dma.setup);
+  EXPECT_EQ(atomic->times.effect, operands.delivered);
   std::vector<Stage> response = bench.links(Endpoint::hbm_slice(part.slice), Endpoint::pe_port(pe));
   response.push_back(bench.tcm_port(pe));
   const TransferTimes old_values = bench.transfer_times(response, {StridedRange{0, 1, part.total(), 0}},
                                                         operands.delivered + machine.cube.hbm.atomic);
-  EXPECT_EQ(atomic->finished, old_values.delivered);
+  EXPECT_EQ(atomic->times.finished, old_values.delivered);
 }
 
 TEST(Dma, AnAtomicTakesEffectWhereItLandsAndEndsWithItsAnswer) {
@@ -355,11 +358,11 @@ TEST(Dma, AnAtomicTakesEffectWhereItLandsAndEndsWithItsAnswer) {
 TEST(Dma, AnAtomicOfOneWordOnTheOwnSliceInNumbers) {
   Bench bench(tiny());
   bench.run(at(0, 0, 0), [](ProgramScope& p) { p.atomic({leg(p.pe(), 64, 4)}); });
-  const OperationRef atomic = only_operation(bench);
+  const CommandRef atomic = only_operation(bench);
   const Time channel = transfer_time(Bytes(64), Bandwidth::bytes_per_second(298'000'000'000 / 8));
-  EXPECT_EQ(atomic->effect, atomic->started + ps(30'011) + ps(1) + channel + ns(89));
+  EXPECT_EQ(atomic->times.effect, atomic->times.started + ps(30'011) + ps(1) + channel + ns(89));
   const Time port = transfer_time(Bytes(4), Bandwidth::gigabytes_per_second(509));
-  EXPECT_EQ(atomic->finished, atomic->effect + ps(4999) + port + ps(1));
+  EXPECT_EQ(atomic->times.finished, atomic->times.effect + ps(4999) + port + ps(1));
 }
 
 TEST(Dma, AnAtomicOfSeveralLegsTakesEffectWithTheLast) {
@@ -370,7 +373,7 @@ TEST(Dma, AnAtomicOfSeveralLegsTakesEffectWithTheLast) {
   alone.run(at(0, 0, 0), [&](ProgramScope& p) { p.atomic({far}); });
   // The port of the TCM sends the operands of the near leg first.
   const Time port = transfer_time(Bytes(64), Bandwidth::gigabytes_per_second(509));
-  EXPECT_EQ(only_operation(both)->effect, only_operation(alone)->effect + port);
+  EXPECT_EQ(only_operation(both)->times.effect, only_operation(alone)->times.effect + port);
 }
 
 TEST(Dma, MoreThan4096LegsAreAnError) {
@@ -380,7 +383,7 @@ TEST(Dma, MoreThan4096LegsAreAnError) {
 }
 
 /// A load or store of 64 KiB on another SIP, over a link with so many credits.
-OperationRef over_a_link(std::int32_t credits, bool write, bool exact, std::string* server) {
+CommandRef over_a_link(std::int32_t credits, bool write, bool exact, std::string* server) {
   auto machine = small_machine({1, 1}, {2, 1}, 2);
   machine.system.link = {Bandwidth::gigabytes_per_second(199), ns(499), credits};
   Bench bench(machine, exact);
@@ -388,7 +391,7 @@ OperationRef over_a_link(std::int32_t credits, bool write, bool exact, std::stri
     const std::vector<DmaLeg> legs{leg(at(1, 0, 1), 0, 1 << 16)};
     write ? p.store(legs) : p.load(legs);
   });
-  const OperationRef operation = only_operation(bench);
+  const CommandRef operation = only_operation(bench);
   *server = bench.machine.fabric().spec(operation->starved.server).name;
   return operation;
 }
@@ -396,9 +399,10 @@ OperationRef over_a_link(std::int32_t credits, bool write, bool exact, std::stri
 TEST(Dma, WhatASmallBufferBehindALinkCostsIsKnownWithItsName) {
   for (const bool write : {false, true}) {
     std::string server, ignored;
-    const OperationRef small = over_a_link(7, write, false, &server), exact = over_a_link(7, write, true, &ignored),
-                       enough = over_a_link(10'000, write, false, &ignored);
-    const Time longer = (small->finished - small->started) - (enough->finished - enough->started);
+    const CommandRef small = over_a_link(7, write, false, &server), exact = over_a_link(7, write, true, &ignored),
+                     enough = over_a_link(10'000, write, false, &ignored);
+    const Time longer =
+        (small->times.finished - small->times.started) - (enough->times.finished - enough->times.started);
     EXPECT_GT(longer, Time::microseconds(5));
     EXPECT_GE(small->starved.time, longer);
     EXPECT_LE(small->starved.time, longer + Time::picoseconds(longer.count() / 10))

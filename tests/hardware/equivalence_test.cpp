@@ -151,7 +151,7 @@ class Generator {
 
 void run_program(ProgramScope& p, const std::vector<RandomOperation>& operations) {
   TcmAllocator& tcm = p.machine().pe(p.pe()).tcm();
-  std::vector<OperationRef> made;
+  std::vector<CommandRef> made;
   for (const RandomOperation& operation : operations) {
     if (operation.pause > Time::zero()) sim::this_fiber::sleep(operation.pause);
     if (operation.reserve > Bytes(0)) {
@@ -159,7 +159,7 @@ void run_program(ProgramScope& p, const std::vector<RandomOperation>& operations
       if (!made.empty()) made.back()->done.wait();
       tcm.release(operation.reserve);
     }
-    std::vector<OperationRef> after;
+    std::vector<CommandRef> after;
     for (const std::size_t index : operation.dependencies) after.push_back(made[index]);
     switch (operation.engine) {
       case EngineKind::dma:
@@ -234,11 +234,11 @@ Trace run(const topology::Topology& topology, const Scenario& scenario, bool exa
   bench.scheduler.run();
   EXPECT_EQ(bench.scheduler.ambiguous_orders(), 0u);  // every tie is broken by a key
   EXPECT_TRUE(bench.machine.fabric().idle());
-  for (const OperationRef& o : bench.log.operations) {
-    trace.operations.push_back(std::to_string(o->agent.value) + " " + o->wait_name() + " " +
-                               std::to_string(o->issued.count()) + " " + std::to_string(o->ready.count()) + " " +
-                               std::to_string(o->started.count()) + " " + std::to_string(o->effect.count()) + " " +
-                               std::to_string(o->finished.count()));
+  for (const CommandRef& o : bench.log.operations) {
+    trace.operations.push_back(
+        std::to_string(o->agent.value) + " " + o->wait_name() + " " + std::to_string(o->times.issued.count()) + " " +
+        std::to_string(o->times.ready.count()) + " " + std::to_string(o->times.started.count()) + " " +
+        std::to_string(o->times.effect.count()) + " " + std::to_string(o->times.finished.count()));
     EXPECT_TRUE(o->done.is_set());
   }
   trace.told = bench.log.told;

@@ -64,21 +64,21 @@ TEST(ScaleSim, IsChosenByName) {
   machine.pe.gemm.model = "scale_sim_os";
   Bench bench(machine);
   bench.run(at(0, 0, 0), [](ProgramScope& p) { p.gemm({1, 20, 20, 33}); });
-  const Operation& dot = *bench.log.operations.front();
+  const Command& dot = *bench.log.operations.front();
   const Clock clock(Frequency::megahertz(1499));
-  EXPECT_EQ(dot.finished, clock.edge(clock.cycle_at_or_after(dot.started) + 3 * 2 * (33 + 2 * 8 + 16 - 2)));
+  EXPECT_EQ(dot.times.finished, clock.edge(clock.cycle_at_or_after(dot.times.started) + 3 * 2 * (33 + 2 * 8 + 16 - 2)));
 }
 
 TEST(Systolic, ACommandRunsFromAClockEdgeToAClockEdge) {
   Bench bench(tiny());
   bench.run(at(0, 0, 0), [](ProgramScope& p) { p.gemm({1, 20, 20, 33}); });
-  const Operation& dot = *bench.log.operations.front();
+  const Command& dot = *bench.log.operations.front();
   const std::int64_t cycles = 3 * 2 * 33 + 2 * 8 + 16 - 2;
   const Clock clock(Frequency::megahertz(1499));
-  EXPECT_EQ(dot.finished, clock.edge(clock.cycle_at_or_after(dot.started) + cycles));
-  EXPECT_EQ(dot.effect, dot.finished);
-  EXPECT_EQ(dot.ready, dot.issued);
-  EXPECT_EQ(dot.started, dot.issued);
+  EXPECT_EQ(dot.times.finished, clock.edge(clock.cycle_at_or_after(dot.times.started) + cycles));
+  EXPECT_EQ(dot.times.effect, dot.times.finished);
+  EXPECT_EQ(dot.times.ready, dot.times.issued);
+  EXPECT_EQ(dot.times.started, dot.times.issued);
 }
 
 TEST(Systolic, CommandsRunOneAfterTheOtherInOrder) {
@@ -87,9 +87,9 @@ TEST(Systolic, CommandsRunOneAfterTheOtherInOrder) {
     for (int i = 0; i < 3; ++i) p.gemm({1, 8, 16, 1000});
   });
   const auto& all = bench.log.operations;
-  EXPECT_EQ(all[1]->started, all[0]->finished);
-  EXPECT_EQ(all[2]->started, all[1]->finished);
-  EXPECT_LT(all[2]->issued, all[0]->finished);
+  EXPECT_EQ(all[1]->times.started, all[0]->times.finished);
+  EXPECT_EQ(all[2]->times.started, all[1]->times.finished);
+  EXPECT_LT(all[2]->times.issued, all[0]->times.finished);
 }
 
 }  // namespace

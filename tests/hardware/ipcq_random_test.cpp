@@ -98,16 +98,15 @@ TrafficTrace run_traffic(const topology::Topology& topology, const Traffic& scen
   EXPECT_EQ(bench.scheduler.ambiguous_orders(), 0u);
   EXPECT_TRUE(bench.machine.fabric().idle());
   for (const Channel& c : scenario.channels) {
-    EXPECT_EQ(bench.machine.ipcq(c.sender).send_queue(c.slots, c.epoch)->credits(),
-              static_cast<std::size_t>(c.parameters.n_slots));
-    EXPECT_TRUE(bench.machine.ipcq(c.receiver).receive_queue(c.slots, c.epoch)->unreceived().empty());
+    EXPECT_EQ(bench.machine.ipcq(c.sender).send_queue(c)->credits(), static_cast<std::size_t>(c.parameters.n_slots));
+    EXPECT_TRUE(bench.machine.ipcq(c.receiver).receive_queue(c)->unreceived().empty());
   }
   TrafficTrace trace;
-  for (const OperationRef& o : bench.log.operations) {
+  for (const CommandRef& o : bench.log.operations) {
     EXPECT_TRUE(o->done.is_set());
-    trace.operations.push_back(std::to_string(o->agent.value) + " " + o->wait_name() + " " +
-                               std::to_string(o->started.count()) + " " + std::to_string(o->finished.count()) + " " +
-                               std::to_string(o->waited.count()));
+    trace.operations.push_back(
+        std::to_string(o->agent.value) + " " + o->wait_name() + " " + std::to_string(o->times.started.count()) + " " +
+        std::to_string(o->times.finished.count()) + " " + std::to_string(o->times.waited.count()));
   }
   std::ranges::sort(trace.operations);
   for (const ResourceUsage& one : bench.machine.usage()) {

@@ -34,17 +34,17 @@ std::vector<ProgramRequest> one(ProgramRequest program) {
 
 /// Every credit is at home, and no slot holds anything.
 void expect_quiet(Bench& bench, const Channel& channel) {
-  const SendQueue* sends = bench.machine.ipcq(channel.sender).send_queue(channel.slots, channel.epoch);
+  const SendQueue* sends = bench.machine.ipcq(channel.sender).send_queue(channel);
   ASSERT_NE(sends, nullptr);
   EXPECT_EQ(sends->credits(), static_cast<std::size_t>(channel.parameters.n_slots));
-  EXPECT_TRUE(bench.machine.ipcq(channel.receiver).receive_queue(channel.slots, channel.epoch)->unreceived().empty());
+  EXPECT_TRUE(bench.machine.ipcq(channel.receiver).receive_queue(channel)->unreceived().empty());
   EXPECT_TRUE(bench.machine.fabric().idle());
   EXPECT_EQ(bench.scheduler.ambiguous_orders(), 0u);
 }
 
 /// One message from the channel's sender to its receiver, whose programs begin at about the same time.
 struct Exchange {
-  OperationRef send, receive;
+  CommandRef send, receive;
 };
 Exchange exchange(Bench& bench, const Channel& channel, std::int64_t bytes, Time sender_sleeps, Time receiver_sleeps) {
   Exchange made;
@@ -86,14 +86,14 @@ TEST_P(IpcqLaw, SegmentsThroughOneSlotTakeTheirClosedForm) {
         const Channel c = channel(bench.topology, way.from, way.to, parameters(GetParam(), 1, 768, backpressure));
         bench.install({c});
         const Exchange made = exchange(bench, c, k * 768, Time::microseconds(5), Time::zero());
-        const auto law = one_slot_law(bench, c, k, made.send->started);
-        EXPECT_EQ(made.send->finished, law.back().departed) << way.name << ", " << k << " segments";
-        EXPECT_EQ(made.receive->finished, law.back().drained) << way.name << ", " << k << " segments";
-        EXPECT_EQ(made.send->effect, made.send->finished);
-        EXPECT_EQ(made.receive->effect, made.receive->finished);
+        const auto law = one_slot_law(bench, c, k, made.send->times.started);
+        EXPECT_EQ(made.send->times.finished, law.back().departed) << way.name << ", " << k << " segments";
+        EXPECT_EQ(made.receive->times.finished, law.back().drained) << way.name << ", " << k << " segments";
+        EXPECT_EQ(made.send->times.effect, made.send->times.finished);
+        EXPECT_EQ(made.receive->times.effect, made.receive->times.finished);
         Time waited;
         for (std::size_t i = 1; i < law.size(); ++i) waited += law[i].started - law[i - 1].departed;
-        EXPECT_EQ(made.send->waited, waited);
+        EXPECT_EQ(made.send->times.waited, waited);
         expect_quiet(bench, c);
       }
     }
@@ -114,9 +114,9 @@ TEST_P(IpcqLaw, SegmentsOfManyChunksThroughManySlotsFollowTheLaw) {
           const Time late = k == 3 ? Time::microseconds(20) : Time::zero();
           const Exchange made = exchange(bench, c, bytes, Time::microseconds(2), late);
           const SendReceiveTimes law =
-              message_law(bench.topology, c, Bytes(bytes), made.send->started, made.receive->started);
-          EXPECT_EQ(made.send->finished, law.sent) << way.name << ", " << slots << " slots, " << k << " segments";
-          EXPECT_EQ(made.receive->finished, law.received) << way.name << ", " << slots << " slots, " << k;
+              message_law(bench.topology, c, Bytes(bytes), made.send->times.started, made.receive->times.started);
+          EXPECT_EQ(made.send->times.finished, law.sent) << way.name << ", " << slots << " slots, " << k << " segments";
+          EXPECT_EQ(made.receive->times.finished, law.received) << way.name << ", " << slots << " slots, " << k;
           expect_quiet(bench, c);
         }
       }
@@ -134,18 +134,18 @@ TEST(Ipcq, OneChunkToTheNeighbourIsItsPartsAddedUp) {
   const Time port = transfer_time(Bytes(1000), bench.topology.pe.tcm.bandwidth);
   const Time link = transfer_time(Bytes(1000), bench.topology.cube.noc.link.bandwidth);
   const Time header = transfer_time(Bytes(32), bench.topology.cube.noc.link.bandwidth);
-  EXPECT_EQ(made.send->finished, made.send->started + port + ps(1));
+  EXPECT_EQ(made.send->times.finished, made.send->times.started + port + ps(1));
   // The header comes right behind the payload: inject, one router, eject; then the pointers, then the copy.
-  const Time arrived = made.send->started + ps(1) + 3 * ns(2) + link + header + ps(4007);
-  EXPECT_EQ(made.receive->finished, arrived + port + ps(1));
-  EXPECT_EQ(made.receive->waited, arrived - made.receive->started);
+  const Time arrived = made.send->times.started + ps(1) + 3 * ns(2) + link + header + ps(4007);
+  EXPECT_EQ(made.receive->times.finished, arrived + port + ps(1));
+  EXPECT_EQ(made.receive->times.waited, arrived - made.receive->times.started);
 }
 
 TEST(Ipcq, ASendWaitsForItsOperandsAndThoseBehindItWaitToo) {
   Bench bench(tiny());
   const Channel c = channel(bench.topology, at(0, 0, 0), at(0, 0, 1), parameters(BufferKind::tcm, 4, 1024));
   bench.install({c});
-  OperationRef load, first, second;
+  CommandRef load, first, second;
   bench.launch(one(bench.program(at(0, 0, 0), [&](ProgramScope& p) {
     load = p.load({leg(p.pe(), 0, 4096)});
     first = p.send(c, 512, 0, {load});
@@ -156,8 +156,8 @@ TEST(Ipcq, ASendWaitsForItsOperandsAndThoseBehindItWaitToo) {
     p.receive(c, 512);
   })));
   bench.scheduler.run();
-  EXPECT_EQ(first->started, load->finished);
-  EXPECT_EQ(second->started, first->finished);
+  EXPECT_EQ(first->times.started, load->times.finished);
+  EXPECT_EQ(second->times.started, first->times.finished);
   expect_quiet(bench, c);
 }
 
@@ -165,11 +165,11 @@ TEST(Ipcq, ReceivesTakeTheFirstMessageWithTheirTag) {
   Bench bench(tiny());
   const Channel c = channel(bench.topology, at(0, 0, 0), at(0, 0, 1), parameters(BufferKind::tcm, 8, 256));
   bench.install({c});
-  std::vector<OperationRef> sends, receives;
-  struct Matches final : OperationObserver {
-    void on_effect(Operation&) override {}
-    void on_finish(Operation&) override {}
-    void on_match(Operation& receive, Operation& send) override { seen.emplace_back(receive.number, send.number); }
+  std::vector<CommandRef> sends, receives;
+  struct Matches final : CommandObserver {
+    void on_effect(Command&) override {}
+    void on_finish(Command&) override {}
+    void on_match(Command& receive, Command& send) override { seen.emplace_back(receive.number, send.number); }
     std::vector<std::pair<std::uint64_t, std::uint64_t>> seen;
   } matches;
   bench.launch(one(bench.program(at(0, 0, 0), [&](ProgramScope& p) {
@@ -178,13 +178,12 @@ TEST(Ipcq, ReceivesTakeTheFirstMessageWithTheirTag) {
   bench.launch(one(bench.program(at(0, 0, 1), [&](ProgramScope& p) {
     for (const std::uint64_t tag : {3, 7, 3, 7}) {
       sim::this_fiber::sleep(ns(10));
-      auto receive = std::make_shared<Operation>(EngineKind::ipcq, "recv", p.agent(), receives.size(), "");
-      receive->ipcq = {false, c.slots, c.epoch, tag, Bytes(500)};
-      receive->observer = &matches;
+      const MessageWork work{false, c.receive_entry, c.slots, c.epoch, tag, Bytes(500)};
+      const CommandRef receive = make_command(work, "recv", p.agent(), receives.size(), &matches);
       receives.push_back(receive);
       p.machine().pe(p.pe()).submit(receive);
     }
-    for (const OperationRef& receive : receives) receive->done.wait();
+    for (const CommandRef& receive : receives) receive->done.wait();
   })));
   bench.scheduler.run();
   using Pairs = std::vector<std::pair<std::uint64_t, std::uint64_t>>;
@@ -226,7 +225,7 @@ TEST(Ipcq, ABlockedChannelBlocksNoOther) {
   const Channel blocked = channel(bench.topology, at(0, 0, 0), at(0, 0, 1), p, 0, 0, 0);
   const Channel open = channel(bench.topology, at(0, 0, 0), at(0, 0, 1), p, 1, 1, 4096);
   bench.install({blocked, open});
-  OperationRef slow, fast;
+  CommandRef slow, fast;
   bench.launch(one(bench.program(at(0, 0, 0), [&](ProgramScope& scope) {
     slow = scope.send(blocked, 1024);
     fast = scope.send(open, 1024);
@@ -237,7 +236,7 @@ TEST(Ipcq, ABlockedChannelBlocksNoOther) {
     scope.receive(blocked, 1024);
   })));
   bench.scheduler.run();
-  EXPECT_GT(slow->finished, fast->finished + Time::microseconds(49));
+  EXPECT_GT(slow->times.finished, fast->times.finished + Time::microseconds(49));
 }
 
 // Two channels into one PE, one of them already there: rows travel in one message for each part on the way.
@@ -280,7 +279,7 @@ TEST(Ipcq, AnInstallationWaitsForTheCreditsOfTheOneBefore) {
   bench.machine.install({SipId{0}, "again", {next}, [&] { replaced = bench.scheduler.now(); }});
   bench.scheduler.run();
   EXPECT_GT(replaced, received);
-  EXPECT_EQ(bench.machine.ipcq(c.sender).send_queue(c.slots, 2)->channel()->epoch, 2u);
+  EXPECT_EQ(bench.machine.ipcq(c.sender).send_queue(next)->channel()->epoch, 2u);
 }
 
 // What a program leaves behind does not stand in the way of the next channel.
@@ -293,7 +292,7 @@ TEST(Ipcq, AnInstallationDropsMessagesThatNobodyReceives) {
   next.epoch = 2;
   bool replaced = false;
   bench.scheduler.run();
-  EXPECT_EQ(bench.machine.ipcq(c.receiver).receive_queue(c.slots, 1)->unreceived().size(), 1u);
+  EXPECT_EQ(bench.machine.ipcq(c.receiver).receive_queue(c)->unreceived().size(), 1u);
   bench.machine.install({SipId{0}, "again", {next}, [&] { replaced = true; }});
   bench.scheduler.run();
   EXPECT_TRUE(replaced);

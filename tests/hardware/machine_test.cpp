@@ -43,8 +43,8 @@ TEST(Machine, ReportsTheUseOfEveryPartInStructuralOrder) {
   };
   const auto& load = *bench.log.operations[0];
   const auto& dot = *bench.log.operations[1];
-  EXPECT_EQ(named("sip0.cube0.pe1.dma.queue0").busy, load.finished - load.started);
-  EXPECT_EQ(named("sip0.cube0.pe1.gemm").busy, dot.finished - dot.started);
+  EXPECT_EQ(named("sip0.cube0.pe1.dma.queue0").busy, load.times.finished - load.times.started);
+  EXPECT_EQ(named("sip0.cube0.pe1.gemm").busy, dot.times.finished - dot.times.started);
   EXPECT_EQ(named("sip0.cube0.pe0.gemm").busy, Time::zero());
   EXPECT_EQ(named("sip0.cube1.pe1.vector").busy, Time::zero());
   EXPECT_EQ(named("sip0.cube0.pe1.tcm.dma").bytes, Bytes(10'000));

@@ -73,9 +73,9 @@ TEST(OpenPageModel, HitsAndMissesCostTheirLaw) {
     for (const auto& [local, penalty] : accesses) p.load({leg(p.pe(), slice_address(1, local), 500)})->done.wait();
   });
   for (std::size_t i = 0; i < accesses.size(); ++i) {
-    const Operation& load = *bench.log.operations[i];
-    EXPECT_EQ(load.effect, load.started + ps(30'011) + moved(500) + accesses[i].second + ns(89)) << i;
-    EXPECT_EQ(load.finished, load.effect + ps(1)) << i;
+    const Command& load = *bench.log.operations[i];
+    EXPECT_EQ(load.times.effect, load.times.started + ps(30'011) + moved(500) + accesses[i].second + ns(89)) << i;
+    EXPECT_EQ(load.times.finished, load.times.effect + ps(1)) << i;
   }
 }
 
@@ -87,9 +87,10 @@ TEST(OpenPageModel, ReadsAndWritesShareTheOpenRow) {
     p.load({leg(p.pe(), slice_address(2, 64), 64)})->done.wait();
   });
   const auto& all = bench.log.operations;
-  EXPECT_EQ(all[0]->effect, all[0]->started + ps(30'011) + ps(1) + moved(64) + ns(13) + ns(89));
-  EXPECT_EQ(all[1]->effect, all[1]->started + ps(30'011) + moved(64) + ns(89)) << "a hit";
-  EXPECT_EQ(all[2]->effect, all[2]->started + ps(30'011) + moved(64) + ns(13) + ns(89)) << "each channel has its own";
+  EXPECT_EQ(all[0]->times.effect, all[0]->times.started + ps(30'011) + ps(1) + moved(64) + ns(13) + ns(89));
+  EXPECT_EQ(all[1]->times.effect, all[1]->times.started + ps(30'011) + moved(64) + ns(89)) << "a hit";
+  EXPECT_EQ(all[2]->times.effect, all[2]->times.started + ps(30'011) + moved(64) + ns(13) + ns(89))
+      << "each channel has its own";
 }
 
 TEST(OpenPageModel, RandomAccessesCostWhatAPlainModelOfRowsSays) {
@@ -107,8 +108,8 @@ TEST(OpenPageModel, RandomAccessesCostWhatAPlainModelOfRowsSays) {
     const auto found = open.find({channel, row % 4});
     const Time penalty = found == open.end() ? ns(13) : found->second == row ? Time() : ns(30);
     open[{channel, row % 4}] = row;
-    const Operation& load = *bench.log.operations[i];
-    ASSERT_EQ(load.effect, load.started + ps(30'011) + moved(64) + penalty + ns(89)) << i;
+    const Command& load = *bench.log.operations[i];
+    ASSERT_EQ(load.times.effect, load.times.started + ps(30'011) + moved(64) + penalty + ns(89)) << i;
   }
 }
 
@@ -201,8 +202,8 @@ TEST(OwnModels, EnginesAskThemAboutEachCommandAndKeepToTheirAnswer) {
   EXPECT_EQ(seen.gemm[0].k, 33);
   EXPECT_EQ(seen.gemm[0].operand, GemmOperand::f32);
   EXPECT_EQ(seen.gemm[0].steps, 4 * 33);
-  EXPECT_EQ(seen.gemm[0].start, all[0]->started);
-  EXPECT_EQ(all[0]->finished, all[0]->started + ps(12'345));
+  EXPECT_EQ(seen.gemm[0].start, all[0]->times.started);
+  EXPECT_EQ(all[0]->times.finished, all[0]->times.started + ps(12'345));
   ASSERT_EQ(seen.vector.size(), 1u);
   EXPECT_EQ(seen.vector[0].elements, 100);
   EXPECT_EQ(seen.vector[0].operation, VectorOperation::erf);
@@ -210,7 +211,7 @@ TEST(OwnModels, EnginesAskThemAboutEachCommandAndKeepToTheirAnswer) {
   EXPECT_EQ(seen.vector[0].item_bytes, 2);
   EXPECT_EQ(seen.vector[0].reduced, 7);
   EXPECT_EQ(seen.vector[0].operand_bytes, Bytes(600));
-  EXPECT_EQ(all[1]->finished, all[1]->started + ps(12'345));
+  EXPECT_EQ(all[1]->times.finished, all[1]->times.started + ps(12'345));
   ASSERT_EQ(seen.dma.size(), 1u);
   EXPECT_EQ(seen.dma[0].slices, 2);
   EXPECT_EQ(seen.dma[0].rows, 4);
@@ -221,8 +222,9 @@ TEST(OwnModels, EnginesAskThemAboutEachCommandAndKeepToTheirAnswer) {
   built_in.run(at(0, 0, 0), [](ProgramScope& p) {
     p.load({{p.pe(), {StridedRange{0, 3, Bytes(100), 4096}}}, leg(at(0, 0, 1), 0, 50)});
   });
-  const Operation& same = *built_in.log.operations[0];
-  EXPECT_EQ(all[2]->finished - all[2]->started - 4 * ps(12'345), same.finished - same.started - ps(30'011));
+  const Command& same = *built_in.log.operations[0];
+  EXPECT_EQ(all[2]->times.finished - all[2]->times.started - 4 * ps(12'345),
+            same.times.finished - same.times.started - ps(30'011));
 }
 
 TEST(OwnModels, AChannelIsAskedOnceForEachChunkInTheOrderOfServiceAtItsOwnAddresses) {
@@ -239,7 +241,7 @@ TEST(OwnModels, AChannelIsAskedOnceForEachChunkInTheOrderOfServiceAtItsOwnAddres
     EXPECT_EQ(seen.accesses[i].address, i / 4 * 1024) << "two granules of each of four channels";
     EXPECT_EQ(seen.accesses[i].bytes, Bytes(1024));
     EXPECT_FALSE(seen.accesses[i].write);
-    EXPECT_EQ(seen.accesses[i].start, bench.log.operations[0]->started + ps(30'011) + (i / 4) * ps(1000));
+    EXPECT_EQ(seen.accesses[i].start, bench.log.operations[0]->times.started + ps(30'011) + (i / 4) * ps(1000));
   }
   EXPECT_EQ(seen.accesses[8].address, 1024 + 5000 % 1024);
   EXPECT_EQ(seen.accesses[8].bytes, Bytes(100));

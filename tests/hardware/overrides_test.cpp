@@ -41,9 +41,9 @@ void run_all(Bench& bench) {
   bench.scheduler.run();
 }
 
-const Operation& operation_of(const Bench& bench, PeCoordinate pe, EngineKind engine) {
-  for (const OperationRef& operation : bench.log.operations) {
-    if (operation->engine == engine && operation->agent == bench.machine.program_agent(pe, 0)) return *operation;
+const Command& operation_of(const Bench& bench, PeCoordinate pe, EngineKind engine) {
+  for (const CommandRef& operation : bench.log.operations) {
+    if (operation->engine() == engine && operation->agent == bench.machine.program_agent(pe, 0)) return *operation;
   }
   ADD_FAILURE() << "no such operation";
   return *bench.log.operations.front();
@@ -59,19 +59,19 @@ TEST(Overrides, ASlowPeObeysItsLawsWithItsOwnClockAndItsNeighbourDoesNotNotice) 
   run_all(slow);
 
   const Clock clock(Frequency::megahertz(701));
-  const Operation& dot = operation_of(slow, at(0, 0, 1), EngineKind::gemm);
-  EXPECT_EQ(dot.finished, clock.edge(clock.cycle_at_or_after(dot.started) + 3 * 2 * 33 + 2 * 8 + 16 - 2));
-  const Operation& add = operation_of(slow, at(0, 0, 1), EngineKind::vector);
-  EXPECT_EQ(add.finished, clock.edge(clock.cycle_at_or_after(add.started) + 8 + 32));
+  const Command& dot = operation_of(slow, at(0, 0, 1), EngineKind::gemm);
+  EXPECT_EQ(dot.times.finished, clock.edge(clock.cycle_at_or_after(dot.times.started) + 3 * 2 * 33 + 2 * 8 + 16 - 2));
+  const Command& add = operation_of(slow, at(0, 0, 1), EngineKind::vector);
+  EXPECT_EQ(add.times.finished, clock.edge(clock.cycle_at_or_after(add.times.started) + 8 + 32));
   const Time least = slow.machine.least(at(0, 0, 1), dot).work;
-  EXPECT_LE(least, dot.finished - dot.started);
+  EXPECT_LE(least, dot.times.finished - dot.times.started);
   EXPECT_GT(least, plain.machine.least(at(0, 0, 1), dot).work * 2);
 
   for (const EngineKind engine : {EngineKind::gemm, EngineKind::vector, EngineKind::dma}) {
-    const Operation& before = operation_of(plain, at(0, 0, 0), engine);
-    const Operation& after = operation_of(slow, at(0, 0, 0), engine);
-    EXPECT_EQ(before.started, after.started);
-    EXPECT_EQ(before.finished, after.finished);
+    const Command& before = operation_of(plain, at(0, 0, 0), engine);
+    const Command& after = operation_of(slow, at(0, 0, 0), engine);
+    EXPECT_EQ(before.times.started, after.times.started);
+    EXPECT_EQ(before.times.finished, after.times.finished);
   }
 }
 
@@ -83,12 +83,12 @@ TEST(Overrides, APeMayHaveASmallerArrayAndFewerLanes) {
   Bench bench(machine);
   run_all(bench);
   const Clock clock(machine.pe.clock);
-  const Operation& dot = operation_of(bench, at(0, 0, 1), EngineKind::gemm);
-  EXPECT_EQ(dot.finished, clock.edge(clock.cycle_at_or_after(dot.started) + 3 * 5 * 33 + 2 * 8 + 4 - 2));
-  const Operation& add = operation_of(bench, at(0, 0, 1), EngineKind::vector);
-  EXPECT_EQ(add.finished, clock.edge(clock.cycle_at_or_after(add.started) + 8 + 63));
-  const Operation& other = operation_of(bench, at(0, 0, 0), EngineKind::vector);
-  EXPECT_EQ(other.finished, clock.edge(clock.cycle_at_or_after(other.started) + 8 + 32));
+  const Command& dot = operation_of(bench, at(0, 0, 1), EngineKind::gemm);
+  EXPECT_EQ(dot.times.finished, clock.edge(clock.cycle_at_or_after(dot.times.started) + 3 * 5 * 33 + 2 * 8 + 4 - 2));
+  const Command& add = operation_of(bench, at(0, 0, 1), EngineKind::vector);
+  EXPECT_EQ(add.times.finished, clock.edge(clock.cycle_at_or_after(add.times.started) + 8 + 63));
+  const Command& other = operation_of(bench, at(0, 0, 0), EngineKind::vector);
+  EXPECT_EQ(other.times.finished, clock.edge(clock.cycle_at_or_after(other.times.started) + 8 + 32));
 }
 
 TEST(Overrides, FiguresEqualToTheOthersChangeNothing) {
@@ -133,16 +133,16 @@ TEST(Overrides, ALoadOverADegradedLinkObeysTheLawWithItsFigures) {
   for (const bool exact : {false, true}) {
     Bench bench(machine, exact);
     bench.run(at(0, 1, 1), [](ProgramScope& p) { p.load({leg(at(1, 0, 0), 0, 8192)}); });
-    const Operation& load = *bench.log.operations.front();
+    const Command& load = *bench.log.operations.front();
     const Endpoint port = Endpoint::pe_port(at(0, 1, 1)), slice = Endpoint::hbm_slice(at(1, 0, 0));
     std::vector<Stage> route{bench.channels(at(1, 0, 0))};
     for (const Stage& link : bench.links(slice, port)) route.push_back(link);
     route.push_back(bench.tcm_port(at(0, 1, 1)));
-    const Time arrived = load.started + machine.pe.dma.setup + bench.message_time(port, slice);
-    EXPECT_EQ(load.finished, bench.transfer_times(route, load.legs[0].ranges, arrived).delivered);
+    const Time arrived = load.times.started + machine.pe.dma.setup + bench.message_time(port, slice);
+    EXPECT_EQ(load.times.finished, bench.transfer_times(route, load.dma().legs[0].ranges, arrived).delivered);
     // The answer crosses the slow link: eight chunks, one after the other.
     const Time chunk = transfer_time(Bytes(1024), *slow.bandwidth);
-    EXPECT_GE(load.finished - arrived, ns(1777) + 8 * chunk);
+    EXPECT_GE(load.times.finished - arrived, ns(1777) + 8 * chunk);
   }
 }
 

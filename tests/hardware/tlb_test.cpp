@@ -114,7 +114,7 @@ topology::Topology machine_with(std::int32_t entries, std::int32_t walkers) {
   return topology;
 }
 
-OperationRef load(ProgramScope& program, std::vector<PageRange> pages) {
+CommandRef load(ProgramScope& program, std::vector<PageRange> pages) {
   return program.load({leg(program.pe(), 0, 64)}, {}, std::move(pages));
 }
 
@@ -122,9 +122,9 @@ TEST(TlbInAMachine, ADescriptorIsSetUpLaterByItsWalks) {
   const auto ends = [](std::vector<PageRange> pages) {
     Bench bench(machine_with(64, 2));
     bench.run(at(0, 0, 0), [&](ProgramScope& p) { load(p, pages); });
-    const Operation& operation = *bench.log.operations.front();
-    return std::tuple{operation.effect - operation.started, operation.finished - operation.started,
-                      operation.translation};
+    const Command& operation = *bench.log.operations.front();
+    return std::tuple{operation.times.effect - operation.times.started,
+                      operation.times.finished - operation.times.started, operation.times.translation};
   };
   const auto [effect, end, none] = ends({});
   EXPECT_EQ(none, Time::zero());
@@ -144,8 +144,9 @@ TEST(TlbInAMachine, TheNextDescriptorOfTheQueueIsSetUpAfterTheWalks) {
     load(p, {});
   });
   const auto& operations = bench.log.operations;
-  EXPECT_EQ(operations[1]->started, operations[0]->started + topology.pe.dma.setup + 2 * ps(1009));
-  EXPECT_EQ(operations[2]->started, operations[1]->started + topology.pe.dma.setup) << "the pages are known by now";
+  EXPECT_EQ(operations[1]->times.started, operations[0]->times.started + topology.pe.dma.setup + 2 * ps(1009));
+  EXPECT_EQ(operations[2]->times.started, operations[1]->times.started + topology.pe.dma.setup)
+      << "the pages are known by now";
 }
 
 TEST(TlbInAMachine, QueuesOfAPeShareTheTlbAndPesDoNot) {

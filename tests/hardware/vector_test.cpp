@@ -7,7 +7,7 @@
 namespace kernbench::hardware {
 namespace {
 
-OperationRef run_on_tiny(const VectorWork& work) {
+CommandRef run_on_tiny(const VectorWork& work) {
   Bench bench(tiny());
   bench.run(at(0, 0, 0), [&](ProgramScope& p) { p.vector(work); });
   return bench.log.operations.front();
@@ -75,18 +75,18 @@ TEST(Simd, NarrowElementsShareALaneWhereLanesDivide) {
 }
 
 TEST(Simd, ACommandRunsFromAClockEdgeToAClockEdge) {
-  const OperationRef add = run_on_tiny({1000, VectorOperation::argreduce, 4, 32, Bytes(12000)});
+  const CommandRef add = run_on_tiny({1000, VectorOperation::argreduce, 4, 32, Bytes(12000)});
   const Clock clock(Frequency::megahertz(1499));
-  EXPECT_EQ(add->finished, clock.edge(clock.cycle_at_or_after(add->started) + 8 + 32 * 2 + 5));
-  EXPECT_EQ(add->effect, add->finished);
+  EXPECT_EQ(add->times.finished, clock.edge(clock.cycle_at_or_after(add->times.started) + 8 + 32 * 2 + 5));
+  EXPECT_EQ(add->times.effect, add->times.finished);
 }
 
 TEST(Simd, OperandsAreNotFasterThanTheTcm) {
-  const OperationRef add = run_on_tiny({.elements = 32, .operand_bytes = Bytes(60000)});
+  const CommandRef add = run_on_tiny({.elements = 32, .operand_bytes = Bytes(60000)});
   const Clock clock(Frequency::megahertz(1499));
-  const Time begin = clock.edge(clock.cycle_at_or_after(add->started));
+  const Time begin = clock.edge(clock.cycle_at_or_after(add->times.started));
   const Time operands = transfer_time(Bytes(60000), Bandwidth::gigabytes_per_second(509));
-  EXPECT_EQ(add->finished, clock.edge(clock.cycle_at_or_after(begin + operands)));
+  EXPECT_EQ(add->times.finished, clock.edge(clock.cycle_at_or_after(begin + operands)));
 }
 
 }  // namespace

@@ -67,39 +67,36 @@ TestWindow install_window(Bench& bench, PeCoordinate user, PeCoordinate owner, B
   return made;
 }
 
-/// A command for a window; with bytes, a signal, or both.
-struct Command {
+/// What a command does to a window; with bytes, a signal, or both.
+struct Access {
   std::int64_t bytes = 0;
   std::optional<std::int64_t> adds = std::nullopt;  // to word 1
   bool reads = false;
 };
-OperationRef issue(ProgramScope& scope, Log& log, const TestWindow& target, const Command& command,
-                   std::uint64_t number) {
-  auto operation = std::make_shared<Operation>(EngineKind::ipcq, "put", scope.agent(), number, "");
-  operation->ipcq.bytes = Bytes(command.bytes);
+CommandRef issue(ProgramScope& scope, Log& log, const TestWindow& target, const Access& access, std::uint64_t number) {
   WindowWork work;
+  work.bytes = Bytes(access.bytes);
   work.target = target.window.owner;
   work.buffer_kind = target.window.buffer_kind;
   work.memory = target.window.memory;
   work.chunk = target.place.parameters.vc_chunk_size;
-  work.reads = command.reads;
-  work.signals = command.adds.has_value();
+  work.reads = access.reads;
+  work.signals = access.adds.has_value();
   work.word = target.window.word(1);
   work.epoch = target.window.epoch;
   work.update = SignalUpdate::add;
-  work.value = command.adds.value_or(0);
-  operation->window = work;
-  operation->observer = &log;
-  scope.machine().pe(scope.pe()).submit(operation);
-  return operation;
+  work.value = access.adds.value_or(0);
+  const CommandRef made = make_command(work, "put", scope.agent(), number, &log);
+  scope.machine().pe(scope.pe()).submit(made);
+  return made;
 }
 
 /// One command of an otherwise idle machine.
-OperationRef run_one(Bench& bench, const TestWindow& target, PeCoordinate user, const Command& command) {
-  OperationRef made;
+CommandRef run_one(Bench& bench, const TestWindow& target, PeCoordinate user, const Access& access) {
+  CommandRef made;
   bench.run(user, [&](ProgramScope& scope) {
     sim::this_fiber::sleep(Time::microseconds(5));
-    made = issue(scope, bench.log, target, command, 1000);
+    made = issue(scope, bench.log, target, access, 1000);
     made->done.wait();
   });
   return made;
@@ -120,13 +117,14 @@ TEST_P(WindowLaw, APutTakesItsTransferAndAnAcknowledgement) {
     for (const std::int64_t bytes : {1, 700, 1024, 5000, 40000}) {
       Bench bench(window_machine());
       const TestWindow w = install_window(bench, way.from, way.to, GetParam());
-      const OperationRef put = run_one(bench, w, way.from, {.bytes = bytes});
+      const CommandRef put = run_one(bench, w, way.from, {.bytes = bytes});
       auto route = fill_route(bench, w.place);
       if (is_one_port(way, GetParam())) route.pop_back();
-      const auto payload =
-          bench.transfer_times(std::move(route), {{address_of(bench, w.place, 0), 1, Bytes(bytes), 0}}, put->started);
-      EXPECT_EQ(put->effect, payload.delivered) << way.name << ", " << bytes << " B";
-      EXPECT_EQ(put->finished, payload.delivered + message(bench, memory_of(w.place), Endpoint::pe_port(way.from)))
+      const auto payload = bench.transfer_times(std::move(route), {{address_of(bench, w.place, 0), 1, Bytes(bytes), 0}},
+                                                put->times.started);
+      EXPECT_EQ(put->times.effect, payload.delivered) << way.name << ", " << bytes << " B";
+      EXPECT_EQ(put->times.finished,
+                payload.delivered + message(bench, memory_of(w.place), Endpoint::pe_port(way.from)))
           << way.name << ", " << bytes << " B";
       EXPECT_TRUE(bench.machine.fabric().idle());
     }
@@ -138,16 +136,16 @@ TEST_P(WindowLaw, AGetTakesARequestAndItsTransfer) {
     for (const std::int64_t bytes : {1, 700, 1024, 5000, 40000}) {
       Bench bench(window_machine());
       const TestWindow w = install_window(bench, way.from, way.to, GetParam());
-      const OperationRef get = run_one(bench, w, way.from, {.bytes = bytes, .reads = true});
+      const CommandRef get = run_one(bench, w, way.from, {.bytes = bytes, .reads = true});
       const Endpoint port = Endpoint::pe_port(way.from);
       std::vector<Stage> route;
       if (!is_one_port(way, GetParam())) route.push_back(stage_of(bench, w.place));
       for (const Stage& link : bench.links(memory_of(w.place), port)) route.push_back(link);
       route.push_back(bench.tcm_port(way.from));
       const auto payload = bench.transfer_times(std::move(route), {{address_of(bench, w.place, 0), 1, Bytes(bytes), 0}},
-                                                get->started + message(bench, port, memory_of(w.place)));
-      EXPECT_EQ(get->effect, payload.departed) << way.name << ", " << bytes << " B";
-      EXPECT_EQ(get->finished, payload.delivered) << way.name << ", " << bytes << " B";
+                                                get->times.started + message(bench, port, memory_of(w.place)));
+      EXPECT_EQ(get->times.effect, payload.departed) << way.name << ", " << bytes << " B";
+      EXPECT_EQ(get->times.finished, payload.delivered) << way.name << ", " << bytes << " B";
     }
   }
 }
@@ -159,13 +157,14 @@ TEST_P(WindowLaw, TheSignalOfAPutComesBehindItsBytes) {
       Bench bench(window_machine());
       const TestWindow w = install_window(bench, way.from, way.to, GetParam());
       if (GetParam() == BufferKind::hbm && bytes > 512) continue;  // two chunks there
-      const OperationRef put = run_one(bench, w, way.from, {.bytes = bytes, .adds = 3});
-      const auto payload = bench.transfer_times(fill_route(bench, w.place),
-                                                {{address_of(bench, w.place, 0), 1, Bytes(bytes), 0}}, put->started);
-      const Time header = announced(bench, w.place, Bytes(bytes), put->started, payload.departed);
+      const CommandRef put = run_one(bench, w, way.from, {.bytes = bytes, .adds = 3});
+      const auto payload = bench.transfer_times(
+          fill_route(bench, w.place), {{address_of(bench, w.place, 0), 1, Bytes(bytes), 0}}, put->times.started);
+      const Time header = announced(bench, w.place, Bytes(bytes), put->times.started, payload.departed);
       const Time updated = std::max(payload.delivered, header) + ps(4007);
-      EXPECT_EQ(put->effect, payload.delivered) << way.name;
-      EXPECT_EQ(put->finished, updated + bench.message_time(Endpoint::pe_port(way.to), Endpoint::pe_port(way.from)))
+      EXPECT_EQ(put->times.effect, payload.delivered) << way.name;
+      EXPECT_EQ(put->times.finished,
+                updated + bench.message_time(Endpoint::pe_port(way.to), Endpoint::pe_port(way.from)))
           << way.name << ", " << bytes << " B";
       EXPECT_EQ(bench.machine.ipcq(way.to).signals().value(w.window.word(1)), 3);
       EXPECT_EQ(bench.machine.ipcq(way.to).signals().value(w.window.word(2)), 0);
@@ -227,20 +226,20 @@ TEST_P(WindowLaw, ThePayloadOfSeveralChunksAndItsHeaderShareTheirLinks) {
     for (const std::int64_t bytes : {1, 1024, 1025, 2048, 2049, 5000, 12345, 40000}) {
       Bench bench(window_machine());
       const TestWindow w = install_window(bench, way.from, way.to, GetParam());
-      const OperationRef put = run_one(bench, w, way.from, {.bytes = bytes, .adds = 3});
-      const PayloadAndHeader law(bench.topology, w.place, Bytes(bytes), put->started);
-      EXPECT_EQ(put->effect, law.landed) << way.name << ", " << bytes << " B";
-      EXPECT_EQ(put->finished, std::max(law.landed, law.announced) + ps(4007) + bench.message_time(to, from))
+      const CommandRef put = run_one(bench, w, way.from, {.bytes = bytes, .adds = 3});
+      const PayloadAndHeader law(bench.topology, w.place, Bytes(bytes), put->times.started);
+      EXPECT_EQ(put->times.effect, law.landed) << way.name << ", " << bytes << " B";
+      EXPECT_EQ(put->times.finished, std::max(law.landed, law.announced) + ps(4007) + bench.message_time(to, from))
           << way.name << ", " << bytes << " B";
-      const auto alone = bench.transfer_times(fill_route(bench, w.place),
-                                              {{address_of(bench, w.place, 0), 1, Bytes(bytes), 0}}, put->started);
+      const auto alone = bench.transfer_times(
+          fill_route(bench, w.place), {{address_of(bench, w.place, 0), 1, Bytes(bytes), 0}}, put->times.started);
       Time longest;
       for (const topology::RouteHop& hop : bench.network.route(from, to)) {
         const Bandwidth bandwidth = bench.network.link(hop.link).spec.bandwidth;
         longest = std::max(longest, transfer_time(bench.topology.cube.noc.header, bandwidth));
       }
-      EXPECT_GE(put->effect, alone.delivered) << way.name << ", " << bytes << " B";
-      EXPECT_LE(put->effect, alone.delivered + longest) << way.name << ", " << bytes << " B";
+      EXPECT_GE(put->times.effect, alone.delivered) << way.name << ", " << bytes << " B";
+      EXPECT_LE(put->times.effect, alone.delivered + longest) << way.name << ", " << bytes << " B";
     }
   }
 }
@@ -251,11 +250,11 @@ TEST(WindowLaw, ASignalIsOneMessageAndTheUpdateOfARegister) {
   for (const WindowWay& way : window_ways()) {
     Bench bench(window_machine());
     const TestWindow w = install_window(bench, way.from, way.to, BufferKind::tcm);
-    const OperationRef signal = run_one(bench, w, way.from, {.adds = -5});
+    const CommandRef signal = run_one(bench, w, way.from, {.adds = -5});
     const Endpoint from = Endpoint::pe_port(way.from), to = Endpoint::pe_port(way.to);
-    const Time updated = signal->started + message(bench, from, to) + ps(4007);
-    EXPECT_EQ(signal->effect, updated) << way.name;
-    EXPECT_EQ(signal->finished, updated + message(bench, to, from)) << way.name;
+    const Time updated = signal->times.started + message(bench, from, to) + ps(4007);
+    EXPECT_EQ(signal->times.effect, updated) << way.name;
+    EXPECT_EQ(signal->times.finished, updated + message(bench, to, from)) << way.name;
     EXPECT_EQ(bench.machine.ipcq(way.to).signals().value(w.window.word(1)), -5);
   }
 }
@@ -264,16 +263,16 @@ TEST(WindowLaw, ASignalIsOneMessageAndTheUpdateOfARegister) {
 TEST(WindowLaw, ACommandStartsWhenThePayloadBeforeItHasLeft) {
   Bench bench(window_machine());
   const TestWindow w = install_window(bench, at(0, 0, 0), at(1, 3, 1), BufferKind::hbm);
-  std::vector<OperationRef> puts;
+  std::vector<CommandRef> puts;
   bench.run(at(0, 0, 0), [&](ProgramScope& scope) {
     for (std::uint64_t i = 0; i < 4; ++i) puts.push_back(issue(scope, bench.log, w, {.bytes = 30000}, 1000 + i));
-    for (const OperationRef& put : puts) put->done.wait();
+    for (const CommandRef& put : puts) put->done.wait();
   });
   const std::vector<Stage> route = fill_route(bench, w.place);
   for (std::size_t i = 0; i + 1 < puts.size(); ++i) {
-    const auto alone = bench.transfer_times({route.front()}, {{kOffset, 1, Bytes(30000), 0}}, puts[i]->started);
-    EXPECT_GE(puts[i + 1]->started, alone.departed);
-    EXPECT_LT(puts[i + 1]->started, puts[i]->finished);
+    const auto alone = bench.transfer_times({route.front()}, {{kOffset, 1, Bytes(30000), 0}}, puts[i]->times.started);
+    EXPECT_GE(puts[i + 1]->times.started, alone.departed);
+    EXPECT_LT(puts[i + 1]->times.started, puts[i]->times.finished);
   }
 }
 
@@ -403,11 +402,11 @@ TEST(Windows, ProgramsAreTakenBackAtAnyInstant) {
       LaunchRequest request{SipId{0}, "test#0", {}, {}};
       request.owner = 7;
       request.programs.push_back(bench.program(user, [&](ProgramScope& scope) {
-        std::vector<OperationRef> mine;
+        std::vector<CommandRef> mine;
         for (std::uint64_t i = 0; i < 6; ++i) {
           mine.push_back(issue(scope, bench.log, w, {.bytes = 3000, .adds = 1, .reads = i == 3}, 1000 + i));
         }
-        for (const OperationRef& each : mine) each->done.wait();
+        for (const CommandRef& each : mine) each->done.wait();
       }));
       request.programs.push_back(bench.program(owner, [&](ProgramScope& scope) {
         SignalWait wait(scope.machine().ipcq(owner).signals(), w.window.word(1),

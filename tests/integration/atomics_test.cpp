@@ -330,18 +330,19 @@ TEST(Atomics, WithoutOrderMessagesAreSometimesStale) {
 
 // ---- the times of ordered atomics
 
-class Watch final : public tile::OperationSink {
+class Watch final : public tile::OperationConsumer {
  public:
   struct Times {
     std::string kind;
     Time issued, ready, started, effect, finished;
   };
-  void on_operation(const tile::KernelOperation& o) override {
-    if (o.engine != hardware::EngineKind::dma) operand_finished = o.finished;
-    if (o.engine != hardware::EngineKind::dma) return;
-    seen.emplace(o.number, Times{o.kind, o.issued, o.ready, o.started, o.effect, o.finished});
+  void on_operation(const tile::OperationRecord& operation) override {
+    const hardware::Timeline& times = operation.times();
+    if (operation.engine() != hardware::EngineKind::dma) operand_finished = times.finished;
+    if (operation.engine() != hardware::EngineKind::dma) return;
+    seen.emplace(operation.number(),
+                 Times{operation.kind(), times.issued, times.ready, times.started, times.effect, times.finished});
   }
-  bool wants_operands() const override { return false; }
   Time operand_finished;  // of the value that the atomic adds
   std::vector<Times> in_order() const {
     std::vector<Times> times;
@@ -358,7 +359,7 @@ Watch times_around(tl::MemoryOrder order) {
   simulate(tiny(), [&] {
     const auto x = torch::zeros({3, 4096}, one_pe(DType::i32));
     torch::ahbm::synchronize();
-    runtime::current_context("test").simulation.operation_sinks().add(watch);
+    runtime::current_context("test").simulation.operations().subscribe(watch, {tile::Topic::operations});
     torch::launch(
         "ordered",
         [order](tl::Tensor a) {

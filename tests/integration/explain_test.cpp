@@ -17,6 +17,7 @@
 #include "runtime/context.h"
 #include "runtime/simulation.h"
 #include "tile/explain/critical_path.h"
+#include "tile/explain/explainer.h"
 #include "tile/program/launch.h"
 #include "tile/program/program.h"
 
@@ -26,8 +27,8 @@ namespace {
 using testing::one_pe;
 using testing::tiny;
 using tile::Activity;
+using tile::ExplainedOperation;
 using tile::Interval;
-using tile::OperationRecord;
 
 std::int64_t draw(std::mt19937& random, std::int64_t low, std::int64_t high) {
   return low + static_cast<std::int64_t>(random() % static_cast<std::uint32_t>(high - low + 1));
@@ -68,20 +69,19 @@ void random_kernel(tl::Tensor x, tl::Tensor y, std::int64_t seed) {
 }
 
 struct Seen {
-  OperationRecord record;
+  ExplainedOperation record;
   std::string program, engine;
 };
 
-class Recorder final : public tile::OperationSink {
+class Recorder final : public tile::OperationConsumer {
  public:
-  void on_operation(const tile::KernelOperation& operation) override {
-    const auto& program = *operation.program;
-    const auto bound = program.environment().machine.least(program.coordinate(), operation);
-    seen.push_back({tile::record_of(operation, operation.where, bound),
-                    program.pe().name() + " " + program.launch().name, operation.queue->wait_name()});
-    names[{seen.back().program, operation.number}] = seen.size() - 1;
+  void on_operation(const tile::OperationRecord& operation) override {
+    const tile::Program& program = operation.program();
+    const auto bound = program.environment().machine.least(program.coordinate(), operation.command());
+    seen.push_back({tile::record_of(operation.command(), bound), program.pe().name() + " " + program.launch().name,
+                    operation.queue()->wait_name()});
+    names[{seen.back().program, operation.number()}] = seen.size() - 1;
   }
-  bool wants_operands() const override { return false; }
 
   std::vector<Seen> seen;
   std::map<std::pair<std::string, std::uint64_t>, std::size_t> names;
@@ -103,7 +103,7 @@ std::vector<std::string> narrow(std::int64_t seed) {
 
 void explain(Explained& out, std::int64_t seed, SimulateOptions options) {
   out.result = simulate(options, [&] {
-    runtime::current_context("test").simulation.operation_sinks().add(out.recorder);
+    runtime::current_context("test").simulation.operations().subscribe(out.recorder, {tile::Topic::operations});
     auto x = torch::ones({48, 64}, torch::device("ahbm")), y = torch::ones({48, 64}, torch::device("ahbm"));
     torch::launch("random", random_kernel, x, y, seed);
     torch::launch("random", random_kernel, y, x, seed + 1);
@@ -111,7 +111,7 @@ void explain(Explained& out, std::int64_t seed, SimulateOptions options) {
   });
 }
 
-Time sum_of(const OperationRecord& record) {
+Time sum_of(const ExplainedOperation& record) {
   Time at = record.requested;
   tile::for_each_interval(record, [&](const Interval& interval) {
     EXPECT_EQ(interval.start, at) << "no gap and no overlap";
@@ -129,7 +129,7 @@ TEST(Explain, TheIntervalsOfEveryOperationTileItsDurationAndNameWhatEndedThem) {
     explain(run, seed, tiny(narrow(seed)));
     ASSERT_FALSE(run.recorder.seen.empty());
     for (const Seen& each : run.recorder.seen) {
-      const OperationRecord& record = each.record;
+      const ExplainedOperation& record = each.record;
       ASSERT_EQ(sum_of(record), record.finished - record.requested) << "seed " << seed;
       ASSERT_LE(record.bound.total() + record.translation, record.finished - record.started)
           << record.kind << ", seed " << seed;
@@ -142,7 +142,7 @@ TEST(Explain, TheIntervalsOfEveryOperationTileItsDurationAndNameWhatEndedThem) {
         if (!has_cause) return;
         const auto cause = run.recorder.names.find({each.program, interval.cause.number});
         ASSERT_NE(cause, run.recorder.names.end());
-        const OperationRecord& before = run.recorder.seen[cause->second].record;
+        const ExplainedOperation& before = run.recorder.seen[cause->second].record;
         const bool set_up = interval.activity == Activity::engine &&
                             before.started + before.bound.setup + before.translation == interval.end;
         ASSERT_TRUE(before.finished == interval.end || set_up) << "seed " << seed;
@@ -370,8 +370,8 @@ TEST(Explain, WaitsThatAnotherLaunchEndedStayOnTheCriticalPathWhichStillTiles) {
           }
         };
         launch.completed = [&](const hardware::LaunchTimes&, const tile::LaunchRecord& record) {
-          Time at = record.last_trace->start;
-          for (const tile::PathSegment& segment : tile::critical_path(*record.last_trace)) {
+          Time at = record.explanation->trace->start;
+          for (const tile::PathSegment& segment : tile::critical_path(*record.explanation->trace)) {
             EXPECT_EQ(segment.start, at) << "seed " << seed;
             at = segment.end;
             waits.insert(std::string(name(segment.activity, segment.engine)));

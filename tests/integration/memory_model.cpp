@@ -266,7 +266,7 @@ class Case {
       const auto to = program.environment().addresses.translate(program.coordinate(), piece.va, Bytes(piece.row_bytes));
       expected.emplace_back(to.slice, to.address);
     }
-    for (const auto& leg : tile.state()->producer->legs) {
+    for (const auto& leg : tile.state()->producer->dma().legs) {
       for (const auto& range : leg.ranges) {
         for (std::int64_t row = 0; row < range.rows; ++row) {
           for (std::uint64_t byte = 0; byte < static_cast<std::uint64_t>(range.row_bytes.count()); byte += item)

@@ -5,7 +5,7 @@
 #include <random>
 #include <vector>
 
-#include "hardware/operation.h"
+#include "hardware/command.h"
 
 namespace kernbench::tile {
 namespace {

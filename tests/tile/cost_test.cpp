@@ -153,9 +153,9 @@ std::int64_t edge(Time time) {
 
 /// From the clock edge at which the engine begins to the end, in picoseconds.
 std::int64_t duration(const tl::Tile& tile) {
-  auto& operation = *tile.state()->producer;
-  operation.done.wait();
-  return operation.finished.count() - edge(operation.started);
+  auto& command = *tile.state()->producer;
+  command.done.wait();
+  return command.times.finished.count() - edge(command.times.started);
 }
 
 TEST(TileCost, EveryVectorCommandTakesItsOwnCyclesForEachGroupOfLanes) {
@@ -193,7 +193,7 @@ TEST(TileCost, TimesAreTheSameWithoutData) {
       for (const auto& what : cost_cases()) what.compute(operands);
       const auto last = tl::dot(operands.f, tl::trans(operands.g), tl::zeros({21, 21}, DType::f16), DType::bf16);
       duration(last);
-      end = last.state()->producer->finished;
+      end = last.state()->producer->times.finished;
     });
     return end;
   };

@@ -14,8 +14,8 @@
 namespace kernbench::tile {
 namespace {
 
+using hardware::CommandName;
 using hardware::EngineKind;
-using hardware::OperationName;
 
 Time ps(std::int64_t count) {
   return Time::picoseconds(count);
@@ -23,12 +23,17 @@ Time ps(std::int64_t count) {
 
 constexpr sim::AgentId kAgent{7};
 
+/// An operation of the program, as what ended a wait.
+hardware::Cause by(std::uint64_t number) {
+  return {{kAgent, number}, "", {}};
+}
+
 struct Times {
   std::int64_t requested, granted, placed, issued, ready, started, finished;
 };
 
-OperationRecord operation(std::uint64_t number, EngineKind engine, const char* kind, const Times& times) {
-  OperationRecord record;
+ExplainedOperation operation(std::uint64_t number, EngineKind engine, const char* kind, const Times& times) {
+  ExplainedOperation record;
   record.number = number;
   record.engine = engine;
   record.kind = kind;
@@ -77,8 +82,8 @@ TEST(CriticalPath, GoesFromTheLastWaitThroughOperandsAndTheEngineToTheInstructio
   trace.operations[1].bound = {ps(5), ps(5), ps(50)};
   trace.operations[1].started_by = {kAgent, 0};
   trace.operations[2].ready_by = {kAgent, 1};
-  trace.steps = {{Activity::value, ps(30), ps(160), {kAgent, 2}, {}},
-                 {Activity::scalar_read, ps(160), ps(165), {}, {}}};
+  trace.steps = {{Activity::value, ps(30), ps(160), by(2), {}, 1},
+                 {Activity::scalar_read, ps(160), ps(165), {}, {}, 1}};
   EXPECT_EQ(text_of(critical_path(trace)),
             "issue load 10, dma setup load 5, dma request load 5, dma data load 20, contention load 20, "
             "dma setup load 5, dma request load 5, dma data load 50, gemm dot 40, scalar read 5, program 5");
@@ -92,7 +97,7 @@ TEST(CriticalPath, WaitsForRoomAndForAPlaceGoOnWithTheOperationThatGaveItBack) {
                       operation(2, EngineKind::vector, "add", {60, 60, 70, 80, 80, 80, 90})};
   trace.operations[1].granted_by = {kAgent, 0};
   trace.operations[2].placed_by = {kAgent, 1};
-  trace.steps = {{Activity::drain, ps(80), ps(90), {kAgent, 2}, {}}};
+  trace.steps = {{Activity::drain, ps(80), ps(90), by(2), {}, 1}};
   EXPECT_EQ(text_of(critical_path(trace)),
             "issue dot 10, gemm dot 40, issue exp 10, vector exp 10, issue add 10, vector add 10");
   expect_tiles(trace);
@@ -103,7 +108,7 @@ TEST(CriticalPath, AWaitThatAnotherProgramEndedStaysAWait) {
   trace.operations = {operation(0, EngineKind::gemm, "dot", {0, 20, 20, 30, 30, 70, 100})};
   trace.operations[0].granted_by = {sim::AgentId{8}, 3};
   trace.operations[0].started_by = {sim::AgentId{8}, 4};
-  trace.steps = {{Activity::drain, ps(30), ps(100), {kAgent, 0}, {}}};
+  trace.steps = {{Activity::drain, ps(30), ps(100), by(0), {}, 1}};
   EXPECT_EQ(text_of(critical_path(trace)), "TCM full dot 20, issue dot 10, engine busy dot 40, gemm dot 30");
 }
 
@@ -111,9 +116,9 @@ TEST(CriticalPath, AnOperationThatLetsTheNextOneStartIsOnThePathUpToThen) {
   ProgramTrace trace{kAgent, ps(0), ps(130), {}, {}, {}};
   trace.operations = {operation(0, EngineKind::dma, "load", {0, 0, 0, 10, 10, 10, 100}),
                       operation(1, EngineKind::dma, "load", {10, 10, 10, 20, 20, 40, 130})};
-  for (OperationRecord& record : trace.operations) record.bound = {ps(30), ps(0), ps(60)};
+  for (ExplainedOperation& record : trace.operations) record.bound = {ps(30), ps(0), ps(60)};
   trace.operations[1].started_by = {kAgent, 0};  // its descriptor was set up
-  trace.steps = {{Activity::drain, ps(20), ps(130), {kAgent, 1}, {}}};
+  trace.steps = {{Activity::drain, ps(20), ps(130), by(1), {}, 1}};
   EXPECT_EQ(text_of(critical_path(trace)), "issue load 10, dma setup load 30, dma setup load 30, dma data load 60");
 }
 
@@ -129,8 +134,8 @@ TEST(CriticalPath, TilesTheProgramForAnyRecords) {
     const std::int64_t count = draw(0, 6);
     const auto any_name = [&] {
       return draw(0, 3) == 0
-                 ? OperationName{}
-                 : OperationName{{static_cast<std::uint32_t>(draw(6, 7))}, static_cast<std::uint64_t>(draw(0, count))};
+                 ? CommandName{}
+                 : CommandName{{static_cast<std::uint32_t>(draw(6, 7))}, static_cast<std::uint64_t>(draw(0, count))};
     };
     for (std::int64_t i = 0; i < count; ++i) {
       std::int64_t at[7];
@@ -148,7 +153,8 @@ TEST(CriticalPath, TilesTheProgramForAnyRecords) {
     }
     for (std::int64_t i = draw(0, 4); i > 0; --i) {
       const std::int64_t start = draw(trace.start.count(), trace.end.count());
-      trace.steps.push_back({Activity::value, ps(start), ps(draw(start, trace.end.count())), any_name(), {}});
+      trace.steps.push_back(
+          {Activity::value, ps(start), ps(draw(start, trace.end.count())), hardware::Cause{any_name(), "", {}}, {}, 1});
     }
     expect_tiles(trace);
     if (HasFailure()) FAIL() << "round " << round;
@@ -172,7 +178,7 @@ ProgramTrace receiver(sim::AgentId of) {
   trace.operations.push_back(operation(0, EngineKind::ipcq, "recv", {5, 5, 5, 9, 9, 9, 110}));
   trace.operations.back().waited = ps(91);
   trace.messages.push_back({0, {of, 1}, ps(40), ps(100), ps(30), link, ps(20), link});
-  trace.steps.push_back({Activity::drain, ps(9), ps(110), {kAgent, 0}, {}});
+  trace.steps.push_back({Activity::drain, ps(9), ps(110), by(0), {}, 1});
   return trace;
 }
 

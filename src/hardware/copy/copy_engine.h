@@ -8,8 +8,8 @@
 #include <memory>
 #include <vector>
 
+#include "hardware/command.h"
 #include "hardware/layout.h"
-#include "hardware/operation.h"
 #include "hardware/transport.h"
 #include "sim/scheduler.h"
 

@@ -26,50 +26,51 @@ DmaQueue::DmaQueue(sim::Scheduler& scheduler, Transport& transport, const topolo
 }
 
 Sender DmaQueue::sender(std::uint64_t part) {
-  const Operation& operation = *flight_of(part).operation;
-  return {operation.agent, leg_key(operation.number, leg_index(part))};
+  const Command& command = *flight_of(part).command;
+  return {command.agent, leg_key(command.number, leg_index(part))};
 }
 
-Time DmaQueue::setup_of(const Operation& operation) {
+Time DmaQueue::setup_of(const Command& command) {
   if (model_ == nullptr) return spec_.setup;
-  const Time setup = model_->setup(dma_descriptor(operation, scheduler().now()));
+  const Time setup = model_->setup(dma_descriptor(command.dma(), scheduler().now()));
   if (setup >= Time::zero()) return setup;
   throw ProgramError("ModelError", "the model of " + wait_name() + " gave a set-up of " + to_text(setup) + " for " +
-                                       operation.wait_name() + "; it must not be negative");
+                                       command.wait_name() + "; it must not be negative");
 }
 
-void DmaQueue::begin(Operation& operation) {
-  const auto place = std::ranges::find(flights_, nullptr, &Flight::operation);
-  place->operation = &operation;
-  place->accesses = place->open_legs = operation.legs.size();
-  if (place->logs.size() < operation.legs.size()) place->logs.resize(operation.legs.size());
+void DmaQueue::begin(Command& command) {
+  const auto place = std::ranges::find(flights_, nullptr, &Flight::command);
+  place->command = &command;
+  const std::size_t legs = command.dma().legs.size();
+  place->accesses = place->open_legs = legs;
+  if (command.watched && place->logs.size() < legs) place->logs.resize(legs);
   const auto flight = static_cast<std::uint64_t>(place - flights_.begin());
   setting_up_ = true;
-  operation.translation = tlb_.translate(operation.pages);
-  const Time setup = setup_of(operation) + operation.translation;
+  command.times.translation = tlb_.translate(command.dma().pages);
+  const Time setup = setup_of(command) + command.times.translation;
   if (setup == Time::zero()) return start_legs(flight);
-  scheduler().schedule(scheduler().now() + setup, sim::Phase::deliver, operation.agent, engine_key(operation.number),
+  scheduler().schedule(scheduler().now() + setup, sim::Phase::deliver, command.agent, engine_key(command.number),
                        sim::call<&DmaQueue::start_legs>(this, flight));
 }
 
 void DmaQueue::start_legs(std::uint64_t flight) {
   setting_up_ = false;
   Flight& begun = flights_[flight];
-  const OperationName name = begun.operation->operation_name();
-  if (begun.operation->legs.empty()) {
-    effect(*begun.operation);
+  const CommandRef command(begun.command);
+  const DmaWork& work = command->dma();
+  if (work.legs.empty()) {
+    effect(*command);
     return end(begun);
   }
-  for (std::uint64_t leg = 0; leg < begun.operation->legs.size(); ++leg) {
-    if (begun.operation->write) {
+  for (std::uint64_t leg = 0; leg < work.legs.size(); ++leg) {
+    if (work.writes()) {
       start_write(part(flight, leg));
     } else {
-      transport_.message(sender(part(flight, leg)), Endpoint::pe_port(pe_),
-                         Endpoint::hbm_slice(begun.operation->legs[leg].slice), VirtualNetwork::request,
-                         sim::call<&DmaQueue::start_read>(this, part(flight, leg)));
+      transport_.message(sender(part(flight, leg)), Endpoint::pe_port(pe_), Endpoint::hbm_slice(work.legs[leg].slice),
+                         VirtualNetwork::request, sim::call<&DmaQueue::start_read>(this, part(flight, leg)));
     }
   }
-  start_next(name);
+  start_next(*command);
 }
 
 void DmaQueue::start_read(std::uint64_t part) {
@@ -78,7 +79,7 @@ void DmaQueue::start_read(std::uint64_t part) {
   transport_.append_links(route, Endpoint::hbm_slice(leg.slice), Endpoint::pe_port(pe_), VirtualNetwork::response);
   route.push_back(transport_.tcm_port(pe_, VirtualNetwork::response));
   transport_.transfer(sender(part), std::move(route), leg.ranges, sim::call<&DmaQueue::left_memory>(this, part),
-                      sim::call<&DmaQueue::leg_done>(this, part), &log_of(part));
+                      sim::call<&DmaQueue::leg_done>(this, part), log_of(part));
 }
 
 void DmaQueue::start_write(std::uint64_t part) {
@@ -87,7 +88,7 @@ void DmaQueue::start_write(std::uint64_t part) {
   transport_.append_links(route, Endpoint::pe_port(pe_), Endpoint::hbm_slice(leg.slice), VirtualNetwork::request);
   route.push_back(transport_.channels(leg.slice, VirtualNetwork::request));
   transport_.transfer(sender(part), std::move(route), leg.ranges, {}, sim::call<&DmaQueue::landed>(this, part),
-                      &log_of(part));
+                      log_of(part));
 }
 
 void DmaQueue::left_memory(std::uint64_t part) {
@@ -96,14 +97,14 @@ void DmaQueue::left_memory(std::uint64_t part) {
 
 void DmaQueue::landed(std::uint64_t part) {
   memory_accessed(part);
-  const Operation& operation = *flight_of(part).operation;
-  if (!operation.atomic) {
+  const Command& command = *flight_of(part).command;
+  if (command.dma().kind != DmaKind::atomic) {
     return transport_.message(sender(part), Endpoint::hbm_slice(leg_of(part).slice), Endpoint::pe_port(pe_),
                               VirtualNetwork::response, sim::call<&DmaQueue::leg_done>(this, part));
   }
   if (atomic_ == Time::zero()) return respond(part);
-  scheduler().schedule(scheduler().now() + atomic_, sim::Phase::deliver, operation.agent,
-                       response_key(operation.number, leg_index(part)), sim::call<&DmaQueue::respond>(this, part));
+  scheduler().schedule(scheduler().now() + atomic_, sim::Phase::deliver, command.agent,
+                       response_key(command.number, leg_index(part)), sim::call<&DmaQueue::respond>(this, part));
 }
 
 // The old values, packed: one run of bytes.
@@ -118,20 +119,20 @@ void DmaQueue::respond(std::uint64_t part) {
 
 void DmaQueue::memory_accessed(std::uint64_t part) {
   Flight& flight = flight_of(part);
-  if (--flight.accesses == 0) effect(*flight.operation);
+  if (--flight.accesses == 0) effect(*flight.command);
 }
 
 void DmaQueue::leg_done(std::uint64_t part) {
   Flight& flight = flight_of(part);
   if (--flight.open_legs > 0) return;
-  flight.operation->starved = most_starved(log_of(part));
+  if (const TransferLog* log = log_of(part)) flight.command->starved = most_starved(*log);
   end(flight);
 }
 
 // The place must be free before the next descriptor looks for one.
 void DmaQueue::end(Flight& flight) {
-  Operation& operation = *std::exchange(flight.operation, nullptr);
-  finish(operation);
+  Command& command = *std::exchange(flight.command, nullptr);
+  finish(command);
 }
 
 }  // namespace kernbench::hardware

@@ -14,7 +14,7 @@
 
 namespace kernbench::hardware {
 
-/// Sets up one descriptor (an operation) after the other and has up to `outstanding` of them under way. See README.md
+/// Sets up one descriptor (a command) after the other and has up to `outstanding` of them under way. See README.md
 /// for the law.
 class DmaQueue : public CommandQueue {
  public:
@@ -26,8 +26,8 @@ class DmaQueue : public CommandQueue {
  private:
   // A descriptor under way.
   struct Flight {
-    Operation* operation = nullptr;  // none: the place is free
-    std::size_t accesses = 0;        // legs whose memory access has not taken effect
+    Command* command = nullptr;  // none: the place is free
+    std::size_t accesses = 0;    // legs whose memory access has not taken effect
     std::size_t open_legs = 0;
     std::vector<TransferLog> logs;  // by leg
   };
@@ -35,13 +35,17 @@ class DmaQueue : public CommandQueue {
   static constexpr std::uint64_t part(std::size_t flight, std::uint64_t leg) { return (flight << kPartBits) | leg; }
   static constexpr std::uint32_t kPartBits = 16;
   Flight& flight_of(std::uint64_t part) { return flights_[part >> kPartBits]; }
-  const DmaLeg& leg_of(std::uint64_t part) { return flight_of(part).operation->legs[leg_index(part)]; }
+  const DmaLeg& leg_of(std::uint64_t part) { return flight_of(part).command->dma().legs[leg_index(part)]; }
   static constexpr std::uint64_t leg_index(std::uint64_t part) { return part & ((std::uint64_t{1} << kPartBits) - 1); }
-  TransferLog& log_of(std::uint64_t part) { return flight_of(part).logs[leg_index(part)]; }
+  /// Null for a command that nobody watches.
+  TransferLog* log_of(std::uint64_t part) {
+    Flight& flight = flight_of(part);
+    return flight.command->watched ? &flight.logs[leg_index(part)] : nullptr;
+  }
   Sender sender(std::uint64_t part);
 
-  Time setup_of(const Operation& operation);
-  void begin(Operation& operation) override;
+  Time setup_of(const Command& command);
+  void begin(Command& command) override;
   bool can_begin() const override { return !setting_up_ && active().size() < flights_.size(); }
   void start_legs(std::uint64_t flight);
   void start_read(std::uint64_t part);

@@ -40,12 +40,12 @@ std::int64_t scale_sim_cycles(const topology::GemmSpec& spec, const GemmWork& wo
   return folds.count * (folds.steady + folds.edges);
 }
 
-Time systolic_end(const topology::PeSpec& pe, const Operation& operation, Time start) {
-  return Clock(pe.clock).after(start, systolic_cycles(pe.gemm, operation.gemm));
+Time systolic_end(const topology::PeSpec& pe, const Command& command, Time start) {
+  return Clock(pe.clock).after(start, systolic_cycles(pe.gemm, command.gemm()));
 }
 
-Time scale_sim_end(const topology::PeSpec& pe, const Operation& operation, Time start) {
-  return Clock(pe.clock).after(start, scale_sim_cycles(pe.gemm, operation.gemm));
+Time scale_sim_end(const topology::PeSpec& pe, const Command& command, Time start) {
+  return Clock(pe.clock).after(start, scale_sim_cycles(pe.gemm, command.gemm()));
 }
 
 }  // namespace kernbench::hardware

@@ -3,7 +3,7 @@
 
 #include <cstdint>
 
-#include "hardware/operation.h"
+#include "hardware/command.h"
 #include "topology/spec.h"
 
 namespace kernbench::hardware {
@@ -28,8 +28,8 @@ std::int64_t systolic_cycles(const topology::GemmSpec& spec, const GemmWork& wor
 std::int64_t scale_sim_cycles(const topology::GemmSpec& spec, const GemmWork& work);
 
 /// From the first clock edge at or after `start`, systolic_cycles() later.
-Time systolic_end(const topology::PeSpec& pe, const Operation& operation, Time start);
+Time systolic_end(const topology::PeSpec& pe, const Command& command, Time start);
 /// The same with scale_sim_cycles(): the model "scale_sim_os".
-Time scale_sim_end(const topology::PeSpec& pe, const Operation& operation, Time start);
+Time scale_sim_end(const topology::PeSpec& pe, const Command& command, Time start);
 
 }  // namespace kernbench::hardware

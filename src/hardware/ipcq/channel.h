@@ -4,7 +4,7 @@
 #include <cstdint>
 
 #include "base/address.h"
-#include "hardware/operation.h"
+#include "hardware/command.h"
 #include "kernbench/coordinates.h"
 #include "kernbench/queues.h"
 #include "kernbench/units.h"
@@ -12,7 +12,8 @@
 namespace kernbench::hardware {
 
 /// One row of the neighbour tables at both of its ends. Its slots follow each other from `slots` on; this address names
-/// the channel: messages and credits are matched by it, never by direction.
+/// the channel: messages and credits are matched by it, never by direction. As an address belongs to one entry at each
+/// end, the simulator takes the entry at once, where the hardware compares.
 struct Channel {
   PeCoordinate sender, receiver;   // two different PEs
   std::int32_t send_entry = 0;     // of the sender's table
@@ -25,33 +26,17 @@ struct Channel {
     return PhysAddr(slots.value() +
                     static_cast<std::uint64_t>(index) * static_cast<std::uint64_t>(parameters.slot_size.count()));
   }
-  /// The index of the slot at `address`; requires that it is one of this channel.
-  std::int32_t index_of(PhysAddr address) const {
-    return static_cast<std::int32_t>((address.value() - slots.value()) /
-                                     static_cast<std::uint64_t>(parameters.slot_size.count()));
-  }
-  bool contains(PhysAddr address) const {
-    return address >= slots && address.value() - slots.value() <
-                                   static_cast<std::uint64_t>(parameters.slot_size.count() * parameters.n_slots);
-  }
 };
 
 /// Announces a segment: what follows the payload on its way.
 struct SegmentMeta {
-  PhysAddr slot;
-  std::uint32_t epoch = 0;
+  std::int32_t slot = 0;             // by index
   std::uint64_t sequence = 0;        // of the channel's segments
   Bytes bytes;                       // of this segment
   Bytes before;                      // of the message, in the segments before it
-  OperationRef message;              // the send: its tag and size
+  CommandRef message;                // the send: its tag and size
   Time sent;                         // it began to leave the sender
   const TransferLog* way = nullptr;  // of its payload; as long as the slot is not free
-};
-
-/// A slot is free again.
-struct Credit {
-  PhysAddr slot;
-  std::uint32_t epoch = 0;
 };
 
 }  // namespace kernbench::hardware

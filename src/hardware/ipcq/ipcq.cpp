@@ -9,12 +9,11 @@ namespace kernbench::hardware {
 namespace {
 
 template <class Queue>
-Queue* end_at(const std::vector<std::unique_ptr<Queue>>& queues, PhysAddr slot, std::uint32_t epoch) {
-  for (const auto& queue : queues) {
-    const Channel* channel = queue != nullptr ? queue->channel() : nullptr;
-    if (channel != nullptr && channel->epoch == epoch && channel->contains(slot)) return queue.get();
-  }
-  return nullptr;
+Queue* end_at(const std::vector<std::unique_ptr<Queue>>& queues, std::int32_t entry, PhysAddr slots,
+              std::uint32_t epoch) {
+  Queue* queue = queues[static_cast<std::size_t>(entry)].get();
+  const Channel* channel = queue != nullptr ? queue->channel() : nullptr;
+  return channel != nullptr && channel->epoch == epoch && channel->slots == slots ? queue : nullptr;
 }
 
 template <class Queue>
@@ -58,22 +57,25 @@ void Ipcq::install(const Channel& channel, bool receives, sim::Callback installe
   }
 }
 
-SendQueue* Ipcq::send_queue(PhysAddr slot, std::uint32_t epoch) const {
-  return end_at(sends_, slot, epoch);
+SendQueue* Ipcq::send_queue(const Channel& channel) const {
+  return end_at(sends_, channel.send_entry, channel.slots, channel.epoch);
 }
 
-ReceiveQueue* Ipcq::receive_queue(PhysAddr slot, std::uint32_t epoch) const {
-  return end_at(receives_, slot, epoch);
+ReceiveQueue* Ipcq::receive_queue(const Channel& channel) const {
+  return end_at(receives_, channel.receive_entry, channel.slots, channel.epoch);
 }
 
-CommandQueue& Ipcq::queue_for(const Operation& operation) {
+CommandQueue& Ipcq::queue_for(const Command& command) {
   CommandQueue* queue = nullptr;
-  if (operation.window)
+  if (command.is_window()) {
     queue = windows_.get();
-  else if (operation.ipcq.sends)
-    queue = send_queue(operation.ipcq.channel, operation.ipcq.epoch);
-  else
-    queue = receive_queue(operation.ipcq.channel, operation.ipcq.epoch);
+  } else {
+    const MessageWork& work = command.message();
+    if (work.sends)
+      queue = end_at(sends_, work.entry, work.channel, work.epoch);
+    else
+      queue = end_at(receives_, work.entry, work.channel, work.epoch);
+  }
   assert(queue != nullptr);
   return *queue;
 }
@@ -105,22 +107,22 @@ std::vector<const CommandQueue*> Ipcq::queues() const {
   return queues;
 }
 
-void Ipcq::payload_landed(PhysAddr slot, std::uint32_t epoch) {
-  ReceiveQueue* queue = receive_queue(slot, epoch);
+void Ipcq::payload_landed(const Channel& channel, std::int32_t slot) {
+  ReceiveQueue* queue = receive_queue(channel);
   assert(queue != nullptr);
   queue->landed(slot);
 }
 
-void Ipcq::announced(const SegmentMeta& meta) {
-  ReceiveQueue* queue = receive_queue(meta.slot, meta.epoch);
+void Ipcq::announced(const Channel& channel, const SegmentMeta& meta) {
+  ReceiveQueue* queue = receive_queue(channel);
   assert(queue != nullptr);
   queue->announced(meta);
 }
 
-void Ipcq::take_credit(const Credit& credit) {
-  SendQueue* queue = send_queue(credit.slot, credit.epoch);
+void Ipcq::take_credit(const Channel& channel, std::int32_t slot) {
+  SendQueue* queue = send_queue(channel);
   assert(queue != nullptr);
-  queue->take_back(credit);
+  queue->take_back(slot);
 }
 
 void check_parameters(const QueueParameters& parameters, const topology::Topology& topology) {

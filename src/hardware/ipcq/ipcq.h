@@ -35,12 +35,12 @@ class Ipcq {
     environment_.programs_of(pe, reason, edges);
   }
 
-  /// The end of an operation's channel, or the queue of one-sided commands; requires that it is installed.
-  CommandQueue& queue_for(const Operation& operation);
-  /// The end of the channel of this epoch whose slots contain the address; null when this PE has none. An entry may
-  /// still hold a channel of an older epoch whose memory belongs to another one now.
-  SendQueue* send_queue(PhysAddr slot, std::uint32_t epoch) const;
-  ReceiveQueue* receive_queue(PhysAddr slot, std::uint32_t epoch) const;
+  /// The end of a command's channel, or the queue of one-sided commands; requires that it is installed.
+  CommandQueue& queue_for(const Command& command);
+  /// The end of this channel; null when this PE has none. An entry may still hold a channel of an older epoch whose
+  /// memory belongs to another one now.
+  SendQueue* send_queue(const Channel& channel) const;
+  ReceiveQueue* receive_queue(const Channel& channel) const;
   /// The queue of an entry; null when it has never had a channel.
   const CommandQueue* entry(std::int32_t entry, bool receives) const;
   /// Takes back the commands of a program at all ends; see CommandQueue.
@@ -53,10 +53,10 @@ class Ipcq {
     return 2 * static_cast<std::size_t>(topology.pe.ipcq.queues) + 1;
   }
 
-  // Arrivals; deliver phase. An unknown address or an older epoch is a defect of this simulator.
-  void payload_landed(PhysAddr slot, std::uint32_t epoch);
-  void announced(const SegmentMeta& meta);
-  void take_credit(const Credit& credit);
+  // Arrivals; deliver phase. An unknown channel is a defect of this simulator.
+  void payload_landed(const Channel& channel, std::int32_t slot);
+  void announced(const Channel& channel, const SegmentMeta& meta);
+  void take_credit(const Channel& channel, std::int32_t slot);
 
  private:
   IpcqEnvironment& environment_;

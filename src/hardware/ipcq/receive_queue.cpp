@@ -36,20 +36,26 @@ void ReceiveQueue::close() {
   assert(empty());
   closed_ = true;
   for (const IncomingMessage& message : std::exchange(messages_, {})) {
-    for (const std::int32_t slot : message.slots) return_credit(static_cast<std::uint64_t>(slot));
+    std::int32_t next = message.first_slot;
+    while (next >= 0) {
+      const auto index = static_cast<std::uint64_t>(next);
+      next = slot(index).next;
+      return_credit(index);
+    }
   }
 }
 
 // Whatever is on its way to a slot, or in one, has the credit of that slot.
 bool ReceiveQueue::credits_home() const {
   if (!channel_) return true;
-  const SendQueue* sends = environment_.ipcq_of(channel_->sender).send_queue(channel_->slots, channel_->epoch);
+  const SendQueue* sends = environment_.ipcq_of(channel_->sender).send_queue(*channel_);
   return sends == nullptr || sends->credits() == static_cast<std::size_t>(channel_->parameters.n_slots);
 }
 
 void ReceiveQueue::replace_if_idle() {
   if (!next_channel_ || !credits_home()) return;
   channel_ = std::exchange(next_channel_, std::nullopt);
+  sender_ = nullptr;
   const auto slots = static_cast<std::size_t>(channel_->parameters.n_slots);
   slots_.assign(slots, {});
   complete_.assign(slots, -1);
@@ -58,8 +64,7 @@ void ReceiveQueue::replace_if_idle() {
   invoke(installed_);
 }
 
-void ReceiveQueue::landed(PhysAddr address) {
-  const std::int32_t index = channel_->index_of(address);
+void ReceiveQueue::landed(std::int32_t index) {
   Slot& at = slot(static_cast<std::uint64_t>(index));
   at.has_landed = true;
   at.landed = scheduler().now();
@@ -67,7 +72,7 @@ void ReceiveQueue::landed(PhysAddr address) {
 }
 
 void ReceiveQueue::announced(const SegmentMeta& meta) {
-  const std::int32_t index = channel_->index_of(meta.slot);
+  const std::int32_t index = meta.slot;
   Slot& at = slot(static_cast<std::uint64_t>(index));
   at.meta = meta;
   at.is_announced = true;
@@ -93,15 +98,18 @@ void ReceiveQueue::complete(std::int32_t index) {
 void ReceiveQueue::arrive(std::uint64_t index) {
   if (closed_) return return_credit(index);  // of a message that was dropped
   const SegmentMeta& meta = slot(index).meta;
-  if (meta.before == Bytes(0)) messages_.push_back({meta.message, {}});
-  const auto message =
-      std::ranges::find_if(messages_, [&](const IncomingMessage& each) { return each.send == meta.message; });
-  message->slots.push_back(static_cast<std::int32_t>(index));
+  if (meta.before == Bytes(0)) messages_.push_back({meta.message});
+  // The segments of one message come after each other.
+  IncomingMessage& message = messages_.back();
+  assert(message.send == meta.message);
+  const auto arrived = static_cast<std::int32_t>(index);
+  (message.last_slot >= 0 ? slot(static_cast<std::uint64_t>(message.last_slot)).next : message.first_slot) = arrived;
+  message.last_slot = arrived;
   go_on();
 }
 
-void ReceiveQueue::begin(Operation& operation) {
-  current_ = &operation;
+void ReceiveQueue::begin(Command& command) {
+  current_ = &command;
   matched_ = false;
   left_ = Bytes(0);
   go_on();
@@ -110,13 +118,15 @@ void ReceiveQueue::begin(Operation& operation) {
 // The first message with the receive's tag.
 bool ReceiveQueue::find_message() {
   if (matched_) return true;
-  message_ = std::ranges::find_if(
-      messages_, [&](const IncomingMessage& each) { return each.send->ipcq.tag == current_->ipcq.tag; });
-  if (message_ == messages_.end()) return false;
+  const auto found = std::ranges::find_if(messages_, [tag = current_->message().tag](const IncomingMessage& each) {
+    return each.send->message().tag == tag;
+  });
+  if (found == messages_.end()) return false;
+  message_ = static_cast<std::size_t>(found - messages_.begin());
   matched_ = true;
   if (current_->observer == nullptr) return true;
   try {
-    current_->observer->on_match(*current_, *message_->send);
+    current_->observer->on_match(*current_, *messages_[message_].send);
   } catch (...) {
     // No fiber is here that could throw it.
     if (!environment_.operation_failed(pe_, current_->agent, std::current_exception())) throw;
@@ -126,16 +136,18 @@ bool ReceiveQueue::find_message() {
 
 void ReceiveQueue::go_on() {
   if (current_ == nullptr || copying_) return;
-  if (!find_message() || message_->slots.empty()) {
+  if (!find_message() || messages_[message_].first_slot < 0) {
     if (!std::exchange(waiting_, true)) waiting_since_ = scheduler().now();
     return;
   }
-  const auto index = static_cast<std::uint64_t>(message_->slots.front());
+  IncomingMessage& message = messages_[message_];
+  const auto index = static_cast<std::uint64_t>(message.first_slot);
   if (std::exchange(waiting_, false)) {
-    current_->waited += scheduler().now() - waiting_since_;
-    note_arrival(slot(index).meta, slot(index).landed);
+    current_->times.waited += scheduler().now() - waiting_since_;
+    if (current_->watched) note_arrival(slot(index).meta, slot(index).landed);
   }
-  message_->slots.erase(message_->slots.begin());
+  message.first_slot = slot(index).next;
+  if (message.first_slot < 0) message.last_slot = -1;
   copying_ = true;
   slot(index).receive = current_;
   left_ += slot(index).meta.bytes;
@@ -159,14 +171,15 @@ ServerTime ReceiveQueue::slowest_of(const std::vector<JourneyStep>& way) const {
 }
 
 void ReceiveQueue::note_arrival(const SegmentMeta& segment, Time landed) {
+  if (segment.way == nullptr) return;
   const auto way = journey_of(*segment.way, environment_.transport.fabric(), segment.sent, landed);
-  MessageArrival arrival{segment.message->operation_name(), segment.sent, scheduler().now(), slowest_of(way), {}};
+  MessageArrival arrival{segment.sent, scheduler().now(), slowest_of(way), {}};
   arrival.starved = most_starved(*segment.way);
   // What a small buffer cost is part of the way to its link or of the way to the slowest server: of the latter, first.
   arrival.starved.time = std::min(arrival.starved.time, landed - segment.sent);
   const Time rest = landed - segment.sent - arrival.starved.time;
   arrival.slowest.time = std::min(arrival.slowest.time, rest);
-  current_->arrival = std::make_unique<MessageArrival>(arrival);
+  current_->observer->on_arrival(*current_, *segment.message, arrival);
 }
 
 void ReceiveQueue::start_copy(std::uint64_t index) {
@@ -176,36 +189,35 @@ void ReceiveQueue::start_copy(std::uint64_t index) {
 
 void ReceiveQueue::left(std::uint64_t) {
   copying_ = false;
-  const bool whole = left_ == message_->send->ipcq.bytes;
+  const bool whole = left_ == messages_[message_].send->message().bytes;
   if (!whole && !current_->cancelled) return go_on();
-  if (whole) messages_.erase(message_);
+  if (whole) messages_.erase(messages_.begin() + static_cast<std::ptrdiff_t>(message_));
   matched_ = false;
-  const OperationName name = std::exchange(current_, nullptr)->operation_name();
-  start_next(name);
+  start_next(*std::exchange(current_, nullptr));
 }
 
 void ReceiveQueue::taken_out(std::uint64_t index) {
   const SegmentMeta meta = slot(index).meta;
-  Operation& receive = *slot(index).receive;
+  Command& receive = *slot(index).receive;
   return_credit(index);
-  const bool last = meta.before + meta.bytes == meta.message->ipcq.bytes;
+  const bool last = meta.before + meta.bytes == meta.message->message().bytes;
   const bool given_up = receive.cancelled && &receive != current_ && !is_taken_out(receive);
   if (!last && !given_up) return;
   if (last) effect(receive);
   finish(receive);
 }
 
-bool ReceiveQueue::is_taken_out(const Operation& receive) const {
+bool ReceiveQueue::is_taken_out(const Command& receive) const {
   return std::ranges::any_of(slots_, [&](const Slot& slot) { return slot.receive == &receive; });
 }
 
 // Segments that are being taken out are taken out; no further one is.
-bool ReceiveQueue::abort(Operation& operation) {
-  if (&operation != current_ || copying_) return false;
+bool ReceiveQueue::abort(Command& command) {
+  if (&command != current_ || copying_) return false;
   current_ = nullptr;
   matched_ = waiting_ = false;
-  if (is_taken_out(operation)) return false;
-  finish(operation);
+  if (is_taken_out(command)) return false;
+  finish(command);
   return true;
 }
 
@@ -216,31 +228,35 @@ void ReceiveQueue::return_credit(std::uint64_t index) {
                                  sim::call<&ReceiveQueue::credit_home>(this, index));
 }
 
+Ipcq& ReceiveQueue::sender() {
+  if (sender_ == nullptr) sender_ = &environment_.ipcq_of(channel_->sender);
+  return *sender_;
+}
+
 void ReceiveQueue::credit_home(std::uint64_t index) {
-  environment_.ipcq_of(channel_->sender)
-      .take_credit({channel_->slot(static_cast<std::int32_t>(index)), channel_->epoch});
+  sender().take_credit(*channel_, static_cast<std::int32_t>(index));
   replace_if_idle();
 }
 
 // A message comes from a send: of the one it belongs to, or the one that is next, or else from a program.
-void ReceiveQueue::needs(const Operation& operation, std::vector<sim::WaitEdge>& edges) const {
-  if (&operation != current_ || !waiting_) return;
+void ReceiveQueue::needs(const Command& command, std::vector<sim::WaitEdge>& edges) const {
+  if (&command != current_ || !waiting_) return;
   const std::string reason =
-      "a message with tag " + std::to_string(current_->ipcq.tag) + " of " + to_text(channel_->sender);
-  if (matched_) return edges.push_back({message_->send.get(), "the rest of the message"});
-  const CommandQueue* sends = environment_.ipcq_of(channel_->sender).send_queue(channel_->slots, channel_->epoch);
+      "a message with tag " + std::to_string(current_->message().tag) + " of " + to_text(channel_->sender);
+  if (matched_) return edges.push_back({messages_[message_].send.get(), "the rest of the message"});
+  const CommandQueue* sends = environment_.ipcq_of(channel_->sender).send_queue(*channel_);
   if (sends != nullptr && !sends->empty()) return edges.push_back({sends, reason});
   const std::string lying = unreceived_text();
   environment_.programs_of(channel_->sender, reason + lying, edges);
   if (edges.back().target != nullptr) return;
   edges.back().missing = to_text(channel_->sender);
-  edges.back().fault = "has no program left that could send a message with tag " + std::to_string(current_->ipcq.tag) +
-                       " to " + to_text(channel_->receiver) + lying;
+  edges.back().fault = "has no program left that could send a message with tag " +
+                       std::to_string(current_->message().tag) + " to " + to_text(channel_->receiver) + lying;
 }
 
 std::string ReceiveQueue::unreceived_text() const {
   std::set<std::uint64_t> tags;
-  for (const OperationRef& send : unreceived()) tags.insert(send->ipcq.tag);
+  for (const CommandRef& send : unreceived()) tags.insert(send->message().tag);
   if (tags.empty()) return "";
   std::string text;
   for (const std::uint64_t tag : tags) text += (text.empty() ? "" : ", ") + std::to_string(tag);
@@ -248,10 +264,10 @@ std::string ReceiveQueue::unreceived_text() const {
          (tags.size() == 1 ? " lies there" : " lie there");
 }
 
-std::vector<OperationRef> ReceiveQueue::unreceived() const {
-  std::vector<OperationRef> sends;
+std::vector<CommandRef> ReceiveQueue::unreceived() const {
+  std::vector<CommandRef> sends;
   for (const IncomingMessage& message : messages_) {
-    const bool taken = matched_ && &message == &*message_;
+    const bool taken = matched_ && &message == &messages_[message_];
     if (!taken) sends.push_back(message.send);
   }
   return sends;

@@ -2,7 +2,6 @@
 #pragma once
 
 #include <cstdint>
-#include <list>
 #include <optional>
 #include <string>
 #include <vector>
@@ -15,8 +14,9 @@ namespace kernbench::hardware {
 
 /// A message of which at least one segment is in a slot, and which no receive has taken whole.
 struct IncomingMessage {
-  OperationRef send;
-  std::vector<std::int32_t> slots;  // of segments that have arrived and are not being taken out, in order
+  CommandRef send;
+  // Of segments that have arrived and are not being taken out, in order; -1: none. Each slot names the next one.
+  std::int32_t first_slot = -1, last_slot = -1;
 };
 
 /// Takes segments out of their slots for one receive after the other. See README.md for the law.
@@ -32,15 +32,15 @@ class ReceiveQueue final : public CommandQueue {
   /// Nobody will receive what is on its way or in slots: it is dropped, and its credits are returned. Deliver phase.
   void close();
   /// All bytes of the segment in `slot` have landed; its announcement has arrived. Deliver phase.
-  void landed(PhysAddr slot);
+  void landed(std::int32_t slot);
   void announced(const SegmentMeta& meta);
   /// Messages in slots that no receive has asked for, in order of arrival.
-  std::vector<OperationRef> unreceived() const;
+  std::vector<CommandRef> unreceived() const;
 
   /// "; one with tag 5 lies there", of what nobody has asked for; else empty.
   std::string unreceived_text() const;
 
-  void needs(const Operation& operation, std::vector<sim::WaitEdge>& edges) const override;
+  void needs(const Command& command, std::vector<sim::WaitEdge>& edges) const override;
 
  private:
   /// What is known of the segment in a slot.
@@ -48,10 +48,11 @@ class ReceiveQueue final : public CommandQueue {
     SegmentMeta meta;
     bool has_landed = false, is_announced = false;
     Time landed;
-    Operation* receive = nullptr;  // that takes it out
+    Command* receive = nullptr;  // that takes it out
+    std::int32_t next = -1;      // of the message
   };
-  void begin(Operation& operation) override;
-  bool abort(Operation& operation) override;
+  void begin(Command& command) override;
+  bool abort(Command& command) override;
   bool can_begin() const override { return current_ == nullptr && channel_.has_value(); }
   Sender next_sender();
   Slot& slot(std::uint64_t index) { return slots_[index]; }
@@ -62,12 +63,13 @@ class ReceiveQueue final : public CommandQueue {
   void start_copy(std::uint64_t index);
   void left(std::uint64_t index);
   void taken_out(std::uint64_t index);
-  bool is_taken_out(const Operation& receive) const;
+  bool is_taken_out(const Command& receive) const;
   ServerTime slowest_of(const std::vector<JourneyStep>& way) const;
   void note_arrival(const SegmentMeta& segment, Time landed);
   void return_credit(std::uint64_t index);
   void credit_home(std::uint64_t index);
   bool credits_home() const;
+  Ipcq& sender();
   void replace_if_idle();
 
   IpcqEnvironment& environment_;
@@ -78,14 +80,15 @@ class ReceiveQueue final : public CommandQueue {
   std::optional<Channel> channel_, next_channel_;
   sim::Callback installed_;
   std::vector<Slot> slots_;
-  std::vector<std::int32_t> complete_;  // by sequence modulo slots: the slot of a segment that is there, or -1
-  std::uint64_t next_sequence_ = 0;     // of the next segment to arrive
-  std::list<IncomingMessage> messages_;
-  Operation* current_ = nullptr;  // the receive whose last segment has not left its slot
-  std::list<IncomingMessage>::iterator message_;
+  std::vector<std::int32_t> complete_;     // by sequence modulo slots: the slot of a segment that is there, or -1
+  std::uint64_t next_sequence_ = 0;        // of the next segment to arrive
+  std::vector<IncomingMessage> messages_;  // in order of arrival; no more than there are slots, and the current one
+  Command* current_ = nullptr;             // the receive whose last segment has not left its slot
+  std::size_t message_ = 0;                // that it takes, when it has matched
   bool matched_ = false, copying_ = false, waiting_ = false, closed_ = false;
   Bytes left_;  // of the current message, in segments that are being taken out or have been
   Time waiting_since_;
+  Ipcq* sender_ = nullptr;  // at the other end; looked up when first needed
 };
 
 }  // namespace kernbench::hardware

@@ -37,6 +37,7 @@ void SendQueue::replace_if_home() {
   if (channel_ && (current_ != nullptr || free_.size() < static_cast<std::size_t>(channel_->parameters.n_slots)))
     return;
   channel_ = std::exchange(next_channel_, std::nullopt);
+  receiver_ = nullptr;
   free_.clear();
   for (std::int32_t slot = 0; slot < channel_->parameters.n_slots; ++slot) free_.push_back(slot);
   segments_.assign(free_.size(), {});
@@ -45,8 +46,8 @@ void SendQueue::replace_if_home() {
   invoke(installed_);
 }
 
-void SendQueue::begin(Operation& operation) {
-  current_ = &operation;
+void SendQueue::begin(Command& command) {
+  current_ = &command;
   sent_ = Bytes(0);
   next_segment();
 }
@@ -66,8 +67,8 @@ Time SendQueue::noticed() const {
   return waiting_since_ + Time::picoseconds((waited + interval - 1) / interval * interval);
 }
 
-void SendQueue::take_back(const Credit& credit) {
-  free_.push_back(channel_->index_of(credit.slot));
+void SendQueue::take_back(std::int32_t slot) {
+  free_.push_back(slot);
   if (waiting_ && !std::exchange(noticing_, true)) {
     const Time at = noticed();
     if (at == scheduler().now()) return notice(0);
@@ -80,34 +81,28 @@ void SendQueue::take_back(const Credit& credit) {
 
 void SendQueue::notice(std::uint64_t) {
   waiting_ = noticing_ = false;
-  current_->waited += scheduler().now() - waiting_since_;
+  current_->times.waited += scheduler().now() - waiting_since_;
   start_segment();
 }
 
 void SendQueue::start_segment() {
-  const std::int32_t slot = free_.front();
-  free_.pop_front();
-  const Bytes bytes = std::min(channel_->parameters.slot_size, current_->ipcq.bytes - sent_);
-  segments_[static_cast<std::size_t>(slot)] = {channel_->slot(slot),
-                                               channel_->epoch,
-                                               sequence_++,
-                                               bytes,
-                                               sent_,
-                                               active().front(),
-                                               scheduler().now(),
-                                               &ways_[static_cast<std::size_t>(slot)]};
+  const std::int32_t slot = free_.take_front();
+  const Bytes bytes = std::min(channel_->parameters.slot_size, current_->message().bytes - sent_);
+  TransferLog* way = current_->watched ? &ways_[static_cast<std::size_t>(slot)] : nullptr;
+  segments_[static_cast<std::size_t>(slot)] = {slot, sequence_++, bytes, sent_, CommandRef(current_), scheduler().now(),
+                                               way};
   sent_ += bytes;
   const auto argument = static_cast<std::uint64_t>(slot);
   environment_.path.fill(next_sender(), *channel_, slot, bytes, sim::call<&SendQueue::departed>(this, argument),
-                         sim::call<&SendQueue::landed>(this, argument), &ways_[static_cast<std::size_t>(slot)]);
+                         sim::call<&SendQueue::landed>(this, argument), way);
 }
 
 // A segment that is leaving is the last one then.
-bool SendQueue::abort(Operation& operation) {
-  if (&operation != current_ || !std::exchange(waiting_, false)) return false;
+bool SendQueue::abort(Command& command) {
+  if (&command != current_ || !std::exchange(waiting_, false)) return false;
   if (std::exchange(noticing_, false)) scheduler().cancel(notice_);
   current_ = nullptr;
-  finish(operation);
+  finish(command);
   return true;
 }
 
@@ -115,26 +110,30 @@ bool SendQueue::abort(Operation& operation) {
 void SendQueue::departed(std::uint64_t slot) {
   environment_.transport.message(next_sender(), Endpoint::pe_port(pe_), Endpoint::pe_port(channel_->receiver),
                                  VirtualNetwork::request, sim::call<&SendQueue::announced>(this, slot));
-  if (sent_ < current_->ipcq.bytes && !current_->cancelled) return next_segment();
-  Operation& operation = *std::exchange(current_, nullptr);
-  effect(operation);
-  finish(operation);
+  if (sent_ < current_->message().bytes && !current_->cancelled) return next_segment();
+  Command& command = *std::exchange(current_, nullptr);
+  effect(command);
+  finish(command);
+}
+
+Ipcq& SendQueue::receiver() {
+  if (receiver_ == nullptr) receiver_ = &environment_.ipcq_of(channel_->receiver);
+  return *receiver_;
 }
 
 void SendQueue::landed(std::uint64_t slot) {
-  environment_.ipcq_of(channel_->receiver).payload_landed(segments_[slot].slot, segments_[slot].epoch);
+  receiver().payload_landed(*channel_, static_cast<std::int32_t>(slot));
 }
 
 void SendQueue::announced(std::uint64_t slot) {
-  environment_.ipcq_of(channel_->receiver).announced(segments_[slot]);
+  receiver().announced(*channel_, segments_[slot]);
   segments_[slot].message.reset();
 }
 
 // A credit comes from a receive: of one that is there, or else from a program that could still ask for one.
-void SendQueue::needs(const Operation& operation, std::vector<sim::WaitEdge>& edges) const {
-  if (&operation != current_ || !waiting_ || noticing_) return;
-  const Ipcq& receiver = environment_.ipcq_of(channel_->receiver);
-  const CommandQueue* receives = receiver.receive_queue(channel_->slots, channel_->epoch);
+void SendQueue::needs(const Command& command, std::vector<sim::WaitEdge>& edges) const {
+  if (&command != current_ || !waiting_ || noticing_) return;
+  const CommandQueue* receives = environment_.ipcq_of(channel_->receiver).receive_queue(*channel_);
   const std::string reason = std::string(kCreditReason) + receives->wait_name();
   if (!receives->empty()) return edges.push_back({receives, reason});
   environment_.programs_of(channel_->receiver, reason, edges);

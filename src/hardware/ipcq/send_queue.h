@@ -2,11 +2,11 @@
 #pragma once
 
 #include <cstdint>
-#include <deque>
 #include <optional>
 #include <string>
 #include <vector>
 
+#include "base/ring.h"
 #include "hardware/ipcq/channel.h"
 #include "hardware/ipcq/ipcq_environment.h"
 #include "hardware/pe/command_queue.h"
@@ -24,15 +24,15 @@ class SendQueue final : public CommandQueue {
   /// Null before the first installation.
   const Channel* channel() const { return channel_ ? &*channel_ : nullptr; }
   /// A credit has arrived; deliver phase.
-  void take_back(const Credit& credit);
+  void take_back(std::int32_t slot);
   /// Credits at home.
   std::size_t credits() const { return free_.size(); }
 
-  void needs(const Operation& operation, std::vector<sim::WaitEdge>& edges) const override;
+  void needs(const Command& command, std::vector<sim::WaitEdge>& edges) const override;
 
  private:
-  void begin(Operation& operation) override;
-  bool abort(Operation& operation) override;
+  void begin(Command& command) override;
+  bool abort(Command& command) override;
   bool can_begin() const override { return current_ == nullptr && channel_.has_value(); }
   Sender next_sender();
   Time noticed() const;
@@ -43,6 +43,7 @@ class SendQueue final : public CommandQueue {
   void landed(std::uint64_t slot);
   void announced(std::uint64_t slot);
   void replace_if_home();
+  Ipcq& receiver();
 
   IpcqEnvironment& environment_;
   PeCoordinate pe_;
@@ -51,12 +52,13 @@ class SendQueue final : public CommandQueue {
   std::uint64_t steps_ = 0;  // of this agent: messages, transfers and steps share the numbers
   std::optional<Channel> channel_, next_channel_;
   sim::Callback installed_;
-  std::deque<std::int32_t> free_;      // slots whose credits are at home, the longest first
+  Ring<std::int32_t> free_;            // slots whose credits are at home, the longest first
   std::vector<SegmentMeta> segments_;  // by slot
   std::vector<TransferLog> ways_;      // likewise: of their payloads
   std::uint64_t sequence_ = 0;
-  Operation* current_ = nullptr;
-  Bytes sent_;  // of the current message
+  Command* current_ = nullptr;
+  Bytes sent_;                // of the current message
+  Ipcq* receiver_ = nullptr;  // at the other end; looked up when first needed
   bool waiting_ = false, noticing_ = false;
   Time waiting_since_;
   sim::EventHandle notice_;

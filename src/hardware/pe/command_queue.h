@@ -6,13 +6,13 @@
 #include <vector>
 
 #include "base/part.h"
-#include "hardware/operation.h"
+#include "hardware/command.h"
 #include "hardware/reservations.h"
 #include "sim/scheduler.h"
 
 namespace kernbench::hardware {
 
-/// Commands arrive in the deliver phase, in the order of (time, program, operation number). They start in that order:
+/// Commands arrive in the deliver phase, in the order of (time, program, command number). They start in that order:
 /// the first that has not started starts when its dependencies have finished and the engine can take it. A command
 /// holds its place in the queue until it has finished. As a Waitable, this is what a program waits for that finds no
 /// place.
@@ -25,8 +25,8 @@ class CommandQueue : public Reservations {
   const PartId& id() const { return id_; }
 
   /// Called on a program's fiber: waits for a place, then `issue` for the command to arrive. While the fiber unwinds,
-  /// the operation is dropped.
-  void submit(const OperationRef& operation, Time issue);
+  /// the command is dropped.
+  void submit(const CommandRef& command, Time issue);
 
   /// Drops the commands of a program that have not started; those under way go on to their end, unless abort() ends
   /// them. Called in the deliver phase. Returns how many still have something to finish; each calls `over` then.
@@ -40,41 +40,42 @@ class CommandQueue : public Reservations {
   Time busy_now() const { return active_.empty() ? busy_ : busy_ + (scheduler_.now() - busy_since_); }
 
   /// Appends what a command under way needs from elsewhere to go on; none where it comes to its end by itself.
-  virtual void needs(const Operation& /*operation*/, std::vector<sim::WaitEdge>& /*edges*/) const {}
+  virtual void needs(const Command& /*command*/, std::vector<sim::WaitEdge>& /*edges*/) const {}
 
   std::string wait_name() const override { return to_text(id_); }
   void waits_for(std::vector<sim::WaitEdge>& edges) const override;
 
  protected:
   /// Starts executing a command. The engine calls effect() and finish() of it in the deliver phase.
-  virtual void begin(Operation& operation) = 0;
+  virtual void begin(Command& command) = 0;
   /// Ends a command under way whose program has been cancelled and that may wait for what will never come, by calling
   /// finish() now, without its effect. False: it comes to its end by itself.
-  virtual bool abort(Operation& /*operation*/) { return false; }
+  virtual bool abort(Command& /*command*/) { return false; }
   /// Whether the engine can take one more command now; asked whenever one could start.
   virtual bool can_begin() const { return active_.empty(); }
   /// To be called when can_begin() may have become true by what `cause` has reached; finish() does so by itself.
-  void start_next(OperationName cause);
-  void effect(Operation& operation);
-  void finish(Operation& operation);
+  void start_next(Command& cause);
+  void effect(Command& command);
+  void finish(Command& command);
 
   /// Commands under way, in the order in which they started.
-  const std::vector<OperationRef>& active() const { return active_; }
+  const CommandList& active() const { return active_; }
   /// Those that have not started, in their order.
-  const std::vector<OperationRef>& waiting() const { return waiting_; }
+  const CommandList& waiting() const { return waiting_; }
   sim::Scheduler& scheduler() { return scheduler_; }
 
  private:
-  void arrive(std::uint64_t operation);
+  void arrive(std::uint64_t command);
+  static void drop(Command& command);
   void start_ready();
-  void release_dependents(Operation& operation);
+  void release_dependents(Command& command);
 
   sim::Scheduler& scheduler_;
   PartId id_;
-  std::vector<OperationRef> issuing_;  // on their way from the control processor
-  std::vector<OperationRef> waiting_;  // in the order of arrival
-  std::vector<OperationRef> active_;
-  OperationName before_;  // that has let the next one start: it has finished, or its set-up is over
+  CommandList issuing_;  // on their way from the control processor
+  CommandList waiting_;  // in the order of arrival
+  CommandList active_;
+  CommandRef before_;  // that has let the next one start: it has finished, or its set-up is over
   Time busy_;
   Time busy_since_;  // counted in busy_ up to here
 };

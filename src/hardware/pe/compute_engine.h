@@ -11,7 +11,7 @@
 namespace kernbench::hardware {
 
 /// When a command ends that starts at a time, by a model of the caller's own.
-using OwnLaw = std::function<Time(const Operation& operation, Time start)>;
+using OwnLaw = std::function<Time(const Command& command, Time start)>;
 
 class ComputeEngine : public CommandQueue {
  public:
@@ -21,9 +21,9 @@ class ComputeEngine : public CommandQueue {
       : CommandQueue(scheduler, part, depth), law_(law), own_(std::move(own)), pe_(pe) {}
 
  private:
-  void begin(Operation& operation) override;
+  void begin(Command& command) override;
   void complete(std::uint64_t);
-  Time own_end(const Operation& operation) const;
+  Time own_end(const Command& command) const;
 
   ComputeLaw law_;
   OwnLaw own_;

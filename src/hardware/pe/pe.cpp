@@ -10,16 +10,16 @@ namespace {
 OwnLaw own_gemm(const PeEnvironment& environment, PeCoordinate at) {
   std::shared_ptr<GemmModel> model = environment.models.gemm(at);
   if (model == nullptr) return {};
-  return [model, &spec = environment.pe_specs.of(at).gemm](const Operation& operation, Time start) {
-    return model->end(gemm_command(spec, operation.gemm, start));
+  return [model, &spec = environment.pe_specs.of(at).gemm](const Command& command, Time start) {
+    return model->end(gemm_command(spec, command.gemm(), start));
   };
 }
 
 OwnLaw own_vector(const PeEnvironment& environment, PeCoordinate at) {
   std::shared_ptr<VectorModel> model = environment.models.vector(at);
   if (model == nullptr) return {};
-  return [model, &spec = environment.pe_specs.of(at).vector](const Operation& operation, Time start) {
-    return model->end(vector_command(spec, operation.vector, start));
+  return [model, &spec = environment.pe_specs.of(at).vector](const Command& command, Time start) {
+    return model->end(vector_command(spec, command.vector(), start));
   };
 }
 
@@ -39,7 +39,7 @@ Pe::Pe(const PeEnvironment& environment, PeCoordinate at)
               own_vector(environment, at), environment.topology.pe.vector.queue, environment.pe_specs.of(at)),
       ipcq_(environment.ipcq, at),
       scheduler_(environment.scheduler, environment.layout.scheduler_agent(at), environment.topology.pe.scheduler,
-                 name_, [this](const Operation& operation) -> CommandQueue& { return queue_for(operation); }) {
+                 name_, [this](const Command& command) -> CommandQueue& { return queue_for(command); }) {
   for (std::int32_t queue = 0; queue < environment.topology.pe.dma.queues; ++queue) {
     dma_.push_back(std::make_unique<DmaQueue>(environment.scheduler, environment.transport, environment.topology, at,
                                               queue, tlb_, environment.models.dma(at, queue)));
@@ -55,35 +55,36 @@ std::size_t Pe::drop_commands(sim::AgentId program, sim::Callback over) {
   return unfinished + gemm_.cancel(program, over) + vector_.cancel(program, over);
 }
 
-void Pe::check_legs(const Operation& operation) const {
-  if (operation.legs.size() <= kMaximumLegs) return;
-  throw ValueError(operation.wait_name() + " on " + name_ + " touches " + std::to_string(operation.legs.size()) +
+void Pe::check_legs(const Command& command) const {
+  const auto* dma = std::get_if<DmaWork>(&command.work);
+  if (dma == nullptr || dma->legs.size() <= kMaximumLegs) return;
+  throw ValueError(command.wait_name() + " on " + name_ + " touches " + std::to_string(dma->legs.size()) +
                    " HBM slices, but a DMA descriptor has at most " + std::to_string(kMaximumLegs) +
                    " parts: use a smaller tile");
 }
 
-void Pe::submit(const OperationRef& operation) {
-  check_legs(*operation);
-  queue_for(*operation).submit(operation, issue_);
+void Pe::submit(const CommandRef& command) {
+  check_legs(*command);
+  queue_for(*command).submit(command, issue_);
 }
 
 void Pe::submit(const CompositeRef& command) {
-  for (const OperationRef& operation : command->operations) check_legs(*operation);
+  for (const CommandRef& each : command->commands) check_legs(*each);
   scheduler_.submit(command, issue_);
 }
 
-CommandQueue& Pe::queue_for(const Operation& operation) {
-  switch (operation.engine) {
+CommandQueue& Pe::queue_for(const Command& command) {
+  switch (command.engine()) {
     case EngineKind::gemm:
       return gemm_;
     case EngineKind::vector:
       return vector_;
     case EngineKind::ipcq:
-      return ipcq_.queue_for(operation);
+      return ipcq_.queue_for(command);
     case EngineKind::dma:
       break;
   }
-  return *dma_[control_.next_dma_queue(operation.agent, dma_.size())];
+  return *dma_[control_.next_dma_queue(command.agent, dma_.size())];
 }
 
 std::vector<const CommandQueue*> Pe::engine_places() const {
@@ -101,7 +102,7 @@ std::vector<const CommandQueue*> Pe::engines() const {
   return engines;
 }
 
-// Tiles are held by operations under way and by the programs; a program that waits alone does not wait for itself.
+// Tiles are held by commands under way and by the programs; a program that waits alone does not wait for itself.
 void Pe::tcm_providers(std::vector<sim::WaitEdge>& edges) const {
   const auto add = [&](const sim::WaitNode* holder, const char* reason) {
     edges.push_back({holder, reason});

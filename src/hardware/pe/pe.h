@@ -33,7 +33,7 @@ class Pe final : public ProcessingElement {
   PeCoordinate coordinate() const override { return at_; }
   const std::string& name() const override { return name_; }
   TcmAllocator& tcm() override { return tcm_; }
-  void submit(const OperationRef& operation) override;
+  void submit(const CommandRef& command) override;
   void submit(const CompositeRef& command) override;
 
   ControlProcessor& control() { return control_; }
@@ -46,8 +46,8 @@ class Pe final : public ProcessingElement {
 
  private:
   std::size_t drop_commands(sim::AgentId program, sim::Callback over);
-  void check_legs(const Operation& operation) const;
-  CommandQueue& queue_for(const Operation& operation);
+  void check_legs(const Command& command) const;
+  CommandQueue& queue_for(const Command& command);
   void tcm_providers(std::vector<sim::WaitEdge>& edges) const;
 
   PeCoordinate at_;

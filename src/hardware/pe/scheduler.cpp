@@ -46,9 +46,9 @@ std::size_t PeScheduler::cancel(sim::AgentId program, sim::Callback over) {
   std::size_t unfinished = 0;
   const auto mine = [program](const CompositeRef& command) { return command->agent == program; };
   if (running_ && mine(queue_.front())) {
-    // The fiber may be on its way with one of the operations.
+    // The fiber may be on its way with one of the commands.
     const CompositeRef& command = queue_.front();
-    for (const OperationRef& operation : command->operations) operation->cancelled = true;
+    for (const CommandRef& each : command->commands) each->cancelled = true;
     command->placed->on_set(over);
     ++unfinished;
   }
@@ -63,12 +63,12 @@ std::size_t PeScheduler::cancel(sim::AgentId program, sim::Callback over) {
 void PeScheduler::run() {
   while (!queue_.empty()) {
     const CompositeRef command = queue_.front();
-    for (const OperationRef& operation : command->operations) {
-      if (operation->cancelled) continue;
-      operation->requested = operation->granted = scheduler_.now();
-      queue_for_(*operation).submit(operation, spec_.issue);
+    for (const CommandRef& each : command->commands) {
+      if (each->cancelled) continue;
+      each->times.requested = each->times.granted = scheduler_.now();
+      queue_for_(*each).submit(each, spec_.issue);
     }
-    command->operations.clear();
+    command->commands.clear();
     command->placed->set();
     queue_.erase(queue_.begin());
     give_back(1);

@@ -6,8 +6,8 @@
 #include <string>
 #include <vector>
 
+#include "hardware/command.h"
 #include "hardware/composite_command.h"
-#include "hardware/operation.h"
 #include "hardware/reservations.h"
 #include "sim/fiber.h"
 #include "sim/scheduler.h"
@@ -17,11 +17,11 @@ namespace kernbench::hardware {
 
 class CommandQueue;
 
-/// Takes composite commands in order and puts their operations into the engines' queues, one each `scheduler.issue`,
+/// Takes composite commands in order and puts their commands into the engines' queues, one each `scheduler.issue`,
 /// waiting where a queue has no place. As a Waitable, this is what a program waits for whose command finds no place.
 class PeScheduler : public Reservations {
  public:
-  using QueueFor = std::function<CommandQueue&(const Operation&)>;
+  using QueueFor = std::function<CommandQueue&(const Command&)>;
 
   /// The references must outlive it.
   PeScheduler(sim::Scheduler& scheduler, sim::AgentId agent, const topology::SchedulerSpec& spec,

@@ -23,7 +23,7 @@ Bytes TcmAllocator::rounded(Bytes request) const {
   return Bytes((request.count() + unit - 1) / unit * unit);
 }
 
-OperationName TcmAllocator::reserve(Bytes request) {
+CommandRef TcmAllocator::reserve(Bytes request) {
   assert(rounded(request) <= capacity_);
   return take(rounded(request).count());
 }

@@ -23,15 +23,15 @@ class TcmAllocator : public Reservations {
   Bytes rounded(Bytes request) const;
   /// Suspends the calling fiber, in order of arrival, until `request` (rounded) fits, and takes it.
   /// Requires rounded(request) <= capacity().
-  /// Returns the operation whose end made room; unknown when there was no wait, or when a program let a tile go.
-  OperationName reserve(Bytes request);
+  /// Returns the command whose end made room; null when there was no wait, or when a program let a tile go.
+  CommandRef reserve(Bytes request);
   void release(Bytes request);
-  /// What is released from now on is let go by this operation; none: by programs.
-  void released_by(OperationName operation) { releaser_ = operation; }
+  /// What is released from now on is let go by this command; null: by programs.
+  void released_by(Command* command) { releaser_ = command; }
 
  private:
   Bytes capacity_, alignment_;
-  OperationName releaser_;
+  Command* releaser_ = nullptr;
 };
 
 }  // namespace kernbench::hardware

@@ -24,11 +24,11 @@ std::int64_t simd_cycles(const topology::VectorSpec& spec, const VectorWork& wor
   return std::max<std::int64_t>(cycles, 1);
 }
 
-Time simd_end(const topology::PeSpec& pe, const Operation& operation, Time start) {
+Time simd_end(const topology::PeSpec& pe, const Command& command, Time start) {
   const Clock clock(pe.clock);
   const std::int64_t first = clock.cycle_at_or_after(start);
-  const Time operands = transfer_time(operation.vector.operand_bytes, pe.tcm.bandwidth);
-  return clock.edge(std::max(first + simd_cycles(pe.vector, operation.vector),
+  const Time operands = transfer_time(command.vector().operand_bytes, pe.tcm.bandwidth);
+  return clock.edge(std::max(first + simd_cycles(pe.vector, command.vector()),
                              clock.cycle_at_or_after(clock.edge(first) + operands)));
 }
 

@@ -3,12 +3,12 @@
 
 #include <cstdint>
 
-#include "hardware/operation.h"
+#include "hardware/command.h"
 #include "topology/spec.h"
 
 namespace kernbench::hardware {
 
-/// startup + groups * cycles[operation] + levels * cycles[reduce_level], at least 1, with
+/// startup + groups * cycles[command] + levels * cycles[reduce_level], at least 1, with
 ///   width  = max(item_bytes, narrowest)
 ///   groups = ceil(elements * width / (4 B * lanes))           a 64-bit element takes two lanes
 ///   levels = ceil(log2(min(reduced, 4 B * lanes / width)))    0 unless it is a reduction
@@ -16,6 +16,6 @@ std::int64_t simd_cycles(const topology::VectorSpec& spec, const VectorWork& wor
 
 /// From the first clock edge at or after `start`, simd_cycles() later, or at the first edge at which the operands can
 /// have passed the TCM port of the engines, whichever is later.
-Time simd_end(const topology::PeSpec& pe, const Operation& operation, Time start);
+Time simd_end(const topology::PeSpec& pe, const Command& command, Time start);
 
 }  // namespace kernbench::hardware

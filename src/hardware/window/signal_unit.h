@@ -7,7 +7,7 @@
 #include <optional>
 #include <vector>
 
-#include "hardware/operation.h"
+#include "hardware/command.h"
 #include "hardware/window/window.h"
 #include "sim/waitable.h"
 #include "topology/spec.h"

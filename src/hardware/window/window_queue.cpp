@@ -1,5 +1,6 @@
 #include "hardware/window/window_queue.h"
 
+#include <algorithm>
 #include <utility>
 
 #include "hardware/agents.h"
@@ -11,13 +12,13 @@ using topology::Endpoint;
 
 namespace {
 
-MemoryPlace place_of(const Operation& operation) {
-  const WindowWork& work = *operation.window;
-  return {work.buffer_kind, work.target, work.memory, operation.ipcq.bytes, work.chunk};
+MemoryPlace place_of(const Command& command) {
+  const WindowWork& work = command.window();
+  return {work.buffer_kind, work.target, work.memory, work.bytes, work.chunk};
 }
 
-bool has_bytes(const Operation& operation) {
-  return operation.ipcq.bytes > Bytes(0);
+bool has_bytes(const Command& command) {
+  return command.window().bytes > Bytes(0);
 }
 
 }  // namespace
@@ -32,52 +33,54 @@ Sender WindowQueue::next_sender() {
   return {agent_, message_key(steps_++)};
 }
 
-void WindowQueue::begin(Operation& operation) {
-  const std::uint64_t number = next_++;
-  Access& access = accesses_[number];
-  access.operation = &operation;
-  if (operation.window->reads) {
-    return environment_.memory.request(next_sender(), pe_, place_of(operation),
+void WindowQueue::begin(Command& command) {
+  auto free = std::ranges::find(accesses_, nullptr, &Access::command);
+  if (free == accesses_.end()) free = accesses_.insert(free, Access());
+  const auto number = static_cast<std::uint64_t>(free - accesses_.begin());
+  Access& access = *free;
+  access = {&command, true, true};
+  if (command.window().reads) {
+    return environment_.memory.request(next_sender(), pe_, place_of(command),
                                        sim::call<&WindowQueue::requested>(this, number));
   }
-  access.landed = !has_bytes(operation);
-  access.announced = !operation.window->signals;
+  access.landed = !has_bytes(command);
+  access.announced = !command.window().signals;
   if (access.landed) return announce(number);
   leaving_ = true;
-  environment_.memory.write(next_sender(), pe_, place_of(operation), sim::call<&WindowQueue::departed>(this, number),
+  environment_.memory.write(next_sender(), pe_, place_of(command), sim::call<&WindowQueue::departed>(this, number),
                             sim::call<&WindowQueue::landed>(this, number));
 }
 
 void WindowQueue::requested(std::uint64_t access) {
-  environment_.memory.read(next_sender(), pe_, place_of(*accesses_[access].operation),
+  environment_.memory.read(next_sender(), pe_, place_of(*accesses_[access].command),
                            sim::call<&WindowQueue::read>(this, access), sim::call<&WindowQueue::over>(this, access));
 }
 
 void WindowQueue::read(std::uint64_t access) {
-  effect(*accesses_[access].operation);
+  effect(*accesses_[access].command);
 }
 
 // A signal follows its payload, as the announcement of a segment does.
 void WindowQueue::departed(std::uint64_t access) {
-  const Operation& operation = *accesses_[access].operation;
+  const CommandRef command(accesses_[access].command);
   leaving_ = false;
-  if (operation.window->signals) announce(access);
-  start_next(operation.operation_name());
+  if (command->window().signals) announce(access);
+  start_next(*command);
 }
 
 void WindowQueue::landed(std::uint64_t access) {
   Access& at = accesses_[access];
   at.landed = true;
-  effect(*at.operation);
-  const WindowWork& work = *at.operation->window;
+  effect(*at.command);
+  const WindowWork& work = at.command->window();
   if (work.signals) return update_when_complete(access);
   acknowledge(memory_of(work.buffer_kind, work.target), access);
 }
 
 void WindowQueue::announce(std::uint64_t access) {
   environment_.transport.message(next_sender(), Endpoint::pe_port(pe_),
-                                 Endpoint::pe_port(accesses_[access].operation->window->target),
-                                 VirtualNetwork::request, sim::call<&WindowQueue::announced>(this, access));
+                                 Endpoint::pe_port(accesses_[access].command->window().target), VirtualNetwork::request,
+                                 sim::call<&WindowQueue::announced>(this, access));
 }
 
 void WindowQueue::announced(std::uint64_t access) {
@@ -95,10 +98,10 @@ void WindowQueue::update_when_complete(std::uint64_t access) {
 }
 
 void WindowQueue::update(std::uint64_t access) {
-  Operation& operation = *accesses_[access].operation;
-  const WindowWork& work = *operation.window;
+  Command& command = *accesses_[access].command;
+  const WindowWork& work = command.window();
   environment_.ipcq_of(work.target).signals().update(work.word, work.epoch, work.update, work.value);
-  if (!has_bytes(operation)) effect(operation);
+  if (!has_bytes(command)) effect(command);
   acknowledge(Endpoint::pe_port(work.target), access);
 }
 
@@ -108,9 +111,7 @@ void WindowQueue::acknowledge(Endpoint from, std::uint64_t access) {
 }
 
 void WindowQueue::over(std::uint64_t access) {
-  Operation& operation = *accesses_[access].operation;
-  accesses_.erase(access);
-  finish(operation);
+  finish(*std::exchange(accesses_[access].command, nullptr));
 }
 
 }  // namespace kernbench::hardware

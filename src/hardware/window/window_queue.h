@@ -2,7 +2,7 @@
 #pragma once
 
 #include <cstdint>
-#include <map>
+#include <vector>
 
 #include "hardware/ipcq/ipcq_environment.h"
 #include "hardware/pe/command_queue.h"
@@ -19,10 +19,10 @@ class WindowQueue final : public CommandQueue {
  private:
   /// A command under way.
   struct Access {
-    Operation* operation = nullptr;
+    Command* command = nullptr;
     bool landed = true, announced = true;  // what the update of a signal word has to wait for
   };
-  void begin(Operation& operation) override;
+  void begin(Command& command) override;
   bool can_begin() const override { return !leaving_; }
   Sender next_sender();
   void requested(std::uint64_t access);
@@ -39,10 +39,9 @@ class WindowQueue final : public CommandQueue {
   IpcqEnvironment& environment_;
   PeCoordinate pe_;
   sim::AgentId agent_;
-  std::uint64_t steps_ = 0;  // of this agent: messages, transfers and steps share the numbers
-  std::uint64_t next_ = 0;
-  std::map<std::uint64_t, Access> accesses_;  // by number, in the order in which they began
-  bool leaving_ = false;                      // a payload
+  std::uint64_t steps_ = 0;       // of this agent: messages, transfers and steps share the numbers
+  std::vector<Access> accesses_;  // by place; as many as have ever been under way at a time
+  bool leaving_ = false;          // a payload
 };
 
 }  // namespace kernbench::hardware

@@ -243,6 +243,7 @@ std::string kernel_text(const RunResult& result, const std::vector<LaunchGroup>&
   Facts facts = {{"of peak", attained_text(*launch)}, {"HBM bytes", distance_text(*launch)}};
   for (auto& fact : plan_facts(result, groups.front().name)) facts.push_back(std::move(fact));
   std::string out;
+  if (!is_explained(result)) out = faint("not explained (--no-explain): no breakdown and no critical path", palette);
   for (const std::string& part :
        {breakdown_text(groups.front(), palette), path_text(*launch, palette), facts_text(facts, palette)}) {
     if (!part.empty()) out += (out.empty() ? "" : "\n") + part;

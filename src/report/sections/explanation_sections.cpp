@@ -132,8 +132,18 @@ std::string operations_section(const LaunchResult& launch, const Palette& palett
 
 }  // namespace
 
+bool is_explained(const RunResult& result) {
+  const auto found = result.switches.find("explain");
+  return found == result.switches.end() || found->second != "false";
+}
+
 std::string explanation_sections(const RunResult& result, const Palette& palette) {
   std::string out;
+  if (!is_explained(result) && !result.launches.empty()) {
+    out =
+        palette.paint(Style::faint, "not explained (--no-explain): no breakdown, critical path, waits and operations") +
+        "\n";
+  }
   for (const LaunchResult* launch : representatives(result, kMostExplained)) {
     for (const std::string& section :
          {path_section(*launch, palette), waits_section(*launch, palette), operations_section(*launch, palette)}) {

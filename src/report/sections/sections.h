@@ -33,6 +33,8 @@ std::string peaks_section(const RunResult& result, const Palette& palette);
 /// What determined the end of the launches, what their operations waited for, and their kinds of operation. Of many
 /// launches, of the longest one of each of the kernels that took most.
 std::string explanation_sections(const RunResult& result, const Palette& palette);
+/// False for a run with --no-explain, whose launches have no breakdown, critical path, waits and operations.
+bool is_explained(const RunResult& result);
 
 /// Where the bytes that launches moved were: in the PEs' own slices, or how far from them.
 std::string distance_section(const RunResult& result, const Palette& palette);

@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "addressing/locate.h"
-#include "hardware/operation.h"
+#include "hardware/command.h"
 #include "numerics/memory/memory.h"
 #include "runtime/devices/simulated_storage.h"
 #include "runtime/simulation.h"

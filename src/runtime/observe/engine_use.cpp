@@ -122,13 +122,13 @@ std::vector<EngineResult> engines_of(const tile::LaunchRecord& record, SipId sip
 
   const Total gemm = total_of(record.work.gemm, [](std::size_t type) { return topology::kGemmOperands[type].key; });
   const Total vector = total_of(record.work.vector, [](std::size_t type) { return name(static_cast<DType>(type)); });
-  const auto& account = record.account;
+  const tile::BusiestProgram& busiest = record.busiest;
   std::vector<EngineResult> engines = {
-      entry("gemm", gemm, account.gemm_busy(), duration, device.gemm, used.gemm),
-      entry("vector", vector, account.vector_busy(), duration, device.vector, used.vector),
+      entry("gemm", gemm, busiest.gemm, duration, device.gemm, used.gemm),
+      entry("vector", vector, busiest.vector, duration, device.vector, used.vector),
       entry("hbm", bytes_of(record.hbm_bytes), busiest_slice, duration, slice_peak * topology.pes_per_sip(),
             slice_peak * static_cast<double>(record.slice_bytes.size())),
-      entry("tcm", bytes_of(record.hbm_bytes), transfer_time(account.tcm_bytes(), topology.pe.tcm.bandwidth), duration,
+      entry("tcm", bytes_of(record.hbm_bytes), transfer_time(busiest.tcm_bytes, topology.pe.tcm.bandwidth), duration,
             device.tcm, used.tcm)};
   std::erase_if(engines, [](const EngineResult& engine) { return engine.work <= 0; });
   return engines;

@@ -28,7 +28,7 @@ constexpr double kNoPeak = std::numeric_limits<double>::infinity();
 constexpr std::array<const char*, 6> kCategories = {"dispatch", "gemm", "vector", "dma", "control", "completion"};
 
 std::array<Time, kCategories.size()> breakdown_of(const CompletedLaunch& launch) {
-  const auto& inside = launch.record.last_breakdown;
+  const tile::Breakdown& inside = launch.record.explanation->breakdown;
   return {launch.record.last_start - launch.times.requested, inside.gemm, inside.vector, inside.dma, inside.control,
           launch.times.completed - launch.record.last_end};
 }
@@ -36,13 +36,13 @@ std::array<Time, kCategories.size()> breakdown_of(const CompletedLaunch& launch)
 /// The names of activities depend on the engine for some of them.
 using ActivityTimes = std::map<std::pair<tile::Activity, EngineKind>, Time>;
 
-void add_path(ActivityTimes& times, const CompletedLaunch& launch, const tile::TraceStore& traces) {
+void add_path(ActivityTimes& times, const CompletedLaunch& launch, const tile::Explainer* explainer) {
   const auto add = [&](tile::Activity activity, EngineKind engine, Time time) {
     if (time > Time::zero()) times[{activity, engine}] += time;
   };
   add(tile::Activity::dispatch, EngineKind::dma, launch.record.last_start - launch.times.requested);
-  if (launch.record.last_trace) {
-    for (const auto& segment : tile::critical_path(*launch.record.last_trace, &traces)) {
+  if (launch.record.explanation->trace) {
+    for (const auto& segment : tile::critical_path(*launch.record.explanation->trace, &explainer->traces())) {
       add(segment.activity, segment.engine, segment.duration());
     }
   }
@@ -84,8 +84,8 @@ void add(DistanceBytes& sum, const DistanceBytes& more) {
 }
 
 LaunchResult result_of(const CompletedLaunch& launch, const hardware::Machine& machine,
-                       const tile::TraceStore& traces) {
-  LaunchResult result = launch_result(launch.plan, machine, launch.times, launch.record, traces);
+                       const tile::Explainer* explainer) {
+  LaunchResult result = launch_result(launch.plan, machine, launch.times, launch.record, explainer);
   result.in_region = launch.in_region;
   result.plan = launch.plan.plan;
   result.where = sim::place_text(launch.where);
@@ -116,16 +116,17 @@ struct LaunchLog::Key {
 /// What makes up a LaunchTotal, without texts as far as possible.
 struct LaunchLog::Sum {
   LaunchTotal total;
+  bool explained = false;
   std::array<Time, kCategories.size()> breakdown;
   ActivityTimes path;
   tile::LaunchAccount account;
 
-  void add(const CompletedLaunch& launch, const hardware::Machine& machine, const tile::TraceStore& traces);
+  void add(const CompletedLaunch& launch, const hardware::Machine& machine, const tile::Explainer* explainer);
   LaunchTotal finished();
 };
 
 void LaunchLog::Sum::add(const CompletedLaunch& launch, const hardware::Machine& machine,
-                         const tile::TraceStore& traces) {
+                         const tile::Explainer* explainer) {
   const auto& [plan, times, record, where, in_region] = launch;
   const Time time = times.completed - times.requested;
   const bool first = total.count++ == 0;
@@ -134,23 +135,27 @@ void LaunchLog::Sum::add(const CompletedLaunch& launch, const hardware::Machine&
   total.longest = std::max(total.longest, time);
   total.first_start = first ? times.requested : std::min(total.first_start, times.requested);
   total.last_end = std::max(total.last_end, times.completed);
-  const auto parts = breakdown_of(launch);
-  for (std::size_t i = 0; i < parts.size(); ++i) breakdown[i] += parts[i];
   for (const auto& type : record.work.gemm) total.flops += type.operations;
   total.hbm_bytes += record.hbm_bytes;
   runtime::add(total.distance, record.distance);
   add_engines(total.engines, engines_of(record, SipId{plan.device}, plan.pes, time, machine));
-  add_path(path, launch, traces);
-  account.add(record.account);
+  explained = explainer != nullptr;
+  if (explained) {
+    const auto parts = breakdown_of(launch);
+    for (std::size_t i = 0; i < parts.size(); ++i) breakdown[i] += parts[i];
+    add_path(path, launch, explainer);
+    account.add(record.explanation->account);
+  }
   const LaunchResult& longest = total.longest_launch;
   const auto key = std::tuple(Time::zero() - time, times.requested);
   if (first || key < std::tuple(longest.start - longest.end, longest.start)) {
-    total.longest_launch = result_of(launch, machine, traces);
+    total.longest_launch = result_of(launch, machine, explainer);
   }
 }
 
 LaunchTotal LaunchLog::Sum::finished() {
-  for (std::size_t i = 0; i < breakdown.size(); ++i) total.breakdown.emplace_back(kCategories[i], breakdown[i]);
+  for (std::size_t i = 0; explained && i < breakdown.size(); ++i)
+    total.breakdown.emplace_back(kCategories[i], breakdown[i]);
   total.critical_path = by_name(path);
   total.waits = waits_of(account);
   total.operations = operations_of(account);
@@ -177,9 +182,9 @@ LaunchLog::Sum& LaunchLog::sum_of(const CompletedLaunch& launch) {
   return *sum;
 }
 
-void LaunchLog::add(const CompletedLaunch& launch, const hardware::Machine& machine, const tile::TraceStore& traces) {
-  if (++count_ > detailed_) return sum_of(launch).add(launch, machine, traces);
-  launches_.push_back(result_of(launch, machine, traces));
+void LaunchLog::add(const CompletedLaunch& launch, const hardware::Machine& machine, const tile::Explainer* explainer) {
+  if (++count_ > detailed_) return sum_of(launch).add(launch, machine, explainer);
+  launches_.push_back(result_of(launch, machine, explainer));
 }
 
 void LaunchLog::hand_over(RunResult& result) {

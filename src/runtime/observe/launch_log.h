@@ -11,7 +11,7 @@
 #include "hardware/launch/launch.h"
 #include "hardware/machine.h"
 #include "kernbench/result.h"
-#include "tile/program/program.h"
+#include "tile/explain/explainer.h"
 
 namespace kernbench::runtime {
 
@@ -35,7 +35,8 @@ class LaunchLog {
   LaunchLog(const LaunchLog&) = delete;
   LaunchLog& operator=(const LaunchLog&) = delete;
 
-  void add(const CompletedLaunch& launch, const hardware::Machine& machine, const tile::TraceStore& traces);
+  /// Without an explainer, what only explains is left out.
+  void add(const CompletedLaunch& launch, const hardware::Machine& machine, const tile::Explainer* explainer);
   std::size_t count() const { return count_; }
   /// Moves what there is into the result; launches by their start.
   void hand_over(RunResult& result);

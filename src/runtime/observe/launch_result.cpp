@@ -42,7 +42,8 @@ std::vector<Segment> whole_path(const hardware::LaunchTimes& times, const tile::
   };
   add_way("dispatch", times.out, times.requested, record.last_start);
   const tile::ProgramTrace none;
-  for (const auto& segment : tile::critical_path(record.last_trace ? *record.last_trace : none, &traces)) {
+  for (const auto& segment :
+       tile::critical_path(record.explanation->trace ? *record.explanation->trace : none, &traces)) {
     add(std::string(name(segment.activity, segment.engine)), segment.kind,
         segment.has_where ? tile::place(segment.where) : "", segment.on, segment.start, segment.end);
   }
@@ -118,6 +119,24 @@ Bytes tensor_bytes_of(const LaunchPlan& plan) {
   return bytes;
 }
 
+void explain(LaunchResult& result, const hardware::LaunchTimes& times, const tile::LaunchRecord& record,
+             const tile::TraceStore& traces) {
+  const tile::Breakdown& inside = record.explanation->breakdown;
+  result.breakdown = {{"dispatch", record.last_start - times.requested},
+                      {"gemm", inside.gemm},
+                      {"vector", inside.vector},
+                      {"dma", inside.dma},
+                      {"control", inside.control},
+                      {"completion", times.completed - record.last_end}};
+  const std::vector<Segment> path = whole_path(times, record, traces);
+  result.critical_path = parts_of(path);
+  cut(result.critical_path, kMostPathParts, PathPart{"other", "", "", "", {}, 0});
+  result.longest_segments = longest_of(path);
+  result.waits = waits_of(record.explanation->account);
+  cut(result.waits, kMostWaits, WaitResult{"other", "", "", "", "", {}, 0});
+  result.operations = operations_of(record.explanation->account);
+}
+
 }  // namespace
 
 std::vector<WaitResult> waits_of(const tile::LaunchAccount& account) {
@@ -140,7 +159,7 @@ std::vector<OperationResult> operations_of(const tile::LaunchAccount& account) {
 }
 
 LaunchResult launch_result(const LaunchPlan& plan, const hardware::Machine& machine, const hardware::LaunchTimes& times,
-                           const tile::LaunchRecord& record, const tile::TraceStore& traces) {
+                           const tile::LaunchRecord& record, const tile::Explainer* explainer) {
   LaunchResult result;
   result.name = record.name;
   result.device = plan.device;
@@ -154,22 +173,10 @@ LaunchResult launch_result(const LaunchPlan& plan, const hardware::Machine& mach
   result.hbm_bytes = record.hbm_bytes;
   result.distance = record.distance;
   result.tensor_bytes = tensor_bytes_of(plan);
-  const auto& inside = record.last_breakdown;
-  result.breakdown = {{"dispatch", record.last_start - times.requested},
-                      {"gemm", inside.gemm},
-                      {"vector", inside.vector},
-                      {"dma", inside.dma},
-                      {"control", inside.control},
-                      {"completion", times.completed - record.last_end}};
   result.engines = engines_of(record, SipId{plan.device}, plan.pes, times.completed - times.requested, machine);
   add_bound(result, times, record);
   result.roofline = roofline_of(result.engines);
-  const std::vector<Segment> path = whole_path(times, record, traces);
-  result.critical_path = parts_of(path);
-  cut(result.critical_path, kMostPathParts, PathPart{"other", "", "", "", {}, 0});
-  result.longest_segments = longest_of(path);
-  result.waits = waits_of(record.account);
-  result.operations = operations_of(record.account);
+  if (explainer != nullptr) explain(result, times, record, explainer->traces());
   return result;
 }
 

@@ -16,14 +16,14 @@ namespace kernbench::runtime {
 
 namespace {
 
-void append_legs(fmt::memory_buffer& line, const tile::KernelOperation& operation) {
-  const auto& addresses = operation.program->environment().machine.addresses();
-  for (const auto& leg : operation.legs) {
-    for (const auto& range : leg.ranges) {
-      fmt::format_to(std::back_inserter(line), " {}[{}x{}B/{}]", to_text(addresses.hbm(leg.slice, range.address)),
-                     range.rows, range.row_bytes.count(), range.stride);
-    }
-  }
+void append_ranges(fmt::memory_buffer& line, const tile::OperationRecord& operation) {
+  const auto& addresses = operation.program().environment().machine.addresses();
+  operation.for_each_range([&](const tile::ByteRange& each) {
+    if (each.memory != tile::MemoryKind::hbm) return;
+    const hardware::StridedRange& range = each.range;
+    fmt::format_to(std::back_inserter(line), " {}[{}x{}B/{}]", to_text(addresses.hbm(each.owner, range.address)),
+                   range.rows, range.row_bytes.count(), range.stride);
+  });
 }
 
 }  // namespace
@@ -34,22 +34,27 @@ OperationLog::OperationLog(const std::string& path) : path_(path) {
   if (!file_) throw ConfigurationError(fmt::format("cannot write the operation log: {}", std::strerror(errno)), path);
 }
 
-void OperationLog::on_operation(const tile::KernelOperation& operation) {
-  times_.add((static_cast<std::uint64_t>(operation.agent.value) << 32) ^ operation.number);
-  for (const Time time : {operation.issued, operation.ready, operation.started, operation.effect, operation.finished}) {
-    add_time(time);
-  }
+void OperationLog::subscribe_to(tile::OperationStream& stream) {
+  stream.subscribe(*this, {tile::Topic::operations});
+  if (file_) stream.subscribe(*this, {tile::Topic::waypoints});
+}
+
+void OperationLog::on_operation(const tile::OperationRecord& operation) {
+  const hardware::Timeline& times = operation.times();
+  times_.add((static_cast<std::uint64_t>(operation.agent().value) << 32) ^ operation.number());
+  for (const Time time : {times.issued, times.ready, times.started, times.effect, times.finished}) add_time(time);
   if (!file_) return;
   fmt::memory_buffer line;
   fmt::format_to(std::back_inserter(line), "{} {}/{} {} {} issued={} ready={} started={} effect={}",
-                 operation.finished.count(), operation.program->pe().name(), operation.program->launch().name,
-                 operation.number, operation.kind, operation.issued.count(), operation.ready.count(),
-                 operation.started.count(), operation.effect.count());
-  if (!operation.write) append_legs(line, operation);
-  line.append(operation.operand_text);
-  if (operation.write) {
+                 times.finished.count(), operation.program().pe().name(), operation.program().launch().name,
+                 operation.number(), operation.kind(), times.issued.count(), times.ready.count(), times.started.count(),
+                 times.effect.count());
+  const bool arrow = operation.writes() && !std::holds_alternative<hardware::WindowWork>(operation.work());
+  if (!arrow) append_ranges(line, operation);
+  line.append(tile::operand_text(operation));
+  if (arrow) {
     line.append(std::string_view(" ->"));
-    append_legs(line, operation);
+    append_ranges(line, operation);
   }
   line.push_back('\n');
   std::fwrite(line.data(), 1, line.size(), file_.get());
@@ -69,7 +74,6 @@ void OperationLog::on_launch(const std::string& name, const CompletedLaunch& lau
 
 void OperationLog::on_waypoint(const tile::Program& program, std::uint64_t number, std::string_view name, Time time,
                                const std::source_location& where) {
-  if (!file_) return;
   const std::string_view path = where.file_name();
   fmt::memory_buffer line;
   fmt::format_to(std::back_inserter(line), "{} {}/{} {} waypoint \"", time.count(), program.pe().name(),

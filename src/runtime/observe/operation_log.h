@@ -10,7 +10,7 @@
 
 #include "base/fingerprint.h"
 #include "kernbench/result.h"
-#include "tile/program/environment.h"
+#include "tile/stream/operation_stream.h"
 
 namespace kernbench::runtime {
 
@@ -20,16 +20,17 @@ struct CompletedLaunch;
 /// `finished_ps agent order operation issued=… ready=… started=… effect=… operands`; for a waypoint, when the program
 /// gets there, `time_ps agent order waypoint "name" file:line`; for a launch that has completed,
 /// `finished_ps sip/launch - launch requested=… programs=… at file:line`.
-class OperationLog final : public tile::OperationSink {
+class OperationLog final : public tile::OperationConsumer {
  public:
   /// Opens `path` for writing; empty: no log. ConfigurationError when it cannot be opened.
   explicit OperationLog(const std::string& path);
 
-  void on_operation(const tile::KernelOperation& operation) override;
+  /// Times of operations are always added up; what else there is, if there is a file.
+  void subscribe_to(tile::OperationStream& stream);
+  void on_operation(const tile::OperationRecord& operation) override;
   void on_launch(const std::string& name, const CompletedLaunch& launch);
   void on_waypoint(const tile::Program& program, std::uint64_t number, std::string_view name, Time time,
                    const std::source_location& where) override;
-  bool wants_operands() const override { return file_ != nullptr; }
   /// Adds a time that is not an operation's (a launch's start, a copy's end).
   void add_time(Time time) { times_.add(static_cast<std::uint64_t>(time.count())); }
   std::uint64_t times_fingerprint() const { return times_.value(); }

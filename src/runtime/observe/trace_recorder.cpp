@@ -19,7 +19,7 @@ using trace::Verbatim;
 
 // Siblings: control contexts, engines, then servers in their own order.
 constexpr std::int32_t kEngineRank = 1 << 8, kServerRank = 1 << 16, kProcessorRank = 0;
-constexpr std::int32_t kMostPlaces = 1 << 8;  // of one DMA queue, in the order of ranks
+constexpr std::int32_t kMostLanes = 1 << 8;  // of one DMA queue, in the order of ranks
 
 AgentKind kind_of(sim::AgentId agent) {
   return static_cast<AgentKind>(agent.value >> hardware::kAgentIndexBits);
@@ -36,30 +36,31 @@ std::int32_t engine_rank(const PartId& engine) {
   if (engine.kind == PartKind::gemm) return kServerRank - 2;
   if (engine.kind == PartKind::vector) return kServerRank - 1;
   if (engine.kind != PartKind::dma_queue) return kServerRank - 3;
-  return kEngineRank + std::min(engine.index, 127) * kMostPlaces;
+  return kEngineRank + std::min(engine.index, 127) * kMostLanes;
 }
 
 void add_wait(Arguments& arguments, std::string_view name, Time from, Time to) {
   if (from < to) arguments.push_back({name, (to - from).count()});
 }
 
-void add_work(Arguments& arguments, const tile::KernelOperation& operation) {
-  if (operation.engine == EngineKind::dma) {
+void add_work(Arguments& arguments, const hardware::Command& command) {
+  if (const auto* dma = std::get_if<hardware::DmaWork>(&command.work)) {
     Bytes bytes{0};
-    for (const hardware::DmaLeg& leg : operation.legs) bytes += leg.total();
+    for (const hardware::DmaLeg& leg : dma->legs) bytes += leg.total();
     arguments.push_back({"bytes", bytes.count()});
-    arguments.push_back({"slices", static_cast<std::int64_t>(operation.legs.size())});
-  } else if (operation.engine == EngineKind::gemm) {
-    arguments.push_back({"batch", operation.gemm.batch});
-    arguments.push_back({"m", operation.gemm.m});
-    arguments.push_back({"n", operation.gemm.n});
-    arguments.push_back({"k", operation.gemm.k});
-  } else if (operation.engine == EngineKind::ipcq) {
-    arguments.push_back({"bytes", operation.ipcq.bytes.count()});
-    arguments.push_back({"tag", static_cast<std::int64_t>(operation.ipcq.tag)});
-    add_wait(arguments, operation.ipcq.sends ? "credit" : "message", Time::zero(), operation.waited);
+    arguments.push_back({"slices", static_cast<std::int64_t>(dma->legs.size())});
+  } else if (const auto* gemm = std::get_if<hardware::GemmWork>(&command.work)) {
+    arguments.push_back({"batch", gemm->batch});
+    arguments.push_back({"m", gemm->m});
+    arguments.push_back({"n", gemm->n});
+    arguments.push_back({"k", gemm->k});
+  } else if (const auto* vector = std::get_if<hardware::VectorWork>(&command.work)) {
+    arguments.push_back({"elements", vector->elements});
   } else {
-    arguments.push_back({"elements", operation.vector.elements});
+    const auto* message = std::get_if<hardware::MessageWork>(&command.work);
+    arguments.push_back({"bytes", command.queue_bytes().count()});
+    arguments.push_back({"tag", message != nullptr ? static_cast<std::int64_t>(message->tag) : 0});
+    add_wait(arguments, command.sends() ? "credit" : "message", Time::zero(), command.times.waited);
   }
 }
 
@@ -90,7 +91,12 @@ trace::TrackId TraceRecorder::control_track(const tile::Program& program) {
                     context);
 }
 
-void TraceRecorder::on_program_begin(const tile::Program& program) {
+void TraceRecorder::subscribe_to(tile::OperationStream& stream) {
+  using enum tile::Topic;
+  stream.subscribe(*this, {operations, programs, issues, steps, waypoints});
+}
+
+void TraceRecorder::on_program_begin(tile::Program& program) {
   const trace::TrackId track = control_track(program);
   const OpenSlice& open = open_programs_[program.agent().value] = {track, program.launch().name, program.id(), {}};
   begin_open(open, machine_->scheduler().now());
@@ -103,13 +109,13 @@ void TraceRecorder::begin_open(const OpenSlice& slice, Time now) {
   writer_.begin(slice.track, now, slice.name, arguments);
 }
 
-void TraceRecorder::on_program_end(const tile::Program& program) {
+void TraceRecorder::on_program_end(tile::Program& program, bool /*stands*/) {
   writer_.end(control_track(program), machine_->scheduler().now());
   open_programs_.erase(program.agent().value);
 }
 
-void TraceRecorder::on_step(const tile::Program& program, const tile::ProgramStep& step) {
-  if (!recording_) return;
+void TraceRecorder::on_step(tile::Program& program, const tile::ProgramStep& step, const hardware::Command* /*cause*/) {
+  if (!recording_ || step.start == step.end) return;
   Arguments arguments{{"source", std::string_view()}};
   const std::string source = tile::place(step.where), cause = cause_text(step.cause, program.agent());
   arguments.front().value = std::string_view(source);
@@ -125,65 +131,66 @@ void TraceRecorder::on_waypoint(const tile::Program& program, std::uint64_t numb
                   {{"operation", static_cast<std::int64_t>(number)}, {"source", std::string_view(source)}});
 }
 
-void TraceRecorder::on_issue(const tile::KernelOperation& operation) {
-  under_way_[key_of(operation.agent, operation.number)] = {operation.kind, operation.program->launch().name};
+void TraceRecorder::on_issue(const tile::KernelCommand& command) {
+  under_way_[key_of(command.agent, command.number)] = {command.kind, command.program->launch().name};
 }
 
-// Commands come in the order of their ends. Giving each the place that fell free last before its start takes no more
-// places than there were ever commands under way at a time.
-trace::TrackId TraceRecorder::place_for(const tile::KernelOperation& operation) {
-  const PartId& engine = operation.queue->id();
-  std::vector<Place>& places = places_[operation.queue];
-  Place* best = nullptr;
-  for (Place& place : places) {
-    if (place.free <= operation.started && (best == nullptr || place.free > best->free)) best = &place;
+// Commands come in the order of their ends. Giving each the lane that fell free last before its start takes no more
+// lanes than there were ever commands under way at a time.
+trace::TrackId TraceRecorder::lane_for(const tile::OperationRecord& operation) {
+  const PartId& engine = operation.queue()->id();
+  std::vector<Lane>& lanes = lanes_[operation.queue()];
+  Lane* best = nullptr;
+  for (Lane& lane : lanes) {
+    if (lane.free <= operation.times().started && (best == nullptr || lane.free > best->free)) best = &lane;
   }
   if (best == nullptr) {
-    const std::size_t index = places.size();
-    const std::int32_t rank = engine_rank(engine) + static_cast<std::int32_t>(index % kMostPlaces);
-    places.push_back({tracks_.of(engine, rank, index), Time::zero()});
-    best = &places.back();
+    const std::size_t index = lanes.size();
+    const std::int32_t rank = engine_rank(engine) + static_cast<std::int32_t>(index % kMostLanes);
+    lanes.push_back({tracks_.of(engine, rank, index), Time::zero()});
+    best = &lanes.back();
   }
-  best->free = operation.finished;
+  best->free = operation.times().finished;
   return best->track;
 }
 
-void TraceRecorder::on_operation(const tile::KernelOperation& operation) {
-  under_way_.erase(key_of(operation.agent, operation.number));
-  if (operation.queue == nullptr || !recording_) return;
-  const tile::Program& program = *operation.program;
-  const std::string source = tile::place(operation.where);
+void TraceRecorder::on_operation(const tile::OperationRecord& operation) {
+  under_way_.erase(key_of(operation.agent(), operation.number()));
+  if (operation.queue() == nullptr || !recording_) return;
+  const tile::Program& program = operation.program();
+  const hardware::Timeline& times = operation.times();
+  const std::string source = tile::place(operation.where()), operands = tile::operand_text(operation);
   Arguments arguments{{"kernel", std::string_view(program.launch().name)},
                       {"program", program.id()},
-                      {"operation", static_cast<std::int64_t>(operation.number)},
+                      {"operation", static_cast<std::int64_t>(operation.number())},
                       {"source", std::string_view(source)}};
-  if (!operation.operand_text.empty()) arguments.push_back({"operands", Verbatim{operation.operand_text}});
-  add_work(arguments, operation);
-  arguments.push_back({"requested (ps)", operation.requested.count()});
-  add_wait(arguments, "waited: TCM full (ps)", operation.requested, operation.granted);
-  add_wait(arguments, "waited: queue full (ps)", operation.granted, operation.placed);
-  add_wait(arguments, "waited: issue (ps)", operation.placed, operation.issued);
-  add_wait(arguments, operation.ready_in_order ? "waited: memory order (ps)" : "waited: operand (ps)", operation.issued,
-           operation.ready);
-  add_wait(arguments, "waited: engine busy (ps)", operation.ready, operation.started);
-  add_wait(arguments, "TLB miss (ps)", Time::zero(), operation.translation);
-  const std::string granted_by = cause_text(operation.granted_by, operation.agent),
-                    placed_by = cause_text(operation.placed_by, operation.agent),
-                    ready_by = cause_text(operation.ready_by, operation.agent),
-                    started_by = cause_text(operation.started_by, operation.agent);
+  if (!operands.empty()) arguments.push_back({"operands", Verbatim{operands}});
+  add_work(arguments, operation.command());
+  arguments.push_back({"requested (ps)", times.requested.count()});
+  add_wait(arguments, "waited: TCM full (ps)", times.requested, times.granted);
+  add_wait(arguments, "waited: queue full (ps)", times.granted, times.placed);
+  add_wait(arguments, "waited: issue (ps)", times.placed, times.issued);
+  add_wait(arguments, times.ready_in_order ? "waited: memory order (ps)" : "waited: operand (ps)", times.issued,
+           times.ready);
+  add_wait(arguments, "waited: engine busy (ps)", times.ready, times.started);
+  add_wait(arguments, "TLB miss (ps)", Time::zero(), times.translation);
+  const std::string granted_by = cause_text(times.granted_by, operation.agent()),
+                    placed_by = cause_text(times.placed_by, operation.agent()),
+                    ready_by = cause_text(times.ready_by, operation.agent()),
+                    started_by = cause_text(times.started_by, operation.agent());
   if (!granted_by.empty()) arguments.push_back({"TCM room by", Verbatim{granted_by}});
   if (!placed_by.empty()) arguments.push_back({"queue place by", Verbatim{placed_by}});
   if (!ready_by.empty()) arguments.push_back({"ready by", Verbatim{ready_by}});
   if (!started_by.empty()) arguments.push_back({"engine free by", Verbatim{started_by}});
-  arguments.push_back({"effect (ps)", operation.effect.count()});
-  writer_.slice(place_for(operation), std::max(operation.started, recording_since_), operation.finished, operation.kind,
+  arguments.push_back({"effect (ps)", times.effect.count()});
+  writer_.slice(lane_for(operation), std::max(times.started, recording_since_), times.finished, operation.kind(),
                 arguments);
 }
 
-std::string TraceRecorder::cause_text(hardware::OperationName cause, sim::AgentId asking) const {
+std::string TraceRecorder::cause_text(const hardware::Cause& cause, sim::AgentId asking) const {
   if (!cause.known()) return "";
-  if (cause.agent == asking) return fmt::format("operation {}", cause.number);
-  return fmt::format("operation {} of {}", cause.number, agent_name(cause.agent));
+  if (cause.name.agent == asking) return fmt::format("operation {}", cause.name.number);
+  return fmt::format("operation {} of {}", cause.name.number, agent_name(cause.name.agent));
 }
 
 // ---- servers and processors

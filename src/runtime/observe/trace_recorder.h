@@ -12,7 +12,7 @@
 #include "hardware/layout.h"
 #include "hardware/machine.h"
 #include "runtime/observe/trace_tracks.h"
-#include "tile/program/environment.h"
+#include "tile/stream/operation_stream.h"
 #include "topology/spec.h"
 #include "trace/timeline_writer.h"
 
@@ -20,7 +20,7 @@ namespace kernbench::runtime {
 
 /// Listens to kernels, engines, servers, processors, streams and the host, and writes the timeline as it comes. Holds
 /// one interval for each server and what is under way, nothing of the past.
-class TraceRecorder final : public tile::OperationSink, public hardware::ActivityObserver {
+class TraceRecorder final : public tile::OperationConsumer, public hardware::ActivityObserver {
  public:
   /// Opens `path`. ConfigurationError when it cannot be opened. `facts` are shown with the file's first event.
   TraceRecorder(const std::string& path, const topology::Topology& topology, const trace::Arguments& facts);
@@ -28,15 +28,15 @@ class TraceRecorder final : public tile::OperationSink, public hardware::Activit
   /// The machine whose servers it hears of; to be called once, before it runs.
   void attach(hardware::Machine& machine) { machine_ = &machine; }
 
-  void on_operation(const tile::KernelOperation& operation) override;
-  bool wants_operands() const override { return true; }
+  void on_operation(const tile::OperationRecord& operation) override;
   void on_waypoint(const tile::Program& program, std::uint64_t number, std::string_view name, Time time,
                    const std::source_location& where) override;
-  void on_program_begin(const tile::Program& program) override;
-  void on_program_end(const tile::Program& program) override;
-  void on_program_abandoned(const tile::Program& program) override { on_program_end(program); }
-  void on_step(const tile::Program& program, const tile::ProgramStep& step) override;
-  void on_issue(const tile::KernelOperation& operation) override;
+  void subscribe_to(tile::OperationStream& stream);
+  void on_program_begin(tile::Program& program) override;
+  void on_program_end(tile::Program& program, bool stands) override;
+  void on_program_abandoned(tile::Program& program) override { on_program_end(program, false); }
+  void on_step(tile::Program& program, const tile::ProgramStep& step, const hardware::Command* cause) override;
+  void on_issue(const tile::KernelCommand& command) override;
   void on_service(hardware::ServerId server, sim::AgentId agent, std::uint64_t operation, Time start, Time end,
                   Bytes bytes) override;
   void on_message(sim::AgentId processor, Time start, Time end) override;
@@ -69,7 +69,8 @@ class TraceRecorder final : public tile::OperationSink, public hardware::Activit
     trace::TrackId track;
     std::string name, kernel;
   };
-  struct Place {
+  /// A track of a queue, and until when it is taken.
+  struct Lane {
     trace::TrackId track;
     Time free;
   };
@@ -89,12 +90,12 @@ class TraceRecorder final : public tile::OperationSink, public hardware::Activit
   /// Ends what is open in the file.
   void finish_open(Time now);
   void begin_open(const OpenSlice& slice, Time now);
-  trace::TrackId place_for(const tile::KernelOperation& operation);
+  trace::TrackId lane_for(const tile::OperationRecord& operation);
   trace::TrackId control_track(const tile::Program& program);
   void write_service(Service& service);
   void name_service(Service& service) const;
   std::string agent_name(sim::AgentId agent) const;
-  std::string cause_text(hardware::OperationName cause, sim::AgentId asking) const;
+  std::string cause_text(const hardware::Cause& cause, sim::AgentId asking) const;
 
   trace::TimelineWriter writer_;
   TraceTracks tracks_;
@@ -103,7 +104,7 @@ class TraceRecorder final : public tile::OperationSink, public hardware::Activit
   hardware::Machine* machine_ = nullptr;
   std::vector<Service> services_;  // by server; without chunks: none
   /// By queue: as many tracks as it has had commands under way at a time. Looked up only.
-  std::unordered_map<const void*, std::vector<Place>> places_;
+  std::unordered_map<const void*, std::vector<Lane>> lanes_;
   std::unordered_map<std::uint64_t, UnderWay> under_way_;  // by agent and number; looked up only
   std::map<std::uint32_t, OpenSlice> open_programs_;       // by agent
   std::map<std::string, OpenSlice> open_commands_;         // by stream

@@ -115,7 +115,7 @@ std::shared_ptr<const sim::WaitNode> start(const Sending& sending, LaunchPlan pl
     simulation.log().add_time(times.completed);
     if (!times.cut) {
       const CompletedLaunch finished{plan, times, record, sending.where, in_region};
-      simulation.launches.add(finished, simulation.machine(), *simulation.environment().traces);
+      simulation.launches.add(finished, simulation.machine(), simulation.environment().explainer);
       simulation.log().on_launch(record.name, finished);
       if (!plan.range.empty()) simulation.region()->add_launch(plan.range, times.completed - times.requested);
     }

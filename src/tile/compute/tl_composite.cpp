@@ -22,16 +22,18 @@
 
 namespace kernbench::tl {
 
-using hardware::EngineKind;
+using hardware::DmaKind;
+using hardware::DmaWork;
+using hardware::GemmWork;
 using tile::AccessCall;
 using tile::CompositePlan;
-using tile::KernelOperation;
+using tile::KernelCommand;
+using tile::KernelCommandRef;
 using tile::Program;
 using tile::TileState;
 using tile::TileValue;
 using tile::to_shape;
 using tile::to_text;
-using OperationRef = std::shared_ptr<KernelOperation>;
 using ValueRef = std::shared_ptr<TileValue>;
 
 MatrixOperand::MatrixOperand(Tensor tensor) : tensor_(std::move(tensor)), shape_(tensor_->shape()) {
@@ -48,7 +50,7 @@ DType dtype_of(const MatrixOperand& operand) {
   return operand.in_hbm() ? operand.tensor().dtype() : operand.tile().dtype();
 }
 
-/// Makes the operations of one composite command in the order in which they enter the engines' queues.
+/// Makes the commands of one composite command in the order in which they enter the engines' queues.
 class Pipeline {
  public:
   Pipeline(const AccessCall& call, const MatrixOperand& a, const MatrixOperand& b, DType dtype, bool integers,
@@ -65,7 +67,7 @@ class Pipeline {
   /// Into `c`, a block of a tensor.
   void build_to(const MatrixOperand& c, bool accumulate) {
     for_each_block([&](const Block& block) {
-      OperationRef start;
+      KernelCommandRef start;
       ValueRef before;
       if (accumulate) std::tie(start, before) = load(c, block.row, block.column, block.rows, block.columns);
       const auto [last, sum] = multiply(block, start, before);
@@ -77,17 +79,17 @@ class Pipeline {
   void build_to(const std::shared_ptr<TileState>& result) {
     std::vector<ValueRef> sums;
     std::vector<std::int64_t> block_columns;
-    OperationRef last;
+    KernelCommandRef last;
     for_each_block([&](const Block& block) {
-      auto [operation, sum] = multiply(block, nullptr, nullptr);
+      auto [command, sum] = multiply(block, nullptr, nullptr);
       sums.push_back(std::move(sum));
-      last = std::move(operation);
+      last = std::move(command);
     });
-    for (const auto& operation : operations_) operation->holds.push_back(result->reservation());
+    for (const auto& command : commands_) command->holds.push_back(result->reservation());
     result->producer = last;
     const std::int64_t columns_of_blocks = (b_.shape()[1] + plan_.tile_n - 1) / plan_.tile_n;
     last->take_effect = [compute = std::move(last->take_effect), sums = std::move(sums), columns_of_blocks,
-                         value = result->value(), dtype = dtype_](KernelOperation& mine) {
+                         value = result->value(), dtype = dtype_](KernelCommand& mine) mutable {
       compute(mine);
       numerics::Executor& executor = mine.program->environment().executor;
       std::vector<numerics::Value> rows;
@@ -102,7 +104,7 @@ class Pipeline {
     };
   }
 
-  std::vector<OperationRef> take_operations() { return std::move(operations_); }
+  std::vector<KernelCommandRef> take_commands() { return std::move(commands_); }
 
  private:
   /// A tile of the result.
@@ -122,35 +124,37 @@ class Pipeline {
     }
   }
 
-  OperationRef add(EngineKind engine, const char* kind) {
-    auto operation = program_.new_operation(engine, kind, nullptr, {});
-    operation->holds.push_back(buffers_);
-    operations_.push_back(operation);
-    return operation;
+  KernelCommandRef add(hardware::Work work, const char* kind) {
+    auto command = program_.new_command(std::move(work), kind, nullptr, {});
+    command->holds.push_back(buffers_);
+    commands_.push_back(command);
+    return command;
   }
 
-  static void depend(KernelOperation& operation, const hardware::OperationRef& on) {
-    if (on && !on->done.is_set()) operation.dependencies.push_back(on);
+  static void depend(KernelCommand& command, const hardware::CommandRef& on) {
+    if (on && !on->done.is_set()) command.dependencies.push_back(on);
   }
 
   /// All chains over the steps of k: the last product and the sum's value.
-  std::pair<OperationRef, ValueRef> multiply(const Block& block, const OperationRef& start, ValueRef sum) {
+  std::pair<KernelCommandRef, ValueRef> multiply(const Block& block, const KernelCommandRef& start, ValueRef sum) {
     const std::int64_t k = a_.shape()[1];
-    OperationRef last;
+    KernelCommandRef last;
     for (std::int64_t p = 0; p < k; p += plan_.tile_k) {
       const std::int64_t steps = std::min(plan_.tile_k, k - p);
       const auto [load_a, x] = operand(a_, block.row, p, block.rows, steps);
       const auto [load_b, y] = operand(b_, p, block.column, steps, block.columns);
-      auto product = add(EngineKind::gemm, "composite_dot");
-      product->gemm = {
-          .batch = 1, .m = block.rows, .n = block.columns, .k = steps, .operand = tile::gemm_operand(dtype_of(a_))};
-      for (const auto& producer : {load_a, load_b}) depend(*product, producer);
+      auto product = add(
+          GemmWork{
+              .batch = 1, .m = block.rows, .n = block.columns, .k = steps, .operand = tile::gemm_operand(dtype_of(a_))},
+          "composite_dot");
+      depend(*product, load_a);
+      depend(*product, load_b);
       depend(*product, p == 0 ? start : nullptr);
       product->operands = product->dependencies.size();
       // The block before the last one has left this accumulator.
       if (p == 0) depend(*product, stores_[block.index % 2]);
       auto result = std::make_shared<TileValue>();
-      product->take_effect = [left = x, right = y, sum, result, dtype = accumulator_type_](KernelOperation& mine) {
+      product->take_effect = [left = x, right = y, sum, result, dtype = accumulator_type_](KernelCommand& mine) {
         result->bind(numerics::dot(mine.program->environment().executor, left(mine), right(mine),
                                    sum ? sum->value : numerics::Value(), dtype));
       };
@@ -161,20 +165,20 @@ class Pipeline {
     return {std::move(last), std::move(sum)};
   }
 
-  using ReadOperand = std::function<numerics::Value(KernelOperation&)>;
+  using ReadOperand = std::function<numerics::Value(KernelCommand&)>;
 
-  /// A step's tile of an operand: the operation that produces it, and how to get its value when that is over.
-  std::pair<hardware::OperationRef, ReadOperand> operand(const MatrixOperand& from, std::int64_t row,
-                                                         std::int64_t column, std::int64_t rows, std::int64_t columns) {
+  /// A step's tile of an operand: the command that produces it, and how to get its value when that is over.
+  std::pair<hardware::CommandRef, ReadOperand> operand(const MatrixOperand& from, std::int64_t row, std::int64_t column,
+                                                       std::int64_t rows, std::int64_t columns) {
     if (from.in_hbm()) {
-      auto [operation, value] = load(from, row, column, rows, columns);
+      auto [command, value] = load(from, row, column, rows, columns);
       // The step before the last one has done with this buffer.
-      depend(*operation, products_[step_ % 2]);
-      return {operation, [loaded = value](KernelOperation&) { return loaded->value; }};
+      depend(*command, products_[step_ % 2]);
+      return {command, [loaded = value](KernelCommand&) { return loaded->value; }};
     }
     const TileState& state = *from.tile().state();
     const bool whole = rows == state.shape()[0] && columns == state.shape()[1];
-    return {state.producer, [value = state.value(), whole, row, column, rows, columns](KernelOperation& mine) {
+    return {state.producer, [value = state.value(), whole, row, column, rows, columns](KernelCommand& mine) {
               if (whole) return value->value;
               numerics::Executor& executor = mine.program->environment().executor;
               return numerics::narrow(executor, numerics::narrow(executor, value->value, 0, row, rows), 1, column,
@@ -182,39 +186,35 @@ class Pipeline {
             }};
   }
 
-  std::pair<OperationRef, ValueRef> load(const MatrixOperand& from, std::int64_t row, std::int64_t column,
-                                         std::int64_t rows, std::int64_t columns) {
-    auto operation = add(EngineKind::dma, "composite_load");
+  std::pair<KernelCommandRef, ValueRef> load(const MatrixOperand& from, std::int64_t row, std::int64_t column,
+                                             std::int64_t rows, std::int64_t columns) {
     auto value = std::make_shared<TileValue>();
     const Extents shape{rows, columns};
     auto places = places_of(from, row, column, shape);
-    operation->legs = std::move(places.legs);
-    operation->pages = std::move(places.pages);
+    auto command = add(DmaWork{DmaKind::read, std::move(places.legs), std::move(places.pages)}, "composite_load");
     const bool data = program_.environment().data_enabled;
-    operation->take_effect = [pieces = std::move(places.pieces), value, shape = to_shape(shape),
-                              dtype = from.tensor().dtype(), data](KernelOperation& mine) {
+    command->take_effect = [pieces = std::move(places.pieces), value, shape = to_shape(shape),
+                            dtype = from.tensor().dtype(), data](KernelCommand& mine) {
       numerics::Executor& executor = mine.program->environment().executor;
       value->bind(data ? numerics::gather(executor, key_of(mine), dtype, shape, pieces, numerics::Scalar(0))
                        : numerics::full(executor, shape, dtype, 0));
     };
-    return {std::move(operation), std::move(value)};
+    return {std::move(command), std::move(value)};
   }
 
-  OperationRef store(const MatrixOperand& to, const Block& block, const OperationRef& last, const ValueRef& sum) {
-    auto operation = add(EngineKind::dma, "composite_store");
-    operation->write = true;
+  KernelCommandRef store(const MatrixOperand& to, const Block& block, const KernelCommandRef& last,
+                         const ValueRef& sum) {
     auto places = places_of(to, block.row, block.column, {block.rows, block.columns});
-    operation->legs = std::move(places.legs);
-    operation->pages = std::move(places.pages);
-    depend(*operation, last);
-    operation->operands = operation->dependencies.size();
+    auto command = add(DmaWork{DmaKind::write, std::move(places.legs), std::move(places.pages)}, "composite_store");
+    depend(*command, last);
+    command->operands = command->dependencies.size();
     if (program_.environment().data_enabled) {
-      operation->take_effect = [pieces = std::move(places.pieces), sum, dtype = dtype_](KernelOperation& mine) {
+      command->take_effect = [pieces = std::move(places.pieces), sum, dtype = dtype_](KernelCommand& mine) {
         numerics::Executor& executor = mine.program->environment().executor;
         numerics::scatter(executor, key_of(mine), numerics::cast(executor, sum->value, dtype), pieces);
       };
     }
-    return operation;
+    return command;
   }
 
   /// A part of an operand that lies wholly outside of its tensor has no bytes.
@@ -232,9 +232,9 @@ class Pipeline {
   DType dtype_, accumulator_type_;
   CompositePlan plan_;
   tile::ReservationRef buffers_;
-  std::vector<OperationRef> operations_;
+  std::vector<KernelCommandRef> commands_;
   std::size_t step_ = 0;
-  std::array<OperationRef, 2> products_, stores_;  // the last two
+  std::array<KernelCommandRef, 2> products_, stores_;  // the last two
 };
 
 void check_matrix(const AccessCall& call, const MatrixOperand& operand, const char* name) {
@@ -295,17 +295,17 @@ CompositePlan checked_plan(const AccessCall& call, const MatrixOperand& a, const
                               array.width, call.program.free_tcm());
 }
 
-void hold_operands(const MatrixOperand& operand, std::vector<OperationRef>& operations) {
+void hold_operands(const MatrixOperand& operand, std::vector<KernelCommandRef>& commands) {
   if (operand.in_hbm()) return;
-  for (const auto& operation : operations) operation->holds.push_back(operand.tile().state()->reservation());
+  for (const auto& command : commands) command->holds.push_back(operand.tile().state()->reservation());
 }
 
 void submit(Program& program, Pipeline& pipeline, std::uint64_t number, const MatrixOperand& a,
             const MatrixOperand& b) {
-  auto operations = pipeline.take_operations();
-  hold_operands(a, operations);
-  hold_operands(b, operations);
-  program.issue_composite(number, operations);
+  auto commands = pipeline.take_commands();
+  hold_operands(a, commands);
+  hold_operands(b, commands);
+  program.issue_composite(number, commands);
 }
 
 }  // namespace

@@ -12,7 +12,7 @@
 
 namespace kernbench::tl {
 
-using tile::KernelOperation;
+using tile::KernelCommand;
 using tile::Program;
 using tile::StateRef;
 using tile::to_text;
@@ -82,15 +82,13 @@ Tile dot(const Tile& a, const Tile& b, const Tile& accumulator, std::optional<DT
                           name(left->dtype())));
   }
   const auto result = program.new_tile(dtype, shape, "dot", where);
-  auto operation =
-      program.new_operation(hardware::EngineKind::gemm, "dot", result, {left.get(), right.get(), addend.get()});
-  operation->gemm = work;
-  operation->take_effect = [value = result->value(), x = left->value(), y = right->value(),
-                            start = addend ? addend->value() : nullptr, dtype](KernelOperation& mine) {
+  const auto command = program.new_command(work, "dot", result, {left.get(), right.get(), addend.get()});
+  command->take_effect = [value = result->value(), x = left->value(), y = right->value(),
+                          start = addend ? addend->value() : nullptr, dtype](KernelCommand& mine) {
     value->bind(numerics::dot(mine.program->environment().executor, x->value, y->value,
                               start ? start->value : numerics::Value(), dtype));
   };
-  program.issue(operation);
+  program.issue(command);
   return Tile(result);
 }
 

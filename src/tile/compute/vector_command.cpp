@@ -62,7 +62,7 @@ auto bind_computed(const VectorCommand& command, const TileState& result) {
   std::vector<std::shared_ptr<TileValue>> inputs;
   inputs.reserve(command.inputs.size());
   for (const auto& input : command.inputs) inputs.push_back(input->value());
-  return [value = result.value(), inputs = std::move(inputs), compute = command.compute](KernelOperation& mine) {
+  return [value = result.value(), inputs = std::move(inputs), compute = command.compute](KernelCommand& mine) {
     std::vector<numerics::Value> values;
     values.reserve(inputs.size());
     for (const auto& input : inputs) values.push_back(input->value);
@@ -77,21 +77,19 @@ tl::Tile issue_vector_command(Program& program, const VectorCommand& command, co
   std::vector<const TileState*> inputs;
   inputs.reserve(command.inputs.size());
   for (const auto& input : command.inputs) inputs.push_back(input.get());
-  auto operation = program.new_operation(hardware::EngineKind::vector, command.kind, result, inputs);
-  operation->vector = work_of(command, *result);
-  operation->widest = widest_of(command);
+  const auto issued = program.new_command(work_of(command, *result), command.kind, result, inputs);
+  issued->widest = widest_of(command);
   if (is_known(command)) result->known = known_result(program, command, where);
   if (!program.environment().data_enabled) {
-    operation->take_effect = [value = result->value(), dtype = command.dtype,
-                              shape = command.shape](KernelOperation& mine) {
+    issued->take_effect = [value = result->value(), dtype = command.dtype, shape = command.shape](KernelCommand& mine) {
       value->bind(absent(mine.program->environment().executor, dtype, shape));
     };
   } else if (result->known.defined()) {
-    operation->take_effect = [value = result->value(), known = result->known](KernelOperation&) { value->bind(known); };
+    issued->take_effect = [value = result->value(), known = result->known](KernelCommand&) { value->bind(known); };
   } else {
-    operation->take_effect = bind_computed(command, *result);
+    issued->take_effect = bind_computed(command, *result);
   }
-  program.issue(operation);
+  program.issue(issued);
   return tl::Tile(result);
 }
 

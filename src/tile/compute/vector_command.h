@@ -6,7 +6,7 @@
 #include <span>
 #include <vector>
 
-#include "hardware/operation.h"
+#include "hardware/command.h"
 #include "kernbench/tl.h"
 #include "numerics/value.h"
 #include "tile/program/tile_state.h"

@@ -13,7 +13,7 @@ std::string text_of(const char* file, std::uint32_t line) {
 
 }  // namespace
 
-LaunchAccount::Place LaunchAccount::place_of(const OperationRecord* operation) {
+LaunchAccount::Line LaunchAccount::line_of(const ExplainedOperation* operation) {
   if (operation == nullptr) return {};
   return {operation->kind, operation->where.file_name(), operation->where.line()};
 }
@@ -24,15 +24,14 @@ void LaunchAccount::add_wait(const WaitKey& key, Time time, std::int64_t count) 
   sum.count += count;
 }
 
-void LaunchAccount::add(const ProgramTrace& trace, Bytes dma_bytes) {
-  Time gemm, vector;
-  for (const OperationRecord& operation : trace.operations) {
-    const Place place = place_of(&operation);
+void LaunchAccount::add(const ProgramTrace& trace) {
+  for (const ExplainedOperation& operation : trace.operations) {
+    const Line place = line_of(&operation);
     for_each_interval(operation, [&](const Interval& interval) {
       const bool waits = interval.activity <= Activity::message || interval.activity == Activity::translation ||
                          interval.activity == Activity::link_buffer || interval.activity == Activity::contention;
       if (!waits) return;
-      const Place cause = place_of(trace.find(interval.cause));
+      const Line cause = line_of(trace.find(interval.cause));
       const PartKind server = server_of(operation, interval.activity).kind;
       add_wait({interval.activity, operation.engine, place, cause, server}, interval.duration(), 1);
     });
@@ -42,20 +41,12 @@ void LaunchAccount::add(const ProgramTrace& trace, Bytes dma_bytes) {
     kind.waiting += operation.started - operation.requested + operation.waited;
     kind.work += work;
     kind.bound += operation.bound.total();
-    if (operation.engine == hardware::EngineKind::gemm) {
-      gemm += work;
-    } else if (operation.engine == hardware::EngineKind::vector) {
-      vector += work;
-    }
   }
   for (const ProgramStep& step : trace.steps) {
-    const Place place{"", step.where.file_name(), step.where.line()};
-    add_wait({step.activity, hardware::EngineKind::dma, place, place_of(trace.find(step.cause)), PartKind::none},
+    const Line place{"", step.where.file_name(), step.where.line()};
+    add_wait({step.activity, hardware::EngineKind::dma, place, line_of(trace.find(step.cause.name)), PartKind::none},
              step.end - step.start, step.count);
   }
-  gemm_busy_ = std::max(gemm_busy_, gemm);
-  vector_busy_ = std::max(vector_busy_, vector);
-  tcm_bytes_ = std::max(tcm_bytes_, dma_bytes);
 }
 
 void LaunchAccount::add(const LaunchAccount& other) {
@@ -67,9 +58,6 @@ void LaunchAccount::add(const LaunchAccount& other) {
     kind.work += sum.work;
     kind.bound += sum.bound;
   }
-  gemm_busy_ = std::max(gemm_busy_, other.gemm_busy_);
-  vector_busy_ = std::max(vector_busy_, other.vector_busy_);
-  tcm_bytes_ = std::max(tcm_bytes_, other.tcm_bytes_);
 }
 
 std::vector<WaitTotal> LaunchAccount::waits() const {

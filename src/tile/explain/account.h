@@ -31,8 +31,8 @@ struct OperationTotal {
 
 class LaunchAccount {
  public:
-  /// A program has ended whose DMA moved so many bytes.
-  void add(const ProgramTrace& trace, Bytes dma_bytes);
+  /// A program has ended.
+  void add(const ProgramTrace& trace);
 
   /// All of another launch's, too; the busiest program's figures are then those of the busiest of both.
   void add(const LaunchAccount& other);
@@ -41,23 +41,18 @@ class LaunchAccount {
   std::vector<WaitTotal> waits() const;
   std::vector<OperationTotal> operations() const;
 
-  /// What the busiest program needed of its PE's engines and of its TCM's port.
-  Time gemm_busy() const { return gemm_busy_; }
-  Time vector_busy() const { return vector_busy_; }
-  Bytes tcm_bytes() const { return tcm_bytes_; }
-
  private:
   /// Compared by addresses: texts of the program, which are compared themselves at the end.
-  struct Place {
+  struct Line {
     const char* kind = "";
     const char* file = "";
     std::uint32_t line = 0;
-    auto operator<=>(const Place&) const = default;
+    auto operator<=>(const Line&) const = default;
   };
   struct WaitKey {
     Activity reason;
     hardware::EngineKind engine;
-    Place operation, cause;
+    Line operation, cause;
     PartKind server;  // that the wait is due to, if it is due to one
     auto operator<=>(const WaitKey&) const = default;
   };
@@ -69,14 +64,12 @@ class LaunchAccount {
     std::int64_t count = 0;
     Time waiting, work, bound;
   };
-  static Place place_of(const OperationRecord* operation);
+  static Line line_of(const ExplainedOperation* operation);
   void add_wait(const WaitKey& key, Time time, std::int64_t count);
 
   // Only looked up; put into an order of their own at the end.
   std::map<WaitKey, Sum> waits_;
   std::map<std::pair<const char*, hardware::EngineKind>, KindSum> kinds_;
-  Time gemm_busy_, vector_busy_;
-  Bytes tcm_bytes_;
 };
 
 }  // namespace kernbench::tile

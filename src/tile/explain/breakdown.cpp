@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <array>
 
-#include "hardware/operation.h"
+#include "hardware/command.h"
 
 namespace kernbench::tile {
 

@@ -5,7 +5,7 @@
 #include <array>
 #include <cstddef>
 
-#include "hardware/operation.h"
+#include "hardware/command.h"
 #include "kernbench/dtype.h"
 #include "topology/engine_operations.h"
 #include "topology/spec.h"

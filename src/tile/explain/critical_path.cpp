@@ -13,17 +13,17 @@ namespace {
 struct StreamStep {
   Activity activity;
   Time start, end;
-  hardware::OperationName cause;
-  const OperationRecord* operation;  // that was issued; may be null
+  hardware::CommandName cause;
+  const ExplainedOperation* operation;  // that was issued; may be null
   tl::Where where;
 };
 
 std::vector<StreamStep> instruction_stream(const ProgramTrace& trace) {
   std::vector<StreamStep> stream;
   for (const ProgramStep& step : trace.steps) {
-    stream.push_back({step.activity, step.start, step.end, step.cause, nullptr, step.where});
+    stream.push_back({step.activity, step.start, step.end, step.cause.name, nullptr, step.where});
   }
-  for (const OperationRecord& operation : trace.operations) {
+  for (const ExplainedOperation& operation : trace.operations) {
     for_each_wait(operation, [&](const Interval& wait) {
       if (wait.activity > Activity::issue) return;
       stream.push_back({wait.activity, wait.start, wait.end, wait.cause, &operation, operation.where});
@@ -55,7 +55,7 @@ class Walk {
       : begin_(trace.start), others_(others), at_(trace.end), here_(&visit(trace)) {}
 
   std::vector<PathSegment> run() {
-    const OperationRecord* operation = nullptr;
+    const ExplainedOperation* operation = nullptr;
     while (at_ > begin_ && left_-- > 0) {
       operation = operation == nullptr ? through_program() : through_operation(*operation);
     }
@@ -73,7 +73,7 @@ class Walk {
   }
 
   /// The path goes back to `start` by what this says.
-  void add(Activity activity, Time start, const OperationRecord* operation, const tl::Where& where, bool has_where) {
+  void add(Activity activity, Time start, const ExplainedOperation* operation, const tl::Where& where, bool has_where) {
     start = std::max(start, begin_);
     if (start >= at_) return;
     path_.push_back({activity, start, at_, "", hardware::EngineKind::dma, where, has_where, {}});
@@ -84,17 +84,17 @@ class Walk {
     }
     at_ = start;
   }
-  void add(Activity activity, Time start, const OperationRecord& operation) {
+  void add(Activity activity, Time start, const ExplainedOperation& operation) {
     add(activity, start, &operation, operation.where, true);
   }
-  void add_on(Activity activity, Time duration, const OperationRecord& operation, const PartId& server) {
+  void add_on(Activity activity, Time duration, const ExplainedOperation& operation, const PartId& server) {
     const std::size_t before = path_.size();
     add(activity, at_ - duration, operation);
     if (path_.size() > before) path_.back().on = server;
   }
 
   /// Back through the instruction stream, to the operation that the program waited for or null.
-  const OperationRecord* through_program() {
+  const ExplainedOperation* through_program() {
     const auto after = std::ranges::lower_bound(here_->stream, at_, {}, &StreamStep::start);
     if (after == here_->stream.begin()) {
       add(Activity::program, here_->trace.start, nullptr, {}, false);
@@ -106,7 +106,7 @@ class Walk {
       add(Activity::program, step.end, nullptr, {}, false);
       return nullptr;
     }
-    const OperationRecord* cause = here_->trace.find(step.cause);
+    const ExplainedOperation* cause = here_->trace.find(step.cause);
     if (cause != nullptr && cause->finished > step.start && cause->finished <= at_) {
       add(step.activity, cause->finished, step.operation, step.where, true);
       return cause;
@@ -117,15 +117,15 @@ class Walk {
 
   /// Back along the way of the message that a receive waited for, to the send; null: in the program of the sender,
   /// before its record. False where the way is not known.
-  bool through_message(const OperationRecord*& operation) {
+  bool through_message(const ExplainedOperation*& operation) {
     const MessageWay* way = others_ == nullptr ? nullptr : here_->trace.message(operation->number);
     if (way == nullptr || way->arrived >= at_ || way->sent >= way->arrived) return false;
     const ProgramTrace* sender = others_->find(way->send.agent, way->sent);
     if (sender == nullptr) return false;
     add(Activity::data, way->arrived, *operation);
     here_ = &visit(*sender);
-    const OperationRecord* send = sender->find(way->send);
-    const OperationRecord& of = send == nullptr ? *operation : *send;
+    const ExplainedOperation* send = sender->find(way->send);
+    const ExplainedOperation& of = send == nullptr ? *operation : *send;
     add_on(Activity::link_buffer, way->starved, of, way->buffer);
     add_on(Activity::data, way->slowest_time, of, way->slowest);
     add(Activity::data, way->sent, of);
@@ -134,8 +134,8 @@ class Walk {
   }
 
   /// Back through the work of an operation and its waits, to what bounded its start; null: the program.
-  const OperationRecord* through_operation(const OperationRecord& operation) {
-    if (const OperationRecord* next = &operation; through_message(next)) return next;
+  const ExplainedOperation* through_operation(const ExplainedOperation& operation) {
+    if (const ExplainedOperation* next = &operation; through_message(next)) return next;
     std::array<Interval, 6> work{};
     std::size_t count = 0;
     for_each_work(operation, [&](const Interval& interval) { work[count++] = interval; });
@@ -143,12 +143,12 @@ class Walk {
       if (work[count].start < at_) add(work[count].activity, work[count].start, operation);
     }
     if (operation.started > operation.ready) {
-      const OperationRecord* before = here_->trace.find(operation.started_by);
+      const ExplainedOperation* before = here_->trace.find(operation.started_by);
       if (before != nullptr && before->finished >= at_ && before->started < at_) return before;
       add(Activity::engine, operation.ready, operation);
     }
     if (operation.ready > operation.issued) {
-      const OperationRecord* last = here_->trace.find(operation.ready_by);
+      const ExplainedOperation* last = here_->trace.find(operation.ready_by);
       if (last != nullptr && last->finished == at_) return last;
       add(operation.ready_in_order ? Activity::order : Activity::operand, operation.issued, operation);
     }

@@ -6,7 +6,7 @@
 
 #include "addressing/locate.h"
 #include "addressing/page_table.h"
-#include "hardware/operation.h"
+#include "hardware/command.h"
 #include "numerics/memory/memory.h"
 #include "tile/program/environment.h"
 

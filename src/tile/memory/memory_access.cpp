@@ -64,8 +64,8 @@ std::uint64_t expression_of(const std::vector<hardware::DmaLeg>& legs, std::uint
   return expression.value();
 }
 
-numerics::OperationKey key_of(const KernelOperation& operation) {
-  return {operation.effect.count(), operation.agent.value, operation.number};
+numerics::OperationKey key_of(const KernelCommand& command) {
+  return {command.times.effect.count(), command.agent.value, command.number};
 }
 
 // Refused here, where the call is known; the engine's own check is the last resort.
@@ -77,21 +77,21 @@ void check_legs(const AccessCall& call, const std::vector<hardware::DmaLeg>& leg
                   legs.size(), hardware::kMaximumLegs));
 }
 
-void MaskUse::check(KernelOperation& mine) const {
+void MaskUse::check(KernelCommand& mine) const {
   numerics::inspect(mine.program->environment().executor, key_of(mine), value->value,
-                    [call = call, place = place](const numerics::TileView& view) {
+                    [call = call, site = site](const numerics::TileView& view) {
                       for (std::int64_t lane = 0; lane < view.shape.numel(); ++lane) {
                         if (view.valid(lane)) continue;
                         throw InvalidValueError(
                             fmt::format("tl::{}: lane {} of the mask is invalid: {}", call,
                                         lane_text(lane, to_extents(view.shape)), explanation(view.source(lane))),
-                            place);
+                            site.text());
                       }
                     });
 }
 
 MaskUse mask_use(const AccessCall& call, const TileState& mask) {
-  return {mask.value(), call.name, call.program.place(call.where)};
+  return {mask.value(), call.name, site_of(call)};
 }
 
 Lanes lanes_of(const AccessCall& call, const tl::LoadOptions& options, const tl::Extents& shape) {
@@ -128,24 +128,22 @@ tl::Tile issue_load(const AccessCall& call, const std::shared_ptr<TileState>& re
   check_legs(call, places.legs);
   Program& program = call.program;
   const bool plain = lanes.offsets == nullptr && lanes.mask == nullptr && lanes.other_tile == nullptr;
-  auto operation = plain ? program.new_operation(hardware::EngineKind::dma, call.kind, result, {})
-                         : program.new_operation(hardware::EngineKind::dma, call.kind, result,
-                                                 {lanes.offsets, lanes.mask, lanes.other_tile});
-  operation->legs = std::move(places.legs);
-  operation->pages = std::move(places.pages);
-  result->expression = expression_of(operation->legs, plain ? 0 : result->expression);
+  auto command =
+      program.new_command(hardware::DmaWork{hardware::DmaKind::read, std::move(places.legs), std::move(places.pages)},
+                          call.kind, result, {lanes.offsets, lanes.mask, lanes.other_tile});
+  result->expression = expression_of(command->dma().legs, plain ? 0 : result->expression);
   const auto shape = to_shape(result->shape());
   const DType dtype = result->dtype();
   if (!program.environment().data_enabled) {
-    operation->take_effect = [value = result->value(), shape, dtype](KernelOperation& mine) {
+    command->take_effect = [value = result->value(), shape, dtype](KernelCommand& mine) {
       value->bind(numerics::full(mine.program->environment().executor, shape, dtype, 0));
     };
   } else if (lanes.mask_chooses || lanes.other_tile != nullptr) {
     std::optional<MaskUse> mask;
     if (lanes.mask_chooses) mask = mask_use(call, *lanes.mask);
     const auto other_tile = lanes.other_tile != nullptr ? lanes.other_tile->value() : nullptr;
-    operation->take_effect = [pieces = std::move(places.pieces), mask = std::move(mask), other_tile,
-                              other = lanes.other, value = result->value(), shape, dtype](KernelOperation& mine) {
+    command->take_effect = [pieces = std::move(places.pieces), mask = std::move(mask), other_tile, other = lanes.other,
+                            value = result->value(), shape, dtype](KernelCommand& mine) {
       numerics::Executor& executor = mine.program->environment().executor;
       if (mask) mask->check(mine);
       numerics::Value rest;
@@ -157,13 +155,13 @@ tl::Tile issue_load(const AccessCall& call, const std::shared_ptr<TileState>& re
                                           mask ? mask->value->value : numerics::Value(), rest));
     };
   } else {
-    operation->take_effect = [pieces = std::move(places.pieces), other = lanes.other, value = result->value(), shape,
-                              dtype, uncovered = reason_of_gaps(program, lanes)](KernelOperation& mine) {
+    command->take_effect = [pieces = std::move(places.pieces), other = lanes.other, value = result->value(), shape,
+                            dtype, uncovered = reason_of_gaps(program, lanes)](KernelCommand& mine) {
       value->bind(
           numerics::gather(mine.program->environment().executor, key_of(mine), dtype, shape, pieces, other, uncovered));
     };
   }
-  program.issue(operation);
+  program.issue(command);
   return tl::Tile(result);
 }
 
@@ -178,28 +176,26 @@ tl::Tile stored_value(const AccessCall& call, const tl::Tensor& tensor, const tl
   return tl::cast(value.tile(), tensor.dtype(), tl::Rounding::rtne, call.where);
 }
 
-hardware::OperationRef issue_store(const AccessCall& call, const tl::Tile& value, const tl::Extents& shape,
-                                   Places places, const Lanes& lanes) {
+hardware::CommandRef issue_store(const AccessCall& call, const tl::Tile& value, const tl::Extents& shape, Places places,
+                                 const Lanes& lanes) {
   check_legs(call, places.legs);
   Program& program = call.program;
   const auto& state = value.state();
-  auto operation =
-      program.new_operation(hardware::EngineKind::dma, call.kind, nullptr, {state.get(), lanes.offsets, lanes.mask});
-  operation->write = true;
+  auto command =
+      program.new_command(hardware::DmaWork{hardware::DmaKind::write, std::move(places.legs), std::move(places.pages)},
+                          call.kind, nullptr, {state.get(), lanes.offsets, lanes.mask});
   sim::this_fiber::note_progress();
-  operation->legs = std::move(places.legs);
-  operation->pages = std::move(places.pages);
   const bool plain = state->shape() == shape && !lanes.mask_chooses;
   const bool data = program.environment().data_enabled;
   if (data && plain) {
-    operation->take_effect = [pieces = std::move(places.pieces), source = state->value()](KernelOperation& mine) {
+    command->take_effect = [pieces = std::move(places.pieces), source = state->value()](KernelCommand& mine) {
       numerics::scatter(mine.program->environment().executor, key_of(mine), source->value, pieces);
     };
   } else if (data) {
     std::optional<MaskUse> mask;
     if (lanes.mask_chooses) mask = mask_use(call, *lanes.mask);
-    operation->take_effect = [pieces = std::move(places.pieces), mask = std::move(mask), source = state->value(),
-                              full_shape = to_shape(shape)](KernelOperation& mine) {
+    command->take_effect = [pieces = std::move(places.pieces), mask = std::move(mask), source = state->value(),
+                            full_shape = to_shape(shape)](KernelCommand& mine) {
       numerics::Executor& executor = mine.program->environment().executor;
       const numerics::Value all = numerics::broadcast_to(executor, source->value, full_shape);
       if (!mask) return numerics::scatter(executor, key_of(mine), all, pieces);
@@ -207,8 +203,8 @@ hardware::OperationRef issue_store(const AccessCall& call, const tl::Tile& value
       numerics::scatter_masked(executor, key_of(mine), all, pieces, mask->value->value);
     };
   }
-  program.issue(operation);
-  return operation;
+  program.issue(command);
+  return command;
 }
 
 }  // namespace kernbench::tile

@@ -29,6 +29,9 @@ struct AccessCall {
 /// The call `name`, of an operation of this kind, by the running program.
 AccessCall access_call(const char* name, const char* kind, const tl::Where& where);
 
+/// The line of a call, good after the program's end.
+Site site_of(const AccessCall& call);
+
 /// Where an access goes: what the DMA engine moves and the MMU translates, and (with data) where each lane is.
 struct Places {
   std::vector<hardware::DmaLeg> legs;
@@ -73,13 +76,14 @@ Lanes lanes_of(const AccessCall& call, const tl::StoreOptions& options, const tl
 /// What the data side needs to apply a mask. Its validity is looked at once, whether or not anybody needs the result.
 struct MaskUse {
   std::shared_ptr<TileValue> value;
-  std::string call, place;
-  void check(KernelOperation& mine) const;
+  const char* call;
+  Site site;
+  void check(KernelCommand& mine) const;
 };
 MaskUse mask_use(const AccessCall& call, const TileState& mask);
 
 /// The key of an operation that takes effect now.
-numerics::OperationKey key_of(const KernelOperation& operation);
+numerics::OperationKey key_of(const KernelCommand& command);
 /// ValueError for more legs than a descriptor has. Refused here, where the call is known; the engine's own check is the
 /// last resort.
 void check_legs(const AccessCall& call, const std::vector<hardware::DmaLeg>& legs);
@@ -94,7 +98,7 @@ tl::Tile issue_load(const AccessCall& call, const std::shared_ptr<TileState>& re
 tl::Tile stored_value(const AccessCall& call, const tl::Tensor& tensor, const tl::Operand& value,
                       const tl::Extents& shape);
 /// Issues the descriptor that stores `value` (see stored_value), broadcast to `shape`.
-hardware::OperationRef issue_store(const AccessCall& call, const tl::Tile& value, const tl::Extents& shape,
-                                   Places places, const Lanes& lanes);
+hardware::CommandRef issue_store(const AccessCall& call, const tl::Tile& value, const tl::Extents& shape, Places places,
+                                 const Lanes& lanes);
 
 }  // namespace kernbench::tile

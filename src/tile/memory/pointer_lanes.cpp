@@ -38,7 +38,7 @@ class Resolver {
     }
     for (const TileState* tile : {&offsets, mask}) {
       if (tile == nullptr || !tile->producer) continue;
-      const Program::Step step(program_, Activity::value, where_, tile->producer->operation_name());
+      const Program::Step step(program_, Activity::value, where_, tile->producer.get());
       tile->producer->done.wait();
     }
     {

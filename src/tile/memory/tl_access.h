@@ -1,7 +1,7 @@
 // The forms of load and store that are there twice: plain, and explicitly asynchronous.
 #pragma once
 
-#include "hardware/operation.h"
+#include "hardware/command.h"
 #include "kernbench/tl.h"
 #include "tile/memory/memory_access.h"
 
@@ -9,13 +9,13 @@ namespace kernbench::tile {
 
 tl::Tile load_block(const AccessCall& call, const tl::Tensor& tensor, const tl::Extents& offsets,
                     const tl::Extents& shape, const tl::LoadOptions& options);
-hardware::OperationRef store_block(const AccessCall& call, const tl::Tensor& tensor, const tl::Extents& offsets,
-                                   const tl::Tile& value, const tl::StoreOptions& options);
+hardware::CommandRef store_block(const AccessCall& call, const tl::Tensor& tensor, const tl::Extents& offsets,
+                                 const tl::Tile& value, const tl::StoreOptions& options);
 
 tl::Tile load_gather(const AccessCall& call, const tl::PointerTile& pointers, const tl::LoadOptions& options);
 
 tl::Tile load_block_pointer(const AccessCall& call, const tl::BlockPointer& pointer, const tl::BlockOptions& options);
-hardware::OperationRef store_block_pointer(const AccessCall& call, const tl::BlockPointer& pointer,
-                                           const tl::Tile& value, const tl::BlockOptions& options);
+hardware::CommandRef store_block_pointer(const AccessCall& call, const tl::BlockPointer& pointer, const tl::Tile& value,
+                                         const tl::BlockOptions& options);
 
 }  // namespace kernbench::tile

@@ -20,8 +20,8 @@ AsyncLoad started(const AccessCall& call, Tile tile) {
   return {std::move(tile), Token(std::move(state))};
 }
 
-Token started(const AccessCall& call, hardware::OperationRef operation) {
-  return Token(call.program.add_async(std::move(operation), call.name, call.where));
+Token started(const AccessCall& call, hardware::CommandRef command) {
+  return Token(call.program.add_async(std::move(command), call.name, call.where));
 }
 
 }  // namespace

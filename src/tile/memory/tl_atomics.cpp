@@ -4,7 +4,6 @@
 #include <algorithm>
 #include <optional>
 #include <span>
-#include <string_view>
 #include <utility>
 
 #include "addressing/tensor_descriptor.h"
@@ -104,7 +103,7 @@ struct Effect {
   numerics::Shape shape;
   DType dtype;
 
-  void operator()(KernelOperation& mine) const {
+  void operator()(KernelCommand& mine) const {
     numerics::Executor& executor = mine.program->environment().executor;
     const numerics::OperationKey key = key_of(mine);
     if (mask) mask->check(mine);
@@ -127,20 +126,6 @@ bool releases(tl::MemoryOrder order) {
   return order == tl::MemoryOrder::release || order == tl::MemoryOrder::acq_rel;
 }
 
-constexpr std::string_view name(tl::Scope scope) {
-  switch (scope) {
-    case tl::Scope::pe:
-      return "pe";
-    case tl::Scope::cube:
-      return "cube";
-    case tl::Scope::sip:
-      return "sip";
-    case tl::Scope::system:
-      break;
-  }
-  return "system";
-}
-
 /// The operands of an atomic, of the tensor's type; shapes broadcast to that of the result.
 struct Operands {
   tl::Tile value, compare;
@@ -160,36 +145,31 @@ tl::Tile issue(const AtomicCall& call, const tl::Tensor& tensor, const tl::Exten
   Program& program = call.access.program;
   const auto result = program.new_tile(tensor.dtype(), shape, call.access.kind, call.access.where);
   const TileState* compare = operands.compare.defined() ? operands.compare.state().get() : nullptr;
-  auto operation = program.new_operation(hardware::EngineKind::dma, call.access.kind, result,
-                                         {operands.value.state().get(), compare, lanes.offsets, lanes.mask});
-  operation->write = operation->atomic = true;
-  operation->acquires = acquires(options.order);
-  operation->releases = releases(options.order);
-  operation->scope = options.scope;
-  operation->legs = std::move(places.legs);
-  operation->pages = std::move(places.pages);
-  result->expression = expression_of(operation->legs, result->expression);
-  if (program.environment().sink.wants_operands()) {
-    static_cast<KernelOperation&>(*operation).operand_text += fmt::format(" scope:{}", name(options.scope));
-  }
+  auto command =
+      program.new_command(hardware::DmaWork{hardware::DmaKind::atomic, std::move(places.legs), std::move(places.pages)},
+                          call.access.kind, result, {operands.value.state().get(), compare, lanes.offsets, lanes.mask});
+  command->acquires = acquires(options.order);
+  command->releases = releases(options.order);
+  command->scope = options.scope;
+  result->expression = expression_of(command->dma().legs, result->expression);
   const auto elements = to_shape(shape);
   if (program.environment().data_enabled) {
     std::optional<MaskUse> mask;
     if (lanes.mask_chooses) mask = mask_use(call.access, *lanes.mask);
-    operation->take_effect = Effect{call.operation,
-                                    std::move(places.pieces),
-                                    operands.value.state()->value(),
-                                    compare != nullptr ? compare->value() : nullptr,
-                                    result->value(),
-                                    std::move(mask),
-                                    elements,
-                                    tensor.dtype()};
+    command->take_effect = Effect{call.operation,
+                                  std::move(places.pieces),
+                                  operands.value.state()->value(),
+                                  compare != nullptr ? compare->value() : nullptr,
+                                  result->value(),
+                                  std::move(mask),
+                                  elements,
+                                  tensor.dtype()};
   } else {
-    operation->take_effect = [value = result->value(), elements, dtype = tensor.dtype()](KernelOperation& mine) {
+    command->take_effect = [value = result->value(), elements, dtype = tensor.dtype()](KernelCommand& mine) {
       value->bind(numerics::full(mine.program->environment().executor, elements, dtype, 0));
     };
   }
-  program.issue(operation);
+  program.issue(command);
   return tl::Tile(result);
 }
 

@@ -105,8 +105,8 @@ tl::Tile load_block_pointer(const AccessCall& call, const tl::BlockPointer& poin
   return issue_load(call, result, places_of_cut(call, pointer, inside, false), lanes);
 }
 
-hardware::OperationRef store_block_pointer(const AccessCall& call, const tl::BlockPointer& pointer,
-                                           const tl::Tile& value, const tl::BlockOptions& options) {
+hardware::CommandRef store_block_pointer(const AccessCall& call, const tl::BlockPointer& pointer, const tl::Tile& value,
+                                         const tl::BlockOptions& options) {
   const Cut inside = checked_cut(call, pointer, options.boundary_check, true);
   const auto& state = *call.program.own(value, call.name, call.where);
   if (!(state.shape() == pointer.block_shape)) {

@@ -64,12 +64,11 @@ std::vector<numerics::Piece> pieces_of(const BufferAccess& access) {
 
 namespace kernbench::tl {
 
-using hardware::EngineKind;
 using tile::access_call;
 using tile::AccessCall;
 using tile::BufferAccess;
 using tile::BufferState;
-using tile::KernelOperation;
+using tile::KernelCommand;
 using tile::TileState;
 using tile::to_shape;
 using tile::to_text;
@@ -77,18 +76,19 @@ using tile::to_text;
 namespace {
 
 /// A vector command that copies the lanes of a box; they pass the TCM port once out and once in.
-std::shared_ptr<KernelOperation> new_copy(const AccessCall& call, const BufferState& buffer, const Extents& offsets,
-                                          const Extents& shape, const std::shared_ptr<TileState>& result,
-                                          const TileState* source) {
-  auto operation = call.program.new_operation(EngineKind::vector, call.kind, result, {source});
-  operation->holds.push_back(buffer.reservation());
-  operation->buffer = std::make_unique<BufferAccess>(BufferAccess{buffer.bytes(), offsets, shape});
-  operation->vector.elements = shape.numel();
-  operation->vector.operation = VectorOperation::copy;
-  operation->widest = buffer.dtype();
-  operation->vector.item_bytes = item_size(buffer.dtype());
-  operation->vector.operand_bytes = Bytes(2 * shape.numel() * item_size(buffer.dtype()));
-  return operation;
+tile::KernelCommandRef new_copy(const AccessCall& call, const BufferState& buffer, const Extents& offsets,
+                                const Extents& shape, const std::shared_ptr<TileState>& result,
+                                const TileState* source) {
+  hardware::VectorWork work;
+  work.elements = shape.numel();
+  work.operation = VectorOperation::copy;
+  work.item_bytes = item_size(buffer.dtype());
+  work.operand_bytes = Bytes(2 * shape.numel() * item_size(buffer.dtype()));
+  auto command = call.program.new_command(work, call.kind, result, {source});
+  command->holds.push_back(buffer.reservation());
+  command->buffer = BufferAccess{buffer.bytes(), offsets, shape, buffer.number(), result == nullptr};
+  command->widest = buffer.dtype();
+  return command;
 }
 
 }  // namespace
@@ -114,14 +114,14 @@ Tile load(const Buffer& buffer, Extents offsets, Extents shape, Where where) {
   const BufferState& state = own_buffer(call, buffer);
   check_inside(call, state, offsets, shape);
   const auto result = call.program.new_tile(state.dtype(), shape, call.kind, where);
-  const auto operation = new_copy(call, state, offsets, shape, result, nullptr);
+  const auto command = new_copy(call, state, offsets, shape, result, nullptr);
   result->expression += state.number();
-  operation->take_effect = [value = result->value(), dtype = state.dtype(),
-                            lanes = to_shape(shape)](KernelOperation& mine) {
+  command->take_effect = [value = result->value(), dtype = state.dtype(),
+                          lanes = to_shape(shape)](KernelCommand& mine) {
     numerics::Executor& executor = mine.program->environment().executor;
     value->bind(numerics::gather(executor, key_of(mine), dtype, lanes, pieces_of(*mine.buffer)));
   };
-  call.program.issue(operation);
+  call.program.issue(command);
   return Tile(result);
 }
 
@@ -132,13 +132,12 @@ void store(const Buffer& buffer, Extents offsets, const Tile& value, Where where
   check_inside(call, state, offsets, value.shape());
   const Tile converted = cast(value, state.dtype(), Rounding::rtne, where);
   const auto& source = converted.state();
-  const auto operation = new_copy(call, state, offsets, value.shape(), nullptr, source.get());
-  operation->write = true;
-  operation->take_effect = [source = source->value()](KernelOperation& mine) {
+  const auto command = new_copy(call, state, offsets, value.shape(), nullptr, source.get());
+  command->take_effect = [source = source->value()](KernelCommand& mine) {
     numerics::Executor& executor = mine.program->environment().executor;
     numerics::scatter(executor, key_of(mine), source->value, pieces_of(*mine.buffer));
   };
-  call.program.issue(operation);
+  call.program.issue(command);
 }
 
 }  // namespace kernbench::tl

@@ -54,8 +54,8 @@ tl::Tile load_block(const AccessCall& call, const tl::Tensor& tensor, const tl::
   return issue_load(call, result, places_of_box(call, tensor, offsets, shape), lanes);
 }
 
-hardware::OperationRef store_block(const AccessCall& call, const tl::Tensor& tensor, const tl::Extents& offsets,
-                                   const tl::Tile& value, const tl::StoreOptions& options) {
+hardware::CommandRef store_block(const AccessCall& call, const tl::Tensor& tensor, const tl::Extents& offsets,
+                                 const tl::Tile& value, const tl::StoreOptions& options) {
   call.program.own(value, call.name, call.where);
   tl::check_box(call, tensor, offsets, value.shape(), true);
   const Lanes lanes = lanes_of(call, options, value.shape());

@@ -4,7 +4,7 @@
 #include <cstdint>
 #include <memory>
 
-#include "hardware/operation.h"
+#include "hardware/command.h"
 #include "tile/memory/memory_access.h"
 #include "tile/messages/queue_table.h"
 
@@ -18,10 +18,7 @@ struct Membership {
 /// ProgramError ("NoChannelError") when the launch has no channels, or this PE none of them.
 Membership membership(const AccessCall& call);
 
-/// "kernel ring#0 on sip0.cube0.pe1 (program 1), ring.cpp:12", good after the program's end.
-Site site_of(const AccessCall& call);
-
-/// Suspends the program until an operation that it has issued is over.
-void wait_until_done(const AccessCall& call, const hardware::OperationRef& operation);
+/// Suspends the program until a command that it has issued is over.
+void wait_until_done(const AccessCall& call, const hardware::CommandRef& command);
 
 }  // namespace kernbench::tile

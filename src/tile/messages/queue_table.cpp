@@ -60,7 +60,7 @@ std::string to_text(const tl::Peer& peer) {
 
 QueueTable::QueueTable(std::vector<PeCoordinate> members, const QueueOptions& options,
                        const topology::Topology& topology)
-    : members_(std::move(members)), options_(options) {
+    : members_(std::move(members)), options_(options), sends_(members_.size()), receives_(members_.size()) {
   for (std::size_t i = 0; i < members_.size(); ++i) {
     if (!indices_.emplace(members_[i], as_index(i)).second) {
       throw ValueError(fmt::format("queues: {} is a member twice", kernbench::to_text(members_[i])));
@@ -94,6 +94,7 @@ QueueTable::QueueTable(std::vector<PeCoordinate> members, const QueueOptions& op
     }
     add(from, to, Kind::member, Kind::member);
   }
+  unreceived_.resize(rows_.size());
   if (options.window) windows_.emplace(members_, *options.window);
 }
 
@@ -103,8 +104,8 @@ std::optional<std::int32_t> QueueTable::member_called(std::int32_t self, const t
 }
 
 void QueueTable::add(std::int32_t from, std::int32_t to, Kind as_receiver, Kind as_sender) {
-  sends_[from].push_back(rows_.size());
-  receives_[to].push_back(rows_.size());
+  sends_[static_cast<std::size_t>(from)].push_back(rows_.size());
+  receives_[static_cast<std::size_t>(to)].push_back(rows_.size());
   QueueRow row{from, to, as_receiver, as_sender, {}};
   row.channel.sender = members_[static_cast<std::size_t>(from)];
   row.channel.receiver = members_[static_cast<std::size_t>(to)];
@@ -209,16 +210,14 @@ std::optional<std::int32_t> QueueTable::member_of(std::int32_t self, const tl::P
 }
 
 const QueueRow* QueueTable::find(std::int32_t self, const tl::Peer& peer, bool sends) const {
-  const auto& ends = sends ? sends_ : receives_;
-  const auto mine = ends.find(self);
-  if (mine == ends.end()) return nullptr;
+  const auto& mine = (sends ? sends_ : receives_)[static_cast<std::size_t>(self)];
   const bool named = peer.kind != Kind::member && peer.kind != Kind::coordinate;
-  for (const std::size_t place : mine->second) {
+  for (const std::size_t place : mine) {
     const QueueRow& row = rows_[place];
     if (named && (sends ? row.as_receiver : row.as_sender) == peer.kind) return &row;
   }
   const auto other = member_of(self, peer);
-  for (const std::size_t place : mine->second) {
+  for (const std::size_t place : mine) {
     const QueueRow& row = rows_[place];
     if (other && (sends ? row.to : row.from) == *other) return &row;
   }
@@ -234,37 +233,55 @@ const QueueRow* QueueTable::receiving(std::int32_t self, const tl::Peer& peer) c
 }
 
 std::string QueueTable::text_of(std::int32_t self, bool sends) const {
-  const auto& ends = sends ? sends_ : receives_;
-  const auto mine = ends.find(self);
-  if (mine == ends.end()) return "none";
+  const auto& mine = (sends ? sends_ : receives_)[static_cast<std::size_t>(self)];
+  if (mine.empty()) return "none";
   std::string text;
-  for (std::size_t i = 0; i < mine->second.size() && i < kMostListed; ++i) {
-    const QueueRow& row = rows_[mine->second[i]];
+  for (std::size_t i = 0; i < mine.size() && i < kMostListed; ++i) {
+    const QueueRow& row = rows_[mine[i]];
     const std::int32_t other = sends ? row.to : row.from;
     const Kind kind = sends ? row.as_receiver : row.as_sender;
     text += fmt::format("{}{} ({})", i == 0 ? "" : ", ",
                         kind == Kind::member ? fmt::format("member {}", other) : std::string(name(kind)),
                         kernbench::to_text(members_[static_cast<std::size_t>(other)]));
   }
-  if (mine->second.size() > kMostListed) text += fmt::format(" and {} more", mine->second.size() - kMostListed);
+  if (mine.size() > kMostListed) text += fmt::format(" and {} more", mine.size() - kMostListed);
   return text;
 }
 
-void QueueTable::check_all_received() const {
-  if (unreceived_.empty()) return;
-  std::string text;
-  std::size_t listed = 0;
-  for (const auto& [send, message] : unreceived_) {
-    if (listed++ == kMostListed) break;
-    text += fmt::format("\n  to {} with tag {}, in {}", kernbench::to_text(message.receiver), message.tag,
-                        message.site.text());
+void QueueTable::note_received(std::size_t row, const hardware::CommandName& send) {
+  Ring<SentMessage>& sent = unreceived_[row];
+  for (std::size_t i = 0; i < sent.size(); ++i) {
+    if (sent[i].send == send) return sent.erase(i);
   }
-  if (unreceived_.size() > kMostListed) text += fmt::format("\n  and {} more", unreceived_.size() - kMostListed);
-  throw ProgramError(
-      "UnreceivedMessageError",
-      fmt::format("{} message{} that {} sent {} never received; call tl::recv for each:{}", unreceived_.size(),
-                  unreceived_.size() == 1 ? "" : "s", unreceived_.size() == 1 ? "was" : "were",
-                  unreceived_.size() == 1 ? "was" : "were", text));
+}
+
+void QueueTable::forget_unreceived() {
+  for (auto& sent : unreceived_) sent.clear();
+}
+
+void QueueTable::check_all_received() const {
+  struct Unreceived {
+    const SentMessage* message;
+    PeCoordinate receiver;
+  };
+  std::vector<Unreceived> all;
+  for (std::size_t row = 0; row < rows_.size(); ++row) {
+    for (std::size_t i = 0; i < unreceived_[row].size(); ++i) {
+      all.push_back({&unreceived_[row][i], rows_[row].channel.receiver});
+    }
+  }
+  if (all.empty()) return;
+  std::ranges::sort(all, {}, [](const Unreceived& each) { return each.message->send; });
+  std::string text;
+  for (std::size_t i = 0; i < std::min(all.size(), kMostListed); ++i) {
+    text += fmt::format("\n  to {} with tag {}, in {}", kernbench::to_text(all[i].receiver), all[i].message->tag,
+                        all[i].message->site.text());
+  }
+  if (all.size() > kMostListed) text += fmt::format("\n  and {} more", all.size() - kMostListed);
+  throw ProgramError("UnreceivedMessageError",
+                     fmt::format("{} message{} that {} sent {} never received; call tl::recv for each:{}", all.size(),
+                                 all.size() == 1 ? "" : "s", all.size() == 1 ? "was" : "were",
+                                 all.size() == 1 ? "was" : "were", text));
 }
 
 }  // namespace kernbench::tile

@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "base/ring.h"
 #include "hardware/ipcq/channel.h"
 #include "kernbench/coordinates.h"
 #include "kernbench/queues.h"
@@ -26,7 +27,7 @@ struct QueueRow {
 
 /// A line of a program, good for as long as somebody may ask.
 struct Site {
-  std::string launch;
+  const char* launch = "";  // its name, for as long as the simulation
   PeCoordinate pe;
   std::int64_t program = 0;
   tl::Where where;
@@ -36,8 +37,8 @@ struct Site {
 
 /// A message that nobody has received.
 struct SentMessage {
+  hardware::CommandName send;
   Site site;
-  PeCoordinate receiver;
   std::uint64_t tag = 0;
 };
 
@@ -65,11 +66,12 @@ class QueueTable {
   /// "to ring_next (sip0.cube0.pe1), to member 3 (sip0.cube0.pe3)"; "none".
   std::string text_of(std::int32_t self, bool sends) const;
 
-  // Messages that have been sent and that no receive has taken, by sender and number.
-  void note_sent(const hardware::OperationName& send, SentMessage message) { unreceived_[send] = std::move(message); }
-  void note_received(const hardware::OperationName& send) { unreceived_.erase(send); }
-  const std::map<hardware::OperationName, SentMessage>& unreceived() const { return unreceived_; }
-  void forget_unreceived() { unreceived_.clear(); }
+  /// The place of one of rows().
+  std::size_t index_of(const QueueRow& row) const { return static_cast<std::size_t>(&row - rows_.data()); }
+  // Messages that have been sent along a row and that no receive has taken.
+  void note_sent(std::size_t row, const SentMessage& message) { unreceived_[row].push_back(message); }
+  void note_received(std::size_t row, const hardware::CommandName& send);
+  void forget_unreceived();
   /// ProgramError ("UnreceivedMessageError") that lists them, if there are any.
   void check_all_received() const;
 
@@ -87,8 +89,8 @@ class QueueTable {
   std::map<PeCoordinate, std::int32_t> indices_;
   std::vector<QueueRow> rows_;
   std::optional<WindowTable> windows_;
-  std::map<std::int32_t, std::vector<std::size_t>> sends_, receives_;  // rows by member
-  std::map<hardware::OperationName, SentMessage> unreceived_;
+  std::vector<std::vector<std::size_t>> sends_, receives_;  // rows by member
+  std::vector<Ring<SentMessage>> unreceived_;               // by row, in the order in which they were sent
 };
 
 /// "ring_next", "member 3", "sip0.cube0.pe1".

@@ -21,23 +21,23 @@ std::string Site::text() const {
   return fmt::format("kernel {} on {} (program {}), {}", launch, kernbench::to_text(pe), program, to_text(where));
 }
 
-std::string KernelOperation::wait_name() const {
-  if (message == nullptr) return Operation::wait_name();
+std::string KernelCommand::wait_name() const {
+  if (!message_end) return Command::wait_name();
   const std::string on = queue != nullptr ? " on " + queue->wait_name() : "";
   return fmt::format("{}#{} ({}){}", kind, number, to_text(where), on);
 }
 
-void match(KernelOperation& receive, const KernelOperation& send) {
-  MessageEnd& to = *receive.message;
-  const MessageEnd& from = *send.message;
-  from.queues->note_received(send.operation_name());
+void match(KernelCommand& receive, const KernelCommand& send) {
+  MessageEnd& to = *receive.message_end;
+  const MessageEnd& from = *send.message_end;
+  from.queues->note_received(from.row, send.command_name());
   if (to.dtype != from.dtype || to.shape.numel() != from.shape.numel()) {
     throw ProgramError(
         "MessageMismatchError",
         fmt::format(
             "tl::recv expects {} {}, but the message with tag {} is {} {}; it was sent in {}. Send and receive one "
             "element type and as many elements",
-            name(to.dtype), to_text(to.shape), receive.ipcq.tag, name(from.dtype), to_text(from.shape),
+            name(to.dtype), to_text(to.shape), receive.message().tag, name(from.dtype), to_text(from.shape),
             from.site.text()),
         to.site.text());
   }
@@ -58,12 +58,12 @@ Membership membership(const AccessCall& call) {
 }
 
 Site site_of(const AccessCall& call) {
-  return {call.program.launch().name, call.program.coordinate(), call.program.id(), call.where};
+  return {call.program.launch().lasting_name, call.program.coordinate(), call.program.id(), call.where};
 }
 
-void wait_until_done(const AccessCall& call, const hardware::OperationRef& operation) {
-  const Program::Step step(call.program, Activity::token, call.where, operation->operation_name());
-  operation->done.wait();
+void wait_until_done(const AccessCall& call, const hardware::CommandRef& command) {
+  const Program::Step step(call.program, Activity::token, call.where, command.get());
+  command->done.wait();
 }
 
 }  // namespace kernbench::tile
@@ -72,7 +72,7 @@ namespace kernbench::tl {
 
 using tile::access_call;
 using tile::AccessCall;
-using tile::KernelOperation;
+using tile::KernelCommand;
 using tile::Membership;
 using tile::MessageEnd;
 using tile::QueueRow;
@@ -91,28 +91,27 @@ const QueueRow& row_of(const AccessCall& call, const Membership& member, const P
       call.program.place(call.where));
 }
 
-std::unique_ptr<MessageEnd> message_end(const AccessCall& call, const Membership& member, DType dtype,
-                                        const Extents& shape) {
-  auto end = std::make_unique<MessageEnd>();
-  end->queues = member.queues;
-  end->site = site_of(call);
-  end->dtype = dtype;
-  end->shape = shape;
-  return end;
+MessageEnd message_end(const AccessCall& call, const Membership& member, const QueueRow& row, DType dtype,
+                       const Extents& shape) {
+  return {member.queues, member.queues->index_of(row), site_of(call), dtype, shape, nullptr};
 }
 
-hardware::OperationRef send_message(const AccessCall& call, const Tile& value, const Peer& peer, std::uint64_t tag) {
+hardware::MessageWork message_work(const QueueRow& row, bool sends, std::uint64_t tag, Bytes bytes) {
+  const hardware::Channel& channel = row.channel;
+  return {sends, sends ? channel.send_entry : channel.receive_entry, channel.slots, channel.epoch, tag, bytes};
+}
+
+hardware::CommandRef send_message(const AccessCall& call, const Tile& value, const Peer& peer, std::uint64_t tag) {
   const auto& state = call.program.own(value, call.name, call.where);
   const Membership member = membership(call);
   const QueueRow& row = row_of(call, member, peer, true);
-  auto operation = call.program.new_operation(hardware::EngineKind::ipcq, call.kind, nullptr, {state.get()});
-  operation->ipcq = {true, row.channel.slots, row.channel.epoch, tag,
-                     Bytes(state->shape().numel() * item_size(state->dtype()))};
-  operation->message = message_end(call, member, state->dtype(), state->shape());
-  operation->message->value = state->value();
-  member.queues->note_sent(operation->operation_name(), {operation->message->site, row.channel.receiver, tag});
-  call.program.issue(operation);
-  return operation;
+  const Bytes bytes(state->shape().numel() * item_size(state->dtype()));
+  auto command = call.program.new_command(message_work(row, true, tag, bytes), call.kind, nullptr, {state.get()});
+  command->message_end = message_end(call, member, row, state->dtype(), state->shape());
+  command->message_end->value = state->value();
+  member.queues->note_sent(command->message_end->row, {command->command_name(), command->message_end->site, tag});
+  call.program.issue(command);
+  return command;
 }
 
 Tile receive_message(const AccessCall& call, DType dtype, const Extents& shape, const Peer& peer, std::uint64_t tag) {
@@ -124,44 +123,43 @@ Tile receive_message(const AccessCall& call, DType dtype, const Extents& shape, 
   const Membership member = membership(call);
   const QueueRow& row = row_of(call, member, peer, false);
   const auto result = call.program.new_tile(dtype, shape, call.kind, call.where);
-  auto operation = call.program.new_operation(hardware::EngineKind::ipcq, call.kind, result, {});
-  operation->ipcq = {false, row.channel.slots, row.channel.epoch, tag, Bytes(shape.numel() * item_size(dtype))};
-  operation->message = message_end(call, member, dtype, shape);
-  result->expression += operation->number;
-  operation->take_effect = [value = result->value(), dtype, lanes = tile::to_shape(shape)](KernelOperation& mine) {
+  const Bytes bytes(shape.numel() * item_size(dtype));
+  auto command = call.program.new_command(message_work(row, false, tag, bytes), call.kind, result, {});
+  command->message_end = message_end(call, member, row, dtype, shape);
+  result->expression += command->number;
+  command->take_effect = [value = result->value(), dtype, lanes = tile::to_shape(shape)](KernelCommand& mine) {
     numerics::Executor& executor = mine.program->environment().executor;
-    const auto received = std::exchange(mine.message->value, nullptr);
+    const auto received = std::exchange(mine.message_end->value, nullptr);
     // What did not fit is an error; whoever uses it before the program has been taken back gets invalid lanes.
     value->bind(received ? numerics::reshape(executor, received->value, lanes)
                          : numerics::gather(executor, key_of(mine), dtype, lanes, {}));
   };
-  call.program.issue(operation);
+  call.program.issue(command);
   return Tile(result);
 }
 
 /// Receives into a box of a buffer.
-hardware::OperationRef receive_into(const AccessCall& call, const Buffer& into, const Extents& offsets,
-                                    const Extents& shape, const Peer& peer, std::uint64_t tag) {
+hardware::CommandRef receive_into(const AccessCall& call, const Buffer& into, const Extents& offsets,
+                                  const Extents& shape, const Peer& peer, std::uint64_t tag) {
   const tile::BufferState& buffer = own_buffer(call, into);
   check_inside(call, buffer, offsets, shape);
   const DType dtype = buffer.dtype();
   const Membership member = membership(call);
   const QueueRow& row = row_of(call, member, peer, false);
-  auto operation = call.program.new_operation(hardware::EngineKind::ipcq, call.kind, nullptr, {});
-  operation->ipcq = {false, row.channel.slots, row.channel.epoch, tag, Bytes(shape.numel() * item_size(dtype))};
-  operation->message = message_end(call, member, dtype, shape);
-  operation->holds.push_back(buffer.reservation());
-  operation->buffer = std::make_unique<tile::BufferAccess>(tile::BufferAccess{buffer.bytes(), offsets, shape});
-  operation->write = true;
-  operation->take_effect = [lanes = tile::to_shape(shape)](KernelOperation& mine) {
+  const Bytes bytes(shape.numel() * item_size(dtype));
+  auto command = call.program.new_command(message_work(row, false, tag, bytes), call.kind, nullptr, {});
+  command->message_end = message_end(call, member, row, dtype, shape);
+  command->holds.push_back(buffer.reservation());
+  command->buffer = tile::BufferAccess{buffer.bytes(), offsets, shape, buffer.number(), true};
+  command->take_effect = [lanes = tile::to_shape(shape)](KernelCommand& mine) {
     numerics::Executor& executor = mine.program->environment().executor;
-    const auto received = std::exchange(mine.message->value, nullptr);
+    const auto received = std::exchange(mine.message_end->value, nullptr);
     if (!received) return;  // it did not fit, which is an error
     numerics::scatter(executor, key_of(mine), numerics::reshape(executor, received->value, lanes),
                       pieces_of(*mine.buffer));
   };
-  call.program.issue(operation);
-  return operation;
+  call.program.issue(command);
+  return command;
 }
 
 }  // namespace

@@ -17,7 +17,8 @@
 namespace kernbench::tl {
 
 using tile::access_call;
-using tile::KernelOperation;
+using tile::KernelCommand;
+using tile::KernelCommandRef;
 using tile::Program;
 using tile::WindowAccess;
 
@@ -28,43 +29,48 @@ hardware::SignalUpdate update_of(SignalOperation operation) {
 }
 
 /// A command for the window of a member, without bytes and without a signal.
-std::shared_ptr<KernelOperation> new_command(const WindowAccess& access, const std::shared_ptr<tile::TileState>& result,
-                                             const tile::TileState* source, std::int32_t target) {
-  auto operation = access.call.program.new_operation(hardware::EngineKind::ipcq, access.call.kind, result, {source});
-  operation->ipcq.sends = result == nullptr;
-  operation->window = access.work_for(target);
-  return operation;
+KernelCommandRef new_command(const WindowAccess& access, const std::shared_ptr<tile::TileState>& result,
+                             const tile::TileState* source, std::int32_t target) {
+  return access.call.program.new_command(access.work_for(target), access.call.kind, result, {source});
 }
 
-void issue(const WindowAccess& access, const std::shared_ptr<KernelOperation>& operation) {
-  access.windows.add_order(access.self, operation);
+/// The command moves `bytes` at `offset` of the target's window.
+void set_bytes(const WindowAccess& access, KernelCommand& command, std::int32_t target, std::int64_t offset,
+               Bytes bytes) {
+  command.window().bytes = bytes;
+  command.window().memory = access.windows.row(target).byte(offset);
+  command.window_offset = static_cast<std::uint64_t>(offset);
+}
+
+void issue(const WindowAccess& access, const KernelCommandRef& command) {
+  access.windows.add_order(access.self, command);
   sim::this_fiber::note_progress();
-  access.call.program.issue(operation);
+  access.call.program.issue(command);
 }
 
 /// A command that puts `value`.
-std::shared_ptr<KernelOperation> new_put(const WindowAccess& access, const WindowPlace& to, const Tile& value) {
+KernelCommandRef new_put(const WindowAccess& access, const WindowPlace& to, const Tile& value) {
   const auto& state = access.call.program.own(value, access.call.name, access.call.where);
   const std::int32_t target = access.member(to.peer);
   const Bytes bytes = access.check_inside(target, to.offset, state->dtype(), state->shape());
-  auto operation = new_command(access, nullptr, state.get(), target);
-  operation->ipcq.bytes = bytes;
-  operation->window->memory = access.windows.row(target).byte(to.offset);
-  operation->take_effect = [pieces = access.pieces(target, to.offset, bytes),
-                            source = state->value()](KernelOperation& mine) {
+  auto command = new_command(access, nullptr, state.get(), target);
+  set_bytes(access, *command, target, to.offset, bytes);
+  command->take_effect = [pieces = access.pieces(target, to.offset, bytes),
+                          source = state->value()](KernelCommand& mine) {
     numerics::scatter(mine.program->environment().executor, key_of(mine), source->value, pieces);
   };
-  return operation;
+  return command;
 }
 
 /// The command ends with an update of a word. It stands for the program's accesses of tensors so far, too.
-void add_signal(const WindowAccess& access, KernelOperation& operation, std::int32_t target, std::int32_t word,
+void add_signal(const WindowAccess& access, KernelCommand& command, std::int32_t target, std::int32_t word,
                 std::int64_t value, SignalOperation update) {
-  operation.window->signals = true;
-  operation.window->word = access.windows.row(target).word(word);
-  operation.window->update = update_of(update);
-  operation.window->value = value;
-  operation.releases = true;
+  hardware::WindowWork& work = command.window();
+  work.signals = true;
+  work.word = access.windows.row(target).word(word);
+  work.update = update_of(update);
+  work.value = value;
+  command.releases = true;
 }
 
 bool compares(Comparison comparison, std::int64_t a, std::int64_t b) {
@@ -104,7 +110,7 @@ const char* sign(Comparison comparison) {
 }
 
 void wait_for_all(const WindowAccess& access) {
-  for (const auto& operation : access.windows.under_way(access.self)) wait_until_done(access.call, operation);
+  for (const auto& command : access.windows.under_way(access.self)) wait_until_done(access.call, command);
 }
 
 /// The n-th word of a scope counts the n-th message of each barrier: in round n every member tells the one 2^n places
@@ -118,9 +124,9 @@ void run_barrier(const WindowAccess& access, Scope scope) {
   for (std::int64_t distance = 1; distance < size; distance *= 2, ++round) {
     const std::int32_t target = group[static_cast<std::size_t>((own + distance) % size)];
     const std::int32_t word = access.windows.barrier_word(scope, round);
-    const auto operation = new_command(access, nullptr, nullptr, target);
-    add_signal(access, *operation, target, word, 1, SignalOperation::add);
-    issue(access, operation);
+    const auto command = new_command(access, nullptr, nullptr, target);
+    add_signal(access, *command, target, word, 1, SignalOperation::add);
+    issue(access, command);
     tile::wait_for_barrier(access, {scope, generation, word, &group});
   }
 }
@@ -149,20 +155,19 @@ Tile get(const WindowPlace& from, DType dtype, Extents shape, Where where) {
   const std::int32_t target = access.member(from.peer);
   const Bytes bytes = access.check_inside(target, from.offset, dtype, shape);
   const auto result = access.call.program.new_tile(dtype, shape, access.call.kind, where);
-  const auto operation = new_command(access, result, nullptr, target);
-  operation->ipcq.bytes = bytes;
-  operation->window->memory = access.windows.row(target).byte(from.offset);
-  operation->window->reads = true;
+  const auto command = new_command(access, result, nullptr, target);
+  set_bytes(access, *command, target, from.offset, bytes);
+  command->window().reads = true;
   Fingerprint expression;
   expression.add(result->expression);
-  expression.add(operation->window->memory.value());
+  expression.add(command->window().memory.value());
   result->expression = expression.value();
-  operation->take_effect = [pieces = access.pieces(target, from.offset, bytes), value = result->value(), dtype,
-                            lanes = tile::to_shape(shape)](KernelOperation& mine) {
+  command->take_effect = [pieces = access.pieces(target, from.offset, bytes), value = result->value(), dtype,
+                          lanes = tile::to_shape(shape)](KernelCommand& mine) {
     value->bind(numerics::gather(mine.program->environment().executor, key_of(mine), dtype, lanes, pieces));
   };
-  access.windows.add_order(access.self, operation);
-  access.call.program.issue(operation);
+  access.windows.add_order(access.self, command);
+  access.call.program.issue(command);
   return Tile(result);
 }
 

@@ -4,7 +4,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "hardware/operation.h"
+#include "hardware/command.h"
 #include "numerics/memory/memory.h"
 #include "tile/memory/memory_access.h"
 #include "tile/messages/membership.h"

@@ -2,27 +2,28 @@
 
 #include <algorithm>
 
+#include "tile/program/kernel_command.h"
+
 namespace kernbench::tile {
 
 namespace {
 
-using hardware::Operation;
 using hardware::SignalUpdate;
 using hardware::WindowWork;
 
-bool have_common_bytes(const Operation& a, const Operation& b) {
-  const std::uint64_t first_a = a.window->memory.value(), first_b = b.window->memory.value();
-  const auto bytes_a = static_cast<std::uint64_t>(a.ipcq.bytes.count());
-  const auto bytes_b = static_cast<std::uint64_t>(b.ipcq.bytes.count());
+bool have_common_bytes(const WindowWork& a, const WindowWork& b) {
+  const std::uint64_t first_a = a.memory.value(), first_b = b.memory.value();
+  const auto bytes_a = static_cast<std::uint64_t>(a.bytes.count());
+  const auto bytes_b = static_cast<std::uint64_t>(b.bytes.count());
   return first_a < first_b + bytes_b && first_b < first_a + bytes_a;
 }
 
-/// Whether program order must be kept between two accesses to one member. Additions to a word may change places.
-bool must_keep_order(const Operation& earlier, const Operation& later, bool fenced) {
-  const WindowWork &a = *earlier.window, &b = *later.window;
+/// Whether program order must be kept between two accesses, first `a`, to one member. Additions to a word may change
+/// places.
+bool must_keep_order(const WindowWork& a, const WindowWork& b, bool fenced) {
   if (a.target != b.target) return false;
   if (fenced && !a.reads && !b.reads) return true;
-  if (!(a.reads && b.reads) && have_common_bytes(earlier, later)) return true;
+  if (!(a.reads && b.reads) && have_common_bytes(a, b)) return true;
   const bool both_add = a.update == SignalUpdate::add && b.update == SignalUpdate::add;
   return a.signals && b.signals && a.word == b.word && !both_add;
 }
@@ -48,6 +49,8 @@ WindowTable::WindowTable(const std::vector<PeCoordinate>& members, const WindowO
   }
 }
 
+WindowTable::~WindowTable() = default;
+
 numerics::Memory& WindowTable::bytes_of(std::int32_t member, numerics::Executor& executor, bool zeros) {
   auto& bytes = at(member).bytes;
   if (bytes == nullptr) {
@@ -58,30 +61,29 @@ numerics::Memory& WindowTable::bytes_of(std::int32_t member, numerics::Executor&
 }
 
 void WindowTable::forget_finished(std::int32_t member) {
-  std::erase_if(at(member).issued, [](const Issued& each) {
-    const auto operation = each.operation.lock();
-    return operation == nullptr || operation->done.is_set();
-  });
+  // Those that were dropped with their program will not finish.
+  std::erase_if(at(member).issued,
+                [](const Issued& each) { return each.command->program == nullptr || each.command->done.is_set(); });
 }
 
-void WindowTable::add_order(std::int32_t member, const hardware::OperationRef& operation) {
+void WindowTable::add_order(std::int32_t member, const KernelCommandRef& command) {
   forget_finished(member);
   for (const Issued& each : at(member).issued) {
-    const auto earlier = each.operation.lock();
-    if (must_keep_order(*earlier, *operation, each.fenced)) operation->dependencies.push_back(earlier);
+    if (!must_keep_order(each.command->window(), command->window(), each.fenced)) continue;
+    command->dependencies.push_back(each.command);
   }
-  at(member).issued.push_back({operation});
+  at(member).issued.push_back({command});
 }
 
 void WindowTable::fence(std::int32_t member) {
   for (Issued& each : at(member).issued) each.fenced = true;
 }
 
-std::vector<hardware::OperationRef> WindowTable::under_way(std::int32_t member) {
+std::vector<hardware::CommandRef> WindowTable::under_way(std::int32_t member) {
   forget_finished(member);
-  std::vector<hardware::OperationRef> operations;
-  for (const Issued& each : at(member).issued) operations.push_back(each.operation.lock());
-  return operations;
+  std::vector<hardware::CommandRef> commands;
+  for (const Issued& each : at(member).issued) commands.emplace_back(each.command);
+  return commands;
 }
 
 std::vector<std::int32_t> WindowTable::group(std::int32_t member, tl::Scope scope) const {

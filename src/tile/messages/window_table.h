@@ -6,7 +6,7 @@
 #include <memory>
 #include <vector>
 
-#include "hardware/operation.h"
+#include "hardware/command.h"
 #include "hardware/window/window.h"
 #include "kernbench/coordinates.h"
 #include "kernbench/queues.h"
@@ -15,10 +15,16 @@
 
 namespace kernbench::tile {
 
+class KernelCommand;
+using KernelCommandRef = Reference<KernelCommand>;
+
 class WindowTable {
  public:
   /// Besides the signal words that `options` ask for each member has those of its barriers.
   WindowTable(const std::vector<PeCoordinate>& members, const WindowOptions& options);
+  ~WindowTable();
+  WindowTable(const WindowTable&) = delete;
+  WindowTable& operator=(const WindowTable&) = delete;
 
   const WindowOptions& options() const { return options_; }
   /// By member. Whoever installs them gives them their addresses.
@@ -29,13 +35,13 @@ class WindowTable {
   /// The contents of a member's window; made when first used.
   numerics::Memory& bytes_of(std::int32_t member, numerics::Executor& executor, bool zeros);
 
-  /// Makes `operation` of the program on `member` wait for those before it that fences and common bytes or words order
+  /// Makes `command` of the program on `member` wait for those before it that fences and common bytes or words order
   /// it behind, and counts it as under way.
-  void add_order(std::int32_t member, const hardware::OperationRef& operation);
+  void add_order(std::int32_t member, const KernelCommandRef& command);
   /// What the program on `member` has put and signalled so far comes before what it puts and signals from now on.
   void fence(std::int32_t member);
   /// What it has under way.
-  std::vector<hardware::OperationRef> under_way(std::int32_t member);
+  std::vector<hardware::CommandRef> under_way(std::int32_t member);
 
   /// The members that a barrier of `member` is for, in their order.
   std::vector<std::int32_t> group(std::int32_t member, tl::Scope scope) const;
@@ -48,7 +54,7 @@ class WindowTable {
 
  private:
   struct Issued {
-    std::weak_ptr<hardware::Operation> operation;  // it knows its launch, which knows this table
+    KernelCommandRef command;  // until it has finished it knows its launch, which knows this table
     bool fenced = false;
   };
   struct Member {

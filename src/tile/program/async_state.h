@@ -4,7 +4,7 @@
 #include <cstdint>
 #include <memory>
 
-#include "hardware/operation.h"
+#include "hardware/command.h"
 #include "kernbench/tl.h"
 
 namespace kernbench::tile {
@@ -13,7 +13,7 @@ class Program;
 
 struct AsyncState {
   std::shared_ptr<Program> program;
-  hardware::OperationRef operation;
+  hardware::CommandRef command;
   const char* call;     // "load_async"
   tl::Where where;      // of the call
   std::uint64_t order;  // among the program's asynchronous accesses

@@ -1,6 +1,7 @@
 // The state behind a tl::Buffer: bytes of the TCM with an address each, and their reservation.
 #pragma once
 
+#include <cstdint>
 #include <memory>
 
 #include "addressing/tensor_descriptor.h"
@@ -31,6 +32,8 @@ class BufferState final : public TcmObject {
 struct BufferAccess {
   std::shared_ptr<BufferBytes> bytes;
   tl::Extents offsets, shape;
+  std::uint64_t number = 0;  // of the buffer, among the objects of its program
+  bool writes = false;
 };
 
 /// Whether two accesses touch a common byte.

@@ -1,6 +1,7 @@
 #include "tile/program/launch.h"
 
 #include "base/text.h"
+#include "tile/explain/explainer.h"
 
 namespace kernbench::tile {
 
@@ -25,12 +26,12 @@ std::shared_ptr<const sim::WaitNode> start(Environment& environment, KernelLaunc
     request.programs.push_back(
         {at, to_text(at) + " " + launch.name, [program, body](sim::AgentId agent) { program->run(agent, *body); }});
   }
-  const bool messages = record->queues != nullptr;
-  const std::uint64_t trace = messages ? environment.traces->begin_launch(environment.scheduler.now()) : 0;
-  request.completed = [record, messages, trace, traces = environment.traces,
+  Explainer* explainer = environment.explainer;
+  const std::uint64_t explained = explainer != nullptr ? explainer->begin_launch(*record) : 0;
+  request.completed = [record, explainer, explained,
                        completed = std::move(launch.completed)](const hardware::LaunchTimes& times) {
     completed(times, *record);
-    if (messages) traces->end_launch(trace);
+    if (explainer != nullptr) explainer->end_launch(explained);
   };
   request.failed = std::move(launch.failed);
   request.owner = launch.owner;

@@ -3,7 +3,7 @@
 
 #include <vector>
 
-#include "hardware/operation.h"
+#include "hardware/command.h"
 
 namespace kernbench::tile {
 

@@ -63,19 +63,17 @@ Program& Program::current(const char* call) {
 
 void Program::run(sim::AgentId agent, const std::function<void()>& body) {
   agent_ = agent;
-  trace_->agent = agent;
-  trace_->start = environment_.scheduler.now();
-  if (launch_->queues) environment_.traces->begin(trace_);
+  started_ = environment_.scheduler.now();
   auto& slot = sim::this_fiber::current()->local(sim::Fiber::Slot::kernel);
   slot = shared_from_this();
-  environment_.sink.on_program_begin(*this);
+  environment_.stream.tell(Topic::programs, [this](OperationConsumer& each) { each.on_program_begin(*this); });
   try {
     run_body(body);
     check_all_awaited();
     while (!pending_.empty()) {
-      const auto operation = pending_.front();
-      const Step step(*this, Activity::drain, operation->where, operation->operation_name());
-      operation->done.wait();
+      const KernelCommandRef command(&pending_.front());
+      const Step step(*this, Activity::drain, command->where, command.get());
+      command->done.wait();
     }
     if (!live_objects_.empty()) {
       throw ProgramError("TileLifetimeError",
@@ -115,50 +113,44 @@ void Program::run_body(const std::function<void()>& body) {
 }
 
 void Program::abandon() {
-  environment_.sink.on_program_abandoned(*this);
-  for (const auto& operation : pending_) {
-    operation->holds.clear();
-    operation->take_effect = nullptr;
-    operation->buffer.reset();
-  }
+  environment_.stream.tell(Topic::programs, [this](OperationConsumer& each) { each.on_program_abandoned(*this); });
+  for (KernelCommand& command : pending_) command.let_go();
   pending_.clear();
   unawaited_.clear();
-  environment_.traces->forget(*trace_);
-  trace_ = std::make_shared<ProgramTrace>();
   for (TcmObject* object : std::exchange(live_objects_, {})) object->reservation_.reset();
 }
 
-void Program::end_step(ProgramStep& step) {
+Program::Step::Step(Program& program, Activity activity, const tl::Where& where, const hardware::Command* cause)
+    : program_(program), cause_(cause) {
+  const OperationStream& stream = program.environment_.stream;
+  if (!stream.wanted(Topic::steps)) return;
+  step_ = {activity, program.environment_.scheduler.now(), {}, {}, where};
+  if (cause != nullptr) step_.cause = cause->as_cause();
+  stream.tell(Topic::steps, [&](OperationConsumer& each) { each.on_step_begun(program, step_); });
+}
+
+void Program::end_step(ProgramStep& step, const hardware::Command* cause) {
+  const OperationStream& stream = environment_.stream;
+  if (!stream.wanted(Topic::steps)) return;
   step.end = environment_.scheduler.now();
-  if (step.start == step.end) return;
-  environment_.sink.on_step(*this, step);
-  // A loop that polls makes millions of them.
-  if (!trace_->steps.empty() && !step.cause.known()) {
-    ProgramStep& last = trace_->steps.back();
-    if (last.activity == step.activity && last.end == step.start && !last.cause.known() &&
-        last.where.line() == step.where.line() && last.where.file_name() == step.where.file_name()) {
-      last.end = step.end;
-      ++last.count;
-      return;
-    }
-  }
-  trace_->steps.push_back(step);
+  stream.tell(Topic::steps, [&](OperationConsumer& each) { each.on_step(*this, step, cause); });
 }
 
 void Program::finish() {
-  const Time end = trace_->end = environment_.scheduler.now();
-  environment_.sink.on_program_end(*this);
-  trace_->sort();
-  launch_->account.add(*trace_, dma_bytes_);
-  const std::shared_ptr<ProgramTrace> trace = std::exchange(trace_, std::make_shared<ProgramTrace>());
-  if (launch_->queues) environment_.traces->end(trace);
-  const bool later = end > launch_->last_end || (end == launch_->last_end && at_ < launch_->last_pe);
-  if (launch_->last_end != Time::zero() && !later) return;
-  launch_->last_start = trace->start;
-  launch_->last_end = end;
-  launch_->last_pe = at_;
-  launch_->last_breakdown = intervals_.tile(trace->start, end);
-  launch_->last_trace = trace;
+  ended_ = environment_.scheduler.now();
+  BusiestProgram& busiest = launch_->busiest;
+  busiest.gemm = std::max(busiest.gemm, busy_.gemm);
+  busiest.vector = std::max(busiest.vector, busy_.vector);
+  busiest.tcm_bytes = std::max(busiest.tcm_bytes, busy_.tcm_bytes);
+  const bool first = launch_->last_end == Time::zero();
+  const bool later = ended_ > launch_->last_end || (ended_ == launch_->last_end && at_ < launch_->last_pe);
+  const bool stands = first || later;
+  if (stands) {
+    launch_->last_start = started_;
+    launch_->last_end = ended_;
+    launch_->last_pe = at_;
+  }
+  environment_.stream.tell(Topic::programs, [&](OperationConsumer& each) { each.on_program_end(*this, stands); });
 }
 
 std::string Program::program_text() const {
@@ -190,7 +182,7 @@ const std::shared_ptr<TileState>& Program::own(const tl::Tile& tile, const char*
 
 std::shared_ptr<TileState> Program::new_tile(DType dtype, const tl::Extents& shape, const char* kind, tl::Where where) {
   const TcmObjectInfo info{"tile", next_object_++, dtype, shape, kind, where};
-  return std::make_shared<TileState>(*this, info, reserve(info));
+  return make_pooled<TileState>(*environment_.pool, *this, info, reserve(info));
 }
 
 // Several tiles may be asked for before their operation is made: no time passes between a grant and the next request.
@@ -202,7 +194,7 @@ void Program::begin_asking() {
 std::shared_ptr<TileState> Program::new_view(const TileState& of, DType dtype, const tl::Extents& shape,
                                              const char* kind, tl::Where where) {
   const TcmObjectInfo info{"tile", next_object_++, dtype, shape, kind, where};
-  auto view = std::make_shared<TileState>(*this, info, of.reservation());
+  auto view = make_pooled<TileState>(*environment_.pool, *this, info, of.reservation());
   view->producer = of.producer;
   Fingerprint expression;
   expression.add(std::string_view(kind));
@@ -219,28 +211,29 @@ void Program::note_read(std::uint64_t expression, std::uint64_t value_bits) {
   }
 }
 
-std::shared_ptr<KernelOperation> Program::new_operation(hardware::EngineKind engine, const char* kind,
-                                                        const std::shared_ptr<TileState>& result,
-                                                        std::span<const TileState* const> inputs) {
-  const std::uint64_t number = next_operation_++;
-  auto operation = std::make_shared<KernelOperation>(engine, kind, agent_, number, std::string());
-  operation->program = shared_from_this();
-  operation->observer = this;
-  operation->where = where_;
+KernelCommandRef Program::new_command(hardware::Work work, const char* kind, const std::shared_ptr<TileState>& result,
+                                      std::span<const TileState* const> inputs) {
+  auto command = KernelCommand::make(*environment_.pool, std::move(work), kind, agent_, next_number_++);
+  command->program = shared_from_this();
+  command->observer = this;
+  command->watched = environment_.stream.wanted(Topic::stages);
+  command->where = where_;
   begin_asking();
-  operation->requested = asking_.requested;
-  operation->granted = asking_.granted;
-  operation->granted_by = asking_.granted_by;
+  command->times.requested = asking_.requested;
+  command->times.granted = asking_.granted;
+  command->times.granted_by = asking_.granted_by;
   asking_.open = false;
   for (const TileState* input : inputs) {
     if (input == nullptr) continue;
-    operation->holds.push_back(input->reservation());
-    if (input->producer && !input->producer->done.is_set()) operation->dependencies.push_back(input->producer);
+    command->holds.push_back(input->reservation());
+    command->reads_tiles.push_back(input->number());
+    if (input->producer && !input->producer->done.is_set()) command->dependencies.push_back(input->producer);
   }
-  operation->operands = operation->dependencies.size();
+  command->operands = command->dependencies.size();
   if (result) {
-    operation->holds.push_back(result->reservation());
-    result->producer = operation;
+    command->holds.push_back(result->reservation());
+    command->makes_tile = result->number();
+    result->producer = command;
     Fingerprint expression;
     expression.add(std::string_view(kind));
     for (const TileState* input : inputs) {
@@ -248,21 +241,28 @@ std::shared_ptr<KernelOperation> Program::new_operation(hardware::EngineKind eng
     }
     result->expression = expression.value();
   }
-  if (environment_.sink.wants_operands()) {
-    for (const TileState* input : inputs) {
-      if (input != nullptr) operation->operand_text += fmt::format(" tcm:tile{}", input->number());
-    }
-    if (result) operation->operand_text += fmt::format(" -> tcm:tile{}", result->number());
-  }
-  return operation;
+  return command;
 }
 
-void Program::add_memory_dependencies(KernelOperation& operation) {
-  for (const auto& earlier : pending_) {
-    if (earlier->engine != hardware::EngineKind::dma) continue;
-    const bool ordered = operation.releases || earlier->acquires;
-    const bool conflict = earlier->write || operation.write;
-    if (ordered || (conflict && overlap(earlier->legs, operation.legs))) operation.dependencies.push_back(earlier);
+void Program::add_memory_dependencies(KernelCommand& command) {
+  const auto* mine = std::get_if<hardware::DmaWork>(&command.work);
+  for (KernelCommand& earlier : pending_) {
+    const auto* theirs = std::get_if<hardware::DmaWork>(&earlier.work);
+    if (theirs == nullptr) continue;
+    const bool ordered = command.releases || earlier.acquires;
+    const bool conflict = mine != nullptr && (theirs->writes() || mine->writes());
+    if (ordered || (conflict && overlap(theirs->legs, mine->legs))) {
+      command.dependencies.push_back(hardware::CommandRef(&earlier));
+    }
+  }
+}
+
+void Program::add_edges(KernelCommand& command) const {
+  if (!environment_.stream.wanted(Topic::edges)) return;
+  using enum HappensBefore::Reason;
+  std::size_t place = 0;
+  for (const hardware::CommandRef& each : command.dependencies) {
+    command.happens_before.push_back({each->command_name(), place++ < command.operands ? operand : order});
   }
 }
 
@@ -276,52 +276,54 @@ Bytes& at_distance(DistanceBytes& bytes, PeCoordinate pe, PeCoordinate slice) {
 
 }  // namespace
 
-void Program::count(const KernelOperation& operation) {
-  if (operation.engine == hardware::EngineKind::dma) {
-    for (const auto& leg : operation.legs) {
-      Bytes bytes;
-      for (const auto& range : leg.ranges) bytes += range.total();
+void Program::count(const KernelCommand& command) {
+  const topology::PeSpec& pe = environment_.machine.topology().pe;
+  if (const auto* dma = std::get_if<hardware::DmaWork>(&command.work)) {
+    for (const auto& leg : dma->legs) {
+      const Bytes bytes = leg.total();
       launch_->hbm_bytes += bytes;
       launch_->slice_bytes[leg.slice] += bytes;
       at_distance(launch_->distance, at_, leg.slice) += bytes;
-      dma_bytes_ += bytes;
+      busy_.tcm_bytes += bytes;
     }
-  } else if (operation.engine == hardware::EngineKind::gemm) {
-    launch_->work.add(operation.gemm, environment_.machine.topology().pe.gemm);
-  } else if (operation.engine == hardware::EngineKind::vector) {
-    launch_->work.add(operation.vector, operation.widest, environment_.machine.topology().pe.vector);
+  } else if (const auto* gemm = std::get_if<hardware::GemmWork>(&command.work)) {
+    launch_->work.add(*gemm, pe.gemm);
+  } else if (const auto* vector = std::get_if<hardware::VectorWork>(&command.work)) {
+    launch_->work.add(*vector, command.widest, pe.vector);
   }
 }
 
-void Program::wait_until_placed(const KernelOperation& operation) {
-  for (const auto& dependency : operation.dependencies) {
-    const auto placed = static_cast<const KernelOperation&>(*dependency).all_placed;
+void Program::wait_until_placed(const KernelCommand& command) {
+  for (const auto& dependency : command.dependencies) {
+    const auto placed = static_cast<const KernelCommand&>(*dependency).all_placed;
     if (placed && !placed->is_set()) placed->wait();
   }
 }
 
-void Program::issue(const std::shared_ptr<KernelOperation>& operation) {
-  if (operation->engine == hardware::EngineKind::dma || operation->releases) add_memory_dependencies(*operation);
-  if (operation->buffer) add_buffer_dependencies(*operation);
-  count(*operation);
-  wait_until_placed(*operation);
-  pending_.push_back(operation);
-  environment_.sink.on_issue(*operation);
-  pe_.submit(operation);
+void Program::issue(const KernelCommandRef& command) {
+  if (command->engine() == hardware::EngineKind::dma || command->releases) add_memory_dependencies(*command);
+  if (command->buffer) add_buffer_dependencies(*command);
+  add_edges(*command);
+  count(*command);
+  wait_until_placed(*command);
+  pending_.push_back(command);
+  environment_.stream.tell(Topic::issues, [&](OperationConsumer& each) { each.on_issue(*command); });
+  pe_.submit(command);
 }
 
-void Program::issue_composite(std::uint64_t number, const std::vector<std::shared_ptr<KernelOperation>>& operations) {
-  auto command = std::make_shared<hardware::CompositeCommand>();
-  command->agent = agent_;
-  command->number = number;
-  for (const auto& operation : operations) {
-    if (operation->engine == hardware::EngineKind::dma) add_memory_dependencies(*operation);
-    count(*operation);
-    operation->all_placed = command->placed;
+void Program::issue_composite(std::uint64_t number, const std::vector<KernelCommandRef>& commands) {
+  auto composite = std::make_shared<hardware::CompositeCommand>();
+  composite->agent = agent_;
+  composite->number = number;
+  for (const auto& command : commands) {
+    if (command->engine() == hardware::EngineKind::dma) add_memory_dependencies(*command);
+    add_edges(*command);
+    count(*command);
+    command->all_placed = composite->placed;
   }
-  command->operations.assign(operations.begin(), operations.end());
-  pending_.insert(pending_.end(), operations.begin(), operations.end());
-  pe_.submit(command);
+  composite->commands.assign(commands.begin(), commands.end());
+  for (const auto& command : commands) pending_.push_back(command);
+  pe_.submit(composite);
 }
 
 numerics::Source Program::source(const char* kind, const tl::Where& where) const {
@@ -333,52 +335,51 @@ std::string Program::place(const tl::Where& where) const {
   return fmt::format("{}, {}", program_text(), to_text(where));
 }
 
-void Program::on_start(hardware::Operation& operation) {
-  auto& mine = static_cast<KernelOperation&>(operation);
-  auto& machine = environment_.machine;
-  mine.bound = machine.least(at_, mine);
-  if (mine.legs.empty()) return;
-  const auto servers = machine.servers_of(at_, mine, mine.bound.leg);
-  mine.on_its_way.reserve(servers.size());
-  for (const auto server : servers) mine.on_its_way.emplace_back(server, machine.fabric().counters(server).busy);
+namespace {
+
+KernelCommand& own(hardware::Command& command) {
+  return static_cast<KernelCommand&>(command);
+}
+KernelCommand* own(hardware::Command* command) {
+  return static_cast<KernelCommand*>(command);
 }
 
-OperationRecord Program::record_of_finished(const KernelOperation& operation) const {
-  auto& machine = environment_.machine;
-  const bool dma = operation.engine == hardware::EngineKind::dma;
-  auto record = record_of(operation, operation.where, dma ? operation.bound : machine.least(at_, operation));
-  if (!dma || record.bound.total() + record.translation >= operation.finished - operation.started) return record;
-  const Time beyond = operation.finished - operation.started - record.bound.total() - record.translation;
-  record.starved = std::min(operation.starved.time, beyond);
-  if (record.starved > Time::zero()) record.buffer = machine.fabric().spec(operation.starved.server).part;
-  if (record.starved == beyond) return record;
-  // The first of equals: the servers come in the order of the way.
-  Time most;
-  for (const auto& [server, before] : operation.on_its_way) {
-    const Time busy = machine.fabric().counters(server).busy - before;
-    if (busy <= most) continue;
-    most = busy;
-    record.busiest = machine.fabric().spec(server).part;
+}  // namespace
+
+void Program::on_placed(hardware::Command& command, hardware::Command* by) {
+  environment_.stream.tell(Topic::stages,
+                           [&](OperationConsumer& each) { each.on_placed(tile::own(command), tile::own(by)); });
+}
+
+void Program::on_issued(hardware::Command& command) {
+  environment_.stream.tell(Topic::stages, [&](OperationConsumer& each) { each.on_issued(tile::own(command)); });
+}
+
+void Program::on_ready(hardware::Command& command, hardware::Command& last) {
+  environment_.stream.tell(Topic::stages,
+                           [&](OperationConsumer& each) { each.on_ready(tile::own(command), tile::own(last)); });
+}
+
+void Program::on_start(hardware::Command& command, hardware::Command* before) {
+  environment_.stream.tell(Topic::stages,
+                           [&](OperationConsumer& each) { each.on_start(tile::own(command), tile::own(before)); });
+}
+
+void Program::on_arrival(hardware::Command& receive, hardware::Command& send, const hardware::MessageArrival& arrival) {
+  environment_.stream.tell(
+      Topic::stages, [&](OperationConsumer& each) { each.on_arrival(tile::own(receive), tile::own(send), arrival); });
+}
+
+void Program::on_match(hardware::Command& receive, hardware::Command& send) {
+  KernelCommand& mine = tile::own(receive);
+  if (environment_.stream.wanted(Topic::edges)) {
+    mine.happens_before.push_back({send.command_name(), HappensBefore::Reason::message});
   }
-  return record;
+  match(mine, tile::own(send));
 }
 
-void Program::note_message(const KernelOperation& operation) {
-  const hardware::MessageArrival& arrival = *operation.arrival;
-  const auto& fabric = environment_.machine.fabric();
-  MessageWay way{operation.number,     arrival.send, arrival.sent,         arrival.at,
-                 arrival.slowest.time, {},           arrival.starved.time, {}};
-  if (way.slowest_time > Time::zero()) way.slowest = fabric.spec(arrival.slowest.server).part;
-  if (way.starved > Time::zero()) way.buffer = fabric.spec(arrival.starved.server).part;
-  trace_->messages.push_back(way);
-}
-
-void Program::on_match(hardware::Operation& receive, hardware::Operation& send) {
-  match(static_cast<KernelOperation&>(receive), static_cast<const KernelOperation&>(send));
-}
-
-void Program::on_effect(hardware::Operation& operation) {
-  auto& mine = static_cast<KernelOperation&>(operation);
+void Program::on_effect(hardware::Command& command) {
+  KernelCommand& mine = tile::own(command);
   if (mine.take_effect) {
     const numerics::SourceScope here(environment_.executor.sources(), source(mine.kind, mine.where));
     mine.take_effect(mine);
@@ -386,22 +387,33 @@ void Program::on_effect(hardware::Operation& operation) {
   mine.take_effect = nullptr;
 }
 
-void Program::on_finish(hardware::Operation& operation) {
-  auto& mine = static_cast<KernelOperation&>(operation);
-  intervals_.add(mine.engine, mine.started + mine.waited, mine.finished);
-  trace_->operations.push_back(record_of_finished(mine));
-  if (mine.arrival) note_message(mine);
-  environment_.sink.on_operation(mine);
-  pe_.tcm().released_by(mine.operation_name());
+void Program::add_busy(const KernelCommand& command) {
+  const Time work = command.times.finished - command.times.started;
+  if (command.engine() == hardware::EngineKind::gemm) busy_.gemm += work;
+  if (command.engine() == hardware::EngineKind::vector) busy_.vector += work;
+}
+
+void Program::on_finish(hardware::Command& command) {
+  KernelCommand& mine = tile::own(command);
+  add_busy(mine);
+  if (environment_.stream.wanted(Topic::operations)) {
+    const OperationRecord record(mine);
+    environment_.stream.tell(Topic::operations, [&](OperationConsumer& each) { each.on_operation(record); });
+  }
+  pe_.tcm().released_by(&mine);
   mine.holds.clear();
   mine.buffer.reset();
-  pe_.tcm().released_by({});
+  pe_.tcm().released_by(nullptr);
   const auto program = std::move(mine.program);
-  const auto entry = std::find_if(pending_.begin(), pending_.end(), [&](const auto& p) { return p.get() == &mine; });
-  if (entry == pending_.end()) return;  // abandoned
-  const auto keep =
-      std::move(*entry);  // dropping the last reference here would destroy the operation that is being reported
-  pending_.erase(entry);
+  if (pending_.contains(mine)) pending_.take(mine);  // else abandoned
+}
+
+void Program::on_dropped(hardware::Command& command) {
+  KernelCommand& mine = tile::own(command);
+  mine.let_go();
+  mine.message_end.reset();
+  const auto program = std::move(mine.program);
+  if (pending_.contains(mine)) pending_.take(mine);
 }
 
 }  // namespace kernbench::tile

@@ -83,9 +83,9 @@ ReservationRef Program::reserve(const TcmObjectInfo& info) {
         place(info.where));
   }
   begin_asking();
-  if (const auto by = tcm.reserve(request); by.known()) asking_.granted_by = by;
+  if (const auto by = tcm.reserve(request)) asking_.granted_by = by->as_cause();
   asking_.granted = environment_.scheduler.now();
-  return std::make_shared<Reservation>(tcm, request);
+  return make_pooled<Reservation>(*environment_.pool, tcm, request);
 }
 
 ReservationRef Program::reserve_bytes(Bytes bytes, const char* kind, tl::Where where) {
@@ -97,24 +97,24 @@ std::shared_ptr<BufferState> Program::new_buffer(DType dtype, const tl::Extents&
   return std::make_shared<BufferState>(*this, info, reserve(info));
 }
 
-void Program::add_buffer_dependencies(KernelOperation& operation) {
-  for (const auto& earlier : pending_) {
-    if (!earlier->buffer || (!earlier->write && !operation.write)) continue;
-    if (overlap(*earlier->buffer, *operation.buffer)) operation.dependencies.push_back(earlier);
+void Program::add_buffer_dependencies(KernelCommand& command) {
+  for (KernelCommand& earlier : pending_) {
+    if (!earlier.buffer || (!earlier.buffer->writes && !command.buffer->writes)) continue;
+    if (overlap(*earlier.buffer, *command.buffer)) command.dependencies.push_back(hardware::CommandRef(&earlier));
   }
 }
 
-std::shared_ptr<AsyncState> Program::add_async(hardware::OperationRef operation, const char* call, tl::Where where) {
+std::shared_ptr<AsyncState> Program::add_async(hardware::CommandRef command, const char* call, tl::Where where) {
   auto state = std::make_shared<AsyncState>(
-      AsyncState{shared_from_this(), std::move(operation), call, where, next_async_++, false});
+      AsyncState{shared_from_this(), std::move(command), call, where, next_async_++, false});
   unawaited_.push_back(state);
   return state;
 }
 
 void Program::wait_for(AsyncState& access) {
   {
-    const Step step(*this, Activity::token, where_, access.operation->operation_name());
-    access.operation->done.wait();
+    const Step step(*this, Activity::token, where_, access.command.get());
+    access.command->done.wait();
   }
   if (std::exchange(access.awaited, true)) return;
   std::erase_if(unawaited_, [&](const auto& each) { return each.get() == &access; });

@@ -6,7 +6,7 @@
 #include <memory>
 #include <vector>
 
-#include "hardware/operation.h"
+#include "hardware/command.h"
 #include "numerics/value.h"
 #include "tile/program/tcm_object.h"
 
@@ -31,7 +31,7 @@ class TileState final : public TcmObject {
   using TcmObject::TcmObject;
 
   const std::shared_ptr<TileValue>& value() const { return value_; }
-  hardware::OperationRef producer;
+  hardware::CommandRef producer;
   /// Identifies how the value came about (operations, operands, addresses): a kernel that reads one expression again
   /// and again, and finds the same value, polls.
   std::uint64_t expression = 0;

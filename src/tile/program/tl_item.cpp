@@ -37,7 +37,7 @@ std::optional<numerics::Scalar> read_scalar(const Tile& x, bool assumed, const W
                        program.place(where));
   }
   if (state.producer) {
-    const Program::Step step(program, tile::Activity::value, where, state.producer->operation_name());
+    const Program::Step step(program, tile::Activity::value, where, state.producer.get());
     state.producer->done.wait();
   }
   {

@@ -65,7 +65,10 @@ void assume(bool fact, Where where) {
 void waypoint(std::string_view name, Where where) {
   auto& program = Program::current("waypoint", where);
   const auto& environment = program.environment();
-  environment.sink.on_waypoint(program, program.take_number(), name, environment.scheduler.now(), where);
+  const std::uint64_t number = program.take_number();
+  environment.stream.tell(tile::Topic::waypoints, [&](tile::OperationConsumer& each) {
+    each.on_waypoint(program, number, name, environment.scheduler.now(), where);
+  });
 }
 
 void delay(std::int64_t cycles, Where where) {

@@ -1,19 +1,24 @@
-#include "hardware/operation.h"
+#include "hardware/command.h"
 
 #include "hardware/pe/command_queue.h"
 
 namespace kernbench::hardware {
 
-std::string Operation::wait_name() const {
+bool Command::sends() const {
+  if (const auto* window = std::get_if<WindowWork>(&work)) return !window->reads;
+  const auto* message = std::get_if<MessageWork>(&work);
+  return message != nullptr && message->sends;
+}
+
+std::string Command::wait_name() const {
   std::string text = kind + ("#" + std::to_string(number));
-  if (!name.empty()) text += " (" + name + ")";
   if (queue != nullptr) text += " on " + queue->wait_name();
   return text;
 }
 
-void Operation::waits_for(std::vector<sim::WaitEdge>& edges) const {
+void Command::waits_for(std::vector<sim::WaitEdge>& edges) const {
   if (done.is_set()) return;
-  for (const OperationRef& dependency : dependencies) {
+  for (const CommandRef& dependency : dependencies) {
     if (!dependency->done.is_set()) edges.push_back({dependency.get(), "an operand"});
   }
   if (!edges.empty() || queue == nullptr) return;

@@ -1,0 +1,92 @@
+// What a command has an engine do.
+#pragma once
+
+#include <cstdint>
+#include <variant>
+#include <vector>
+
+#include "base/address.h"
+#include "hardware/fabric/fabric.h"
+#include "hardware/mmu/page_range.h"
+#include "kernbench/coordinates.h"
+#include "kernbench/queues.h"
+#include "kernbench/units.h"
+#include "topology/engine_operations.h"
+
+namespace kernbench::hardware {
+
+/// The part of a DMA command that touches one HBM slice.
+struct DmaLeg {
+  PeCoordinate slice;
+  std::vector<StridedRange> ranges;  // addresses local to the slice
+  Bytes total() const {
+    Bytes sum{0};
+    for (const StridedRange& range : ranges) sum += range.total();
+    return sum;
+  }
+};
+
+enum class DmaKind : std::uint8_t {
+  read,    // HBM to TCM
+  write,   // TCM to HBM
+  atomic,  // a write that brings the old values back
+};
+
+/// The work of a DMA descriptor.
+struct DmaWork {
+  DmaKind kind = DmaKind::read;
+  std::vector<DmaLeg> legs;
+  std::vector<PageRange> pages = {};  // what the MMU translates for it; empty: its addresses are physical
+  bool writes() const { return kind != DmaKind::read; }
+};
+
+/// The work of a GEMM command: C[m,n] += A[m,k] B[k,n].
+struct GemmWork {
+  std::int64_t batch = 1, m = 0, n = 0, k = 0;
+  topology::GemmOperand operand = topology::GemmOperand::f16;
+};
+
+/// The work of a vector command: one operation on each of `elements` elements.
+struct VectorWork {
+  std::int64_t elements = 0;
+  topology::VectorOperation operation = topology::VectorOperation::add;
+  std::int64_t item_bytes = 4;  // of the widest element type among operands and result
+  std::int64_t reduced = 1;     // of a reduction: elements that become one
+  Bytes operand_bytes{0};       // read and written in TCM
+};
+
+/// The work of a queue command: one message, sent or received.
+struct MessageWork {
+  bool sends = false;
+  std::int32_t entry = 0;  // of the PE's table of channels to send, or to receive
+  PhysAddr channel;        // its first slot
+  std::uint32_t epoch = 0;
+  std::uint64_t tag = 0;
+  Bytes bytes;
+};
+
+/// What a signal does to its word.
+enum class SignalUpdate : std::uint8_t { set, add };
+
+/// The work of a one-sided command: bytes to or from the window of a PE, an update of one of its signal words, or bytes
+/// and then an update.
+struct WindowWork {
+  PeCoordinate target;                       // whose window it is
+  BufferKind buffer_kind = BufferKind::tcm;  // of its memory
+  PhysAddr memory;                           // the first byte
+  Bytes bytes;
+  Bytes chunk;           // largest unit on the way
+  bool reads = false;    // a get
+  bool signals = false;  // it ends with an update of a word
+  PhysAddr word;
+  std::uint32_t epoch = 0;  // of the window's installation
+  SignalUpdate update = SignalUpdate::set;
+  std::int64_t value = 0;
+};
+
+/// In the order of EngineKind, but that both kinds of queue commands are of one.
+using Work = std::variant<DmaWork, GemmWork, VectorWork, MessageWork, WindowWork>;
+
+enum class EngineKind : std::uint8_t { dma, gemm, vector, ipcq };
+
+}  // namespace kernbench::hardware
