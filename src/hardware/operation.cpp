@@ -4,11 +4,11 @@
 
 namespace kernbench::hardware {
 
-std::string Operation::wait_name() const {
-  std::string text = kind + ("#" + std::to_string(number));
-  if (!name.empty()) text += " (" + name + ")";
-  if (queue != nullptr) text += " on " + queue->wait_name();
-  return text;
+Name Operation::wait_name() const {
+  const std::string text = name.empty() ? "" : " (" + name + ")";
+  // Without a queue its number is all that tells it from others.
+  if (queue == nullptr) return named("{}#{}{}", kind, number, text);
+  return named("{}{}{} on {}", kind, operation_number(number), text, queue->wait_name());
 }
 
 void Operation::waits_for(std::vector<sim::WaitEdge>& edges) const {

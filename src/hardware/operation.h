@@ -156,7 +156,7 @@ class Operation : public sim::WaitNode {
 
   OperationName operation_name() const { return {agent, number}; }
   /// "load#7 on sip0.cube0.pe1.dma.queue2".
-  std::string wait_name() const override;
+  Name wait_name() const override;
   /// Its unfinished dependencies, its turn in the engine's queue, or what the engine needs to go on.
   void waits_for(std::vector<sim::WaitEdge>& edges) const override;
   sim::WaitRole wait_role() const override { return sim::WaitRole::call; }

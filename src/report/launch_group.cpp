@@ -55,7 +55,7 @@ void LaunchGroup::add(const LaunchResult& launch) {
 }
 
 std::string LaunchGroup::label_with_line() const {
-  return where.empty() || label.ends_with(where) ? label : label + " at " + where;
+  return where.empty() || label_has_line ? label : label + " at " + where;
 }
 
 std::vector<LaunchGroup> each_launch(const std::vector<LaunchResult>& launches) {
@@ -63,7 +63,7 @@ std::vector<LaunchGroup> each_launch(const std::vector<LaunchResult>& launches) 
   for (const LaunchResult& launch : launches) {
     LaunchGroup group;
     group.label = launch.name + " on sip" + std::to_string(launch.device);
-    group.name = base_name(launch.name);
+    group.name = launch.kernel;
     group.where = launch.where;
     group.add(launch);
     groups.push_back(std::move(group));
@@ -71,18 +71,11 @@ std::vector<LaunchGroup> each_launch(const std::vector<LaunchResult>& launches) 
   return groups;
 }
 
-std::string base_name(const std::string& launch) {
-  const std::size_t mark = launch.rfind('#');
-  const bool counted = mark != std::string::npos && mark + 1 < launch.size() &&
-                       launch.find_first_not_of("0123456789.", mark + 1) == std::string::npos;
-  return counted ? launch.substr(0, mark) : launch;
-}
-
 std::vector<LaunchGroup> launches_by_name(const std::vector<LaunchResult>& launches) {
   std::map<std::pair<std::string, std::string>, LaunchGroup> by_name;  // and line
   std::map<std::string, int> lines;
   for (const LaunchResult& launch : launches) {
-    const std::string name = base_name(launch.name);
+    const std::string& name = launch.kernel;
     const auto [found, is_new] = by_name.try_emplace({name, launch.where});
     if (is_new) ++lines[name];
     found->second.name = name;
@@ -92,7 +85,8 @@ std::vector<LaunchGroup> launches_by_name(const std::vector<LaunchResult>& launc
   std::vector<LaunchGroup> groups;
   for (auto& [key, group] : by_name) {
     const auto& [name, where] = key;
-    group.label = lines[name] > 1 && !where.empty() ? name + " at " + where : name;
+    group.label_has_line = lines[name] > 1 && !where.empty();
+    group.label = group.label_has_line ? name + " at " + where : name;
     groups.push_back(std::move(group));
   }
   const auto longer = [](const LaunchGroup& a, const LaunchGroup& b) { return a.total > b.total; };

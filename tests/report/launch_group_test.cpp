@@ -4,6 +4,7 @@
 
 #include <random>
 
+#include "report/json/kernel_name.h"
 #include "sample_results.h"
 
 namespace kernbench::report {
@@ -28,7 +29,7 @@ TEST(LaunchGroupTest, ShortestAndLongestAreThoseOfTheLaunches) {
   std::mt19937_64 generator(3);
   std::vector<LaunchResult> launches(50);
   for (LaunchResult& launch : launches) {
-    launch.name = "k";
+    launch.name = launch.kernel = "k";
     launch.end = Time::picoseconds(static_cast<std::int64_t>(generator() % 1000 + 5));
   }
   launches[17].end = Time::picoseconds(2);
@@ -40,15 +41,16 @@ TEST(LaunchGroupTest, ShortestAndLongestAreThoseOfTheLaunches) {
 }
 
 TEST(LaunchGroupTest, TheCountOfALaunchIsNoPartOfItsName) {
-  EXPECT_EQ(base_name("gemm#0"), "gemm");
-  EXPECT_EQ(base_name("a#b#12"), "a#b");
-  EXPECT_EQ(base_name("gemm#1.0"), "gemm") << "of rank 1";
-  EXPECT_EQ(base_name("gemm"), "gemm");
-  EXPECT_EQ(base_name("gemm#"), "gemm#");
-  EXPECT_EQ(base_name("#x1"), "#x1");
+  EXPECT_EQ(kernel_name("gemm#0"), "gemm");
+  EXPECT_EQ(kernel_name("a#b#12"), "a#b");
+  EXPECT_EQ(kernel_name("gemm#1.0"), "gemm") << "of rank 1";
+  EXPECT_EQ(kernel_name("gemm"), "gemm");
+  EXPECT_EQ(kernel_name("gemm#"), "gemm#");
+  EXPECT_EQ(kernel_name("#x1"), "#x1");
   std::vector<LaunchResult> launches(2);
   launches[0].name = "fill#0";
   launches[1].name = "fill#1";
+  launches[0].kernel = launches[1].kernel = "fill";
   EXPECT_EQ(launches_by_name(launches).size(), 1u);
 }
 
@@ -61,7 +63,8 @@ TEST(LaunchGroupTest, ASingleLaunchIsNamedWithItsDevice) {
 TEST(LaunchGroupTest, LaunchesOfOneNameFromSeveralLinesAreSeveralGroups) {
   std::vector<LaunchResult> launches(4);
   for (std::size_t i = 0; i < launches.size(); ++i) {
-    launches[i].name = (i < 3 ? "matmul#" : "fill#") + std::to_string(i);
+    launches[i].kernel = i < 3 ? "matmul" : "fill";
+    launches[i].name = launches[i].kernel + "#" + std::to_string(i);
     launches[i].where = i == 1 ? "train.cpp:20" : "train.cpp:12";
     launches[i].end = Time::picoseconds(static_cast<std::int64_t>(10 - i));
   }

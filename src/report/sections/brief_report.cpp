@@ -206,7 +206,7 @@ std::string path_text(const LaunchResult& launch, const Palette& palette) {
 const LaunchResult* longest_of(const RunResult& result, const LaunchGroup& group) {
   const LaunchResult* longest = nullptr;
   for (const LaunchResult& launch : result.launches) {
-    if (base_name(launch.name) != group.name || launch.where != group.where) continue;
+    if (launch.kernel != group.name || launch.where != group.where) continue;
     if (longest == nullptr || duration(launch) > duration(*longest)) longest = &launch;
   }
   return longest;

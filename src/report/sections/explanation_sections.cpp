@@ -31,7 +31,7 @@ std::vector<const LaunchResult*> representatives(const RunResult& result, std::s
     if (chosen.size() == most) break;
     const LaunchResult* longest = nullptr;
     for (const LaunchResult& launch : result.launches) {
-      if (base_name(launch.name) != group.name || launch.where != group.where) continue;
+      if (launch.kernel != group.name || launch.where != group.where) continue;
       if (longest == nullptr || duration(launch) > duration(*longest)) longest = &launch;
     }
     chosen.push_back(longest);

@@ -32,7 +32,7 @@ std::vector<PlannedLaunches> planned(const RunResult& result) {
   std::vector<PlannedLaunches> all;
   for (const LaunchResult& launch : result.launches) {
     if (!launch.plan) continue;
-    const std::string name = base_name(launch.name);
+    const std::string& name = launch.kernel;
     const auto same = [&](const PlannedLaunches& other) { return other.name == name && *other.plan == *launch.plan; };
     const auto found = std::ranges::find_if(all, same);
     if (found == all.end()) {

@@ -23,18 +23,13 @@ Time duration(const LaunchResult& launch) {
   return launch.end - launch.start;
 }
 
-/// "gemm" of "gemm#2" and "gemm#1.2".
-std::string kernel_of(const std::string& launch) {
-  return launch.substr(0, launch.rfind('#'));
-}
-
 std::vector<Kernel> main_kernels(const RunResult& result) {
   std::map<std::string, Kernel> by_name;
   Time all;
   for (const LaunchResult& launch : result.launches) {
     if (!launch.in_region) continue;
-    Kernel& kernel = by_name[kernel_of(launch.name)];
-    kernel.name = kernel_of(launch.name);
+    Kernel& kernel = by_name[launch.kernel];
+    kernel.name = launch.kernel;
     kernel.total += duration(launch);
     all += duration(launch);
     if (kernel.longest == nullptr || duration(launch) > duration(*kernel.longest)) kernel.longest = &launch;

@@ -21,10 +21,10 @@ std::string Site::text() const {
   return fmt::format("kernel {} on {} (program {}), {}", launch, kernbench::to_text(pe), program, to_text(where));
 }
 
-std::string KernelOperation::wait_name() const {
+Name KernelOperation::wait_name() const {
   if (message == nullptr) return Operation::wait_name();
-  const std::string on = queue != nullptr ? " on " + queue->wait_name() : "";
-  return fmt::format("{}#{} ({}){}", kind, number, to_text(where), on);
+  if (queue == nullptr) return named("{}#{} ({})", kind, number, to_text(where));
+  return named("{}{} ({}) on {}", kind, operation_number(number), to_text(where), queue->wait_name());
 }
 
 void match(KernelOperation& receive, const KernelOperation& send) {

@@ -7,7 +7,7 @@ namespace kernbench::tile {
 std::shared_ptr<const sim::WaitNode> start(Environment& environment, KernelLaunch launch) {
   auto record = std::make_shared<LaunchRecord>();
   record->name = launch.name;
-  record->lasting_name = environment.launch_names->emplace_back(launch.name).c_str();
+  record->lasting_name = environment.launch_names->emplace_back(launch.name.text()).c_str();
   record->called_at = launch.called_at;
   record->queues = std::move(launch.queues);
   record->programs = static_cast<std::int64_t>(launch.pes.size());
@@ -21,7 +21,7 @@ std::shared_ptr<const sim::WaitNode> start(Environment& environment, KernelLaunc
   for (const PeCoordinate at : launch.pes) {
     auto program = std::make_shared<Program>(environment, record, at, id++);
     request.programs.push_back(
-        {at, to_text(at) + " " + launch.name, [program, body](sim::AgentId agent) { program->run(agent, *body); }});
+        {at, Name::program(at, launch.name), [program, body](sim::AgentId agent) { program->run(agent, *body); }});
   }
   const bool messages = record->queues != nullptr;
   const std::uint64_t trace = messages ? environment.traces->begin_launch(environment.scheduler.now()) : 0;

@@ -57,7 +57,7 @@ class KernelOperation final : public hardware::Operation {
  public:
   using Operation::Operation;
   /// Of a message with its line: "recv#3 (ring.cpp:12) on sip0.cube0.pe1.ipcq.receive0".
-  std::string wait_name() const override;
+  Name wait_name() const override;
 
   std::shared_ptr<Program> program;
   tl::Where where;                                    // the line of the kernel that asked for it
