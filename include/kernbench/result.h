@@ -98,7 +98,8 @@ struct PlanResult {
 };
 
 struct LaunchResult {
-  std::string name;
+  std::string name;    // "gemm#2"; in the rank 1 "gemm#1.2"
+  std::string kernel;  // "gemm"
   std::int32_t device = 0;
   /// Line of the program's call that launched it ("train.cpp:12"): of torch::launch, of the tensor function or of the
   /// collective. Empty: not known.
@@ -212,10 +213,18 @@ struct RunProgress {
   std::size_t launches = 0;  // completed
 };
 
+/// The slots of a queue.
+struct QueueSlots {
+  std::string queue;  // its part of the machine, or the memory in which they are
+  std::int32_t count = 0;
+};
+
 /// One reason why a run cannot go on: `who` waits for `target`. Empty target: nobody in the simulation can provide it.
 struct WaitEdgeResult {
   std::string who, reason, target;
   bool in_cycle = false;
+  /// Where a send waits for a free slot of a queue: which one. Not written to files.
+  std::optional<QueueSlots> slot = {};
 };
 
 /// What more slots in the queues would do about a deadlock.
@@ -238,7 +247,8 @@ struct ErrorResult {
   /// the same name.
   std::vector<WaitEdgeResult> waits = {};
   std::vector<std::vector<std::string>> cycles = {};
-  std::optional<SlotAdvice> slots = {};  // of a deadlock, when it was looked for
+  std::optional<SlotAdvice> slots = {};           // of a deadlock, when it was looked for
+  std::optional<QueueSlots> too_many_slots = {};  // for which their memory has no room. Not written to files.
   /// Of a spawn that failed: the root causes, by time, then rank, and the ranks that were unwound because of them.
   std::vector<RankErrorResult> rank_errors = {};
   std::vector<int> victims = {};

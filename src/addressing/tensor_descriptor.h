@@ -2,9 +2,9 @@
 #pragma once
 
 #include <cstdint>
-#include <string>
 #include <vector>
 
+#include "base/name.h"
 #include "kernbench/coordinates.h"
 #include "kernbench/dtype.h"
 #include "kernbench/units.h"
@@ -21,7 +21,7 @@ struct Shard {
 };
 
 struct TensorDescriptor {
-  std::string name;  // for errors: "x" or "tensor#12"
+  Name name;  // for reports: "x" or "tensor#12"
   DType dtype = DType::f32;
   std::vector<std::int64_t> shape;
   std::uint64_t va = 0;

@@ -98,6 +98,21 @@ std::string prefix_text(const PartId& part) {
   return {};
 }
 
+/// Of what the part belongs to; empty for the machine.
+Name owner_name(const PartId& part) {
+  switch (scope_of(part.kind)) {
+    case PartScope::machine:
+      break;
+    case PartScope::sip:
+      return to_name(part.at.sip);
+    case PartScope::cube:
+      return to_name(CubeCoordinate{part.at.sip, part.at.cube});
+    case PartScope::pe:
+      return to_name(part.at);
+  }
+  return {};
+}
+
 }  // namespace
 
 PartScope scope_of(PartKind kind) {
@@ -112,8 +127,21 @@ std::string local_name(const PartId& part) {
   return name;
 }
 
+std::string_view local_name(PartKind kind) {
+  return form_of(kind).local;
+}
+
 std::string to_text(const PartId& part) {
   return prefix_text(part) + local_name(part);
+}
+
+Name to_name(const PartId& part) {
+  Name name = owner_name(part);
+  if (!name.empty()) name += ".";
+  const std::string_view local = form_of(part.kind).local;
+  const std::size_t star = local.find('*');
+  if (star == std::string_view::npos) return name + local;
+  return name + local.substr(0, star) + Name::slot(SlotKind::part, part.index) + local.substr(star + 1);
 }
 
 std::string to_text(PartKind kind) {

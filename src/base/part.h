@@ -8,6 +8,7 @@
 #include <string>
 #include <string_view>
 
+#include "base/name.h"
 #include "kernbench/coordinates.h"
 
 namespace kernbench {
@@ -86,8 +87,12 @@ struct PartId {
 
 /// "sip0.cube2.pe5.dma.queue1"; empty where it is not known.
 std::string to_text(const PartId& part);
+/// The same with slots for its numbers.
+Name to_name(const PartId& part);
 /// The same within what the part belongs to: "dma.queue1".
 std::string local_name(const PartId& part);
+/// The same of all of a kind: "dma.queue*".
+std::string_view local_name(PartKind kind);
 /// "sip*.cube*.pe*.dma.queue*"; empty for none.
 std::string to_text(PartKind kind);
 /// The kind of the part with this name, in which '*' may stand for any number. Nullopt where no part has such a name.

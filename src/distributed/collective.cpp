@@ -24,12 +24,12 @@ class CollectiveNode final : public sim::WaitNode {
   void set_launch(std::weak_ptr<const sim::WaitNode> launch) { launch_ = std::move(launch); }
 
   sim::WaitRole wait_role() const override { return sim::WaitRole::call; }
-  std::string wait_name() const override { return fmt::format("{} on rank {}", what_, rank_); }
+  Name wait_name() const override { return named("{} on {}", what_, Name::rank(rank_)); }
   void waits_for(std::vector<sim::WaitEdge>& edges) const override {
     const Roster& roster = *group_->roster();
-    const std::string mine = fmt::format("{}'s {}{}", roster.name(rank_), what_, called_at_text(where_));
+    const Name mine = Name::owned(roster.name(rank_), what_ + called_at_text(where_));
     for (const int rank : group_->order_check().missing(sequence_)) {
-      roster.append_edge(rank, what_, edges, fmt::format("{}, which {} has not called", mine, roster.name(rank)));
+      roster.append_edge(rank, what_, edges, named("{}, which {} has not called", mine, roster.name(rank)));
     }
     group_->communicator().append_not_begun(group_->member(rank_), sequence_, edges);
     if (const auto launch = launch_.lock()) edges.push_back({launch.get(), "its programs"});
@@ -103,7 +103,7 @@ std::shared_ptr<WorkState> issue(GroupHandle& handle, CollectiveCall call, bool 
     return std::shared_ptr<const sim::WaitNode>(node);
   };
   auto state = enqueue(std::move(work), handle.stream);
-  state->finished->describe_as([what, rank = handle.global_rank] { return fmt::format("{} on rank {}", what, rank); });
+  state->finished->describe_as([what, rank = handle.global_rank] { return named("{} on {}", what, Name::rank(rank)); });
   state->sequence = sequence;
   state->others_here = std::move(others_here);
   state->group = handle.group;

@@ -15,7 +15,7 @@ namespace kernbench::distributed {
 Communicator::Communicator(const Group& group)
     : group_(group), parts_(static_cast<std::size_t>(group.size())), waiting_(static_cast<std::size_t>(group.size())) {}
 
-void Communicator::wait_for(runtime::HostContext& context, int member, Name name, Providers providers) {
+void Communicator::wait_for(runtime::HostContext& context, int member, Naming name, Providers providers) {
   if (parts_[static_cast<std::size_t>(member)]) return runtime::tell_failures(context);
   const auto here = waiting_[static_cast<std::size_t>(member)].emplace_back(std::make_shared<sim::Completion>());
   here->describe_as(std::move(name));

@@ -31,11 +31,11 @@ class Communicator {
   /// of one. `what` names the call for reports.
   runtime::CompletionRef ready(runtime::HostContext& context, int member, const tensor::DevicePart& part,
                                const std::string& what);
-  using Name = std::function<std::string()>;
+  using Naming = std::function<Name()>;
   using Providers = std::function<void(std::vector<sim::WaitEdge>&)>;
   /// Waits until a member has communicated in the group, which tells its part. `name` and `providers` are those of the
   /// call that waits, for reports.
-  void wait_for(runtime::HostContext& context, int member, Name name, Providers providers);
+  void wait_for(runtime::HostContext& context, int member, Naming name, Providers providers);
   /// Nothing before the member's first communication.
   const std::optional<tensor::DevicePart>& part_if_known(int member) const {
     return parts_[static_cast<std::size_t>(member)];

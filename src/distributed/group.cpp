@@ -117,8 +117,7 @@ void Group::check_usable(runtime::HostContext& context, const char* call) const 
 void Group::wait_for_failure(runtime::HostContext& context, const std::string& what, std::uint64_t sequence) {
   if (!failure_) {
     sim::Completion verdict;
-    verdict.describe_as(
-        [&] { return fmt::format("{}, missing ranks: {}", what, set_text(order_check_.missing(sequence))); });
+    verdict.describe_as([&] { return named("{}, missing ranks: {}", what, set_text(order_check_.missing(sequence))); });
     verdict.provided_by([&](std::vector<sim::WaitEdge>& edges) {
       for (const int rank : order_check_.missing(sequence)) roster_->append_edge(rank, what, edges);
     });

@@ -57,10 +57,10 @@ const std::shared_ptr<SharedChannels>& channels_of(runtime::HostContext& context
   if (!channels) {
     const auto &from = group.communicator().part(key.from), &to = group.communicator().part(key.to);
     const auto rank = [&](int member) { return group.ranks()[static_cast<std::size_t>(member)]; };
-    channels = channels_between(context, group, fmt::format("{}, {} to {}", group.name(), from.name(), to.name()),
-                                {{from, to}},
-                                fmt::format("send and recv from rank {} to rank {} (tag {}) in {}", rank(key.from),
-                                            rank(key.to), key.tag, group.name()));
+    channels =
+        channels_between(context, group, named("{}, {} to {}", group.name(), to_name(from), to_name(to)), {{from, to}},
+                         fmt::format("send and recv from rank {} to rank {} (tag {}) in {}", rank(key.from),
+                                     rank(key.to), key.tag, group.name()));
   }
   return channels;
 }
@@ -111,7 +111,7 @@ class SideNode final : public sim::WaitNode {
   SideNode(TransferRef transfer, bool sends) : transfer_(std::move(transfer)), sends_(sends) {}
   void set_launch(std::weak_ptr<const sim::WaitNode> launch) { launch_ = std::move(launch); }
   sim::WaitRole wait_role() const override { return sim::WaitRole::call; }
-  std::string wait_name() const override { return transfer_->call_text(sends_); }
+  Name wait_name() const override { return transfer_->call_text(sends_); }
   void waits_for(std::vector<sim::WaitEdge>& edges) const override {
     transfer_->append_not_begun(sends_, edges);
     if (const auto launch = launch_.lock()) edges.push_back({launch.get(), "its programs"});

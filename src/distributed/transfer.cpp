@@ -37,18 +37,18 @@ Transfer::~Transfer() {
 }
 
 // "send to rank 1 (tag 5) of the default group", "send to rank 2 (rank 1 of group 1, tag 5)"
-std::string Transfer::what(bool sends) const {
+Name Transfer::what(bool sends) const {
   const char* verb = sends ? "send to" : "recv from";
-  if (!sends && from_any()) return fmt::format("{} any rank (tag {}) of {}", verb, key_.tag, group_);
+  if (!sends && from_any()) return named("{} any rank (tag {}) of {}", verb, key_.tag, group_);
   const int rank = sends ? receiver_ : sender(), member = sends ? key_.to : key_.from;
-  if (rank == member) return fmt::format("{} rank {} (tag {}) of {}", verb, rank, key_.tag, group_);
-  return fmt::format("{} rank {} (rank {} of {}, tag {})", verb, rank, member, group_, key_.tag);
+  if (rank == member) return named("{} {} (tag {}) of {}", verb, Name::rank(rank), key_.tag, group_);
+  return named("{} {} ({} of {}, tag {})", verb, Name::rank(rank), Name::rank(member), group_, key_.tag);
 }
 
-std::string Transfer::call_text(bool sends) const {
-  const std::string by = !sends ? roster_->name(receiver_) : from_any() ? "any rank" : roster_->name(sender());
+Name Transfer::call_text(bool sends) const {
+  const Name by = !sends ? roster_->name(receiver_) : from_any() ? Name("any rank") : roster_->name(sender());
   const auto& where = sides_[sends ? 0 : 1].tensor.where;
-  return fmt::format("{}'s {}{}", by, what(sends), called_at_text(where));
+  return Name::owned(by, what(sends) + called_at_text(where));
 }
 
 // What the rank has called with other tags tells a wrong tag from a call that was forgotten.
@@ -67,16 +67,15 @@ std::string Transfer::other_calls(bool sends) const {
 
 void Transfer::append_missing_call(bool sends, std::vector<sim::WaitEdge>& edges) const {
   if (called(!sends)) return;
-  const std::string others = other_calls(!sends), missing = what(!sends) + others;
+  const std::string others = other_calls(!sends);
+  const Name missing = what(!sends) + others;
   if (sends) {
-    const std::string unmet =
-        fmt::format("{}, which {} has not received{}", call_text(true), roster_->name(receiver_), others);
-    return roster_->append_edge(receiver_, missing, edges, unmet);
+    Name unmet = named("{}, which {} has not received{}", call_text(true), roster_->name(receiver_), others);
+    return roster_->append_edge(receiver_, missing, edges, std::move(unmet));
   }
   for (const int rank : senders_) {
-    const std::string unmet =
-        fmt::format("{}, to which {} has not sent{}", call_text(false), roster_->name(rank), others);
-    roster_->append_edge(rank, missing, edges, unmet);
+    Name unmet = named("{}, to which {} has not sent{}", call_text(false), roster_->name(rank), others);
+    roster_->append_edge(rank, missing, edges, std::move(unmet));
     edges.back().alternative = from_any();
   }
 }
@@ -85,9 +84,9 @@ void Transfer::append_not_begun(bool sends, std::vector<sim::WaitEdge>& edges) c
   if (const auto use = use_.lock()) use->append_not_begun(sends ? 0 : 1, edges);
 }
 
-std::string Transfer::text() const {
-  const std::string from = from_any() ? "any rank of " + set_text(senders_) : fmt::format("rank {}", sender());
-  return fmt::format("transfer from {} to rank {} (tag {})", from, receiver_, key_.tag);
+Name Transfer::text() const {
+  const Name from = from_any() ? Name("any rank of " + set_text(senders_)) : Name::rank(sender());
+  return named("transfer from {} to {} (tag {})", from, Name::rank(receiver_), key_.tag);
 }
 
 std::source_location Transfer::called_at() const {
@@ -115,7 +114,7 @@ ProgramError Transfer::mismatch(const CollectiveFingerprint& sent, const Collect
   return {"DistributedError",
           fmt::format("Detected mismatch in the {}: rank {} sends {}{}, but rank {} receives {}{}. They differ in "
                       "the following aspects: {}; Error type: {}",
-                      text(), sender(), tensor_text(sent), at_text(sent.where), receiver_, tensor_text(received),
+                      text().text(), sender(), tensor_text(sent), at_text(sent.where), receiver_, tensor_text(received),
                       at_text(received.where), differences(sent, received), name(compare(sent, received)))};
 }
 
@@ -172,7 +171,7 @@ void Transfers::append_unmatched(const std::string& group, std::vector<std::stri
     for (const auto& transfer : open) {
       const char* missing = transfer->called(true) ? "sent, never received" : "never sent";
       texts.push_back(
-          fmt::format("{} in {}: {}{}", transfer->text(), group, missing, called_text(transfer->called_at())));
+          fmt::format("{} in {}: {}{}", transfer->text().text(), group, missing, called_text(transfer->called_at())));
     }
   };
   for (const auto& [key, lane] : *lanes_) append(lane.open);

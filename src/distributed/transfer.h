@@ -73,9 +73,9 @@ class Transfer {
   void sent_by(int rank, int member);
   bool from_any() const { return senders_.size() > 1; }
   /// "transfer from rank 0 to rank 1 (tag 5)"
-  std::string text() const;
+  Name text() const;
   /// A side as a call: "rank 0's send to rank 1 (tag 5) of the default group, called at ring.cpp:8".
-  std::string call_text(bool sends) const;
+  Name call_text(bool sends) const;
   /// Appends what the wait of one side for the other one's call waits for; nothing if both have been called.
   void append_missing_call(bool sends, std::vector<sim::WaitEdge>& edges) const;
   /// Appends the other side of one whose kernel is under way, if that has been called and not begun.
@@ -107,7 +107,7 @@ class Transfer {
     std::shared_ptr<ChannelTurn> turn = nullptr;  // from go_on to take_turn
   };
   ProgramError mismatch(const CollectiveFingerprint& sent, const CollectiveFingerprint& received) const;
-  std::string what(bool sends) const;
+  Name what(bool sends) const;
   std::string other_calls(bool sends) const;
 
   std::shared_ptr<const Roster> roster_;

@@ -10,10 +10,10 @@ bool Command::sends() const {
   return message != nullptr && message->sends;
 }
 
-std::string Command::wait_name() const {
-  std::string text = kind + ("#" + std::to_string(number));
-  if (queue != nullptr) text += " on " + queue->wait_name();
-  return text;
+Name Command::wait_name() const {
+  // Without a queue its number is all that tells it from others.
+  if (queue == nullptr) return named("{}#{}", kind, number);
+  return named("{}{} on {}", kind, operation_number(number), queue->wait_name());
 }
 
 void Command::waits_for(std::vector<sim::WaitEdge>& edges) const {

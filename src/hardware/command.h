@@ -118,7 +118,7 @@ class Command : public Counted, public sim::WaitNode {
   class Done final : public sim::Completion {
    public:
     explicit Done(const Command& of) : command_(of) {}
-    std::string wait_name() const override { return command_.wait_name(); }
+    Name wait_name() const override { return command_.wait_name(); }
     void waits_for(std::vector<sim::WaitEdge>& edges) const override {
       const std::size_t before = edges.size();
       command_.waits_for(edges);
@@ -134,7 +134,7 @@ class Command : public Counted, public sim::WaitNode {
   CommandName command_name() const { return {agent, number}; }
   Cause as_cause() const { return {command_name(), kind, where}; }
   /// "load#7 on sip0.cube0.pe1.dma.queue2".
-  std::string wait_name() const override;
+  Name wait_name() const override;
   /// Its unfinished dependencies, its turn in the engine's queue, or what the engine needs to go on.
   void waits_for(std::vector<sim::WaitEdge>& edges) const override;
   sim::WaitRole wait_role() const override { return sim::WaitRole::call; }

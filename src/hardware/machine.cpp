@@ -60,7 +60,7 @@ struct Machine::Implementation {
                          MemoryPath(transport, topology),
                          SlotPath(ipcq_environment.memory),
                          [this](PeCoordinate at) -> Ipcq& { return pe(at).ipcq(); },
-                         [this](PeCoordinate at, const std::string& reason, std::vector<sim::WaitEdge>& edges) {
+                         [this](PeCoordinate at, const Name& reason, std::vector<sim::WaitEdge>& edges) {
                            programs_of(at, reason, edges);
                          },
                          [this](PeCoordinate at, sim::AgentId program, const std::exception_ptr& error) {
@@ -143,7 +143,7 @@ struct Machine::Implementation {
     closing.pop_front();
   }
 
-  void programs_of(PeCoordinate at, const std::string& reason, std::vector<sim::WaitEdge>& edges) {
+  void programs_of(PeCoordinate at, const Name& reason, std::vector<sim::WaitEdge>& edges) {
     const auto running = pe(at).control().running();
     for (const sim::Fiber* fiber : running) edges.push_back({fiber, reason});
     if (running.empty()) edges.push_back({nullptr, reason});

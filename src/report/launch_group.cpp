@@ -64,7 +64,7 @@ void LaunchGroup::add(const LaunchTotal& launches) {
 }
 
 std::string LaunchGroup::label_with_line() const {
-  return where.empty() || label.ends_with(where) ? label : label + " at " + where;
+  return where.empty() || label_has_line ? label : label + " at " + where;
 }
 
 std::vector<LaunchGroup> each_launch(const std::vector<LaunchResult>& launches) {
@@ -72,19 +72,12 @@ std::vector<LaunchGroup> each_launch(const std::vector<LaunchResult>& launches) 
   for (const LaunchResult& launch : launches) {
     LaunchGroup group;
     group.label = launch.name + " on sip" + std::to_string(launch.device);
-    group.name = base_name(launch.name);
+    group.name = launch.kernel;
     group.where = launch.where;
     group.add(launch);
     groups.push_back(std::move(group));
   }
   return groups;
-}
-
-std::string base_name(const std::string& launch) {
-  const std::size_t mark = launch.rfind('#');
-  const bool counted = mark != std::string::npos && mark + 1 < launch.size() &&
-                       launch.find_first_not_of("0123456789.", mark + 1) == std::string::npos;
-  return counted ? launch.substr(0, mark) : launch;
 }
 
 std::size_t launch_count(const RunResult& result) {
@@ -107,12 +100,13 @@ std::vector<LaunchGroup> launches_by_name(const RunResult& result) {
     found->second.where = launches.where;
     found->second.add(launches);
   };
-  for (const LaunchResult& launch : result.launches) add(base_name(launch.name), launch);
+  for (const LaunchResult& launch : result.launches) add(launch.kernel, launch);
   for (const LaunchTotal& total : result.launch_totals) add(total.name, total);
   std::vector<LaunchGroup> groups;
   for (auto& [key, group] : by_name) {
     const auto& [name, where] = key;
-    group.label = lines[name] > 1 && !where.empty() ? name + " at " + where : name;
+    group.label_has_line = lines[name] > 1 && !where.empty();
+    group.label = group.label_has_line ? name + " at " + where : name;
     groups.push_back(std::move(group));
   }
   const auto longer = [](const LaunchGroup& a, const LaunchGroup& b) { return a.total > b.total; };
@@ -127,7 +121,7 @@ const LaunchResult* longest_of(const RunResult& result, const LaunchGroup& group
     const auto key = [](const LaunchResult& of) { return std::tuple(of.start - of.end, of.start, of.device); };
     if (longest == nullptr || key(launch) < key(*longest)) longest = &launch;
   };
-  for (const LaunchResult& launch : result.launches) consider(base_name(launch.name), launch);
+  for (const LaunchResult& launch : result.launches) consider(launch.kernel, launch);
   for (const LaunchTotal& total : result.launch_totals) consider(total.name, total.longest_launch);
   return longest;
 }

@@ -26,6 +26,7 @@ bool has_at_most(const RunResult& result, std::size_t launches);
 struct LaunchGroup {
   std::string label;  // "gemm on sip0" for one launch, the bare name for several, with the line if there are several
   std::string name;   // under which they were launched
+  bool label_has_line = false;
   std::string where;  // the line of the program that launched them; empty: not known, or several
   std::int64_t count = 0;
   Time total;  // of the launches' durations, which may overlap in time
@@ -42,9 +43,6 @@ struct LaunchGroup {
 
 /// One group per launch, in order.
 std::vector<LaunchGroup> each_launch(const std::vector<LaunchResult>& launches);
-
-/// The name under which it was launched: "gemm" of "gemm#2".
-std::string base_name(const std::string& launch);
 
 /// One group per name of a kernel and line of the program, the longest total first; ties by name. Where a name stands
 /// on several lines, the label says which: "matmul at train.cpp:12".

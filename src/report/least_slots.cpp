@@ -7,7 +7,6 @@
 #include <string_view>
 #include <utility>
 
-#include "hardware/ipcq/wait_reasons.h"
 #include "report/outcome.h"
 
 namespace kernbench::report {
@@ -25,9 +24,7 @@ enum class Trial : std::uint8_t {
 };
 
 bool waits_for_slot(const ErrorResult& error) {
-  return std::ranges::any_of(error.waits, [](const WaitEdgeResult& wait) {
-    return wait.reason.find(hardware::kCreditReason) != std::string::npos;
-  });
+  return std::ranges::any_of(error.waits, [](const WaitEdgeResult& wait) { return wait.slot.has_value(); });
 }
 
 Trial trial_of(const RunResult& result) {
@@ -35,7 +32,7 @@ Trial trial_of(const RunResult& result) {
   const ErrorResult& error = *result.error;
   if (error.type == kDeadlock) return waits_for_slot(error) ? Trial::stuck : Trial::crossed;
   if (error.type == kInterrupted) return Trial::interrupted;
-  return error.message.starts_with(hardware::kOutOfSlots) ? Trial::too_many : Trial::free;
+  return error.too_many_slots ? Trial::too_many : Trial::free;
 }
 
 std::string slots_text(std::int32_t slots) {

@@ -17,6 +17,7 @@
 #include "runtime/context.h"
 #include "runtime/observe/advice.h"
 #include "runtime/observe/engine_use.h"
+#include "runtime/queues/out_of_slots.h"
 #include "runtime/simulation.h"
 #include "sim/errors.h"
 #include "sim/fiber.h"
@@ -119,10 +120,13 @@ ErrorResult describe_error(const Failure& failure, ErrorText text) {
     std::rethrow_exception(error);
   } catch (const sim::DeadlockError& deadlock) {
     for (const auto& line : deadlock.lines()) {
-      result.waits.push_back({line.name, line.reason, line.target, line.in_cycle});
+      auto& wait = result.waits.emplace_back(WaitEdgeResult{line.name, line.reason, line.target, line.in_cycle});
+      if (line.slot) wait.slot = QueueSlots{to_text(line.slot->queue), line.slot->slots};
     }
     result.cycles = deadlock.cycles();
-  } catch (...) {  // NOLINT(bugprone-empty-catch): only a deadlock has more to say
+  } catch (const runtime::OutOfSlotsError& full) {
+    result.too_many_slots = QueueSlots{full.memory(), full.slots()};
+  } catch (...) {  // NOLINT(bugprone-empty-catch): others have no more to say
   }
   return result;
 }

@@ -116,7 +116,8 @@ std::size_t Simulation::stream_count(int device) const {
 
 std::size_t Simulation::add_stream(int device) {
   auto& streams = streams_[static_cast<std::size_t>(device)];
-  streams.push_back(std::make_shared<Stream>(fmt::format("sip{} stream {}", device, streams.size())));
+  const Name number = Name::slot(SlotKind::part, static_cast<std::int64_t>(streams.size()));
+  streams.push_back(std::make_shared<Stream>(named("{} stream {}", to_name(SipId{device}), number)));
   if (trace_) streams.back()->observe_with(stream_observer(streams.back()->name()));
   return streams.size() - 1;
 }
@@ -140,9 +141,11 @@ void Simulation::append_unfinished(std::vector<const sim::WaitNode*>& nodes) con
   }
 }
 
-std::string Simulation::unique_name(const std::string& name, const std::string& worker_path) {
+Name Simulation::unique_name(const std::string& name, const std::string& worker_path) {
   const std::string counted = worker_path.empty() ? name + "#" : name + "#" + worker_path + ".";
-  return counted + std::to_string(name_counts_[counted]++);
+  const std::uint64_t number = name_counts_[counted]++;
+  if (worker_path.empty()) return counted + std::to_string(number);
+  return named("{}#{}.{}", name, Name::path(worker_path), number);
 }
 
 numerics::OperationKey Simulation::next_host_key(sim::AgentId worker) {

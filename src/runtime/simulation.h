@@ -86,7 +86,7 @@ class Simulation {
   void append_unfinished(std::vector<const sim::WaitNode*>& nodes) const;
 
   /// "gemm#2", and for a worker with the path "1" "gemm#1.2": unique, counted by worker and name.
-  std::string unique_name(const std::string& name, const std::string& worker_path);
+  Name unique_name(const std::string& name, const std::string& worker_path);
   /// The key of the next data task that belongs to this host worker.
   numerics::OperationKey next_host_key(sim::AgentId worker);
   /// A number that no other spawned group or worker of this simulation has; from 1 on.

@@ -1,8 +1,5 @@
 #include "sim/cycle_text.h"
 
-#include <fmt/format.h>
-#include <fmt/ranges.h>
-
 #include <algorithm>
 
 #include "sim/fiber_state.h"
@@ -20,12 +17,12 @@ const WaitEdge& edge_between(const DeadlockGraph& graph, std::size_t from, std::
 }
 
 /// Leaves out of the middle what is too much.
-void shorten(std::vector<std::string>& parts, std::size_t most, const char* omission) {
+void shorten(std::vector<Name>& parts, std::size_t most) {
   if (parts.size() <= most) return;
   const auto first_left_out = parts.begin() + static_cast<std::ptrdiff_t>(most) - 2;
   const auto left_out = static_cast<std::size_t>(parts.end() - 1 - first_left_out);
   parts.erase(first_left_out, parts.end() - 1);
-  parts.insert(parts.end() - 1, fmt::format(fmt::runtime(omission), left_out));
+  parts.insert(parts.end() - 1, named("… ({} more)", left_out));
 }
 
 bool is_program_of(const DeadlockGraph& graph, std::size_t number, bool device) {
@@ -43,42 +40,34 @@ bool has_calls_of_hosts(const DeadlockGraph& graph, const std::vector<std::size_
   return false;
 }
 
-/// A call of the program's own is "its".
-std::string seen_by(const std::string& program, const std::string& text) {
-  const std::string owner = program + "'s ";
-  return text.starts_with(owner) ? "its " + text.substr(owner.size()) : text;
-}
-
 /// Where the program is, without what it waits for, if anything.
-std::string begin_of_clause(const std::string& program, const std::string& reason) {
-  return fmt::format("{} waits {}for ", program, reason.empty() ? "" : reason + " ");
+Name begin_of_clause(const Name& program, const Name& reason) {
+  return named("{} waits {}for ", program, reason.empty() ? Name() : reason + " ");
 }
 
 /// From one program to the next: what the first one waits for, and why that does not come.
-std::string clause(const DeadlockGraph& graph, const std::vector<std::size_t>& path) {
-  const std::string program = graph.name(path.front());
+Name clause(const DeadlockGraph& graph, const std::vector<std::size_t>& path) {
+  const Name program = graph.name(path.front());
   const WaitEdge& last = edge_between(graph, path[path.size() - 2], path.back());
-  std::vector<std::string> calls;
+  std::vector<Name> calls;
   for (std::size_t i = 1; i + 1 < path.size(); ++i) {
     if (graph.role(path[i]) != WaitRole::call) continue;
-    const std::string name = seen_by(program, graph.name(path[i]));
+    const Name name = graph.name(path[i]).seen_by(program);
     if (calls.empty() || calls.back() != name) calls.push_back(name);
   }
   if (last.unmet.empty()) {
-    calls.push_back(path.size() == 2 || last.reason.empty()
-                        ? graph.name(path.back())
-                        : fmt::format("{} ({})", graph.name(path.back()), last.reason));
+    calls.push_back(path.size() == 2 || last.reason.empty() ? graph.name(path.back())
+                                                            : named("{} ({})", graph.name(path.back()), last.reason));
   } else if (calls.empty()) {
-    calls.push_back(seen_by(program, last.unmet));
+    calls.push_back(last.unmet.seen_by(program));
   } else {
-    calls.back() = seen_by(program, last.unmet);  // which names that call
+    calls.back() = last.unmet.seen_by(program);  // which names that call
   }
-  return begin_of_clause(program, edge_between(graph, path[0], path[1]).reason) +
-         fmt::to_string(fmt::join(calls, ", which waits for "));
+  return begin_of_clause(program, edge_between(graph, path[0], path[1]).reason) + join(calls, ", which waits for ");
 }
 
-std::string clauses_text(const DeadlockGraph& graph, const std::vector<std::size_t>& cycle) {
-  std::vector<std::string> clauses;
+Name clauses_text(const DeadlockGraph& graph, const std::vector<std::size_t>& cycle) {
+  std::vector<Name> clauses;
   std::vector<std::size_t> path{cycle.front()};
   for (std::size_t i = 1; i < cycle.size(); ++i) {
     path.push_back(cycle[i]);
@@ -86,40 +75,40 @@ std::string clauses_text(const DeadlockGraph& graph, const std::vector<std::size
     clauses.push_back(clause(graph, path));
     path = {cycle[i]};
   }
-  shorten(clauses, kMostClauses, "… ({} more)");
-  return fmt::format("cycle: {}", fmt::join(clauses, "; "));
+  shorten(clauses, kMostClauses);
+  return "cycle: " + join(clauses, "; ");
 }
 
-std::string steps_text(const DeadlockGraph& graph, const std::vector<std::size_t>& cycle) {
-  std::vector<std::string> steps{graph.name(cycle.front())};
-  std::string last = steps.front(), need;
+Name steps_text(const DeadlockGraph& graph, const std::vector<std::size_t>& cycle) {
+  std::vector<Name> steps{graph.name(cycle.front())};
+  Name last = steps.front(), need;
   for (std::size_t i = 1; i < cycle.size(); ++i) {
     const WaitEdge& edge = edge_between(graph, cycle[i - 1], cycle[i]);
     if (need.empty() || edge.host) need = edge.reason;
     const WaitRole role = graph.role(cycle[i]);
     if (role != WaitRole::party && role != WaitRole::call) continue;
-    const std::string name = graph.name(cycle[i]);
+    const Name name = graph.name(cycle[i]);
     if (name == last) continue;
-    steps.push_back(need.empty() ? name : fmt::format("{} ({})", name, need));
+    steps.push_back(need.empty() ? name : named("{} ({})", name, need));
     last = name;
-    need.clear();
+    need = {};
   }
-  shorten(steps, kMostSteps, "… ({} more)");
-  return fmt::format("cycle: {}", fmt::join(steps, " -> "));
+  shorten(steps, kMostSteps);
+  return "cycle: " + join(steps, " -> ");
 }
 
 // Two are not a set, so that cycles of pairs are alike.
-std::string waiting_text(const DeadlockGraph& graph, const std::vector<std::size_t>& cycle) {
-  std::vector<std::string> names;
+Name waiting_text(const DeadlockGraph& graph, const std::vector<std::size_t>& cycle) {
+  std::vector<Name> names;
   for (const std::size_t number : graph.waiting_for(cycle)) names.push_back(graph.name(number));
-  if (names.size() == 2) return fmt::format("{} and {} wait", names[0], names[1]);
+  if (names.size() == 2) return named("{} and {} wait", names[0], names[1]);
   const FoldedNames folded = fold_names(names);
-  return names.empty() ? "" : fmt::format("{} {}", folded.text, folded.plural ? "wait" : "waits");
+  return names.empty() ? Name() : named("{} {}", folded.text, kWaits.of(folded.plural));
 }
 
 }  // namespace
 
-std::string cycle_text(const DeadlockGraph& graph, std::vector<std::size_t> cycle) {
+Name cycle_text(const DeadlockGraph& graph, std::vector<std::size_t> cycle) {
   const auto is_host = [&](std::size_t number) { return is_program_of(graph, number, false); };
   const auto is_kernel = [&](std::size_t number) { return is_program_of(graph, number, true); };
   if (cycle.empty() || std::ranges::any_of(cycle, is_kernel)) return steps_text(graph, cycle);
@@ -131,8 +120,8 @@ std::string cycle_text(const DeadlockGraph& graph, std::vector<std::size_t> cycl
     cycle.push_back(cycle.front());
     return clauses_text(graph, cycle);
   }
-  const std::string waiting = waiting_text(graph, cycle);
-  return steps_text(graph, cycle) + (waiting.empty() ? "" : ", for which " + waiting);
+  const Name waiting = waiting_text(graph, cycle);
+  return steps_text(graph, cycle) + (waiting.empty() ? Name() : ", for which " + waiting);
 }
 
 }  // namespace kernbench::sim

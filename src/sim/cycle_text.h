@@ -2,7 +2,6 @@
 #pragma once
 
 #include <cstddef>
-#include <string>
 #include <vector>
 
 #include "sim/deadlock_graph.h"
@@ -13,6 +12,6 @@ namespace kernbench::sim {
 /// "cycle: rank 0 waits in synchronize at ring.cpp:10 for its send to rank 1 (tag 0) of the default group, called at
 /// ring.cpp:8, which rank 1 has not received; rank 1 …"; otherwise the programs and calls, and behind each what the
 /// call before it needs.
-std::string cycle_text(const DeadlockGraph& graph, std::vector<std::size_t> cycle);
+Name cycle_text(const DeadlockGraph& graph, std::vector<std::size_t> cycle);
 
 }  // namespace kernbench::sim

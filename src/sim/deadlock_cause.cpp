@@ -1,7 +1,6 @@
 #include "sim/deadlock_cause.h"
 
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <iterator>
@@ -23,8 +22,9 @@ constexpr std::size_t kMostCauses = 64;  // that are worked out
 struct Missing {
   bool host = false;
   std::vector<std::size_t> nodes = {};  // that need it
-  std::vector<std::string> parties = {};
-  AlikeTexts faults = {};
+  std::vector<Name> parties = {};
+  Verb verb = {};  // of the parties; behind it comes the fault
+  AlikeNames faults = {};
 };
 
 /// Whether a node waits for nobody any more. Of alternatives, one that is left would be enough.
@@ -36,17 +36,9 @@ bool is_final(const DeadlockGraph::Node& node, const WaitEdge& edge) {
 }
 
 /// What is missing, where no party is known that could have provided it.
-std::string need_text(const DeadlockGraph& graph, std::size_t number, const WaitEdge& edge) {
+Name need_text(const DeadlockGraph& graph, std::size_t number, const WaitEdge& edge) {
   if (graph.role(number) == WaitRole::party) return edge.reason;
-  return fmt::format("{}, which needs {}", graph.name(number), edge.reason);
-}
-
-void append_lines(std::vector<std::string>& lines, std::string_view text) {
-  while (!text.empty()) {
-    const std::size_t end = std::min(text.find('\n'), text.size());
-    lines.emplace_back(text.substr(0, end));
-    text.remove_prefix(std::min(end + 1, text.size()));
-  }
+  return named("{}, which needs {}", graph.name(number), edge.reason);
 }
 
 /// By who is missing, or by what is needed of nobody in particular.
@@ -56,64 +48,64 @@ class MissingParties {
     for (std::size_t number = 0; number < graph.nodes().size(); ++number) {
       const auto& node = graph[number];
       const auto* fiber = node.edges.empty() ? dynamic_cast<const Fiber*>(node.node) : nullptr;
-      if (fiber != nullptr) add(number, false, fiber->name(), doing(*fiber));
+      if (fiber != nullptr) add(number, false, {fiber->wait_name()}, doing(*fiber));
       for (const WaitEdge& edge : node.edges) {
-        if (is_final(node, edge)) {
-          add(number, edge.host, edge.missing, edge.fault.empty() ? need_text(graph, number, edge) : edge.fault);
-        }
+        if (!is_final(node, edge)) continue;
+        add(number, edge.host, edge.missing,
+            edge.fault.empty() ? Predicate{{}, need_text(graph, number, edge)} : edge.fault);
       }
     }
   }
   const std::vector<Missing>& all() const { return all_; }
 
  private:
-  void add(std::size_t number, bool host, const std::string& parties, const std::string& fault) {
-    const Skeleton alike = skeleton(fault);
-    const auto [place, fresh] = places_.try_emplace((parties.empty() ? "need\n" : "fault\n") + alike.text, all_.size());
-    if (fresh) all_.emplace_back();
+  void add(std::size_t number, bool host, const std::vector<Name>& parties, const Predicate& fault) {
+    const std::string key =
+        fmt::format("{}\n{}\n{}", parties.empty() ? "need" : "fault", fault.verb.singular, pattern_of(fault.rest));
+    const auto [place, fresh] = places_.try_emplace(key, all_.size());
+    if (fresh) all_.emplace_back().verb = fault.verb;
     Missing& missing = all_[place->second];
     missing.host = missing.host || host;
     if (missing.nodes.empty() || missing.nodes.back() != number) missing.nodes.push_back(number);
-    append_lines(missing.parties, parties);
-    missing.faults.add(fault, alike);
+    missing.parties.insert(missing.parties.end(), parties.begin(), parties.end());
+    missing.faults.add(fault.rest);
   }
 
   std::vector<Missing> all_;
   std::map<std::string, std::size_t> places_;
 };
 
-std::vector<std::string> names_of(const DeadlockGraph& graph, const std::vector<std::size_t>& numbers) {
-  std::vector<std::string> names;
+std::vector<Name> names_of(const DeadlockGraph& graph, const std::vector<std::size_t>& numbers) {
+  std::vector<Name> names;
   names.reserve(numbers.size());
   for (const std::size_t number : numbers) names.push_back(graph.name(number));
   return names;
 }
 
 /// In which call programs of kernels wait; what hosts call is part of the fault.
-std::string calls_text(const DeadlockGraph& graph, const std::vector<std::size_t>& nodes) {
-  AlikeTexts calls;
+Name calls_text(const DeadlockGraph& graph, const std::vector<std::size_t>& nodes) {
+  AlikeNames calls;
   std::string first;
   for (const std::size_t number : nodes) {
     if (graph.role(number) != WaitRole::call) continue;
-    const std::string name = graph.name(number);
-    const Skeleton alike = skeleton(name);
-    if (first.empty()) first = alike.text;
-    if (alike.text == first) calls.add(name, alike);
+    const Name name = graph.name(number);
+    const std::string pattern = pattern_of(name);
+    if (first.empty()) first = pattern;
+    if (pattern == first) calls.add(name);
   }
-  return first.empty() ? "" : ": " + calls.text();
+  return first.empty() ? Name() : ": " + calls.text();
 }
 
 std::string missing_text(const DeadlockGraph& graph, const Missing& missing) {
   const FoldedNames waiting = fold_names(names_of(graph, graph.waiting_for(missing.nodes)));
-  const char* wait = waiting.plural ? "wait" : "waits";
+  const Name wait = kWaits.of(waiting.plural);
   if (missing.parties.empty()) {
-    return fmt::format("{} {} for {}: nobody is left that could provide it", waiting.text, wait, missing.faults.text());
+    return named("{} {} for {}: nobody is left that could provide it", waiting.text, wait, missing.faults.text());
   }
   const FoldedNames parties = fold_names(missing.parties);
-  const std::string fault = missing.faults.text();
-  std::string text = fmt::format("{} {}", parties.text, parties.plural ? plural(fault) : fault);
-  if (waiting.text.empty()) return fmt::format("{}, for which nobody waits{}", text, calls_text(graph, missing.nodes));
-  text += fmt::format(", for which {} {}", waiting.text, wait);
+  Name text = named("{} {} {}", parties.text, missing.verb.of(parties.plural), missing.faults.text());
+  if (waiting.text.empty()) return named("{}, for which nobody waits{}", text, calls_text(graph, missing.nodes));
+  text += named(", for which {} {}", waiting.text, wait);
   return missing.host ? text : text + calls_text(graph, missing.nodes);
 }
 
@@ -123,10 +115,10 @@ bool leaves_a_choice(const DeadlockGraph::Node& node) {
 }
 
 /// Where one of several would be enough, no single cycle is the cause.
-std::string choices_text(const DeadlockGraph& graph, const std::vector<std::size_t>& choices) {
+Name choices_text(const DeadlockGraph& graph, const std::vector<std::size_t>& choices) {
   const FoldedNames waiting = fold_names(names_of(graph, graph.waiting_for(choices)));
-  return fmt::format("{} {}{}; everyone who could provide it waits, too", waiting.text,
-                     waiting.plural ? "wait" : "waits", calls_text(graph, choices));
+  return named("{} {}{}; everyone who could provide it waits, too", waiting.text, kWaits.of(waiting.plural),
+               calls_text(graph, choices));
 }
 
 struct Cycle {
@@ -174,23 +166,21 @@ void append_missing(const DeadlockGraph& graph, Causes& causes) {
 }
 
 void append_cycles(const DeadlockGraph& graph, Causes& causes) {
-  AlikeTexts none;
-  std::vector<std::pair<bool, AlikeTexts>> kinds;  // whether it is the hosts'
+  std::vector<std::pair<bool, AlikeNames>> kinds;  // whether it is the hosts'
   std::map<std::string, std::size_t> places;
   for (const auto& group : graph.groups_in_cycles()) {
     const Cycle cycle = cycle_in(graph, group);
     std::vector<std::size_t> choices;
     std::ranges::copy_if(group, std::back_inserter(choices), [&](auto each) { return leaves_a_choice(graph[each]); });
-    const std::string text =
+    const Name text =
         choices.empty() ? cycle_text(graph, graph.cycle_through(cycle.start)) : choices_text(graph, choices);
-    const Skeleton alike = skeleton(text);
-    const auto [place, fresh] = places.try_emplace(alike.text, kinds.size());
-    if (fresh) kinds.emplace_back(cycle.host, none);
-    kinds[place->second].second.add(text, alike);
+    const auto [place, fresh] = places.try_emplace(pattern_of(text), kinds.size());
+    if (fresh) kinds.emplace_back(cycle.host, AlikeNames());
+    kinds[place->second].second.add(text);
   }
   for (const auto& [host, texts] : kinds) {
     const std::string count = texts.size() > 1 ? fmt::format(" [{} such cycles]", texts.size()) : "";
-    causes.of(host).push_back(texts.text() + count);
+    causes.of(host).push_back(texts.text().text() + count);
   }
 }
 

@@ -156,13 +156,13 @@ bool DeadlockGraph::is_between(std::size_t from, std::size_t number) const {
 }
 
 // A program is told with the call that it is in, which its first edge says; a call with what it comes to.
-void DeadlockGraph::append_told(std::size_t number, const std::string& first_reason, std::size_t from,
+void DeadlockGraph::append_told(std::size_t number, const Name& first_reason, std::size_t from,
                                 std::set<std::size_t>& seen, std::vector<Told>& told) const {
   const Node& node = nodes_[number];
   for (std::size_t i = 0; i < node.edges.size(); ++i) {
     const WaitEdge& edge = node.edges[i];
     const std::size_t target = node.targets[i];
-    const std::string& reason = number == from ? edge.reason : first_reason;
+    const Name& reason = number == from ? edge.reason : first_reason;
     if (target == kNone || !is_between(from, target)) {
       told.push_back({role(from) == WaitRole::party ? reason : edge.reason, target, &edge});
     } else if (seen.insert(target).second) {

@@ -33,7 +33,7 @@ class DeadlockGraph {
 
   const std::vector<Node>& nodes() const { return nodes_; }
   const Node& operator[](std::size_t number) const { return nodes_[number]; }
-  std::string name(std::size_t number) const { return nodes_[number].node->wait_name(); }
+  Name name(std::size_t number) const { return nodes_[number].node->wait_name(); }
   WaitRole role(std::size_t number) const { return nodes_[number].node->wait_role(); }
 
   /// True when the edge from node `from` to node `to` is part of a cycle.
@@ -47,14 +47,14 @@ class DeadlockGraph {
 
   /// What a text says of a node: what it waits for, with those commands of streams left out that belong to a call.
   struct Told {
-    std::string reason;
+    Name reason;
     std::size_t target = kNone;
     const WaitEdge* edge = nullptr;  // the last one on the way
   };
   std::vector<Told> told(std::size_t number) const;
 
  private:
-  void append_told(std::size_t number, const std::string& first_reason, std::size_t from, std::set<std::size_t>& seen,
+  void append_told(std::size_t number, const Name& first_reason, std::size_t from, std::set<std::size_t>& seen,
                    std::vector<Told>& told) const;
   bool is_between(std::size_t from, std::size_t number) const;
   void explore(const WaitNode* root, bool on_device);

@@ -1,10 +1,12 @@
 // The errors of a simulation that cannot go on.
 #pragma once
 
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "kernbench/error.h"
+#include "sim/wait_graph.h"
 
 namespace kernbench::sim {
 
@@ -14,6 +16,7 @@ struct DeadlockLine {
   std::string reason;
   std::string target;  // empty: nobody in the simulation can do it
   bool in_cycle = false;
+  std::optional<SlotNeed> slot = {};  // where a send waits for one
 };
 
 /// Fibers wait and nothing is left that could wake them.

@@ -15,7 +15,7 @@ Fiber::Fiber(std::unique_ptr<Implementation> implementation) : implementation_(s
 Fiber::~Fiber() = default;
 
 const std::string& Fiber::name() const {
-  return implementation_->options.name;
+  return implementation_->options.name.text();
 }
 void Fiber::note_place(const std::source_location& place) {
   implementation_->place.store(place, std::memory_order_relaxed);
@@ -99,8 +99,8 @@ bool Fiber::raise(const std::exception_ptr& error) {
   return true;
 }
 
-std::string Fiber::wait_name() const {
-  return name();
+Name Fiber::wait_name() const {
+  return implementation_->options.name;
 }
 
 void Fiber::waits_for(std::vector<WaitEdge>& edges) const {
@@ -179,7 +179,7 @@ void sleep_until(Time when) {
   is_interrupted(state);  // throws, or the sleep ends here
 }
 
-void note_poll(std::function<std::string()> doing) {
+void note_poll(std::function<Name()> doing) {
   Fiber::Implementation& fiber = require_fiber("this_fiber::note_poll").implementation();
   fiber.polls = std::move(doing);
   fiber.scheduler->note_poll();

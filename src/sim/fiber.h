@@ -64,7 +64,7 @@ class Fiber : public WaitNode {
   enum class Slot : std::uint8_t { host, kernel, count };
   std::shared_ptr<void>& local(Slot slot);
 
-  std::string wait_name() const override;
+  Name wait_name() const override;
   void waits_for(std::vector<WaitEdge>& edges) const override;
   WaitRole wait_role() const override { return WaitRole::party; }
 
@@ -92,7 +92,7 @@ bool unwinding();
 /// Reports a re-read of something that had not changed. When every event still to come descends from fibers that only
 /// do this, nothing can change it any more, and run() throws LivelockError (see RunLimits::max_polls). `doing`
 /// says for the error what the fiber polls: "reads tensor x by item".
-void note_poll(std::function<std::string()> doing = {});
+void note_poll(std::function<Name()> doing = {});
 /// Reports that something which others may poll has changed.
 void note_progress();
 /// Whether anybody has polled in vain since the last progress: otherwise progress need not be noted.

@@ -35,7 +35,7 @@ struct Fiber::Implementation {
   class End : public Completion {
    public:
     explicit End(Implementation& state) : state_(state) {}
-    std::string wait_name() const override { return "the end of " + state_.options.name; }
+    Name wait_name() const override { return "the end of " + state_.options.name; }
     void waits_for(std::vector<WaitEdge>& edges) const override;
     WaitRole wait_role() const override { return WaitRole::join; }
 
@@ -66,7 +66,7 @@ struct Fiber::Implementation {
   std::uint64_t tries = 0;              // polls in vain in the stretch `poll_stretch`
   std::uint64_t tries_when_judged = 0;  // so many of them before the scheduler last judged
   std::uint64_t poll_stretch = 0;
-  std::function<std::string()> polls;       // what it does, in words; may be empty
+  std::function<Name()> polls;              // what it does, in words; may be empty
   std::atomic<std::source_location> place;  // the watchdog's thread reads it
   ProgramCall call, failed_call;
   std::uint32_t swallowed = 0;        // deliveries of Cancelled

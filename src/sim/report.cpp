@@ -19,9 +19,9 @@ constexpr std::size_t kMostCausesTold = 4;  // of one text
 constexpr std::size_t kMostLines = 28;      // of one text; DeadlockError::lines() has all
 
 /// What a node without edges is up to: it waits for nothing, so it is where the chain of waits ends.
-std::string describe_idle(const WaitNode& node) {
+Predicate describe_idle(const WaitNode& node) {
   const auto* fiber = dynamic_cast<const Fiber*>(&node);
-  return fiber != nullptr ? doing(*fiber) : "waits for nothing";
+  return fiber != nullptr ? doing(*fiber) : Predicate{kWaits, "for nothing"};
 }
 
 /// Lines of a deadlock in the order in which a reader wants them: what programs of the host wait for first, what
@@ -37,36 +37,54 @@ LineRank rank_of(const DeadlockGraph& graph, std::size_t number, const std::vect
   return graph[number].on_device ? LineRank::device : LineRank::host;
 }
 
+/// What is said of one edge of a node, or of a node without any.
+struct Line {
+  Name name;
+  Predicate predicate = {};  // where there is no target
+  Name reason = {}, target = {};
+  bool in_cycle = false;
+  std::optional<SlotNeed> slot = {};
+};
+
 /// All of it, and the same in few lines.
 struct Explanation {
   std::vector<DeadlockLine> lines = {};
   FoldedLines folded[static_cast<std::size_t>(LineRank::count)] = {};
 };
 
-ReportLine without_target(const DeadlockLine& line) {
-  const std::size_t space = std::min(line.reason.find(' '), line.reason.size() - 1);
-  return {line.name, line.reason.substr(0, space), line.reason.substr(space + 1)};
+ReportLine report_line(const Line& line) {
+  if (!line.predicate.empty()) return {line.name, line.predicate.verb, line.predicate.rest};
+  Name tail;
+  if (!line.reason.empty()) tail = named(" ({})", line.reason);
+  if (line.in_cycle) tail += " [cycle]";
+  return {line.name, kWaitsFor, line.target, tail};
 }
 
-ReportLine with_target(const DeadlockLine& line) {
-  const std::string reason = line.reason.empty() ? "" : fmt::format(" ({})", line.reason);
-  return {line.name, "waits for", line.target, reason + (line.in_cycle ? " [cycle]" : "")};
+DeadlockLine deadlock_line(const Line& line) {
+  const std::string reason = line.predicate.empty() ? line.reason.text() : line.predicate.text();
+  return {line.name, reason, line.target, line.in_cycle, line.slot};
 }
 
-DeadlockLine line_of(const DeadlockGraph& graph, std::size_t number, const std::string& reason, std::size_t target) {
+Line line_of(const DeadlockGraph& graph, std::size_t number, const Name& reason, std::size_t target) {
   if (target != DeadlockGraph::kNone) {
-    return {graph.name(number), reason, graph.name(target), graph.on_cycle(number, target)};
+    return {graph.name(number), {}, reason, graph.name(target), graph.on_cycle(number, target)};
   }
-  return {graph.name(number), fmt::format("needs {}: nobody left that could provide it", reason), "", false};
+  return {graph.name(number), {kNeeds, named("{}: nobody left that could provide it", reason)}};
+}
+
+Line idle_line(const DeadlockGraph& graph, std::size_t number) {
+  return {graph.name(number), describe_idle(*graph[number].node)};
 }
 
 std::vector<DeadlockLine> all_lines(const DeadlockGraph& graph) {
   std::vector<DeadlockLine> lines;
   for (std::size_t number = 0; number < graph.nodes().size(); ++number) {
     const auto& node = graph[number];
-    if (node.edges.empty()) lines.push_back({graph.name(number), describe_idle(*node.node), "", false});
+    if (node.edges.empty()) lines.push_back(deadlock_line(idle_line(graph, number)));
     for (std::size_t i = 0; i < node.edges.size(); ++i) {
-      lines.push_back(line_of(graph, number, node.edges[i].reason, node.targets[i]));
+      Line line = line_of(graph, number, node.edges[i].reason, node.targets[i]);
+      line.slot = node.edges[i].slot;
+      lines.push_back(deadlock_line(line));
     }
   }
   return lines;
@@ -98,11 +116,8 @@ Explanation explain(const DeadlockGraph& graph) {
     const auto& told = all_told_lines[number];
     if (told.empty() && graph.role(number) == WaitRole::command) continue;
     auto& folded = all.folded[static_cast<std::size_t>(rank_of(graph, number, told))];
-    const auto add = [&](const DeadlockLine& line) {
-      folded.add(line.target.empty() ? without_target(line) : with_target(line));
-    };
-    if (graph[number].edges.empty()) add({graph.name(number), describe_idle(*graph[number].node), "", false});
-    for (const auto& each : told) add(line_of(graph, number, each.reason, each.target));
+    if (graph[number].edges.empty()) folded.add(report_line(idle_line(graph, number)));
+    for (const auto& each : told) folded.add(report_line(line_of(graph, number, each.reason, each.target)));
   }
   return all;
 }
@@ -149,27 +164,27 @@ std::string head(Time now, const std::vector<std::string>& causes, std::size_t w
 
 }  // namespace
 
-std::string doing(const Fiber& fiber) {
+Predicate doing(const Fiber& fiber) {
   const Fiber::Implementation& state = fiber.implementation();
   switch (state.status) {
     case FiberStatus::created:
-      return "has not started";
+      return {kHas, "not started"};
     case FiberStatus::running:
-      return "is running";
+      return {kIs, "running"};
     case FiberStatus::ready:
-      return "is about to resume";
+      return {kIs, "about to resume"};
     case FiberStatus::sleeping:
-      if (state.call.name == nullptr) return fmt::format("sleeps until {}", kernbench::to_text(state.wake_time));
-      return fmt::format("is in {} until {}", to_text(state.call), kernbench::to_text(state.wake_time));
+      if (state.call.name == nullptr) return {kSleeps, "until " + kernbench::to_text(state.wake_time)};
+      return {kIs, fmt::format("in {} until {}", to_text(state.call), kernbench::to_text(state.wake_time))};
     case FiberStatus::blocked:
-      return fmt::format(
-          "waits for {}{}",
-          state.waiting_for != nullptr ? state.waiting_for->wait_name() : "something that has been destroyed",
-          state.call.name == nullptr ? "" : ", in " + to_text(state.call));
+      return {kWaits, named("for {}{}",
+                            state.waiting_for != nullptr ? state.waiting_for->wait_name()
+                                                         : Name("something that has been destroyed"),
+                            state.call.name == nullptr ? "" : ", in " + to_text(state.call))};
     case FiberStatus::finished:
-      return state.error != nullptr ? "has failed" : "has finished";
+      return {kHas, state.error != nullptr ? "failed" : "finished"};
     case FiberStatus::abandoned:
-      return "has died";
+      return {kHas, "died"};
   }
   return {};
 }
@@ -180,10 +195,11 @@ std::string list_fibers(const std::vector<Fiber*>& fibers) {
     const std::string place = fiber->call().name == nullptr ? fiber->place() : "";  // a call says where it is itself
     const Fiber::Implementation& state = fiber->implementation();
     const bool polling = state.polls && state.poll_epoch == state.scheduler->poll_epoch;
-    const std::string what = doing(*fiber);
-    const std::size_t verb = what.find(' ');
-    lines[0].add({fiber->name(), what.substr(0, verb), what.substr(verb + 1),
-                  (polling ? "; it " + state.polls() : "") + (place.empty() ? "" : " (last known at " + place + ")")});
+    Name tail;
+    if (polling) tail = "; it " + state.polls();
+    if (!place.empty()) tail += " (last known at " + place + ")";
+    Predicate what = doing(*fiber);
+    lines[0].add({fiber->wait_name(), what.verb, std::move(what.rest), std::move(tail)});
   }
   return list(lines, kMostLines);
 }

@@ -13,7 +13,7 @@ namespace kernbench::sim {
 class Fiber;
 
 /// "waits for mailbox a", "sleeps until 5 us".
-std::string doing(const Fiber& fiber);
+Predicate doing(const Fiber& fiber);
 
 /// One line per fiber, "  rank 0 (last known at bench.cpp:41) waits for mailbox a", the first few of many. The place is
 /// left out where none is known.

@@ -60,7 +60,7 @@ bool by_agent(const Fiber* a, const Fiber* b) {
 /// "fiber 'rank 0'", with the last place in the user's source where that is known.
 std::string described(const Fiber::Implementation& fiber) {
   const std::string place = fiber.fiber->place();
-  return fmt::format("fiber '{}'{}", fiber.options.name, place.empty() ? "" : " (last known at " + place + ")");
+  return fmt::format("fiber '{}'{}", fiber.fiber->name(), place.empty() ? "" : " (last known at " + place + ")");
 }
 
 std::exception_ptr make_fate_error(const Fiber::Implementation& fiber) {
@@ -77,12 +77,12 @@ std::exception_ptr make_fate_error(const Fiber::Implementation& fiber) {
       return std::make_exception_ptr(CancellationError(
           fmt::format("fiber '{}' was cancelled, caught Cancelled {} times and went on waiting: a handler that catches "
                       "everything must rethrow Cancelled; its destructors did not run",
-                      fiber.options.name, fiber.swallowed - 1)));
+                      fiber.fiber->name(), fiber.swallowed - 1)));
     case FiberFate::endless_unwinding:
       return std::make_exception_ptr(CancellationError(fmt::format(
           "fiber '{}' was cancelled and waits in a loop while it unwinds: its waits return at once and must not be "
           "repeated until what it waits for is there; the other destructors did not run",
-          fiber.options.name)));
+          fiber.fiber->name())));
   }
   return nullptr;
 }

@@ -46,7 +46,7 @@ Callback call(T* object, std::uint64_t argument = 0) {
 /// waiting, works in the foreground until it next blocks: what a server does for somebody keeps the simulation alive.
 struct FiberOptions {
   AgentId agent;
-  std::string name;                      // "rank 0", "sip0.cube2.pe5 gemm#3"
+  Name name;                             // "rank 0", "sip0.cube2.pe5 gemm#3"
   std::size_t stack_bytes = 256 * 1024;  // reserved, not resident
   /// A background fiber (a server that waits for ever) keeps nothing alive and is never part of a deadlock.
   bool background = false;

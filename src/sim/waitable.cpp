@@ -13,8 +13,8 @@ Waitable::~Waitable() {
   while (first_waiter_ != nullptr) remove(*first_waiter_);
 }
 
-std::string Waitable::wait_name() const {
-  return describe_ ? describe_() : "an unnamed object";
+Name Waitable::wait_name() const {
+  return describe_ ? describe_() : Name("an unnamed object");
 }
 
 void Waitable::waits_for(std::vector<WaitEdge>& edges) const {

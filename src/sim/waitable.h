@@ -32,14 +32,14 @@ class Waitable : public WaitNode {
   ~Waitable() override;
 
   /// Names this thing in a deadlock report, and says what it is there; the function is called only then.
-  void describe_as(std::function<std::string()> name, WaitRole role = WaitRole::call) {
+  void describe_as(std::function<Name()> name, WaitRole role = WaitRole::call) {
     describe_ = std::move(name);
     role_ = role;
   }
   /// Says who is expected to act: appended as edges of the wait graph. Called only for a report.
   void provided_by(std::function<void(std::vector<WaitEdge>&)> providers) { providers_ = std::move(providers); }
 
-  std::string wait_name() const override;
+  Name wait_name() const override;
   void waits_for(std::vector<WaitEdge>& edges) const override;
   WaitRole wait_role() const override { return role_; }
   /// The fibers that wait, in order of arrival.
@@ -77,7 +77,7 @@ class Waitable : public WaitNode {
   Fiber* first_waiter_ = nullptr;
   Fiber* last_waiter_ = nullptr;
   WaitRole role_ = WaitRole::step;
-  std::function<std::string()> describe_;
+  std::function<Name()> describe_;
   std::function<void(std::vector<WaitEdge>&)> providers_;
 };
 

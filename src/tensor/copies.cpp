@@ -5,6 +5,7 @@
 #include <cassert>
 #include <utility>
 
+#include "base/name_format.h"
 #include "kernbench/torch/tensor.h"
 #include "numerics/conversion.h"
 #include "tensor/device_operations.h"

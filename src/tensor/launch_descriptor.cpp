@@ -6,6 +6,7 @@
 #include <numeric>
 
 #include "addressing/locate.h"
+#include "base/name_format.h"
 #include "kernbench/error.h"
 #include "tensor/strided.h"
 #include "tensor/tensor_impl.h"

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <array>
+#include <cstddef>
 #include <cstdint>
 #include <span>
 #include <string>
@@ -17,6 +18,15 @@ struct ModelRegistry {
   static constexpr std::array<std::string_view, 1> vector{"simd"};
   static constexpr std::array<std::string_view, 1> dma{"dma"};
 };
+
+/// The models of GEMM engines: the built-in ones, in the order of their names, and those that the caller brings along.
+enum class GemmModel : std::uint8_t { systolic, scale_sim_os, others };
+
+constexpr GemmModel gemm_model(std::string_view name) {
+  std::size_t model = 0;
+  while (model < ModelRegistry::gemm.size() && ModelRegistry::gemm[model] != name) ++model;
+  return static_cast<GemmModel>(model);
+}
 
 /// Kinds of components whose model a file can choose.
 enum class ModelKind : std::uint8_t { none, hbm, gemm, vector, dma };

@@ -16,9 +16,9 @@ using report::find_least_slots;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 
-ErrorResult deadlock(const std::string& reason) {
+ErrorResult deadlock(const std::string& reason, std::optional<QueueSlots> slot = {}) {
   ErrorResult error{"DeadlockError", "stuck: " + reason, ""};
-  error.waits = {{"send#1", reason, "program 1", true}, {"program 1", "a message", "send#1", true}};
+  error.waits = {{"send#1", reason, "program 1", true, slot}, {"program 1", "a message", "send#1", true}};
   error.cycles = {{"send#1", "program 1", "send#1"}};
   return error;
 }
@@ -27,7 +27,8 @@ RunResult ending_with(ErrorResult error) {
   result.error = std::move(error);
   return result;
 }
-const ErrorResult kStuck = deadlock("a credit of sip0.cube0.pe1.ipcq.receive0");
+const QueueSlots kQueue{"sip0.cube0.pe1.ipcq.receive0", 1};
+const ErrorResult kStuck = deadlock("a credit of sip0.cube0.pe1.ipcq.receive0", kQueue);
 
 /// Runs with fewer slots than `needed` get stuck, others end as `then`.
 struct Made {
@@ -77,7 +78,9 @@ TEST(LeastSlots, ADeadlockOfMessagesBehindThatOfSlotsEndsTheSearch) {
 }
 
 TEST(LeastSlots, WhatDoesNotFitAndWhatNeverHelpsIsSaid) {
-  Made made{11, ending_with({"OutOfMemoryError", "out of memory for queues in sip0.cube0.pe1.ipcq: 1 of 2", ""})};
+  ErrorResult full{"OutOfMemoryError", "out of memory for queues in sip0.cube0.pe1.ipcq: 1 of 2", ""};
+  full.too_many_slots = QueueSlots{"sip0.cube0.pe1.ipcq", 11};
+  Made made{11, ending_with(full)};
   EXPECT_EQ(made.find()->text,
             "no number of slots up to 10 breaks it, and more do not fit: out of memory for queues in "
             "sip0.cube0.pe1.ipcq: 1 of 2");
@@ -100,8 +103,9 @@ TEST(LeastSlots, HowTheRunEndsThenIsSaid) {
 
 TEST(LeastSlots, AProgramThatDoesSomethingElseEachTimeIsNotJudged) {
   int run = 0;
-  const auto advice = find_least_slots(
-      kStuck, [&](std::int32_t) { return ending_with(deadlock("a credit of queue " + std::to_string(run++))); });
+  const auto advice = find_least_slots(kStuck, [&](std::int32_t) {
+    return ending_with(deadlock("a credit of queue " + std::to_string(run++), kQueue));
+  });
   EXPECT_EQ(advice->needed, 0);
   EXPECT_THAT(advice->text, HasSubstr("did something else when it was run again"));
 }

@@ -4,6 +4,7 @@
 
 #include <random>
 
+#include "report/json/kernel_name.h"
 #include "sample_results.h"
 
 namespace kernbench::report {
@@ -30,7 +31,7 @@ TEST(LaunchGroupTest, ShortestAndLongestAreThoseOfTheLaunches) {
   auto& launches = result.launches;
   launches.resize(50);
   for (LaunchResult& launch : launches) {
-    launch.name = "k";
+    launch.name = launch.kernel = "k";
     launch.end = Time::picoseconds(static_cast<std::int64_t>(generator() % 1000 + 5));
   }
   launches[17].end = Time::picoseconds(2);
@@ -42,17 +43,18 @@ TEST(LaunchGroupTest, ShortestAndLongestAreThoseOfTheLaunches) {
 }
 
 TEST(LaunchGroupTest, TheCountOfALaunchIsNoPartOfItsName) {
-  EXPECT_EQ(base_name("gemm#0"), "gemm");
-  EXPECT_EQ(base_name("a#b#12"), "a#b");
-  EXPECT_EQ(base_name("gemm#1.0"), "gemm") << "of rank 1";
-  EXPECT_EQ(base_name("gemm"), "gemm");
-  EXPECT_EQ(base_name("gemm#"), "gemm#");
-  EXPECT_EQ(base_name("#x1"), "#x1");
+  EXPECT_EQ(kernel_name("gemm#0"), "gemm");
+  EXPECT_EQ(kernel_name("a#b#12"), "a#b");
+  EXPECT_EQ(kernel_name("gemm#1.0"), "gemm") << "of rank 1";
+  EXPECT_EQ(kernel_name("gemm"), "gemm");
+  EXPECT_EQ(kernel_name("gemm#"), "gemm#");
+  EXPECT_EQ(kernel_name("#x1"), "#x1");
   RunResult result;
   auto& launches = result.launches;
   launches.resize(2);
   launches[0].name = "fill#0";
   launches[1].name = "fill#1";
+  launches[0].kernel = launches[1].kernel = "fill";
   EXPECT_EQ(launches_by_name(result).size(), 1u);
 }
 
@@ -67,7 +69,8 @@ TEST(LaunchGroupTest, LaunchesOfOneNameFromSeveralLinesAreSeveralGroups) {
   auto& launches = result.launches;
   launches.resize(4);
   for (std::size_t i = 0; i < launches.size(); ++i) {
-    launches[i].name = (i < 3 ? "matmul#" : "fill#") + std::to_string(i);
+    launches[i].kernel = i < 3 ? "matmul" : "fill";
+    launches[i].name = launches[i].kernel + "#" + std::to_string(i);
     launches[i].where = i == 1 ? "train.cpp:20" : "train.cpp:12";
     launches[i].end = Time::picoseconds(static_cast<std::int64_t>(10 - i));
   }

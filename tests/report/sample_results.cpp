@@ -4,6 +4,7 @@
 #include <limits>
 
 #include "base/part.h"
+#include "report/json/kernel_name.h"
 #include "report/outcome.h"
 
 namespace kernbench::report::samples {
@@ -13,6 +14,7 @@ LaunchResult launch(const std::string& name, std::int32_t device, std::int64_t s
                     const std::vector<std::pair<std::string, std::int64_t>>& breakdown_ns) {
   LaunchResult out;
   out.name = name;
+  out.kernel = kernel_name(name);
   out.device = device;
   out.start = out.end = Time::nanoseconds(start_ns);
   out.programs = 128;
@@ -190,6 +192,7 @@ PlanResult random_plan(std::mt19937_64& generator) {
 LaunchResult random_launch(std::mt19937_64& generator) {
   LaunchResult out;
   out.name = odd_name(generator);
+  out.kernel = kernel_name(out.name);
   out.device = static_cast<std::int32_t>(generator() % 5000);
   out.start = out.end = Time::picoseconds(magnitude(generator) / 4);
   out.programs = magnitude(generator);

@@ -98,7 +98,7 @@ TEST(TableTest, AFailedCheckIsShownHoweverManyPassed) {
 TEST(TableTest, WorkOverTimeStandsBesideThePeakOfItsOwnEngine) {
   RunResult result = samples::empty();
   LaunchResult launch;
-  launch.name = "half";
+  launch.name = launch.kernel = "half";
   launch.end = Time::microseconds(10);
   launch.engines = {{"gemm", "f8", 5e6, Time::microseconds(6), 5e11, 1e12, 5e11},
                     {"vector", "f32, i64, bool", 1e6, Time::microseconds(1), 1e11, 4e11, 2e11},
@@ -116,6 +116,7 @@ TEST(TableTest, TheEnginesOfManyLaunchesAreAddedUp) {
   for (int i = 0; i < 10; ++i) {
     LaunchResult launch;
     launch.name = "step#" + std::to_string(i);
+    launch.kernel = "step";
     launch.end = Time::microseconds(10);
     launch.engines = {{"gemm", "f16", 1e6 * (i + 1), Time::microseconds(1), 1e11 * (i + 1), 1e12, 1e12}};
     result.launches.push_back(launch);
@@ -127,7 +128,7 @@ TEST(TableTest, TheEnginesOfManyLaunchesAreAddedUp) {
 TEST(TableTest, LongNamesAreWholeUnlessTheTableCuts) {
   RunResult result = samples::gemm();
   const std::string name(120, 'x');
-  result.launches[0].name = result.checks[0].name = name;
+  result.launches[0].name = result.launches[0].kernel = result.checks[0].name = name;
   for (const TableKind kind : {TableKind::brief, TableKind::full}) {
     EXPECT_THAT(to_table(result, {.kind = kind}), HasSubstr(name));
     EXPECT_THAT(to_table(result, {.kind = kind, .cuts = true}), Not(HasSubstr(name)));
@@ -218,7 +219,7 @@ TEST(TableTest, BothReportsHaveThePlanOfALibraryKernel) {
 TEST(TableTest, ThePlanOfAKernelBehindALongerOneHasItsName) {
   RunResult result = samples::gemm();
   LaunchResult longer = result.launches[0];
-  longer.name = "softmax";
+  longer.name = longer.kernel = "softmax";
   longer.plan.reset();
   longer.end += Time::milliseconds(1);
   result.launches.push_back(longer);

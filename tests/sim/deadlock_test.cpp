@@ -15,7 +15,7 @@ namespace kernbench::sim {
 namespace {
 
 FiberOptions rank(std::uint32_t number) {
-  return {.agent = AgentId{number}, .name = "rank " + std::to_string(number)};
+  return {.agent = AgentId{number}, .name = Name::rank(number)};
 }
 
 DeadlockError deadlock_of(Scheduler& scheduler) {
@@ -88,7 +88,7 @@ TEST(DeadlockTest, ACycleIsMarkedWhateverTheOrderOfSpawning) {
 // A layer above: an operation that waits for a credit, which nobody can give.
 class Queue : public WaitNode {
  public:
-  std::string wait_name() const override { return "sip0.cube2.pe5.ipcq"; }
+  Name wait_name() const override { return "sip0.cube2.pe5.ipcq"; }
   void waits_for(std::vector<WaitEdge>& edges) const override {
     edges.push_back({nullptr, "a credit of sip0.cube2.pe6.ipcq"});
   }
@@ -197,20 +197,20 @@ TEST(DeadlockTest, ALongChainIsExplainedWithoutRecursionAndFoldedInTheText) {
 /// Programs that wait alike for one thing, and hosts that wait for a call which one of them has not made.
 class Call : public WaitNode {
  public:
-  Call(std::string name, std::string missing, const WaitNode* launch)
+  Call(Name name, Name missing, const WaitNode* launch)
       : name_(std::move(name)), missing_(std::move(missing)), launch_(launch) {}
-  std::string wait_name() const override { return name_; }
+  Name wait_name() const override { return name_; }
   WaitRole wait_role() const override { return WaitRole::call; }
   void waits_for(std::vector<WaitEdge>& edges) const override {
     WaitEdge edge{nullptr, "the call of BARRIER on " + missing_, true};
-    edge.missing = missing_;
-    edge.fault = "has ended without calling BARRIER";
+    edge.missing = {missing_};
+    edge.fault = {kHas, "ended without calling BARRIER"};
     edges.push_back(edge);
     if (launch_ != nullptr) edges.push_back({launch_, "its programs"});
   }
 
  private:
-  std::string name_, missing_;
+  Name name_, missing_;
   const WaitNode* launch_;
 };
 
@@ -220,9 +220,12 @@ TEST(DeadlockTest, WhatHostsWaitForComesFirstAndAlikeWaitsAreOneLine) {
   std::vector<Completion> messages(kPrograms), calls(kRanks);
   std::vector<std::unique_ptr<Call>> nodes;
   for (std::uint32_t i = 0; i < kPrograms; ++i) {
-    const std::string pe = "sip0.cube" + std::to_string(i / 8) + ".pe" + std::to_string(i % 8);
-    messages[i].describe_as([=] { return "recv#" + std::to_string(i) + " (ring.cpp:17) on " + pe + ".ipcq.receive0"; });
-    FiberOptions options{.agent = AgentId{i}, .name = pe + " ring_allreduce#0.1"};
+    const auto number = static_cast<std::int32_t>(i);
+    const PeCoordinate pe{SipId{0}, CubeId{number / 8}, PeId{number % 8}};
+    messages[i].describe_as([=] {
+      return named("recv{} (ring.cpp:17) on {}", operation_number(i), to_name(PartId(PartKind::receive_queue, pe)));
+    });
+    FiberOptions options{.agent = AgentId{i}, .name = Name::program(pe, named("ring_allreduce#{}.1", Name::path("0")))};
     scheduler.spawn(options, [&messages, i] {
       this_fiber::current()->local(Fiber::Slot::kernel) = std::make_shared<int>();
       messages[i].wait();
@@ -230,10 +233,10 @@ TEST(DeadlockTest, WhatHostsWaitForComesFirstAndAlikeWaitsAreOneLine) {
   }
   for (std::uint32_t i = 0; i < kRanks; ++i) {
     if (i == 5) continue;
-    nodes.push_back(std::make_unique<Call>("BARRIER on rank " + std::to_string(i), "rank 5", nullptr));
-    calls[i].describe_as([i] { return "copy for rank " + std::to_string(i); });
+    nodes.push_back(std::make_unique<Call>("BARRIER on " + Name::rank(i), Name::rank(5), nullptr));
+    calls[i].describe_as([i] { return "copy for " + Name::rank(i); });
     calls[i].provided_by([node = nodes.back().get()](std::vector<WaitEdge>& edges) { edges.push_back({node, ""}); });
-    FiberOptions options{.agent = AgentId{kPrograms + i}, .name = "rank " + std::to_string(i)};
+    FiberOptions options{.agent = AgentId{kPrograms + i}, .name = Name::rank(i)};
     scheduler.spawn(options, [&calls, i] { calls[i].wait(); });
   }
   EXPECT_STREQ(
@@ -249,6 +252,16 @@ TEST(DeadlockTest, WhatHostsWaitForComesFirstAndAlikeWaitsAreOneLine) {
       "provide it");
 }
 
+TEST(DeadlockTest, NumbersInAProgramsOwnTextsTellWaitsApart) {
+  Scheduler scheduler;
+  std::vector<Completion> files(2);
+  for (std::uint32_t i = 0; i < 2; ++i) {
+    files[i].describe_as([i] { return "file of rank " + std::to_string(i); });
+    scheduler.spawn(rank(i), [&files, i] { files[i].wait(); });
+  }
+  EXPECT_THAT(deadlock_of(scheduler).what(), testing::HasSubstr("\n  rank 0 waits for file of rank 0\n"));
+}
+
 TEST(DeadlockTest, OneAlternativeThatIsLeftIsEnough) {
   Scheduler scheduler;
   Completion signal;
@@ -256,8 +269,8 @@ TEST(DeadlockTest, OneAlternativeThatIsLeftIsEnough) {
   std::shared_ptr<Fiber> other;
   signal.provided_by([&](std::vector<WaitEdge>& edges) {
     WaitEdge ended{nullptr, "a signal of rank 2", false, true};
-    ended.missing = "rank 2";
-    ended.fault = "has ended without a signal";
+    ended.missing = {Name::rank(2)};
+    ended.fault = {kHas, "ended without a signal"};
     edges.push_back(ended);
     WaitEdge live{other.get(), "a signal of rank 1"};
     live.alternative = true;
@@ -276,16 +289,17 @@ TEST(DeadlockTest, CommandsOfStreamsAreTheirCallsInTheTextAndACycleOfCallsIsTold
   Scheduler scheduler;
   Completion command, send, meeting;
   std::vector<std::shared_ptr<Fiber>> fibers(2);
-  const auto host_edge = [&](int rank, const std::string& reason, const std::string& unmet) {
+  const auto host_edge = [&](int rank, const std::string& reason, const Name& unmet) {
     WaitEdge edge{fibers[static_cast<std::size_t>(rank)].get(), reason, true};
     edge.unmet = unmet;
     return edge;
   };
   command.describe_as([] { return "wait for an event on stream 0"; }, WaitRole::command);
   command.provided_by([&](auto& edges) { edges.push_back({&send, "its completion"}); });
-  send.describe_as([] { return "rank 0's send to rank 1"; });
+  send.describe_as([] { return Name::owned(Name::rank(0), "send to rank 1"); });
   send.provided_by([&](auto& edges) {
-    edges.push_back(host_edge(1, "the call of recv", "rank 0's send to rank 1, which rank 1 has not received"));
+    edges.push_back(
+        host_edge(1, "the call of recv", Name::owned(Name::rank(0), "send to rank 1, which rank 1 has not received")));
   });
   meeting.describe_as([] { return "BARRIER, missing ranks: {0}"; });
   meeting.provided_by([&](auto& edges) {

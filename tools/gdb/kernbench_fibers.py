@@ -124,7 +124,7 @@ class FibersCommand(gdb.Command):
         fibers.sort(key=lambda each: (int(each["options"]["agent"]["value"]), int(each["resume_order"])))
         count = 0
         for fiber in fibers:
-            name = text_of(fiber["options"]["name"])
+            name = text_of(fiber["options"]["name"]["text_"])
             if wanted not in name:
                 continue
             count += 1

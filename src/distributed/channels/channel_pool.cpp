@@ -7,6 +7,7 @@
 
 #include "distributed/channels/channel_use.h"
 #include "kernbench/error.h"
+#include "runtime/queues/out_of_slots.h"
 
 namespace kernbench::distributed {
 
@@ -24,6 +25,8 @@ namespace {
   const auto text = [&](const Error& error) { return fmt::format("{}; the channels are for {}", error.what(), what); };
   try {
     throw;
+  } catch (const runtime::OutOfSlotsError& error) {
+    throw runtime::OutOfSlotsError(text(error), error.memory(), error.slots());
   } catch (const OutOfMemoryError& error) {
     throw OutOfMemoryError(text(error));
   } catch (const ValueError& error) {
@@ -86,8 +89,8 @@ bool ChannelPool::never_free(const TableShare& share) const {
 }
 
 void ChannelPool::append_holders(const TableShare& share, std::vector<sim::WaitEdge>& edges) const {
-  const std::string reason = fmt::format("an entry of {} to {} (pe.ipcq.queues is {})", share.part.name(),
-                                         share.receives ? "receive" : "send", simulation_.topology().pe.ipcq.queues);
+  const Name reason = named("an entry of {} to {} (pe.ipcq.queues is {})", to_name(share.part),
+                            share.receives ? "receive" : "send", simulation_.topology().pe.ipcq.queues);
   const std::size_t before = edges.size();
   for_each_overlapping(in_tables_, share, [&](const TableShare&, const auto& those) {
     for (const auto& [number, channels] : those) {

@@ -48,9 +48,8 @@ std::vector<TableShare> shares_of(const std::vector<PartPair>& pairs) {
 
 }  // namespace
 
-std::shared_ptr<SharedChannels> channels_between(runtime::HostContext& context, const Group& group,
-                                                 const std::string& name, const std::vector<PartPair>& pairs,
-                                                 const std::string& what) {
+std::shared_ptr<SharedChannels> channels_between(runtime::HostContext& context, const Group& group, const Name& name,
+                                                 const std::vector<PartPair>& pairs, const std::string& what) {
   const AlgorithmSpec& algorithm = group.algorithm();
   const auto& topology = context.simulation.topology();
   std::map<tensor::DevicePart, std::int32_t> first_member;

@@ -47,8 +47,7 @@ class ChannelKeeper {
 /// Their installation is under way then, if there is room in the tables; launches wait for it (LaunchPlan::queues).
 /// They are the group's: once it has failed, what is in them will not be received any more. `what` says in errors what
 /// they are for.
-std::shared_ptr<SharedChannels> channels_between(runtime::HostContext& context, const Group& group,
-                                                 const std::string& name, const std::vector<PartPair>& pairs,
-                                                 const std::string& what);
+std::shared_ptr<SharedChannels> channels_between(runtime::HostContext& context, const Group& group, const Name& name,
+                                                 const std::vector<PartPair>& pairs, const std::string& what);
 
 }  // namespace kernbench::distributed

@@ -1,7 +1,5 @@
 #include "distributed/channels/channel_use.h"
 
-#include <fmt/format.h>
-
 #include <utility>
 
 #include "base/text.h"
@@ -9,7 +7,7 @@
 namespace kernbench::distributed {
 
 ChannelUse::ChannelUse(std::shared_ptr<SharedChannels> channels, std::shared_ptr<const Roster> roster,
-                       const std::vector<int>& ranks, std::string text)
+                       const std::vector<int>& ranks, Name text)
     : channels_(std::move(channels)),
       pool_(channels_->pool()),
       roster_(std::move(roster)),
@@ -55,19 +53,19 @@ void ChannelUse::append_missing(std::vector<sim::WaitEdge>& edges) const {
   for (const Side& side : sides_) {
     if (side.arrived) continue;
     if (const auto end = side.end.lock())
-      edges.push_back({end.get(), fmt::format("rank {} to come to {}", side.rank, text_), true});
+      edges.push_back({end.get(), named("{} to come to {}", Name::rank(side.rank), text_), true});
     else
       roster_->append_edge(side.rank, text_, edges);
   }
 }
 
-void ChannelUse::append_ends(const std::string& reason, std::vector<sim::WaitEdge>& edges) const {
+void ChannelUse::append_ends(const Name& reason, std::vector<sim::WaitEdge>& edges) const {
   for (const Side& side : sides_) {
     const auto end = side.end.lock();
     if (end && !end->is_set())
-      edges.push_back({end.get(), fmt::format("the end of {} on rank {}, which has {}", text_, side.rank, reason)});
+      edges.push_back({end.get(), named("the end of {} on {}, which has {}", text_, Name::rank(side.rank), reason)});
     else if (!end && !side.arrived)
-      roster_->append_edge(side.rank, fmt::format("{}, which has {},", text_, reason), edges);
+      roster_->append_edge(side.rank, named("{}, which has {},", text_, reason), edges);
   }
 }
 

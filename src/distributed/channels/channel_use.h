@@ -20,14 +20,14 @@ class ChannelUse {
  public:
   /// `ranks`: global, of its sides. `text` names it in reports: "ALLREDUCE (sequence number 2) of group 1".
   ChannelUse(std::shared_ptr<SharedChannels> channels, std::shared_ptr<const Roster> roster,
-             const std::vector<int>& ranks, std::string text);
+             const std::vector<int>& ranks, Name text);
   ~ChannelUse();
   ChannelUse(const ChannelUse&) = delete;
   ChannelUse& operator=(const ChannelUse&) = delete;
 
   /// The end of a side's kernels, for reports.
   void set_end(std::size_t side, const runtime::CompletionRef& end) { sides_[side].end = end; }
-  const std::string& text() const { return text_; }
+  const Name& text() const { return text_; }
   /// Appends the kernels of sides other than `side` that have been called and not begun, for reports.
   void append_not_begun(std::size_t side, std::vector<sim::WaitEdge>& edges) const;
 
@@ -43,13 +43,13 @@ class ChannelUse {
   void leave();
   void append_missing(std::vector<sim::WaitEdge>& edges) const;
   /// What somebody waits for that waits for it to be over.
-  void append_ends(const std::string& reason, std::vector<sim::WaitEdge>& edges) const;
+  void append_ends(const Name& reason, std::vector<sim::WaitEdge>& edges) const;
 
   std::shared_ptr<SharedChannels> channels_;
   std::shared_ptr<ChannelPool> pool_;
   std::shared_ptr<const Roster> roster_;
   std::vector<Side> sides_;
-  std::string text_;
+  Name text_;
   std::size_t arrived_ = 0, left_ = 0;
   bool begun_ = false, over_ = false;
   std::uint64_t number_ = 0;                  // of its request, if it has made one

@@ -1,7 +1,5 @@
 #include "distributed/ranks/rank_barrier.h"
 
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <utility>
 
@@ -9,23 +7,21 @@
 
 namespace kernbench::distributed {
 
-std::string Roster::name(int rank) const {
-  return at(rank).joined ? at(rank).name : fmt::format("rank {}", rank);
+Name Roster::name(int rank) const {
+  return at(rank).joined ? at(rank).name : Name::rank(rank);
 }
 
-void Roster::append_edge(int rank, const std::string& what, std::vector<sim::WaitEdge>& edges,
-                         std::string unmet) const {
+void Roster::append_edge(int rank, const Name& what, std::vector<sim::WaitEdge>& edges, Name unmet) const {
   const Worker& worker = at(rank);
   if (worker.fiber != nullptr && !worker.fiber->finished()) {
-    edges.push_back({worker.fiber, fmt::format("the call of {} on rank {}", what, rank), true});
-    edges.back().unmet =
-        unmet.empty() ? fmt::format("{}, which {} has not called", what, worker.name) : std::move(unmet);
+    edges.push_back({worker.fiber, named("the call of {} on {}", what, Name::rank(rank)), true});
+    edges.back().unmet = unmet.empty() ? named("{}, which {} has not called", what, worker.name) : std::move(unmet);
     return;
   }
   const char* fate = worker.joined ? "has ended" : "has not joined";
-  sim::WaitEdge edge{nullptr, fmt::format("the call of {} on rank {}, which {}", what, rank, fate), true};
-  edge.missing = name(rank);
-  edge.fault = fmt::format("{} {}", worker.joined ? "has ended without calling" : "has not called", what);
+  sim::WaitEdge edge{nullptr, named("the call of {} on {}, which {}", what, Name::rank(rank), fate), true};
+  edge.missing = {name(rank)};
+  edge.fault = {sim::kHas, named("{} {}", worker.joined ? "ended without calling" : "not called", what)};
   edges.push_back(std::move(edge));
 }
 
@@ -36,7 +32,7 @@ void Roster::tell(int rank, const runtime::FailureRef& failure) const {
 
 RankBarrier::RankBarrier(std::string what, std::shared_ptr<const Roster> roster, std::vector<int> ranks)
     : what_(std::move(what)), roster_(std::move(roster)), ranks_(std::move(ranks)), here_(ranks_.size()) {
-  reached_.describe_as([this] { return fmt::format("{}, missing ranks: {}", what_, set_text(missing())); });
+  reached_.describe_as([this] { return named("{}, missing ranks: {}", what_, set_text(missing())); });
   reached_.provided_by([this](std::vector<sim::WaitEdge>& edges) {
     for (const int rank : missing()) roster_->append_edge(rank, what_, edges);
   });

@@ -18,7 +18,7 @@ class Roster {
   explicit Roster(int size) : workers_(static_cast<std::size_t>(size)) {}
   int size() const { return static_cast<int>(workers_.size()); }
   bool has(int rank) const { return at(rank).joined; }
-  void join(int rank, sim::Fiber* fiber) { at(rank) = {fiber, true, fiber->name()}; }
+  void join(int rank, sim::Fiber* fiber) { at(rank) = {fiber, true, fiber->wait_name()}; }
   /// The worker's present host wait ends with the failure, or its next one (runtime/host_wait.h).
   void tell(int rank, const runtime::FailureRef& failure) const;
   /// The worker has left the default group, or is gone.
@@ -26,16 +26,16 @@ class Roster {
   bool has_left(int rank) const { return at(rank).joined && at(rank).fiber == nullptr; }
 
   /// The worker's: "rank 1", "rank 0.1" in a nested spawn.
-  std::string name(int rank) const;
+  Name name(int rank) const;
   /// Appends what a wait for `rank` to call `what` waits for. `unmet` says it in the words of who waits, see WaitEdge;
   /// empty: that the rank has not called it.
-  void append_edge(int rank, const std::string& what, std::vector<sim::WaitEdge>& edges, std::string unmet = {}) const;
+  void append_edge(int rank, const Name& what, std::vector<sim::WaitEdge>& edges, Name unmet = {}) const;
 
  private:
   struct Worker {
     sim::Fiber* fiber = nullptr;
     bool joined = false;
-    std::string name = {};  // "rank 0.1" in a nested spawn
+    Name name = {};  // "rank 0.1" in a nested spawn
   };
   Worker& at(int rank) { return workers_[static_cast<std::size_t>(rank)]; }
   const Worker& at(int rank) const { return workers_[static_cast<std::size_t>(rank)]; }

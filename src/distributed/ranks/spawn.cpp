@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <string_view>
 #include <tuple>
 #include <utility>
 
@@ -89,6 +88,7 @@ Spawn::Spawn(runtime::Simulation& simulation, const HostContext& parent, const S
       parent_(std::dynamic_pointer_cast<Spawn>(parent.worker.group)),
       parent_agent_(parent.worker.agent),
       parent_path_(parent.worker.path),
+      parent_stem_(parent.worker.stem),
       depth_(parent.worker.depth),
       daemon_(options.daemon),
       ranks_(static_cast<std::size_t>(options.nprocs)),
@@ -130,13 +130,22 @@ std::shared_ptr<Spawn> Spawn::start(Body body, const SpawnOptions& options, std:
 }
 
 // Of ranks that are deep down the way to them is left out; the process number tells them apart.
-std::string Spawn::path_of(const runtime::Worker& worker) const {
+void Spawn::set_path(runtime::Worker& worker) const {
   constexpr int kDeepestInFull = 16;
-  if (parent_path_.empty()) return std::to_string(worker.rank);
-  if (worker.depth <= kDeepestInFull) return fmt::format("{}.{}", parent_path_, worker.rank);
-  const std::string_view above = parent_path_;
-  return fmt::format("{}...{} ({} deep, process {})", above.substr(0, above.find("...")), worker.rank, worker.depth,
-                     worker.process);
+  if (parent_path_.empty()) {
+    worker.path = std::to_string(worker.rank);
+  } else if (worker.depth <= kDeepestInFull) {
+    worker.path = fmt::format("{}.{}", parent_path_, worker.rank);
+  } else {
+    worker.stem = parent_stem_.empty() ? parent_path_ : parent_stem_;
+    worker.path = fmt::format("{}...{} ({} deep, process {})", worker.stem, worker.rank, worker.depth, worker.process);
+  }
+}
+
+Name Spawn::name_of(const runtime::Worker& worker) const {
+  if (parent_path_.empty()) return Name::rank(worker.rank) + suffix_;
+  if (worker.stem.empty()) return Name::rank(worker.path) + suffix_;
+  return Name::rank(worker.stem) + worker.path.substr(worker.stem.size()) + suffix_;
 }
 
 runtime::Worker Spawn::worker(int rank) {
@@ -147,7 +156,7 @@ runtime::Worker Spawn::worker(int rank) {
   // Ranks of nested spawns share the agents of their numbers; the order of their own fibers is that of their spawning.
   worker.agent = simulation_.machine().host_agent(rank);
   worker.depth = depth_ + 1;
-  worker.path = path_of(worker);
+  set_path(worker);
   worker.group = shared_from_this();
   worker.daemon = daemon_;
   return worker;
@@ -157,7 +166,7 @@ void Spawn::start_rank(int rank, const std::shared_ptr<const Body>& body) {
   const runtime::Worker identity = worker(rank);
   sim::FiberOptions options;
   options.agent = identity.agent;
-  options.name = fmt::format("rank {}{}", identity.path, suffix_);
+  options.name = name_of(identity);
   options.stack_bytes = kStackBytes;
   Rank& mine = ranks_[static_cast<std::size_t>(rank)];
   mine.fiber = simulation_.scheduler().spawn(std::move(options), [this, identity, body] { run_rank(identity, *body); });
@@ -236,7 +245,7 @@ void Spawn::deliver(std::uint64_t /*unused*/) {
   for (std::size_t rank = 0; rank < ranks_.size(); ++rank) {
     const auto number = static_cast<int>(rank);
     const bool cause = std::ranges::find(causes_, number, &RankError::rank) != causes_.end();
-    if (!ranks_[rank].over && !cause) victims_.push_back({number, sim::doing(*ranks_[rank].fiber)});
+    if (!ranks_[rank].over && !cause) victims_.push_back({number, sim::doing(*ranks_[rank].fiber).text()});
   }
   take_back();
 }
@@ -306,7 +315,7 @@ void Spawn::wait_for_change(std::optional<Time> timeout) {
   const Timer timer(scheduler, scheduler.schedule(until, sim::Phase::deliver, caller.agent, key,
                                                   sim::call<&Change::notify>(&change_)));
   change_.wait_until([&] { return changed() || scheduler.now() >= until; });
-  if (!changed()) sim::this_fiber::note_poll([] { return std::string("asks ProcessContext::join"); });
+  if (!changed()) sim::this_fiber::note_poll([] { return "asks ProcessContext::join"; });
 }
 
 void Spawn::throw_failure() {

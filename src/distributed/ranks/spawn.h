@@ -71,7 +71,9 @@ class Spawn final : public runtime::WorkerGroup, public std::enable_shared_from_
   void start_rank(int rank, const std::shared_ptr<const Body>& body);
   void run_rank(const runtime::Worker& identity, const Body& body);
   runtime::Worker worker(int rank);
-  std::string path_of(const runtime::Worker& worker) const;
+  void set_path(runtime::Worker& worker) const;
+  /// Of the fiber of a worker whose path is set.
+  Name name_of(const runtime::Worker& worker) const;
 
   void rank_over(std::uint64_t rank);
   /// `call`: the one that the error has left, for an error that does not say where it happened.
@@ -92,7 +94,7 @@ class Spawn final : public runtime::WorkerGroup, public std::enable_shared_from_
   runtime::Simulation& simulation_;
   std::shared_ptr<Spawn> parent_;  // none: the main program spawned it
   sim::AgentId parent_agent_;
-  std::string parent_path_;
+  std::string parent_path_, parent_stem_;
   int depth_;  // of the worker that spawned it
   bool daemon_;
   std::string suffix_;  // of the fibers' names, where several spawns of one worker are under way

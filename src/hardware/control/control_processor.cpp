@@ -14,12 +14,11 @@ constexpr std::uint64_t kEnd = ~std::uint64_t{0};
 }  // namespace
 
 ControlProcessor::ControlProcessor(sim::Scheduler& scheduler, const Layout& layout, const topology::PeSpec& spec,
-                                   PeCoordinate pe, const std::string& pe_name, DropCommands drop_commands)
+                                   PeCoordinate pe, DropCommands drop_commands)
     : scheduler_(scheduler),
       layout_(layout),
       spec_(spec),
       pe_(pe),
-      pe_name_(pe_name),
       drop_commands_(std::move(drop_commands)),
       contexts_(static_cast<std::size_t>(spec.contexts)) {}
 
@@ -67,7 +66,7 @@ void ControlProcessor::spawn(std::uint64_t context) {
   if (contexts_[context].program->cancelled) return free(context);
   sim::FiberOptions options;
   options.agent = agent(context);
-  options.name = contexts_[context].program->request.name;
+  options.name = std::move(contexts_[context].program->request.name);
   contexts_[context].fiber = scheduler_.spawn(std::move(options), [this, context] { run(context); });
 }
 

@@ -20,7 +20,7 @@ namespace kernbench::hardware {
 /// One program (kernel instance) for one PE.
 struct ProgramRequest {
   PeCoordinate pe;
-  std::string name;                              // "sip0.cube0.pe3 gemm#2"
+  Name name;                                     // "sip0.cube0.pe3 gemm#2"; for its fiber
   std::function<void(sim::AgentId agent)> body;  // runs on a fiber of the PE's control processor
 };
 
@@ -57,7 +57,7 @@ class ControlProcessor : public sim::WaitNode {
 
   /// The references must outlive the control processor.
   ControlProcessor(sim::Scheduler& scheduler, const Layout& layout, const topology::PeSpec& spec, PeCoordinate pe,
-                   const std::string& pe_name, DropCommands drop_commands);
+                   DropCommands drop_commands);
 
   /// The launch message of `program` has arrived; called in the deliver phase.
   void arrive(Program& program);
@@ -75,7 +75,7 @@ class ControlProcessor : public sim::WaitNode {
   /// The fibers of the programs that run now.
   std::vector<const sim::Fiber*> running() const;
 
-  std::string wait_name() const override { return pe_name_ + ".control"; }
+  Name wait_name() const override { return to_name(pe_) + ".control"; }
   void waits_for(std::vector<sim::WaitEdge>& edges) const override;
 
  private:
@@ -100,7 +100,6 @@ class ControlProcessor : public sim::WaitNode {
   const Layout& layout_;
   const topology::PeSpec& spec_;
   PeCoordinate pe_;
-  const std::string& pe_name_;
   DropCommands drop_commands_;
   std::vector<Context> contexts_;
   std::vector<Program*> queue_;  // waiting for a context

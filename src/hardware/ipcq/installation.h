@@ -20,7 +20,7 @@ class Ipcq;
 /// Writes the rows of all channels that have an end on `sip`.
 struct InstallRequest {
   SipId sip;
-  std::string name;                 // of the set of channels, for reports
+  Name name;                        // of the set of channels, for reports
   std::vector<Channel> channels;    // at least one end of each on `sip`
   std::function<void()> completed;  // deliver phase, at the host
   // Windows of a set: every owner on `sip` gets the rows of all of them, its own one too.
@@ -40,7 +40,7 @@ class Installation final : public sim::WaitNode {
   void send(std::uint64_t);
   bool completed() const { return completed_; }
 
-  std::string wait_name() const override { return "installation of " + request_.name; }
+  Name wait_name() const override { return "installation of " + request_.name; }
   /// The ends whose channels before have not got their credits back.
   void waits_for(std::vector<sim::WaitEdge>& edges) const override;
 

@@ -31,7 +31,7 @@ class Ipcq {
   /// The signal words of its windows.
   SignalUnit& signals() { return signals_; }
   /// The programs that run on `pe` now, each as what must act for `reason`; nobody where there is none.
-  void programs_of(PeCoordinate pe, const std::string& reason, std::vector<sim::WaitEdge>& edges) const {
+  void programs_of(PeCoordinate pe, const Name& reason, std::vector<sim::WaitEdge>& edges) const {
     environment_.programs_of(pe, reason, edges);
   }
 

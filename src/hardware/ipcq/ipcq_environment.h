@@ -25,7 +25,7 @@ struct IpcqEnvironment {
   SlotPath path;  // over `memory`
   std::function<Ipcq&(PeCoordinate)> ipcq_of;
   /// The programs that run on a PE now, each as what must act for `reason`; nobody where there is none.
-  std::function<void(PeCoordinate, const std::string& reason, std::vector<sim::WaitEdge>&)> programs_of;
+  std::function<void(PeCoordinate, const Name& reason, std::vector<sim::WaitEdge>&)> programs_of;
   /// A command of this program on the PE has failed. False: nobody sees to it.
   std::function<bool(PeCoordinate, sim::AgentId program, const std::exception_ptr&)> operation_failed;
 };

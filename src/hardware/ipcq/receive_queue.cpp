@@ -241,17 +241,16 @@ void ReceiveQueue::credit_home(std::uint64_t index) {
 // A message comes from a send: of the one it belongs to, or the one that is next, or else from a program.
 void ReceiveQueue::needs(const Command& command, std::vector<sim::WaitEdge>& edges) const {
   if (&command != current_ || !waiting_) return;
-  const std::string reason =
-      "a message with tag " + std::to_string(current_->message().tag) + " of " + to_text(channel_->sender);
+  const Name reason = named("a message with tag {} of {}", current_->message().tag, to_name(channel_->sender));
   if (matched_) return edges.push_back({messages_[message_].send.get(), "the rest of the message"});
   const CommandQueue* sends = environment_.ipcq_of(channel_->sender).send_queue(*channel_);
   if (sends != nullptr && !sends->empty()) return edges.push_back({sends, reason});
   const std::string lying = unreceived_text();
   environment_.programs_of(channel_->sender, reason + lying, edges);
   if (edges.back().target != nullptr) return;
-  edges.back().missing = to_text(channel_->sender);
-  edges.back().fault = "has no program left that could send a message with tag " +
-                       std::to_string(current_->message().tag) + " to " + to_text(channel_->receiver) + lying;
+  edges.back().missing = {to_name(channel_->sender)};
+  edges.back().fault = {sim::kHas, named("no program left that could send a message with tag {} to {}{}",
+                                         current_->message().tag, to_name(channel_->receiver), lying)};
 }
 
 std::string ReceiveQueue::unreceived_text() const {

@@ -7,7 +7,6 @@
 #include "base/text.h"
 #include "hardware/agents.h"
 #include "hardware/ipcq/ipcq.h"
-#include "hardware/ipcq/wait_reasons.h"
 #include "kernbench/error.h"
 
 namespace kernbench::hardware {
@@ -134,12 +133,20 @@ void SendQueue::announced(std::uint64_t slot) {
 void SendQueue::needs(const Command& command, std::vector<sim::WaitEdge>& edges) const {
   if (&command != current_ || !waiting_ || noticing_) return;
   const CommandQueue* receives = environment_.ipcq_of(channel_->receiver).receive_queue(*channel_);
-  const std::string reason = std::string(kCreditReason) + receives->wait_name();
-  if (!receives->empty()) return edges.push_back({receives, reason});
-  environment_.programs_of(channel_->receiver, reason, edges);
+  const Name reason = "a credit of " + receives->wait_name();
+  const std::size_t before = edges.size();
+  if (!receives->empty()) {
+    edges.push_back({receives, reason});
+  } else {
+    environment_.programs_of(channel_->receiver, reason, edges);
+  }
+  for (std::size_t i = before; i < edges.size(); ++i) {
+    edges[i].slot = {receives->id(), channel_->parameters.n_slots};
+  }
   if (edges.back().target != nullptr) return;
-  edges.back().missing = to_text(channel_->receiver);
-  edges.back().fault = "has no program left that could receive from " + to_text(channel_->sender) + " (" + reason + ")";
+  edges.back().missing = {to_name(channel_->receiver)};
+  edges.back().fault = {sim::kHas,
+                        named("no program left that could receive from {} ({})", to_name(channel_->sender), reason)};
 }
 
 }  // namespace kernbench::hardware

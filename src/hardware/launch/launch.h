@@ -33,7 +33,7 @@ struct LaunchTimes {
 
 struct LaunchRequest {
   SipId sip;
-  std::string name;
+  Name name;
   std::vector<ProgramRequest> programs;               // at least one; ordered by coordinate; all on `sip`
   std::function<void(const LaunchTimes&)> completed;  // deliver phase, at the host
   /// Takes an error that escaped a program; false: it ends the run, as where there is no such function.
@@ -55,7 +55,7 @@ class Launch final : public sim::WaitNode, private ProgramOwner {
   std::uint64_t owner() const { return owner_; }
   SipId sip() const { return sip_; }
   std::uint64_t number() const { return number_; }
-  std::string wait_name() const override { return "launch " + name_; }
+  Name wait_name() const override { return "launch " + name_; }
   /// The programs that are not over.
   void waits_for(std::vector<sim::WaitEdge>& edges) const override;
 
@@ -79,7 +79,7 @@ class Launch final : public sim::WaitNode, private ProgramOwner {
 
   LaunchPath& path_;
   SipId sip_;
-  std::string name_;
+  Name name_;
   std::uint64_t number_;
   std::uint64_t owner_;
   std::function<void(const LaunchTimes&)> completed_;

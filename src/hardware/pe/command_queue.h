@@ -42,7 +42,7 @@ class CommandQueue : public Reservations {
   /// Appends what a command under way needs from elsewhere to go on; none where it comes to its end by itself.
   virtual void needs(const Command& /*command*/, std::vector<sim::WaitEdge>& /*edges*/) const {}
 
-  std::string wait_name() const override { return to_text(id_); }
+  Name wait_name() const override { return to_name(id_); }
   void waits_for(std::vector<sim::WaitEdge>& edges) const override;
 
  protected:

@@ -30,7 +30,7 @@ Pe::Pe(const PeEnvironment& environment, PeCoordinate at)
       name_(to_text(at)),
       issue_(environment.topology.pe.control.issue),
       tcm_(environment.topology.pe.tcm.capacity, environment.topology.pe.tcm.alignment),
-      control_(environment.scheduler, environment.layout, environment.topology.pe, at, name_,
+      control_(environment.scheduler, environment.layout, environment.topology.pe, at,
                [this](sim::AgentId program, sim::Callback over) { return drop_commands(program, over); }),
       tlb_(environment.topology.pe.mmu),
       gemm_(environment.scheduler, {PartKind::gemm, at}, gemm_law(environment.topology.pe.gemm.model),
@@ -38,13 +38,13 @@ Pe::Pe(const PeEnvironment& environment, PeCoordinate at)
       vector_(environment.scheduler, {PartKind::vector, at}, vector_law(environment.topology.pe.vector.model),
               own_vector(environment, at), environment.topology.pe.vector.queue, environment.pe_specs.of(at)),
       ipcq_(environment.ipcq, at),
-      scheduler_(environment.scheduler, environment.layout.scheduler_agent(at), environment.topology.pe.scheduler,
-                 name_, [this](const Command& command) -> CommandQueue& { return queue_for(command); }) {
+      scheduler_(environment.scheduler, environment.layout.scheduler_agent(at), environment.topology.pe.scheduler, at,
+                 [this](const Command& command) -> CommandQueue& { return queue_for(command); }) {
   for (std::int32_t queue = 0; queue < environment.topology.pe.dma.queues; ++queue) {
     dma_.push_back(std::make_unique<DmaQueue>(environment.scheduler, environment.transport, environment.topology, at,
                                               queue, tlb_, environment.models.dma(at, queue)));
   }
-  tcm_.describe_as([this] { return name_ + ".tcm"; });
+  tcm_.describe_as([at] { return to_name(at) + ".tcm"; });
   tcm_.provided_by([this](std::vector<sim::WaitEdge>& edges) { tcm_providers(edges); });
 }
 

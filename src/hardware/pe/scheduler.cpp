@@ -9,12 +9,12 @@
 namespace kernbench::hardware {
 
 PeScheduler::PeScheduler(sim::Scheduler& scheduler, sim::AgentId agent, const topology::SchedulerSpec& spec,
-                         const std::string& pe_name, QueueFor queue_for)
+                         PeCoordinate pe, QueueFor queue_for)
     : Reservations(spec.queue),
       scheduler_(scheduler),
       agent_(agent),
       spec_(spec),
-      pe_name_(pe_name),
+      pe_(pe),
       queue_for_(std::move(queue_for)) {}
 
 void PeScheduler::submit(const CompositeRef& command, Time issue) {

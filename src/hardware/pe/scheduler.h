@@ -24,8 +24,8 @@ class PeScheduler : public Reservations {
   using QueueFor = std::function<CommandQueue&(const Command&)>;
 
   /// The references must outlive it.
-  PeScheduler(sim::Scheduler& scheduler, sim::AgentId agent, const topology::SchedulerSpec& spec,
-              const std::string& pe_name, QueueFor queue_for);
+  PeScheduler(sim::Scheduler& scheduler, sim::AgentId agent, const topology::SchedulerSpec& spec, PeCoordinate pe,
+              QueueFor queue_for);
 
   /// Called on a program's fiber: waits for a place, then `issue` for the command to arrive. While the fiber unwinds,
   /// the command is dropped.
@@ -35,7 +35,7 @@ class PeScheduler : public Reservations {
   /// how many still have something to finish (at most one); each calls `over` then.
   std::size_t cancel(sim::AgentId program, sim::Callback over);
 
-  std::string wait_name() const override { return pe_name_ + ".scheduler"; }
+  Name wait_name() const override { return to_name(pe_) + ".scheduler"; }
   void waits_for(std::vector<sim::WaitEdge>& edges) const override;
 
  private:
@@ -45,7 +45,7 @@ class PeScheduler : public Reservations {
   sim::Scheduler& scheduler_;
   sim::AgentId agent_;
   const topology::SchedulerSpec& spec_;
-  const std::string& pe_name_;
+  PeCoordinate pe_;
   QueueFor queue_for_;
   std::vector<CompositeRef> issuing_;  // on their way from the control processor
   std::vector<CompositeRef> queue_;    // the first one is carried out while running_

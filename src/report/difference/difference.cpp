@@ -4,6 +4,7 @@
 #include <array>
 #include <cmath>
 #include <map>
+#include <optional>
 #include <string_view>
 #include <utility>
 
@@ -65,7 +66,8 @@ Part part_of_resource(PartKind kind) {
 
 /// Of a link by the name, or the pattern of names, that an override gives.
 Part part_of_link(std::string_view name) {
-  return name.starts_with("host.") || name.ends_with(".to_host") ? Part::host : Part::links;
+  const std::optional<PartKind> kind = part_kind(name);
+  return kind ? part_of_resource(*kind) : Part::links;
 }
 
 /// Of "overrides.sip0.io.to_sip1.bandwidth": links have names of their own, a PE is known by its keys.

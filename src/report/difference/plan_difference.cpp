@@ -9,13 +9,13 @@
 namespace kernbench::report {
 namespace {
 
-using Plans = std::map<std::pair<std::string, std::int32_t>, const PlanResult*>;
+using Plans = std::map<std::pair<std::string, std::int32_t>, const LaunchResult*>;
 
 /// By launch and device.
 Plans plans_of(const RunResult& result) {
   Plans plans;
   for (const LaunchResult& launch : result.launches) {
-    if (launch.plan) plans[{launch.name, launch.device}] = &*launch.plan;
+    if (launch.plan) plans[{launch.name, launch.device}] = &launch;
   }
   return plans;
 }
@@ -44,17 +44,17 @@ std::string value_of(const PlanResult& plan, std::string_view choice) {
 std::vector<PlanChange> plan_changes(const RunResult& a, const RunResult& b) {
   std::vector<PlanChange> changes;
   const Plans others = plans_of(b);
-  for (const auto& [launch, plan] : plans_of(a)) {
-    const auto found = others.find(launch);
+  for (const auto& [key, launch] : plans_of(a)) {
+    const auto found = others.find(key);
     if (found == others.end()) continue;
-    const PlanResult& other = *found->second;
-    const std::string name = base_name(launch.first);
-    for (const auto& [choice, value] : plan->choices) {
+    const PlanResult &plan = *launch->plan, &other = *found->second->plan;
+    const std::string& name = launch->kernel;
+    for (const auto& [choice, value] : plan.choices) {
       const std::string now = value_of(other, choice);
       if (now != value) add(changes, {name, choice, value, now, 1});
     }
     for (const auto& [choice, value] : other.choices) {
-      if (value_of(*plan, choice).empty()) add(changes, {name, choice, "", value, 1});
+      if (value_of(plan, choice).empty()) add(changes, {name, choice, "", value, 1});
     }
   }
   std::ranges::stable_sort(changes, {}, &PlanChange::launch);

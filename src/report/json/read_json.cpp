@@ -9,6 +9,7 @@
 #include "base/part.h"
 #include "kernbench/error.h"
 #include "report/description/result.h"
+#include "report/json/kernel_name.h"
 #include "report/json/reader.h"
 #include "report/outcome.h"
 
@@ -71,6 +72,7 @@ RunResult from_json(std::string_view text, const std::string& file) {
   Reader reader(root);
   describe(reader, out);
   add_kinds(out.resources);
+  for (LaunchResult& launch : out.launches) launch.kernel = kernel_name(launch.name);
   require_order(out.launches, root.at("launches"));
   out.status = status_of(out);
   return out;

@@ -3,10 +3,12 @@
 
 #include <algorithm>
 #include <cmath>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
 
+#include "base/part.h"
 #include "report/outcome.h"
 #include "report/sections/sections.h"
 #include "report/text/format.h"
@@ -59,8 +61,8 @@ Span span_of(const RunResult& result) {
 }
 
 std::string kind_within_pe(const std::string& kind) {
-  constexpr std::string_view kOfPe = "sip*.cube*.pe*.";
-  return kind.starts_with(kOfPe) ? kind.substr(kOfPe.size()) : kind;
+  const std::optional<PartKind> known = part_kind(kind);
+  return known && scope_of(*known) == PartScope::pe ? std::string(local_name(*known)) : kind;
 }
 
 std::string metric_text(const Metric& metric) {

@@ -4,11 +4,13 @@
 #include <algorithm>
 #include <cmath>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "report/launch_group.h"
 #include "report/sections/sections.h"
 #include "report/text/format.h"
+#include "topology/engine_operations.h"
 
 namespace kernbench::report {
 namespace {
@@ -32,9 +34,16 @@ std::string engine_text(const EngineTotal& engine) {
   return engine.types.empty() ? engine.engine : engine.engine + " " + types_text(engine.types);
 }
 
+/// Whether the first of the types, which takes most, is one of integers.
+bool multiplies_integers(const EngineTotal& gemm) {
+  const std::string_view first = std::string_view(gemm.types).substr(0, gemm.types.find(','));
+  const auto found = std::ranges::find(topology::kGemmOperands, first, &topology::GemmOperandInfo::key);
+  return found != topology::kGemmOperands.end() && found->integer;
+}
+
 /// Products of integers are no floating-point operations.
 std::string unit_of(const EngineTotal& engine) {
-  if (engine.engine == "gemm") return engine.types.starts_with('i') ? "OP" : "FLOP";
+  if (engine.engine == "gemm") return multiplies_integers(engine) ? "OP" : "FLOP";
   return engine.engine == "vector" ? "op" : "B";
 }
 

@@ -43,7 +43,7 @@ std::vector<PlannedLaunches> planned(const RunResult& result) {
       found->longest = std::max(found->longest, longest);
     }
   };
-  for (const LaunchResult& launch : result.launches) add(base_name(launch.name), launch.plan, 1, duration(launch));
+  for (const LaunchResult& launch : result.launches) add(launch.kernel, launch.plan, 1, duration(launch));
   for (const LaunchTotal& total : result.launch_totals) {
     add(total.name, total.plan, static_cast<std::size_t>(total.count), total.longest);
   }

@@ -38,7 +38,7 @@ std::string remainder(std::size_t count, const Palette& palette) {
 std::string distance_section(const RunResult& result, const Palette& palette) {
   std::map<std::string, DistanceBytes> by_name;
   for (const LaunchResult& launch : result.launches) {
-    if (launch.hbm_bytes > Bytes()) add(by_name[base_name(launch.name)], launch.distance);
+    if (launch.hbm_bytes > Bytes()) add(by_name[launch.kernel], launch.distance);
   }
   for (const LaunchTotal& total : result.launch_totals) {
     if (total.hbm_bytes > Bytes()) add(by_name[total.name], total.distance);

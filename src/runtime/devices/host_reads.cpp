@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "base/name_format.h"
 #include "base/text.h"
 #include "kernbench/error.h"
 #include "runtime/context.h"

@@ -4,6 +4,7 @@
 
 #include <utility>
 
+#include "base/name_format.h"
 #include "kernbench/error.h"
 #include "runtime/context.h"
 #include "runtime/streams/launches.h"
@@ -48,9 +49,9 @@ std::shared_ptr<tensor::DeviceStorage> SimulatedDevices::allocate(std::string na
   }
   const HostContext& context = current_context("a device tensor");
   const Worker& worker = context.worker;
-  if (name.empty()) name = simulation_.unique_name("tensor", worker.path);
-  if (!worker.group) simulation_.warn_unbound(name);
-  auto allocation = simulation_.memory().allocate(context.part(SipId{device}), std::move(name), dtype, sizes, policy);
+  Name known = name.empty() ? simulation_.unique_name("tensor", worker.path) : Name(std::move(name));
+  if (!worker.group) simulation_.warn_unbound(known);
+  auto allocation = simulation_.memory().allocate(context.part(SipId{device}), std::move(known), dtype, sizes, policy);
   return std::make_shared<SimulatedStorage>(std::move(allocation), device, registry_);
 }
 

@@ -30,11 +30,6 @@ bool comes_before(const LaunchResult& a, const LaunchResult& b) {
   return key(a) < key(b);
 }
 
-/// "gemm" of "gemm#2" and "gemm#1.2".
-std::string kernel_of(const std::string& launch) {
-  return launch.substr(0, launch.rfind('#'));
-}
-
 std::vector<Kernel> main_kernels(const RunResult& result) {
   std::map<std::string, Kernel> by_name;
   Time all;
@@ -46,7 +41,7 @@ std::vector<Kernel> main_kernels(const RunResult& result) {
     all += total;
     if (kernel.longest == nullptr || comes_before(longest, *kernel.longest)) kernel.longest = &longest;
   };
-  for (const LaunchResult& launch : result.launches) add(kernel_of(launch.name), duration(launch), launch);
+  for (const LaunchResult& launch : result.launches) add(launch.kernel, duration(launch), launch);
   for (const LaunchTotal& total : result.launch_totals) add(total.name, total.total, total.longest_launch);
   std::vector<Kernel> kernels;
   for (auto& [name, kernel] : by_name) {

@@ -162,6 +162,7 @@ LaunchResult launch_result(const LaunchPlan& plan, const hardware::Machine& mach
                            const tile::LaunchRecord& record, const tile::Explainer* explainer) {
   LaunchResult result;
   result.name = record.name;
+  result.kernel = plan.name;
   result.device = plan.device;
   result.start = times.requested;
   result.end = times.completed;

@@ -7,8 +7,8 @@
 #include "base/address.h"
 #include "base/text.h"
 #include "hardware/ipcq/ipcq.h"
-#include "hardware/ipcq/wait_reasons.h"
 #include "kernbench/error.h"
+#include "runtime/queues/out_of_slots.h"
 
 namespace kernbench::runtime {
 
@@ -122,12 +122,13 @@ QueueResources::Room QueueResources::room(const Place& place) {
 
 void QueueResources::out_of_slots(const hardware::Channel& channel) {
   const Room left = room({channel.parameters.buffer_kind, channel.receiver});
-  throw OutOfMemoryError(fmt::format(
-      "{}{}: the channel from {} to {} needs {} ({} slots of {}), and {} of {} are free; use fewer or smaller slots, "
-      "fewer channels, or another buffer_kind",
-      hardware::kOutOfSlots, left.memory, to_text(channel.sender), to_text(channel.receiver),
-      to_text(slot_bytes(channel)), channel.parameters.n_slots, to_text(channel.parameters.slot_size),
-      to_text(left.free), to_text(left.capacity)));
+  const std::int32_t slots = channel.parameters.n_slots;
+  throw OutOfSlotsError(
+      fmt::format("out of memory for queues in {}: the channel from {} to {} needs {} ({} slots of {}), and {} of {} "
+                  "are free; use fewer or smaller slots, fewer channels, or another buffer_kind",
+                  left.memory, to_text(channel.sender), to_text(channel.receiver), to_text(slot_bytes(channel)), slots,
+                  to_text(channel.parameters.slot_size), to_text(left.free), to_text(left.capacity)),
+      left.memory, slots);
 }
 
 void QueueResources::assign(tile::QueueRow& row) {

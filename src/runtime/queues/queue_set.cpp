@@ -22,8 +22,7 @@ QueueOptions raised(QueueOptions options, const Simulation& simulation) {
 
 }  // namespace
 
-QueueSet::QueueSet(Simulation& simulation, std::string name, std::vector<PeCoordinate> members,
-                   const QueueOptions& options)
+QueueSet::QueueSet(Simulation& simulation, Name name, std::vector<PeCoordinate> members, const QueueOptions& options)
     : simulation_(simulation),
       resources_(simulation.queue_resources()),
       name_(std::move(name)),
@@ -41,7 +40,7 @@ QueueSet::QueueSet(Simulation& simulation, std::string name, std::vector<PeCoord
   install(simulation);
 }
 
-std::shared_ptr<QueueSet> QueueSet::create(Simulation& simulation, std::string name, std::vector<PeCoordinate> members,
+std::shared_ptr<QueueSet> QueueSet::create(Simulation& simulation, Name name, std::vector<PeCoordinate> members,
                                            const QueueOptions& options) {
   auto set = std::make_shared<QueueSet>(simulation, std::move(name), std::move(members), options);
   simulation.launch_queues().add(set);
@@ -101,7 +100,7 @@ void QueueSet::run_actions(std::uint64_t) {
   for (auto& action : std::exchange(actions_, {})) action();
 }
 
-std::shared_ptr<QueueSet> LaunchQueues::acquire(const std::string& name, const std::vector<PeCoordinate>& members,
+std::shared_ptr<QueueSet> LaunchQueues::acquire(const Name& name, const std::vector<PeCoordinate>& members,
                                                 const QueueOptions& options) {
   const QueueOptions wanted = raised(options, simulation_);
   // A window is as new in every launch: its words are 0 and nobody has written its bytes.

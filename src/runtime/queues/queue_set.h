@@ -28,10 +28,10 @@ class QueueSet {
  public:
   /// Members may be PEs of several SIPs; their order is that of member_index. ValueError and OutOfMemoryError as for
   /// QueueTable and QueueResources.
-  static std::shared_ptr<QueueSet> create(Simulation& simulation, std::string name, std::vector<PeCoordinate> members,
+  static std::shared_ptr<QueueSet> create(Simulation& simulation, Name name, std::vector<PeCoordinate> members,
                                           const QueueOptions& options);
   /// Use create().
-  QueueSet(Simulation& simulation, std::string name, std::vector<PeCoordinate> members, const QueueOptions& options);
+  QueueSet(Simulation& simulation, Name name, std::vector<PeCoordinate> members, const QueueOptions& options);
   ~QueueSet();
   QueueSet(const QueueSet&) = delete;
   QueueSet& operator=(const QueueSet&) = delete;
@@ -56,7 +56,7 @@ class QueueSet {
 
   Simulation& simulation_;
   std::weak_ptr<QueueResources> resources_;  // the simulation may end first
-  std::string name_;
+  Name name_;
   std::shared_ptr<tile::QueueTable> table_;
   std::size_t open_parts_ = 0;
   sim::Completion installed_;
@@ -75,7 +75,7 @@ class LaunchQueues {
   LaunchQueues& operator=(const LaunchQueues&) = delete;
   /// A set of these members and options that no launch uses: one that is installed, or a new one. What stands in the
   /// way of a new one and is not in use is removed, the oldest first.
-  std::shared_ptr<QueueSet> acquire(const std::string& name, const std::vector<PeCoordinate>& members,
+  std::shared_ptr<QueueSet> acquire(const Name& name, const std::vector<PeCoordinate>& members,
                                     const QueueOptions& options);
   /// Closes a set that acquire() has given, and forgets it.
   void remove(const std::shared_ptr<QueueSet>& set);

@@ -28,21 +28,21 @@ bool wants_queues(const QueueOptions& options) {
 class PendingLaunch final : public sim::WaitNode {
  public:
   using Start = std::function<std::shared_ptr<const sim::WaitNode>(std::shared_ptr<PendingLaunch>)>;
-  PendingLaunch(std::string name, std::shared_ptr<QueueSet> queues, Start start)
+  PendingLaunch(Name name, std::shared_ptr<QueueSet> queues, Start start)
       : name_(std::move(name)), queues_(std::move(queues)), start_(std::move(start)) {}
 
   static void begin(const std::shared_ptr<PendingLaunch>& self) {
     self->queues_.reset();
     self->launch_ = std::exchange(self->start_, nullptr)(self);
   }
-  std::string wait_name() const override { return "launch " + name_; }
+  Name wait_name() const override { return "launch " + name_; }
   void waits_for(std::vector<sim::WaitEdge>& edges) const override {
     if (queues_) return edges.push_back({&queues_->installed(), "its channels"});
     if (const auto launch = launch_.lock()) launch->waits_for(edges);
   }
 
  private:
-  std::string name_;
+  Name name_;
   std::shared_ptr<QueueSet> queues_;  // until they are installed
   Start start_;
   std::weak_ptr<const sim::WaitNode> launch_;
@@ -51,7 +51,7 @@ class PendingLaunch final : public sim::WaitNode {
 /// Whose launch it is.
 struct Sending {
   Simulation& simulation;
-  std::string name;
+  Name name;
   std::shared_ptr<WorkerGroup> group;  // null: the main program's
   int rank = 0;
   std::uint64_t owner = 0;  // for the machine
@@ -176,7 +176,7 @@ CompletionRef enqueue_launch(Simulation& simulation, LaunchPlan plan) {
   plan.range = current_range(context);
   plan.available_pes = context.pe ? 1 : simulation.topology().pes_per_sip();
   const Worker& worker = context.worker;
-  const std::string name = simulation.unique_name(plan.name, worker.path);
+  const Name name = simulation.unique_name(plan.name, worker.path);
   const std::source_location where = sim::this_fiber::current()->call().where;
   if (plan.turn)
     current_stream("launch", plan.device).enqueue_wait(std::exchange(plan.turn, nullptr), "turn of launch " + name);

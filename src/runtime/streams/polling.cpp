@@ -1,7 +1,5 @@
 #include "runtime/streams/polling.h"
 
-#include <fmt/format.h>
-
 #include "runtime/simulation.h"
 #include "sim/fiber.h"
 
@@ -13,7 +11,7 @@ bool ask(const HostContext& context, bool reached, const char* call) {
     return true;
   }
   sim::this_fiber::sleep(context.simulation.topology().host.launch_overhead);
-  sim::this_fiber::note_poll([call] { return fmt::format("asks {}", call); });
+  sim::this_fiber::note_poll([call] { return named("asks {}", call); });
   return false;
 }
 
@@ -21,7 +19,7 @@ void note_read(HostContext& context, const tensor::DeviceStorage& storage, std::
                tensor::HostRead read) {
   const auto& tensor = storage.descriptor();
   if (!context.reads.note(tensor->name, boxes)) return;
-  sim::this_fiber::note_poll([tensor, read] { return fmt::format("reads tensor {} by {}", tensor->name, name(read)); });
+  sim::this_fiber::note_poll([tensor, read] { return named("reads tensor {} by {}", tensor->name, name(read)); });
 }
 
 void note_work(HostContext& context) {

@@ -15,7 +15,7 @@ std::string completion_text(const std::source_location& where) {
 
 }  // namespace
 
-CompletionRef Stream::enqueue(std::string name, Begin begin) {
+CompletionRef Stream::enqueue(Name name, Begin begin) {
   auto command = std::make_shared<Command>();
   command->name = std::move(name);
   command->begin = std::move(begin);
@@ -26,7 +26,8 @@ CompletionRef Stream::enqueue(std::string name, Begin begin) {
     command->completion->set();
     return command->completion;
   }
-  command->completion->describe_as([text = command->name + " on " + name_] { return text; }, sim::WaitRole::command);
+  command->completion->describe_as([name = command->name, on = name_] { return named("{} on {}", name, *on); },
+                                   sim::WaitRole::command);
   // Weak references: a command that is over has nothing left to wait for.
   command->completion->provided_by(
       [self = std::weak_ptr<Command>(command), before = std::weak_ptr<sim::Completion>(last())](auto& edges) {
@@ -46,7 +47,7 @@ CompletionRef Stream::enqueue_wait(CompletionRef reached) {
   return enqueue_wait([reached = std::move(reached)] { return reached; });
 }
 
-CompletionRef Stream::enqueue_wait(std::function<CompletionRef()> ask, std::string name) {
+CompletionRef Stream::enqueue_wait(std::function<CompletionRef()> ask, Name name) {
   return enqueue(std::move(name), [this, ask = std::move(ask)](Done done) {
     const CompletionRef reached = ask();
     if (!reached || reached->is_set()) {

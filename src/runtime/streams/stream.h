@@ -7,6 +7,7 @@
 #include <memory>
 #include <source_location>
 #include <string>
+#include <utility>
 
 #include "kernbench/coordinates.h"
 #include "runtime/streams/worker_group.h"
@@ -27,27 +28,27 @@ class Stream {
   /// Told when a command, of the program's call at `where`, begins and when it is complete.
   using Observer = std::function<void(const std::string& command, const std::source_location& where, bool begins)>;
 
-  explicit Stream(std::string name) : name_(std::move(name)) {}
+  explicit Stream(Name name) : name_(std::make_shared<const Name>(std::move(name))) {}
   Stream(const Stream&) = delete;
   Stream& operator=(const Stream&) = delete;
 
   void observe_with(Observer observer) { observer_ = std::move(observer); }
   /// Adds a command; the result is set when it completes.
-  CompletionRef enqueue(std::string name, Begin begin);
+  CompletionRef enqueue(Name name, Begin begin);
   /// What is given to the stream later begins after `reached`.
   CompletionRef enqueue_wait(CompletionRef reached);
   /// Likewise; what is to be reached is asked for when it is the stream's turn. Null: nothing.
-  CompletionRef enqueue_wait(std::function<CompletionRef()> reached, std::string name = "wait for an event");
+  CompletionRef enqueue_wait(std::function<CompletionRef()> reached, Name name = "wait for an event");
   /// Drops the commands of cancelled groups that have not begun, and their waits for events; they count as completed,
   /// for whoever else waits for them.
   void drop_cancelled();
   /// The completion of the last command, or null when none is outstanding.
   CompletionRef last() const;
-  const std::string& name() const { return name_; }
+  const Name& name() const { return *name_; }
 
  private:
   struct Command {
-    std::string name;
+    Name name;
     std::source_location where;  // of the program's call that gave it; line 0: not known
     Begin begin;
     CompletionRef completion;
@@ -60,7 +61,7 @@ class Stream {
   void begin_next();
   void go_on(std::uint64_t wait);
 
-  std::string name_;
+  std::shared_ptr<const Name> name_;  // completions may outlive the stream
   Observer observer_;
   std::deque<std::shared_ptr<Command>> commands_;
   bool beginning_ = false;

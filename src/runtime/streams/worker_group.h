@@ -157,6 +157,7 @@ struct Worker {
   std::int64_t process = 0;  // its number among all workers; 0 for the main program
   sim::AgentId agent;        // of its fiber, and of its data tasks
   std::string path;          // "1" for rank 1, "1.0" for rank 0 of what rank 1 spawned; empty for the main program
+  std::string stem = {};     // of a path that leaves out the middle: what comes before "..."
   std::shared_ptr<WorkerGroup> group = nullptr;  // none: the main program
   bool daemon = false;
   int depth = 0;  // of the spawns that it is in; 0 for the main program

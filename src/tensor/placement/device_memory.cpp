@@ -89,7 +89,7 @@ Bytes DeviceMemory::sip_capacity() const {
   return Bytes(usable_slice_capacity().count() * topology_.pes_per_sip());
 }
 
-std::shared_ptr<const DeviceAllocation> DeviceMemory::allocate(const DevicePart& part, std::string name, DType dtype,
+std::shared_ptr<const DeviceAllocation> DeviceMemory::allocate(const DevicePart& part, Name name, DType dtype,
                                                                std::span<const std::int64_t> shape,
                                                                const DPPolicy& policy) {
   const SipId sip = part.sip();

@@ -87,7 +87,7 @@ class DeviceMemory {
 
   /// Memory for a tensor on `part`, placed by `policy`. OutOfMemoryError says who asked for how much, what is free, and
   /// what the largest live tensors on that slice are.
-  std::shared_ptr<const DeviceAllocation> allocate(const DevicePart& part, std::string name, DType dtype,
+  std::shared_ptr<const DeviceAllocation> allocate(const DevicePart& part, Name name, DType dtype,
                                                    std::span<const std::int64_t> shape, const DPPolicy& policy);
 
   /// Bytes of a slice that are no tensor's: slots of queues. Nothing when there is no block large enough.

@@ -24,6 +24,11 @@ std::string DevicePart::name() const {
   return is_pe_ ? to_text(first_) : fmt::format("ahbm:{}", first_.sip.value);
 }
 
+Name to_name(const DevicePart& part) {
+  if (part.is_pe_) return kernbench::to_name(part.first_);
+  return "ahbm:" + Name::slot(SlotKind::part, part.first_.sip.value);
+}
+
 namespace {
 
 void check_one(const char* what, int wanted, const DevicePart& part) {

@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "base/name.h"
 #include "kernbench/coordinates.h"
 #include "kernbench/placement.h"
 #include "topology/spec.h"
@@ -27,6 +28,7 @@ class DevicePart {
   std::vector<PeCoordinate> pes(const topology::Topology& topology) const;
   /// The PE here that stands for `other` of another part: the same one of its SIP, or the only one.
   PeCoordinate counterpart(PeCoordinate other) const;
+  friend Name to_name(const DevicePart& part);
   /// "ahbm:1" or "sip0.cube2.pe5"
   std::string name() const;
   constexpr auto operator<=>(const DevicePart&) const = default;

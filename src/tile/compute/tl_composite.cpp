@@ -6,6 +6,7 @@
 #include <utility>
 #include <vector>
 
+#include "base/name_format.h"
 #include "base/text.h"
 #include "hardware/pe/scheduler.h"
 #include "kernbench/error.h"

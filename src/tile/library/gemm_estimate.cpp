@@ -10,6 +10,7 @@
 #include "hardware/gemm/systolic.h"
 #include "kernbench/tl/program.h"
 #include "tile/compute/engine_work.h"
+#include "topology/models.h"
 
 namespace kernbench::tile::library {
 
@@ -68,7 +69,7 @@ GemmEstimate::GemmEstimate(const GemmProblem& problem, const topology::Topology&
       operand_(gemm_operand(problem.dtype)),
       cycle_(1e9 / static_cast<double>(topology.pe.clock.count())),
       fill_(static_cast<double>(hardware::edge_cycles(topology.pe.gemm))),
-      fills_each_fold_(topology.pe.gemm.model == "scale_sim_os") {
+      fills_each_fold_(topology::gemm_model(topology.pe.gemm.model) == topology::GemmModel::scale_sim_os) {
   const auto& cube = topology.cube;
   const auto& mesh = topology.sip.cubes;
   slice_ = per_ns(cube.slice_bandwidth());

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "addressing/tensor_descriptor.h"
+#include "base/name_format.h"
 #include "kernbench/error.h"
 #include "tile/memory/access.h"
 #include "tile/memory/memory_access.h"

@@ -6,6 +6,7 @@
 
 #include "addressing/tensor_descriptor.h"
 #include "base/fingerprint.h"
+#include "base/name_format.h"
 #include "hardware/agents.h"
 #include "kernbench/error.h"
 #include "numerics/memory/masked_transfer.h"

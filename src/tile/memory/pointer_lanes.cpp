@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "addressing/tensor_descriptor.h"
+#include "base/name_format.h"
 #include "kernbench/error.h"
 #include "sim/fiber.h"
 #include "tile/explain/explanation.h"

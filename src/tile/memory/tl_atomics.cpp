@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "addressing/tensor_descriptor.h"
+#include "base/name_format.h"
 #include "kernbench/error.h"
 #include "kernbench/tl.h"
 #include "numerics/operations.h"

@@ -2,6 +2,7 @@
 #include <fmt/format.h>
 
 #include "addressing/tensor_descriptor.h"
+#include "base/name_format.h"
 #include "kernbench/error.h"
 #include "kernbench/tl.h"
 #include "tile/memory/memory_access.h"

@@ -1,7 +1,8 @@
 #include "tile/messages/signals.h"
 
 #include <fmt/format.h>
-#include <fmt/ranges.h>
+
+#include <utility>
 
 #include "base/text.h"
 #include "hardware/ipcq/ipcq.h"
@@ -12,9 +13,9 @@ namespace {
 
 /// What other members could do for a program that waits for them.
 struct Act {
-  const char* of;     // "a signal of"; the PE follows
-  const char* fault;  // of those that cannot any more
-  bool alternative;   // one of them would be enough
+  const char* of;        // "a signal of"; the PE follows
+  sim::Predicate fault;  // of those that cannot any more
+  bool alternative;      // one of them would be enough
 };
 
 /// So many members are enough to see what is going on; with more of them the report would grow with their square.
@@ -24,16 +25,16 @@ constexpr std::size_t kMostActors = 128;
 void append_actors(const WindowAccess& access, const std::vector<std::int32_t>& members, const Act& act,
                    std::vector<sim::WaitEdge>& edges) {
   auto& machine = access.call.program.environment().machine;
-  std::vector<std::string> ended;
+  std::vector<Name> ended;
   std::size_t more = 0;
   for (const std::int32_t member : members) {
     const PeCoordinate pe = access.windows.row(member).owner;
     if (edges.size() >= kMostActors && ended.size() >= kMostActors) break;
     std::vector<sim::WaitEdge> running;
-    machine.ipcq(pe).programs_of(pe, fmt::format("{} {}", act.of, kernbench::to_text(pe)), running);
+    machine.ipcq(pe).programs_of(pe, named("{} {}", act.of, to_name(pe)), running);
     if (running.front().target == nullptr) {
       if (ended.size() < kMostActors) {
-        ended.push_back(kernbench::to_text(pe));
+        ended.push_back(to_name(pe));
       } else {
         ++more;
       }
@@ -43,10 +44,9 @@ void append_actors(const WindowAccess& access, const std::vector<std::int32_t>& 
     }
   }
   if (ended.empty()) return;
-  const std::string others = more > 0 ? fmt::format(" and {} more", more) : "";
-  const std::string text = fmt::format("{} {}{}, whose program{} ended", act.of, fmt::join(ended, ", "), others,
-                                       ended.size() == 1 ? " has" : "s have");
-  edges.push_back({nullptr, text, false, act.alternative, fmt::format("{}", fmt::join(ended, "\n")), act.fault});
+  const Name text = named("{} {}{}, whose program{} ended", act.of, join(ended, ", "),
+                          more > 0 ? named(" and {} more", more) : Name(), ended.size() == 1 ? " has" : "s have");
+  edges.push_back({nullptr, text, false, act.alternative, std::move(ended), act.fault});
 }
 
 std::vector<std::int32_t> others(const WindowAccess& access) {
@@ -91,12 +91,12 @@ std::int64_t wait_for_signal(const WindowAccess& access, const SignalCondition& 
   const PhysAddr word = own_word(access, condition.word);
   hardware::SignalWait waits(unit, word, condition.met);
   waits.describe_as([&] {
-    return fmt::format("signal {} of {} (it is {}; tl::wait_until at {} waits until it is {})", condition.word,
-                       kernbench::to_text(access.call.program.coordinate()), unit.value(word),
-                       to_text(access.call.where), condition.text);
+    return named("signal {} of {} (it is {}; tl::wait_until at {} waits until it is {})", condition.word,
+                 to_name(access.call.program.coordinate()), unit.value(word), to_text(access.call.where),
+                 condition.text);
   });
   waits.provided_by([&](std::vector<sim::WaitEdge>& edges) {
-    append_actors(access, others(access), {"a signal of", "has ended without such a signal", true}, edges);
+    append_actors(access, others(access), {"a signal of", {sim::kHas, "ended without such a signal"}, true}, edges);
     if (edges.empty()) edges.push_back({nullptr, "a signal; this program is the only member"});
   });
   return suspend(access, waits);
@@ -115,7 +115,7 @@ void wait_for_barrier(const WindowAccess& access, const BarrierRound& round) {
     for (const std::int32_t member : *round.group) {
       if (access.windows.entered(member, round.scope) < round.generation) missing.push_back(member);
     }
-    append_actors(access, missing, {"tl::barrier on", "has ended without this tl::barrier", false}, edges);
+    append_actors(access, missing, {"tl::barrier on", {sim::kHas, "ended without this tl::barrier"}, false}, edges);
   });
   suspend(access, waits);
 }

@@ -21,10 +21,10 @@ std::string Site::text() const {
   return fmt::format("kernel {} on {} (program {}), {}", launch, kernbench::to_text(pe), program, to_text(where));
 }
 
-std::string KernelCommand::wait_name() const {
+Name KernelCommand::wait_name() const {
   if (!message_end) return Command::wait_name();
-  const std::string on = queue != nullptr ? " on " + queue->wait_name() : "";
-  return fmt::format("{}#{} ({}){}", kind, number, to_text(where), on);
+  if (queue == nullptr) return named("{}#{} ({})", kind, number, to_text(where));
+  return named("{}{} ({}) on {}", kind, operation_number(number), to_text(where), queue->wait_name());
 }
 
 void match(KernelCommand& receive, const KernelCommand& send) {

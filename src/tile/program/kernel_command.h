@@ -33,7 +33,7 @@ class KernelCommand final : public hardware::Command {
   }
 
   /// Of a message with its line: "recv#3 (ring.cpp:12) on sip0.cube0.pe1.ipcq.receive0".
-  std::string wait_name() const override;
+  Name wait_name() const override;
   /// Lets go of what it holds of the TCM and of its program's data.
   void let_go() {
     holds.clear();

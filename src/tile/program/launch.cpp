@@ -10,7 +10,7 @@ std::shared_ptr<const sim::WaitNode> start(Environment& environment, KernelLaunc
   record->name = launch.name;
   // Without data no value of it outlives the launch, and nothing that would name it.
   record->lasting_name =
-      environment.data_enabled ? environment.launch_names->emplace_back(launch.name).c_str() : record->name.c_str();
+      environment.data_enabled ? environment.launch_names->emplace_back(record->name).c_str() : record->name.c_str();
   record->called_at = launch.called_at;
   record->queues = std::move(launch.queues);
   record->programs = static_cast<std::int64_t>(launch.pes.size());
@@ -24,7 +24,7 @@ std::shared_ptr<const sim::WaitNode> start(Environment& environment, KernelLaunc
   for (const PeCoordinate at : launch.pes) {
     auto program = std::make_shared<Program>(environment, record, at, id++);
     request.programs.push_back(
-        {at, to_text(at) + " " + launch.name, [program, body](sim::AgentId agent) { program->run(agent, *body); }});
+        {at, Name::program(at, launch.name), [program, body](sim::AgentId agent) { program->run(agent, *body); }});
   }
   Explainer* explainer = environment.explainer;
   const std::uint64_t explained = explainer != nullptr ? explainer->begin_launch(*record) : 0;

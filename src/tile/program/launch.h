@@ -17,7 +17,7 @@ namespace kernbench::tile {
 
 struct KernelLaunch {
   SipId sip;
-  std::string name;                    // unique in the simulation: "gemm#2"
+  Name name;                           // unique in the simulation: "gemm#2"
   std::vector<PeCoordinate> pes;       // in order of coordinates; program_id counts them
   std::shared_ptr<QueueTable> queues;  // channels among programs, installed; may be null
   std::function<void()> body;          // the kernel with its arguments bound; called once on each PE

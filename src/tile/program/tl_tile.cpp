@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "addressing/tensor_descriptor.h"
+#include "base/name_format.h"
 #include "kernbench/error.h"
 #include "kernbench/tl.h"
 #include "tile/program/conversion.h"
