@@ -224,7 +224,7 @@ Trace run(const topology::Topology& topology, const Scenario& scenario, bool exa
   for (const std::size_t host : hosts) {
     sim::FiberOptions options;
     options.agent = bench.machine.host_agent(static_cast<std::int32_t>(host));
-    options.name = Name::rank(host);
+    options.name = "rank " + std::to_string(host);
     bench.scheduler.spawn(std::move(options), [&, host] {
       for (std::size_t i = 0; i < scenario[host].size(); ++i) {
         run_command(bench, scenario[host][i], std::to_string(host) + "." + std::to_string(i), trace);
