@@ -35,7 +35,7 @@ RanksResult run_ranks(const SimulateOptions& options, int ranks, const std::func
     std::vector<std::shared_ptr<sim::Fiber>> workers;
     for (const int rank : starts) {
       workers.push_back(simulation.scheduler().spawn(
-          {.agent = simulation.machine().host_agent(rank), .name = "rank " + std::to_string(rank)}, [&, rank] {
+          {.agent = simulation.machine().host_agent(rank), .name = Name::rank(rank)}, [&, rank] {
             runtime::Worker worker;
             worker.rank = rank;
             worker.agent = simulation.machine().host_agent(rank);
