@@ -4,9 +4,8 @@
 
 namespace kernbench::sim {
 
-bool advance(Scheduler& scheduler, Time when, Phase phase, AgentId agent, std::uint64_t operation) {
+bool advance(Scheduler& scheduler, EventKey key) {
   Scheduler::State& state = scheduler.state();
-  const EventKey key{static_cast<std::uint64_t>(when.count()), make_order(phase, agent, operation)};
   while (!state.queue.empty()) {
     const EventQueue::Entry next = state.queue.top();
     if (key < next.key) break;
@@ -15,6 +14,7 @@ bool advance(Scheduler& scheduler, Time when, Phase phase, AgentId agent, std::u
     --state.cancelled_events;
     state.slots.release(next.payload);
   }
+  const Time when = Time::picoseconds(static_cast<std::int64_t>(key.time));
   if (when != scheduler.now()) state.begin_instant(when);
   return true;
 }

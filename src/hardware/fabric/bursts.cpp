@@ -91,7 +91,6 @@ ChannelSelector::ChannelSelector(Bytes granule, std::uint32_t group)
   if (!std::has_single_bit(granule_) || !std::has_single_bit(group) || group == 1) return;
   granule_bits_ = std::countr_zero(granule_);
   digit_bits_ = std::countr_zero(group);
-  for (int bit = 0; bit < 64; bit += digit_bits_) first_bits_ |= std::uint64_t{1} << bit;
 }
 
 }  // namespace fabric

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <algorithm>
+#include <array>
 #include <bit>
 #include <cassert>
 #include <cstdint>
@@ -97,19 +98,34 @@ class ChannelSelector {
     if (digit_bits_ == 0) return interleave(address, Bytes(static_cast<std::int64_t>(granule_)), group_);
     // The sum of the digits to the base 2^b: each bit counts for its place in its digit.
     const std::uint64_t number = address >> granule_bits_;
+    if (digit_bits_ == 2) return sum_of_pairs(number) & 3;
+    const std::uint64_t first_bits = kFirstBits[static_cast<std::size_t>(digit_bits_)];
     std::uint32_t sum = 0;
     for (int bit = 0; bit < digit_bits_; ++bit) {
-      sum += static_cast<std::uint32_t>(std::popcount(number & (first_bits_ << bit))) << bit;
+      sum += static_cast<std::uint32_t>(std::popcount(number & (first_bits << bit))) << bit;
     }
     return sum & (group_ - 1);
   }
 
  private:
+  /// For each number of bits in a digit, the first bits of all digits.
+  static constexpr std::array<std::uint64_t, 33> kFirstBits = [] {
+    std::array<std::uint64_t, 33> bits{};
+    for (std::size_t digit = 1; digit < bits.size(); ++digit) {
+      for (std::size_t bit = 0; bit < 64; bit += digit) bits[digit] |= std::uint64_t{1} << bit;
+    }
+    return bits;
+  }();
+  static std::uint32_t sum_of_pairs(std::uint64_t number) {
+    number = (number & 0x3333333333333333u) + ((number >> 2) & 0x3333333333333333u);
+    number = (number + (number >> 4)) & 0x0f0f0f0f0f0f0f0fu;
+    return static_cast<std::uint32_t>((number * 0x0101010101010101u) >> 56);
+  }
+
   std::uint64_t granule_ = 1;
   std::uint32_t group_ = 1;
   int granule_bits_ = 0;
   int digit_bits_ = 0;  // none unless both are powers of two
-  std::uint64_t first_bits_ = 0;
 };
 
 }  // namespace kernbench::hardware::fabric

@@ -10,85 +10,57 @@
 
 namespace kernbench::hardware::fabric {
 
-// ---- buffers
-
-Buffer* ExactEngine::buffer_behind(Transfer& transfer, std::size_t stage) {
-  const std::span<const Stage> route = transfer.request.route;
-  if (stage == 0 && transfer.has_response_buffer()) return &transfer.responses;
-  return &state_.servers[route[stage].server.value].buffer(buffer_index(route, stage));
-}
-
-Room* ExactEngine::room_behind(Transfer& transfer, std::size_t stage) {
-  return stage + 1 == transfer.request.route.size() ? nullptr : &buffer_behind(transfer, stage)->room;
-}
-
 // ---- input ports and their heads
-
-std::uint64_t ExactEngine::port_behind(const Transfer& transfer, std::size_t stage) const {
-  if (stage == 0 && transfer.has_response_buffer()) return response_port(transfer.port());
-  return queue_port(transfer.request.route[stage].server.value, buffer_index(transfer.request.route, stage));
-}
 
 Candidate ExactEngine::injection(TransferSlot slot) {
   Transfer& transfer = state_.transfer(slot);
   transfer.after_first = transfer.first;
   const std::int64_t bytes = transfer.after_first.next();
-  return {transfer.port(), {transfer.start, transfer.start, slot, 0, bytes}, room_behind(transfer, 0)};
+  return {transfer.port(), transfer.start, transfer.hops.front().room(), nullptr, bytes, slot};
 }
 
-Candidate ExactEngine::head_before(const Transfer& transfer, std::size_t stage) {
-  const QueuedBurst& head = buffer_behind(const_cast<Transfer&>(transfer), stage - 1)->queue.front();
-  return {port_behind(transfer, stage - 1), head, room_behind(state_.transfer(head.transfer), head.stage)};
+Candidate ExactEngine::head_of(Buffer& buffer, std::uint64_t port) {
+  const QueuedBurst& head = buffer.queue.front();
+  return {port, head.ready, state_.transfer(head.transfer).hops[head.stage].room(), &buffer, head.bytes, head.transfer};
+}
+
+std::uint32_t ExactEngine::next_server(const Candidate& candidate) {
+  return state_.transfer(candidate.transfer).hops[candidate.from->queue.front().stage].server;
 }
 
 void ExactEngine::present_injection(TransferSlot slot) {
   const Candidate head = injection(slot);
-  if (head.head.bytes > 0) add_candidate(state_.transfer(slot).request.route.front().server.value, head);
+  if (head.bytes > 0) add_candidate(state_.transfer(slot).hops.front().server, head);
 }
 
 // ---- turns
 
-void ExactEngine::take_turn_at(std::uint32_t server, Time when) {
+void ExactEngine::take_turn_at(Server& at, std::uint32_t server, Time when) {
   if (when == Time::max()) return;
-  Server& at = state_.servers[server];
   when = std::max({when, at.free_at, state_.scheduler.now()});
   if (at.turn_at <= when) return;
-  if (at.turn_at != Time::max()) state_.scheduler.cancel(at.turn);
   at.turn_at = when;
-  // A server that is always busy goes from turn to turn, whoever began: its transfers are what is under way.
-  const sim::Scheduler::ActsFor nobody(state_.scheduler, state_.scheduler.origin_of_turns());
-  at.turn = state_.scheduler.schedule(when, sim::Phase::arbitrate, at.spec.agent, server,
-                                      sim::call<&ExactEngine::arbitrate>(this, server));
+  turns_.set(server, at.spec.agent, when);
 }
 
 void ExactEngine::add_candidate(std::uint32_t server, const Candidate& candidate) {
-  state_.servers[server].arbiter.add(candidate);
-  take_turn_at(server, candidate.eligible());
-}
-
-void ExactEngine::replace_candidate(std::uint32_t server, std::size_t index, std::uint32_t next_server,
-                                    const Candidate& next) {
-  if (next_server == server) {
-    state_.servers[server].arbiter.replace(index, next);
-    return;  // this server looks for its next turn after it has served
-  }
-  state_.servers[server].arbiter.remove(index);
-  Candidate moved = next;
-  moved.since = state_.scheduler.now();
-  add_candidate(next_server, moved);
+  Server& at = state_.servers[server];
+  at.arbiter.add(candidate);
+  take_turn_at(at, server, candidate.eligible());
 }
 
 void ExactEngine::arbitrate(std::uint64_t server_argument) {
   const auto server = static_cast<std::uint32_t>(server_argument);
   Server& at = state_.servers[server];
   at.turn_at = Time::max();
+  const Time now = state_.scheduler.now();
   // A memory may take several bursts at one instant.
-  while (at.free_at <= state_.scheduler.now()) {
-    const std::size_t index = at.arbiter.choose(state_.scheduler.now());
+  while (at.free_at <= now && !at.arbiter.empty()) {
+    const std::size_t index = at.arbiter.choose(now);
     if (index == Arbiter::kNone) break;
-    serve(server, index);
+    serve(server, at, index);
   }
-  take_turn_at(server, at.arbiter.earliest(at.free_at));
+  if (!at.arbiter.empty()) take_turn_at(at, server, at.arbiter.earliest(at.free_at));
 }
 
 // ---- service
@@ -98,16 +70,11 @@ void ExactEngine::observe(std::uint32_t server, const Transfer& transfer, Time s
   state_.observer->on_service({server}, transfer.request.agent, transfer.request.operation, start, end, bytes);
 }
 
-ExactEngine::Service ExactEngine::serve_plain(std::uint32_t server, const Transfer& transfer,
-                                              const QueuedBurst& burst) {
-  Server& at = state_.servers[server];
+ExactEngine::Service ExactEngine::serve_plain(std::uint32_t server, Server& at, const Transfer& transfer, Bytes bytes) {
   const Time now = state_.scheduler.now();
-  const Bytes bytes(burst.bytes);
   const Time service = at.service.of(bytes);
   at.last_bytes = bytes;
-  at.work.busy += service;
-  at.work.bytes += bytes;
-  ++at.work.bursts;
+  add(at.work, {service, bytes, 1});
   observe(server, transfer, now, now + service, bytes);
   return {now, now + service, now + service};
 }
@@ -119,7 +86,7 @@ void ExactEngine::visit_accesses(Transfer& transfer, const QueuedBurst& burst, V
   const TransferRequest& request = transfer.request;
   const bool first = burst.stage == 0;
   if (!first && burst.stage + std::size_t{1} < request.route.size()) return visit(0, 0, burst.bytes);
-  const ChannelSelector channel_of(request.granule, request.route[burst.stage].group);
+  const ChannelSelector& channel_of = first ? transfer.first_channel : transfer.last_channel;
   BurstCursor cursor = first ? transfer.first : transfer.last;
   cursor.next([&](const Accesses& accesses) {
     std::uint64_t address = first ? accesses.address : accesses.landing;
@@ -172,16 +139,16 @@ ExactEngine::Service ExactEngine::serve_memory(Transfer& transfer, const QueuedB
   return {service.head, service.end, takes_next(channels, now)};
 }
 
-void ExactEngine::serve(std::uint32_t server, std::size_t index) {
+void ExactEngine::serve(std::uint32_t server, Server& at, std::size_t index) {
   const Time now = state_.scheduler.now();
-  Server& at = state_.servers[server];
-  assert(at.free_at <= now);
-  const Candidate chosen = at.arbiter[index];
-  const QueuedBurst& burst = chosen.head;
-  Transfer& transfer = state_.transfer(burst.transfer);
+  const Candidate& chosen = at.arbiter[index];
+  Transfer& transfer = state_.transfer(chosen.transfer);
+  const QueuedBurst burst = chosen.from != nullptr
+                                ? chosen.from->queue.front()
+                                : QueuedBurst{transfer.start, transfer.start, chosen.transfer, 0, chosen.bytes};
   const Time could = std::max({burst.ready, at.free_at, chosen.since});
-  const Service service = state_.is_memory(transfer.request.route[burst.stage]) ? serve_memory(transfer, burst)
-                                                                                : serve_plain(server, transfer, burst);
+  const Service service = transfer.hops[burst.stage].memory ? serve_memory(transfer, burst)
+                                                            : serve_plain(server, at, transfer, Bytes(burst.bytes));
   at.arbiter.served(chosen.port);
   at.free_at = service.next;
   at.last_start = now;
@@ -191,74 +158,81 @@ void ExactEngine::serve(std::uint32_t server, std::size_t index) {
   const Time starving = starved(now - could, before);
   transfer.note(burst.stage, now, at.starved, starving);
   at.starved += starving;
-  if (burst.stage > 0) return_room(transfer, burst, tail, now - burst.ready);
-  advance_port(server, index);
-  forward(server, burst, service.head, tail);
-}
-
-void ExactEngine::return_room(Transfer& transfer, const QueuedBurst& burst, Time tail, Time waited) {
-  const std::size_t before = burst.stage - std::size_t{1};
-  const std::uint32_t server = transfer.request.route[before].server.value;
-  Server& at = state_.servers[server];
-  const Time home = tail + at.latency;
-  buffer_behind(transfer, before)->room.give({home, waited, burst.bytes});
-  if (at.arbiter.empty() || at.turn_at <= std::max(home, at.free_at)) return;
-  take_turn_at(server, at.arbiter.earliest(at.free_at));
-}
-
-void ExactEngine::advance_port(std::uint32_t server, std::size_t index) {
-  Arbiter& arbiter = state_.servers[server].arbiter;
-  const QueuedBurst burst = arbiter[index].head;
-  Transfer& transfer = state_.transfer(burst.transfer);
-  if (burst.stage == 0) {
-    transfer.first = transfer.after_first;
-    const Candidate next = injection(burst.transfer);
-    if (next.head.bytes == 0) return arbiter.remove(index);
-    return arbiter.replace(index, next);
+  if (burst.stage > 0) {
+    const Hop& hop = transfer.hops[burst.stage - std::size_t{1}];
+    return_room(hop, {tail + state_.servers[hop.server].latency, now - burst.ready, burst.bytes});
   }
-  Buffer& before = *buffer_behind(transfer, burst.stage - std::size_t{1});
-  before.queue.pop_front();
-  if (before.queue.empty()) return arbiter.remove(index);
-  const Candidate next = head_before(transfer, burst.stage);
-  const Transfer& next_transfer = state_.transfer(next.head.transfer);
-  replace_candidate(server, index, next_transfer.request.route[next.head.stage].server.value, next);
+  advance_port(at, server, index);
+  forward(at, transfer, burst, service.head, tail);
 }
 
-void ExactEngine::forward(std::uint32_t server, const QueuedBurst& burst, Time head, Time tail) {
-  Server& at = state_.servers[server];
-  Transfer& transfer = state_.transfer(burst.transfer);
+void ExactEngine::return_room(const Hop& before, const ReturningRoom& room) {
+  before.behind->room.give(room);
+  Server& at = state_.servers[before.server];
+  if (at.arbiter.empty() || at.turn_at <= std::max(room.home, at.free_at)) return;
+  take_turn_at(at, before.server, at.arbiter.earliest(at.free_at));
+}
+
+void ExactEngine::advance_port(Server& at, std::uint32_t server, std::size_t index) {
+  Candidate& place = at.arbiter[index];
+  Candidate next;
+  if (place.from == nullptr) {
+    Transfer& transfer = state_.transfer(place.transfer);
+    transfer.first = transfer.after_first;
+    next = injection(place.transfer);
+    if (next.bytes == 0) return at.arbiter.remove(index);
+  } else {
+    place.from->queue.pop_front();
+    if (place.from->queue.empty()) return at.arbiter.remove(index);
+    next = head_of(*place.from, place.port);
+    const std::uint32_t asks = next_server(next);
+    if (asks != server) {
+      at.arbiter.remove(index);
+      next.since = state_.scheduler.now();
+      return add_candidate(asks, next);
+    }
+  }
+  place = next;  // this server looks for its next turn after it has served
+}
+
+void ExactEngine::forward(Server& at, Transfer& transfer, const QueuedBurst& burst, Time head, Time tail) {
   const Time complete = tail + at.latency;
   if (burst.stage == 0) {
     transfer.departed = std::max(transfer.departed, complete);
     transfer.unstarted_first -= burst.bytes;
     if (transfer.unstarted_first == 0) state_.schedule_departed(transfer);
   }
-  const std::size_t stage = burst.stage + std::size_t{1};
-  if (stage == transfer.request.route.size()) {
+  const Hop& hop = transfer.hops[burst.stage];
+  if (hop.behind == nullptr) {
     transfer.delivered = std::max(transfer.delivered, complete);
     transfer.unstarted_last -= burst.bytes;
     if (transfer.unstarted_last == 0) state_.schedule_delivered(transfer, burst.transfer);
     return;
   }
-  Buffer& behind = *buffer_behind(transfer, burst.stage);
-  behind.queue.push_back({head + at.latency, complete, burst.transfer, static_cast<std::uint16_t>(stage), burst.bytes});
-  if (behind.queue.size() == 1) present_head(transfer, stage);
-}
-
-void ExactEngine::present_head(const Transfer& transfer, std::size_t stage) {
-  const Candidate head = head_before(transfer, stage);
-  const Transfer& of = state_.transfer(head.head.transfer);
-  add_candidate(of.request.route[head.head.stage].server.value, head);
+  const auto stage = static_cast<std::uint16_t>(burst.stage + 1);
+  hop.behind->queue.push_back({head + at.latency, complete, burst.transfer, stage, burst.bytes});
+  if (hop.behind->queue.size() == 1) add_candidate(transfer.hops[stage].server, head_of(*hop.behind, hop.port));
 }
 
 // ---- how a transfer enters exact mode: at its start, or in the middle of a coalesced way
 
 void ExactEngine::prepare(Transfer& transfer) {
-  const Stage& first = transfer.request.route.front();
+  const std::span<const Stage> route = transfer.request.route;
   transfer.first = transfer.last = BurstCursor(transfer.request);
+  transfer.first_channel = ChannelSelector(transfer.request.granule, route.front().group);
+  transfer.last_channel = ChannelSelector(transfer.request.granule, route.back().group);
   transfer.unstarted_first = transfer.unstarted_last = transfer.request.ranges.total().count();
   transfer.departed = transfer.delivered = transfer.start;
-  if (transfer.has_response_buffer()) transfer.responses.room.reset(state_.response_buffer(first));
+  if (transfer.has_response_buffer()) transfer.responses.room.reset(state_.response_buffer(route.front()));
+  transfer.hops.clear();
+  for (std::size_t stage = 0; stage < route.size(); ++stage) {
+    Hop& hop = transfer.hops.emplace_back(Hop{route[stage].server.value, state_.is_memory(route[stage])});
+    if (stage + 1 == route.size()) break;
+    const std::uint32_t index = buffer_index(route, stage);
+    const bool responses = stage == 0 && transfer.has_response_buffer();
+    hop.behind = responses ? &transfer.responses : &state_.servers[hop.server].buffer(index);
+    hop.port = responses ? response_port(transfer.port()) : queue_port(hop.server, index);
+  }
 }
 
 void ExactEngine::start(TransferSlot slot) {
@@ -278,8 +252,9 @@ void ExactEngine::resume(TransferSlot slot, const Recurrence& recurrence) {
   restore_servers(transfer, recurrence);
   restore_queues(transfer, slot, recurrence);
   present_injection(slot);
-  for (std::size_t stage = 1; stage < transfer.request.route.size(); ++stage) {
-    if (!buffer_behind(transfer, stage - 1)->queue.empty()) present_head(transfer, stage);
+  for (std::size_t stage = 1; stage < transfer.hops.size(); ++stage) {
+    const Hop& before = transfer.hops[stage - 1];
+    if (!before.behind->queue.empty()) add_candidate(transfer.hops[stage].server, head_of(*before.behind, before.port));
   }
 }
 
@@ -295,15 +270,15 @@ void ExactEngine::restore_servers(Transfer& transfer, const Recurrence& recurren
       if (lane.memory) std::ranges::copy(recurrence.channels(stage), state_.channels_of(route[stage]).begin());
     }
     if (stage + 1 == route.size()) break;
-    buffer_behind(transfer, stage)->room = lane.room;
-    port = port_behind(transfer, stage);
+    transfer.hops[stage].behind->room = lane.room;
+    port = transfer.hops[stage].port;
   }
 }
 
 void ExactEngine::restore_queues(Transfer& transfer, TransferSlot slot, const Recurrence& recurrence) {
   for (const WaitingBurst& waiting : recurrence.waiting()) {
-    buffer_behind(transfer, waiting.stage - std::size_t{1})
-        ->queue.push_back({waiting.ready, waiting.complete, slot, waiting.stage, waiting.bytes});
+    transfer.hops[waiting.stage - std::size_t{1}].behind->queue.push_back(
+        {waiting.ready, waiting.complete, slot, waiting.stage, waiting.bytes});
   }
 }
 

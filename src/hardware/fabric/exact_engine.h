@@ -1,4 +1,4 @@
-// Transfers burst by burst: one event for each burst and server, the arbitration that starts it.
+// Transfers burst by burst: one turn of an arbiter for each burst and server.
 #pragma once
 
 #include <cstdint>
@@ -6,16 +6,18 @@
 #include "hardware/fabric/channels.h"
 #include "hardware/fabric/recurrence.h"
 #include "hardware/fabric/transfer.h"
+#include "hardware/fabric/turns.h"
 #include "kernbench/units.h"
 
 namespace kernbench::hardware::fabric {
 
 /// When a burst starts on a server, everything that follows from it is known: when its head and tail reach the next
-/// server, and when its room in the buffer before is home. These are written where they will be needed, and the only
-/// events are the turns of the arbiters: at the earliest time at which a server is free and some head can be served.
+/// server, and when its room in the buffer before is home. These are written where they will be needed, and all that
+/// is left are the turns of the arbiters: at the earliest time at which a server is free and some head can be served.
 class ExactEngine {
  public:
-  explicit ExactEngine(FabricState& state) : state_(state) {}
+  ExactEngine(FabricState& state, bool one_event_for_each_turn)
+      : state_(state), turns_(state.scheduler, one_event_for_each_turn, sim::call<&ExactEngine::arbitrate>(this)) {}
 
   /// Lets a transfer that starts now ask for its first server.
   void start(TransferSlot slot);
@@ -33,33 +35,30 @@ class ExactEngine {
   void restore_servers(Transfer& transfer, const Recurrence& recurrence);
   void restore_queues(Transfer& transfer, TransferSlot slot, const Recurrence& recurrence);
   void present_injection(TransferSlot slot);
-  void present_head(const Transfer& transfer, std::size_t stage);
 
   void arbitrate(std::uint64_t server);
-  void serve(std::uint32_t server, std::size_t index);
-  Service serve_plain(std::uint32_t server, const Transfer& transfer, const QueuedBurst& burst);
+  void serve(std::uint32_t server, Server& at, std::size_t index);
+  Service serve_plain(std::uint32_t server, Server& at, const Transfer& transfer, Bytes bytes);
   Service serve_memory(Transfer& transfer, const QueuedBurst& burst);
   MemoryService serve_by_laws(Transfer& transfer, const QueuedBurst& burst);
   template <class Visit>
   void visit_accesses(Transfer& transfer, const QueuedBurst& burst, Visit visit);
   void observe(std::uint32_t server, const Transfer& transfer, Time start, Time end, Bytes bytes);
-  void return_room(Transfer& transfer, const QueuedBurst& burst, Time tail, Time waited);
-  void advance_port(std::uint32_t server, std::size_t index);
-  void forward(std::uint32_t server, const QueuedBurst& burst, Time head, Time tail);
+  void return_room(const Hop& before, const ReturningRoom& room);
+  void advance_port(Server& at, std::uint32_t server, std::size_t index);
+  void forward(Server& at, Transfer& transfer, const QueuedBurst& burst, Time head, Time tail);
 
-  /// Offers the next head of a port: in place of the candidate at `index` if it asks for the same server.
-  void replace_candidate(std::uint32_t server, std::size_t index, std::uint32_t next_server, const Candidate& next);
   void add_candidate(std::uint32_t server, const Candidate& candidate);
-  void take_turn_at(std::uint32_t server, Time when);
+  void take_turn_at(Server& at, std::uint32_t server, Time when);
 
-  Buffer* buffer_behind(Transfer& transfer, std::size_t stage);
-  Room* room_behind(Transfer& transfer, std::size_t stage);
+  /// The burst that a transfer injects next; without bytes: none.
   Candidate injection(TransferSlot slot);
-  /// The head of the buffer before `stage` of a transfer's route.
-  Candidate head_before(const Transfer& transfer, std::size_t stage);
-  std::uint64_t port_behind(const Transfer& transfer, std::size_t stage) const;
+  /// The head of a buffer that is `port` to the next server.
+  Candidate head_of(Buffer& buffer, std::uint64_t port);
+  std::uint32_t next_server(const Candidate& candidate);
 
   FabricState& state_;
+  Turns turns_;
   Load load_;  // of the burst that is being served
 };
 

@@ -15,7 +15,10 @@ using fabric::TransferSlot;
 
 struct Fabric::Implementation {
   Implementation(sim::Scheduler& scheduler, FabricOptions fabric_options)
-      : options(fabric_options), state(scheduler), engine(state), coalescer(state, engine) {
+      : options(fabric_options),
+        state(scheduler),
+        engine(state, fabric_options.exact_events),
+        coalescer(state, engine) {
     state.observer = fabric_options.observer;
     state.on_delivered = sim::call<&Implementation::deliver>(this);
   }

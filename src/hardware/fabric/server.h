@@ -64,32 +64,43 @@ constexpr std::uint64_t response_port(std::uint64_t injection) {
 /// The head of an input port asks for a server.
 struct Candidate {
   std::uint64_t port = 0;
-  QueuedBurst head;
-  Room* room = nullptr;  // of the buffer that the burst will go to; none when it leaves the fabric
-  Time since = {};       // when it became the head, if other servers were asked before it
+  Time ready;              // when its head is there
+  Room* room = nullptr;    // of the buffer that the burst will go to; none when it leaves the fabric
+  Buffer* from = nullptr;  // whose head it is; none: of the bursts that a transfer injects
+  std::int64_t bytes = 0;
+  TransferSlot transfer = kNoTransfer;  // that it belongs to
+  Time since = {};                      // when it became the head, if other servers were asked before it
 
   /// The earliest time at which it can be served by a free server; max while no room is known to come.
-  Time eligible() const { return room == nullptr ? head.ready : std::max(head.ready, room->available(head.bytes)); }
+  Time eligible() const { return room == nullptr ? ready : std::max(ready, room->available(bytes)); }
 };
 
 /// Round robin over input ports in structural order, continuing after the port that was served last.
 class Arbiter {
  public:
   bool empty() const { return candidates_.empty(); }
-  const Candidate& operator[](std::size_t index) const { return candidates_[index]; }
+  /// To be replaced by the next of the same port.
+  Candidate& operator[](std::size_t index) { return candidates_[index]; }
   void add(const Candidate& candidate);
-  /// Replaces the candidate at `index` by the next of the same port.
-  void replace(std::size_t index, const Candidate& next) { candidates_[index] = next; }
   void remove(std::size_t index) { candidates_.erase(candidates_.begin() + static_cast<std::ptrdiff_t>(index)); }
 
   static constexpr std::size_t kNone = SIZE_MAX;
   /// Index of the next candidate in turn that is eligible at `now`, or kNone.
-  std::size_t choose(Time now) const;
+  std::size_t choose(Time now) const {
+    if (candidates_.size() == 1) return candidates_[0].eligible() <= now ? 0 : kNone;
+    return choose_among(now);
+  }
   /// When the first candidate becomes eligible; anything up to `soon` may be given as it is found first.
-  Time earliest(Time soon) const;
+  Time earliest(Time soon) const {
+    if (candidates_.size() == 1) return candidates_[0].eligible();
+    return earliest_among(soon);
+  }
   void served(std::uint64_t port) { last_port_ = port; }
 
  private:
+  std::size_t choose_among(Time now) const;
+  Time earliest_among(Time soon) const;
+
   std::vector<Candidate> candidates_;     // ascending ports
   std::uint64_t last_port_ = UINT64_MAX;  // so that the first turn is the lowest port's
 };
@@ -110,8 +121,7 @@ struct Server {
 
   Time free_at;  // of the first server of a memory: when that takes its next burst
   Arbiter arbiter;
-  sim::EventHandle turn;  // the pending arbitration
-  Time turn_at = Time::max();
+  Time turn_at = Time::max();                             // of the pending arbitration
   std::array<std::unique_ptr<Buffer>, kBuffers> buffers;  // made when first used
 
   std::uint32_t users = 0;          // transfers not yet delivered whose routes contain this server

@@ -28,6 +28,15 @@ struct LaneResult {
   std::uint32_t returns = 0;  // rooms that are still on their way back when the transfer is delivered
 };
 
+/// One stage of a transfer in exact mode.
+struct Hop {
+  std::uint32_t server = 0;
+  bool memory = false;
+  Buffer* behind = nullptr;  // none behind the last one
+  std::uint64_t port = 0;    // what that buffer is to the next server
+  Room* room() const { return behind == nullptr ? nullptr : &behind->room; }
+};
+
 struct Transfer {
   TransferRequest request;
   sim::Origin origin;  // who has started it, and so whose doing its delivery is
@@ -53,6 +62,8 @@ struct Transfer {
   std::int64_t unstarted_first = 0;  // bytes that have not started on the first or last stage
   std::int64_t unstarted_last = 0;
   Buffer responses{Bytes(0)};  // the response buffer behind a first group
+  std::vector<Hop> hops;
+  ChannelSelector first_channel, last_channel;  // of memories at the ends
 
   std::uint64_t port() const { return injection_port(request.agent, request.operation); }
   /// Tells the log, if there is one, of bursts that have started on a stage, the last of them at `begun`. The server
