@@ -73,6 +73,8 @@ def figures(result, bench):
         small = {}
         for each in result["launches"]:
             name = each["name"].split("#")[0]
+            if name in ("traffic", "fill"):
+                continue
             small[f"{name} beside traffic"] = small.get(f"{name} beside traffic", 0) + each["end_ps"] - each["start_ps"]
         return small
     launches = [each for each in result["launches"] if each["in_region"]]

