@@ -17,27 +17,28 @@ Time service(Bytes bytes, Bandwidth bandwidth, Bytes minimum) {
   return std::max(kLeast, transfer_time(std::max(bytes, minimum), bandwidth));
 }
 
-/// The chunks of one row, none of which crosses a granule: the first, the whole ones, the last (may be empty).
-struct RowChunks {
+/// The accesses of one row, none of which crosses a granule: the first, the whole ones, the last (may be empty).
+struct RowAccesses {
   Bytes first, last;
   std::int64_t whole;
 };
 
-RowChunks chunks_of(const StridedRange& range, Bytes granule) {
+RowAccesses accesses_of(const StridedRange& range, Bytes granule) {
   const std::int64_t row = range.row_bytes.count(), size = granule.count();
   const auto offset = static_cast<std::int64_t>(range.address % static_cast<std::uint64_t>(size));
   const std::int64_t first = std::min(row, size - offset);
   return {Bytes(first), Bytes((row - first) % size), (row - first) / size};
 }
 
-/// The time for which a range occupies one server, at the least. Exact when all rows fall into chunks alike.
-Time occupancy(const StridedRange& range, Bytes chunk, Bandwidth bandwidth, Bytes minimum) {
-  const bool alike = range.rows == 1 || range.stride % chunk.count() == 0;
-  if (!alike) return transfer_time(std::max(range.row_bytes, minimum) * range.rows, bandwidth);
-  const RowChunks row = chunks_of(range, chunk);
-  Time time = service(row.first, bandwidth, minimum) + row.whole * service(chunk, bandwidth, minimum);
-  if (row.last > Bytes()) time += service(row.last, bandwidth, minimum);
-  return time * range.rows;
+/// The bytes for which a range occupies the channels, each access as long as the smallest one, at the least. Exact when
+/// all rows fall into accesses alike.
+Bytes occupied(const StridedRange& range, Bytes granule, Bytes access) {
+  const bool alike = range.rows == 1 || range.stride % granule.count() == 0;
+  if (!alike) return std::max(range.row_bytes, access) * range.rows;
+  const RowAccesses row = accesses_of(range, granule);
+  Bytes bytes = std::max(row.first, access) + std::max(granule, access) * row.whole;
+  if (row.last > Bytes()) bytes += std::max(row.last, access);
+  return bytes * range.rows;
 }
 
 /// So many cycles, rounded down.
@@ -94,18 +95,21 @@ Time Bounds::answer(const Path& path, const DmaLeg& leg) const {
 
 Time Bounds::data(const Path& path, const DmaLeg& leg) const {
   const topology::HbmSpec& hbm = topology_.cube.hbm;
-  const Bytes chunk = topology_.cube.noc.chunk;
+  const Bytes granule = hbm.interleave;
   const Bandwidth channel = hbm.channel_bandwidth();
-  Time channels, largest, port, link;
+  Time largest;
+  Bytes in_channels, bytes;
   for (const StridedRange& range : leg.ranges) {
     if (range.total() == Bytes()) continue;
-    const RowChunks row = chunks_of(range, chunk);
-    const Bytes large = row.whole > 0 ? chunk : std::max(row.first, row.last);
+    const RowAccesses row = accesses_of(range, granule);
+    const Bytes large = row.whole > 0 ? granule : std::max(row.first, row.last);
     largest = std::max(largest, service(large, channel, hbm.access));
-    channels += occupancy(range, chunk, channel, hbm.access);
-    port += occupancy(range, chunk, topology_.pe.tcm.bandwidth, Bytes());
-    if (path.slowest != Bandwidth()) link += occupancy(range, chunk, path.slowest, Bytes());
+    in_channels += occupied(range, granule, hbm.access);
+    bytes += range.total();
   }
+  Time channels = transfer_time(in_channels, channel);
+  const Time port = transfer_time(bytes, topology_.pe.tcm.bandwidth);
+  const Time link = path.slowest == Bandwidth() ? Time() : transfer_time(bytes, path.slowest);
   if (largest == Time::zero()) return {};
   // A model of one's own may serve faster than the figures say.
   if (own(topology::ModelKind::hbm, hbm.model)) channels = largest = Time::zero();

@@ -130,9 +130,9 @@ TEST_P(DmaLaw, TheBoundIsTheTimeAlone) {
   const CommandRef load = only_operation(bench);
   const CommandBound bound = bench.machine.least(at(0, 5, 3), *load);
   EXPECT_LE(bound.total(), load->times.finished - load->times.started);
-  // Chunks of one size over channels that all get as many of them: exactly the law.
+  // Accesses of one size over channels that all get as many of them: the law, but for the rounding of each burst.
   if (GetParam() % 4096 == 0 || GetParam() <= 1024) {
-    EXPECT_EQ(bound.total(), load->times.finished - load->times.started);
+    EXPECT_LE(load->times.finished - load->times.started, bound.total() + ps(GetParam() / 1024));
   }
 }
 
@@ -382,10 +382,10 @@ TEST(Dma, MoreThan4096LegsAreAnError) {
   EXPECT_THROW(bench.run(at(0, 0, 0), [&](ProgramScope& p) { p.load(legs); }), ValueError);
 }
 
-/// A load or store of 64 KiB on another SIP, over a link with so many credits.
-CommandRef over_a_link(std::int32_t credits, bool write, bool exact, std::string* server) {
+/// A load or store of 64 KiB on another SIP, over a link with such a buffer.
+CommandRef over_a_link(Bytes buffer, bool write, bool exact, std::string* server) {
   auto machine = small_machine({1, 1}, {2, 1}, 2);
-  machine.system.link = {Bandwidth::gigabytes_per_second(199), ns(499), credits};
+  machine.system.link = {Bandwidth::gigabytes_per_second(199), ns(499), buffer};
   Bench bench(machine, exact);
   bench.run(at(0, 0, 0), [&](ProgramScope& p) {
     const std::vector<DmaLeg> legs{leg(at(1, 0, 1), 0, 1 << 16)};
@@ -399,8 +399,9 @@ CommandRef over_a_link(std::int32_t credits, bool write, bool exact, std::string
 TEST(Dma, WhatASmallBufferBehindALinkCostsIsKnownWithItsName) {
   for (const bool write : {false, true}) {
     std::string server, ignored;
-    const CommandRef small = over_a_link(7, write, false, &server), exact = over_a_link(7, write, true, &ignored),
-                     enough = over_a_link(10'000, write, false, &ignored);
+    const CommandRef small = over_a_link(Bytes(7 * 1024), write, false, &server),
+                     exact = over_a_link(Bytes(7 * 1024), write, true, &ignored),
+                     enough = over_a_link(Bytes(10'000'000), write, false, &ignored);
     const Time longer =
         (small->times.finished - small->times.started) - (enough->times.finished - enough->times.started);
     EXPECT_GT(longer, Time::microseconds(5));

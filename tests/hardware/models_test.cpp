@@ -227,7 +227,7 @@ TEST(OwnModels, EnginesAskThemAboutEachCommandAndKeepToTheirAnswer) {
             same.times.finished - same.times.started - ps(30'011));
 }
 
-TEST(OwnModels, AChannelIsAskedOnceForEachChunkInTheOrderOfServiceAtItsOwnAddresses) {
+TEST(OwnModels, AChannelIsAskedOnceForEachAccessInTheOrderOfServiceAtItsOwnAddresses) {
   topology::Topology machine = tiny();
   machine.cube.hbm.model = "watched";
   SeenByModels seen;
