@@ -13,6 +13,6 @@ namespace kernbench::runtime {
 /// Without an explainer, what only explains is left out: breakdown, critical path, waits, operations.
 /// The lists are cut: what is beyond them is summed up in one last entry, so that sums stay right.
 LaunchResult launch_result(const LaunchPlan& plan, const hardware::Machine& machine, const hardware::LaunchTimes& times,
-                           const tile::LaunchRecord& record, const tile::Explainer* explainer);
+                           const tile::LaunchRecord& record, tile::Explainer* explainer);
 
 }  // namespace kernbench::runtime

@@ -46,7 +46,7 @@ void match(KernelCommand& receive, const KernelCommand& send) {
 
 Membership membership(const AccessCall& call) {
   const auto& queues = call.program.launch().queues;
-  const auto self = queues ? queues->index_of(call.program.coordinate()) : std::nullopt;
+  const auto self = call.program.member();
   if (!self) {
     throw ProgramError("NoChannelError",
                        fmt::format("tl::{}: this launch has no channels{}; name a topology or pairs in "

@@ -24,12 +24,9 @@ std::shared_ptr<const sim::WaitNode> start(Environment& environment, KernelLaunc
     request.programs.push_back(
         {at, to_text(at) + " " + launch.name, [program, body](sim::AgentId agent) { program->run(agent, *body); }});
   }
-  Explainer* explainer = environment.explainer;
-  const std::uint64_t explained = explainer != nullptr ? explainer->begin_launch(*record) : 0;
-  request.completed = [record, explainer, explained,
-                       completed = std::move(launch.completed)](const hardware::LaunchTimes& times) {
+  if (environment.explainer != nullptr) Explainer::begin_launch(*record);
+  request.completed = [record, completed = std::move(launch.completed)](const hardware::LaunchTimes& times) {
     completed(times, *record);
-    if (explainer != nullptr) explainer->end_launch(explained);
   };
   request.failed = std::move(launch.failed);
   request.owner = launch.owner;
