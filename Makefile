@@ -43,7 +43,7 @@ test-full: ## slow tests, planted defects, sanitizers, five minutes of fuzzing a
 	@$(MAKE) fuzz
 	@$(MAKE) credibility
 
-.PHONY: defects credibility asan tsan fuzz oracle bench check-install
+.PHONY: defects credibility asan tsan fuzz oracle bench costs check-install
 defects: ## plant defects, one after the other: does a test catch each? (about an hour)
 	@tools/setup build test
 	@tools/planted_defects
@@ -79,6 +79,12 @@ bench: ## KernBench's own speed, as ratios to other programs
 	@$(call configured,release,KERNBENCH_BUILD_PERF)
 	@cmake --build --preset release -j $(JOBS) --target kernbench perf/all
 	@perf/run build/release
+
+costs: ## instructions of a message, a load, a launch: has one grown against the committed counts?
+	@tools/setup build costs
+	@$(call configured,release,KERNBENCH_BUILD_PERF)
+	@cmake --build --preset release -j $(JOBS) --target costs
+	@perf/costs/compare build/release --check
 
 check-install: ## does an installed KernBench serve another project?
 	@tools/setup build test

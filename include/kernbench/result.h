@@ -128,6 +128,39 @@ struct LaunchResult {
   std::vector<OperationResult> operations;    // the most work first
 };
 
+/// What the launches of a LaunchTotal asked of their engines of one kind, or of a memory.
+struct EngineTotal {
+  std::string engine, types;  // types: of the launch that had most work for it
+  double work = 0;
+  double most_work = 0;  // of one launch
+  Time busiest;          // the busiest one's time, added up
+  /// The seconds that the work takes at the peak of the device, and of the parts in use; not finite: it has none.
+  double at_device_peak = 0, at_used_peak = 0;
+};
+
+/// Launches that a result does not have one by one (SimulateOptions::detailed_launches), added up: those of one kernel,
+/// line, device, range and plan.
+struct LaunchTotal {
+  std::string name;  // "gemm", without a number
+  std::int32_t device = 0;
+  std::string where = {}, range = {};                        // as of each of them
+  bool in_region = true;                                     // likewise
+  std::optional<PlanResult> plan = {};                       // likewise
+  std::int64_t count = 0;                                    // of launches
+  Time total, shortest, longest;                             // of their durations
+  Time first_start, last_end;                                // of any of them
+  std::vector<std::pair<std::string, Time>> breakdown = {};  // categories that add up to `total`
+  double flops = 0;
+  Bytes hbm_bytes;
+  DistanceBytes distance = {};
+  std::vector<EngineTotal> engines = {};
+  /// Their critical paths by activity, which add up to `total`; the longest first.
+  std::vector<std::pair<std::string, Time>> critical_path = {};
+  std::vector<WaitResult> waits = {};            // of all, the longest first; at most 64, the last then "other"
+  std::vector<OperationResult> operations = {};  // of all, the most work first
+  LaunchResult longest_launch = {};              // one that took longest; of several the one that started first
+};
+
 struct CheckResult {
   std::string name;
   CheckStatus status = CheckStatus::skipped;
@@ -239,7 +272,8 @@ struct RunResult {
   Time simulated_time;
   double wall_time_s = 0;
   std::uint64_t events = 0;
-  std::vector<LaunchResult> launches;
+  std::vector<LaunchResult> launches;      // by start; not all (SimulateOptions::detailed_launches)
+  std::vector<LaunchTotal> launch_totals;  // the others, by name, line, device and range
   std::vector<CheckResult> checks;
   std::map<std::string, Metric> metrics;
   std::vector<ResourceResult> resources;  // within the region of interest, if there is one

@@ -70,6 +70,9 @@ struct SimulateOptions {
   std::string trace = {};
   /// Report and trace the whole run, also where the program marks a region of interest (profiler.h).
   bool whole_run = false;
+  /// RunResult::launches has so many launches one by one, those that complete first: each takes about 10 KB. The others
+  /// are added up in RunResult::launch_totals, by kernel and line, so that memory does not grow with their number.
+  std::size_t detailed_launches = 1'000;
   /// Copied into the result.
   std::string correlation_id = {};
   /// What kernbench::parameter reads in the program (bench.h).

@@ -24,6 +24,7 @@ constexpr const char* kExamples = R"(Examples:
   kernbench run gemm --json - | python3 -m json.tool
   kernbench diff before.json after.json
   kernbench describe ahbm-2sip
+  kernbench ccl all_reduce -b 1K -e 64M -f 4
 
 Exit codes: 0 ok, 1 a check failed, 2 usage or configuration, 3 the simulated program
 failed, 4 internal error, 130 interrupted, 143 terminated.
@@ -53,6 +54,16 @@ Examples:
   kernbench describe my_machine.yaml --set sip.cubes.mesh="[2, 2]"
   kernbench describe ahbm-1sip --format yaml > my_machine.yaml
   kernbench describe --format json-schema > topology.schema.json)";
+
+constexpr const char* kCclExamples =
+    R"(Operations: all_reduce, broadcast, sendrecv; also as alltoall or all_reduce_perf.
+Options are those of nccl-tests, sizes too (8, 32K, 128M, 1G), and so is the table. Times are simulated:
+every run gives the same ones. Exit code 1 when an element is wrong.
+
+Examples:
+  kernbench ccl all_reduce --topology ahbm-2sip -b 1K -e 64M -f 4
+  kernbench ccl all_reduce --topology ahbm-2sip --algo ring_allreduce --algo direct_allreduce --compare
+  kernbench ccl sendrecv --topology ahbm-2sip -b 8 -e 1M -f 2 -n 5 --csv sendrecv.csv)";
 
 // An option that takes exactly one text each time it is given.
 CLI::Option* add_text(CLI::App& app, const std::string& names, Texts& values, const std::string& type,
@@ -117,7 +128,8 @@ struct DescribeTexts {
 
 struct RunTexts {
   Texts bench, topology, overrides, parameters, seed, reads, memory, threads, max_time, max_polls, stack_size, watchdog,
-      json, op_log, trace, wait_graph, correlation_id, report, colour, bench_of_file, compiler, cxxflags;
+      json, op_log, trace, wait_graph, detailed_launches, correlation_id, report, colour, bench_of_file, compiler,
+      cxxflags;
   bool no_data = false, exact_events = false, no_explain = false, skip_floating = false, explain = false, quiet = false,
        no_cache = false;
   bool whole_run = false;
@@ -156,6 +168,8 @@ struct RunTexts {
     add_text(*command, "--wait-graph", wait_graph, "FILE", "Write who waits for whom in a deadlock, for Graphviz");
     command->add_flag("--explain", explain, "Find the least slots of queues that break a deadlock, by running again")
         ->disable_flag_override();
+    add_text(*command, "--detailed-launches", detailed_launches, "N",
+             "Launches reported one by one; the others are added up (default: 1000)");
     add_text(*command, "--correlation-id", correlation_id, "TEXT", "Copied into the result, to find it again");
     add_text(*command, "--report", report, "KIND", "short (default): one screen; or full");
     command->add_flag("--whole-run", whole_run, "Report and trace the whole run, also where a program marks a region")
@@ -204,6 +218,7 @@ struct RunTexts {
     out.quiet = quiet;
     out.report = report_of(single("--report", report, "short"));
     options.whole_run = whole_run;
+    options.detailed_launches = detailed_launches_of(single("--detailed-launches", detailed_launches, "1000"));
     out.colour = colour_of(single("--color", colour, "auto"));
     return out;
   }
@@ -256,6 +271,81 @@ struct DiffTexts {
   }
 };
 
+struct CclTexts {
+  Texts operation, topology, overrides, least, most, step, factor, devices, threads, iterations, warm_ups, calls, check,
+      reduction, type, root, blocking, local_register, algorithms, json, csv;
+  bool compare = false;
+
+  CLI::App* declare(CLI::App& app) {
+    CLI::App* command = app.add_subcommand("ccl", "Measure and check a collective, as nccl-tests do");
+    add_text(*command, "OPERATION", operation, "", "all_reduce, broadcast, …: see below");
+    add_text(*command, "--topology", topology, "TOPOLOGY", "Shipped topology or YAML file (default: ahbm-2sip)");
+    add_text(*command, "--set", overrides, "PATH=VALUE", "Override one value of the topology; repeatable");
+    add_text(*command, "-b,--minbytes", least, "SIZE", "Least size (default: 32M)");
+    add_text(*command, "-e,--maxbytes", most, "SIZE", "Largest size (default: 32M, or that of -b if it is larger)");
+    add_text(*command, "-i,--stepbytes", step, "SIZE", "From one size to the next (default: 1M)");
+    add_text(*command, "-f,--stepfactor", factor, "N", "Factor from one size to the next, in place of -i");
+    add_text(*command, "-g,--ngpus", devices, "N", "Ranks (default: one on each SIP; more than SIPs: one on each PE)");
+    add_text(*command, "-n,--iters", iterations, "N", "Timed iterations (default: 20)");
+    add_text(*command, "-w,--warmup_iters", warm_ups, "N", "Iterations before them (default: 1)");
+    add_text(*command, "-m,--agg_iters", calls, "N", "Calls in each iteration (default: 1)");
+    add_text(*command, "-c,--check", check, "N", "0: no values are computed, nothing is checked (default: 1)");
+    add_text(*command, "-o,--op", reduction, "OP", "sum (default), prod, max, min, avg or all");
+    add_text(*command, "-d,--datatype", type, "TYPE", "float (default), half, bfloat16, int8, …, or all");
+    add_text(*command, "-r,--root", root, "RANK", "Root, or all (default: 0)");
+    add_text(*command, "-t,--nthreads", threads, "N", "Of nccl-tests: ranks are -t times -g");
+    add_text(*command, "-z,--blocking", blocking, "N", "Of nccl-tests: changes nothing here");
+    add_text(*command, "-R,--local_register", local_register, "N", "Of nccl-tests: changes nothing here");
+    add_text(*command, "--algo", algorithms, "NAME", "Algorithm of the collectives file; repeatable");
+    command->add_flag("--compare", compare, "Bus bandwidth of the algorithms side by side, the best marked")
+        ->disable_flag_override();
+    add_text(*command, "--csv", csv, "FILE", "Write the rows as CSV; '-' is standard output, without the table");
+    add_text(*command, "--json,-J", json, "FILE", "Write the rows as JSON; '-' is standard output, without the table");
+    command->footer(kCclExamples);
+    return command;
+  }
+  Command command() const {
+    CclCommand out;
+    ccl::Request& request = out.request;
+    request.operation = single("OPERATION", operation, "");
+    if (request.operation.empty()) throw ConfigurationError("ccl needs an OPERATION, such as all_reduce");
+    out.options.topology = single("--topology", topology, "ahbm-2sip");
+    out.options.overrides = overrides_of(overrides);
+    sizes_into(request.sizes);
+    request.iterations = ccl_number_of("-n", single("-n", iterations, "20"), 1);
+    request.warm_ups = ccl_number_of("-w", single("-w", warm_ups, "1"), 0);
+    request.calls = ccl_number_of("-m", single("-m", calls, "1"), 1);
+    request.check = ccl_number_of("-c", single("-c", check, "1"), 0) > 0;
+    request.reductions = ccl_reductions_of(single("-o", reduction, "sum"));
+    request.types = ccl_types_of(single("-d", type, "float"));
+    const auto ranks = ccl_number_of("-g", single("-g", devices, "0"), 0);
+    request.ranks = static_cast<int>(ranks * ccl_number_of("-t", single("-t", threads, "1"), 1));
+    request.all_roots = single("-r", root, "0") == "all";
+    if (!request.all_roots) request.root = static_cast<int>(ccl_number_of("-r", single("-r", root, "0"), 0));
+    request.algorithms = algorithms;
+    out.compare = compare;
+    out.json = single("--json", json, "");
+    out.csv = single("--csv", csv, "");
+    if (out.json == "-" && out.csv == "-") throw ConfigurationError("--json - and --csv - both want standard output");
+    if (compare && algorithms.size() < 2) throw ConfigurationError("--compare needs two or more --algo NAME");
+    if (!threads.empty() && ranks == 0) out.notes.emplace_back("-t without -g: as many ranks as there are SIPs");
+    if (!blocking.empty()) out.notes.emplace_back("-z changes nothing: calls return at once, in simulated time");
+    if (!local_register.empty()) out.notes.emplace_back("-R changes nothing: there is no registration of buffers");
+    return out;
+  }
+
+ private:
+  void sizes_into(ccl::Sizes& sizes) const {
+    sizes.least = ccl_size_of("-b", single("-b", least, "32M"));
+    const std::string largest = single("-e", most, "");
+    sizes.most = largest.empty() ? std::max(sizes.least, sizes.most) : ccl_size_of("-e", largest);
+    sizes.step = ccl_size_of("-i", single("-i", step, "1M"));
+    sizes.factor = ccl_number_of("-f", single("-f", factor, "1"), 1);
+    if (sizes.most < sizes.least) throw ConfigurationError("-e " + largest + " is below the least size; give -b, too");
+    if (sizes.factor == 1 && sizes.step == Bytes()) throw ConfigurationError("-i 0: expected a size above 0");
+  }
+};
+
 std::string suggestion(const std::string& word, const Texts& candidates) {
   const std::vector<std::string_view> views(candidates.begin(), candidates.end());
   const std::string_view near = nearest(word, views);
@@ -287,11 +377,11 @@ void reject_leftovers(const CLI::App& app, const Texts& leftovers) {
 void reject_unknown_command(const CLI::App& app, const Texts& leftovers) {
   Texts commands;
   for (const CLI::App* command : app.get_subcommands({})) commands.push_back(command->get_name());
-  if (leftovers.empty()) throw ConfigurationError("a command is missing: list, describe, run or diff");
+  if (leftovers.empty()) throw ConfigurationError("a command is missing: list, describe, run, diff or ccl");
   if (leftovers.front().starts_with('-')) reject_leftovers(app, leftovers);
   const std::string near = suggestion(leftovers.front(), commands);
   throw ConfigurationError("unknown command " + in_quotes(leftovers.front()) +
-                           (near.empty() ? "; there are list, describe, run and diff" : near));
+                           (near.empty() ? "; there are list, describe, run, diff and ccl" : near));
 }
 
 // CLI11 says "--seed: 1 required TEXT missing", and "quiet was given a disallowed flag override".
@@ -325,7 +415,8 @@ class Parser {
     describe_app_ = describe_.declare(app_);
     run_app_ = run_.declare(app_);
     diff_app_ = diff_.declare(app_);
-    for (CLI::App* app : {&app_, list_app_, describe_app_, run_app_, diff_app_}) {
+    ccl_app_ = ccl_.declare(app_);
+    for (CLI::App* app : {&app_, list_app_, describe_app_, run_app_, diff_app_, ccl_app_}) {
       app->set_help_flag("-h,--help", "Show this help and leave");
       app->get_formatter()->column_width(30);
     }
@@ -362,6 +453,7 @@ class Parser {
     if (commands.front() == list_app_) return list_.command();
     if (commands.front() == describe_app_) return describe_.command();
     if (commands.front() == diff_app_) return diff_.command();
+    if (commands.front() == ccl_app_) return ccl_.command();
     return run_.command();
   }
 
@@ -370,10 +462,12 @@ class Parser {
   DescribeTexts describe_;
   RunTexts run_;
   DiffTexts diff_;
+  CclTexts ccl_;
   CLI::App* list_app_ = nullptr;
   CLI::App* describe_app_ = nullptr;
   CLI::App* run_app_ = nullptr;
   CLI::App* diff_app_ = nullptr;
+  CLI::App* ccl_app_ = nullptr;
 };
 
 }  // namespace

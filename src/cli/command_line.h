@@ -9,6 +9,7 @@
 
 #include "cli/bench.h"
 #include "cli/bench_file/bench_file.h"
+#include "cli/ccl/request.h"
 #include "kernbench/error.h"
 #include "report/sections/table.h"
 
@@ -66,7 +67,15 @@ struct DiffCommand {
   ColourMode colour = ColourMode::automatic;
 };
 
-using Command = std::variant<ShowText, ListCommand, DescribeCommand, RunCommand, DiffCommand>;
+struct CclCommand {
+  ccl::Request request;
+  SimulateOptions options;
+  std::string json, csv;           // files, "-" for standard output in place of the table, "" for none
+  bool compare = false;            // algorithms side by side
+  std::vector<std::string> notes;  // options of nccl-tests that change nothing here
+};
+
+using Command = std::variant<ShowText, ListCommand, DescribeCommand, RunCommand, DiffCommand, CclCommand>;
 
 /// Understands the arguments after the program's name. Throws UsageError.
 Command parse_command_line(const std::vector<std::string>& arguments);

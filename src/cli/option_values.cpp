@@ -84,6 +84,11 @@ std::uint64_t max_polls_of(const std::string& text) {
   return polls;
 }
 
+std::size_t detailed_launches_of(const std::string& text) {
+  constexpr std::uint64_t kMost = 1'000'000'000;
+  return whole_number<std::uint64_t>("--detailed-launches", text, kMost, "a whole number from 0 to 10^9");
+}
+
 Bytes stack_size_of(const std::string& text) {
   try {
     const Bytes bytes = parse_bytes(text);
@@ -116,6 +121,50 @@ DiffFormat diff_format_of(const std::string& text) {
 report::TableKind report_of(const std::string& text) {
   constexpr std::array<std::string_view, 2> kChoices = {"short", "full"};
   return static_cast<report::TableKind>(choice("--report", text, kChoices));
+}
+
+Bytes ccl_size_of(const std::string& option, const std::string& text) {
+  constexpr std::string_view kUnits = "BKMGT";
+  const bool letter =
+      !text.empty() && kUnits.find(text.back()) != std::string_view::npos && text.find("B") == text.npos;
+  const bool bare = !text.empty() && text.find_first_not_of("0123456789") == std::string::npos;
+  if (!letter && !bare) return parse_bytes(text);
+  const std::string number = letter ? text.substr(0, text.size() - 1) : text;
+  const auto value =
+      whole_number<std::int64_t>(option, number, std::int64_t{1} << 40, "a size such as 8, 32K, 128M or 1G, up to 1T");
+  const int shift = letter ? 10 * static_cast<int>(kUnits.find(text.back())) : 0;
+  constexpr std::int64_t kMost = std::int64_t{1} << 40;
+  if (value > kMost >> shift) reject(option, text, "a size up to 1T");
+  return Bytes(value << shift);
+}
+
+std::int64_t ccl_number_of(const std::string& option, const std::string& text, std::int64_t least) {
+  const std::string expected = fmt::format("a whole number from {} to 1048576", least);
+  const auto value = whole_number<std::int64_t>(option, text, 1 << 20, expected);
+  if (value < least) reject(option, text, expected);
+  return value;
+}
+
+namespace {
+
+/// All of them for "all", else the one of that name.
+template <class Entry>
+std::vector<Entry> named(const std::string& option, const std::string& text, const std::vector<Entry>& known) {
+  if (text == "all") return known;
+  std::vector<std::string_view> names;
+  for (const Entry& entry : known) names.push_back(entry.name);
+  names.emplace_back("all");
+  return {known[choice(option, text, names)]};
+}
+
+}  // namespace
+
+std::vector<ccl::ReductionName> ccl_reductions_of(const std::string& text) {
+  return named("-o", text, ccl::reduction_names());
+}
+
+std::vector<ccl::TypeName> ccl_types_of(const std::string& text) {
+  return named("-d", text, ccl::type_names());
 }
 
 std::map<std::string, std::string> parameters_of(const std::vector<std::string>& texts) {

@@ -24,6 +24,8 @@ int threads_of(const std::string& text);
 int watchdog_of(const std::string& text);
 /// --max-polls: "1000000"; more than zero.
 std::uint64_t max_polls_of(const std::string& text);
+/// --detailed-launches: 0 to 10^9.
+std::size_t detailed_launches_of(const std::string& text);
 /// --stack-size: "8MiB".
 Bytes stack_size_of(const std::string& text);
 /// --max-time: "10ms"; more than zero.
@@ -36,6 +38,13 @@ DescribeFormat format_of(const std::string& text);
 DiffFormat diff_format_of(const std::string& text);
 /// --report of run: "short" or "full".
 report::TableKind report_of(const std::string& text);
+/// -b, -e, -i of ccl: "8", "32K", "128M", "1G" as nccl-tests take them (powers of 1024), or with a unit.
+Bytes ccl_size_of(const std::string& option, const std::string& text);
+/// Options of ccl that are whole numbers from `least` to 2^20.
+std::int64_t ccl_number_of(const std::string& option, const std::string& text, std::int64_t least);
+/// -o and -d of ccl: a name, or "all".
+std::vector<ccl::ReductionName> ccl_reductions_of(const std::string& text);
+std::vector<ccl::TypeName> ccl_types_of(const std::string& text);
 /// -p: "NAME=VALUE" each, no name twice.
 std::map<std::string, std::string> parameters_of(const std::vector<std::string>& texts);
 /// --set: "path=value" each; returns them unchanged.

@@ -18,14 +18,14 @@ void add_time(std::vector<std::pair<std::string, Time>>& breakdown, const std::s
   }
 }
 
-EngineSum& sum_for(std::vector<EngineSum>& sums, const std::string& engine) {
-  const auto found = std::ranges::find(sums, engine, &EngineSum::engine);
+EngineTotal& sum_for(std::vector<EngineTotal>& sums, const std::string& engine) {
+  const auto found = std::ranges::find(sums, engine, &EngineTotal::engine);
   if (found != sums.end()) return *found;
   sums.emplace_back().engine = engine;
   return sums.back();
 }
 
-void add_engine(EngineSum& sum, const EngineSum& more) {
+void add_engine(EngineTotal& sum, const EngineTotal& more) {
   if (more.most_work > sum.most_work) {
     sum.most_work = more.most_work;
     sum.types = more.types;
@@ -36,7 +36,7 @@ void add_engine(EngineSum& sum, const EngineSum& more) {
   sum.at_used_peak += more.at_used_peak;
 }
 
-EngineSum sum_of_one(const EngineResult& engine) {
+EngineTotal sum_of_one(const EngineResult& engine) {
   const auto at = [&](double peak) { return peak > 0 ? engine.work / peak : std::numeric_limits<double>::infinity(); };
   return {engine.engine,  engine.types,           engine.work,         engine.work,
           engine.busiest, at(engine.device_peak), at(engine.used_peak)};
@@ -52,6 +52,15 @@ void LaunchGroup::add(const LaunchResult& launch) {
   longest = std::max(longest, time);
   for (const auto& [category, part] : launch.breakdown) add_time(breakdown, category, part);
   for (const EngineResult& engine : launch.engines) add_engine(sum_for(engines, engine.engine), sum_of_one(engine));
+}
+
+void LaunchGroup::add(const LaunchTotal& launches) {
+  count += launches.count;
+  total += launches.total;
+  shortest = std::min(shortest, launches.shortest);
+  longest = std::max(longest, launches.longest);
+  for (const auto& [category, part] : launches.breakdown) add_time(breakdown, category, part);
+  for (const EngineTotal& engine : launches.engines) add_engine(sum_for(engines, engine.engine), engine);
 }
 
 std::string LaunchGroup::label_with_line() const {
@@ -78,17 +87,28 @@ std::string base_name(const std::string& launch) {
   return counted ? launch.substr(0, mark) : launch;
 }
 
-std::vector<LaunchGroup> launches_by_name(const std::vector<LaunchResult>& launches) {
+std::size_t launch_count(const RunResult& result) {
+  std::size_t count = result.launches.size();
+  for (const LaunchTotal& total : result.launch_totals) count += static_cast<std::size_t>(total.count);
+  return count;
+}
+
+bool has_at_most(const RunResult& result, std::size_t launches) {
+  return result.launch_totals.empty() && result.launches.size() <= launches;
+}
+
+std::vector<LaunchGroup> launches_by_name(const RunResult& result) {
   std::map<std::pair<std::string, std::string>, LaunchGroup> by_name;  // and line
   std::map<std::string, int> lines;
-  for (const LaunchResult& launch : launches) {
-    const std::string name = base_name(launch.name);
-    const auto [found, is_new] = by_name.try_emplace({name, launch.where});
+  const auto add = [&](const std::string& name, const auto& launches) {
+    const auto [found, is_new] = by_name.try_emplace({name, launches.where});
     if (is_new) ++lines[name];
     found->second.name = name;
-    found->second.where = launch.where;
-    found->second.add(launch);
-  }
+    found->second.where = launches.where;
+    found->second.add(launches);
+  };
+  for (const LaunchResult& launch : result.launches) add(base_name(launch.name), launch);
+  for (const LaunchTotal& total : result.launch_totals) add(total.name, total);
   std::vector<LaunchGroup> groups;
   for (auto& [key, group] : by_name) {
     const auto& [name, where] = key;
@@ -100,6 +120,18 @@ std::vector<LaunchGroup> launches_by_name(const std::vector<LaunchResult>& launc
   return groups;
 }
 
+const LaunchResult* longest_of(const RunResult& result, const LaunchGroup& group) {
+  const LaunchResult* longest = nullptr;
+  const auto consider = [&](const std::string& name, const LaunchResult& launch) {
+    if (name != group.name || launch.where != group.where) return;
+    const auto key = [](const LaunchResult& of) { return std::tuple(of.start - of.end, of.start, of.device); };
+    if (longest == nullptr || key(launch) < key(*longest)) longest = &launch;
+  };
+  for (const LaunchResult& launch : result.launches) consider(base_name(launch.name), launch);
+  for (const LaunchTotal& total : result.launch_totals) consider(total.name, total.longest_launch);
+  return longest;
+}
+
 LaunchGroup sum_of(const std::vector<LaunchGroup>& groups) {
   LaunchGroup sum;
   for (const LaunchGroup& group : groups) {
@@ -108,7 +140,7 @@ LaunchGroup sum_of(const std::vector<LaunchGroup>& groups) {
     sum.shortest = std::min(sum.shortest, group.shortest);
     sum.longest = std::max(sum.longest, group.longest);
     for (const auto& [category, time] : group.breakdown) add_time(sum.breakdown, category, time);
-    for (const EngineSum& engine : group.engines) add_engine(sum_for(sum.engines, engine.engine), engine);
+    for (const EngineTotal& engine : group.engines) add_engine(sum_for(sum.engines, engine.engine), engine);
   }
   return sum;
 }

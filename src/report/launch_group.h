@@ -17,15 +17,10 @@ inline Time duration(const LaunchResult& launch) {
   return launch.end - launch.start;
 }
 
-/// What launches asked of engines of one kind, or of a memory.
-struct EngineSum {
-  std::string engine, types;  // types: of the launch that had most work for it
-  double work = 0;
-  double most_work = 0;  // of one launch
-  Time busiest;
-  // The seconds that the work takes at the peak of the device, and of the parts in use. Not finite: it has no peak.
-  double at_device_peak = 0, at_used_peak = 0;
-};
+/// How many launches completed.
+std::size_t launch_count(const RunResult& result);
+/// The result has all launches one by one, and at most so many.
+bool has_at_most(const RunResult& result, std::size_t launches);
 
 /// The sum of one or more launches.
 struct LaunchGroup {
@@ -37,9 +32,10 @@ struct LaunchGroup {
   Time shortest = Time::max();
   Time longest;
   std::vector<std::pair<std::string, Time>> breakdown;  // categories in order of first appearance
-  std::vector<EngineSum> engines;                       // in order of first appearance
+  std::vector<EngineTotal> engines;                     // in order of first appearance
 
   void add(const LaunchResult& launch);
+  void add(const LaunchTotal& launches);
   /// The label, with the line if it is known: "matmul at train.cpp:12".
   std::string label_with_line() const;
 };
@@ -52,7 +48,10 @@ std::string base_name(const std::string& launch);
 
 /// One group per name of a kernel and line of the program, the longest total first; ties by name. Where a name stands
 /// on several lines, the label says which: "matmul at train.cpp:12".
-std::vector<LaunchGroup> launches_by_name(const std::vector<LaunchResult>& launches);
+std::vector<LaunchGroup> launches_by_name(const RunResult& result);
+
+/// The longest launch of a group; of several the one that started first.
+const LaunchResult* longest_of(const RunResult& result, const LaunchGroup& group);
 
 /// The sum of `groups`, with their categories in order of first appearance.
 LaunchGroup sum_of(const std::vector<LaunchGroup>& groups);

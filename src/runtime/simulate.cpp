@@ -69,6 +69,7 @@ void collect_resources(Simulation& simulation, RunResult& result) {
     return simulation.region()->collect(result, usage);
   }
   for (LaunchResult& launch : result.launches) launch.in_region = true;
+  for (LaunchTotal& total : result.launch_totals) total.in_region = total.longest_launch.in_region = true;
   const double total = result.simulated_time.in_seconds();
   for (const auto& each : usage) {
     if (each.busy == Time::zero()) continue;
@@ -84,9 +85,7 @@ void collect(Simulation& simulation, RunResult& result) {
   result.simulated_time = simulation.scheduler().now();
   result.events = simulation.scheduler().events_processed();
   result.machine = topology::settings(topology);
-  result.launches = simulation.launches;
-  std::ranges::stable_sort(result.launches, {},
-                           [](const LaunchResult& launch) { return std::pair(launch.start, launch.device); });
+  simulation.launches.hand_over(result);
   result.checks = simulation.checks;
   result.metrics = simulation.metrics;
   set_peaks(result, simulation.machine());
@@ -154,7 +153,7 @@ Failure run(Simulation& simulation, const std::function<void()>& program) {
       limits.progress_due = options.progress_due;
       limits.on_progress = [&] {
         const auto& scheduler = simulation.scheduler();
-        options.on_progress({scheduler.now(), scheduler.events_processed(), simulation.launches.size()});
+        options.on_progress({scheduler.now(), scheduler.events_processed(), simulation.launches.count()});
       };
     }
     limits.append_unfinished = [&](auto& nodes) { simulation.append_unfinished(nodes); };

@@ -45,7 +45,8 @@ void DeviceContents::on_unmap(PeCoordinate slice, std::uint64_t address, Bytes b
 }
 
 Simulation::Simulation(const SimulateOptions& options, topology::Topology topology)
-    : options_(options),
+    : launches(options.detailed_launches),
+      options_(options),
       topology_(std::move(topology)),
       region_(std::make_shared<RegionRecorder>(machine_)),
       log_(options.operation_log),

@@ -16,6 +16,7 @@
 #include "kernbench/result.h"
 #include "kernbench/simulate.h"
 #include "numerics/memory/executor.h"
+#include "runtime/observe/launch_log.h"
 #include "runtime/observe/operation_log.h"
 #include "runtime/observe/region_recorder.h"
 #include "runtime/observe/trace_recorder.h"
@@ -102,7 +103,7 @@ class Simulation {
   void warn_unbound(const std::string& tensor);
 
   // What the program reports of itself.
-  std::vector<LaunchResult> launches;
+  LaunchLog launches;
   std::vector<CheckResult> checks;
   std::map<std::string, Metric> metrics;
   Fingerprint values;

@@ -11,7 +11,7 @@ namespace {
 
 TEST(LaunchGroupTest, GroupsByNameHoldExactlyAllLaunches) {
   const RunResult result = samples::thousand_launches();
-  const std::vector<LaunchGroup> groups = launches_by_name(result.launches);
+  const std::vector<LaunchGroup> groups = launches_by_name(result);
   ASSERT_EQ(groups.size(), 30u);
   Time total;
   for (const LaunchResult& launch : result.launches) total += launch.end - launch.start;
@@ -26,14 +26,16 @@ TEST(LaunchGroupTest, GroupsByNameHoldExactlyAllLaunches) {
 
 TEST(LaunchGroupTest, ShortestAndLongestAreThoseOfTheLaunches) {
   std::mt19937_64 generator(3);
-  std::vector<LaunchResult> launches(50);
+  RunResult result;
+  auto& launches = result.launches;
+  launches.resize(50);
   for (LaunchResult& launch : launches) {
     launch.name = "k";
     launch.end = Time::picoseconds(static_cast<std::int64_t>(generator() % 1000 + 5));
   }
   launches[17].end = Time::picoseconds(2);
   launches[31].end = Time::picoseconds(2000);
-  const std::vector<LaunchGroup> groups = launches_by_name(launches);
+  const std::vector<LaunchGroup> groups = launches_by_name(result);
   ASSERT_EQ(groups.size(), 1u);
   EXPECT_EQ(groups[0].shortest, Time::picoseconds(2));
   EXPECT_EQ(groups[0].longest, Time::picoseconds(2000));
@@ -46,10 +48,12 @@ TEST(LaunchGroupTest, TheCountOfALaunchIsNoPartOfItsName) {
   EXPECT_EQ(base_name("gemm"), "gemm");
   EXPECT_EQ(base_name("gemm#"), "gemm#");
   EXPECT_EQ(base_name("#x1"), "#x1");
-  std::vector<LaunchResult> launches(2);
+  RunResult result;
+  auto& launches = result.launches;
+  launches.resize(2);
   launches[0].name = "fill#0";
   launches[1].name = "fill#1";
-  EXPECT_EQ(launches_by_name(launches).size(), 1u);
+  EXPECT_EQ(launches_by_name(result).size(), 1u);
 }
 
 TEST(LaunchGroupTest, ASingleLaunchIsNamedWithItsDevice) {
@@ -59,13 +63,15 @@ TEST(LaunchGroupTest, ASingleLaunchIsNamedWithItsDevice) {
 }
 
 TEST(LaunchGroupTest, LaunchesOfOneNameFromSeveralLinesAreSeveralGroups) {
-  std::vector<LaunchResult> launches(4);
+  RunResult result;
+  auto& launches = result.launches;
+  launches.resize(4);
   for (std::size_t i = 0; i < launches.size(); ++i) {
     launches[i].name = (i < 3 ? "matmul#" : "fill#") + std::to_string(i);
     launches[i].where = i == 1 ? "train.cpp:20" : "train.cpp:12";
     launches[i].end = Time::picoseconds(static_cast<std::int64_t>(10 - i));
   }
-  const std::vector<LaunchGroup> groups = launches_by_name(launches);
+  const std::vector<LaunchGroup> groups = launches_by_name(result);
   ASSERT_EQ(groups.size(), 3u);
   EXPECT_EQ(groups[0].label, "matmul at train.cpp:12");
   EXPECT_EQ(groups[0].count, 2);

@@ -185,4 +185,42 @@ void describe(V& visit, R& launch) {
   describe_explanation(visit, launch);
 }
 
+template <class V, Of<EngineTotal> R>
+void describe(V& visit, R& engine) {
+  visit.key({"engine", "as of a launch"}, engine.engine);
+  visit.key({"types", "of the launch that had most work for it"}, engine.types);
+  visit.key({"work", "multiplications and additions; elements; bytes"}, engine.work);
+  visit.key({"most_work", "of one launch"}, engine.most_work);
+  visit.key({"busiest_ps", "what the busiest one needed, added up"}, engine.busiest);
+  visit.key({"at_device_peak_s", "seconds that the work takes at the device's peak; null: there is none"},
+            engine.at_device_peak);
+  visit.key({"at_used_peak_s", "likewise at that of the parts in use"}, engine.at_used_peak);
+}
+
+template <class V, Of<LaunchTotal> R>
+void describe(V& visit, R& total) {
+  visit.key({"name", "name given at the launches"}, total.name);
+  visit.key({"device", "the SIP"}, total.device);
+  visit.key({"where", "as of a launch"}, total.where);
+  visit.key({"range", "likewise"}, total.range);
+  visit.key({"in_region", "likewise"}, total.in_region);
+  visit.key({"plan", "likewise"}, total.plan);
+  visit.key({"count", "how many launches there are"}, total.count);
+  visit.key({"total_ps", "their times added up"}, total.total);
+  visit.key({"shortest_ps", "of their times"}, total.shortest);
+  visit.key({"longest_ps", "likewise"}, total.longest);
+  visit.key({"first_start_ps", "when the first of them started"}, total.first_start);
+  visit.key({"last_end_ps", "when the last of them ended"}, total.last_end);
+  visit.key({"breakdown_ps", "where the time went, by category; the values add up to `total_ps`"}, total.breakdown);
+  visit.key({"flops", "multiplications and additions of the GEMM engines"}, total.flops);
+  visit.key({"hbm_bytes", "bytes that the programs' DMA moved"}, total.hbm_bytes);
+  visit.key({"bytes_by_distance", "the same by where they are, as seen from the PE"}, total.distance);
+  visit.key({"engines", "what they asked of engines and memories", {.layout = Layout::lines}}, total.engines);
+  visit.key({"critical_path_ps", "their critical paths by activity; the values add up to `total_ps`"},
+            total.critical_path);
+  visit.key({"waits", "as of a launch, those of all added up", {.layout = Layout::lines}}, total.waits);
+  visit.key({"operations", "likewise", {.layout = Layout::lines}}, total.operations);
+  visit.key({"longest_launch", "one that took longest, with all keys of a launch"}, total.longest_launch);
+}
+
 }  // namespace kernbench::report

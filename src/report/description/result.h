@@ -135,8 +135,15 @@ void describe(V& visit, R& result) {
   visit.key({"simulated_time_ps", "simulated time at the end of the run"}, result.simulated_time);
   visit.key({"wall_time_s", "time the run took on the host"}, result.wall_time_s);
   visit.key({"events", "events that the simulation processed"}, result.events);
-  visit.key({"launches", "kernel launches in the order in which they started", {.layout = Layout::blocks}},
+  visit.key({"launches",
+             "kernel launches in the order in which they started; of many the first that completed, as many as "
+             "`--detailed-launches` says",
+             {.layout = Layout::blocks}},
             result.launches);
+  visit.key({"launch_totals",
+             "the other launches, added up by name, line, device, range and plan; only where there are more",
+             {.layout = Layout::blocks, .omitted = result.launch_totals.empty(), .missing_with = "launch_totals"}},
+            result.launch_totals);
   visit.key({"checks", "comparisons with expected values", {.layout = Layout::lines}}, result.checks);
   visit.key({"metrics", "the bench's own figures by name", {.layout = Layout::lines}}, result.metrics);
   visit.key({"resources",

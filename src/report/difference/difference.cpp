@@ -197,6 +197,9 @@ Times activities_of(const RunResult& result) {
   for (const LaunchResult& launch : result.launches) {
     for (const PathPart& part : launch.critical_path) add(times, part.activity, part.time);
   }
+  for (const LaunchTotal& total : result.launch_totals) {
+    for (const auto& [activity, time] : total.critical_path) add(times, activity, time);
+  }
   return times;
 }
 
@@ -205,20 +208,25 @@ Times launches_of(const RunResult& result) {
   for (const LaunchResult& launch : result.launches) {
     add(times, launch.name + " on sip" + std::to_string(launch.device), duration(launch));
   }
+  for (const LaunchTotal& total : result.launch_totals) {
+    add(times, "further " + total.name + " on sip" + std::to_string(total.device), total.total);
+  }
   return times;
 }
 
 Times waits_of(const RunResult& result) {
   Times times;
-  for (const LaunchResult& launch : result.launches) {
-    for (const WaitResult& wait : launch.waits) {
+  const auto add_all = [&](const std::vector<WaitResult>& waits) {
+    for (const WaitResult& wait : waits) {
       std::string name = wait.reason;
       if (!wait.operation.empty()) name += ": " + wait.operation;
       if (!wait.where.empty()) name += " " + wait.where;
       if (!wait.cause.empty()) name += " for " + wait.cause + " " + wait.cause_where;
       add(times, name, wait.time);
     }
-  }
+  };
+  for (const LaunchResult& launch : result.launches) add_all(launch.waits);
+  for (const LaunchTotal& total : result.launch_totals) add_all(total.waits);
   return times;
 }
 

@@ -150,7 +150,7 @@ std::string sums_of(const std::vector<LaunchGroup>& groups, const Span& span, co
 
 std::string launches_text(const RunResult& result, const std::vector<LaunchGroup>& groups, const Palette& palette) {
   const Span span = span_of(result);
-  if (result.launches.size() <= kMostLaunches) return each_of(result.launches, span, palette);
+  if (has_at_most(result, kMostLaunches)) return each_of(result.launches, span, palette);
   std::string out = sums_of(groups, span, palette);
   if (groups.size() > kMostLaunches) {
     const LaunchGroup rest = sum_of({groups.begin() + kMostLaunches, groups.end()});
@@ -201,15 +201,6 @@ std::string path_text(const LaunchResult& launch, const Palette& palette) {
   }
   return palette.paint(Style::heading, "Longest parts of the critical path of " + palette.fit(launch.name, 36)) + "\n" +
          table.text(palette);
-}
-
-const LaunchResult* longest_of(const RunResult& result, const LaunchGroup& group) {
-  const LaunchResult* longest = nullptr;
-  for (const LaunchResult& launch : result.launches) {
-    if (base_name(launch.name) != group.name || launch.where != group.where) continue;
-    if (longest == nullptr || duration(launch) > duration(*longest)) longest = &launch;
-  }
-  return longest;
 }
 
 /// "own slice 78.0 %, cube 22.0 % of 204.00 MiB".
@@ -310,8 +301,8 @@ std::string metrics_text(const RunResult& result, std::size_t most, const Palett
 }  // namespace
 
 std::string brief_report(const RunResult& result, const Palette& palette) {
-  const std::vector<LaunchGroup> groups = launches_by_name(result.launches);
-  const std::string launches = result.launches.empty() ? "" : launches_text(result, groups, palette);
+  const std::vector<LaunchGroup> groups = launches_by_name(result);
+  const std::string launches = launch_count(result) == 0 ? "" : launches_text(result, groups, palette);
   std::vector<std::string> sections = {title(result, palette), launches, kernel_text(result, groups, palette), "", "",
                                        totals(result, palette)};
   // Warnings, then metrics take what is left; a blank line parts them from the rest.

@@ -23,18 +23,13 @@ constexpr std::size_t kMostOperations = 10;
 /// All of a few launches; of many, the longest one of each name, by the time that all of the name took.
 std::vector<const LaunchResult*> representatives(const RunResult& result, std::size_t most) {
   std::vector<const LaunchResult*> chosen;
-  if (result.launches.size() <= most) {
+  if (has_at_most(result, most)) {
     for (const LaunchResult& launch : result.launches) chosen.push_back(&launch);
     return chosen;
   }
-  for (const LaunchGroup& group : launches_by_name(result.launches)) {
+  for (const LaunchGroup& group : launches_by_name(result)) {
     if (chosen.size() == most) break;
-    const LaunchResult* longest = nullptr;
-    for (const LaunchResult& launch : result.launches) {
-      if (base_name(launch.name) != group.name || launch.where != group.where) continue;
-      if (longest == nullptr || duration(launch) > duration(*longest)) longest = &launch;
-    }
-    chosen.push_back(longest);
+    chosen.push_back(longest_of(result, group));
   }
   return chosen;
 }

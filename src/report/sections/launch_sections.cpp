@@ -79,7 +79,7 @@ std::string listed_launches(const RunResult& result, const Palette& palette) {
 }
 
 std::string summed_launches(const RunResult& result, const Palette& palette) {
-  const std::vector<LaunchGroup> groups = launches_by_name(result.launches);
+  const std::vector<LaunchGroup> groups = launches_by_name(result);
   TextTable table({{"launch", Align::left, 34}, {"count"}, {"total"}, {"min"}, {"mean"}, {"max"}});
   for (std::size_t i = 0; i < std::min(groups.size(), kMostRows); ++i) {
     const LaunchGroup& group = groups[i];
@@ -96,7 +96,7 @@ std::string summed_launches(const RunResult& result, const Palette& palette) {
 }
 
 std::vector<LaunchGroup> detailed_groups(const RunResult& result) {
-  return result.launches.size() <= kMostDetailed ? each_launch(result.launches) : launches_by_name(result.launches);
+  return has_at_most(result, kMostDetailed) ? each_launch(result.launches) : launches_by_name(result);
 }
 
 std::string bar_block(const LaunchGroup& group, const Palette& palette) {
@@ -176,10 +176,10 @@ std::string breakdown_matrix(const std::vector<LaunchGroup>& groups, const Palet
 }  // namespace
 
 std::string launches_section(const RunResult& result, const Palette& palette) {
-  if (result.launches.empty()) return {};
-  const bool few = result.launches.size() <= kMostRows;
-  const std::string title =
-      few ? "Launches" : fmt::format("Launches ({}, by name)", count_text(result.launches.size()));
+  const std::size_t count = launch_count(result);
+  if (count == 0) return {};
+  const bool few = has_at_most(result, kMostRows);
+  const std::string title = few ? "Launches" : fmt::format("Launches ({}, by name)", count_text(count));
   return palette.paint(Style::heading, title) + "\n" +
          (few ? listed_launches(result, palette) : summed_launches(result, palette));
 }

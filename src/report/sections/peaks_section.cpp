@@ -26,21 +26,21 @@ std::string types_text(const std::string& types) {
   return end == std::string::npos ? types : types.substr(0, end) + ", ..";
 }
 
-std::string engine_text(const EngineSum& engine) {
+std::string engine_text(const EngineTotal& engine) {
   if (engine.engine == "hbm") return "HBM";
   if (engine.engine == "tcm") return "TCM ports";
   return engine.types.empty() ? engine.engine : engine.engine + " " + types_text(engine.types);
 }
 
 /// Products of integers are no floating-point operations.
-std::string unit_of(const EngineSum& engine) {
+std::string unit_of(const EngineTotal& engine) {
   if (engine.engine == "gemm") return engine.types.starts_with('i') ? "OP" : "FLOP";
   return engine.engine == "vector" ? "op" : "B";
 }
 
 /// "81.9 FLOP/B": operations of the engine with most for each byte of HBM; empty without either.
 std::string intensity_text(const LaunchGroup& group) {
-  const auto find = [&](const char* name) { return std::ranges::find(group.engines, name, &EngineSum::engine); };
+  const auto find = [&](const char* name) { return std::ranges::find(group.engines, name, &EngineTotal::engine); };
   const auto hbm = find("hbm");
   const auto gemm = find("gemm");
   const auto compute = gemm != group.engines.end() ? gemm : find("vector");
@@ -48,7 +48,7 @@ std::string intensity_text(const LaunchGroup& group) {
   return decimal_text(compute->work / hbm->work, 1) + " " + unit_of(*compute) + "/B";
 }
 
-std::vector<Cell> engine_row(const EngineSum& engine, Time total) {
+std::vector<Cell> engine_row(const EngineTotal& engine, Time total) {
   const double seconds = total.in_seconds();
   const bool known = std::isfinite(engine.at_device_peak) && engine.at_device_peak > 0;
   return {{"  " + engine_text(engine)},
@@ -63,7 +63,7 @@ std::vector<Cell> engine_row(const EngineSum& engine, Time total) {
 
 std::string peaks_section(const RunResult& result, const Palette& palette) {
   std::vector<LaunchGroup> groups =
-      result.launches.size() <= kMostPeaks ? each_launch(result.launches) : launches_by_name(result.launches);
+      has_at_most(result, kMostPeaks) ? each_launch(result.launches) : launches_by_name(result);
   std::erase_if(groups, [](const LaunchGroup& group) { return group.total <= Time::zero() || group.engines.empty(); });
   if (groups.empty()) return {};
   TextTable table({{"", Align::left, 30},
@@ -75,7 +75,7 @@ std::string peaks_section(const RunResult& result, const Palette& palette) {
   for (std::size_t i = 0; i < std::min(groups.size(), kMostGroups); ++i) {
     const LaunchGroup& group = groups[i];
     table.add({{group.label, Style::faint}, {}, {intensity_text(group), Style::faint}});
-    for (const EngineSum& engine : group.engines) table.add(engine_row(engine, group.total));
+    for (const EngineTotal& engine : group.engines) table.add(engine_row(engine, group.total));
   }
   std::string out =
       palette.paint(Style::heading, "Peaks of the device, and of what the launch used") + "\n" + table.text(palette);

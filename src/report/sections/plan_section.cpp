@@ -1,6 +1,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -30,17 +31,21 @@ struct PlannedLaunches {
 
 std::vector<PlannedLaunches> planned(const RunResult& result) {
   std::vector<PlannedLaunches> all;
-  for (const LaunchResult& launch : result.launches) {
-    if (!launch.plan) continue;
-    const std::string name = base_name(launch.name);
-    const auto same = [&](const PlannedLaunches& other) { return other.name == name && *other.plan == *launch.plan; };
+  const auto add = [&](const std::string& name, const std::optional<PlanResult>& plan, std::size_t count,
+                       Time longest) {
+    if (!plan) return;
+    const auto same = [&](const PlannedLaunches& other) { return other.name == name && *other.plan == *plan; };
     const auto found = std::ranges::find_if(all, same);
     if (found == all.end()) {
-      all.push_back({name, &*launch.plan, 1, duration(launch)});
+      all.push_back({name, &*plan, count, longest});
     } else {
-      ++found->count;
-      found->longest = std::max(found->longest, duration(launch));
+      found->count += count;
+      found->longest = std::max(found->longest, longest);
     }
+  };
+  for (const LaunchResult& launch : result.launches) add(base_name(launch.name), launch.plan, 1, duration(launch));
+  for (const LaunchTotal& total : result.launch_totals) {
+    add(total.name, total.plan, static_cast<std::size_t>(total.count), total.longest);
   }
   return all;
 }

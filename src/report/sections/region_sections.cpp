@@ -40,6 +40,9 @@ std::string distance_section(const RunResult& result, const Palette& palette) {
   for (const LaunchResult& launch : result.launches) {
     if (launch.hbm_bytes > Bytes()) add(by_name[base_name(launch.name)], launch.distance);
   }
+  for (const LaunchTotal& total : result.launch_totals) {
+    if (total.hbm_bytes > Bytes()) add(by_name[total.name], total.distance);
+  }
   if (by_name.empty()) return {};
   TextTable table({{"launch", Align::left, 24}, {"own slice"}, {"same cube"}, {"same SIP"}, {"other SIPs"}});
   std::size_t shown = 0;

@@ -152,6 +152,7 @@ std::string totals_section(const RunResult& result, const Palette& palette) {
 RunResult in_region(const RunResult& result) {
   RunResult out = result;
   std::erase_if(out.launches, [](const LaunchResult& launch) { return !launch.in_region; });
+  std::erase_if(out.launch_totals, [](const LaunchTotal& total) { return !total.in_region; });
   return out;
 }
 

@@ -45,7 +45,8 @@ class SimulatedStorage final : public tensor::DeviceStorage {
   std::shared_ptr<const addressing::TensorDescriptor> descriptor_;
   int device_;
   std::weak_ptr<StorageRegistry> registry_;
-  std::vector<CompletionRef> producers_;
+  std::vector<CompletionRef> producers_;  // in order; some may have completed
+  std::size_t pending_at_sweep_ = 0;      // how many of them had not, when that was last looked at
 };
 using SimulatedStorageRef = std::shared_ptr<SimulatedStorage>;
 

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <map>
+#include <tuple>
 #include <utility>
 
 namespace kernbench::runtime {
@@ -23,6 +24,12 @@ Time duration(const LaunchResult& launch) {
   return launch.end - launch.start;
 }
 
+/// Longer, or as long and started earlier.
+bool comes_before(const LaunchResult& a, const LaunchResult& b) {
+  const auto key = [](const LaunchResult& of) { return std::tuple(of.start - of.end, of.start, of.device); };
+  return key(a) < key(b);
+}
+
 /// "gemm" of "gemm#2" and "gemm#1.2".
 std::string kernel_of(const std::string& launch) {
   return launch.substr(0, launch.rfind('#'));
@@ -31,14 +38,16 @@ std::string kernel_of(const std::string& launch) {
 std::vector<Kernel> main_kernels(const RunResult& result) {
   std::map<std::string, Kernel> by_name;
   Time all;
-  for (const LaunchResult& launch : result.launches) {
-    if (!launch.in_region) continue;
-    Kernel& kernel = by_name[kernel_of(launch.name)];
-    kernel.name = kernel_of(launch.name);
-    kernel.total += duration(launch);
-    all += duration(launch);
-    if (kernel.longest == nullptr || duration(launch) > duration(*kernel.longest)) kernel.longest = &launch;
-  }
+  const auto add = [&](const std::string& name, Time total, const LaunchResult& longest) {
+    if (!longest.in_region) return;
+    Kernel& kernel = by_name[name];
+    kernel.name = name;
+    kernel.total += total;
+    all += total;
+    if (kernel.longest == nullptr || comes_before(longest, *kernel.longest)) kernel.longest = &longest;
+  };
+  for (const LaunchResult& launch : result.launches) add(kernel_of(launch.name), duration(launch), launch);
+  for (const LaunchTotal& total : result.launch_totals) add(total.name, total.total, total.longest_launch);
   std::vector<Kernel> kernels;
   for (auto& [name, kernel] : by_name) {
     if (kernel.total.in_seconds() >= kLeastShare * all.in_seconds()) kernels.push_back(std::move(kernel));

@@ -15,7 +15,6 @@ namespace {
 
 constexpr std::size_t kMostPathParts = 32;
 constexpr std::size_t kMostSegments = tile::PathTree::kLongest;
-constexpr std::size_t kMostWaits = 64;
 
 using PartTexts = std::tuple<std::string, std::string, std::string, std::string>;
 
@@ -56,7 +55,8 @@ std::string where_of(const tile::PathKey& key) {
 }
 
 /// Dispatch, the critical path of the program that ended last, completion: they tile the launch.
-WholePath whole_path(const hardware::LaunchTimes& times, const tile::LaunchRecord& record, tile::Explainer& explainer) {
+WholePath whole_path(const hardware::LaunchTimes& times, const tile::LaunchRecord& record,
+                     const tile::Explainer& explainer) {
   WholePath path;
   add_way(path, "dispatch", times.out, times.requested, record.last_start);
   const tile::FoundPath found = explainer.critical_path(*record.explanation);
@@ -100,24 +100,6 @@ std::vector<PathSegment> longest_of(std::vector<PathSegment> path) {
   return path;
 }
 
-std::vector<WaitResult> waits_of(const tile::LaunchAccount& account) {
-  std::vector<WaitResult> waits;
-  for (auto& wait : account.waits()) {
-    waits.push_back({std::move(wait.reason), std::move(wait.operation), std::move(wait.where), std::move(wait.cause),
-                     std::move(wait.cause_where), wait.time, wait.count});
-  }
-  return waits;
-}
-
-std::vector<OperationResult> operations_of(const tile::LaunchAccount& account) {
-  std::vector<OperationResult> operations;
-  for (auto& total : account.operations()) {
-    operations.push_back(
-        {std::move(total.operation), std::move(total.engine), total.count, total.waiting, total.work, total.bound});
-  }
-  return operations;
-}
-
 /// Every program ends after its start and the work of its busiest resource, and the launch completes after the last.
 void add_bound(LaunchResult& result, const hardware::LaunchTimes& times, const tile::LaunchRecord& record) {
   Time longest;
@@ -147,7 +129,7 @@ Bytes tensor_bytes_of(const LaunchPlan& plan) {
 }
 
 void explain(LaunchResult& result, const hardware::LaunchTimes& times, const tile::LaunchRecord& record,
-             tile::Explainer& explainer) {
+             const tile::Explainer& explainer) {
   const tile::Breakdown& inside = record.explanation->breakdown;
   result.breakdown = {{"dispatch", record.last_start - times.requested},
                       {"gemm", inside.gemm},
@@ -166,8 +148,27 @@ void explain(LaunchResult& result, const hardware::LaunchTimes& times, const til
 
 }  // namespace
 
+std::vector<WaitResult> waits_of(const tile::LaunchAccount& account) {
+  std::vector<WaitResult> waits;
+  for (auto& wait : account.waits()) {
+    waits.push_back({std::move(wait.reason), std::move(wait.operation), std::move(wait.where), std::move(wait.cause),
+                     std::move(wait.cause_where), wait.time, wait.count});
+  }
+  cut(waits, kMostWaits, WaitResult{"other", "", "", "", "", {}, 0});
+  return waits;
+}
+
+std::vector<OperationResult> operations_of(const tile::LaunchAccount& account) {
+  std::vector<OperationResult> operations;
+  for (auto& total : account.operations()) {
+    operations.push_back(
+        {std::move(total.operation), std::move(total.engine), total.count, total.waiting, total.work, total.bound});
+  }
+  return operations;
+}
+
 LaunchResult launch_result(const LaunchPlan& plan, const hardware::Machine& machine, const hardware::LaunchTimes& times,
-                           const tile::LaunchRecord& record, tile::Explainer* explainer) {
+                           const tile::LaunchRecord& record, const tile::Explainer* explainer) {
   LaunchResult result;
   result.name = record.name;
   result.device = plan.device;

@@ -7,6 +7,9 @@
 
 #include "base/text.h"
 #include "kernbench/error.h"
+#include "runtime/observe/launch_log.h"
+#include "runtime/streams/launches.h"
+#include "sim/program_call.h"
 #include "tile/program/program.h"
 
 namespace kernbench::runtime {
@@ -57,12 +60,14 @@ void OperationLog::on_operation(const tile::OperationRecord& operation) {
   std::fwrite(line.data(), 1, line.size(), file_.get());
 }
 
-void OperationLog::on_launch(const LaunchResult& launch) {
+void OperationLog::on_launch(const std::string& name, const CompletedLaunch& launch) {
   if (!file_) return;
   fmt::memory_buffer line;
-  fmt::format_to(std::back_inserter(line), "{} sip{}/{} - launch requested={} programs={}", launch.end.count(),
-                 launch.device, launch.name, launch.start.count(), launch.programs);
-  if (!launch.where.empty()) fmt::format_to(std::back_inserter(line), " at {}", launch.where);
+  fmt::format_to(std::back_inserter(line), "{} sip{}/{} - launch requested={} programs={}",
+                 launch.times.completed.count(), launch.plan.device, name, launch.times.requested.count(),
+                 launch.record.programs);
+  const std::string where = sim::place_text(launch.where);
+  if (!where.empty()) fmt::format_to(std::back_inserter(line), " at {}", where);
   line.push_back('\n');
   std::fwrite(line.data(), 1, line.size(), file_.get());
 }

@@ -14,6 +14,8 @@
 
 namespace kernbench::runtime {
 
+struct CompletedLaunch;
+
 /// One line per operation, in simulated order of completion:
 /// `finished_ps agent order operation issued=… ready=… started=… effect=… operands`; for a waypoint, when the program
 /// gets there, `time_ps agent order waypoint "name" file:line`; for a launch that has completed,
@@ -26,7 +28,7 @@ class OperationLog final : public tile::OperationConsumer {
   /// Times of operations are always added up; what else there is, if there is a file.
   void subscribe_to(tile::OperationStream& stream);
   void on_operation(const tile::OperationRecord& operation) override;
-  void on_launch(const LaunchResult& launch);
+  void on_launch(const std::string& name, const CompletedLaunch& launch);
   void on_waypoint(const tile::Program& program, std::uint64_t number, std::string_view name, Time time,
                    const std::source_location& where) override;
   /// Adds a time that is not an operation's (a launch's start, a copy's end).

@@ -73,11 +73,8 @@ void RegionRecorder::collect(RunResult& result, const std::vector<hardware::Reso
 }
 
 std::shared_ptr<OpenRange> RegionRecorder::release(const OpenRange& range) {
-  const auto found = std::ranges::find(closing_, &range, &std::shared_ptr<OpenRange>::get);
-  if (found == closing_.end()) return nullptr;
-  auto released = std::move(*found);
-  closing_.erase(found);
-  return released;
+  const auto found = closing_.extract(&range);
+  return found ? std::move(found.mapped()) : nullptr;
 }
 
 // ---- ranges ------------------------------------------------------------------------------------------------------

@@ -6,6 +6,7 @@
 #include <map>
 #include <memory>
 #include <string>
+#include <unordered_map>
 #include <vector>
 
 #include "hardware/machine.h"
@@ -48,7 +49,10 @@ class RegionRecorder {
   const std::map<std::string, RangeResult>& ranges() const { return ranges_; }
 
   /// Keeps a range until it is complete.
-  void keep(std::shared_ptr<OpenRange> range) { closing_.push_back(std::move(range)); }
+  void keep(std::shared_ptr<OpenRange> range) {
+    const OpenRange* key = range.get();
+    closing_.emplace(key, std::move(range));
+  }
   std::shared_ptr<OpenRange> release(const OpenRange& range);
 
   /// Ends a window that is still open, and hands over what was counted. `names` are the resources' at the end of the
@@ -67,7 +71,7 @@ class RegionRecorder {
   Time window_start_;
   std::vector<hardware::ResourceCounters> before_, total_;
   std::map<std::string, RangeResult> ranges_;
-  std::vector<std::shared_ptr<OpenRange>> closing_;
+  std::unordered_map<const OpenRange*, std::shared_ptr<OpenRange>> closing_;  // only looked up
 };
 
 /// A range that has not completed. The guard, the ranges within it and the recorder's callbacks share it.

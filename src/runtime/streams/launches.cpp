@@ -11,7 +11,7 @@
 #include "hardware/ipcq/ipcq.h"
 #include "kernbench/error.h"
 #include "runtime/context.h"
-#include "runtime/observe/launch_result.h"
+#include "runtime/observe/launch_log.h"
 #include "runtime/streams/polling.h"
 #include "sim/fiber.h"
 #include "tile/program/launch.h"
@@ -105,7 +105,7 @@ std::shared_ptr<const sim::WaitNode> start(const Sending& sending, LaunchPlan pl
   launch.owner = sending.owner;
   if (!plan.users) launch.called_at = sending.where;
   launch.failed = [sending](const std::exception_ptr& error) { return take_failure(sending, error); };
-  const bool in_region = sending.simulation.region()->is_open();
+  const bool in_region = sending.simulation.region()->is_open() || sending.simulation.options().whole_run;
   const auto of_group = sending.group ? std::make_shared<const GroupLaunch>(sending.group) : nullptr;
   launch.completed = [sending, of_group, in_region, plan = std::move(plan), done = std::move(done),
                       keep = std::move(keep)](const hardware::LaunchTimes& times,
@@ -114,12 +114,9 @@ std::shared_ptr<const sim::WaitNode> start(const Sending& sending, LaunchPlan pl
     simulation.log().add_time(times.requested);
     simulation.log().add_time(times.completed);
     if (!times.cut) {
-      LaunchResult& result = simulation.launches.emplace_back(
-          launch_result(plan, simulation.machine(), times, record, simulation.environment().explainer));
-      result.in_region = in_region;
-      result.plan = std::move(plan.plan);
-      result.where = sim::place_text(sending.where);
-      simulation.log().on_launch(result);
+      const CompletedLaunch finished{plan, times, record, sending.where, in_region};
+      simulation.launches.add(finished, simulation.machine(), simulation.environment().explainer);
+      simulation.log().on_launch(record.name, finished);
       if (!plan.range.empty()) simulation.region()->add_launch(plan.range, times.completed - times.requested);
     }
     try {

@@ -48,7 +48,11 @@ class WorkerGroup {
   bool cancelled() const { return cancelled_; }
   /// Commands of its workers that the machine knows under a number of their own.
   void add(const CommandScopeRef& scope) {
-    std::erase_if(scopes_, [](const auto& each) { return each.expired(); });
+    // Those that are gone make room first, so that the list grows with the scopes there are, at constant cost.
+    if (scopes_.size() > 2 * scopes_at_sweep_ + 16) {
+      std::erase_if(scopes_, [](const auto& each) { return each.expired(); });
+      scopes_at_sweep_ = scopes_.size();
+    }
     scopes_.push_back(scope);
   }
   /// An error escaped a kernel that worker `rank` has launched. False: all workers have ended, nobody can be told.
@@ -90,9 +94,11 @@ class WorkerGroup {
   friend class GroupLaunch;
   std::uint64_t number_;
   std::vector<std::weak_ptr<const CommandScope>> scopes_;
+  std::size_t scopes_at_sweep_ = 0;
   std::size_t work_ = 0;
   std::size_t launches_ = 0;
-  std::vector<std::weak_ptr<const sim::WaitNode>> launch_nodes_;
+  std::vector<std::weak_ptr<const sim::WaitNode>> launch_nodes_;  // some may have completed
+  std::size_t launches_at_sweep_ = 0;
   bool cancelled_ = false;
   bool ended_ = false;
 };
@@ -129,8 +135,12 @@ class GroupLaunch {
   GroupLaunch& operator=(const GroupLaunch&) = delete;
   /// The launch as a node of the wait graph.
   void is(const std::shared_ptr<const sim::WaitNode>& node) const {
-    std::erase_if(group_->launch_nodes_, [](const auto& each) { return each.expired(); });
-    group_->launch_nodes_.push_back(node);
+    auto& nodes = group_->launch_nodes_;
+    if (nodes.size() > 2 * group_->launches_at_sweep_ + 16) {
+      std::erase_if(nodes, [](const auto& each) { return each.expired(); });
+      group_->launches_at_sweep_ = nodes.size();
+    }
+    nodes.push_back(node);
   }
 
  private:

@@ -64,6 +64,21 @@ void LaunchAccount::add(const ProgramStep& step, sim::AgentId agent) {
   sum.count += step.count;
 }
 
+void LaunchAccount::add(const LaunchAccount& other) {
+  for (const auto& [key, sum] : other.waits_) {
+    Sum& mine = waits_[key];
+    mine.time += sum.time;
+    mine.count += sum.count;
+  }
+  for (const KindSum& sum : other.kinds_) {
+    KindSum& kind = sum_of(sum.kind, sum.engine);
+    kind.count += sum.count;
+    kind.waiting += sum.waiting;
+    kind.work += sum.work;
+    kind.bound += sum.bound;
+  }
+}
+
 std::vector<WaitTotal> LaunchAccount::waits() const {
   using Texts = std::tuple<std::string, std::string, std::string, std::string, std::string>;
   std::map<Texts, Sum> by_text;

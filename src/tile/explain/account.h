@@ -38,6 +38,9 @@ class LaunchAccount {
   /// A step of the program with this agent is over.
   void add(const ProgramStep& step, sim::AgentId agent);
 
+  /// All of another launch's, too.
+  void add(const LaunchAccount& other);
+
   /// The longest first; ties in the order of their texts.
   std::vector<WaitTotal> waits() const;
   std::vector<OperationTotal> operations() const;

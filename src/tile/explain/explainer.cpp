@@ -76,10 +76,6 @@ void Explainer::on_program_abandoned(Program& program) {
   program.explanation = std::make_shared<ProgramExplanation>(machine_.scheduler().now());
 }
 
-FoundPath Explainer::critical_path(const LaunchExplanation& launch) {
-  return paths_.find(launch.path, launch.start);
-}
-
 void Explainer::on_step_begun(Program& program, const ProgramStep& step) {
   program.explanation->doing = {true, key_of(step), step.start};
 }

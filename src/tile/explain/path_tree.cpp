@@ -164,7 +164,7 @@ void PathTree::merge(FoundPath& into, const PathNode& node) {
   for (const PathSegment& segment : node.longest_) add_longest(into.longest, segment);
 }
 
-FoundPath PathTree::find(const Path& path, Time start) {
+FoundPath PathTree::find(const Path& path, Time start) const {
   FoundPath found;
   const auto add = [&](PathSegment segment) {
     segment.start = std::max(segment.start, start);
@@ -179,7 +179,7 @@ FoundPath PathTree::find(const Path& path, Time start) {
     first = node->begin_;
   }
   if (first > start && first != Time::max()) {
-    add({key({.activity = Activity::sender}), start, first, {}});
+    add({sender_, start, first, {}});
   }
   std::ranges::sort(found.longest, {}, &PathSegment::start);
   return found;

@@ -77,14 +77,14 @@ class PathNode final : public Counted {
 using Path = Reference<PathNode>;
 
 /// All paths of a simulation. A segment that is added to a path which others share, or which has been cut, begins a new
-/// node. A node that only one other goes on from is put into that one: at once, or when there are twice as many nodes as
-/// the last time. So there are about as many nodes as paths that somebody holds, whatever their length. Must outlive its
-/// paths.
+/// node. A node that only one other goes on from is put into that one: at once, or when there are twice as many nodes
+/// as the last time. So there are about as many nodes as paths that somebody holds, whatever their length. Must outlive
+/// its paths.
 class PathTree {
  public:
   static constexpr std::size_t kLongest = 12;
 
-  PathTree() = default;
+  PathTree() : sender_(key({.activity = Activity::sender})) {}
   PathTree(const PathTree&) = delete;
   PathTree& operator=(const PathTree&) = delete;
 
@@ -120,7 +120,7 @@ class PathTree {
   };
 
   /// The path from `start` on; before it begins, Activity::sender.
-  FoundPath find(const Path& path, Time start);
+  FoundPath find(const Path& path, Time start) const;
 
   /// Nodes that exist now.
   std::size_t nodes() const { return nodes_.size(); }
@@ -143,6 +143,7 @@ class PathTree {
   std::vector<std::unique_ptr<PathNode>> free_;  // with the room of what they held
   std::vector<PathKey> keys_;
   std::unordered_map<PathKey, std::uint32_t, Hash> numbers_;  // only looked up
+  std::uint32_t sender_;
   std::multiset<Time> cuts_;
   static constexpr std::size_t kFewNodes = 64;
   std::vector<PathNode*> nodes_;          // that exist

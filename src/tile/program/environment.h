@@ -57,7 +57,7 @@ struct Environment {
   bool reads_may_leave_tensors = false;
   /// Told where exceptions escape from programs; may be null.
   FailurePlaces* failures = nullptr;
-  /// Names of the launches so far, which sources of invalid lanes refer to.
+  /// Names of the launches so far, which sources of invalid lanes refer to; only with data.
   std::shared_ptr<std::deque<std::string>> launch_names = std::make_shared<std::deque<std::string>>();
   /// Memory of commands and tiles.
   std::shared_ptr<Pool> pool = std::make_shared<Pool>();

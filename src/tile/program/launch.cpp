@@ -8,7 +8,10 @@ namespace kernbench::tile {
 std::shared_ptr<const sim::WaitNode> start(Environment& environment, KernelLaunch launch) {
   auto record = std::make_shared<LaunchRecord>();
   record->name = launch.name;
-  record->lasting_name = environment.launch_names->emplace_back(launch.name).c_str();
+  record->shared_name = std::make_shared<const std::string>(launch.name);
+  // Without data no value of it outlives the launch, and nothing that would name it.
+  record->lasting_name =
+      environment.data_enabled ? environment.launch_names->emplace_back(launch.name).c_str() : record->name.c_str();
   record->called_at = launch.called_at;
   record->queues = std::move(launch.queues);
   record->programs = static_cast<std::int64_t>(launch.pes.size());

@@ -1,0 +1,153 @@
+#include "cli/ccl/output.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <map>
+#include <nlohmann/json.hpp>
+#include <string_view>
+
+namespace kernbench::cli::ccl {
+namespace {
+
+constexpr std::string_view kNotAvailable = "N/A";
+
+/// The four columns of one form of the call.
+std::string form_columns(const Row* row) {
+  if (row == nullptr) {
+    return fmt::format("  {:>7}  {:>6}  {:>6}  {:>6}", kNotAvailable, kNotAvailable, kNotAvailable, kNotAvailable);
+  }
+  return fmt::format("  {:>7}  {:>6}  {:>6}  {:>6}", fitted(row->time_us, 7), fitted(row->algorithm_bandwidth, 6),
+                     fitted(row->bus_bandwidth, 6), row->wrong ? std::to_string(*row->wrong) : kNotAvailable);
+}
+
+std::string row_text(const Test& test, const Row& row) {
+  return fmt::format("{:>12}  {:>12}  {:>8}  {:>6}  {:>6}", row.size.count(), row.count, row.type, row.reduction,
+                     row.root) +
+         form_columns(test.form == Forms::out_of_place ? &row : nullptr) +
+         form_columns(test.form == Forms::in_place ? &row : nullptr) + "\n";
+}
+
+/// A line over the columns; every other line begins with '#'.
+std::string heading(const std::vector<std::string_view>& texts) {
+  constexpr int kWidths[] = {10, 12, 8, 6, 6, 7, 6, 6, 6, 7, 6, 6, 6};
+  std::string line = "#";
+  for (std::size_t column = 0; column < texts.size(); ++column) {
+    line += fmt::format("{}{:>{}}", column == 0 ? " " : "  ", texts[column], kWidths[column]);
+  }
+  return line + " \n";
+}
+
+std::string begin_text(const Test& test, const Request& request, int ranks) {
+  const Sizes& sizes = request.sizes;
+  std::string text = fmt::format("# Collective test starting: {}_perf\n", test.name);
+  text += fmt::format(
+      "# nThread 1 nGpus {} minBytes {} maxBytes {} step: {}({}) warmup iters: {} iters: {} agg iters: {} "
+      "validation: {} graph: 0\n#\n# Using devices\n",
+      ranks, sizes.least.count(), sizes.most.count(), sizes.factor > 1 ? sizes.factor : sizes.step.count(),
+      sizes.factor > 1 ? "factor" : "bytes", request.warm_ups, request.iterations, request.calls,
+      request.check ? 1 : 0);
+  text += fmt::format("#  Ranks 0 to {}, each a simulated device\n#\n", ranks - 1);
+  text += fmt::format(
+      "# {:>10}  {:>12}  {:>8}  {:>6}  {:>6}           out-of-place                       in-place          \n", "", "",
+      "", "", "");
+  text += heading({"size", "count", "type", "redop", "root", "time", "algbw", "busbw", "#wrong", "time", "algbw",
+                   "busbw", "#wrong"});
+  text += heading({"(B)", "(elements)", "", "", "", "(us)", "(GB/s)", "(GB/s)", "", "(us)", "(GB/s)", "(GB/s)", ""});
+  return text;
+}
+
+std::string end_text(const Test& test, const Request& request, const Sweep& sweep) {
+  std::string text;
+  if (request.check) {
+    text += fmt::format("# Out of bounds values : {} {}\n", sweep.wrong(), sweep.wrong() == 0 ? "OK" : "FAILED");
+  }
+  text += fmt::format("# Avg bus bandwidth    : {:g}\n#\n", sweep.average_bus_bandwidth());
+  return text + fmt::format("# Collective test concluded: {}_perf\n", test.name);
+}
+
+nlohmann::ordered_json form_json(const Row& row) {
+  nlohmann::ordered_json form{
+      {"time", row.time_us}, {"alg_bw", row.algorithm_bandwidth}, {"bus_bw", row.bus_bandwidth}};
+  form["nwrong"] = row.wrong ? nlohmann::ordered_json(*row.wrong) : nlohmann::ordered_json(nullptr);
+  return form;
+}
+
+}  // namespace
+
+std::string fitted(double value, int width) {
+  for (int digits = 2; digits >= 0; --digits) {
+    const std::string text = fmt::format("{:.{}f}", value, digits);
+    if (static_cast<int>(text.size()) <= width) return text;
+  }
+  return fmt::format("{:.0e}", value);
+}
+
+std::string to_table(const Test& test, const Request& request, const Sweep& sweep) {
+  std::string text = begin_text(test, request, sweep.ranks);
+  std::string_view algorithm;
+  for (const Row& row : sweep.rows) {
+    if (row.algorithm != algorithm) text += fmt::format("# Algorithm: {}\n", row.algorithm);
+    algorithm = row.algorithm;
+    text += row_text(test, row);
+  }
+  return text + end_text(test, request, sweep);
+}
+
+std::string to_comparison(const Sweep& sweep) {
+  std::vector<std::string> algorithms;
+  std::map<std::tuple<std::string, std::string, std::string, std::int64_t>, std::map<std::string, const Row*>> sizes;
+  for (const Row& row : sweep.rows) {
+    if (std::ranges::find(algorithms, row.algorithm) == algorithms.end()) algorithms.push_back(row.algorithm);
+    sizes[{row.type, row.reduction, row.root, row.size.count()}][row.algorithm] = &row;
+  }
+  std::string text = "# Bus bandwidth in GB/s; * marks the best\n";
+  text += fmt::format("# {:>10}  {:>8}  {:>6}  {:>6}", "size", "type", "redop", "root");
+  for (const std::string& algorithm : algorithms) text += fmt::format("  {:>20}", algorithm);
+  text += '\n';
+  for (const auto& [key, rows] : sizes) {
+    const auto& [type, reduction, root, size] = key;
+    text += fmt::format("{:>12}  {:>8}  {:>6}  {:>6}", size, type, reduction, root);
+    double best = 0;
+    for (const auto& [algorithm, row] : rows) best = std::max(best, row->bus_bandwidth);
+    for (const std::string& algorithm : algorithms) {
+      const double bandwidth = rows.at(algorithm)->bus_bandwidth;
+      text += fmt::format("  {:>19.2f}{}", bandwidth, bandwidth == best ? '*' : ' ');
+    }
+    text += '\n';
+  }
+  return text;
+}
+
+std::string to_csv(const Test& test, const Sweep& sweep) {
+  std::string text = "operation,algorithm,ranks,size,count,type,redop,root,form,time_us,algbw,busbw,wrong\n";
+  for (const Row& row : sweep.rows) {
+    text += fmt::format("{},{},{},{},{},{},{},{},{},{:.6g},{:.6g},{:.6g},{}\n", test.name, row.algorithm, sweep.ranks,
+                        row.size.count(), row.count, row.type, row.reduction, row.root,
+                        test.form == Forms::in_place ? "in_place" : "out_of_place", row.time_us,
+                        row.algorithm_bandwidth, row.bus_bandwidth, row.wrong ? std::to_string(*row.wrong) : "");
+  }
+  return text;
+}
+
+std::string to_json(const Test& test, const Request& request, const Sweep& sweep) {
+  nlohmann::ordered_json results = nlohmann::ordered_json::array();
+  for (const Row& row : sweep.rows) {
+    nlohmann::ordered_json entry{{"size", row.size.count()},
+                                 {"count", row.count},
+                                 {"type", row.type},
+                                 {"redop", row.reduction},
+                                 {"root", row.root}};
+    if (!row.algorithm.empty()) entry["algorithm"] = row.algorithm;
+    entry[test.form == Forms::in_place ? "in_place" : "out_of_place"] = form_json(row);
+    results.push_back(std::move(entry));
+  }
+  nlohmann::ordered_json document{
+      {"test", fmt::format("{}_perf", test.name)}, {"ranks", sweep.ranks},       {"iters", request.iterations},
+      {"warmup_iters", request.warm_ups},          {"agg_iters", request.calls}, {"results", std::move(results)}};
+  document["out_of_bounds"] = {{"count", sweep.wrong()}, {"okay", sweep.wrong() == 0}};
+  document["average_bus_bandwidth"] = sweep.average_bus_bandwidth();
+  return document.dump(2) + "\n";
+}
+
+}  // namespace kernbench::cli::ccl

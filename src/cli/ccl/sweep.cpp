@@ -1,0 +1,199 @@
+#include "cli/ccl/sweep.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <memory>
+#include <numeric>
+#include <tuple>
+#include <utility>
+
+#include "kernbench/kernbench.h"
+
+namespace kernbench::cli::ccl {
+namespace {
+
+namespace dist = torch::distributed;
+using dist::ReduceOp;
+
+/// What one row asks for.
+struct Point {
+  Bytes size;
+  DType dtype = DType::f32;
+  ReductionName reduction{"none", ReduceOp::SUM};
+  int root = 0;
+};
+
+std::vector<int> roots_of(const Test& test, const Request& request, int ranks) {
+  if (!test.has_root) return {0};
+  if (!request.all_roots) return {request.root};
+  std::vector<int> roots(static_cast<std::size_t>(ranks));
+  std::iota(roots.begin(), roots.end(), 0);
+  return roots;
+}
+
+std::vector<Point> points_of(const Test& test, const Request& request, int ranks) {
+  const std::vector<ReductionName> none{{"none", ReduceOp::SUM}};
+  const std::vector<int> roots = roots_of(test, request, ranks);
+  std::vector<Point> points;
+  for (const TypeName& type : request.types) {
+    for (const ReductionName& reduction : test.reduces ? request.reductions : none) {
+      for (const int root : roots) {
+        for (const Bytes size : request.sizes.all()) points.push_back({size, type.dtype, reduction, root});
+      }
+    }
+  }
+  return points;
+}
+
+/// What the ranks find out, by point and rank.
+struct Findings {
+  Findings(std::size_t points, int ranks)
+      : microseconds(points, std::vector<double>(static_cast<std::size_t>(ranks))),
+        wrong(points, std::vector<std::int64_t>(static_cast<std::size_t>(ranks))) {}
+  std::vector<std::vector<double>> microseconds;
+  std::vector<std::vector<std::int64_t>> wrong;
+};
+
+/// One simulation: the same on every rank.
+struct Job {
+  const Test& test;
+  std::vector<Point> points;
+  int ranks = 1;
+  std::int64_t iterations = 0, warm_ups = 0, calls = 1;
+  std::string algorithm;
+  Findings findings;
+};
+
+torch::Tensor host_values(DType dtype, std::int64_t elements, const std::function<double(std::int64_t)>& value) {
+  const auto values = torch::empty({elements}, torch::kDouble);
+  auto* const data = values.data_ptr<double>();
+  for (std::int64_t i = 0; i < elements; ++i) data[i] = value(i);
+  return values.to(dtype);
+}
+
+Call call_of(const Job& job, const Point& point, int rank) {
+  const Counts counts = job.test.counts(point.size.count(), item_size(point.dtype), job.ranks);
+  Call call{rank, job.ranks, point.root, counts.count, point.reduction.op, {}, {}};
+  const auto options = torch::dtype(point.dtype).device("ahbm");
+  call.output = torch::empty({counts.output}, options);
+  call.input = job.test.form == Forms::in_place ? call.output : torch::empty({counts.input}, options);
+  return call;
+}
+
+void measure(Job& job, std::size_t index, int rank) {
+  const Call call = call_of(job, job.points[index], rank);
+  const auto repeat = [&](std::int64_t times) {
+    for (std::int64_t i = 0; i < times * job.calls; ++i) job.test.run(call);
+  };
+  repeat(job.warm_ups);
+  dist::barrier();
+  torch::ahbm::Event begin, end;
+  begin.record();
+  repeat(job.iterations);
+  end.record();
+  end.synchronize();
+  job.findings.microseconds[index][static_cast<std::size_t>(rank)] =
+      begin.elapsed_time(end) * 1e3 / static_cast<double>(job.iterations * job.calls);
+  dist::barrier();  // the next row's tensors come when all have left this one's
+}
+
+void check(Job& job, std::size_t index, int rank) {
+  const Point& point = job.points[index];
+  Call call = call_of(job, point, rank);
+  const Values values(point.reduction.op, job.ranks);
+  const Counts counts = job.test.counts(point.size.count(), item_size(point.dtype), job.ranks);
+  call.input.copy_(host_values(point.dtype, counts.input, [&](std::int64_t i) { return values.of(rank, i); }));
+  job.test.run(call);
+  if (counts.output == 0 || !job.test.expected(call, 0, values)) return;
+  const auto expected =
+      host_values(point.dtype, counts.output, [&](std::int64_t i) { return *job.test.expected(call, i, values); });
+  job.findings.wrong[index][static_cast<std::size_t>(rank)] =
+      (call.output.cpu() != expected).sum().item<std::int64_t>();
+}
+
+void worker(int rank, const std::shared_ptr<Job>& job) {
+  if (rank < torch::ahbm::device_count()) torch::ahbm::set_device(rank);
+  dist::init_process_group("ahbm", rank, job->ranks, {.algorithm = job->algorithm});
+  for (std::size_t index = 0; index < job->points.size(); ++index) {
+    if (data_enabled()) {
+      check(*job, index, rank);
+    } else {
+      measure(*job, index, rank);
+    }
+  }
+  dist::destroy_process_group();
+}
+
+/// Of a row that was measured.
+Row row_of(const Job& job, std::size_t index) {
+  const Point& point = job.points[index];
+  const std::int64_t item = item_size(point.dtype);
+  const Counts counts = job.test.counts(point.size.count(), item, job.ranks);
+  const auto& times = job.findings.microseconds[index];
+  Row row;
+  row.algorithm = job.algorithm;
+  row.size = Bytes(counts.largest() * item);
+  row.count = counts.count;
+  row.type = nccl_name(point.dtype);
+  row.reduction = point.reduction.name;
+  row.root = job.test.has_root ? std::to_string(point.root) : "-1";
+  row.time_us = std::accumulate(times.begin(), times.end(), 0.0) / static_cast<double>(times.size());
+  if (row.time_us > 0) row.algorithm_bandwidth = static_cast<double>(counts.counted * item) / row.time_us * 1e-3;
+  row.bus_bandwidth = row.algorithm_bandwidth * job.test.bus_factor(job.ranks);
+  return row;
+}
+
+void run(const std::shared_ptr<Job>& job, SimulateOptions options, bool data, const Simulate& simulate) {
+  options.data = data;
+  simulate(options, [&] { torch::multiprocessing::spawn(worker, std::tuple{job}, {.nprocs = job->ranks}); });
+}
+
+/// As many as there are SIPs.
+int all_devices(const SimulateOptions& options, const Simulate& simulate) {
+  int count = 0;
+  SimulateOptions plain = options;
+  plain.data = false;
+  simulate(plain, [&] { count = torch::ahbm::device_count(); });
+  return count;
+}
+
+}  // namespace
+
+double Sweep::average_bus_bandwidth() const {
+  double sum = 0;
+  for (const Row& row : rows) sum += row.bus_bandwidth;
+  return rows.empty() ? 0 : sum / static_cast<double>(rows.size());
+}
+
+std::int64_t Sweep::wrong() const {
+  std::int64_t sum = 0;
+  for (const Row& row : rows) sum += row.wrong.value_or(0);
+  return sum;
+}
+
+Sweep sweep(const Test& test, const Request& request, const SimulateOptions& options, const Simulate& simulate) {
+  Sweep result;
+  result.ranks = request.ranks > 0 ? request.ranks : all_devices(options, simulate);
+  if (test.has_root && !request.all_roots && request.root >= result.ranks) {
+    throw ConfigurationError(
+        fmt::format("-r {}: there are {} ranks, from 0 to {}", request.root, result.ranks, result.ranks - 1));
+  }
+  const std::vector<Point> points = points_of(test, request, result.ranks);
+  std::vector<std::string> algorithms = request.algorithms;
+  if (algorithms.empty()) algorithms.emplace_back();
+  for (const std::string& algorithm : algorithms) {
+    const auto job = std::make_shared<Job>(Job{test, points, result.ranks, request.iterations, request.warm_ups,
+                                               request.calls, algorithm, Findings(points.size(), result.ranks)});
+    run(job, options, false, simulate);
+    if (request.check) run(job, options, true, simulate);
+    for (std::size_t index = 0; index < points.size(); ++index) {
+      Row& row = result.rows.emplace_back(row_of(*job, index));
+      const auto& wrong = job->findings.wrong[index];
+      if (request.check) row.wrong = std::accumulate(wrong.begin(), wrong.end(), std::int64_t{0});
+    }
+  }
+  return result;
+}
+
+}  // namespace kernbench::cli::ccl

@@ -1,0 +1,40 @@
+// Measures and checks an operation over sizes, types, reductions and roots, in simulations of their own.
+#pragma once
+
+#include <functional>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "cli/ccl/request.h"
+#include "cli/ccl/tests.h"
+#include "kernbench/simulate.h"
+
+namespace kernbench::cli::ccl {
+
+/// One row: one size of one type, reduction and root, by one algorithm.
+struct Row {
+  std::string algorithm;  // empty: the default
+  Bytes size;
+  std::int64_t count = 0;
+  std::string type, reduction, root;                  // "none" and "-1" where there is none
+  double time_us = 0;                                 // of a call, over all ranks on average
+  double algorithm_bandwidth = 0, bus_bandwidth = 0;  // GB/s
+  std::optional<std::int64_t> wrong;                  // elements; none: not checked
+};
+
+/// Runs a simulation: torch's simulate(), or with what the command line adds.
+using Simulate = std::function<void(const SimulateOptions&, const std::function<void()>& program)>;
+
+struct Sweep {
+  int ranks = 0;  // that took part
+  std::vector<Row> rows;
+  double average_bus_bandwidth() const;
+  std::int64_t wrong() const;
+};
+
+/// Times come from simulations without values, checks from others with one call of each row. Errors are those of the
+/// simulated program.
+Sweep sweep(const Test& test, const Request& request, const SimulateOptions& options, const Simulate& simulate);
+
+}  // namespace kernbench::cli::ccl

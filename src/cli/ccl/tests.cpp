@@ -1,0 +1,138 @@
+#include "cli/ccl/tests.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+
+#include "base/quantity.h"
+#include "base/text.h"
+#include "kernbench/error.h"
+
+namespace kernbench::cli::ccl {
+namespace {
+
+namespace dist = torch::distributed;
+
+// ---- counts and factors
+
+/// Every rank has all of the bytes.
+Counts whole(std::int64_t bytes, std::int64_t item, int /*ranks*/) {
+  const std::int64_t count = bytes / item;
+  return {count, count, count, count};
+}
+
+double one(int /*ranks*/) {
+  return 1;
+}
+double all_but_one_share_twice(int ranks) {
+  return 2.0 * (ranks - 1) / ranks;
+}
+
+// ---- calls
+
+void all_reduce(const Call& call) {
+  dist::all_reduce(call.output, call.op);
+}
+
+void broadcast(const Call& call) {
+  dist::broadcast(call.output, call.root);
+}
+
+/// To the next rank, from the one before.
+void send_and_receive(const Call& call) {
+  const int next = (call.rank + 1) % call.ranks, previous = (call.rank + call.ranks - 1) % call.ranks;
+  if (call.ranks == 1) return;
+  for (const auto& work : dist::batch_isend_irecv(
+           {{dist::P2POp::isend, call.input, next, {}, 0}, {dist::P2POp::irecv, call.output, previous, {}, 0}})) {
+    work->wait();
+  }
+}
+
+// ---- what comes out
+
+std::optional<double> expect_sum(const Call& /*call*/, std::int64_t element, const Values& values) {
+  return values.reduced(element);
+}
+std::optional<double> expect_root(const Call& call, std::int64_t element, const Values& values) {
+  return values.of(call.root, element);
+}
+std::optional<double> expect_previous(const Call& call, std::int64_t element, const Values& values) {
+  if (call.ranks == 1) return std::nullopt;
+  return values.of((call.rank + call.ranks - 1) % call.ranks, element);
+}
+
+double combined(dist::ReduceOp op, double a, double b) {
+  switch (op) {
+    case dist::ReduceOp::PRODUCT:
+      return a * b;
+    case dist::ReduceOp::MIN:
+      return std::min(a, b);
+    case dist::ReduceOp::MAX:
+      return std::max(a, b);
+    default:
+      return a + b;
+  }
+}
+
+}  // namespace
+
+Values::Values(dist::ReduceOp op, int ranks) : values_(index(ranks)) {
+  for (std::int64_t at = 0; at < kPeriod; ++at) {
+    double& folded = reduced_[place(at)];
+    for (int rank = 0; rank < ranks; ++rank) {
+      const std::int64_t number = (at + 3 * std::int64_t{rank}) % kPeriod;
+      const double value = op != dist::ReduceOp::PRODUCT ? static_cast<double>(number) : number == 0 ? 2 : 1;
+      values_[index(rank)][place(at)] = value;
+      folded = rank == 0 ? value : combined(op, folded, value);
+    }
+    if (op == dist::ReduceOp::AVG) folded /= ranks;
+  }
+}
+
+const std::vector<Test>& tests() {
+  static const std::vector<Test> all{
+      {.name = "all_reduce",
+       .spellings = {"allreduce"},
+       .form = Forms::in_place,
+       .reduces = true,
+       .counts = whole,
+       .bus_factor = all_but_one_share_twice,
+       .run = all_reduce,
+       .expected = expect_sum},
+      {.name = "broadcast",
+       .spellings = {"bcast"},
+       .form = Forms::in_place,
+       .has_root = true,
+       .counts = whole,
+       .bus_factor = one,
+       .run = broadcast,
+       .expected = expect_root},
+      {.name = "sendrecv",
+       .spellings = {"send_recv"},
+       .form = Forms::out_of_place,
+       .counts = whole,
+       .bus_factor = one,
+       .run = send_and_receive,
+       .expected = expect_previous},
+  };
+  return all;
+}
+
+const Test& find_test(std::string_view name) {
+  constexpr std::string_view kSuffix = "_perf";
+  const std::string_view base = name.ends_with(kSuffix) ? name.substr(0, name.size() - kSuffix.size()) : name;
+  std::vector<std::string_view> names, known;
+  for (const Test& test : tests()) {
+    if (test.name == base || std::ranges::find(test.spellings, base) != test.spellings.end()) return test;
+    names.push_back(test.name);
+    known.push_back(test.name);
+    known.insert(known.end(), test.spellings.begin(), test.spellings.end());
+  }
+  const std::string_view near = nearest(base, known);
+  throw ConfigurationError(fmt::format("ccl {}: there is no such operation; {}there are {}", in_quotes(name),
+                                       near.empty() ? "" : fmt::format("did you mean \"{}\"? ", near),
+                                       fmt::join(names, ", ")));
+}
+
+}  // namespace kernbench::cli::ccl

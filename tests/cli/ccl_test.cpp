@@ -1,0 +1,193 @@
+// `kernbench ccl`: sizes, values that are checked, columns, and the command as a whole.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <nlohmann/json.hpp>
+
+#include "cli/ccl/output.h"
+#include "cli/ccl/sweep.h"
+#include "cli/ccl/tests.h"
+#include "cli/program.h"
+#include "kernbench/error.h"
+
+namespace kernbench::cli::ccl {
+namespace {
+
+using testing::ElementsAre;
+using testing::HasSubstr;
+
+struct Outcome {
+  int code = 0;
+  std::string out, err;
+};
+
+Outcome run(std::vector<std::string> arguments) {
+  Outcome outcome;
+  Environment environment;
+  environment.out = [&](std::string_view text) { outcome.out += text; };
+  environment.err = [&](std::string_view text) { outcome.err += text; };
+  arguments.insert(arguments.begin(), "ccl");
+  outcome.code = static_cast<int>(run_program(arguments, environment));
+  return outcome;
+}
+
+const std::vector<std::string> kFourDevices{"--topology", "tiny", "--set", "system.sips.count=4"};
+
+Outcome run_on_four(std::vector<std::string> arguments) {
+  arguments.insert(arguments.end(), kFourDevices.begin(), kFourDevices.end());
+  return run(std::move(arguments));
+}
+
+void simulate_plainly(const SimulateOptions& options, const std::function<void()>& program) {
+  simulate(options, program);
+}
+
+Request small_request() {
+  Request request;
+  request.sizes = {.least = Bytes(64), .most = Bytes(256), .factor = 4};
+  request.iterations = 1;
+  request.ranks = 2;
+  request.reductions = {reduction_names().front()};
+  request.types = {{"float", DType::f32}};
+  return request;
+}
+
+SimulateOptions two_devices() {
+  SimulateOptions options;
+  options.topology = "tiny";
+  options.overrides = {"system.sips.count=2"};
+  return options;
+}
+
+TEST(CclTest, SizesGoByFactorOrByStep) {
+  EXPECT_THAT((Sizes{.least = Bytes(8), .most = Bytes(100), .factor = 3}).all(),
+              ElementsAre(Bytes(8), Bytes(24), Bytes(72)));
+  EXPECT_THAT((Sizes{.least = Bytes(8), .most = Bytes(24), .step = Bytes(8)}).all(),
+              ElementsAre(Bytes(8), Bytes(16), Bytes(24)));
+  EXPECT_THAT((Sizes{.least = Bytes(0), .most = Bytes(24), .factor = 2}).all(), ElementsAre(Bytes(0)));
+}
+
+TEST(CclTest, OperationsHaveTheSpellingsOfNcclTests) {
+  EXPECT_EQ(find_test("allreduce").name, "all_reduce");
+  EXPECT_EQ(find_test("all_reduce_perf").name, "all_reduce");
+  EXPECT_EQ(find_test("sendrecv_perf").name, "sendrecv");
+  try {
+    find_test("alreduce");
+    FAIL();
+  } catch (const ConfigurationError& error) {
+    EXPECT_THAT(error.what(), HasSubstr("did you mean \"allreduce\"?"));
+  }
+}
+
+// Whatever the order of a fold, every intermediate result is a whole number that each type has.
+TEST(CclTest, ValuesAreExactInEveryType) {
+  for (const ReductionName& reduction : reduction_names()) {
+    const Values values(reduction.op, 16);
+    for (std::int64_t element = 0; element < 12; ++element) {
+      double sum = 0;
+      for (int rank = 0; rank < 16; ++rank) {
+        EXPECT_LE(values.of(rank, element), 4);
+        sum += values.of(rank, element);
+      }
+      if (reduction.name == "sum") {
+        EXPECT_EQ(values.reduced(element), sum);
+      }
+      if (reduction.name == "avg") {
+        EXPECT_EQ(values.reduced(element), sum / 16);
+      }
+    }
+  }
+}
+
+TEST(CclTest, AFigureKeepsItsColumn) {
+  EXPECT_EQ(fitted(4.5, 7), "4.50");
+  EXPECT_EQ(fitted(12345.678, 7), "12345.7");
+  EXPECT_EQ(fitted(1234567.8, 7), "1234568");
+  EXPECT_EQ(fitted(123456789.0, 7), "1e+08");
+}
+
+TEST(CclTest, BandwidthsAreThoseOfNcclTests) {
+  const Sweep all_reduce = sweep(find_test("all_reduce"), small_request(), two_devices(), simulate_plainly);
+  ASSERT_EQ(all_reduce.rows.size(), 2u);
+  const Row& row = all_reduce.rows[1];
+  EXPECT_EQ(row.size, Bytes(256));
+  EXPECT_EQ(row.count, 64);
+  EXPECT_GT(row.time_us, 0);
+  EXPECT_NEAR(row.algorithm_bandwidth, 256e-3 / row.time_us, 1e-9);
+  EXPECT_NEAR(row.bus_bandwidth, row.algorithm_bandwidth, 1e-9);  // 2 (n - 1) / n of two
+  EXPECT_EQ(row.wrong, 0);
+}
+
+TEST(CclTest, WrongElementsAreCounted) {
+  ccl::Test broken = find_test("all_reduce");
+  broken.run = [](const Call&) {};
+  const Sweep sweep_of_broken = sweep(broken, small_request(), two_devices(), simulate_plainly);
+  EXPECT_GT(sweep_of_broken.wrong(), 0);
+  EXPECT_THAT(to_table(broken, small_request(), sweep_of_broken), HasSubstr(" FAILED\n"));
+  EXPECT_EQ(nlohmann::json::parse(to_json(broken, small_request(), sweep_of_broken))["out_of_bounds"]["okay"], false);
+}
+
+TEST(CclTest, TheTableHasTheColumnsOfNcclTests) {
+  const Outcome outcome = run_on_four({"all_reduce", "-b", "1K", "-e", "4K", "-f", "4", "-n", "2"});
+  EXPECT_EQ(outcome.code, 0) << outcome.err;
+  EXPECT_THAT(outcome.out, HasSubstr("# Collective test starting: all_reduce_perf\n"));
+  EXPECT_THAT(
+      outcome.out,
+      HasSubstr("#       size         count      type   redop    root     time   algbw   busbw  #wrong     time   "
+                "algbw   busbw  #wrong \n"));
+  EXPECT_THAT(outcome.out,
+              HasSubstr("        1024           256     float     sum      -1      N/A     N/A     N/A     "
+                        "N/A  "));
+  EXPECT_THAT(outcome.out, HasSubstr("# Out of bounds values : 0 OK\n# Avg bus bandwidth    : "));
+  EXPECT_EQ(run_on_four({"all_reduce", "-b", "1K", "-e", "4K", "-f", "4", "-n", "2"}).out, outcome.out);
+}
+
+TEST(CclTest, EveryOperationIsRightForEveryTypeAndRoot) {
+  for (const ccl::Test& test : tests()) {
+    const Outcome outcome = run_on_four({std::string(test.name), "-b", "520", "-e", "520", "-n", "1", "-w", "0", "-d",
+                                         test.reduces ? "half" : "all", "-o", "all", "-r", "all", "--json", "-"});
+    ASSERT_EQ(outcome.code, 0) << test.name << outcome.err;
+    const auto document = nlohmann::json::parse(outcome.out);
+    EXPECT_EQ(document["ranks"], 4);
+    EXPECT_TRUE(document["out_of_bounds"]["okay"]) << test.name;
+    EXPECT_EQ(document["results"].size(),
+              (test.reduces ? reduction_names().size() : type_names().size()) * (test.has_root ? 4 : 1))
+        << test.name;
+  }
+}
+
+TEST(CclTest, AlgorithmsStandSideBySide) {
+  const Outcome outcome = run_on_four({"all_reduce", "-b", "64", "-e", "64", "-n", "1", "-c", "0", "--algo",
+                                       "ring_allreduce", "--algo", "direct_allreduce", "--compare"});
+  EXPECT_EQ(outcome.code, 0) << outcome.err;
+  EXPECT_THAT(outcome.out, HasSubstr("ring_allreduce      direct_allreduce"));
+  EXPECT_THAT(outcome.out, HasSubstr("*"));
+}
+
+TEST(CclTest, RowsAreWrittenAsCsv) {
+  const Outcome outcome = run_on_four({"broadcast", "-b", "64", "-e", "64", "-n", "1", "-c", "0", "--csv", "-"});
+  EXPECT_THAT(outcome.out, testing::StartsWith("operation,algorithm,ranks,size,count,type,redop,root,form,"));
+  EXPECT_THAT(outcome.out, HasSubstr("broadcast,,4,64,16,float,none,0,in_place,"));
+}
+
+TEST(CclTest, UsageErrorsNameTheOptionAndTheFix) {
+  const auto error_of = [](std::vector<std::string> arguments) {
+    const Outcome outcome = run(std::move(arguments));
+    EXPECT_EQ(outcome.code, 2);
+    EXPECT_EQ(outcome.out, "");
+    return outcome.err;
+  };
+  EXPECT_THAT(error_of({}), HasSubstr("ccl needs an OPERATION"));
+  EXPECT_THAT(error_of({"all_reduce", "-b", "64", "-e", "32"}), HasSubstr("-e 32 is below the least size"));
+  EXPECT_THAT(error_of({"all_reduce", "-b", "many"}), HasSubstr("many"));
+  EXPECT_THAT(error_of({"all_reduce", "-b", "9999999999G"}), HasSubstr("up to 1T"));
+  EXPECT_THAT(error_of({"all_reduce", "-i", "0"}), HasSubstr("-i 0: expected a size above 0"));
+  EXPECT_THAT(error_of({"all_reduce", "-n", "0"}), HasSubstr("a whole number from 1"));
+  EXPECT_THAT(error_of({"all_reduce", "-o", "summ"}), HasSubstr("did you mean \"sum\"?"));
+  EXPECT_THAT(error_of({"all_reduce", "-d", "flaot"}), HasSubstr("did you mean \"float\"?"));
+  EXPECT_THAT(error_of({"broadcast", "-r", "7", "--topology", "tiny"}), HasSubstr("-r 7: there"));
+  EXPECT_THAT(error_of({"all_reduce", "--compare"}), HasSubstr("two or more --algo"));
+}
+
+}  // namespace
+}  // namespace kernbench::cli::ccl

@@ -1,0 +1,41 @@
+#!/usr/bin/env python3
+"""Holds programs of growth_program to a constant number of instructions for each step, whatever the number of steps.
+
+usage: check_growth.py VALGRIND GROWTH_PERF PROGRAM
+
+Instructions are counted by valgrind, so that the load of the machine does not matter. The cost of a step between the
+second size and the third may exceed that between the first and the second by the factor of PROGRAMS.
+"""
+
+import re
+import subprocess
+import sys
+
+# Arguments of growth_program for a number of steps, three numbers of steps, the largest ratio.
+PROGRAMS = {
+    "launches": (lambda n: ["launches", n, 10], (500, 1000, 2500), 1.03),
+    "launches_without_wait": (lambda n: ["long_launches", n], (500, 1000, 2500), 1.03),
+}
+
+
+def instructions(valgrind, program, arguments):
+    command = [valgrind, "--tool=callgrind", "--callgrind-out-file=/dev/null", program, *map(str, arguments)]
+    process = subprocess.run(command, capture_output=True, text=True, check=False)
+    found = re.search(r"Collected : (\d+)", process.stderr)
+    if process.returncode != 0 or not found:
+        sys.exit(f"{' '.join(command)} failed:\n{process.stderr}")
+    return int(found.group(1))
+
+
+def main():
+    valgrind, program, name = sys.argv[1:]
+    arguments, sizes, most = PROGRAMS[name]
+    counts = [instructions(valgrind, program, arguments(size)) for size in sizes]
+    steps = [(counts[i + 1] - counts[i]) / (sizes[i + 1] - sizes[i]) for i in range(2)]
+    print(f"{name}: {steps[0]:,.0f} instructions a step up to {sizes[1]}, {steps[1]:,.0f} up to {sizes[2]}")
+    if steps[1] > most * steps[0]:
+        sys.exit(f"the cost of a step grows by a factor of {steps[1] / steps[0]:.3f}, at most {most} is allowed")
+
+
+if __name__ == "__main__":
+    main()

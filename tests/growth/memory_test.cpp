@@ -1,0 +1,57 @@
+// Memory that a run holds does not grow with what is over: counted by the allocator.
+#include <gtest/gtest.h>
+#include <malloc.h>
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+
+#include "../support/sanitizers.h"
+#include "kernbench/kernbench.h"
+
+namespace kernbench {
+namespace {
+
+/// Bytes that the program holds. Sanitizers have allocators of their own, which do not tell.
+std::int64_t held() {
+  return static_cast<std::int64_t>(mallinfo2().uordblks + mallinfo2().hblkhd);
+}
+
+void add_one(tl::Tensor x) {
+  tl::store(x, {0}, tl::load(x, {0}, {64}) + 1.0F);
+}
+
+/// What is held at the end of so many launches more than at their beginning.
+std::int64_t held_after(int launches, bool data) {
+  SimulateOptions options;
+  options.topology = "tiny";
+  options.data = data;
+  options.threads = 1;
+  options.detailed_launches = 20;
+  std::int64_t grown = 0;
+  simulate(options, [&] {
+    const auto x = torch::zeros({128}, torch::dtype(torch::kFloat32).device("ahbm"));
+    const auto step = [&] {
+      torch::launch("add_one", add_one, x);
+      torch::ahbm::synchronize();
+    };
+    for (int i = 0; i < 200; ++i) step();
+    const std::int64_t before = held();
+    for (int i = 0; i < launches; ++i) step();
+    grown = held() - before;
+  });
+  return grown;
+}
+
+TEST(MemoryTest, LaunchesThatAreOverHoldNothing) {
+  if (kSanitized) GTEST_SKIP();
+  EXPECT_LT(held_after(4'000, false), 16'384);
+}
+
+TEST(MemoryTest, WithDataALaunchHoldsItsName) {
+  if (kSanitized) GTEST_SKIP();
+  EXPECT_LT(held_after(4'000, true), 4'000 * 80 + 16'384);
+}
+
+}  // namespace
+}  // namespace kernbench
