@@ -18,6 +18,9 @@ class Counted {
  protected:
   virtual ~Counted() = default;
   virtual void dispose() noexcept { delete this; }
+  std::uint32_t reference_count() const { return references_; }
+  /// Of an object whose last share has been let go by release(), which is not adopted any more.
+  void forget_references() { references_ = 0; }
 
  private:
   template <class T>

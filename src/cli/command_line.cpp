@@ -30,9 +30,8 @@ Exit codes: 0 ok, 1 a check failed, 2 usage or configuration, 3 the simulated pr
 failed, 4 internal error, 130 interrupted, 143 terminated.
 "kernbench COMMAND --help" says more about each command.)";
 
-constexpr const char* kRunExamples = R"(Examples:
-  kernbench run gemm -t tiny -p M=256 -p N=256 --set "pe.gemm.array=[128, 64]" --json result.json
-  kernbench run my_bench.cpp -p n=4096 --trace timeline.perfetto-trace)";
+constexpr const char* kRunExamples = R"(Example:
+  kernbench run gemm -t tiny -p M=256 -p N=256 --set "pe.gemm.array=[128, 64]" --json result.json)";
 
 constexpr const char* kDiffExamples =
     R"(A and B are results that "kernbench run --json FILE" wrote. Shown are the inputs that differ, what

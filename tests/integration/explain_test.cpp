@@ -16,7 +16,6 @@
 #include "report/json/read_json.h"
 #include "runtime/context.h"
 #include "runtime/simulation.h"
-#include "tile/explain/critical_path.h"
 #include "tile/explain/explainer.h"
 #include "tile/program/launch.h"
 #include "tile/program/program.h"
@@ -27,7 +26,6 @@ namespace {
 using testing::one_pe;
 using testing::tiny;
 using tile::Activity;
-using tile::ExplainedOperation;
 using tile::Interval;
 
 std::int64_t draw(std::mt19937& random, std::int64_t low, std::int64_t high) {
@@ -68,8 +66,17 @@ void random_kernel(tl::Tensor x, tl::Tensor y, std::int64_t seed) {
   }
 }
 
+/// An interval of an operation with what ended it, good after the command is gone.
+struct Passed {
+  Interval interval;
+  hardware::Cause cause;
+};
+
 struct Seen {
-  ExplainedOperation record;
+  const char* kind;
+  Time requested, started, finished, translation;
+  hardware::CommandBound bound;
+  std::vector<Passed> intervals;
   std::string program, engine;
 };
 
@@ -77,9 +84,21 @@ class Recorder final : public tile::OperationConsumer {
  public:
   void on_operation(const tile::OperationRecord& operation) override {
     const tile::Program& program = operation.program();
-    const auto bound = program.environment().machine.least(program.coordinate(), operation.command());
-    seen.push_back({tile::record_of(operation.command(), bound), program.pe().name() + " " + program.launch().name,
+    const hardware::Command& command = operation.command();
+    const hardware::Timeline& times = command.times;
+    const auto bound = program.environment().machine.least(program.coordinate(), command);
+    seen.push_back({command.kind,
+                    times.requested,
+                    times.started,
+                    times.finished,
+                    times.translation,
+                    bound,
+                    {},
+                    program.pe().name() + " " + program.launch().name,
                     operation.queue()->wait_name()});
+    tile::for_each_interval(command, {times.finished, bound, {}, {}, {}}, [&](const Interval& interval) {
+      seen.back().intervals.push_back({interval, interval.cause != nullptr ? *interval.cause : hardware::Cause()});
+    });
     names[{seen.back().program, operation.number()}] = seen.size() - 1;
   }
 
@@ -111,15 +130,15 @@ void explain(Explained& out, std::int64_t seed, SimulateOptions options) {
   });
 }
 
-Time sum_of(const ExplainedOperation& record) {
-  Time at = record.requested;
-  tile::for_each_interval(record, [&](const Interval& interval) {
-    EXPECT_EQ(interval.start, at) << "no gap and no overlap";
-    EXPECT_LT(interval.start, interval.end);
-    at = interval.end;
-  });
-  EXPECT_EQ(at, record.finished);
-  return at - record.requested;
+Time sum_of(const Seen& seen) {
+  Time at = seen.requested;
+  for (const Passed& passed : seen.intervals) {
+    EXPECT_EQ(passed.interval.start, at) << "no gap and no overlap";
+    EXPECT_LT(passed.interval.start, passed.interval.end);
+    at = passed.interval.end;
+  }
+  EXPECT_EQ(at, seen.finished);
+  return at - seen.requested;
 }
 
 TEST(Explain, TheIntervalsOfEveryOperationTileItsDurationAndNameWhatEndedThem) {
@@ -129,24 +148,23 @@ TEST(Explain, TheIntervalsOfEveryOperationTileItsDurationAndNameWhatEndedThem) {
     explain(run, seed, tiny(narrow(seed)));
     ASSERT_FALSE(run.recorder.seen.empty());
     for (const Seen& each : run.recorder.seen) {
-      const ExplainedOperation& record = each.record;
-      ASSERT_EQ(sum_of(record), record.finished - record.requested) << "seed " << seed;
-      ASSERT_LE(record.bound.total() + record.translation, record.finished - record.started)
-          << record.kind << ", seed " << seed;
-      tile::for_each_interval(record, [&](const Interval& interval) {
+      ASSERT_EQ(sum_of(each), each.finished - each.requested) << "seed " << seed;
+      ASSERT_LE(each.bound.total() + each.translation, each.finished - each.started) << each.kind << ", seed " << seed;
+      for (const auto& [interval, cause] : each.intervals) {
         ++count[interval.activity];
         const bool has_cause = interval.activity == Activity::tcm || interval.activity == Activity::queue ||
                                interval.activity == Activity::operand || interval.activity == Activity::order ||
                                interval.activity == Activity::engine;
-        ASSERT_EQ(interval.cause.known(), has_cause) << "seed " << seed << " " << static_cast<int>(interval.activity);
-        if (!has_cause) return;
-        const auto cause = run.recorder.names.find({each.program, interval.cause.number});
-        ASSERT_NE(cause, run.recorder.names.end());
-        const ExplainedOperation& before = run.recorder.seen[cause->second].record;
+        ASSERT_EQ(cause.known(), has_cause) << "seed " << seed << " " << static_cast<int>(interval.activity);
+        if (!has_cause) continue;
+        const auto found = run.recorder.names.find({each.program, cause.name.number});
+        ASSERT_NE(found, run.recorder.names.end());
+        const Seen& before = run.recorder.seen[found->second];
+        ASSERT_STREQ(before.kind, cause.kind);
         const bool set_up = interval.activity == Activity::engine &&
                             before.started + before.bound.setup + before.translation == interval.end;
         ASSERT_TRUE(before.finished == interval.end || set_up) << "seed " << seed;
-      });
+      }
     }
   }
   // Otherwise this test has not seen what it is about.
@@ -165,9 +183,9 @@ TEST(Explain, TheWorkOfAllOperationsIsWhatTheEnginesCounted) {
     std::map<std::string, std::map<Time, Time>> under_way;  // latest finish of those with this start
     Time of_operations;
     for (const Seen& each : run.recorder.seen) {
-      Time& finish = under_way[each.engine][each.record.started];
-      finish = std::max(finish, each.record.finished);
-      of_operations += each.record.finished - each.record.started;
+      Time& finish = under_way[each.engine][each.started];
+      finish = std::max(finish, each.finished);
+      of_operations += each.finished - each.started;
     }
     std::map<std::string, Time> work, counted;
     for (const auto& [engine, operations] : under_way) {
@@ -370,13 +388,14 @@ TEST(Explain, WaitsThatAnotherLaunchEndedStayOnTheCriticalPathWhichStillTiles) {
           }
         };
         launch.completed = [&](const hardware::LaunchTimes&, const tile::LaunchRecord& record) {
-          Time at = record.explanation->trace->start;
-          for (const tile::PathSegment& segment : tile::critical_path(*record.explanation->trace)) {
-            EXPECT_EQ(segment.start, at) << "seed " << seed;
-            at = segment.end;
-            waits.insert(std::string(name(segment.activity, segment.engine)));
+          auto& environment = simulation.environment();
+          Time all;
+          for (const tile::PathSum& sum : environment.explainer->critical_path(*record.explanation).sums) {
+            const tile::PathKey& key = environment.explainer->paths().key(sum.key);
+            all += sum.time;
+            waits.insert(std::string(name(key.activity, key.engine)));
           }
-          EXPECT_EQ(at, record.last_end);
+          EXPECT_EQ(all, record.last_end - record.last_start) << "seed " << seed;
           if (++completed == 2) both.set();
         };
         tile::start(simulation.environment(), std::move(launch));

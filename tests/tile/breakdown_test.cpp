@@ -2,10 +2,9 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <random>
 #include <vector>
-
-#include "hardware/command.h"
 
 namespace kernbench::tile {
 namespace {
@@ -17,11 +16,14 @@ Time ps(std::int64_t count) {
 }
 
 TEST(Breakdown, GemmComesBeforeVectorBeforeDma) {
-  BusyIntervals intervals;
-  intervals.add(EngineKind::dma, ps(10), ps(50));
-  intervals.add(EngineKind::vector, ps(30), ps(70));
-  intervals.add(EngineKind::gemm, ps(40), ps(60));
-  const Breakdown result = intervals.tile(ps(0), ps(100));
+  BusyTime busy(ps(0));
+  busy.begin(EngineKind::dma, ps(10));
+  busy.begin(EngineKind::vector, ps(30));
+  busy.begin(EngineKind::gemm, ps(40));
+  busy.end(EngineKind::dma, ps(50));
+  busy.end(EngineKind::gemm, ps(60));
+  busy.end(EngineKind::vector, ps(70));
+  const Breakdown result = busy.until(ps(100));
   EXPECT_EQ(result.dma, ps(20));     // 10 … 30
   EXPECT_EQ(result.vector, ps(20));  // 30 … 40, 60 … 70
   EXPECT_EQ(result.gemm, ps(20));    // 40 … 60
@@ -29,28 +31,50 @@ TEST(Breakdown, GemmComesBeforeVectorBeforeDma) {
   EXPECT_EQ(result.total(), ps(100));
 }
 
+/// A command: given to its engine, busy from `since` on (queues only know that in the end), over at `end`.
+struct Command {
+  EngineKind engine;
+  std::int64_t given, since, end;
+};
+
 TEST(Breakdown, AgreesWithAPicosecondByPicosecondCountOnRandomIntervals) {
   std::mt19937 random(3);
-  for (int round = 0; round < 300; ++round) {
-    BusyIntervals intervals;
+  const auto draw = [&](std::int64_t from, std::int64_t to) {
+    return from + static_cast<std::int64_t>(random() % static_cast<std::uint64_t>(to - from + 1));
+  };
+  for (int round = 0; round < 2000; ++round) {
     std::vector<int> best(100, 3);
-    const int count = static_cast<int>(random() % 12);
-    for (int i = 0; i < count; ++i) {
-      const int engine = static_cast<int>(random() % 3);
-      const std::size_t start = random() % 100, end = start + random() % (100 - start);
-      // EngineKind counts dma, gemm, vector; the order of precedence is gemm, vector, dma.
-      const int rank = engine == 1 ? 0 : engine == 2 ? 1 : 2;
-      for (std::size_t t = start; t < end; ++t) best[t] = std::min(best[t], rank);
-      intervals.add(static_cast<EngineKind>(engine), ps(static_cast<std::int64_t>(start)),
-                    ps(static_cast<std::int64_t>(end)));
+    std::vector<Command> commands;
+    for (std::int64_t i = draw(0, 12); i > 0; --i) {
+      Command one{static_cast<EngineKind>(draw(0, 3)), draw(0, 99), 0, 0};
+      one.since = one.engine == EngineKind::ipcq ? draw(one.given, 99) : one.given;
+      one.end = draw(one.since, 99);
+      // EngineKind counts dma, gemm, vector, ipcq; the order of precedence is gemm, vector, dma and ipcq.
+      const int rank = one.engine == EngineKind::gemm ? 0 : one.engine == EngineKind::vector ? 1 : 2;
+      for (std::int64_t t = one.since; t < one.end; ++t) {
+        int& at = best[static_cast<std::size_t>(t)];
+        at = std::min(at, rank);
+      }
+      commands.push_back(one);
     }
-    const Breakdown result = intervals.tile(ps(0), ps(100));
+    BusyTime busy(ps(0));
+    for (std::int64_t now = 0; now < 100; ++now) {
+      for (const Command& one : commands) {
+        if (one.given == now && one.engine == EngineKind::ipcq) busy.begin_queue(ps(now));
+        if (one.given == now && one.engine != EngineKind::ipcq) busy.begin(one.engine, ps(now));
+      }
+      for (const Command& one : commands) {
+        if (one.end == now && one.engine == EngineKind::ipcq) busy.end_queue(ps(one.since), ps(now));
+        if (one.end == now && one.engine != EngineKind::ipcq) busy.end(one.engine, ps(now));
+      }
+    }
+    const Breakdown result = busy.until(ps(100));
     std::int64_t expected[4] = {};
     for (const int rank : best) ++expected[rank];
-    EXPECT_EQ(result.gemm.count(), expected[0]);
-    EXPECT_EQ(result.vector.count(), expected[1]);
-    EXPECT_EQ(result.dma.count(), expected[2]);
-    EXPECT_EQ(result.control.count(), expected[3]);
+    ASSERT_EQ(result.gemm.count(), expected[0]) << "round " << round;
+    ASSERT_EQ(result.vector.count(), expected[1]) << "round " << round;
+    ASSERT_EQ(result.dma.count(), expected[2]) << "round " << round;
+    ASSERT_EQ(result.control.count(), expected[3]) << "round " << round;
   }
 }
 

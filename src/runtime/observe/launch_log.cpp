@@ -15,7 +15,7 @@
 #include "runtime/observe/launch_result.h"
 #include "runtime/streams/launches.h"
 #include "sim/program_call.h"
-#include "tile/explain/critical_path.h"
+#include "tile/explain/explainer.h"
 
 namespace kernbench::runtime {
 namespace {
@@ -41,10 +41,9 @@ void add_path(ActivityTimes& times, const CompletedLaunch& launch, const tile::E
     if (time > Time::zero()) times[{activity, engine}] += time;
   };
   add(tile::Activity::dispatch, EngineKind::dma, launch.record.last_start - launch.times.requested);
-  if (launch.record.explanation->trace) {
-    for (const auto& segment : tile::critical_path(*launch.record.explanation->trace, &explainer->traces())) {
-      add(segment.activity, segment.engine, segment.duration());
-    }
+  for (const tile::PathSum& sum : explainer->critical_path(*launch.record.explanation).sums) {
+    const tile::PathKey& key = explainer->paths().key(sum.key);
+    add(key.activity, key.engine, sum.time);
   }
   add(tile::Activity::completion, EngineKind::dma, launch.times.completed - launch.record.last_end);
 }

@@ -9,62 +9,73 @@
 #include <utility>
 
 #include "runtime/observe/engine_use.h"
-#include "tile/explain/critical_path.h"
 
 namespace kernbench::runtime {
 namespace {
 
 constexpr std::size_t kMostPathParts = 32;
-constexpr std::size_t kMostSegments = 12;
+constexpr std::size_t kMostSegments = tile::PathTree::kLongest;
 
-/// A part of the path, and what it is due to.
-struct Segment {
-  PathSegment result;
-  PartKind on;
+using PartTexts = std::tuple<std::string, std::string, std::string, std::string>;
+
+/// A critical path: what its parts add up to, and those of them that may be among the longest, in order of time.
+struct WholePath {
+  std::map<PartTexts, PathPart> parts;
+  std::vector<PathSegment> segments;
+
+  void add(std::string activity, std::string operation, std::string where, PartKind on, Time time, std::int64_t count) {
+    const std::string kind = to_text(on);
+    PathPart& part = parts[{activity, operation, where, kind}];
+    part.activity = std::move(activity);
+    part.operation = std::move(operation);
+    part.where = std::move(where);
+    part.on = kind;
+    part.time += time;
+    part.count += count;
+  }
+  /// A segment of dispatch or completion.
+  void add(const std::string& activity, const std::string& operation, const PartId& on, Time start, Time end) {
+    if (start >= end) return;
+    add(activity, operation, "", on.kind, end - start, 1);
+    segments.push_back({activity, operation, "", to_text(on), start, end});
+  }
 };
 
-/// Dispatch, the critical path of the program that ended last, completion: they tile the launch.
-std::vector<Segment> whole_path(const hardware::LaunchTimes& times, const tile::LaunchRecord& record,
-                                const tile::TraceStore& traces) {
-  std::vector<Segment> path;
-  const auto add = [&](std::string activity, std::string operation, std::string where, const PartId& on, Time start,
-                       Time end) {
-    if (start >= end) return;
-    path.push_back({{std::move(activity), std::move(operation), std::move(where), to_text(on), start, end}, on.kind});
-  };
-  const auto add_way = [&](const char* activity, const std::vector<hardware::WayStep>& way, Time start, Time end) {
-    for (const hardware::WayStep& step : way) {
-      const Time until = std::min(step.end, end);
-      add(activity, step.what, "", step.on, start, until);
-      start = std::max(start, until);
-    }
-    add(activity, "", "", {}, start, end);
-  };
-  add_way("dispatch", times.out, times.requested, record.last_start);
-  const tile::ProgramTrace none;
-  for (const auto& segment :
-       tile::critical_path(record.explanation->trace ? *record.explanation->trace : none, &traces)) {
-    add(std::string(name(segment.activity, segment.engine)), segment.kind,
-        segment.has_where ? tile::place(segment.where) : "", segment.on, segment.start, segment.end);
+void add_way(WholePath& path, const char* activity, const std::vector<hardware::WayStep>& way, Time start, Time end) {
+  for (const hardware::WayStep& step : way) {
+    const Time until = std::min(step.end, end);
+    path.add(activity, step.what, step.on, start, until);
+    start = std::max(start, until);
   }
-  add_way("completion", times.back, record.last_end, times.completed);
+  path.add(activity, "", {}, start, end);
+}
+
+std::string where_of(const tile::PathKey& key) {
+  return key.has_where ? tile::place(key.file, key.line) : "";
+}
+
+/// Dispatch, the critical path of the program that ended last, completion: they tile the launch.
+WholePath whole_path(const hardware::LaunchTimes& times, const tile::LaunchRecord& record,
+                     const tile::Explainer& explainer) {
+  WholePath path;
+  add_way(path, "dispatch", times.out, times.requested, record.last_start);
+  const tile::FoundPath found = explainer.critical_path(*record.explanation);
+  for (const tile::PathSum& sum : found.sums) {
+    const tile::PathKey& key = explainer.paths().key(sum.key);
+    path.add(std::string(name(key.activity, key.engine)), key.kind, where_of(key), key.on, sum.time, sum.count);
+  }
+  for (const tile::PathSegment& segment : found.longest) {
+    const tile::PathKey& key = explainer.paths().key(segment.key);
+    path.segments.push_back({std::string(name(key.activity, key.engine)), key.kind, where_of(key), to_text(segment.on),
+                             segment.start, segment.end});
+  }
+  add_way(path, "completion", times.back, record.last_end, times.completed);
   return path;
 }
 
-std::vector<PathPart> parts_of(const std::vector<Segment>& path) {
-  std::map<std::tuple<std::string, std::string, std::string, std::string>, PathPart> by_text;
-  for (const auto& [segment, kind] : path) {
-    const std::string on = to_text(kind);
-    PathPart& part = by_text[{segment.activity, segment.operation, segment.where, on}];
-    part.activity = segment.activity;
-    part.operation = segment.operation;
-    part.where = segment.where;
-    part.on = on;
-    part.time += segment.end - segment.start;
-    ++part.count;
-  }
+std::vector<PathPart> parts_of(WholePath& path) {
   std::vector<PathPart> parts;
-  for (auto& [texts, part] : by_text) parts.push_back(std::move(part));
+  for (auto& [texts, part] : path.parts) parts.push_back(std::move(part));
   std::ranges::stable_sort(parts, std::greater{}, &PathPart::time);
   return parts;
 }
@@ -81,9 +92,7 @@ void cut(std::vector<Entry>& entries, std::size_t most, Entry rest) {
   entries.push_back(std::move(rest));
 }
 
-std::vector<PathSegment> longest_of(const std::vector<Segment>& all) {
-  std::vector<PathSegment> path;
-  for (const Segment& segment : all) path.push_back(segment.result);
+std::vector<PathSegment> longest_of(std::vector<PathSegment> path) {
   const auto longer = [](const PathSegment& a, const PathSegment& b) { return a.end - a.start > b.end - b.start; };
   std::ranges::stable_sort(path, longer);
   path.resize(std::min(path.size(), kMostSegments));
@@ -120,7 +129,7 @@ Bytes tensor_bytes_of(const LaunchPlan& plan) {
 }
 
 void explain(LaunchResult& result, const hardware::LaunchTimes& times, const tile::LaunchRecord& record,
-             const tile::TraceStore& traces) {
+             const tile::Explainer& explainer) {
   const tile::Breakdown& inside = record.explanation->breakdown;
   result.breakdown = {{"dispatch", record.last_start - times.requested},
                       {"gemm", inside.gemm},
@@ -128,10 +137,10 @@ void explain(LaunchResult& result, const hardware::LaunchTimes& times, const til
                       {"dma", inside.dma},
                       {"control", inside.control},
                       {"completion", times.completed - record.last_end}};
-  const std::vector<Segment> path = whole_path(times, record, traces);
+  WholePath path = whole_path(times, record, explainer);
   result.critical_path = parts_of(path);
   cut(result.critical_path, kMostPathParts, PathPart{"other", "", "", "", {}, 0});
-  result.longest_segments = longest_of(path);
+  result.longest_segments = longest_of(std::move(path.segments));
   result.waits = waits_of(record.explanation->account);
   cut(result.waits, kMostWaits, WaitResult{"other", "", "", "", "", {}, 0});
   result.operations = operations_of(record.explanation->account);
@@ -177,7 +186,7 @@ LaunchResult launch_result(const LaunchPlan& plan, const hardware::Machine& mach
   result.engines = engines_of(record, SipId{plan.device}, plan.pes, times.completed - times.requested, machine);
   add_bound(result, times, record);
   result.roofline = roofline_of(result.engines);
-  if (explainer != nullptr) explain(result, times, record, explainer->traces());
+  if (explainer != nullptr) explain(result, times, record, *explainer);
   return result;
 }
 

@@ -6,8 +6,8 @@
 
 #include "base/text.h"
 #include "hardware/pe/command_queue.h"
-#include "tile/explain/record.h"
 #include "tile/program/program.h"
+#include "tile/program/program_step.h"
 
 namespace kernbench::runtime {
 namespace {

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <string_view>
+#include <tuple>
 
 namespace kernbench::tile {
 namespace {
@@ -13,46 +14,64 @@ std::string text_of(const char* file, std::uint32_t line) {
 
 }  // namespace
 
-LaunchAccount::Line LaunchAccount::line_of(const ExplainedOperation* operation) {
-  if (operation == nullptr) return {};
-  return {operation->kind, operation->where.file_name(), operation->where.line()};
+/// A command of another program, which nothing more is known of here.
+LaunchAccount::Line LaunchAccount::line_of(const hardware::Cause* cause, sim::AgentId agent) {
+  if (cause == nullptr || !cause->known() || cause->name.agent != agent) return {};
+  return {cause->kind, cause->where.file_name(), cause->where.line()};
 }
 
-void LaunchAccount::add_wait(const WaitKey& key, Time time, std::int64_t count) {
-  Sum& sum = waits_[key];
-  sum.time += time;
-  sum.count += count;
+std::size_t LaunchAccount::Hash::operator()(const WaitKey& key) const {
+  std::size_t hash = (static_cast<std::size_t>(key.reason) << 16) | (static_cast<std::size_t>(key.engine) << 8) |
+                     static_cast<std::size_t>(key.server);
+  const auto mix = [&](std::size_t value) { hash = (hash ^ value) * 0x9e3779b97f4a7c15ULL; };
+  for (const Line* line : {&key.operation, &key.cause}) {
+    mix(reinterpret_cast<std::uintptr_t>(line->kind));
+    mix(reinterpret_cast<std::uintptr_t>(line->file) + line->line);
+  }
+  return hash ^ (hash >> 32);
 }
 
-void LaunchAccount::add(const ProgramTrace& trace) {
-  for (const ExplainedOperation& operation : trace.operations) {
-    const Line place = line_of(&operation);
-    for_each_interval(operation, [&](const Interval& interval) {
-      const bool waits = interval.activity <= Activity::message || interval.activity == Activity::translation ||
-                         interval.activity == Activity::link_buffer || interval.activity == Activity::contention;
-      if (!waits) return;
-      const Line cause = line_of(trace.find(interval.cause));
-      const PartKind server = server_of(operation, interval.activity).kind;
-      add_wait({interval.activity, operation.engine, place, cause, server}, interval.duration(), 1);
-    });
-    const Time work = operation.finished - operation.started - operation.waited;
-    KindSum& kind = kinds_[{operation.kind, operation.engine}];
-    ++kind.count;
-    kind.waiting += operation.started - operation.requested + operation.waited;
-    kind.work += work;
-    kind.bound += operation.bound.total();
+LaunchAccount::KindSum& LaunchAccount::sum_of(const char* kind, hardware::EngineKind engine) {
+  for (KindSum& each : kinds_) {
+    if (each.kind == kind && each.engine == engine) return each;
   }
-  for (const ProgramStep& step : trace.steps) {
-    const Line place{"", step.where.file_name(), step.where.line()};
-    add_wait({step.activity, hardware::EngineKind::dma, place, line_of(trace.find(step.cause.name)), PartKind::none},
-             step.end - step.start, step.count);
-  }
+  return kinds_.emplace_back(KindSum{kind, engine, 0, {}, {}, {}});
+}
+
+void LaunchAccount::add(const hardware::Command& command, const WorkSplit& split) {
+  const hardware::Timeline& times = command.times;
+  const Line line{command.kind, command.where.file_name(), command.where.line()};
+  for_each_interval(command, split, [&](const Interval& interval) {
+    const bool waits = interval.activity <= Activity::message || interval.activity == Activity::translation ||
+                       interval.activity == Activity::link_buffer || interval.activity == Activity::contention;
+    if (!waits) return;
+    Sum& sum =
+        waits_[{interval.activity, command.engine(), interval.on.kind, line, line_of(interval.cause, command.agent)}];
+    sum.time += interval.duration();
+    ++sum.count;
+  });
+  KindSum& kind = sum_of(command.kind, command.engine());
+  ++kind.count;
+  kind.waiting += times.started - times.requested + times.waited;
+  kind.work += times.finished - times.started - times.waited;
+  kind.bound += split.bound.total();
+}
+
+void LaunchAccount::add(const ProgramStep& step, sim::AgentId agent) {
+  const Line line{"", step.where.file_name(), step.where.line()};
+  Sum& sum = waits_[{step.activity, hardware::EngineKind::dma, PartKind::none, line, line_of(&step.cause, agent)}];
+  sum.time += step.end - step.start;
+  sum.count += step.count;
 }
 
 void LaunchAccount::add(const LaunchAccount& other) {
-  for (const auto& [key, sum] : other.waits_) add_wait(key, sum.time, sum.count);
-  for (const auto& [key, sum] : other.kinds_) {
-    KindSum& kind = kinds_[key];
+  for (const auto& [key, sum] : other.waits_) {
+    Sum& mine = waits_[key];
+    mine.time += sum.time;
+    mine.count += sum.count;
+  }
+  for (const KindSum& sum : other.kinds_) {
+    KindSum& kind = sum_of(sum.kind, sum.engine);
     kind.count += sum.count;
     kind.waiting += sum.waiting;
     kind.work += sum.work;
@@ -82,8 +101,8 @@ std::vector<WaitTotal> LaunchAccount::waits() const {
 
 std::vector<OperationTotal> LaunchAccount::operations() const {
   std::map<std::pair<std::string, std::string>, OperationTotal> by_text;
-  for (const auto& [key, sum] : kinds_) {
-    const std::string operation = key.first, engine{name(key.second)};
+  for (const KindSum& sum : kinds_) {
+    const std::string operation = sum.kind, engine{name(sum.engine)};
     OperationTotal& total = by_text[{operation, engine}];
     total.operation = operation;
     total.engine = engine;

@@ -1,14 +1,16 @@
-// Sums of the waits and operations of all programs of a launch, added up as they end.
+// Sums of the waits and operations of all programs of a launch, added up as they pass.
 #pragma once
 
 #include <cstdint>
 #include <map>
 #include <string>
-#include <tuple>
+#include <unordered_map>
+#include <utility>
 #include <vector>
 
-#include "kernbench/coordinates.h"
-#include "tile/explain/record.h"
+#include "base/part.h"
+#include "tile/explain/intervals.h"
+#include "tile/program/program_step.h"
 
 namespace kernbench::tile {
 
@@ -31,10 +33,12 @@ struct OperationTotal {
 
 class LaunchAccount {
  public:
-  /// A program has ended.
-  void add(const ProgramTrace& trace);
+  /// A command of one of its programs has finished.
+  void add(const hardware::Command& command, const WorkSplit& split);
+  /// A step of the program with this agent is over.
+  void add(const ProgramStep& step, sim::AgentId agent);
 
-  /// All of another launch's, too; the busiest program's figures are then those of the busiest of both.
+  /// All of another launch's, too.
   void add(const LaunchAccount& other);
 
   /// The longest first; ties in the order of their texts.
@@ -47,29 +51,34 @@ class LaunchAccount {
     const char* kind = "";
     const char* file = "";
     std::uint32_t line = 0;
-    auto operator<=>(const Line&) const = default;
+    bool operator==(const Line&) const = default;
   };
   struct WaitKey {
     Activity reason;
     hardware::EngineKind engine;
-    Line operation, cause;
     PartKind server;  // that the wait is due to, if it is due to one
-    auto operator<=>(const WaitKey&) const = default;
+    Line operation, cause;
+    bool operator==(const WaitKey&) const = default;
+  };
+  struct Hash {
+    std::size_t operator()(const WaitKey& key) const;
   };
   struct Sum {
     Time time;
     std::int64_t count = 0;
   };
   struct KindSum {
+    const char* kind;
+    hardware::EngineKind engine;
     std::int64_t count = 0;
     Time waiting, work, bound;
   };
-  static Line line_of(const ExplainedOperation* operation);
-  void add_wait(const WaitKey& key, Time time, std::int64_t count);
+  static Line line_of(const hardware::Cause* cause, sim::AgentId agent);
+  KindSum& sum_of(const char* kind, hardware::EngineKind engine);
 
-  // Only looked up; put into an order of their own at the end.
-  std::map<WaitKey, Sum> waits_;
-  std::map<std::pair<const char*, hardware::EngineKind>, KindSum> kinds_;
+  // Put into an order of their own at the end.
+  std::unordered_map<WaitKey, Sum, Hash> waits_;
+  std::vector<KindSum> kinds_;
 };
 
 }  // namespace kernbench::tile

@@ -72,9 +72,12 @@ std::string_view name(hardware::EngineKind engine) {
   return "?";
 }
 
+std::string place(std::string_view file, std::uint32_t line) {
+  return std::string(file.substr(file.rfind('/') + 1)) + ":" + std::to_string(line);
+}
+
 std::string place(const tl::Where& where) {
-  const std::string_view path = where.file_name();
-  return std::string(path.substr(path.rfind('/') + 1)) + ":" + std::to_string(where.line());
+  return place(where.file_name(), where.line());
 }
 
 }  // namespace kernbench::tile

@@ -49,5 +49,6 @@ std::string_view name(Activity activity, hardware::EngineKind engine);
 std::string_view name(hardware::EngineKind engine);
 /// "gemm.cpp:41".
 std::string place(const tl::Where& where);
+std::string place(std::string_view file, std::uint32_t line);
 
 }  // namespace kernbench::tile

@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <map>
+#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
@@ -27,7 +28,7 @@ struct QueueRow {
 
 /// A line of a program, good for as long as somebody may ask.
 struct Site {
-  const char* launch = "";  // its name, for as long as the simulation
+  std::shared_ptr<const std::string> launch;  // its name
   PeCoordinate pe;
   std::int64_t program = 0;
   tl::Where where;

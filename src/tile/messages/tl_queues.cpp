@@ -18,7 +18,7 @@
 namespace kernbench::tile {
 
 std::string Site::text() const {
-  return fmt::format("kernel {} on {} (program {}), {}", launch, kernbench::to_text(pe), program, to_text(where));
+  return fmt::format("kernel {} on {} (program {}), {}", *launch, kernbench::to_text(pe), program, to_text(where));
 }
 
 Name KernelCommand::wait_name() const {
@@ -30,7 +30,7 @@ Name KernelCommand::wait_name() const {
 void match(KernelCommand& receive, const KernelCommand& send) {
   MessageEnd& to = *receive.message_end;
   const MessageEnd& from = *send.message_end;
-  from.queues->note_received(from.row, send.command_name());
+  receive.program->launch().queues->note_received(from.row, send.command_name());
   if (to.dtype != from.dtype || to.shape.numel() != from.shape.numel()) {
     throw ProgramError(
         "MessageMismatchError",
@@ -46,7 +46,7 @@ void match(KernelCommand& receive, const KernelCommand& send) {
 
 Membership membership(const AccessCall& call) {
   const auto& queues = call.program.launch().queues;
-  const auto self = queues ? queues->index_of(call.program.coordinate()) : std::nullopt;
+  const auto self = call.program.member();
   if (!self) {
     throw ProgramError("NoChannelError",
                        fmt::format("tl::{}: this launch has no channels{}; name a topology or pairs in "
@@ -58,7 +58,7 @@ Membership membership(const AccessCall& call) {
 }
 
 Site site_of(const AccessCall& call) {
-  return {call.program.launch().lasting_name, call.program.coordinate(), call.program.id(), call.where};
+  return {call.program.launch().shared_name, call.program.coordinate(), call.program.id(), call.where};
 }
 
 void wait_until_done(const AccessCall& call, const hardware::CommandRef& command) {
@@ -93,7 +93,7 @@ const QueueRow& row_of(const AccessCall& call, const Membership& member, const P
 
 MessageEnd message_end(const AccessCall& call, const Membership& member, const QueueRow& row, DType dtype,
                        const Extents& shape) {
-  return {member.queues, member.queues->index_of(row), site_of(call), dtype, shape, nullptr};
+  return {member.queues->index_of(row), site_of(call), dtype, shape, nullptr};
 }
 
 hardware::MessageWork message_work(const QueueRow& row, bool sends, std::uint64_t tag, Bytes bytes) {

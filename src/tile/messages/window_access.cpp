@@ -12,7 +12,7 @@ namespace kernbench::tile {
 
 WindowAccess window_access(AccessCall call) {
   const auto& queues = call.program.launch().queues;
-  const auto self = queues ? queues->index_of(call.program.coordinate()) : std::nullopt;
+  const auto self = call.program.member();
   if (!self || queues->windows() == nullptr) {
     throw ProgramError("NoWindowError",
                        fmt::format("tl::{}: this launch has no window{}; give it one: "

@@ -55,7 +55,7 @@ class KernelCommand final : public hardware::Command {
   std::optional<MessageEnd> message_end;         // of a send or a receive
   std::optional<BufferAccess> buffer;            // what it touches of a TCM buffer
   std::shared_ptr<sim::Completion> all_placed;   // of a composite command: all its commands are in their queues
-  CommandExplanation explained;                  // of the explanation alone
+  mutable CommandExplanation explained;          // of the explanation alone
   ListLink<KernelCommand> in_program;            // among those of its program that have not finished
 
  private:

@@ -8,6 +8,7 @@ namespace kernbench::tile {
 std::shared_ptr<const sim::WaitNode> start(Environment& environment, KernelLaunch launch) {
   auto record = std::make_shared<LaunchRecord>();
   record->name = launch.name;
+  record->shared_name = std::make_shared<const std::string>(launch.name);
   // Without data no value of it outlives the launch, and nothing that would name it.
   record->lasting_name =
       environment.data_enabled ? environment.launch_names->emplace_back(record->name).c_str() : record->name.c_str();
@@ -26,12 +27,9 @@ std::shared_ptr<const sim::WaitNode> start(Environment& environment, KernelLaunc
     request.programs.push_back(
         {at, Name::program(at, launch.name), [program, body](sim::AgentId agent) { program->run(agent, *body); }});
   }
-  Explainer* explainer = environment.explainer;
-  const std::uint64_t explained = explainer != nullptr ? explainer->begin_launch(*record) : 0;
-  request.completed = [record, explainer, explained,
-                       completed = std::move(launch.completed)](const hardware::LaunchTimes& times) {
+  if (environment.explainer != nullptr) Explainer::begin_launch(*record);
+  request.completed = [record, completed = std::move(launch.completed)](const hardware::LaunchTimes& times) {
     completed(times, *record);
-    if (explainer != nullptr) explainer->end_launch(explained);
   };
   request.failed = std::move(launch.failed);
   request.owner = launch.owner;

@@ -24,8 +24,9 @@ struct BusiestProgram {
 };
 
 struct LaunchRecord {
-  std::string name;                    // "gemm#2"
-  const char* lasting_name = nullptr;  // the same, for as long as the simulation
+  std::string name;                                // "gemm#2"
+  std::shared_ptr<const std::string> shared_name;  // the same, for those who outlive the launch
+  const char* lasting_name = nullptr;              // the same, for as long as the simulation
   tl::Where called_at = {};            // the host call whose kernel it is, when the kernel is not the user's own
   std::shared_ptr<QueueTable> queues;  // channels among the programs, or null
   std::int64_t programs = 0;

@@ -12,7 +12,6 @@ namespace kernbench::tile {
 
 /// One end of a message. Outlives its program: the other end may come later.
 struct MessageEnd {
-  std::shared_ptr<QueueTable> queues;
   std::size_t row = 0;  // of the table
   Site site;
   DType dtype = DType::f32;

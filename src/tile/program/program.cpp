@@ -64,6 +64,7 @@ Program& Program::current(const char* call) {
 void Program::run(sim::AgentId agent, const std::function<void()>& body) {
   agent_ = agent;
   started_ = environment_.scheduler.now();
+  if (launch_->queues) member_ = launch_->queues->index_of(at_);
   auto& slot = sim::this_fiber::current()->local(sim::Fiber::Slot::kernel);
   slot = shared_from_this();
   environment_.stream.tell(Topic::programs, [this](OperationConsumer& each) { each.on_program_begin(*this); });
@@ -211,6 +212,17 @@ void Program::note_read(std::uint64_t expression, std::uint64_t value_bits) {
   }
 }
 
+namespace {
+
+KernelCommand& command_of(hardware::Command& command) {
+  return static_cast<KernelCommand&>(command);
+}
+KernelCommand* command_of(hardware::Command* command) {
+  return static_cast<KernelCommand*>(command);
+}
+
+}  // namespace
+
 KernelCommandRef Program::new_command(hardware::Work work, const char* kind, const std::shared_ptr<TileState>& result,
                                       std::span<const TileState* const> inputs) {
   auto command = KernelCommand::make(*environment_.pool, std::move(work), kind, agent_, next_number_++);
@@ -221,7 +233,7 @@ KernelCommandRef Program::new_command(hardware::Work work, const char* kind, con
   begin_asking();
   command->times.requested = asking_.requested;
   command->times.granted = asking_.granted;
-  command->times.granted_by = asking_.granted_by;
+  if (asking_.granted_by) command->times.granted_by = asking_.granted_by->as_cause();
   asking_.open = false;
   for (const TileState* input : inputs) {
     if (input == nullptr) continue;
@@ -240,6 +252,11 @@ KernelCommandRef Program::new_command(hardware::Work work, const char* kind, con
       if (input != nullptr) expression.add(input->expression);
     }
     result->expression = expression.value();
+  }
+  const hardware::CommandRef granted_by = std::move(asking_.granted_by);
+  if (command->watched) {
+    environment_.stream.tell(Topic::stages,
+                             [&](OperationConsumer& each) { each.on_made(*command, command_of(granted_by.get())); });
   }
   return command;
 }
@@ -335,51 +352,40 @@ std::string Program::place(const tl::Where& where) const {
   return fmt::format("{}, {}", program_text(), to_text(where));
 }
 
-namespace {
-
-KernelCommand& own(hardware::Command& command) {
-  return static_cast<KernelCommand&>(command);
-}
-KernelCommand* own(hardware::Command* command) {
-  return static_cast<KernelCommand*>(command);
-}
-
-}  // namespace
-
 void Program::on_placed(hardware::Command& command, hardware::Command* by) {
   environment_.stream.tell(Topic::stages,
-                           [&](OperationConsumer& each) { each.on_placed(tile::own(command), tile::own(by)); });
+                           [&](OperationConsumer& each) { each.on_placed(command_of(command), command_of(by)); });
 }
 
 void Program::on_issued(hardware::Command& command) {
-  environment_.stream.tell(Topic::stages, [&](OperationConsumer& each) { each.on_issued(tile::own(command)); });
+  environment_.stream.tell(Topic::stages, [&](OperationConsumer& each) { each.on_issued(command_of(command)); });
 }
 
 void Program::on_ready(hardware::Command& command, hardware::Command& last) {
   environment_.stream.tell(Topic::stages,
-                           [&](OperationConsumer& each) { each.on_ready(tile::own(command), tile::own(last)); });
+                           [&](OperationConsumer& each) { each.on_ready(command_of(command), command_of(last)); });
 }
 
 void Program::on_start(hardware::Command& command, hardware::Command* before) {
   environment_.stream.tell(Topic::stages,
-                           [&](OperationConsumer& each) { each.on_start(tile::own(command), tile::own(before)); });
+                           [&](OperationConsumer& each) { each.on_start(command_of(command), command_of(before)); });
 }
 
 void Program::on_arrival(hardware::Command& receive, hardware::Command& send, const hardware::MessageArrival& arrival) {
   environment_.stream.tell(
-      Topic::stages, [&](OperationConsumer& each) { each.on_arrival(tile::own(receive), tile::own(send), arrival); });
+      Topic::stages, [&](OperationConsumer& each) { each.on_arrival(command_of(receive), command_of(send), arrival); });
 }
 
 void Program::on_match(hardware::Command& receive, hardware::Command& send) {
-  KernelCommand& mine = tile::own(receive);
+  KernelCommand& mine = command_of(receive);
   if (environment_.stream.wanted(Topic::edges)) {
     mine.happens_before.push_back({send.command_name(), HappensBefore::Reason::message});
   }
-  match(mine, tile::own(send));
+  match(mine, command_of(send));
 }
 
 void Program::on_effect(hardware::Command& command) {
-  KernelCommand& mine = tile::own(command);
+  KernelCommand& mine = command_of(command);
   if (mine.take_effect) {
     const numerics::SourceScope here(environment_.executor.sources(), source(mine.kind, mine.where));
     mine.take_effect(mine);
@@ -394,7 +400,7 @@ void Program::add_busy(const KernelCommand& command) {
 }
 
 void Program::on_finish(hardware::Command& command) {
-  KernelCommand& mine = tile::own(command);
+  KernelCommand& mine = command_of(command);
   add_busy(mine);
   if (environment_.stream.wanted(Topic::operations)) {
     const OperationRecord record(mine);
@@ -409,7 +415,7 @@ void Program::on_finish(hardware::Command& command) {
 }
 
 void Program::on_dropped(hardware::Command& command) {
-  KernelCommand& mine = tile::own(command);
+  KernelCommand& mine = command_of(command);
   mine.let_go();
   mine.message_end.reset();
   const auto program = std::move(mine.program);

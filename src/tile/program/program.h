@@ -5,6 +5,7 @@
 #include <functional>
 #include <initializer_list>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <utility>
@@ -54,6 +55,8 @@ class Program final : public hardware::CommandObserver, public std::enable_share
   std::int64_t id() const { return id_; }
   const LaunchRecord& launch() const { return *launch_; }
   sim::AgentId agent() const { return agent_; }
+  /// Its index among the members of the launch's channels; absent when it is none, or there are no channels.
+  std::optional<std::int32_t> member() const { return member_; }
   /// The next number in program order, for work that is not an engine's command.
   std::uint64_t take_number() { return next_number_++; }
 
@@ -142,7 +145,7 @@ class Program final : public hardware::CommandObserver, public std::enable_share
   struct Asking {
     bool open = false;
     Time requested, granted;
-    hardware::Cause granted_by;
+    hardware::CommandRef granted_by;
   };
   void begin_asking();
   ReservationRef reserve(const TcmObjectInfo& info);
@@ -179,6 +182,7 @@ class Program final : public hardware::CommandObserver, public std::enable_share
   KnownReads reads_;
   tl::Where where_;  // of the latest call of the tile language
   Asking asking_;
+  std::optional<std::int32_t> member_;
   Time started_, ended_;
   BusiestProgram busy_;
 };

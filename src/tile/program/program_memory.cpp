@@ -24,6 +24,9 @@ TcmObject::~TcmObject() {
   if (reservation_->leave()) program_->live_bytes_ -= program_->pe_.tcm().rounded(reservation_->bytes());
 }
 
+TileState::TileState(Program& program, const TcmObjectInfo& info, ReservationRef reservation)
+    : TcmObject(program, info, std::move(reservation)), value_(make_pooled<TileValue>(*program.environment().pool)) {}
+
 namespace {
 
 addressing::TensorDescriptor layout_of(const Program& program, const TcmObjectInfo& info) {
@@ -83,7 +86,7 @@ ReservationRef Program::reserve(const TcmObjectInfo& info) {
         place(info.where));
   }
   begin_asking();
-  if (const auto by = tcm.reserve(request)) asking_.granted_by = by->as_cause();
+  if (auto by = tcm.reserve(request)) asking_.granted_by = std::move(by);
   asking_.granted = environment_.scheduler.now();
   return make_pooled<Reservation>(*environment_.pool, tcm, request);
 }
@@ -105,8 +108,8 @@ void Program::add_buffer_dependencies(KernelCommand& command) {
 }
 
 std::shared_ptr<AsyncState> Program::add_async(hardware::CommandRef command, const char* call, tl::Where where) {
-  auto state = std::make_shared<AsyncState>(
-      AsyncState{shared_from_this(), std::move(command), call, where, next_async_++, false});
+  auto state = make_pooled<AsyncState>(
+      *environment_.pool, AsyncState{shared_from_this(), std::move(command), call, where, next_async_++, false});
   unawaited_.push_back(state);
   return state;
 }

@@ -28,7 +28,7 @@ struct TileValue {
 /// The shared state behind tl::Tile. Its lifetime is that of the handles: it counts as live in its program.
 class TileState final : public TcmObject {
  public:
-  using TcmObject::TcmObject;
+  TileState(Program& program, const TcmObjectInfo& info, ReservationRef reservation);
 
   const std::shared_ptr<TileValue>& value() const { return value_; }
   hardware::CommandRef producer;
@@ -41,7 +41,7 @@ class TileState final : public TcmObject {
   std::shared_ptr<const AsyncState> async;
 
  private:
-  std::shared_ptr<TileValue> value_ = std::make_shared<TileValue>();
+  std::shared_ptr<TileValue> value_;
 };
 
 }  // namespace kernbench::tile

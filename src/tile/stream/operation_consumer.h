@@ -22,7 +22,7 @@ enum class Topic : std::uint8_t {
   issues,      // on_issue
   steps,       // on_step_begun, on_step
   waypoints,   // on_waypoint
-  stages,      // on_placed, on_issued, on_ready, on_start, on_arrival; and the logs of transfers
+  stages,      // on_made, on_placed, on_issued, on_ready, on_start, on_arrival; and the logs of transfers
   edges,       // OperationRecord::happens_before
 };
 inline constexpr std::size_t kTopics = 7;
@@ -53,7 +53,10 @@ class OperationConsumer {
   virtual void on_waypoint(const Program& /*program*/, std::uint64_t /*number*/, std::string_view /*name*/,
                            Time /*time*/, const std::source_location& /*where*/) {}
 
-  // The stages of a command: see hardware::CommandObserver.
+  // The stages of a command. It has been made; the wait for room in the TCM before that was ended by `granted_by`,
+  // which may be null.
+  virtual void on_made(KernelCommand& /*command*/, KernelCommand* /*granted_by*/) {}
+  // For the others see hardware::CommandObserver.
   virtual void on_placed(KernelCommand& /*command*/, KernelCommand* /*by*/) {}
   virtual void on_issued(KernelCommand& /*command*/) {}
   virtual void on_ready(KernelCommand& /*command*/, KernelCommand& /*last*/) {}

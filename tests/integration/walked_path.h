@@ -1,23 +1,28 @@
-// The record of a finished operation: its times, split by what it waited for and what it did.
+// The critical path by a walk back over records of all operations: the reference for the one that is folded forward.
 #pragma once
 
 #include <algorithm>
 #include <cstdint>
+#include <deque>
+#include <map>
+#include <memory>
+#include <string>
+#include <tuple>
 #include <vector>
 
-#include "base/part.h"
-#include "hardware/bounds.h"
-#include "hardware/command.h"
-#include "kernbench/tl.h"
-#include "kernbench/units.h"
-#include "sim/phase.h"
+#include "hardware/machine.h"
+#include "kernbench/result.h"
 #include "tile/explain/activity.h"
+#include "tile/program/program.h"
 #include "tile/program/program_step.h"
 
-namespace kernbench::tile {
+namespace kernbench::testing {
+
+using tile::Activity;
+using tile::ProgramStep;
 
 /// All that is kept of an operation while its program runs.
-struct ExplainedOperation {
+struct WalkedOperation {
   const char* kind = "";
   tl::Where where;
   std::uint64_t number = 0;
@@ -35,11 +40,6 @@ struct ExplainedOperation {
   /// DMA that waited for room: the server whose buffer is too small.
   PartId buffer;
 };
-
-/// The server that an interval of this activity is due to, if it is known.
-PartId server_of(const ExplainedOperation& operation, Activity activity);
-
-ExplainedOperation record_of(const hardware::Command& command, const hardware::CommandBound& bound);
 
 /// The last segment of a message that a receive had to wait for: where it came from, and who had it for how long.
 struct MessageWay {
@@ -63,7 +63,7 @@ struct Interval {
 /// Calls visit(interval) for the intervals of an operation that are not empty, in order; they tile requested to
 /// finished.
 template <class Visit>
-void for_each_wait(const ExplainedOperation& record, Visit visit) {
+void for_each_wait(const WalkedOperation& record, Visit visit) {
   const auto interval = [&](Activity activity, Time start, Time end, const hardware::CommandName& cause) {
     if (start < end) visit(Interval{activity, start, end, cause});
   };
@@ -74,7 +74,7 @@ void for_each_wait(const ExplainedOperation& record, Visit visit) {
   interval(Activity::engine, record.ready, record.started, record.started_by);
 }
 template <class Visit>
-void for_each_work(const ExplainedOperation& record, Visit visit) {
+void for_each_work(const WalkedOperation& record, Visit visit) {
   Time at = record.started;
   const auto interval = [&](Activity activity, Time duration) {
     const Time end = std::min(at + duration, record.finished);
@@ -96,26 +96,55 @@ void for_each_work(const ExplainedOperation& record, Visit visit) {
   }
 }
 template <class Visit>
-void for_each_interval(const ExplainedOperation& record, Visit visit) {
+void for_each_interval(const WalkedOperation& record, Visit visit) {
   for_each_wait(record, visit);
   for_each_work(record, visit);
 }
 
 /// One program from its first instruction to its end.
-struct ProgramTrace {
+struct WalkedProgram {
   sim::AgentId agent;
   Time start, end;
-  std::vector<ExplainedOperation> operations;  // by number
-  std::vector<ProgramStep> steps;              // in order of time; those of issuing operations are in `operations`
-  std::vector<MessageWay> messages;            // by number, of the receives that waited
-
-  /// Puts operations and messages into order, which come as they finish.
+  std::vector<WalkedOperation> operations;  // by number, once it is sorted
+  std::vector<ProgramStep> steps;           // in order of time
+  std::vector<MessageWay> messages;         // by number, of the receives that waited
   void sort();
-  /// How the message of this receive came, or null if it did not wait.
   const MessageWay* message(std::uint64_t receive) const;
-
-  /// The operation with this name, or null: of another program, or not over.
-  const ExplainedOperation* find(const hardware::CommandName& name) const;
+  const WalkedOperation* find(const hardware::CommandName& name) const;
 };
 
-}  // namespace kernbench::tile
+/// A part of a critical path: an interval of an operation, or of the program itself.
+struct WalkedSegment {
+  Activity activity = Activity::program;
+  Time start, end;
+  const char* kind = "";
+  hardware::EngineKind engine = hardware::EngineKind::dma;
+  tl::Where where;
+  bool has_where = false;
+  PartId on;
+};
+
+/// Keeps all that passes, and walks when a launch is asked for.
+class Walker final : public tile::OperationConsumer {
+ public:
+  void subscribe_to(tile::OperationStream& stream);
+  /// What the result of a launch should have, but for dispatch and completion.
+  struct Path {
+    std::vector<PathPart> parts;  // by texts
+    std::vector<WalkedSegment> segments;
+  };
+  Path path(const std::string& launch) const;
+  const WalkedProgram* program(sim::AgentId agent, Time at) const;
+
+  void on_operation(const tile::OperationRecord& operation) override;
+  void on_program_begin(tile::Program& program) override;
+  void on_program_end(tile::Program& program, bool stands) override;
+  void on_step(tile::Program& program, const ProgramStep& step, const hardware::Command* cause) override;
+
+ private:
+  std::map<std::uint32_t, std::shared_ptr<WalkedProgram>> running_;
+  std::vector<std::shared_ptr<WalkedProgram>> all_;
+  std::map<std::string, std::shared_ptr<WalkedProgram>> stands_;  // by launch
+};
+
+}  // namespace kernbench::testing

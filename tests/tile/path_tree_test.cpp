@@ -1,0 +1,152 @@
+// Paths that are summed up as they grow have the parts of the paths that keep every segment.
+#include "tile/explain/path_tree.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <map>
+#include <random>
+#include <vector>
+
+namespace kernbench::tile {
+namespace {
+
+Time ps(std::int64_t count) {
+  return Time::picoseconds(count);
+}
+
+/// A path that keeps its segments.
+using Plain = std::vector<PathSegment>;
+
+struct Both {
+  Path path;
+  Plain plain;
+};
+
+struct Expected {
+  std::map<std::uint32_t, std::pair<std::int64_t, std::int64_t>> sums;  // time and count by key
+  std::vector<PathSegment> longest;
+};
+
+Expected expected(const Plain& plain, Time start, std::uint32_t sender) {
+  Plain clipped;
+  if (!plain.empty() && plain.front().start > start) clipped.push_back({sender, start, plain.front().start, {}});
+  for (PathSegment segment : plain) {
+    segment.start = std::max(segment.start, start);
+    if (segment.start < segment.end) clipped.push_back(segment);
+  }
+  Expected result;
+  for (const PathSegment& segment : clipped) {
+    auto& [time, count] = result.sums[segment.key];
+    time += segment.duration().count();
+    ++count;
+  }
+  std::ranges::stable_sort(clipped, std::greater{}, &PathSegment::duration);
+  clipped.resize(std::min(clipped.size(), PathTree::kLongest));
+  std::ranges::sort(clipped, {}, &PathSegment::start);
+  result.longest = clipped;
+  return result;
+}
+
+void expect_found(PathTree& tree, const Both& each, Time start, std::uint32_t sender) {
+  const FoundPath found = tree.find(each.path, start);
+  const Expected law = expected(each.plain, start, sender);
+  std::map<std::uint32_t, std::pair<std::int64_t, std::int64_t>> sums;
+  for (const PathSum& sum : found.sums) {
+    EXPECT_TRUE(sums.try_emplace(sum.key, sum.time.count(), sum.count).second) << "each key once";
+  }
+  EXPECT_EQ(sums, law.sums);
+  ASSERT_EQ(found.longest.size(), law.longest.size());
+  for (std::size_t i = 0; i < law.longest.size(); ++i) {
+    EXPECT_EQ(found.longest[i].start, law.longest[i].start);
+    EXPECT_EQ(found.longest[i].end, law.longest[i].end);
+    EXPECT_EQ(found.longest[i].key, law.longest[i].key);
+  }
+}
+
+// Programs that begin at any time, go on by themselves or from where another one is, and are asked for their paths.
+TEST(PathTree, ItsSumsAreThoseOfAllSegmentsOnRandomPaths) {
+  for (std::uint32_t seed = 0; seed < 400; ++seed) {
+    std::mt19937 random(seed);
+    const auto draw = [&](int below) { return static_cast<int>(random() % static_cast<unsigned>(below)); };
+    PathTree tree;
+    const std::uint32_t sender = tree.key({.activity = Activity::sender});
+    std::vector<std::uint32_t> keys;
+    for (std::uint32_t line = 0; line < 5; ++line) keys.push_back(tree.key({.file = "a.cpp", .line = line}));
+    struct Started {
+      Time start;
+      PathTree::Cut cut;
+    };
+    std::vector<Both> paths(6);
+    std::vector<Started> starts;
+    Time now = ps(1);
+    for (int step = 0; step < 300; ++step) {
+      now += ps(draw(5));
+      Both& one = paths[static_cast<std::size_t>(draw(6))];
+      const Time end = one.plain.empty() ? now : one.plain.back().end;
+      switch (draw(8)) {
+        case 0:
+          one = paths[static_cast<std::size_t>(draw(6))];
+          break;
+        case 1:
+          if (draw(4) == 0) starts.push_back({now, PathTree::Cut(tree, now)});
+          break;
+        case 2:
+          if (!starts.empty() && draw(3) == 0) starts.erase(starts.begin() + draw(static_cast<int>(starts.size())));
+          break;
+        case 3:
+          if (PathTree::last(one.path) == nullptr || end == now) break;
+          tree.extend(one.path, now);
+          one.plain.back().end = now;
+          break;
+        default: {
+          if (end >= now) break;
+          const PathSegment segment{keys[static_cast<std::size_t>(draw(5))], end, now, {}};
+          tree.append(one.path, segment);
+          one.plain.push_back(segment);
+        }
+      }
+      for (const Started& started : starts)
+        expect_found(tree, paths[static_cast<std::size_t>(draw(6))], started.start, sender);
+      if (HasFailure()) FAIL() << "seed " << seed << ", step " << step;
+    }
+  }
+}
+
+TEST(PathTree, NodesAreAsManyAsPathsHoweverLongTheyAre) {
+  PathTree tree;
+  const std::uint32_t key = tree.key(PathKey());
+  std::vector<Path> paths(4);
+  std::mt19937 random(7);
+  std::size_t most = 0;
+  for (std::int64_t now = 0; now < 200'000; ++now) {
+    Path& one = paths[random() % 4];
+    if (random() % 3 == 0) one = paths[random() % 4];
+    const PathSegment* last = PathTree::last(one);
+    tree.append(one, {key, last == nullptr ? ps(0) : last->end, ps(now + 1), {}});
+    most = std::max(most, tree.nodes());
+  }
+  EXPECT_LE(most, 64u);
+  EXPECT_EQ(tree.find(paths[0], ps(0)).sums.size(), 1u);
+  paths.clear();
+  EXPECT_EQ(tree.nodes(), 0u);
+}
+
+TEST(PathTree, ALongChainOfNodesIsLetGoWithoutDeepCalls) {
+  PathTree tree;
+  const std::uint32_t key = tree.key(PathKey());
+  std::vector<Path> kept;
+  Path path;
+  for (std::int64_t now = 0; now < 300'000; ++now) {
+    tree.append(path, {key, ps(now), ps(now + 1), {}});
+    kept.push_back(path);
+  }
+  path.reset();
+  std::reverse(kept.begin(), kept.end());
+  while (kept.size() > 1) kept.pop_back();
+  kept.clear();
+  EXPECT_EQ(tree.nodes(), 0u);
+}
+
+}  // namespace
+}  // namespace kernbench::tile
