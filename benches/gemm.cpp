@@ -41,14 +41,10 @@ torch::Tensor operand(const Problem& problem, std::int64_t rows, std::int64_t co
 }
 
 torch::Tensor reference(const Problem& problem, const torch::Tensor& a, const torch::Tensor& b) {
-  auto c = torch::empty({problem.m, problem.n}, torch::kDouble);
-  if (is_floating_point(problem.dtype) ? !floating_point_enabled() : !data_enabled()) return c;
-  const auto ad = a.to(torch::kDouble), bd = b.to(torch::kDouble);
-  const auto elements = [](const torch::Tensor& t) {
-    return std::span(t.data_ptr<double>(), static_cast<std::size_t>(t.numel()));
-  };
-  reference_gemm(elements(ad), elements(bd), elements(c), problem.m, problem.n, problem.k);
-  return c.to(problem.result());
+  if (is_floating_point(problem.dtype) ? !floating_point_enabled() : !data_enabled()) {
+    return torch::empty({problem.m, problem.n}, problem.result());
+  }
+  return reference_product(a, b).to(problem.result());
 }
 
 /// Normal operands: f32 accumulation over k adds up to k roundings of products of size about 1, and the result is

@@ -37,16 +37,9 @@ torch::Tensor operand(std::int64_t rows, std::int64_t columns, DType dtype) {
   return torch::randint(-3, 4, {rows, columns}, torch::kFloat).to(dtype);
 }
 
-std::span<double> elements(const torch::Tensor& tensor) {
-  return {tensor.data_ptr<double>(), static_cast<std::size_t>(tensor.numel())};
-}
-
 torch::Tensor reference(const torch::Tensor& x, const torch::Tensor& w) {
-  auto product = torch::empty({x.size(0), w.size(1)}, torch::kDouble);
-  if (!floating_point_enabled()) return product;
-  const auto a = x.to(torch::kDouble), b = w.to(torch::kDouble);
-  reference_gemm(elements(a), elements(b), elements(product), x.size(0), w.size(1), x.size(1));
-  return product.to(x.scalar_type());
+  if (!floating_point_enabled()) return torch::empty({x.size(0), w.size(1)}, x.scalar_type());
+  return reference_product(x, w).to(x.scalar_type());
 }
 
 /// What one product takes, what it moves, and what it waits for most.

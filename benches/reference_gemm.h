@@ -1,89 +1,139 @@
-// A matrix product in double precision, independent of the simulator's own numerics.
+// A matrix product that results are compared with, independent of the simulator's own numerics.
 #pragma once
 
 #include <algorithm>
 #include <array>
+#include <cmath>
 #include <cstdint>
 #include <span>
 #include <thread>
 #include <vector>
 
+#include "kernbench/torch.h"
+
 namespace benches {
 
-inline constexpr std::int64_t kRows = 4, kColumns = 32;
+/// Rows that are multiplied at once, and columns of a panel: the sums are registers of the widest instruction set.
+inline constexpr std::int64_t kRows = 6;
+template <class Real>
+inline constexpr std::int64_t kColumns = 256 / static_cast<std::int64_t>(sizeof(Real));
 
 /// Columns [first, first + width) of b, padded to kColumns, one step of k after the other.
-inline std::vector<double> pack(std::span<const double> b, std::int64_t first, std::int64_t width, std::int64_t n,
-                                std::int64_t k) {
-  std::vector<double> panel(static_cast<std::size_t>(k * kColumns), 0.0);
+template <class Real>
+std::vector<Real> pack(std::span<const Real> b, std::int64_t first, std::int64_t width, std::int64_t n,
+                       std::int64_t k) {
+  std::vector<Real> panel(static_cast<std::size_t>(k * kColumns<Real>), Real(0));
   for (std::int64_t step = 0; step < k; ++step) {
-    std::copy_n(b.data() + step * n + first, width, panel.data() + step * kColumns);
+    std::copy_n(b.data() + step * n + first, width, panel.data() + step * kColumns<Real>);
   }
   return panel;
 }
 
-using Rows = std::array<const double*, kRows>;
-using Block = std::array<double, kRows * kColumns>;
+template <class Real>
+using Rows = std::array<const Real*, kRows>;
+template <class Real>
+using Block = std::array<Real, kRows * kColumns<Real>>;
 
 /// kRows rows times one panel. The sums stay in registers over all of k.
-[[gnu::always_inline]] inline void multiply_body(const Rows& rows, const double* panel, std::int64_t k, Block& result) {
-  double sums[kRows * kColumns] = {};
+template <class Real>
+[[gnu::always_inline]] inline void multiply_body(const Rows<Real>& rows, const Real* panel, std::int64_t k,
+                                                 Block<Real>& result) {
+  Real sums[kRows * kColumns<Real>] = {};
   for (std::int64_t step = 0; step < k; ++step) {
     for (std::int64_t row = 0; row < kRows; ++row) {
-      const double factor = rows[static_cast<std::size_t>(row)][step];
-      for (std::int64_t column = 0; column < kColumns; ++column) {
-        sums[row * kColumns + column] += factor * panel[step * kColumns + column];
+      const Real factor = rows[static_cast<std::size_t>(row)][step];
+      for (std::int64_t column = 0; column < kColumns<Real>; ++column) {
+        sums[row * kColumns<Real> + column] += factor * panel[step * kColumns<Real> + column];
       }
     }
   }
-  std::copy_n(sums, kRows * kColumns, result.data());
+  std::copy_n(sums, kRows * kColumns<Real>, result.data());
 }
 
 // One for each instruction set; not target_clones, whose resolvers run before a sanitizer is ready for them.
-[[gnu::target("avx512f")]] inline void multiply_avx512(const Rows& rows, const double* panel, std::int64_t k,
-                                                       Block& result) {
+template <class Real>
+[[gnu::target("avx512f,fma")]] void multiply_avx512(const Rows<Real>& rows, const Real* panel, std::int64_t k,
+                                                    Block<Real>& result) {
   multiply_body(rows, panel, k, result);
 }
-[[gnu::target("avx2")]] inline void multiply_avx2(const Rows& rows, const double* panel, std::int64_t k,
-                                                  Block& result) {
+template <class Real>
+[[gnu::target("avx2,fma")]] void multiply_avx2(const Rows<Real>& rows, const Real* panel, std::int64_t k,
+                                               Block<Real>& result) {
   multiply_body(rows, panel, k, result);
 }
 
-inline void multiply(const Rows& rows, const double* panel, std::int64_t k, Block& result) {
+template <class Real>
+void multiply(const Rows<Real>& rows, const Real* panel, std::int64_t k, Block<Real>& result) {
   if (__builtin_cpu_supports("avx512f")) return multiply_avx512(rows, panel, k, result);
-  if (__builtin_cpu_supports("avx2")) return multiply_avx2(rows, panel, k, result);
+  if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma")) return multiply_avx2(rows, panel, k, result);
   multiply_body(rows, panel, k, result);
 }
 
-inline void multiply_panel(std::span<const double> a, std::span<const double> b, std::span<double> c, std::int64_t m,
-                           std::int64_t n, std::int64_t k, std::int64_t first) {
-  const std::int64_t width = std::min(kColumns, n - first);
+template <class Real>
+void multiply_panel(std::span<const Real> a, std::span<const Real> b, std::span<Real> c, std::int64_t m, std::int64_t n,
+                    std::int64_t k, std::int64_t first) {
+  const std::int64_t width = std::min(kColumns<Real>, n - first);
   const auto panel = pack(b, first, width, n, k);
-  Block block{};
-  Rows rows{};
+  Block<Real> block{};
+  Rows<Real> rows{};
   for (std::int64_t row = 0; row < m; row += kRows) {
     for (std::int64_t i = 0; i < kRows; ++i) {
       rows[static_cast<std::size_t>(i)] = a.data() + std::min(row + i, m - 1) * k;
     }
     multiply(rows, panel.data(), k, block);
     for (std::int64_t i = 0; i < std::min(kRows, m - row); ++i) {
-      std::copy_n(block.data() + i * kColumns, width, c.data() + (row + i) * n + first);
+      std::copy_n(block.data() + i * kColumns<Real>, width, c.data() + (row + i) * n + first);
     }
   }
 }
 
-/// c[m,n] = a[m,k] b[k,n], row-major, accumulated in double in the order of k.
-inline void reference_gemm(std::span<const double> a, std::span<const double> b, std::span<double> c, std::int64_t m,
-                           std::int64_t n, std::int64_t k) {
-  const std::int64_t panels = (n + kColumns - 1) / kColumns;
+/// c[m,n] = a[m,k] b[k,n], row-major, accumulated in the order of k.
+template <class Real>
+void reference_gemm(std::span<const Real> a, std::span<const Real> b, std::span<Real> c, std::int64_t m, std::int64_t n,
+                    std::int64_t k) {
+  const std::int64_t panels = (n + kColumns<Real> - 1) / kColumns<Real>;
   const std::int64_t threads = std::clamp<std::int64_t>(std::thread::hardware_concurrency(), 1, panels);
   const auto every = [&](std::int64_t first) {
     for (std::int64_t panel = first; panel < panels; panel += threads)
-      multiply_panel(a, b, c, m, n, k, panel * kColumns);
+      multiply_panel(a, b, c, m, n, k, panel * kColumns<Real>);
   };
   std::vector<std::jthread> pool;
   for (std::int64_t thread = 1; thread < threads; ++thread) pool.emplace_back(every, thread);
   every(0);
+}
+
+template <class Real>
+std::span<Real> elements(const kernbench::torch::Tensor& tensor) {
+  return {tensor.data_ptr<Real>(), static_cast<std::size_t>(tensor.numel())};
+}
+
+template <class Real>
+kernbench::torch::Tensor reference_product_as(const kernbench::torch::Tensor& a, const kernbench::torch::Tensor& b) {
+  const auto type = kernbench::torch::scalar_type_of<Real>();
+  const auto x = a.to(type), y = b.to(type);
+  auto c = kernbench::torch::empty({a.size(0), b.size(1)}, type);
+  reference_gemm<Real>(elements<Real>(x), elements<Real>(y), elements<Real>(c), a.size(0), b.size(1), a.size(1));
+  return c;
+}
+
+/// Every element is a whole number of at most this size; negative: not every one is.
+inline float largest_whole(const kernbench::torch::Tensor& tensor) {
+  const auto values = tensor.to(kernbench::torch::kFloat);
+  float largest = 0;
+  for (const float value : elements<float>(values)) {
+    if (!(std::abs(value) < 0x1p24F) || value != static_cast<float>(static_cast<std::int32_t>(value))) return -1;
+    largest = std::max(largest, std::abs(value));
+  }
+  return largest;
+}
+
+/// The product of two matrices of at most 32 bits on the host. Operands that are whole numbers so small that every
+/// partial sum fits into a float are multiplied as floats, which is then exact; others as doubles.
+inline kernbench::torch::Tensor reference_product(const kernbench::torch::Tensor& a,
+                                                  const kernbench::torch::Tensor& b) {
+  const double x = largest_whole(a), y = largest_whole(b);
+  const bool exact = x >= 0 && y >= 0 && x * y * static_cast<double>(a.size(1)) <= 0x1p24;
+  return exact ? reference_product_as<float>(a, b) : reference_product_as<double>(a, b);
 }
 
 }  // namespace benches

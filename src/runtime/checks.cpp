@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstring>
 #include <limits>
 
 #include "addressing/locate.h"
@@ -29,6 +30,12 @@ void wait_as_a_read(runtime::HostContext& context, const torch::Tensor& tensor) 
     boxes.push_back({std::move(box.offset), std::move(box.shape)});
   }
   context.simulation.devices().try_read(storage, boxes, HostRead::check);
+}
+
+/// Equal without a look at single elements, as results that are exact are.
+bool same_bytes(const torch::Tensor& a, const torch::Tensor& b) {
+  return a.scalar_type() == b.scalar_type() && b.is_contiguous() && a.nbytes() == b.nbytes() &&
+         std::memcmp(a.data_ptr(), b.data_ptr(), a.nbytes()) == 0;
 }
 
 void compare(const torch::Tensor& actual, const torch::Tensor& expected, Tolerance tolerance, CheckResult& result) {
@@ -86,6 +93,11 @@ bool check_close(const std::string& name, const torch::Tensor& actual, const tor
   if (tensor::impl_of(host).storage->left_out) return skip();
   simulation.values.add(std::string_view(name));
   simulation.values.add(std::span(static_cast<const std::byte*>(host.data_ptr()), host.nbytes()));
+  if (same_bytes(host, expected)) {
+    result.status = CheckStatus::passed;
+    simulation.checks.push_back(result);
+    return true;
+  }
   compare(host.to(torch::kDouble), expected.to(torch::kDouble).contiguous(), tolerance, result);
   simulation.checks.push_back(result);
   return result.status == CheckStatus::passed;

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cassert>
 #include <utility>
+#include <vector>
 
 #include "base/name_format.h"
 #include "kernbench/torch/tensor.h"
@@ -11,6 +12,7 @@
 #include "tensor/device_operations.h"
 #include "tensor/device_view.h"
 #include "tensor/dimensions.h"
+#include "tensor/element.h"
 #include "tensor/host_call.h"
 #include "tensor/tensor_impl.h"
 
@@ -28,11 +30,28 @@ Tensor dense_host(const TensorImpl& source) {
   return result;
 }
 
-/// A dense host tensor as another element type.
+/// The elements that `source` makes, as another type.
+ElementSource converting(ElementSource source, DType from, DType to) {
+  return [=, source = std::move(source)](std::int64_t first, std::int64_t count, std::byte* out) {
+    constexpr std::int64_t kBlock = 4096;
+    std::vector<std::byte> block(static_cast<std::size_t>(std::min(count, kBlock) * item_size(from)));
+    for (std::int64_t done = 0; done < count; done += kBlock) {
+      const std::int64_t n = std::min(count - done, kBlock);
+      source(first + done, n, block.data());
+      numerics::convert(to, out + done * item_size(to), from, block.data(), n);
+    }
+  };
+}
+
+/// A dense host tensor as another element type. Of elements that nobody has made yet it makes none.
 Tensor converted(const Tensor& dense, DType dtype) {
   const TensorImpl& source = impl_of(dense);
   if (source.dtype == dtype) return dense;
   Tensor result = new_host_tensor(source.sizes, dtype);
+  if (source.storage->source() && source.is_whole()) {
+    impl_of(result).storage->make_by(converting(source.storage->source(), source.dtype, dtype), dtype);
+    return result;
+  }
   numerics::convert(dtype, impl_of(result).data(), source.dtype, source.data(), source.numel());
   impl_of(result).storage->left_out = source.storage->left_out;
   return result;
@@ -44,7 +63,8 @@ void write_host(const TensorImpl& target, const Tensor& source) {
   const bool direct = from.dtype == target.dtype && from.storage != target.storage;
   const Tensor values = direct ? source : converted(dense_host(from), target.dtype);
   const TensorImpl& in = impl_of(values);
-  copy_strided({target.data(), target.strides}, {in.data(), in.strides}, target.sizes, item_size(target.dtype));
+  copy_strided({target.data_to_write(), target.strides}, {in.data(), in.strides}, target.sizes,
+               item_size(target.dtype));
   if (from.storage->left_out) target.storage->left_out = true;
 }
 
@@ -158,6 +178,20 @@ Tensor host_copy(const Tensor& tensor, HostRead why) {
 
 }  // namespace kernbench::tensor
 
+namespace kernbench::tensor {
+namespace {
+
+/// One element again and again.
+ElementSource repeating(const Element& element) {
+  return [element](std::int64_t, std::int64_t count, std::byte* out) {
+    const Extents sizes{count}, next{1}, same{0};
+    copy_strided({out, next}, {element.bytes.data(), same}, sizes, element.size);
+  };
+}
+
+}  // namespace
+}  // namespace kernbench::tensor
+
 namespace kernbench::torch {
 
 using tensor::HostRead;
@@ -208,8 +242,13 @@ const Tensor& Tensor::fill_(const Scalar& value, Where where) const {
     tensor::fill_view(target, element, "fill_");
     return *this;
   }
+  if (!target.storage->is_made() && target.is_whole()) {
+    target.storage->make_by(tensor::repeating(element), target.dtype);
+    return *this;
+  }
   const tensor::Extents same(target.sizes.size(), 0);
-  tensor::copy_strided({target.data(), target.strides}, {element.bytes.data(), same}, target.sizes, element.size);
+  tensor::copy_strided({target.data_to_write(), target.strides}, {element.bytes.data(), same}, target.sizes,
+                       element.size);
   return *this;
 }
 

@@ -50,7 +50,7 @@ Tensor initialised(Tensor tensor, const ElementSource& source, const char* call)
   if (impl.storage->device) {
     tensor::current_backend(call).initialise(impl.storage->device, source);
   } else if (impl.is_contiguous()) {
-    source(0, impl.numel(), impl.data());
+    impl.storage->make_by(source, impl.dtype);
   } else {
     tensor.copy_(initialised(tensor::new_host_tensor(impl.sizes, impl.dtype), source, call));
   }
@@ -76,9 +76,11 @@ Scalar largest_integer(ScalarType dtype) {
 Tensor poisoned(Tensor tensor) {
   const TensorImpl& impl = impl_of(tensor);
   if (impl.storage->device) return tensor;
-  const auto bytes = static_cast<std::size_t>(impl.storage->host_bytes);
   if (is_floating_point(impl.dtype)) {
-    std::memset(impl.storage->host.get(), 0xFF, bytes);
+    const auto source = [size = item_size(impl.dtype)](std::int64_t, std::int64_t count, std::byte* out) {
+      std::memset(out, 0xFF, static_cast<std::size_t>(count * size));
+    };
+    impl.storage->make_by(source, impl.dtype);
     return tensor;
   }
   return tensor.fill_(largest_integer(impl.dtype));
@@ -269,44 +271,84 @@ Tensor randint_like(const TensorOperand& other, std::int64_t low, std::int64_t h
 
 namespace {
 
-Tensor blob(void* data, IntArrayRef sizes, IntArrayRef strides, const std::function<void(void*)>& deleter,
-            const TensorOptions& options) {
+/// Memory of the caller's as it is to be seen.
+struct Blob {
+  std::shared_ptr<void> memory;
+  bool read_only = false;
+};
+
+Blob blob_of(void* data, const std::function<void(void*)>& deleter) {
+  return {deleter ? std::shared_ptr<void>(data, deleter) : std::shared_ptr<void>(data, [](void*) {})};
+}
+Blob blob_of(const void* data, const std::function<void(const void*)>& deleter) {
+  void* memory = const_cast<void*>(data);  // NOLINT(cppcoreguidelines-pro-type-const-cast): nobody writes through it
+  return {std::shared_ptr<void>(memory, [deleter](void* mine) { deleter ? deleter(mine) : void(); }), true};
+}
+
+Tensor tensor_of(Blob blob, IntArrayRef sizes, IntArrayRef strides, std::int64_t storage_offset,
+                 const TensorOptions& options) {
   tensor::require_host_context("from_blob");
   tensor::check_sizes(sizes);
   if (!options.device().is_cpu())
     throw ValueError("from_blob: the memory is the host's; make a CPU tensor of it and copy it with .to(\"ahbm\")");
   if (strides.size() != sizes.size())
     throw ValueError(fmt::format("from_blob: {} strides for {} dimensions", strides.size(), sizes.size()));
+  if (storage_offset < 0) throw ValueError(fmt::format("from_blob: the storage offset {} is negative", storage_offset));
   auto impl = std::make_shared<TensorImpl>();
   impl->dtype = options.dtype();
   impl->sizes = sizes.vec();
   impl->strides = strides.vec();
-  std::int64_t last = 0;
+  impl->offset = storage_offset;
+  std::int64_t last = storage_offset;
   for (std::size_t i = 0; i < sizes.size(); ++i) {
     if (strides[i] < 0)
       throw ValueError(fmt::format("from_blob: stride {} of dimension {} is negative", strides[i], i));
     last += (sizes[i] - 1) * strides[i];
   }
   impl->storage = std::make_shared<tensor::Storage>();
-  impl->storage->host = deleter ? std::shared_ptr<void>(data, deleter) : std::shared_ptr<void>(data, [](void*) {});
+  impl->storage->use(std::move(blob.memory));
+  impl->storage->read_only = blob.read_only;
   impl->storage->host_bytes = impl->numel() == 0 ? 0 : (last + 1) * item_size(impl->dtype);
   return Tensor(std::move(impl));
+}
+
+tensor::Extents dense(IntArrayRef sizes) {
+  return tensor::dense_strides({sizes.begin(), sizes.size()});
 }
 
 }  // namespace
 
 Tensor from_blob(void* data, IntArrayRef sizes, const TensorOptions& options, Where where) {
   const tensor::HostCall here("from_blob", where);
-  return blob(data, sizes, tensor::dense_strides({sizes.begin(), sizes.size()}), {}, options);
+  return tensor_of(blob_of(data, {}), sizes, dense(sizes), 0, options);
 }
 Tensor from_blob(void* data, IntArrayRef sizes, IntArrayRef strides, const TensorOptions& options, Where where) {
   const tensor::HostCall here("from_blob", where);
-  return blob(data, sizes, strides, {}, options);
+  return tensor_of(blob_of(data, {}), sizes, strides, 0, options);
 }
 Tensor from_blob(void* data, IntArrayRef sizes, const std::function<void(void*)>& deleter, const TensorOptions& options,
                  Where where) {
   const tensor::HostCall here("from_blob", where);
-  return blob(data, sizes, tensor::dense_strides({sizes.begin(), sizes.size()}), deleter, options);
+  return tensor_of(blob_of(data, deleter), sizes, dense(sizes), 0, options);
+}
+Tensor from_blob(void* data, IntArrayRef sizes, IntArrayRef strides, const std::function<void(void*)>& deleter,
+                 const TensorOptions& options, Where where) {
+  const tensor::HostCall here("from_blob", where);
+  return tensor_of(blob_of(data, deleter), sizes, strides, 0, options);
+}
+Tensor from_blob(void* data, IntArrayRef sizes, IntArrayRef strides, std::int64_t storage_offset,
+                 const std::function<void(void*)>& deleter, const TensorOptions& options, Where where) {
+  const tensor::HostCall here("from_blob", where);
+  return tensor_of(blob_of(data, deleter), sizes, strides, storage_offset, options);
+}
+Tensor from_blob(const void* data, IntArrayRef sizes, const TensorOptions& options, Where where) {
+  const tensor::HostCall here("from_blob", where);
+  return tensor_of(blob_of(data, {}), sizes, dense(sizes), 0, options);
+}
+Tensor from_blob(const void* data, IntArrayRef sizes, IntArrayRef strides,
+                 const std::function<void(const void*)>& deleter, const TensorOptions& options, Where where) {
+  const tensor::HostCall here("from_blob", where);
+  return tensor_of(blob_of(data, deleter), sizes, strides, 0, options);
 }
 
 namespace detail {

@@ -12,6 +12,32 @@ std::int64_t TensorImpl::numel() const {
   return std::accumulate(sizes.begin(), sizes.end(), std::int64_t{1}, std::multiplies<>());
 }
 
+std::byte* Storage::host() {
+  if (host_) return static_cast<std::byte*>(host_.get());
+  const std::shared_ptr<std::byte[]> memory(new std::byte[static_cast<std::size_t>(host_bytes)]);
+  host_ = memory;
+  if (const auto source = std::exchange(source_, nullptr); source && elements_ > 0) source(0, elements_, memory.get());
+  return memory.get();
+}
+
+void Storage::make_by(ElementSource source, DType dtype) {
+  source_ = std::move(source);
+  elements_ = host_bytes / item_size(dtype);
+}
+
+std::byte* TensorImpl::data_to_write() const {
+  if (storage->read_only) {
+    throw ValueError(
+        "the tensor is a view of read-only memory (torch::from_blob of const memory), which must not be written: "
+        "clone() it first");
+  }
+  return data();
+}
+
+bool TensorImpl::is_whole() const {
+  return offset == 0 && is_contiguous() && numel() * item_size(dtype) == storage->host_bytes;
+}
+
 bool TensorImpl::is_contiguous() const {
   return is_dense(sizes, strides);
 }
@@ -29,7 +55,6 @@ torch::Tensor new_host_tensor(std::span<const std::int64_t> sizes, DType dtype) 
   auto impl = std::make_shared<TensorImpl>();
   const std::int64_t bytes = checked_numel(sizes) * item_size(dtype);
   impl->storage = std::make_shared<Storage>();
-  impl->storage->host = std::shared_ptr<std::byte[]>(new std::byte[static_cast<std::size_t>(bytes)]);
   impl->storage->host_bytes = bytes;
   impl->sizes.assign(sizes.begin(), sizes.end());
   impl->strides = dense_strides(sizes);

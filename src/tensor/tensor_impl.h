@@ -7,6 +7,7 @@
 #include <optional>
 #include <span>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "kernbench/torch/tensor.h"
@@ -14,13 +15,31 @@
 
 namespace kernbench::tensor {
 
-/// The elements that views share: host bytes, or a device tensor.
-struct Storage {
-  std::shared_ptr<void> host;  // host elements; null for a device tensor
+/// The elements that views share: host bytes, or a device tensor. Host elements are made when they are first looked at:
+/// until then a storage knows how to make them, and has no memory.
+class Storage {
+ public:
   std::int64_t host_bytes = 0;
-  std::shared_ptr<DeviceStorage> device;  // null for a host tensor
+  std::shared_ptr<DeviceStorage> device = nullptr;  // null for a host tensor
   /// Host elements that stand for what a device left out (skip_floating_point_ops).
   bool left_out = false;
+  /// Memory of the caller's that is not to be written (from_blob of const memory).
+  bool read_only = false;
+
+  /// The host elements, which exist from now on: whoever has the pointer may keep it.
+  std::byte* host();
+  bool is_made() const { return host_ != nullptr; }
+  /// How the elements, in their order in memory, are made; instead of what was said before. REQUIRES: !is_made().
+  void make_by(ElementSource source, DType dtype);
+  /// What makes the elements, or empty: they are made, or nobody has said yet.
+  const ElementSource& source() const { return source_; }
+  /// Memory that exists.
+  void use(std::shared_ptr<void> memory) { host_ = std::move(memory); }
+
+ private:
+  std::shared_ptr<void> host_;
+  ElementSource source_;
+  std::int64_t elements_ = 0;
 };
 
 class TensorFunctions;
@@ -37,7 +56,12 @@ class TensorImpl {
 
   std::int64_t numel() const;
   bool is_contiguous() const;
-  std::byte* data() const { return static_cast<std::byte*>(storage->host.get()) + offset * item_size(dtype); }
+  /// The first element of a host tensor, to be read.
+  std::byte* data() const { return storage->host() + offset * item_size(dtype); }
+  /// Likewise, to be written: ValueError for memory that must not be (from_blob).
+  std::byte* data_to_write() const;
+  /// The elements are all of the storage, in its order.
+  bool is_whole() const;
 };
 
 /// The state behind a handle; ValueError when the tensor is undefined.

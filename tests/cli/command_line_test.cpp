@@ -35,6 +35,7 @@ TEST(CommandLineTest, ARunHasItsDefaults) {
   EXPECT_FALSE(run.quiet);
   EXPECT_EQ(run.report, report::TableKind::brief);
   EXPECT_FALSE(run.options.whole_run);
+  EXPECT_EQ(run.options.detailed_launches, 1'000u);
   EXPECT_EQ(run.colour, ColourMode::automatic);
 }
 
@@ -42,7 +43,6 @@ TEST(CommandLineTest, WhatIsReportedIsChosen) {
   EXPECT_EQ(parse<RunCommand>({"run", "gemm", "--report", "full"}).report, report::TableKind::full);
   EXPECT_EQ(parse<RunCommand>({"run", "gemm", "--report=short"}).report, report::TableKind::brief);
   EXPECT_TRUE(parse<RunCommand>({"run", "gemm", "--whole-run"}).options.whole_run);
-  EXPECT_EQ(run.options.detailed_launches, 1'000u);
   EXPECT_EQ(parse<RunCommand>({"run", "gemm", "--detailed-launches", "5"}).options.detailed_launches, 5u);
 }
 

@@ -13,8 +13,8 @@ import sys
 
 # Arguments of growth_program for a number of steps, three numbers of steps, the largest ratio.
 PROGRAMS = {
-    "launches": (lambda n: ["launches", n, 10], (500, 1000, 2500), 1.03),
-    "launches_without_wait": (lambda n: ["long_launches", n], (500, 1000, 2500), 1.03),
+    "launches": (lambda n: ["launches", n, 10], (100, 300, 1500), 1.01),
+    "launches_without_wait": (lambda n: ["long_launches", n], (100, 300, 1500), 1.01),
 }
 
 

@@ -55,6 +55,7 @@ SimulateOptions one_pe_machine(int sips) {
                        "cube.hbm.channels=4",
                        "cube.noc.chunk=64KiB",
                        "cube.hbm.interleave=64KiB",
+                       "system.sips.topology=switched",
                        "pe.ipcq.queues=" + std::to_string(std::max(8, 2 * sips))};
   options.data = false;
   return options;
@@ -97,6 +98,7 @@ int run(const std::vector<std::string>& arguments) {
   if (what == "launches" || what == "long_launches") {
     options.topology = "tiny";
     options.data = false;
+    options.detailed_launches = 20;
     program = [&] { what == "launches" ? launches(number(1), number(2)) : long_launches(number(1)); };
   } else if (what == "all_to_all" || what == "pairs") {
     const int ranks = static_cast<int>(number(1));

@@ -134,6 +134,96 @@ TEST_F(HostTensor, FromBlobUsesTheCallersMemoryAndItsDeleter) {
   EXPECT_THROW(torch::from_blob(memory, {2}, {-1}, torch::TensorOptions()), ValueError);
 }
 
+TEST_F(HostTensor, ForeignMemoryIsGivenBackOnceWhenItsLastViewIsGone) {
+  float memory[8] = {0, 1, 2, 3, 4, 5, 6, 7};
+  int deleted = 0;
+  auto x = torch::from_blob(memory, {2, 2}, {4, 2}, [&](void*) { ++deleted; });
+  auto offset = torch::from_blob(memory, {2, 2}, {4, 2}, 1, [&](void*) { deleted += 100; });
+  EXPECT_EQ(values(x), (std::vector<double>{0, 2, 4, 6}));
+  EXPECT_EQ(values(offset), (std::vector<double>{1, 3, 5, 7}));
+  EXPECT_FALSE(x.is_contiguous());
+  EXPECT_EQ(x.data_ptr<float>(), memory);
+  EXPECT_EQ(offset.data_ptr<float>(), memory + 1);
+  auto view = x.t().narrow(0, 1, 1);
+  x.add_(10);
+  EXPECT_EQ(memory[2], 12) << "no copy";
+  memory[6] = 3;
+  EXPECT_EQ(values(view), (std::vector<double>{12, 3}));
+  x = torch::Tensor();
+  EXPECT_EQ(deleted, 0) << "a view lives";
+  view = torch::Tensor();
+  EXPECT_EQ(deleted, 1);
+  EXPECT_THROW(torch::from_blob(memory, {2}, {1}, -1, [](void*) {}), ValueError);
+}
+
+TEST_F(HostTensor, ReadOnlyMemoryRefusesOperationsInPlace) {
+  const std::vector<float> memory = {0, 1, 2, 3};
+  int deleted = 0;
+  {
+    const auto x = torch::from_blob(static_cast<const void*>(memory.data()), {2, 2}, {2, 1},
+                                    [&](const void* data) { deleted += data == memory.data() ? 1 : 100; });
+    const auto dense = torch::from_blob(memory.data(), {4});
+    for (const auto& view : {x, x[1], x.t(), dense}) {
+      EXPECT_THROW(view.fill_(1), ValueError);
+      EXPECT_THROW(view.add_(1), ValueError);
+      EXPECT_THROW(view.neg_(), ValueError);
+      EXPECT_THROW(view.copy_(torch::zeros(view.sizes())), ValueError);
+      EXPECT_THROW(view.masked_fill_(torch::ones(view.sizes(), torch::kBool), 1), ValueError);
+    }
+    EXPECT_THROW(dense.index_put_({torch::tensor({1, 2})}, torch::zeros({2})), ValueError);
+    EXPECT_EQ(values(x + 1), (std::vector<double>{1, 2, 3, 4}));
+    EXPECT_EQ(values(x.clone().fill_(7)), (std::vector<double>{7, 7, 7, 7}));
+  }
+  EXPECT_EQ(deleted, 1);
+  EXPECT_EQ(memory, (std::vector<float>{0, 1, 2, 3}));
+}
+
+// ---- elements are made when they are first looked at
+
+bool is_made(const torch::Tensor& tensor) {
+  return tensor::impl_of(tensor).storage->is_made();
+}
+
+TEST_F(HostTensor, ElementsThatNobodyLooksAtAreNeverMade) {
+  const auto huge = torch::randn({1 << 20, 1 << 20});
+  EXPECT_FALSE(is_made(huge));
+  EXPECT_FALSE(is_made(torch::zeros({1 << 20, 1 << 20}).view({-1})));
+  EXPECT_FALSE(is_made(torch::empty({1 << 20, 1 << 20})));
+  EXPECT_FALSE(is_made(torch::randint(5, {4}))) << torch::arange(4) << torch::eye(3);
+}
+
+TEST_F(HostTensor, RandomElementsAreTheSameInWhateverOrderTheyAreLookedAt) {
+  const auto draw = [](const std::vector<int>& order) {
+    torch::manual_seed(17);
+    std::vector<torch::Tensor> tensors = {torch::randn({1000}), torch::rand({33, 7}), torch::randint(-9, 9, {5}),
+                                          torch::randn({64}).to(torch::kHalf), torch::randn({3000}, torch::kBFloat16)};
+    std::vector<std::vector<double>> all(tensors.size());
+    for (const int i : order) all[static_cast<std::size_t>(i)] = values(tensors[static_cast<std::size_t>(i)]);
+    return all;
+  };
+  const auto forwards = draw({0, 1, 2, 3, 4}), backwards = draw({4, 3, 2, 1, 0}), last = draw({4});
+  EXPECT_EQ(forwards, backwards);
+  EXPECT_EQ(forwards[4], last[4]);
+}
+
+TEST_F(HostTensor, AConversionIsOfTheElementsAtItsTime) {
+  auto x = torch::full({4}, 1.5);
+  const auto half = x.to(torch::kHalf);
+  const auto view = x.narrow(0, 1, 2).to(torch::kDouble);
+  x.fill_(2);
+  EXPECT_EQ(values(half), (std::vector<double>{1.5, 1.5, 1.5, 1.5}));
+  EXPECT_EQ(values(view), (std::vector<double>{1.5, 1.5}));
+  EXPECT_EQ(values(x), (std::vector<double>{2, 2, 2, 2}));
+}
+
+TEST_F(HostTensor, APointerStaysGood) {
+  auto x = torch::zeros({4});
+  const float* pointer = x.data_ptr<float>();
+  x.fill_(3);
+  EXPECT_EQ(pointer[2], 3);
+  EXPECT_EQ(x.data_ptr<float>(), pointer);
+}
+
 TEST_F(HostTensor, AnElementTypeThatCannotHoldTheValueIsAnError) {
   EXPECT_THROW(torch::full({1}, 1e6, torch::kHalf), ValueError);
   EXPECT_THROW(torch::full({1}, std::int64_t{1} << 40, torch::kInt), ValueError);

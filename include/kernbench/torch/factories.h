@@ -43,12 +43,26 @@ Tensor rand_like(const TensorOperand& other, const TensorOptions& options = {});
 Tensor randn_like(const TensorOperand& other, const TensorOptions& options = {});
 Tensor randint_like(const TensorOperand& other, std::int64_t low, std::int64_t high, const TensorOptions& options = {});
 
-/// A host tensor over the caller's memory, which must outlive it (or until `deleter` is called with `data`).
+/// A host tensor over the caller's memory, without a copy: writes go both ways. The memory must outlive the tensor and
+/// its views; `deleter`, if given, is called once with `data`, when the last of them is gone. Strides and
+/// `storage_offset` count elements; without strides the elements lie densely in row-major order.
 Tensor from_blob(void* data, IntArrayRef sizes, const TensorOptions& options = {}, Where where = Where::current());
 Tensor from_blob(void* data, IntArrayRef sizes, IntArrayRef strides, const TensorOptions& options = {},
                  Where where = Where::current());
 Tensor from_blob(void* data, IntArrayRef sizes, const std::function<void(void*)>& deleter,
                  const TensorOptions& options = {}, Where where = Where::current());
+Tensor from_blob(void* data, IntArrayRef sizes, IntArrayRef strides, const std::function<void(void*)>& deleter,
+                 const TensorOptions& options = {}, Where where = Where::current());
+Tensor from_blob(void* data, IntArrayRef sizes, IntArrayRef strides, std::int64_t storage_offset,
+                 const std::function<void(void*)>& deleter, const TensorOptions& options = {},
+                 Where where = Where::current());
+/// Likewise over memory that must not be written, which libtorch has not: an operation in place on the tensor or a view
+/// of it is a ValueError. Nobody may write through its data_ptr().
+Tensor from_blob(const void* data, IntArrayRef sizes, const TensorOptions& options = {},
+                 Where where = Where::current());
+Tensor from_blob(const void* data, IntArrayRef sizes, IntArrayRef strides,
+                 const std::function<void(const void*)>& deleter, const TensorOptions& options = {},
+                 Where where = Where::current());
 
 namespace detail {
 

@@ -168,6 +168,7 @@ void run_host_loop(const torch::Tensor& out, DType produced, std::span<const Hos
   const std::vector<Dimension> dimensions = dimensions_of(target, inputs);
   const Dimension& row = dimensions.front();
   const std::int64_t item = item_size(target.dtype);
+  std::byte* const results = target.data_to_write();
   std::vector<Reader> readers;
   readers.reserve(inputs.size());
   for (std::size_t k = 0; k < inputs.size(); ++k) readers.emplace_back(inputs[k], computes[k]);
@@ -184,7 +185,7 @@ void run_host_loop(const torch::Tensor& out, DType produced, std::span<const Hos
         numerics::convert(target.dtype, converted.data(), type, result, count);
         result = converted.data();
       }
-      scatter(item, target.data() + (offsets[0] + done * row.strides[0]) * item, result, row.strides[0], count);
+      scatter(item, results + (offsets[0] + done * row.strides[0]) * item, result, row.strides[0], count);
     }
   });
 }

@@ -332,7 +332,7 @@ void put(const Tensor& tensor, std::span<const TensorIndex> indices, const Tenso
   const ResultStrides strides = result_strides(choice);
   const std::int64_t item = item_size(view.dtype);
   for_each_position(choice, strides, [&](std::int64_t to, std::int64_t from) {
-    tensor::copy_strided({view.data() + to * item, choice.rest_strides},
+    tensor::copy_strided({view.data_to_write() + to * item, choice.rest_strides},
                          {impl_of(source).data() + from * item, strides.rest}, choice.rest_sizes, item);
   });
 }

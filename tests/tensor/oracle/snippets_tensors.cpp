@@ -182,6 +182,16 @@ std::vector<Snippet> tensor_snippets() {
          out << memory[1] << '\n';
          int numbers[2] = {1, 2};
          show(out, torch::from_blob(numbers, {2}, torch::kInt));
+         int deleted = 0;
+         {
+           auto z = torch::from_blob(memory, {2, 2}, {3, 2}, [&](void* data) { deleted += data == memory ? 1 : 100; });
+           auto row = z[1];
+           z = torch::zeros({1});
+           row.mul_(2);
+           show(out, row);
+           out << deleted << '\n';
+         }
+         out << deleted << ' ' << memory[3] << ' ' << memory[5] << '\n';
        }},
       {"indexing_and_its_errors",
        [](std::ostream& out) {
