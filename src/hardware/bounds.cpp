@@ -30,15 +30,35 @@ RowAccesses accesses_of(const StridedRange& range, Bytes granule) {
   return {Bytes(first), Bytes((row - first) % size), (row - first) / size};
 }
 
-/// The bytes for which a range occupies the channels, each access as long as the smallest one, at the least. Exact when
-/// all rows fall into accesses alike.
-Bytes occupied(const StridedRange& range, Bytes granule, Bytes access) {
+/// What the ranges of a leg ask of a server, at the least: accesses that fill a burst, each served by itself, and bytes
+/// that share bursts.
+struct Work {
+  std::int64_t bursts = 0;
+  Bytes others;
+  Time time(Bandwidth bandwidth, Bytes burst) const {
+    return service(burst, bandwidth, Bytes()) * bursts + transfer_time(others, bandwidth);
+  }
+};
+
+/// Of the channels: each access is as long as the smallest one. Exact when all rows fall into accesses alike.
+Work in_channels(const StridedRange& range, Bytes granule, Bytes burst, Bytes access) {
   const bool alike = range.rows == 1 || range.stride % granule.count() == 0;
-  if (!alike) return std::max(range.row_bytes, access) * range.rows;
+  if (!alike) return {0, std::max(range.row_bytes, access) * range.rows};
   const RowAccesses row = accesses_of(range, granule);
-  Bytes bytes = std::max(row.first, access) + std::max(granule, access) * row.whole;
-  if (row.last > Bytes()) bytes += std::max(row.last, access);
-  return bytes * range.rows;
+  Work work{0, std::max(row.first, access)};
+  if (row.last > Bytes()) work.others += std::max(row.last, access);
+  // A burst that is no longer than a granule has one whole granule or a part of one, and nothing else.
+  if (burst <= granule && burst >= access) {
+    const std::int64_t parts = granule.count() / burst.count();
+    work.bursts = row.whole * parts;
+    if (row.first == granule) {
+      work.bursts += parts;
+      work.others -= granule;
+    }
+  } else {
+    work.others += std::max(granule, access) * row.whole;
+  }
+  return {work.bursts * range.rows, work.others * range.rows};
 }
 
 /// So many cycles, rounded down.
@@ -97,19 +117,24 @@ Time Bounds::data(const Path& path, const DmaLeg& leg) const {
   const topology::HbmSpec& hbm = topology_.cube.hbm;
   const Bytes granule = hbm.interleave;
   const Bandwidth channel = hbm.channel_bandwidth();
+  const Bytes burst = topology_.cube.noc.burst;
   Time largest;
-  Bytes in_channels, bytes;
+  Work memory, links;
   for (const StridedRange& range : leg.ranges) {
     if (range.total() == Bytes()) continue;
     const RowAccesses row = accesses_of(range, granule);
     const Bytes large = row.whole > 0 ? granule : std::max(row.first, row.last);
     largest = std::max(largest, service(large, channel, hbm.access));
-    in_channels += occupied(range, granule, hbm.access);
-    bytes += range.total();
+    const Work in_memory = in_channels(range, granule, burst, hbm.access);
+    const Work on_links{in_memory.bursts, range.total() - burst * in_memory.bursts};
+    memory.bursts += in_memory.bursts;
+    memory.others += in_memory.others;
+    links.bursts += on_links.bursts;
+    links.others += on_links.others;
   }
-  Time channels = transfer_time(in_channels, channel);
-  const Time port = transfer_time(bytes, topology_.pe.tcm.bandwidth);
-  const Time link = path.slowest == Bandwidth() ? Time() : transfer_time(bytes, path.slowest);
+  Time channels = memory.time(channel, burst);
+  const Time port = links.time(topology_.pe.tcm.bandwidth, burst);
+  const Time link = path.slowest == Bandwidth() ? Time() : links.time(path.slowest, burst);
   if (largest == Time::zero()) return {};
   // A model of one's own may serve faster than the figures say.
   if (own(topology::ModelKind::hbm, hbm.model)) channels = largest = Time::zero();

@@ -130,7 +130,7 @@ const std::vector<Broken> kBroken{
     {"burst that is no power of two", "burst: 1KiB", "burst: 1000B"},
     {"header above the burst", "header: 32B", "header: 2KiB"},
     {"key that was renamed", "burst: 1KiB", "chunk: 1KiB"},
-    {"another one that was renamed", "header: 32B", "header: 32B\n    link: {bandwidth: 1GB/s, latency: 1ns, credits: 16}"},
+    {"another one that was renamed", "latency: 90ns", "latency: 90ns\n    credits: 16"},
     {"page that is no power of two", "page: 64KiB", "page: 6KiB"},
     {"TLB without entries", "tlb_entries: 512", "tlb_entries: 0"},
     {"walk that takes bytes", "miss: 120ns", "miss: 120B"},
