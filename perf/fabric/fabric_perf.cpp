@@ -1,7 +1,8 @@
-// What a chunk costs at each server of its way: event by event, and coalesced.
+// What a burst costs at each server of its way: event by event, and coalesced.
 #include <benchmark/benchmark.h>
 
 #include <cstdint>
+#include <deque>
 #include <vector>
 
 #include "hardware/fabric/fabric.h"
@@ -11,7 +12,7 @@ namespace {
 
 constexpr std::uint32_t kLinks = 10;
 constexpr std::uint16_t kChannels = 4;
-constexpr std::int64_t kChunk = 1024;
+constexpr std::int64_t kBurst = 1024;
 
 /// Memories of four channels, each with a way of its own of `kLinks` links, and one link that all may share.
 struct Machine {
@@ -27,23 +28,25 @@ struct Machine {
     return fabric.add_server({"server",
                               Bandwidth::gigabytes_per_second(gigabytes_per_second),
                               Time::picoseconds(latency),
-                              64,
+                              Bytes(64 * kBurst),
                               Bytes(64),
                               {index}});
   }
-  void read(std::uint32_t memory, std::int64_t chunks, bool over_shared_link) {
+  void read(std::uint32_t memory, std::int64_t bursts, bool over_shared_link) {
+    std::vector<Stage>& route = routes.emplace_back();
     TransferRequest request;
     request.agent.value = 100'000 + memory;
     request.operation = operation++;
     std::uint32_t next = memory * (kChannels + kLinks);
-    request.route.push_back({ServerId{next}, kChannels, {VirtualNetwork::response, 0}});
+    route.push_back({ServerId{next}, kChannels, {VirtualNetwork::response, 0}});
     next += kChannels;
     for (std::uint32_t i = 0; i < kLinks; ++i)
-      request.route.push_back({ServerId{next++}, 1, {VirtualNetwork::response, 0}});
-    if (over_shared_link) request.route.push_back({shared, 1, {VirtualNetwork::response, 0}});
-    request.ranges = {{0, 1, Bytes(chunks * kChunk), 0}};
-    hops += static_cast<std::uint64_t>(chunks) * request.route.size();
-    fabric.start(std::move(request));
+      route.push_back({ServerId{next++}, 1, {VirtualNetwork::response, 0}});
+    if (over_shared_link) route.push_back({shared, 1, {VirtualNetwork::response, 0}});
+    request.route = route;
+    request.ranges = Ranges(StridedRange{0, 1, Bytes(bursts * kBurst), 0});
+    hops += static_cast<std::uint64_t>(bursts) * route.size();
+    fabric.start(request);
   }
 
   sim::Scheduler scheduler;
@@ -51,14 +54,15 @@ struct Machine {
   ServerId shared;
   std::uint64_t operation = 0;
   std::uint64_t hops = 0;
+  std::deque<std::vector<Stage>> routes;  // of all transfers
 };
 
 void report(benchmark::State& state, std::uint64_t hops) {
-  state.counters["per_chunk_hop"] =
+  state.counters["per_burst_hop"] =
       benchmark::Counter(static_cast<double>(hops), benchmark::Counter::kIsRate | benchmark::Counter::kInvert);
 }
 
-/// One event for each chunk and server; `range(0)` memories read at once, half of them over a shared link.
+/// One event for each burst and server; `range(0)` memories read at once, half of them over a shared link.
 void exact(benchmark::State& state) {
   const auto memories = static_cast<std::uint32_t>(state.range(0));
   Machine machine(memories, true);
@@ -70,7 +74,7 @@ void exact(benchmark::State& state) {
 }
 BENCHMARK(exact)->Arg(1)->Arg(16)->Arg(128);
 
-/// Transfers of `range(0)` chunks that have their routes to themselves.
+/// Transfers of `range(0)` bursts that have their routes to themselves.
 void coalesced(benchmark::State& state) {
   Machine machine(16, false);
   for (auto _ : state) {

@@ -104,12 +104,12 @@ std::string peaks_section(const Topology& topology, const Palette& palette) {
 }
 
 std::string links_section(const Topology& topology, const Palette& palette) {
-  TextTable table({{"", Align::left}, {"bandwidth"}, {"latency"}, {"credits"}});
+  TextTable table({{"", Align::left}, {"bandwidth"}, {"latency"}, {"buffer"}});
   const auto add = [&](const std::string& label, const LinkSpec& link) {
     table.add({{label},
                {rate_text(count_of(link.bandwidth), "B/s")},
                {to_quantity(link.latency)},
-               {std::to_string(topology::credits_of(link, topology.cube))}});
+               {to_quantity(topology::buffer_of(link, topology.cube))}});
   };
   add("host to SIP", topology.host.link);
   if (topology.system.sips > 1) add("SIP to SIP", topology.system.link);

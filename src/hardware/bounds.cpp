@@ -17,27 +17,48 @@ Time service(Bytes bytes, Bandwidth bandwidth, Bytes minimum) {
   return std::max(kLeast, transfer_time(std::max(bytes, minimum), bandwidth));
 }
 
-/// The chunks of one row, none of which crosses a granule: the first, the whole ones, the last (may be empty).
-struct RowChunks {
+/// The accesses of one row, none of which crosses a granule: the first, the whole ones, the last (may be empty).
+struct RowAccesses {
   Bytes first, last;
   std::int64_t whole;
 };
 
-RowChunks chunks_of(const StridedRange& range, Bytes granule) {
+RowAccesses accesses_of(const StridedRange& range, Bytes granule) {
   const std::int64_t row = range.row_bytes.count(), size = granule.count();
   const auto offset = static_cast<std::int64_t>(range.address % static_cast<std::uint64_t>(size));
   const std::int64_t first = std::min(row, size - offset);
   return {Bytes(first), Bytes((row - first) % size), (row - first) / size};
 }
 
-/// The time for which a range occupies one server, at the least. Exact when all rows fall into chunks alike.
-Time occupancy(const StridedRange& range, Bytes chunk, Bandwidth bandwidth, Bytes minimum) {
-  const bool alike = range.rows == 1 || range.stride % chunk.count() == 0;
-  if (!alike) return transfer_time(std::max(range.row_bytes, minimum) * range.rows, bandwidth);
-  const RowChunks row = chunks_of(range, chunk);
-  Time time = service(row.first, bandwidth, minimum) + row.whole * service(chunk, bandwidth, minimum);
-  if (row.last > Bytes()) time += service(row.last, bandwidth, minimum);
-  return time * range.rows;
+/// What the ranges of a leg ask of a server, at the least: accesses that fill a burst, each served by itself, and bytes
+/// that share bursts.
+struct Work {
+  std::int64_t bursts = 0;
+  Bytes others;
+  Time time(Bandwidth bandwidth, Bytes burst) const {
+    return service(burst, bandwidth, Bytes()) * bursts + transfer_time(others, bandwidth);
+  }
+};
+
+/// Of the channels: each access is as long as the smallest one. Exact when all rows fall into accesses alike.
+Work in_channels(const StridedRange& range, Bytes granule, Bytes burst, Bytes access) {
+  const bool alike = range.rows == 1 || range.stride % granule.count() == 0;
+  if (!alike) return {0, std::max(range.row_bytes, access) * range.rows};
+  const RowAccesses row = accesses_of(range, granule);
+  Work work{0, std::max(row.first, access)};
+  if (row.last > Bytes()) work.others += std::max(row.last, access);
+  // A burst that is no longer than a granule has one whole granule or a part of one, and nothing else.
+  if (burst <= granule && burst >= access) {
+    const std::int64_t parts = granule.count() / burst.count();
+    work.bursts = row.whole * parts;
+    if (row.first == granule) {
+      work.bursts += parts;
+      work.others -= granule;
+    }
+  } else {
+    work.others += std::max(granule, access) * row.whole;
+  }
+  return {work.bursts * range.rows, work.others * range.rows};
 }
 
 /// So many cycles, rounded down.
@@ -94,18 +115,26 @@ Time Bounds::answer(const Path& path, const DmaLeg& leg) const {
 
 Time Bounds::data(const Path& path, const DmaLeg& leg) const {
   const topology::HbmSpec& hbm = topology_.cube.hbm;
-  const Bytes chunk = topology_.cube.noc.chunk;
+  const Bytes granule = hbm.interleave;
   const Bandwidth channel = hbm.channel_bandwidth();
-  Time channels, largest, port, link;
+  const Bytes burst = topology_.cube.noc.burst;
+  Time largest;
+  Work memory, links;
   for (const StridedRange& range : leg.ranges) {
     if (range.total() == Bytes()) continue;
-    const RowChunks row = chunks_of(range, chunk);
-    const Bytes large = row.whole > 0 ? chunk : std::max(row.first, row.last);
+    const RowAccesses row = accesses_of(range, granule);
+    const Bytes large = row.whole > 0 ? granule : std::max(row.first, row.last);
     largest = std::max(largest, service(large, channel, hbm.access));
-    channels += occupancy(range, chunk, channel, hbm.access);
-    port += occupancy(range, chunk, topology_.pe.tcm.bandwidth, Bytes());
-    if (path.slowest != Bandwidth()) link += occupancy(range, chunk, path.slowest, Bytes());
+    const Work in_memory = in_channels(range, granule, burst, hbm.access);
+    const Work on_links{in_memory.bursts, range.total() - burst * in_memory.bursts};
+    memory.bursts += in_memory.bursts;
+    memory.others += in_memory.others;
+    links.bursts += on_links.bursts;
+    links.others += on_links.others;
   }
+  Time channels = memory.time(channel, burst);
+  const Time port = links.time(topology_.pe.tcm.bandwidth, burst);
+  const Time link = path.slowest == Bandwidth() ? Time() : links.time(path.slowest, burst);
   if (largest == Time::zero()) return {};
   // A model of one's own may serve faster than the figures say.
   if (own(topology::ModelKind::hbm, hbm.model)) channels = largest = Time::zero();

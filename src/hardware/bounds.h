@@ -25,8 +25,9 @@ struct OperationBound {
 };
 
 /// Closed forms, all of them at most the real times:
-///   leg     = latencies of its route + the longest of: all chunks on the slowest link, on the TCM port, spread evenly
-///             over the slice's channels; the largest chunk on one channel
+///   leg     = latencies of its route + the longest of: all bytes on the slowest link, on the TCM port; all accesses
+///   spread
+///             evenly over the slice's channels; the largest access on one channel
 ///   DMA     = setup + the longest over its legs of (message + leg); of an atomic (leg + hbm.atomic + its answer)
 ///   queue   = all bytes on the TCM port
 ///   compute = the cycles of an array (of lanes) that is full in every one: no filling, draining, partial fold or group

@@ -9,8 +9,7 @@ namespace kernbench::hardware {
 ServerTime most_starved(const TransferLog& log) {
   ServerTime most;
   for (const TransferLog::Hop& hop : log.hops) {
-    const Time mean = Time::picoseconds(hop.starved.count() / hop.group);
-    if (mean > most.time) most = {hop.server, mean};
+    if (hop.starved > most.time) most = {hop.server, hop.starved};
   }
   return most;
 }

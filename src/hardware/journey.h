@@ -14,8 +14,8 @@ struct ServerTime {
   Time time;
 };
 
-/// The server whose buffer was too small for longest, and for how long (TransferLog::Hop::starved; of a group the mean
-/// of its servers); no time where none was. The first of equals.
+/// The server whose buffer was too small for longest, and for how long (TransferLog::Hop::starved); no time
+/// where none was. The first of equals.
 ServerTime most_starved(const TransferLog& log);
 
 /// A server has a transfer from the arrival of the last chunk's head until that is at the next server.

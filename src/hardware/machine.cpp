@@ -29,12 +29,6 @@ const topology::Topology& checked(const topology::Topology& topology) {
         "pe.control.issue is 0 ps, but a command reaches its engine strictly after it was issued: "
         "make it at least 1 ps");
   }
-  if (topology.cube.hbm.interleave != topology.cube.noc.chunk) {
-    throw ConfigurationError("cube.hbm.interleave is " + to_text(topology.cube.hbm.interleave) +
-                             ", but one chunk of the network is one granule of the channels: make it equal to "
-                             "cube.noc.chunk, " +
-                             to_text(topology.cube.noc.chunk));
-  }
   return topology;  // NOLINT(bugprone-return-const-ref-from-parameter): the caller's, not a temporary
 }
 
@@ -103,7 +97,7 @@ struct Machine::Implementation {
       spec.part = link.part;
       spec.bandwidth = link.spec.bandwidth;
       spec.latency = link.spec.latency;
-      spec.credits = topology::credits_of(link.spec, topology.cube);
+      spec.buffer = topology::buffer_of(link.spec, topology.cube);
       spec.agent = Layout::server_agent({static_cast<std::uint32_t>(fabric.server_count())});
       fabric.add_server(std::move(spec));
     }
@@ -283,17 +277,15 @@ OperationBound Machine::least(PeCoordinate pe, const Operation& operation) {
 
 std::vector<ServerId> Machine::servers_of(PeCoordinate pe, const Operation& operation, std::size_t leg) {
   using topology::Endpoint;
-  const Implementation& machine = *implementation_;
   const PeCoordinate slice = operation.legs[leg].slice;
   const Endpoint port = Endpoint::pe_port(pe), memory = Endpoint::hbm_slice(slice);
-  std::vector<Stage> links;
-  machine.transport.append_links(links, operation.write ? port : memory, operation.write ? memory : port,
-                                 VirtualNetwork::request);
+  Implementation& machine = *implementation_;
   std::vector<ServerId> servers;
-  servers.reserve(links.size() + static_cast<std::size_t>(machine.layout.channels()) + 1);
   for (std::int32_t channel = 0; channel < machine.layout.channels(); ++channel) {
     servers.push_back(machine.layout.channel(slice, channel));
   }
+  const auto links = machine.transport.route(Transport::end(operation.write ? port : memory),
+                                             Transport::end(operation.write ? memory : port), VirtualNetwork::request);
   for (const Stage& link : links) servers.push_back(link.server);
   servers.push_back(machine.layout.tcm_port(pe));
   return servers;

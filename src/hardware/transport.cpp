@@ -1,12 +1,40 @@
 #include "hardware/transport.h"
 
-#include <utility>
-
 namespace kernbench::hardware {
 
 Transport::Transport(Fabric& fabric, const topology::Network& network, const Layout& layout,
                      const topology::CubeSpec& cube)
-    : fabric_(fabric), network_(network), layout_(layout), chunk_(cube.noc.chunk), header_(cube.noc.header) {}
+    : fabric_(fabric),
+      network_(network),
+      layout_(layout),
+      burst_(cube.noc.burst),
+      granule_(cube.hbm.interleave),
+      header_(cube.noc.header) {}
+
+TransferEnd Transport::slice(PeCoordinate owner) const {
+  return {topology::Endpoint::hbm_slice(owner), layout_.channel(owner, 0),
+          static_cast<std::uint16_t>(layout_.channels())};
+}
+
+TransferEnd Transport::tcm(PeCoordinate pe) const {
+  return {topology::Endpoint::pe_port(pe), layout_.tcm_port(pe), 1};
+}
+
+TransferEnd Transport::sram(CubeCoordinate cube) const {
+  return {topology::Endpoint::sram(cube), layout_.sram(cube), 1};
+}
+
+std::size_t Transport::WayHash::operator()(const Way& way) const {
+  std::uint64_t hash = static_cast<std::uint64_t>(way.network) * 2 + (way.by_io ? 1 : 0);
+  const auto add = [&hash](std::uint64_t value) { hash = (hash ^ value) * 0x9e3779b97f4a7c15u; };
+  for (const TransferEnd* end : {&way.from, &way.to}) {
+    add((static_cast<std::uint64_t>(end->at.kind) << 32) | static_cast<std::uint32_t>(end->at.sip.value));
+    add((static_cast<std::uint64_t>(static_cast<std::uint32_t>(end->at.cube.value)) << 32) |
+        static_cast<std::uint32_t>(end->at.pe.value));
+    add(end->group);
+  }
+  return hash ^ (hash >> 32);
+}
 
 void Transport::append_links(std::vector<Stage>& route, topology::Endpoint from, topology::Endpoint to,
                              VirtualNetwork network) const {
@@ -15,52 +43,66 @@ void Transport::append_links(std::vector<Stage>& route, topology::Endpoint from,
   }
 }
 
-Stage Transport::channels(PeCoordinate slice, VirtualNetwork network) const {
-  return {layout_.channel(slice, 0), static_cast<std::uint16_t>(layout_.channels()), TrafficClass{network, 0}};
+std::span<const Stage> Transport::route(const Way& way) {
+  const auto [found, is_new] = routes_.try_emplace(way);
+  std::vector<Stage>& stages = found->second;
+  if (!is_new) return stages;
+  const TrafficClass first_channel{way.network, 0};
+  if (way.from.group > 0) stages.push_back({way.from.server, way.from.group, first_channel});
+  if (way.by_io) {
+    append_links(stages, way.from.at, topology::Endpoint::io_cpu(way.io), way.network);
+    append_links(stages, topology::Endpoint::io_cpu(way.io), way.to.at, way.network);
+  } else {
+    append_links(stages, way.from.at, way.to.at, way.network);
+  }
+  if (way.to.group > 0) stages.push_back({way.to.server, way.to.group, first_channel});
+  stages.shrink_to_fit();
+  return stages;
 }
 
-Stage Transport::tcm_port(PeCoordinate pe, VirtualNetwork network) const {
-  return {layout_.tcm_port(pe), 1, TrafficClass{network, 0}};
+std::span<const Stage> Transport::route(const TransferEnd& from, const TransferEnd& to, VirtualNetwork network) {
+  return route(Way{from, to, {}, false, network});
 }
 
-Stage Transport::sram(CubeCoordinate cube, VirtualNetwork network) const {
-  return {layout_.sram(cube), 1, TrafficClass{network, 0}};
+std::span<const Stage> Transport::route_by_io(const TransferEnd& from, SipId io, const TransferEnd& to,
+                                              VirtualNetwork network) {
+  return route(Way{from, to, io, true, network});
 }
 
-void Transport::transfer(const Sender& sender, std::vector<Stage> route, std::vector<StridedRange> ranges,
+TransferRequest Transport::request(const Sender& sender, std::span<const Stage> route, const Ranges& ranges) const {
+  TransferRequest request;
+  request.agent = sender.agent;
+  request.operation = sender.operation;
+  request.route = route;
+  request.ranges = ranges;
+  request.burst = burst_;
+  request.granule = granule_;
+  return request;
+}
+
+void Transport::transfer(const Sender& sender, std::span<const Stage> route, const Ranges& ranges,
                          sim::Callback departed, sim::Callback delivered, TransferLog* log) {
-  transfer(sender, std::move(route), std::move(ranges), {}, departed, delivered, log);
+  transfer(sender, route, ranges, {}, departed, delivered, log);
 }
 
-void Transport::transfer(const Sender& sender, std::vector<Stage> route, std::vector<StridedRange> from,
-                         std::vector<StridedRange> to, sim::Callback departed, sim::Callback delivered,
-                         TransferLog* log) {
-  TransferRequest request;
-  request.agent = sender.agent;
-  request.operation = sender.operation;
-  request.route = std::move(route);
-  request.ranges = std::move(from);
-  request.landing = std::move(to);
-  request.chunk = chunk_;
-  request.departed = departed;
-  request.delivered = delivered;
-  request.log = log;
-  fabric_.start(std::move(request));
+void Transport::transfer(const Sender& sender, std::span<const Stage> route, const Ranges& from, const Ranges& to,
+                         sim::Callback departed, sim::Callback delivered, TransferLog* log) {
+  TransferRequest whole = request(sender, route, from);
+  whole.landing = to;
+  whole.departed = departed;
+  whole.delivered = delivered;
+  whole.log = log;
+  fabric_.start(whole);
 }
 
-void Transport::transfer_in_chunks(const Sender& sender, std::vector<Stage> route, std::vector<StridedRange> ranges,
-                                   Bytes chunk, sim::Callback departed, sim::Callback delivered, TransferLog* log) {
-  TransferRequest request;
-  request.agent = sender.agent;
-  request.operation = sender.operation;
-  request.route = std::move(route);
-  request.ranges = std::move(ranges);
-  request.chunk = chunk;
-  request.granule = chunk_;
-  request.departed = departed;
-  request.delivered = delivered;
-  request.log = log;
-  fabric_.start(std::move(request));
+void Transport::transfer_in_bursts(const Sender& sender, std::span<const Stage> route, const Ranges& ranges,
+                                   Bytes burst, sim::Callback departed, sim::Callback delivered, TransferLog* log) {
+  TransferRequest whole = request(sender, route, ranges);
+  whole.burst = burst;
+  whole.departed = departed;
+  whole.delivered = delivered;
+  whole.log = log;
+  fabric_.start(whole);
 }
 
 void Transport::message(const Sender& sender, topology::Endpoint from, topology::Endpoint to, VirtualNetwork network,
@@ -70,10 +112,13 @@ void Transport::message(const Sender& sender, topology::Endpoint from, topology:
 
 void Transport::message(const Sender& sender, topology::Endpoint from, topology::Endpoint to, VirtualNetwork network,
                         Bytes bytes, sim::Callback delivered, TransferLog* log) {
-  std::vector<Stage> route;
-  append_links(route, from, to, network);
-  if (route.empty()) return invoke(delivered);
-  transfer(sender, std::move(route), {StridedRange{0, 1, bytes, 0}}, {}, delivered, log);
+  const std::span<const Stage> links = route(end(from), end(to), network);
+  if (links.empty()) return invoke(delivered);
+  TransferRequest packet = request(sender, links, Ranges(StridedRange{0, 1, bytes, 0}));
+  packet.burst = packet.granule = bytes;
+  packet.delivered = delivered;
+  packet.log = log;
+  fabric_.start(packet);
 }
 
 }  // namespace kernbench::hardware

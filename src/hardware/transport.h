@@ -1,6 +1,9 @@
 // Routes of the machine as stages of the fabric, and the small messages that travel on them.
 #pragma once
 
+#include <cstddef>
+#include <span>
+#include <unordered_map>
 #include <vector>
 
 #include "hardware/fabric/fabric.h"
@@ -17,41 +20,69 @@ struct Sender {
   std::uint64_t operation = 0;
 };
 
+/// Where a transfer begins or ends: an endpoint of the network, and the servers of the memory there, if they serve it.
+struct TransferEnd {
+  topology::Endpoint at;
+  ServerId server;
+  std::uint16_t group = 0;  // 0: none
+  bool operator==(const TransferEnd&) const = default;
+};
+
 class Transport {
  public:
   Transport(Fabric& fabric, const topology::Network& network, const Layout& layout, const topology::CubeSpec& cube);
 
-  /// Appends the links from one endpoint to another; nothing where they are wired directly.
-  void append_links(std::vector<Stage>& route, topology::Endpoint from, topology::Endpoint to,
-                    VirtualNetwork network) const;
-  Stage channels(PeCoordinate slice, VirtualNetwork network) const;
-  Stage tcm_port(PeCoordinate pe, VirtualNetwork network) const;
-  Stage sram(CubeCoordinate cube, VirtualNetwork network) const;
+  TransferEnd slice(PeCoordinate owner) const;
+  TransferEnd tcm(PeCoordinate pe) const;
+  TransferEnd sram(CubeCoordinate cube) const;
+  /// Without a memory.
+  static TransferEnd end(topology::Endpoint at) { return {at, {}, 0}; }
 
-  /// Starts moving data now, and fills `log` if there is one. Called in the deliver phase, as is message().
-  void transfer(const Sender& sender, std::vector<Stage> route, std::vector<StridedRange> ranges,
-                sim::Callback departed, sim::Callback delivered, TransferLog* log = nullptr);
+  /// The stages from one end to the other: the first memory, the links, the last memory. Kept for ever.
+  std::span<const Stage> route(const TransferEnd& from, const TransferEnd& to, VirtualNetwork network);
+  /// Likewise by way of the copy engine's end of the host link of `io`.
+  std::span<const Stage> route_by_io(const TransferEnd& from, SipId io, const TransferEnd& to, VirtualNetwork network);
+
+  /// Starts moving data now, and fills `log` if there is one. Called in the deliver phase, as is message(). What
+  /// `ranges` refers to, the caller keeps until the transfer is delivered.
+  void transfer(const Sender& sender, std::span<const Stage> route, const Ranges& ranges, sim::Callback departed,
+                sim::Callback delivered, TransferLog* log = nullptr);
   /// From memory to memory: the bytes of `from` become those of `to`.
-  void transfer(const Sender& sender, std::vector<Stage> route, std::vector<StridedRange> from,
-                std::vector<StridedRange> to, sim::Callback departed, sim::Callback delivered,
-                TransferLog* log = nullptr);
-  /// The same in chunks of a size of its own, which divides the network's where the route has HBM channels.
-  void transfer_in_chunks(const Sender& sender, std::vector<Stage> route, std::vector<StridedRange> ranges, Bytes chunk,
+  void transfer(const Sender& sender, std::span<const Stage> route, const Ranges& from, const Ranges& to,
+                sim::Callback departed, sim::Callback delivered, TransferLog* log = nullptr);
+  /// The same in bursts of a size of its own.
+  void transfer_in_bursts(const Sender& sender, std::span<const Stage> route, const Ranges& ranges, Bytes burst,
                           sim::Callback departed, sim::Callback delivered, TransferLog* log = nullptr);
   /// Sends one header now; `delivered` is called when it arrives (at once where the ends are wired directly).
   void message(const Sender& sender, topology::Endpoint from, topology::Endpoint to, VirtualNetwork network,
                sim::Callback delivered, TransferLog* log = nullptr);
-  /// Likewise a message of `bytes`.
+  /// Likewise a message of `bytes`, one packet.
   void message(const Sender& sender, topology::Endpoint from, topology::Endpoint to, VirtualNetwork network,
                Bytes bytes, sim::Callback delivered, TransferLog* log = nullptr);
   Bytes header() const { return header_; }
   const Fabric& fabric() const { return fabric_; }
 
  private:
+  struct Way {
+    TransferEnd from, to;
+    SipId io;
+    bool by_io = false;
+    VirtualNetwork network = VirtualNetwork::request;
+    bool operator==(const Way&) const = default;
+  };
+  struct WayHash {
+    std::size_t operator()(const Way& way) const;
+  };
+  std::span<const Stage> route(const Way& way);
+  void append_links(std::vector<Stage>& route, topology::Endpoint from, topology::Endpoint to,
+                    VirtualNetwork network) const;
+  TransferRequest request(const Sender& sender, std::span<const Stage> route, const Ranges& ranges) const;
+
   Fabric& fabric_;
   const topology::Network& network_;
   const Layout& layout_;
-  Bytes chunk_, header_;
+  Bytes burst_, granule_, header_;
+  std::unordered_map<Way, std::vector<Stage>, WayHash> routes_;  // only looked up, never walked
 };
 
 /// Calls `callback` now.

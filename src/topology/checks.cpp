@@ -112,13 +112,6 @@ void check_hbm(Checker& checker, const CubeSpec& cube, const PeSpec& pe) {
                                         : fmt::format("{} is less than one access (cube.hbm.access is {})",
                                                       to_quantity(hbm.interleave), to_quantity(hbm.access));
   });
-  // Chunks never cross an interleave granule, and the fabric cuts by one size: a chunk is a granule.
-  checker.rule({"cube.hbm.interleave", "cube.noc.chunk"}, [&] {
-    return hbm.interleave == cube.noc.chunk
-               ? ""
-               : fmt::format("{} differs from cube.noc.chunk, which is {}; a chunk is one granule, so make them equal",
-                             to_quantity(hbm.interleave), to_quantity(cube.noc.chunk));
-  });
 }
 
 void check_parameters(Checker& checker, const char* path, const char* model_path, ModelKind kind,
@@ -149,11 +142,12 @@ std::vector<Finding> check(const Topology& topology, const std::set<std::string>
   check_system(checker, topology.system);
   check_counts(checker, topology);
   check_hbm(checker, topology.cube, topology.pe);
-  checker.rule({"cube.noc.header", "cube.noc.chunk"}, [&] {
+  checker.power_of_two("cube.noc.burst", topology.cube.noc.burst);
+  checker.rule({"cube.noc.header", "cube.noc.burst"}, [&] {
     const NocSpec& noc = topology.cube.noc;
-    return noc.header <= noc.chunk ? ""
-                                   : fmt::format("{} is more than a chunk (cube.noc.chunk is {})",
-                                                 to_quantity(noc.header), to_quantity(noc.chunk));
+    return noc.header <= noc.burst ? ""
+                                   : fmt::format("{} is more than a burst (cube.noc.burst is {})",
+                                                 to_quantity(noc.header), to_quantity(noc.burst));
   });
   check_pe(checker, topology.pe);
   const HbmSpec& hbm = topology.cube.hbm;
@@ -178,22 +172,22 @@ std::vector<Finding> check(const Topology& topology, const std::set<std::string>
 
 std::vector<Finding> warnings(const Topology& topology) {
   std::vector<Finding> findings;
-  const Bytes chunk = topology.cube.noc.chunk;
+  const Bytes burst = topology.cube.noc.burst;
   const auto look = [&](const std::string& path, const LinkSpec& link) {
-    const std::int64_t needed = covering_credits(link.bandwidth, link.latency, chunk);
-    if (!link.credits || *link.credits >= needed) return;
-    findings.push_back({path, fmt::format("{} chunks of {} do not cover the way there and back at {} and {}; the link "
-                                          "reaches its bandwidth with {} or more, and without this key",
-                                          *link.credits, to_quantity(chunk), to_quantity(link.bandwidth),
-                                          to_quantity(link.latency), needed)});
+    const Bytes needed = covering_buffer(link.bandwidth, link.latency, burst);
+    if (!link.buffer || *link.buffer >= needed) return;
+    findings.push_back({path, fmt::format("{} do not cover a burst of {} and the way there and back at {} and {}; the "
+                                          "link reaches its bandwidth with {} or more, and without this key",
+                                          to_quantity(*link.buffer), to_quantity(burst), to_quantity(link.bandwidth),
+                                          to_quantity(link.latency), to_quantity(needed))});
   };
-  look("host.link.credits", topology.host.link);
-  if (topology.system.sips > 1) look("system.sips.link.credits", topology.system.link);
-  look("sip.cubes.link.credits", topology.sip.link);
-  look("cube.noc.link.credits", topology.cube.noc.link);
+  look("host.link.buffer", topology.host.link);
+  if (topology.system.sips > 1) look("system.sips.link.buffer", topology.system.link);
+  look("sip.cubes.link.buffer", topology.sip.link);
+  look("cube.noc.link.buffer", topology.cube.noc.link);
   const HbmSpec& hbm = topology.cube.hbm;
-  look("cube.hbm.credits", {hbm.channel_bandwidth(), hbm.latency, hbm.credits});
-  look("pe.tcm.credits", {topology.pe.tcm.bandwidth, Time::picoseconds(1), topology.pe.tcm.credits});
+  look("cube.hbm.buffer", {hbm.channel_bandwidth(), hbm.latency, hbm.buffer});
+  look("pe.tcm.buffer", {topology.pe.tcm.bandwidth, Time::picoseconds(1), topology.pe.tcm.buffer});
   if (std::ranges::none_of(topology.overrides, is_of_links)) return findings;
   const Network network(topology);
   for (const PartOverride& change : topology.overrides) {

@@ -18,7 +18,7 @@ struct Finding {
 /// All rules that the topology breaks. Rules about a value in `unread` are left out. Requires values in their ranges.
 std::vector<Finding> check(const Topology& topology, const std::set<std::string>& unread = {});
 
-/// What is allowed but likely a mistake: a link whose credits are given and do not cover its round trip
+/// What is allowed but likely a mistake: a link whose buffer is given and does not cover its round trip
 /// at full bandwidth.
 std::vector<Finding> warnings(const Topology& topology);
 

@@ -50,7 +50,7 @@ inline constexpr std::int64_t frequency = 1'000'000'000'000;      // 1 THz: a cy
 inline constexpr std::int64_t hbm = address_limit(AddressSpace::hbm).count();
 inline constexpr std::int64_t sram = address_limit(AddressSpace::sram).count();
 inline constexpr std::int64_t tcm = address_limit(AddressSpace::tcm).count();
-inline constexpr std::int64_t credits = 1 << 30;
+inline constexpr std::int64_t buffer = std::int64_t{1} << 40;
 inline constexpr std::int64_t mesh = 1 << 10;
 inline constexpr std::int64_t sips = 1 << 12;
 
@@ -71,11 +71,11 @@ void describe(V& visit, S& link) {
   visit.field({"bandwidth", "bytes serialised per second", true, 1, limits::bandwidth}, link.bandwidth);
   visit.field({"latency", "from the end of serialisation to the far end", true, 0, limits::time}, link.latency);
   visit.field(
-      {"credits",
-       "chunks that fit into the receiver's buffer, per virtual channel and traffic class; without it, enough for "
+      {"buffer",
+       "bytes that fit into the receiver's buffer, per virtual channel and traffic class; without it, enough for "
        "the bandwidth",
-       false, 1, limits::credits},
-      link.credits);
+       false, 1, limits::buffer},
+      link.buffer);
 }
 
 template <class V, SpecOf<HostSpec> S>
@@ -122,7 +122,7 @@ template <class V, SpecOf<NocSpec> S>
 void describe(V& visit, S& noc) {
   visit.section("link", "router to router within a cube, and router to PE, HBM slice or M_CPU, each direction",
                 [&] { describe(visit, noc.link); });
-  visit.field({"chunk", "largest unit of transfer", false, 1, 1 << 20}, noc.chunk);
+  visit.field({"burst", "largest unit of transfer, of as many rows as it holds", false, 1, 1 << 20}, noc.burst);
   visit.field({"header", "size of a request, an acknowledgement and a control message", false, 1, 1 << 16}, noc.header);
 }
 
@@ -145,10 +145,11 @@ void describe(V& visit, S& hbm) {
       hbm.interleave);
   visit.field({"access", "smallest access; a shorter one costs this much", false, 1, 1 << 20}, hbm.access);
   visit.field(
-      {"credits",
-       "chunks each channel may have on their way out of the memory controller; without it, enough for the bandwidth",
-       false, 1, limits::credits},
-      hbm.credits);
+      {"buffer",
+       "bytes of a read that each channel may have on their way out of the memory controller; without it, enough for "
+       "the bandwidth",
+       false, 1, limits::buffer},
+      hbm.buffer);
 }
 
 template <class V, SpecOf<SramSpec> S>
@@ -189,9 +190,9 @@ void describe(V& visit, S& tcm) {
   visit.field({"capacity", "of the PE", true, 1, limits::tcm}, tcm.capacity);
   visit.field({"bandwidth", "of the DMA port, and of the engines' port", true, 1, limits::bandwidth}, tcm.bandwidth);
   visit.field({"alignment", "reservations are rounded up to a multiple of this", false, 1, 1 << 20}, tcm.alignment);
-  visit.field({"credits", "chunks that fit into the port's buffer; without it, enough for the bandwidth", false, 1,
-               limits::credits},
-              tcm.credits);
+  visit.field({"buffer", "bytes that fit into the port's buffer; without it, enough for the bandwidth", false, 1,
+               limits::buffer},
+              tcm.buffer);
 }
 
 template <class V, SpecOf<GemmSpec> S>
@@ -279,7 +280,7 @@ template <class V, SpecOf<PartOverride> S>
 void describe(V& visit, S& part) {
   visit.field({"bandwidth", "of links", false, 1, limits::bandwidth}, part.bandwidth);
   visit.field({"latency", "of links", false, 0, limits::time}, part.latency);
-  visit.field({"credits", "of links", false, 1, limits::credits}, part.credits);
+  visit.field({"buffer", "of links", false, 1, limits::buffer}, part.buffer);
   visit.field(
       {"failed", "of links: nothing goes over them, in either direction between SIPs", false, 0, 0, kTruthNames},
       part.failed);

@@ -79,7 +79,7 @@ struct RouteHop {
 /// (cx * w + px, cy * h + py), where w x h is the mesh of PEs in a cube. East is +x, south is +y. Packets go along x
 /// first. A link that crosses the border of a cube is a lane of that edge of the cube and has an equal part of the
 /// edge's bandwidth. The M_CPU and the SRAM hang off the router of their cube's PE 0. The SRAM's links have its
-/// bandwidth, and the latency and credits of the cube's links.
+/// bandwidth, and the latency and buffer of the cube's links.
 ///
 /// The IO chiplet hangs off the router at (0, 0) by a link of its own, or off all routers of the first column, each by
 /// a lane of its cube's west edge. In the latter case packets leave and enter the mesh in the row of their endpoint in

@@ -13,7 +13,7 @@
 namespace kernbench::topology {
 namespace {
 
-constexpr std::string_view kLinkKeys = "bandwidth, latency, credits and failed";
+constexpr std::string_view kLinkKeys = "bandwidth, latency, buffer and failed";
 constexpr std::string_view kPeKeys = "clock, gemm_array and vector_lanes";
 
 std::string path_of(const PartOverride& change) {
@@ -23,7 +23,7 @@ std::string path_of(const PartOverride& change) {
 void apply(const PartOverride& change, Link& link) {
   link.spec.bandwidth = change.bandwidth.value_or(link.spec.bandwidth);
   link.spec.latency = change.latency.value_or(link.spec.latency);
-  if (change.credits) link.spec.credits = change.credits;
+  if (change.buffer) link.spec.buffer = change.buffer;
   link.failed = change.failed.value_or(link.failed);
 }
 
@@ -154,7 +154,7 @@ class FailureCheck {
 }  // namespace
 
 bool is_of_links(const PartOverride& change) {
-  return change.bandwidth || change.latency || change.credits || change.failed;
+  return change.bandwidth || change.latency || change.buffer || change.failed;
 }
 
 bool is_of_pes(const PartOverride& change) {

@@ -17,12 +17,12 @@ namespace kernbench::topology {
 /// Free parameters of a model that is not built in, as the file writes them.
 using ModelParameterTexts = std::map<std::string, std::string>;
 
-/// One direction of a link: serialisation at `bandwidth`, then `latency`; `credits` chunks fit into the receiver's
-/// buffer (per virtual channel). Without a value they follow from bandwidth and latency (buffers.h).
+/// One direction of a link: serialisation at `bandwidth`, then `latency`; `buffer` bytes fit into the receiver's buffer
+/// (per virtual channel). Without a value it follows from bandwidth and latency (buffers.h).
 struct LinkSpec {
   Bandwidth bandwidth;
   Time latency;
-  std::optional<std::int32_t> credits;
+  std::optional<Bytes> buffer;
   bool operator==(const LinkSpec&) const = default;
 };
 
@@ -66,7 +66,9 @@ struct SipSpec {
 
 struct NocSpec {
   LinkSpec link;      // router to router, and PE or HBM slice to router
-  Bytes chunk{1024};  // largest unit of transfer; assumption: one interleave granule
+  // The most bytes that cross the machine as one unit; measured: the largest that moves no shipped bench by more than 2 %
+  // against 256 B (docs/model-fabric.md).
+  Bytes burst{1024};
   // Size of a request, an acknowledgement and a control message; assumption: address, length, route and tag.
   Bytes header{32};
   bool operator==(const NocSpec&) const = default;
@@ -86,8 +88,8 @@ struct HbmSpec {
   Bytes interleave{1024};
   // Smallest access; a shorter one costs this much. source: JESD238, a burst is 32 B; assumption: two of them.
   Bytes access{64};
-  // Chunks each channel may have on their way out of the memory controller; as for links.
-  std::optional<std::int32_t> credits;
+  // Bytes of each read that each channel may have on their way out of the memory controller; as for links.
+  std::optional<Bytes> buffer;
   /// Of one channel.
   Bandwidth channel_bandwidth() const { return Bandwidth::bytes_per_second(bandwidth.count() / channels); }
   bool operator==(const HbmSpec&) const = default;
@@ -122,9 +124,9 @@ struct CubeSpec {
 
 struct TcmSpec {
   Bytes capacity;
-  Bandwidth bandwidth;                  // of the DMA port, and of the engines' port
-  Bytes alignment{64};                  // reservations are rounded up to this; assumption: one line
-  std::optional<std::int32_t> credits;  // as for links
+  Bandwidth bandwidth;          // of the DMA port, and of the engines' port
+  Bytes alignment{64};          // reservations are rounded up to this; assumption: one line
+  std::optional<Bytes> buffer;  // as for links
   bool operator==(const TcmSpec&) const = default;
 };
 
@@ -217,7 +219,7 @@ struct PartOverride {
   std::string part;  // "sip1.cube2.pe5", "sip0.io.to_sip1"; '*' stands for any characters but '.'
   std::optional<Bandwidth> bandwidth;
   std::optional<Time> latency;
-  std::optional<std::int32_t> credits;
+  std::optional<Bytes> buffer;
   std::optional<bool> failed;  // the link carries nothing
   std::optional<Frequency> clock;
   std::optional<MeshExtent> gemm_array;

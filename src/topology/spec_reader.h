@@ -5,6 +5,7 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <array>
 #include <numeric>
 #include <optional>
 #include <set>
@@ -28,6 +29,21 @@ inline constexpr std::size_t kLongestWord = 64;  // a longer key is no typing er
 
 inline std::string_view near(std::string_view word, std::span<const std::string_view> candidates) {
   return word.size() > kLongestWord ? std::string_view() : nearest(word, candidates);
+}
+
+/// What a key is called now that had another name once.
+struct RenamedKey {
+  std::string_view before, now;
+};
+inline constexpr std::array kRenamedKeys{RenamedKey{"chunk", "burst"}, RenamedKey{"credits", "buffer"}};
+
+/// The key of `candidates` that `word` probably stands for; none: "".
+inline std::string_view meant_key(std::string_view word, std::span<const std::string_view> candidates) {
+  const auto renamed = std::ranges::find(kRenamedKeys, word, &RenamedKey::before);
+  if (renamed != kRenamedKeys.end() && std::ranges::find(candidates, renamed->now) != candidates.end()) {
+    return renamed->now;
+  }
+  return near(word, candidates);
 }
 
 // What a node is, for "expected ..., found ...".
@@ -179,7 +195,7 @@ class SpecReader {
     std::set<std::string_view> meant;
     for (const Entry& entry : section.mapping->entries) {
       if (std::ranges::find(section.keys, entry.key) != section.keys.end()) continue;
-      const std::string_view suggestion = near(entry.key, section.keys);
+      const std::string_view suggestion = meant_key(entry.key, section.keys);
       meant.insert(suggestion);
       std::string path = section.path;
       if (!path.empty()) path += '.';

@@ -38,9 +38,9 @@ TEST(TopologyTableTest, PeaksFollowFromCountsAndClocks) {
 
 TEST(TopologyTableTest, SaysWhatTheIoChipletIsBondedTo) {
   topology::Topology topology = topology::load_topology("tiny");
-  EXPECT_THAT(topology_table(topology, false), ContainsRegex("IO chiplet to the first router +256.0 GB/s +8ns +66\n"));
+  EXPECT_THAT(topology_table(topology, false), ContainsRegex("IO chiplet to the first router +256.0 GB/s +8ns +16KiB\n"));
   topology.sip.io.attachment = topology::IoAttachment::west_edge;
-  EXPECT_THAT(topology_table(topology, false), ContainsRegex("IO chiplet to each western cube +256.0 GB/s +8ns +66\n"));
+  EXPECT_THAT(topology_table(topology, false), ContainsRegex("IO chiplet to each western cube +256.0 GB/s +8ns +16KiB\n"));
 }
 
 TEST(TopologyTableTest, ShowsTheSystemAndThePartsThatDiffer) {
@@ -51,13 +51,13 @@ TEST(TopologyTableTest, ShowsTheSystemAndThePartsThatDiffer) {
   const std::string table = topology_table(
       topology::load_topology("tiny", {"system.sips.count=8", "system.sips.topology=torus_2d",
                                        "overrides.sip4.io.to_sip5.failed=true", "overrides.sip1.cube0.pe1.clock=500MHz",
-                                       "host.link.credits=128", "overrides.host.to_sip0.latency=10us"}),
+                                       "host.link.buffer=128KiB", "overrides.host.to_sip0.latency=10us"}),
       false);
   EXPECT_THAT(table, ContainsRegex("topology +torus_2d, 4 x 2"));
   EXPECT_THAT(table, ContainsRegex("links, each in both directions +12, 1 failed"));
   EXPECT_THAT(table, ContainsRegex("bisection bandwidth, each direction +800.0 GB/s"));
   EXPECT_THAT(table, ContainsRegex("sip1.cube0.pe1.clock +500MHz\n"));
-  EXPECT_THAT(table, ContainsRegex("Warnings\n  overrides.host.to_sip0: 128 chunks of 1KiB do not cover"));
+  EXPECT_THAT(table, ContainsRegex("Warnings\n  overrides.host.to_sip0: 128KiB do not cover"));
 }
 
 TEST(TopologyTableTest, EveryShippedTopologyFitsAHundredColumns) {

@@ -203,8 +203,8 @@ TEST(CollectivesLaw, OneTileTakesTheTimeOfOneMessageThroughItsMemory) {
     }
     EXPECT_LT(received["tcm1024B"], received["sram1024B"]) << call.name;
     EXPECT_LT(received["sram1024B"], received["hbm1024B"]) << call.name;
-    // The first of small chunks is there earlier; four in a row wait for their own channel only.
-    EXPECT_LT(received["hbm256B"], received["hbm1024B"]) << call.name;
+    // Short bursts go on while others wait for a channel: no later but for the rounding of each.
+    EXPECT_LE(received["hbm256B"], received["hbm1024B"] + Time::picoseconds(12000 / 256)) << call.name;
   }
 }
 

@@ -12,16 +12,16 @@ using topology::Endpoint;
 topology::Topology small_machine(MeshExtent cubes, MeshExtent pes, std::int32_t sips) {
   topology::Topology t;
   t.name = "small";
-  t.host.link = {Bandwidth::gigabytes_per_second(61), ns(601), 128};
+  t.host.link = {Bandwidth::gigabytes_per_second(61), ns(601), Bytes(128 << 10)};
   t.host.launch_overhead = ns(2000);
   t.system.sips = sips;
-  t.system.link = {Bandwidth::gigabytes_per_second(199), ns(503), 256};
+  t.system.link = {Bandwidth::gigabytes_per_second(199), ns(503), Bytes(256 << 10)};
   t.sip.cubes = cubes;
-  t.sip.link = {Bandwidth::gigabytes_per_second(251), ns(7), 16};
+  t.sip.link = {Bandwidth::gigabytes_per_second(251), ns(7), Bytes(16 << 10)};
   t.sip.io.cpu_latency = ns(211);
   t.sip.io.counter_write = ps(3001);
   t.cube.pes = pes;
-  t.cube.noc.link = {Bandwidth::gigabytes_per_second(127), ns(2), 16};
+  t.cube.noc.link = {Bandwidth::gigabytes_per_second(127), ns(2), Bytes(16 << 10)};
   t.cube.noc.header = Bytes(32);
   t.cube.hbm.capacity = Bytes(std::int64_t{pes.count()} << 20);
   t.cube.hbm.bandwidth = Bandwidth::gigabytes_per_second(std::int64_t{149} * pes.count());
@@ -214,14 +214,15 @@ TransferTimes Bench::transfer_times(std::vector<Stage> route, std::vector<Stride
   auto& fabric = const_cast<Machine&>(machine).fabric();
   for (std::uint32_t id = 0; id < fabric.server_count(); ++id) servers.push_back(fabric.spec(ServerId{id}));
   TransferRequest request;
-  request.route = std::move(route);
-  request.ranges = std::move(ranges);
-  request.landing = std::move(landing);
-  request.chunk = topology.cube.noc.chunk;
+  request.route = route;
+  request.ranges = ranges;
+  request.landing = landing;
+  request.burst = topology.cube.noc.burst;
+  request.granule = topology.cube.hbm.interleave;
   return uncontended(servers, request, start);
 }
 
-// A message is one chunk, and links cut through: their latencies, and the service time of the slowest.
+// A message is one packet, and links cut through: their latencies, and the service time of the slowest.
 Time Bench::message_time(Endpoint from, Endpoint to) const {
   return message_time(from, to, topology.cube.noc.header);
 }

@@ -129,7 +129,7 @@ TEST_P(DmaLaw, TheBoundIsTheTimeAlone) {
   const OperationRef load = only_operation(bench);
   const OperationBound bound = bench.machine.least(at(0, 5, 3), *load);
   EXPECT_LE(bound.total(), load->finished - load->started);
-  // Chunks of one size over channels that all get as many of them: exactly the law.
+  // Accesses of one size over channels that all get as many of them: exactly the law.
   if (GetParam() % 4096 == 0 || GetParam() <= 1024) {
     EXPECT_EQ(bound.total(), load->finished - load->started);
   }
@@ -379,10 +379,10 @@ TEST(Dma, MoreThan4096LegsAreAnError) {
   EXPECT_THROW(bench.run(at(0, 0, 0), [&](ProgramScope& p) { p.load(legs); }), ValueError);
 }
 
-/// A load or store of 64 KiB on another SIP, over a link with so many credits.
-OperationRef over_a_link(std::int32_t credits, bool write, bool exact, std::string* server) {
+/// A load or store of 64 KiB on another SIP, over a link with such a buffer.
+OperationRef over_a_link(Bytes buffer, bool write, bool exact, std::string* server) {
   auto machine = small_machine({1, 1}, {2, 1}, 2);
-  machine.system.link = {Bandwidth::gigabytes_per_second(199), ns(499), credits};
+  machine.system.link = {Bandwidth::gigabytes_per_second(199), ns(499), buffer};
   Bench bench(machine, exact);
   bench.run(at(0, 0, 0), [&](ProgramScope& p) {
     const std::vector<DmaLeg> legs{leg(at(1, 0, 1), 0, 1 << 16)};
@@ -396,8 +396,9 @@ OperationRef over_a_link(std::int32_t credits, bool write, bool exact, std::stri
 TEST(Dma, WhatASmallBufferBehindALinkCostsIsKnownWithItsName) {
   for (const bool write : {false, true}) {
     std::string server, ignored;
-    const OperationRef small = over_a_link(7, write, false, &server), exact = over_a_link(7, write, true, &ignored),
-                       enough = over_a_link(10'000, write, false, &ignored);
+    const OperationRef small = over_a_link(Bytes(7 * 1024), write, false, &server),
+                       exact = over_a_link(Bytes(7 * 1024), write, true, &ignored),
+                       enough = over_a_link(Bytes(10'000'000), write, false, &ignored);
     const Time longer = (small->finished - small->started) - (enough->finished - enough->started);
     EXPECT_GT(longer, Time::microseconds(5));
     EXPECT_GE(small->starved.time, longer);

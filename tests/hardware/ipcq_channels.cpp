@@ -4,6 +4,7 @@
 #include <deque>
 #include <functional>
 #include <utility>
+#include <vector>
 
 #include "base/address.h"
 
@@ -174,30 +175,26 @@ class Law {
     if (when == now()) return what();
     bench_.scheduler.schedule(when, sim::Phase::deliver, {1}, steps_++, later(std::move(what)));
   }
-  void transfer(std::uint32_t agent, std::vector<Stage> route, const StridedRange& range, Bytes chunk,
+  void transfer(std::uint32_t agent, std::vector<Stage> route, const StridedRange& range, Bytes burst,
                 std::function<void()> departed, std::function<void()> delivered) {
     TransferRequest request;
     request.agent = {agent};
     request.operation = transfers_++;
-    request.route = std::move(route);
-    request.ranges = {range};
-    request.chunk = chunk;
-    request.granule = bench_.topology.cube.noc.chunk;
+    request.route = routes_.emplace_back(std::move(route));
+    request.ranges = Ranges(range);
+    request.burst = burst;
+    request.granule = bench_.topology.cube.hbm.interleave;
     if (departed) request.departed = later(std::move(departed));
     if (delivered) request.delivered = later(std::move(delivered));
-    bench_.machine.fabric().start(std::move(request));
+    bench_.machine.fabric().start(request);
   }
   void message(std::uint32_t agent, Endpoint from, Endpoint to, VirtualNetwork network, Bytes bytes,
                std::function<void()> delivered) {
     auto route = bench_.links(from, to);
     for (Stage& stage : route) stage.traffic.network = network;
-    transfer(agent, std::move(route), {0, 1, bytes, 0}, bench_.topology.cube.noc.chunk, {}, std::move(delivered));
+    transfer(agent, std::move(route), {0, 1, bytes, 0}, bytes, {}, std::move(delivered));
   }
-  Bytes chunk() const {
-    const Bytes asked = channel_.parameters.vc_chunk_size;
-    const bool hbm = channel_.parameters.buffer_kind == BufferKind::hbm;
-    return hbm ? std::min(asked, bench_.topology.cube.noc.chunk) : asked;
-  }
+  Bytes chunk() const { return channel_.parameters.vc_chunk_size; }
 
   void next_segment() {
     if (free_.empty()) {
@@ -267,6 +264,7 @@ class Law {
   std::deque<std::int32_t> free_;
   std::vector<Segment> segments_;
   std::deque<std::function<void()>> actions_;
+  std::deque<std::vector<Stage>> routes_;  // of its transfers
   std::uint64_t steps_ = 0, transfers_ = 0;
   std::size_t counted_ = 0, drained_ = 0;
   bool waiting_ = false, receiving_ = false, draining_ = false;

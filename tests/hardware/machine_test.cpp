@@ -81,8 +81,6 @@ TEST(Machine, RefusesWhatCannotBeBuiltAndNamesTheKey) {
   EXPECT_NE(message([](auto& t) { t.pe.dma.model = "x"; }).find("pe.dma.model"), std::string::npos);
   EXPECT_NE(message([](auto& t) { t.cube.hbm.model = "x"; }).find("cube.hbm.model"), std::string::npos);
   EXPECT_NE(message([](auto& t) { t.pe.control.issue = Time::zero(); }).find("pe.control.issue"), std::string::npos);
-  EXPECT_NE(message([](auto& t) { t.cube.hbm.interleave = Bytes(512); }).find("cube.hbm.interleave"),
-            std::string::npos);
   EXPECT_EQ(message([](auto&) {}), "");
 }
 

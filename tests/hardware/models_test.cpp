@@ -225,7 +225,7 @@ TEST(OwnModels, EnginesAskThemAboutEachCommandAndKeepToTheirAnswer) {
   EXPECT_EQ(all[2]->finished - all[2]->started - 4 * ps(12'345), same.finished - same.started - ps(30'011));
 }
 
-TEST(OwnModels, AChannelIsAskedOnceForEachChunkInTheOrderOfServiceAtItsOwnAddresses) {
+TEST(OwnModels, AChannelIsAskedOnceForEachAccessInTheOrderOfServiceAtItsOwnAddresses) {
   topology::Topology machine = tiny();
   machine.cube.hbm.model = "watched";
   SeenByModels seen;

@@ -111,7 +111,7 @@ TEST(Overrides, FiguresEqualToTheOthersChangeNothing) {
   PartOverride link = change("sip*.io.to_sip*");
   link.bandwidth = machine.system.link.bandwidth;
   link.latency = machine.system.link.latency;
-  link.credits = machine.system.link.credits;
+  link.buffer = machine.system.link.buffer;
   link.failed = false;
   PartOverride pe = change("sip*.cube*.pe*");
   pe.clock = machine.pe.clock;
@@ -128,7 +128,7 @@ TEST(Overrides, ALoadOverADegradedLinkObeysTheLawWithItsFigures) {
   PartOverride slow = change("sip1.io.to_sip0");
   slow.bandwidth = Bandwidth::bytes_per_second(3'000'000'007);
   slow.latency = ns(1777);
-  slow.credits = 4096;
+  slow.buffer = Bytes(4 << 20);
   machine.overrides.push_back(slow);
   for (const bool exact : {false, true}) {
     Bench bench(machine, exact);
@@ -140,9 +140,8 @@ TEST(Overrides, ALoadOverADegradedLinkObeysTheLawWithItsFigures) {
     route.push_back(bench.tcm_port(at(0, 1, 1)));
     const Time arrived = load.started + machine.pe.dma.setup + bench.message_time(port, slice);
     EXPECT_EQ(load.finished, bench.transfer_times(route, load.legs[0].ranges, arrived).delivered);
-    // The answer crosses the slow link: eight chunks, one after the other.
-    const Time chunk = transfer_time(Bytes(1024), *slow.bandwidth);
-    EXPECT_GE(load.finished - arrived, ns(1777) + 8 * chunk);
+    // The answer crosses the slow link: all its bytes, one after the other.
+    EXPECT_GE(load.finished - arrived, ns(1777) + transfer_time(Bytes(8192), *slow.bandwidth));
   }
 }
 

@@ -2,6 +2,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <deque>
 #include <memory>
 #include <optional>
 #include <string>
@@ -158,7 +159,7 @@ TEST_P(WindowLaw, TheSignalOfAPutComesBehindItsBytes) {
     for (const std::int64_t bytes : {8, 700, 1024}) {
       Bench bench(window_machine());
       const TestWindow w = install_window(bench, way.from, way.to, GetParam());
-      if (GetParam() == BufferKind::hbm && bytes > 512) continue;  // two chunks there
+      if (GetParam() == BufferKind::hbm && bytes > 512) continue;  // two bursts there
       const OperationRef put = run_one(bench, w, way.from, {.bytes = bytes, .adds = 3});
       const auto payload = bench.transfer_times(fill_route(bench, w.place),
                                                 {{address_of(bench, w.place, 0), 1, Bytes(bytes), 0}}, put->started);
@@ -191,24 +192,24 @@ class PayloadAndHeader {
     TransferRequest made;
     made.agent = kAgent;
     made.operation = transfers_++;
-    made.route = std::move(route);
-    made.ranges = {{address, 1, bytes, 0}};
-    made.chunk = made.granule = bench_.topology.cube.noc.chunk;
+    made.route = routes_.emplace_back(std::move(route));
+    made.ranges = Ranges(StridedRange{address, 1, bytes, 0});
+    made.burst = bench_.topology.cube.noc.burst;
+    made.granule = bench_.topology.cube.hbm.interleave;
     return made;
   }
   void send_payload(std::uint64_t) {
     TransferRequest payload = request(fill_route(bench_, place_), address_of(bench_, place_, 0), bytes_);
-    const Bytes asked = place_.parameters.vc_chunk_size;
-    payload.chunk = place_.parameters.buffer_kind == BufferKind::hbm ? std::min(asked, payload.chunk) : asked;
+    payload.burst = place_.parameters.vc_chunk_size;
     payload.departed = sim::call<&PayloadAndHeader::send_header>(this);
     payload.delivered = sim::call<&PayloadAndHeader::note>(this, 0);
-    bench_.machine.fabric().start(std::move(payload));
+    bench_.machine.fabric().start(payload);
   }
   void send_header(std::uint64_t) {
     auto route = bench_.links(Endpoint::pe_port(place_.sender), Endpoint::pe_port(place_.receiver));
     TransferRequest header = request(std::move(route), 0, bench_.topology.cube.noc.header);
     header.delivered = sim::call<&PayloadAndHeader::note>(this, 1);
-    bench_.machine.fabric().start(std::move(header));
+    bench_.machine.fabric().start(header);
   }
   void note(std::uint64_t which) { (which == 0 ? landed : announced) = bench_.scheduler.now(); }
 
@@ -216,6 +217,7 @@ class PayloadAndHeader {
   Channel place_;
   Bytes bytes_;
   std::uint64_t transfers_ = 0;
+  std::deque<std::vector<Stage>> routes_;  // of its transfers
 };
 
 // On links that it shares with its payload the header takes its turn among the last chunks, which come later by no more

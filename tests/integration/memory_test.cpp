@@ -187,13 +187,14 @@ TEST(MemoryLaws, ADescriptorWithoutLanesCostsItsIssueAndSetup) {
 }
 
 TEST(MemoryLaws, RepeatedElementsAreMovedOnceForEachLane) {
-  // One chunk of 4 B for each lane, of one channel: 64 B at least of its 37.5 GB/s.
+  // An access of 4 B for each lane, all in one burst and one channel: 64 B at least of its 37.5 GB/s.
   const auto same = [](std::int64_t lanes) {
     return duration_of([](const auto& x, const auto& tiles) { return tl::load_async(x.data_ptr() + tiles[0]); },
                        [lanes](const auto&) { return std::vector{tl::zeros({lanes}, DType::i32)}; });
   };
   const Time step = same(33) - same(32);
-  EXPECT_EQ(step, transfer_time(Bytes(64), Bandwidth::bytes_per_second(37'500'000'000)));
+  const auto channel = Bandwidth::bytes_per_second(37'500'000'000);
+  EXPECT_EQ(step, transfer_time(Bytes(33 * 64), channel) - transfer_time(Bytes(32 * 64), channel));
 }
 
 TEST(MemoryLaws, ABufferCopyIsAVectorCommand) {

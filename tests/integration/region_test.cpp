@@ -217,7 +217,7 @@ TEST(Region, RangesMayEndInAnyOrder) {
 }
 
 TEST(Region, OverlappingRangesOfSeveralRanksAreOneWindow) {
-  SimulateOptions options = tiny({"system.sips.count=2", "system.sips.link.credits=64"});
+  SimulateOptions options = tiny({"system.sips.count=2", "system.sips.link.buffer=64KiB"});
   const RunResult result = simulate(options, [] {
     torch::multiprocessing::spawn(
         [](int rank, int ranks) {
@@ -359,7 +359,7 @@ TEST(Region, AnErrorWithinARangeKeepsWhatWasMeasured) {
 }
 
 TEST(Region, ADeadlockWithinARangeEndsCleanly) {
-  const RunResult result = try_simulate(tiny({"system.sips.count=2", "system.sips.link.credits=64"}), [] {
+  const RunResult result = try_simulate(tiny({"system.sips.count=2", "system.sips.link.buffer=64KiB"}), [] {
     torch::multiprocessing::spawn(
         [](int rank, int ranks) {
           torch::ahbm::set_device(rank);

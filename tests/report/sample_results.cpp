@@ -61,8 +61,8 @@ void add_resources(RunResult& result, std::int32_t cubes) {
   };
   add("host.to_sip0", 130, 8'320);
   result.warnings = {
-      "host.link.credits: 8 chunks of 1KiB do not cover the way there and back at 64GB/s and 600ns; the link "
-      "reaches its bandwidth with 77 or more, and without this key"};
+      "host.link.buffer: 8KiB do not cover a burst of 1KiB and the way there and back at 64GB/s and 600ns; the link "
+      "reaches its bandwidth with 76KiB or more, and without this key"};
   result.tlbs = {{"sip0.cube0.pe0.mmu", 1'804, 96, Time::nanoseconds(1'440)}, {"sip0.cube0.pe1.mmu", 12, 0, Time()}};
   for (std::int32_t cube = 0; cube < cubes; ++cube) {
     const std::string name = "sip0.cube" + std::to_string(cube);

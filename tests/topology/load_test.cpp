@@ -127,8 +127,10 @@ const std::vector<Broken> kBroken{
     {"capacity that is no whole number of pages", "capacity: 9GiB", "capacity: 9.000001GB"},
     {"interleave that is no power of two", "interleave: 1KiB", "interleave: 1000B"},
     {"access above the interleave", "access: 64B", "access: 2KiB"},
-    {"chunk that differs from the interleave", "chunk: 1KiB", "chunk: 512B"},
-    {"header above the chunk", "header: 32B", "header: 2KiB"},
+    {"burst that is no power of two", "burst: 1KiB", "burst: 1000B"},
+    {"header above the burst", "header: 32B", "header: 2KiB"},
+    {"key that was renamed", "burst: 1KiB", "chunk: 1KiB"},
+    {"another one that was renamed", "latency: 90ns", "latency: 90ns\n    credits: 16"},
     {"page that is no power of two", "page: 64KiB", "page: 6KiB"},
     {"TLB without entries", "tlb_entries: 512", "tlb_entries: 0"},
     {"walk that takes bytes", "miss: 120ns", "miss: 120B"},
@@ -316,14 +318,14 @@ TEST(Load, EveryNumberOfAShippedTopologyHasItsSource) {
   }
 }
 
-TEST(Load, WarnsWhereCreditsDoNotCoverTheRoundTrip) {
-  const auto found = warnings(load_topology("tiny", {"host.link.credits=76"}));
+TEST(Load, WarnsWhereABufferDoesNotCoverABurstAndTheRoundTrip) {
+  const auto found = warnings(load_topology("tiny", {"host.link.buffer=75KiB"}));
   ASSERT_EQ(found.size(), 1u);
-  EXPECT_EQ(found[0].path, "host.link.credits");
+  EXPECT_EQ(found[0].path, "host.link.buffer");
   EXPECT_EQ(found[0].message,
-            "76 chunks of 1KiB do not cover the way there and back at 64GB/s and 600ns; the link reaches its bandwidth "
-            "with 77 or more, and without this key");
-  EXPECT_THAT(warnings(load_topology("tiny", {"host.link.credits=77"})), ::testing::IsEmpty());
+            "75KiB do not cover a burst of 1KiB and the way there and back at 64GB/s and 600ns; the link reaches its "
+            "bandwidth with 76KiB or more, and without this key");
+  EXPECT_THAT(warnings(load_topology("tiny", {"host.link.buffer=76KiB"})), ::testing::IsEmpty());
 }
 
 TEST(Load, AllowsMachinesOf131072Pes) {

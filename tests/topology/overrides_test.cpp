@@ -61,10 +61,10 @@ std::vector<std::string> changed_links(const Topology& topology) {
 
 TEST(Overrides, ChangeTheNamedLinkAndNoOther) {
   const Topology topology = parse_topology(
-      tiny_with("  sip0.cube0.pe0.router.east: {bandwidth: 1GB/s, latency: 7ns, credits: 3}\n"), "x.yaml");
+      tiny_with("  sip0.cube0.pe0.router.east: {bandwidth: 1GB/s, latency: 7ns, buffer: 3KiB}\n"), "x.yaml");
   EXPECT_THAT(changed_links(topology), UnorderedElementsAre("sip0.cube0.pe0.router.east"));
   EXPECT_EQ(spec_of(Network(topology), "sip0.cube0.pe0.router.east"),
-            (LinkSpec{Bandwidth::bytes_per_second(1'000'000'000), Time::nanoseconds(7), 3}));
+            (LinkSpec{Bandwidth::bytes_per_second(1'000'000'000), Time::nanoseconds(7), Bytes(3072)}));
 }
 
 TEST(Overrides, APatternStandsForAllNamesThatFitAndTheLaterOneWinsValueByValue) {
@@ -142,14 +142,14 @@ TEST(Overrides, AllThatIsWrongIsReportedInItsPlace) {
             place(1, 3) + "overrides.sip0.cube0.pe1: this is a PE; its keys are clock, gemm_array and vector_lanes");
   EXPECT_EQ(
       override_error("  host.to_sip0: {clock: 1GHz}\n"),
-      place(1, 3) + "overrides.host.to_sip0: this is a link; its keys are bandwidth, latency, credits and failed");
+      place(1, 3) + "overrides.host.to_sip0: this is a link; its keys are bandwidth, latency, buffer and failed");
   EXPECT_EQ(override_error("  host.to_sip0: {}\n"),
             place(1, 3) +
-                "overrides.host.to_sip0: changes nothing; the keys here are bandwidth, latency, credits and "
+                "overrides.host.to_sip0: changes nothing; the keys here are bandwidth, latency, buffer and "
                 "failed");
   EXPECT_EQ(override_error("  host.to_sip0: {latency: 1ns, clock: 1GHz}\n"),
             place(1, 3) +
-                "overrides.host.to_sip0: bandwidth, latency, credits and failed are keys of links, clock, "
+                "overrides.host.to_sip0: bandwidth, latency, buffer and failed are keys of links, clock, "
                 "gemm_array and vector_lanes are keys of PEs; a part is one or the other");
   EXPECT_THAT(override_error("  \"sip0 cube0\": {clock: 1GHz}\n"),
               HasSubstr("expected the name of a part such as sip0.cube0.pe1"));
@@ -192,11 +192,11 @@ TEST(Overrides, EveryLinkWithinASipThatFailsNamesTwoEndpointsWhoseRouteUsesIt) {
   }
 }
 
-TEST(Overrides, WarnWhenCreditsDoNotCoverTheWay) {
-  const auto found = warnings(load_topology("tiny", {"host.link.credits=128", "overrides.host.to_sip0.latency=10us"}));
+TEST(Overrides, WarnWhenABufferDoesNotCoverTheWay) {
+  const auto found = warnings(load_topology("tiny", {"host.link.buffer=128KiB", "overrides.host.to_sip0.latency=10us"}));
   ASSERT_THAT(found, SizeIs(1));
   EXPECT_EQ(found[0].path, "overrides.host.to_sip0");
-  EXPECT_THAT(found[0].message, HasSubstr("128 chunks of 1KiB do not cover the way there and back"));
+  EXPECT_THAT(found[0].message, HasSubstr("128KiB do not cover a burst of 1KiB and the way there and back"));
   EXPECT_THAT(warnings(load_topology("tiny", {"overrides.host.to_sip0.latency=10us"})), SizeIs(0));
 }
 

@@ -69,8 +69,8 @@ class Randomise {
   void parts(std::string_view, std::string_view, std::vector<PartOverride>& parts) {
     PartOverride random;
     describe(*this, random);
-    if (random.bandwidth || random.latency || random.credits) {
-      parts.push_back({"sip*.io.to_host", random.bandwidth, random.latency, random.credits, {}, {}, {}, {}});
+    if (random.bandwidth || random.latency || random.buffer) {
+      parts.push_back({"sip*.io.to_host", random.bandwidth, random.latency, random.buffer, {}, {}, {}, {}});
     }
     if (random.clock || random.gemm_array || random.vector_lanes) {
       parts.push_back({"sip0.cube0.pe1", {}, {}, {}, {}, random.clock, random.gemm_array, random.vector_lanes});
@@ -114,9 +114,10 @@ TEST(Print, RandomValidTopologiesReadBackToTheSameValue) {
     topology.cube.hbm.capacity = Bytes((1 + topology.cube.hbm.capacity.count() % 1'000'000) * 4096 * pes);
     topology.cube.hbm.channels = (1 + topology.cube.hbm.channels % 100) * pes;
     topology.cube.hbm.bandwidth = Bandwidth::bytes_per_second(topology.cube.hbm.bandwidth.count() / 2 + 16384);
-    topology.cube.hbm.interleave = topology.cube.noc.chunk = Bytes(std::int64_t{1} << (seed % 8 + 6));
+    topology.cube.hbm.interleave = Bytes(std::int64_t{1} << (seed % 8 + 6));
+    topology.cube.noc.burst = Bytes(std::int64_t{1} << (seed % 15 + 6));
     topology.cube.hbm.access = Bytes(std::int64_t{1} << (seed % 7));
-    topology.cube.noc.header = Bytes(1 + topology.cube.noc.header.count() % topology.cube.noc.chunk.count());
+    topology.cube.noc.header = Bytes(1 + topology.cube.noc.header.count() % topology.cube.noc.burst.count());
     if (seed % 2 == 0) {  // parameters are for models that are not built in
       topology.cube.hbm.model = "my_hbm";
       topology.pe.gemm.model = "my_gemm";

@@ -41,19 +41,16 @@ class CopyEngine::Copy {
   }
 
   void write(std::uint64_t leg) {
-    std::vector<Stage> route;
-    transport().append_links(route, Endpoint::host(), io(), VirtualNetwork::request);
-    transport().append_links(route, io(), slice(leg), VirtualNetwork::request);
-    route.push_back(transport().channels(request_.legs[leg].slice, VirtualNetwork::request));
-    transport().transfer(sender(leg), std::move(route), request_.legs[leg].ranges, {},
-                         sim::call<&Copy::landed>(this, leg));
+    const auto route =
+        transport().route_by_io(Transport::end(Endpoint::host()), engine_.sip_, memory(leg), VirtualNetwork::request);
+    transport().transfer(sender(leg), route, request_.legs[leg].ranges, {}, sim::call<&Copy::landed>(this, leg));
   }
 
   void read(std::uint64_t leg) {
-    std::vector<Stage> route{transport().channels(request_.legs[leg].slice, VirtualNetwork::response)};
-    append_way_home(route, leg);
-    transport().transfer(sender(leg), std::move(route), request_.legs[leg].ranges,
-                         sim::call<&Copy::left_memory>(this, leg), sim::call<&Copy::leg_done>(this, leg));
+    const auto route =
+        transport().route_by_io(memory(leg), engine_.sip_, Transport::end(Endpoint::host()), VirtualNetwork::response);
+    transport().transfer(sender(leg), route, request_.legs[leg].ranges, sim::call<&Copy::left_memory>(this, leg),
+                         sim::call<&Copy::leg_done>(this, leg));
   }
 
   void left_memory(std::uint64_t) { memory_accessed(); }
@@ -79,13 +76,9 @@ class CopyEngine::Copy {
     if (request_.completed) request_.completed();
   }
 
-  void append_way_home(std::vector<Stage>& route, std::uint64_t leg) {
-    transport().append_links(route, slice(leg), io(), VirtualNetwork::response);
-    transport().append_links(route, io(), Endpoint::host(), VirtualNetwork::response);
-  }
-
   Transport& transport() { return engine_.transport_; }
   Endpoint io() const { return Endpoint::io_cpu(engine_.sip_); }
+  TransferEnd memory(std::uint64_t leg) const { return engine_.transport_.slice(request_.legs[leg].slice); }
   Endpoint slice(std::uint64_t leg) const { return Endpoint::hbm_slice(request_.legs[leg].slice); }
   Sender sender(std::uint64_t leg) const { return {engine_.layout_.copy_agent(engine_.sip_), leg_key(number_, leg)}; }
 

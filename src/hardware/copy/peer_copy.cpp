@@ -29,12 +29,11 @@ void CopyEngine::PeerCopy::start_legs(std::uint64_t /*unused*/) {
 // A write as far as the fabric goes: requests, which the channels at their end always take.
 void CopyEngine::PeerCopy::move(std::uint64_t leg) {
   Transport& transport = engine_.transport_;
-  PeerLeg& part = request_.legs[leg];
-  std::vector<Stage> route{transport.channels(part.source, VirtualNetwork::request)};
-  transport.append_links(route, source(leg), destination(leg), VirtualNetwork::request);
-  route.push_back(transport.channels(part.destination, VirtualNetwork::request));
-  transport.transfer(sender(leg), std::move(route), std::move(part.from), std::move(part.to),
-                     sim::call<&PeerCopy::left_memory>(this, leg), sim::call<&PeerCopy::landed>(this, leg));
+  const PeerLeg& part = request_.legs[leg];
+  const auto route =
+      transport.route(transport.slice(part.source), transport.slice(part.destination), VirtualNetwork::request);
+  transport.transfer(sender(leg), route, part.from, part.to, sim::call<&PeerCopy::left_memory>(this, leg),
+                     sim::call<&PeerCopy::landed>(this, leg));
 }
 
 void CopyEngine::PeerCopy::left_memory(std::uint64_t /*unused*/) {

@@ -74,20 +74,15 @@ void DmaQueue::start_legs(std::uint64_t flight) {
 
 void DmaQueue::start_read(std::uint64_t part) {
   const DmaLeg& leg = leg_of(part);
-  std::vector<Stage> route{transport_.channels(leg.slice, VirtualNetwork::response)};
-  transport_.append_links(route, Endpoint::hbm_slice(leg.slice), Endpoint::pe_port(pe_), VirtualNetwork::response);
-  route.push_back(transport_.tcm_port(pe_, VirtualNetwork::response));
-  transport_.transfer(sender(part), std::move(route), leg.ranges, sim::call<&DmaQueue::left_memory>(this, part),
+  const auto route = transport_.route(transport_.slice(leg.slice), transport_.tcm(pe_), VirtualNetwork::response);
+  transport_.transfer(sender(part), route, leg.ranges, sim::call<&DmaQueue::left_memory>(this, part),
                       sim::call<&DmaQueue::leg_done>(this, part), &log_of(part));
 }
 
 void DmaQueue::start_write(std::uint64_t part) {
   const DmaLeg& leg = leg_of(part);
-  std::vector<Stage> route{transport_.tcm_port(pe_, VirtualNetwork::request)};
-  transport_.append_links(route, Endpoint::pe_port(pe_), Endpoint::hbm_slice(leg.slice), VirtualNetwork::request);
-  route.push_back(transport_.channels(leg.slice, VirtualNetwork::request));
-  transport_.transfer(sender(part), std::move(route), leg.ranges, {}, sim::call<&DmaQueue::landed>(this, part),
-                      &log_of(part));
+  const auto route = transport_.route(transport_.tcm(pe_), transport_.slice(leg.slice), VirtualNetwork::request);
+  transport_.transfer(sender(part), route, leg.ranges, {}, sim::call<&DmaQueue::landed>(this, part), &log_of(part));
 }
 
 void DmaQueue::left_memory(std::uint64_t part) {
@@ -109,10 +104,9 @@ void DmaQueue::landed(std::uint64_t part) {
 // The old values, packed: one run of bytes.
 void DmaQueue::respond(std::uint64_t part) {
   const DmaLeg& leg = leg_of(part);
-  std::vector<Stage> route;
-  transport_.append_links(route, Endpoint::hbm_slice(leg.slice), Endpoint::pe_port(pe_), VirtualNetwork::response);
-  route.push_back(transport_.tcm_port(pe_, VirtualNetwork::response));
-  transport_.transfer(sender(part), std::move(route), {StridedRange{0, 1, leg.total(), 0}}, {},
+  const auto route =
+      transport_.route(Transport::end(Endpoint::hbm_slice(leg.slice)), transport_.tcm(pe_), VirtualNetwork::response);
+  transport_.transfer(sender(part), route, Ranges(StridedRange{0, 1, leg.total(), 0}), {},
                       sim::call<&DmaQueue::leg_done>(this, part));
 }
 

@@ -9,11 +9,13 @@
 
 namespace kernbench::hardware {
 
-/// With an observer nothing is coalesced, which changes no time. Called in simulated order.
+/// With an observer nothing is coalesced, which changes no time. Called in simulated order, for each server in the
+/// order of the starts.
 class ActivityObserver {
  public:
   virtual ~ActivityObserver() = default;
-  /// A server begins to move a chunk, and will be busy with it until `end`. Agent and operation are the transfer's.
+  /// A server begins to move a burst, and will be busy with it until `end`. Agent and operation are the transfer's. Of
+  /// a memory each channel: told when the memory takes the burst, which the channel may begin later.
   virtual void on_service(ServerId server, sim::AgentId agent, std::uint64_t operation, Time start, Time end,
                           Bytes bytes) = 0;
   /// A management processor (IO_CPU, M_CPU) has handled a message.

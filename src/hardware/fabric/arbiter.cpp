@@ -13,7 +13,7 @@ void Arbiter::add(const Candidate& candidate) {
   candidates_.insert(at, candidate);
 }
 
-std::size_t Arbiter::choose(Time now) const {
+std::size_t Arbiter::choose_among(Time now) const {
   const auto next = std::upper_bound(candidates_.begin(), candidates_.end(), last_port_,
                                      [](std::uint64_t port, const Candidate& a) { return port < a.port; });
   const auto first = static_cast<std::size_t>(next - candidates_.begin());
@@ -26,7 +26,7 @@ std::size_t Arbiter::choose(Time now) const {
   return kNone;
 }
 
-Time Arbiter::earliest(Time soon) const {
+Time Arbiter::earliest_among(Time soon) const {
   Time result = Time::max();
   for (const Candidate& candidate : candidates_) {
     result = std::min(result, candidate.eligible());

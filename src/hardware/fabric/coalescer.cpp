@@ -1,32 +1,38 @@
 #include "hardware/fabric/coalescer.h"
 
+#include <algorithm>
 #include <cassert>
 
 namespace kernbench::hardware::fabric {
 
 void Coalescer::load(const Transfer& transfer) {
   known_ = kNoTransfer;
-  const std::vector<Stage>& route = transfer.request.route;
+  const std::span<const Stage> route = transfer.request.route;
   recurrence_.reset(transfer.request);
   for (std::size_t stage = 0; stage < route.size(); ++stage) {
-    const bool shares_buffer = stage + 1 < route.size() && route[stage].group == 1;
-    for (std::uint32_t member = 0; member < route[stage].group; ++member) {
-      const Server& server = state_.servers[route[stage].server.value + member];
-      Lane& lane = recurrence_.lane(recurrence_.first_lane(stage) + member);
-      lane.service = server.service;
-      lane.latency = server.latency;
-      lane.free_at = server.free_at;
-      lane.last_start = server.last_start;
-      lane.last_bytes = server.last_bytes;
-      lane.work = ServerCounters{};
-      lane.starved = Time();
-      const Buffer* buffer = shares_buffer ? server.buffers[buffer_index(route, stage)].get() : nullptr;
-      if (buffer == nullptr || buffer->credits.home() == server.spec.credits) {
-        lane.credits.reset(server.spec.credits);
-      } else {
-        lane.credits = buffer->credits;
-        lane.credits.settle(transfer.start);
-      }
+    const Server& server = state_.servers[route[stage].server.value];
+    Lane& lane = recurrence_.lane(stage);
+    lane.service = server.service;
+    lane.latency = server.latency;
+    lane.memory = state_.is_memory(route[stage]);
+    lane.free_at = server.free_at;
+    lane.last_start = server.last_start;
+    lane.last_bytes = server.last_bytes;
+    lane.work = ServerCounters{};
+    lane.bursts = 0;
+    lane.starved = Time();
+    if (lane.memory) std::ranges::copy(state_.channels_of(route[stage]), recurrence_.channels(stage).begin());
+    if (stage + 1 == route.size()) continue;
+    if (stage == 0 && transfer.has_response_buffer()) {
+      lane.room.reset(state_.response_buffer(route[stage]));
+      continue;
+    }
+    const Buffer* buffer = server.buffers[buffer_index(route, stage)].get();
+    if (buffer == nullptr || buffer->room.all_free()) {
+      lane.room.reset(server.spec.buffer);
+    } else {
+      lane.room = buffer->room;
+      lane.room.settle(transfer.start);
     }
   }
 }
@@ -40,54 +46,63 @@ void Coalescer::start(TransferSlot slot) {
   transfer.delivered = recurrence_.delivered();
   transfer.results.clear();
   transfer.returns.clear();
-  for (std::size_t i = 0; i < recurrence_.lane_count(); ++i) {
-    Lane& lane = recurrence_.lane(i);
-    lane.credits.settle(transfer.delivered);
-    const Ring<ReturningCredit>& returning = lane.credits.returning();
+  transfer.channels.clear();
+  const std::span<const Stage> route = transfer.request.route;
+  for (std::size_t stage = 0; stage < route.size(); ++stage) {
+    Lane& lane = recurrence_.lane(stage);
+    lane.room.settle(transfer.delivered);
+    const Ring<ReturningRoom>& returning = lane.room.returning();
     transfer.results.push_back({lane.free_at, lane.last_start, lane.last_bytes, lane.work, lane.starved,
                                 static_cast<std::uint32_t>(returning.size())});
     for (std::size_t j = 0; j < returning.size(); ++j) transfer.returns.push_back(returning[j]);
-  }
-  for (const Stage& stage : transfer.request.route) {
-    for (std::uint32_t member = 0; member < stage.group; ++member) {
-      state_.servers[stage.server.value + member].plan = slot;
+    if (lane.memory) {
+      const std::span<const Channel> channels = std::as_const(recurrence_).channels(stage);
+      transfer.channels.insert(transfer.channels.end(), channels.begin(), channels.end());
     }
   }
+  plan(transfer, slot);
   state_.schedule_departed(transfer);
   state_.schedule_delivered(transfer, slot);
 }
 
-void Coalescer::release_servers(const Transfer& transfer) {
+void Coalescer::plan(const Transfer& transfer, TransferSlot slot) {
   for (const Stage& stage : transfer.request.route) {
     for (std::uint32_t member = 0; member < stage.group; ++member) {
-      state_.servers[stage.server.value + member].plan = kNoTransfer;
+      state_.servers[stage.server.value + member].plan = slot;
     }
   }
 }
 
 void Coalescer::finish(TransferSlot slot) {
   Transfer& transfer = state_.transfer(slot);
-  const std::vector<Stage>& route = transfer.request.route;
-  release_servers(transfer);
+  const std::span<const Stage> route = transfer.request.route;
+  plan(transfer, kNoTransfer);
   std::uint64_t port = transfer.port();
   auto returns = transfer.returns.begin();
-  auto result = transfer.results.begin();
+  auto channels = transfer.channels.begin();
   for (std::size_t stage = 0; stage < route.size(); ++stage) {
+    const LaneResult& result = transfer.results[stage];
     const bool responses = stage == 0 && transfer.has_response_buffer();
-    for (std::uint32_t member = 0; member < route[stage].group; ++member, ++result) {
-      Server& server = state_.servers[route[stage].server.value + member];
-      if (result->work.chunks > 0) transfer.note(stage, result->last_start, server.starved, result->starved);
-      server.account(result->work, result->starved, result->free_at, result->last_start, result->last_bytes, port);
-      const auto end = returns + result->returns;
-      if (!responses && stage + 1 < route.size()) {
-        CreditPool& credits = server.buffer(buffer_index(route, stage)).credits;
-        credits.reset(server.spec.credits - static_cast<std::int32_t>(result->returns));
-        for (auto home = returns; home != end; ++home) credits.give(*home);
-      }
-      returns = end;
+    Server& server = state_.servers[route[stage].server.value];
+    transfer.note(stage, result.last_start, server.starved, result.starved);
+    server.account(result.work, result.starved, result.free_at, result.last_start, result.last_bytes, port);
+    if (state_.is_memory(route[stage])) {
+      const auto behind = channels + route[stage].group;
+      std::copy(channels, behind, state_.channels_of(route[stage]).begin());
+      channels = behind;
     }
-    if (stage + 1 < route.size())
-      port = responses ? response_port(port) : queue_port(route[stage].server.value, buffer_index(route, stage));
+    if (stage + 1 == route.size()) break;
+    const auto end = returns + result.returns;
+    if (!responses) {
+      Room& room = server.buffer(buffer_index(route, stage)).room;
+      room.reset(server.spec.buffer);
+      for (auto home = returns; home != end; ++home) {
+        room.take_before(home->bytes);
+        room.give(*home);
+      }
+    }
+    returns = end;
+    port = responses ? response_port(port) : queue_port(route[stage].server.value, buffer_index(route, stage));
   }
 }
 
@@ -96,11 +111,12 @@ void Coalescer::dissolve(TransferSlot slot) {
   assert(transfer.coalesced);
   load(transfer);
   recurrence_.run(transfer.start, state_.scheduler.now());
-  release_servers(transfer);
+  plan(transfer, kNoTransfer);
   transfer.coalesced = false;
   // An event whose cause has happened already stays; the others are scheduled again when their cause happens.
-  if (recurrence_.started_first() < transfer.chunk_count) state_.scheduler.cancel(transfer.departed_event);
-  if (recurrence_.started_last() < transfer.chunk_count) state_.scheduler.cancel(transfer.delivered_event);
+  const std::int64_t bytes = transfer.request.ranges.total().count();
+  if (recurrence_.started_first() < bytes) state_.scheduler.cancel(transfer.departed_event);
+  if (recurrence_.started_last() < bytes) state_.scheduler.cancel(transfer.delivered_event);
   engine_.resume(slot, recurrence_);
 }
 
@@ -114,13 +130,20 @@ ServerCounters Coalescer::work_before_now(std::uint32_t server) {
     known_ = slot;
     known_at_ = now;
   }
-  std::size_t index = 0;
-  for (const Stage& stage : transfer.request.route) {
-    for (std::uint32_t member = 0; member < stage.group; ++member, ++index) {
-      if (stage.server.value + member != server) continue;
-      const Lane& lane = recurrence_.lane(index);
-      return work_before(now, lane.work, lane.last_start, lane.last_bytes, lane.free_at);
-    }
+  for (std::size_t stage = 0; stage < transfer.request.route.size(); ++stage) {
+    const Stage& at = transfer.request.route[stage];
+    if (server < at.server.value || server >= at.server.value + at.group) continue;
+    const Lane& lane = recurrence_.lane(stage);
+    if (!lane.memory) return work_before(now, lane.work, lane.last_start, lane.last_bytes, lane.free_at);
+    // A memory's channel counts from the beginning of time.
+    const Channel& channel = std::as_const(recurrence_).channels(stage)[server - at.server.value];
+    const Channel& before = state_.channels[server];
+    ServerCounters more = work_before(now, channel);
+    const ServerCounters known = work_before(now, before);
+    more.busy -= known.busy;
+    more.bytes -= known.bytes;
+    more.bursts -= known.bursts;
+    return more;
   }
   return {};
 }

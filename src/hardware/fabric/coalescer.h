@@ -1,4 +1,4 @@
-// Transfers that have their whole route to themselves: their times from the recurrence, without events per chunk.
+// Transfers that have their whole route to themselves: their times from the recurrence, without events per burst.
 #pragma once
 
 #include <cstdint>
@@ -29,7 +29,8 @@ class Coalescer {
  private:
   /// The state of the transfer's servers when it started, into the lanes.
   void load(const Transfer& transfer);
-  void release_servers(const Transfer& transfer);
+  /// The servers of the transfer are its own from now on; kNoTransfer: nobody's.
+  void plan(const Transfer& transfer, TransferSlot slot);
 
   FabricState& state_;
   ExactEngine& engine_;

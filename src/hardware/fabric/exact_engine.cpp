@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cassert>
+#include <utility>
 
 #include "base/text.h"
 #include "hardware/fabric/activity_observer.h"
@@ -9,210 +10,276 @@
 
 namespace kernbench::hardware::fabric {
 
-// ---- where a chunk goes
-
-std::uint32_t ExactEngine::server_of(const Transfer& transfer, std::uint32_t chunk, std::size_t stage) const {
-  const Stage& at = transfer.request.route[stage];
-  if (at.group <= 1) return at.server.value;
-  const ChunkState& state = transfer.chunks[chunk];
-  return at.server.value + (stage == 0 ? state.first_member : state.last_member);
-}
-
-CreditPool* ExactEngine::credits_behind(Transfer& transfer, std::uint32_t chunk, std::size_t stage) {
-  if (stage + 1 == transfer.request.route.size()) return nullptr;
-  const Stage& at = transfer.request.route[stage];
-  if (at.group > 1) return &transfer.response_credits[transfer.chunks[chunk].first_member];
-  return &state_.servers[at.server.value].buffer(buffer_index(transfer.request.route, stage)).credits;
-}
-
 // ---- input ports and their heads
 
-Candidate ExactEngine::injection(TransferSlot slot, std::uint32_t chunk) {
+Candidate ExactEngine::injection(TransferSlot slot) {
   Transfer& transfer = state_.transfer(slot);
-  return {transfer.port(), {transfer.start, transfer.start, slot, chunk, 0}, credits_behind(transfer, chunk, 0)};
+  transfer.after_first = transfer.first;
+  const std::int64_t bytes = transfer.after_first.next();
+  return {transfer.port(), transfer.start, transfer.hops.front().room(), nullptr, bytes, slot};
 }
 
-Candidate ExactEngine::response(TransferSlot slot) {
-  Transfer& transfer = state_.transfer(slot);
-  const std::uint32_t chunk = transfer.next_response;
-  const ChunkState& state = transfer.chunks[chunk];
-  return {response_port(transfer.port()),
-          {state.ready, state.complete, slot, chunk, 1},
-          credits_behind(transfer, chunk, 1)};
+Candidate ExactEngine::head_of(Buffer& buffer, std::uint64_t port) {
+  const QueuedBurst& head = buffer.queue.front();
+  return {port, head.ready, state_.transfer(head.transfer).hops[head.stage].room(), &buffer, head.bytes, head.transfer};
 }
 
-ExactEngine::QueueName ExactEngine::queue_before(const Transfer& transfer, std::uint32_t chunk,
-                                                 std::size_t stage) const {
-  const std::vector<Stage>& route = transfer.request.route;
-  const std::uint32_t buffer = buffer_index(route, stage - 1);
-  const bool lands = buffer >= TrafficClass::count;
-  return {route[stage - 1].server.value, buffer, lands ? transfer.chunks[chunk].last_member : std::uint32_t{0}};
+std::uint32_t ExactEngine::next_server(const Candidate& candidate) {
+  return state_.transfer(candidate.transfer).hops[candidate.from->queue.front().stage].server;
 }
 
-Candidate ExactEngine::queue_head(const QueueName& name) {
-  const QueuedChunk& head = queue(name).front();
-  return {queue_port(name.server, name.buffer), head,
-          credits_behind(state_.transfer(head.transfer), head.chunk, head.stage)};
-}
-
-void ExactEngine::present_injection(TransferSlot slot, std::uint32_t chunk) {
-  add_candidate(server_of(state_.transfer(slot), chunk, 0), injection(slot, chunk));
-}
-
-void ExactEngine::present_response(TransferSlot slot) {
-  const Transfer& transfer = state_.transfer(slot);
-  add_candidate(server_of(transfer, transfer.next_response, 1), response(slot));
-}
-
-void ExactEngine::present_head(const QueueName& name) {
-  const Candidate head = queue_head(name);
-  add_candidate(server_of(state_.transfer(head.head.transfer), head.head.chunk, head.head.stage), head);
+void ExactEngine::present_injection(TransferSlot slot) {
+  const Candidate head = injection(slot);
+  if (head.bytes > 0) add_candidate(state_.transfer(slot).hops.front().server, head);
 }
 
 // ---- turns
 
-void ExactEngine::take_turn_at(std::uint32_t server, Time when) {
+void ExactEngine::take_turn_at(Server& at, std::uint32_t server, Time when) {
   if (when == Time::max()) return;
-  Server& at = state_.servers[server];
   when = std::max({when, at.free_at, state_.scheduler.now()});
   if (at.turn_at <= when) return;
-  if (at.turn_at != Time::max()) state_.scheduler.cancel(at.turn);
   at.turn_at = when;
-  // A server that is always busy goes from turn to turn, whoever began: its transfers are what is under way.
-  const sim::Scheduler::ActsFor nobody(state_.scheduler, state_.scheduler.origin_of_turns());
-  at.turn = state_.scheduler.schedule(when, sim::Phase::arbitrate, at.spec.agent, server,
-                                      sim::call<&ExactEngine::arbitrate>(this, server));
+  turns_.set(server, at.spec.agent, when);
 }
 
 void ExactEngine::add_candidate(std::uint32_t server, const Candidate& candidate) {
-  state_.servers[server].arbiter.add(candidate);
-  take_turn_at(server, candidate.eligible());
-}
-
-void ExactEngine::replace_candidate(std::uint32_t server, std::size_t index, std::uint32_t next_server,
-                                    const Candidate& next) {
-  if (next_server == server) {
-    state_.servers[server].arbiter.replace(index, next);
-    return;  // this server looks for its next turn after it has served
-  }
-  state_.servers[server].arbiter.remove(index);
-  Candidate moved = next;
-  moved.since = state_.scheduler.now();
-  add_candidate(next_server, moved);
+  Server& at = state_.servers[server];
+  at.arbiter.add(candidate);
+  take_turn_at(at, server, candidate.eligible());
 }
 
 void ExactEngine::arbitrate(std::uint64_t server_argument) {
   const auto server = static_cast<std::uint32_t>(server_argument);
   Server& at = state_.servers[server];
   at.turn_at = Time::max();
-  const std::size_t index = at.arbiter.choose(state_.scheduler.now());
-  if (index != Arbiter::kNone) serve(server, index);
-  take_turn_at(server, at.arbiter.earliest(at.free_at));
-}
-
-Time ExactEngine::own_service(const Server& server, const Transfer& transfer, const QueuedChunk& chunk, Bytes bytes) {
-  const bool last = chunk.stage > 0 && chunk.stage + std::size_t{1} == transfer.request.route.size();
-  const auto& addresses = last ? transfer.landing_addresses : transfer.addresses;
-  const Time time = server.spec.law({addresses[chunk.chunk], bytes, last, state_.scheduler.now()});
-  if (time < Time::picoseconds(1)) {
-    throw ProgramError("ModelError", "the model of " + server.spec.name + " gave a service time of " + to_text(time) +
-                                         " for an access of " + to_text(bytes) + "; it must be at least 1 ps");
-  }
-  return time;
-}
-
-void ExactEngine::serve(std::uint32_t server, std::size_t index) {
   const Time now = state_.scheduler.now();
-  Server& at = state_.servers[server];
-  assert(at.free_at <= now);
-  const Candidate chosen = at.arbiter[index];
-  const QueuedChunk& chunk = chosen.head;
-  Transfer& transfer = state_.transfer(chunk.transfer);
-  const Bytes bytes = transfer.chunks[chunk.chunk].bytes;
-  const Time could = std::max({chunk.ready, at.free_at, chosen.since});
-  const Time service = at.own_law ? own_service(at, transfer, chunk, bytes) : at.service.of(bytes);
-  at.arbiter.served(chosen.port);
-  at.free_at = now + service;
-  at.last_start = now;
+  // A memory may take several bursts at one instant.
+  while (at.free_at <= now && !at.arbiter.empty()) {
+    const std::size_t index = at.arbiter.choose(now);
+    if (index == Arbiter::kNone) break;
+    serve(server, at, index);
+  }
+  if (!at.arbiter.empty()) take_turn_at(at, server, at.arbiter.earliest(at.free_at));
+}
+
+// ---- service
+
+void ExactEngine::observe(std::uint32_t server, const Transfer& transfer, Time start, Time end, Bytes bytes) {
+  if (state_.observer == nullptr) return;
+  state_.observer->on_service({server}, transfer.request.agent, transfer.request.operation, start, end, bytes);
+}
+
+ExactEngine::Service ExactEngine::serve_plain(std::uint32_t server, Server& at, const Transfer& transfer, Bytes bytes) {
+  const Time now = state_.scheduler.now();
+  const Time service = at.service.of(bytes);
   at.last_bytes = bytes;
-  at.work.busy += service;
-  at.work.bytes += bytes;
-  ++at.work.chunks;
-  if (state_.observer != nullptr) {
-    state_.observer->on_service({server}, transfer.request.agent, transfer.request.operation, now, at.free_at, bytes);
-  }
+  add(at.work, {service, bytes, 1});
+  observe(server, transfer, now, now + service, bytes);
+  return {now, now + service, now + service};
+}
 
-  const Time tail = std::max(at.free_at, chunk.complete);
-  const Time before = chosen.credits == nullptr ? Time() : chosen.credits->take(now);
+/// Calls `visit(channel, address, bytes)` for each access of a burst at one of the ends of its route. In the middle it
+/// is one access.
+template <class Visit>
+void ExactEngine::visit_accesses(Transfer& transfer, const QueuedBurst& burst, Visit visit) {
+  const TransferRequest& request = transfer.request;
+  const bool first = burst.stage == 0;
+  if (!first && burst.stage + std::size_t{1} < request.route.size()) return visit(0, 0, burst.bytes);
+  const ChannelSelector& channel_of = first ? transfer.first_channel : transfer.last_channel;
+  BurstCursor cursor = first ? transfer.first : transfer.last;
+  cursor.next([&](const Accesses& accesses) {
+    std::uint64_t address = first ? accesses.address : accesses.landing;
+    for (std::int64_t i = 0; i < accesses.count; ++i, address += static_cast<std::uint64_t>(accesses.stride)) {
+      visit(channel_of(address), address, accesses.bytes);
+    }
+  });
+  if (!first) transfer.last = cursor;
+}
+
+MemoryService ExactEngine::serve_by_laws(Transfer& transfer, const QueuedBurst& burst) {
+  const Time now = state_.scheduler.now();
+  const Stage& stage = transfer.request.route[burst.stage];
+  MemoryService service{now, now};
+  bool head = true;
+  visit_accesses(transfer, burst, [&](std::uint32_t member, std::uint64_t address, std::int64_t bytes) {
+    const Server& server = state_.servers[stage.server.value + member];
+    Channel& channel = state_.channels[stage.server.value + member];
+    const Time start = std::max(channel.free_at, now);
+    const Time time = server.spec.law({address, Bytes(bytes), burst.stage > 0, start});
+    if (time < Time::picoseconds(1)) {
+      throw ProgramError("ModelError", "the model of " + server.spec.name + " gave a service time of " + to_text(time) +
+                                           " for an access of " + to_text(Bytes(bytes)) + "; it must be at least 1 ps");
+    }
+    if (std::exchange(head, false)) service.head = start;
+    channel.take(now, time, Bytes(bytes));
+    service.end = std::max(service.end, channel.free_at);
+    observe(stage.server.value + member, transfer, start, channel.free_at, Bytes(bytes));
+  });
+  return service;
+}
+
+ExactEngine::Service ExactEngine::serve_memory(Transfer& transfer, const QueuedBurst& burst) {
+  const Time now = state_.scheduler.now();
+  const Stage& stage = transfer.request.route[burst.stage];
+  const Server& at = state_.servers[stage.server.value];
+  const std::span<Channel> channels = state_.channels_of(stage);
+  MemoryService service;
+  if (at.own_law) {
+    service = serve_by_laws(transfer, burst);
+  } else {
+    load_.reset(stage.group);
+    visit_accesses(transfer, burst, [&](std::uint32_t member, std::uint64_t, std::int64_t bytes) {
+      load_.add(member, bytes, channels[member].minimum.count());
+    });
+    service = occupy(channels, load_, now, [&](std::size_t member, Time start, Time end, Bytes bytes) {
+      observe(stage.server.value + static_cast<std::uint32_t>(member), transfer, start, end, bytes);
+    });
+  }
+  return {service.head, service.end, takes_next(channels, now)};
+}
+
+void ExactEngine::serve(std::uint32_t server, Server& at, std::size_t index) {
+  const Time now = state_.scheduler.now();
+  const Candidate& chosen = at.arbiter[index];
+  Transfer& transfer = state_.transfer(chosen.transfer);
+  const QueuedBurst burst = chosen.from != nullptr
+                                ? chosen.from->queue.front()
+                                : QueuedBurst{transfer.start, transfer.start, chosen.transfer, 0, chosen.bytes};
+  const Time could = std::max({burst.ready, at.free_at, chosen.since});
+  const Service service = transfer.hops[burst.stage].memory ? serve_memory(transfer, burst)
+                                                            : serve_plain(server, at, transfer, Bytes(burst.bytes));
+  at.arbiter.served(chosen.port);
+  at.free_at = service.next;
+  at.last_start = now;
+
+  const Time tail = std::max(service.end, burst.complete);
+  const Time before = chosen.room == nullptr ? Time() : chosen.room->take(burst.bytes, now);
   const Time starving = starved(now - could, before);
-  transfer.note(chunk.stage, now, at.starved, starving);
+  transfer.note(burst.stage, now, at.starved, starving);
   at.starved += starving;
-  if (chunk.stage > 0) return_credit(transfer, chunk, tail, now - chunk.ready);
-  advance_port(server, index);
-  forward(server, chunk, tail);
-}
-
-void ExactEngine::return_credit(const Transfer& transfer, const QueuedChunk& chunk, Time tail, Time waited) {
-  const std::size_t before = chunk.stage - std::size_t{1};
-  const std::uint32_t server = server_of(transfer, chunk.chunk, before);
-  Server& at = state_.servers[server];
-  CreditPool& credits = *credits_behind(state_.transfer(chunk.transfer), chunk.chunk, before);
-  const Time home = tail + at.latency;
-  const bool awaited = home < credits.available() && !at.arbiter.empty();
-  credits.give({home, waited});
-  if (awaited && at.turn_at > std::max(home, at.free_at)) take_turn_at(server, at.arbiter.earliest(at.free_at));
-}
-
-void ExactEngine::advance_port(std::uint32_t server, std::size_t index) {
-  Arbiter& arbiter = state_.servers[server].arbiter;
-  const QueuedChunk chunk = arbiter[index].head;
-  Transfer& transfer = state_.transfer(chunk.transfer);
-  if (chunk.stage == 0) {
-    const std::uint32_t next = transfer.chunks[chunk.chunk].next;
-    if (next == kNoChunk) return arbiter.remove(index);
-    return arbiter.replace(index, injection(chunk.transfer, next));
+  if (burst.stage > 0) {
+    const Hop& hop = transfer.hops[burst.stage - std::size_t{1}];
+    return_room(hop, {tail + state_.servers[hop.server].latency, now - burst.ready, burst.bytes});
   }
-  if (chunk.stage == 1 && transfer.has_response_buffer()) {
-    const std::uint32_t next = ++transfer.next_response;
-    if (next == transfer.chunk_count || !transfer.chunks[next].arrived) return arbiter.remove(index);
-    return replace_candidate(server, index, server_of(transfer, next, 1), response(chunk.transfer));
-  }
-  const QueueName name = queue_before(transfer, chunk.chunk, chunk.stage);
-  Ring<QueuedChunk>& waiting = queue(name);
-  waiting.pop_front();
-  if (waiting.empty()) return arbiter.remove(index);
-  const Candidate next = queue_head(name);
-  const Transfer& next_transfer = state_.transfer(next.head.transfer);
-  replace_candidate(server, index, server_of(next_transfer, next.head.chunk, next.head.stage), next);
+  advance_port(at, server, index);
+  forward(at, transfer, burst, service.head, tail);
 }
 
-void ExactEngine::forward(std::uint32_t server, const QueuedChunk& chunk, Time tail) {
-  Server& at = state_.servers[server];
-  Transfer& transfer = state_.transfer(chunk.transfer);
+void ExactEngine::return_room(const Hop& before, const ReturningRoom& room) {
+  before.behind->room.give(room);
+  Server& at = state_.servers[before.server];
+  if (at.arbiter.empty() || at.turn_at <= std::max(room.home, at.free_at)) return;
+  take_turn_at(at, before.server, at.arbiter.earliest(at.free_at));
+}
+
+void ExactEngine::advance_port(Server& at, std::uint32_t server, std::size_t index) {
+  Candidate& place = at.arbiter[index];
+  Candidate next;
+  if (place.from == nullptr) {
+    Transfer& transfer = state_.transfer(place.transfer);
+    transfer.first = transfer.after_first;
+    next = injection(place.transfer);
+    if (next.bytes == 0) return at.arbiter.remove(index);
+  } else {
+    place.from->queue.pop_front();
+    if (place.from->queue.empty()) return at.arbiter.remove(index);
+    next = head_of(*place.from, place.port);
+    const std::uint32_t asks = next_server(next);
+    if (asks != server) {
+      at.arbiter.remove(index);
+      next.since = state_.scheduler.now();
+      return add_candidate(asks, next);
+    }
+  }
+  place = next;  // this server looks for its next turn after it has served
+}
+
+void ExactEngine::forward(Server& at, Transfer& transfer, const QueuedBurst& burst, Time head, Time tail) {
   const Time complete = tail + at.latency;
-  if (chunk.stage == 0) {
+  if (burst.stage == 0) {
     transfer.departed = std::max(transfer.departed, complete);
-    if (--transfer.unstarted_first == 0) state_.schedule_departed(transfer);
+    transfer.unstarted_first -= burst.bytes;
+    if (transfer.unstarted_first == 0) state_.schedule_departed(transfer);
   }
-  const std::size_t stage = chunk.stage + std::size_t{1};
-  if (stage == transfer.request.route.size()) {
+  const Hop& hop = transfer.hops[burst.stage];
+  if (hop.behind == nullptr) {
     transfer.delivered = std::max(transfer.delivered, complete);
-    if (--transfer.unstarted_last == 0) state_.schedule_delivered(transfer, chunk.transfer);
+    transfer.unstarted_last -= burst.bytes;
+    if (transfer.unstarted_last == 0) state_.schedule_delivered(transfer, burst.transfer);
     return;
   }
-  const Time ready = at.last_start + at.latency;
-  if (stage == 1 && transfer.has_response_buffer()) {
-    ChunkState& state = transfer.chunks[chunk.chunk];
-    state.ready = ready;
-    state.complete = complete;
-    state.arrived = true;
-    if (chunk.chunk == transfer.next_response) present_response(chunk.transfer);
-    return;
+  const auto stage = static_cast<std::uint16_t>(burst.stage + 1);
+  hop.behind->queue.push_back({head + at.latency, complete, burst.transfer, stage, burst.bytes});
+  if (hop.behind->queue.size() == 1) add_candidate(transfer.hops[stage].server, head_of(*hop.behind, hop.port));
+}
+
+// ---- how a transfer enters exact mode: at its start, or in the middle of a coalesced way
+
+void ExactEngine::prepare(Transfer& transfer) {
+  const std::span<const Stage> route = transfer.request.route;
+  transfer.first = transfer.last = BurstCursor(transfer.request);
+  transfer.first_channel = ChannelSelector(transfer.request.granule, route.front().group);
+  transfer.last_channel = ChannelSelector(transfer.request.granule, route.back().group);
+  transfer.unstarted_first = transfer.unstarted_last = transfer.request.ranges.total().count();
+  transfer.departed = transfer.delivered = transfer.start;
+  if (transfer.has_response_buffer()) transfer.responses.room.reset(state_.response_buffer(route.front()));
+  transfer.hops.clear();
+  for (std::size_t stage = 0; stage < route.size(); ++stage) {
+    Hop& hop = transfer.hops.emplace_back(Hop{route[stage].server.value, state_.is_memory(route[stage])});
+    if (stage + 1 == route.size()) break;
+    const std::uint32_t index = buffer_index(route, stage);
+    const bool responses = stage == 0 && transfer.has_response_buffer();
+    hop.behind = responses ? &transfer.responses : &state_.servers[hop.server].buffer(index);
+    hop.port = responses ? response_port(transfer.port()) : queue_port(hop.server, index);
   }
-  const QueueName name = queue_before(transfer, chunk.chunk, stage);
-  Ring<QueuedChunk>& waiting = queue(name);
-  waiting.push_back({ready, complete, chunk.transfer, chunk.chunk, static_cast<std::uint16_t>(stage)});
-  if (waiting.size() == 1) present_head(name);
+}
+
+void ExactEngine::start(TransferSlot slot) {
+  prepare(state_.transfer(slot));
+  present_injection(slot);
+}
+
+void ExactEngine::resume(TransferSlot slot, const Recurrence& recurrence) {
+  Transfer& transfer = state_.transfer(slot);
+  prepare(transfer);
+  transfer.first = recurrence.first();
+  transfer.last = recurrence.last();
+  transfer.departed = recurrence.departed();
+  transfer.delivered = recurrence.delivered();
+  transfer.unstarted_first -= recurrence.started_first();
+  transfer.unstarted_last -= recurrence.started_last();
+  restore_servers(transfer, recurrence);
+  restore_queues(transfer, slot, recurrence);
+  present_injection(slot);
+  for (std::size_t stage = 1; stage < transfer.hops.size(); ++stage) {
+    const Hop& before = transfer.hops[stage - 1];
+    if (!before.behind->queue.empty()) add_candidate(transfer.hops[stage].server, head_of(*before.behind, before.port));
+  }
+}
+
+void ExactEngine::restore_servers(Transfer& transfer, const Recurrence& recurrence) {
+  const std::span<const Stage> route = transfer.request.route;
+  std::uint64_t port = transfer.port();
+  for (std::size_t stage = 0; stage < route.size(); ++stage) {
+    const Lane& lane = recurrence.lane(stage);
+    Server& server = state_.servers[route[stage].server.value];
+    if (lane.bursts > 0) {
+      transfer.note(stage, lane.last_start, server.starved, lane.starved);
+      server.account(lane.work, lane.starved, lane.free_at, lane.last_start, lane.last_bytes, port);
+      if (lane.memory) std::ranges::copy(recurrence.channels(stage), state_.channels_of(route[stage]).begin());
+    }
+    if (stage + 1 == route.size()) break;
+    transfer.hops[stage].behind->room = lane.room;
+    port = transfer.hops[stage].port;
+  }
+}
+
+void ExactEngine::restore_queues(Transfer& transfer, TransferSlot slot, const Recurrence& recurrence) {
+  for (const WaitingBurst& waiting : recurrence.waiting()) {
+    transfer.hops[waiting.stage - std::size_t{1}].behind->queue.push_back(
+        {waiting.ready, waiting.complete, slot, waiting.stage, waiting.bytes});
+  }
 }
 
 }  // namespace kernbench::hardware::fabric

@@ -2,9 +2,7 @@
 
 #include <algorithm>
 #include <cassert>
-#include <limits>
 
-#include "hardware/fabric/chunks.h"
 #include "hardware/fabric/coalescer.h"
 #include "hardware/fabric/exact_engine.h"
 #include "hardware/fabric/transfer.h"
@@ -17,7 +15,10 @@ using fabric::TransferSlot;
 
 struct Fabric::Implementation {
   Implementation(sim::Scheduler& scheduler, FabricOptions fabric_options)
-      : options(fabric_options), state(scheduler), engine(state), coalescer(state, engine) {
+      : options(fabric_options),
+        state(scheduler),
+        engine(state, fabric_options.exact_events),
+        coalescer(state, engine) {
     state.observer = fabric_options.observer;
     state.on_delivered = sim::call<&Implementation::deliver>(this);
   }
@@ -55,8 +56,9 @@ Fabric::Fabric(sim::Scheduler& scheduler, FabricOptions options)
 Fabric::~Fabric() = default;
 
 ServerId Fabric::add_server(ServerSpec spec) {
-  assert(spec.bandwidth.count() > 0 && spec.credits > 0);
+  assert(spec.bandwidth.count() > 0 && spec.buffer > Bytes(0));
   std::vector<Server>& servers = implementation_->state.servers;
+  implementation_->state.channels.emplace_back(spec);
   servers.emplace_back(std::move(spec));
   return ServerId{static_cast<std::uint32_t>(servers.size() - 1)};
 }
@@ -73,26 +75,21 @@ ServerCounters Fabric::counters(ServerId server) const {
   const fabric::FabricState& state = implementation_->state;
   const Server& at = state.servers[server.value];
   const Time now = state.scheduler.now();
+  const fabric::Channel& channel = state.channels[server.value];
   ServerCounters total = fabric::work_before(now, at.work, at.last_start, at.last_bytes, at.free_at);
-  if (at.plan != fabric::kNoTransfer) {
-    const ServerCounters planned = implementation_->coalescer.work_before_now(server.value);
-    total.busy += planned.busy;
-    total.bytes += planned.bytes;
-    total.chunks += planned.chunks;
-  }
+  fabric::add(total, fabric::work_before(now, channel));
+  if (at.plan != fabric::kNoTransfer) fabric::add(total, implementation_->coalescer.work_before_now(server.value));
   return total;
 }
 
-void Fabric::start(TransferRequest request) {
+void Fabric::start(const TransferRequest& request) {
   fabric::FabricState& state = implementation_->state;
-  const std::uint64_t chunks = fabric::count_chunks(request);
-  assert(!request.route.empty() && chunks < std::numeric_limits<std::uint32_t>::max());
+  assert(!request.route.empty());
   const TransferSlot slot = state.add_transfer();
   Transfer& transfer = state.transfer(slot);
-  transfer.request = std::move(request);
+  transfer.request = request;
   transfer.origin = state.scheduler.begin_work();
   transfer.start = state.scheduler.now();
-  transfer.chunk_count = static_cast<std::uint32_t>(chunks);
   transfer.coalesced = transfer.own_laws = false;
   transfer.departed_event = transfer.delivered_event = sim::EventHandle{};
 
@@ -101,8 +98,8 @@ void Fabric::start(TransferRequest request) {
     transfer.starved_before.assign(transfer.request.route.size(), Time::max());
     for (const Stage& stage : transfer.request.route) log->hops.push_back({stage.server, stage.group, {}, {}});
   }
-  if (chunks == 0) {
-    transfer.request.route.clear();
+  if (transfer.request.ranges.total() == Bytes(0)) {
+    transfer.request.route = {};
     transfer.departed = transfer.delivered = transfer.start;
     state.schedule_departed(transfer);
     state.schedule_delivered(transfer, slot);
@@ -133,7 +130,7 @@ bool Fabric::idle() const {
   if (state.in_flight() > 0) return false;
   return std::ranges::all_of(state.servers, [](const Server& server) {
     return server.arbiter.empty() && std::ranges::all_of(server.buffers, [&](const auto& buffer) {
-             return buffer == nullptr || (buffer->empty() && buffer->credits.untaken() == server.spec.credits);
+             return buffer == nullptr || (buffer->queue.empty() && buffer->room.untaken());
            });
   });
 }

@@ -20,29 +20,32 @@ struct ServerId {
   constexpr auto operator<=>(const ServerId&) const = default;
 };
 
-/// A chunk starts on a server that has a law of its own.
+/// An access begins on a channel that has a law of its own.
 struct ServiceRequest {
   std::uint64_t address = 0;  // local to the memory
   Bytes bytes;
-  bool write = false;  // the server is the last of the chunk's route, not the first
+  bool write = false;  // the memory is the last stage of the transfer's route, not the first
   Time start;
 };
-/// How long a chunk occupies a server; at least 1 ps. Asked once for each chunk, in the order of service, so that it
-/// may keep state.
+/// How long an access occupies its channel; at least 1 ps. Asked once for each access, in the order of service, so that
+/// it may keep state.
 using ServiceLaw = std::function<Time(const ServiceRequest&)>;
 
-/// A server moves one chunk at a time: `bytes / bandwidth` of occupancy (rounded up to a picosecond, at least one), and
-/// `latency` from the start of the chunk here to its head's arrival at the next server, from its end here to its
-/// tail's. `credits` chunks of each traffic class fit into the buffer behind it.
+/// A server moves one burst at a time: `bytes / bandwidth` of occupancy (rounded up to a picosecond, at least one), and
+/// `latency` from the start of the burst here to its head's arrival at the next server, from its end here to its
+/// tail's. `buffer` bytes of each traffic class fit into the buffer behind it; a burst that is larger enters when the
+/// buffer is empty. As the first or last stage of a route a server with a `minimum`, and every group of servers, is a
+/// memory of channels, which a burst occupies by its accesses: each row or part of one in a granule is one access.
 struct ServerSpec {
   std::string name;  // "sip0.cube2.pe5.router.east"
   Bandwidth bandwidth;
   Time latency;
-  std::int32_t credits = 16;
-  Bytes minimum{0};     // a shorter chunk occupies the server as long as this many bytes (HBM access size)
-  sim::AgentId agent;   // structural id for ties
-  ServiceLaw law = {};  // in place of bytes / bandwidth, for memories; its transfers are never coalesced
-  PartId part = {};     // what it is in a machine
+  Bytes buffer{16 * 1024};
+  Bytes minimum{0};       // of a memory: a shorter access occupies the channel as long as this many bytes
+  sim::AgentId agent;     // structural id for ties
+  ServiceLaw law = {};    // in place of bytes / bandwidth, for memories; its transfers are never coalesced
+  PartId part = {};       // what it is in a machine
+  Bytes queue{8 * 1024};  // of a memory: a channel that has more to do than this lets others stand idle
 };
 
 /// Requests, responses and control never wait for each other's buffers; each has two virtual channels (datelines).
@@ -54,9 +57,9 @@ struct TrafficClass {
   static constexpr std::uint32_t count = 6;
 };
 
-/// One stage of a route: a single server, or a group of interleaved ones (HBM channels) of which each chunk takes the
-/// one its address selects. A group comes only first or last on a route. Behind a group as first stage each transfer
-/// has a response buffer of its own, with `credits` chunks for each server of the group, which it leaves in order.
+/// One stage of a route: a single server, or a group of interleaved ones (HBM channels), a memory, of which each access
+/// takes the one its address selects. A group comes only first or last on a route. Behind a group as first stage each
+/// transfer has a response buffer of its own, as large as the `buffer`s of its servers together.
 struct Stage {
   ServerId server;          // first of the group
   std::uint16_t group = 1;  // number of servers, consecutive ids
@@ -72,6 +75,23 @@ struct StridedRange {
   constexpr Bytes total() const { return row_bytes * rows; }
 };
 
+/// The ranges of a transfer: one, or several that somebody else keeps until the transfer is delivered.
+class Ranges {
+ public:
+  Ranges() = default;
+  Ranges(std::span<const StridedRange> kept) : kept_(kept) {}
+  Ranges(const std::vector<StridedRange>& kept) : kept_(kept) {}
+  Ranges(std::vector<StridedRange>&&) = delete;
+  explicit Ranges(const StridedRange& one) : one_(one), holds_(true) {}
+  std::span<const StridedRange> view() const { return holds_ ? std::span(&one_, 1) : kept_; }
+  Bytes total() const;
+
+ private:
+  std::span<const StridedRange> kept_;
+  StridedRange one_;
+  bool holds_ = false;
+};
+
 /// Which server of a group an address belongs to: the sum of the base-`group` digits of address / granule, modulo
 /// group. Spreads power-of-two strides evenly (permutation-based interleaving: Zhang, Zhu, Zhang, MICRO 2000).
 std::uint32_t interleave(std::uint64_t address, Bytes granule, std::uint32_t group);
@@ -81,10 +101,10 @@ struct TransferLog {
   struct Hop {
     ServerId server;      // the first of the stage
     std::uint16_t group;  // its servers
-    Time start;           // the last chunk's, on this stage
-    /// For which the stage stood idle, from the first chunk of the transfer to its last, and some chunk could have
-    /// started but for a credit that was on its way: the buffer behind it is too small for the way there and back.
-    /// Added up over a group's servers; waiting for room because chunks before had to wait further on is not in it.
+    Time start;           // the last burst's, on this stage
+    /// For which the stage stood idle, from the first burst of the transfer to its last, and some burst could have
+    /// started but for room that was on its way: the buffer behind it is too small for the way there and back.
+    /// Waiting for room because bursts before had to wait further on is not in it.
     Time starved;
     bool operator==(const Hop&) const = default;
   };
@@ -92,41 +112,40 @@ struct TransferLog {
   bool operator==(const TransferLog&) const = default;
 };
 
-/// A transfer: its chunks cross all stages in order, in the order of their addresses in `ranges`. Of transfers that are
-/// under way at the same time, no two have the same agent and operation: these are their input ports' names.
+/// A transfer: its bytes cross all stages in bursts, in the order of `ranges`. Of transfers that are under way at the
+/// same time, no two have the same agent and operation: these are their input ports' names.
 struct TransferRequest {
   sim::AgentId agent;  // who moves it, and the number of its operation: the tie key of its callbacks
   std::uint64_t operation = 0;
-  std::vector<Stage> route;          // at least one stage
-  std::vector<StridedRange> ranges;  // chunks never cross a row or an interleave granule
-  /// From memory to memory: where the bytes go, in the order of `ranges` and as many. Chunks then cross no row and no
-  /// granule of either side; the one in `ranges` selects the server of a group as first stage, the one here that of a
-  /// group as last stage. Empty: the same addresses.
-  std::vector<StridedRange> landing = {};
-  Bytes chunk{1024};  // largest chunk; without a granule also that of group stages
-  Bytes granule{0};   // interleave granule of group stages, a multiple of `chunk`; 0: `chunk`
+  std::span<const Stage> route;  // at least one stage; somebody else keeps it until the transfer is delivered
+  Ranges ranges;
+  /// From memory to memory: where the bytes go, in the order of `ranges` and as many. Accesses then cross no row and no
+  /// granule of either side; those of `ranges` are the ones of a first stage, those here of a last one. Empty: the same
+  /// addresses.
+  Ranges landing = {};
+  Bytes burst{1024};    // the most bytes of a burst
+  Bytes granule{1024};  // interleave granule of group stages; an access never crosses one
   /// Called in the deliver phase, with the keys (agent, 2 * operation) and (agent, 2 * operation + 1), when the last
-  /// chunk has left the first stage (a read's effect), and when the last chunk has left the last stage (a write's
+  /// burst has left the first stage (a read's effect), and when the last burst has left the last stage (a write's
   /// effect, and the end). Either may be empty.
   sim::Callback departed;
   sim::Callback delivered;
   TransferLog* log = nullptr;  // is filled by the time of `delivered`, until which it must live
-
-  Bytes interleave_granule() const { return granule > Bytes(0) ? granule : chunk; }
 };
 
-/// What one server has done before now: chunks whose service has started, and the time for which it has been busy.
+/// What one server has done before now: bursts whose service has started (in a channel: that the memory has taken), and
+/// the time for which it has been busy.
 struct ServerCounters {
   Time busy;
   Bytes bytes;
-  std::uint64_t chunks = 0;
+  std::uint64_t bursts = 0;
 };
 
 class ActivityObserver;
 
 struct FabricOptions {
   bool exact_events = false;             // never coalesce
-  ActivityObserver* observer = nullptr;  // told of every chunk, which implies exact events; outlives the fabric
+  ActivityObserver* observer = nullptr;  // told of every burst, which implies exact events; outlives the fabric
 };
 
 /// All servers of a simulation and all transfers under way. See README.md beside this file for the law.
@@ -144,11 +163,11 @@ class Fabric {
 
   /// Starts a transfer now; must be called in the deliver phase (an event's callback), so that it takes part in this
   /// instant's arbitration. A transfer without bytes is delivered at once.
-  void start(TransferRequest request);
+  void start(const TransferRequest& request);
 
   /// Transfers that have not been delivered.
   std::size_t in_flight() const;
-  /// True when nothing is in flight, all queues are empty and every credit is at home or on its way there.
+  /// True when nothing is in flight, all queues are empty and all buffers are, or will be without more events.
   bool idle() const;
 
  private:

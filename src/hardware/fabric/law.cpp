@@ -9,12 +9,10 @@ namespace kernbench::hardware {
 TransferTimes uncontended(std::span<const ServerSpec> servers, const TransferRequest& request, Time start) {
   fabric::Recurrence recurrence;
   recurrence.reset(request);
-  std::size_t lane = 0;
-  for (const Stage& stage : request.route) {
-    for (std::uint32_t member = 0; member < stage.group; ++member) {
-      assert(stage.server.value + member < servers.size());
-      recurrence.load_idle(lane++, servers[stage.server.value + member]);
-    }
+  for (std::size_t stage = 0; stage < request.route.size(); ++stage) {
+    const Stage& at = request.route[stage];
+    assert(std::size_t{at.server.value} + at.group <= servers.size());
+    recurrence.load_idle(stage, servers.subspan(at.server.value, at.group));
   }
   recurrence.run(start);
   return {recurrence.departed(), recurrence.delivered()};

@@ -3,103 +3,116 @@
 #include <algorithm>
 #include <cassert>
 
-#include "hardware/fabric/chunks.h"
-
 namespace kernbench::hardware::fabric {
 
 void Recurrence::reset(const TransferRequest& request) {
   assert(!request.route.empty());
   request_ = &request;
-  first_lane_.clear();
-  count_ = 0;
+  first_channel_.clear();
+  std::size_t channels = 0;
   for (const Stage& stage : request.route) {
-    first_lane_.push_back(count_);
-    count_ += stage.group;
+    first_channel_.push_back(channels);
+    channels += stage.group;
   }
-  if (lanes_.size() < count_) lanes_.resize(count_);
+  if (lanes_.size() < request.route.size()) lanes_.resize(request.route.size());
+  if (channels_.size() < channels) channels_.resize(channels);
 }
 
-void Recurrence::load_idle(std::size_t index, const ServerSpec& spec) {
-  Lane& lane = lanes_[index];
-  lane.service = ServiceTime(spec);
+void Recurrence::load_idle(std::size_t stage, std::span<const ServerSpec> servers) {
+  const ServerSpec& spec = servers[0];
+  Lane& lane = lanes_[stage];
+  lane.service = ServiceTime(spec.bandwidth);
   lane.latency = forwarding_latency(spec);
-  lane.free_at = Time::zero();
-  lane.credits.reset(spec.credits);
-  lane.last_start = Time::zero();
+  lane.memory = servers.size() > 1 || spec.minimum > Bytes(0);
+  lane.free_at = lane.last_start = lane.starved = Time();
   lane.last_bytes = Bytes(0);
   lane.work = ServerCounters{};
-  lane.starved = Time();
+  lane.bursts = 0;
+  Bytes buffer;
+  for (std::size_t i = 0; i < servers.size(); ++i) {
+    buffer += servers[i].buffer;
+    channels_[first_channel_[stage] + i] = Channel(servers[i]);
+  }
+  lane.room.reset(buffer);
+}
+
+Recurrence::Service Recurrence::serve(std::size_t stage, std::int64_t bytes, Time begin) {
+  Lane& lane = lanes_[stage];
+  if (!lane.memory) {
+    const Time service = lane.service.of(Bytes(bytes));
+    lane.free_at = begin + service;
+    lane.last_bytes = Bytes(bytes);
+    lane.work.busy += service;
+    lane.work.bytes += Bytes(bytes);
+    ++lane.work.bursts;
+    return {begin, lane.free_at};
+  }
+  const std::span<Channel> of_stage = channels(stage);
+  load_.reset(of_stage.size());
+  const bool at_first = stage == 0, at_last = !at_first && stage + 1 == stages();
+  if (!at_first && !at_last) {
+    load_.add(0, bytes, of_stage[0].minimum.count());
+  } else {
+    const ChannelSelector channel_of(request_->granule, static_cast<std::uint32_t>(of_stage.size()));
+    BurstCursor cursor = at_first ? first_ : last_;
+    cursor.next([&](const Accesses& accesses) {
+      std::uint64_t address = at_first ? accesses.address : accesses.landing;
+      for (std::int64_t i = 0; i < accesses.count; ++i, address += static_cast<std::uint64_t>(accesses.stride)) {
+        const std::uint32_t channel = channel_of(address);
+        load_.add(channel, accesses.bytes, of_stage[channel].minimum.count());
+      }
+    });
+    if (at_last) last_ = cursor;
+  }
+  const MemoryService service = occupy(of_stage, load_, begin, [](std::size_t, Time, Time, Bytes) {});
+  lane.free_at = takes_next(of_stage, begin);
+  return {service.head, service.end};
 }
 
 void Recurrence::run(Time start, Time until) {
-  const std::size_t stages = request_->route.size();
-  const std::uint32_t first_group = request_->route.front().group;
-  const std::uint32_t last_group = stages > 1 ? request_->route.back().group : 1;
-  ChunkCursor cursor(*request_);
-  Interleaver first_member(request_->interleave_granule(), first_group);
-  Interleaver last_member(request_->interleave_granule(), last_group);
+  const std::size_t count = stages();
+  first_ = last_ = BurstCursor(*request_);
   departed_ = delivered_ = start;
   started_first_ = started_last_ = 0;
   waiting_.clear();
 
-  // Behind a group as first stage the chunks leave the response buffer in order, also for another group.
-  const bool in_order = last_group == 1 || (first_group > 1 && stages == 2);
-  Time last_stage_start;
-  std::size_t limit = stages;  // the chunk before waits at this stage, so that this one cannot start there or later
-  const std::size_t least_limit = first_group > 1 ? 1 : 0;
-  Chunk chunk;
-  for (std::uint32_t index = 0; limit > 0 && cursor.next(chunk); ++index) {
+  std::size_t limit = count;  // the burst before waits at this stage, so that this one cannot start there or later
+  while (limit > 0) {
+    BurstCursor next = first_;
+    const std::int64_t bytes = next.next();
+    if (bytes == 0) return;
     Time ready = start;
     Time complete = start;
     Lane* previous = nullptr;
     std::size_t stage = 0;
     for (; stage < limit; ++stage) {
-      const bool last = stage + 1 == stages;
-      std::size_t at = first_lane_[stage];
-      if (stage == 0) {
-        at += first_member.server_of(chunk.address);
-      } else if (last) {
-        at += last_member.server_of(chunk.landing);
-      }
-      Lane& lane = lanes_[at];
+      const bool last = stage + 1 == count;
+      Lane& lane = lanes_[stage];
       const Time could = std::max(ready, lane.free_at);
-      Time begin = could;
-      if (!last) {
-        begin = std::max(begin, lane.credits.available());
-      } else if (stage > 0 && in_order) {
-        begin = std::max(begin, last_stage_start);
-      }
+      const Time begin = last ? could : std::max(could, lane.room.available(bytes));
       if (begin >= until) break;
-      if (last) {
-        last_stage_start = begin;
-        ++started_last_;
-      } else {
-        lane.starved += starved(begin - could, lane.credits.take(begin));
-      }
-      const Time service = lane.service.of(chunk.bytes);
-      lane.free_at = begin + service;
+      if (!last) lane.starved += starved(begin - could, lane.room.take(bytes, begin));
+      const Service service = serve(stage, bytes, begin);
       lane.last_start = begin;
-      lane.last_bytes = chunk.bytes;
-      lane.work.busy += service;
-      lane.work.bytes += chunk.bytes;
-      ++lane.work.chunks;
-      complete = std::max(complete, lane.free_at);
-      if (previous != nullptr) previous->credits.give({complete + previous->latency, begin - ready});
-      ready = begin + lane.latency;
+      ++lane.bursts;
+      complete = std::max(complete, service.end);
+      if (previous != nullptr) previous->room.give({complete + previous->latency, begin - ready, bytes});
+      ready = service.head + lane.latency;
       complete += lane.latency;
       if (stage == 0) {
         departed_ = std::max(departed_, complete);
-        ++started_first_;
+        started_first_ += bytes;
+        first_ = next;
       }
+      if (last) started_last_ += bytes;
       previous = &lane;
     }
-    if (stage == stages) {
+    if (stage == count) {
       delivered_ = std::max(delivered_, complete);
       continue;
     }
-    const bool blocks = stage + 1 < stages || in_order;  // a write buffer has a queue for each server of its group
-    if (blocks) limit = std::max(stage, least_limit);
-    if (stage > 0) waiting_.push_back({index, static_cast<std::uint16_t>(stage), ready, complete});
+    limit = stage;
+    if (stage > 0) waiting_.push_back({static_cast<std::uint16_t>(stage), bytes, ready, complete});
   }
 }
 

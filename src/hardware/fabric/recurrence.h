@@ -1,78 +1,98 @@
-// The law of one transfer that has its servers to itself, chunk by chunk: the times without the events.
+// The law of one transfer that has its servers to itself, burst by burst: the times without the events.
 #pragma once
 
 #include <cstddef>
 #include <cstdint>
+#include <span>
 #include <vector>
 
-#include "hardware/fabric/credit_pool.h"
+#include "hardware/fabric/bursts.h"
+#include "hardware/fabric/channels.h"
 #include "hardware/fabric/fabric.h"
+#include "hardware/fabric/room.h"
+#include "hardware/fabric/server.h"
 #include "hardware/fabric/service_time.h"
 #include "kernbench/units.h"
 
 namespace kernbench::hardware::fabric {
 
-/// One server as a single transfer sees it. Before run(): its state when the transfer starts; afterwards: at `until`.
+/// One stage as a single transfer sees it. Before run(): its state when the transfer starts; afterwards: at `until`.
 struct Lane {
   ServiceTime service;
   Time latency;
+  bool memory = false;  // serves bursts by their accesses
   Time free_at;
-  CreditPool credits;  // of the buffer behind it, for this transfer's class; unused on the last stage
-  Time last_start;     // of the last chunk served, and its size
+  Room room;        // of the buffer behind it, for this transfer's class; unused on the last stage
+  Time last_start;  // of the last burst served, and its size
   Bytes last_bytes;
-  ServerCounters work;  // of this transfer alone
-  Time starved;         // likewise: see TransferLog
+  ServerCounters work;  // of this transfer alone; none of a memory, whose channels count
+  std::uint64_t bursts = 0;
+  Time starved;  // of this transfer: see TransferLog
 };
 
-/// A chunk that has left stage `stage - 1` (it may still be on the way) and has not started on `stage`.
-struct WaitingChunk {
-  std::uint32_t chunk = 0;
+/// A burst that has left stage `stage - 1` (it may still be on the way) and has not started on `stage`.
+struct WaitingBurst {
   std::uint16_t stage = 0;
+  std::int64_t bytes = 0;
   Time ready;     // when its head is there
   Time complete;  // when its tail is there
 };
 
-/// For chunk k on stage i, with ser the service time:
-///   ready[k][i]  = start[k][i-1] + latency[i-1]                     (ready[k][0] = the transfer's start)
-///   start[k][i]  = max(ready[k][i], the server is free, a credit of the buffer behind it is home)
+/// For burst k on stage i, with ser the service time:
+///   ready[k][i]  = head[k][i-1] + latency[i-1]                      (ready[k][0] = the transfer's start)
+///   start[k][i]  = max(ready[k][i], the server is free, there is room in the buffer behind it)
 ///   free         = start[k][i] + ser[k][i]
 ///   tail[k][i]   = max(start[k][i] + ser[k][i], tail[k][i-1] + latency[i-1])
-/// and the credit of stage i-1 is home again at tail[k][i] + latency[i-1]. Chunks start in order on every stage, except
-/// that the servers of a group as first stage go ahead independently.
+/// with head = start, and the room of stage i-1 is home again at tail[k][i] + latency[i-1]. A memory has its own times
+/// for head, free and end in place of start, free and start + ser (channels.h). Bursts start in order on every stage.
 class Recurrence {
  public:
-  /// Makes lanes for the route of `request`, which must outlive the recurrence's use; they are to be filled by load().
+  /// Makes lanes for the route of `request`, which must outlive the recurrence's use; they are to be filled.
   void reset(const TransferRequest& request);
-  /// Number of servers on the route, groups counted in full; lanes are ordered by stage, then by member.
-  std::size_t lane_count() const { return count_; }
-  Lane& lane(std::size_t index) { return lanes_[index]; }
-  const Lane& lane(std::size_t index) const { return lanes_[index]; }
-  std::size_t first_lane(std::size_t stage) const { return first_lane_[stage]; }
-  /// Puts lane `index` into the state of an idle server with all credits at home.
-  void load_idle(std::size_t index, const ServerSpec& spec);
+  std::size_t stages() const { return request_->route.size(); }
+  Lane& lane(std::size_t stage) { return lanes_[stage]; }
+  const Lane& lane(std::size_t stage) const { return lanes_[stage]; }
+  /// Of a memory. REQUIRES: `stage` is the first or the last one, or has one channel.
+  std::span<Channel> channels(std::size_t stage) {
+    return {&channels_[first_channel_[stage]], request_->route[stage].group};
+  }
+  std::span<const Channel> channels(std::size_t stage) const {
+    return {&channels_[first_channel_[stage]], request_->route[stage].group};
+  }
+  /// Puts a stage into the state of idle servers with empty buffers.
+  void load_idle(std::size_t stage, std::span<const ServerSpec> servers);
 
   /// Lets everything happen that starts before `until`, for a transfer that starts at `start`.
-  /// Chunks under way are appended to waiting(), in the order of the queues that they are in.
+  /// Bursts under way are appended to waiting(), in the order of the queues that they are in.
   void run(Time start, Time until = Time::max());
 
-  /// Latest departure and delivery among the chunks that have started on the first and last stage.
+  /// Latest departure and delivery among the bursts that have started on the first and last stage.
   Time departed() const { return departed_; }
   Time delivered() const { return delivered_; }
-  /// Chunks that have started on the first and on the last stage.
-  std::uint32_t started_first() const { return started_first_; }
-  std::uint32_t started_last() const { return started_last_; }
-  const std::vector<WaitingChunk>& waiting() const { return waiting_; }
+  /// Bytes that have started on the first and on the last stage, and what stands behind them.
+  std::int64_t started_first() const { return started_first_; }
+  std::int64_t started_last() const { return started_last_; }
+  const BurstCursor& first() const { return first_; }
+  const BurstCursor& last() const { return last_; }
+  const std::vector<WaitingBurst>& waiting() const { return waiting_; }
 
  private:
+  struct Service {
+    Time head, end;
+  };
+  Service serve(std::size_t stage, std::int64_t bytes, Time begin);
+
   const TransferRequest* request_ = nullptr;
-  std::vector<Lane> lanes_;  // keeps its capacity and that of the pools
-  std::size_t count_ = 0;
-  std::vector<std::size_t> first_lane_;
-  std::vector<WaitingChunk> waiting_;
+  std::vector<Lane> lanes_;  // keeps its capacity and that of the rooms
+  std::vector<Channel> channels_;
+  std::vector<std::size_t> first_channel_;  // by stage
+  std::vector<WaitingBurst> waiting_;
+  Load load_;
+  BurstCursor first_, last_;
   Time departed_;
   Time delivered_;
-  std::uint32_t started_first_ = 0;
-  std::uint32_t started_last_ = 0;
+  std::int64_t started_first_ = 0;
+  std::int64_t started_last_ = 0;
 };
 
 }  // namespace kernbench::hardware::fabric

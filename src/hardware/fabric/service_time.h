@@ -1,4 +1,4 @@
-// The time for which a chunk occupies a server.
+// The time for which bytes occupy a server.
 #pragma once
 
 #include <algorithm>
@@ -9,12 +9,11 @@
 
 namespace kernbench::hardware::fabric {
 
-/// max(bytes, minimum) / bandwidth, at least 1 ps. Remembers the last two sizes: a transfer has few.
+/// bytes / bandwidth, at least 1 ps. Remembers the last two sizes: a transfer has few.
 class ServiceTime {
  public:
   ServiceTime() = default;
-  ServiceTime(Bandwidth bandwidth, Bytes minimum) : bandwidth_(bandwidth), minimum_(minimum) {}
-  explicit ServiceTime(const ServerSpec& spec) : ServiceTime(spec.bandwidth, spec.minimum) {}
+  explicit ServiceTime(Bandwidth bandwidth) : bandwidth_(bandwidth) {}
 
   Time of(Bytes bytes) {
     if (bytes == bytes_) return time_;
@@ -22,13 +21,12 @@ class ServiceTime {
     std::swap(time_, previous_time_);
     if (bytes == bytes_) return time_;
     bytes_ = bytes;
-    time_ = std::max(Time::picoseconds(1), transfer_time(std::max(bytes, minimum_), bandwidth_));
+    time_ = std::max(Time::picoseconds(1), transfer_time(bytes, bandwidth_));
     return time_;
   }
 
  private:
   Bandwidth bandwidth_;
-  Bytes minimum_;
   Bytes bytes_{-1};
   Time time_;
   Bytes previous_bytes_{-1};

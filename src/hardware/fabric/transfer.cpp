@@ -12,6 +12,13 @@ TransferSlot FabricState::add_transfer() {
   return slot;
 }
 
+Bytes FabricState::response_buffer(const Stage& stage) const {
+  Bytes sum;
+  for (std::uint32_t member = 0; member < stage.group; ++member)
+    sum += servers[stage.server.value + member].spec.buffer;
+  return sum;
+}
+
 void FabricState::schedule_departed(Transfer& transfer) {
   const TransferRequest& request = transfer.request;
   if (request.departed.function == nullptr) return;

@@ -4,44 +4,43 @@
 #include <algorithm>
 #include <cstdint>
 #include <memory>
+#include <span>
 #include <vector>
 
-#include "hardware/fabric/credit_pool.h"
+#include "hardware/fabric/bursts.h"
+#include "hardware/fabric/channels.h"
 #include "hardware/fabric/fabric.h"
+#include "hardware/fabric/ring.h"
+#include "hardware/fabric/room.h"
 #include "hardware/fabric/server.h"
 #include "kernbench/units.h"
 #include "sim/scheduler.h"
 
 namespace kernbench::hardware::fabric {
 
-inline constexpr std::uint32_t kNoChunk = UINT32_MAX;
-
-/// What exact mode knows of a chunk before it enters the first queue.
-struct ChunkState {
-  Time ready;  // in the response buffer behind a first group: head and tail at the second stage
-  Time complete;
-  Bytes bytes;
-  std::uint32_t next = kNoChunk;  // the next chunk for the same server of the first stage
-  std::uint16_t first_member = 0;
-  std::uint16_t last_member = 0;
-  bool arrived = false;  // has started on the first stage, a group
-};
-
-/// What a coalesced transfer leaves behind on one server.
+/// What a coalesced transfer leaves behind on the first server of a stage.
 struct LaneResult {
   Time free_at;
   Time last_start;
   Bytes last_bytes;
   ServerCounters work;
   Time starved;
-  std::uint32_t returns = 0;  // its credits that are still on their way when the transfer is delivered
+  std::uint32_t returns = 0;  // rooms that are still on their way back when the transfer is delivered
+};
+
+/// One stage of a transfer in exact mode.
+struct Hop {
+  std::uint32_t server = 0;
+  bool memory = false;
+  Buffer* behind = nullptr;  // none behind the last one
+  std::uint64_t port = 0;    // what that buffer is to the next server
+  Room* room() const { return behind == nullptr ? nullptr : &behind->room; }
 };
 
 struct Transfer {
   TransferRequest request;
   sim::Origin origin;  // who has started it, and so whose doing its delivery is
   Time start;
-  std::uint32_t chunk_count = 0;
   bool coalesced = false;
   bool own_laws = false;  // a server of the route has one
   Time departed;          // latest known so far
@@ -49,32 +48,30 @@ struct Transfer {
   sim::EventHandle departed_event;
   sim::EventHandle delivered_event;
 
-  std::vector<Time> starved_before;  // by stage, with a log: for how long its server had been when the first chunk came
+  std::vector<Time> starved_before;  // by stage, with a log: for how long its server had been when the first burst came
 
-  // Coalesced: the outcome, by lane.
+  // Coalesced: the outcome, by stage, and of the channels of its memories.
   std::vector<LaneResult> results;
-  std::vector<ReturningCredit> returns;
+  std::vector<ReturningRoom> returns;
+  std::vector<Channel> channels;
 
   // Exact.
-  std::vector<ChunkState> chunks;
-  // Of the chunks, if a server of the route has a law of its own: where they come from and where they go.
-  std::vector<std::uint64_t> addresses, landing_addresses;
-  std::vector<CreditPool> response_credits;  // of the response buffer behind a first group, by member
-  std::uint32_t next_response = 0;           // chunk that may leave the response buffer next
-  std::uint32_t unstarted_first = 0;         // chunks that have not started on the first or last stage
-  std::uint32_t unstarted_last = 0;
+  BurstCursor first;        // stands at the burst that starts next on the first stage, `last` on the last one
+  BurstCursor after_first;  // behind that burst
+  BurstCursor last;
+  std::int64_t unstarted_first = 0;  // bytes that have not started on the first or last stage
+  std::int64_t unstarted_last = 0;
+  Buffer responses{Bytes(0)};  // the response buffer behind a first group
+  std::vector<Hop> hops;
+  ChannelSelector first_channel, last_channel;  // of memories at the ends
 
   std::uint64_t port() const { return injection_port(request.agent, request.operation); }
-  /// Tells the log, if there is one, of chunks that have started on a stage, the last of them at `last`. The server had
-  /// been starved for `before`, and for `more` since; of a group each server tells what is more.
-  void note(std::size_t stage, Time last, Time before, Time more) {
+  /// Tells the log, if there is one, of bursts that have started on a stage, the last of them at `begun`. The server
+  /// had been starved for `before`, and for `more` since.
+  void note(std::size_t stage, Time begun, Time before, Time more) {
     if (request.log == nullptr) return;
     TransferLog::Hop& hop = request.log->hops[stage];
-    hop.start = std::max(hop.start, last);
-    if (hop.group > 1) {
-      hop.starved += more;
-      return;
-    }
+    hop.start = std::max(hop.start, begun);
     starved_before[stage] = std::min(starved_before[stage], before);
     hop.starved = before + more - starved_before[stage];
   }
@@ -88,7 +85,17 @@ class FabricState {
 
   sim::Scheduler& scheduler;
   std::vector<Server> servers;
+  std::vector<Channel> channels;  // by server: what it does in a memory
   ActivityObserver* observer = nullptr;
+
+  /// Whether `stage` of a route serves bursts by their accesses.
+  bool is_memory(const Stage& stage) const { return stage.group > 1 || servers[stage.server.value].by_accesses; }
+  std::span<Channel> channels_of(const Stage& stage) { return {&channels[stage.server.value], stage.group}; }
+  std::span<const Channel> channels_of(const Stage& stage) const {
+    return {&channels[stage.server.value], stage.group};
+  }
+  /// The size of the response buffer behind a first group.
+  Bytes response_buffer(const Stage& stage) const;
 
   Transfer& transfer(TransferSlot slot) { return *transfers_[slot]; }
   const Transfer& transfer(TransferSlot slot) const { return *transfers_[slot]; }

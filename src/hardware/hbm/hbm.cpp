@@ -14,7 +14,7 @@ ServerSpec hbm_channel_spec(const topology::CubeSpec& cube, PeCoordinate slice, 
   spec.name = to_text(spec.part);
   spec.bandwidth = hbm.channel_bandwidth();
   spec.latency = hbm.latency;
-  spec.credits = topology::hbm_credits(cube);
+  spec.buffer = topology::hbm_buffer(cube);
   spec.minimum = hbm.access;
   spec.agent = agent;
   return spec;

@@ -1,7 +1,7 @@
 // The ways between the TCM of one PE and memory of another one that serves communication.
 #pragma once
 
-#include <vector>
+#include <span>
 
 #include "base/address.h"
 #include "hardware/transport.h"
@@ -18,7 +18,7 @@ struct MemoryPlace {
   PeCoordinate owner;
   PhysAddr address;
   Bytes bytes;
-  Bytes chunk;  // largest unit on the way; in HBM at most a granule of the channels
+  Bytes chunk;  // largest unit on the way
 };
 
 /// The endpoint of the memory in the network.
@@ -39,8 +39,8 @@ class MemoryPath {
             sim::Callback delivered);
 
  private:
-  Stage stage_of(const MemoryPlace& place, VirtualNetwork network) const;
-  void move(const Sender& sender, std::vector<Stage> route, const MemoryPlace& place, sim::Callback departed,
+  TransferEnd end_of(const MemoryPlace& place) const;
+  void move(const Sender& sender, std::span<const Stage> route, const MemoryPlace& place, sim::Callback departed,
             sim::Callback delivered, TransferLog* log);
 
   Transport& transport_;

@@ -10,8 +10,7 @@ ServerSpec sram_spec(const topology::CubeSpec& cube, CubeCoordinate at, sim::Age
   spec.name = to_text(spec.part);
   spec.bandwidth = cube.sram.bandwidth;
   spec.latency = cube.sram.latency;
-  spec.credits =
-      cube.noc.link.credits.value_or(topology::derived_credits(cube.sram.bandwidth, cube.sram.latency, cube));
+  spec.buffer = cube.noc.link.buffer.value_or(topology::derived_buffer(cube.sram.bandwidth, cube.sram.latency, cube));
   spec.agent = agent;
   return spec;
 }

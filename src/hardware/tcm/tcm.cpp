@@ -13,7 +13,7 @@ ServerSpec tcm_port_spec(const topology::Topology& topology, PeCoordinate pe, si
   spec.name = to_text(spec.part);
   spec.bandwidth = tcm.bandwidth;
   spec.latency = Time::picoseconds(1);  // the smallest that a server has
-  spec.credits = tcm.credits.value_or(topology::derived_credits(spec.bandwidth, spec.latency, topology.cube));
+  spec.buffer = tcm.buffer.value_or(topology::derived_buffer(spec.bandwidth, spec.latency, topology.cube));
   spec.agent = agent;
   return spec;
 }

@@ -155,7 +155,7 @@ void describe(V& visit, R& result) {
   visit.key({"ranges", "named ranges by name", {.layout = Layout::lines, .missing_with = "region"}}, result.ranges);
   visit.key({"warnings",
              "what makes the run slower than it need be, and what the machine's description allows, but hardly means "
-             "(`host.link.credits: 8 chunks of 1KiB do not cover …`)",
+             "(`host.link.buffer: 8KiB do not cover …`)",
              {.layout = Layout::lines, .missing_with = "warnings"}},
             result.warnings);
   visit.object({"device_peak", "of one device, by the machine's description"}, [&] { describe_peaks(visit, result); });

@@ -97,7 +97,7 @@ std::int64_t GemmEstimate::tcm_bytes(const GemmTiles& tiles) const {
 }
 
 double GemmEstimate::run_bytes(double bytes) const {
-  const auto granule = static_cast<double>(topology_.cube.noc.chunk.count());
+  const auto granule = static_cast<double>(topology_.cube.hbm.interleave.count());
   const double whole = std::floor(bytes / granule) * granule, rest = bytes - whole;
   return whole + (rest > 0 ? std::max(rest, static_cast<double>(topology_.cube.hbm.access.count())) : 0);
 }
@@ -111,7 +111,7 @@ GemmEstimate::Access GemmEstimate::access(std::int64_t rows, std::int64_t column
   Access result;
   result.bytes = run * runs;
   result.occupied = run_bytes(run) * runs;
-  result.chunk = run_bytes(std::min(run, static_cast<double>(topology_.cube.noc.chunk.count())));
+  result.chunk = run_bytes(std::min(run, static_cast<double>(topology_.cube.hbm.interleave.count())));
   const double pitch = static_cast<double>(row * item_);
   result.pages = whole ? runs + run / page : std::min(runs * (1 + run / page), 1 + runs * pitch / page);
   return result;

@@ -1,4 +1,4 @@
-// Sharing: conservation, fairness, queues and credits, by worked examples.
+// Sharing: conservation, fairness, queues and buffers, by worked examples.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -20,7 +20,7 @@ Outcome outcome_of(const Scenario& scenario, std::vector<Time> sample_at = {}) {
   return coalesced;
 }
 
-TEST(FabricContention, FlowsOverOneServerTakeTurnsChunkByChunk) {
+TEST(FabricContention, FlowsOverOneServerTakeTurnsBurstByBurst) {
   for (const std::int64_t flows : {2, 3, 7, 16}) {
     Scenario scenario;
     scenario.add(server_spec(per_byte(1), ps(50)));
@@ -39,18 +39,18 @@ TEST(FabricContention, FlowsOfUnequalLengthFinishAsRoundRobinSays) {
   for (int round = 0; round < 100; ++round) {
     Scenario scenario;
     scenario.add(server_spec(per_byte(1), ps(50)));
-    std::vector<std::int64_t> chunks;
+    std::vector<std::int64_t> bursts;
     for (std::int64_t i = pick(random, 2, 9); i > 0; --i) {
-      chunks.push_back(pick(random, 1, 30));
-      scenario.send({stage(0)}, chunks.back() * 10, 10);
+      bursts.push_back(pick(random, 1, 30));
+      scenario.send({stage(0)}, bursts.back() * 10, 10);
     }
     const Outcome outcome = outcome_of(scenario);
     std::int64_t total = 0;
-    for (std::size_t i = 0; i < chunks.size(); ++i) {
+    for (std::size_t i = 0; i < bursts.size(); ++i) {
       std::int64_t served = 0;  // by the end of flow i's last turn
-      for (std::size_t j = 0; j < chunks.size(); ++j) served += std::min(chunks[j], j <= i ? chunks[i] : chunks[i] - 1);
+      for (std::size_t j = 0; j < bursts.size(); ++j) served += std::min(bursts[j], j <= i ? bursts[i] : bursts[i] - 1);
       EXPECT_EQ(outcome.times[i].delivered, ps(served * 10 + 50));
-      total += chunks[i];
+      total += bursts[i];
     }
     Time makespan;
     for (const TransferTimes& times : outcome.times) makespan = std::max(makespan, times.delivered);
@@ -60,28 +60,28 @@ TEST(FabricContention, FlowsOfUnequalLengthFinishAsRoundRobinSays) {
 
 TEST(FabricContention, SourcesIntoOneSinkShareItsBandwidthExactly) {
   const std::int64_t sources = 8;
-  const std::int64_t chunks = 40;
+  const std::int64_t bursts = 40;
   Scenario scenario;
-  for (std::int64_t i = 0; i < sources; ++i) scenario.add(server_spec(per_byte(1), ps(20), 8));
+  for (std::int64_t i = 0; i < sources; ++i) scenario.add(server_spec(per_byte(1), ps(20), 80));
   const std::uint32_t sink = scenario.add(server_spec(per_byte(1), ps(30)));
-  for (std::uint32_t i = 0; i < sources; ++i) scenario.send({stage(i), stage(sink)}, chunks * 10, 10);
+  for (std::uint32_t i = 0; i < sources; ++i) scenario.send({stage(i), stage(sink)}, bursts * 10, 10);
   std::vector<Time> sample_at;
   for (std::int64_t time = 0; time < 3300; time += 7) sample_at.push_back(ps(time));
   const Outcome outcome = outcome_of(scenario, sample_at);
   // The first head is there after 20 ps; from then on the sink is never idle.
   for (std::int64_t i = 0; i < sources; ++i) {
     EXPECT_EQ(outcome.times[static_cast<std::size_t>(i)].delivered,
-              ps(20 + ((chunks - 1) * sources + i + 1) * 10 + 30));
+              ps(20 + ((bursts - 1) * sources + i + 1) * 10 + 30));
   }
   for (std::size_t s = 0; s < sample_at.size(); ++s) {
     const ServerCounters& counters = outcome.samples[s][sink];
-    const Time expected = std::clamp(sample_at[s] - ps(20), ps(0), ps(sources * chunks * 10));
+    const Time expected = std::clamp(sample_at[s] - ps(20), ps(0), ps(sources * bursts * 10));
     EXPECT_EQ(counters.busy, expected);
     EXPECT_LE(counters.bytes.count(), expected.count() + 10);
-    // Each source is ahead of the sink by no more than its credits.
+    // Each source is ahead of the sink by no more than its buffer.
     for (std::uint32_t i = 0; i < sources; ++i) {
-      EXPECT_LE(static_cast<std::int64_t>(outcome.samples[s][i].chunks * sources),
-                static_cast<std::int64_t>(counters.chunks) + (8 + 1) * sources);
+      EXPECT_LE(static_cast<std::int64_t>(outcome.samples[s][i].bursts * sources),
+                static_cast<std::int64_t>(counters.bursts) + (8 + 1) * sources);
     }
   }
 }
@@ -110,15 +110,15 @@ TEST(FabricContention, BytesAreConservedAndNoServerIsBusyLongerThanTimePasses) {
 /// A feeds a slow server B and a fast server C through one queue.
 Scenario queue_with_two_ways(std::uint8_t second_channel) {
   Scenario scenario;
-  scenario.add(server_spec(per_byte(1), ps(5), 4));   // A: 10 ps a chunk
-  scenario.add(server_spec(per_byte(10), ps(5), 4));  // B: 100 ps
-  scenario.add(server_spec(per_byte(1), ps(5), 4));   // C: 10 ps
+  scenario.add(server_spec(per_byte(1), ps(5), 40));   // A: 10 ps a burst
+  scenario.add(server_spec(per_byte(10), ps(5), 40));  // B: 100 ps
+  scenario.add(server_spec(per_byte(1), ps(5), 40));   // C: 10 ps
   scenario.send({stage(0), stage(1)}, 20, 10);
   scenario.send({stage(0, 1, {VirtualNetwork::request, second_channel}), stage(2)}, 20, 10);
   return scenario;
 }
 
-TEST(FabricContention, TheHeadOfAQueueBlocksTheChunksBehindIt) {
+TEST(FabricContention, TheHeadOfAQueueBlocksTheBurstsBehindIt) {
   // A serves 1.0 at 0, 2.0 at 10, 1.1 at 20, 2.1 at 30. B serves 1.0 from 5 to 105. C serves 2.0 from 15 to 25.
   // Then 1.1 is the head and waits for B until 105; only then is 2.1 the head: C serves it from 105 to 115.
   const Outcome blocked = outcome_of(queue_with_two_ways(0));
@@ -138,9 +138,9 @@ std::vector<StridedRange> granules(const std::vector<std::uint64_t>& indices) {
 }
 
 /// A feeds two channels, whose granules have an even (0, 3, 5, 6) and an odd number of ones (1, 2), and a server C.
-Scenario channels_behind_a_server(std::int32_t credits) {
+Scenario channels_behind_a_server(std::int64_t buffer) {
   Scenario scenario;
-  scenario.add(server_spec(per_byte(1), ps(5), credits));                      // A: 10 ps a chunk
+  scenario.add(server_spec(per_byte(1), ps(5), buffer));                       // A: 10 ps a burst
   for (int i = 0; i < 2; ++i) scenario.add(server_spec(per_byte(10), ps(5)));  // 100 ps
   scenario.add(server_spec(per_byte(1), ps(5)));                               // C: 10 ps
   return scenario;
@@ -149,7 +149,7 @@ Scenario channels_behind_a_server(std::int32_t credits) {
 TEST(FabricContention, AWriteThatWaitsForOneChannelDoesNotHoldThoseToAnother) {
   // A serves 1.0, 1.1 and 1.2 at 0, 10 and 20, 2.0 and 2.1 at 30 and 40. The first channel serves the first transfer
   // from 5 to 305, the other one has the second at 35, and serves it from then to 235.
-  Scenario scenario = channels_behind_a_server(8);
+  Scenario scenario = channels_behind_a_server(80);
   scenario.send({stage(0), stage(1, 2)}, 30, 10);
   scenario.send({stage(0), stage(1, 2)}, 20, 10, ps(25));
   scenario.transfers[0].request.ranges = granules({0, 3, 5});
@@ -160,8 +160,8 @@ TEST(FabricContention, AWriteThatWaitsForOneChannelDoesNotHoldThoseToAnother) {
 }
 
 TEST(FabricContention, WritesThatWaitForTheirChannelTakeNoRoomFromWhatGoesElsewhere) {
-  // The four slots of the write buffer are taken at 30; the chunk for C goes at 40, and C serves it from 45 to 55.
-  Scenario scenario = channels_behind_a_server(4);
+  // The four slots of the write buffer are taken at 30; the burst for C goes at 40, and C serves it from 45 to 55.
+  Scenario scenario = channels_behind_a_server(40);
   scenario.send({stage(0), stage(1, 2)}, 40, 10);
   scenario.send({stage(0), stage(3)}, 10, 10, ps(35));
   scenario.transfers[0].request.ranges = granules({0, 3, 5, 6});
@@ -171,9 +171,9 @@ TEST(FabricContention, WritesThatWaitForTheirChannelTakeNoRoomFromWhatGoesElsewh
 }
 
 TEST(FabricContention, AFullWriteBufferHoldsTheServerBeforeIt) {
-  // As above with two slots, the third write bound for the other channel: the first credit is home at 105 + 5, when A
+  // As above with two slots, the third write bound for the other channel: the first room is home at 105 + 5, when A
   // serves it; the second one at 205 + 5.
-  Scenario scenario = channels_behind_a_server(2);
+  Scenario scenario = channels_behind_a_server(20);
   scenario.send({stage(0), stage(1, 2)}, 30, 10);
   scenario.transfers[0].request.ranges = granules({0, 3, 1});
   EXPECT_EQ(outcome_of(scenario).times[0], (TransferTimes{ps(125), ps(220)}));
@@ -181,13 +181,13 @@ TEST(FabricContention, AFullWriteBufferHoldsTheServerBeforeIt) {
 
 TEST(FabricContention, AFullBufferHoldsTheServerBeforeIt) {
   Scenario scenario;
-  scenario.add(server_spec(per_byte(1), ps(5), 2));  // A: 10 ps a chunk, 2 credits
-  scenario.add(server_spec(per_byte(10), ps(5)));    // B: 100 ps
-  scenario.add(server_spec(per_byte(1), ps(5)));     // C: 10 ps
+  scenario.add(server_spec(per_byte(1), ps(5), 20));  // A: 10 ps a burst, room for 2
+  scenario.add(server_spec(per_byte(10), ps(5)));     // B: 100 ps
+  scenario.add(server_spec(per_byte(1), ps(5)));      // C: 10 ps
   scenario.send({stage(0), stage(1)}, 40, 10);
-  // A serves at 0 and 10; the first credit is home at 105 + 5, the second at 205 + 5. B serves from 5 to 405.
+  // A serves at 0 and 10; the first room is home at 105 + 5, the second at 205 + 5. B serves from 5 to 405.
   EXPECT_EQ(outcome_of(scenario).times[0], (TransferTimes{ps(225), ps(410)}));
-  // A newcomer at 20 waits for the credit at 110 and is next in turn; C has its chunk at 115. Its credit is home at
+  // A newcomer at 20 waits for the room at 110 and is next in turn; C has its burst at 115. Its room is home at
   // 130, when A serves 1.2, still in time for B.
   scenario.send({stage(0), stage(2)}, 10, 10, ps(20));
   const Outcome outcome = outcome_of(scenario);
@@ -197,13 +197,13 @@ TEST(FabricContention, AFullBufferHoldsTheServerBeforeIt) {
 
 TEST(FabricContention, CreditsUnderWayAtADeliveryHoldTheNextTransfer) {
   Scenario scenario;
-  scenario.add(server_spec(per_byte(1), ps(100), 1));
+  scenario.add(server_spec(per_byte(1), ps(100), 10));
   scenario.add(server_spec(per_byte(1), ps(1)));
   scenario.send({stage(0), stage(1)}, 10, 10);
   scenario.send({stage(0), stage(1)}, 10, 10);
   scenario.transfers[1].after = 0;
   scenario.transfers[1].start = ps(1);
-  // Delivered at 100 + 10 + 1 = 111; the credit is home at 210, so the second starts at 210, not at 112.
+  // Delivered at 100 + 10 + 1 = 111; the room is home at 210, so the second starts at 210, not at 112.
   const Outcome outcome = outcome_of(scenario);
   EXPECT_EQ(outcome.times[0].delivered, ps(111));
   EXPECT_EQ(outcome.times[1].delivered, ps(210 + 111));
@@ -220,10 +220,10 @@ TEST(FabricContention, ATransferWithoutBytesIsDeliveredAtOnce) {
 }
 
 /// Two transfers that each begin on the channel that the other goes on with. A response buffer shared by both could be
-/// filled by chunks that wait for each other's predecessors; each transfer has its own.
+/// filled by bursts that wait for each other's predecessors; each transfer has its own.
 TEST(FabricContention, ResponseBuffersOfTransfersCannotBlockEachOther) {
   Scenario scenario;
-  for (int i = 0; i < 2; ++i) scenario.add(server_spec(per_byte(1), ps(10), 1));
+  for (int i = 0; i < 2; ++i) scenario.add(server_spec(per_byte(1), ps(10), 10));
   scenario.add(server_spec(per_byte(1), ps(10)));
   scenario.add(server_spec(per_byte(3), ps(10)));
   for (int i = 0; i < 6; ++i) {
@@ -241,42 +241,42 @@ TEST(FabricContention, ResponseBuffersOfTransfersCannotBlockEachOther) {
   EXPECT_EQ(outcome_of(scenario).in_flight, 0u);
 }
 
-/// For how long a server stood idle for want of credits while one transfer passed.
+/// For how long a server stood idle for want of room while one transfer passed.
 Time starved(const Outcome& outcome, std::size_t transfer, std::size_t stage) {
   return outcome.logs[transfer].hops[stage].starved;
 }
 
 TEST(FabricContention, ABufferThatIsTooSmallForItsLinkStarvesTheLinkForTheRestOfEachRoundTrip) {
-  // Service 10, latency 100 there and 100 back: a credit is away for 210 ps, in which 3 credits move 30 ps' worth.
+  // Service 10, latency 100 there and 100 back: room is away for 210 ps, in which room for 3 moves 30 ps' worth.
   Scenario scenario;
-  scenario.add(server_spec(per_byte(1), ps(100), 3));
-  scenario.add(server_spec(per_byte(1), ps(1), 3));
+  scenario.add(server_spec(per_byte(1), ps(100), 30));
+  scenario.add(server_spec(per_byte(1), ps(1), 30));
   scenario.send({stage(0), stage(1)}, 30 * 10, 10);
   const Outcome outcome = outcome_of(scenario);
   EXPECT_EQ(starved(outcome, 0, 0), ps(9 * (210 - 30)));
   EXPECT_EQ(starved(outcome, 0, 1), ps(0));
-  // All that the transfer takes beyond what it takes with enough credits.
+  // All that the transfer takes beyond what it takes with enough room.
   EXPECT_EQ(outcome.times[0].delivered, ps(101 + 30 * 10) + starved(outcome, 0, 0));
-  EXPECT_EQ(outcome.logs[0].hops[0].start, ps(9 * 210 + 2 * 10)) << "of the last chunk";
+  EXPECT_EQ(outcome.logs[0].hops[0].start, ps(9 * 210 + 2 * 10)) << "of the last burst";
 }
 
 TEST(FabricContention, WaitingForRoomBehindASlowerServerIsNoWantOfCredits) {
   // The second server is ten times slower: the buffer in front of it is full all the time, and larger would be no
   // faster.
   Scenario scenario;
-  scenario.add(server_spec(per_byte(1), ps(5), 4));
-  scenario.add(server_spec(per_byte(10), ps(5), 4));
+  scenario.add(server_spec(per_byte(1), ps(5), 40));
+  scenario.add(server_spec(per_byte(10), ps(5), 40));
   scenario.send({stage(0), stage(1)}, 50 * 10, 10);
   const Outcome outcome = outcome_of(scenario);
-  EXPECT_LE(starved(outcome, 0, 0), ps(100)) << "only behind the first chunk, which had not waited";
+  EXPECT_LE(starved(outcome, 0, 0), ps(100)) << "only behind the first burst, which had not waited";
 }
 
 TEST(FabricContention, WaitingForRoomThatAnotherFlowTakesIsNoWantOfCredits) {
   // Two flows meet on the second server; its buffers are large enough for each alone.
   Scenario scenario;
-  scenario.add(server_spec(per_byte(1), ps(5), 3));
-  scenario.add(server_spec(per_byte(1), ps(5), 3));
-  scenario.add(server_spec(per_byte(1), ps(5), 3));
+  scenario.add(server_spec(per_byte(1), ps(5), 30));
+  scenario.add(server_spec(per_byte(1), ps(5), 30));
+  scenario.add(server_spec(per_byte(1), ps(5), 30));
   scenario.send({stage(0), stage(2)}, 50 * 10, 10);
   scenario.send({stage(1), stage(2)}, 50 * 10, 10);
   const Outcome outcome = outcome_of(scenario);

@@ -27,6 +27,7 @@ TEST(FabricModes, CoalescedEqualsExactInRandomPatterns) {
     ASSERT_EQ(coalesced.times, exact.times) << "round " << round;
     ASSERT_EQ(coalesced.counters, exact.counters) << "round " << round;
     ASSERT_EQ(coalesced.samples, exact.samples) << "round " << round;
+    ASSERT_EQ(coalesced.logs, exact.logs) << "round " << round;
     ASSERT_TRUE(exact.idle && coalesced.idle) << "round " << round;
     exact_events += exact.events;
     coalesced_events += coalesced.events;

@@ -8,32 +8,29 @@ namespace kernbench::hardware::testing {
 namespace {
 
 using fabric::Recurrence;
-using fabric::WaitingChunk;
+using fabric::WaitingBurst;
 
 void run(Recurrence& recurrence, const Scenario& scenario, Time until) {
-  const TransferRequest& request = scenario.transfers[0].request;
+  const TransferRequest request = scenario.transfers[0].request.view();
   recurrence.reset(request);
-  std::size_t lane = 0;
-  for (const Stage& at : request.route) {
-    for (std::uint32_t member = 0; member < at.group; ++member) {
-      recurrence.load_idle(lane++, scenario.servers[at.server.value + member]);
-    }
+  for (std::size_t stage = 0; stage < request.route.size(); ++stage) {
+    const Stage& at = request.route[stage];
+    recurrence.load_idle(stage, std::span(scenario.servers).subspan(at.server.value, at.group));
   }
   recurrence.run(scenario.transfers[0].start, until);
 }
 
 std::vector<std::int64_t> returning(const fabric::Lane& lane) {
   std::vector<std::int64_t> times;
-  for (std::size_t i = 0; i < lane.credits.returning().size(); ++i)
-    times.push_back(lane.credits.returning()[i].home.count());
+  for (std::size_t i = 0; i < lane.room.returning().size(); ++i) times.push_back(lane.room.returning()[i].home.count());
   return times;
 }
 
-/// A (10 ps a chunk, 3 credits, latency 5) before B (40 ps a chunk): A serves at 0, 10, 20, 50, 90; B at 5, 45, 85,
+/// A (10 ps a burst, room for 3, latency 5) before B (40 ps a burst): A serves at 0, 10, 20, 50, 90; B at 5, 45, 85,
 /// 125.
 Scenario two_servers() {
   Scenario scenario;
-  scenario.add(server_spec(per_byte(1), ps(5), 3));
+  scenario.add(server_spec(per_byte(1), ps(5), 30));
   scenario.add(server_spec(per_byte(4), ps(5)));
   scenario.send({stage(0), stage(1)}, 60, 10);
   return scenario;
@@ -42,17 +39,17 @@ Scenario two_servers() {
 TEST(FabricStateAt, KnowsWhoWaitsAndWhichCreditsAreUnderWay) {
   Recurrence recurrence;
   run(recurrence, two_servers(), ps(46));
-  EXPECT_EQ(recurrence.started_first(), 3u);
-  EXPECT_EQ(recurrence.started_last(), 2u);
+  EXPECT_EQ(recurrence.started_first(), 30);
+  EXPECT_EQ(recurrence.started_last(), 20);
   ASSERT_EQ(recurrence.waiting().size(), 1u);
-  const WaitingChunk& waiting = recurrence.waiting()[0];
-  EXPECT_EQ(waiting.chunk, 2u);
+  const WaitingBurst& waiting = recurrence.waiting()[0];
+  EXPECT_EQ(waiting.bytes, 10);
   EXPECT_EQ(waiting.stage, 1u);
   EXPECT_EQ(waiting.ready, ps(25));
   EXPECT_EQ(waiting.complete, ps(35));
   EXPECT_EQ(recurrence.lane(0).free_at, ps(30));
   EXPECT_EQ(recurrence.lane(1).free_at, ps(85));
-  EXPECT_EQ(recurrence.lane(0).credits.home(), 0);
+  EXPECT_EQ(recurrence.lane(0).room.free(), 0);
   EXPECT_EQ(returning(recurrence.lane(0)), (std::vector<std::int64_t>{50, 90}));
   EXPECT_EQ(recurrence.lane(0).work, (ServerCounters{ps(30), Bytes(30), 3}));
 }
@@ -60,29 +57,32 @@ TEST(FabricStateAt, KnowsWhoWaitsAndWhichCreditsAreUnderWay) {
 TEST(FabricStateAt, LeavesWhatStartsAtThatTimeToTheArbiters) {
   Recurrence recurrence;
   run(recurrence, two_servers(), ps(45));
-  EXPECT_EQ(recurrence.started_last(), 1u);
+  EXPECT_EQ(recurrence.started_last(), 10);
   ASSERT_EQ(recurrence.waiting().size(), 2u);
-  EXPECT_EQ(recurrence.waiting()[0].chunk, 1u);
-  EXPECT_EQ(recurrence.waiting()[1].chunk, 2u);
+  EXPECT_EQ(recurrence.waiting()[0].ready, ps(15));
+  EXPECT_EQ(recurrence.waiting()[1].ready, ps(25));
   run(recurrence, two_servers(), ps(0));
-  EXPECT_EQ(recurrence.started_first(), 0u);
+  EXPECT_EQ(recurrence.started_first(), 0);
   EXPECT_TRUE(recurrence.waiting().empty());
 }
 
-TEST(FabricStateAt, ChunksAheadOfTheirPredecessorWaitInTheResponseBuffer) {
+TEST(FabricStateAt, BurstsAheadOfTheirPredecessorWaitInTheResponseBuffer) {
   Scenario scenario;
-  scenario.add(server_spec(per_byte(10), ps(5), 4));  // granules 0, 3: 100 ps each
-  scenario.add(server_spec(per_byte(1), ps(5), 4));   // granules 1, 2: 10 ps each
+  scenario.add(server_spec(per_byte(10), ps(5), 40));  // granules 0, 3: 100 ps each
+  scenario.add(server_spec(per_byte(1), ps(5), 40));   // granules 1, 2: 10 ps each
   scenario.add(server_spec(per_byte(1), ps(5)));
   scenario.send({stage(0, 2), stage(2)}, 40, 10);
   Recurrence recurrence;
-  run(recurrence, scenario, ps(20));  // 0 is at the port since 5; 1 and 2 follow at 15 and 25; 3 is behind 0
-  EXPECT_EQ(recurrence.started_first(), 3u);
-  EXPECT_EQ(recurrence.lane(0).work.chunks, 1u);
-  EXPECT_EQ(recurrence.lane(1).work.chunks, 2u);
-  EXPECT_EQ(recurrence.started_last(), 2u);
-  ASSERT_EQ(recurrence.waiting().size(), 1u);
-  EXPECT_EQ(recurrence.waiting()[0].chunk, 2u);
+  run(recurrence, scenario, ps(22));
+  // The memory takes 0 and 1 at once; 2 and 3 when the second channel is idle.
+  EXPECT_EQ(recurrence.started_first(), 40);
+  EXPECT_EQ(recurrence.channels(0)[0].work.bursts, 2u);
+  EXPECT_EQ(recurrence.channels(0)[0].free_at, ps(200));
+  EXPECT_EQ(recurrence.channels(0)[1].work.bursts, 2u);
+  EXPECT_EQ(recurrence.started_last(), 20);
+  ASSERT_EQ(recurrence.waiting().size(), 2u);
+  EXPECT_EQ(recurrence.waiting()[0].ready, ps(10 + 5));
+  EXPECT_EQ(recurrence.waiting()[1].ready, ps(100 + 5));
 }
 
 TEST(FabricStateAt, GrowsIntoTheWholeTransfer) {
@@ -94,10 +94,12 @@ TEST(FabricStateAt, GrowsIntoTheWholeTransfer) {
     EXPECT_TRUE(whole.waiting().empty());
     EXPECT_EQ(whole.started_first(), whole.started_last());
     Recurrence part;
-    std::uint32_t before = 0;
+    std::int64_t before = 0;
     for (Time at = ps(0); at <= whole.delivered(); at += ps(7)) {
       run(part, scenario, at);
-      EXPECT_EQ(part.started_first(), part.started_last() + part.waiting().size());
+      std::int64_t waiting = 0;
+      for (const WaitingBurst& burst : part.waiting()) waiting += burst.bytes;
+      EXPECT_EQ(part.started_first(), part.started_last() + waiting);
       EXPECT_GE(part.started_first(), before);
       before = part.started_first();
     }

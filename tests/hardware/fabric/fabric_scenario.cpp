@@ -19,15 +19,27 @@ void PrintTo(const TransferTimes& times, std::ostream* out) {
   *out << "departed " << times.departed.count() << " delivered " << times.delivered.count();
 }
 bool operator==(const ServerCounters& a, const ServerCounters& b) {
-  return a.busy == b.busy && a.bytes == b.bytes && a.chunks == b.chunks;
+  return a.busy == b.busy && a.bytes == b.bytes && a.bursts == b.bursts;
 }
 void PrintTo(const ServerCounters& counters, std::ostream* out) {
-  *out << "busy " << counters.busy.count() << " bytes " << counters.bytes.count() << " chunks " << counters.chunks;
+  *out << "busy " << counters.busy.count() << " bytes " << counters.bytes.count() << " bursts " << counters.bursts;
 }
 
 }  // namespace kernbench::hardware
 
 namespace kernbench::hardware::testing {
+
+TransferRequest PlannedRequest::view() const {
+  TransferRequest request;
+  request.agent = agent;
+  request.operation = operation;
+  request.route = route;
+  request.ranges = ranges;
+  request.landing = landing;
+  request.burst = burst;
+  request.granule = granule;
+  return request;
+}
 
 std::uint32_t Scenario::add(ServerSpec spec) {
   spec.agent.value = static_cast<std::uint32_t>(servers.size());
@@ -35,12 +47,12 @@ std::uint32_t Scenario::add(ServerSpec spec) {
   return static_cast<std::uint32_t>(servers.size() - 1);
 }
 
-std::size_t Scenario::send(std::vector<Stage> route, std::int64_t bytes, std::int64_t chunk, Time start) {
+std::size_t Scenario::send(std::vector<Stage> route, std::int64_t bytes, std::int64_t burst, Time start) {
   PlannedTransfer& planned = transfers.emplace_back();
   planned.request.agent.value = static_cast<std::uint32_t>(1000 + transfers.size());
   planned.request.route = std::move(route);
   planned.request.ranges = {{0, 1, Bytes(bytes), 0}};
-  planned.request.chunk = Bytes(chunk);
+  planned.request.burst = planned.request.granule = Bytes(burst);
   planned.start = start;
   return transfers.size() - 1;
 }
@@ -51,7 +63,7 @@ struct Run {
   Run(const Scenario& what, const RunOptions& how) : scenario(what), options(how), fabric(scheduler, {how.exact}) {}
 
   void begin(std::uint64_t index) {
-    TransferRequest request = scenario.transfers[index].request;
+    TransferRequest request = scenario.transfers[index].request.view();
     request.departed = sim::call<&Run::departed>(this, index);
     request.delivered = sim::call<&Run::delivered>(this, index);
     request.log = &outcome.logs[index];
@@ -65,7 +77,7 @@ struct Run {
     }
   }
   void schedule(std::size_t index, Time when) {
-    const TransferRequest& request = scenario.transfers[index].request;
+    const PlannedRequest& request = scenario.transfers[index].request;
     // Far from the operations of the fabric's callbacks.
     scheduler.schedule(when, sim::Phase::deliver, request.agent, request.operation * 2 + 1'000'000,
                        sim::call<&Run::begin>(this, index));
@@ -122,24 +134,25 @@ struct Layout {
 };
 
 Layout add_servers(Scenario& scenario, std::mt19937_64& random) {
-  const auto add = [&](std::int64_t count, std::int64_t most_credits) {
+  const auto add = [&](std::int64_t count, std::int64_t most_buffer) {
     const auto first = static_cast<std::uint32_t>(scenario.servers.size());
     for (std::int64_t i = 0; i < count; ++i) {
-      scenario.add(server_spec(per_byte(pick(random, 1, 4)), ps(pick(random, 1, 9)),
-                               static_cast<std::int32_t>(pick(random, 1, most_credits)), Bytes(pick(random, 0, 3))));
+      scenario.add(server_spec(per_byte(pick(random, 1, 4)), ps(pick(random, 1, 9)), pick(random, 1, most_buffer),
+                               Bytes(pick(random, 0, 3))));
+      scenario.servers.back().queue = Bytes(pick(random, 1, 20));
     }
     return first;
   };
   Layout layout;
   layout.first_members = static_cast<std::uint32_t>(pick(random, 2, 4));
-  layout.first_memory = add(layout.first_members, 3);
+  layout.first_memory = add(layout.first_members, 18);
   layout.second_members = static_cast<std::uint32_t>(pick(random, 2, 3));
-  layout.second_memory = add(layout.second_members, 8);
+  layout.second_memory = add(layout.second_members, 48);
   const std::int64_t plain = pick(random, 1, 7);
-  layout.begin = add(plain, pick(random, 1, 8));
+  layout.begin = add(plain, pick(random, 1, 48));
   layout.end = layout.begin + static_cast<std::uint32_t>(plain);
   layout.last_members = static_cast<std::uint32_t>(pick(random, 2, 4));
-  layout.last_memory = add(layout.last_members, 4);
+  layout.last_memory = add(layout.last_members, 24);
   return layout;
 }
 
@@ -187,15 +200,15 @@ Scenario random_scenario(std::mt19937_64& random, std::size_t transfers) {
   Scenario scenario;
   const Layout layout = add_servers(scenario, random);
   const std::int64_t spread = pick(random, 0, 2) * 60;
-  const std::int64_t chunk = pick(random, 2, 5);
+  const std::int64_t granule = pick(random, 2, 5);
   const bool one_class = pick(random, 0, 1) == 0;  // all in the same queues
   for (std::size_t i = 0; i < transfers; ++i) {
     PlannedTransfer& planned = scenario.transfers.emplace_back();
     planned.request.agent.value = static_cast<std::uint32_t>(2000 + pick(random, 0, 3));
     planned.request.operation = i;
     planned.request.route = random_route(layout, one_class, transfers > 1, random);
-    planned.request.chunk = Bytes(chunk);
-    if (pick(random, 0, 2) == 0) planned.request.granule = Bytes(chunk * pick(random, 1, 3));
+    planned.request.granule = Bytes(granule);
+    planned.request.burst = Bytes(pick(random, 0, 1) == 0 ? granule * pick(random, 1, 4) : pick(random, 1, 12));
     for (std::int64_t range = pick(random, 1, 2); range > 0; --range) {
       const std::int64_t row = pick(random, 1, 12);
       planned.request.ranges.push_back(
@@ -215,7 +228,8 @@ Scenario random_traffic(std::mt19937_64& random, Time spread) {
   Scenario scenario;
   const std::int64_t links = 8;
   for (std::int64_t i = 0; i < links; ++i) {
-    scenario.add(server_spec(Bandwidth::gigabytes_per_second(pick(random, 64, 256)), ps(pick(random, 1000, 8000)), 16));
+    scenario.add(
+        server_spec(Bandwidth::gigabytes_per_second(pick(random, 64, 256)), ps(pick(random, 1000, 8000)), 16 * 1024));
   }
   for (int i = 0; i < 40; ++i) {
     const std::int64_t from = pick(random, 0, links - 1);

@@ -21,13 +21,23 @@ inline Bandwidth per_byte(std::int64_t picoseconds) {
 inline Stage stage(std::uint32_t server, std::uint16_t group = 1, TrafficClass traffic = {}) {
   return {ServerId{server}, group, traffic};
 }
-inline ServerSpec server_spec(Bandwidth bandwidth, Time latency, std::int32_t credits = 16, Bytes minimum = Bytes(0)) {
-  return {"server", bandwidth, latency, credits, minimum, {}};
+inline ServerSpec server_spec(Bandwidth bandwidth, Time latency, std::int64_t buffer = 160, Bytes minimum = Bytes(0)) {
+  return {"server", bandwidth, latency, Bytes(buffer), minimum, {}};
 }
 
+/// A TransferRequest that keeps what it refers to, without callbacks; agent and operation must be unique.
+struct PlannedRequest {
+  sim::AgentId agent;
+  std::uint64_t operation = 0;
+  std::vector<Stage> route;
+  std::vector<StridedRange> ranges, landing;
+  Bytes burst{1024}, granule{1024};
+  TransferRequest view() const;
+};
+
 struct PlannedTransfer {
-  TransferRequest request;  // without callbacks; agent and operation must be unique
-  Time start;               // absolute, or after the delivery of `after`
+  PlannedRequest request;
+  Time start;  // absolute, or after the delivery of `after`
   std::optional<std::size_t> after;
 };
 
@@ -37,8 +47,8 @@ struct Scenario {
 
   /// Adds a server, with its index as structural id.
   std::uint32_t add(ServerSpec spec);
-  /// Adds a contiguous transfer that starts at `start`.
-  std::size_t send(std::vector<Stage> route, std::int64_t bytes, std::int64_t chunk, Time start = {});
+  /// Adds a contiguous transfer that starts at `start`, in bursts of one granule.
+  std::size_t send(std::vector<Stage> route, std::int64_t bytes, std::int64_t burst, Time start = {});
 };
 
 struct Outcome {

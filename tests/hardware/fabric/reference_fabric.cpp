@@ -12,15 +12,26 @@ namespace {
 /// buffer or not).
 using Port = std::tuple<int, std::uint64_t, std::uint64_t, int>;
 
-struct Visit {  // of one chunk at one stage
-  std::int64_t start = 0, end = 0, tail = 0;
-  std::uint64_t order = 0;  // over all starts
+struct ReferenceAccess {
+  std::uint64_t address = 0, landing = 0;
+  std::int64_t bytes = 0;
 };
 
-struct ReferenceChunk {
+struct Occupied {  // a channel, by one burst
+  std::size_t server = 0;
+  std::int64_t end = 0;
+};
+
+struct Visit {  // of one burst at one stage
+  std::int64_t start = 0, head = 0, end = 0, tail = 0;
+  std::vector<Occupied> channels;  // of a memory
+  std::uint64_t order = 0;         // over all starts
+};
+
+struct ReferenceBurst {
   std::size_t transfer = 0;
   std::size_t index = 0;
-  std::uint64_t address = 0, landing = 0;
+  std::vector<ReferenceAccess> accesses;
   std::int64_t bytes = 0;
   std::vector<Visit> visits;  // one per stage started
 };
@@ -41,6 +52,27 @@ std::vector<ReferenceByte> bytes_of(const std::vector<StridedRange>& ranges) {
     }
   }
   return bytes;
+}
+
+std::vector<ReferenceAccess> accesses_of(const PlannedRequest& request) {
+  const auto from = bytes_of(request.ranges);
+  const auto to = request.landing.empty() ? from : bytes_of(request.landing);
+  const auto granule = static_cast<std::uint64_t>(request.granule.count());
+  const auto burst = static_cast<std::uint64_t>(request.burst.count());
+  const auto ends = [&](const ReferenceByte& byte) {
+    const std::uint64_t next = byte.address + 1;
+    return byte.ends_row || next % granule == 0 || (burst < granule && next % burst == 0);
+  };
+  std::vector<ReferenceAccess> accesses;
+  ReferenceAccess access;
+  for (std::size_t byte = 0; byte < from.size(); ++byte) {
+    if (access.bytes == 0) access = {from[byte].address, to[byte].address, 0};
+    ++access.bytes;
+    if (!ends(from[byte]) && !ends(to[byte])) continue;
+    accesses.push_back(access);
+    access = {};
+  }
+  return accesses;
 }
 
 class Reference {
@@ -64,168 +96,234 @@ class Reference {
   }
 
  private:
-  const TransferRequest& request(const ReferenceChunk& chunk) const {
-    return scenario_.transfers[chunk.transfer].request;
+  const PlannedRequest& request(const ReferenceBurst& burst) const {
+    return scenario_.transfers[burst.transfer].request;
   }
 
   void admit(std::size_t transfer, std::int64_t when) {
     begin_[transfer] = when;
     instants_.insert(when);
-    const TransferRequest& request = scenario_.transfers[transfer].request;
-    const auto from = bytes_of(request.ranges);
-    const auto to = request.landing.empty() ? from : bytes_of(request.landing);
-    const auto ends = [&](const ReferenceByte& byte) {
-      return byte.ends_row || (byte.address + 1) % static_cast<std::uint64_t>(request.chunk.count()) == 0;
-    };
-    ReferenceChunk chunk;
-    std::size_t index = 0;
-    for (std::size_t byte = 0; byte < from.size(); ++byte) {
-      if (chunk.bytes == 0) {
-        chunk.address = from[byte].address;
-        chunk.landing = to[byte].address;
+    const PlannedRequest& request = scenario_.transfers[transfer].request;
+    ReferenceBurst burst;
+    burst.transfer = transfer;
+    for (const ReferenceAccess& access : accesses_of(request)) {
+      if (burst.bytes > 0 && burst.bytes + access.bytes > request.burst.count()) {
+        bursts_.push_back(burst);
+        burst.accesses.clear();
+        burst.bytes = 0;
+        ++burst.index;
       }
-      ++chunk.bytes;
-      if (!ends(from[byte]) && !ends(to[byte])) continue;
-      chunk.transfer = transfer;
-      chunk.index = index++;
-      chunks_.push_back(chunk);
-      chunk = {};
+      burst.accesses.push_back(access);
+      burst.bytes += access.bytes;
     }
+    bursts_.push_back(burst);
   }
 
-  std::size_t server(const ReferenceChunk& chunk, std::size_t stage) const {
-    const Stage& at = request(chunk).route[stage];
-    const bool lands = stage > 0 && stage + 1 == request(chunk).route.size();
-    std::uint64_t granule = (lands ? chunk.landing : chunk.address) /
-                            static_cast<std::uint64_t>(request(chunk).interleave_granule().count());
-    std::uint64_t digits = 0;
-    while (at.group > 1 && granule > 0) {
-      digits += granule % at.group;
-      granule /= at.group;
-    }
-    return at.server.value + (at.group > 1 ? digits % at.group : 0);
-  }
-
-  bool buffers_responses(const ReferenceChunk& chunk) const {
-    return request(chunk).route.size() > 1 && request(chunk).route[0].group > 1;
-  }
-
-  /// Whether a chunk goes from `stage` into a group of servers, where it stays.
-  bool lands_after(const ReferenceChunk& chunk, std::size_t stage) const {
-    const std::vector<Stage>& route = request(chunk).route;
-    return stage + 2 == route.size() && route[stage + 1].group > 1;
-  }
-
-  /// The buffer that a chunk is in after `stage`: shared by a class, or the transfer's own behind a group.
-  Port buffer(const ReferenceChunk& chunk, std::size_t stage) const {
-    if (stage == 0 && buffers_responses(chunk)) return {2, chunk.transfer, server(chunk, 0), 0};
-    return {0, server(chunk, stage), request(chunk).route[stage].traffic.index(), lands_after(chunk, stage) ? 1 : 0};
-  }
-
-  /// The port at which a chunk waits, and its place in that port's line.
-  std::pair<Port, std::pair<std::uint64_t, std::uint64_t>> line(const ReferenceChunk& chunk) const {
-    const std::size_t stage = chunk.visits.size();
-    const TransferRequest& of = request(chunk);
-    if (stage == 0) return {{1, of.agent.value, of.operation, 0}, {server(chunk, 0), chunk.index}};
-    if (stage == 1 && buffers_responses(chunk)) return {{1, of.agent.value, of.operation, 1}, {0, chunk.index}};
-    const std::uint64_t member = lands_after(chunk, stage - 1) ? server(chunk, stage) : 0;
-    return {buffer(chunk, stage - 1), {member, chunk.visits.back().order}};
-  }
-
-  bool credit_available(const ReferenceChunk& chunk) const {
-    const std::size_t stage = chunk.visits.size();
-    if (stage + 1 == request(chunk).route.size()) return true;
-    const std::size_t at = server(chunk, stage);
-    std::int32_t taken = 0;
-    for (const ReferenceChunk& other : chunks_) {
-      for (std::size_t i = 0; i < other.visits.size() && i + 1 < request(other).route.size(); ++i) {
-        if (buffer(other, i) != buffer(chunk, stage)) continue;
-        const bool moved_on = other.visits.size() > i + 1;
-        if (!moved_on || other.visits[i + 1].tail + latency(at) > now_) ++taken;
-      }
-    }
-    return taken < scenario_.servers[at].credits;
-  }
-
+  const Stage& stage(const ReferenceBurst& burst, std::size_t at) const { return request(burst).route[at]; }
+  std::size_t server(const ReferenceBurst& burst, std::size_t at) const { return stage(burst, at).server.value; }
   std::int64_t latency(std::size_t server) const { return scenario_.servers[server].latency.count(); }
+  bool is_memory(const ReferenceBurst& burst, std::size_t at) const {
+    return stage(burst, at).group > 1 || scenario_.servers[server(burst, at)].minimum > Bytes(0);
+  }
 
-  /// Whether a chunk is first in its line; in front of a group as first stage there is a line for each member.
-  bool is_head(const ReferenceChunk& chunk) const {
-    const auto mine = line(chunk);
-    if (std::get<0>(mine.first) == 1 && std::get<3>(mine.first) == 1) {
-      // In order out of the response buffer: nothing before it may be missing.
-      return std::ranges::none_of(chunks_, [&](const ReferenceChunk& other) {
-        return other.transfer == chunk.transfer && other.index < chunk.index && other.visits.size() < 2;
-      });
+  std::size_t channel(const ReferenceBurst& burst, std::size_t at, std::uint64_t address) const {
+    const std::uint64_t group = stage(burst, at).group;
+    std::uint64_t digits = 0;
+    for (std::uint64_t granule = address / static_cast<std::uint64_t>(request(burst).granule.count()); granule > 0;
+         granule /= std::max<std::uint64_t>(group, 2)) {
+      digits += granule % std::max<std::uint64_t>(group, 2);
     }
-    return std::ranges::none_of(chunks_, [&](const ReferenceChunk& other) {
+    return server(burst, at) + digits % group;
+  }
+
+  bool buffers_responses(const ReferenceBurst& burst) const {
+    return request(burst).route.size() > 1 && request(burst).route[0].group > 1;
+  }
+
+  /// Whether a burst goes from `at` into a group of servers, where it stays.
+  bool lands_after(const ReferenceBurst& burst, std::size_t at) const {
+    const std::vector<Stage>& route = request(burst).route;
+    return at + 2 == route.size() && route[at + 1].group > 1;
+  }
+
+  /// The buffer that a burst is in after `at`: shared by a class, or the transfer's own behind a group.
+  Port buffer(const ReferenceBurst& burst, std::size_t at) const {
+    if (at == 0 && buffers_responses(burst)) return {1, request(burst).agent.value, request(burst).operation, 1};
+    return {0, server(burst, at), stage(burst, at).traffic.index(), lands_after(burst, at) ? 1 : 0};
+  }
+
+  std::int64_t size_of_buffer(const ReferenceBurst& burst, std::size_t at) const {
+    std::int64_t bytes = 0;
+    const std::size_t members = at == 0 && buffers_responses(burst) ? stage(burst, at).group : 1;
+    for (std::size_t i = 0; i < members; ++i) bytes += scenario_.servers[server(burst, at) + i].buffer.count();
+    return bytes;
+  }
+
+  /// The port at which a burst waits, and its place in that port's line.
+  std::pair<Port, std::uint64_t> line(const ReferenceBurst& burst) const {
+    const std::size_t at = burst.visits.size();
+    if (at == 0) return {{1, request(burst).agent.value, request(burst).operation, 0}, burst.index};
+    return {buffer(burst, at - 1), burst.visits.back().order};
+  }
+
+  bool has_room(const ReferenceBurst& burst) const {
+    const std::size_t at = burst.visits.size();
+    if (at + 1 == request(burst).route.size()) return true;
+    const std::int64_t size = size_of_buffer(burst, at);
+    std::int64_t taken = std::min(burst.bytes, size);
+    for (const ReferenceBurst& other : bursts_) {
+      for (std::size_t i = 0; i < other.visits.size() && i + 1 < request(other).route.size(); ++i) {
+        if (buffer(other, i) != buffer(burst, at)) continue;
+        const bool moved_on = other.visits.size() > i + 1;
+        if (!moved_on || other.visits[i + 1].tail + latency(server(other, i)) > now_)
+          taken += std::min(other.bytes, size);
+      }
+    }
+    return taken <= size;
+  }
+
+  bool is_head(const ReferenceBurst& burst) const {
+    const auto mine = line(burst);
+    return std::ranges::none_of(bursts_, [&](const ReferenceBurst& other) {
       if (other.visits.size() == request(other).route.size()) return false;
       const auto theirs = line(other);
-      return theirs.first == mine.first && theirs.second.first == mine.second.first &&
-             theirs.second.second < mine.second.second;
+      return theirs.first == mine.first && theirs.second < mine.second;
     });
   }
 
-  bool is_eligible(const ReferenceChunk& chunk) const {
-    const std::size_t stage = chunk.visits.size();
-    if (stage == request(chunk).route.size()) return false;
+  bool is_eligible(const ReferenceBurst& burst) const {
+    const std::size_t at = burst.visits.size();
+    if (at == request(burst).route.size()) return false;
     const std::int64_t ready =
-        stage == 0 ? begin_[chunk.transfer] : chunk.visits.back().start + latency(server(chunk, stage - 1));
-    return ready <= now_ && is_head(chunk) && credit_available(chunk);
+        at == 0 ? begin_[burst.transfer] : burst.visits.back().head + latency(server(burst, at - 1));
+    return ready <= now_ && is_head(burst) && has_room(burst);
   }
 
-  bool is_free(std::size_t at) const {
-    return std::ranges::none_of(chunks_, [&](const ReferenceChunk& chunk) {
-      for (std::size_t i = 0; i < chunk.visits.size(); ++i) {
-        if (server(chunk, i) == at && chunk.visits[i].end > now_) return true;
+  std::int64_t channel_free(std::size_t channel) const {
+    std::int64_t free = 0;
+    for (const ReferenceBurst& burst : bursts_) {
+      for (const Visit& visit : burst.visits) {
+        for (const Occupied& occupied : visit.channels) {
+          if (occupied.server == channel) free = std::max(free, occupied.end);
+        }
       }
-      return false;
-    });
+    }
+    return free;
   }
 
-  /// The lowest server that can serve something now serves it.
-  bool grant_one() {
-    std::map<std::size_t, std::map<Port, ReferenceChunk*>> asking;
-    for (ReferenceChunk& chunk : chunks_) {
-      if (is_eligible(chunk)) asking[server(chunk, chunk.visits.size())][line(chunk).first] = &chunk;
+  std::int64_t queue(std::size_t channel) const {
+    return transfer_time(scenario_.servers[channel].queue, scenario_.servers[channel].bandwidth).count();
+  }
+
+  /// When the server of a burst's next stage can serve again.
+  std::int64_t next_service(const ReferenceBurst& asking) const {
+    const std::size_t stage_of_asking = asking.visits.size();
+    const std::size_t at = server(asking, stage_of_asking);
+    const bool memory = is_memory(asking, stage_of_asking);
+    std::int64_t next = 0, taken = -1;
+    for (const ReferenceBurst& burst : bursts_) {
+      for (std::size_t i = 0; i < burst.visits.size(); ++i) {
+        if (server(burst, i) != at) continue;
+        next = std::max(next, burst.visits[i].end);
+        taken = std::max(taken, burst.visits[i].start);
+      }
     }
-    for (auto& [at, ports] : asking) {
-      if (!is_free(at)) continue;
-      auto next = ports.upper_bound(last_port_[at]);
-      if (next == ports.end()) next = ports.begin();
-      last_port_[at] = next->first;
-      start(*next->second, at);
+    if (!memory) return next;
+    if (taken < 0) return 0;
+    const std::size_t members = stage(asking, stage_of_asking).group;
+    std::int64_t first = channel_free(at), behind = 0;
+    for (std::size_t i = 0; i < members; ++i) {
+      first = std::min(first, channel_free(at + i));
+      behind = std::max(behind, channel_free(at + i) - queue(at + i));
+    }
+    return std::max({taken, first, behind});
+  }
+
+  /// The lowest server that can serve something now serves all that it can.
+  bool grant_one() {
+    for (std::size_t at = 0; at < scenario_.servers.size(); ++at) {
+      if (!grant(at)) continue;
+      while (grant(at)) {
+      }
       return true;
     }
     return false;
   }
 
-  void start(ReferenceChunk& chunk, std::size_t at) {
-    const std::size_t stage = chunk.visits.size();
-    const ServerSpec& spec = scenario_.servers[at];
+  bool grant(std::size_t at) {
+    std::map<Port, ReferenceBurst*> ports;
+    for (ReferenceBurst& burst : bursts_) {
+      if (is_eligible(burst) && server(burst, burst.visits.size()) == at) ports[line(burst).first] = &burst;
+    }
+    if (ports.empty() || next_service(*ports.begin()->second) > now_) return false;
+    auto next = ports.upper_bound(last_port_[at]);
+    if (next == ports.end()) next = ports.begin();
+    last_port_[at] = next->first;
+    start(*next->second, at);
+    return true;
+  }
+
+  void serve(Visit& visit, const ReferenceBurst& burst, std::size_t at) const {
+    const std::size_t here = burst.visits.size();
+    if (!is_memory(burst, here)) {
+      visit.head = now_;
+      visit.end = now_ + transfer_time(Bytes(burst.bytes), scenario_.servers[at].bandwidth).count();
+      return;
+    }
+    const bool ends = here == 0 || here + 1 == request(burst).route.size();
+    std::map<std::size_t, Bytes> loads;
+    std::size_t first = at;
+    if (ends) {
+      const auto channel_of = [&](const ReferenceAccess& access) {
+        return channel(burst, here, here == 0 ? access.address : access.landing);
+      };
+      for (const ReferenceAccess& access : burst.accesses) {
+        loads[channel_of(access)] += std::max(Bytes(access.bytes), scenario_.servers[channel_of(access)].minimum);
+      }
+      first = channel_of(burst.accesses.front());
+    } else {
+      loads[at] = std::max(Bytes(burst.bytes), scenario_.servers[at].minimum);
+    }
+    for (const auto& [where, bytes] : loads) {
+      const std::int64_t begin = std::max(now_, channel_free(where));
+      const std::int64_t end = begin + transfer_time(bytes, scenario_.servers[where].bandwidth).count();
+      if (where == first) visit.head = begin;
+      visit.end = std::max(visit.end, end);
+      visit.channels.push_back({where, end});
+    }
+  }
+
+  void start(ReferenceBurst& burst, std::size_t at) {
+    const std::size_t stage = burst.visits.size();
     Visit visit;
     visit.start = now_;
-    visit.end = now_ + transfer_time(std::max(Bytes(chunk.bytes), spec.minimum), spec.bandwidth).count();
+    serve(visit, burst, at);
     visit.tail = visit.end;
     if (stage > 0) {
-      const std::int64_t way = latency(server(chunk, stage - 1));
-      visit.tail = std::max(visit.tail, chunk.visits.back().tail + way);
+      const std::int64_t way = latency(server(burst, stage - 1));
+      visit.tail = std::max(visit.tail, burst.visits.back().tail + way);
       instants_.insert(visit.tail + way);
     }
     visit.order = order_++;
-    chunk.visits.push_back(visit);
-    instants_.insert(visit.end);
-    instants_.insert(visit.start + latency(at));
-    TransferTimes& times = times_[chunk.transfer];
-    const Time gone = ps(visit.tail + latency(at));
+    const std::int64_t free = visit.end;
+    instants_.insert(visit.head + latency(at));
+    burst.visits.push_back(visit);
+    instants_.insert(free);
+    for (const Occupied& occupied : burst.visits.back().channels) {
+      instants_.insert(occupied.end);
+      const std::int64_t not_behind = occupied.end - queue(occupied.server);
+      if (not_behind > now_) instants_.insert(not_behind);
+    }
+    TransferTimes& times = times_[burst.transfer];
+    const Time gone = ps(burst.visits.back().tail + latency(at));
     if (stage == 0) times.departed = std::max(times.departed, gone);
-    if (stage + 1 < request(chunk).route.size()) return;
+    if (stage + 1 < request(burst).route.size()) return;
     times.delivered = std::max(times.delivered, gone);
-    const bool all = std::ranges::none_of(chunks_, [&](const ReferenceChunk& other) {
-      return other.transfer == chunk.transfer && other.visits.size() < request(other).route.size();
+    const bool all = std::ranges::none_of(bursts_, [&](const ReferenceBurst& other) {
+      return other.transfer == burst.transfer && other.visits.size() < request(other).route.size();
     });
     if (!all) return;
-    const std::size_t transfer = chunk.transfer;  // admit() moves the chunks
+    const std::size_t transfer = burst.transfer;  // admit() moves the bursts
     for (std::size_t i = 0; i < scenario_.transfers.size(); ++i) {
       const PlannedTransfer& planned = scenario_.transfers[i];
       if (planned.after == transfer) admit(i, (times_[transfer].delivered + planned.start).count());
@@ -236,7 +334,7 @@ class Reference {
   std::vector<TransferTimes> times_;
   std::vector<std::int64_t> begin_;
   std::vector<Port> last_port_;
-  std::vector<ReferenceChunk> chunks_;
+  std::vector<ReferenceBurst> bursts_;
   std::set<std::int64_t> instants_;
   std::int64_t now_ = 0;
   std::uint64_t order_ = 0;

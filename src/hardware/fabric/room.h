@@ -1,0 +1,102 @@
+// The bytes of one buffer, as the server before it sees them: free, taken, or on their way back.
+#pragma once
+
+#include <algorithm>
+#include <cassert>
+#include <cstdint>
+
+#include "hardware/fabric/ring.h"
+#include "kernbench/units.h"
+
+namespace kernbench::hardware::fabric {
+
+/// Room on its way back.
+struct ReturningRoom {
+  Time home;    // when it can be taken again
+  Time waited;  // how long its burst had to wait for its next server
+  std::int64_t bytes = 0;
+  auto operator<=>(const ReturningRoom&) const = default;
+};
+
+/// The return of room is known as soon as its burst starts on the next server, so room on its way back needs no event.
+/// A burst that is larger than the buffer takes all of it.
+class Room {
+ public:
+  explicit Room(Bytes buffer = Bytes(0)) : buffer_(buffer.count()), free_(buffer.count()) {}
+
+  /// The earliest time at which a burst can enter: zero when there is room, max when not enough is known to return.
+  Time available(std::int64_t bytes) const {
+    const std::int64_t needed = std::min(bytes, buffer_);
+    if (free_ >= needed) return Time::zero();
+    std::int64_t sum = free_;
+    for (std::size_t i = 0; i < returning_.size(); ++i) {
+      sum += returning_[i].bytes;
+      if (sum >= needed) return returning_[i].home;
+    }
+    return Time::max();
+  }
+
+  /// A burst enters at `now`. Requires available(bytes) <= now. Returns how long the burst whose room came just in time
+  /// had waited.
+  Time take(std::int64_t bytes, Time now) {
+    assert(available(bytes) <= now);
+    const std::int64_t needed = std::min(bytes, buffer_);
+    Time waited;
+    while (!returning_.empty() && returning_.front().home <= now) {
+      if (free_ < needed) waited = returning_.front().waited;
+      free_ += returning_.front().bytes;
+      returning_.pop_front();
+    }
+    free_ -= needed;
+    return waited;
+  }
+
+  /// Sends the room of a burst on its way back.
+  void give(ReturningRoom room) {
+    room.bytes = std::min(room.bytes, buffer_);
+    returning_.push_back(room);
+    for (std::size_t i = returning_.size() - 1; i > 0 && returning_[i] < returning_[i - 1]; --i) {
+      std::swap(returning_[i], returning_[i - 1]);
+    }
+  }
+
+  /// Counts what is back by `now` as free.
+  void settle(Time now) {
+    while (!returning_.empty() && returning_.front().home <= now) {
+      free_ += returning_.front().bytes;
+      returning_.pop_front();
+    }
+  }
+
+  /// Bytes that are free or on their way back.
+  bool untaken() const {
+    std::int64_t sum = free_;
+    for (std::size_t i = 0; i < returning_.size(); ++i) sum += returning_[i].bytes;
+    return sum == buffer_;
+  }
+  std::int64_t free() const { return free_; }
+  bool all_free() const { return free_ == buffer_; }
+  /// What is on its way back, by the time at which it is home.
+  const Ring<ReturningRoom>& returning() const { return returning_; }
+
+  /// As if newly made for a buffer, keeping the storage.
+  void reset(Bytes buffer) {
+    buffer_ = free_ = buffer.count();
+    returning_.clear();
+  }
+  /// Takes `bytes` that are known to come back later (give()).
+  void take_before(std::int64_t bytes) { free_ -= std::min(bytes, buffer_); }
+
+ private:
+  std::int64_t buffer_;
+  std::int64_t free_;
+  Ring<ReturningRoom> returning_;
+};
+
+/// Of the time for which a burst had only room to wait for: what is due to the way of that room, there and back, not to
+/// the wait of the burst that had it.
+inline Time starved(Time waiting, Time before) {
+  return waiting > before ? waiting - before : Time();
+}
+
+}  // namespace kernbench::hardware::fabric
