@@ -85,6 +85,7 @@ void ring(tl::Tensor x, tl::Tensor y, std::int64_t seed) {
       default:
         break;
     }
+    while (tiles.size() > 3) tiles.erase(tiles.begin());
   }
 }
 

@@ -46,8 +46,9 @@ TEST(OperationStream, RecordsHaveTheBytesTheLineAndWhatTheyHappenedAfter) {
   Reader reader;
   std::uint32_t line = 0;
   simulate(tiny(), [&] {
-    runtime::current_context("test").simulation.operations().subscribe(reader, {Topic::operations, Topic::edges});
     auto x = torch::ones({4, 64}, one_pe(DType::f32));
+    torch::ahbm::synchronize();
+    runtime::current_context("test").simulation.operations().subscribe(reader, {Topic::operations, Topic::edges});
     torch::launch(
         "work",
         [&](tl::Tensor a) {
@@ -81,8 +82,9 @@ TEST(OperationStream, RecordsHaveTheBytesTheLineAndWhatTheyHappenedAfter) {
 TEST(OperationStream, AReceiveHappensAfterTheSendWhoseMessageItTook) {
   Reader reader;
   simulate(tiny(), [&] {
-    runtime::current_context("test").simulation.operations().subscribe(reader, {Topic::operations, Topic::edges});
     auto x = torch::ones({64, 16}, torch::device("ahbm"));
+    torch::ahbm::synchronize();
+    runtime::current_context("test").simulation.operations().subscribe(reader, {Topic::operations, Topic::edges});
     torch::LaunchOptions options;
     options.queues.topology = QueueTopology::ring_1d;
     torch::launch(

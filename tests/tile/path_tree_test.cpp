@@ -69,7 +69,8 @@ TEST(PathTree, ItsSumsAreThoseOfAllSegmentsOnRandomPaths) {
   for (std::uint32_t seed = 0; seed < 400; ++seed) {
     std::mt19937 random(seed);
     const auto draw = [&](int below) { return static_cast<int>(random() % static_cast<unsigned>(below)); };
-    PathTree tree;
+    const PathTree::Owner owner = PathTree::make();
+    PathTree& tree = *owner;
     const std::uint32_t sender = tree.key({.activity = Activity::sender});
     std::vector<std::uint32_t> keys;
     for (std::uint32_t line = 0; line < 5; ++line) keys.push_back(tree.key({.file = "a.cpp", .line = line}));
@@ -114,7 +115,8 @@ TEST(PathTree, ItsSumsAreThoseOfAllSegmentsOnRandomPaths) {
 }
 
 TEST(PathTree, NodesAreAsManyAsPathsHoweverLongTheyAre) {
-  PathTree tree;
+  const PathTree::Owner owner = PathTree::make();
+  PathTree& tree = *owner;
   const std::uint32_t key = tree.key(PathKey());
   std::vector<Path> paths(4);
   std::mt19937 random(7);
@@ -133,7 +135,8 @@ TEST(PathTree, NodesAreAsManyAsPathsHoweverLongTheyAre) {
 }
 
 TEST(PathTree, ALongChainOfNodesIsLetGoWithoutDeepCalls) {
-  PathTree tree;
+  const PathTree::Owner owner = PathTree::make();
+  PathTree& tree = *owner;
   const std::uint32_t key = tree.key(PathKey());
   std::vector<Path> kept;
   Path path;
@@ -146,6 +149,18 @@ TEST(PathTree, ALongChainOfNodesIsLetGoWithoutDeepCalls) {
   while (kept.size() > 1) kept.pop_back();
   kept.clear();
   EXPECT_EQ(tree.nodes(), 0u);
+}
+
+TEST(PathTree, ItLivesAsLongAsAPathThatHasEscaped) {
+  Path escaped;
+  PathTree::Cut cut;
+  {
+    const PathTree::Owner owner = PathTree::make();
+    owner->append(escaped, {owner->key(PathKey()), ps(0), ps(5), {}});
+    cut = PathTree::Cut(*owner, ps(5));
+  }
+  ASSERT_NE(PathTree::last(escaped), nullptr);
+  EXPECT_EQ(PathTree::last(escaped)->end, ps(5));
 }
 
 }  // namespace

@@ -19,23 +19,23 @@ EndedPath ended(const KernelCommand* by, sim::AgentId of) {
 }  // namespace
 
 std::uint32_t Explainer::key_of(Activity activity, const KernelCommand& command, PartKind on) {
-  return paths_.key(
+  return paths_->key(
       {activity, command.engine(), on, command.kind, command.where.file_name(), command.where.line(), true});
 }
 
 std::uint32_t Explainer::key_of(const ProgramStep& step) {
-  return paths_.key(
+  return paths_->key(
       {step.activity, hardware::EngineKind::dma, PartKind::none, "", step.where.file_name(), step.where.line(), true});
 }
 
 /// The program does something that has no step.
 void Explainer::fill(Path& path, Time from, Time to) {
-  if (from < to) paths_.append(path, {paths_.key({.activity = Activity::program}), from, to, {}});
+  if (from < to) paths_->append(path, {paths_->key({.activity = Activity::program}), from, to, {}});
 }
 
 void Explainer::append(Path& path, const KernelCommand& command, const Interval& interval, Time until) {
-  paths_.append(path, {key_of(interval.activity, command, interval.on.kind), interval.start,
-                       std::min(interval.end, until), interval.on});
+  paths_->append(path, {key_of(interval.activity, command, interval.on.kind), interval.start,
+                        std::min(interval.end, until), interval.on});
 }
 
 // A program does one thing at a time; what it does not do itself (a command that issues others) may overlap.
@@ -48,7 +48,7 @@ void Explainer::go_on(ProgramExplanation& program, std::uint32_t key, Time start
   } else {
     fill(program.path, program.at, start);
   }
-  paths_.append(program.path, {key, start, end, {}});
+  paths_->append(program.path, {key, start, end, {}});
   program.at = end;
   program.may_extend = false;
 }
@@ -56,7 +56,7 @@ void Explainer::go_on(ProgramExplanation& program, std::uint32_t key, Time start
 void Explainer::on_program_begin(Program& program) {
   const Time now = machine_.scheduler().now();
   program.explanation = std::make_shared<ProgramExplanation>(now);
-  if (program.launch().queues) program.explanation->cut = PathTree::Cut(paths_, now);
+  if (program.launch().queues) program.explanation->cut = PathTree::Cut(*paths_, now);
 }
 
 void Explainer::on_program_end(Program& program, bool stands) {
@@ -89,7 +89,7 @@ void Explainer::on_step(Program& program, const ProgramStep& step, const hardwar
   program.launch().explanation->account.add(step, program.agent());
   const PathSegment* last = PathTree::last(mine.path);
   if (cause == nullptr && mine.may_extend && last != nullptr && last->key == key && mine.at == step.start) {
-    paths_.extend(mine.path, step.end);
+    paths_->extend(mine.path, step.end);
     mine.at = step.end;
     return;
   }
@@ -117,7 +117,7 @@ void Explainer::on_issued(KernelCommand& command) {
     mine.path = program.path;
     const Time since = std::max(program.at, program.doing.start);
     fill(mine.path, program.at, since);
-    paths_.append(mine.path, {program.doing.key, since, times.issued, {}});
+    paths_->append(mine.path, {program.doing.key, since, times.issued, {}});
   } else {
     go_on(program, key_of(Activity::tcm, command), times.requested, times.granted, mine.granted_by);
     go_on(program, key_of(Activity::queue, command), times.granted, times.placed, mine.placed_by);

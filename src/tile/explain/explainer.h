@@ -57,8 +57,8 @@ class Explainer final : public OperationConsumer {
   /// A launch goes out: its record gets an explanation.
   static void begin_launch(LaunchRecord& record) { record.explanation = std::make_shared<LaunchExplanation>(); }
   /// The critical path of a launch whose programs have ended: of the one that stands for it.
-  FoundPath critical_path(const LaunchExplanation& launch) const { return paths_.find(launch.path, launch.start); }
-  const PathTree& paths() const { return paths_; }
+  FoundPath critical_path(const LaunchExplanation& launch) const { return paths_->find(launch.path, launch.start); }
+  const PathTree& paths() const { return *paths_; }
 
   void on_operation(const OperationRecord& operation) override;
   void on_program_begin(Program& program) override;
@@ -85,7 +85,7 @@ class Explainer final : public OperationConsumer {
   Path path_within(const KernelCommand& command, Time until);
 
   hardware::Machine& machine_;
-  PathTree paths_;
+  PathTree::Owner paths_ = PathTree::make();
 };
 
 }  // namespace kernbench::tile

@@ -24,6 +24,17 @@ void PathNode::dispose() noexcept {
     tree.free_.emplace_back(node);
     node = next;
   }
+  if (tree.is_over()) delete &tree;
+}
+
+void PathTree::leave() {
+  owned_ = false;
+  if (is_over()) delete this;
+}
+
+void PathTree::end_cut(Time start) {
+  cuts_.erase(cuts_.find(start));
+  if (is_over()) delete this;
 }
 
 std::size_t PathTree::Hash::operator()(const PathKey& key) const {

@@ -78,13 +78,19 @@ using Path = Reference<PathNode>;
 
 /// All paths of a simulation. A segment that is added to a path which others share, or which has been cut, begins a new
 /// node. A node that only one other goes on from is put into that one: at once, or when there are twice as many nodes
-/// as the last time. So there are about as many nodes as paths that somebody holds, whatever their length. Must outlive
-/// its paths.
+/// as the last time. So there are about as many nodes as paths that somebody holds, whatever their length. The tree
+/// lives until its owner has let it go and the last path and cut are gone: a tile that escapes from its kernel may hold
+/// a path.
 class PathTree {
  public:
   static constexpr std::size_t kLongest = 12;
 
-  PathTree() : sender_(key({.activity = Activity::sender})) {}
+  /// The owner lets go.
+  struct Leave {
+    void operator()(PathTree* tree) const { tree->leave(); }
+  };
+  using Owner = std::unique_ptr<PathTree, Leave>;
+  static Owner make() { return Owner(new PathTree); }
   PathTree(const PathTree&) = delete;
   PathTree& operator=(const PathTree&) = delete;
 
@@ -111,7 +117,7 @@ class PathTree {
       return *this;
     }
     ~Cut() {
-      if (tree_ != nullptr) tree_->cuts_.erase(tree_->cuts_.find(start_));
+      if (tree_ != nullptr) tree_->end_cut(start_);
     }
 
    private:
@@ -127,6 +133,11 @@ class PathTree {
 
  private:
   friend class PathNode;
+  PathTree() : sender_(key({.activity = Activity::sender})) {}
+  ~PathTree() = default;
+  void leave();
+  void end_cut(Time start);
+  bool is_over() const { return !owned_ && nodes_.empty() && cuts_.empty(); }
   struct Hash {
     std::size_t operator()(const PathKey& key) const;
   };
@@ -144,6 +155,7 @@ class PathTree {
   std::vector<PathKey> keys_;
   std::unordered_map<PathKey, std::uint32_t, Hash> numbers_;  // only looked up
   std::uint32_t sender_;
+  bool owned_ = true;
   std::multiset<Time> cuts_;
   static constexpr std::size_t kFewNodes = 64;
   std::vector<PathNode*> nodes_;          // that exist
