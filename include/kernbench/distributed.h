@@ -22,6 +22,10 @@ namespace kernbench::torch::distributed {
 /// With c10d's numbers. PREMUL_SUM has no C++ spelling for its factor and is refused, as is what is none of these.
 enum class ReduceOp : std::uint8_t { SUM, AVG, PRODUCT, MIN, MAX, BAND, BOR, BXOR, PREMUL_SUM };
 
+/// The reduction of that name, in capitals or not: "sum", "AVG", "product", "min", "max", "band", "bor", "bxor".
+/// ValueError for another one.
+ReduceOp reduce_op(std::string_view name);
+
 /// Some ranks that communicate with each other, as the calling rank sees them. An empty one stands for the default
 /// group, that of all ranks.
 class ProcessGroup {
@@ -129,9 +133,57 @@ using WorkRef = std::shared_ptr<Work>;
 /// order of the group's algorithm: see docs/collectives.md. ValueError for a type that `op` cannot reduce.
 WorkRef all_reduce(const Tensor& tensor, ReduceOp op = ReduceOp::SUM, const ProcessGroup& group = {},
                    bool async_op = false, Where where = Where::current());
-/// tensor := that of rank `src`, a global rank.
-WorkRef broadcast(const Tensor& tensor, int src, const ProcessGroup& group = {}, bool async_op = false,
-                  Where where = Where::current());
+// A root is a global rank, or with `group_src` and `group_dst` one of the group: one of the two at most; neither: 0.
+
+/// tensor := that of the root.
+WorkRef broadcast(const Tensor& tensor, std::optional<int> src, const ProcessGroup& group = {}, bool async_op = false,
+                  std::optional<int> group_src = {}, Where where = Where::current());
+/// The root's tensor := the reduction of all ranks' tensors; the others' do not change.
+WorkRef reduce(const Tensor& tensor, std::optional<int> dst, ReduceOp op = ReduceOp::SUM,
+               const ProcessGroup& group = {}, bool async_op = false, std::optional<int> group_dst = {},
+               Where where = Where::current());
+
+// Collectives of blocks, one for each rank. Input and output may be placed differently, and of what has no elements to
+// fold every type will do. Where the input is the caller's own block of the output, or the output that of the input,
+// all_gather and reduce_scatter work in place; other tensors must not share elements: ValueError.
+
+/// output := block r of the reduction of all ranks' inputs on rank r, in the order of the group's algorithm. The input
+/// has as many elements as n outputs.
+WorkRef reduce_scatter_tensor(const Tensor& output, const Tensor& input, ReduceOp op = ReduceOp::SUM,
+                              const ProcessGroup& group = {}, bool async_op = false, Where where = Where::current());
+/// The same with a tensor for each block.
+WorkRef reduce_scatter(const Tensor& output, const std::vector<Tensor>& input_list, ReduceOp op = ReduceOp::SUM,
+                       const ProcessGroup& group = {}, bool async_op = false, Where where = Where::current());
+/// Block r of the output := the input of rank r. The output has as many elements as n inputs.
+WorkRef all_gather_into_tensor(const Tensor& output_tensor, const Tensor& input_tensor, const ProcessGroup& group = {},
+                               bool async_op = false, Where where = Where::current());
+/// The same with a tensor for each block.
+WorkRef all_gather(const std::vector<Tensor>& tensor_list, const Tensor& tensor, const ProcessGroup& group = {},
+                   bool async_op = false, Where where = Where::current());
+/// The root's gather_list[r] := the tensor of rank r. Others give no list.
+WorkRef gather(const Tensor& tensor, const std::vector<Tensor>& gather_list = {}, std::optional<int> dst = {},
+               const ProcessGroup& group = {}, bool async_op = false, std::optional<int> group_dst = {},
+               Where where = Where::current());
+/// tensor := scatter_list[r] of the root on rank r. Others give no list.
+WorkRef scatter(const Tensor& tensor, const std::vector<Tensor>& scatter_list = {}, std::optional<int> src = {},
+                const ProcessGroup& group = {}, bool async_op = false, std::optional<int> group_src = {},
+                Where where = Where::current());
+/// Block s of the output of rank r := block r of the input of rank s. Blocks are equal parts of the first dimension, or
+/// of these sizes; what a rank sends to another one is what that one expects, else the collective fails as one in which
+/// calls differ.
+WorkRef all_to_all_single(const Tensor& output, const Tensor& input,
+                          const std::vector<std::int64_t>& output_split_sizes = {},
+                          const std::vector<std::int64_t>& input_split_sizes = {}, const ProcessGroup& group = {},
+                          bool async_op = false, Where where = Where::current());
+/// The same with a tensor for each block.
+WorkRef all_to_all(const std::vector<Tensor>& output_tensor_list, const std::vector<Tensor>& input_tensor_list,
+                   const ProcessGroup& group = {}, bool async_op = false, Where where = Where::current());
+/// PyTorch's earlier names of all_gather_into_tensor and reduce_scatter_tensor.
+WorkRef _all_gather_base(const Tensor& output_tensor, const Tensor& input_tensor, const ProcessGroup& group = {},
+                         bool async_op = false, Where where = Where::current());
+WorkRef _reduce_scatter_base(const Tensor& output, const Tensor& input, ReduceOp op = ReduceOp::SUM,
+                             const ProcessGroup& group = {}, bool async_op = false, Where where = Where::current());
+
 /// Holds up the host until all ranks have called it, and their devices have come to it: the devices on which they
 /// communicate in the group, whichever is current; before the first communication the current one.
 WorkRef barrier(const ProcessGroup& group = {}, bool async_op = false, Where where = Where::current());

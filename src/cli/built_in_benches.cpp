@@ -18,6 +18,7 @@ void kernbench_bench_va_offset_verify(kernbench::BenchDefinition& bench);
 void kernbench_bench_gpt3_qkv(kernbench::BenchDefinition& bench);
 void kernbench_bench_gpt3_weights(kernbench::BenchDefinition& bench);
 void kernbench_bench_ccl_allreduce(kernbench::BenchDefinition& bench);
+void kernbench_bench_ccl_collective(kernbench::BenchDefinition& bench);
 void kernbench_bench_p2p_bandwidth(kernbench::BenchDefinition& bench);
 void kernbench_bench_scaled_add_ddp(kernbench::BenchDefinition& bench);
 }
@@ -43,7 +44,7 @@ const std::vector<Bench>& built_in_benches() {
                   kernbench_bench_softmax, kernbench_bench_layer_norm, kernbench_bench_memory_sweep,
                   kernbench_bench_roofline, kernbench_bench_copy_bandwidth, kernbench_bench_va_offset_verify,
                   kernbench_bench_gpt3_qkv, kernbench_bench_gpt3_weights, kernbench_bench_ccl_allreduce,
-                  kernbench_bench_p2p_bandwidth, kernbench_bench_scaled_add_ddp});
+                  kernbench_bench_ccl_collective, kernbench_bench_p2p_bandwidth, kernbench_bench_scaled_add_ddp});
   return benches;
 }
 

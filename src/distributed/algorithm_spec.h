@@ -26,6 +26,12 @@ struct AlgorithmSpec {
   std::optional<std::string> topology = {};  // without: that of the module
   std::string broadcast = "ring_broadcast";  // its other algorithms
   std::string barrier = "ring_barrier";
+  std::string reduce_scatter = "ring_reduce_scatter";
+  std::string all_gather = "ring_all_gather";
+  std::string reduce = "ring_reduce";
+  std::string gather = "direct_gather";
+  std::string scatter = "direct_scatter";
+  std::string all_to_all = "pairwise_all_to_all";
   BufferKind buffer_kind = BufferKind::tcm;
   Backpressure backpressure = Backpressure::sleep;
   // assumption: enough slots in flight that credits come back in time over links of a few hundred GB/s
@@ -37,6 +43,12 @@ struct AlgorithmSpec {
   std::optional<std::int32_t> world_size = {};  // without: the number of SIPs
   bool operator==(const AlgorithmSpec&) const = default;
 
+  /// The name of its algorithm for an operation.
+  const std::string& algorithm_for(CollectiveOperation operation) const {
+    const std::array<const std::string*, kCollectiveOperations.size()> names{
+        &module, &broadcast, &barrier, &reduce_scatter, &all_gather, &reduce, &gather, &scatter, &all_to_all};
+    return *names[static_cast<std::size_t>(operation)];
+  }
   /// Of a tile that takes one slot.
   std::int64_t tile_elements(DType dtype) const {
     return std::max<std::int64_t>(1, slot_size.count() / item_size(dtype));
@@ -59,10 +71,17 @@ void describe(V& visit, S& spec) {
   visit.field({"topology", "arrangement of the ranks: that of `module`, and an error if it is another", false, 0, 0,
                all_reduce_topologies()},
               spec.topology);
-  visit.field({"broadcast", "algorithm of broadcasts", false, 0, 0, algorithm_names(CollectiveOperation::broadcast)},
-              spec.broadcast);
-  visit.field({"barrier", "algorithm of barriers", false, 0, 0, algorithm_names(CollectiveOperation::barrier)},
-              spec.barrier);
+  const auto choice = [&](const char* key, const char* meaning, CollectiveOperation operation, auto& value) {
+    visit.field({key, meaning, false, 0, 0, algorithm_names(operation)}, value);
+  };
+  choice("broadcast", "algorithm of broadcasts", CollectiveOperation::broadcast, spec.broadcast);
+  choice("barrier", "algorithm of barriers", CollectiveOperation::barrier, spec.barrier);
+  choice("reduce_scatter", "algorithm of reduce-scatters", CollectiveOperation::reduce_scatter, spec.reduce_scatter);
+  choice("all_gather", "algorithm of all-gathers", CollectiveOperation::all_gather, spec.all_gather);
+  choice("reduce", "algorithm of reduces", CollectiveOperation::reduce, spec.reduce);
+  choice("gather", "algorithm of gathers", CollectiveOperation::gather, spec.gather);
+  choice("scatter", "algorithm of scatters", CollectiveOperation::scatter, spec.scatter);
+  choice("all_to_all", "algorithm of all-to-alls", CollectiveOperation::all_to_all, spec.all_to_all);
   visit.field({"buffer_kind", "memory of the receiver that holds the slots", false, 0, 0, kBufferKindNames},
               spec.buffer_kind);
   visit.field({"backpressure", "how a program waits for a credit or a message", false, 0, 0, kBackpressureNames},

@@ -2,12 +2,17 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <optional>
+#include <set>
 #include <utility>
 #include <vector>
 
 #include "distributed/communicator.h"
 #include "distributed/device_work.h"
+#include "runtime/functions/device_kernels.h"
 #include "runtime/host_wait.h"
+#include "tile/library/elementwise.h"
 
 namespace kernbench::distributed {
 namespace {
@@ -58,6 +63,86 @@ std::shared_ptr<WorkState> refuse(runtime::HostContext& context, GroupHandle& ha
   return state;
 }
 
+/// The launches of a collective, each with the steps that it makes and the channels that it needs; without any late
+/// channels those of the group.
+struct Round {
+  std::int64_t first_step = 1, last_step = 0;
+  std::optional<Communicator::LateChannels> late = {};
+  std::vector<RankPair> channels = {};
+};
+
+bool has_all(const std::vector<RankPair>& channels, const std::vector<RankPair>& needed) {
+  const std::set<RankPair> known(channels.begin(), channels.end());
+  return std::ranges::all_of(needed, [&](const RankPair& pair) { return known.contains(pair); });
+}
+
+std::vector<Round> rounds_of(const Group& group, const CollectiveAlgorithm& algorithm,
+                             const runtime::HostContext& context) {
+  const int size = group.size();
+  if (size == 1 || !opens_channels_late(algorithm.operation) ||
+      has_all(channels_of(group.algorithm(), size), algorithm.channels(size))) {
+    return {{1, size - 1}};
+  }
+  std::vector<Round> rounds;
+  const GroupDescription description{size, context.pe.has_value(), group.algorithm(), context.simulation.topology()};
+  for (auto& each : channel_rounds(description, algorithm)) {
+    rounds.push_back(
+        {each.first_step, each.last_step, {{algorithm.topology, rounds.size()}}, std::move(each.channels)});
+  }
+  return rounds;
+}
+
+/// What runs on each PE of the rank.
+std::function<void(const std::shared_ptr<tl::Tensor>&)> body_of(const CollectiveAlgorithm& algorithm,
+                                                                const CollectiveCall& call, const GroupHandle& handle,
+                                                                const Round& round) {
+  // The group may be destroyed while this is under way.
+  return [kernel = algorithm.kernel, arguments = call.arguments, blocks = call.blocks, first = round.first_step,
+          last = round.last_step, communicator = handle.group->shared_communicator(), group = handle.group,
+          member = handle.member, dtype = call.fingerprint.dtype](const std::shared_ptr<tl::Tensor>& flat) {
+    CollectiveArguments mine = arguments;
+    mine.tensor = flat.get();
+    if (blocks) {
+      const PeCoordinate here{SipId{static_cast<std::int32_t>(tl::device_id())},
+                              CubeId{static_cast<std::int32_t>(tl::cube_id())},
+                              PeId{static_cast<std::int32_t>(tl::pe_id())}};
+      mine.blocks = {blocks->inputs, blocks->outputs, blocks->sent.of(here), blocks->received.of(here), first, last};
+    }
+    kernel(communicator->view(member, dtype), mine);
+  };
+}
+
+/// The PEs of a rank that have something to do; one has when other ranks wait for this one to come.
+std::vector<PeCoordinate> pes_of(const BlockPlan& blocks, const runtime::HostContext& context) {
+  std::set<PeCoordinate> pes;
+  if (blocks.empty) return {};
+  for (const BlockShares* shares : {&blocks.sent, &blocks.received}) {
+    for (const PeCoordinate pe : shares->pes()) pes.insert(pe);
+  }
+  if (pes.empty()) pes.insert(context.part(SipId{blocks.device}).pes(context.simulation.topology()).front());
+  return {pes.begin(), pes.end()};
+}
+
+/// Copies inside the SIP, behind the kernels, in a launch with a name of its own.
+void redistribute(runtime::HostContext& context, const std::string& name, const BlockPlan& blocks, DeviceWork like) {
+  like.kernel = name + ": redistribute";
+  like.payload.device = blocks.device;
+  std::vector<std::pair<tile::library::View, tile::library::View>> pairs;
+  std::vector<torch::Tensor> written;
+  for (const auto& [from, to] : blocks.redistribute) {
+    pairs.emplace_back(runtime::kernel_view(from, false), runtime::kernel_view(to, true));
+    like.read.push_back(from);
+    like.written.push_back(to);
+  }
+  like.pes = runtime::holders(like.written);
+  like.body = [pairs = std::move(pairs)](const std::shared_ptr<tl::Tensor>&) {
+    const auto same = [](const std::vector<tl::Tile>& tiles, const tile::library::Box&) { return tiles.front(); };
+    constexpr int kLiveTiles = 4;
+    for (const auto& [from, to] : pairs) tile::library::elementwise(to, {from}, same, kLiveTiles);
+  };
+  launch_too(context, std::move(like));
+}
+
 }  // namespace
 
 std::shared_ptr<WorkState> issue(GroupHandle& handle, CollectiveCall call, bool async_op) {
@@ -68,9 +153,16 @@ std::shared_ptr<WorkState> issue(GroupHandle& handle, CollectiveCall call, bool 
   work.call = call.name;
   const CollectiveAlgorithm& algorithm = algorithm_for(group.algorithm(), call.operation);
   work.kernel = algorithm.name;
+  work.writes = call.writes;
   work.payload = payload_of(call.tensor, call.name, context);
   // Without a tensor it is the rank's device in the group that takes part, whichever is current.
-  if (const auto& mine = group.communicator().part_if_known(handle.member); mine && !call.tensor.defined()) {
+  const auto& mine = group.communicator().part_if_known(handle.member);
+  if (call.blocks) {
+    work.payload.device = call.blocks->device;
+    work.pes = pes_of(*call.blocks, context);
+    work.written = call.blocks->written;
+    work.read = call.blocks->read;
+  } else if (mine && !call.tensor.defined()) {
     work.payload.device = mine->sip().value;
   }
   const tensor::DevicePart part = part_of(work.payload, context, call.name);
@@ -87,34 +179,64 @@ std::shared_ptr<WorkState> issue(GroupHandle& handle, CollectiveCall call, bool 
   if (others_here && !async_op) runtime::host_wait(context, [&] { others_here->wait(); });
   if (others_here && others_here->is_set()) others_here.reset();
   work.after = others_here;
+  const auto rounds = rounds_of(group, algorithm, context);
+  for (const Round& round : rounds) {
+    if (round.late) communicator->open_late(context, *round.late, round.channels, what);
+  }
   // The group may be destroyed while this is under way.
-  work.turn = [communicator, group = handle.group, member = handle.member, sequence, what] {
-    return communicator->turn(member, sequence, what);
+  const auto turn_of = [=, group = handle.group, member = handle.member](const Round& round, std::size_t number) {
+    return [communicator, group, member, sequence, what, late = round.late, number] {
+      return communicator->turn(member, sequence, what, late, number);
+    };
   };
-  work.body = [kernel = algorithm.kernel, arguments = call.arguments, communicator, group = handle.group,
-               member = handle.member, dtype = call.fingerprint.dtype](const std::shared_ptr<tl::Tensor>& flat) {
-    CollectiveArguments mine = arguments;
-    mine.tensor = flat.get();
-    kernel(communicator->view(member, dtype), mine);
-  };
-  work.explain = [node = std::make_shared<CollectiveNode>(what, handle.global_rank, handle.group, sequence)](
-                     const std::shared_ptr<const sim::WaitNode>& launch) {
+  work.turn = turn_of(rounds.front(), 0);
+  work.body = body_of(algorithm, call, handle, rounds.front());
+  const auto explain = [node = std::make_shared<CollectiveNode>(what, handle.global_rank, handle.group, sequence)](
+                           const std::shared_ptr<const sim::WaitNode>& launch) {
     node->set_launch(launch);
     return std::shared_ptr<const sim::WaitNode>(node);
   };
+  const bool redistributes = call.blocks && !call.blocks->redistribute.empty();
+  if (rounds.size() > 1 || redistributes) {
+    DeviceWork next;
+    next.call = work.call;
+    next.kernel = work.kernel;
+    next.payload.device = work.payload.device;
+    next.synchronous = work.synchronous;
+    work.then = [&, next] {
+      for (std::size_t i = 1; i < rounds.size(); ++i) {
+        DeviceWork more = next;
+        more.pes = pes_of(*call.blocks, context);
+        more.written = call.blocks->written;
+        more.read = call.blocks->read;
+        more.explain = explain;
+        more.turn = turn_of(rounds[i], i);
+        more.body = body_of(algorithm, call, handle, rounds[i]);
+        launch_too(context, std::move(more));
+      }
+      if (redistributes) redistribute(context, call.name, *call.blocks, next);
+    };
+  }
+  work.explain = explain;
   auto state = enqueue(std::move(work), handle.stream);
   state->finished->describe_as([what, rank = handle.global_rank] { return named("{} on {}", what, Name::rank(rank)); });
   state->sequence = sequence;
   state->others_here = std::move(others_here);
   state->group = handle.group;
   group.order_check().attach(sequence, state);
-  communicator->set_end(handle.member, sequence, state->finished);
+  communicator->set_end(handle.member, sequence, rounds.size(), state->finished);
   // Others may have differed while this one was given to the device.
   if (scope && scope->taken_back()) state->fail(group.failure());
   if (!async_op && scope && (state->failure || group.has_conflict(sequence))) {
     group.wait_for_failure(context, what, sequence);
   }
   return state;
+}
+
+torch::distributed::WorkRef finish(std::shared_ptr<WorkState> state, bool async_op) {
+  if (async_op) return std::make_shared<torch::distributed::Work>(std::move(state));
+  order_current_stream_behind(*state);
+  return nullptr;
 }
 
 }  // namespace kernbench::distributed

@@ -2,13 +2,27 @@
 #pragma once
 
 #include <memory>
+#include <utility>
+#include <vector>
 
 #include "distributed/algorithms/algorithm.h"
+#include "distributed/block_shares.h"
 #include "distributed/group.h"
 #include "distributed/work_state.h"
 #include "kernbench/torch/tensor.h"
 
 namespace kernbench::distributed {
+
+/// The blocks of a collective, as one rank has them: see BlockArguments.
+struct BlockPlan {
+  std::vector<BlockRow> inputs, outputs;
+  BlockShares sent, received;
+  std::vector<torch::Tensor> read, written;
+  int device = 0;
+  bool empty = false;  // all ranks know that no element moves
+  /// From what the kernels have written to the tensors of the caller, where replicas must be written, too.
+  std::vector<std::pair<torch::Tensor, torch::Tensor>> redistribute = {};
+};
 
 /// A collective as one rank calls it.
 struct CollectiveCall {
@@ -16,12 +30,18 @@ struct CollectiveCall {
   CollectiveOperation operation = CollectiveOperation::barrier;
   CollectiveFingerprint fingerprint = {};
   torch::Tensor tensor = {};           // undefined: there is none
-  CollectiveArguments arguments = {};  // without the tensor
+  bool writes = true;                  // the tensor
+  CollectiveArguments arguments = {};  // without the tensor and the blocks
+  std::shared_ptr<const BlockPlan> blocks = {};
 };
 
 /// Checks the call against those of other ranks and enqueues the kernel of the group's algorithm. When the group
 /// communicates for the first time it waits for the others on the host; with `async_op` whoever waits for the work
 /// does.
 std::shared_ptr<WorkState> issue(GroupHandle& handle, CollectiveCall call, bool async_op);
+
+/// What a collective returns that has been issued. Like PyTorch: the current stream waits for a call that is not
+/// asynchronous, and the host does not.
+torch::distributed::WorkRef finish(std::shared_ptr<WorkState> state, bool async_op);
 
 }  // namespace kernbench::distributed

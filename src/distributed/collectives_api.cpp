@@ -1,9 +1,9 @@
-// all_reduce, broadcast, barrier, and the handles of operations under way.
+// all_reduce, broadcast, reduce, barrier, and the handles of operations under way.
 #include <fmt/format.h>
 
 #include <utility>
 
-#include "distributed/algorithms/reduction.h"
+#include "distributed/argument_checks.h"
 #include "distributed/collective.h"
 #include "distributed/device_work.h"
 #include "distributed/transfer.h"
@@ -87,49 +87,12 @@ std::uint64_t Work::get_sequence_number() const {
   return state_->sequence;
 }
 
-namespace {
-
-/// Like PyTorch: the current stream waits for a call that is not asynchronous, and the host does not.
-WorkRef finish(std::shared_ptr<WorkState> state, bool async_op) {
-  if (async_op) return std::make_shared<Work>(std::move(state));
-  order_current_stream_behind(*state);
-  return nullptr;
-}
-
-/// ValueError for a reduction that does not exist, or not for this type.
-void check_reduction(ReduceOp op, DType dtype) {
-  if (op > ReduceOp::PREMUL_SUM) {
-    throw ValueError(
-        fmt::format("all_reduce: Invalid ReduceOp: {}; the reductions are SUM, AVG, PRODUCT, MIN, MAX, BAND, BOR and "
-                    "BXOR",
-                    static_cast<int>(op)));
-  }
-  if (can_reduce(op, dtype)) return;
-  const char* const type = torch_name(dtype);
-  if (op == ReduceOp::BAND || op == ReduceOp::BOR || op == ReduceOp::BXOR) {
-    throw ValueError(
-        fmt::format("all_reduce: Cannot use ReduceOp.{} with non-integral dtype: it combines bits, and the "
-                    "tensor is of {}; reduce a tensor of integers or of Bool",
-                    name(op), type));
-  }
-  if (op == ReduceOp::PREMUL_SUM) {
-    throw ValueError("all_reduce: ReduceOp.PREMUL_SUM has no factor here; multiply the tensor, then use SUM");
-  }
-  throw ValueError(
-      fmt::format("all_reduce: Cannot use ReduceOp.{} with a tensor of {}: {}", name(op), type,
-                  op == ReduceOp::AVG && is_integer(dtype)
-                      ? "an average of integers is none; use SUM, or convert the tensor to Float"
-                      : "the devices have no such arithmetic; convert the tensor first, to Int or Half, say"));
-}
-
-}  // namespace
-
 WorkRef all_reduce(const Tensor& tensor, ReduceOp op, const ProcessGroup& group, bool async_op, Where where) {
   const tensor::HostCall here("all_reduce", where);
   GroupHandle* handle = member_handle(group, "all_reduce");
   if (handle == nullptr) return nullptr;
   check_tensor(tensor, "all_reduce");
-  check_reduction(op, tensor::impl_of(tensor).dtype);
+  check_reduction("all_reduce", op, tensor::impl_of(tensor).dtype);
   CollectiveCall call;
   call.name = "all_reduce";
   call.operation = CollectiveOperation::all_reduce;
@@ -140,22 +103,40 @@ WorkRef all_reduce(const Tensor& tensor, ReduceOp op, const ProcessGroup& group,
   return finish(issue(*handle, std::move(call), async_op), async_op);
 }
 
-WorkRef broadcast(const Tensor& tensor, int src, const ProcessGroup& group, bool async_op, Where where) {
+WorkRef broadcast(const Tensor& tensor, std::optional<int> src, const ProcessGroup& group, bool async_op,
+                  std::optional<int> group_src, Where where) {
   const tensor::HostCall here("broadcast", where);
   GroupHandle* handle = member_handle(group, "broadcast");
   if (handle == nullptr) return nullptr;
   check_tensor(tensor, "broadcast");
-  const int root = handle->group->member(src);
-  if (root < 0) {
-    throw ValueError(fmt::format("broadcast: Global rank {} is not part of {}, whose ranks are {}", src,
-                                 handle->group->name(), set_text(handle->group->ranks())));
-  }
+  const int root = checked_root("broadcast", *handle, src, group_src, "src");
   CollectiveCall call;
   call.name = "broadcast";
   call.operation = CollectiveOperation::broadcast;
   call.fingerprint.type = OpType::BROADCAST;
-  call.fingerprint.root = src;
+  call.fingerprint.root = handle->group->ranks()[static_cast<std::size_t>(root)];
   call.tensor = tensor;
+  call.arguments.root = root;
+  return finish(issue(*handle, std::move(call), async_op), async_op);
+}
+
+WorkRef reduce(const Tensor& tensor, std::optional<int> dst, ReduceOp op, const ProcessGroup& group, bool async_op,
+               std::optional<int> group_dst, Where where) {
+  const tensor::HostCall here("reduce", where);
+  GroupHandle* handle = member_handle(group, "reduce");
+  if (handle == nullptr) return nullptr;
+  check_tensor(tensor, "reduce");
+  check_reduction("reduce", op, tensor::impl_of(tensor).dtype);
+  const int root = checked_root("reduce", *handle, dst, group_dst, "dst");
+  CollectiveCall call;
+  call.name = "reduce";
+  call.operation = CollectiveOperation::reduce;
+  call.fingerprint.type = OpType::REDUCE;
+  call.fingerprint.reduce = op;
+  call.fingerprint.root = handle->group->ranks()[static_cast<std::size_t>(root)];
+  call.tensor = tensor;
+  call.writes = handle->member == root;
+  call.arguments.reduction = op;
   call.arguments.root = root;
   return finish(issue(*handle, std::move(call), async_op), async_op);
 }

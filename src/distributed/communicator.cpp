@@ -53,45 +53,65 @@ runtime::CompletionRef Communicator::ready(runtime::HostContext& context, int me
   if (!barrier_->has(rank)) {
     // Who waits goes on as soon as the last one has arrived, over these channels.
     const bool last = barrier_->missing().size() == 1;
-    if (last) channels_ = channels_between(context, group_, group_.name(), pairs(), what);
+    if (last) {
+      channels_ =
+          channels_between(context, group_, group_.name(), pairs(channels_of(group_.algorithm(), group_.size())), what);
+      open_wanted(context);
+    }
     barrier_->arrive(rank);
   }
   return {barrier_, &barrier_->reached()};
 }
 
-std::shared_ptr<ChannelTurn> Communicator::turn(int member, std::uint64_t sequence, const std::string& what) {
+void Communicator::open_late(runtime::HostContext& context, const LateChannels& which,
+                             const std::vector<RankPair>& pairs, const std::string& what) {
+  late_.try_emplace(which, Late{pairs, what});
+  if (channels_) open_wanted(context);
+}
+
+void Communicator::open_wanted(runtime::HostContext& context) {
+  for (auto& [which, late] : late_) {
+    if (late.channels) continue;
+    late.channels = channels_between(context, group_, fmt::format("{}, {}", group_.name(), which.first),
+                                     pairs(late.pairs), late.what);
+  }
+}
+
+std::shared_ptr<ChannelTurn> Communicator::turn(int member, std::uint64_t sequence, const std::string& what,
+                                                const std::optional<LateChannels>& late, std::size_t round) {
   if (!channels_) return nullptr;
-  Open& open = open_[sequence];
+  Open& open = open_[{sequence, round}];
   if (!open.use) {
-    open.use = std::make_shared<ChannelUse>(channels_, group_.roster(), group_.ranks(), what);
+    const auto& channels = late ? late_.at(*late).channels : channels_;
+    open.use = std::make_shared<ChannelUse>(channels, group_.roster(), group_.ranks(), what);
     for (const auto& [other, end] : open.ends) {
       if (const auto alive = end.lock()) open.use->set_end(static_cast<std::size_t>(other), alive);
     }
   }
   const auto use = open.use;
-  if (++open.turns == group_.ranks().size()) open_.erase(sequence);
+  if (++open.turns == group_.ranks().size()) open_.erase({sequence, round});
   return std::make_shared<ChannelTurn>(use, static_cast<std::size_t>(member));
 }
 
-void Communicator::set_end(int member, std::uint64_t sequence, const runtime::CompletionRef& end) {
-  const auto open = open_.find(sequence);
-  if (open != open_.end() && open->second.use)
-    open->second.use->set_end(static_cast<std::size_t>(member), end);
-  else if (group_.size() > 1 && !end->is_set())
-    open_[sequence].ends[member] = end;
+void Communicator::set_end(int member, std::uint64_t sequence, std::size_t rounds, const runtime::CompletionRef& end) {
+  for (std::size_t round = 0; round < rounds; ++round) {
+    const auto open = open_.find({sequence, round});
+    if (open != open_.end() && open->second.use)
+      open->second.use->set_end(static_cast<std::size_t>(member), end);
+    else if (group_.size() > 1 && !end->is_set())
+      open_[{sequence, round}].ends[member] = end;
+  }
 }
 
 void Communicator::append_not_begun(int member, std::uint64_t sequence, std::vector<sim::WaitEdge>& edges) const {
-  const auto open = open_.find(sequence);
-  if (open == open_.end() || !open->second.use) return;
-  open->second.use->append_not_begun(static_cast<std::size_t>(member), edges);
+  for (auto open = open_.lower_bound({sequence, 0}); open != open_.end() && open->first.first == sequence; ++open) {
+    if (open->second.use) open->second.use->append_not_begun(static_cast<std::size_t>(member), edges);
+  }
 }
 
-std::vector<PartPair> Communicator::pairs() const {
+std::vector<PartPair> Communicator::pairs(const std::vector<RankPair>& members) const {
   std::vector<PartPair> pairs;
-  for (const auto& [from, to] : channels_of(group_.algorithm(), group_.size())) {
-    pairs.emplace_back(part(from), part(to));
-  }
+  for (const auto& [from, to] : members) pairs.emplace_back(part(from), part(to));
   return pairs;
 }
 

@@ -7,6 +7,8 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <string_view>
+#include <utility>
 #include <vector>
 
 #include "distributed/algorithms/algorithm.h"
@@ -43,22 +45,31 @@ class Communicator {
   const tensor::DevicePart& part(int member) const { return parts_[static_cast<std::size_t>(member)].value(); }
   /// The group as a member's kernels see it, for when all members have come. It must not outlive the communicator.
   RankView view(int member, DType dtype) const;
+  /// Of channels that are opened late: the topology of the ranks, and the number of the round.
+  using LateChannels = std::pair<std::string_view, std::size_t>;
+  /// Opens the late channels between these members, if they are not open: now, or when all members have come. `what`
+  /// names the call for reports.
+  void open_late(runtime::HostContext& context, const LateChannels& which, const std::vector<RankPair>& pairs,
+                 const std::string& what);
   /// A member's turn on the channels in its collective `sequence`, for when all members have come; null for a group of
-  /// one. `what` names the call for reports. Each member takes it once.
-  std::shared_ptr<ChannelTurn> turn(int member, std::uint64_t sequence, const std::string& what);
+  /// one. `late`: those that it needs that have been opened late. `what` names the call for reports. Each member takes
+  /// it once, in each round.
+  std::shared_ptr<ChannelTurn> turn(int member, std::uint64_t sequence, const std::string& what,
+                                    const std::optional<LateChannels>& late = {}, std::size_t round = 0);
   /// No member comes to the collectives from `first` on that has not come to them: they use the channels as long as the
   /// launches of those that have. Nobody waits for members any more.
   void give_up(std::uint64_t first) {
-    open_.erase(open_.lower_bound(first), open_.end());
+    open_.erase(open_.lower_bound({first, 0}), open_.end());
     if (barrier_) barrier_->give_up();
   }
-  /// The end of a member's kernels in that collective, for reports.
-  void set_end(int member, std::uint64_t sequence, const runtime::CompletionRef& end);
+  /// The end of a member's kernels in that collective, of so many rounds, for reports.
+  void set_end(int member, std::uint64_t sequence, std::size_t rounds, const runtime::CompletionRef& end);
   /// Appends the calls of that collective to which the streams of other members have not come, for reports.
   void append_not_begun(int member, std::uint64_t sequence, std::vector<sim::WaitEdge>& edges) const;
 
  private:
-  std::vector<PartPair> pairs() const;
+  std::vector<PartPair> pairs(const std::vector<RankPair>& members) const;
+  void open_wanted(runtime::HostContext& context);
 
   const Group& group_;
   std::vector<std::optional<tensor::DevicePart>> parts_;      // by member; nothing: not known yet
@@ -71,7 +82,14 @@ class Communicator {
     std::size_t turns = 0;
     std::map<int, std::weak_ptr<sim::Completion>> ends = {};  // by member, of those that came before the use was made
   };
-  std::map<std::uint64_t, Open> open_;  // by sequence number
+  std::map<std::pair<std::uint64_t, std::size_t>, Open> open_;  // by sequence number and round
+  /// Late channels; null: to be opened when all members have come.
+  struct Late {
+    std::vector<RankPair> pairs;
+    std::string what;
+    std::shared_ptr<SharedChannels> channels = {};
+  };
+  std::map<LateChannels, Late> late_;
 };
 
 }  // namespace kernbench::distributed

@@ -145,6 +145,16 @@ void launch(HostContext& context, DeviceWork work) {
     const auto storage = context.simulation.devices().own(tensor::device_storage(work.payload.tensor));
     (work.writes ? plan.written : plan.read) = {storage};
     tensor = std::make_shared<tl::Tensor>(std::move(work.payload.flat));
+  } else if (work.pes) {
+    plan.pes = std::move(*work.pes);
+    if (plan.pes.empty()) return;
+    const auto append = [&](const std::vector<torch::Tensor>& tensors, auto& storages) {
+      for (const auto& each : tensors) {
+        storages.push_back(context.simulation.devices().own(tensor::device_storage(each)));
+      }
+    };
+    append(work.written, plan.written);
+    append(work.read, plan.read);
   } else {
     plan.pes = {context.pe.value_or(PeCoordinate{SipId{plan.device}, CubeId{0}, PeId{0}})};
   }
@@ -152,7 +162,20 @@ void launch(HostContext& context, DeviceWork work) {
   runtime::enqueue_launch(context.simulation, std::move(plan));
 }
 
+/// Without a Work the launch overhead is a part of the call, which a failure ends.
+void launch_in_call(HostContext& context, DeviceWork work) {
+  if (work.synchronous) {
+    runtime::host_wait(context, [&] { launch(context, std::move(work)); });
+  } else {
+    launch(context, std::move(work));
+  }
+}
+
 }  // namespace
+
+void launch_too(HostContext& context, DeviceWork work) {
+  launch_in_call(context, std::move(work));
+}
 
 std::shared_ptr<WorkState> enqueue(DeviceWork work, std::optional<std::size_t>& own_stream) {
   auto& context = runtime::current_context(work.call);
@@ -170,12 +193,7 @@ std::shared_ptr<WorkState> enqueue(DeviceWork work, std::optional<std::size_t>& 
   {
     const OnStream on(context, device, *own_stream);
     const auto then = std::move(work.then);
-    if (work.synchronous) {
-      // The launch overhead is a part of the call, which a failure ends.
-      runtime::host_wait(context, [&] { launch(context, std::move(work)); });
-    } else {
-      launch(context, std::move(work));
-    }
+    launch_in_call(context, std::move(work));
     if (then) then();
   }
   state->finished = mark(context, stream, "end of " + name, state, &WorkState::ended);

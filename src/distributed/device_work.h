@@ -38,7 +38,10 @@ struct DeviceWork {
   const char* call = "";    // of the API: "all_reduce"
   std::string kernel = {};  // name of the launch: "ring_allreduce"
   Payload payload = {};
-  bool writes = true;                        // the tensor, rather than reading it
+  bool writes = true;  // the tensor, rather than reading it
+  /// Of a kernel that takes no payload: where it runs (nowhere: no launch), and the tensors that it writes and reads.
+  std::optional<std::vector<PeCoordinate>> pes = {};
+  std::vector<torch::Tensor> written = {}, read = {};
   bool synchronous = true;                   // the caller gets no Work, so that a failure is thrown by the call
   runtime::CommandScopeRef scope = nullptr;  // of all that is enqueued; null: none
   /// Its turn on the channels; asked when the stream has come to it. Empty, or null: it needs none.
@@ -56,6 +59,9 @@ struct DeviceWork {
 /// Enqueues the kernel on a stream of the group's own, made if there is none, behind what the current stream has been
 /// given so far. Costs the host the launch overhead.
 std::shared_ptr<WorkState> enqueue(DeviceWork work, std::optional<std::size_t>& stream);
+
+/// A further launch of the work that is being enqueued, for its `then`: on the same stream, behind the kernel.
+void launch_too(runtime::HostContext& context, DeviceWork work);
 
 /// Throws the failure of an operation to its caller, if there is one.
 void throw_failure_of(const WorkState& work);

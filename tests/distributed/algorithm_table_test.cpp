@@ -48,7 +48,7 @@ TEST(AlgorithmTable, EveryEntryIsComplete) {
     EXPECT_NE(algorithm.topology, "") << algorithm.name;
     EXPECT_NE(algorithm.method, "") << algorithm.name;
     EXPECT_NE(algorithm.runs_on, "") << algorithm.name;
-    EXPECT_EQ(algorithm.fold_order.empty(), algorithm.operation != CollectiveOperation::all_reduce) << algorithm.name;
+    EXPECT_EQ(algorithm.fold_order.empty(), !reduces(algorithm.operation)) << algorithm.name;
   }
   for (const CollectiveOperation operation : kCollectiveOperations) EXPECT_FALSE(algorithms_of(operation).empty());
 }
@@ -86,10 +86,40 @@ TEST(AlgorithmTable, AGroupHasTheChannelsOfItsAlgorithmsEachOnce) {
       EXPECT_EQ(distinct.size(), channels.size());
       std::set<RankPair> needed;
       for (const CollectiveOperation operation : kCollectiveOperations) {
+        if (opens_channels_late(operation)) continue;
         const auto own = algorithm_for(spec, operation).channels(ranks);
         needed.insert(own.begin(), own.end());
       }
       EXPECT_EQ(distinct, needed) << algorithm.name;
+    }
+  }
+}
+
+TEST(AlgorithmTable, ChannelsThatAreOpenedLateComeInAsFewRoundsAsHaveRoom) {
+  topology::Topology machine;
+  AlgorithmSpec spec;
+  spec.slot_size = Bytes(64);
+  for (const auto& algorithm : collective_algorithms()) {
+    if (!opens_channels_late(algorithm.operation)) continue;
+    for (const int queues : {1, 3, 8}) {
+      machine.pe.ipcq.queues = queues;
+      for (const int ranks : {2, 3, 9, 16}) {
+        const auto rounds = channel_rounds({ranks, false, spec, machine}, algorithm);
+        EXPECT_EQ(rounds.size(), static_cast<std::size_t>((ranks - 1 + queues - 1) / queues)) << algorithm.name;
+        std::vector<RankPair> all;
+        std::int64_t step = 1;
+        for (const auto& round : rounds) {
+          EXPECT_EQ(round.first_step, step);
+          step = round.last_step + 1;
+          EXPECT_EQ(round.channels.size(), static_cast<std::size_t>((step - round.first_step) * ranks));
+          all.insert(all.end(), round.channels.begin(), round.channels.end());
+        }
+        EXPECT_EQ(step, ranks);
+        auto wanted = algorithm.channels(ranks);
+        std::ranges::sort(all);
+        std::ranges::sort(wanted);
+        EXPECT_EQ(all, wanted) << algorithm.name;
+      }
     }
   }
 }

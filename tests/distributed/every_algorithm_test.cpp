@@ -272,6 +272,14 @@ TEST(EveryAlgorithm, IsTheKernelThatRunsWhenAFileNamesIt) {
       dist::all_reduce(x);
       dist::broadcast(x, 0);
       dist::barrier();
+      dist::reduce(x, 0);
+      const auto half = torch::zeros({32}, torch::device("ahbm")), copy = torch::zeros({64}, torch::device("ahbm"));
+      dist::reduce_scatter_tensor(half, x);
+      dist::all_gather_into_tensor(x, half);
+      const std::vector<torch::Tensor> none;
+      dist::gather(half, rank == 0 ? std::vector{half.clone(), half.clone()} : none, 0);
+      dist::scatter(half, rank == 0 ? std::vector{half.clone(), half.clone()} : none, 0);
+      dist::all_to_all_single(copy, x);
     });
     expect_ok(outcome, title_of(algorithm, 2));
     std::vector<std::string> launches;

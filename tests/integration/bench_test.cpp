@@ -43,6 +43,7 @@ const std::vector<Case>& cases() {
        0,
        false},
       {"ccl_allreduce", {{"size", "2400"}, {"iterations", "1"}}, 3, true, 0, true, false},
+      {"ccl_collective", {{"size", "2400"}, {"iterations", "1"}}, 3, true, 0, true, false},
       {"p2p_bandwidth", {{"largest", "16384"}}, 2, false},
       {"scaled_add_ddp", {{"n", "3000"}, {"block", "512"}}, 2, false}};
   return all;
@@ -69,7 +70,7 @@ TEST(Benches, HaveAReportOfOneScreen) {
       options.topology = topology;
       options.data = false;
       auto parameters = what.parameters;
-      if (what.bench == "ccl_allreduce") parameters["ranks"] = "2";
+      if (what.bench.starts_with("ccl_")) parameters["ranks"] = "2";
       options.overrides = {"system.sips.count=2"};
       const RunResult result = run_built_in(what.bench, parameters, options);
       ASSERT_FALSE(result.error) << what.bench << ": " << result.error->message;

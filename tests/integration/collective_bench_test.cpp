@@ -48,6 +48,18 @@ TEST(CclAllreduce, IsExactOnPes) {
   }
 }
 
+TEST(CclCollective, IsExactInEveryOperationOnSipsAndOnPes) {
+  for (const char* operation : {"all_gather", "reduce_scatter", "all_to_all", "reduce", "gather", "scatter"}) {
+    for (const char* ranks : {"1", "4", "7"}) {
+      const auto result = run("ccl_collective", "tiny", 4,
+                              {{"operation", operation}, {"size", "20004"}, {"ranks", ranks}, {"iterations", "1"}});
+      EXPECT_EQ(result.status, RunStatus::ok) << operation << " " << error_of(result);
+      ASSERT_TRUE(result.metrics.contains("#wrong"));
+      EXPECT_EQ(result.metrics.at("#wrong").value, 0) << operation << " " << ranks;
+    }
+  }
+}
+
 constexpr double kSipLink = 200;  // GB/s, of ahbm-2sip
 constexpr std::int64_t kMebibyte = std::int64_t{1} << 20;
 
@@ -86,6 +98,18 @@ TEST(CclAllreduce, ReachesTheBandwidthOfTheLinkOnMoreSipsAndInOtherWirings) {
 TEST(CclAllreduce, IsBoundByTheMeshWhereTheIoChipletIsAtItsCorner) {
   const double ns = ns_of_all_reduce(2, 8 * kMebibyte, {"sip.io.attachment=corner"});
   EXPECT_LE(bus_bandwidth(2, 8 * kMebibyte, ns), 64 / 0.75);
+}
+
+// The link carries (n - 1)/n of the larger tensor in each direction of the ring.
+TEST(CclCollective, ReachesTheBandwidthOfTheLinkBetweenSips) {
+  for (const char* operation : {"all_gather", "reduce_scatter"}) {
+    const auto result =
+        run("ccl_collective", "ahbm-2sip", 2,
+            {{"operation", operation}, {"size", std::to_string(16 * kMebibyte)}, {"iterations", "1"}}, false);
+    ASSERT_EQ(result.status, RunStatus::ok) << error_of(result);
+    EXPECT_GE(result.metrics.at("busbw").value, 0.8 * kSipLink) << operation;
+    EXPECT_LE(result.metrics.at("busbw").value, kSipLink) << operation;
+  }
 }
 
 TEST(P2pBandwidth, ApproachesTheLinksBandwidth) {

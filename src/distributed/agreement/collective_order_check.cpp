@@ -12,18 +12,30 @@ namespace kernbench::distributed {
 
 std::uint64_t CollectiveOrderCheck::call(int member, CollectiveFingerprint fingerprint) {
   const auto index = static_cast<std::size_t>(member);
+  fingerprint.member = member;
   fingerprint.sequence = ++called_[index];
   const std::uint64_t sequence = fingerprint.sequence;
   const auto found = open_.try_emplace(sequence).first;
   Call& call = found->second;
+  std::string unexpected;  // in what it does not fit those that agree with it otherwise
   const auto side = std::ranges::find_if(call.sides, [&](const CallSide& each) {
-    return compare(each.fingerprint, fingerprint) == MatchState::FULLY_MATCHED;
+    if (compare(each.fingerprint, fingerprint) != MatchState::FULLY_MATCHED) return false;
+    for (const CollectiveFingerprint& other : each.exchanges) {
+      const std::string here = unexpected_block(other, fingerprint, ranks_);
+      if (unexpected.empty()) unexpected = here;
+      if (!here.empty()) return false;
+    }
+    return true;
   });
   if (side != call.sides.end()) {
+    if (!fingerprint.sends.empty()) side->exchanges.push_back(fingerprint);
     // The line of the lowest rank stands for the side.
     if (add_rank(side->ranks, ranks_[index])) side->fingerprint.where = fingerprint.where;
   } else {
-    call.sides.push_back({std::move(fingerprint), {ranks_[index]}});
+    fingerprint.unexpected = unexpected;
+    std::vector<CollectiveFingerprint> exchanges;
+    if (!fingerprint.sends.empty()) exchanges.push_back(fingerprint);
+    call.sides.push_back({std::move(fingerprint), {ranks_[index]}, std::move(exchanges)});
   }
   ++call.callers;
   if (call.sides.size() > 1) {

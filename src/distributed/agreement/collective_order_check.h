@@ -21,7 +21,8 @@ struct WorkState;
 /// Members that made the same call.
 struct CallSide {
   CollectiveFingerprint fingerprint;
-  std::vector<int> ranks;  // global
+  std::vector<int> ranks;                             // global
+  std::vector<CollectiveFingerprint> exchanges = {};  // of an all-to-all: what each of them sends and expects
 };
 
 /// The error of a collective in which not all did the same, in PyTorch's words. The side of more than half of the

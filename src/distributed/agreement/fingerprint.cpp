@@ -15,6 +15,24 @@ const char* name(OpType type) {
       return "BROADCAST";
     case OpType::ALLREDUCE:
       return "ALLREDUCE";
+    case OpType::REDUCE:
+      return "REDUCE";
+    case OpType::ALLGATHER:
+      return "ALLGATHER";
+    case OpType::ALLGATHER_BASE:
+      return "_ALLGATHER_BASE";
+    case OpType::GATHER:
+      return "GATHER";
+    case OpType::SCATTER:
+      return "SCATTER";
+    case OpType::REDUCE_SCATTER:
+      return "REDUCE_SCATTER";
+    case OpType::REDUCE_SCATTER_BASE:
+      return "_REDUCE_SCATTER_BASE";
+    case OpType::ALLTOALL_BASE:
+      return "ALLTOALL_BASE";
+    case OpType::ALLTOALL:
+      return "ALLTOALL";
     case OpType::SEND:
       return "SEND";
     case OpType::RECV:
@@ -122,7 +140,12 @@ std::string called_at_text(const std::source_location& where) {
 
 std::string CollectiveFingerprint::text() const {
   std::string text = fmt::format("CollectiveFingerPrint(SequenceNumber={}, OpType={}", sequence, name(type));
-  if (has_tensor) text += fmt::format(", TensorShape={}, TensorDtypes={}", shape_text(*this), torch_name(dtype));
+  if (!sends.empty()) {
+    text += fmt::format(", InputSplits=[{}], OutputSplits=[{}], TensorDtypes={}", fmt::join(sends, ", "),
+                        fmt::join(receives, ", "), torch_name(dtype));
+  } else if (has_tensor) {
+    text += fmt::format(", TensorShape={}, TensorDtypes={}", shape_text(*this), torch_name(dtype));
+  }
   if (reduce) text += fmt::format(", ReduceOp={}", reduce_text(*this));
   if (root) text += fmt::format(", Root={}", root_text(*this));
   return text + ")" + at_text(where);
@@ -130,10 +153,29 @@ std::string CollectiveFingerprint::text() const {
 
 MatchState compare(const CollectiveFingerprint& a, const CollectiveFingerprint& b) {
   if (a.type != b.type) return MatchState::COLLECTIVE_TYPE_MISMATCH;
-  if (a.shape != b.shape || a.reduce != b.reduce || a.root != b.root) return MatchState::SIZE_OR_SYNTAX_MISMATCH;
+  const bool fit = a.unexpected.empty() && b.unexpected.empty();
+  if (!fit || a.shape != b.shape || a.reduce != b.reduce || a.root != b.root)
+    return MatchState::SIZE_OR_SYNTAX_MISMATCH;
   if (a.dtype != b.dtype) return MatchState::COLLECTIVE_DTYPE_MISMATCH;
   if (a.placement_hash != b.placement_hash) return MatchState::SIZE_OR_SYNTAX_MISMATCH;
   return MatchState::FULLY_MATCHED;
+}
+
+std::string unexpected_block(const CollectiveFingerprint& a, const CollectiveFingerprint& b,
+                             const std::vector<int>& ranks) {
+  const auto at = [](const std::vector<std::int64_t>& counts, int member) {
+    return counts[static_cast<std::size_t>(member)];
+  };
+  const auto text = [&](const CollectiveFingerprint& from, const CollectiveFingerprint& to) -> std::string {
+    const std::int64_t sent = at(from.sends, to.member), expected = at(to.receives, from.member);
+    if (sent == expected) return {};
+    return fmt::format("rank {} sends {} elements to rank {}, which expects {}",
+                       ranks[static_cast<std::size_t>(from.member)], sent, ranks[static_cast<std::size_t>(to.member)],
+                       expected);
+  };
+  if (a.sends.empty() || b.sends.empty()) return {};
+  const std::string one = text(a, b);
+  return one.empty() ? text(b, a) : one;
 }
 
 std::string differences(const CollectiveFingerprint& a, const CollectiveFingerprint& b) {
@@ -148,6 +190,9 @@ std::string differences(const CollectiveFingerprint& a, const CollectiveFingerpr
     if (a.shape == b.shape && a.dtype == b.dtype && a.placement_hash != b.placement_hash) {
       add("Tensor placement", a.placement, b.placement);
     }
+  }
+  for (const std::string& each : {a.unexpected, b.unexpected}) {
+    if (!each.empty()) aspects.push_back("Split sizes: " + each);
   }
   if (a.reduce != b.reduce) add("Reduce op", reduce_text(a), reduce_text(b));
   if (a.root != b.root) add("Root", root_text(a), root_text(b));

@@ -13,7 +13,22 @@
 namespace kernbench::distributed {
 
 /// Operations of a process group, with c10d's names.
-enum class OpType : std::uint8_t { BROADCAST, ALLREDUCE, SEND, RECV, BARRIER };
+enum class OpType : std::uint8_t {
+  BROADCAST,
+  ALLREDUCE,
+  REDUCE,
+  ALLGATHER,
+  ALLGATHER_BASE,
+  GATHER,
+  SCATTER,
+  REDUCE_SCATTER,
+  REDUCE_SCATTER_BASE,
+  ALLTOALL_BASE,
+  ALLTOALL,
+  SEND,
+  RECV,
+  BARRIER,
+};
 const char* name(OpType type);
 const char* name(torch::distributed::ReduceOp op);
 /// PyTorch's name of a type: "Float".
@@ -29,8 +44,12 @@ struct CollectiveFingerprint {
   std::optional<torch::distributed::ReduceOp> reduce = {};
   std::optional<int> root = {};      // global rank
   std::string placement = {};        // in words
-  std::uint64_t placement_hash = 0;  // see element_places
-  std::source_location where = {};   // of the call in the program; not compared
+  std::uint64_t placement_hash = 0;  // see element_places; of blocks the shares of all PEs
+  /// Elements for each rank and from each rank, of an all-to-all, where ranks may differ in their shapes.
+  std::vector<std::int64_t> sends = {}, receives = {};
+  int member = 0;               // place of the rank in the group; not compared
+  std::string unexpected = {};  // "rank 0 sends 3 elements to rank 1, which expects 4": in what it does not fit others
+  std::source_location where = {};  // of the call in the program; not compared
 
   /// "CollectiveFingerPrint(SequenceNumber=1, OpType=ALLREDUCE, TensorShape=[2], TensorDtypes=Float, ReduceOp=SUM) at
   /// train.cpp:12"
@@ -52,6 +71,11 @@ enum class MatchState : std::uint8_t {
   COLLECTIVE_DTYPE_MISMATCH,
 };
 const char* name(MatchState state);
+
+/// What one of two ranks sends to the other and the other does not expect, in words; empty: nothing. `ranks`: global,
+/// by member.
+std::string unexpected_block(const CollectiveFingerprint& a, const CollectiveFingerprint& b,
+                             const std::vector<int>& ranks);
 
 /// The first thing in which they differ, in the order of MatchState.
 MatchState compare(const CollectiveFingerprint& a, const CollectiveFingerprint& b);

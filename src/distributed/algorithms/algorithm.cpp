@@ -65,26 +65,33 @@ const CollectiveAlgorithm& find_collective_algorithm(CollectiveOperation operati
 }
 
 const CollectiveAlgorithm& algorithm_for(const AlgorithmSpec& spec, CollectiveOperation operation) {
-  switch (operation) {
-    case CollectiveOperation::broadcast:
-      return find_collective_algorithm(operation, spec.broadcast);
-    case CollectiveOperation::barrier:
-      return find_collective_algorithm(operation, spec.barrier);
-    case CollectiveOperation::all_reduce:
-      break;
-  }
-  return find_collective_algorithm(operation, spec.module);
+  return find_collective_algorithm(operation, spec.algorithm_for(operation));
 }
 
 std::vector<RankPair> channels_of(const AlgorithmSpec& spec, int ranks) {
   std::vector<RankPair> channels;
   std::set<RankPair> known;
   for (const CollectiveOperation operation : kCollectiveOperations) {
+    if (opens_channels_late(operation)) continue;
     for (const RankPair& pair : algorithm_for(spec, operation).channels(ranks)) {
       if (known.insert(pair).second) channels.push_back(pair);
     }
   }
   return channels;
+}
+
+std::vector<ChannelRound> channel_rounds(const GroupDescription& group, const CollectiveAlgorithm& algorithm) {
+  const std::int64_t steps = group.ranks - 1;
+  const std::int64_t in_one = std::max<std::int64_t>(1, channels_that_fit(group));
+  std::vector<ChannelRound> rounds;
+  for (std::int64_t step = 1; step <= steps; step += in_one) {
+    rounds.push_back({step, std::min(step + in_one - 1, steps), {}});
+  }
+  for (const RankPair& pair : algorithm.channels(group.ranks)) {
+    const std::int64_t step = (pair.second - pair.first + group.ranks) % group.ranks;
+    rounds[static_cast<std::size_t>((step - 1) / in_one)].channels.push_back(pair);
+  }
+  return rounds;
 }
 
 void check_can_run(const GroupDescription& group, std::string_view call) {

@@ -10,6 +10,7 @@
 #include <utility>
 #include <vector>
 
+#include "distributed/algorithms/blocks.h"
 #include "kernbench/tl/types.h"
 #include "tensor/placement/device_part.h"
 
@@ -22,13 +23,38 @@ namespace kernbench::distributed {
 struct AlgorithmSpec;
 
 /// What an algorithm does; a group has one algorithm for each.
-enum class CollectiveOperation : std::uint8_t { all_reduce, broadcast, barrier };
+enum class CollectiveOperation : std::uint8_t {
+  all_reduce,
+  broadcast,
+  barrier,
+  reduce_scatter,
+  all_gather,
+  reduce,
+  gather,
+  scatter,
+  all_to_all,
+};
 /// The names of its values, in their order.
-inline constexpr std::array<std::string_view, 3> kCollectiveOperationNames{"all_reduce", "broadcast", "barrier"};
-inline constexpr std::array<CollectiveOperation, 3> kCollectiveOperations{
-    CollectiveOperation::all_reduce, CollectiveOperation::broadcast, CollectiveOperation::barrier};
+inline constexpr std::array<std::string_view, 9> kCollectiveOperationNames{
+    "all_reduce", "broadcast", "barrier", "reduce_scatter", "all_gather", "reduce", "gather", "scatter", "all_to_all"};
+inline constexpr std::array<CollectiveOperation, 9> kCollectiveOperations{
+    CollectiveOperation::all_reduce,     CollectiveOperation::broadcast,  CollectiveOperation::barrier,
+    CollectiveOperation::reduce_scatter, CollectiveOperation::all_gather, CollectiveOperation::reduce,
+    CollectiveOperation::gather,         CollectiveOperation::scatter,    CollectiveOperation::all_to_all};
 constexpr std::string_view name(CollectiveOperation operation) {
   return kCollectiveOperationNames[static_cast<std::size_t>(operation)];
+}
+
+/// Whether ranks end with a result that they have folded.
+constexpr bool reduces(CollectiveOperation operation) {
+  return operation == CollectiveOperation::all_reduce || operation == CollectiveOperation::reduce_scatter ||
+         operation == CollectiveOperation::reduce;
+}
+/// Whether a group's channels for it are made with its first use, and may take several launches (channel_rounds):
+/// else with the group's first communication.
+constexpr bool opens_channels_late(CollectiveOperation operation) {
+  return operation == CollectiveOperation::gather || operation == CollectiveOperation::scatter ||
+         operation == CollectiveOperation::all_to_all;
 }
 
 /// A group that an algorithm may run on.
@@ -56,9 +82,11 @@ struct RankView {
 
 /// What the calling PE takes part in.
 struct CollectiveArguments {
-  const tl::Tensor* tensor = nullptr;        // one-dimensional, changed in place; none for a barrier
-  torch::distributed::ReduceOp reduction{};  // of an all-reduce
-  std::int64_t root = 0;                     // of a broadcast
+  /// One-dimensional, changed in place: of an all-reduce, a broadcast, a reduce. None: a barrier, or there are blocks.
+  const tl::Tensor* tensor = nullptr;
+  torch::distributed::ReduceOp reduction{};  // of what reduces
+  std::int64_t root = 0;                     // of a broadcast, reduce, gather, scatter
+  BlockArguments blocks = {};
 };
 
 /// A channel from the PEs of one rank to their counterparts on another, by their places in the group.
@@ -69,7 +97,7 @@ struct CollectiveAlgorithm {
   CollectiveOperation operation;
   std::string_view topology;    // name of the arrangement of the ranks, which decides their channels
   std::string_view method;      // how it works, for the documentation
-  std::string_view fold_order;  // of an all-reduce: which bits it ends with; empty for others
+  std::string_view fold_order;  // of what reduces: which bits it ends with; empty for others
   std::string_view runs_on;     // the groups that `refusal` lets pass, for the documentation
 
   /// Why it cannot run on a group, and what would fit; empty: it can.
@@ -92,8 +120,18 @@ const CollectiveAlgorithm& find_collective_algorithm(CollectiveOperation operati
 /// The one that a group uses.
 const CollectiveAlgorithm& algorithm_for(const AlgorithmSpec& spec, CollectiveOperation operation);
 
-/// The channels of a group: what its algorithms need together, each once.
+/// The channels of a group: what its algorithms need together, each once, but for those that are opened late.
 std::vector<RankPair> channels_of(const AlgorithmSpec& spec, int ranks);
+
+/// Some of the channels of an algorithm: those from rank r to rank r + s for the steps s from `first_step` to
+/// `last_step`.
+struct ChannelRound {
+  std::int64_t first_step = 1, last_step = 0;
+  std::vector<RankPair> channels;
+};
+/// The channels of an algorithm of all pairs, in as few launches as PEs have room for; each rank sends and receives on
+/// one channel in a step.
+std::vector<ChannelRound> channel_rounds(const GroupDescription& group, const CollectiveAlgorithm& algorithm);
 /// ConfigurationError when one of the group's algorithms cannot run on it: says why, and which can. `call` is the
 /// operation of the API that makes the group.
 void check_can_run(const GroupDescription& group, std::string_view call);

@@ -18,6 +18,7 @@
 
 #include "base/text.h"
 #include "distributed/algorithm_spec.h"
+#include "distributed/algorithms/all_pairs.h"
 #include "distributed/algorithms/neighbours.h"
 #include "distributed/algorithms/reduction.h"
 #include "distributed/algorithms/shard_chunks.h"
@@ -100,14 +101,6 @@ void reduce_directly(const RankView& ranks, const CollectiveArguments& arguments
   finish_sending();
 }
 
-std::vector<RankPair> channels_of_all_pairs(int ranks) {
-  std::vector<RankPair> channels;
-  for (int from = 0; from < ranks; ++from) {
-    for (int step = 1; step < ranks; ++step) channels.emplace_back(from, (from + step) % ranks);
-  }
-  return channels;
-}
-
 std::string more_channels_than_fit(const GroupDescription& group) {
   const std::int64_t needed = group.ranks - 1, fit = channels_that_fit(group);
   if (needed <= fit) return {};
@@ -124,7 +117,7 @@ CollectiveAlgorithm direct_allreduce() {
   return {
       .name = "direct_allreduce",
       .operation = CollectiveOperation::all_reduce,
-      .topology = "all_pairs",
+      .topology = kAllPairs,
       .method = "each rank sends chunk c to rank c, which folds it and sends the result to all: 2 steps of (n - 1)/n",
       .fold_order = "as `ring_allreduce`: the same bits",
       .runs_on = "as many ranks as a PE has channels for, and one more",

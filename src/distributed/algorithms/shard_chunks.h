@@ -9,14 +9,13 @@
 
 namespace kernbench::distributed {
 
-/// Chunks of ceil(length / ranks) elements, the last ones shorter or empty, in parts of as many tiles as a channel has
-/// slots.
+/// Chunks of ceil(length / their number) elements, as many as ranks unless another number is given, the last ones
+/// shorter or empty, in parts of as many tiles as a channel has slots.
 class ShardChunks {
  public:
-  ShardChunks(Range shard, const RankView& ranks)
-      : shard_(shard),
-        chunk_(tl::cdiv(shard.end - shard.begin, ranks.size)),
-        part_(ranks.tile_elements * ranks.window) {}
+  ShardChunks(Range shard, const RankView& ranks) : ShardChunks(shard, ranks, ranks.size) {}
+  ShardChunks(Range shard, const RankView& ranks, std::int64_t chunks)
+      : shard_(shard), chunk_(tl::cdiv(shard.end - shard.begin, chunks)), part_(ranks.tile_elements * ranks.window) {}
 
   std::int64_t parts() const { return tl::cdiv(chunk_, part_); }
   /// A part of a chunk, in the tensor; empty when it ends where it begins, or before.

@@ -73,6 +73,7 @@ RunResult from_json(std::string_view text, const std::string& file) {
   describe(reader, out);
   add_kinds(out.resources);
   for (LaunchResult& launch : out.launches) launch.kernel = kernel_name(launch.name);
+  for (LaunchTotal& total : out.launch_totals) total.longest_launch.kernel = total.name;
   require_order(out.launches, root.at("launches"));
   out.status = status_of(out);
   return out;

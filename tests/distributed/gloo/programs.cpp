@@ -47,8 +47,8 @@ void join_world(const Rank& me, int number) {
 
 std::vector<Program> programs() {
   std::vector<Program> all;
-  for (const auto& part :
-       {collective_programs(), group_programs(), transfer_programs(), lifecycle_programs(), hanging_programs()}) {
+  for (const auto& part : {collective_programs(), block_programs(), group_programs(), transfer_programs(),
+                           lifecycle_programs(), hanging_programs()}) {
     all.insert(all.end(), part.begin(), part.end());
   }
   return all;

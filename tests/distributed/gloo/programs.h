@@ -70,6 +70,7 @@ void join_world(const Rank& me, int number = 0);
 
 // One list for each Python file.
 std::vector<Program> collective_programs();
+std::vector<Program> block_programs();
 std::vector<Program> group_programs();
 std::vector<Program> transfer_programs();
 std::vector<Program> lifecycle_programs();

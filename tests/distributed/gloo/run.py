@@ -11,6 +11,7 @@ except ImportError as error:
         out.write("absent: %s\n" % error)
     sys.exit(0)
 
+import blocks  # noqa: F401
 import collectives  # noqa: F401
 import groups  # noqa: F401
 import harness

@@ -1,0 +1,21 @@
+// The two binary trees of n ranks in which no rank but one of an odd number is inside of both (as NCCL builds them).
+#pragma once
+
+#include <array>
+
+namespace kernbench::distributed {
+
+/// A rank's neighbours in a tree; -1: none.
+struct TreePlace {
+  int parent = -1;
+  std::array<int, 2> children{-1, -1};
+  bool operator==(const TreePlace&) const = default;
+};
+
+/// The first tree has rank 0 for its root, and below it the ranks by the lowest bit that is set: leaves are the odd
+/// ones.
+TreePlace first_tree(int ranks, int rank);
+/// The same with ranks counted from the other end, for an odd number of ranks with each moved on by one.
+TreePlace second_tree(int ranks, int rank);
+
+}  // namespace kernbench::distributed

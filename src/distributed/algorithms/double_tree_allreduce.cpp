@@ -1,0 +1,141 @@
+// All-reduce on two binary trees: the first half of each shard on one, the second half on the other. What is inside of
+// one tree is a leaf of the other, so that every rank sends and receives about as much. Elements go up, each rank
+// folding, from the left and in the tensor's own type,
+//   (x[r] ∘ first child) ∘ second child
+// and the root's result (AVG: divided by n there, once) comes down to all.
+//
+// Tile by tile: in step s a rank does tile s of both halves upwards, then tile s - w downwards, w the slots of a queue.
+// A message is sent and received in one of these four parts of one step; whoever waits, to send or to receive, waits
+// for an earlier part or for a rank further down (on the way up) or up (on the way down), so that nothing can be stuck.
+#include <algorithm>
+#include <set>
+
+#include "distributed/algorithms/degree.h"
+#include "distributed/algorithms/double_tree.h"
+#include "distributed/algorithms/neighbours.h"
+#include "distributed/algorithms/reduction.h"
+
+namespace kernbench::distributed {
+
+TreePlace first_tree(int ranks, int rank) {
+  int bit = 1;
+  while (bit < ranks && (bit & rank) == 0) bit <<= 1;
+  if (rank == 0) return {-1, {-1, ranks > 1 ? bit >> 1 : -1}};
+  TreePlace place;
+  place.parent = (rank ^ bit) | (bit << 1);
+  if (place.parent >= ranks) place.parent = rank ^ bit;
+  if (bit == 1) return place;
+  int below = bit >> 1;
+  place.children[0] = rank - below;
+  // Where the usual child is missing, the next one down takes its place.
+  while (below > 0 && rank + below >= ranks) below >>= 1;
+  if (below > 0) place.children[1] = rank + below;
+  return place;
+}
+
+TreePlace second_tree(int ranks, int rank) {
+  const bool shifts = ranks % 2 == 1;
+  const TreePlace other = first_tree(ranks, shifts ? (rank - 1 + ranks) % ranks : ranks - 1 - rank);
+  const auto back = [&](int of_first) {
+    if (of_first < 0) return -1;
+    return shifts ? (of_first + 1) % ranks : ranks - 1 - of_first;
+  };
+  return {back(other.parent), {back(other.children[0]), back(other.children[1])}};
+}
+
+namespace {
+
+using torch::distributed::ReduceOp;
+
+/// One half of one shard of one rank.
+class TreeHalf {
+ public:
+  TreeHalf(const RankView& ranks, const tl::Tensor& x, ReduceOp op, const TreePlace& place, Range half)
+      : ranks_(ranks), x_(x), op_(op), place_(place), half_(half) {}
+
+  std::int64_t tiles() const { return tl::cdiv(half_.end - half_.begin, ranks_.tile_elements); }
+
+  void up(std::int64_t tile) const {
+    if (!has(tile)) return;
+    tl::Tile folded = tl::load(x_, {begin(tile)}, {elements(tile)});
+    for_each_child(
+        [&](int child) { folded = reduce(op_, folded, receive_from(ranks_.part(child), elements(tile), x_.dtype())); });
+    if (place_.parent >= 0) return send_to(ranks_.part(place_.parent), folded, ranks_.window);
+    tl::store(x_, {begin(tile)}, finish_reduction(op_, folded, ranks_.size));
+  }
+
+  void down(std::int64_t tile) const {
+    if (!has(tile)) return;
+    const bool is_root = place_.parent < 0;
+    const tl::Tile result = is_root ? tl::load(x_, {begin(tile)}, {elements(tile)})
+                                    : receive_from(ranks_.part(place_.parent), elements(tile), x_.dtype());
+    if (!is_root) tl::store(x_, {begin(tile)}, result);
+    for_each_child([&](int child) { send_to(ranks_.part(child), result, ranks_.window); });
+  }
+
+ private:
+  bool has(std::int64_t tile) const { return tile >= 0 && tile < tiles(); }
+  std::int64_t begin(std::int64_t tile) const { return half_.begin + tile * ranks_.tile_elements; }
+  std::int64_t elements(std::int64_t tile) const { return std::min(ranks_.tile_elements, half_.end - begin(tile)); }
+  template <class Body>
+  void for_each_child(const Body& body) const {
+    for (const int child : place_.children) {
+      if (child >= 0) body(child);
+    }
+  }
+  const RankView& ranks_;
+  const tl::Tensor& x_;
+  ReduceOp op_;
+  TreePlace place_;
+  Range half_;
+};
+
+void reduce_on_trees(const RankView& ranks, const CollectiveArguments& arguments) {
+  if (ranks.size == 1) return;
+  const int size = static_cast<int>(ranks.size), rank = static_cast<int>(ranks.rank);
+  const tl::Tensor& x = *arguments.tensor;
+  for_each_local_shard(x, [&](Range shard) {
+    const std::int64_t middle = shard.begin + tl::cdiv(shard.end - shard.begin, 2);
+    const TreeHalf one(ranks, x, arguments.reduction, first_tree(size, rank), {shard.begin, middle});
+    const TreeHalf two(ranks, x, arguments.reduction, second_tree(size, rank), {middle, shard.end});
+    for (std::int64_t step = 0; step < one.tiles() + ranks.window; ++step) {
+      one.up(step);
+      two.up(step);
+      one.down(step - ranks.window);
+      two.down(step - ranks.window);
+    }
+  });
+  finish_sending();
+}
+
+std::vector<RankPair> double_tree_channels(int ranks) {
+  std::set<RankPair> channels;
+  for (int rank = 0; rank < ranks; ++rank) {
+    for (const int parent : {first_tree(ranks, rank).parent, second_tree(ranks, rank).parent}) {
+      if (parent < 0) continue;
+      channels.insert({rank, parent});
+      channels.insert({parent, rank});
+    }
+  }
+  return {channels.begin(), channels.end()};
+}
+
+std::string double_tree_refusal(const GroupDescription& group) {
+  return more_channels_than_fit(group, double_tree_channels(group.ranks));
+}
+
+}  // namespace
+
+CollectiveAlgorithm double_tree_allreduce() {
+  return {.name = "double_tree_allreduce",
+          .operation = CollectiveOperation::all_reduce,
+          .topology = "double_tree",
+          .method = "each half up and down a binary tree of its own: 2 log2(n) steps, tile by tile",
+          .fold_order = "at each rank of the tree: (x[r] ∘ first child) ∘ second child",
+          .runs_on = kRunsWhereChannelsFit,
+          .refusal = double_tree_refusal,
+          .channels = double_tree_channels,
+          .kernel = reduce_on_trees};
+}
+
+}  // namespace kernbench::distributed

@@ -1,0 +1,172 @@
+// All-reduce by recursive halving and doubling: reduce-scatter, then all-gather, among p places, the largest power of
+// two that is not above n.
+//
+// Of n > p ranks the first 2 (n - p) are pairs: the even rank sends all it has to the odd one, which adds its own on
+// the right and takes a place for both; in the end it sends the result back. Place v belongs to rank 2 v + 1 for v < n
+// - p, else to rank v + n - p.
+//
+// The elements of each shard are cut into p chunks. At distance d = p/2, p/4, …, 1 places v and v xor d exchange: each
+// keeps that half of its chunks in which its own chunk v is, and gets the other's values of it. With y[v] the values at
+// a place, the lower place stands on the left:
+//   y[v] ∘ y[v + d]
+// for all elements alike, in the tensor's own type (AVG: divided by n in the end, once). Then halves are doubled again,
+// in the opposite order.
+//
+// Partial results are stored in the tensor. Of each chunk at most as many tiles as a queue has slots are sent before
+// the same number is received: a rank that waits to send waits for a receive that waits for nothing but earlier sends.
+#include <algorithm>
+
+#include "distributed/algorithms/degree.h"
+#include "distributed/algorithms/neighbours.h"
+#include "distributed/algorithms/reduction.h"
+#include "distributed/algorithms/shard_chunks.h"
+
+namespace kernbench::distributed {
+namespace {
+
+using torch::distributed::ReduceOp;
+
+/// The places of n ranks.
+struct Places {
+  explicit Places(std::int64_t n) : ranks(n) {
+    while (places * 2 <= n) places *= 2;
+  }
+  std::int64_t ranks, places = 1;
+  std::int64_t pairs() const { return ranks - places; }
+  std::int64_t rank_at(std::int64_t place) const { return place < pairs() ? 2 * place + 1 : place + pairs(); }
+  /// -1: the rank has none.
+  std::int64_t place_of(std::int64_t rank) const {
+    if (rank >= 2 * pairs()) return rank - pairs();
+    return rank % 2 == 1 ? rank / 2 : -1;
+  }
+};
+
+/// One shard of one rank.
+class HalvingDoubling {
+ public:
+  HalvingDoubling(const RankView& ranks, const tl::Tensor& x, ReduceOp op, Range shard)
+      : ranks_(ranks), x_(x), op_(op), shard_(shard), places_(ranks.size), chunks_(shard, ranks, places_.places) {}
+
+  void run() {
+    const bool is_paired = ranks_.rank < 2 * places_.pairs();
+    if (is_paired && ranks_.rank % 2 == 0) return give_to_partner();
+    if (is_paired) take_from_partner();
+    place_ = places_.place_of(ranks_.rank);
+    for (part_ = 0; part_ < chunks_.parts(); ++part_) {
+      for (std::int64_t distance = places_.places / 2; distance > 0; distance /= 2) halve(distance);
+      for (std::int64_t distance = 1; distance < places_.places; distance *= 2) double_up(distance);
+    }
+    if (is_paired) send_all(ranks_.rank - 1);
+  }
+
+ private:
+  template <class Body>
+  void for_each_tile_of(std::int64_t chunk, const Body& body) const {
+    for_each_tile(chunks_.part_of(chunk, part_), ranks_.tile_elements, body);
+  }
+
+  void send_all(std::int64_t to) const {
+    for_each_tile(shard_, ranks_.tile_elements, [&](std::int64_t at, std::int64_t elements) {
+      send_to(ranks_.part(to), tl::load(x_, {at}, {elements}), ranks_.window);
+    });
+  }
+  void give_to_partner() const {
+    send_all(ranks_.rank + 1);
+    for_each_tile(shard_, ranks_.tile_elements, [&](std::int64_t at, std::int64_t elements) {
+      tl::store(x_, {at}, receive_from(ranks_.part(ranks_.rank + 1), elements, x_.dtype()));
+    });
+  }
+  void take_from_partner() const {
+    for_each_tile(shard_, ranks_.tile_elements, [&](std::int64_t at, std::int64_t elements) {
+      const tl::Tile mine = tl::load(x_, {at}, {elements});
+      tl::store(x_, {at}, reduce(op_, receive_from(ranks_.part(ranks_.rank - 1), elements, x_.dtype()), mine));
+    });
+  }
+
+  /// Sends what the other place keeps and folds what this one keeps: `distance` chunks each.
+  void halve(std::int64_t distance) const {
+    const std::int64_t other = place_ ^ distance;
+    const auto& partner = ranks_.part(places_.rank_at(other));
+    const std::int64_t mine = place_ / distance * distance, theirs = other / distance * distance;
+    for (std::int64_t i = 0; i < distance; ++i) {
+      for_each_tile_of(theirs + i, [&](std::int64_t at, std::int64_t elements) {
+        send_to(partner, tl::load(x_, {at}, {elements}), ranks_.window);
+      });
+      for_each_tile_of(mine + i, [&](std::int64_t at, std::int64_t elements) {
+        const tl::Tile own = tl::load(x_, {at}, {elements});
+        const tl::Tile received = receive_from(partner, elements, x_.dtype());
+        const tl::Tile folded = place_ < other ? reduce(op_, own, received) : reduce(op_, received, own);
+        tl::store(x_, {at}, distance == 1 ? finish_reduction(op_, folded, ranks_.size) : folded);
+      });
+    }
+  }
+
+  /// Sends the results that this place has, and gets those of the other one: `distance` chunks each.
+  void double_up(std::int64_t distance) const {
+    const std::int64_t other = place_ ^ distance;
+    const auto& partner = ranks_.part(places_.rank_at(other));
+    const std::int64_t mine = place_ / distance * distance, theirs = other / distance * distance;
+    for (std::int64_t i = 0; i < distance; ++i) {
+      for_each_tile_of(mine + i, [&](std::int64_t at, std::int64_t elements) {
+        send_to(partner, tl::load(x_, {at}, {elements}), ranks_.window);
+      });
+      for_each_tile_of(theirs + i, [&](std::int64_t at, std::int64_t elements) {
+        tl::store(x_, {at}, receive_from(partner, elements, x_.dtype()));
+      });
+    }
+  }
+
+  const RankView& ranks_;
+  const tl::Tensor& x_;
+  ReduceOp op_;
+  Range shard_;
+  Places places_;
+  ShardChunks chunks_;
+  std::int64_t place_ = 0, part_ = 0;
+};
+
+void reduce_by_halving(const RankView& ranks, const CollectiveArguments& arguments) {
+  if (ranks.size == 1) return;
+  for_each_local_shard(*arguments.tensor, [&](Range shard) {
+    HalvingDoubling(ranks, *arguments.tensor, arguments.reduction, shard).run();
+  });
+  finish_sending();
+}
+
+std::vector<RankPair> hypercube_channels(int ranks) {
+  const Places places(ranks);
+  std::vector<RankPair> channels;
+  for (int pair = 0; pair < places.pairs(); ++pair) {
+    channels.emplace_back(2 * pair, 2 * pair + 1);
+    channels.emplace_back(2 * pair + 1, 2 * pair);
+  }
+  for (std::int64_t place = 0; place < places.places; ++place) {
+    for (std::int64_t distance = 1; distance < places.places; distance *= 2) {
+      channels.emplace_back(static_cast<int>(places.rank_at(place)),
+                            static_cast<int>(places.rank_at(place ^ distance)));
+    }
+  }
+  return channels;
+}
+
+std::string hypercube_refusal(const GroupDescription& group) {
+  return more_channels_than_fit(group, hypercube_channels(group.ranks));
+}
+
+}  // namespace
+
+CollectiveAlgorithm halving_doubling_allreduce() {
+  return {.name = "halving_doubling_allreduce",
+          .operation = CollectiveOperation::all_reduce,
+          .topology = "hypercube",
+          .method =
+              "halves exchanged with ranks at distances p/2, …, 1, and doubled again: 2 log2(p) steps, p the "
+              "largest power of two up to n; of more ranks, pairs do as one",
+          .fold_order = "pairs first; then y[v] ∘ y[v + d] for d = p/2, p/4, …, 1",
+          .runs_on = kRunsWhereChannelsFit,
+          .refusal = hypercube_refusal,
+          .channels = hypercube_channels,
+          .kernel = reduce_by_halving};
+}
+
+}  // namespace kernbench::distributed

@@ -1,0 +1,43 @@
+// Reduce along a ring: the elements go once around, tile by tile, from the rank after the root to the root, and every
+// rank adds its own on the right: they are folded
+//   ((x[d+1] ∘ x[d+2]) ∘ …) ∘ x[d]          (indices modulo n, d the root)
+// from the left, in the tensor's own type (AVG: divided by n in the end, once). Only the root's tensor changes.
+#include "distributed/algorithms/neighbours.h"
+#include "distributed/algorithms/reduction.h"
+#include "distributed/algorithms/ring.h"
+
+namespace kernbench::distributed {
+namespace {
+
+void reduce_along_ring(const RankView& ranks, const CollectiveArguments& arguments) {
+  if (ranks.size == 1) return;
+  const tl::Tensor& x = *arguments.tensor;
+  const auto op = arguments.reduction;
+  const bool is_root = ranks.rank == arguments.root;
+  const bool is_first = ranks.before(1) == arguments.root;
+  for_each_local_shard(x, [&](Range shard) {
+    for_each_tile(shard, ranks.tile_elements, [&](std::int64_t at, std::int64_t elements) {
+      tl::Tile folded = tl::load(x, {at}, {elements});
+      if (!is_first) folded = reduce(op, receive_from(ranks.previous(), elements, x.dtype()), folded);
+      if (!is_root) return send_to(ranks.next(), folded, ranks.window);
+      tl::store(x, {at}, finish_reduction(op, folded, ranks.size));
+    });
+  });
+  finish_sending();
+}
+
+}  // namespace
+
+CollectiveAlgorithm ring_reduce() {
+  return {.name = "ring_reduce",
+          .operation = CollectiveOperation::reduce,
+          .topology = kRing,
+          .method = "from the rank after the root to the root, tile by tile, each adding its own",
+          .fold_order = "with root d: ((x[d+1] ∘ x[d+2]) ∘ …) ∘ x[d]",
+          .runs_on = kRunsOnAnyGroup,
+          .refusal = runs_on_any_group,
+          .channels = ring_channels,
+          .kernel = reduce_along_ring};
+}
+
+}  // namespace kernbench::distributed

@@ -1,0 +1,54 @@
+// Reduce-scatter along a ring: block c goes once around, from rank c + 1 over c + 2, … to rank c, and every rank adds
+// its own elements on the right: it is folded
+//   ((x[c+1] ∘ x[c+2]) ∘ …) ∘ x[c]          (indices modulo n)
+// from the left, in the tensor's own type (AVG: divided by n in the end, once). In step s a rank sends block r - s and
+// receives block r - s - 1. Parts of blocks are pipelined as in ring_allreduce, with which the folds have their order
+// in common.
+#include "distributed/algorithms/block_parts.h"
+#include "distributed/algorithms/neighbours.h"
+#include "distributed/algorithms/reduction.h"
+#include "distributed/algorithms/ring.h"
+
+namespace kernbench::distributed {
+namespace {
+
+void reduce_scatter_around_ring(const RankView& ranks, const CollectiveArguments& arguments) {
+  const BlockArguments& blocks = arguments.blocks;
+  const auto op = arguments.reduction;
+  if (ranks.size == 1) return keep_own(blocks.inputs[0], blocks.outputs[0], blocks.sent[0], ranks.tile_elements);
+  const BlockParts parts(ranks);
+  const auto reduced = [&](std::int64_t block, const Piece& at) {
+    const BlockRow& input = of(blocks.inputs, block);
+    const tl::Tile mine = load(input, at);
+    return reduce(op, receive_from(ranks.previous(), at, input.tensor.dtype()), mine);
+  };
+  const std::int64_t count = parts.count(blocks.sent);
+  for (std::int64_t part = 0; part < count; ++part) {
+    for (std::int64_t step = 1; step < ranks.size; ++step) {
+      const std::int64_t block = ranks.before(step);
+      parts.for_each_tile_of(of(blocks.sent, block), part, [&](const Piece& at) {
+        send_to(ranks.next(), step == 1 ? load(of(blocks.inputs, block), at) : reduced(block, at), ranks.window);
+      });
+    }
+    parts.for_each_tile_of(of(blocks.sent, ranks.rank), part, [&](const Piece& at) {
+      store(blocks.outputs[0], at, finish_reduction(op, reduced(ranks.rank, at), ranks.size));
+    });
+  }
+  finish_sending();
+}
+
+}  // namespace
+
+CollectiveAlgorithm ring_reduce_scatter() {
+  return {.name = "ring_reduce_scatter",
+          .operation = CollectiveOperation::reduce_scatter,
+          .topology = kRing,
+          .method = "each rank's block once around the ring, n - 1 steps of 1/n of the input",
+          .fold_order = "of the block for rank c: ((x[c+1] ∘ x[c+2]) ∘ …) ∘ x[c]",
+          .runs_on = kRunsOnAnyGroup,
+          .refusal = runs_on_any_group,
+          .channels = ring_channels,
+          .kernel = reduce_scatter_around_ring};
+}
+
+}  // namespace kernbench::distributed
