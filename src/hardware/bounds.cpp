@@ -32,7 +32,7 @@ RowAccesses accesses_of(const StridedRange& range, Bytes granule) {
 
 /// What the ranges of a leg ask of a server, at the least: accesses that fill a burst, each served by itself, and bytes
 /// that share bursts.
-struct Work {
+struct BurstSums {
   std::int64_t bursts = 0;
   Bytes others;
   Time time(Bandwidth bandwidth, Bytes burst) const {
@@ -41,11 +41,11 @@ struct Work {
 };
 
 /// Of the channels: each access is as long as the smallest one. Exact when all rows fall into accesses alike.
-Work in_channels(const StridedRange& range, Bytes granule, Bytes burst, Bytes access) {
+BurstSums in_channels(const StridedRange& range, Bytes granule, Bytes burst, Bytes access) {
   const bool alike = range.rows == 1 || range.stride % granule.count() == 0;
   if (!alike) return {0, std::max(range.row_bytes, access) * range.rows};
   const RowAccesses row = accesses_of(range, granule);
-  Work work{0, std::max(row.first, access)};
+  BurstSums work{0, std::max(row.first, access)};
   if (row.last > Bytes()) work.others += std::max(row.last, access);
   // A burst that is no longer than a granule has one whole granule or a part of one, and nothing else.
   if (burst <= granule && burst >= access) {
@@ -119,14 +119,14 @@ Time Bounds::data(const Path& path, const DmaLeg& leg) const {
   const Bandwidth channel = hbm.channel_bandwidth();
   const Bytes burst = topology_.cube.noc.burst;
   Time largest;
-  Work memory, links;
+  BurstSums memory, links;
   for (const StridedRange& range : leg.ranges) {
     if (range.total() == Bytes()) continue;
     const RowAccesses row = accesses_of(range, granule);
     const Bytes large = row.whole > 0 ? granule : std::max(row.first, row.last);
     largest = std::max(largest, service(large, channel, hbm.access));
-    const Work in_memory = in_channels(range, granule, burst, hbm.access);
-    const Work on_links{in_memory.bursts, range.total() - burst * in_memory.bursts};
+    const BurstSums in_memory = in_channels(range, granule, burst, hbm.access);
+    const BurstSums on_links{in_memory.bursts, range.total() - burst * in_memory.bursts};
     memory.bursts += in_memory.bursts;
     memory.others += in_memory.others;
     links.bursts += on_links.bursts;
