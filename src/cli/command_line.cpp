@@ -56,7 +56,8 @@ Examples:
   kernbench describe --format json-schema > topology.schema.json)";
 
 constexpr const char* kCclExamples =
-    R"(Operations: all_reduce, broadcast, sendrecv; also as alltoall or all_reduce_perf.
+    R"(Operations: all_reduce, all_gather, reduce_scatter, alltoall, broadcast, reduce, gather, scatter,
+sendrecv; also as all_to_all, allreduce or all_reduce_perf.
 Options are those of nccl-tests, sizes too (8, 32K, 128M, 1G), and so is the table. Times are simulated:
 every run gives the same ones. Exit code 1 when an element is wrong.
 

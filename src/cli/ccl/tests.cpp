@@ -22,8 +22,30 @@ Counts whole(std::int64_t bytes, std::int64_t item, int /*ranks*/) {
   return {count, count, count, count};
 }
 
+/// Of a rank's `bytes`, which are all ranks' blocks together, each block is one of `count`.
+Counts blocks_out(std::int64_t bytes, std::int64_t item, int ranks) {
+  const std::int64_t block = bytes / (item * ranks);
+  return {block, block, block * ranks, block * ranks};
+}
+Counts blocks_in(std::int64_t bytes, std::int64_t item, int ranks) {
+  const std::int64_t block = bytes / (item * ranks);
+  return {block, block * ranks, block, block * ranks};
+}
+Counts blocks_both(std::int64_t bytes, std::int64_t item, int ranks) {
+  const std::int64_t block = bytes / (item * ranks);
+  return {block, block * ranks, block * ranks, block * ranks};
+}
+/// In all-gathers blocks are whole multiples of 16 bytes.
+Counts aligned_blocks_out(std::int64_t bytes, std::int64_t item, int ranks) {
+  constexpr std::int64_t kUnit = 16;
+  return blocks_out(bytes / (kUnit * ranks) * kUnit * ranks, item, ranks);
+}
+
 double one(int /*ranks*/) {
   return 1;
+}
+double all_but_one_share(int ranks) {
+  return static_cast<double>(ranks - 1) / ranks;
 }
 double all_but_one_share_twice(int ranks) {
   return 2.0 * (ranks - 1) / ranks;
@@ -37,6 +59,38 @@ void all_reduce(const Call& call) {
 
 void broadcast(const Call& call) {
   dist::broadcast(call.output, call.root);
+}
+
+void reduce(const Call& call) {
+  dist::reduce(call.output, call.root, call.op);
+}
+
+void all_gather(const Call& call) {
+  dist::all_gather_into_tensor(call.output, call.input);
+}
+
+void reduce_scatter(const Call& call) {
+  dist::reduce_scatter_tensor(call.output, call.input, call.op);
+}
+
+void all_to_all(const Call& call) {
+  dist::all_to_all_single(call.output, call.input);
+}
+
+/// The blocks of a tensor as tensors; none but on the root.
+std::vector<torch::Tensor> blocks_on_root(const Call& call, const torch::Tensor& whole) {
+  std::vector<torch::Tensor> blocks;
+  if (call.rank != call.root) return blocks;
+  for (int rank = 0; rank < call.ranks; ++rank) blocks.push_back(whole.narrow(0, rank * call.count, call.count));
+  return blocks;
+}
+
+void gather(const Call& call) {
+  dist::gather(call.input, blocks_on_root(call, call.output), call.root);
+}
+
+void scatter(const Call& call) {
+  dist::scatter(call.output, blocks_on_root(call, call.input), call.root);
 }
 
 /// To the next rank, from the one before.
@@ -56,6 +110,26 @@ std::optional<double> expect_sum(const Call& /*call*/, std::int64_t element, con
 }
 std::optional<double> expect_root(const Call& call, std::int64_t element, const Values& values) {
   return values.of(call.root, element);
+}
+std::optional<double> expect_sum_on_root(const Call& call, std::int64_t element, const Values& values) {
+  if (call.rank != call.root) return std::nullopt;
+  return values.reduced(element);
+}
+std::optional<double> expect_all(const Call& call, std::int64_t element, const Values& values) {
+  return values.of(static_cast<int>(element / call.count), element % call.count);
+}
+std::optional<double> expect_all_on_root(const Call& call, std::int64_t element, const Values& values) {
+  if (call.rank != call.root) return std::nullopt;
+  return expect_all(call, element, values);
+}
+std::optional<double> expect_own_sum(const Call& call, std::int64_t element, const Values& values) {
+  return values.reduced(call.rank * call.count + element);
+}
+std::optional<double> expect_own_block(const Call& call, std::int64_t element, const Values& values) {
+  return values.of(call.root, call.rank * call.count + element);
+}
+std::optional<double> expect_transposed(const Call& call, std::int64_t element, const Values& values) {
+  return values.of(static_cast<int>(element / call.count), call.rank * call.count + element % call.count);
 }
 std::optional<double> expect_previous(const Call& call, std::int64_t element, const Values& values) {
   if (call.ranks == 1) return std::nullopt;
@@ -100,6 +174,28 @@ const std::vector<Test>& tests() {
        .bus_factor = all_but_one_share_twice,
        .run = all_reduce,
        .expected = expect_sum},
+      {.name = "all_gather",
+       .spellings = {"allgather", "all_gather_into_tensor"},
+       .form = Forms::out_of_place,
+       .counts = aligned_blocks_out,
+       .bus_factor = all_but_one_share,
+       .run = all_gather,
+       .expected = expect_all},
+      {.name = "reduce_scatter",
+       .spellings = {"reducescatter", "reduce_scatter_tensor"},
+       .form = Forms::out_of_place,
+       .reduces = true,
+       .counts = blocks_in,
+       .bus_factor = all_but_one_share,
+       .run = reduce_scatter,
+       .expected = expect_own_sum},
+      {.name = "alltoall",
+       .spellings = {"all_to_all", "all_to_all_single"},
+       .form = Forms::out_of_place,
+       .counts = blocks_both,
+       .bus_factor = all_but_one_share,
+       .run = all_to_all,
+       .expected = expect_transposed},
       {.name = "broadcast",
        .spellings = {"bcast"},
        .form = Forms::in_place,
@@ -108,6 +204,31 @@ const std::vector<Test>& tests() {
        .bus_factor = one,
        .run = broadcast,
        .expected = expect_root},
+      {.name = "reduce",
+       .spellings = {},
+       .form = Forms::in_place,
+       .reduces = true,
+       .has_root = true,
+       .counts = whole,
+       .bus_factor = one,
+       .run = reduce,
+       .expected = expect_sum_on_root},
+      {.name = "gather",
+       .spellings = {},
+       .form = Forms::out_of_place,
+       .has_root = true,
+       .counts = blocks_out,
+       .bus_factor = all_but_one_share,
+       .run = gather,
+       .expected = expect_all_on_root},
+      {.name = "scatter",
+       .spellings = {},
+       .form = Forms::out_of_place,
+       .has_root = true,
+       .counts = blocks_in,
+       .bus_factor = all_but_one_share,
+       .run = scatter,
+       .expected = expect_own_block},
       {.name = "sendrecv",
        .spellings = {"send_recv"},
        .form = Forms::out_of_place,
