@@ -40,8 +40,7 @@ struct Machine {
     std::uint32_t next = memory * (kChannels + kLinks);
     route.push_back({ServerId{next}, kChannels, {VirtualNetwork::response, 0}});
     next += kChannels;
-    for (std::uint32_t i = 0; i < kLinks; ++i)
-      route.push_back({ServerId{next++}, 1, {VirtualNetwork::response, 0}});
+    for (std::uint32_t i = 0; i < kLinks; ++i) route.push_back({ServerId{next++}, 1, {VirtualNetwork::response, 0}});
     if (over_shared_link) route.push_back({shared, 1, {VirtualNetwork::response, 0}});
     request.route = route;
     request.ranges = Ranges(StridedRange{0, 1, Bytes(bursts * kBurst), 0});

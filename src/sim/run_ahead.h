@@ -8,7 +8,8 @@ namespace kernbench::sim {
 
 /// Called in an event's callback. When nothing is due before `key`, its time is now() from now on, and the caller does
 /// there what an event of this key would have done; otherwise nothing happens and the answer is false. Requires a key
-/// that is not in the past and that no pending event has. Throws what ends a run at that time, such as a TimeLimitError.
+/// that is not in the past and that no pending event has. Throws what ends a run at that time, such as a
+/// TimeLimitError.
 bool advance(Scheduler& scheduler, EventKey key);
 
 }  // namespace kernbench::sim

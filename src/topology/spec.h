@@ -65,9 +65,9 @@ struct SipSpec {
 };
 
 struct NocSpec {
-  LinkSpec link;      // router to router, and PE or HBM slice to router
-  // The most bytes that cross the machine as one unit; measured: the largest that moves no shipped bench by more than 2 %
-  // against 256 B (docs/model-fabric.md).
+  LinkSpec link;  // router to router, and PE or HBM slice to router
+  // The most bytes that cross the machine as one unit. Measured (docs/model-fabric.md): the largest that moves no
+  // shipped bench by more than 2 % against 256 B.
   Bytes burst{1024};
   // Size of a request, an acknowledgement and a control message; assumption: address, length, route and tag.
   Bytes header{32};

@@ -140,9 +140,8 @@ TEST(Overrides, AllThatIsWrongIsReportedInItsPlace) {
       place(1, 3) + "overrides.sip0.cube0: sip0.cube0 is no link and no PE; there are m_cpu, sram, pe0, pe1 below it");
   EXPECT_EQ(override_error("  sip0.cube0.pe1: {latency: 1ns}\n"),
             place(1, 3) + "overrides.sip0.cube0.pe1: this is a PE; its keys are clock, gemm_array and vector_lanes");
-  EXPECT_EQ(
-      override_error("  host.to_sip0: {clock: 1GHz}\n"),
-      place(1, 3) + "overrides.host.to_sip0: this is a link; its keys are bandwidth, latency, buffer and failed");
+  EXPECT_EQ(override_error("  host.to_sip0: {clock: 1GHz}\n"),
+            place(1, 3) + "overrides.host.to_sip0: this is a link; its keys are bandwidth, latency, buffer and failed");
   EXPECT_EQ(override_error("  host.to_sip0: {}\n"),
             place(1, 3) +
                 "overrides.host.to_sip0: changes nothing; the keys here are bandwidth, latency, buffer and "
@@ -193,7 +192,8 @@ TEST(Overrides, EveryLinkWithinASipThatFailsNamesTwoEndpointsWhoseRouteUsesIt) {
 }
 
 TEST(Overrides, WarnWhenABufferDoesNotCoverTheWay) {
-  const auto found = warnings(load_topology("tiny", {"host.link.buffer=128KiB", "overrides.host.to_sip0.latency=10us"}));
+  const auto found =
+      warnings(load_topology("tiny", {"host.link.buffer=128KiB", "overrides.host.to_sip0.latency=10us"}));
   ASSERT_THAT(found, SizeIs(1));
   EXPECT_EQ(found[0].path, "overrides.host.to_sip0");
   EXPECT_THAT(found[0].message, HasSubstr("128KiB do not cover a burst of 1KiB and the way there and back"));
