@@ -271,6 +271,9 @@ Tensor Tensor::to(const TensorOptions& options, std::optional<bool> non_blocking
     const Tensor host = tensor::host_copy(*this, type == source.dtype ? tensor::HostRead::cpu : tensor::HostRead::to);
     return tensor::converted(host, type);
   }
+  if (device.is_cpu() && type != source.dtype && source.storage->source() && source.is_whole()) {
+    return tensor::converted(*this, type);
+  }
   Tensor result = tensor::new_tensor_like(*this, type, device, options.placement_opt(), options.name_or_empty(), "to");
   return non_blocking ? result.copy_(*this, *non_blocking) : result.copy_(*this);
 }

@@ -53,5 +53,23 @@ TEST(MemoryTest, WithDataALaunchHoldsItsName) {
   EXPECT_LT(held_after(4'000, true), 4'000 * 80 + 16'384);
 }
 
+TEST(MemoryTest, ReplicasOfAnUploadShareTheirBytes) {
+  if (kSanitized) GTEST_SKIP();
+  constexpr std::int64_t kBytes = 4 << 20;
+  SimulateOptions options;
+  options.topology = "tiny";
+  options.overrides = {"sip.cubes.mesh=[4, 2]"};
+  options.threads = 1;
+  simulate(options, [&] {
+    const auto host = torch::ones({kBytes / 4});
+    EXPECT_EQ(host.data_ptr<float>()[7], 1);
+    const std::int64_t before = held();
+    const auto x = host.to(torch::device("ahbm").placement({.cube = Placement::replicate, .pe = Placement::row_wise}));
+    torch::ahbm::synchronize();
+    EXPECT_EQ(x[7].item<float>(), 1);
+    EXPECT_LT(held() - before, 3 * kBytes) << "of eight replicas";
+  });
+}
+
 }  // namespace
 }  // namespace kernbench

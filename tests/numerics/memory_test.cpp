@@ -567,5 +567,94 @@ TEST(Atomic, WithoutDataYieldsATypeAndAShape) {
   EXPECT_EQ(old.shape(), Shape{4});
 }
 
+// ---- replicas
+
+constexpr std::int64_t kReplica = 32 * 1024;
+
+/// A piece that fills a memory with columns of a tile of twice the width.
+std::vector<Piece> replicas_of(std::deque<Memory>& memories, std::int64_t half) {
+  std::vector<Piece> pieces;
+  for (Memory& memory : memories) pieces.push_back({&memory, 0, 128, 256, 256, half * 256, 512});
+  return pieces;
+}
+
+std::vector<std::byte> random_bytes(Random& random, std::int64_t count) {
+  std::vector<std::byte> bytes(static_cast<std::size_t>(count));
+  for (std::byte& byte : bytes) byte = static_cast<std::byte>(test::integer(random, 0, 255));
+  return bytes;
+}
+
+TEST(Replicas, ShareTheirBytesUntilOneIsWritten) {
+  Random random(7);
+  Executor executor(1, true);
+  std::deque<Memory> memories;
+  for (int i = 0; i < 4; ++i) memories.emplace_back(executor).map(0, kReplica);
+  const auto bytes = random_bytes(random, 2 * kReplica);
+  const Value value = from_bytes(executor, DType::u8, Shape{128, 512}, bytes);
+  scatter(executor, {}, value, replicas_of(memories, 0));
+  for (Memory& memory : memories) {
+    EXPECT_EQ(memory.read(256, 1).bytes[0], bytes[512]);
+    EXPECT_TRUE(memory.shares_bytes(0));
+  }
+  const std::byte other[] = {std::byte{42}};
+  memories[2].write(256, other);
+  EXPECT_FALSE(memories[2].shares_bytes(0));
+  EXPECT_EQ(memories[2].read(256, 1).bytes[0], std::byte{42});
+  EXPECT_EQ(memories[2].read(512, 1).bytes[0], bytes[1024]) << "the rest is copied";
+  for (const std::size_t i : {0u, 1u, 3u}) {
+    EXPECT_TRUE(memories[i].shares_bytes(0));
+    EXPECT_EQ(memories[i].read(256, 1).bytes[0], bytes[512]);
+  }
+  memories[0].unmap(0, kReplica);
+  memories[1].unmap(0, kReplica);
+  EXPECT_FALSE(memories[3].shares_bytes(0)) << "the last one";
+}
+
+TEST(Replicas, BehaveAsIfEachHadItsOwnBytes) {
+  for (std::uint64_t seed = 0; seed < 30; ++seed) {
+    Random random(seed);
+    Executor executor(1 + static_cast<int>(seed % 4), true);
+    std::deque<Memory> memories;
+    std::vector<std::vector<std::byte>> model(4, std::vector<std::byte>(kReplica));
+    for (int i = 0; i < 4; ++i) memories.emplace_back(executor).map(0, kReplica, true);
+    std::vector<std::pair<Value, std::vector<std::byte>>> reads;
+    std::uint64_t number = 0;
+    const auto key = [&] { return OperationKey{static_cast<std::int64_t>(++number), 0, number}; };
+    for (int step = 0; step < 60; ++step) {
+      const auto memory = static_cast<std::size_t>(test::integer(random, 0, 3));
+      const std::int64_t begin = test::integer(random, 0, kReplica - 1);
+      const std::int64_t count = test::integer(random, 1, kReplica - begin);
+      const Piece piece{&memories[memory], static_cast<std::uint64_t>(begin), 1, count, count, 0, count};
+      switch (test::integer(random, 0, 4)) {
+        case 0: {
+          const std::int64_t half = test::integer(random, 0, 1);
+          const auto bytes = random_bytes(random, 2 * kReplica);
+          scatter(executor, key(), from_bytes(executor, DType::u8, Shape{128, 512}, bytes),
+                  replicas_of(memories, half));
+          for (auto& mine : model) {
+            for (std::int64_t row = 0; row < 128; ++row) {
+              std::copy_n(bytes.begin() + row * 512 + half * 256, 256, mine.begin() + row * 256);
+            }
+          }
+          break;
+        }
+        case 1:
+        case 2: {
+          const auto bytes = random_bytes(random, count);
+          scatter(executor, key(), from_bytes(executor, DType::u8, Shape{count}, bytes), {&piece, 1});
+          std::ranges::copy(bytes, model[memory].begin() + begin);
+          break;
+        }
+        default:
+          reads.emplace_back(gather(executor, key(), DType::u8, Shape{count}, {&piece, 1}),
+                             std::vector(model[memory].begin() + begin, model[memory].begin() + begin + count));
+      }
+    }
+    for (const auto& [value, expected] : reads) {
+      ASSERT_TRUE(std::ranges::equal(view(executor, value).bytes, expected)) << "seed " << seed;
+    }
+  }
+}
+
 }  // namespace
 }  // namespace kernbench::numerics

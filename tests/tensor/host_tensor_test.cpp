@@ -187,6 +187,7 @@ bool is_made(const torch::Tensor& tensor) {
 TEST_F(HostTensor, ElementsThatNobodyLooksAtAreNeverMade) {
   const auto huge = torch::randn({1 << 20, 1 << 20});
   EXPECT_FALSE(is_made(huge));
+  EXPECT_FALSE(is_made(huge.to(torch::kHalf))) << "nor converted ones";
   EXPECT_FALSE(is_made(torch::zeros({1 << 20, 1 << 20}).view({-1})));
   EXPECT_FALSE(is_made(torch::empty({1 << 20, 1 << 20})));
   EXPECT_FALSE(is_made(torch::randint(5, {4}))) << torch::arange(4) << torch::eye(3);

@@ -106,7 +106,7 @@ class AtomicTask {
     const SourceId of_mask = mask_ ? mask_->source(lane) : kValid;
     if (of_mask == kValid && mask_ && mask_->data()[lane] == std::byte{0}) return own_.id(Cause::masked_atomic);
     const Rectangle where{place.offset, 1, item(), 0};
-    std::byte* memory = place.region->bytes(place.offset);
+    std::byte* memory = place.region->to_write(place.offset);
     std::memcpy(out.bytes.data() + lane * item(), memory, static_cast<std::size_t>(item()));
     if (of_mask != kValid) {
       place.region->set_invalid(where, of_mask);

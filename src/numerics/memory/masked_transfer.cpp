@@ -89,13 +89,13 @@ struct MaskedGather {
   }
 
   void copy(TileContents& out, const RegionPiece& piece) const {
+    const Region::View view = piece.region->view();
     for (std::int64_t row = 0; row < piece.where.rows; ++row) {
       const RowLanes lanes = lanes_of(piece, row, item());
       const auto alike = [&](std::int64_t a, std::int64_t b) { return mask(a) == mask(b); };
       for_each_run(lanes.first, lanes.last, alike, [&](std::int64_t begin, std::int64_t end) {
         if (!mask(begin)) return;
-        std::memcpy(out.bytes.data() + begin * item(),
-                    piece.region->bytes(lanes.memory + (begin - lanes.first) * item()),
+        std::memcpy(out.bytes.data() + begin * item(), view.at(lanes.memory + (begin - lanes.first) * item()),
                     static_cast<std::size_t>((end - begin) * item()));
         std::fill(out.sources.begin() + begin, out.sources.begin() + end, kValid);
       });
@@ -139,7 +139,7 @@ struct MaskedScatter {
           if (!mask(begin)) return;
           const std::int64_t target = lanes.memory + (begin - lanes.first) * item;
           const std::int64_t bytes = (end - begin) * item;
-          std::memcpy(piece.region->bytes(target), operand.data() + begin * item, static_cast<std::size_t>(bytes));
+          std::memcpy(piece.region->to_write(target), operand.data() + begin * item, static_cast<std::size_t>(bytes));
           piece.region->mark({target, 1, bytes, 0}, operand.source(begin));
         });
       }

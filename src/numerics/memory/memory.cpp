@@ -58,7 +58,7 @@ Memory::Contents Memory::read(std::uint64_t address, std::int64_t bytes) {
   contents.bytes.resize(static_cast<std::size_t>(bytes));
   for (const RegionPiece& piece : plan.pieces()) {
     const auto size = static_cast<std::size_t>(piece.where.row_bytes);
-    std::memcpy(contents.bytes.data() + piece.tile_offset, piece.region->bytes(piece.where.begin), size);
+    std::memcpy(contents.bytes.data() + piece.tile_offset, piece.region->view().at(piece.where.begin), size);
     piece.region->for_each_invalid(piece.where, [&](std::int64_t, std::int64_t begin, std::int64_t end, SourceId) {
       contents.validity.resize(contents.bytes.size(), 1);
       std::fill_n(contents.validity.begin() + piece.tile_offset + begin, end - begin, std::uint8_t{0});
@@ -76,7 +76,7 @@ void Memory::write(std::uint64_t address, std::span<const std::byte> bytes, std:
   const SourceId source = validity.empty() ? kValid : OwnSource(executor_.sources()).id(Cause::given);
   for (const RegionPiece& piece : plan.pieces()) {
     const auto size = static_cast<std::size_t>(piece.where.row_bytes);
-    std::memcpy(piece.region->bytes(piece.where.begin), bytes.data() + piece.tile_offset, size);
+    std::memcpy(piece.region->to_write(piece.where.begin), bytes.data() + piece.tile_offset, size);
     piece.region->set_valid(piece.where);
     if (validity.empty()) continue;
     const std::uint8_t* lanes = validity.data() + piece.tile_offset;
@@ -92,6 +92,10 @@ void Memory::invalidate(std::uint64_t address, std::int64_t bytes) {
   plan.wait(executor_, true);
   plan.set_left_out(false);
   for (const RegionPiece& piece : plan.pieces()) piece.region->set_invalid(piece.where, kValid);
+}
+
+bool Memory::shares_bytes(std::uint64_t address) const {
+  return find(address)->shares_bytes();
 }
 
 // ---- access plan -----------------------------------------------------------------------------------------------

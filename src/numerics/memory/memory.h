@@ -47,6 +47,10 @@ class Memory {
   /// Makes bytes invalid again.
   void invalidate(std::uint64_t address, std::int64_t bytes);
 
+  /// The mapped range at this address has its bytes together with another one, which one scatter has filled alike; for
+  /// tests. REQUIRES: mapped; what was written before has been computed.
+  bool shares_bytes(std::uint64_t address) const;
+
   Executor& executor() const { return executor_; }
 
  private:

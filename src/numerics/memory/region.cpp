@@ -1,8 +1,11 @@
 #include "numerics/memory/region.h"
 
 #include <algorithm>
+#include <atomic>
 #include <cstdlib>
+#include <cstring>
 #include <new>
+#include <utility>
 
 namespace kernbench::numerics {
 
@@ -35,15 +38,65 @@ bool may_overlap(const Rectangle& a, const Rectangle& b) {
   return stride - remainder < b.row_bytes && rows_possible(below + 1);
 }
 
-void Region::Free::operator()(std::byte* bytes) const {
-  std::free(bytes);
-}
+/// Bytes that one or more regions have.
+struct SharedBytes {
+  // Zeroed pages cost nothing until they are touched, and make even invalid bytes reproducible.
+  explicit SharedBytes(std::int64_t size)
+      : data(static_cast<std::byte*>(std::calloc(static_cast<std::size_t>(std::max<std::int64_t>(size, 1)), 1))) {
+    if (data == nullptr) throw std::bad_alloc();
+  }
+  ~SharedBytes() { std::free(data); }
+  SharedBytes(const SharedBytes&) = delete;
+  SharedBytes& operator=(const SharedBytes&) = delete;
+
+  std::byte* data;
+  // Whoever writes must be the only owner. It grows only by a task that has exclusive access to an owner's bytes; a
+  // region that leaves has copied them before.
+  std::atomic<int> owners = 1;
+};
 
 Region::Region(std::uint64_t address, std::int64_t size, bool with_data) : address_(address), size_(size) {
-  if (!with_data) return;
-  // Zeroed pages cost nothing until they are touched, and make even invalid bytes reproducible.
-  bytes_.reset(static_cast<std::byte*>(std::calloc(static_cast<std::size_t>(std::max<std::int64_t>(size, 1)), 1)));
-  if (!bytes_) throw std::bad_alloc();
+  if (with_data) bytes_ = std::make_shared<SharedBytes>(size);
+}
+
+Region::~Region() {
+  if (bytes_) --bytes_->owners;
+}
+
+const std::byte* Region::View::at(std::int64_t offset) const {
+  return bytes_->data + offset;
+}
+
+Region::View Region::view() const {
+  View view;
+  const std::scoped_lock lock(bytes_mutex_);
+  view.bytes_ = bytes_;
+  return view;
+}
+
+std::byte* Region::to_write(std::int64_t offset) {
+  const std::scoped_lock lock(bytes_mutex_);
+  if (bytes_->owners > 1) {
+    auto own = std::make_shared<SharedBytes>(size_);
+    std::memcpy(own->data, bytes_->data, static_cast<std::size_t>(size_));
+    --bytes_->owners;
+    bytes_ = std::move(own);
+  }
+  return bytes_->data + offset;
+}
+
+void Region::share_bytes_of(Region& other) {
+  if (this == &other) return;
+  const std::scoped_lock lock(bytes_mutex_, other.bytes_mutex_);
+  if (bytes_ == other.bytes_) return;
+  --bytes_->owners;
+  bytes_ = other.bytes_;
+  ++bytes_->owners;
+}
+
+bool Region::shares_bytes() const {
+  const std::scoped_lock lock(bytes_mutex_);
+  return bytes_ && bytes_->owners > 1;
 }
 
 void Region::find_conflicts(const Rectangle& where, bool writes, std::vector<TaskHandle>& conflicts) {

@@ -30,11 +30,17 @@ struct Rectangle {
 /// other; otherwise their bounding ranges decide, so that a needless dependency is possible, a missing one is not.
 bool may_overlap(const Rectangle& a, const Rectangle& b);
 
-/// A mapped range. Tasks hold it, so unmapping does not pull it from under them.
+struct SharedBytes;
+
+/// A mapped range. Regions that one task writes alike, as replicas of a tensor, hold their bytes together until one of
+/// them is written again. Tasks hold it, so unmapping does not pull it from under them.
 class Region {
  public:
   /// All bytes are zero, and invalid. Without `with_data` none are held.
   Region(std::uint64_t address, std::int64_t size, bool with_data);
+  ~Region();
+  Region(const Region&) = delete;
+  Region& operator=(const Region&) = delete;
 
   std::uint64_t address() const { return address_; }
   std::int64_t size() const { return size_; }
@@ -52,7 +58,22 @@ class Region {
 
   // ---- tasks, on any thread, ordered by the above --------------------------------------------------------------
 
-  std::byte* bytes(std::int64_t offset) { return bytes_.get() + offset; }
+  /// Bytes as they are, good while this lives.
+  class View {
+   public:
+    const std::byte* at(std::int64_t offset) const;
+
+   private:
+    friend class Region;
+    std::shared_ptr<const SharedBytes> bytes_;
+  };
+  View view() const;
+  /// Bytes to be written by the calling task, which has said so (add_access): from now on the region's own.
+  std::byte* to_write(std::int64_t offset);
+  /// Has the bytes of `other` from now on, until one of the two is written: for a task that writes all of both with the
+  /// same bytes. REQUIRES: the sizes are the same.
+  void share_bytes_of(Region& other);
+  bool shares_bytes() const;
 
   /// Marks bytes valid.
   void set_valid(const Rectangle& where);
@@ -89,10 +110,6 @@ class Region {
     bool writes;
     TaskHandle task;
   };
-  struct Free {
-    void operator()(std::byte* bytes) const;
-  };
-
   /// Drops the accesses that `condition` holds for.
   template <class Condition>
   void forget(Condition&& condition) {
@@ -106,7 +123,8 @@ class Region {
 
   std::uint64_t address_;
   std::int64_t size_;
-  std::unique_ptr<std::byte, Free> bytes_;
+  mutable std::mutex bytes_mutex_;
+  std::shared_ptr<SharedBytes> bytes_;  // null without data
   std::mutex validity_mutex_;
   IntervalSet valid_;
   SourceRanges sources_;          // of bytes that were written, but are not valid

@@ -1,7 +1,10 @@
 // Gather and scatter: tiles from memory and back.
 #include <algorithm>
+#include <array>
 #include <cassert>
 #include <cstring>
+#include <map>
+#include <vector>
 
 #include "numerics/conversion.h"
 #include "numerics/memory/access_plan.h"
@@ -60,7 +63,8 @@ struct GatherTask {
   }
 
   static void copy_bytes(TileContents& out, const RegionPiece& piece) {
-    const std::byte* source = piece.region->bytes(piece.where.begin);
+    const Region::View view = piece.region->view();
+    const std::byte* source = view.at(piece.where.begin);
     std::byte* destination = out.bytes.data() + piece.tile_offset;
     for (std::int64_t r = 0; r < piece.where.rows; ++r) {
       std::memcpy(destination, source, static_cast<std::size_t>(piece.where.row_bytes));
@@ -87,6 +91,7 @@ struct ScatterTask {
   std::vector<RegionPiece> pieces;
 
   void operator()() const {
+    if (!mask && !operand.has_mask() && may_have_replicas()) return store_replicas();
     for (const RegionPiece& piece : pieces) {
       if (mask)
         store_masked(piece);
@@ -96,6 +101,41 @@ struct ScatterTask {
   }
 
  private:
+  // Smaller ones are as well copied.
+  static constexpr std::int64_t kLeastShared = 16 * 1024;
+
+  static bool fills_region(const RegionPiece& piece) {
+    const Rectangle& where = piece.where;
+    return where.begin == 0 && (where.rows == 1 || where.stride == where.row_bytes) &&
+           where.rows * where.row_bytes == piece.region->size() && piece.region->size() >= kLeastShared;
+  }
+
+  /// Several regions are filled, each once.
+  bool may_have_replicas() const {
+    if (std::ranges::count_if(pieces, fills_region) < 2) return false;
+    std::vector<const Region*> regions;
+    for (const RegionPiece& piece : pieces) regions.push_back(piece.region.get());
+    std::ranges::sort(regions);
+    return std::ranges::adjacent_find(regions) == regions.end();
+  }
+
+  /// Regions that are filled with the same lanes share their bytes.
+  void store_replicas() const {
+    using Lanes = std::array<std::int64_t, 4>;
+    std::map<Lanes, Region*> filled;
+    for (const RegionPiece& piece : pieces) {
+      const Lanes lanes = {piece.tile_offset, piece.where.rows, piece.where.row_bytes, piece.tile_row_stride};
+      const auto same = fills_region(piece) ? filled.find(lanes) : filled.end();
+      if (same == filled.end()) {
+        store_all(piece);
+        if (fills_region(piece)) filled.emplace(lanes, piece.region.get());
+      } else {
+        piece.region->share_bytes_of(*same->second);
+        piece.region->set_valid(piece.where);
+      }
+    }
+  }
+
   /// What becomes of a lane's bytes.
   struct Fate {
     enum class Bytes : std::uint8_t { keep, write, lose } bytes;
@@ -115,7 +155,7 @@ struct ScatterTask {
 
   void store_all(const RegionPiece& piece) const {
     const std::byte* source = operand.data() + piece.tile_offset;
-    std::byte* destination = piece.region->bytes(piece.where.begin);
+    std::byte* destination = piece.region->to_write(piece.where.begin);
     for (std::int64_t r = 0; r < piece.where.rows; ++r) {
       std::memcpy(destination, source, static_cast<std::size_t>(piece.where.row_bytes));
       source += piece.tile_row_stride;
@@ -134,7 +174,7 @@ struct ScatterTask {
     for_each_run(piece, [&](const Fate& fate, std::int64_t source, std::int64_t target, std::int64_t bytes) {
       if (fate.bytes == Fate::Bytes::keep) return;
       if (fate.bytes != Fate::Bytes::lose) {
-        std::memcpy(piece.region->bytes(target), operand.data() + source, static_cast<std::size_t>(bytes));
+        std::memcpy(piece.region->to_write(target), operand.data() + source, static_cast<std::size_t>(bytes));
       }
       piece.region->mark({target, 1, bytes, 0}, fate.source);
     });
