@@ -30,8 +30,8 @@ Exit codes: 0 ok, 1 a check failed, 2 usage or configuration, 3 the simulated pr
 failed, 4 internal error, 130 interrupted, 143 terminated.
 "kernbench COMMAND --help" says more about each command.)";
 
-constexpr const char* kRunExamples = R"(Example:
-  kernbench run gemm -t tiny -p M=256 -p N=256 --set "pe.gemm.array=[128, 64]" --json result.json)";
+constexpr const char* kRunExamples =
+    R"(Example: kernbench run gemm -t tiny -p M=256 --set "pe.gemm.array=[128, 64]" --json result.json)";
 
 constexpr const char* kDiffExamples =
     R"(A and B are results that "kernbench run --json FILE" wrote. Shown are the inputs that differ, what
@@ -58,12 +58,12 @@ Examples:
 constexpr const char* kCclExamples =
     R"(Operations: all_reduce, all_gather, reduce_scatter, alltoall, broadcast, reduce, gather, scatter,
 sendrecv; also as all_to_all, allreduce or all_reduce_perf.
-Options are those of nccl-tests, sizes too (8, 32K, 128M, 1G), and so is the table. Times are simulated:
-every run gives the same ones. Exit code 1 when an element is wrong.
+Options are those of nccl-tests, sizes too (8, 32K, 128M, 1G), and so is the table. Times are
+simulated: every run gives the same ones. Exit code 1 when an element is wrong.
 
 Examples:
   kernbench ccl all_reduce --topology ahbm-2sip -b 1K -e 64M -f 4
-  kernbench ccl all_reduce --topology ahbm-2sip --algo ring_allreduce --algo direct_allreduce --compare
+  kernbench ccl all_reduce --algo ring_allreduce --algo direct_allreduce --compare
   kernbench ccl sendrecv --topology ahbm-2sip -b 8 -e 1M -f 2 -n 5 --csv sendrecv.csv)";
 
 // An option that takes exactly one text each time it is given.
@@ -146,9 +146,7 @@ struct RunTexts {
     command
         ->add_flag("--exact-events", exact_events, "Turn off every shortcut of the timed model: same results, slower")
         ->disable_flag_override();
-    command
-        ->add_flag("--no-explain", no_explain,
-                   "Leave out breakdown, critical path, waits and operations: same times, faster")
+    command->add_flag("--no-explain", no_explain, "Explain nothing: same times, faster, no critical path or waits")
         ->disable_flag_override();
     add_text(*command, "--seed,--random-seed", seed, "N", "Seed of the program's random numbers (default: 0)");
     add_text(*command, "--out-of-bounds-reads", reads, "WHAT",

@@ -59,7 +59,8 @@ TEST_F(ProgramTest, ExplainRunsAgainInSilenceAndLeavesTheResultAsItWas) {
     result.simulated_time = Time::microseconds(5);
     if (options.least_slots >= 3) return result;
     result.error = report::ErrorResult{"DeadlockError", "deadlock at 5 us", ""};
-    result.error->waits = {{"send#1", "a credit of sip0.cube0.pe1.ipcq.receive0", "program 1", true}};
+    result.error->waits = {
+        {"send#1", "a credit of sip0.cube0.pe1.ipcq.receive0", "program 1", true, QueueSlots{{}, options.least_slots}}};
     return result;
   };
   EXPECT_EQ(run({"run", "gemm", "--explain", "--trace", "/dev/null", "--op-log", "/dev/null"}), 3);

@@ -90,8 +90,14 @@ INSTANTIATE_TEST_SUITE_P(
         Broken{{"list", "gemm"}, "unexpected argument \"gemm\""}));
 
 TEST(ProgramTest, EveryHelpIsOnStandardOutputAndShort) {
-  for (const std::vector<std::string>& arguments : std::vector<std::vector<std::string>>{
-           {"--help"}, {"-h"}, {"help"}, {"help", "run"}, {"run", "--help"}, {"describe", "-h"}, {"list", "--help"}}) {
+  for (const std::vector<std::string>& arguments : std::vector<std::vector<std::string>>{{"--help"},
+                                                                                         {"-h"},
+                                                                                         {"help"},
+                                                                                         {"help", "run"},
+                                                                                         {"run", "--help"},
+                                                                                         {"describe", "-h"},
+                                                                                         {"list", "--help"},
+                                                                                         {"ccl", "--help"}}) {
     std::vector<std::string> command = arguments;
     command.insert(command.begin(), KERNBENCH_PROGRAM);
     const Finished finished = run(command);

@@ -134,7 +134,7 @@ Bench::Bench(const topology::Topology& description, bool exact, const ModelRegis
 }
 
 ProgramRequest Bench::program(PeCoordinate pe, ProgramBody body, const std::string& launch) {
-  return {pe, to_text(pe) + " " + launch, [this, pe, body = std::move(body)](sim::AgentId agent) {
+  return {pe, Name::program(pe, launch), [this, pe, body = std::move(body)](sim::AgentId agent) {
             ProgramScope scope(machine, pe, agent, log);
             body(scope);
             scope.wait_all();
