@@ -11,7 +11,7 @@
 namespace kernbench {
 namespace {
 
-constexpr PeCoordinate kPe{SipId{0}, CubeId{2}, PeId{5}};
+constexpr PeCoordinate kNamedPe{SipId{0}, CubeId{2}, PeId{5}};
 
 /// The values of its slots, which tell it from names that are alike.
 std::vector<std::string> values(const Name& name) {
@@ -28,8 +28,8 @@ TEST(NameTest, PlainTextHasNoSlotsWhateverItSays) {
 }
 
 TEST(NameTest, SlotsSurviveBeingPutTogether) {
-  const Name call =
-      named("recv{} (ring.cpp:{}) on {}", operation_number(7), 17, to_name(PartId(PartKind::receive_queue, kPe, 1)));
+  const Name call = named("recv{} (ring.cpp:{}) on {}", operation_number(7), 17,
+                          to_name(PartId(PartKind::receive_queue, kNamedPe, 1)));
   EXPECT_EQ(call.text(), "recv#7 (ring.cpp:17) on sip0.cube2.pe5.ipcq.receive1");
   EXPECT_EQ(values(call), (Values{"7", "0", "2", "5", "1"}));
   const Name all = join({Name::rank(3), Name::rank("0.1"), "main"}, ", ") + ": " + call;
@@ -43,21 +43,21 @@ TEST(NameTest, SlotsSurviveBeingPutTogether) {
 
 TEST(NameTest, NamesOfPartsAreTheirTexts) {
   for (std::size_t kind = 0; kind < kPartKindCount; ++kind) {
-    const PartId part(static_cast<PartKind>(kind), kPe, 3);
+    const PartId part(static_cast<PartKind>(kind), kNamedPe, 3);
     EXPECT_EQ(to_name(part).text(), to_text(part));
   }
-  EXPECT_EQ(to_name(kPe).text(), "sip0.cube2.pe5");
+  EXPECT_EQ(to_name(kNamedPe).text(), "sip0.cube2.pe5");
   EXPECT_EQ(values(to_name(CubeCoordinate{SipId{1}, CubeId{4}})), (Values{"1", "4"}));
 }
 
 TEST(NameTest, OnlyAProgramAndAPeBeginWithAPe) {
-  EXPECT_EQ(to_name(kPe).lead(), Name::Lead::pe);
-  const Name program = Name::program(kPe, named("ring#{}.4", Name::path("1")));
+  EXPECT_EQ(to_name(kNamedPe).lead(), Name::Lead::pe);
+  const Name program = Name::program(kNamedPe, named("ring#{}.4", Name::path("1")));
   EXPECT_EQ(program.text(), "sip0.cube2.pe5 ring#1.4");
   EXPECT_EQ(program.lead(), Name::Lead::pe);
   EXPECT_EQ(program.lead_end(), 14u);
   EXPECT_EQ(values(program), (Values{"0", "2", "5", "1"}));
-  EXPECT_EQ((to_name(kPe) + ".tcm").lead(), Name::Lead::none);
+  EXPECT_EQ((to_name(kNamedPe) + ".tcm").lead(), Name::Lead::none);
   EXPECT_EQ(("the end of " + program).lead(), Name::Lead::none);
 }
 

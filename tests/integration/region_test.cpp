@@ -28,14 +28,14 @@ using testing::one_pe;
 using testing::tiny;
 using torch::profiler::record_function;
 
-void busy(tl::Tensor x) {
+void multiply_often(tl::Tensor x) {
   auto a = tl::load(x, {0}, {1024});
   for (int i = 0; i < 20; ++i) a = a * 1.5f;
   tl::store(x, {0}, a);
 }
 
 void launch(const char* name, const torch::Tensor& x) {
-  torch::launch(name, busy, x);
+  torch::launch(name, multiply_often, x);
 }
 
 std::vector<std::string> names_in_region(const RunResult& result) {
