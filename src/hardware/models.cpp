@@ -28,9 +28,9 @@ constexpr std::array kVectorModels{ComputeModel{"simd", simd_end}};
 constexpr bool same_names(std::span<const ComputeModel> models, std::span<const std::string_view> names) {
   return std::ranges::equal(models, names, {}, &ComputeModel::name);
 }
-static_assert(same_names(kGemmModels, topology::ModelRegistry::gemm));
-static_assert(same_names(kVectorModels, topology::ModelRegistry::vector));
-static_assert(topology::ModelRegistry::hbm.size() == 1 && topology::ModelRegistry::dma.size() == 1);
+static_assert(same_names(kGemmModels, topology::BuiltInModels::gemm));
+static_assert(same_names(kVectorModels, topology::BuiltInModels::vector));
+static_assert(topology::BuiltInModels::hbm.size() == 1 && topology::BuiltInModels::dma.size() == 1);
 
 ComputeLaw find_law(std::span<const ComputeModel> models, const std::string& name) {
   const auto found = std::ranges::find(models, name, &ComputeModel::name);

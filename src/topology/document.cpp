@@ -13,13 +13,13 @@
 namespace kernbench::topology {
 namespace {
 
-Place place_of(const YAML::Mark& mark, std::int32_t override_index) {
+SourcePlace place_of(const YAML::Mark& mark, std::int32_t override_index) {
   if (mark.is_null()) return {override_index, 1, 1};
   return {override_index, mark.line + 1, mark.column + 1};
 }
 
 struct TooDeep {
-  Place place;
+  SourcePlace place;
 };
 
 // Builds the tree from the parser's events, which arrive in the order of the text.
@@ -65,7 +65,7 @@ class TreeBuilder : public YAML::EventHandler {
     bool has_key = false;  // of a mapping: a key has been read, its value comes next
     bool drop = false;     // of a mapping: that value is dropped, its key was refused
     std::string key;
-    Place key_place;
+    SourcePlace key_place;
   };
 
   Node make(Node::Kind kind, const YAML::Mark& mark) const {
@@ -85,7 +85,7 @@ class TreeBuilder : public YAML::EventHandler {
     return text;
   }
 
-  void report(Place place, const std::string& message) {
+  void report(SourcePlace place, const std::string& message) {
     const std::string at = path();
     problems_.push_back({place, at.empty() ? message : at + ": " + message});
   }
@@ -195,7 +195,7 @@ const Entry* Node::find(std::string_view key) const {
 }
 
 Node parse_document(std::string_view text, std::int32_t override_index, std::vector<Problem>& problems) {
-  const Place start{override_index, 1, 1};
+  const SourcePlace start{override_index, 1, 1};
   if (text.size() > kMaximumFileBytes) {
     problems.push_back({start, "the text has " + std::to_string(text.size()) + " bytes; at most " +
                                    std::to_string(kMaximumFileBytes) + " are read"});

@@ -10,15 +10,15 @@
 namespace kernbench::topology {
 
 /// Where something was written: a line and column of the file (from 1), or an override of the command line.
-struct Place {
+struct SourcePlace {
   std::int32_t override_index = -1;  // -1: the file
   std::int32_t line = 1;
   std::int32_t column = 1;
-  constexpr auto operator<=>(const Place&) const = default;
+  constexpr auto operator<=>(const SourcePlace&) const = default;
 };
 
 struct Problem {
-  Place place;
+  SourcePlace place;
   std::string message;  // "cube.hbm.latency: expected a time such as 80ns, found ..."
 };
 
@@ -28,7 +28,7 @@ struct Entry;
 struct Node {
   enum class Kind : std::uint8_t { null, scalar, sequence, mapping, invalid };
   Kind kind = Kind::null;
-  Place place;
+  SourcePlace place;
   std::string text;            // of a scalar
   std::vector<Node> items;     // of a sequence
   std::vector<Entry> entries;  // of a mapping, in order, no key twice
@@ -38,7 +38,7 @@ struct Node {
 
 struct Entry {
   std::string key;
-  Place place;  // of the key
+  SourcePlace place;  // of the key
   Node value;
 };
 

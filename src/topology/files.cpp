@@ -13,7 +13,8 @@ namespace fs = std::filesystem;
 
 namespace {
 
-std::string place_text(const Place& place, const std::string& file_name, const std::vector<std::string>& overrides) {
+std::string place_text(const SourcePlace& place, const std::string& file_name,
+                       const std::vector<std::string>& overrides) {
   if (place.override_index >= 0) return "--set " + printable(overrides[static_cast<std::size_t>(place.override_index)]);
   return file_name + ":" + std::to_string(place.line) + ":" + std::to_string(place.column);
 }
@@ -22,7 +23,7 @@ std::string place_text(const Place& place, const std::string& file_name, const s
 
 void throw_problems(const std::vector<Problem>& problems, const std::string& file_name,
                     const std::vector<std::string>& overrides) {
-  std::multimap<Place, std::string_view> in_order;
+  std::multimap<SourcePlace, std::string_view> in_order;
   for (const Problem& problem : problems) in_order.emplace(problem.place, problem.message);
   std::string message;
   for (const auto& [place, text] : in_order) {

@@ -12,7 +12,7 @@
 namespace kernbench::topology {
 
 /// The names of the built-in models. The hardware layer has one factory for each name here.
-struct ModelRegistry {
+struct BuiltInModels {
   static constexpr std::array<std::string_view, 1> hbm{"hbm"};
   static constexpr std::array<std::string_view, 2> gemm{"systolic", "scale_sim_os"};
   static constexpr std::array<std::string_view, 1> vector{"simd"};
@@ -24,7 +24,7 @@ enum class GemmModel : std::uint8_t { systolic, scale_sim_os, others };
 
 constexpr GemmModel gemm_model(std::string_view name) {
   std::size_t model = 0;
-  while (model < ModelRegistry::gemm.size() && ModelRegistry::gemm[model] != name) ++model;
+  while (model < BuiltInModels::gemm.size() && BuiltInModels::gemm[model] != name) ++model;
   return static_cast<GemmModel>(model);
 }
 
@@ -34,13 +34,13 @@ enum class ModelKind : std::uint8_t { none, hbm, gemm, vector, dma };
 constexpr std::span<const std::string_view> built_in_models(ModelKind kind) {
   switch (kind) {
     case ModelKind::hbm:
-      return ModelRegistry::hbm;
+      return BuiltInModels::hbm;
     case ModelKind::gemm:
-      return ModelRegistry::gemm;
+      return BuiltInModels::gemm;
     case ModelKind::vector:
-      return ModelRegistry::vector;
+      return BuiltInModels::vector;
     case ModelKind::dma:
-      return ModelRegistry::dma;
+      return BuiltInModels::dma;
     case ModelKind::none:
       break;
   }

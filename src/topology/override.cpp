@@ -30,7 +30,7 @@ std::vector<std::string> keys_of(std::string_view path) {
 }
 
 // The value of `key` in a mapping, put there if it is missing.
-Entry& entry(Node& mapping, const std::string& key, Place place) {
+Entry& entry(Node& mapping, const std::string& key, SourcePlace place) {
   const auto found = std::ranges::find(mapping.entries, key, &Entry::key);
   if (found != mapping.entries.end()) return *found;
   Node child;
@@ -44,7 +44,7 @@ Entry& entry(Node& mapping, const std::string& key, Place place) {
 
 void apply_override(Node& root, std::string_view assignment, std::int32_t override_index,
                     std::vector<Problem>& problems) {
-  const Place place{override_index, 1, 1};
+  const SourcePlace place{override_index, 1, 1};
   const std::size_t equals = assignment.find('=');
   if (equals == std::string_view::npos) {
     problems.push_back({place, std::string(kForm)});

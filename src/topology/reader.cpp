@@ -30,9 +30,9 @@ Reading read_topology(const Node& root, const ModelNames& models, std::vector<Pr
   return reading;
 }
 
-Place place_of(const Node& root, std::string_view path) {
+SourcePlace place_of(const Node& root, std::string_view path) {
   const Node* node = &root;
-  Place place = root.place;
+  SourcePlace place = root.place;
   while (!path.empty()) {
     const Entry* entry = longest_prefix(*node, path);
     if (!entry) break;

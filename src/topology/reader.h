@@ -22,6 +22,6 @@ struct Reading {
 Reading read_topology(const Node& root, const ModelNames& models, std::vector<Problem>& problems);
 
 /// The place of the value at `path`, or of the innermost section around it that the tree has.
-Place place_of(const Node& root, std::string_view path);
+SourcePlace place_of(const Node& root, std::string_view path);
 
 }  // namespace kernbench::topology

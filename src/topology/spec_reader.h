@@ -98,7 +98,7 @@ class SpecReader {
     outer.keys.push_back(key);
     const Entry* entry = outer.mapping ? outer.mapping->find(key) : nullptr;
     const State absent = outer.state == State::unreadable ? State::unreadable : State::absent;
-    const Place place = entry ? entry->place : outer.place;
+    const SourcePlace place = entry ? entry->place : outer.place;
     sections_.push_back({path_of(key), nullptr, place, entry ? State::present : absent, {}, {}, false});
     if (entry) enter_node(entry->value);
     visit_keys();
@@ -158,7 +158,7 @@ class SpecReader {
   struct Section {
     std::string path;
     const Node* mapping;
-    Place place;
+    SourcePlace place;
     State state;
     std::vector<std::string_view> keys;  // the valid ones, as the visit comes by
     std::vector<std::pair<std::string_view, std::string>> missing;
@@ -370,7 +370,7 @@ class SpecReader {
     return outer.empty() ? std::string(key) : fmt::format("{}.{}", outer, key);
   }
 
-  void report(Place place, const std::string& path, const std::string& message) {
+  void report(SourcePlace place, const std::string& path, const std::string& message) {
     problems_.push_back({place, path.empty() ? message : path + ": " + message});
   }
 

@@ -27,9 +27,9 @@ std::string describe(const Tensor& tensor) {
   return fmt::format("{} {} on {}", text_of(impl.sizes), text_of(impl.dtype), impl.device.str());
 }
 
-Place place_of(const char* call, std::span<const DeviceOperand> operands) {
+ComputePlace place_of(const char* call, std::span<const DeviceOperand> operands) {
   require_host_context(call);
-  Place place;
+  ComputePlace place;
   const Tensor* first = nullptr;
   bool host_with_dimensions = false;
   const Tensor* host = nullptr;
@@ -58,7 +58,7 @@ Place place_of(const char* call, std::span<const DeviceOperand> operands) {
   return place;
 }
 
-Place place_of(const char* call, std::initializer_list<Tensor> tensors) {
+ComputePlace place_of(const char* call, std::initializer_list<Tensor> tensors) {
   std::vector<DeviceOperand> operands(tensors.begin(), tensors.end());
   return place_of(call, operands);
 }
@@ -67,13 +67,13 @@ DeviceOperations& device_kernels(const char* call) {
   return current_backend(call).operations();
 }
 
-Tensor new_result(const char* call, const Place& place, std::span<const std::int64_t> sizes, DType dtype) {
+Tensor new_result(const char* call, const ComputePlace& place, std::span<const std::int64_t> sizes, DType dtype) {
   if (!place.on_device()) return new_host_tensor(sizes, dtype);
   return new_device_tensor(current_backend(call), sizes, dtype, place.device, place.policy);
 }
 
-Tensor new_elementwise_result(const char* call, const Place& place, std::span<const std::int64_t> sizes, DType dtype,
-                              std::span<const DeviceOperand> operands) {
+Tensor new_elementwise_result(const char* call, const ComputePlace& place, std::span<const std::int64_t> sizes,
+                              DType dtype, std::span<const DeviceOperand> operands) {
   Tensor result = new_result(call, place, sizes, dtype);
   if (place.on_device()) return result;
   std::vector<HostArray> arrays;

@@ -13,23 +13,23 @@
 namespace kernbench::tensor {
 
 /// Where a function computes. Host tensors of no dimensions go with any device.
-struct Place {
+struct ComputePlace {
   torch::Device device = torch::kCPU;
   DPPolicy policy;  // of the first device operand
   bool on_device() const { return device.is_ahbm(); }
 };
 
 /// ValueError when the operands are on different devices; ProgramError outside of a simulation.
-Place place_of(const char* call, std::span<const DeviceOperand> operands);
-Place place_of(const char* call, std::initializer_list<torch::Tensor> tensors);
+ComputePlace place_of(const char* call, std::span<const DeviceOperand> operands);
+ComputePlace place_of(const char* call, std::initializer_list<torch::Tensor> tensors);
 
 /// The kernels of the device.
 DeviceOperations& device_kernels(const char* call);
 
 /// A dense result. ValueError when the device has no such type.
-torch::Tensor new_result(const char* call, const Place& place, std::span<const std::int64_t> sizes, DType dtype);
+torch::Tensor new_result(const char* call, const ComputePlace& place, std::span<const std::int64_t> sizes, DType dtype);
 /// The result of an elementwise function: on the host in the order of dimensions that the operands have in memory.
-torch::Tensor new_elementwise_result(const char* call, const Place& place, std::span<const std::int64_t> sizes,
+torch::Tensor new_elementwise_result(const char* call, const ComputePlace& place, std::span<const std::int64_t> sizes,
                                      DType dtype, std::span<const DeviceOperand> operands);
 
 /// The shape that all operands broadcast to.

@@ -148,7 +148,7 @@ const ElementwiseInfo& clamp_info(bool low, bool high) {
 
 Tensor elementwise(const ElementwiseCall& call) {
   if (TensorFunctions* functions = functions_of(call.operands)) return functions->elementwise(call);
-  const Place place = place_of(call.name, call.operands);
+  const ComputePlace place = place_of(call.name, call.operands);
   if (call.in_place != nullptr && place.on_device() && call.in_place->is_cpu())
     fail(call.name, "a host tensor cannot be written in place with a result on " + place.device.str());
   const Types types = types_of(call);

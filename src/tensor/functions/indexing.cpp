@@ -358,7 +358,8 @@ const Tensor& Tensor::index_put_(std::initializer_list<TensorIndex> indices, con
 
 Tensor Tensor::index_select(std::int64_t dimension, const Tensor& index, Where where) const {
   const tensor::HostCall here("index_select", where);
-  const tensor::Place place = tensor::place_of("index_select", {*this, index.dim() == 0 ? index.reshape({1}) : index});
+  const tensor::ComputePlace place =
+      tensor::place_of("index_select", {*this, index.dim() == 0 ? index.reshape({1}) : index});
   const std::size_t at = tensor::wrap_dimension(dimension, impl_of(*this).sizes.size());
   if (index.dim() > 1)
     throw IndexError("index_select: Index is supposed to be a vector, not " + tensor::describe(index));
@@ -383,7 +384,7 @@ Tensor Tensor::index_select(std::int64_t dimension, const Tensor& index, Where w
 
 Tensor Tensor::gather(std::int64_t dimension, const Tensor& index, Where where) const {
   const tensor::HostCall here("gather", where);
-  const tensor::Place place = tensor::place_of("gather", {*this, index});
+  const tensor::ComputePlace place = tensor::place_of("gather", {*this, index});
   const std::size_t at = tensor::wrap_dimension(dimension, impl_of(*this).sizes.size());
   const Extents &sizes = impl_of(*this).sizes, &wanted = impl_of(index).sizes;
   if (index.scalar_type() != kLong && !(place.on_device() && index.scalar_type() == kInt))
@@ -427,7 +428,7 @@ Tensor Tensor::gather(std::int64_t dimension, const Tensor& index, Where where) 
 
 Tensor Tensor::masked_select(const Tensor& mask, Where where) const {
   const tensor::HostCall here("masked_select", where);
-  const tensor::Place place = tensor::place_of("masked_select", {*this, mask});
+  const tensor::ComputePlace place = tensor::place_of("masked_select", {*this, mask});
   if (mask.scalar_type() != kBool)
     tensor::fail_type("masked_select", mask.scalar_type(), "the mask must be a bool tensor, as x > 0 is");
   if (place.on_device()) {

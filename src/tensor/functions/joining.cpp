@@ -61,7 +61,7 @@ Tensor cat(TensorList tensors, std::int64_t dimension, Where where) {
     }
   }
   const std::vector<tensor::DeviceOperand> operands(tensors.begin(), tensors.end());
-  const tensor::Place place = tensor::place_of("cat", operands);
+  const tensor::ComputePlace place = tensor::place_of("cat", operands);
   const ScalarType type = joined_type(tensors);
   std::vector<Tensor> parts;
   for (const Tensor& tensor : tensors)

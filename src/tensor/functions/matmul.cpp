@@ -15,10 +15,10 @@
 
 namespace kernbench::torch {
 
+using tensor::ComputePlace;
 using tensor::Extents;
 using tensor::impl_of;
 using tensor::MatmulOptions;
-using tensor::Place;
 using tensor::TensorImpl;
 
 namespace {
@@ -134,7 +134,7 @@ void check_rank(const char* call, const char* which, const Tensor& x, std::int64
 Tensor product(const char* call, const Tensor& a, const Tensor& b, const MatmulOptions& options = {}) {
   std::vector<tensor::DeviceOperand> operands{a, b};
   if (options.addend.defined()) operands.emplace_back(options.addend);
-  const Place place = tensor::place_of(call, operands);
+  const ComputePlace place = tensor::place_of(call, operands);
   check_types(call, a, b);
   if (a.size(-1) != b.size(-2)) {
     tensor::fail(call, fmt::format("mat1 and mat2 shapes cannot be multiplied ({}x{} and {}x{}); the second extent of "

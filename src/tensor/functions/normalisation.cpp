@@ -15,9 +15,9 @@
 
 namespace kernbench::torch {
 
+using tensor::ComputePlace;
 using tensor::Extents;
 using tensor::impl_of;
-using tensor::Place;
 
 namespace {
 
@@ -31,7 +31,7 @@ void softmax_row(std::span<double> row, bool logarithm) {
 
 Tensor softmax_along(const char* call, const Tensor& given, std::int64_t dimension, std::optional<ScalarType> type,
                      bool logarithm) {
-  const Place place = tensor::place_of(call, {given});
+  const ComputePlace place = tensor::place_of(call, {given});
   const std::size_t at = tensor::wrap_dimension(dimension, impl_of(given).sizes.size());
   const Tensor x = type ? given.to(*type) : given;
   if (!x.is_floating_point())
@@ -129,8 +129,8 @@ Tensor or_undefined(const std::optional<Tensor>& parameter) {
   return parameter ? *parameter : Tensor();
 }
 
-Place place_of_norm(const char* call, const Tensor& x, const std::optional<Tensor>& weight,
-                    const std::optional<Tensor>& bias) {
+ComputePlace place_of_norm(const char* call, const Tensor& x, const std::optional<Tensor>& weight,
+                           const std::optional<Tensor>& bias) {
   std::vector<tensor::DeviceOperand> operands{x};
   for (const auto* parameter : {&weight, &bias})
     if (*parameter && (*parameter)->defined()) operands.emplace_back(**parameter);
@@ -163,7 +163,7 @@ Tensor Tensor::log_softmax(std::int64_t dimension, std::optional<ScalarType> typ
 
 Tensor Tensor::cumsum(std::int64_t dimension, std::optional<ScalarType> type, Where where) const {
   const tensor::HostCall here("cumsum", where);
-  const Place place = tensor::place_of("cumsum", {*this});
+  const ComputePlace place = tensor::place_of("cumsum", {*this});
   const std::size_t at = tensor::wrap_dimension(dimension, impl_of(*this).sizes.size());
   const ScalarType result = type.value_or(tensor::is_integral(scalar_type(), true) ? kLong : scalar_type());
   if (place.on_device()) {
@@ -188,7 +188,7 @@ Tensor Tensor::cumsum(std::int64_t dimension, std::optional<ScalarType> type, Wh
 Tensor layer_norm(const TensorOperand& x, IntArrayRef normalized_shape, const std::optional<Tensor>& weight,
                   const std::optional<Tensor>& bias, double eps) {
   const tensor::HostCall here("layer_norm", x.where);
-  const Place place = place_of_norm("layer_norm", x.tensor, weight, bias);
+  const ComputePlace place = place_of_norm("layer_norm", x.tensor, weight, bias);
   check_normalized_shape("layer_norm", x.tensor, normalized_shape, weight, bias);
   if (place.on_device()) {
     Tensor out = tensor::new_result("layer_norm", place, impl_of(x.tensor).sizes, x.tensor.scalar_type());
@@ -209,7 +209,7 @@ Tensor layer_norm(const TensorOperand& x, IntArrayRef normalized_shape, const st
 Tensor rms_norm(const TensorOperand& x, IntArrayRef normalized_shape, const std::optional<Tensor>& weight,
                 std::optional<double> eps) {
   const tensor::HostCall here("rms_norm", x.where);
-  const Place place = place_of_norm("rms_norm", x.tensor, weight, {});
+  const ComputePlace place = place_of_norm("rms_norm", x.tensor, weight, {});
   check_normalized_shape("rms_norm", x.tensor, normalized_shape, weight, {});
   const double epsilon = eps.value_or(epsilon_of(x.tensor.scalar_type()));
   if (place.on_device()) {

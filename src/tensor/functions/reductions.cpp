@@ -16,9 +16,9 @@
 
 namespace kernbench::torch {
 
+using tensor::ComputePlace;
 using tensor::Extents;
 using tensor::impl_of;
-using tensor::Place;
 using tensor::ReduceOperation;
 using tensor::RowReduction;
 
@@ -30,7 +30,7 @@ using IntegerRow = std::span<const std::int64_t>;
 /// A reduction on its way: what it reduces, and the tensor that its results go to.
 struct Reduction {
   const char* call;
-  Place place;
+  ComputePlace place;
   std::vector<bool> chosen;
   Tensor out;  // on a device with the reduced dimensions kept
   Extents shape;

@@ -117,7 +117,7 @@ Tensor Tensor::diagonal(std::int64_t offset, std::int64_t dimension1, std::int64
 namespace {
 
 Tensor triangle(const char* call, const Tensor& x, std::int64_t diagonal, bool upper) {
-  const tensor::Place place = tensor::place_of(call, {x});
+  const tensor::ComputePlace place = tensor::place_of(call, {x});
   tensor::wrap_dimension(-2, static_cast<std::size_t>(x.dim()));
   Tensor out = tensor::new_result(call, place, impl_of(x).sizes, x.scalar_type());
   if (out.numel() == 0) return out;
