@@ -114,19 +114,19 @@ void ModelParameters::require_all_asked() const {
 }
 
 ModelRegistry& ModelRegistry::add_hbm(const std::string& name, HbmFactory factory) {
-  add(hbm_, "HBM", topology::ModelRegistry::hbm, name, std::move(factory));
+  add(hbm_, "HBM", topology::BuiltInModels::hbm, name, std::move(factory));
   return *this;
 }
 ModelRegistry& ModelRegistry::add_gemm(const std::string& name, GemmFactory factory) {
-  add(gemm_, "GEMM", topology::ModelRegistry::gemm, name, std::move(factory));
+  add(gemm_, "GEMM", topology::BuiltInModels::gemm, name, std::move(factory));
   return *this;
 }
 ModelRegistry& ModelRegistry::add_vector(const std::string& name, VectorFactory factory) {
-  add(vector_, "vector", topology::ModelRegistry::vector, name, std::move(factory));
+  add(vector_, "vector", topology::BuiltInModels::vector, name, std::move(factory));
   return *this;
 }
 ModelRegistry& ModelRegistry::add_dma(const std::string& name, DmaFactory factory) {
-  add(dma_, "DMA", topology::ModelRegistry::dma, name, std::move(factory));
+  add(dma_, "DMA", topology::BuiltInModels::dma, name, std::move(factory));
   return *this;
 }
 
