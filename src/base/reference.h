@@ -44,7 +44,7 @@ class Reference {
   template <std::derived_from<T> Derived>
   Reference(Reference<Derived>&& other) noexcept : object_(other.release()) {}  // NOLINT(google-explicit-constructor)
   Reference& operator=(const Reference& other) {
-    Reference(other).swap(*this);
+    if (this != &other) Reference(other).swap(*this);
     return *this;
   }
   Reference& operator=(Reference&& other) noexcept {

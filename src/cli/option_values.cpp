@@ -126,7 +126,7 @@ report::TableKind report_of(const std::string& text) {
 Bytes ccl_size_of(const std::string& option, const std::string& text) {
   constexpr std::string_view kUnits = "BKMGT";
   const bool letter =
-      !text.empty() && kUnits.find(text.back()) != std::string_view::npos && text.find("B") == text.npos;
+      !text.empty() && kUnits.find(text.back()) != std::string_view::npos && text.find('B') == text.npos;
   const bool bare = !text.empty() && text.find_first_not_of("0123456789") == std::string::npos;
   if (!letter && !bare) return parse_bytes(text);
   const std::string number = letter ? text.substr(0, text.size() - 1) : text;

@@ -101,7 +101,7 @@ void stage(BlockPlan& plan, const std::vector<Tensor>& outputs, const runtime::H
 /// The PEs that tensors of this policy may lie on.
 std::vector<PeCoordinate> pes_of(const Tensor& tensor, const runtime::HostContext& context) {
   const auto& view = tensor::impl_of(tensor);
-  const auto all = context.part(SipId{view.device.index()}).pes(context.simulation.topology());
+  auto all = context.part(SipId{view.device.index()}).pes(context.simulation.topology());
   if (context.pe) return all;
   std::vector<PeCoordinate> pes;
   for (const PeCoordinate pe : all) {
