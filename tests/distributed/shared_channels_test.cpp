@@ -12,6 +12,7 @@
 #include "../hardware/ipcq_channels.h"
 #include "ranks.h"
 #include "spawning.h"
+#include "support/sanitizers.h"
 
 namespace kernbench::testing {
 namespace {
@@ -71,13 +72,15 @@ void exchange_all(int rank, int ranks, std::int64_t elements, unsigned seed) {
 TEST(SharedChannels, SixteenRanksExchangeAllToAllInAnyOrder) {
   for (const unsigned seed : {0U, 1U, 2U}) {
     for (const std::int64_t elements : {40, 60'000}) {  // the latter do not fit into the slots
+      if (kSanitized && seed != 2) continue;
       expect_passed(machine(16), 16, [=](int rank) { exchange_all(rank, 16, elements, seed); });
     }
   }
 }
 
 TEST(SharedChannels, SixtyFourRanksExchangeAllToAll) {
-  expect_passed(machine(64), 64, [](int rank) { exchange_all(rank, 64, 40, 0); });
+  constexpr int kRanks = kSanitized ? 24 : 64;
+  expect_passed(machine(kRanks), kRanks, [](int rank) { exchange_all(rank, kRanks, 40, 0); });
 }
 
 TEST(SharedChannels, RanksOfAShippedMachineExchangeAllToAll) {

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "built_in_bench.h"
+#include "support/sanitizers.h"
 
 namespace kernbench {
 namespace {
@@ -77,6 +78,7 @@ double bus_bandwidth(int sips, std::int64_t bytes, double ns) {
 }
 
 TEST(CclAllreduce, ReachesTheBandwidthOfTheLinkBetweenSips) {
+  if (kSanitized) GTEST_SKIP() << "long; runs in plain builds";
   const double reached = bus_bandwidth(2, 64 * kMebibyte, ns_of_all_reduce(2, 64 * kMebibyte));
   EXPECT_GE(reached, 0.95 * kSipLink);
   EXPECT_LE(reached, kSipLink);
@@ -84,6 +86,7 @@ TEST(CclAllreduce, ReachesTheBandwidthOfTheLinkBetweenSips) {
 
 // From two smaller sizes, by the line through them: a fixed part, and one that grows with the bytes.
 TEST(CclAllreduce, ReachesTheBandwidthOfTheLinkOnMoreSipsAndInOtherWirings) {
+  if (kSanitized) GTEST_SKIP() << "long; runs in plain builds";
   for (const char* wiring : {"ring_1d", "switched"}) {
     const std::string topology = "system.sips.topology=" + std::string(wiring);
     const double half = ns_of_all_reduce(4, 4 * kMebibyte, {topology});
@@ -133,6 +136,7 @@ TEST(ScaledAddDdp, PassesOnSeveralSips) {
 
 // From two sizes, so that the time for the launch and the first and last step does not count.
 TEST(CclAllreduce, ScalesWithTheLinkBetweenSips) {
+  if (kSanitized) GTEST_SKIP() << "long; runs in plain builds";
   for (const int link : {200, 400, 800}) {
     const std::vector<std::string> overrides{"system.sips.link.bandwidth=" + std::to_string(link) + "GB/s"};
     const double half = ns_of_all_reduce(2, 8 * kMebibyte, overrides),
@@ -144,6 +148,7 @@ TEST(CclAllreduce, ScalesWithTheLinkBetweenSips) {
 }
 
 TEST(CclAllreduce, ALinkOfFourTimesTheLatencyKeepsItsBandwidth) {
+  if (kSanitized) GTEST_SKIP() << "long; runs in plain builds";
   const std::vector<std::string> overrides{"system.sips.link.latency=2us"};
   const double half = ns_of_all_reduce(2, 8 * kMebibyte, overrides),
                whole = ns_of_all_reduce(2, 16 * kMebibyte, overrides);

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "support.h"
+#include "support/sanitizers.h"
 
 namespace kernbench::queues_test {
 namespace {
@@ -178,7 +179,7 @@ RunResult run(const OneSidedProgram& program, bool exact, bool data) {
 }
 
 TEST(WindowsRandom, ProgramsDoWhatAPlainInterpreterDoes) {
-  for (std::uint64_t seed = 1; seed <= 250 && !testing::Test::HasFailure(); ++seed) {
+  for (std::uint64_t seed = 1; seed <= (kSanitized ? 40 : 250) && !testing::Test::HasFailure(); ++seed) {
     SCOPED_TRACE(seed);
     const OneSidedProgram program = Maker(seed).make();
     auto times = times_of(run(program, false, true));

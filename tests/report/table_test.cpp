@@ -8,6 +8,7 @@
 
 #include "report/text/utf8.h"
 #include "sample_results.h"
+#include "support/sanitizers.h"
 #include "support/source_tree.h"
 
 namespace kernbench::report {
@@ -50,7 +51,7 @@ TEST(TableTest, MatchesTheGoldenFiles) {
 
 TEST(TableTest, NoResultCanCommandTheTerminal) {
   std::mt19937_64 generator(11);
-  for (int i = 0; i < 500; ++i) {
+  for (int i = 0; i < (kSanitized ? 50 : 500); ++i) {
     const RunResult result = samples::random(generator);
     const std::string table = to_table(result);
     ASSERT_EQ(table, to_table(result));
@@ -137,7 +138,7 @@ TEST(TableTest, LongNamesAreWholeUnlessTheTableCuts) {
 
 TEST(TableTest, TheBriefReportOfAnyResultFitsOneScreen) {
   std::mt19937_64 generator(12);
-  for (int i = 0; i < 2000; ++i) {
+  for (int i = 0; i < (kSanitized ? 200 : 2000); ++i) {
     const RunResult result = samples::random(generator);
     const auto lines = lines_of(to_table(result, {.kind = TableKind::brief, .cuts = true}));
     ASSERT_LE(lines.size(), 40u) << i;

@@ -3,13 +3,14 @@
 
 #include "fabric_scenario.h"
 #include "reference_fabric.h"
+#include "support/sanitizers.h"
 
 namespace kernbench::hardware::testing {
 namespace {
 
 TEST(FabricOracle, ExactEngineKeepsTheLawInRandomContention) {
   std::mt19937_64 random(20240601);
-  for (int round = 0; round < 150; ++round) {
+  for (int round = 0; round < (kSanitized ? 25 : 150); ++round) {
     const Scenario scenario = random_scenario(random, 2 + random() % 5);
     const std::vector<TransferTimes> expected = reference_times(scenario);
     const Outcome exact = simulate(scenario, {.exact = true});
@@ -20,7 +21,7 @@ TEST(FabricOracle, ExactEngineKeepsTheLawInRandomContention) {
 
 TEST(FabricOracle, CoalescingEngineKeepsTheLawInRandomContention) {
   std::mt19937_64 random(7);
-  for (int round = 0; round < 150; ++round) {
+  for (int round = 0; round < (kSanitized ? 25 : 150); ++round) {
     const Scenario scenario = random_scenario(random, 2 + random() % 3);
     ASSERT_EQ(simulate(scenario).times, reference_times(scenario)) << "round " << round;
   }
