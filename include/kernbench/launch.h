@@ -2,6 +2,7 @@
 #pragma once
 
 #include <concepts>
+#include <cstdint>
 #include <functional>
 #include <memory>
 #include <string_view>
@@ -19,10 +20,18 @@
 
 namespace kernbench::torch {
 
-/// Where a launch runs, and with which channels; by default on every PE that holds a shard of one of its tensors.
+/// Where a launch runs, with how many programs, and with which channels; by default with one program on every PE that
+/// holds a shard of one of its tensors.
 struct LaunchOptions {
-  /// PEs of the current device, by cube and PE; empty: the default.
+  /// PEs of the launch's device, by cube and PE; empty: the default.
   std::vector<std::pair<CubeId, PeId>> pes = {};
+  /// How many programs there are along one to three axes, as Triton's grid: tl::program_id(axis) tells them apart, axis
+  /// 0 counts fastest. PE number i of n, in the order of cubes and PEs, runs the programs i, i + n, i + 2n, …, one
+  /// after the other. Without `pes` these are all PEs of the device. Empty: one program on each PE. A grid with no
+  /// program launches nothing.
+  std::vector<std::int64_t> grid = {};
+  /// Every PE of the device takes part, wherever the tensors lie.
+  bool all_pes = false;
   /// Channels among the launch's programs for tl::send and tl::recv. They are installed before the programs start,
   /// unless they are already; every message must have been received when the launch completes.
   QueueOptions queues = {};

@@ -221,6 +221,26 @@ TEST_F(TraceTest, WaypointsAreInstantsOnTheirProgramsTrack) {
   EXPECT_THAT(names, ElementsAre("here", "there"));
 }
 
+// The start of the next one lies between two programs, in neither.
+TEST_F(TraceTest, EachProgramOfAGridHasASliceOfItsOwn) {
+  simulate(traced(path("t")), [] {
+    torch::launch(torch::LaunchOptions{.pes = {{CubeId{0}, PeId{0}}}, .grid = {3}}, "delays", [] { tl::delay(10); });
+    torch::ahbm::synchronize();
+  });
+  Timeline shown = timeline();
+  std::vector<std::string> programs;
+  Time end;
+  const auto slices = shown.slices();
+  for (const Slice& slice : slices.at("sip0.cube0.pe0.control.context0")) {
+    if (slice.depth > 0) continue;
+    programs.push_back(slice.name == "delays#0" ? slice.arguments.at("program") : slice.name);
+    EXPECT_EQ(slice.start, programs.size() == 1 ? slice.start : end);
+    end = slice.end;
+  }
+  EXPECT_THAT(programs, ElementsAre("0", "next program", "1", "next program", "2"));
+  EXPECT_THAT(shown.problems, IsEmpty());
+}
+
 void fails(tl::In x) {
   auto tile = tl::load(x, {0}, {16});
   tl::device_assert(false, "on purpose");

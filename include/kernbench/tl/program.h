@@ -14,9 +14,9 @@ namespace kernbench::tl {
 
 // ---- identity --------------------------------------------------------------------------------------------------
 
-/// This instance's index in the launch, counting its PEs cube by cube, PE by PE. Only axis 0 has more than one.
+/// This instance's index in the launch's grid along `axis`; without one along axis 0, counting PEs cube by cube.
 std::int64_t program_id(int axis = 0, Where where = Where::current());
-/// Number of instances of the launch.
+/// Number of instances of the launch along `axis`.
 std::int64_t num_programs(int axis = 0, Where where = Where::current());
 /// Where this instance runs.
 std::int64_t device_id(Where where = Where::current());

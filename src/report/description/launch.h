@@ -157,7 +157,7 @@ void describe(V& visit, R& launch) {
             launch.where);
   visit.key({"start_ps", "when the launch left the host"}, launch.start);
   visit.key({"end_ps", "when its completion was there"}, launch.end);
-  visit.key({"programs", "kernel instances, one per PE"}, launch.programs);
+  visit.key({"programs", "kernel instances: one per PE, or those of the grid"}, launch.programs);
   visit.key({"pes", "PEs that ran the launch", {.missing_with = kRegion}}, launch.pes);
   visit.key({"available_pes", "PEs that its rank has: one, or all of the SIP", {.missing_with = kRegion}},
             launch.available_pes);

@@ -175,7 +175,7 @@ LaunchResult launch_result(const LaunchPlan& plan, const hardware::Machine& mach
   result.device = plan.device;
   result.start = times.requested;
   result.end = times.completed;
-  result.programs = record.programs;
+  result.programs = record.grid.count();
   result.pes = static_cast<std::int64_t>(plan.pes.size());
   result.available_pes = plan.available_pes;
   result.range = plan.range;

@@ -65,7 +65,7 @@ void OperationLog::on_launch(const std::string& name, const CompletedLaunch& lau
   fmt::memory_buffer line;
   fmt::format_to(std::back_inserter(line), "{} sip{}/{} - launch requested={} programs={}",
                  launch.times.completed.count(), launch.plan.device, name, launch.times.requested.count(),
-                 launch.record.programs);
+                 launch.record.grid.count());
   const std::string where = sim::place_text(launch.where);
   if (!where.empty()) fmt::format_to(std::back_inserter(line), " at {}", where);
   line.push_back('\n');

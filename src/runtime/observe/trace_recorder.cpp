@@ -110,8 +110,8 @@ void TraceRecorder::begin_open(const OpenSlice& slice, Time now) {
 }
 
 void TraceRecorder::on_program_end(tile::Program& program, bool /*stands*/) {
+  if (open_programs_.erase(program.agent().value) == 0) return;  // cut between two programs of a grid
   writer_.end(control_track(program), machine_->scheduler().now());
-  open_programs_.erase(program.agent().value);
 }
 
 void TraceRecorder::on_step(tile::Program& program, const tile::ProgramStep& step, const hardware::Command* /*cause*/) {

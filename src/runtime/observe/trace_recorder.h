@@ -34,6 +34,8 @@ class TraceRecorder final : public tile::OperationConsumer, public hardware::Act
   void subscribe_to(tile::OperationStream& stream);
   void on_program_begin(tile::Program& program) override;
   void on_program_end(tile::Program& program, bool stands) override;
+  void on_program_left(tile::Program& program) override { on_program_end(program, false); }
+  void on_program_next(tile::Program& program) override { on_program_begin(program); }
   void on_program_abandoned(tile::Program& program) override { on_program_end(program, false); }
   void on_step(tile::Program& program, const tile::ProgramStep& step, const hardware::Command* cause) override;
   void on_issue(const tile::KernelCommand& command) override;

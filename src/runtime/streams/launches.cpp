@@ -18,11 +18,11 @@
 
 namespace kernbench::runtime {
 
-namespace {
-
 bool wants_queues(const QueueOptions& options) {
   return options.topology != QueueTopology::none || !options.pairs.empty() || options.window;
 }
+
+namespace {
 
 /// A launch whose programs wait for their channels: what somebody waits for that waits for the launch.
 class PendingLaunch final : public sim::WaitNode {
@@ -100,6 +100,7 @@ std::shared_ptr<const sim::WaitNode> start(const Sending& sending, LaunchPlan pl
   launch.sip = SipId{plan.device};
   launch.name = sending.name;
   launch.pes = plan.pes;
+  launch.grid = plan.grid.value_or(tile::ProgramGrid{{static_cast<std::int64_t>(plan.pes.size()), 1, 1}});
   launch.queues = plan.queues ? plan.queues->table() : nullptr;
   launch.body = std::move(plan.body);
   launch.owner = sending.owner;

@@ -13,17 +13,19 @@
 #include "runtime/devices/simulated_devices.h"
 #include "runtime/queues/queue_set.h"
 #include "runtime/simulation.h"
+#include "tile/program/launch_record.h"
 
 namespace kernbench::runtime {
 
 struct LaunchPlan {
   std::string name;
   int device = 0;
-  std::string range = {};                    // in which it was given
-  std::int64_t available_pes = 0;            // of the rank that gives it
-  std::vector<PeCoordinate> pes;             // ascending
-  std::vector<SimulatedStorageRef> written;  // storages that the kernel may write
-  std::vector<SimulatedStorageRef> read;     // kept alive until it has completed
+  std::string range = {};                      // in which it was given
+  std::int64_t available_pes = 0;              // of the rank that gives it
+  std::vector<PeCoordinate> pes;               // ascending
+  std::optional<tile::ProgramGrid> grid = {};  // of a launch with other than one program on each PE
+  std::vector<SimulatedStorageRef> written;    // storages that the kernel may write
+  std::vector<SimulatedStorageRef> read;       // kept alive until it has completed
   /// Channels of which the PEs are members, if any: a set that others may use too, or options for one of the launch's
   /// own, whose messages must all have been received when it completes.
   std::shared_ptr<QueueSet> queues = {};
@@ -42,6 +44,9 @@ struct LaunchPlan {
 
 /// Costs the host the launch overhead, then enqueues on the calling fiber's current stream of the device.
 CompletionRef enqueue_launch(Simulation& simulation, LaunchPlan plan);
+
+/// Whether the options ask for channels at all.
+bool wants_queues(const QueueOptions& options);
 
 /// Refuses queue options that do not fit the plan's PEs or the machine: ValueError.
 void check_queues(const LaunchPlan& plan, const topology::Topology& topology);

@@ -46,6 +46,8 @@ std::string_view name(Activity activity, hardware::EngineKind engine) {
       return "delay";
     case Activity::drain:
       return "drain";
+    case Activity::next_program:
+      return "next program";
     case Activity::sender:
       return "sender not started";
     case Activity::program:

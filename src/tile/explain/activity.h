@@ -30,14 +30,15 @@ enum class Activity : std::uint8_t {
   contention,   // DMA: beyond what the operation would take alone
   compute,      // the command of a compute engine
   // The program itself
-  value,        // waits for the value of a tile
-  scalar_read,  // reads a scalar
-  token,        // waits for an asynchronous access
-  signal,       // waits for a signal word
-  delay,        // is delayed on request
-  drain,        // has returned; its operations are still under way
-  sender,       // has not begun: a program that sends what another one waits for
-  program,      // does something else
+  value,         // waits for the value of a tile
+  scalar_read,   // reads a scalar
+  token,         // waits for an asynchronous access
+  signal,        // waits for a signal word
+  delay,         // is delayed on request
+  drain,         // has returned; its operations are still under way
+  next_program,  // has ended; the next one of its PE starts
+  sender,        // has not begun: a program that sends what another one waits for
+  program,       // does something else
   // A launch is on its way to its program, or back.
   dispatch,
   completion,

@@ -24,8 +24,8 @@ std::uint32_t Explainer::key_of(Activity activity, const KernelCommand& command,
 }
 
 std::uint32_t Explainer::key_of(const ProgramStep& step) {
-  return paths_->key(
-      {step.activity, hardware::EngineKind::dma, PartKind::none, "", step.where.file_name(), step.where.line(), true});
+  return paths_->key({step.activity, hardware::EngineKind::dma, PartKind::none, "", step.where.file_name(),
+                      step.where.line(), step.where.line() != 0});
 }
 
 /// The program does something that has no step.

@@ -14,7 +14,8 @@ std::shared_ptr<const sim::WaitNode> start(Environment& environment, KernelLaunc
       environment.data_enabled ? environment.launch_names->emplace_back(record->name).c_str() : record->name.c_str();
   record->called_at = launch.called_at;
   record->queues = std::move(launch.queues);
-  record->programs = static_cast<std::int64_t>(launch.pes.size());
+  record->grid = launch.grid;
+  record->pes = static_cast<std::int64_t>(launch.pes.size());
   auto body = std::make_shared<const std::function<void()>>(std::move(launch.body));
 
   hardware::LaunchRequest request;

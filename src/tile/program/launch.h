@@ -1,4 +1,4 @@
-// Starts one program per PE of a launch on the machine.
+// Starts the programs of a launch on the machine.
 #pragma once
 
 #include <cstdint>
@@ -18,9 +18,10 @@ namespace kernbench::tile {
 struct KernelLaunch {
   SipId sip;
   Name name;                           // unique in the simulation: "gemm#2"
-  std::vector<PeCoordinate> pes;       // in order of coordinates; program_id counts them
+  std::vector<PeCoordinate> pes;       // in order of coordinates
+  ProgramGrid grid;                    // at least a program for each PE
   std::shared_ptr<QueueTable> queues;  // channels among programs, installed; may be null
-  std::function<void()> body;          // the kernel with its arguments bound; called once on each PE
+  std::function<void()> body;          // the kernel with its arguments bound; called once for each program
   std::function<void(const hardware::LaunchTimes&, const LaunchRecord&)> completed;
   std::function<bool(const std::exception_ptr&)> failed = {};  // see hardware::LaunchRequest, as the next one
   std::uint64_t owner = 0;

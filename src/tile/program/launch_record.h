@@ -1,6 +1,8 @@
 // What all programs of one launch share, and what is added up of them.
 #pragma once
 
+#include <array>
+#include <cstddef>
 #include <cstdint>
 #include <map>
 #include <memory>
@@ -23,15 +25,27 @@ struct BusiestProgram {
   Bytes tcm_bytes;
 };
 
+/// How many programs a launch has along each axis; axis 0 counts fastest.
+struct ProgramGrid {
+  std::array<std::int64_t, 3> extents{1, 1, 1};
+  std::int64_t count() const { return extents[0] * extents[1] * extents[2]; }
+  /// Of program number `program` along `axis`.
+  std::int64_t coordinate(std::int64_t program, std::size_t axis) const {
+    for (std::size_t before = 0; before < axis; ++before) program /= extents[before];
+    return program % extents[axis];
+  }
+};
+
 struct LaunchRecord {
   std::string name;                                // "gemm#2"
   std::shared_ptr<const std::string> shared_name;  // the same, for those who outlive the launch
   const char* lasting_name = nullptr;              // the same, for as long as the simulation
   tl::Where called_at = {};            // the host call whose kernel it is, when the kernel is not the user's own
   std::shared_ptr<QueueTable> queues;  // channels among the programs, or null
-  std::int64_t programs = 0;
-  ComputeWork work;                           // that the compute engines were asked for
-  Bytes hbm_bytes;                            // moved by the programs' DMA
+  ProgramGrid grid;
+  std::int64_t pes = 0;  // number i of them runs the programs i, i + pes, i + 2 pes, …, one after the other
+  ComputeWork work;      // that the compute engines were asked for
+  Bytes hbm_bytes;       // moved by the programs' DMA
   std::map<PeCoordinate, Bytes> slice_bytes;  // the same by HBM slice
   DistanceBytes distance;                     // the same by distance
   BusiestProgram busiest;                     // of the programs that have ended

@@ -69,20 +69,8 @@ void Program::run(sim::AgentId agent, const std::function<void()>& body) {
   slot = shared_from_this();
   environment_.stream.tell(Topic::programs, [this](OperationConsumer& each) { each.on_program_begin(*this); });
   try {
-    run_body(body);
-    check_all_awaited();
-    while (!pending_.empty()) {
-      const KernelCommandRef command(&pending_.front());
-      const Step step(*this, Activity::drain, command->where, command.get());
-      command->done.wait();
-    }
-    if (!live_objects_.empty()) {
-      throw ProgramError("TileLifetimeError",
-                         fmt::format("a tile outlives its kernel: tiles live in the TCM while their kernel runs; store "
-                                     "them to a tensor instead of keeping handles. Tiles:{}",
-                                     live_objects_text()),
-                         program_text());
-    }
+    do run_one(body);
+    while (go_on());
   } catch (const Cancelled&) {
     abandon();
     throw;
@@ -93,6 +81,39 @@ void Program::run(sim::AgentId agent, const std::function<void()>& body) {
   }
   slot.reset();
   finish();
+}
+
+void Program::run_one(const std::function<void()>& body) {
+  run_body(body);
+  check_all_awaited();
+  while (!pending_.empty()) {
+    const KernelCommandRef command(&pending_.front());
+    const Step step(*this, Activity::drain, command->where, command.get());
+    command->done.wait();
+  }
+  if (!live_objects_.empty()) {
+    throw ProgramError("TileLifetimeError",
+                       fmt::format("a tile outlives its kernel: tiles live in the TCM while their kernel runs; store "
+                                   "them to a tensor instead of keeping handles. Tiles:{}",
+                                   live_objects_text()),
+                       program_text());
+  }
+}
+
+/// Makes the next program of this PE the one that runs; false when there is none.
+bool Program::go_on() {
+  if (id_ >= launch_->grid.count() - launch_->pes) return false;
+  environment_.stream.tell(Topic::programs, [this](OperationConsumer& each) { each.on_program_left(*this); });
+  {
+    const Step step(*this, Activity::next_program, tl::Where());
+    sim::this_fiber::sleep(environment_.machine.pe_spec(at_).control.start_latency);
+  }
+  id_ += launch_->pes;
+  reads_ = {};
+  where_ = {};
+  sim::this_fiber::note_progress();
+  environment_.stream.tell(Topic::programs, [this](OperationConsumer& each) { each.on_program_next(*this); });
+  return true;
 }
 
 std::string Program::last_place() const {

@@ -1,4 +1,4 @@
-// One running instance of a kernel on one PE: its identity, its commands under way, its live tiles.
+// The running instances of a kernel on one PE: their identity, their commands under way, their live tiles.
 #pragma once
 
 #include <cstdint>
@@ -34,6 +34,8 @@ std::string to_text(const tl::Where& where);
 
 struct ProgramExplanation;
 
+/// What a launch runs on one PE: a program, or several of a grid, one after the other. Between two of them nothing is
+/// under way and no tile lives; the next one starts `control.start_latency` after the one before has ended.
 class Program final : public hardware::CommandObserver, public std::enable_shared_from_this<Program> {
  public:
   Program(Environment& environment, std::shared_ptr<LaunchRecord> launch, PeCoordinate at, std::int64_t id);
@@ -46,12 +48,13 @@ class Program final : public hardware::CommandObserver, public std::enable_share
   /// True on a fiber that runs a kernel.
   static bool running();
 
-  /// Runs `body` on the calling fiber and waits for all of its commands.
+  /// Runs `body` on the calling fiber, once for each program of the PE, and waits for all commands each time.
   void run(sim::AgentId agent, const std::function<void()>& body);
 
   Environment& environment() const { return environment_; }
   hardware::ProcessingElement& pe() const { return pe_; }
   PeCoordinate coordinate() const { return at_; }
+  /// The number in the launch of the program that runs now.
   std::int64_t id() const { return id_; }
   const LaunchRecord& launch() const { return *launch_; }
   sim::AgentId agent() const { return agent_; }
@@ -154,7 +157,9 @@ class Program final : public hardware::CommandObserver, public std::enable_share
   void add_memory_dependencies(KernelCommand& command);
   void add_buffer_dependencies(KernelCommand& command);
   void add_edges(KernelCommand& command) const;
+  void run_one(const std::function<void()>& body);
   void run_body(const std::function<void()>& body);
+  bool go_on();
   void check_all_awaited() const;
   void end_step(ProgramStep& step, const hardware::Command* cause);
   void add_busy(const KernelCommand& command);

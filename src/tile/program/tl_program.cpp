@@ -27,12 +27,12 @@ const topology::Topology& machine_of(const char* call, const Where& where) {
 std::int64_t program_id(int axis, Where where) {
   const auto& program = Program::current("program_id", where);
   check_axis(program, "program_id", axis, where);
-  return axis == 0 ? program.id() : 0;
+  return program.launch().grid.coordinate(program.id(), static_cast<std::size_t>(axis));
 }
 std::int64_t num_programs(int axis, Where where) {
   const auto& program = Program::current("num_programs", where);
   check_axis(program, "num_programs", axis, where);
-  return axis == 0 ? program.launch().programs : 1;
+  return program.launch().grid.extents[static_cast<std::size_t>(axis)];
 }
 std::int64_t device_id(Where where) {
   return Program::current("device_id", where).coordinate().sip.value;

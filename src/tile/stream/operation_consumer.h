@@ -18,7 +18,7 @@ struct ProgramStep;
 /// What there is to be told of. Nothing is computed for a topic to which nobody subscribes.
 enum class Topic : std::uint8_t {
   operations,  // on_operation
-  programs,    // on_program_begin, on_program_end, on_program_abandoned
+  programs,    // on_program_begin, _end, _abandoned, _left, _next
   issues,      // on_issue
   steps,       // on_step_begun, on_step
   waypoints,   // on_waypoint
@@ -42,6 +42,10 @@ class OperationConsumer {
   /// It has ended, all of its operations too. `stands`: of the programs of its launch that have ended, it is the last
   /// (ties: the lowest coordinate).
   virtual void on_program_end(Program& /*program*/, bool /*stands*/) {}
+  /// It has ended, and its PE goes on with the next program of the grid: told at its end, and at the first instruction
+  /// of the next one.
+  virtual void on_program_left(Program& /*program*/) {}
+  virtual void on_program_next(Program& /*program*/) {}
   /// It unwinds, because it failed or was cancelled: it does not end.
   virtual void on_program_abandoned(Program& /*program*/) {}
 

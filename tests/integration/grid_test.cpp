@@ -1,0 +1,240 @@
+// Launches with a grid: who runs which program, in which order, when, and what is refused.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <array>
+#include <cstdint>
+#include <map>
+#include <numeric>
+#include <string>
+#include <tuple>
+#include <vector>
+
+#include "devices.h"
+
+namespace kernbench::testing {
+namespace {
+
+using ::testing::AllOf;
+using ::testing::HasSubstr;
+
+struct Ran {
+  std::int64_t cube, pe;
+  std::array<std::int64_t, 3> id, count;
+};
+
+/// What each program saw, in the order in which they began.
+std::vector<Ran> ran(const torch::LaunchOptions& options, const SimulateOptions& machine) {
+  std::vector<Ran> all;
+  simulate(machine, [&] {
+    torch::launch(options, "who", [&all] {
+      all.push_back({tl::cube_id(),
+                     tl::pe_id(),
+                     {tl::program_id(0), tl::program_id(1), tl::program_id(2)},
+                     {tl::num_programs(0), tl::num_programs(1), tl::num_programs(2)}});
+      tl::delay(10);
+    });
+    torch::ahbm::synchronize();
+  });
+  return all;
+}
+
+/// Two cubes of 3 x 1 PEs.
+SimulateOptions six_pes() {
+  return tiny({"sip.cubes.mesh=[2, 1]", "cube.pes.mesh=[3, 1]", "cube.hbm.channels=6"});
+}
+
+TEST(Grid, EveryProgramRunsOnceOnThePeOfItsNumberInOrder) {
+  const std::vector<std::vector<std::int64_t>> grids{{1},    {5},    {6},     {7},       {40},
+                                                     {2, 3}, {3, 5}, {1, 13}, {2, 3, 4}, {1, 1, 9}};
+  for (const auto& grid : grids) {
+    std::array<std::int64_t, 3> extents{1, 1, 1};
+    std::ranges::copy(grid, extents.begin());
+    const std::int64_t programs = extents[0] * extents[1] * extents[2];
+    std::map<std::int64_t, std::vector<std::int64_t>> of_pe;  // programs, in the order in which they ran
+    for (const Ran& each : ran({.grid = grid}, six_pes())) {
+      EXPECT_EQ(each.count, extents);
+      of_pe[each.cube * 3 + each.pe].push_back(each.id[0] + extents[0] * (each.id[1] + extents[1] * each.id[2]));
+    }
+    for (std::int64_t pe = 0; pe < 6; ++pe) {
+      std::vector<std::int64_t> expected;
+      for (std::int64_t program = pe; program < programs; program += 6) expected.push_back(program);
+      EXPECT_EQ(of_pe[pe], expected) << "PE " << pe << " of a grid of " << programs;
+    }
+  }
+}
+
+TEST(Grid, RunsOnTheNamedPesOnly) {
+  const torch::LaunchOptions options{.pes = {{CubeId{1}, PeId{2}}, {CubeId{0}, PeId{1}}}, .grid = {5}};
+  std::vector<std::tuple<std::int64_t, std::int64_t, std::int64_t>> who;
+  for (const Ran& each : ran(options, six_pes())) who.emplace_back(each.id[0], each.cube, each.pe);
+  std::ranges::sort(who);
+  const decltype(who) expected{{0, 0, 1}, {1, 1, 2}, {2, 0, 1}, {3, 1, 2}, {4, 0, 1}};
+  EXPECT_EQ(who, expected);
+}
+
+TEST(Grid, AllPesTakePartWhereverTheTensorsLie) {
+  const auto programs = [](const torch::LaunchOptions& options) {
+    std::int64_t count = 0;
+    simulate(six_pes(), [&] {
+      auto x = torch::zeros({8}, one_pe());
+      torch::launch(options, "who", [&count](tl::In) { ++count; }, x);
+      torch::ahbm::synchronize();
+    });
+    return count;
+  };
+  EXPECT_EQ(programs({}), 1);
+  EXPECT_EQ(programs({.all_pes = true}), 6);
+  EXPECT_EQ(programs({.grid = {4}}), 4);
+}
+
+TEST(Grid, AGridWithoutProgramsLaunchesNothing) {
+  const RunResult result = simulate(six_pes(), [] {
+    torch::launch(torch::LaunchOptions{.grid = {4, 0}}, "nobody", [] { FAIL(); });
+    torch::ahbm::synchronize();
+  });
+  EXPECT_TRUE(result.launches.empty());
+}
+
+Time time_of(const RunResult& result) {
+  return result.launches.at(0).end - result.launches.at(0).start;
+}
+
+RunResult delays(std::int64_t programs) {
+  return simulate(tiny({"pe.control.start_latency=70ns"}), [programs] {
+    torch::LaunchOptions options = kFirst;
+    options.grid = {programs};
+    torch::launch(options, "delays", [] { tl::delay(100); });
+    torch::ahbm::synchronize();
+  });
+}
+
+// The law: a program that follows another one on its PE starts control.start_latency after its end.
+TEST(Grid, TheNextProgramStartsAfterTheStartLatency) {
+  const RunResult one = delays(1), four = delays(4);
+  const Time each = Clock(Frequency::gigahertz(1)).after(Time::zero(), 100);
+  EXPECT_EQ(time_of(four) - time_of(one), 3 * (each + Time::nanoseconds(70)));
+  EXPECT_EQ(four.launches.at(0).programs, 4);
+  EXPECT_EQ(four.launches.at(0).pes, 1);
+  Time next;
+  for (const PathPart& part : four.launches.at(0).critical_path) {
+    if (part.activity == "next program") next += part.time;
+  }
+  EXPECT_EQ(next, 3 * Time::nanoseconds(70));
+}
+
+// A program's stores are under way when its body returns: the next one begins when they have ended.
+TEST(Grid, ProgramsOfAPeDoNotOverlap) {
+  const auto time_of_stores = [](std::int64_t programs) {
+    return time_of(simulate(tiny({"pe.control.start_latency=70ns"}), [programs] {
+      auto x = torch::empty({8 * programs, 256}, one_pe());
+      torch::LaunchOptions options = kFirst;
+      options.grid = {programs};
+      torch::launch(
+          options, "store",
+          [](tl::Tensor t) {
+            const std::int64_t row = 8 * tl::program_id();
+            tl::store(t, {row, 0}, tl::full({8, 256}, static_cast<float>(row), DType::f32));
+          },
+          x);
+      const auto host = x.cpu();
+      for (std::int64_t row = 0; row < 8 * programs; ++row) {
+        EXPECT_EQ(host[row][255].item<float>(), static_cast<float>(row / 8 * 8));
+      }
+    }));
+  };
+  const Time one = time_of_stores(1), two = time_of_stores(2), four = time_of_stores(4);
+  EXPECT_EQ(four - one, 3 * (two - one));
+  // Nothing of the next program hides behind the end of this one: 8 KiB at the slice's 150 GB/s, and the start.
+  EXPECT_GT(two - one, Time::nanoseconds(70) + transfer_time(Bytes(8192), Bandwidth::gigabytes_per_second(150)));
+}
+
+// Triton's first tutorial, with a block that does not divide the vector.
+void add_kernel(tl::In x, tl::In y, tl::Tensor out, std::int64_t elements, std::int64_t block) {
+  const auto offsets = tl::program_id(0) * block + tl::arange(0, block);
+  const auto mask = offsets < elements;
+  const auto a = tl::load(x.data_ptr() + offsets, {.mask = mask});
+  const auto b = tl::load(y.data_ptr() + offsets, {.mask = mask});
+  tl::store(out.data_ptr() + offsets, a + b, {.mask = mask});
+}
+
+TEST(Grid, VectorAddAsTritonWritesItIsRightForAnyNumberOfElements) {
+  for (const std::int64_t elements : {1, 255, 256, 257, 5000}) {
+    const RunResult result = simulate(six_pes(), [elements] {
+      const auto x = torch::arange(elements, torch::dtype(torch::kFloat)), y = 2 * x;
+      const auto on_device_x = x.to("ahbm"), on_device_y = y.to("ahbm");
+      auto out = torch::empty_like(on_device_x);
+      torch::launch(torch::LaunchOptions{.grid = {tl::cdiv(elements, 256)}}, "add", add_kernel, on_device_x,
+                    on_device_y, out, elements, 256);
+      EXPECT_TRUE(torch::equal(out.cpu(), x + y)) << elements;
+    });
+    EXPECT_EQ(result.status, RunStatus::ok);
+  }
+}
+
+TEST(Grid, TimesAreTheSameExactlyAndWithoutData) {
+  const auto fingerprint = [](bool exact, bool data) {
+    SimulateOptions options = six_pes();
+    options.exact_events = exact;
+    options.data = data;
+    return simulate(options,
+                    [] {
+                      auto x = torch::zeros({13, 256}, torch::device("ahbm"));
+                      torch::launch(
+                          torch::LaunchOptions{.grid = {13}}, "rows",
+                          [](tl::Tensor t) {
+                            const auto row = tl::load(t, {tl::program_id(), 0}, {1, 256});
+                            tl::store(t, {tl::program_id(), 0}, row + 1.0F);
+                          },
+                          x);
+                      torch::ahbm::synchronize();
+                    })
+        .times_fingerprint;
+  };
+  const auto expected = fingerprint(false, true);
+  EXPECT_EQ(fingerprint(true, true), expected);
+  EXPECT_EQ(fingerprint(false, false), expected);
+}
+
+void launch_nothing(const torch::LaunchOptions& options) {
+  torch::launch(options, "k", [] {});
+}
+
+TEST(Grid, WhatCannotBeIsRefused) {
+  EXPECT_THAT(error_of([] { launch_nothing({.grid = {1, 1, 1, 1}}); }),
+              HasSubstr("has 4 axes; a launch has one to three"));
+  EXPECT_THAT(error_of([] { launch_nothing({.grid = {2, -1}}); }), HasSubstr("-1 programs along axis 1"));
+  EXPECT_THAT(error_of([] { launch_nothing({.grid = {1 << 16, 1 << 16}}); }),
+              AllOf(HasSubstr("(65536, 65536)"), HasSubstr("at most 2^31 - 1")));
+  EXPECT_THAT(error_of([] { launch_nothing({.pes = kFirst.pes, .all_pes = true}); }),
+              HasSubstr("both all_pes and pes"));
+  EXPECT_THAT(error_of([] {
+                torch::LaunchOptions options{.grid = {9}};
+                options.queues.topology = QueueTopology::ring_1d;
+                launch_nothing(options);
+              }),
+              AllOf(HasSubstr("9 programs for 2 PEs"), HasSubstr("at most one program for each PE")));
+}
+
+// What a program of a grid leaves is an error of that program, not of the next.
+TEST(Grid, AnErrorNamesItsProgram) {
+  const auto options = [] {
+    torch::LaunchOptions all = kFirst;
+    all.grid = {3};
+    return all;
+  };
+  EXPECT_THAT(error_of([&] {
+                torch::launch(options(), "k", [] { tl::assume(tl::program_id() != 2); });
+                torch::ahbm::synchronize();
+              }),
+              HasSubstr("program 2"));
+  EXPECT_THAT(error_of([&] {
+                tl::Tile kept;
+                torch::launch(options(), "k", [&kept] { kept = tl::zeros({4}, DType::f32); });
+                torch::ahbm::synchronize();
+              }),
+              AllOf(HasSubstr("a tile outlives its kernel"), HasSubstr("program 0")));
+}
+
+}  // namespace
+}  // namespace kernbench::testing
