@@ -39,6 +39,7 @@ struct HostContext {
   std::map<int, std::size_t> default_streams = {};            // its own, by device; number 0 where there is none
   std::map<int, std::vector<std::size_t>> made_streams = {};  // by device
   std::shared_ptr<void> distributed = {};                     // the distributed layer's: the worker's process groups
+  std::shared_ptr<void> model_parallel = {};                  // the parallel layer's: the worker's groups of a model
   Worker worker = {};
   RepeatedReads reads = {};
   std::shared_ptr<OpenRange> range = {};                    // the latest that it has begun

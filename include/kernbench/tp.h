@@ -1,0 +1,7 @@
+// Tensor parallelism with Megatron-LM's names: parallel state, mappings, layers. Not part of kernbench/kernbench.h.
+#pragma once
+
+#include "kernbench/tp/layers.h"
+#include "kernbench/tp/mappings.h"
+#include "kernbench/tp/parallel_state.h"
+#include "kernbench/tp/primitives.h"

@@ -1,0 +1,158 @@
+#include "kernbench/tp/layers.h"
+
+#include <fmt/format.h>
+
+#include <utility>
+
+#include "kernbench/dtype.h"
+#include "kernbench/error.h"
+#include "kernbench/torch/factories.h"
+#include "kernbench/torch/operations.h"
+#include "kernbench/tp/mappings.h"
+#include "parallel/group_of.h"
+#include "runtime/context.h"
+#include "tensor/host_call.h"
+
+namespace kernbench::tp {
+
+using torch::Tensor;
+
+namespace {
+
+constexpr const char* kColumn = "ColumnParallelLinear";
+constexpr const char* kRow = "RowParallelLinear";
+
+/// One size under its two names.
+std::int64_t size_of(const char* layer, const char* name, std::int64_t size, const char* other,
+                     std::int64_t other_size) {
+  if (size != 0 && other_size != 0 && size != other_size) {
+    throw ValueError(fmt::format("{}: {} ({}) and {} ({}) are two names of one size; give one of them", layer, name,
+                                 size, other, other_size));
+  }
+  const std::int64_t given = size != 0 ? size : other_size;
+  if (given >= 1) return given;
+  throw ValueError(fmt::format("{}: {} must be at least 1, got {}", layer, name, given));
+}
+
+void check_divides(const char* layer, const char* name, std::int64_t size, int world_size) {
+  if (size % world_size == 0) return;
+  throw ValueError(fmt::format("{}: {} ({}) must be divisible by TP world size ({})", layer, name, size, world_size));
+}
+
+/// Fills in what stands for something else, and checks the rest.
+LinearOptions settled(const char* layer, LinearOptions options, const GroupOf& of) {
+  options.in_features = options.input_size =
+      size_of(layer, "input_size", options.input_size, "in_features", options.in_features);
+  options.out_features = options.output_size =
+      size_of(layer, "output_size", options.output_size, "out_features", options.out_features);
+  options.tp_group = of.group;
+  if (options.sequence_parallel && of.size == 1) {
+    runtime::current_context(layer).simulation.warn(
+        "`sequence_parallel` is set to `True`, but tensor model parallel size is 1. Disabling sequence parallel.");
+    options.sequence_parallel = false;
+  }
+  return options;
+}
+
+Tensor on_device(const Tensor& host, const LinearOptions& options) {
+  torch::TensorOptions where = torch::dtype(options.dtype.type()).device("ahbm");
+  if (options.weight_placement) where = where.placement(*options.weight_placement);
+  return host.contiguous().to(where);
+}
+
+/// The rank's part of the master weight along `dimension`.
+Tensor weight_of(const LinearOptions& options, const GroupOf& of, std::int64_t dimension) {
+  Tensor master;
+  if (options.init_method) {
+    master = torch::empty({options.output_size, options.input_size});
+    options.init_method(master);
+  } else {
+    master = torch::randn({options.output_size, options.input_size}) * 0.02;
+  }
+  const std::int64_t length = master.size(dimension) / of.size;
+  return on_device(master.narrow(dimension, of.rank * length, length), options);
+}
+
+void check_input(const char* layer, const Tensor& x, std::int64_t features) {
+  if (!x.defined()) throw ValueError(fmt::format("{}: the input is undefined", layer));
+  if (x.dim() >= 1 && x.size(-1) == features) return;
+  throw ValueError(fmt::format("{}: the input's last dimension is {}, but the weight expects {}", layer,
+                               x.dim() == 0 ? 0 : x.size(-1), features));
+}
+
+Tensor placed(const Tensor& output, const LinearOptions& options) {
+  return options.output_placement ? output.to(output.options().placement(*options.output_placement)) : output;
+}
+
+void check_bias_is_added(const char* layer, const LinearOptions& options) {
+  if (!options.skip_bias_add || !options.bias) return;
+  throw ValueError(fmt::format(
+      "{}: operator() returns the output alone, and skip_bias_add leaves the bias to the caller; call forward()",
+      layer));
+}
+
+}  // namespace
+
+LayerType::LayerType(const char* name) : type_(torch::kFloat) {
+  for (const DType each : {DType::f32, DType::f16, DType::bf16, DType::f8e4m3, DType::f8e5m2}) {
+    if (kernbench::name(each) != std::string_view(name)) continue;
+    type_ = each;
+    return;
+  }
+  throw ValueError(fmt::format("a layer's dtype is one of f32, f16, bf16, f8e4m3 and f8e5m2, not \"{}\"", name));
+}
+
+ColumnParallelLinear::ColumnParallelLinear(LinearOptions options, Where where) {
+  const tensor::HostCall here(kColumn, where);
+  const GroupOf of(options.tp_group);
+  options_ = settled(kColumn, std::move(options), of);
+  check_divides(kColumn, "out_features", options_.output_size, of.size);
+  weight_ = weight_of(options_, of, 0);
+  if (options_.bias) bias_ = on_device(torch::zeros({options_.output_size / of.size}), options_);
+}
+
+std::pair<Tensor, Tensor> ColumnParallelLinear::forward(const Tensor& x, Where where) const {
+  const tensor::HostCall here(kColumn, where);
+  check_input(kColumn, x, options_.input_size);
+  const Tensor whole = options_.sequence_parallel ? gather_from_sequence_parallel_region(x, options_.tp_group)
+                                                  : copy_to_tensor_model_parallel_region(x, options_.tp_group);
+  const bool adds = options_.bias && !options_.skip_bias_add;
+  Tensor output = torch::linear(whole, weight_, adds ? std::optional(bias_) : std::nullopt);
+  if (options_.gather_output) output = gather_from_tensor_model_parallel_region(output, options_.tp_group);
+  return {placed(output, options_), options_.skip_bias_add ? bias_ : Tensor()};
+}
+
+Tensor ColumnParallelLinear::operator()(const Tensor& x, Where where) const {
+  check_bias_is_added(kColumn, options_);
+  return forward(x, where).first;
+}
+
+RowParallelLinear::RowParallelLinear(LinearOptions options, Where where) {
+  const tensor::HostCall here(kRow, where);
+  const GroupOf of(options.tp_group);
+  options_ = settled(kRow, std::move(options), of);
+  check_divides(kRow, "in_features", options_.input_size, of.size);
+  if (options_.sequence_parallel && !options_.input_is_parallel) {
+    throw ValueError("RowParallelLinear: to enable sequence_parallel, input_is_parallel must be true");
+  }
+  weight_ = weight_of(options_, of, 1);
+  if (options_.bias) bias_ = on_device(torch::zeros({options_.output_size}), options_);
+}
+
+std::pair<Tensor, Tensor> RowParallelLinear::forward(const Tensor& x, Where where) const {
+  const tensor::HostCall here(kRow, where);
+  check_input(kRow, x, options_.input_is_parallel ? weight_.size(1) : options_.input_size);
+  const Tensor part = options_.input_is_parallel ? x : scatter_to_tensor_model_parallel_region(x, options_.tp_group);
+  const Tensor partial = torch::linear(part, weight_);
+  Tensor output = options_.sequence_parallel ? reduce_scatter_to_sequence_parallel_region(partial, options_.tp_group)
+                                             : reduce_from_tensor_model_parallel_region(partial, options_.tp_group);
+  if (options_.bias && !options_.skip_bias_add) output = output + bias_;
+  return {placed(output, options_), options_.skip_bias_add ? bias_ : Tensor()};
+}
+
+Tensor RowParallelLinear::operator()(const Tensor& x, Where where) const {
+  check_bias_is_added(kRow, options_);
+  return forward(x, where).first;
+}
+
+}  // namespace kernbench::tp

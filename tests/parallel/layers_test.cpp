@@ -1,0 +1,219 @@
+// Linear layers over ranks: with whole numbers every product is exact, so that the results have the bits of one device.
+#include "kernbench/tp/layers.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <string>
+#include <vector>
+
+#include "support.h"
+
+namespace kernbench::tp {
+namespace {
+
+using ::testing::Each;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+using torch::Tensor;
+
+constexpr std::int64_t kTokens = 8, kHidden = 16, kInner = 48;
+
+/// Whole numbers from -3 to 3.
+Tensor numbers(std::vector<std::int64_t> shape, std::int64_t step) {
+  std::int64_t elements = 1;
+  for (const std::int64_t extent : shape) elements *= extent;
+  return ((torch::arange(elements, torch::kInt) * step).remainder(7) - 3).to(torch::kFloat).view(shape);
+}
+void fill_with_numbers(Tensor& weight) {
+  weight.copy_(numbers({weight.size(0), weight.size(1)}, weight.size(1) == kHidden ? 5 : 11));
+}
+Tensor input() {
+  return numbers({2, kTokens / 2, kHidden}, 3);
+}
+Tensor up_weight() {
+  return numbers({kInner, kHidden}, 5);
+}
+Tensor down_weight() {
+  return numbers({kHidden, kInner}, 11);
+}
+
+LinearOptions up_options() {
+  return {.input_size = kHidden, .output_size = kInner, .init_method = fill_with_numbers};
+}
+LinearOptions down_options() {
+  return {.input_size = kInner, .output_size = kHidden, .input_is_parallel = true, .init_method = fill_with_numbers};
+}
+
+TEST(ParallelLinear, ColumnThenRowIsTheDenseProductForEveryNumberOfRanks) {
+  for (const int ranks : {1, 2, 4, 8}) {
+    for (const char* type : {"f32", "f16"}) {
+      const RunResult result = run_sound_model(ranks, ranks, [type](int) {
+        LinearOptions up = up_options(), down = down_options();
+        up.dtype = down.dtype = type;
+        const ColumnParallelLinear column(up);
+        const RowParallelLinear row(down);
+        const Tensor x = input().to(torch::dtype(column.weight().scalar_type()).device("ahbm"));
+        // f16 holds whole numbers up to 2,048: the inner ones are smaller, and clamped the outer ones are, too.
+        expect_equal(row(column(x).clamp(-3, 3)),
+                     torch::linear(torch::linear(input(), up_weight()).clamp(-3, 3), down_weight()));
+      });
+      const auto all_reduces = std::ranges::count_if(result.launches, [](const LaunchResult& launch) {
+        return launch.kernel.find("allreduce") != std::string::npos;
+      });
+      EXPECT_EQ(all_reduces, ranks == 1 ? 0 : ranks) << "one for the pair of layers, a launch on each rank";
+    }
+  }
+}
+
+TEST(ParallelLinear, ColumnsAreThePartsOfTheWholeAndGatherPutsThemTogether) {
+  for (const int ranks : {2, 4}) {
+    run_sound_model(ranks, ranks, [ranks](int rank) {
+      const Tensor x = input().to("ahbm"), whole = torch::linear(input(), up_weight());
+      expect_equal(ColumnParallelLinear(up_options())(x), whole.chunk(ranks, -1)[static_cast<std::size_t>(rank)]);
+      LinearOptions gathers = up_options();
+      gathers.gather_output = true;
+      expect_equal(ColumnParallelLinear(gathers)(x), whole);
+    });
+  }
+}
+
+TEST(ParallelLinear, ARowTakesAWholeInputApart) {
+  run_sound_model(4, 4, [](int) {
+    LinearOptions options = down_options();
+    options.input_is_parallel = false;
+    const Tensor x = numbers({6, kInner}, 3);
+    expect_equal(RowParallelLinear(options)(x.to("ahbm")), torch::linear(x, down_weight()));
+  });
+}
+
+TEST(ParallelLinear, TheBiasIsAddedOnceOrReturned) {
+  run_sound_model(4, 4, [](int rank) {
+    const Tensor x = numbers({6, kInner}, 3), bias = numbers({kHidden}, 2);
+    LinearOptions options = down_options();
+    options.input_is_parallel = false;
+    const RowParallelLinear row(options);
+    Tensor(row.bias()).copy_(bias);
+    expect_equal(row(x.to("ahbm")), torch::linear(x, down_weight()) + bias);
+
+    options.skip_bias_add = true;
+    const RowParallelLinear skips(options);
+    Tensor(skips.bias()).copy_(bias);
+    const auto [output, returned] = skips.forward(x.to("ahbm"));
+    expect_equal(output, torch::linear(x, down_weight()));
+    expect_equal(returned, bias);
+    EXPECT_FALSE(row.forward(x.to("ahbm")).second.defined());
+
+    const ColumnParallelLinear column(up_options());
+    Tensor(column.bias()).copy_(numbers({kInner}, 4).chunk(4)[static_cast<std::size_t>(rank)]);
+    expect_equal(
+        column(input().to("ahbm")),
+        (torch::linear(input(), up_weight()) + numbers({kInner}, 4)).chunk(4, -1)[static_cast<std::size_t>(rank)]);
+  });
+}
+
+TEST(ParallelLinear, SequenceParallelGivesTheSameInParts) {
+  run_sound_model(4, 4, [](int rank) {
+    LinearOptions up = up_options(), down = down_options();
+    up.sequence_parallel = down.sequence_parallel = true;
+    const ColumnParallelLinear column(up);
+    const RowParallelLinear row(down);
+    const Tensor x = numbers({kTokens, kHidden}, 3);
+    const Tensor expected = torch::linear(torch::linear(x, up_weight()), down_weight());
+    const Tensor part = scatter_to_sequence_parallel_region(x.to("ahbm"));
+    expect_equal(row(column(part)), expected.chunk(4, 0)[static_cast<std::size_t>(rank)]);
+  });
+}
+
+TEST(ParallelLinear, SequenceParallelIsOffWithAWarningForOneRank) {
+  std::vector<std::string> warnings;
+  SimulateOptions options = testing::machine_of(1);
+  options.warn = [&](std::string_view text) { warnings.emplace_back(text); };
+  const auto result = testing::run_ranks(options, 1, [](int) {
+    torch::distributed::init_process_group("ahbm", 0, 1);
+    initialize_model_parallel(1);
+    LinearOptions up = up_options();
+    up.sequence_parallel = true;
+    expect_equal(ColumnParallelLinear(up)(input().to("ahbm")), torch::linear(input(), up_weight()));
+  });
+  EXPECT_THAT(result.errors, Each(IsEmpty()));
+  EXPECT_THAT(warnings, ::testing::ElementsAre(HasSubstr("Disabling sequence parallel")));
+}
+
+TEST(ParallelLinear, PlacementsOfWeightAndOutputAreTheCallers) {
+  run_sound_model(2, 2, [](int) {
+    LinearOptions options = up_options();
+    const DPPolicy one{.cube = Placement::replicate, .pe = Placement::replicate, .num_cubes = 1, .num_pes = 1};
+    options.weight_placement = options.output_placement = one;
+    const ColumnParallelLinear column(options);
+    const Tensor y = column(input().to("ahbm"));
+    EXPECT_EQ(column.weight().options().placement_opt(), one);
+    EXPECT_EQ(y.options().placement_opt(), one);
+  });
+}
+
+// Every rank makes the master weight alike, so that the model does not depend on the number of ranks.
+TEST(ParallelLinear, TheModelIsTheSameForEveryNumberOfRanks) {
+  std::vector<std::vector<float>> weights;
+  for (const int ranks : {1, 2, 4}) {
+    run_sound_model(ranks, ranks, [&weights](int rank) {
+      torch::manual_seed(17);
+      const ColumnParallelLinear column({.in_features = kHidden, .out_features = kInner});
+      const Tensor whole = gather_from_sequence_parallel_region(column.weight()).cpu();
+      if (rank == 0) weights.emplace_back(whole.data_ptr<float>(), whole.data_ptr<float>() + whole.numel());
+    });
+  }
+  ASSERT_EQ(weights.size(), 3u);
+  EXPECT_EQ(weights[0], weights[1]);
+  EXPECT_EQ(weights[0], weights[2]);
+  const auto [least, most] = std::ranges::minmax(weights[0]);
+  EXPECT_TRUE(-0.1 < least && least < -0.02 && 0.02 < most && most < 0.1) << least << " to " << most;
+}
+
+TEST(ParallelLinear, RefusesWhatCannotBe) {
+  EXPECT_THAT(run_model(4, 4, [](int) { ColumnParallelLinear({.in_features = 8, .out_features = 10}); }).errors,
+              Each(HasSubstr("out_features (10) must be divisible by TP world size (4)")));
+  EXPECT_THAT(run_model(4, 4, [](int) { RowParallelLinear({.input_size = 10, .output_size = 8}); }).errors,
+              Each(HasSubstr("in_features (10) must be divisible by TP world size (4)")));
+  EXPECT_THAT(run_model(4, 4, [](int) { ColumnParallelLinear({.output_size = 8}); }).errors,
+              Each(HasSubstr("input_size must be at least 1, got 0")));
+  EXPECT_THAT(
+      run_model(4, 4, [](int) { ColumnParallelLinear({.input_size = 8, .output_size = 8, .in_features = 4}); }).errors,
+      Each(HasSubstr("input_size (8) and in_features (4) are two names of one size")));
+  EXPECT_THAT(run_model(4, 4,
+                        [](int) {
+                          const ColumnParallelLinear column(up_options());
+                          column(numbers({4, 5}, 1).to("ahbm"));
+                        })
+                  .errors,
+              Each(HasSubstr("the input's last dimension is 5, but the weight expects 16")));
+  EXPECT_THAT(run_model(4, 4,
+                        [](int) {
+                          LinearOptions options = up_options();
+                          options.skip_bias_add = true;
+                          ColumnParallelLinear column(options);
+                          column(input().to("ahbm"));
+                        })
+                  .errors,
+              Each(HasSubstr("call forward()")));
+  EXPECT_THAT(run_model(4, 4,
+                        [](int) {
+                          LinearOptions options = up_options();
+                          options.dtype = "f12";
+                        })
+                  .errors,
+              Each(HasSubstr("not \"f12\"")));
+  EXPECT_THAT(run_model(4, 4,
+                        [](int) {
+                          LinearOptions options = down_options();
+                          options.input_is_parallel = false;
+                          options.sequence_parallel = true;
+                          RowParallelLinear row(options);
+                        })
+                  .errors,
+              Each(HasSubstr("input_is_parallel must be true")));
+}
+
+}  // namespace
+}  // namespace kernbench::tp

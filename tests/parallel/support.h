@@ -1,0 +1,41 @@
+// Ranks of a model in a test.
+#pragma once
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "kernbench/kernbench.h"
+#include "kernbench/tp.h"
+#include "tests/distributed/ranks.h"
+
+namespace kernbench::tp {
+
+/// Runs `body` on so many ranks, in tensor parallel groups of `tensor` of them; 0: without any.
+inline testing::RanksResult run_model(int ranks, int tensor, const std::function<void(int rank)>& body) {
+  return testing::run_ranks(testing::machine_of(ranks), ranks, [&](int rank) {
+    torch::distributed::init_process_group("ahbm", rank, ranks);
+    if (tensor > 0) initialize_model_parallel(tensor);
+    body(rank);
+  });
+}
+
+/// The same, without an error on any rank.
+inline RunResult run_sound_model(int ranks, int tensor, const std::function<void(int rank)>& body) {
+  const auto result = run_model(ranks, tensor, body);
+  EXPECT_THAT(result.errors, ::testing::Each(::testing::IsEmpty())) << ranks << " ranks";
+  EXPECT_EQ(result.error.message, "");
+  return result.run;
+}
+
+/// Shape and elements, on the calling rank.
+inline void expect_equal(const torch::Tensor& device, const torch::Tensor& host) {
+  ASSERT_EQ(std::vector(device.sizes().begin(), device.sizes().end()),
+            std::vector(host.sizes().begin(), host.sizes().end()));
+  EXPECT_TRUE(torch::equal(device.cpu().to(torch::kFloat), host)) << "rank " << torch::distributed::get_rank();
+}
+
+}  // namespace kernbench::tp
