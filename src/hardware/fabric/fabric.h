@@ -79,8 +79,8 @@ struct StridedRange {
 class Ranges {
  public:
   Ranges() = default;
-  Ranges(std::span<const StridedRange> kept) : kept_(kept) {}
-  Ranges(const std::vector<StridedRange>& kept) : kept_(kept) {}
+  Ranges(std::span<const StridedRange> kept) : kept_(kept) {}     // NOLINT(google-explicit-constructor)
+  Ranges(const std::vector<StridedRange>& kept) : kept_(kept) {}  // NOLINT(google-explicit-constructor)
   Ranges(std::vector<StridedRange>&&) = delete;
   explicit Ranges(const StridedRange& one) : one_(one), holds_(true) {}
   std::span<const StridedRange> view() const { return holds_ ? std::span(&one_, 1) : kept_; }

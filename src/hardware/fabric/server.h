@@ -9,9 +9,9 @@
 #include <utility>
 #include <vector>
 
+#include "base/ring.h"
 #include "hardware/fabric/channels.h"
 #include "hardware/fabric/fabric.h"
-#include "hardware/fabric/ring.h"
 #include "hardware/fabric/room.h"
 #include "hardware/fabric/service_time.h"
 #include "kernbench/units.h"

@@ -7,10 +7,10 @@
 #include <span>
 #include <vector>
 
+#include "base/ring.h"
 #include "hardware/fabric/bursts.h"
 #include "hardware/fabric/channels.h"
 #include "hardware/fabric/fabric.h"
-#include "hardware/fabric/ring.h"
 #include "hardware/fabric/room.h"
 #include "hardware/fabric/server.h"
 #include "kernbench/units.h"

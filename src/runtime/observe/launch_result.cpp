@@ -14,6 +14,7 @@ namespace kernbench::runtime {
 namespace {
 
 constexpr std::size_t kMostPathParts = 32;
+constexpr std::size_t kMostWaits = 64;  // of a launch, or of several that are added up
 constexpr std::size_t kMostSegments = tile::PathTree::kLongest;
 
 using PartTexts = std::tuple<std::string, std::string, std::string, std::string>;
@@ -130,23 +131,26 @@ Bytes tensor_bytes_of(const LaunchPlan& plan) {
 
 void explain(LaunchResult& result, const hardware::LaunchTimes& times, const tile::LaunchRecord& record,
              const tile::Explainer& explainer) {
-  const tile::Breakdown& inside = record.explanation->breakdown;
-  result.breakdown = {{"dispatch", record.last_start - times.requested},
-                      {"gemm", inside.gemm},
-                      {"vector", inside.vector},
-                      {"dma", inside.dma},
-                      {"control", inside.control},
-                      {"completion", times.completed - record.last_end}};
+  const auto breakdown = breakdown_of(times, record);
+  for (std::size_t i = 0; i < breakdown.size(); ++i) {
+    result.breakdown.emplace_back(kBreakdownCategories[i], breakdown[i]);
+  }
   WholePath path = whole_path(times, record, explainer);
   result.critical_path = parts_of(path);
   cut(result.critical_path, kMostPathParts, PathPart{"other", "", "", "", {}, 0});
   result.longest_segments = longest_of(std::move(path.segments));
   result.waits = waits_of(record.explanation->account);
-  cut(result.waits, kMostWaits, WaitResult{"other", "", "", "", "", {}, 0});
   result.operations = operations_of(record.explanation->account);
 }
 
 }  // namespace
+
+std::array<Time, kBreakdownCategories.size()> breakdown_of(const hardware::LaunchTimes& times,
+                                                           const tile::LaunchRecord& record) {
+  const tile::Breakdown& inside = record.explanation->breakdown;
+  return {record.last_start - times.requested, inside.gemm, inside.vector, inside.dma, inside.control,
+          times.completed - record.last_end};
+}
 
 std::vector<WaitResult> waits_of(const tile::LaunchAccount& account) {
   std::vector<WaitResult> waits;
