@@ -14,6 +14,8 @@ void Recurrence::reset(const TransferRequest& request) {
     first_channel_.push_back(channels);
     channels += stage.group;
   }
+  first_channel_of_ = ChannelSelector(request.granule, request.route.front().group);
+  last_channel_of_ = ChannelSelector(request.granule, request.route.back().group);
   if (lanes_.size() < request.route.size()) lanes_.resize(request.route.size());
   if (channels_.size() < channels) channels_.resize(channels);
 }
@@ -51,18 +53,11 @@ Recurrence::Service Recurrence::serve(std::size_t stage, std::int64_t bytes, Tim
   load_.reset(of_stage.size());
   const bool at_first = stage == 0, at_last = !at_first && stage + 1 == stages();
   if (!at_first && !at_last) {
-    load_.add(0, bytes, of_stage[0].minimum.count());
+    load_.add(0, bytes, of_stage[0].minimum.count(), 1);
+  } else if (at_first) {
+    for (const Accesses& accesses : accesses_) load_.add(accesses, accesses.address, first_channel_of_, of_stage);
   } else {
-    const ChannelSelector channel_of(request_->granule, static_cast<std::uint32_t>(of_stage.size()));
-    BurstCursor cursor = at_first ? first_ : last_;
-    cursor.next([&](const Accesses& accesses) {
-      std::uint64_t address = at_first ? accesses.address : accesses.landing;
-      for (std::int64_t i = 0; i < accesses.count; ++i, address += static_cast<std::uint64_t>(accesses.stride)) {
-        const std::uint32_t channel = channel_of(address);
-        load_.add(channel, accesses.bytes, of_stage[channel].minimum.count());
-      }
-    });
-    if (at_last) last_ = cursor;
+    last_.next([&](const Accesses& accesses) { load_.add(accesses, accesses.landing, last_channel_of_, of_stage); });
   }
   const MemoryService service = occupy(of_stage, load_, begin, [](std::size_t, Time, Time, Bytes) {});
   lane.free_at = takes_next(of_stage, begin);
@@ -79,7 +74,8 @@ void Recurrence::run(Time start, Time until) {
   std::size_t limit = count;  // the burst before waits at this stage, so that this one cannot start there or later
   while (limit > 0) {
     BurstCursor next = first_;
-    const std::int64_t bytes = next.next();
+    accesses_.clear();
+    const std::int64_t bytes = next.next([&](const Accesses& accesses) { accesses_.push_back(accesses); });
     if (bytes == 0) return;
     Time ready = start;
     Time complete = start;
