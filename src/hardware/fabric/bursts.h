@@ -5,6 +5,7 @@
 #include <bit>
 #include <cassert>
 #include <cstdint>
+#include <optional>
 #include <span>
 
 #include "hardware/fabric/fabric.h"
@@ -110,6 +111,11 @@ class ChannelSelector {
     const auto granule = static_cast<std::int64_t>(granule_);
     if (stride < 0 || stride >= granule) return 1;
     return std::min(count, (granule - static_cast<std::int64_t>(address % granule_) + stride - 1) / stride);
+  }
+  /// The server that all of the accesses are in, by where they come from; nothing where they may be in several.
+  std::optional<std::uint32_t> only_one(const Accesses& all) const {
+    if (in_one_granule(all.address, all.stride, all.count) != all.count) return std::nullopt;
+    return (*this)(all.address);
   }
   /// Whether `group` granules from `address` on, one after the other, are one in each server of the group.
   bool begins_round(std::uint64_t address, std::int64_t stride) const {

@@ -152,10 +152,11 @@ MemoryService occupy(std::span<Channel> channels, const Load& load, Time taken, 
   return service;
 }
 
-/// Likewise for a burst that needs one channel, for `occupied` bytes.
-inline MemoryService occupy(Channel& channel, std::int64_t bytes, std::int64_t occupied, Time taken) {
+/// Likewise for a burst that needs one channel only.
+inline MemoryService occupy(Channel& channel, const Accesses& all, Time taken) {
   const Time head = std::max(channel.free_at, taken);
-  channel.take(taken, channel.service.of(Bytes(occupied)), Bytes(bytes));
+  const std::int64_t occupied = std::max(all.bytes, channel.minimum.count()) * all.count;
+  channel.take(taken, channel.service.of(Bytes(occupied)), Bytes(all.bytes * all.count));
   return {head, channel.free_at};
 }
 

@@ -121,14 +121,9 @@ MemoryService ExactEngine::serve_by_laws(Transfer& transfer, const QueuedBurst& 
     observe(stage.server.value + static_cast<std::uint32_t>(member), transfer, start, end, bytes);
   };
   if (burst.stage == 0 && transfer.accesses.size() == 1) {
-    const Accesses& all = transfer.accesses.front();
-    const ChannelSelector& channel_of = transfer.first_channel;
-    if (channel_of.in_one_granule(all.address, all.stride, all.count) == all.count) {
-      const std::uint32_t member = channel_of(all.address);
-      Channel& channel = channels[member];
-      const std::int64_t occupied = std::max(all.bytes, channel.minimum.count()) * all.count;
-      const MemoryService service = occupy(channel, burst.bytes, occupied, now);
-      told(member, service.head, service.end, Bytes(burst.bytes));
+    if (const auto only = transfer.first_channel.only_one(transfer.accesses.front())) {
+      const MemoryService service = occupy(channels[*only], transfer.accesses.front(), now);
+      told(*only, service.head, service.end, Bytes(burst.bytes));
       return service;
     }
   }

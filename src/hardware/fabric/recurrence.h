@@ -82,6 +82,7 @@ class Recurrence {
     Time head, end;
   };
   Service serve(std::size_t stage, std::int64_t bytes, Time begin);
+  MemoryService serve_memory(std::size_t stage, std::int64_t bytes, Time begin);
 
   const TransferRequest* request_ = nullptr;
   std::vector<Lane> lanes_;  // keeps its capacity and that of the rooms
