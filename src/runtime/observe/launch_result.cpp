@@ -93,34 +93,31 @@ WholePath whole_path(const hardware::LaunchTimes& times, const tile::LaunchRecor
 }
 
 /// What parts of equal texts add up to, the longest first; ties in the order of their texts.
-std::vector<PathPart> parts_of(std::span<const WholePath::Part> all) {
-  std::vector<const WholePath::Part*> order;
-  for (const WholePath::Part& part : all) order.push_back(&part);
+std::vector<PathPart> parts_of(std::span<WholePath::Part> all) {
+  std::vector<WholePath::Part*> order;
+  order.reserve(all.size());
+  for (WholePath::Part& part : all) order.push_back(&part);
   std::ranges::sort(order, {}, [](const WholePath::Part* part) { return part->texts(); });
-  struct Sum {
-    const WholePath::Part* texts;
-    Time time;
-    std::int64_t count;
-  };
-  std::vector<Sum> sums;
-  for (const WholePath::Part* part : order) {
-    if (sums.empty() || sums.back().texts->texts() != part->texts()) {
-      sums.push_back({part, part->time, part->count});
+  std::size_t count = 0;
+  for (WholePath::Part* part : order) {
+    if (count == 0 || order[count - 1]->texts() != part->texts()) {
+      order[count++] = part;
     } else {
-      sums.back().time += part->time;
-      sums.back().count += part->count;
+      order[count - 1]->time += part->time;
+      order[count - 1]->count += part->count;
     }
   }
-  std::ranges::stable_sort(sums, std::greater{}, &Sum::time);
-  std::vector<PathPart> parts(sums.size());
-  for (std::size_t i = 0; i < sums.size(); ++i) {
+  order.resize(count);
+  std::ranges::stable_sort(order, std::greater{}, &WholePath::Part::time);
+  std::vector<PathPart> parts(count);
+  for (std::size_t i = 0; i < count; ++i) {
     PathPart& part = parts[i];
-    part.activity = sums[i].texts->activity;
-    part.operation = sums[i].texts->operation;
-    part.where = sums[i].texts->where;
-    part.on = sums[i].texts->on;
-    part.time = sums[i].time;
-    part.count = sums[i].count;
+    part.activity = order[i]->activity;
+    part.operation = order[i]->operation;
+    part.where = std::move(order[i]->where);
+    part.on = order[i]->on;
+    part.time = order[i]->time;
+    part.count = order[i]->count;
   }
   return parts;
 }

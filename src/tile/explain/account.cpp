@@ -2,7 +2,9 @@
 
 #include <algorithm>
 #include <functional>
+#include <string_view>
 #include <tuple>
+#include <utility>
 
 namespace kernbench::tile {
 namespace {
@@ -115,19 +117,26 @@ std::vector<WaitTotal> LaunchAccount::waits() const {
 }
 
 std::vector<OperationTotal> LaunchAccount::operations() const {
-  std::map<std::pair<std::string, std::string>, OperationTotal> by_text;
-  for (const KindSum& sum : kinds_) {
-    const std::string operation = sum.kind, engine{name(sum.engine)};
-    OperationTotal& total = by_text[{operation, engine}];
-    total.operation = operation;
-    total.engine = engine;
+  const auto texts = [](const KindSum& sum) {
+    return std::pair<std::string_view, std::string_view>(sum.kind, name(sum.engine));
+  };
+  std::vector<KindSum> sums = kinds_;
+  std::ranges::sort(sums, {}, texts);
+  std::vector<OperationTotal> totals;
+  totals.reserve(sums.size());
+  for (const KindSum& sum : sums) {
+    const auto [operation, engine] = texts(sum);
+    if (totals.empty() || totals.back().operation != operation || totals.back().engine != engine) {
+      OperationTotal& total = totals.emplace_back();
+      total.operation = operation;
+      total.engine = engine;
+    }
+    OperationTotal& total = totals.back();
     total.count += sum.count;
     total.waiting += sum.waiting;
     total.work += sum.work;
     total.bound += sum.bound;
   }
-  std::vector<OperationTotal> totals;
-  for (auto& [texts, total] : by_text) totals.push_back(std::move(total));
   std::ranges::stable_sort(totals, std::greater{}, &OperationTotal::work);
   return totals;
 }
