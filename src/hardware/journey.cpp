@@ -16,6 +16,7 @@ ServerTime most_starved(const TransferLog& log) {
 
 std::vector<JourneyStep> journey_of(const TransferLog& log, const Fabric& fabric, Time start, Time end) {
   std::vector<JourneyStep> steps;
+  steps.reserve(log.hops.size());
   for (std::size_t i = 0; i < log.hops.size(); ++i) {
     const TransferLog::Hop& hop = log.hops[i];
     const bool last = i + 1 == log.hops.size();

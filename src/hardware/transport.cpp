@@ -69,7 +69,8 @@ std::span<const Stage> Transport::route_by_io(const TransferEnd& from, SipId io,
   return route(Way{from, to, io, true, network});
 }
 
-TransferRequest Transport::request(const Sender& sender, std::span<const Stage> route, const Ranges& ranges) const {
+TransferRequest Transport::request(const Sender& sender, std::span<const Stage> route, const Ranges& ranges,
+                                   sim::Callback departed, sim::Callback delivered, TransferLog* log) const {
   TransferRequest request;
   request.agent = sender.agent;
   request.operation = sender.operation;
@@ -77,32 +78,29 @@ TransferRequest Transport::request(const Sender& sender, std::span<const Stage> 
   request.ranges = ranges;
   request.burst = burst_;
   request.granule = granule_;
+  request.departed = departed;
+  request.delivered = delivered;
+  request.log = log;
   return request;
 }
 
 void Transport::transfer(const Sender& sender, std::span<const Stage> route, const Ranges& ranges,
                          sim::Callback departed, sim::Callback delivered, TransferLog* log) {
-  transfer(sender, route, ranges, {}, departed, delivered, log);
+  fabric_.start(request(sender, route, ranges, departed, delivered, log));
 }
 
 void Transport::transfer(const Sender& sender, std::span<const Stage> route, const Ranges& from, const Ranges& to,
                          sim::Callback departed, sim::Callback delivered, TransferLog* log) {
-  TransferRequest whole = request(sender, route, from);
-  whole.landing = to;
-  whole.departed = departed;
-  whole.delivered = delivered;
-  whole.log = log;
-  fabric_.start(whole);
+  TransferRequest copy = request(sender, route, from, departed, delivered, log);
+  copy.landing = to;
+  fabric_.start(copy);
 }
 
 void Transport::transfer_in_bursts(const Sender& sender, std::span<const Stage> route, const Ranges& ranges,
                                    Bytes burst, sim::Callback departed, sim::Callback delivered, TransferLog* log) {
-  TransferRequest whole = request(sender, route, ranges);
-  whole.burst = burst;
-  whole.departed = departed;
-  whole.delivered = delivered;
-  whole.log = log;
-  fabric_.start(whole);
+  TransferRequest sized = request(sender, route, ranges, departed, delivered, log);
+  sized.burst = burst;
+  fabric_.start(sized);
 }
 
 void Transport::message(const Sender& sender, topology::Endpoint from, topology::Endpoint to, VirtualNetwork network,
@@ -114,10 +112,8 @@ void Transport::message(const Sender& sender, topology::Endpoint from, topology:
                         Bytes bytes, sim::Callback delivered, TransferLog* log) {
   const std::span<const Stage> links = route(end(from), end(to), network);
   if (links.empty()) return invoke(delivered);
-  TransferRequest packet = request(sender, links, Ranges(StridedRange{0, 1, bytes, 0}));
+  TransferRequest packet = request(sender, links, Ranges(StridedRange{0, 1, bytes, 0}), {}, delivered, log);
   packet.burst = packet.granule = bytes;
-  packet.delivered = delivered;
-  packet.log = log;
   fabric_.start(packet);
 }
 

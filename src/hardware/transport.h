@@ -76,7 +76,8 @@ class Transport {
   std::span<const Stage> route(const Way& way);
   void append_links(std::vector<Stage>& route, topology::Endpoint from, topology::Endpoint to,
                     VirtualNetwork network) const;
-  TransferRequest request(const Sender& sender, std::span<const Stage> route, const Ranges& ranges) const;
+  TransferRequest request(const Sender& sender, std::span<const Stage> route, const Ranges& ranges,
+                          sim::Callback departed, sim::Callback delivered, TransferLog* log) const;
 
   Fabric& fabric_;
   const topology::Network& network_;

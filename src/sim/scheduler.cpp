@@ -418,7 +418,7 @@ void Scheduler::State::loop() {
   while (foreground_events > 0 || !at_rest()) fire_next();
 }
 
-void Scheduler::State::begin_instant(Time time) {
+void Scheduler::State::look_up(Time time) {
   raise_failures();
   if (time > limits.max_time) raise_time_limit(time);
   if (limits.stop_requested != nullptr && limits.stop_requested->load(std::memory_order_relaxed)) {
@@ -429,8 +429,6 @@ void Scheduler::State::begin_instant(Time time) {
     limits.on_progress();
   }
   if (watchdog != nullptr) watchdog->beat(nullptr);
-  owner.now_ = time;
-  events_this_instant = 0;
 }
 
 void Scheduler::State::raise_failures() {

@@ -1,6 +1,7 @@
 // The works of the scheduler. Private to this layer.
 #pragma once
 
+#include <atomic>
 #include <memory>
 #include <string>
 #include <unordered_map>
@@ -108,6 +109,8 @@ struct Scheduler::State {
   bool at_rest();  // nothing in the foreground is left for this instant
   void fire_next();
   void begin_instant(Time time);
+  bool is_quiet(Time time) const;  // look_up() would find nothing to do
+  void look_up(Time time);         // at what goes on outside, before the simulation goes on to `time`
   void raise_failures();
   void unwind_all();
   void check_livelock();  // throws unless somebody ends it
@@ -117,6 +120,20 @@ struct Scheduler::State {
   DeadlockError with_unwinding_errors(const DeadlockError& deadlock) const;
   [[noreturn]] void raise_time_limit(Time next) const;
 };
+
+inline bool Scheduler::State::is_quiet(Time time) const {
+  const auto is_set = [](const std::atomic<bool>* flag) {
+    return flag != nullptr && flag->load(std::memory_order_relaxed);
+  };
+  return watchdog == nullptr && failed.empty() && time <= limits.max_time && !is_set(limits.stop_requested) &&
+         !is_set(limits.progress_due);
+}
+
+inline void Scheduler::State::begin_instant(Time time) {
+  if (!is_quiet(time)) look_up(time);
+  owner.now_ = time;
+  events_this_instant = 0;
+}
 
 /// Whether a wait of the running fiber ends because of Fiber::cancel or Fiber::raise.
 bool interrupts_now(const Fiber::Implementation& fiber);

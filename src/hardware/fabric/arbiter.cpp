@@ -10,17 +10,21 @@ void Arbiter::add(const Candidate& candidate) {
                                    [](const Candidate& a, std::uint64_t port) { return a.port < port; });
   assert((at == candidates_.end() || at->port != candidate.port) &&
          "two transfers under way share agent and operation");
+  if (candidate.port <= last_port_) ++next_;
   candidates_.insert(at, candidate);
 }
 
+void Arbiter::served(std::uint64_t port) {
+  last_port_ = port;
+  const auto next = std::ranges::upper_bound(candidates_, port, {}, &Candidate::port);
+  next_ = static_cast<std::size_t>(next - candidates_.begin());
+}
+
 std::size_t Arbiter::choose_among(Time now) const {
-  const auto next = std::upper_bound(candidates_.begin(), candidates_.end(), last_port_,
-                                     [](std::uint64_t port, const Candidate& a) { return port < a.port; });
-  const auto first = static_cast<std::size_t>(next - candidates_.begin());
-  for (std::size_t i = first; i < candidates_.size(); ++i) {
+  for (std::size_t i = next_; i < candidates_.size(); ++i) {
     if (candidates_[i].eligible() <= now) return i;
   }
-  for (std::size_t i = 0; i < first; ++i) {
+  for (std::size_t i = 0; i < next_; ++i) {
     if (candidates_[i].eligible() <= now) return i;
   }
   return kNone;
@@ -28,10 +32,10 @@ std::size_t Arbiter::choose_among(Time now) const {
 
 Time Arbiter::earliest_among(Time soon) const {
   Time result = Time::max();
-  for (const Candidate& candidate : candidates_) {
-    result = std::min(result, candidate.eligible());
-    if (result <= soon) break;
+  for (std::size_t i = next_; i < candidates_.size() && result > soon; ++i) {
+    result = std::min(result, candidates_[i].eligible());
   }
+  for (std::size_t i = 0; i < next_ && result > soon; ++i) result = std::min(result, candidates_[i].eligible());
   return result;
 }
 

@@ -2,10 +2,10 @@
 #pragma once
 
 #include <algorithm>
-#include <array>
 #include <bit>
 #include <cassert>
 #include <cstdint>
+#include <optional>
 #include <span>
 
 #include "hardware/fabric/fabric.h"
@@ -73,6 +73,7 @@ class BurstCursor {
       if (accesses.count == 0) break;
       bytes += static_cast<std::uint64_t>(accesses.bytes * accesses.count);
       visit(accesses);
+      if (bytes == cut_.burst) break;
     }
     return static_cast<std::int64_t>(bytes);
   }
@@ -96,26 +97,32 @@ class ChannelSelector {
   std::uint32_t operator()(std::uint64_t address) const {
     if (group_ <= 1) return 0;
     if (digit_bits_ == 0) return interleave(address, Bytes(static_cast<std::int64_t>(granule_)), group_);
-    // The sum of the digits to the base 2^b: each bit counts for its place in its digit.
     const std::uint64_t number = address >> granule_bits_;
     if (digit_bits_ == 2) return sum_of_pairs(number) & 3;
-    const std::uint64_t first_bits = kFirstBits[static_cast<std::size_t>(digit_bits_)];
-    std::uint32_t sum = 0;
-    for (int bit = 0; bit < digit_bits_; ++bit) {
-      sum += static_cast<std::uint32_t>(std::popcount(number & (first_bits << bit))) << bit;
-    }
-    return sum & (group_ - 1);
+    // The sum of the digits to the base 2^b, modulo 2^b: what stands above a digit adds multiples of that.
+    std::uint64_t sum = 0;
+    for (std::uint64_t rest = number; rest != 0; rest >>= digit_bits_) sum += rest;
+    return static_cast<std::uint32_t>(sum) & (group_ - 1);
+  }
+  std::uint32_t group() const { return group_; }
+  /// Of `count` addresses at equal distance the first so many are in one granule. REQUIRES: count > 0.
+  std::int64_t in_one_granule(std::uint64_t address, std::int64_t stride, std::int64_t count) const {
+    if (count == 1 || stride == 0) return count;
+    const auto granule = static_cast<std::int64_t>(granule_);
+    if (stride < 0 || stride >= granule) return 1;
+    return std::min(count, (granule - static_cast<std::int64_t>(address % granule_) + stride - 1) / stride);
+  }
+  /// The server that all of the accesses are in, by where they come from; nothing where they may be in several.
+  std::optional<std::uint32_t> only_one(const Accesses& all) const {
+    if (in_one_granule(all.address, all.stride, all.count) != all.count) return std::nullopt;
+    return (*this)(all.address);
+  }
+  /// Whether `group` granules from `address` on, one after the other, are one in each server of the group.
+  bool begins_round(std::uint64_t address, std::int64_t stride) const {
+    return stride == static_cast<std::int64_t>(granule_) && address / granule_ % group_ == 0;
   }
 
  private:
-  /// For each number of bits in a digit, the first bits of all digits.
-  static constexpr std::array<std::uint64_t, 33> kFirstBits = [] {
-    std::array<std::uint64_t, 33> bits{};
-    for (std::size_t digit = 1; digit < bits.size(); ++digit) {
-      for (std::size_t bit = 0; bit < 64; bit += digit) bits[digit] |= std::uint64_t{1} << bit;
-    }
-    return bits;
-  }();
   static std::uint32_t sum_of_pairs(std::uint64_t number) {
     number = (number & 0x3333333333333333u) + ((number >> 2) & 0x3333333333333333u);
     number = (number + (number >> 4)) & 0x0f0f0f0f0f0f0f0fu;

@@ -2,10 +2,12 @@
 #pragma once
 
 #include <algorithm>
+#include <bit>
 #include <cstdint>
 #include <span>
 #include <vector>
 
+#include "hardware/fabric/bursts.h"
 #include "hardware/fabric/fabric.h"
 #include "hardware/fabric/service_time.h"
 #include "kernbench/units.h"
@@ -61,24 +63,71 @@ class Load {
     std::int64_t occupied = 0;  // bytes, each access as long as the smallest one at least
   };
 
+  /// No access yet. REQUIRES for what follows: channels below `channels`.
   void reset(std::size_t channels) {
-    shares_.assign(channels, Share{});
+    const std::size_t words = (channels + kWord - 1) / kWord;
+    if (shares_.size() < channels) shares_.resize(channels);
+    needed_.resize(words);
+    for (std::uint64_t& word : needed_) word = 0;
     first_ = kNone;
   }
-  void add(std::uint32_t channel, std::int64_t bytes, std::int64_t minimum) {
+  /// So many accesses of equal length in one channel.
+  void add(std::uint32_t channel, std::int64_t bytes, std::int64_t minimum, std::int64_t count) {
     if (first_ == kNone) first_ = channel;
-    shares_[channel].bytes += bytes;
-    shares_[channel].occupied += std::max(bytes, minimum);
+    Share& share = shares_[channel];
+    std::uint64_t& word = needed_[channel / kWord];
+    const std::uint64_t bit = std::uint64_t{1} << channel % kWord;
+    if ((word & bit) == 0) share = Share{};
+    word |= bit;
+    share.bytes += bytes * count;
+    share.occupied += std::max(bytes, minimum) * count;
   }
+  /// Accesses that begin at `address`, in the channels that they need.
+  void add(const Accesses& accesses, std::uint64_t address, const ChannelSelector& channel_of,
+           std::span<const Channel> channels);
+
   /// The channel of the first access.
   std::uint32_t first() const { return first_; }
-  std::span<const Share> shares() const { return shares_; }
+  /// Calls `visit(channel, share)` for each channel that is needed, in their order.
+  template <class Visit>
+  void for_each(Visit visit) const {
+    for (std::size_t word = 0; word < needed_.size(); ++word) {
+      for (std::uint64_t bits = needed_[word]; bits != 0; bits &= bits - 1) {
+        const std::size_t channel = word * kWord + static_cast<std::size_t>(std::countr_zero(bits));
+        visit(channel, shares_[channel]);
+      }
+    }
+  }
 
  private:
   static constexpr std::uint32_t kNone = UINT32_MAX;
-  std::vector<Share> shares_;
+  static constexpr std::size_t kWord = 64;
+  std::vector<Share> shares_;          // valid where `needed_` says so
+  std::vector<std::uint64_t> needed_;  // a bit for each channel
   std::uint32_t first_ = kNone;
 };
+
+inline void Load::add(const Accesses& accesses, std::uint64_t address, const ChannelSelector& channel_of,
+                      std::span<const Channel> channels) {
+  const auto add_to = [&](std::uint32_t channel, std::int64_t count) {
+    add(channel, accesses.bytes, channels[channel].minimum.count(), count);
+  };
+  const std::uint32_t group = channel_of.group();
+  if (group <= 1) return add_to(0, accesses.count);
+  for (std::int64_t left = accesses.count; left > 0;) {
+    std::int64_t done = 0;
+    if (left >= group && channel_of.begins_round(address, accesses.stride)) {
+      if (first_ == kNone) first_ = channel_of(address);
+      for (std::uint32_t channel = 0; channel < group; ++channel) add_to(channel, left / group);
+      done = left / group * group;
+    } else {
+      done = channel_of.in_one_granule(address, accesses.stride, left);
+      add_to(channel_of(address), done);
+    }
+    left -= done;
+    address += static_cast<std::uint64_t>(done * accesses.stride);
+  }
+}
 
 /// How a memory serves a burst that it takes.
 struct MemoryService {
@@ -91,9 +140,7 @@ struct MemoryService {
 template <class Served>
 MemoryService occupy(std::span<Channel> channels, const Load& load, Time taken, Served&& served) {
   MemoryService service{taken, taken};
-  for (std::size_t i = 0; i < channels.size(); ++i) {
-    const Load::Share& share = load.shares()[i];
-    if (share.bytes == 0) continue;
+  load.for_each([&](std::size_t i, const Load::Share& share) {
     Channel& channel = channels[i];
     const Time start = std::max(channel.free_at, taken);
     const Time time = channel.service.of(Bytes(share.occupied));
@@ -101,8 +148,16 @@ MemoryService occupy(std::span<Channel> channels, const Load& load, Time taken, 
     if (i == load.first()) service.head = start;
     service.end = std::max(service.end, channel.free_at);
     served(i, start, channel.free_at, Bytes(share.bytes));
-  }
+  });
   return service;
+}
+
+/// Likewise for a burst that needs one channel only.
+inline MemoryService occupy(Channel& channel, const Accesses& all, Time taken) {
+  const Time head = std::max(channel.free_at, taken);
+  const std::int64_t occupied = std::max(all.bytes, channel.minimum.count()) * all.count;
+  channel.take(taken, channel.service.of(Bytes(occupied)), Bytes(all.bytes * all.count));
+  return {head, channel.free_at};
 }
 
 /// When a memory that took a burst at `taken` takes the next one: at once, if one of its channels stands idle, or when

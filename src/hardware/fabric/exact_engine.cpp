@@ -12,19 +12,24 @@ namespace kernbench::hardware::fabric {
 
 // ---- input ports and their heads
 
-Candidate ExactEngine::injection(TransferSlot slot) {
-  Transfer& transfer = state_.transfer(slot);
-  transfer.after_first = transfer.first;
-  const std::int64_t bytes = transfer.after_first.next();
-  return {transfer.port(), transfer.start, transfer.hops.front().room(), nullptr, bytes, slot};
+[[gnu::always_inline]] inline std::int64_t ExactEngine::next_burst(Transfer& transfer, bool memory) {
+  if (!memory) return transfer.first.next();
+  transfer.accesses.clear();
+  return transfer.first.next([&](const Accesses& accesses) { transfer.accesses.push_back(accesses); });
 }
 
-Candidate ExactEngine::head_of(Buffer& buffer, std::uint64_t port) {
+Candidate ExactEngine::injection(TransferSlot slot) {
+  Transfer& transfer = state_.transfer(slot);
+  const Hop& hop = transfer.hops.front();
+  return {transfer.port(), transfer.start, hop.room(), nullptr, next_burst(transfer, hop.memory), slot};
+}
+
+[[gnu::always_inline]] inline Candidate ExactEngine::head_of(Buffer& buffer, std::uint64_t port) {
   const QueuedBurst& head = buffer.queue.front();
   return {port, head.ready, state_.transfer(head.transfer).hops[head.stage].room(), &buffer, head.bytes, head.transfer};
 }
 
-std::uint32_t ExactEngine::next_server(const Candidate& candidate) {
+[[gnu::always_inline]] inline std::uint32_t ExactEngine::next_server(const Candidate& candidate) {
   return state_.transfer(candidate.transfer).hops[candidate.from->queue.front().stage].server;
 }
 
@@ -35,7 +40,7 @@ void ExactEngine::present_injection(TransferSlot slot) {
 
 // ---- turns
 
-void ExactEngine::take_turn_at(Server& at, std::uint32_t server, Time when) {
+[[gnu::always_inline]] inline void ExactEngine::take_turn_at(Server& at, std::uint32_t server, Time when) {
   if (when == Time::max()) return;
   when = std::max({when, at.free_at, state_.scheduler.now()});
   if (at.turn_at <= when) return;
@@ -49,28 +54,16 @@ void ExactEngine::add_candidate(std::uint32_t server, const Candidate& candidate
   take_turn_at(at, server, candidate.eligible());
 }
 
-void ExactEngine::arbitrate(std::uint64_t server_argument) {
-  const auto server = static_cast<std::uint32_t>(server_argument);
-  Server& at = state_.servers[server];
-  at.turn_at = Time::max();
-  const Time now = state_.scheduler.now();
-  // A memory may take several bursts at one instant.
-  while (at.free_at <= now && !at.arbiter.empty()) {
-    const std::size_t index = at.arbiter.choose(now);
-    if (index == Arbiter::kNone) break;
-    serve(server, at, index);
-  }
-  if (!at.arbiter.empty()) take_turn_at(at, server, at.arbiter.earliest(at.free_at));
-}
-
 // ---- service
 
-void ExactEngine::observe(std::uint32_t server, const Transfer& transfer, Time start, Time end, Bytes bytes) {
+[[gnu::always_inline]] inline void ExactEngine::observe(std::uint32_t server, const Transfer& transfer, Time start,
+                                                        Time end, Bytes bytes) {
   if (state_.observer == nullptr) return;
   state_.observer->on_service({server}, transfer.request.agent, transfer.request.operation, start, end, bytes);
 }
 
-ExactEngine::Service ExactEngine::serve_plain(std::uint32_t server, Server& at, const Transfer& transfer, Bytes bytes) {
+[[gnu::always_inline]] inline ExactEngine::Service ExactEngine::serve_plain(std::uint32_t server, Server& at,
+                                                                            const Transfer& transfer, Bytes bytes) {
   const Time now = state_.scheduler.now();
   const Time service = at.service.of(bytes);
   at.last_bytes = bytes;
@@ -79,22 +72,17 @@ ExactEngine::Service ExactEngine::serve_plain(std::uint32_t server, Server& at, 
   return {now, now + service, now + service};
 }
 
-/// Calls `visit(channel, address, bytes)` for each access of a burst at one of the ends of its route. In the middle it
-/// is one access.
+/// Calls `visit(accesses, address of the first, channel selector)` for the accesses of a burst. In the middle of a
+/// route it is one access.
 template <class Visit>
 void ExactEngine::visit_accesses(Transfer& transfer, const QueuedBurst& burst, Visit visit) {
-  const TransferRequest& request = transfer.request;
-  const bool first = burst.stage == 0;
-  if (!first && burst.stage + std::size_t{1} < request.route.size()) return visit(0, 0, burst.bytes);
-  const ChannelSelector& channel_of = first ? transfer.first_channel : transfer.last_channel;
-  BurstCursor cursor = first ? transfer.first : transfer.last;
-  cursor.next([&](const Accesses& accesses) {
-    std::uint64_t address = first ? accesses.address : accesses.landing;
-    for (std::int64_t i = 0; i < accesses.count; ++i, address += static_cast<std::uint64_t>(accesses.stride)) {
-      visit(channel_of(address), address, accesses.bytes);
-    }
-  });
-  if (!first) transfer.last = cursor;
+  if (burst.stage == 0) {
+    for (const Accesses& accesses : transfer.accesses) visit(accesses, accesses.address, transfer.first_channel);
+  } else if (transfer.hops[burst.stage].behind == nullptr) {
+    transfer.last.next([&](const Accesses& accesses) { visit(accesses, accesses.landing, transfer.last_channel); });
+  } else {
+    visit(Accesses{0, 0, burst.bytes, 1, 0}, 0, ChannelSelector());
+  }
 }
 
 MemoryService ExactEngine::serve_by_laws(Transfer& transfer, const QueuedBurst& burst) {
@@ -102,7 +90,7 @@ MemoryService ExactEngine::serve_by_laws(Transfer& transfer, const QueuedBurst& 
   const Stage& stage = transfer.request.route[burst.stage];
   MemoryService service{now, now};
   bool head = true;
-  visit_accesses(transfer, burst, [&](std::uint32_t member, std::uint64_t address, std::int64_t bytes) {
+  const auto serve_one = [&](std::uint32_t member, std::uint64_t address, std::int64_t bytes) {
     const Server& server = state_.servers[stage.server.value + member];
     Channel& channel = state_.channels[stage.server.value + member];
     const Time start = std::max(channel.free_at, now);
@@ -115,87 +103,73 @@ MemoryService ExactEngine::serve_by_laws(Transfer& transfer, const QueuedBurst& 
     channel.take(now, time, Bytes(bytes));
     service.end = std::max(service.end, channel.free_at);
     observe(stage.server.value + member, transfer, start, channel.free_at, Bytes(bytes));
+  };
+  visit_accesses(transfer, burst, [&](const Accesses& accesses, std::uint64_t address, const auto& channel_of) {
+    for (std::int64_t i = 0; i < accesses.count; ++i, address += static_cast<std::uint64_t>(accesses.stride)) {
+      serve_one(channel_of(address), address, accesses.bytes);
+    }
   });
   return service;
 }
 
-ExactEngine::Service ExactEngine::serve_memory(Transfer& transfer, const QueuedBurst& burst) {
+[[gnu::always_inline]] inline MemoryService ExactEngine::serve_by_channels(Transfer& transfer,
+                                                                           const QueuedBurst& burst) {
   const Time now = state_.scheduler.now();
   const Stage& stage = transfer.request.route[burst.stage];
-  const Server& at = state_.servers[stage.server.value];
   const std::span<Channel> channels = state_.channels_of(stage);
-  MemoryService service;
-  if (at.own_law) {
-    service = serve_by_laws(transfer, burst);
-  } else {
-    load_.reset(stage.group);
-    visit_accesses(transfer, burst, [&](std::uint32_t member, std::uint64_t, std::int64_t bytes) {
-      load_.add(member, bytes, channels[member].minimum.count());
-    });
-    service = occupy(channels, load_, now, [&](std::size_t member, Time start, Time end, Bytes bytes) {
-      observe(stage.server.value + static_cast<std::uint32_t>(member), transfer, start, end, bytes);
-    });
+  const auto told = [&](std::size_t member, Time start, Time end, Bytes bytes) {
+    observe(stage.server.value + static_cast<std::uint32_t>(member), transfer, start, end, bytes);
+  };
+  if (burst.stage == 0 && transfer.accesses.size() == 1) {
+    if (const auto only = transfer.first_channel.only_one(transfer.accesses.front())) {
+      const MemoryService service = occupy(channels[*only], transfer.accesses.front(), now);
+      told(*only, service.head, service.end, Bytes(burst.bytes));
+      return service;
+    }
   }
-  return {service.head, service.end, takes_next(channels, now)};
+  load_.reset(stage.group);
+  visit_accesses(transfer, burst, [&](const Accesses& accesses, std::uint64_t address, const auto& channel_of) {
+    load_.add(accesses, address, channel_of, channels);
+  });
+  return occupy(channels, load_, now, told);
 }
 
-void ExactEngine::serve(std::uint32_t server, Server& at, std::size_t index) {
-  const Time now = state_.scheduler.now();
-  const Candidate& chosen = at.arbiter[index];
-  Transfer& transfer = state_.transfer(chosen.transfer);
-  const QueuedBurst burst = chosen.from != nullptr
-                                ? chosen.from->queue.front()
-                                : QueuedBurst{transfer.start, transfer.start, chosen.transfer, 0, chosen.bytes};
-  const Time could = std::max({burst.ready, at.free_at, chosen.since});
-  const Service service = transfer.hops[burst.stage].memory ? serve_memory(transfer, burst)
-                                                            : serve_plain(server, at, transfer, Bytes(burst.bytes));
-  at.arbiter.served(chosen.port);
-  at.free_at = service.next;
-  at.last_start = now;
-
-  const Time tail = std::max(service.end, burst.complete);
-  const Time before = chosen.room == nullptr ? Time() : chosen.room->take(burst.bytes, now);
-  const Time starving = starved(now - could, before);
-  transfer.note(burst.stage, now, at.starved, starving);
-  at.starved += starving;
-  if (burst.stage > 0) {
-    const Hop& hop = transfer.hops[burst.stage - std::size_t{1}];
-    return_room(hop, {tail + state_.servers[hop.server].latency, now - burst.ready, burst.bytes});
-  }
-  advance_port(at, server, index);
-  forward(at, transfer, burst, service.head, tail);
+ExactEngine::Service ExactEngine::serve_memory(Transfer& transfer, const QueuedBurst& burst) {
+  const Stage& stage = transfer.request.route[burst.stage];
+  const bool own_law = state_.servers[stage.server.value].own_law;
+  const MemoryService service = own_law ? serve_by_laws(transfer, burst) : serve_by_channels(transfer, burst);
+  return {service.head, service.end, takes_next(state_.channels_of(stage), state_.scheduler.now())};
 }
 
-void ExactEngine::return_room(const Hop& before, const ReturningRoom& room) {
+[[gnu::always_inline]] inline void ExactEngine::return_room(const Hop& before, const ReturningRoom& room) {
   before.behind->room.give(room);
   Server& at = state_.servers[before.server];
   if (at.arbiter.empty() || at.turn_at <= std::max(room.home, at.free_at)) return;
   take_turn_at(at, before.server, at.arbiter.earliest(at.free_at));
 }
 
-void ExactEngine::advance_port(Server& at, std::uint32_t server, std::size_t index) {
+[[gnu::always_inline]] inline void ExactEngine::advance_port(Server& at, std::uint32_t server, std::size_t index) {
   Candidate& place = at.arbiter[index];
-  Candidate next;
   if (place.from == nullptr) {
     Transfer& transfer = state_.transfer(place.transfer);
-    transfer.first = transfer.after_first;
-    next = injection(place.transfer);
-    if (next.bytes == 0) return at.arbiter.remove(index);
-  } else {
-    place.from->queue.pop_front();
-    if (place.from->queue.empty()) return at.arbiter.remove(index);
-    next = head_of(*place.from, place.port);
-    const std::uint32_t asks = next_server(next);
-    if (asks != server) {
-      at.arbiter.remove(index);
-      next.since = state_.scheduler.now();
-      return add_candidate(asks, next);
-    }
+    place.bytes = next_burst(transfer, transfer.hops.front().memory);
+    if (place.bytes == 0) at.arbiter.remove(index);
+    return;
+  }
+  place.from->queue.pop_front();
+  if (place.from->queue.empty()) return at.arbiter.remove(index);
+  Candidate next = head_of(*place.from, place.port);
+  const std::uint32_t asks = next_server(next);
+  if (asks != server) {
+    at.arbiter.remove(index);
+    next.since = state_.scheduler.now();
+    return add_candidate(asks, next);
   }
   place = next;  // this server looks for its next turn after it has served
 }
 
-void ExactEngine::forward(Server& at, Transfer& transfer, const QueuedBurst& burst, Time head, Time tail) {
+[[gnu::always_inline]] inline void ExactEngine::forward(Server& at, Transfer& transfer, const QueuedBurst& burst,
+                                                        Time head, Time tail) {
   const Time complete = tail + at.latency;
   if (burst.stage == 0) {
     transfer.departed = std::max(transfer.departed, complete);
@@ -212,6 +186,47 @@ void ExactEngine::forward(Server& at, Transfer& transfer, const QueuedBurst& bur
   const auto stage = static_cast<std::uint16_t>(burst.stage + 1);
   hop.behind->queue.push_back({head + at.latency, complete, burst.transfer, stage, burst.bytes});
   if (hop.behind->queue.size() == 1) add_candidate(transfer.hops[stage].server, head_of(*hop.behind, hop.port));
+}
+
+void ExactEngine::serve(std::uint32_t server, Server& at, std::size_t index) {
+  const Time now = state_.scheduler.now();
+  const Candidate& chosen = at.arbiter[index];
+  Transfer& transfer = state_.transfer(chosen.transfer);
+  const QueuedBurst burst = chosen.from != nullptr
+                                ? chosen.from->queue.front()
+                                : QueuedBurst{transfer.start, transfer.start, chosen.transfer, 0, chosen.bytes};
+  const Time could = std::max({burst.ready, at.free_at, chosen.since});
+  const Service service = transfer.hops[burst.stage].memory ? serve_memory(transfer, burst)
+                                                            : serve_plain(server, at, transfer, Bytes(burst.bytes));
+  at.arbiter.serve(index);
+  at.free_at = service.next;
+  at.last_start = now;
+
+  const Time tail = std::max(service.end, burst.complete);
+  const Time before = chosen.room == nullptr ? Time() : chosen.room->take(burst.bytes, now);
+  const Time starving = starved(now - could, before);
+  transfer.note(burst.stage, now, at.starved, starving);
+  at.starved += starving;
+  if (burst.stage > 0) {
+    const Hop& hop = transfer.hops[burst.stage - std::size_t{1}];
+    return_room(hop, {tail + state_.servers[hop.server].latency, now - burst.ready, burst.bytes});
+  }
+  advance_port(at, server, index);
+  forward(at, transfer, burst, service.head, tail);
+}
+
+void ExactEngine::arbitrate(std::uint64_t server_argument) {
+  const auto server = static_cast<std::uint32_t>(server_argument);
+  Server& at = state_.servers[server];
+  at.turn_at = Time::max();
+  const Time now = state_.scheduler.now();
+  // A memory may take several bursts at one instant.
+  while (at.free_at <= now && !at.arbiter.empty()) {
+    const std::size_t index = at.arbiter.choose(now);
+    if (index == Arbiter::kNone) break;
+    serve(server, at, index);
+  }
+  if (!at.arbiter.empty()) take_turn_at(at, server, at.arbiter.earliest(at.free_at));
 }
 
 // ---- how a transfer enters exact mode: at its start, or in the middle of a coalesced way

@@ -40,6 +40,7 @@ class ExactEngine {
   void serve(std::uint32_t server, Server& at, std::size_t index);
   Service serve_plain(std::uint32_t server, Server& at, const Transfer& transfer, Bytes bytes);
   Service serve_memory(Transfer& transfer, const QueuedBurst& burst);
+  MemoryService serve_by_channels(Transfer& transfer, const QueuedBurst& burst);
   MemoryService serve_by_laws(Transfer& transfer, const QueuedBurst& burst);
   template <class Visit>
   void visit_accesses(Transfer& transfer, const QueuedBurst& burst, Visit visit);
@@ -51,6 +52,8 @@ class ExactEngine {
   void add_candidate(std::uint32_t server, const Candidate& candidate);
   void take_turn_at(Server& at, std::uint32_t server, Time when);
 
+  /// Goes on to the burst that starts next on the first stage, which may be a memory; its bytes.
+  static std::int64_t next_burst(Transfer& transfer, bool memory);
   /// The burst that a transfer injects next; without bytes: none.
   Candidate injection(TransferSlot slot);
   /// The head of a buffer that is `port` to the next server.

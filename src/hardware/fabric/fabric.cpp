@@ -95,6 +95,7 @@ void Fabric::start(const TransferRequest& request) {
 
   if (TransferLog* const log = transfer.request.log) {
     log->hops.clear();
+    log->hops.reserve(transfer.request.route.size());
     transfer.starved_before.assign(transfer.request.route.size(), Time::max());
     for (const Stage& stage : transfer.request.route) log->hops.push_back({stage.server, stage.group, {}, {}});
   }

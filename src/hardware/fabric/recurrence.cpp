@@ -14,6 +14,8 @@ void Recurrence::reset(const TransferRequest& request) {
     first_channel_.push_back(channels);
     channels += stage.group;
   }
+  first_channel_of_ = ChannelSelector(request.granule, request.route.front().group);
+  last_channel_of_ = ChannelSelector(request.granule, request.route.back().group);
   if (lanes_.size() < request.route.size()) lanes_.resize(request.route.size());
   if (channels_.size() < channels) channels_.resize(channels);
 }
@@ -47,26 +49,27 @@ Recurrence::Service Recurrence::serve(std::size_t stage, std::int64_t bytes, Tim
     ++lane.work.bursts;
     return {begin, lane.free_at};
   }
-  const std::span<Channel> of_stage = channels(stage);
-  load_.reset(of_stage.size());
-  const bool at_first = stage == 0, at_last = !at_first && stage + 1 == stages();
-  if (!at_first && !at_last) {
-    load_.add(0, bytes, of_stage[0].minimum.count());
-  } else {
-    const ChannelSelector channel_of(request_->granule, static_cast<std::uint32_t>(of_stage.size()));
-    BurstCursor cursor = at_first ? first_ : last_;
-    cursor.next([&](const Accesses& accesses) {
-      std::uint64_t address = at_first ? accesses.address : accesses.landing;
-      for (std::int64_t i = 0; i < accesses.count; ++i, address += static_cast<std::uint64_t>(accesses.stride)) {
-        const std::uint32_t channel = channel_of(address);
-        load_.add(channel, accesses.bytes, of_stage[channel].minimum.count());
-      }
-    });
-    if (at_last) last_ = cursor;
-  }
-  const MemoryService service = occupy(of_stage, load_, begin, [](std::size_t, Time, Time, Bytes) {});
-  lane.free_at = takes_next(of_stage, begin);
+  const MemoryService service = serve_memory(stage, bytes, begin);
+  lane.free_at = takes_next(channels(stage), begin);
   return {service.head, service.end};
+}
+
+MemoryService Recurrence::serve_memory(std::size_t stage, std::int64_t bytes, Time begin) {
+  const std::span<Channel> of_stage = channels(stage);
+  const bool at_first = stage == 0, at_last = !at_first && stage + 1 == stages();
+  if (at_first && accesses_.size() == 1) {
+    const std::optional<std::uint32_t> only = first_channel_of_.only_one(accesses_.front());
+    if (only) return occupy(of_stage[*only], accesses_.front(), begin);
+  }
+  load_.reset(of_stage.size());
+  if (!at_first && !at_last) {
+    load_.add(0, bytes, of_stage[0].minimum.count(), 1);
+  } else if (at_first) {
+    for (const Accesses& accesses : accesses_) load_.add(accesses, accesses.address, first_channel_of_, of_stage);
+  } else {
+    last_.next([&](const Accesses& accesses) { load_.add(accesses, accesses.landing, last_channel_of_, of_stage); });
+  }
+  return occupy(of_stage, load_, begin, [](std::size_t, Time, Time, Bytes) {});
 }
 
 void Recurrence::run(Time start, Time until) {
@@ -76,10 +79,13 @@ void Recurrence::run(Time start, Time until) {
   started_first_ = started_last_ = 0;
   waiting_.clear();
 
+  const bool partial = until != Time::max();
+  BurstCursor before;         // at the burst that is to start
   std::size_t limit = count;  // the burst before waits at this stage, so that this one cannot start there or later
   while (limit > 0) {
-    BurstCursor next = first_;
-    const std::int64_t bytes = next.next();
+    if (partial) before = first_;
+    accesses_.clear();
+    const std::int64_t bytes = first_.next([&](const Accesses& accesses) { accesses_.push_back(accesses); });
     if (bytes == 0) return;
     Time ready = start;
     Time complete = start;
@@ -102,7 +108,6 @@ void Recurrence::run(Time start, Time until) {
       if (stage == 0) {
         departed_ = std::max(departed_, complete);
         started_first_ += bytes;
-        first_ = next;
       }
       if (last) started_last_ += bytes;
       previous = &lane;
@@ -112,7 +117,11 @@ void Recurrence::run(Time start, Time until) {
       continue;
     }
     limit = stage;
-    if (stage > 0) waiting_.push_back({static_cast<std::uint16_t>(stage), bytes, ready, complete});
+    if (stage == 0) {
+      first_ = before;
+    } else {
+      waiting_.push_back({static_cast<std::uint16_t>(stage), bytes, ready, complete});
+    }
   }
 }
 

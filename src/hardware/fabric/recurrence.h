@@ -6,6 +6,7 @@
 #include <span>
 #include <vector>
 
+#include "base/small_vector.h"
 #include "hardware/fabric/bursts.h"
 #include "hardware/fabric/channels.h"
 #include "hardware/fabric/fabric.h"
@@ -81,6 +82,7 @@ class Recurrence {
     Time head, end;
   };
   Service serve(std::size_t stage, std::int64_t bytes, Time begin);
+  MemoryService serve_memory(std::size_t stage, std::int64_t bytes, Time begin);
 
   const TransferRequest* request_ = nullptr;
   std::vector<Lane> lanes_;  // keeps its capacity and that of the rooms
@@ -89,6 +91,8 @@ class Recurrence {
   std::vector<WaitingBurst> waiting_;
   Load load_;
   BurstCursor first_, last_;
+  ChannelSelector first_channel_of_, last_channel_of_;
+  SmallVector<Accesses, 2> accesses_;  // of the burst at the first stage
   Time departed_;
   Time delivered_;
   std::int64_t started_first_ = 0;

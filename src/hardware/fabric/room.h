@@ -5,7 +5,7 @@
 #include <cassert>
 #include <cstdint>
 
-#include "hardware/fabric/ring.h"
+#include "base/ring.h"
 #include "kernbench/units.h"
 
 namespace kernbench::hardware::fabric {

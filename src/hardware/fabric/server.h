@@ -9,9 +9,9 @@
 #include <utility>
 #include <vector>
 
+#include "base/ring.h"
 #include "hardware/fabric/channels.h"
 #include "hardware/fabric/fabric.h"
-#include "hardware/fabric/ring.h"
 #include "hardware/fabric/room.h"
 #include "hardware/fabric/service_time.h"
 #include "kernbench/units.h"
@@ -82,7 +82,10 @@ class Arbiter {
   /// To be replaced by the next of the same port.
   Candidate& operator[](std::size_t index) { return candidates_[index]; }
   void add(const Candidate& candidate);
-  void remove(std::size_t index) { candidates_.erase(candidates_.begin() + static_cast<std::ptrdiff_t>(index)); }
+  void remove(std::size_t index) {
+    candidates_.erase(candidates_.begin() + static_cast<std::ptrdiff_t>(index));
+    if (index < next_) --next_;
+  }
 
   static constexpr std::size_t kNone = SIZE_MAX;
   /// Index of the next candidate in turn that is eligible at `now`, or kNone.
@@ -95,7 +98,13 @@ class Arbiter {
     if (candidates_.size() == 1) return candidates_[0].eligible();
     return earliest_among(soon);
   }
-  void served(std::uint64_t port) { last_port_ = port; }
+  /// The candidate with this index has its turn.
+  void serve(std::size_t index) {
+    last_port_ = candidates_[index].port;
+    next_ = index + 1;
+  }
+  /// The port had the last turn, with or without a candidate.
+  void served(std::uint64_t port);
 
  private:
   std::size_t choose_among(Time now) const;
@@ -103,6 +112,7 @@ class Arbiter {
 
   std::vector<Candidate> candidates_;     // ascending ports
   std::uint64_t last_port_ = UINT64_MAX;  // so that the first turn is the lowest port's
+  std::size_t next_ = 0;                  // the first candidate behind that port
 };
 
 struct Server {

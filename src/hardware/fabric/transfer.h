@@ -7,10 +7,11 @@
 #include <span>
 #include <vector>
 
+#include "base/ring.h"
+#include "base/small_vector.h"
 #include "hardware/fabric/bursts.h"
 #include "hardware/fabric/channels.h"
 #include "hardware/fabric/fabric.h"
-#include "hardware/fabric/ring.h"
 #include "hardware/fabric/room.h"
 #include "hardware/fabric/server.h"
 #include "kernbench/units.h"
@@ -56,10 +57,10 @@ struct Transfer {
   std::vector<Channel> channels;
 
   // Exact.
-  BurstCursor first;        // stands at the burst that starts next on the first stage, `last` on the last one
-  BurstCursor after_first;  // behind that burst
-  BurstCursor last;
-  std::int64_t unstarted_first = 0;  // bytes that have not started on the first or last stage
+  BurstCursor first;                  // stands behind the burst that starts next on the first stage
+  SmallVector<Accesses, 2> accesses;  // of that burst, if the first stage is a memory
+  BurstCursor last;                   // stands at the burst that starts next on the last stage
+  std::int64_t unstarted_first = 0;   // bytes that have not started on the first or last stage
   std::int64_t unstarted_last = 0;
   Buffer responses{Bytes(0)};  // the response buffer behind a first group
   std::vector<Hop> hops;

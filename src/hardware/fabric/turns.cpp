@@ -28,7 +28,7 @@ void Turns::take(std::uint64_t server) {
 
 bool Turns::drop_old_turns() {
   while (!queue_.empty()) {
-    const sim::EventQueue::Entry next = queue_.top();
+    const TurnQueue::Entry next = queue_.top();
     if (turns_[next.payload].at == next.key.time) return true;
     queue_.pop();
   }
@@ -47,7 +47,7 @@ void Turns::run(std::uint64_t) {
   armed_at_ = Time::max();
   running_ = true;
   while (drop_old_turns()) {
-    const sim::EventQueue::Entry next = queue_.top();
+    const TurnQueue::Entry next = queue_.top();
     const Time when = Time::picoseconds(static_cast<std::int64_t>(next.key.time));
     if (when != scheduler_.now() && !sim::advance(scheduler_, {next.key.time, next.key.order})) break;
     queue_.pop();

@@ -4,8 +4,8 @@
 #include <cstdint>
 #include <vector>
 
+#include "hardware/fabric/turn_queue.h"
 #include "kernbench/units.h"
-#include "sim/event_queue.h"
 #include "sim/phase.h"
 #include "sim/scheduler.h"
 
@@ -39,7 +39,7 @@ class Turns {
   bool one_event_each_;
   sim::Callback take_;
   std::vector<Turn> turns_;  // by server
-  sim::EventQueue queue_;    // turns that were set to an earlier time since are still in it
+  TurnQueue queue_;          // turns that were set to an earlier time since are still in it
   bool running_ = false;
   Time armed_at_ = Time::max();
   sim::EventHandle armed_;

@@ -59,13 +59,13 @@ std::vector<WayStep> CompletionTree::way(Time start) const {
   to_host.arrived = path_.scheduler().now();
   Way way(path_.transport().fabric(), start);
   way.step({PartKind::control, end.pe}, "end", end.times.sent);
-  way.message("pe", end.times);
+  way.message("message of pe", end.times);
   way.handling({PartKind::m_cpu_counter, cube.at}, path_.cube_counter(cube.at).latency(), end.times.handled);
   way.handling({PartKind::m_cpu, cube.at}, path_.m_cpu(cube.at).latency(), cube.handled);
-  way.message("m_cpu", cube.times);
+  way.message("message of m_cpu", cube.times);
   way.handling({PartKind::io_counter, sip_}, path_.io_counter(sip_).latency(), cube.times.handled);
   way.handling({PartKind::io_cpu, sip_}, path_.io_cpu(sip_).latency(), to_host.sent);
-  way.message("io.cpu", to_host);
+  way.message("message of io.cpu", to_host);
   return way.take();
 }
 

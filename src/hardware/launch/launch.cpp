@@ -121,11 +121,11 @@ void Launch::at_host(std::uint64_t) {
 std::vector<WayStep> Launch::way_out(const Program& program) const {
   const Cube& cube = cubes_[program.index];
   Way way(path_.transport().fabric(), times_.requested);
-  way.message("host", to_io_);
+  way.message("message of host", to_io_);
   way.handling({PartKind::io_cpu, sip_}, path_.io_cpu(sip_).latency(), to_io_.handled);
-  way.message("io.cpu", cube.times);
+  way.message("message of io.cpu", cube.times);
   way.handling({PartKind::m_cpu, cube.at}, path_.m_cpu(cube.at).latency(), cube.times.handled);
-  way.message("m_cpu", to_programs_[static_cast<std::size_t>(&program - programs_.data())]);
+  way.message("message of m_cpu", to_programs_[static_cast<std::size_t>(&program - programs_.data())]);
   way.handling({PartKind::control, program.request.pe}, path_.start_latency(), program.first);
   return way.take();
 }

@@ -10,10 +10,9 @@ void Way::step(const PartId& on, const char* what, Time end) {
   at_ = end;
 }
 
-void Way::message(const char* sender, const MessageTimes& times) {
-  const std::string what = std::string("message of ") + sender;
+void Way::message(const char* what, const MessageTimes& times) {
   for (const JourneyStep& hop : journey_of(times.log, fabric_, at_, times.arrived)) {
-    step(fabric_.spec(hop.server).part, what.c_str(), hop.end);
+    step(fabric_.spec(hop.server).part, what, hop.end);
   }
 }
 

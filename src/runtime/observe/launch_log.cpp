@@ -24,15 +24,6 @@ using hardware::EngineKind;
 
 constexpr double kNoPeak = std::numeric_limits<double>::infinity();
 
-/// As in LaunchResult::breakdown.
-constexpr std::array<const char*, 6> kCategories = {"dispatch", "gemm", "vector", "dma", "control", "completion"};
-
-std::array<Time, kCategories.size()> breakdown_of(const CompletedLaunch& launch) {
-  const tile::Breakdown& inside = launch.record.explanation->breakdown;
-  return {launch.record.last_start - launch.times.requested, inside.gemm, inside.vector, inside.dma, inside.control,
-          launch.times.completed - launch.record.last_end};
-}
-
 /// The names of activities depend on the engine for some of them.
 using ActivityTimes = std::map<std::pair<tile::Activity, EngineKind>, Time>;
 
@@ -116,7 +107,7 @@ struct LaunchLog::Key {
 struct LaunchLog::Sum {
   LaunchTotal total;
   bool explained = false;
-  std::array<Time, kCategories.size()> breakdown;
+  std::array<Time, kBreakdownCategories.size()> breakdown;
   ActivityTimes path;
   tile::LaunchAccount account;
 
@@ -140,7 +131,7 @@ void LaunchLog::Sum::add(const CompletedLaunch& launch, const hardware::Machine&
   add_engines(total.engines, engines_of(record, SipId{plan.device}, plan.pes, time, machine));
   explained = explainer != nullptr;
   if (explained) {
-    const auto parts = breakdown_of(launch);
+    const auto parts = breakdown_of(launch.times, launch.record);
     for (std::size_t i = 0; i < parts.size(); ++i) breakdown[i] += parts[i];
     add_path(path, launch, explainer);
     account.add(record.explanation->account);
@@ -154,7 +145,7 @@ void LaunchLog::Sum::add(const CompletedLaunch& launch, const hardware::Machine&
 
 LaunchTotal LaunchLog::Sum::finished() {
   for (std::size_t i = 0; explained && i < breakdown.size(); ++i)
-    total.breakdown.emplace_back(kCategories[i], breakdown[i]);
+    total.breakdown.emplace_back(kBreakdownCategories[i], breakdown[i]);
   total.critical_path = by_name(path);
   total.waits = waits_of(account);
   total.operations = operations_of(account);

@@ -1,12 +1,15 @@
 #include "runtime/observe/launch_result.h"
 
 #include <algorithm>
-#include <cmath>
-#include <map>
+#include <array>
+#include <functional>
 #include <set>
+#include <span>
 #include <string>
+#include <string_view>
 #include <tuple>
 #include <utility>
+#include <vector>
 
 #include "runtime/observe/engine_use.h"
 
@@ -14,30 +17,43 @@ namespace kernbench::runtime {
 namespace {
 
 constexpr std::size_t kMostPathParts = 32;
+constexpr std::size_t kMostWaits = 64;  // of a launch, or of several that are added up
 constexpr std::size_t kMostSegments = tile::PathTree::kLongest;
 
-using PartTexts = std::tuple<std::string, std::string, std::string, std::string>;
+/// "sip*.cube*.pe*.dma.queue*", made once.
+std::string_view text_of(PartKind kind) {
+  static const auto texts = [] {
+    std::array<std::string, kPartKindCount> all;
+    for (std::size_t i = 0; i < all.size(); ++i) all[i] = to_text(static_cast<PartKind>(i));
+    return all;
+  }();
+  return texts[static_cast<std::size_t>(kind)];
+}
 
-/// A critical path: what its parts add up to, and those of them that may be among the longest, in order of time.
+/// A critical path in pieces. Its texts are those of the program and of the launch, which outlive it.
 struct WholePath {
-  std::map<PartTexts, PathPart> parts;
-  std::vector<PathSegment> segments;
+  struct Part {
+    std::string_view activity, operation;
+    std::string where;
+    std::string_view on;  // kind of a server
+    Time time;
+    std::int64_t count = 0;
+    auto texts() const { return std::tuple(activity, operation, std::string_view(where), on); }
+  };
+  struct Segment {
+    std::string_view activity, operation;
+    const tile::PathKey* place = nullptr;  // none of dispatch and completion
+    PartId on;
+    Time start, end;
+  };
+  std::vector<Part> parts;
+  std::vector<Segment> segments;  // those that may be among the longest, in order of time
 
-  void add(std::string activity, std::string operation, std::string where, PartKind on, Time time, std::int64_t count) {
-    const std::string kind = to_text(on);
-    PathPart& part = parts[{activity, operation, where, kind}];
-    part.activity = std::move(activity);
-    part.operation = std::move(operation);
-    part.where = std::move(where);
-    part.on = kind;
-    part.time += time;
-    part.count += count;
-  }
   /// A segment of dispatch or completion.
-  void add(const std::string& activity, const std::string& operation, const PartId& on, Time start, Time end) {
+  void add(std::string_view activity, std::string_view operation, const PartId& on, Time start, Time end) {
     if (start >= end) return;
-    add(activity, operation, "", on.kind, end - start, 1);
-    segments.push_back({activity, operation, "", to_text(on), start, end});
+    parts.push_back({activity, operation, "", text_of(on.kind), end - start, 1});
+    segments.push_back({activity, operation, nullptr, on, start, end});
   }
 };
 
@@ -58,25 +74,51 @@ std::string where_of(const tile::PathKey& key) {
 WholePath whole_path(const hardware::LaunchTimes& times, const tile::LaunchRecord& record,
                      const tile::Explainer& explainer) {
   WholePath path;
+  const std::size_t ways = times.out.size() + times.back.size() + 2;
+  path.parts.reserve(ways);
+  path.segments.reserve(ways + tile::PathTree::kLongest);
   add_way(path, "dispatch", times.out, times.requested, record.last_start);
   const tile::FoundPath found = explainer.critical_path(*record.explanation);
   for (const tile::PathSum& sum : found.sums) {
     const tile::PathKey& key = explainer.paths().key(sum.key);
-    path.add(std::string(name(key.activity, key.engine)), key.kind, where_of(key), key.on, sum.time, sum.count);
+    path.parts.push_back(
+        {name(key.activity, key.engine), key.kind, where_of(key), text_of(key.on), sum.time, sum.count});
   }
   for (const tile::PathSegment& segment : found.longest) {
     const tile::PathKey& key = explainer.paths().key(segment.key);
-    path.segments.push_back({std::string(name(key.activity, key.engine)), key.kind, where_of(key), to_text(segment.on),
-                             segment.start, segment.end});
+    path.segments.push_back({name(key.activity, key.engine), key.kind, &key, segment.on, segment.start, segment.end});
   }
   add_way(path, "completion", times.back, record.last_end, times.completed);
   return path;
 }
 
-std::vector<PathPart> parts_of(WholePath& path) {
-  std::vector<PathPart> parts;
-  for (auto& [texts, part] : path.parts) parts.push_back(std::move(part));
-  std::ranges::stable_sort(parts, std::greater{}, &PathPart::time);
+/// What parts of equal texts add up to, the longest first; ties in the order of their texts.
+std::vector<PathPart> parts_of(std::span<WholePath::Part> all) {
+  std::vector<WholePath::Part*> order;
+  order.reserve(all.size());
+  for (WholePath::Part& part : all) order.push_back(&part);
+  std::ranges::sort(order, {}, [](const WholePath::Part* part) { return part->texts(); });
+  std::size_t count = 0;
+  for (WholePath::Part* part : order) {
+    if (count == 0 || order[count - 1]->texts() != part->texts()) {
+      order[count++] = part;
+    } else {
+      order[count - 1]->time += part->time;
+      order[count - 1]->count += part->count;
+    }
+  }
+  order.resize(count);
+  std::ranges::stable_sort(order, std::greater{}, &WholePath::Part::time);
+  std::vector<PathPart> parts(count);
+  for (std::size_t i = 0; i < count; ++i) {
+    PathPart& part = parts[i];
+    part.activity = order[i]->activity;
+    part.operation = order[i]->operation;
+    part.where = std::move(order[i]->where);
+    part.on = order[i]->on;
+    part.time = order[i]->time;
+    part.count = order[i]->count;
+  }
   return parts;
 }
 
@@ -92,12 +134,22 @@ void cut(std::vector<Entry>& entries, std::size_t most, Entry rest) {
   entries.push_back(std::move(rest));
 }
 
-std::vector<PathSegment> longest_of(std::vector<PathSegment> path) {
-  const auto longer = [](const PathSegment& a, const PathSegment& b) { return a.end - a.start > b.end - b.start; };
+std::vector<PathSegment> longest_of(std::vector<WholePath::Segment> path) {
+  const auto longer = [](const auto& a, const auto& b) { return a.end - a.start > b.end - b.start; };
   std::ranges::stable_sort(path, longer);
   path.resize(std::min(path.size(), kMostSegments));
-  std::ranges::stable_sort(path, {}, &PathSegment::start);
-  return path;
+  std::ranges::stable_sort(path, {}, &WholePath::Segment::start);
+  std::vector<PathSegment> longest(path.size());
+  for (std::size_t i = 0; i < path.size(); ++i) {
+    PathSegment& segment = longest[i];
+    segment.activity = path[i].activity;
+    segment.operation = path[i].operation;
+    if (path[i].place != nullptr) segment.where = where_of(*path[i].place);
+    segment.on = to_text(path[i].on);
+    segment.start = path[i].start;
+    segment.end = path[i].end;
+  }
+  return longest;
 }
 
 /// Every program ends after its start and the work of its busiest resource, and the launch completes after the last.
@@ -130,27 +182,32 @@ Bytes tensor_bytes_of(const LaunchPlan& plan) {
 
 void explain(LaunchResult& result, const hardware::LaunchTimes& times, const tile::LaunchRecord& record,
              const tile::Explainer& explainer) {
-  const tile::Breakdown& inside = record.explanation->breakdown;
-  result.breakdown = {{"dispatch", record.last_start - times.requested},
-                      {"gemm", inside.gemm},
-                      {"vector", inside.vector},
-                      {"dma", inside.dma},
-                      {"control", inside.control},
-                      {"completion", times.completed - record.last_end}};
+  const auto breakdown = breakdown_of(times, record);
+  for (std::size_t i = 0; i < breakdown.size(); ++i) {
+    result.breakdown.emplace_back(kBreakdownCategories[i], breakdown[i]);
+  }
   WholePath path = whole_path(times, record, explainer);
-  result.critical_path = parts_of(path);
+  result.critical_path = parts_of(path.parts);
   cut(result.critical_path, kMostPathParts, PathPart{"other", "", "", "", {}, 0});
   result.longest_segments = longest_of(std::move(path.segments));
   result.waits = waits_of(record.explanation->account);
-  cut(result.waits, kMostWaits, WaitResult{"other", "", "", "", "", {}, 0});
   result.operations = operations_of(record.explanation->account);
 }
 
 }  // namespace
 
+std::array<Time, kBreakdownCategories.size()> breakdown_of(const hardware::LaunchTimes& times,
+                                                           const tile::LaunchRecord& record) {
+  const tile::Breakdown& inside = record.explanation->breakdown;
+  return {record.last_start - times.requested, inside.gemm, inside.vector, inside.dma, inside.control,
+          times.completed - record.last_end};
+}
+
 std::vector<WaitResult> waits_of(const tile::LaunchAccount& account) {
+  std::vector<tile::WaitTotal> totals = account.waits();
   std::vector<WaitResult> waits;
-  for (auto& wait : account.waits()) {
+  waits.reserve(totals.size());
+  for (tile::WaitTotal& wait : totals) {
     waits.push_back({std::move(wait.reason), std::move(wait.operation), std::move(wait.where), std::move(wait.cause),
                      std::move(wait.cause_where), wait.time, wait.count});
   }

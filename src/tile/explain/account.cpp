@@ -1,15 +1,20 @@
 #include "tile/explain/account.h"
 
 #include <algorithm>
+#include <functional>
 #include <string_view>
 #include <tuple>
+#include <utility>
 
 namespace kernbench::tile {
 namespace {
 
 std::string text_of(const char* file, std::uint32_t line) {
-  const std::string_view path = file;
-  return path.empty() ? std::string() : std::string(path.substr(path.rfind('/') + 1)) + ":" + std::to_string(line);
+  return *file == '\0' ? std::string() : place(file, line);
+}
+
+auto texts_of(const WaitTotal& total) {
+  return std::tie(total.reason, total.operation, total.where, total.cause, total.cause_where);
 }
 
 }  // namespace
@@ -80,39 +85,58 @@ void LaunchAccount::add(const LaunchAccount& other) {
 }
 
 std::vector<WaitTotal> LaunchAccount::waits() const {
-  using Texts = std::tuple<std::string, std::string, std::string, std::string, std::string>;
-  std::map<Texts, Sum> by_text;
+  std::vector<WaitTotal> all;
+  all.reserve(waits_.size());
   for (const auto& [key, sum] : waits_) {
-    const std::string cause = key.server == PartKind::none ? key.cause.kind : to_text(key.server);
-    Sum& all =
-        by_text[{std::string(name(key.reason, key.engine)), key.operation.kind,
-                 text_of(key.operation.file, key.operation.line), cause, text_of(key.cause.file, key.cause.line)}];
-    all.time += sum.time;
-    all.count += sum.count;
+    WaitTotal& total = all.emplace_back();
+    total.reason = name(key.reason, key.engine);
+    total.operation = key.operation.kind;
+    total.where = text_of(key.operation.file, key.operation.line);
+    total.cause = key.server == PartKind::none ? key.cause.kind : to_text(key.server);
+    total.cause_where = text_of(key.cause.file, key.cause.line);
+    total.time = sum.time;
+    total.count = sum.count;
   }
+  std::vector<WaitTotal*> order;
+  for (WaitTotal& total : all) order.push_back(&total);
+  std::ranges::sort(order, {}, [](const WaitTotal* total) { return texts_of(*total); });
+  std::vector<WaitTotal*> sums;  // of those with equal texts
+  for (WaitTotal* total : order) {
+    if (sums.empty() || texts_of(*sums.back()) != texts_of(*total)) {
+      sums.push_back(total);
+    } else {
+      sums.back()->time += total->time;
+      sums.back()->count += total->count;
+    }
+  }
+  std::ranges::stable_sort(sums, std::greater{}, &WaitTotal::time);
   std::vector<WaitTotal> totals;
-  for (const auto& [texts, sum] : by_text) {
-    const auto& [reason, operation, where, cause, cause_where] = texts;
-    totals.push_back({reason, operation, where, cause, cause_where, sum.time, sum.count});
-  }
-  std::ranges::stable_sort(totals, std::greater{}, &WaitTotal::time);
+  totals.reserve(sums.size());
+  for (WaitTotal* sum : sums) totals.push_back(std::move(*sum));
   return totals;
 }
 
 std::vector<OperationTotal> LaunchAccount::operations() const {
-  std::map<std::pair<std::string, std::string>, OperationTotal> by_text;
-  for (const KindSum& sum : kinds_) {
-    const std::string operation = sum.kind, engine{name(sum.engine)};
-    OperationTotal& total = by_text[{operation, engine}];
-    total.operation = operation;
-    total.engine = engine;
+  const auto texts = [](const KindSum& sum) {
+    return std::pair<std::string_view, std::string_view>(sum.kind, name(sum.engine));
+  };
+  std::vector<KindSum> sums = kinds_;
+  std::ranges::sort(sums, {}, texts);
+  std::vector<OperationTotal> totals;
+  totals.reserve(sums.size());
+  for (const KindSum& sum : sums) {
+    const auto [operation, engine] = texts(sum);
+    if (totals.empty() || totals.back().operation != operation || totals.back().engine != engine) {
+      OperationTotal& total = totals.emplace_back();
+      total.operation = operation;
+      total.engine = engine;
+    }
+    OperationTotal& total = totals.back();
     total.count += sum.count;
     total.waiting += sum.waiting;
     total.work += sum.work;
     total.bound += sum.bound;
   }
-  std::vector<OperationTotal> totals;
-  for (auto& [texts, total] : by_text) totals.push_back(std::move(total));
   std::ranges::stable_sort(totals, std::greater{}, &OperationTotal::work);
   return totals;
 }

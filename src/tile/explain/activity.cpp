@@ -75,7 +75,11 @@ std::string_view name(hardware::EngineKind engine) {
 }
 
 std::string place(std::string_view file, std::uint32_t line) {
-  return std::string(file.substr(file.rfind('/') + 1)) + ":" + std::to_string(line);
+  const std::string_view base = file.substr(file.rfind('/') + 1);
+  const std::string number = std::to_string(line);
+  std::string text;
+  text.reserve(base.size() + 1 + number.size());
+  return text.append(base).append(1, ':').append(number);
 }
 
 std::string place(const tl::Where& where) {
