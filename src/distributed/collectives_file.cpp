@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <array>
 #include <filesystem>
 #include <set>
 #include <vector>
@@ -39,6 +41,31 @@ void describe_defaults(V& visit, S& collectives) {
                 collectives.algorithm);
     describe(visit, collectives.defaults);
   });
+}
+
+/// Of these keys a plain number is a number of bytes.
+constexpr std::array<std::string_view, 3> kByteKeys{"slot_size", "vc_chunk_size", "ipcq_credit_size_bytes"};
+
+/// Spellings that files of other simulators have, in those of this one: sizes without a unit, and modules with the
+/// packages around them, of which the last part counts.
+void translate(topology::Node& section) {
+  const auto is_number = [](const std::string& text) {
+    return !text.empty() && text.find_first_not_of("0123456789") == std::string::npos;
+  };
+  for (topology::Entry& entry : section.entries) {
+    std::string& text = entry.value.text;
+    if (entry.value.kind != topology::Node::Kind::scalar) continue;
+    if (std::ranges::find(kByteKeys, entry.key) != kByteKeys.end() && is_number(text)) text += "B";
+    if (entry.key == "module") text.erase(0, text.rfind('.') + 1);
+  }
+}
+
+void translate_all(topology::Node& root) {
+  for (topology::Entry& entry : root.entries) {
+    if (entry.key == "defaults") translate(entry.value);
+    if (entry.key != "algorithms") continue;
+    for (topology::Entry& algorithm : entry.value.entries) translate(algorithm.value);
+  }
 }
 
 std::vector<std::string_view> names_of(const Collectives& collectives) {
@@ -114,7 +141,8 @@ class Checks {
 Collectives parse_collectives(std::string_view yaml, const std::string& file_name) {
   std::vector<topology::Problem> problems;
   std::set<std::string> unread;
-  const topology::Node root = topology::parse_document(yaml, -1, problems);
+  topology::Node root = topology::parse_document(yaml, -1, problems);
+  translate_all(root);
   const topology::ModelNames no_models;
   Collectives collectives;
   topology::SpecReader reader(root, no_models, problems, unread);

@@ -60,7 +60,10 @@ const std::vector<Broken> kBroken{
     {"unknown backpressure", "  n_slots: 4", "  backpressure: spin"},
     {"no slots", "  n_slots: 4", "  n_slots: 0"},
     {"more slots than are possible", "  n_slots: 4", "  n_slots: 100000"},
-    {"slot without a unit", "slot_size: 8KiB", "slot_size: 8192"},
+    {"slot of half a byte", "slot_size: 8KiB", "slot_size: 0.5"},
+    {"slot of nothing without a unit", "slot_size: 8KiB", "slot_size: 0"},
+    {"module that ends in a dot", "module: ring_allreduce", "module: ring_allreduce."},
+    {"module that does not exist in a package", "module: ring_allreduce", "module: a.b.rng_allreduce"},
     {"slot of nothing", "slot_size: 8KiB", "slot_size: 0B"},
     {"chunk above the slot", "slot_size: 8KiB", "slot_size: 512B"},
     {"chunk of an algorithm above the slot", "    n_slots: 2", "    vc_chunk_size: 16KiB"},
@@ -95,6 +98,18 @@ TEST(CollectivesFile, AnAlgorithmTakesWhatItDoesNotSayFromTheDefaults) {
   EXPECT_EQ(collectives.defaults.n_slots, 4);
 }
 
+TEST(CollectivesFile, PlainNumbersAreBytesAndTheLastPartOfAModuleCounts) {
+  const Collectives plain = parse_collectives(
+      "defaults: {algorithm: a, slot_size: 4096, vc_chunk_size: 256, ipcq_credit_size_bytes: 16}\n"
+      "algorithms: {a: {module: b.c.ring_allreduce, slot_size: 8192}}\n",
+      "ccl.yaml");
+  const Collectives strict = parse_collectives(
+      "defaults: {algorithm: a, slot_size: 4KiB, vc_chunk_size: 256B, ipcq_credit_size_bytes: 16B}\n"
+      "algorithms: {a: {module: ring_allreduce, slot_size: 8KiB}}\n",
+      "ccl.yaml");
+  EXPECT_EQ(plain, strict);
+}
+
 TEST(CollectivesFile, DefaultsMayStandBehindTheAlgorithms) {
   const Collectives collectives = parse_collectives(
       "algorithms: {a: {module: ring_allreduce}}\ndefaults: {algorithm: a, buffer_kind: sram}\n", "ccl.yaml");
@@ -105,6 +120,8 @@ TEST(CollectivesFile, TheShippedOneHasTheRingInEveryMemory) {
   const Collectives shipped = load_collectives(source_tree::path("collectives/ccl.yaml"));
   EXPECT_EQ(shipped.algorithm, "ring_allreduce");
   EXPECT_EQ(find_algorithm(shipped).buffer_kind, BufferKind::tcm);
+  EXPECT_EQ(find_algorithm(shipped, "ring_allreduce_tcm"), find_algorithm(shipped));
+  EXPECT_EQ(find_algorithm(shipped, "ring_default_ws").world_size, std::nullopt);
   EXPECT_EQ(find_algorithm(shipped, "ring_allreduce_hbm").buffer_kind, BufferKind::hbm);
   EXPECT_EQ(find_algorithm(shipped, "ring_allreduce_sram").buffer_kind, BufferKind::sram);
 }
