@@ -6,6 +6,7 @@
 #include <array>
 #include <filesystem>
 #include <set>
+#include <utility>
 #include <vector>
 
 #include "base/quantity.h"
@@ -37,8 +38,12 @@ void describe_algorithm(V& visit, S& spec) {
 template <class V, class S>
 void describe_defaults(V& visit, S& collectives) {
   visit.section("defaults", "what holds for every algorithm that says nothing else", [&] {
-    visit.field({"algorithm", "name of the algorithm that is used when a program names none", true},
-                collectives.algorithm);
+    visit.field(
+        {"algorithm",
+         "name of the algorithm that is used when a program names none; or a map by operation, `all_reduce` with "
+         "such a name, others with those of the keys below",
+         true},
+        collectives.algorithm);
     describe(visit, collectives.defaults);
   });
 }
@@ -60,9 +65,36 @@ void translate(topology::Node& section) {
   }
 }
 
-void translate_all(topology::Node& root) {
+/// `algorithm` as a map by operation: what it says of an operation becomes the key of that operation, and of
+/// all-reduces that of `algorithm` itself.
+void spread_map(topology::Node& defaults, std::vector<topology::Problem>& problems) {
+  const auto map = std::ranges::find(defaults.entries, "algorithm", &topology::Entry::key);
+  if (map == defaults.entries.end() || map->value.kind != topology::Node::Kind::mapping) return;
+  std::vector<topology::Entry> by_operation = std::move(map->value.entries);
+  defaults.entries.erase(map);
+  for (topology::Entry& each : by_operation) {
+    const std::string path = "defaults.algorithm." + each.key;
+    if (std::ranges::find(kCollectiveOperationNames, each.key) == kCollectiveOperationNames.end()) {
+      const std::string_view near = topology::near(each.key, kCollectiveOperationNames);
+      problems.push_back({each.place, fmt::format("{}: unknown operation{}", path,
+                                                  near.empty() ? "" : fmt::format(", did you mean \"{}\"?", near))});
+      continue;
+    }
+    if (defaults.find(each.key) != nullptr) {
+      problems.push_back({each.place, fmt::format("{}: given twice, here and as defaults.{}", path, each.key)});
+      continue;
+    }
+    if (each.key == name(CollectiveOperation::all_reduce)) each.key = "algorithm";
+    defaults.entries.push_back(std::move(each));
+  }
+}
+
+void translate_all(topology::Node& root, std::vector<topology::Problem>& problems) {
   for (topology::Entry& entry : root.entries) {
-    if (entry.key == "defaults") translate(entry.value);
+    if (entry.key == "defaults") {
+      spread_map(entry.value, problems);
+      translate(entry.value);
+    }
     if (entry.key != "algorithms") continue;
     for (topology::Entry& algorithm : entry.value.entries) translate(algorithm.value);
   }
@@ -142,7 +174,7 @@ Collectives parse_collectives(std::string_view yaml, const std::string& file_nam
   std::vector<topology::Problem> problems;
   std::set<std::string> unread;
   topology::Node root = topology::parse_document(yaml, -1, problems);
-  translate_all(root);
+  translate_all(root, problems);
   const topology::ModelNames no_models;
   Collectives collectives;
   topology::SpecReader reader(root, no_models, problems, unread);

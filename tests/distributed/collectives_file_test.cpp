@@ -50,6 +50,13 @@ const std::vector<Broken> kBroken{
     {"no default algorithm", "  algorithm: ring\n", ""},
     {"default algorithm that is misspelt", "algorithm: ring", "algorithm: rin"},
     {"default algorithm that does not exist", "algorithm: ring", "algorithm: hypercube"},
+    {"map without all-reduces", "algorithm: ring", "algorithm: {broadcast: ring_broadcast}"},
+    {"map with an unknown operation", "algorithm: ring", "algorithm: {all_reduce: ring, all_gathr: ring_all_gather}"},
+    {"map with an algorithm of another operation", "algorithm: ring", "algorithm: {all_reduce: ring, reduce: rin}"},
+    {"operation in the map and as a key", "algorithm: ring",
+     "algorithm: {all_reduce: ring, reduce: ring_reduce}\n  reduce: ring_reduce"},
+    {"default algorithm that is misspelt in a map", "algorithm: ring", "algorithm: {all_reduce: rin}"},
+    {"map that is empty", "algorithm: ring", "algorithm: {}"},
     {"no algorithms", "algorithms:\n  ring:\n    module: ring_allreduce\n    n_slots: 2\n", ""},
     {"algorithms without one", "  ring:\n    module: ring_allreduce\n    n_slots: 2\n", ""},
     {"algorithm without a module", "    module: ring_allreduce\n", ""},
@@ -108,6 +115,16 @@ TEST(CollectivesFile, PlainNumbersAreBytesAndTheLastPartOfAModuleCounts) {
       "algorithms: {a: {module: ring_allreduce, slot_size: 8KiB}}\n",
       "ccl.yaml");
   EXPECT_EQ(plain, strict);
+}
+
+TEST(CollectivesFile, TheDefaultMayBeAMapByOperation) {
+  const std::string algorithms = "algorithms: {a: {module: ring_allreduce}, b: {module: direct_allreduce}}\n";
+  const Collectives map = parse_collectives(
+      "defaults: {algorithm: {gather: direct_gather, all_reduce: b}, n_slots: 3}\n" + algorithms, "ccl.yaml");
+  const Collectives keys =
+      parse_collectives("defaults: {algorithm: b, gather: direct_gather, n_slots: 3}\n" + algorithms, "ccl.yaml");
+  EXPECT_EQ(map, keys);
+  EXPECT_EQ(find_algorithm(map).module, "direct_allreduce");
 }
 
 TEST(CollectivesFile, DefaultsMayStandBehindTheAlgorithms) {
