@@ -1,4 +1,4 @@
-#include <algorithm>
+#include <functional>
 #include <optional>
 #include <string>
 
@@ -7,7 +7,8 @@
 #include "cli/commands.h"
 #include "cli/output_file.h"
 #include "cli/status_line.h"
-#include "report/outcome.h"
+#include "kernbench/error.h"
+#include "kernbench/simulate.h"
 
 namespace kernbench::cli {
 

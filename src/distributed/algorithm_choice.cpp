@@ -1,7 +1,9 @@
 #include "distributed/algorithm_choice.h"
 
 #include <algorithm>
+#include <cstdlib>
 
+#include "distributed/algorithm_filter.h"
 #include "distributed/collectives_file.h"
 #include "distributed/group.h"
 #include "kernbench/distributed.h"
@@ -17,6 +19,13 @@ AlgorithmSpec algorithm_of(runtime::HostContext& context, const std::string& nam
   return algorithm;
 }
 
+AlgorithmSpec algorithm_of_group(runtime::HostContext& context, const std::string& name, int ranks, bool rank_per_pe) {
+  AlgorithmSpec algorithm = algorithm_of(context, name);
+  const char* text = std::getenv("KB_ALGO");  // NOLINT(concurrency-mt-unsafe): nobody here sets it
+  if (text == nullptr || !name.empty()) return algorithm;
+  return AlgorithmFilter(text).applied_to({ranks, rank_per_pe, algorithm, context.simulation.topology()});
+}
+
 }  // namespace kernbench::distributed
 
 namespace kernbench::torch::distributed {
@@ -28,7 +37,8 @@ Algorithm get_algorithm(const std::string& name) {
   const AlgorithmSpec spec = algorithm_of(context, name);
   const auto& topology = context.simulation.topology();
   const WorldSize size = kernbench::distributed::world_size(spec, topology.system.sips, topology.pes_per_sip());
-  return {spec.module, size.ranks, size.rank_per_pe, spec.n_elem};
+  const std::string module = algorithm_of_group(context, name, size.ranks, size.rank_per_pe).module;
+  return {module, size.ranks, size.rank_per_pe, spec.n_elem};
 }
 
 }  // namespace kernbench::torch::distributed

@@ -2,8 +2,11 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <array>
 #include <filesystem>
 #include <set>
+#include <utility>
 #include <vector>
 
 #include "base/quantity.h"
@@ -35,10 +38,66 @@ void describe_algorithm(V& visit, S& spec) {
 template <class V, class S>
 void describe_defaults(V& visit, S& collectives) {
   visit.section("defaults", "what holds for every algorithm that says nothing else", [&] {
-    visit.field({"algorithm", "name of the algorithm that is used when a program names none", true},
-                collectives.algorithm);
+    visit.field(
+        {"algorithm",
+         "name of the algorithm that is used when a program names none; or a map by operation, `all_reduce` with "
+         "such a name, others with those of the keys below",
+         true},
+        collectives.algorithm);
     describe(visit, collectives.defaults);
   });
+}
+
+/// Of these keys a plain number is a number of bytes.
+constexpr std::array<std::string_view, 3> kByteKeys{"slot_size", "vc_chunk_size", "ipcq_credit_size_bytes"};
+
+/// Spellings that files of other simulators have, in those of this one: sizes without a unit, and modules with the
+/// packages around them, of which the last part counts.
+void translate(topology::Node& section) {
+  const auto is_number = [](const std::string& text) {
+    return !text.empty() && text.find_first_not_of("0123456789") == std::string::npos;
+  };
+  for (topology::Entry& entry : section.entries) {
+    std::string& text = entry.value.text;
+    if (entry.value.kind != topology::Node::Kind::scalar) continue;
+    if (std::ranges::find(kByteKeys, entry.key) != kByteKeys.end() && is_number(text)) text += "B";
+    if (entry.key == "module") text.erase(0, text.rfind('.') + 1);
+  }
+}
+
+/// `algorithm` as a map by operation: what it says of an operation becomes the key of that operation, and of
+/// all-reduces that of `algorithm` itself.
+void spread_map(topology::Node& defaults, std::vector<topology::Problem>& problems) {
+  const auto map = std::ranges::find(defaults.entries, "algorithm", &topology::Entry::key);
+  if (map == defaults.entries.end() || map->value.kind != topology::Node::Kind::mapping) return;
+  std::vector<topology::Entry> by_operation = std::move(map->value.entries);
+  defaults.entries.erase(map);
+  for (topology::Entry& each : by_operation) {
+    const std::string path = "defaults.algorithm." + each.key;
+    if (std::ranges::find(kCollectiveOperationNames, each.key) == kCollectiveOperationNames.end()) {
+      const std::string_view near = topology::near(each.key, kCollectiveOperationNames);
+      problems.push_back({each.place, fmt::format("{}: unknown operation{}", path,
+                                                  near.empty() ? "" : fmt::format(", did you mean \"{}\"?", near))});
+      continue;
+    }
+    if (defaults.find(each.key) != nullptr) {
+      problems.push_back({each.place, fmt::format("{}: given twice, here and as defaults.{}", path, each.key)});
+      continue;
+    }
+    if (each.key == name(CollectiveOperation::all_reduce)) each.key = "algorithm";
+    defaults.entries.push_back(std::move(each));
+  }
+}
+
+void translate_all(topology::Node& root, std::vector<topology::Problem>& problems) {
+  for (topology::Entry& entry : root.entries) {
+    if (entry.key == "defaults") {
+      spread_map(entry.value, problems);
+      translate(entry.value);
+    }
+    if (entry.key != "algorithms") continue;
+    for (topology::Entry& algorithm : entry.value.entries) translate(algorithm.value);
+  }
 }
 
 std::vector<std::string_view> names_of(const Collectives& collectives) {
@@ -114,7 +173,8 @@ class Checks {
 Collectives parse_collectives(std::string_view yaml, const std::string& file_name) {
   std::vector<topology::Problem> problems;
   std::set<std::string> unread;
-  const topology::Node root = topology::parse_document(yaml, -1, problems);
+  topology::Node root = topology::parse_document(yaml, -1, problems);
+  translate_all(root, problems);
   const topology::ModelNames no_models;
   Collectives collectives;
   topology::SpecReader reader(root, no_models, problems, unread);

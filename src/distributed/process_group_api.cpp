@@ -124,7 +124,7 @@ void init_process_group(std::string_view backend, int rank, int world_size, cons
   // Workers of different spawns do not meet.
   const std::string key = fmt::format("{} {}", context.worker.owner(), options.init_method);
   const auto pe = pe_of_rank(rank, world_size, context.simulation.topology());
-  const auto algorithm = algorithm_of(context, options.algorithm);
+  const auto algorithm = algorithm_of_group(context, options.algorithm, world_size, pe.has_value());
   check_can_run({world_size, pe.has_value(), algorithm, context.simulation.topology()}, "init_process_group");
   const auto job = join(context, key, rank, world_size, algorithm);
   context.distributed = std::make_shared<RankState>(job, rank);

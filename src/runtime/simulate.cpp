@@ -54,7 +54,7 @@ void describe_run(RunResult& result, const SimulateOptions& options) {
   result.parameters = options.parameters.values();
 }
 
-/// The one place that looks at the environment.
+/// The one place of the runtime that looks at the environment.
 SimulateOptions with_debug(SimulateOptions options) {
   if (!options.debug) {
     const char* value = std::getenv("KERNBENCH_DEBUG");  // NOLINT(concurrency-mt-unsafe): nobody here sets it

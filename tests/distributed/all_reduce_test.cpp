@@ -5,6 +5,8 @@
 
 #include <algorithm>
 #include <cstring>
+#include <filesystem>
+#include <fstream>
 #include <string>
 #include <vector>
 
@@ -50,6 +52,45 @@ TEST(AllReduce, FoldsInTheDocumentedOrderOfTheRingBitForBit) {
     }
   }
   EXPECT_GT(differs_from_rank_order, 0);
+}
+
+// As users have it from elsewhere, word for word.
+constexpr const char* kForeignFile = R"(defaults:
+  algorithm: ring_allreduce_tcm
+  buffer_kind: tcm
+  backpressure: sleep
+  n_slots: 4
+  slot_size: 4096
+  vc_chunk_size: 256
+  ipcq_credit_size_bytes: 16
+algorithms:
+  ring_allreduce_tcm:
+    module: kernbench.ccl.algorithms.ring_allreduce
+    topology: ring_1d
+    buffer_kind: tcm
+    n_elem: 8
+)";
+
+TEST(AllReduce, AFileOfAnotherSimulatorIsReadAsItIsAndGivesRightSums) {
+  const std::string path = ::testing::TempDir() + "kernbench_foreign_ccl.yaml";
+  std::ofstream(path) << kForeignFile;
+  SimulateOptions options = machine_of(3);
+  options.collectives = path;
+  for (const std::int64_t elements : {std::int64_t{8}, std::int64_t{5000}}) {  // a slot and several
+    const auto outcome = run_ranks(options, 3, [&](int rank) {
+      EXPECT_EQ(dist::get_algorithm().n_elem, 8);
+      EXPECT_EQ(dist::get_algorithm("ring_allreduce_tcm").module, "ring_allreduce");
+      dist::init_process_group("ahbm", rank, 3);
+      const Tensor x = torch::full({elements}, 10.0 * rank + 1.0).to("ahbm");
+      dist::all_reduce(x);
+      const Tensor back = x.cpu();
+      const std::vector<float> sums(back.data_ptr<float>(), back.data_ptr<float>() + elements);
+      EXPECT_THAT(sums, ::testing::Each(33.0F));
+    });
+    EXPECT_THAT(outcome.errors, ::testing::Each(""));
+    ASSERT_EQ(outcome.run.status, RunStatus::ok) << outcome.error.message;
+  }
+  std::filesystem::remove(path);
 }
 
 TEST(AllReduce, TheOrderInWhichRanksStartChangesNoValueAndNoTime) {

@@ -50,6 +50,13 @@ const std::vector<Broken> kBroken{
     {"no default algorithm", "  algorithm: ring\n", ""},
     {"default algorithm that is misspelt", "algorithm: ring", "algorithm: rin"},
     {"default algorithm that does not exist", "algorithm: ring", "algorithm: hypercube"},
+    {"map without all-reduces", "algorithm: ring", "algorithm: {broadcast: ring_broadcast}"},
+    {"map with an unknown operation", "algorithm: ring", "algorithm: {all_reduce: ring, all_gathr: ring_all_gather}"},
+    {"map with an algorithm of another operation", "algorithm: ring", "algorithm: {all_reduce: ring, reduce: rin}"},
+    {"operation in the map and as a key", "algorithm: ring",
+     "algorithm: {all_reduce: ring, reduce: ring_reduce}\n  reduce: ring_reduce"},
+    {"default algorithm that is misspelt in a map", "algorithm: ring", "algorithm: {all_reduce: rin}"},
+    {"map that is empty", "algorithm: ring", "algorithm: {}"},
     {"no algorithms", "algorithms:\n  ring:\n    module: ring_allreduce\n    n_slots: 2\n", ""},
     {"algorithms without one", "  ring:\n    module: ring_allreduce\n    n_slots: 2\n", ""},
     {"algorithm without a module", "    module: ring_allreduce\n", ""},
@@ -60,7 +67,10 @@ const std::vector<Broken> kBroken{
     {"unknown backpressure", "  n_slots: 4", "  backpressure: spin"},
     {"no slots", "  n_slots: 4", "  n_slots: 0"},
     {"more slots than are possible", "  n_slots: 4", "  n_slots: 100000"},
-    {"slot without a unit", "slot_size: 8KiB", "slot_size: 8192"},
+    {"slot of half a byte", "slot_size: 8KiB", "slot_size: 0.5"},
+    {"slot of nothing without a unit", "slot_size: 8KiB", "slot_size: 0"},
+    {"module that ends in a dot", "module: ring_allreduce", "module: ring_allreduce."},
+    {"module that does not exist in a package", "module: ring_allreduce", "module: a.b.rng_allreduce"},
     {"slot of nothing", "slot_size: 8KiB", "slot_size: 0B"},
     {"chunk above the slot", "slot_size: 8KiB", "slot_size: 512B"},
     {"chunk of an algorithm above the slot", "    n_slots: 2", "    vc_chunk_size: 16KiB"},
@@ -95,6 +105,28 @@ TEST(CollectivesFile, AnAlgorithmTakesWhatItDoesNotSayFromTheDefaults) {
   EXPECT_EQ(collectives.defaults.n_slots, 4);
 }
 
+TEST(CollectivesFile, PlainNumbersAreBytesAndTheLastPartOfAModuleCounts) {
+  const Collectives plain = parse_collectives(
+      "defaults: {algorithm: a, slot_size: 4096, vc_chunk_size: 256, ipcq_credit_size_bytes: 16}\n"
+      "algorithms: {a: {module: b.c.ring_allreduce, slot_size: 8192}}\n",
+      "ccl.yaml");
+  const Collectives strict = parse_collectives(
+      "defaults: {algorithm: a, slot_size: 4KiB, vc_chunk_size: 256B, ipcq_credit_size_bytes: 16B}\n"
+      "algorithms: {a: {module: ring_allreduce, slot_size: 8KiB}}\n",
+      "ccl.yaml");
+  EXPECT_EQ(plain, strict);
+}
+
+TEST(CollectivesFile, TheDefaultMayBeAMapByOperation) {
+  const std::string algorithms = "algorithms: {a: {module: ring_allreduce}, b: {module: direct_allreduce}}\n";
+  const Collectives map = parse_collectives(
+      "defaults: {algorithm: {gather: direct_gather, all_reduce: b}, n_slots: 3}\n" + algorithms, "ccl.yaml");
+  const Collectives keys =
+      parse_collectives("defaults: {algorithm: b, gather: direct_gather, n_slots: 3}\n" + algorithms, "ccl.yaml");
+  EXPECT_EQ(map, keys);
+  EXPECT_EQ(find_algorithm(map).module, "direct_allreduce");
+}
+
 TEST(CollectivesFile, DefaultsMayStandBehindTheAlgorithms) {
   const Collectives collectives = parse_collectives(
       "algorithms: {a: {module: ring_allreduce}}\ndefaults: {algorithm: a, buffer_kind: sram}\n", "ccl.yaml");
@@ -105,6 +137,8 @@ TEST(CollectivesFile, TheShippedOneHasTheRingInEveryMemory) {
   const Collectives shipped = load_collectives(source_tree::path("collectives/ccl.yaml"));
   EXPECT_EQ(shipped.algorithm, "ring_allreduce");
   EXPECT_EQ(find_algorithm(shipped).buffer_kind, BufferKind::tcm);
+  EXPECT_EQ(find_algorithm(shipped, "ring_allreduce_tcm"), find_algorithm(shipped));
+  EXPECT_EQ(find_algorithm(shipped, "ring_default_ws").world_size, std::nullopt);
   EXPECT_EQ(find_algorithm(shipped, "ring_allreduce_hbm").buffer_kind, BufferKind::hbm);
   EXPECT_EQ(find_algorithm(shipped, "ring_allreduce_sram").buffer_kind, BufferKind::sram);
 }

@@ -83,37 +83,40 @@ class HalvingDoubling {
     });
   }
 
-  /// Sends what the other place keeps and folds what this one keeps: `distance` chunks each.
-  void halve(std::int64_t distance) const {
+  /// `distance` chunks go to the place at that distance and as many come from it: take(at, elements) for each tile of
+  /// these. What goes are its own chunks, of which this place has the result then (`gives_own`), or those that the
+  /// other place keeps.
+  template <class Take>
+  void exchange(std::int64_t distance, bool gives_own, const Take& take) const {
     const std::int64_t other = place_ ^ distance;
-    const auto& partner = ranks_.part(places_.rank_at(other));
     const std::int64_t mine = place_ / distance * distance, theirs = other / distance * distance;
     for (std::int64_t i = 0; i < distance; ++i) {
-      for_each_tile_of(theirs + i, [&](std::int64_t at, std::int64_t elements) {
-        send_to(partner, tl::load(x_, {at}, {elements}), ranks_.window);
+      for_each_tile_of((gives_own ? mine : theirs) + i, [&](std::int64_t at, std::int64_t elements) {
+        send_to(partner(distance), tl::load(x_, {at}, {elements}), ranks_.window);
       });
-      for_each_tile_of(mine + i, [&](std::int64_t at, std::int64_t elements) {
-        const tl::Tile own = tl::load(x_, {at}, {elements});
-        const tl::Tile received = receive_from(partner, elements, x_.dtype());
-        const tl::Tile folded = place_ < other ? reduce(op_, own, received) : reduce(op_, received, own);
-        tl::store(x_, {at}, distance == 1 ? finish_reduction(op_, folded, ranks_.size) : folded);
-      });
+      for_each_tile_of((gives_own ? theirs : mine) + i, take);
     }
   }
+  const tensor::DevicePart& partner(std::int64_t distance) const {
+    return ranks_.part(places_.rank_at(place_ ^ distance));
+  }
 
-  /// Sends the results that this place has, and gets those of the other one: `distance` chunks each.
+  /// Sends what the other place keeps and folds what this one keeps.
+  void halve(std::int64_t distance) const {
+    const bool is_lower = (place_ & distance) == 0;
+    exchange(distance, false, [&](std::int64_t at, std::int64_t elements) {
+      const tl::Tile own = tl::load(x_, {at}, {elements});
+      const tl::Tile received = receive_from(partner(distance), elements, x_.dtype());
+      const tl::Tile folded = is_lower ? reduce(op_, own, received) : reduce(op_, received, own);
+      tl::store(x_, {at}, distance == 1 ? finish_reduction(op_, folded, ranks_.size) : folded);
+    });
+  }
+
+  /// Sends the results that this place has, and gets those of the other one.
   void double_up(std::int64_t distance) const {
-    const std::int64_t other = place_ ^ distance;
-    const auto& partner = ranks_.part(places_.rank_at(other));
-    const std::int64_t mine = place_ / distance * distance, theirs = other / distance * distance;
-    for (std::int64_t i = 0; i < distance; ++i) {
-      for_each_tile_of(mine + i, [&](std::int64_t at, std::int64_t elements) {
-        send_to(partner, tl::load(x_, {at}, {elements}), ranks_.window);
-      });
-      for_each_tile_of(theirs + i, [&](std::int64_t at, std::int64_t elements) {
-        tl::store(x_, {at}, receive_from(partner, elements, x_.dtype()));
-      });
-    }
+    exchange(distance, true, [&](std::int64_t at, std::int64_t elements) {
+      tl::store(x_, {at}, receive_from(partner(distance), elements, x_.dtype()));
+    });
   }
 
   const RankView& ranks_;
