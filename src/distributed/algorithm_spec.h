@@ -18,13 +18,16 @@
 namespace kernbench::distributed {
 
 inline constexpr std::array<std::string_view, 3> kBufferKindNames{"tcm", "hbm", "sram"};
+/// Checks of a call's group and placement. multi_pe_sip_local: each rank is a SIP, and its tensor lies on several PEs.
+inline constexpr std::array<std::string_view, 1> kValidatorNames{"multi_pe_sip_local"};
 inline constexpr std::array<std::string_view, 2> kBackpressureNames{"sleep", "poll"};
 
 /// One algorithm of a collectives file, with what `defaults` says where it says nothing itself.
 struct AlgorithmSpec {
-  std::string module;                        // its algorithm of all-reduces
-  std::optional<std::string> topology = {};  // without: that of the module
-  std::string broadcast = "ring_broadcast";  // its other algorithms
+  std::string module;                         // its algorithm of all-reduces
+  std::optional<std::string> topology = {};   // without: that of the module
+  std::optional<std::string> validator = {};  // of all-reduces
+  std::string broadcast = "ring_broadcast";   // its other algorithms
   std::string barrier = "ring_barrier";
   std::string reduce_scatter = "ring_reduce_scatter";
   std::string all_gather = "ring_all_gather";
@@ -71,6 +74,9 @@ void describe(V& visit, S& spec) {
   visit.field({"topology", "arrangement of the ranks: that of `module`, and an error if it is another", false, 0, 0,
                all_reduce_topologies()},
               spec.topology);
+  visit.field(
+      {"validator", "check of group and placement that every all_reduce must pass", false, 0, 0, kValidatorNames},
+      spec.validator);
   const auto choice = [&](const char* key, const char* meaning, CollectiveOperation operation, auto& value) {
     visit.field({key, meaning, false, 0, 0, algorithm_names(operation)}, value);
   };

@@ -11,6 +11,7 @@
 #include "distributed/device_work.h"
 #include "distributed/flat_tensor.h"
 #include "kernbench/error.h"
+#include "runtime/functions/device_kernels.h"
 #include "tensor/tensor_impl.h"
 
 namespace kernbench::distributed {
@@ -79,6 +80,18 @@ void check_tensors(const char* call, const std::vector<torch::Tensor>& tensors, 
     payload.device = view.device.index();
     (void)part_of(payload, context, call);
   }
+}
+
+void check_validator(const char* call, const GroupHandle& handle, const torch::Tensor& tensor,
+                     const runtime::HostContext& context) {
+  const auto& validator = handle.group->algorithm().validator;
+  if (!validator) return;
+  // The only one that there is: multi_pe_sip_local.
+  const std::size_t pes = runtime::holders({&tensor, 1}).size();
+  if (!context.pe && pes > 1) return;
+  throw ValueError(fmt::format(
+      "{}: the collectives file asks for {}, each rank's tensor on several PEs of its own SIP; here {}", call,
+      *validator, context.pe ? "a rank is a PE" : fmt::format("the tensor lies on {} PE{}", pes, pes == 1 ? "" : "s")));
 }
 
 void check_list(const char* call, const char* parameter, const std::vector<torch::Tensor>& list, int ranks) {

@@ -20,6 +20,9 @@ int checked_root(const char* call, const GroupHandle& handle, std::optional<int>
 
 /// ValueError unless all are contiguous tensors on one device, of one type; with a rank that is a PE, on that PE.
 void check_tensors(const char* call, const std::vector<torch::Tensor>& tensors, const runtime::HostContext& context);
+/// ValueError unless group and tensor pass the check that the collectives file asks for (AlgorithmSpec::validator).
+void check_validator(const char* call, const GroupHandle& handle, const torch::Tensor& tensor,
+                     const runtime::HostContext& context);
 /// ValueError unless there is one tensor for each rank.
 void check_list(const char* call, const char* parameter, const std::vector<torch::Tensor>& list, int ranks);
 /// ValueError unless all have so many elements.

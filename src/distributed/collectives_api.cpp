@@ -93,6 +93,7 @@ WorkRef all_reduce(const Tensor& tensor, ReduceOp op, const ProcessGroup& group,
   if (handle == nullptr) return nullptr;
   check_tensor(tensor, "all_reduce");
   check_reduction("all_reduce", op, tensor::impl_of(tensor).dtype);
+  check_validator("all_reduce", *handle, tensor, runtime::current_context("all_reduce"));
   CollectiveCall call;
   call.name = "all_reduce";
   call.operation = CollectiveOperation::all_reduce;

@@ -39,10 +39,7 @@ template <class V, class S>
 void describe_defaults(V& visit, S& collectives) {
   visit.section("defaults", "what holds for every algorithm that says nothing else", [&] {
     visit.field(
-        {"algorithm",
-         "name of the algorithm that is used when a program names none; or a map by operation, `all_reduce` with "
-         "such a name, others with those of the keys below",
-         true},
+        {"algorithm", "name of the algorithm that is used when a program names none, or a map by operation", true},
         collectives.algorithm);
     describe(visit, collectives.defaults);
   });

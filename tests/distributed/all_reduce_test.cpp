@@ -93,6 +93,34 @@ TEST(AllReduce, AFileOfAnotherSimulatorIsReadAsItIsAndGivesRightSums) {
   std::filesystem::remove(path);
 }
 
+/// The error of rank 0 of an all-reduce with the validator, and "" where it passes.
+std::string validated(int sips, int ranks, const DPPolicy& placement) {
+  const std::string path = ::testing::TempDir() + "kernbench_validator_ccl.yaml";
+  std::ofstream(path) << "defaults: {algorithm: a}\n"
+                         "algorithms: {a: {module: ring_allreduce, validator: multi_pe_sip_local}}\n";
+  SimulateOptions options = machine_of(sips);
+  options.collectives = path;
+  const auto outcome = run_ranks(options, ranks, [&](int rank) {
+    dist::init_process_group("ahbm", rank, ranks);
+    const Tensor x = torch::ones({8}, torch::device("ahbm").placement(placement));
+    dist::broadcast(x, 0);  // the check is one of all-reduces
+    dist::all_reduce(x);
+    EXPECT_EQ(x.cpu().data_ptr<float>()[7], static_cast<float>(ranks));
+  });
+  std::filesystem::remove(path);
+  EXPECT_THAT(outcome.errors, ::testing::Each(outcome.errors.front()));
+  return outcome.errors.front();
+}
+
+TEST(AllReduce, AValidatorRefusesTensorsThatDoNotPassItsCheck) {
+  EXPECT_EQ(validated(2, 2, {}), "");
+  const std::string asks =
+      "ValueError: all_reduce: the collectives file asks for multi_pe_sip_local, each rank's tensor on several PEs of "
+      "its own SIP; here ";
+  EXPECT_EQ(validated(2, 2, {.num_cubes = 1, .num_pes = 1}), asks + "the tensor lies on 1 PE");
+  EXPECT_EQ(validated(2, 4, {}), asks + "a rank is a PE");
+}
+
 TEST(AllReduce, TheOrderInWhichRanksStartChangesNoValueAndNoTime) {
   std::vector<int> order{0, 1, 2, 3};
   std::vector<std::uint64_t> times, values;

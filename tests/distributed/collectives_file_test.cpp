@@ -65,6 +65,7 @@ const std::vector<Broken> kBroken{
     {"algorithm given twice", "  ring:\n", "  ring:\n    module: ring_allreduce\n  ring:\n"},
     {"buffer in an unknown memory", "  n_slots: 4", "  buffer_kind: tmc"},
     {"unknown backpressure", "  n_slots: 4", "  backpressure: spin"},
+    {"unknown validator", "  n_slots: 4", "  validator: multi_pe"},
     {"no slots", "  n_slots: 4", "  n_slots: 0"},
     {"more slots than are possible", "  n_slots: 4", "  n_slots: 100000"},
     {"slot of half a byte", "slot_size: 8KiB", "slot_size: 0.5"},
