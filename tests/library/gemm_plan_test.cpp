@@ -64,7 +64,7 @@ TEST(GemmPlan, RangesCoverEveryProductOnceAndTilesFitTheTcm) {
           problem.dtype = dtype;
           problem.order = order;
           problem.epilogue = dtype == DType::f32;
-          const GemmPlan plan = plan_gemm(problem, pes, {}, {}, topology);
+          const GemmPlan plan = plan_gemm(problem, pes, {}, topology);
           ASSERT_EQ(plan.ranges.size(), pes.size());
           std::int64_t covered = 0;
           for (std::size_t i = 0; i < plan.ranges.size(); ++i) {
@@ -91,7 +91,7 @@ TEST(GemmPlan, KeepsTrafficInsideOfCubesWhereThePlacementAllows) {
   GemmProblem problem;
   problem.shape = {1, 4096, 4096, 4096};
   const auto a = parts({}, 4096, 4096, topology), b = parts(weights, 4096, 4096, topology);
-  const GemmPlan plan = plan_gemm(problem, all_pes(topology), a, b, topology);
+  const GemmPlan plan = plan_gemm(problem, all_pes(topology), {a, b, {}}, topology);
   // A cube has its rows of A and a copy of B; each of its PEs holds the columns of B that it multiplies.
   EXPECT_EQ(plan.cubes.m, 16);
   EXPECT_EQ(plan.pes.n, 8);
@@ -107,7 +107,7 @@ TEST(GemmPlan, BeginsAtTheOwnPartOfKWhereTheOrderIsFree) {
   problem.order = KOrder::any;
   problem.split_k = 1;
   const auto a = parts({}, 4096, 4096, topology), b = parts(rows, 4096, 4096, topology);
-  const GemmPlan plan = plan_gemm(problem, all_pes(topology), a, b, topology);
+  const GemmPlan plan = plan_gemm(problem, all_pes(topology), {a, b, {}}, topology);
   for (std::size_t pe = 0; pe < 8; ++pe) EXPECT_EQ(plan.ranges[pe].k_start, static_cast<std::int64_t>(pe) * 512);
 }
 
@@ -116,11 +116,11 @@ TEST(GemmPlan, SplitsKWhenThereIsLittleElseToShare) {
   GemmProblem problem;
   problem.shape = {1, 64, 64, 1 << 16};
   problem.order = KOrder::any;
-  EXPECT_GT(plan_gemm(problem, all_pes(topology), {}, {}, topology).split_k, 1);
+  EXPECT_GT(plan_gemm(problem, all_pes(topology), {}, topology).split_k, 1);
   // The sums of parts of a large result would travel further than the operands.
   problem.shape = {1, 2048, 2048, 2048};
   const auto a = parts({}, 2048, 2048, topology), b = parts({}, 2048, 2048, topology);
-  EXPECT_EQ(plan_gemm(problem, all_pes(topology), a, b, topology).split_k, 1);
+  EXPECT_EQ(plan_gemm(problem, all_pes(topology), {a, b, {}}, topology).split_k, 1);
 }
 
 TEST(GemmPlan, SaysWhichTileDoesNotFit) {
@@ -129,14 +129,14 @@ TEST(GemmPlan, SaysWhichTileDoesNotFit) {
   problem.shape = {1, 4096, 4096, 4096};
   problem.tile_m = problem.tile_n = problem.tile_k = 2048;
   try {
-    plan_gemm(problem, all_pes(topology), {}, {}, topology);
+    plan_gemm(problem, all_pes(topology), {}, topology);
     FAIL() << "no error";
   } catch (const OutOfMemoryError& error) {
     EXPECT_NE(std::string(error.what()).find("2048 x 2048 x 2048"), std::string::npos) << error.what();
   }
   problem.tile_m = problem.tile_n = problem.tile_k = 0;
   problem.split_k = 7;
-  EXPECT_THROW(plan_gemm(problem, all_pes(topology), {}, {}, topology), ValueError);
+  EXPECT_THROW(plan_gemm(problem, all_pes(topology), {}, topology), ValueError);
 }
 
 }  // namespace

@@ -119,8 +119,15 @@ TEST(PlanQuality, MoreOfAResourceIsNotSlowerWhereAllProgramsAskTheSameHolders) {
   for (const auto& [product, change] : more) {
     PlannedProduct better = product;
     better.overrides.push_back(change);
-    EXPECT_LE(microseconds(better), 1.04 * microseconds(product)) << text_of(better);
+    EXPECT_LE(microseconds(better), 1.02 * microseconds(product)) << text_of(better);
   }
+}
+
+// The estimate took links for shared by a constant: these took 57.0, and 12.7 us, the grids found now 42.3 and 9.6.
+TEST(PlanQuality, GridsAreChosenByWhatMeetsOnSlicesAndLinks) {
+  if (kSanitized) GTEST_SKIP() << "long; runs in plain builds";
+  EXPECT_LE(microseconds({"ahbm-1sip", {}, 2048, 2048, 1024, false}), 46);
+  EXPECT_LE(microseconds({"ahbm-1sip", {"pe.clock=4GHz"}, 64, 12288, 256}), 11);
 }
 
 // Its steps asked one holder of B after the other: 11.7 us.

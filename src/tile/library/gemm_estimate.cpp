@@ -10,6 +10,7 @@
 #include "hardware/gemm/systolic.h"
 #include "kernbench/tl/program.h"
 #include "tile/compute/engine_work.h"
+#include "tile/library/gemm_units.h"
 #include "topology/models.h"
 
 namespace kernbench::tile::library {
@@ -29,9 +30,6 @@ constexpr double kWeightOfOther = 0.1;
 /// Vector commands on each element of a tile that an epilogue takes.
 constexpr double kEpilogueCycles = 4;
 
-double ns(Time time) {
-  return static_cast<double>(time.count()) * 1e-3;
-}
 double per_ns(Bandwidth bandwidth) {
   return static_cast<double>(bandwidth.count()) * 1e-9;
 }
@@ -230,15 +228,26 @@ double GemmEstimate::moving_ns(const GemmBlock& block, const GemmTiles& tiles) c
   return sum / all;
 }
 
-/// Steps under way: those that the plan allows, the DMA queues hold, and the TCM has room for beside the one that is
-/// multiplied. 0: a step is loaded when the one before it has been multiplied.
-double GemmEstimate::ahead(const GemmTiles& tiles) const {
+std::int64_t GemmEstimate::steps_in_tcm(const GemmTiles& tiles) const {
   GemmTiles other = tiles;
   other.depth = 0;
   const std::int64_t sums = tcm_bytes(other);
   other.depth = 1;
   const std::int64_t step = tcm_bytes(other) - sums;
-  const auto room = static_cast<double>(step > 0 ? (capacity_ - sums) / step - 1 : tiles.depth);
+  return step > 0 ? (capacity_ - sums) / step : tiles.depth + 1;
+}
+
+std::int64_t GemmEstimate::commands(const GemmBlock& block, const GemmTiles& tiles) const {
+  const Ramp ramp(tiles);
+  const std::int64_t more = ramp.steps + tl::cdiv(block.k - ramp.covered, tiles.k) - tl::cdiv(block.k, tiles.k);
+  const std::int64_t results = block.batch * tl::cdiv(block.m, tiles.m) * tl::cdiv(block.n, tiles.n);
+  return results * tl::cdiv(block.k, tiles.k) + std::max<std::int64_t>(more, 0);
+}
+
+/// Steps under way: those that the plan allows, the DMA queues hold, and the TCM has room for beside the one that is
+/// multiplied. 0: a step is loaded when the one before it has been multiplied.
+double GemmEstimate::ahead(const GemmTiles& tiles) const {
+  const auto room = static_cast<double>(steps_in_tcm(tiles) - 1);
   return std::max(std::min({static_cast<double>(tiles.depth), under_way_, room}), 0.0);
 }
 
@@ -283,10 +292,15 @@ double GemmEstimate::walks_ns(const GemmBlock& block, const GemmTiles& tiles, do
   return std::ceil(pages / steps / mmu.walkers) * ns(mmu.miss) * std::min(1.0, pages / steps);
 }
 
+double GemmEstimate::epilogue_ns(const GemmTiles& tiles) const {
+  const auto elements = static_cast<double>(tiles.m * tiles.n);
+  return problem_.epilogue ? vector_ns(elements, kEpilogueCycles, 12 * elements) : 0;
+}
+
 double GemmEstimate::store_ns(const GemmTiles& tiles) const {
   const auto elements = static_cast<double>(tiles.m * tiles.n);
-  const double epilogue = problem_.epilogue ? vector_ns(elements, kEpilogueCycles, 12 * elements) : 0;
-  return epilogue + setup_ + elements * static_cast<double>(out_item_) / std::min(slice_, tcm_) + hbm_latency_;
+  return epilogue_ns(tiles) + setup_ + elements * static_cast<double>(out_item_) / std::min(slice_, tcm_) +
+         hbm_latency_;
 }
 
 double GemmEstimate::time(const GemmBlock& block, const GemmTiles& tiles) const {
@@ -298,11 +312,8 @@ double GemmEstimate::time_with_first_steps(const GemmBlock& block, const GemmTil
 }
 
 double GemmEstimate::time(const GemmBlock& block, const GemmTiles& tiles, double traffic) const {
-  const std::int64_t across = tl::cdiv(block.m, tiles.m), along = tl::cdiv(block.n, tiles.n);
-  const std::int64_t results = block.batch * across * along;
-  const Ramp ramp(tiles);
-  const std::int64_t more = ramp.steps + tl::cdiv(block.k - ramp.covered, tiles.k) - tl::cdiv(block.k, tiles.k);
-  const std::int64_t commands = results * tl::cdiv(block.k, tiles.k) + std::max<std::int64_t>(more, 0);
+  const std::int64_t results = block.batch * tl::cdiv(block.m, tiles.m) * tl::cdiv(block.n, tiles.n);
+  const std::int64_t commands = this->commands(block, tiles);
   const auto steps = static_cast<double>(commands);
 
   const Step full = step(tiles, std::min(tiles.k, block.k)), first = step(tiles, tiles.first_k);

@@ -48,6 +48,18 @@ class GemmEstimate {
   double time(const GemmBlock& block, const GemmTiles& tiles) const;
   /// The same, counting that short first steps ask few holders at one time.
   double time_with_first_steps(const GemmBlock& block, const GemmTiles& tiles) const;
+  /// Of which it is made, in nanoseconds: one product, the walks of the page table in each step, the last store,
+  /// and what comes before its first byte.
+  double product(std::int64_t m, std::int64_t n, std::int64_t k) const { return step_cycles(m, n, k) * cycle_; }
+  double walks(const GemmBlock& block, const GemmTiles& tiles) const {
+    return walks_ns(block, tiles, static_cast<double>(commands(block, tiles)));
+  }
+  double finish(const GemmTiles& tiles) const { return store_ns(tiles); }
+  double before_store(const GemmTiles& tiles) const { return epilogue_ns(tiles) + setup_; }
+  /// Products of the program with the most to do.
+  std::int64_t commands(const GemmBlock& block, const GemmTiles& tiles) const;
+  /// Steps that the TCM holds beside the sums.
+  std::int64_t steps_in_tcm(const GemmTiles& tiles) const;
   /// Not more than `time` of any tiles: the products on full arrays, and what has to move once.
   double at_least(const GemmBlock& block) const;
   /// Not more than `time` of tiles of tile_m x tile_n, whatever their k and depth.
@@ -88,6 +100,7 @@ class GemmEstimate {
   double latency_ns(const OperandTraffic& traffic) const;
   double permutation_ns(const GemmTiles& tiles) const;
   double walks_ns(const GemmBlock& block, const GemmTiles& tiles, double steps) const;
+  double epilogue_ns(const GemmTiles& tiles) const;
   double store_ns(const GemmTiles& tiles) const;
   double vector_ns(double elements, double cycles_each, double bytes) const;
 

@@ -2,12 +2,14 @@
 
 #include <algorithm>
 
+#include "tile/library/gemm_units.h"
+
 namespace kernbench::tile::library {
 
 namespace {
 
-double ns_of_byte(Bandwidth bandwidth, std::int32_t lanes) {
-  return 1e9 * lanes / static_cast<double>(bandwidth.count());
+double ns_of_lane(Bandwidth bandwidth, std::int32_t lanes) {
+  return ns_of_byte(bandwidth) * lanes;
 }
 
 }  // namespace
@@ -15,9 +17,9 @@ double ns_of_byte(Bandwidth bandwidth, std::int32_t lanes) {
 LinkLoads::LinkLoads(const topology::Topology& topology)
     : cubes_(topology.sip.cubes),
       pes_(topology.cube.pes),
-      in_cube_(ns_of_byte(topology.cube.noc.link.bandwidth, 1)),
-      crossing_x_(ns_of_byte(topology.sip.link.bandwidth, pes_.height)),
-      crossing_y_(ns_of_byte(topology.sip.link.bandwidth, pes_.width)) {
+      in_cube_(ns_of_byte(topology.cube.noc.link.bandwidth)),
+      crossing_x_(ns_of_lane(topology.sip.link.bandwidth, pes_.height)),
+      crossing_y_(ns_of_lane(topology.sip.link.bandwidth, pes_.width)) {
   const auto routers = static_cast<std::size_t>(cubes_.count()) * static_cast<std::size_t>(pes_.count());
   for (Lines* lines : {&rows_, &columns_}) lines->up.resize(routers), lines->down.resize(routers);
 }

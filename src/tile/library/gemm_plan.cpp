@@ -14,6 +14,7 @@
 #include "kernbench/tl/program.h"
 #include "kernbench/units.h"
 #include "tile/library/gemm_estimate.h"
+#include "tile/library/gemm_replay.h"
 #include "tile/library/gemm_traffic.h"
 
 namespace kernbench::tile::library {
@@ -26,6 +27,10 @@ constexpr std::int64_t kLargestTile = 4096;
 /// A plan gives way to another one when that is expected to be so much shorter. So small changes of a machine change
 /// few plans, and of plans that are about equal the one with larger tiles, longer steps and fewer loads under way wins.
 constexpr double kMargin = 0.98;
+/// Grids whose best tiles are replayed: so many at most, and none whose estimate is so many times the least. The
+/// estimate is between a half and the double of what it should be where many programs share links.
+constexpr std::size_t kFinalists = 8;
+constexpr double kFinalistsWithin = 2.5;
 /// Lengths of a step that are tried for tiles of one size.
 constexpr int kTriedSteps = 5;
 
@@ -96,20 +101,21 @@ Used used_parts(std::int64_t extent, std::int64_t over_cubes, std::int64_t over_
 
 class Planner {
  public:
-  Planner(const GemmProblem& problem, std::span<const PeCoordinate> pes, std::span<const GemmPart> a,
-          std::span<const GemmPart> b, const topology::Topology& topology)
+  Planner(const GemmProblem& problem, std::span<const PeCoordinate> pes, const GemmOperands& operands,
+          const topology::Topology& topology)
       : problem_(problem),
         pes_(pes),
-        a_(a),
-        b_(b),
+        operands_(operands),
+        a_(operands.a),
+        b_(operands.b),
         topology_(topology),
         law_(problem, topology,
-             row_of(a, problem.transposed_a ? 1 : 2, problem.transposed_a ? problem.shape.m : problem.shape.k),
-             row_of(b, problem.transposed_b ? 1 : 2, problem.transposed_b ? problem.shape.k : problem.shape.n)),
-        locality_a_(a, pes, topology),
-        locality_b_(b, pes, topology) {
-    sharing_a_ = sharing(a, problem.shape.m, problem.shape.k),
-    sharing_b_ = sharing(b, problem.shape.k, problem.shape.n);
+             row_of(a_, problem.transposed_a ? 1 : 2, problem.transposed_a ? problem.shape.m : problem.shape.k),
+             row_of(b_, problem.transposed_b ? 1 : 2, problem.transposed_b ? problem.shape.k : problem.shape.n)),
+        locality_a_(a_, pes, topology),
+        locality_b_(b_, pes, topology) {
+    sharing_a_ = sharing(a_, problem.shape.m, problem.shape.k),
+    sharing_b_ = sharing(b_, problem.shape.k, problem.shape.n);
     // Cubes with equally many PEs make two levels; anything else is one list.
     while (per_cube_ < count() && pes[static_cast<std::size_t>(per_cube_)].cube == pes[0].cube) ++per_cube_;
     for (std::int64_t i = 0; i < count(); ++i) {
@@ -133,13 +139,7 @@ class Planner {
     }
     // The most promising first, so that the others need no search.
     std::ranges::stable_sort(candidates, {}, &Candidate::at_least);
-    Best best;
-    for (Candidate& candidate : candidates) {
-      if (candidate.at_least >= kMargin * best.ns) continue;
-      measure_links(candidate);
-      if (candidate.at_least < kMargin * best.ns) search(candidate, best);
-    }
-    return finished(best);
+    return finished(a_.empty() || b_.empty() ? least_estimate(candidates) : least_replay(candidates));
   }
 
  private:
@@ -157,6 +157,75 @@ class Planner {
     const Candidate* candidate = nullptr;
     GemmTiles tiles;
   };
+
+  /// Where it is not known who holds what.
+  Best least_estimate(std::vector<Candidate>& candidates) {
+    Best best;
+    for (Candidate& candidate : candidates) {
+      if (candidate.at_least >= kMargin * best.ns) continue;
+      measure_links(candidate);
+      if (candidate.at_least < kMargin * best.ns) search(candidate, best);
+    }
+    return with_first_step(best);
+  }
+
+  /// The estimate's best tiles for each of the most promising grids, then what is near the best of these.
+  Best least_replay(std::vector<Candidate>& candidates) {
+    std::vector<Best> finalists;
+    double least = std::numeric_limits<double>::infinity();
+    for (Candidate& candidate : candidates) {
+      if (candidate.at_least >= kFinalistsWithin * least) continue;
+      measure_links(candidate);
+      if (candidate.at_least >= kFinalistsWithin * least) continue;
+      Best own;
+      search(candidate, own);
+      if (own.candidate == nullptr) continue;
+      finalists.push_back(with_first_step(own));
+      least = std::min(least, finalists.back().ns);
+    }
+    std::ranges::stable_sort(finalists, {}, &Best::ns);
+    if (finalists.size() > kFinalists) finalists.resize(kFinalists);
+    GemmReplay replay(problem_, topology_, law_, pes_, operands_);
+    Best best;
+    for (const Best& finalist : finalists) {
+      if (finalist.ns < kFinalistsWithin * least) try_replay(replay, *finalist.candidate, finalist.tiles, best);
+    }
+    refine(replay, best);
+    return best;
+  }
+
+  void try_replay(GemmReplay& replay, const Candidate& candidate, const GemmTiles& tiles, Best& best) const {
+    if (law_.tcm_bytes(tiles) > law_.tcm_budget()) return;
+    const double limit = kMargin * best.ns - candidate.more;
+    const double ns = replay.time(ranges(candidate, tiles), candidate.block, tiles, limit) + candidate.more;
+    if (ns < kMargin * best.ns) best = {ns, &candidate, tiles};
+  }
+
+  /// Steps of other lengths, more or fewer of them under way, and other first ones.
+  void refine(GemmReplay& replay, Best& best) const {
+    const Candidate& candidate = *best.candidate;
+    const GemmTiles found = best.tiles;
+    for (const std::int64_t depth : depths()) {
+      GemmTiles tiles = found;
+      tiles.depth = depth;
+      if (depth != found.depth) try_replay(replay, candidate, tiles, best);
+    }
+    if (problem_.tile_k == 0) {
+      const std::int64_t k = best.tiles.k;
+      for (const std::int64_t other : {2 * k, k / 2}) {
+        GemmTiles tiles = best.tiles;
+        tiles.k = std::min(other, candidate.block.k);
+        tiles.first_k = std::min(tiles.first_k, tiles.k);
+        if (tiles.k >= 1 && tiles.k != k) try_replay(replay, candidate, tiles, best);
+      }
+    }
+    const GemmTiles steps = best.tiles;
+    for (const std::int64_t part : {1, 2, 4, 8}) {
+      GemmTiles tiles = steps;
+      tiles.first_k = first_step(tiles.k, part);
+      if (tiles.first_k != steps.first_k) try_replay(replay, candidate, tiles, best);
+    }
+  }
 
   bool allowed(const Candidate& candidate) const {
     const std::int64_t split = candidate.cubes.k * candidate.pes.k;
@@ -349,8 +418,7 @@ class Planner {
     return best;
   }
 
-  GemmPlan finished(Best best) const {
-    best = with_first_step(best);
+  GemmPlan finished(const Best& best) const {
     GemmPlan plan;
     plan.shape = problem_.shape;
     plan.cubes = best.candidate->cubes, plan.pes = best.candidate->pes;
@@ -360,7 +428,7 @@ class Planner {
     plan.tcm_bytes = law_.tcm_bytes(best.tiles);
     plan.a = nearby(best.candidate->block.a), plan.b = nearby(best.candidate->block.b);
     plan.estimated_ns = best.ns;
-    for (std::int64_t i = 0; i < count(); ++i) plan.ranges.push_back(range(plan, i));
+    plan.ranges = ranges(*best.candidate, best.tiles);
     return plan;
   }
 
@@ -369,14 +437,21 @@ class Planner {
     return all > 0 ? GemmPlan::Nearby{traffic.own / all, traffic.cube / all} : GemmPlan::Nearby{};
   }
 
-  GemmRange range(const GemmPlan& plan, std::int64_t index) const {
-    GemmRange range = range_of(problem_.shape, plan.cubes, plan.pes, index / per_cube_, index % per_cube_);
+  /// One for each program.
+  std::vector<GemmRange> ranges(const Candidate& candidate, const GemmTiles& tiles) const {
+    std::vector<GemmRange> all;
+    for (std::int64_t i = 0; i < count(); ++i) all.push_back(range(candidate, tiles, i));
+    return all;
+  }
+
+  GemmRange range(const Candidate& candidate, const GemmTiles& tiles, std::int64_t index) const {
+    GemmRange range = range_of(problem_.shape, candidate.cubes, candidate.pes, index / per_cube_, index % per_cube_);
     if (problem_.order == KOrder::exact) return range;
     const PeCoordinate reader = pes_[static_cast<std::size_t>(index)];
     auto start = own_k(reader, range, b_, 1);
     if (!start) start = own_k(reader, range, a_, 2);
     // On a whole step, so that programs which share one read it at one time or far apart.
-    if (start) range.k_start = std::max(range.k[0], *start / plan.tile_k * plan.tile_k);
+    if (start) range.k_start = std::max(range.k[0], *start / tiles.k * tiles.k);
     return range;
   }
 
@@ -401,6 +476,7 @@ class Planner {
 
   const GemmProblem& problem_;
   std::span<const PeCoordinate> pes_;
+  const GemmOperands& operands_;
   std::span<const GemmPart> a_, b_;
   const topology::Topology& topology_;
   GemmEstimate law_;
@@ -412,9 +488,9 @@ class Planner {
 
 }  // namespace
 
-GemmPlan plan_gemm(const GemmProblem& problem, std::span<const PeCoordinate> pes, std::span<const GemmPart> a,
-                   std::span<const GemmPart> b, const topology::Topology& topology) {
-  return Planner(problem, pes, a, b, topology).plan();
+GemmPlan plan_gemm(const GemmProblem& problem, std::span<const PeCoordinate> pes, const GemmOperands& operands,
+                   const topology::Topology& topology) {
+  return Planner(problem, pes, operands, topology).plan();
 }
 
 std::vector<std::pair<std::string, std::string>> choices(const GemmPlan& plan) {

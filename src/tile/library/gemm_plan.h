@@ -35,6 +35,11 @@ struct GemmPart {
   std::int64_t begin[3] = {0, 0, 0}, end[3] = {0, 0, 0};
 };
 
+/// Who holds which part of the operands and of the result; empty: not known, taken to be spread evenly.
+struct GemmOperands {
+  std::span<const GemmPart> a, b, out;
+};
+
 /// In which order products are accumulated. exact: one chain in the order of k, so that the result has the same bits on
 /// every machine and for every placement. any: a PE may begin with the part of k that lies nearest and wrap around, and
 /// k may be split; the order is still a function of the plan alone.
@@ -88,9 +93,8 @@ constexpr std::int64_t kEpilogueTiles = 4;
 /// What was chosen, as names and values for people: "tile_k" "256".
 std::vector<std::pair<std::string, std::string>> choices(const GemmPlan& plan);
 
-/// Plans for programs on `pes` (ascending, not empty). `a` and `b` say who holds which part of the operands; empty:
-/// taken to be spread evenly. Throws OutOfMemoryError when no tile fits into the TCM.
-GemmPlan plan_gemm(const GemmProblem& problem, std::span<const PeCoordinate> pes, std::span<const GemmPart> a,
-                   std::span<const GemmPart> b, const topology::Topology& topology);
+/// Plans for programs on `pes` (ascending, not empty). Throws OutOfMemoryError when no tile fits into the TCM.
+GemmPlan plan_gemm(const GemmProblem& problem, std::span<const PeCoordinate> pes, const GemmOperands& operands,
+                   const topology::Topology& topology);
 
 }  // namespace kernbench::tile::library

@@ -1,0 +1,204 @@
+#include "tile/library/gemm_replay.h"
+
+#include <algorithm>
+#include <functional>
+#include <limits>
+
+#include "tile/library/gemm_units.h"
+
+namespace kernbench::tile::library {
+
+namespace {
+
+/// Bursts of a replay at most: where more move, they are longer than the fabric's. How far times depend on that:
+/// docs/model-fabric.md.
+constexpr double kMostBursts = 16384;
+/// Steps of all programs that are replayed at most.
+constexpr std::size_t kMostSteps = 4096;
+
+}  // namespace
+
+GemmReplay::GemmReplay(const GemmProblem& problem, const topology::Topology& topology, const GemmEstimate& law,
+                       std::span<const PeCoordinate> pes, const GemmOperands& operands)
+    : problem_(problem),
+      topology_(topology),
+      law_(law),
+      pes_(pes),
+      a_(operands.a, topology, item_size(problem.dtype), problem.transposed_a),
+      b_(operands.b, topology, item_size(problem.dtype), problem.transposed_b),
+      out_(operands.out, topology, std::max<std::int64_t>(item_size(problem.dtype), 2), false),
+      servers_(topology),
+      programs_(pes.size()),
+      issue_(ns(topology.pe.control.issue)),
+      memory_(ns(topology.cube.hbm.latency)) {}
+
+/// As gemm.cpp walks a range.
+void GemmReplay::make_steps(Program& program, const GemmTiles& tiles) const {
+  const GemmRange& range = *program.range;
+  program.steps.clear();
+  if (range.empty()) return;
+  std::int64_t length = tiles.first_k;
+  const auto walk = [&](Step step, std::int64_t begin, std::int64_t end) {
+    for (step.k = begin; step.k < end; step.k += step.length) {
+      step.length = std::min(length, end - step.k);
+      program.steps.push_back(step);
+      length = std::min(2 * length, tiles.k);
+    }
+  };
+  for (std::int64_t m = range.m[0]; m < range.m[1]; m += tiles.m) {
+    for (std::int64_t n = range.n[0]; n < range.n[1]; n += tiles.n) {
+      Step tile{};
+      tile.m = m, tile.n = n;
+      tile.rows = std::min(tiles.m, range.m[1] - m), tile.columns = std::min(tiles.n, range.n[1] - n);
+      walk(tile, range.k_start, range.k[1]);
+      walk(tile, range.k[0], range.k_start);
+      program.steps.back().last = true;
+      if (program.steps.size() >= most_) return;
+    }
+  }
+}
+
+double GemmReplay::time(std::span<const GemmRange> ranges, const GemmBlock& block, const GemmTiles& tiles,
+                        double limit) {
+  servers_.clear();
+  transfers_.clear();
+  issued_ = 0, half_ = end_ = stored_ = 0;
+  tiles_ = tiles;
+  finish_ = law_.finish(tiles);
+  room_ = std::max<std::int64_t>(law_.steps_in_tcm(tiles), 1);
+  setup_ = ns(topology_.pe.dma.setup) + law_.walks(block, tiles);
+  most_ = std::max<std::size_t>(kMostSteps / pes_.size(), 8);
+  std::size_t replayed = 0;
+  double bytes = 0;
+  for (std::uint32_t i = 0; i < programs_.size(); ++i) {
+    Program& program = programs_[i];
+    program.range = &ranges[i];
+    program.taken = program.loaded = 0;
+    program.now = program.engine = 0;
+    make_steps(program, tiles);
+    if (program.steps.size() > most_) program.steps.resize(most_);
+    replayed = std::max(replayed, program.steps.size());
+    for (const Step& step : program.steps)
+      bytes += static_cast<double>((step.rows + step.columns) * step.length * item_size(problem_.dtype));
+  }
+  burst_ = std::max(static_cast<double>(topology_.cube.noc.burst.count()), bytes / kMostBursts);
+  for (std::uint32_t i = 0; i < programs_.size(); ++i)
+    if (!programs_[i].steps.empty()) advance(i);
+  while (!transfers_.empty()) {
+    std::ranges::pop_heap(transfers_, std::greater{});
+    const Transfer transfer = transfers_.back();
+    transfers_.pop_back();
+    if (transfer.at > limit) return std::numeric_limits<double>::infinity();
+    move(transfer);
+  }
+  const auto all = static_cast<std::size_t>(law_.commands(block, tiles));
+  double time = std::max(end_ + finish_, stored_);
+  if (all > replayed) {
+    const std::size_t half = replayed / 2;
+    time += (end_ - half_) / static_cast<double>(replayed - half) * static_cast<double>(all - replayed);
+  }
+  return time;
+}
+
+/// Takes all steps that are there, and asks for as many as the plan has under way.
+void GemmReplay::advance(std::uint32_t number) {
+  Program& program = programs_[number];
+  load(number, program);
+  while (program.taken < program.steps.size()) {
+    Step& step = program.steps[program.taken];
+    if (step.missing > 0) return;
+    program.now = std::max(program.now, step.arrived) + issue_;
+    const double start = std::max(program.now, program.engine);
+    step.multiplied = program.engine = start + law_.product(step.rows, step.columns, step.length);
+    ++program.taken;
+    if (2 * program.taken == program.steps.size() || 2 * program.taken == program.steps.size() + 1)
+      half_ = std::max(half_, step.multiplied);
+    end_ = std::max(end_, step.multiplied);
+    if (step.last) store(number, static_cast<std::uint32_t>(program.taken - 1), step.multiplied);
+    load(number, program);
+  }
+}
+
+void GemmReplay::load(std::uint32_t number, Program& program) {
+  while (program.loaded < program.steps.size() &&
+         program.loaded < program.taken + static_cast<std::size_t>(tiles_.depth)) {
+    Step& step = program.steps[program.loaded];
+    // Its TCM is that of a step before it.
+    if (const auto room = static_cast<std::size_t>(room_); program.loaded >= room) {
+      const std::size_t before = program.loaded - room;
+      if (before >= program.taken) return;
+      program.now = std::max(program.now, program.steps[before].multiplied);
+    }
+    step.missing = 0;
+    const std::int64_t batch = program.range->batch[0];
+    const auto index = static_cast<std::uint32_t>(program.loaded++);
+    program.now += issue_;
+    load(number, index, a_, {{batch, step.m, step.k}, {batch + 1, step.m + step.rows, step.k + step.length}},
+         program.now + setup_);
+    program.now += issue_;
+    load(number, index, b_, {{batch, step.k, step.n}, {batch + 1, step.k + step.length, step.n + step.columns}},
+         program.now + setup_);
+  }
+}
+
+void GemmReplay::load(std::uint32_t number, std::uint32_t index, GemmLegs& legs, const OperandBox& box, double at) {
+  const std::vector<GemmLeg>& all = legs.of(box);
+  const PeCoordinate reader = pes_[number];
+  // Of replicas the nearest is read: own slice, own cube, other cubes.
+  auto left = static_cast<double>(item_size(problem_.dtype));
+  double found[3] = {0, 0, 0}, share[3] = {0, 0, 0};
+  for (int d = 0; d < 3; ++d) left *= static_cast<double>(box.end[d] - box.begin[d]);
+  const auto level = [&](const GemmLeg& leg) {
+    return leg.owner == reader ? 0 : leg.owner.cube == reader.cube ? 1 : 2;
+  };
+  for (const GemmLeg& leg : all) found[level(leg)] += leg.bytes;
+  for (int i = 0; i < 3; ++i) {
+    const double read = std::min(found[i], left);
+    share[i] = found[i] > 0 ? read / found[i] : 0;
+    left -= read;
+  }
+  for (const GemmLeg& leg : all) {
+    const double part = share[level(leg)];
+    if (part <= 0) continue;
+    ++programs_[number].steps[index].missing;
+    const std::uint32_t route = servers_.read(leg.owner, reader);
+    push({at + servers_.latency(route), issued_++, number, index, route, part * leg.bytes, &leg, false});
+  }
+}
+
+/// To all that hold a part of the tile, or to none where that is not known.
+void GemmReplay::store(std::uint32_t number, std::uint32_t index, double at) {
+  const Program& program = programs_[number];
+  const Step& step = program.steps[index];
+  const std::int64_t batch = program.range->batch[0];
+  const OperandBox box{{batch, step.m, step.n}, {batch + 1, step.m + step.rows, step.n + step.columns}};
+  for (const GemmLeg& leg : out_.of(box)) {
+    const std::uint32_t route = servers_.write(pes_[number], leg.owner);
+    push({at + law_.before_store(tiles_), issued_++, number, index, route, leg.bytes, &leg, true});
+  }
+}
+
+void GemmReplay::push(const Transfer& transfer) {
+  transfers_.push_back(transfer);
+  std::ranges::push_heap(transfers_, std::greater{});
+}
+
+void GemmReplay::move(Transfer transfer) {
+  const double bytes = std::min(transfer.bytes, burst_);
+  const auto passed = servers_.pass(transfer.route, transfer.at, bytes, *transfer.leg);
+  transfer.bytes -= bytes;
+  if (transfer.bytes > 0) {
+    transfer.at = passed.next, transfer.order = issued_++;
+    return push(transfer);
+  }
+  const double end = passed.end + memory_;
+  if (transfer.store) {
+    stored_ = std::max(stored_, end);
+    return;
+  }
+  Step& step = programs_[transfer.program].steps[transfer.step];
+  step.arrived = std::max(step.arrived, end);
+  if (--step.missing == 0 && programs_[transfer.program].taken == transfer.step) advance(transfer.program);
+}
+
+}  // namespace kernbench::tile::library

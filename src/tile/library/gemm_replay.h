@@ -1,0 +1,81 @@
+// How long a plan of the matrix product takes when its loads meet on the machine's servers: the programs' steps are
+// replayed with long bursts. The law is written down in docs/adr/0026-the-plan-of-a-product.md.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "tile/library/gemm_estimate.h"
+#include "tile/library/gemm_legs.h"
+#include "tile/library/gemm_plan.h"
+#include "tile/library/gemm_servers.h"
+#include "topology/spec.h"
+
+namespace kernbench::tile::library {
+
+class GemmReplay {
+ public:
+  /// `law` gives what a program does alone; `operands`: who holds what, not empty but for the result.
+  GemmReplay(const GemmProblem& problem, const topology::Topology& topology, const GemmEstimate& law,
+             std::span<const PeCoordinate> pes, const GemmOperands& operands);
+
+  /// Nanoseconds from the programs' first instruction to the end of the last store, `ranges` one for each PE. Ends
+  /// early with infinity when it is seen to take longer than `limit`. Of many steps the first are replayed, and the
+  /// rest take as long as the second half of those.
+  double time(std::span<const GemmRange> ranges, const GemmBlock& block, const GemmTiles& tiles, double limit);
+
+ private:
+  struct Step {
+    std::int64_t m, n, rows, columns, k, length;
+    bool last;                 // of its tile
+    double arrived = 0;        // ns; of its last byte
+    double multiplied = 0;     // ns
+    std::int32_t missing = 0;  // legs
+  };
+  struct Program {
+    const GemmRange* range = nullptr;
+    std::vector<Step> steps;
+    std::size_t taken = 0, loaded = 0;
+    double now = 0, engine = 0;  // ns: of the program, and when the GEMM engine is free
+  };
+  /// What is left of one leg of a load.
+  struct Transfer {
+    double at;  // ns: when its next burst asks the slice
+    std::uint64_t order;
+    std::uint32_t program, step;
+    std::uint32_t route;
+    double bytes;  // left
+    const GemmLeg* leg;
+    bool store;
+    bool operator>(const Transfer& other) const { return at != other.at ? at > other.at : order > other.order; }
+  };
+
+  void make_steps(Program& program, const GemmTiles& tiles) const;
+  void advance(std::uint32_t number);
+  void load(std::uint32_t number, Program& program);
+  void load(std::uint32_t number, std::uint32_t step, GemmLegs& legs, const OperandBox& box, double at);
+  void store(std::uint32_t number, std::uint32_t index, double at);
+  void push(const Transfer& transfer);
+  void move(Transfer transfer);
+
+  const GemmProblem& problem_;
+  const topology::Topology& topology_;
+  const GemmEstimate& law_;
+  std::span<const PeCoordinate> pes_;
+  GemmLegs a_, b_, out_;
+  GemmServers servers_;
+  std::vector<Program> programs_;
+  std::vector<Transfer> transfers_;  // a heap
+  std::uint64_t issued_ = 0;
+  GemmTiles tiles_;
+  double issue_, memory_;  // ns
+  double setup_ = 0, finish_ = 0;
+  double burst_ = 0;  // bytes
+  std::int64_t room_ = 1;
+  double half_ = 0, end_ = 0;  // ns: latest product of the first half of the steps, and of all
+  double stored_ = 0;          // ns: the last store's end
+  std::size_t most_ = 0;       // steps of a program that are replayed
+};
+
+}  // namespace kernbench::tile::library
