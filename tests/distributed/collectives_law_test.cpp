@@ -305,6 +305,22 @@ TEST(CollectivesLaw, ElementsAndRanksAreWhatTheFileSays) {
   EXPECT_EQ(run.algorithm.module, "ring_allreduce");
 }
 
+TEST(CollectivesLaw, AValidatorTakesNoTime) {
+  const auto issues = [](const Keys& keys) {
+    const LoggedRun run = run_with(keys, [](int) {
+      const auto x = torch::ones({512}, torch::device("ahbm"));
+      dist::all_reduce(x);
+      torch::ahbm::synchronize();
+    });
+    std::vector<Time> times;
+    for (const Logged& each : run.of(0, "ring_allreduce")) times.push_back(each.issued);
+    return times;
+  };
+  const auto times = issues({});
+  EXPECT_FALSE(times.empty());
+  EXPECT_EQ(issues({{"validator", "multi_pe_sip_local"}}), times);
+}
+
 struct KeyNames {
   std::vector<std::string> names;
   template <class T>
@@ -321,7 +337,7 @@ TEST(CollectivesLaw, EveryKeyHasOne) {
               ::testing::UnorderedElementsAre("topology", "broadcast", "barrier", "reduce_scatter", "all_gather",
                                               "reduce", "gather", "scatter", "all_to_all",  // see algorithm_table_test
                                               "buffer_kind", "backpressure", "n_slots", "slot_size", "vc_chunk_size",
-                                              "ipcq_credit_size_bytes", "n_elem", "world_size"));
+                                              "ipcq_credit_size_bytes", "n_elem", "world_size", "validator"));
 }
 
 }  // namespace
