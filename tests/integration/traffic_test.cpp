@@ -221,8 +221,8 @@ Count count_product(const topology::Topology& machine, const DPPolicy& policy, s
   const std::int64_t columns = 3 * hidden;
   const Placed x({}, tokens, hidden, machine), w(policy, hidden, columns, machine), out({}, tokens, columns, machine);
   const auto pes = all_pes(machine);
-  const auto plan =
-      tile::library::plan_gemm({.shape = {1, tokens, columns, hidden}}, pes, {x.parts(), w.parts(), out.parts()}, machine);
+  const auto plan = tile::library::plan_gemm({.shape = {1, tokens, columns, hidden}}, pes,
+                                             {x.parts(), w.parts(), out.parts()}, machine);
   Counter counter(machine);
   counter.launch(pes);
   for (std::size_t i = 0; i < pes.size(); ++i) {
