@@ -10,6 +10,7 @@
 
 #include "kernbench/result.h"
 #include "runtime/functions/device_matmul.h"
+#include "runtime/functions/gemm_plans.h"
 #include "runtime/simulation.h"
 #include "tensor/device_operations.h"
 #include "tile/library/reduce.h"
@@ -85,6 +86,7 @@ class SimulatedOperations final : public tensor::DeviceOperations {
                           const DPPolicy& policy = {});
 
   Simulation& simulation_;
+  GemmPlans plans_;
 };
 
 /// The view that a kernel gets for a device tensor; In unless `written`.

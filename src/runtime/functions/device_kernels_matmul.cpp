@@ -110,13 +110,13 @@ PlanResult result_of(const library::GemmPlan& plan) {
   return {"gemm", library::choices(plan), Time::picoseconds(std::llround(plan.estimated_ns * 1e3))};
 }
 
-std::shared_ptr<const library::GemmPlan> planned(const Product& product, const MatmulPlanOptions& options,
-                                                 const Tensor& out, std::span<const PeCoordinate> pes,
+std::shared_ptr<const library::GemmPlan> planned(GemmPlans& plans, const Product& product,
+                                                 const MatmulPlanOptions& options, const Tensor& out,
+                                                 std::span<const PeCoordinate> pes,
                                                  const topology::Topology& topology) {
   const auto parts_a = parts_of(product.a), parts_b = parts_of(product.b);
   const auto parts_out = parts_of(kernel_view(batched(out), false));
-  return std::make_shared<const library::GemmPlan>(
-      library::plan_gemm(problem_of(product, options), pes, {parts_a, parts_b, parts_out}, topology));
+  return plans.plan(problem_of(product, options), pes, {parts_a, parts_b, parts_out}, topology);
 }
 
 }  // namespace
@@ -148,7 +148,7 @@ void SimulatedOperations::matmul(const Tensor& a, const Tensor& b, const tensor:
   const std::vector<Tensor> all{a, b, out};
   const auto pes = holders(all);
   const auto plan =
-      plan_options.plan ? plan_options.plan : planned(product, plan_options, out, pes, simulation_.topology());
+      plan_options.plan ? plan_options.plan : planned(plans_, product, plan_options, out, pes, simulation_.topology());
   const View target = kernel_view(batched(out), true);
   if (plan->split_k == 1) {
     launch({.name = plan_options.name,
@@ -186,7 +186,7 @@ std::shared_ptr<const library::GemmPlan> SimulatedOperations::plan_matmul(const 
   const Product product{kernel_view(batched(a), false), kernel_view(batched(b), false), {}};
   check_operands(product.a, product.b);
   const std::vector<Tensor> all{a, b, out};
-  return planned(product, plan_options, out, holders(all), simulation_.topology());
+  return planned(plans_, product, plan_options, out, holders(all), simulation_.topology());
 }
 
 }  // namespace kernbench::runtime
