@@ -26,9 +26,9 @@ struct MatmulOptions {
   std::string result_name = {};  // of the result
 };
 
-/// Whether the products of torch::matmul and its like (mm, bmm, addmm, linear, …) of device tensors keep the exact order
-/// (MatmulOptions) in this simulation from now on; off at first, since split sums and reads of what lies nearest take
-/// less time.
+/// Whether the products of torch::matmul and its like (mm, bmm, addmm, linear, …) of device tensors keep the exact
+/// order (MatmulOptions) in this simulation from now on; off at first, since split sums and reads of what lies nearest
+/// take less time.
 void set_exact_matmul_order(bool exact);
 bool exact_matmul_order();
 
