@@ -35,7 +35,7 @@ install(TARGETS kernbench_all kernbench_options ${kernbench_libraries} EXPORT Ke
 if(TARGET kernbench)
   install(TARGETS kernbench RUNTIME)
 endif()
-install(DIRECTORY ${PROJECT_SOURCE_DIR}/include/kernbench TYPE INCLUDE FILES_MATCHING PATTERN "*.h")
+install(DIRECTORY ${PROJECT_SOURCE_DIR}/include/kernbench TYPE INCLUDE FILES_MATCHING PATTERN "*.h" PATTERN "*.def")
 set(KERNBENCH_TOPOLOGY_DIR ${CMAKE_INSTALL_DATADIR}/kernbench/topologies)
 install(DIRECTORY ${PROJECT_SOURCE_DIR}/topologies/ DESTINATION ${KERNBENCH_TOPOLOGY_DIR}
   FILES_MATCHING PATTERN "*.yaml" PATTERN "*.json")

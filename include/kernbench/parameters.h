@@ -1,7 +1,6 @@
 // The parameters of a program: named texts with defaults, read as what they stand for.
 #pragma once
 
-#include <charconv>
 #include <concepts>
 #include <cstdint>
 #include <initializer_list>
@@ -24,21 +23,20 @@ struct BenchParameter {
   template <class T>
     requires std::is_arithmetic_v<T>
   BenchParameter(std::string parameter, T otherwise, std::string meaning)
-      : BenchParameter(std::move(parameter), text_of(otherwise), std::move(meaning)) {}
+      : BenchParameter(std::move(parameter), text_of(static_cast<Widest<T>>(otherwise)), std::move(meaning)) {}
 
   std::string name, default_value, help;
 
  private:
   template <class T>
-  static std::string text_of(T value) {
-    if constexpr (std::same_as<T, bool>) {
-      return value ? "true" : "false";
-    } else {
-      char text[64];  // more than the shortest text of any double
-      const auto end = std::to_chars(std::begin(text), std::end(text), value).ptr;
-      return {std::begin(text), end};
-    }
-  }
+  using Widest = std::conditional_t<std::same_as<T, bool> || std::is_floating_point_v<T>, T,
+                                    std::conditional_t<std::is_signed_v<T>, long long, unsigned long long>>;
+  static std::string text_of(bool value);
+  static std::string text_of(long long value);
+  static std::string text_of(unsigned long long value);
+  static std::string text_of(float value);
+  static std::string text_of(double value);
+  static std::string text_of(long double value);
 };
 
 /// The values of one bench's parameters for one run: what the user gave, else the defaults. Every accessor throws

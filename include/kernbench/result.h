@@ -144,22 +144,22 @@ struct EngineTotal {
 struct LaunchTotal {
   std::string name;  // "gemm", without a number
   std::int32_t device = 0;
-  std::string where = {}, range = {};                        // as of each of them
-  bool in_region = true;                                     // likewise
-  std::optional<PlanResult> plan = {};                       // likewise
-  std::int64_t count = 0;                                    // of launches
-  Time total, shortest, longest;                             // of their durations
-  Time first_start, last_end;                                // of any of them
-  std::vector<std::pair<std::string, Time>> breakdown = {};  // categories that add up to `total`
+  std::string where = {}, range = {};                   // as of each of them
+  bool in_region = true;                                // likewise
+  std::optional<PlanResult> plan = {};                  // likewise
+  std::int64_t count = 0;                               // of launches
+  Time total, shortest, longest;                        // of their durations
+  Time first_start, last_end;                           // of any of them
+  std::vector<std::pair<std::string, Time>> breakdown;  // categories that add up to `total`
   double flops = 0;
   Bytes hbm_bytes;
   DistanceBytes distance = {};
-  std::vector<EngineTotal> engines = {};
+  std::vector<EngineTotal> engines;
   /// Their critical paths by activity, which add up to `total`; the longest first.
-  std::vector<std::pair<std::string, Time>> critical_path = {};
-  std::vector<WaitResult> waits = {};            // of all, the longest first; at most 64, the last then "other"
-  std::vector<OperationResult> operations = {};  // of all, the most work first
-  LaunchResult longest_launch = {};              // one that took longest; of several the one that started first
+  std::vector<std::pair<std::string, Time>> critical_path;
+  std::vector<WaitResult> waits;            // of all, the longest first; at most 64, the last then "other"
+  std::vector<OperationResult> operations;  // of all, the most work first
+  LaunchResult longest_launch;              // one that took longest; of several the one that started first
 };
 
 struct CheckResult {

@@ -6,6 +6,7 @@
 #include "sim/scheduler.h"
 #include "sim/stack_pool.h"
 #include "sim/waitable.h"
+#include "support/fiber_queues.h"
 
 namespace {
 

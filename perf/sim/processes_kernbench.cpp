@@ -9,6 +9,7 @@
 #include "sim/fiber.h"
 #include "sim/scheduler.h"
 #include "sim/waitable.h"
+#include "support/fiber_queues.h"
 
 int main(int argc, char** argv) {
   using namespace kernbench;

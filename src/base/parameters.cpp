@@ -37,7 +37,33 @@ bool parse_all(const std::string& text, T& value) {
   return error == std::errc() && rest == end && !text.empty();
 }
 
+template <class T>
+std::string shortest(T value) {
+  char text[64];  // more than the shortest text of any number
+  const auto end = std::to_chars(std::begin(text), std::end(text), value).ptr;
+  return {std::begin(text), end};
+}
+
 }  // namespace
+
+std::string BenchParameter::text_of(bool value) {
+  return value ? "true" : "false";
+}
+std::string BenchParameter::text_of(long long value) {
+  return shortest(value);
+}
+std::string BenchParameter::text_of(unsigned long long value) {
+  return shortest(value);
+}
+std::string BenchParameter::text_of(float value) {
+  return shortest(value);
+}
+std::string BenchParameter::text_of(double value) {
+  return shortest(value);
+}
+std::string BenchParameter::text_of(long double value) {
+  return shortest(value);
+}
 
 Parameters::Parameters(std::string bench, const std::vector<BenchParameter>& declared,
                        const std::map<std::string, std::string>& given)

@@ -113,20 +113,50 @@ void ModelParameters::require_all_asked() const {
   }
 }
 
+struct ModelRegistry::Models {
+  std::map<std::string, HbmFactory, std::less<>> hbm;
+  std::map<std::string, GemmFactory, std::less<>> gemm;
+  std::map<std::string, VectorFactory, std::less<>> vector;
+  std::map<std::string, DmaFactory, std::less<>> dma;
+};
+
+const ModelRegistry::Models& ModelRegistry::models() const {
+  static const Models kNone;
+  return models_ ? *models_ : kNone;
+}
+
+ModelRegistry::Models& ModelRegistry::own_models() {
+  if (models_.use_count() != 1) models_ = std::make_shared<Models>(models());
+  return *models_;
+}
+
+const std::map<std::string, ModelRegistry::HbmFactory, std::less<>>& ModelRegistry::hbm() const {
+  return models().hbm;
+}
+const std::map<std::string, ModelRegistry::GemmFactory, std::less<>>& ModelRegistry::gemm() const {
+  return models().gemm;
+}
+const std::map<std::string, ModelRegistry::VectorFactory, std::less<>>& ModelRegistry::vector() const {
+  return models().vector;
+}
+const std::map<std::string, ModelRegistry::DmaFactory, std::less<>>& ModelRegistry::dma() const {
+  return models().dma;
+}
+
 ModelRegistry& ModelRegistry::add_hbm(const std::string& name, HbmFactory factory) {
-  add(hbm_, "HBM", topology::BuiltInModels::hbm, name, std::move(factory));
+  add(own_models().hbm, "HBM", topology::BuiltInModels::hbm, name, std::move(factory));
   return *this;
 }
 ModelRegistry& ModelRegistry::add_gemm(const std::string& name, GemmFactory factory) {
-  add(gemm_, "GEMM", topology::BuiltInModels::gemm, name, std::move(factory));
+  add(own_models().gemm, "GEMM", topology::BuiltInModels::gemm, name, std::move(factory));
   return *this;
 }
 ModelRegistry& ModelRegistry::add_vector(const std::string& name, VectorFactory factory) {
-  add(vector_, "vector", topology::BuiltInModels::vector, name, std::move(factory));
+  add(own_models().vector, "vector", topology::BuiltInModels::vector, name, std::move(factory));
   return *this;
 }
 ModelRegistry& ModelRegistry::add_dma(const std::string& name, DmaFactory factory) {
-  add(dma_, "DMA", topology::BuiltInModels::dma, name, std::move(factory));
+  add(own_models().dma, "DMA", topology::BuiltInModels::dma, name, std::move(factory));
   return *this;
 }
 

@@ -1,4 +1,5 @@
-// The rows of operations on two and three operands.
+// What the rows of kernbench/elementwise/binary.def make their values and costs from, the table of them, and the table
+// of operations on three operands.
 #include <algorithm>
 #include <array>
 #include <cmath>
@@ -14,7 +15,35 @@ namespace kernbench::numerics {
 
 namespace {
 
-using Binary = BinaryOperation;
+namespace binary_rows {
+
+/// All of a row but its names.
+struct Values {
+  Takes takes;
+  Yields yields;
+  std::optional<VectorOperation> cost;
+  Kernels<BinaryKernel> kernels;
+  std::string_view call = {};
+};
+
+struct Sum {
+  template <class T>
+  auto operator()(T a, T b) const {
+    return wrapping(a) + wrapping(b);
+  }
+};
+struct Difference {
+  template <class T>
+  auto operator()(T a, T b) const {
+    return wrapping(a) - wrapping(b);
+  }
+};
+struct Product {
+  template <class T>
+  auto operator()(T a, T b) const {
+    return wrapping(a) * wrapping(b);
+  }
+};
 
 template <class T>
 T maximum_of(T a, T b) {
@@ -37,6 +66,18 @@ T minimum_of(T a, T b) {
   }
 }
 
+struct Maximum {
+  template <class T>
+  T operator()(T a, T b) const {
+    return maximum_of(a, b);
+  }
+};
+struct Minimum {
+  template <class T>
+  T operator()(T a, T b) const {
+    return minimum_of(a, b);
+  }
+};
 struct MaximumNan {
   template <class T>
   T operator()(T a, T b) const {
@@ -82,88 +123,85 @@ struct Power {
 };
 
 /// Passes the payload of the NaN that it chooses on.
-template <class T, T (*kFunction)(T, T)>
+template <class T, class Choice>
 void choose_loop(const std::byte* a, const std::byte* b, std::byte* out, std::int64_t count) {
   const auto *left = reinterpret_cast<const T*>(a), *right = reinterpret_cast<const T*>(b);
   auto* result = reinterpret_cast<T*>(out);
-  for (std::int64_t i = 0; i < count; ++i) result[i] = kFunction(left[i], right[i]);
+  for (std::int64_t i = 0; i < count; ++i) result[i] = Choice{}(left[i], right[i]);
+}
+
+template <class Choice>
+constexpr Values choice() {
+  return {Takes::any,
+          Yields::same,
+          std::nullopt,
+          {choose_loop<float, Choice>, choose_loop<double, Choice>, choose_loop<std::int64_t, Choice>}};
 }
 
 template <class Function>
-constexpr BinaryInfo arithmetic(BinaryOperation operation, const char* name, VectorOperation cost, Function) {
-  return {{operation, name, Takes::any, Yields::same, cost}, binary_kernels(Function{})};
+constexpr Values arithmetic(VectorOperation cost, Function) {
+  return {Takes::any, Yields::same, cost, binary_kernels(Function{})};
+}
+
+constexpr Values quotient() {
+  return {Takes::any,
+          Yields::floating,
+          VectorOperation::divide,
+          {binary_loop<float, std::divides<>>, binary_loop<double, std::divides<>>, nullptr}};
+}
+
+constexpr Values power() {
+  return {Takes::numbers, Yields::same, VectorOperation::pow, binary_kernels(Power{}), "pow(a, b)"};
 }
 
 /// A division, whose loops of integers are checked ones.
 template <class Function>
-constexpr BinaryInfo division(BinaryOperation operation, const char* name, std::optional<VectorOperation> cost,
-                              Function) {
-  return {{operation, name, Takes::numbers, Yields::same, cost},
-          {binary_loop<float, Function>, binary_loop<double, Function>, nullptr}};
+constexpr Values division(std::optional<VectorOperation> cost, Function) {
+  return {Takes::numbers, Yields::same, cost, {binary_loop<float, Function>, binary_loop<double, Function>, nullptr}};
+}
+template <class Function>
+constexpr Values composed_division(Function function) {
+  return division(std::nullopt, function);
 }
 
 template <class Function>
-constexpr BinaryInfo of_bits(BinaryOperation operation, const char* name, Function) {
-  return {{operation, name, Takes::bits, Yields::same, VectorOperation::bitwise},
-          {nullptr, nullptr, binary_loop<std::int64_t, Function>}};
+constexpr Values of_bits(Function) {
+  return {Takes::bits, Yields::same, VectorOperation::bitwise, {nullptr, nullptr, binary_loop<std::int64_t, Function>}};
+}
+
+/// By the width of the result: numerics/operations.h.
+constexpr Values shift() {
+  return {Takes::integers, Yields::same, VectorOperation::shift, {}};
 }
 
 template <class Function>
-constexpr BinaryInfo comparison(BinaryOperation operation, const char* name, Function) {
-  return {{operation, name, Takes::any, Yields::boolean, VectorOperation::compare}, binary_kernels(Function{})};
+constexpr Values comparison(Function) {
+  return {Takes::any, Yields::boolean, VectorOperation::compare, binary_kernels(Function{})};
 }
 
 template <class Function>
-constexpr BinaryInfo logical(BinaryOperation operation, const char* name, Function) {
-  return {{operation, name, Takes::any, Yields::boolean}, binary_kernels(Function{})};
+constexpr Values logical(Function) {
+  return {Takes::any, Yields::boolean, std::nullopt, binary_kernels(Function{})};
+}
+
+template <class Function>
+constexpr Values bound(Function) {
+  return {Takes::numbers, Yields::same, VectorOperation::minimum, binary_kernels(Function{})};
+}
+
+constexpr BinaryInfo row(BinaryOperation operation, const char* name, const Values& values) {
+  return {{operation, name, values.takes, values.yields, values.cost, values.call}, values.kernels};
 }
 
 constexpr std::array kBinary{
-    arithmetic(Binary::add, "add", VectorOperation::add, [](auto a, auto b) { return wrapping(a) + wrapping(b); }),
-    arithmetic(Binary::subtract, "sub", VectorOperation::add, [](auto a, auto b) { return wrapping(a) - wrapping(b); }),
-    arithmetic(Binary::multiply, "mul", VectorOperation::multiply,
-               [](auto a, auto b) { return wrapping(a) * wrapping(b); }),
-    BinaryInfo{{Binary::divide, "div", Takes::any, Yields::floating, VectorOperation::divide},
-               {binary_loop<float, std::divides<>>, binary_loop<double, std::divides<>>, nullptr}},
-    division(Binary::truncate_divide, "div(rounding_mode=trunc)", VectorOperation::integer_divide,
-             [](auto a, auto b) { return std::trunc(a / b); }),
-    // Exact, so that every C library gives the same bits.
-    division(Binary::fmod, "fmod", VectorOperation::remainder, [](auto a, auto b) { return std::fmod(a, b); }),
-    BinaryInfo{{Binary::power, "pow", Takes::numbers, Yields::same, VectorOperation::pow, "pow(a, b)"},
-               binary_kernels(Power{})},
-    BinaryInfo{
-        {Binary::minimum, "minimum"},
-        {choose_loop<float, minimum_of>, choose_loop<double, minimum_of>, choose_loop<std::int64_t, minimum_of>}},
-    BinaryInfo{
-        {Binary::maximum, "maximum"},
-        {choose_loop<float, maximum_of>, choose_loop<double, maximum_of>, choose_loop<std::int64_t, maximum_of>}},
-    arithmetic(Binary::minimum_nan, "minimum", VectorOperation::minimum, MinimumNan{}),
-    arithmetic(Binary::maximum_nan, "maximum", VectorOperation::minimum, MaximumNan{}),
-    of_bits(Binary::bit_and, "bitwise_and", std::bit_and<>{}),
-    of_bits(Binary::bit_or, "bitwise_or", std::bit_or<>{}),
-    of_bits(Binary::bit_xor, "bitwise_xor", std::bit_xor<>{}),
-    BinaryInfo{{Binary::shift_left, "bitwise_left_shift", Takes::integers, Yields::same, VectorOperation::shift}, {}},
-    BinaryInfo{{Binary::shift_right, "bitwise_right_shift", Takes::integers, Yields::same, VectorOperation::shift}, {}},
-    comparison(Binary::equal, "eq", std::equal_to<>{}),
-    comparison(Binary::not_equal, "ne", std::not_equal_to<>{}),
-    comparison(Binary::less, "lt", std::less<>{}),
-    comparison(Binary::less_equal, "le", std::less_equal<>{}),
-    comparison(Binary::greater, "gt", std::greater<>{}),
-    comparison(Binary::greater_equal, "ge", std::greater_equal<>{}),
-    logical(Binary::logical_and, "logical_and", [](auto a, auto b) { return (a != 0) & (b != 0); }),
-    logical(Binary::logical_or, "logical_or", [](auto a, auto b) { return (a != 0) | (b != 0); }),
-    logical(Binary::logical_xor, "logical_xor", [](auto a, auto b) { return (a != 0) != (b != 0); }),
-    division(Binary::floor_divide, "floor_divide", std::nullopt,
-             [](auto a, auto b) { return numerics::floor_divide<NumberMath<decltype(a)>>(a, b); }),
-    division(Binary::remainder, "remainder", std::nullopt,
-             [](auto a, auto b) { return floored_remainder<NumberMath<decltype(a)>>(a, b); }),
-    arithmetic(Binary::tensor_maximum, "maximum", VectorOperation::minimum, TensorMaximum{}),
-    arithmetic(Binary::tensor_minimum, "minimum", VectorOperation::minimum, TensorMinimum{}),
-    BinaryInfo{{Binary::clamp_min, "clamp", Takes::numbers, Yields::same, VectorOperation::minimum},
-               binary_kernels(TensorMaximum{})},
-    BinaryInfo{{Binary::clamp_max, "clamp", Takes::numbers, Yields::same, VectorOperation::minimum},
-               binary_kernels(TensorMinimum{})},
+#define KERNBENCH_BINARY(operation, name, ...) row(BinaryOperation::operation, name, __VA_ARGS__),
+#define KERNBENCH_PAIR_FUNCTION(operation, name, ...) row(BinaryOperation::operation, #name, __VA_ARGS__),
+#define KERNBENCH_COMPARISON KERNBENCH_PAIR_FUNCTION
+#define KERNBENCH_BINARY_FUNCTION KERNBENCH_PAIR_FUNCTION
+#include "kernbench/elementwise/binary.def"
 };
+
+}  // namespace binary_rows
 
 template <class T>
 void where_loop(const std::byte* condition, const std::byte* a, const std::byte* b, std::byte* out,
@@ -181,7 +219,7 @@ constexpr std::array kTernary{
                   return static_cast<decltype(a)>(wrapping(a) * wrapping(b) + wrapping(c));
                 })},
     TernaryInfo{{TernaryOperation::clamp, "clamp", Takes::numbers}, ternary_kernels([](auto x, auto low, auto high) {
-                  return TensorMinimum{}(TensorMaximum{}(x, low), high);
+                  return binary_rows::TensorMinimum{}(binary_rows::TensorMaximum{}(x, low), high);
                 })},
     // The condition is brought to the type of the others, as 0 or 1. A NaN that is chosen keeps its payload.
     TernaryInfo{{TernaryOperation::where, "where", Takes::any, Yields::same, VectorOperation::select},
@@ -192,20 +230,16 @@ template <class Operation, class Table, std::size_t... kIndices>
 constexpr bool in_order(const Table& table, std::index_sequence<kIndices...>) {
   return (... && (std::get<Operation>(table[kIndices].operation) == static_cast<Operation>(kIndices)));
 }
-static_assert(in_order<BinaryOperation>(kBinary, std::make_index_sequence<kBinary.size()>()));
 static_assert(in_order<TernaryOperation>(kTernary, std::make_index_sequence<kTernary.size()>()));
 
 }  // namespace
 
 std::span<const BinaryInfo> binary_table() {
-  return kBinary;
-}
-std::span<const TernaryInfo> ternary_table() {
-  return kTernary;
+  return binary_rows::kBinary;
 }
 
 const BinaryInfo& info(BinaryOperation operation) {
-  return kBinary[static_cast<std::size_t>(operation)];
+  return binary_rows::kBinary[static_cast<std::size_t>(operation)];
 }
 const TernaryInfo& info(TernaryOperation operation) {
   return kTernary[static_cast<std::size_t>(operation)];

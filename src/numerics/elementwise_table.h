@@ -1,6 +1,7 @@
 // The one table of elementwise operations: for each its names, which element types it takes, what it yields, how its
 // values are computed, and what it costs. Tile operations (tile/compute), host loops (tensor/functions) and library
-// kernels (tile/library, runtime/functions) are made from it. How to add one: docs/contributing.md.
+// kernels (tile/library, runtime/functions) are made from it. Its rows: kernbench/elementwise/unary.def and binary.def; how
+// to add one: docs/contributing.md.
 #pragma once
 
 #include <cstddef>
@@ -67,7 +68,6 @@ struct TernaryInfo : ElementwiseInfo {
 /// In the order of the enumerations.
 std::span<const UnaryInfo> unary_table();
 std::span<const BinaryInfo> binary_table();
-std::span<const TernaryInfo> ternary_table();
 
 const UnaryInfo& info(UnaryOperation operation);
 const BinaryInfo& info(BinaryOperation operation);

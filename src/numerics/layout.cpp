@@ -184,13 +184,4 @@ Value narrow(Executor& executor, const Value& x, int axis, std::int64_t start, s
   return strided_copy(executor, x, shape, strides, length == 0 ? 0 : first);
 }
 
-Value flip(Executor& executor, const Value& x, int axis) {
-  const auto reversed = static_cast<std::size_t>(axis);
-  assert(axis >= 0 && reversed < x.shape().rank());
-  std::vector<std::int64_t> strides = strides_of(x.shape());
-  const std::int64_t last = std::max<std::int64_t>(x.shape()[reversed] - 1, 0) * strides[reversed];
-  strides[reversed] = -strides[reversed];
-  return strided_copy(executor, x, x.shape(), strides, x.numel() == 0 ? 0 : last);
-}
-
 }  // namespace kernbench::numerics

@@ -117,7 +117,5 @@ Value cat(Executor& executor, std::span<const Value> values, int axis);
 /// The lanes start, start + step, … (`length` of them) along `axis`. step >= 1.
 Value narrow(Executor& executor, const Value& x, int axis, std::int64_t start, std::int64_t length,
              std::int64_t step = 1);
-/// Reverses the order of the lanes along `axis`.
-Value flip(Executor& executor, const Value& x, int axis);
 
 }  // namespace kernbench::numerics

@@ -3,9 +3,7 @@
 
 #include <concepts>
 #include <cstdint>
-#include <deque>
 #include <functional>
-#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -97,83 +95,6 @@ class Completion : public Waitable {
  private:
   bool set_ = false;
   std::vector<Callback> callbacks_;
-};
-
-/// A counting semaphore; acquire takes `n` units, in arrival order (no overtaking).
-class Semaphore : public Waitable {
- public:
-  explicit Semaphore(std::int64_t initial = 0) : value_(initial) {}
-  ~Semaphore() override;
-  std::int64_t value() const { return value_; }
-  /// Requires n >= 0.
-  void release(std::int64_t n = 1);
-  /// Requires n >= 0. On a cancelled fiber that unwinds it returns without the units when they are not there.
-  void acquire(std::int64_t n = 1);
-  /// Takes the units if they are there and nobody waits; returns whether it did.
-  bool try_acquire(std::int64_t n = 1);
-
- protected:
-  const char* missing() const override { return "a release"; }
-
- private:
-  // Lies on the waiting fiber's stack.
-  struct Request {
-    Fiber* fiber;
-    std::int64_t units;
-    bool granted = false;
-    bool orphaned = false;  // the semaphore is gone
-  };
-  void grant();
-  void withdraw(const Request& request);
-  std::int64_t value_;
-  std::deque<Request*> queue_;
-};
-
-/// An unbounded first-in first-out queue of messages; receive suspends while it is empty. Receivers that find it empty
-/// are woken in order of arrival; who comes in between may take a message first, and then the woken one waits on.
-template <class T>
-class Mailbox : public Waitable {
- public:
-  void send(T message) {
-    messages_.push_back(std::move(message));
-    wake_one();
-  }
-  /// On a cancelled fiber that unwinds, and only there, returns T{} when there is no message.
-  T receive()
-    requires std::default_initializable<T>
-  {
-    const bool received = block_until([this] { return !messages_.empty(); });
-    return received ? take() : T{};
-  }
-  std::optional<T> try_receive() {
-    if (messages_.empty()) return std::nullopt;
-    took_without_waiting();
-    return std::optional<T>(take());
-  }
-  std::size_t size() const { return messages_.size(); }
-
- protected:
-  const char* missing() const override { return "a message"; }
-
- private:
-  T take() {
-    T message = std::move(messages_.front());
-    messages_.pop_front();
-    return message;
-  }
-  std::deque<T> messages_;
-};
-
-/// A server that serves one job at a time in order of arrival: a fiber calls serve(duration) and resumes when done.
-class FifoServer : public Waitable {
- public:
-  /// Waits for the jobs before it, then for `service`; returns the time at which service began. A job that is cancelled
-  /// while it waits keeps its turn: those behind it have been promised theirs.
-  Time serve(Time service);
-  Time busy_until() const { return busy_until_; }
-
- private:
-  Time busy_until_;
 };
 
 }  // namespace kernbench::sim

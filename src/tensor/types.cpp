@@ -116,6 +116,10 @@ Float8_e5m2 Scalar::toFloat8_e5m2() const {
   return result;
 }
 
+std::vector<std::int64_t> IntArrayRef::vec() const {
+  return {begin(), end()};
+}
+
 bool IntArrayRef::equals(IntArrayRef other) const {
   return std::equal(begin(), end(), other.begin(), other.end());
 }

@@ -4,7 +4,7 @@
 #include <cmath>
 
 #include "numerics/gemm/gemm.h"
-#include "numerics/reference.h"
+#include "reference.h"
 #include "support.h"
 
 namespace kernbench::numerics {

@@ -5,40 +5,21 @@
 
 #include <bit>
 #include <cmath>
-#include <functional>
-#include <map>
 #include <random>
 #include <set>
 #include <vector>
 
+#include "support/elementwise_references.h"
+#include "support/source_tree.h"
+
 namespace kernbench::numerics {
 namespace {
 
-using Reference = std::function<long double(long double)>;
-
-/// Of every function of the table; f32 is within one unit in the last place of it.
-const std::map<UnaryOperation, Reference>& references() {
-  using enum UnaryOperation;
-  static const std::map<UnaryOperation, Reference> all{
-      {exponential, [](long double x) { return std::exp(x); }},
-      {exponential2, [](long double x) { return std::exp2(x); }},
-      {UnaryOperation::expm1, [](long double x) { return std::expm1(x); }},
-      {logarithm, [](long double x) { return std::log(x); }},
-      {logarithm2, [](long double x) { return std::log2(x); }},
-      {logarithm10, [](long double x) { return std::log10(x); }},
-      {UnaryOperation::log1p, [](long double x) { return std::log1p(x); }},
-      {sine, [](long double x) { return std::sin(x); }},
-      {cosine, [](long double x) { return std::cos(x); }},
-      {hyperbolic_sine, [](long double x) { return std::sinh(x); }},
-      {hyperbolic_cosine, [](long double x) { return std::cosh(x); }},
-      {hyperbolic_tangent, [](long double x) { return std::tanh(x); }},
-      {error_function, [](long double x) { return std::erf(x); }},
-      {sigmoid, [](long double x) { return 1 / (1 + std::exp(-x)); }},
-      {square_root, [](long double x) { return std::sqrt(x); }},
-      {reciprocal_square_root, [](long double x) { return 1 / std::sqrt(x); }},
-      {reciprocal, [](long double x) { return 1 / x; }},
-  };
-  return all;
+const elementwise_test::Reference* reference_of(const std::string& name) {
+  for (const auto& reference : elementwise_test::references()) {
+    if (reference.name == name) return &reference;
+  }
+  return nullptr;
 }
 
 /// Distance of `actual` from the real number `expected` in units of the float spacing there.
@@ -70,13 +51,13 @@ TEST(ElementwiseTable, EveryFunctionIsWithinOneUnitInTheLastPlace) {
   std::vector<float> out(x.size());
   for (const UnaryInfo& row : unary_table()) {
     if (row.yields != Yields::floating) continue;
-    const auto reference = references().find(std::get<UnaryOperation>(row.operation));
-    ASSERT_TRUE(reference != references().end()) << row.name << " has no reference here";
+    const auto* reference = reference_of(row.name);
+    ASSERT_NE(reference, nullptr) << row.name << " has no line in tests/support/elementwise_references.h";
     row.kernels.f32(reinterpret_cast<const std::byte*>(x.data()), reinterpret_cast<std::byte*>(out.data()),
                     static_cast<std::int64_t>(x.size()));
     long double worst = 0;
     for (std::size_t i = 0; i < x.size(); ++i)
-      worst = std::max(worst, ulps(out[i], reference->second(static_cast<long double>(x[i]))));
+      worst = std::max(worst, ulps(out[i], reference->exact(static_cast<long double>(x[i]))));
     RecordProperty(std::string("ulps_") + row.name, std::to_string(worst));
     EXPECT_LE(worst, 1) << row.name;
   }
@@ -110,6 +91,14 @@ TEST(ElementwiseTable, EveryOperationHasALoopForTheTypesThatItTakes) {
     EXPECT_EQ(row.kernels.f64 == nullptr, bits) << row.name;
     EXPECT_EQ(row.kernels.i64 == nullptr, row.yields == Yields::floating || row.takes == Takes::floats) << row.name;
   }
+}
+
+TEST(ElementwiseTable, ThePageOfTheHostApiNamesEveryFunctionOfOneOperand) {
+  std::string names;
+#define KERNBENCH_QUESTION(operation, name, ...) names += #name " ";
+#define KERNBENCH_TENSOR_FUNCTION KERNBENCH_QUESTION
+#include "kernbench/elementwise/unary.def"
+  source_tree::expect_golden_part("docs/host-api.md", "| one operand | `", "silu gelu square clamp", names);
 }
 
 }  // namespace

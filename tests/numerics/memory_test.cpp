@@ -52,7 +52,7 @@ TEST(Memory, FreshBytesAreInvalidUntilWritten) {
   memory.write(0x1001, data);
   EXPECT_EQ(memory.read(0x1000, 4).validity, std::vector<std::uint8_t>({0, 1, 1, 0}));
   EXPECT_TRUE(memory.read(0x1001, 2).validity.empty());
-  memory.invalidate(0x1002, 1);
+  memory.write(0x1002, std::span(data).first(1), std::vector<std::uint8_t>{0});
   EXPECT_EQ(memory.read(0x1001, 2).validity, std::vector<std::uint8_t>({1, 0}));
   memory.unmap(0x1000, 64);
   EXPECT_FALSE(memory.mapped(0x1000, 1));

@@ -1,4 +1,4 @@
-#include "numerics/reference.h"
+#include "reference.h"
 
 #include <gtest/gtest.h>
 

@@ -65,7 +65,6 @@ TEST_F(Skipping, WhatDerivesFromALeftOutValueIsLeftOutWhateverItsType) {
                                    reshape(executor, sum, Shape{4}),
                                    broadcast_to(executor, sum, Shape{3, 2, 2}),
                                    narrow(executor, sum, 0, 0, 1),
-                                   flip(executor, sum, 0),
                                    cat(executor, parts, 0),
                                    mask_lanes(executor, integers, cast(executor, sum, DType::boolean))};
   for (std::size_t i = 0; i < results.size(); ++i) EXPECT_FALSE(results[i].has_data()) << i;

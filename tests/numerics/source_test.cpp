@@ -140,7 +140,6 @@ TEST_P(Sources, ChangesOfShapeHandThemOn) {
   EXPECT_EQ(text(transpose(executor_, x)), "a...bc");
   EXPECT_EQ(text(reshape(executor_, x, Shape{6})), "a.b..c");
   EXPECT_EQ(text(narrow(executor_, x, 1, 1, 2)), ".b.c");
-  EXPECT_EQ(text(flip(executor_, x, 1)), "b.ac..");
   const Value parts[] = {x, of("...", DType::i32, Shape{1, 3}), of("c..", DType::i32, Shape{1, 3})};
   EXPECT_EQ(text(cat(executor_, parts, 0)), "a.b..c...c..");
   EXPECT_EQ(text(broadcast_to(executor_, of("a."), Shape{2, 2})), "a.a.");
@@ -167,7 +166,7 @@ TEST_P(Sources, MemoryRemembersThem) {
   memory.write(0, std::vector<std::byte>(24));
   EXPECT_EQ(text(gather(executor_, {}, DType::i32, Shape{6}, std::span(&six, 1))), "......");
   scatter(executor_, {}, of("aaaa"), std::span(&four, 1));
-  memory.invalidate(0, 8);
+  memory.write(0, std::vector<std::byte>(8), std::vector<std::uint8_t>(8));
   EXPECT_EQ(text(gather(executor_, {}, DType::i32, Shape{4}, std::span(&four, 1))), "llaa");
 }
 

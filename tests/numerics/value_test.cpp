@@ -48,7 +48,6 @@ TEST(Value, WithoutDataOnlyTypesAndShapesExist) {
   scatter(executor, {}, cast(executor, product, DType::f16), std::span(&piece, 1));
   inspect(executor, {}, sum, [](const TileView&) { FAIL(); });
   memory.write(0, std::vector<std::byte>(16));
-  memory.invalidate(0, 16);
   for (const Value& value :
        {loaded, product, sum, reshape(executor, product, Shape{16}), full(executor, Shape{3}, DType::i32, 1),
         test::tile(executor, DType::f32, Shape{1}, {1})}) {

@@ -12,6 +12,7 @@
 #include "sim/fiber.h"
 #include "sim/scheduler.h"
 #include "sim/waitable.h"
+#include "support/fiber_queues.h"
 
 namespace kernbench::sim {
 namespace {
@@ -28,12 +29,10 @@ struct Waits {
   Completion completion;
   Semaphore semaphore;
   Mailbox<int> box;
-  FifoServer server;
   std::map<std::string, std::function<void()>> all{
       {"completion", [this] { completion.wait(); }},
       {"semaphore", [this] { semaphore.acquire(); }},
       {"mailbox", [this] { box.receive(); }},
-      {"server", [this] { server.serve(Time::nanoseconds(100)); }},
       {"sleep", [] { this_fiber::sleep(Time::nanoseconds(100)); }},
   };
 };

@@ -10,6 +10,7 @@
 #include "sim/fiber.h"
 #include "sim/scheduler.h"
 #include "sim/waitable.h"
+#include "support/fiber_queues.h"
 
 namespace kernbench::sim {
 namespace {

@@ -11,23 +11,12 @@
 #include "sim/fiber.h"
 #include "sim/scheduler.h"
 #include "sim/waitable.h"
+#include "support/fiber_queues.h"
 
 namespace kernbench::sim {
 namespace {
 
-enum class Action : std::uint8_t {
-  sleep,
-  send,
-  receive,
-  acquire,
-  release,
-  signal,
-  await,
-  post_event,
-  cancel,
-  serve,
-  count
-};
+enum class Action : std::uint8_t { sleep, send, receive, acquire, release, signal, await, post_event, cancel, count };
 
 struct Step {
   Action action;
@@ -131,9 +120,6 @@ class Simulation {
         return;
       case Action::cancel:
         return fibers_[(agent + object + 1) % fibers_.size()]->cancel();
-      case Action::serve:
-        server_.serve(Time::picoseconds(step.amount));
-        return;
       case Action::count:
         return;
     }
@@ -150,7 +136,6 @@ class Simulation {
   Mailbox<int> boxes_[kObjects];
   Semaphore semaphores_[kObjects];
   Completion completions_[kObjects];
-  FifoServer server_;
   std::vector<std::shared_ptr<Fiber>> fibers_;
 };
 

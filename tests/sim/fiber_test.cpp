@@ -11,6 +11,7 @@
 #include "kernbench/error.h"
 #include "sim/scheduler.h"
 #include "sim/waitable.h"
+#include "support/fiber_queues.h"
 #include "support/sanitizers.h"
 
 namespace kernbench::sim {

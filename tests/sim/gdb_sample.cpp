@@ -2,6 +2,7 @@
 #include "sim/fiber.h"
 #include "sim/scheduler.h"
 #include "sim/waitable.h"
+#include "support/fiber_queues.h"
 
 namespace {
 

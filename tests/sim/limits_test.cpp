@@ -14,6 +14,7 @@
 #include "sim/fiber.h"
 #include "sim/scheduler.h"
 #include "sim/waitable.h"
+#include "support/fiber_queues.h"
 #include "support/sanitizers.h"
 
 namespace kernbench::sim {

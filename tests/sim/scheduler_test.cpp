@@ -11,6 +11,7 @@
 #include "kernbench/error.h"
 #include "sim/fiber.h"
 #include "sim/waitable.h"
+#include "support/fiber_queues.h"
 
 namespace kernbench::sim {
 namespace {

@@ -11,6 +11,7 @@
 #include "sim/errors.h"
 #include "sim/fiber.h"
 #include "sim/scheduler.h"
+#include "support/fiber_queues.h"
 
 namespace kernbench::sim {
 namespace {
@@ -223,22 +224,6 @@ TEST(MailboxTest, AMessageForACancelledReceiverGoesToTheNext) {
     scheduler.run();
     EXPECT_EQ(received_by_second, 42);
   }
-}
-
-TEST(FifoServerTest, JobsAreServedOneAfterTheOther) {
-  Scheduler scheduler;
-  FifoServer server;
-  std::vector<std::int64_t> began(3), ended(3);
-  for (std::uint32_t i : {2u, 0u, 1u}) {
-    scheduler.spawn(agent(i), [&, i] {
-      this_fiber::sleep(Time::picoseconds(i == 2 ? 100 : 0));
-      began[i] = server.serve(Time::picoseconds(10)).count();
-      ended[i] = scheduler.now().count();
-    });
-  }
-  scheduler.run();
-  EXPECT_THAT(began, ElementsAre(0, 10, 100));
-  EXPECT_THAT(ended, ElementsAre(10, 20, 110));
 }
 
 // A waitable of a user's own, as the layers above write them.

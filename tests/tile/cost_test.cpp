@@ -45,7 +45,7 @@ constexpr std::int64_t kCount = 21 * 37;
 
 struct CostCase {
   const char* name;
-  const char* key;
+  std::string key;
   std::function<tl::Tile(const Operands&)> compute;
   std::int64_t elements = kCount;
   std::int64_t bytes = 4;  // of the widest element
@@ -97,22 +97,6 @@ const std::vector<CostCase>& cost_cases() {
       {"round", "round", [](const Operands& t) { return tl::round(t.f); }},
       {"trunc", "round", [](const Operands& t) { return tl::trunc(t.f); }},
       {"pow", "pow", [](const Operands& t) { return tl::pow(t.f, t.g); }},
-      {"exp", "exp", [](const Operands& t) { return tl::exp(t.f); }},
-      {"exp2", "exp", [](const Operands& t) { return tl::exp2(t.f); }},
-      {"expm1", "expm1", [](const Operands& t) { return tl::expm1(t.f); }},
-      {"log", "log", [](const Operands& t) { return tl::log(t.f); }},
-      {"log2", "log", [](const Operands& t) { return tl::log2(t.f); }},
-      {"log10", "log10", [](const Operands& t) { return tl::log10(t.f); }},
-      {"log1p", "log1p", [](const Operands& t) { return tl::log1p(t.f); }},
-      {"sqrt", "sqrt", [](const Operands& t) { return tl::sqrt(t.f); }},
-      {"rsqrt", "rsqrt", [](const Operands& t) { return tl::rsqrt(t.f); }},
-      {"sin", "sin", [](const Operands& t) { return tl::sin(t.f); }},
-      {"cos", "cos", [](const Operands& t) { return tl::cos(t.f); }},
-      {"sinh", "tanh", [](const Operands& t) { return tl::sinh(t.f); }},
-      {"cosh", "tanh", [](const Operands& t) { return tl::cosh(t.f); }},
-      {"tanh", "tanh", [](const Operands& t) { return tl::tanh(t.f); }},
-      {"erf", "erf", [](const Operands& t) { return tl::erf(t.f); }},
-      {"sigmoid", "sigmoid", [](const Operands& t) { return tl::sigmoid(t.f); }},
       {"cast", "cast", [](const Operands& t) { return tl::cast(t.f, DType::f16); }},
       {"cast to i64", "cast", [](const Operands& t) { return tl::cast(t.h, DType::i64); }, kCount, 8},
       {"sum of rows", "reduce", [](const Operands& t) { return tl::sum(t.f, 1); }, kCount, 4, 37},
@@ -129,6 +113,18 @@ const std::vector<CostCase>& cost_cases() {
       {"join", "copy", [](const Operands& t) { return tl::join(t.f, t.g); }, 2 * kCount},
       {"first of split", "copy", [](const Operands& t) { return tl::split(tl::join(t.f, t.g)).first; }},
       {"second of split", "copy", [](const Operands& t) { return tl::split(tl::join(t.f, t.g)).second; }}};
+  return cases;
+}
+
+/// Of functions of floats, as their references say.
+std::vector<CostCase> function_cost_cases() {
+  std::vector<CostCase> cases;
+  for (const auto& reference : elementwise_test::references()) {
+    const auto compute = tile_function(reference.name);
+    EXPECT_EQ(compute == nullptr, reference.cost.empty()) << reference.name;
+    if (compute != nullptr)
+      cases.push_back({reference.name, reference.cost, [compute](const Operands& t) { return compute(t.f); }});
+  }
   return cases;
 }
 
@@ -160,7 +156,9 @@ std::int64_t duration(const tl::Tile& tile) {
 
 TEST(TileCost, EveryVectorCommandTakesItsOwnCyclesForEachGroupOfLanes) {
   with_operands(distinct_costs(), [](const Operands& operands) {
-    for (const auto& what : cost_cases()) {
+    auto cases = cost_cases();
+    for (auto& function : function_cost_cases()) cases.push_back(std::move(function));
+    for (const auto& what : cases) {
       const std::int64_t width = std::max<std::int64_t>(what.bytes, 4);
       const std::int64_t groups = (what.elements * width + 4 * kLanes - 1) / (4 * kLanes);
       const std::int64_t cycles =

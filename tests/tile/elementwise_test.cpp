@@ -398,31 +398,16 @@ TEST(TileElementwise, UnaryOperationsAreExact) {
 }
 
 struct FunctionCase {
-  const char* name;
-  Real ulps;  // in f32, before the rounding to a narrower type: docs/model-numerics.md
-  std::function<tl::Tile(const tl::Tile&)> compute;
-  std::function<Real(Real)> exact;
+  elementwise_test::Reference reference;
+  TileFunction compute;
 };
 
-const std::vector<FunctionCase>& function_cases() {
-  static const std::vector<FunctionCase> cases{
-      {"exp", 0.501L, [](const tl::Tile& x) { return tl::exp(x); }, [](Real x) { return std::exp(x); }},
-      {"exp2", 0.501L, [](const tl::Tile& x) { return tl::exp2(x); }, [](Real x) { return std::exp2(x); }},
-      {"expm1", 0.501L, [](const tl::Tile& x) { return tl::expm1(x); }, [](Real x) { return std::expm1(x); }},
-      {"log", 0.501L, [](const tl::Tile& x) { return tl::log(x); }, [](Real x) { return std::log(x); }},
-      {"log2", 0.501L, [](const tl::Tile& x) { return tl::log2(x); }, [](Real x) { return std::log2(x); }},
-      {"log10", 0.501L, [](const tl::Tile& x) { return tl::log10(x); }, [](Real x) { return std::log10(x); }},
-      {"log1p", 0.501L, [](const tl::Tile& x) { return tl::log1p(x); }, [](Real x) { return std::log1p(x); }},
-      {"sqrt", 0.5L, [](const tl::Tile& x) { return tl::sqrt(x); }, [](Real x) { return std::sqrt(x); }},
-      {"rsqrt", 0.501L, [](const tl::Tile& x) { return tl::rsqrt(x); }, [](Real x) { return 1 / std::sqrt(x); }},
-      {"sin", 0.501L, [](const tl::Tile& x) { return tl::sin(x); }, [](Real x) { return std::sin(x); }},
-      {"cos", 0.501L, [](const tl::Tile& x) { return tl::cos(x); }, [](Real x) { return std::cos(x); }},
-      {"sinh", 0.501L, [](const tl::Tile& x) { return tl::sinh(x); }, [](Real x) { return std::sinh(x); }},
-      {"cosh", 0.501L, [](const tl::Tile& x) { return tl::cosh(x); }, [](Real x) { return std::cosh(x); }},
-      {"tanh", 0.501L, [](const tl::Tile& x) { return tl::tanh(x); }, [](Real x) { return std::tanh(x); }},
-      {"erf", 0.501L, [](const tl::Tile& x) { return tl::erf(x); }, [](Real x) { return std::erf(x); }},
-      {"sigmoid", 0.501L, [](const tl::Tile& x) { return tl::sigmoid(x); },
-       [](Real x) { return 1 / (1 + std::exp(-x)); }}};
+/// Those with a reference; floor and its like are exact, and above.
+std::vector<FunctionCase> function_cases() {
+  std::vector<FunctionCase> cases;
+  for (const auto& reference : elementwise_test::references()) {
+    if (const auto compute = tile_function(reference.name)) cases.push_back({reference, compute});
+  }
   return cases;
 }
 
@@ -443,15 +428,15 @@ TEST(TileElementwise, FunctionsAreWithinTheirUnitsInTheLastPlace) {
         for (int round = 0; round < 20; ++round) {
           const auto x = bench.draw(type, bench.shape());
           const auto got = look_at(what.compute(x.tile));
-          ASSERT_EQ(got.dtype, dtype) << what.name;
-          ASSERT_EQ(got.shape, x.host.shape) << what.name;
+          ASSERT_EQ(got.dtype, dtype) << what.reference.name;
+          ASSERT_EQ(got.shape, x.host.shape) << what.reference.name;
           for (std::size_t i = 0; i < got.lanes.size(); ++i) {
-            ASSERT_EQ(got.lanes[i].valid, x.host.lanes[i].valid) << what.name;
+            ASSERT_EQ(got.lanes[i].valid, x.host.lanes[i].valid) << what.reference.name;
             if (!got.lanes[i].valid) continue;
-            const Real argument = round_to(x.host.lanes[i].value, DType::f32), exact = what.exact(argument);
-            ASSERT_TRUE(within(got.lanes[i].value, exact, what.ulps, dtype))
-                << what.name << " of " << name(type) << " " << argument << ": " << got.lanes[i].value << " instead of "
-                << exact;
+            const Real argument = round_to(x.host.lanes[i].value, DType::f32), exact = what.reference.exact(argument);
+            ASSERT_TRUE(within(got.lanes[i].value, exact, what.reference.ulps, dtype))
+                << what.reference.name << " of " << name(type) << " " << argument << ": " << got.lanes[i].value
+                << " instead of " << exact;
           }
         }
       }

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <map>
 
 #include "numerics/value.h"
 #include "tile/program/environment.h"
@@ -190,6 +191,15 @@ std::string kernel_error(const std::function<void(tl::Tile a, tl::Tile b)>& body
     torch::ahbm::synchronize();
   });
   return result.error ? result.error->type + ": " + result.error->message + " | " + result.error->where : "no error";
+}
+
+TileFunction tile_function(const std::string& name) {
+  static const std::map<std::string, TileFunction> all{
+#define KERNBENCH_FUNCTION(operation, name, ...) {#name, [](const tl::Tile& x) { return tl::name(x); }},
+#include "kernbench/elementwise/unary.def"
+  };
+  const auto found = all.find(name);
+  return found == all.end() ? nullptr : found->second;
 }
 
 }  // namespace kernbench::tile_test

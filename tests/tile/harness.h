@@ -10,6 +10,7 @@
 
 #include "kernbench/kernbench.h"
 #include "reference.h"
+#include "support/elementwise_references.h"
 
 namespace kernbench::tile_test {
 
@@ -59,6 +60,10 @@ HostTile look_at(const tl::Tile& tile);
 /// Lane i of the result from the i-th lanes of the broadcast operands; invalid when one of them is, or the result is.
 using LaneFunction = std::function<Lane(const std::vector<Real>&)>;
 HostTile elementwise(const std::vector<const HostTile*>& operands, DType dtype, const LaneFunction& function);
+
+/// tl::`name`, a function of one operand of kernbench/elementwise/unary.def; null when there is none.
+using TileFunction = tl::Tile (*)(const tl::Tile&);
+TileFunction tile_function(const std::string& name);
 
 /// Expects type, shape, validity and, of valid lanes, the same numbers.
 void expect_same(const tl::Tile& got, const HostTile& expected, const std::string& what);

@@ -15,9 +15,8 @@ class MatrixOperand {
   /// The whole tensor, of rank 2.
   MatrixOperand(Tensor tensor);  // NOLINT(google-explicit-constructor)
   /// The box of `shape` at `offsets`; lanes past the end read as zero and are not written.
-  MatrixOperand(Tensor tensor, Extents offsets, Extents shape)
-      : tensor_(std::move(tensor)), offsets_(offsets), shape_(shape) {}
-  MatrixOperand(Tile tile) : tile_(std::move(tile)), shape_(tile_.shape()) {}  // NOLINT(google-explicit-constructor)
+  MatrixOperand(Tensor tensor, Extents offsets, Extents shape);
+  MatrixOperand(Tile tile);  // NOLINT(google-explicit-constructor)
   bool in_hbm() const { return tensor_.has_value(); }
   const Tensor& tensor() const { return *tensor_; }
   const Extents& offsets() const { return offsets_; }

@@ -64,34 +64,12 @@ Tile fma(const Operand& x, const Operand& y, const Operand& z, Where where = Whe
 /// IEEE division of floats, in f32 at least for 16-bit operands, and rounded to their type.
 Tile fdiv(const Operand& a, const Operand& b, Where where = Where::current());
 Tile abs(const Tile& x, Where where = Where::current());
-Tile floor(const Tile& x, Where where = Where::current());
-Tile ceil(const Tile& x, Where where = Where::current());
-/// To the nearest whole number, halves to the even one.
-Tile round(const Tile& x, Where where = Where::current());
-/// Toward zero.
-Tile trunc(const Tile& x, Where where = Where::current());
 /// a to the power of b, computed in f32 and rounded once, with the special cases of C's pow; floats only.
 Tile pow(const Operand& a, const Operand& b, Where where = Where::current());
-/// Functions of floats: computed in f32 at least and rounded once; integers promote to f32. Accuracy:
-/// docs/model-numerics.md.
-Tile exp(const Tile& x, Where where = Where::current());
-Tile exp2(const Tile& x, Where where = Where::current());
-/// e^x - 1, without cancellation for small x.
-Tile expm1(const Tile& x, Where where = Where::current());
-Tile log(const Tile& x, Where where = Where::current());
-Tile log2(const Tile& x, Where where = Where::current());
-Tile log10(const Tile& x, Where where = Where::current());
-/// log(1 + x), without cancellation for small x.
-Tile log1p(const Tile& x, Where where = Where::current());
-Tile sqrt(const Tile& x, Where where = Where::current());
-Tile rsqrt(const Tile& x, Where where = Where::current());
-Tile sin(const Tile& x, Where where = Where::current());
-Tile cos(const Tile& x, Where where = Where::current());
-Tile sinh(const Tile& x, Where where = Where::current());
-Tile cosh(const Tile& x, Where where = Where::current());
-Tile tanh(const Tile& x, Where where = Where::current());
-Tile erf(const Tile& x, Where where = Where::current());
-Tile sigmoid(const Tile& x, Where where = Where::current());
+// Each row of elementwise/unary.def: exp, log, sqrt, sin, tanh, erf, sigmoid, …; floor, ceil, round, trunc.
+// Accuracy: docs/model-numerics.md.
+#define KERNBENCH_FUNCTION(operation, name, ...) Tile name(const Tile& x, Where where = Where::current());
+#include "kernbench/elementwise/unary.def"
 
 /// How a conversion to a narrower float rounds: to nearest with ties to even, or toward zero.
 enum class Rounding : std::uint8_t { rtne, rtz };

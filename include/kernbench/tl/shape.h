@@ -2,6 +2,7 @@
 // vector commands.
 #pragma once
 
+#include <initializer_list>
 #include <span>
 #include <utility>
 
@@ -23,12 +24,8 @@ Tile trans(const Tile& x, Extents order, Where where = Where::current());
 Tile broadcast_to(const Tile& x, Extents shape, Where where = Where::current());
 /// Along `axis`; all tiles have one type and agree in the other extents.
 Tile cat(std::span<const Tile> tiles, int axis = 0, Where where = Where::current());
-inline Tile cat(std::initializer_list<Tile> tiles, int axis = 0, Where where = Where::current()) {
-  return cat(std::span(tiles.begin(), tiles.size()), axis, where);
-}
-inline Tile cat(const Tile& a, const Tile& b, int axis = 0, Where where = Where::current()) {
-  return cat({a, b}, axis, where);
-}
+Tile cat(std::initializer_list<Tile> tiles, int axis = 0, Where where = Where::current());
+Tile cat(const Tile& a, const Tile& b, int axis = 0, Where where = Where::current());
 /// Stacks two tiles of one shape (after broadcasting) on a new last dimension of extent 2.
 Tile join(const Tile& a, const Tile& b, Where where = Where::current());
 /// Undoes join: the last extent must be 2.

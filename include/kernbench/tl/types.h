@@ -33,7 +33,7 @@ class Extents {
  public:
   static constexpr std::size_t kMaximumRank = 8;
   Extents() = default;
-  Extents(std::initializer_list<std::int64_t> values) : Extents(std::span(values.begin(), values.size())) {}
+  Extents(std::initializer_list<std::int64_t> values);
   explicit Extents(std::span<const std::int64_t> values);
 
   std::size_t size() const { return size_; }
@@ -42,7 +42,7 @@ class Extents {
   std::int64_t& operator[](std::size_t dimension) { return values_[dimension]; }
   const std::int64_t* begin() const { return values_.data(); }
   const std::int64_t* end() const { return values_.data() + size_; }
-  std::span<const std::int64_t> span() const { return {values_.data(), size_}; }
+  std::span<const std::int64_t> span() const;
   std::int64_t numel() const;
   bool operator==(const Extents& other) const;
 

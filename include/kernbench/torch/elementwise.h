@@ -28,125 +28,23 @@ inline Tensor sub(const Tensor& a, const Tensor& b, const Scalar& alpha = 1, Whe
 inline Tensor sub(const Tensor& a, const Scalar& b, const Scalar& alpha = 1, Where where = Where::current()) {
   return a.sub(b, alpha, where);
 }
-inline Tensor mul(const Tensor& a, const Tensor& b, Where where = Where::current()) {
-  return a.mul(b, where);
-}
-inline Tensor mul(const Tensor& a, const Scalar& b, Where where = Where::current()) {
-  return a.mul(b, where);
-}
-inline Tensor div(const Tensor& a, const Tensor& b, Where where = Where::current()) {
-  return a.div(b, where);
-}
-inline Tensor div(const Tensor& a, const Scalar& b, Where where = Where::current()) {
-  return a.div(b, where);
-}
-inline Tensor floor_divide(const Tensor& a, const Tensor& b, Where where = Where::current()) {
-  return a.floor_divide(b, where);
-}
-inline Tensor floor_divide(const Tensor& a, const Scalar& b, Where where = Where::current()) {
-  return a.floor_divide(b, where);
-}
-inline Tensor remainder(const Tensor& a, const Tensor& b, Where where = Where::current()) {
-  return a.remainder(b, where);
-}
-inline Tensor remainder(const Tensor& a, const Scalar& b, Where where = Where::current()) {
-  return a.remainder(b, where);
-}
-inline Tensor fmod(const Tensor& a, const Tensor& b, Where where = Where::current()) {
-  return a.fmod(b, where);
-}
-inline Tensor fmod(const Tensor& a, const Scalar& b, Where where = Where::current()) {
-  return a.fmod(b, where);
-}
-inline Tensor pow(const Tensor& a, const Tensor& b, Where where = Where::current()) {
-  return a.pow(b, where);
-}
-inline Tensor pow(const Tensor& a, const Scalar& b, Where where = Where::current()) {
-  return a.pow(b, where);
-}
-inline Tensor bitwise_and(const Tensor& a, const Tensor& b, Where where = Where::current()) {
-  return a.bitwise_and(b, where);
-}
-inline Tensor bitwise_and(const Tensor& a, const Scalar& b, Where where = Where::current()) {
-  return a.bitwise_and(b, where);
-}
-inline Tensor bitwise_or(const Tensor& a, const Tensor& b, Where where = Where::current()) {
-  return a.bitwise_or(b, where);
-}
-inline Tensor bitwise_or(const Tensor& a, const Scalar& b, Where where = Where::current()) {
-  return a.bitwise_or(b, where);
-}
-inline Tensor bitwise_xor(const Tensor& a, const Tensor& b, Where where = Where::current()) {
-  return a.bitwise_xor(b, where);
-}
-inline Tensor bitwise_xor(const Tensor& a, const Scalar& b, Where where = Where::current()) {
-  return a.bitwise_xor(b, where);
-}
-inline Tensor bitwise_left_shift(const Tensor& a, const Tensor& b, Where where = Where::current()) {
-  return a.bitwise_left_shift(b, where);
-}
-inline Tensor bitwise_left_shift(const Tensor& a, const Scalar& b, Where where = Where::current()) {
-  return a.bitwise_left_shift(b, where);
-}
-inline Tensor bitwise_right_shift(const Tensor& a, const Tensor& b, Where where = Where::current()) {
-  return a.bitwise_right_shift(b, where);
-}
-inline Tensor bitwise_right_shift(const Tensor& a, const Scalar& b, Where where = Where::current()) {
-  return a.bitwise_right_shift(b, where);
-}
-inline Tensor eq(const Tensor& a, const Tensor& b, Where where = Where::current()) {
-  return a.eq(b, where);
-}
-inline Tensor eq(const Tensor& a, const Scalar& b, Where where = Where::current()) {
-  return a.eq(b, where);
-}
-inline Tensor ne(const Tensor& a, const Tensor& b, Where where = Where::current()) {
-  return a.ne(b, where);
-}
-inline Tensor ne(const Tensor& a, const Scalar& b, Where where = Where::current()) {
-  return a.ne(b, where);
-}
-inline Tensor lt(const Tensor& a, const Tensor& b, Where where = Where::current()) {
-  return a.lt(b, where);
-}
-inline Tensor lt(const Tensor& a, const Scalar& b, Where where = Where::current()) {
-  return a.lt(b, where);
-}
-inline Tensor le(const Tensor& a, const Tensor& b, Where where = Where::current()) {
-  return a.le(b, where);
-}
-inline Tensor le(const Tensor& a, const Scalar& b, Where where = Where::current()) {
-  return a.le(b, where);
-}
-inline Tensor gt(const Tensor& a, const Tensor& b, Where where = Where::current()) {
-  return a.gt(b, where);
-}
-inline Tensor gt(const Tensor& a, const Scalar& b, Where where = Where::current()) {
-  return a.gt(b, where);
-}
-inline Tensor ge(const Tensor& a, const Tensor& b, Where where = Where::current()) {
-  return a.ge(b, where);
-}
-inline Tensor ge(const Tensor& a, const Scalar& b, Where where = Where::current()) {
-  return a.ge(b, where);
-}
+// Each row of elementwise/binary.def: mul, div, pow, bitwise_and, …; eq, lt, …; maximum, logical_and, ….
+#define KERNBENCH_PAIR_FUNCTION(operation, name, ...)           \
+  inline Tensor name(const TensorOperand& a, const Tensor& b) { \
+    return a.tensor.name(b, a.where);                           \
+  }
+#define KERNBENCH_COMPARISON(operation, name, ...)                                       \
+  inline Tensor name(const Tensor& a, const Tensor& b, Where where = Where::current()) { \
+    return a.name(b, where);                                                             \
+  }                                                                                      \
+  inline Tensor name(const Tensor& a, const Scalar& b, Where where = Where::current()) { \
+    return a.name(b, where);                                                             \
+  }
+#define KERNBENCH_BINARY_FUNCTION KERNBENCH_COMPARISON
+#include "kernbench/elementwise/binary.def"
+
 Tensor pow(const Scalar& a, const Tensor& b, Where where = Where::current());
 Tensor remainder(const Scalar& a, const Tensor& b, Where where = Where::current());
-inline Tensor maximum(const TensorOperand& a, const Tensor& b) {
-  return a.tensor.maximum(b, a.where);
-}
-inline Tensor minimum(const TensorOperand& a, const Tensor& b) {
-  return a.tensor.minimum(b, a.where);
-}
-inline Tensor logical_and(const TensorOperand& a, const Tensor& b) {
-  return a.tensor.logical_and(b, a.where);
-}
-inline Tensor logical_or(const TensorOperand& a, const Tensor& b) {
-  return a.tensor.logical_or(b, a.where);
-}
-inline Tensor logical_xor(const TensorOperand& a, const Tensor& b) {
-  return a.tensor.logical_xor(b, a.where);
-}
 inline Tensor div(const Tensor& a, const Tensor& b, std::optional<std::string_view> rounding_mode,
                   Where where = Where::current()) {
   return a.div(b, rounding_mode, where);
@@ -202,98 +100,16 @@ Tensor where(const Tensor& condition, const Scalar& a, const Scalar& b, Where wh
 
 // ---- one operand -----------------------------------------------------------------------------------------------
 
-inline Tensor neg(const TensorOperand& x) {
-  return x.tensor.neg(x.where);
-}
-inline Tensor abs(const TensorOperand& x) {
-  return x.tensor.abs(x.where);
-}
-inline Tensor sqrt(const TensorOperand& x) {
-  return x.tensor.sqrt(x.where);
-}
-inline Tensor rsqrt(const TensorOperand& x) {
-  return x.tensor.rsqrt(x.where);
-}
-inline Tensor reciprocal(const TensorOperand& x) {
-  return x.tensor.reciprocal(x.where);
-}
+// Each row of elementwise/unary.def: neg, exp, floor, relu, isnan, ….
+#define KERNBENCH_QUESTION(operation, name, ...) \
+  inline Tensor name(const TensorOperand& x) {   \
+    return x.tensor.name(x.where);               \
+  }
+#define KERNBENCH_TENSOR_FUNCTION KERNBENCH_QUESTION
+#include "kernbench/elementwise/unary.def"
+
 inline Tensor square(const TensorOperand& x) {
   return x.tensor.square(x.where);
-}
-inline Tensor exp(const TensorOperand& x) {
-  return x.tensor.exp(x.where);
-}
-inline Tensor exp2(const TensorOperand& x) {
-  return x.tensor.exp2(x.where);
-}
-inline Tensor expm1(const TensorOperand& x) {
-  return x.tensor.expm1(x.where);
-}
-inline Tensor log(const TensorOperand& x) {
-  return x.tensor.log(x.where);
-}
-inline Tensor log2(const TensorOperand& x) {
-  return x.tensor.log2(x.where);
-}
-inline Tensor log10(const TensorOperand& x) {
-  return x.tensor.log10(x.where);
-}
-inline Tensor log1p(const TensorOperand& x) {
-  return x.tensor.log1p(x.where);
-}
-inline Tensor sin(const TensorOperand& x) {
-  return x.tensor.sin(x.where);
-}
-inline Tensor cos(const TensorOperand& x) {
-  return x.tensor.cos(x.where);
-}
-inline Tensor sinh(const TensorOperand& x) {
-  return x.tensor.sinh(x.where);
-}
-inline Tensor cosh(const TensorOperand& x) {
-  return x.tensor.cosh(x.where);
-}
-inline Tensor tanh(const TensorOperand& x) {
-  return x.tensor.tanh(x.where);
-}
-inline Tensor erf(const TensorOperand& x) {
-  return x.tensor.erf(x.where);
-}
-inline Tensor sigmoid(const TensorOperand& x) {
-  return x.tensor.sigmoid(x.where);
-}
-inline Tensor floor(const TensorOperand& x) {
-  return x.tensor.floor(x.where);
-}
-inline Tensor ceil(const TensorOperand& x) {
-  return x.tensor.ceil(x.where);
-}
-inline Tensor round(const TensorOperand& x) {
-  return x.tensor.round(x.where);
-}
-inline Tensor trunc(const TensorOperand& x) {
-  return x.tensor.trunc(x.where);
-}
-inline Tensor sign(const TensorOperand& x) {
-  return x.tensor.sign(x.where);
-}
-inline Tensor bitwise_not(const TensorOperand& x) {
-  return x.tensor.bitwise_not(x.where);
-}
-inline Tensor logical_not(const TensorOperand& x) {
-  return x.tensor.logical_not(x.where);
-}
-inline Tensor relu(const TensorOperand& x) {
-  return x.tensor.relu(x.where);
-}
-inline Tensor isnan(const TensorOperand& x) {
-  return x.tensor.isnan(x.where);
-}
-inline Tensor isinf(const TensorOperand& x) {
-  return x.tensor.isinf(x.where);
-}
-inline Tensor isfinite(const TensorOperand& x) {
-  return x.tensor.isfinite(x.where);
 }
 /// x * sigmoid(x).
 Tensor silu(const TensorOperand& x);

@@ -216,70 +216,21 @@ class Tensor {
   Tensor sub(const Scalar& other, const Scalar& alpha = 1, Where where = Where::current()) const;
   const Tensor& sub_(const Tensor& other, const Scalar& alpha = 1, Where where = Where::current()) const;
   const Tensor& sub_(const Scalar& other, const Scalar& alpha = 1, Where where = Where::current()) const;
-  Tensor mul(const Tensor& other, Where where = Where::current()) const;
-  Tensor mul(const Scalar& other, Where where = Where::current()) const;
-  const Tensor& mul_(const Tensor& other, Where where = Where::current()) const;
-  const Tensor& mul_(const Scalar& other, Where where = Where::current()) const;
-  Tensor div(const Tensor& other, Where where = Where::current()) const;
-  Tensor div(const Scalar& other, Where where = Where::current()) const;
-  const Tensor& div_(const Tensor& other, Where where = Where::current()) const;
-  const Tensor& div_(const Scalar& other, Where where = Where::current()) const;
-  Tensor floor_divide(const Tensor& other, Where where = Where::current()) const;
-  Tensor floor_divide(const Scalar& other, Where where = Where::current()) const;
-  const Tensor& floor_divide_(const Tensor& other, Where where = Where::current()) const;
-  const Tensor& floor_divide_(const Scalar& other, Where where = Where::current()) const;
-  Tensor remainder(const Tensor& other, Where where = Where::current()) const;
-  Tensor remainder(const Scalar& other, Where where = Where::current()) const;
-  const Tensor& remainder_(const Tensor& other, Where where = Where::current()) const;
-  const Tensor& remainder_(const Scalar& other, Where where = Where::current()) const;
-  Tensor fmod(const Tensor& other, Where where = Where::current()) const;
-  Tensor fmod(const Scalar& other, Where where = Where::current()) const;
-  const Tensor& fmod_(const Tensor& other, Where where = Where::current()) const;
-  const Tensor& fmod_(const Scalar& other, Where where = Where::current()) const;
-  Tensor pow(const Tensor& other, Where where = Where::current()) const;
-  Tensor pow(const Scalar& other, Where where = Where::current()) const;
-  const Tensor& pow_(const Tensor& other, Where where = Where::current()) const;
-  const Tensor& pow_(const Scalar& other, Where where = Where::current()) const;
-  Tensor bitwise_and(const Tensor& other, Where where = Where::current()) const;
-  Tensor bitwise_and(const Scalar& other, Where where = Where::current()) const;
-  const Tensor& bitwise_and_(const Tensor& other, Where where = Where::current()) const;
-  const Tensor& bitwise_and_(const Scalar& other, Where where = Where::current()) const;
-  Tensor bitwise_or(const Tensor& other, Where where = Where::current()) const;
-  Tensor bitwise_or(const Scalar& other, Where where = Where::current()) const;
-  const Tensor& bitwise_or_(const Tensor& other, Where where = Where::current()) const;
-  const Tensor& bitwise_or_(const Scalar& other, Where where = Where::current()) const;
-  Tensor bitwise_xor(const Tensor& other, Where where = Where::current()) const;
-  Tensor bitwise_xor(const Scalar& other, Where where = Where::current()) const;
-  const Tensor& bitwise_xor_(const Tensor& other, Where where = Where::current()) const;
-  const Tensor& bitwise_xor_(const Scalar& other, Where where = Where::current()) const;
-  Tensor bitwise_left_shift(const Tensor& other, Where where = Where::current()) const;
-  Tensor bitwise_left_shift(const Scalar& other, Where where = Where::current()) const;
-  const Tensor& bitwise_left_shift_(const Tensor& other, Where where = Where::current()) const;
-  const Tensor& bitwise_left_shift_(const Scalar& other, Where where = Where::current()) const;
-  Tensor bitwise_right_shift(const Tensor& other, Where where = Where::current()) const;
-  Tensor bitwise_right_shift(const Scalar& other, Where where = Where::current()) const;
-  const Tensor& bitwise_right_shift_(const Tensor& other, Where where = Where::current()) const;
-  const Tensor& bitwise_right_shift_(const Scalar& other, Where where = Where::current()) const;
+// Each row of elementwise/binary.def: mul, div, pow, bitwise_and, … with their forms in place; eq, lt, …; maximum, ….
+#define KERNBENCH_PAIR_FUNCTION(operation, name, ...) \
+  Tensor name(const Tensor& other, Where where = Where::current()) const;
+#define KERNBENCH_COMPARISON(operation, name, ...)                        \
+  Tensor name(const Tensor& other, Where where = Where::current()) const; \
+  Tensor name(const Scalar& other, Where where = Where::current()) const;
+#define KERNBENCH_BINARY_FUNCTION(operation, name, ...)                             \
+  Tensor name(const Tensor& other, Where where = Where::current()) const;           \
+  Tensor name(const Scalar& other, Where where = Where::current()) const;           \
+  const Tensor& name##_(const Tensor& other, Where where = Where::current()) const; \
+  const Tensor& name##_(const Scalar& other, Where where = Where::current()) const;
+#include "kernbench/elementwise/binary.def"
   /// rounding_mode: "trunc" or "floor".
   Tensor div(const Tensor& other, std::optional<std::string_view> rounding_mode, Where where = Where::current()) const;
   Tensor div(const Scalar& other, std::optional<std::string_view> rounding_mode, Where where = Where::current()) const;
-  Tensor eq(const Tensor& other, Where where = Where::current()) const;
-  Tensor eq(const Scalar& other, Where where = Where::current()) const;
-  Tensor ne(const Tensor& other, Where where = Where::current()) const;
-  Tensor ne(const Scalar& other, Where where = Where::current()) const;
-  Tensor lt(const Tensor& other, Where where = Where::current()) const;
-  Tensor lt(const Scalar& other, Where where = Where::current()) const;
-  Tensor le(const Tensor& other, Where where = Where::current()) const;
-  Tensor le(const Scalar& other, Where where = Where::current()) const;
-  Tensor gt(const Tensor& other, Where where = Where::current()) const;
-  Tensor gt(const Scalar& other, Where where = Where::current()) const;
-  Tensor ge(const Tensor& other, Where where = Where::current()) const;
-  Tensor ge(const Scalar& other, Where where = Where::current()) const;
-  Tensor maximum(const Tensor& other, Where where = Where::current()) const;
-  Tensor minimum(const Tensor& other, Where where = Where::current()) const;
-  Tensor logical_and(const Tensor& other, Where where = Where::current()) const;
-  Tensor logical_or(const Tensor& other, Where where = Where::current()) const;
-  Tensor logical_xor(const Tensor& other, Where where = Where::current()) const;
   Tensor clamp(const std::optional<Scalar>& low, const std::optional<Scalar>& high = std::nullopt,
                Where where = Where::current()) const;
   Tensor clamp(const std::optional<Tensor>& low = {}, const std::optional<Tensor>& high = {},
@@ -314,65 +265,14 @@ class Tensor {
 
   // One operand, element by element, of the same shape. exp, log, sin and the like make Float of integers and bools;
   // the others keep the type. isnan, isinf, isfinite and logical_not give Bool.
-  Tensor neg(Where where = Where::current()) const;
-  const Tensor& neg_(Where where = Where::current()) const;
-  Tensor abs(Where where = Where::current()) const;
-  const Tensor& abs_(Where where = Where::current()) const;
-  Tensor sqrt(Where where = Where::current()) const;
-  const Tensor& sqrt_(Where where = Where::current()) const;
-  Tensor rsqrt(Where where = Where::current()) const;
-  const Tensor& rsqrt_(Where where = Where::current()) const;
-  Tensor reciprocal(Where where = Where::current()) const;
-  const Tensor& reciprocal_(Where where = Where::current()) const;
   Tensor square(Where where = Where::current()) const;
   const Tensor& square_(Where where = Where::current()) const;
-  Tensor exp(Where where = Where::current()) const;
-  const Tensor& exp_(Where where = Where::current()) const;
-  Tensor exp2(Where where = Where::current()) const;
-  const Tensor& exp2_(Where where = Where::current()) const;
-  Tensor expm1(Where where = Where::current()) const;
-  const Tensor& expm1_(Where where = Where::current()) const;
-  Tensor log(Where where = Where::current()) const;
-  const Tensor& log_(Where where = Where::current()) const;
-  Tensor log2(Where where = Where::current()) const;
-  const Tensor& log2_(Where where = Where::current()) const;
-  Tensor log10(Where where = Where::current()) const;
-  const Tensor& log10_(Where where = Where::current()) const;
-  Tensor log1p(Where where = Where::current()) const;
-  const Tensor& log1p_(Where where = Where::current()) const;
-  Tensor sin(Where where = Where::current()) const;
-  const Tensor& sin_(Where where = Where::current()) const;
-  Tensor cos(Where where = Where::current()) const;
-  const Tensor& cos_(Where where = Where::current()) const;
-  Tensor sinh(Where where = Where::current()) const;
-  const Tensor& sinh_(Where where = Where::current()) const;
-  Tensor cosh(Where where = Where::current()) const;
-  const Tensor& cosh_(Where where = Where::current()) const;
-  Tensor tanh(Where where = Where::current()) const;
-  const Tensor& tanh_(Where where = Where::current()) const;
-  Tensor erf(Where where = Where::current()) const;
-  const Tensor& erf_(Where where = Where::current()) const;
-  Tensor sigmoid(Where where = Where::current()) const;
-  const Tensor& sigmoid_(Where where = Where::current()) const;
-  Tensor floor(Where where = Where::current()) const;
-  const Tensor& floor_(Where where = Where::current()) const;
-  Tensor ceil(Where where = Where::current()) const;
-  const Tensor& ceil_(Where where = Where::current()) const;
-  Tensor round(Where where = Where::current()) const;
-  const Tensor& round_(Where where = Where::current()) const;
-  Tensor trunc(Where where = Where::current()) const;
-  const Tensor& trunc_(Where where = Where::current()) const;
-  Tensor sign(Where where = Where::current()) const;
-  const Tensor& sign_(Where where = Where::current()) const;
-  Tensor bitwise_not(Where where = Where::current()) const;
-  const Tensor& bitwise_not_(Where where = Where::current()) const;
-  Tensor logical_not(Where where = Where::current()) const;
-  const Tensor& logical_not_(Where where = Where::current()) const;
-  Tensor relu(Where where = Where::current()) const;
-  const Tensor& relu_(Where where = Where::current()) const;
-  Tensor isnan(Where where = Where::current()) const;
-  Tensor isinf(Where where = Where::current()) const;
-  Tensor isfinite(Where where = Where::current()) const;
+// Each row of elementwise/unary.def: neg, exp, floor, relu, …, with an underscore in place; isnan, ….
+#define KERNBENCH_QUESTION(operation, name, ...) Tensor name(Where where = Where::current()) const;
+#define KERNBENCH_TENSOR_FUNCTION(operation, name, ...) \
+  Tensor name(Where where = Where::current()) const;    \
+  const Tensor& name##_(Where where = Where::current()) const;
+#include "kernbench/elementwise/unary.def"
 
   // Reductions: over all dimensions (a tensor of no dimensions), over one, or over several, which are left out of the
   // shape or, with `keepdim`, stay with size 1. Sums and products of integers and bools are Long unless `type` says

@@ -186,7 +186,7 @@ class IntArrayRef {
   const std::int64_t& operator[](std::size_t index) const { return data_[index]; }
   const std::int64_t& front() const { return data_[0]; }
   const std::int64_t& back() const { return data_[size_ - 1]; }
-  std::vector<std::int64_t> vec() const { return {begin(), end()}; }
+  std::vector<std::int64_t> vec() const;
   bool equals(IntArrayRef other) const;
   friend bool operator==(IntArrayRef a, IntArrayRef b) { return a.equals(b); }
 
@@ -201,16 +201,17 @@ std::ostream& operator<<(std::ostream& out, IntArrayRef values);
 class OptionalIntArrayRef {
  public:
   OptionalIntArrayRef() = default;
-  OptionalIntArrayRef(std::nullopt_t) {}                                                             // NOLINT
-  OptionalIntArrayRef(const std::int64_t& value) : values_(IntArrayRef(value)) {}                    // NOLINT
-  OptionalIntArrayRef(IntArrayRef values) : values_(values) {}                                       // NOLINT
-  OptionalIntArrayRef(std::initializer_list<std::int64_t> values) : values_(IntArrayRef(values)) {}  // NOLINT
-  OptionalIntArrayRef(const std::vector<std::int64_t>& values) : values_(IntArrayRef(values)) {}     // NOLINT
-  bool has_value() const { return values_.has_value(); }
-  const IntArrayRef& value() const { return *values_; }
+  OptionalIntArrayRef(std::nullopt_t) {}                                                              // NOLINT
+  OptionalIntArrayRef(const std::int64_t& value) : values_(value), given_(true) {}                    // NOLINT
+  OptionalIntArrayRef(IntArrayRef values) : values_(values), given_(true) {}                          // NOLINT
+  OptionalIntArrayRef(std::initializer_list<std::int64_t> values) : values_(values), given_(true) {}  // NOLINT
+  OptionalIntArrayRef(const std::vector<std::int64_t>& values) : values_(values), given_(true) {}     // NOLINT
+  bool has_value() const { return given_; }
+  const IntArrayRef& value() const { return values_; }
 
  private:
-  std::optional<IntArrayRef> values_;
+  IntArrayRef values_;
+  bool given_ = false;
 };
 
 enum class DeviceType : std::int8_t { CPU, AHBM };

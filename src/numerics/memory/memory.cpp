@@ -86,14 +86,6 @@ void Memory::write(std::uint64_t address, std::span<const std::byte> bytes, std:
   }
 }
 
-void Memory::invalidate(std::uint64_t address, std::int64_t bytes) {
-  const AccessPlan plan(*this, address, bytes);
-  if (!executor_.enabled()) return;
-  plan.wait(executor_, true);
-  plan.set_left_out(false);
-  for (const RegionPiece& piece : plan.pieces()) piece.region->set_invalid(piece.where, kValid);
-}
-
 bool Memory::shares_bytes(std::uint64_t address) const {
   return find(address)->shares_bytes();
 }

@@ -44,8 +44,6 @@ class Memory {
   Contents read(std::uint64_t address, std::int64_t bytes);
   /// Writes bytes from the host, all valid unless `validity` says otherwise (one byte for each byte).
   void write(std::uint64_t address, std::span<const std::byte> bytes, std::span<const std::uint8_t> validity = {});
-  /// Makes bytes invalid again.
-  void invalidate(std::uint64_t address, std::int64_t bytes);
 
   /// The mapped range at this address has its bytes together with another one, which one scatter has filled alike; for
   /// tests. REQUIRES: mapped; what was written before has been computed.

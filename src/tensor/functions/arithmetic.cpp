@@ -106,189 +106,25 @@ Tensor Tensor::div(const Scalar& other, std::optional<std::string_view> rounding
   const tensor::HostCall here("div", where);
   return tensor::binary(division(rounding_mode), *this, other);
 }
-Tensor Tensor::mul(const Tensor& other, Where where) const {
-  return binary("mul", BinaryOperation::multiply, *this, other, where);
-}
-const Tensor& Tensor::mul_(const Tensor& other, Where where) const {
-  return binary_in_place("mul_", BinaryOperation::multiply, *this, other, where);
-}
-Tensor Tensor::mul(const Scalar& other, Where where) const {
-  return binary("mul", BinaryOperation::multiply, *this, other, where);
-}
-const Tensor& Tensor::mul_(const Scalar& other, Where where) const {
-  return binary_in_place("mul_", BinaryOperation::multiply, *this, other, where);
-}
-Tensor Tensor::floor_divide(const Tensor& other, Where where) const {
-  return binary("floor_divide", BinaryOperation::floor_divide, *this, other, where);
-}
-const Tensor& Tensor::floor_divide_(const Tensor& other, Where where) const {
-  return binary_in_place("floor_divide_", BinaryOperation::floor_divide, *this, other, where);
-}
-Tensor Tensor::floor_divide(const Scalar& other, Where where) const {
-  return binary("floor_divide", BinaryOperation::floor_divide, *this, other, where);
-}
-const Tensor& Tensor::floor_divide_(const Scalar& other, Where where) const {
-  return binary_in_place("floor_divide_", BinaryOperation::floor_divide, *this, other, where);
-}
-Tensor Tensor::remainder(const Tensor& other, Where where) const {
-  return binary("remainder", BinaryOperation::remainder, *this, other, where);
-}
-const Tensor& Tensor::remainder_(const Tensor& other, Where where) const {
-  return binary_in_place("remainder_", BinaryOperation::remainder, *this, other, where);
-}
-Tensor Tensor::remainder(const Scalar& other, Where where) const {
-  return binary("remainder", BinaryOperation::remainder, *this, other, where);
-}
-const Tensor& Tensor::remainder_(const Scalar& other, Where where) const {
-  return binary_in_place("remainder_", BinaryOperation::remainder, *this, other, where);
-}
-Tensor Tensor::fmod(const Tensor& other, Where where) const {
-  return binary("fmod", BinaryOperation::fmod, *this, other, where);
-}
-const Tensor& Tensor::fmod_(const Tensor& other, Where where) const {
-  return binary_in_place("fmod_", BinaryOperation::fmod, *this, other, where);
-}
-Tensor Tensor::fmod(const Scalar& other, Where where) const {
-  return binary("fmod", BinaryOperation::fmod, *this, other, where);
-}
-const Tensor& Tensor::fmod_(const Scalar& other, Where where) const {
-  return binary_in_place("fmod_", BinaryOperation::fmod, *this, other, where);
-}
-Tensor Tensor::pow(const Tensor& other, Where where) const {
-  return binary("pow", BinaryOperation::power, *this, other, where);
-}
-const Tensor& Tensor::pow_(const Tensor& other, Where where) const {
-  return binary_in_place("pow_", BinaryOperation::power, *this, other, where);
-}
-Tensor Tensor::pow(const Scalar& other, Where where) const {
-  return binary("pow", BinaryOperation::power, *this, other, where);
-}
-const Tensor& Tensor::pow_(const Scalar& other, Where where) const {
-  return binary_in_place("pow_", BinaryOperation::power, *this, other, where);
-}
-Tensor Tensor::bitwise_and(const Tensor& other, Where where) const {
-  return binary("bitwise_and", BinaryOperation::bit_and, *this, other, where);
-}
-const Tensor& Tensor::bitwise_and_(const Tensor& other, Where where) const {
-  return binary_in_place("bitwise_and_", BinaryOperation::bit_and, *this, other, where);
-}
-Tensor Tensor::bitwise_and(const Scalar& other, Where where) const {
-  return binary("bitwise_and", BinaryOperation::bit_and, *this, other, where);
-}
-const Tensor& Tensor::bitwise_and_(const Scalar& other, Where where) const {
-  return binary_in_place("bitwise_and_", BinaryOperation::bit_and, *this, other, where);
-}
-Tensor Tensor::bitwise_or(const Tensor& other, Where where) const {
-  return binary("bitwise_or", BinaryOperation::bit_or, *this, other, where);
-}
-const Tensor& Tensor::bitwise_or_(const Tensor& other, Where where) const {
-  return binary_in_place("bitwise_or_", BinaryOperation::bit_or, *this, other, where);
-}
-Tensor Tensor::bitwise_or(const Scalar& other, Where where) const {
-  return binary("bitwise_or", BinaryOperation::bit_or, *this, other, where);
-}
-const Tensor& Tensor::bitwise_or_(const Scalar& other, Where where) const {
-  return binary_in_place("bitwise_or_", BinaryOperation::bit_or, *this, other, where);
-}
-Tensor Tensor::bitwise_xor(const Tensor& other, Where where) const {
-  return binary("bitwise_xor", BinaryOperation::bit_xor, *this, other, where);
-}
-const Tensor& Tensor::bitwise_xor_(const Tensor& other, Where where) const {
-  return binary_in_place("bitwise_xor_", BinaryOperation::bit_xor, *this, other, where);
-}
-Tensor Tensor::bitwise_xor(const Scalar& other, Where where) const {
-  return binary("bitwise_xor", BinaryOperation::bit_xor, *this, other, where);
-}
-const Tensor& Tensor::bitwise_xor_(const Scalar& other, Where where) const {
-  return binary_in_place("bitwise_xor_", BinaryOperation::bit_xor, *this, other, where);
-}
-Tensor Tensor::bitwise_left_shift(const Tensor& other, Where where) const {
-  return binary("bitwise_left_shift", BinaryOperation::shift_left, *this, other, where);
-}
-const Tensor& Tensor::bitwise_left_shift_(const Tensor& other, Where where) const {
-  return binary_in_place("bitwise_left_shift_", BinaryOperation::shift_left, *this, other, where);
-}
-Tensor Tensor::bitwise_left_shift(const Scalar& other, Where where) const {
-  return binary("bitwise_left_shift", BinaryOperation::shift_left, *this, other, where);
-}
-const Tensor& Tensor::bitwise_left_shift_(const Scalar& other, Where where) const {
-  return binary_in_place("bitwise_left_shift_", BinaryOperation::shift_left, *this, other, where);
-}
-Tensor Tensor::bitwise_right_shift(const Tensor& other, Where where) const {
-  return binary("bitwise_right_shift", BinaryOperation::shift_right, *this, other, where);
-}
-const Tensor& Tensor::bitwise_right_shift_(const Tensor& other, Where where) const {
-  return binary_in_place("bitwise_right_shift_", BinaryOperation::shift_right, *this, other, where);
-}
-Tensor Tensor::bitwise_right_shift(const Scalar& other, Where where) const {
-  return binary("bitwise_right_shift", BinaryOperation::shift_right, *this, other, where);
-}
-const Tensor& Tensor::bitwise_right_shift_(const Scalar& other, Where where) const {
-  return binary_in_place("bitwise_right_shift_", BinaryOperation::shift_right, *this, other, where);
-}
-Tensor Tensor::div(const Tensor& other, Where where) const {
-  return binary("div", BinaryOperation::divide, *this, other, where);
-}
-const Tensor& Tensor::div_(const Tensor& other, Where where) const {
-  return binary_in_place("div_", BinaryOperation::divide, *this, other, where);
-}
-Tensor Tensor::div(const Scalar& other, Where where) const {
-  return binary("div", BinaryOperation::divide, *this, other, where);
-}
-const Tensor& Tensor::div_(const Scalar& other, Where where) const {
-  return binary_in_place("div_", BinaryOperation::divide, *this, other, where);
-}
-Tensor Tensor::eq(const Tensor& other, Where where) const {
-  return binary("eq", BinaryOperation::equal, *this, other, where);
-}
-Tensor Tensor::eq(const Scalar& other, Where where) const {
-  return binary("eq", BinaryOperation::equal, *this, other, where);
-}
-Tensor Tensor::ne(const Tensor& other, Where where) const {
-  return binary("ne", BinaryOperation::not_equal, *this, other, where);
-}
-Tensor Tensor::ne(const Scalar& other, Where where) const {
-  return binary("ne", BinaryOperation::not_equal, *this, other, where);
-}
-Tensor Tensor::lt(const Tensor& other, Where where) const {
-  return binary("lt", BinaryOperation::less, *this, other, where);
-}
-Tensor Tensor::lt(const Scalar& other, Where where) const {
-  return binary("lt", BinaryOperation::less, *this, other, where);
-}
-Tensor Tensor::le(const Tensor& other, Where where) const {
-  return binary("le", BinaryOperation::less_equal, *this, other, where);
-}
-Tensor Tensor::le(const Scalar& other, Where where) const {
-  return binary("le", BinaryOperation::less_equal, *this, other, where);
-}
-Tensor Tensor::gt(const Tensor& other, Where where) const {
-  return binary("gt", BinaryOperation::greater, *this, other, where);
-}
-Tensor Tensor::gt(const Scalar& other, Where where) const {
-  return binary("gt", BinaryOperation::greater, *this, other, where);
-}
-Tensor Tensor::ge(const Tensor& other, Where where) const {
-  return binary("ge", BinaryOperation::greater_equal, *this, other, where);
-}
-Tensor Tensor::ge(const Scalar& other, Where where) const {
-  return binary("ge", BinaryOperation::greater_equal, *this, other, where);
-}
-Tensor Tensor::maximum(const Tensor& other, Where where) const {
-  return binary("maximum", BinaryOperation::tensor_maximum, *this, other, where);
-}
-Tensor Tensor::minimum(const Tensor& other, Where where) const {
-  return binary("minimum", BinaryOperation::tensor_minimum, *this, other, where);
-}
-Tensor Tensor::logical_and(const Tensor& other, Where where) const {
-  return binary("logical_and", BinaryOperation::logical_and, *this, other, where);
-}
-Tensor Tensor::logical_or(const Tensor& other, Where where) const {
-  return binary("logical_or", BinaryOperation::logical_or, *this, other, where);
-}
-Tensor Tensor::logical_xor(const Tensor& other, Where where) const {
-  return binary("logical_xor", BinaryOperation::logical_xor, *this, other, where);
-}
+#define KERNBENCH_PAIR_FUNCTION(operation, name, ...)                      \
+  Tensor Tensor::name(const Tensor& other, Where where) const {            \
+    return binary(#name, BinaryOperation::operation, *this, other, where); \
+  }
+#define KERNBENCH_COMPARISON(operation, name, ...)                         \
+  KERNBENCH_PAIR_FUNCTION(operation, name)                                 \
+  Tensor Tensor::name(const Scalar& other, Where where) const {            \
+    return binary(#name, BinaryOperation::operation, *this, other, where); \
+  }
+#define KERNBENCH_BINARY_FUNCTION(operation, name, ...)                                 \
+  KERNBENCH_COMPARISON(operation, name)                                                 \
+  const Tensor& Tensor::name##_(const Tensor& other, Where where) const {               \
+    return binary_in_place(#name "_", BinaryOperation::operation, *this, other, where); \
+  }                                                                                     \
+  const Tensor& Tensor::name##_(const Scalar& other, Where where) const {               \
+    return binary_in_place(#name "_", BinaryOperation::operation, *this, other, where); \
+  }
+#include "kernbench/elementwise/binary.def"
+
 Tensor pow(const Scalar& a, const Tensor& b, Where where) {
   const tensor::HostCall here("pow", where);
   return tensor::binary(BinaryOperation::power, a, b);

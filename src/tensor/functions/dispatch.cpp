@@ -195,8 +195,4 @@ DeviceOperand apart(const Tensor& out, const DeviceOperand& operand) {
   return tensor != nullptr && overlaps_partly(impl_of(out), impl_of(*tensor)) ? tensor->clone() : operand;
 }
 
-void copy_elements(const Tensor& to, const Tensor& from) {
-  to.copy_(from);
-}
-
 }  // namespace kernbench::tensor

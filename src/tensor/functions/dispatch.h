@@ -54,7 +54,4 @@ std::string describe(const torch::Tensor& tensor);
 /// A type that the function does not take, with what to do.
 [[noreturn]] void fail_type(const char* call, DType type, const char* fix);
 
-/// Copies `from` to `to`, of equal shapes, with the conversion of .to(): on one device a kernel where needed.
-void copy_elements(const torch::Tensor& to, const torch::Tensor& from);
-
 }  // namespace kernbench::tensor

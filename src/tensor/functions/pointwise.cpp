@@ -26,177 +26,19 @@ const Tensor& unary_in_place(const char* call, UnaryOperation operation, const T
 
 }  // namespace
 
-Tensor Tensor::neg(Where where) const {
-  return unary("neg", UnaryOperation::negate, *this, where);
-}
-const Tensor& Tensor::neg_(Where where) const {
-  return unary_in_place("neg_", UnaryOperation::negate, *this, where);
-}
-Tensor Tensor::abs(Where where) const {
-  return unary("abs", UnaryOperation::absolute, *this, where);
-}
-const Tensor& Tensor::abs_(Where where) const {
-  return unary_in_place("abs_", UnaryOperation::absolute, *this, where);
-}
-Tensor Tensor::sqrt(Where where) const {
-  return unary("sqrt", UnaryOperation::square_root, *this, where);
-}
-const Tensor& Tensor::sqrt_(Where where) const {
-  return unary_in_place("sqrt_", UnaryOperation::square_root, *this, where);
-}
-Tensor Tensor::rsqrt(Where where) const {
-  return unary("rsqrt", UnaryOperation::reciprocal_square_root, *this, where);
-}
-const Tensor& Tensor::rsqrt_(Where where) const {
-  return unary_in_place("rsqrt_", UnaryOperation::reciprocal_square_root, *this, where);
-}
-Tensor Tensor::reciprocal(Where where) const {
-  return unary("reciprocal", UnaryOperation::reciprocal, *this, where);
-}
-const Tensor& Tensor::reciprocal_(Where where) const {
-  return unary_in_place("reciprocal_", UnaryOperation::reciprocal, *this, where);
-}
-Tensor Tensor::exp(Where where) const {
-  return unary("exp", UnaryOperation::exponential, *this, where);
-}
-const Tensor& Tensor::exp_(Where where) const {
-  return unary_in_place("exp_", UnaryOperation::exponential, *this, where);
-}
-Tensor Tensor::exp2(Where where) const {
-  return unary("exp2", UnaryOperation::exponential2, *this, where);
-}
-const Tensor& Tensor::exp2_(Where where) const {
-  return unary_in_place("exp2_", UnaryOperation::exponential2, *this, where);
-}
-Tensor Tensor::expm1(Where where) const {
-  return unary("expm1", UnaryOperation::expm1, *this, where);
-}
-const Tensor& Tensor::expm1_(Where where) const {
-  return unary_in_place("expm1_", UnaryOperation::expm1, *this, where);
-}
-Tensor Tensor::log(Where where) const {
-  return unary("log", UnaryOperation::logarithm, *this, where);
-}
-const Tensor& Tensor::log_(Where where) const {
-  return unary_in_place("log_", UnaryOperation::logarithm, *this, where);
-}
-Tensor Tensor::log2(Where where) const {
-  return unary("log2", UnaryOperation::logarithm2, *this, where);
-}
-const Tensor& Tensor::log2_(Where where) const {
-  return unary_in_place("log2_", UnaryOperation::logarithm2, *this, where);
-}
-Tensor Tensor::log10(Where where) const {
-  return unary("log10", UnaryOperation::logarithm10, *this, where);
-}
-const Tensor& Tensor::log10_(Where where) const {
-  return unary_in_place("log10_", UnaryOperation::logarithm10, *this, where);
-}
-Tensor Tensor::log1p(Where where) const {
-  return unary("log1p", UnaryOperation::log1p, *this, where);
-}
-const Tensor& Tensor::log1p_(Where where) const {
-  return unary_in_place("log1p_", UnaryOperation::log1p, *this, where);
-}
-Tensor Tensor::sin(Where where) const {
-  return unary("sin", UnaryOperation::sine, *this, where);
-}
-const Tensor& Tensor::sin_(Where where) const {
-  return unary_in_place("sin_", UnaryOperation::sine, *this, where);
-}
-Tensor Tensor::cos(Where where) const {
-  return unary("cos", UnaryOperation::cosine, *this, where);
-}
-const Tensor& Tensor::cos_(Where where) const {
-  return unary_in_place("cos_", UnaryOperation::cosine, *this, where);
-}
-Tensor Tensor::sinh(Where where) const {
-  return unary("sinh", UnaryOperation::hyperbolic_sine, *this, where);
-}
-const Tensor& Tensor::sinh_(Where where) const {
-  return unary_in_place("sinh_", UnaryOperation::hyperbolic_sine, *this, where);
-}
-Tensor Tensor::cosh(Where where) const {
-  return unary("cosh", UnaryOperation::hyperbolic_cosine, *this, where);
-}
-const Tensor& Tensor::cosh_(Where where) const {
-  return unary_in_place("cosh_", UnaryOperation::hyperbolic_cosine, *this, where);
-}
-Tensor Tensor::tanh(Where where) const {
-  return unary("tanh", UnaryOperation::hyperbolic_tangent, *this, where);
-}
-const Tensor& Tensor::tanh_(Where where) const {
-  return unary_in_place("tanh_", UnaryOperation::hyperbolic_tangent, *this, where);
-}
-Tensor Tensor::erf(Where where) const {
-  return unary("erf", UnaryOperation::error_function, *this, where);
-}
-const Tensor& Tensor::erf_(Where where) const {
-  return unary_in_place("erf_", UnaryOperation::error_function, *this, where);
-}
-Tensor Tensor::sigmoid(Where where) const {
-  return unary("sigmoid", UnaryOperation::sigmoid, *this, where);
-}
-const Tensor& Tensor::sigmoid_(Where where) const {
-  return unary_in_place("sigmoid_", UnaryOperation::sigmoid, *this, where);
-}
-Tensor Tensor::floor(Where where) const {
-  return unary("floor", UnaryOperation::floor, *this, where);
-}
-const Tensor& Tensor::floor_(Where where) const {
-  return unary_in_place("floor_", UnaryOperation::floor, *this, where);
-}
-Tensor Tensor::ceil(Where where) const {
-  return unary("ceil", UnaryOperation::ceil, *this, where);
-}
-const Tensor& Tensor::ceil_(Where where) const {
-  return unary_in_place("ceil_", UnaryOperation::ceil, *this, where);
-}
-Tensor Tensor::round(Where where) const {
-  return unary("round", UnaryOperation::round, *this, where);
-}
-const Tensor& Tensor::round_(Where where) const {
-  return unary_in_place("round_", UnaryOperation::round, *this, where);
-}
-Tensor Tensor::trunc(Where where) const {
-  return unary("trunc", UnaryOperation::truncate, *this, where);
-}
-const Tensor& Tensor::trunc_(Where where) const {
-  return unary_in_place("trunc_", UnaryOperation::truncate, *this, where);
-}
-Tensor Tensor::sign(Where where) const {
-  return unary("sign", UnaryOperation::sign, *this, where);
-}
-const Tensor& Tensor::sign_(Where where) const {
-  return unary_in_place("sign_", UnaryOperation::sign, *this, where);
-}
-Tensor Tensor::bitwise_not(Where where) const {
-  return unary("bitwise_not", UnaryOperation::bit_not, *this, where);
-}
-const Tensor& Tensor::bitwise_not_(Where where) const {
-  return unary_in_place("bitwise_not_", UnaryOperation::bit_not, *this, where);
-}
-Tensor Tensor::logical_not(Where where) const {
-  return unary("logical_not", UnaryOperation::logical_not, *this, where);
-}
-const Tensor& Tensor::logical_not_(Where where) const {
-  return unary_in_place("logical_not_", UnaryOperation::logical_not, *this, where);
-}
-Tensor Tensor::relu(Where where) const {
-  return unary("relu", UnaryOperation::relu, *this, where);
-}
-const Tensor& Tensor::relu_(Where where) const {
-  return unary_in_place("relu_", UnaryOperation::relu, *this, where);
-}
-Tensor Tensor::isnan(Where where) const {
-  return unary("isnan", UnaryOperation::is_nan, *this, where);
-}
-Tensor Tensor::isinf(Where where) const {
-  return unary("isinf", UnaryOperation::is_infinite, *this, where);
-}
-Tensor Tensor::isfinite(Where where) const {
-  return unary("isfinite", UnaryOperation::is_finite, *this, where);
-}
+#define KERNBENCH_QUESTION(operation, name, ...)                  \
+  Tensor Tensor::name(Where where) const {                        \
+    return unary(#name, UnaryOperation::operation, *this, where); \
+  }
+#define KERNBENCH_TENSOR_FUNCTION(operation, name, ...)                        \
+  Tensor Tensor::name(Where where) const {                                     \
+    return unary(#name, UnaryOperation::operation, *this, where);              \
+  }                                                                            \
+  const Tensor& Tensor::name##_(Where where) const {                           \
+    return unary_in_place(#name "_", UnaryOperation::operation, *this, where); \
+  }
+#include "kernbench/elementwise/unary.def"
+
 Tensor Tensor::square(Where where) const {
   const tensor::HostCall here("square", where);
   return pow(2);

@@ -1,7 +1,7 @@
 #include "tile/compute/operation_table.h"
 
-#include <array>
 #include <cassert>
+#include <map>
 #include <vector>
 
 #include "numerics/elementwise_table.h"
@@ -30,6 +30,63 @@ const std::vector<OperationInfo>& functions() {
   return kFunctions;
 }
 
+/// What tiles call differently, or take and yield by other rules than tensors.
+const OperationInfo* written(BinaryOperation operation) {
+  using enum BinaryOperation;
+  static const std::map<BinaryOperation, const OperationInfo*> kWritten{{add, &kAdd},
+                                                                        {subtract, &kSubtract},
+                                                                        {multiply, &kMultiply},
+                                                                        {divide, &kDivide},
+                                                                        {fmod, &kRemainder},
+                                                                        {power, &kPower},
+                                                                        {minimum, &kMinimum},
+                                                                        {maximum, &kMaximum},
+                                                                        {bit_and, &kBitAnd},
+                                                                        {bit_or, &kBitOr},
+                                                                        {minimum_nan, &kMinimum},
+                                                                        {maximum_nan, &kMaximum},
+                                                                        {bit_xor, &kBitXor},
+                                                                        {shift_left, &kShiftLeft},
+                                                                        {shift_right, &kShiftRight},
+                                                                        {equal, &kEqual},
+                                                                        {not_equal, &kNotEqual},
+                                                                        {less, &kLess},
+                                                                        {less_equal, &kLessEqual},
+                                                                        {greater, &kGreater},
+                                                                        {truncate_divide, &kIntegerDivide},
+                                                                        {greater_equal, &kGreaterEqual},
+                                                                        {clamp_min, &kMaximum},
+                                                                        {clamp_max, &kMinimum},
+                                                                        {tensor_maximum, &kMaximum},
+                                                                        {tensor_minimum, &kMinimum}};
+  const auto found = kWritten.find(operation);
+  return found == kWritten.end() ? nullptr : found->second;
+}
+
+OperationInfo pair(const numerics::BinaryInfo& row) {
+  const auto operation = std::get<BinaryOperation>(row.operation);
+  if (const OperationInfo* info = written(operation)) return *info;
+  if (!row.cost) return {};  // composed
+  const auto accepts = row.takes == numerics::Takes::floats     ? Accepts::floats
+                       : row.takes == numerics::Takes::bits     ? Accepts::bits
+                       : row.takes == numerics::Takes::integers ? Accepts::integers
+                                                                : Accepts::any;
+  const auto type = row.yields == numerics::Yields::boolean    ? ResultType::boolean
+                    : row.yields == numerics::Yields::floating ? ResultType::quotient
+                                                               : ResultType::promoted;
+  return elementwise(row.name, row.name, *row.cost, accepts, type, {});
+}
+
+/// By operation; those that are composed of others are empty.
+const std::vector<OperationInfo>& pairs() {
+  static const auto kPairs = [] {
+    std::vector<OperationInfo> rows;
+    for (const auto& row : numerics::binary_table()) rows.push_back(pair(row));
+    return rows;
+  }();
+  return kPairs;
+}
+
 }  // namespace
 
 const OperationInfo& operation_info(UnaryOperation operation) {
@@ -43,14 +100,9 @@ const OperationInfo& operation_info(UnaryOperation operation) {
 }
 
 const OperationInfo& operation_info(BinaryOperation operation) {
-  static constexpr std::array<const OperationInfo*, 31> kInfos{
-      &kAdd, &kSubtract, &kMultiply, &kDivide, &kIntegerDivide, &kRemainder, &kPower, &kMinimum, &kMaximum, &kMinimum,
-      &kMaximum, &kBitAnd, &kBitOr, &kBitXor, &kShiftLeft, &kShiftRight, &kEqual, &kNotEqual, &kLess, &kLessEqual,
-      &kGreater, &kGreaterEqual, nullptr, nullptr, nullptr, nullptr, nullptr,  // composed: logical ones,
-                                                                               // floor_divide, remainder
-      &kMaximum, &kMinimum, &kMaximum, &kMinimum};
-  assert(numerics::binary_table().size() == kInfos.size() && kInfos[static_cast<std::size_t>(operation)] != nullptr);
-  return *kInfos[static_cast<std::size_t>(operation)];
+  const OperationInfo& row = pairs()[static_cast<std::size_t>(operation)];
+  assert(row.kind != nullptr);
+  return row;
 }
 
 std::span<const OperationInfo* const> operation_table() {

@@ -42,6 +42,9 @@ MatrixOperand::MatrixOperand(Tensor tensor) : tensor_(std::move(tensor)), shape_
   for (std::size_t i = 0; i < zeros.size(); ++i) zeros[i] = 0;
   offsets_ = zeros;
 }
+MatrixOperand::MatrixOperand(Tensor tensor, Extents offsets, Extents shape)
+    : tensor_(std::move(tensor)), offsets_(offsets), shape_(shape) {}
+MatrixOperand::MatrixOperand(Tile tile) : tile_(std::move(tile)), shape_(tile_.shape()) {}
 
 namespace {
 

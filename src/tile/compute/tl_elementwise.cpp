@@ -224,66 +224,11 @@ Tile pow(const Operand& a, const Operand& b, Where where) {
 Tile abs(const Tile& x, Where where) {
   return unary(UnaryOperation::absolute, x, where);
 }
-Tile floor(const Tile& x, Where where) {
-  return unary(UnaryOperation::floor, x, where);
-}
-Tile ceil(const Tile& x, Where where) {
-  return unary(UnaryOperation::ceil, x, where);
-}
-Tile round(const Tile& x, Where where) {
-  return unary(UnaryOperation::round, x, where);
-}
-Tile trunc(const Tile& x, Where where) {
-  return unary(UnaryOperation::truncate, x, where);
-}
-Tile exp(const Tile& x, Where where) {
-  return unary(UnaryOperation::exponential, x, where);
-}
-Tile exp2(const Tile& x, Where where) {
-  return unary(UnaryOperation::exponential2, x, where);
-}
-Tile expm1(const Tile& x, Where where) {
-  return unary(UnaryOperation::expm1, x, where);
-}
-Tile log(const Tile& x, Where where) {
-  return unary(UnaryOperation::logarithm, x, where);
-}
-Tile log2(const Tile& x, Where where) {
-  return unary(UnaryOperation::logarithm2, x, where);
-}
-Tile log10(const Tile& x, Where where) {
-  return unary(UnaryOperation::logarithm10, x, where);
-}
-Tile log1p(const Tile& x, Where where) {
-  return unary(UnaryOperation::log1p, x, where);
-}
-Tile sqrt(const Tile& x, Where where) {
-  return unary(UnaryOperation::square_root, x, where);
-}
-Tile rsqrt(const Tile& x, Where where) {
-  return unary(UnaryOperation::reciprocal_square_root, x, where);
-}
-Tile sin(const Tile& x, Where where) {
-  return unary(UnaryOperation::sine, x, where);
-}
-Tile cos(const Tile& x, Where where) {
-  return unary(UnaryOperation::cosine, x, where);
-}
-Tile sinh(const Tile& x, Where where) {
-  return unary(UnaryOperation::hyperbolic_sine, x, where);
-}
-Tile cosh(const Tile& x, Where where) {
-  return unary(UnaryOperation::hyperbolic_cosine, x, where);
-}
-Tile tanh(const Tile& x, Where where) {
-  return unary(UnaryOperation::hyperbolic_tangent, x, where);
-}
-Tile erf(const Tile& x, Where where) {
-  return unary(UnaryOperation::error_function, x, where);
-}
-Tile sigmoid(const Tile& x, Where where) {
-  return unary(UnaryOperation::sigmoid, x, where);
-}
+#define KERNBENCH_FUNCTION(operation, name, ...)       \
+  Tile name(const Tile& x, Where where) {              \
+    return unary(UnaryOperation::operation, x, where); \
+  }
+#include "kernbench/elementwise/unary.def"
 
 Tile cast(const Tile& x, DType dtype, Rounding rounding, Where where) {
   const auto& info = operations::kCast;

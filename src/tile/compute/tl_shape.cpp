@@ -229,6 +229,12 @@ Tile cat(std::span<const Tile> tiles, int axis, Where where) {
       program, info, dtype, shape, std::move(states),
       [axis](numerics::Executor& executor, Inputs inputs) { return numerics::cat(executor, inputs, axis); }, where);
 }
+Tile cat(std::initializer_list<Tile> tiles, int axis, Where where) {
+  return cat(std::span(tiles.begin(), tiles.size()), axis, where);
+}
+Tile cat(const Tile& a, const Tile& b, int axis, Where where) {
+  return cat({a, b}, axis, where);
+}
 
 Tile join(const Tile& a, const Tile& b, Where where) {
   const auto& info = operations::kJoin;

@@ -133,15 +133,6 @@ View view_of(const tl::Tensor& tensor) {
   return {tensor, tensor.shape(), tl::Extents(std::span<const std::int64_t>(strides)), 0};
 }
 
-View permuted(const View& view, const tl::Extents& order) {
-  View result = view;
-  for (std::size_t d = 0; d < order.size(); ++d) {
-    result.sizes[d] = view.sizes[static_cast<std::size_t>(order[d])];
-    result.strides[d] = view.strides[static_cast<std::size_t>(order[d])];
-  }
-  return result;
-}
-
 std::optional<Box> intersection(const Box& a, const Box& b) {
   Box result = a;
   for (std::size_t d = 0; d < a.offset.size(); ++d) {

@@ -28,8 +28,6 @@ struct View {
 
 /// The whole tensor.
 View view_of(const tl::Tensor& tensor);
-/// The view with dimensions in another order: dimension i of the result is dimension order[i].
-View permuted(const View& view, const tl::Extents& order);
 /// The common part; nothing when it is empty.
 std::optional<Box> intersection(const Box& a, const Box& b);
 

@@ -22,6 +22,7 @@ namespace kernbench::tl {
 
 using tile::Program;
 
+Extents::Extents(std::initializer_list<std::int64_t> values) : Extents(std::span(values.begin(), values.size())) {}
 Extents::Extents(std::span<const std::int64_t> values) : size_(values.size()) {
   if (values.size() > kMaximumRank) {
     throw ValueError(
@@ -39,6 +40,10 @@ std::int64_t Extents::numel() const {
     product = extent > kMost / product ? kMost : product * extent;
   }
   return product;
+}
+
+std::span<const std::int64_t> Extents::span() const {
+  return {values_.data(), size_};
 }
 
 bool Extents::operator==(const Extents& other) const {

@@ -55,6 +55,19 @@ void each_type(std::ostream& out, const Call& call) {
   }
 }
 
+/// A function of one operand, of every element type and of the values that are special.
+template <class Call>
+void function(std::ostream& out, const std::string& name, const Call& call) {
+  // Of 5 the C library's float is not the nearest one.
+  const auto shown = [&](const torch::Tensor& x) { return name == "cosh" ? rounded(call(x)) : torch::Tensor(call(x)); };
+  each_type(out, shown);
+  try {
+    show(out, call(specials()));
+  } catch (const std::exception&) {
+    out << "throws\n";
+  }
+}
+
 #ifdef KERNBENCH_ORACLE_LIBTORCH
 c10::optional<torch::Scalar> c_nothing() {
   return c10::nullopt;
@@ -245,159 +258,21 @@ std::vector<Snippet> elementwise_snippets() {
          show(out, x);
          attempt(out, [] { longs().clamp_(0.5, 1.5); });
        }},
-      {"function_neg",
-       [](std::ostream& out) {
-         each_type(out, [](const torch::Tensor& x) { return torch::neg(x); });
-         show_all(out, specials().neg());
-       }},
-      {"function_abs",
-       [](std::ostream& out) {
-         each_type(out, [](const torch::Tensor& x) { return torch::abs(x); });
-         show_all(out, specials().abs());
-       }},
-      {"function_sqrt",
-       [](std::ostream& out) {
-         each_type(out, [](const torch::Tensor& x) { return torch::sqrt(x); });
-         show_all(out, specials().sqrt());
-       }},
-      {"function_rsqrt",
-       [](std::ostream& out) {
-         each_type(out, [](const torch::Tensor& x) { return torch::rsqrt(x); });
-         show_all(out, specials().rsqrt());
-       }},
-      {"function_reciprocal",
-       [](std::ostream& out) {
-         each_type(out, [](const torch::Tensor& x) { return torch::reciprocal(x); });
-         show_all(out, specials().reciprocal());
-       }},
       {"function_square",
        [](std::ostream& out) {
          each_type(out, [](const torch::Tensor& x) { return torch::square(x); });
          show_all(out, specials().square());
        }},
-      {"function_exp",
-       [](std::ostream& out) {
-         each_type(out, [](const torch::Tensor& x) { return torch::exp(x); });
-         show_all(out, specials().exp());
-       }},
-      {"function_exp2",
-       [](std::ostream& out) {
-         each_type(out, [](const torch::Tensor& x) { return torch::exp2(x); });
-         show_all(out, specials().exp2());
-       }},
-      {"function_expm1",
-       [](std::ostream& out) {
-         each_type(out, [](const torch::Tensor& x) { return torch::expm1(x); });
-         show_all(out, specials().expm1());
-       }},
-      {"function_log",
-       [](std::ostream& out) {
-         each_type(out, [](const torch::Tensor& x) { return torch::log(x); });
-         show_all(out, specials().log());
-       }},
-      {"function_log2",
-       [](std::ostream& out) {
-         each_type(out, [](const torch::Tensor& x) { return torch::log2(x); });
-         show_all(out, specials().log2());
-       }},
-      {"function_log10",
-       [](std::ostream& out) {
-         each_type(out, [](const torch::Tensor& x) { return torch::log10(x); });
-         show_all(out, specials().log10());
-       }},
-      {"function_log1p",
-       [](std::ostream& out) {
-         each_type(out, [](const torch::Tensor& x) { return torch::log1p(x); });
-         show_all(out, specials().log1p());
-       }},
-      {"function_sin",
-       [](std::ostream& out) {
-         each_type(out, [](const torch::Tensor& x) { return torch::sin(x); });
-         show_all(out, specials().sin());
-       }},
-      {"function_cos",
-       [](std::ostream& out) {
-         each_type(out, [](const torch::Tensor& x) { return torch::cos(x); });
-         show_all(out, specials().cos());
-       }},
-      {"function_sinh",
-       [](std::ostream& out) {
-         each_type(out, [](const torch::Tensor& x) { return torch::sinh(x); });
-         show_all(out, specials().sinh());
-       }},
-      {"function_cosh",
-       [](std::ostream& out) {
-         // Of 5 the C library's float is not the nearest one.
-         each_type(out, [](const torch::Tensor& x) { return rounded(torch::cosh(x)); });
-         show_all(out, specials().cosh());
-       }},
-      {"function_tanh",
-       [](std::ostream& out) {
-         each_type(out, [](const torch::Tensor& x) { return torch::tanh(x); });
-         show_all(out, specials().tanh());
-       }},
-      {"function_erf",
-       [](std::ostream& out) {
-         each_type(out, [](const torch::Tensor& x) { return torch::erf(x); });
-         show_all(out, specials().erf());
-       }},
-      {"function_sigmoid",
-       [](std::ostream& out) {
-         each_type(out, [](const torch::Tensor& x) { return torch::sigmoid(x); });
-         show_all(out, specials().sigmoid());
-       }},
-      {"function_floor",
-       [](std::ostream& out) {
-         each_type(out, [](const torch::Tensor& x) { return torch::floor(x); });
-         show_all(out, specials().floor());
-       }},
-      {"function_ceil",
-       [](std::ostream& out) {
-         each_type(out, [](const torch::Tensor& x) { return torch::ceil(x); });
-         show_all(out, specials().ceil());
-       }},
-      {"function_round",
-       [](std::ostream& out) {
-         each_type(out, [](const torch::Tensor& x) { return torch::round(x); });
-         show_all(out, specials().round());
-       }},
-      {"function_trunc",
-       [](std::ostream& out) {
-         each_type(out, [](const torch::Tensor& x) { return torch::trunc(x); });
-         show_all(out, specials().trunc());
-       }},
-      {"function_sign",
-       [](std::ostream& out) {
-         each_type(out, [](const torch::Tensor& x) { return torch::sign(x); });
-         show_all(out, specials().sign());
-       }},
-      {"function_logical_not",
-       [](std::ostream& out) {
-         each_type(out, [](const torch::Tensor& x) { return torch::logical_not(x); });
-         show_all(out, specials().logical_not());
-       }},
-      {"function_bitwise_not",
-       [](std::ostream& out) { each_type(out, [](const torch::Tensor& x) { return torch::bitwise_not(x); }); }},
-      {"function_isnan",
-       [](std::ostream& out) {
-         each_type(out, [](const torch::Tensor& x) { return torch::isnan(x); });
-         show_all(out, specials().isnan());
-       }},
-      {"function_isinf",
-       [](std::ostream& out) {
-         each_type(out, [](const torch::Tensor& x) { return torch::isinf(x); });
-         show_all(out, specials().isinf());
-       }},
-      {"function_isfinite",
-       [](std::ostream& out) {
-         each_type(out, [](const torch::Tensor& x) { return torch::isfinite(x); });
-         show_all(out, specials().isfinite());
-       }},
-      {"function_relu",
-       [](std::ostream& out) {
-         each_type(out, [](const torch::Tensor& x) { return torch::relu(x); });
-         show_all(out, specials().relu());
-       }},
+#define KERNBENCH_QUESTION(operation, name, ...)                                  \
+  {"function_" #name, [](std::ostream& out) {                                     \
+     function(out, #name, [](const torch::Tensor& x) { return torch::name(x); }); \
+     function(out, #name, [](const torch::Tensor& x) { return x.name(); });       \
+   }},
+#define KERNBENCH_TENSOR_FUNCTION(operation, name, ...) \
+  KERNBENCH_QUESTION(operation, name){                  \
+      "function_" #name "_",                            \
+      [](std::ostream& out) { function(out, #name, [](const torch::Tensor& x) { return x.clone().name##_(); }); }},
+#include "kernbench/elementwise/unary.def"
       {"functions_of_halves",
        [](std::ostream& out) {
          show_all(out, halves().neg(), halves().abs(), halves().sign(), halves().square(), halves().reciprocal(),

@@ -1,4 +1,4 @@
-#include "numerics/reference.h"
+#include "reference.h"
 
 #include <algorithm>
 #include <cassert>
