@@ -9,22 +9,28 @@
 
 namespace kernbench {
 
-/// How one level of the machine (the cubes of a SIP, or the PEs of a cube) shares a tensor. A split is as even as
-/// torch::chunk makes it: pieces of ceil(extent / parts), the last one shorter, the ones after that absent.
+/// How one level of the machine (the cubes of a SIP, or the PEs of a cube) shares a tensor. But for `balanced`, a split
+/// is as even as torch::chunk makes it: pieces of ceil(extent / parts), the last one shorter, the ones after that
+/// absent.
 enum class Placement : std::uint8_t {
   replicate,           // each part holds all of it
   row_wise,            // the first dimension is split
   column_wise,         // the last dimension is split (of a 1-D tensor, the only one)
   tiled_row_major,     // first and last dimension, over a grid as square as possible; parts counted along rows
   tiled_column_major,  // the same grid; parts counted along columns
+  /// A grid of boxes of about equal size, for any shape: of the grids that leave the least to the fullest part. Rows
+  /// (all dimensions but the last) are cut, the first ones most. Only where there are fewer rows than parts the last
+  /// dimension is, too, into pieces of 64 bytes at least; of a 1-D tensor, element by element. Pieces of one dimension
+  /// differ by at most one element.
+  balanced,
 };
 
 /// Placement of a tensor on one SIP: first over its cubes, then each cube's box over the cube's PEs. There is no axis
 /// across SIPs: a tensor lies on one device, which torch::ahbm::set_device or a tensor's device option chooses, and a
 /// program for several devices gives each its own tensor.
 struct DPPolicy {
-  Placement cube = Placement::row_wise;
-  Placement pe = Placement::row_wise;
+  Placement cube = Placement::balanced;
+  Placement pe = Placement::balanced;
   int num_cubes = 0;  // the first so many cubes; 0: all
   int num_pes = 0;    // of each cube, the first so many PEs; 0: all
   bool operator==(const DPPolicy&) const = default;

@@ -1,4 +1,5 @@
-// Tensor parallelism with Megatron-LM's names: parallel state, mappings, layers, gradients. Not part of kernbench/kernbench.h.
+// Tensor parallelism with Megatron-LM's names: parallel state, mappings, layers, gradients. Not part of
+// kernbench/kernbench.h.
 #pragma once
 
 #include "kernbench/tp/cross_entropy.h"

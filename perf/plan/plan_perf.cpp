@@ -61,7 +61,8 @@ Measured measure(const Case& one, const Tiles& tiles) {
                                      : DPPolicy{.cube = Placement::replicate, .pe = Placement::column_wise};
     const auto a = torch::empty({shape.m, shape.k}, half);
     const auto b = torch::empty({shape.k, shape.n}, half.placement(b_placement));
-    torch::ahbm::matmul(a, b, {.tile_m = tiles.m, .tile_n = tiles.n, .tile_k = tiles.k, .placement = DPPolicy{}});
+    torch::ahbm::matmul(
+        a, b, {.exact_order = true, .tile_m = tiles.m, .tile_n = tiles.n, .tile_k = tiles.k, .placement = DPPolicy{}});
     torch::ahbm::synchronize();
   });
   Measured measured;

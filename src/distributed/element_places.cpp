@@ -30,6 +30,8 @@ namespace {
 
 const char* placement_name(Placement placement) {
   switch (placement) {
+    case Placement::balanced:
+      return "balanced";
     case Placement::replicate:
       return "replicate";
     case Placement::row_wise:

@@ -63,8 +63,8 @@ TEST(BlockAgreement, NamesShapeTypeRootReductionAndPlacement) {
   expect_culprit(
       differ([] { dist::all_gather_into_tensor(x(12), x(4)); },
              [] { dist::all_gather_into_tensor(x(12, DType::f32, {.num_pes = 1}), x(4)); }),
-      "Tensor placement: output row_wise over 1 cube, row_wise over 2 PEs of each vs output row_wise over 1 cube, "
-      "row_wise over 1 PE of each",
+      "Tensor placement: output balanced over 1 cube, balanced over 2 PEs of each vs output balanced over 1 cube, "
+      "balanced over 1 PE of each",
       "SIZE_OR_SYNTAX_MISMATCH");
 }
 

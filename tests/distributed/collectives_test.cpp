@@ -244,7 +244,7 @@ TEST(Scorecard, EverySeededBugIsFoundWithItsCulprit) {
          const DPPolicy one{.num_cubes = 1, .num_pes = 1};
          dist::all_reduce(torch::ones({8}, kDevice.placement(rank == 1 ? one : DPPolicy{})));
        },
-       {"Tensor placement: ", "row_wise over 1 PE of each"}},
+       {"Tensor placement: ", "balanced over 1 PE of each"}},
       {"group",
        [&](int rank) {
          const auto pair = dist::new_group({0, 1});

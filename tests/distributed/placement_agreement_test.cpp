@@ -110,14 +110,14 @@ TEST(PlacementAgreement, TheErrorSaysBothPlacementsInTheWordsOfTheProgram) {
   std::array<Layout, 2> layouts{Layout{{8, 8}}, Layout{{8, 8}, {.pe = Placement::column_wise}}};
   const auto error = [&] { return run(machine(), layouts, operations()[0].call, {3, 3}).error; };
   EXPECT_THAT(error(),
-              HasSubstr("Tensor placement: row_wise over 2 cubes, row_wise over 2 PEs of each vs row_wise over "
+              HasSubstr("Tensor placement: balanced over 2 cubes, balanced over 2 PEs of each vs balanced over "
                         "2 cubes, column_wise over 2 PEs of each"));
   layouts[1].policy = {.cube = Placement::replicate, .num_pes = 1};
-  EXPECT_THAT(error(), HasSubstr("vs replicate over 2 cubes, row_wise over 1 PE of each"));
+  EXPECT_THAT(error(), HasSubstr("vs replicate over 2 cubes, balanced over 1 PE of each"));
   layouts[1].policy = {.num_cubes = 1};
-  EXPECT_THAT(error(), HasSubstr("vs row_wise over 1 cube, row_wise over 2 PEs of each"));
+  EXPECT_THAT(error(), HasSubstr("vs balanced over 1 cube, balanced over 2 PEs of each"));
   layouts[1] = {{8, 8}, {}, 3, 8};
-  EXPECT_THAT(error(), HasSubstr("vs row_wise over 2 cubes, row_wise over 2 PEs of each (of a tensor of shape [16, 8], "
+  EXPECT_THAT(error(), HasSubstr("vs balanced over 2 cubes, balanced over 2 PEs of each (of a tensor of shape [16, 8], "
                                  "from element 24)"));
 }
 

@@ -68,10 +68,10 @@ Tensor apply(Tensor x, const std::vector<Change>& changes) {
 }
 
 DPPolicy random_policy(std::mt19937_64& random) {
-  constexpr Placement kAll[] = {Placement::replicate, Placement::row_wise, Placement::column_wise,
-                                Placement::tiled_row_major, Placement::tiled_column_major};
-  return {.cube = kAll[pick(random, 0, 4)],
-          .pe = kAll[pick(random, 0, 4)],
+  constexpr Placement kAll[] = {Placement::replicate,       Placement::row_wise,           Placement::column_wise,
+                                Placement::tiled_row_major, Placement::tiled_column_major, Placement::balanced};
+  return {.cube = kAll[pick(random, 0, 5)],
+          .pe = kAll[pick(random, 0, 5)],
           .num_cubes = static_cast<int>(pick(random, 0, 2)),
           .num_pes = static_cast<int>(pick(random, 0, 2))};
 }

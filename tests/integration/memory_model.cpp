@@ -125,9 +125,9 @@ class Case {
   }
   static torch::TensorOptions one_pe_index() { return torch::device("ahbm").placement({.num_cubes = 1, .num_pes = 1}); }
   torch::Tensor make_tensor() {
-    constexpr Placement kAll[] = {Placement::replicate, Placement::row_wise, Placement::column_wise,
-                                  Placement::tiled_row_major, Placement::tiled_column_major};
-    const DPPolicy policy{.cube = kAll[pick(0, 4)], .pe = kAll[pick(0, 4)]};
+    constexpr Placement kAll[] = {Placement::replicate,       Placement::row_wise,           Placement::column_wise,
+                                  Placement::tiled_row_major, Placement::tiled_column_major, Placement::balanced};
+    const DPPolicy policy{.cube = kAll[pick(0, 5)], .pe = kAll[pick(0, 5)]};
     const auto options = torch::dtype(dtype_).device("ahbm").placement(policy).name("x");
     if (!filled_) return torch::empty(shape_, options);
     std::vector<double> values;

@@ -57,9 +57,9 @@ TEST(TileOperations, ScalarTilesOfRankZeroLoadAndStore) {
 // ---- loads and stores over shards ------------------------------------------------------------------------------
 
 DPPolicy random_policy(std::mt19937& random, bool replicas) {
-  constexpr std::array kAll{Placement::row_wise, Placement::column_wise, Placement::tiled_row_major,
-                            Placement::tiled_column_major, Placement::replicate};
-  const std::size_t choices = replicas ? 5 : 4;
+  constexpr std::array kAll{Placement::balanced,        Placement::row_wise,           Placement::column_wise,
+                            Placement::tiled_row_major, Placement::tiled_column_major, Placement::replicate};
+  const std::size_t choices = replicas ? 6 : 5;
   return {.cube = kAll[random() % choices],
           .pe = kAll[random() % choices],
           .num_cubes = static_cast<int>(random() % 5),

@@ -119,10 +119,14 @@ TEST(LibraryGemm, ExactOrderHasTheBitsOfOneChainWhateverTheTilesAndThePlacement)
       }
     }
     torch::ahbm::MatmulOptions options;
+    options.exact_order = true;
     options.tile_k = draw.integer(0, 100);
     options.out_dtype = torch::kFloat;
     options.placement = draw.placement();
     expect_equal(torch::ahbm::matmul(a.device, b.device, options), expected, "chain");
+    EXPECT_FALSE(torch::ahbm::exact_matmul_order());
+    torch::ahbm::set_exact_matmul_order(true);
+    expect_equal(torch::matmul(a.device.to(torch::kFloat), b.device.to(torch::kFloat)), expected, "torch::matmul");
   });
 }
 

@@ -39,7 +39,7 @@ RunResult run(const PlannedProduct& product, const PlannedTiles& tiles = {}) {
     const DPPolicy all_columns{.cube = Placement::column_wise, .pe = Placement::column_wise};
     const DPPolicy once = product.by_columns ? all_columns : DPPolicy{};
     const auto b = torch::empty({product.k, product.n}, half.placement(product.replicated ? columns : once));
-    torch::ahbm::matmul(a, b, {.tile_m = tiles.m, .tile_n = tiles.n, .tile_k = tiles.k});
+    torch::ahbm::matmul(a, b, {.exact_order = true, .tile_m = tiles.m, .tile_n = tiles.n, .tile_k = tiles.k});
     torch::ahbm::synchronize();
   });
 }

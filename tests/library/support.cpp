@@ -15,8 +15,8 @@ std::int64_t Draw::integer(std::int64_t low, std::int64_t high) {
 }
 
 DPPolicy Draw::placement() {
-  const std::vector<Placement> all{Placement::row_wise, Placement::column_wise, Placement::tiled_row_major,
-                                   Placement::tiled_column_major, Placement::replicate};
+  const std::vector<Placement> all{Placement::row_wise,           Placement::column_wise, Placement::tiled_row_major,
+                                   Placement::tiled_column_major, Placement::replicate,   Placement::balanced};
   DPPolicy policy{.cube = of(all), .pe = of(all)};
   if (chance(3)) policy = {};
   if (chance(6)) policy.num_pes = 1;

@@ -69,8 +69,8 @@ class RandomMemory {
   void allocate() {
     Extents shape;
     for (int rank = pick(0, 4); rank > 0; --rank) shape.push_back(std::array{0, 1, 2, 3, 4, 5, 7}[random_() % 7]);
-    const DPPolicy policy{.cube = static_cast<Placement>(pick(0, 4)),
-                          .pe = static_cast<Placement>(pick(0, 4)),
+    const DPPolicy policy{.cube = static_cast<Placement>(pick(0, 5)),
+                          .pe = static_cast<Placement>(pick(0, 5)),
                           .num_cubes = pick(0, cubes()),
                           .num_pes = pick(0, pes())};
     const DType dtype = std::array{DType::u8, DType::f16, DType::f32, DType::i64}[random_() % 4];
@@ -78,7 +78,8 @@ class RandomMemory {
     try {
       const SipId sip{pick(0, topology_.system.sips - 1)};
       live_.push_back({memory_->allocate(sip, "t", dtype, shape, policy),
-                       testing::plain_boxes(policy, shape, cubes(), pes()), made_++});
+                       testing::plain_boxes(policy, shape, cubes(), pes(), static_cast<int>(item_size(dtype))),
+                       made_++});
       take(live_.back());
     } catch (const OutOfMemoryError&) {
       ++refused_;

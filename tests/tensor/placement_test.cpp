@@ -20,8 +20,8 @@ namespace kernbench {
 namespace {
 
 using Extents = std::vector<std::int64_t>;
-constexpr std::array kAll{Placement::replicate, Placement::row_wise, Placement::column_wise, Placement::tiled_row_major,
-                          Placement::tiled_column_major};
+constexpr std::array kAll{Placement::replicate,       Placement::row_wise,           Placement::column_wise,
+                          Placement::tiled_row_major, Placement::tiled_column_major, Placement::balanced};
 
 std::vector<ShardSpec> resolve(const DPPolicy& policy, const Extents& shape, int pes = 4, int cubes = 3) {
   return resolve_dp_policy(policy, shape, 4, pes, cubes, SipId{1});
@@ -109,13 +109,43 @@ TEST(Placement, EveryShardIsWhereAPlainReadingOfTheChunkRulePutsIt) {
         const int cubes = 1 + static_cast<int>(random() % 16), pes = 1 + static_cast<int>(random() % 16);
         const SipId sip{static_cast<std::int32_t>(random() % 4)};
         std::vector<ShardSpec> expected;
-        for (const auto& [at, box] : testing::plain_boxes({cube, pe}, shape, cubes, pes)) {
+        for (const auto& [at, box] : testing::plain_boxes({cube, pe}, shape, cubes, pes, 2)) {
           const auto& [c, p] = at;
           const auto bytes = std::accumulate(box.shape.begin(), box.shape.end(), std::int64_t{2}, std::multiplies<>());
           expected.push_back({sip, c, p, box.offset, box.shape, bytes});
         }
         ASSERT_EQ(resolve_dp_policy({cube, pe}, shape, 2, pes, cubes, sip), expected);
       }
+}
+
+TEST(Placement, TheDefaultUsesEveryPeForShapesOfAnyRank) {
+  const std::vector<Extents> shapes{{8, 32, 128, 64}, {2, 4096},       {1, 512, 512}, {1, 8192},
+                                    {4096, 64},       {1, 1, 128, 64}, {1024}};
+  for (const Extents& shape : shapes) {
+    const auto shards = resolve_dp_policy({}, shape, 2, 8, 16, SipId{0});
+    ASSERT_EQ(shards.size(), 128u) << shape.size();
+    for (const auto& shard : shards) EXPECT_EQ(shard.bytes, shards[0].bytes);
+  }
+}
+
+TEST(Placement, RowsAreWholeWhereThereAreEnoughOfThem) {
+  for (const Extents& shape : std::vector<Extents>{{128, 999}, {129, 999}, {8, 16, 100}, {3, 43, 100}}) {
+    for (const auto& shard : resolve_dp_policy({}, shape, 2, 8, 16, SipId{0}))
+      EXPECT_EQ(shard.shape.back(), shape.back());
+  }
+  // 129 rows: one PE has two of them, where pieces of ceil(129 / 128) would leave 53 PEs idle.
+  EXPECT_EQ(resolve_dp_policy({}, Extents{129, 999}, 2, 8, 16, SipId{0}).size(), 128u);
+  // 17 rows on cubes of 8 PEs: rows for the cubes, parts of rows for the PEs.
+  EXPECT_EQ(resolve_dp_policy({}, Extents{17, 4096}, 2, 8, 16, SipId{0})[8].shape, (Extents{1, 512}));
+}
+
+TEST(Placement, PartsOfRowsAreAnAccessAtLeast) {
+  const auto shards = resolve_dp_policy({}, Extents{1, 100}, 2, 8, 16, SipId{0});
+  ASSERT_EQ(shards.size(), 3u);
+  EXPECT_EQ(shards[0].shape, (Extents{1, 34}));
+  EXPECT_EQ(shards[2].shape, (Extents{1, 33}));
+  EXPECT_EQ(resolve_dp_policy({}, Extents{1, 31}, 2, 8, 16, SipId{0}).size(), 1u);
+  EXPECT_EQ(resolve_dp_policy({}, Extents{31}, 2, 8, 16, SipId{0}).size(), 31u);
 }
 
 TEST(Placement, TheDefaultSplitsRowsOverCubesThenPes) {
@@ -162,7 +192,7 @@ TEST(Placement, ScalarsAndEmptyTensors) {
   EXPECT_EQ(resolve({Placement::replicate, Placement::replicate}, {}).size(), 12u);
   EXPECT_TRUE(resolve({}, {4, 0}).empty());
   EXPECT_TRUE(resolve({Placement::replicate, Placement::replicate}, {0}).empty());
-  EXPECT_EQ(resolve({}, {2, 100}).size(), 2u);  // fewer rows than PEs
+  EXPECT_EQ(resolve({Placement::row_wise, Placement::row_wise}, {2, 100}).size(), 2u);  // fewer rows than PEs
 }
 
 TEST(Placement, TheLargestSizesAreCutWithoutOverflow) {

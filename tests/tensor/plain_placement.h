@@ -28,9 +28,61 @@ struct PlainBox {
   std::vector<std::int64_t> offset, shape;
 };
 
-/// The boxes of one level by part, written down as in the definition of Placement; absent parts are left out.
-inline std::map<int, PlainBox> plain_parts(Placement placement, const PlainBox& whole, int parts) {
+/// Every way to cut the dimensions from `cuts.size()` on into at most `parts` parts.
+inline void all_cuts(const PlainBox& whole, std::int64_t parts, std::vector<std::int64_t> cuts,
+                     std::vector<std::vector<std::int64_t>>& all) {
+  if (cuts.size() == whole.shape.size()) {
+    all.push_back(cuts);
+    return;
+  }
+  cuts.push_back(0);
+  for (cuts.back() = 1; cuts.back() <= parts; ++cuts.back()) all_cuts(whole, parts / cuts.back(), cuts, all);
+}
+
+/// Placement::balanced, by trying every grid.
+inline std::map<int, PlainBox> balanced_parts(const PlainBox& whole, int parts, int itemsize) {
+  if (whole.shape.empty()) return {{0, whole}};
+  const std::size_t last = whole.shape.size() - 1;
+  std::int64_t rows = 1;
+  for (std::size_t d = 0; d < last; ++d) rows *= whole.shape[d];
+  std::vector<std::vector<std::int64_t>> all;
+  all_cuts(whole, parts, {}, all);
+  std::vector<std::int64_t> best;
+  std::int64_t least = 0;
+  for (const auto& cuts : all) {
+    bool fits = last == 0 || cuts[last] == 1 || (rows < parts && whole.shape[last] / cuts[last] * itemsize >= 64);
+    std::int64_t fullest = 1;
+    for (std::size_t d = 0; d <= last; ++d) {
+      fits = fits && cuts[d] <= whole.shape[d];
+      fullest *= (whole.shape[d] + cuts[d] - 1) / cuts[d];
+    }
+    if (!fits || (!best.empty() && (fullest > least || (fullest == least && cuts < best)))) continue;
+    best = cuts;
+    least = fullest;
+  }
   std::map<int, PlainBox> result;
+  std::vector<std::int64_t> place(last + 1, 0);
+  for (int part = 0;; ++part) {
+    PlainBox box = whole;
+    for (std::size_t d = 0; d <= last; ++d) {
+      std::int64_t begin = 0;
+      for (std::int64_t piece = 0; piece <= place[d]; ++piece) {
+        const std::int64_t size = whole.shape[d] / best[d] + (piece < whole.shape[d] % best[d] ? 1 : 0);
+        if (piece == place[d]) box.offset[d] += begin, box.shape[d] = size;
+        begin += size;
+      }
+    }
+    result[part] = box;
+    std::size_t d = last + 1;
+    while (d > 0 && ++place[d - 1] == best[d - 1]) place[--d] = 0;
+    if (d == 0) return result;
+  }
+}
+
+/// The boxes of one level by part, written down as in the definition of Placement; absent parts are left out.
+inline std::map<int, PlainBox> plain_parts(Placement placement, const PlainBox& whole, int parts, int itemsize) {
+  std::map<int, PlainBox> result;
+  if (placement == Placement::balanced) return balanced_parts(whole, parts, itemsize);
   if (placement == Placement::replicate) {
     for (int part = 0; part < parts; ++part) result[part] = whole;
     return result;
@@ -64,12 +116,13 @@ inline std::map<int, PlainBox> plain_parts(Placement placement, const PlainBox& 
 /// What each PE of a SIP with so many cubes and PEs holds; PEs without elements are left out.
 inline std::map<std::pair<CubeId, PeId>, PlainBox> plain_boxes(const DPPolicy& policy,
                                                                const std::vector<std::int64_t>& shape, int cubes,
-                                                               int pes) {
+                                                               int pes, int itemsize) {
   std::map<std::pair<CubeId, PeId>, PlainBox> boxes;
   if (std::ranges::find(shape, 0) != shape.end()) return boxes;
   const PlainBox whole{std::vector<std::int64_t>(shape.size(), 0), shape};
-  for (const auto& [cube, of_cube] : plain_parts(policy.cube, whole, policy.num_cubes == 0 ? cubes : policy.num_cubes))
-    for (const auto& [pe, box] : plain_parts(policy.pe, of_cube, policy.num_pes == 0 ? pes : policy.num_pes))
+  for (const auto& [cube, of_cube] :
+       plain_parts(policy.cube, whole, policy.num_cubes == 0 ? cubes : policy.num_cubes, itemsize))
+    for (const auto& [pe, box] : plain_parts(policy.pe, of_cube, policy.num_pes == 0 ? pes : policy.num_pes, itemsize))
       boxes[{CubeId{cube}, PeId{pe}}] = box;
   return boxes;
 }

@@ -10,10 +10,10 @@
 namespace kernbench::torch::ahbm {
 
 struct MatmulOptions {
-  /// true: each element is one chain of products in the order of k, so that the result has the same bits on every
-  /// machine and for every placement. false: each PE may begin with the part of k that lies nearest, and k may be
-  /// split; the order is then a function of shapes, placement and machine.
-  bool exact_order = true;
+  /// false: each PE may begin with the part of k that lies nearest, and k may be split; the order of the sums is then a
+  /// function of shapes, placement and machine. true: each element is one chain of products in the order of k, so that
+  /// the result has the same bits on every machine and for every placement, and on the host.
+  bool exact_order = false;
   /// Parts of k that are summed by a second launch; must divide the number of PEs. 0: chosen (1 when exact_order).
   std::int64_t split_k = 0;
   /// Extents of the tiles that a PE multiplies; 0: chosen.
@@ -25,6 +25,12 @@ struct MatmulOptions {
   std::string name = "gemm";     // of the launch
   std::string result_name = {};  // of the result
 };
+
+/// Whether the products of torch::matmul and its like (mm, bmm, addmm, linear, …) of device tensors keep the exact
+/// order (MatmulOptions) in this simulation from now on; off at first, since split sums and reads of what lies nearest
+/// take less time.
+void set_exact_matmul_order(bool exact);
+bool exact_matmul_order();
 
 /// a [m,k] times b [k,n] on their device. Any views; transposed ones are permuted on their way into the TCM.
 Tensor matmul(const TensorOperand& a, const Tensor& b, const MatmulOptions& options = {});

@@ -49,6 +49,9 @@ class SimulatedOperations final : public tensor::DeviceOperations {
   void matmul(const torch::Tensor& a, const torch::Tensor& b, const tensor::MatmulOptions& options,
               const MatmulPlanOptions& plan_options, const torch::Tensor& out);
   /// The plan of out = a times b, without an epilogue.
+  /// Of the products that are asked for without options (torch::ahbm::set_exact_matmul_order).
+  bool exact_order() const { return exact_order_; }
+  void set_exact_order(bool exact) { exact_order_ = exact; }
   std::shared_ptr<const tile::library::GemmPlan> plan_matmul(const torch::Tensor& a, const torch::Tensor& b,
                                                              const MatmulPlanOptions& plan_options,
                                                              const torch::Tensor& out);
@@ -80,17 +83,32 @@ class SimulatedOperations final : public tensor::DeviceOperations {
   void reduce(std::string name, const torch::Tensor& x, const std::vector<torch::Tensor>& more,
               tile::library::ReduceOptions options, const torch::Tensor& out);
   /// Statistics of the lines along the last `dimensions` (or one dimension), in f32, with extent 1 there.
+  /// A reduction of dimensions that follow each other as that of one; false when it does not help.
+  bool reduce_merged(const std::string& name, const torch::Tensor& x, const tile::library::ReduceOptions& options,
+                     const torch::Tensor& out);
+  /// What a first launch makes of x: the reduced dimension `dimension` in `count` chunks, a partial result for each.
+  struct Chunks {
+    std::size_t dimension = 0;
+    std::int64_t count = 1, length = 1;
+    bool one_each = false;  // a PE holds a part of one chunk, and of all results
+  };
+  static Chunks chunks_as_held(const torch::Tensor& x, const std::vector<bool>& reduced, std::int64_t readers);
+  static std::optional<Chunks> chunks_of(const torch::Tensor& x, const std::vector<bool>& reduced,
+                                         const torch::Tensor& out);
+  torch::Tensor partial_results(const torch::Tensor& out, const Chunks& chunks, DType dtype);
   torch::Tensor line_statistic(const torch::Tensor& x, const std::vector<bool>& along);
   void normalize(std::string name, const torch::Tensor& x, std::int64_t dimensions, const torch::Tensor& weight,
                  const torch::Tensor& bias, double epsilon, bool centred, const torch::Tensor& out);
-  /// Whether every line along the dimensions lies in one shard of `out` and fits into the TCM.
-  bool whole_lines(const torch::Tensor& out, const std::vector<bool>& along) const;
+  /// How programs share lines along the dimensions that each of them takes whole: those that lie in one shard of `out`,
+  /// or as many as the PEs. Nothing when a line does not fit into the TCM, or there are too few for the PEs.
+  std::optional<tile::library::Share> whole_lines(const torch::Tensor& out, const std::vector<bool>& along) const;
   /// A new tensor on the device of `like`.
   torch::Tensor temporary(const torch::Tensor& like, std::span<const std::int64_t> sizes, DType dtype,
                           const DPPolicy& policy = {});
 
   Simulation& simulation_;
   GemmPlans plans_;
+  bool exact_order_ = false;
 };
 
 /// The view that a kernel gets for a device tensor; In unless `written`.

@@ -1,6 +1,7 @@
 // Operations of a device along dimensions: in one launch where lines lie whole on a PE, else put together from several.
 #include <algorithm>
 #include <limits>
+#include <optional>
 #include <utility>
 
 #include "kernbench/error.h"
@@ -21,6 +22,8 @@ namespace {
 
 /// Fewer elements are not worth a second launch.
 constexpr std::int64_t kWorthTwoLaunches = 32 * 1024;
+/// Lines of at most so many elements are not worth further launches, even where there are fewer of them than PEs.
+constexpr std::int64_t kShortLine = 64 * 1024;
 /// Results of fewer elements stay with the PEs that hold them.
 constexpr std::int64_t kWorthSpreading = 1024;
 
@@ -41,20 +44,6 @@ DType wide(DType dtype) {
   return is_floating_point(dtype) && item_size(dtype) < 4 ? DType::f32 : dtype;
 }
 
-/// The reduced dimension to cut into chunks: one that the placement of x cuts, else the longest.
-std::size_t dimension_to_cut(const Tensor& x, const std::vector<bool>& reduced) {
-  const View view = kernel_view(x, false);
-  const auto& shards = view.tensor.descriptor().shards;
-  std::size_t longest = reduced.size();
-  for (std::size_t d = 0; d < reduced.size(); ++d) {
-    if (!reduced[d]) continue;
-    for (const auto& part : library::parts_in(view, shards.front().offset, shards.front().shape))
-      if (part.shape[d] < view.sizes[d]) return d;
-    if (longest == reduced.size() || view.sizes[d] > view.sizes[longest]) longest = d;
-  }
-  return longest;
-}
-
 /// The longest part of a view along a dimension that one shard holds.
 std::int64_t longest_part(const View& view, std::size_t dimension) {
   std::int64_t longest = 0;
@@ -64,42 +53,84 @@ std::int64_t longest_part(const View& view, std::size_t dimension) {
   return longest;
 }
 
-struct Chunks {
-  std::size_t dimension = 0;
-  std::int64_t count = 1, length = 1;
+struct Merged {
+  Tensor x;
+  std::vector<bool> reduced;
 };
 
-/// How to cut x for a first launch; nothing when one launch is enough.
-std::optional<Chunks> chunks_of(const Tensor& x, const std::vector<bool>& reduced, const Tensor& out) {
-  const auto readers = static_cast<std::int64_t>(holders({&x, 1}).size());
-  const auto writers = static_cast<std::int64_t>(holders({&out, 1}).size());
-  if (readers < 2 * writers || x.numel() < kWorthTwoLaunches) return std::nullopt;
-  Chunks chunks{.dimension = dimension_to_cut(x, reduced)};
-  const std::int64_t extent = x.size(static_cast<std::int64_t>(chunks.dimension));
-  chunks.length = tl::cdiv(extent, std::min(extent, readers));
-  chunks.count = tl::cdiv(extent, chunks.length);
-  if (chunks.count == 1) return std::nullopt;
-  return chunks;
+/// The view in which reduced dimensions that follow each other are one; nothing when there is nothing to merge.
+std::optional<Merged> merge_reduced(const Tensor& x, const std::vector<bool>& reduced) {
+  std::vector<std::int64_t> sizes;
+  std::vector<bool> flags;
+  for (std::size_t d = 0; d < reduced.size(); ++d) {
+    const std::int64_t extent = x.size(static_cast<std::int64_t>(d));
+    if (d > 0 && reduced[d] && flags.back()) {
+      sizes.back() *= extent;
+    } else {
+      sizes.push_back(extent);
+      flags.push_back(reduced[d]);
+    }
+  }
+  if (sizes.size() == reduced.size() || x.numel() == 0 || !x.is_contiguous()) return std::nullopt;
+  return Merged{x.view(sizes), std::move(flags)};
 }
 
 }  // namespace
 
-bool SimulatedOperations::whole_lines(const Tensor& out, const std::vector<bool>& along) const {
+/// The chunks are the parts of x that the PEs hold, along the first reduced dimension that its placement cuts. Where it
+/// cuts none, the longest one is cut.
+SimulatedOperations::Chunks SimulatedOperations::chunks_as_held(const Tensor& x, const std::vector<bool>& reduced,
+                                                                std::int64_t readers) {
+  const View view = kernel_view(x, false);
+  std::size_t longest = reduced.size();
+  for (std::size_t d = 0; d < reduced.size(); ++d) {
+    if (!reduced[d]) continue;
+    const std::int64_t part = longest_part(view, d);
+    if (part < view.sizes[d]) {
+      const std::int64_t count = tl::cdiv(view.sizes[d], part);
+      return {.dimension = d, .count = count, .length = part, .one_each = 2 * count > readers};
+    }
+    if (longest == reduced.size() || view.sizes[d] > view.sizes[longest]) longest = d;
+  }
+  const std::int64_t extent = view.sizes[longest], length = tl::cdiv(extent, std::min(extent, readers));
+  return {.dimension = longest, .count = tl::cdiv(extent, length), .length = length, .one_each = true};
+}
+
+/// How to cut x for a first launch; nothing when one launch is enough.
+std::optional<SimulatedOperations::Chunks> SimulatedOperations::chunks_of(const Tensor& x,
+                                                                          const std::vector<bool>& reduced,
+                                                                          const Tensor& out) {
+  const auto readers = static_cast<std::int64_t>(holders({&x, 1}).size());
+  const auto writers = static_cast<std::int64_t>(holders({&out, 1}).size());
+  if (readers < 2 * writers || x.numel() < kWorthTwoLaunches) return std::nullopt;
+  if (reduced.back() && x.numel() / writers <= kShortLine && x.is_contiguous()) return std::nullopt;
+  const Chunks chunks = chunks_as_held(x, reduced, readers);
+  return chunks.count == 1 ? std::nullopt : std::optional(chunks);
+}
+
+std::optional<library::Share> SimulatedOperations::whole_lines(const Tensor& out,
+                                                               const std::vector<bool>& along) const {
   const View view = kernel_view(out, true);
   const auto& pe = simulation_.topology().pe;
-  if (!library::line_fits(count_along(out, along), pe.tcm.capacity.count() / std::max(pe.contexts, 1))) return false;
-  for (const auto& shard : view.tensor.descriptor().shards) {
-    for (const auto& part : library::parts_in(view, shard.offset, shard.shape)) {
+  const std::int64_t line = count_along(out, along);
+  if (out.numel() == 0) return library::Share::held;
+  if (!library::line_fits(line, pe.tcm.capacity.count() / std::max(pe.contexts, 1))) return std::nullopt;
+  const auto lies_whole = [&](const addressing::Shard& shard) {
+    return std::ranges::all_of(library::parts_in(view, shard.offset, shard.shape), [&](const library::Box& part) {
       for (std::size_t d = 0; d < along.size(); ++d)
         if (along[d] && part.shape[d] != view.sizes[d]) return false;
-    }
-  }
-  return true;
+      return true;
+    });
+  };
+  if (std::ranges::all_of(view.tensor.descriptor().shards, lies_whole)) return library::Share::held;
+  const auto pes = static_cast<std::int64_t>(holders({&out, 1}).size());
+  const bool few = 2 * (out.numel() / line) < pes && line > kShortLine;
+  return few || is_replicated(out) ? std::nullopt : std::optional(library::Share::spread);
 }
 
 namespace {
 
-/// Sizes with `dimension` first, so that the default placement cuts it.
+/// Sizes with `dimension` first, so that the default placement cuts it before all others.
 std::vector<std::int64_t> with_first(std::vector<std::int64_t> sizes, std::size_t dimension) {
   std::swap(sizes[0], sizes[dimension]);
   return sizes;
@@ -107,8 +138,33 @@ std::vector<std::int64_t> with_first(std::vector<std::int64_t> sizes, std::size_
 
 }  // namespace
 
+Tensor SimulatedOperations::partial_results(const Tensor& out, const Chunks& chunks, DType dtype) {
+  std::vector<std::int64_t> sizes = out.sizes().vec();
+  sizes[chunks.dimension] = chunks.count;
+  // As a line, which the default placement cuts element by element: each with the PE that has its chunk.
+  if (!chunks.one_each) return temporary(out, {{out.numel() * chunks.count}}, dtype).view(sizes);
+  return temporary(out, with_first(sizes, chunks.dimension), dtype)
+      .transpose(0, static_cast<std::int64_t>(chunks.dimension));
+}
+
+bool SimulatedOperations::reduce_merged(const std::string& name, const Tensor& x, const library::ReduceOptions& options,
+                                        const Tensor& out) {
+  const auto merged = merge_reduced(x, options.reduced);
+  if (!merged || !out.is_contiguous()) return false;
+  const auto readers = static_cast<std::int64_t>(holders({&x, 1}).size());
+  if (chunks_as_held(merged->x, merged->reduced, readers).count > readers) return false;
+  std::vector<std::int64_t> sizes = merged->x.sizes().vec();
+  for (std::size_t d = 0; d < sizes.size(); ++d)
+    if (merged->reduced[d]) sizes[d] = 1;
+  library::ReduceOptions of_merged = options;
+  of_merged.reduced = merged->reduced;
+  reduce(name, merged->x, {}, of_merged, out.view(sizes));
+  return true;
+}
+
 void SimulatedOperations::reduce(std::string name, const Tensor& x, const std::vector<Tensor>& more,
                                  library::ReduceOptions options, const Tensor& out) {
+  if (more.empty() && reduce_merged(name, x, options, out)) return;
   const auto reduce_launch = [this, &name](const Tensor& from, const std::vector<Tensor>& beside,
                                            const library::ReduceOptions& how, const Tensor& to,
                                            std::vector<PeCoordinate> pes) {
@@ -129,10 +185,7 @@ void SimulatedOperations::reduce(std::string name, const Tensor& x, const std::v
   const auto chunks = chunks_of(x, options.reduced, out);
   if (!chunks) return reduce_launch(x, more, options, out, {});
 
-  std::vector<std::int64_t> sizes = out.sizes().vec();
-  sizes[chunks->dimension] = chunks->count;
-  const auto first = static_cast<std::int64_t>(chunks->dimension);
-  const Tensor partial = temporary(x, with_first(sizes, chunks->dimension), wide(options.compute)).transpose(0, first);
+  const Tensor partial = partial_results(out, *chunks, wide(options.compute));
   library::ReduceOptions part = options;
   part.finish = nullptr;
   part.chunked = chunks->dimension;
@@ -231,11 +284,8 @@ void SimulatedOperations::arg_reduce(tensor::ReduceOperation argmax_or_argmin, c
             }});
     return;
   }
-  std::vector<std::int64_t> sizes = out.sizes().vec();
-  sizes[chunks->dimension] = chunks->count;
-  sizes = with_first(sizes, chunks->dimension);
-  const Tensor values = temporary(x, sizes, x.scalar_type()).transpose(0, dimension);
-  const Tensor indices = temporary(x, sizes, DType::i32).transpose(0, dimension);
+  const Tensor values = partial_results(out, *chunks, x.scalar_type());
+  const Tensor indices = partial_results(out, *chunks, DType::i32);
   library::ArgReduceOptions part = options;
   part.chunk = chunks->length;
   launch(
@@ -298,14 +348,14 @@ void SimulatedOperations::softmax(const Tensor& x, std::int64_t dimension, bool 
   const std::string name = logarithm ? "log_softmax" : "softmax";
   std::vector<bool> along(static_cast<std::size_t>(x.dim()), false);
   along[static_cast<std::size_t>(dimension)] = true;
-  if (whole_lines(out, along)) {
-    launch(
-        {.name = name,
-         .written = {out},
-         .read = {x},
-         .pes = {},
-         .body = [source = kernel_view(x, false), target = kernel_view(out, true), logarithm,
-                  axis = static_cast<std::size_t>(dimension)] { library::softmax(source, axis, logarithm, target); }});
+  if (const auto share = whole_lines(out, along)) {
+    launch({.name = name,
+            .written = {out},
+            .read = {x},
+            .pes = {},
+            .body = [source = kernel_view(x, false), target = kernel_view(out, true), logarithm,
+                     axis = static_cast<std::size_t>(dimension),
+                     share = *share] { library::softmax(source, axis, logarithm, target, share); }});
     return;
   }
   const Tensor largest = line_statistic(x, along), sum = line_statistic(x, along);
@@ -331,18 +381,18 @@ void SimulatedOperations::normalize(std::string name, const Tensor& x, std::int6
   Tensor scale, shift;
   if (weight.defined()) read.push_back(scale = weight.expand(x.sizes()));
   if (bias.defined()) read.push_back(shift = bias.expand(x.sizes()));
-  if (whole_lines(out, along)) {
+  if (const auto share = whole_lines(out, along)) {
     const auto view = [](const Tensor& tensor) {
       return tensor.defined() ? std::optional(kernel_view(tensor, false)) : std::nullopt;
     };
     const library::NormOptions options{static_cast<std::size_t>(dimensions), epsilon, centred};
-    launch(
-        {.name = std::move(name),
-         .written = {out},
-         .read = std::move(read),
-         .pes = {},
-         .body = [source = kernel_view(x, false), factors = view(scale), offsets = view(shift), options,
-                  target = kernel_view(out, true)] { library::normalize(source, factors, offsets, options, target); }});
+    launch({.name = std::move(name),
+            .written = {out},
+            .read = std::move(read),
+            .pes = {},
+            .body = [source = kernel_view(x, false), factors = view(scale), offsets = view(shift), options,
+                     target = kernel_view(out, true),
+                     share = *share] { library::normalize(source, factors, offsets, options, target, share); }});
     return;
   }
   library::ReduceOptions options;

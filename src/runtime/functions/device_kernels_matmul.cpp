@@ -123,7 +123,7 @@ std::shared_ptr<const library::GemmPlan> planned(GemmPlans& plans, const Product
 
 void SimulatedOperations::matmul(const Tensor& a, const Tensor& b, const tensor::MatmulOptions& options,
                                  const Tensor& out) {
-  matmul(a, b, options, {}, out);
+  matmul(a, b, options, {.exact_order = exact_order_}, out);
 }
 
 void SimulatedOperations::matmul(const Tensor& a, const Tensor& b, const tensor::MatmulOptions& options,
@@ -171,12 +171,15 @@ void SimulatedOperations::matmul(const Tensor& a, const Tensor& b, const tensor:
                    plan] { library::gemm(product.a, product.b, partial, product.epilogue, plan); },
           .plan = result_of(*plan)});
   read.push_back(sums);
+  // A result on few PEs would keep the others idle, however many parts there are to add.
+  const bool spread = 2 * holders({&out, 1}).size() <= pes.size();
   launch({.name = plan_options.name + ".sum",
           .written = {out},
           .read = read,
-          .pes = {},
-          .body = [partial = kernel_view(sums, false), target, epilogue = product.epilogue] {
-            library::gemm_finish(partial, target, epilogue);
+          .pes = spread ? pes : std::vector<PeCoordinate>{},
+          .body = [partial = kernel_view(sums, false), target, epilogue = product.epilogue,
+                   share = spread ? library::Share::spread : library::Share::held] {
+            library::gemm_finish(partial, target, epilogue, share);
           }});
 }
 
@@ -192,6 +195,23 @@ std::shared_ptr<const library::GemmPlan> SimulatedOperations::plan_matmul(const 
 }  // namespace kernbench::runtime
 
 namespace kernbench::torch::ahbm {
+
+namespace {
+
+runtime::SimulatedOperations& operations_of(const char* call) {
+  auto& devices = runtime::current_context(call).simulation.devices();
+  return static_cast<runtime::SimulatedOperations&>(devices.operations());
+}
+
+}  // namespace
+
+void set_exact_matmul_order(bool exact) {
+  operations_of("ahbm::set_exact_matmul_order").set_exact_order(exact);
+}
+
+bool exact_matmul_order() {
+  return operations_of("ahbm::exact_matmul_order").exact_order();
+}
 
 Tensor matmul(const TensorOperand& a, const Tensor& b, const MatmulOptions& options) {
   const tensor::HostCall here("torch::ahbm::matmul", a.where);
@@ -224,7 +244,7 @@ Tensor matmul(const TensorOperand& a, const Tensor& b, const MatmulOptions& opti
   plan.exact_order = options.exact_order;
   plan.split_k = options.split_k;
   plan.tile_m = options.tile_m, plan.tile_n = options.tile_n, plan.tile_k = options.tile_k;
-  static_cast<runtime::SimulatedOperations&>(devices.operations()).matmul(a.tensor, b, {}, plan, out);
+  operations_of("ahbm::matmul").matmul(a.tensor, b, {}, plan, out);
   return out;
 }
 

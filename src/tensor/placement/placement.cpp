@@ -32,6 +32,68 @@ bool cut(Box& box, std::size_t dimension, std::int64_t index, std::int64_t parts
   return true;
 }
 
+/// Cuts of each dimension, their product at most the number of parts.
+using Cuts = std::vector<std::int64_t>;
+
+/// The search for the cuts that leave the least to the fullest part.
+class BalancedCuts {
+ public:
+  BalancedCuts(std::span<const std::int64_t> shape, std::int64_t itemsize, std::int64_t parts)
+      : shape_(shape), cuts_(shape.size(), 1), best_(shape.size(), 1) {
+    std::int64_t rows = 1;
+    for (const std::int64_t extent : shape.first(shape.size() - 1))
+      rows = std::min(rows * std::min(extent, parts), parts);
+    dimensions_ = rows >= parts && shape.size() > 1 ? shape.size() - 1 : shape.size();
+    most_.assign(shape.begin(), shape.end());
+    if (shape.size() > 1)
+      most_.back() = std::max<std::int64_t>(shape.back() / (kLeastPiece / std::min(itemsize, kLeastPiece)), 1);
+    left_.assign(shape.begin(), shape.begin() + static_cast<std::ptrdiff_t>(dimensions_));
+    for (std::size_t d = dimensions_ - 1; d-- > 0;) left_[d] *= left_[d + 1];
+    search(0, parts, 1);
+  }
+
+  const Cuts& best() const { return best_; }
+
+ private:
+  /// Of equally good cuts those of earlier dimensions are tried first.
+  void search(std::size_t dimension, std::int64_t parts, std::int64_t fullest) {
+    if (dimension == dimensions_) {
+      if (least_ && fullest >= *least_) return;
+      least_ = fullest;
+      best_ = cuts_;
+      return;
+    }
+    const std::int64_t extent = shape_[dimension];
+    if (least_ && fullest * ((left_[dimension] - 1) / parts + 1) >= *least_) return;
+    for (std::int64_t cuts = std::min(most_[dimension], parts); cuts >= 1; --cuts) {
+      cuts_[dimension] = cuts;
+      search(dimension + 1, parts / cuts, fullest * ((extent - 1) / cuts + 1));
+    }
+    cuts_[dimension] = 1;
+  }
+
+  /// Bytes of a part of a row at least: an access of the HBM of the shipped machines.
+  static constexpr std::int64_t kLeastPiece = 64;
+
+  std::span<const std::int64_t> shape_;
+  std::vector<std::int64_t> most_;  // cuts of each dimension
+  std::size_t dimensions_ = 0;      // the first ones, which may be cut
+  std::vector<std::int64_t> left_;  // how much there is to cut in this dimension and those after it
+  Cuts cuts_, best_;
+  std::optional<std::int64_t> least_;
+};
+
+/// Part `index` of the grid, or nothing.
+std::optional<Box> balanced_part(Box box, const Cuts& cuts, std::int64_t index) {
+  for (std::size_t d = cuts.size(); d-- > 0;) {
+    const std::int64_t place = index % cuts[d], piece = box.shape[d] / cuts[d], longer = box.shape[d] % cuts[d];
+    index /= cuts[d];
+    box.offset[d] += place * piece + std::min(place, longer);
+    box.shape[d] = piece + (place < longer ? 1 : 0);
+  }
+  return index == 0 ? std::optional(std::move(box)) : std::nullopt;
+}
+
 /// Rows and columns of the most square grid of `parts` cells, not taller than wide.
 std::pair<std::int64_t, std::int64_t> grid_of(std::int64_t parts) {
   std::int64_t rows = 1;
@@ -40,15 +102,17 @@ std::pair<std::int64_t, std::int64_t> grid_of(std::int64_t parts) {
   return {rows, parts / rows};
 }
 
-/// The box of part `index`, or nothing.
-std::optional<Box> part_of(Placement placement, Box box, std::int64_t index, std::int64_t parts) {
+/// The box of part `index`, or nothing; `cuts` of a balanced one.
+std::optional<Box> part_of(Placement placement, Box box, const Cuts& cuts, std::int64_t index, std::int64_t parts) {
   if (placement == Placement::replicate) return box;
   if (box.shape.empty()) return index == 0 ? std::optional(box) : std::nullopt;
+  if (placement == Placement::balanced) return balanced_part(std::move(box), cuts, index);
   const std::size_t last = box.shape.size() - 1;
   auto [rows, columns] = grid_of(parts);
   bool some = false;
   switch (placement) {
     case Placement::replicate:
+    case Placement::balanced:
       break;
     case Placement::row_wise:
       some = cut(box, 0, index, parts);
@@ -68,6 +132,28 @@ std::optional<Box> part_of(Placement placement, Box box, std::int64_t index, std
   }
   return some ? std::optional(std::move(box)) : std::nullopt;
 }
+
+/// One level of the machine, which cuts one box after the other.
+class Level {
+ public:
+  Level(Placement placement, std::int64_t itemsize, std::int32_t parts)
+      : placement_(placement), itemsize_(itemsize), parts_(parts) {}
+
+  /// The box of part `index` of `box`, or nothing.
+  std::optional<Box> part(const Box& box, std::int64_t index) {
+    if (placement_ == Placement::balanced && !box.shape.empty() && box.shape != shape_) {
+      shape_ = box.shape;
+      cuts_ = BalancedCuts(shape_, itemsize_, parts_).best();
+    }
+    return part_of(placement_, box, cuts_, index, parts_);
+  }
+
+ private:
+  Placement placement_;
+  std::int64_t itemsize_, parts_;
+  std::vector<std::int64_t> shape_;  // of the box that was cut last
+  Cuts cuts_;
+};
 
 std::int32_t count_of(const char* what, int wanted, std::int32_t available) {
   if (wanted < 0 || wanted > available) {
@@ -114,11 +200,12 @@ std::vector<ShardSpec> resolve_dp_policy(const DPPolicy& policy, std::span<const
   const Box whole{.offset = std::vector<std::int64_t>(shape.size(), 0), .shape = {shape.begin(), shape.end()}};
   std::vector<ShardSpec> shards;
   if (std::ranges::find(shape, 0) != shape.end()) return shards;
+  Level sip(policy.cube, itemsize, cubes), each_cube(policy.pe, itemsize, pes);
   for (std::int32_t cube = 0; cube < cubes; ++cube) {
-    const auto of_cube = part_of(policy.cube, whole, cube, cubes);
+    const auto of_cube = sip.part(whole, cube);
     if (!of_cube) continue;
     for (std::int32_t pe = 0; pe < pes; ++pe) {
-      auto of_pe = part_of(policy.pe, *of_cube, pe, pes);
+      auto of_pe = each_cube.part(*of_cube, pe);
       if (!of_pe) continue;
       const std::int64_t bytes =
           std::accumulate(of_pe->shape.begin(), of_pe->shape.end(), itemsize, std::multiplies<>());

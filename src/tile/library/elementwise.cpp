@@ -28,6 +28,34 @@ std::vector<Box> share_of(const View& out, Share share) {
   return {box};
 }
 
+std::vector<Box> lines_of(const View& out, const std::vector<bool>& along, Share share) {
+  if (share == Share::held) return local_boxes(out);
+  tl::Extents lines = out.sizes;
+  for (std::size_t d = 0; d < along.size(); ++d)
+    if (along[d]) lines[d] = 1;
+  const std::int64_t count = lines.numel(), program = tl::program_id(), programs = tl::num_programs();
+  const std::int64_t end = count * (program + 1) / programs;
+  std::vector<Box> boxes;
+  for (std::int64_t at = count * program / programs; at < end;) {
+    Box box = whole(out);
+    // The largest box that begins here and is a part of the lines in their order.
+    std::int64_t below = 1, left = at;
+    bool grows = true;
+    for (std::size_t d = lines.size(); d-- > 0;) {
+      const std::int64_t index = left % lines[d];
+      left /= lines[d];
+      if (along[d]) continue;
+      box.offset[d] = index;
+      box.shape[d] = grows ? std::min(lines[d] - index, std::max<std::int64_t>((end - at) / below, 1)) : 1;
+      grows = grows && box.shape[d] == lines[d];
+      below *= box.shape[d];
+    }
+    boxes.push_back(box);
+    at += below;
+  }
+  return boxes;
+}
+
 tl::Tile fill_out(const tl::Tile& tile, const tl::Extents& shape) {
   return tile.shape() == shape ? tile : tl::broadcast_to(tile, shape);
 }

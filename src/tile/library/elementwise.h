@@ -16,6 +16,10 @@ using TileFunction = std::function<tl::Tile(const std::vector<tl::Tile>& operand
 /// part of the largest dimension, wherever it lies; for results that few PEs hold.
 enum class Share : std::uint8_t { held, spread };
 std::vector<Box> share_of(const View& out, Share share);
+/// The same of whole lines along the dimensions `along`. held: lines that lie whole on one PE. spread: lines as even
+/// as they go, the lines of a program one after the other, so that most of them are near to where a balanced placement
+/// has them.
+std::vector<Box> lines_of(const View& out, const std::vector<bool>& along, Share share);
 
 /// out = function(operands), all of one shape, converted to the type of `out`. Each program makes its share block by
 /// block: at most 16 Ki elements, and `live_tiles` f32 tiles of a block within the TCM budget. The blocks have long

@@ -139,16 +139,16 @@ void gemm(const View& a, const View& b, const View& out, const GemmEpilogue& epi
   }
 }
 
-void gemm_finish(const View& parts, const View& out, const GemmEpilogue& epilogue) {
-  for (const Box& box : local_boxes(out)) {
-    const auto block = block_shape(box.shape, tcm_budget() / (8 * 4));
+void gemm_finish(const View& parts, const View& out, const GemmEpilogue& epilogue, Share share) {
+  const std::int64_t count = parts.sizes[0];
+  const std::int64_t room = tcm_budget() / 4;
+  for (const Box& box : share_of(out, share)) {
+    const auto block = block_shape(box.shape, std::max<std::int64_t>(room / (2 * (count + kEpilogueTiles)), 1));
     for_each_block(box, block, [&](const tl::Extents& at, const tl::Extents& shape) {
       for (std::int64_t batch = at[0]; batch < at[0] + shape[0]; ++batch) {
-        const tl::Extents from{at[1], at[2]}, block_of_matrix{shape[1], shape[2]};
-        auto sum = load(matrix_of(parts, 0), from, block_of_matrix);
-        for (std::int64_t part = 1; part < parts.sizes[0]; ++part)
-          sum = sum + load(matrix_of(parts, part), from, block_of_matrix);
-        store(matrix_of(out, batch), from, finish_tile(std::move(sum), epilogue, batch, at[1], at[2]));
+        const tl::Extents all{0, at[1], at[2]}, block_of_parts{count, shape[1], shape[2]};
+        auto sum = tl::sum(load(parts, all, block_of_parts), 0);
+        store(matrix_of(out, batch), {at[1], at[2]}, finish_tile(std::move(sum), epilogue, batch, at[1], at[2]));
       }
     });
   }

@@ -5,6 +5,7 @@
 #include <optional>
 
 #include "tile/library/activation.h"
+#include "tile/library/elementwise.h"
 #include "tile/library/gemm_plan.h"
 #include "tile/library/view.h"
 
@@ -29,8 +30,8 @@ struct GemmEpilogue {
 void gemm(const View& a, const View& b, const View& out, const GemmEpilogue& epilogue,
           const std::shared_ptr<const GemmPlan>& plan);
 
-/// out [1, m, n] = epilogue(parts[0] + parts[1] + … in that order), parts [split_k, m, n]. Each PE makes the boxes of
-/// `out` that it holds, in blocks of at most an eighth of its TCM budget. TCM: five blocks of f32.
-void gemm_finish(const View& parts, const View& out, const GemmEpilogue& epilogue);
+/// out [1, m, n] = epilogue(sum of parts), parts [split_k, m, n], added as tl::sum adds them. Each program makes its
+/// share of `out` in blocks of which all parts take at most half of its TCM budget: one load brings them.
+void gemm_finish(const View& parts, const View& out, const GemmEpilogue& epilogue, Share share);
 
 }  // namespace kernbench::tile::library

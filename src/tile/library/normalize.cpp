@@ -37,11 +37,11 @@ bool line_fits(std::int64_t elements, std::int64_t budget) {
   return elements * 4 * kLineTiles <= budget;
 }
 
-void softmax(const View& x, std::size_t dimension, bool logarithm, const View& out) {
+void softmax(const View& x, std::size_t dimension, bool logarithm, const View& out, Share share) {
   std::vector<bool> along(x.rank(), false);
   along[dimension] = true;
   const auto axis = static_cast<int>(dimension);
-  for (const Box& box : local_boxes(out)) {
+  for (const Box& box : lines_of(out, along, share)) {
     for_each_block(box, lines(box, along), [&](const tl::Extents& at, const tl::Extents& shape) {
       auto tile = tl::cast(fill_out(load(x, at, shape), shape), DType::f32);
       tile = tile - tl::max(tile, axis, true);
@@ -57,7 +57,7 @@ void softmax(const View& x, std::size_t dimension, bool logarithm, const View& o
 }
 
 void normalize(const View& x, const std::optional<View>& weight, const std::optional<View>& bias,
-               const NormOptions& options, const View& out) {
+               const NormOptions& options, const View& out, Share share) {
   std::vector<bool> along(x.rank(), false);
   float count = 1;
   for (std::size_t d = x.rank() - options.dimensions; d < x.rank(); ++d) {
@@ -67,7 +67,7 @@ void normalize(const View& x, const std::optional<View>& weight, const std::opti
   const auto load_f32 = [](const View& view, const tl::Extents& at, const tl::Extents& shape) {
     return tl::cast(load(view, at, shape), DType::f32);
   };
-  for (const Box& box : local_boxes(out)) {
+  for (const Box& box : lines_of(out, along, share)) {
     for_each_block(box, lines(box, along), [&](const tl::Extents& at, const tl::Extents& shape) {
       auto tile = fill_out(load_f32(x, at, shape), shape);
       if (options.centred) tile = tile - line_sum(tile, along) / count;

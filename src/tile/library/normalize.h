@@ -1,11 +1,12 @@
-// Library kernels that normalise whole lines in the TCM: softmax, layer_norm, rms_norm. For lines that one PE holds and
-// that fit; other lines are put together from `reduce` and `elementwise` by the caller.
+// Library kernels that normalise whole lines in the TCM: softmax, layer_norm, rms_norm. For lines that fit and that one
+// PE holds, or that are as many as the PEs; other lines are put together from `reduce` and `elementwise` by the caller.
 #pragma once
 
 #include <cstdint>
 #include <optional>
 #include <vector>
 
+#include "tile/library/elementwise.h"
 #include "tile/library/view.h"
 
 namespace kernbench::tile::library {
@@ -15,9 +16,9 @@ bool line_fits(std::int64_t elements, std::int64_t budget);
 constexpr std::int64_t kLineTiles = 6;
 
 /// exp(x - max) / sum, or its logarithm x - max - log(sum), along one dimension, in f32 and rounded once. Each program
-/// takes the lines that it holds, as many at a time as 16 Ki elements (at least one). TCM: six f32 tiles of these.
+/// takes its share of the lines, as many at a time as 16 Ki elements (at least one). TCM: six f32 tiles of these.
 /// Vector work for each element: max, subtract, exp, sum, multiply.
-void softmax(const View& x, std::size_t dimension, bool logarithm, const View& out);
+void softmax(const View& x, std::size_t dimension, bool logarithm, const View& out, Share share = Share::held);
 
 struct NormOptions {
   std::size_t dimensions = 1;  // the last so many are normalised
@@ -27,6 +28,6 @@ struct NormOptions {
 /// (x - mean) / sqrt(mean of squares + epsilon) * weight + bias over the last dimensions, in f32 and rounded once.
 /// weight and bias have x's sizes, with strides of 0 in the other dimensions. Tiling and TCM as softmax.
 void normalize(const View& x, const std::optional<View>& weight, const std::optional<View>& bias,
-               const NormOptions& options, const View& out);
+               const NormOptions& options, const View& out, Share share = Share::held);
 
 }  // namespace kernbench::tile::library
