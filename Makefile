@@ -25,8 +25,8 @@ build: ## the program: build/release/bin/kernbench
 	@test -f build/release/build.ninja || cmake --preset release -DKERNBENCH_BUILD_TESTS=OFF
 	@cmake --build --preset release -j $(JOBS) --target kernbench
 
-run: build ## build, then a 2048^3 f16 GEMM on one simulated SIP
-	build/release/bin/kernbench run gemm -t ahbm-1sip -p dtype=f16 -p M=2048 -p N=2048 -p K=2048
+run: build ## build, then a tensor-parallel feed-forward network on two simulated SIPs
+	build/release/bin/kernbench run tp_mlp -t ahbm-2sip
 
 test: ## the test suite (all but the slow tests)
 	@tools/setup build test

@@ -1,6 +1,10 @@
-// Tensor parallelism with Megatron-LM's names: parallel state, mappings, layers. Not part of kernbench/kernbench.h.
+// Tensor parallelism with Megatron-LM's names: parallel state, mappings, layers, gradients. Not part of
+// kernbench/kernbench.h.
 #pragma once
 
+#include "kernbench/tp/cross_entropy.h"
+#include "kernbench/tp/embedding.h"
+#include "kernbench/tp/gradients.h"
 #include "kernbench/tp/layers.h"
 #include "kernbench/tp/mappings.h"
 #include "kernbench/tp/parallel_state.h"

@@ -10,6 +10,7 @@
 #include "kernbench/torch/operations.h"
 #include "kernbench/tp/mappings.h"
 #include "parallel/group_of.h"
+#include "parallel/master_weight.h"
 #include "runtime/context.h"
 #include "tensor/host_call.h"
 
@@ -34,11 +35,6 @@ std::int64_t size_of(const char* layer, const char* name, std::int64_t size, con
   throw ValueError(fmt::format("{}: {} must be at least 1, got {}", layer, name, given));
 }
 
-void check_divides(const char* layer, const char* name, std::int64_t size, int world_size) {
-  if (size % world_size == 0) return;
-  throw ValueError(fmt::format("{}: {} ({}) must be divisible by TP world size ({})", layer, name, size, world_size));
-}
-
 /// Fills in what stands for something else, and checks the rest.
 LinearOptions settled(const char* layer, LinearOptions options, const GroupOf& of) {
   options.in_features = options.input_size =
@@ -54,23 +50,14 @@ LinearOptions settled(const char* layer, LinearOptions options, const GroupOf& o
   return options;
 }
 
-Tensor on_device(const Tensor& host, const LinearOptions& options) {
-  torch::TensorOptions where = torch::dtype(options.dtype.type()).device("ahbm");
-  if (options.weight_placement) where = where.placement(*options.weight_placement);
-  return host.contiguous().to(where);
-}
-
 /// The rank's part of the master weight along `dimension`.
 Tensor weight_of(const LinearOptions& options, const GroupOf& of, std::int64_t dimension) {
-  Tensor master;
-  if (options.init_method) {
-    master = torch::empty({options.output_size, options.input_size});
-    options.init_method(master);
-  } else {
-    master = torch::randn({options.output_size, options.input_size}) * 0.02;
-  }
-  const std::int64_t length = master.size(dimension) / of.size;
-  return on_device(master.narrow(dimension, of.rank * length, length), options);
+  return on_device(part_of({options.output_size, options.input_size, options.init_method}, dimension, of),
+                   options.dtype.type(), options.weight_placement);
+}
+
+Tensor zero_bias(const LinearOptions& options, std::int64_t length) {
+  return on_device(torch::zeros({length}), options.dtype.type(), options.weight_placement);
 }
 
 void check_input(const char* layer, const Tensor& x, std::int64_t features) {
@@ -108,18 +95,35 @@ ColumnParallelLinear::ColumnParallelLinear(LinearOptions options, Where where) {
   options_ = settled(kColumn, std::move(options), of);
   check_divides(kColumn, "out_features", options_.output_size, of.size);
   weight_ = weight_of(options_, of, 0);
-  if (options_.bias) bias_ = on_device(torch::zeros({options_.output_size / of.size}), options_);
+  if (options_.bias) bias_ = zero_bias(options_, options_.output_size / of.size);
 }
 
-std::pair<Tensor, Tensor> ColumnParallelLinear::forward(const Tensor& x, Where where) const {
+LinearForward ColumnParallelLinear::forward_saving(const Tensor& x, Where where) const {
   const tensor::HostCall here(kColumn, where);
   check_input(kColumn, x, options_.input_size);
   const Tensor whole = options_.sequence_parallel ? gather_from_sequence_parallel_region(x, options_.tp_group)
                                                   : copy_to_tensor_model_parallel_region(x, options_.tp_group);
   const bool adds = options_.bias && !options_.skip_bias_add;
-  Tensor output = torch::linear(whole, weight_, adds ? std::optional(bias_) : std::nullopt);
-  if (options_.gather_output) output = gather_from_tensor_model_parallel_region(output, options_.tp_group);
-  return {placed(output, options_), options_.skip_bias_add ? bias_ : Tensor()};
+  Forward linear = linear_forward(whole, weight_, adds ? bias_ : Tensor());
+  if (options_.gather_output)
+    linear.output = gather_from_tensor_model_parallel_region(linear.output, options_.tp_group);
+  return {placed(linear.output, options_), options_.skip_bias_add ? bias_ : Tensor(), std::move(linear.saved)};
+}
+
+std::pair<Tensor, Tensor> ColumnParallelLinear::forward(const Tensor& x, Where where) const {
+  LinearForward result = forward_saving(x, where);
+  return {std::move(result.output), std::move(result.bias)};
+}
+
+LinearGrads ColumnParallelLinear::backward(const Saved& saved, const Tensor& grad, Where where) const {
+  const tensor::HostCall here(kColumn, where);
+  const Tensor part =
+      options_.gather_output ? gather_from_tensor_model_parallel_region_backward(grad, options_.tp_group) : grad;
+  LinearGrads grads = linear_backward(saved, part);
+  grads.input = options_.sequence_parallel
+                    ? gather_from_sequence_parallel_region_backward(grads.input, options_.tp_group)
+                    : copy_to_tensor_model_parallel_region_backward(grads.input, options_.tp_group);
+  return grads;
 }
 
 Tensor ColumnParallelLinear::operator()(const Tensor& x, Where where) const {
@@ -136,18 +140,38 @@ RowParallelLinear::RowParallelLinear(LinearOptions options, Where where) {
     throw ValueError("RowParallelLinear: to enable sequence_parallel, input_is_parallel must be true");
   }
   weight_ = weight_of(options_, of, 1);
-  if (options_.bias) bias_ = on_device(torch::zeros({options_.output_size}), options_);
+  if (options_.bias) bias_ = zero_bias(options_, options_.output_size);
 }
 
-std::pair<Tensor, Tensor> RowParallelLinear::forward(const Tensor& x, Where where) const {
+LinearForward RowParallelLinear::forward_saving(const Tensor& x, Where where) const {
   const tensor::HostCall here(kRow, where);
   check_input(kRow, x, options_.input_is_parallel ? weight_.size(1) : options_.input_size);
   const Tensor part = options_.input_is_parallel ? x : scatter_to_tensor_model_parallel_region(x, options_.tp_group);
-  const Tensor partial = torch::linear(part, weight_);
-  Tensor output = options_.sequence_parallel ? reduce_scatter_to_sequence_parallel_region(partial, options_.tp_group)
-                                             : reduce_from_tensor_model_parallel_region(partial, options_.tp_group);
+  Forward linear = linear_forward(part, weight_);
+  Tensor output = options_.sequence_parallel
+                      ? reduce_scatter_to_sequence_parallel_region(linear.output, options_.tp_group)
+                      : reduce_from_tensor_model_parallel_region(linear.output, options_.tp_group);
   if (options_.bias && !options_.skip_bias_add) output = output + bias_;
-  return {placed(output, options_), options_.skip_bias_add ? bias_ : Tensor()};
+  return {placed(output, options_), options_.skip_bias_add ? bias_ : Tensor(), std::move(linear.saved)};
+}
+
+std::pair<Tensor, Tensor> RowParallelLinear::forward(const Tensor& x, Where where) const {
+  LinearForward result = forward_saving(x, where);
+  return {std::move(result.output), std::move(result.bias)};
+}
+
+LinearGrads RowParallelLinear::backward(const Saved& saved, const Tensor& grad, Where where) const {
+  const tensor::HostCall here(kRow, where);
+  const Tensor whole = options_.sequence_parallel
+                           ? reduce_scatter_to_sequence_parallel_region_backward(grad, options_.tp_group)
+                           : reduce_from_tensor_model_parallel_region_backward(grad, options_.tp_group);
+  Saved with_bias = saved;
+  // The bias was added after the sum, but its gradient is that of a plain layer: all tokens are here.
+  if (options_.bias && !options_.skip_bias_add) with_bias.push_back(bias_);
+  LinearGrads grads = linear_backward(with_bias, whole);
+  if (!options_.input_is_parallel)
+    grads.input = scatter_to_tensor_model_parallel_region_backward(grads.input, options_.tp_group);
+  return grads;
 }
 
 Tensor RowParallelLinear::operator()(const Tensor& x, Where where) const {

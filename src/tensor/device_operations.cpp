@@ -93,6 +93,14 @@ void DeviceOperations::index_select(const torch::Tensor&, std::int64_t, const to
                                     const torch::Tensor& out) {
   no_kernel("index_select", out);
 }
+void DeviceOperations::embedding(const torch::Tensor&, const torch::Tensor&, const EmbeddingPart&,
+                                 const torch::Tensor& out) {
+  no_kernel("embedding", out);
+}
+void DeviceOperations::embedding_backward(const torch::Tensor&, const torch::Tensor&, const EmbeddingPart&,
+                                          const torch::Tensor& out) {
+  no_kernel("embedding_backward", out);
+}
 void DeviceOperations::gather(const torch::Tensor&, std::int64_t, const torch::Tensor&, const torch::Tensor& out) {
   no_kernel("gather", out);
 }

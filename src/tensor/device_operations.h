@@ -60,6 +60,13 @@ struct MatmulOptions {
   Activation activation = Activation::none;
 };
 
+/// Which rows of a larger table of `whole` rows a table has: those from `first`. Other indices stand for zeros, or fail
+/// where they are not in the larger one.
+struct EmbeddingPart {
+  std::int64_t first = 0, whole = 0;
+  std::int64_t padding = -1;  // an index that adds nothing to a gradient; -1: none
+};
+
 /// The kernels of a backend. A function that a backend does not have throws a ValueError that says so.
 class DeviceOperations {
  public:
@@ -108,6 +115,13 @@ class DeviceOperations {
   /// out[…, i, …] = x[…, index[i], …]; `index` is an integer device tensor of one dimension.
   virtual void index_select(const torch::Tensor& x, std::int64_t dimension, const torch::Tensor& index,
                             const torch::Tensor& out);
+  /// out[i, :] = table[index[i] - first, :]. `table` and `out` have two dimensions; `index` (integers) has the shape of
+  /// `out` and repeats along the columns.
+  virtual void embedding(const torch::Tensor& table, const torch::Tensor& index, const EmbeddingPart& part,
+                         const torch::Tensor& out);
+  /// out[index[i] - first, :] += grad[i, :], in the order of i; `out` is f32.
+  virtual void embedding_backward(const torch::Tensor& grad, const torch::Tensor& index, const EmbeddingPart& part,
+                                  const torch::Tensor& out);
   /// out[…, i, …] = x[…, index[…, i, …], …] along `dimension`; `index` has the shape of `out`.
   virtual void gather(const torch::Tensor& x, std::int64_t dimension, const torch::Tensor& index,
                       const torch::Tensor& out);

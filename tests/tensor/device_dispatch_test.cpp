@@ -90,6 +90,9 @@ class WrittenDown final : public DeviceOperations {
   void gather(const Tensor& x, std::int64_t dimension, const Tensor& index, const Tensor& out) override {
     note("gather {} along {} by {} to {}", text(x), dimension, text(index), text(out));
   }
+  void embedding(const Tensor& table, const Tensor& index, const EmbeddingPart& part, const Tensor& out) override {
+    note("embedding {} by {} from {} to {}", text(table), text(index), part.first, text(out));
+  }
 
  private:
   template <class... Arguments>
@@ -243,6 +246,8 @@ TEST_F(DeviceDispatch, JoiningAndChoosing) {
               ElementsAre("index_select f16[2, 3]/[3, 1] along 1 by i32[4]/[1] to f16[2, 4]/[4, 1]"));
   EXPECT_THAT(calls_of([&] { x.index({torch::indexing::Slice(), i}); }),
               ElementsAre("index_select f16[2, 3]/[3, 1] along 1 by i32[4]/[1] to f16[2, 4]/[4, 1]"));
+  EXPECT_THAT(calls_of([&] { torch::embedding(x, i); }),
+              ElementsAre("embedding f16[2, 3]/[3, 1] by i32[4, 3]/[1, 0] from 0 to f16[4, 3]/[3, 1]"));
   EXPECT_THAT(error_of([&] { x.masked_select(x > 0); }), HasSubstr("masked_select: its size depends on values"));
   EXPECT_THAT(error_of([&] { x.index({x > 0}); }), HasSubstr("a mask on a device"));
 }

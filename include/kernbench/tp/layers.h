@@ -7,6 +7,7 @@
 #include <string>
 #include <utility>
 
+#include "kernbench/tp/gradients.h"
 #include "kernbench/tp/parallel_state.h"
 
 namespace kernbench::tp {
@@ -47,6 +48,12 @@ struct LinearOptions {
   std::optional<DPPolicy> weight_placement = {}, output_placement = {};
 };
 
+struct LinearForward {
+  torch::Tensor output;
+  torch::Tensor bias;  // as the second of forward()
+  Saved saved;
+};
+
 /// Y = X Aᵀ + b with the rows of A (Y's columns) cut over the group: a rank has [output_size / n, input_size], and its
 /// part of the bias, which is zero at first.
 class ColumnParallelLinear {
@@ -59,6 +66,11 @@ class ColumnParallelLinear {
   std::pair<torch::Tensor, torch::Tensor> forward(const torch::Tensor& x, Where where = Where::current()) const;
   /// The output alone; ValueError with skip_bias_add, where the bias would be lost.
   torch::Tensor operator()(const torch::Tensor& x, Where where = Where::current()) const;
+  LinearForward forward_saving(const torch::Tensor& x, Where where = Where::current()) const;
+  /// Gradients of the input (as the rank gave it), and of the rank's weight and bias; that of the bias is undefined
+  /// without one and with skip_bias_add. Communicates by the conjugates of forward's mappings: one all-reduce of the
+  /// input's gradient, or with sequence_parallel a reduce-scatter (the gathered input is kept).
+  LinearGrads backward(const Saved& saved, const torch::Tensor& grad, Where where = Where::current()) const;
 
   const torch::Tensor& weight() const { return weight_; }
   const torch::Tensor& bias() const { return bias_; }  // undefined without one
@@ -78,6 +90,11 @@ class RowParallelLinear {
   /// sequence_parallel the rank's part of the first dimension. The second as in ColumnParallelLinear.
   std::pair<torch::Tensor, torch::Tensor> forward(const torch::Tensor& x, Where where = Where::current()) const;
   torch::Tensor operator()(const torch::Tensor& x, Where where = Where::current()) const;
+  LinearForward forward_saving(const torch::Tensor& x, Where where = Where::current()) const;
+  /// Gradients of the input (as the rank gave it), and of the rank's weight and bias; that of the bias is undefined
+  /// without one and with skip_bias_add. Communicates by the conjugates of forward's mappings: nothing, or with
+  /// sequence_parallel an all-gather; without input_is_parallel another one of the input's gradient.
+  LinearGrads backward(const Saved& saved, const torch::Tensor& grad, Where where = Where::current()) const;
 
   const torch::Tensor& weight() const { return weight_; }
   const torch::Tensor& bias() const { return bias_; }

@@ -10,6 +10,7 @@
 #include "tensor/tensor_impl.h"
 #include "tile/library/choose.h"
 #include "tile/library/elementwise.h"
+#include "tile/library/embedding.h"
 
 namespace kernbench::runtime {
 
@@ -124,6 +125,28 @@ void SimulatedOperations::index_select(const Tensor& x, std::int64_t dimension, 
           .body = [source = kernel_view(x, false), indices = kernel_view(index.view(shape).expand(out.sizes()), false),
                    target = kernel_view(out, true),
                    along = static_cast<std::size_t>(dimension)] { library::gather(source, along, indices, target); }});
+}
+
+void SimulatedOperations::embedding(const Tensor& table, const Tensor& index, const tensor::EmbeddingPart& part,
+                                    const Tensor& out) {
+  launch({.name = "embedding",
+          .written = {out},
+          .read = {table, index},
+          .pes = {},
+          .body = [source = kernel_view(table, false), indices = kernel_view(index, false),
+                   how = library::EmbeddingTable{part.first, part.whole, part.padding},
+                   target = kernel_view(out, true)] { library::embedding(source, indices, how, target); }});
+}
+
+void SimulatedOperations::embedding_backward(const Tensor& grad, const Tensor& index, const tensor::EmbeddingPart& part,
+                                             const Tensor& out) {
+  launch({.name = "embedding_backward",
+          .written = {out},
+          .read = {grad, index},
+          .pes = {},
+          .body = [source = kernel_view(grad, false), indices = kernel_view(index, false),
+                   how = library::EmbeddingTable{part.first, part.whole, part.padding},
+                   target = kernel_view(out, true)] { library::embedding_backward(source, indices, how, target); }});
 }
 
 }  // namespace kernbench::runtime

@@ -60,6 +60,10 @@ class SimulatedOperations final : public tensor::DeviceOperations {
                     const torch::Tensor& out) override;
   void gather(const torch::Tensor& x, std::int64_t dimension, const torch::Tensor& index,
               const torch::Tensor& out) override;
+  void embedding(const torch::Tensor& table, const torch::Tensor& index, const tensor::EmbeddingPart& part,
+                 const torch::Tensor& out) override;
+  void embedding_backward(const torch::Tensor& grad, const torch::Tensor& index, const tensor::EmbeddingPart& part,
+                          const torch::Tensor& out) override;
 
  private:
   /// A launch over library kernels.

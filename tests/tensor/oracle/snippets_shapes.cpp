@@ -274,6 +274,20 @@ std::vector<Snippet> shape_snippets() {
          attempt(out, [] { matrix().gather(0, torch::tensor({{0, 1, 0, 1}})); });
          attempt(out, [] { matrix().gather(1, torch::tensor({{0.0}})); });
        }},
+      {"embedding",
+       [](std::ostream& out) {
+         const auto table = torch::arange(12, torch::kFloat).view({4, 3}), ids = torch::tensor({2, 0, 2});
+         namespace functional = torch::nn::functional;
+         show_all(out, torch::embedding(table, ids), torch::embedding(table, ids.view({3, 1})),
+                  torch::embedding(table, torch::tensor(1)), torch::embedding(table.to(torch::kHalf), ids),
+                  functional::embedding(ids.to(torch::kInt), table),
+                  functional::embedding(ids, table, functional::EmbeddingFuncOptions().padding_idx(2)),
+                  torch::embedding_dense_backward(table.slice(0, 0, 3), ids, 5, -1, false),
+                  torch::embedding_dense_backward(table.slice(0, 0, 3), ids, 5, 0, false));
+         attempt(out, [&] { torch::embedding(table, torch::tensor({4})); });
+         attempt(out, [&] { torch::embedding(table, torch::tensor({-1})); });
+         attempt(out, [&] { torch::embedding(table, torch::tensor({0.5})); });
+       }},
       {"masked_select",
        [](std::ostream& out) {
          show_all(out, matrix().masked_select(matrix() > 2), matrix().masked_select(torch::tensor({true, false, true})),

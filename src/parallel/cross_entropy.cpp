@@ -1,0 +1,82 @@
+#include "kernbench/tp/cross_entropy.h"
+
+#include <fmt/format.h>
+
+#include <cstdint>
+#include <vector>
+
+#include "kernbench/error.h"
+#include "kernbench/torch/factories.h"
+#include "kernbench/torch/operations.h"
+#include "parallel/group_of.h"
+#include "tensor/host_call.h"
+
+namespace kernbench::tp {
+
+namespace dist = torch::distributed;
+using torch::Tensor;
+
+namespace {
+
+Tensor reduced(const Tensor& x, dist::ReduceOp operation, const GroupOf& of) {
+  if (of.size > 1) dist::all_reduce(x, operation, of.group);
+  return x;
+}
+
+torch::ScalarType wide(const Tensor& logits) {
+  return logits.scalar_type() == torch::kDouble ? torch::kDouble : torch::kFloat;
+}
+
+void check(const Tensor& logits, const Tensor& target) {
+  constexpr const char* kCall = "vocab_parallel_cross_entropy";
+  std::vector<std::int64_t> positions = logits.sizes().vec();
+  if (!positions.empty()) positions.pop_back();
+  if (logits.dim() < 2 || target.sizes().vec() != positions) {
+    throw ValueError(
+        fmt::format("{}: the target must have the shape of the logits without their last dimension, but "
+                    "they have {} and {} dimensions, or other sizes",
+                    kCall, target.dim(), logits.dim()));
+  }
+  if (target.scalar_type() != torch::kInt && target.scalar_type() != torch::kLong)
+    throw ValueError(fmt::format("{}: the target must be Int or Long", kCall));
+}
+
+}  // namespace
+
+Forward vocab_parallel_cross_entropy_forward(const Tensor& logits, const Tensor& target, const ProcessGroup& group,
+                                             Where where) {
+  const tensor::HostCall here("vocab_parallel_cross_entropy", where);
+  check(logits, target);
+  const GroupOf of(group);
+  const std::int64_t part = logits.size(-1);
+  const Tensor x = logits.to(wide(logits));
+  const Tensor largest = reduced(x.amax({-1}), dist::ReduceOp::MAX, of);
+  const Tensor shifted = x - largest.unsqueeze(-1);
+
+  const Tensor index = target - of.rank * part;
+  const Tensor nearest = index.clamp(0, part - 1);
+  const Tensor chosen = shifted.gather(-1, nearest.to(torch::kLong).unsqueeze(-1)).squeeze(-1);
+  const Tensor logit = reduced(chosen.masked_fill(index != nearest, 0), dist::ReduceOp::SUM, of);
+
+  const Tensor sum = reduced(shifted.exp().sum({-1}), dist::ReduceOp::SUM, of).log();
+  return {sum - logit, {logits, target, largest + sum}};
+}
+
+Tensor vocab_parallel_cross_entropy(const Tensor& logits, const Tensor& target, const ProcessGroup& group,
+                                    Where where) {
+  return vocab_parallel_cross_entropy_forward(logits, target, group, where).output;
+}
+
+Tensor vocab_parallel_cross_entropy_backward(const Saved& saved, const Tensor& grad, const ProcessGroup& group,
+                                             Where where) {
+  const tensor::HostCall here("vocab_parallel_cross_entropy_backward", where);
+  const GroupOf of(group);
+  const Tensor &logits = saved.at(0), &target = saved.at(1), &log_sum = saved.at(2);
+  const std::int64_t part = logits.size(-1), first = of.rank * part;
+  const Tensor softmax = (logits.to(wide(logits)) - log_sum.unsqueeze(-1)).exp();
+  const Tensor columns = torch::arange(first, first + part, torch::dtype(target.scalar_type()).device(target.device()));
+  const Tensor hit = (target.unsqueeze(-1) == columns).to(softmax.scalar_type());
+  return ((softmax - hit) * grad.to(softmax.scalar_type()).unsqueeze(-1)).to(logits.scalar_type());
+}
+
+}  // namespace kernbench::tp

@@ -1,0 +1,60 @@
+#include "kernbench/tp/gradients.h"
+
+#include <cstdint>
+#include <numbers>
+#include <optional>
+
+#include "kernbench/torch/operations.h"
+#include "tensor/host_call.h"
+
+namespace kernbench::tp {
+
+using torch::Tensor;
+
+namespace {
+
+/// All but the last dimension as one.
+Tensor rows_of(const Tensor& x) {
+  return x.reshape({x.numel() / x.size(-1), x.size(-1)});
+}
+
+}  // namespace
+
+Forward linear_forward(const Tensor& x, const Tensor& weight, const Tensor& bias, Where where) {
+  const tensor::HostCall here("linear_forward", where);
+  Saved saved{x, weight};
+  if (bias.defined()) saved.push_back(bias);
+  return {torch::linear(x, weight, bias.defined() ? std::optional(bias) : std::nullopt), std::move(saved)};
+}
+
+LinearGrads linear_backward(const Saved& saved, const Tensor& grad, Where where) {
+  const tensor::HostCall here("linear_backward", where);
+  const Tensor &x = saved.at(0), &weight = saved.at(1);
+  const Tensor rows = rows_of(grad);
+  LinearGrads grads;
+  grads.input = torch::matmul(rows, weight).view(x.sizes());
+  grads.weight = torch::matmul(rows.t(), rows_of(x));
+  if (saved.size() > 2) grads.bias = rows.sum(0);
+  return grads;
+}
+
+Forward gelu_forward(const Tensor& x, Where where) {
+  const tensor::HostCall here("gelu_forward", where);
+  return {torch::gelu(x), {x}};
+}
+
+Tensor gelu_backward(const Saved& saved, const Tensor& grad, Where where) {
+  const tensor::HostCall here("gelu_backward", where);
+  const torch::ScalarType type = saved.at(0).scalar_type() == torch::kDouble ? torch::kDouble : torch::kFloat;
+  const Tensor x = saved[0].to(type);
+  const Tensor probability = ((x * (1 / std::numbers::sqrt2)).erf() + 1) * 0.5;
+  const Tensor density = (x * x * -0.5).exp() * (std::numbers::inv_sqrtpi / std::numbers::sqrt2);
+  return (grad.to(type) * (probability + x * density)).to(saved[0].scalar_type());
+}
+
+void sgd_step(const Tensor& parameter, const Tensor& grad, double learning_rate, Where where) {
+  const tensor::HostCall here("sgd_step", where);
+  Tensor(parameter).sub_(grad, learning_rate);
+}
+
+}  // namespace kernbench::tp

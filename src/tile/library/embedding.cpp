@@ -1,0 +1,61 @@
+#include "tile/library/embedding.h"
+
+#include <algorithm>
+#include <limits>
+
+#include "tile/library/elementwise.h"
+
+namespace kernbench::tile::library {
+
+namespace {
+
+std::int64_t largest_block() {
+  constexpr std::int64_t kLargest = 4 * 1024, kTiles = 6, kWidest = 8;
+  return std::clamp<std::int64_t>(tcm_budget() / (kTiles * kWidest), 1, kLargest);
+}
+
+/// Where the elements of a block of rows lie in the table, and which of them are there.
+struct Elements {
+  tl::Tile offsets, inside;
+};
+
+Elements elements_of(const View& table, const View& index, const EmbeddingTable& how, const tl::Extents& at,
+                     const tl::Extents& shape) {
+  const auto number = load(index, at, shape);
+  tl::device_assert((number >= 0) & (number < how.whole), "index out of range in embedding");
+  const bool small = table.tensor.numel() <= std::numeric_limits<std::int32_t>::max();
+  const auto row = tl::cast(number - how.first, small ? DType::i32 : DType::i64);
+  auto inside = (row >= 0) & (row < table.sizes[0]);
+  if (how.padding >= 0) inside = inside & (number != how.padding);
+  auto columns = tl::reshape(tl::arange(at[1], at[1] + shape[1]), {1, shape[1]});
+  if (!small) columns = tl::cast(columns, DType::i64);
+  return {fill_out(row * table.strides[0] + columns * table.strides[1], shape), inside};
+}
+
+}  // namespace
+
+void embedding(const View& table, const View& index, const EmbeddingTable& how, const View& out) {
+  for (const Box& box : local_boxes(out)) {
+    for_each_block(box, block_shape(box.shape, largest_block()), [&](const tl::Extents& at, const tl::Extents& shape) {
+      const Elements chosen = elements_of(table, index, how, at, shape);
+      store(out, at,
+            tl::load(table.tensor.data_ptr() + table.offset + chosen.offsets, {.other = 0, .mask = chosen.inside}));
+    });
+  }
+}
+
+void embedding_backward(const View& grad, const View& index, const EmbeddingTable& how, const View& sums) {
+  const std::int64_t columns = grad.sizes[1], part = tl::cdiv(columns, tl::num_programs()),
+                     begin = tl::program_id() * part;
+  if (begin >= columns) return;
+  const Box mine{{0, begin}, {grad.sizes[0], std::min(part, columns - begin)}};
+  for_each_block(mine, block_shape(mine.shape, largest_block()), [&](const tl::Extents& at, const tl::Extents& shape) {
+    const Elements chosen = elements_of(sums, index, how, at, shape);
+    const auto added = fill_out(tl::cast(load(grad, at, shape), DType::f32), shape);
+    // The blocks of a program that name one element follow each other in program order; nothing else orders them.
+    tl::atomic_add(sums.tensor.data_ptr() + sums.offset + chosen.offsets, added,
+                   {.mask = chosen.inside, .order = tl::MemoryOrder::relaxed});
+  });
+}
+
+}  // namespace kernbench::tile::library

@@ -1,0 +1,30 @@
+// Library kernels of embeddings: rows of a table chosen by indices, and the sums of gradients for a table.
+#pragma once
+
+#include <cstdint>
+
+#include "tile/library/view.h"
+
+namespace kernbench::tile::library {
+
+/// A table as a part of a larger one of `whole` rows: its row 0 is row `first` of that. An index that is in the larger
+/// one alone stands for zeros and adds nothing; one that is in neither fails the program.
+struct EmbeddingTable {
+  std::int64_t first = 0, whole = 0;
+  /// A row that gets no gradient; none: -1.
+  std::int64_t padding = -1;
+};
+
+/// out[i, :] = table[index[i] - first, :]; `index` is a view [n, columns] of integers that repeats along the columns.
+/// Each program makes what it holds, in blocks of at most 4 Ki elements: one load of indices, one gather by DMA of the
+/// rows asked for, one store. TCM: six tiles of a block.
+void embedding(const View& table, const View& index, const EmbeddingTable& how, const View& out);
+
+/// sums[index[i] - first, :] += grad[i, :], for a table of f32 that is not replicated. Each program takes an equal part
+/// of the columns, and the rows of `grad` in their order: every element is added to by one program, in one order,
+/// whatever the number of PEs and the placement. The table lies where its gradient is wanted: a table that lay with the
+/// programs would have to be moved as a whole afterwards, and it is usually larger than `grad`. Blocks as above: two
+/// loads, one atomic addition.
+void embedding_backward(const View& grad, const View& index, const EmbeddingTable& how, const View& sums);
+
+}  // namespace kernbench::tile::library

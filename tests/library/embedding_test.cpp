@@ -1,0 +1,112 @@
+// Embeddings on a device: against the host's, with the bits of a sum in the order of the indices, and by bytes read.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <algorithm>
+
+#include "kernbench/error.h"
+#include "support.h"
+
+namespace kernbench {
+namespace {
+
+using namespace testing;  // NOLINT(google-build-using-namespace)
+using torch::Tensor;
+
+const LaunchResult& launch_of(const RunResult& result, const std::string& kernel) {
+  const auto found = std::ranges::find(result.launches, kernel, &LaunchResult::kernel);
+  EXPECT_NE(found, result.launches.end()) << kernel;
+  return *found;
+}
+
+TEST(Embedding, RowsAreThoseOfTheHostForAnyViewAndPlacement) {
+  for_random_cases(12, [](Draw& draw) {
+    const DType dtype = draw.of<DType>({DType::f32, DType::f16, DType::bf16});
+    const std::int64_t rows = draw.integer(1, 70), columns = draw.integer(1, 50);
+    const Pair table = random_pair(draw, {rows, columns}, normal(dtype));
+    const Pair index =
+        random_pair(draw, draw.sizes(2, 60), whole_numbers(draw.of<DType>({DType::i64, DType::i32}), 0, rows - 1));
+    expect_equal(torch::embedding(table.device, index.device), elements(torch::embedding(table.host, index.host)),
+                 "embedding");
+    const std::int64_t first = draw.integer(0, rows);
+    expect_equal(torch::ahbm::embedding_part(table.device, index.device, first, 2 * rows),
+                 elements(torch::ahbm::embedding_part(table.host, index.host, first, 2 * rows)), "embedding_part");
+  });
+}
+
+TEST(Embedding, IndicesOutsideOfAPartGiveZeros) {
+  simulate({.topology = "tiny"}, [] {
+    const auto table = torch::arange(1, 7, torch::kFloat).view({3, 2});
+    const auto part = torch::ahbm::embedding_part(table, torch::tensor({9, 10, 12, 13, 0}), 10, 20);
+    EXPECT_EQ(elements(part), (std::vector<double>{0, 0, 1, 2, 5, 6, 0, 0, 0, 0}));
+  });
+}
+
+TEST(Embedding, GradientsHaveTheBitsOfASumInTheOrderOfTheIndices) {
+  for_random_cases(12, [](Draw& draw) {
+    const DType dtype = draw.of<DType>({DType::f32, DType::f16, DType::bf16});
+    const std::int64_t rows = draw.integer(1, 9), columns = draw.integer(1, 40), count = draw.integer(1, 300);
+    const Pair grad = random_pair(draw, {count, columns}, normal(dtype));
+    const Pair index = random_pair(draw, {count}, whole_numbers(DType::i64, 0, rows - 1));
+    const auto padding = draw.integer(-1, rows - 1);
+    expect_equal(torch::embedding_dense_backward(grad.device, index.device, rows, padding),
+                 elements(torch::embedding_dense_backward(grad.host, index.host, rows, padding)), "backward");
+    const std::int64_t first = draw.integer(0, rows), part = draw.integer(1, rows);
+    expect_equal(torch::ahbm::embedding_part_backward(grad.device, index.device, part, first, rows),
+                 elements(torch::ahbm::embedding_part_backward(grad.host, index.host, part, first, rows)),
+                 "part backward");
+  });
+}
+
+// 2^25 + 1 - 2^25 depends on the order: the small term is lost unless it comes last.
+TEST(Embedding, TheOrderOfTheSumIsThatOfTheIndices) {
+  simulate({.topology = "tiny", .overrides = {"sip.cubes.mesh=[2, 2]"}}, [] {
+    const float large = 0x1p25F;
+    const auto grad = torch::tensor({large, 1.0F, -large, large, -large, 1.0F}).view({6, 1});
+    const auto sums = torch::embedding_dense_backward(grad.to("ahbm"), torch::tensor({0, 0, 0, 1, 1, 1}).to("ahbm"), 2);
+    EXPECT_EQ(elements(sums), (std::vector<double>{0, 1}));
+  });
+}
+
+TEST(Embedding, OnlyTheRowsAskedForAreRead) {
+  const auto read = [](std::int64_t rows) {
+    const RunResult result = simulate({.topology = "tiny"}, [rows] {
+      const auto table = torch::zeros({rows, 64}, torch::device("ahbm"));
+      torch::embedding(table, (torch::arange(32) * 3).to("ahbm"));
+      torch::ahbm::synchronize();
+    });
+    return launch_of(result, "embedding").hbm_bytes.count();
+  };
+  EXPECT_EQ(read(100), read(10'000)) << "the bytes do not depend on the size of the table";
+  EXPECT_LT(read(100), 2 * 32 * 64 * 4 + 32 * 8 * 8) << "rows read and written, and the indices for each program";
+}
+
+TEST(Embedding, AnIndexOutsideOfTheTableIsAnError) {
+  const auto error_of = [](const char* device, std::int64_t index) {
+    const RunResult result = try_simulate({.topology = "tiny"}, [&] {
+      const auto table = torch::zeros({4, 8}).to(device);
+      torch::embedding(table, torch::full({1}, index, torch::kLong).to(device));
+      torch::ahbm::synchronize();
+    });
+    return result.error ? result.error->message : std::string();
+  };
+  for (const std::int64_t index : {-1, 4}) {
+    EXPECT_THAT(error_of("ahbm", index), ::testing::HasSubstr("index out of range in embedding"));
+    EXPECT_THAT(error_of("cpu", index), ::testing::HasSubstr("is out of range of a table of 4 rows"));
+  }
+  EXPECT_EQ(error_of("ahbm", 3), "");
+}
+
+TEST(Embedding, RefusesOtherShapesAndTypes) {
+  simulate({.topology = "tiny"}, [] {
+    const auto table = torch::zeros({4, 8});
+    EXPECT_THROW(torch::embedding(table.view({32}), torch::tensor({0})), ValueError);
+    EXPECT_THROW(torch::embedding(table, torch::tensor({0.5})), ValueError);
+    EXPECT_THROW(torch::embedding_dense_backward(table, torch::tensor({0}), 4), ValueError);
+    EXPECT_THROW(torch::embedding_dense_backward(table, torch::tensor({0, 1, 2, 3}), 4, -1, true), ValueError);
+    EXPECT_THROW(torch::ahbm::embedding_part(table, torch::tensor({8}), 2, 8), torch::IndexError);
+  });
+}
+
+}  // namespace
+}  // namespace kernbench

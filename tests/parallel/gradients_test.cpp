@@ -1,0 +1,253 @@
+// Gradients: pairs against central differences in double, layers against the dense ones bit for bit, and what a block's
+// backward communicates.
+#include "kernbench/tp/gradients.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "support.h"
+
+namespace kernbench::tp {
+namespace {
+
+using torch::Tensor;
+
+constexpr std::int64_t kRows = 8, kOuter = 16, kMiddle = 32;
+
+Tensor whole_numbers(std::vector<std::int64_t> shape, std::int64_t step) {
+  std::int64_t elements = 1;
+  for (const std::int64_t extent : shape) elements *= extent;
+  return ((torch::arange(elements, torch::kInt) * step).remainder(7) - 3).to(torch::kFloat).view(shape);
+}
+Tensor fractions(std::vector<std::int64_t> shape, std::int64_t step) {
+  return whole_numbers(std::move(shape), step).to(torch::kDouble) * 0.37 + 0.11;
+}
+
+/// The gradient of sum(weights * function) by x, with respect to each element of x.
+void expect_central_differences(const std::function<Tensor()>& function, const Tensor& x, const Tensor& weights,
+                                const Tensor& grad) {
+  constexpr double kStep = 1e-5;
+  ASSERT_EQ(grad.sizes().vec(), x.sizes().vec());
+  double* elements = x.data_ptr<double>();
+  const Tensor dense = grad.contiguous();
+  for (std::int64_t i = 0; i < x.numel(); ++i) {
+    const double value = elements[i];
+    const auto at = [&](double moved) {
+      elements[i] = moved;
+      return (function() * weights).sum().item<double>();
+    };
+    const double difference = (at(value + kStep) - at(value - kStep)) / (2 * kStep);
+    elements[i] = value;
+    EXPECT_NEAR(dense.data_ptr<double>()[i], difference, 1e-7 + 1e-7 * std::abs(difference)) << i;
+  }
+}
+
+TEST(GradientPairs, LinearIsItsCentralDifferences) {
+  run_sound_model(1, 1, [](int) {
+    const Tensor x = fractions({2, 3, 4}, 5), weight = fractions({5, 4}, 3), bias = fractions({5}, 2);
+    const Tensor grad = fractions({2, 3, 5}, 11);
+    const LinearGrads grads = linear_backward(linear_forward(x, weight, bias).saved, grad);
+    const auto function = [&] { return linear_forward(x, weight, bias).output; };
+    expect_central_differences(function, x, grad, grads.input);
+    expect_central_differences(function, weight, grad, grads.weight);
+    expect_central_differences(function, bias, grad, grads.bias);
+    EXPECT_FALSE(linear_backward(linear_forward(x, weight).saved, grad).bias.defined());
+  });
+}
+
+TEST(GradientPairs, GeluIsItsCentralDifferences) {
+  run_sound_model(1, 1, [](int) {
+    const Tensor x = fractions({3, 7}, 5) * 2, grad = fractions({3, 7}, 11);
+    expect_central_differences([&] { return gelu_forward(x).output; }, x, grad,
+                               gelu_backward(gelu_forward(x).saved, grad));
+  });
+}
+
+TEST(GradientPairs, EmbeddingIsItsCentralDifferences) {
+  run_sound_model(1, 1, [](int) {
+    const Tensor table = fractions({5, 3}, 5), words = torch::tensor({1, 4, 1, 0}), grad = fractions({4, 3}, 11);
+    expect_central_differences([&] { return torch::embedding(table, words); }, table, grad,
+                               torch::embedding_dense_backward(grad, words, 5));
+  });
+}
+
+TEST(GradientPairs, CrossEntropyIsItsCentralDifferences) {
+  run_sound_model(1, 1, [](int) {
+    const Tensor logits = fractions({4, 9}, 5), target = torch::tensor({0, 8, 3, 3}), grad = fractions({4}, 3);
+    const Forward forward = vocab_parallel_cross_entropy_forward(logits, target);
+    expect_central_differences([&] { return vocab_parallel_cross_entropy(logits, target); }, logits, grad,
+                               vocab_parallel_cross_entropy_backward(forward.saved, grad));
+  });
+}
+
+TEST(GradientPairs, GeluOfADeviceIsTheHostsRounded) {
+  for (const torch::ScalarType type : {torch::kFloat, torch::kHalf}) {
+    run_sound_model(1, 1, [type](int) {
+      const Tensor x = fractions({3, 70}, 5).to(type), grad = fractions({3, 70}, 11).to(type);
+      const Tensor device = gelu_backward(gelu_forward(x.to("ahbm")).saved, grad.to("ahbm"));
+      EXPECT_EQ(device.scalar_type(), type);
+      const Tensor expected = gelu_backward({x.to(torch::kDouble)}, grad.to(torch::kDouble));
+      const double tolerance = type == torch::kHalf ? 2e-3 : 1e-6;
+      EXPECT_TRUE(torch::allclose(device.cpu().to(torch::kDouble), expected, tolerance, tolerance));
+    });
+  }
+}
+
+// ---- layers ------------------------------------------------------------------------------------------------------
+
+Tensor upper() {
+  return whole_numbers({kMiddle, kOuter}, 5);
+}
+Tensor lower() {
+  return whole_numbers({kOuter, kMiddle}, 11);
+}
+
+struct Layers {
+  ColumnParallelLinear column;
+  RowParallelLinear row;
+};
+Layers layers_with(bool sequence_parallel) {
+  return {ColumnParallelLinear({.input_size = kOuter,
+                                .output_size = kMiddle,
+                                .sequence_parallel = sequence_parallel,
+                                .init_method = [](Tensor& weight) { weight.copy_(upper()); }}),
+          RowParallelLinear({.input_size = kMiddle,
+                             .output_size = kOuter,
+                             .input_is_parallel = true,
+                             .sequence_parallel = sequence_parallel,
+                             .init_method = [](Tensor& weight) { weight.copy_(lower()); }})};
+}
+
+/// The gradients of both layers on one host.
+struct Dense {
+  Tensor x = whole_numbers({kRows, kOuter}, 3), grad = whole_numbers({kRows, kOuter}, 2);
+  Tensor inner = torch::linear(x, upper()), inner_grad = torch::matmul(grad, lower());
+  Tensor input = torch::matmul(inner_grad, upper());
+  Tensor column_weight = torch::matmul(inner_grad.t(), x), column_bias = inner_grad.sum(0);
+  Tensor row_weight = torch::matmul(grad.t(), inner), row_bias = grad.sum(0);
+};
+
+void expect_dense_gradients(int ranks, bool sequence_parallel) {
+  run_sound_model(ranks, ranks, [&](int rank) {
+    const auto mine = static_cast<std::size_t>(rank);
+    const auto [column, row] = layers_with(sequence_parallel);
+    const Dense dense;
+    const auto share = [&](const Tensor& x) { return sequence_parallel ? x.chunk(ranks, 0)[mine].contiguous() : x; };
+    const LinearForward up = column.forward_saving(share(dense.x).to("ahbm")), down = row.forward_saving(up.output);
+    const LinearGrads below = row.backward(down.saved, share(dense.grad).to("ahbm"));
+    const LinearGrads above = column.backward(up.saved, below.input);
+    expect_equal(above.input, share(dense.input));
+    expect_equal(above.weight, dense.column_weight.chunk(ranks, 0)[mine]);
+    expect_equal(above.bias, dense.column_bias.chunk(ranks, 0)[mine]);
+    expect_equal(below.weight, dense.row_weight.chunk(ranks, 1)[mine]);
+    expect_equal(below.bias, dense.row_bias);
+  });
+}
+
+TEST(ParallelLinearGradients, AreTheDenseOnesForEveryNumberOfRanks) {
+  for (const int ranks : {1, 2, 4, 8}) expect_dense_gradients(ranks, false);
+  for (const int ranks : {2, 4}) expect_dense_gradients(ranks, true);
+}
+
+TEST(ParallelLinearGradients, OfGatheredOutputsAndWholeInputsAreTheDenseOnes) {
+  run_sound_model(4, 4, [](int rank) {
+    const auto mine = static_cast<std::size_t>(rank);
+    const ColumnParallelLinear column({.input_size = kOuter,
+                                       .output_size = kMiddle,
+                                       .bias = false,
+                                       .gather_output = true,
+                                       .init_method = [](Tensor& weight) { weight.copy_(upper()); }});
+    const RowParallelLinear row(
+        {.input_size = kMiddle, .output_size = kOuter, .skip_bias_add = true, .init_method = [](Tensor& weight) {
+           weight.copy_(lower());
+         }});
+    const Dense dense;
+    const LinearForward up = column.forward_saving(dense.x.to("ahbm")), down = row.forward_saving(up.output);
+    expect_equal(down.output, torch::linear(dense.inner, lower()));
+    const LinearGrads below = row.backward(down.saved, dense.grad.to("ahbm"));
+    expect_equal(below.input, dense.inner_grad);
+    expect_equal(below.weight, dense.row_weight.chunk(4, 1)[mine]);
+    EXPECT_FALSE(below.bias.defined()) << "the caller adds it";
+    const LinearGrads above = column.backward(up.saved, below.input);
+    expect_equal(above.input, dense.input);
+    expect_equal(above.weight, dense.column_weight.chunk(4, 0)[mine]);
+    EXPECT_FALSE(above.bias.defined());
+  });
+}
+
+/// Launches of a range by one rank whose kernel's name has `word` in it.
+std::int64_t launches(const RunResult& result, const std::string& range, const std::string& word) {
+  return std::ranges::count_if(result.launches, [&](const LaunchResult& launch) {
+    return launch.device == 0 && launch.range == range && launch.kernel.find(word) != std::string::npos;
+  });
+}
+
+/// Attention's pair of layers, then the feed-forward network's, forward and backward.
+RunResult block(bool sequence_parallel) {
+  return run_sound_model(4, 4, [&](int rank) {
+    const auto [qkv, proj] = layers_with(sequence_parallel);
+    const auto [up, down] = layers_with(sequence_parallel);
+    const Tensor whole = whole_numbers({kRows, kOuter}, 3);
+    const Tensor x = (sequence_parallel ? whole.chunk(4, 0)[static_cast<std::size_t>(rank)] : whole).to("ahbm");
+    std::vector<Saved> saved;
+    {
+      const torch::profiler::record_function range("forward");
+      Tensor y = x;
+      for (const auto& [column, row] : {std::pair(&qkv, &proj), std::pair(&up, &down)}) {
+        const LinearForward inner = column->forward_saving(y), outer = row->forward_saving(inner.output);
+        saved.push_back(inner.saved);
+        saved.push_back(outer.saved);
+        y = outer.output;
+      }
+      torch::ahbm::synchronize();
+    }
+    const torch::profiler::record_function range("backward");
+    Tensor grad = down.backward(saved[3], x).input;
+    grad = up.backward(saved[2], grad).input;
+    grad = proj.backward(saved[1], grad).input;
+    qkv.backward(saved[0], grad);
+    torch::ahbm::synchronize();
+  });
+}
+
+TEST(ParallelLinearGradients, ABlockIsTwoAllReducesEachWay) {
+  const RunResult result = block(false);
+  for (const char* way : {"forward", "backward"}) {
+    EXPECT_EQ(launches(result, way, "allreduce"), 2) << way;
+    EXPECT_EQ(launches(result, way, "gather") + launches(result, way, "scatter"), 0) << way;
+  }
+}
+
+TEST(ParallelLinearGradients, ABlockOfSharedSequencesIsTwoReduceScattersAndTwoAllGathersEachWay) {
+  const RunResult result = block(true);
+  for (const char* way : {"forward", "backward"}) {
+    EXPECT_EQ(launches(result, way, "allreduce"), 0) << way;
+    EXPECT_EQ(launches(result, way, "scatter"), 2) << way;
+    EXPECT_EQ(launches(result, way, "gather"), 2) << way;
+  }
+}
+
+TEST(SgdStep, OfShardsIsThatOfTheWhole) {
+  run_sound_model(4, 4, [](int rank) {
+    const auto [column, row] = layers_with(false);
+    const Dense dense;
+    const LinearForward up = column.forward_saving(dense.x.to("ahbm")), down = row.forward_saving(up.output);
+    const LinearGrads below = row.backward(down.saved, dense.grad.to("ahbm"));
+    const LinearGrads above = column.backward(up.saved, below.input);
+    sgd_step(column.weight(), above.weight, 0.5);
+    sgd_step(row.weight(), below.weight, 0.5);
+    sgd_step(row.bias(), below.bias, 0.5);
+    const auto mine = static_cast<std::size_t>(rank);
+    expect_equal(column.weight(), (upper() - dense.column_weight * 0.5).chunk(4, 0)[mine]);
+    expect_equal(row.weight(), (lower() - dense.row_weight * 0.5).chunk(4, 1)[mine]);
+    expect_equal(row.bias(), dense.row_bias * -0.5);
+  });
+}
+
+}  // namespace
+}  // namespace kernbench::tp
