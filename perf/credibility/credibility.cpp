@@ -6,6 +6,7 @@
 //   credibility --all [--jobs J]                   all fixed machines, programs and resources
 //   credibility --cases N --seed S --only I        one of them; a failing case prints this line
 //   credibility --all --only I
+//   credibility --all --programs gemm             of all cases those of programs whose name begins so
 //
 // Exit code 1 when a case fails.
 #include <fmt/format.h>
@@ -32,6 +33,7 @@ struct Options {
   std::uint64_t seed = 1;
   int jobs = 1;
   std::int64_t only = -1;
+  std::string programs;  // of --all, those whose name begins with it
 };
 
 /// One line of a worker to the parent.
@@ -99,7 +101,7 @@ void work(const Options& options, int worker, const Report& report) {
     for (const Program& program : fixed_programs()) {
       const std::int64_t first = number;
       number += count;
-      if (baselines++ % options.jobs != worker) continue;
+      if (!program.name.starts_with(options.programs) || baselines++ % options.jobs != worker) continue;
       if (options.only >= 0 && (options.only < first || options.only >= number)) continue;
       Case one{with_sips(machine, program.sips), program, nullptr};
       Baseline baseline = measure_baseline(one.machine, one.program);
@@ -191,6 +193,7 @@ Options parsed(int argc, char** argv) {
     if (name == "--seed") options.seed = static_cast<std::uint64_t>(std::atoll(value));
     if (name == "--jobs") options.jobs = std::max(std::atoi(value), 1);
     if (name == "--only") options.only = std::atoll(value);
+    if (name == "--programs") options.programs = value;
   }
   if (!all && options.cases == 0) options.cases = 300;
   return options;
