@@ -73,7 +73,8 @@ void worker(int rank, int world_size, const Mlp& mlp) {
   if (rank != 0) return;
   // Sums of the ranks' parts are rounded to the type on their way.
   const double unit = mlp.dtype == DType::f32 ? 0x1p-22 : mlp.dtype == DType::f16 ? 0x1p-10 : 0x1p-7;
-  check_close("mlp over all ranks", y, reference(mlp), {.absolute = 4 * unit * mlp.ffn / 64, .relative = 4 * unit});
+  check_close("mlp over all ranks", y, reference(mlp),
+              {.absolute = 4 * unit * static_cast<double>(mlp.ffn) / 64, .relative = 4 * unit});
 }
 
 }  // namespace
