@@ -3,8 +3,11 @@
 #include <cstdint>
 #include <numbers>
 #include <optional>
+#include <utility>
+#include <vector>
 
 #include "kernbench/torch/operations.h"
+#include "kernbench/tp/primitives.h"
 #include "tensor/host_call.h"
 
 namespace kernbench::tp {
@@ -16,6 +19,11 @@ namespace {
 /// All but the last dimension as one.
 Tensor rows_of(const Tensor& x) {
   return x.reshape({x.numel() / x.size(-1), x.size(-1)});
+}
+
+/// What a gradient is computed in.
+torch::ScalarType computed_in(const Tensor& x) {
+  return x.scalar_type() == torch::kDouble ? torch::kDouble : torch::kFloat;
 }
 
 }  // namespace
@@ -45,11 +53,28 @@ Forward gelu_forward(const Tensor& x, Where where) {
 
 Tensor gelu_backward(const Saved& saved, const Tensor& grad, Where where) {
   const tensor::HostCall here("gelu_backward", where);
-  const torch::ScalarType type = saved.at(0).scalar_type() == torch::kDouble ? torch::kDouble : torch::kFloat;
+  const torch::ScalarType type = computed_in(saved.at(0));
   const Tensor x = saved[0].to(type);
   const Tensor probability = ((x * (1 / std::numbers::sqrt2)).erf() + 1) * 0.5;
   const Tensor density = (x * x * -0.5).exp() * (std::numbers::inv_sqrtpi / std::numbers::sqrt2);
   return (grad.to(type) * (probability + x * density)).to(saved[0].scalar_type());
+}
+
+Forward swiglu_forward(const Tensor& x, Where where) {
+  const tensor::HostCall here("swiglu_forward", where);
+  const std::vector<Tensor> halves = split_tensor_along_last_dim(x, 2);
+  return {torch::silu(halves[0]) * halves[1], {x}};
+}
+
+Tensor swiglu_backward(const Saved& saved, const Tensor& grad, Where where) {
+  const tensor::HostCall here("swiglu_backward", where);
+  const torch::ScalarType type = computed_in(saved.at(0));
+  const std::vector<Tensor> halves = split_tensor_along_last_dim(saved[0].to(type), 2);
+  const Tensor gate = torch::sigmoid(halves[0]), above = grad.to(type);
+  const Tensor silu = halves[0] * gate;
+  // d silu = gate + silu (1 - gate)
+  const Tensor first = above * halves[1] * (gate + silu * (1 - gate)), second = above * silu;
+  return torch::cat({first, second}, -1).to(saved[0].scalar_type());
 }
 
 void sgd_step(const Tensor& parameter, const Tensor& grad, double learning_rate, Where where) {

@@ -68,6 +68,16 @@ TEST(GradientPairs, GeluIsItsCentralDifferences) {
   });
 }
 
+TEST(GradientPairs, SwigluIsItsCentralDifferences) {
+  run_sound_model(1, 1, [](int) {
+    const Tensor x = fractions({3, 8}, 5) * 2, grad = fractions({3, 4}, 11);
+    expect_central_differences([&] { return swiglu_forward(x).output; }, x, grad,
+                               swiglu_backward(swiglu_forward(x).saved, grad));
+  });
+  EXPECT_THAT(run_model(1, 1, [](int) { swiglu_forward(fractions({3, 7}, 5)); }).errors,
+              ::testing::Each(::testing::HasSubstr("7 is not divisible by 2")));
+}
+
 TEST(GradientPairs, EmbeddingIsItsCentralDifferences) {
   run_sound_model(1, 1, [](int) {
     const Tensor table = fractions({5, 3}, 5), words = torch::tensor({1, 4, 1, 0}), grad = fractions({4, 3}, 11);
@@ -85,15 +95,21 @@ TEST(GradientPairs, CrossEntropyIsItsCentralDifferences) {
   });
 }
 
-TEST(GradientPairs, GeluOfADeviceIsTheHostsRounded) {
+TEST(GradientPairs, OfADeviceAreTheHostsRounded) {
   for (const torch::ScalarType type : {torch::kFloat, torch::kHalf}) {
     run_sound_model(1, 1, [type](int) {
+      const auto expect_host = [type](const Tensor& device, const Tensor& host) {
+        EXPECT_EQ(device.scalar_type(), type);
+        const double tolerance = type == torch::kHalf ? 2e-3 : 1e-6;
+        EXPECT_TRUE(torch::allclose(device.cpu().to(torch::kDouble), host, tolerance, tolerance));
+      };
       const Tensor x = fractions({3, 70}, 5).to(type), grad = fractions({3, 70}, 11).to(type);
-      const Tensor device = gelu_backward(gelu_forward(x.to("ahbm")).saved, grad.to("ahbm"));
-      EXPECT_EQ(device.scalar_type(), type);
-      const Tensor expected = gelu_backward({x.to(torch::kDouble)}, grad.to(torch::kDouble));
-      const double tolerance = type == torch::kHalf ? 2e-3 : 1e-6;
-      EXPECT_TRUE(torch::allclose(device.cpu().to(torch::kDouble), expected, tolerance, tolerance));
+      const Tensor half = grad.narrow(1, 0, 35);
+      expect_host(gelu_backward(gelu_forward(x.to("ahbm")).saved, grad.to("ahbm")),
+                  gelu_backward({x.to(torch::kDouble)}, grad.to(torch::kDouble)));
+      expect_host(swiglu_backward(swiglu_forward(x.to("ahbm")).saved, half.to("ahbm")),
+                  swiglu_backward({x.to(torch::kDouble)}, half.to(torch::kDouble)));
+      expect_host(swiglu_forward(x.to("ahbm")).output, swiglu_forward(x.to(torch::kDouble)).output);
     });
   }
 }
