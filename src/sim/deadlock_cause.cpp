@@ -156,22 +156,27 @@ bool holds_up_a_program(const DeadlockGraph& graph, const Missing& missing) {
   return std::ranges::any_of(missing.nodes, has_launch) || !graph.waiting_for(missing.nodes).empty();
 }
 
-void append_missing(const DeadlockGraph& graph, Causes& causes) {
+/// Whether events are still to come, which may be what somebody needs of nobody in particular.
+enum class Outlook : bool { none, open };
+
+void append_missing(const DeadlockGraph& graph, Outlook outlook, Causes& causes) {
   const MissingParties parties(graph);
   for (const Missing& missing : parties.all()) {
     if (!holds_up_a_program(graph, missing)) continue;
+    if (outlook == Outlook::open && (!missing.host || missing.parties.empty())) continue;
     auto& list = causes.of(missing.host);
     if (list.size() < kMostCauses) list.push_back(missing_text(graph, missing));
   }
 }
 
-void append_cycles(const DeadlockGraph& graph, Causes& causes) {
+void append_cycles(const DeadlockGraph& graph, Outlook outlook, Causes& causes) {
   std::vector<std::pair<bool, AlikeNames>> kinds;  // whether it is the hosts'
   std::map<std::string, std::size_t> places;
   for (const auto& group : graph.groups_in_cycles()) {
     const Cycle cycle = cycle_in(graph, group);
     std::vector<std::size_t> choices;
     std::ranges::copy_if(group, std::back_inserter(choices), [&](auto each) { return leaves_a_choice(graph[each]); });
+    if (outlook == Outlook::open && !(cycle.host && choices.empty())) continue;
     const Name text =
         choices.empty() ? cycle_text(graph, graph.cycle_through(cycle.start)) : choices_text(graph, choices);
     const auto [place, fresh] = places.try_emplace(pattern_of(text), kinds.size());
@@ -186,10 +191,17 @@ void append_cycles(const DeadlockGraph& graph, Causes& causes) {
 
 }  // namespace
 
+std::vector<std::string> causes_so_far(const DeadlockGraph& graph) {
+  Causes causes;
+  append_missing(graph, Outlook::open, causes);
+  append_cycles(graph, Outlook::open, causes);
+  return std::move(causes.host);
+}
+
 std::vector<std::string> causes_of(const DeadlockGraph& graph) {
   Causes causes;
-  append_missing(graph, causes);
-  append_cycles(graph, causes);
+  append_missing(graph, Outlook::none, causes);
+  append_cycles(graph, Outlook::none, causes);
   return causes.host.empty() ? std::move(causes.device) : std::move(causes.host);
 }
 

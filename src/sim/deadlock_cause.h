@@ -13,4 +13,8 @@ namespace kernbench::sim {
 /// ones are one. Empty only when nothing in the graph waits for anything.
 std::vector<std::string> causes_of(const DeadlockGraph& graph);
 
+/// Those that hold already while other events are still to come: who has ended without the call that others wait for,
+/// and cycles. Often empty.
+std::vector<std::string> causes_so_far(const DeadlockGraph& graph);
+
 }  // namespace kernbench::sim

@@ -150,16 +150,27 @@ std::vector<std::vector<std::string>> cycles_of(const DeadlockGraph& graph) {
   return cycles;
 }
 
+std::string first_causes(const std::vector<std::string>& causes) {
+  std::string text;
+  const std::size_t shown = std::min(causes.size(), kMostCausesTold);
+  for (std::size_t i = 0; i < shown; ++i) text += (i == 0 ? "" : "\n  also: ") + causes[i];
+  if (shown < causes.size()) text += fmt::format("\n  and {} more causes", causes.size() - shown);
+  return text;
+}
+
 std::string head(Time now, const std::vector<std::string>& causes, std::size_t waiting) {
   const std::string wait = fmt::format("{} and nothing is left that could wake {}:",
                                        waiting == 1 ? "1 fiber waits" : fmt::format("{} fibers wait", waiting),
                                        waiting == 1 ? "it" : "them");
   std::string text = fmt::format("deadlock at {}: ", kernbench::to_text(now));
-  if (causes.empty()) return text + wait;
-  const std::size_t shown = std::min(causes.size(), kMostCausesTold);
-  for (std::size_t i = 0; i < shown; ++i) text += (i == 0 ? "" : "\n  also: ") + causes[i];
-  if (shown < causes.size()) text += fmt::format("\n  and {} more causes", causes.size() - shown);
-  return text + "\n" + wait;
+  return causes.empty() ? text + wait : text + first_causes(causes) + "\n" + wait;
+}
+
+/// The calls that programs of the host wait in, and for whom.
+std::string host_calls(const DeadlockGraph& graph) {
+  Explanation all = explain(graph);
+  const FoldedLines host[1] = {std::move(all.folded[static_cast<std::size_t>(LineRank::host_call)])};
+  return list(host, kMostCausesTold);
 }
 
 }  // namespace
@@ -202,6 +213,15 @@ std::string list_fibers(const std::vector<Fiber*>& fibers) {
     lines[0].add({fiber->wait_name(), what.verb, std::move(what.rest), std::move(tail)});
   }
   return list(lines, kMostLines);
+}
+
+std::string describe_unfinished_run(const std::vector<Fiber*>& fibers, const std::vector<const WaitNode*>& unfinished) {
+  const DeadlockGraph graph(fibers, unfinished);
+  const auto causes = causes_so_far(graph);
+  std::string text = causes.empty() ? "; " : "; until then, " + first_causes(causes) + "\n";
+  const std::string calls = host_calls(graph);
+  if (!calls.empty()) text += "calls then:" + calls + "\n";
+  return text + "fibers then:" + list_fibers(fibers);
 }
 
 DeadlockError explain_deadlock(Time now, const std::vector<Fiber*>& waiting,

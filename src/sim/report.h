@@ -24,4 +24,8 @@ std::string list_fibers(const std::vector<Fiber*>& fibers);
 DeadlockError explain_deadlock(Time now, const std::vector<Fiber*>& waiting,
                                const std::vector<const WaitNode*>& unfinished);
 
+/// What a run that is stopped before its end says of its fibers: "; fibers then:" and a line for each, and before that
+/// which of them wait in vain by then, and for whom.
+std::string describe_unfinished_run(const std::vector<Fiber*>& fibers, const std::vector<const WaitNode*>& unfinished);
+
 }  // namespace kernbench::sim

@@ -455,9 +455,11 @@ DeadlockError Scheduler::State::with_unwinding_errors(const DeadlockError& deadl
 }
 
 void Scheduler::State::raise_time_limit(Time next) const {
-  throw TimeLimitError(
-      fmt::format("simulated time would pass the limit of {} (the next event is at {}); fibers then:{}",
-                  to_text(limits.max_time), to_text(next), list_fibers(live_fibers())));
+  std::vector<const WaitNode*> unfinished;
+  if (limits.append_unfinished) limits.append_unfinished(unfinished);
+  throw TimeLimitError(fmt::format("simulated time would pass the limit of {} (the next event is at {}){}",
+                                   to_text(limits.max_time), to_text(next),
+                                   describe_unfinished_run(live_fibers(), unfinished)));
 }
 
 void Scheduler::State::check_livelock() {

@@ -75,15 +75,13 @@ TEST(Failure, RootCausesAreTheRanksThatThrewAndVictimsTheOthers) {
   }
 }
 
-TEST(Failure, TheTextHasPyTorchsLineForEachCauseAndSaysWhereVictimsWaited) {
+TEST(Failure, TheTextHasPyTorchsLineForCausesThatAreAlikeAndSaysWhereVictimsWaited) {
   sim::Completion never;
   never.describe_as([] { return "a barrier"; });
   expect_failure(3, failing({0, 2}, never), [](const mp::SpawnException& failure) {
     EXPECT_STREQ(failure.what(),
-                 "\n\n-- Process 0 terminated with the following error:\n"
-                 "ValueError at 1 us: mimic of rank 0\n\n"
-                 "-- Process 2 terminated with the following error:\n"
-                 "ValueError at 1 us: mimic of rank 2\n\n"
+                 "\n\n-- Process 0 terminated with the following error (on ranks {0, 2}):\n"
+                 "ValueError at 1 us: mimic of rank {0, 2}\n\n"
                  "Unwound because of them: rank 1 (waits for a barrier)");
   });
 }

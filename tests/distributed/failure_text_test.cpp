@@ -1,4 +1,6 @@
 // What the failure of many ranks is called: each thing once.
+#include "distributed/ranks/failure_text.h"
+
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -22,6 +24,44 @@ TEST(FailureText, AnErrorOfAThousandRanksIsSaidOnceWithTheirSet) {
   EXPECT_EQ(error_of([] { mp::spawn([](int) { throw ValueError("wrong for all"); }, {}, {.nprocs = 1000}); }),
             "SpawnException: \n\n-- Process 0 terminated with the following error (on ranks {0, ..., 999}):\n"
             "ValueError at 0 ps: wrong for all");
+}
+
+TEST(FailureText, ErrorsThatDifferInNumbersAreSaidOnceWithTheirValues) {
+  EXPECT_EQ(error_of([] {
+              mp::spawn([](int rank) { throw ValueError("rank " + std::to_string(rank + 1024) + " of 1024"); }, {},
+                        {.nprocs = 1024});
+            }),
+            "SpawnException: \n\n-- Process 0 terminated with the following error (on ranks {0, ..., 1023}):\n"
+            "ValueError at 0 ps: rank {1024, ..., 2047} of 1024");
+}
+
+TEST(FailureText, AnErrorOfSeveralLinesAndTimesIsSaidOnceWithItsPlaces) {
+  EXPECT_EQ(distributed::failure_text({{1, Time::nanoseconds(2), "ValueError", "wrong", "b.cpp:2 (send)", nullptr},
+                                       {0, Time::nanoseconds(1), "ValueError", "wrong", "a.cpp:1 (send)", nullptr},
+                                       {2, Time::nanoseconds(2), "ValueError", "wrong", "a.cpp:1 (send)", nullptr}},
+                                      {}),
+            "\n\n-- Process 0 terminated with the following error (on ranks {0, 1, 2}):\n"
+            "ValueError at 1 ns to 2 ns: wrong\n"
+            "  at b.cpp:2 (send), on rank 1\n"
+            "  at a.cpp:1 (send), on ranks {0, 2}");
+}
+
+TEST(FailureText, ManyPlacesAndManyValuesAreCounted) {
+  std::vector<mp::RankError> errors;
+  for (int rank = 0; rank < 64; ++rank) {
+    const auto message = "offset " + std::to_string(rank * rank * 7) + ", 0.5";
+    errors.push_back({rank, Time(), "ValueError", message, "a.cpp:" + std::to_string(rank), nullptr});
+  }
+  const std::string text = distributed::failure_text(errors, {});
+  EXPECT_THAT(text,
+              HasSubstr("ValueError at 0 ps: offset {64 values from 0 to 27783}, 0.5\n  at a.cpp:0, on rank 0\n"));
+  EXPECT_THAT(text, ::testing::EndsWith("\n  at a.cpp:7, on rank 7\n  and in 56 more places"));
+}
+
+TEST(FailureText, NumbersWithAPointAndOfManyDigitsAreWordsOfTheirOwn) {
+  const std::string text = distributed::failure_text(
+      {{0, {}, "ValueError", "got 0.25", "", nullptr}, {1, {}, "ValueError", "got 0.75", "", nullptr}}, {});
+  EXPECT_THAT(text, HasSubstr("got 0.25\n\n-- Process 1 "));
 }
 
 TEST(FailureText, ErrorsInOtherWordsStandApart) {

@@ -3,9 +3,13 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cstddef>
+#include <map>
+#include <utility>
 
-#include "base/number_set.h"
 #include "base/text.h"
+#include "distributed/agreement/judgement.h"
+#include "distributed/ranks/alike_texts.h"
 #include "distributed/ranks/rank_errors.h"
 
 namespace kernbench::distributed {
@@ -17,12 +21,65 @@ namespace {
 // In a text; the exception has all.
 constexpr std::size_t kMostVictims = 16;
 constexpr std::size_t kMostExits = 64;
+constexpr std::size_t kMostPlaces = 8;  // of one error
 
-void append_cause(std::string& text, const RankErrorResult& cause) {
-  const std::string alike = cause.ranks.size() == 1 ? "" : fmt::format(" (on ranks {})", set_text(cause.ranks));
-  text += fmt::format("\n\n-- Process {} terminated with the following error{}:\n", cause.ranks.front(), alike);
-  text += fmt::format("{} at {}: {}", cause.type, to_text(cause.time), cause.message);
-  if (!cause.where.empty()) text += "\n  at " + cause.where;
+/// Causes of one type whose messages differ in numbers only, wherever and whenever they happened.
+struct AlikeCauses {
+  std::vector<RankErrorResult> causes = {};
+  std::vector<int> ranks = {};  // of all of them
+};
+
+std::vector<AlikeCauses> alike(const std::vector<RankError>& errors) {
+  std::vector<AlikeCauses> result;
+  std::map<std::pair<std::string, std::string>, std::size_t> places;
+  for (auto& cause : folded(errors)) {
+    const auto [place, is_new] = places.try_emplace({cause.type, pattern_of_text(cause.message)}, result.size());
+    if (is_new) result.emplace_back();
+    AlikeCauses& group = result[place->second];
+    group.ranks.insert(group.ranks.end(), cause.ranks.begin(), cause.ranks.end());
+    group.causes.push_back(std::move(cause));
+  }
+  for (auto& group : result) std::ranges::sort(group.ranks);
+  return result;
+}
+
+std::string message_of(const AlikeCauses& group) {
+  std::vector<std::string> messages;
+  for (const auto& cause : group.causes) messages.push_back(cause.message);
+  return alike_text(messages);
+}
+
+std::string times_of(const AlikeCauses& group) {
+  const auto [first, last] = std::ranges::minmax(group.causes, {}, &RankErrorResult::time);
+  if (first.time == last.time) return to_text(first.time);
+  return fmt::format("{} to {}", to_text(first.time), to_text(last.time));
+}
+
+/// Where they happened; which ranks did there, if others did elsewhere.
+void append_places(std::string& text, const AlikeCauses& group) {
+  std::map<std::string, std::vector<int>> ranks;
+  std::vector<std::string> places;
+  for (const auto& cause : group.causes) {
+    auto& there = ranks[cause.where];
+    if (there.empty()) places.push_back(cause.where);
+    there.insert(there.end(), cause.ranks.begin(), cause.ranks.end());
+  }
+  const std::size_t shown = std::min(places.size(), kMostPlaces);
+  for (std::size_t i = 0; i < shown; ++i) {
+    auto& there = ranks[places[i]];
+    std::ranges::sort(there);
+    if (places[i].empty()) continue;
+    text += "\n  at " + places[i];
+    if (places.size() > 1) text += fmt::format(", on {}", ranks_text(there));
+  }
+  if (shown < places.size()) text += fmt::format("\n  and in {} more places", places.size() - shown);
+}
+
+void append_causes(std::string& text, const AlikeCauses& group) {
+  const std::string all = group.ranks.size() == 1 ? "" : fmt::format(" (on {})", ranks_text(group.ranks));
+  text += fmt::format("\n\n-- Process {} terminated with the following error{}:\n", group.ranks.front(), all);
+  text += fmt::format("{} at {}: {}", group.causes.front().type, times_of(group), message_of(group));
+  append_places(text, group);
 }
 
 void append_victims(std::string& text, const std::vector<Victim>& victims, bool one_cause) {
@@ -51,7 +108,7 @@ std::string exit_texts(std::vector<RankError> causes) {
 
 std::string failure_text(const std::vector<RankError>& causes, const std::vector<Victim>& victims) {
   std::string text;
-  for (const auto& cause : folded(causes)) append_cause(text, cause);
+  for (const auto& group : alike(causes)) append_causes(text, group);
   if (!victims.empty()) append_victims(text, victims, causes.size() == 1);
   return text;
 }
