@@ -16,12 +16,12 @@ namespace {
 using namespace testing;  // NOLINT(google-build-using-namespace)
 using torch::Tensor;
 
-struct Function {
+struct RowFunction {
   std::string name;
   std::function<Tensor(const Tensor&)> call;
 };
 
-std::vector<Function> row_functions() {
+std::vector<RowFunction> row_functions() {
   return {{"softmax", [](const Tensor& x) { return torch::softmax(x, -1); }},
           {"log_softmax", [](const Tensor& x) { return torch::log_softmax(x, -1); }},
           {"layer_norm", [](const Tensor& x) { return torch::layer_norm(x, {x.size(-1)}); }},
@@ -42,7 +42,7 @@ struct Timing {
   std::vector<std::int64_t> pes;  // of each launch
 };
 
-Timing run_of(const Function& function, const std::vector<std::int64_t>& sizes) {
+Timing run_of(const RowFunction& function, const std::vector<std::int64_t>& sizes) {
   const RunResult result = simulate(on("ahbm-1sip"), [&] {
     const Tensor x = torch::empty(sizes, torch::dtype(torch::kHalf).device("ahbm"));
     const Tensor y = function.call(x);
@@ -54,7 +54,7 @@ Timing run_of(const Function& function, const std::vector<std::int64_t>& sizes) 
 }
 
 TEST(EveryPe, ABatchOfMatricesTakesTheTimeOfItsRows) {
-  for (const Function& function : row_functions()) {
+  for (const RowFunction& function : row_functions()) {
     const Timing flat = run_of(function, {1024, 256});
     for (const std::vector<std::int64_t>& sizes :
          std::vector<std::vector<std::int64_t>>{{1, 1024, 256}, {8, 128, 256}, {2, 8, 64, 256}}) {
@@ -64,7 +64,7 @@ TEST(EveryPe, ABatchOfMatricesTakesTheTimeOfItsRows) {
 }
 
 TEST(EveryPe, WorksOnFewRows) {
-  for (const Function& function : row_functions()) {
+  for (const RowFunction& function : row_functions()) {
     const Timing run = run_of(function, {8, 128 * 1024});
     EXPECT_EQ(run.pes.front(), 128) << function.name;
   }
