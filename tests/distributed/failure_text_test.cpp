@@ -58,6 +58,14 @@ TEST(FailureText, ManyPlacesAndManyValuesAreCounted) {
   EXPECT_THAT(text, ::testing::EndsWith("\n  at a.cpp:7, on rank 7\n  and in 56 more places"));
 }
 
+TEST(FailureText, ARankOfSeveralErrorsIsNamedOnce) {
+  EXPECT_EQ(
+      distributed::failure_text(
+          {{3, {}, "ValueError", "wrong", "on pe0", nullptr}, {3, {}, "ValueError", "wrong", "on pe1", nullptr}}, {}),
+      "\n\n-- Process 3 terminated with the following error:\n"
+      "ValueError at 0 ps: wrong\n  at on pe0, on rank 3\n  at on pe1, on rank 3");
+}
+
 TEST(FailureText, NumbersWithAPointAndOfManyDigitsAreWordsOfTheirOwn) {
   const std::string text = distributed::failure_text(
       {{0, {}, "ValueError", "got 0.25", "", nullptr}, {1, {}, "ValueError", "got 0.75", "", nullptr}}, {});

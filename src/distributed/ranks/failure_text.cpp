@@ -23,6 +23,13 @@ constexpr std::size_t kMostVictims = 16;
 constexpr std::size_t kMostExits = 64;
 constexpr std::size_t kMostPlaces = 8;  // of one error
 
+/// A rank may have several errors, of several programs of a kernel.
+void sort_once(std::vector<int>& ranks) {
+  std::ranges::sort(ranks);
+  const auto repeated = std::ranges::unique(ranks);
+  ranks.erase(repeated.begin(), repeated.end());
+}
+
 /// Causes of one type whose messages differ in numbers only, wherever and whenever they happened.
 struct AlikeCauses {
   std::vector<RankErrorResult> causes = {};
@@ -39,7 +46,7 @@ std::vector<AlikeCauses> alike(const std::vector<RankError>& errors) {
     group.ranks.insert(group.ranks.end(), cause.ranks.begin(), cause.ranks.end());
     group.causes.push_back(std::move(cause));
   }
-  for (auto& group : result) std::ranges::sort(group.ranks);
+  for (auto& group : result) sort_once(group.ranks);
   return result;
 }
 
@@ -67,7 +74,7 @@ void append_places(std::string& text, const AlikeCauses& group) {
   const std::size_t shown = std::min(places.size(), kMostPlaces);
   for (std::size_t i = 0; i < shown; ++i) {
     auto& there = ranks[places[i]];
-    std::ranges::sort(there);
+    sort_once(there);
     if (places[i].empty()) continue;
     text += "\n  at " + places[i];
     if (places.size() > 1) text += fmt::format(", on {}", ranks_text(there));
