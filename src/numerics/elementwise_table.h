@@ -1,7 +1,7 @@
 // The one table of elementwise operations: for each its names, which element types it takes, what it yields, how its
 // values are computed, and what it costs. Tile operations (tile/compute), host loops (tensor/functions) and library
-// kernels (tile/library, runtime/functions) are made from it. Its rows: kernbench/elementwise/unary.def and binary.def; how
-// to add one: docs/contributing.md.
+// kernels (tile/library, runtime/functions) are made from it. Its rows: kernbench/elementwise/unary.def and binary.def;
+// how to add one: docs/contributing.md.
 #pragma once
 
 #include <cstddef>
