@@ -209,10 +209,11 @@ TEST(RankPerPe, ATensorOnOtherPesIsRefused) {
             {}, {.nprocs = 3});
       },
       four_pes_each(1));
-  EXPECT_THAT(error, HasSubstr("all_reduce: the tensor lies on ahbm:0 (4 shards on 4 PEs from cube0.pe0 to cube1.pe1, "
-                               "the first of 2 elements), but this rank is one PE, sip0.cube0.pe0, because its world "
-                               "has more ranks than the machine has SIPs; tensors that it makes after "
-                               "init_process_group on ahbm:0 lie there"));
+  EXPECT_THAT(
+      error, HasSubstr("all_reduce: the tensor lies on ahbm:0 (4 shards on 4 PEs from cube0.pe0 to cube1.pe1, "
+                       "the first of 2 elements), but this rank is one PE, sip0.cube{0, 1}.pe{0, 1}, because its world "
+                       "has more ranks than the machine has SIPs; tensors that it makes after "
+                       "init_process_group on ahbm:0 lie there"));
 }
 
 TEST(RankPerPe, APolicyForSeveralPesIsRefused) {
@@ -221,7 +222,7 @@ TEST(RankPerPe, APolicyForSeveralPesIsRefused) {
                           [policy](int) { torch::empty({8}, torch::TensorOptions(kOnDevice).placement(policy)); });
   };
   EXPECT_THAT(place({.num_pes = 2}),
-              HasSubstr("DPPolicy: num_pes is 2, but the rank is one PE, sip0.cube0.pe0 (its "
+              HasSubstr("DPPolicy: num_pes is 2, but the rank is one PE, sip0.cube0.pe{0, 1} (its "
                         "world has more ranks than the machine has SIPs); give 1, or 0 for all"));
   EXPECT_THAT(place({.num_cubes = 2}), HasSubstr("num_cubes is 2, but the rank is one PE"));
   EXPECT_EQ(place({.num_cubes = 1, .num_pes = 1}), "no error");
