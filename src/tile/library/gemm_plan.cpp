@@ -22,7 +22,7 @@ namespace kernbench::tile::library {
 namespace {
 
 /// Launch overhead and latency of the second launch that adds the parts of k.
-constexpr double kSecondLaunchNs = 5000;
+constexpr double kSecondLaunchNs = 2500;
 constexpr std::int64_t kLargestTile = 4096;
 /// A plan gives way to another one when that is expected to be so much shorter. So small changes of a machine change
 /// few plans, and of plans that are about equal the one with larger tiles, longer steps and fewer loads under way wins.
