@@ -99,7 +99,8 @@ TEST(CclAllreduce, ReachesTheBandwidthOfTheLinkOnMoreSipsAndInOtherWirings) {
 
 // An IO chiplet at the corner is reached by one lane of 64 GB/s from the PEs of all cubes but those of the first row.
 TEST(CclAllreduce, IsBoundByTheMeshWhereTheIoChipletIsAtItsCorner) {
-  const double ns = ns_of_all_reduce(2, 8 * kMebibyte, {"sip.io.attachment=corner", "sip.cubes.link.bandwidth=256GB/s"});
+  const double ns =
+      ns_of_all_reduce(2, 8 * kMebibyte, {"sip.io.attachment=corner", "sip.cubes.link.bandwidth=256GB/s"});
   EXPECT_LE(bus_bandwidth(2, 8 * kMebibyte, ns), 64 / 0.75);
 }
 

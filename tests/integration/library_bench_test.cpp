@@ -125,7 +125,8 @@ TEST(LibraryBenches, MemorySweepGrowsWithTheBlockUpToTheNarrowestPart) {
   for (const char* access : {"load", "store"}) {
     options.given = {{"access", access}};
     const RunResult result = run("memory_sweep", options);
-    // A slice has 1.2 TB/s / 8. For the others a NoC link has 128 GB/s, the edge to the next cube in the column four lanes of 64.
+    // A slice has 1.2 TB/s / 8. For the others a NoC link has 128 GB/s, the edge to the next cube in the column four
+    // lanes of 64.
     for (const auto& [place, limit] :
          {std::pair{"own slice", 150.0}, std::pair{"same cube", 128.0}, std::pair{"other cube", 64.0}}) {
       double last = 0;
