@@ -81,7 +81,7 @@ class Peaks {
 
 std::string peaks_section(const Topology& topology, const Palette& palette) {
   const auto clock = static_cast<double>(topology.pe.clock.count());
-  const double gemm = 2.0 * topology.pe.gemm.array.count() * clock;
+  const double gemm = 2.0 * topology.pe.gemm.array.count() * clock * topology.pe.gemm.efficiency.value();
   const double pes = topology.cube.pes.count();
   const double hbm = count_of(topology.cube.slice_bandwidth());
   Peaks peaks(topology);
@@ -104,10 +104,11 @@ std::string peaks_section(const Topology& topology, const Palette& palette) {
 }
 
 std::string links_section(const Topology& topology, const Palette& palette) {
-  TextTable table({{"", Align::left}, {"bandwidth"}, {"latency"}, {"buffer"}});
+  TextTable table({{"", Align::left}, {"bandwidth"}, {"of payload"}, {"latency"}, {"buffer"}});
   const auto add = [&](const std::string& label, const LinkSpec& link) {
     table.add({{label},
                {rate_text(count_of(link.bandwidth), "B/s")},
+               {rate_text(count_of(link.payload_rate()), "B/s")},
                {to_quantity(link.latency)},
                {to_quantity(topology::buffer_of(link, topology.cube))}});
   };

@@ -17,6 +17,11 @@ Time service(Bytes bytes, Bandwidth bandwidth, Bytes minimum) {
   return std::max(kLeast, transfer_time(std::max(bytes, minimum), bandwidth));
 }
 
+/// Payload in each second when all packets are full, rounded up.
+Bandwidth at_best(const topology::LinkSpec& link) {
+  return link.packet ? Bandwidth::bytes_per_second(link.payload_rate().count() + 1) : link.bandwidth;
+}
+
 /// The accesses of one row, none of which crosses a granule: the first, the whole ones, the last (may be empty).
 struct RowAccesses {
   Bytes first, last;
@@ -69,7 +74,7 @@ Time at_most(double cycles, Frequency clock) {
 
 Time full_array(const topology::PeSpec& pe, const GemmWork& work) {
   const double results = static_cast<double>(work.batch) * static_cast<double>(work.m) * static_cast<double>(work.n);
-  const auto cycles = static_cast<double>(fold_cycles(pe.gemm, work.operand, work.k));
+  const double cycles = static_cast<double>(fold_cycles(pe.gemm, work.operand, work.k)) / pe.gemm.efficiency.value();
   return at_most(results / pe.gemm.array.count() * cycles, pe.clock);
 }
 
@@ -96,7 +101,8 @@ const Bounds::Path& Bounds::path(PeCoordinate pe, PeCoordinate slice, bool to_sl
   for (const auto& hop : to_slice ? network_.route(port, memory) : network_.route(memory, port)) {
     const topology::LinkSpec& link = network_.link(hop.link).spec;
     path.latency += std::max(link.latency, kLeast);
-    if (path.slowest == Bandwidth() || link.bandwidth < path.slowest) path.slowest = link.bandwidth;
+    const Bandwidth rate = at_best(link);
+    if (path.slowest == Bandwidth() || rate < path.slowest) path.slowest = rate;
   }
   return path;
 }

@@ -96,6 +96,7 @@ struct Machine::Implementation {
       spec.name = link.name;
       spec.part = link.part;
       spec.bandwidth = link.spec.bandwidth;
+      spec.packets = link.spec.packets();
       spec.latency = link.spec.latency;
       spec.buffer = topology::buffer_of(link.spec, topology.cube);
       spec.agent = Layout::server_agent({static_cast<std::uint32_t>(fabric.server_count())});

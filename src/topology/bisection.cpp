@@ -40,7 +40,7 @@ Bandwidth bisection_bandwidth(const Network& network) {
     const bool up = system.is_switch(hop->to), from_switch = system.is_switch(hop->from);
     const bool crosses = up || from_switch || half_of(network, hop->from) != half_of(network, hop->to);
     if (!crosses) continue;
-    const std::int64_t bandwidth = network.link({id}).spec.bandwidth.count();
+    const std::int64_t bandwidth = network.link({id}).spec.payload_rate().count();
     if (!from_switch) leaving[half_of(network, hop->from)] += bandwidth;
     if (!up) arriving[half_of(network, hop->to)] += bandwidth;
   }

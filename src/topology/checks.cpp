@@ -101,9 +101,9 @@ void check_hbm(Checker& checker, const CubeSpec& cube, const PeSpec& pe) {
                : fmt::format("{} cannot be divided into {} equal slices of whole pages of {}; use a multiple of {}",
                              to_quantity(hbm.capacity), pes, to_quantity(pe.mmu.page), to_quantity(Bytes(unit)));
   });
-  checker.rule({"cube.hbm.bandwidth", "cube.hbm.channels"}, [&] {
-    return hbm.bandwidth.count() >= hbm.channels ? ""
-                                                 : fmt::format("less than 1B/s for each of {} channels", hbm.channels);
+  checker.rule({"cube.hbm.bandwidth", "cube.hbm.channels", "cube.hbm.efficiency"}, [&] {
+    return hbm.channel_bandwidth().count() > 0 ? ""
+                                               : fmt::format("less than 1B/s for each of {} channels", hbm.channels);
   });
   checker.power_of_two("cube.hbm.interleave", hbm.interleave);
   checker.power_of_two("cube.hbm.access", hbm.access);
@@ -111,6 +111,14 @@ void check_hbm(Checker& checker, const CubeSpec& cube, const PeSpec& pe) {
     return hbm.interleave >= hbm.access ? ""
                                         : fmt::format("{} is less than one access (cube.hbm.access is {})",
                                                       to_quantity(hbm.interleave), to_quantity(hbm.access));
+  });
+}
+
+void check_packets(Checker& checker, const char* overhead_path, const char* packet_path, const LinkSpec& link) {
+  checker.rule({overhead_path, packet_path}, [&] {
+    return link.packet || link.packet_overhead == Bytes(0)
+               ? ""
+               : fmt::format("is of each packet, but {} does not say how much a packet carries; add it", packet_path);
   });
 }
 
@@ -142,6 +150,10 @@ std::vector<Finding> check(const Topology& topology, const std::set<std::string>
   check_system(checker, topology.system);
   check_counts(checker, topology);
   check_hbm(checker, topology.cube, topology.pe);
+  check_packets(checker, "host.link.packet_overhead", "host.link.packet", topology.host.link);
+  check_packets(checker, "system.sips.link.packet_overhead", "system.sips.link.packet", topology.system.link);
+  check_packets(checker, "sip.cubes.link.packet_overhead", "sip.cubes.link.packet", topology.sip.link);
+  check_packets(checker, "cube.noc.link.packet_overhead", "cube.noc.link.packet", topology.cube.noc.link);
   checker.power_of_two("cube.noc.burst", topology.cube.noc.burst);
   checker.rule({"cube.noc.header", "cube.noc.burst"}, [&] {
     const NocSpec& noc = topology.cube.noc;
@@ -186,8 +198,8 @@ std::vector<Finding> warnings(const Topology& topology) {
   look("sip.cubes.link.buffer", topology.sip.link);
   look("cube.noc.link.buffer", topology.cube.noc.link);
   const HbmSpec& hbm = topology.cube.hbm;
-  look("cube.hbm.buffer", {hbm.channel_bandwidth(), hbm.latency, hbm.buffer});
-  look("pe.tcm.buffer", {topology.pe.tcm.bandwidth, Time::picoseconds(1), topology.pe.tcm.buffer});
+  look("cube.hbm.buffer", {hbm.channel_bandwidth(), hbm.latency, hbm.buffer, {}, {}});
+  look("pe.tcm.buffer", {topology.pe.tcm.bandwidth, Time::picoseconds(1), topology.pe.tcm.buffer, {}, {}});
   if (std::ranges::none_of(topology.overrides, is_of_links)) return findings;
   const Network network(topology);
   for (const PartOverride& change : topology.overrides) {

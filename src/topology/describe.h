@@ -51,6 +51,8 @@ inline constexpr std::int64_t hbm = address_limit(AddressSpace::hbm).count();
 inline constexpr std::int64_t sram = address_limit(AddressSpace::sram).count();
 inline constexpr std::int64_t tcm = address_limit(AddressSpace::tcm).count();
 inline constexpr std::int64_t buffer = std::int64_t{1} << 40;
+inline constexpr std::int64_t packet = 1 << 16;
+inline constexpr std::int64_t least_efficiency = 1'000;  // a thousandth
 inline constexpr std::int64_t mesh = 1 << 10;
 inline constexpr std::int64_t sips = 1 << 12;
 
@@ -76,6 +78,11 @@ void describe(V& visit, S& link) {
        "the bandwidth",
        false, 1, limits::buffer},
       link.buffer);
+  visit.field({"packet", "largest payload of a packet; without it, packets cost nothing", false, 1, limits::packet},
+              link.packet);
+  visit.field({"packet_overhead", "bytes that each packet has beside its payload: headers, checks, framing", false, 0,
+               limits::packet},
+              link.packet_overhead);
 }
 
 template <class V, SpecOf<HostSpec> S>
@@ -137,6 +144,9 @@ void describe(V& visit, S& hbm) {
   describe_model(visit, ModelKind::hbm, hbm);
   visit.field({"capacity", "of the cube; each PE's slice is an equal part", true, 1, limits::hbm}, hbm.capacity);
   visit.field({"bandwidth", "of the cube; each channel has an equal part", true, 1, limits::bandwidth}, hbm.bandwidth);
+  visit.field({"efficiency", "the part of the bandwidth that refresh and turning the bus round leave to accesses",
+               false, limits::least_efficiency, Efficiency::kOne},
+              hbm.efficiency);
   visit.field({"channels", "of the cube; each PE's slice owns an equal number", false, 1, 1 << 14}, hbm.channels);
   visit.field({"latency", "from the start of an access to its first byte", true, 0, limits::time}, hbm.latency);
   visit.field({"atomic", "from the landing of an atomic's operand to its answer", false, 0, limits::time}, hbm.atomic);
@@ -204,6 +214,9 @@ void describe(V& visit, S& gemm) {
       visit.field({info.key, info.documentation, false, 1, 1 << 10}, gemm.rate[info.operand]);
     }
   });
+  visit.field({"efficiency", "the part of the cycles in which the array takes a step of its rate", false,
+               limits::least_efficiency, Efficiency::kOne},
+              gemm.efficiency);
   visit.field({"queue", "commands that wait before the PE stalls", false, 1, 1 << 16}, gemm.queue);
 }
 

@@ -28,6 +28,12 @@ class SchemaSink {
         schema["type"] = "string";
         schema["pattern"] = text.pattern;
         break;
+      case Shape::part_of_one:
+        schema["type"] = {"number", "string"};
+        schema["exclusiveMinimum"] = 0;
+        schema["maximum"] = 1;
+        schema["pattern"] = text.pattern;
+        break;
       case Shape::rate:
         schema["type"] = {"integer", "string"};
         schema["minimum"] = 1;

@@ -8,8 +8,10 @@
 #include <string>
 #include <vector>
 
+#include "base/packets.h"
 #include "kernbench/coordinates.h"
 #include "kernbench/units.h"
+#include "topology/efficiency.h"
 #include "topology/engine_operations.h"
 
 namespace kernbench::topology {
@@ -18,11 +20,17 @@ namespace kernbench::topology {
 using ModelParameterTexts = std::map<std::string, std::string>;
 
 /// One direction of a link: serialisation at `bandwidth`, then `latency`; `buffer` bytes fit into the receiver's buffer
-/// (per virtual channel). Without a value it follows from bandwidth and latency (buffers.h).
+/// (per virtual channel). Without a value it follows from bandwidth and latency (buffers.h). With `packet` it carries
+/// payload in packets of at most so many bytes, and serialises `packet_overhead` bytes more with each.
 struct LinkSpec {
   Bandwidth bandwidth;
   Time latency;
   std::optional<Bytes> buffer;
+  std::optional<Bytes> packet;
+  Bytes packet_overhead{0};
+  Packets packets() const { return {packet.value_or(Bytes(0)), packet_overhead}; }
+  /// Payload in each second when all packets are full.
+  Bandwidth payload_rate() const { return packets().payload_rate(bandwidth); }
   bool operator==(const LinkSpec&) const = default;
 };
 
@@ -66,8 +74,8 @@ struct SipSpec {
 
 struct NocSpec {
   LinkSpec link;  // router to router, and PE or HBM slice to router
-  // The most bytes that cross the machine as one unit. Measured (docs/model-fabric.md): the largest that moves no
-  // shipped bench by more than 2 % against 256 B.
+  // The most bytes that cross the machine as one unit. Measured (docs/model-fabric.md): the largest that moved no
+  // bench by more than 2 % against 256 B over links of 128 GB/s.
   Bytes burst{1024};
   // Size of a request, an acknowledgement and a control message; assumption: address, length, route and tag.
   Bytes header{32};
@@ -77,8 +85,9 @@ struct NocSpec {
 struct HbmSpec {
   std::string model = "hbm";  // component model, by name
   ModelParameterTexts parameters;
-  Bytes capacity;       // of the cube; each PE owns an equal slice
-  Bandwidth bandwidth;  // of the cube; each channel has an equal part
+  Bytes capacity;         // of the cube; each PE owns an equal slice
+  Bandwidth bandwidth;    // of the cube; each channel has an equal part
+  Efficiency efficiency;  // the part of it that refresh and turning the bus round leave to accesses
   // Of the cube; each PE's slice owns an equal number. source: JESD238, 16 channels of two pseudo channels.
   std::int32_t channels = 32;
   Time latency;  // first byte after the access starts
@@ -90,8 +99,10 @@ struct HbmSpec {
   Bytes access{64};
   // Bytes of each read that each channel may have on their way out of the memory controller; as for links.
   std::optional<Bytes> buffer;
-  /// Of one channel.
-  Bandwidth channel_bandwidth() const { return Bandwidth::bytes_per_second(bandwidth.count() / channels); }
+  /// Of one channel, what accesses get.
+  Bandwidth channel_bandwidth() const {
+    return efficiency.of(Bandwidth::bytes_per_second(bandwidth.count() / channels));
+  }
   bool operator==(const HbmSpec&) const = default;
 };
 
@@ -135,6 +146,7 @@ struct GemmSpec {
   ModelParameterTexts parameters;
   MeshExtent array;        // width = columns C, height = rows R
   GemmRates rate;          // steps of k for each cycle, by operand type
+  Efficiency efficiency;   // the part of the cycles in which the array takes a step
   std::int32_t queue = 8;  // commands; assumption
   bool operator==(const GemmSpec&) const = default;
 };

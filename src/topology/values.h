@@ -7,6 +7,7 @@
 
 #include "base/quantity.h"
 #include "kernbench/units.h"
+#include "topology/efficiency.h"
 #include "topology/engine_operations.h"
 
 namespace kernbench::topology {
@@ -68,6 +69,17 @@ struct NumberTraits<Frequency> {
   static std::int64_t count(Frequency value) { return value.count(); }
   static Frequency value(std::int64_t count) { return Frequency::hertz(count); }
   static std::string print(std::int64_t count) { return to_quantity(value(count)); }
+};
+
+template <>
+struct NumberTraits<Efficiency> {
+  static constexpr std::string_view type = "part of one";
+  static constexpr std::string_view example = "0.92";
+  static constexpr std::string_view pattern = "^(0[.][0-9]{1,6}|1([.]0{1,6})?)$";
+  static std::int64_t count(std::string_view text) { return parse_efficiency(text); }
+  static std::int64_t count(Efficiency value) { return value.millionths(); }
+  static Efficiency value(std::int64_t count) { return Efficiency::millionths(count); }
+  static std::string print(std::int64_t count) { return print_efficiency(count); }
 };
 
 /// A rate is written as a whole number or a fraction of two.

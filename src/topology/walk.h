@@ -13,7 +13,7 @@
 
 namespace kernbench::topology {
 
-enum class Shape : std::uint8_t { number, quantity, rate, text, truth, mesh, parameters };
+enum class Shape : std::uint8_t { number, quantity, part_of_one, rate, text, truth, mesh, parameters };
 
 /// One key as texts.
 struct FieldText {
@@ -78,12 +78,17 @@ class Walk {
   template <Number T>
   static void fill(FieldText& text, T value) {
     using Traits = NumberTraits<T>;
-    text.shape = std::same_as<T, std::int32_t> ? Shape::number : Shape::quantity;
+    text.shape = shape_of<T>();
     text.type = Traits::type;
     text.pattern = Traits::pattern;
     text.minimum = Traits::print(text.field->minimum);
     text.maximum = Traits::print(text.field->maximum);
     text.value = Traits::print(Traits::count(value));
+  }
+  template <Number T>
+  static constexpr Shape shape_of() {
+    if (std::same_as<T, std::int32_t>) return Shape::number;
+    return std::same_as<T, Efficiency> ? Shape::part_of_one : Shape::quantity;
   }
   static void fill(FieldText& text, const std::string& value) {
     text.type = text.field->choices.empty() ? "name" : "choice";

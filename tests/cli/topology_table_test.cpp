@@ -39,10 +39,10 @@ TEST(TopologyTableTest, PeaksFollowFromCountsAndClocks) {
 TEST(TopologyTableTest, SaysWhatTheIoChipletIsBondedTo) {
   topology::Topology topology = topology::load_topology("tiny");
   EXPECT_THAT(topology_table(topology, false),
-              ContainsRegex("IO chiplet to the first router +256.0 GB/s +8ns +16KiB\n"));
+              ContainsRegex("IO chiplet to the first router +256.0 GB/s +256.0 GB/s +8ns +16KiB\n"));
   topology.sip.io.attachment = topology::IoAttachment::west_edge;
   EXPECT_THAT(topology_table(topology, false),
-              ContainsRegex("IO chiplet to each western cube +256.0 GB/s +8ns +16KiB\n"));
+              ContainsRegex("IO chiplet to each western cube +256.0 GB/s +256.0 GB/s +8ns +16KiB\n"));
 }
 
 TEST(TopologyTableTest, ShowsTheSystemAndThePartsThatDiffer) {

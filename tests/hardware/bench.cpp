@@ -12,16 +12,16 @@ using topology::Endpoint;
 topology::Topology small_machine(MeshExtent cubes, MeshExtent pes, std::int32_t sips) {
   topology::Topology t;
   t.name = "small";
-  t.host.link = {Bandwidth::gigabytes_per_second(61), ns(601), Bytes(128 << 10)};
+  t.host.link = {Bandwidth::gigabytes_per_second(61), ns(601), Bytes(128 << 10), {}, {}};
   t.host.launch_overhead = ns(2000);
   t.system.sips = sips;
-  t.system.link = {Bandwidth::gigabytes_per_second(199), ns(503), Bytes(256 << 10)};
+  t.system.link = {Bandwidth::gigabytes_per_second(199), ns(503), Bytes(256 << 10), {}, {}};
   t.sip.cubes = cubes;
-  t.sip.link = {Bandwidth::gigabytes_per_second(251), ns(7), Bytes(16 << 10)};
+  t.sip.link = {Bandwidth::gigabytes_per_second(251), ns(7), Bytes(16 << 10), {}, {}};
   t.sip.io.cpu_latency = ns(211);
   t.sip.io.counter_write = ps(3001);
   t.cube.pes = pes;
-  t.cube.noc.link = {Bandwidth::gigabytes_per_second(127), ns(2), Bytes(16 << 10)};
+  t.cube.noc.link = {Bandwidth::gigabytes_per_second(127), ns(2), Bytes(16 << 10), {}, {}};
   t.cube.noc.header = Bytes(32);
   t.cube.hbm.capacity = Bytes(std::int64_t{pes.count()} << 20);
   t.cube.hbm.bandwidth = Bandwidth::gigabytes_per_second(std::int64_t{149} * pes.count());
@@ -43,18 +43,33 @@ topology::Topology small_machine(MeshExtent cubes, MeshExtent pes, std::int32_t 
   return t;
 }
 
+topology::Topology lossy_machine(MeshExtent cubes, MeshExtent pes, std::int32_t sips) {
+  topology::Topology t = small_machine(cubes, pes, sips);
+  const auto packets = [](topology::LinkSpec& link, std::int64_t payload, std::int64_t overhead) {
+    link.packet = Bytes(payload);
+    link.packet_overhead = Bytes(overhead);
+  };
+  packets(t.host.link, 200, 23);
+  packets(t.system.link, 256, 17);
+  packets(t.sip.link, 60, 4);
+  packets(t.cube.noc.link, 128, 1);
+  t.cube.hbm.efficiency = topology::Efficiency::millionths(931'001);
+  t.pe.gemm.efficiency = topology::Efficiency::millionths(937'000);
+  return t;
+}
+
 topology::Topology ahbm_1sip() {
   topology::Topology t;
   t.name = "ahbm-1sip";
-  t.host.link = {Bandwidth::gigabytes_per_second(64), ns(600), {}};
+  t.host.link = {Bandwidth::gigabytes_per_second(64), ns(600), {}, {}, {}};
   t.host.launch_overhead = ns(2000);
-  t.system.link = {Bandwidth::gigabytes_per_second(200), ns(500), {}};
+  t.system.link = {Bandwidth::gigabytes_per_second(200), ns(500), {}, {}, {}};
   t.sip.cubes = {4, 4};
-  t.sip.link = {Bandwidth::gigabytes_per_second(256), ns(8), {}};
+  t.sip.link = {Bandwidth::gigabytes_per_second(256), ns(8), {}, {}, {}};
   t.sip.io.attachment = topology::IoAttachment::west_edge;
   t.sip.io.cpu_latency = ns(200);
   t.cube.pes = {4, 2};
-  t.cube.noc.link = {Bandwidth::gigabytes_per_second(128), ns(2), {}};
+  t.cube.noc.link = {Bandwidth::gigabytes_per_second(128), ns(2), {}, {}, {}};
   t.cube.hbm.capacity = Bytes(std::int64_t{36} << 30);
   t.cube.hbm.bandwidth = Bandwidth::gigabytes_per_second(1200);
   t.cube.hbm.channels = 32;
@@ -219,7 +234,7 @@ Time Bench::message_time(Endpoint from, Endpoint to, Bytes bytes) const {
   for (const topology::RouteHop& hop : network.route(from, to)) {
     const topology::LinkSpec& link = network.links()[hop.link.value].spec;
     latencies += link.latency;
-    slowest = std::max(slowest, transfer_time(bytes, link.bandwidth));
+    slowest = std::max(slowest, transfer_time(link.packets().on_wire(bytes), link.bandwidth));
   }
   return latencies + slowest;
 }

@@ -30,6 +30,8 @@ namespace kernbench::hardware {
 
 /// A SIP of `cubes` cubes with `pes` PEs each. The numbers are primes or odd, so that roundings show.
 topology::Topology small_machine(MeshExtent cubes, MeshExtent pes, std::int32_t sips = 1);
+/// The same, with packets on all links, and an HBM and an array that lose time.
+topology::Topology lossy_machine(MeshExtent cubes, MeshExtent pes, std::int32_t sips = 1);
 
 inline void expect_mentions(const std::string& text, const std::string& what) {
   EXPECT_NE(text.find(what), std::string::npos) << "missing: " << what << "\nin: " << text;

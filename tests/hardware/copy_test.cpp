@@ -65,6 +65,23 @@ TEST(Copy, HoldsToItsLawOnTheFarthestSliceOfAhbm1Sip) {
   expect_law(ahbm_1sip(), leg(at(0, 15, 7), 0, 1 << 20));
 }
 
+TEST(Copy, HoldsToItsLawWithPacketsAndAnHbmThatLosesTime) {
+  for (const std::int64_t bytes : {1, 200, 201, 5000})
+    expect_law(lossy_machine({2, 1}, {2, 1}), leg(at(0, 1, 1), 0, bytes));
+}
+
+TEST(Copy, HandLawOfPacketsOnTheHostLink) {
+  topology::Topology machine = tiny();
+  machine.host.link.packet = Bytes(256);
+  machine.host.link.packet_overhead = Bytes(24);
+  machine.cube.hbm.bandwidth = Bandwidth::gigabytes_per_second(100'000);  // so that the host link is slowest
+  Bench bench(machine);
+  const CopyTimes times = run(bench, true, {leg(at(0, 0, 0), 0, 1000)});
+  const Time command = ps(1) + ps(919) + ns(601);  // the doorbell, then 32 + 24 B at 61 GB/s
+  const Time latencies = ns(601) + ns(7) + ns(2) + ns(89);
+  EXPECT_EQ(times.effect, command + latencies + ps(17968));  // 1000 + 4 * 24 B at 61 GB/s
+}
+
 TEST(Copy, HoldsToItsLawOnAnotherSip) {
   expect_law(small_machine({2, 1}, {2, 1}, 2), leg(at(1, 1, 1), 0, 5000));
 }

@@ -43,6 +43,14 @@ TEST(Systolic, StepsPassAtTheRateOfTheOperandType) {
   EXPECT_EQ(cycles(GemmOperand::f32, 101), 12 * 152 + 30);
 }
 
+TEST(Systolic, LostCyclesStretchTheStepsAndNotTheEdges) {
+  topology::GemmSpec spec = array(16, 8);
+  spec.efficiency = topology::Efficiency::millionths(950'000);
+  EXPECT_EQ(systolic_cycles(spec, {3, 9, 17, 100}), 1264 + 30);  // 1200 / 0.95 = 1263.2
+  EXPECT_EQ(scale_sim_cycles(spec, {3, 9, 17, 100}), 1264 + 12 * 30);
+  EXPECT_EQ(systolic_cycles(spec, {1, 8, 16, 19}), 20 + 30);
+}
+
 TEST(ScaleSim, EachFoldIsFilledAndDrained) {
   EXPECT_EQ(scale_sim_cycles(array(64, 64), {1, 64, 64, 128}), 2 * 64 + 64 + 128 - 2);
   EXPECT_EQ(scale_sim_cycles(array(16, 8), {3, 9, 17, 100}), 12 * (100 + 2 * 8 + 16 - 2));

@@ -97,6 +97,12 @@ TEST(PeerCopy, HoldsToItsLawWhereTheSidesHaveOtherRowsAndAlignments) {
 }
 
 // A ring of three, from SIP 0 to its neighbour the other way round: one link, of a ring's dateline.
+TEST(PeerCopy, HoldsToItsLawWithPackets) {
+  for (const std::int64_t bytes : {1, 256, 257, 9000}) {
+    expect_law(lossy_machine({2, 1}, {2, 1}, 2), peer_leg(at(0, 0, 0), 2048, at(1, 1, 0), 4096, bytes));
+  }
+}
+
 TEST(PeerCopy, HandLawOfOneChunkAroundARingOfThree) {
   for (const std::int32_t to : {1, 2}) {
     Bench bench(system_of(3, topology::SystemTopology::ring_1d));

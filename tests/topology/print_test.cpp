@@ -110,10 +110,14 @@ TEST(Print, RandomValidTopologiesReadBackToTheSameValue) {
     topology.cube.pes = {1 + static_cast<std::int32_t>(seed % 3), 2};
     topology.system.sips = 1 + static_cast<std::int32_t>(seed % 7);
     topology.pe.mmu.page = Bytes(4096);
+    for (LinkSpec* link : {&topology.host.link, &topology.system.link, &topology.sip.link, &topology.cube.noc.link}) {
+      if (!link->packet) link->packet_overhead = Bytes(0);
+    }
+    topology.cube.hbm.efficiency = Efficiency::millionths(topology.cube.hbm.efficiency.millionths() / 2 + 500'000);
     const std::int32_t pes = topology.cube.pes.count();
     topology.cube.hbm.capacity = Bytes((1 + topology.cube.hbm.capacity.count() % 1'000'000) * 4096 * pes);
     topology.cube.hbm.channels = (1 + topology.cube.hbm.channels % 100) * pes;
-    topology.cube.hbm.bandwidth = Bandwidth::bytes_per_second(topology.cube.hbm.bandwidth.count() / 2 + 16384);
+    topology.cube.hbm.bandwidth = Bandwidth::bytes_per_second(topology.cube.hbm.bandwidth.count() / 2 + 32768);
     topology.cube.hbm.interleave = Bytes(std::int64_t{1} << (seed % 8 + 6));
     topology.cube.noc.burst = Bytes(std::int64_t{1} << (seed % 15 + 6));
     topology.cube.hbm.access = Bytes(std::int64_t{1} << (seed % 7));

@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "base/packets.h"
 #include "base/part.h"
 #include "kernbench/units.h"
 #include "sim/scheduler.h"
@@ -46,6 +47,7 @@ struct ServerSpec {
   ServiceLaw law = {};    // in place of bytes / bandwidth, for memories; its transfers are never coalesced
   PartId part = {};       // what it is in a machine
   Bytes queue{8 * 1024};  // of a memory: a channel that has more to do than this lets others stand idle
+  Packets packets = {};   // of a link: what it serialises with each burst beside its bytes
 };
 
 /// Requests, responses and control never wait for each other's buffers; each has two virtual channels (datelines).

@@ -23,7 +23,7 @@ void Recurrence::reset(const TransferRequest& request) {
 void Recurrence::load_idle(std::size_t stage, std::span<const ServerSpec> servers) {
   const ServerSpec& spec = servers[0];
   Lane& lane = lanes_[stage];
-  lane.service = ServiceTime(spec.bandwidth);
+  lane.service = ServiceTime(spec.bandwidth, spec.packets);
   lane.latency = forwarding_latency(spec);
   lane.memory = servers.size() > 1 || spec.minimum > Bytes(0);
   lane.free_at = lane.last_start = lane.starved = Time();

@@ -120,7 +120,7 @@ struct Server {
       : spec(std::move(description)),
         own_law(static_cast<bool>(spec.law)),
         by_accesses(own_law || spec.minimum > Bytes(0)),
-        service(spec.bandwidth),
+        service(spec.bandwidth, spec.packets),
         latency(forwarding_latency(spec)) {}
 
   ServerSpec spec;

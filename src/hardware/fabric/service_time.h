@@ -9,11 +9,11 @@
 
 namespace kernbench::hardware::fabric {
 
-/// bytes / bandwidth, at least 1 ps. Remembers the last two sizes: a transfer has few.
+/// Bytes on the wire / bandwidth, at least 1 ps. Remembers the last two sizes: a transfer has few.
 class ServiceTime {
  public:
   ServiceTime() = default;
-  explicit ServiceTime(Bandwidth bandwidth) : bandwidth_(bandwidth) {}
+  explicit ServiceTime(Bandwidth bandwidth, Packets packets = {}) : bandwidth_(bandwidth), packets_(packets) {}
 
   Time of(Bytes bytes) {
     if (bytes == bytes_) return time_;
@@ -21,12 +21,13 @@ class ServiceTime {
     std::swap(time_, previous_time_);
     if (bytes == bytes_) return time_;
     bytes_ = bytes;
-    time_ = std::max(Time::picoseconds(1), transfer_time(bytes, bandwidth_));
+    time_ = std::max(Time::picoseconds(1), transfer_time(packets_.on_wire(bytes), bandwidth_));
     return time_;
   }
 
  private:
   Bandwidth bandwidth_;
+  Packets packets_;
   Bytes bytes_{-1};
   Time time_;
   Bytes previous_bytes_{-1};

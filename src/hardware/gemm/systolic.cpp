@@ -32,12 +32,12 @@ std::int64_t fold_cycles(const topology::GemmSpec& spec, topology::GemmOperand o
 
 std::int64_t systolic_cycles(const topology::GemmSpec& spec, const GemmWork& work) {
   const Folds folds = folds_of(spec, work);
-  return folds.count * folds.steady + folds.edges;
+  return spec.efficiency.stretched(folds.count * folds.steady) + folds.edges;
 }
 
 std::int64_t scale_sim_cycles(const topology::GemmSpec& spec, const GemmWork& work) {
   const Folds folds = folds_of(spec, work);
-  return folds.count * (folds.steady + folds.edges);
+  return spec.efficiency.stretched(folds.count * folds.steady) + folds.count * folds.edges;
 }
 
 Time systolic_end(const topology::PeSpec& pe, const Command& command, Time start) {

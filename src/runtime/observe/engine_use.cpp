@@ -13,7 +13,7 @@ namespace {
 
 void add(PePeaks& peaks, const topology::PeSpec& pe) {
   const auto clock = static_cast<double>(pe.clock.count());
-  peaks.gemm += pe.gemm.array.count() * clock;
+  peaks.gemm += pe.gemm.array.count() * clock * pe.gemm.efficiency.value();
   peaks.vector += pe.vector.lanes * clock;
   peaks.tcm += static_cast<double>(pe.tcm.bandwidth.count());
 }
@@ -102,8 +102,8 @@ void set_peaks(RunResult& result, const hardware::Machine& machine) {
     if (type.operand == topology::GemmOperand::f16) result.peak_flops = peak;
   }
   result.peak_vector = device.vector;
-  result.peak_hbm_bandwidth =
-      Bandwidth::bytes_per_second(topology.cube.hbm.bandwidth.count() * topology.sip.cubes.count());
+  result.peak_hbm_bandwidth = Bandwidth::bytes_per_second(topology.cube.slice_bandwidth().count() *
+                                                          topology.cube.pes.count() * topology.sip.cubes.count());
 }
 
 std::vector<EngineResult> engines_of(const tile::LaunchRecord& record, SipId sip, std::span<const PeCoordinate> pes,

@@ -72,8 +72,8 @@ GemmEstimate::GemmEstimate(const GemmProblem& problem, const topology::Topology&
   const auto& mesh = topology.sip.cubes;
   slice_ = per_ns(cube.slice_bandwidth());
   channel_ = per_ns(cube.hbm.channel_bandwidth());
-  router_link_ = per_ns(cube.noc.link.bandwidth);
-  cube_links_ = per_ns(topology.sip.link.bandwidth);
+  router_link_ = per_ns(cube.noc.link.payload_rate());
+  cube_links_ = per_ns(topology.sip.link.payload_rate());
   tcm_ = per_ns(topology.pe.tcm.bandwidth);
   issue_ = ns(topology.pe.control.issue);
   setup_ = ns(topology.pe.dma.setup);
@@ -141,7 +141,7 @@ double GemmEstimate::products_ns(const GemmBlock& block, const GemmTiles& tiles,
   const double fills =
       fills_each_fold_ ? folds * static_cast<double>(commands) / tiles_of_result : static_cast<double>(commands);
   const auto steps = static_cast<double>(hardware::fold_cycles(topology_.pe.gemm, operand_, block.k));
-  return (folds * steps + fills * fill_) * cycle_;
+  return (folds * steps / topology_.pe.gemm.efficiency.value() + fills * fill_) * cycle_;
 }
 
 /// `rows` x `columns`: of the operand, loaded at a time. The holder that has the most of it takes longest: of 192 rows

@@ -17,9 +17,9 @@ double ns_of_lane(Bandwidth bandwidth, std::int32_t lanes) {
 LinkLoads::LinkLoads(const topology::Topology& topology)
     : cubes_(topology.sip.cubes),
       pes_(topology.cube.pes),
-      in_cube_(ns_of_byte(topology.cube.noc.link.bandwidth)),
-      crossing_x_(ns_of_lane(topology.sip.link.bandwidth, pes_.height)),
-      crossing_y_(ns_of_lane(topology.sip.link.bandwidth, pes_.width)) {
+      in_cube_(ns_of_byte(topology.cube.noc.link.payload_rate())),
+      crossing_x_(ns_of_lane(topology.sip.link.payload_rate(), pes_.height)),
+      crossing_y_(ns_of_lane(topology.sip.link.payload_rate(), pes_.width)) {
   const auto routers = static_cast<std::size_t>(cubes_.count()) * static_cast<std::size_t>(pes_.count());
   for (Lines* lines : {&rows_, &columns_}) lines->up.resize(routers), lines->down.resize(routers);
 }

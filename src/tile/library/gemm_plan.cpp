@@ -330,7 +330,8 @@ class Planner {
     const double links = 2.0 * ((mesh.width - 1) * mesh.height + (mesh.height - 1) * mesh.width);
     const double hops = (mesh.width + mesh.height) / 3.0;
     const double between =
-        links > 0 ? bytes * hops / (static_cast<double>(topology_.sip.link.bandwidth.count()) * 1e-9 * links * 0.3) : 0;
+        links > 0 ? bytes * hops / (static_cast<double>(topology_.sip.link.payload_rate().count()) * 1e-9 * links * 0.3)
+                  : 0;
     return kSecondLaunchNs + bytes / slices + between;
   }
 

@@ -22,7 +22,8 @@ GemmServers::GemmServers(const topology::Topology& topology)
   servers_.resize(static_cast<std::size_t>(routers_) * (kinds + channels_));
   for (std::size_t i = static_cast<std::size_t>(routers_) * kinds; i < servers_.size(); ++i)
     servers_[i].ns_of_byte = ns_of_byte(topology.cube.hbm.channel_bandwidth());
-  const double noc = ns_of_byte(topology.cube.noc.link.bandwidth), lane = ns_of_byte(topology.sip.link.bandwidth);
+  const double noc = ns_of_byte(topology.cube.noc.link.payload_rate()),
+               lane = ns_of_byte(topology.sip.link.payload_rate());
   for (std::int32_t y = 0; y < cubes.height * pes.height; ++y) {
     for (std::int32_t x = 0; x < cubes.width * pes.width; ++x) {
       Server* at = &servers_[static_cast<std::size_t>(router(x, y)) * kinds];

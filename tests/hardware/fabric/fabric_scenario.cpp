@@ -151,6 +151,10 @@ Layout add_servers(Scenario& scenario, std::mt19937_64& random) {
   const std::int64_t plain = pick(random, 1, 7);
   layout.begin = add(plain, pick(random, 1, 48));
   layout.end = layout.begin + static_cast<std::uint32_t>(plain);
+  std::mt19937_64 own = random;  // the other figures stay what they are without packets
+  for (std::uint32_t link = layout.begin; link < layout.end; ++link) {
+    if (pick(own, 0, 2) == 0) scenario.servers[link].packets = {Bytes(pick(own, 1, 9)), Bytes(pick(own, 0, 4))};
+  }
   layout.last_members = static_cast<std::uint32_t>(pick(random, 2, 4));
   layout.last_memory = add(layout.last_members, 24);
   return layout;

@@ -36,6 +36,16 @@ struct ReferenceBurst {
   std::vector<Visit> visits;  // one per stage started
 };
 
+/// Packet by packet: what a link serialises for so many bytes.
+Bytes on_wire(std::int64_t bytes, const Packets& packets) {
+  std::int64_t wire = 0;
+  for (std::int64_t left = bytes; left > 0; left -= packets.payload.count()) {
+    if (packets.payload == Bytes(0)) return Bytes(bytes);
+    wire += std::min(left, packets.payload.count()) + packets.overhead.count();
+  }
+  return Bytes(wire);
+}
+
 struct ReferenceByte {
   std::uint64_t address = 0;
   bool ends_row = false;
@@ -267,7 +277,9 @@ class Reference {
     const std::size_t here = burst.visits.size();
     if (!is_memory(burst, here)) {
       visit.head = now_;
-      visit.end = now_ + transfer_time(Bytes(burst.bytes), scenario_.servers[at].bandwidth).count();
+      visit.end =
+          now_ +
+          transfer_time(on_wire(burst.bytes, scenario_.servers[at].packets), scenario_.servers[at].bandwidth).count();
       return;
     }
     const bool ends = here == 0 || here + 1 == request(burst).route.size();
