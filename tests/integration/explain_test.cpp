@@ -618,8 +618,8 @@ TEST(Explain, WaitingForALinksBufferIsAReasonWithTheLinksName) {
   EXPECT_TRUE(same(launch, collective_on(all_reduce_of_two_sips({"system.sips.link.buffer=16KiB"}, false, true), 0)));
   ASSERT_EQ(small.warnings.size(), 1u);
   EXPECT_THAT(small.warnings.front(),
-              ::testing::AllOf(::testing::StartsWith("system.sips.link.buffer: 16KiB do not cover a burst of 1KiB"),
-                               ::testing::HasSubstr("201024B or more")));
+              ::testing::AllOf(::testing::StartsWith("system.sips.link.buffer: 16KiB do not cover a burst of 2KiB"),
+                               ::testing::HasSubstr("202048B or more")));
   EXPECT_TRUE(enough.warnings.empty());
 }
 
