@@ -3,6 +3,12 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <limits>
+#include <span>
+#include <string>
+#include <vector>
+
 #include "kernbench/error.h"
 #include "kernbench/placement.h"
 #include "support/source_tree.h"
@@ -121,6 +127,66 @@ TEST(GemmPlan, SplitsKWhenThereIsLittleElseToShare) {
   problem.shape = {1, 2048, 2048, 2048};
   const auto a = parts({}, 2048, 2048, topology), b = parts({}, 2048, 2048, topology);
   EXPECT_EQ(plan_gemm(problem, all_pes(topology), {a, b, {}}, topology).split_k, 1);
+}
+
+/// Takes what it is told for each plan, and remembers the plans.
+struct ToldTimes {
+  std::vector<GemmPlan> plans;
+  std::vector<double> times;
+  PlanTimer timer() {
+    return [this](std::span<const GemmPlan> all) {
+      plans.assign(all.begin(), all.end());
+      std::vector<double> told(all.size(), 1000);
+      std::copy_n(times.begin(), std::min(times.size(), told.size()), told.begin());
+      return told;
+    };
+  }
+};
+
+bool same(const GemmPlan& one, const GemmPlan& other) {
+  return choices(one) == choices(other);
+}
+
+TEST(GemmPlan, IsTheOneThatAMeasurementFindsShortest) {
+  const auto topology = machine("ahbm-1sip");
+  GemmProblem problem;
+  problem.shape = {1, 512, 512, 512};
+  const auto parts_a = parts({}, 512, 512, topology);
+  const GemmOperands operands{parts_a, parts_a, parts_a};
+  const auto plan_by = [&](ToldTimes& told) {
+    return plan_gemm(problem, all_pes(topology), operands, topology, told.timer());
+  };
+  ToldTimes equal;
+  const GemmPlan replayed = plan_gemm(problem, all_pes(topology), operands, topology);
+  EXPECT_TRUE(same(plan_by(equal), replayed));
+  ASSERT_GE(equal.plans.size(), 3U);
+  EXPECT_LE(equal.plans.size(), 6U);
+  EXPECT_TRUE(same(equal.plans[0], replayed)) << "the one of the best replay is measured, too";
+  for (std::size_t i = 0; i < equal.plans.size(); ++i)
+    for (std::size_t j = 0; j < i; ++j) EXPECT_FALSE(same(equal.plans[i], equal.plans[j]));
+
+  ToldTimes third{{}, {1000, 1000, 980}};
+  EXPECT_TRUE(same(plan_by(third), equal.plans[2]));
+  ToldTimes hardly{{}, {1000, 1000, 995}};
+  EXPECT_TRUE(same(plan_by(hardly), replayed));
+  const double never = std::numeric_limits<double>::infinity();
+  ToldTimes broken{{}, {never, 1000, never}};
+  EXPECT_TRUE(same(plan_by(broken), equal.plans[1]));
+  ToldTimes none{{}, std::vector<double>(8, never)};
+  EXPECT_TRUE(same(plan_by(none), replayed));
+}
+
+TEST(GemmPlan, IsNotMeasuredWhereThatTakesLongOrNobodyKnowsWhoHoldsWhat) {
+  const auto topology = machine("ahbm-1sip");
+  GemmProblem problem;
+  problem.shape = {1, 4096, 4096, 4096};
+  const auto parts_a = parts({}, 4096, 4096, topology);
+  ToldTimes told;
+  plan_gemm(problem, all_pes(topology), {parts_a, parts_a, parts_a}, topology, told.timer());
+  EXPECT_TRUE(told.plans.empty());
+  problem.shape = {1, 512, 512, 512};
+  plan_gemm(problem, all_pes(topology), {}, topology, told.timer());
+  EXPECT_TRUE(told.plans.empty());
 }
 
 TEST(GemmPlan, SaysWhichTileDoesNotFit) {

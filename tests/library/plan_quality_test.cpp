@@ -89,7 +89,7 @@ TEST(PlanQuality, NoTilesOfASearchAreMuchBetterThanTheChosenOnes) {
 TEST(PlanQuality, StepsStayLongWhereTheHbmIsSlow) {
   if (kSanitized) GTEST_SKIP() << "long; runs in plain builds";
   const PlannedProduct slow{"ahbm-1sip", {"cube.hbm.bandwidth=100GB/s"}, 2048, 2048, 2048};
-  EXPECT_LE(microseconds(slow), 1.04 * microseconds(slow, {0, 0, 256}));
+  EXPECT_LE(microseconds(slow), 1.02 * microseconds(slow, {0, 0, 256}));
   const PlannedProduct flat{"ahbm-1sip", {}, 64, 12288, 256};
   EXPECT_LE(microseconds(flat), 1.15 * microseconds(flat, {0, 0, 64}));
 }

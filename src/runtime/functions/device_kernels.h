@@ -48,10 +48,10 @@ class SimulatedOperations final : public tensor::DeviceOperations {
   /// With what the plan is told; b's and a's ranks are 2 or 3.
   void matmul(const torch::Tensor& a, const torch::Tensor& b, const tensor::MatmulOptions& options,
               const MatmulPlanOptions& plan_options, const torch::Tensor& out);
-  /// The plan of out = a times b, without an epilogue.
   /// Of the products that are asked for without options (torch::ahbm::set_exact_matmul_order).
   bool exact_order() const { return exact_order_; }
   void set_exact_order(bool exact) { exact_order_ = exact; }
+  /// The plan of out = a times b, without an epilogue.
   std::shared_ptr<const tile::library::GemmPlan> plan_matmul(const torch::Tensor& a, const torch::Tensor& b,
                                                              const MatmulPlanOptions& plan_options,
                                                              const torch::Tensor& out);

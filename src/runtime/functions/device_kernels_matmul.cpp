@@ -13,6 +13,7 @@
 #include "runtime/devices/simulated_devices.h"
 #include "runtime/functions/device_kernels.h"
 #include "runtime/functions/device_matmul.h"
+#include "runtime/functions/gemm_trial.h"
 #include "tensor/host_call.h"
 #include "tensor/tensor_impl.h"
 #include "tile/library/gemm.h"
@@ -111,12 +112,13 @@ PlanResult result_of(const library::GemmPlan& plan) {
 }
 
 std::shared_ptr<const library::GemmPlan> planned(GemmPlans& plans, const Product& product,
-                                                 const MatmulPlanOptions& options, const Tensor& out,
+                                                 const MatmulPlanOptions& options, const TrialProduct& trial,
                                                  std::span<const PeCoordinate> pes,
                                                  const topology::Topology& topology) {
   const auto parts_a = parts_of(product.a), parts_b = parts_of(product.b);
-  const auto parts_out = parts_of(kernel_view(batched(out), false));
-  return plans.plan(problem_of(product, options), pes, {parts_a, parts_b, parts_out}, topology);
+  const auto parts_out = parts_of(kernel_view(batched(trial.out), false));
+  return plans.plan(problem_of(product, options), pes, {parts_a, parts_b, parts_out}, topology,
+                    options.measured ? trial_timer(trial, topology) : library::PlanTimer());
 }
 
 }  // namespace
@@ -147,8 +149,9 @@ void SimulatedOperations::matmul(const Tensor& a, const Tensor& b, const tensor:
   }
   const std::vector<Tensor> all{a, b, out};
   const auto pes = holders(all);
-  const auto plan =
-      plan_options.plan ? plan_options.plan : planned(plans_, product, plan_options, out, pes, simulation_.topology());
+  const auto plan = plan_options.plan
+                        ? plan_options.plan
+                        : planned(plans_, product, plan_options, {a, b, out, options}, pes, simulation_.topology());
   const View target = kernel_view(batched(out), true);
   if (plan->split_k == 1) {
     launch({.name = plan_options.name,
@@ -189,7 +192,7 @@ std::shared_ptr<const library::GemmPlan> SimulatedOperations::plan_matmul(const 
   const Product product{kernel_view(batched(a), false), kernel_view(batched(b), false), {}};
   check_operands(product.a, product.b);
   const std::vector<Tensor> all{a, b, out};
-  return planned(plans_, product, plan_options, out, holders(all), simulation_.topology());
+  return planned(plans_, product, plan_options, {a, b, out}, holders(all), simulation_.topology());
 }
 
 }  // namespace kernbench::runtime

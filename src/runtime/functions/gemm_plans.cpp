@@ -26,7 +26,7 @@ void add(Key& key, std::span<const library::GemmPart> parts) {
 
 /// Everything that a plan depends on but the machine, of which a simulation has one.
 Key key_of(const library::GemmProblem& problem, std::span<const PeCoordinate> pes,
-           const library::GemmOperands& operands) {
+           const library::GemmOperands& operands, bool measured) {
   const library::GemmShape& shape = problem.shape;
   Key key{shape.batch,
           shape.m,
@@ -42,6 +42,7 @@ Key key_of(const library::GemmProblem& problem, std::span<const PeCoordinate> pe
           problem.tile_n,
           problem.tile_k,
           problem.depth,
+          measured ? 1 : 0,
           static_cast<std::int64_t>(pes.size())};
   for (const PeCoordinate pe : pes) add(key, pe);
   add(key, operands.a);
@@ -55,10 +56,11 @@ Key key_of(const library::GemmProblem& problem, std::span<const PeCoordinate> pe
 std::shared_ptr<const library::GemmPlan> GemmPlans::plan(const library::GemmProblem& problem,
                                                          std::span<const PeCoordinate> pes,
                                                          const library::GemmOperands& operands,
-                                                         const topology::Topology& topology) {
-  Key key = key_of(problem, pes, operands);
+                                                         const topology::Topology& topology,
+                                                         const library::PlanTimer& timer) {
+  Key key = key_of(problem, pes, operands, static_cast<bool>(timer));
   if (const auto known = plans_.find(key); known != plans_.end()) return known->second;
-  auto made = std::make_shared<const library::GemmPlan>(library::plan_gemm(problem, pes, operands, topology));
+  auto made = std::make_shared<const library::GemmPlan>(library::plan_gemm(problem, pes, operands, topology, timer));
   if (plans_.size() == kMost) plans_.clear();
   plans_.emplace(std::move(key), made);
   return made;

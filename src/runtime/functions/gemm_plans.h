@@ -20,7 +20,8 @@ class GemmPlans {
   std::shared_ptr<const tile::library::GemmPlan> plan(const tile::library::GemmProblem& problem,
                                                       std::span<const PeCoordinate> pes,
                                                       const tile::library::GemmOperands& operands,
-                                                      const topology::Topology& topology);
+                                                      const topology::Topology& topology,
+                                                      const tile::library::PlanTimer& timer);
 
  private:
   /// Plans that are kept; with more all are forgotten. Those of a step that grows, as with a cache of keys, come once.

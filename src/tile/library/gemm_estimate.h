@@ -32,6 +32,7 @@ struct GemmTiles {
   std::int64_t m = 1, n = 1, k = 1;
   std::int64_t depth = 1;
   std::int64_t first_k = 1;  // length of the first step; it doubles from there to k
+  bool operator==(const GemmTiles&) const = default;
 };
 
 class GemmEstimate {

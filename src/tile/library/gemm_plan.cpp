@@ -7,6 +7,7 @@
 #include <cmath>
 #include <functional>
 #include <limits>
+#include <map>
 #include <optional>
 
 #include "base/text.h"
@@ -31,6 +32,16 @@ constexpr double kMargin = 0.98;
 /// estimate is between a half and the double of what it should be where many programs share links.
 constexpr std::size_t kFinalists = 8;
 constexpr double kFinalistsWithin = 2.5;
+/// Plans that are measured where there is a timer, the one of the best replay included: of each grid so many at most,
+/// and none whose replay takes so many times the least.
+constexpr std::size_t kMeasured = 6;
+constexpr std::size_t kMeasuredOfGrid = 3;
+constexpr double kMeasuredWithin = 1.15;
+/// What the measurements of one product may move, in bursts: six times a matrix of 8192 x 8192 of f16, or four times
+/// what a product of 2048^3 moves on a shipped machine. assumption: half a second for a shape is worth a better plan.
+constexpr double kMeasuredBursts = 400'000;
+/// A plan that was measured gives way to another one that takes so much less.
+constexpr double kMeasuredMargin = 0.99;
 /// Lengths of a step that are tried for tiles of one size.
 constexpr int kTriedSteps = 5;
 
@@ -102,13 +113,14 @@ Used used_parts(std::int64_t extent, std::int64_t over_cubes, std::int64_t over_
 class Planner {
  public:
   Planner(const GemmProblem& problem, std::span<const PeCoordinate> pes, const GemmOperands& operands,
-          const topology::Topology& topology)
+          const topology::Topology& topology, const PlanTimer& timer)
       : problem_(problem),
         pes_(pes),
         operands_(operands),
         a_(operands.a),
         b_(operands.b),
         topology_(topology),
+        timer_(timer),
         law_(problem, topology,
              row_of(a_, problem.transposed_a ? 1 : 2, problem.transposed_a ? problem.shape.m : problem.shape.k),
              row_of(b_, problem.transposed_b ? 1 : 2, problem.transposed_b ? problem.shape.k : problem.shape.n)),
@@ -191,18 +203,59 @@ class Planner {
       if (finalist.ns < kFinalistsWithin * least) try_replay(replay, *finalist.candidate, finalist.tiles, best);
     }
     refine(replay, best);
-    return best;
+    return timer_ ? least_measured(best) : best;
   }
 
-  void try_replay(GemmReplay& replay, const Candidate& candidate, const GemmTiles& tiles, Best& best) const {
+  /// Of the plans whose replays are about as short as that of `best`: replays leave out what a simulation does not.
+  Best least_measured(const Best& best) {
+    const std::vector<Best> all = shortlist(best);
+    if (all.size() < 2) return best;
+    std::vector<GemmPlan> plans;
+    plans.reserve(all.size());
+    for (const Best& one : all) plans.push_back(finished(one));
+    const std::vector<double> times = timer_(plans);
+    std::size_t least = 0;
+    for (std::size_t i = 1; i < all.size(); ++i)
+      if (times[i] < kMeasuredMargin * times[least]) least = i;
+    return all[least];
+  }
+
+  /// `best` and then the others, the shortest replays first.
+  std::vector<Best> shortlist(const Best& best) {
+    std::ranges::stable_sort(replayed_, {}, &Best::ns);
+    std::vector<Best> all{best};
+    std::map<const Candidate*, std::size_t> of_grid{{best.candidate, 1}};
+    double bursts = bursts_of(best);
+    for (const Best& one : replayed_) {
+      if (all.size() == kMeasured || one.ns > kMeasuredWithin * best.ns) break;
+      if (one.candidate == best.candidate && one.tiles == best.tiles) continue;
+      if (of_grid[one.candidate] == kMeasuredOfGrid || bursts + bursts_of(one) > kMeasuredBursts) continue;
+      ++of_grid[one.candidate];
+      bursts += bursts_of(one);
+      all.push_back(one);
+    }
+    return all;
+  }
+
+  /// That the loads of all programs move.
+  double bursts_of(const Best& plan) const {
+    const GemmBlock& block = plan.candidate->block;
+    const auto tiles = static_cast<double>(tl::cdiv(block.m, plan.tiles.m) * tl::cdiv(block.n, plan.tiles.n));
+    const auto elements = static_cast<double>((plan.tiles.m + plan.tiles.n) * block.k * block.batch);
+    return tiles * elements * static_cast<double>(item_size(problem_.dtype)) * block.programs /
+           static_cast<double>(topology_.cube.noc.burst.count());
+  }
+
+  void try_replay(GemmReplay& replay, const Candidate& candidate, const GemmTiles& tiles, Best& best) {
     if (law_.tcm_bytes(tiles) > law_.tcm_budget()) return;
-    const double limit = kMargin * best.ns - candidate.more;
+    const double limit = (timer_ ? kMeasuredWithin : kMargin) * best.ns - candidate.more;
     const double ns = replay.time(ranges(candidate, tiles), candidate.block, tiles, limit) + candidate.more;
+    if (timer_ && std::isfinite(ns)) replayed_.push_back({ns, &candidate, tiles});
     if (ns < kMargin * best.ns) best = {ns, &candidate, tiles};
   }
 
   /// Steps of other lengths, more or fewer of them under way, and other first ones.
-  void refine(GemmReplay& replay, Best& best) const {
+  void refine(GemmReplay& replay, Best& best) {
     const Candidate& candidate = *best.candidate;
     const GemmTiles found = best.tiles;
     for (const std::int64_t depth : depths()) {
@@ -480,18 +533,20 @@ class Planner {
   const GemmOperands& operands_;
   std::span<const GemmPart> a_, b_;
   const topology::Topology& topology_;
+  const PlanTimer& timer_;
   GemmEstimate law_;
   OperandLocality locality_a_, locality_b_;
   OperandSharing sharing_a_, sharing_b_;              // with copies as readers
   std::vector<OperandReader> readers_a_, readers_b_;  // kept for their memory
+  std::vector<Best> replayed_;                        // for the shortlist, where there is a timer
   std::int64_t per_cube_ = 0;
 };
 
 }  // namespace
 
 GemmPlan plan_gemm(const GemmProblem& problem, std::span<const PeCoordinate> pes, const GemmOperands& operands,
-                   const topology::Topology& topology) {
-  return Planner(problem, pes, operands, topology).plan();
+                   const topology::Topology& topology, const PlanTimer& timer) {
+  return Planner(problem, pes, operands, topology, timer).plan();
 }
 
 std::vector<std::pair<std::string, std::string>> choices(const GemmPlan& plan) {

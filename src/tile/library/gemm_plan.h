@@ -13,6 +13,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <span>
 #include <string>
 #include <utility>
@@ -93,8 +94,13 @@ constexpr std::int64_t kEpilogueTiles = 4;
 /// What was chosen, as names and values for people: "tile_k" "256".
 std::vector<std::pair<std::string, std::string>> choices(const GemmPlan& plan);
 
-/// Plans for programs on `pes` (ascending, not empty). Throws OutOfMemoryError when no tile fits into the TCM.
+/// Measures plans: for each its time in nanoseconds, infinite when it does not run.
+using PlanTimer = std::function<std::vector<double>(std::span<const GemmPlan>)>;
+
+/// Plans for programs on `pes` (ascending, not empty). Throws OutOfMemoryError when no tile fits into the TCM. Where
+/// it is known who holds the operands and `timer` is there, it has the last word between the most promising plans of
+/// products that are small enough.
 GemmPlan plan_gemm(const GemmProblem& problem, std::span<const PeCoordinate> pes, const GemmOperands& operands,
-                   const topology::Topology& topology);
+                   const topology::Topology& topology, const PlanTimer& timer = {});
 
 }  // namespace kernbench::tile::library

@@ -1,0 +1,28 @@
+// Plans of a matrix product, timed by simulating them.
+#pragma once
+
+#include <functional>
+#include <span>
+#include <vector>
+
+#include "kernbench/torch/tensor.h"
+#include "tensor/device_operations.h"
+#include "tile/library/gemm_plan.h"
+#include "topology/spec.h"
+
+namespace kernbench::runtime {
+
+/// A product as it was asked for, so that it can be set up on another machine.
+struct TrialProduct {
+  torch::Tensor a, b, out;
+  tensor::MatmulOptions options = {};
+};
+
+/// Times plans of `product` on a private machine like `topology`, where nothing else runs: one SIP, no values, every
+/// plan on fresh tensors of the same placements. In nanoseconds, from the call to the completion; infinite for what
+/// does not run there. Empty when the product cannot be set up likewise: a machine with models of the caller's own, or
+/// tensors that a rank with a PE of its own has placed. Neither the calling simulation nor its clock is touched. The
+/// result keeps `product` by reference.
+tile::library::PlanTimer trial_timer(const TrialProduct& product, const topology::Topology& topology);
+
+}  // namespace kernbench::runtime

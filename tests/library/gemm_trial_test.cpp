@@ -1,0 +1,144 @@
+// Plans that are measured before one is chosen: what a measurement says is what the product then takes, and nothing of
+// it is seen in the simulation that asked.
+#include "runtime/functions/gemm_trial.h"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "kernbench/kernbench.h"
+#include "runtime/context.h"
+#include "runtime/devices/simulated_devices.h"
+#include "runtime/functions/device_kernels.h"
+#include "support/sanitizers.h"
+
+namespace kernbench::runtime {
+namespace {
+
+using tile::library::GemmPlan;
+using torch::Tensor;
+using PlanRef = std::shared_ptr<const GemmPlan>;
+
+struct Matrices {
+  std::int64_t m, n, k;
+  bool weights = false;  // b comes as [n, k]
+  DPPolicy a = {}, b = {};
+};
+
+struct Operands {
+  Tensor a, b, out;
+};
+
+Operands operands(const Matrices& sizes, int device = 0) {
+  const auto where = torch::dtype(torch::kHalf).device(torch::Device(torch::kAHBM, device));
+  Operands made;
+  made.a = torch::empty({sizes.m, sizes.k}, where.placement(sizes.a));
+  made.b = sizes.weights ? torch::empty({sizes.n, sizes.k}, where.placement(sizes.b)).t()
+                         : torch::empty({sizes.k, sizes.n}, where.placement(sizes.b));
+  made.out = torch::empty({sizes.m, sizes.n}, where);
+  return made;
+}
+
+SimulatedOperations& operations() {
+  return static_cast<SimulatedOperations&>(current_context("test").simulation.devices().operations());
+}
+
+std::int64_t now() {
+  return current_context("test").simulation.scheduler().now().count();
+}
+
+/// What a product takes here, from the call to its completion, in nanoseconds.
+double taken(const Operands& product, const PlanRef& plan) {
+  const std::int64_t begin = now();
+  MatmulPlanOptions options;
+  options.exact_order = false;
+  options.plan = plan;
+  operations().matmul(product.a, product.b, {}, options, product.out);
+  torch::ahbm::synchronize();
+  return static_cast<double>(now() - begin) * 1e-3;
+}
+
+PlanRef plan_of(const Operands& product, const MatmulPlanOptions& options = {.exact_order = false}) {
+  return operations().plan_matmul(product.a, product.b, options, product.out);
+}
+
+/// Of `plan` on the private machine.
+double trial(const Operands& product, const GemmPlan& plan) {
+  const TrialProduct as_asked{product.a, product.b, product.out};
+  const auto timer = trial_timer(as_asked, current_context("test").simulation.topology());
+  return timer({&plan, 1}).at(0);
+}
+
+SimulateOptions machine(const std::string& topology, bool data = false) {
+  SimulateOptions options;
+  options.topology = topology;
+  options.data = data;
+  return options;
+}
+
+TEST(GemmTrial, TakesWhatTheProductTakesToThePicosecond) {
+  const DPPolicy columns{.cube = Placement::replicate, .pe = Placement::column_wise};
+  const std::vector<Matrices> products{
+      {64, 48, 32}, {1, 2048, 1024, true}, {130, 70, 257}, {256, 256, 256, false, {}, columns}};
+  for (const char* topology : {"tiny", "ahbm-1sip", "ahbm-2sip"}) {
+    for (const Matrices& sizes : products) {
+      simulate(machine(topology), [&] {
+        const Operands product = operands(sizes);
+        const PlanRef plan = plan_of(product);
+        EXPECT_EQ(trial(product, *plan), taken(product, plan)) << topology << " " << sizes.m;
+      });
+    }
+  }
+}
+
+TEST(GemmTrial, IsNotSeenInTheSimulationThatAsks) {
+  simulate(machine("ahbm-2sip"), [] {
+    const Operands product = operands({64, 256, 256}, 1);
+    const std::int64_t begin = now();
+    const PlanRef plan = plan_of(product);
+    EXPECT_EQ(now(), begin);
+    EXPECT_LT(trial(product, *plan), 1e6);
+    EXPECT_EQ(now(), begin);
+    EXPECT_EQ(torch::ahbm::current_device(), 0);
+  });
+}
+
+TEST(GemmTrial, ThePlanIsTheSameWithAndWithoutValuesAndOnEverySip) {
+  std::vector<std::string> chosen;
+  for (const bool data : {false, true}) {
+    for (const int device : {0, 1}) {
+      simulate(machine("ahbm-2sip", data), [&] {
+        std::string text;
+        for (const auto& [name, value] : tile::library::choices(*plan_of(operands({64, 512, 256}, device))))
+          text += name + "=" + value + " ";
+        chosen.push_back(text);
+      });
+    }
+  }
+  for (const std::string& text : chosen) EXPECT_EQ(text, chosen.front());
+}
+
+TEST(GemmTrial, NoProductIsSlowerThanByThePlanOfTheReplay) {
+  if (kSanitized) GTEST_SKIP() << "long; runs in plain builds";
+  int faster = 0;
+  for (const Matrices& sizes : std::vector<Matrices>{
+           {512, 512, 512}, {1, 4096, 4096}, {8, 2048, 4096}, {64, 1024, 1024, true}, {300, 100, 700}}) {
+    double times[2] = {};
+    for (const bool measured : {false, true}) {
+      simulate(machine("ahbm-1sip"), [&] {
+        const Operands product = operands(sizes);
+        times[measured ? 1 : 0] = taken(product, plan_of(product, {.exact_order = false, .measured = measured}));
+      });
+    }
+    EXPECT_LE(times[1], times[0]) << sizes.m << " x " << sizes.n << " x " << sizes.k;
+    faster += times[1] < 0.99 * times[0] ? 1 : 0;
+  }
+  EXPECT_GE(faster, 2);
+}
+
+}  // namespace
+}  // namespace kernbench::runtime
