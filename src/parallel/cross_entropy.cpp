@@ -8,6 +8,7 @@
 #include "kernbench/error.h"
 #include "kernbench/torch/factories.h"
 #include "kernbench/torch/operations.h"
+#include "parallel/computed_in.h"
 #include "parallel/group_of.h"
 #include "tensor/host_call.h"
 
@@ -21,10 +22,6 @@ namespace {
 Tensor reduced(const Tensor& x, dist::ReduceOp operation, const GroupOf& of) {
   if (of.size > 1) dist::all_reduce(x, operation, of.group);
   return x;
-}
-
-torch::ScalarType wide(const Tensor& logits) {
-  return logits.scalar_type() == torch::kDouble ? torch::kDouble : torch::kFloat;
 }
 
 void check(const Tensor& logits, const Tensor& target) {
@@ -49,7 +46,7 @@ Forward vocab_parallel_cross_entropy_forward(const Tensor& logits, const Tensor&
   check(logits, target);
   const GroupOf of(group);
   const std::int64_t part = logits.size(-1);
-  const Tensor x = logits.to(wide(logits));
+  const Tensor x = logits.to(computed_in(logits));
   const Tensor largest = reduced(x.amax({-1}), dist::ReduceOp::MAX, of);
   const Tensor shifted = x - largest.unsqueeze(-1);
 
@@ -73,7 +70,7 @@ Tensor vocab_parallel_cross_entropy_backward(const Saved& saved, const Tensor& g
   const GroupOf of(group);
   const Tensor &logits = saved.at(0), &target = saved.at(1), &log_sum = saved.at(2);
   const std::int64_t part = logits.size(-1), first = of.rank * part;
-  const Tensor softmax = (logits.to(wide(logits)) - log_sum.unsqueeze(-1)).exp();
+  const Tensor softmax = (logits.to(computed_in(logits)) - log_sum.unsqueeze(-1)).exp();
   const Tensor columns = torch::arange(first, first + part, torch::dtype(target.scalar_type()).device(target.device()));
   const Tensor hit = (target.unsqueeze(-1) == columns).to(softmax.scalar_type());
   return ((softmax - hit) * grad.to(softmax.scalar_type()).unsqueeze(-1)).to(logits.scalar_type());

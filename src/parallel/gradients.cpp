@@ -8,6 +8,7 @@
 
 #include "kernbench/torch/operations.h"
 #include "kernbench/tp/primitives.h"
+#include "parallel/computed_in.h"
 #include "tensor/host_call.h"
 
 namespace kernbench::tp {
@@ -19,11 +20,6 @@ namespace {
 /// All but the last dimension as one.
 Tensor rows_of(const Tensor& x) {
   return x.reshape({x.numel() / x.size(-1), x.size(-1)});
-}
-
-/// What a gradient is computed in.
-torch::ScalarType computed_in(const Tensor& x) {
-  return x.scalar_type() == torch::kDouble ? torch::kDouble : torch::kFloat;
 }
 
 }  // namespace

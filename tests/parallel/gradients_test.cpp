@@ -19,11 +19,6 @@ using torch::Tensor;
 
 constexpr std::int64_t kRows = 8, kOuter = 16, kMiddle = 32;
 
-Tensor whole_numbers(std::vector<std::int64_t> shape, std::int64_t step) {
-  std::int64_t elements = 1;
-  for (const std::int64_t extent : shape) elements *= extent;
-  return ((torch::arange(elements, torch::kInt) * step).remainder(7) - 3).to(torch::kFloat).view(shape);
-}
 Tensor fractions(std::vector<std::int64_t> shape, std::int64_t step) {
   return whole_numbers(std::move(shape), step).to(torch::kDouble) * 0.37 + 0.11;
 }

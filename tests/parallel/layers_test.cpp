@@ -20,23 +20,17 @@ using torch::Tensor;
 
 constexpr std::int64_t kTokens = 8, kHidden = 16, kInner = 48;
 
-/// Whole numbers from -3 to 3.
-Tensor numbers(std::vector<std::int64_t> shape, std::int64_t step) {
-  std::int64_t elements = 1;
-  for (const std::int64_t extent : shape) elements *= extent;
-  return ((torch::arange(elements, torch::kInt) * step).remainder(7) - 3).to(torch::kFloat).view(shape);
-}
 void fill_with_numbers(Tensor& weight) {
-  weight.copy_(numbers({weight.size(0), weight.size(1)}, weight.size(1) == kHidden ? 5 : 11));
+  weight.copy_(whole_numbers({weight.size(0), weight.size(1)}, weight.size(1) == kHidden ? 5 : 11));
 }
 Tensor input() {
-  return numbers({2, kTokens / 2, kHidden}, 3);
+  return whole_numbers({2, kTokens / 2, kHidden}, 3);
 }
 Tensor up_weight() {
-  return numbers({kInner, kHidden}, 5);
+  return whole_numbers({kInner, kHidden}, 5);
 }
 Tensor down_weight() {
-  return numbers({kHidden, kInner}, 11);
+  return whole_numbers({kHidden, kInner}, 11);
 }
 
 LinearOptions up_options() {
@@ -83,14 +77,14 @@ TEST(ParallelLinear, ARowTakesAWholeInputApart) {
   run_sound_model(4, 4, [](int) {
     LinearOptions options = down_options();
     options.input_is_parallel = false;
-    const Tensor x = numbers({6, kInner}, 3);
+    const Tensor x = whole_numbers({6, kInner}, 3);
     expect_equal(RowParallelLinear(options)(x.to("ahbm")), torch::linear(x, down_weight()));
   });
 }
 
 TEST(ParallelLinear, TheBiasIsAddedOnceOrReturned) {
   run_sound_model(4, 4, [](int rank) {
-    const Tensor x = numbers({6, kInner}, 3), bias = numbers({kHidden}, 2);
+    const Tensor x = whole_numbers({6, kInner}, 3), bias = whole_numbers({kHidden}, 2);
     LinearOptions options = down_options();
     options.input_is_parallel = false;
     const RowParallelLinear row(options);
@@ -106,10 +100,9 @@ TEST(ParallelLinear, TheBiasIsAddedOnceOrReturned) {
     EXPECT_FALSE(row.forward(x.to("ahbm")).second.defined());
 
     const ColumnParallelLinear column(up_options());
-    Tensor(column.bias()).copy_(numbers({kInner}, 4).chunk(4)[static_cast<std::size_t>(rank)]);
-    expect_equal(
-        column(input().to("ahbm")),
-        (torch::linear(input(), up_weight()) + numbers({kInner}, 4)).chunk(4, -1)[static_cast<std::size_t>(rank)]);
+    Tensor(column.bias()).copy_(whole_numbers({kInner}, 4).chunk(4)[static_cast<std::size_t>(rank)]);
+    expect_equal(column(input().to("ahbm")), (torch::linear(input(), up_weight()) + whole_numbers({kInner}, 4))
+                                                 .chunk(4, -1)[static_cast<std::size_t>(rank)]);
   });
 }
 
@@ -119,7 +112,7 @@ TEST(ParallelLinear, SequenceParallelGivesTheSameInParts) {
     up.sequence_parallel = down.sequence_parallel = true;
     const ColumnParallelLinear column(up);
     const RowParallelLinear row(down);
-    const Tensor x = numbers({kTokens, kHidden}, 3);
+    const Tensor x = whole_numbers({kTokens, kHidden}, 3);
     const Tensor expected = torch::linear(torch::linear(x, up_weight()), down_weight());
     const Tensor part = scatter_to_sequence_parallel_region(x.to("ahbm"));
     expect_equal(row(column(part)), expected.chunk(4, 0)[static_cast<std::size_t>(rank)]);
@@ -184,7 +177,7 @@ TEST(ParallelLinear, RefusesWhatCannotBe) {
   EXPECT_THAT(run_model(4, 4,
                         [](int) {
                           const ColumnParallelLinear column(up_options());
-                          column(numbers({4, 5}, 1).to("ahbm"));
+                          column(whole_numbers({4, 5}, 1).to("ahbm"));
                         })
                   .errors,
               Each(HasSubstr("the input's last dimension is 5, but the weight expects 16")));

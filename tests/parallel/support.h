@@ -4,6 +4,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <cstdint>
 #include <functional>
 #include <string>
 #include <vector>
@@ -29,6 +30,13 @@ inline RunResult run_sound_model(int ranks, int tensor, const std::function<void
   EXPECT_THAT(result.errors, ::testing::Each(::testing::IsEmpty())) << ranks << " ranks";
   EXPECT_EQ(result.error.message, "");
   return result.run;
+}
+
+/// Whole numbers from -3 to 3: products and sums of them are exact.
+inline torch::Tensor whole_numbers(std::vector<std::int64_t> shape, std::int64_t step) {
+  std::int64_t elements = 1;
+  for (const std::int64_t extent : shape) elements *= extent;
+  return ((torch::arange(elements, torch::kInt) * step).remainder(7) - 3).to(torch::kFloat).view(shape);
 }
 
 /// Shape and elements, on the calling rank.

@@ -23,6 +23,7 @@ namespace {
 /// Fewer elements are not worth a second launch.
 constexpr std::int64_t kWorthTwoLaunches = 32 * 1024;
 /// Lines of at most so many elements are not worth further launches, even where there are fewer of them than PEs.
+/// Measured on ahbm-1sip: softmax of [2, 65536] takes 15.0 us in one launch, 19.3 in several.
 constexpr std::int64_t kShortLine = 64 * 1024;
 /// Results of fewer elements stay with the PEs that hold them.
 constexpr std::int64_t kWorthSpreading = 1024;

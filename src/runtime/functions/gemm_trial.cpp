@@ -51,8 +51,8 @@ std::optional<Tensor> twin_of(const Tensor& tensor, SimulatedDevices& devices) {
   const tensor::TensorImpl& like = tensor::impl_of(tensor);
   if (!like.storage->device) return std::nullopt;
   const auto& descriptor = *like.storage->device->descriptor();
-  const Tensor twin = tensor::new_device_tensor(devices, descriptor.shape, descriptor.dtype,
-                                                torch::Device(torch::kAHBM, 0), like.policy);
+  Tensor twin = tensor::new_device_tensor(devices, descriptor.shape, descriptor.dtype, torch::Device(torch::kAHBM, 0),
+                                          like.policy);
   tensor::TensorImpl& view = tensor::impl_of(twin);
   if (!alike(*view.storage->device->descriptor(), descriptor)) return std::nullopt;
   view.sizes = like.sizes, view.strides = like.strides, view.offset = like.offset;
@@ -105,7 +105,7 @@ void simulate_plans(const TrialProduct& product, const topology::Topology& topol
         });
     simulation.scheduler().run();
   } catch (const std::exception&) {
-    // What does not run, or does not fit, is not chosen: its time stays infinite.
+    return;  // what does not run, or does not fit, is not chosen: its time stays infinite
   }
 }
 

@@ -102,11 +102,10 @@ std::pair<std::int64_t, std::int64_t> grid_of(std::int64_t parts) {
   return {rows, parts / rows};
 }
 
-/// The box of part `index`, or nothing; `cuts` of a balanced one.
-std::optional<Box> part_of(Placement placement, Box box, const Cuts& cuts, std::int64_t index, std::int64_t parts) {
+/// The box of part `index`, or nothing; of any placement but balanced.
+std::optional<Box> part_of(Placement placement, Box box, std::int64_t index, std::int64_t parts) {
   if (placement == Placement::replicate) return box;
   if (box.shape.empty()) return index == 0 ? std::optional(box) : std::nullopt;
-  if (placement == Placement::balanced) return balanced_part(std::move(box), cuts, index);
   const std::size_t last = box.shape.size() - 1;
   auto [rows, columns] = grid_of(parts);
   bool some = false;
@@ -141,11 +140,12 @@ class Level {
 
   /// The box of part `index` of `box`, or nothing.
   std::optional<Box> part(const Box& box, std::int64_t index) {
-    if (placement_ == Placement::balanced && !box.shape.empty() && box.shape != shape_) {
+    if (placement_ != Placement::balanced || box.shape.empty()) return part_of(placement_, box, index, parts_);
+    if (box.shape != shape_) {
       shape_ = box.shape;
       cuts_ = BalancedCuts(shape_, itemsize_, parts_).best();
     }
-    return part_of(placement_, box, cuts_, index, parts_);
+    return balanced_part(box, cuts_, index);
   }
 
  private:
