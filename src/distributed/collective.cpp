@@ -143,8 +143,8 @@ void redistribute(runtime::HostContext& context, const std::string& name, const 
   launch_too(context, std::move(like));
 }
 
-/// The device of a rank that brings no tensor, whichever is current: the one with which it has communicated in the group,
-/// else the one with which it made its world. Nothing when ranks shared a device then: they choose theirs later.
+/// The device of a rank that brings no tensor, whichever is current: the one with which it has communicated in the
+/// group, else the one with which it made its world. Nothing when ranks shared a device then: they choose theirs later.
 std::optional<int> device_in_group(const GroupHandle& handle, const runtime::HostContext& context) {
   if (const auto& mine = handle.group->communicator().part_if_known(handle.member)) return mine->sip().value;
   return context.pe ? std::nullopt : handle.group->roster()->device_of(handle.global_rank);
