@@ -17,14 +17,40 @@ std::int64_t elements_of(const Shard& shard) {
   return elements;
 }
 
-/// The elements of a shard in the tensor's row-major order. A placement cuts the first and the last dimension only, so
-/// that they are rows at one distance; all dimensions between are whole.
-Piece rows_of(const TensorDescriptor& tensor, const Shard& shard) {
-  std::int64_t first = 0;
-  for (std::size_t i = 0; i < tensor.shape.size(); ++i) first = first * tensor.shape[i] + shard.offset[i];
-  const std::int64_t all = elements_of(shard);
-  if (tensor.shape.empty() || shard.shape.back() == tensor.shape.back()) return {first, 1, 0, all};
-  return {first, all / shard.shape.back(), tensor.shape.back(), shard.shape.back()};
+/// The elements of a shard in the tensor's row-major order. A placement may cut any dimension: what the last ones have
+/// whole follows each other, as a column's, and dimensions that lie at one distance are one count of rows.
+Pieces rows_of(const TensorDescriptor& tensor, const Shard& shard) {
+  struct Loop {
+    std::int64_t extent, stride;
+  };
+  std::vector<Loop> loops;  // the inner ones first
+  std::int64_t first = 0, columns = 1, stride = 1;
+  bool whole = true;
+  for (std::size_t i = tensor.shape.size(); i-- > 0;) {
+    const std::int64_t extent = shard.shape[i];
+    first += shard.offset[i] * stride;
+    if (whole) {
+      columns *= extent;
+    } else if (!loops.empty() && loops.back().extent * loops.back().stride == stride) {
+      loops.back().extent *= extent;
+    } else if (extent != 1) {
+      loops.push_back({extent, stride});
+    }
+    whole = whole && extent == tensor.shape[i];
+    stride *= tensor.shape[i];
+  }
+  const Loop rows = loops.empty() ? Loop{1, 0} : loops.front();
+  Pieces pieces{{first, rows.extent, rows.stride, columns}};
+  for (std::size_t i = 1; i < loops.size(); ++i) {
+    const std::size_t inner = pieces.size();
+    for (std::int64_t step = 1; step < loops[i].extent; ++step) {
+      for (std::size_t k = 0; k < inner; ++k) {
+        pieces.push_back(pieces[k]);
+        pieces.back().begin += step * loops[i].stride;
+      }
+    }
+  }
+  return pieces;
 }
 
 void append(Pieces& pieces, const Piece& piece) {
@@ -61,8 +87,11 @@ Pieces& BlockShares::share(PeCoordinate pe, std::size_t block) {
 
 void BlockShares::add_held(std::size_t block, const BlockPlace& place) {
   for (const Shard& shard : place.tensor->shards) {
+    if (elements_of(shard) == 0) continue;
     Pieces pieces;
-    append_part(rows_of(*place.tensor, shard), place.offset, place.offset + place.elements, pieces);
+    for (const Piece& rows : rows_of(*place.tensor, shard)) {
+      append_part(rows, place.offset, place.offset + place.elements, pieces);
+    }
     if (pieces.empty()) continue;
     Pieces& mine = share(shard.owner, block);
     mine.insert(mine.end(), pieces.begin(), pieces.end());

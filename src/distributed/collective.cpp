@@ -143,6 +143,13 @@ void redistribute(runtime::HostContext& context, const std::string& name, const 
   launch_too(context, std::move(like));
 }
 
+/// The device of a rank that brings no tensor, whichever is current: the one with which it has communicated in the
+/// group, else the one with which it made its world. Nothing when ranks shared a device then: they choose theirs later.
+std::optional<int> device_in_group(const GroupHandle& handle, const runtime::HostContext& context) {
+  if (const auto& mine = handle.group->communicator().part_if_known(handle.member)) return mine->sip().value;
+  return context.pe ? std::nullopt : handle.group->roster()->device_of(handle.global_rank);
+}
+
 }  // namespace
 
 std::shared_ptr<WorkState> issue(GroupHandle& handle, CollectiveCall call, bool async_op) {
@@ -155,15 +162,13 @@ std::shared_ptr<WorkState> issue(GroupHandle& handle, CollectiveCall call, bool 
   work.kernel = algorithm.name;
   work.writes = call.writes;
   work.payload = payload_of(call.tensor, call.name, context);
-  // Without a tensor it is the rank's device in the group that takes part, whichever is current.
-  const auto& mine = group.communicator().part_if_known(handle.member);
   if (call.blocks) {
     work.payload.device = call.blocks->device;
     work.pes = pes_of(*call.blocks, context);
     work.written = call.blocks->written;
     work.read = call.blocks->read;
-  } else if (mine && !call.tensor.defined()) {
-    work.payload.device = mine->sip().value;
+  } else if (!call.tensor.defined()) {
+    work.payload.device = device_in_group(handle, context).value_or(work.payload.device);
   }
   const tensor::DevicePart part = part_of(work.payload, context, call.name);
   describe(work.payload, context, call.fingerprint);

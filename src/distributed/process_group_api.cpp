@@ -87,7 +87,7 @@ std::shared_ptr<Job> join(runtime::HostContext& context, const std::string& key,
     throw ValueError(
         fmt::format("init_process_group: rank {} is there already; each worker needs a rank of its own", rank));
   }
-  job->roster->join(rank, sim::this_fiber::current());
+  job->roster->join(rank, sim::this_fiber::current(), context.device);
   auto mine = job;
   mine->joined.arrive(rank);
   if (mine->joined.complete()) waiting.erase(key);

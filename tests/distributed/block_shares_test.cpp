@@ -16,6 +16,7 @@ namespace {
 using addressing::TensorDescriptor;
 
 constexpr std::int32_t kCubes = 3, kPes = 2;
+constexpr int kPlacements = static_cast<int>(Placement::balanced) + 1;
 
 TensorDescriptor tensor_of(const std::vector<std::int64_t>& shape, const DPPolicy& policy) {
   TensorDescriptor tensor;
@@ -67,10 +68,11 @@ std::vector<std::set<PeCoordinate>> shared(const BlockShares& shares, std::size_
 }
 
 TEST(BlockShares, AreWhatAPeHoldsOfAnyRangeUnderAnyPlacement) {
-  const std::vector<std::vector<std::int64_t>> shapes{{}, {1}, {7}, {40}, {5, 8}, {4, 3, 7}, {2, 2, 2, 5}, {0}};
+  const std::vector<std::vector<std::int64_t>> shapes{{},        {1},          {7},       {40},         {5, 8},
+                                                      {4, 3, 7}, {2, 2, 2, 5}, {3, 8, 1}, {1, 3, 4, 2}, {0}};
   for (const auto& shape : shapes) {
-    for (int cube = 0; cube < 5; ++cube) {
-      for (int pe = 0; pe < 5; ++pe) {
+    for (int cube = 0; cube < kPlacements; ++cube) {
+      for (int pe = 0; pe < kPlacements; ++pe) {
         const auto tensor = tensor_of(shape, {.cube = static_cast<Placement>(cube), .pe = static_cast<Placement>(pe)});
         const auto all = holders_of(tensor);
         for (std::int64_t low = 0; low <= tensor.numel(); low += 3) {

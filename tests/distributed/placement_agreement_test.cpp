@@ -5,11 +5,11 @@
 #include <array>
 #include <cstdint>
 #include <functional>
-#include <random>
 #include <string>
 #include <vector>
 
 #include "kernbench/kernbench.h"
+#include "layouts.h"
 #include "spawning.h"
 #include "support/sanitizers.h"
 
@@ -18,22 +18,6 @@ namespace {
 
 namespace dist = torch::distributed;
 using ::testing::HasSubstr;
-
-/// A tensor of a rank: a range of the first dimension of one of `extra` more rows.
-struct Layout {
-  std::vector<std::int64_t> shape;
-  DPPolicy policy = {};
-  std::int64_t before = 0, extra = 0;  // rows
-
-  torch::Tensor make(const torch::Tensor& values) const {
-    auto whole = shape;
-    whole[0] += extra;
-    const auto device = torch::dtype(torch::kFloat).device("ahbm").placement(policy);
-    const auto tensor = torch::zeros(whole, device).narrow(0, before, shape[0]);
-    torch::Tensor(tensor).copy_(values);
-    return tensor;
-  }
-};
 
 /// Four PEs in two cubes.
 SimulateOptions machine() {
@@ -48,7 +32,7 @@ struct Outcome {
 };
 
 /// Runs `operation` on two ranks that hold `h` and 2 h; `expected`: h times this must be in the tensor of each.
-Outcome run(const SimulateOptions& options, const std::array<Layout, 2>& layouts, const Operation& operation,
+Outcome run(const SimulateOptions& options, const Layouts& layouts, const Operation& operation,
             std::array<float, 2> expected) {
   Outcome outcome;
   const auto result = try_simulate(options, [&] {
@@ -57,9 +41,7 @@ Outcome run(const SimulateOptions& options, const std::array<Layout, 2>& layouts
           const auto place = static_cast<std::size_t>(rank);
           torch::ahbm::set_device(rank);
           dist::init_process_group();
-          std::int64_t numel = 1;
-          for (const std::int64_t extent : layouts[place].shape) numel *= extent;
-          const auto h = torch::arange(numel, torch::kFloat).reshape(layouts[place].shape);
+          const auto h = torch::arange(layouts[place].numel(), torch::kFloat).reshape(layouts[place].shape);
           const auto x = layouts[place].make(h * static_cast<float>(rank + 1));
           operation(rank, x);
           outcome.right[place] = torch::equal(x.cpu(), h * expected[place]);
@@ -80,6 +62,7 @@ std::vector<NamedOperation> operations() {
   return {
       {"all_reduce", [](int, const torch::Tensor& x) { dist::all_reduce(x); }, {3, 3}},
       {"broadcast", [](int, const torch::Tensor& x) { dist::broadcast(x, 1); }, {2, 2}},
+      {"reduce", [](int, const torch::Tensor& x) { dist::reduce(x, 0); }, {3, 2}},
       {"send and recv",
        [](int rank, const torch::Tensor& x) {
          if (rank == 0) dist::send(x, 1);
@@ -96,7 +79,7 @@ TEST(PlacementAgreement, ASquareByRowsDoesNotMeetASquareByColumns) {
       options.topology = topology;
       if (std::string(topology) == "tiny") options.overrides = machine().overrides;
       const std::int64_t n = std::string(topology) == "tiny" ? 16 : 256;
-      std::array<Layout, 2> layouts{Layout{{n, n}}, Layout{{n, n}}};
+      Layouts layouts{Layout{{n, n}}, Layout{{n, n}}};
       (of_cubes ? layouts[1].policy.cube : layouts[1].policy.pe) = Placement::column_wise;
       for (const auto& operation : operations()) {
         const auto outcome = run(options, layouts, operation.call, operation.expected);
@@ -107,7 +90,7 @@ TEST(PlacementAgreement, ASquareByRowsDoesNotMeetASquareByColumns) {
 }
 
 TEST(PlacementAgreement, TheErrorSaysBothPlacementsInTheWordsOfTheProgram) {
-  std::array<Layout, 2> layouts{Layout{{8, 8}}, Layout{{8, 8}, {.pe = Placement::column_wise}}};
+  Layouts layouts{Layout{{8, 8}}, Layout{{8, 8}, {.pe = Placement::column_wise}}};
   const auto error = [&] { return run(machine(), layouts, operations()[0].call, {3, 3}).error; };
   EXPECT_THAT(error(),
               HasSubstr("Tensor placement: balanced over 2 cubes, balanced over 2 PEs of each vs balanced over "
@@ -123,44 +106,13 @@ TEST(PlacementAgreement, TheErrorSaysBothPlacementsInTheWordsOfTheProgram) {
 
 TEST(PlacementAgreement, ReplicasMeetReplicasOnlyWhereTheOtherRankHasThemToo) {
   const DPPolicy replicated{.cube = Placement::replicate, .pe = Placement::replicate};
-  const std::array<Layout, 2> layouts{Layout{{6, 6}, replicated}, Layout{{6, 6}, replicated}};
+  const Layouts layouts{Layout{{6, 6}, replicated}, Layout{{6, 6}, replicated}};
   for (const auto& operation : operations()) {
     const auto outcome = run(machine(), layouts, operation.call, operation.expected);
     EXPECT_EQ(outcome.error, "") << operation.name;
     EXPECT_TRUE(outcome.right[0] && outcome.right[1]) << operation.name;
   }
 }
-
-class RandomLayouts {
- public:
-  explicit RandomLayouts(std::uint64_t seed) : random_(seed) {}
-
-  std::array<Layout, 2> next() {
-    Layout first;
-    const std::int64_t rank = upto(3) + 1;
-    for (std::int64_t i = 0; i < rank; ++i) first.shape.push_back(upto(3) == 0 ? 1 : upto(8) + 1);
-    if (upto(3) > 0) first.shape.assign(static_cast<std::size_t>(rank), upto(8) + 1);  // permutations show there
-    first = with_policy(std::move(first));
-    Layout second = upto(4) == 0 ? first : with_policy(first);
-    if (upto(3) == 0) second.policy.cube = first.policy.cube;
-    if (upto(3) == 0) second.policy.pe = first.policy.pe;
-    return {first, second};
-  }
-
- private:
-  std::int64_t upto(int end) { return static_cast<std::int64_t>(random_() % static_cast<std::uint64_t>(end)); }
-  Layout with_policy(Layout layout) {
-    layout.policy = {static_cast<Placement>(upto(5)), static_cast<Placement>(upto(5)), static_cast<int>(upto(3)),
-                     static_cast<int>(upto(3))};
-    layout.before = layout.extra = 0;
-    if (upto(4) == 0) {
-      layout.extra = upto(6);
-      layout.before = upto(static_cast<int>(layout.extra) + 1);
-    }
-    return layout;
-  }
-  std::mt19937_64 random_;
-};
 
 TEST(PlacementAgreement, AThousandRandomPairsGiveRightValuesOrAnError) {
   constexpr std::uint64_t kSeed = 20260611;

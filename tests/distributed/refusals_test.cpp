@@ -85,6 +85,37 @@ TEST(Refusals, ABarrierIsOnTheDeviceOfTheGroupWhicheverIsCurrent) {
   EXPECT_GT(passed[1], Time::nanoseconds(100'000));
 }
 
+TEST(Refusals, AFirstBarrierIsOnTheDevicesThatTheRanksMadeTheWorldWith) {
+  for (const bool of_new_group : {false, true}) {
+    std::vector<Time> passed(3);
+    const auto outcome = run_ranks(machine_of(3), 3, [&](int rank) {
+      torch::ahbm::set_device(rank);
+      dist::init_process_group("ahbm", rank, 3);
+      torch::ahbm::set_device(0);
+      const auto group = of_new_group ? dist::new_group({0, 1, 2}) : dist::ProcessGroup();
+      if (rank == 1) sleep(100'000);
+      dist::barrier(group);
+      passed[static_cast<std::size_t>(rank)] = now();
+      EXPECT_EQ(torch::ahbm::current_device(), 0);
+      const auto x = torch::ones({4}, torch::dtype(torch::kFloat).device(torch::Device(torch::kAHBM, rank)));
+      dist::all_reduce(x, dist::ReduceOp::SUM, group);
+      EXPECT_EQ(x[0].item<float>(), 3);
+    });
+    EXPECT_EQ(outcome.error.message, "");
+    EXPECT_EQ(outcome.errors, std::vector<std::string>(3));
+    for (const Time time : passed) EXPECT_GT(time, Time::nanoseconds(100'000));
+  }
+}
+
+TEST(Refusals, AFirstBarrierIsOnTheCurrentDevicesWhereTheRanksMadeTheWorldOnOne) {
+  const auto outcome = run_ranks(machine_of(2), 2, [&](int rank) {
+    dist::init_process_group("ahbm", rank, 2);  // both on device 0
+    torch::ahbm::set_device(rank);
+    dist::barrier();
+  });
+  EXPECT_EQ(outcome.errors, std::vector<std::string>(2));
+}
+
 TEST(Refusals, AReceiveFromAnyTakesTheLowestRankOfOneInstantHoweverTheRanksWereStarted) {
   // Which worker has which rank: workers act in their own order.
   for (const std::vector<int>& rank_of : {std::vector<int>{0, 1, 2}, {0, 2, 1}, {2, 1, 0}, {1, 2, 0}}) {

@@ -11,6 +11,14 @@ Name Roster::name(int rank) const {
   return at(rank).joined ? at(rank).name : Name::rank(rank);
 }
 
+std::optional<int> Roster::device_of(int rank) const {
+  std::vector<int> devices;
+  for (const Worker& worker : workers_) devices.push_back(worker.device);
+  std::ranges::sort(devices);
+  const bool shared = std::ranges::adjacent_find(devices) != devices.end();
+  return shared || !at(rank).joined ? std::nullopt : std::optional(at(rank).device);
+}
+
 void Roster::append_edge(int rank, const Name& what, std::vector<sim::WaitEdge>& edges, Name unmet) const {
   const Worker& worker = at(rank);
   if (worker.fiber != nullptr && !worker.fiber->finished()) {

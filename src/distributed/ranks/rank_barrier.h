@@ -2,6 +2,7 @@
 #pragma once
 
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -18,7 +19,10 @@ class Roster {
   explicit Roster(int size) : workers_(static_cast<std::size_t>(size)) {}
   int size() const { return static_cast<int>(workers_.size()); }
   bool has(int rank) const { return at(rank).joined; }
-  void join(int rank, sim::Fiber* fiber) { at(rank) = {fiber, true, fiber->wait_name()}; }
+  /// `device`: the one that is current in the worker.
+  void join(int rank, sim::Fiber* fiber, int device) { at(rank) = {fiber, true, fiber->wait_name(), device}; }
+  /// The device that was current when the rank joined; nothing unless each rank has joined with another one.
+  std::optional<int> device_of(int rank) const;
   /// The worker's present host wait ends with the failure, or its next one (runtime/host_wait.h).
   void tell(int rank, const runtime::FailureRef& failure) const;
   /// The worker has left the default group, or is gone.
@@ -36,6 +40,7 @@ class Roster {
     sim::Fiber* fiber = nullptr;
     bool joined = false;
     Name name = {};  // "rank 0.1" in a nested spawn
+    int device = -1;
   };
   Worker& at(int rank) { return workers_[static_cast<std::size_t>(rank)]; }
   const Worker& at(int rank) const { return workers_[static_cast<std::size_t>(rank)]; }
