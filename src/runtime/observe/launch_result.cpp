@@ -65,10 +65,11 @@ WholePath whole_path(const hardware::LaunchTimes& times, const tile::LaunchRecor
                      const tile::Explainer& explainer, tile::TextStore& texts) {
   WholePath path;
   const tile::FoundPath found = explainer.critical_path(*record.explanation);
-  const std::size_t ways = times.out.size() + times.back.size() + 2;
+  const std::vector<hardware::WayStep> out = times.way_out(), back = times.way_back();
+  const std::size_t ways = out.size() + back.size() + 2;
   path.parts.reserve(ways + found.sums.size());
   path.segments.reserve(ways + found.longest.size());
-  add_way(path, "dispatch", times.out, times.requested, record.last_start);
+  add_way(path, "dispatch", out, times.requested, record.last_start);
   for (const tile::PathSum& sum : found.sums) {
     const tile::PathKey& key = explainer.paths().key(sum.key);
     path.parts.push_back(
@@ -76,10 +77,10 @@ WholePath whole_path(const hardware::LaunchTimes& times, const tile::LaunchRecor
   }
   for (const tile::PathSegment& segment : found.longest) {
     const tile::PathKey& key = explainer.paths().key(segment.key);
-    path.segments.push_back({name(key.activity, key.engine), key.kind, where_of(key, texts), segment.on, segment.start,
-                             segment.end});
+    path.segments.push_back(
+        {name(key.activity, key.engine), key.kind, where_of(key, texts), segment.on, segment.start, segment.end});
   }
-  add_way(path, "completion", times.back, record.last_end, times.completed);
+  add_way(path, "completion", back, record.last_end, times.completed);
   return path;
 }
 
@@ -96,8 +97,7 @@ std::vector<PathPart> parts_of(std::span<WholePath::Part> all) {
   std::vector<WholePath::Part*> order;
   order.reserve(all.size());
   for (WholePath::Part& part : all) order.push_back(&part);
-  std::ranges::sort(order,
-                    [](const WholePath::Part* a, const WholePath::Part* b) { return order_of(*a, *b) < 0; });
+  std::ranges::sort(order, [](const WholePath::Part* a, const WholePath::Part* b) { return order_of(*a, *b) < 0; });
   std::size_t count = 0;
   for (WholePath::Part* part : order) {
     if (count == 0 || order_of(*order[count - 1], *part) != 0) {
@@ -240,8 +240,7 @@ std::vector<OperationResult> operations_of(const tile::LaunchAccount& account) {
 }
 
 LaunchResult launch_result(const LaunchPlan& plan, const hardware::Machine& machine, const hardware::LaunchTimes& times,
-                           const tile::LaunchRecord& record, const tile::Explainer* explainer,
-                           tile::TextStore& texts) {
+                           const tile::LaunchRecord& record, const tile::Explainer* explainer, tile::TextStore& texts) {
   LaunchResult result;
   result.name = record.name;
   result.kernel = plan.name;

@@ -17,8 +17,7 @@ namespace kernbench::runtime {
 /// Without an explainer, what only explains is left out: breakdown, critical path, waits, operations.
 /// The lists are cut: what is beyond them is summed up in one last entry, so that sums stay right.
 LaunchResult launch_result(const LaunchPlan& plan, const hardware::Machine& machine, const hardware::LaunchTimes& times,
-                           const tile::LaunchRecord& record, const tile::Explainer* explainer,
-                           tile::TextStore& texts);
+                           const tile::LaunchRecord& record, const tile::Explainer* explainer, tile::TextStore& texts);
 
 /// What the time of a launch is divided into, from its request to its completion.
 inline constexpr std::array<const char*, 6> kBreakdownCategories{"dispatch", "gemm",    "vector",
