@@ -3,6 +3,8 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include <string>
+
 #include "base/fingerprint.h"
 #include "kernbench/placement.h"
 #include "tensor/tensor_impl.h"
@@ -46,7 +48,7 @@ const char* placement_name(Placement placement) {
   return "tiled_column_major";
 }
 
-// Each call of a process group has it, and hardly any shows it: put together by hand, which takes a fifth of the time.
+// Each call of a process group has it, and hardly any shows it: put together without a format string.
 void append_level(std::string& text, Placement placement, int given, int all, const char* what) {
   const int count = given == 0 ? all : given;
   text.append(placement_name(placement)).append(" over ").append(std::to_string(count)).append(1, ' ').append(what);

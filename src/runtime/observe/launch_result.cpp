@@ -85,11 +85,10 @@ WholePath whole_path(const hardware::LaunchTimes& times, const tile::LaunchRecor
 }
 
 std::weak_ordering order_of(const WholePath::Part& a, const WholePath::Part& b) {
-  using Part = WholePath::Part;
-  for (const auto text : {&Part::activity, &Part::operation, &Part::where, &Part::on}) {
-    if (const auto order = tile::order_of_texts(a.*text, b.*text); order != 0) return order;
-  }
-  return std::weak_ordering::equivalent;
+  if (const auto order = tile::order_of_texts(a.activity, b.activity); order != 0) return order;
+  if (const auto order = tile::order_of_texts(a.operation, b.operation); order != 0) return order;
+  if (const auto order = tile::order_of_texts(a.where, b.where); order != 0) return order;
+  return tile::order_of_texts(a.on, b.on);
 }
 
 /// What parts of equal texts add up to, the longest first; ties in the order of their texts.
@@ -109,15 +108,11 @@ std::vector<PathPart> parts_of(std::span<WholePath::Part> all) {
   }
   order.resize(count);
   std::ranges::stable_sort(order, std::greater{}, &WholePath::Part::time);
-  std::vector<PathPart> parts(count);
-  for (std::size_t i = 0; i < count; ++i) {
-    PathPart& part = parts[i];
-    part.activity = order[i]->activity;
-    part.operation = order[i]->operation;
-    part.where = order[i]->where;
-    part.on = order[i]->on;
-    part.time = order[i]->time;
-    part.count = order[i]->count;
+  std::vector<PathPart> parts;
+  parts.reserve(count);
+  for (const WholePath::Part* part : order) {
+    parts.push_back({std::string(part->activity), std::string(part->operation), std::string(part->where),
+                     std::string(part->on), part->time, part->count});
   }
   return parts;
 }
@@ -148,15 +143,11 @@ std::vector<PathSegment> longest_of(const std::vector<WholePath::Segment>& path,
                             });
   order.resize(count);
   std::ranges::stable_sort(order, {}, &Segment::start);
-  std::vector<PathSegment> longest(count);
-  for (std::size_t i = 0; i < count; ++i) {
-    PathSegment& segment = longest[i];
-    segment.activity = order[i]->activity;
-    segment.operation = order[i]->operation;
-    segment.where = order[i]->where;
-    segment.on = texts.part(order[i]->on);
-    segment.start = order[i]->start;
-    segment.end = order[i]->end;
+  std::vector<PathSegment> longest;
+  longest.reserve(count);
+  for (const Segment* segment : order) {
+    longest.push_back({std::string(segment->activity), std::string(segment->operation), std::string(segment->where),
+                       std::string(texts.part(segment->on)), segment->start, segment->end});
   }
   return longest;
 }
@@ -215,16 +206,11 @@ std::array<Time, kBreakdownCategories.size()> breakdown_of(const hardware::Launc
 
 std::vector<WaitResult> waits_of(const tile::LaunchAccount& account, tile::TextStore& texts) {
   const std::vector<tile::WaitTotal> totals = account.waits(texts);
-  std::vector<WaitResult> waits(totals.size());
-  for (std::size_t i = 0; i < totals.size(); ++i) {
-    WaitResult& wait = waits[i];
-    wait.reason = totals[i].reason;
-    wait.operation = totals[i].operation;
-    wait.where = totals[i].where;
-    wait.cause = totals[i].cause;
-    wait.cause_where = totals[i].cause_where;
-    wait.time = totals[i].time;
-    wait.count = totals[i].count;
+  std::vector<WaitResult> waits;
+  waits.reserve(totals.size());
+  for (const tile::WaitTotal& wait : totals) {
+    waits.push_back({std::string(wait.reason), std::string(wait.operation), std::string(wait.where),
+                     std::string(wait.cause), std::string(wait.cause_where), wait.time, wait.count});
   }
   cut(waits, kMostWaits, WaitResult{"other", "", "", "", "", {}, 0});
   return waits;

@@ -11,11 +11,11 @@ namespace kernbench::tile {
 namespace {
 
 std::weak_ordering order_of(const WaitTotal& a, const WaitTotal& b) {
-  for (const auto text :
-       {&WaitTotal::reason, &WaitTotal::operation, &WaitTotal::where, &WaitTotal::cause, &WaitTotal::cause_where}) {
-    if (const auto order = order_of_texts(a.*text, b.*text); order != 0) return order;
-  }
-  return std::weak_ordering::equivalent;
+  if (const auto order = order_of_texts(a.reason, b.reason); order != 0) return order;
+  if (const auto order = order_of_texts(a.operation, b.operation); order != 0) return order;
+  if (const auto order = order_of_texts(a.where, b.where); order != 0) return order;
+  if (const auto order = order_of_texts(a.cause, b.cause); order != 0) return order;
+  return order_of_texts(a.cause_where, b.cause_where);
 }
 
 }  // namespace
