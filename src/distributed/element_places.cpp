@@ -3,6 +3,8 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include <string>
+
 #include "base/fingerprint.h"
 #include "kernbench/placement.h"
 #include "tensor/tensor_impl.h"
@@ -46,9 +48,11 @@ const char* placement_name(Placement placement) {
   return "tiled_column_major";
 }
 
-std::string level_text(Placement placement, int given, int all, const char* what) {
+// Each call of a process group has it, and hardly any shows it: put together without a format string.
+void append_level(std::string& text, Placement placement, int given, int all, const char* what) {
   const int count = given == 0 ? all : given;
-  return fmt::format("{} over {} {}{}", placement_name(placement), count, what, count == 1 ? "" : "s");
+  text.append(placement_name(placement)).append(" over ").append(std::to_string(count)).append(1, ' ').append(what);
+  if (count != 1) text += 's';
 }
 
 }  // namespace
@@ -58,9 +62,12 @@ std::string placement_text(const torch::Tensor& tensor, const runtime::HostConte
   const auto& topology = context.simulation.topology();
   std::string text = "one PE";
   if (!context.pe) {
-    text = fmt::format("{}, {} of each",
-                       level_text(view.policy.cube, view.policy.num_cubes, topology.sip.cubes.count(), "cube"),
-                       level_text(view.policy.pe, view.policy.num_pes, topology.cube.pes.count(), "PE"));
+    text.clear();
+    text.reserve(80);
+    append_level(text, view.policy.cube, view.policy.num_cubes, topology.sip.cubes.count(), "cube");
+    text += ", ";
+    append_level(text, view.policy.pe, view.policy.num_pes, topology.cube.pes.count(), "PE");
+    text += " of each";
   }
   const auto& whole = *view.storage->device->descriptor();
   if (view.sizes == whole.shape) return text;

@@ -3,6 +3,8 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include <algorithm>
+#include <iterator>
 #include <utility>
 
 #include "distributed/work_state.h"
@@ -32,6 +34,7 @@ Transfer::Transfer(std::shared_ptr<const Roster> roster, std::string group, std:
 
 // Streams may keep `ready` for longer.
 Transfer::~Transfer() {
+  if (ready_.use_count() == 1) return;
   ready_->describe_as([text = call_text(called(true))] { return text; });
   ready_->provided_by({});
 }
@@ -179,13 +182,14 @@ void Transfers::append_unmatched(const std::string& group, std::vector<std::stri
 }
 
 TransferRef Transfers::add(const Members& group, const LaneKey& key) {
+  const auto rank_of = [&](int member) { return group.ranks[static_cast<std::size_t>(member)]; };
+  const int receiver = rank_of(key.to);
   std::vector<int> senders;
-  for (int member = 0; member < static_cast<int>(group.ranks.size()); ++member) {
-    if (member != key.to && (key.from < 0 || member == key.from)) {
-      senders.push_back(group.ranks[static_cast<std::size_t>(member)]);
-    }
+  if (key.from >= 0) {
+    senders.push_back(rank_of(key.from));
+  } else {
+    std::ranges::remove_copy(group.ranks, std::back_inserter(senders), receiver);
   }
-  const int receiver = group.ranks[static_cast<std::size_t>(key.to)];
   return std::make_shared<Transfer>(group.roster, group.name, std::move(senders), receiver, key, ++count_, lanes_);
 }
 

@@ -76,7 +76,7 @@ std::shared_ptr<SharedChannels> ChannelPool::open(SharedChannels::Wanted wanted,
 
 bool ChannelPool::lacks(const TableShare& share, const QueueParameters& parameters) const {
   auto& resources = *simulation_.queue_resources();
-  return std::ranges::any_of(share.part.pes(simulation_.topology()), [&](PeCoordinate pe) {
+  return share.part.any_pe(simulation_.topology(), [&](PeCoordinate pe) {
     return share.receives ? !resources.can_receive(pe, parameters) : !resources.can_send(pe);
   });
 }

@@ -8,6 +8,7 @@ using topology::Endpoint;
 
 void CompletionTree::ended(std::size_t cube, PeCoordinate pe) {
   const std::uint64_t end = ends_.size();
+  if (end == 0) ends_.reserve(all_ends_);
   MessageTimes& times = ends_.emplace_back(End{cube, pe, {}}).times;
   times.sent = path_.scheduler().now();
   path_.transport().message(path_.control_sender(pe), Endpoint::pe_port(pe), Endpoint::m_cpu(cubes_[cube].at),

@@ -4,7 +4,6 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <deque>
 #include <vector>
 
 #include "hardware/launch/way.h"
@@ -27,6 +26,7 @@ class CompletionTree {
   void add_cube(CubeCoordinate at, std::size_t ends) {
     cubes_.push_back({at, ends});
     ++open_cubes_;
+    all_ends_ += ends;
   }
   /// `pe`, of the `cube`-th cube that was added, has come to its end; called in the deliver phase.
   void ended(std::size_t cube, PeCoordinate pe);
@@ -59,7 +59,8 @@ class CompletionTree {
   SipId sip_;
   sim::Callback at_host_;
   std::vector<Cube> cubes_;
-  std::deque<End> ends_;  // so far; they stay where they are
+  std::size_t all_ends_ = 0;
+  std::vector<End> ends_;  // so far; they stay where they are: there is room for all
   std::size_t open_cubes_ = 0;
   const Cube* last_ = nullptr;  // the cube that was counted last
   MessageTimes to_host_;

@@ -111,14 +111,25 @@ void Launch::program_over(Program& program) {
 void Launch::at_host(std::uint64_t) {
   const auto self = path_.complete(*this);
   times_.completed = path_.scheduler().now();
-  if (last_ != nullptr) {
-    times_.out = way_out(*last_);
-    times_.back = back_.way(last_->last);
-  }
+  times_.launch = this;
   if (completed_) completed_(times_);
 }
 
-std::vector<WayStep> Launch::way_out(const Program& program) const {
+std::vector<WayStep> LaunchTimes::way_out() const {
+  return launch->way_out();
+}
+
+std::vector<WayStep> LaunchTimes::way_back() const {
+  return launch->way_back();
+}
+
+std::vector<WayStep> Launch::way_back() const {
+  return last_ == nullptr ? std::vector<WayStep>() : back_.way(last_->last);
+}
+
+std::vector<WayStep> Launch::way_out() const {
+  if (last_ == nullptr) return {};
+  const Program& program = *last_;
   const Cube& cube = cubes_[program.index];
   Way way(path_.transport().fabric(), times_.requested);
   way.message("message of host", to_io_);

@@ -17,18 +17,22 @@
 
 namespace kernbench::hardware {
 
+class Launch;
 class LaunchPath;
 
 /// Times of a launch as its messages travel.
 struct LaunchTimes {
-  Time requested;      // the command was given
-  Time first_program;  // the first program's first instruction
-  Time last_program;   // the last program's end
-  Time completed;      // the completion reached the host
-  bool cut = false;    // it was cancelled before all of its programs were over
+  Time requested;                  // the command was given
+  Time first_program;              // the first program's first instruction
+  Time last_program;               // the last program's end
+  Time completed;                  // the completion reached the host
+  bool cut = false;                // it was cancelled before all of its programs were over
+  const Launch* launch = nullptr;  // while its completion is told
   /// The way from the host to the first instruction of the program that ended last (ties: the lowest coordinate), and
-  /// from the end of the one that the host heard of last to the host. Empty where no program ran.
-  std::vector<WayStep> out, back;
+  /// from the end of the one that the host heard of last to the host. Empty where no program ran. Put together when
+  /// asked for. REQUIRES: the completion is being told.
+  std::vector<WayStep> way_out() const;
+  std::vector<WayStep> way_back() const;
 };
 
 struct LaunchRequest {
@@ -59,6 +63,10 @@ class Launch final : public sim::WaitNode, private ProgramOwner {
   /// The programs that are not over.
   void waits_for(std::vector<sim::WaitEdge>& edges) const override;
 
+  /// See LaunchTimes.
+  std::vector<WayStep> way_out() const;
+  std::vector<WayStep> way_back() const;
+
  private:
   struct Cube {
     CubeCoordinate at;
@@ -75,7 +83,6 @@ class Launch final : public sim::WaitNode, private ProgramOwner {
   void program_over(Program& program) override;
   bool program_failed(const Program& program, const std::exception_ptr& error) override;
   void at_host(std::uint64_t);
-  std::vector<WayStep> way_out(const Program& program) const;
 
   LaunchPath& path_;
   SipId sip_;

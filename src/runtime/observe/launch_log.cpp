@@ -74,12 +74,26 @@ void add(DistanceBytes& sum, const DistanceBytes& more) {
 }
 
 LaunchResult result_of(const CompletedLaunch& launch, const hardware::Machine& machine,
-                       const tile::Explainer* explainer) {
-  LaunchResult result = launch_result(launch.plan, machine, launch.times, launch.record, explainer);
+                       const tile::Explainer* explainer, tile::TextStore& texts) {
+  LaunchResult result = launch_result(launch.plan, machine, launch.times, launch.record, explainer, texts);
   result.in_region = launch.in_region;
   result.plan = launch.plan.plan;
   result.where = sim::place_text(launch.where);
   return result;
+}
+
+/// Stable; places are exchanged for the sort, since a result is large.
+std::vector<LaunchResult> by_start(std::vector<LaunchResult> launches) {
+  const auto start = [](const LaunchResult* launch) { return std::pair(launch->start, launch->device); };
+  std::vector<LaunchResult*> order;
+  order.reserve(launches.size());
+  for (LaunchResult& launch : launches) order.push_back(&launch);
+  if (std::ranges::is_sorted(order, {}, start)) return launches;
+  std::ranges::stable_sort(order, {}, start);
+  std::vector<LaunchResult> sorted;
+  sorted.reserve(order.size());
+  for (LaunchResult* launch : order) sorted.push_back(std::move(*launch));
+  return sorted;
 }
 
 /// Tells plans apart; empty: none.
@@ -111,12 +125,13 @@ struct LaunchLog::Sum {
   ActivityTimes path;
   tile::LaunchAccount account;
 
-  void add(const CompletedLaunch& launch, const hardware::Machine& machine, const tile::Explainer* explainer);
-  LaunchTotal finished();
+  void add(const CompletedLaunch& launch, const hardware::Machine& machine, const tile::Explainer* explainer,
+           tile::TextStore& texts);
+  LaunchTotal finished(tile::TextStore& texts);
 };
 
 void LaunchLog::Sum::add(const CompletedLaunch& launch, const hardware::Machine& machine,
-                         const tile::Explainer* explainer) {
+                         const tile::Explainer* explainer, tile::TextStore& texts) {
   const auto& [plan, times, record, where, in_region] = launch;
   const Time time = times.completed - times.requested;
   const bool first = total.count++ == 0;
@@ -139,15 +154,15 @@ void LaunchLog::Sum::add(const CompletedLaunch& launch, const hardware::Machine&
   const LaunchResult& longest = total.longest_launch;
   const auto key = std::tuple(Time::zero() - time, times.requested);
   if (first || key < std::tuple(longest.start - longest.end, longest.start)) {
-    total.longest_launch = result_of(launch, machine, explainer);
+    total.longest_launch = result_of(launch, machine, explainer, texts);
   }
 }
 
-LaunchTotal LaunchLog::Sum::finished() {
+LaunchTotal LaunchLog::Sum::finished(tile::TextStore& texts) {
   for (std::size_t i = 0; explained && i < breakdown.size(); ++i)
     total.breakdown.emplace_back(kBreakdownCategories[i], breakdown[i]);
   total.critical_path = by_name(path);
-  total.waits = waits_of(account);
+  total.waits = waits_of(account, texts);
   total.operations = operations_of(account);
   return std::move(total);
 }
@@ -173,15 +188,13 @@ LaunchLog::Sum& LaunchLog::sum_of(const CompletedLaunch& launch) {
 }
 
 void LaunchLog::add(const CompletedLaunch& launch, const hardware::Machine& machine, const tile::Explainer* explainer) {
-  if (++count_ > detailed_) return sum_of(launch).add(launch, machine, explainer);
-  launches_.push_back(result_of(launch, machine, explainer));
+  if (++count_ > detailed_) return sum_of(launch).add(launch, machine, explainer, texts_);
+  launches_.push_back(result_of(launch, machine, explainer, texts_));
 }
 
 void LaunchLog::hand_over(RunResult& result) {
-  std::ranges::stable_sort(launches_, {},
-                           [](const LaunchResult& launch) { return std::pair(launch.start, launch.device); });
-  result.launches = std::move(launches_);
-  for (const auto& [key, sum] : sums_) result.launch_totals.push_back(sum->finished());
+  result.launches = by_start(std::exchange(launches_, {}));
+  for (const auto& [key, sum] : sums_) result.launch_totals.push_back(sum->finished(texts_));
   sums_.clear();
 }
 

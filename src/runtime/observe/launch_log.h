@@ -12,6 +12,7 @@
 #include "hardware/machine.h"
 #include "kernbench/result.h"
 #include "tile/explain/explainer.h"
+#include "tile/explain/text_store.h"
 
 namespace kernbench::runtime {
 
@@ -47,6 +48,7 @@ class LaunchLog {
   Sum& sum_of(const CompletedLaunch& launch);
 
   std::size_t detailed_, count_ = 0;
+  tile::TextStore texts_;
   std::vector<LaunchResult> launches_;
   std::map<Key, std::unique_ptr<Sum>> sums_;
 };

@@ -2,12 +2,13 @@
 
 #include <algorithm>
 #include <array>
+#include <compare>
+#include <cstddef>
 #include <functional>
 #include <set>
 #include <span>
 #include <string>
 #include <string_view>
-#include <tuple>
 #include <utility>
 #include <vector>
 
@@ -20,29 +21,18 @@ constexpr std::size_t kMostPathParts = 32;
 constexpr std::size_t kMostWaits = 64;  // of a launch, or of several that are added up
 constexpr std::size_t kMostSegments = tile::PathTree::kLongest;
 
-/// "sip*.cube*.pe*.dma.queue*", made once.
-std::string_view text_of(PartKind kind) {
-  static const auto texts = [] {
-    std::array<std::string, kPartKindCount> all;
-    for (std::size_t i = 0; i < all.size(); ++i) all[i] = to_text(static_cast<PartKind>(i));
-    return all;
-  }();
-  return texts[static_cast<std::size_t>(kind)];
-}
+using tile::text_of;
 
-/// A critical path in pieces. Its texts are those of the program and of the launch, which outlive it.
+/// A critical path in pieces. Its texts are those of the program, of the launch and of the store, which outlive it.
 struct WholePath {
   struct Part {
-    std::string_view activity, operation;
-    std::string where;
+    std::string_view activity, operation, where;
     std::string_view on;  // kind of a server
     Time time;
     std::int64_t count = 0;
-    auto texts() const { return std::tuple(activity, operation, std::string_view(where), on); }
   };
   struct Segment {
-    std::string_view activity, operation;
-    const tile::PathKey* place = nullptr;  // none of dispatch and completion
+    std::string_view activity, operation, where;
     PartId on;
     Time start, end;
   };
@@ -53,7 +43,7 @@ struct WholePath {
   void add(std::string_view activity, std::string_view operation, const PartId& on, Time start, Time end) {
     if (start >= end) return;
     parts.push_back({activity, operation, "", text_of(on.kind), end - start, 1});
-    segments.push_back({activity, operation, nullptr, on, start, end});
+    segments.push_back({activity, operation, "", on, start, end});
   }
 };
 
@@ -66,30 +56,39 @@ void add_way(WholePath& path, const char* activity, const std::vector<hardware::
   path.add(activity, "", {}, start, end);
 }
 
-std::string where_of(const tile::PathKey& key) {
-  return key.has_where ? tile::place(key.file, key.line) : "";
+std::string_view where_of(const tile::PathKey& key, tile::TextStore& texts) {
+  return key.has_where ? texts.place(key.file, key.line) : std::string_view();
 }
 
 /// Dispatch, the critical path of the program that ended last, completion: they tile the launch.
 WholePath whole_path(const hardware::LaunchTimes& times, const tile::LaunchRecord& record,
-                     const tile::Explainer& explainer) {
+                     const tile::Explainer& explainer, tile::TextStore& texts) {
   WholePath path;
-  const std::size_t ways = times.out.size() + times.back.size() + 2;
-  path.parts.reserve(ways);
-  path.segments.reserve(ways + tile::PathTree::kLongest);
-  add_way(path, "dispatch", times.out, times.requested, record.last_start);
   const tile::FoundPath found = explainer.critical_path(*record.explanation);
+  const std::vector<hardware::WayStep> out = times.way_out(), back = times.way_back();
+  const std::size_t ways = out.size() + back.size() + 2;
+  path.parts.reserve(ways + found.sums.size());
+  path.segments.reserve(ways + found.longest.size());
+  add_way(path, "dispatch", out, times.requested, record.last_start);
   for (const tile::PathSum& sum : found.sums) {
     const tile::PathKey& key = explainer.paths().key(sum.key);
     path.parts.push_back(
-        {name(key.activity, key.engine), key.kind, where_of(key), text_of(key.on), sum.time, sum.count});
+        {name(key.activity, key.engine), key.kind, where_of(key, texts), text_of(key.on), sum.time, sum.count});
   }
   for (const tile::PathSegment& segment : found.longest) {
     const tile::PathKey& key = explainer.paths().key(segment.key);
-    path.segments.push_back({name(key.activity, key.engine), key.kind, &key, segment.on, segment.start, segment.end});
+    path.segments.push_back(
+        {name(key.activity, key.engine), key.kind, where_of(key, texts), segment.on, segment.start, segment.end});
   }
-  add_way(path, "completion", times.back, record.last_end, times.completed);
+  add_way(path, "completion", back, record.last_end, times.completed);
   return path;
+}
+
+std::weak_ordering order_of(const WholePath::Part& a, const WholePath::Part& b) {
+  if (const auto order = tile::order_of_texts(a.activity, b.activity); order != 0) return order;
+  if (const auto order = tile::order_of_texts(a.operation, b.operation); order != 0) return order;
+  if (const auto order = tile::order_of_texts(a.where, b.where); order != 0) return order;
+  return tile::order_of_texts(a.on, b.on);
 }
 
 /// What parts of equal texts add up to, the longest first; ties in the order of their texts.
@@ -97,10 +96,10 @@ std::vector<PathPart> parts_of(std::span<WholePath::Part> all) {
   std::vector<WholePath::Part*> order;
   order.reserve(all.size());
   for (WholePath::Part& part : all) order.push_back(&part);
-  std::ranges::sort(order, {}, [](const WholePath::Part* part) { return part->texts(); });
+  std::ranges::sort(order, [](const WholePath::Part* a, const WholePath::Part* b) { return order_of(*a, *b) < 0; });
   std::size_t count = 0;
   for (WholePath::Part* part : order) {
-    if (count == 0 || order[count - 1]->texts() != part->texts()) {
+    if (count == 0 || order_of(*order[count - 1], *part) != 0) {
       order[count++] = part;
     } else {
       order[count - 1]->time += part->time;
@@ -109,15 +108,11 @@ std::vector<PathPart> parts_of(std::span<WholePath::Part> all) {
   }
   order.resize(count);
   std::ranges::stable_sort(order, std::greater{}, &WholePath::Part::time);
-  std::vector<PathPart> parts(count);
-  for (std::size_t i = 0; i < count; ++i) {
-    PathPart& part = parts[i];
-    part.activity = order[i]->activity;
-    part.operation = order[i]->operation;
-    part.where = std::move(order[i]->where);
-    part.on = order[i]->on;
-    part.time = order[i]->time;
-    part.count = order[i]->count;
+  std::vector<PathPart> parts;
+  parts.reserve(count);
+  for (const WholePath::Part* part : order) {
+    parts.push_back({std::string(part->activity), std::string(part->operation), std::string(part->where),
+                     std::string(part->on), part->time, part->count});
   }
   return parts;
 }
@@ -134,20 +129,25 @@ void cut(std::vector<Entry>& entries, std::size_t most, Entry rest) {
   entries.push_back(std::move(rest));
 }
 
-std::vector<PathSegment> longest_of(std::vector<WholePath::Segment> path) {
-  const auto longer = [](const auto& a, const auto& b) { return a.end - a.start > b.end - b.start; };
-  std::ranges::stable_sort(path, longer);
-  path.resize(std::min(path.size(), kMostSegments));
-  std::ranges::stable_sort(path, {}, &WholePath::Segment::start);
-  std::vector<PathSegment> longest(path.size());
-  for (std::size_t i = 0; i < path.size(); ++i) {
-    PathSegment& segment = longest[i];
-    segment.activity = path[i].activity;
-    segment.operation = path[i].operation;
-    if (path[i].place != nullptr) segment.where = where_of(*path[i].place);
-    segment.on = to_text(path[i].on);
-    segment.start = path[i].start;
-    segment.end = path[i].end;
+std::vector<PathSegment> longest_of(const std::vector<WholePath::Segment>& path, tile::TextStore& texts) {
+  using Segment = WholePath::Segment;
+  std::vector<const Segment*> order;
+  order.reserve(path.size());
+  for (const Segment& segment : path) order.push_back(&segment);
+  const std::size_t count = std::min(path.size(), kMostSegments);
+  // Of equals the earlier one counts as longer.
+  std::ranges::partial_sort(order, order.begin() + static_cast<std::ptrdiff_t>(count),
+                            [](const Segment* a, const Segment* b) {
+                              const Time of_a = a->end - a->start, of_b = b->end - b->start;
+                              return of_a != of_b ? of_a > of_b : a < b;
+                            });
+  order.resize(count);
+  std::ranges::stable_sort(order, {}, &Segment::start);
+  std::vector<PathSegment> longest;
+  longest.reserve(count);
+  for (const Segment* segment : order) {
+    longest.push_back({std::string(segment->activity), std::string(segment->operation), std::string(segment->where),
+                       std::string(texts.part(segment->on)), segment->start, segment->end});
   }
   return longest;
 }
@@ -181,16 +181,17 @@ Bytes tensor_bytes_of(const LaunchPlan& plan) {
 }
 
 void explain(LaunchResult& result, const hardware::LaunchTimes& times, const tile::LaunchRecord& record,
-             const tile::Explainer& explainer) {
+             const tile::Explainer& explainer, tile::TextStore& texts) {
   const auto breakdown = breakdown_of(times, record);
+  result.breakdown.reserve(breakdown.size());
   for (std::size_t i = 0; i < breakdown.size(); ++i) {
     result.breakdown.emplace_back(kBreakdownCategories[i], breakdown[i]);
   }
-  WholePath path = whole_path(times, record, explainer);
+  WholePath path = whole_path(times, record, explainer, texts);
   result.critical_path = parts_of(path.parts);
   cut(result.critical_path, kMostPathParts, PathPart{"other", "", "", "", {}, 0});
-  result.longest_segments = longest_of(std::move(path.segments));
-  result.waits = waits_of(record.explanation->account);
+  result.longest_segments = longest_of(path.segments, texts);
+  result.waits = waits_of(record.explanation->account, texts);
   result.operations = operations_of(record.explanation->account);
 }
 
@@ -203,13 +204,13 @@ std::array<Time, kBreakdownCategories.size()> breakdown_of(const hardware::Launc
           times.completed - record.last_end};
 }
 
-std::vector<WaitResult> waits_of(const tile::LaunchAccount& account) {
-  std::vector<tile::WaitTotal> totals = account.waits();
+std::vector<WaitResult> waits_of(const tile::LaunchAccount& account, tile::TextStore& texts) {
+  const std::vector<tile::WaitTotal> totals = account.waits(texts);
   std::vector<WaitResult> waits;
   waits.reserve(totals.size());
-  for (tile::WaitTotal& wait : totals) {
-    waits.push_back({std::move(wait.reason), std::move(wait.operation), std::move(wait.where), std::move(wait.cause),
-                     std::move(wait.cause_where), wait.time, wait.count});
+  for (const tile::WaitTotal& wait : totals) {
+    waits.push_back({std::string(wait.reason), std::string(wait.operation), std::string(wait.where),
+                     std::string(wait.cause), std::string(wait.cause_where), wait.time, wait.count});
   }
   cut(waits, kMostWaits, WaitResult{"other", "", "", "", "", {}, 0});
   return waits;
@@ -225,7 +226,7 @@ std::vector<OperationResult> operations_of(const tile::LaunchAccount& account) {
 }
 
 LaunchResult launch_result(const LaunchPlan& plan, const hardware::Machine& machine, const hardware::LaunchTimes& times,
-                           const tile::LaunchRecord& record, const tile::Explainer* explainer) {
+                           const tile::LaunchRecord& record, const tile::Explainer* explainer, tile::TextStore& texts) {
   LaunchResult result;
   result.name = record.name;
   result.kernel = plan.name;
@@ -243,7 +244,7 @@ LaunchResult launch_result(const LaunchPlan& plan, const hardware::Machine& mach
   result.engines = engines_of(record, SipId{plan.device}, plan.pes, times.completed - times.requested, machine);
   add_bound(result, times, record);
   result.roofline = roofline_of(result.engines);
-  if (explainer != nullptr) explain(result, times, record, *explainer);
+  if (explainer != nullptr) explain(result, times, record, *explainer, texts);
   return result;
 }
 

@@ -27,19 +27,25 @@ std::uint64_t slice_start(const topology::Topology& topology, PeId pe) {
 }  // namespace
 
 std::int32_t QueueResources::take_entry(Entries& entries, PeCoordinate pe) {
-  auto& taken = entries[pe];
+  auto& [taken, count] = entries[pe];
   taken.resize(static_cast<std::size_t>(topology_.pe.ipcq.queues));
   const auto free = std::ranges::find(taken, false);
   const auto entry = static_cast<std::int32_t>(free - taken.begin());
   hardware::check_entry(pe, entry, topology_);
   *free = true;
+  ++count;
   return entry;
 }
 
+void QueueResources::drop_entry(Entries& entries, PeCoordinate pe, std::int32_t entry) {
+  Table& table = entries[pe];
+  table.taken[static_cast<std::size_t>(entry)] = false;
+  --table.count;
+}
+
 bool QueueResources::has_entry(const Entries& entries, PeCoordinate pe) const {
-  const auto taken = entries.find(pe);
-  if (taken == entries.end()) return topology_.pe.ipcq.queues > 0;
-  return std::ranges::find(taken->second, false) != taken->second.end();
+  const auto table = entries.find(pe);
+  return (table == entries.end() ? 0 : table->second.count) < topology_.pe.ipcq.queues;
 }
 
 bool QueueResources::can_receive(PeCoordinate pe, const QueueParameters& parameters) {
@@ -135,9 +141,6 @@ void QueueResources::assign(tile::QueueRow& row) {
   hardware::Channel& channel = row.channel;
   channel.epoch = epochs_;
   channel.send_entry = take_entry(sends_, channel.sender);
-  const auto drop_entry = [](Entries& entries, PeCoordinate pe, std::int32_t entry) {
-    entries[pe][static_cast<std::size_t>(entry)] = false;
-  };
   try {
     channel.receive_entry = take_entry(receives_, channel.receiver);
   } catch (...) {
@@ -233,8 +236,8 @@ void QueueResources::assign(std::vector<tile::QueueRow>& rows) {
 void QueueResources::release(const std::vector<tile::QueueRow>& rows) {
   for (const tile::QueueRow& row : rows) {
     const hardware::Channel& channel = row.channel;
-    sends_[channel.sender][static_cast<std::size_t>(channel.send_entry)] = false;
-    receives_[channel.receiver][static_cast<std::size_t>(channel.receive_entry)] = false;
+    drop_entry(sends_, channel.sender, channel.send_entry);
+    drop_entry(receives_, channel.receiver, channel.receive_entry);
     give_back({channel.parameters.buffer_kind, channel.receiver}, channel.slots, slot_bytes(channel));
   }
 }

@@ -31,8 +31,14 @@ class QueueResources {
   bool can_receive(PeCoordinate pe, const QueueParameters& parameters);
 
  private:
-  using Entries = std::map<PeCoordinate, std::vector<bool>>;  // taken or not
+  /// The entries of a PE's table.
+  struct Table {
+    std::vector<bool> taken;
+    std::int32_t count = 0;  // of those
+  };
+  using Entries = std::map<PeCoordinate, Table>;
   std::int32_t take_entry(Entries& entries, PeCoordinate pe);
+  static void drop_entry(Entries& entries, PeCoordinate pe, std::int32_t entry);
   bool has_entry(const Entries& entries, PeCoordinate pe) const;
   void assign(tile::QueueRow& row);
   void assign(std::vector<tile::QueueRow>& rows);

@@ -26,6 +26,17 @@ class DevicePart {
   std::optional<PeCoordinate> pe() const { return is_pe_ ? std::optional(first_) : std::nullopt; }
   /// Cube by cube, PE by PE.
   std::vector<PeCoordinate> pes(const topology::Topology& topology) const;
+  /// Whether the predicate holds of any of them; asked in the same order.
+  template <class Predicate>
+  bool any_pe(const topology::Topology& topology, const Predicate& predicate) const {
+    if (is_pe_) return predicate(first_);
+    for (std::int32_t cube = 0; cube < topology.sip.cubes.count(); ++cube) {
+      for (std::int32_t pe = 0; pe < topology.cube.pes.count(); ++pe) {
+        if (predicate(PeCoordinate{first_.sip, CubeId{cube}, PeId{pe}})) return true;
+      }
+    }
+    return false;
+  }
   /// The PE here that stands for `other` of another part: the same one of its SIP, or the only one.
   PeCoordinate counterpart(PeCoordinate other) const;
   friend Name to_name(const DevicePart& part);

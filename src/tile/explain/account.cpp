@@ -1,20 +1,21 @@
 #include "tile/explain/account.h"
 
 #include <algorithm>
+#include <compare>
+#include <cstddef>
 #include <functional>
 #include <string_view>
-#include <tuple>
 #include <utility>
 
 namespace kernbench::tile {
 namespace {
 
-std::string text_of(const char* file, std::uint32_t line) {
-  return *file == '\0' ? std::string() : place(file, line);
-}
-
-auto texts_of(const WaitTotal& total) {
-  return std::tie(total.reason, total.operation, total.where, total.cause, total.cause_where);
+std::weak_ordering order_of(const WaitTotal& a, const WaitTotal& b) {
+  if (const auto order = order_of_texts(a.reason, b.reason); order != 0) return order;
+  if (const auto order = order_of_texts(a.operation, b.operation); order != 0) return order;
+  if (const auto order = order_of_texts(a.where, b.where); order != 0) return order;
+  if (const auto order = order_of_texts(a.cause, b.cause); order != 0) return order;
+  return order_of_texts(a.cause_where, b.cause_where);
 }
 
 }  // namespace
@@ -84,35 +85,37 @@ void LaunchAccount::add(const LaunchAccount& other) {
   }
 }
 
-std::vector<WaitTotal> LaunchAccount::waits() const {
+std::vector<WaitTotal> LaunchAccount::waits(TextStore& texts) const {
   std::vector<WaitTotal> all;
   all.reserve(waits_.size());
   for (const auto& [key, sum] : waits_) {
     WaitTotal& total = all.emplace_back();
     total.reason = name(key.reason, key.engine);
     total.operation = key.operation.kind;
-    total.where = text_of(key.operation.file, key.operation.line);
-    total.cause = key.server == PartKind::none ? key.cause.kind : to_text(key.server);
-    total.cause_where = text_of(key.cause.file, key.cause.line);
+    total.where = texts.place(key.operation.file, key.operation.line);
+    total.cause = key.server == PartKind::none ? key.cause.kind : text_of(key.server);
+    total.cause_where = texts.place(key.cause.file, key.cause.line);
     total.time = sum.time;
     total.count = sum.count;
   }
   std::vector<WaitTotal*> order;
+  order.reserve(all.size());
   for (WaitTotal& total : all) order.push_back(&total);
-  std::ranges::sort(order, {}, [](const WaitTotal* total) { return texts_of(*total); });
-  std::vector<WaitTotal*> sums;  // of those with equal texts
+  std::ranges::sort(order, [](const WaitTotal* a, const WaitTotal* b) { return order_of(*a, *b) < 0; });
+  std::size_t count = 0;  // of those with different texts
   for (WaitTotal* total : order) {
-    if (sums.empty() || texts_of(*sums.back()) != texts_of(*total)) {
-      sums.push_back(total);
+    if (count == 0 || order_of(*order[count - 1], *total) != 0) {
+      order[count++] = total;
     } else {
-      sums.back()->time += total->time;
-      sums.back()->count += total->count;
+      order[count - 1]->time += total->time;
+      order[count - 1]->count += total->count;
     }
   }
-  std::ranges::stable_sort(sums, std::greater{}, &WaitTotal::time);
+  order.resize(count);
+  std::ranges::stable_sort(order, std::greater{}, &WaitTotal::time);
   std::vector<WaitTotal> totals;
-  totals.reserve(sums.size());
-  for (WaitTotal* sum : sums) totals.push_back(std::move(*sum));
+  totals.reserve(count);
+  for (const WaitTotal* sum : order) totals.push_back(*sum);
   return totals;
 }
 

@@ -4,20 +4,23 @@
 #include <cstdint>
 #include <map>
 #include <string>
+#include <string_view>
 #include <unordered_map>
 #include <utility>
 #include <vector>
 
 #include "base/part.h"
 #include "tile/explain/intervals.h"
+#include "tile/explain/text_store.h"
 #include "tile/program/program_step.h"
 
 namespace kernbench::tile {
 
-/// Waits of one kind: operations of a kind and a line that waited for one reason.
+/// Waits of one kind: operations of a kind and a line that waited for one reason. The texts are the program's, or those
+/// of the store.
 struct WaitTotal {
-  std::string reason, operation, where;  // operation "": the programs themselves
-  std::string cause, cause_where;        // the operation that ended them, or the kind of server; "" where none is known
+  std::string_view reason, operation, where;  // operation "": the programs themselves
+  std::string_view cause, cause_where;  // the operation that ended them, or the kind of server; "" where none is known
   Time time;
   std::int64_t count = 0;
 };
@@ -42,7 +45,7 @@ class LaunchAccount {
   void add(const LaunchAccount& other);
 
   /// The longest first; ties in the order of their texts.
-  std::vector<WaitTotal> waits() const;
+  std::vector<WaitTotal> waits(TextStore& texts) const;
   std::vector<OperationTotal> operations() const;
 
  private:
