@@ -100,11 +100,7 @@ class InScope {
 runtime::CompletionRef mark(HostContext& context, runtime::Stream& stream, const std::string& name,
                             const std::shared_ptr<WorkState>& state, Time WorkState::* time) {
   auto& simulation = context.simulation;
-  return stream.enqueue(name, [&simulation, state, time](const runtime::Stream::Done& done) {
-    (*state).*time = simulation.scheduler().now();
-    done();
-    return std::shared_ptr<const sim::WaitNode>();
-  });
+  return stream.enqueue_marker(name, [&simulation, state, time] { (*state).*time = simulation.scheduler().now(); });
 }
 
 /// The launch waits for its turn on the channels, has them when it begins, and keeps the turn until it is over.

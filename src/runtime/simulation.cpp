@@ -117,7 +117,8 @@ std::size_t Simulation::stream_count(int device) const {
 std::size_t Simulation::add_stream(int device) {
   auto& streams = streams_[static_cast<std::size_t>(device)];
   const Name number = Name::slot(SlotKind::part, static_cast<std::int64_t>(streams.size()));
-  streams.push_back(std::make_shared<Stream>(named("{} stream {}", to_name(SipId{device}), number)));
+  streams.push_back(std::make_shared<Stream>(named("{} stream {}", to_name(SipId{device}), number), streams.size() + 1,
+                                             topology_.sip.io.queue));
   if (trace_) streams.back()->observe_with(stream_observer(streams.back()->name()));
   return streams.size() - 1;
 }

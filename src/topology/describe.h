@@ -113,6 +113,9 @@ void describe(V& visit, S& io) {
   visit.field({"cpu_latency", "IO_CPU: handling of one message or interrupt", true, 0, limits::time}, io.cpu_latency);
   visit.field({"counter_write", "completion counters: one write, by a cube that has ended", false, 0, limits::time},
               io.counter_write);
+  visit.field(
+      {"queue", "launches of one stream that the SIP holds; a further one makes the host wait", false, 1, 1 << 16},
+      io.queue);
 }
 
 template <class V, SpecOf<SipSpec> S>

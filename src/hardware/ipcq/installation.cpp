@@ -27,7 +27,7 @@ Installation::Installation(LaunchPath& path, IpcqOf ipcq_of, InstallRequest requ
       ipcq_of_(std::move(ipcq_of)),
       request_(std::move(request)),
       number_(number),
-      back_(path, request_.sip, sim::call<&Installation::at_host>(this)) {
+      back_(path, request_.sip, {}, sim::call<&Installation::at_host>(this)) {
   add_tables();
   for (std::size_t table = 0; table < tables_.size(); ++table) {
     const PeCoordinate pe = tables_[table].pe;

@@ -48,6 +48,11 @@ void CompletionTree::count_cube(std::uint64_t cube) {
 }
 
 void CompletionTree::sip_ended(std::uint64_t) {
+  tell_host();
+  if (at_io_cpu_.function != nullptr) invoke(at_io_cpu_);
+}
+
+void CompletionTree::tell_host() {
   to_host_.sent = path_.scheduler().now();
   path_.transport().message(path_.io_cpu(sip_).next_sender(), Endpoint::io_cpu(sip_), Endpoint::host(),
                             VirtualNetwork::control, at_host_, &to_host_.log);

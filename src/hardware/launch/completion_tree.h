@@ -19,8 +19,10 @@ class LaunchPath;
 /// IO_CPU, which handles it once and tells the host. See README.md beside this file for the law.
 class CompletionTree {
  public:
-  /// `at_host` is called when the completion has reached the host; the path must outlive the tree.
-  CompletionTree(LaunchPath& path, SipId sip, sim::Callback at_host) : path_(path), sip_(sip), at_host_(at_host) {}
+  /// `at_io_cpu` (may be empty) is called when the IO_CPU has handled the completion, `at_host` when it has reached the
+  /// host; the path must outlive the tree.
+  CompletionTree(LaunchPath& path, SipId sip, sim::Callback at_io_cpu, sim::Callback at_host)
+      : path_(path), sip_(sip), at_io_cpu_(at_io_cpu), at_host_(at_host) {}
 
   /// A cube whose counter begins at `ends`, at least one. All cubes are added before the first end.
   void add_cube(CubeCoordinate at, std::size_t ends) {
@@ -30,6 +32,8 @@ class CompletionTree {
   }
   /// `pe`, of the `cube`-th cube that was added, has come to its end; called in the deliver phase.
   void ended(std::size_t cube, PeCoordinate pe);
+  /// The IO_CPU tells the host now: the command is over, without any end.
+  void tell_host();
   /// Once the host has been told: the way back of the end that was counted last of all, from `start` on.
   std::vector<WayStep> way(Time start) const;
 
@@ -57,7 +61,7 @@ class CompletionTree {
 
   LaunchPath& path_;
   SipId sip_;
-  sim::Callback at_host_;
+  sim::Callback at_io_cpu_, at_host_;
   std::vector<Cube> cubes_;
   std::size_t all_ends_ = 0;
   std::vector<End> ends_;  // so far; they stay where they are: there is room for all

@@ -18,14 +18,21 @@ Launch::Launch(LaunchPath& path, LaunchRequest request, Time now, std::uint64_t 
       name_(std::move(request.name)),
       number_(number),
       owner_(request.owner),
+      queue_(request.queue),
+      given_(now),
+      make_programs_(std::move(request.make_programs)),
       completed_(std::move(request.completed)),
       failed_(std::move(request.failed)),
-      back_(path, request.sip, sim::call<&Launch::at_host>(this)) {
-  assert(!request.programs.empty());
+      back_(path, request.sip, sim::call<&Launch::over_for_io_cpu>(this), sim::call<&Launch::at_host>(this)) {
   times_.requested = now;
   times_.first_program = Time::max();
-  programs_.reserve(request.programs.size());
-  for (ProgramRequest& program : request.programs) {
+  if (!make_programs_) add(std::move(request.programs));
+}
+
+void Launch::add(std::vector<ProgramRequest> programs) {
+  assert(!programs.empty());
+  programs_.reserve(programs.size());
+  for (ProgramRequest& program : programs) {
     const CubeCoordinate cube{program.pe.sip, program.pe.cube};
     assert(cube.sip == sip_ && (programs_.empty() || programs_.back().request.pe <= program.pe));
     if (cubes_.empty() || cubes_.back().at != cube) cubes_.push_back({cube, programs_.size(), programs_.size()});
@@ -48,11 +55,34 @@ void Launch::send(std::uint64_t) {
 
 void Launch::at_io_cpu(std::uint64_t) {
   to_io_.arrived = path_.scheduler().now();
-  path_.io_cpu(sip_).receive(sim::call<&Launch::send_to_cubes>(this));
+  path_.io_cpu(sip_).receive(sim::call<&Launch::handled_by_io_cpu>(this));
 }
 
-void Launch::send_to_cubes(std::uint64_t) {
+void Launch::handled_by_io_cpu(std::uint64_t) {
   to_io_.handled = path_.scheduler().now();
+  at_io_cpu_ = true;
+  if (has_turn_ && !go_out()) path_.over(*this);
+}
+
+bool Launch::turn_came() {
+  has_turn_ = true;
+  times_.requested = path_.scheduler().now();
+  if (make_programs_) add(std::exchange(make_programs_, nullptr)());
+  return at_io_cpu_ && !go_out();
+}
+
+/// Its turn has come and its message was handled. False: it was taken back before, and goes no further.
+bool Launch::go_out() {
+  if (programs_.empty()) {
+    back_.tell_host();
+    return false;
+  }
+  send_to_cubes();
+  return true;
+}
+
+void Launch::send_to_cubes() {
+  dispatched_ = path_.scheduler().now();
   for (std::uint64_t cube = 0; cube < cubes_.size(); ++cube) {
     path_.transport().message(path_.io_cpu(sip_).next_sender(), Endpoint::io_cpu(sip_),
                               Endpoint::m_cpu(cubes_[cube].at), VirtualNetwork::control,
@@ -81,6 +111,10 @@ void Launch::at_pe(std::uint64_t program) {
 }
 
 void Launch::cancel() {
+  if (make_programs_) {
+    make_programs_ = nullptr;
+    times_.cut = true;
+  }
   for (Program& program : programs_) {
     if (program.over) continue;
     times_.cut = true;
@@ -108,6 +142,10 @@ void Launch::program_over(Program& program) {
   back_.ended(program.index, program.request.pe);
 }
 
+void Launch::over_for_io_cpu(std::uint64_t) {
+  path_.over(*this);
+}
+
 void Launch::at_host(std::uint64_t) {
   const auto self = path_.complete(*this);
   times_.completed = path_.scheduler().now();
@@ -131,9 +169,10 @@ std::vector<WayStep> Launch::way_out() const {
   if (last_ == nullptr) return {};
   const Program& program = *last_;
   const Cube& cube = cubes_[program.index];
-  Way way(path_.transport().fabric(), times_.requested);
+  Way way(path_.transport().fabric(), given_);
   way.message("message of host", to_io_);
   way.handling({PartKind::io_cpu, sip_}, path_.io_cpu(sip_).latency(), to_io_.handled);
+  way.step({PartKind::io_cpu, sip_}, "waiting", dispatched_);
   way.message("message of io.cpu", cube.times);
   way.handling({PartKind::m_cpu, cube.at}, path_.m_cpu(cube.at).latency(), cube.times.handled);
   way.message("message of m_cpu", to_programs_[static_cast<std::size_t>(&program - programs_.data())]);
@@ -142,6 +181,7 @@ std::vector<WayStep> Launch::way_out() const {
 }
 
 void Launch::waits_for(std::vector<sim::WaitEdge>& edges) const {
+  if (!has_turn_) return edges.push_back({path_.before(*this), "its turn in the SIP's queue"});
   for (const Program& program : programs_) {
     if (program.over) continue;
     edges.push_back({path_.control(program.request.pe).runner(program), "its end"});

@@ -22,7 +22,9 @@ class LaunchPath;
 
 /// Times of a launch as its messages travel.
 struct LaunchTimes {
-  Time requested;                  // the command was given
+  /// The command was given; or, if that is later, the launch before it in its queue was over for the IO_CPU: only from
+  /// then on a time is its own.
+  Time requested;
   Time first_program;              // the first program's first instruction
   Time last_program;               // the last program's end
   Time completed;                  // the completion reached the host
@@ -43,6 +45,11 @@ struct LaunchRequest {
   /// Takes an error that escaped a program; false: it ends the run, as where there is no such function.
   std::function<bool(const std::exception_ptr&)> failed = {};
   std::uint64_t owner = 0;  // whose it is, for Machine::cancel; 0: nobody's
+  /// The launches of one queue of the SIP run one after the other, in the order in which they were given; 0: of none.
+  std::uint64_t queue = 0;
+  /// Instead of `programs`: makes them when the launch goes out to the cubes, so that one that waits for its turn takes
+  /// little memory.
+  std::function<std::vector<ProgramRequest>()> make_programs = {};
 };
 
 /// The state of one launch. Each step is called when the message that causes it has arrived or has been handled.
@@ -56,11 +63,16 @@ class Launch final : public sim::WaitNode, private ProgramOwner {
   /// deliver phase.
   void cancel();
 
+  /// The launch before it in its queue is over; at once where there is none. True: so is this one, which was taken back
+  /// while it waited. Called in the deliver phase, or where the launch is given.
+  bool turn_came();
+
   std::uint64_t owner() const { return owner_; }
+  std::uint64_t queue() const { return queue_; }
   SipId sip() const { return sip_; }
   std::uint64_t number() const { return number_; }
   Name wait_name() const override { return "launch " + name_; }
-  /// The programs that are not over.
+  /// The launch before it in its queue; after that the programs that are not over.
   void waits_for(std::vector<sim::WaitEdge>& edges) const override;
 
   /// See LaunchTimes.
@@ -75,13 +87,17 @@ class Launch final : public sim::WaitNode, private ProgramOwner {
   };
   // On the way out.
   void at_io_cpu(std::uint64_t);
-  void send_to_cubes(std::uint64_t);
+  void handled_by_io_cpu(std::uint64_t);
+  bool go_out();
+  void send_to_cubes();
+  void add(std::vector<ProgramRequest> programs);
   void at_m_cpu(std::uint64_t cube);
   void send_to_pes(std::uint64_t cube);
   void at_pe(std::uint64_t program);
   // On the way back.
   void program_over(Program& program) override;
   bool program_failed(const Program& program, const std::exception_ptr& error) override;
+  void over_for_io_cpu(std::uint64_t);
   void at_host(std::uint64_t);
 
   LaunchPath& path_;
@@ -89,12 +105,18 @@ class Launch final : public sim::WaitNode, private ProgramOwner {
   Name name_;
   std::uint64_t number_;
   std::uint64_t owner_;
+  std::uint64_t queue_;
+  Time given_;
+  bool has_turn_ = false;
+  bool at_io_cpu_ = false;  // and handled there
+  std::function<std::vector<ProgramRequest>()> make_programs_;
   std::function<void(const LaunchTimes&)> completed_;
   std::function<bool(const std::exception_ptr&)> failed_;
   std::vector<Program> programs_;
   std::vector<MessageTimes> to_programs_;  // likewise, of the messages to their PEs
   std::vector<Cube> cubes_;
   MessageTimes to_io_;
+  Time dispatched_;                // its messages to the cubes were sent
   const Program* last_ = nullptr;  // of those that ran, the one that ended last
   CompletionTree back_;
   LaunchTimes times_;

@@ -1,5 +1,8 @@
 #include "hardware/launch/launch_path.h"
 
+#include <algorithm>
+#include <cassert>
+#include <iterator>
 #include <utility>
 
 #include "hardware/agents.h"
@@ -27,9 +30,36 @@ LaunchPath::LaunchPath(sim::Scheduler& scheduler, const topology::Topology& topo
 std::shared_ptr<const sim::WaitNode> LaunchPath::start(LaunchRequest request, std::uint64_t number, Time leaves) {
   auto launch = std::make_shared<Launch>(*this, std::move(request), scheduler_.now(), number);
   under_way_.emplace(std::pair(launch->sip(), number), launch);
+  enter_queue(*launch);
   scheduler_.schedule(leaves, sim::Phase::deliver, layout_.host_port_agent(launch->sip()), step_key(number),
                       sim::call<&Launch::send>(launch.get()));
   return launch;
+}
+
+void LaunchPath::enter_queue(Launch& launch) {
+  if (launch.queue() != 0) {
+    auto& queue = queues_[{launch.sip(), launch.queue()}];
+    queue.push_back(&launch);
+    if (queue.size() > 1) return;
+  }
+  launch.turn_came();
+}
+
+void LaunchPath::over(const Launch& launch) {
+  if (launch.queue() == 0) return;
+  const auto queue = queues_.find({launch.sip(), launch.queue()});
+  assert(queue->second.front() == &launch);
+  do {
+    queue->second.pop_front();
+  } while (!queue->second.empty() && queue->second.front()->turn_came());
+  if (queue->second.empty()) queues_.erase(queue);
+}
+
+const Launch* LaunchPath::before(const Launch& launch) const {
+  const auto& queue = queues_.at({launch.sip(), launch.queue()});
+  const auto found = std::ranges::find(queue, &launch);
+  assert(found != queue.begin() && found != queue.end());
+  return *std::prev(found);
 }
 
 void LaunchPath::cancel(std::uint64_t owner) {

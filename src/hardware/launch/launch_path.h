@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <deque>
 #include <functional>
 #include <map>
 #include <memory>
@@ -48,6 +49,11 @@ class LaunchPath {
   Time m_cpu_busy(std::int64_t cube_index) const;
   Time io_cpu_busy(SipId sip) const { return io_cpus_[static_cast<std::size_t>(sip.value)].busy(); }
 
+  /// The IO_CPU has handled the completion of a launch: it is the turn of the next one of its queue.
+  void over(const Launch& launch);
+  /// The launch whose end one of a queue waits for. REQUIRES: it is not the first.
+  const Launch* before(const Launch& launch) const;
+
   /// Ends the life of a launch, unless the caller keeps it.
   std::shared_ptr<Launch> complete(const Launch& launch);
 
@@ -57,6 +63,7 @@ class LaunchPath {
     MessageProcessor cpu, counter;
   };
   Management& management(CubeCoordinate cube);
+  void enter_queue(Launch& launch);
 
   sim::Scheduler& scheduler_;
   const Layout& layout_;
@@ -69,6 +76,8 @@ class LaunchPath {
   std::vector<std::unique_ptr<Management>> management_;  // by cube index, made when first used
   std::vector<std::uint32_t> control_sent_;              // by PE index: messages so far
   std::map<std::pair<SipId, std::uint64_t>, std::shared_ptr<Launch>> under_way_;
+  /// Of each SIP's queues, the launches that are not over for the IO_CPU, in the order in which they were given.
+  std::map<std::pair<SipId, std::uint64_t>, std::deque<Launch*>> queues_;
 };
 
 }  // namespace kernbench::hardware

@@ -11,6 +11,7 @@
 #include "hardware/ipcq/ipcq.h"
 #include "kernbench/error.h"
 #include "runtime/context.h"
+#include "runtime/host_wait.h"
 #include "runtime/observe/launch_log.h"
 #include "runtime/streams/polling.h"
 #include "sim/fiber.h"
@@ -56,12 +57,24 @@ struct Sending {
   int rank = 0;
   std::uint64_t owner = 0;  // for the machine
   std::source_location where = {};
-  CommandScopeRef scope = {};                                    // null: none
+  CommandScopeRef scope = {};  // null: none
+  std::weak_ptr<Stream> stream = {};
+  std::uint64_t queue = 0;  // of the device
+  std::shared_ptr<bool> in_region = std::make_shared<bool>(false);
   std::shared_ptr<bool> failed = std::make_shared<bool>(false);  // the main program has been told
   /// Whether it counts no more.
   bool cancelled() const { return (group && group->cancelled()) || taken_back(); }
   bool taken_back() const { return scope && scope->taken_back(); }
 };
+
+/// Takes back the launch, and what stands behind it in its stream.
+void take_back(const Sending& sending) {
+  hardware::Machine& machine = sending.simulation.machine();
+  machine.cancel(sending.owner);
+  const auto stream = sending.stream.lock();
+  if (!stream) return;
+  for (const std::uint64_t owner : stream->drop_behind(sending.owner)) machine.cancel(owner);
+}
 
 /// An error of a launch is its rank's, or the main program's, which gets it at its next wait. False: nobody is left who
 /// could take it.
@@ -71,7 +84,7 @@ bool take_failure(const Sending& sending, const std::exception_ptr& error) {
   if (std::exchange(*sending.failed, true)) return true;  // the first one stands for the launch
   const auto main = sending.simulation.main_worker.lock();
   if (!main || !main->raise(error)) return false;
-  sending.simulation.machine().cancel(sending.owner);
+  take_back(sending);
   return true;
 }
 
@@ -104,18 +117,17 @@ std::shared_ptr<const sim::WaitNode> start(const Sending& sending, LaunchPlan pl
   launch.queues = plan.queues ? plan.queues->table() : nullptr;
   launch.body = std::move(plan.body);
   launch.owner = sending.owner;
+  launch.queue = sending.queue;
   if (!plan.users) launch.called_at = sending.where;
   launch.failed = [sending](const std::exception_ptr& error) { return take_failure(sending, error); };
-  const bool in_region = sending.simulation.region()->is_open() || sending.simulation.options().whole_run;
   const auto of_group = sending.group ? std::make_shared<const GroupLaunch>(sending.group) : nullptr;
-  launch.completed = [sending, of_group, in_region, plan = std::move(plan), done = std::move(done),
-                      keep = std::move(keep)](const hardware::LaunchTimes& times,
-                                              const tile::LaunchRecord& record) mutable {
+  launch.completed = [sending, of_group, plan = std::move(plan), done = std::move(done), keep = std::move(keep)](
+                         const hardware::LaunchTimes& times, const tile::LaunchRecord& record) mutable {
     Simulation& simulation = sending.simulation;
     simulation.log().add_time(times.requested);
     simulation.log().add_time(times.completed);
     if (!times.cut) {
-      const CompletedLaunch finished{plan, times, record, sending.where, in_region};
+      const CompletedLaunch finished{plan, times, record, sending.where, *sending.in_region};
       simulation.launches.add(finished, simulation.machine(), simulation.environment().explainer);
       simulation.log().on_launch(record.name, finished);
       if (!plan.range.empty()) simulation.region()->add_launch(plan.range, times.completed - times.requested);
@@ -133,7 +145,7 @@ std::shared_ptr<const sim::WaitNode> start(const Sending& sending, LaunchPlan pl
   return node;
 }
 
-std::shared_ptr<const sim::WaitNode> begin_launch(const Sending& sending, LaunchPlan plan, Stream::Done done) {
+Begun begin_launch(const Sending& sending, LaunchPlan plan, Stream::Done done) {
   if (wants_queues(plan.queue_options)) {
     try {
       plan.queues = sending.simulation.launch_queues().acquire("launch " + sending.name, plan.pes, plan.queue_options);
@@ -153,7 +165,7 @@ std::shared_ptr<const sim::WaitNode> begin_launch(const Sending& sending, Launch
     }
   }
   const auto queues = plan.queues;
-  if (!queues || queues->is_installed()) return start(sending, std::move(plan), std::move(done), nullptr);
+  if (!queues || queues->is_installed()) return {start(sending, std::move(plan), std::move(done), nullptr), true};
   // Shared, because a function object must be copyable.
   auto waiting = std::make_shared<LaunchPlan>(std::move(plan));
   auto pending = std::make_shared<PendingLaunch>(
@@ -168,6 +180,22 @@ std::shared_ptr<const sim::WaitNode> begin_launch(const Sending& sending, Launch
   return pending;
 }
 
+/// A place in the device's queue; the worker waits while the launches of the stream take all of them.
+CommandPlace take_place(HostContext& context, Stream& stream) {
+  CommandPlaces& places = stream.places();
+  if (!places.full()) return places.take();
+  CommandPlace place;
+  host_wait(context, [&] { place = places.take(); });
+  return place;
+}
+
+/// Channels of its own, and those of a collective, are there when the launches before it have left them.
+std::function<bool()> may_go_ahead(const LaunchPlan& plan) {
+  if (wants_queues(plan.queue_options) || plan.turn || plan.late_queues) return [] { return false; };
+  if (plan.queues) return [queues = plan.queues] { return queues->is_installed(); };
+  return [] { return true; };
+}
+
 }  // namespace
 
 CompletionRef enqueue_launch(Simulation& simulation, LaunchPlan plan) {
@@ -179,19 +207,28 @@ CompletionRef enqueue_launch(Simulation& simulation, LaunchPlan plan) {
   const Worker& worker = context.worker;
   const Name name = simulation.unique_name(plan.name, worker.path);
   const std::source_location where = sim::this_fiber::current()->call().where;
-  if (plan.turn)
-    current_stream("launch", plan.device).enqueue_wait(std::exchange(plan.turn, nullptr), "turn of launch " + name);
+  Stream& stream = current_stream("launch", plan.device);
+  LaunchCommand command;
+  command.place = take_place(context, stream);
+  command.may_go_ahead = may_go_ahead(plan);
+  if (plan.turn) stream.enqueue_wait(std::exchange(plan.turn, nullptr), "turn of launch " + name);
   const auto written = plan.written;
-  const int device = plan.device;
-  const std::uint64_t owner = worker.group ? worker.owner() : simulation.next_main_launch();
-  auto begin = [sending = Sending{simulation, name, worker.group, worker.rank,
-                                  context.scope ? context.scope->number() : owner, where, context.scope},
-                plan = std::move(plan)](Stream::Done done) mutable {
-    const auto explain = plan.explain;
-    const auto node = begin_launch(sending, std::move(plan), std::move(done));
-    return explain ? explain(node) : node;
+  Sending sending{simulation, name, worker.group, worker.rank, 0, where, context.scope};
+  sending.owner = worker.group ? worker.owner() : simulation.next_main_launch();
+  if (context.scope) sending.owner = context.scope->number();
+  sending.stream = stream.weak_from_this();
+  sending.queue = stream.number();
+  command.owner = sending.owner;
+  command.is_first = [&simulation, in_region = sending.in_region] {
+    *in_region = simulation.region()->is_open() || simulation.options().whole_run;
   };
-  auto completion = current_stream("launch", device).enqueue("launch " + name, std::move(begin));
+  auto begin = [sending, plan = std::move(plan)](Stream::Done done) mutable {
+    const auto explain = plan.explain;
+    auto begun = begin_launch(sending, std::move(plan), std::move(done));
+    if (explain) begun.node = explain(begun.node);
+    return begun;
+  };
+  auto completion = stream.enqueue_launch("launch " + name, std::move(command), std::move(begin));
   for (const auto& storage : written) storage->add_producer(completion);
   return completion;
 }

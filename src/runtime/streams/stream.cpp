@@ -1,5 +1,6 @@
 #include "runtime/streams/stream.h"
 
+#include <algorithm>
 #include <utility>
 #include <vector>
 
@@ -15,10 +16,41 @@ std::string completion_text(const std::source_location& where) {
 
 }  // namespace
 
+Stream::Stream(Name name, std::uint64_t number, std::int32_t places)
+    : name_(std::make_shared<const Name>(std::move(name))),
+      number_(number),
+      places_(std::make_shared<CommandPlaces>(places)) {
+  places_->describe_as([on = name_] { return named("a place for a launch in the device's queue of {}", *on); });
+  places_->provided_by([this](auto& edges) {
+    for (const auto& command : commands_) {
+      if (command->kind == Kind::launch && !command->done)
+        return edges.push_back({command->completion.get(), "its completion"});
+    }
+  });
+}
+
 CompletionRef Stream::enqueue(Name name, Begin begin) {
+  return add(Kind::ordinary, std::move(name), {}, std::move(begin));
+}
+
+CompletionRef Stream::enqueue_marker(Name name, std::function<void()> reached) {
+  return add(Kind::marker, std::move(name), {}, [reached = std::move(reached)](const Done& done) {
+    reached();
+    done();
+    return nullptr;
+  });
+}
+
+CompletionRef Stream::enqueue_launch(Name name, LaunchCommand launch, Begin begin) {
+  return add(Kind::launch, std::move(name), std::move(launch), std::move(begin));
+}
+
+CompletionRef Stream::add(Kind kind, Name name, LaunchCommand launch, Begin begin) {
   auto command = std::make_shared<Command>();
+  command->kind = kind;
   command->name = std::move(name);
   command->begin = std::move(begin);
+  command->launch = std::move(launch);
   command->completion = std::make_shared<sim::Completion>();
   command->work = current_work();
   if (const sim::Fiber* fiber = sim::this_fiber::current()) command->where = fiber->call().where;
@@ -31,15 +63,15 @@ CompletionRef Stream::enqueue(Name name, Begin begin) {
   // Weak references: a command that is over has nothing left to wait for.
   command->completion->provided_by(
       [self = std::weak_ptr<Command>(command), before = std::weak_ptr<sim::Completion>(last())](auto& edges) {
+        const auto previous = before.lock();
+        if (previous && !previous->is_set()) return edges.push_back({previous.get(), "its turn in the stream"});
         const auto mine = self.lock();
         if (const auto node = mine ? mine->node.lock() : nullptr)
           edges.push_back({node.get(), completion_text(mine->where)});
-        else if (const auto previous = before.lock())
-          edges.push_back({previous.get(), "its turn in the stream"});
       });
   auto completion = command->completion;
   commands_.push_back(std::move(command));
-  if (!beginning_ && commands_.size() == 1) begin_next();
+  if (!going_through_) go_through();
   return completion;
 }
 
@@ -68,49 +100,86 @@ void Stream::go_on(std::uint64_t wait) {
 }
 
 void Stream::drop_cancelled() {
-  std::vector<std::shared_ptr<Command>> dropped;
+  std::vector<CommandRef> dropped;
   std::erase_if(commands_, [&](const auto& command) {
     if (command->begun || !command->dropped()) return false;
     dropped.push_back(command);
     return true;
   });
+  passed_ = 0;
   for (const auto& command : dropped) {
     command->begin = nullptr;
+    command->launch = {};
     command->work.reset();
     command->completion->set();
   }
   if (awaited_ && commands_.front()->dropped()) go_on(waits_);
 }
 
+std::vector<std::uint64_t> Stream::drop_behind(std::uint64_t failed) {
+  std::vector<std::uint64_t> owners;
+  auto command = std::ranges::find_if(commands_, [&](const auto& each) { return each->launch.owner == failed; });
+  if (command == commands_.end()) return owners;
+  for (++command; command != commands_.end(); ++command) {
+    (*command)->taken_back = true;
+    if ((*command)->at_device && !(*command)->done) owners.push_back((*command)->launch.owner);
+  }
+  drop_cancelled();
+  return owners;
+}
+
 CompletionRef Stream::last() const {
   return commands_.empty() ? nullptr : commands_.back()->completion;
 }
 
-void Stream::begin_next() {
-  // A command may complete while it begins; the loop then goes on instead of recursing.
-  beginning_ = true;
+void Stream::begin(const CommandRef& command) {
+  command->begun = true;
+  const auto begun = std::exchange(command->begin, nullptr)([this, command] { completed(*command); });
+  if (command->done) return;
+  command->node = begun.node;
+  command->at_device = begun.at_device;
+}
+
+void Stream::completed(Command& command) {
+  command.done = true;
+  if (observer_) observer_(command.name, command.where, false);
+  command.node.reset();
+  command.work.reset();
+  command.launch = {};
+  command.completion->set();
+  if (!going_through_) go_through();
+}
+
+void Stream::go_through() {
+  going_through_ = true;
+  begin_first();
+  begin_ahead();
+  going_through_ = false;
+}
+
+// A command may complete while it begins; the loop then goes on instead of recursing.
+void Stream::begin_first() {
   while (!commands_.empty()) {
-    const auto command = commands_.front();
-    const auto begin = std::exchange(command->begin, nullptr);
-    command->begun = true;
-    if (observer_) observer_(command->name, command->where, true);
-    const auto node = begin([this, command] {
-      command->done = true;
-      if (observer_) observer_(command->name, command->where, false);
-      command->node.reset();
-      command->work.reset();
-      command->completion->set();
-      if (beginning_) return;
-      commands_.pop_front();
-      begin_next();
-    });
-    if (!command->done) {
-      command->node = node;
-      break;
+    const CommandRef command = commands_.front();
+    if (!std::exchange(command->first, true)) {
+      if (observer_) observer_(command->name, command->where, true);
+      if (command->launch.is_first) command->launch.is_first();
     }
+    if (!command->begun) begin(command);
+    if (!command->done) return;
     commands_.pop_front();
+    if (passed_ > 0) --passed_;
   }
-  beginning_ = false;
+}
+
+void Stream::begin_ahead() {
+  for (; passed_ < commands_.size(); ++passed_) {
+    const CommandRef command = commands_[passed_];
+    if (command->may_be_passed()) continue;
+    if (command->begun || command->kind != Kind::launch || !command->launch.may_go_ahead()) return;
+    begin(command);
+    if (!command->may_be_passed()) return;
+  }
 }
 
 }  // namespace kernbench::runtime

@@ -1,6 +1,8 @@
-// Streams: commands to one device that run one after the other, in the order in which they were given.
+// Streams: commands to one device that run one after the other, in the order in which they were given. Launches wait
+// for their turn at the device where they can, all other commands at the host.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <deque>
 #include <functional>
@@ -8,8 +10,10 @@
 #include <source_location>
 #include <string>
 #include <utility>
+#include <vector>
 
 #include "kernbench/coordinates.h"
+#include "runtime/streams/command_places.h"
 #include "runtime/streams/worker_group.h"
 #include "sim/waitable.h"
 
@@ -17,24 +21,45 @@ namespace kernbench::runtime {
 
 using CompletionRef = std::shared_ptr<sim::Completion>;
 
+/// What became of a command that was begun.
+struct Begun {
+  template <typename Node>
+  Begun(Node waits_for, bool is_at_device = false)  // NOLINT(google-explicit-constructor): most commands return a node
+      : node(std::move(waits_for)), at_device(is_at_device) {}
+  std::shared_ptr<const sim::WaitNode> node;  // what a wait for it waits for; may be null
+  bool at_device;                             // the device has it, and begins what comes to it later behind it
+};
+
+/// What a stream has to know of a launch.
+struct LaunchCommand {
+  std::function<bool()> may_go_ahead;  // whether it can be sent to the device before its turn; asked then
+  std::function<void()> is_first;      // told when all before it are over for the host
+  CommandPlace place;                  // held until it is over
+  std::uint64_t owner = 0;             // under which the machine knows it
+};
+
 /// A command belongs to the group of the worker that gives it. It begins when the one before it has completed. `begin`
-/// starts it, says what a wait for it waits for (may be null), and has `done` called when it is complete, at once or
-/// later.
-class Stream {
+/// starts it, and has `done` called when it is complete, at once or later.
+class Stream : public std::enable_shared_from_this<Stream> {
  public:
   using Done = std::function<void()>;
-  using Begin = std::function<std::shared_ptr<const sim::WaitNode>(Done done)>;
+  using Begin = std::function<Begun(Done done)>;
 
   /// Told when a command, of the program's call at `where`, begins and when it is complete.
   using Observer = std::function<void(const std::string& command, const std::source_location& where, bool begins)>;
 
-  explicit Stream(Name name) : name_(std::make_shared<const Name>(std::move(name))) {}
+  /// `number`: the device's queue for its launches, not 0; `places`: the launches that this queue takes.
+  Stream(Name name, std::uint64_t number, std::int32_t places);
   Stream(const Stream&) = delete;
   Stream& operator=(const Stream&) = delete;
 
   void observe_with(Observer observer) { observer_ = std::move(observer); }
   /// Adds a command; the result is set when it completes.
   CompletionRef enqueue(Name name, Begin begin);
+  /// Adds one that takes no time and asks nothing of the device: launches behind it go ahead of it.
+  CompletionRef enqueue_marker(Name name, std::function<void()> reached);
+  /// Adds a launch. It begins when all before it are over, at the device or markers, if it may go ahead then.
+  CompletionRef enqueue_launch(Name name, LaunchCommand launch, Begin begin);
   /// What is given to the stream later begins after `reached`.
   CompletionRef enqueue_wait(CompletionRef reached);
   /// Likewise; what is to be reached is asked for when it is the stream's turn. Null: nothing.
@@ -42,29 +67,52 @@ class Stream {
   /// Drops the commands of cancelled groups that have not begun, and their waits for events; they count as completed,
   /// for whoever else waits for them.
   void drop_cancelled();
+  /// Drops in this way all that stands behind the launch of `failed`. Returns the owners of the launches among them
+  /// that the device has: they are to be taken back there.
+  std::vector<std::uint64_t> drop_behind(std::uint64_t failed);
   /// The completion of the last command, or null when none is outstanding.
   CompletionRef last() const;
   const Name& name() const { return *name_; }
+  std::uint64_t number() const { return number_; }
+  CommandPlaces& places() { return *places_; }
 
  private:
+  enum class Kind : std::uint8_t { ordinary, marker, launch };
   struct Command {
+    Kind kind = Kind::ordinary;
     Name name;
     std::source_location where;  // of the program's call that gave it; line 0: not known
     Begin begin;
+    LaunchCommand launch;  // of a launch
     CompletionRef completion;
     std::weak_ptr<const sim::WaitNode> node;  // the machine owns it, and it owns what calls this command done
     GroupWorkRef work;
+    bool first = false;  // all before it are over
     bool begun = false;
+    bool at_device = false;
     bool done = false;
-    bool dropped() const { return work && work->cancelled(); }
+    bool taken_back = false;
+    bool dropped() const { return taken_back || (work && work->cancelled()); }
+    /// Whether a launch behind it may begin.
+    bool may_be_passed() const { return at_device || done || kind == Kind::marker; }
   };
-  void begin_next();
+  using CommandRef = std::shared_ptr<Command>;
+  CompletionRef add(Kind kind, Name name, LaunchCommand launch, Begin begin);
+  void begin(const CommandRef& command);
+  void completed(Command& command);
+  /// Begins all commands that can begin now.
+  void go_through();
+  void begin_first();
+  void begin_ahead();
   void go_on(std::uint64_t wait);
 
   std::shared_ptr<const Name> name_;  // completions may outlive the stream
+  std::uint64_t number_;
+  std::shared_ptr<CommandPlaces> places_;
   Observer observer_;
-  std::deque<std::shared_ptr<Command>> commands_;
-  bool beginning_ = false;
+  std::deque<CommandRef> commands_;
+  std::size_t passed_ = 0;  // of those in front, how many are known to be such that a launch may pass them
+  bool going_through_ = false;
   // The command in front waits for this; then it is done.
   CompletionRef awaited_;
   Done after_awaited_;

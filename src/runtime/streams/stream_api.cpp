@@ -85,10 +85,8 @@ void Event::record(const Stream& stream, Where where) {
   const tensor::HostCall here("Event::record", where);
   auto& simulation = current_context("Event::record").simulation;
   auto state = std::make_shared<State>();
-  state->reached = stream.state("Event::record")->enqueue("event", [&simulation, state](const auto& done) {
+  state->reached = stream.state("Event::record")->enqueue_marker("event", [&simulation, state] {
     state->at = simulation.scheduler().now();
-    done();
-    return nullptr;
   });
   state_ = std::move(state);
 }

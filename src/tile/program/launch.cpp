@@ -5,6 +5,27 @@
 
 namespace kernbench::tile {
 
+namespace {
+
+std::vector<hardware::ProgramRequest> make_programs(Environment& environment,
+                                                    const std::shared_ptr<LaunchRecord>& record,
+                                                    const std::vector<PeCoordinate>& pes, const Name& name,
+                                                    std::function<void()> kernel) {
+  if (environment.explainer != nullptr) Explainer::begin_launch(*record);
+  const auto body = std::make_shared<const std::function<void()>>(std::move(kernel));
+  std::vector<hardware::ProgramRequest> programs;
+  programs.reserve(pes.size());
+  std::int64_t id = 0;
+  for (const PeCoordinate at : pes) {
+    auto program = std::make_shared<Program>(environment, record, at, id++);
+    programs.push_back(
+        {at, Name::program(at, name), [program, body](sim::AgentId agent) { program->run(agent, *body); }});
+  }
+  return programs;
+}
+
+}  // namespace
+
 std::shared_ptr<const sim::WaitNode> start(Environment& environment, KernelLaunch launch) {
   auto record = std::make_shared<LaunchRecord>();
   record->name = launch.name;
@@ -16,19 +37,14 @@ std::shared_ptr<const sim::WaitNode> start(Environment& environment, KernelLaunc
   record->queues = std::move(launch.queues);
   record->grid = launch.grid;
   record->pes = static_cast<std::int64_t>(launch.pes.size());
-  auto body = std::make_shared<const std::function<void()>>(std::move(launch.body));
-
   hardware::LaunchRequest request;
   request.sip = launch.sip;
   request.name = launch.name;
-  request.programs.reserve(launch.pes.size());
-  std::int64_t id = 0;
-  for (const PeCoordinate at : launch.pes) {
-    auto program = std::make_shared<Program>(environment, record, at, id++);
-    request.programs.push_back(
-        {at, Name::program(at, launch.name), [program, body](sim::AgentId agent) { program->run(agent, *body); }});
-  }
-  if (environment.explainer != nullptr) Explainer::begin_launch(*record);
+  request.queue = launch.queue;
+  request.make_programs = [&environment, record, body = std::move(launch.body), name = launch.name,
+                           pes = std::move(launch.pes)]() mutable {
+    return make_programs(environment, record, pes, name, std::move(body));
+  };
   request.completed = [record, completed = std::move(launch.completed)](const hardware::LaunchTimes& times) {
     completed(times, *record);
   };
