@@ -35,7 +35,7 @@ struct PathSegment {
 
 /// Waits that are alike, summed up over all programs of a launch.
 struct WaitResult {
-  std::string reason;              // "operand", "engine busy", "TCM full", …
+  std::string reason;              // "operand", "engine busy", "TCM full", …; of a host program "queue full"
   std::string operation, where;    // that waited; operation empty: the program itself
   std::string cause, cause_where;  // the operation that ended the wait, or the kind of server; empty: not known
   Time time;
@@ -290,6 +290,9 @@ struct RunResult {
   std::optional<RegionResult> region;
   std::vector<RangeResult> ranges;  // by name
   std::vector<TlbResult> tlbs;
+  /// Waits of host programs for a place in a device's queue of launches, by line and stream, the longest first. Their
+  /// reason is "queue full", their cause the stream.
+  std::vector<WaitResult> host_waits;
   /// What makes the run slower than it need be, and what in the machine's description is allowed but likely a mistake:
   /// "host.link.credits: …".
   std::vector<std::string> warnings;

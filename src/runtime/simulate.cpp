@@ -89,6 +89,7 @@ void collect(Simulation& simulation, RunResult& result) {
   simulation.launches.hand_over(result);
   result.checks = simulation.checks;
   result.metrics = simulation.metrics;
+  result.host_waits = simulation.host_waits.results();
   set_peaks(result, simulation.machine());
   collect_resources(simulation, result);
   for (const auto& [name, range] : simulation.region()->ranges()) result.ranges.push_back(range);

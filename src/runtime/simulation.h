@@ -22,6 +22,7 @@
 #include "runtime/observe/trace_recorder.h"
 #include "runtime/queues/queue_resources.h"
 #include "runtime/queues/queue_set.h"
+#include "runtime/streams/host_waits.h"
 #include "runtime/streams/stream.h"
 #include "sim/fiber.h"
 #include "sim/scheduler.h"
@@ -106,6 +107,7 @@ class Simulation {
   LaunchLog launches;
   std::vector<CheckResult> checks;
   std::map<std::string, Metric> metrics;
+  HostWaits host_waits;
   Fingerprint values;
 
   /// The distributed layer's own: what the process groups of the simulation share.

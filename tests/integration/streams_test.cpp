@@ -6,6 +6,7 @@
 #include <map>
 #include <string>
 
+#include "host_copy_law.h"
 #include "programs.h"
 #include "runtime/context.h"
 #include "sim/waitable.h"
@@ -17,7 +18,10 @@ using ::testing::AllOf;
 using testing::error_of;
 using testing::error_type_of;
 using ::testing::HasSubstr;
+using testing::kDoorbell;
+using testing::kHostMessage;
 using testing::one_pe;
+using testing::ps;
 using testing::tiny;
 using torch::ahbm::Event;
 using torch::ahbm::Stream;
@@ -69,17 +73,22 @@ std::map<std::string, LaunchResult> run_two(bool two_streams, bool second_pe, Si
 
 TEST(Streams, IndependentStreamsOnTwoPesOverlapAsThoughEachWereAlone) {
   const auto both = run_two(true, true), apart = run_two(false, true);
-  // The host gives one launch after the other; each then takes as long as in a machine of its own.
+  // The host gives one launch after the other; each then takes as long as in a machine of its own. One that waits at
+  // the device for another in its stream has only the way from there left when its turn comes.
   EXPECT_EQ(both.at("b#0").start - both.at("a#0").start, Time::nanoseconds(2000));
   EXPECT_EQ(duration(both.at("a#0")), duration(apart.at("a#0")));
-  EXPECT_EQ(duration(both.at("b#0")), duration(apart.at("b#0")));
+  const Time earlier = duration(both.at("b#0")) - duration(apart.at("b#0"));
+  const Time way_to_the_device = ps(kDoorbell + kHostMessage + 200'000);
+  EXPECT_LT(std::max(earlier, way_to_the_device) - std::min(earlier, way_to_the_device),
+            Time::nanoseconds(1));  // an edge of the vector engine's clock
   EXPECT_LT(both.at("b#0").start, both.at("a#0").end);
   EXPECT_GE(duration(apart.at("a#0")), Time::nanoseconds(10'000));
 }
 
 TEST(Streams, LaunchesOfOneStreamRunOneAfterTheOtherOnDifferentPesToo) {
   const auto launches = run_two(false, true);
-  EXPECT_EQ(launches.at("b#0").start, launches.at("a#0").end);
+  // The news of a's end is still on its way to the host.
+  EXPECT_EQ(launches.at("a#0").end - launches.at("b#0").start, ps(kHostMessage));
 }
 
 TEST(Streams, TwoStreamsShareThePesContextsAndItsEngines) {
@@ -105,6 +114,145 @@ TEST(Streams, AThirdLaunchOnAPeOfTwoContextsWaitsForOneOfThem) {
   const Time first_end = std::min(launches.at("w#0").end, launches.at("w#1").end);
   EXPECT_LT(launches.at("w#1").start, launches.at("w#0").end);
   EXPECT_GT(launches.at("w#2").end, first_end);
+}
+
+// ---- the device's queue ------------------------------------------------------------------------------------------
+
+SimulateOptions with_queue_of(int launches) {
+  SimulateOptions options = tiny();
+  options.overrides.push_back("sip.io.queue=" + std::to_string(launches));
+  return options;
+}
+
+TEST(Streams, AnEventBetweenTwoLaunchesHasTheTimeOfTheFirstAndHoldsUpNoneBehindIt) {
+  double at_event = 0;
+  const auto result = simulate(tiny(), [&] {
+    auto x = torch::zeros({256}, one_pe()), y = torch::empty({256}, one_pe());
+    torch::ahbm::synchronize();
+    Event begin, between, end;
+    begin.record();
+    torch::launch("a", work, x, y);
+    between.record();
+    torch::launch("b", work, y, x);
+    end.record();
+    end.synchronize();
+    at_event = between.elapsed_time(end);
+  });
+  const auto launches = launches_of(result);
+  EXPECT_DOUBLE_EQ(at_event, static_cast<double>((launches.at("b#0").end - launches.at("a#0").end).count()) * 1e-9);
+  EXPECT_EQ(launches.at("a#0").end - launches.at("b#0").start, ps(kHostMessage));
+}
+
+TEST(Streams, ADependentLaunchReadsWhatTheOneBeforeHasWritten) {
+  float value = 0;
+  const auto options = tiny();
+  simulate(options, [&] {
+    auto x = torch::zeros({256}, one_pe()), y = torch::empty({256}, one_pe());
+    for (int i = 0; i < 20; ++i) {
+      torch::launch("there", add_one, x, y);
+      torch::launch("back", add_one, y, x);
+    }
+    value = x[255].item<float>();
+  });
+  EXPECT_EQ(value, 40.0f);
+}
+
+TEST(Streams, AHostThatFillsTheQueueWaitsUntilALaunchIsOverAndTheReportSaysSo) {
+  for (const int places : {1, 2, 8}) {
+    std::vector<Time> given;
+    const auto result = simulate(with_queue_of(places), [&] {
+      auto x = torch::zeros({256}, one_pe()), y = torch::empty({256}, one_pe());
+      torch::ahbm::synchronize();
+      for (int i = 0; i < 4; ++i) {
+        torch::launch("w", work, x, y);
+        given.push_back(now());
+      }
+    });
+    const auto launches = launches_of(result);
+    const Time overhead = Time::nanoseconds(2000);
+    Time waited;
+    for (std::size_t i = 1; i < given.size(); ++i) {
+      const Time free = given[i - 1] + overhead;
+      const std::size_t gone = i - static_cast<std::size_t>(places);
+      const bool full = i >= static_cast<std::size_t>(places);
+      const Time place = full ? launches.at("w#" + std::to_string(gone)).end : Time::zero();
+      EXPECT_EQ(given[i], std::max(free, place)) << places << " places, launch " << i;
+      waited += given[i] - free;
+    }
+    if (places == 8) {
+      EXPECT_TRUE(result.host_waits.empty());
+      continue;
+    }
+    ASSERT_EQ(result.host_waits.size(), 1u);
+    const WaitResult& wait = result.host_waits[0];
+    EXPECT_EQ(wait.reason, "queue full");
+    EXPECT_EQ(wait.cause, "sip0 stream 0");
+    EXPECT_THAT(wait.where, HasSubstr("streams_test.cpp:"));
+    EXPECT_EQ(wait.count, 4 - places);
+    EXPECT_EQ(wait.time, waited);
+  }
+}
+
+TEST(Streams, ADeadlockOfAHostThatWaitsForAPlaceNamesItsCauseFirst) {
+  const auto program = [](int behind) {
+    auto x = torch::zeros({8}, one_pe());
+    sim::Completion never;
+    never.describe_as([] { return std::string("a message that nobody sends"); });
+    torch::launch("stuck", [&never](tl::Tensor) { never.wait(); }, x);
+    for (int i = 0; i < behind; ++i) torch::launch("behind", [](tl::Tensor) {}, x);
+    x.cpu();
+  };
+  const auto first_line = [](const std::string& text) { return text.substr(0, text.find('\n')); };
+  const auto error = [&](int places, int behind) {
+    const auto result = try_simulate(with_queue_of(places), [&] { program(behind); });
+    EXPECT_EQ(result.error->type, "DeadlockError");
+    return result.error->message;
+  };
+  const std::string queued = error(1024, 3), full = error(2, 3), alone = error(1024, 0);
+  EXPECT_EQ(first_line(queued), first_line(alone));
+  EXPECT_EQ(first_line(full), first_line(alone));
+  EXPECT_THAT(full, HasSubstr("a place for a launch in the device's queue of sip0 stream 0"));
+}
+
+TEST(Streams, WhatStandsBehindAFailedLaunchInItsStreamIsDropped) {
+  float behind = 0, beside = 0, later = 0;
+  std::string error;
+  const auto result = simulate(with_queue_of(3), [&] {
+    auto x = torch::zeros({256}, one_pe()), y = torch::zeros({256}, one_pe()), z = torch::zeros({256}, one_pe());
+    torch::ahbm::synchronize();
+    const Stream other;
+    try {
+      torch::launch(
+          "fails",
+          [](tl::In) {
+            tl::delay(Time::microseconds(30));
+            throw ValueError("this kernel fails");
+          },
+          x);
+      {
+        const StreamGuard guard(other);
+        torch::launch("beside", work, x, z);
+        torch::launch("beside", add_one, x, z);
+      }
+      torch::launch("behind", add_one, x, y);
+      torch::launch("behind", add_one, x, y);
+      torch::launch("behind", add_one, x, y);  // waits for a place
+      torch::ahbm::synchronize();
+    } catch (const ValueError& failure) {
+      error = failure.what();
+    }
+    torch::ahbm::synchronize();
+    behind = y[0].item<float>();
+    beside = z[0].item<float>();
+    torch::launch("later", add_one, x, y);
+    later = y[0].item<float>();
+  });
+  EXPECT_THAT(error, HasSubstr("this kernel fails"));
+  EXPECT_EQ(behind, 0.0f);
+  EXPECT_EQ(beside, 1.0f);
+  EXPECT_EQ(later, 1.0f);
+  const auto launches = launches_of(result);
+  EXPECT_EQ(launches.count("behind#0") + launches.count("behind#1"), 0u);
 }
 
 // ---- order across streams ----------------------------------------------------------------------------------------

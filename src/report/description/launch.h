@@ -41,13 +41,15 @@ void describe(V& visit, R& segment) {
 
 template <class V, Of<WaitResult> R>
 void describe(V& visit, R& wait) {
-  visit.key({"reason", "one of the waits among the activities, `TLB miss`, `link buffer` or `contention`"},
+  visit.key({"reason",
+             "one of the waits among the activities, `TLB miss`, `link buffer` or `contention`; of a host program "
+             "`queue full`"},
             wait.reason);
   visit.key({"operation", "that waited; empty for a program itself"}, wait.operation);
-  visit.key({"where", "line of the kernel that waited"}, wait.where);
+  visit.key({"where", "line of the kernel, or of the host program, that waited"}, wait.where);
   visit.key({"cause",
              "the operation that ended the waits; empty when it was of another program, or none; for `contention` "
-             "and `link buffer` the kind of the server"},
+             "and `link buffer` the kind of the server, for `queue full` the stream"},
             wait.cause);
   visit.key({"cause_where", "its line"}, wait.cause_where);
   visit.key({"time_ps", "sum of the waits"}, wait.time);

@@ -155,6 +155,11 @@ void describe(V& visit, R& result) {
              "the PEs that translated addresses, by coordinate; of the whole run",
              {.layout = Layout::lines, .missing_with = "tlbs"}},
             result.tlbs);
+  visit.key({"host_waits",
+             "waits of host programs for a place in a device's queue of launches, the longest first; only where there "
+             "are any",
+             {.layout = Layout::lines, .omitted = result.host_waits.empty(), .missing_with = "host_waits"}},
+            result.host_waits);
   visit.key({"region",
              "the region of interest; null when the program marks none, and under `--whole-run`",
              {.missing_with = "region"}},

@@ -79,6 +79,25 @@ std::string ranges_section(const RunResult& result, const Palette& palette) {
          remainder(result.ranges.size(), palette);
 }
 
+std::string host_waits_section(const RunResult& result, const Palette& palette) {
+  if (result.host_waits.empty()) return {};
+  TextTable table({{"host waits", Align::left, 16},
+                   {"for a place in", Align::left, 18},
+                   {"at", Align::left, 24},
+                   {"count", Align::right, 8},
+                   {"time", Align::right, 11}});
+  for (std::size_t i = 0; i < std::min(result.host_waits.size(), kMostRanges); ++i) {
+    const WaitResult& wait = result.host_waits[i];
+    table.add({{wait.reason},
+               {wait.cause},
+               {wait.where},
+               {count_text(static_cast<std::uint64_t>(wait.count))},
+               {time_text(wait.time)}});
+  }
+  return palette.paint(Style::heading, "Waits of the host for a device's queue of launches") + "\n" +
+         table.text(palette) + remainder(result.host_waits.size(), palette);
+}
+
 std::string warnings_section(const RunResult& result, const Palette& palette) {
   std::string out;
   for (const std::string& warning : result.warnings) {

@@ -184,8 +184,12 @@ Begun begin_launch(const Sending& sending, LaunchPlan plan, Stream::Done done) {
 CommandPlace take_place(HostContext& context, Stream& stream) {
   CommandPlaces& places = stream.places();
   if (!places.full()) return places.take();
+  sim::Scheduler& scheduler = context.simulation.scheduler();
+  const Time begun = scheduler.now();
   CommandPlace place;
   host_wait(context, [&] { place = places.take(); });
+  context.simulation.host_waits.add(sim::place_text(sim::this_fiber::current()->call().where), stream.name(),
+                                    scheduler.now() - begun);
   return place;
 }
 
