@@ -62,8 +62,8 @@ struct IoSpec {
   Time cpu_latency;                                // IO_CPU: handling of one message or interrupt
   // Completion counters: one write. assumption: read, decrement and compare a register, two cycles of 1 GHz.
   Time counter_write = Time::nanoseconds(2);
-  // Commands of one stream that the SIP holds. source: CUDA takes about 1024 launches of a stream before a further one
-  // makes the host wait (its documentation names no figure; measured by users).
+  // Launches of one stream that the SIP holds. assumption: as many as CUDA takes of one stream before a further one
+  // makes its host wait, which is about a thousand.
   std::int32_t queue = 1024;
   bool operator==(const IoSpec&) const = default;
 };
