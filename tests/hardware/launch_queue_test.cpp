@@ -3,7 +3,9 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <functional>
 #include <map>
+#include <memory>
 #include <string>
 #include <utility>
 #include <vector>
@@ -72,7 +74,7 @@ class Queues {
   std::int32_t hosts_ = 0;
 };
 
-std::vector<PeCoordinate> all_pes(const topology::Topology& machine) {
+std::vector<PeCoordinate> pes_of(const topology::Topology& machine) {
   std::vector<PeCoordinate> pes;
   for (int cube = 0; cube < machine.sip.cubes.count(); ++cube) {
     for (int pe = 0; pe < machine.cube.pes.count(); ++pe) pes.push_back(at(0, cube, pe));
@@ -102,7 +104,7 @@ Time to_host(const Bench& bench) {
   return bench.message_time(Endpoint::io_cpu(SipId{0}), Endpoint::host());
 }
 
-void expect_law(const topology::Topology& machine, PeCoordinate pe) {
+void expect_queue_law(const topology::Topology& machine, PeCoordinate pe) {
   Queues queues(machine);
   queues.launch("a", 1, {pe}, Time::microseconds(9));
   queues.launch("b", 1, {pe}, ns(777));
@@ -116,9 +118,9 @@ void expect_law(const topology::Topology& machine, PeCoordinate pe) {
 }
 
 TEST(LaunchQueue, ALaunchGoesOutWhenTheIoCpuHasHandledTheEndOfTheOneBefore) {
-  expect_law(tiny(), at(0, 0, 1));
-  expect_law(ahbm_1sip(), at(0, 0, 0));
-  expect_law(ahbm_1sip(), at(0, 15, 7));
+  expect_queue_law(tiny(), at(0, 0, 1));
+  expect_queue_law(ahbm_1sip(), at(0, 0, 0));
+  expect_queue_law(ahbm_1sip(), at(0, 15, 7));
 }
 
 TEST(LaunchQueue, ALaunchThatComesAfterItsTurnGoesOutAtOnce) {
@@ -158,7 +160,7 @@ TEST(LaunchQueue, QueuesDoNotWaitForEachOther) {
 TEST(LaunchQueue, ALaunchOfAllPesWaitsForTheLastOfThem) {
   for (const auto& machine : {tiny(), ahbm_1sip()}) {
     Queues queues(machine);
-    const auto pes = all_pes(machine);
+    const auto pes = pes_of(machine);
     queues.launch("a", 1, {pes.back()}, Time::microseconds(9));
     queues.launch("b", 1, pes, Time::zero());
     queues.launch("c", 1, pes, Time::zero());
@@ -243,7 +245,7 @@ TEST(LaunchQueue, ALaunchThatWaitsForItsTurnWaitsForTheOneBefore) {
 TEST(LaunchQueue, ExactEventsGiveTheSameTimes) {
   const auto times = [](bool exact) {
     Queues queues(small_machine({2, 2}, {2, 2}), exact);
-    const auto pes = all_pes(queues.bench.topology);
+    const auto pes = pes_of(queues.bench.topology);
     std::vector<Time> all;
     for (int i = 0; i < 6; ++i) {
       queues.launch("x" + std::to_string(i), static_cast<std::uint64_t>(1 + i % 2), pes, ns(i * 100));
