@@ -153,6 +153,17 @@ AlgorithmSpec AlgorithmFilter::applied_to(const GroupDescription& group) const {
   AlgorithmSpec spec = group.spec;
   for (const CollectiveOperation operation : kCollectiveOperations) {
     std::string& mine = algorithm_for(spec, operation);
+    if (mine == kAutomatic) {
+      const auto& left = allowed_[static_cast<std::size_t>(operation)];
+      const auto runs = [&](std::string_view each) {
+        return group.ranks < 2 || find_collective_algorithm(operation, each).refusal(group).empty();
+      };
+      if (left.empty() || std::ranges::any_of(left, runs))
+        spec.candidates = left;
+      else
+        mine = left.front();
+      continue;
+    }
     if (allows(find_collective_algorithm(operation, mine))) continue;
     const auto& allowed = allowed_[static_cast<std::size_t>(operation)];
     const auto fits = std::ranges::find_if(allowed, [&](std::string_view each) {
