@@ -124,6 +124,13 @@ TEST(AlgorithmFilter, ComesBehindTheProgramsChoiceAndBeforeTheFiles) {
   EXPECT_EQ(kernel_of_all_reduce({.algorithm = "direct_allreduce"}), "direct_allreduce");
 }
 
+TEST(AlgorithmFilter, StandsAmongTheSwitchesOfAResult) {
+  const auto switches = [] { return run_ranks(machine_of(1), 1, [](int) {}).run.switches; };
+  EXPECT_FALSE(switches().contains("KB_ALGO"));
+  const Variable variable("allreduce:tree");
+  EXPECT_EQ(switches().at("KB_ALGO"), "allreduce:tree");
+}
+
 TEST(AlgorithmFilter, IsAnErrorOfTheProgramThatUsesIt) {
   const Variable variable("allreduce:nothing");
   EXPECT_THAT(kernel_of_all_reduce({}), HasSubstr("ConfigurationError: KB_ALGO: there is no algorithm \"nothing\""));

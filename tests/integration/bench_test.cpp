@@ -52,7 +52,8 @@ const std::vector<Case>& cases() {
       {"ccl_collective", {{"size", "2400"}, {"iterations", "1"}}, 3, true, 0, true, false},
       {"p2p_bandwidth", {{"largest", "16384"}}, 2, false},
       {"scaled_add_ddp", {{"n", "3000"}, {"block", "512"}}, 2, false},
-      {"tp_mlp", {{"tokens", "16"}, {"hidden", "32"}, {"ffn", "64"}}, 2, true, 0.05}};
+      {"tp_mlp", {{"tokens", "16"}, {"hidden", "32"}, {"ffn", "64"}}, 2, true, 0.05},
+      {"tp_block", {{"tokens", "16"}, {"hidden", "32"}, {"heads", "4"}, {"ffn", "64"}}, 2, true, 0.05}};
   return all;
 }
 

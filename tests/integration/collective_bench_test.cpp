@@ -162,6 +162,44 @@ TEST(ScaledAddDdp, PassesOnSeveralSips) {
   }
 }
 
+/// How often device 0 launched a collective in the region of interest, by a part of its kernel's name.
+std::map<std::string, int> collectives_of(const RunResult& result) {
+  std::map<std::string, int> counts;
+  for (const LaunchResult& launch : result.launches) {
+    if (launch.device != 0 || !launch.in_region) continue;
+    for (const char* operation : {"allreduce", "reduce_scatter", "all_gather"})
+      if (launch.kernel.find(operation) != std::string::npos) ++counts[operation];
+  }
+  return counts;
+}
+
+TEST(TpBlock, CommunicatesTwiceAndIsTheSameLayerOnEachNumberOfDevices) {
+  using Counts = std::map<std::string, int>;
+  const std::map<std::string, std::string> small{{"tokens", "24"}, {"hidden", "64"}, {"heads", "8"}, {"ffn", "96"}};
+  for (const int sips : {1, 2, 4, 8}) {
+    auto parameters = small;
+    for (const char* dtype : {"f32", "f16"}) {
+      parameters["dtype"] = dtype;
+      const auto result = run("tp_block", "tiny", sips, parameters);
+      EXPECT_EQ(result.status, RunStatus::ok) << sips << " " << error_of(result);
+      ASSERT_EQ(result.checks.size(), 1u);
+      EXPECT_EQ(collectives_of(result), sips == 1 ? Counts{} : Counts({{"allreduce", 2}})) << sips;
+    }
+    if (sips == 1) continue;
+    parameters["sequence_parallel"] = "yes";
+    const auto shared = run("tp_block", "tiny", sips, parameters);
+    EXPECT_EQ(shared.status, RunStatus::ok) << sips << " " << error_of(shared);
+    EXPECT_EQ(collectives_of(shared), Counts({{"reduce_scatter", 2}, {"all_gather", 2}})) << sips;
+  }
+}
+
+TEST(TpBlock, RefusesHeadsThatTheDevicesCannotShare) {
+  const auto result = run("tp_block", "tiny", 2, {{"heads", "3"}, {"hidden", "48"}});
+  EXPECT_EQ(error_of(result), "ValueError: heads (3) must be divisible by the number of devices (2)");
+  EXPECT_EQ(error_of(run("tp_block", "tiny", 2, {{"heads", "3"}, {"hidden", "64"}})),
+            "ValueError: hidden (64) must be divisible by heads (3)");
+}
+
 // From two sizes, so that the time for the launch and the first and last step does not count.
 TEST(CclAllreduce, ScalesWithTheLinkBetweenSips) {
   if (kSanitized) GTEST_SKIP() << "long; runs in plain builds";

@@ -25,7 +25,7 @@ struct AttentionOptions {
   double dropout;
 };
 
-constexpr const char* kCall = "scaled_dot_product_attention";
+constexpr const char* kAttentionCall = "scaled_dot_product_attention";
 
 /// As [batch, heads, length, size].
 Tensor with_four_dimensions(const Tensor& x) {
@@ -37,8 +37,8 @@ Tensor with_four_dimensions(const Tensor& x) {
 
 void check_attention(const Tensor& q, const Tensor& k, const Tensor& v, const AttentionOptions& options) {
   const auto refuse = [&](const std::string& why) {
-    tensor::fail(kCall, fmt::format("{}; query is {}, key {}, value {}", why, tensor::describe(q), tensor::describe(k),
-                                    tensor::describe(v)));
+    tensor::fail(kAttentionCall, fmt::format("{}; query is {}, key {}, value {}", why, tensor::describe(q),
+                                             tensor::describe(k), tensor::describe(v)));
   };
   if (options.masked) refuse("attn_mask is not supported: leave it out, or use is_causal");
   if (options.dropout != 0) refuse("dropout is not supported: dropout_p must be 0");
@@ -61,7 +61,7 @@ void check_attention(const Tensor& q, const Tensor& k, const Tensor& v, const At
 }
 
 /// In double precision, rounded once.
-Tensor on_host(const Tensor& q, const Tensor& k, const Tensor& v, double scale, bool causal) {
+Tensor attention_on_host(const Tensor& q, const Tensor& k, const Tensor& v, double scale, bool causal) {
   const Tensor x = q.to(kDouble).contiguous(), y = k.to(kDouble).contiguous(), z = v.to(kDouble).contiguous();
   const std::int64_t heads = q.size(1), group = heads / k.size(1), length = q.size(2), keys = k.size(2);
   const std::int64_t size = q.size(3), columns = v.size(3);
@@ -98,18 +98,18 @@ Tensor on_host(const Tensor& q, const Tensor& k, const Tensor& v, double scale, 
 Tensor scaled_dot_product_attention(const TensorOperand& query, const Tensor& key, const Tensor& value,
                                     const std::optional<Tensor>& attn_mask, double dropout_p, bool is_causal,
                                     std::optional<double> scale, bool enable_gqa) {
-  const tensor::HostCall here(kCall, query.where);
-  const ComputePlace place = tensor::place_of(kCall, {query.tensor, key, value});
+  const tensor::HostCall here(kAttentionCall, query.where);
+  const ComputePlace place = tensor::place_of(kAttentionCall, {query.tensor, key, value});
   check_attention(query.tensor, key, value,
                   {.masked = attn_mask && attn_mask->defined(), .grouped = enable_gqa, .dropout = dropout_p});
   const Tensor q = with_four_dimensions(query.tensor), k = with_four_dimensions(key), v = with_four_dimensions(value);
   const double factor = scale.value_or(1 / std::sqrt(static_cast<double>(q.size(3))));
   std::vector<std::int64_t> sizes = query.tensor.sizes().vec();
   sizes.back() = v.size(3);
-  if (!place.on_device()) return on_host(q, k, v, factor, is_causal).view(sizes);
-  const Tensor out =
-      tensor::new_result(kCall, place, std::vector{q.size(0), q.size(1), q.size(2), v.size(3)}, q.scalar_type());
-  if (out.numel() != 0) tensor::device_kernels(kCall).attention(q, k, v, factor, is_causal, out);
+  if (!place.on_device()) return attention_on_host(q, k, v, factor, is_causal).view(sizes);
+  const Tensor out = tensor::new_result(kAttentionCall, place, std::vector{q.size(0), q.size(1), q.size(2), v.size(3)},
+                                        q.scalar_type());
+  if (out.numel() != 0) tensor::device_kernels(kAttentionCall).attention(q, k, v, factor, is_causal, out);
   return out.view(sizes);
 }
 

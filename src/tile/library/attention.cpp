@@ -11,17 +11,17 @@ namespace {
 /// Stands for the largest score where a row has seen none: so low that all others are larger, and finite, so that
 /// differences are numbers.
 constexpr float kNoScore = -1e30F;
-constexpr std::int64_t kDepth = 2;  // steps whose keys and values are under way
+constexpr std::int64_t kStepsAhead = 2;  // steps whose keys and values are under way
 
 /// One step of a unit: some of its keys.
-struct Step {
+struct AttentionStep {
   const AttentionUnit* unit;
   std::int64_t key, keys;
   bool first, last;  // of the unit
 };
 
-std::vector<Step> steps_of(const std::vector<AttentionUnit>& units, std::int64_t keys) {
-  std::vector<Step> steps;
+std::vector<AttentionStep> attention_steps(const std::vector<AttentionUnit>& units, std::int64_t keys) {
+  std::vector<AttentionStep> steps;
   for (const AttentionUnit& unit : units) {
     const std::size_t first = steps.size();
     const auto walk = [&](std::int64_t begin, std::int64_t end) {
@@ -36,19 +36,15 @@ std::vector<Step> steps_of(const std::vector<AttentionUnit>& units, std::int64_t
 }
 
 /// One matrix of a view of four dimensions.
-View matrix_of(const View& view, std::int64_t batch, std::int64_t head) {
+View head_of(const View& view, std::int64_t batch, std::int64_t head) {
   return {view.tensor,
           {view.sizes[2], view.sizes[3]},
           {view.strides[2], view.strides[3]},
           view.offset + batch * view.strides[0] + head * view.strides[1]};
 }
 
-View transposed(const View& matrix) {
+View transposed_head(const View& matrix) {
   return {matrix.tensor, {matrix.sizes[1], matrix.sizes[0]}, {matrix.strides[1], matrix.strides[0]}, matrix.offset};
-}
-
-tl::Tile whole(const tl::Tile& tile, const tl::Extents& shape) {
-  return tile.shape() == shape ? tile : tl::broadcast_to(tile, shape);
 }
 
 /// One program: its steps, with operands under way ahead of them.
@@ -63,14 +59,14 @@ class Attention {
         scale_(scale > 0 ? static_cast<float>(scale) : 1),
         shape_(plan.shape),
         group_(plan.shape.heads / plan.shape.kv_heads),
-        steps_(steps_of(units, plan.keys)) {}
+        steps_(attention_steps(units, plan.keys)) {}
 
   /// Calls finish(unit, sums of weighed values, sums of weights, largest scores) for each unit.
   template <class Finish>
   void run(const Finish& finish) {
     if (steps_.empty()) return;
     tl::Tile scores = next_scores();
-    for (const Step& step : steps_) {
+    for (const AttentionStep& step : steps_) {
       const tl::Tile mine = std::exchange(scores, tl::Tile());
       tl::Tile values = std::exchange(values_, tl::Tile());
       // The products of the next step are made while the vector engine works on this one's.
@@ -87,35 +83,36 @@ class Attention {
   };
 
   void load_next() {
-    const Step& step = steps_[loaded_++];
+    const AttentionStep& step = steps_[loaded_++];
     const AttentionUnit& unit = *step.unit;
     Operands operands;
     if (step.first)
       operands.queries = load_async(q_, {unit.batch, unit.head, unit.row, 0}, {1, unit.heads, unit.rows, shape_.size});
     const std::int64_t kv_head = unit.head / group_;
-    operands.keys = load_async(transposed(matrix_of(k_, unit.batch, kv_head)), {0, step.key}, {shape_.size, step.keys});
-    operands.values = load_async(matrix_of(v_, unit.batch, kv_head), {step.key, 0}, {step.keys, shape_.value_size});
+    operands.keys =
+        load_async(transposed_head(head_of(k_, unit.batch, kv_head)), {0, step.key}, {shape_.size, step.keys});
+    operands.values = load_async(head_of(v_, unit.batch, kv_head), {step.key, 0}, {step.keys, shape_.value_size});
     loading_.push_back(std::move(operands));
   }
 
   tl::Tile next_scores() {
-    while (std::ssize(loading_) < kDepth && loaded_ < steps_.size()) load_next();
-    const Step& step = steps_[taken_++];
+    while (std::ssize(loading_) < kStepsAhead && loaded_ < steps_.size()) load_next();
+    const AttentionStep& step = steps_[taken_++];
     Operands operands = std::move(loading_.front());
     loading_.pop_front();
     if (operands.queries) {
       const std::int64_t rows = step.unit->heads * step.unit->rows;
       queries_ =
-          tl::reshape(whole(wait(std::move(*operands.queries)), {1, step.unit->heads, step.unit->rows, shape_.size}),
+          tl::reshape(fill_out(wait(std::move(*operands.queries)), {1, step.unit->heads, step.unit->rows, shape_.size}),
                       {rows, shape_.size});
     }
-    const tl::Tile keys = whole(wait(std::move(operands.keys)), {shape_.size, step.keys});
-    values_ = whole(wait(std::move(operands.values)), {step.keys, shape_.value_size});
+    const tl::Tile keys = fill_out(wait(std::move(operands.keys)), {shape_.size, step.keys});
+    values_ = fill_out(wait(std::move(operands.values)), {step.keys, shape_.value_size});
     return tl::dot(queries_, keys);
   }
 
   /// Without the scores of keys that a row does not see.
-  tl::Tile masked(const Step& step, tl::Tile scores) const {
+  tl::Tile masked(const AttentionStep& step, tl::Tile scores) const {
     const AttentionUnit& unit = *step.unit;
     if (factor_ != 1) scores = scores * factor_;
     if (!shape_.causal || step.key + step.keys - 1 <= unit.row) return scores;
@@ -124,7 +121,7 @@ class Attention {
     return tl::where(tl::expand_dims(row, 1) >= tl::expand_dims(key, 0), scores, 2 * kNoScore);
   }
 
-  void add(const Step& step, tl::Tile scores, const tl::Tile& values) {
+  void add(const AttentionStep& step, tl::Tile scores, const tl::Tile& values) {
     tl::Tile largest =
         tl::maximum(tl::max(scores, 1, true), step.first ? tl::Operand(kNoScore) : tl::Operand(largest_));
     tl::Tile weights = tl::exp(tl::fma(scores, scale_, largest * -scale_));
@@ -147,7 +144,7 @@ class Attention {
   float scale_;   // of what remains
   const AttentionShape& shape_;
   std::int64_t group_;
-  std::vector<Step> steps_;
+  std::vector<AttentionStep> steps_;
   std::size_t loaded_ = 0, taken_ = 0;
   std::deque<Operands> loading_;
   tl::Tile queries_, values_;             // of the step whose scores were made last
@@ -185,9 +182,9 @@ void attention_finish(const View& parts, const View& logs, const View& out, Shar
       const tl::Extents from{0, at[0], at[1], at[2], at[3]};
       const tl::Extents all{splits, shape[0], shape[1], shape[2], shape[3]};
       const tl::Extents one{splits, shape[0], shape[1], shape[2], 1};
-      const tl::Tile log = whole(load(logs, {0, at[0], at[1], at[2], 0}, one), one);
+      const tl::Tile log = fill_out(load(logs, {0, at[0], at[1], at[2], 0}, one), one);
       const tl::Tile weights = tl::exp(log - tl::max(log, 0, true));
-      const tl::Tile sum = tl::sum(whole(load(parts, from, all), all) * weights, 0);
+      const tl::Tile sum = tl::sum(fill_out(load(parts, from, all), all) * weights, 0);
       store(out, at, sum * (1.0F / tl::sum(weights, 0)));
     });
   }
@@ -195,25 +192,25 @@ void attention_finish(const View& parts, const View& logs, const View& out, Shar
 
 namespace {
 
-std::int64_t ceil_div(std::int64_t a, std::int64_t b) {
+std::int64_t parts_of_size(std::int64_t a, std::int64_t b) {
   return (a + b - 1) / b;
 }
 
 /// Bytes of all tiles of a program that are alive at one time.
-std::int64_t tcm_bytes(const AttentionShape& shape, std::int64_t rows, std::int64_t keys) {
+std::int64_t attention_tcm_bytes(const AttentionShape& shape, std::int64_t rows, std::int64_t keys) {
   const std::int64_t width = item_size(shape.dtype);
   const std::int64_t queries = 2 * rows * shape.size * width;
   const std::int64_t operands = keys * (shape.size + shape.value_size) * width;
   const std::int64_t scores = rows * keys * (4 * 4 + width);
   const std::int64_t results = 3 * rows * shape.value_size * 4;
-  return queries + (kDepth + 2) * operands + scores + results + 16 * rows * 4;
+  return queries + (kStepsAhead + 2) * operands + scores + results + 16 * rows * 4;
 }
 
 /// Of the vector engine, which does most of the work, in operations: `steps` of a unit of so many rows.
-double unit_cost(const AttentionShape& shape, std::int64_t rows, std::int64_t keys, std::int64_t step) {
+double attention_unit_cost(const AttentionShape& shape, std::int64_t rows, std::int64_t keys, std::int64_t step) {
   constexpr double kEachScore = 8, kEachKey = 1, kEachRow = 64, kEachStep = 4096;
   const auto r = static_cast<double>(rows), n = static_cast<double>(keys);
-  const double steps = static_cast<double>(ceil_div(keys, step));
+  const double steps = static_cast<double>(parts_of_size(keys, step));
   const auto columns = static_cast<double>(shape.value_size);
   return n * (kEachScore * r + kEachKey * static_cast<double>(shape.size)) +
          steps * (kEachStep + r * (kEachRow + columns));
@@ -222,10 +219,10 @@ double unit_cost(const AttentionShape& shape, std::int64_t rows, std::int64_t ke
 constexpr std::int64_t kEnoughUnits = 16;  // for each program
 
 /// Units of one choice, and what the busiest program has to do.
-class Candidate {
+class AttentionCandidate {
  public:
-  Candidate(const AttentionShape& shape, std::int64_t rows, std::int64_t splits, std::int64_t programs,
-            std::int64_t budget)
+  AttentionCandidate(const AttentionShape& shape, std::int64_t rows, std::int64_t splits, std::int64_t programs,
+                     std::int64_t budget)
       : shape_(shape), group_(shape.heads / shape.kv_heads) {
     plan_.shape = shape;
     plan_.rows = std::min(rows, shape.length);
@@ -234,8 +231,8 @@ class Candidate {
     while (plan_.keys > 1 && !fits(budget)) plan_.keys /= 2;
     fits_ = fits(budget);
     if (!fits_) return;
-    part_ = ceil_div(shape.keys, splits);
-    plan_.splits = ceil_div(shape.keys, part_);
+    part_ = parts_of_size(shape.keys, splits);
+    plan_.splits = parts_of_size(shape.keys, part_);
     plan_.keys = std::min(plan_.keys, part_);
     deal(programs);
     if (plan_.splits > 1) cost_ += kFinish + 2.0 * static_cast<double>(plan_.splits * shape_.value_size);
@@ -249,7 +246,9 @@ class Candidate {
   static constexpr std::int64_t kMostKeys = 512;
   static constexpr double kFinish = 64 * 1024;  // of a second launch: about 2 us
 
-  bool fits(std::int64_t budget) const { return tcm_bytes(shape_, plan_.rows * plan_.heads, plan_.keys) <= budget; }
+  bool fits(std::int64_t budget) const {
+    return attention_tcm_bytes(shape_, plan_.rows * plan_.heads, plan_.keys) <= budget;
+  }
 
   /// Of one kv head.
   std::vector<Costed> units_of(std::int64_t batch, std::int64_t kv_head) const {
@@ -263,7 +262,7 @@ class Candidate {
           // A part of which no row sees anything still has to say so.
           const std::int64_t key = split * part_;
           const std::int64_t end = std::clamp(seen, key + 1, std::min(key + part_, shape_.keys));
-          units.push_back({unit_cost(shape_, rows * heads, end - key, plan_.keys),
+          units.push_back({attention_unit_cost(shape_, rows * heads, end - key, plan_.keys),
                            {batch, kv_head * group_ + first, heads, row, rows, split, key, end, key}});
         }
       }
@@ -283,7 +282,7 @@ class Candidate {
       std::ranges::pop_heap(least, std::greater());
       auto& [load, program] = least.back();
       load += cost;
-      const std::int64_t steps = ceil_div(unit.key_end - unit.key, plan_.keys);
+      const std::int64_t steps = parts_of_size(unit.key_end - unit.key, plan_.keys);
       unit.first_key += (program - first) * steps / (end - first) * plan_.keys;
       plan_.units[static_cast<std::size_t>(program)].push_back(unit);
       std::ranges::push_heap(least, std::greater());
@@ -326,13 +325,13 @@ std::shared_ptr<const AttentionPlan> plan_attention(const AttentionShape& shape,
                                                     std::int64_t budget) {
   // Units beyond these only make steps shorter.
   const std::int64_t enough = kEnoughUnits * programs;
-  std::optional<Candidate> best;
+  std::optional<AttentionCandidate> best;
   for (std::int64_t rows = 256; rows >= 1; rows /= 2) {
-    const std::int64_t units = ceil_div(shape.batch * shape.heads * shape.length, rows);
+    const std::int64_t units = parts_of_size(shape.batch * shape.heads * shape.length, rows);
     if (best && units > enough) break;
     for (std::int64_t splits = 1; splits <= std::min(programs, shape.keys); splits *= 2) {
       if (splits > 1 && units * splits > enough) break;
-      Candidate candidate(shape, rows, splits, programs, budget);
+      AttentionCandidate candidate(shape, rows, splits, programs, budget);
       if (!candidate.fits()) continue;
       if (!best || candidate.cost() < 0.98 * best->cost()) best = std::move(candidate);
     }
