@@ -89,7 +89,8 @@ TEST(AttentionPlans, GiveEachRowEachKeyThatItSeesOnce) {
 TEST(AttentionPlans, LeaveNoProgramWithoutWorkWhereThereIsEnough) {
   const auto idle = [](const AttentionShape& shape) {
     int count = 0;
-    for (const auto& units : plan_attention(shape, 128, kBudget)->units) count += units.empty() ? 1 : 0;
+    const auto plan = plan_attention(shape, 128, kBudget);
+    for (const auto& units : plan->units) count += units.empty() ? 1 : 0;
     return count;
   };
   const AttentionShape prefill{.heads = 32,
