@@ -47,7 +47,7 @@ struct InitOptions {
 
 /// What the collectives file says of an algorithm (docs/collectives.md).
 struct Algorithm {
-  std::string module;        // its algorithm of all-reduces
+  std::string module;        // its algorithm of all-reduces, or auto: chosen for each
   int world_size = 1;        // ranks: as the file says, else as many as there are SIPs
   bool rank_per_pe = false;  // so many that each is a PE
   std::int64_t n_elem = 0;   // elements of a rank that a bench takes when it is told nothing else

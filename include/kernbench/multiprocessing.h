@@ -24,6 +24,8 @@ namespace kernbench::torch::multiprocessing {
 
 /// Ranks may spawn ranks, and those again others, to this depth.
 inline constexpr int kMostNestedSpawns = 1'000;
+/// How many ranks may be alive at once when a rank spawns others.
+inline constexpr int kMostNestedRanks = 16'384;
 
 struct SpawnOptions {
   /// Ranks 0 … nprocs - 1. 0 starts none; a negative number is a ValueError.
@@ -130,7 +132,7 @@ std::function<void(int)> bind_worker(Function function, std::tuple<Arguments...>
 /// had given to the devices is taken back.
 ///
 /// ProgramError outside of a simulation, inside a kernel, in a daemonic rank, and in a rank that is kMostNestedSpawns
-/// spawns deep.
+/// spawns deep or would have more than kMostNestedRanks alive.
 template <class Function, class... Arguments>
 ProcessContext spawn(Function function, std::tuple<Arguments...> arguments = {}, const SpawnOptions& options = {},
                      Where where = Where::current()) {

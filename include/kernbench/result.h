@@ -274,7 +274,7 @@ struct RunResult {
   std::map<std::string, std::string> parameters;
   std::uint64_t seed = 0;
   /// How it was simulated (SimulateOptions), as texts by name: "data", "exact_events", "out_of_bounds_reads",
-  /// "skip_floating_point_ops", "uninitialized_memory".
+  /// "skip_floating_point_ops", "uninitialized_memory"; "KB_ALGO" where the environment has it.
   std::map<std::string, std::string> switches;
   std::string correlation_id;
   Origin origin;

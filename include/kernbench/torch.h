@@ -1,6 +1,7 @@
 // Host tensors in libtorch's spelling: write `namespace torch = kernbench::torch;` and use it like <torch/torch.h>.
 #pragma once
 
+#include "kernbench/torch/attention.h"
 #include "kernbench/torch/embedding.h"
 #include "kernbench/torch/factories.h"
 #include "kernbench/torch/functional.h"

@@ -104,7 +104,7 @@ std::vector<std::string_view> left_by(const Choice& choice, CollectiveOperation 
   return left;
 }
 
-std::string& algorithm_for(AlgorithmSpec& spec, CollectiveOperation operation) {
+std::string& choice_in(AlgorithmSpec& spec, CollectiveOperation operation) {
   const std::array<std::string*, kCollectiveOperations.size()> names{
       &spec.module, &spec.broadcast, &spec.barrier, &spec.reduce_scatter, &spec.all_gather,
       &spec.reduce, &spec.gather,    &spec.scatter, &spec.all_to_all};
@@ -152,7 +152,18 @@ bool AlgorithmFilter::allows(const CollectiveAlgorithm& algorithm) const {
 AlgorithmSpec AlgorithmFilter::applied_to(const GroupDescription& group) const {
   AlgorithmSpec spec = group.spec;
   for (const CollectiveOperation operation : kCollectiveOperations) {
-    std::string& mine = algorithm_for(spec, operation);
+    std::string& mine = choice_in(spec, operation);
+    if (mine == kAutomatic) {
+      const auto& left = allowed_[static_cast<std::size_t>(operation)];
+      const auto runs = [&](std::string_view each) {
+        return group.ranks < 2 || find_collective_algorithm(operation, each).refusal(group).empty();
+      };
+      if (left.empty() || std::ranges::any_of(left, runs))
+        spec.candidates = left;
+      else
+        mine = left.front();
+      continue;
+    }
     if (allows(find_collective_algorithm(operation, mine))) continue;
     const auto& allowed = allowed_[static_cast<std::size_t>(operation)];
     const auto fits = std::ranges::find_if(allowed, [&](std::string_view each) {

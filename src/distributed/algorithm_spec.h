@@ -8,6 +8,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "distributed/algorithms/algorithm.h"
 #include "kernbench/dtype.h"
@@ -22,9 +23,12 @@ inline constexpr std::array<std::string_view, 3> kBufferKindNames{"tcm", "hbm", 
 inline constexpr std::array<std::string_view, 1> kValidatorNames{"multi_pe_sip_local"};
 inline constexpr std::array<std::string_view, 2> kBackpressureNames{"sleep", "poll"};
 
+/// The module of an entry that chooses the algorithm of each all-reduce (algorithm_cost.h).
+inline constexpr std::string_view kAutomatic = "auto";
+
 /// One algorithm of a collectives file, with what `defaults` says where it says nothing itself.
 struct AlgorithmSpec {
-  std::string module;                         // its algorithm of all-reduces
+  std::string module;                         // its algorithm of all-reduces, or kAutomatic
   std::optional<std::string> topology = {};   // without: that of the module
   std::optional<std::string> validator = {};  // of all-reduces
   std::string broadcast = "ring_broadcast";   // its other algorithms
@@ -39,13 +43,15 @@ struct AlgorithmSpec {
   Backpressure backpressure = Backpressure::sleep;
   // assumption: enough slots in flight that credits come back in time over links of a few hundred GB/s
   std::int32_t n_slots = 8;
-  Bytes slot_size = Bytes(16 * 1024);           // assumption: a tile of 8192 elements of f16
-  Bytes vc_chunk_size = Bytes(1024);            // assumption: the NoC's chunk in the shipped topologies
-  Bytes ipcq_credit_size_bytes = Bytes(16);     // assumption: an address and a count
-  std::int32_t n_elem = 1 << 20;                // assumption: large enough for bandwidth to show
-  std::optional<std::int32_t> world_size = {};  // without: the number of SIPs
+  Bytes slot_size = Bytes(16 * 1024);             // assumption: a tile of 8192 elements of f16
+  Bytes vc_chunk_size = Bytes(1024);              // assumption: the NoC's chunk in the shipped topologies
+  Bytes ipcq_credit_size_bytes = Bytes(16);       // assumption: an address and a count
+  std::int32_t n_elem = 1 << 20;                  // assumption: large enough for bandwidth to show
+  std::optional<std::int32_t> world_size = {};    // without: the number of SIPs
+  std::vector<std::string_view> candidates = {};  // of an automatic choice; empty: all. No key of the file
   bool operator==(const AlgorithmSpec&) const = default;
 
+  bool is_automatic() const { return module == kAutomatic; }
   /// The name of its algorithm for an operation.
   const std::string& algorithm_for(CollectiveOperation operation) const {
     const std::array<const std::string*, kCollectiveOperations.size()> names{

@@ -79,10 +79,10 @@ bool has_all(const std::vector<RankPair>& channels, const std::vector<RankPair>&
 std::vector<Round> rounds_of(const Group& group, const CollectiveAlgorithm& algorithm,
                              const runtime::HostContext& context) {
   const int size = group.size();
-  if (size == 1 || !opens_channels_late(algorithm.operation) ||
-      has_all(channels_of(group.algorithm(), size), algorithm.channels(size))) {
-    return {{1, size - 1}};
-  }
+  if (size == 1) return {{1, 0}};
+  auto channels = algorithm.channels(size);
+  if (has_all(channels_of(group.algorithm(), size), channels)) return {{1, size - 1}};
+  if (!opens_channels_late(algorithm.operation)) return {{1, size - 1, {{algorithm.topology, 0}}, std::move(channels)}};
   std::vector<Round> rounds;
   const GroupDescription description{size, context.pe.has_value(), group.algorithm(), context.simulation.topology()};
   for (auto& each : channel_rounds(description, algorithm)) {
@@ -90,6 +90,10 @@ std::vector<Round> rounds_of(const Group& group, const CollectiveAlgorithm& algo
         {each.first_step, each.last_step, {{algorithm.topology, rounds.size()}}, std::move(each.channels)});
   }
   return rounds;
+}
+
+std::int64_t bytes_of(const torch::Tensor& tensor) {
+  return tensor.defined() ? tensor.numel() * item_size(tensor.scalar_type()) : 0;
 }
 
 /// What runs on each PE of the rank.
@@ -158,7 +162,8 @@ std::shared_ptr<WorkState> issue(GroupHandle& handle, CollectiveCall call, bool 
   group.check_usable(context, call.name);
   DeviceWork work;
   work.call = call.name;
-  const CollectiveAlgorithm& algorithm = algorithm_for(group.algorithm(), call.operation);
+  const CollectiveAlgorithm& algorithm =
+      group.algorithm_of(call.operation, bytes_of(call.tensor), context.pe.has_value());
   work.kernel = algorithm.name;
   work.writes = call.writes;
   work.payload = payload_of(call.tensor, call.name, context);

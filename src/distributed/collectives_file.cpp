@@ -25,8 +25,16 @@ namespace fs = std::filesystem;
 
 constexpr const char* kFileName = "ccl.yaml";
 
+std::vector<std::string_view> modules() {
+  const auto names = algorithm_names(CollectiveOperation::all_reduce);
+  std::vector<std::string_view> all(names.begin(), names.end());
+  all.push_back(kAutomatic);
+  return all;
+}
+
 topology::Field module_field() {
-  return {"module", "algorithm of all-reduces", true, 0, 0, algorithm_names(CollectiveOperation::all_reduce)};
+  static const std::vector<std::string_view> names = modules();
+  return {"module", "algorithm of all-reduces, or auto: of each the one that costs least", true, 0, 0, names};
 }
 
 template <class V, class S>
@@ -125,6 +133,8 @@ class Checks {
   }
   void check_topology(const std::string& path, const AlgorithmSpec& spec) {
     if (!spec.topology || !read(path, "module") || !read(path, "topology")) return;
+    if (spec.is_automatic())
+      return report(path + ".topology", "auto takes algorithms of any arrangement: leave it out");
     const std::string_view needed = find_collective_algorithm(CollectiveOperation::all_reduce, spec.module).topology;
     if (*spec.topology == needed) return;
     std::vector<std::string_view> fitting;

@@ -120,7 +120,8 @@ RankView Communicator::view(int member, DType dtype) const {
           .size = group_.size(),
           .parts = parts_,
           .tile_elements = group_.algorithm().tile_elements(dtype),
-          .window = group_.algorithm().n_slots};
+          .window = group_.algorithm().n_slots,
+          .machine = &group_.machine()};
 }
 
 }  // namespace kernbench::distributed

@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "base/error_text.h"
+#include "distributed/algorithm_cost.h"
 #include "distributed/communicator.h"
 #include "distributed/work_state.h"
 #include "kernbench/error.h"
@@ -28,6 +29,21 @@ Group::Group(runtime::Simulation& simulation, std::string name, std::shared_ptr<
       left_(ranks_.size()) {}
 
 Group::~Group() = default;
+
+const topology::Topology& Group::machine() const {
+  return simulation_.topology();
+}
+
+const CollectiveAlgorithm& Group::algorithm_of(CollectiveOperation operation, std::int64_t bytes, bool rank_per_pe) {
+  const bool chosen = operation == CollectiveOperation::all_reduce && algorithm_.is_automatic() && size() > 1;
+  if (!chosen) return algorithm_for(algorithm_, operation);
+  if (!choice_) {
+    choice_ =
+        std::make_unique<AutomaticChoice>(GroupDescription{size(), rank_per_pe, algorithm_, simulation_.topology()},
+                                          ranks_, simulation_.machine().network());
+  }
+  return choice_->of(bytes);
+}
 
 void Group::leave(int member) {
   if (member < 0) return;

@@ -23,6 +23,7 @@
 
 namespace kernbench::distributed {
 
+class AutomaticChoice;
 class Communicator;
 
 /// What all members of a process group share.
@@ -37,6 +38,9 @@ class Group {
   /// The place of a global rank in the group, or -1.
   int member(int global_rank) const;
   const AlgorithmSpec& algorithm() const { return algorithm_; }
+  const topology::Topology& machine() const;
+  /// The one for a call: of an operation whose algorithm is chosen automatically, by the bytes of the tensor.
+  const CollectiveAlgorithm& algorithm_of(CollectiveOperation operation, std::int64_t bytes, bool rank_per_pe);
   const std::shared_ptr<Roster>& roster() const { return roster_; }
   CollectiveOrderCheck& order_check() { return order_check_; }
 
@@ -85,6 +89,7 @@ class Group {
   std::shared_ptr<Roster> roster_;
   std::vector<int> ranks_;
   AlgorithmSpec algorithm_;
+  std::unique_ptr<AutomaticChoice> choice_;  // null: not asked for yet
   CollectiveOrderCheck order_check_;
   std::shared_ptr<Communicator> communicator_;
   Transfers transfers_;

@@ -9,6 +9,7 @@
 #include "distributed/algorithm_choice.h"
 #include "distributed/communicator.h"
 #include "distributed/group.h"
+#include "distributed/ranks/pe_of_rank.h"
 #include "kernbench/error.h"
 #include "runtime/host_wait.h"
 #include "runtime/simulation.h"
@@ -41,7 +42,7 @@ void check_arguments(std::string_view backend, int rank, int world_size) {
 
 /// In a world of more ranks than there are SIPs each rank has a PE for itself: rank r the r-th one of the machine, SIP
 /// by SIP, cube by cube, PE by PE. Nothing in a smaller world. A worker keeps its first one, where its tensors lie.
-std::optional<PeCoordinate> pe_of_rank(int rank, int world_size, const topology::Topology& topology) {
+std::optional<PeCoordinate> own_pe(int rank, int world_size, const topology::Topology& topology) {
   const std::int64_t sips = topology.system.sips, pes = topology.pes_per_sip();
   if (world_size <= sips) return std::nullopt;
   if (world_size > sips * pes) {
@@ -50,10 +51,7 @@ std::optional<PeCoordinate> pe_of_rank(int rank, int world_size, const topology:
                     "is a SIP, or in a larger world a PE",
                     world_size, sips, sips == 1 ? "" : "s", pes));
   }
-  const std::int64_t in_sip = rank % pes, pes_of_cube = topology.cube.pes.count();
-  return PeCoordinate{SipId{static_cast<std::int32_t>(rank / pes)},
-                      CubeId{static_cast<std::int32_t>(in_sip / pes_of_cube)},
-                      PeId{static_cast<std::int32_t>(in_sip % pes_of_cube)}};
+  return pe_of_rank(rank, topology);
 }
 
 /// What spawn() has given the worker, if the program gives nothing itself.
@@ -123,7 +121,7 @@ void init_process_group(std::string_view backend, int rank, int world_size, cons
   check_arguments(backend, rank, world_size);
   // Workers of different spawns do not meet.
   const std::string key = fmt::format("{} {}", context.worker.owner(), options.init_method);
-  const auto pe = pe_of_rank(rank, world_size, context.simulation.topology());
+  const auto pe = own_pe(rank, world_size, context.simulation.topology());
   const auto algorithm = algorithm_of_group(context, options.algorithm, world_size, pe.has_value());
   check_can_run({world_size, pe.has_value(), algorithm, context.simulation.topology()}, "init_process_group");
   const auto job = join(context, key, rank, world_size, algorithm);

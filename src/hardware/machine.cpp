@@ -199,6 +199,9 @@ Machine::~Machine() = default;
 const topology::Topology& Machine::topology() const {
   return implementation_->topology;
 }
+const topology::Network& Machine::network() const {
+  return implementation_->network;
+}
 const topology::PeSpec& Machine::pe_spec(PeCoordinate at) const {
   return implementation_->pe_specs.of(at);
 }

@@ -52,6 +52,8 @@ class Machine {
   Machine& operator=(const Machine&) = delete;
 
   const topology::Topology& topology() const;
+  /// Its links and routes.
+  const topology::Network& network() const;
   /// The figures of one PE: those of the topology, or its own.
   const topology::PeSpec& pe_spec(PeCoordinate at) const;
   /// Where the bytes of its memories are.

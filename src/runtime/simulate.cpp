@@ -42,6 +42,9 @@ std::map<std::string, std::string> switches_of(const SimulateOptions& options) {
                                               {"skip_floating_point_ops", text(options.skip_floating_point_ops)},
                                               {"uninitialized_memory", memory_is_zero ? "zero" : "poison"}};
   if (!options.explain) switches["explain"] = "false";
+  // Read where process groups choose; here so that two results that differ by it say so.
+  const char* algorithms = std::getenv("KB_ALGO");  // NOLINT(concurrency-mt-unsafe): nobody here sets it
+  if (algorithms != nullptr) switches["KB_ALGO"] = algorithms;
   return switches;
 }
 

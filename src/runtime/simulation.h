@@ -93,6 +93,8 @@ class Simulation {
   /// A number that no other spawned group or worker of this simulation has; from 1 on.
   std::uint64_t next_group_number() { return ++groups_; }
   std::int64_t next_process_id() { return ++processes_; }
+  /// Ranks that have been spawned and have not ended.
+  std::int64_t live_ranks = 0;
   /// Under which the machine knows a launch of the main program; no group has such a number.
   std::uint64_t next_main_launch() { return (std::uint64_t{1} << 63) + ++main_launches_; }
   /// What an error says; of one that escaped a kernel, and does not say where, the place.

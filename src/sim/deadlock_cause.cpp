@@ -17,6 +17,7 @@ namespace {
 
 constexpr std::size_t kNone = DeadlockGraph::kNone;
 constexpr std::size_t kMostCauses = 64;  // that are worked out
+constexpr std::size_t kMostOthers = 4;   // of a choice, kinds of what those who could provide it wait for
 
 /// Nobody is left who could act: the same thing, by whoever and for whomever.
 struct Missing {
@@ -82,18 +83,24 @@ std::vector<Name> names_of(const DeadlockGraph& graph, const std::vector<std::si
   return names;
 }
 
-/// In which call programs of kernels wait; what hosts call is part of the fault.
-Name calls_text(const DeadlockGraph& graph, const std::vector<std::size_t>& nodes) {
-  AlikeNames calls;
+/// The calls among `nodes` that are alike to the first one.
+std::vector<std::size_t> first_calls(const DeadlockGraph& graph, const std::vector<std::size_t>& nodes) {
+  std::vector<std::size_t> calls;
   std::string first;
   for (const std::size_t number : nodes) {
     if (graph.role(number) != WaitRole::call) continue;
-    const Name name = graph.name(number);
-    const std::string pattern = pattern_of(name);
-    if (first.empty()) first = pattern;
-    if (pattern == first) calls.add(name);
+    const std::string pattern = pattern_of(graph.name(number));
+    if (calls.empty()) first = pattern;
+    if (pattern == first) calls.push_back(number);
   }
-  return first.empty() ? Name() : ": " + calls.text();
+  return calls;
+}
+
+/// In which call programs of kernels wait; what hosts call is part of the fault.
+Name calls_text(const DeadlockGraph& graph, const std::vector<std::size_t>& nodes) {
+  AlikeNames calls;
+  for (const std::size_t number : first_calls(graph, nodes)) calls.add(graph.name(number));
+  return calls.size() == 0 ? Name() : ": " + calls.text();
 }
 
 std::string missing_text(const DeadlockGraph& graph, const Missing& missing) {
@@ -114,11 +121,29 @@ bool leaves_a_choice(const DeadlockGraph::Node& node) {
                                [](const WaitEdge& edge) { return edge.alternative && edge.target != nullptr; }) > 1;
 }
 
+/// What the programs of `group` wait for, but for `told`, in order: ": A waits for X; 2 programs of B wait for Y".
+Name others_text(const DeadlockGraph& graph, const std::vector<std::size_t>& group,
+                 const std::vector<std::size_t>& told) {
+  FoldedLines lines;
+  for (const std::size_t number : group) {
+    if (graph.role(number) != WaitRole::party) continue;
+    for (const std::size_t target : graph[number].targets) {
+      if (target == kNone || !graph.on_cycle(number, target) || std::ranges::binary_search(told, target)) continue;
+      lines.add({graph.name(number), kWaitsFor, graph.name(target)});
+    }
+  }
+  Name text;
+  for (std::size_t i = 0; i < std::min(lines.size(), kMostOthers); ++i) text += (i == 0 ? ": " : "; ") + lines.line(i);
+  return lines.size() > kMostOthers ? text + fmt::format("; … ({} more)", lines.size() - kMostOthers) : text;
+}
+
 /// Where one of several would be enough, no single cycle is the cause.
-Name choices_text(const DeadlockGraph& graph, const std::vector<std::size_t>& choices) {
-  const FoldedNames waiting = fold_names(names_of(graph, graph.waiting_for(choices)));
-  return named("{} {}{}; everyone who could provide it waits, too", waiting.text, kWaits.of(waiting.plural),
-               calls_text(graph, choices));
+Name choices_text(const DeadlockGraph& graph, const std::vector<std::size_t>& group,
+                  const std::vector<std::size_t>& choices) {
+  const std::vector<std::size_t> calls = first_calls(graph, choices);
+  const FoldedNames waiting = fold_names(names_of(graph, graph.waiting_for(calls.empty() ? choices : calls)));
+  return named("{} {}{}; everyone who could provide it waits, too{}", waiting.text, kWaits.of(waiting.plural),
+               calls_text(graph, choices), others_text(graph, group, calls));
 }
 
 struct Cycle {
@@ -178,7 +203,7 @@ void append_cycles(const DeadlockGraph& graph, Outlook outlook, Causes& causes) 
     std::ranges::copy_if(group, std::back_inserter(choices), [&](auto each) { return leaves_a_choice(graph[each]); });
     if (outlook == Outlook::open && !(cycle.host && choices.empty())) continue;
     const Name text =
-        choices.empty() ? cycle_text(graph, graph.cycle_through(cycle.start)) : choices_text(graph, choices);
+        choices.empty() ? cycle_text(graph, graph.cycle_through(cycle.start)) : choices_text(graph, group, choices);
     const auto [place, fresh] = places.try_emplace(pattern_of(text), kinds.size());
     if (fresh) kinds.emplace_back(cycle.host, AlikeNames());
     kinds[place->second].second.add(text);

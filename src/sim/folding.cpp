@@ -167,11 +167,11 @@ void FoldedLines::add(const ReportLine& line) {
   ++group.lines;
 }
 
-std::string FoldedLines::text(std::size_t index) const {
+Name FoldedLines::line(std::size_t index) const {
   const Group& group = groups_[index];
   const Name what = group.whats.is_plural() ? group.whats.name() : group.whats.text();
-  return fmt::format("{} {}{}{}{}", group.names.name().text(), group.verb.of(group.names.is_plural()),
-                     what.empty() ? "" : " ", what.text(), group.tails.text().text());
+  return named("{} {}{}{}{}", group.names.name(), group.verb.of(group.names.is_plural()), what.empty() ? "" : " ", what,
+               group.tails.text());
 }
 
 }  // namespace kernbench::sim

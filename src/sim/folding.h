@@ -72,8 +72,9 @@ class FoldedLines {
  public:
   void add(const ReportLine& line);
   std::size_t size() const { return groups_.size(); }
-  /// The text of a group, and of how many lines it is.
-  std::string text(std::size_t group) const;
+  /// The text of a group, and of how many lines it is. The name keeps its slots.
+  Name line(std::size_t group) const;
+  std::string text(std::size_t group) const { return line(group).text(); }
   std::size_t lines(std::size_t group) const { return groups_[group].lines; }
 
  private:

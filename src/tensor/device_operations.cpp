@@ -86,6 +86,10 @@ void DeviceOperations::matmul(const torch::Tensor&, const torch::Tensor&, const 
                               const torch::Tensor& out) {
   no_kernel("matmul", out);
 }
+void DeviceOperations::attention(const torch::Tensor&, const torch::Tensor&, const torch::Tensor&, double, bool,
+                                 const torch::Tensor& out) {
+  no_kernel("scaled_dot_product_attention", out);
+}
 void DeviceOperations::cat(std::span<const torch::Tensor>, std::int64_t, const torch::Tensor& out) {
   no_kernel("cat", out);
 }

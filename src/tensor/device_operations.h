@@ -110,6 +110,10 @@ class DeviceOperations {
   /// a [m,k] b [k,n], or [g,m,k] [g,k,n] (a batch stride may be 0); equal element types. Transposed views are usual.
   virtual void matmul(const torch::Tensor& a, const torch::Tensor& b, const MatmulOptions& options,
                       const torch::Tensor& out);
+  /// out = softmax(q k^T scale) v; q [b,h,l,e], k [b,g,s,e], v [b,g,s,d], out [b,h,l,d] of one type, h a multiple of g.
+  /// Causal: row i sees the keys 0 to i.
+  virtual void attention(const torch::Tensor& q, const torch::Tensor& k, const torch::Tensor& v, double scale,
+                         bool causal, const torch::Tensor& out);
   /// All of the type of `out`.
   virtual void cat(std::span<const torch::Tensor> tensors, std::int64_t dimension, const torch::Tensor& out);
   /// out[…, i, …] = x[…, index[i], …]; `index` is an integer device tensor of one dimension.

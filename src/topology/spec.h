@@ -26,7 +26,7 @@ struct LinkSpec {
   Bandwidth bandwidth;
   Time latency;
   std::optional<Bytes> buffer;
-  std::optional<Bytes> packet;
+  std::optional<Bytes> packet = {};
   Bytes packet_overhead{0};
   Packets packets() const { return {packet.value_or(Bytes(0)), packet_overhead}; }
   /// Payload in each second when all packets are full.

@@ -289,7 +289,10 @@ TEST_F(BenchFileTest, AFullCacheIsSaidAndNoObstacle) {
   EXPECT_EQ(std::system(("umount " + cache()).c_str()), 0);
   EXPECT_EQ(result.code, 0) << result.err;
   EXPECT_EQ(result.out, "7");
-  EXPECT_THAT(result.err, testing::ContainsRegex("is compiled again at each run: the cache .* has [0-9]+ bytes left"));
+  EXPECT_THAT(
+      result.err,
+      testing::MatchesRegex("kernbench: note: .* is compiled again at each run: the cache .* has [0-9]+ bytes left\n"))
+      << "nothing of the compiler";
 }
 
 TEST_F(BenchFileTest, ADamagedEntryIsMadeAnew) {
@@ -391,6 +394,49 @@ TEST_F(BenchFileTest, HoweverAProgramFailsTheMessageSaysSo) {
   expect("exits_in_a_kernel", "ProgramExit: the program called exit(0) on fiber \"sip0.cube0.pe0");
   expect("overflows", "stack");
   expect("endless", "main");
+}
+
+TEST_F(BenchFileTest, HoweverARankFailsTheMessageSaysSo) {
+  const std::string source = file(
+      "#include <kernbench/kernbench.h>\n#include <stdexcept>\n"
+      "namespace mp = kernbench::torch::multiprocessing;\n"
+      "namespace dist = kernbench::torch::distributed;\n"
+      "int copies = 0;\n"
+      "struct Heavy {\n"
+      "  Heavy() = default;\n"
+      "  Heavy(const Heavy&) { if (++copies > 3) throw std::domain_error(\"no copy\"); }\n"
+      "};\n"
+      "KERNBENCH_BENCH(copies_that_throw, \"\") {\n"
+      "  mp::spawn([](int, const Heavy&) {}, std::tuple<Heavy>(), {.nprocs = 2});\n}\n"
+      "KERNBENCH_BENCH(simulates, \"\") { kernbench::simulate({}, [] {}); }\n"
+      "int deep(int n) { volatile char room[4096]; room[n % 4096] = 1; return n == 0 ? 0 : deep(n - 1) + room[0]; }\n"
+      "KERNBENCH_BENCH(deep_rank, \"\") { mp::spawn([](int) { deep(1000); }); }\n"
+      "void again(int) { mp::spawn(again); }\n"
+      "KERNBENCH_BENCH(endless_spawns, \"\") { again(0); }\n"
+      "KERNBENCH_BENCH(swallows, \"\") {\n"
+      "  mp::spawn([](int rank) {\n"
+      "    if (rank == 1) throw std::runtime_error(\"the cause\");\n"
+      "    try { dist::init_process_group(\"ahbm\", rank, 2); } catch (...) {}\n"
+      "    try { dist::barrier(); } catch (...) {}\n"
+      "  }, {}, {.nprocs = 2});\n}\n");
+  const auto expect = [&](const std::string& bench, const std::vector<std::string>& texts) {
+    const Finished result = run({source, "--bench", bench, "-q"});
+    EXPECT_EQ(result.code, 3) << bench;
+    for (const std::string& text : texts) EXPECT_THAT(result.err, HasSubstr(text)) << bench;
+    EXPECT_LE(std::ranges::count(result.err, '\n'), 20) << result.err;
+  };
+  expect("copies_that_throw", {"(on ranks {0, 1}):\nstd::domain_error at 0 ps: no copy\n  at user.cpp:11 "});
+  expect("simulates", {"ContextError: kernbench::simulate was called inside of a simulation"});
+  expect("endless_spawns",
+         {"NestingError at 0 ps: torch::multiprocessing::spawn was called by a rank that is 1000 spawns "
+          "deep, which is the limit: does each rank spawn others without an end?\n  at user.cpp:16 "});
+  expect("swallows",
+         {"std::runtime_error at 0 ps: the cause\n", "Unwound because of it: rank 0 (waits for init_process"});
+#if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
+  expect("deep_rank",
+         {"StackOverflowError at 0 ps: fiber 'rank 0' overflowed its stack of 1 MiB", "--stack-size 8MiB"});
+  EXPECT_EQ(run({source, "--bench", "deep_rank", "-q", "--stack-size", "8MiB"}).code, 0) << "as the message says";
+#endif
 }
 
 TEST_F(BenchFileTest, AFileBringsComponentModelsAlong) {

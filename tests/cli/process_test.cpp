@@ -217,6 +217,11 @@ TEST(ProcessTest, AFullDiskIsAnError) {
   EXPECT_EQ(run.code, 2);
   EXPECT_EQ(run.err, "kernbench: error: cannot write standard output: No space left on device\n");
   EXPECT_EQ(run_fake({"good", "-q", "--json", "/dev/full"}).code, 2);
+  const Finished log =
+      kernbench::cli::run({KERNBENCH_PROGRAM, "run", "vector_add", "-t", "tiny", "-q", "--op-log", "/dev/full"});
+  EXPECT_EQ(log.code, 2);
+  EXPECT_EQ(log.err,
+            "kernbench: OutputError: cannot write the operation log: No space left on device\n  at /dev/full\n");
 }
 
 TEST(ProcessTest, ColourIsForTerminalsUnlessAskedFor) {

@@ -87,7 +87,33 @@ std::vector<StuckProgram> crossed_ranks() {
        "rank 1 has not called; rank 1 waits in barrier at table_crossed_ranks.cpp:~ for BARRIER (sequence number 1) of "
        "group 2, which rank 2 has not called; rank 2 waits in barrier at table_crossed_ranks.cpp:~ for BARRIER "
        "(sequence number 1) of group 3, which rank 0 has not called"},
-
+      {"GroupAgainstTheDefaultGroup", kSixteenSips,
+       ranks(16,
+             [](int rank) {
+               const auto pair = dist::new_group({3, 12});
+               if (rank == 3) dist::barrier(pair);
+               dist::barrier();
+               if (rank == 12) dist::barrier(pair);
+             }),
+       "cycle: rank 3 waits in barrier at table_crossed_ranks.cpp:~ for BARRIER (sequence number 1) of group 1, which "
+       "rank 12 has not called; rank 12 waits in barrier at table_crossed_ranks.cpp:~ for BARRIER (sequence number 1) "
+       "of the default group, which rank 3 has not called"},
+      {"RootThatWaitsForAMember", kSixteenSips,
+       ranks(16,
+             [](int rank) {
+               const auto x = small(), y = small();
+               if (rank == 0) {
+                 dist::recv(y, 15, {}, 4);
+                 read(y);
+               }
+               dist::broadcast(x, 0);
+               read(x);
+               if (rank == 15) dist::send(y, 0, {}, 4);
+             }),
+       "cycle: rank 0 waits in to at table_test.cpp:~ for its recv from rank 15 (tag 4) of the default group, called "
+       "at "
+       "table_crossed_ranks.cpp:~, to which rank 15 has not sent; rank 15 waits in broadcast at "
+       "table_crossed_ranks.cpp:~ for BROADCAST (sequence number 1) of the default group, which rank 0 has not called"},
   };
 }
 

@@ -63,6 +63,41 @@ void tcm_of_two_launches() {
   torch::ahbm::synchronize();
 }
 
+/// Of two launches on two PEs each holds the TCM of one PE and waits there for its other program, which waits for TCM.
+void tcm_against_messages() {
+  torch::LaunchOptions options;
+  options.pes.emplace_back(CubeId{0}, PeId{0});
+  options.pes.emplace_back(CubeId{0}, PeId{1});
+  options.queues.topology = QueueTopology::ring_1d;
+  options.queues.window = WindowOptions{.signals = 1};
+  for (int launch = 0; launch < 2; ++launch) {
+    torch::ahbm::StreamGuard guard{torch::ahbm::Stream()};
+    torch::launch(options, launch == 0 ? "signals" : "sends", launch == 0 ? +[] {
+      if (tl::member_index() == 1) tl::delay(20'000);
+      const tl::Buffer most = tl::alloc({3 << 18}, DType::f32);
+      if (tl::member_index() == 0) tl::wait_until(0, tl::Comparison::ge, 1);
+      if (tl::member_index() == 1) tl::signal(tl::member(0), 0, 1);
+    } : +[] {
+      if (tl::member_index() == 0) tl::delay(20'000);
+      const tl::Buffer most = tl::alloc({3 << 18}, DType::f32);
+      if (tl::member_index() == 1) tl::recv(DType::f32, {16}, tl::member(0));
+      if (tl::member_index() == 0) tl::send(tile(16), tl::member(1));
+    });
+  }
+  torch::ahbm::synchronize();
+}
+
+/// The sender signals behind more messages than there are slots; the receiver waits for the signal first.
+void slots_against_a_signal() {
+  if (tl::member_index() == 0) {
+    for (int message = 0; message < 3; ++message) tl::send(tile(64), tl::member(1));
+    tl::signal(tl::member(1), 0, 1);
+  } else {
+    tl::wait_until(0, tl::Comparison::ge, 1);
+    for (int message = 0; message < 3; ++message) tl::recv(DType::f32, {64}, tl::member(0));
+  }
+}
+
 }  // namespace
 
 std::vector<StuckProgram> stuck_kernels() {
@@ -164,6 +199,17 @@ std::vector<StuckProgram> stuck_kernels() {
        "cycle: sip0.cube0.pe0 ring#0 -> barrier 0 of all members (at table_kernels.cpp:~, 2 members) -> sip0.cube0.pe1 "
        "ring#0 (tl::barrier on sip0.cube0.pe1) -> recv#0 (table_kernels.cpp:~) on sip0.cube0.pe1.ipcq.receive0 -> "
        "sip0.cube0.pe0 ring#0 (a message with tag 0 of sip0.cube0.pe0)"},
+      {"SlotsAgainstASignal", kTwoSips, ring(2, 2, slots_against_a_signal),
+       "cycle: sip0.cube0.pe0 ring#0 -> send#5 (table_kernels.cpp:~) on sip0.cube0.pe0.ipcq.send0 -> sip0.cube0.pe1 "
+       "ring#0 (a credit of sip0.cube0.pe1.ipcq.receive0) -> signal 0 of sip0.cube0.pe1 (it is 0; tl::wait_until at "
+       "table_kernels.cpp:~ waits until it is >= 1) -> sip0.cube0.pe0 ring#0 (a signal of sip0.cube0.pe0)"},
+      {"TcmAgainstMessages", kTwoSips, tcm_against_messages,
+       "sip0.cube0.pe0 signals#0 waits: signal 0 of sip0.cube0.pe0 (it is 0; tl::wait_until at table_kernels.cpp:~ "
+       "waits "
+       "until it is >= 1); everyone who could provide it waits, too: sip0.cube0.pe1 signals#0 waits for "
+       "sip0.cube0.pe1.tcm; sip0.cube0.pe0 sends#0 waits for sip0.cube0.pe0.tcm; sip0.cube0.pe1 sends#0 waits for "
+       "recv#0 "
+       "(table_kernels.cpp:~) on sip0.cube0.pe1.ipcq.receive2"},
       {"TcmOfTwoLaunches", kTwoSips, tcm_of_two_launches,
        "sip0.cube0.pe1 first#0 and sip0.cube0.pe1 second#0 wait: sip0.cube0.pe1.tcm; everyone who could provide it "
        "waits, too"},

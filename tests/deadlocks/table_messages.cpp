@@ -67,6 +67,14 @@ void sends_against_sends(int rank, std::int64_t elements) {
   receive(received, rank ^ 1);
 }
 
+/// Each rank of a ring sends before it receives.
+void ring_of_sends(int rank, std::int64_t elements) {
+  const auto sent = small(elements), received = small(elements);
+  const int count = dist::get_world_size();
+  dist::send(sent, (rank + 1) % count);
+  receive(received, (rank + count - 1) % count);
+}
+
 std::function<void(int)> of_size(void (*program)(int, std::int64_t), std::int64_t elements) {
   return [=](int rank) { program(rank, elements); };
 }
@@ -176,6 +184,10 @@ std::vector<StuckProgram> messages_between_ranks() {
        "from rank 62 (tag 0) of the default group, called at table_messages.cpp:~, to which rank 62 has not sent; … "
        "(61 more); rank 1 waits in to at table_test.cpp:~ for its recv from rank 0 (tag 0) of the default group, "
        "called at table_messages.cpp:~, to which rank 0 has not sent"},
+      {"RingOf3SendsFirst", kThreeSips, ranks(3, of_size(ring_of_sends, kLarge)),
+       "cycle: ~, for which ranks {0-2} wait"},
+      {"RingOf16SendsFirst", kSixteenSips, ranks(16, of_size(ring_of_sends, kLarge)),
+       "cycle: ~, for which ranks {0-15} wait"},
       {"RecvFromAnyRank", kThreeSips,
        ranks(3,
              [](int rank) {

@@ -32,8 +32,9 @@ std::string left_by_filter(const std::string& text, int ranks = 4, const std::st
 TEST(AlgorithmFilter, FamiliesAreNamesWithoutTheOperation) {
   std::vector<std::string> families;
   for (const auto& each : collective_algorithms()) families.emplace_back(family_of(each));
-  EXPECT_THAT(families, ::testing::ElementsAre("ring", "direct", "grid_ring", "halving_doubling", "double_tree", "ring",
-                                               "ring", "ring", "ring", "ring", "direct", "direct", "pairwise"));
+  EXPECT_THAT(families, ::testing::ElementsAre("ring", "direct", "grid_ring", "halving_doubling", "double_tree",
+                                               "bidirectional_ring", "bidirectional_grid", "ring", "ring", "ring",
+                                               "ring", "ring", "direct", "direct", "pairwise"));
 }
 
 TEST(AlgorithmFilter, LeavesWhatTheTextSays) {
@@ -69,7 +70,8 @@ TEST(AlgorithmFilter, RefusesWhatLeavesNothingOrDoesNotExist) {
       {"^", "has an empty choice"},
       {"allreduce:tree;", "has an empty choice"},
       {"broadcast:^ring", "leaves no algorithm"},
-      {"^ring,direct,grid_ring,halving_doubling,tree,pairwise", "leaves no algorithm"},
+      {"^ring,direct,grid_ring,halving_doubling,tree,bidirectional_ring,bidirectional_grid,pairwise",
+       "leaves no algorithm"},
       {"allreduce:nvls", "there is no algorithm \"nvls\" for all_reduce (known: ring_allreduce,"},
       {"broadcast:tree", "there is no algorithm \"tree\" for broadcast"},
       {"collnet", "there is no algorithm \"collnet\" for any operation"},
@@ -116,10 +118,17 @@ std::string kernel_of_all_reduce(const dist::InitOptions& options) {
 }
 
 TEST(AlgorithmFilter, ComesBehindTheProgramsChoiceAndBeforeTheFiles) {
-  EXPECT_EQ(kernel_of_all_reduce({}), "ring_allreduce");
+  EXPECT_EQ(kernel_of_all_reduce({}), "direct_allreduce") << "of the shipped file, which chooses by cost";
   const Variable variable("allreduce:tree;broadcast:ring");
   EXPECT_EQ(kernel_of_all_reduce({}), "double_tree_allreduce");
   EXPECT_EQ(kernel_of_all_reduce({.algorithm = "direct_allreduce"}), "direct_allreduce");
+}
+
+TEST(AlgorithmFilter, StandsAmongTheSwitchesOfAResult) {
+  const auto switches = [] { return run_ranks(machine_of(1), 1, [](int) {}).run.switches; };
+  EXPECT_FALSE(switches().contains("KB_ALGO"));
+  const Variable variable("allreduce:tree");
+  EXPECT_EQ(switches().at("KB_ALGO"), "allreduce:tree");
 }
 
 TEST(AlgorithmFilter, IsAnErrorOfTheProgramThatUsesIt) {

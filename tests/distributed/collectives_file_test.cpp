@@ -136,9 +136,10 @@ TEST(CollectivesFile, DefaultsMayStandBehindTheAlgorithms) {
 
 TEST(CollectivesFile, TheShippedOneHasTheRingInEveryMemory) {
   const Collectives shipped = load_collectives(source_tree::path("collectives/ccl.yaml"));
-  EXPECT_EQ(shipped.algorithm, "ring_allreduce");
+  EXPECT_EQ(shipped.algorithm, "auto");
   EXPECT_EQ(find_algorithm(shipped).buffer_kind, BufferKind::tcm);
-  EXPECT_EQ(find_algorithm(shipped, "ring_allreduce_tcm"), find_algorithm(shipped));
+  EXPECT_TRUE(find_algorithm(shipped).is_automatic());
+  EXPECT_EQ(find_algorithm(shipped, "ring_allreduce_tcm"), find_algorithm(shipped, "ring_allreduce"));
   EXPECT_EQ(find_algorithm(shipped, "ring_default_ws").world_size, std::nullopt);
   EXPECT_EQ(find_algorithm(shipped, "ring_allreduce_hbm").buffer_kind, BufferKind::hbm);
   EXPECT_EQ(find_algorithm(shipped, "ring_allreduce_sram").buffer_kind, BufferKind::sram);
@@ -171,7 +172,7 @@ class InFolder {
 
 TEST(CollectivesFile, TheWorkingDirectoryComesBeforeTheShippedOne) {
   const InFolder folder;
-  EXPECT_EQ(load_collectives().algorithm, "ring_allreduce");
+  EXPECT_EQ(load_collectives().algorithm, "auto");
   std::ofstream("ccl.yaml") << kSmall;
   EXPECT_EQ(load_collectives().algorithm, "ring");
   std::ofstream("ccl.yaml") << "defaults: {algorithm: a}\n";

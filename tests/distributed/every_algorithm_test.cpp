@@ -24,6 +24,7 @@ namespace dist = torch::distributed;
 using dist::ReduceOp;
 using distributed::CollectiveAlgorithm;
 using distributed::CollectiveOperation;
+using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 
 constexpr std::int64_t kMany = kSanitized ? 20011 : 1000003;  // of all the numbers of ranks here, none divides it
@@ -146,9 +147,30 @@ TEST(EveryAllReduce, IsExactUnderEveryPlacement) {
 }
 
 TEST(EveryAllReduce, IsExactOnPes) {
+  std::vector<std::string_view> refused;
   for (const auto& algorithm : algorithms_of(CollectiveOperation::all_reduce)) {
+    if (!algorithm.refusal({3, true, {}, {}}).empty()) {
+      refused.push_back(algorithm.name);
+      continue;
+    }
     for (const int ranks : {3, 4}) {
       expect_exact(algorithm, ranks, machine_with(algorithm, 2), {{37}, {1}, {5000, DType::f16, ReduceOp::MAX}});
+    }
+  }
+  EXPECT_THAT(refused, ElementsAre("bidirectional_ring_allreduce", "bidirectional_grid_allreduce"))
+      << "a rank of one PE goes one way";
+}
+
+// PEs in more rows than an algorithm has ways, and tensors on one of them.
+TEST(EveryAllReduce, IsExactWhereRowsOfPesGoDifferentWays) {
+  std::vector<Case> all{{100'000}, {7}, {30'000, DType::f16, ReduceOp::AVG}};
+  all.push_back({5000, DType::i32, ReduceOp::MAX, {}, {.num_cubes = 1, .num_pes = 1}});
+  all.push_back({5000, DType::f32, ReduceOp::SUM, {}, {.num_cubes = 1, .num_pes = 3}});
+  for (const auto& algorithm : algorithms_of(CollectiveOperation::all_reduce)) {
+    for (const int ranks : {2, 3, 4, 6}) {
+      SimulateOptions options = machine_with(algorithm, ranks);
+      options.overrides.insert(options.overrides.end(), {"sip.cubes.mesh=[2, 2]", "cube.pes.mesh=[2, 4]"});
+      expect_exact(algorithm, ranks, options, all);
     }
   }
 }
@@ -248,6 +270,7 @@ TEST(EveryAlgorithm, RunsOnAGroupOrIsRefusedWithTheReason) {
       options.overrides.emplace_back("pe.ipcq.queues=4");
       topology::Topology machine;
       machine.pe.ipcq.queues = 4;
+      machine.cube.pes = {2, 1};  // of tiny
       distributed::AlgorithmSpec spec;
       spec.n_slots = 2;
       spec.slot_size = Bytes(1024);

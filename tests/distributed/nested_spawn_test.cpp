@@ -1,7 +1,10 @@
 // What can go wrong while ranks are started: copies that throw, spawns without an end, a simulation inside of another.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <sys/resource.h>
 
+#include <algorithm>
+#include <fstream>
 #include <functional>
 #include <set>
 #include <string>
@@ -95,6 +98,79 @@ TEST(Spawning, WithoutAnEndIsAnErrorInWords) {
   EXPECT_THAT(result.error->message,
               HasSubstr("NestingError at 0 ps: torch::multiprocessing::spawn was called by a rank that is 1000 spawns "
                         "deep, which is the limit: does each rank spawn others without an end?"));
+}
+
+TEST(Spawning, WithoutAnEndIsSaidInAFewLines) {
+  int reached = 0;
+  const RunResult result = try_simulate(devices(1), [&] { spawn_again(0, 1'000'000, reached); });
+  ASSERT_TRUE(result.error);
+  EXPECT_LE(std::ranges::count(result.error->message, '\n'), 20) << result.error->message;
+  EXPECT_THAT(result.error->message,
+              HasSubstr("SpawnException at 0 ps: after 997 more nested spawns:\n\n-- Process 0 "));
+}
+
+TEST(Spawning, OfFewLevelsTellsThemAll) {
+  const RunResult result = try_simulate(devices(1), [] {
+    mp::spawn([](int) { mp::spawn([](int) { mp::spawn([](int) { throw ValueError("deep down"); }); }); });
+  });
+  ASSERT_TRUE(result.error);
+  EXPECT_THAT(result.error->message, Not(HasSubstr("more nested")));
+  EXPECT_THAT(result.error->message, HasSubstr("ValueError at 0 ps: deep down"));
+}
+
+TEST(Spawning, WithinAnotherThatFailsAtTheSameInstantEndsWithIt) {
+  const RunResult result = try_simulate(devices(1), [] {
+    mp::spawn(
+        [](int rank) {
+          if (rank == 0) throw ValueError("outer");
+          mp::spawn([](int) { throw ValueError("inner"); });
+        },
+        {}, {.nprocs = 2});
+  });
+  ASSERT_TRUE(result.error);
+  EXPECT_EQ(result.error->type, "SpawnException") << result.error->message;
+  EXPECT_THAT(result.error->message, HasSubstr("ValueError at 0 ps: outer"));
+}
+
+#if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
+TEST(Spawning, WithoutMemoryForAllStacksIsAnErrorOfThoseRanks) {
+  auto options = devices(1);
+  options.stack_size = Bytes(std::int64_t{1} << 30);
+  rlimit before{};
+  ASSERT_EQ(::getrlimit(RLIMIT_AS, &before), 0);
+  const RunResult result = try_simulate(options, [&] {
+    std::int64_t pages = 0;
+    std::ifstream("/proc/self/statm") >> pages;
+    const rlimit scarce{static_cast<rlim_t>(pages) * 4096 + (rlim_t{8} << 30), before.rlim_max};
+    ASSERT_EQ(::setrlimit(RLIMIT_AS, &scarce), 0);
+    mp::spawn([](int) { sleep(10); }, {}, {.nprocs = 40});
+  });
+  ::setrlimit(RLIMIT_AS, &before);
+  ASSERT_TRUE(result.error);
+  EXPECT_EQ(result.error->type, "SpawnException") << result.error->message;
+  EXPECT_THAT(result.error->message,
+              HasSubstr("OutOfMemoryError at 0 ps: no address space for 16 fiber stacks of 1 GiB"));
+}
+#endif
+
+void spawn_pairs(int deepest) {
+  mp::spawn(
+      [=](int) {
+        if (deepest > 0) spawn_pairs(deepest - 1);
+      },
+      {}, {.nprocs = 2});
+}
+
+TEST(Spawning, InPairsWithoutAnEndIsAnErrorInWordsToo) {
+  const RunResult result = try_simulate(devices(1), [] { spawn_pairs(1'000'000); });
+  ASSERT_TRUE(result.error);
+  EXPECT_EQ(result.error->type, "SpawnException") << result.error->message;
+  EXPECT_THAT(
+      result.error->message,
+      HasSubstr("NestingError at 0 ps: torch::multiprocessing::spawn of 2 ranks was called by a rank that is 3 spawns "
+                "deep, when 16383 ranks are alive; nested spawns may have 16384: does each rank spawn others without "
+                "an end?"));
+  EXPECT_LE(std::ranges::count(result.error->message, '\n'), 40) << result.error->message;
 }
 
 TEST(Spawning, DeepRanksHaveShortNamesThatTellThemApart) {

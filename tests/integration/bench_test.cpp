@@ -32,6 +32,11 @@ const std::vector<Case>& cases() {
       {"gemm_single_pe", {{"M", "64"}, {"N", "64"}, {"K", "64"}, {"tile_m", "32"}, {"tile_n", "32"}, {"tile_k", "32"}}},
       {"softmax", {{"rows", "40"}, {"columns", "96"}}, 1, true, 0.05},
       {"layer_norm", {{"rows", "40"}, {"columns", "96"}}, 1, true, 0.05},
+      {"attention",
+       {{"heads", "4"}, {"kv_heads", "2"}, {"length", "40"}, {"size", "24"}, {"causal", "true"}},
+       1,
+       true,
+       0.05},
       {"memory_sweep", {{"largest", "256"}, {"bytes", "2048"}}, 1, false, 0, false},
       {"roofline", {{"tile", "32"}, {"depth", "64"}, {"sweep", "1"}, {"steps", "2"}}},
       {"copy_bandwidth", {{"largest", "1024"}, {"factor", "4"}}, 2, false},
@@ -47,7 +52,8 @@ const std::vector<Case>& cases() {
       {"ccl_collective", {{"size", "2400"}, {"iterations", "1"}}, 3, true, 0, true, false},
       {"p2p_bandwidth", {{"largest", "16384"}}, 2, false},
       {"scaled_add_ddp", {{"n", "3000"}, {"block", "512"}}, 2, false},
-      {"tp_mlp", {{"tokens", "16"}, {"hidden", "32"}, {"ffn", "64"}}, 2, true, 0.05}};
+      {"tp_mlp", {{"tokens", "16"}, {"hidden", "32"}, {"ffn", "64"}}, 2, true, 0.05},
+      {"tp_block", {{"tokens", "16"}, {"hidden", "32"}, {"heads", "4"}, {"ffn", "64"}}, 2, true, 0.05}};
   return all;
 }
 

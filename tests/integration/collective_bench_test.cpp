@@ -66,9 +66,11 @@ constexpr double kSipLink = 200 * kPayload;  // GB/s
 constexpr std::int64_t kMebibyte = std::int64_t{1} << 20;
 
 /// Nanoseconds of an all-reduce of tensors over all PEs of the shipped machine.
-double ns_of_all_reduce(int sips, std::int64_t bytes, const std::vector<std::string>& overrides = {}) {
+double ns_of_all_reduce(int sips, std::int64_t bytes, const std::vector<std::string>& overrides = {},
+                        const std::string& algorithm = "ring_allreduce") {
   const auto result =
-      run("ccl_allreduce", "ahbm-2sip", sips, {{"size", std::to_string(bytes)}, {"iterations", "1"}}, false, overrides);
+      run("ccl_allreduce", "ahbm-2sip", sips,
+          {{"size", std::to_string(bytes)}, {"iterations", "1"}, {"algorithm", algorithm}}, false, overrides);
   EXPECT_EQ(result.status, RunStatus::ok) << error_of(result);
   return result.status == RunStatus::ok ? result.metrics.at("time").value * 1e3 : 1;
 }
@@ -85,17 +87,41 @@ TEST(CclAllreduce, ReachesTheBandwidthOfTheLinkBetweenSips) {
   EXPECT_LE(reached, kSipLink);
 }
 
-// From two smaller sizes, by the line through them: a fixed part, and one that grows with the bytes.
+/// For 64 MiB from two smaller sizes, by the line through them: a fixed part, and one that grows with the bytes.
+double bus_bandwidth_by_line(int sips, const char* wiring, const std::string& algorithm) {
+  const std::string topology = "system.sips.topology=" + std::string(wiring);
+  const double half = ns_of_all_reduce(sips, 4 * kMebibyte, {topology}, algorithm);
+  const double whole = ns_of_all_reduce(sips, 8 * kMebibyte, {topology}, algorithm);
+  return bus_bandwidth(sips, 64 * kMebibyte, whole + 14 * (whole - half));
+}
+
 TEST(CclAllreduce, ReachesTheBandwidthOfTheLinkOnMoreSipsAndInOtherWirings) {
   if (kSanitized) GTEST_SKIP() << "long; runs in plain builds";
   for (const char* wiring : {"ring_1d", "switched"}) {
-    const std::string topology = "system.sips.topology=" + std::string(wiring);
-    const double half = ns_of_all_reduce(4, 4 * kMebibyte, {topology});
-    const double whole = ns_of_all_reduce(4, 8 * kMebibyte, {topology});
-    const double reached = bus_bandwidth(4, 64 * kMebibyte, whole + 14 * (whole - half));
+    const double reached = bus_bandwidth_by_line(4, wiring, "ring_allreduce");
     EXPECT_GE(reached, 0.95 * kSipLink) << wiring;
     EXPECT_LE(reached, kSipLink) << wiring;
   }
+}
+
+TEST(CclAllreduce, ReachesTheBandwidthOfAllLinksOfASip) {
+  if (kSanitized) GTEST_SKIP() << "long; runs in plain builds";
+  const auto expect_share = [](const char* wiring, const char* algorithm, int links, double share) {
+    const double reached = bus_bandwidth_by_line(4, wiring, algorithm);
+    EXPECT_GE(reached, share * links * kSipLink) << wiring;
+    EXPECT_LE(reached, links * kSipLink) << wiring;
+  };
+  expect_share("ring_1d", "bidirectional_ring_allreduce", 2, 0.95);
+  // Messages for different links wait in one lane from the mesh to the IO chiplet.
+  expect_share("fully_connected", "direct_allreduce", 3, 0.85);
+  // The ways of a line of two SIPs share a link, on which their steps are not in time with each other.
+  expect_share("torus_2d", "bidirectional_grid_allreduce", 2, 0.8);
+}
+
+TEST(CclAllreduce, TakesTheBestAlgorithmByItself) {
+  const double automatic = ns_of_all_reduce(4, 8 * kMebibyte, {}, "");
+  EXPECT_EQ(automatic, ns_of_all_reduce(4, 8 * kMebibyte, {}, "bidirectional_ring_allreduce"));
+  EXPECT_LE(automatic, 0.6 * ns_of_all_reduce(4, 8 * kMebibyte));
 }
 
 // An IO chiplet at the corner is reached by one lane of 64 GB/s from the PEs of all cubes but those of the first row.
@@ -134,6 +160,44 @@ TEST(ScaledAddDdp, PassesOnSeveralSips) {
     ASSERT_EQ(result.checks.size(), 1u);
     EXPECT_EQ(result.checks[0].max_abs_error, 0);
   }
+}
+
+/// How often device 0 launched a collective in the region of interest, by a part of its kernel's name.
+std::map<std::string, int> collectives_of(const RunResult& result) {
+  std::map<std::string, int> counts;
+  for (const LaunchResult& launch : result.launches) {
+    if (launch.device != 0 || !launch.in_region) continue;
+    for (const char* operation : {"allreduce", "reduce_scatter", "all_gather"})
+      if (launch.kernel.find(operation) != std::string::npos) ++counts[operation];
+  }
+  return counts;
+}
+
+TEST(TpBlock, CommunicatesTwiceAndIsTheSameLayerOnEachNumberOfDevices) {
+  using Counts = std::map<std::string, int>;
+  const std::map<std::string, std::string> small{{"tokens", "24"}, {"hidden", "64"}, {"heads", "8"}, {"ffn", "96"}};
+  for (const int sips : {1, 2, 4, 8}) {
+    auto parameters = small;
+    for (const char* dtype : {"f32", "f16"}) {
+      parameters["dtype"] = dtype;
+      const auto result = run("tp_block", "tiny", sips, parameters);
+      EXPECT_EQ(result.status, RunStatus::ok) << sips << " " << error_of(result);
+      ASSERT_EQ(result.checks.size(), 1u);
+      EXPECT_EQ(collectives_of(result), sips == 1 ? Counts{} : Counts({{"allreduce", 2}})) << sips;
+    }
+    if (sips == 1) continue;
+    parameters["sequence_parallel"] = "yes";
+    const auto shared = run("tp_block", "tiny", sips, parameters);
+    EXPECT_EQ(shared.status, RunStatus::ok) << sips << " " << error_of(shared);
+    EXPECT_EQ(collectives_of(shared), Counts({{"reduce_scatter", 2}, {"all_gather", 2}})) << sips;
+  }
+}
+
+TEST(TpBlock, RefusesHeadsThatTheDevicesCannotShare) {
+  const auto result = run("tp_block", "tiny", 2, {{"heads", "3"}, {"hidden", "48"}});
+  EXPECT_EQ(error_of(result), "ValueError: heads (3) must be divisible by the number of devices (2)");
+  EXPECT_EQ(error_of(run("tp_block", "tiny", 2, {{"heads", "3"}, {"hidden", "64"}})),
+            "ValueError: hidden (64) must be divisible by heads (3)");
 }
 
 // From two sizes, so that the time for the launch and the first and last step does not count.

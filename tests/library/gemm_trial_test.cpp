@@ -29,13 +29,13 @@ struct Matrices {
   DPPolicy a = {}, b = {};
 };
 
-struct Operands {
+struct TrialOperands {
   Tensor a, b, out;
 };
 
-Operands operands(const Matrices& sizes, int device = 0) {
+TrialOperands operands(const Matrices& sizes, int device = 0) {
   const auto where = torch::dtype(torch::kHalf).device(torch::Device(torch::kAHBM, device));
-  Operands made;
+  TrialOperands made;
   made.a = torch::empty({sizes.m, sizes.k}, where.placement(sizes.a));
   made.b = sizes.weights ? torch::empty({sizes.n, sizes.k}, where.placement(sizes.b)).t()
                          : torch::empty({sizes.k, sizes.n}, where.placement(sizes.b));
@@ -52,7 +52,7 @@ std::int64_t now() {
 }
 
 /// What a product takes here, from the call to its completion, in nanoseconds.
-double taken(const Operands& product, const PlanRef& plan) {
+double taken(const TrialOperands& product, const PlanRef& plan) {
   const std::int64_t begin = now();
   MatmulPlanOptions options;
   options.exact_order = false;
@@ -62,12 +62,12 @@ double taken(const Operands& product, const PlanRef& plan) {
   return static_cast<double>(now() - begin) * 1e-3;
 }
 
-PlanRef plan_of(const Operands& product, const MatmulPlanOptions& options = {.exact_order = false}) {
+PlanRef plan_of(const TrialOperands& product, const MatmulPlanOptions& options = {.exact_order = false}) {
   return operations().plan_matmul(product.a, product.b, options, product.out);
 }
 
 /// Of `plan` on the private machine.
-double trial(const Operands& product, const GemmPlan& plan) {
+double trial(const TrialOperands& product, const GemmPlan& plan) {
   const TrialProduct as_asked{product.a, product.b, product.out};
   const auto timer = trial_timer(as_asked, current_context("test").simulation.topology());
   return timer({&plan, 1}).at(0);
@@ -87,7 +87,7 @@ TEST(GemmTrial, TakesWhatTheProductTakesToThePicosecond) {
   for (const char* topology : {"tiny", "ahbm-1sip", "ahbm-2sip"}) {
     for (const Matrices& sizes : products) {
       simulate(machine(topology), [&] {
-        const Operands product = operands(sizes);
+        const TrialOperands product = operands(sizes);
         const PlanRef plan = plan_of(product);
         EXPECT_EQ(trial(product, *plan), taken(product, plan)) << topology << " " << sizes.m;
       });
@@ -97,7 +97,7 @@ TEST(GemmTrial, TakesWhatTheProductTakesToThePicosecond) {
 
 TEST(GemmTrial, IsNotSeenInTheSimulationThatAsks) {
   simulate(machine("ahbm-2sip"), [] {
-    const Operands product = operands({64, 256, 256}, 1);
+    const TrialOperands product = operands({64, 256, 256}, 1);
     const std::int64_t begin = now();
     const PlanRef plan = plan_of(product);
     EXPECT_EQ(now(), begin);
@@ -130,7 +130,7 @@ TEST(GemmTrial, NoProductIsSlowerThanByThePlanOfTheReplay) {
     double times[2] = {};
     for (const bool measured : {false, true}) {
       simulate(machine("ahbm-1sip"), [&] {
-        const Operands product = operands(sizes);
+        const TrialOperands product = operands(sizes);
         times[measured ? 1 : 0] = taken(product, plan_of(product, {.exact_order = false, .measured = measured}));
       });
     }

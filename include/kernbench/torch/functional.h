@@ -5,6 +5,7 @@
 #include <utility>
 #include <vector>
 
+#include "kernbench/torch/attention.h"
 #include "kernbench/torch/operations.h"
 
 namespace kernbench::torch::nn::functional {
@@ -18,6 +19,8 @@ inline Tensor relu(const TensorOperand& x) {
 inline Tensor silu(const TensorOperand& x) {
   return torch::silu(x);
 }
+
+using torch::scaled_dot_product_attention;
 
 class GELUFuncOptions {
  public:

@@ -138,7 +138,7 @@ class Compilation {
     const auto start = fs::file_time_type::clock::now();
     const ScratchFolder scratch(parent);
     const std::string library = scratch.path(fs::path(path_).stem().string() + ".so");
-    compile(scratch, library);
+    compile(scratch, library, entry.empty() ? Again::no : Again::where_the_disk_is_full);
     std::vector<std::string> files = dependencies_of(read_whole(scratch.path("dependencies")).value_or(""));
     std::error_code ignored;
     for (std::string& file : files) file = fs::absolute(file, ignored).string();
@@ -163,7 +163,11 @@ class Compilation {
     }
   }
 
-  void compile(const ScratchFolder& scratch, const std::string& library) const {
+  /// Whether a file that does not compile is compiled once more, elsewhere: what the compiler says now is of no use
+  /// then.
+  enum class Again : bool { no, where_the_disk_is_full };
+
+  void compile(const ScratchFolder& scratch, const std::string& library, Again again) const {
     const auto command = compile_command(compiler_, job_, library, scratch.path("dependencies"));
     if (hooks_.begin) hooks_.begin(path_);
     const ChildResult result = run_child(command, scratch.path("messages"), hooks_.stop_requested);
@@ -175,7 +179,8 @@ class Compilation {
       throw ConfigurationError(fmt::format("cannot start the compiler {} (from {}): {}", compiler_.command.front(),
                                            compiler_.named_by, std::strerror(result.error)));
     }
-    if (!result.output.empty()) hooks_.messages(result.output);
+    const bool in_vain = result.exit_code != 0 && again == Again::where_the_disk_is_full && cache_is_full();
+    if (!result.output.empty() && !in_vain) hooks_.messages(result.output);
     if (result.exit_code == 0) return;
     const Diagnostic first = first_error(result.output);
     if (!first.where.empty()) throw ConfigurationError("does not compile: " + first.message, first.where);

@@ -65,6 +65,7 @@ const CollectiveAlgorithm& find_collective_algorithm(CollectiveOperation operati
 }
 
 const CollectiveAlgorithm& algorithm_for(const AlgorithmSpec& spec, CollectiveOperation operation) {
+  if (operation == CollectiveOperation::all_reduce && spec.is_automatic()) return collective_algorithms().front();
   return find_collective_algorithm(operation, spec.algorithm_for(operation));
 }
 

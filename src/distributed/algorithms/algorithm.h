@@ -71,13 +71,19 @@ struct RankView {
   std::span<const std::optional<tensor::DevicePart>> parts = {};  // by rank, all of them known
   /// Elements of a tile, which takes one slot; and how many tiles may be under way before one has been taken out.
   std::int64_t tile_elements = 1, window = 1;
+  const topology::Topology* machine = nullptr;
+  bool backwards = false;  // `parts` has the last rank first
 
-  const tensor::DevicePart& part(std::int64_t of) const { return *parts[static_cast<std::size_t>(of)]; }
+  const tensor::DevicePart& part(std::int64_t of) const {
+    return *parts[static_cast<std::size_t>(backwards ? size - 1 - of : of)];
+  }
   /// The rank `steps` places before this one, or after it; the last one is before the first one.
   std::int64_t before(std::int64_t steps) const { return ((rank - steps) % size + size) % size; }
   std::int64_t after(std::int64_t steps) const { return (rank + steps) % size; }
   const tensor::DevicePart& next() const { return part(after(1)); }
   const tensor::DevicePart& previous() const { return part(before(1)); }
+  /// The same ranks in the opposite order: the last one is rank 0.
+  RankView reversed() const { return {size - 1 - rank, size, parts, tile_elements, window, machine, !backwards}; }
 };
 
 /// What the calling PE takes part in.
@@ -91,6 +97,19 @@ struct CollectiveArguments {
 
 /// A channel from the PEs of one rank to their counterparts on another, by their places in the group.
 using RankPair = std::pair<int, int>;
+
+/// Messages of an algorithm that are under way at one time, as its cost sees them (algorithm_cost.h).
+struct CostStep {
+  struct Message {
+    int from, to;
+    double weight = 1;
+  };
+  std::vector<Message> messages = {};
+  double share = 0;             // of the tensor's bytes, of a message of weight 1
+  std::int64_t latencies = 1;   // one after the other; 0: they overlap with those of other steps
+  std::int64_t times = 1;       // that the step is done
+  bool through_memory = false;  // what is sent has been stored before, and is loaded
+};
 
 struct CollectiveAlgorithm {
   std::string_view name;  // in collectives files, and of its launches
@@ -106,6 +125,8 @@ struct CollectiveAlgorithm {
   std::vector<RankPair> (*channels)(int ranks);
   /// Called on each PE that holds a part of the tensor; of a barrier on one PE. There may be one rank only.
   void (*kernel)(const RankView& ranks, const CollectiveArguments& arguments);
+  /// What it costs; of operations with one algorithm none.
+  std::vector<CostStep> (*steps)(int ranks) = nullptr;
 };
 
 /// All that there are. Of each operation, the first one is what a file means that says nothing.
@@ -117,7 +138,7 @@ std::span<const std::string_view> all_reduce_topologies();
 
 /// The algorithm of that name. ConfigurationError when the operation has none of it.
 const CollectiveAlgorithm& find_collective_algorithm(CollectiveOperation operation, std::string_view name);
-/// The one that a group uses.
+/// The one that a group uses; of an operation whose algorithm is chosen call by call, the first one.
 const CollectiveAlgorithm& algorithm_for(const AlgorithmSpec& spec, CollectiveOperation operation);
 
 /// The channels of a group: what its algorithms need together, each once, but for those that are opened late.

@@ -111,6 +111,12 @@ std::string more_channels_than_fit(const GroupDescription& group) {
       kBufferKindNames[static_cast<std::size_t>(group.spec.buffer_kind)], fit + 1);
 }
 
+std::vector<CostStep> direct_steps(int ranks) {
+  CostStep step{.share = 1.0 / ranks, .times = 2};
+  for (const auto& [from, to] : channels_of_all_pairs(ranks)) step.messages.push_back({from, to});
+  return {step};
+}
+
 }  // namespace
 
 CollectiveAlgorithm direct_allreduce() {
@@ -123,7 +129,8 @@ CollectiveAlgorithm direct_allreduce() {
       .runs_on = "as many ranks as a PE has channels for, and one more",
       .refusal = more_channels_than_fit,
       .channels = channels_of_all_pairs,
-      .kernel = reduce_directly};
+      .kernel = reduce_directly,
+      .steps = direct_steps};
 }
 
 }  // namespace kernbench::distributed

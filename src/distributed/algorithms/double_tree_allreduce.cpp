@@ -120,6 +120,32 @@ std::vector<RankPair> double_tree_channels(int ranks) {
   return {channels.begin(), channels.end()};
 }
 
+/// Ranks from the root to the last leaf, without the root.
+std::int64_t depth_of(TreePlace (*tree)(int, int), int ranks) {
+  std::int64_t depth = 0;
+  for (int rank = 0; rank < ranks; ++rank) {
+    std::int64_t above = 0;
+    for (int at = tree(ranks, rank).parent; at >= 0; at = tree(ranks, at).parent) ++above;
+    depth = std::max(depth, above);
+  }
+  return depth;
+}
+
+/// A tile goes up and down; tile by tile all links are in use at one time, half of the bytes each way on each tree.
+std::vector<CostStep> double_tree_steps(int ranks) {
+  CostStep tiles{.share = 0.5, .latencies = 0},
+      one{.times = 2 * std::max(depth_of(first_tree, ranks), depth_of(second_tree, ranks))};
+  for (int rank = 0; rank < ranks; ++rank) {
+    for (const int parent : {first_tree(ranks, rank).parent, second_tree(ranks, rank).parent}) {
+      if (parent < 0) continue;
+      tiles.messages.push_back({rank, parent});
+      tiles.messages.push_back({parent, rank});
+    }
+  }
+  one.messages = tiles.messages;
+  return {one, tiles};
+}
+
 std::string double_tree_refusal(const GroupDescription& group) {
   return more_channels_than_fit(group, double_tree_channels(group.ranks));
 }
@@ -135,7 +161,8 @@ CollectiveAlgorithm double_tree_allreduce() {
           .runs_on = kRunsWhereChannelsFit,
           .refusal = double_tree_refusal,
           .channels = double_tree_channels,
-          .kernel = reduce_on_trees};
+          .kernel = reduce_on_trees,
+          .steps = double_tree_steps};
 }
 
 }  // namespace kernbench::distributed

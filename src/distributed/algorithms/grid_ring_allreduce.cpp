@@ -12,9 +12,13 @@
 //
 // What a ring passes on is bounded as in ring_allreduce; the rings follow each other, and partial results are stored in
 // the tensor.
+//
+// In four ways, a quarter of the PEs does that; the others go along the columns first, in the opposite direction, or
+// both. Then all four links of a rank are in use at one time.
 #include <algorithm>
 #include <functional>
 
+#include "distributed/algorithms/both_ways.h"
 #include "distributed/algorithms/degree.h"
 #include "distributed/algorithms/neighbours.h"
 #include "distributed/algorithms/reduction.h"
@@ -89,33 +93,53 @@ class RingPass {
   ShardChunks chunks_;
 };
 
-/// `count` ranks from `first` on, `stride` apart, as the one at `place` sees them.
-RankView ring_of(const RankView& ranks, Parts& parts, std::int64_t first, std::int64_t stride, std::int64_t count,
-                 std::int64_t place) {
-  for (std::int64_t i = 0; i < count; ++i) parts.emplace_back(ranks.part(first + i * stride));
-  return {place, count, parts, ranks.tile_elements, ranks.window};
-}
+/// Ranks `stride` apart, `count` of them from `first` on, of which one's own is at `place`.
+struct Line {
+  std::int64_t first, stride, count, place;
+  RankView view(const RankView& ranks, Parts& parts, bool backwards) const {
+    for (std::int64_t i = 0; i < count; ++i) parts.emplace_back(ranks.part(first + i * stride));
+    const RankView forwards{place, count, parts, ranks.tile_elements, ranks.window, ranks.machine};
+    return backwards ? forwards.reversed() : forwards;
+  }
+};
 
-void reduce_on_grid(const RankView& ranks, const CollectiveArguments& arguments) {
-  if (ranks.size == 1) return;
-  const Grid grid(ranks.size);
-  const std::int64_t row = ranks.rank / grid.columns, column = ranks.rank % grid.columns;
-  Parts in_row, in_column;
-  const RankView along_row = ring_of(ranks, in_row, row * grid.columns, 1, grid.columns, column);
-  const RankView along_column = ring_of(ranks, in_column, column, grid.columns, grid.rows, row);
+/// Over `outer`, inside it over `inner`.
+void reduce_over(const Line& outer, const Line& inner, bool backwards, const RankView& ranks,
+                 const CollectiveArguments& arguments) {
+  Parts outer_parts, inner_parts;
+  const RankView along_outer = outer.view(ranks, outer_parts, backwards);
+  const RankView along_inner = inner.view(ranks, inner_parts, backwards);
   const tl::Tensor& x = *arguments.tensor;
   const ReduceOp op = arguments.reduction;
   for_each_local_shard(x, [&](Range shard) {
-    const std::int64_t chunk = tl::cdiv(shard.end - shard.begin, grid.columns);
-    const std::int64_t begin = std::min(shard.begin + column * chunk, shard.end);
-    const RingPass over_row(along_row, x, op, shard);
-    const RingPass over_column(along_column, x, op, {begin, std::min(begin + chunk, shard.end)});
-    over_row.reduce_scatter([](const tl::Tile& tile) { return tile; });
-    over_column.reduce_scatter([&](const tl::Tile& tile) { return finish_reduction(op, tile, ranks.size); });
-    over_column.all_gather();
-    over_row.all_gather();
+    const std::int64_t chunk = tl::cdiv(shard.end - shard.begin, along_outer.size);
+    const std::int64_t begin = std::min(shard.begin + along_outer.rank * chunk, shard.end);
+    const RingPass over_outer(along_outer, x, op, shard);
+    const RingPass over_inner(along_inner, x, op, {begin, std::min(begin + chunk, shard.end)});
+    over_outer.reduce_scatter([](const tl::Tile& tile) { return tile; });
+    over_inner.reduce_scatter([&](const tl::Tile& tile) { return finish_reduction(op, tile, ranks.size); });
+    over_inner.all_gather();
+    over_outer.all_gather();
   });
   finish_sending();
+}
+
+/// The bits of `way`: backwards; columns before rows.
+void reduce_on_grid(std::int64_t way, const RankView& ranks, const CollectiveArguments& arguments) {
+  if (ranks.size == 1) return;
+  const Grid grid(ranks.size);
+  const std::int64_t row = ranks.rank / grid.columns, column = ranks.rank % grid.columns;
+  const Line in_row{row * grid.columns, 1, grid.columns, column}, in_column{column, grid.columns, grid.rows, row};
+  const bool columns_first = (way & 2) != 0 && grid.rows > 1;
+  reduce_over(columns_first ? in_column : in_row, columns_first ? in_row : in_column, (way & 1) != 0, ranks, arguments);
+}
+
+void reduce_one_way(const RankView& ranks, const CollectiveArguments& arguments) {
+  reduce_on_grid(0, ranks, arguments);
+}
+
+void reduce_four_ways(const RankView& ranks, const CollectiveArguments& arguments) {
+  reduce_on_grid(way_of_this_pe(*ranks.machine, 4), ranks, arguments);
 }
 
 std::vector<RankPair> grid_channels(int ranks) {
@@ -129,8 +153,52 @@ std::vector<RankPair> grid_channels(int ranks) {
   return channels;
 }
 
+std::vector<CostStep> grid_steps(int ranks) {
+  const Grid grid(ranks);
+  const auto columns = static_cast<int>(grid.columns), rows = static_cast<int>(grid.rows);
+  CostStep along_rows{.share = 1.0 / columns, .times = columns - 1},
+      along_columns{.share = 1.0 / ranks, .times = rows - 1};
+  for (int rank = 0; rank < ranks; ++rank) {
+    along_rows.messages.push_back({rank, rank / columns * columns + (rank + 1) % columns});
+    along_columns.messages.push_back({rank, (rank + columns) % ranks});
+  }
+  // There and back; each of the four passes begins with what the one before has stored.
+  CostStep turn{.messages = {}, .latencies = 0, .times = rows > 1 ? 3 : 1, .through_memory = true};
+  std::vector<CostStep> steps{along_rows, along_rows, turn};
+  if (rows > 1) steps.insert(steps.end(), 2, along_columns);
+  return steps;
+}
+
+/// Of the four ways two begin along the columns, so that all links are in use. The steps of the longer lines set the
+/// pace; where the lines are of one length, no link is used by two ways at a time.
+std::vector<CostStep> four_way_steps(int ranks) {
+  const Grid grid(ranks);
+  if (grid.rows == 1) {
+    std::vector<CostStep> steps = grid_steps(ranks);
+    for (CostStep& step : steps) step = both_ways(step);
+    return steps;
+  }
+  const auto columns = static_cast<int>(grid.columns), rows = static_cast<int>(grid.rows);
+  const auto phase = [&](double in_row, double in_column) {
+    CostStep step{.share = 0.5, .times = std::max(rows, columns) - 1};
+    const auto pace = static_cast<double>(step.times);
+    for (int rank = 0; rank < ranks; ++rank) {
+      step.messages.push_back({rank, rank / columns * columns + (rank + 1) % columns, in_row * (columns - 1) / pace});
+      step.messages.push_back({rank, (rank + columns) % ranks, in_column * (rows - 1) / pace});
+    }
+    return both_ways(step);
+  };
+  const CostStep first = phase(1.0 / columns, 1.0 / rows), second = phase(1.0 / ranks, 1.0 / ranks);
+  const CostStep turn{.messages = {}, .latencies = 0, .times = 3, .through_memory = true};
+  return {first, second, second, first, turn};
+}
+
 std::string grid_refusal(const GroupDescription& group) {
   return more_channels_than_fit(group, grid_channels(group.ranks));
+}
+
+std::vector<RankPair> four_way_channels(int ranks) {
+  return both_ways(grid_channels(ranks));
 }
 
 }  // namespace
@@ -144,7 +212,26 @@ CollectiveAlgorithm grid_ring_allreduce() {
           .runs_on = kRunsWhereChannelsFit,
           .refusal = grid_refusal,
           .channels = grid_channels,
-          .kernel = reduce_on_grid};
+          .kernel = reduce_one_way,
+          .steps = grid_steps};
+}
+
+CollectiveAlgorithm bidirectional_grid_allreduce() {
+  return {.name = "bidirectional_grid_allreduce",
+          .operation = CollectiveOperation::all_reduce,
+          .topology = "bidirectional_grid",
+          .method = "four of the grid's rings, each of a quarter of the PEs: rows or columns first, in both directions",
+          .fold_order =
+              "as `grid_ring_allreduce`; by the PE's row of the mesh modulo 4, of 1 and 3 with the ranks of "
+              "each line in the opposite order, of 2 and 3 along the columns first",
+          .runs_on = kRunsOnSipsOfSeveralPes,
+          .refusal =
+              [](const GroupDescription& group) {
+                return both_ways_refusal(group, four_way_channels(group.ranks), "grid_ring_allreduce");
+              },
+          .channels = four_way_channels,
+          .kernel = reduce_four_ways,
+          .steps = four_way_steps};
 }
 
 }  // namespace kernbench::distributed

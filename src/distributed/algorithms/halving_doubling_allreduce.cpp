@@ -12,8 +12,9 @@
 // for all elements alike, in the tensor's own type (AVG: divided by n in the end, once). Then halves are doubled again,
 // in the opposite order.
 //
-// Partial results are stored in the tensor. Of each chunk at most as many tiles as a queue has slots are sent before
-// the same number is received: a rank that waits to send waits for a receive that waits for nothing but earlier sends.
+// Partial results are stored in the tensor. In an exchange a rank sends as many tiles as a queue has slots, and from
+// then on takes one for each that it sends: a rank that waits to send waits for a receive that waits for nothing but
+// earlier sends.
 #include <algorithm>
 
 #include "distributed/algorithms/degree.h"
@@ -90,12 +91,25 @@ class HalvingDoubling {
   void exchange(std::int64_t distance, bool gives_own, const Take& take) const {
     const std::int64_t other = place_ ^ distance;
     const std::int64_t mine = place_ / distance * distance, theirs = other / distance * distance;
-    for (std::int64_t i = 0; i < distance; ++i) {
-      for_each_tile_of((gives_own ? mine : theirs) + i, [&](std::int64_t at, std::int64_t elements) {
-        send_to(partner(distance), tl::load(x_, {at}, {elements}), ranks_.window);
-      });
-      for_each_tile_of((gives_own ? theirs : mine) + i, take);
+    const auto sent = tiles_of(gives_own ? mine : theirs, distance),
+               taken = tiles_of(gives_own ? theirs : mine, distance);
+    const auto window = static_cast<std::size_t>(ranks_.window);
+    for (std::size_t i = 0; i < std::max(sent.size(), taken.size() + window); ++i) {
+      if (i < sent.size())
+        send_to(partner(distance), tl::load(x_, {sent[i].begin}, {sent[i].end - sent[i].begin}), ranks_.window);
+      if (i + 1 >= window && i + 1 - window < taken.size()) {
+        const Range& tile = taken[i + 1 - window];
+        take(tile.begin, tile.end - tile.begin);
+      }
     }
+  }
+  /// Of `count` chunks.
+  std::vector<Range> tiles_of(std::int64_t first, std::int64_t count) const {
+    std::vector<Range> tiles;
+    for (std::int64_t chunk = first; chunk < first + count; ++chunk) {
+      for_each_tile_of(chunk, [&](std::int64_t at, std::int64_t elements) { tiles.push_back({at, at + elements}); });
+    }
+    return tiles;
   }
   const tensor::DevicePart& partner(std::int64_t distance) const {
     return ranks_.part(places_.rank_at(place_ ^ distance));
@@ -152,6 +166,27 @@ std::vector<RankPair> hypercube_channels(int ranks) {
   return channels;
 }
 
+std::vector<CostStep> hypercube_steps(int ranks) {
+  const Places places(ranks);
+  std::vector<CostStep> steps;
+  for (std::int64_t distance = 1; distance < places.places; distance *= 2) {
+    CostStep step{.share = static_cast<double>(distance) / static_cast<double>(places.places),
+                  .times = 2,
+                  .through_memory = true};
+    for (std::int64_t place = 0; place < places.places; ++place)
+      step.messages.push_back(
+          {static_cast<int>(places.rank_at(place)), static_cast<int>(places.rank_at(place ^ distance))});
+    steps.push_back(step);
+  }
+  CostStep to_partner{.share = 1, .through_memory = true}, back = to_partner;
+  for (int pair = 0; pair < places.pairs(); ++pair) {
+    to_partner.messages.push_back({2 * pair, 2 * pair + 1});
+    back.messages.push_back({2 * pair + 1, 2 * pair});
+  }
+  if (places.pairs() > 0) steps.insert(steps.end(), {to_partner, back});
+  return steps;
+}
+
 std::string hypercube_refusal(const GroupDescription& group) {
   return more_channels_than_fit(group, hypercube_channels(group.ranks));
 }
@@ -169,7 +204,8 @@ CollectiveAlgorithm halving_doubling_allreduce() {
           .runs_on = kRunsWhereChannelsFit,
           .refusal = hypercube_refusal,
           .channels = hypercube_channels,
-          .kernel = reduce_by_halving};
+          .kernel = reduce_by_halving,
+          .steps = hypercube_steps};
 }
 
 }  // namespace kernbench::distributed

@@ -16,6 +16,13 @@ inline std::vector<RankPair> ring_channels(int ranks) {
   return channels;
 }
 
+/// To the next rank, `times` over, `share` of the bytes each time.
+inline CostStep ring_step(int ranks, double share, std::int64_t times) {
+  CostStep step{.share = share, .times = times};
+  for (int rank = 0; rank < ranks; ++rank) step.messages.push_back({rank, (rank + 1) % ranks});
+  return step;
+}
+
 /// One channel each way and rank; where not even that finds room, the first communication says so.
 inline constexpr std::string_view kRunsOnAnyGroup = "any group";
 inline std::string runs_on_any_group(const GroupDescription&) {

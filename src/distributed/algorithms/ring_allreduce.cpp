@@ -10,6 +10,10 @@
 // Tiles of one slot are pipelined: of each chunk so many at a time as a queue has slots. A rank has then never sent
 // more tiles that it has not received than the queue of its successor holds, so that a ring cannot fill up, with one
 // slot either.
+//
+// In both directions, every other row of PEs goes around the other way: there the same with the ranks in the opposite
+// order.
+#include "distributed/algorithms/both_ways.h"
 #include "distributed/algorithms/neighbours.h"
 #include "distributed/algorithms/reduction.h"
 #include "distributed/algorithms/ring.h"
@@ -84,6 +88,14 @@ void reduce_around_ring(const RankView& ranks, const CollectiveArguments& argume
   finish_sending();
 }
 
+void reduce_both_ways(const RankView& ranks, const CollectiveArguments& arguments) {
+  reduce_around_ring(way_of_this_pe(*ranks.machine, 2) == 0 ? ranks : ranks.reversed(), arguments);
+}
+
+std::vector<RankPair> both_ways_channels(int ranks) {
+  return both_ways(ring_channels(ranks));
+}
+
 }  // namespace
 
 CollectiveAlgorithm ring_allreduce() {
@@ -95,7 +107,24 @@ CollectiveAlgorithm ring_allreduce() {
           .runs_on = kRunsOnAnyGroup,
           .refusal = runs_on_any_group,
           .channels = ring_channels,
-          .kernel = reduce_around_ring};
+          .kernel = reduce_around_ring,
+          .steps = [](int n) { return std::vector{ring_step(n, 1.0 / n, 2 * (n - 1))}; }};
+}
+
+CollectiveAlgorithm bidirectional_ring_allreduce() {
+  return {.name = "bidirectional_ring_allreduce",
+          .operation = CollectiveOperation::all_reduce,
+          .topology = "bidirectional_ring",
+          .method = "two rings, each of half of the PEs, around in opposite directions at one time",
+          .fold_order = "as `ring_allreduce`; of PEs in odd rows of the mesh, with the ranks in the opposite order",
+          .runs_on = kRunsOnSipsOfSeveralPes,
+          .refusal =
+              [](const GroupDescription& group) {
+                return both_ways_refusal(group, both_ways_channels(group.ranks), "ring_allreduce");
+              },
+          .channels = both_ways_channels,
+          .kernel = reduce_both_ways,
+          .steps = [](int n) { return std::vector{both_ways(ring_step(n, 1.0 / n, 2 * (n - 1)))}; }};
 }
 
 }  // namespace kernbench::distributed

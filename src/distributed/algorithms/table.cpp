@@ -10,6 +10,8 @@ CollectiveAlgorithm direct_allreduce();
 CollectiveAlgorithm grid_ring_allreduce();
 CollectiveAlgorithm halving_doubling_allreduce();
 CollectiveAlgorithm double_tree_allreduce();
+CollectiveAlgorithm bidirectional_ring_allreduce();
+CollectiveAlgorithm bidirectional_grid_allreduce();
 CollectiveAlgorithm ring_broadcast();
 CollectiveAlgorithm ring_barrier();
 CollectiveAlgorithm ring_reduce_scatter();
@@ -21,9 +23,20 @@ CollectiveAlgorithm pairwise_all_to_all();
 
 std::span<const CollectiveAlgorithm> collective_algorithms() {
   static const std::array table{
-      ring_allreduce(),        direct_allreduce(), grid_ring_allreduce(), halving_doubling_allreduce(),
-      double_tree_allreduce(), ring_broadcast(),   ring_barrier(),        ring_reduce_scatter(),
-      ring_all_gather(),       ring_reduce(),      direct_gather(),       direct_scatter(),
+      ring_allreduce(),
+      direct_allreduce(),
+      grid_ring_allreduce(),
+      halving_doubling_allreduce(),
+      double_tree_allreduce(),
+      bidirectional_ring_allreduce(),
+      bidirectional_grid_allreduce(),
+      ring_broadcast(),
+      ring_barrier(),
+      ring_reduce_scatter(),
+      ring_all_gather(),
+      ring_reduce(),
+      direct_gather(),
+      direct_scatter(),
       pairwise_all_to_all(),
   };
   return table;

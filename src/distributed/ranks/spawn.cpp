@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "base/error_text.h"
+#include "distributed/ranks/nested_failure.h"
 #include "distributed/ranks/rank_errors.h"
 #include "distributed/ranks/rank_exit.h"
 #include "sim/errors.h"
@@ -15,6 +16,7 @@
 namespace kernbench::distributed {
 
 using runtime::HostContext;
+using torch::multiprocessing::kMostNestedRanks;
 using torch::multiprocessing::ProcessExitedException;
 using torch::multiprocessing::SpawnException;
 using torch::multiprocessing::SpawnOptions;
@@ -72,6 +74,14 @@ void check(const HostContext& parent, const SpawnOptions& options) {
         fmt::format("torch::multiprocessing::spawn was called by a rank that is {} spawns deep, which is "
                     "the limit: does each rank spawn others without an end?",
                     parent.worker.depth));
+  }
+  if (parent.worker.depth > 0 && parent.simulation.live_ranks + options.nprocs > kMostNestedRanks) {
+    throw ProgramError(
+        "NestingError",
+        fmt::format(
+            "torch::multiprocessing::spawn of {} ranks was called by a rank that is {} spawns deep, when {} ranks "
+            "are alive; nested spawns may have {}: does each rank spawn others without an end?",
+            options.nprocs, parent.worker.depth, parent.simulation.live_ranks, kMostNestedRanks));
   }
   if (options.start_method == "spawn") return;
   parent.simulation.warn(
@@ -170,6 +180,7 @@ void Spawn::start_rank(int rank, const std::shared_ptr<const Body>& body) {
   options.stack_bytes = kStackBytes;
   Rank& mine = ranks_[static_cast<std::size_t>(rank)];
   mine.fiber = simulation_.scheduler().spawn(std::move(options), [this, identity, body] { run_rank(identity, *body); });
+  ++simulation_.live_ranks;
   mine.fiber->done().on_set(sim::call<&Spawn::rank_over>(this, static_cast<std::uint64_t>(rank)));
 }
 
@@ -196,6 +207,7 @@ void Spawn::rank_over(std::uint64_t rank) {
   Rank& mine = ranks_[rank];
   mine.over = true;
   --live_;
+  --simulation_.live_ranks;
   const std::exception_ptr error = mine.fiber->take_error();
   const auto number = static_cast<int>(rank);
   // What a rank throws after it has been told to end is a consequence, unless its stack is full. One that has thrown by
@@ -227,6 +239,7 @@ bool Spawn::launch_failed(int rank, const std::exception_ptr& error) {
 
 void Spawn::add_cause(int rank, const std::exception_ptr& error, const sim::ProgramCall& call) {
   ErrorText text = simulation_.describe(error);
+  if (const auto nest = nest_of(error); nest && nest->levels > kMostNestedTexts) text.message = nest_text(*nest);
   if (text.where.empty()) text.where = sim::where_text(call);
   causes_.push_back({rank, simulation_.scheduler().now(), std::move(text.type), std::move(text.message),
                      std::move(text.where), error});
@@ -241,7 +254,7 @@ void Spawn::note_failure() {
 }
 
 void Spawn::deliver(std::uint64_t /*unused*/) {
-  if (cancelled()) return;  // with those above it
+  if (cancelled()) return settle();  // with those above it
   for (std::size_t rank = 0; rank < ranks_.size(); ++rank) {
     const auto number = static_cast<int>(rank);
     const bool cause = std::ranges::find(causes_, number, &RankError::rank) != causes_.end();
@@ -335,6 +348,9 @@ void Spawn::throw_failure() {
   }
   const std::string text = failure_text(causes, victims_);
   const std::int64_t process = rank.process;
+  if (auto nest = nest_around(causes, text)) {
+    throw NestedSpawnException(text, process, std::move(causes), std::move(unwound), std::move(*nest));
+  }
   throw SpawnException(text, process, std::move(causes), std::move(unwound));
 }
 

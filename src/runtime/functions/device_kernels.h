@@ -48,6 +48,8 @@ class SimulatedOperations final : public tensor::DeviceOperations {
   /// With what the plan is told; b's and a's ranks are 2 or 3.
   void matmul(const torch::Tensor& a, const torch::Tensor& b, const tensor::MatmulOptions& options,
               const MatmulPlanOptions& plan_options, const torch::Tensor& out);
+  void attention(const torch::Tensor& q, const torch::Tensor& k, const torch::Tensor& v, double scale, bool causal,
+                 const torch::Tensor& out) override;
   /// Of the products that are asked for without options (torch::ahbm::set_exact_matmul_order).
   bool exact_order() const { return exact_order_; }
   void set_exact_order(bool exact) { exact_order_ = exact; }

@@ -1,0 +1,146 @@
+#include "distributed/algorithm_cost.h"
+
+#include <algorithm>
+#include <map>
+#include <numbers>
+#include <set>
+#include <utility>
+
+#include "distributed/algorithm_spec.h"
+#include "distributed/algorithms/degree.h"
+#include "distributed/ranks/pe_of_rank.h"
+
+namespace kernbench::distributed {
+namespace {
+
+using topology::Endpoint;
+using topology::LinkKind;
+using topology::Network;
+using topology::RouteHop;
+
+constexpr double kSharedLine = 2 - std::numbers::sqrt2;
+
+/// Another algorithm has to be so much better than the first one.
+constexpr double kMargin = 0.98;
+
+/// What messages do on one link.
+struct Load {
+  double weight = 0;            // of the messages
+  std::set<std::int64_t> next;  // links that they take from there; -1: none
+};
+
+class StepCost {
+ public:
+  StepCost(const CostStep& step, std::span<const PeCoordinate> endpoints, bool rank_per_pe, const Network& network)
+      : network_(network), between_sips_(!rank_per_pe) {
+    for (const CostStep::Message& message : step.messages)
+      add(endpoints[static_cast<std::size_t>(message.from)], endpoints[static_cast<std::size_t>(message.to)],
+          message.weight);
+  }
+
+  double longest_ns() const { return static_cast<double>(longest_.count()) * 1e-3; }
+  /// For each byte of a message of weight 1, on the busiest link.
+  double ns_per_byte() const {
+    double most = 0;
+    for (const auto& [link, load] : loads_) {
+      const double rate = static_cast<double>(network_.link(link).spec.payload_rate().count()) * 1e-9;
+      const double use = load.next.size() > 1 ? kSharedLine : 1;
+      most = std::max(most, load.weight / (use * rate));
+    }
+    return most;
+  }
+
+ private:
+  void add(PeCoordinate from, PeCoordinate to, double weight) {
+    const auto route = network_.route(Endpoint::pe_port(from), Endpoint::pe_port(to));
+    longest_ = std::max(longest_, network_.latency(route));
+    Load* before = nullptr;
+    for (const RouteHop& hop : route) {
+      if (between_sips_ && network_.link(hop.link).kind != LinkKind::sip) continue;
+      if (before != nullptr) before->next.insert(hop.link.value);
+      before = &loads_[hop.link];
+      before->weight += weight;
+    }
+    if (before != nullptr) before->next.insert(-1);
+  }
+
+  const Network& network_;
+  bool between_sips_;
+  Time longest_;
+  std::map<topology::LinkId, Load> loads_;
+};
+
+double nanoseconds(Time time) {
+  return static_cast<double>(time.count()) * 1e-3;
+}
+
+std::int64_t degree_of(const std::vector<RankPair>& channels, int ranks) {
+  std::vector<std::int64_t> sends(static_cast<std::size_t>(ranks)), receives = sends;
+  for (const auto& [from, to] : channels) {
+    ++sends[static_cast<std::size_t>(from)];
+    ++receives[static_cast<std::size_t>(to)];
+  }
+  return std::max(*std::ranges::max_element(sends), *std::ranges::max_element(receives));
+}
+
+/// Of the group's own algorithms, and of this one if it brings channels of its own.
+bool fits_beside(const CollectiveAlgorithm& algorithm, const GroupDescription& group) {
+  const auto own = channels_of(group.spec, group.ranks), more = algorithm.channels(group.ranks);
+  const std::set<RankPair> known(own.begin(), own.end());
+  if (std::ranges::all_of(more, [&](const RankPair& pair) { return known.contains(pair); })) return true;
+  return degree_of(own, group.ranks) + degree_of(more, group.ranks) <= channels_that_fit(group);
+}
+
+/// The PE of each rank that lies furthest from the IO chiplet, where a rank is a SIP: the latest one ends the step.
+std::vector<PeCoordinate> endpoints_of(const GroupDescription& group, std::span<const int> ranks) {
+  const auto& machine = group.machine;
+  std::vector<PeCoordinate> endpoints;
+  for (const int rank : ranks) {
+    if (group.rank_per_pe) {
+      endpoints.push_back(pe_of_rank(rank, machine));
+    } else {
+      endpoints.push_back({SipId{rank}, CubeId{machine.sip.cubes.count() - 1}, PeId{machine.cube.pes.count() - 1}});
+    }
+  }
+  return endpoints;
+}
+
+}  // namespace
+
+AlgorithmCost cost_of(const CollectiveAlgorithm& algorithm, std::span<const PeCoordinate> endpoints, bool rank_per_pe,
+                      const Network& network) {
+  const auto& pe = network.topology().pe;
+  const double each = 3 * nanoseconds(pe.control.issue) + nanoseconds(pe.ipcq.meta_latency);
+  const double memory = 2 * (nanoseconds(pe.dma.setup) + nanoseconds(network.topology().cube.hbm.latency));
+  AlgorithmCost cost{&algorithm};
+  for (const CostStep& step : algorithm.steps(static_cast<int>(endpoints.size()))) {
+    const StepCost one(step, endpoints, rank_per_pe, network);
+    const auto times = static_cast<double>(step.times);
+    cost.latency_ns += times * static_cast<double>(step.latencies) * (one.longest_ns() + each);
+    if (step.through_memory) cost.latency_ns += times * memory;
+    cost.ns_per_byte += times * step.share * one.ns_per_byte();
+  }
+  return cost;
+}
+
+AutomaticChoice::AutomaticChoice(const GroupDescription& group, std::span<const int> ranks, const Network& network) {
+  const auto endpoints = endpoints_of(group, ranks);
+  const auto& candidates = group.spec.candidates;
+  std::vector<AlgorithmCost> crowded;  // whose channels take turns with the group's own
+  for (const CollectiveAlgorithm& algorithm : collective_algorithms()) {
+    if (algorithm.steps == nullptr || !algorithm.refusal(group).empty()) continue;
+    if (!candidates.empty() && std::ranges::find(candidates, algorithm.name) == candidates.end()) continue;
+    auto& into = fits_beside(algorithm, group) ? costs_ : crowded;
+    into.push_back(cost_of(algorithm, endpoints, group.rank_per_pe, network));
+  }
+  if (costs_.empty()) costs_ = std::move(crowded);
+}
+
+const CollectiveAlgorithm& AutomaticChoice::of(std::int64_t bytes) const {
+  const AlgorithmCost* best = &costs_.front();
+  for (const AlgorithmCost& cost : costs_)
+    if (cost.of(bytes) < kMargin * best->of(bytes)) best = &cost;
+  return *best->algorithm;
+}
+
+}  // namespace kernbench::distributed

@@ -1,0 +1,49 @@
+// What an algorithm of all-reduces costs on a group, and the choice of the one that costs least.
+//
+// All messages of a step go at one time:
+//   step = latencies * alpha + share * bytes * max over links of (weight of messages on it / (use * payload rate))
+//   alpha = longest route's latencies + 3 pe.control.issue + pe.ipcq.meta_latency
+//           + 2 (pe.dma.setup + cube.hbm.latency) where what is sent has been stored before
+//   use   = 1 where all that meets on the link goes the same way from there on, else 2 - sqrt(2): so much passes where
+//           messages to different links wait in one line (Karol, Hluchyj, Morgan, "Input versus output queueing on a
+//           space-division packet switch", 1987)
+// Where ranks are SIPs the links between SIPs count, which the PEs of a SIP share; else all links. Nothing is fitted;
+// the launch is the same for all algorithms and left out.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <string_view>
+#include <vector>
+
+#include "distributed/algorithms/algorithm.h"
+#include "topology/network.h"
+
+namespace kernbench::distributed {
+
+/// A straight line over the bytes of a rank's tensor.
+struct AlgorithmCost {
+  const CollectiveAlgorithm* algorithm = nullptr;
+  double latency_ns = 0, ns_per_byte = 0;
+  double of(std::int64_t bytes) const { return latency_ns + ns_per_byte * static_cast<double>(bytes); }
+};
+
+/// `endpoints`: of the group's ranks, a PE of each.
+AlgorithmCost cost_of(const CollectiveAlgorithm& algorithm, std::span<const PeCoordinate> endpoints, bool rank_per_pe,
+                      const topology::Network& network);
+
+/// For a group whose ranks are the SIPs, or PEs, of their global numbers, as they are unless a program moves them; so
+/// the choice is a function of the group, the machine and the bytes alone, the same on all ranks.
+class AutomaticChoice {
+ public:
+  /// Of the candidates those that can run on the group, over channels that fit beside those that it has anyway.
+  AutomaticChoice(const GroupDescription& group, std::span<const int> ranks, const topology::Network& network);
+  /// The first one of the table unless another one takes 2 % less.
+  const CollectiveAlgorithm& of(std::int64_t bytes) const;
+  const std::vector<AlgorithmCost>& costs() const { return costs_; }
+
+ private:
+  std::vector<AlgorithmCost> costs_;
+};
+
+}  // namespace kernbench::distributed

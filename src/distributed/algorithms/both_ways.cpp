@@ -1,0 +1,45 @@
+#include "distributed/algorithms/both_ways.h"
+
+#include <fmt/format.h>
+
+#include <set>
+
+#include "distributed/algorithms/degree.h"
+#include "kernbench/tl/program.h"
+#include "topology/spec.h"
+
+namespace kernbench::distributed {
+
+std::int64_t way_of_this_pe(const topology::Topology& machine, std::int64_t ways) {
+  const auto& cubes = machine.sip.cubes;
+  const auto& pes = machine.cube.pes;
+  const std::int64_t cube = tl::cube_id(), pe = tl::pe_id();
+  const std::int64_t rows = cubes.height * pes.height, row = cube / cubes.width * pes.height + pe / pes.width;
+  return rows < ways ? (cube + pe) % ways : row % ways;
+}
+
+std::vector<RankPair> both_ways(std::vector<RankPair> channels) {
+  const std::set<RankPair> one_way(channels.begin(), channels.end());
+  for (const auto& [from, to] : one_way) {
+    if (!one_way.contains({to, from})) channels.emplace_back(to, from);
+  }
+  return channels;
+}
+
+CostStep both_ways(CostStep step) {
+  for (std::size_t i = 0, one_way = step.messages.size(); i < one_way; ++i) {
+    step.messages[i].weight /= 2;
+    const auto [from, to, weight] = step.messages[i];
+    step.messages.push_back({to, from, weight});
+  }
+  return step;
+}
+
+std::string both_ways_refusal(const GroupDescription& group, const std::vector<RankPair>& channels,
+                              std::string_view one_way) {
+  if (group.rank_per_pe || group.machine.sip.cubes.count() * group.machine.cube.pes.count() == 1)
+    return fmt::format("each rank has one PE, which goes one way only; {} does the same", one_way);
+  return more_channels_than_fit(group, channels);
+}
+
+}  // namespace kernbench::distributed

@@ -1,0 +1,211 @@
+// The algorithm that is chosen for each all-reduce: what algorithms cost by the formula, and what groups use.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <cstdint>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "distributed/algorithm_cost.h"
+#include "distributed/algorithm_spec.h"
+#include "kernbench/kernbench.h"
+#include "ranks.h"
+#include "support/sanitizers.h"
+#include "support/source_tree.h"
+#include "topology/load.h"
+#include "topology/network.h"
+
+namespace kernbench::testing {
+namespace {
+
+namespace dist = torch::distributed;
+using namespace distributed;
+using ::testing::Each;
+using ::testing::IsEmpty;
+using topology::Endpoint;
+
+topology::Topology machine(int sips, const std::string& wiring) {
+  return topology::load_topology(source_tree::path("topologies/ahbm-2sip.yaml"),
+                                 {"system.sips.count=" + std::to_string(sips), "system.sips.topology=" + wiring});
+}
+
+std::vector<int> all(int ranks) {
+  std::vector<int> numbers;
+  for (int rank = 0; rank < ranks; ++rank) numbers.push_back(rank);
+  return numbers;
+}
+
+AlgorithmSpec automatic() {
+  AlgorithmSpec spec;
+  spec.module = std::string(kAutomatic);
+  return spec;
+}
+
+std::string chosen(const topology::Topology& topology, int ranks, std::int64_t bytes,
+                   const AlgorithmSpec& spec = automatic(), bool rank_per_pe = false) {
+  const topology::Network network(topology);
+  return std::string(AutomaticChoice({ranks, rank_per_pe, spec, topology}, all(ranks), network).of(bytes).name);
+}
+
+AlgorithmCost cost(const char* name, const topology::Network& network) {
+  std::vector<PeCoordinate> first_pes;
+  for (int sip = 0; sip < network.topology().system.sips; ++sip) first_pes.push_back({SipId{sip}, CubeId{0}, PeId{0}});
+  return cost_of(find_collective_algorithm(CollectiveOperation::all_reduce, name), first_pes, false, network);
+}
+
+constexpr double kShared = 0.585786437626905;  // 2 - sqrt(2)
+
+TEST(AlgorithmCost, FollowsTheFormula) {
+  const auto ring = machine(4, "ring_1d"), full = machine(4, "fully_connected");
+  const topology::Network on_ring(ring), on_full(full);
+  const double rate = static_cast<double>(ring.system.link.payload_rate().count()) * 1e-9;  // B/ns
+  const auto ns = [](Time time) { return static_cast<double>(time.count()) * 1e-3; };
+  const auto& pe = ring.pe;
+  const double each = 3 * ns(pe.control.issue) + ns(pe.ipcq.meta_latency);
+  const double memory = 2 * (ns(pe.dma.setup) + ns(ring.cube.hbm.latency));
+  const auto way = [&](const topology::Network& network, int from, int to) {
+    const PeCoordinate a{SipId{from}, CubeId{0}, PeId{0}}, b{SipId{to}, CubeId{0}, PeId{0}};
+    return ns(network.latency(network.route(Endpoint::pe_port(a), Endpoint::pe_port(b))));
+  };
+  const double one = way(on_ring, 0, 1), two = way(on_ring, 0, 2), link = way(on_full, 0, 2);
+  ASSERT_GT(two, one + 400);
+
+  const auto expect = [](const AlgorithmCost& found, double latency, double per_byte) {
+    EXPECT_NEAR(found.latency_ns, latency, 1e-6) << found.algorithm->name;
+    EXPECT_NEAR(found.ns_per_byte, per_byte, 1e-12) << found.algorithm->name;
+  };
+  expect(cost("ring_allreduce", on_ring), 6 * (one + each), 6 * 0.25 / rate);
+  expect(cost("ring_allreduce", on_full), 6 * (link + each), 6 * 0.25 / rate);
+  expect(cost("direct_allreduce", on_full), 2 * (link + each), 2 * 0.25 / rate);
+  // Of each link's messages some go on and some do not: those to the next rank, and to and from the one after.
+  const AlgorithmCost direct = cost("direct_allreduce", on_ring);
+  EXPECT_NEAR(direct.latency_ns, 2 * (two + each), 1e-6);
+  EXPECT_NEAR(direct.ns_per_byte * rate * kShared / (2 * 0.25), std::round(direct.ns_per_byte * rate * kShared / 0.5),
+              1e-9);
+  expect(cost("halving_doubling_allreduce", on_full), 4 * (link + each + memory), 2 * (0.5 + 0.25) / rate);
+  expect(cost("grid_ring_allreduce", on_full), 4 * (link + each) + 3 * memory, 2 * (0.5 + 0.25) / rate);
+  expect(cost("bidirectional_ring_allreduce", on_ring), 6 * (one + each), 3 * 0.25 / rate);
+  // Two ranks make a line of two, over one link in both directions of the line: half of the bytes, as two of four ways.
+  expect(cost("bidirectional_grid_allreduce", on_full), 4 * (link + each) + 3 * memory, (0.5 + 0.25) / rate);
+}
+
+TEST(AutomaticChoice, TakesFewStepsForLittleAndFewBytesForMuch) {
+  const std::int64_t little = 1024, much = std::int64_t{64} << 20;
+  for (const char* wiring : {"ring_1d", "fully_connected", "switched"}) {
+    EXPECT_EQ(chosen(machine(4, wiring), 4, little), "direct_allreduce") << wiring;
+    EXPECT_EQ(chosen(machine(8, wiring), 8, little), "direct_allreduce") << wiring;
+  }
+  EXPECT_EQ(chosen(machine(4, "ring_1d"), 4, much), "bidirectional_ring_allreduce");
+  EXPECT_EQ(chosen(machine(16, "ring_1d"), 16, much), "bidirectional_ring_allreduce");
+  EXPECT_EQ(chosen(machine(4, "switched"), 4, much), "ring_allreduce");
+  EXPECT_EQ(chosen(machine(4, "fully_connected"), 4, much), "direct_allreduce");
+  EXPECT_EQ(chosen(machine(16, "torus_2d"), 16, much), "bidirectional_grid_allreduce");
+  EXPECT_EQ(chosen(machine(2, "ring_1d"), 2, little), "ring_allreduce") << "as good as all others, and the first";
+  // 15 channels to other ranks do not fit into a PE's tables.
+  EXPECT_NE(chosen(machine(16, "fully_connected"), 16, little), "direct_allreduce");
+}
+
+TEST(AutomaticChoice, KeepsToItsCandidates) {
+  const auto full = machine(4, "fully_connected");
+  AlgorithmSpec spec = automatic();
+  spec.candidates = {"ring_allreduce", "double_tree_allreduce"};
+  EXPECT_EQ(chosen(full, 4, 64, spec), "double_tree_allreduce");
+  spec.candidates = {"halving_doubling_allreduce"};
+  EXPECT_EQ(chosen(full, 4, 64, spec), "halving_doubling_allreduce");
+}
+
+TEST(AutomaticChoice, OfRanksThatArePesGoesByTheRoutesBetweenThem) {
+  const auto one = machine(2, "ring_1d");
+  const topology::Network network(one);
+  const AlgorithmSpec spec = automatic();
+  const AutomaticChoice choice({8, true, spec, one}, all(8), network);
+  ASSERT_FALSE(choice.costs().empty());
+  for (const AlgorithmCost& each : choice.costs()) {
+    EXPECT_GT(each.latency_ns, 0) << each.algorithm->name;
+    EXPECT_LT(each.latency_ns, 2000) << each.algorithm->name << ": no link between SIPs is on the way";
+    EXPECT_GT(each.ns_per_byte, 0) << each.algorithm->name;
+  }
+}
+
+/// An all-reduce of each size, twice: what its programs are called, and what the second one takes.
+struct Used {
+  std::map<std::int64_t, std::string> algorithm;
+  std::map<std::int64_t, double> us;
+};
+
+Used use(const std::string& algorithm, const SimulateOptions& options, int ranks,
+         const std::vector<std::int64_t>& sizes) {
+  const auto result = run_ranks(options, ranks, [&](int rank) {
+    dist::init_process_group("ahbm", rank, ranks, {.algorithm = algorithm});
+    for (const std::int64_t elements : sizes) {
+      auto x = torch::full({elements}, rank + 1, torch::dtype(torch::kFloat).device("ahbm"));
+      dist::barrier();
+      torch::ahbm::synchronize();
+      for (int time = 0; time < 2; ++time) {
+        if (time == 1) x.fill_(rank + 1);
+        torch::ahbm::synchronize();
+        dist::all_reduce(x);
+        torch::ahbm::synchronize();
+        if (options.data) {
+          EXPECT_EQ(x.sum().item<float>(), static_cast<float>(elements * ranks * (ranks + 1) / 2));
+        }
+      }
+    }
+  });
+  EXPECT_THAT(result.errors, Each(IsEmpty()));
+  Used used;
+  std::size_t seen = 0;
+  for (const LaunchResult& launch : result.run.launches) {
+    if (launch.device != 0 || launch.kernel.find("allreduce") == std::string::npos) continue;
+    const std::int64_t elements = sizes.at(seen++ / 2);
+    used.algorithm[elements] = launch.kernel;
+    used.us[elements] = static_cast<double>((launch.end - launch.start).count()) * 1e-6;
+  }
+  return used;
+}
+
+SimulateOptions shipped(int sips, const std::string& wiring) {
+  SimulateOptions options;
+  options.topology = "ahbm-2sip";
+  options.overrides = {"system.sips.count=" + std::to_string(sips), "system.sips.topology=" + wiring};
+  options.data = false;
+  return options;
+}
+
+TEST(AutomaticChoice, IsMadeForEachCallOfAGroup) {
+  const Used used = use("auto", machine_of(4), 4, {64, 1 << 20, 64});
+  EXPECT_EQ(used.algorithm.at(64), "direct_allreduce");
+  EXPECT_EQ(used.algorithm.at(1 << 20), "bidirectional_ring_allreduce");
+}
+
+TEST(AutomaticChoice, TakesNoLongerThanTheSameAlgorithmByName) {
+  const Used automatic = use("auto", shipped(4, "fully_connected"), 4, {256, 1 << 18});
+  const Used direct = use("direct_allreduce", shipped(4, "fully_connected"), 4, {256, 1 << 18});
+  for (const auto& [elements, us] : automatic.us) {
+    EXPECT_EQ(automatic.algorithm.at(elements), "direct_allreduce");
+    EXPECT_LE(us, 1.001 * direct.us.at(elements)) << elements;
+  }
+}
+
+TEST(AutomaticChoice, IsNearTheBestOnShippedMachines) {
+  if (kSanitized) GTEST_SKIP() << "80 sweeps of timing only: minutes under a sanitizer, and no memory that others miss";
+  const std::vector<std::int64_t> sizes{256, 16 * 1024, 1 << 20};
+  for (const char* wiring : {"ring_1d", "torus_2d", "fully_connected", "switched"}) {
+    const Used automatic = use("auto", shipped(4, wiring), 4, sizes);
+    std::map<std::int64_t, double> best;
+    for (const char* name : {"ring_allreduce", "direct_allreduce", "grid_ring_allreduce", "halving_doubling_allreduce",
+                             "double_tree_allreduce", "bidirectional_ring_allreduce", "bidirectional_grid_allreduce"}) {
+      for (const auto& [elements, us] : use(name, shipped(4, wiring), 4, sizes).us) {
+        const auto known = best.try_emplace(elements, us).first;
+        known->second = std::min(known->second, us);
+      }
+    }
+    for (const auto& [elements, us] : automatic.us)
+      EXPECT_LE(us, 1.1 * best.at(elements)) << wiring << ", " << elements << ": " << automatic.algorithm.at(elements);
+  }
+}
+
+}  // namespace
+}  // namespace kernbench::testing
