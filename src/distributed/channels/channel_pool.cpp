@@ -79,10 +79,11 @@ std::shared_ptr<SharedChannels> ChannelPool::open(SharedChannels::Wanted wanted,
 
 bool ChannelPool::lacks(const SharedChannels::Wanted::Need& need, const QueueParameters& parameters) const {
   auto& resources = *simulation_.queue_resources();
-  const auto& [share, entries] = need;
+  const TableShare& share = need.share;
   const std::int64_t pes = share.part.pe() ? 1 : simulation_.topology().cube.pes.count();
-  return share.part.any_pe(simulation_.topology(), [&, entries = entries, receives = share.receives](PeCoordinate pe) {
-    return receives ? !resources.can_receive(pe, parameters, entries, pes) : !resources.can_send(pe, entries);
+  return share.part.any_pe(simulation_.topology(), [&](PeCoordinate pe) {
+    return share.receives ? !resources.can_receive(pe, parameters, need.entries, pes)
+                          : !resources.can_send(pe, need.entries);
   });
 }
 
