@@ -17,23 +17,20 @@ ErrorResult error_result(const std::exception_ptr& error) {
   return {std::move(text.type), std::move(text.message), std::move(text.where)};
 }
 
-namespace {
-
-std::string first_line_of(const std::string& type, const std::string& message) {
-  const std::string line = one_line(std::string_view(message).substr(0, message.find('\n')));
-  return line.empty() ? type : fmt::format("{}: {}", type, line);
-}
-
-}  // namespace
-
-std::string headline(const ErrorResult& error) {
-  if (error.rank_errors.empty()) return first_line_of(one_line(error.type), error.message);
+std::string kind_of(const ErrorResult& error) {
+  if (error.rank_errors.empty()) return one_line(error.type);
   const RankErrorResult& first = error.rank_errors.front();
   const std::string ranks = first.ranks.size() == 1 ? fmt::format("rank {}", first.ranks.front())
                                                     : fmt::format("ranks {}", set_text(first.ranks));
-  const std::size_t others = error.rank_errors.size() - 1;
-  return fmt::format("{}: {}: {}{}", one_line(error.type), ranks, first_line_of(one_line(first.type), first.message),
-                     others == 0 ? "" : fmt::format(" (and {} more cause{})", others, others == 1 ? "" : "s"));
+  return fmt::format("{}: {}: {}", one_line(error.type), ranks, one_line(first.type));
+}
+
+std::string headline(const ErrorResult& error) {
+  const std::string& message = error.rank_errors.empty() ? error.message : error.rank_errors.front().message;
+  const std::string line = one_line(std::string_view(message).substr(0, message.find('\n')));
+  const std::size_t others = error.rank_errors.empty() ? 0 : error.rank_errors.size() - 1;
+  return kind_of(error) + (line.empty() ? "" : ": " + line) +
+         (others == 0 ? "" : fmt::format(" (and {} more cause{})", others, others == 1 ? "" : "s"));
 }
 
 bool is_internal(std::string_view type) {

@@ -23,8 +23,10 @@ bool is_internal(std::string_view type);
 /// else, be it a std::exception or not, is an InternalError. Requires a non-null pointer.
 ErrorResult error_result(const std::exception_ptr& error);
 
-/// The error in one line: its type and the first line of its message; of a spawn that failed, which ranks failed first
-/// and with what, since the message begins with an empty line, as PyTorch's does.
+/// Of a spawn that failed, with which ranks failed first and the type of their error: its message begins with an empty
+/// line, as PyTorch's does. "SpawnException: rank 1: ValueError". Of other errors the type.
+std::string kind_of(const ErrorResult& error);
+/// The error in one line: that, and the first line of the message.
 std::string headline(const ErrorResult& error);
 
 /// `error` when the result holds one, else `check_failed` when a check failed, else `ok`.

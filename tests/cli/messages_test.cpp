@@ -28,7 +28,7 @@ TEST(MessagesTest, TheFirstLineOfAFailedSpawnNamesRankAndCause) {
                             ""};
   error.rank_errors = {{{1}, Time::zero(), "ValueError", "no", ""}};
   EXPECT_EQ(error_message(error, false),
-            "kernbench: SpawnException: rank 1: ValueError: no\n\n-- Process 1 terminated with the following error:\n"
+            "kernbench: SpawnException: rank 1: ValueError\n\n-- Process 1 terminated with the following error:\n"
             "ValueError: no\n");
 }
 
