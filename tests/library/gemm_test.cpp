@@ -2,6 +2,7 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
+#include <tuple>
 
 #include "support.h"
 
@@ -177,6 +178,36 @@ TEST(LibraryGemm, EpilogueScalesAddsAndActivates) {
     // k roundings of sums of size about 1 in f32, and one to the result's type.
     expect_near(out, expected, 2 * unit(dtype), 257 * 0x1p-22, name(dtype));
   });
+}
+
+TEST(LibraryGemm, RowsAndColumnsThatAreSharedAsEdgesHaveTheirSums) {
+  // Two programs with arrays of 64 x 64: 257 rows leave one, 129 columns too.
+  for (const auto& [m, n, weights] :
+       {std::tuple{257, 256, false}, std::tuple{256, 321, true}, std::tuple{515, 129, false}}) {
+    const Extents3 size{1, m, n, 300};
+    SimulateOptions options;
+    options.topology = "tiny";
+    const RunResult result = simulate(options, [&, m = m, n = n, weights = weights] {
+      const auto a = torch::randint(-2, 3, {m, size.k}, torch::kHalf),
+                 b = torch::randint(-2, 3, {size.k, n}, torch::kHalf);
+      const auto bias = torch::randint(-9, 10, {n}, torch::kHalf);
+      const auto x = a.to("ahbm"), y = weights ? b.t().contiguous().to("ahbm").t() : b.to("ahbm");
+      auto expected = product(size, a, b);
+      for (const bool exact : {true, false}) {
+        torch::ahbm::set_exact_matmul_order(exact);
+        expect_equal(torch::matmul(x, y), expected, "product");
+        auto sums = expected;
+        const auto added = elements(bias);
+        for (std::size_t i = 0; i < sums.size(); ++i) sums[i] += added[i % added.size()];
+        expect_equal(torch::addmm(bias.to("ahbm"), x, y), sums, "with a bias");
+      }
+    });
+    int with_edges = 0;
+    for (const LaunchResult& launch : result.launches)
+      if (launch.plan)
+        for (const auto& [name, value] : launch.plan->choices) with_edges += name == "edges" ? 1 : 0;
+    EXPECT_GT(with_edges, 0) << m << " x " << n;
+  }
 }
 
 TEST(LibraryGemm, TakesNoPlaceThatItWasNotGiven) {
