@@ -40,8 +40,8 @@ std::string error_message(const report::ErrorResult& error, bool colour) {
            "\nThis is a fault of KernBench, not of your program. Please report it with the command line and this "
            "message.\n";
   }
-  return palette.paint(Style::bad, "kernbench: " + report::one_line(error.type) + ": ") + message +
-         (where.empty() ? "" : "\n  at " + where) +
+  const std::string type = error.rank_errors.empty() ? report::one_line(error.type) + ": " : report::headline(error);
+  return palette.paint(Style::bad, "kernbench: " + type) + message + (where.empty() ? "" : "\n  at " + where) +
          (error.slots ? "\n  slots: " + report::one_line(error.slots->text) : "") + "\n";
 }
 

@@ -123,12 +123,16 @@ AlgorithmCost cost_of(const CollectiveAlgorithm& algorithm, std::span<const PeCo
   return cost;
 }
 
-AutomaticChoice::AutomaticChoice(const GroupDescription& group, std::span<const int> ranks, const Network& network) {
+AutomaticChoice::AutomaticChoice(CollectiveOperation operation, const GroupDescription& group,
+                                 std::span<const int> ranks, const Network& network) {
   const auto endpoints = endpoints_of(group, ranks);
-  const auto& candidates = group.spec.candidates;
+  std::vector<std::string_view> candidates;
+  for (const std::string_view each : algorithm_names(operation)) {
+    if (std::ranges::find(group.spec.candidates, each) != group.spec.candidates.end()) candidates.push_back(each);
+  }
   std::vector<AlgorithmCost> crowded;  // whose channels take turns with the group's own
   for (const CollectiveAlgorithm& algorithm : collective_algorithms()) {
-    if (algorithm.steps == nullptr || !algorithm.refusal(group).empty()) continue;
+    if (algorithm.operation != operation || !algorithm.steps || !algorithm.refusal(group).empty()) continue;
     if (!candidates.empty() && std::ranges::find(candidates, algorithm.name) == candidates.end()) continue;
     auto& into = fits_beside(algorithm, group) ? costs_ : crowded;
     into.push_back(cost_of(algorithm, endpoints, group.rank_per_pe, network));

@@ -1,4 +1,4 @@
-// What an algorithm of all-reduces costs on a group, and the choice of the one that costs least.
+// What an algorithm of collectives costs on a group, and the choice of the one that costs least.
 //
 // All messages of a step go at one time:
 //   step = latencies * alpha + share * bytes * max over links of (weight of messages on it / (use * payload rate))
@@ -21,7 +21,7 @@
 
 namespace kernbench::distributed {
 
-/// A straight line over the bytes of a rank's tensor.
+/// A straight line over the bytes of a rank's tensor; of blocks, over those of all blocks of one rank.
 struct AlgorithmCost {
   const CollectiveAlgorithm* algorithm = nullptr;
   double latency_ns = 0, ns_per_byte = 0;
@@ -36,8 +36,10 @@ AlgorithmCost cost_of(const CollectiveAlgorithm& algorithm, std::span<const PeCo
 /// the choice is a function of the group, the machine and the bytes alone, the same on all ranks.
 class AutomaticChoice {
  public:
-  /// Of the candidates those that can run on the group, over channels that fit beside those that it has anyway.
-  AutomaticChoice(const GroupDescription& group, std::span<const int> ranks, const topology::Network& network);
+  /// Of the candidates for the operation those that can run on the group, over channels that fit beside those that it
+  /// has anyway.
+  AutomaticChoice(CollectiveOperation operation, const GroupDescription& group, std::span<const int> ranks,
+                  const topology::Network& network);
   /// The first one of the table unless another one takes 2 % less.
   const CollectiveAlgorithm& of(std::int64_t bytes) const;
   const std::vector<AlgorithmCost>& costs() const { return costs_; }

@@ -159,7 +159,7 @@ AlgorithmSpec AlgorithmFilter::applied_to(const GroupDescription& group) const {
         return group.ranks < 2 || find_collective_algorithm(operation, each).refusal(group).empty();
       };
       if (left.empty() || std::ranges::any_of(left, runs))
-        spec.candidates = left;
+        spec.candidates.insert(spec.candidates.end(), left.begin(), left.end());
       else
         mine = left.front();
       continue;

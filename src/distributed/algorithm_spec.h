@@ -23,15 +23,12 @@ inline constexpr std::array<std::string_view, 3> kBufferKindNames{"tcm", "hbm", 
 inline constexpr std::array<std::string_view, 1> kValidatorNames{"multi_pe_sip_local"};
 inline constexpr std::array<std::string_view, 2> kBackpressureNames{"sleep", "poll"};
 
-/// The module of an entry that chooses the algorithm of each all-reduce (algorithm_cost.h).
-inline constexpr std::string_view kAutomatic = "auto";
-
 /// One algorithm of a collectives file, with what `defaults` says where it says nothing itself.
 struct AlgorithmSpec {
-  std::string module;                         // its algorithm of all-reduces, or kAutomatic
+  std::string module;                         // its algorithm of all-reduces
   std::optional<std::string> topology = {};   // without: that of the module
   std::optional<std::string> validator = {};  // of all-reduces
-  std::string broadcast = "ring_broadcast";   // its other algorithms
+  std::string broadcast = "ring_broadcast";   // its other algorithms; each of them may be kAutomatic
   std::string barrier = "ring_barrier";
   std::string reduce_scatter = "ring_reduce_scatter";
   std::string all_gather = "ring_all_gather";
@@ -48,11 +45,12 @@ struct AlgorithmSpec {
   Bytes ipcq_credit_size_bytes = Bytes(16);       // assumption: an address and a count
   std::int32_t n_elem = 1 << 20;                  // assumption: large enough for bandwidth to show
   std::optional<std::int32_t> world_size = {};    // without: the number of SIPs
-  std::vector<std::string_view> candidates = {};  // of an automatic choice; empty: all. No key of the file
+  std::vector<std::string_view> candidates = {};  // of automatic choices; none of an operation: all. No key of the file
   bool operator==(const AlgorithmSpec&) const = default;
 
-  bool is_automatic() const { return module == kAutomatic; }
-  /// The name of its algorithm for an operation.
+  /// Whether the algorithm of an operation is chosen call by call (algorithm_cost.h).
+  bool is_automatic(CollectiveOperation operation) const { return algorithm_for(operation) == kAutomatic; }
+  /// The name of its algorithm for an operation, or kAutomatic.
   const std::string& algorithm_for(CollectiveOperation operation) const {
     const std::array<const std::string*, kCollectiveOperations.size()> names{
         &module, &broadcast, &barrier, &reduce_scatter, &all_gather, &reduce, &gather, &scatter, &all_to_all};
@@ -84,7 +82,7 @@ void describe(V& visit, S& spec) {
       {"validator", "check of group and placement that every all_reduce must pass", false, 0, 0, kValidatorNames},
       spec.validator);
   const auto choice = [&](const char* key, const char* meaning, CollectiveOperation operation, auto& value) {
-    visit.field({key, meaning, false, 0, 0, algorithm_names(operation)}, value);
+    visit.field({key, meaning, false, 0, 0, algorithm_choices(operation)}, value);
   };
   choice("broadcast", "algorithm of broadcasts", CollectiveOperation::broadcast, spec.broadcast);
   choice("barrier", "algorithm of barriers", CollectiveOperation::barrier, spec.barrier);

@@ -58,6 +58,11 @@ bool are_one(const Tensor& block, const Tensor& other) {
   return a.storage == b.storage && a.offset == b.offset;
 }
 
+/// Of blocks of one size.
+std::int64_t bytes_of_all(const Tensors& blocks) {
+  return static_cast<std::int64_t>(blocks.size() * blocks.front().nbytes());
+}
+
 WorkRef run_reduce_scatter(const BlockCall& what, const Tensor& output, const Tensors& blocks, const Tensor& placed_as,
                            ReduceOp op, GroupHandle& handle, bool async_op) {
   auto& context = runtime::current_context(what.name);
@@ -67,9 +72,10 @@ WorkRef run_reduce_scatter(const BlockCall& what, const Tensor& output, const Te
     if (!in_place) check_apart(what.name, output, block);
   }
   return run(what, plan_reduce_scatter(output, blocks, in_place, placed_as, context), handle, async_op,
-             [op](CollectiveCall& call) {
+             [&](CollectiveCall& call) {
                call.fingerprint.reduce = op;
                call.arguments.reduction = op;
+               call.block_bytes = bytes_of_all(blocks);
              });
 }
 
@@ -80,7 +86,8 @@ WorkRef run_all_gather(const BlockCall& what, const Tensors& blocks, const Tenso
   for (const auto& block : blocks) {
     if (!in_place) check_apart(what.name, block, input);
   }
-  return run(what, plan_all_gather(blocks, input, placed_as, context), handle, async_op, [](CollectiveCall&) {});
+  return run(what, plan_all_gather(blocks, input, placed_as, context), handle, async_op,
+             [&](CollectiveCall& call) { call.block_bytes = bytes_of_all(blocks); });
 }
 
 }  // namespace

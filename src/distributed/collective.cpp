@@ -162,8 +162,8 @@ std::shared_ptr<WorkState> issue(GroupHandle& handle, CollectiveCall call, bool 
   group.check_usable(context, call.name);
   DeviceWork work;
   work.call = call.name;
-  const CollectiveAlgorithm& algorithm =
-      group.algorithm_of(call.operation, bytes_of(call.tensor), context.pe.has_value());
+  const std::int64_t bytes = call.blocks ? call.block_bytes : bytes_of(call.tensor);
+  const CollectiveAlgorithm& algorithm = group.algorithm_of(call.operation, bytes, context.pe.has_value());
   work.kernel = algorithm.name;
   work.writes = call.writes;
   work.payload = payload_of(call.tensor, call.name, context);

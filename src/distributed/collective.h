@@ -1,6 +1,7 @@
 // Collectives of a group: every member calls them, in one order.
 #pragma once
 
+#include <cstdint>
 #include <memory>
 #include <utility>
 #include <vector>
@@ -33,6 +34,7 @@ struct CollectiveCall {
   bool writes = true;                  // the tensor
   CollectiveArguments arguments = {};  // without the tensor and the blocks
   std::shared_ptr<const BlockPlan> blocks = {};
+  std::int64_t block_bytes = 0;  // of all blocks of a rank; the same on all ranks
 };
 
 /// Checks the call against those of other ranks and enqueues the kernel of the group's algorithm. When the group

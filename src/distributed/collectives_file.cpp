@@ -25,16 +25,10 @@ namespace fs = std::filesystem;
 
 constexpr const char* kFileName = "ccl.yaml";
 
-std::vector<std::string_view> modules() {
-  const auto names = algorithm_names(CollectiveOperation::all_reduce);
-  std::vector<std::string_view> all(names.begin(), names.end());
-  all.push_back(kAutomatic);
-  return all;
-}
-
 topology::Field module_field() {
-  static const std::vector<std::string_view> names = modules();
-  return {"module", "algorithm of all-reduces, or auto: of each the one that costs least", true, 0, 0, names};
+  return {"module", "algorithm of all-reduces; auto: of each call the one that costs least, as for other operations",
+          true,     0,
+          0,        algorithm_choices(CollectiveOperation::all_reduce)};
 }
 
 template <class V, class S>
@@ -133,7 +127,7 @@ class Checks {
   }
   void check_topology(const std::string& path, const AlgorithmSpec& spec) {
     if (!spec.topology || !read(path, "module") || !read(path, "topology")) return;
-    if (spec.is_automatic())
+    if (spec.is_automatic(CollectiveOperation::all_reduce))
       return report(path + ".topology", "auto takes algorithms of any arrangement: leave it out");
     const std::string_view needed = find_collective_algorithm(CollectiveOperation::all_reduce, spec.module).topology;
     if (*spec.topology == needed) return;

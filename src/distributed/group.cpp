@@ -35,14 +35,14 @@ const topology::Topology& Group::machine() const {
 }
 
 const CollectiveAlgorithm& Group::algorithm_of(CollectiveOperation operation, std::int64_t bytes, bool rank_per_pe) {
-  const bool chosen = operation == CollectiveOperation::all_reduce && algorithm_.is_automatic() && size() > 1;
-  if (!chosen) return algorithm_for(algorithm_, operation);
-  if (!choice_) {
-    choice_ =
-        std::make_unique<AutomaticChoice>(GroupDescription{size(), rank_per_pe, algorithm_, simulation_.topology()},
-                                          ranks_, simulation_.machine().network());
+  if (size() == 1 || !algorithm_.is_automatic(operation)) return algorithm_for(algorithm_, operation);
+  auto& choice = choices_[operation];
+  if (!choice) {
+    choice = std::make_unique<AutomaticChoice>(
+        operation, GroupDescription{size(), rank_per_pe, algorithm_, simulation_.topology()}, ranks_,
+        simulation_.machine().network());
   }
-  return choice_->of(bytes);
+  return choice->of(bytes);
 }
 
 void Group::leave(int member) {

@@ -89,7 +89,7 @@ class Group {
   std::shared_ptr<Roster> roster_;
   std::vector<int> ranks_;
   AlgorithmSpec algorithm_;
-  std::unique_ptr<AutomaticChoice> choice_;  // null: not asked for yet
+  std::map<CollectiveOperation, std::unique_ptr<AutomaticChoice>> choices_;  // those that have been asked for
   CollectiveOrderCheck order_check_;
   std::shared_ptr<Communicator> communicator_;
   Transfers transfers_;

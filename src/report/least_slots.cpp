@@ -45,8 +45,7 @@ std::string first_line(const std::string& text) {
 
 /// How a run that does not get stuck ends, if not well.
 std::string end_of(const RunResult& result) {
-  if (result.error)
-    return fmt::format(", and the run then ends with {}: {}", result.error->type, first_line(result.error->message));
+  if (result.error) return ", and the run then ends with " + headline(*result.error);
   return status_of(result) == RunStatus::check_failed ? ", and a check then fails" : "";
 }
 

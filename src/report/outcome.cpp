@@ -1,15 +1,39 @@
 #include "report/outcome.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
+#include <string_view>
 #include <utility>
 
 #include "base/error_text.h"
+#include "base/number_set.h"
+#include "report/text/utf8.h"
 
 namespace kernbench::report {
 
 ErrorResult error_result(const std::exception_ptr& error) {
   auto text = error_text(error, kInternalError);
   return {std::move(text.type), std::move(text.message), std::move(text.where)};
+}
+
+namespace {
+
+std::string first_line_of(const std::string& type, const std::string& message) {
+  const std::string line = one_line(std::string_view(message).substr(0, message.find('\n')));
+  return line.empty() ? type : fmt::format("{}: {}", type, line);
+}
+
+}  // namespace
+
+std::string headline(const ErrorResult& error) {
+  if (error.rank_errors.empty()) return first_line_of(one_line(error.type), error.message);
+  const RankErrorResult& first = error.rank_errors.front();
+  const std::string ranks = first.ranks.size() == 1 ? fmt::format("rank {}", first.ranks.front())
+                                                    : fmt::format("ranks {}", set_text(first.ranks));
+  const std::size_t others = error.rank_errors.size() - 1;
+  return fmt::format("{}: {}: {}{}", one_line(error.type), ranks, first_line_of(one_line(first.type), first.message),
+                     others == 0 ? "" : fmt::format(" (and {} more cause{})", others, others == 1 ? "" : "s"));
 }
 
 bool is_internal(std::string_view type) {

@@ -4,6 +4,7 @@
 #include <array>
 #include <cstddef>
 #include <exception>
+#include <string>
 #include <string_view>
 
 #include "report/result.h"
@@ -21,6 +22,10 @@ bool is_internal(std::string_view type);
 /// What `error` says, as a result shows it. Errors of kernbench/error.h keep their type, message and place; everything
 /// else, be it a std::exception or not, is an InternalError. Requires a non-null pointer.
 ErrorResult error_result(const std::exception_ptr& error);
+
+/// The error in one line: its type and the first line of its message; of a spawn that failed, which ranks failed first
+/// and with what, since the message begins with an empty line, as PyTorch's does.
+std::string headline(const ErrorResult& error);
 
 /// `error` when the result holds one, else `check_failed` when a check failed, else `ok`.
 RunStatus status_of(const RunResult& result);

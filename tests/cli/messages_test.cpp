@@ -23,6 +23,15 @@ TEST(MessagesTest, ColourIsOnlyAddedWhenWanted) {
   EXPECT_EQ(error_message({"ConfigurationError", "bad", ""}, true), "\x1b[1;31mkernbench: error: \x1b[0mbad\n");
 }
 
+TEST(MessagesTest, TheFirstLineOfAFailedSpawnNamesRankAndCause) {
+  report::ErrorResult error{"SpawnException", "\n\n-- Process 1 terminated with the following error:\nValueError: no",
+                            ""};
+  error.rank_errors = {{{1}, Time::zero(), "ValueError", "no", ""}};
+  EXPECT_EQ(error_message(error, false),
+            "kernbench: SpawnException: rank 1: ValueError: no\n\n-- Process 1 terminated with the following error:\n"
+            "ValueError: no\n");
+}
+
 TEST(ExitCodeTest, FollowsFromTheError) {
   const auto code = [](const char* type) { return static_cast<int>(exit_code_of(report::ErrorResult{type, "", ""})); };
   EXPECT_EQ(code("ConfigurationError"), 2);

@@ -32,9 +32,11 @@ std::string left_by_filter(const std::string& text, int ranks = 4, const std::st
 TEST(AlgorithmFilter, FamiliesAreNamesWithoutTheOperation) {
   std::vector<std::string> families;
   for (const auto& each : collective_algorithms()) families.emplace_back(family_of(each));
-  EXPECT_THAT(families, ::testing::ElementsAre("ring", "direct", "grid_ring", "halving_doubling", "double_tree",
-                                               "bidirectional_ring", "bidirectional_grid", "ring", "ring", "ring",
-                                               "ring", "ring", "direct", "direct", "pairwise"));
+  EXPECT_THAT(families,
+              ::testing::ElementsAre("ring", "direct", "grid_ring", "halving_doubling", "double_tree",
+                                     "bidirectional_ring", "bidirectional_grid", "ring", "bidirectional_ring", "direct",
+                                     "ring", "ring", "bidirectional_ring", "direct", "ring", "bidirectional_ring",
+                                     "direct", "ring", "bidirectional_ring", "direct", "direct", "direct", "pairwise"));
 }
 
 TEST(AlgorithmFilter, LeavesWhatTheTextSays) {
@@ -69,7 +71,7 @@ TEST(AlgorithmFilter, RefusesWhatLeavesNothingOrDoesNotExist) {
       {"ring,,tree", "has an empty choice"},
       {"^", "has an empty choice"},
       {"allreduce:tree;", "has an empty choice"},
-      {"broadcast:^ring", "leaves no algorithm"},
+      {"barrier:^ring", "leaves no algorithm"},
       {"^ring,direct,grid_ring,halving_doubling,tree,bidirectional_ring,bidirectional_grid,pairwise",
        "leaves no algorithm"},
       {"allreduce:nvls", "there is no algorithm \"nvls\" for all_reduce (known: ring_allreduce,"},
@@ -88,6 +90,21 @@ TEST(AlgorithmFilter, RefusesWhatLeavesNothingOrDoesNotExist) {
       EXPECT_THAT(error.what(), HasSubstr(expected)) << text;
     }
   }
+}
+
+TEST(AlgorithmFilter, NarrowsAutomaticChoicesOperationByOperation) {
+  const topology::Topology machine;
+  AlgorithmSpec spec;
+  spec.module = spec.broadcast = spec.reduce = std::string(kAutomatic);
+  const GroupDescription group{4, false, spec, machine};
+  const auto candidates = [&](const char* text) { return AlgorithmFilter(text).applied_to(group).candidates; };
+  using ::testing::ElementsAre;
+  EXPECT_THAT(candidates("broadcast:direct;allreduce:tree,ring"),
+              ElementsAre("ring_allreduce", "double_tree_allreduce", "direct_broadcast"));
+  EXPECT_THAT(
+      candidates("^direct,grid_ring,bidirectional_grid,tree"),
+      ElementsAre("ring_allreduce", "halving_doubling_allreduce", "bidirectional_ring_allreduce", "ring_broadcast",
+                  "bidirectional_ring_broadcast", "ring_reduce", "bidirectional_ring_reduce"));
 }
 
 /// The variable of the environment while it lives.

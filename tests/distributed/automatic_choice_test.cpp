@@ -44,15 +44,17 @@ AlgorithmSpec automatic() {
 }
 
 std::string chosen(const topology::Topology& topology, int ranks, std::int64_t bytes,
-                   const AlgorithmSpec& spec = automatic(), bool rank_per_pe = false) {
+                   const AlgorithmSpec& spec = automatic(),
+                   CollectiveOperation operation = CollectiveOperation::all_reduce) {
   const topology::Network network(topology);
-  return std::string(AutomaticChoice({ranks, rank_per_pe, spec, topology}, all(ranks), network).of(bytes).name);
+  return std::string(AutomaticChoice(operation, {ranks, false, spec, topology}, all(ranks), network).of(bytes).name);
 }
 
-AlgorithmCost cost(const char* name, const topology::Network& network) {
+AlgorithmCost cost(const char* name, const topology::Network& network,
+                   CollectiveOperation operation = CollectiveOperation::all_reduce) {
   std::vector<PeCoordinate> first_pes;
   for (int sip = 0; sip < network.topology().system.sips; ++sip) first_pes.push_back({SipId{sip}, CubeId{0}, PeId{0}});
-  return cost_of(find_collective_algorithm(CollectiveOperation::all_reduce, name), first_pes, false, network);
+  return cost_of(find_collective_algorithm(operation, name), first_pes, false, network);
 }
 
 constexpr double kShared = 0.585786437626905;  // 2 - sqrt(2)
@@ -89,6 +91,19 @@ TEST(AlgorithmCost, FollowsTheFormula) {
   expect(cost("bidirectional_ring_allreduce", on_ring), 6 * (one + each), 3 * 0.25 / rate);
   // Two ranks make a line of two, over one link in both directions of the line: half of the bytes, as two of four ways.
   expect(cost("bidirectional_grid_allreduce", on_full), 4 * (link + each) + 3 * memory, (0.5 + 0.25) / rate);
+
+  for (const auto operation : {CollectiveOperation::all_gather, CollectiveOperation::reduce_scatter}) {
+    const std::string of(name(operation));
+    expect(cost(("ring_" + of).c_str(), on_ring, operation), 3 * (one + each), 3 * 0.25 / rate);
+    expect(cost(("bidirectional_ring_" + of).c_str(), on_ring, operation), 3 * (one + each), 1.5 * 0.25 / rate);
+    expect(cost(("direct_" + of).c_str(), on_full, operation), link + each, 0.25 / rate);
+  }
+  for (const auto operation : {CollectiveOperation::broadcast, CollectiveOperation::reduce}) {
+    const std::string of(name(operation));
+    expect(cost(("ring_" + of).c_str(), on_ring, operation), 3 * (one + each), 1 / rate);
+    expect(cost(("bidirectional_ring_" + of).c_str(), on_ring, operation), 3 * (one + each), 0.5 / rate);
+    expect(cost(("direct_" + of).c_str(), on_full, operation), 2 * (link + each), 1 / rate / 3);
+  }
 }
 
 TEST(AutomaticChoice, TakesFewStepsForLittleAndFewBytesForMuch) {
@@ -107,6 +122,22 @@ TEST(AutomaticChoice, TakesFewStepsForLittleAndFewBytesForMuch) {
   EXPECT_NE(chosen(machine(16, "fully_connected"), 16, little), "direct_allreduce");
 }
 
+TEST(AutomaticChoice, IsThatOfTheOperation) {
+  const std::int64_t little = 1024, much = std::int64_t{64} << 20;
+  const auto of = [](const char* wiring, std::int64_t bytes, CollectiveOperation operation) {
+    return chosen(machine(4, wiring), 4, bytes, automatic(), operation);
+  };
+  for (const auto operation : {CollectiveOperation::all_gather, CollectiveOperation::reduce_scatter,
+                               CollectiveOperation::broadcast, CollectiveOperation::reduce}) {
+    const std::string ending = "_" + std::string(name(operation));
+    EXPECT_EQ(of("ring_1d", much, operation), "bidirectional_ring" + ending);
+    EXPECT_EQ(of("switched", much, operation), "ring" + ending);
+    EXPECT_EQ(of("switched", little, operation), "direct" + ending);
+    EXPECT_EQ(of("fully_connected", little, operation), "direct" + ending);
+    EXPECT_EQ(of("fully_connected", much, operation), "direct" + ending);
+  }
+}
+
 TEST(AutomaticChoice, KeepsToItsCandidates) {
   const auto full = machine(4, "fully_connected");
   AlgorithmSpec spec = automatic();
@@ -114,13 +145,16 @@ TEST(AutomaticChoice, KeepsToItsCandidates) {
   EXPECT_EQ(chosen(full, 4, 64, spec), "double_tree_allreduce");
   spec.candidates = {"halving_doubling_allreduce"};
   EXPECT_EQ(chosen(full, 4, 64, spec), "halving_doubling_allreduce");
+  spec.candidates = {"halving_doubling_allreduce", "ring_all_gather"};
+  EXPECT_EQ(chosen(full, 4, 64, spec, CollectiveOperation::all_gather), "ring_all_gather");
+  EXPECT_EQ(chosen(full, 4, 64, spec, CollectiveOperation::broadcast), "direct_broadcast") << "none of it is named";
 }
 
 TEST(AutomaticChoice, OfRanksThatArePesGoesByTheRoutesBetweenThem) {
   const auto one = machine(2, "ring_1d");
   const topology::Network network(one);
   const AlgorithmSpec spec = automatic();
-  const AutomaticChoice choice({8, true, spec, one}, all(8), network);
+  const AutomaticChoice choice(CollectiveOperation::all_reduce, {8, true, spec, one}, all(8), network);
   ASSERT_FALSE(choice.costs().empty());
   for (const AlgorithmCost& each : choice.costs()) {
     EXPECT_GT(each.latency_ns, 0) << each.algorithm->name;

@@ -2,7 +2,9 @@
 // placements of input and output, in place and not; the times do not depend on the data.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <unistd.h>
 
+#include <fstream>
 #include <string>
 #include <vector>
 
@@ -271,10 +273,10 @@ SimulateOptions machine(int ranks) {
   return options;
 }
 
-void run_matrix(const SimulateOptions& options, int ranks, bool on_pes) {
+void run_matrix(const SimulateOptions& options, int ranks, bool on_pes, const std::string& algorithm = {}) {
   const auto all = cases(ranks);
   const auto outcome = run_ranks(options, ranks, [&](int rank) {
-    dist::init_process_group("ahbm", rank, ranks);
+    dist::init_process_group("ahbm", rank, ranks, {.algorithm = algorithm});
     for (std::size_t i = 0; i < all.size(); ++i) {
       if (kSanitized && ranks > 5 && (i + static_cast<std::size_t>(ranks)) % 4 != 0) continue;
       const Case& each = all[i];
@@ -303,6 +305,31 @@ TEST_P(BlockCollectives, AreRightInEveryFormSizeTypeAndPlacementInPlaceAndNot) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Ranks, BlockCollectives, ::testing::ValuesIn(kRanks));
+
+class BlockCollectivesByFamily : public ::testing::TestWithParam<std::string> {};
+
+TEST_P(BlockCollectivesByFamily, AreRightInEveryFormSizeTypeAndPlacementInPlaceAndNot) {
+  for (const int ranks : {2, 3, 4, 5, 8}) {
+    SCOPED_TRACE(ranks);
+    run_matrix(machine(ranks), ranks, false, GetParam());
+  }
+}
+
+// Blocks of several tiles, of which a channel holds one.
+TEST_P(BlockCollectivesByFamily, NeedOneSmallSlotOnly) {
+  const std::string& family = GetParam();
+  const std::string path = ::testing::TempDir() + "kernbench_" + family + "_" + std::to_string(::getpid()) + ".yaml";
+  std::ofstream(path) << "defaults: {algorithm: one_slot, n_slots: 1, slot_size: 1KiB}\n"
+                      << "algorithms: {one_slot: {module: " << family << "_allreduce, broadcast: " << family
+                      << "_broadcast, reduce: " << family << "_reduce, all_gather: " << family
+                      << "_all_gather, reduce_scatter: " << family << "_reduce_scatter}}\n";
+  SimulateOptions options = machine(3);
+  options.collectives = path;
+  run_matrix(options, 3, false);
+}
+
+INSTANTIATE_TEST_SUITE_P(Families, BlockCollectivesByFamily, ::testing::Values("ring", "bidirectional_ring", "direct"),
+                         [](const auto& family) { return family.param; });
 
 TEST(BlockCollectivesOnPes, AreRightInEveryFormSizeAndType) {
   for (const int ranks : {5, 16}) run_matrix(machine(2), ranks, true);

@@ -64,7 +64,7 @@ std::int64_t blocks_sent(const SimulateOptions& options, int ranks,
 
 TEST(CollectiveTraffic, OfRingsIsTheLeastThatThereIs) {
   for (const int n : {2, 3, 5}) {
-    const auto options = machine_of(n);
+    const auto options = machine_with(algorithms_of(CollectiveOperation::all_reduce).front(), n);
     EXPECT_EQ(blocks_sent(options, n, [&](int) { return [t = x(n)] { dist::all_reduce(t); }; }), n * 2 * (n - 1));
     EXPECT_EQ(blocks_sent(options, n, [&](int) { return [a = x(1), b = x(n)] { dist::reduce_scatter_tensor(a, b); }; }),
               n * (n - 1));
@@ -100,6 +100,25 @@ TEST(CollectiveTraffic, OfEveryAllReduceOnAPowerOfTwoIsTheSame) {
       EXPECT_EQ(blocks_sent(machine_with(algorithm, n), n, [&](int) { return [t = x(n)] { dist::all_reduce(t); }; }),
                 n * 2 * (n - 1));
     }
+  }
+}
+
+TEST(CollectiveTraffic, OfEveryAlgorithmOfAnOperationIsTheSame) {
+  const auto expect = [](CollectiveOperation operation, int n, std::int64_t blocks, const auto& make) {
+    for (const auto& algorithm : algorithms_of(operation)) {
+      SCOPED_TRACE(algorithm.name);
+      EXPECT_EQ(blocks_sent(machine_with(algorithm, n), n, [&](int) { return make(); }), blocks);
+    }
+  };
+  for (const int n : {2, 3, 4}) {
+    expect(CollectiveOperation::reduce_scatter, n, n * (n - 1),
+           [&]() -> std::function<void()> { return [a = x(1), b = x(n)] { dist::reduce_scatter_tensor(a, b); }; });
+    expect(CollectiveOperation::all_gather, n, n * (n - 1),
+           [&]() -> std::function<void()> { return [a = x(n), b = x(1)] { dist::all_gather_into_tensor(a, b); }; });
+    expect(CollectiveOperation::reduce, n, (n - 1) * (n - 1),
+           [&]() -> std::function<void()> { return [a = x(n - 1)] { dist::reduce(a, 1); }; });
+    expect(CollectiveOperation::broadcast, n, (n - 1) * (n - 1),
+           [&]() -> std::function<void()> { return [a = x(n - 1)] { dist::broadcast(a, 1); }; });
   }
 }
 

@@ -138,7 +138,7 @@ TEST(CollectivesFile, TheShippedOneHasTheRingInEveryMemory) {
   const Collectives shipped = load_collectives(source_tree::path("collectives/ccl.yaml"));
   EXPECT_EQ(shipped.algorithm, "auto");
   EXPECT_EQ(find_algorithm(shipped).buffer_kind, BufferKind::tcm);
-  EXPECT_TRUE(find_algorithm(shipped).is_automatic());
+  EXPECT_TRUE(find_algorithm(shipped).is_automatic(CollectiveOperation::all_reduce));
   EXPECT_EQ(find_algorithm(shipped, "ring_allreduce_tcm"), find_algorithm(shipped, "ring_allreduce"));
   EXPECT_EQ(find_algorithm(shipped, "ring_default_ws").world_size, std::nullopt);
   EXPECT_EQ(find_algorithm(shipped, "ring_allreduce_hbm").buffer_kind, BufferKind::hbm);

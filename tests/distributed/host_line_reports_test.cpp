@@ -99,6 +99,8 @@ TEST(HostLineReports, AnErrorOfARankSaysWhichCallItLeft) {
       {"to", [&](int) { return line = this_line(), torch::ones({2}).to(torch::Device("ahbm:7")), 0; }},
       {"item", [&](int) { return line = this_line(), torch::ones({2}).item(), 0; }},
       {"add", [&](int) { return line = this_line(), torch::ones({2}) + torch::ones({3}), 0; }},
+      {"select", [&](int) { return line = this_line(), torch::ones({2})[70], 0; }},
+      {"copy_", [&](int) { return line = this_line(), torch::ones({2})[0] = torch::ones({3}), 0; }},
       {"matmul", [&](int) { return line = this_line(), torch::matmul(torch::ones({2, 2}), torch::ones({3, 2})), 0; }},
       {"view", [&](int) { return line = this_line(), torch::ones({2}).view({3}), 0; }},
       {"empty", [&](int) { return line = this_line(), torch::empty({int64_t{1} << 40}, one_pe()), 0; }},

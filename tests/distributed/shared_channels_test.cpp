@@ -258,6 +258,27 @@ TEST(SharedChannels, AnOperationWhoseChannelsAreNotInTheTablesTakesOneInstallati
   }
 }
 
+// Three entries at once, of which others have one, on some of the ranks only.
+TEST(SharedChannels, ChannelsThatNeedSeveralEntriesWaitForThemWhereverTheyAre) {
+  expect_passed(machine(4, {"pe.ipcq.queues=4"}), 4, [](int rank) {
+    const auto x = filled(static_cast<float>(rank + 1));
+    std::vector<torch::Tensor> moved;
+    Works works;
+    dist::barrier();
+    for (const int tag : {1, 2}) {
+      if (rank > 1) continue;
+      moved.push_back(filled(rank == 0 ? static_cast<float>(tag) : -1, 60'000));
+      works.push_back(rank == 0 ? dist::isend(moved.back(), 1, {}, tag) : dist::irecv(moved.back(), 0, {}, tag));
+    }
+    dist::broadcast(x, 2);  // to all at once
+    EXPECT_EQ(x[39].item<float>(), 3.0F);
+    for (const auto& work : works) work->wait();
+    for (std::size_t i = 0; i < moved.size(); ++i) {
+      EXPECT_EQ(moved[i][59'999].item<float>(), static_cast<float>(i + 1));
+    }
+  });
+}
+
 // ---- errors and reports ----
 
 TEST(SharedChannels, ChannelsThatNeverFitAreAnErrorThatSaysWhatTheyAreFor) {

@@ -36,5 +36,16 @@ TEST(OutcomeTest, AnErrorOutweighsAFailedCheckAndThatASkippedOne) {
   EXPECT_EQ(status_of(result), RunStatus::error);
 }
 
+TEST(OutcomeTest, AnErrorInOneLineNamesTheFirstRankThatFailed) {
+  EXPECT_EQ(headline({"DeadlockError", "deadlock at 2 us: who\nand more", ""}), "DeadlockError: deadlock at 2 us: who");
+  EXPECT_EQ(headline({"std::runtime_error", "", ""}), "std::runtime_error");
+  ErrorResult error{"SpawnException", "\n\n-- Process 1 terminated with the following error:\n", ""};
+  error.rank_errors = {{{1}, Time::zero(), "ValueError", "no more\nsamples", ""}};
+  EXPECT_EQ(headline(error), "SpawnException: rank 1: ValueError: no more");
+  error.rank_errors.push_back(error.rank_errors.front());
+  error.rank_errors.front().ranks = {0, 2};
+  EXPECT_EQ(headline(error), "SpawnException: ranks {0, 2}: ValueError: no more (and 1 more cause)");
+}
+
 }  // namespace
 }  // namespace kernbench::report

@@ -53,6 +53,23 @@ TEST(SliceAllocator, AMillionRandomRoundsLeakNothingAndNeverOverlap) {
   EXPECT_EQ(memory.free_blocks(), 1u);
 }
 
+TEST(SliceAllocator, SaysHowManyRequestsFindRoom) {
+  std::mt19937 random(7);
+  for (int round = 0; round < 200; ++round) {
+    SliceAllocator memory{Bytes(10'000), Bytes(10)};
+    std::vector<std::pair<std::uint64_t, Bytes>> taken;
+    while (const auto address = memory.allocate(Bytes(100))) taken.emplace_back(*address, Bytes(100));
+    for (const auto& [address, bytes] : taken) {
+      if (random() % 2 == 0) memory.free(address, bytes);
+    }
+    const Bytes each(static_cast<std::int64_t>(1 + random() % 350));
+    const std::int64_t room = memory.room_for(each);
+    std::int64_t found = 0;
+    while (memory.allocate(each)) ++found;
+    ASSERT_EQ(room, found) << "round " << round;
+  }
+}
+
 TEST(SliceAllocator, TakesTheSmallestBlockThatFits) {
   SliceAllocator memory{Bytes(1000), Bytes(10)};
   const auto a = memory.allocate(Bytes(100)), gap = memory.allocate(Bytes(10)), b = memory.allocate(Bytes(50));

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <concepts>
+#include <cstdint>
 #include <type_traits>
 
 #include "kernbench/torch/types.h"
@@ -28,6 +29,16 @@ struct ScalarOperand {
   ScalarOperand(const T& operand, Where line = Where::current())  // NOLINT(google-explicit-constructor)
       : scalar(operand), where(line) {}
   Scalar scalar;
+  Where where;
+};
+
+/// Likewise an index.
+struct IndexOperand {
+  template <class T>
+    requires(std::integral<T> || (std::is_enum_v<T> && std::convertible_to<T, std::int64_t>))
+  IndexOperand(T operand, Where line = Where::current())  // NOLINT(google-explicit-constructor)
+      : index(static_cast<std::int64_t>(operand)), where(line) {}
+  std::int64_t index;
   Where where;
 };
 

@@ -58,10 +58,7 @@ class Tensor {
   Tensor& operator=(const Tensor& other) & = default;
   Tensor& operator=(Tensor&& other) & = default;
   /// `x[0] = y` and `x[0] = 1.5` write the elements.
-  // NOLINTNEXTLINE(bugprone-unhandled-self-assignment): a copy of elements to themselves changes nothing
-  Tensor& operator=(const Tensor& other) && { return copy_(other, Where()), *this; }
-  // NOLINTNEXTLINE(performance-noexcept-move-constructor): it copies elements, which may fail
-  Tensor& operator=(Tensor&& other) && { return copy_(other, Where()), *this; }
+  Tensor& operator=(const TensorOperand& value) && { return copy_(value.tensor, value.where), *this; }
   Tensor& operator=(const ScalarOperand& value) && { return fill_(value.scalar, value.where), *this; }
 
   // Shape, type, place. They read no elements and take no time, on a device either. Sizes and strides count elements,
@@ -110,7 +107,7 @@ class Tensor {
 
   // Views: they share the elements of this tensor, move nothing and take no time. Dimensions below 0 count from the
   // end. `view` is a ValueError where the strides do not allow the shape; `reshape` copies there.
-  Tensor operator[](std::int64_t index) const { return select(0, index, Where()); }
+  Tensor operator[](const IndexOperand& at) const { return select(0, at.index, at.where); }
   Tensor select(std::int64_t dimension, std::int64_t index, Where where = Where::current()) const;
   Tensor narrow(std::int64_t dimension, std::int64_t start, std::int64_t length, Where where = Where::current()) const;
   Tensor slice(std::int64_t dimension = 0, std::optional<std::int64_t> start = std::nullopt,

@@ -32,6 +32,14 @@ Names distinct_topologies() {
   return names;
 }
 
+std::array<Names, kCollectiveOperations.size()> choices_by_operation() {
+  auto choices = names_by_operation();
+  for (const CollectiveOperation operation : kCollectiveOperations) {
+    if (can_be_automatic(operation)) choices[static_cast<std::size_t>(operation)].push_back(kAutomatic);
+  }
+  return choices;
+}
+
 /// Of all that do the same and can run on the group.
 Names that_can_run(CollectiveOperation operation, const GroupDescription& group) {
   Names names;
@@ -46,6 +54,16 @@ Names that_can_run(CollectiveOperation operation, const GroupDescription& group)
 std::span<const std::string_view> algorithm_names(CollectiveOperation operation) {
   static const auto names = names_by_operation();
   return names[static_cast<std::size_t>(operation)];
+}
+
+std::span<const std::string_view> algorithm_choices(CollectiveOperation operation) {
+  static const auto choices = choices_by_operation();
+  return choices[static_cast<std::size_t>(operation)];
+}
+
+bool can_be_automatic(CollectiveOperation operation) {
+  const auto has_cost = [&](const CollectiveAlgorithm& each) { return each.operation == operation && each.steps; };
+  return std::ranges::count_if(collective_algorithms(), has_cost) > 1;
 }
 
 std::span<const std::string_view> all_reduce_topologies() {
@@ -65,7 +83,7 @@ const CollectiveAlgorithm& find_collective_algorithm(CollectiveOperation operati
 }
 
 const CollectiveAlgorithm& algorithm_for(const AlgorithmSpec& spec, CollectiveOperation operation) {
-  if (operation == CollectiveOperation::all_reduce && spec.is_automatic()) return collective_algorithms().front();
+  if (spec.is_automatic(operation)) return find_collective_algorithm(operation, algorithm_names(operation).front());
   return find_collective_algorithm(operation, spec.algorithm_for(operation));
 }
 

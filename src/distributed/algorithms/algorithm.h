@@ -57,6 +57,9 @@ constexpr bool opens_channels_late(CollectiveOperation operation) {
          operation == CollectiveOperation::all_to_all;
 }
 
+/// In place of an algorithm's name: the one that costs least, for each call.
+inline constexpr std::string_view kAutomatic = "auto";
+
 /// A group that an algorithm may run on.
 struct GroupDescription {
   int ranks = 1;             // two or more
@@ -74,9 +77,9 @@ struct RankView {
   const topology::Topology* machine = nullptr;
   bool backwards = false;  // `parts` has the last rank first
 
-  const tensor::DevicePart& part(std::int64_t of) const {
-    return *parts[static_cast<std::size_t>(backwards ? size - 1 - of : of)];
-  }
+  /// The number in the group of the rank at a place in this order.
+  std::int64_t number(std::int64_t place) const { return backwards ? size - 1 - place : place; }
+  const tensor::DevicePart& part(std::int64_t of) const { return *parts[static_cast<std::size_t>(number(of))]; }
   /// The rank `steps` places before this one, or after it; the last one is before the first one.
   std::int64_t before(std::int64_t steps) const { return ((rank - steps) % size + size) % size; }
   std::int64_t after(std::int64_t steps) const { return (rank + steps) % size; }
@@ -132,8 +135,13 @@ struct CollectiveAlgorithm {
 /// All that there are. Of each operation, the first one is what a file means that says nothing.
 std::span<const CollectiveAlgorithm> collective_algorithms();
 
-/// Their names, for one operation; and the names of the topologies of all-reduces, in the order of the table.
+/// Whether the algorithm of an operation can be chosen call by call: it has several, and knows what they cost.
+bool can_be_automatic(CollectiveOperation operation);
+
+/// Their names, for one operation; likewise what a file may say of it; and the names of the topologies of all-reduces,
+/// in the order of the table.
 std::span<const std::string_view> algorithm_names(CollectiveOperation operation);
+std::span<const std::string_view> algorithm_choices(CollectiveOperation operation);
 std::span<const std::string_view> all_reduce_topologies();
 
 /// The algorithm of that name. ConfigurationError when the operation has none of it.

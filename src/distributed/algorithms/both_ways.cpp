@@ -5,6 +5,7 @@
 #include <set>
 
 #include "distributed/algorithms/degree.h"
+#include "distributed/algorithms/ring.h"
 #include "kernbench/tl/program.h"
 #include "topology/spec.h"
 
@@ -16,6 +17,10 @@ std::int64_t way_of_this_pe(const topology::Topology& machine, std::int64_t ways
   const std::int64_t cube = tl::cube_id(), pe = tl::pe_id();
   const std::int64_t rows = cubes.height * pes.height, row = cube / cubes.width * pes.height + pe / pes.width;
   return rows < ways ? (cube + pe) % ways : row % ways;
+}
+
+RankView in_my_direction(const RankView& ranks) {
+  return way_of_this_pe(*ranks.machine, 2) == 0 ? ranks : ranks.reversed();
 }
 
 std::vector<RankPair> both_ways(std::vector<RankPair> channels) {
@@ -33,6 +38,10 @@ CostStep both_ways(CostStep step) {
     step.messages.push_back({to, from, weight});
   }
   return step;
+}
+
+std::vector<RankPair> bidirectional_ring_channels(int ranks) {
+  return both_ways(ring_channels(ranks));
 }
 
 std::string both_ways_refusal(const GroupDescription& group, const std::vector<RankPair>& channels,

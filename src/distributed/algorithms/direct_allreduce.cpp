@@ -12,12 +12,8 @@
 // receiver has taken the tile one window before it on the channel: for S one of the F or R before it, for G(t) an
 // F(u) with u <= t. F(t) waits for the S of all ranks, and R for their G. In the order S, F(0), G(0), F(1), G(1), …, R
 // of all ranks together everything waits for earlier things only, so that nothing can fill up, with one slot either.
-#include <fmt/format.h>
-
 #include <algorithm>
 
-#include "base/text.h"
-#include "distributed/algorithm_spec.h"
 #include "distributed/algorithms/all_pairs.h"
 #include "distributed/algorithms/neighbours.h"
 #include "distributed/algorithms/reduction.h"
@@ -101,19 +97,9 @@ void reduce_directly(const RankView& ranks, const CollectiveArguments& arguments
   finish_sending();
 }
 
-std::string more_channels_than_fit(const GroupDescription& group) {
-  const std::int64_t needed = group.ranks - 1, fit = channels_that_fit(group);
-  if (needed <= fit) return {};
-  return fmt::format(
-      "a PE needs {} channels to send and {} to receive, one for each other rank, and has room for {} "
-      "(pe.ipcq.queues is {}; {} slots of {} in {}): take at most {} ranks, or fewer or smaller slots",
-      needed, needed, fit, group.machine.pe.ipcq.queues, group.spec.n_slots, to_text(group.spec.slot_size),
-      kBufferKindNames[static_cast<std::size_t>(group.spec.buffer_kind)], fit + 1);
-}
-
 std::vector<CostStep> direct_steps(int ranks) {
-  CostStep step{.share = 1.0 / ranks, .times = 2};
-  for (const auto& [from, to] : channels_of_all_pairs(ranks)) step.messages.push_back({from, to});
+  CostStep step = all_pairs_step(ranks, 1.0 / ranks);
+  step.times = 2;
   return {step};
 }
 
@@ -126,8 +112,8 @@ CollectiveAlgorithm direct_allreduce() {
       .topology = kAllPairs,
       .method = "each rank sends chunk c to rank c, which folds it and sends the result to all: 2 steps of (n - 1)/n",
       .fold_order = "as `ring_allreduce`: the same bits",
-      .runs_on = "as many ranks as a PE has channels for, and one more",
-      .refusal = more_channels_than_fit,
+      .runs_on = kRunsWhereAllPairsFit,
+      .refusal = all_pairs_refusal,
       .channels = channels_of_all_pairs,
       .kernel = reduce_directly,
       .steps = direct_steps};

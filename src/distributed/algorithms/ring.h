@@ -23,6 +23,14 @@ inline CostStep ring_step(int ranks, double share, std::int64_t times) {
   return step;
 }
 
+/// All bytes from rank to rank, tile by tile, from one end of a line to the other. The line ends before the root,
+/// whichever that is, so all links of the ring stand for it.
+inline CostStep line_step(int ranks) {
+  CostStep step = ring_step(ranks, 1, 1);
+  step.latencies = ranks - 1;
+  return step;
+}
+
 /// One channel each way and rank; where not even that finds room, the first communication says so.
 inline constexpr std::string_view kRunsOnAnyGroup = "any group";
 inline std::string runs_on_any_group(const GroupDescription&) {

@@ -4,7 +4,11 @@
 // The PE that holds an element of the output receives it, so that what comes in is stored where it is. A block goes in
 // parts of as many tiles as a queue has slots: a rank has then never sent more tiles that it has not received than the
 // queue of its successor holds.
+//
+// In both directions, every other row of PEs goes around the other way: there the same with the ranks in the opposite
+// order.
 #include "distributed/algorithms/block_parts.h"
+#include "distributed/algorithms/both_ways.h"
 #include "distributed/algorithms/neighbours.h"
 #include "distributed/algorithms/ring.h"
 
@@ -13,11 +17,12 @@ namespace {
 
 void gather_around_ring(const RankView& ranks, const CollectiveArguments& arguments) {
   const BlockArguments& blocks = arguments.blocks;
-  const BlockRow &mine = blocks.inputs[0], &own = of(blocks.outputs, ranks.rank);
+  const std::int64_t own_block = ranks.number(ranks.rank);
+  const BlockRow &mine = blocks.inputs[0], &own = of(blocks.outputs, own_block);
   const BlockParts parts(ranks);
   const std::int64_t count = parts.count(blocks.received);
   for (std::int64_t part = 0; part < count; ++part) {
-    parts.for_each_tile_of(of(blocks.received, ranks.rank), part, [&](const Piece& at) {
+    parts.for_each_tile_of(of(blocks.received, own_block), part, [&](const Piece& at) {
       if (ranks.size == 1 && mine.is(own)) return;
       const tl::Tile tile = load(mine, at);
       if (!mine.is(own)) store(own, at, tile);
@@ -25,7 +30,7 @@ void gather_around_ring(const RankView& ranks, const CollectiveArguments& argume
     });
     for (std::int64_t step = 1; step < ranks.size; ++step) {
       const bool last = step + 1 == ranks.size;
-      const std::int64_t block = ranks.before(step);
+      const std::int64_t block = ranks.number(ranks.before(step));
       parts.for_each_tile_of(of(blocks.received, block), part, [&](const Piece& at) {
         const tl::Tile tile = receive_from(ranks.previous(), at, mine.tensor.dtype());
         store(of(blocks.outputs, block), at, tile);
@@ -34,6 +39,10 @@ void gather_around_ring(const RankView& ranks, const CollectiveArguments& argume
     }
   }
   finish_sending();
+}
+
+void gather_both_ways(const RankView& ranks, const CollectiveArguments& arguments) {
+  gather_around_ring(in_my_direction(ranks), arguments);
 }
 
 }  // namespace
@@ -47,7 +56,24 @@ CollectiveAlgorithm ring_all_gather() {
           .runs_on = kRunsOnAnyGroup,
           .refusal = runs_on_any_group,
           .channels = ring_channels,
-          .kernel = gather_around_ring};
+          .kernel = gather_around_ring,
+          .steps = [](int n) { return std::vector{ring_step(n, 1.0 / n, n - 1)}; }};
+}
+
+CollectiveAlgorithm bidirectional_ring_all_gather() {
+  return {.name = "bidirectional_ring_all_gather",
+          .operation = CollectiveOperation::all_gather,
+          .topology = kBidirectionalRing,
+          .method = kTwoRings,
+          .fold_order = "",
+          .runs_on = kRunsOnSipsOfSeveralPes,
+          .refusal =
+              [](const GroupDescription& group) {
+                return both_ways_refusal(group, bidirectional_ring_channels(group.ranks), "ring_all_gather");
+              },
+          .channels = bidirectional_ring_channels,
+          .kernel = gather_both_ways,
+          .steps = [](int n) { return std::vector{both_ways(ring_step(n, 1.0 / n, n - 1))}; }};
 }
 
 }  // namespace kernbench::distributed

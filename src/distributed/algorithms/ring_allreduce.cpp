@@ -89,11 +89,7 @@ void reduce_around_ring(const RankView& ranks, const CollectiveArguments& argume
 }
 
 void reduce_both_ways(const RankView& ranks, const CollectiveArguments& arguments) {
-  reduce_around_ring(way_of_this_pe(*ranks.machine, 2) == 0 ? ranks : ranks.reversed(), arguments);
-}
-
-std::vector<RankPair> both_ways_channels(int ranks) {
-  return both_ways(ring_channels(ranks));
+  reduce_around_ring(in_my_direction(ranks), arguments);
 }
 
 }  // namespace
@@ -114,15 +110,15 @@ CollectiveAlgorithm ring_allreduce() {
 CollectiveAlgorithm bidirectional_ring_allreduce() {
   return {.name = "bidirectional_ring_allreduce",
           .operation = CollectiveOperation::all_reduce,
-          .topology = "bidirectional_ring",
-          .method = "two rings, each of half of the PEs, around in opposite directions at one time",
+          .topology = kBidirectionalRing,
+          .method = kTwoRings,
           .fold_order = "as `ring_allreduce`; of PEs in odd rows of the mesh, with the ranks in the opposite order",
           .runs_on = kRunsOnSipsOfSeveralPes,
           .refusal =
               [](const GroupDescription& group) {
-                return both_ways_refusal(group, both_ways_channels(group.ranks), "ring_allreduce");
+                return both_ways_refusal(group, bidirectional_ring_channels(group.ranks), "ring_allreduce");
               },
-          .channels = both_ways_channels,
+          .channels = bidirectional_ring_channels,
           .kernel = reduce_both_ways,
           .steps = [](int n) { return std::vector{both_ways(ring_step(n, 1.0 / n, 2 * (n - 1)))}; }};
 }

@@ -1,5 +1,9 @@
 // Broadcast along a ring: the root's elements go from rank to rank, tile by tile, each rank keeping and passing on what
 // comes in; the last one passes nothing on.
+//
+// In both directions, every other row of PEs goes around the other way: there the same with the ranks in the opposite
+// order.
+#include "distributed/algorithms/both_ways.h"
 #include "distributed/algorithms/neighbours.h"
 #include "distributed/algorithms/ring.h"
 
@@ -8,8 +12,8 @@ namespace {
 
 void broadcast_around_ring(const RankView& ranks, const CollectiveArguments& arguments) {
   const tl::Tensor& x = *arguments.tensor;
-  const bool is_root = ranks.rank == arguments.root;
-  const bool is_last = ranks.after(1) == arguments.root;
+  const bool is_root = ranks.number(ranks.rank) == arguments.root;
+  const bool is_last = ranks.number(ranks.after(1)) == arguments.root;
   for_each_local_shard(x, [&](Range shard) {
     for_each_tile(shard, ranks.tile_elements, [&](std::int64_t at, std::int64_t elements) {
       tl::Tile tile;
@@ -25,6 +29,10 @@ void broadcast_around_ring(const RankView& ranks, const CollectiveArguments& arg
   finish_sending();
 }
 
+void broadcast_both_ways(const RankView& ranks, const CollectiveArguments& arguments) {
+  broadcast_around_ring(in_my_direction(ranks), arguments);
+}
+
 }  // namespace
 
 CollectiveAlgorithm ring_broadcast() {
@@ -36,7 +44,24 @@ CollectiveAlgorithm ring_broadcast() {
           .runs_on = kRunsOnAnyGroup,
           .refusal = runs_on_any_group,
           .channels = ring_channels,
-          .kernel = broadcast_around_ring};
+          .kernel = broadcast_around_ring,
+          .steps = [](int n) { return std::vector{line_step(n)}; }};
+}
+
+CollectiveAlgorithm bidirectional_ring_broadcast() {
+  return {.name = "bidirectional_ring_broadcast",
+          .operation = CollectiveOperation::broadcast,
+          .topology = kBidirectionalRing,
+          .method = kTwoRings,
+          .fold_order = "",
+          .runs_on = kRunsOnSipsOfSeveralPes,
+          .refusal =
+              [](const GroupDescription& group) {
+                return both_ways_refusal(group, bidirectional_ring_channels(group.ranks), "ring_broadcast");
+              },
+          .channels = bidirectional_ring_channels,
+          .kernel = broadcast_both_ways,
+          .steps = [](int n) { return std::vector{both_ways(line_step(n))}; }};
 }
 
 }  // namespace kernbench::distributed

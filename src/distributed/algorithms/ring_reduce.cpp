@@ -2,6 +2,10 @@
 // rank adds its own on the right: they are folded
 //   ((x[d+1] ∘ x[d+2]) ∘ …) ∘ x[d]          (indices modulo n, d the root)
 // from the left, in the tensor's own type (AVG: divided by n in the end, once). Only the root's tensor changes.
+//
+// In both directions, every other row of PEs goes around the other way: there the same with the ranks in the opposite
+// order.
+#include "distributed/algorithms/both_ways.h"
 #include "distributed/algorithms/neighbours.h"
 #include "distributed/algorithms/reduction.h"
 #include "distributed/algorithms/ring.h"
@@ -13,8 +17,8 @@ void reduce_along_ring(const RankView& ranks, const CollectiveArguments& argumen
   if (ranks.size == 1) return;
   const tl::Tensor& x = *arguments.tensor;
   const auto op = arguments.reduction;
-  const bool is_root = ranks.rank == arguments.root;
-  const bool is_first = ranks.before(1) == arguments.root;
+  const bool is_root = ranks.number(ranks.rank) == arguments.root;
+  const bool is_first = ranks.number(ranks.before(1)) == arguments.root;
   for_each_local_shard(x, [&](Range shard) {
     for_each_tile(shard, ranks.tile_elements, [&](std::int64_t at, std::int64_t elements) {
       tl::Tile folded = tl::load(x, {at}, {elements});
@@ -24,6 +28,10 @@ void reduce_along_ring(const RankView& ranks, const CollectiveArguments& argumen
     });
   });
   finish_sending();
+}
+
+void reduce_both_ways_to_root(const RankView& ranks, const CollectiveArguments& arguments) {
+  reduce_along_ring(in_my_direction(ranks), arguments);
 }
 
 }  // namespace
@@ -37,7 +45,24 @@ CollectiveAlgorithm ring_reduce() {
           .runs_on = kRunsOnAnyGroup,
           .refusal = runs_on_any_group,
           .channels = ring_channels,
-          .kernel = reduce_along_ring};
+          .kernel = reduce_along_ring,
+          .steps = [](int n) { return std::vector{line_step(n)}; }};
+}
+
+CollectiveAlgorithm bidirectional_ring_reduce() {
+  return {.name = "bidirectional_ring_reduce",
+          .operation = CollectiveOperation::reduce,
+          .topology = kBidirectionalRing,
+          .method = kTwoRings,
+          .fold_order = "as `ring_reduce`; of PEs in odd rows of the mesh, with the ranks in the opposite order",
+          .runs_on = kRunsOnSipsOfSeveralPes,
+          .refusal =
+              [](const GroupDescription& group) {
+                return both_ways_refusal(group, bidirectional_ring_channels(group.ranks), "ring_reduce");
+              },
+          .channels = bidirectional_ring_channels,
+          .kernel = reduce_both_ways_to_root,
+          .steps = [](int n) { return std::vector{both_ways(line_step(n))}; }};
 }
 
 }  // namespace kernbench::distributed

@@ -4,7 +4,11 @@
 // from the left, in the tensor's own type (AVG: divided by n in the end, once). In step s a rank sends block r - s and
 // receives block r - s - 1. Parts of blocks are pipelined as in ring_allreduce, with which the folds have their order
 // in common.
+//
+// In both directions, every other row of PEs goes around the other way: there the same with the ranks in the opposite
+// order.
 #include "distributed/algorithms/block_parts.h"
+#include "distributed/algorithms/both_ways.h"
 #include "distributed/algorithms/neighbours.h"
 #include "distributed/algorithms/reduction.h"
 #include "distributed/algorithms/ring.h"
@@ -22,19 +26,23 @@ void reduce_scatter_around_ring(const RankView& ranks, const CollectiveArguments
     const tl::Tile mine = load(input, at);
     return reduce(op, receive_from(ranks.previous(), at, input.tensor.dtype()), mine);
   };
-  const std::int64_t count = parts.count(blocks.sent);
+  const std::int64_t count = parts.count(blocks.sent), own = ranks.number(ranks.rank);
   for (std::int64_t part = 0; part < count; ++part) {
     for (std::int64_t step = 1; step < ranks.size; ++step) {
-      const std::int64_t block = ranks.before(step);
+      const std::int64_t block = ranks.number(ranks.before(step));
       parts.for_each_tile_of(of(blocks.sent, block), part, [&](const Piece& at) {
         send_to(ranks.next(), step == 1 ? load(of(blocks.inputs, block), at) : reduced(block, at), ranks.window);
       });
     }
-    parts.for_each_tile_of(of(blocks.sent, ranks.rank), part, [&](const Piece& at) {
-      store(blocks.outputs[0], at, finish_reduction(op, reduced(ranks.rank, at), ranks.size));
+    parts.for_each_tile_of(of(blocks.sent, own), part, [&](const Piece& at) {
+      store(blocks.outputs[0], at, finish_reduction(op, reduced(own, at), ranks.size));
     });
   }
   finish_sending();
+}
+
+void reduce_scatter_both_ways(const RankView& ranks, const CollectiveArguments& arguments) {
+  reduce_scatter_around_ring(in_my_direction(ranks), arguments);
 }
 
 }  // namespace
@@ -48,7 +56,25 @@ CollectiveAlgorithm ring_reduce_scatter() {
           .runs_on = kRunsOnAnyGroup,
           .refusal = runs_on_any_group,
           .channels = ring_channels,
-          .kernel = reduce_scatter_around_ring};
+          .kernel = reduce_scatter_around_ring,
+          .steps = [](int n) { return std::vector{ring_step(n, 1.0 / n, n - 1)}; }};
+}
+
+CollectiveAlgorithm bidirectional_ring_reduce_scatter() {
+  return {
+      .name = "bidirectional_ring_reduce_scatter",
+      .operation = CollectiveOperation::reduce_scatter,
+      .topology = kBidirectionalRing,
+      .method = kTwoRings,
+      .fold_order = "as `ring_reduce_scatter`; of PEs in odd rows of the mesh, with the ranks in the opposite order",
+      .runs_on = kRunsOnSipsOfSeveralPes,
+      .refusal =
+          [](const GroupDescription& group) {
+            return both_ways_refusal(group, bidirectional_ring_channels(group.ranks), "ring_reduce_scatter");
+          },
+      .channels = bidirectional_ring_channels,
+      .kernel = reduce_scatter_both_ways,
+      .steps = [](int n) { return std::vector{both_ways(ring_step(n, 1.0 / n, n - 1))}; }};
 }
 
 }  // namespace kernbench::distributed

@@ -13,10 +13,18 @@ CollectiveAlgorithm double_tree_allreduce();
 CollectiveAlgorithm bidirectional_ring_allreduce();
 CollectiveAlgorithm bidirectional_grid_allreduce();
 CollectiveAlgorithm ring_broadcast();
+CollectiveAlgorithm bidirectional_ring_broadcast();
+CollectiveAlgorithm direct_broadcast();
 CollectiveAlgorithm ring_barrier();
 CollectiveAlgorithm ring_reduce_scatter();
+CollectiveAlgorithm bidirectional_ring_reduce_scatter();
+CollectiveAlgorithm direct_reduce_scatter();
 CollectiveAlgorithm ring_all_gather();
+CollectiveAlgorithm bidirectional_ring_all_gather();
+CollectiveAlgorithm direct_all_gather();
 CollectiveAlgorithm ring_reduce();
+CollectiveAlgorithm bidirectional_ring_reduce();
+CollectiveAlgorithm direct_reduce();
 CollectiveAlgorithm direct_gather();
 CollectiveAlgorithm direct_scatter();
 CollectiveAlgorithm pairwise_all_to_all();
@@ -31,10 +39,18 @@ std::span<const CollectiveAlgorithm> collective_algorithms() {
       bidirectional_ring_allreduce(),
       bidirectional_grid_allreduce(),
       ring_broadcast(),
+      bidirectional_ring_broadcast(),
+      direct_broadcast(),
       ring_barrier(),
       ring_reduce_scatter(),
+      bidirectional_ring_reduce_scatter(),
+      direct_reduce_scatter(),
       ring_all_gather(),
+      bidirectional_ring_all_gather(),
+      direct_all_gather(),
       ring_reduce(),
+      bidirectional_ring_reduce(),
+      direct_reduce(),
       direct_gather(),
       direct_scatter(),
       pairwise_all_to_all(),

@@ -56,12 +56,15 @@ void for_each_overlapping(Map& map, const TableShare& share, const Action& actio
 std::shared_ptr<SharedChannels> ChannelPool::open(SharedChannels::Wanted wanted, const std::string& what) {
   auto channels = std::make_shared<SharedChannels>(shared_from_this(), std::move(wanted));
   const auto& shares = channels->wanted_.shares;
-  const auto lacking = [&](const TableShare& share) { return lacks(share, channels->wanted_.parameters); };
+  const auto lacking = [&](const auto& need) { return lacks(need, channels->wanted_.parameters); };
+  const auto held_by_nobody = [&](const auto& need) { return never_free(need.share); };
+  const auto is_too_much = [&](const auto& need) { return need.entries > simulation_.topology().pe.ipcq.queues; };
   while (true) {
     const auto lack = std::ranges::find_if(shares, lacking);
     if (lack == shares.end() && put_in(*channels)) break;
     if (simulation_.launch_queues().give_back_unused()) continue;
-    if (never_free(lack == shares.end() ? shares.back() : *lack)) {
+    if (std::ranges::any_of(shares, is_too_much) ||
+        (lack == shares.end() ? std::ranges::all_of(shares, held_by_nobody) : held_by_nobody(*lack))) {
       try {
         (void)channels->wanted_.make();
       } catch (const ProgramError&) {
@@ -74,10 +77,13 @@ std::shared_ptr<SharedChannels> ChannelPool::open(SharedChannels::Wanted wanted,
   return channels;
 }
 
-bool ChannelPool::lacks(const TableShare& share, const QueueParameters& parameters) const {
+bool ChannelPool::lacks(const SharedChannels::Wanted::Need& need, const QueueParameters& parameters) const {
   auto& resources = *simulation_.queue_resources();
+  const TableShare& share = need.share;
+  const std::int64_t pes = share.part.pe() ? 1 : simulation_.topology().cube.pes.count();
   return share.part.any_pe(simulation_.topology(), [&](PeCoordinate pe) {
-    return share.receives ? !resources.can_receive(pe, parameters) : !resources.can_send(pe);
+    return share.receives ? !resources.can_receive(pe, parameters, need.entries, pes)
+                          : !resources.can_send(pe, need.entries);
   });
 }
 
@@ -118,7 +124,7 @@ bool ChannelPool::put_in(SharedChannels& channels) {
     return false;
   }
   channels.number_ = ++clock_;
-  for (const TableShare& share : channels.wanted_.shares) in_tables_[share].emplace(channels.number_, &channels);
+  for (const auto& need : channels.wanted_.shares) in_tables_[need.share].emplace(channels.number_, &channels);
   channels.set_->when_installed([weak = channels.weak_from_this()] {
     if (const auto mine = weak.lock()) mine->pool_->settle(*mine);
   });
@@ -130,22 +136,27 @@ std::optional<TableShare> ChannelPool::enter(SharedChannels& channels) {
   while (!channels.set_) {
     std::vector<SharedChannels*> go;
     std::optional<TableShare> lack;
-    for (const TableShare& share : channels.wanted_.shares) {
-      if (!lacks(share, channels.wanted_.parameters)) continue;
-      lack = share;
-      SharedChannels* idle = longest_idle(share);
-      if (idle == nullptr && !simulation_.launch_queues().give_back_unused()) return share;
+    for (const auto& need : channels.wanted_.shares) {
+      if (!lacks(need, channels.wanted_.parameters)) continue;
+      lack = need.share;
+      SharedChannels* idle = longest_idle(need.share);
+      if (idle == nullptr && !simulation_.launch_queues().give_back_unused()) return need.share;
       if (idle != nullptr && std::ranges::find(go, idle) == go.end()) go.push_back(idle);
     }
     for (SharedChannels* each : go) take_out(*each);
     if (lack) continue;
     if (put_in(channels)) break;
     // The pieces of free memory are too small: one more goes.
-    const auto in = std::ranges::find_if(channels.wanted_.shares, [&](const TableShare& share) {
-      return share.receives && longest_idle(share) != nullptr;
-    });
-    if (in == channels.wanted_.shares.end()) return channels.wanted_.shares.back();
-    take_out(*longest_idle(*in));
+    const auto& wanted = channels.wanted_.shares;
+    const auto in = std::ranges::find_if(
+        wanted, [&](const auto& need) { return need.share.receives && longest_idle(need.share) != nullptr; });
+    if (in == wanted.end()) {
+      waits_for_memory_ = true;
+      const auto held = std::ranges::find_if(
+          wanted, [&](const auto& need) { return need.share.receives && !never_free(need.share); });
+      return held == wanted.end() ? wanted.back().share : held->share;
+    }
+    take_out(*longest_idle(in->share));
   }
   return std::nullopt;
 }
@@ -210,22 +221,22 @@ void ChannelPool::settle(SharedChannels& channels) {
   if (closed_ || !channels.set_ || !channels.set_->is_installed() || !channels.uses_.empty()) return;
   leave_idle(channels);
   channels.idle_since_ = ++clock_;
-  for (const TableShare& share : channels.wanted_.shares) idle_[share].emplace(channels.idle_since_, &channels);
-  wake(channels.wanted_.shares);
+  for (const auto& need : channels.wanted_.shares) idle_[need.share].emplace(channels.idle_since_, &channels);
+  wake(channels);
   serve_soon();
 }
 
 void ChannelPool::leave_idle(SharedChannels& channels) {
   if (channels.idle_since_ == 0) return;
-  for (const TableShare& share : channels.wanted_.shares) idle_[share].erase(channels.idle_since_);
+  for (const auto& need : channels.wanted_.shares) idle_[need.share].erase(channels.idle_since_);
   channels.idle_since_ = 0;
 }
 
 void ChannelPool::take_out(SharedChannels& channels) {
   leave_idle(channels);
-  for (const TableShare& share : channels.wanted_.shares) in_tables_[share].erase(channels.number_);
+  for (const auto& need : channels.wanted_.shares) in_tables_[need.share].erase(channels.number_);
   channels.set_.reset();
-  wake(channels.wanted_.shares);
+  wake(channels);
 }
 
 void ChannelPool::forget(SharedChannels& channels) {
@@ -252,10 +263,14 @@ bool ChannelPool::give_back_idle() {
   return true;
 }
 
-void ChannelPool::wake(const std::vector<TableShare>& shares) {
+void ChannelPool::wake(const SharedChannels& channels) {
   if (waiting_.empty()) return;
-  for (const TableShare& share : shares) {
-    for_each_overlapping(waiting_, share, [&](const TableShare& other, const auto&) { to_serve_.insert(other); });
+  if (waits_for_memory_) {
+    for (const auto& [share, those] : waiting_) to_serve_.insert(share);
+    return;
+  }
+  for (const auto& need : channels.wanted_.shares) {
+    for_each_overlapping(waiting_, need.share, [&](const TableShare& other, const auto&) { to_serve_.insert(other); });
   }
 }
 

@@ -43,7 +43,11 @@ class SharedChannels : public std::enable_shared_from_this<SharedChannels> {
  public:
   struct Wanted {
     QueueParameters parameters;
-    std::vector<TableShare> shares;  // one entry of each PE of each
+    struct Need {
+      TableShare share;
+      std::int64_t entries = 0;  // of each of its PEs
+    };
+    std::vector<Need> shares;  // each share once
     std::function<std::shared_ptr<runtime::QueueSet>()>
         make;  // puts them into the tables; throws when there is no room
   };
@@ -103,19 +107,20 @@ class ChannelPool : public std::enable_shared_from_this<ChannelPool> {
   bool try_begin(ChannelUse& use);
   std::optional<TableShare> enter(SharedChannels& channels);
   bool put_in(SharedChannels& channels);
-  bool lacks(const TableShare& share, const QueueParameters& parameters) const;
+  bool lacks(const SharedChannels::Wanted::Need& need, const QueueParameters& parameters) const;
   SharedChannels* longest_idle(const TableShare& share) const;
   bool never_free(const TableShare& share) const;
   void settle(SharedChannels& channels);
   void leave_idle(SharedChannels& channels);
   void take_out(SharedChannels& channels);
-  void wake(const std::vector<TableShare>& shares);
+  void wake(const SharedChannels& channels);
   void serve_soon();
   void serve(std::uint64_t);
   void serve(const TableShare& share);
 
   runtime::Simulation& simulation_;
   bool shares_ = false, closed_ = false, serves_soon_ = false;
+  bool waits_for_memory_ = false;  // somebody has waited for memory that is in pieces, whoever has the others
   std::uint64_t clock_ = 0;
   std::map<TableShare, std::map<std::uint64_t, SharedChannels*>> idle_;       // by idle_since_
   std::map<TableShare, std::map<std::uint64_t, SharedChannels*>> in_tables_;  // by their numbers

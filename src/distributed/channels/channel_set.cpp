@@ -39,11 +39,17 @@ void ChannelPool::forget_messages_of_failed() const {
 namespace {
 
 /// Each part with what the pairs take of its tables, the entries to receive last.
-std::vector<TableShare> shares_of(const std::vector<PartPair>& pairs) {
-  std::vector<TableShare> shares;
-  for (const auto& [from, to] : pairs) shares.push_back({from, false});
-  for (const auto& [from, to] : pairs) shares.push_back({to, true});
-  return shares;
+std::vector<SharedChannels::Wanted::Need> shares_of(const std::vector<PartPair>& pairs) {
+  std::vector<SharedChannels::Wanted::Need> needs;
+  std::map<TableShare, std::size_t> places;
+  const auto add = [&](const TableShare& share) {
+    const auto [place, is_new] = places.emplace(share, needs.size());
+    if (is_new) needs.push_back({share});
+    ++needs[place->second].entries;
+  };
+  for (const auto& [from, to] : pairs) add({from, false});
+  for (const auto& [from, to] : pairs) add({to, true});
+  return needs;
 }
 
 }  // namespace

@@ -74,7 +74,7 @@ std::string metric_text(const Metric& metric) {
 }
 
 std::string verdict(const RunResult& result) {
-  if (result.error) return "error: " + result.error->type;
+  if (result.error) return "error: " + headline(*result.error);
   const std::size_t failed = count_of(result, CheckStatus::failed);
   const std::size_t passed = count_of(result, CheckStatus::passed);
   const std::size_t skipped = count_of(result, CheckStatus::skipped);

@@ -43,24 +43,25 @@ void QueueResources::drop_entry(Entries& entries, PeCoordinate pe, std::int32_t 
   --table.count;
 }
 
-bool QueueResources::has_entry(const Entries& entries, PeCoordinate pe) const {
+bool QueueResources::has_entries(const Entries& entries, PeCoordinate pe, std::int64_t channels) const {
   const auto table = entries.find(pe);
-  return (table == entries.end() ? 0 : table->second.count) < topology_.pe.ipcq.queues;
+  return (table == entries.end() ? 0 : table->second.count) + channels <= topology_.pe.ipcq.queues;
 }
 
-bool QueueResources::can_receive(PeCoordinate pe, const QueueParameters& parameters) {
-  if (!has_entry(receives_, pe)) return false;
+bool QueueResources::can_receive(PeCoordinate pe, const QueueParameters& parameters, std::int64_t channels,
+                                 std::int64_t pes) {
+  if (!has_entries(receives_, pe, channels)) return false;
   const Bytes needed = parameters.slot_size * parameters.n_slots;
   const CubeCoordinate cube{pe.sip, pe.cube};
   switch (parameters.buffer_kind) {
     case BufferKind::hbm:
-      return memory_.free_bytes(pe) >= needed;
+      return memory_.free_bytes(pe) >= needed * channels;
     case BufferKind::sram:
-      return sram(cube).largest_free() >= sram(cube).rounded(needed);
+      return sram(cube).room_for(needed) >= channels * pes;
     case BufferKind::tcm:
       break;
   }
-  return queue_memory(pe).largest_free() >= queue_memory(pe).rounded(needed);
+  return queue_memory(pe).room_for(needed) >= channels;
 }
 
 tensor::SliceAllocator& QueueResources::queue_memory(PeCoordinate pe) {

@@ -26,9 +26,10 @@ class QueueResources {
   /// nothing is taken then.
   void assign(tile::QueueTable& table);
   void release(tile::QueueTable& table);
-  /// Whether a channel from the PE finds an entry; and whether one to it finds an entry and memory for its slots.
-  bool can_send(PeCoordinate pe) const { return has_entry(sends_, pe); }
-  bool can_receive(PeCoordinate pe, const QueueParameters& parameters);
+  /// Whether so many channels from the PE find entries; and whether so many to it, and to each of `pes` PEs of its
+  /// cube, find entries and memory for their slots.
+  bool can_send(PeCoordinate pe, std::int64_t channels) const { return has_entries(sends_, pe, channels); }
+  bool can_receive(PeCoordinate pe, const QueueParameters& parameters, std::int64_t channels, std::int64_t pes);
 
  private:
   /// The entries of a PE's table.
@@ -39,7 +40,7 @@ class QueueResources {
   using Entries = std::map<PeCoordinate, Table>;
   std::int32_t take_entry(Entries& entries, PeCoordinate pe);
   static void drop_entry(Entries& entries, PeCoordinate pe, std::int32_t entry);
-  bool has_entry(const Entries& entries, PeCoordinate pe) const;
+  bool has_entries(const Entries& entries, PeCoordinate pe, std::int64_t channels) const;
   void assign(tile::QueueRow& row);
   void assign(std::vector<tile::QueueRow>& rows);
   void release(const std::vector<tile::QueueRow>& rows);

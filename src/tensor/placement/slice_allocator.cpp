@@ -53,6 +53,14 @@ Bytes SliceAllocator::largest_free() const {
   return Bytes(by_size_.empty() ? 0 : by_size_.rbegin()->first);
 }
 
+std::int64_t SliceAllocator::room_for(Bytes bytes) const {
+  const std::int64_t each = rounded(bytes).count();
+  std::int64_t requests = 0;
+  for (auto block = by_size_.rbegin(); block != by_size_.rend() && block->first >= each; ++block)
+    requests += block->first / each;
+  return requests;
+}
+
 void SliceAllocator::insert(std::uint64_t address, std::int64_t bytes) {
   by_address_.emplace(address, bytes);
   by_size_.emplace(bytes, address);

@@ -26,6 +26,8 @@ class SliceAllocator {
   Bytes capacity() const { return capacity_; }
   Bytes free_bytes() const { return free_bytes_; }
   Bytes largest_free() const;
+  /// How many requests of so many bytes find room, one after the other.
+  std::int64_t room_for(Bytes bytes) const;
   std::size_t free_blocks() const { return by_address_.size(); }
 
  private:

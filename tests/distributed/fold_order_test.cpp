@@ -1,0 +1,125 @@
+// The order in which reductions fold: direct exchange as the ring, and the ring in both directions as documented.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <cstring>
+#include <functional>
+#include <random>
+#include <string>
+#include <vector>
+
+#include "kernbench/kernbench.h"
+#include "ranks.h"
+
+namespace kernbench::testing {
+namespace {
+
+namespace dist = torch::distributed;
+using Values = std::vector<float>;
+
+constexpr int kRoot = 1;
+
+/// PEs in several rows, of which every other one goes the other way.
+SimulateOptions machine(int ranks) {
+  SimulateOptions options = machine_of(ranks);
+  options.overrides.insert(options.overrides.end(), {"sip.cubes.mesh=[2, 2]", "cube.pes.mesh=[2, 4]"});
+  return options;
+}
+
+Values elements_of(int rank, std::int64_t elements) {
+  std::mt19937 random(static_cast<std::uint32_t>(rank + 1));
+  Values values(static_cast<std::size_t>(elements));
+  for (float& value : values) value = std::normal_distribution<float>()(random);
+  return values;
+}
+
+Values values_of(const torch::Tensor& tensor) {
+  const auto host = tensor.cpu().to(torch::kFloat);
+  return {host.data_ptr<float>(), host.data_ptr<float>() + host.numel()};
+}
+
+using Reduction = std::function<torch::Tensor(const torch::Tensor& mine, int ranks)>;
+
+/// What rank kRoot has in the end.
+Values reduced(const std::string& algorithm, int ranks, std::int64_t elements, DType dtype,
+               const Reduction& reduction) {
+  Values result;
+  const auto outcome = run_ranks(machine(ranks), ranks, [&](int rank) {
+    dist::init_process_group("ahbm", rank, ranks, {.algorithm = algorithm});
+    const auto mine = reduction(torch::tensor(elements_of(rank, elements)).to(dtype).to("ahbm"), ranks);
+    if (rank == kRoot) result = values_of(mine);
+  });
+  EXPECT_EQ(outcome.run.status, RunStatus::ok) << outcome.error.message;
+  EXPECT_THAT(outcome.errors, ::testing::Each(""));
+  return result;
+}
+
+torch::Tensor reduce(const torch::Tensor& mine, int /*ranks*/) {
+  dist::reduce(mine, kRoot);
+  return mine;
+}
+torch::Tensor reduce_scatter(const torch::Tensor& mine, int ranks) {
+  const auto block = torch::empty({mine.numel() / ranks}, torch::dtype(mine.scalar_type()).device("ahbm"));
+  dist::reduce_scatter_tensor(block, mine);
+  return block;
+}
+
+/// ((x[kRoot + step] + x[kRoot + 2 step]) + …) + x[kRoot] of the elements of a range.
+Values folded(int ranks, std::int64_t elements, int step, std::int64_t begin, std::int64_t count) {
+  Values sum;
+  for (int i = 1; i <= ranks; ++i) {
+    const Values x = elements_of(((kRoot + i * step) % ranks + ranks) % ranks, elements);
+    const Values part(x.begin() + begin, x.begin() + begin + count);
+    if (sum.empty()) {
+      sum = part;
+      continue;
+    }
+    for (std::size_t at = 0; at < sum.size(); ++at) sum[at] += part[at];
+  }
+  return sum;
+}
+
+TEST(FoldOrder, OfDirectExchangeIsThatOfTheRing) {
+  for (const int ranks : {2, 3, 5, 8}) {
+    for (const DType dtype : {DType::f32, DType::f16}) {
+      for (const auto& reduction : {reduce, reduce_scatter}) {
+        const std::int64_t elements = std::int64_t{9001} * ranks;
+        const Values direct = reduced("direct", ranks, elements, dtype, reduction);
+        const Values ring = reduced("ring", ranks, elements, dtype, reduction);
+        ASSERT_EQ(direct.size(), ring.size());
+        EXPECT_EQ(std::memcmp(direct.data(), ring.data(), ring.size() * sizeof(float)), 0) << ranks << " ranks";
+      }
+    }
+  }
+}
+
+void expect_both_orders(const Values& result, const Values& forwards, const Values& backwards) {
+  ASSERT_EQ(result.size(), forwards.size());
+  std::size_t only_forwards = 0, only_backwards = 0;
+  for (std::size_t i = 0; i < result.size(); ++i) {
+    ASSERT_TRUE(result[i] == forwards[i] || result[i] == backwards[i]) << "element " << i;
+    if (result[i] != backwards[i]) ++only_forwards;
+    if (result[i] != forwards[i]) ++only_backwards;
+  }
+  EXPECT_GT(only_forwards, 0u);
+  EXPECT_GT(only_backwards, 0u);
+}
+
+TEST(FoldOrder, OfARingInBothDirectionsIsTheOppositeOneOnEveryOtherRow) {
+  for (const int ranks : {4, 5}) {  // of three, both orders have the same sums
+    const std::int64_t elements = std::int64_t{4096} * ranks, block = elements / ranks;
+    constexpr DType dtype = DType::f32;
+    const auto expected = [&](int step, std::int64_t begin, std::int64_t count) {
+      return folded(ranks, elements, step, begin, count);
+    };
+    expect_both_orders(reduced("bidirectional_ring", ranks, elements, dtype, reduce), expected(1, 0, elements),
+                       expected(-1, 0, elements));
+    expect_both_orders(reduced("bidirectional_ring", ranks, elements, dtype, reduce_scatter),
+                       expected(1, kRoot * block, block), expected(-1, kRoot * block, block));
+    EXPECT_EQ(reduced("ring", ranks, elements, dtype, reduce), expected(1, 0, elements));
+    EXPECT_EQ(reduced("ring", ranks, elements, dtype, reduce_scatter), expected(1, kRoot * block, block));
+  }
+}
+
+}  // namespace
+}  // namespace kernbench::testing
