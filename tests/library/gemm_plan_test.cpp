@@ -73,6 +73,7 @@ TEST(GemmPlan, RangesCoverEveryProductOnceAndTilesFitTheTcm) {
           const GemmPlan plan = plan_gemm(problem, pes, {}, topology);
           ASSERT_EQ(plan.ranges.size(), pes.size());
           std::int64_t covered = 0;
+          for (const auto& edges : plan.edges) covered += volume(edges[0]) + volume(edges[1]);
           for (std::size_t i = 0; i < plan.ranges.size(); ++i) {
             covered += volume(plan.ranges[i]);
             if (plan.ranges[i].empty()) continue;
@@ -88,6 +89,60 @@ TEST(GemmPlan, RangesCoverEveryProductOnceAndTilesFitTheTcm) {
         }
       }
     }
+  }
+}
+
+/// All that a plan's programs work on.
+std::vector<GemmRange> all_ranges(const GemmPlan& plan) {
+  std::vector<GemmRange> all = plan.ranges;
+  for (const auto& edges : plan.edges) all.insert(all.end(), edges.begin(), edges.end());
+  std::erase_if(all, [](const GemmRange& range) { return range.empty(); });
+  return all;
+}
+
+TEST(GemmPlan, RowsAndColumnsThatWouldCostAnotherPassOfAllArraysAreSharedAsEdges) {
+  const auto topology = machine("ahbm-1sip");
+  const std::int64_t array = topology.pe.gemm.array.width;
+  for (const GemmShape shape : {GemmShape{1, 4097, 4097, 4097}, GemmShape{1, 4095, 4097, 4033},
+                                GemmShape{1, 4100, 4090, 2048}, GemmShape{1, 2050, 8193, 2048}}) {
+    for (const KOrder order : {KOrder::exact, KOrder::any}) {
+      GemmProblem problem;
+      problem.shape = shape;
+      problem.order = order;
+      problem.split_k = 1;
+      const auto a = parts({}, shape.m, shape.k, topology), b = parts({}, shape.k, shape.n, topology);
+      const GemmPlan plan = plan_gemm(problem, all_pes(topology), {a, b, {}}, topology);
+      // Programs that all walk k in order wait for loads longer than for their arrays, and may do without.
+      if (plan.edges.empty()) {
+        EXPECT_EQ(order, KOrder::exact) << shape.m << " x " << shape.n;
+        continue;
+      }
+      ASSERT_EQ(plan.edges.size(), plan.ranges.size());
+      const std::vector<GemmRange> all = all_ranges(plan);
+      std::int64_t covered = 0;
+      for (std::size_t i = 0; i < all.size(); ++i) {
+        covered += volume(all[i]);
+        for (std::size_t j = 0; j < i; ++j) ASSERT_TRUE(disjoint(all[i], all[j]));
+      }
+      EXPECT_EQ(covered, shape.m * shape.n * shape.k);
+      for (std::size_t i = 0; i < plan.ranges.size(); ++i) {
+        std::int64_t folds = 0;
+        for (const GemmRange& range : {plan.ranges[i], plan.edges[i][0], plan.edges[i][1]})
+          if (!range.empty())
+            folds += (range.m[1] - range.m[0] + array - 1) / array * ((range.n[1] - range.n[0] + array - 1) / array);
+        EXPECT_LE(folds, shape.m * shape.n / array / array / 128 + 3) << i;
+      }
+    }
+  }
+}
+
+TEST(GemmPlan, LeavesNoEdgesWhereArraysAreFilledAnyhow) {
+  const auto topology = machine("ahbm-1sip");
+  for (const GemmShape shape : {GemmShape{1, 4096, 4096, 512}, GemmShape{1, 4095, 4095, 512}, GemmShape{1, 65, 65, 512},
+                                GemmShape{4, 4097, 4097, 64}}) {
+    GemmProblem problem;
+    problem.shape = shape;
+    EXPECT_TRUE(plan_gemm(problem, all_pes(topology), {}, topology).edges.empty()) << shape.m;
   }
 }
 

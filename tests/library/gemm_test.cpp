@@ -179,6 +179,31 @@ TEST(LibraryGemm, EpilogueScalesAddsAndActivates) {
   });
 }
 
+TEST(LibraryGemm, RowsAndColumnsThatAreSharedAsEdgesHaveTheirSums) {
+  // 32 programs with arrays of 64 x 64, eight arrays each: a row and a column are left.
+  const Extents3 size{1, 1025, 1025, 1000};
+  SimulateOptions options;
+  options.topology = "tiny";
+  options.overrides = {"sip.cubes.mesh=[4, 4]"};
+  const RunResult result = simulate(options, [&] {
+    const auto a = torch::randint(-2, 3, {size.m, size.k}, torch::kHalf);
+    const auto b = torch::randint(-2, 3, {size.k, size.n}, torch::kHalf);
+    const auto bias = torch::randint(-9, 10, {size.n}, torch::kHalf);
+    const auto x = a.to("ahbm");
+    const auto expected = product(size, a, b);
+    expect_equal(torch::matmul(x, b.to("ahbm")), expected, "product");
+    auto sums = expected;
+    const auto added = elements(bias);
+    for (std::size_t i = 0; i < sums.size(); ++i) sums[i] += added[i % added.size()];
+    expect_equal(torch::addmm(bias.to("ahbm"), x, b.to("ahbm")), sums, "with a bias");
+  });
+  int with_edges = 0;
+  for (const LaunchResult& launch : result.launches)
+    for (const auto& [name, value] : launch.plan ? launch.plan->choices : decltype(launch.plan->choices){})
+      with_edges += name == "edges" ? 1 : 0;
+  EXPECT_EQ(with_edges, 2);
+}
+
 TEST(LibraryGemm, TakesNoPlaceThatItWasNotGiven) {
   // In-place on a slice: what lies around it stays.
   for_random_cases(10, [&](Draw& draw) {

@@ -4,6 +4,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
 #include <cstdint>
 #include <memory>
@@ -93,6 +94,30 @@ TEST(GemmTrial, TakesWhatTheProductTakesToThePicosecond) {
       });
     }
   }
+}
+
+TEST(GemmTrial, OfSeveralPlansEachTakesWhatItTakesAloneUnlessOneBeforeItIsShorter) {
+  simulate(machine("tiny"), [] {
+    const TrialOperands product = operands({128, 256, 512});
+    std::vector<GemmPlan> plans;
+    for (const std::int64_t length : {64, 8, 512, 128, 16, 256})
+      plans.push_back(*plan_of(product, {.exact_order = false, .tile_k = length, .measured = false}));
+    const TrialProduct as_asked{product.a, product.b, product.out};
+    const auto timer = trial_timer(as_asked, current_context("test").simulation.topology());
+    const std::vector<double> together = timer(plans);
+    ASSERT_EQ(together.size(), plans.size());
+    std::vector<double> alone;
+    for (std::size_t i = 0; i < plans.size(); ++i) {
+      alone.push_back(trial(product, plans[i]));
+      const double least = *std::ranges::min_element(alone);
+      if (std::isfinite(together[i])) {
+        EXPECT_EQ(together[i], alone[i]) << plans[i].tile_k;
+      } else {
+        EXPECT_GT(alone[i], least) << plans[i].tile_k;
+      }
+    }
+    EXPECT_EQ(*std::ranges::min_element(together), *std::ranges::min_element(alone));
+  });
 }
 
 TEST(GemmTrial, IsNotSeenInTheSimulationThatAsks) {

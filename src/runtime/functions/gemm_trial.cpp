@@ -1,6 +1,8 @@
 #include "runtime/functions/gemm_trial.h"
 
 #include <algorithm>
+#include <atomic>
+#include <cmath>
 #include <limits>
 #include <memory>
 #include <optional>
@@ -18,6 +20,8 @@ namespace {
 
 using tile::library::GemmPlan;
 using torch::Tensor;
+
+constexpr double kNever = std::numeric_limits<double>::infinity();
 
 /// Another machine is not told apart by its SIPs unless some part of it is overridden.
 topology::Topology one_sip(topology::Topology topology) {
@@ -69,43 +73,51 @@ std::optional<TrialProduct> twin_of(const TrialProduct& product, SimulatedDevice
   return twin;
 }
 
-/// Plans `first`, `first + step` ... of all, one after the other.
-struct Share {
-  std::span<const GemmPlan> plans;
-  std::size_t first, step;
-};
-
-/// On a fiber of `simulation`.
-void time_plans(Simulation& simulation, const TrialProduct& product, const Share& share, std::vector<double>& times) {
-  std::vector<TrialProduct> used;  // no plan finds pages of one before it
+/// On a fiber of `simulation`: nanoseconds from the call to the completion.
+double time_plan(Simulation& simulation, const TrialProduct& product, const GemmPlan& plan) {
+  const auto trial = twin_of(product, simulation.devices());
+  if (!trial) return kNever;
   auto& operations = static_cast<SimulatedOperations&>(simulation.devices().operations());
-  for (std::size_t i = share.first; i < share.plans.size(); i += share.step) {
-    auto twin = twin_of(product, simulation.devices());
-    if (!twin) return;
-    used.push_back(std::move(*twin));
-    const TrialProduct& trial = used.back();
-    const Time begin = simulation.scheduler().now();
-    MatmulPlanOptions options;
-    options.plan = std::shared_ptr<const GemmPlan>(std::shared_ptr<void>(), &share.plans[i]);
-    operations.matmul(trial.a, trial.b, trial.options, options, trial.out);
-    simulation.devices().synchronize_current_stream(0);
-    times[i] = static_cast<double>((simulation.scheduler().now() - begin).count()) * 1e-3;
-  }
+  const Time begin = simulation.scheduler().now();
+  MatmulPlanOptions options;
+  options.plan = std::shared_ptr<const GemmPlan>(std::shared_ptr<void>(), &plan);
+  operations.matmul(trial->a, trial->b, trial->options, options, trial->out);
+  simulation.devices().synchronize_current_stream(0);
+  return static_cast<double>((simulation.scheduler().now() - begin).count()) * 1e-3;
 }
 
-void simulate_plans(const TrialProduct& product, const topology::Topology& topology, const Share& share,
-                    std::vector<double>& times) {
+/// On a machine of its own, from time 0: what ran before, and whoever takes it, changes nothing. Infinite for what
+/// takes longer than `limit` (which ends it there), does not run, or does not fit.
+double simulate_plan(const TrialProduct& product, const topology::Topology& topology, const GemmPlan& plan,
+                     double limit) {
+  double time = kNever;
   try {
     Simulation simulation(trial_options(), topology);
     const auto main = simulation.scheduler().spawn(
         {.agent = simulation.machine().host_agent(-1), .name = "trial", .stack_bytes = 1 << 20}, [&] {
           enter_host_context(simulation);
-          time_plans(simulation, product, share, times);
+          time = time_plan(simulation, product, plan);
           end_host_context();
         });
-    simulation.scheduler().run();
+    sim::RunLimits limits;
+    if (limit < kNever) limits.max_time = Time::picoseconds(std::llround(limit * 1e3));
+    simulation.scheduler().run(limits);
   } catch (const std::exception&) {
-    return;  // what does not run, or does not fit, is not chosen: its time stays infinite
+    return time;  // the product may have ended before; what did not run has none
+  }
+  return time;
+}
+
+/// Takes plans from `next` on, one after the other, until there is none. Times are written once, by whoever takes the
+/// plan.
+void take_plans(const TrialProduct& product, const topology::Topology& topology, std::span<const GemmPlan> plans,
+                std::atomic<std::size_t>& next, std::vector<std::atomic<double>>& times) {
+  for (std::size_t i = next++; i < plans.size(); i = next++) {
+    // One that takes longer than one before it is not chosen, whatever the margin. Which of those have been timed by
+    // now depends on the threads; that it is not chosen does not.
+    double limit = kNever;
+    for (std::size_t j = 0; j < i; ++j) limit = std::min(limit, times[j].load());
+    times[i] = simulate_plan(product, topology, plans[i], limit);
   }
 }
 
@@ -113,16 +125,17 @@ void simulate_plans(const TrialProduct& product, const topology::Topology& topol
 
 tile::library::PlanTimer trial_timer(const TrialProduct& product, const topology::Topology& topology) {
   return [&product, &topology](std::span<const GemmPlan> plans) {
-    std::vector<double> times(plans.size(), std::numeric_limits<double>::infinity());
+    std::vector<std::atomic<double>> times(plans.size());
+    for (auto& time : times) time = kNever;
     const topology::Topology machine = one_sip(topology);
     const std::size_t workers = std::clamp<std::size_t>(std::thread::hardware_concurrency(), 1, plans.size());
-    // A thread has a scheduler of its own; the calling fiber's stays as it is. Each plan's time is its own, whoever
-    // takes it.
+    std::atomic<std::size_t> next{0};
+    // A thread has a scheduler of its own; the calling fiber's stays as it is.
     std::vector<std::jthread> threads;
-    for (std::size_t first = 0; first < workers; ++first)
-      threads.emplace_back([&, first] { simulate_plans(product, machine, {plans, first, workers}, times); });
+    for (std::size_t i = 0; i < workers; ++i)
+      threads.emplace_back([&] { take_plans(product, machine, plans, next, times); });
     threads.clear();  // waits for them
-    return times;
+    return std::vector<double>(times.begin(), times.end());
   };
 }
 

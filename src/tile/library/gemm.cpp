@@ -55,11 +55,10 @@ struct Step {
   bool last;  // of its tile
 };
 
-/// All that a program does, in order. For each tile k runs from k_start to the end, then from the beginning. The steps
-/// of the first tile begin short and double.
-std::vector<Step> steps_of(const GemmRange& range, const GemmPlan& plan) {
-  std::vector<Step> steps;
-  std::int64_t length = plan.first_k;
+/// Appends what a program does in `range`. For each tile k runs from k_start to the end, then from the beginning. Steps
+/// begin with `length` and double.
+void add_steps(std::vector<Step>& steps, std::int64_t& length, const GemmRange& range, const GemmPlan& plan) {
+  if (range.empty()) return;
   const auto walk = [&](Step step, std::int64_t begin, std::int64_t end) {
     for (step.k = begin; step.k < end; step.k += step.length) {
       step.length = std::min(length, end - step.k);
@@ -78,6 +77,15 @@ std::vector<Step> steps_of(const GemmRange& range, const GemmPlan& plan) {
       }
     }
   }
+}
+
+/// All that a program does, in order: its range, then its edges. The steps of the first tile begin short.
+std::vector<Step> steps_of(std::size_t program, const GemmPlan& plan) {
+  std::vector<Step> steps;
+  std::int64_t length = plan.first_k;
+  add_steps(steps, length, plan.ranges.at(program), plan);
+  if (plan.edges.empty()) return steps;
+  for (const GemmRange& edge : plan.edges.at(program)) add_steps(steps, length, edge, plan);
   return steps;
 }
 
@@ -118,14 +126,15 @@ class Loader {
 
 void gemm(const View& a, const View& b, const View& out, const GemmEpilogue& epilogue,
           const std::shared_ptr<const GemmPlan>& plan) {
-  const GemmRange& range = plan->ranges.at(static_cast<std::size_t>(tl::program_id()));
+  const auto program = static_cast<std::size_t>(tl::program_id());
+  const GemmRange& range = plan->ranges.at(program);
   if (range.empty()) return;
   const bool split = plan->split_k > 1;
   const DType chain = accumulator_type(a.dtype());
   // Without an epilogue the GEMM engine itself rounds the result of the last step.
   const bool rounds = !split && !epilogue.any() && is_floating_point(chain) && is_floating_point(out.dtype());
   const DType last_type = rounds ? out.dtype() : chain;
-  const std::vector<Step> steps = steps_of(range, *plan);
+  const std::vector<Step> steps = steps_of(program, *plan);
   Loader loader(a, b, steps, plan->depth);
   tl::Tile accumulator;
   for (const Step& step : steps) {

@@ -6,12 +6,16 @@
 // way while the GEMM engine works on those before them. The first steps of the first
 // tile are short, so that the GEMM engine starts early.
 //
+// Edges. Where the last rows or columns of C would cost every program one more pass of its array, the ranges end before
+// them, and all programs share them as blocks of their own, after their range.
+//
 // TCM. The live handles of a program never hold more than `tcm_bytes`, at most the PE's TCM divided by its contexts:
 //   two accumulators + depth steps of both operands (twice, where they are transposed on the way), or
 //   kEpilogueTiles f32 tiles while an epilogue (scaling, bias, activation) runs,
 // each tile rounded up to `pe.tcm.alignment`.
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <functional>
 #include <span>
@@ -80,6 +84,9 @@ struct GemmPlan {
   std::int64_t tcm_bytes = 0;
   /// One range for each program of the launch.
   std::vector<GemmRange> ranges;
+  /// What each program works on after its range, where the ranges leave a few rows or columns (gemm_edges.h); either
+  /// may be empty. Without such there are none.
+  std::vector<std::array<GemmRange, 2>> edges;
   /// Where the programs find what they read of an operand: shares of its elements; what is left is in other cubes.
   struct Nearby {
     double own = 0, cube = 0;
