@@ -32,7 +32,7 @@ constexpr std::int64_t kLargestTile = 4096;
 constexpr double kMargin = 0.98;
 /// Grids whose best tiles are replayed: so many at most, and none whose estimate is so many times the least. The
 /// estimate is between a half and the double of what it should be where many programs share links.
-constexpr std::size_t kFinalists = 24;
+constexpr std::size_t kFinalists = 8;
 constexpr double kFinalistsWithin = 2.5;
 /// Plans that are measured where there is a timer, the one of the best replay included: of each grid so many at most,
 /// and none whose replay takes so many times the least.
