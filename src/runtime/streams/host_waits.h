@@ -7,7 +7,7 @@
 #include <utility>
 #include <vector>
 
-#include "kernbench/coordinates.h"
+#include "base/name.h"
 #include "kernbench/result.h"
 #include "kernbench/units.h"
 
