@@ -6,6 +6,7 @@
 #include "kernbench/torch/factories.h"
 #include "kernbench/torch/functional.h"
 #include "kernbench/torch/gemm.h"
+#include "kernbench/torch/grad_mode.h"
 #include "kernbench/torch/indexing.h"
 #include "kernbench/torch/npy.h"
 #include "kernbench/torch/operations.h"

@@ -32,6 +32,7 @@ Tensor dense_host(const TensorImpl& source) {
 
 /// The elements that `source` makes, as another type.
 ElementSource converting(ElementSource source, DType from, DType to) {
+  if (from == to) return source;
   return [=, source = std::move(source)](std::int64_t first, std::int64_t count, std::byte* out) {
     constexpr std::int64_t kBlock = 4096;
     std::vector<std::byte> block(static_cast<std::size_t>(std::min(count, kBlock) * item_size(from)));
@@ -57,8 +58,19 @@ Tensor converted(const Tensor& dense, DType dtype) {
   return result;
 }
 
+/// Elements that nobody has made yet can be made where they go.
+bool can_be_made_there(const TensorImpl& target, const TensorImpl& from) {
+  return !target.storage->is_made() && target.is_whole() && from.storage->source() && from.is_whole() &&
+         from.storage != target.storage;
+}
+
 void write_host(const TensorImpl& target, const Tensor& source) {
   const TensorImpl& from = impl_of(source);
+  if (can_be_made_there(target, from)) {
+    target.storage->make_by(converting(from.storage->source(), from.dtype, target.dtype), target.dtype);
+    target.storage->left_out = from.storage->left_out;
+    return;
+  }
   // The sides of a strided copy must not overlap.
   const bool direct = from.dtype == target.dtype && from.storage != target.storage;
   const Tensor values = direct ? source : converted(dense_host(from), target.dtype);

@@ -110,6 +110,32 @@ Tensor random(Tensor tensor, Distribution distribution, const char* call) {
       call);
 }
 
+/// Elements low + scale * x, computed in double and rounded once.
+template <class Fill>
+ElementSource scaled(const Fill& fill, double low, double scale, ScalarType dtype) {
+  return [=](std::int64_t first, std::int64_t count, std::byte* out) {
+    std::array<double, 1024> block;
+    auto* const bytes = reinterpret_cast<std::byte*>(block.data());
+    for (std::int64_t done = 0; done < count;) {
+      const std::int64_t n = std::min<std::int64_t>(count - done, static_cast<std::int64_t>(block.size()));
+      fill(first + done, n, bytes);
+      for (double& x : std::span(block).first(static_cast<std::size_t>(n))) x = low + scale * x;
+      numerics::convert(dtype, out + done * item_size(dtype), kDouble, bytes, n);
+      done += n;
+    }
+  };
+}
+
+/// Writes what `source` makes, in row-major order; of host elements that nobody has looked at it makes none.
+void write_all(const Tensor& tensor, const ElementSource& source, const char* call) {
+  const TensorImpl& target = impl_of(tensor);
+  if (!target.storage->device && !target.storage->is_made() && target.is_whole()) {
+    target.storage->make_by(source, target.dtype);
+  } else {
+    tensor.copy_(initialised(tensor::new_host_tensor(target.sizes, target.dtype), source, call));
+  }
+}
+
 Tensor random_integers(Tensor tensor, std::int64_t low, std::int64_t high, const char* call) {
   const Generator::Draw draw = tensor::current_generator().take(tensor.numel());
   return initialised(
@@ -232,6 +258,29 @@ Tensor randint(std::int64_t low, std::int64_t high, IntArrayRef size, const Tens
   const tensor::HostCall here("randint", where);
   check_range(low, high);
   return random_integers(allocate(size, options.dtype_opt().value_or(kLong), options, "randint"), low, high, "randint");
+}
+
+const Tensor& Tensor::uniform_(double from, double to, Where where) const {
+  const tensor::HostCall here("uniform_", where);
+  require_floating(impl_of(*this).dtype, "uniform_");
+  if (!(from <= to))
+    throw ValueError(fmt::format("uniform_ expects to return a [from, to) range, but found from={} > to={}", from, to));
+  const Generator::Draw draw = tensor::current_generator().take(numel());
+  const auto fill = [=](std::int64_t first, std::int64_t count, std::byte* out) {
+    tensor::fill_uniform(draw, kDouble, first, count, out);
+  };
+  return write_all(*this, scaled(fill, from, to - from, dtype()), "uniform_"), *this;
+}
+
+const Tensor& Tensor::normal_(double mean, double std, Where where) const {
+  const tensor::HostCall here("normal_", where);
+  require_floating(impl_of(*this).dtype, "normal_");
+  if (!(std >= 0)) throw ValueError(fmt::format("normal_ expects std >= 0.0, but found std {}", std));
+  const Generator::Draw draw = tensor::current_generator().take(numel());
+  const auto fill = [=](std::int64_t first, std::int64_t count, std::byte* out) {
+    tensor::fill_normal(draw, kDouble, first, count, out);
+  };
+  return write_all(*this, scaled(fill, mean, std, dtype()), "normal_"), *this;
 }
 
 void manual_seed(std::uint64_t seed) {

@@ -97,6 +97,20 @@ Scalar scalar_of(DType dtype, const std::byte* element) {
 
 }  // namespace
 
+const Tensor& Tensor::requires_grad_(bool value, Where where) const {
+  const tensor::HostCall here("requires_grad_", where);
+  impl_of(*this);  // defined
+  TensorOptions().requires_grad(value);
+  return *this;
+}
+
+void Tensor::set_data(const Tensor& data, Where where) const {
+  const tensor::HostCall here("set_data", where);
+  TensorImpl& own = impl_of(*this);
+  const TensorImpl& other = impl_of(data);
+  if (&own != &other) own = other;
+}
+
 std::optional<Scalar> Tensor::item_if_known(Where where) const {
   const tensor::HostCall here("item_or", where);
   if (numel() != 1) {

@@ -81,6 +81,12 @@ class Tensor {
   std::size_t nbytes() const;
   bool is_contiguous() const;
   bool is_floating_point() const { return kernbench::is_floating_point(scalar_type()); }
+  /// There are no gradients: asking for them is a ValueError, forgoing them is accepted.
+  bool requires_grad() const { return false; }
+  const Tensor& requires_grad_(bool value = true, Where where = Where::current()) const;
+  const Tensor& set_requires_grad(bool value, Where where = Where::current()) const {
+    return requires_grad_(value, where);
+  }
   bool is_same(const Tensor& other) const { return impl_ == other.impl_; }
   /// Whether both are views of one storage.
   bool is_alias_of(const Tensor& other) const;
@@ -342,7 +348,14 @@ class Tensor {
   Tensor& fill_(const Scalar& value, Where where = Where::current());
   const Tensor& fill_(const Scalar& value, Where where = Where::current()) const;
   Tensor& zero_(Where where = Where::current()) { return fill_(0, where); }
+  /// Random numbers of the calling fiber's generator, in [from, to), and with this mean and standard deviation; of a
+  /// floating-point type. They depend on the generator's state and the element's index alone.
+  const Tensor& uniform_(double from = 0, double to = 1, Where where = Where::current()) const;
+  const Tensor& normal_(double mean = 0, double std = 1, Where where = Where::current()) const;
   Tensor clone(Where where = Where::current()) const;
+  /// Every handle of this tensor is one of `data`'s elements, shape, type and device from now on; views made before
+  /// keep the elements that they have.
+  void set_data(const Tensor& data, Where where = Where::current()) const;
 
   // Comparisons as a whole: host reads, which wait for the elements of both.
   bool equal(const Tensor& other, Where where = Where::current()) const;

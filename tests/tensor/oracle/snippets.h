@@ -80,10 +80,12 @@ std::vector<Snippet> tensor_snippets();
 std::vector<Snippet> elementwise_snippets();
 std::vector<Snippet> shape_snippets();
 std::vector<Snippet> reduction_snippets();
+std::vector<Snippet> nn_snippets();
 
 inline std::vector<Snippet> snippets() {
   std::vector<Snippet> all;
-  for (const auto& part : {tensor_snippets(), elementwise_snippets(), shape_snippets(), reduction_snippets()})
+  for (const auto& part :
+       {tensor_snippets(), elementwise_snippets(), shape_snippets(), reduction_snippets(), nn_snippets()})
     all.insert(all.end(), part.begin(), part.end());
   return all;
 }

@@ -1,0 +1,44 @@
+#include "kernbench/nn/dropout.h"
+
+#include <fmt/format.h>
+
+#include <ostream>
+
+#include "kernbench/torch/factories.h"
+#include "kernbench/torch/operations.h"
+#include "tensor/host_call.h"
+
+namespace kernbench::torch::nn {
+
+namespace {
+
+void check_probability(double p) {
+  if (p >= 0 && p <= 1) return;
+  throw ValueError(fmt::format("dropout probability has to be between 0 and 1, but got {}", p));
+}
+
+}  // namespace
+
+Tensor functional::dropout(const TensorOperand& x, const DropoutFuncOptions& options) {
+  const tensor::HostCall here("dropout", x.where);
+  check_probability(options.p());
+  if (!options.training() || options.p() == 0) return x.tensor;
+  if (options.p() == 1) return torch::zeros_like(x);
+  // f32, so that a type of few digits changes no probability.
+  const Tensor chance = torch::rand_like(x.tensor, torch::dtype(kFloat));
+  return torch::where(chance.ge(options.p()), x.tensor * (1 / (1 - options.p())), torch::zeros_like(x.tensor));
+}
+
+DropoutImpl::DropoutImpl(const DropoutOptions& given) : options(given) {
+  check_probability(options.p());
+}
+
+Tensor DropoutImpl::forward(const TensorOperand& x) const {
+  return functional::dropout(x, functional::DropoutFuncOptions().p(options.p()).training(is_training()));
+}
+
+void DropoutImpl::pretty_print(std::ostream& out) const {
+  out << "torch::nn::Dropout(p=" << options.p() << ", inplace=false)";
+}
+
+}  // namespace kernbench::torch::nn
