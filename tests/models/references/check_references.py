@@ -13,8 +13,7 @@ import numpy as np
 
 HERE = Path(__file__).resolve().parent
 TYPES = {"F32": np.float32, "F64": np.float64, "I64": np.int64}
-TOLERANCE = 1e-5
-GRADIENT_TOLERANCE = 1e-4
+TOLERANCE, GRADIENT_TOLERANCE = 1e-5, 1e-4
 
 
 def read_safetensors(path):
@@ -41,35 +40,24 @@ def softmax(scores):
     return powers / powers.sum(-1, keepdims=True)
 
 
-def silu(x):
-    return x / (1 + np.exp(-x))
-
-
-def gelu_tanh(x):
-    return 0.5 * x * (1 + np.tanh(np.sqrt(2 / np.pi) * (x + 0.044715 * x**3)))
-
-
 def rms_norm(x, weight, epsilon):
     return weight * (x / np.sqrt((x * x).mean(-1, keepdims=True) + epsilon))
 
 
 def layer_norm(x, weight, bias, epsilon):
-    centred = x - x.mean(-1, keepdims=True)
-    return centred / np.sqrt((centred**2).mean(-1, keepdims=True) + epsilon) * weight + bias
+    return (x - x.mean(-1, keepdims=True)) / np.sqrt(x.var(-1, keepdims=True) + epsilon) * weight + bias
 
 
 def attend(q, k, v):
-    """Causal attention of [batch, heads, tokens, width]; each key and value head serves several query heads in a row."""
-    group = q.shape[1] // k.shape[1]
-    k, v = np.repeat(k, group, axis=1), np.repeat(v, group, axis=1)
+    """Causal attention of [batch, heads, tokens, width]; a key and value head serves several query heads in a row."""
     tokens, width = q.shape[2:]
+    k, v = (np.repeat(part, q.shape[1] // part.shape[1], axis=1) for part in (k, v))
     scores = q @ k.transpose(0, 1, 3, 2) / np.sqrt(width)
     mixed = softmax(np.where(np.tril(np.ones((tokens, tokens), bool)), scores, -np.inf)) @ v
     return mixed.transpose(0, 2, 1, 3).reshape(q.shape[0], tokens, -1)
 
 
 def split_heads(x, heads):
-    """Heads of [batch, tokens, heads * width] in order, as [batch, heads, tokens, width]."""
     return x.reshape(*x.shape[:2], heads, -1).transpose(0, 2, 1, 3)
 
 
@@ -77,20 +65,20 @@ def rotate(x, theta):
     """Element i of a head turns with element i + width/2 by the angle position * theta^(-2i/width)."""
     half = x.shape[-1] // 2
     angles = np.arange(x.shape[2])[:, None] * theta ** (-2.0 * np.arange(half) / x.shape[-1])
-    low, high = x[..., :half], x[..., half:]
-    return np.concatenate([low * np.cos(angles) - high * np.sin(angles), high * np.cos(angles) + low * np.sin(angles)], -1)
+    low, high, cos, sin = x[..., :half], x[..., half:], np.cos(angles), np.sin(angles)
+    return np.concatenate([low * cos - high * sin, high * cos + low * sin], -1)
 
 
 def gpt2_layer(x, weights, config):
-    def norm(name, values):
-        return layer_norm(values, weights[name + ".weight"], weights[name + ".bias"], config["layer_norm_epsilon"])
-
     def affine(name, values):  # Conv1D keeps its weight as [inputs, outputs]
         return values @ weights[name + ".weight"] + weights[name + ".bias"]
 
-    parts = np.split(affine("attn.c_attn", norm("ln_1", x)), 3, axis=-1)
+    h = layer_norm(x, weights["ln_1.weight"], weights["ln_1.bias"], config["layer_norm_epsilon"])
+    parts = np.split(affine("attn.c_attn", h), 3, axis=-1)
     x = x + affine("attn.c_proj", attend(*(split_heads(part, config["n_head"]) for part in parts)))
-    return x + affine("mlp.c_proj", gelu_tanh(affine("mlp.c_fc", norm("ln_2", x))))
+    h = layer_norm(x, weights["ln_2.weight"], weights["ln_2.bias"], config["layer_norm_epsilon"])
+    h = affine("mlp.c_fc", h)
+    return x + affine("mlp.c_proj", 0.5 * h * (1 + np.tanh(np.sqrt(2 / np.pi) * (h + 0.044715 * h**3))))
 
 
 def forward_gpt2(ids, weights, config):
@@ -109,7 +97,8 @@ def below(weights, prefix):
 
 
 def gated(x, gate, up, down):
-    return (silu(x @ gate.T) * (x @ up.T)) @ down.T
+    opened = x @ gate.T
+    return (opened / (1 + np.exp(-opened)) * (x @ up.T)) @ down.T
 
 
 def expert_weights(weights, expert):
@@ -120,8 +109,8 @@ def expert_weights(weights, expert):
 
 
 def mixture(x, weights, config):
-    router = weights["mlp.gate.weight"] if "mlp.gate.weight" in weights else weights["block_sparse_moe.gate.weight"]
-    probabilities = softmax(x @ router.T)
+    is_fused = "mlp.gate.weight" in weights
+    probabilities = softmax(x @ weights["mlp.gate.weight" if is_fused else "block_sparse_moe.gate.weight"].T)
     chosen = np.argsort(-probabilities, axis=-1, kind="stable")[..., :config["num_experts_per_tok"]]
     shares = np.take_along_axis(probabilities, chosen, -1)
     shares = shares / shares.sum(-1, keepdims=True)
@@ -134,8 +123,8 @@ def mixture(x, weights, config):
 
 def llama_layer(x, weights, config, theta):
     h = rms_norm(x, weights["input_layernorm.weight"], config["rms_norm_eps"])
-    q, k, v = (split_heads(h @ weights[f"self_attn.{part}_proj.weight"].T, heads) for part, heads in
-               (("q", config["num_attention_heads"]), ("k", config["num_key_value_heads"]), ("v", config["num_key_value_heads"])))
+    heads = {"q": config["num_attention_heads"], "k": config["num_key_value_heads"], "v": config["num_key_value_heads"]}
+    q, k, v = (split_heads(h @ weights[f"self_attn.{part}_proj.weight"].T, heads[part]) for part in "qkv")
     x = x + attend(rotate(q, theta), rotate(k, theta), v) @ weights["self_attn.o_proj.weight"].T
     h = rms_norm(x, weights["post_attention_layernorm.weight"], config["rms_norm_eps"])
     if config["model_type"] == "mixtral":
@@ -158,8 +147,7 @@ def forward_llama(ids, weights, config):
 
 
 def mean_loss(logits, ids):
-    picked = np.take_along_axis(softmax(logits[:, :-1]), ids[:, 1:, None], -1)
-    return -np.log(picked).mean()
+    return -np.log(np.take_along_axis(softmax(logits[:, :-1]), ids[:, 1:, None], -1)).mean()
 
 
 def greedy(forward, ids, count):
@@ -194,9 +182,8 @@ def check(folder, config_file, weight_file, reference):
     same = (tokens == reference["generated_ids"]).all()
     same = same and ("chosen_experts" not in reference or (np.stack(choices) == reference["chosen_experts"]).all())
     good = same and max(worst.values()) < TOLERANCE and slope < GRADIENT_TOLERANCE
-    print(f"{folder.name}/{config_file} with {weight_file}: logits differ by {worst['logits']:.1e} of the largest, all by "
-          f"{max(worst.values()):.1e}, gradients by {slope:.1e}; tokens and experts {'agree' if same else 'differ'}"
-          f"{'' if good else ': WRONG'}")
+    print(f"{folder.name}/{config_file} with {weight_file}: logits {worst['logits']:.1e}, all {max(worst.values()):.1e},"
+          f" gradients {slope:.1e}, tokens and experts {'agree' if same else 'differ'}{'' if good else ': WRONG'}")
     return good
 
 
@@ -204,9 +191,9 @@ def main():
     results = []
     for folder in sorted(path.parent for path in HERE.glob("*/config.json")):
         reference = read_safetensors(HERE / folder.name.removesuffix("_sharded") / "reference.safetensors")
-        weight_files = sorted(path.name.removesuffix(".index.json") for path in folder.glob("model*") if "-of-" not in path.name)
-        for config_file in sorted(path.name for path in folder.glob("config*.json")):
-            results += [check(folder, config_file, weight_file, reference) for weight_file in weight_files]
+        files = {path.name.removesuffix(".index.json") for path in folder.glob("model*") if "-of-" not in path.name}
+        for config in sorted(path.name for path in folder.glob("config*.json")):
+            results += [check(folder, config, weights, reference) for weights in sorted(files)]
     sys.exit(0 if results and all(results) else 1)
 
 

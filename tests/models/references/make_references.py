@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Makes the reference models of this folder with Hugging Face's own code: configurations, weights and what they compute.
+"""Makes the reference models of this folder with Hugging Face's own code: configuration, weights, results.
 
 Run with transformers 4, it writes every model anew: config.json, model.safetensors, reference.safetensors and
 reference.json. Run with transformers 5 afterwards, it loads these files, checks that the newer code computes the same,
@@ -16,7 +16,7 @@ from pathlib import Path
 import numpy as np
 import torch
 import transformers
-from safetensors.numpy import save_file
+from safetensors.numpy import load_file, save_file
 from transformers import GPT2Config, LlamaConfig, MixtralConfig
 
 HERE = Path(__file__).resolve().parent
@@ -146,6 +146,8 @@ def make(name):
     save_file(facts, HERE / name / "reference.safetensors")
     write_summary(HERE / name / "reference.json", facts, model)
     if name == "llama_tied":
+        gradients = {key: parameter.grad.contiguous().numpy() for key, parameter in model.named_parameters()}
+        save_file(gradients, HERE / name / "gradients.safetensors")
         shutil.rmtree(HERE / "llama_tied_sharded", ignore_errors=True)
         save_copy(model, HERE / "llama_tied_sharded", max_shard_size="50KB")
 
@@ -155,7 +157,7 @@ def relative_difference(got, wanted):
 
 
 def add_version_5(name):
-    from safetensors.numpy import load_file
+    """Checks that transformers 5 computes the same from these files, and adds the files as it writes them."""
     wanted = load_file(HERE / name / "reference.safetensors")
     model = transformers.AutoModelForCausalLM.from_pretrained(HERE / name, attn_implementation="eager",
                                                               dtype=torch.float32).eval()
@@ -168,6 +170,8 @@ def add_version_5(name):
     print(f"{name}: logits differ by {difference:.1e} of the largest; {len(norms)} gradient norms by {max(norms):.1e}")
     with tempfile.TemporaryDirectory() as folder:
         model.save_pretrained(folder, save_original_format=False)
+        again = transformers.AutoModelForCausalLM.from_pretrained(folder, attn_implementation="eager").eval()
+        assert all(torch.equal(value, again.state_dict()[key]) for key, value in model.state_dict().items())
         shutil.copyfile(Path(folder) / "config.json", HERE / name / "config-transformers5.json")
         if name == "mixtral":
             shutil.copyfile(Path(folder) / "model.safetensors", HERE / name / "model-transformers5.safetensors")
