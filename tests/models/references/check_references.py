@@ -22,9 +22,8 @@ def read_safetensors(path):
     tensors = {}
     for name, entry in json.loads(data[8:start]).items():
         if name != "__metadata__":
-            first, last = entry["data_offsets"]
-            values = np.frombuffer(data[start + first:start + last], TYPES[entry["dtype"]])
-            tensors[name] = values.reshape(entry["shape"])
+            first, last = (start + offset for offset in entry["data_offsets"])
+            tensors[name] = np.frombuffer(data[first:last], TYPES[entry["dtype"]]).reshape(entry["shape"])
     return tensors
 
 
@@ -182,8 +181,8 @@ def check(folder, config_file, weight_file, reference):
     same = (tokens == reference["generated_ids"]).all()
     same = same and ("chosen_experts" not in reference or (np.stack(choices) == reference["chosen_experts"]).all())
     good = same and max(worst.values()) < TOLERANCE and slope < GRADIENT_TOLERANCE
-    print(f"{folder.name}/{config_file} with {weight_file}: logits {worst['logits']:.1e}, all {max(worst.values()):.1e},"
-          f" gradients {slope:.1e}, tokens and experts {'agree' if same else 'differ'}{'' if good else ': WRONG'}")
+    print(f"{folder.name}/{config_file} + {weight_file}: logits {worst['logits']:.1e}, all {max(worst.values()):.1e}, "
+          f"gradients {slope:.1e}, tokens and experts {'agree' if same else 'differ'}{'' if good else ': WRONG'}")
     return good
 
 
