@@ -27,9 +27,9 @@ def read_safetensors(path):
     return tensors
 
 
-def read_weights(folder, file):
+def read_weights(folder):
     index = folder / "model.safetensors.index.json"
-    shards = sorted(set(json.loads(index.read_text())["weight_map"].values())) if index.exists() else [file]
+    shards = set(json.loads(index.read_text())["weight_map"].values()) if index.exists() else {"model.safetensors"}
     tensors = {name: values for shard in shards for name, values in read_safetensors(folder / shard).items()}
     return {name: values.astype(np.float64) for name, values in tensors.items()}
 
@@ -168,8 +168,8 @@ def gradient_error(loss, weights, reference):
     return worst
 
 
-def check(folder, config_file, weight_file, reference):
-    config, weights = json.loads((folder / config_file).read_text()), read_weights(folder, weight_file)
+def check(folder, config_file, reference):
+    config, weights = json.loads((folder / config_file).read_text()), read_weights(folder)
     forward = forward_gpt2 if config["model_type"] == "gpt2" else forward_llama
     ids = reference["input_ids"]
     logits, states, choices = forward(ids, weights, config)
@@ -181,7 +181,7 @@ def check(folder, config_file, weight_file, reference):
     same = (tokens == reference["generated_ids"]).all()
     same = same and ("chosen_experts" not in reference or (np.stack(choices) == reference["chosen_experts"]).all())
     good = same and max(worst.values()) < TOLERANCE and slope < GRADIENT_TOLERANCE
-    print(f"{folder.name}/{config_file} + {weight_file}: logits {worst['logits']:.1e}, all {max(worst.values()):.1e}, "
+    print(f"{folder.name}/{config_file}: logits {worst['logits']:.1e}, all {max(worst.values()):.1e}, "
           f"gradients {slope:.1e}, tokens and experts {'agree' if same else 'differ'}{'' if good else ': WRONG'}")
     return good
 
@@ -189,10 +189,9 @@ def check(folder, config_file, weight_file, reference):
 def main():
     results = []
     for folder in sorted(path.parent for path in HERE.glob("*/config.json")):
-        reference = read_safetensors(HERE / folder.name.removesuffix("_sharded") / "reference.safetensors")
-        files = {path.name.removesuffix(".index.json") for path in folder.glob("model*") if "-of-" not in path.name}
-        for config in sorted(path.name for path in folder.glob("config*.json")):
-            results += [check(folder, config, weights, reference) for weights in sorted(files)]
+        original = folder.name.removesuffix("_sharded").removesuffix("_fused")
+        reference = read_safetensors(HERE / original / "reference.safetensors")
+        results += [check(folder, config.name, reference) for config in sorted(folder.glob("config*.json"))]
     sys.exit(0 if results and all(results) else 1)
 
 

@@ -3,8 +3,8 @@
 
 Run with transformers 4, it writes every model anew: config.json, model.safetensors, reference.safetensors and
 reference.json. Run with transformers 5 afterwards, it loads these files, checks that the newer code computes the same,
-and adds config-transformers5.json and, for the mixture of experts, model-transformers5.safetensors. README.md of this
-folder has the versions and the commands.
+and adds config-transformers5.json and the folder mixtral_fused. README.md of this folder has the versions and the
+commands.
 """
 
 import json
@@ -108,7 +108,7 @@ def save_copy(model, target, **options):
     """What save_pretrained writes, without the generation settings."""
     target.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory() as folder:
-        model.save_pretrained(folder, safe_serialization=True, **options)
+        model.save_pretrained(folder, **options)
         for path in Path(folder).iterdir():
             if path.name != "generation_config.json":
                 shutil.copyfile(path, target / path.name)
@@ -175,7 +175,8 @@ def add_version_5(name):
         assert all(torch.equal(value, again.state_dict()[key]) for key, value in model.state_dict().items())
         shutil.copyfile(Path(folder) / "config.json", HERE / name / "config-transformers5.json")
         if name == "mixtral":
-            shutil.copyfile(Path(folder) / "model.safetensors", HERE / name / "model-transformers5.safetensors")
+            shutil.rmtree(HERE / "mixtral_fused", ignore_errors=True)
+            save_copy(model, HERE / "mixtral_fused", save_original_format=False)
 
 
 def main():
