@@ -206,7 +206,6 @@ ElementSource repeating(const Element& element) {
 
 namespace kernbench::torch {
 
-using tensor::HostRead;
 using tensor::impl_of;
 using tensor::TensorImpl;
 

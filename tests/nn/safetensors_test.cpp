@@ -231,6 +231,7 @@ TEST(SafeTensors, ThatAreMalformedAreRefusedWithTheReason) {
   EXPECT_EQ(of("{\"a\""), "header, byte 5: this is no JSON");
   EXPECT_EQ(of("{} x"), "header, byte 4: this is no JSON");
   EXPECT_EQ(of("{\"\xFF\":1}"), "header, byte 3: this is no JSON");
+  EXPECT_EQ(of("{\"a\": 1e999}"), "header: a number is too large for JSON's");
   EXPECT_EQ(of("[1]"), "header: a JSON object is expected");
   EXPECT_EQ(of(R"({"a":1})"), "tensor \"a\": an object with dtype, shape and data_offsets is expected");
   EXPECT_EQ(of(R"({"a":{"shape":[1],"data_offsets":[0,4]}})", "1234"), "tensor \"a\": it has no dtype");

@@ -19,7 +19,6 @@ struct kLeakyReLU {};
 struct kFanIn {};
 struct kFanOut {};
 }  // namespace enumtype
-// NOLINTBEGIN(readability-identifier-naming): libtorch's names
 inline constexpr enumtype::kLinear kLinear;
 inline constexpr enumtype::kSigmoid kSigmoid;
 inline constexpr enumtype::kTanh kTanh;
@@ -27,7 +26,6 @@ inline constexpr enumtype::kReLU kReLU;
 inline constexpr enumtype::kLeakyReLU kLeakyReLU;
 inline constexpr enumtype::kFanIn kFanIn;
 inline constexpr enumtype::kFanOut kFanOut;
-// NOLINTEND(readability-identifier-naming)
 
 namespace nn::init {
 

@@ -51,7 +51,7 @@ class Module : public std::enable_shared_from_this<Module> {
     return module;
   }
   template <class ModuleType>
-  std::shared_ptr<ModuleType> register_module(std::string name, ModuleHolder<ModuleType> holder) {
+  std::shared_ptr<ModuleType> register_module(std::string name, const ModuleHolder<ModuleType>& holder) {
     return register_module(std::move(name), holder.ptr());
   }
   /// In the place of the child of that name.
@@ -61,7 +61,7 @@ class Module : public std::enable_shared_from_this<Module> {
     return module;
   }
   template <class ModuleType>
-  std::shared_ptr<ModuleType> replace_module(const std::string& name, ModuleHolder<ModuleType> holder) {
+  std::shared_ptr<ModuleType> replace_module(const std::string& name, const ModuleHolder<ModuleType>& holder) {
     return replace_module(name, holder.ptr());
   }
   /// ValueError when there is none of that name; so is it of replace_module.

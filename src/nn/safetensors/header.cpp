@@ -59,6 +59,8 @@ Json parse_json(std::string_view text, const std::string& file, const char* what
     json = Json::parse(text.begin(), text.end(), watch);
   } catch (const Json::parse_error& error) {
     fail(file, fmt::format("{}, byte {}: this is no JSON", what, error.byte));
+  } catch (const Json::exception&) {
+    fail(file, fmt::format("{}: a number is too large for JSON's", what));
   }
   if (!twice.empty()) fail(file, fmt::format("{}: the key \"{}\" stands there twice", what, shown(twice)));
   if (!json.is_object()) fail(file, fmt::format("{}: a JSON object is expected", what));
