@@ -70,6 +70,8 @@ class SimulatedOperations final : public tensor::DeviceOperations {
                           const torch::Tensor& out) override;
 
  private:
+  /// Notes, in a run without data, by what rule rows are chosen.
+  void assume_rows(const char* what);
   /// A launch over library kernels.
   struct Call {
     std::string name;
