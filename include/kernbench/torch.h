@@ -11,4 +11,5 @@
 #include "kernbench/torch/npy.h"
 #include "kernbench/torch/operations.h"
 #include "kernbench/torch/tensor.h"
+#include "kernbench/torch/transformer.h"
 #include "kernbench/torch/types.h"

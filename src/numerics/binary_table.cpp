@@ -185,6 +185,14 @@ constexpr Values logical(Function) {
 }
 
 template <class Function>
+constexpr Values of_floats(Function) {
+  return {Takes::floats,
+          Yields::same,
+          std::nullopt,
+          {binary_loop<float, Function>, binary_loop<double, Function>, nullptr}};
+}
+
+template <class Function>
 constexpr Values bound(Function) {
   return {Takes::numbers, Yields::same, VectorOperation::minimum, binary_kernels(Function{})};
 }

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "kernbench/torch/operations.h"
+#include "kernbench/torch/transformer.h"
 #include "kernbench/tp/primitives.h"
 #include "parallel/computed_in.h"
 #include "tensor/host_call.h"
@@ -58,8 +59,7 @@ Tensor gelu_backward(const Saved& saved, const Tensor& grad, Where where) {
 
 Forward swiglu_forward(const Tensor& x, Where where) {
   const tensor::HostCall here("swiglu_forward", where);
-  const std::vector<Tensor> halves = split_tensor_along_last_dim(x, 2);
-  return {torch::silu(halves[0]) * halves[1], {x}};
+  return {torch::ahbm::swiglu(x), {x}};
 }
 
 Tensor swiglu_backward(const Saved& saved, const Tensor& grad, Where where) {
@@ -71,6 +71,17 @@ Tensor swiglu_backward(const Saved& saved, const Tensor& grad, Where where) {
   // d silu = gate + silu (1 - gate)
   const Tensor first = above * halves[1] * (gate + silu * (1 - gate)), second = above * silu;
   return torch::cat({first, second}, -1).to(saved[0].scalar_type());
+}
+
+Forward rotary_forward(const Tensor& x, const Tensor& frequencies, const torch::ahbm::RotaryOptions& options,
+                       Where where) {
+  const tensor::HostCall here("rotary_forward", where);
+  return {torch::ahbm::rotary_embedding(x, frequencies, options), {frequencies}};
+}
+
+Tensor rotary_backward(const Saved& saved, const Tensor& grad, const torch::ahbm::RotaryOptions& options, Where where) {
+  const tensor::HostCall here("rotary_backward", where);
+  return torch::ahbm::rotary_embedding_backward(grad, saved.at(0), options);
 }
 
 void sgd_step(const Tensor& parameter, const Tensor& grad, double learning_rate, Where where) {

@@ -97,6 +97,7 @@ void collect(Simulation& simulation, RunResult& result) {
   collect_resources(simulation, result);
   for (const auto& [name, range] : simulation.region()->ranges()) result.ranges.push_back(range);
   result.warnings = runtime::advice(result);
+  result.warnings.insert(result.warnings.end(), simulation.assumptions.begin(), simulation.assumptions.end());
   for (const auto& [pe, counters] : simulation.machine().tlb_usage()) {
     result.tlbs.push_back({to_text(pe) + ".mmu", counters.hits, counters.misses, counters.walking});
   }

@@ -6,6 +6,7 @@
 #include <map>
 #include <memory>
 #include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -110,6 +111,8 @@ class Simulation {
   std::vector<CheckResult> checks;
   std::map<std::string, Metric> metrics;
   HostWaits host_waits;
+  /// What the run has taken for granted where values decide and it has none; each once, among the result's warnings.
+  std::set<std::string> assumptions;
   Fingerprint values;
 
   /// The distributed layer's own: what the process groups of the simulation share.

@@ -90,6 +90,10 @@ void DeviceOperations::attention(const torch::Tensor&, const torch::Tensor&, con
                                  const torch::Tensor& out) {
   no_kernel("scaled_dot_product_attention", out);
 }
+void DeviceOperations::rotary(const torch::Tensor&, const torch::Tensor&, const torch::Tensor&, const RotaryPairs&,
+                              const torch::Tensor& out) {
+  no_kernel("rotary_embedding", out);
+}
 void DeviceOperations::cat(std::span<const torch::Tensor>, std::int64_t, const torch::Tensor& out) {
   no_kernel("cat", out);
 }

@@ -67,6 +67,16 @@ struct EmbeddingPart {
   std::int64_t padding = -1;  // an index that adds nothing to a gradient; -1: none
 };
 
+/// How pairs of a line are turned by the position of its token.
+struct RotaryPairs {
+  std::size_t token = 0;     // the dimension that counts tokens
+  std::int64_t offset = 0;   // position of the first one, where no positions are given
+  bool batched = false;      // positions depend on dimension 0, too
+  bool interleaved = false;  // pairs are neighbours; else halves of the turned elements
+  bool backward = false;     // turns back
+  bool in_place = false;     // x is out
+};
+
 /// The kernels of a backend. A function that a backend does not have throws a ValueError that says so.
 class DeviceOperations {
  public:
@@ -114,6 +124,10 @@ class DeviceOperations {
   /// Causal: row i sees the keys 0 to i.
   virtual void attention(const torch::Tensor& q, const torch::Tensor& k, const torch::Tensor& v, double scale,
                          bool causal, const torch::Tensor& out);
+  /// out = x with its pairs turned by position * frequency; `frequencies` as torch::ahbm::rotary_frequencies makes them.
+  /// `positions` (integers; may be undefined) is expanded to the shape of x.
+  virtual void rotary(const torch::Tensor& x, const torch::Tensor& frequencies, const torch::Tensor& positions,
+                      const RotaryPairs& pairs, const torch::Tensor& out);
   /// All of the type of `out`.
   virtual void cat(std::span<const torch::Tensor> tensors, std::int64_t dimension, const torch::Tensor& out);
   /// out[…, i, …] = x[…, index[i], …]; `index` is an integer device tensor of one dimension.

@@ -1,8 +1,14 @@
-// Embeddings on a device: against the host's, with the bits of a sum in the order of the indices, and by bytes read.
+// Embeddings on a device: against the host's, with the bits of a sum in the order of the indices, by bytes read, and
+// without data.
+#include "tile/library/embedding.h"
+
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <numeric>
+#include <string>
+#include <vector>
 
 #include "kernbench/error.h"
 #include "support.h"
@@ -95,6 +101,55 @@ TEST(Embedding, AnIndexOutsideOfTheTableIsAnError) {
     EXPECT_THAT(error_of("cpu", index), ::testing::HasSubstr("is out of range of a table of 4 rows"));
   }
   EXPECT_EQ(error_of("ahbm", 3), "");
+}
+
+/// What docs/host-api.md says of runs without data.
+std::int64_t row_of_lookup(std::int64_t i, std::int64_t rows) {
+  auto step = static_cast<std::int64_t>(0.6180339887498949 * static_cast<double>(rows));
+  while (std::gcd(step, rows) != 1) ++step;
+  return i * step % rows;
+}
+
+RunResult lookups(bool data, const std::string& topology) {
+  constexpr std::int64_t kRows = 1000, kFirst = 300, kPart = 250, kLookups = 96, kColumns = 80;
+  return simulate({.topology = topology, .data = data}, [] {
+    const auto on_device = torch::dtype(torch::kHalf).device("ahbm");
+    const Tensor table = torch::zeros({kRows, kColumns}, on_device), part = torch::zeros({kPart, kColumns}, on_device);
+    const Tensor host = torch::empty({2, kLookups / 2}, torch::kLong);
+    for (std::int64_t i = 0; i < kLookups; ++i) host.data_ptr<std::int64_t>()[i] = row_of_lookup(i, kRows);
+    const Tensor index = host.to("ahbm");
+    const Tensor rows = torch::embedding(table, index);
+    torch::ahbm::embedding_part(part, index, kFirst, kRows);
+    torch::embedding_dense_backward(rows, index, kRows);
+    torch::ahbm::synchronize();
+  });
+}
+
+TEST(Embedding, WithoutDataTakesTheTimeOfRowsSpreadEvenly) {
+  for (const char* topology : {"tiny", "ahbm-1sip"}) {
+    const RunResult with = lookups(true, topology), without = lookups(false, topology);
+    EXPECT_EQ(without.simulated_time, with.simulated_time) << topology;
+    EXPECT_EQ(without.times_fingerprint, with.times_fingerprint) << topology;
+    EXPECT_THAT(with.warnings, ::testing::Not(::testing::Contains(::testing::HasSubstr("without data"))));
+    EXPECT_THAT(without.warnings,
+                ::testing::IsSupersetOf({::testing::StartsWith("embedding: its indices are not known without data"),
+                                         ::testing::StartsWith("embedding_backward: its indices")}));
+  }
+}
+
+TEST(Embedding, RowsTakenWithoutDataAreSpreadEvenly) {
+  for (const std::int64_t rows : {1, 2, 3, 4, 60, 1000, 32000, 128256}) {
+    std::vector<bool> taken(static_cast<std::size_t>(rows));
+    std::vector<std::int64_t> of_eighth(8);
+    for (std::int64_t i = 0; i < rows; ++i) {
+      const std::int64_t row = tile::library::assumed_row(i, rows);
+      ASSERT_EQ(row, row_of_lookup(i, rows));
+      ASSERT_FALSE(taken[static_cast<std::size_t>(row)]) << "of " << rows;
+      taken[static_cast<std::size_t>(row)] = true;
+      if (i < 64) ++of_eighth[static_cast<std::size_t>(row * 8 / rows)];
+    }
+    if (rows >= 1000) EXPECT_THAT(of_eighth, ::testing::Each(::testing::AllOf(::testing::Ge(6), ::testing::Le(10))));
+  }
 }
 
 TEST(Embedding, RefusesOtherShapesAndTypes) {

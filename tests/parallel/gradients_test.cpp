@@ -73,6 +73,19 @@ TEST(GradientPairs, SwigluIsItsCentralDifferences) {
               ::testing::Each(::testing::HasSubstr("7 is not divisible by 2")));
 }
 
+TEST(GradientPairs, RotaryIsItsCentralDifferences) {
+  run_sound_model(1, 1, [](int) {
+    const Tensor x = fractions({2, 3, 10}, 5), grad = fractions({2, 3, 10}, 11);
+    const Tensor frequencies = torch::ahbm::rotary_frequencies(8, {.theta = 5}, torch::kCPU);
+    for (const bool interleaved : {false, true}) {
+      const torch::ahbm::RotaryOptions options{.offset = 7, .interleaved = interleaved};
+      const auto forward = [&] { return rotary_forward(x, frequencies, options); };
+      expect_central_differences([&] { return forward().output; }, x, grad,
+                                 rotary_backward(forward().saved, grad, options));
+    }
+  });
+}
+
 TEST(GradientPairs, EmbeddingIsItsCentralDifferences) {
   run_sound_model(1, 1, [](int) {
     const Tensor table = fractions({5, 3}, 5), words = torch::tensor({1, 4, 1, 0}), grad = fractions({4, 3}, 11);
@@ -105,6 +118,9 @@ TEST(GradientPairs, OfADeviceAreTheHostsRounded) {
       expect_host(swiglu_backward(swiglu_forward(x.to("ahbm")).saved, half.to("ahbm")),
                   swiglu_backward({x.to(torch::kDouble)}, half.to(torch::kDouble)));
       expect_host(swiglu_forward(x.to("ahbm")).output, swiglu_forward(x.to(torch::kDouble)).output);
+      const Tensor turns = torch::ahbm::rotary_frequencies(70);
+      expect_host(rotary_forward(x.to("ahbm"), turns).output, rotary_forward(x.to(torch::kDouble), turns.cpu()).output);
+      expect_host(rotary_backward({turns}, grad.to("ahbm")), rotary_backward({turns.cpu()}, grad.to(torch::kDouble)));
     });
   }
 }

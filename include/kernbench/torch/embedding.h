@@ -10,8 +10,8 @@ namespace kernbench::torch {
 
 /// weight[indices]: [..., columns] of a table [rows, columns] and indices [...] (Int or Long). Only the rows asked for
 /// are read. IndexError for an index outside of the table (on a device a failed assertion of the kernel).
-/// `padding_idx` matters to the gradient alone. On a device the values of the indices say what is read, so that
-/// --no-data refuses it.
+/// `padding_idx` matters to the gradient alone. On a device under --no-data, which does not have the indices, they are
+/// taken to be spread evenly over the table, and a warning of the result says so: docs/host-api.md has the rule.
 Tensor embedding(const TensorOperand& weight, const Tensor& indices, std::int64_t padding_idx = -1);
 /// The gradient of the table: row i is the sum of the rows of `grad_output` whose index is i, of the row `padding_idx`
 /// zero. Added in f32 (f64 in f64) in the order of the indices, whatever the device and placement, and rounded once.

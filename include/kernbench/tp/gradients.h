@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "kernbench/torch/tensor.h"
+#include "kernbench/torch/transformer.h"
 
 namespace kernbench::tp {
 
@@ -30,10 +31,16 @@ Forward gelu_forward(const torch::Tensor& x, Where where = Where::current());
 torch::Tensor gelu_backward(const Saved& saved, const torch::Tensor& grad, Where where = Where::current());
 
 /// silu(a) * b, where x [..., 2 n] is [a, b] along its last dimension: SwiGLU of a product with both weights, cut so
-/// that each rank has its parts of both. Its backward in f32 (f64 in f64), rounded once. ValueError for an odd
-/// dimension.
+/// that each rank has its parts of both (torch::ahbm::swiglu). Its backward in f32 (f64 in f64), rounded once.
+/// ValueError for an odd dimension.
 Forward swiglu_forward(const torch::Tensor& x, Where where = Where::current());
 torch::Tensor swiglu_backward(const Saved& saved, const torch::Tensor& grad, Where where = Where::current());
+
+/// torch::ahbm::rotary_embedding; its backward turns back. Both take the same options; positions have no gradient.
+Forward rotary_forward(const torch::Tensor& x, const torch::Tensor& frequencies,
+                       const torch::ahbm::RotaryOptions& options = {}, Where where = Where::current());
+torch::Tensor rotary_backward(const Saved& saved, const torch::Tensor& grad,
+                              const torch::ahbm::RotaryOptions& options = {}, Where where = Where::current());
 
 /// parameter -= learning_rate * grad, in place: a step of SGD. Shards of a parameter take it alone.
 void sgd_step(const torch::Tensor& parameter, const torch::Tensor& grad, double learning_rate,

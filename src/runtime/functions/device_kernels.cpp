@@ -127,8 +127,16 @@ void SimulatedOperations::index_select(const Tensor& x, std::int64_t dimension, 
                    along = static_cast<std::size_t>(dimension)] { library::gather(source, along, indices, target); }});
 }
 
+void SimulatedOperations::assume_rows(const char* what) {
+  if (simulation_.options().data) return;
+  simulation_.assumptions.insert(std::string(what) +
+                                 ": its indices are not known without data and were taken to be spread evenly over the "
+                                 "table (lookup i of V rows: row i s mod V, s about 0.618 V)");
+}
+
 void SimulatedOperations::embedding(const Tensor& table, const Tensor& index, const tensor::EmbeddingPart& part,
                                     const Tensor& out) {
+  assume_rows("embedding");
   launch({.name = "embedding",
           .written = {out},
           .read = {table, index},
@@ -140,6 +148,7 @@ void SimulatedOperations::embedding(const Tensor& table, const Tensor& index, co
 
 void SimulatedOperations::embedding_backward(const Tensor& grad, const Tensor& index, const tensor::EmbeddingPart& part,
                                              const Tensor& out) {
+  assume_rows("embedding_backward");
   launch({.name = "embedding_backward",
           .written = {out},
           .read = {grad, index},

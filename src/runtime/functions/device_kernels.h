@@ -50,6 +50,8 @@ class SimulatedOperations final : public tensor::DeviceOperations {
               const MatmulPlanOptions& plan_options, const torch::Tensor& out);
   void attention(const torch::Tensor& q, const torch::Tensor& k, const torch::Tensor& v, double scale, bool causal,
                  const torch::Tensor& out) override;
+  void rotary(const torch::Tensor& x, const torch::Tensor& frequencies, const torch::Tensor& positions,
+              const tensor::RotaryPairs& pairs, const torch::Tensor& out) override;
   /// Of the products that are asked for without options (torch::ahbm::set_exact_matmul_order).
   bool exact_order() const { return exact_order_; }
   void set_exact_order(bool exact) { exact_order_ = exact; }
@@ -68,6 +70,8 @@ class SimulatedOperations final : public tensor::DeviceOperations {
                           const torch::Tensor& out) override;
 
  private:
+  /// Notes, in a run without data, by what rule rows are chosen.
+  void assume_rows(const char* what);
   /// A launch over library kernels.
   struct Call {
     std::string name;

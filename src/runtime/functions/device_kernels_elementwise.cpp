@@ -142,6 +142,12 @@ tl::Tile binary_tile(BinaryOperation operation, const tl::Tile& a, const tl::Til
       return (a != 0) | (b != 0);
     case BinaryOperation::logical_xor:
       return (a != 0) != (b != 0);
+    case BinaryOperation::swiglu:
+      return library::activate(wide(a), library::Activation::silu) * b;
+    case BinaryOperation::geglu:
+      return library::activate(wide(a), library::Activation::gelu) * b;
+    case BinaryOperation::geglu_tanh:
+      return library::activate(wide(a), library::Activation::gelu_tanh) * b;
     default:
       return tile::apply(operation, a, b);
   }

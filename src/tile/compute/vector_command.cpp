@@ -43,6 +43,10 @@ bool is_known(const VectorCommand& command) {
          std::ranges::all_of(command.inputs, [](const StateRef& input) { return input->known.defined(); });
 }
 
+bool is_assumed(const VectorCommand& command) {
+  return std::ranges::any_of(command.inputs, [](const StateRef& input) { return input->assumed; });
+}
+
 numerics::Value known_result(Program& program, const VectorCommand& command, const tl::Where& where) {
   std::vector<numerics::Value> inputs;
   inputs.reserve(command.inputs.size());
@@ -79,7 +83,10 @@ tl::Tile issue_vector_command(Program& program, const VectorCommand& command, co
   for (const auto& input : command.inputs) inputs.push_back(input.get());
   const auto issued = program.new_command(work_of(command, *result), command.kind, result, inputs);
   issued->widest = widest_of(command);
-  if (is_known(command)) result->known = known_result(program, command, where);
+  if (is_known(command)) {
+    result->known = known_result(program, command, where);
+    result->assumed = is_assumed(command);
+  }
   if (!program.environment().data_enabled) {
     issued->take_effect = [value = result->value(), dtype = command.dtype, shape = command.shape](KernelCommand& mine) {
       value->bind(absent(mine.program->environment().executor, dtype, shape));
@@ -98,7 +105,10 @@ tl::Tile make_view(Program& program, const StateRef& of, const char* kind, DType
                    const tl::Where& where) {
   auto view = program.new_view(*of, dtype, shape, kind, where);
   auto& environment = program.environment();
-  if (of->known.defined() && !is_floating_point(dtype)) view->known = change(environment.constants, of->known);
+  if (of->known.defined() && !is_floating_point(dtype)) {
+    view->known = change(environment.constants, of->known);
+    view->assumed = of->assumed;
+  }
   auto& executor = environment.executor;
   if (environment.data_enabled) {
     of->value()->on_bound([&executor, value = view->value(), change = std::move(change)](const numerics::Value& whole) {

@@ -15,6 +15,12 @@ struct EmbeddingTable {
   std::int64_t padding = -1;
 };
 
+/// The row that lookup `i` of an embedding of so many rows is taken to ask for in a run without data, which does not
+/// have the indices: i s mod rows, where s is the first number from 0.618 rows (the golden section) on without a
+/// divisor in common with `rows`. So any lookups that follow each other are spread evenly over the table and its parts,
+/// and name no row twice until all have had their turn.
+std::int64_t assumed_row(std::int64_t i, std::int64_t rows);
+
 /// out[i, :] = table[index[i] - first, :]; `index` is a view [n, columns] of integers that repeats along the columns.
 /// Each program makes what it holds, in blocks of at most 4 Ki elements: one load of indices, one gather by DMA of the
 /// rows asked for, one store. TCM: six tiles of a block.

@@ -27,9 +27,10 @@ class Resolver {
   /// Makes the values of both tiles readable: at once, or after waiting for them.
   void await(const TileState& offsets, const TileState* mask) {
     const bool known = known_value(offsets) != nullptr && (mask == nullptr || known_value(*mask) != nullptr);
-    if (known) return;
+    const bool assumed = offsets.assumed || (mask != nullptr && mask->assumed);
+    if (known && !assumed) return;
     const auto& environment = program_.environment();
-    if (!environment.data_enabled) {
+    if (!environment.data_enabled && !known) {
       throw ProgramError(
           "NoDataError",
           fmt::format("tl::{} needs the values of its {}, which depend on memory, but the run has no data (--no-data); "

@@ -6,10 +6,16 @@
 // are never known: nothing that steers an access needs them, and under --no-data nobody should pay for their bytes.
 //
 // What is known changes no time: the commands that make a known tile run on the vector engine like all others.
+//
+// A library kernel whose accesses follow from integers in memory may have a run without data take values for them
+// (assume). What derives from these is known, too, but is waited for, and read, as values of memory are with data.
 #pragma once
 
+#include <cstdint>
+#include <functional>
 #include <optional>
 
+#include "kernbench/tl.h"
 #include "numerics/value.h"
 #include "tile/program/tile_state.h"
 
@@ -20,5 +26,9 @@ const numerics::Value* known_value(const TileState& tile);
 
 /// The elements of a known tile, computed now if need be; absent for any other tile. Good as long as the tile lives.
 std::optional<numerics::TileView> known_view(const TileState& tile);
+
+/// Under --no-data, `value` says what a tile of i32 or i64 that has been loaded is taken to hold; with data nothing
+/// happens. To be called before the tile is used.
+void assume(const tl::Tile& tile, const std::function<std::int64_t(std::int64_t lane)>& value);
 
 }  // namespace kernbench::tile

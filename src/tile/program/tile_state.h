@@ -37,6 +37,8 @@ class TileState final : public TcmObject {
   std::uint64_t expression = 0;
   /// The value when it is known before the run (see tile/program/known.h), else undefined.
   numerics::Value known;
+  /// `known` is what a run without data takes the value for (see assume), or follows from it.
+  bool assumed = false;
   /// The asynchronous load that produces it, if it was one; must have been waited for before any use.
   std::shared_ptr<const AsyncState> async;
 
