@@ -148,7 +148,9 @@ TEST(Embedding, RowsTakenWithoutDataAreSpreadEvenly) {
       taken[static_cast<std::size_t>(row)] = true;
       if (i < 64) ++of_eighth[static_cast<std::size_t>(row * 8 / rows)];
     }
-    if (rows >= 1000) EXPECT_THAT(of_eighth, ::testing::Each(::testing::AllOf(::testing::Ge(6), ::testing::Le(10))));
+    if (rows >= 1000) {
+      EXPECT_THAT(of_eighth, ::testing::Each(::testing::AllOf(::testing::Ge(6), ::testing::Le(10))));
+    }
   }
 }
 

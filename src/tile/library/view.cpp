@@ -17,13 +17,36 @@ std::vector<std::int64_t> dense_strides(std::span<const std::int64_t> shape) {
   return strides;
 }
 
-/// How each dimension of a view runs along one dimension of its tensor.
+/// How each dimension of a view runs along one dimension of its tensor. Several may share one, as the heads of a
+/// product and the elements of a head do, where each step of one passes over all of the next.
 struct Alignment {
   static constexpr std::size_t kNone = 99;
   std::array<std::size_t, tl::Extents::kMaximumRank> dimension{};  // kNone: one element, or repeats
   std::array<std::int64_t, tl::Extents::kMaximumRank> step{};
   std::vector<std::int64_t> start;  // index of the view's first element in the tensor
 };
+
+/// The dimensions of a view that run along dimension `d` of its tensor, by falling step.
+std::vector<std::size_t> along_dimension(const View& view, const Alignment& alignment, std::size_t d) {
+  std::vector<std::size_t> dimensions;
+  for (std::size_t v = 0; v < view.rank(); ++v)
+    if (alignment.dimension[v] == d) dimensions.push_back(v);
+  std::ranges::sort(dimensions, std::ranges::greater{}, [&](std::size_t v) { return alignment.step[v]; });
+  return dimensions;
+}
+
+/// How far dimensions of a view reach along that of its tensor, from the first to behind the last element; nothing when
+/// they cross.
+std::optional<std::int64_t> reach_of(const View& view, const Alignment& alignment,
+                                     std::span<const std::size_t> dimensions) {
+  std::int64_t reach = 1;
+  for (std::size_t i = dimensions.size(); i-- > 0;) {
+    const std::size_t v = dimensions[i];
+    if (alignment.step[v] < reach) return std::nullopt;
+    reach += (view.sizes[v] - 1) * alignment.step[v];
+  }
+  return reach;
+}
 
 /// Nothing when a dimension of the view runs along several of the tensor.
 std::optional<Alignment> align(const View& view) {
@@ -36,44 +59,59 @@ std::optional<Alignment> align(const View& view) {
     alignment.start[d] = left / strides[d];
     left %= strides[d];
   }
-  std::vector<bool> taken(shape.size(), false);
   for (std::size_t v = 0; v < view.rank(); ++v) {
     alignment.dimension[v] = Alignment::kNone;
     if (view.sizes[v] == 1 || view.strides[v] == 0) continue;
     std::size_t d = 0;
     while (d < shape.size() && (shape[d] == 1 || strides[d] > view.strides[v])) ++d;
-    if (d == shape.size() || taken[d] || view.strides[v] % strides[d] != 0) return std::nullopt;
-    const std::int64_t step = view.strides[v] / strides[d];
-    if (alignment.start[d] + (view.sizes[v] - 1) * step >= shape[d]) return std::nullopt;
-    taken[d] = true;
+    if (d == shape.size() || view.strides[v] % strides[d] != 0) return std::nullopt;
     alignment.dimension[v] = d;
-    alignment.step[v] = step;
+    alignment.step[v] = view.strides[v] / strides[d];
+  }
+  for (std::size_t d = 0; d < shape.size(); ++d) {
+    const auto reach = reach_of(view, alignment, along_dimension(view, alignment, d));
+    if (!reach || alignment.start[d] + *reach > shape[d]) return std::nullopt;
   }
   return alignment;
 }
 
-std::vector<Box> aligned_parts(const View& view, const Alignment& alignment, std::span<const std::int64_t> offset,
-                               std::span<const std::int64_t> shape) {
-  std::vector<bool> along(offset.size(), false);
+/// What of a view lies in [low, high) of a dimension of its tensor, counted from the view's first element.
+enum class Cut : std::uint8_t { none, box, torn };
+/// Cuts `box` to it along `dimensions`; torn: what lies there is no box.
+Cut cut_along(const View& view, const Alignment& alignment, std::span<const std::size_t> dimensions, std::int64_t low,
+              std::int64_t high, Box& box) {
+  if (dimensions.empty()) return low <= 0 && high > 0 ? Cut::box : Cut::none;
+  const std::size_t outer = dimensions.front();
+  const std::int64_t step = alignment.step[outer], size = view.sizes[outer];
+  const std::int64_t inner = *reach_of(view, alignment, dimensions.subspan(1));
+  // Indices of the outer dimension whose elements lie all, and partly, before `end`.
+  const auto whole_before = [&](std::int64_t end) {
+    return end < inner ? 0 : std::min(size, (end - inner) / step + 1);
+  };
+  const auto begun_before = [&](std::int64_t end) { return end <= 0 ? 0 : std::min(size, (end - 1) / step + 1); };
+  if (whole_before(low) != begun_before(low) || whole_before(high) != begun_before(high)) return Cut::torn;
+  const std::int64_t first = begun_before(low), last = begun_before(high);
+  if (first >= last) return Cut::none;
+  box.offset[outer] = first;
+  box.shape[outer] = last - first;
+  return Cut::box;
+}
+
+/// Nothing when a box of the tensor tears the view along one of its own.
+std::optional<std::vector<Box>> aligned_parts(const View& view, const Alignment& alignment,
+                                              std::span<const std::int64_t> offset,
+                                              std::span<const std::int64_t> shape) {
   Box box{tl::Extents(view.sizes.span()), view.sizes};
-  for (std::size_t v = 0; v < view.rank(); ++v) {
-    box.offset[v] = 0;
-    const std::size_t d = alignment.dimension[v];
-    if (d == Alignment::kNone) continue;
-    along[d] = true;
-    const std::int64_t step = alignment.step[v], start = alignment.start[d];
-    const std::int64_t low = offset[d] - start, high = offset[d] + shape[d] - start;
-    const std::int64_t first = low <= 0 ? 0 : (low + step - 1) / step;
-    const std::int64_t last = high <= 0 ? 0 : std::min(view.sizes[v], (high + step - 1) / step);
-    if (first >= last) return {};
-    box.offset[v] = first;
-    box.shape[v] = last - first;
-  }
+  for (std::size_t v = 0; v < view.rank(); ++v) box.offset[v] = 0;
+  bool torn = false;
   for (std::size_t d = 0; d < offset.size(); ++d) {
-    const std::int64_t at = alignment.start[d];
-    if (!along[d] && (at < offset[d] || at >= offset[d] + shape[d])) return {};
+    const std::int64_t low = offset[d] - alignment.start[d];
+    const Cut cut = cut_along(view, alignment, along_dimension(view, alignment, d), low, low + shape[d], box);
+    if (cut == Cut::none) return std::vector<Box>();
+    torn = torn || cut == Cut::torn;
   }
-  return {box};
+  if (torn) return std::nullopt;
+  return std::vector<Box>{box};
 }
 
 /// Any view: its boxes in the tensor, cut to the shard, and from there back into boxes of the view.
@@ -148,7 +186,9 @@ std::optional<Box> intersection(const Box& a, const Box& b) {
 std::vector<Box> parts_in(const View& view, std::span<const std::int64_t> shard_offset,
                           std::span<const std::int64_t> shard_shape) {
   if (view.numel() == 0) return {};
-  if (const auto alignment = align(view)) return aligned_parts(view, *alignment, shard_offset, shard_shape);
+  if (const auto alignment = align(view)) {
+    if (auto parts = aligned_parts(view, *alignment, shard_offset, shard_shape)) return *std::move(parts);
+  }
   return general_parts(view, {tl::Extents(shard_offset), tl::Extents(shard_shape)});
 }
 
