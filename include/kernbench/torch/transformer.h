@@ -1,5 +1,4 @@
-// Functions of transformers that libtorch does not have, each in one kernel: gated activations, rotary embeddings, and
-// a norm with the sum before it.
+// Functions of transformers that libtorch does not have, each in one kernel: gated activations and rotary embeddings.
 #pragma once
 
 #include <cstdint>
