@@ -16,6 +16,7 @@ void kernbench_bench_memory_sweep(kernbench::BenchDefinition& bench);
 void kernbench_bench_roofline(kernbench::BenchDefinition& bench);
 void kernbench_bench_copy_bandwidth(kernbench::BenchDefinition& bench);
 void kernbench_bench_va_offset_verify(kernbench::BenchDefinition& bench);
+void kernbench_bench_gpt(kernbench::BenchDefinition& bench);
 void kernbench_bench_gpt3_qkv(kernbench::BenchDefinition& bench);
 void kernbench_bench_gpt3_weights(kernbench::BenchDefinition& bench);
 void kernbench_bench_ccl_allreduce(kernbench::BenchDefinition& bench);
@@ -48,7 +49,7 @@ const std::vector<Bench>& built_in_benches() {
                   kernbench_bench_memory_sweep, kernbench_bench_roofline, kernbench_bench_copy_bandwidth,
                   kernbench_bench_va_offset_verify, kernbench_bench_gpt3_qkv, kernbench_bench_gpt3_weights,
                   kernbench_bench_ccl_allreduce, kernbench_bench_ccl_collective, kernbench_bench_p2p_bandwidth,
-                  kernbench_bench_scaled_add_ddp, kernbench_bench_tp_mlp, kernbench_bench_tp_block});
+                  kernbench_bench_scaled_add_ddp, kernbench_bench_tp_mlp, kernbench_bench_tp_block, kernbench_bench_gpt});
   return benches;
 }
 

@@ -1,0 +1,129 @@
+// A language model over all devices, tensor parallel: the time to the first token, and tokens per second after it.
+#include <kernbench/kernbench.h>
+#include <kernbench/tp.h>
+
+#include <cmath>
+#include <string>
+#include <tuple>
+#include <vector>
+
+#include "dtype_parameter.h"
+#include "gpt/config.h"
+#include "gpt/model.h"
+#include "gpt/weights.h"
+
+using namespace kernbench;
+using namespace benches;
+
+namespace {
+
+using torch::Tensor;
+
+struct Run {
+  gpt::ModelConfig config;
+  std::int64_t tokens, new_tokens, batch;
+  DType dtype;
+  bool sequence_parallel, checked;
+};
+
+Tensor prompt_of(const Run& run) {
+  return (torch::arange(run.tokens * run.batch) * 7919 + 17).remainder(run.config.words).view({run.tokens, run.batch});
+}
+
+/// Microseconds of simulated time that the current stream is busy with what `enqueue` puts into it.
+template <class Function>
+double timed(const char* region, const Function& enqueue) {
+  const torch::profiler::record_function range(region);
+  torch::ahbm::Event start, end;
+  start.record();
+  enqueue();
+  end.record();
+  end.synchronize();
+  return start.elapsed_time(end) * 1e3;
+}
+
+/// The scores of the prompt's last token and of each new one, by one model without ranks on the host, in f32.
+std::vector<Tensor> reference(const Run& run, const gpt::Weights& weights, const std::vector<Tensor>& ids) {
+  gpt::LanguageModel model(run.config, weights, {}, run.batch, run.tokens + run.new_tokens);
+  std::vector<Tensor> scores;
+  for (const Tensor& each : ids) scores.push_back(model.forward(each.cpu()));
+  return scores;
+}
+
+void check_scores(const Run& run, const gpt::Weights& weights, const std::vector<Tensor>& ids,
+                  const std::vector<Tensor>& scores) {
+  if (!run.checked || !floating_point_enabled()) return;
+  const std::vector<Tensor> expected = reference(run, weights, ids);
+  const double unit = run.dtype == DType::f32 ? 0x1p-24 : run.dtype == DType::f16 ? 0x1p-11 : 0x1p-8;
+  for (std::size_t i = 0; i < scores.size(); ++i) {
+    // Every layer rounds its sums; their errors add up as a random walk.
+    const double most = expected[i].abs().max().item<double>();
+    const double absolute = most * unit * 16 * std::sqrt(static_cast<double>(run.config.layers + 1));
+    check_close("scores of token " + std::to_string(run.tokens + static_cast<std::int64_t>(i)), scores[i], expected[i],
+                {.absolute = absolute, .relative = 0});
+  }
+}
+
+void report(const Run& run, int ranks, double prefill_us, double decode_us) {
+  const double rows = static_cast<double>(run.tokens * run.batch);
+  const std::int64_t head = run.config.hidden * run.config.words;
+  const double flops = 2.0 * rows * static_cast<double>(run.config.product_parameters() - head) +
+                       2.0 * static_cast<double>(run.batch * head);
+  report_metric("time to the first token", prefill_us, "us");
+  report_metric("prefill of a layer", prefill_us / static_cast<double>(run.config.layers), "us");
+  report_metric("products of the prefill, each device", flops / ranks / prefill_us * 1e-6, "TFLOP/s");
+  if (run.new_tokens > 0) {
+    const double step = decode_us / static_cast<double>(run.new_tokens);
+    report_metric("time of a token after it", step, "us");
+    report_metric("tokens per second", static_cast<double>(run.batch) * 1e6 / step, "1/s");
+  }
+  report_metric("memory of a device", static_cast<double>(torch::ahbm::max_memory_allocated()) / (1 << 20), "MiB");
+}
+
+void worker(int rank, int world_size, const Run& run) {
+  torch::ahbm::set_device(rank);
+  torch::distributed::init_process_group("ahbm", rank, world_size);
+  tp::initialize_model_parallel(world_size);
+  const gpt::Weights weights(run.config);
+  gpt::LanguageModel model(run.config, weights, {rank, world_size, run.sequence_parallel, "ahbm", run.dtype}, run.batch,
+                           run.tokens + run.new_tokens);
+  std::vector<Tensor> ids{prompt_of(run).to("ahbm")}, scores;
+  torch::ahbm::synchronize();
+  const auto step = [&] { scores.push_back(model.forward(ids.back())); };
+  const double prefill = timed("prefill", step);
+  double decode = 0;
+  if (run.new_tokens > 0) {
+    decode = timed("decode", [&] {
+      for (std::int64_t i = 0; i < run.new_tokens; ++i) {
+        ids.push_back(scores.back().argmax(-1));
+        step();
+      }
+    });
+  }
+  if (rank != 0) return;
+  report(run, world_size, prefill, decode);
+  check_scores(run, weights, ids, scores);
+}
+
+}  // namespace
+
+KERNBENCH_BENCH(gpt, "a language model, tensor parallel over all devices: prefill and decode",  //
+                {"model", "tiny",
+                 "tiny, gpt2, llama-3-8b, llama-3-70b, or a folder with config.json (and safetensors)"},
+                {"tokens", 64, "of each prompt"}, {"new_tokens", 4, "decoded after it, one by one"},
+                {"batch", 1, "prompts"}, {"layers", 0, "the first layers only; 0: all"}, dtype_parameter("f16"),
+                {"sequence_parallel", "no", "share the tokens between the layers: yes or no"},
+                {"check", "yes", "compare the scores with the host's: yes or no"}) {
+  constexpr std::int64_t kLargest = 1 << 24;
+  Run run{gpt::read_config(parameter<std::string>("model")),
+          parameter<std::int64_t>("tokens", 1, kLargest),
+          parameter<std::int64_t>("new_tokens", 0, kLargest),
+          parameter<std::int64_t>("batch", 1, kLargest),
+          dtype_of(),
+          parameter_choice("sequence_parallel", {"yes", "no"}) == "yes",
+          parameter_choice("check", {"yes", "no"}) == "yes"};
+  const auto layers = parameter<std::int64_t>("layers", 0, kLargest);
+  if (layers > 0) run.config.layers = std::min(layers, run.config.layers);
+  const int n = torch::accelerator::device_count();
+  torch::multiprocessing::spawn(worker, std::tuple{n, run}, {.nprocs = n});
+}

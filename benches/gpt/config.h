@@ -1,0 +1,202 @@
+// What a language model is, read from a Hugging Face config.json or taken from a published model.
+#pragma once
+
+#include <kernbench/kernbench.h>
+#include <sys/stat.h>
+
+#include <cstdint>
+#include <fstream>
+#include <nlohmann/json.hpp>
+#include <optional>
+#include <string>
+
+namespace benches::gpt {
+
+namespace torch = kernbench::torch;
+using kernbench::ConfigurationError;
+using torch::ahbm::RotaryFrequencyOptions;
+
+enum class Family { gpt2, llama };
+
+struct ModelConfig {
+  std::string name;    // as the user wrote it
+  std::string folder;  // of the weights; empty: there are none
+  Family family = Family::llama;
+  std::int64_t layers = 0, hidden = 0, heads = 0, kv_heads = 0, head_size = 0, inner = 0, words = 0, positions = 0;
+  double eps = 1e-5;
+  RotaryFrequencyOptions rotary = {};
+  bool tied = false, attention_bias = false, mlp_bias = false;
+
+  bool is_gpt2() const { return family == Family::gpt2; }
+  /// Parameters of the products, and with the embedding (and positions), of all.
+  std::int64_t product_parameters() const {
+    const std::int64_t attention = hidden * head_size * (2 * heads + 2 * kv_heads);
+    return layers * (attention + hidden * inner * (is_gpt2() ? 2 : 3)) + hidden * words;
+  }
+};
+
+/// A JSON object of a file whose values are read by key; errors name file, key and what is expected.
+class ConfigReader {
+ public:
+  using Json = nlohmann::json;
+  ConfigReader(const Json& json, std::string file) : json_(json), file_(std::move(file)) {}
+
+  [[noreturn]] void fail(const std::string& what) const { throw ConfigurationError(file_ + ": " + what, file_); }
+  bool has(const char* key) const { return json_.contains(key) && !json_[key].is_null(); }
+  std::int64_t number(const char* key, std::optional<std::int64_t> otherwise = {}) const {
+    if (!has(key) && otherwise) return *otherwise;
+    if (!has(key) || !json_[key].is_number_integer() || json_[key].get<std::int64_t>() < 1)
+      fail(std::string(key) + " must be a whole number above 0" + got(key));
+    return json_[key].get<std::int64_t>();
+  }
+  double real(const char* key, std::optional<double> otherwise = {}) const {
+    if (!has(key) && otherwise) return *otherwise;
+    if (!has(key) || !json_[key].is_number()) fail(std::string(key) + " must be a number" + got(key));
+    return json_[key].get<double>();
+  }
+  bool truth(const char* key, bool otherwise) const {
+    if (!has(key)) return otherwise;
+    if (!json_[key].is_boolean()) fail(std::string(key) + " must be true or false" + got(key));
+    return json_[key].get<bool>();
+  }
+  std::string text(const char* key, const std::string& otherwise) const {
+    if (!has(key)) return otherwise;
+    if (!json_[key].is_string()) fail(std::string(key) + " must be a text" + got(key));
+    return json_[key].get<std::string>();
+  }
+  ConfigReader at(const char* key) const {
+    if (!json_[key].is_object()) fail(std::string(key) + " must be an object" + got(key));
+    return {json_[key], file_ + ", " + key};
+  }
+
+ private:
+  std::string got(const char* key) const { return has(key) ? ", not " + json_[key].dump() : ", and is missing"; }
+
+  const Json& json_;
+  std::string file_;
+};
+
+/// The stretching of positions of version 4 (`rope_scaling`) and 5 (`rope_parameters`) of transformers.
+inline void read_rotary_type(const ConfigReader& json, RotaryFrequencyOptions& rotary) {
+  const std::string type = json.text("rope_type", json.text("type", "default"));
+  if (type == "default") return;
+  rotary.scaling.factor = json.real("factor");
+  if (type == "linear") return;
+  if (type != "llama3") json.fail("rope_type \"" + type + "\" is not supported; there are default, linear and llama3");
+  rotary.scaling.low_freq_factor = json.real("low_freq_factor");
+  rotary.scaling.high_freq_factor = json.real("high_freq_factor");
+  rotary.scaling.original_max_position_embeddings = json.number("original_max_position_embeddings");
+}
+
+inline void read_llama(const ConfigReader& json, ModelConfig& config) {
+  config.layers = json.number("num_hidden_layers");
+  config.hidden = json.number("hidden_size");
+  config.heads = json.number("num_attention_heads");
+  config.kv_heads = json.number("num_key_value_heads", config.heads);
+  config.inner = json.number("intermediate_size");
+  config.words = json.number("vocab_size");
+  config.positions = json.number("max_position_embeddings", 2048);
+  config.eps = json.real("rms_norm_eps", 1e-6);
+  config.tied = json.truth("tie_word_embeddings", false);
+  config.attention_bias = json.truth("attention_bias", false);
+  config.mlp_bias = json.truth("mlp_bias", false);
+  if (json.text("hidden_act", "silu") != "silu") json.fail("hidden_act must be silu");
+  if (config.hidden % config.heads != 0 && !json.has("head_dim"))
+    json.fail("hidden_size must be divisible by num_attention_heads");
+  config.head_size = json.number("head_dim", config.hidden / config.heads);
+  config.rotary.theta = json.real("rope_theta", 10000.0);
+  if (json.has("rope_scaling")) read_rotary_type(json.at("rope_scaling"), config.rotary);
+  if (!json.has("rope_parameters")) return;
+  const ConfigReader rope = json.at("rope_parameters");
+  config.rotary.theta = rope.real("rope_theta", config.rotary.theta);
+  read_rotary_type(rope, config.rotary);
+}
+
+inline void read_gpt2(const ConfigReader& json, ModelConfig& config) {
+  config.family = Family::gpt2;
+  config.layers = json.number("n_layer");
+  config.hidden = json.number("n_embd");
+  config.heads = config.kv_heads = json.number("n_head");
+  config.inner = json.number("n_inner", 4 * config.hidden);
+  config.words = json.number("vocab_size");
+  config.positions = json.number("n_positions");
+  config.eps = json.real("layer_norm_epsilon", 1e-5);
+  config.tied = json.truth("tie_word_embeddings", true);
+  config.attention_bias = config.mlp_bias = true;
+  const std::string activation = json.text("activation_function", "gelu_new");
+  if (activation != "gelu_new" && activation != "gelu_pytorch_tanh")
+    json.fail("activation_function must be gelu_new or gelu_pytorch_tanh, not \"" + activation + "\"");
+  if (!json.truth("scale_attn_weights", true) || json.truth("scale_attn_by_inverse_layer_idx", false))
+    json.fail(
+        "scores are divided by the root of a head's size: scale_attn_weights must be true and "
+        "scale_attn_by_inverse_layer_idx false");
+  if (config.hidden % config.heads != 0) json.fail("n_embd must be divisible by n_head");
+  config.head_size = config.hidden / config.heads;
+}
+
+inline ModelConfig parse_config(const std::string& text, const std::string& file) {
+  const auto json = nlohmann::json::parse(text, nullptr, /*allow_exceptions=*/false);
+  if (!json.is_object()) throw ConfigurationError(file + ": this is no JSON object", file);
+  const ConfigReader reader(json, file);
+  ModelConfig config;
+  const std::string type = reader.text("model_type", "");
+  if (type == "llama")
+    read_llama(reader, config);
+  else if (type == "gpt2")
+    read_gpt2(reader, config);
+  else
+    reader.fail("model_type \"" + type + "\" is not supported; there are gpt2 and llama");
+  if (config.heads % config.kv_heads != 0) reader.fail("num_attention_heads must be divisible by num_key_value_heads");
+  if (config.head_size % 2 != 0) reader.fail("the size of a head must be even");
+  return config;
+}
+
+/// Published models, by the figures of their config.json on huggingface.co; `tiny` is nobody's.
+inline std::optional<std::string> published_config(const std::string& name) {
+  const auto llama = [](const char* sizes, const char* rest) {
+    return std::string(R"({"model_type": "llama", "rms_norm_eps": 1e-05, )") + sizes + ", " + rest + "}";
+  };
+  const char* const llama3 = R"("vocab_size": 128256, "max_position_embeddings": 8192, "rope_theta": 500000.0)";
+  if (name == "tiny")
+    return llama(R"("hidden_size": 256, "intermediate_size": 512, "num_hidden_layers": 2, "num_attention_heads": 16,
+                    "num_key_value_heads": 8)",
+                 R"("vocab_size": 1024)");
+  if (name == "llama-3-8b")
+    return llama(R"("hidden_size": 4096, "intermediate_size": 14336, "num_hidden_layers": 32,
+                    "num_attention_heads": 32, "num_key_value_heads": 8)",
+                 llama3);
+  if (name == "llama-3-70b")
+    return llama(R"("hidden_size": 8192, "intermediate_size": 28672, "num_hidden_layers": 80,
+                    "num_attention_heads": 64, "num_key_value_heads": 8)",
+                 llama3);
+  if (name == "gpt2")
+    return R"({"model_type": "gpt2", "n_layer": 12, "n_embd": 768, "n_head": 12, "vocab_size": 50257,
+               "n_positions": 1024})";
+  return std::nullopt;
+}
+
+/// A published name, a config.json, or a folder that has one (and the weights beside it).
+inline ModelConfig read_config(const std::string& name) {
+  ModelConfig config;
+  if (const auto text = published_config(name)) {
+    config = parse_config(*text, name);
+  } else {
+    struct stat status{};
+    const bool folder = ::stat(name.c_str(), &status) == 0 && S_ISDIR(status.st_mode);
+    const std::string path = folder ? name + "/config.json" : name;
+    std::ifstream file(path);
+    const std::string content{std::istreambuf_iterator<char>(file), std::istreambuf_iterator<char>()};
+    if (!file.good() && content.empty())
+      throw ConfigurationError(path +
+                                   ": it cannot be read; a model is tiny, gpt2, llama-3-8b, llama-3-70b, a folder "
+                                   "with a config.json, or such a file",
+                               path);
+    config = parse_config(content, path);
+    const std::size_t slash = path.rfind('/');
+    config.folder = slash == std::string::npos ? "." : path.substr(0, slash);
+  }
+  config.name = name;
+  return config;
+}
+
+}  // namespace benches::gpt

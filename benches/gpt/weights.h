@@ -1,0 +1,93 @@
+// The weights of a model: from files, random, or nobody's.
+#pragma once
+
+#include <kernbench/nn/safetensors.h>
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "config.h"
+
+namespace benches::gpt {
+
+using torch::Tensor;
+using Shape = std::vector<std::int64_t>;
+
+/// A range of one dimension of a weight.
+struct Part {
+  std::int64_t dimension = 0, begin = 0, end = 0;
+};
+
+class Weights {
+ public:
+  /// From safetensors files beside the configuration where there are some, else random numbers, the same on each rank.
+  /// Without data no numbers at all: their shapes are enough.
+  explicit Weights(const ModelConfig& config) : config_(config), has_data_(kernbench::data_enabled()) {
+    if (!config.folder.empty()) file_ = kernbench::safetensors::SafeTensors(config.folder);
+  }
+  bool from_file() const { return file_.has_value(); }
+
+  /// A part of the weight `name`, which must be of `shape`, as a host tensor. What lies behind its end is zero: padding
+  /// of a vocabulary that the ranks do not divide.
+  Tensor part(const std::string& name, const Shape& shape, const Part& part) const {
+    Shape wanted = shape;
+    const auto d = static_cast<std::size_t>(part.dimension);
+    wanted[d] = part.end - part.begin;
+    const std::int64_t begin = std::min(part.begin, shape[d]), end = std::min(part.end, shape[d]);
+    if (!has_data_) {
+      if (file_) check_shape(name, shape);
+      return torch::empty(wanted);
+    }
+    const Tensor there = file_ ? from_file(name, shape, {part.dimension, begin, end})
+                               : random(name, shape).narrow(part.dimension, begin, end - begin);
+    if (end - begin == wanted[d]) return there;
+    const Tensor padded = torch::zeros(wanted, there.scalar_type());
+    padded.narrow(part.dimension, 0, end - begin).copy_(there);
+    return padded;
+  }
+  Tensor whole(const std::string& name, const Shape& shape) const { return part(name, shape, {0, 0, shape[0]}); }
+
+ private:
+  /// The name in the file: published GPT-2 files leave the prefix away.
+  std::string name_in_file(const std::string& name) const {
+    const std::string prefix = "transformer.";
+    if (file_->contains(name) || !name.starts_with(prefix)) return name;
+    return name.substr(prefix.size());
+  }
+  void check_shape(const std::string& name, const Shape& shape) const {
+    const Shape found = file_->shape(name_in_file(name));
+    if (found == shape) return;
+    const auto text = [](const Shape& sizes) {
+      std::string result;
+      for (const std::int64_t size : sizes) result += (result.empty() ? "" : ", ") + std::to_string(size);
+      return "[" + result + "]";
+    };
+    throw ConfigurationError(
+        config_.folder + ": tensor \"" + name + "\" is " + text(found) + ", but by config.json " + text(shape),
+        config_.folder);
+  }
+  Tensor from_file(const std::string& name, const Shape& shape, const Part& part) const {
+    check_shape(name, shape);
+    return file_->slice(name_in_file(name), part.dimension, part.begin, part.end);
+  }
+  /// Normal numbers: products keep the size of what they multiply; the weights of norms are near one.
+  static Tensor random(const std::string& name, const Shape& shape) {
+    std::uint64_t seed = 1469598103934665603u;  // FNV-1a of the name
+    for (const char c : name) seed = (seed ^ static_cast<unsigned char>(c)) * 1099511628211u;
+    torch::manual_seed(seed);
+    const Tensor weight = torch::empty(shape);
+    const bool is_norm = shape.size() == 1 && name.ends_with("weight");
+    const double deviation = shape.size() == 1 ? 0.1 : 1 / std::sqrt(static_cast<double>(shape.back()));
+    return weight.normal_(is_norm ? 1 : 0, deviation);
+  }
+
+  const ModelConfig& config_;
+  bool has_data_;
+  std::optional<kernbench::safetensors::SafeTensors> file_;
+};
+
+}  // namespace benches::gpt

@@ -1,0 +1,153 @@
+// GPT-2 and Llama from files in Hugging Face's layout compute what Hugging Face's code computes from them
+// (references/README.md), for any number of ranks.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <string>
+#include <vector>
+
+#include "benches/gpt/model.h"
+#include "support.h"
+#include "tests/support/source_tree.h"
+
+namespace kernbench::tp {
+namespace {
+
+namespace gpt = benches::gpt;
+using torch::Tensor;
+
+struct Case {
+  std::string model, reference, config;
+  int ranks;
+  bool sequence;
+};
+
+std::string folder_of(const std::string& name) {
+  return source_tree::path("tests/models/references/" + name);
+}
+
+/// As a share of the largest.
+double error_of(const Tensor& actual, const Tensor& expected) {
+  const Tensor difference = actual.cpu().to(torch::kDouble) - expected.to(torch::kDouble);
+  return difference.abs().max().item<double>() / expected.abs().max().item<double>();
+}
+
+class LanguageModels : public ::testing::TestWithParam<Case> {};
+
+TEST_P(LanguageModels, HaveTheScoresAndTokensOfHuggingFacesCode) {
+  const auto& [model_name, reference, config_file, ranks, sequence] = GetParam();
+  const gpt::ModelConfig config = gpt::read_config(folder_of(model_name) + config_file);
+  constexpr std::int64_t kTokens = 12, kNew = 8, kBatch = 2;
+  const RunResult result = run_sound_model(ranks, ranks, [&](int rank) {
+    const safetensors::SafeTensors expected(folder_of(reference) + "/reference.safetensors");
+    const gpt::Weights weights(config);
+    ASSERT_TRUE(weights.from_file());
+    gpt::LanguageModel model(config, weights, {rank, ranks, sequence, "ahbm", torch::kFloat}, kBatch, kTokens + kNew);
+    const Tensor prompt = expected.tensor("input_ids").t().contiguous().to("ahbm");
+    const Tensor all = model.forward(prompt, /*all_tokens=*/true);
+    EXPECT_LE(error_of(all.transpose(0, 1), expected.tensor("logits")), 1e-5);
+    model.clear();
+    Tensor scores = model.forward(prompt);
+    for (std::int64_t i = 0; i < kNew; ++i) {
+      EXPECT_LE(error_of(scores[0], expected.tensor("generated_logits").select(1, i)), 1e-5) << "token " << i;
+      const Tensor next = scores.argmax(-1);
+      EXPECT_TRUE(next[0].cpu().equal(expected.tensor("generated_ids").select(1, i))) << "token " << i;
+      if (i + 1 < kNew) scores = model.forward(next);
+    }
+    EXPECT_EQ(model.cached(), kTokens + kNew - 1);
+  });
+  EXPECT_FALSE(result.error.has_value());
+}
+
+std::vector<Case> cases() {
+  std::vector<Case> all;
+  for (const int ranks : {1, 2, 4})
+    for (const char* const name : {"gpt2", "llama", "llama_tied"}) all.push_back({name, name, "", ranks, false});
+  for (const char* const name : {"gpt2", "llama"}) {
+    all.push_back({name, name, "", 4, true});
+    all.push_back({name, name, "/config-transformers5.json", 2, true});
+  }
+  all.push_back({"llama_tied_sharded", "llama_tied", "", 2, false});
+  return all;
+}
+
+INSTANTIATE_TEST_SUITE_P(References, LanguageModels, ::testing::ValuesIn(cases()), [](const auto& of) {
+  const Case& c = of.param;
+  return c.model + (c.config.empty() ? "" : "_transformers5") + "_on_" + std::to_string(c.ranks) +
+         (c.sequence ? "_sequence_parallel" : "");
+});
+
+std::int64_t launches_with(const RunResult& result, const std::string& text) {
+  return std::ranges::count_if(
+      result.launches, [&](const LaunchResult& launch) { return launch.kernel.find(text) != std::string::npos; });
+}
+
+TEST(LanguageModel, ReducesTwiceInEachLayerAndOnceForTheEmbedding) {
+  for (const bool sequence : {false, true}) {
+    gpt::ModelConfig config = gpt::read_config(folder_of("llama"));
+    const RunResult result = run_sound_model(4, 4, [&](int rank) {
+      const gpt::Weights weights(config);
+      gpt::LanguageModel model(config, weights, {rank, 4, sequence, "ahbm", torch::kHalf}, 1, 16);
+      model.forward(torch::zeros({16, 1}, torch::dtype(torch::kLong).device("ahbm")));
+      torch::ahbm::synchronize();
+    });
+    // The scores are gathered once; with shared tokens so is the input of each column, and of the last product.
+    EXPECT_EQ(launches_with(result, "allreduce"), sequence ? 0 : 4 * (2 * config.layers + 1));
+    EXPECT_EQ(launches_with(result, "reduce_scatter"), sequence ? 4 * (2 * config.layers + 1) : 0);
+    EXPECT_EQ(launches_with(result, "all_gather"), sequence ? 4 * (2 * config.layers + 2) : 4);
+  }
+}
+
+TEST(LanguageModel, TakesTheSameTimeWithoutData) {
+  for (const int ranks : {1, 2}) {
+    std::vector<RunResult> runs;
+    for (const bool data : {true, false}) {
+      SimulateOptions options = testing::machine_of(ranks);
+      options.data = data;
+      runs.push_back(simulate(options, [&] {
+        torch::multiprocessing::spawn(
+            [](int rank, int size) {
+              torch::ahbm::set_device(rank);
+              torch::distributed::init_process_group("ahbm", rank, size);
+              initialize_model_parallel(size);
+              const gpt::ModelConfig config = gpt::read_config(folder_of("llama"));
+              const gpt::Weights weights(config);
+              gpt::LanguageModel model(config, weights, {rank, size, false, "ahbm", torch::kHalf}, 1, 16);
+              torch::ahbm::synchronize();
+              // The rows that a lookup without data is taken to read.
+              Tensor ids = torch::empty({12, 1}, torch::kLong);
+              for (std::int64_t i = 0; i < 12; ++i) ids.data_ptr<std::int64_t>()[i] = i * 79 % config.words;
+              model.forward(ids.to("ahbm"));
+              torch::ahbm::synchronize();
+            },
+            std::tuple{ranks}, {.nprocs = ranks});
+      }));
+    }
+    ASSERT_EQ(runs[0].launches.size(), runs[1].launches.size());
+    for (std::size_t i = 0; i < runs[0].launches.size(); ++i) {
+      // With data the weights are sent first, so that launches begin at another phase of the PEs' clock.
+      const auto time_of = [&](const RunResult& run) { return (run.launches[i].end - run.launches[i].start).count(); };
+      EXPECT_EQ(runs[0].launches[i].kernel, runs[1].launches[i].kernel);
+      EXPECT_NEAR(static_cast<double>(time_of(runs[0])), static_cast<double>(time_of(runs[1])), 1000)
+          << runs[0].launches[i].kernel << " of " << ranks;
+    }
+  }
+}
+
+TEST(LanguageModel, RefusesWhatItsSizesDoNotAllow) {
+  const auto errors = [](const std::string& name, int ranks, std::int64_t tokens) {
+    const auto result = run_model(ranks, ranks, [&](int rank) {
+      const gpt::ModelConfig config = gpt::read_config(name);
+      const gpt::Weights weights(config);
+      gpt::LanguageModel(config, weights, {rank, ranks, false, "ahbm", torch::kFloat}, 1, tokens);
+    });
+    return result.errors.at(0);
+  };
+  EXPECT_THAT(errors(folder_of("llama"), 3, 4),
+              ::testing::HasSubstr("num_attention_heads (8) must be divisible by TP world size (3)"));
+  EXPECT_THAT(errors(folder_of("gpt2"), 1, 33), ::testing::HasSubstr("(33) are more than the model's 32 positions"));
+}
+
+}  // namespace
+}  // namespace kernbench::tp

@@ -1,0 +1,101 @@
+// What a config.json says of a model, and what is refused.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <string>
+
+#include "benches/gpt/config.h"
+#include "tests/support/source_tree.h"
+
+namespace benches::gpt {
+namespace {
+
+using ::testing::HasSubstr;
+
+std::string refusal(const std::string& text) {
+  try {
+    parse_config(text, "x/config.json");
+  } catch (const kernbench::ConfigurationError& error) {
+    return error.what();
+  }
+  return "it was accepted";
+}
+
+/// A small Llama's configuration with this in front.
+std::string with(const std::string& more) {
+  return "{" + more + R"("model_type": "llama", "num_hidden_layers": 2, "hidden_size": 64, "num_attention_heads": 8,
+                         "intermediate_size": 96, "vocab_size": 100, "rms_norm_eps": 1e-5})";
+}
+
+TEST(ModelConfigs, OfBothVersionsOfTransformersSayTheSame) {
+  for (const char* const name : {"gpt2", "llama", "llama_tied"}) {
+    const std::string folder = kernbench::source_tree::path(std::string("tests/models/references/") + name);
+    const ModelConfig a = read_config(folder), b = read_config(folder + "/config-transformers5.json");
+    EXPECT_EQ(a.folder, folder);
+    EXPECT_EQ(b.folder, folder);
+    EXPECT_EQ(std::tie(a.layers, a.hidden, a.heads, a.kv_heads, a.head_size, a.inner, a.words, a.positions, a.eps,
+                       a.rotary.theta, a.tied),
+              std::tie(b.layers, b.hidden, b.heads, b.kv_heads, b.head_size, b.inner, b.words, b.positions, b.eps,
+                       b.rotary.theta, b.tied))
+        << name;
+  }
+}
+
+TEST(ModelConfigs, ReadTheStretchingOfPositions) {
+  const ModelConfig llama3 = parse_config(
+      with(R"("rope_scaling": {"rope_type": "llama3", "factor": 8.0, "low_freq_factor": 1.0, "high_freq_factor": 4.0,
+              "original_max_position_embeddings": 8192}, "head_dim": 16, )"),
+      "x");
+  EXPECT_EQ(llama3.rotary.scaling.factor, 8);
+  EXPECT_EQ(llama3.rotary.scaling.low_freq_factor, 1);
+  EXPECT_EQ(llama3.rotary.scaling.original_max_position_embeddings, 8192);
+  EXPECT_EQ(llama3.head_size, 16);
+  const ModelConfig linear =
+      parse_config(with(R"("rope_parameters": {"rope_type": "linear", "factor": 2, "rope_theta": 5000}, )"), "x");
+  EXPECT_EQ(linear.rotary.theta, 5000);
+  EXPECT_EQ(linear.rotary.scaling.factor, 2);
+  EXPECT_EQ(linear.rotary.scaling.high_freq_factor, 0);
+  EXPECT_THAT(refusal(with(R"("rope_scaling": {"type": "yarn", "factor": 2}, )")),
+              HasSubstr("x/config.json, rope_scaling: rope_type \"yarn\" is not supported"));
+}
+
+TEST(ModelConfigs, OfPublishedModelsHaveTheirParameters) {
+  // Published: 8.03 and 70.6 billion, embedding and output matrix included; 124 million, tied.
+  const auto all = [](const char* name) {
+    const ModelConfig config = read_config(name);
+    return static_cast<double>(config.product_parameters() +
+                               (config.tied ? config.positions * config.hidden : config.hidden * config.words));
+  };
+  EXPECT_NEAR(all("llama-3-8b"), 8.03e9, 0.01e9);
+  EXPECT_NEAR(all("llama-3-70b"), 70.6e9, 0.1e9);
+  EXPECT_NEAR(all("gpt2"), 124e6, 1e6);
+  EXPECT_EQ(read_config("tiny").layers, 2);
+}
+
+TEST(ModelConfigs, ThatCannotBeAreRefused) {
+  EXPECT_EQ(refusal("{"), "x/config.json: this is no JSON object");
+  EXPECT_EQ(refusal("{}"), "x/config.json: model_type \"\" is not supported; there are gpt2 and llama");
+  EXPECT_EQ(refusal(R"({"model_type": "mixtral"})"),
+            "x/config.json: model_type \"mixtral\" is not supported; there are gpt2 and llama");
+  EXPECT_EQ(refusal(R"({"model_type": "llama"})"),
+            "x/config.json: num_hidden_layers must be a whole number above 0, and is missing");
+  EXPECT_EQ(refusal(R"({"model_type": "gpt2", "n_layer": -1})"),
+            "x/config.json: n_layer must be a whole number above 0, not -1");
+  EXPECT_EQ(refusal(with("")), "it was accepted");
+  EXPECT_EQ(refusal(with(R"("hidden_act": "gelu", )")), "x/config.json: hidden_act must be silu");
+  EXPECT_EQ(refusal(with(R"("rope_theta": "x", )")), "x/config.json: rope_theta must be a number, not \"x\"");
+  EXPECT_EQ(refusal(with(R"("rope_scaling": 3, )")), "x/config.json: rope_scaling must be an object, not 3");
+  EXPECT_EQ(refusal(with(R"("tie_word_embeddings": 1, )")),
+            "x/config.json: tie_word_embeddings must be true or false, not 1");
+  EXPECT_EQ(refusal(with(R"("num_key_value_heads": 3, )")),
+            "x/config.json: num_attention_heads must be divisible by num_key_value_heads");
+  EXPECT_EQ(refusal(with(R"("head_dim": 5, )")), "x/config.json: the size of a head must be even");
+  EXPECT_EQ(refusal(R"({"model_type": "gpt2", "n_layer": 1, "n_embd": 8, "n_head": 2, "vocab_size": 9, "n_positions": 4,
+                        "scale_attn_by_inverse_layer_idx": true})"),
+            "x/config.json: scores are divided by the root of a head's size: scale_attn_weights must be true and "
+            "scale_attn_by_inverse_layer_idx false");
+  EXPECT_THROW(read_config("/no/such/model"), kernbench::ConfigurationError);
+}
+
+}  // namespace
+}  // namespace benches::gpt
