@@ -124,8 +124,8 @@ class DeviceOperations {
   /// Causal: row i sees the keys 0 to i.
   virtual void attention(const torch::Tensor& q, const torch::Tensor& k, const torch::Tensor& v, double scale,
                          bool causal, const torch::Tensor& out);
-  /// out = x with its pairs turned by position * frequency; `frequencies` as torch::ahbm::rotary_frequencies makes them.
-  /// `positions` (integers; may be undefined) is expanded to the shape of x.
+  /// out = x with its pairs turned by position * frequency; `frequencies` as torch::ahbm::rotary_frequencies makes
+  /// them. `positions` (integers; may be undefined) is expanded to the shape of x.
   virtual void rotary(const torch::Tensor& x, const torch::Tensor& frequencies, const torch::Tensor& positions,
                       const RotaryPairs& pairs, const torch::Tensor& out);
   /// All of the type of `out`.

@@ -99,7 +99,7 @@ Scalar scalar_of(DType dtype, const std::byte* element) {
 
 const Tensor& Tensor::requires_grad_(bool value, Where where) const {
   const tensor::HostCall here("requires_grad_", where);
-  impl_of(*this);  // defined
+  impl_of(*this);                              // defined
   (void)TensorOptions().requires_grad(value);  // which refuses true
   return *this;
 }
