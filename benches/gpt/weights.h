@@ -42,8 +42,8 @@ class Weights {
       if (file_) check_shape(name, shape);
       return torch::empty(wanted);
     }
-    const Tensor there = file_ ? from_file(name, shape, {part.dimension, begin, end})
-                               : random(name, shape).narrow(part.dimension, begin, end - begin);
+    Tensor there = file_ ? from_file(name, shape, {part.dimension, begin, end})
+                         : random(name, shape).narrow(part.dimension, begin, end - begin);
     if (end - begin == wanted[d]) return there;
     const Tensor padded = torch::zeros(wanted, there.scalar_type());
     padded.narrow(part.dimension, 0, end - begin).copy_(there);
