@@ -215,7 +215,7 @@ Tensor rotary_frequencies(std::int64_t dim, const RotaryFrequencyOptions& option
   if (dim < 2 || dim % 2 != 0) tensor::fail(kCall, fmt::format("dim must be even and positive, but is {}", dim));
   check_scaling(kCall, options);
   const std::int64_t pairs = dim / 2;
-  const Tensor host = torch::empty({2, pairs});
+  Tensor host = torch::empty({2, pairs});
   float* values = host.data_ptr<float>();
   for (std::int64_t i = 0; i < pairs; ++i) {
     const double exponent = -2.0 * static_cast<double>(i) / static_cast<double>(dim);
