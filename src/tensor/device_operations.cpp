@@ -68,6 +68,10 @@ void DeviceOperations::arg_reduce(ReduceOperation operation, const torch::Tensor
                                   const torch::Tensor& out) {
   no_kernel(name(operation), out);
 }
+void DeviceOperations::top_k(const torch::Tensor&, std::int64_t, bool, const torch::Tensor& values,
+                             const torch::Tensor&) {
+  no_kernel("topk", values);
+}
 void DeviceOperations::cumulative_sum(const torch::Tensor&, std::int64_t, const torch::Tensor& out) {
   no_kernel("cumsum", out);
 }

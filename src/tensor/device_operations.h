@@ -107,6 +107,10 @@ class DeviceOperations {
   /// first one of equals; a NaN counts as largest (smallest).
   virtual void arg_reduce(ReduceOperation argmax_or_argmin, const torch::Tensor& x, std::int64_t dimension,
                           const torch::Tensor& out);
+  /// The elements that come first along a dimension, the largest (smallest) first, and where they were; of equals the
+  /// first one. `values` has the type of x, `indices` an integer type; their extent there is how many are asked for.
+  virtual void top_k(const torch::Tensor& x, std::int64_t dimension, bool largest, const torch::Tensor& values,
+                     const torch::Tensor& indices);
   virtual void cumulative_sum(const torch::Tensor& x, std::int64_t dimension, const torch::Tensor& out);
   virtual void softmax(const torch::Tensor& x, std::int64_t dimension, bool logarithm, const torch::Tensor& out);
   /// Over the last `dimensions` dimensions; weight and bias have their shape and may be undefined.

@@ -1,10 +1,13 @@
 // Attributes and element access of kernbench/torch/tensor.h.
 #include "kernbench/torch/tensor.h"
 
+#include <fmt/format.h>
+
 #include <sstream>
 
 #include "numerics/conversion.h"
 #include "tensor/dimensions.h"
+#include "tensor/functions/dispatch.h"
 #include "tensor/host_call.h"
 #include "tensor/tensor_impl.h"
 
@@ -121,6 +124,17 @@ std::optional<Scalar> Tensor::item_if_known(Where where) const {
   const auto host = tensor::try_host_copy(*this, HostRead::item);
   if (!host) return std::nullopt;
   return scalar_of(scalar_type(), impl_of(*host).data());
+}
+
+Tensor Tensor::cpu_or(const Tensor& assumed, Where where) const {
+  const tensor::HostCall here("cpu_or", where);
+  if (!assumed.is_cpu() || assumed.sizes() != sizes() || assumed.scalar_type() != scalar_type()) {
+    tensor::fail("cpu_or",
+                 fmt::format("the assumed values must be a host tensor of the same shape and element type, but "
+                             "they are {} and the tensor is {}",
+                             tensor::describe(assumed), tensor::describe(*this)));
+  }
+  return tensor::try_host_copy(*this, HostRead::item).value_or(assumed);
 }
 
 Scalar Tensor::item(Where where) const {

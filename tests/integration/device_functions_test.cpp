@@ -41,6 +41,8 @@ const std::vector<Case>& cases() {
       {"extremes", [](const Tensor& x, const Tensor&) { return x.amax(0) - x.amin(0); }},
       {"argmax", [](const Tensor& x, const Tensor&) { return x.argmax(1); }},
       {"index of all", [](const Tensor& x, const Tensor&) { return x.argmin(); }},
+      {"topk", [](const Tensor& x, const Tensor&) { return std::get<0>(x.topk(3, 1)); }},
+      {"index of topk", [](const Tensor& x, const Tensor&) { return std::get<1>(x.topk(2, 0, false)); }},
       {"var", [](const Tensor& x, const Tensor&) { return x.var(torch::IntArrayRef{1}); }},
       {"norm", [](const Tensor& x, const Tensor&) { return x.norm(2, 1); }},
       {"logsumexp", [](const Tensor& x, const Tensor&) { return x.logsumexp(1); }},

@@ -195,6 +195,7 @@ TEST(HostApi, EveryHostReadReturnsTheValuesOfTheLaunchBeforeIt) {
       [](const torch::Tensor& y) { return y[7].item<float>(); },
       [](const torch::Tensor& y) { return y[7].item_or(-1.0f); },
       [](const torch::Tensor& y) { return y.cpu().data_ptr<float>()[7]; },
+      [](const torch::Tensor& y) { return y.cpu_or(torch::zeros({256})).data_ptr<float>()[7]; },
       [](const torch::Tensor& y) {
         return static_cast<float>(y.to(torch::kCPU, torch::kDouble).data_ptr<double>()[7]);
       },
@@ -255,6 +256,7 @@ TEST(HostApi, WithoutDataTimesAndFingerprintsAreTheSame) {
           },
           x, y);
       y[3].item_or(1.0f);
+      EXPECT_EQ(y.cpu_or(torch::full({256}, -1.0f)).equal(torch::full({256}, -1.0f)), !data_enabled());
       y.view({16, 16}).t()[2][1].item_or(1.0f);
       check_close("y", y.slice(0, 3, 200, 7), torch::zeros({29}), {10, 0});
     });
@@ -264,6 +266,16 @@ TEST(HostApi, WithoutDataTimesAndFingerprintsAreTheSame) {
   EXPECT_EQ(with.times_fingerprint, without.times_fingerprint);
   EXPECT_EQ(without.checks[0].status, CheckStatus::skipped);
   EXPECT_EQ(with.checks[0].status, CheckStatus::passed);
+}
+
+TEST(HostApi, AssumedValuesAreWhereAndOfWhatTheTensorIs) {
+  const auto of = [](const torch::Tensor& assumed) {
+    return error_of([&] { torch::ones({4}, one_pe()).cpu_or(assumed); });
+  };
+  EXPECT_EQ(of(torch::zeros({4})), "no error");
+  EXPECT_THAT(of(torch::zeros({5})),
+              HasSubstr("cpu_or: the assumed values must be a host tensor of the same shape and"));
+  EXPECT_THAT(of(torch::zeros({4}, torch::kLong)), HasSubstr("the assumed values must be"));
 }
 
 TEST(HostApi, TheReferenceOfACheckLivesOnTheHost) {

@@ -197,6 +197,64 @@ TEST(DeviceDimensions, IndicesOfExtremesAreThoseOfTheFirst) {
   });
 }
 
+/// Whether `a` comes before `b` when the largest come first.
+bool is_larger(double a, double b) {
+  if (std::isnan(a) || std::isnan(b)) return std::isnan(a) && !std::isnan(b);
+  return a == b ? !std::signbit(a) && std::signbit(b) : a > b;
+}
+
+TEST(DeviceDimensions, TheLargestComeInOrderAndOfEqualsTheFirst) {
+  for_random_cases(80, [&](Draw& draw) {
+    const Sizes sizes = random_sizes(draw);
+    const std::int64_t dimension = draw.integer(0, static_cast<std::int64_t>(sizes.size()) - 1);
+    const auto along = static_cast<std::size_t>(dimension);
+    const DType dtype = draw.of(std::vector{DType::f32, DType::f16, DType::bf16, DType::i32, DType::u8, DType::i64});
+    Pair x = random_pair(draw, sizes, whole_numbers(dtype, dtype == DType::u8 ? 0 : -4, 4));
+    if (is_floating_point(dtype) && draw.chance(2)) {
+      constexpr double kInfinity = std::numeric_limits<double>::infinity();
+      auto holes = x.host.contiguous().clone();
+      for (const double value : {std::numeric_limits<double>::quiet_NaN(), kInfinity, -kInfinity, -0.0,
+                                 std::numeric_limits<double>::quiet_NaN(), -kInfinity})
+        holes.view({-1})[draw.integer(0, holes.numel() - 1)] = torch::Scalar(value);
+      x = {holes, holes.to(torch::device("ahbm").placement(draw.placement()))};
+    }
+    const bool largest = draw.chance(2);
+    Sizes best = sizes;
+    best[along] = draw.integer(1, std::min<std::int64_t>(sizes[along], 9));
+    const auto values = random_output(draw, best, dtype);
+    const auto indices = random_output(draw, best, draw.of(std::vector{DType::i32, DType::i64}));
+    operations().top_k(x.device, dimension, largest, values, indices);
+    const auto of = elements(x.host);
+    const Lines lines = lines_of(sizes, {dimension}), results = lines_of(best, {dimension});
+    std::vector<double> expected(elements(values).size()), places(expected.size());
+    for (std::size_t line = 0; line < lines.elements.size(); ++line) {
+      std::vector<std::size_t> order(lines.elements[line].size());
+      std::iota(order.begin(), order.end(), std::size_t{0});
+      const auto at = [&](std::size_t i) { return of[lines.elements[line][i]]; };
+      std::ranges::stable_sort(order, [&](std::size_t a, std::size_t b) {
+        return largest ? is_larger(at(a), at(b)) : is_larger(at(b), at(a));
+      });
+      for (std::size_t j = 0; j < results.elements[line].size(); ++j) {
+        expected[results.elements[line][j]] = at(order[j]);
+        places[results.elements[line][j]] = static_cast<double>(order[j]);
+      }
+    }
+    expect_equal(values, expected, "values of topk");
+    expect_equal(indices, places, "indices of topk");
+  });
+}
+
+TEST(DeviceDimensions, TheLargestOfALineThatDoesNotFitAreFoundInRounds) {
+  for_random_cases(2, [&](Draw& draw) {
+    const std::int64_t extent = 40'000 + draw.integer(0, 99);
+    const Pair x = random_pair(draw, {2, extent}, whole_numbers(DType::f32, -99'999, 99'999), ViewKind::whole);
+    const auto [values, indices] = x.device.topk(5);
+    const auto [expected, places] = x.host.topk(5);
+    EXPECT_TRUE(values.cpu().equal(expected));
+    EXPECT_TRUE(indices.cpu().equal(places));
+  });
+}
+
 TEST(DeviceDimensions, RunningSumsGoThroughAllParts) {
   for_random_cases(40, [&](Draw& draw) {
     const Sizes sizes = random_sizes(draw);

@@ -84,6 +84,11 @@ class WrittenDown final : public DeviceOperations {
     for (const Tensor& tensor : tensors) parts += text(tensor) + " ";
     note("cat {}along {} to {}", parts, dimension, text(out));
   }
+  void top_k(const Tensor& x, std::int64_t dimension, bool largest, const Tensor& values,
+             const Tensor& indices) override {
+    note("topk {} {} along {} to {} and {}", largest ? "largest" : "smallest", text(x), dimension, text(values),
+         text(indices));
+  }
   void index_select(const Tensor& x, std::int64_t dimension, const Tensor& index, const Tensor& out) override {
     note("index_select {} along {} by {} to {}", text(x), dimension, text(index), text(out));
   }
@@ -194,6 +199,10 @@ TEST_F(DeviceDispatch, ReductionsKeepTheirDimensionsForTheKernel) {
                           "sum bool[2, 3, 4]/[12, 4, 1] over [1] in i64 to i64[2, 1, 4]/[4, 4, 1]"));
   EXPECT_THAT(calls_of([&] { x.argmax(1); }),
               ElementsAre("argmax f32[2, 3, 4]/[12, 4, 1] along 1 to i64[2, 1, 4]/[4, 4, 1]"));
+  EXPECT_THAT(
+      calls_of([&] { x.topk(2, 1, false); }),
+      ElementsAre(
+          "topk smallest f32[2, 3, 4]/[12, 4, 1] along 1 to f32[2, 2, 4]/[8, 4, 1] and i64[2, 2, 4]/[8, 4, 1]"));
   EXPECT_THAT(calls_of([&] { x.std(torch::IntArrayRef{2}); }),
               ElementsAre("variance f32[2, 3, 4]/[12, 4, 1] over [2] less 1 to f32[2, 3, 1]/[3, 1, 1]",
                           "sqrt f32[2, 3]/[3, 1] in f32 to f32[2, 3]/[3, 1]"));

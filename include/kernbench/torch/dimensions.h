@@ -59,6 +59,10 @@ inline Tensor argmin(const TensorOperand& x, std::optional<std::int64_t> dimensi
                      bool keepdim = false) {
   return x.tensor.argmin(dimension, keepdim, x.where);
 }
+inline std::tuple<Tensor, Tensor> topk(const Tensor& x, std::int64_t k, std::int64_t dimension = -1,
+                                       bool largest = true, bool sorted = true, Where where = Where::current()) {
+  return x.topk(k, dimension, largest, sorted, where);
+}
 inline Tensor var(const Tensor& x, bool unbiased = true, Where where = Where::current()) {
   return x.var(unbiased, where);
 }

@@ -111,6 +111,10 @@ class Tensor {
     return value ? value->template to<T>() : assumed;
   }
 
+  /// Like cpu, but yields `assumed`, a host tensor of this shape and element type, when element values are not
+  /// computed; the times are the same. For what a program decides by values, as which expert a token goes to.
+  Tensor cpu_or(const Tensor& assumed, Where where = Where::current()) const;
+
   // Views: they share the elements of this tensor, move nothing and take no time. Dimensions below 0 count from the
   // end. `view` is a ValueError where the strides do not allow the shape; `reshape` copies there.
   Tensor operator[](const IndexOperand& at) const { return select(0, at.index, at.where); }
@@ -303,6 +307,10 @@ class Tensor {
                 Where where = Where::current()) const;
   Tensor argmin(std::optional<std::int64_t> dimension = std::nullopt, bool keepdim = false,
                 Where where = Where::current()) const;
+  /// The k largest (smallest) elements along a dimension, in order, and where they were; of equals the first, which
+  /// PyTorch leaves open. A NaN counts as largest.
+  std::tuple<Tensor, Tensor> topk(std::int64_t k, std::int64_t dimension = -1, bool largest = true, bool sorted = true,
+                                  Where where = Where::current()) const;
   Tensor var(bool unbiased = true, Where where = Where::current()) const;
   Tensor var(OptionalIntArrayRef dimensions, bool unbiased = true, bool keepdim = false,
              Where where = Where::current()) const;

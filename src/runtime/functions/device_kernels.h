@@ -36,6 +36,8 @@ class SimulatedOperations final : public tensor::DeviceOperations {
                 const torch::Tensor& out) override;
   void arg_reduce(tensor::ReduceOperation argmax_or_argmin, const torch::Tensor& x, std::int64_t dimension,
                   const torch::Tensor& out) override;
+  void top_k(const torch::Tensor& x, std::int64_t dimension, bool largest, const torch::Tensor& values,
+             const torch::Tensor& indices) override;
   void cumulative_sum(const torch::Tensor& x, std::int64_t dimension, const torch::Tensor& out) override;
   void softmax(const torch::Tensor& x, std::int64_t dimension, bool logarithm, const torch::Tensor& out) override;
   void layer_norm(const torch::Tensor& x, std::int64_t dimensions, const torch::Tensor& weight,

@@ -9,6 +9,7 @@
 #include "tensor/tensor_impl.h"
 #include "tile/library/normalize.h"
 #include "tile/library/reduce.h"
+#include "tile/library/top_k.h"
 
 namespace kernbench::runtime {
 
@@ -306,6 +307,21 @@ void SimulatedOperations::arg_reduce(tensor::ReduceOperation argmax_or_argmin, c
           .body = [source = kernel_view(values, false), known = kernel_view(indices, false),
                    target = kernel_view(out, true),
                    options] { library::arg_reduce(source, known, target, std::nullopt, options); }});
+}
+
+void SimulatedOperations::top_k(const Tensor& x, std::int64_t dimension, bool largest, const Tensor& values,
+                                const Tensor& indices) {
+  const std::vector<Tensor> written{values, indices};
+  const bool replicated = is_replicated(values) || is_replicated(indices);
+  const library::TopKOptions options{.largest = largest,
+                                     .dimension = static_cast<std::size_t>(dimension),
+                                     .share = replicated ? library::Share::held : library::Share::spread};
+  launch({.name = "topk",
+          .written = written,
+          .read = {x},
+          .pes = holders(written),
+          .body = [source = kernel_view(x, false), best = kernel_view(values, true), where = kernel_view(indices, true),
+                   options] { library::top_k(source, best, where, options); }});
 }
 
 void SimulatedOperations::cumulative_sum(const Tensor& x, std::int64_t dimension, const Tensor& out) {

@@ -116,6 +116,23 @@ std::vector<Snippet> reduction_snippets() {
        [](std::ostream& out) {
          show_all(out, two_rows().t().argmax(), two_rows().t().argmax(0), cube().permute({2, 0, 1}).argmin(1));
        }},
+      {"topk",
+       [](std::ostream& out) {
+         const auto show_both = [&out](const std::tuple<torch::Tensor, torch::Tensor>& best) {
+           show_all(out, std::get<0>(best), std::get<1>(best));
+         };
+         show_both(torch::topk(two_rows(), 2));
+         show_both(two_rows().topk(1, 0));
+         show_both(two_rows().topk(2, -1, false));
+         show_both(torch::tensor({4, 1, 3, 2}).topk(3));
+         show_both(two_rows().t().topk(2, 0));
+         show_both(torch::tensor(5).topk(1));
+         show_both(torch::zeros({2, 3}).topk(0));
+         attempt(out, [] { two_rows().topk(9); });
+         attempt(out, [] { two_rows().topk(-1); });
+         attempt(out, [] { two_rows().topk(1, 4); });
+         attempt(out, [] { above_two().topk(1); });
+       }},
       {"std_and_var",
        [](std::ostream& out) {
          show_all(out, two_rows().std(), two_rows().var(), two_rows().std(false), two_rows().var(false),

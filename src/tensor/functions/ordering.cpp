@@ -1,0 +1,97 @@
+// topk of kernbench/torch/tensor.h.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <numeric>
+
+#include "kernbench/error.h"
+#include "kernbench/torch/operations.h"
+#include "tensor/dimensions.h"
+#include "tensor/functions/dispatch.h"
+#include "tensor/functions/rows.h"
+#include "tensor/host_call.h"
+
+namespace kernbench::torch {
+
+using tensor::Extents;
+using tensor::impl_of;
+
+namespace {
+
+/// Whether `a` comes before `b` when the largest are first: a NaN before all numbers, +0 before -0.
+template <class T>
+bool is_larger(T a, T b) {
+  if (a != a || b != b) return a != a && b == b;
+  if constexpr (std::is_floating_point_v<T>)
+    if (a == b) return !std::signbit(a) && std::signbit(b);
+  return a > b;
+}
+
+template <class T>
+void top_of_rows(const Tensor& x, std::size_t dimension, bool largest, const Tensor& values, const Tensor& indices) {
+  std::vector<bool> chosen(static_cast<std::size_t>(x.dim()), false);
+  chosen[dimension] = true;
+  tensor::Rows<T> rows(x, chosen);
+  const auto k = static_cast<std::size_t>(values.size(-1));
+  std::vector<std::int64_t> order(static_cast<std::size_t>(rows.length()));
+  std::vector<T> found(k);
+  for (std::int64_t row = 0; row < rows.count(); ++row) {
+    const std::span<T> elements = rows.read(row);
+    std::iota(order.begin(), order.end(), 0);
+    const auto before = [&](std::int64_t a, std::int64_t b) {
+      const T first = elements[static_cast<std::size_t>(a)], second = elements[static_cast<std::size_t>(b)];
+      if (largest ? is_larger(first, second) : is_larger(second, first)) return true;
+      if (largest ? is_larger(second, first) : is_larger(first, second)) return false;
+      return a < b;
+    };
+    std::ranges::partial_sort(order, order.begin() + static_cast<std::ptrdiff_t>(k), before);
+    for (std::size_t i = 0; i < k; ++i) found[i] = elements[static_cast<std::size_t>(order[i])];
+    const auto first = row * static_cast<std::int64_t>(k);
+    tensor::write_elements<T>(values, first, found);
+    tensor::write_elements<std::int64_t>(indices, first, std::span(order).first(k));
+  }
+}
+
+}  // namespace
+
+std::tuple<Tensor, Tensor> Tensor::topk(std::int64_t k, std::int64_t dimension, bool largest, bool /*sorted*/,
+                                        Where where) const {
+  const tensor::HostCall here("topk", where);
+  const tensor::ComputePlace place = tensor::place_of("topk", {*this});
+  if (scalar_type() == kBool) tensor::fail_type("topk", kBool, "convert to integers first");
+  const std::size_t at = tensor::wrap_dimension(dimension, impl_of(*this).sizes.size());
+  const std::int64_t extent = dim() == 0 ? 1 : size(static_cast<std::int64_t>(at));
+  if (k < 0 || k > extent) {
+    tensor::fail("topk", fmt::format("selected index k out of range: k is {}, dimension {} of {} has {} elements", k,
+                                     at, tensor::describe(*this), extent));
+  }
+  if (dim() == 0) {
+    const auto [value, index] = view({1}).topk(k, 0, largest);
+    return {value.reshape(k == 1 ? Extents{} : Extents{0}), index.reshape(k == 1 ? Extents{} : Extents{0})};
+  }
+  Extents sizes = impl_of(*this).sizes;
+  sizes[at] = k;
+  if (place.on_device()) {
+    const Tensor values = tensor::new_result("topk", place, sizes, scalar_type());
+    const Tensor indices = tensor::new_result("topk", place, sizes, kLong);
+    if (values.numel() != 0)
+      tensor::device_kernels("topk").top_k(*this, static_cast<std::int64_t>(at), largest, values, indices);
+    return {values, indices};
+  }
+  // Lines are made one after another, then turned to where they belong.
+  sizes.erase(sizes.begin() + static_cast<std::ptrdiff_t>(at));
+  sizes.push_back(k);
+  const Tensor values = tensor::new_result("topk", place, sizes, scalar_type());
+  const Tensor indices = tensor::new_result("topk", place, sizes, kLong);
+  if (values.numel() != 0) {
+    if (is_floating_point())
+      top_of_rows<double>(*this, at, largest, values, indices);
+    else
+      top_of_rows<std::int64_t>(*this, at, largest, values, indices);
+  }
+  const auto back = static_cast<std::int64_t>(at);
+  return {values.movedim(-1, back).contiguous(), indices.movedim(-1, back).contiguous()};
+}
+
+}  // namespace kernbench::torch
