@@ -3,6 +3,7 @@
 #include <kernbench/tp.h>
 
 #include <cmath>
+#include <optional>
 #include <string>
 #include <tuple>
 #include <vector>
@@ -23,7 +24,9 @@ struct Run {
   gpt::ModelConfig config;
   std::int64_t tokens, new_tokens, batch;
   DType dtype;
-  bool sequence_parallel, checked;
+  bool sequence_parallel, expert_parallel, checked;
+  std::optional<gpt::AssumedRouting> routing;  // of a mixture of experts
+  gpt::NotedChoices* noted;
 };
 
 Tensor prompt_of(const Run& run) {
@@ -44,7 +47,9 @@ double timed(const char* region, const Function& enqueue) {
 
 /// The scores of the prompt's last token and of each new one, by one model without ranks on the host, in f32.
 std::vector<Tensor> reference(const Run& run, const gpt::Weights& weights, const std::vector<Tensor>& ids) {
-  gpt::LanguageModel model(run.config, weights, {}, run.batch, run.tokens + run.new_tokens);
+  gpt::Parallel host;
+  host.noted = run.noted;  // nearly equal scores of a router may come in another order when they are rounded
+  gpt::LanguageModel model(run.config, weights, host, run.batch, run.tokens + run.new_tokens);
   std::vector<Tensor> scores;
   for (const Tensor& each : ids) scores.push_back(model.forward(each.cpu()));
   return scores;
@@ -77,6 +82,10 @@ void report(const Run& run, int ranks, double prefill_us, double decode_us) {
     report_metric("time of a token after it", step, "us");
     report_metric("tokens per second", static_cast<double>(run.batch) * 1e6 / step, "1/s");
   }
+  if (run.config.is_mixture()) {
+    report_metric("busiest expert, in even shares",
+                  run.noted->busiest(static_cast<std::size_t>(run.config.layers), run.config.experts), "");
+  }
   report_metric("memory of a device", static_cast<double>(torch::ahbm::max_memory_allocated()) / (1 << 20), "MiB");
 }
 
@@ -85,8 +94,11 @@ void worker(int rank, int world_size, const Run& run) {
   torch::distributed::init_process_group("ahbm", rank, world_size);
   tp::initialize_model_parallel(world_size);
   const gpt::Weights weights(run.config);
-  gpt::LanguageModel model(run.config, weights, {rank, world_size, run.sequence_parallel, "ahbm", run.dtype}, run.batch,
-                           run.tokens + run.new_tokens);
+  gpt::Parallel parallel{rank, world_size, run.sequence_parallel, "ahbm", run.dtype};
+  parallel.experts = run.expert_parallel;
+  parallel.assumed = run.routing ? &*run.routing : nullptr;
+  parallel.noted = run.noted;
+  gpt::LanguageModel model(run.config, weights, parallel, run.batch, run.tokens + run.new_tokens);
   std::vector<Tensor> ids{prompt_of(run).to("ahbm")}, scores;
   torch::ahbm::synchronize();
   const auto step = [&] { scores.push_back(model.forward(ids.back())); };
@@ -100,6 +112,7 @@ void worker(int rank, int world_size, const Run& run) {
       }
     });
   }
+  if (run.config.is_mixture()) torch::distributed::barrier();  // all have noted their choices
   if (rank != 0) return;
   report(run, world_size, prefill, decode);
   check_scores(run, weights, ids, scores);
@@ -107,21 +120,30 @@ void worker(int rank, int world_size, const Run& run) {
 
 }  // namespace
 
-KERNBENCH_BENCH(gpt, "a language model, tensor parallel over all devices: prefill and decode",  //
-                {"model", "tiny",
-                 "tiny, gpt2, llama-3-8b, llama-3-70b, or a folder with config.json (and safetensors)"},
-                {"tokens", 64, "of each prompt"}, {"new_tokens", 4, "decoded after it, one by one"},
-                {"batch", 1, "prompts"}, {"layers", 0, "the first layers only; 0: all"}, dtype_parameter("f16"),
-                {"sequence_parallel", "no", "share the tokens between the layers: yes or no"},
-                {"check", "yes", "compare the scores with the host's: yes or no"}) {
+KERNBENCH_BENCH(
+    gpt, "a language model, tensor parallel over all devices: prefill and decode",  //
+    {"model", "tiny",
+     "tiny, tiny-moe, gpt2, llama-3-8b, llama-3-70b, mixtral-8x7b, or a folder with config.json (and safetensors)"},
+    {"tokens", 64, "of each prompt"}, {"new_tokens", 4, "decoded after it, one by one"}, {"batch", 1, "prompts"},
+    {"layers", 0, "the first layers only; 0: all"}, dtype_parameter("f16"),
+    {"sequence_parallel", "no", "share the tokens between the layers: yes or no"},
+    {"expert_parallel", "no", "a device has whole experts, not a part of each: yes or no"},
+    {"routing", "uniform", "assumed where values are not computed: uniform, zipf:S, or a file of weights"},
+    {"check", "yes", "compare the scores with the host's: yes or no"}) {
   constexpr std::int64_t kLargest = 1 << 24;
+  gpt::NotedChoices noted;
   Run run{gpt::read_config(parameter<std::string>("model")),
           parameter<std::int64_t>("tokens", 1, kLargest),
           parameter<std::int64_t>("new_tokens", 0, kLargest),
           parameter<std::int64_t>("batch", 1, kLargest),
           dtype_of(),
           parameter_choice("sequence_parallel", {"yes", "no"}) == "yes",
-          parameter_choice("check", {"yes", "no"}) == "yes"};
+          parameter_choice("expert_parallel", {"yes", "no"}) == "yes",
+          parameter_choice("check", {"yes", "no"}) == "yes",
+          {},
+          &noted};
+  const auto routing = parameter<std::string>("routing");
+  if (run.config.is_mixture()) run.routing.emplace(routing, run.config.experts);
   const auto layers = parameter<std::int64_t>("layers", 0, kLargest);
   if (layers > 0) run.config.layers = std::min(layers, run.config.layers);
   const int n = torch::accelerator::device_count();

@@ -4,6 +4,7 @@
 #include <kernbench/kernbench.h>
 #include <sys/stat.h>
 
+#include <algorithm>
 #include <cstdint>
 #include <fstream>
 #include <nlohmann/json.hpp>
@@ -16,7 +17,7 @@ namespace torch = kernbench::torch;
 using kernbench::ConfigurationError;
 using torch::ahbm::RotaryFrequencyOptions;
 
-enum class Family { gpt2, llama };
+enum class Family { gpt2, llama, mixtral };
 
 struct ModelConfig {
   std::string name;    // as the user wrote it
@@ -26,12 +27,20 @@ struct ModelConfig {
   double eps = 1e-5;
   RotaryFrequencyOptions rotary = {};
   bool tied = false, attention_bias = false, mlp_bias = false;
+  std::int64_t experts = 0, chosen_experts = 0;  // of a mixture; each has `inner` columns
 
   bool is_gpt2() const { return family == Family::gpt2; }
-  /// Parameters of the products, and with the embedding (and positions), of all.
-  std::int64_t product_parameters() const {
+  bool is_mixture() const { return family == Family::mixtral; }
+  /// Parameters that a token is multiplied with, the output matrix among them.
+  std::int64_t product_parameters() const { return parameters_with(std::max<std::int64_t>(chosen_experts, 1)); }
+  /// Those of all products, also of experts that a token does not see.
+  std::int64_t stored_parameters() const { return parameters_with(std::max<std::int64_t>(experts, 1)); }
+
+ private:
+  std::int64_t parameters_with(std::int64_t networks) const {
     const std::int64_t attention = hidden * head_size * (2 * heads + 2 * kv_heads);
-    return layers * (attention + hidden * inner * (is_gpt2() ? 2 : 3)) + hidden * words;
+    const std::int64_t network = networks * hidden * inner * (is_gpt2() ? 2 : 3) + hidden * experts;
+    return layers * (attention + network) + hidden * words;
   }
 };
 
@@ -112,6 +121,22 @@ inline void read_llama(const ConfigReader& json, ModelConfig& config) {
   read_rotary_type(rope, config.rotary);
 }
 
+/// Attention and norms are Llama's.
+inline void read_mixtral(const ConfigReader& json, ModelConfig& config) {
+  read_llama(json, config);
+  config.family = Family::mixtral;
+  config.eps = json.real("rms_norm_eps", 1e-5);
+  if (!json.has("rope_theta") && !json.has("rope_parameters")) config.rotary.theta = 1e6;
+  config.experts = json.number("num_local_experts", 8);
+  config.chosen_experts = json.number("num_experts_per_tok", 2);
+  if (config.chosen_experts > config.experts) {
+    json.fail("num_experts_per_tok (" + std::to_string(config.chosen_experts) +
+              ") must be at most num_local_experts (" + std::to_string(config.experts) + ")");
+  }
+  if (json.number("sliding_window", config.positions) < config.positions)
+    json.fail("sliding_window must be null or at least max_position_embeddings: every token sees all before it");
+}
+
 inline void read_gpt2(const ConfigReader& json, ModelConfig& config) {
   config.family = Family::gpt2;
   config.layers = json.number("n_layer");
@@ -144,14 +169,16 @@ inline ModelConfig parse_config(const std::string& text, const std::string& file
     read_llama(reader, config);
   else if (type == "gpt2")
     read_gpt2(reader, config);
+  else if (type == "mixtral")
+    read_mixtral(reader, config);
   else
-    reader.fail("model_type \"" + type + "\" is not supported; there are gpt2 and llama");
+    reader.fail("model_type \"" + type + "\" is not supported; there are gpt2, llama and mixtral");
   if (config.heads % config.kv_heads != 0) reader.fail("num_attention_heads must be divisible by num_key_value_heads");
   if (config.head_size % 2 != 0) reader.fail("the size of a head must be even");
   return config;
 }
 
-/// Published models, by the figures of their config.json on huggingface.co; `tiny` is nobody's.
+/// Published models, by the figures of their config.json on huggingface.co; `tiny` and `tiny-moe` are nobody's.
 inline std::optional<std::string> published_config(const std::string& name) {
   const auto llama = [](const char* sizes, const char* rest) {
     return std::string(R"({"model_type": "llama", "rms_norm_eps": 1e-05, )") + sizes + ", " + rest + "}";
@@ -169,6 +196,15 @@ inline std::optional<std::string> published_config(const std::string& name) {
     return llama(R"("hidden_size": 8192, "intermediate_size": 28672, "num_hidden_layers": 80,
                     "num_attention_heads": 64, "num_key_value_heads": 8)",
                  llama3);
+  if (name == "tiny-moe" || name == "mixtral-8x7b") {
+    return std::string(R"({"model_type": "mixtral", "rms_norm_eps": 1e-05, "rope_theta": 1000000.0,
+                           "num_local_experts": 8, "num_experts_per_tok": 2, "num_key_value_heads": 8, )") +
+           (name == "tiny-moe" ? R"("hidden_size": 256, "intermediate_size": 256, "num_hidden_layers": 2,
+                                    "num_attention_heads": 16, "vocab_size": 1024})"
+                               : R"("hidden_size": 4096, "intermediate_size": 14336, "num_hidden_layers": 32,
+                                    "num_attention_heads": 32, "vocab_size": 32000,
+                                    "max_position_embeddings": 32768})");
+  }
   if (name == "gpt2")
     return R"({"model_type": "gpt2", "n_layer": 12, "n_embd": 768, "n_head": 12, "vocab_size": 50257,
                "n_positions": 1024})";
@@ -188,8 +224,8 @@ inline ModelConfig read_config(const std::string& name) {
     const std::string content{std::istreambuf_iterator<char>(file), std::istreambuf_iterator<char>()};
     if (!file.good() && content.empty())
       throw ConfigurationError(path +
-                                   ": it cannot be read; a model is tiny, gpt2, llama-3-8b, llama-3-70b, a folder "
-                                   "with a config.json, or such a file",
+                                   ": it cannot be read; a model is tiny, tiny-moe, gpt2, llama-3-8b, llama-3-70b, "
+                                   "mixtral-8x7b, a folder with a config.json, or such a file",
                                path);
     config = parse_config(content, path);
     const std::size_t slash = path.rfind('/');

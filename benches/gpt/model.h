@@ -1,9 +1,9 @@
-// GPT-2 and Llama, cut over the ranks of a tensor parallel group as Megatron cuts them: prefill and decode with a
-// cache.
+// GPT-2, Llama and Mixtral, cut over the ranks of a tensor parallel group as Megatron cuts them: prefill and decode
+// with a cache.
 //
 // A layer is a column (queries, keys and values), attention over the rank's heads, a row; a column, the activation, a
-// row. Each row ends in an all-reduce, or with sequence parallelism in a reduce-scatter that the next column's
-// all-gather completes. Activations are [tokens, batch, hidden].
+// row. In a mixture experts.h stands in place of the second pair. Each row ends in an all-reduce, or with sequence
+// parallelism in a reduce-scatter that the next column's all-gather completes. Activations are [tokens, batch, hidden].
 #pragma once
 
 #include <kernbench/torch/transformer.h>
@@ -13,27 +13,11 @@
 #include <string>
 #include <vector>
 
+#include "experts.h"
+#include "parallel.h"
 #include "weights.h"
 
 namespace benches::gpt {
-
-namespace tp = kernbench::tp;
-
-/// Where and how a rank computes its part.
-struct Parallel {
-  int rank = 0, size = 1;
-  bool sequence = false;  // tokens are shared between the layers
-  torch::Device device = torch::kCPU;
-  kernbench::DType dtype = torch::kFloat;
-};
-
-/// x Aᵀ + b with the rank's rows or columns of A.
-struct Product {
-  Tensor weight, bias;
-  Tensor operator()(const Tensor& x) const {
-    return torch::linear(x, weight, bias.defined() ? std::optional(bias) : std::nullopt);
-  }
-};
 
 struct Norm {
   Tensor weight, bias;  // no bias: the norm by the root mean square
@@ -47,7 +31,8 @@ struct Norm {
 struct Layer {
   Norm before_attention, before_mlp;
   Product qkv, attention_out, up, down;
-  Tensor cache;  // keys, then values: [batch, 2 * heads, positions, size of a head]
+  std::optional<Experts> experts;  // instead of up and down
+  Tensor cache;                    // keys, then values: [batch, 2 * heads, positions, size of a head]
 };
 
 class LanguageModel {
@@ -83,7 +68,10 @@ class LanguageModel {
   }
   std::int64_t cached() const { return cached_; }
   /// Forgets the tokens so far.
-  void clear() { cached_ = 0; }
+  void clear() {
+    cached_ = 0;
+    passes_ = 0;
+  }
 
  private:
   void check(std::int64_t batch) const {
@@ -96,7 +84,12 @@ class LanguageModel {
     };
     divides("num_attention_heads", config_.heads);
     divides("num_key_value_heads", config_.kv_heads);
-    divides("intermediate_size", config_.inner);
+    if (parallel_.experts && !config_.is_mixture())
+      refuse("expert_parallel: " + config_.name + " is no mixture of experts");
+    if (parallel_.experts)
+      divides("num_local_experts", config_.experts);
+    else
+      divides("intermediate_size", config_.inner);
     if (most_tokens_ > config_.positions) {
       refuse("tokens and new_tokens together (" + std::to_string(most_tokens_) + ") are more than the model's " +
              std::to_string(config_.positions) + " positions");
@@ -107,16 +100,9 @@ class LanguageModel {
   // ---- weights -------------------------------------------------------------------------------------------------
 
   Part mine(std::int64_t dimension, std::int64_t whole, std::int64_t first = 0) const {
-    const std::int64_t part = whole / parallel_.size;
-    return {dimension, first + parallel_.rank * part, first + (parallel_.rank + 1) * part};
+    return part_of(parallel_, dimension, whole, first);
   }
-  Tensor on_device(const Tensor& weight) const {
-    if (parallel_.device.is_cpu()) return weight.to(parallel_.dtype);
-    // Without data nothing is sent: what lies where is all that times depend on.
-    if (!kernbench::data_enabled())
-      return torch::empty(weight.sizes(), torch::dtype(parallel_.dtype).device(parallel_.device));
-    return weight.to(parallel_.device, parallel_.dtype);
-  }
+  Tensor on_device(const Tensor& weight) const { return gpt::on_device(parallel_, weight); }
   /// The rank's rows of a table of words, padded to a multiple of the ranks.
   Tensor word_rows(const std::string& name) const {
     const std::int64_t part = part_of_words();
@@ -157,12 +143,6 @@ class LanguageModel {
     return {on_device(weights_.part(name + ".weight", {in, config_.hidden}, mine(0, in)).transpose(0, 1).contiguous()),
             on_device(weights_.whole(name + ".bias", {config_.hidden}))};
   }
-  static Tensor joined(const std::vector<Tensor>& parts) {
-    if (kernbench::data_enabled()) return torch::cat(parts, 0);
-    Shape sizes = parts.front().sizes().vec();
-    for (std::size_t i = 1; i < parts.size(); ++i) sizes[0] += parts[i].size(0);
-    return torch::empty(sizes);
-  }
 
   Layer make_layer(std::int64_t i, std::int64_t batch) const {
     const std::int64_t q = config_.heads * config_.head_size, kv = config_.kv_heads * config_.head_size;
@@ -183,8 +163,12 @@ class LanguageModel {
                          config_.attention_bias);
       layer.attention_out = row(attention + "o_proj", q, config_.attention_bias);
       layer.before_mlp = norm(name + ".post_attention_layernorm");
-      layer.up = column({{mlp + "gate_proj", config_.inner}, {mlp + "up_proj", config_.inner}}, config_.mlp_bias);
-      layer.down = row(mlp + "down_proj", config_.inner, config_.mlp_bias);
+      if (config_.is_mixture()) {
+        layer.experts.emplace(config_, weights_, parallel_, name);
+      } else {
+        layer.up = column({{mlp + "gate_proj", config_.inner}, {mlp + "up_proj", config_.inner}}, config_.mlp_bias);
+        layer.down = row(mlp + "down_proj", config_.inner, config_.mlp_bias);
+      }
     }
     layer.cache = torch::empty({batch, 2 * config_.kv_heads / parallel_.size, most_tokens_, config_.head_size},
                                torch::dtype(parallel_.dtype).device(parallel_.device));
@@ -234,11 +218,17 @@ class LanguageModel {
     return mixed.permute({2, 0, 1, 3}).reshape({tokens, batch, heads * size});
   }
 
-  Tensor through(Layer& layer, const Tensor& x, std::int64_t tokens) const {
+  Tensor through(Layer& layer, const Tensor& x, std::int64_t tokens) {
     if (cached_ > 0 && tokens > 1)
       throw kernbench::ValueError("several tokens behind others are not supported: clear()");
     const Tensor mixed = attention(layer, layer.qkv(gathered(layer.before_attention(x))));
     const Tensor y = x + through_row(layer.attention_out, mixed);
+    if (layer.experts) {
+      const Tensor normed = layer.before_mlp(y);
+      const bool exchanges = parallel_.experts && shares_tokens_;
+      if (exchanges) return y + (*layer.experts)(normed, true, passes_++);
+      return y + reduced((*layer.experts)(gathered(normed), false, passes_++));
+    }
     const Tensor inner = layer.up(gathered(layer.before_mlp(y)));
     const Tensor active = config_.is_gpt2() ? torch::gelu(inner, "tanh") : torch::ahbm::swiglu(inner);
     return y + through_row(layer.down, active);
@@ -248,6 +238,7 @@ class LanguageModel {
   const Weights& weights_;
   Parallel parallel_;
   std::int64_t most_tokens_, cached_ = 0;
+  std::size_t passes_ = 0;  // through layers with experts
   bool shares_tokens_ = false;
   Tensor embedding_, positions_, turns_, head_;
   Norm last_norm_;

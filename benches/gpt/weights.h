@@ -30,6 +30,8 @@ class Weights {
     if (!config.folder.empty()) file_ = kernbench::safetensors::SafeTensors(config.folder);
   }
   bool from_file() const { return file_.has_value(); }
+  /// Whether the files have it. Random weights have no names of their own.
+  bool has(const std::string& name) const { return file_ && file_->contains(name_in_file(name)); }
 
   /// A part of the weight `name`, which must be of `shape`, as a host tensor. What lies behind its end is zero: padding
   /// of a vocabulary that the ranks do not divide.
@@ -50,6 +52,19 @@ class Weights {
     return padded;
   }
   Tensor whole(const std::string& name, const Shape& shape) const { return part(name, shape, {0, 0, shape[0]}); }
+
+  /// The same of matrix `index` of a stack of them; `part` counts the matrix's dimensions.
+  Tensor of_stack(const std::string& name, const Shape& shape, std::int64_t index, const Part& part) const {
+    Shape wanted{shape.begin() + 1, shape.end()};
+    wanted[static_cast<std::size_t>(part.dimension)] = part.end - part.begin;
+    if (!has_data_) {
+      if (file_) check_shape(name, shape);
+      return torch::empty(wanted);
+    }
+    return from_file(name, shape, {0, index, index + 1})
+        .squeeze(0)
+        .narrow(part.dimension, part.begin, part.end - part.begin);
+  }
 
  private:
   /// The name in the file: published GPT-2 files leave the prefix away.

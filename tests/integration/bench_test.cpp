@@ -54,7 +54,8 @@ const std::vector<Case>& cases() {
       {"scaled_add_ddp", {{"n", "3000"}, {"block", "512"}}, 2, false},
       {"tp_mlp", {{"tokens", "16"}, {"hidden", "32"}, {"ffn", "64"}}, 2, true, 0.05},
       {"tp_block", {{"tokens", "16"}, {"hidden", "32"}, {"heads", "4"}, {"ffn", "64"}}, 2, true, 0.05},
-      {"gpt", {{"tokens", "9"}, {"new_tokens", "1"}, {"layers", "1"}}, 2, true, 0.05, true, false}};
+      {"gpt", {{"tokens", "9"}, {"new_tokens", "1"}, {"layers", "1"}}, 2, true, 0.05, true, false},
+      {"moe", {{"tokens", "12"}, {"hidden", "32"}, {"ffn", "24"}, {"experts", "4"}}, 2, true, 0.05, true, false}};
   return all;
 }
 

@@ -1,4 +1,4 @@
-// GPT-2 and Llama from files in Hugging Face's layout compute what Hugging Face's code computes from them
+// GPT-2, Llama and Mixtral from files in Hugging Face's layout compute what Hugging Face's code computes from them
 // (references/README.md), for any number of ranks.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -20,7 +20,7 @@ using torch::Tensor;
 struct Case {
   std::string model, reference, config;
   int ranks;
-  bool sequence;
+  bool sequence = false, experts = false;
 };
 
 std::string folder_of(const std::string& name) {
@@ -36,14 +36,16 @@ double error_of(const Tensor& actual, const Tensor& expected) {
 class LanguageModels : public ::testing::TestWithParam<Case> {};
 
 TEST_P(LanguageModels, HaveTheScoresAndTokensOfHuggingFacesCode) {
-  const auto& [model_name, reference, config_file, ranks, sequence] = GetParam();
+  const auto& [model_name, reference, config_file, ranks, sequence, experts] = GetParam();
   const gpt::ModelConfig config = gpt::read_config(folder_of(model_name) + config_file);
   constexpr std::int64_t kTokens = 12, kNew = 8, kBatch = 2;
   const RunResult result = run_sound_model(ranks, ranks, [&](int rank) {
     const safetensors::SafeTensors expected(folder_of(reference) + "/reference.safetensors");
     const gpt::Weights weights(config);
     ASSERT_TRUE(weights.from_file());
-    gpt::LanguageModel model(config, weights, {rank, ranks, sequence, "ahbm", torch::kFloat}, kBatch, kTokens + kNew);
+    gpt::Parallel parallel{rank, ranks, sequence, "ahbm", torch::kFloat};
+    parallel.experts = experts;
+    gpt::LanguageModel model(config, weights, parallel, kBatch, kTokens + kNew);
     const Tensor prompt = expected.tensor("input_ids").t().contiguous().to("ahbm");
     const Tensor all = model.forward(prompt, /*all_tokens=*/true);
     EXPECT_LE(error_of(all.transpose(0, 1), expected.tensor("logits")), 1e-5);
@@ -63,19 +65,24 @@ TEST_P(LanguageModels, HaveTheScoresAndTokensOfHuggingFacesCode) {
 std::vector<Case> cases() {
   std::vector<Case> all;
   for (const int ranks : {1, 2, 4})
-    for (const char* const name : {"gpt2", "llama", "llama_tied"}) all.push_back({name, name, "", ranks, false});
-  for (const char* const name : {"gpt2", "llama"}) {
+    for (const char* const name : {"gpt2", "llama", "llama_tied", "mixtral"}) all.push_back({name, name, "", ranks});
+  for (const char* const name : {"gpt2", "llama", "mixtral"}) {
     all.push_back({name, name, "", 4, true});
     all.push_back({name, name, "/config-transformers5.json", 2, true});
   }
-  all.push_back({"llama_tied_sharded", "llama_tied", "", 2, false});
+  all.push_back({"llama_tied_sharded", "llama_tied", "", 2});
+  for (const int ranks : {2, 4})
+    for (const bool sequence : {false, true}) all.push_back({"mixtral", "mixtral", "", ranks, sequence, true});
+  all.push_back({"mixtral_fused", "mixtral", "", 1});
+  all.push_back({"mixtral_fused", "mixtral", "", 4});
+  all.push_back({"mixtral_fused", "mixtral", "", 2, true, true});
   return all;
 }
 
 INSTANTIATE_TEST_SUITE_P(References, LanguageModels, ::testing::ValuesIn(cases()), [](const auto& of) {
   const Case& c = of.param;
   return c.model + (c.config.empty() ? "" : "_transformers5") + "_on_" + std::to_string(c.ranks) +
-         (c.sequence ? "_sequence_parallel" : "");
+         (c.sequence ? "_sequence_parallel" : "") + (c.experts ? "_expert_parallel" : "");
 });
 
 std::int64_t launches_with(const RunResult& result, const std::string& text) {
@@ -96,6 +103,24 @@ TEST(LanguageModel, ReducesTwiceInEachLayerAndOnceForTheEmbedding) {
     EXPECT_EQ(launches_with(result, "allreduce"), sequence ? 0 : 4 * (2 * config.layers + 1));
     EXPECT_EQ(launches_with(result, "reduce_scatter"), sequence ? 4 * (2 * config.layers + 1) : 0);
     EXPECT_EQ(launches_with(result, "all_gather"), sequence ? 4 * (2 * config.layers + 2) : 4);
+  }
+}
+
+TEST(LanguageModel, SendsRowsToTheRanksOfTheirExpertsAndBack) {
+  for (const bool sequence : {false, true}) {
+    gpt::ModelConfig config = gpt::read_config(folder_of("mixtral"));
+    const RunResult result = run_sound_model(4, 4, [&](int rank) {
+      const gpt::Weights weights(config);
+      gpt::Parallel parallel{rank, 4, sequence, "ahbm", torch::kHalf};
+      parallel.experts = true;
+      gpt::LanguageModel model(config, weights, parallel, 1, 16);
+      model.forward((torch::arange(16) * 5).view({16, 1}).to("ahbm"));
+      torch::ahbm::synchronize();
+    });
+    // How many rows, the rows, and the results, in each layer; without shared tokens a sum over the ranks instead.
+    EXPECT_EQ(launches_with(result, "all_to_all"), sequence ? 4 * 3 * config.layers : 0);
+    EXPECT_EQ(launches_with(result, "allreduce"), sequence ? 0 : 4 * (2 * config.layers + 1));
+    EXPECT_EQ(launches_with(result, "reduce_scatter"), sequence ? 4 * (config.layers + 1) : 0);
   }
 }
 
@@ -146,6 +171,21 @@ TEST(LanguageModel, RefusesWhatItsSizesDoNotAllow) {
   };
   EXPECT_THAT(errors(folder_of("llama"), 3, 4),
               ::testing::HasSubstr("num_attention_heads (8) must be divisible by TP world size (3)"));
+  EXPECT_THAT(errors(folder_of("mixtral"), 8, 4), ::testing::HasSubstr("num_key_value_heads (4) must be divisible"));
+  const auto of_experts = [](const std::string& name, int ranks) {
+    const auto result = run_model(ranks, ranks, [&](int rank) {
+      gpt::ModelConfig config = gpt::read_config(folder_of(name));
+      config.heads = config.kv_heads = 8;
+      const gpt::Weights weights(config);
+      gpt::Parallel parallel{rank, ranks, false, "ahbm", torch::kFloat};
+      parallel.experts = true;
+      gpt::LanguageModel(config, weights, parallel, 1, 4);
+    });
+    return result.errors.at(0);
+  };
+  EXPECT_THAT(of_experts("llama", 2), ::testing::HasSubstr("is no mixture of experts"));
+  EXPECT_THAT(of_experts("mixtral", 8),
+              ::testing::HasSubstr("num_local_experts (4) must be divisible by TP world size (8)"));
   EXPECT_THAT(errors(folder_of("gpt2"), 1, 33), ::testing::HasSubstr("(33) are more than the model's 32 positions"));
 }
 

@@ -28,15 +28,15 @@ std::string with(const std::string& more) {
 }
 
 TEST(ModelConfigs, OfBothVersionsOfTransformersSayTheSame) {
-  for (const char* const name : {"gpt2", "llama", "llama_tied"}) {
+  for (const char* const name : {"gpt2", "llama", "llama_tied", "mixtral"}) {
     const std::string folder = kernbench::source_tree::path(std::string("tests/models/references/") + name);
     const ModelConfig a = read_config(folder), b = read_config(folder + "/config-transformers5.json");
     EXPECT_EQ(a.folder, folder);
     EXPECT_EQ(b.folder, folder);
     EXPECT_EQ(std::tie(a.layers, a.hidden, a.heads, a.kv_heads, a.head_size, a.inner, a.words, a.positions, a.eps,
-                       a.rotary.theta, a.tied),
+                       a.rotary.theta, a.tied, a.experts, a.chosen_experts),
               std::tie(b.layers, b.hidden, b.heads, b.kv_heads, b.head_size, b.inner, b.words, b.positions, b.eps,
-                       b.rotary.theta, b.tied))
+                       b.rotary.theta, b.tied, b.experts, b.chosen_experts))
         << name;
   }
 }
@@ -59,6 +59,21 @@ TEST(ModelConfigs, ReadTheStretchingOfPositions) {
               HasSubstr("x/config.json, rope_scaling: rope_type \"yarn\" is not supported"));
 }
 
+TEST(ModelConfigs, OfMixturesAreChecked) {
+  const auto mixtral = [](const std::string& more) {
+    std::string text = with(more);
+    return text.replace(text.find("llama"), 5, "mixtral");
+  };
+  const ModelConfig config = parse_config(mixtral(R"("num_experts_per_tok": 3, )"), "x");
+  EXPECT_TRUE(config.is_mixture());
+  EXPECT_EQ(config.experts, 8);
+  EXPECT_EQ(config.chosen_experts, 3);
+  EXPECT_EQ(config.rotary.theta, 1e6);
+  EXPECT_EQ(refusal(mixtral(R"("num_local_experts": 2, "num_experts_per_tok": 3, )")),
+            "x/config.json: num_experts_per_tok (3) must be at most num_local_experts (2)");
+  EXPECT_THAT(refusal(mixtral(R"("sliding_window": 16, )")), HasSubstr("sliding_window must be null"));
+}
+
 TEST(ModelConfigs, OfPublishedModelsHaveTheirParameters) {
   // Published: 8.03 and 70.6 billion, embedding and output matrix included; 124 million, tied.
   const auto all = [](const char* name) {
@@ -69,14 +84,20 @@ TEST(ModelConfigs, OfPublishedModelsHaveTheirParameters) {
   EXPECT_NEAR(all("llama-3-8b"), 8.03e9, 0.01e9);
   EXPECT_NEAR(all("llama-3-70b"), 70.6e9, 0.1e9);
   EXPECT_NEAR(all("gpt2"), 124e6, 1e6);
+  // Published: 46.7 billion, of which a token uses 12.9.
+  const ModelConfig mixtral = read_config("mixtral-8x7b");
+  const auto embedding = static_cast<double>(mixtral.hidden * mixtral.words);
+  EXPECT_NEAR(static_cast<double>(mixtral.stored_parameters()) + embedding, 46.7e9, 0.05e9);
+  EXPECT_NEAR(static_cast<double>(mixtral.product_parameters()) + embedding, 12.9e9, 0.05e9);
+  EXPECT_EQ(read_config("tiny-moe").experts, 8);
   EXPECT_EQ(read_config("tiny").layers, 2);
 }
 
 TEST(ModelConfigs, ThatCannotBeAreRefused) {
   EXPECT_EQ(refusal("{"), "x/config.json: this is no JSON object");
-  EXPECT_EQ(refusal("{}"), "x/config.json: model_type \"\" is not supported; there are gpt2 and llama");
-  EXPECT_EQ(refusal(R"({"model_type": "mixtral"})"),
-            "x/config.json: model_type \"mixtral\" is not supported; there are gpt2 and llama");
+  EXPECT_EQ(refusal("{}"), "x/config.json: model_type \"\" is not supported; there are gpt2, llama and mixtral");
+  EXPECT_EQ(refusal(R"({"model_type": "gpt_neox"})"),
+            "x/config.json: model_type \"gpt_neox\" is not supported; there are gpt2, llama and mixtral");
   EXPECT_EQ(refusal(R"({"model_type": "llama"})"),
             "x/config.json: num_hidden_layers must be a whole number above 0, and is missing");
   EXPECT_EQ(refusal(R"({"model_type": "gpt2", "n_layer": -1})"),

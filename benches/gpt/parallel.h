@@ -1,0 +1,58 @@
+// Where and how a rank computes its part of a model, and what its parts are made of.
+#pragma once
+
+#include <kernbench/kernbench.h>
+
+#include <cstdint>
+#include <optional>
+#include <vector>
+
+#include "weights.h"
+
+namespace benches::gpt {
+
+class AssumedRouting;
+class NotedChoices;
+
+struct Parallel {
+  int rank = 0, size = 1;
+  bool sequence = false;  // tokens are shared between the layers
+  torch::Device device = torch::kCPU;
+  kernbench::DType dtype = torch::kFloat;
+  // ---- of a mixture of experts ----
+  bool experts = false;                     // a rank has whole experts, not a part of each
+  const AssumedRouting* assumed = nullptr;  // what is taken for the router's choices without data
+  NotedChoices* noted = nullptr;            // what was chosen; for a model on the host: what is to be chosen
+};
+
+/// A rank's part of `whole`: rows or columns of a weight.
+inline Part part_of(const Parallel& parallel, std::int64_t dimension, std::int64_t whole, std::int64_t first = 0) {
+  const std::int64_t part = whole / parallel.size;
+  return {dimension, first + parallel.rank * part, first + (parallel.rank + 1) * part};
+}
+
+/// Without data nothing is sent: what lies where is all that times depend on.
+inline Tensor on_device(const Parallel& parallel, const Tensor& weight) {
+  if (parallel.device.is_cpu()) return weight.to(parallel.dtype);
+  if (!kernbench::data_enabled())
+    return torch::empty(weight.sizes(), torch::dtype(parallel.dtype).device(parallel.device));
+  return weight.to(parallel.device, parallel.dtype);
+}
+
+/// Rows one behind the other.
+inline Tensor joined(const std::vector<Tensor>& parts) {
+  if (kernbench::data_enabled()) return torch::cat(parts, 0);
+  Shape sizes = parts.front().sizes().vec();
+  for (std::size_t i = 1; i < parts.size(); ++i) sizes[0] += parts[i].size(0);
+  return torch::empty(sizes);
+}
+
+/// x Aᵀ + b with the rank's rows or columns of A.
+struct Product {
+  Tensor weight, bias;
+  Tensor operator()(const Tensor& x) const {
+    return torch::linear(x, weight, bias.defined() ? std::optional(bias) : std::nullopt);
+  }
+};
+
+}  // namespace benches::gpt
