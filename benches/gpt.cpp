@@ -26,6 +26,7 @@ struct Run {
   DType dtype;
   bool sequence_parallel, expert_parallel, checked;
   std::optional<gpt::AssumedRouting> routing;  // of a mixture of experts
+  double capacity;
   gpt::NotedChoices* noted;
 };
 
@@ -85,6 +86,9 @@ void report(const Run& run, int ranks, double prefill_us, double decode_us) {
   if (run.config.is_mixture()) {
     report_metric("busiest expert, in even shares",
                   run.noted->busiest(static_cast<std::size_t>(run.config.layers), run.config.experts), "");
+    if (run.capacity > 0) {
+      report_metric("dropped choices", run.noted->dropped(static_cast<std::size_t>(run.config.layers)) * 100, "%");
+    }
   }
   report_metric("memory of a device", static_cast<double>(torch::ahbm::max_memory_allocated()) / (1 << 20), "MiB");
 }
@@ -98,6 +102,7 @@ void worker(int rank, int world_size, const Run& run) {
   parallel.experts = run.expert_parallel;
   parallel.assumed = run.routing ? &*run.routing : nullptr;
   parallel.noted = run.noted;
+  parallel.capacity = run.capacity;
   gpt::LanguageModel model(run.config, weights, parallel, run.batch, run.tokens + run.new_tokens);
   std::vector<Tensor> ids{prompt_of(run).to("ahbm")}, scores;
   torch::ahbm::synchronize();
@@ -129,6 +134,7 @@ KERNBENCH_BENCH(
     {"sequence_parallel", "no", "share the tokens between the layers: yes or no"},
     {"expert_parallel", "no", "a device has whole experts, not a part of each: yes or no"},
     {"routing", "uniform", "assumed where values are not computed: uniform, zipf:S, or a file of weights"},
+    {"capacity", 0, "rows of an expert at most, in even shares; 0: none is dropped"},
     {"check", "yes", "compare the scores with the host's: yes or no"}) {
   constexpr std::int64_t kLargest = 1 << 24;
   gpt::NotedChoices noted;
@@ -141,6 +147,7 @@ KERNBENCH_BENCH(
           parameter_choice("expert_parallel", {"yes", "no"}) == "yes",
           parameter_choice("check", {"yes", "no"}) == "yes",
           {},
+          parameter<double>("capacity", 0, 1e6),
           &noted};
   const auto routing = parameter<std::string>("routing");
   if (run.config.is_mixture()) run.routing.emplace(routing, run.config.experts);

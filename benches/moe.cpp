@@ -24,6 +24,7 @@ struct Run {
   DType dtype;
   bool expert_parallel;
   gpt::AssumedRouting routing;
+  double capacity;
 };
 
 const char* const kLayer = "model.layers.0";
@@ -56,6 +57,7 @@ void report(const Run& run, const gpt::NotedChoices& noted, int ranks, double na
   report_metric("time", nanoseconds * 1e-3, "us");
   report_metric("products of the experts, each device", flops / ranks / nanoseconds * 1e-3, "TFLOP/s");
   report_metric("busiest expert, in even shares", noted.busiest(1, config.experts), "");
+  if (run.capacity > 0) report_metric("dropped choices", noted.dropped(1) * 100, "%");
 }
 
 void worker(int rank, int world_size, const Run& run, gpt::NotedChoices* noted) {
@@ -67,6 +69,7 @@ void worker(int rank, int world_size, const Run& run, gpt::NotedChoices* noted) 
   parallel.experts = run.expert_parallel;
   parallel.assumed = &run.routing;
   parallel.noted = noted;
+  parallel.capacity = run.capacity;
   const gpt::Experts experts(run.config, weights, parallel, kLayer);
   // Without expert parallelism the sum over the ranks is a part of the mixture, as of each row; with it the tokens are
   // shared before and after.
@@ -101,8 +104,8 @@ KERNBENCH_BENCH(moe, "a mixture of experts over all devices: routing, exchange, 
                 {"ffn", 1024, "columns inside each expert"}, {"experts", 8, "feed-forward networks"},
                 {"chosen", 2, "experts of a token"}, dtype_parameter("f16"),
                 {"expert_parallel", "yes", "a device has whole experts, not a part of each: yes or no"},
-                {"routing", "uniform",
-                 "assumed where values are not computed: uniform, zipf:S, or a file of weights"}) {
+                {"routing", "uniform", "assumed where values are not computed: uniform, zipf:S, or a file of weights"},
+                {"capacity", 0, "rows of an expert at most, in even shares; 0: none is dropped"}) {
   constexpr std::int64_t kLargest = 1 << 20;
   const int n = torch::accelerator::device_count();
   const bool expert_parallel = parameter_choice("expert_parallel", {"yes", "no"}) == "yes";
@@ -119,8 +122,12 @@ KERNBENCH_BENCH(moe, "a mixture of experts over all devices: routing, exchange, 
   } else {
     divisible("ffn", config.inner, n);
   }
-  const Run run{config, tokens, dtype_of(), expert_parallel,
-                gpt::AssumedRouting(parameter<std::string>("routing"), config.experts)};
+  const Run run{config,
+                tokens,
+                dtype_of(),
+                expert_parallel,
+                gpt::AssumedRouting(parameter<std::string>("routing"), config.experts),
+                parameter<double>("capacity", 0, 1e6)};
   gpt::NotedChoices noted;
   torch::multiprocessing::spawn(worker, std::tuple{n, run, &noted}, {.nprocs = n});
 }

@@ -23,6 +23,7 @@ struct Parallel {
   bool experts = false;                     // a rank has whole experts, not a part of each
   const AssumedRouting* assumed = nullptr;  // what is taken for the router's choices without data
   NotedChoices* noted = nullptr;            // what was chosen; for a model on the host: what is to be chosen
+  double capacity = 0;                      // rows of an expert at most, in even shares; 0: none is dropped
 };
 
 /// A rank's part of `whole`: rows or columns of a weight.

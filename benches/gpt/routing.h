@@ -7,7 +7,8 @@
 #include <cmath>
 #include <cstdint>
 #include <fstream>
-#include <sstream>
+#include <numeric>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -109,11 +110,26 @@ class AssumedRouting {
   std::vector<double> weights_;
 };
 
+/// A choice that is dropped stands as -1 - expert.
+inline std::int64_t expert_of(std::int64_t choice) {
+  return choice < 0 ? -1 - choice : choice;
+}
+/// The choices with those dropped for which an expert has no place: it takes the first `most` of them, in the order of
+/// the tokens.
+inline Tensor dropped_beyond(std::int64_t most, const Tensor& choices, std::int64_t experts) {
+  Tensor result = choices.clone();
+  auto* of = result.data_ptr<std::int64_t>();
+  std::vector<std::int64_t> rows(static_cast<std::size_t>(experts), 0);
+  for (std::int64_t i = 0; i < result.numel(); ++i)
+    if (++rows.at(static_cast<std::size_t>(of[i])) > most) of[i] = -1 - of[i];
+  return result;
+}
+
 /// The experts that were chosen in each pass through a layer, of all ranks: for figures, and so that a reference
 /// chooses alike where scores are nearly equal.
 class NotedChoices {
  public:
-  /// Of rank `rank`, which has tokens first, first + 1, … of pass `pass`.
+  /// Of a rank that has tokens first, first + 1, … of pass `pass`.
   void note(std::size_t pass, std::int64_t first, const Tensor& choices) {
     if (pass >= passes_.size()) passes_.resize(pass + 1);
     std::vector<std::int64_t>& all = passes_[pass];
@@ -131,18 +147,26 @@ class NotedChoices {
     std::ranges::copy(all, result.data_ptr<std::int64_t>());
     return result;
   }
-  /// The largest number of rows that one expert got in one of the first `passes`, over what each would get of equal
-  /// shares.
+  /// How often one expert was chosen in one of the first `passes` at most, over what equal shares would be.
   double busiest(std::size_t passes, std::int64_t experts) const {
     double most = 0;
     for (std::size_t pass = 0; pass < std::min(passes, passes_.size()); ++pass) {
-      std::vector<double> rows(static_cast<std::size_t>(experts), 0.0);
-      for (const std::int64_t expert : passes_[pass]) rows[static_cast<std::size_t>(expert)] += 1;
       if (passes_[pass].empty()) continue;
+      std::vector<double> rows(static_cast<std::size_t>(experts), 0.0);
+      for (const std::int64_t choice : passes_[pass]) rows[static_cast<std::size_t>(expert_of(choice))] += 1;
       const double even = static_cast<double>(passes_[pass].size()) / static_cast<double>(experts);
       most = std::max(most, std::ranges::max(rows) / even);
     }
     return most;
+  }
+  /// The share of the choices of the first `passes` that were dropped.
+  double dropped(std::size_t passes) const {
+    double all = 0, gone = 0;
+    for (std::size_t pass = 0; pass < std::min(passes, passes_.size()); ++pass) {
+      all += static_cast<double>(passes_[pass].size());
+      gone += static_cast<double>(std::ranges::count_if(passes_[pass], [](std::int64_t choice) { return choice < 0; }));
+    }
+    return all == 0 ? 0 : gone / all;
   }
 
  private:
@@ -153,30 +177,28 @@ class NotedChoices {
 struct Grouping {
   std::vector<std::int64_t> rows;    // for each expert
   std::vector<std::int64_t> tokens;  // for each row: its token
-  std::vector<std::int64_t> places;  // for each token, its chosen experts one after the other: the row
+  std::vector<std::int64_t> places;  // for each token, its chosen experts one after the other: the row; -1: dropped
   std::int64_t chosen = 1;
 
   Grouping(const Tensor& choices, std::int64_t experts)
       : rows(static_cast<std::size_t>(experts), 0), chosen(choices.size(1)) {
     const Tensor dense = choices.contiguous();
-    const auto* of = dense.data_ptr<std::int64_t>();
-    const std::int64_t all = dense.numel();
-    for (std::int64_t i = 0; i < all; ++i) ++rows.at(static_cast<std::size_t>(of[i]));
+    const std::span<const std::int64_t> of(dense.data_ptr<std::int64_t>(), static_cast<std::size_t>(dense.numel()));
+    for (const std::int64_t expert : of)
+      if (expert >= 0) ++rows.at(static_cast<std::size_t>(expert));
     std::vector<std::int64_t> next(rows.size(), 0);
     for (std::size_t e = 1; e < next.size(); ++e) next[e] = next[e - 1] + rows[e - 1];
-    tokens.resize(static_cast<std::size_t>(all));
-    places.resize(static_cast<std::size_t>(all));
-    for (std::int64_t i = 0; i < all; ++i) {
-      const std::int64_t row = next[static_cast<std::size_t>(of[i])]++;
-      tokens[static_cast<std::size_t>(row)] = i / chosen;
-      places[static_cast<std::size_t>(i)] = row;
+    tokens.resize(static_cast<std::size_t>(rows_of(0, experts)));
+    places.resize(of.size(), -1);
+    for (std::size_t i = 0; i < of.size(); ++i) {
+      if (of[i] < 0) continue;
+      places[i] = next[static_cast<std::size_t>(of[i])]++;
+      tokens[static_cast<std::size_t>(places[i])] = static_cast<std::int64_t>(i) / chosen;
     }
   }
   /// Rows of the experts [first, first + count).
   std::int64_t rows_of(std::int64_t first, std::int64_t count) const {
-    std::int64_t sum = 0;
-    for (std::int64_t e = first; e < first + count; ++e) sum += rows[static_cast<std::size_t>(e)];
-    return sum;
+    return std::accumulate(rows.begin() + first, rows.begin() + first + count, std::int64_t{0});
   }
 };
 

@@ -127,6 +127,23 @@ TEST(Groupings, PutRowsInTheOrderOfTheExperts) {
   });
 }
 
+TEST(Groupings, LeaveOutWhatAnExpertHasNoPlaceFor) {
+  in_a_simulation([] {
+    const Tensor choices = long_tensor({1, 0, 1, 2, 0, 1, 1, 0}).view({4, 2});
+    const Tensor kept = dropped_beyond(2, choices, 3);
+    EXPECT_THAT(numbers_of(kept), ElementsAre(1, 0, 1, 2, 0, -2, -2, -1));
+    EXPECT_EQ(expert_of(-2), 1);
+    const Grouping grouping(kept, 3);
+    EXPECT_THAT(grouping.rows, ElementsAre(2, 2, 1));
+    EXPECT_THAT(grouping.tokens, ElementsAre(0, 2, 0, 1, 1));
+    EXPECT_THAT(grouping.places, ElementsAre(2, 0, 3, 4, 1, -1, -1, -1));
+    NotedChoices noted;
+    noted.note(0, 0, kept);
+    EXPECT_EQ(noted.dropped(1), 3.0 / 8);
+    EXPECT_EQ(noted.busiest(1, 3), 1.5);  // also what is dropped was chosen
+  });
+}
+
 TEST(NotedChoices, AreThoseOfAllRanksAndNameTheBusiestExpert) {
   in_a_simulation([] {
     NotedChoices noted;
