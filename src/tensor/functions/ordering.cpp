@@ -6,6 +6,7 @@
 #include <numeric>
 
 #include "kernbench/error.h"
+#include "kernbench/torch/factories.h"
 #include "kernbench/torch/operations.h"
 #include "tensor/dimensions.h"
 #include "tensor/functions/dispatch.h"
@@ -79,19 +80,20 @@ std::tuple<Tensor, Tensor> Tensor::topk(std::int64_t k, std::int64_t dimension, 
       tensor::device_kernels("topk").top_k(*this, static_cast<std::int64_t>(at), largest, values, indices);
     return {values, indices};
   }
-  // Lines are made one after another, then turned to where they belong.
-  sizes.erase(sizes.begin() + static_cast<std::ptrdiff_t>(at));
-  sizes.push_back(k);
   const Tensor values = tensor::new_result("topk", place, sizes, scalar_type());
   const Tensor indices = tensor::new_result("topk", place, sizes, kLong);
-  if (values.numel() != 0) {
-    if (is_floating_point())
-      top_of_rows<double>(*this, at, largest, values, indices);
-    else
-      top_of_rows<std::int64_t>(*this, at, largest, values, indices);
-  }
-  const auto back = static_cast<std::int64_t>(at);
-  return {values.movedim(-1, back).contiguous(), indices.movedim(-1, back).contiguous()};
+  if (values.numel() == 0) return {values, indices};
+  // Lines are made one after another, then put where they belong.
+  sizes.erase(sizes.begin() + static_cast<std::ptrdiff_t>(at));
+  sizes.push_back(k);
+  const Tensor best = torch::empty(sizes, scalar_type()), places = torch::empty(sizes, kLong);
+  if (is_floating_point())
+    top_of_rows<double>(*this, at, largest, best, places);
+  else
+    top_of_rows<std::int64_t>(*this, at, largest, best, places);
+  values.copy_(best.movedim(-1, static_cast<std::int64_t>(at)));
+  indices.copy_(places.movedim(-1, static_cast<std::int64_t>(at)));
+  return {values, indices};
 }
 
 }  // namespace kernbench::torch

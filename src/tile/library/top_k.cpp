@@ -13,7 +13,7 @@ constexpr std::int64_t kLiveTiles = 12;
 constexpr std::int64_t kNowhere = std::numeric_limits<std::int32_t>::max();
 
 /// The type in which the elements of `dtype` are loaded.
-DType wide(DType dtype) {
+DType loaded_type(DType dtype) {
   if (is_floating_point(dtype)) return DType::f32;
   return item_size(dtype) < 4 ? DType::i32 : dtype;
 }
@@ -31,7 +31,7 @@ tl::Tile keys_of(const tl::Tile& x, bool largest) {
 
 /// The element of a key.
 tl::Tile element_of(const tl::Tile& found, bool floating, bool largest) {
-  const auto key = largest ? found : -1 - found;
+  tl::Tile key = largest ? found : -1 - found;
   if (!floating) return key;
   return tl::bitcast(tl::where(key < 0, key ^ std::numeric_limits<std::int32_t>::max(), key), DType::f32);
 }
@@ -51,7 +51,7 @@ class TopK {
     Box source = box;
     source.offset[axis_] = 0;
     source.shape[axis_] = extent_;
-    const auto width = static_cast<std::int64_t>(item_size(wide(x_.dtype())));
+    const auto width = static_cast<std::int64_t>(item_size(loaded_type(x_.dtype())));
     const std::int64_t limit = std::clamp<std::int64_t>(tcm_budget() / (width * kLiveTiles), 1, kLargestBlock);
     tl::Extents line = source.shape;
     for (std::size_t d = 0; d < line.size(); ++d)
@@ -93,7 +93,7 @@ class TopK {
   tl::Tile keys(tl::Extents at, tl::Extents shape, std::int64_t first, std::int64_t count) const {
     at[axis_] = first;
     shape[axis_] = count;
-    return keys_of(tl::cast(fill_out(load(x_, at, shape), shape), wide(x_.dtype())), options_.largest);
+    return keys_of(tl::cast(fill_out(load(x_, at, shape), shape), loaded_type(x_.dtype())), options_.largest);
   }
 
   /// The best of a block that begins at `first`, of those that come after `last`.
