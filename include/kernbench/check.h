@@ -20,6 +20,14 @@ struct Tolerance {
 bool check_close(const std::string& name, const torch::Tensor& actual, const torch::Tensor& expected,
                  Tolerance tolerance = {}, Where where = Where::current());
 
+/// check_close against the product of two host matrices a [m, k] and b [k, n], in the type of `actual` [m, n]. The
+/// reference shares nothing with the simulator's own products. Of whole numbers whose sums a double holds, sums of
+/// random signs over the columns of `actual` are compared with those of the product (Freivalds, 1977); only rows in
+/// which they differ are multiplied out. A wrong row passes with probability 2^-32. Other operands are multiplied in
+/// double precision.
+bool check_product(const std::string& name, const torch::Tensor& actual, const torch::Tensor& a, const torch::Tensor& b,
+                   Tolerance tolerance = {}, Where where = Where::current());
+
 /// Records a figure of the program's own.
 void report_metric(const std::string& name, double value, const std::string& unit);
 

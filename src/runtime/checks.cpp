@@ -11,6 +11,7 @@
 #include "kernbench/error.h"
 #include "runtime/context.h"
 #include "runtime/devices/simulated_devices.h"
+#include "runtime/product_reference.h"
 #include "tensor/host_call.h"
 #include "tensor/tensor_impl.h"
 
@@ -53,6 +54,34 @@ void compare(const torch::Tensor& actual, const torch::Tensor& expected, Toleran
   }
 }
 
+/// Reads `actual`, compares it with what `expected_of` yields of the values read, and records the result.
+template <class ExpectedOf>
+bool check(const char* call, const std::string& name, const torch::Tensor& actual, Tolerance tolerance,
+           const ExpectedOf& expected_of) {
+  auto& context = runtime::current_context(call);
+  auto& simulation = context.simulation;
+  CheckResult result;
+  result.name = name;
+  const auto record = [&](CheckStatus status) {
+    result.status = status;
+    simulation.checks.push_back(result);
+    return status != CheckStatus::failed;
+  };
+  const auto& options = simulation.options();
+  if (!options.data || (options.skip_floating_point_ops && is_floating_point(actual.scalar_type()))) {
+    wait_as_a_read(context, actual);
+    return record(CheckStatus::skipped);
+  }
+  const torch::Tensor host = tensor::host_copy(actual, HostRead::check).contiguous();
+  if (tensor::impl_of(host).storage->left_out) return record(CheckStatus::skipped);
+  simulation.values.add(std::string_view(name));
+  simulation.values.add(std::span(static_cast<const std::byte*>(host.data_ptr()), host.nbytes()));
+  const torch::Tensor expected = expected_of(host);
+  if (same_bytes(host, expected)) return record(CheckStatus::passed);
+  compare(host.to(torch::kDouble), expected.to(torch::kDouble).contiguous(), tolerance, result);
+  return record(result.status);
+}
+
 }  // namespace
 
 bool data_enabled() {
@@ -67,10 +96,6 @@ bool floating_point_enabled() {
 bool check_close(const std::string& name, const torch::Tensor& actual, const torch::Tensor& expected,
                  Tolerance tolerance, Where where) {
   const tensor::HostCall here("check_close", where);
-  auto& context = runtime::current_context("check_close");
-  auto& simulation = context.simulation;
-  CheckResult result;
-  result.name = name;
   if (!expected.device().is_cpu()) {
     throw ValueError(fmt::format("check_close({}): the expected values must be on the host, but they are on {}", name,
                                  expected.device().str()));
@@ -79,28 +104,27 @@ bool check_close(const std::string& name, const torch::Tensor& actual, const tor
     throw ValueError(fmt::format("check_close({}): the shapes [{}] and [{}] differ", name,
                                  fmt::join(actual.sizes(), ", "), fmt::join(expected.sizes(), ", ")));
   }
-  const auto skip = [&] {
-    result.status = CheckStatus::skipped;
-    simulation.checks.push_back(result);
-    return true;
-  };
-  const auto& options = simulation.options();
-  if (!options.data || (options.skip_floating_point_ops && is_floating_point(actual.scalar_type()))) {
-    wait_as_a_read(context, actual);
-    return skip();
+  return check("check_close", name, actual, tolerance, [&](const torch::Tensor&) { return expected; });
+}
+
+bool check_product(const std::string& name, const torch::Tensor& actual, const torch::Tensor& a, const torch::Tensor& b,
+                   Tolerance tolerance, Where where) {
+  const tensor::HostCall here("check_product", where);
+  for (const auto* const operand : {&a, &b}) {
+    if (operand->device().is_cpu()) continue;
+    throw ValueError(
+        fmt::format("check_product({}): operand {} must be on the host, but it is on {}; keep the host tensor "
+                    "that was copied to the device",
+                    name, operand == &a ? "a" : "b", operand->device().str()));
   }
-  const torch::Tensor host = tensor::host_copy(actual, HostRead::check).contiguous();
-  if (tensor::impl_of(host).storage->left_out) return skip();
-  simulation.values.add(std::string_view(name));
-  simulation.values.add(std::span(static_cast<const std::byte*>(host.data_ptr()), host.nbytes()));
-  if (same_bytes(host, expected)) {
-    result.status = CheckStatus::passed;
-    simulation.checks.push_back(result);
-    return true;
+  if (a.dim() != 2 || b.dim() != 2 || actual.dim() != 2 || a.size(1) != b.size(0) || actual.size(0) != a.size(0) ||
+      actual.size(1) != b.size(1)) {
+    throw ValueError(fmt::format("check_product({}): [{}] is not the shape of the product of [{}] and [{}]", name,
+                                 fmt::join(actual.sizes(), ", "), fmt::join(a.sizes(), ", "),
+                                 fmt::join(b.sizes(), ", ")));
   }
-  compare(host.to(torch::kDouble), expected.to(torch::kDouble).contiguous(), tolerance, result);
-  simulation.checks.push_back(result);
-  return result.status == CheckStatus::passed;
+  return check("check_product", name, actual, tolerance,
+               [&](const torch::Tensor& host) { return runtime::expected_product(host, a, b); });
 }
 
 void report_metric(const std::string& name, double value, const std::string& unit) {

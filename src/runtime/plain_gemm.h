@@ -1,17 +1,14 @@
-// A matrix product that results are compared with, independent of the simulator's own numerics.
+// A matrix product that results are compared with. It shares nothing with the simulator's own numerics.
 #pragma once
 
 #include <algorithm>
 #include <array>
-#include <cmath>
 #include <cstdint>
 #include <span>
 #include <thread>
 #include <vector>
 
-#include "kernbench/torch.h"
-
-namespace benches {
+namespace kernbench::runtime::reference {
 
 /// Rows that are multiplied at once, and columns of a panel: the sums are registers of the widest instruction set.
 inline constexpr std::int64_t kRows = 6;
@@ -89,8 +86,8 @@ void multiply_panel(std::span<const Real> a, std::span<const Real> b, std::span<
 
 /// c[m,n] = a[m,k] b[k,n], row-major, accumulated in the order of k.
 template <class Real>
-void reference_gemm(std::span<const Real> a, std::span<const Real> b, std::span<Real> c, std::int64_t m, std::int64_t n,
-                    std::int64_t k) {
+void plain_gemm(std::span<const Real> a, std::span<const Real> b, std::span<Real> c, std::int64_t m, std::int64_t n,
+                std::int64_t k) {
   const std::int64_t panels = (n + kColumns<Real> - 1) / kColumns<Real>;
   const std::int64_t threads = std::clamp<std::int64_t>(std::thread::hardware_concurrency(), 1, panels);
   const auto every = [&](std::int64_t first) {
@@ -102,38 +99,4 @@ void reference_gemm(std::span<const Real> a, std::span<const Real> b, std::span<
   every(0);
 }
 
-template <class Real>
-std::span<Real> elements(const kernbench::torch::Tensor& tensor) {
-  return {tensor.data_ptr<Real>(), static_cast<std::size_t>(tensor.numel())};
-}
-
-template <class Real>
-kernbench::torch::Tensor reference_product_as(const kernbench::torch::Tensor& a, const kernbench::torch::Tensor& b) {
-  const auto type = kernbench::torch::scalar_type_of<Real>();
-  const auto x = a.to(type), y = b.to(type);
-  auto c = kernbench::torch::empty({a.size(0), b.size(1)}, type);
-  reference_gemm<Real>(elements<Real>(x), elements<Real>(y), elements<Real>(c), a.size(0), b.size(1), a.size(1));
-  return c;
-}
-
-/// Every element is a whole number of at most this size; negative: not every one is.
-inline float largest_whole(const kernbench::torch::Tensor& tensor) {
-  const auto values = tensor.to(kernbench::torch::kFloat);
-  float largest = 0;
-  for (const float value : elements<float>(values)) {
-    if (!(std::abs(value) < 0x1p24F) || value != static_cast<float>(static_cast<std::int32_t>(value))) return -1;
-    largest = std::max(largest, std::abs(value));
-  }
-  return largest;
-}
-
-/// The product of two matrices of at most 32 bits on the host. Operands that are whole numbers so small that every
-/// partial sum fits into a float are multiplied as floats, which is then exact; others as doubles.
-inline kernbench::torch::Tensor reference_product(const kernbench::torch::Tensor& a,
-                                                  const kernbench::torch::Tensor& b) {
-  const double x = largest_whole(a), y = largest_whole(b);
-  const bool exact = x >= 0 && y >= 0 && x * y * static_cast<double>(a.size(1)) <= 0x1p24;
-  return exact ? reference_product_as<float>(a, b) : reference_product_as<double>(a, b);
-}
-
-}  // namespace benches
+}  // namespace kernbench::runtime::reference
