@@ -31,13 +31,14 @@ struct Load {
 
 class StepCost {
  public:
-  StepCost(const CostStep& step, std::span<const PeCoordinate> endpoints, bool rank_per_pe, const WayOut& way,
+  StepCost(const CostStep& step, std::span<const PeCoordinate> endpoints, bool rank_per_pe, double way,
            const Network& network)
-      : network_(network), way_(way), between_sips_(!rank_per_pe), of_rows_(step.of_rows), ranks_(endpoints.size()) {
+      : network_(network), way_(way), between_sips_(!rank_per_pe), ranks_(endpoints.size()) {
     for (const CostStep::Message& message : step.messages) {
       const auto from = static_cast<std::size_t>(message.from), to = static_cast<std::size_t>(message.to);
+      ranks_[from].sent += message.weight;
       ranks_[to].received += message.weight;
-      add(endpoints[from], endpoints[to], message.weight, ranks_[from]);
+      add(endpoints[from], endpoints[to], message.weight);
     }
   }
 
@@ -50,29 +51,22 @@ class StepCost {
       const double use = load.next.size() > 1 ? kSharedLine : 1;
       most = std::max(most, load.weight / (use * rate));
     }
-    for (const Traffic& rank : ranks_) {
-      const bool mixed = rank.links.size() > (of_rows_ ? way_.lanes : 1);
-      most =
-          std::max({most, rank.received * way_.ns_per_byte, rank.sent * way_.ns_per_byte / (mixed ? kSharedLine : 1)});
-    }
+    for (const Traffic& rank : ranks_) most = std::max(most, std::max(rank.sent, rank.received) * way_);
     return most;
   }
 
  private:
   /// Of a rank that is a SIP.
   struct Traffic {
-    double sent = 0, received = 0;
-    std::set<std::int64_t> links;  // that it sends to
+    double sent = 0, received = 0;  // weight
   };
 
-  void add(PeCoordinate from, PeCoordinate to, double weight, Traffic& sender) {
+  void add(PeCoordinate from, PeCoordinate to, double weight) {
     const auto route = network_.route(Endpoint::pe_port(from), Endpoint::pe_port(to));
     longest_ = std::max(longest_, network_.latency(route));
-    sender.sent += weight;
     Load* before = nullptr;
     for (const RouteHop& hop : route) {
       if (between_sips_ && network_.link(hop.link).kind != LinkKind::sip) continue;
-      if (before == nullptr) sender.links.insert(hop.link.value);
       if (before != nullptr) before->next.insert(hop.link.value);
       before = &loads_[hop.link];
       before->weight += weight;
@@ -81,8 +75,8 @@ class StepCost {
   }
 
   const Network& network_;
-  const WayOut& way_;
-  bool between_sips_, of_rows_;
+  double way_;
+  bool between_sips_;
   Time longest_;
   std::vector<Traffic> ranks_;
   std::map<topology::LinkId, Load> loads_;
@@ -125,7 +119,7 @@ std::vector<PeCoordinate> endpoints_of(const GroupDescription& group, std::span<
 
 }  // namespace
 
-WayOut way_out_of_sip(const Network& network) {
+double way_ns_per_byte(const Network& network) {
   const auto& sip = network.topology().sip;
   const Endpoint chiplet = Endpoint::io_cpu(SipId{0});
   std::map<topology::LinkId, double> users;
@@ -136,19 +130,17 @@ WayOut way_out_of_sip(const Network& network) {
         for (const RouteHop& hop : route) users[hop.link] += 1;
     }
   }
-  WayOut way;
-  if (sip.io.attachment == topology::IoAttachment::west_edge)
-    way.lanes = static_cast<std::size_t>(sip.cubes.height) * network.topology().cube.pes.height;
+  double most = 0;
   const auto pes = static_cast<double>(network.topology().pes_per_sip());
   for (const auto& [link, behind] : users) {
     const auto rate = static_cast<double>(network.link(link).spec.payload_rate().count()) * 1e-9;
-    way.ns_per_byte = std::max(way.ns_per_byte, behind / pes / rate);
+    most = std::max(most, behind / pes / rate);
   }
-  return way;
+  return most;
 }
 
 AlgorithmCost cost_of(const CollectiveAlgorithm& algorithm, std::span<const PeCoordinate> endpoints, bool rank_per_pe,
-                      const WayOut& way, const Network& network) {
+                      double way, const Network& network) {
   const auto& pe = network.topology().pe;
   const double each = 3 * nanoseconds(pe.control.issue) + nanoseconds(pe.ipcq.meta_latency);
   const double memory = 2 * (nanoseconds(pe.dma.setup) + nanoseconds(network.topology().cube.hbm.latency));
@@ -170,7 +162,7 @@ AutomaticChoice::AutomaticChoice(CollectiveOperation operation, const GroupDescr
   for (const std::string_view each : algorithm_names(operation)) {
     if (std::ranges::find(group.spec.candidates, each) != group.spec.candidates.end()) candidates.push_back(each);
   }
-  const WayOut way = group.rank_per_pe ? WayOut{} : way_out_of_sip(network);
+  const double way = group.rank_per_pe ? 0 : way_ns_per_byte(network);
   std::vector<AlgorithmCost> crowded;  // whose channels take turns with the group's own
   for (const CollectiveAlgorithm& algorithm : collective_algorithms()) {
     if (algorithm.operation != operation || !algorithm.steps || !algorithm.refusal(group).empty()) continue;

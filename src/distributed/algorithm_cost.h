@@ -9,9 +9,8 @@
 //           space-division packet switch", 1987)
 // Where ranks are SIPs the links between SIPs count, which the PEs of a SIP share, and the way from there to the IO
 // chiplet, likewise:
-//   weight of all that a rank sends, or receives * max over links of the SIP of (share of the PEs behind it / (use *
-//   payload rate))
-//   use   = 2 - sqrt(2) where what a row of PEs sends goes to several links; not where its PEs go one way
+//   weight of all that a rank sends, or receives * max over links of the SIP of (share of the PEs behind it / payload
+//   rate)
 // Else all links count. Nothing is fitted; the launch is the same for all algorithms and left out.
 #pragma once
 
@@ -32,16 +31,13 @@ struct AlgorithmCost {
   double of(std::int64_t bytes) const { return latency_ns + ns_per_byte * static_cast<double>(bytes); }
 };
 
-/// The way between the PEs of a SIP and its IO chiplet, on its busiest link.
-struct WayOut {
-  double ns_per_byte = 0;  // that a SIP sends, or receives, spread evenly over its PEs; 0: it does not count
-  std::size_t lanes = 1;   // into the chiplet, one for each row of the mesh
-};
-WayOut way_out_of_sip(const topology::Network& network);
+/// The way between the PEs of a SIP and its IO chiplet: on its busiest link, of each byte that the SIP sends, or
+/// receives, spread evenly over its PEs.
+double way_ns_per_byte(const topology::Network& network);
 
-/// `endpoints`: of the group's ranks, a PE of each. `way`: where ranks are single PEs, none.
+/// `endpoints`: of the group's ranks, a PE of each. `way`: the above; 0 where ranks are single PEs.
 AlgorithmCost cost_of(const CollectiveAlgorithm& algorithm, std::span<const PeCoordinate> endpoints, bool rank_per_pe,
-                      const WayOut& way, const topology::Network& network);
+                      double way, const topology::Network& network);
 
 /// For a group whose ranks are the SIPs, or PEs, of their global numbers, as they are unless a program moves them; so
 /// the choice is a function of the group, the machine and the bytes alone, the same on all ranks.

@@ -112,7 +112,6 @@ struct CostStep {
   std::int64_t latencies = 1;   // one after the other; 0: they overlap with those of other steps
   std::int64_t times = 1;       // that the step is done
   bool through_memory = false;  // what is sent has been stored before, and is loaded
-  bool of_rows = false;         // the PEs of a row send over one link of their SIP at a time (both_ways.h)
 };
 
 struct CollectiveAlgorithm {

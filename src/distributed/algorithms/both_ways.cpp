@@ -32,7 +32,6 @@ std::vector<RankPair> both_ways(std::vector<RankPair> channels) {
 }
 
 CostStep both_ways(CostStep step) {
-  step.of_rows = true;
   for (std::size_t i = 0, one_way = step.messages.size(); i < one_way; ++i) {
     step.messages[i].weight /= 2;
     const auto [from, to, weight] = step.messages[i];

@@ -24,7 +24,7 @@ std::int64_t accesses_of(const PlannedRequest& request) {
   const std::int64_t longest = std::min(request.granule, request.burst).count();
   std::int64_t accesses = 0;
   for (const StridedRange& range : request.ranges)
-    accesses += range.count * ((range.bytes.count() + longest - 1) / longest + 1);
+    accesses += range.rows * ((range.row_bytes.count() + longest - 1) / longest + 1);
   return accesses;
 }
 
