@@ -40,7 +40,7 @@ std::string error_message(const report::ErrorResult& error, bool colour) {
            "\nThis is a fault of KernBench, not of your program. Please report it with the command line and this "
            "message.\n";
   }
-  const std::string kind = report::kind_of(error) + (error.rank_errors.empty() ? ": " : "");
+  const std::string kind = report::kind_of(error) + (error.rank_errors.empty() ? ": " : "\n\n");
   return palette.paint(Style::bad, "kernbench: " + kind) + message + (where.empty() ? "" : "\n  at " + where) +
          (error.slots ? "\n  slots: " + report::one_line(error.slots->text) : "") + "\n";
 }

@@ -31,11 +31,15 @@ struct Load {
 
 class StepCost {
  public:
-  StepCost(const CostStep& step, std::span<const PeCoordinate> endpoints, bool rank_per_pe, const Network& network)
-      : network_(network), between_sips_(!rank_per_pe) {
-    for (const CostStep::Message& message : step.messages)
-      add(endpoints[static_cast<std::size_t>(message.from)], endpoints[static_cast<std::size_t>(message.to)],
-          message.weight);
+  StepCost(const CostStep& step, std::span<const PeCoordinate> endpoints, bool rank_per_pe, double way,
+           const Network& network)
+      : network_(network), way_(way), between_sips_(!rank_per_pe), ranks_(endpoints.size()) {
+    for (const CostStep::Message& message : step.messages) {
+      const auto from = static_cast<std::size_t>(message.from), to = static_cast<std::size_t>(message.to);
+      ranks_[from].sent += message.weight;
+      ranks_[to].received += message.weight;
+      add(endpoints[from], endpoints[to], message.weight);
+    }
   }
 
   double longest_ns() const { return static_cast<double>(longest_.count()) * 1e-3; }
@@ -47,10 +51,16 @@ class StepCost {
       const double use = load.next.size() > 1 ? kSharedLine : 1;
       most = std::max(most, load.weight / (use * rate));
     }
+    for (const Traffic& rank : ranks_) most = std::max(most, std::max(rank.sent, rank.received) * way_);
     return most;
   }
 
  private:
+  /// Of a rank that is a SIP.
+  struct Traffic {
+    double sent = 0, received = 0;  // weight
+  };
+
   void add(PeCoordinate from, PeCoordinate to, double weight) {
     const auto route = network_.route(Endpoint::pe_port(from), Endpoint::pe_port(to));
     longest_ = std::max(longest_, network_.latency(route));
@@ -65,8 +75,10 @@ class StepCost {
   }
 
   const Network& network_;
+  double way_;
   bool between_sips_;
   Time longest_;
+  std::vector<Traffic> ranks_;
   std::map<topology::LinkId, Load> loads_;
 };
 
@@ -107,14 +119,34 @@ std::vector<PeCoordinate> endpoints_of(const GroupDescription& group, std::span<
 
 }  // namespace
 
+double way_ns_per_byte(const Network& network) {
+  const auto& sip = network.topology().sip;
+  const Endpoint chiplet = Endpoint::io_cpu(SipId{0});
+  std::map<topology::LinkId, double> users;
+  for (std::int32_t cube = 0; cube < sip.cubes.count(); ++cube) {
+    for (std::int32_t pe = 0; pe < network.topology().cube.pes.count(); ++pe) {
+      const Endpoint port = Endpoint::pe_port({SipId{0}, CubeId{cube}, PeId{pe}});
+      for (const auto& route : {network.route(port, chiplet), network.route(chiplet, port)})
+        for (const RouteHop& hop : route) users[hop.link] += 1;
+    }
+  }
+  double most = 0;
+  const auto pes = static_cast<double>(network.topology().pes_per_sip());
+  for (const auto& [link, behind] : users) {
+    const auto rate = static_cast<double>(network.link(link).spec.payload_rate().count()) * 1e-9;
+    most = std::max(most, behind / pes / rate);
+  }
+  return most;
+}
+
 AlgorithmCost cost_of(const CollectiveAlgorithm& algorithm, std::span<const PeCoordinate> endpoints, bool rank_per_pe,
-                      const Network& network) {
+                      double way, const Network& network) {
   const auto& pe = network.topology().pe;
   const double each = 3 * nanoseconds(pe.control.issue) + nanoseconds(pe.ipcq.meta_latency);
   const double memory = 2 * (nanoseconds(pe.dma.setup) + nanoseconds(network.topology().cube.hbm.latency));
   AlgorithmCost cost{&algorithm};
   for (const CostStep& step : algorithm.steps(static_cast<int>(endpoints.size()))) {
-    const StepCost one(step, endpoints, rank_per_pe, network);
+    const StepCost one(step, endpoints, rank_per_pe, way, network);
     const auto times = static_cast<double>(step.times);
     cost.latency_ns += times * static_cast<double>(step.latencies) * (one.longest_ns() + each);
     if (step.through_memory) cost.latency_ns += times * memory;
@@ -130,12 +162,13 @@ AutomaticChoice::AutomaticChoice(CollectiveOperation operation, const GroupDescr
   for (const std::string_view each : algorithm_names(operation)) {
     if (std::ranges::find(group.spec.candidates, each) != group.spec.candidates.end()) candidates.push_back(each);
   }
+  const double way = group.rank_per_pe ? 0 : way_ns_per_byte(network);
   std::vector<AlgorithmCost> crowded;  // whose channels take turns with the group's own
   for (const CollectiveAlgorithm& algorithm : collective_algorithms()) {
     if (algorithm.operation != operation || !algorithm.steps || !algorithm.refusal(group).empty()) continue;
     if (!candidates.empty() && std::ranges::find(candidates, algorithm.name) == candidates.end()) continue;
     auto& into = fits_beside(algorithm, group) ? costs_ : crowded;
-    into.push_back(cost_of(algorithm, endpoints, group.rank_per_pe, network));
+    into.push_back(cost_of(algorithm, endpoints, group.rank_per_pe, way, network));
   }
   if (costs_.empty()) costs_ = std::move(crowded);
 }

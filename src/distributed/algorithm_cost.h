@@ -7,8 +7,11 @@
 //   use   = 1 where all that meets on the link goes the same way from there on, else 2 - sqrt(2): so much passes where
 //           messages to different links wait in one line (Karol, Hluchyj, Morgan, "Input versus output queueing on a
 //           space-division packet switch", 1987)
-// Where ranks are SIPs the links between SIPs count, which the PEs of a SIP share; else all links. Nothing is fitted;
-// the launch is the same for all algorithms and left out.
+// Where ranks are SIPs the links between SIPs count, which the PEs of a SIP share, and the way from there to the IO
+// chiplet, likewise:
+//   weight of all that a rank sends, or receives * max over links of the SIP of (share of the PEs behind it / payload
+//   rate)
+// Else all links count. Nothing is fitted; the launch is the same for all algorithms and left out.
 #pragma once
 
 #include <cstdint>
@@ -28,9 +31,13 @@ struct AlgorithmCost {
   double of(std::int64_t bytes) const { return latency_ns + ns_per_byte * static_cast<double>(bytes); }
 };
 
-/// `endpoints`: of the group's ranks, a PE of each.
+/// The way between the PEs of a SIP and its IO chiplet: on its busiest link, of each byte that the SIP sends, or
+/// receives, spread evenly over its PEs.
+double way_ns_per_byte(const topology::Network& network);
+
+/// `endpoints`: of the group's ranks, a PE of each. `way`: the above; 0 where ranks are single PEs.
 AlgorithmCost cost_of(const CollectiveAlgorithm& algorithm, std::span<const PeCoordinate> endpoints, bool rank_per_pe,
-                      const topology::Network& network);
+                      double way, const topology::Network& network);
 
 /// For a group whose ranks are the SIPs, or PEs, of their global numbers, as they are unless a program moves them; so
 /// the choice is a function of the group, the machine and the bytes alone, the same on all ranks.

@@ -24,12 +24,20 @@ TEST(MessagesTest, ColourIsOnlyAddedWhenWanted) {
 }
 
 TEST(MessagesTest, TheFirstLineOfAFailedSpawnNamesRankAndCause) {
-  report::ErrorResult error{"SpawnException", "\n\n-- Process 1 terminated with the following error:\nValueError: no",
+  report::ErrorResult error{"SpawnException", "-- Process 1 terminated with the following error:\nValueError: no",
                             ""};
   error.rank_errors = {{{1}, Time::zero(), "ValueError", "no", ""}};
   EXPECT_EQ(error_message(error, false),
             "kernbench: SpawnException: rank 1: ValueError\n\n-- Process 1 terminated with the following error:\n"
             "ValueError: no\n");
+}
+
+TEST(MessagesTest, ExitCodesOfRanksStandApartFromTheFirstLine) {
+  report::ErrorResult error{"ProcessExitedException", "process 1 terminated with exit code 3", ""};
+  error.rank_errors = {{{1}, Time::zero(), "ProcessExitedException", "process 1 terminated with exit code 3", ""}};
+  EXPECT_EQ(error_message(error, false),
+            "kernbench: ProcessExitedException: rank 1: ProcessExitedException\n\n"
+            "process 1 terminated with exit code 3\n");
 }
 
 TEST(ExitCodeTest, FollowsFromTheError) {

@@ -462,7 +462,7 @@ TEST(Culprit, ASpawnSaysTheErrorOfAllItsRanksOnce) {
               {}, {.nprocs = 8});
         },
         devices(8));
-    EXPECT_THAT(error, StartsWith("SpawnException: \n\n-- Process 0 terminated with the following error (on ranks {0, "
+    EXPECT_THAT(error, StartsWith("SpawnException: -- Process 0 terminated with the following error (on ranks {0, "
                                   "..., 7}):\nDistributedError at "));
     EXPECT_THAT(error, AllOf(HasSubstr("Ranks {1, ..., 7} are running"), HasSubstr("Culprit rank 0;"),
                              Not(HasSubstr("Unwound"))));

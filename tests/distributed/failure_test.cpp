@@ -80,7 +80,7 @@ TEST(Failure, TheTextHasPyTorchsLineForCausesThatAreAlikeAndSaysWhereVictimsWait
   never.describe_as([] { return "a barrier"; });
   expect_failure(3, failing({0, 2}, never), [](const mp::SpawnException& failure) {
     EXPECT_STREQ(failure.what(),
-                 "\n\n-- Process 0 terminated with the following error (on ranks {0, 2}):\n"
+                 "-- Process 0 terminated with the following error (on ranks {0, 2}):\n"
                  "ValueError at 1 us: mimic of rank {0, 2}\n\n"
                  "Unwound because of them: rank 1 (waits for a barrier)");
   });

@@ -22,7 +22,7 @@ namespace mp = torch::multiprocessing;
 
 TEST(FailureText, AnErrorOfAThousandRanksIsSaidOnceWithTheirSet) {
   EXPECT_EQ(error_of([] { mp::spawn([](int) { throw ValueError("wrong for all"); }, {}, {.nprocs = 1000}); }),
-            "SpawnException: \n\n-- Process 0 terminated with the following error (on ranks {0, ..., 999}):\n"
+            "SpawnException: -- Process 0 terminated with the following error (on ranks {0, ..., 999}):\n"
             "ValueError at 0 ps: wrong for all");
 }
 
@@ -31,7 +31,7 @@ TEST(FailureText, ErrorsThatDifferInNumbersAreSaidOnceWithTheirValues) {
               mp::spawn([](int rank) { throw ValueError("rank " + std::to_string(rank + 1024) + " of 1024"); }, {},
                         {.nprocs = 1024});
             }),
-            "SpawnException: \n\n-- Process 0 terminated with the following error (on ranks {0, ..., 1023}):\n"
+            "SpawnException: -- Process 0 terminated with the following error (on ranks {0, ..., 1023}):\n"
             "ValueError at 0 ps: rank {1024, ..., 2047} of 1024");
 }
 
@@ -40,7 +40,7 @@ TEST(FailureText, AnErrorOfSeveralLinesAndTimesIsSaidOnceWithItsPlaces) {
                                        {0, Time::nanoseconds(1), "ValueError", "wrong", "a.cpp:1 (send)", nullptr},
                                        {2, Time::nanoseconds(2), "ValueError", "wrong", "a.cpp:1 (send)", nullptr}},
                                       {}),
-            "\n\n-- Process 0 terminated with the following error (on ranks {0, 1, 2}):\n"
+            "-- Process 0 terminated with the following error (on ranks {0, 1, 2}):\n"
             "ValueError at 1 ns to 2 ns: wrong\n"
             "  at b.cpp:2 (send), on rank 1\n"
             "  at a.cpp:1 (send), on ranks {0, 2}");
@@ -62,7 +62,7 @@ TEST(FailureText, ARankOfSeveralErrorsIsNamedOnce) {
   EXPECT_EQ(
       distributed::failure_text(
           {{3, {}, "ValueError", "wrong", "on pe0", nullptr}, {3, {}, "ValueError", "wrong", "on pe1", nullptr}}, {}),
-      "\n\n-- Process 3 terminated with the following error:\n"
+      "-- Process 3 terminated with the following error:\n"
       "ValueError at 0 ps: wrong\n  at on pe0, on rank 3\n  at on pe1, on rank 3");
 }
 

@@ -39,7 +39,7 @@ TEST(OutcomeTest, AnErrorOutweighsAFailedCheckAndThatASkippedOne) {
 TEST(OutcomeTest, AnErrorInOneLineNamesTheFirstRankThatFailed) {
   EXPECT_EQ(headline({"DeadlockError", "deadlock at 2 us: who\nand more", ""}), "DeadlockError: deadlock at 2 us: who");
   EXPECT_EQ(headline({"std::runtime_error", "", ""}), "std::runtime_error");
-  ErrorResult error{"SpawnException", "\n\n-- Process 1 terminated with the following error:\n", ""};
+  ErrorResult error{"SpawnException", "-- Process 1 terminated with the following error:\n", ""};
   error.rank_errors = {{{1}, Time::zero(), "ValueError", "no more\nsamples", ""}};
   EXPECT_EQ(headline(error), "SpawnException: rank 1: ValueError: no more");
   error.rank_errors.push_back(error.rank_errors.front());

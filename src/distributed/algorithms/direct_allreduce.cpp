@@ -7,12 +7,19 @@
 // divided by n there, once) to all others. A rank sends 2(n - 1) chunks, as in a ring, but in two steps instead of
 // 2(n - 1).
 //
+// Where ranks share links, the order in which a rank sends decides how well they are used. Messages that follow each
+// other go near and far, and around in both directions: to the rank n - 1 - i g places after, for i = 0, 1, …, with g
+// about n / φ². Multiples of the golden section are spread evenly, however many of them there are (Knuth, The Art of
+// Computer Programming, volume 3, section 6.4, theorem S).
+//
 // Of each chunk as many tiles at a time as a queue has slots. Call sending them S, folding tile t of the own chunk F(t)
 // and sending its result G(t), receiving the results of others R. What a tile waits for, to be sent, is that its
 // receiver has taken the tile one window before it on the channel: for S one of the F or R before it, for G(t) an
 // F(u) with u <= t. F(t) waits for the S of all ranks, and R for their G. In the order S, F(0), G(0), F(1), G(1), …, R
 // of all ranks together everything waits for earlier things only, so that nothing can fill up, with one slot either.
 #include <algorithm>
+#include <numeric>
+#include <vector>
 
 #include "distributed/algorithms/all_pairs.h"
 #include "distributed/algorithms/neighbours.h"
@@ -24,11 +31,22 @@ namespace {
 
 using torch::distributed::ReduceOp;
 
+/// How many places after a rank the others are, in the order in which it sends to them.
+std::vector<std::int64_t> places_after(std::int64_t ranks) {
+  constexpr std::int64_t kGoldenPerMille = 382;  // 1 / φ²
+  std::int64_t stride = std::max<std::int64_t>((ranks * kGoldenPerMille + 500) / 1000, 1);
+  while (std::gcd(stride, ranks) != 1) ++stride;
+  std::vector<std::int64_t> places;
+  for (std::int64_t i = 0, place = ranks - 1; i < ranks; ++i, place = (place + ranks - stride % ranks) % ranks)
+    if (place != 0) places.push_back(place);
+  return places;
+}
+
 /// One shard of one rank.
 class DirectReduction {
  public:
   DirectReduction(const RankView& ranks, const tl::Tensor& x, ReduceOp op, Range shard)
-      : ranks_(ranks), x_(x), op_(op), chunks_(shard, ranks) {}
+      : ranks_(ranks), x_(x), op_(op), chunks_(shard, ranks), others_(places_after(ranks.size)) {}
 
   void run() {
     for (part_ = 0; part_ < chunks_.parts(); ++part_) {
@@ -40,13 +58,13 @@ class DirectReduction {
 
  private:
   /// Calls body(rank, offset, elements) for each tile of the chunks of the other ranks: the first tiles of all, then
-  /// the second ones, so that all channels are in use. Each rank begins with the one after it.
+  /// the second ones, so that all channels are in use.
   template <class Body>
   void for_each_tile_of_others(const Body& body) const {
     const Range longest = chunks_.part_of(0, part_);
     for (std::int64_t offset = 0; offset < longest.end - longest.begin; offset += ranks_.tile_elements) {
-      for (std::int64_t step = 1; step < ranks_.size; ++step) {
-        const std::int64_t rank = ranks_.after(step);
+      for (const std::int64_t places : others_) {
+        const std::int64_t rank = ranks_.after(places);
         const Range part = chunks_.part_of(rank, part_);
         const std::int64_t at = part.begin + offset;
         if (at < part.end) body(rank, at, std::min(ranks_.tile_elements, part.end - at));
@@ -70,8 +88,8 @@ class DirectReduction {
                     }
                     const tl::Tile result = finish_reduction(op_, reduce(op_, folded, mine), ranks_.size);
                     tl::store(x_, {at}, result);
-                    for (std::int64_t step = 1; step < ranks_.size; ++step) {
-                      send_to(ranks_.part(ranks_.after(step)), result, ranks_.window);
+                    for (const std::int64_t places : others_) {
+                      send_to(ranks_.part(ranks_.after(places)), result, ranks_.window);
                     }
                   });
   }
@@ -86,7 +104,8 @@ class DirectReduction {
   const tl::Tensor& x_;
   ReduceOp op_;
   ShardChunks chunks_;
-  std::int64_t part_ = 0;  // of every chunk
+  std::vector<std::int64_t> others_;  // places after this rank
+  std::int64_t part_ = 0;             // of every chunk
 };
 
 void reduce_directly(const RankView& ranks, const CollectiveArguments& arguments) {

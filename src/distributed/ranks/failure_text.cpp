@@ -84,7 +84,8 @@ void append_places(std::string& text, const AlikeCauses& group) {
 
 void append_causes(std::string& text, const AlikeCauses& group) {
   const std::string all = group.ranks.size() == 1 ? "" : fmt::format(" (on {})", ranks_text(group.ranks));
-  text += fmt::format("\n\n-- Process {} terminated with the following error{}:\n", group.ranks.front(), all);
+  if (!text.empty()) text += "\n\n";
+  text += fmt::format("-- Process {} terminated with the following error{}:\n", group.ranks.front(), all);
   text += fmt::format("{} at {}: {}", group.causes.front().type, times_of(group), message_of(group));
   append_places(text, group);
 }

@@ -32,7 +32,7 @@ std::optional<Nest> nest_around(const std::vector<RankError>& causes, const std:
 }
 
 std::string nest_text(const Nest& nest) {
-  return fmt::format("after {} more nested spawns:{}", nest.levels - kMostNestedTexts, nest.innermost);
+  return fmt::format("after {} more nested spawns:\n\n{}", nest.levels - kMostNestedTexts, nest.innermost);
 }
 
 }  // namespace kernbench::distributed

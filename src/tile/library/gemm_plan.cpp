@@ -39,11 +39,11 @@ constexpr double kFinalistsWithin = 2.5;
 constexpr std::size_t kMeasured = 6;
 constexpr std::size_t kMeasuredOfGrid = 3;
 constexpr double kMeasuredWithin = 1.15;
+/// Of so many ways to share a product beside the best one tiles near theirs are replayed, too.
+constexpr std::size_t kRefinedGrids = 2;
 /// What the measurements of one product may move, in bursts: six times a matrix of 8192 x 8192 of f16, or four times
 /// what a product of 2048^3 moves on a shipped machine. assumption: half a second for a shape is worth a better plan.
 constexpr double kMeasuredBursts = 400'000;
-/// A plan that was measured gives way to another one that takes so much less.
-constexpr double kMeasuredMargin = 0.99;
 /// Edges are worth it where they leave at most so many of the array's folds, and cost so many times what the array
 /// takes for theirs: their tiles are narrow, so that loads and the array's fill show. Measured with 4097^3 on
 /// ahbm-1sip.
@@ -210,7 +210,25 @@ class Planner {
       if (finalist.ns < kFinalistsWithin * least) try_replay(replay, *finalist.candidate, finalist.tiles, best);
     }
     refine(replay, best);
-    return timer_ ? least_measured(best) : best;
+    if (!timer_) return best;
+    for (Best& other : best_of_other_grids(best)) refine(replay, other);
+    return least_measured(best);
+  }
+
+  /// The shortest replays of other ways to share the product, of those about as short as that of `best`.
+  std::vector<Best> best_of_other_grids(const Best& best) const {
+    std::vector<Best> others;
+    for (const Best& one : replayed_) {
+      if (one.candidate == best.candidate || one.ns > kMeasuredWithin * best.ns) continue;
+      const auto same = std::ranges::find(others, one.candidate, &Best::candidate);
+      if (same == others.end())
+        others.push_back(one);
+      else if (one.ns < same->ns)
+        *same = one;
+    }
+    std::ranges::stable_sort(others, {}, &Best::ns);
+    if (others.size() > kRefinedGrids) others.resize(kRefinedGrids);
+    return others;
   }
 
   /// Of the plans whose replays are about as short as that of `best`: replays leave out what a simulation does not.
@@ -223,7 +241,7 @@ class Planner {
     const std::vector<double> times = timer_(plans);
     std::size_t least = 0;
     for (std::size_t i = 1; i < all.size(); ++i)
-      if (times[i] < kMeasuredMargin * times[least]) least = i;
+      if (times[i] < times[least]) least = i;
     return all[least];
   }
 
@@ -233,13 +251,19 @@ class Planner {
     std::vector<Best> all{best};
     std::map<const Candidate*, std::size_t> of_grid{{best.candidate, 1}};
     double bursts = bursts_of(best);
-    for (const Best& one : replayed_) {
-      if (all.size() == kMeasured || one.ns > kMeasuredWithin * best.ns) break;
-      if (one.candidate == best.candidate && one.tiles == best.tiles) continue;
-      if (of_grid[one.candidate] == kMeasuredOfGrid || bursts + bursts_of(one) > kMeasuredBursts) continue;
-      ++of_grid[one.candidate];
-      bursts += bursts_of(one);
-      all.push_back(one);
+    const auto is_there = [&](const Best& one) {
+      return std::ranges::any_of(
+          all, [&](const Best& other) { return one.candidate == other.candidate && one.tiles == other.tiles; });
+    };
+    // Where few grids are left, more of each.
+    for (const std::size_t most : {kMeasuredOfGrid, kMeasured}) {
+      for (const Best& one : replayed_) {
+        if (all.size() == kMeasured || one.ns > kMeasuredWithin * best.ns) break;
+        if (of_grid[one.candidate] >= most || bursts + bursts_of(one) > kMeasuredBursts || is_there(one)) continue;
+        ++of_grid[one.candidate];
+        bursts += bursts_of(one);
+        all.push_back(one);
+      }
     }
     return all;
   }
@@ -276,15 +300,34 @@ class Planner {
         GemmTiles tiles = best.tiles;
         tiles.k = std::min(other, candidate.block.k);
         tiles.first_k = std::min(tiles.first_k, tiles.k);
-        if (tiles.k >= 1 && tiles.k != k) try_replay(replay, candidate, tiles, best);
+        if (tiles.k < 1 || tiles.k == k) continue;
+        for (const std::int64_t depth : depths()) {
+          tiles.depth = depth;
+          try_replay(replay, candidate, tiles, best);
+        }
       }
     }
+    if (timer_) refine_extents(replay, best);
     const GemmTiles steps = best.tiles;
     for (const std::int64_t part : {1, 2, 4, 8}) {
       GemmTiles tiles = steps;
       tiles.first_k = first_step(tiles.k, part);
       if (tiles.first_k != steps.first_k) try_replay(replay, candidate, tiles, best);
     }
+  }
+
+  /// Tiles of half and double the rows or columns.
+  void refine_extents(GemmReplay& replay, Best& best) {
+    const Candidate& candidate = *best.candidate;
+    const GemmTiles found = best.tiles;
+    const auto resized = [&](std::int64_t m, std::int64_t n) {
+      GemmTiles tiles = found;
+      tiles.m = std::clamp<std::int64_t>(m, 1, candidate.block.m),
+      tiles.n = std::clamp<std::int64_t>(n, 1, candidate.block.n);
+      if (tiles != found) try_replay(replay, candidate, tiles, best);
+    };
+    if (problem_.tile_m == 0) resized(found.m / 2, found.n), resized(2 * found.m, found.n);
+    if (problem_.tile_n == 0) resized(found.m, found.n / 2), resized(found.m, 2 * found.n);
   }
 
   bool allowed(const Candidate& candidate) const {

@@ -13,21 +13,46 @@ Bandwidth doubled(Bandwidth bandwidth) {
   return Bandwidth::bytes_per_second(bandwidth.count() * 2);
 }
 
-TEST(FabricMonotone, MoreBandwidthIsNeverSlowerAlone) {
-  std::mt19937_64 random(51);
-  for (int round = 0; round < 1000; ++round) {
+bool is_channel_of_memory(const TransferRequest& request, std::size_t server) {
+  return std::ranges::any_of(request.route, [&](const Stage& stage) {
+    return stage.group > 1 && server >= stage.server.value && server < stage.server.value + stage.group;
+  });
+}
+
+/// Not fewer than there are bursts: every access stands for one.
+std::int64_t accesses_of(const PlannedRequest& request) {
+  const std::int64_t longest = std::min(request.granule, request.burst).count();
+  std::int64_t accesses = 0;
+  for (const StridedRange& range : request.ranges)
+    accesses += range.rows * ((range.row_bytes.count() + longest - 1) / longest + 1);
+  return accesses;
+}
+
+void expect_no_slower(std::uint64_t seed, int rounds) {
+  std::mt19937_64 random(seed);
+  for (int round = 0; round < rounds; ++round) {
     Scenario scenario = random_scenario(random, 1);
-    const TransferRequest request = scenario.transfers[0].request.view();
+    const PlannedRequest& planned = scenario.transfers[0].request;
+    const TransferRequest request = planned.view();
     const TransferTimes before = uncontended(scenario.servers, request, ps(0));
-    for (ServerSpec& spec : scenario.servers) {
+    for (std::size_t server = 0; server < scenario.servers.size(); ++server) {
+      ServerSpec& spec = scenario.servers[server];
       const Bandwidth original = spec.bandwidth;
       spec.bandwidth = doubled(original);
       const TransferTimes after = uncontended(scenario.servers, request, ps(0));
-      ASSERT_LE(after.delivered, before.delivered) << "round " << round;
-      ASSERT_LE(after.departed, before.departed) << "round " << round;
+      const Time rounding = is_channel_of_memory(request, server) ? ps(accesses_of(planned)) : ps(0);
+      ASSERT_LE(after.delivered, before.delivered + rounding) << "seed " << seed << " round " << round;
+      ASSERT_LE(after.departed, before.departed + rounding) << "seed " << seed << " round " << round;
       spec.bandwidth = original;
     }
   }
+}
+
+/// But for rounding in a memory of several channels. What a channel may have before it while others stand idle is a
+/// length of time, its bytes / bandwidth rounded up once; what it has before it is the sum of services, rounded up one by
+/// one. So twice the bandwidth may halve the first and not quite the second, by less than 1 ps for each of them.
+TEST(FabricMonotone, MoreBandwidthIsNeverSlowerAlone) {
+  for (std::uint64_t seed = 0; seed < 10'000; ++seed) expect_no_slower(seed, 20);
 }
 
 Time makespan(const Outcome& outcome) {
