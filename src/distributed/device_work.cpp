@@ -11,6 +11,7 @@
 #include "kernbench/error.h"
 #include "runtime/devices/simulated_devices.h"
 #include "runtime/host_wait.h"
+#include "runtime/streams/capture.h"
 #include "runtime/streams/launches.h"
 #include "tensor/tensor_impl.h"
 
@@ -204,6 +205,8 @@ void throw_failure_of(const WorkState& work) {
 }
 
 void order_current_stream_behind(const WorkState& work) {
+  runtime::refuse_while_capturing(runtime::current_context("wait"), "Work::wait",
+                                  "the end of a communication cannot be replayed; wait before the capture");
   if (!work.finished->is_set()) runtime::current_stream("wait", work.device).enqueue_wait(work.finished);
 }
 

@@ -13,6 +13,7 @@
 #include "kernbench/error.h"
 #include "runtime/host_wait.h"
 #include "runtime/simulation.h"
+#include "runtime/streams/capture.h"
 #include "sim/before_deadlock.h"
 
 namespace kernbench::distributed {
@@ -123,6 +124,12 @@ runtime::CommandScopeRef Group::new_scope(const runtime::HostContext& context) c
 
 void Group::check_usable(runtime::HostContext& context, const char* call) const {
   runtime::tell_failures(context);
+  if (context.capture) {
+    runtime::refuse_while_capturing(
+        context, fmt::format("{} of {}", call, name_),
+        "a collective takes its turn on the channels of its group anew each time and cannot "
+        "be replayed; call it between the replays of two graphs");
+  }
   if (!failure_) return;
   throw ProgramError("DistributedError",
                      fmt::format("{}: {} has failed and cannot be used any more: destroy it, and make a new one. The "

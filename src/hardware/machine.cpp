@@ -223,6 +223,13 @@ std::shared_ptr<const sim::WaitNode> Machine::launch(LaunchRequest request) {
   return implementation_->launches.start(std::move(request), number, implementation_->command_leaves());
 }
 
+std::vector<std::shared_ptr<const sim::WaitNode>> Machine::launch(GraphRequest request) {
+  const SipId sip = request.launches.front().sip;
+  const std::uint64_t number = implementation_->next_command(sip);
+  for (std::size_t more = 1; more < request.launches.size(); ++more) implementation_->next_command(sip);
+  return implementation_->launches.start(std::move(request), number, implementation_->command_leaves());
+}
+
 void Machine::copy(CopyRequest request) {
   const SipId sip = request.sip;
   implementation_->start_copy(sip, std::move(request));

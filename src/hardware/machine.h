@@ -12,6 +12,7 @@
 #include "hardware/fabric/fabric.h"
 #include "hardware/ipcq/installation.h"
 #include "hardware/launch/launch.h"
+#include "hardware/launch/launch_graph.h"
 #include "hardware/mmu/tlb.h"
 #include "hardware/pe/processing_element.h"
 #include "hardware/physical_map.h"
@@ -66,6 +67,8 @@ class Machine {
   /// Commands of one instant leave in the order of the calls. Returns the launch as a node of the wait graph: what a
   /// host waits for that waits for its completion.
   std::shared_ptr<const sim::WaitNode> launch(LaunchRequest request);
+  /// Likewise a graph of launches, as one command; returns them in their order.
+  std::vector<std::shared_ptr<const sim::WaitNode>> launch(GraphRequest request);
   /// A copy of more than kMaximumLegs legs is several commands.
   void copy(CopyRequest request);
   void copy(PeerCopyRequest request);

@@ -19,6 +19,8 @@
 
 namespace kernbench::runtime {
 
+class Capture;
+
 /// What a worker had given to devices has failed.
 struct Failure {
   std::exception_ptr error;
@@ -45,6 +47,8 @@ struct HostContext {
   std::shared_ptr<OpenRange> range = {};                    // the latest that it has begun
   std::shared_ptr<OpenRange> profiled = {};                 // from profiler::start on
   std::vector<std::shared_ptr<WorkerGroup>> children = {};  // what it has spawned and has to join when it ends
+  std::shared_ptr<Capture> capture = {};                    // of a graph, under way; see streams/capture.h
+  std::map<int, std::size_t> capture_streams = {};          // on which graphs are captured, by device; made when used
   CommandScopeRef scope = {};                               // of what it gives to devices at present; may be null
   std::vector<FailureRef> failures = {};                    // of which it has not been told, see host_wait.h
   bool waits_for_devices = false;                           // or for other ranks: a failure ends the wait

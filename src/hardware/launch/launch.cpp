@@ -6,19 +6,22 @@
 
 #include "base/text.h"
 #include "hardware/agents.h"
+#include "hardware/launch/launch_graph.h"
 #include "hardware/launch/launch_path.h"
 
 namespace kernbench::hardware {
 
 using topology::Endpoint;
 
-Launch::Launch(LaunchPath& path, LaunchRequest request, Time now, std::uint64_t number)
+Launch::Launch(LaunchPath& path, LaunchRequest request, Time now, std::uint64_t number,
+               std::shared_ptr<LaunchGraph> graph)
     : path_(path),
       sip_(request.sip),
       name_(std::move(request.name)),
       number_(number),
       owner_(request.owner),
       queue_(request.queue),
+      graph_(std::move(graph)),
       given_(now),
       make_programs_(std::move(request.make_programs)),
       completed_(std::move(request.completed)),
@@ -48,8 +51,10 @@ void Launch::add(std::vector<ProgramRequest> programs) {
 }
 
 void Launch::send(std::uint64_t) {
+  const auto launches = static_cast<std::int64_t>(graph_ ? graph_->size() : 1);
   path_.transport().message({path_.layout().host_port_agent(sip_), message_key(number_)}, Endpoint::host(),
-                            Endpoint::io_cpu(sip_), VirtualNetwork::control, sim::call<&Launch::at_io_cpu>(this),
+                            Endpoint::io_cpu(sip_), VirtualNetwork::control,
+                            Bytes(launches * path_.transport().header().count()), sim::call<&Launch::at_io_cpu>(this),
                             &to_io_.log);
 }
 
@@ -60,6 +65,16 @@ void Launch::at_io_cpu(std::uint64_t) {
 
 void Launch::handled_by_io_cpu(std::uint64_t) {
   to_io_.handled = path_.scheduler().now();
+  if (graph_) return graph_->handled(to_io_);
+  has_come();
+}
+
+void Launch::handled(const MessageTimes& times) {
+  if (&times != &to_io_) to_io_ = times;  // its first launch has received the message
+  has_come();
+}
+
+void Launch::has_come() {
   at_io_cpu_ = true;
   if (has_turn_ && !go_out()) path_.over(*this);
 }
@@ -181,7 +196,7 @@ std::vector<WayStep> Launch::way_out() const {
 }
 
 void Launch::waits_for(std::vector<sim::WaitEdge>& edges) const {
-  if (!has_turn_) return edges.push_back({path_.before(*this), "its turn in the SIP's queue"});
+  if (!has_turn_) return path_.append_before(*this, edges);
   for (const Program& program : programs_) {
     if (program.over) continue;
     edges.push_back({path_.control(program.request.pe).runner(program), "its end"});

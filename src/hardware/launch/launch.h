@@ -18,6 +18,7 @@
 namespace kernbench::hardware {
 
 class Launch;
+class LaunchGraph;
 class LaunchPath;
 
 /// Times of a launch as its messages travel.
@@ -55,10 +56,14 @@ struct LaunchRequest {
 /// The state of one launch. Each step is called when the message that causes it has arrived or has been handled.
 class Launch final : public sim::WaitNode, private ProgramOwner {
  public:
-  Launch(LaunchPath& path, LaunchRequest request, Time now, std::uint64_t number);
+  /// `graph`: of which it is a part, and whose message brings it; null: of none.
+  Launch(LaunchPath& path, LaunchRequest request, Time now, std::uint64_t number,
+         std::shared_ptr<LaunchGraph> graph = nullptr);
 
-  /// The host sends the command; called in the deliver phase.
+  /// The host sends the command; called in the deliver phase. Of a graph's launches the first sends the message of all.
   void send(std::uint64_t);
+  /// The IO_CPU has handled the message of its graph.
+  void handled(const MessageTimes& times);
   /// Takes back all programs that are not over. The messages go their way, and the launch completes; called in the
   /// deliver phase.
   void cancel();
@@ -69,10 +74,11 @@ class Launch final : public sim::WaitNode, private ProgramOwner {
 
   std::uint64_t owner() const { return owner_; }
   std::uint64_t queue() const { return queue_; }
+  const std::shared_ptr<LaunchGraph>& graph() const { return graph_; }
   SipId sip() const { return sip_; }
   std::uint64_t number() const { return number_; }
   Name wait_name() const override { return "launch " + name_; }
-  /// The launch before it in its queue; after that the programs that are not over.
+  /// What it comes after in its queue or its graph; after that the programs that are not over.
   void waits_for(std::vector<sim::WaitEdge>& edges) const override;
 
   /// See LaunchTimes.
@@ -88,6 +94,7 @@ class Launch final : public sim::WaitNode, private ProgramOwner {
   // On the way out.
   void at_io_cpu(std::uint64_t);
   void handled_by_io_cpu(std::uint64_t);
+  void has_come();
   bool go_out();
   void send_to_cubes();
   void add(std::vector<ProgramRequest> programs);
@@ -106,6 +113,7 @@ class Launch final : public sim::WaitNode, private ProgramOwner {
   std::uint64_t number_;
   std::uint64_t owner_;
   std::uint64_t queue_;
+  std::shared_ptr<LaunchGraph> graph_;
   Time given_;
   bool has_turn_ = false;
   bool at_io_cpu_ = false;  // and handled there

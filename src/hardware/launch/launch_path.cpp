@@ -28,38 +28,74 @@ LaunchPath::LaunchPath(sim::Scheduler& scheduler, const topology::Topology& topo
 }
 
 std::shared_ptr<const sim::WaitNode> LaunchPath::start(LaunchRequest request, std::uint64_t number, Time leaves) {
-  auto launch = std::make_shared<Launch>(*this, std::move(request), scheduler_.now(), number);
-  under_way_.emplace(std::pair(launch->sip(), number), launch);
-  enter_queue(*launch);
-  scheduler_.schedule(leaves, sim::Phase::deliver, layout_.host_port_agent(launch->sip()), step_key(number),
-                      sim::call<&Launch::send>(launch.get()));
+  auto launch = add(std::move(request), number, nullptr);
+  enter_queue({launch.get(), nullptr});
+  send(*launch, leaves);
   return launch;
 }
 
-void LaunchPath::enter_queue(Launch& launch) {
-  if (launch.queue() != 0) {
-    auto& queue = queues_[{launch.sip(), launch.queue()}];
-    queue.push_back(&launch);
+std::vector<std::shared_ptr<const sim::WaitNode>> LaunchPath::start(GraphRequest request, std::uint64_t number,
+                                                                    Time leaves) {
+  assert(!request.launches.empty() && request.launches.size() == request.after.size());
+  const auto graph = std::make_shared<LaunchGraph>(std::move(request.after));
+  std::vector<std::shared_ptr<const sim::WaitNode>> nodes;
+  std::vector<Launch*> launches;
+  for (LaunchRequest& each : request.launches) {
+    auto launch = add(std::move(each), number++, graph);
+    launches.push_back(launch.get());
+    nodes.push_back(std::move(launch));
+  }
+  Launch& first = *launches.front();
+  graph->hold(std::move(launches));
+  enter_queue({&first, graph.get()});
+  send(first, leaves);
+  return nodes;
+}
+
+std::shared_ptr<Launch> LaunchPath::add(LaunchRequest request, std::uint64_t number,
+                                        std::shared_ptr<LaunchGraph> graph) {
+  auto launch = std::make_shared<Launch>(*this, std::move(request), scheduler_.now(), number, std::move(graph));
+  under_way_.emplace(std::pair(launch->sip(), number), launch);
+  return launch;
+}
+
+void LaunchPath::send(Launch& launch, Time leaves) {
+  scheduler_.schedule(leaves, sim::Phase::deliver, layout_.host_port_agent(launch.sip()), step_key(launch.number()),
+                      sim::call<&Launch::send>(&launch));
+}
+
+void LaunchPath::enter_queue(Turn turn) {
+  if (turn.launch->queue() != 0) {
+    auto& queue = queues_[{turn.launch->sip(), turn.launch->queue()}];
+    queue.push_back(turn);
     if (queue.size() > 1) return;
   }
-  launch.turn_came();
+  turn.came();
 }
 
 void LaunchPath::over(const Launch& launch) {
+  if (launch.graph() && !launch.graph()->over(launch)) return;
   if (launch.queue() == 0) return;
   const auto queue = queues_.find({launch.sip(), launch.queue()});
-  assert(queue->second.front() == &launch);
+  assert(queue->second.front().launch == &launch || queue->second.front().graph == launch.graph().get());
   do {
     queue->second.pop_front();
-  } while (!queue->second.empty() && queue->second.front()->turn_came());
+  } while (!queue->second.empty() && queue->second.front().came());
   if (queue->second.empty()) queues_.erase(queue);
 }
 
-const Launch* LaunchPath::before(const Launch& launch) const {
+void LaunchPath::append_before(const Launch& launch, std::vector<sim::WaitEdge>& edges) const {
+  const std::size_t earlier = edges.size();
+  if (launch.graph()) launch.graph()->append_before(launch, edges);
+  if (edges.size() > earlier) return;
   const auto& queue = queues_.at({launch.sip(), launch.queue()});
-  const auto found = std::ranges::find(queue, &launch);
+  const auto found = std::ranges::find_if(queue, [&](const Turn& turn) {
+    return turn.launch == &launch || (turn.graph != nullptr && turn.graph == launch.graph().get());
+  });
   assert(found != queue.begin() && found != queue.end());
-  return *std::prev(found);
+  const Turn& before = *std::prev(found);
+  constexpr const char* kTurn = "its turn in the SIP's queue";
+  before.graph != nullptr ? before.graph->append_open(edges, kTurn) : edges.push_back({before.launch, kTurn});
 }
 
 void LaunchPath::cancel(std::uint64_t owner) {

@@ -11,6 +11,7 @@
 
 #include "hardware/control/control_processor.h"
 #include "hardware/launch/launch.h"
+#include "hardware/launch/launch_graph.h"
 #include "hardware/launch/message_processor.h"
 #include "hardware/layout.h"
 #include "hardware/transport.h"
@@ -28,6 +29,8 @@ class LaunchPath {
 
   /// Takes the request now; the command leaves the host as its `number`-th at `leaves`.
   std::shared_ptr<const sim::WaitNode> start(LaunchRequest request, std::uint64_t number, Time leaves);
+  /// Likewise a graph, as one command; its launches have the numbers from `number` on.
+  std::vector<std::shared_ptr<const sim::WaitNode>> start(GraphRequest request, std::uint64_t number, Time leaves);
 
   /// Cancels the launches of an owner that are under way; called in the deliver phase.
   void cancel(std::uint64_t owner);
@@ -51,8 +54,8 @@ class LaunchPath {
 
   /// The IO_CPU has handled the completion of a launch: it is the turn of the next one of its queue.
   void over(const Launch& launch);
-  /// The launch whose end one of a queue waits for. REQUIRES: it is not the first.
-  const Launch* before(const Launch& launch) const;
+  /// What a launch that has no turn waits for.
+  void append_before(const Launch& launch, std::vector<sim::WaitEdge>& edges) const;
 
   /// Ends the life of a launch, unless the caller keeps it.
   std::shared_ptr<Launch> complete(const Launch& launch);
@@ -63,7 +66,16 @@ class LaunchPath {
     MessageProcessor cpu, counter;
   };
   Management& management(CubeCoordinate cube);
-  void enter_queue(Launch& launch);
+  /// What takes one turn in a queue: a launch, or all launches of a graph.
+  struct Turn {
+    Launch* launch;  // of a graph, its first one
+    LaunchGraph* graph;
+    /// It has come. True: what it is for is over.
+    bool came() { return graph != nullptr ? graph->turn_came() : launch->turn_came(); }
+  };
+  std::shared_ptr<Launch> add(LaunchRequest request, std::uint64_t number, std::shared_ptr<LaunchGraph> graph);
+  void send(Launch& launch, Time leaves);
+  void enter_queue(Turn turn);
 
   sim::Scheduler& scheduler_;
   const Layout& layout_;
@@ -76,8 +88,8 @@ class LaunchPath {
   std::vector<std::unique_ptr<Management>> management_;  // by cube index, made when first used
   std::vector<std::uint32_t> control_sent_;              // by PE index: messages so far
   std::map<std::pair<SipId, std::uint64_t>, std::shared_ptr<Launch>> under_way_;
-  /// Of each SIP's queues, the launches that are not over for the IO_CPU, in the order in which they were given.
-  std::map<std::pair<SipId, std::uint64_t>, std::deque<Launch*>> queues_;
+  /// Of each SIP's queues, what is not over for the IO_CPU, in the order in which it was given.
+  std::map<std::pair<SipId, std::uint64_t>, std::deque<Turn>> queues_;
 };
 
 }  // namespace kernbench::hardware

@@ -1,11 +1,15 @@
 // Copies from device to device: commands of the source's current stream, which the destination's waits for.
+#include <fmt/format.h>
+
 #include <map>
 #include <utility>
 
 #include "addressing/shard_pairs.h"
+#include "base/name_format.h"
 #include "runtime/context.h"
 #include "runtime/devices/simulated_devices.h"
 #include "runtime/devices/storage_places.h"
+#include "runtime/streams/capture.h"
 #include "runtime/streams/polling.h"
 #include "sim/fiber.h"
 
@@ -84,6 +88,12 @@ void SimulatedDevices::copy_on_device(const std::shared_ptr<tensor::DeviceStorag
   const auto to = own(destination), from = own(source);
   if (to->device() == from->device()) {
     return tensor::DeviceBackend::copy_on_device(destination, destination_boxes, source, source_boxes);
+  }
+  if (HostContext& context = current_context("copy_"); context.capture) {
+    refuse_while_capturing(
+        context, fmt::format("copy of tensor {} to tensor {}", from->descriptor()->name, to->descriptor()->name),
+        "a graph has launches of one device, and no copies between devices; copy before the capture or after the "
+        "replay");
   }
   std::vector<BoxPair> boxes;
   for (std::size_t i = 0; i < source_boxes.size(); ++i) boxes.push_back({source_boxes[i], destination_boxes[i]});

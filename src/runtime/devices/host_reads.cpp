@@ -11,6 +11,7 @@
 #include "runtime/devices/simulated_devices.h"
 #include "runtime/devices/storage_places.h"
 #include "runtime/host_wait.h"
+#include "runtime/streams/capture.h"
 #include "runtime/streams/polling.h"
 #include "sim/fiber.h"
 #include "tile/explain/explanation.h"
@@ -140,6 +141,10 @@ std::optional<std::vector<tensor::HostBytes>> SimulatedDevices::try_read(
   const auto mine = own(storage);
   const TracedRead traced(simulation_, name(why), mine->descriptor()->name);
   HostContext& context = current_context(name(why));
+  if (context.capture) {
+    refuse_while_capturing(context, fmt::format("{} of tensor {}", name(why), mine->descriptor()->name),
+                           "nothing runs before the replay, so there is nothing to read; read after the replay");
+  }
   note_read(context, *mine, boxes, why);
   host_wait(context, [&] { mine->wait_for_producers(); });
   auto transfer = locate(simulation_, *mine, boxes, Replicas::lowest);

@@ -1,11 +1,15 @@
 // Copies from the host to a device: commands of the current stream.
+#include <fmt/format.h>
+
 #include <utility>
 
+#include "base/name_format.h"
 #include "numerics/memory/storage.h"
 #include "runtime/context.h"
 #include "runtime/devices/simulated_devices.h"
 #include "runtime/devices/storage_places.h"
 #include "runtime/host_wait.h"
+#include "runtime/streams/capture.h"
 #include "runtime/streams/polling.h"
 #include "sim/fiber.h"
 
@@ -14,6 +18,11 @@ namespace kernbench::runtime {
 void SimulatedDevices::write(const std::shared_ptr<tensor::DeviceStorage>& storage,
                              std::span<const tensor::DeviceBox> boxes, std::vector<tensor::HostBytes> contents) {
   const auto mine = own(storage);
+  if (HostContext& context = current_context("copy to device"); context.capture) {
+    refuse_while_capturing(context, fmt::format("copy from the host to tensor {}", mine->descriptor()->name),
+                           "a graph has no copies from the host; make the tensor before the capture, and write it in "
+                           "place before a replay");
+  }
   auto transfer = locate(simulation_, *mine, boxes, Replicas::all);
   if (transfer.legs.empty()) return;
   const auto parts = std::make_shared<std::vector<BoxTransfer>>(std::move(transfer.boxes));
@@ -56,6 +65,8 @@ void SimulatedDevices::write(const std::shared_ptr<tensor::DeviceStorage>& stora
 }
 
 void SimulatedDevices::synchronize_current_stream(int device) {
+  refuse_while_capturing(current_context("copy_"), "copy_",
+                         "the call waits for the device; copy before the capture or after the replay");
   const auto last = current_stream("copy_", device).last();
   if (last) host_wait(current_context("copy_"), [&] { last->wait(); });
 }

@@ -7,6 +7,7 @@
 #include "base/name_format.h"
 #include "kernbench/error.h"
 #include "runtime/context.h"
+#include "runtime/streams/capture.h"
 #include "runtime/streams/launches.h"
 #include "tile/library/fill.h"
 
@@ -47,12 +48,14 @@ std::shared_ptr<tensor::DeviceStorage> SimulatedDevices::allocate(std::string na
   if (!device_supports(dtype)) {
     throw ValueError("devices have no double-precision lanes: use f32, f16 or bf16 (for example .to(torch::kFloat))");
   }
-  const HostContext& context = current_context("a device tensor");
+  HostContext& context = current_context("a device tensor");
   const Worker& worker = context.worker;
   Name known = name.empty() ? simulation_.unique_name("tensor", worker.path) : Name(std::move(name));
   if (!worker.group) simulation_.warn_unbound(known);
   auto allocation = simulation_.memory().allocate(context.part(SipId{device}), std::move(known), dtype, sizes, policy);
-  return std::make_shared<SimulatedStorage>(std::move(allocation), device, registry_);
+  auto storage = std::make_shared<SimulatedStorage>(std::move(allocation), device, registry_);
+  if (Capture* capture = capture_on_current_stream(context, device)) capture->keep(storage);
+  return storage;
 }
 
 void SimulatedDevices::initialise(const std::shared_ptr<tensor::DeviceStorage>& storage,

@@ -13,6 +13,7 @@
 #include "runtime/context.h"
 #include "runtime/host_wait.h"
 #include "runtime/observe/launch_log.h"
+#include "runtime/streams/capture.h"
 #include "runtime/streams/polling.h"
 #include "sim/fiber.h"
 #include "tile/program/launch.h"
@@ -106,9 +107,16 @@ void leave_queues(Simulation& simulation, LaunchPlan& plan, bool cut) {
   }
 }
 
-/// Sends the launch on its way. `keep` lives until it has completed.
-std::shared_ptr<const sim::WaitNode> start(const Sending& sending, LaunchPlan plan, Stream::Done done,
-                                           std::shared_ptr<void> keep) {
+using GroupLaunchRef = std::shared_ptr<const GroupLaunch>;
+
+/// What counts as a launch of the worker's group, if it has one.
+GroupLaunchRef group_launch(const Sending& sending) {
+  return sending.group ? std::make_shared<const GroupLaunch>(sending.group) : nullptr;
+}
+
+/// The launch as the machine gets it. `of_group` and `keep` live until it has completed.
+tile::KernelLaunch kernel_launch(const Sending& sending, LaunchPlan plan, Stream::Done done,
+                                 const GroupLaunchRef& of_group, std::shared_ptr<void> keep) {
   tile::KernelLaunch launch;
   launch.sip = SipId{plan.device};
   launch.name = sending.name;
@@ -120,7 +128,6 @@ std::shared_ptr<const sim::WaitNode> start(const Sending& sending, LaunchPlan pl
   launch.queue = sending.queue;
   if (!plan.users) launch.called_at = sending.where;
   launch.failed = [sending](const std::exception_ptr& error) { return take_failure(sending, error); };
-  const auto of_group = sending.group ? std::make_shared<const GroupLaunch>(sending.group) : nullptr;
   launch.completed = [sending, of_group, plan = std::move(plan), done = std::move(done), keep = std::move(keep)](
                          const hardware::LaunchTimes& times, const tile::LaunchRecord& record) mutable {
     Simulation& simulation = sending.simulation;
@@ -140,7 +147,15 @@ std::shared_ptr<const sim::WaitNode> start(const Sending& sending, LaunchPlan pl
     if (wants_queues(plan.queue_options)) simulation.launch_queues().set_left();
     done();
   };
-  auto node = tile::start(sending.simulation.environment(), std::move(launch));
+  return launch;
+}
+
+/// Sends the launch on its way. `keep` lives until it has completed.
+std::shared_ptr<const sim::WaitNode> start(const Sending& sending, LaunchPlan plan, Stream::Done done,
+                                           std::shared_ptr<void> keep) {
+  const auto of_group = group_launch(sending);
+  auto node = tile::start(sending.simulation.environment(),
+                          kernel_launch(sending, std::move(plan), std::move(done), of_group, std::move(keep)));
   if (of_group) of_group->is(node);
   return node;
 }
@@ -180,6 +195,53 @@ Begun begin_launch(const Sending& sending, LaunchPlan plan, Stream::Done done) {
   return pending;
 }
 
+/// The launches of a replay that are under way: what somebody waits for that waits for the replay.
+class ReplayNode final : public sim::WaitNode {
+ public:
+  explicit ReplayNode(Name name) : name_(std::move(name)) {}
+  void wait_for(std::vector<std::shared_ptr<const sim::WaitNode>> launches) {
+    launches_.assign(launches.begin(), launches.end());
+  }
+  Name wait_name() const override { return name_; }
+  void waits_for(std::vector<sim::WaitEdge>& edges) const override {
+    for (const auto& each : launches_) {
+      if (const auto launch = each.lock()) edges.push_back({launch.get(), "its completion"});
+    }
+  }
+
+ private:
+  Name name_;
+  std::vector<std::weak_ptr<const sim::WaitNode>> launches_;
+};
+
+/// Gives all launches of a graph to the machine as one command; `names` are theirs in this replay.
+Begun begin_replay(const Sending& sending, const CapturedGraphRef& graph, const std::vector<Name>& names,
+                   const std::string& range, Stream::Done done) {
+  const auto node = std::make_shared<ReplayNode>("replay of " + graph->name);
+  const auto of_group = group_launch(sending);
+  const auto one_over = [open = std::make_shared<std::size_t>(names.size()), done = std::move(done)] {
+    if (--*open == 0) done();
+  };
+  std::vector<tile::KernelLaunch> launches;
+  std::vector<std::vector<std::size_t>> after;
+  for (std::size_t i = 0; i < names.size(); ++i) {
+    const GraphLaunch& captured = graph->launches[i];
+    Sending one = sending;
+    one.name = names[i];
+    one.where = captured.where;
+    LaunchPlan plan = captured.plan;
+    plan.range = range;
+    launches.push_back(kernel_launch(one, std::move(plan), one_over, of_group, node));
+    after.push_back(captured.after);
+  }
+  const auto nodes = tile::start(sending.simulation.environment(), std::move(launches), std::move(after));
+  if (of_group) {
+    for (const auto& each : nodes) of_group->is(each);
+  }
+  node->wait_for(nodes);
+  return {node, true};
+}
+
 /// A place in the device's queue; the worker waits while the launches of the stream take all of them.
 CommandPlace take_place(HostContext& context, Stream& stream) {
   CommandPlaces& places = stream.places();
@@ -202,22 +264,23 @@ std::function<bool()> may_go_ahead(const LaunchPlan& plan) {
 
 }  // namespace
 
-CompletionRef enqueue_launch(Simulation& simulation, LaunchPlan plan) {
-  note_work(current_context("launch"));
-  sim::this_fiber::sleep(simulation.topology().host.launch_overhead);
-  HostContext& context = current_context("launch");
-  plan.range = current_range(context);
-  plan.available_pes = context.pe ? 1 : simulation.topology().pes_per_sip();
+namespace {
+
+/// A command that sends launches, in the worker's current stream.
+struct LaunchCommandOf {
+  Sending sending;
+  LaunchCommand command;
+  Stream& stream;
+};
+
+LaunchCommandOf launch_command(HostContext& context, int device, Name name) {
+  Simulation& simulation = context.simulation;
   const Worker& worker = context.worker;
-  const Name name = simulation.unique_name(plan.name, worker.path);
-  const std::source_location where = sim::this_fiber::current()->call().where;
-  Stream& stream = current_stream("launch", plan.device);
+  Stream& stream = current_stream("launch", device);
   LaunchCommand command;
   command.place = take_place(context, stream);
-  command.may_go_ahead = may_go_ahead(plan);
-  if (plan.turn) stream.enqueue_wait(std::exchange(plan.turn, nullptr), "turn of launch " + name);
-  const auto written = plan.written;
-  Sending sending{simulation, name, worker.group, worker.rank, 0, where, context.scope};
+  const std::source_location where = sim::this_fiber::current()->call().where;
+  Sending sending{simulation, std::move(name), worker.group, worker.rank, 0, where, context.scope};
   sending.owner = worker.group ? worker.owner() : simulation.next_main_launch();
   if (context.scope) sending.owner = context.scope->number();
   sending.stream = stream.weak_from_this();
@@ -226,7 +289,39 @@ CompletionRef enqueue_launch(Simulation& simulation, LaunchPlan plan) {
   command.is_first = [&simulation, in_region = sending.in_region] {
     *in_region = simulation.region()->is_open() || simulation.options().whole_run;
   };
-  auto begin = [sending, plan = std::move(plan)](Stream::Done done) mutable {
+  return {std::move(sending), std::move(command), stream};
+}
+
+/// Keeps the launch for the graph that the worker captures, in no time.
+void capture_launch(Capture& capture, HostContext& context, LaunchPlan plan) {
+  if (plan.queues || plan.turn || plan.late_queues || wants_queues(plan.queue_options)) {
+    refuse_while_capturing(
+        context, "launch " + plan.name,
+        "a launch with channels of its own is installed anew each time and cannot be replayed; launch "
+        "it outside of the graph");
+  }
+  plan.available_pes = context.pe ? 1 : context.simulation.topology().pes_per_sip();
+  capture.add(current_stream("launch", plan.device), std::move(plan), sim::this_fiber::current()->call().where);
+}
+
+}  // namespace
+
+CompletionRef enqueue_launch(Simulation& simulation, LaunchPlan plan) {
+  HostContext& context = current_context("launch");
+  if (Capture* capture = capture_on_current_stream(context, plan.device)) {
+    capture_launch(*capture, context, std::move(plan));
+    return nullptr;
+  }
+  note_work(context);
+  sim::this_fiber::sleep(simulation.topology().host.launch_overhead);
+  plan.range = current_range(context);
+  plan.available_pes = context.pe ? 1 : simulation.topology().pes_per_sip();
+  const Name name = simulation.unique_name(plan.name, context.worker.path);
+  auto [sending, command, stream] = launch_command(context, plan.device, name);
+  command.may_go_ahead = may_go_ahead(plan);
+  if (plan.turn) stream.enqueue_wait(std::exchange(plan.turn, nullptr), "turn of launch " + name);
+  const auto written = plan.written;
+  auto begin = [sending = sending, plan = std::move(plan)](Stream::Done done) mutable {
     const auto explain = plan.explain;
     auto begun = begin_launch(sending, std::move(plan), std::move(done));
     if (explain) begun.node = explain(begun.node);
@@ -235,6 +330,26 @@ CompletionRef enqueue_launch(Simulation& simulation, LaunchPlan plan) {
   auto completion = stream.enqueue_launch("launch " + name, std::move(command), std::move(begin));
   for (const auto& storage : written) storage->add_producer(completion);
   return completion;
+}
+
+void enqueue_replay(Simulation& simulation, const CapturedGraphRef& graph) {
+  if (graph->launches.empty()) return;
+  HostContext& context = current_context("Graph::replay");
+  note_work(context);
+  sim::this_fiber::sleep(simulation.topology().host.launch_overhead);
+  std::vector<Name> names;
+  for (const GraphLaunch& launch : graph->launches) {
+    names.push_back(simulation.unique_name(launch.plan.name, context.worker.path));
+  }
+  auto [sending, command, stream] = launch_command(context, graph->device, "replay of " + graph->name);
+  command.may_go_ahead = [] { return true; };
+  auto begin = [sending = sending, graph, names = std::move(names), range = current_range(context)](Stream::Done done) {
+    return begin_replay(sending, graph, names, range, std::move(done));
+  };
+  const auto completion = stream.enqueue_launch("replay of " + graph->name, std::move(command), std::move(begin));
+  for (const GraphLaunch& launch : graph->launches) {
+    for (const auto& storage : launch.plan.written) storage->add_producer(completion);
+  }
 }
 
 void check_queues(const LaunchPlan& plan, const topology::Topology& topology) {

@@ -8,6 +8,7 @@
 #include "runtime/context.h"
 #include "runtime/devices/simulated_devices.h"
 #include "runtime/host_wait.h"
+#include "runtime/streams/capture.h"
 #include "runtime/streams/polling.h"
 #include "sim/fiber.h"
 #include "tensor/host_call.h"
@@ -29,6 +30,8 @@ int checked_device(const HostContext& context, int device) {
   runtime::check_device(context.simulation, device);
   return device;
 }
+
+constexpr const char* kNoWait = "nothing runs before the replay, so a wait would not end; wait after the replay";
 
 Stream handle(const HostContext& context, int device, std::size_t index) {
   return {device, static_cast<std::int64_t>(index), context.simulation.stream_handle(device, index)};
@@ -61,6 +64,7 @@ void synchronize(int device, Where where) {
   const tensor::HostCall here("synchronize", where);
   auto& context = current_context("synchronize");
   device = checked_device(context, device);
+  runtime::refuse_while_capturing(context, "synchronize", kNoWait);
   for (const std::size_t index : runtime::streams_to_synchronize(context, device)) {
     const auto last = context.simulation.stream(device, index).last();
     runtime::host_wait(context, [&] { wait_for(last); });
@@ -72,7 +76,38 @@ void synchronize(int device, Where where) {
 struct Event::State {
   runtime::CompletionRef reached;
   Time at;
+  // Of an event that was recorded on a captured stream, which is a place in the graph and has no time.
+  bool captured = false;
+  std::weak_ptr<runtime::Capture> capture;
+  runtime::Capture::Frontier after;
 };
+
+namespace {
+
+[[noreturn]] void refuse_captured(const char* call) {
+  throw ProgramError("CaptureError", fmt::format("{}: operation not permitted on an event last recorded in a capturing "
+                                                 "stream: it is a place in the graph, without a time; record an event "
+                                                 "before and after the replay",
+                                                 call));
+}
+
+/// What comes next on the stream comes after the captured event: the stream takes part in the capture.
+void fork(HostContext& context, const Stream& stream, const runtime::Stream& target, const runtime::Capture* capture,
+          const runtime::Capture::Frontier& after) {
+  if (capture == nullptr || context.capture.get() != capture) {
+    throw ProgramError(
+        "CaptureError",
+        "Event::block: the event was recorded in a capture that is over or another worker's; a stream can "
+        "wait for it during that capture only: record an event after the replay");
+  }
+  if (stream.device_index() != capture->device()) {
+    runtime::refuse_while_capturing(context, "Event::block",
+                                    "a graph has streams of one device; let the other device wait after the replay");
+  }
+  context.capture->join(target, after);
+}
+
+}  // namespace
 
 Event::Event() : state_(std::make_shared<State>()) {}
 
@@ -83,19 +118,32 @@ void Event::record(Where where) {
 
 void Event::record(const Stream& stream, Where where) {
   const tensor::HostCall here("Event::record", where);
-  auto& simulation = current_context("Event::record").simulation;
+  auto& context = current_context("Event::record");
+  auto& simulation = context.simulation;
   auto state = std::make_shared<State>();
-  state->reached = stream.state("Event::record")->enqueue_marker("event", [&simulation, state] {
-    state->at = simulation.scheduler().now();
-  });
+  const auto target = stream.state("Event::record");
+  if (context.capture && context.capture->holds(*target)) {
+    state->captured = true;
+    state->capture = context.capture;
+    state->after = context.capture->frontier(*target);
+    state_ = std::move(state);
+    return;
+  }
+  state->reached = target->enqueue_marker("event", [&simulation, state] { state->at = simulation.scheduler().now(); });
   state_ = std::move(state);
 }
 
 void Event::block(const Stream& stream, Where where) const {
   const tensor::HostCall here("Event::block", where);
-  current_context("Event::block");
+  auto& context = current_context("Event::block");
   const auto target = stream.state("Event::block");
-  if (!state_->reached || state_->reached->is_set()) return;
+  if (state_->captured) return fork(context, stream, *target, state_->capture.lock().get(), state_->after);
+  if (!state_->reached) return;
+  runtime::refuse_on_captured(
+      context, *target, "Event::block",
+      "a dependency on uncaptured work in another stream cannot be replayed; let the stream wait "
+      "for it before the capture");
+  if (state_->reached->is_set()) return;
   target->enqueue_wait(state_->reached);
 }
 
@@ -106,17 +154,20 @@ void Event::wait(Where where) const {
 
 bool Event::query(Where where) const {
   const tensor::HostCall here("Event::query", where);
+  if (state_->captured) refuse_captured("Event::query");
   return ask(current_context("Event::query"), !state_->reached || state_->reached->is_set(), "Event::query");
 }
 
 void Event::synchronize(Where where) const {
   const tensor::HostCall here("Event::synchronize", where);
   auto& context = current_context("Event::synchronize");
+  if (state_->captured) refuse_captured("Event::synchronize");
   runtime::host_wait(context, [&] { wait_for(state_->reached); });
 }
 
 double Event::elapsed_time(const Event& end, Where where) const {
   const tensor::HostCall here("Event::elapsed_time", where);
+  if (state_->captured || end.state_->captured) refuse_captured("Event::elapsed_time");
   if (!state_->reached || !end.state_->reached) {
     throw ValueError("Both events must be recorded before calculating elapsed time.");
   }
@@ -150,14 +201,18 @@ std::shared_ptr<runtime::Stream> Stream::state(const char* call) const {
 void Stream::synchronize(Where where) const {
   const tensor::HostCall here("Stream::synchronize", where);
   auto& context = current_context("Stream::synchronize");
-  const auto last = state("Stream::synchronize")->last();
+  const auto mine = state("Stream::synchronize");
+  runtime::refuse_on_captured(context, *mine, "Stream::synchronize", kNoWait);
+  const auto last = mine->last();
   runtime::host_wait(context, [&] { wait_for(last); });
 }
 
 bool Stream::query(Where where) const {
   const tensor::HostCall here("Stream::query", where);
-  const auto& context = current_context("Stream::query");
-  return ask(context, !state("Stream::query")->last(), "Stream::query");
+  auto& context = current_context("Stream::query");
+  const auto mine = state("Stream::query");
+  runtime::refuse_on_captured(context, *mine, "Stream::query", kNoWait);
+  return ask(context, !mine->last(), "Stream::query");
 }
 
 void Stream::wait_event(const Event& event, Where where) const {

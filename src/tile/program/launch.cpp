@@ -24,9 +24,7 @@ std::vector<hardware::ProgramRequest> make_programs(Environment& environment,
   return programs;
 }
 
-}  // namespace
-
-std::shared_ptr<const sim::WaitNode> start(Environment& environment, KernelLaunch launch) {
+hardware::LaunchRequest request_of(Environment& environment, KernelLaunch launch) {
   auto record = std::make_shared<LaunchRecord>();
   record->name = launch.name;
   record->shared_name = std::make_shared<const std::string>(launch.name);
@@ -50,7 +48,21 @@ std::shared_ptr<const sim::WaitNode> start(Environment& environment, KernelLaunc
   };
   request.failed = std::move(launch.failed);
   request.owner = launch.owner;
-  return environment.machine.launch(std::move(request));
+  return request;
+}
+
+}  // namespace
+
+std::shared_ptr<const sim::WaitNode> start(Environment& environment, KernelLaunch launch) {
+  return environment.machine.launch(request_of(environment, std::move(launch)));
+}
+
+std::vector<std::shared_ptr<const sim::WaitNode>> start(Environment& environment, std::vector<KernelLaunch> launches,
+                                                        std::vector<std::vector<std::size_t>> after) {
+  hardware::GraphRequest graph;
+  graph.after = std::move(after);
+  for (KernelLaunch& launch : launches) graph.launches.push_back(request_of(environment, std::move(launch)));
+  return environment.machine.launch(std::move(graph));
 }
 
 }  // namespace kernbench::tile

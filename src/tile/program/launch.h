@@ -1,6 +1,7 @@
 // Starts the programs of a launch on the machine.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <exception>
 #include <functional>
@@ -32,5 +33,9 @@ struct KernelLaunch {
 /// Sends the launch to the machine. `completed` is called when its completion has reached the host.
 /// Returns the launch as a node of the wait graph.
 std::shared_ptr<const sim::WaitNode> start(Environment& environment, KernelLaunch launch);
+
+/// Likewise launches of one SIP and one queue in one message; `after`: see hardware::GraphRequest.
+std::vector<std::shared_ptr<const sim::WaitNode>> start(Environment& environment, std::vector<KernelLaunch> launches,
+                                                        std::vector<std::vector<std::size_t>> after);
 
 }  // namespace kernbench::tile
