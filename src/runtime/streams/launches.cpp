@@ -13,6 +13,7 @@
 #include "runtime/context.h"
 #include "runtime/host_wait.h"
 #include "runtime/observe/launch_log.h"
+#include "runtime/observe/region_recorder.h"
 #include "runtime/streams/polling.h"
 #include "sim/fiber.h"
 #include "tile/program/launch.h"
@@ -59,13 +60,25 @@ struct Sending {
   std::source_location where = {};
   CommandScopeRef scope = {};  // null: none
   std::weak_ptr<Stream> stream = {};
-  std::uint64_t queue = 0;  // of the device
+  std::uint64_t queue = 0;                // of the device
+  std::shared_ptr<OpenRange> range = {};  // in which it was given
   std::shared_ptr<bool> in_region = std::make_shared<bool>(false);
   std::shared_ptr<bool> failed = std::make_shared<bool>(false);  // the main program has been told
   /// Whether it counts no more.
   bool cancelled() const { return (group && group->cancelled()) || taken_back(); }
   bool taken_back() const { return scope && scope->taken_back(); }
 };
+
+/// Collectives and messages have an explanation of their own.
+bool communicates(const LaunchPlan& plan) {
+  return static_cast<bool>(plan.explain);
+}
+
+double gemm_operations(const tile::LaunchRecord& record) {
+  double operations = 0;
+  for (const auto& type : record.work.gemm) operations += type.operations;
+  return operations;
+}
 
 /// Takes back the launch, and what stands behind it in its stream.
 void take_back(const Sending& sending) {
@@ -126,6 +139,7 @@ std::shared_ptr<const sim::WaitNode> start(const Sending& sending, LaunchPlan pl
     Simulation& simulation = sending.simulation;
     simulation.log().add_time(times.requested);
     simulation.log().add_time(times.completed);
+    if (sending.range) sending.range->launch_ends(communicates(plan), gemm_operations(record), record.hbm_bytes);
     if (!times.cut) {
       const CompletedLaunch finished{plan, times, record, sending.where, *sending.in_region};
       simulation.launches.add(finished, simulation.machine(), simulation.environment().explainer);
@@ -206,7 +220,8 @@ CompletionRef enqueue_launch(Simulation& simulation, LaunchPlan plan) {
   note_work(current_context("launch"));
   sim::this_fiber::sleep(simulation.topology().host.launch_overhead);
   HostContext& context = current_context("launch");
-  plan.range = current_range(context);
+  const std::shared_ptr<OpenRange> range = current_range(context);
+  if (range) plan.range = range->name;
   plan.available_pes = context.pe ? 1 : simulation.topology().pes_per_sip();
   const Worker& worker = context.worker;
   const Name name = simulation.unique_name(plan.name, worker.path);
@@ -223,8 +238,10 @@ CompletionRef enqueue_launch(Simulation& simulation, LaunchPlan plan) {
   sending.stream = stream.weak_from_this();
   sending.queue = stream.number();
   command.owner = sending.owner;
-  command.is_first = [&simulation, in_region = sending.in_region] {
+  sending.range = range;
+  command.is_first = [&simulation, range, communicates = communicates(plan), in_region = sending.in_region] {
     *in_region = simulation.region()->is_open() || simulation.options().whole_run;
+    if (range) range->launch_begins(communicates);
   };
   auto begin = [sending, plan = std::move(plan)](Stream::Done done) mutable {
     const auto explain = plan.explain;
