@@ -1,4 +1,5 @@
-// A language model over all devices, tensor parallel: the time to the first token, and tokens per second after it.
+// A language model over all devices, tensor parallel: the time to the first token, and tokens per second after it; or
+// steps of its training.
 #include <kernbench/kernbench.h>
 #include <kernbench/tp.h>
 
@@ -11,6 +12,7 @@
 #include "dtype_parameter.h"
 #include "gpt/config.h"
 #include "gpt/model.h"
+#include "gpt/training.h"
 #include "gpt/weights.h"
 
 using namespace kernbench;
@@ -22,7 +24,7 @@ using torch::Tensor;
 
 struct Run {
   gpt::ModelConfig config;
-  std::int64_t tokens, new_tokens, batch;
+  std::int64_t tokens, new_tokens, batch, train;
   DType dtype;
   bool sequence_parallel, expert_parallel, checked;
   std::optional<gpt::AssumedRouting> routing;  // of a mixture of experts
@@ -70,6 +72,10 @@ void check_scores(const Run& run, const gpt::Weights& weights, const std::vector
   }
 }
 
+void report_memory() {
+  report_metric("memory of a device", static_cast<double>(torch::ahbm::max_memory_allocated()) / (1 << 20), "MiB");
+}
+
 void report(const Run& run, int ranks, double prefill_us, double decode_us) {
   const double rows = static_cast<double>(run.tokens * run.batch);
   const std::int64_t head = run.config.hidden * run.config.words;
@@ -90,7 +96,49 @@ void report(const Run& run, int ranks, double prefill_us, double decode_us) {
       report_metric("dropped choices", run.noted->dropped(static_cast<std::size_t>(run.config.layers)) * 100, "%");
     }
   }
-  report_metric("memory of a device", static_cast<double>(torch::ahbm::max_memory_allocated()) / (1 << 20), "MiB");
+  report_memory();
+}
+
+// ---- training ----------------------------------------------------------------------------------------------------
+
+/// The mean loss of each token after the first, by one model without ranks on the host, in f32.
+double loss_on_the_host(const Run& run, const gpt::Weights& weights) {
+  gpt::LanguageModel model(run.config, weights, {}, run.batch, run.tokens);
+  const Tensor ids = prompt_of(run);
+  const Tensor scores = model.forward(ids, /*all_tokens=*/true).narrow(0, 0, run.tokens - 1).to(torch::kDouble);
+  const Tensor next = ids.narrow(0, 1, run.tokens - 1).to(torch::kLong).unsqueeze(-1);
+  return -scores.log_softmax(-1).gather(-1, next).mean().item<double>();
+}
+
+void train(const Run& run, const gpt::Weights& weights, gpt::LanguageModel& model, int rank) {
+  constexpr double kLearningRate = 1e-3, kDecay = 0.01;
+  gpt::Training training(model);
+  const Tensor ids = prompt_of(run).to("ahbm");
+  torch::ahbm::synchronize();
+  torch::distributed::barrier();
+  std::vector<Tensor> losses;
+  double forward = 0, backward = 0, optimizer = 0;
+  for (std::int64_t i = 0; i < run.train; ++i) {
+    forward += timed("forward", [&] { losses.push_back(training.forward(ids)); });
+    backward += timed("backward", [&] { training.backward(); });
+    optimizer += timed("optimizer", [&] {
+      training.step({.lr = kLearningRate, .weight_decay = kDecay, .decoupled_weight_decay = true});
+    });
+  }
+  if (rank != 0) return;
+  const auto steps = static_cast<double>(run.train);
+  const double step = (forward + backward + optimizer) / steps;
+  report_metric("time of a step", step, "us");
+  report_metric("forward of a step", forward / steps, "us");
+  report_metric("backward of a step", backward / steps, "us");
+  report_metric("optimizer of a step", optimizer / steps, "us");
+  report_metric("tokens per second", static_cast<double>(run.tokens * run.batch) * 1e6 / step, "1/s");
+  report_memory();
+  if (!run.checked || !floating_point_enabled()) return;
+  // The first step has the model's own weights; a mean of many logarithms rounds less than each.
+  const double expected = loss_on_the_host(run, weights);
+  const double unit = run.dtype == DType::f32 ? 0x1p-20 : run.dtype == DType::f16 ? 0x1p-9 : 0x1p-6;
+  check_close("loss of the first step", losses.front(), torch::full({}, expected), {.absolute = 0, .relative = unit});
 }
 
 void worker(int rank, int world_size, const Run& run) {
@@ -103,7 +151,8 @@ void worker(int rank, int world_size, const Run& run) {
   parallel.assumed = run.routing ? &*run.routing : nullptr;
   parallel.noted = run.noted;
   parallel.capacity = run.capacity;
-  gpt::LanguageModel model(run.config, weights, parallel, run.batch, run.tokens + run.new_tokens);
+  gpt::LanguageModel model(run.config, weights, parallel, run.batch, run.tokens + (run.train > 0 ? 0 : run.new_tokens));
+  if (run.train > 0) return train(run, weights, model, rank);
   std::vector<Tensor> ids{prompt_of(run).to("ahbm")}, scores;
   torch::ahbm::synchronize();
   const auto step = [&] { scores.push_back(model.forward(ids.back())); };
@@ -126,10 +175,11 @@ void worker(int rank, int world_size, const Run& run) {
 }  // namespace
 
 KERNBENCH_BENCH(
-    gpt, "a language model, tensor parallel over all devices: prefill and decode",  //
+    gpt, "a language model, tensor parallel over all devices: prefill and decode, or training",  //
     {"model", "tiny",
      "tiny, tiny-moe, gpt2, llama-3-8b, llama-3-70b, mixtral-8x7b, or a folder with config.json (and safetensors)"},
     {"tokens", 64, "of each prompt"}, {"new_tokens", 4, "decoded after it, one by one"}, {"batch", 1, "prompts"},
+    {"train", 0, "steps of training (loss, gradients, AdamW) instead of prefill and decode"},
     {"layers", 0, "the first layers only; 0: all"}, dtype_parameter("f16"),
     {"sequence_parallel", "no", "share the tokens between the layers: yes or no"},
     {"expert_parallel", "no", "a device has whole experts, not a part of each: yes or no"},
@@ -142,6 +192,7 @@ KERNBENCH_BENCH(
           parameter<std::int64_t>("tokens", 1, kLargest),
           parameter<std::int64_t>("new_tokens", 0, kLargest),
           parameter<std::int64_t>("batch", 1, kLargest),
+          parameter<std::int64_t>("train", 0, kLargest),
           dtype_of(),
           parameter_choice("sequence_parallel", {"yes", "no"}) == "yes",
           parameter_choice("expert_parallel", {"yes", "no"}) == "yes",
@@ -149,6 +200,9 @@ KERNBENCH_BENCH(
           {},
           parameter<double>("capacity", 0, 1e6),
           &noted};
+  if (run.train > 0 && !data_enabled())
+    throw ValueError(
+        "train: the loss reads which words are the targets, which nobody knows without data: run it with data");
   const auto routing = parameter<std::string>("routing");
   if (run.config.is_mixture()) run.routing.emplace(routing, run.config.experts);
   const auto layers = parameter<std::int64_t>("layers", 0, kLargest);

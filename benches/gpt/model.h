@@ -35,6 +35,8 @@ struct Layer {
   Tensor cache;                    // keys, then values: [batch, 2 * heads, positions, size of a head]
 };
 
+class Training;
+
 class LanguageModel {
  public:
   LanguageModel(const ModelConfig& config, const Weights& weights, const Parallel& parallel, std::int64_t batch,
@@ -57,14 +59,11 @@ class LanguageModel {
   Tensor forward(const Tensor& ids, bool all_tokens = false) {
     const std::int64_t tokens = ids.size(0);
     shares_tokens_ = parallel_.sequence && parallel_.size > 1 && tokens % parallel_.size == 0;
-    Tensor x = embedded(ids);
-    for (Layer& layer : layers_) x = through(layer, x, tokens);
+    Tensor x = within("embedding", [&] { return embedded(ids); });
+    for (std::size_t i = 0; i < layers_.size(); ++i)
+      x = within("layer " + std::to_string(i), [&] { return through(layers_[i], x, tokens); });
     cached_ += tokens;
-    x = gathered(last_norm_(x));
-    if (!all_tokens) x = x.narrow(0, x.size(0) - 1, 1);
-    Tensor scores = torch::linear(x, head_);
-    if (parallel_.size > 1) scores = tp::gather_from_tensor_model_parallel_region(scores);
-    return scores.narrow(-1, 0, config_.words);
+    return within("head", [&] { return scores(x, all_tokens); });
   }
   std::int64_t cached() const { return cached_; }
   /// Forgets the tokens so far.
@@ -74,6 +73,24 @@ class LanguageModel {
   }
 
  private:
+  friend class Training;
+
+  /// A part of the model, as a range of the report; what the host computes for comparison is none.
+  template <class Function>
+  Tensor within(const std::string& part, const Function& function) const {
+    if (parallel_.device.is_cpu()) return function();
+    const torch::profiler::record_function range(part);
+    return function();
+  }
+
+  Tensor scores(Tensor x, bool all_tokens) const {
+    x = gathered(last_norm_(x));
+    if (!all_tokens) x = x.narrow(0, x.size(0) - 1, 1);
+    Tensor scores = torch::linear(x, head_);
+    if (parallel_.size > 1) scores = tp::gather_from_tensor_model_parallel_region(scores);
+    return scores.narrow(-1, 0, config_.words);
+  }
+
   void check(std::int64_t batch) const {
     const auto refuse = [](const std::string& what) { throw kernbench::ValueError(what); };
     const auto divides = [&](const char* name, std::int64_t value) {

@@ -204,6 +204,13 @@ struct RangeResult {
   Time complete;  // from the completion of what was enqueued before them to that of what was enqueued until their ends
   std::int64_t launches = 0;
   Time launch_time;  // of these, which may overlap
+  Time begun;        // when the first of them began on the devices
+  // Parts of `complete`, by which launches of the ranges and of ranges within them are under way; the rest is none.
+  Time computing;      // computations alone
+  Time communicating;  // collectives and messages alone
+  Time overlapping;    // both
+  double flops = 0;    // of the GEMM engines, in all of these launches
+  Bytes hbm_bytes;     // moved by them
 };
 
 /// How far a run is.

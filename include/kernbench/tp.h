@@ -1,4 +1,4 @@
-// Tensor parallelism with Megatron-LM's names: parallel state, mappings, layers, gradients. Not part of
+// Tensor parallelism with Megatron-LM's names: parallel state, mappings, layers, gradients, optimisers. Not part of
 // kernbench/kernbench.h.
 #pragma once
 
@@ -7,5 +7,6 @@
 #include "kernbench/tp/gradients.h"
 #include "kernbench/tp/layers.h"
 #include "kernbench/tp/mappings.h"
+#include "kernbench/tp/optimizer.h"
 #include "kernbench/tp/parallel_state.h"
 #include "kernbench/tp/primitives.h"

@@ -8,6 +8,7 @@
 #include "kernbench/error.h"
 #include "kernbench/torch/factories.h"
 #include "kernbench/torch/operations.h"
+#include "parallel/collective_operand.h"
 #include "parallel/computed_in.h"
 #include "parallel/group_of.h"
 #include "tensor/host_call.h"
@@ -20,8 +21,10 @@ using torch::Tensor;
 namespace {
 
 Tensor reduced(const Tensor& x, dist::ReduceOp operation, const GroupOf& of) {
-  if (of.size > 1) dist::all_reduce(x, operation, of.group);
-  return x;
+  if (of.size == 1) return x;
+  const Tensor whole = collective_operand(x, 1);
+  dist::all_reduce(whole, operation, of.group);
+  return whole.view(x.sizes());
 }
 
 void check(const Tensor& logits, const Tensor& target) {

@@ -3,9 +3,12 @@
 #include <cstdint>
 #include <numbers>
 #include <optional>
+#include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
+#include "kernbench/error.h"
 #include "kernbench/torch/operations.h"
 #include "kernbench/torch/transformer.h"
 #include "kernbench/tp/primitives.h"
@@ -23,6 +26,15 @@ Tensor rows_of(const Tensor& x) {
   return x.reshape({x.numel() / x.size(-1), x.size(-1)});
 }
 
+/// Of x / 2 (1 + tanh u) with u = sqrt(2 / pi) (x + 0.044715 x^3).
+Tensor tanh_gelu_slope(const Tensor& x) {
+  constexpr double kCubic = 0.044715;
+  const double root = std::numbers::sqrt2 * std::numbers::inv_sqrtpi;
+  const Tensor square = x * x;
+  const Tensor tanh = torch::tanh(x * (square * kCubic + 1) * root);
+  return (tanh + 1) * 0.5 + (1 - tanh * tanh) * x * (square * (3 * kCubic) + 1) * (0.5 * root);
+}
+
 }  // namespace
 
 Forward linear_forward(const Tensor& x, const Tensor& weight, const Tensor& bias, Where where) {
@@ -37,21 +49,26 @@ LinearGrads linear_backward(const Saved& saved, const Tensor& grad, Where where)
   const Tensor &x = saved.at(0), &weight = saved.at(1);
   const Tensor rows = rows_of(grad);
   LinearGrads grads;
-  grads.input = torch::matmul(rows, weight).view(x.sizes());
+  grads.input = torch::matmul(grad, weight);
   grads.weight = torch::matmul(rows.t(), rows_of(x));
   if (saved.size() > 2) grads.bias = rows.sum(0);
   return grads;
 }
 
-Forward gelu_forward(const Tensor& x, Where where) {
+Forward gelu_forward(const Tensor& x, std::string_view approximate, Where where) {
   const tensor::HostCall here("gelu_forward", where);
-  return {torch::gelu(x), {x}};
+  return {torch::gelu(x, approximate), {x}};
 }
 
-Tensor gelu_backward(const Saved& saved, const Tensor& grad, Where where) {
+Tensor gelu_backward(const Saved& saved, const Tensor& grad, std::string_view approximate, Where where) {
   const tensor::HostCall here("gelu_backward", where);
   const torch::ScalarType type = computed_in(saved.at(0));
   const Tensor x = saved[0].to(type);
+  if (approximate == "tanh") return (grad.to(type) * tanh_gelu_slope(x)).to(saved[0].scalar_type());
+  if (approximate != "none") {
+    throw ValueError("gelu_backward: approximate must be \"none\" or \"tanh\", as in the forward, but is \"" +
+                     std::string(approximate) + "\"");
+  }
   const Tensor probability = ((x * (1 / std::numbers::sqrt2)).erf() + 1) * 0.5;
   const Tensor density = (x * x * -0.5).exp() * (std::numbers::inv_sqrtpi / std::numbers::sqrt2);
   return (grad.to(type) * (probability + x * density)).to(saved[0].scalar_type());
@@ -82,11 +99,6 @@ Forward rotary_forward(const Tensor& x, const Tensor& frequencies, const torch::
 Tensor rotary_backward(const Saved& saved, const Tensor& grad, const torch::ahbm::RotaryOptions& options, Where where) {
   const tensor::HostCall here("rotary_backward", where);
   return torch::ahbm::rotary_embedding_backward(grad, saved.at(0), options);
-}
-
-void sgd_step(const Tensor& parameter, const Tensor& grad, double learning_rate, Where where) {
-  const tensor::HostCall here("sgd_step", where);
-  Tensor(parameter).sub_(grad, learning_rate);
 }
 
 }  // namespace kernbench::tp

@@ -9,6 +9,7 @@
 #include "kernbench/torch/factories.h"
 #include "kernbench/torch/operations.h"
 #include "kernbench/tp/primitives.h"
+#include "parallel/collective_operand.h"
 #include "parallel/group_of.h"
 #include "tensor/host_call.h"
 
@@ -36,9 +37,9 @@ std::vector<std::int64_t> with_first(const Tensor& x, std::int64_t first) {
 
 Tensor reduced(const Tensor& x, const GroupOf& of) {
   if (of.size == 1) return x;
-  const Tensor sum = x.contiguous();
+  const Tensor sum = collective_operand(x, 1);
   dist::all_reduce(sum, dist::ReduceOp::SUM, of.group);
-  return sum;
+  return sum.view(x.sizes());
 }
 
 Tensor own_part(const Tensor& x, std::int64_t dimension, const GroupOf& of, const char* call) {
@@ -51,9 +52,10 @@ Tensor own_part(const Tensor& x, std::int64_t dimension, const GroupOf& of, cons
 Tensor gathered_first(const Tensor& x, const GroupOf& of, const char* call) {
   if (of.size == 1) return x;
   check_divisible(x, kFirst, 1, call);
-  const Tensor all = torch::empty(with_first(x, x.size(0) * of.size), x.options());
-  dist::all_gather_into_tensor(all, x.contiguous(), of.group);
-  return all;
+  const Tensor part = collective_operand(x, 1);
+  const Tensor all = torch::empty(with_first(part, part.size(0) * of.size), x.options());
+  dist::all_gather_into_tensor(all, part, of.group);
+  return all.view(with_first(x, x.size(0) * of.size));
 }
 
 Tensor gathered_last(const Tensor& x, const GroupOf& of, const char* call) {
@@ -64,9 +66,10 @@ Tensor gathered_last(const Tensor& x, const GroupOf& of, const char* call) {
 Tensor reduce_scattered_first(const Tensor& x, const GroupOf& of, const char* call) {
   if (of.size == 1) return x;
   check_divisible(x, kFirst, of.size, call);
-  const Tensor part = torch::empty(with_first(x, x.size(0) / of.size), x.options());
-  dist::reduce_scatter_tensor(part, x.contiguous(), dist::ReduceOp::SUM, of.group);
-  return part;
+  const Tensor whole = collective_operand(x, of.size);
+  const Tensor part = torch::empty(with_first(whole, whole.size(0) / of.size), x.options());
+  dist::reduce_scatter_tensor(part, whole, dist::ReduceOp::SUM, of.group);
+  return part.view(with_first(x, x.size(0) / of.size));
 }
 
 }  // namespace

@@ -86,6 +86,10 @@ void DeviceOperations::rms_norm(const torch::Tensor&, std::int64_t, const torch:
                                 const torch::Tensor& out) {
   no_kernel("rms_norm", out);
 }
+void DeviceOperations::adam(const torch::Tensor& parameter, const torch::Tensor&, const torch::Tensor&,
+                            const torch::Tensor&, const AdamFactors&) {
+  no_kernel("adam", parameter);
+}
 void DeviceOperations::matmul(const torch::Tensor&, const torch::Tensor&, const MatmulOptions&,
                               const torch::Tensor& out) {
   no_kernel("matmul", out);

@@ -77,6 +77,16 @@ struct RotaryPairs {
   bool in_place = false;     // x is out
 };
 
+/// What a step of Adam multiplies with.
+struct AdamFactors {
+  double mean = 0, square = 0;  // shares of the gradient and of its square in the running means
+  double step = 0;              // of the parameter: the learning rate over the mean's bias
+  double root = 1;              // of the root of the mean square: one over the root of its bias
+  double epsilon = 0;
+  double decay = 0;   // times the parameter is added to the gradient
+  double shrink = 0;  // times the parameter is taken from the parameter first
+};
+
 /// The kernels of a backend. A function that a backend does not have throws a ValueError that says so.
 class DeviceOperations {
  public:
@@ -118,6 +128,13 @@ class DeviceOperations {
                           const torch::Tensor& bias, double epsilon, const torch::Tensor& out);
   virtual void rms_norm(const torch::Tensor& x, std::int64_t dimensions, const torch::Tensor& weight, double epsilon,
                         const torch::Tensor& out);
+
+  // ---- steps of an optimiser -----------------------------------------------------------------------------------
+
+  /// In place, from the gradient: running means of it and of its square (f32), and the parameter. All four have one
+  /// shape; the means lie as the parameter does.
+  virtual void adam(const torch::Tensor& parameter, const torch::Tensor& grad, const torch::Tensor& mean,
+                    const torch::Tensor& square, const AdamFactors& factors);
 
   // ---- matrices, joining, choosing -----------------------------------------------------------------------------
 

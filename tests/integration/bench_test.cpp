@@ -1,4 +1,5 @@
 // The built-in benches: right numbers, the same in every mode, never slower on a faster machine.
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -10,6 +11,7 @@
 #include "report/sections/table.h"
 #include "report/text/utf8.h"
 #include "support/sanitizers.h"
+#include "tests/support/source_tree.h"
 
 namespace kernbench {
 namespace {
@@ -93,6 +95,28 @@ TEST(Benches, HaveAReportOfOneScreen) {
       EXPECT_TRUE(result.region) << what.bench << " marks what it measures";
     }
   }
+}
+
+TEST(Benches, TrainALanguageModelWithDataOnly) {
+  SimulateOptions options;
+  options.topology = "tiny";
+  options.overrides = {"system.sips.count=2"};
+  const cli::ParameterTexts parameters{{"model", source_tree::path("tests/models/references/llama_tied")},
+                                       {"tokens", "8"},
+                                       {"dtype", "f32"},
+                                       {"train", "2"}};
+  const RunResult result = run_built_in("gpt", parameters, options);
+  ASSERT_FALSE(result.error) << result.error->message;
+  ASSERT_EQ(result.checks.size(), 1u);
+  EXPECT_EQ(result.checks[0].status, CheckStatus::passed);
+  double parts = 0;
+  for (const char* const part : {"forward of a step", "backward of a step", "optimizer of a step"})
+    parts += result.metrics.at(part).value;
+  EXPECT_NEAR(parts, result.metrics.at("time of a step").value, 1e-6 * parts);
+  options.data = false;
+  const RunResult without = run_built_in("gpt", parameters, options);
+  ASSERT_TRUE(without.error);
+  EXPECT_THAT(without.error->message, ::testing::HasSubstr("run it with data"));
 }
 
 /// The upload and the check are not what a bench is about.

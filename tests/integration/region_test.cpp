@@ -197,6 +197,94 @@ TEST(Region, NestedRangesAreNamedWithThoseAroundThem) {
   EXPECT_EQ(result.region->time, ranges.at("step").complete);
 }
 
+/// By two ranks, twice: a product, its sum over the ranks, then a product on one stream beside an all-reduce on
+/// another.
+RunResult parts_of_a_step(bool data) {
+  SimulateOptions options = tiny({"system.sips.count=2", "system.sips.link.buffer=64KiB"});
+  options.data = data;
+  return simulate(options, [] {
+    torch::multiprocessing::spawn(
+        [](int rank, int ranks) {
+          torch::ahbm::set_device(rank);
+          dist::init_process_group("ahbm", rank, ranks);
+          const auto a = torch::ones({128, 128}, torch::dtype(torch::kHalf).device("ahbm"));
+          auto sum = torch::ones({4096}, torch::device("ahbm"));
+          const torch::ahbm::Stream beside;
+          dist::all_reduce(sum);  // sets up its channels
+          torch::ahbm::synchronize();
+          for (int i = 0; i < 2; ++i) {
+            const record_function step("step");
+            {
+              const record_function range("product");
+              torch::matmul(a, a);
+            }
+            {
+              const record_function range("sum");
+              dist::all_reduce(sum);
+            }
+            torch::ahbm::synchronize();
+            const record_function range("both");
+            {
+              const torch::ahbm::StreamGuard other(beside);
+              torch::matmul(a, a);
+            }
+            dist::all_reduce(sum);
+            torch::ahbm::synchronize();
+          }
+        },
+        std::tuple{2}, {.nprocs = 2});
+  });
+}
+
+TEST(Region, PartsOfRangesAreComputationCommunicationBothAndNeither) {
+  for (const bool data : {true, false}) {
+    const RunResult result = parts_of_a_step(data);
+    const auto ranges = ranges_of(result);
+    const RangeResult &step = ranges.at("step"), &product = ranges.at("step/product"), &sum = ranges.at("step/sum"),
+                      &both = ranges.at("step/both");
+    EXPECT_EQ(product.communicating + product.overlapping, Time::zero());
+    EXPECT_EQ(sum.computing + sum.overlapping, Time::zero());
+    EXPECT_EQ(product.flops, 4 * 2.0 * 128 * 128 * 128);
+    EXPECT_EQ(sum.flops, 0);
+    EXPECT_EQ(step.flops, product.flops + both.flops);
+    EXPECT_EQ(step.hbm_bytes.count(), (product.hbm_bytes + sum.hbm_bytes + both.hbm_bytes).count());
+    // Each launch in its place: by the launches' own times, from the end of what was before them on their stream.
+    Time computing, overlap;
+    for (const LaunchResult& launch : result.launches) {
+      if (launch.range == "step/product") computing += launch.end - launch.start;
+      if (launch.range != "step/both" || launch.kernel != "matmul") continue;
+      for (const LaunchResult& other : result.launches) {
+        if (other.range != "step/both" || other.device != launch.device || other.kernel == "matmul") continue;
+        overlap += std::max(std::min(launch.end, other.end) - std::max(launch.start, other.start), Time::zero());
+      }
+    }
+    EXPECT_EQ(product.computing, computing);
+    EXPECT_GT(overlap, Time::zero());
+    EXPECT_EQ(both.overlapping, overlap);
+    // The parts make up the whole, of a range and of those within it.
+    for (const RangeResult* each : {&step, &product, &sum, &both})
+      EXPECT_LE(each->computing + each->communicating + each->overlapping, each->complete) << each->name;
+    EXPECT_EQ(step.computing, product.computing + sum.computing + both.computing);
+    EXPECT_EQ(step.communicating, sum.communicating + both.communicating);
+    EXPECT_LE(product.complete + sum.complete + both.complete, step.complete);
+    EXPECT_EQ(sum.begun - product.begun > Time::zero(), true);
+  }
+}
+
+TEST(Region, PartsOfRangesAreATableWhoseRowsMakeUpTheWhole) {
+  const RunResult result = parts_of_a_step(true);
+  const std::string table = report::to_table(result, {.kind = report::TableKind::full});
+  const std::size_t at = table.find("Parts of ranges");
+  ASSERT_NE(at, std::string::npos);
+  const std::string section = table.substr(at, table.find("\n\n", at) - at);
+  for (const char* row : {"  step  ", "    product  ", "    sum  ", "    both  ", "    rest  "})
+    EXPECT_THAT(section, HasSubstr(row));
+  EXPECT_LT(section.find("product"), section.find("sum  ")) << "in the order in which they began";
+  EXPECT_THAT(report::to_table(simulate(tiny(), [] { three_launches(true); }), {.kind = report::TableKind::full}),
+              Not(HasSubstr("Parts of ranges")))
+      << "no range lies within another";
+}
+
 TEST(Region, RangesMayEndInAnyOrder) {
   const RunResult result = simulate(tiny(), [] {
     auto x = torch::ones({1024}, one_pe());

@@ -58,8 +58,45 @@ TEST(GradientPairs, LinearIsItsCentralDifferences) {
 TEST(GradientPairs, GeluIsItsCentralDifferences) {
   run_sound_model(1, 1, [](int) {
     const Tensor x = fractions({3, 7}, 5) * 2, grad = fractions({3, 7}, 11);
-    expect_central_differences([&] { return gelu_forward(x).output; }, x, grad,
-                               gelu_backward(gelu_forward(x).saved, grad));
+    for (const char* const kind : {"none", "tanh"}) {
+      expect_central_differences([&] { return gelu_forward(x, kind).output; }, x, grad,
+                                 gelu_backward(gelu_forward(x, kind).saved, grad, kind));
+    }
+  });
+  EXPECT_THAT(run_model(1, 1, [](int) { gelu_backward({torch::ones({2})}, torch::ones({2}), "erf"); }).errors,
+              ::testing::Each(::testing::HasSubstr("approximate must be \"none\" or \"tanh\"")));
+}
+
+TEST(GradientPairs, NormsAreTheirCentralDifferences) {
+  run_sound_model(1, 1, [](int) {
+    constexpr double kEps = 0.3;
+    const Tensor x = fractions({2, 3, 7}, 5), grad = fractions({2, 3, 7}, 11);
+    const Tensor weight = fractions({7}, 3), bias = fractions({7}, 2);
+    const auto root = [&] { return rms_norm_forward(x, weight, kEps); };
+    const NormGrads of_root = rms_norm_backward(root().saved, grad, kEps);
+    expect_central_differences([&] { return root().output; }, x, grad, of_root.input);
+    expect_central_differences([&] { return root().output; }, weight, grad, of_root.weight);
+    EXPECT_FALSE(of_root.bias.defined());
+    const auto layer = [&] { return layer_norm_forward(x, weight, bias, kEps); };
+    const NormGrads of_layer = layer_norm_backward(layer().saved, grad, kEps);
+    expect_central_differences([&] { return layer().output; }, x, grad, of_layer.input);
+    expect_central_differences([&] { return layer().output; }, weight, grad, of_layer.weight);
+    expect_central_differences([&] { return layer().output; }, bias, grad, of_layer.bias);
+  });
+}
+
+TEST(GradientPairs, AttentionIsItsCentralDifferences) {
+  run_sound_model(1, 1, [](int) {
+    const Tensor q = fractions({2, 4, 3, 5}, 5), k = fractions({2, 2, 6, 5}, 3), v = fractions({2, 2, 6, 2}, 2);
+    const Tensor grad = fractions({2, 4, 3, 2}, 11);
+    for (const AttentionOptions& options : {AttentionOptions{.enable_gqa = true},
+                                            AttentionOptions{.is_causal = true, .scale = 0.8, .enable_gqa = true}}) {
+      const auto forward = [&] { return scaled_dot_product_attention_forward(q, k, v, options); };
+      const AttentionGrads grads = scaled_dot_product_attention_backward(forward().saved, grad, options);
+      for (const auto& [x, of_x] :
+           {std::pair(&q, &grads.query), std::pair(&k, &grads.key), std::pair(&v, &grads.value)})
+        expect_central_differences([&] { return forward().output; }, *x, grad, *of_x);
+    }
   });
 }
 
@@ -118,9 +155,50 @@ TEST(GradientPairs, OfADeviceAreTheHostsRounded) {
       expect_host(swiglu_backward(swiglu_forward(x.to("ahbm")).saved, half.to("ahbm")),
                   swiglu_backward({x.to(torch::kDouble)}, half.to(torch::kDouble)));
       expect_host(swiglu_forward(x.to("ahbm")).output, swiglu_forward(x.to(torch::kDouble)).output);
+      expect_host(gelu_backward(gelu_forward(x.to("ahbm"), "tanh").saved, grad.to("ahbm"), "tanh"),
+                  gelu_backward({x.to(torch::kDouble)}, grad.to(torch::kDouble), "tanh"));
+      const Tensor weight = fractions({70}, 3).to(type), bias = fractions({70}, 2).to(type);
+      const auto expect_norm = [&](const NormGrads& device, const NormGrads& host) {
+        expect_host(device.input, host.input);
+        expect_host(device.weight, host.weight);
+        if (host.bias.defined()) expect_host(device.bias, host.bias);
+      };
+      const Saved of_norm{x.to(torch::kDouble), weight.to(torch::kDouble)};
+      expect_norm(
+          rms_norm_backward(rms_norm_forward(x.to("ahbm"), weight.to("ahbm"), 1e-5).saved, grad.to("ahbm"), 1e-5),
+          rms_norm_backward(of_norm, grad.to(torch::kDouble), 1e-5));
+      expect_norm(layer_norm_backward(layer_norm_forward(x.to("ahbm"), weight.to("ahbm"), bias.to("ahbm")).saved,
+                                      grad.to("ahbm")),
+                  layer_norm_backward(of_norm, grad.to(torch::kDouble)));
       const Tensor turns = torch::ahbm::rotary_frequencies(70);
       expect_host(rotary_forward(x.to("ahbm"), turns).output, rotary_forward(x.to(torch::kDouble), turns.cpu()).output);
       expect_host(rotary_backward({turns}, grad.to("ahbm")), rotary_backward({turns.cpu()}, grad.to(torch::kDouble)));
+    });
+  }
+}
+
+// As a model has them: views of one product, and a cache's heads.
+TEST(GradientPairs, AttentionOfADeviceIsTheHosts) {
+  for (const torch::ScalarType type : {torch::kFloat, torch::kHalf}) {
+    run_sound_model(1, 1, [type](int) {
+      const Tensor product = fractions({7, 2, 8 * 10}, 5).to(type);
+      const Tensor grad = fractions({2, 4, 7, 10}, 11).to(type);
+      const AttentionOptions options{.is_causal = true, .enable_gqa = true};
+      const auto backward = [&](const Tensor& all, const Tensor& above) {
+        const auto heads = [&](std::int64_t first, std::int64_t count) {
+          return all.narrow(2, first * 10, count * 10).view({7, 2, count, 10}).permute({1, 2, 0, 3});
+        };
+        const Forward forward = scaled_dot_product_attention_forward(heads(0, 4), heads(4, 2), heads(6, 2), options);
+        return scaled_dot_product_attention_backward(forward.saved, above, options);
+      };
+      const AttentionGrads device = backward(product.to("ahbm"), grad.to("ahbm"));
+      const AttentionGrads host = backward(product.to(torch::kDouble), grad.to(torch::kDouble));
+      const double tolerance = type == torch::kHalf ? 4e-3 : 2e-6;
+      for (const auto& [a, b] : {std::pair(&device.query, &host.query), std::pair(&device.key, &host.key),
+                                 std::pair(&device.value, &host.value)}) {
+        EXPECT_EQ(a->scalar_type(), type);
+        EXPECT_TRUE(torch::allclose(a->cpu().to(torch::kDouble), *b, tolerance, tolerance));
+      }
     });
   }
 }

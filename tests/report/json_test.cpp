@@ -78,7 +78,9 @@ TEST(JsonTest, TheKeysAreTheDocumentedOnesInTheirOrder) {
   EXPECT_TRUE(json["region"].is_null());
   const Json marked = Json::parse(to_json(samples::training_step()));
   EXPECT_EQ(keys(marked["region"]), (Keys{"windows", "time_ps", "start_ps", "end_ps"}));
-  EXPECT_EQ(keys(marked["ranges"][0]), (Keys{"name", "count", "host_ps", "complete_ps", "launches", "launch_ps"}));
+  EXPECT_EQ(keys(marked["ranges"][0]),
+            (Keys{"name", "count", "host_ps", "complete_ps", "launches", "launch_ps", "begun_ps", "compute_ps",
+                  "communication_ps", "overlap_ps", "flops", "hbm_bytes"}));
   EXPECT_EQ(marked["warnings"].size(), 1u);
   EXPECT_EQ(keys(json["checks"][0]), (Keys{"name", "status", "max_abs_error", "max_rel_error"}));
   EXPECT_EQ(keys(json["metrics"]["tiles"]), (Keys{"value", "unit"}));

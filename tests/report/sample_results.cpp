@@ -287,8 +287,21 @@ RunResult training_step() {
     out.launches.push_back(one);
   }
   out.region = {2, Time::microseconds(700), Time::microseconds(2), Time::microseconds(750)};
-  out.ranges = {{"forward", 2, Time::microseconds(12), Time::microseconds(700), 5, Time::microseconds(640)},
-                {"forward/attention", 2, Time::microseconds(4), Time::microseconds(250), 2, Time::microseconds(240)}};
+  out.ranges = {
+      {"forward", 2, Time::microseconds(12), Time::microseconds(700), 5, Time::microseconds(640), Time::microseconds(2),
+       Time::microseconds(450), Time::microseconds(130), Time::microseconds(60), 7e10, Bytes(900'000'000)},
+      {"forward/attention",
+       2,
+       Time::microseconds(4),
+       Time::microseconds(250),
+       2,
+       Time::microseconds(240),
+       Time::microseconds(10),
+       Time::microseconds(180),
+       Time::microseconds(60),
+       {},
+       3e10,
+       Bytes(250'000'000)}};
   out.warnings = {
       "mlp_up runs on 32 of 128 PEs: spread its tensors over more PEs, or name more of them in LaunchOptions"};
   out.checks = {{"loss", CheckStatus::passed, 1.25e-7, 3.0e-8},
@@ -407,7 +420,10 @@ RunResult random(std::mt19937_64& generator) {
   for (auto count = generator() % 6; count > 0; --count) {
     out.ranges.push_back({odd_name(generator), magnitude(generator), Time::picoseconds(magnitude(generator)),
                           Time::picoseconds(magnitude(generator)), magnitude(generator),
-                          Time::picoseconds(magnitude(generator))});
+                          Time::picoseconds(magnitude(generator)), Time::picoseconds(magnitude(generator)),
+                          Time::picoseconds(magnitude(generator)), Time::picoseconds(magnitude(generator)),
+                          Time::picoseconds(magnitude(generator)), static_cast<double>(magnitude(generator)),
+                          Bytes(magnitude(generator))});
   }
   out.peak_gemm = {{"f16", 1e12}};
   if (generator() % 4 != 0) out.peak_flops = 1e12;

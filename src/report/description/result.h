@@ -72,6 +72,21 @@ void describe(V& visit, R& range) {
       range.complete);
   visit.key({"launches", "launches that were given in it (and in none within it)"}, range.launches);
   visit.key({"launch_ps", "their times added up"}, range.launch_time);
+  static constexpr std::string_view kParts = "begun_ps";
+  visit.key({"begun_ps", "when it first began on the devices", {.missing_with = kParts}}, range.begun);
+  visit.key(
+      {"compute_ps",
+       "part of `complete_ps` in which only computing launches of it, and of ranges within it, were under way: in "
+       "the order of a stream, from the end of what was before them",
+       {.missing_with = kParts}},
+      range.computing);
+  visit.key({"communication_ps", "likewise only collectives and messages", {.missing_with = kParts}},
+            range.communicating);
+  visit.key({"overlap_ps", "likewise both; what is left of `complete_ps` is neither", {.missing_with = kParts}},
+            range.overlapping);
+  visit.key({"flops", "multiplications and additions of the GEMM engines in these launches", {.missing_with = kParts}},
+            range.flops);
+  visit.key({"hbm_bytes", "bytes that their DMA moved", {.missing_with = kParts}}, range.hbm_bytes);
 }
 
 template <class V, Of<Origin::File> R>

@@ -42,6 +42,9 @@ std::string distance_section(const RunResult& result, const Palette& palette);
 /// Named ranges of host code.
 std::string ranges_section(const RunResult& result, const Palette& palette);
 
+/// Of ranges with others in them: what these, and what is outside of them, have of the time, and what passed in it.
+std::string range_tree_section(const RunResult& result, const Palette& palette);
+
 /// What host programs waited for before their launches were taken.
 std::string host_waits_section(const RunResult& result, const Palette& palette);
 

@@ -45,6 +45,9 @@ class SimulatedOperations final : public tensor::DeviceOperations {
   void rms_norm(const torch::Tensor& x, std::int64_t dimensions, const torch::Tensor& weight, double epsilon,
                 const torch::Tensor& out) override;
 
+  void adam(const torch::Tensor& parameter, const torch::Tensor& grad, const torch::Tensor& mean,
+            const torch::Tensor& square, const tensor::AdamFactors& factors) override;
+
   void matmul(const torch::Tensor& a, const torch::Tensor& b, const tensor::MatmulOptions& options,
               const torch::Tensor& out) override;
   /// With what the plan is told; b's and a's ranks are 2 or 3.

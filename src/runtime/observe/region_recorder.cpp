@@ -42,12 +42,18 @@ void RegionRecorder::end_window() {
   if (observer_) observer_(false, now);
 }
 
-void RegionRecorder::add_range(const std::string& name, Time host, Time complete) {
-  RangeResult& range = ranges_[name];
-  range.name = name;
+void RegionRecorder::add_range(const RangeResult& one) {
+  RangeResult& range = ranges_[one.name];
+  range.name = one.name;
+  range.begun = range.count == 0 ? one.begun : std::min(range.begun, one.begun);
   ++range.count;
-  range.host += host;
-  range.complete += complete;
+  range.host += one.host;
+  range.complete += one.complete;
+  range.computing += one.computing;
+  range.communicating += one.communicating;
+  range.overlapping += one.overlapping;
+  range.flops += one.flops;
+  range.hbm_bytes += one.hbm_bytes;
 }
 
 void RegionRecorder::add_launch(const std::string& range, Time duration) {
@@ -77,6 +83,35 @@ std::shared_ptr<OpenRange> RegionRecorder::release(const OpenRange& range) {
   return found ? std::move(found.mapped()) : nullptr;
 }
 
+// ---- what is under way -------------------------------------------------------------------------------------------
+
+void RangeActivity::open(Time now) {
+  open_ = true;
+  since_ = now;
+}
+
+void RangeActivity::pass(Time now) {
+  if (!open_) return;
+  const std::size_t state = (computing_ > 0 ? 1U : 0U) + (communicating_ > 0 ? 2U : 0U);
+  spent_[state] += now - since_;
+  since_ = now;
+}
+
+void RangeActivity::begin(bool communicates, Time now) {
+  pass(now);
+  ++(communicates ? communicating_ : computing_);
+}
+
+void RangeActivity::end(bool communicates, Time now) {
+  pass(now);
+  --(communicates ? communicating_ : computing_);
+}
+
+const std::array<Time, 4>& RangeActivity::until(Time now) {
+  pass(now);
+  return spent_;
+}
+
 // ---- ranges ------------------------------------------------------------------------------------------------------
 
 bool OpenRange::is_live() const {
@@ -101,6 +136,7 @@ void OpenRange::before_completed(std::uint64_t) {
 void OpenRange::open() {
   begun = simulation->scheduler().now();
   open_ = true;
+  activity_.open(begun);
   if (const auto to = recorder.lock()) to->open();
 }
 
@@ -125,9 +161,37 @@ void OpenRange::complete() {
   const auto to = recorder.lock();
   if (to == nullptr || to->is_finished()) return;
   const Time now = simulation->scheduler().now();
-  if (!name.empty()) to->add_range(name, host_end - start, open_ ? now - begun : Time::zero());
+  if (!name.empty()) {
+    RangeResult one;
+    one.name = name;
+    one.host = host_end - start;
+    one.begun = open_ ? begun : now;
+    one.complete = now - one.begun;
+    const auto& spent = activity_.until(now);
+    one.computing = spent[1];
+    one.communicating = spent[2];
+    one.overlapping = spent[3];
+    one.flops = flops_;
+    one.hbm_bytes = hbm_bytes_;
+    to->add_range(one);
+  }
   if (open_) to->close();
   if (before_ == 0) to->release(*this);
+}
+
+void OpenRange::launch_begins(bool communicates) {
+  const Time now = simulation->scheduler().now();
+  for (OpenRange* range = this; range != nullptr; range = range->around.get())
+    range->activity_.begin(communicates, now);
+}
+
+void OpenRange::launch_ends(bool communicates, double flops, Bytes hbm_bytes) {
+  const Time now = simulation->scheduler().now();
+  for (OpenRange* range = this; range != nullptr; range = range->around.get()) {
+    range->activity_.end(communicates, now);
+    range->flops_ += flops;
+    range->hbm_bytes_ += hbm_bytes;
+  }
 }
 
 namespace {
@@ -168,9 +232,8 @@ std::vector<CompletionRef> outstanding_work(const HostContext& context) {
   return work;
 }
 
-std::string current_range(HostContext& context) {
-  const auto& range = innermost(context);
-  return range ? range->name : std::string();
+std::shared_ptr<OpenRange> current_range(HostContext& context) {
+  return innermost(context);
 }
 
 }  // namespace kernbench::runtime

@@ -1,6 +1,7 @@
 // The region of interest of a run: what the resources did while any range was open.
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <functional>
 #include <map>
@@ -40,8 +41,8 @@ class RegionRecorder {
   void finish() { finished_ = true; }
   bool is_finished() const { return finished_; }
 
-  /// A range is complete: its time in host code, and on the devices.
-  void add_range(const std::string& name, Time host, Time complete);
+  /// A range is complete: what it adds to those of its name.
+  void add_range(const RangeResult& one);
   /// A launch that was given within a range.
   void add_launch(const std::string& range, Time duration);
 
@@ -74,6 +75,26 @@ class RegionRecorder {
   std::unordered_map<const OpenRange*, std::shared_ptr<OpenRange>> closing_;  // only looked up
 };
 
+/// Which launches are under way, as a range sees them: of each state the time that passes in it. Takes no memory for a
+/// launch, whatever their number.
+class RangeActivity {
+ public:
+  /// From now on time counts.
+  void open(Time now);
+  void begin(bool communicates, Time now);
+  void end(bool communicates, Time now);
+  /// Until now, with neither: index 0; computing: 1; communicating: 2; both: 3.
+  const std::array<Time, 4>& until(Time now);
+
+ private:
+  void pass(Time now);
+
+  std::int64_t computing_ = 0, communicating_ = 0;  // launches under way
+  bool open_ = false;
+  Time since_;
+  std::array<Time, 4> spent_;
+};
+
 /// A range that has not completed. The guard, the ranges within it and the recorder's callbacks share it.
 struct OpenRange : std::enable_shared_from_this<OpenRange> {
   std::string name;  // with those around it; empty: from profiler::start to stop
@@ -92,6 +113,9 @@ struct OpenRange : std::enable_shared_from_this<OpenRange> {
   void begin(const std::vector<CompletionRef>& last);
   /// The guard ends; likewise.
   void end(const std::vector<CompletionRef>& last);
+  /// A launch that was given in it has come to the front of its stream; it has completed. Ranges around it see it too.
+  void launch_begins(bool communicates);
+  void launch_ends(bool communicates, double flops, Bytes hbm_bytes);
 
  private:
   void before_completed(std::uint64_t);
@@ -100,6 +124,9 @@ struct OpenRange : std::enable_shared_from_this<OpenRange> {
   void complete();
 
   std::int64_t before_ = 0, outstanding_ = 0;  // commands that have not completed
+  RangeActivity activity_;
+  double flops_ = 0;
+  Bytes hbm_bytes_;
   bool open_ = false, complete_ = false;
 };
 
@@ -108,7 +135,7 @@ std::shared_ptr<OpenRange> open_range(HostContext& context, const std::string& n
 /// What is outstanding on the streams that the worker's synchronize() would wait for: of its current device, and for
 /// the main program of all devices.
 std::vector<CompletionRef> outstanding_work(const HostContext& context);
-/// The innermost range of the worker that has not ended; empty: none.
-std::string current_range(HostContext& context);
+/// The innermost range of the worker that has not ended; null: none.
+std::shared_ptr<OpenRange> current_range(HostContext& context);
 
 }  // namespace kernbench::runtime

@@ -13,6 +13,7 @@
 #include "runtime/context.h"
 #include "runtime/host_wait.h"
 #include "runtime/observe/launch_log.h"
+#include "runtime/observe/region_recorder.h"
 #include "runtime/streams/capture.h"
 #include "runtime/streams/polling.h"
 #include "sim/fiber.h"
@@ -60,13 +61,25 @@ struct Sending {
   std::source_location where = {};
   CommandScopeRef scope = {};  // null: none
   std::weak_ptr<Stream> stream = {};
-  std::uint64_t queue = 0;  // of the device
+  std::uint64_t queue = 0;                // of the device
+  std::shared_ptr<OpenRange> range = {};  // in which it was given
   std::shared_ptr<bool> in_region = std::make_shared<bool>(false);
   std::shared_ptr<bool> failed = std::make_shared<bool>(false);  // the main program has been told
   /// Whether it counts no more.
   bool cancelled() const { return (group && group->cancelled()) || taken_back(); }
   bool taken_back() const { return scope && scope->taken_back(); }
 };
+
+/// Collectives and messages have an explanation of their own.
+bool communicates(const LaunchPlan& plan) {
+  return static_cast<bool>(plan.explain);
+}
+
+double gemm_operations(const tile::LaunchRecord& record) {
+  double operations = 0;
+  for (const auto& type : record.work.gemm) operations += type.operations;
+  return operations;
+}
 
 /// Takes back the launch, and what stands behind it in its stream.
 void take_back(const Sending& sending) {
@@ -133,6 +146,7 @@ tile::KernelLaunch kernel_launch(const Sending& sending, LaunchPlan plan, Stream
     Simulation& simulation = sending.simulation;
     simulation.log().add_time(times.requested);
     simulation.log().add_time(times.completed);
+    if (sending.range) sending.range->launch_ends(communicates(plan), gemm_operations(record), record.hbm_bytes);
     if (!times.cut) {
       const CompletedLaunch finished{plan, times, record, sending.where, *sending.in_region};
       simulation.launches.add(finished, simulation.machine(), simulation.environment().explainer);
@@ -216,7 +230,7 @@ class ReplayNode final : public sim::WaitNode {
 
 /// Gives all launches of a graph to the machine as one command; `names` are theirs in this replay.
 Begun begin_replay(const Sending& sending, const CapturedGraphRef& graph, const std::vector<Name>& names,
-                   const std::string& range, Stream::Done done) {
+                   Stream::Done done) {
   const auto node = std::make_shared<ReplayNode>("replay of " + graph->name);
   const auto of_group = group_launch(sending);
   const auto one_over = [open = std::make_shared<std::size_t>(names.size()), done = std::move(done)] {
@@ -230,7 +244,7 @@ Begun begin_replay(const Sending& sending, const CapturedGraphRef& graph, const 
     one.name = names[i];
     one.where = captured.where;
     LaunchPlan plan = captured.plan;
-    plan.range = range;
+    if (sending.range) plan.range = sending.range->name;
     launches.push_back(kernel_launch(one, std::move(plan), one_over, of_group, node));
     after.push_back(captured.after);
   }
@@ -273,7 +287,8 @@ struct LaunchCommandOf {
   Stream& stream;
 };
 
-LaunchCommandOf launch_command(HostContext& context, int device, Name name) {
+/// `launches` begin with the command, in the worker's current range.
+LaunchCommandOf launch_command(HostContext& context, int device, Name name, std::size_t launches, bool communicates) {
   Simulation& simulation = context.simulation;
   const Worker& worker = context.worker;
   Stream& stream = current_stream("launch", device);
@@ -286,8 +301,10 @@ LaunchCommandOf launch_command(HostContext& context, int device, Name name) {
   sending.stream = stream.weak_from_this();
   sending.queue = stream.number();
   command.owner = sending.owner;
-  command.is_first = [&simulation, in_region = sending.in_region] {
+  sending.range = current_range(context);
+  command.is_first = [&simulation, range = sending.range, launches, communicates, in_region = sending.in_region] {
     *in_region = simulation.region()->is_open() || simulation.options().whole_run;
+    for (std::size_t i = 0; range && i < launches; ++i) range->launch_begins(communicates);
   };
   return {std::move(sending), std::move(command), stream};
 }
@@ -314,10 +331,10 @@ CompletionRef enqueue_launch(Simulation& simulation, LaunchPlan plan) {
   }
   note_work(context);
   sim::this_fiber::sleep(simulation.topology().host.launch_overhead);
-  plan.range = current_range(context);
+  if (const auto range = current_range(context)) plan.range = range->name;
   plan.available_pes = context.pe ? 1 : simulation.topology().pes_per_sip();
   const Name name = simulation.unique_name(plan.name, context.worker.path);
-  auto [sending, command, stream] = launch_command(context, plan.device, name);
+  auto [sending, command, stream] = launch_command(context, plan.device, name, 1, communicates(plan));
   command.may_go_ahead = may_go_ahead(plan);
   if (plan.turn) stream.enqueue_wait(std::exchange(plan.turn, nullptr), "turn of launch " + name);
   const auto written = plan.written;
@@ -341,10 +358,11 @@ void enqueue_replay(Simulation& simulation, const CapturedGraphRef& graph) {
   for (const GraphLaunch& launch : graph->launches) {
     names.push_back(simulation.unique_name(launch.plan.name, context.worker.path));
   }
-  auto [sending, command, stream] = launch_command(context, graph->device, "replay of " + graph->name);
+  auto [sending, command, stream] =
+      launch_command(context, graph->device, "replay of " + graph->name, names.size(), false);
   command.may_go_ahead = [] { return true; };
-  auto begin = [sending = sending, graph, names = std::move(names), range = current_range(context)](Stream::Done done) {
-    return begin_replay(sending, graph, names, range, std::move(done));
+  auto begin = [sending = sending, graph, names = std::move(names)](Stream::Done done) {
+    return begin_replay(sending, graph, names, std::move(done));
   };
   const auto completion = stream.enqueue_launch("replay of " + graph->name, std::move(command), std::move(begin));
   for (const GraphLaunch& launch : graph->launches) {
