@@ -29,8 +29,8 @@ struct AlgorithmCost {
 };
 
 /// `endpoints`: of the group's ranks, a PE of each.
-AlgorithmCost cost_of(const CollectiveAlgorithm& algorithm, std::span<const PeCoordinate> endpoints, bool rank_per_pe,
-                      const topology::Network& network);
+AlgorithmCost cost_of(const CollectiveAlgorithm& algorithm, const GroupShape& shape,
+                      std::span<const PeCoordinate> endpoints, bool rank_per_pe, const topology::Network& network);
 
 /// For a group whose ranks are the SIPs, or PEs, of their global numbers, as they are unless a program moves them; so
 /// the choice is a function of the group, the machine and the bytes alone, the same on all ranks.
@@ -38,7 +38,7 @@ class AutomaticChoice {
  public:
   /// Of the candidates for the operation those that can run on the group, over channels that fit beside those that it
   /// has anyway.
-  AutomaticChoice(CollectiveOperation operation, const GroupDescription& group, std::span<const int> ranks,
+  AutomaticChoice(CollectiveOperation operation, const GroupDescription& of, std::span<const int> ranks,
                   const topology::Network& network);
   /// The first one of the table unless another one takes 2 % less.
   const CollectiveAlgorithm& of(std::int64_t bytes) const;

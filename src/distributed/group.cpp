@@ -34,6 +34,11 @@ const topology::Topology& Group::machine() const {
   return simulation_.topology();
 }
 
+const GroupShape& Group::shape(bool rank_per_pe) {
+  if (!shape_) shape_ = GroupDescription{size(), rank_per_pe, algorithm_, simulation_.topology(), ranks_}.shape();
+  return *shape_;
+}
+
 const CollectiveAlgorithm& Group::algorithm_of(CollectiveOperation operation, std::int64_t bytes, bool rank_per_pe) {
   if (size() == 1 || !algorithm_.is_automatic(operation)) return algorithm_for(algorithm_, operation);
   auto& choice = choices_[operation];

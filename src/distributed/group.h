@@ -39,6 +39,8 @@ class Group {
   int member(int global_rank) const;
   const AlgorithmSpec& algorithm() const { return algorithm_; }
   const topology::Topology& machine() const;
+  /// How its ranks stand in the machine.
+  const GroupShape& shape(bool rank_per_pe);
   /// The one for a call: of an operation whose algorithm is chosen automatically, by the bytes of the tensor.
   const CollectiveAlgorithm& algorithm_of(CollectiveOperation operation, std::int64_t bytes, bool rank_per_pe);
   const std::shared_ptr<Roster>& roster() const { return roster_; }
@@ -90,6 +92,7 @@ class Group {
   std::vector<int> ranks_;
   AlgorithmSpec algorithm_;
   std::map<CollectiveOperation, std::unique_ptr<AutomaticChoice>> choices_;  // those that have been asked for
+  std::optional<GroupShape> shape_ = {};                                     // once it has been asked for
   CollectiveOrderCheck order_check_;
   std::shared_ptr<Communicator> communicator_;
   Transfers transfers_;
