@@ -26,6 +26,7 @@ Group::Group(runtime::Simulation& simulation, std::string name, std::shared_ptr<
       algorithm_(std::move(algorithm)),
       order_check_(ranks_),
       communicator_(std::make_shared<Communicator>(*this)),
+      objects_(ranks_.size()),
       left_(ranks_.size()) {}
 
 Group::~Group() = default;
