@@ -97,7 +97,7 @@ std::int64_t degree_of(const std::vector<RankPair>& channels, int ranks) {
 
 /// Of the group's own algorithms, and of this one if it brings channels of its own.
 bool fits_beside(const CollectiveAlgorithm& algorithm, const GroupDescription& group) {
-  const auto own = channels_of(group.spec, group.ranks), more = algorithm.channels(group.ranks);
+  const auto own = channels_of(group.spec, group.shape()), more = algorithm.channels(group.shape());
   const std::set<RankPair> known(own.begin(), own.end());
   if (std::ranges::all_of(more, [&](const RankPair& pair) { return known.contains(pair); })) return true;
   return degree_of(own, group.ranks) + degree_of(more, group.ranks) <= channels_that_fit(group);
@@ -139,13 +139,13 @@ double way_ns_per_byte(const Network& network) {
   return most;
 }
 
-AlgorithmCost cost_of(const CollectiveAlgorithm& algorithm, std::span<const PeCoordinate> endpoints, bool rank_per_pe,
-                      double way, const Network& network) {
+AlgorithmCost cost_of(const CollectiveAlgorithm& algorithm, const GroupShape& shape,
+                      std::span<const PeCoordinate> endpoints, bool rank_per_pe, double way, const Network& network) {
   const auto& pe = network.topology().pe;
   const double each = 3 * nanoseconds(pe.control.issue) + nanoseconds(pe.ipcq.meta_latency);
   const double memory = 2 * (nanoseconds(pe.dma.setup) + nanoseconds(network.topology().cube.hbm.latency));
   AlgorithmCost cost{&algorithm};
-  for (const CostStep& step : algorithm.steps(static_cast<int>(endpoints.size()))) {
+  for (const CostStep& step : algorithm.steps(shape)) {
     const StepCost one(step, endpoints, rank_per_pe, way, network);
     const auto times = static_cast<double>(step.times);
     cost.latency_ns += times * static_cast<double>(step.latencies) * (one.longest_ns() + each);
@@ -155,8 +155,11 @@ AlgorithmCost cost_of(const CollectiveAlgorithm& algorithm, std::span<const PeCo
   return cost;
 }
 
-AutomaticChoice::AutomaticChoice(CollectiveOperation operation, const GroupDescription& group,
-                                 std::span<const int> ranks, const Network& network) {
+AutomaticChoice::AutomaticChoice(CollectiveOperation operation, const GroupDescription& of, std::span<const int> ranks,
+                                 const Network& network) {
+  GroupDescription group = of;
+  group.members = ranks;
+  const GroupShape shape = group.shape();
   const auto endpoints = endpoints_of(group, ranks);
   std::vector<std::string_view> candidates;
   for (const std::string_view each : algorithm_names(operation)) {
@@ -168,7 +171,7 @@ AutomaticChoice::AutomaticChoice(CollectiveOperation operation, const GroupDescr
     if (algorithm.operation != operation || !algorithm.steps || !algorithm.refusal(group).empty()) continue;
     if (!candidates.empty() && std::ranges::find(candidates, algorithm.name) == candidates.end()) continue;
     auto& into = fits_beside(algorithm, group) ? costs_ : crowded;
-    into.push_back(cost_of(algorithm, endpoints, group.rank_per_pe, way, network));
+    into.push_back(cost_of(algorithm, shape, endpoints, group.rank_per_pe, way, network));
   }
   if (costs_.empty()) costs_ = std::move(crowded);
 }

@@ -36,8 +36,9 @@ struct AlgorithmCost {
 double way_ns_per_byte(const topology::Network& network);
 
 /// `endpoints`: of the group's ranks, a PE of each. `way`: the above; 0 where ranks are single PEs.
-AlgorithmCost cost_of(const CollectiveAlgorithm& algorithm, std::span<const PeCoordinate> endpoints, bool rank_per_pe,
-                      double way, const topology::Network& network);
+AlgorithmCost cost_of(const CollectiveAlgorithm& algorithm, const GroupShape& shape,
+                      std::span<const PeCoordinate> endpoints, bool rank_per_pe, double way,
+                      const topology::Network& network);
 
 /// For a group whose ranks are the SIPs, or PEs, of their global numbers, as they are unless a program moves them; so
 /// the choice is a function of the group, the machine and the bytes alone, the same on all ranks.
@@ -45,7 +46,7 @@ class AutomaticChoice {
  public:
   /// Of the candidates for the operation those that can run on the group, over channels that fit beside those that it
   /// has anyway.
-  AutomaticChoice(CollectiveOperation operation, const GroupDescription& group, std::span<const int> ranks,
+  AutomaticChoice(CollectiveOperation operation, const GroupDescription& of, std::span<const int> ranks,
                   const topology::Network& network);
   /// The first one of the table unless another one takes 2 % less.
   const CollectiveAlgorithm& of(std::int64_t bytes) const;

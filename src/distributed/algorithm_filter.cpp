@@ -107,7 +107,7 @@ std::vector<std::string_view> left_by(const Choice& choice, CollectiveOperation 
 std::string& choice_in(AlgorithmSpec& spec, CollectiveOperation operation) {
   const std::array<std::string*, kCollectiveOperations.size()> names{
       &spec.module, &spec.broadcast, &spec.barrier, &spec.reduce_scatter, &spec.all_gather,
-      &spec.reduce, &spec.gather,    &spec.scatter, &spec.all_to_all};
+      &spec.reduce, &spec.gather,    &spec.scatter, &spec.all_to_all,     &spec.all_reduce_partials};
   return *names[static_cast<std::size_t>(operation)];
 }
 
@@ -115,8 +115,11 @@ std::string& choice_in(AlgorithmSpec& spec, CollectiveOperation operation) {
 
 std::string_view family_of(const CollectiveAlgorithm& algorithm) {
   const std::string_view whole = algorithm.name;
+  // All-reduces of partial sums are named as all-reduces.
+  const bool reduces_partials = algorithm.operation == CollectiveOperation::all_reduce_partials;
+  const auto operation = reduces_partials ? CollectiveOperation::all_reduce : algorithm.operation;
   for (std::size_t end = whole.find('_'); end != std::string_view::npos; end = whole.find('_', end + 1)) {
-    if (plain(whole.substr(end)) == plain(name(algorithm.operation))) return whole.substr(0, end);
+    if (plain(whole.substr(end)) == plain(name(operation))) return whole.substr(0, end);
   }
   return whole;
 }

@@ -18,6 +18,9 @@
 
 namespace kernbench::distributed {
 
+/// Which PEs of a rank that is a SIP work on an all-reduce of a tensor that lies on one of them: that one, or all.
+enum class Mapper : std::uint8_t { leader, all_pes };
+inline constexpr std::array<std::string_view, 2> kMapperNames{"leader", "all_pes"};
 inline constexpr std::array<std::string_view, 3> kBufferKindNames{"tcm", "hbm", "sram"};
 /// Checks of a call's group and placement. multi_pe_sip_local: each rank is a SIP, and its tensor lies on several PEs.
 inline constexpr std::array<std::string_view, 1> kValidatorNames{"multi_pe_sip_local"};
@@ -28,6 +31,7 @@ struct AlgorithmSpec {
   std::string module;                         // its algorithm of all-reduces
   std::optional<std::string> topology = {};   // without: that of the module
   std::optional<std::string> validator = {};  // of all-reduces
+  Mapper mapper = Mapper::leader;             // likewise
   std::string broadcast = "ring_broadcast";   // its other algorithms; each of them may be kAutomatic
   std::string barrier = "ring_barrier";
   std::string reduce_scatter = "ring_reduce_scatter";
@@ -36,6 +40,7 @@ struct AlgorithmSpec {
   std::string gather = "direct_gather";
   std::string scatter = "direct_scatter";
   std::string all_to_all = "pairwise_all_to_all";
+  std::string all_reduce_partials = "intercube_allreduce";
   BufferKind buffer_kind = BufferKind::tcm;
   Backpressure backpressure = Backpressure::sleep;
   // assumption: enough slots in flight that credits come back in time over links of a few hundred GB/s
@@ -53,7 +58,8 @@ struct AlgorithmSpec {
   /// The name of its algorithm for an operation, or kAutomatic.
   const std::string& algorithm_for(CollectiveOperation operation) const {
     const std::array<const std::string*, kCollectiveOperations.size()> names{
-        &module, &broadcast, &barrier, &reduce_scatter, &all_gather, &reduce, &gather, &scatter, &all_to_all};
+        &module, &broadcast, &barrier, &reduce_scatter, &all_gather,
+        &reduce, &gather,    &scatter, &all_to_all,     &all_reduce_partials};
     return *names[static_cast<std::size_t>(operation)];
   }
   /// Of a tile that takes one slot.
@@ -81,6 +87,9 @@ void describe(V& visit, S& spec) {
   visit.field(
       {"validator", "check of group and placement that every all_reduce must pass", false, 0, 0, kValidatorNames},
       spec.validator);
+  visit.field({"mapper", "PEs of a SIP that work on an all-reduce of a tensor on one PE: that one, or all", false, 0, 0,
+               kMapperNames},
+              spec.mapper);
   const auto choice = [&](const char* key, const char* meaning, CollectiveOperation operation, auto& value) {
     visit.field({key, meaning, false, 0, 0, algorithm_choices(operation)}, value);
   };
@@ -92,6 +101,8 @@ void describe(V& visit, S& spec) {
   choice("gather", "algorithm of gathers", CollectiveOperation::gather, spec.gather);
   choice("scatter", "algorithm of scatters", CollectiveOperation::scatter, spec.scatter);
   choice("all_to_all", "algorithm of all-to-alls", CollectiveOperation::all_to_all, spec.all_to_all);
+  choice("all_reduce_partials", "algorithm of all-reduces of partial sums", CollectiveOperation::all_reduce_partials,
+         spec.all_reduce_partials);
   visit.field({"buffer_kind", "memory of the receiver that holds the slots", false, 0, 0, kBufferKindNames},
               spec.buffer_kind);
   visit.field({"backpressure", "how a program waits for a credit or a message", false, 0, 0, kBackpressureNames},

@@ -10,6 +10,7 @@
 
 #include "distributed/communicator.h"
 #include "distributed/device_work.h"
+#include "distributed/shares.h"
 #include "runtime/functions/device_kernels.h"
 #include "runtime/host_wait.h"
 #include "tile/library/elementwise.h"
@@ -76,13 +77,13 @@ bool has_all(const std::vector<RankPair>& channels, const std::vector<RankPair>&
   return std::ranges::all_of(needed, [&](const RankPair& pair) { return known.contains(pair); });
 }
 
-std::vector<Round> rounds_of(const Group& group, const CollectiveAlgorithm& algorithm,
-                             const runtime::HostContext& context) {
+std::vector<Round> rounds_of(Group& group, const CollectiveAlgorithm& algorithm, const runtime::HostContext& context) {
   const int size = group.size();
   if (size == 1) return {{1, 0}};
-  auto channels = algorithm.channels(size);
-  if (has_all(channels_of(group.algorithm(), size), channels)) return {{1, size - 1}};
-  if (!opens_channels_late(algorithm.operation)) return {{1, size - 1, {{algorithm.topology, 0}}, std::move(channels)}};
+  const GroupShape& shape = group.shape(context.pe.has_value());
+  auto channels = algorithm.channels(shape);
+  if (has_all(channels_of(group.algorithm(), shape), channels)) return {{1, size - 1}};
+  if (!takes_rounds(algorithm.operation)) return {{1, size - 1, {{algorithm.topology, 0}}, std::move(channels)}};
   std::vector<Round> rounds;
   const GroupDescription description{size, context.pe.has_value(), group.algorithm(), context.simulation.topology()};
   for (auto& each : channel_rounds(description, algorithm)) {
@@ -96,20 +97,32 @@ std::int64_t bytes_of(const torch::Tensor& tensor) {
   return tensor.defined() ? tensor.numel() * item_size(tensor.scalar_type()) : 0;
 }
 
+/// Of an all-reduce of a tensor on one PE, if the collectives file has all PEs work on it.
+std::optional<Shares> shares_of(const CollectiveCall& call, const Payload& payload, const Group& group,
+                                const runtime::HostContext& context) {
+  if (call.operation != CollectiveOperation::all_reduce || group.algorithm().mapper != Mapper::all_pes) return {};
+  if (context.pe || group.size() == 1) return {};
+  return distributed::shares_of(*payload.flat, context.simulation.topology());
+}
+
 /// What runs on each PE of the rank.
 std::function<void(const std::shared_ptr<tl::Tensor>&)> body_of(const CollectiveAlgorithm& algorithm,
                                                                 const CollectiveCall& call, const GroupHandle& handle,
-                                                                const Round& round) {
+                                                                const Round& round,
+                                                                const std::optional<Shares>& shares = {}) {
   // The group may be destroyed while this is under way.
   return [kernel = algorithm.kernel, arguments = call.arguments, blocks = call.blocks, first = round.first_step,
-          last = round.last_step, communicator = handle.group->shared_communicator(), group = handle.group,
-          member = handle.member, dtype = call.fingerprint.dtype](const std::shared_ptr<tl::Tensor>& flat) {
+          last = round.last_step, replicas = call.replicas, shares, communicator = handle.group->shared_communicator(),
+          group = handle.group, member = handle.member,
+          dtype = call.fingerprint.dtype](const std::shared_ptr<tl::Tensor>& flat) {
     CollectiveArguments mine = arguments;
     mine.tensor = flat.get();
+    mine.replicas = replicas.get();
+    const PeCoordinate here{SipId{static_cast<std::int32_t>(tl::device_id())},
+                            CubeId{static_cast<std::int32_t>(tl::cube_id())},
+                            PeId{static_cast<std::int32_t>(tl::pe_id())}};
+    if (shares) mine.share = shares->of(here);
     if (blocks) {
-      const PeCoordinate here{SipId{static_cast<std::int32_t>(tl::device_id())},
-                              CubeId{static_cast<std::int32_t>(tl::cube_id())},
-                              PeId{static_cast<std::int32_t>(tl::pe_id())}};
       mine.blocks = {blocks->inputs, blocks->outputs, blocks->sent.of(here), blocks->received.of(here), first, last};
     }
     kernel(communicator->view(member, dtype), mine);
@@ -189,9 +202,16 @@ std::shared_ptr<WorkState> issue(GroupHandle& handle, CollectiveCall call, bool 
   if (others_here && !async_op) runtime::host_wait(context, [&] { others_here->wait(); });
   if (others_here && others_here->is_set()) others_here.reset();
   work.after = others_here;
-  const auto rounds = rounds_of(group, algorithm, context);
-  for (const Round& round : rounds) {
-    if (round.late) communicator->open_late(context, *round.late, round.channels, what);
+  std::vector<Round> rounds;
+  if (call.replicas) {
+    const Communicator::LateChannels own{algorithm.topology, communicator->number_of(*call.replicas)};
+    rounds.push_back({1, group.size() - 1, own});
+    communicator->open_late(context, own, *call.replicas, what);
+  } else {
+    rounds = rounds_of(group, algorithm, context);
+    for (const Round& round : rounds) {
+      if (round.late) communicator->open_late(context, *round.late, round.channels, what);
+    }
   }
   // The group may be destroyed while this is under way.
   const auto turn_of = [=, group = handle.group, member = handle.member](const Round& round, std::size_t number) {
@@ -200,7 +220,9 @@ std::shared_ptr<WorkState> issue(GroupHandle& handle, CollectiveCall call, bool 
     };
   };
   work.turn = turn_of(rounds.front(), 0);
-  work.body = body_of(algorithm, call, handle, rounds.front());
+  const auto shares = shares_of(call, work.payload, group, context);
+  if (shares) work.pes = shares->pes;
+  work.body = body_of(algorithm, call, handle, rounds.front(), shares);
   const auto explain = [node = std::make_shared<CollectiveNode>(what, handle.global_rank, handle.group, sequence)](
                            const std::shared_ptr<const sim::WaitNode>& launch) {
     node->set_launch(launch);

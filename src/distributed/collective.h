@@ -34,7 +34,8 @@ struct CollectiveCall {
   bool writes = true;                  // the tensor
   CollectiveArguments arguments = {};  // without the tensor and the blocks
   std::shared_ptr<const BlockPlan> blocks = {};
-  std::int64_t block_bytes = 0;  // of all blocks of a rank; the same on all ranks
+  std::shared_ptr<const Replicas> replicas = {};  // of a tensor of partial sums
+  std::int64_t block_bytes = 0;                   // of all blocks of a rank; the same on all ranks
 };
 
 /// Checks the call against those of other ranks and enqueues the kernel of the group's algorithm. When the group

@@ -3,8 +3,10 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <set>
 #include <utility>
 
+#include "distributed/algorithms/both_ways.h"
 #include "distributed/group.h"
 #include "kernbench/error.h"
 #include "runtime/host_wait.h"
@@ -12,7 +14,7 @@
 
 namespace kernbench::distributed {
 
-Communicator::Communicator(const Group& group)
+Communicator::Communicator(Group& group)
     : group_(group), parts_(static_cast<std::size_t>(group.size())), waiting_(static_cast<std::size_t>(group.size())) {}
 
 void Communicator::wait_for(runtime::HostContext& context, int member, Naming name, Providers providers) {
@@ -54,8 +56,9 @@ runtime::CompletionRef Communicator::ready(runtime::HostContext& context, int me
     // Who waits goes on as soon as the last one has arrived, over these channels.
     const bool last = barrier_->missing().size() == 1;
     if (last) {
+      shape_ = group_.shape(part.pe().has_value());
       channels_ =
-          channels_between(context, group_, group_.name(), pairs(channels_of(group_.algorithm(), group_.size())), what);
+          channels_between(context, group_, group_.name(), pairs(channels_of(group_.algorithm(), shape_)), what);
       open_wanted(context);
     }
     barrier_->arrive(rank);
@@ -64,25 +67,42 @@ runtime::CompletionRef Communicator::ready(runtime::HostContext& context, int me
 }
 
 void Communicator::open_late(runtime::HostContext& context, const LateChannels& which,
-                             const std::vector<RankPair>& pairs, const std::string& what) {
-  late_.try_emplace(which, Late{pairs, what});
-  if (channels_) open_wanted(context);
+                             const std::vector<RankPair>& members, const std::string& what) {
+  open_late(context, which, [this, members] { return pairs(members); }, what);
+}
+
+void Communicator::open_late(runtime::HostContext& context, const LateChannels& which, const Replicas& replicas,
+                             const std::string& what) {
+  open_late(context, which, [this, replicas] { return pairs(replicas); }, what);
+}
+
+void Communicator::open_late(runtime::HostContext& context, const LateChannels& which, Pairs pairs,
+                             const std::string& what) {
+  late_.try_emplace(which, Late{std::move(pairs), what});
+  if (channels_ || group_.size() == 1) open_wanted(context);
+}
+
+std::size_t Communicator::number_of(const Replicas& replicas) {
+  const auto known = std::ranges::find(replicas_, replicas);
+  if (known != replicas_.end()) return static_cast<std::size_t>(known - replicas_.begin());
+  replicas_.push_back(replicas);
+  return replicas_.size() - 1;
 }
 
 void Communicator::open_wanted(runtime::HostContext& context) {
   for (auto& [which, late] : late_) {
     if (late.channels) continue;
-    late.channels = channels_between(context, group_, fmt::format("{}, {}", group_.name(), which.first),
-                                     pairs(late.pairs), late.what);
+    late.channels =
+        channels_between(context, group_, fmt::format("{}, {}", group_.name(), which.first), late.pairs(), late.what);
   }
 }
 
 std::shared_ptr<ChannelTurn> Communicator::turn(int member, std::uint64_t sequence, const std::string& what,
                                                 const std::optional<LateChannels>& late, std::size_t round) {
-  if (!channels_) return nullptr;
+  const auto& channels = late ? late_.at(*late).channels : channels_;
+  if (!channels) return nullptr;
   Open& open = open_[{sequence, round}];
   if (!open.use) {
-    const auto& channels = late ? late_.at(*late).channels : channels_;
     open.use = std::make_shared<ChannelUse>(channels, group_.roster(), group_.ranks(), what);
     for (const auto& [other, end] : open.ends) {
       if (const auto alive = end.lock()) open.use->set_end(static_cast<std::size_t>(other), alive);
@@ -115,13 +135,37 @@ std::vector<PartPair> Communicator::pairs(const std::vector<RankPair>& members) 
   return pairs;
 }
 
+std::vector<PartPair> Communicator::pairs(const Replicas& replicas) const {
+  std::set<PartPair> pairs;
+  for (int member = 0; member < group_.size(); ++member) {
+    for (const Replicas::Box& box : replicas.boxes) {
+      const auto of = [&](std::int64_t place, int on) {
+        PeCoordinate pe = box.holders[static_cast<std::size_t>(place)];
+        pe.sip = part(on).sip();
+        return tensor::DevicePart(pe);
+      };
+      for (std::int64_t place = 0; place < std::ssize(box.holders); ++place) {
+        for (const Line& line : lines_through(place, box.levels)) {
+          if (line.count > 1) pairs.emplace(of(place, member), of(line.next(), member));
+        }
+        if (group_.size() == 1) continue;
+        const bool backwards = way_of(box.holders[static_cast<std::size_t>(place)], group_.machine(), 2) == 1;
+        const int next = (member + (backwards ? group_.size() - 1 : 1)) % group_.size();
+        pairs.emplace(of(place, member), of(place, next));
+      }
+    }
+  }
+  return {pairs.begin(), pairs.end()};
+}
+
 RankView Communicator::view(int member, DType dtype) const {
   return {.rank = member,
           .size = group_.size(),
           .parts = parts_,
           .tile_elements = group_.algorithm().tile_elements(dtype),
           .window = group_.algorithm().n_slots,
-          .machine = &group_.machine()};
+          .machine = &group_.machine(),
+          .levels = shape_.levels};
 }
 
 }  // namespace kernbench::distributed

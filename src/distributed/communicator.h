@@ -25,7 +25,7 @@ class Group;
 /// Parts and channels of one group. Made when its ranks first communicate: all of them must come then.
 class Communicator {
  public:
-  explicit Communicator(const Group& group);
+  explicit Communicator(Group& group);
 
   /// Binds a member to its SIP or PE. ValueError when another member has it, or the member has another one already.
   void bind(int member, const tensor::DevicePart& part);
@@ -45,11 +45,16 @@ class Communicator {
   const tensor::DevicePart& part(int member) const { return parts_[static_cast<std::size_t>(member)].value(); }
   /// The group as a member's kernels see it, for when all members have come. It must not outlive the communicator.
   RankView view(int member, DType dtype) const;
-  /// Of channels that are opened late: the topology of the ranks, and the number of the round.
+  /// Of channels that are opened late: the topology of the ranks, and the number of the round or of the replicas.
   using LateChannels = std::pair<std::string_view, std::size_t>;
   /// Opens the late channels between these members, if they are not open: now, or when all members have come. `what`
   /// names the call for reports.
   void open_late(runtime::HostContext& context, const LateChannels& which, const std::vector<RankPair>& pairs,
+                 const std::string& what);
+  /// The number of the channels between such replicas, and the ranks; new ones for replicas that stand in another way.
+  std::size_t number_of(const Replicas& replicas);
+  /// Opens them likewise.
+  void open_late(runtime::HostContext& context, const LateChannels& which, const Replicas& replicas,
                  const std::string& what);
   /// A member's turn on the channels in its collective `sequence`, for when all members have come; null for a group of
   /// one. `late`: those that it needs that have been opened late. `what` names the call for reports. Each member takes
@@ -68,10 +73,13 @@ class Communicator {
   void append_not_begun(int member, std::uint64_t sequence, std::vector<sim::WaitEdge>& edges) const;
 
  private:
+  using Pairs = std::function<std::vector<PartPair>()>;
   std::vector<PartPair> pairs(const std::vector<RankPair>& members) const;
+  std::vector<PartPair> pairs(const Replicas& replicas) const;
+  void open_late(runtime::HostContext& context, const LateChannels& which, Pairs pairs, const std::string& what);
   void open_wanted(runtime::HostContext& context);
 
-  const Group& group_;
+  Group& group_;
   std::vector<std::optional<tensor::DevicePart>> parts_;      // by member; nothing: not known yet
   std::vector<std::vector<runtime::CompletionRef>> waiting_;  // for a member, by member
   std::shared_ptr<RankBarrier> barrier_;
@@ -85,11 +93,13 @@ class Communicator {
   std::map<std::pair<std::uint64_t, std::size_t>, Open> open_;  // by sequence number and round
   /// Late channels; null: to be opened when all members have come.
   struct Late {
-    std::vector<RankPair> pairs;
+    Pairs pairs;  // for when all parts are known
     std::string what;
     std::shared_ptr<SharedChannels> channels = {};
   };
   std::map<LateChannels, Late> late_;
+  std::vector<Replicas> replicas_;  // by their numbers
+  GroupShape shape_ = 1;            // known when all members have come
 };
 
 }  // namespace kernbench::distributed

@@ -137,7 +137,7 @@ void launch(HostContext& context, DeviceWork work) {
   plan.explain = std::move(work.explain);
   std::shared_ptr<tl::Tensor> tensor;
   if (work.payload.flat) {
-    plan.pes = holders(*work.payload.flat);
+    plan.pes = work.pes ? std::move(*work.pes) : holders(*work.payload.flat);
     if (plan.pes.empty()) return;  // no elements
     const auto storage = context.simulation.devices().own(tensor::device_storage(work.payload.tensor));
     (work.writes ? plan.written : plan.read) = {storage};

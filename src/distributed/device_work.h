@@ -39,8 +39,9 @@ struct DeviceWork {
   std::string kernel = {};  // name of the launch: "ring_allreduce"
   Payload payload = {};
   bool writes = true;  // the tensor, rather than reading it
-  /// Of a kernel that takes no payload: where it runs (nowhere: no launch), and the tensors that it writes and reads.
+  /// Where it runs (nowhere: no launch), if not on the PEs that hold the payload.
   std::optional<std::vector<PeCoordinate>> pes = {};
+  /// Of a kernel that takes no payload: the tensors that it writes and reads.
   std::vector<torch::Tensor> written = {}, read = {};
   bool synchronous = true;                   // the caller gets no Work, so that a failure is thrown by the call
   runtime::CommandScopeRef scope = nullptr;  // of all that is enqueued; null: none

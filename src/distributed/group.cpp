@@ -27,12 +27,18 @@ Group::Group(runtime::Simulation& simulation, std::string name, std::shared_ptr<
       algorithm_(std::move(algorithm)),
       order_check_(ranks_),
       communicator_(std::make_shared<Communicator>(*this)),
+      objects_(ranks_.size()),
       left_(ranks_.size()) {}
 
 Group::~Group() = default;
 
 const topology::Topology& Group::machine() const {
   return simulation_.topology();
+}
+
+const GroupShape& Group::shape(bool rank_per_pe) {
+  if (!shape_) shape_ = GroupDescription{size(), rank_per_pe, algorithm_, simulation_.topology(), ranks_}.shape();
+  return *shape_;
 }
 
 const CollectiveAlgorithm& Group::algorithm_of(CollectiveOperation operation, std::int64_t bytes, bool rank_per_pe) {

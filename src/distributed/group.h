@@ -15,6 +15,7 @@
 #include "distributed/agreement/group_creation.h"
 #include "distributed/algorithm_spec.h"
 #include "distributed/channels/channel_pool.h"
+#include "distributed/object_exchange.h"
 #include "distributed/ranks/rank_barrier.h"
 #include "distributed/transfer.h"
 #include "kernbench/distributed.h"
@@ -39,6 +40,8 @@ class Group {
   int member(int global_rank) const;
   const AlgorithmSpec& algorithm() const { return algorithm_; }
   const topology::Topology& machine() const;
+  /// How its ranks stand in the machine.
+  const GroupShape& shape(bool rank_per_pe);
   /// The one for a call: of an operation whose algorithm is chosen automatically, by the bytes of the tensor.
   const CollectiveAlgorithm& algorithm_of(CollectiveOperation operation, std::int64_t bytes, bool rank_per_pe);
   const std::shared_ptr<Roster>& roster() const { return roster_; }
@@ -67,6 +70,7 @@ class Group {
   /// Takes back the commands of these scopes.
   void take_back(const std::vector<runtime::CommandScopeRef>& scopes) const;
   Transfers& transfers() { return transfers_; }
+  ObjectExchange& objects() { return objects_; }
   Communicator& communicator() { return *communicator_; }
   /// For what may be under way when the group gives its channels back; must not outlive the group.
   const std::shared_ptr<Communicator>& shared_communicator() const { return communicator_; }
@@ -90,9 +94,11 @@ class Group {
   std::vector<int> ranks_;
   AlgorithmSpec algorithm_;
   std::map<CollectiveOperation, std::unique_ptr<AutomaticChoice>> choices_;  // those that have been asked for
+  std::optional<GroupShape> shape_ = {};                                     // once it has been asked for
   CollectiveOrderCheck order_check_;
   std::shared_ptr<Communicator> communicator_;
   Transfers transfers_;
+  ObjectExchange objects_;
   std::vector<bool> left_;  // by member
   std::deque<RankBarrier> monitored_barriers_;
   runtime::FailureRef failure_;
@@ -107,6 +113,7 @@ struct GroupHandle {
   int global_rank = 0;
   bool destroyed = false;
   std::size_t monitored_barriers = 0;                        // calls so far
+  std::uint64_t object_collectives = 0;                      // likewise
   std::optional<std::size_t> stream = {};                    // of the rank's device, for its collectives
   std::map<LaneKey, std::optional<std::size_t>> lanes = {};  // likewise, for its sends and receives
   std::set<std::string> warned = {};                         // calls for which a rank that is no member has been warned

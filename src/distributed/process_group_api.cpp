@@ -203,8 +203,9 @@ ProcessGroup new_group(std::vector<int> ranks, const InitOptions& options, Where
   const Group& world = *handle_of({}, "new_group").group;
   ranks = checked_ranks(std::move(ranks), world);
   auto algorithm = options.algorithm.empty() ? world.algorithm() : algorithm_of(context, options.algorithm);
-  check_can_run({static_cast<int>(ranks.size()), context.pe.has_value(), algorithm, context.simulation.topology()},
-                "new_group");
+  check_can_run(
+      {static_cast<int>(ranks.size()), context.pe.has_value(), algorithm, context.simulation.topology(), ranks},
+      "new_group");
   auto& creations = mine.job->creations;
   const std::size_t number = mine.groups_created++;
   if (number == creations.size()) creations.emplace_back(number + 1, mine.job->roster, world.ranks());

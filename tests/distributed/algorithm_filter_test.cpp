@@ -32,11 +32,11 @@ std::string left_by_filter(const std::string& text, int ranks = 4, const std::st
 TEST(AlgorithmFilter, FamiliesAreNamesWithoutTheOperation) {
   std::vector<std::string> families;
   for (const auto& each : collective_algorithms()) families.emplace_back(family_of(each));
-  EXPECT_THAT(families,
-              ::testing::ElementsAre("ring", "direct", "grid_ring", "halving_doubling", "double_tree",
-                                     "bidirectional_ring", "bidirectional_grid", "ring", "bidirectional_ring", "direct",
-                                     "ring", "ring", "bidirectional_ring", "direct", "ring", "bidirectional_ring",
-                                     "direct", "ring", "bidirectional_ring", "direct", "direct", "direct", "pairwise"));
+  EXPECT_THAT(families, ::testing::ElementsAre(
+                            "ring", "direct", "grid_ring", "halving_doubling", "double_tree", "bidirectional_ring",
+                            "bidirectional_grid", "hierarchical", "ring", "bidirectional_ring", "direct", "ring",
+                            "ring", "bidirectional_ring", "direct", "ring", "bidirectional_ring", "direct", "ring",
+                            "bidirectional_ring", "direct", "direct", "direct", "pairwise", "intercube"));
 }
 
 TEST(AlgorithmFilter, LeavesWhatTheTextSays) {
@@ -72,7 +72,8 @@ TEST(AlgorithmFilter, RefusesWhatLeavesNothingOrDoesNotExist) {
       {"^", "has an empty choice"},
       {"allreduce:tree;", "has an empty choice"},
       {"barrier:^ring", "leaves no algorithm"},
-      {"^ring,direct,grid_ring,halving_doubling,tree,bidirectional_ring,bidirectional_grid,pairwise",
+      {"^ring,direct,grid_ring,halving_doubling,tree,bidirectional_ring,bidirectional_grid,hierarchical,"
+       "pairwise,intercube",
        "leaves no algorithm"},
       {"allreduce:nvls", "there is no algorithm \"nvls\" for all_reduce (known: ring_allreduce,"},
       {"broadcast:tree", "there is no algorithm \"tree\" for broadcast"},
@@ -101,10 +102,10 @@ TEST(AlgorithmFilter, NarrowsAutomaticChoicesOperationByOperation) {
   using ::testing::ElementsAre;
   EXPECT_THAT(candidates("broadcast:direct;allreduce:tree,ring"),
               ElementsAre("ring_allreduce", "double_tree_allreduce", "direct_broadcast"));
-  EXPECT_THAT(
-      candidates("^direct,grid_ring,bidirectional_grid,tree"),
-      ElementsAre("ring_allreduce", "halving_doubling_allreduce", "bidirectional_ring_allreduce", "ring_broadcast",
-                  "bidirectional_ring_broadcast", "ring_reduce", "bidirectional_ring_reduce"));
+  EXPECT_THAT(candidates("^direct,grid_ring,bidirectional_grid,tree"),
+              ElementsAre("ring_allreduce", "halving_doubling_allreduce", "bidirectional_ring_allreduce",
+                          "hierarchical_allreduce", "ring_broadcast", "bidirectional_ring_broadcast", "ring_reduce",
+                          "bidirectional_ring_reduce"));
 }
 
 /// The variable of the environment while it lives.

@@ -54,7 +54,8 @@ AlgorithmCost cost(const char* name, const topology::Network& network,
                    CollectiveOperation operation = CollectiveOperation::all_reduce) {
   std::vector<PeCoordinate> first_pes;
   for (int sip = 0; sip < network.topology().system.sips; ++sip) first_pes.push_back({SipId{sip}, CubeId{0}, PeId{0}});
-  return cost_of(find_collective_algorithm(operation, name), first_pes, false, way_ns_per_byte(network), network);
+  return cost_of(find_collective_algorithm(operation, name), static_cast<int>(first_pes.size()), first_pes, false,
+                 way_ns_per_byte(network), network);
 }
 
 constexpr double kShared = 0.585786437626905;  // 2 - sqrt(2)

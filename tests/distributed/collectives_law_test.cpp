@@ -333,11 +333,13 @@ TEST(CollectivesLaw, EveryKeyHasOne) {
   KeyNames keys;
   const distributed::AlgorithmSpec spec;
   distributed::describe(keys, spec);
-  EXPECT_THAT(keys.names,
-              ::testing::UnorderedElementsAre("topology", "broadcast", "barrier", "reduce_scatter", "all_gather",
-                                              "reduce", "gather", "scatter", "all_to_all",  // see algorithm_table_test
-                                              "buffer_kind", "backpressure", "n_slots", "slot_size", "vc_chunk_size",
-                                              "ipcq_credit_size_bytes", "n_elem", "world_size", "validator"));
+  EXPECT_THAT(keys.names, ::testing::UnorderedElementsAre(
+                              "topology", "broadcast", "barrier", "reduce_scatter", "all_gather", "reduce", "gather",
+                              "scatter", "all_to_all", "all_reduce_partials",  // see algorithm_table_test
+                              "buffer_kind", "backpressure", "n_slots", "slot_size", "vc_chunk_size",
+                              "ipcq_credit_size_bytes", "n_elem", "world_size", "validator",
+                              "mapper"  // see mapper_test
+                              ));
 }
 
 }  // namespace

@@ -91,7 +91,7 @@ TEST(DirectAllReduce, IsRefusedWhereAPeHasNoChannelForEachOtherRank) {
       "ConfigurationError: new_group: direct_allreduce cannot run on 4 ranks, each a SIP: a PE needs 3 channels to "
       "send and 3 to receive, one for each other rank, and has room for 2 (pe.ipcq.queues is 2; 8 slots of 16 KiB in "
       "tcm): take at most 3 ranks, or fewer or smaller slots; for all_reduce of this group there is ring_allreduce, "
-      "bidirectional_ring_allreduce");
+      "bidirectional_ring_allreduce, hierarchical_allreduce");
   EXPECT_EQ(error_of_group({"pe.ipcq.queues=2"}, {0, 2, 3}), "");
 }
 

@@ -13,6 +13,7 @@
 #include "distributed/algorithm_spec.h"
 #include "distributed/algorithms/reduction.h"
 #include "kernbench/kernbench.h"
+#include "kernbench/partials.h"
 #include "sim/fiber.h"
 #include "sim/scheduler.h"
 #include "support/sanitizers.h"
@@ -154,7 +155,9 @@ TEST(EveryAllReduce, IsExactOnPes) {
       continue;
     }
     for (const int ranks : {3, 4}) {
-      expect_exact(algorithm, ranks, machine_with(algorithm, 2), {{37}, {1}, {5000, DType::f16, ReduceOp::MAX}});
+      SimulateOptions options = machine_with(algorithm, 2);
+      options.overrides.emplace_back("cube.pes.mesh=[4, 1]");
+      expect_exact(algorithm, ranks, options, {{37}, {1}, {5000, DType::f16, ReduceOp::MAX}});
     }
   }
   EXPECT_THAT(refused, ElementsAre("bidirectional_ring_allreduce", "bidirectional_grid_allreduce"))
@@ -304,6 +307,8 @@ TEST(EveryAlgorithm, IsTheKernelThatRunsWhenAFileNamesIt) {
       dist::gather(half, rank == 0 ? std::vector{half.clone(), half.clone()} : none, 0);
       dist::scatter(half, rank == 0 ? std::vector{half.clone(), half.clone()} : none, 0);
       dist::all_to_all_single(copy, x);
+      torch::ahbm::all_reduce_partials(
+          torch::zeros({8}, torch::device("ahbm").placement({Placement::replicate, Placement::replicate})));
     });
     expect_ok(outcome, title_of(algorithm, 2));
     std::vector<std::string> launches;

@@ -37,6 +37,8 @@ const char* name(OpType type) {
       return "SEND";
     case OpType::RECV:
       return "RECV";
+    case OpType::ALLREDUCE_PARTIALS:
+      return "ALLREDUCE_PARTIALS";
     case OpType::BARRIER:
       break;
   }

@@ -28,6 +28,7 @@ enum class OpType : std::uint8_t {
   SEND,
   RECV,
   BARRIER,
+  ALLREDUCE_PARTIALS,  // of KernBench's own
 };
 const char* name(OpType type);
 const char* name(torch::distributed::ReduceOp op);

@@ -10,6 +10,7 @@
 #include "base/quantity.h"
 #include "base/text.h"
 #include "distributed/algorithm_spec.h"
+#include "distributed/ranks/pe_of_rank.h"
 #include "kernbench/error.h"
 
 namespace kernbench::distributed {
@@ -51,6 +52,15 @@ Names that_can_run(CollectiveOperation operation, const GroupDescription& group)
 
 }  // namespace
 
+GroupShape GroupDescription::shape() const {
+  if (!rank_per_pe) return ranks;
+  std::vector<PeCoordinate> pes;
+  for (int i = 0; i < ranks; ++i) {
+    pes.push_back(pe_of_rank(members.empty() ? i : members[static_cast<std::size_t>(i)], machine));
+  }
+  return {ranks, levels_of(pes)};
+}
+
 std::span<const std::string_view> algorithm_names(CollectiveOperation operation) {
   static const auto names = names_by_operation();
   return names[static_cast<std::size_t>(operation)];
@@ -87,7 +97,7 @@ const CollectiveAlgorithm& algorithm_for(const AlgorithmSpec& spec, CollectiveOp
   return find_collective_algorithm(operation, spec.algorithm_for(operation));
 }
 
-std::vector<RankPair> channels_of(const AlgorithmSpec& spec, int ranks) {
+std::vector<RankPair> channels_of(const AlgorithmSpec& spec, const GroupShape& ranks) {
   std::vector<RankPair> channels;
   std::set<RankPair> known;
   for (const CollectiveOperation operation : kCollectiveOperations) {

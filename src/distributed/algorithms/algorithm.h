@@ -11,6 +11,8 @@
 #include <vector>
 
 #include "distributed/algorithms/blocks.h"
+#include "distributed/algorithms/levels.h"
+#include "distributed/algorithms/range.h"
 #include "kernbench/tl/types.h"
 #include "tensor/placement/device_part.h"
 
@@ -33,14 +35,18 @@ enum class CollectiveOperation : std::uint8_t {
   gather,
   scatter,
   all_to_all,
+  all_reduce_partials,
 };
 /// The names of its values, in their order.
-inline constexpr std::array<std::string_view, 9> kCollectiveOperationNames{
-    "all_reduce", "broadcast", "barrier", "reduce_scatter", "all_gather", "reduce", "gather", "scatter", "all_to_all"};
-inline constexpr std::array<CollectiveOperation, 9> kCollectiveOperations{
-    CollectiveOperation::all_reduce,     CollectiveOperation::broadcast,  CollectiveOperation::barrier,
-    CollectiveOperation::reduce_scatter, CollectiveOperation::all_gather, CollectiveOperation::reduce,
-    CollectiveOperation::gather,         CollectiveOperation::scatter,    CollectiveOperation::all_to_all};
+inline constexpr std::array<std::string_view, 10> kCollectiveOperationNames{
+    "all_reduce", "broadcast", "barrier", "reduce_scatter", "all_gather",
+    "reduce",     "gather",    "scatter", "all_to_all",     "all_reduce_partials"};
+inline constexpr std::array<CollectiveOperation, 10> kCollectiveOperations{
+    CollectiveOperation::all_reduce, CollectiveOperation::broadcast,
+    CollectiveOperation::barrier,    CollectiveOperation::reduce_scatter,
+    CollectiveOperation::all_gather, CollectiveOperation::reduce,
+    CollectiveOperation::gather,     CollectiveOperation::scatter,
+    CollectiveOperation::all_to_all, CollectiveOperation::all_reduce_partials};
 constexpr std::string_view name(CollectiveOperation operation) {
   return kCollectiveOperationNames[static_cast<std::size_t>(operation)];
 }
@@ -48,13 +54,16 @@ constexpr std::string_view name(CollectiveOperation operation) {
 /// Whether ranks end with a result that they have folded.
 constexpr bool reduces(CollectiveOperation operation) {
   return operation == CollectiveOperation::all_reduce || operation == CollectiveOperation::reduce_scatter ||
-         operation == CollectiveOperation::reduce;
+         operation == CollectiveOperation::reduce || operation == CollectiveOperation::all_reduce_partials;
 }
-/// Whether a group's channels for it are made with its first use, and may take several launches (channel_rounds):
-/// else with the group's first communication.
-constexpr bool opens_channels_late(CollectiveOperation operation) {
+/// Whether it may take several launches, each with some of its channels (channel_rounds).
+constexpr bool takes_rounds(CollectiveOperation operation) {
   return operation == CollectiveOperation::gather || operation == CollectiveOperation::scatter ||
          operation == CollectiveOperation::all_to_all;
+}
+/// Whether a group's channels for it are made with its first use: else with the group's first communication.
+constexpr bool opens_channels_late(CollectiveOperation operation) {
+  return takes_rounds(operation) || operation == CollectiveOperation::all_reduce_partials;
 }
 
 /// In place of an algorithm's name: the one that costs least, for each call.
@@ -66,6 +75,9 @@ struct GroupDescription {
   bool rank_per_pe = false;  // else a rank is a SIP
   const AlgorithmSpec& spec;
   const topology::Topology& machine;
+  std::span<const int> members = {};  // global ranks, in their order; empty: 0, 1, …
+
+  GroupShape shape() const;
 };
 
 /// A group as the kernels of one rank see it.
@@ -75,7 +87,8 @@ struct RankView {
   /// Elements of a tile, which takes one slot; and how many tiles may be under way before one has been taken out.
   std::int64_t tile_elements = 1, window = 1;
   const topology::Topology* machine = nullptr;
-  bool backwards = false;  // `parts` has the last rank first
+  bool backwards = false;            // `parts` has the last rank first
+  std::span<const int> levels = {};  // of the group's shape
 
   /// The number in the group of the rank at a place in this order.
   std::int64_t number(std::int64_t place) const { return backwards ? size - 1 - place : place; }
@@ -93,9 +106,12 @@ struct RankView {
 struct CollectiveArguments {
   /// One-dimensional, changed in place: of an all-reduce, a broadcast, a reduce. None: a barrier, or there are blocks.
   const tl::Tensor* tensor = nullptr;
+  /// Of a tensor of another PE, whose elements the PEs of the rank share out: the calling PE's.
+  std::optional<Range> share = {};
   torch::distributed::ReduceOp reduction{};  // of what reduces
   std::int64_t root = 0;                     // of a broadcast, reduce, gather, scatter
   BlockArguments blocks = {};
+  const Replicas* replicas = nullptr;  // of a tensor of partial sums
 };
 
 /// A channel from the PEs of one rank to their counterparts on another, by their places in the group.
@@ -125,11 +141,11 @@ struct CollectiveAlgorithm {
   /// Why it cannot run on a group, and what would fit; empty: it can.
   std::string (*refusal)(const GroupDescription& group);
   /// The channels that it needs in a group of two or more ranks. The same for all algorithms of a topology.
-  std::vector<RankPair> (*channels)(int ranks);
+  std::vector<RankPair> (*channels)(const GroupShape& ranks);
   /// Called on each PE that holds a part of the tensor; of a barrier on one PE. There may be one rank only.
   void (*kernel)(const RankView& ranks, const CollectiveArguments& arguments);
   /// What it costs; of operations with one algorithm none.
-  std::vector<CostStep> (*steps)(int ranks) = nullptr;
+  std::vector<CostStep> (*steps)(const GroupShape& ranks) = nullptr;
 };
 
 /// All that there are. Of each operation, the first one is what a file means that says nothing.
@@ -150,7 +166,7 @@ const CollectiveAlgorithm& find_collective_algorithm(CollectiveOperation operati
 const CollectiveAlgorithm& algorithm_for(const AlgorithmSpec& spec, CollectiveOperation operation);
 
 /// The channels of a group: what its algorithms need together, each once, but for those that are opened late.
-std::vector<RankPair> channels_of(const AlgorithmSpec& spec, int ranks);
+std::vector<RankPair> channels_of(const AlgorithmSpec& spec, const GroupShape& ranks);
 
 /// Some of the channels of an algorithm: those from rank r to rank r + s for the steps s from `first_step` to
 /// `last_step`.

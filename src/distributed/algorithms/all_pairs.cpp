@@ -20,7 +20,7 @@ std::string all_pairs_refusal(const GroupDescription& group) {
       kBufferKindNames[static_cast<std::size_t>(group.spec.buffer_kind)], fit + 1);
 }
 
-std::vector<CostStep> from_root_steps(int ranks) {
+std::vector<CostStep> from_root_steps(const GroupShape& ranks) {
   CostStep step{.share = 1.0 / std::max(1, ranks - 1), .latencies = 2};
   for (const auto& [from, to] : channels_of_all_pairs(ranks)) {
     if (to != 0) step.messages.push_back({from, to});
@@ -28,7 +28,7 @@ std::vector<CostStep> from_root_steps(int ranks) {
   return {step};
 }
 
-std::vector<CostStep> to_root_steps(int ranks) {
+std::vector<CostStep> to_root_steps(const GroupShape& ranks) {
   auto steps = from_root_steps(ranks);
   for (CostStep::Message& message : steps.front().messages) std::swap(message.from, message.to);
   return steps;

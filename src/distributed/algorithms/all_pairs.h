@@ -13,7 +13,7 @@ namespace kernbench::distributed {
 inline constexpr std::string_view kAllPairs = "all_pairs";
 
 /// By the distance from rank to rank, so that each step's are together.
-inline std::vector<RankPair> channels_of_all_pairs(int ranks) {
+inline std::vector<RankPair> channels_of_all_pairs(const GroupShape& ranks) {
   std::vector<RankPair> channels;
   for (int from = 0; from < ranks; ++from) {
     for (int step = 1; step < ranks; ++step) channels.emplace_back(from, (from + step) % ranks);
@@ -33,8 +33,8 @@ inline CostStep all_pairs_step(int ranks, double share) {
 }
 /// Chunks of 1/(n - 1) from the root to each rank, and at one time from each of these to all others but the root; and
 /// the same backwards. Rank 0 stands for the root.
-std::vector<CostStep> from_root_steps(int ranks);
-std::vector<CostStep> to_root_steps(int ranks);
+std::vector<CostStep> from_root_steps(const GroupShape& ranks);
+std::vector<CostStep> to_root_steps(const GroupShape& ranks);
 
 /// Calls body(distance) for the distances from a rank to the others. The PEs of a row of the mesh begin with one, those
 /// of other rows with others, so that all links are in use: the messages of a row share a lane to the IO chiplet.

@@ -12,9 +12,14 @@
 namespace kernbench::distributed {
 
 std::int64_t way_of_this_pe(const topology::Topology& machine, std::int64_t ways) {
+  const auto cube = static_cast<std::int32_t>(tl::cube_id()), pe = static_cast<std::int32_t>(tl::pe_id());
+  return way_of({SipId{}, CubeId{cube}, PeId{pe}}, machine, ways);
+}
+
+std::int64_t way_of(PeCoordinate of, const topology::Topology& machine, std::int64_t ways) {
   const auto& cubes = machine.sip.cubes;
   const auto& pes = machine.cube.pes;
-  const std::int64_t cube = tl::cube_id(), pe = tl::pe_id();
+  const std::int64_t cube = of.cube.value, pe = of.pe.value;
   const std::int64_t rows = cubes.height * pes.height, row = cube / cubes.width * pes.height + pe / pes.width;
   return rows < ways ? (cube + pe) % ways : row % ways;
 }
@@ -40,7 +45,7 @@ CostStep both_ways(CostStep step) {
   return step;
 }
 
-std::vector<RankPair> bidirectional_ring_channels(int ranks) {
+std::vector<RankPair> bidirectional_ring_channels(const GroupShape& ranks) {
   return both_ways(ring_channels(ranks));
 }
 

@@ -21,6 +21,7 @@ inline constexpr std::string_view kTwoRings =
 /// goes one way: in a line for several links a message would hold up those behind it whose link is free. Where there
 /// are fewer rows than ways, the PEs of a row differ.
 std::int64_t way_of_this_pe(const topology::Topology& machine, std::int64_t ways);
+std::int64_t way_of(PeCoordinate pe, const topology::Topology& machine, std::int64_t ways);
 /// The ranks in the order in which the calling PE goes around a ring in both directions.
 RankView in_my_direction(const RankView& ranks);
 /// Those channels and those in the opposite direction, each once.
@@ -28,7 +29,7 @@ std::vector<RankPair> both_ways(std::vector<RankPair> channels);
 /// Those messages and those in the opposite direction, each of half the bytes.
 CostStep both_ways(CostStep step);
 inline constexpr std::string_view kBidirectionalRing = "bidirectional_ring";
-std::vector<RankPair> bidirectional_ring_channels(int ranks);
+std::vector<RankPair> bidirectional_ring_channels(const GroupShape& ranks);
 
 /// Why a group cannot run an algorithm with these channels; empty: it can. `one_way` is what it can run instead.
 std::string both_ways_refusal(const GroupDescription& group, const std::vector<RankPair>& channels,

@@ -23,6 +23,7 @@
 
 #include "distributed/algorithms/all_pairs.h"
 #include "distributed/algorithms/neighbours.h"
+#include "distributed/algorithms/own_ranges.h"
 #include "distributed/algorithms/reduction.h"
 #include "distributed/algorithms/shard_chunks.h"
 
@@ -110,13 +111,12 @@ class DirectReduction {
 
 void reduce_directly(const RankView& ranks, const CollectiveArguments& arguments) {
   if (ranks.size == 1) return;
-  for_each_local_shard(*arguments.tensor, [&](Range shard) {
-    DirectReduction(ranks, *arguments.tensor, arguments.reduction, shard).run();
-  });
+  for_each_own_range(arguments,
+                     [&](Range shard) { DirectReduction(ranks, *arguments.tensor, arguments.reduction, shard).run(); });
   finish_sending();
 }
 
-std::vector<CostStep> direct_steps(int ranks) {
+std::vector<CostStep> direct_steps(const GroupShape& ranks) {
   CostStep step = all_pairs_step(ranks, 1.0 / ranks);
   step.times = 2;
   return {step};

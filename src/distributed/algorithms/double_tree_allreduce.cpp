@@ -13,6 +13,7 @@
 #include "distributed/algorithms/degree.h"
 #include "distributed/algorithms/double_tree.h"
 #include "distributed/algorithms/neighbours.h"
+#include "distributed/algorithms/own_ranges.h"
 #include "distributed/algorithms/reduction.h"
 
 namespace kernbench::distributed {
@@ -94,7 +95,7 @@ void reduce_on_trees(const RankView& ranks, const CollectiveArguments& arguments
   if (ranks.size == 1) return;
   const int size = static_cast<int>(ranks.size), rank = static_cast<int>(ranks.rank);
   const tl::Tensor& x = *arguments.tensor;
-  for_each_local_shard(x, [&](Range shard) {
+  for_each_own_range(arguments, [&](Range shard) {
     const std::int64_t middle = shard.begin + tl::cdiv(shard.end - shard.begin, 2);
     const TreeHalf one(ranks, x, arguments.reduction, first_tree(size, rank), {shard.begin, middle});
     const TreeHalf two(ranks, x, arguments.reduction, second_tree(size, rank), {middle, shard.end});
@@ -108,7 +109,7 @@ void reduce_on_trees(const RankView& ranks, const CollectiveArguments& arguments
   finish_sending();
 }
 
-std::vector<RankPair> double_tree_channels(int ranks) {
+std::vector<RankPair> double_tree_channels(const GroupShape& ranks) {
   std::set<RankPair> channels;
   for (int rank = 0; rank < ranks; ++rank) {
     for (const int parent : {first_tree(ranks, rank).parent, second_tree(ranks, rank).parent}) {
@@ -132,7 +133,7 @@ std::int64_t depth_of(TreePlace (*tree)(int, int), int ranks) {
 }
 
 /// A tile goes up and down; tile by tile all links are in use at one time, half of the bytes each way on each tree.
-std::vector<CostStep> double_tree_steps(int ranks) {
+std::vector<CostStep> double_tree_steps(const GroupShape& ranks) {
   CostStep tiles{.share = 0.5, .latencies = 0},
       one{.times = 2 * std::max(depth_of(first_tree, ranks), depth_of(second_tree, ranks))};
   for (int rank = 0; rank < ranks; ++rank) {

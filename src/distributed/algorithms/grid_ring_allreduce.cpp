@@ -16,19 +16,16 @@
 // In four ways, a quarter of the PEs does that; the others go along the columns first, in the opposite direction, or
 // both. Then all four links of a rank are in use at one time.
 #include <algorithm>
-#include <functional>
+#include <array>
 
 #include "distributed/algorithms/both_ways.h"
 #include "distributed/algorithms/degree.h"
 #include "distributed/algorithms/neighbours.h"
-#include "distributed/algorithms/reduction.h"
-#include "distributed/algorithms/shard_chunks.h"
+#include "distributed/algorithms/own_ranges.h"
+#include "distributed/algorithms/ring_pass.h"
 
 namespace kernbench::distributed {
 namespace {
-
-using torch::distributed::ReduceOp;
-using Parts = std::vector<std::optional<tensor::DevicePart>>;
 
 struct Grid {
   explicit Grid(std::int64_t ranks) {
@@ -40,86 +37,13 @@ struct Grid {
   std::int64_t rows = 1, columns = 1;
 };
 
-/// One ring of a grid, as one of its ranks sees it, and a range of elements on it.
-class RingPass {
- public:
-  RingPass(const RankView& ring, const tl::Tensor& x, ReduceOp op, Range range)
-      : ring_(ring), x_(x), op_(op), chunks_(range, ring) {}
-
-  /// The rank's own chunk := its fold over the ring.
-  void reduce_scatter(const std::function<tl::Tile(const tl::Tile&)>& finish) const {
-    for (std::int64_t part = 0; part < chunks_.parts(); ++part) {
-      for (std::int64_t step = 1; step < ring_.size; ++step) {
-        for_each_tile_of(ring_.before(step), part, [&](std::int64_t at, std::int64_t elements) {
-          const tl::Tile mine = tl::load(x_, {at}, {elements});
-          send_to(ring_.next(), step == 1 ? mine : folded(mine, elements), ring_.window);
-        });
-      }
-      for_each_tile_of(ring_.rank, part, [&](std::int64_t at, std::int64_t elements) {
-        const tl::Tile mine = tl::load(x_, {at}, {elements});
-        tl::store(x_, {at}, finish(ring_.size == 1 ? mine : folded(mine, elements)));
-      });
-    }
-  }
-
-  /// The other ranks' chunks := theirs.
-  void all_gather() const {
-    for (std::int64_t part = 0; part < chunks_.parts() && ring_.size > 1; ++part) {
-      for_each_tile_of(ring_.rank, part, [&](std::int64_t at, std::int64_t elements) {
-        send_to(ring_.next(), tl::load(x_, {at}, {elements}), ring_.window);
-      });
-      for (std::int64_t step = 1; step < ring_.size; ++step) {
-        for_each_tile_of(ring_.before(step), part, [&](std::int64_t at, std::int64_t elements) {
-          const tl::Tile result = receive_from(ring_.previous(), elements, x_.dtype());
-          tl::store(x_, {at}, result);
-          if (step + 1 < ring_.size) send_to(ring_.next(), result, ring_.window);
-        });
-      }
-    }
-  }
-
- private:
-  template <class Body>
-  void for_each_tile_of(std::int64_t chunk, std::int64_t part, const Body& body) const {
-    for_each_tile(chunks_.part_of(chunk, part), ring_.tile_elements, body);
-  }
-  tl::Tile folded(const tl::Tile& mine, std::int64_t elements) const {
-    return reduce(op_, receive_from(ring_.previous(), elements, x_.dtype()), mine);
-  }
-
-  const RankView& ring_;
-  const tl::Tensor& x_;
-  ReduceOp op_;
-  ShardChunks chunks_;
-};
-
-/// Ranks `stride` apart, `count` of them from `first` on, of which one's own is at `place`.
-struct Line {
-  std::int64_t first, stride, count, place;
-  RankView view(const RankView& ranks, Parts& parts, bool backwards) const {
-    for (std::int64_t i = 0; i < count; ++i) parts.emplace_back(ranks.part(first + i * stride));
-    const RankView forwards{place, count, parts, ranks.tile_elements, ranks.window, ranks.machine};
-    return backwards ? forwards.reversed() : forwards;
-  }
-};
-
-/// Over `outer`, inside it over `inner`.
-void reduce_over(const Line& outer, const Line& inner, bool backwards, const RankView& ranks,
+/// Over the lines of ranks, one inside the other.
+void reduce_over(std::span<const Line> lines, bool backwards, const RankView& ranks,
                  const CollectiveArguments& arguments) {
-  Parts outer_parts, inner_parts;
-  const RankView along_outer = outer.view(ranks, outer_parts, backwards);
-  const RankView along_inner = inner.view(ranks, inner_parts, backwards);
-  const tl::Tensor& x = *arguments.tensor;
-  const ReduceOp op = arguments.reduction;
-  for_each_local_shard(x, [&](Range shard) {
-    const std::int64_t chunk = tl::cdiv(shard.end - shard.begin, along_outer.size);
-    const std::int64_t begin = std::min(shard.begin + along_outer.rank * chunk, shard.end);
-    const RingPass over_outer(along_outer, x, op, shard);
-    const RingPass over_inner(along_inner, x, op, {begin, std::min(begin + chunk, shard.end)});
-    over_outer.reduce_scatter([](const tl::Tile& tile) { return tile; });
-    over_inner.reduce_scatter([&](const tl::Tile& tile) { return finish_reduction(op, tile, ranks.size); });
-    over_inner.all_gather();
-    over_outer.all_gather();
+  std::vector<RingOfParts> rings;
+  for (const Line& line : lines) rings.emplace_back(line, ranks, backwards);
+  for_each_own_range(arguments, [&](Range shard) {
+    reduce_over_rings(rings, *arguments.tensor, arguments.reduction, shard, ranks.size);
   });
   finish_sending();
 }
@@ -131,7 +55,8 @@ void reduce_on_grid(std::int64_t way, const RankView& ranks, const CollectiveArg
   const std::int64_t row = ranks.rank / grid.columns, column = ranks.rank % grid.columns;
   const Line in_row{row * grid.columns, 1, grid.columns, column}, in_column{column, grid.columns, grid.rows, row};
   const bool columns_first = (way & 2) != 0 && grid.rows > 1;
-  reduce_over(columns_first ? in_column : in_row, columns_first ? in_row : in_column, (way & 1) != 0, ranks, arguments);
+  const std::array lines{columns_first ? in_column : in_row, columns_first ? in_row : in_column};
+  reduce_over(lines, (way & 1) != 0, ranks, arguments);
 }
 
 void reduce_one_way(const RankView& ranks, const CollectiveArguments& arguments) {
@@ -142,7 +67,7 @@ void reduce_four_ways(const RankView& ranks, const CollectiveArguments& argument
   reduce_on_grid(way_of_this_pe(*ranks.machine, 4), ranks, arguments);
 }
 
-std::vector<RankPair> grid_channels(int ranks) {
+std::vector<RankPair> grid_channels(const GroupShape& ranks) {
   const Grid grid(ranks);
   std::vector<RankPair> channels;
   for (int rank = 0; rank < ranks; ++rank) {
@@ -153,7 +78,7 @@ std::vector<RankPair> grid_channels(int ranks) {
   return channels;
 }
 
-std::vector<CostStep> grid_steps(int ranks) {
+std::vector<CostStep> grid_steps(const GroupShape& ranks) {
   const Grid grid(ranks);
   const auto columns = static_cast<int>(grid.columns), rows = static_cast<int>(grid.rows);
   CostStep along_rows{.share = 1.0 / columns, .times = columns - 1},
@@ -171,7 +96,7 @@ std::vector<CostStep> grid_steps(int ranks) {
 
 /// Of the four ways two begin along the columns, so that all links are in use. The steps of the longer lines set the
 /// pace; where the lines are of one length, no link is used by two ways at a time.
-std::vector<CostStep> four_way_steps(int ranks) {
+std::vector<CostStep> four_way_steps(const GroupShape& ranks) {
   const Grid grid(ranks);
   if (grid.rows == 1) {
     std::vector<CostStep> steps = grid_steps(ranks);
@@ -197,7 +122,7 @@ std::string grid_refusal(const GroupDescription& group) {
   return more_channels_than_fit(group, grid_channels(group.ranks));
 }
 
-std::vector<RankPair> four_way_channels(int ranks) {
+std::vector<RankPair> four_way_channels(const GroupShape& ranks) {
   return both_ways(grid_channels(ranks));
 }
 

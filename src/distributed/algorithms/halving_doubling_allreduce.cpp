@@ -19,6 +19,7 @@
 
 #include "distributed/algorithms/degree.h"
 #include "distributed/algorithms/neighbours.h"
+#include "distributed/algorithms/own_ranges.h"
 #include "distributed/algorithms/reduction.h"
 #include "distributed/algorithms/shard_chunks.h"
 
@@ -144,13 +145,12 @@ class HalvingDoubling {
 
 void reduce_by_halving(const RankView& ranks, const CollectiveArguments& arguments) {
   if (ranks.size == 1) return;
-  for_each_local_shard(*arguments.tensor, [&](Range shard) {
-    HalvingDoubling(ranks, *arguments.tensor, arguments.reduction, shard).run();
-  });
+  for_each_own_range(arguments,
+                     [&](Range shard) { HalvingDoubling(ranks, *arguments.tensor, arguments.reduction, shard).run(); });
   finish_sending();
 }
 
-std::vector<RankPair> hypercube_channels(int ranks) {
+std::vector<RankPair> hypercube_channels(const GroupShape& ranks) {
   const Places places(ranks);
   std::vector<RankPair> channels;
   for (int pair = 0; pair < places.pairs(); ++pair) {
@@ -166,7 +166,7 @@ std::vector<RankPair> hypercube_channels(int ranks) {
   return channels;
 }
 
-std::vector<CostStep> hypercube_steps(int ranks) {
+std::vector<CostStep> hypercube_steps(const GroupShape& ranks) {
   const Places places(ranks);
   std::vector<CostStep> steps;
   for (std::int64_t distance = 1; distance < places.places; distance *= 2) {

@@ -4,6 +4,7 @@
 
 #include <cstdint>
 
+#include "distributed/algorithms/range.h"
 #include "kernbench/tl.h"
 #include "tensor/placement/device_part.h"
 
@@ -19,10 +20,6 @@ tl::Tile receive_from(const tensor::DevicePart& part, std::int64_t elements, DTy
 /// Waits until all that was sent has left.
 void finish_sending();
 
-/// A range of a one-dimensional tensor.
-struct Range {
-  std::int64_t begin = 0, end = 0;
-};
 /// Calls body(offset, elements) for each tile of the range.
 template <class Body>
 void for_each_tile(Range range, std::int64_t tile_elements, const Body& body) {

@@ -10,7 +10,7 @@ namespace kernbench::distributed {
 
 inline constexpr std::string_view kRing = "ring_1d";
 
-inline std::vector<RankPair> ring_channels(int ranks) {
+inline std::vector<RankPair> ring_channels(const GroupShape& ranks) {
   std::vector<RankPair> channels;
   for (int rank = 0; rank < ranks; ++rank) channels.emplace_back(rank, (rank + 1) % ranks);
   return channels;

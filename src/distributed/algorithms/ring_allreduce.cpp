@@ -15,6 +15,7 @@
 // order.
 #include "distributed/algorithms/both_ways.h"
 #include "distributed/algorithms/neighbours.h"
+#include "distributed/algorithms/own_ranges.h"
 #include "distributed/algorithms/reduction.h"
 #include "distributed/algorithms/ring.h"
 #include "distributed/algorithms/shard_chunks.h"
@@ -83,8 +84,8 @@ class RingReduction {
 
 void reduce_around_ring(const RankView& ranks, const CollectiveArguments& arguments) {
   if (ranks.size == 1) return;
-  for_each_local_shard(*arguments.tensor,
-                       [&](Range shard) { RingReduction(ranks, *arguments.tensor, arguments.reduction, shard).run(); });
+  for_each_own_range(arguments,
+                     [&](Range shard) { RingReduction(ranks, *arguments.tensor, arguments.reduction, shard).run(); });
   finish_sending();
 }
 
@@ -104,7 +105,7 @@ CollectiveAlgorithm ring_allreduce() {
           .refusal = runs_on_any_group,
           .channels = ring_channels,
           .kernel = reduce_around_ring,
-          .steps = [](int n) { return std::vector{ring_step(n, 1.0 / n, 2 * (n - 1))}; }};
+          .steps = [](const GroupShape& n) { return std::vector{ring_step(n, 1.0 / n, 2 * (n - 1))}; }};
 }
 
 CollectiveAlgorithm bidirectional_ring_allreduce() {
@@ -120,7 +121,7 @@ CollectiveAlgorithm bidirectional_ring_allreduce() {
               },
           .channels = bidirectional_ring_channels,
           .kernel = reduce_both_ways,
-          .steps = [](int n) { return std::vector{both_ways(ring_step(n, 1.0 / n, 2 * (n - 1)))}; }};
+          .steps = [](const GroupShape& n) { return std::vector{both_ways(ring_step(n, 1.0 / n, 2 * (n - 1)))}; }};
 }
 
 }  // namespace kernbench::distributed

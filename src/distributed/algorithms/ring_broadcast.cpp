@@ -45,7 +45,7 @@ CollectiveAlgorithm ring_broadcast() {
           .refusal = runs_on_any_group,
           .channels = ring_channels,
           .kernel = broadcast_around_ring,
-          .steps = [](int n) { return std::vector{line_step(n)}; }};
+          .steps = [](const GroupShape& n) { return std::vector{line_step(n)}; }};
 }
 
 CollectiveAlgorithm bidirectional_ring_broadcast() {
@@ -61,7 +61,7 @@ CollectiveAlgorithm bidirectional_ring_broadcast() {
               },
           .channels = bidirectional_ring_channels,
           .kernel = broadcast_both_ways,
-          .steps = [](int n) { return std::vector{both_ways(line_step(n))}; }};
+          .steps = [](const GroupShape& n) { return std::vector{both_ways(line_step(n))}; }};
 }
 
 }  // namespace kernbench::distributed

@@ -46,7 +46,7 @@ CollectiveAlgorithm ring_reduce() {
           .refusal = runs_on_any_group,
           .channels = ring_channels,
           .kernel = reduce_along_ring,
-          .steps = [](int n) { return std::vector{line_step(n)}; }};
+          .steps = [](const GroupShape& n) { return std::vector{line_step(n)}; }};
 }
 
 CollectiveAlgorithm bidirectional_ring_reduce() {
@@ -62,7 +62,7 @@ CollectiveAlgorithm bidirectional_ring_reduce() {
               },
           .channels = bidirectional_ring_channels,
           .kernel = reduce_both_ways_to_root,
-          .steps = [](int n) { return std::vector{both_ways(line_step(n))}; }};
+          .steps = [](const GroupShape& n) { return std::vector{both_ways(line_step(n))}; }};
 }
 
 }  // namespace kernbench::distributed

@@ -57,7 +57,7 @@ CollectiveAlgorithm ring_reduce_scatter() {
           .refusal = runs_on_any_group,
           .channels = ring_channels,
           .kernel = reduce_scatter_around_ring,
-          .steps = [](int n) { return std::vector{ring_step(n, 1.0 / n, n - 1)}; }};
+          .steps = [](const GroupShape& n) { return std::vector{ring_step(n, 1.0 / n, n - 1)}; }};
 }
 
 CollectiveAlgorithm bidirectional_ring_reduce_scatter() {
@@ -74,7 +74,7 @@ CollectiveAlgorithm bidirectional_ring_reduce_scatter() {
           },
       .channels = bidirectional_ring_channels,
       .kernel = reduce_scatter_both_ways,
-      .steps = [](int n) { return std::vector{both_ways(ring_step(n, 1.0 / n, n - 1))}; }};
+      .steps = [](const GroupShape& n) { return std::vector{both_ways(ring_step(n, 1.0 / n, n - 1))}; }};
 }
 
 }  // namespace kernbench::distributed

@@ -12,6 +12,7 @@ CollectiveAlgorithm halving_doubling_allreduce();
 CollectiveAlgorithm double_tree_allreduce();
 CollectiveAlgorithm bidirectional_ring_allreduce();
 CollectiveAlgorithm bidirectional_grid_allreduce();
+CollectiveAlgorithm hierarchical_allreduce();
 CollectiveAlgorithm ring_broadcast();
 CollectiveAlgorithm bidirectional_ring_broadcast();
 CollectiveAlgorithm direct_broadcast();
@@ -28,6 +29,7 @@ CollectiveAlgorithm direct_reduce();
 CollectiveAlgorithm direct_gather();
 CollectiveAlgorithm direct_scatter();
 CollectiveAlgorithm pairwise_all_to_all();
+CollectiveAlgorithm intercube_allreduce();
 
 std::span<const CollectiveAlgorithm> collective_algorithms() {
   static const std::array table{
@@ -38,6 +40,7 @@ std::span<const CollectiveAlgorithm> collective_algorithms() {
       double_tree_allreduce(),
       bidirectional_ring_allreduce(),
       bidirectional_grid_allreduce(),
+      hierarchical_allreduce(),
       ring_broadcast(),
       bidirectional_ring_broadcast(),
       direct_broadcast(),
@@ -54,6 +57,7 @@ std::span<const CollectiveAlgorithm> collective_algorithms() {
       direct_gather(),
       direct_scatter(),
       pairwise_all_to_all(),
+      intercube_allreduce(),
   };
   return table;
 }

@@ -48,7 +48,7 @@ void join_world(const Rank& me, int number) {
 std::vector<Program> programs() {
   std::vector<Program> all;
   for (const auto& part : {collective_programs(), block_programs(), group_programs(), transfer_programs(),
-                           lifecycle_programs(), hanging_programs()}) {
+                           lifecycle_programs(), object_programs(), hanging_programs()}) {
     all.insert(all.end(), part.begin(), part.end());
   }
   return all;

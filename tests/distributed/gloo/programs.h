@@ -74,6 +74,7 @@ std::vector<Program> block_programs();
 std::vector<Program> group_programs();
 std::vector<Program> transfer_programs();
 std::vector<Program> lifecycle_programs();
+std::vector<Program> object_programs();
 std::vector<Program> hanging_programs();
 /// All of them.
 std::vector<Program> programs();

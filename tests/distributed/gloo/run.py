@@ -17,6 +17,7 @@ import groups  # noqa: F401
 import harness
 import hanging  # noqa: F401
 import lifecycle  # noqa: F401
+import objects  # noqa: F401
 import transfers  # noqa: F401
 
 with tempfile.TemporaryDirectory() as folder, open(sys.argv[1], "w") as out:
