@@ -128,6 +128,8 @@ struct VectorFigures {
   Bandwidth tcm_bandwidth;
 };
 
+/// One operation. Those of a fused command (tl::fuse) are asked for one after the other, each with the end of the one
+/// before as its start; the first has the bytes of all.
 struct VectorCommand {
   std::int64_t elements = 0;
   VectorOperation operation = VectorOperation::add;

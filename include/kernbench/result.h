@@ -116,6 +116,7 @@ struct LaunchResult {
   double flops = 0;        // multiplications and additions of the GEMM engines
   Bytes hbm_bytes;         // moved
   DistanceBytes distance;  // the same by distance
+  Bytes fused_bytes;       // that values within tl::fuse did not move through the TCM ports
   Bytes tensor_bytes;      // of its tensor arguments, each counted once; 0 for collectives
   /// The least that the launch could have taken: its way out and back, and the busiest of its resources.
   Time bound;
@@ -154,6 +155,7 @@ struct LaunchTotal {
   double flops = 0;
   Bytes hbm_bytes;
   DistanceBytes distance = {};
+  Bytes fused_bytes;
   std::vector<EngineTotal> engines;
   /// Their critical paths by activity, which add up to `total`; the longest first.
   std::vector<std::pair<std::string, Time>> critical_path;

@@ -79,10 +79,14 @@ Time full_array(const topology::PeSpec& pe, const GemmWork& work) {
 }
 
 Time full_lanes(const topology::PeSpec& pe, const VectorWork& work) {
-  const auto width = static_cast<double>(std::max(work.item_bytes, pe.vector.narrowest.count()));
   constexpr double kLaneBytes = 4;
-  const double groups = static_cast<double>(work.elements) * width / (kLaneBytes * pe.vector.lanes);
-  return at_most(groups * pe.vector.cycles[work.operation], pe.clock);
+  double cycles = 0;
+  work.each(DType::f32, [&](const VectorStep& step) {
+    const auto width = static_cast<double>(std::max(step.item_bytes, pe.vector.narrowest.count()));
+    const double groups = static_cast<double>(step.elements) * width / (kLaneBytes * pe.vector.lanes);
+    cycles += groups * pe.vector.cycles[step.operation];
+  });
+  return at_most(cycles, pe.clock);
 }
 
 bool own(topology::ModelKind kind, const std::string& model) {

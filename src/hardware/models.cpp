@@ -121,9 +121,13 @@ GemmCommand gemm_command(const topology::GemmSpec& spec, const GemmWork& work, T
   return {work.batch, work.m, work.n, work.k, work.operand, spec.rate[work.operand].cycles_for(work.k), start};
 }
 
-VectorCommand vector_command(const topology::VectorSpec& spec, const VectorWork& work, Time start) {
-  return {work.elements,      work.operation, spec.cycles[work.operation], work.item_bytes, work.reduced,
-          work.operand_bytes, start};
+std::vector<VectorCommand> vector_commands(const topology::VectorSpec& spec, const VectorWork& work, Time start) {
+  std::vector<VectorCommand> commands;
+  work.each(DType::f32, [&](const VectorStep& step) {
+    commands.push_back({step.elements, step.operation, spec.cycles[step.operation], step.item_bytes, step.reduced,
+                        commands.empty() ? work.operand_bytes : Bytes(0), start});
+  });
+  return commands;
 }
 
 DmaDescriptor dma_descriptor(const DmaWork& work, Time start) {

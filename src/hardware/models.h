@@ -44,7 +44,8 @@ class Models {
 
 /// Commands as models of one's own see them.
 GemmCommand gemm_command(const topology::GemmSpec& spec, const GemmWork& work, Time start);
-VectorCommand vector_command(const topology::VectorSpec& spec, const VectorWork& work, Time start);
+/// One for each operation of a fused command, of which the first has the bytes; `start` is that of the first.
+std::vector<VectorCommand> vector_commands(const topology::VectorSpec& spec, const VectorWork& work, Time start);
 DmaDescriptor dma_descriptor(const DmaWork& work, Time start);
 
 }  // namespace kernbench::hardware

@@ -9,6 +9,7 @@
 #include "hardware/fabric/fabric.h"
 #include "hardware/mmu/page_range.h"
 #include "kernbench/coordinates.h"
+#include "kernbench/dtype.h"
 #include "kernbench/queues.h"
 #include "kernbench/units.h"
 #include "topology/engine_operations.h"
@@ -46,13 +47,32 @@ struct GemmWork {
   topology::GemmOperand operand = topology::GemmOperand::f16;
 };
 
-/// The work of a vector command: one operation on each of `elements` elements.
+/// One operation of a fused vector command.
+struct VectorStep {
+  std::int64_t elements = 0;
+  topology::VectorOperation operation = topology::VectorOperation::add;
+  std::int64_t item_bytes = 4;
+  std::int64_t reduced = 1;
+  DType widest = DType::f32;
+};
+
+/// The work of a vector command: one operation on each of `elements` elements, or several operations whose inner values
+/// pass registers.
 struct VectorWork {
   std::int64_t elements = 0;
   topology::VectorOperation operation = topology::VectorOperation::add;
-  std::int64_t item_bytes = 4;  // of the widest element type among operands and result
-  std::int64_t reduced = 1;     // of a reduction: elements that become one
-  Bytes operand_bytes{0};       // read and written in TCM
+  std::int64_t item_bytes = 4;         // of the widest element type among operands and result
+  std::int64_t reduced = 1;            // of a reduction: elements that become one
+  Bytes operand_bytes{0};              // read and written in TCM
+  std::vector<VectorStep> fused = {};  // instead of the first four: operations, in their order
+  Bytes kept{0};                       // of these: what they would read and write besides, one by one
+
+  /// Calls `visit` for each operation, in order; `widest` is that of an unfused one.
+  template <typename Visit>
+  void each(DType widest, Visit visit) const {
+    if (fused.empty()) return visit(VectorStep{elements, operation, item_bytes, reduced, widest});
+    for (const VectorStep& step : fused) visit(step);
+  }
 };
 
 /// The work of a queue command: one message, sent or received.

@@ -51,6 +51,7 @@ TEST(JsonTest, TheKeysAreTheDocumentedOnesInTheirOrder) {
                                              "flops",
                                              "hbm_bytes",
                                              "bytes_by_distance",
+                                             "fused_bytes",
                                              "tensor_bytes",
                                              "engines",
                                              "roofline",

@@ -31,6 +31,7 @@ void add_engines(LaunchResult& launch, double flops, std::int64_t bytes) {
   launch.flops = flops;
   launch.hbm_bytes = Bytes(bytes);
   launch.distance = {Bytes(bytes / 2), Bytes(bytes / 4), Bytes(bytes - bytes / 2 - bytes / 4), Bytes()};
+  launch.fused_bytes = Bytes(bytes / 16);
   launch.tensor_bytes = Bytes(bytes / 8);
   launch.pes = launch.available_pes = 128;
   const auto part = [&](std::int64_t of) { return Time::picoseconds((launch.end - launch.start).count() / of); };

@@ -19,7 +19,12 @@ OwnLaw own_vector(const PeEnvironment& environment, PeCoordinate at) {
   std::shared_ptr<VectorModel> model = environment.models.vector(at);
   if (model == nullptr) return {};
   return [model, &spec = environment.pe_specs.of(at).vector](const Command& command, Time start) {
-    return model->end(vector_command(spec, command.vector(), start));
+    Time end = start;
+    for (VectorCommand& each : vector_commands(spec, command.vector(), start)) {
+      each.start = end;
+      end = model->end(each);
+    }
+    return end;
   };
 }
 

@@ -180,6 +180,10 @@ void describe(V& visit, R& launch) {
   visit.key({"hbm_bytes", "bytes that the programs' DMA moved"}, launch.hbm_bytes);
   visit.key({"bytes_by_distance", "the same by where they are, as seen from the PE", {.missing_with = kRegion}},
             launch.distance);
+  visit.key({"fused_bytes",
+             "bytes that values within `tl::fuse` did not move through the TCM ports of the engines",
+             {.missing_with = "fused_bytes"}},
+            launch.fused_bytes);
   visit.key({"tensor_bytes",
              "bytes of its tensor arguments, each counted once; 0 for collectives",
              {.missing_with = kRegion}},
@@ -217,6 +221,10 @@ void describe(V& visit, R& total) {
   visit.key({"flops", "multiplications and additions of the GEMM engines"}, total.flops);
   visit.key({"hbm_bytes", "bytes that the programs' DMA moved"}, total.hbm_bytes);
   visit.key({"bytes_by_distance", "the same by where they are, as seen from the PE"}, total.distance);
+  visit.key({"fused_bytes",
+             "bytes that values within `tl::fuse` did not move through the TCM ports of the engines",
+             {.missing_with = "fused_bytes"}},
+            total.fused_bytes);
   visit.key({"engines", "what they asked of engines and memories", {.layout = Layout::lines}}, total.engines);
   visit.key({"critical_path_ps", "their critical paths by activity; the values add up to `total_ps`"},
             total.critical_path);

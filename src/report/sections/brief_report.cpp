@@ -218,6 +218,12 @@ std::string distance_text(const LaunchResult& launch) {
   return texts.empty() ? "" : fmt::format("{} of {}", fmt::join(texts, ", "), bytes_text(launch.hbm_bytes));
 }
 
+/// "12.00 MiB of inner values did not pass the TCM port".
+std::string fused_text(const LaunchResult& launch) {
+  if (launch.fused_bytes == Bytes()) return {};
+  return bytes_text(launch.fused_bytes) + " of inner values did not pass the TCM ports";
+}
+
 std::string attained_text(const LaunchResult& launch) {
   std::vector<std::string> texts;
   for (const EngineResult& engine : launch.engines) {
@@ -240,7 +246,8 @@ std::string facts_text(const Facts& facts, const Palette& palette) {
 std::string kernel_text(const RunResult& result, const std::vector<LaunchGroup>& groups, const Palette& palette) {
   if (groups.empty()) return {};
   const LaunchResult* launch = longest_of(result, groups.front());
-  Facts facts = {{"of peak", attained_text(*launch)}, {"HBM bytes", distance_text(*launch)}};
+  Facts facts = {
+      {"of peak", attained_text(*launch)}, {"HBM bytes", distance_text(*launch)}, {"fused", fused_text(*launch)}};
   for (auto& fact : plan_facts(result, groups.front().name)) facts.push_back(std::move(fact));
   std::string out;
   if (!is_explained(result)) out = faint("not explained (--no-explain): no breakdown and no critical path", palette);

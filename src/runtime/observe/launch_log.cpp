@@ -142,6 +142,7 @@ void LaunchLog::Sum::add(const CompletedLaunch& launch, const hardware::Machine&
   total.last_end = std::max(total.last_end, times.completed);
   for (const auto& type : record.work.gemm) total.flops += type.operations;
   total.hbm_bytes += record.hbm_bytes;
+  total.fused_bytes += record.fused_bytes;
   runtime::add(total.distance, record.distance);
   add_engines(total.engines, engines_of(record, SipId{plan.device}, plan.pes, time, machine));
   explained = explainer != nullptr;

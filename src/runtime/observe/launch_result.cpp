@@ -239,6 +239,7 @@ LaunchResult launch_result(const LaunchPlan& plan, const hardware::Machine& mach
   result.range = plan.range;
   for (const auto& type : record.work.gemm) result.flops += type.operations;
   result.hbm_bytes = record.hbm_bytes;
+  result.fused_bytes = record.fused_bytes;
   result.distance = record.distance;
   result.tensor_bytes = tensor_bytes_of(plan);
   result.engines = engines_of(record, SipId{plan.device}, plan.pes, times.completed - times.requested, machine);

@@ -55,7 +55,12 @@ void add_work(Arguments& arguments, const hardware::Command& command) {
     arguments.push_back({"n", gemm->n});
     arguments.push_back({"k", gemm->k});
   } else if (const auto* vector = std::get_if<hardware::VectorWork>(&command.work)) {
-    arguments.push_back({"elements", vector->elements});
+    if (vector->fused.empty()) {
+      arguments.push_back({"elements", vector->elements});
+    } else {
+      arguments.push_back({"operations", static_cast<std::int64_t>(vector->fused.size())});
+      arguments.push_back({"bytes kept", vector->kept.count()});
+    }
   } else {
     const auto* message = std::get_if<hardware::MessageWork>(&command.work);
     arguments.push_back({"bytes", command.queue_bytes().count()});

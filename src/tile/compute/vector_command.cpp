@@ -4,12 +4,11 @@
 #include <utility>
 
 #include "numerics/operations.h"
+#include "tile/compute/fused_command.h"
 #include "tile/program/conversion.h"
 #include "tile/program/program.h"
 
 namespace kernbench::tile {
-
-namespace {
 
 Bytes tile_bytes(const TileState& tile) {
   return Bytes(tile.shape().numel() * item_size(tile.dtype()));
@@ -29,7 +28,6 @@ hardware::VectorWork work_of(const VectorCommand& command, const TileState& resu
   return work;
 }
 
-/// The type that decides how much of a lane an element takes; the result's among types of one width.
 DType widest_of(const VectorCommand& command) {
   DType widest = command.dtype;
   for (const auto& input : command.inputs) {
@@ -37,6 +35,8 @@ DType widest_of(const VectorCommand& command) {
   }
   return widest;
 }
+
+namespace {
 
 bool is_known(const VectorCommand& command) {
   return command.pure && !is_floating_point(command.dtype) &&
@@ -56,10 +56,26 @@ numerics::Value known_result(Program& program, const VectorCommand& command, con
   return command.compute(constants, inputs);
 }
 
-/// A value without elements, for runs without data.
+}  // namespace
+
+void make_known(Program& program, const VectorCommand& command, TileState& result, const tl::Where& where) {
+  if (!is_known(command)) return;
+  result.known = known_result(program, command, where);
+  result.assumed = is_assumed(command);
+}
+
+std::vector<const TileState*> inputs_of(const VectorCommand& command) {
+  std::vector<const TileState*> inputs;
+  inputs.reserve(command.inputs.size());
+  for (const auto& input : command.inputs) inputs.push_back(input.get());
+  return inputs;
+}
+
 numerics::Value absent(numerics::Executor& executor, DType dtype, const tl::Extents& shape) {
   return numerics::full(executor, to_shape(shape), dtype, 0);
 }
+
+namespace {
 
 /// Binds `result` to what `compute` makes of the operands' values, all of which are bound by then.
 auto bind_computed(const VectorCommand& command, const TileState& result) {
@@ -77,16 +93,11 @@ auto bind_computed(const VectorCommand& command, const TileState& result) {
 }  // namespace
 
 tl::Tile issue_vector_command(Program& program, const VectorCommand& command, const tl::Where& where) {
+  if (FusedCommand* fused = program.fused()) return fused->add(command, where);
   const auto result = program.new_tile(command.dtype, command.shape, command.kind, where);
-  std::vector<const TileState*> inputs;
-  inputs.reserve(command.inputs.size());
-  for (const auto& input : command.inputs) inputs.push_back(input.get());
-  const auto issued = program.new_command(work_of(command, *result), command.kind, result, inputs);
+  const auto issued = program.new_command(work_of(command, *result), command.kind, result, inputs_of(command));
   issued->widest = widest_of(command);
-  if (is_known(command)) {
-    result->known = known_result(program, command, where);
-    result->assumed = is_assumed(command);
-  }
+  make_known(program, command, *result, where);
   if (!program.environment().data_enabled) {
     issued->take_effect = [value = result->value(), dtype = command.dtype, shape = command.shape](KernelCommand& mine) {
       value->bind(absent(mine.program->environment().executor, dtype, shape));

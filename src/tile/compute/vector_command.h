@@ -35,6 +35,18 @@ struct VectorCommand {
 /// Reserves the result's TCM (and may wait for it), issues the command, and binds the value when it takes effect.
 tl::Tile issue_vector_command(Program& program, const VectorCommand& command, const tl::Where& where);
 
+// What fused operations share with single ones.
+
+Bytes tile_bytes(const TileState& tile);
+hardware::VectorWork work_of(const VectorCommand& command, const TileState& result);
+/// The type that decides how much of a lane an element takes; the result's among types of one width.
+DType widest_of(const VectorCommand& command);
+/// Gives the result its value if that is known before the run.
+void make_known(Program& program, const VectorCommand& command, TileState& result, const tl::Where& where);
+std::vector<const TileState*> inputs_of(const VectorCommand& command);
+/// A value without elements, for runs without data.
+numerics::Value absent(numerics::Executor& executor, DType dtype, const tl::Extents& shape);
+
 /// A tile of the same bytes: it has the reservation, the producer and the elements of `of`, and costs nothing. `change`
 /// makes its value (of the given type and shape) from that of `of`.
 tl::Tile make_view(Program& program, const StateRef& of, const char* kind, DType dtype, const tl::Extents& shape,

@@ -33,11 +33,13 @@ struct ComputeWork {
   }
   void add(const hardware::VectorWork& work, DType widest, const topology::VectorSpec& spec) {
     constexpr double kLaneBytes = 4;
-    const auto elements = static_cast<double>(work.elements);
-    const auto bytes = static_cast<double>(std::max(work.item_bytes, spec.narrowest.count()));
-    TypeWork& type = vector[static_cast<std::size_t>(widest)];
-    type.operations += elements;
-    type.demand += elements * bytes / kLaneBytes * spec.cycles[work.operation];
+    work.each(widest, [&](const hardware::VectorStep& step) {
+      const auto elements = static_cast<double>(step.elements);
+      const auto bytes = static_cast<double>(std::max(step.item_bytes, spec.narrowest.count()));
+      TypeWork& type = vector[static_cast<std::size_t>(step.widest)];
+      type.operations += elements;
+      type.demand += elements * bytes / kLaneBytes * spec.cycles[step.operation];
+    });
   }
 };
 

@@ -1,6 +1,7 @@
 #include "tile/library/attention.h"
 
 #include <algorithm>
+#include <array>
 #include <deque>
 #include <utility>
 
@@ -67,11 +68,11 @@ class Attention {
     if (steps_.empty()) return;
     tl::Tile scores = next_scores();
     for (const AttentionStep& step : steps_) {
-      const tl::Tile mine = std::exchange(scores, tl::Tile());
+      tl::Tile mine = std::exchange(scores, tl::Tile());
       tl::Tile values = std::exchange(values_, tl::Tile());
       // The products of the next step are made while the vector engine works on this one's.
       if (&step != &steps_.back()) scores = next_scores();
-      add(step, masked(step, mine), values);
+      add(step, std::exchange(mine, tl::Tile()), values);
       if (step.last) finish(*step.unit, result_, sum_, largest_);
     }
   }
@@ -112,9 +113,9 @@ class Attention {
   }
 
   /// Without the scores of keys that a row does not see.
-  tl::Tile masked(const AttentionStep& step, tl::Tile scores) const {
+  tl::Tile masked(const AttentionStep& step, const tl::Tile& all) const {
     const AttentionUnit& unit = *step.unit;
-    if (factor_ != 1) scores = scores * factor_;
+    const tl::Tile scores = factor_ != 1 ? all * factor_ : all;
     if (!shape_.causal || step.key + step.keys - 1 <= unit.row) return scores;
     const tl::Tile row = tl::arange(0, unit.heads * unit.rows) % unit.rows + unit.row;
     const tl::Tile key = tl::arange(step.key, step.key + step.keys);
@@ -122,20 +123,20 @@ class Attention {
   }
 
   void add(const AttentionStep& step, tl::Tile scores, const tl::Tile& values) {
-    tl::Tile largest =
-        tl::maximum(tl::max(scores, 1, true), step.first ? tl::Operand(kNoScore) : tl::Operand(largest_));
-    tl::Tile weights = tl::exp(tl::fma(scores, scale_, largest * -scale_));
+    auto [weights, largest, sum, keep] = tl::fuse([&] {
+      const tl::Tile seen = masked(step, scores);
+      const tl::Tile most =
+          tl::maximum(tl::max(seen, 1, true), step.first ? tl::Operand(kNoScore) : tl::Operand(largest_));
+      const tl::Tile weighed = tl::exp(tl::fma(seen, scale_, most * -scale_));
+      const tl::Tile all = tl::sum(weighed, 1, true);
+      const tl::Tile narrow = tl::cast(weighed, values.dtype());
+      if (step.first) return std::array{narrow, most, all, all};
+      const tl::Tile kept = tl::exp((largest_ - most) * scale_);  // of what came before
+      return std::array{narrow, most, sum_ * kept + all, kept};
+    });
     scores = tl::Tile();
-    const tl::Tile sum = tl::sum(weights, 1, true);
-    weights = tl::cast(weights, values.dtype());
-    if (step.first) {
-      sum_ = sum;
-      result_ = tl::dot(weights, values);
-    } else {
-      const tl::Tile keep = tl::exp((largest_ - largest) * scale_);
-      sum_ = sum_ * keep + sum;
-      result_ = tl::dot(weights, values, result_ * keep);
-    }
+    result_ = step.first ? tl::dot(weights, values) : tl::dot(weights, values, result_ * keep);
+    sum_ = std::move(sum);
     largest_ = std::move(largest);
   }
 
@@ -160,8 +161,11 @@ void attention(const View& q, const View& k, const View& v, double scale, const 
   Attention(q, k, v, scale, *plan, units)
       .run([&](const AttentionUnit& unit, const tl::Tile& result, const tl::Tile& sum, const tl::Tile& largest) {
         // A row of a part of the keys may have seen none of them: its sum is 0.
-        const tl::Tile total = logs ? tl::maximum(sum, 1e-30F, tl::PropagateNan::all) : sum;
-        const tl::Tile mean = result * (1.0F / total);
+        const auto [mean, log] = tl::fuse([&] {
+          const tl::Tile total = logs ? tl::maximum(sum, 1e-30F, tl::PropagateNan::all) : sum;
+          const tl::Tile weighed = tl::cast(result * (1.0F / total), out.dtype());
+          return std::pair{weighed, logs ? largest * log_scale + tl::log(total) : weighed};
+        });
         const std::int64_t columns = plan->shape.value_size;
         if (!logs) {
           store(out, {unit.batch, unit.head, unit.row, 0}, tl::reshape(mean, {1, unit.heads, unit.rows, columns}));
@@ -169,7 +173,7 @@ void attention(const View& q, const View& k, const View& v, double scale, const 
         }
         const tl::Extents at{unit.split, unit.batch, unit.head, unit.row, 0};
         store(out, at, tl::reshape(mean, {1, 1, unit.heads, unit.rows, columns}));
-        store(*logs, at, tl::reshape(largest * log_scale + tl::log(total), {1, 1, unit.heads, unit.rows, 1}));
+        store(*logs, at, tl::reshape(log, {1, 1, unit.heads, unit.rows, 1}));
       });
 }
 
@@ -183,9 +187,12 @@ void attention_finish(const View& parts, const View& logs, const View& out, Shar
       const tl::Extents all{splits, shape[0], shape[1], shape[2], shape[3]};
       const tl::Extents one{splits, shape[0], shape[1], shape[2], 1};
       const tl::Tile log = fill_out(load(logs, {0, at[0], at[1], at[2], 0}, one), one);
-      const tl::Tile weights = tl::exp(log - tl::max(log, 0, true));
-      const tl::Tile sum = tl::sum(fill_out(load(parts, from, all), all) * weights, 0);
-      store(out, at, sum * (1.0F / tl::sum(weights, 0)));
+      const auto combined = [&](const tl::Tile& results) {
+        const tl::Tile weights = tl::exp(log - tl::max(log, 0, true));
+        const tl::Tile sum = tl::sum(fill_out(results, all) * weights, 0);
+        return tl::cast(sum * (1.0F / tl::sum(weights, 0)), out.dtype());
+      };
+      store(out, at, tl::fuse(combined, load(parts, from, all)));
     });
   }
 }

@@ -76,9 +76,10 @@ void elementwise(const View& out, const std::vector<View>& operands, const TileF
       std::vector<tl::Tile> tiles;
       tiles.reserve(operands.size());
       for (const View& operand : operands) tiles.push_back(load(operand, at, shape));
-      auto result = function(tiles, {at, shape});
+      const tl::Tile result =
+          tl::fuse([&] { return fill_out(tl::cast(function(tiles, {at, shape}), out.dtype()), shape); });
       tiles.clear();
-      store(out, at, fill_out(tl::cast(result, out.dtype()), shape));
+      store(out, at, result);
     });
   }
 }

@@ -26,26 +26,30 @@ DType accumulator_type(DType operands) {
   return is_floating_point(operands) ? DType::f32 : DType::i32;
 }
 
-/// activation(alpha * x + beta * addend); `x` is f32, or i32 where nothing asks for a fraction.
-tl::Tile finish_tile(tl::Tile x, const GemmEpilogue& epilogue, std::int64_t batch, std::int64_t row,
-                     std::int64_t column) {
+/// activation(alpha * x + beta * addend) in `dtype`; `x` is f32, or i32 where nothing asks for a fraction. Of three
+/// dimensions it is in parts, whose sum is meant.
+tl::Tile finish_tile(const tl::Tile& x, const GemmEpilogue& epilogue, std::int64_t batch, std::int64_t row,
+                     std::int64_t column, DType dtype) {
   const bool integers = !is_floating_point(x.dtype());
   const auto scaled = [&](const tl::Tile& tile, double factor) {
     if (factor == 1) return tile;
     return integers ? tile * static_cast<std::int64_t>(factor) : tile * static_cast<float>(factor);
   };
-  const std::int64_t rows = x.size(0), columns = x.size(1);
-  x = scaled(x, epilogue.alpha);
+  const std::int64_t rows = x.size(-2), columns = x.size(-1);
+  tl::Tile addend;
   if (epilogue.addend) {
     const View& view = *epilogue.addend;
     const View matrix{view.tensor,
                       {view.sizes[1], view.sizes[2]},
                       {view.strides[1], view.strides[2]},
                       view.offset + batch * view.strides[0]};
-    auto addend = load(matrix, {row, column}, {rows, columns});
-    x = x + scaled(tl::cast(addend, x.dtype()), epilogue.beta);
+    addend = load(matrix, {row, column}, {rows, columns});
   }
-  return activate(x, epilogue.activation);
+  return tl::fuse([&] {
+    tl::Tile y = scaled(x.shape().size() == 3 ? tl::sum(x, 0) : x, epilogue.alpha);
+    if (addend.defined()) y = y + scaled(tl::cast(addend, y.dtype()), epilogue.beta);
+    return tl::cast(activate(y, epilogue.activation), dtype);
+  });
 }
 
 /// One tile of C, and one step of k of it.
@@ -142,7 +146,7 @@ void gemm(const View& a, const View& b, const View& out, const GemmEpilogue& epi
     accumulator = tl::dot(left, right, accumulator, step.last ? last_type : chain);
     left = right = tl::Tile();
     if (!step.last) continue;
-    if (!split) accumulator = finish_tile(std::move(accumulator), epilogue, step.batch, step.m, step.n);
+    if (!split) accumulator = finish_tile(accumulator, epilogue, step.batch, step.m, step.n, out.dtype());
     store(matrix_of(out, split ? range.split : step.batch), {step.m, step.n}, accumulator);
     accumulator = tl::Tile();
   }
@@ -156,8 +160,8 @@ void gemm_finish(const View& parts, const View& out, const GemmEpilogue& epilogu
     for_each_block(box, block, [&](const tl::Extents& at, const tl::Extents& shape) {
       for (std::int64_t batch = at[0]; batch < at[0] + shape[0]; ++batch) {
         const tl::Extents all{0, at[1], at[2]}, block_of_parts{count, shape[1], shape[2]};
-        auto sum = tl::sum(load(parts, all, block_of_parts), 0);
-        store(matrix_of(out, batch), {at[1], at[2]}, finish_tile(std::move(sum), epilogue, batch, at[1], at[2]));
+        const tl::Tile of_parts = load(parts, all, block_of_parts);
+        store(matrix_of(out, batch), {at[1], at[2]}, finish_tile(of_parts, epilogue, batch, at[1], at[2], out.dtype()));
       }
     });
   }

@@ -43,15 +43,18 @@ void softmax(const View& x, std::size_t dimension, bool logarithm, const View& o
   const auto axis = static_cast<int>(dimension);
   for (const Box& box : lines_of(out, along, share)) {
     for_each_block(box, lines(box, along), [&](const tl::Extents& at, const tl::Extents& shape) {
-      auto tile = tl::cast(fill_out(load(x, at, shape), shape), DType::f32);
-      tile = tile - tl::max(tile, axis, true);
-      if (logarithm) {
-        tile = tile - tl::log(tl::sum(tl::exp(tile), axis, true));
-      } else {
-        tile = tl::exp(tile);
-        tile = tile * (1.0F / tl::sum(tile, axis, true));  // one division for each line
-      }
-      store(out, at, tile);
+      const auto softmax_of = [&](const tl::Tile& loaded) {
+        auto tile = tl::cast(fill_out(loaded, shape), DType::f32);
+        tile = tile - tl::max(tile, axis, true);
+        if (logarithm) {
+          tile = tile - tl::log(tl::sum(tl::exp(tile), axis, true));
+        } else {
+          tile = tl::exp(tile);
+          tile = tile * (1.0F / tl::sum(tile, axis, true));  // one division for each line
+        }
+        return tl::cast(tile, out.dtype());
+      };
+      store(out, at, tl::fuse(softmax_of, load(x, at, shape)));
     });
   }
 }
@@ -64,18 +67,22 @@ void normalize(const View& x, const std::optional<View>& weight, const std::opti
     along[d] = true;
     count *= static_cast<float>(x.sizes[d]);
   }
-  const auto load_f32 = [](const View& view, const tl::Extents& at, const tl::Extents& shape) {
-    return tl::cast(load(view, at, shape), DType::f32);
-  };
+  const auto wide = [](const tl::Tile& tile) { return tl::cast(tile, DType::f32); };
   for (const Box& box : lines_of(out, along, share)) {
     for_each_block(box, lines(box, along), [&](const tl::Extents& at, const tl::Extents& shape) {
-      auto tile = fill_out(load_f32(x, at, shape), shape);
-      if (options.centred) tile = tile - line_sum(tile, along) / count;
-      const auto square = line_sum(tile * tile, along) / count;
-      tile = tile * tl::rsqrt(square + static_cast<float>(options.epsilon));
-      if (weight) tile = tile * load_f32(*weight, at, shape);
-      if (bias) tile = tile + load_f32(*bias, at, shape);
-      store(out, at, tile);
+      const tl::Tile loaded = load(x, at, shape);
+      const tl::Tile factors = weight ? load(*weight, at, shape) : tl::Tile();
+      const tl::Tile offsets = bias ? load(*bias, at, shape) : tl::Tile();
+      const auto normalized = [&] {
+        auto tile = fill_out(wide(loaded), shape);
+        if (options.centred) tile = tile - line_sum(tile, along) / count;
+        const auto square = line_sum(tile * tile, along) / count;
+        tile = tile * tl::rsqrt(square + static_cast<float>(options.epsilon));
+        if (weight) tile = tile * wide(factors);
+        if (bias) tile = tile + wide(offsets);
+        return tl::cast(tile, out.dtype());
+      };
+      store(out, at, tl::fuse(normalized));
     });
   }
 }

@@ -144,8 +144,11 @@ class Reducer {
         elements.shape[d] = reduced_block[d] = shape[d];
       }
       auto result = reduce_elements(elements, reduced_block);
-      if (options_.finish) result = options_.finish(result);
-      store(out_, at, tl::cast(fill_out(result, shape), out_.dtype()));
+      const auto finished = [&](const tl::Tile& reduced) {
+        return tl::cast(fill_out(options_.finish ? options_.finish(reduced) : reduced, shape), out_.dtype());
+      };
+      result = tl::fuse(finished, result);
+      store(out_, at, result);
     });
   }
 
@@ -177,7 +180,9 @@ class Reducer {
   tl::Tile reduce_elements(const Box& elements, const tl::Extents& block) const {
     tl::Tile result;
     const auto add = [&](const tl::Extents& at, const tl::Extents& shape) {
-      auto part = reduce_block(mapped(at, shape), options_.reduction, options_.reduced);
+      const std::vector<tl::Tile> loaded = load_all(at, shape);
+      const auto part =
+          tl::fuse([&] { return reduce_block(mapped(loaded, at, shape), options_.reduction, options_.reduced); });
       result = result.defined() ? combine(result, part, options_.reduction) : part;
     };
     for_each_block(elements, block, [&](const tl::Extents& at, const tl::Extents& shape) {
@@ -213,12 +218,16 @@ class Reducer {
     }
   }
 
-  tl::Tile mapped(const tl::Extents& at, const tl::Extents& shape) const {
-    std::vector<tl::Tile> tiles{tl::cast(tl::cast(load(x_, at, shape), options_.compute), wide(options_.compute))};
-    for (const View& view : more_) tiles.push_back(tl::cast(load(view, at, shape), wide(options_.compute)));
-    auto tile = options_.map ? options_.map(tiles, {at, shape}) : tiles.front();
-    tiles.clear();
-    return fill_out(tile, shape);
+  std::vector<tl::Tile> load_all(const tl::Extents& at, const tl::Extents& shape) const {
+    std::vector<tl::Tile> tiles{load(x_, at, shape)};
+    for (const View& view : more_) tiles.push_back(load(view, at, shape));
+    return tiles;
+  }
+
+  tl::Tile mapped(const std::vector<tl::Tile>& loaded, const tl::Extents& at, const tl::Extents& shape) const {
+    std::vector<tl::Tile> tiles{tl::cast(tl::cast(loaded.front(), options_.compute), wide(options_.compute))};
+    for (std::size_t i = 1; i < loaded.size(); ++i) tiles.push_back(tl::cast(loaded[i], wide(options_.compute)));
+    return fill_out(options_.map ? options_.map(tiles, {at, shape}) : tiles.front(), shape);
   }
 
   const View& x_;

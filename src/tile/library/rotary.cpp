@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <numbers>
+#include <tuple>
 #include <utility>
 #include <vector>
 
@@ -131,16 +132,15 @@ class RotaryProgram {
   Angles angles_of(const tl::Extents& at, const tl::Extents& shape) {
     take_frequencies(at, shape);
     const tl::Tile position = positions_of(at, shape);
-    tl::Tile turns;
-    {
+    Angles angles;
+    std::tie(angles.cosine, angles.sine, angles.minus_sine) = tl::fuse([&] {
       const tl::Tile product = position * coarse_;
       const tl::Tile excess = tl::fma(-position, coarse_, product);  // of the rounded product, exact
-      turns = (product - tl::round(product)) - excess;
-    }
-    turns = tl::fma(position, fine_, turns);
-    const tl::Tile angle = turns * static_cast<float>(2 * std::numbers::pi);
-    Angles angles{tl::cos(angle), tl::sin(angle), {}};
-    angles.minus_sine = -angles.sine;
+      const tl::Tile turns = tl::fma(position, fine_, (product - tl::round(product)) - excess);
+      const tl::Tile angle = turns * static_cast<float>(2 * std::numbers::pi);
+      const tl::Tile sine = tl::sin(angle);
+      return std::tuple{tl::cos(angle), sine, -sine};
+    });
     if (how_.backward) std::swap(angles.sine, angles.minus_sine);
     return angles;
   }
@@ -177,8 +177,13 @@ class RotaryProgram {
 
   void turn_block(const Angles& angles, const tl::Extents& at, const tl::Extents& shape) const {
     auto [a, b] = load_pairs(at, shape);
-    const tl::Tile first = tl::fma(a, angles.cosine, b * angles.minus_sine);
-    const tl::Tile second = tl::fma(a, angles.sine, b * angles.cosine);
+    const auto [first, second] = tl::fuse(
+        [&](const tl::Tile& x, const tl::Tile& y) {
+          const tl::Tile one = tl::fma(x, angles.cosine, y * angles.minus_sine);
+          const tl::Tile two = tl::fma(x, angles.sine, y * angles.cosine);
+          return std::pair{tl::cast(one, out_.dtype()), tl::cast(two, out_.dtype())};
+        },
+        a, b);
     a = b = tl::Tile();
     store_pairs(at, shape, first, second);
   }

@@ -48,6 +48,7 @@ struct LaunchRecord {
   Bytes hbm_bytes;       // moved by the programs' DMA
   std::map<PeCoordinate, Bytes> slice_bytes;  // the same by HBM slice
   DistanceBytes distance;                     // the same by distance
+  Bytes fused_bytes;                          // that values within tl::fuse did not move through the TCM port
   BusiestProgram busiest;                     // of the programs that have ended
   /// The program that ended last (ties: the lowest coordinate) stands for the launch.
   Time last_start, last_end;

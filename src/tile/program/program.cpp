@@ -8,6 +8,7 @@
 #include "base/text.h"
 #include "kernbench/error.h"
 #include "sim/fiber.h"
+#include "tile/compute/fused_command.h"
 #include "tile/program/overlap.h"
 
 namespace kernbench::tile {
@@ -53,6 +54,7 @@ Program& Program::current(const char* call, const tl::Where& where) {
   fiber.note_place(where);
   auto& program = *static_cast<Program*>(fiber.local(sim::Fiber::Slot::kernel).get());
   program.where_ = where;
+  if (program.fused_ != nullptr) program.fused_->check(call, where);
   return program;
 }
 
@@ -207,6 +209,13 @@ std::shared_ptr<TileState> Program::new_tile(DType dtype, const tl::Extents& sha
   return make_pooled<TileState>(*environment_.pool, *this, info, reserve(info));
 }
 
+std::shared_ptr<TileState> Program::new_inner_tile(DType dtype, const tl::Extents& shape, const char* kind,
+                                                   tl::Where where) {
+  const TcmObjectInfo info{"tile", next_object_++, dtype, shape, kind, where};
+  return make_pooled<TileState>(*environment_.pool, *this, info,
+                                make_pooled<Reservation>(*environment_.pool, pe_.tcm(), Bytes(0)));
+}
+
 // Several tiles may be asked for before their operation is made: no time passes between a grant and the next request.
 void Program::begin_asking() {
   const Time now = environment_.scheduler.now();
@@ -244,6 +253,15 @@ KernelCommand* command_of(hardware::Command* command) {
 
 }  // namespace
 
+std::uint64_t expression_of(const char* kind, std::span<const TileState* const> inputs) {
+  Fingerprint expression;
+  expression.add(std::string_view(kind));
+  for (const TileState* input : inputs) {
+    if (input != nullptr) expression.add(input->expression);
+  }
+  return expression.value();
+}
+
 KernelCommandRef Program::new_command(hardware::Work work, const char* kind, const std::shared_ptr<TileState>& result,
                                       std::span<const TileState* const> inputs) {
   auto command = KernelCommand::make(*environment_.pool, std::move(work), kind, agent_, next_number_++);
@@ -267,12 +285,7 @@ KernelCommandRef Program::new_command(hardware::Work work, const char* kind, con
     command->holds.push_back(result->reservation());
     command->makes_tile = result->number();
     result->producer = command;
-    Fingerprint expression;
-    expression.add(std::string_view(kind));
-    for (const TileState* input : inputs) {
-      if (input != nullptr) expression.add(input->expression);
-    }
-    result->expression = expression.value();
+    result->expression = expression_of(kind, inputs);
   }
   const hardware::CommandRef granted_by = std::move(asking_.granted_by);
   if (command->watched) {
@@ -328,6 +341,7 @@ void Program::count(const KernelCommand& command) {
     launch_->work.add(*gemm, pe.gemm);
   } else if (const auto* vector = std::get_if<hardware::VectorWork>(&command.work)) {
     launch_->work.add(*vector, command.widest, pe.vector);
+    launch_->fused_bytes += vector->kept;
   }
 }
 

@@ -32,7 +32,11 @@ namespace kernbench::tile {
 /// "bench.cpp:41"
 std::string to_text(const tl::Where& where);
 
+class FusedCommand;
 struct ProgramExplanation;
+
+/// Identifies a value by the operation that makes it and those of its operands (null ones are left out).
+std::uint64_t expression_of(const char* kind, std::span<const TileState* const> inputs);
 
 /// What a launch runs on one PE: a program, or several of a grid, one after the other. Between two of them nothing is
 /// under way and no tile lives; the next one starts `control.start_latency` after the one before has ended.
@@ -69,6 +73,12 @@ class Program final : public hardware::CommandObserver, public std::enable_share
 
   /// Reserves TCM for a tile of `shape` and makes its state; see contract 5 in docs/contracts.md.
   std::shared_ptr<TileState> new_tile(DType dtype, const tl::Extents& shape, const char* kind, tl::Where where);
+
+  /// A tile without room and without a command: a value within tl::fuse.
+  std::shared_ptr<TileState> new_inner_tile(DType dtype, const tl::Extents& shape, const char* kind, tl::Where where);
+  /// The scope of tl::fuse that the program is in, or null.
+  FusedCommand* fused() const { return fused_; }
+  void set_fused(FusedCommand* scope) { fused_ = scope; }
 
   /// A tile of the bytes and the producer of another one. The caller sees to its value.
   std::shared_ptr<TileState> new_view(const TileState& of, DType dtype, const tl::Extents& shape, const char* kind,
@@ -187,6 +197,7 @@ class Program final : public hardware::CommandObserver, public std::enable_share
   KnownReads reads_;
   tl::Where where_;  // of the latest call of the tile language
   Asking asking_;
+  FusedCommand* fused_ = nullptr;
   std::optional<std::int32_t> member_;
   Time started_, ended_;
   BusiestProgram busy_;
