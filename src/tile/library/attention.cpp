@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cmath>
 #include <deque>
 #include <utility>
 
@@ -12,7 +13,7 @@ namespace {
 /// Stands for the largest score where a row has seen none: so low that all others are larger, and finite, so that
 /// differences are numbers.
 constexpr float kNoScore = -1e30F;
-constexpr std::int64_t kStepsAhead = 2;  // steps whose keys and values are under way
+constexpr std::int64_t kStepsHeld = 3;  // steps whose keys and values a program has, or has asked for, at most
 
 /// One step of a unit: some of its keys.
 struct AttentionStep {
@@ -60,6 +61,7 @@ class Attention {
         scale_(scale > 0 ? static_cast<float>(scale) : 1),
         shape_(plan.shape),
         group_(plan.shape.heads / plan.shape.kv_heads),
+        turns_scores_(plan.turns_scores),
         steps_(attention_steps(units, plan.keys)) {}
 
   /// Calls finish(unit, sums of weighed values, sums of weights, largest scores) for each unit.
@@ -69,47 +71,59 @@ class Attention {
     tl::Tile scores = next_scores();
     for (const AttentionStep& step : steps_) {
       tl::Tile mine = std::exchange(scores, tl::Tile());
-      tl::Tile values = std::exchange(values_, tl::Tile());
       // The products of the next step are made while the vector engine works on this one's.
       if (&step != &steps_.back()) scores = next_scores();
-      add(step, std::exchange(mine, tl::Tile()), values);
+      if (turns_scores_) mine = tl::trans(mine);
+      add(step, std::exchange(mine, tl::Tile()));
       if (step.last) finish(*step.unit, result_, sum_, largest_);
     }
   }
 
  private:
-  struct Operands {
-    std::optional<PendingLoad> queries;
-    PendingLoad keys, values;
-  };
+  View head(const View& of, const AttentionUnit& unit) const { return head_of(of, unit.batch, unit.head / group_); }
 
-  void load_next() {
-    const AttentionStep& step = steps_[loaded_++];
-    const AttentionUnit& unit = *step.unit;
-    Operands operands;
-    if (step.first)
-      operands.queries = load_async(q_, {unit.batch, unit.head, unit.row, 0}, {1, unit.heads, unit.rows, shape_.size});
-    const std::int64_t kv_head = unit.head / group_;
-    operands.keys =
-        load_async(transposed_head(head_of(k_, unit.batch, kv_head)), {0, step.key}, {shape_.size, step.keys});
-    operands.values = load_async(head_of(v_, unit.batch, kv_head), {step.key, 0}, {step.keys, shape_.value_size});
-    loading_.push_back(std::move(operands));
+  /// Keys of the steps before `end`, with the queries of those that are first.
+  void load_keys(std::size_t end) {
+    for (; keys_loaded_ < std::min(end, steps_.size()); ++keys_loaded_) {
+      const AttentionStep& step = steps_[keys_loaded_];
+      const AttentionUnit& unit = *step.unit;
+      if (step.first) {
+        loading_queries_.push_back(
+            load_async(q_, {unit.batch, unit.head, unit.row, 0}, {1, unit.heads, unit.rows, shape_.size}));
+      }
+      loading_keys_.push_back(
+          turns_scores_ ? load_async(head(k_, unit), {step.key, 0}, {step.keys, shape_.size})
+                        : load_async(transposed_head(head(k_, unit)), {0, step.key}, {shape_.size, step.keys}));
+    }
+  }
+  void load_values(std::size_t end) {
+    for (; values_loaded_ < std::min(end, steps_.size()); ++values_loaded_) {
+      const AttentionStep& step = steps_[values_loaded_];
+      loading_values_.push_back(load_async(head(v_, *step.unit), {step.key, 0}, {step.keys, shape_.value_size}));
+    }
+  }
+  static tl::Tile next_of(std::deque<PendingLoad>& loading, const tl::Extents& shape) {
+    PendingLoad load = std::move(loading.front());
+    loading.pop_front();
+    return fill_out(wait(std::move(load)), shape);
   }
 
   tl::Tile next_scores() {
-    while (std::ssize(loading_) < kStepsAhead && loaded_ < steps_.size()) load_next();
-    const AttentionStep& step = steps_[taken_++];
-    Operands operands = std::move(loading_.front());
-    loading_.pop_front();
-    if (operands.queries) {
-      const std::int64_t rows = step.unit->heads * step.unit->rows;
-      queries_ =
-          tl::reshape(fill_out(wait(std::move(*operands.queries)), {1, step.unit->heads, step.unit->rows, shape_.size}),
-                      {rows, shape_.size});
+    const std::size_t at = taken_++;
+    const AttentionStep& step = steps_[at];
+    load_keys(at + 1);
+    if (step.first) {
+      const std::int64_t heads = step.unit->heads, rows = step.unit->rows;
+      queries_ = tl::reshape(next_of(loading_queries_, {1, heads, rows, shape_.size}), {heads * rows, shape_.size});
+      if (turns_scores_) queries_ = tl::trans(queries_);
     }
-    const tl::Tile keys = fill_out(wait(std::move(operands.keys)), {shape_.size, step.keys});
-    values_ = fill_out(wait(std::move(operands.values)), {step.keys, shape_.value_size});
-    return tl::dot(queries_, keys);
+    const tl::Tile keys = next_of(
+        loading_keys_, turns_scores_ ? tl::Extents{step.keys, shape_.size} : tl::Extents{shape_.size, step.keys});
+    tl::Tile scores = turns_scores_ ? tl::dot(keys, queries_) : tl::dot(queries_, keys);
+    // Loads under way share the memory: none is asked for before those that are needed earlier.
+    load_keys(at + 2);
+    load_values(at + 1);
+    return scores;
   }
 
   /// Without the scores of keys that a row does not see.
@@ -122,19 +136,20 @@ class Attention {
     return tl::where(tl::expand_dims(row, 1) >= tl::expand_dims(key, 0), scores, 2 * kNoScore);
   }
 
-  void add(const AttentionStep& step, tl::Tile scores, const tl::Tile& values) {
+  void add(const AttentionStep& step, tl::Tile scores) {
     auto [weights, largest, sum, keep] = tl::fuse([&] {
       const tl::Tile seen = masked(step, scores);
       const tl::Tile most =
           tl::maximum(tl::max(seen, 1, true), step.first ? tl::Operand(kNoScore) : tl::Operand(largest_));
       const tl::Tile weighed = tl::exp(tl::fma(seen, scale_, most * -scale_));
       const tl::Tile all = tl::sum(weighed, 1, true);
-      const tl::Tile narrow = tl::cast(weighed, values.dtype());
+      const tl::Tile narrow = tl::cast(weighed, v_.dtype());
       if (step.first) return std::array{narrow, most, all, all};
       const tl::Tile kept = tl::exp((largest_ - most) * scale_);  // of what came before
       return std::array{narrow, most, sum_ * kept + all, kept};
     });
     scores = tl::Tile();
+    const tl::Tile values = next_of(loading_values_, {step.keys, shape_.value_size});
     result_ = step.first ? tl::dot(weights, values) : tl::dot(weights, values, result_ * keep);
     sum_ = std::move(sum);
     largest_ = std::move(largest);
@@ -145,10 +160,11 @@ class Attention {
   float scale_;   // of what remains
   const AttentionShape& shape_;
   std::int64_t group_;
+  bool turns_scores_;  // [keys, rows] of a product, turned on the vector engine, instead of the keys
   std::vector<AttentionStep> steps_;
-  std::size_t loaded_ = 0, taken_ = 0;
-  std::deque<Operands> loading_;
-  tl::Tile queries_, values_;             // of the step whose scores were made last
+  std::size_t keys_loaded_ = 0, values_loaded_ = 0, taken_ = 0;
+  std::deque<PendingLoad> loading_queries_, loading_keys_, loading_values_;
+  tl::Tile queries_;                      // of the step whose scores were made last; [size, rows] if it turns scores
   tl::Tile result_, sum_, largest_ = {};  // of the unit that is under way
 };
 
@@ -210,38 +226,55 @@ std::int64_t attention_tcm_bytes(const AttentionShape& shape, std::int64_t rows,
   const std::int64_t operands = keys * (shape.size + shape.value_size) * width;
   const std::int64_t scores = rows * keys * (4 * 4 + width);
   const std::int64_t results = 3 * rows * shape.value_size * 4;
-  return queries + (kStepsAhead + 2) * operands + scores + results + 16 * rows * 4;
+  return queries + kStepsHeld * operands + scores + results + 16 * rows * 4;
 }
 
-/// Of the vector engine, which does most of the work, in operations: `steps` of a unit of so many rows.
-double attention_unit_cost(const AttentionShape& shape, std::int64_t rows, std::int64_t keys, std::int64_t step) {
+/// What one step of a unit asks of the engines, in operations of the vector engine: of itself, of the GEMM engine, of
+/// the memory beside it. The last two by figures of the shipped machines (assumption: others are alike), which matter
+/// where rows are few: an array of 64 x 64 takes 1 to 64 rows in the same time, and fills and drains for each product.
+struct StepCost {
+  double vector, gemm, load;
+  double steady() const { return std::max({vector, gemm, load}); }
+  /// Of the first step before the engines work side by side, and of the last one behind it.
+  double ends() const { return load + gemm + vector - steady(); }
+};
+
+StepCost attention_step_cost(const AttentionShape& shape, std::int64_t rows, double keys) {
   constexpr double kEachScore = 8, kEachKey = 1, kEachRow = 64, kEachStep = 4096;
-  const auto r = static_cast<double>(rows), n = static_cast<double>(keys);
-  const double steps = static_cast<double>(parts_of_size(keys, step));
-  const auto columns = static_cast<double>(shape.value_size);
-  return n * (kEachScore * r + kEachKey * static_cast<double>(shape.size)) +
-         steps * (kEachStep + r * (kEachRow + columns));
+  constexpr std::int64_t kArray = 64;
+  constexpr double kFill = 190, kEfficiency = 0.95, kLanes = 128, kBytesPerCycle = 138;
+  const auto r = static_cast<double>(rows), columns = static_cast<double>(shape.value_size),
+             size = static_cast<double>(shape.size);
+  const auto blocks = [](double extent) { return std::ceil(extent / static_cast<double>(kArray)); };
+  const double slower = shape.dtype == DType::f32 ? 4 : 1;
+  const double products = blocks(r) * (blocks(keys) * size + blocks(columns) * keys) * slower;
+  return {.vector = keys * (kEachScore * r + kEachKey * std::min(size, r)) + kEachStep + r * (kEachRow + columns),
+          .gemm = kLanes * (products / kEfficiency + 2 * kFill),
+          .load = kLanes * keys * (size + columns) * static_cast<double>(item_size(shape.dtype)) / kBytesPerCycle};
 }
 
-constexpr std::int64_t kEnoughUnits = 16;  // for each program
+constexpr std::int64_t kEnoughUnits = 16;                  // for each program
+constexpr std::int64_t kMostKeys = 1024, kLeastKeys = 64;  // of a step
 
 /// Units of one choice, and what the busiest program has to do.
 class AttentionCandidate {
  public:
-  AttentionCandidate(const AttentionShape& shape, std::int64_t rows, std::int64_t splits, std::int64_t programs,
-                     std::int64_t budget)
+  AttentionCandidate(const AttentionShape& shape, std::int64_t rows, std::int64_t splits, std::int64_t keys,
+                     std::int64_t programs, std::int64_t budget)
       : shape_(shape), group_(shape.heads / shape.kv_heads) {
     plan_.shape = shape;
     plan_.rows = std::min(rows, shape.length);
     plan_.heads = std::clamp<std::int64_t>(rows / shape.length, 1, group_);
-    plan_.keys = kMostKeys;
+    plan_.keys = keys;
     while (plan_.keys > 1 && !fits(budget)) plan_.keys /= 2;
     fits_ = fits(budget);
     if (!fits_) return;
     part_ = parts_of_size(shape.keys, splits);
     plan_.splits = parts_of_size(shape.keys, part_);
     plan_.keys = std::min(plan_.keys, part_);
+    plan_.turns_scores = plan_.rows * plan_.heads < shape.size;
     deal(programs);
+    cost_ += attention_step_cost(shape, plan_.rows * plan_.heads, static_cast<double>(plan_.keys)).ends();
     if (plan_.splits > 1) cost_ += kFinish + 2.0 * static_cast<double>(plan_.splits * shape_.value_size);
   }
   bool fits() const { return fits_; }
@@ -250,11 +283,16 @@ class AttentionCandidate {
 
  private:
   using Costed = std::pair<double, AttentionUnit>;
-  static constexpr std::int64_t kMostKeys = 512;
   static constexpr double kFinish = 64 * 1024;  // of a second launch: about 2 us
 
   bool fits(std::int64_t budget) const {
     return attention_tcm_bytes(shape_, plan_.rows * plan_.heads, plan_.keys) <= budget;
+  }
+
+  /// Of a unit, within a program that has others.
+  double cost_of(std::int64_t rows, std::int64_t keys) const {
+    const auto steps = static_cast<double>(parts_of_size(keys, plan_.keys));
+    return steps * attention_step_cost(shape_, rows, static_cast<double>(keys) / steps).steady();
   }
 
   /// Of one kv head.
@@ -269,7 +307,7 @@ class AttentionCandidate {
           // A part of which no row sees anything still has to say so.
           const std::int64_t key = split * part_;
           const std::int64_t end = std::clamp(seen, key + 1, std::min(key + part_, shape_.keys));
-          units.push_back({attention_unit_cost(shape_, rows * heads, end - key, plan_.keys),
+          units.push_back({cost_of(rows * heads, end - key),
                            {batch, kv_head * group_ + first, heads, row, rows, split, key, end, key}});
         }
       }
@@ -338,9 +376,13 @@ std::shared_ptr<const AttentionPlan> plan_attention(const AttentionShape& shape,
     if (best && units > enough) break;
     for (std::int64_t splits = 1; splits <= std::min(programs, shape.keys); splits *= 2) {
       if (splits > 1 && units * splits > enough) break;
-      AttentionCandidate candidate(shape, rows, splits, programs, budget);
-      if (!candidate.fits()) continue;
-      if (!best || candidate.cost() < 0.98 * best->cost()) best = std::move(candidate);
+      // Shorter steps let the engines work side by side where a program has few of them.
+      const bool has_few = units * splits <= 2 * programs && parts_of_size(shape.keys, splits) <= 8 * kMostKeys;
+      for (std::int64_t keys = kMostKeys; keys >= (has_few ? kLeastKeys : kMostKeys); keys /= 2) {
+        AttentionCandidate candidate(shape, rows, splits, keys, programs, budget);
+        if (!candidate.fits()) continue;
+        if (!best || candidate.cost() < 0.98 * best->cost()) best = std::move(candidate);
+      }
     }
   }
   return best ? std::make_shared<const AttentionPlan>(best->take()) : nullptr;
