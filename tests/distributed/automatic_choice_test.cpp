@@ -107,6 +107,24 @@ TEST(AlgorithmCost, FollowsTheFormula) {
   }
 }
 
+/// All eight PEs of a SIP reach the IO chiplet at the corner of the mesh through one router: six of them over its link
+/// of 128 GB/s to the east. Two links between SIPs are of no use behind that.
+TEST(AutomaticChoice, KnowsTheWayBetweenPesAndIoChiplet) {
+  const auto tiny = [](const std::string& noc) {
+    return topology::load_topology(source_tree::path("topologies/tiny.yaml"),
+                                   {"system.sips.count=4", "sip.cubes.mesh=[2, 2]", "cube.noc.link.bandwidth=" + noc});
+  };
+  const auto narrow = tiny("128GB/s");
+  EXPECT_EQ(chosen(narrow, 4, std::int64_t{1} << 19), "ring_allreduce");
+  const topology::Network network(narrow);
+  const double way = way_ns_per_byte(network);
+  EXPECT_GT(way, 1 / 200.0) << "narrower than a link between SIPs";
+  EXPECT_NEAR(cost("bidirectional_ring_allreduce", network).ns_per_byte, 6 * 0.25 * way, 1e-12);
+  EXPECT_NEAR(cost("ring_allreduce", network).ns_per_byte, 6 * 0.25 * way, 1e-12);
+  EXPECT_LT(way_ns_per_byte(topology::Network(machine(4, "ring_1d"))), 1 / 400.0)
+      << "the edge of a shipped machine is wide";
+}
+
 TEST(AutomaticChoice, TakesFewStepsForLittleAndFewBytesForMuch) {
   const std::int64_t little = 1024, much = std::int64_t{64} << 20;
   for (const char* wiring : {"ring_1d", "fully_connected", "switched"}) {

@@ -70,6 +70,19 @@ TEST(DirectAllReduce, TakesTwoStepsOnAnyNumberOfRanks) {
   EXPECT_GT(time_of("ring_allreduce", 8), eight * 2);
 }
 
+// One rank after the other, beginning with the next one, takes 10.45 us.
+TEST(DirectAllReduce, SendsNearAndFarInTurn) {
+  SimulateOptions options = machine_of(8);
+  options.data = false;
+  const auto outcome = run_ranks(options, 8, [&](int rank) {
+    dist::init_process_group("ahbm", rank, 8, {.algorithm = "direct_allreduce"});
+    dist::all_reduce(torch::empty({65536}, torch::dtype(torch::kHalf).device("ahbm")));
+    torch::ahbm::synchronize(rank);
+  });
+  ASSERT_EQ(outcome.run.status, RunStatus::ok) << outcome.error.message;
+  EXPECT_LT(outcome.run.simulated_time, Time::nanoseconds(10'300));
+}
+
 std::string error_of_group(const std::vector<std::string>& overrides, std::vector<int> members) {
   SimulateOptions options = machine_of(4);
   options.overrides.insert(options.overrides.end(), overrides.begin(), overrides.end());
