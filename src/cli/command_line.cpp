@@ -273,7 +273,7 @@ struct DiffTexts {
 struct CclTexts {
   Texts operation, topology, overrides, least, most, step, factor, devices, threads, iterations, warm_ups, calls, check,
       reduction, type, root, blocking, local_register, algorithms, json, csv;
-  bool compare = false;
+  bool compare = false, bound = false;
 
   CLI::App* declare(CLI::App& app) {
     CLI::App* command = app.add_subcommand("ccl", "Measure and check a collective, as nccl-tests do");
@@ -297,6 +297,8 @@ struct CclTexts {
     add_text(*command, "-R,--local_register", local_register, "N", "Of nccl-tests: changes nothing here");
     add_text(*command, "--algo", algorithms, "NAME", "Algorithm of the collectives file; repeatable");
     command->add_flag("--compare", compare, "Bus bandwidth of the algorithms side by side, the best marked")
+        ->disable_flag_override();
+    command->add_flag("--bound", bound, "The least time that any algorithm could take, beside each row")
         ->disable_flag_override();
     add_text(*command, "--csv", csv, "FILE", "Write the rows as CSV; '-' is standard output, without the table");
     add_text(*command, "--json,-J", json, "FILE", "Write the rows as JSON; '-' is standard output, without the table");
@@ -323,6 +325,7 @@ struct CclTexts {
     if (!request.all_roots) request.root = static_cast<int>(ccl_number_of("-r", single("-r", root, "0"), 0));
     request.algorithms = algorithms;
     out.compare = compare;
+    request.bound = bound;
     out.json = single("--json", json, "");
     out.csv = single("--csv", csv, "");
     if (out.json == "-" && out.csv == "-") throw ConfigurationError("--json - and --csv - both want standard output");

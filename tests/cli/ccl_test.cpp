@@ -164,6 +164,62 @@ TEST(CclTest, AlgorithmsStandSideBySide) {
   EXPECT_THAT(outcome.out, HasSubstr("*"));
 }
 
+/// The rows of a sweep with bounds, a large size and a small one, over so many SIPs.
+std::vector<Row> rows_with_bounds(const ccl::Test& test, int sips, const std::vector<std::string>& overrides, int ranks,
+                                  const char* topology = "tiny") {
+  Request request = small_request();
+  request.sizes = {.least = Bytes(4096), .most = Bytes(1 << 20), .factor = 256};
+  request.ranks = ranks;
+  request.check = false;
+  request.bound = true;
+  SimulateOptions options;
+  options.topology = topology;
+  options.overrides = overrides;
+  options.overrides.push_back("system.sips.count=" + std::to_string(sips));
+  return sweep(test, request, options, simulate_plainly).rows;
+}
+
+TEST(CclBound, NoOperationTakesLessOnAnyWiring) {
+  for (const auto& test : tests()) {
+    for (const char* wiring : {"ring_1d", "fully_connected", "switched", "torus_2d"}) {
+      for (const int sips : {2, 4}) {
+        const auto rows = rows_with_bounds(test, sips, {"system.sips.topology=" + std::string(wiring)}, sips);
+        for (const Row& row : rows)
+          EXPECT_LE(*row.bound_us, row.time_us) << test.name << " on " << sips << ", " << wiring;
+      }
+    }
+    for (const Row& row : rows_with_bounds(test, 2, {"cube.pes.mesh=[2, 2]"}, 8)) {
+      EXPECT_LE(*row.bound_us, row.time_us) << test.name << " on PEs";
+    }
+  }
+}
+
+// 200 GB/s of links between SIPs, of which packets of 256 bytes with headers of 16 leave 188.2 to payload; 500 ns.
+TEST(CclBound, IsThatOfTheNarrowestCutOrTheLongestPath) {
+  const double rate = 200e3 * 256 / 272;  // bytes in a microsecond
+  const auto bound = [&](const char* name, int sips, std::size_t row) {
+    return *rows_with_bounds(find_test(name), sips, {"system.sips.topology=ring_1d"}, sips, "ahbm-2sip")[row].bound_us;
+  };
+  constexpr double kSize = 1 << 20;
+  EXPECT_NEAR(bound("all_reduce", 2, 1), kSize / rate, 1e-3) << "all of it over the one link each way";
+  EXPECT_NEAR(bound("all_reduce", 4, 1), 2 * 3 * kSize / (8 * rate), 1e-3) << "by eight links";
+  EXPECT_NEAR(bound("all_gather", 4, 1), 3 * kSize / 4 / (2 * rate), 1e-3) << "into a SIP by two links";
+  EXPECT_NEAR(bound("broadcast", 4, 1), kSize / (2 * rate), 1e-3) << "out of the root by two links";
+  EXPECT_NEAR(bound("alltoall", 4, 1), 4 * kSize / 4 / (2 * rate), 1e-3)
+      << "four pairs across the middle, by two links";
+  EXPECT_GE(bound("all_reduce", 2, 0), 0.5) << "the latency of the link";
+  EXPECT_LE(bound("all_reduce", 2, 0), 0.6);
+}
+
+TEST(CclBound, IsInTheTableAndInTheFilesOnlyWhereItIsAskedFor) {
+  std::vector<std::string> arguments{"all_reduce", "-b", "1M", "-e", "1M", "-n", "1", "-c", "0"};
+  EXPECT_EQ(run_on_four(arguments).out.find("bound"), std::string::npos);
+  arguments.emplace_back("--bound");
+  EXPECT_THAT(run_on_four(arguments).out, HasSubstr("#wrong     bound  of it"));
+  arguments.insert(arguments.end(), {"--csv", "-"});
+  EXPECT_THAT(run_on_four(arguments).out, HasSubstr("busbw,wrong,bound_us\n"));
+}
+
 TEST(CclTest, RowsAreWrittenAsCsv) {
   const Outcome outcome = run_on_four({"broadcast", "-b", "64", "-e", "64", "-n", "1", "-c", "0", "--csv", "-"});
   EXPECT_THAT(outcome.out, testing::StartsWith("operation,algorithm,ranks,size,count,type,redop,root,form,"));

@@ -21,16 +21,24 @@ std::string form_columns(const Row* row) {
                      fitted(row->bus_bandwidth, 6), row->wrong ? std::to_string(*row->wrong) : kNotAvailable);
 }
 
+/// The least time, and how much of a call's time it is.
+std::string bound_columns(const Row& row) {
+  if (!row.bound_us) return {};
+  constexpr double kPercent = 100;
+  const double share = row.time_us > 0 ? kPercent * *row.bound_us / row.time_us : 0;
+  return fmt::format("  {:>8}  {:>5.1f}", fitted(*row.bound_us, 8), share);
+}
+
 std::string row_text(const Test& test, const Row& row) {
   return fmt::format("{:>12}  {:>12}  {:>8}  {:>6}  {:>6}", row.size.count(), row.count, row.type, row.reduction,
                      row.root) +
          form_columns(test.form == Forms::out_of_place ? &row : nullptr) +
-         form_columns(test.form == Forms::in_place ? &row : nullptr) + "\n";
+         form_columns(test.form == Forms::in_place ? &row : nullptr) + bound_columns(row) + "\n";
 }
 
 /// A line over the columns; every other line begins with '#'.
 std::string heading(const std::vector<std::string_view>& texts) {
-  constexpr int kWidths[] = {10, 12, 8, 6, 6, 7, 6, 6, 6, 7, 6, 6, 6};
+  constexpr int kWidths[] = {10, 12, 8, 6, 6, 7, 6, 6, 6, 7, 6, 6, 6, 8, 5};
   std::string line = "#";
   for (std::size_t column = 0; column < texts.size(); ++column) {
     line += fmt::format("{}{:>{}}", column == 0 ? " " : "  ", texts[column], kWidths[column]);
@@ -51,9 +59,16 @@ std::string begin_text(const Test& test, const Request& request, int ranks) {
   text += fmt::format(
       "# {:>10}  {:>12}  {:>8}  {:>6}  {:>6}           out-of-place                       in-place          \n", "", "",
       "", "", "");
-  text += heading({"size", "count", "type", "redop", "root", "time", "algbw", "busbw", "#wrong", "time", "algbw",
-                   "busbw", "#wrong"});
-  text += heading({"(B)", "(elements)", "", "", "", "(us)", "(GB/s)", "(GB/s)", "", "(us)", "(GB/s)", "(GB/s)", ""});
+  std::vector<std::string_view> names{"size",  "count",  "type", "redop", "root",  "time",  "algbw",
+                                      "busbw", "#wrong", "time", "algbw", "busbw", "#wrong"};
+  std::vector<std::string_view> units{"(B)",    "(elements)", "",     "",       "",       "(us)", "(GB/s)",
+                                      "(GB/s)", "",           "(us)", "(GB/s)", "(GB/s)", ""};
+  if (request.bound) {
+    names.insert(names.end(), {"bound", "of it"});
+    units.insert(units.end(), {"(us)", "(%)"});
+  }
+  text += heading(names);
+  text += heading(units);
   return text;
 }
 
@@ -120,12 +135,15 @@ std::string to_comparison(const Sweep& sweep) {
 }
 
 std::string to_csv(const Test& test, const Sweep& sweep) {
-  std::string text = "operation,algorithm,ranks,size,count,type,redop,root,form,time_us,algbw,busbw,wrong\n";
+  std::string text = "operation,algorithm,ranks,size,count,type,redop,root,form,time_us,algbw,busbw,wrong";
+  const bool bound = !sweep.rows.empty() && sweep.rows.front().bound_us;
+  text += bound ? ",bound_us\n" : "\n";
   for (const Row& row : sweep.rows) {
-    text += fmt::format("{},{},{},{},{},{},{},{},{},{:.6g},{:.6g},{:.6g},{}\n", test.name, row.algorithm, sweep.ranks,
+    text += fmt::format("{},{},{},{},{},{},{},{},{},{:.6g},{:.6g},{:.6g},{}{}\n", test.name, row.algorithm, sweep.ranks,
                         row.size.count(), row.count, row.type, row.reduction, row.root,
                         test.form == Forms::in_place ? "in_place" : "out_of_place", row.time_us,
-                        row.algorithm_bandwidth, row.bus_bandwidth, row.wrong ? std::to_string(*row.wrong) : "");
+                        row.algorithm_bandwidth, row.bus_bandwidth, row.wrong ? std::to_string(*row.wrong) : "",
+                        row.bound_us ? fmt::format(",{:.6g}", *row.bound_us) : "");
   }
   return text;
 }
@@ -139,6 +157,7 @@ std::string to_json(const Test& test, const Request& request, const Sweep& sweep
                                  {"redop", row.reduction},
                                  {"root", row.root}};
     if (!row.algorithm.empty()) entry["algorithm"] = row.algorithm;
+    if (row.bound_us) entry["bound"] = *row.bound_us;
     entry[test.form == Forms::in_place ? "in_place" : "out_of_place"] = form_json(row);
     results.push_back(std::move(entry));
   }

@@ -44,6 +44,7 @@ struct Request {
   int ranks = 0;  // 0: one on each SIP
   std::int64_t iterations = 20, warm_ups = 1, calls = 1;
   bool check = true;
+  bool bound = false;  // say the least time, too
   std::vector<ReductionName> reductions;
   std::vector<TypeName> types;
   int root = 0;

@@ -9,6 +9,8 @@
 #include <utility>
 
 #include "kernbench/kernbench.h"
+#include "runtime/context.h"
+#include "runtime/simulation.h"
 
 namespace kernbench::cli::ccl {
 namespace {
@@ -149,6 +151,23 @@ void run(const std::shared_ptr<Job>& job, SimulateOptions options, bool data, co
   simulate(options, [&] { torch::multiprocessing::spawn(worker, std::tuple{job}, {.nprocs = job->ranks}); });
 }
 
+/// The least time of each point.
+std::vector<double> bounds_of(const Test& test, const std::vector<Point>& points, int ranks,
+                              const SimulateOptions& options, const Simulate& simulate) {
+  std::vector<double> bounds;
+  SimulateOptions plain = options;
+  plain.data = false;
+  simulate(plain, [&] {
+    const Bound bound(runtime::current_context("ccl").simulation.machine().network(), ranks);
+    for (const Point& point : points) {
+      const std::int64_t item = item_size(point.dtype);
+      const Counts counts = test.counts(point.size.count(), item, ranks);
+      bounds.push_back(bound.microseconds(test, counts.count, item, point.root));
+    }
+  });
+  return bounds;
+}
+
 /// As many as there are SIPs.
 int all_devices(const SimulateOptions& options, const Simulate& simulate) {
   int count = 0;
@@ -180,6 +199,8 @@ Sweep sweep(const Test& test, const Request& request, const SimulateOptions& opt
         fmt::format("-r {}: there are {} ranks, from 0 to {}", request.root, result.ranks, result.ranks - 1));
   }
   const std::vector<Point> points = points_of(test, request, result.ranks);
+  std::vector<double> bounds;
+  if (request.bound) bounds = bounds_of(test, points, result.ranks, options, simulate);
   std::vector<std::string> algorithms = request.algorithms;
   if (algorithms.empty()) algorithms.emplace_back();
   for (const std::string& algorithm : algorithms) {
@@ -190,6 +211,7 @@ Sweep sweep(const Test& test, const Request& request, const SimulateOptions& opt
     for (std::size_t index = 0; index < points.size(); ++index) {
       Row& row = result.rows.emplace_back(row_of(*job, index));
       const auto& wrong = job->findings.wrong[index];
+      if (request.bound) row.bound_us = bounds[index];
       if (request.check) row.wrong = std::accumulate(wrong.begin(), wrong.end(), std::int64_t{0});
     }
   }

@@ -103,6 +103,50 @@ void send_and_receive(const Call& call) {
   }
 }
 
+// ---- what must cross a cut, of calls of `count` elements
+
+/// A result of all that is on the other side, or what such a result is made from.
+Crossing all_both_ways(const Cut& /*cut*/, std::int64_t count) {
+  return {count, count};
+}
+Crossing all_blocks_out(const Cut& cut, std::int64_t count) {
+  return {cut.inside * count, (cut.ranks - cut.inside) * count};
+}
+Crossing all_blocks_in(const Cut& cut, std::int64_t count) {
+  return {(cut.ranks - cut.inside) * count, cut.inside * count};
+}
+Crossing pairs_both_ways(const Cut& cut, std::int64_t count) {
+  const std::int64_t pairs = std::int64_t{cut.inside} * (cut.ranks - cut.inside);
+  return {pairs * count, pairs * count};
+}
+Crossing from_root(const Cut& cut, std::int64_t count) {
+  return cut.root_inside ? Crossing{count, 0} : Crossing{0, count};
+}
+Crossing to_root(const Cut& cut, std::int64_t count) {
+  return cut.root_inside ? Crossing{0, count} : Crossing{count, 0};
+}
+Crossing blocks_to_root(const Cut& cut, std::int64_t count) {
+  return cut.root_inside ? Crossing{0, (cut.ranks - cut.inside) * count} : Crossing{cut.inside * count, 0};
+}
+Crossing blocks_from_root(const Cut& cut, std::int64_t count) {
+  const Crossing opposite = blocks_to_root(cut, count);
+  return {opposite.in, opposite.out};
+}
+
+/// All others' elements to each, or all of each to all others; through a reduction each element n - 1 times and back.
+std::int64_t to_all_others(int ranks) {
+  return std::int64_t{ranks} * (ranks - 1);
+}
+std::int64_t there_and_back(int ranks) {
+  return 2 * std::int64_t{ranks - 1};
+}
+std::int64_t once_for_each_other(int ranks) {
+  return ranks - 1;
+}
+std::int64_t once_for_each(int ranks) {
+  return ranks;
+}
+
 // ---- what comes out
 
 std::optional<double> expect_sum(const Call& /*call*/, std::int64_t element, const Values& values) {
@@ -173,6 +217,8 @@ const std::vector<Test>& tests() {
        .counts = whole,
        .bus_factor = all_but_one_share_twice,
        .run = all_reduce,
+       .crossing = all_both_ways,
+       .sent = there_and_back,
        .expected = expect_sum},
       {.name = "all_gather",
        .spellings = {"allgather", "all_gather_into_tensor"},
@@ -180,6 +226,8 @@ const std::vector<Test>& tests() {
        .counts = aligned_blocks_out,
        .bus_factor = all_but_one_share,
        .run = all_gather,
+       .crossing = all_blocks_out,
+       .sent = to_all_others,
        .expected = expect_all},
       {.name = "reduce_scatter",
        .spellings = {"reducescatter", "reduce_scatter_tensor"},
@@ -188,6 +236,8 @@ const std::vector<Test>& tests() {
        .counts = blocks_in,
        .bus_factor = all_but_one_share,
        .run = reduce_scatter,
+       .crossing = all_blocks_in,
+       .sent = to_all_others,
        .expected = expect_own_sum},
       {.name = "alltoall",
        .spellings = {"all_to_all", "all_to_all_single"},
@@ -195,6 +245,8 @@ const std::vector<Test>& tests() {
        .counts = blocks_both,
        .bus_factor = all_but_one_share,
        .run = all_to_all,
+       .crossing = pairs_both_ways,
+       .sent = to_all_others,
        .expected = expect_transposed},
       {.name = "broadcast",
        .spellings = {"bcast"},
@@ -203,6 +255,8 @@ const std::vector<Test>& tests() {
        .counts = whole,
        .bus_factor = one,
        .run = broadcast,
+       .crossing = from_root,
+       .sent = once_for_each_other,
        .expected = expect_root},
       {.name = "reduce",
        .spellings = {},
@@ -212,6 +266,8 @@ const std::vector<Test>& tests() {
        .counts = whole,
        .bus_factor = one,
        .run = reduce,
+       .crossing = to_root,
+       .sent = once_for_each_other,
        .expected = expect_sum_on_root},
       {.name = "gather",
        .spellings = {},
@@ -220,6 +276,8 @@ const std::vector<Test>& tests() {
        .counts = blocks_out,
        .bus_factor = all_but_one_share,
        .run = gather,
+       .crossing = blocks_to_root,
+       .sent = once_for_each_other,
        .expected = expect_all_on_root},
       {.name = "scatter",
        .spellings = {},
@@ -228,6 +286,8 @@ const std::vector<Test>& tests() {
        .counts = blocks_in,
        .bus_factor = all_but_one_share,
        .run = scatter,
+       .crossing = blocks_from_root,
+       .sent = once_for_each_other,
        .expected = expect_own_block},
       {.name = "sendrecv",
        .spellings = {"send_recv"},
@@ -235,6 +295,9 @@ const std::vector<Test>& tests() {
        .counts = whole,
        .bus_factor = one,
        .run = send_and_receive,
+       .crossing = all_both_ways,
+       .sent = once_for_each,
+       .is_local = true,
        .expected = expect_previous},
   };
   return all;

@@ -8,6 +8,7 @@
 #include <string_view>
 #include <vector>
 
+#include "cli/ccl/bound.h"
 #include "kernbench/distributed.h"
 #include "kernbench/torch/tensor.h"
 
@@ -62,6 +63,11 @@ struct Test {
   /// Bus bandwidth over algorithm bandwidth.
   double (*bus_factor)(int ranks);
   void (*run)(const Call& call);
+  /// What must cross a cut of the machine, whatever the algorithm, of `count` elements (Counts::count).
+  Crossing (*crossing)(const Cut& cut, std::int64_t count);
+  /// How many times `count` elements all ranks together must send.
+  std::int64_t (*sent)(int ranks);
+  bool is_local = false;  // ranks need something of their neighbours only
   /// Element `element` of the output of call.rank; none where the operation leaves it undefined.
   std::optional<double> (*expected)(const Call& call, std::int64_t element, const Values& values);
 };
