@@ -41,10 +41,10 @@ target_include_directories(kernbench_options INTERFACE
   $<BUILD_INTERFACE:${PROJECT_SOURCE_DIR}/src> $<BUILD_INTERFACE:${PROJECT_SOURCE_DIR}/include>
   $<INSTALL_INTERFACE:include>)
 
-# Sources of a target are compiled four at a time, unless CMAKE_UNITY_BUILD says otherwise (docs/adr/0017-unity-builds.md).
+# Sources of a target are compiled eight at a time, unless CMAKE_UNITY_BUILD says otherwise (docs/adr/0017-unity-builds.md).
 function(compile_in_batches target)
   if(NOT DEFINED CMAKE_UNITY_BUILD)
-    set_target_properties(${target} PROPERTIES UNITY_BUILD ON UNITY_BUILD_BATCH_SIZE 4)
+    set_target_properties(${target} PROPERTIES UNITY_BUILD ON UNITY_BUILD_BATCH_SIZE 8)
   endif()
 endfunction()
 
