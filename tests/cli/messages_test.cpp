@@ -24,8 +24,7 @@ TEST(MessagesTest, ColourIsOnlyAddedWhenWanted) {
 }
 
 TEST(MessagesTest, TheFirstLineOfAFailedSpawnNamesRankAndCause) {
-  report::ErrorResult error{"SpawnException", "-- Process 1 terminated with the following error:\nValueError: no",
-                            ""};
+  report::ErrorResult error{"SpawnException", "-- Process 1 terminated with the following error:\nValueError: no", ""};
   error.rank_errors = {{{1}, Time::zero(), "ValueError", "no", ""}};
   EXPECT_EQ(error_message(error, false),
             "kernbench: SpawnException: rank 1: ValueError\n\n-- Process 1 terminated with the following error:\n"

@@ -143,6 +143,19 @@ TEST(HostLineReports, AnErrorOfTheMainProgramSaysWhichCallItLeft) {
   EXPECT_EQ(result.error->where, place(line) + " (torch::launch)");
 }
 
+TEST(HostLineReports, AnIndexOutsideOfATensorNamesItsLine) {
+  for (const bool on_device : {false, true}) {
+    unsigned line = 0;
+    const RunResult result = try_simulate(devices(1), [&] {
+      const Tensor x = on_device ? torch::ones({64, 2}, one_pe()) : torch::ones({64, 2});
+      line = this_line() + 1;
+      x[3][70].item<float>();
+    });
+    ASSERT_TRUE(result.error);
+    EXPECT_EQ(result.error->where, place(line) + " (select)");
+  }
+}
+
 TEST(HostLineReports, AnErrorOfTheProgramsOwnIsNoCalls) {
   const RunResult result = try_simulate(devices(1), [] {
     try {

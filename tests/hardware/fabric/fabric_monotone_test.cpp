@@ -49,8 +49,8 @@ void expect_no_slower(std::uint64_t seed, int rounds) {
 }
 
 /// But for rounding in a memory of several channels. What a channel may have before it while others stand idle is a
-/// length of time, its bytes / bandwidth rounded up once; what it has before it is the sum of services, rounded up one by
-/// one. So twice the bandwidth may halve the first and not quite the second, by less than 1 ps for each of them.
+/// length of time, its bytes / bandwidth rounded up once; what it has before it is the sum of services, rounded up one
+/// by one. So twice the bandwidth may halve the first and not quite the second, by less than 1 ps for each of them.
 TEST(FabricMonotone, MoreBandwidthIsNeverSlowerAlone) {
   for (std::uint64_t seed = 0; seed < 10'000; ++seed) expect_no_slower(seed, 20);
 }
