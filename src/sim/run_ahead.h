@@ -12,4 +12,8 @@ namespace kernbench::sim {
 /// TimeLimitError.
 bool advance(Scheduler& scheduler, EventKey key);
 
+/// Called in an event's callback: nothing happens before this time but what the caller does. At most the limit of the
+/// run.
+Time quiet_until(Scheduler& scheduler);
+
 }  // namespace kernbench::sim

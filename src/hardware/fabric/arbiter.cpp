@@ -20,6 +20,12 @@ void Arbiter::served(std::uint64_t port) {
   next_ = static_cast<std::size_t>(next - candidates_.begin());
 }
 
+void Arbiter::remove_port(std::uint64_t port) {
+  const auto at = std::ranges::lower_bound(candidates_, port, {}, &Candidate::port);
+  assert(at != candidates_.end() && at->port == port);
+  remove(static_cast<std::size_t>(at - candidates_.begin()));
+}
+
 std::size_t Arbiter::choose_among(Time now) const {
   for (std::size_t i = next_; i < candidates_.size(); ++i) {
     if (candidates_[i].eligible() <= now) return i;

@@ -75,6 +75,11 @@ BurstCursor::BurstCursor(const TransferRequest& request)
   assert(request.burst.count() > 0 && request.granule.count() > 0);
 }
 
+std::int64_t BurstCursor::next_of_rows(std::vector<Accesses>& into) {
+  into.clear();
+  return next([&](const Accesses& accesses) { into.push_back(accesses); });
+}
+
 Accesses BurstCursor::take_both(std::uint64_t room) {
   [[maybe_unused]] const bool more = to_.settle(cut_);
   assert(more && "a transfer lands in fewer bytes than it has");

@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <optional>
 #include <span>
+#include <vector>
 
 #include "hardware/fabric/fabric.h"
 
@@ -43,6 +44,10 @@ class RowCursor {
   /// The bytes of the access that begins here.
   std::uint64_t access(const Cut& cut) const { return std::min(row_end_ - address_, cut.at_most(address_)); }
   void advance(std::uint64_t bytes) { address_ += bytes; }
+  /// Whether the next burst is a run of whole granules.
+  bool granules_ahead(const Cut& cut) const {
+    return row_end_ - address_ >= cut.burst && cut.burst % cut.granule == 0 && address_ % cut.granule == 0;
+  }
   /// Takes as many equal accesses as there are from here on, of `room` bytes at most; none if the first has no room.
   /// REQUIRES: settle() was true.
   Accesses take(std::uint64_t room, const Cut& cut);
@@ -80,9 +85,19 @@ class BurstCursor {
   std::int64_t next() {
     return next([](const Accesses&) {});
   }
+  /// Likewise, with the accesses of the burst in `into`. Most bursts are a run of whole granules.
+  [[gnu::always_inline]] std::int64_t next_into(std::vector<Accesses>& into) {
+    if (lands_elsewhere_ || !from_.granules_ahead(cut_)) return next_of_rows(into);
+    const auto granule = static_cast<std::int64_t>(cut_.granule), burst = static_cast<std::int64_t>(cut_.burst);
+    if (into.size() != 1) into.resize(1);
+    into[0] = {from_.address(), from_.address(), granule, burst / granule, granule};
+    from_.advance(cut_.burst);
+    return burst;
+  }
 
  private:
   Accesses take_both(std::uint64_t room);
+  std::int64_t next_of_rows(std::vector<Accesses>& into);
 
   Cut cut_;
   RowCursor from_, to_;

@@ -12,25 +12,10 @@ namespace kernbench::hardware::fabric {
 
 // ---- input ports and their heads
 
-[[gnu::always_inline]] inline std::int64_t ExactEngine::next_burst(Transfer& transfer, bool memory) {
-  if (!memory) return transfer.first.next();
-  transfer.accesses.clear();
-  return transfer.first.next([&](const Accesses& accesses) { transfer.accesses.push_back(accesses); });
-}
-
 Candidate ExactEngine::injection(TransferSlot slot) {
   Transfer& transfer = state_.transfer(slot);
   const Hop& hop = transfer.hops.front();
   return {transfer.port(), transfer.start, hop.room(), nullptr, next_burst(transfer, hop.memory), slot};
-}
-
-[[gnu::always_inline]] inline Candidate ExactEngine::head_of(Buffer& buffer, std::uint64_t port) {
-  const QueuedBurst& head = buffer.queue.front();
-  return {port, head.ready, state_.transfer(head.transfer).hops[head.stage].room(), &buffer, head.bytes, head.transfer};
-}
-
-[[gnu::always_inline]] inline std::uint32_t ExactEngine::next_server(const Candidate& candidate) {
-  return state_.transfer(candidate.transfer).hops[candidate.from->queue.front().stage].server;
 }
 
 void ExactEngine::present_injection(TransferSlot slot) {
@@ -39,14 +24,6 @@ void ExactEngine::present_injection(TransferSlot slot) {
 }
 
 // ---- turns
-
-[[gnu::always_inline]] inline void ExactEngine::take_turn_at(Server& at, std::uint32_t server, Time when) {
-  if (when == Time::max()) return;
-  when = std::max({when, at.free_at, state_.scheduler.now()});
-  if (at.turn_at <= when) return;
-  at.turn_at = when;
-  turns_.set(server, at.spec.agent, when);
-}
 
 void ExactEngine::add_candidate(std::uint32_t server, const Candidate& candidate) {
   Server& at = state_.servers[server];
@@ -141,13 +118,6 @@ ExactEngine::Service ExactEngine::serve_memory(Transfer& transfer, const QueuedB
   return {service.head, service.end, takes_next(state_.channels_of(stage), state_.scheduler.now())};
 }
 
-[[gnu::always_inline]] inline void ExactEngine::return_room(const Hop& before, const ReturningRoom& room) {
-  before.behind->room.give(room);
-  Server& at = state_.servers[before.server];
-  if (at.arbiter.empty() || at.turn_at <= std::max(room.home, at.free_at)) return;
-  take_turn_at(at, before.server, at.arbiter.earliest(at.free_at));
-}
-
 [[gnu::always_inline]] inline void ExactEngine::advance_port(Server& at, std::uint32_t server, std::size_t index) {
   Candidate& place = at.arbiter[index];
   if (place.from == nullptr) {
@@ -157,12 +127,12 @@ ExactEngine::Service ExactEngine::serve_memory(Transfer& transfer, const QueuedB
     return;
   }
   place.from->queue.pop_front();
+  place.from->left = state_.scheduler.now();
   if (place.from->queue.empty()) return at.arbiter.remove(index);
-  Candidate next = head_of(*place.from, place.port);
+  const Candidate next = head_of(*place.from, place.port);
   const std::uint32_t asks = next_server(next);
   if (asks != server) {
     at.arbiter.remove(index);
-    next.since = state_.scheduler.now();
     return add_candidate(asks, next);
   }
   place = next;  // this server looks for its next turn after it has served
@@ -184,8 +154,7 @@ ExactEngine::Service ExactEngine::serve_memory(Transfer& transfer, const QueuedB
     return;
   }
   const auto stage = static_cast<std::uint16_t>(burst.stage + 1);
-  hop.behind->queue.push_back({head + at.latency, complete, burst.transfer, stage, burst.bytes});
-  if (hop.behind->queue.size() == 1) add_candidate(transfer.hops[stage].server, head_of(*hop.behind, hop.port));
+  run_on(transfer, {head + at.latency, complete, burst.transfer, stage, burst.bytes});
 }
 
 void ExactEngine::serve(std::uint32_t server, Server& at, std::size_t index) {
@@ -219,6 +188,9 @@ void ExactEngine::arbitrate(std::uint64_t server_argument) {
   const auto server = static_cast<std::uint32_t>(server_argument);
   Server& at = state_.servers[server];
   at.turn_at = Time::max();
+  const bool may_read = at.entry == kBeginsAtGroup || is_responses(at.entry);
+  if (may_read && runs_on_ && arbitrate_together(server)) return;
+  serving_ = server;
   const Time now = state_.scheduler.now();
   // A memory may take several bursts at one instant.
   while (at.free_at <= now && !at.arbiter.empty()) {
@@ -226,6 +198,8 @@ void ExactEngine::arbitrate(std::uint64_t server_argument) {
     if (index == Arbiter::kNone) break;
     serve(server, at, index);
   }
+  serving_ = kNobody;
+  if (at.fed_by != nullptr) release(server, at);
   if (!at.arbiter.empty()) take_turn_at(at, server, at.arbiter.earliest(at.free_at));
 }
 
@@ -238,7 +212,11 @@ void ExactEngine::prepare(Transfer& transfer) {
   transfer.last_channel = ChannelSelector(transfer.request.granule, route.back().group);
   transfer.unstarted_first = transfer.unstarted_last = transfer.request.ranges.total().count();
   transfer.departed = transfer.delivered = transfer.start;
-  if (transfer.has_response_buffer()) transfer.responses.room.reset(state_.response_buffer(route.front()));
+  if (transfer.has_response_buffer()) {
+    transfer.responses.room.reset(state_.response_buffer(route.front()));
+    transfer.responses.left = Time();
+    transfer.responses.ahead.clear();
+  }
   transfer.hops.clear();
   for (std::size_t stage = 0; stage < route.size(); ++stage) {
     Hop& hop = transfer.hops.emplace_back(Hop{route[stage].server.value, state_.is_memory(route[stage])});

@@ -16,10 +16,9 @@ using fabric::TransferSlot;
 struct Fabric::Implementation {
   Implementation(sim::Scheduler& scheduler, FabricOptions fabric_options)
       : options(fabric_options),
-        state(scheduler),
+        state(scheduler, fabric_options.observer),
         engine(state, fabric_options.exact_events),
         coalescer(state, engine) {
-    state.observer = fabric_options.observer;
     state.on_delivered = sim::call<&Implementation::deliver>(this);
   }
 
@@ -31,11 +30,21 @@ struct Fabric::Implementation {
   fabric::Coalescer coalescer;
 };
 
-/// Calls `visit(server index)` for each server on a route, groups in full.
-template <class Visit>
-static void for_each_server(const TransferRequest& request, Visit visit) {
-  for (const Stage& stage : request.route) {
-    for (std::uint32_t member = 0; member < stage.group; ++member) visit(stage.server.value + member);
+/// Calls `visit(server index, side from which the transfer comes there)` for each stage on the route of a transfer, and
+/// `visit_member(server index)` for the further servers of a group.
+template <class Visit, class VisitMember>
+static void for_each_server(const Transfer& transfer, Visit visit, VisitMember visit_member) {
+  const std::span<const Stage> route = transfer.request.route;
+  std::uint64_t side = fabric::kBeginsHere;
+  for (std::size_t stage = 0; stage < route.size(); ++stage) {
+    const Stage& at = route[stage];
+    const bool last = stage + 1 == route.size();
+    visit(at.server.value, fabric::side_of(side, at));
+    for (std::uint32_t member = 1; member < at.group; ++member) visit_member(at.server.value + member);
+    if (last) break;
+    side = stage == 0 && transfer.has_response_buffer()
+               ? fabric::responses_of(at.server.value)
+               : fabric::queue_port(at.server.value, fabric::buffer_index(route, stage));
   }
 }
 
@@ -43,7 +52,9 @@ void Fabric::Implementation::deliver(std::uint64_t argument) {
   const auto slot = static_cast<TransferSlot>(argument);
   Transfer& transfer = state.transfer(slot);
   if (transfer.coalesced) coalescer.finish(slot);
-  for_each_server(transfer.request, [&](std::uint32_t server) { --state.servers[server].users; });
+  for_each_server(
+      transfer, [&](std::uint32_t server, std::uint64_t side) { state.servers[server].leave(side); },
+      [&](std::uint32_t server) { --state.servers[server].users; });
   const sim::Callback delivered = transfer.request.delivered;
   state.scheduler.end_work(transfer.origin);
   state.remove_transfer(slot);
@@ -76,10 +87,18 @@ ServerCounters Fabric::counters(ServerId server) const {
   const Server& at = state.servers[server.value];
   const Time now = state.scheduler.now();
   const fabric::Channel& channel = state.channels[server.value];
-  ServerCounters total = fabric::work_before(now, at.work, at.last_start, at.last_bytes, at.free_at);
+  ServerCounters total = implementation_->engine.plain_work_before_now(server.value);
   fabric::add(total, fabric::work_before(now, channel));
   if (at.plan != fabric::kNoTransfer) fabric::add(total, implementation_->coalescer.work_before_now(server.value));
   return total;
+}
+
+/// Remembers which ports the responses of a memory go to.
+static void note_port(fabric::FabricState& state, std::span<const Stage> route) {
+  Server& memory = state.servers[route[0].server.value];
+  memory.group = route[0].group;
+  const std::uint32_t port = route[1].server.value;
+  if (std::ranges::find(memory.ports, port) == memory.ports.end()) memory.ports.push_back(port);
 }
 
 void Fabric::start(const TransferRequest& request) {
@@ -108,12 +127,24 @@ void Fabric::start(const TransferRequest& request) {
   }
 
   bool alone = true;
-  for_each_server(transfer.request, [&](std::uint32_t server) {
+  const auto come_to = [&](std::uint32_t server, bool between) {
     Server& at = state.servers[server];
     if (at.plan != fabric::kNoTransfer) implementation_->coalescer.dissolve(at.plan);
-    if (at.users++ > 0) alone = false;  // also when the route comes by twice
+    if (at.users > 0) alone = false;  // also when the route comes by twice
+    if (between && at.fed_by != nullptr && at.only_through_entry()) implementation_->engine.take_back(server);
     transfer.own_laws |= at.own_law;
-  });
+  };
+  for_each_server(
+      transfer,
+      [&](std::uint32_t server, std::uint64_t side) {
+        come_to(server, side != state.servers[server].entry || fabric::is_responses(side));
+        state.servers[server].enter(side);
+      },
+      [&](std::uint32_t server) {
+        come_to(server, true);
+        ++state.servers[server].users;  // from no side: what comes there otherwise has it not for itself
+      });
+  if (transfer.has_response_buffer()) note_port(state, transfer.request.route);
   const bool exact = implementation_->options.exact_events || state.observer != nullptr;
   if (alone && !transfer.own_laws && !exact) {
     implementation_->coalescer.start(slot);

@@ -84,8 +84,7 @@ void Recurrence::run(Time start, Time until) {
   std::size_t limit = count;  // the burst before waits at this stage, so that this one cannot start there or later
   while (limit > 0) {
     if (partial) before = first_;
-    accesses_.clear();
-    const std::int64_t bytes = first_.next([&](const Accesses& accesses) { accesses_.push_back(accesses); });
+    const std::int64_t bytes = first_.next_into(accesses_);
     if (bytes == 0) return;
     Time ready = start;
     Time complete = start;

@@ -6,7 +6,6 @@
 #include <span>
 #include <vector>
 
-#include "base/small_vector.h"
 #include "hardware/fabric/bursts.h"
 #include "hardware/fabric/channels.h"
 #include "hardware/fabric/fabric.h"
@@ -92,7 +91,7 @@ class Recurrence {
   Load load_;
   BurstCursor first_, last_;
   ChannelSelector first_channel_of_, last_channel_of_;
-  SmallVector<Accesses, 2> accesses_;  // of the burst at the first stage
+  std::vector<Accesses> accesses_;  // of the burst at the first stage
   Time departed_;
   Time delivered_;
   std::int64_t started_first_ = 0;

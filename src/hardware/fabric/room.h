@@ -84,6 +84,16 @@ class Room {
     buffer_ = free_ = buffer.count();
     returning_.clear();
   }
+  /// Whether a burst can enter without the room that is on its way back.
+  bool has(std::int64_t bytes) const { return free_ >= std::min(bytes, buffer_); }
+  /// Undoes take_before(), and give() of the same room.
+  void untake(std::int64_t bytes) { free_ += std::min(bytes, buffer_); }
+  void ungive(ReturningRoom room) {
+    room.bytes = std::min(room.bytes, buffer_);
+    std::size_t place = returning_.size() - 1;
+    while (returning_[place] != room) --place;
+    returning_.erase(place);
+  }
   /// Takes `bytes` that are known to come back later (give()).
   void take_before(std::int64_t bytes) { free_ -= std::min(bytes, buffer_); }
 

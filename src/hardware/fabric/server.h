@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cassert>
 #include <cstdint>
 #include <memory>
 #include <span>
@@ -31,6 +32,52 @@ struct QueuedBurst {
   std::int64_t bytes = 0;
 };
 
+/// A burst that has run on: it was served ahead of time on a server that nothing can reach before it. Beside it what
+/// the server was before, until the burst starts: a newcomer may come from another side yet.
+struct AheadStart {
+  QueuedBurst burst;
+  std::uint32_t server = 0;
+  Time start;
+  Time tail;  // of the burst on the server
+  Time service;
+  Time free_before, last_start_before;
+  Bytes last_bytes_before;
+  std::uint64_t port_before = 0;
+  Time left_before;  // of the queue in which the burst was
+  // With a log.
+  Time hop_start_before, hop_starved_before, starved_before;
+};
+
+/// The bursts that have run on out of a queue, in order. What is forgotten keeps its place for the next one.
+class AheadStarts {
+ public:
+  bool empty() const { return first_ == size_; }
+  std::size_t size() const { return size_ - first_; }
+  AheadStart& operator[](std::size_t n) { return starts_[first_ + n]; }
+  AheadStart& front() { return starts_[first_]; }
+  AheadStart& back() { return starts_[size_ - 1]; }
+  /// A new last one, to be filled. Those that have started before `now` are forgotten.
+  AheadStart& add(Time now) {
+    while (!empty() && front().start < now) ++first_;
+    if (empty()) clear();
+    if (size_ == starts_.size() && first_ > size_ / 2) move_up();
+    if (size_ == starts_.size()) starts_.resize(2 * size_ + 4);
+    return starts_[size_++];
+  }
+  void pop_back() { --size_; }
+  void clear() { first_ = size_ = 0; }
+
+ private:
+  void move_up() {
+    std::copy(starts_.begin() + static_cast<std::ptrdiff_t>(first_), starts_.end(), starts_.begin());
+    size_ -= first_;
+    first_ = 0;
+  }
+
+  std::vector<AheadStart> starts_;
+  std::size_t first_ = 0, size_ = 0;
+};
+
 /// A server has a buffer for each traffic class, and one for each class of what goes from it into a group that is a
 /// last stage: the write buffer of a memory.
 inline constexpr std::uint32_t kBuffers = 2 * TrafficClass::count;
@@ -46,6 +93,9 @@ struct Buffer {
   explicit Buffer(Bytes size) : room(size) {}
   Room room;
   Ring<QueuedBurst> queue;
+  bool held = false;  // its head asks for its server when the burst before it has left
+  Time left;          // when the last burst that is no longer in the queue has left it, or will
+  AheadStarts ahead;  // of these, those that leave later than some time in the past
 };
 
 /// Structural names of the input ports of an arbiter: first the queues by (server, buffer), then the transfers that
@@ -60,6 +110,19 @@ constexpr std::uint64_t injection_port(sim::AgentId agent, std::uint64_t operati
 constexpr std::uint64_t response_port(std::uint64_t injection) {
   return injection | 1;
 }
+/// All response buffers behind a memory, and all transfers that begin at a server: for Server::enter().
+constexpr std::uint64_t responses_of(std::uint32_t memory) {
+  return (std::uint64_t{1} << 62) | memory;
+}
+constexpr bool is_responses(std::uint64_t port) {
+  return port >> 62 == 1;
+}
+inline constexpr std::uint64_t kBeginsHere = UINT64_MAX;
+/// The side from which a stage of a route is entered: who comes to a server as one of a group comes from another side.
+constexpr std::uint64_t side_of(std::uint64_t from, const Stage& stage) {
+  return stage.group > 1 ? from ^ std::uint64_t{1} << 61 : from;
+}
+inline constexpr std::uint64_t kBeginsAtGroup = side_of(kBeginsHere, Stage{{}, 2, {}});
 
 /// The head of an input port asks for a server.
 struct Candidate {
@@ -69,7 +132,7 @@ struct Candidate {
   Buffer* from = nullptr;  // whose head it is; none: of the bursts that a transfer injects
   std::int64_t bytes = 0;
   TransferSlot transfer = kNoTransfer;  // that it belongs to
-  Time since = {};                      // when it became the head, if other servers were asked before it
+  Time since = {};                      // when it becomes the head
 
   /// The earliest time at which it can be served by a free server; max while no room is known to come.
   Time eligible() const { return room == nullptr ? ready : std::max(ready, room->available(bytes)); }
@@ -79,6 +142,7 @@ struct Candidate {
 class Arbiter {
  public:
   bool empty() const { return candidates_.empty(); }
+  std::size_t size() const { return candidates_.size(); }
   /// To be replaced by the next of the same port.
   Candidate& operator[](std::size_t index) { return candidates_[index]; }
   void add(const Candidate& candidate);
@@ -90,13 +154,20 @@ class Arbiter {
   static constexpr std::size_t kNone = SIZE_MAX;
   /// Index of the next candidate in turn that is eligible at `now`, or kNone.
   std::size_t choose(Time now) const {
-    if (candidates_.size() == 1) return candidates_[0].eligible() <= now ? 0 : kNone;
-    return choose_among(now);
+    const std::size_t next = next_ < candidates_.size() ? next_ : 0;
+    if (candidates_[next].eligible() <= now) return next;
+    return candidates_.size() == 1 ? kNone : choose_among(now);
   }
+  struct Next {
+    Time when = Time::max();  // never
+    std::size_t index = 0;
+  };
+  /// Which candidate a server serves next that is free at `free`, and when, as things are.
+  Next next(Time free) const;
   /// When the first candidate becomes eligible; anything up to `soon` may be given as it is found first.
   Time earliest(Time soon) const {
-    if (candidates_.size() == 1) return candidates_[0].eligible();
-    return earliest_among(soon);
+    const Time next = candidates_[next_ < candidates_.size() ? next_ : 0].eligible();
+    return next <= soon || candidates_.size() == 1 ? next : earliest_among(soon);
   }
   /// The candidate with this index has its turn.
   void serve(std::size_t index) {
@@ -105,6 +176,14 @@ class Arbiter {
   }
   /// The port had the last turn, with or without a candidate.
   void served(std::uint64_t port);
+  std::uint64_t last_port() const { return last_port_; }
+  /// Likewise of a server at which nothing asks.
+  void served_ahead(std::uint64_t port) {
+    assert(candidates_.empty());
+    last_port_ = port;
+    next_ = 0;
+  }
+  void remove_port(std::uint64_t port);
 
  private:
   std::size_t choose_among(Time now) const;
@@ -114,6 +193,23 @@ class Arbiter {
   std::uint64_t last_port_ = UINT64_MAX;  // so that the first turn is the lowest port's
   std::size_t next_ = 0;                  // the first candidate behind that port
 };
+
+inline Arbiter::Next Arbiter::next(Time free) const {
+  Next first;
+  const auto look_at = [&](std::size_t begin, std::size_t end) {
+    for (std::size_t i = begin; i < end; ++i) {
+      const Time eligible = candidates_[i].eligible();
+      if (eligible <= free) {
+        first = {free, i};
+        return true;
+      }
+      if (eligible < first.when) first = {eligible, i};
+    }
+    return false;
+  };
+  if (!look_at(next_, candidates_.size())) look_at(0, std::min(next_, candidates_.size()));
+  return first;
+}
 
 struct Server {
   explicit Server(ServerSpec description)
@@ -134,12 +230,31 @@ struct Server {
   Time turn_at = Time::max();                             // of the pending arbitration
   std::array<std::unique_ptr<Buffer>, kBuffers> buffers;  // made when first used
 
-  std::uint32_t users = 0;          // transfers not yet delivered whose routes contain this server
-  TransferSlot plan = kNoTransfer;  // the coalesced transfer that has it to itself
-  ServerCounters work;              // of all bursts started, but for a memory's: those are its channels'
-  Time starved;                     // likewise: see TransferLog
-  Time last_start;                  // of the last burst, and its size
+  std::uint32_t users = 0;           // transfers not yet delivered whose routes contain this server
+  std::uint64_t entry = 0;           // the side from which the first of them comes: a queue's port, or one of the above
+  std::uint32_t through_entry = 0;   // how many come from there
+  Buffer* fed_by = nullptr;          // the queue from which bursts have run on to here
+  std::uint16_t group = 1;           // of a memory: its servers
+  std::vector<std::uint32_t> ports;  // of a memory: the servers that its responses have gone to
+  TransferSlot plan = kNoTransfer;   // the coalesced transfer that has it to itself
+  ServerCounters work;               // of all bursts started, but for a memory's: those are its channels'
+  Time starved;                      // likewise: see TransferLog
+  Time last_start;                   // of the last burst, and its size
   Bytes last_bytes;
+
+  /// A route leads here from one side.
+  bool only_through_entry() const { return users == through_entry; }
+  void enter(std::uint64_t side) {
+    if (users++ == 0) {
+      entry = side;
+      through_entry = 0;
+    }
+    if (entry == side) ++through_entry;
+  }
+  void leave(std::uint64_t side) {
+    --users;
+    if (entry == side && --through_entry == 0) fed_by = nullptr;
+  }
 
   /// Takes over what a coalesced transfer has done here through input port `port`.
   void account(const ServerCounters& done, Time starving, Time free, Time start, Bytes bytes, std::uint64_t from) {

@@ -8,7 +8,6 @@
 #include <vector>
 
 #include "base/ring.h"
-#include "base/small_vector.h"
 #include "hardware/fabric/bursts.h"
 #include "hardware/fabric/channels.h"
 #include "hardware/fabric/fabric.h"
@@ -57,10 +56,10 @@ struct Transfer {
   std::vector<Channel> channels;
 
   // Exact.
-  BurstCursor first;                  // stands behind the burst that starts next on the first stage
-  SmallVector<Accesses, 2> accesses;  // of that burst, if the first stage is a memory
-  BurstCursor last;                   // stands at the burst that starts next on the last stage
-  std::int64_t unstarted_first = 0;   // bytes that have not started on the first or last stage
+  BurstCursor first;                 // stands behind the burst that starts next on the first stage
+  std::vector<Accesses> accesses;    // of that burst, if the first stage is a memory
+  BurstCursor last;                  // stands at the burst that starts next on the last stage
+  std::int64_t unstarted_first = 0;  // bytes that have not started on the first or last stage
   std::int64_t unstarted_last = 0;
   Buffer responses{Bytes(0)};  // the response buffer behind a first group
   std::vector<Hop> hops;
@@ -82,12 +81,12 @@ struct Transfer {
 /// Servers and transfers. Slots of delivered transfers are used again, with their storage.
 class FabricState {
  public:
-  explicit FabricState(sim::Scheduler& owner) : scheduler(owner) {}
+  FabricState(sim::Scheduler& owner, ActivityObserver* watching) : scheduler(owner), observer(watching) {}
 
   sim::Scheduler& scheduler;
   std::vector<Server> servers;
   std::vector<Channel> channels;  // by server: what it does in a memory
-  ActivityObserver* observer = nullptr;
+  ActivityObserver* observer;     // or null
 
   /// Whether `stage` of a route serves bursts by their accesses.
   bool is_memory(const Stage& stage) const { return stage.group > 1 || servers[stage.server.value].by_accesses; }

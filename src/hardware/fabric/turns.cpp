@@ -1,5 +1,8 @@
 #include "hardware/fabric/turns.h"
 
+#include <algorithm>
+#include <utility>
+
 #include "sim/run_ahead.h"
 
 namespace kernbench::hardware::fabric {
@@ -17,7 +20,13 @@ void Turns::set(std::uint32_t server, sim::AgentId agent, Time when) {
     return;
   }
   turn.at = time;
-  queue_.push({time, sim::make_order(sim::Phase::arbitrate, agent, server)}, server);
+  const sim::EventKey key{time, sim::make_order(sim::Phase::arbitrate, agent, server)};
+  if (server == taking_) {
+    kept_ = true;
+    next_of_taking_ = {key, server};
+    return;
+  }
+  queue_.push(key, server);
   if (!running_ && when < armed_at_) arm();
 }
 
@@ -43,17 +52,41 @@ void Turns::arm() {
   armed_ = scheduler_.schedule(armed_at_, sim::Phase::arbitrate, {}, 0, sim::call<&Turns::run>(this));
 }
 
+/// The next turn into `next_of_taking_`; false when there is none. What a server does from turn to turn while the
+/// others wait never goes through the queue.
+bool Turns::find_next() {
+  const bool others = drop_old_turns();
+  if (kept_ && (!others || next_of_taking_.key < queue_.top().key)) return true;
+  if (!others) return false;
+  const TurnQueue::Entry next = queue_.top();
+  queue_.pop();
+  if (kept_) queue_.push(next_of_taking_.key, next_of_taking_.payload);
+  kept_ = true;
+  next_of_taking_ = next;
+  return true;
+}
+
+// What another server does reaches this one later than its turn.
+Time Turns::quiet_until() {
+  const Time events = sim::quiet_until(scheduler_);
+  if (!drop_old_turns()) return events;
+  return std::min(events, Time::picoseconds(static_cast<std::int64_t>(queue_.top().key.time) + 1));
+}
+
 void Turns::run(std::uint64_t) {
   armed_at_ = Time::max();
   running_ = true;
-  while (drop_old_turns()) {
-    const TurnQueue::Entry next = queue_.top();
+  while (find_next()) {
+    const TurnQueue::Entry next = next_of_taking_;
     const Time when = Time::picoseconds(static_cast<std::int64_t>(next.key.time));
     if (when != scheduler_.now() && !sim::advance(scheduler_, {next.key.time, next.key.order})) break;
-    queue_.pop();
+    kept_ = false;
+    taking_ = next.payload;
     take(next.payload);
   }
   running_ = false;
+  taking_ = UINT32_MAX;
+  if (std::exchange(kept_, false)) queue_.push(next_of_taking_.key, next_of_taking_.payload);
   if (!queue_.empty()) arm();
 }
 

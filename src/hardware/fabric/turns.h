@@ -23,6 +23,13 @@ class Turns {
   /// The turn of `server`, which has the structural id `agent`, is at `when`, and not when it was to be before.
   /// Requires when >= now(), and a later time than that of a turn which is being taken by the same server.
   void set(std::uint32_t server, sim::AgentId agent, Time when);
+  /// Called in a turn: before this time no other server has one, but at this instant at the latest, and no event is
+  /// due. REQUIRES: not one event each.
+  Time quiet_until();
+  /// The server has no turn any more. REQUIRES: not one event each.
+  void forget(std::uint32_t server) {
+    if (server < turns_.size()) turns_[server].at = UINT64_MAX;
+  }
 
  private:
   struct Turn {
@@ -34,6 +41,7 @@ class Turns {
   void take(std::uint64_t server);
   void arm();
   bool drop_old_turns();  // from the front; false when none is left
+  bool find_next();       // into next_of_taking_
 
   sim::Scheduler& scheduler_;
   bool one_event_each_;
@@ -41,6 +49,9 @@ class Turns {
   std::vector<Turn> turns_;  // by server
   TurnQueue queue_;          // turns that were set to an earlier time since are still in it
   bool running_ = false;
+  std::uint32_t taking_ = UINT32_MAX;  // the server whose turn it is
+  bool kept_ = false;                  // its next turn is this one, which is not in the queue
+  TurnQueue::Entry next_of_taking_;
   Time armed_at_ = Time::max();
   sim::EventHandle armed_;
 };

@@ -8,7 +8,7 @@ namespace kernbench::tile::library {
 
 namespace {
 
-constexpr std::int64_t kLiveTiles = 9;
+constexpr std::int64_t kTilesOfUpdate = 9;
 
 tl::Tile load_f32(const View& view, const tl::Extents& at, const tl::Extents& shape) {
   return tl::cast(fill_out(load(view, at, shape), shape), DType::f32);
@@ -17,7 +17,7 @@ tl::Tile load_f32(const View& view, const tl::Extents& at, const tl::Extents& sh
 }  // namespace
 
 void adam(const View& parameter, const View& grad, const View& mean, const View& square, const AdamStep& step) {
-  const std::int64_t limit = std::clamp<std::int64_t>(tcm_budget() / (4 * kLiveTiles), 1, kLargestBlock);
+  const std::int64_t limit = std::clamp<std::int64_t>(tcm_budget() / (4 * kTilesOfUpdate), 1, kLargestBlock);
   for (const Box& box : share_of(parameter, Share::held)) {
     for_each_block(box, block_shape(box.shape, limit), [&](const tl::Extents& at, const tl::Extents& shape) {
       tl::Tile p = load_f32(parameter, at, shape), g = load_f32(grad, at, shape);

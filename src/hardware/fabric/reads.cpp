@@ -1,0 +1,174 @@
+// Reads of a memory: its turns and those of the ports behind it, together, as long as nothing else happens.
+#include <algorithm>
+#include <utility>
+
+#include "hardware/fabric/exact_engine.h"
+
+namespace kernbench::hardware::fabric {
+
+static bool takes_only_reads(const Server& port, std::uint32_t memory) {
+  return port.entry == responses_of(memory) && port.only_through_entry() && !port.by_accesses;
+}
+
+/// Several reads and nothing else are under way at the memory, and go to ports at which nothing else is. (One runs on.)
+bool ExactEngine::only_reads(std::uint32_t memory) const {
+  const Server& from = state_.servers[memory];
+  if (from.users < 2 || from.entry != kBeginsAtGroup || !from.only_through_entry() || from.own_law) return false;
+  std::uint32_t users = 0;
+  for (const std::uint32_t port : from.ports) {
+    const Server& to = state_.servers[port];
+    if (takes_only_reads(to, memory)) users += to.users;
+  }
+  return users == from.users;
+}
+
+bool ExactEngine::arbitrate_together(std::uint32_t server) {
+  const Server& at = state_.servers[server];
+  const bool behind = is_responses(at.entry);
+  const std::uint32_t memory = behind ? static_cast<std::uint32_t>(at.entry) : server;
+  if ((behind && !takes_only_reads(at, memory)) || !only_reads(memory)) return false;
+  take_turns_together(memory);
+  return true;
+}
+
+MemoryService ExactEngine::take_accesses(const Transfer& transfer, std::span<Channel> channels, Time now) {
+  if (transfer.accesses.size() == 1) {
+    const Accesses& accesses = transfer.accesses.front();
+    if (const auto only = transfer.first_channel.only_one(accesses)) return occupy(channels[*only], accesses, now);
+  }
+  load_.reset(channels.size());
+  for (const Accesses& accesses : transfer.accesses) {
+    load_.add(accesses, accesses.address, transfer.first_channel, channels);
+  }
+  return occupy(channels, load_, now, [](std::size_t, Time, Time, Bytes) {});
+}
+
+/// The memory takes a burst of the transfer whose turn it is, and it goes into the transfer's response buffer. Returns
+/// until when nothing else happens, `quiet_until` or sooner.
+[[gnu::always_inline]] inline Time ExactEngine::serve_read(Server& memory, std::span<Channel> channels, Server& port,
+                                                           std::size_t index, Time now, Time quiet_until) {
+  Candidate& chosen = memory.arbiter[index];
+  const TransferSlot slot = chosen.transfer;
+  Transfer& transfer = state_.transfer(slot);
+  const std::int64_t bytes = chosen.bytes;
+  const Time could = std::max(transfer.start, memory.free_at);
+  const MemoryService service = take_accesses(transfer, channels, now);
+  memory.arbiter.serve(index);
+  memory.free_at = takes_next(channels, now);
+  memory.last_start = now;
+  const Time starving = starved(now - could, chosen.room->take(bytes, now));
+  transfer.note(0, now, memory.starved, starving);
+  memory.starved += starving;
+  chosen.bytes = next_burst(transfer, true);
+  if (chosen.bytes == 0) memory.arbiter.remove(index);
+  const Time complete = service.end + memory.latency;
+  transfer.departed = std::max(transfer.departed, complete);
+  transfer.unstarted_first -= bytes;
+  const bool departs = transfer.unstarted_first == 0;
+  if (departs) state_.schedule_departed(transfer);
+  Buffer& responses = transfer.responses;
+  responses.queue.push_back({service.head + memory.latency, complete, slot, 1, bytes});
+  if (responses.queue.size() == 1) port.arbiter.add(head_of(responses, response_port(transfer.port())));
+  return departs ? std::min(quiet_until, transfer.departed) : quiet_until;
+}
+
+/// The port serves the transfer whose turn it is. Returns until when nothing else happens, `quiet_until` or sooner.
+[[gnu::always_inline]] inline Time ExactEngine::serve_response(Server& memory, Server& port, std::size_t index,
+                                                               Time now, Time quiet_until) {
+  Candidate& chosen = port.arbiter[index];
+  Buffer& responses = *chosen.from;
+  const QueuedBurst burst = responses.queue.front();
+  Transfer& transfer = state_.transfer(burst.transfer);
+  const Time could = std::max({burst.ready, port.free_at, chosen.since});
+  const Time service = port.service.of(Bytes(burst.bytes));
+  port.arbiter.serve(index);
+  port.free_at = now + service;
+  port.last_start = now;
+  port.last_bytes = Bytes(burst.bytes);
+  add(port.work, {service, Bytes(burst.bytes), 1});
+  const Time starving = chosen.room == nullptr ? Time() : starved(now - could, chosen.room->take(burst.bytes, now));
+  transfer.note(1, now, port.starved, starving);
+  port.starved += starving;
+  const Time tail = std::max(port.free_at, burst.complete);
+  const Time complete = tail + port.latency;
+  responses.room.give({tail + memory.latency, now - burst.ready, burst.bytes});
+  responses.queue.pop_front();
+  responses.left = now;
+  if (responses.queue.empty()) {
+    port.arbiter.remove(index);
+  } else {
+    const QueuedBurst& next = responses.queue.front();
+    chosen.ready = next.ready;
+    chosen.bytes = next.bytes;
+    chosen.since = now;
+  }
+  if (transfer.hops[1].behind != nullptr) {
+    run_on(transfer, {now + port.latency, complete, burst.transfer, 2, burst.bytes});
+    return turns_.quiet_until();
+  }
+  transfer.delivered = std::max(transfer.delivered, complete);
+  transfer.unstarted_last -= burst.bytes;
+  if (transfer.unstarted_last > 0) return quiet_until;
+  state_.schedule_delivered(transfer, burst.transfer);
+  return std::min(quiet_until, transfer.delivered);
+}
+
+[[gnu::always_inline]] inline ExactEngine::PortTurn& ExactEngine::port_of(const Candidate& read) {
+  const std::uint32_t id = state_.transfer(read.transfer).hops[1].server;
+  PortTurn* at = port_turns_.data();
+  while (at->id != id) ++at;
+  return *at;
+}
+
+/// What one of the servers does reaches the others later than it happens, so that of turns at one time any may come
+/// first. Nobody else's turns or events come before the end of the quiet time; a departure, a delivery or the turn of
+/// another server that becomes known may end it sooner.
+void ExactEngine::take_turns_together(std::uint32_t memory_id) {
+  Server& memory = state_.servers[memory_id];
+  const Time now = state_.scheduler.now();
+  port_turns_.clear();
+  memory.turn_at = Time::max();
+  turns_.forget(memory_id);
+  for (const std::uint32_t id : memory.ports) {
+    Server& port = state_.servers[id];
+    if (port.users == 0 || !takes_only_reads(port, memory_id)) continue;
+    port.turn_at = Time::max();
+    turns_.forget(id);
+    port_turns_.push_back({&port, id, port.arbiter.next(std::max(port.free_at, now))});
+  }
+  const std::span<Channel> channels{&state_.channels[memory_id], memory.group};
+  Time quiet_until = turns_.quiet_until();
+  bool room_came = false;
+  Arbiter::Next read = memory.arbiter.next(std::max(memory.free_at, now));
+  for (;;) {
+    // A transfer for which there was no room may have its turn before the one for which there was.
+    if (std::exchange(room_came, false)) read = memory.arbiter.next(std::max(memory.free_at, now));
+    PortTurn* first = port_turns_.data();
+    for (PortTurn& port : port_turns_) {
+      if (port.next.when < first->next.when) first = &port;
+    }
+    const Time next = std::min(read.when, first->next.when);
+    if (next > now && next >= quiet_until) break;
+    if (read.when <= first->next.when) {
+      PortTurn& port = port_of(memory.arbiter[read.index]);
+      const std::size_t asking = port.server->arbiter.size();
+      quiet_until = serve_read(memory, channels, *port.server, read.index, next, quiet_until);
+      read = memory.arbiter.next(memory.free_at);
+      if (port.server->arbiter.size() > asking) {
+        port.next = port.server->arbiter.next(std::max(port.server->free_at, now));
+      }
+    } else {
+      serving_ = first->id;
+      const Transfer& served = state_.transfer(first->server->arbiter[first->next.index].transfer);
+      const Bytes burst = served.request.burst;
+      room_came = served.unstarted_first > 0 && !served.responses.room.has(burst.count());
+      quiet_until = serve_response(memory, *first->server, first->next.index, next, quiet_until);
+      first->next = first->server->arbiter.next(first->server->free_at);
+    }
+  }
+  serving_ = kNobody;
+  take_turn_at(memory, memory_id, read.when);
+  for (const PortTurn& port : port_turns_) take_turn_at(*port.server, port.id, port.next.when);
+}
+
+}  // namespace kernbench::hardware::fabric
