@@ -318,7 +318,8 @@ void capture_launch(Capture& capture, HostContext& context, LaunchPlan plan) {
         "it outside of the graph");
   }
   plan.available_pes = context.pe ? 1 : context.simulation.topology().pes_per_sip();
-  capture.add(current_stream("launch", plan.device), std::move(plan), sim::this_fiber::current()->call().where);
+  const Stream& stream = current_stream("launch", plan.device);
+  capture.add(stream, std::move(plan), sim::this_fiber::current()->call().where);
 }
 
 }  // namespace
@@ -334,17 +335,17 @@ CompletionRef enqueue_launch(Simulation& simulation, LaunchPlan plan) {
   if (const auto range = current_range(context)) plan.range = range->name;
   plan.available_pes = context.pe ? 1 : simulation.topology().pes_per_sip();
   const Name name = simulation.unique_name(plan.name, context.worker.path);
-  auto [sending, command, stream] = launch_command(context, plan.device, name, 1, communicates(plan));
-  command.may_go_ahead = may_go_ahead(plan);
-  if (plan.turn) stream.enqueue_wait(std::exchange(plan.turn, nullptr), "turn of launch " + name);
+  LaunchCommandOf given = launch_command(context, plan.device, name, 1, communicates(plan));
+  given.command.may_go_ahead = may_go_ahead(plan);
+  if (plan.turn) given.stream.enqueue_wait(std::exchange(plan.turn, nullptr), "turn of launch " + name);
   const auto written = plan.written;
-  auto begin = [sending = sending, plan = std::move(plan)](Stream::Done done) mutable {
+  auto begin = [sending = std::move(given.sending), plan = std::move(plan)](Stream::Done done) mutable {
     const auto explain = plan.explain;
     auto begun = begin_launch(sending, std::move(plan), std::move(done));
     if (explain) begun.node = explain(begun.node);
     return begun;
   };
-  auto completion = stream.enqueue_launch("launch " + name, std::move(command), std::move(begin));
+  auto completion = given.stream.enqueue_launch("launch " + name, std::move(given.command), std::move(begin));
   for (const auto& storage : written) storage->add_producer(completion);
   return completion;
 }
@@ -358,13 +359,13 @@ void enqueue_replay(Simulation& simulation, const CapturedGraphRef& graph) {
   for (const GraphLaunch& launch : graph->launches) {
     names.push_back(simulation.unique_name(launch.plan.name, context.worker.path));
   }
-  auto [sending, command, stream] =
-      launch_command(context, graph->device, "replay of " + graph->name, names.size(), false);
-  command.may_go_ahead = [] { return true; };
-  auto begin = [sending = sending, graph, names = std::move(names)](Stream::Done done) {
+  LaunchCommandOf given = launch_command(context, graph->device, "replay of " + graph->name, names.size(), false);
+  given.command.may_go_ahead = [] { return true; };
+  auto begin = [sending = std::move(given.sending), graph, names = std::move(names)](Stream::Done done) {
     return begin_replay(sending, graph, names, std::move(done));
   };
-  const auto completion = stream.enqueue_launch("replay of " + graph->name, std::move(command), std::move(begin));
+  const auto completion =
+      given.stream.enqueue_launch("replay of " + graph->name, std::move(given.command), std::move(begin));
   for (const GraphLaunch& launch : graph->launches) {
     for (const auto& storage : launch.plan.written) storage->add_producer(completion);
   }

@@ -129,7 +129,7 @@ class Attention {
   /// Without the scores of keys that a row does not see.
   tl::Tile masked(const AttentionStep& step, const tl::Tile& all) const {
     const AttentionUnit& unit = *step.unit;
-    const tl::Tile scores = factor_ != 1 ? all * factor_ : all;
+    tl::Tile scores = factor_ != 1 ? all * factor_ : all;
     if (!shape_.causal || step.key + step.keys - 1 <= unit.row) return scores;
     const tl::Tile row = tl::arange(0, unit.heads * unit.rows) % unit.rows + unit.row;
     const tl::Tile key = tl::arange(step.key, step.key + step.keys);
