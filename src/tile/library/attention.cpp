@@ -245,7 +245,7 @@ StepCost attention_step_cost(const AttentionShape& shape, std::int64_t rows, dou
           .load = kLanes * keys * (size + columns) * static_cast<double>(item_size(shape.dtype)) / kBytesPerCycle};
 }
 
-constexpr std::int64_t kEnoughUnits = 16;                 // for each program
+constexpr std::int64_t kEnoughUnits = 16;                  // for each program
 constexpr std::int64_t kMostKeys = 1024, kLeastKeys = 64;  // of a step
 
 /// Units of one choice, and what the busiest program has to do.
