@@ -49,10 +49,10 @@ std::shared_ptr<const AttentionPlan> plan_attention(const AttentionShape& shape,
 /// the result of them.
 ///
 /// Roof: the larger of the GEMM engine's 2 (size + value_size) FLOP for each score, the vector engine's operations (for
-/// each score: maximum, multiply-add, exp, sum, rounding; size / rows more for the transpose of a key, or one for that of
-/// the score, whichever is less), and the bytes of q, k, v and out once over the HBM bandwidth. With up to as many rows
-/// as the array has, the GEMM engine takes as long as with these: it takes a row of the array of each key and value for
-/// each cycle.
+/// each score: maximum, multiply-add, exp, sum, rounding; size / rows more for the transpose of a key, or one for that
+/// of the score, whichever is less), and the bytes of q, k, v and out once over the HBM bandwidth. With up to as many
+/// rows as the array has, the GEMM engine takes as long as with these: it takes a row of the array of each key and
+/// value for each cycle.
 ///
 /// Loads under way share the memory, so that a program asks for the keys of the next step and the values of this one
 /// when the keys of this one are there: the first product begins when its keys alone have been read.
