@@ -15,7 +15,7 @@ using ::testing::AllOf;
 using ::testing::HasSubstr;
 using torch::ahbm::Graph;
 
-const auto kDevice = torch::dtype(torch::kFloat).device("ahbm");
+const auto kFloatsOnDevice = torch::dtype(torch::kFloat).device("ahbm");
 
 RanksResult run(int ranks, const std::function<void(int rank)>& body) {
   return run_ranks(machine_of(ranks), ranks, [&](int rank) {
@@ -26,7 +26,7 @@ RanksResult run(int ranks, const std::function<void(int rank)>& body) {
 
 TEST(CapturedGraphs, RanksReplayTheirGraphsWithCollectivesBetweenThem) {
   const auto outcome = run(2, [](int rank) {
-    auto x = torch::full({1000}, rank + 1.0, kDevice);
+    auto x = torch::full({1000}, rank + 1.0, kFloatsOnDevice);
     Graph doubled, next;
     {
       const auto scope = torch::ahbm::graph(doubled);
@@ -52,7 +52,7 @@ TEST(CapturedGraphs, CommunicationWhileARankCapturesIsRefusedByName) {
   const auto refused = [](const std::function<void(torch::Tensor & x)>& call) {
     return run(2,
                [&](int) {
-                 auto x = torch::ones({1000}, kDevice);
+                 auto x = torch::ones({1000}, kFloatsOnDevice);
                  Graph g;
                  const auto scope = torch::ahbm::graph(g);
                  call(x);
@@ -67,7 +67,7 @@ TEST(CapturedGraphs, CommunicationWhileARankCapturesIsRefusedByName) {
   EXPECT_THAT(refused([](auto& x) { dist::send(x, 1 - dist::get_rank()); }),
               AllOf(HasSubstr("send of"), HasSubstr(during)));
   const auto waited = run(2, [&](int) {
-    auto x = torch::ones({1000}, kDevice);
+    auto x = torch::ones({1000}, kFloatsOnDevice);
     const auto reduced = dist::all_reduce(x, dist::ReduceOp::SUM, {}, true);
     Graph g;
     const auto scope = torch::ahbm::graph(g);
