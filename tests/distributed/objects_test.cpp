@@ -52,7 +52,9 @@ void all_forms(int rank, int ranks) {
   const int root = ranks - 1;
   Strings gathered(7);
   dist::gather_object(object_of(rank), rank == root ? &gathered : nullptr, root);
-  if (rank == root) EXPECT_EQ(gathered, wanted);
+  if (rank == root) {
+    EXPECT_EQ(gathered, wanted);
+  }
   Strings list = rank == root ? Strings{"weights", "", std::string(5000, 'x')} : Strings(3);
   dist::broadcast_object_list(list, root);
   EXPECT_THAT(list, ElementsAre("weights", "", std::string(5000, 'x')));
