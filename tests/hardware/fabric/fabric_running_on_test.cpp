@@ -5,6 +5,7 @@
 #include <random>
 
 #include "fabric_scenario.h"
+#include "support/sanitizers.h"
 
 namespace kernbench::hardware::testing {
 namespace {
@@ -102,7 +103,7 @@ using MakeScenario = Scenario (*)(std::mt19937_64&, const Shape&);
 void expect_equal_in_both_modes(std::uint64_t seed, const Shape& shape, int rounds,
                                 MakeScenario make = tree_with_sides) {
   std::mt19937_64 random(seed);
-  for (int round = 0; round < rounds; ++round) {
+  for (int round = 0; round < (kSanitized ? rounds / 5 : rounds); ++round) {
     const Scenario scenario = make(random, shape);
     std::vector<Time> sample_at;
     for (int i = 0; i < 8; ++i) sample_at.push_back(ps(pick(random, 0, 2 * shape.spread)));
