@@ -22,7 +22,7 @@ bool is_operand(const Tensor& x) {
 }  // namespace
 
 Tensor collective_operand(const Tensor& x, int parts) {
-  const Tensor dense = x.contiguous();
+  Tensor dense = x.contiguous();
   if (dense.device().is_cpu() || is_operand(dense)) return dense;
   const auto& whole = tensor::impl_of(dense).storage->device->descriptor();
   if (whole->numel() == dense.numel() && whole->shape.front() % parts == 0) return dense.view(whole->shape);
