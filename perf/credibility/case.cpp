@@ -2,7 +2,6 @@
 
 #include <fmt/format.h>
 
-#include <array>
 #include <cmath>
 #include <cstdint>
 #include <cstdio>
@@ -18,34 +17,6 @@ namespace {
 
 /// What more of a resource may cost, with a plan that is kept and with one that is chosen anew.
 constexpr double kKept = 0.01, kAnew = 0.02;
-
-/// GB/s, or 0.
-double bandwidth_of(const Values& values, const char* key) {
-  const auto found = values.find(key);
-  if (found == values.end()) return 0;
-  const bool tera = found->second.find("TB") != std::string::npos;
-  return std::strtod(found->second.c_str(), nullptr) * (tera ? 1000 : 1);
-}
-
-/// What a faster link between cubes brings sooner has to pass a slower one within the cube.
-bool narrows_behind_the_cube_link(const Values& values) {
-  return bandwidth_of(values, "cube.noc.link.bandwidth") < bandwidth_of(values, "sip.cubes.link.bandwidth");
-}
-
-/// More than that, for a cause that docs/validation.md shows; `most` is the largest of the full product, rounded up.
-struct Exception {
-  std::string_view resource, program;
-  double most;
-  bool (*applies)(const Values&);  // to the smaller machine; none: to any
-  std::string_view cause;
-};
-
-constexpr std::array kExceptions{
-    Exception{"vector queue", "softmax", 0.04, nullptr,
-              "loads that are issued earlier take turns with those needed first"},
-    Exception{"cube link bandwidth", "all_reduce", 0.015, narrows_behind_the_cube_link,
-              "messages that come faster over the cube links take turns in another order on a NoC link"},
-};
 
 /// A larger array takes longer to fill and to drain: 2 R + C - 2 cycles of each command (docs/model-engines.md). No
 /// more is excused than the commands of a program that was planned for the smaller one pay for it.
@@ -65,13 +36,7 @@ Time more_fill(const Case& one, const Baseline& baseline) {
 }
 
 std::string_view known_cause(const Case& one, const Outcome& outcome, const Baseline& baseline) {
-  if (outcome.after - outcome.before <= more_fill(one, baseline)) return kFill;
-  for (const Exception& exception : kExceptions) {
-    if (exception.resource != one.resource->name || exception.program != one.program.kind) continue;
-    if (exception.applies != nullptr && !exception.applies(baseline.values)) continue;
-    if (outcome.cost() <= exception.most) return exception.cause;
-  }
-  return {};
+  return outcome.after - outcome.before <= more_fill(one, baseline) ? kFill : std::string_view();
 }
 
 /// Of a program on the GEMM engine, on average, launch by launch.

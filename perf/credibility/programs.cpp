@@ -76,7 +76,7 @@ void reduce_worker(int rank, int ranks, std::int64_t elements) {
 }
 
 Program all_reduce_program(int ranks, std::int64_t elements) {
-  return {fmt::format("all_reduce of {} over {} SIPs", elements, ranks), "all_reduce", ranks, false, [=](KeptPlan&) {
+  return {fmt::format("all_reduce of {} over {} SIPs", elements, ranks), "all_reduce", ranks, true, [=](KeptPlan&) {
             torch::multiprocessing::spawn(reduce_worker, std::tuple{ranks, elements}, {.nprocs = ranks});
           }};
 }

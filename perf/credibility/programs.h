@@ -20,7 +20,7 @@ struct Program {
   std::string name;           // "gemm 512x256x1024 f16"
   std::string kind;           // "gemm", "gemm fixed", "matmul", "softmax", "all_reduce"
   int sips = 1;               // that it needs
-  bool planned_anew = false;  // each machine has a plan of its own
+  bool planned_anew = false;  // each machine has a plan, or an algorithm, of its own
   std::function<void(KeptPlan&)> run;
 };
 

@@ -52,8 +52,8 @@ struct FiberOptions {
   bool background = false;
 };
 
-/// assumption: twice what a fiber tries that is to end its polling by itself.
-inline constexpr std::uint64_t kPollsOfAll = 2'000'000;
+/// assumption: a fifth more than the million that a fiber may try that is to end its polling by itself.
+inline constexpr std::uint64_t kPollsOfAll = 1'200'000;
 /// assumption: fibers that poll differ in their pace by less than the factor between both.
 inline constexpr std::uint64_t kPollsOfEach = 2'000;
 

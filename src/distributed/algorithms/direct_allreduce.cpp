@@ -18,7 +18,9 @@
 // F(u) with u <= t. F(t) waits for the S of all ranks, and R for their G. In the order S, F(0), G(0), F(1), G(1), …, R
 // of all ranks together everything waits for earlier things only, so that nothing can fill up, with one slot either.
 #include <algorithm>
+#include <deque>
 #include <numeric>
+#include <utility>
 #include <vector>
 
 #include "distributed/algorithms/all_pairs.h"
@@ -31,6 +33,8 @@ namespace kernbench::distributed {
 namespace {
 
 using torch::distributed::ReduceOp;
+
+constexpr std::size_t kLoadsUnderWay = 4;
 
 /// How many places after a rank the others are, in the order in which it sends to them. Of up to four ranks one after
 /// the other: there is no order that goes near and far in turn.
@@ -78,10 +82,21 @@ class DirectReduction {
     }
   }
 
+  /// No more than four loads under way, which share the bandwidth of the memory: a message leaves when its tile is
+  /// there.
   void send_chunks() const {
+    std::deque<std::pair<std::int64_t, tl::AsyncLoad>> under_way;
+    const auto send_first = [&] {
+      auto [rank, load] = std::move(under_way.front());
+      under_way.pop_front();
+      tl::wait(load.token);
+      send_to(ranks_.part(rank), load.tile, ranks_.window);
+    };
     for_each_tile_of_others([&](std::int64_t rank, std::int64_t at, std::int64_t elements) {
-      send_to(ranks_.part(rank), tl::load(x_, {at}, {elements}), ranks_.window);
+      under_way.emplace_back(rank, tl::load_async(x_, {at}, {elements}));
+      if (under_way.size() == kLoadsUnderWay) send_first();
     });
+    while (!under_way.empty()) send_first();
   }
 
   void fold_own_chunk() const {

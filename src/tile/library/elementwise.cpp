@@ -1,6 +1,9 @@
 #include "tile/library/elementwise.h"
 
 #include <algorithm>
+#include <utility>
+
+#include "tile/library/pipeline.h"
 
 namespace kernbench::tile::library {
 
@@ -71,17 +74,16 @@ void elementwise(const View& out, const std::vector<View>& operands, const TileF
   for (const View& operand : operands) add_fast(operand);
   if (fast.size() < 2) fast.clear();  // all agree: whole rows
   const std::int64_t limit = std::clamp<std::int64_t>(tcm_budget() / (4 * live_tiles), 1, kLargestBlock);
-  for (const Box& box : share_of(out, share)) {
-    for_each_block(box, block_shape(box.shape, limit, fast), [&](const tl::Extents& at, const tl::Extents& shape) {
-      std::vector<tl::Tile> tiles;
-      tiles.reserve(operands.size());
-      for (const View& operand : operands) tiles.push_back(load(operand, at, shape));
-      const tl::Tile result =
-          tl::fuse([&] { return fill_out(tl::cast(function(tiles, {at, shape}), out.dtype()), shape); });
-      tiles.clear();
-      store(out, at, result);
-    });
-  }
+  std::vector<Box> blocks;
+  for (const Box& box : share_of(out, share)) append_blocks(blocks, box, block_shape(box.shape, limit, fast));
+  std::vector<bool> long_rows(out.rank(), false);
+  for (const std::size_t d : fast) long_rows[d] = true;
+  pipeline(growing(std::move(blocks), long_rows), operands, [&](const Box& block, std::vector<tl::Tile> tiles) {
+    const tl::Tile result =
+        tl::fuse([&] { return fill_out(tl::cast(function(tiles, block), out.dtype()), block.shape); });
+    tiles.clear();
+    store(out, block.offset, result);
+  });
 }
 
 }  // namespace kernbench::tile::library

@@ -1,8 +1,10 @@
 #include "tile/library/normalize.h"
 
 #include <algorithm>
+#include <utility>
 
 #include "tile/library/elementwise.h"
+#include "tile/library/pipeline.h"
 
 namespace kernbench::tile::library {
 
@@ -24,6 +26,13 @@ tl::Extents lines(const Box& box, const std::vector<bool>& along) {
   return block;
 }
 
+/// The blocks of whole lines of the program's share.
+std::vector<Box> blocks_of_lines(const View& out, const std::vector<bool>& along, Share share) {
+  std::vector<Box> blocks;
+  for (const Box& box : lines_of(out, along, share)) append_blocks(blocks, box, lines(box, along));
+  return growing(std::move(blocks), along);
+}
+
 /// Sum over the dimensions of a line, which stay with extent 1.
 tl::Tile line_sum(tl::Tile tile, const std::vector<bool>& along) {
   for (std::size_t d = 0; d < along.size(); ++d)
@@ -41,22 +50,20 @@ void softmax(const View& x, std::size_t dimension, bool logarithm, const View& o
   std::vector<bool> along(x.rank(), false);
   along[dimension] = true;
   const auto axis = static_cast<int>(dimension);
-  for (const Box& box : lines_of(out, along, share)) {
-    for_each_block(box, lines(box, along), [&](const tl::Extents& at, const tl::Extents& shape) {
-      const auto softmax_of = [&](const tl::Tile& loaded) {
-        auto tile = tl::cast(fill_out(loaded, shape), DType::f32);
-        tile = tile - tl::max(tile, axis, true);
-        if (logarithm) {
-          tile = tile - tl::log(tl::sum(tl::exp(tile), axis, true));
-        } else {
-          tile = tl::exp(tile);
-          tile = tile * (1.0F / tl::sum(tile, axis, true));  // one division for each line
-        }
-        return tl::cast(tile, out.dtype());
-      };
-      store(out, at, tl::fuse(softmax_of, load(x, at, shape)));
-    });
-  }
+  pipeline(blocks_of_lines(out, along, share), {x}, [&](const Box& block, const std::vector<tl::Tile>& tiles) {
+    const auto softmax_of = [&] {
+      auto tile = tl::cast(fill_out(tiles.front(), block.shape), DType::f32);
+      tile = tile - tl::max(tile, axis, true);
+      if (logarithm) {
+        tile = tile - tl::log(tl::sum(tl::exp(tile), axis, true));
+      } else {
+        tile = tl::exp(tile);
+        tile = tile * (1.0F / tl::sum(tile, axis, true));  // one division for each line
+      }
+      return tl::cast(tile, out.dtype());
+    };
+    store(out, block.offset, tl::fuse(softmax_of));
+  });
 }
 
 void normalize(const View& x, const std::optional<View>& weight, const std::optional<View>& bias,
@@ -68,23 +75,21 @@ void normalize(const View& x, const std::optional<View>& weight, const std::opti
     count *= static_cast<float>(x.sizes[d]);
   }
   const auto wide = [](const tl::Tile& tile) { return tl::cast(tile, DType::f32); };
-  for (const Box& box : lines_of(out, along, share)) {
-    for_each_block(box, lines(box, along), [&](const tl::Extents& at, const tl::Extents& shape) {
-      const tl::Tile loaded = load(x, at, shape);
-      const tl::Tile factors = weight ? load(*weight, at, shape) : tl::Tile();
-      const tl::Tile offsets = bias ? load(*bias, at, shape) : tl::Tile();
-      const auto normalized = [&] {
-        auto tile = fill_out(wide(loaded), shape);
-        if (options.centred) tile = tile - line_sum(tile, along) / count;
-        const auto square = line_sum(tile * tile, along) / count;
-        tile = tile * tl::rsqrt(square + static_cast<float>(options.epsilon));
-        if (weight) tile = tile * wide(factors);
-        if (bias) tile = tile + wide(offsets);
-        return tl::cast(tile, out.dtype());
-      };
-      store(out, at, tl::fuse(normalized));
-    });
-  }
+  std::vector<View> operands{x};
+  if (weight) operands.push_back(*weight);
+  if (bias) operands.push_back(*bias);
+  pipeline(blocks_of_lines(out, along, share), operands, [&](const Box& block, const std::vector<tl::Tile>& tiles) {
+    const auto normalized = [&] {
+      auto tile = fill_out(wide(tiles[0]), block.shape);
+      if (options.centred) tile = tile - line_sum(tile, along) / count;
+      const auto square = line_sum(tile * tile, along) / count;
+      tile = tile * tl::rsqrt(square + static_cast<float>(options.epsilon));
+      if (weight) tile = tile * wide(tiles[1]);
+      if (bias) tile = tile + wide(tiles.back());
+      return tl::cast(tile, out.dtype());
+    };
+    store(out, block.offset, tl::fuse(normalized));
+  });
 }
 
 }  // namespace kernbench::tile::library

@@ -1,0 +1,27 @@
+// Loads of a library kernel's next blocks under way while it works at one.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <vector>
+
+#include "tile/library/view.h"
+
+namespace kernbench::tile::library {
+
+/// The blocks of `box` in row-major order, behind those that `blocks` has.
+void append_blocks(std::vector<Box>& blocks, const Box& box, const tl::Extents& block);
+
+/// The same elements in the same order, the first block in parts of an eighth, an eighth, a quarter and a half of it,
+/// cut along its first dimension of more than one element that `whole` does not name: what works on blocks starts
+/// sooner.
+std::vector<Box> growing(std::vector<Box> blocks, const std::vector<bool>& whole);
+
+/// Calls body(block, tiles) for each block in turn, with the tiles of `operands` at it: views of one shape, which may
+/// repeat along dimensions of stride 0. The loads of three blocks are under way, of fewer where the TCM budget does not
+/// hold as many f32 tiles of the largest block and one more. No more than three: loads under way share the bandwidth,
+/// and those that are needed first should have it. A tile that the next block needs, too, is loaded once.
+void pipeline(const std::vector<Box>& blocks, const std::vector<View>& operands,
+              const std::function<void(const Box& block, std::vector<tl::Tile> tiles)>& body);
+
+}  // namespace kernbench::tile::library
