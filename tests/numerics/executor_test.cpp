@@ -3,6 +3,8 @@
 #include <gtest/gtest.h>
 
 #include <atomic>
+#include <chrono>
+#include <cstdint>
 #include <random>
 #include <set>
 #include <stdexcept>
@@ -152,6 +154,28 @@ TEST(Executor, DroppingItWithWorkLeftReleasesEverything) {
     }
   }
   EXPECT_EQ(token.use_count(), 1);
+}
+
+/// Whether all tasks finish although nobody waits for them in a way that would run them.
+bool finish_by_themselves(const std::vector<TaskHandle>& tasks) {
+  const auto given_up = std::chrono::steady_clock::now() + std::chrono::seconds(60);
+  for (const TaskHandle& task : tasks) {
+    while (!Executor::finished(task)) {
+      if (std::chrono::steady_clock::now() > given_up) return false;
+      std::this_thread::yield();
+    }
+  }
+  return true;
+}
+
+TEST(Executor, AWorkerIsWokenForSeveralTasksAndForALargeOne) {
+  Executor executor(2, true);
+  for (int round = 0; round < 20; ++round) {
+    std::vector<TaskHandle> tasks;
+    for (int i = 0; i < 16; ++i) tasks.push_back(executor.submit({}, {}, [] {}));
+    EXPECT_TRUE(finish_by_themselves(tasks));
+    EXPECT_TRUE(finish_by_themselves({executor.submit({}, {}, [] {}, std::int64_t{1} << 20)}));
+  }
 }
 
 TEST(Executor, WorkersShareTheWork) {

@@ -26,6 +26,7 @@ void ChannelPool::keep(const std::shared_ptr<ChannelKeeper>& keeper) {
   // Those that are gone make room first, so that the list grows with the channels there are, not with those there were.
   if (keepers_.size() == keepers_.capacity()) {
     std::erase_if(keepers_, [](const auto& each) { return each.expired(); });
+    keepers_.reserve(2 * keepers_.size());  // not again before as many have come
   }
   keepers_.push_back(keeper);
 }

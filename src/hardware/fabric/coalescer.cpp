@@ -37,9 +37,62 @@ void Coalescer::load(const Transfer& transfer) {
   }
 }
 
+/// Whether all bytes of the transfer are one burst wherever they go.
+static bool is_packet(const TransferRequest& request) {
+  const std::span<const StridedRange> ranges = request.ranges.view();
+  if (ranges.size() != 1 || !request.landing.view().empty()) return false;
+  const StridedRange& row = ranges.front();
+  return row.rows == 1 && row.address == 0 && row.row_bytes <= request.burst && row.row_bytes <= request.granule;
+}
+
+bool Coalescer::start_packet(Transfer& transfer) {
+  const std::span<const Stage> route = transfer.request.route;
+  const Bytes bytes = transfer.request.ranges.view().front().row_bytes;
+  transfer.results.clear();
+  transfer.returns.clear();
+  transfer.channels.clear();
+  Time ready = transfer.start, complete = transfer.start, latency_before;
+  for (std::size_t stage = 0; stage < route.size(); ++stage) {
+    if (state_.is_memory(route[stage])) return false;
+    Server& server = state_.servers[route[stage].server.value];
+    if (stage + 1 < route.size()) {
+      Buffer* const buffer = server.buffers[buffer_index(route, stage)].get();
+      if (buffer != nullptr) buffer->room.settle(transfer.start);
+      if (buffer != nullptr && !buffer->room.all_free()) return false;
+    }
+    const Time begin = std::max(ready, server.free_at);
+    const Time service = server.service.of(bytes);
+    complete = std::max(complete, begin + service);
+    if (stage > 0) transfer.returns.push_back({complete + latency_before, begin - ready, bytes.count()});
+    ready = begin + server.latency;
+    complete += server.latency;
+    latency_before = server.latency;
+    if (stage == 0) transfer.departed = complete;
+    transfer.results.push_back({begin + service, begin, bytes, {service, bytes, 1}, Time(), 0});
+  }
+  transfer.delivered = complete;
+  // What is home by then needs no way home.
+  std::size_t kept = 0;
+  for (std::size_t stage = 0; stage + 1 < route.size(); ++stage) {
+    if (transfer.returns[stage].home <= complete) continue;
+    transfer.returns[kept++] = transfer.returns[stage];
+    transfer.results[stage].returns = 1;
+  }
+  transfer.returns.resize(kept);
+  return true;
+}
+
+void Coalescer::schedule(Transfer& transfer, TransferSlot slot) {
+  plan(transfer, slot);
+  state_.schedule_departed(transfer);
+  state_.schedule_delivered(transfer, slot);
+}
+
 void Coalescer::start(TransferSlot slot) {
   Transfer& transfer = state_.transfer(slot);
   transfer.coalesced = true;
+  known_ = kNoTransfer;  // of an earlier transfer in the slot
+  if (is_packet(transfer.request) && start_packet(transfer)) return schedule(transfer, slot);
   load(transfer);
   recurrence_.run(transfer.start);
   transfer.departed = recurrence_.departed();
@@ -60,9 +113,7 @@ void Coalescer::start(TransferSlot slot) {
       transfer.channels.insert(transfer.channels.end(), channels.begin(), channels.end());
     }
   }
-  plan(transfer, slot);
-  state_.schedule_departed(transfer);
-  state_.schedule_delivered(transfer, slot);
+  schedule(transfer, slot);
 }
 
 void Coalescer::plan(const Transfer& transfer, TransferSlot slot) {

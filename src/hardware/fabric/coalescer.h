@@ -27,6 +27,11 @@ class Coalescer {
   ServerCounters work_before_now(std::uint32_t server);
 
  private:
+  /// Likewise, of a transfer of one burst that meets no memory and no buffer with anything in it: its times follow
+  /// stage by stage. False: it is no such transfer, and has not been started.
+  bool start_packet(Transfer& transfer);
+  /// The events of a transfer whose times are known.
+  void schedule(Transfer& transfer, TransferSlot slot);
   /// The state of the transfer's servers when it started, into the lanes.
   void load(const Transfer& transfer);
   /// The servers of the transfer are its own from now on; kNoTransfer: nobody's.

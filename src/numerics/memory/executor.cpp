@@ -41,6 +41,10 @@ namespace {
 // assumption: enough to keep a few threads busy past a stall, small enough to stay in cache and memory.
 constexpr std::size_t kMaximumTasks = 1024;
 constexpr std::int64_t kMaximumBytes = std::int64_t{256} << 20;
+// To wake a worker takes as long as a small task: it is woken for some, for a large one, or when somebody waits.
+// assumption: several times what a wake-up costs.
+constexpr std::size_t kTasksToWake = 16;
+constexpr std::int64_t kBytesToWake = std::int64_t{1} << 20;
 
 }  // namespace
 
@@ -52,7 +56,7 @@ struct Executor::State {
   std::condition_variable task_finished;   // for the submitting thread
   std::map<std::uint64_t, TaskHandle> outstanding;
   std::map<std::uint64_t, TaskHandle> ready;  // oldest first: what everything else waits for
-  std::int64_t outstanding_bytes = 0;
+  std::int64_t outstanding_bytes = 0, ready_bytes = 0;
   std::uint64_t next_sequence = 0;
   std::size_t idle_workers = 0;
   bool submitter_waits = false;
@@ -68,7 +72,13 @@ struct Executor::State {
   void make_ready(const TaskHandle& task) {
     task->progress = Task::Progress::ready;
     ready.emplace(task->sequence, task);
-    if (idle_workers > 0) work_available.notify_one();
+    ready_bytes += task->bytes;
+    if (idle_workers > 0 && (ready.size() >= kTasksToWake || ready_bytes >= kBytesToWake)) work_available.notify_one();
+  }
+
+  /// The submitting thread begins to wait: workers share what is ready.
+  void wake_all() {
+    if (idle_workers > 0 && ready.size() > 1) work_available.notify_all();
   }
 
   void record_error(Task& task, std::exception_ptr error) {
@@ -99,6 +109,7 @@ struct Executor::State {
     // NOLINTNEXTLINE(performance-unnecessary-copy-initialization): the argument may live in `ready`
     const TaskHandle task = ready_task;
     ready.erase(task->sequence);
+    ready_bytes -= task->bytes;
     task->progress = Task::Progress::running;
     std::function<void()> work = std::move(task->work);
     task->work = nullptr;
@@ -225,6 +236,7 @@ void Executor::force(const TaskHandle& task) {
     return;
   }
   State::Lock lock(state_->mutex);
+  state_->wake_all();
   const std::vector<TaskHandle> needed = State::needed_for(task);
   while (task->progress != Task::Progress::finished) {
     bool ran = false;
@@ -245,6 +257,7 @@ bool Executor::finished(const TaskHandle& task) {
 
 void Executor::drain() {
   State::Lock lock(state_->mutex);
+  state_->wake_all();
   while (!state_->outstanding.empty()) state_->help(lock);
 }
 

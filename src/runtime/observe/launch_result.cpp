@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "runtime/observe/engine_use.h"
+#include "tile/explain/longest_first.h"
 
 namespace kernbench::runtime {
 namespace {
@@ -30,6 +31,16 @@ struct WholePath {
     std::string_view on;  // kind of a server
     Time time;
     std::int64_t count = 0;
+    friend bool same_texts(const Part& a, const Part& b) {
+      return tile::same_text(a.operation, b.operation) && tile::same_text(a.on, b.on) &&
+             tile::same_text(a.where, b.where) && tile::same_text(a.activity, b.activity);
+    }
+    friend std::weak_ordering order_of(const Part& a, const Part& b) {
+      if (const auto order = tile::order_of_texts(a.activity, b.activity); order != 0) return order;
+      if (const auto order = tile::order_of_texts(a.operation, b.operation); order != 0) return order;
+      if (const auto order = tile::order_of_texts(a.where, b.where); order != 0) return order;
+      return tile::order_of_texts(a.on, b.on);
+    }
   };
   struct Segment {
     std::string_view activity, operation, where;
@@ -84,32 +95,11 @@ WholePath whole_path(const hardware::LaunchTimes& times, const tile::LaunchRecor
   return path;
 }
 
-std::weak_ordering order_of(const WholePath::Part& a, const WholePath::Part& b) {
-  if (const auto order = tile::order_of_texts(a.activity, b.activity); order != 0) return order;
-  if (const auto order = tile::order_of_texts(a.operation, b.operation); order != 0) return order;
-  if (const auto order = tile::order_of_texts(a.where, b.where); order != 0) return order;
-  return tile::order_of_texts(a.on, b.on);
-}
-
 /// What parts of equal texts add up to, the longest first; ties in the order of their texts.
 std::vector<PathPart> parts_of(std::span<WholePath::Part> all) {
-  std::vector<WholePath::Part*> order;
-  order.reserve(all.size());
-  for (WholePath::Part& part : all) order.push_back(&part);
-  std::ranges::sort(order, [](const WholePath::Part* a, const WholePath::Part* b) { return order_of(*a, *b) < 0; });
-  std::size_t count = 0;
-  for (WholePath::Part* part : order) {
-    if (count == 0 || order_of(*order[count - 1], *part) != 0) {
-      order[count++] = part;
-    } else {
-      order[count - 1]->time += part->time;
-      order[count - 1]->count += part->count;
-    }
-  }
-  order.resize(count);
-  std::ranges::stable_sort(order, std::greater{}, &WholePath::Part::time);
+  const std::vector<WholePath::Part*> order = tile::longest_first(all);
   std::vector<PathPart> parts;
-  parts.reserve(count);
+  parts.reserve(order.size());
   for (const WholePath::Part* part : order) {
     parts.push_back({std::string(part->activity), std::string(part->operation), std::string(part->where),
                      std::string(part->on), part->time, part->count});

@@ -4,13 +4,14 @@
 #include <compare>
 #include <cstddef>
 #include <functional>
+#include <span>
 #include <string_view>
 #include <utility>
 
-namespace kernbench::tile {
-namespace {
+#include "tile/explain/longest_first.h"
 
-std::weak_ordering order_of(const WaitTotal& a, const WaitTotal& b) {
+namespace kernbench::tile {
+static std::weak_ordering order_of(const WaitTotal& a, const WaitTotal& b) {
   if (const auto order = order_of_texts(a.reason, b.reason); order != 0) return order;
   if (const auto order = order_of_texts(a.operation, b.operation); order != 0) return order;
   if (const auto order = order_of_texts(a.where, b.where); order != 0) return order;
@@ -18,7 +19,10 @@ std::weak_ordering order_of(const WaitTotal& a, const WaitTotal& b) {
   return order_of_texts(a.cause_where, b.cause_where);
 }
 
-}  // namespace
+static bool same_texts(const WaitTotal& a, const WaitTotal& b) {
+  return same_text(a.operation, b.operation) && same_text(a.reason, b.reason) && same_text(a.where, b.where) &&
+         same_text(a.cause, b.cause) && same_text(a.cause_where, b.cause_where);
+}
 
 /// A command of another program, which nothing more is known of here.
 LaunchAccount::Line LaunchAccount::line_of(const hardware::Cause* cause, sim::AgentId agent) {
@@ -98,23 +102,9 @@ std::vector<WaitTotal> LaunchAccount::waits(TextStore& texts) const {
     total.time = sum.time;
     total.count = sum.count;
   }
-  std::vector<WaitTotal*> order;
-  order.reserve(all.size());
-  for (WaitTotal& total : all) order.push_back(&total);
-  std::ranges::sort(order, [](const WaitTotal* a, const WaitTotal* b) { return order_of(*a, *b) < 0; });
-  std::size_t count = 0;  // of those with different texts
-  for (WaitTotal* total : order) {
-    if (count == 0 || order_of(*order[count - 1], *total) != 0) {
-      order[count++] = total;
-    } else {
-      order[count - 1]->time += total->time;
-      order[count - 1]->count += total->count;
-    }
-  }
-  order.resize(count);
-  std::ranges::stable_sort(order, std::greater{}, &WaitTotal::time);
+  const std::vector<WaitTotal*> order = longest_first(std::span(all));
   std::vector<WaitTotal> totals;
-  totals.reserve(count);
+  totals.reserve(order.size());
   for (const WaitTotal* sum : order) totals.push_back(*sum);
   return totals;
 }

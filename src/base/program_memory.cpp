@@ -1,0 +1,153 @@
+// operator new and delete of KernBench's own programs. A simulation makes and drops many small objects of few sizes: a
+// block that comes back goes to a list of its size, and the latest is the next one given. All other memory is that of
+// the C library. Arrays, and forms that do not throw, come here by way of the standard library's own.
+//
+// Small blocks lie in one range of addresses that is reserved once. It is handed out in spans, each of blocks of one
+// size, so that an address tells the size of its block. Each thread has lists of its own; what they hold when it ends
+// goes to all.
+#include <sys/mman.h>
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <cstdlib>
+#include <mutex>
+#include <new>
+#include <utility>
+
+namespace kernbench {
+namespace {
+
+constexpr std::size_t kUnit = 16;
+constexpr std::size_t kMost = 1024;  // bytes of a small block
+constexpr std::size_t kSizes = kMost / kUnit;
+constexpr std::size_t kSpan = std::size_t{64} << 10;
+constexpr std::size_t kRange = std::size_t{16} << 30;  // of addresses; memory is taken when it is used
+constexpr std::size_t kRefill = 2048;                  // bytes that a list gets at once, about
+// Where no program has memory.
+constexpr std::uintptr_t kNowhere = std::uintptr_t{1} << 63;
+
+struct Free {
+  Free* next;
+};
+using Lists = std::array<Free*, kSizes>;  // by size
+
+/// What all threads share.
+struct Range {
+  std::mutex mutex;
+  bool reserved = false;  // or tried to
+  std::size_t spans = 0;  // handed out
+  struct Open {
+    std::uintptr_t next = 0;
+    std::uintptr_t end = 0;
+  };
+  std::array<Open, kSizes> open = {};  // the span that blocks of a size come from
+  Lists left = {};                     // by threads that have ended
+};
+
+constinit Range range;
+constinit std::uintptr_t begin_of_range = kNowhere;
+constinit std::array<std::uint8_t, kRange / kSpan> class_of_span{};
+constinit thread_local Lists lists{};
+
+std::size_t class_of(std::size_t bytes) {
+  return bytes == 0 ? 0 : (bytes - 1) / kUnit;
+}
+
+bool is_small(const void* block) {
+  return reinterpret_cast<std::uintptr_t>(block) - begin_of_range < kRange;
+}
+
+void put(Lists& into, std::size_t size, void* block) {
+  auto* const freed = ::new (block) Free;
+  freed->next = std::exchange(into[size], freed);
+}
+
+bool open_span(std::size_t size) {
+  if (!std::exchange(range.reserved, true)) {
+    void* const memory =
+        ::mmap(nullptr, kRange, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    if (memory != MAP_FAILED) begin_of_range = reinterpret_cast<std::uintptr_t>(memory);
+  }
+  if (begin_of_range == kNowhere || range.spans == class_of_span.size()) return false;
+  class_of_span[range.spans] = static_cast<std::uint8_t>(size);
+  const std::uintptr_t span = begin_of_range + range.spans++ * kSpan;
+  range.open[size] = {span, span + kSpan};
+  return true;
+}
+
+/// Gives the lists of a thread to all when it ends.
+struct LeavesLists {
+  LeavesLists() = default;
+  LeavesLists(const LeavesLists&) = delete;
+  LeavesLists& operator=(const LeavesLists&) = delete;
+  ~LeavesLists() {
+    const std::scoped_lock lock(range.mutex);
+    for (std::size_t size = 0; size < kSizes; ++size) {
+      while (Free* const block = lists[size]) {
+        lists[size] = block->next;
+        put(range.left, size, block);
+      }
+    }
+  }
+};
+
+/// False: there is no room for more.
+[[gnu::noinline]] bool refill(std::size_t size) {
+  [[maybe_unused]] thread_local const LeavesLists leaves_lists;
+  const std::scoped_lock lock(range.mutex);
+  if (range.left[size] != nullptr) {
+    lists[size] = std::exchange(range.left[size], nullptr);
+    return true;
+  }
+  const std::size_t bytes = (size + 1) * kUnit;
+  Range::Open& open = range.open[size];
+  for (std::size_t given = 0; given == 0 || given + bytes <= kRefill; given += bytes) {
+    if (open.end - open.next < bytes && !open_span(size)) return given > 0;
+    put(lists, size, reinterpret_cast<void*>(open.next));  // NOLINT(performance-no-int-to-ptr): an address of the range
+    open.next += bytes;
+  }
+  return true;
+}
+
+void* large_block(std::size_t bytes) {
+  while (true) {
+    if (void* const block = std::malloc(bytes)) return block;
+    const std::new_handler handler = std::get_new_handler();
+    if (handler == nullptr) throw std::bad_alloc();
+    handler();
+  }
+}
+
+/// A small block, unless there is no room for more.
+[[gnu::noinline]] void* slow_block(std::size_t bytes) {
+  if (bytes > kMost || !refill(class_of(bytes))) return large_block(bytes);
+  return ::operator new(bytes);
+}
+
+}  // namespace
+}  // namespace kernbench
+
+void* operator new(std::size_t bytes) {
+  using namespace kernbench;
+  const std::size_t size = class_of(bytes);
+  if (bytes > kMost || lists[size] == nullptr) [[unlikely]] {
+    return slow_block(bytes);
+  }
+  Free* const block = lists[size];
+  lists[size] = block->next;
+  return block;
+}
+
+void operator delete(void* block) noexcept {
+  using namespace kernbench;
+  if (!is_small(block)) return std::free(block);
+  const auto span = (reinterpret_cast<std::uintptr_t>(block) - begin_of_range) / kSpan;
+  put(lists, class_of_span[span], block);
+}
+
+void operator delete(void* block, std::size_t bytes) noexcept {
+  using namespace kernbench;
+  if (!is_small(block)) return std::free(block);
+  put(lists, class_of(bytes), block);
+}
