@@ -162,12 +162,12 @@ AutomaticChoice::AutomaticChoice(CollectiveOperation operation, const GroupDescr
   const GroupShape shape = group.shape();
   const auto endpoints = endpoints_of(group, ranks);
   std::vector<std::string_view> candidates;
-  for (const std::string_view each : algorithm_names(operation)) {
+  for (const std::string_view each : group.spec.table->names(operation)) {
     if (std::ranges::find(group.spec.candidates, each) != group.spec.candidates.end()) candidates.push_back(each);
   }
   const double way = group.rank_per_pe ? 0 : way_ns_per_byte(network);
   std::vector<AlgorithmCost> crowded;  // whose channels take turns with the group's own
-  for (const CollectiveAlgorithm& algorithm : collective_algorithms()) {
+  for (const CollectiveAlgorithm& algorithm : group.spec.table->all()) {
     if (algorithm.operation != operation || !algorithm.steps || !algorithm.refusal(group).empty()) continue;
     if (!candidates.empty() && std::ranges::find(candidates, algorithm.name) == candidates.end()) continue;
     auto& into = fits_beside(algorithm, group) ? costs_ : crowded;

@@ -83,7 +83,8 @@ std::vector<Round> rounds_of(Group& group, const CollectiveAlgorithm& algorithm,
   const GroupShape& shape = group.shape(context.pe.has_value());
   auto channels = algorithm.channels(shape);
   if (has_all(channels_of(group.algorithm(), shape), channels)) return {{1, size - 1}};
-  if (!takes_rounds(algorithm.operation)) return {{1, size - 1, {{algorithm.topology, 0}}, std::move(channels)}};
+  if (!takes_rounds(algorithm.operation) || algorithm.is_own)
+    return {{1, size - 1, {{algorithm.topology, 0}}, std::move(channels)}};
   std::vector<Round> rounds;
   const GroupDescription description{size, context.pe.has_value(), group.algorithm(), context.simulation.topology()};
   for (auto& each : channel_rounds(description, algorithm)) {
