@@ -1,5 +1,6 @@
 #include <fmt/format.h>
 
+#include <filesystem>
 #include <functional>
 #include <optional>
 #include <string>
@@ -8,6 +9,7 @@
 #include "cli/algorithm_files.h"
 #include "cli/ccl/output.h"
 #include "cli/ccl/sweep.h"
+#include "cli/ccl/tune.h"
 #include "cli/commands.h"
 #include "cli/output_file.h"
 #include "cli/status_line.h"
@@ -15,6 +17,7 @@
 #include "kernbench/collectives.h"
 #include "kernbench/error.h"
 #include "kernbench/simulate.h"
+#include "topology/files.h"
 
 namespace kernbench::cli {
 namespace {
@@ -37,6 +40,15 @@ void add_schedule(const std::string& file, const ccl::Test& test, CollectiveRegi
   }
 }
 
+/// Adds what was measured to the file, which may be there.
+void write_tuning(const std::string& path, const ccl::Test& test, const ccl::Sweep& sweep,
+                  const SimulateOptions& options, const ccl::Simulate& simulate) {
+  std::error_code ignored;
+  const std::string before = std::filesystem::exists(path, ignored) ? topology::read_file(path, "tuning") : "";
+  const std::string text = ccl::to_tuning(test, sweep, options, before, path, simulate);
+  OutputFile("--tune", path).write(text);
+}
+
 }  // namespace
 
 ExitCode measure_collective(const CclCommand& command, const Environment& environment) {
@@ -53,11 +65,15 @@ ExitCode measure_collective(const CclCommand& command, const Environment& enviro
   options.algorithms = algorithms_of(command.load, {}, false, environment, status);
   ccl::Request request = command.request;
   for (const std::string& file : command.msccl) add_schedule(file, test, options.algorithms, request);
+  const ccl::Simulate plainly = [](const SimulateOptions& how, const std::function<void()>& program) {
+    simulate(how, program);
+  };
+  if (!command.tune.empty() && request.algorithms.empty())
+    request.algorithms = ccl::algorithms_that_run(test, request.ranks, options, plainly);
   status.show("measuring " + std::string(test.name));
-  const ccl::Sweep sweep =
-      ccl::sweep(test, request, options,
-                 [](const SimulateOptions& how, const std::function<void()>& program) { simulate(how, program); });
+  const ccl::Sweep sweep = ccl::sweep(test, request, options, plainly);
   status.clear();
+  if (!command.tune.empty()) write_tuning(command.tune, test, sweep, options, plainly);
 
   for (const std::string& note : command.notes) environment.err("note: " + note + "\n");
   if (json) json->write(ccl::to_json(test, request, sweep));

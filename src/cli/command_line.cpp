@@ -59,9 +59,7 @@ Options are those of nccl-tests, sizes too (8, 32K, 128M, 1G), and so is the tab
 simulated: every run gives the same ones. Exit code 1 when an element is wrong.
 
 Examples:
-  kernbench ccl all_reduce --topology ahbm-2sip -b 1K -e 64M -f 4
-  kernbench ccl all_reduce --algo ring_allreduce --algo direct_allreduce --compare
-  kernbench ccl sendrecv --topology ahbm-2sip -b 8 -e 1M -f 2 -n 5 --csv sendrecv.csv)";
+  kernbench ccl all_reduce -b 1K -e 64M -f 4 --algo ring_allreduce --algo direct_allreduce --compare)";
 
 // An option that takes exactly one text each time it is given.
 CLI::Option* add_text(CLI::App& app, const std::string& names, Texts& values, const std::string& type,
@@ -179,6 +177,7 @@ struct RunTexts {
     add_text(*command, "--load", load, "FILE", "C++ file with collective algorithms of your own; repeatable");
     command->add_flag("--no-cache", no_cache, "Compile a C++ file anew, and keep nothing in ~/.cache/kernbench")
         ->disable_flag_override();
+    command->footer("");  // not that of all commands: it fits one screen
     return command;
   }
   Command command() const {
@@ -271,7 +270,7 @@ struct DiffTexts {
 
 struct CclTexts {
   Texts operation, topology, overrides, least, most, step, factor, devices, threads, iterations, warm_ups, calls, check,
-      reduction, type, root, blocking, local_register, algorithms, load, msccl, json, csv;
+      reduction, type, root, blocking, local_register, algorithms, load, msccl, tune, json, csv;
   bool compare = false, bound = false;
 
   CLI::App* declare(CLI::App& app) {
@@ -297,6 +296,7 @@ struct CclTexts {
     add_text(*command, "--algo", algorithms, "NAME", "Algorithm, or entry of the collectives file; repeatable");
     add_text(*command, "--load", load, "FILE", "C++ file with collective algorithms of your own; repeatable");
     add_text(*command, "--msccl", msccl, "FILE", "MSCCL file (XML) whose schedule is run, beside --algo; repeatable");
+    add_text(*command, "--tune", tune, "FILE", "Write the best algorithm of each size, of --algo or of all, for auto");
     command->add_flag("--compare", compare, "Bus bandwidth of the algorithms side by side, the best marked")
         ->disable_flag_override();
     command->add_flag("--bound", bound, "The least time that any algorithm could take, beside each row")
@@ -327,6 +327,7 @@ struct CclTexts {
     request.algorithms = algorithms;
     out.load = load;
     out.msccl = msccl;
+    out.tune = single("--tune", tune, "");
     out.compare = compare;
     request.bound = bound;
     out.json = single("--json", json, "");

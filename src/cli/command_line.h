@@ -72,6 +72,7 @@ struct CclCommand {
   ccl::Request request;
   std::vector<std::string> load;   // C++ files with collective algorithms
   std::vector<std::string> msccl;  // MSCCL files
+  std::string tune;                // file for the best algorithms, "" for none
   SimulateOptions options;
   std::string json, csv;           // files, "-" for standard output in place of the table, "" for none
   bool compare = false;            // algorithms side by side

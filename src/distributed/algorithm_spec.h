@@ -27,11 +27,14 @@ inline constexpr std::array<std::string_view, 3> kBufferKindNames{"tcm", "hbm", 
 inline constexpr std::array<std::string_view, 1> kValidatorNames{"multi_pe_sip_local"};
 inline constexpr std::array<std::string_view, 2> kBackpressureNames{"sleep", "poll"};
 
+class Tuning;
+
 /// One algorithm of a collectives file, with what `defaults` says where it says nothing itself.
 struct AlgorithmSpec {
   std::string module;                         // its algorithm of all-reduces
   std::optional<std::string> topology = {};   // without: that of the module
   std::optional<std::string> msccl = {};      // file with the schedule of its algorithm for an operation
+  std::optional<std::string> tune = {};       // file by which automatic choices go
   std::optional<std::string> validator = {};  // of all-reduces
   Mapper mapper = Mapper::leader;             // likewise
   std::string broadcast = "ring_broadcast";   // its other algorithms; each of them may be kAutomatic
@@ -54,6 +57,7 @@ struct AlgorithmSpec {
   std::optional<std::int32_t> world_size = {};    // without: the number of SIPs
   std::vector<std::string_view> candidates = {};  // of automatic choices; none of an operation: all. No key of the file
   AlgorithmTableRef table = shipped_algorithms();  // of which the names are. Likewise
+  std::shared_ptr<const Tuning> tuning = {};       // what the file `tune` says. Likewise
   bool operator==(const AlgorithmSpec&) const = default;
 
   /// Whether the algorithm of an operation is chosen call by call (algorithm_cost.h).
@@ -96,6 +100,7 @@ void describe(V& visit, S& spec) {
                spec.table->all_reduce_topologies()},
               spec.topology);
   visit.field({"msccl", "MSCCL file (XML) whose schedule is the algorithm of its operation"}, spec.msccl);
+  visit.field({"tune", "file that `kernbench ccl --tune` has written, by which `auto` chooses"}, spec.tune);
   visit.field(
       {"validator", "check of group and placement that every all_reduce must pass", false, 0, 0, kValidatorNames},
       spec.validator);

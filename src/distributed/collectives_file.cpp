@@ -13,6 +13,7 @@
 
 #include "base/quantity.h"
 #include "base/text.h"
+#include "distributed/tuning.h"
 #include "kernbench/collectives.h"
 #include "kernbench/error.h"
 #include "topology/document.h"
@@ -236,12 +237,14 @@ Collectives with_files(Collectives collectives, const std::string& file) {
     }
     schedules[name] = own.algorithms().back()->name;
   }
-  if (schedules.empty()) return collectives;
-  const auto table = std::make_shared<const AlgorithmTable>(own);
+  const auto table = schedules.empty() ? collectives.defaults.table : std::make_shared<const AlgorithmTable>(own);
   collectives.defaults.table = table;
   for (auto& [name, spec] : collectives.algorithms) {
     spec.table = table;
     if (schedules.contains(name)) spec.take(*table->named(schedules[name]));
+    if (!spec.tune) continue;
+    const std::string path = beside(file, *spec.tune);
+    spec.tuning = std::make_shared<const Tuning>(topology::read_file(path, "tuning"), path, *table);
   }
   return collectives;
 }
