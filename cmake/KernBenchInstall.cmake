@@ -40,7 +40,7 @@ set(KERNBENCH_TOPOLOGY_DIR ${CMAKE_INSTALL_DATADIR}/kernbench/topologies)
 install(DIRECTORY ${PROJECT_SOURCE_DIR}/topologies/ DESTINATION ${KERNBENCH_TOPOLOGY_DIR}
   FILES_MATCHING PATTERN "*.yaml" PATTERN "*.json")
 install(DIRECTORY ${PROJECT_SOURCE_DIR}/collectives/ DESTINATION ${CMAKE_INSTALL_DATADIR}/kernbench/collectives
-  FILES_MATCHING PATTERN "*.yaml")
+  FILES_MATCHING PATTERN "*.yaml" PATTERN "*.xml")
 
 set(kernbench_package_dir ${CMAKE_INSTALL_LIBDIR}/cmake/KernBench)
 install(EXPORT KernBenchTargets NAMESPACE KernBench:: DESTINATION ${kernbench_package_dir})

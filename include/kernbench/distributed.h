@@ -19,7 +19,7 @@ struct WorkState;
 
 namespace kernbench::torch::distributed {
 
-/// With c10d's numbers. PREMUL_SUM has no C++ spelling for its factor and is refused, as is what is none of these.
+/// With c10d's numbers. PREMUL_SUM without its factor (premul_sum.h) is refused, as is what is none of these.
 enum class ReduceOp : std::uint8_t { SUM, AVG, PRODUCT, MIN, MAX, BAND, BOR, BXOR, PREMUL_SUM };
 
 /// The reduction of that name, in capitals or not: "sum", "AVG", "product", "min", "max", "band", "bor", "bxor".
@@ -43,6 +43,10 @@ struct InitOptions {
   std::string init_method = "env://";
   /// Of the collectives file (docs/collectives.md); empty: its default.
   std::string algorithm = {};
+  /// Simulated time that each collective, send and receive of this rank may take from its call to its end; beyond, the
+  /// group fails, on all ranks, with a ProgramError ("DistributedError"). None: for ever; of new_group: the default
+  /// group's.
+  std::optional<Time> timeout = {};
 };
 
 /// What the collectives file says of an algorithm (docs/collectives.md).
@@ -98,6 +102,13 @@ class Work {
   /// What is given to the current stream from now on begins when the operation has finished; the host goes on (but for
   /// a barrier, which holds up the host). Returns true. Throws exception(), if there is one.
   bool wait(Where where = Where::current());
+  /// Likewise, but holds up the host until the operation has finished, at most for `timeout` of simulated time:
+  /// ProgramError ("DistributedError"), and the operation goes on. ValueError for a timeout that is not above 0.
+  bool wait(Time timeout, Where where = Where::current());
+  /// Ends the operation, and with it its group, as NCCL does: on all ranks what is under way of the group is taken
+  /// back, and their next call or wait throws a ProgramError ("DistributedError"). ProgramError ("NotImplementedError")
+  /// for a send or a receive.
+  void abort(Where where = Where::current());
   /// Holds up the host until the operation has finished. Throws exception(), if there is one.
   void synchronize(Where where = Where::current());
   /// Ranks have called operations that do not fit: the error that all of them get. Null: nothing of the kind so far.
@@ -188,29 +199,32 @@ WorkRef _reduce_scatter_base(const Tensor& output, const Tensor& input, ReduceOp
 /// communicate in the group, whichever is current; before the first communication the current one.
 WorkRef barrier(const ProcessGroup& group = {}, bool async_op = false, Where where = Where::current());
 
-// From one rank to another (global ranks): the tensors have one shape, type and placement. What has the same sender,
-// receiver and tag arrives in its order. The kernels of both sides begin when both have been called. ValueError for a
-// transfer to oneself and for a tag below 0; ProgramError ("DistributedError") when the two tensors do not fit.
+// From one rank to another, a global one, or with `group_dst` and `group_src` one of the group: the tensors have one
+// shape, type and placement. What has the same sender, receiver and tag arrives in its order. The kernels of both sides
+// begin when both have been called. ValueError for a transfer to oneself and for a tag below 0; ProgramError
+// ("DistributedError") when the two tensors do not fit.
 
 /// As with collectives, the current stream waits, and the host goes on.
-void send(const Tensor& tensor, int dst, const ProcessGroup& group = {}, int tag = 0, Where where = Where::current());
+void send(const Tensor& tensor, std::optional<int> dst, const ProcessGroup& group = {}, int tag = 0,
+          std::optional<int> group_dst = {}, Where where = Where::current());
 /// Returns the rank whose tensor it is. Without `src` that is the one whose send with this tag was called first; the
 /// host waits until there is one.
 int recv(const Tensor& tensor, std::optional<int> src = std::nullopt, const ProcessGroup& group = {}, int tag = 0,
-         Where where = Where::current());
-WorkRef isend(const Tensor& tensor, int dst, const ProcessGroup& group = {}, int tag = 0,
-              Where where = Where::current());
+         std::optional<int> group_src = {}, Where where = Where::current());
+WorkRef isend(const Tensor& tensor, std::optional<int> dst, const ProcessGroup& group = {}, int tag = 0,
+              std::optional<int> group_dst = {}, Where where = Where::current());
 WorkRef irecv(const Tensor& tensor, std::optional<int> src = std::nullopt, const ProcessGroup& group = {}, int tag = 0,
-              Where where = Where::current());
+              std::optional<int> group_src = {}, Where where = Where::current());
 
 struct P2POp {
   enum class Kind : std::uint8_t { isend, irecv };
   static constexpr Kind isend = Kind::isend, irecv = Kind::irecv;
   Kind op = isend;
   Tensor tensor = {};
-  int peer = 0;  // global rank
+  std::optional<int> peer = {};  // global rank
   ProcessGroup group = {};
   int tag = 0;
+  std::optional<int> group_peer = {};  // in place of `peer`: a rank of the group
 };
 /// All of them at once, each with its Work.
 std::vector<WorkRef> batch_isend_irecv(const std::vector<P2POp>& operations, Where where = Where::current());

@@ -9,6 +9,7 @@
 #include <string_view>
 #include <vector>
 
+#include "kernbench/collective_registry.h"
 #include "kernbench/models.h"
 #include "kernbench/parameters.h"
 #include "kernbench/result.h"
@@ -92,6 +93,8 @@ struct SimulateOptions {
   const std::atomic<bool>* stop_requested = nullptr;
   /// Component models of the caller's own, which a topology file can name.
   ModelRegistry models = {};
+  /// Collective algorithms of the caller's own, which collectives files and programs can name (collectives.h).
+  CollectiveRegistry algorithms = {};
   /// When another thread sets progress_due (may be null), it is cleared and on_progress called in between two instants
   /// of the run, on the thread that simulates.
   std::atomic<bool>* progress_due = nullptr;

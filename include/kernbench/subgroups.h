@@ -30,4 +30,13 @@ WorkRef all_gather_coalesced(const std::vector<std::vector<Tensor>>& output_tens
                              const std::vector<Tensor>& input_tensor_list, const ProcessGroup& group = {},
                              bool async_op = false, Where where = Where::current());
 
+/// all_gather_into_tensor(outputs[i], inputs[i]) for each i, likewise.
+WorkRef all_gather_into_tensor_coalesced(const std::vector<Tensor>& outputs, const std::vector<Tensor>& inputs,
+                                         const ProcessGroup& group = {}, bool async_op = false,
+                                         Where where = Where::current());
+/// reduce_scatter_tensor(outputs[i], inputs[i], op) for each i, likewise.
+WorkRef reduce_scatter_tensor_coalesced(const std::vector<Tensor>& outputs, const std::vector<Tensor>& inputs,
+                                        ReduceOp op = ReduceOp::SUM, const ProcessGroup& group = {},
+                                        bool async_op = false, Where where = Where::current());
+
 }  // namespace kernbench::torch::distributed

@@ -2,11 +2,18 @@
 
 #include <utility>
 
+#include "kernbench/error.h"
+
 namespace kernbench::cli {
 
 SimulateOptions options_for(const Bench& bench, SimulateOptions options, const ParameterTexts& given) {
   options.parameters = Parameters(bench.name, bench.parameters, given);
   options.models = bench.models;
+  try {
+    options.algorithms.add(bench.algorithms);
+  } catch (const ValueError& error) {
+    throw ConfigurationError(error.what());
+  }
   return options;
 }
 

@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "kernbench/collective_registry.h"
 #include "kernbench/models.h"
 #include "kernbench/parameters.h"
 #include "kernbench/simulate.h"
@@ -16,16 +17,17 @@ namespace kernbench::cli {
 struct Bench {
   std::string name, help;
   std::vector<BenchParameter> parameters;
-  std::function<void()> run;  // the body of the simulation's main fiber
-  ModelRegistry models = {};  // component models that come with it
+  std::function<void()> run;           // the body of the simulation's main fiber
+  ModelRegistry models = {};           // component models that come with it
+  CollectiveRegistry algorithms = {};  // collective algorithms that come with it
   Origin origin = {.kind = "built-in"};
 };
 
 /// Texts by name, as a command line gives them; not yet checked.
 using ParameterTexts = std::map<std::string, std::string>;
 
-/// `options` for a run of `bench`: with its models, and with its parameters as given, else their defaults.
-/// ConfigurationError for a parameter that the bench does not declare.
+/// `options` for a run of `bench`: with its models and, besides those of `options`, its collective algorithms, and with
+/// its parameters as given, else their defaults. ConfigurationError for a parameter that the bench does not declare.
 SimulateOptions options_for(const Bench& bench, SimulateOptions options, const ParameterTexts& given);
 
 /// Runs `bench` in a fresh simulation with options_for(bench, …). An error of the simulated program is part of the

@@ -1,16 +1,55 @@
+#include <fmt/format.h>
+
+#include <filesystem>
 #include <functional>
 #include <optional>
 #include <string>
+#include <utility>
 
+#include "cli/algorithm_files.h"
 #include "cli/ccl/output.h"
 #include "cli/ccl/sweep.h"
+#include "cli/ccl/tune.h"
 #include "cli/commands.h"
 #include "cli/output_file.h"
 #include "cli/status_line.h"
+#include "distributed/algorithms/own_algorithm.h"
+#include "kernbench/collectives.h"
 #include "kernbench/error.h"
 #include "kernbench/simulate.h"
+#include "topology/files.h"
 
 namespace kernbench::cli {
+namespace {
+
+/// Makes the schedule of an MSCCL file one of the algorithms that are measured.
+void add_schedule(const std::string& file, const ccl::Test& test, CollectiveRegistry& algorithms,
+                  ccl::Request& request) {
+  collectives::Algorithm schedule = collectives::load_msccl(file);
+  const ccl::Test& its_own = ccl::find_test(distributed::name(distributed::operation_of(schedule.operation)));
+  if (its_own.name != test.name) {
+    throw ConfigurationError(
+        fmt::format("it is a schedule of {}, not of {}: name that operation, or another file", its_own.name, test.name),
+        file);
+  }
+  request.algorithms.push_back(schedule.name);
+  try {
+    algorithms.add(std::move(schedule));
+  } catch (const ValueError& error) {
+    throw ConfigurationError(error.what(), file);
+  }
+}
+
+/// Adds what was measured to the file, which may be there.
+void write_tuning(const std::string& path, const ccl::Test& test, const ccl::Sweep& sweep,
+                  const SimulateOptions& options, const ccl::Simulate& simulate) {
+  std::error_code ignored;
+  const std::string before = std::filesystem::exists(path, ignored) ? topology::read_file(path, "tuning") : "";
+  const std::string text = ccl::to_tuning(test, sweep, options, before, path, simulate);
+  OutputFile("--tune", path).write(text);
+}
+
+}  // namespace
 
 ExitCode measure_collective(const CclCommand& command, const Environment& environment) {
   std::optional<OutputFile> json, csv;
@@ -23,21 +62,28 @@ ExitCode measure_collective(const CclCommand& command, const Environment& enviro
   options.stop_requested = environment.stop_requested;
   options.on_stuck = environment.on_stuck;
   StatusLine status(environment.err, environment.err_is_terminal);
+  options.algorithms = algorithms_of(command.load, {}, false, environment, status);
+  ccl::Request request = command.request;
+  for (const std::string& file : command.msccl) add_schedule(file, test, options.algorithms, request);
+  const ccl::Simulate plainly = [](const SimulateOptions& how, const std::function<void()>& program) {
+    simulate(how, program);
+  };
+  if (!command.tune.empty() && request.algorithms.empty())
+    request.algorithms = ccl::algorithms_that_run(test, request.ranks, options, plainly);
   status.show("measuring " + std::string(test.name));
-  const ccl::Sweep sweep =
-      ccl::sweep(test, command.request, options,
-                 [](const SimulateOptions& how, const std::function<void()>& program) { simulate(how, program); });
+  const ccl::Sweep sweep = ccl::sweep(test, request, options, plainly);
   status.clear();
+  if (!command.tune.empty()) write_tuning(command.tune, test, sweep, options, plainly);
 
   for (const std::string& note : command.notes) environment.err("note: " + note + "\n");
-  if (json) json->write(ccl::to_json(test, command.request, sweep));
+  if (json) json->write(ccl::to_json(test, request, sweep));
   if (csv) csv->write(ccl::to_csv(test, sweep));
   if (command.json == "-") {
-    environment.out(ccl::to_json(test, command.request, sweep));
+    environment.out(ccl::to_json(test, request, sweep));
   } else if (command.csv == "-") {
     environment.out(ccl::to_csv(test, sweep));
   } else {
-    environment.out(command.compare ? ccl::to_comparison(sweep) : ccl::to_table(test, command.request, sweep));
+    environment.out(command.compare ? ccl::to_comparison(sweep) : ccl::to_table(test, request, sweep));
   }
   return sweep.wrong() > 0 ? ExitCode::check_failed : ExitCode::ok;
 }

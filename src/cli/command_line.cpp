@@ -30,9 +30,6 @@ Exit codes: 0 ok, 1 a check failed, 2 usage or configuration, 3 the simulated pr
 failed, 4 internal error, 130 interrupted, 143 terminated.
 "kernbench COMMAND --help" says more about each command.)";
 
-constexpr const char* kRunExamples =
-    R"(Example: kernbench run gemm -t tiny -p M=256 --set "pe.gemm.array=[128, 64]" --json result.json)";
-
 constexpr const char* kDiffExamples =
     R"(A and B are results that "kernbench run --json FILE" wrote. Shown are the inputs that differ, what
 explains most first, the simulated time, and where it went: by activity on the critical paths, by
@@ -62,9 +59,7 @@ Options are those of nccl-tests, sizes too (8, 32K, 128M, 1G), and so is the tab
 simulated: every run gives the same ones. Exit code 1 when an element is wrong.
 
 Examples:
-  kernbench ccl all_reduce --topology ahbm-2sip -b 1K -e 64M -f 4
-  kernbench ccl all_reduce --algo ring_allreduce --algo direct_allreduce --compare
-  kernbench ccl sendrecv --topology ahbm-2sip -b 8 -e 1M -f 2 -n 5 --csv sendrecv.csv)";
+  kernbench ccl all_reduce -b 1K -e 64M -f 4 --algo ring_allreduce --algo direct_allreduce --compare)";
 
 // An option that takes exactly one text each time it is given.
 CLI::Option* add_text(CLI::App& app, const std::string& names, Texts& values, const std::string& type,
@@ -130,7 +125,7 @@ struct DescribeTexts {
 struct RunTexts {
   Texts bench, topology, overrides, parameters, seed, reads, memory, threads, max_time, max_polls, stack_size, watchdog,
       json, op_log, trace, wait_graph, detailed_launches, correlation_id, report, colour, bench_of_file, compiler,
-      cxxflags;
+      cxxflags, load;
   bool no_data = false, exact_events = false, no_explain = false, skip_floating = false, explain = false, quiet = false,
        no_cache = false;
   bool whole_run = false;
@@ -179,9 +174,10 @@ struct RunTexts {
     add_text(*command, "--bench", bench_of_file, "NAME", "Which KERNBENCH_BENCH of a C++ file (default: the only one)");
     add_text(*command, "--compiler", compiler, "COMMAND", "C++ compiler (default: KERNBENCH_CXX, CXX, or the build's)");
     add_text(*command, "--cxxflags", cxxflags, "FLAGS", "More flags for the compiler, last; repeatable");
+    add_text(*command, "--load", load, "FILE", "C++ file with collective algorithms of your own; repeatable");
     command->add_flag("--no-cache", no_cache, "Compile a C++ file anew, and keep nothing in ~/.cache/kernbench")
         ->disable_flag_override();
-    command->footer(kRunExamples);
+    command->footer("");  // not that of all commands: it fits one screen
     return command;
   }
   Command command() const {
@@ -189,6 +185,7 @@ struct RunTexts {
     out.bench = single("BENCH", bench, "");
     if (out.bench.empty()) throw ConfigurationError("run needs a BENCH: see \"kernbench list\"");
     out.file = file_options(out.bench);
+    out.load = load;
     SimulateOptions& options = out.options;
     options.topology = single("--topology", topology, options.topology);
     options.overrides = overrides_of(overrides);
@@ -230,6 +227,7 @@ struct RunTexts {
     out.cxxflags = cxxflags;  // these begin with '-' as a rule
     out.cache = !no_cache;
     if (is_bench_file(name)) return out;
+    if (!load.empty() && out.bench.empty()) return out;
     const char* unused = !out.bench.empty()      ? "--bench"
                          : !out.compiler.empty() ? "--compiler"
                          : !out.cxxflags.empty() ? "--cxxflags"
@@ -272,7 +270,7 @@ struct DiffTexts {
 
 struct CclTexts {
   Texts operation, topology, overrides, least, most, step, factor, devices, threads, iterations, warm_ups, calls, check,
-      reduction, type, root, blocking, local_register, algorithms, json, csv;
+      reduction, type, root, blocking, local_register, algorithms, load, msccl, tune, json, csv;
   bool compare = false, bound = false;
 
   CLI::App* declare(CLI::App& app) {
@@ -293,9 +291,12 @@ struct CclTexts {
     add_text(*command, "-d,--datatype", type, "TYPE", "float (default), half, bfloat16, int8, …, or all");
     add_text(*command, "-r,--root", root, "RANK", "Root, or all (default: 0)");
     add_text(*command, "-t,--nthreads", threads, "N", "Of nccl-tests: ranks are -t times -g");
-    add_text(*command, "-z,--blocking", blocking, "N", "Of nccl-tests: changes nothing here");
-    add_text(*command, "-R,--local_register", local_register, "N", "Of nccl-tests: changes nothing here");
-    add_text(*command, "--algo", algorithms, "NAME", "Algorithm of the collectives file; repeatable");
+    add_text(*command, "-z,--blocking", blocking, "N", "Of nccl-tests: changes nothing here")->group("");
+    add_text(*command, "-R,--local_register", local_register, "N", "Of nccl-tests: changes nothing here")->group("");
+    add_text(*command, "--algo", algorithms, "NAME", "Algorithm, or entry of the collectives file; repeatable");
+    add_text(*command, "--load", load, "FILE", "C++ file with collective algorithms of your own; repeatable");
+    add_text(*command, "--msccl", msccl, "FILE", "MSCCL file (XML) whose schedule is run, beside --algo; repeatable");
+    add_text(*command, "--tune", tune, "FILE", "Write the best algorithm of each size, of --algo or of all, for auto");
     command->add_flag("--compare", compare, "Bus bandwidth of the algorithms side by side, the best marked")
         ->disable_flag_override();
     command->add_flag("--bound", bound, "The least time that any algorithm could take, beside each row")
@@ -324,12 +325,16 @@ struct CclTexts {
     request.all_roots = single("-r", root, "0") == "all";
     if (!request.all_roots) request.root = static_cast<int>(ccl_number_of("-r", single("-r", root, "0"), 0));
     request.algorithms = algorithms;
+    out.load = load;
+    out.msccl = msccl;
+    out.tune = single("--tune", tune, "");
     out.compare = compare;
     request.bound = bound;
     out.json = single("--json", json, "");
     out.csv = single("--csv", csv, "");
     if (out.json == "-" && out.csv == "-") throw ConfigurationError("--json - and --csv - both want standard output");
-    if (compare && algorithms.size() < 2) throw ConfigurationError("--compare needs two or more --algo NAME");
+    if (compare && algorithms.size() + msccl.size() < 2)
+      throw ConfigurationError("--compare needs two or more --algo NAME or --msccl FILE");
     if (!threads.empty() && ranks == 0) out.notes.emplace_back("-t without -g: as many ranks as there are SIPs");
     if (!blocking.empty()) out.notes.emplace_back("-z changes nothing: calls return at once, in simulated time");
     if (!local_register.empty()) out.notes.emplace_back("-R changes nothing: there is no registration of buffers");

@@ -48,7 +48,8 @@ struct DescribeCommand {
 struct RunCommand {
   std::string bench;  // a built-in bench's name, or a C++ file (is_bench_file)
   BenchFileOptions file;
-  SimulateOptions options;  // but for its parameters and models, which are the bench's
+  std::vector<std::string> load;  // C++ files with collective algorithms
+  SimulateOptions options;        // but for its parameters and models, which are the bench's
   ParameterTexts parameters;
   std::string json;        // file, "-" for standard output, "" for none
   std::string wait_graph;  // file, "" for none
@@ -69,6 +70,9 @@ struct DiffCommand {
 
 struct CclCommand {
   ccl::Request request;
+  std::vector<std::string> load;   // C++ files with collective algorithms
+  std::vector<std::string> msccl;  // MSCCL files
+  std::string tune;                // file for the best algorithms, "" for none
   SimulateOptions options;
   std::string json, csv;           // files, "-" for standard output in place of the table, "" for none
   bool compare = false;            // algorithms side by side

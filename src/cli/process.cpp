@@ -43,6 +43,12 @@ Bench load_file(const std::string& path, const BenchFileOptions& options, const 
   return load_bench_file(path, options, hooks);
 }
 
+CollectiveRegistry load_algorithms(const std::string& path, const BenchFileOptions& options,
+                                   const BenchFileHooks& hooks) {
+  note_user_file(path);
+  return load_algorithm_file(path, options, hooks);
+}
+
 }  // namespace
 
 int run_process(int argc, char** argv, std::vector<Bench> benches, Execute execute) noexcept {
@@ -53,6 +59,7 @@ int run_process(int argc, char** argv, std::vector<Bench> benches, Execute execu
   const Environment environment = {.benches = std::move(benches),
                                    .execute = std::move(execute),
                                    .load_file = load_file,
+                                   .load_algorithms = load_algorithms,
                                    .topologies = shipped_topologies,
                                    .describe = describe_topology,
                                    .out = write_output,

@@ -10,6 +10,7 @@
 
 #include "base/quantity.h"
 #include "base/text.h"
+#include "cli/algorithm_files.h"
 #include "cli/build_id.h"
 #include "cli/commands.h"
 #include "cli/messages.h"
@@ -109,7 +110,10 @@ using OnExit = std::function<void(const Bench& bench, int status, const std::str
 report::RunResult execute_bench(const RunCommand& command, const Environment& environment, const OnExit& on_exit) {
   StatusLine status(environment.err, environment.err_is_terminal && !command.quiet);
   const Bench bench = bench_of(command, environment, status);
-  SimulateOptions options = options_for(bench, command.options, command.parameters);
+  SimulateOptions given = command.options;
+  given.algorithms = algorithms_of(command.load, command.file, use_colour(command.colour, environment.err_is_terminal),
+                                   environment, status);
+  SimulateOptions options = options_for(bench, given, command.parameters);
   options.stop_requested = environment.stop_requested;
   options.on_stuck = environment.on_stuck;
   const SimulateOptions without_display = options;

@@ -13,7 +13,13 @@ namespace kernbench::distributed {
 
 AlgorithmSpec algorithm_of(runtime::HostContext& context, const std::string& name) {
   Rendezvous& shared = rendezvous(context);
-  if (!shared.collectives) shared.collectives = load_collectives(context.simulation.options().collectives);
+  if (!shared.collectives) {
+    const auto& options = context.simulation.options();
+    const auto table = options.algorithms.algorithms().empty()
+                           ? shipped_algorithms()
+                           : std::make_shared<const AlgorithmTable>(options.algorithms);
+    shared.collectives = load_collectives(options.collectives, table);
+  }
   AlgorithmSpec algorithm = find_algorithm(*shared.collectives, name);
   algorithm.n_slots = std::max(algorithm.n_slots, context.simulation.options().least_slots);
   return algorithm;
@@ -23,7 +29,8 @@ AlgorithmSpec algorithm_of_group(runtime::HostContext& context, const std::strin
   AlgorithmSpec algorithm = algorithm_of(context, name);
   const char* text = std::getenv("KB_ALGO");  // NOLINT(concurrency-mt-unsafe): nobody here sets it
   if (text == nullptr || !name.empty()) return algorithm;
-  return AlgorithmFilter(text).applied_to({ranks, rank_per_pe, algorithm, context.simulation.topology()});
+  return AlgorithmFilter(text, algorithm.table)
+      .applied_to({ranks, rank_per_pe, algorithm, context.simulation.topology()});
 }
 
 }  // namespace kernbench::distributed

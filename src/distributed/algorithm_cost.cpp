@@ -1,6 +1,9 @@
 #include "distributed/algorithm_cost.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
+#include <iterator>
 #include <map>
 #include <numbers>
 #include <set>
@@ -9,6 +12,8 @@
 #include "distributed/algorithm_spec.h"
 #include "distributed/algorithms/degree.h"
 #include "distributed/ranks/pe_of_rank.h"
+#include "distributed/tuning.h"
+#include "kernbench/error.h"
 
 namespace kernbench::distributed {
 namespace {
@@ -162,21 +167,50 @@ AutomaticChoice::AutomaticChoice(CollectiveOperation operation, const GroupDescr
   const GroupShape shape = group.shape();
   const auto endpoints = endpoints_of(group, ranks);
   std::vector<std::string_view> candidates;
-  for (const std::string_view each : algorithm_names(operation)) {
+  for (const std::string_view each : group.spec.table->names(operation)) {
     if (std::ranges::find(group.spec.candidates, each) != group.spec.candidates.end()) candidates.push_back(each);
   }
   const double way = group.rank_per_pe ? 0 : way_ns_per_byte(network);
   std::vector<AlgorithmCost> crowded;  // whose channels take turns with the group's own
-  for (const CollectiveAlgorithm& algorithm : collective_algorithms()) {
+  for (const CollectiveAlgorithm& algorithm : group.spec.table->all()) {
     if (algorithm.operation != operation || !algorithm.steps || !algorithm.refusal(group).empty()) continue;
     if (!candidates.empty() && std::ranges::find(candidates, algorithm.name) == candidates.end()) continue;
     auto& into = fits_beside(algorithm, group) ? costs_ : crowded;
     into.push_back(cost_of(algorithm, shape, endpoints, group.rank_per_pe, way, network));
   }
   if (costs_.empty()) costs_ = std::move(crowded);
+  take_measured(operation, group);
+}
+
+void AutomaticChoice::take_measured(CollectiveOperation operation, const GroupDescription& group) {
+  const auto& spec = group.spec;
+  const Tuning::Sizes* sizes = spec.tuning ? spec.tuning->sizes_of(operation, group.ranks, group.rank_per_pe) : nullptr;
+  if (sizes == nullptr) return;
+  std::map<std::int64_t, const CollectiveAlgorithm*> measured;
+  for (const auto& [from, name] : *sizes) {
+    const CollectiveAlgorithm& algorithm = spec.table->find(operation, name);
+    const bool narrowed = std::ranges::any_of(
+        spec.candidates, [&](std::string_view each) { return spec.table->named(each)->operation == operation; });
+    if (narrowed && std::ranges::find(spec.candidates, name) == spec.candidates.end()) return;
+    const std::string reason = algorithm.refusal(group);
+    if (!reason.empty())
+      throw ConfigurationError(fmt::format("{} has {} for {}, which cannot run on this group: {}; measure anew",
+                                           spec.tuning->file(), name, distributed::name(operation), reason));
+    measured[from] = &algorithm;
+  }
+  measured_ = std::move(measured);
+  file_ = spec.tuning->file();
+}
+
+std::string AutomaticChoice::reason() const {
+  return measured_.empty() ? "least cost" : "best by measurement in " + file_;
 }
 
 const CollectiveAlgorithm& AutomaticChoice::of(std::int64_t bytes) const {
+  if (!measured_.empty()) {
+    const auto after = measured_.upper_bound(bytes);
+    return *(after == measured_.begin() ? after : std::prev(after))->second;
+  }
   const AlgorithmCost* best = &costs_.front();
   for (const AlgorithmCost& cost : costs_)
     if (cost.of(bytes) < kMargin * best->of(bytes)) best = &cost;

@@ -15,7 +15,9 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <span>
+#include <string>
 #include <string_view>
 #include <vector>
 
@@ -48,12 +50,20 @@ class AutomaticChoice {
   /// has anyway.
   AutomaticChoice(CollectiveOperation operation, const GroupDescription& of, std::span<const int> ranks,
                   const topology::Network& network);
-  /// The first one of the table unless another one takes 2 % less.
+  /// By the file of measurements, if the group's entry names one (AlgorithmSpec::tuning) with this operation and group
+  /// and its algorithms are candidates; else the first one of the table unless another one takes 2 % less.
   const CollectiveAlgorithm& of(std::int64_t bytes) const;
+  /// Why: "least cost", or "best by measurement in FILE".
+  std::string reason() const;
   const std::vector<AlgorithmCost>& costs() const { return costs_; }
 
  private:
+  /// Takes the measured algorithms of the group, if there are some. ConfigurationError for one that cannot run on it.
+  void take_measured(CollectiveOperation operation, const GroupDescription& group);
+
   std::vector<AlgorithmCost> costs_;
+  std::map<std::int64_t, const CollectiveAlgorithm*> measured_;  // by the size from which on; empty: by cost
+  std::string file_;                                             // of the measurements
 };
 
 }  // namespace kernbench::distributed

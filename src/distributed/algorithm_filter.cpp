@@ -68,7 +68,7 @@ struct Choice {
   std::vector<std::string_view> names = {};
 };
 
-Choice choice_of(std::string_view text) {
+Choice choice_of(std::string_view text, const AlgorithmTable& table) {
   Choice choice{text};
   const std::size_t colon = text.find(':');
   if (colon != std::string_view::npos) {
@@ -80,35 +80,28 @@ Choice choice_of(std::string_view text) {
   choice.names = parts_of(text, ',');
   for (const std::string_view each : choice.names) {
     if (each.empty()) refuse(fmt::format("{} has an empty choice", in_quotes(std::string(choice.text))));
-    const bool known = std::ranges::any_of(collective_algorithms(), [&](const CollectiveAlgorithm& algorithm) {
+    const bool known = std::ranges::any_of(table.all(), [&](const CollectiveAlgorithm& algorithm) {
       return (!choice.operation || algorithm.operation == *choice.operation) && is_meant(algorithm, each);
     });
     if (known) continue;
     refuse(fmt::format("there is no algorithm {} for {}{}", in_quotes(std::string(each)),
                        choice.operation ? name(*choice.operation) : "any operation",
-                       choice.operation
-                           ? fmt::format(" (known: {})", fmt::join(algorithm_names(*choice.operation), ", "))
-                           : std::string()));
+                       choice.operation ? fmt::format(" (known: {})", fmt::join(table.names(*choice.operation), ", "))
+                                        : std::string()));
   }
   return choice;
 }
 
-std::vector<std::string_view> left_by(const Choice& choice, CollectiveOperation operation) {
+std::vector<std::string_view> left_by(const Choice& choice, CollectiveOperation operation,
+                                      const AlgorithmTable& table) {
   std::vector<std::string_view> left;
-  for (const CollectiveAlgorithm& algorithm : collective_algorithms()) {
+  for (const CollectiveAlgorithm& algorithm : table.all()) {
     if (algorithm.operation != operation) continue;
     const bool named =
         std::ranges::any_of(choice.names, [&](std::string_view text) { return is_meant(algorithm, text); });
     if (named != choice.excludes) left.push_back(algorithm.name);
   }
   return left;
-}
-
-std::string& choice_in(AlgorithmSpec& spec, CollectiveOperation operation) {
-  const std::array<std::string*, kCollectiveOperations.size()> names{
-      &spec.module, &spec.broadcast, &spec.barrier, &spec.reduce_scatter, &spec.all_gather,
-      &spec.reduce, &spec.gather,    &spec.scatter, &spec.all_to_all,     &spec.all_reduce_partials};
-  return *names[static_cast<std::size_t>(operation)];
 }
 
 }  // namespace
@@ -124,11 +117,11 @@ std::string_view family_of(const CollectiveAlgorithm& algorithm) {
   return whole;
 }
 
-AlgorithmFilter::AlgorithmFilter(std::string_view text) {
+AlgorithmFilter::AlgorithmFilter(std::string_view text, AlgorithmTableRef table) : table_(std::move(table)) {
   std::array<bool, kCollectiveOperations.size()> named{};
   bool for_all = false;
   for (const std::string_view part : parts_of(text, ';')) {
-    const Choice choice = choice_of(part);
+    const Choice choice = choice_of(part, *table_);
     if (!choice.operation && for_all)
       refuse(fmt::format("{} is a second choice for all", in_quotes(std::string(part))));
     for_all = for_all || !choice.operation;
@@ -138,7 +131,7 @@ AlgorithmFilter::AlgorithmFilter(std::string_view text) {
       if (choice.operation && *choice.operation != operation) continue;
       if (choice.operation && named[place]) refuse(fmt::format("{} has two choices", name(operation)));
       if (!choice.operation && named[place]) continue;  // what names the operation decides
-      auto left = left_by(choice, operation);
+      auto left = left_by(choice, operation, *table_);
       if (choice.operation) named[place] = true;
       any = any || !left.empty();
       if (!left.empty()) allowed_[place] = std::move(left);
@@ -155,25 +148,24 @@ bool AlgorithmFilter::allows(const CollectiveAlgorithm& algorithm) const {
 AlgorithmSpec AlgorithmFilter::applied_to(const GroupDescription& group) const {
   AlgorithmSpec spec = group.spec;
   for (const CollectiveOperation operation : kCollectiveOperations) {
-    std::string& mine = choice_in(spec, operation);
+    const std::string mine = spec.algorithm_for(operation);
+    const auto& allowed = allowed_[static_cast<std::size_t>(operation)];
+    const auto runs = [&](std::string_view each) {
+      return group.ranks < 2 || table_->find(operation, each).refusal(group).empty();
+    };
+    const auto fits = std::ranges::find_if(allowed, runs);
     if (mine == kAutomatic) {
-      const auto& left = allowed_[static_cast<std::size_t>(operation)];
-      const auto runs = [&](std::string_view each) {
-        return group.ranks < 2 || find_collective_algorithm(operation, each).refusal(group).empty();
+      const auto has_cost = [&](std::string_view each) {
+        return runs(each) && static_cast<bool>(table_->find(operation, each).steps);
       };
-      if (left.empty() || std::ranges::any_of(left, runs))
-        spec.candidates.insert(spec.candidates.end(), left.begin(), left.end());
-      else
-        mine = left.front();
+      if (allowed.empty() || std::ranges::any_of(allowed, has_cost)) {
+        spec.candidates.insert(spec.candidates.end(), allowed.begin(), allowed.end());
+        continue;
+      }
+    } else if (allows(table_->find(operation, mine))) {
       continue;
     }
-    if (allows(find_collective_algorithm(operation, mine))) continue;
-    const auto& allowed = allowed_[static_cast<std::size_t>(operation)];
-    const auto fits = std::ranges::find_if(allowed, [&](std::string_view each) {
-      return group.ranks < 2 || find_collective_algorithm(operation, each).refusal(group).empty();
-    });
-    mine = fits == allowed.end() ? allowed.front() : *fits;
-    if (operation == CollectiveOperation::all_reduce) spec.topology.reset();  // of the module that is used no more
+    spec.take(table_->find(operation, fits == allowed.end() ? allowed.front() : *fits));
   }
   return spec;
 }

@@ -16,7 +16,7 @@ class AlgorithmFilter {
  public:
   /// ConfigurationError for operations and algorithms that do not exist, for an operation that is named twice, and for
   /// a choice that leaves none.
-  explicit AlgorithmFilter(std::string_view text);
+  explicit AlgorithmFilter(std::string_view text, AlgorithmTableRef table = shipped_algorithms());
 
   bool allows(const CollectiveAlgorithm& algorithm) const;
   /// The group's spec, with another algorithm for each operation whose own is not allowed: the first one of the table
@@ -24,6 +24,7 @@ class AlgorithmFilter {
   AlgorithmSpec applied_to(const GroupDescription& group) const;
 
  private:
+  AlgorithmTableRef table_;
   /// By operation, those that it may use; an empty list: all.
   std::array<std::vector<std::string_view>, kCollectiveOperations.size()> allowed_;
 };

@@ -5,6 +5,7 @@
 #include <array>
 #include <cstdint>
 #include <map>
+#include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -26,10 +27,14 @@ inline constexpr std::array<std::string_view, 3> kBufferKindNames{"tcm", "hbm", 
 inline constexpr std::array<std::string_view, 1> kValidatorNames{"multi_pe_sip_local"};
 inline constexpr std::array<std::string_view, 2> kBackpressureNames{"sleep", "poll"};
 
+class Tuning;
+
 /// One algorithm of a collectives file, with what `defaults` says where it says nothing itself.
 struct AlgorithmSpec {
   std::string module;                         // its algorithm of all-reduces
   std::optional<std::string> topology = {};   // without: that of the module
+  std::optional<std::string> msccl = {};      // file with the schedule of its algorithm for an operation
+  std::optional<std::string> tune = {};       // file by which automatic choices go
   std::optional<std::string> validator = {};  // of all-reduces
   Mapper mapper = Mapper::leader;             // likewise
   std::string broadcast = "ring_broadcast";   // its other algorithms; each of them may be kAutomatic
@@ -51,6 +56,8 @@ struct AlgorithmSpec {
   std::int32_t n_elem = 1 << 20;                  // assumption: large enough for bandwidth to show
   std::optional<std::int32_t> world_size = {};    // without: the number of SIPs
   std::vector<std::string_view> candidates = {};  // of automatic choices; none of an operation: all. No key of the file
+  AlgorithmTableRef table = shipped_algorithms();  // of which the names are. Likewise
+  std::shared_ptr<const Tuning> tuning = {};       // what the file `tune` says. Likewise
   bool operator==(const AlgorithmSpec&) const = default;
 
   /// Whether the algorithm of an operation is chosen call by call (algorithm_cost.h).
@@ -61,6 +68,14 @@ struct AlgorithmSpec {
         &module, &broadcast, &barrier, &reduce_scatter, &all_gather,
         &reduce, &gather,    &scatter, &all_to_all,     &all_reduce_partials};
     return *names[static_cast<std::size_t>(operation)];
+  }
+  /// Makes an algorithm of the table that of its operation.
+  void take(const CollectiveAlgorithm& algorithm) {
+    const std::array<std::string*, kCollectiveOperations.size()> names{
+        &module, &broadcast, &barrier, &reduce_scatter, &all_gather,
+        &reduce, &gather,    &scatter, &all_to_all,     &all_reduce_partials};
+    *names[static_cast<std::size_t>(algorithm.operation)] = algorithm.name;
+    if (algorithm.operation == CollectiveOperation::all_reduce) topology.reset();  // of the module that is used no more
   }
   /// Of a tile that takes one slot.
   std::int64_t tile_elements(DType dtype) const {
@@ -82,8 +97,10 @@ void describe(V& visit, S& spec) {
   namespace limits = topology::limits;
   constexpr std::int64_t kCount = (std::int64_t{1} << 31) - 1;
   visit.field({"topology", "arrangement of the ranks: that of `module`, and an error if it is another", false, 0, 0,
-               all_reduce_topologies()},
+               spec.table->all_reduce_topologies()},
               spec.topology);
+  visit.field({"msccl", "MSCCL file (XML) whose schedule is the algorithm of its operation"}, spec.msccl);
+  visit.field({"tune", "file that `kernbench ccl --tune` has written, by which `auto` chooses"}, spec.tune);
   visit.field(
       {"validator", "check of group and placement that every all_reduce must pass", false, 0, 0, kValidatorNames},
       spec.validator);
@@ -91,7 +108,7 @@ void describe(V& visit, S& spec) {
                kMapperNames},
               spec.mapper);
   const auto choice = [&](const char* key, const char* meaning, CollectiveOperation operation, auto& value) {
-    visit.field({key, meaning, false, 0, 0, algorithm_choices(operation)}, value);
+    visit.field({key, meaning, false, 0, 0, spec.table->choices(operation)}, value);
   };
   choice("broadcast", "algorithm of broadcasts", CollectiveOperation::broadcast, spec.broadcast);
   choice("barrier", "algorithm of barriers", CollectiveOperation::barrier, spec.barrier);

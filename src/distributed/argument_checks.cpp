@@ -33,8 +33,9 @@ void check_reduction(const char* call, ReduceOp op, DType dtype) {
                     call, name(op), type));
   }
   if (op == ReduceOp::PREMUL_SUM) {
-    throw ValueError(
-        fmt::format("{}: ReduceOp.PREMUL_SUM has no factor here; multiply the tensor, then use SUM", call));
+    throw ValueError(fmt::format(
+        "{}: ReduceOp.PREMUL_SUM has no factor here; pass _make_nccl_premul_sum(factor) (kernbench/premul_sum.h)",
+        call));
   }
   throw ValueError(
       fmt::format("{}: Cannot use ReduceOp.{} with a tensor of {}: {}", call, name(op), type,

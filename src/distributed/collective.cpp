@@ -83,7 +83,8 @@ std::vector<Round> rounds_of(Group& group, const CollectiveAlgorithm& algorithm,
   const GroupShape& shape = group.shape(context.pe.has_value());
   auto channels = algorithm.channels(shape);
   if (has_all(channels_of(group.algorithm(), shape), channels)) return {{1, size - 1}};
-  if (!takes_rounds(algorithm.operation)) return {{1, size - 1, {{algorithm.topology, 0}}, std::move(channels)}};
+  if (!takes_rounds(algorithm.operation) || algorithm.is_own)
+    return {{1, size - 1, {{algorithm.topology, 0}}, std::move(channels)}};
   std::vector<Round> rounds;
   const GroupDescription description{size, context.pe.has_value(), group.algorithm(), context.simulation.topology()};
   for (auto& each : channel_rounds(description, algorithm)) {
@@ -194,6 +195,11 @@ std::shared_ptr<WorkState> issue(GroupHandle& handle, CollectiveCall call, bool 
   const std::string what =
       fmt::format("{} (sequence number {}) of {}", name(call.fingerprint.type), sequence, group.name());
   if (group.is_doomed(sequence)) return refuse(context, handle, sequence, what, async_op);
+  const auto timer = handle.timer([what, group = std::weak_ptr<Group>(handle.group), sequence] {
+    const auto alive = group.lock();
+    const auto missing = alive ? alive->order_check().missing(sequence) : std::vector<int>();
+    return missing.empty() ? what : fmt::format("{}, which ranks {} have not called,", what, set_text(missing));
+  });
   const auto scope = group.order_check().scope(sequence, [&] { return group.new_scope(context); });
   work.scope = scope;
   work.synchronous = !async_op;
@@ -257,6 +263,7 @@ std::shared_ptr<WorkState> issue(GroupHandle& handle, CollectiveCall call, bool 
   state->group = handle.group;
   group.order_check().attach(sequence, state);
   communicator->set_end(handle.member, sequence, rounds.size(), state->finished);
+  GroupHandle::stop_at_end(timer, *state);
   // Others may have differed while this one was given to the device.
   if (scope && scope->taken_back()) state->fail(group.failure());
   if (!async_op && scope && (state->failure || group.has_conflict(sequence))) {

@@ -3,7 +3,9 @@
 
 #include <utility>
 
+#include "base/text.h"
 #include "distributed/argument_checks.h"
+#include "distributed/call_timer.h"
 #include "distributed/collective.h"
 #include "distributed/device_work.h"
 #include "distributed/transfer.h"
@@ -50,6 +52,31 @@ bool Work::wait(Where where) {
     order_current_stream_behind(*state_);
   }
   return true;
+}
+
+bool Work::wait(Time timeout, Where where) {
+  const tensor::HostCall here("Work::wait", where);
+  auto& context = runtime::current_context("Work::wait");
+  if (timeout <= Time::zero()) throw ValueError("Work::wait: the timeout must be more than 0");
+  throw_failure_of(*state_);
+  const bool ended = wait_at_most(context, state_->finished, timeout, "Work::wait with a timeout");
+  throw_failure_of(*state_);
+  if (!ended) {
+    throw ProgramError("DistributedError",
+                       fmt::format("Operation timed out! It has not ended within {} of the wait", to_text(timeout)));
+  }
+  order_current_stream_behind(*state_);
+  return true;
+}
+
+void Work::abort(Where where) {
+  const tensor::HostCall here("Work::abort", where);
+  if (!state_->group) {
+    throw ProgramError("NotImplementedError",
+                       "Work::abort not implemented for send and recv: they end when the other side has called");
+  }
+  state_->group->abort(ProgramError("DistributedError", fmt::format("operation {} of {} was aborted by Work::abort",
+                                                                    state_->sequence, state_->group->name())));
 }
 
 bool Work::is_completed(Where where) const {

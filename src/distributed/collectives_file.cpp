@@ -5,12 +5,16 @@
 #include <algorithm>
 #include <array>
 #include <filesystem>
+#include <map>
+#include <memory>
 #include <set>
 #include <utility>
 #include <vector>
 
 #include "base/quantity.h"
 #include "base/text.h"
+#include "distributed/tuning.h"
+#include "kernbench/collectives.h"
 #include "kernbench/error.h"
 #include "topology/document.h"
 #include "topology/files.h"
@@ -25,15 +29,15 @@ namespace fs = std::filesystem;
 
 constexpr const char* kFileName = "ccl.yaml";
 
-topology::Field module_field() {
+topology::Field module_field(const AlgorithmTable& table) {
   return {"module", "algorithm of all-reduces; auto: of each call the one that costs least, as for other operations",
           true,     0,
-          0,        algorithm_choices(CollectiveOperation::all_reduce)};
+          0,        table.choices(CollectiveOperation::all_reduce)};
 }
 
 template <class V, class S>
 void describe_algorithm(V& visit, S& spec) {
-  visit.field(module_field(), spec.module);
+  visit.field(module_field(*spec.table), spec.module);
   describe(visit, spec);
 }
 
@@ -62,6 +66,17 @@ void translate(topology::Node& section) {
     if (std::ranges::find(kByteKeys, entry.key) != kByteKeys.end() && is_number(text)) text += "B";
     if (entry.key == "module") text.erase(0, text.rfind('.') + 1);
   }
+}
+
+/// An entry with a schedule says what its algorithm is; of all-reduces, if it is for another operation, `auto`.
+void add_module(topology::Entry& algorithm) {
+  topology::Node& section = algorithm.value;
+  if (section.kind != topology::Node::Kind::mapping || section.find("msccl") == nullptr) return;
+  if (section.find("module") != nullptr) return;
+  topology::Entry module = *std::ranges::find(section.entries, "msccl", &topology::Entry::key);
+  module.key = "module";
+  module.value.text = kAutomatic;
+  section.entries.push_back(std::move(module));
 }
 
 /// `algorithm` as a map by operation: what it says of an operation becomes the key of that operation, and of
@@ -95,13 +110,17 @@ void translate_all(topology::Node& root, std::vector<topology::Problem>& problem
       translate(entry.value);
     }
     if (entry.key != "algorithms") continue;
-    for (topology::Entry& algorithm : entry.value.entries) translate(algorithm.value);
+    for (topology::Entry& algorithm : entry.value.entries) {
+      translate(algorithm.value);
+      add_module(algorithm);
+    }
   }
 }
 
 std::vector<std::string_view> names_of(const Collectives& collectives) {
   std::vector<std::string_view> names;
   for (const auto& [name, spec] : collectives.algorithms) names.push_back(name);
+  for (const auto& own : collectives.defaults.table->own().algorithms()) names.push_back(own->name);
   return names;
 }
 
@@ -129,10 +148,10 @@ class Checks {
     if (!spec.topology || !read(path, "module") || !read(path, "topology")) return;
     if (spec.is_automatic(CollectiveOperation::all_reduce))
       return report(path + ".topology", "auto takes algorithms of any arrangement: leave it out");
-    const std::string_view needed = find_collective_algorithm(CollectiveOperation::all_reduce, spec.module).topology;
+    const std::string_view needed = spec.table->find(CollectiveOperation::all_reduce, spec.module).topology;
     if (*spec.topology == needed) return;
     std::vector<std::string_view> fitting;
-    for (const auto& each : collective_algorithms()) {
+    for (const auto& each : spec.table->all()) {
       const bool reduces = each.operation == CollectiveOperation::all_reduce;
       if (reduces && each.topology == *spec.topology) fitting.push_back(each.name);
     }
@@ -171,13 +190,14 @@ class Checks {
 
 }  // namespace
 
-Collectives parse_collectives(std::string_view yaml, const std::string& file_name) {
+Collectives parse_collectives(std::string_view yaml, const std::string& file_name, const AlgorithmTableRef& table) {
   std::vector<topology::Problem> problems;
   std::set<std::string> unread;
   topology::Node root = topology::parse_document(yaml, -1, problems);
   translate_all(root, problems);
   const topology::ModelNames no_models;
   Collectives collectives;
+  collectives.defaults.table = table;
   topology::SpecReader reader(root, no_models, problems, unread);
   describe_defaults(reader, collectives);
   reader.entries("algorithms", "names of algorithms, each with its keys", [&](const std::string& name) {
@@ -196,27 +216,70 @@ Collectives parse_collectives(std::string_view yaml, const std::string& file_nam
   return collectives;
 }
 
-Collectives load_collectives(const std::string& path) {
-  if (!path.empty()) return parse_collectives(topology::read_file(path, "collectives"), path);
+namespace {
+
+/// A path of a collectives file: relative to the folder of that file.
+std::string beside(const std::string& file, const std::string& path) {
+  return (fs::path(file).parent_path() / path).string();
+}
+
+/// Reads the files that entries name: schedules become algorithms of the table, with the names of their entries.
+Collectives with_files(Collectives collectives, const std::string& file) {
+  CollectiveRegistry own = collectives.defaults.table->own();
+  std::map<std::string, std::string> schedules;  // entry, algorithm
+  for (const auto& [name, spec] : collectives.algorithms) {
+    if (!spec.msccl) continue;
+    try {
+      own.add(collectives::load_msccl(beside(file, *spec.msccl), name));
+    } catch (const ValueError& error) {
+      throw ConfigurationError(
+          fmt::format("{}: algorithms.{}: {} (an entry's schedule has the entry's name)", file, name, error.what()));
+    }
+    schedules[name] = own.algorithms().back()->name;
+  }
+  const auto table = schedules.empty() ? collectives.defaults.table : std::make_shared<const AlgorithmTable>(own);
+  collectives.defaults.table = table;
+  for (auto& [name, spec] : collectives.algorithms) {
+    spec.table = table;
+    if (schedules.contains(name)) spec.take(*table->named(schedules[name]));
+    if (!spec.tune) continue;
+    const std::string path = beside(file, *spec.tune);
+    spec.tuning = std::make_shared<const Tuning>(topology::read_file(path, "tuning"), path, *table);
+  }
+  return collectives;
+}
+
+Collectives read_collectives(const std::string& file, const AlgorithmTableRef& table) {
+  return with_files(parse_collectives(topology::read_file(file, "collectives"), file, table), file);
+}
+
+}  // namespace
+
+Collectives load_collectives(const std::string& path, const AlgorithmTableRef& table) {
+  if (!path.empty()) return read_collectives(path, table);
   std::error_code ignored;
   if (fs::exists(kFileName, ignored)) {
     const std::string own = fmt::format("./{}", kFileName);
-    return parse_collectives(topology::read_file(own, "collectives"), own);
+    return read_collectives(own, table);
   }
   for (const std::string& folder : topology::shipped_folders("collectives")) {
     const std::string shipped = fmt::format("{}/{}", folder, kFileName);
     if (fs::is_regular_file(shipped, ignored)) {
-      return parse_collectives(topology::read_file(shipped, "collectives"), shipped);
+      return read_collectives(shipped, table);
     }
   }
   throw ConfigurationError(
       fmt::format("there is no ./{} and no shipped one: KernBench is not installed as a whole", kFileName));
 }
 
-const AlgorithmSpec& find_algorithm(const Collectives& collectives, const std::string& name) {
+AlgorithmSpec find_algorithm(const Collectives& collectives, const std::string& name) {
   const auto found = collectives.algorithms.find(name.empty() ? collectives.algorithm : name);
-  if (found == collectives.algorithms.end()) throw ConfigurationError(unknown_algorithm(collectives, name));
-  return found->second;
+  if (found != collectives.algorithms.end()) return found->second;
+  const CollectiveAlgorithm* algorithm = collectives.defaults.table->named(name);
+  if (algorithm == nullptr) throw ConfigurationError(unknown_algorithm(collectives, name));
+  AlgorithmSpec spec = find_algorithm(collectives);
+  spec.take(*algorithm);
+  return spec;
 }
 
 WorldSize world_size(const AlgorithmSpec& algorithm, std::int32_t sips, std::int64_t pes_per_sip) {
@@ -234,7 +297,7 @@ std::string collectives_reference() {
   const Collectives defaults;
   describe_defaults(walk, defaults);
   walk.section("algorithms.NAME", "an algorithm; beside the keys of `defaults`, which hold where it says nothing:",
-               [&] { walk.field(module_field(), defaults.defaults.module); });
+               [&] { walk.field(module_field(*defaults.defaults.table), defaults.defaults.module); });
   return sink.markdown;
 }
 

@@ -10,13 +10,15 @@ namespace kernbench::distributed {
 
 /// The file `path`; without one `./ccl.yaml` if there is such a file, else the shipped one. ConfigurationError with all
 /// problems, one a line: `ccl.yaml:4:3: defaults.n_slot: unknown key, did you mean "n_slots"?`.
-Collectives load_collectives(const std::string& path = {});
+Collectives load_collectives(const std::string& path = {}, const AlgorithmTableRef& table = shipped_algorithms());
 
 /// The same for the text of a file; `file_name` stands in the errors.
-Collectives parse_collectives(std::string_view yaml, const std::string& file_name);
+Collectives parse_collectives(std::string_view yaml, const std::string& file_name,
+                              const AlgorithmTableRef& table = shipped_algorithms());
 
-/// The algorithm of that name, or the file's own choice when `name` is empty. ConfigurationError when there is none.
-const AlgorithmSpec& find_algorithm(const Collectives& collectives, const std::string& name = {});
+/// The entry of that name, or the file's own choice when `name` is empty; for the name of an algorithm of the table,
+/// the file's own choice with this algorithm for its operation. ConfigurationError when there is none.
+AlgorithmSpec find_algorithm(const Collectives& collectives, const std::string& name = {});
 
 /// How many ranks an algorithm has, and what a rank is.
 struct WorldSize {

@@ -7,7 +7,9 @@
 #include <utility>
 
 #include "base/error_text.h"
+#include "base/text.h"
 #include "distributed/algorithm_cost.h"
+#include "distributed/call_timer.h"
 #include "distributed/communicator.h"
 #include "distributed/work_state.h"
 #include "kernbench/error.h"
@@ -50,6 +52,12 @@ const CollectiveAlgorithm& Group::algorithm_of(CollectiveOperation operation, st
         simulation_.machine().network());
   }
   return choice->of(bytes);
+}
+
+std::string Group::reason_of(CollectiveOperation operation) const {
+  const auto choice = choices_.find(operation);
+  if (size() == 1 || !algorithm_.is_automatic(operation)) return "named";
+  return choice == choices_.end() ? "not used" : choice->second->reason();
 }
 
 void Group::leave(int member) {
@@ -111,6 +119,30 @@ void Group::fail(const ProgramError& error) {
     scopes.push_back(transfer->scope());
   }
   take_back(scopes);
+}
+
+void Group::abort(const ProgramError& error) {
+  if (!failure_ && std::ranges::find(left_, false) != left_.end()) fail(error);
+}
+
+std::shared_ptr<CallTimer> GroupHandle::timer(std::function<std::string()> what) const {
+  if (!timeout) return nullptr;
+  const auto late = [group = std::weak_ptr<Group>(group), rank = global_rank, limit = *timeout,
+                     what = std::move(what)] {
+    const auto alive = group.lock();
+    if (!alive) return;
+    alive->abort(ProgramError(
+        "DistributedError",
+        fmt::format(
+            "[Rank {}] Watchdog caught collective operation timeout: {} of {} ran for {} before timing out; give "
+            "the group a longer timeout, or see what the other ranks wait for",
+            rank, what(), alive->name(), to_text(limit))));
+  };
+  return std::make_shared<CallTimer>(*timeout, late);
+}
+
+void GroupHandle::stop_at_end(const std::shared_ptr<CallTimer>& timer, const WorkState& state) {
+  if (timer) timer->stop_at(state.finished);
 }
 
 void Group::take_back(const std::vector<runtime::CommandScopeRef>& scopes) const {

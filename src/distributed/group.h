@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <deque>
+#include <functional>
 #include <list>
 #include <map>
 #include <memory>
@@ -25,6 +26,7 @@
 namespace kernbench::distributed {
 
 class AutomaticChoice;
+class CallTimer;
 class Communicator;
 
 /// What all members of a process group share.
@@ -44,6 +46,8 @@ class Group {
   const GroupShape& shape(bool rank_per_pe);
   /// The one for a call: of an operation whose algorithm is chosen automatically, by the bytes of the tensor.
   const CollectiveAlgorithm& algorithm_of(CollectiveOperation operation, std::int64_t bytes, bool rank_per_pe);
+  /// Why that one: "least cost", "best by measurement in FILE", or "named".
+  std::string reason_of(CollectiveOperation operation) const;
   const std::shared_ptr<Roster>& roster() const { return roster_; }
   CollectiveOrderCheck& order_check() { return order_check_; }
 
@@ -69,6 +73,9 @@ class Group {
   runtime::CommandScopeRef new_scope(const runtime::HostContext& context) const;
   /// Takes back the commands of these scopes.
   void take_back(const std::vector<runtime::CommandScopeRef>& scopes) const;
+  /// Ends all that is under way, with this error on all ranks; nothing if the group has failed already, or all have
+  /// left.
+  void abort(const ProgramError& error);
   Transfers& transfers() { return transfers_; }
   ObjectExchange& objects() { return objects_; }
   Communicator& communicator() { return *communicator_; }
@@ -117,6 +124,13 @@ struct GroupHandle {
   std::optional<std::size_t> stream = {};                    // of the rank's device, for its collectives
   std::map<LaneKey, std::optional<std::size_t>> lanes = {};  // likewise, for its sends and receives
   std::set<std::string> warned = {};                         // calls for which a rank that is no member has been warned
+  std::optional<Time> timeout = {};                          // of each of the rank's operations; none: for ever
+
+  /// Fails the group when the timeout passes before the operation that has just been called ends; null without a
+  /// timeout. `what` names the operation.
+  std::shared_ptr<CallTimer> timer(std::function<std::string()> what) const;
+  /// The timer, if there is one, ends with the operation.
+  static void stop_at_end(const std::shared_ptr<CallTimer>& timer, const WorkState& state);
 };
 
 /// Ranks that made a default group together.

@@ -130,13 +130,33 @@ Tensor laid_out(const Tensor& tensor, bool sends, const char* call) {
   return sends ? tensor.clone() : torch::empty_like(tensor);
 }
 
+/// The other side: a global rank, or one of the group.
+struct Peer {
+  std::optional<int> rank, group_rank;
+};
+
+/// As a global rank; nothing: any. ValueError for both, for neither where one is needed, and for a rank that is not in
+/// the group.
+std::optional<int> checked_rank(const char* call, const GroupHandle& handle, const Peer& peer, bool sends) {
+  const auto& ranks = handle.group->ranks();
+  if (peer.rank && peer.group_rank)
+    throw ValueError(fmt::format("{}: Can't specify both group_rank and global_rank", call));
+  if (sends && !peer.rank && !peer.group_rank)
+    throw ValueError(fmt::format("{}: Must specify global_rank or group_rank", call));
+  if (!peer.group_rank) return peer.rank;
+  if (*peer.group_rank >= 0 && *peer.group_rank < std::ssize(ranks))
+    return ranks[static_cast<std::size_t>(*peer.group_rank)];
+  throw ValueError(fmt::format("{}: Group rank {} is not part of {}, which has {} ranks", call, *peer.group_rank,
+                               handle.group->name(), ranks.size()));
+}
+
 struct Call {
   const char* name;
   bool sends;
   bool synchronous = false;
 };
 
-std::shared_ptr<WorkState> issue(const Tensor& tensor, std::optional<int> peer, const ProcessGroup& group, int tag,
+std::shared_ptr<WorkState> issue(const Tensor& tensor, const Peer& peer, const ProcessGroup& group, int tag,
                                  const Call& call) {
   GroupHandle* handle = member_handle(group, call.name);
   if (handle == nullptr) return nullptr;
@@ -144,7 +164,7 @@ std::shared_ptr<WorkState> issue(const Tensor& tensor, std::optional<int> peer, 
   handle->group->check_usable(context, call.name);
   check_tensor(tensor, call.name);
   if (tag < 0) throw ValueError(fmt::format("{}: Tag must be nonnegative, got {}", call.name, tag));
-  const LaneKey key = lane_of(*handle, peer, tag, call.sends);
+  const LaneKey key = lane_of(*handle, checked_rank(call.name, *handle, peer, call.sends), tag, call.sends);
   Communicator& communicator = handle->group->communicator();
   const AlgorithmSpec& algorithm = handle->group->algorithm();
   const Tensor moved = laid_out(tensor, call.sends, call.name);
@@ -157,6 +177,7 @@ std::shared_ptr<WorkState> issue(const Tensor& tensor, std::optional<int> peer, 
   describe(work.payload, context, fingerprint);
   communicator.bind(handle->member, part_of(work.payload, context, call.name));
   const auto transfer = join(context, *handle->group, key, call.sends, fingerprint);
+  const auto timer = handle->timer([transfer, sends = call.sends] { return transfer->call_text(sends).text(); });
   const int other = call.sends ? key.to : key.from;
   if (other >= 0) {
     communicator.wait_for(
@@ -181,6 +202,7 @@ std::shared_ptr<WorkState> issue(const Tensor& tensor, std::optional<int> peer, 
   state->finished->describe_as([transfer, sends = call.sends] { return transfer->call_text(sends); });
   state->transfer = transfer;
   transfer->attach(call.sends, state);
+  GroupHandle::stop_at_end(timer, *state);
   return state;
 }
 
@@ -190,30 +212,35 @@ WorkRef work_of(std::shared_ptr<WorkState> state) {
 
 }  // namespace
 
-WorkRef isend(const Tensor& tensor, int dst, const ProcessGroup& group, int tag, Where where) {
+WorkRef isend(const Tensor& tensor, std::optional<int> dst, const ProcessGroup& group, int tag,
+              std::optional<int> group_dst, Where where) {
   const tensor::HostCall here("isend", where);
-  return work_of(issue(tensor, dst, group, tag, {"isend", true}));
+  return work_of(issue(tensor, {dst, group_dst}, group, tag, {"isend", true}));
 }
 
-WorkRef irecv(const Tensor& tensor, std::optional<int> src, const ProcessGroup& group, int tag, Where where) {
+WorkRef irecv(const Tensor& tensor, std::optional<int> src, const ProcessGroup& group, int tag,
+              std::optional<int> group_src, Where where) {
   const tensor::HostCall here("irecv", where);
-  return work_of(issue(tensor, src, group, tag, {"irecv", false}));
+  return work_of(issue(tensor, {src, group_src}, group, tag, {"irecv", false}));
 }
 
-void send(const Tensor& tensor, int dst, const ProcessGroup& group, int tag, Where where) {
+void send(const Tensor& tensor, std::optional<int> dst, const ProcessGroup& group, int tag,
+          std::optional<int> group_dst, Where where) {
   const tensor::HostCall here("send", where);
-  const auto state = issue(tensor, dst, group, tag, {"send", true, true});
+  const auto state = issue(tensor, {dst, group_dst}, group, tag, {"send", true, true});
   if (!state) return;
   throw_failure_of(*state);
   order_current_stream_behind(*state);
 }
 
-int recv(const Tensor& tensor, std::optional<int> src, const ProcessGroup& group, int tag, Where where) {
+int recv(const Tensor& tensor, std::optional<int> src, const ProcessGroup& group, int tag, std::optional<int> group_src,
+         Where where) {
   const tensor::HostCall here("recv", where);
-  const auto state = issue(tensor, src, group, tag, {"recv", false, true});
+  const auto state = issue(tensor, {src, group_src}, group, tag, {"recv", false, true});
   if (!state) return -1;
   throw_failure_of(*state);
-  if (!src) runtime::host_wait(runtime::current_context("recv"), [&] { state->transfer->ready()->wait(); });
+  const bool from_any = !src && !group_src;
+  if (from_any) runtime::host_wait(runtime::current_context("recv"), [&] { state->transfer->ready()->wait(); });
   order_current_stream_behind(*state);
   return state->transfer->sender();
 }
@@ -224,8 +251,8 @@ std::vector<WorkRef> batch_isend_irecv(const std::vector<P2POp>& operations, Whe
   std::vector<WorkRef> works;
   works.reserve(operations.size());
   for (const P2POp& op : operations) {
-    works.push_back(op.op == P2POp::isend ? isend(op.tensor, op.peer, op.group, op.tag, where)
-                                          : irecv(op.tensor, op.peer, op.group, op.tag, where));
+    works.push_back(op.op == P2POp::isend ? isend(op.tensor, op.peer, op.group, op.tag, op.group_peer, where)
+                                          : irecv(op.tensor, op.peer, op.group, op.tag, op.group_peer, where));
   }
   return works;
 }

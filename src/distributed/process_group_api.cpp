@@ -109,6 +109,11 @@ std::vector<int> checked_ranks(std::vector<int> ranks, const Group& world) {
   return ranks;
 }
 
+std::optional<Time> checked_timeout(std::optional<Time> timeout, const char* call) {
+  if (timeout && *timeout <= Time::zero()) throw ValueError(fmt::format("{}: the timeout must be more than 0", call));
+  return timeout;
+}
+
 }  // namespace
 
 void init_process_group(std::string_view backend, int rank, int world_size, const InitOptions& options, Where where) {
@@ -119,13 +124,16 @@ void init_process_group(std::string_view backend, int rank, int world_size, cons
   rank = given_or(rank, worker.world_size > 0, worker.rank, "rank", "RANK");
   world_size = given_or(world_size, worker.world_size > 0, worker.world_size, "world_size", "WORLD_SIZE");
   check_arguments(backend, rank, world_size);
+  const auto timeout = checked_timeout(options.timeout, "init_process_group");
   // Workers of different spawns do not meet.
   const std::string key = fmt::format("{} {}", context.worker.owner(), options.init_method);
   const auto pe = own_pe(rank, world_size, context.simulation.topology());
   const auto algorithm = algorithm_of_group(context, options.algorithm, world_size, pe.has_value());
   check_can_run({world_size, pe.has_value(), algorithm, context.simulation.topology()}, "init_process_group");
   const auto job = join(context, key, rank, world_size, algorithm);
-  context.distributed = std::make_shared<RankState>(job, rank);
+  const auto state = std::make_shared<RankState>(job, rank);
+  state->world->timeout = timeout;
+  context.distributed = state;
   if (!pe) {
     context.pe.reset();
   } else if (!context.pe) {
@@ -213,6 +221,7 @@ ProcessGroup new_group(std::vector<int> ranks, const InitOptions& options, Where
       creations[number].call(context, mine.rank, {std::move(ranks), std::move(algorithm), options.algorithm, where});
   const int member = group->member(mine.rank);
   auto handle = std::make_shared<GroupHandle>(GroupHandle{std::move(group), member, mine.rank});
+  handle->timeout = options.timeout ? checked_timeout(options.timeout, "new_group") : mine.world->timeout;
   return ProcessGroup(std::move(handle));
 }
 

@@ -84,6 +84,42 @@ WorkRef all_reduce_coalesced(const std::vector<Tensor>& tensors, ReduceOp op, co
   return last;
 }
 
+namespace {
+
+/// Of a call with an output for each input: their types, and that there are as many.
+void check_both(const char* call, const std::vector<Tensor>& outputs, const std::vector<Tensor>& inputs) {
+  check_types(call, inputs);
+  if (outputs.size() != inputs.size())
+    throw ValueError(
+        fmt::format("{}: Expected as many outputs as inputs, found {} and {}", call, outputs.size(), inputs.size()));
+}
+
+}  // namespace
+
+WorkRef all_gather_into_tensor_coalesced(const std::vector<Tensor>& outputs, const std::vector<Tensor>& inputs,
+                                         const ProcessGroup& group, bool async_op, Where where) {
+  constexpr const char* kCall = "all_gather_into_tensor_coalesced";
+  const tensor::HostCall here(kCall, where);
+  if (member_handle(group, kCall) == nullptr) return nullptr;
+  check_both(kCall, outputs, inputs);
+  WorkRef last;
+  for (std::size_t i = 0; i < inputs.size(); ++i)
+    last = all_gather_into_tensor(outputs[i], inputs[i], group, async_op, where);
+  return last;
+}
+
+WorkRef reduce_scatter_tensor_coalesced(const std::vector<Tensor>& outputs, const std::vector<Tensor>& inputs,
+                                        ReduceOp op, const ProcessGroup& group, bool async_op, Where where) {
+  constexpr const char* kCall = "reduce_scatter_tensor_coalesced";
+  const tensor::HostCall here(kCall, where);
+  if (member_handle(group, kCall) == nullptr) return nullptr;
+  check_both(kCall, outputs, inputs);
+  WorkRef last;
+  for (std::size_t i = 0; i < inputs.size(); ++i)
+    last = reduce_scatter_tensor(outputs[i], inputs[i], op, group, async_op, where);
+  return last;
+}
+
 WorkRef all_gather_coalesced(const std::vector<std::vector<Tensor>>& output_tensor_lists,
                              const std::vector<Tensor>& input_tensor_list, const ProcessGroup& group, bool async_op,
                              Where where) {

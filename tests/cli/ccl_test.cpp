@@ -2,13 +2,18 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <filesystem>
+#include <fstream>
+#include <map>
 #include <nlohmann/json.hpp>
+#include <sstream>
 
 #include "cli/ccl/output.h"
 #include "cli/ccl/sweep.h"
 #include "cli/ccl/tests.h"
 #include "cli/program.h"
 #include "kernbench/error.h"
+#include "support/source_tree.h"
 
 namespace kernbench::cli::ccl {
 namespace {
@@ -57,6 +62,11 @@ SimulateOptions two_devices() {
   options.topology = "tiny";
   options.overrides = {"system.sips.count=2"};
   return options;
+}
+
+std::string read(const std::string& path) {
+  std::ifstream file(path);
+  return {std::istreambuf_iterator<char>(file), {}};
 }
 
 TEST(CclTest, SizesGoByFactorOrByStep) {
@@ -224,6 +234,71 @@ TEST(CclTest, RowsAreWrittenAsCsv) {
   const Outcome outcome = run_on_four({"broadcast", "-b", "64", "-e", "64", "-n", "1", "-c", "0", "--csv", "-"});
   EXPECT_THAT(outcome.out, testing::StartsWith("operation,algorithm,ranks,size,count,type,redop,root,form,"));
   EXPECT_THAT(outcome.out, HasSubstr("broadcast,,4,64,16,float,none,0,in_place,"));
+}
+
+TEST(CclTest, SchedulesAreMeasuredBesideAlgorithms) {
+  const auto file = [](const char* name) {
+    return source_tree::path(std::string("collectives/msccl/") + name + ".xml");
+  };
+  std::vector<std::string> small{"-b", "4K", "-e", "4K", "-n", "1"};
+  std::vector<std::string> arguments{"allreduce", "--algo", "ring_allreduce", "--msccl", file("allpairs_allreduce_4")};
+  arguments.insert(arguments.end(), small.begin(), small.end());
+  const Outcome outcome = run_on_four(arguments);
+  EXPECT_EQ(outcome.code, 0) << outcome.err;
+  EXPECT_THAT(outcome.out, HasSubstr("# Algorithm: allpairs_allreduce_4\n"));
+  EXPECT_THAT(outcome.out, HasSubstr("# Out of bounds values : 0 OK"));
+  EXPECT_EQ(run_on_four({"alltoall", "--msccl", file("pairwise_alltoall_4"), "-b", "4K", "-e", "4K", "-n", "1"}).code,
+            0);
+  EXPECT_THAT(run_on_four({"all_gather", "--msccl", file("ring_allreduce_4")}).err,
+              HasSubstr("ring_allreduce_4.xml: it is a schedule of all_reduce, not of all_gather"));
+  EXPECT_THAT(run_on_four({"all_reduce", "--msccl", file("ring_allreduce_4"), "--msccl", file("ring_allreduce_4")}).err,
+              HasSubstr("is registered twice"));
+  EXPECT_THAT(run_on_four({"all_reduce", "--load", "mine.cpp"}).err, HasSubstr("this program loads no files"));
+}
+
+TEST(CclTest, TheBestAlgorithmOfEachSizeIsWrittenForAutoWhichSaysSo) {
+  const std::string tuned = testing::TempDir() + "ccl_tuned.yaml", collectives = testing::TempDir() + "ccl_auto.yaml";
+  std::filesystem::remove(tuned);
+  const auto tune = [&](const char* operation, const char* size) {
+    return run_on_four({operation, "-b", "256", "-e", size, "-f", "16384", "-n", "1", "-w", "0", "-c", "0", "--csv",
+                        "-", "--tune", tuned});
+  };
+  const Outcome reduce = tune("all_reduce", "4M");
+  EXPECT_EQ(reduce.code, 0) << reduce.err;
+  // The least time of a size in the rows: its algorithm has to be in the file.
+  std::map<std::string, std::pair<double, std::string>> best;
+  std::istringstream rows(reduce.out);
+  for (std::string row; std::getline(rows, row);) {
+    std::vector<std::string> cells(1);
+    for (const char c : row) c == ',' ? void(cells.emplace_back()) : cells.back().push_back(c);
+    if (cells[0] != "all_reduce") continue;
+    const std::pair mine{std::stod(cells[9]), cells[1]};
+    const auto [found, is_new] = best.emplace(cells[3], mine);
+    if (!is_new && mine.first < found->second.first) found->second = mine;
+  }
+  ASSERT_EQ(best.size(), 2u);
+  ASSERT_NE(best["256"].second, best["4194304"].second);
+  std::string text = read(tuned);
+  EXPECT_THAT(text, HasSubstr("all_reduce:\n  4_sips:\n    0B: " + best["256"].second +
+                              "\n    32768B: " + best["4194304"].second + "\n"));
+  EXPECT_EQ(tune("broadcast", "256").code, 0);
+  EXPECT_THAT(read(tuned), testing::AllOf(HasSubstr(text.substr(text.find("all_reduce"))), HasSubstr("broadcast:\n")));
+  EXPECT_THAT(tune("gather", "256").err, HasSubstr("--tune: there is one algorithm for gather"));
+
+  std::ofstream(collectives) << "defaults: {algorithm: a, tune: ccl_tuned.yaml}\nalgorithms: {a: {module: auto}}\n";
+  Request request = small_request();
+  request.ranks = 4;
+  request.check = false;
+  SimulateOptions options = two_devices();
+  options.overrides = {"system.sips.count=4"};
+  const auto row_of = [&] { return sweep(find_test("all_reduce"), request, options, simulate_plainly).rows.front(); };
+  EXPECT_EQ(row_of().reason, "least cost");
+  request.algorithms = {"ring"};
+  EXPECT_EQ(row_of().reason, "named");
+  request.algorithms = {};
+  options.collectives = collectives;
+  EXPECT_EQ(row_of().taken, best["256"].second);
+  EXPECT_EQ(row_of().reason, "best by measurement in " + tuned);
 }
 
 TEST(CclTest, UsageErrorsNameTheOptionAndTheFix) {

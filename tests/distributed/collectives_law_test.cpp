@@ -338,7 +338,8 @@ TEST(CollectivesLaw, EveryKeyHasOne) {
                               "scatter", "all_to_all", "all_reduce_partials",  // see algorithm_table_test
                               "buffer_kind", "backpressure", "n_slots", "slot_size", "vc_chunk_size",
                               "ipcq_credit_size_bytes", "n_elem", "world_size", "validator",
-                              "mapper"  // see mapper_test
+                              "mapper",        // see mapper_test
+                              "msccl", "tune"  // see msccl_test, automatic_tuning_test
                               ));
 }
 

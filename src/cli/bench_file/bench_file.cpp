@@ -235,7 +235,24 @@ Bench load_bench_file(const std::string& path, const BenchFileOptions& options, 
   LibraryContents library = compilation.load();
   const BenchDefinition& bench = chosen(library, path, options.bench);
   Origin origin = compilation.origin(library);
-  return {bench.name, bench.help, bench.parameters, bench.run, std::move(library.models), std::move(origin)};
+  return {bench.name,
+          bench.help,
+          bench.parameters,
+          bench.run,
+          std::move(library.models),
+          std::move(library.algorithms),
+          std::move(origin)};
+}
+
+CollectiveRegistry load_algorithm_file(const std::string& path, const BenchFileOptions& options,
+                                       const BenchFileHooks& hooks) {
+  Compilation compilation(path, options, hooks);
+  LibraryContents library = compilation.load();
+  if (!library.algorithms.algorithms().empty()) return std::move(library.algorithms);
+  throw ConfigurationError(
+      "registers no collective algorithm: write KERNBENCH_COLLECTIVES(registry) { registry.add(…); } in it, outside of "
+      "unnamed namespaces",
+      path);
 }
 
 }  // namespace kernbench::cli

@@ -24,6 +24,7 @@ using Symbol = ElfW(Sym);
 
 constexpr const char* kBenchPrefix = "kernbench_bench_";
 constexpr const char* kModelsFunction = "kernbench_add_models";
+constexpr const char* kCollectivesFunction = "kernbench_add_collectives";
 
 // The `index`-th T at `offset`, if the file has it whole.
 template <class T>
@@ -50,6 +51,19 @@ std::string demangled(const std::string& message) {
   const std::unique_ptr<char, void (*)(void*)> name(
       abi::__cxa_demangle(message.substr(start, end - start).c_str(), nullptr, nullptr, &status), std::free);
   return status == 0 ? message.substr(0, start) + name.get() + message.substr(end) : message;
+}
+
+/// Calls the library's function of that name, if it has one: by its list of functions, for dlsym alone would look in
+/// the libraries that this one needs, too.
+template <class Registry>
+void add_to(Registry& registry, void* library, const std::string& path, const char* function) {
+  if (functions_of(path, function).empty()) return;
+  const auto add = reinterpret_cast<void (*)(Registry&)>(::dlsym(library, function));
+  try {
+    if (add != nullptr) add(registry);
+  } catch (const ValueError& error) {
+    throw ConfigurationError(error.what());
+  }
 }
 
 }  // namespace
@@ -105,11 +119,8 @@ LibraryContents load_library(const std::string& path) {
     if (define != nullptr) define(out.benches.emplace_back());
   }
   std::ranges::sort(out.benches, {}, &BenchDefinition::line);
-  // By its list of functions: dlsym alone would look in the libraries that this one needs, too.
-  if (!functions_of(path, kModelsFunction).empty()) {
-    const auto add_models = reinterpret_cast<void (*)(ModelRegistry&)>(::dlsym(library, kModelsFunction));
-    if (add_models != nullptr) add_models(out.models);
-  }
+  add_to(out.models, library, path, kModelsFunction);
+  add_to(out.algorithms, library, path, kCollectivesFunction);
   return out;
 }
 

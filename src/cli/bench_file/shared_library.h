@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "kernbench/bench.h"
+#include "kernbench/collective_registry.h"
 #include "kernbench/models.h"
 
 namespace kernbench::cli {
@@ -21,6 +22,7 @@ std::string compiler_of(const std::string& path);
 struct LibraryContents {
   std::vector<BenchDefinition> benches;  // in the order of the file
   ModelRegistry models;                  // what KERNBENCH_MODELS adds
+  CollectiveRegistry algorithms;         // what KERNBENCH_COLLECTIVES adds
   bool has_main = false;                 // it is a program of its own, too
   std::string compiler;                  // as it signed the library: "GCC: (Debian 12.2.0-14) 12.2.0"; may be empty
 };

@@ -157,6 +157,10 @@ std::string to_json(const Test& test, const Request& request, const Sweep& sweep
                                  {"redop", row.reduction},
                                  {"root", row.root}};
     if (!row.algorithm.empty()) entry["algorithm"] = row.algorithm;
+    if (!row.taken.empty()) {
+      entry["taken"] = row.taken;
+      entry["reason"] = row.reason;
+    }
     if (row.bound_us) entry["bound"] = *row.bound_us;
     entry[test.form == Forms::in_place ? "in_place" : "out_of_place"] = form_json(row);
     results.push_back(std::move(entry));

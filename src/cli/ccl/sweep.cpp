@@ -8,6 +8,7 @@
 #include <tuple>
 #include <utility>
 
+#include "distributed/group.h"
 #include "kernbench/kernbench.h"
 #include "runtime/context.h"
 #include "runtime/simulation.h"
@@ -52,9 +53,12 @@ std::vector<Point> points_of(const Test& test, const Request& request, int ranks
 struct Findings {
   Findings(std::size_t points, int ranks)
       : microseconds(points, std::vector<double>(static_cast<std::size_t>(ranks))),
-        wrong(points, std::vector<std::int64_t>(static_cast<std::size_t>(ranks))) {}
+        wrong(points, std::vector<std::int64_t>(static_cast<std::size_t>(ranks))),
+        taken(points),
+        reasons(points) {}
   std::vector<std::vector<double>> microseconds;
   std::vector<std::vector<std::int64_t>> wrong;
+  std::vector<std::string> taken, reasons;  // by point
 };
 
 /// One simulation: the same on every rank.
@@ -81,6 +85,20 @@ Call call_of(const Job& job, const Point& point, int rank) {
   call.output = torch::empty({counts.output}, options);
   call.input = job.test.form == Forms::in_place ? call.output : torch::empty({counts.input}, options);
   return call;
+}
+
+/// Which algorithm a row's calls are done by.
+void note_algorithm(Job& job, std::size_t index) {
+  const Point& point = job.points[index];
+  for (const auto operation : distributed::kCollectiveOperations) {
+    if (distributed::name(operation) != job.test.name) continue;
+    auto& context = runtime::current_context("ccl");
+    auto& group = *distributed::handle_of({}, "ccl").group;
+    const std::int64_t item = item_size(point.dtype);
+    const Counts counts = job.test.counts(point.size.count(), item, job.ranks);
+    job.findings.taken[index] = group.algorithm_of(operation, counts.largest() * item, context.pe.has_value()).name;
+    job.findings.reasons[index] = group.reason_of(operation);
+  }
 }
 
 void measure(Job& job, std::size_t index, int rank) {
@@ -122,6 +140,7 @@ void worker(int rank, const std::shared_ptr<Job>& job) {
       check(*job, index, rank);
     } else {
       measure(*job, index, rank);
+      if (rank == 0) note_algorithm(*job, index);
     }
   }
   dist::destroy_process_group();
@@ -135,6 +154,8 @@ Row row_of(const Job& job, std::size_t index) {
   const auto& times = job.findings.microseconds[index];
   Row row;
   row.algorithm = job.algorithm;
+  row.taken = job.findings.taken[index];
+  row.reason = job.findings.reasons[index];
   row.size = Bytes(counts.largest() * item);
   row.count = counts.count;
   row.type = nccl_name(point.dtype);

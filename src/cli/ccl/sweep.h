@@ -21,7 +21,8 @@ struct Row {
   double time_us = 0;                                 // of a call, over all ranks on average
   double algorithm_bandwidth = 0, bus_bandwidth = 0;  // GB/s
   std::optional<std::int64_t> wrong;                  // elements; none: not checked
-  std::optional<double> bound_us;                     // the least that a call can take (bound.h); none: not asked for
+  std::string taken, reason;       // the algorithm that ran, and why; empty where the operation is none of a group's
+  std::optional<double> bound_us;  // the least that a call can take (bound.h); none: not asked for
 };
 
 /// Runs a simulation: torch's simulate(), or with what the command line adds.

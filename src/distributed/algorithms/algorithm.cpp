@@ -10,6 +10,7 @@
 #include "base/quantity.h"
 #include "base/text.h"
 #include "distributed/algorithm_spec.h"
+#include "distributed/algorithms/own_algorithm.h"
 #include "distributed/ranks/pe_of_rank.h"
 #include "kernbench/error.h"
 
@@ -18,33 +19,10 @@ namespace {
 
 using Names = std::vector<std::string_view>;
 
-std::array<Names, kCollectiveOperations.size()> names_by_operation() {
-  std::array<Names, kCollectiveOperations.size()> names;
-  for (const auto& each : collective_algorithms()) names[static_cast<std::size_t>(each.operation)].push_back(each.name);
-  return names;
-}
-
-Names distinct_topologies() {
-  Names names;
-  for (const auto& each : collective_algorithms()) {
-    if (each.operation != CollectiveOperation::all_reduce) continue;
-    if (std::ranges::find(names, each.topology) == names.end()) names.push_back(each.topology);
-  }
-  return names;
-}
-
-std::array<Names, kCollectiveOperations.size()> choices_by_operation() {
-  auto choices = names_by_operation();
-  for (const CollectiveOperation operation : kCollectiveOperations) {
-    if (can_be_automatic(operation)) choices[static_cast<std::size_t>(operation)].push_back(kAutomatic);
-  }
-  return choices;
-}
-
 /// Of all that do the same and can run on the group.
 Names that_can_run(CollectiveOperation operation, const GroupDescription& group) {
   Names names;
-  for (const auto& each : collective_algorithms()) {
+  for (const auto& each : group.spec.table->all()) {
     if (each.operation == operation && each.refusal(group).empty()) names.push_back(each.name);
   }
   return names;
@@ -61,14 +39,43 @@ GroupShape GroupDescription::shape() const {
   return {ranks, levels_of(pes)};
 }
 
-std::span<const std::string_view> algorithm_names(CollectiveOperation operation) {
-  static const auto names = names_by_operation();
-  return names[static_cast<std::size_t>(operation)];
+AlgorithmTable::AlgorithmTable(const CollectiveRegistry& own) : own_(own) {
+  all_.assign(collective_algorithms().begin(), collective_algorithms().end());
+  for (const auto& each : own_.algorithms()) all_.push_back(own_algorithm(each));
+  for (const auto& each : all_) {
+    names_[static_cast<std::size_t>(each.operation)].push_back(each.name);
+    if (each.operation != CollectiveOperation::all_reduce) continue;
+    if (std::ranges::find(topologies_, each.topology) == topologies_.end()) topologies_.push_back(each.topology);
+  }
+  choices_ = names_;
+  for (const CollectiveOperation operation : kCollectiveOperations) {
+    if (can_be_automatic(operation)) choices_[static_cast<std::size_t>(operation)].push_back(kAutomatic);
+  }
 }
 
-std::span<const std::string_view> algorithm_choices(CollectiveOperation operation) {
-  static const auto choices = choices_by_operation();
-  return choices[static_cast<std::size_t>(operation)];
+const CollectiveAlgorithm& AlgorithmTable::find(CollectiveOperation operation, std::string_view name) const {
+  for (const auto& each : all_) {
+    if (each.operation == operation && each.name == name) return each;
+  }
+  const auto known = names(operation);
+  const std::string_view near = nearest(name, known);
+  throw ConfigurationError(
+      fmt::format("there is no algorithm {} for {}{} (known: {})", in_quotes(name), distributed::name(operation),
+                  near.empty() ? "" : fmt::format("; did you mean \"{}\"?", near), fmt::join(known, ", ")));
+}
+
+const CollectiveAlgorithm* AlgorithmTable::named(std::string_view name) const {
+  const auto found = std::ranges::find(all_, name, &CollectiveAlgorithm::name);
+  return found == all_.end() ? nullptr : &*found;
+}
+
+const AlgorithmTableRef& shipped_algorithms() {
+  static const AlgorithmTableRef table = std::make_shared<const AlgorithmTable>();
+  return table;
+}
+
+std::span<const std::string_view> algorithm_names(CollectiveOperation operation) {
+  return shipped_algorithms()->names(operation);
 }
 
 bool can_be_automatic(CollectiveOperation operation) {
@@ -76,25 +83,13 @@ bool can_be_automatic(CollectiveOperation operation) {
   return std::ranges::count_if(collective_algorithms(), has_cost) > 1;
 }
 
-std::span<const std::string_view> all_reduce_topologies() {
-  static const Names names = distinct_topologies();
-  return names;
-}
-
 const CollectiveAlgorithm& find_collective_algorithm(CollectiveOperation operation, std::string_view name) {
-  for (const auto& each : collective_algorithms()) {
-    if (each.operation == operation && each.name == name) return each;
-  }
-  const auto names = algorithm_names(operation);
-  const std::string_view near = nearest(name, names);
-  throw ConfigurationError(
-      fmt::format("there is no algorithm {} for {}{} (known: {})", in_quotes(name), distributed::name(operation),
-                  near.empty() ? "" : fmt::format("; did you mean \"{}\"?", near), fmt::join(names, ", ")));
+  return shipped_algorithms()->find(operation, name);
 }
 
 const CollectiveAlgorithm& algorithm_for(const AlgorithmSpec& spec, CollectiveOperation operation) {
-  if (spec.is_automatic(operation)) return find_collective_algorithm(operation, algorithm_names(operation).front());
-  return find_collective_algorithm(operation, spec.algorithm_for(operation));
+  if (spec.is_automatic(operation)) return spec.table->find(operation, spec.table->names(operation).front());
+  return spec.table->find(operation, spec.algorithm_for(operation));
 }
 
 std::vector<RankPair> channels_of(const AlgorithmSpec& spec, const GroupShape& ranks) {

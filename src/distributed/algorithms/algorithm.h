@@ -3,6 +3,8 @@
 
 #include <array>
 #include <cstdint>
+#include <functional>
+#include <memory>
 #include <optional>
 #include <span>
 #include <string>
@@ -13,6 +15,7 @@
 #include "distributed/algorithms/blocks.h"
 #include "distributed/algorithms/levels.h"
 #include "distributed/algorithms/range.h"
+#include "kernbench/collectives.h"
 #include "kernbench/tl/types.h"
 #include "tensor/placement/device_part.h"
 
@@ -118,17 +121,7 @@ struct CollectiveArguments {
 using RankPair = std::pair<int, int>;
 
 /// Messages of an algorithm that are under way at one time, as its cost sees them (algorithm_cost.h).
-struct CostStep {
-  struct Message {
-    int from, to;
-    double weight = 1;
-  };
-  std::vector<Message> messages = {};
-  double share = 0;             // of the tensor's bytes, of a message of weight 1
-  std::int64_t latencies = 1;   // one after the other; 0: they overlap with those of other steps
-  std::int64_t times = 1;       // that the step is done
-  bool through_memory = false;  // what is sent has been stored before, and is loaded
-};
+using CostStep = collectives::Step;
 
 struct CollectiveAlgorithm {
   std::string_view name;  // in collectives files, and of its launches
@@ -139,28 +132,58 @@ struct CollectiveAlgorithm {
   std::string_view runs_on;     // the groups that `refusal` lets pass, for the documentation
 
   /// Why it cannot run on a group, and what would fit; empty: it can.
-  std::string (*refusal)(const GroupDescription& group);
+  std::function<std::string(const GroupDescription& group)> refusal;
   /// The channels that it needs in a group of two or more ranks. The same for all algorithms of a topology.
-  std::vector<RankPair> (*channels)(const GroupShape& ranks);
+  std::function<std::vector<RankPair>(const GroupShape& ranks)> channels;
   /// Called on each PE that holds a part of the tensor; of a barrier on one PE. There may be one rank only.
-  void (*kernel)(const RankView& ranks, const CollectiveArguments& arguments);
+  std::function<void(const RankView& ranks, const CollectiveArguments& arguments)> kernel;
   /// What it costs; of operations with one algorithm none.
-  std::vector<CostStep> (*steps)(const GroupShape& ranks) = nullptr;
+  std::function<std::vector<CostStep>(const GroupShape& ranks)> steps = {};
+  bool is_own = false;  // of the user's, not shipped: never cut into rounds
 };
 
-/// All that there are. Of each operation, the first one is what a file means that says nothing.
+/// The shipped ones. Of each operation, the first one is what a file means that says nothing.
 std::span<const CollectiveAlgorithm> collective_algorithms();
+
+/// The algorithms of a simulation: those that are shipped, and the user's own behind them.
+class AlgorithmTable {
+ public:
+  explicit AlgorithmTable(const CollectiveRegistry& own = {});
+
+  std::span<const CollectiveAlgorithm> all() const { return all_; }
+  /// Their names, for one operation; likewise what a file may say of it; and the names of the topologies of
+  /// all-reduces, in the order of the table.
+  std::span<const std::string_view> names(CollectiveOperation operation) const { return of(names_, operation); }
+  std::span<const std::string_view> choices(CollectiveOperation operation) const { return of(choices_, operation); }
+  std::span<const std::string_view> all_reduce_topologies() const { return topologies_; }
+  /// The algorithm of that name. ConfigurationError when the operation has none of it.
+  const CollectiveAlgorithm& find(CollectiveOperation operation, std::string_view name) const;
+  /// The algorithm of that name of whatever operation; null: there is none.
+  const CollectiveAlgorithm* named(std::string_view name) const;
+  /// The user's own.
+  const CollectiveRegistry& own() const { return own_; }
+
+ private:
+  using Names = std::vector<std::string_view>;
+  using NamesByOperation = std::array<Names, kCollectiveOperations.size()>;
+  static std::span<const std::string_view> of(const NamesByOperation& names, CollectiveOperation operation) {
+    return names[static_cast<std::size_t>(operation)];
+  }
+
+  CollectiveRegistry own_;  // whose texts and functions `all_` uses
+  std::vector<CollectiveAlgorithm> all_;
+  NamesByOperation names_, choices_;
+  Names topologies_;
+};
+using AlgorithmTableRef = std::shared_ptr<const AlgorithmTable>;
+/// That of the shipped algorithms alone.
+const AlgorithmTableRef& shipped_algorithms();
 
 /// Whether the algorithm of an operation can be chosen call by call: it has several, and knows what they cost.
 bool can_be_automatic(CollectiveOperation operation);
 
-/// Their names, for one operation; likewise what a file may say of it; and the names of the topologies of all-reduces,
-/// in the order of the table.
+/// Of the shipped table: see AlgorithmTable.
 std::span<const std::string_view> algorithm_names(CollectiveOperation operation);
-std::span<const std::string_view> algorithm_choices(CollectiveOperation operation);
-std::span<const std::string_view> all_reduce_topologies();
-
-/// The algorithm of that name. ConfigurationError when the operation has none of it.
 const CollectiveAlgorithm& find_collective_algorithm(CollectiveOperation operation, std::string_view name);
 /// The one that a group uses; of an operation whose algorithm is chosen call by call, the first one.
 const CollectiveAlgorithm& algorithm_for(const AlgorithmSpec& spec, CollectiveOperation operation);
@@ -185,7 +208,7 @@ void check_can_run(const GroupDescription& group, std::string_view call);
 /// for slots.
 std::int64_t channels_that_fit(const GroupDescription& group);
 
-/// The table of algorithms in Markdown.
+/// The table of shipped algorithms in Markdown.
 std::string algorithms_reference();
 
 }  // namespace kernbench::distributed

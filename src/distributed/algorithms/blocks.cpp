@@ -13,10 +13,6 @@ std::int64_t rows_of_tile(const Piece& piece, std::int64_t tile_elements) {
   return std::max<std::int64_t>(1, tile_elements / piece.columns);
 }
 
-tl::Extents shape_of(const Piece& tile) {
-  if (tile.rows == 1) return {tile.columns};
-  return {tile.rows, tile.columns};
-}
 tl::Extents strides_of(const Piece& tile) {
   if (tile.rows == 1) return {1};
   return {tile.stride, 1};
@@ -43,6 +39,11 @@ std::int64_t tiles_of(const Pieces& pieces, std::int64_t tile_elements) {
   std::int64_t tiles = 0;
   for (const Piece& piece : pieces) tiles += tiles_of(piece, tile_elements);
   return tiles;
+}
+
+tl::Extents shape_of(const Piece& tile) {
+  if (tile.rows == 1) return {tile.columns};
+  return {tile.rows, tile.columns};
 }
 
 tl::Tile load(const BlockRow& block, const Piece& tile) {

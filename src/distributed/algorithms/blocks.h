@@ -59,6 +59,8 @@ void for_each_tile(const Pieces& pieces, std::int64_t tile_elements, std::int64_
   }
 }
 
+/// One row: {columns}; else {rows, columns}.
+tl::Extents shape_of(const Piece& tile);
 tl::Tile load(const BlockRow& block, const Piece& tile);
 void store(const BlockRow& block, const Piece& tile, const tl::Tile& value);
 /// Waits for the next tile from the counterpart on `part`.

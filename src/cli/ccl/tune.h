@@ -1,0 +1,25 @@
+// Finds the best algorithm of each size by measurement, for a file that collectives files name (`tune: FILE`).
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "cli/ccl/request.h"
+#include "cli/ccl/sweep.h"
+#include "cli/ccl/tests.h"
+#include "kernbench/simulate.h"
+
+namespace kernbench::cli::ccl {
+
+/// The algorithms of a test's operation that can run on as many ranks, those of `options` too. ConfigurationError for
+/// an operation whose algorithm is not chosen automatically.
+std::vector<std::string> algorithms_that_run(const Test& test, int ranks, const SimulateOptions& options,
+                                             const Simulate& simulate);
+
+/// The text of a file that says what `before` (of the file `path`; empty: nothing) says, and for the sweep's operation
+/// and ranks the algorithm that took the least time, over all of its rows of a size. From one size to the next the
+/// algorithm changes in the middle, by factors.
+std::string to_tuning(const Test& test, const Sweep& sweep, const SimulateOptions& options, const std::string& before,
+                      const std::string& path, const Simulate& simulate);
+
+}  // namespace kernbench::cli::ccl

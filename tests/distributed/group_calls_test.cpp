@@ -1,0 +1,280 @@
+// Calls on groups: their timeouts and ends, peers as ranks of a group, several tensors at once, sums with factors.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <string>
+#include <vector>
+
+#include "kernbench/error.h"
+#include "kernbench/kernbench.h"
+#include "kernbench/premul_sum.h"
+#include "kernbench/subgroups.h"
+#include "ranks.h"
+#include "sim/fiber.h"
+#include "sim/scheduler.h"
+
+namespace kernbench::testing {
+namespace {
+
+namespace dist = torch::distributed;
+using dist::ReduceOp;
+using ::testing::Each;
+using ::testing::HasSubstr;
+
+torch::Tensor row(double value, DType dtype = DType::f32, std::int64_t elements = 100) {
+  return torch::full({elements}, value, torch::dtype(dtype).device("ahbm"));
+}
+void expect_all(const torch::Tensor& found, double value) {
+  EXPECT_TRUE(torch::equal(found.cpu(), torch::full(found.sizes(), value, torch::dtype(found.scalar_type()))));
+}
+
+void expect_ok(const RanksResult& outcome) {
+  EXPECT_EQ(outcome.run.status, RunStatus::ok) << outcome.error.message;
+  EXPECT_THAT(outcome.errors, Each(""));
+}
+
+Time runtime_now() {
+  return sim::this_fiber::scheduler().now();
+}
+void wait_until(Time when) {
+  sim::this_fiber::sleep_until(when);
+}
+
+/// What a call throws, as "Type: message".
+std::string error_of(const std::function<void()>& call) {
+  try {
+    call();
+  } catch (const Error& error) {
+    return error.type() + ": " + error.what();
+  }
+  return "";
+}
+
+RanksResult on_group(int ranks, const dist::InitOptions& options, const std::function<void(int rank)>& body) {
+  return run_ranks(machine_of(ranks), ranks, [&](int rank) {
+    dist::init_process_group("ahbm", rank, ranks, options);
+    body(rank);
+  });
+}
+
+// ---- timeouts
+
+TEST(GroupTimeout, OfACollectiveThatARankNeverCallsEndsTheOthersAtThatTimeWithItsName) {
+  const Time timeout = Time::microseconds(50);
+  const auto outcome = on_group(3, {.timeout = timeout}, [&](int rank) {
+    dist::barrier();
+    const Time before = runtime_now();
+    if (rank == 2) {
+      torch::ahbm::synchronize();
+      wait_until(before + Time::microseconds(80));
+      return;
+    }
+    const std::string error = error_of([] {
+      dist::all_reduce(row(1));
+      torch::ahbm::synchronize();
+    });
+    EXPECT_THAT(error, HasSubstr("DistributedError: "));
+    EXPECT_THAT(error, HasSubstr("Watchdog caught collective operation timeout: ALLREDUCE"));
+    EXPECT_THAT(error,
+                HasSubstr("which ranks {2} have not called, of the default group ran for 50 us before timing out"));
+    EXPECT_GE(runtime_now(), before + timeout);
+    EXPECT_LE(runtime_now(), before + timeout + Time::microseconds(10));
+  });
+  EXPECT_EQ(outcome.errors[0], "");
+  EXPECT_EQ(outcome.errors[1], "");
+}
+
+TEST(GroupTimeout, ThatIsLongEnoughChangesNothing) {
+  const auto time_of = [](const dist::InitOptions& options) {
+    const auto outcome = on_group(2, options, [](int) {
+      const auto x = row(1);
+      for (int i = 0; i < 3; ++i) dist::all_reduce(x);
+      expect_all(x, 8);
+      if (dist::get_rank() == 0) dist::send(x, 1);
+      if (dist::get_rank() == 1) dist::recv(x, 0);
+    });
+    expect_ok(outcome);
+    return outcome.run.simulated_time;
+  };
+  EXPECT_EQ(time_of({.timeout = Time::milliseconds(5)}), time_of({}));
+}
+
+TEST(GroupTimeout, OfANewGroupIsThatOfTheDefaultGroupUnlessItHasOne) {
+  const auto outcome = on_group(2, {.timeout = Time::microseconds(40)}, [](int rank) {
+    const auto own = dist::new_group({0, 1}, {.timeout = Time::milliseconds(1)});
+    const auto inherited = dist::new_group({0, 1});
+    const auto late_in = [&](const dist::ProcessGroup& group) {
+      dist::barrier(group);
+      if (rank == 1) wait_until(runtime_now() + Time::microseconds(100));
+      return error_of([&] {
+        dist::all_reduce(row(1), ReduceOp::SUM, group);
+        torch::ahbm::synchronize();
+      });
+    };
+    EXPECT_EQ(late_in(own), "");
+    EXPECT_THAT(late_in(inherited), HasSubstr("ran for 40 us before timing out"));
+  });
+  EXPECT_THAT(outcome.errors, Each(""));
+}
+
+TEST(GroupTimeout, OfAReceiveWithoutItsSendNamesIt) {
+  const auto outcome = on_group(2, {.timeout = Time::microseconds(30)}, [](int rank) {
+    dist::barrier();
+    if (rank == 1) {
+      EXPECT_THAT(error_of([] {
+                    dist::recv(row(0), 0);
+                    torch::ahbm::synchronize();
+                  }),
+                  HasSubstr("Watchdog caught collective operation timeout: "));
+    } else {
+      wait_until(runtime_now() + Time::microseconds(60));
+    }
+  });
+  EXPECT_EQ(outcome.errors[1], "");
+}
+
+TEST(GroupTimeout, MustBeMoreThanZero) {
+  const auto outcome =
+      run_ranks(machine_of(1), 1, [](int) { dist::init_process_group("ahbm", 0, 1, {.timeout = Time::zero()}); });
+  EXPECT_EQ(outcome.errors[0], "ValueError: init_process_group: the timeout must be more than 0");
+}
+
+// ---- Work
+
+TEST(WorkWait, WithATimeoutWaitsOnTheHostAndSaysWhenItIsOver) {
+  const auto outcome = on_group(2, {}, [](int rank) {
+    dist::all_reduce(row(1));
+    torch::ahbm::synchronize();
+    if (rank == 1) wait_until(runtime_now() + Time::microseconds(100));
+    const auto x = row(rank + 1);
+    const auto work = dist::all_reduce(x, ReduceOp::SUM, {}, true);
+    if (rank == 0) {
+      const Time before = runtime_now();
+      EXPECT_THAT(error_of([&] { work->wait(Time::microseconds(20)); }),
+                  HasSubstr("DistributedError: Operation timed out! It has not ended within 20 us of the wait"));
+      EXPECT_EQ(runtime_now(), before + Time::microseconds(20));
+      EXPECT_FALSE(work->is_completed());
+    }
+    EXPECT_TRUE(work->wait(Time::milliseconds(1)));
+    EXPECT_TRUE(work->is_completed());
+    EXPECT_TRUE(work->is_success());
+    expect_all(x, 3);
+    EXPECT_EQ(error_of([&] { work->wait(Time::zero()); }), "ValueError: Work::wait: the timeout must be more than 0");
+  });
+  expect_ok(outcome);
+}
+
+TEST(WorkAbort, EndsTheGroupOnAllRanks) {
+  const auto outcome = on_group(2, {}, [](int rank) {
+    dist::all_reduce(row(1));
+    torch::ahbm::synchronize();
+    if (rank == 1) {
+      wait_until(runtime_now() + Time::microseconds(50));
+      EXPECT_THAT(error_of([] {
+                    dist::all_reduce(row(1));
+                    torch::ahbm::synchronize();
+                  }),
+                  HasSubstr("aborted by Work::abort"));
+      return;
+    }
+    const auto work = dist::all_reduce(row(1), ReduceOp::SUM, {}, true);
+    work->abort();
+    EXPECT_FALSE(work->is_success());
+    EXPECT_THAT(error_of([&] { work->wait(); }), HasSubstr("of the default group was aborted by Work::abort"));
+    EXPECT_THAT(error_of([] { dist::all_reduce(row(1)); }), HasSubstr("has failed and cannot be used any more"));
+    dist::destroy_process_group();
+  });
+  EXPECT_THAT(outcome.errors, Each(""));
+}
+
+TEST(WorkAbort, IsNotForSendsAndReceives) {
+  expect_ok(on_group(2, {}, [](int rank) {
+    const auto x = row(rank);
+    const auto work = rank == 0 ? dist::isend(x, 1) : dist::irecv(x, 0);
+    EXPECT_THAT(error_of([&] { work->abort(); }), HasSubstr("NotImplementedError: Work::abort not implemented"));
+    work->wait();
+  }));
+}
+
+// ---- ranks of a group
+
+TEST(GroupRanks, ArePeersOfSendAndReceive) {
+  expect_ok(on_group(3, {}, [](int rank) {
+    const auto group = dist::new_group({1, 2});
+    if (rank == 0) return;
+    const auto x = row(rank);
+    if (rank == 1) {
+      dist::send(x, {}, group, 0, 1);
+      dist::isend(x, {}, group, 1, 1)->wait();
+      for (const auto& work : dist::batch_isend_irecv({{dist::P2POp::isend, x, {}, group, 2, 1}})) work->wait();
+    } else {
+      EXPECT_EQ(dist::recv(x, {}, group, 0, 0), 1);
+      expect_all(x, 1);
+      dist::irecv(x, {}, group, 1, 0)->wait();
+      for (const auto& work : dist::batch_isend_irecv({{dist::P2POp::irecv, x, {}, group, 2, 0}})) work->wait();
+      expect_all(x, 1);
+    }
+    EXPECT_EQ(error_of([&] { dist::send(x, 1, group, 0, 1); }),
+              "ValueError: send: Can't specify both group_rank and global_rank");
+    EXPECT_EQ(error_of([&] { dist::send(x, {}, group); }), "ValueError: send: Must specify global_rank or group_rank");
+    EXPECT_THAT(error_of([&] { dist::irecv(x, {}, group, 0, 2); }), HasSubstr("irecv: Group rank 2 is not part of"));
+  }));
+}
+
+// ---- several tensors
+
+TEST(Coalesced, GathersAndScattersSeveralTensors) {
+  expect_ok(on_group(2, {}, [](int rank) {
+    const std::vector<torch::Tensor> in{row(rank + 1, DType::f32, 10), row(rank + 5, DType::f32, 3)};
+    const std::vector<torch::Tensor> all{row(0, DType::f32, 20), row(0, DType::f32, 6)};
+    const auto work = dist::all_gather_into_tensor_coalesced(all, in, {}, true);
+    work->wait();
+    expect_all(all[0].narrow(0, 10, 10), 2);
+    expect_all(all[1].narrow(0, 0, 3), 5);
+    const std::vector<torch::Tensor> out{row(0, DType::f32, 10), row(0, DType::f32, 3)};
+    EXPECT_EQ(dist::reduce_scatter_tensor_coalesced(out, all, ReduceOp::MAX), nullptr);
+    expect_all(out[0], rank + 1);
+    expect_all(out[1], rank + 5);
+    EXPECT_EQ(error_of([&] { dist::all_gather_into_tensor_coalesced({all[0]}, in); }),
+              "ValueError: all_gather_into_tensor_coalesced: Expected as many outputs as inputs, found 1 and 2");
+  }));
+}
+
+// ---- sums with factors
+
+TEST(PremulSum, AddsWhatEachRankHasMultiplied) {
+  for (const DType dtype : {DType::f32, DType::f16, DType::bf16}) {
+    expect_ok(on_group(2, {}, [&](int rank) {
+      const auto half = dist::_make_nccl_premul_sum(rank == 0 ? 0.5 : 2.0);
+      const auto x = row(4, dtype);
+      dist::all_reduce(x, half);
+      expect_all(x, 10);  // 4 * 0.5 + 4 * 2
+      const auto tensor = dist::_make_nccl_premul_sum(row(rank + 1, dtype, 1));
+      const auto y = row(3, dtype);
+      dist::reduce(y, 1, tensor);
+      expect_all(y, rank == 1 ? 9 : 3);
+      const auto whole = row(2, dtype, 20), block = row(0, dtype, 10), again = row(0, dtype, 10);
+      dist::reduce_scatter_tensor(block, whole, tensor);
+      expect_all(block, 6);
+      expect_all(whole, 2);
+      dist::reduce_scatter(again, {whole.narrow(0, 0, 10), whole.narrow(0, 10, 10)}, half);
+      expect_all(again, 5);
+    }));
+  }
+}
+
+TEST(PremulSum, OfOtherTypesAndFactorsIsRefused) {
+  expect_ok(on_group(1, {}, [](int) {
+    EXPECT_THAT(error_of([] { dist::all_reduce(row(1, DType::i32), dist::_make_nccl_premul_sum(2.0)); }),
+                HasSubstr("PreMulSum Data type must be half, float, bfloat16 or double"));
+    EXPECT_THAT(error_of([] { dist::all_reduce(row(1), dist::_make_nccl_premul_sum(row(2, DType::f16, 1))); }),
+                HasSubstr("PreMulSum factor type must match input data type"));
+    EXPECT_THAT(error_of([] { dist::all_reduce(row(1), dist::_make_nccl_premul_sum(torch::ones({1}))); }),
+                HasSubstr("the factor of PreMulSum is on cpu"));
+    EXPECT_THAT(error_of([] { dist::_make_nccl_premul_sum(row(1)); }), HasSubstr("a tensor of one element"));
+    EXPECT_THAT(error_of([] { dist::all_reduce(row(1), ReduceOp::PREMUL_SUM); }), HasSubstr("_make_nccl_premul_sum"));
+  }));
+}
+
+}  // namespace
+}  // namespace kernbench::testing

@@ -1,0 +1,264 @@
+// Collective algorithms of the user's own: registered by name, chosen in every way, checked before they run.
+#include "own_collectives.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <cstdlib>
+#include <fstream>
+#include <string>
+#include <vector>
+
+#include "distributed/algorithms/slices.h"
+#include "kernbench/collectives.h"
+#include "kernbench/error.h"
+#include "kernbench/kernbench.h"
+#include "ranks.h"
+
+namespace kernbench::testing {
+namespace {
+
+namespace dist = torch::distributed;
+using collectives::Algorithm;
+using collectives::Operation;
+using collectives::Program;
+using ::testing::Contains;
+using ::testing::Each;
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using ::testing::Not;
+
+/// Around the ring: each rank adds its own on the right, rank 0's first; the last one sends the sum around.
+void chain(Program& program) {
+  const auto mine = program.input();
+  const int last = program.ranks() - 1;
+  for (std::int64_t tile = 0; tile < mine.tiles(); ++tile) {
+    tl::Tile sum = mine.load(tile);
+    if (program.rank() > 0) sum = program.reduce(program.receive(program.before(1), mine, tile), sum);
+    if (program.rank() < last) {
+      program.send(program.after(1), sum);
+      sum = program.receive(program.before(1), mine, tile, 1);
+    } else {
+      sum = program.finish(sum);
+    }
+    mine.store(tile, sum);
+    if (program.after(1) != last && last > 0) program.send(program.after(1), sum, 1);
+  }
+}
+
+Algorithm chain_allreduce() {
+  return {.name = "chain_allreduce",
+          .operation = Operation::all_reduce,
+          .method = "along a chain and around",
+          .fold_order = "from rank 0 on",
+          .channels = [](const collectives::Shape& shape) { return collectives::ring_channels(shape.ranks); },
+          .kernel = chain};
+}
+
+SimulateOptions options_with(int sips, std::vector<Algorithm> algorithms) {
+  SimulateOptions options = machine_of(sips);
+  for (Algorithm& each : algorithms) options.algorithms.add(std::move(each));
+  return options;
+}
+
+std::vector<std::string> launches_of(const RanksResult& outcome) {
+  std::vector<std::string> names;
+  for (const auto& launch : outcome.run.launches) names.push_back(launch.name);
+  return names;
+}
+
+RanksResult sum_by(const SimulateOptions& options, int ranks, const std::string& algorithm) {
+  auto outcome = run_ranks(options, ranks, [&](int rank) {
+    dist::init_process_group("ahbm", rank, ranks, {.algorithm = algorithm});
+    for (const std::int64_t elements : {0, 1, 7, 1023, 30011}) {
+      std::vector<double> values, wanted;
+      for (std::int64_t i = 0; i < elements; ++i) {
+        values.push_back(static_cast<double>((7 * rank + i) % 5));
+        double sum = 0;
+        for (int other = 0; other < ranks; ++other) sum += static_cast<double>((7 * other + i) % 5);
+        wanted.push_back(sum / ranks);
+      }
+      const auto x = torch::tensor(values, torch::dtype(torch::kFloat)).to("ahbm");
+      dist::all_reduce(x, dist::ReduceOp::AVG);
+      EXPECT_TRUE(torch::equal(x.cpu(), torch::tensor(wanted, torch::dtype(torch::kFloat)))) << elements;
+    }
+    dist::barrier();
+  });
+  EXPECT_EQ(outcome.run.status, RunStatus::ok) << outcome.error.message;
+  EXPECT_THAT(outcome.errors, Each(""));
+  return outcome;
+}
+
+/// KB_ALGO while it lives.
+class WithKbAlgo {
+ public:
+  explicit WithKbAlgo(const char* text) { ::setenv("KB_ALGO", text, 1); }
+  ~WithKbAlgo() { ::unsetenv("KB_ALGO"); }
+  WithKbAlgo(const WithKbAlgo&) = delete;
+  WithKbAlgo& operator=(const WithKbAlgo&) = delete;
+};
+
+std::string collectives_file(const std::string& text) {
+  const std::string path = ::testing::TempDir() + "own_collectives.yaml";
+  std::ofstream(path) << text;
+  return path;
+}
+
+TEST(OwnCollective, IsTakenByItsNameAsAProgramsChoice) {
+  for (const int ranks : {2, 4, 5}) {
+    const auto outcome = sum_by(options_with(ranks, {chain_allreduce()}), ranks, "chain_allreduce");
+    EXPECT_THAT(launches_of(outcome), Contains(HasSubstr("chain_allreduce")));
+  }
+}
+
+TEST(OwnCollective, RunsOnOneRank) {
+  sum_by(options_with(1, {chain_allreduce()}), 1, "chain_allreduce");
+}
+
+TEST(OwnCollective, IsTakenFromKbAlgoWholeOrWithoutItsOperation) {
+  for (const char* text : {"chain_allreduce", "allreduce:chain", "Chain"}) {
+    const WithKbAlgo variable(text);
+    EXPECT_THAT(launches_of(sum_by(options_with(3, {chain_allreduce()}), 3, "")),
+                Contains(HasSubstr("chain_allreduce")))
+        << text;
+  }
+}
+
+TEST(OwnCollective, IsTakenFromACollectivesFileByTheLastPartOfItsModule) {
+  SimulateOptions options = options_with(3, {chain_allreduce()});
+  options.collectives =
+      collectives_file("defaults: {algorithm: mine}\nalgorithms: {mine: {module: my.package.chain_allreduce}}\n");
+  EXPECT_THAT(launches_of(sum_by(options, 3, "")), Contains(HasSubstr("chain_allreduce")));
+}
+
+TEST(OwnCollective, OfEachOperationGivesItsValues) {
+  for (const int ranks : {2, 4}) {
+    const auto outcome =
+        run_ranks(options_with(ranks, relays_of_all_operations()), ranks, [&](int rank) { check_relays(rank, ranks); });
+    EXPECT_EQ(outcome.run.status, RunStatus::ok) << outcome.error.message;
+    EXPECT_THAT(outcome.errors, Each(""));
+    for (const Algorithm& each : relays_of_all_operations())
+      EXPECT_THAT(launches_of(outcome), Contains(HasSubstr(each.name))) << ranks;
+  }
+}
+
+TEST(OwnCollective, IsChosenByAutoWhenItsCostIsLeast) {
+  Algorithm free = chain_allreduce();
+  free.steps = [](const collectives::Shape&) { return std::vector<collectives::Step>{}; };
+  EXPECT_THAT(launches_of(sum_by(options_with(3, {free}), 3, "auto")), Contains(HasSubstr("chain_allreduce")));
+  EXPECT_THAT(launches_of(sum_by(options_with(3, {chain_allreduce()}), 3, "auto")),
+              Not(Contains(HasSubstr("chain_allreduce"))));
+}
+
+/// What ranks are told whose group is to use it.
+std::string answer(const SimulateOptions& options, int ranks, const std::string& algorithm) {
+  const auto outcome = run_ranks(options, ranks, [&](int rank) {
+    dist::init_process_group("ahbm", rank, ranks, {.algorithm = algorithm});
+    dist::all_reduce(torch::ones({8}, torch::device("ahbm")));
+    torch::ahbm::synchronize();
+  });
+  return outcome.errors.front().empty() ? outcome.error.message : outcome.errors.front();
+}
+
+TEST(OwnCollective, ThatRefusesAGroupSaysWhyAndWhatWouldFit) {
+  Algorithm picky = chain_allreduce();
+  picky.refusal = [](const collectives::Group& group) {
+    return group.wiring == "ring_1d" && group.slots == 8 && !group.rank_per_pe && group.shape.ranks == 3
+               ? "three ranks are one too many; take two"
+               : std::string();
+  };
+  EXPECT_THAT(
+      answer(options_with(3, {picky}), 3, "chain_allreduce"),
+      HasSubstr("chain_allreduce cannot run on 3 ranks, each a SIP: three ranks are one too many; take two; for "
+                "all_reduce of this group there is ring_allreduce"));
+  EXPECT_EQ(answer(options_with(2, {picky}), 2, "chain_allreduce"), "");
+}
+
+TEST(OwnCollective, OfWrongChannelsIsRefused) {
+  const std::vector<std::pair<collectives::Channel, std::string>> wrong{
+      {{0, 0}, "its channel from rank 0 to rank 0 of 2 ranks leads to the rank itself"},
+      {{0, 2}, "its channel from rank 0 to rank 2 of 2 ranks has an end that is no rank: they are 0 to 1"},
+      {{0, 1}, "its channel from rank 0 to rank 1 of 2 ranks is there twice"}};
+  for (const auto& [channel, text] : wrong) {
+    Algorithm bad = chain_allreduce();
+    bad.channels = [more = channel](const collectives::Shape&) {
+      return std::vector<collectives::Channel>{{0, 1}, more};
+    };
+    EXPECT_THAT(answer(options_with(2, {bad}), 2, "chain_allreduce"), HasSubstr("algorithm chain_allreduce: " + text));
+  }
+}
+
+TEST(OwnCollective, ThatIsNotThereIsNamedWithTheNearest) {
+  EXPECT_THAT(answer(options_with(2, {chain_allreduce()}), 2, "chain_alreduce"),
+              HasSubstr("no algorithm is named \"chain_alreduce\"; did you mean \"chain_allreduce\"?"));
+}
+
+TEST(OwnCollective, ThatTalksToNobodySaysSo) {
+  const auto with = [](void (*kernel)(Program&)) {
+    Algorithm bad = chain_allreduce();
+    bad.kernel = kernel;
+    return answer(options_with(2, {bad}), 2, "chain_allreduce");
+  };
+  EXPECT_THAT(with([](Program& program) { program.send(program.rank(), program.input().load(0)); }),
+              HasSubstr("is the program's own; load and store need no message"));
+  EXPECT_THAT(with([](Program& program) { program.receive(7, program.input(), 0); }),
+              HasSubstr("receive: there is no rank 7: they are 0 to 1"));
+  EXPECT_THAT(with([](Program& program) { program.input().load(99); }), HasSubstr("there is no tile 99"));
+  EXPECT_THAT(with([](Program& program) { program.input().part(2, 2); }), HasSubstr("there is no part 2 of 2"));
+}
+
+std::string fault_of(Algorithm algorithm) {
+  CollectiveRegistry registry;
+  registry.add(chain_allreduce());
+  try {
+    registry.add(std::move(algorithm));
+  } catch (const ValueError& error) {
+    return error.what();
+  }
+  return "";
+}
+
+TEST(OwnCollective, IsRegisteredOnceWithAllThatItNeeds) {
+  const auto changed = [](const std::function<void(Algorithm&)>& change) {
+    Algorithm other = chain_allreduce();
+    other.name = "other";
+    change(other);
+    return fault_of(std::move(other));
+  };
+  EXPECT_EQ(changed([](Algorithm&) {}), "");
+  EXPECT_EQ(fault_of(chain_allreduce()),
+            "a collective algorithm chain_allreduce is registered twice: take another name");
+  EXPECT_EQ(changed([](Algorithm& a) { a.name = "ring_allreduce"; }),
+            "there is a shipped collective algorithm ring_allreduce already: take another name");
+  EXPECT_THAT(changed([](Algorithm& a) { a.name = "auto"; }), HasSubstr("already"));
+  EXPECT_THAT(changed([](Algorithm& a) { a.name = "my ring"; }), HasSubstr("letters, digits and underscores"));
+  EXPECT_EQ(changed([](Algorithm& a) { a.kernel = {}; }),
+            "collective algorithm other has no kernel: set Algorithm::kernel");
+  EXPECT_THAT(changed([](Algorithm& a) { a.channels = {}; }), HasSubstr("has no channels"));
+  EXPECT_THAT(changed([](Algorithm& a) { a.method = ""; }), HasSubstr("has no method"));
+  EXPECT_THAT(changed([](Algorithm& a) { a.fold_order = ""; }), HasSubstr("has no fold_order"));
+}
+
+TEST(SlicesOfAShare, AreItsElementsInTheirOrder) {
+  using distributed::Pieces;
+  const Pieces pieces{{.begin = 100, .rows = 3, .stride = 10, .columns = 4}, {.begin = 7, .columns = 5}};
+  const auto elements = [](const Pieces& of) {
+    std::vector<std::int64_t> all;
+    for (const auto& piece : of)
+      for (std::int64_t row = 0; row < piece.rows; ++row)
+        for (std::int64_t column = 0; column < piece.columns; ++column)
+          all.push_back(piece.begin + row * piece.stride + column);
+    return all;
+  };
+  const auto whole = elements(pieces);
+  ASSERT_EQ(distributed::elements_of(pieces), std::ssize(whole));
+  for (std::int64_t begin = 0; begin <= std::ssize(whole); ++begin)
+    for (std::int64_t end = begin; end <= std::ssize(whole); ++end)
+      EXPECT_EQ(elements(distributed::slice_of(pieces, begin, end)),
+                std::vector(whole.begin() + begin, whole.begin() + end));
+  EXPECT_THAT(elements(distributed::part_of(pieces, 6, 7)), ElementsAre());
+  EXPECT_THAT(elements(distributed::part_of(pieces, 3, 4)), ElementsAre(10, 11));
+}
+
+}  // namespace
+}  // namespace kernbench::testing
