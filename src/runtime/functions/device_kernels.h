@@ -75,6 +75,9 @@ class SimulatedOperations final : public tensor::DeviceOperations {
                           const torch::Tensor& out) override;
 
  private:
+  /// `matmul` into a result of one copy, as it stands; `turned`: what was asked for is the transpose.
+  void multiply(const torch::Tensor& a, const torch::Tensor& b, const tensor::MatmulOptions& options,
+                const MatmulPlanOptions& plan_options, const torch::Tensor& out, bool turned);
   /// Notes, in a run without data, by what rule rows are chosen.
   void assume_rows(const char* what);
   /// A launch over library kernels.

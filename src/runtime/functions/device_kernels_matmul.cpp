@@ -107,8 +107,29 @@ library::GemmProblem problem_of(const Product& product, const MatmulPlanOptions&
   return problem;
 }
 
-PlanResult result_of(const library::GemmPlan& plan) {
-  return {"gemm", library::choices(plan), Time::picoseconds(std::llround(plan.estimated_ns * 1e3))};
+PlanResult result_of(const library::GemmPlan& plan, bool turned) {
+  PlanResult result{"gemm", library::choices(plan), Time::picoseconds(std::llround(plan.estimated_ns * 1e3))};
+  if (turned) result.choices.emplace_back("computes", "C^T = B^T A^T");
+  return result;
+}
+
+/// Whether C^T = B^T A^T is computed instead, whose values are the same: B, whose rows are not rows of its memory
+/// (weights [n, k] of `linear`), is then read as it lies, and the vector engine permutes A and C. Where A has more rows
+/// than the array, its tiles are about as large as those of B, and which of them are permuted hardly matters.
+bool turns(const Tensor& a, const Tensor& b, const MatmulPlanOptions& options, const topology::Topology& topology) {
+  const std::int64_t rows = a.size(-2);
+  if (options.tile_m != 0 || options.tile_n != 0) return false;
+  if (rows > topology.pe.gemm.array.height || 2 * rows > b.size(-1)) return false;
+  return is_transposed(kernel_view(batched(b), false)) && !is_transposed(kernel_view(batched(a), false));
+}
+
+Tensor turned(const Tensor& matrix) {
+  return matrix.transpose(-2, -1);
+}
+
+tensor::MatmulOptions turned(tensor::MatmulOptions options) {
+  if (options.addend.defined()) options.addend = turned(options.addend);
+  return options;
 }
 
 std::shared_ptr<const library::GemmPlan> planned(GemmPlans& plans, const Product& product,
@@ -137,6 +158,14 @@ void SimulatedOperations::matmul(const Tensor& a, const Tensor& b, const tensor:
     copy(once, out);
     return;
   }
+  if (turns(a, b, plan_options, simulation_.topology())) {
+    return multiply(turned(b), turned(a), turned(options), plan_options, turned(out), true);
+  }
+  multiply(a, b, options, plan_options, out, false);
+}
+
+void SimulatedOperations::multiply(const Tensor& a, const Tensor& b, const tensor::MatmulOptions& options,
+                                   const MatmulPlanOptions& plan_options, const Tensor& out, bool turned) {
   Product product{kernel_view(batched(a), false), kernel_view(batched(b), false), {}};
   check_operands(product.a, product.b);
   std::vector<Tensor> read{a, b};
@@ -159,7 +188,7 @@ void SimulatedOperations::matmul(const Tensor& a, const Tensor& b, const tensor:
             .read = read,
             .pes = pes,
             .body = [product, target, plan] { library::gemm(product.a, product.b, target, product.epilogue, plan); },
-            .plan = result_of(*plan)});
+            .plan = result_of(*plan, turned)});
     return;
   }
   const DType chain = is_floating_point(product.a.dtype()) ? DType::f32 : DType::i32;
@@ -172,7 +201,7 @@ void SimulatedOperations::matmul(const Tensor& a, const Tensor& b, const tensor:
           .pes = pes,
           .body = [product, partial = kernel_view(sums, true),
                    plan] { library::gemm(product.a, product.b, partial, product.epilogue, plan); },
-          .plan = result_of(*plan)});
+          .plan = result_of(*plan, turned)});
   read.push_back(sums);
   // A result on few PEs would keep the others idle, however many parts there are to add.
   const bool spread = 2 * holders({&out, 1}).size() <= pes.size();
@@ -189,6 +218,8 @@ void SimulatedOperations::matmul(const Tensor& a, const Tensor& b, const tensor:
 std::shared_ptr<const library::GemmPlan> SimulatedOperations::plan_matmul(const Tensor& a, const Tensor& b,
                                                                           const MatmulPlanOptions& plan_options,
                                                                           const Tensor& out) {
+  if (turns(a, b, plan_options, simulation_.topology()))
+    return plan_matmul(turned(b), turned(a), plan_options, turned(out));
   const Product product{kernel_view(batched(a), false), kernel_view(batched(b), false), {}};
   check_operands(product.a, product.b);
   const std::vector<Tensor> all{a, b, out};

@@ -27,9 +27,9 @@ DType accumulator_type(DType operands) {
 }
 
 /// activation(alpha * x + beta * addend) in `dtype`; `x` is f32, or i32 where nothing asks for a fraction. Of three
-/// dimensions it is in parts, whose sum is meant.
-tl::Tile finish_tile(const tl::Tile& x, const GemmEpilogue& epilogue, std::int64_t batch, std::int64_t row,
-                     std::int64_t column, DType dtype) {
+/// dimensions it is in parts, whose sum is meant; `more` is added to it where it is defined.
+tl::Tile finish_tile(const tl::Tile& x, const tl::Tile& more, const GemmEpilogue& epilogue, std::int64_t batch,
+                     std::int64_t row, std::int64_t column, DType dtype) {
   const bool integers = !is_floating_point(x.dtype());
   const auto scaled = [&](const tl::Tile& tile, double factor) {
     if (factor == 1) return tile;
@@ -46,26 +46,39 @@ tl::Tile finish_tile(const tl::Tile& x, const GemmEpilogue& epilogue, std::int64
     addend = load(matrix, {row, column}, {rows, columns});
   }
   return tl::fuse([&] {
-    tl::Tile y = scaled(x.shape().size() == 3 ? tl::sum(x, 0) : x, epilogue.alpha);
+    tl::Tile y = x.shape().size() == 3 ? tl::sum(x, 0) : x;
+    if (more.defined()) y = y + more;
+    y = scaled(y, epilogue.alpha);
     if (addend.defined()) y = y + scaled(tl::cast(addend, y.dtype()), epilogue.beta);
     return tl::cast(activate(y, epilogue.activation), dtype);
   });
 }
 
-/// One tile of C, and one step of k of it.
+/// One tile of C, and one step of k of it: `length` for the GEMM engine, then `more` for the vector engine.
 struct Step {
   std::int64_t batch, m, n, rows, columns;
-  std::int64_t k, length;
+  std::int64_t k, length, more;
   bool last;  // of its tile
 };
+
+/// sums + x [rows, k] times y [k, columns] on the vector engine, in f32.
+tl::Tile multiply_on_lanes(const tl::Tile& x, const tl::Tile& y, const tl::Tile& sums) {
+  return tl::fuse([&] {
+    const auto left = tl::expand_dims(tl::cast(x, DType::f32), 2), right = tl::expand_dims(tl::cast(y, DType::f32), 0);
+    const tl::Tile products = tl::sum(left * right, 1);
+    return sums.defined() ? sums + products : products;
+  });
+}
 
 /// Appends what a program does in `range`. For each tile k runs from k_start to the end, then from the beginning. Steps
 /// begin with `length` and double.
 void add_steps(std::vector<Step>& steps, std::int64_t& length, const GemmRange& range, const GemmPlan& plan) {
   if (range.empty()) return;
   const auto walk = [&](Step step, std::int64_t begin, std::int64_t end) {
-    for (step.k = begin; step.k < end; step.k += step.length) {
+    for (step.k = begin; step.k < end; step.k += step.length + step.more) {
       step.length = std::min(length, end - step.k);
+      step.more = vector_length(plan, step.length);
+      step.length -= step.more;
       steps.push_back(step);
       length = std::min(2 * length, plan.tile_k);
     }
@@ -73,7 +86,7 @@ void add_steps(std::vector<Step>& steps, std::int64_t& length, const GemmRange& 
   for (std::int64_t batch = range.batch[0]; batch < range.batch[1]; ++batch) {
     for (std::int64_t m = range.m[0]; m < range.m[1]; m += plan.tile_m) {
       for (std::int64_t n = range.n[0]; n < range.n[1]; n += plan.tile_n) {
-        const Step tile{batch, m, n,    std::min(plan.tile_m, range.m[1] - m), std::min(plan.tile_n, range.n[1] - n),
+        const Step tile{batch, m, n,    std::min(plan.tile_m, range.m[1] - m), std::min(plan.tile_n, range.n[1] - n), 0,
                         0,     0, false};
         walk(tile, range.k_start, range.k[1]);
         walk(tile, range.k[0], range.k_start);
@@ -93,29 +106,47 @@ std::vector<Step> steps_of(std::size_t program, const GemmPlan& plan) {
   return steps;
 }
 
-/// The tiles of the operands, loaded ahead (over the ends of tiles too), so that the DMA works while the GEMM engine
-/// does: `depth` steps are under way when the program waits for the first of them. No more: loads under way share the
+/// The tiles of the operands, loaded ahead (over the ends of tiles too), so that the DMA works while the engines
+/// do: `depth` steps are under way when the program waits for the first of them. No more: loads under way share the
 /// bandwidth, and those that are needed first should have it.
 class Loader {
  public:
   Loader(const View& a, const View& b, const std::vector<Step>& steps, std::int64_t depth)
       : a_(a), b_(b), steps_(steps), depth_(static_cast<std::size_t>(depth)) {}
-  /// The tiles of the next step.
+  /// The tiles of the next step for the GEMM engine.
   std::pair<tl::Tile, tl::Tile> take() {
     while (loading_.size() < depth_ && next_ < steps_.size()) load_next();
+    const Step& step = steps_[taken_];
+    return arrived(loading_.front().whole, {step.rows, step.length}, {step.length, step.columns});
+  }
+  /// Those of the same step for the vector engine; ends the step.
+  std::pair<tl::Tile, tl::Tile> take_more() {
     const Step& step = steps_[taken_++];
-    auto [left, right] = std::move(loading_.front());
+    Loads loads = std::move(loading_.front());
     loading_.pop_front();
-    auto x = wait(std::move(left)), y = wait(std::move(right));
-    return {whole(x, {step.rows, step.length}), whole(y, {step.length, step.columns})};
+    if (step.more == 0) return {};
+    return arrived(loads.more, {step.rows, step.more}, {step.more, step.columns});
   }
 
  private:
+  using Pair = std::pair<PendingLoad, PendingLoad>;
+  struct Loads {
+    Pair whole, more;
+  };
+
+  static std::pair<tl::Tile, tl::Tile> arrived(Pair& loads, const tl::Extents& left, const tl::Extents& right) {
+    auto x = wait(std::move(loads.first)), y = wait(std::move(loads.second));
+    return {whole(x, left), whole(y, right)};
+  }
+  Pair load(const Step& step, std::int64_t k, std::int64_t length) const {
+    auto left = load_async(matrix_of(a_, step.batch), {step.m, k}, {step.rows, length});
+    return {std::move(left), load_async(matrix_of(b_, step.batch), {k, step.n}, {length, step.columns})};
+  }
   void load_next() {
     const Step& step = steps_[next_++];
-    auto left = load_async(matrix_of(a_, step.batch), {step.m, step.k}, {step.rows, step.length});
-    loading_.emplace_back(std::move(left),
-                          load_async(matrix_of(b_, step.batch), {step.k, step.n}, {step.length, step.columns}));
+    Loads loads{load(step, step.k, step.length), {}};
+    if (step.more > 0) loads.more = load(step, step.k + step.length, step.more);
+    loading_.push_back(std::move(loads));
   }
 
   const View& a_;
@@ -123,7 +154,7 @@ class Loader {
   const std::vector<Step>& steps_;
   std::size_t depth_;
   std::size_t next_ = 0, taken_ = 0;
-  std::deque<std::pair<PendingLoad, PendingLoad>> loading_;
+  std::deque<Loads> loading_;
 };
 
 }  // namespace
@@ -136,19 +167,23 @@ void gemm(const View& a, const View& b, const View& out, const GemmEpilogue& epi
   const bool split = plan->split_k > 1;
   const DType chain = accumulator_type(a.dtype());
   // Without an epilogue the GEMM engine itself rounds the result of the last step.
-  const bool rounds = !split && !epilogue.any() && is_floating_point(chain) && is_floating_point(out.dtype());
+  const bool rounds = !split && plan->vector_share == 0 && !epilogue.any() && is_floating_point(chain) &&
+                      is_floating_point(out.dtype());
   const DType last_type = rounds ? out.dtype() : chain;
   const std::vector<Step> steps = steps_of(program, *plan);
   Loader loader(a, b, steps, plan->depth);
-  tl::Tile accumulator;
+  tl::Tile accumulator, sums;  // of the GEMM engine, and of the vector engine
   for (const Step& step : steps) {
-    auto [left, right] = loader.take();
-    accumulator = tl::dot(left, right, accumulator, step.last ? last_type : chain);
-    left = right = tl::Tile();
+    {
+      const auto [left, right] = loader.take();
+      accumulator = tl::dot(left, right, accumulator, step.last ? last_type : chain);
+    }
+    if (const auto [left, right] = loader.take_more(); left.defined()) sums = multiply_on_lanes(left, right, sums);
     if (!step.last) continue;
-    if (!split) accumulator = finish_tile(accumulator, epilogue, step.batch, step.m, step.n, out.dtype());
+    if (split && sums.defined()) accumulator = accumulator + sums;
+    if (!split) accumulator = finish_tile(accumulator, sums, epilogue, step.batch, step.m, step.n, out.dtype());
     store(matrix_of(out, split ? range.split : step.batch), {step.m, step.n}, accumulator);
-    accumulator = tl::Tile();
+    accumulator = sums = tl::Tile();
   }
 }
 
@@ -161,7 +196,8 @@ void gemm_finish(const View& parts, const View& out, const GemmEpilogue& epilogu
       for (std::int64_t batch = at[0]; batch < at[0] + shape[0]; ++batch) {
         const tl::Extents all{0, at[1], at[2]}, block_of_parts{count, shape[1], shape[2]};
         const tl::Tile of_parts = load(parts, all, block_of_parts);
-        store(matrix_of(out, batch), {at[1], at[2]}, finish_tile(of_parts, epilogue, batch, at[1], at[2], out.dtype()));
+        store(matrix_of(out, batch), {at[1], at[2]},
+              finish_tile(of_parts, tl::Tile(), epilogue, batch, at[1], at[2], out.dtype()));
       }
     });
   }

@@ -91,8 +91,12 @@ std::int64_t GemmEstimate::tcm_bytes(const GemmTiles& tiles) const {
   const auto aligned = [&](std::int64_t bytes) { return tl::cdiv(bytes, alignment_) * alignment_; };
   const std::int64_t a = aligned(tiles.m * tiles.k * item_) * (problem_.transposed_a ? 2 : 1);
   const std::int64_t b = aligned(tiles.k * tiles.n * item_) * (problem_.transposed_b ? 2 : 1);
-  const std::int64_t sums = aligned(tiles.m * tiles.n * 4);
+  const std::int64_t sums = sum_bytes(tiles);
   return std::max(2 * sums + tiles.depth * (a + b), problem_.epilogue ? kEpilogueTiles * sums : 0);
+}
+
+std::int64_t GemmEstimate::sum_bytes(const GemmTiles& tiles) const {
+  return tl::cdiv(tiles.m * tiles.n * 4, alignment_) * alignment_;
 }
 
 double GemmEstimate::run_bytes(double bytes) const {
@@ -264,6 +268,16 @@ double GemmEstimate::latency_ns(const OperandTraffic& traffic) const {
 double GemmEstimate::vector_ns(double elements, double cycles_each, double bytes) const {
   const auto& vector = topology_.pe.vector;
   return std::max((vector.startup_cycles + elements / vector.lanes * cycles_each) * cycle_, bytes / tcm_);
+}
+
+double GemmEstimate::on_lanes(std::int64_t m, std::int64_t n) const {
+  const auto& vector = topology_.pe.vector;
+  const auto each = [&](topology::VectorOperation operation) {
+    return static_cast<double>(topology::cycles(vector, operation));
+  };
+  const double both = each(topology::VectorOperation::multiply) + each(topology::VectorOperation::reduce);
+  const double casts = item_ == 4 ? 0 : each(topology::VectorOperation::cast);
+  return (static_cast<double>(m * n) * both + static_cast<double>(m + n) * casts) / vector.lanes * cycle_;
 }
 
 double GemmEstimate::permutation_ns(const GemmTiles& tiles) const {

@@ -42,6 +42,8 @@ class GemmEstimate {
 
   /// Bytes of TCM that the live handles of a program hold, each tile rounded up to the TCM's alignment.
   std::int64_t tcm_bytes(const GemmTiles& tiles) const;
+  /// Of which one tile of sums takes.
+  std::int64_t sum_bytes(const GemmTiles& tiles) const;
   /// Bytes of TCM that they may hold.
   std::int64_t tcm_budget() const { return budget_; }
 
@@ -52,6 +54,8 @@ class GemmEstimate {
   /// Of which it is made, in nanoseconds: one product, the walks of the page table in each step, the last store,
   /// and what comes before its first byte.
   double product(std::int64_t m, std::int64_t n, std::int64_t k) const { return step_cycles(m, n, k) * cycle_; }
+  /// The vector engine's time for one step of k of a product m x n in f32: casts, a product and a sum.
+  double on_lanes(std::int64_t m, std::int64_t n) const;
   double walks(const GemmBlock& block, const GemmTiles& tiles) const {
     return walks_ns(block, tiles, static_cast<double>(commands(block, tiles)));
   }

@@ -48,6 +48,13 @@ constexpr double kMeasuredBursts = 400'000;
 /// takes for theirs: their tiles are narrow, so that loads and the array's fill show. Measured with 4097^3 on
 /// ahbm-1sip.
 constexpr double kEdgesLeave = 0.9, kEdgesCost = 2;
+/// The vector engine's part of a step is worth trying where it is at least so much, measured for so many of the
+/// plans that are shortest without.
+constexpr double kLeastVectorShare = 0.05;
+constexpr std::size_t kVectorPlans = 2;
+/// Its parts are of so many items: whole accesses of 64 B of the shipped machines where steps are long. Short steps are
+/// those of matrices whose rows are cut over the PEs, and there each item is a row.
+constexpr std::int64_t kVectorItems = 32, kVectorRows = 4, kLongStep = 256;
 /// Lengths of a step that are tried for tiles of one size.
 constexpr int kTriedSteps = 5;
 
@@ -157,7 +164,7 @@ class Planner {
     }
     // The most promising first, so that the others need no search.
     std::ranges::stable_sort(candidates, {}, &Candidate::at_least);
-    return finished(a_.empty() || b_.empty() ? least_estimate(candidates) : least_replay(candidates));
+    return a_.empty() || b_.empty() ? finished(least_estimate(candidates)) : least_replay(candidates);
   }
 
  private:
@@ -189,7 +196,7 @@ class Planner {
   }
 
   /// The estimate's best tiles for each of the most promising grids, then what is near the best of these.
-  Best least_replay(std::vector<Candidate>& candidates) {
+  GemmPlan least_replay(std::vector<Candidate>& candidates) {
     std::vector<Best> finalists;
     double least = std::numeric_limits<double>::infinity();
     for (Candidate& candidate : candidates) {
@@ -210,7 +217,7 @@ class Planner {
       if (finalist.ns < kFinalistsWithin * least) try_replay(replay, *finalist.candidate, finalist.tiles, best);
     }
     refine(replay, best);
-    if (!timer_) return best;
+    if (!timer_) return finished(best);
     for (Best& other : best_of_other_grids(best)) refine(replay, other);
     return least_measured(best);
   }
@@ -232,17 +239,72 @@ class Planner {
   }
 
   /// Of the plans whose replays are about as short as that of `best`: replays leave out what a simulation does not.
-  Best least_measured(const Best& best) {
+  GemmPlan least_measured(const Best& best) {
     const std::vector<Best> all = shortlist(best);
-    if (all.size() < 2) return best;
+    if (all.size() < 2) return finished(best);
     std::vector<GemmPlan> plans;
     plans.reserve(all.size());
     for (const Best& one : all) plans.push_back(finished(one));
     const std::vector<double> times = timer_(plans);
-    std::size_t least = 0;
-    for (std::size_t i = 1; i < all.size(); ++i)
-      if (times[i] < times[least]) least = i;
-    return all[least];
+    std::vector<std::size_t> order(plans.size());
+    for (std::size_t i = 0; i < order.size(); ++i) order[i] = i;
+    std::ranges::stable_sort(order, {}, [&](std::size_t i) { return times[i]; });
+    return with_vector_share(plans, order, times[order[0]]);
+  }
+
+  /// The first of `plans` in `order`, which takes `ns`, or one of the first few with a part for the vector engine: with
+  /// their steps, then with others. Two engines want shorter steps, more of them under way.
+  GemmPlan with_vector_share(const std::vector<GemmPlan>& plans, std::span<const std::size_t> order, double ns) const {
+    GemmPlan best = plans[order[0]];
+    std::vector<GemmPlan> shared;
+    for (const std::size_t i : order.first(std::min(order.size(), kVectorPlans)))
+      add_shared(shared, plans[i], tiles_of(plans[i]));
+    take_shorter(shared, best, ns);
+    if (best.vector_share == 0) return best;
+    shared.clear();
+    const GemmTiles found = tiles_of(best);
+    for (const std::int64_t k : {found.k, found.k / 2}) {
+      for (const std::int64_t depth : {2, 3}) {
+        if (problem_.depth > 0 && depth != problem_.depth) continue;
+        GemmTiles tiles = found;
+        tiles.k = tiles.first_k = k, tiles.depth = depth;
+        if (tiles != found && k > 0 && (problem_.tile_k == 0 || k == found.k)) add_shared(shared, best, tiles);
+      }
+    }
+    take_shorter(shared, best, ns);
+    return best;
+  }
+
+  static GemmTiles tiles_of(const GemmPlan& plan) {
+    return {plan.tile_m, plan.tile_n, plan.tile_k, plan.depth, plan.first_k};
+  }
+
+  /// `plan` in other steps, with a part for the vector engine, where it is worth while and fits.
+  void add_shared(std::vector<GemmPlan>& shared, GemmPlan plan, const GemmTiles& tiles) const {
+    plan.tile_k = tiles.k, plan.depth = tiles.depth, plan.first_k = tiles.first_k;
+    plan.vector_share = vector_share(plan);
+    plan.tcm_bytes = law_.tcm_bytes(tiles) + 2 * law_.sum_bytes(tiles);
+    if (plan.vector_share < kLeastVectorShare || vector_length(plan, plan.tile_k) == 0) return;
+    if (plan.tcm_bytes <= law_.tcm_budget()) shared.push_back(std::move(plan));
+  }
+
+  /// Measures `plans`; the shortest replaces `best`, which takes `ns`, when it is shorter by the margin.
+  void take_shorter(const std::vector<GemmPlan>& plans, GemmPlan& best, double& ns) const {
+    if (plans.empty()) return;
+    const std::vector<double> times = timer_(plans);
+    const auto least = std::ranges::min_element(times);
+    if (*least >= kMargin * ns) return;
+    ns = *least;
+    best = plans[static_cast<std::size_t>(least - times.begin())];
+  }
+
+  /// The part of a step with which both engines take equally long; none where values would not be those of f32 sums of
+  /// rounded products, or the order of the sums is told.
+  double vector_share(const GemmPlan& plan) const {
+    if (problem_.order == KOrder::exact || !is_floating_point(problem_.dtype)) return 0;
+    const double array = law_.product(plan.tile_m, plan.tile_n, plan.tile_k) / static_cast<double>(plan.tile_k);
+    const double lanes = law_.on_lanes(plan.tile_m, plan.tile_n);
+    return array / (array + lanes);
   }
 
   /// `best` and then the others, the shortest replays first.
@@ -620,6 +682,12 @@ GemmPlan plan_gemm(const GemmProblem& problem, std::span<const PeCoordinate> pes
   return Planner(problem, pes, operands, topology, timer).plan();
 }
 
+std::int64_t vector_length(const GemmPlan& plan, std::int64_t length) {
+  const std::int64_t unit = length < kLongStep ? kVectorRows : kVectorItems;
+  const auto parts = std::llround(plan.vector_share * static_cast<double>(length) / static_cast<double>(unit));
+  return std::clamp<std::int64_t>(parts * unit, 0, std::max<std::int64_t>(length - unit, 0));
+}
+
 namespace {
 
 /// Rows and columns of the product that no range has.
@@ -663,6 +731,8 @@ std::vector<std::pair<std::string, std::string>> choices(const GemmPlan& plan) {
                                                        {"a_from", places(plan.a)},
                                                        {"b_from", places(plan.b)},
                                                        {"tcm", to_text(Bytes(plan.tcm_bytes))}};
+  if (plan.vector_share > 0)
+    all.emplace_back("vector_share", fmt::format("{} %", std::lround(100 * plan.vector_share)));
   if (const auto [rows, columns] = edge_extents(plan); rows + columns > 0)
     all.emplace_back("edges", fmt::format("{} rows, {} columns", rows, columns));
   return all;

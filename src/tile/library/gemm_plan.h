@@ -9,8 +9,12 @@
 // Edges. Where the last rows or columns of C would cost every program one more pass of its array, the ranges end before
 // them, and all programs share them as blocks of their own, after their range.
 //
+// Vector share. Of each step of few rows the vector engine takes the last part of k, `vector_share` of it, and keeps
+// its sums in a tile of its own: the array, of which a few rows work, and the lanes go through the weights together.
+//
 // TCM. The live handles of a program never hold more than `tcm_bytes`, at most the PE's TCM divided by its contexts:
 //   two accumulators + depth steps of both operands (twice, where they are transposed on the way), or
+//   two accumulators more, with a vector share, or
 //   kEpilogueTiles f32 tiles while an epilogue (scaling, bias, activation) runs,
 // each tile rounded up to `pe.tcm.alignment`.
 #pragma once
@@ -81,6 +85,7 @@ struct GemmPlan {
   std::int64_t tile_m = 1, tile_n = 1, tile_k = 1;
   std::int64_t depth = 1;    // steps whose loads are under way when the program waits for the first of them
   std::int64_t first_k = 1;  // length of the first step of a program
+  double vector_share = 0;   // part of each step's k that the vector engine takes
   std::int64_t tcm_bytes = 0;
   /// One range for each program of the launch.
   std::vector<GemmRange> ranges;
@@ -97,6 +102,9 @@ struct GemmPlan {
 };
 
 constexpr std::int64_t kEpilogueTiles = 4;
+
+/// How much of a step of `length` along k the vector engine takes: about the plan's share, and never all.
+std::int64_t vector_length(const GemmPlan& plan, std::int64_t length);
 
 /// What was chosen, as names and values for people: "tile_k" "256".
 std::vector<std::pair<std::string, std::string>> choices(const GemmPlan& plan);

@@ -1,0 +1,189 @@
+// What functions of device tensors attain of the machine's limits without options, on ahbm-1sip: the tables of
+// docs/attained.md, each with its floor. KERNBENCH_UPDATE_GOLDEN=1 rewrites them.
+#include <fmt/format.h>
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cmath>
+#include <cstdint>
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "support.h"
+#include "support/sanitizers.h"
+#include "support/source_tree.h"
+
+namespace kernbench {
+namespace {
+
+using torch::Tensor;
+
+/// Of all launches, from the first command to the last completion, and of the last one what holds it at least.
+struct Attained {
+  double us = 0;
+  std::string bound;
+};
+
+Attained attained(const std::function<void()>& body) {
+  SimulateOptions options;
+  options.topology = "ahbm-1sip";
+  options.data = false;
+  const RunResult result = simulate(options, [&] {
+    body();
+    torch::ahbm::synchronize();
+  });
+  EXPECT_FALSE(result.error) << result.error->message;
+  Attained all;
+  Time longest, end;
+  for (const LaunchResult& launch : result.launches) {
+    end = std::max(end, launch.end);
+    if (launch.end - launch.start <= longest) continue;
+    longest = launch.end - launch.start;
+    all.bound = launch.bound_by;
+  }
+  all.us = (end - result.launches.front().start).in_seconds() * 1e6;
+  return all;
+}
+
+void expect_table(const std::string& part, const std::string& table) {
+  source_tree::expect_golden_part("docs/attained.md", "<!-- " + part + ": generated, begin -->\n",
+                                  "<!-- " + part + ": generated, end -->", table);
+}
+
+// ---- products -----------------------------------------------------------------------------------------------------
+
+struct Product {
+  std::vector<std::int64_t> a, b;  // sizes
+  DType dtype;
+  double least;     // of the peak; 0: none
+  double most = 0;  // us; 0: none
+  bool linear = false;
+};
+
+constexpr double kPes = 128, kGhz = 1e9;
+/// FLOP/s of a device: PEs of 64 x 64 at 1 GHz, 0.95 of the cycles (topologies/ahbm-1sip.yaml).
+double peak_of(DType dtype) {
+  const double rate = dtype == DType::f32 ? 0.25 : item_size(dtype) == 1 ? 2 : 1;
+  return 2 * kPes * 64 * 64 * kGhz * 0.95 * rate;
+}
+
+Attained attained(const Product& product) {
+  return attained([&] {
+    const auto where = torch::dtype(product.dtype).device("ahbm");
+    const Tensor a = torch::empty(product.a, where), b = torch::empty(product.b, where);
+    const Tensor c = product.linear ? torch::linear(a, b) : torch::matmul(a, b);
+  });
+}
+
+std::string text_of(const std::vector<std::int64_t>& sizes) {
+  return fmt::format("[{}]", fmt::join(sizes, ", "));
+}
+
+const std::vector<Product> kProducts{
+    {{2048, 2048}, {2048, 2048}, DType::f16, 0.55}, {{1, 2048, 2048}, {2048, 2048}, DType::f16, 0.55},
+    {{4096, 4096}, {4096, 4096}, DType::f16, 0.85}, {{4096, 4096}, {4096, 4096}, DType::f8e4m3, 0.80},
+    {{4096, 4096}, {4096, 4096}, DType::f32, 0.80}, {{4097, 4097}, {4097, 4097}, DType::f16, 0.70},
+    {{4095, 4033}, {4033, 4097}, DType::f16, 0.70}, {{4095, 4097}, {4097, 4033}, DType::f16, 0.70},
+};
+
+TEST(Attained, ProductsOfManyRowsReachTheirShareOfThePeak) {
+  if (kSanitized) GTEST_SKIP() << "long; runs in plain builds";
+  std::string table = "| a | b | type | time | of peak | at least |\n|---|---|---|---|---|---|\n";
+  std::vector<double> times;
+  for (const Product& product : kProducts) {
+    const double us = attained(product).us;
+    times.push_back(us);
+    double flops = 2.0 * static_cast<double>(product.b.back());
+    for (const std::int64_t extent : product.a) flops *= static_cast<double>(extent);
+    const double share = flops / (us * 1e-6) / peak_of(product.dtype);
+    EXPECT_GE(share, product.least) << text_of(product.a) << " " << text_of(product.b) << " " << name(product.dtype);
+    table += fmt::format("| {} | {} | {} | {:.1f} us | {:.0f} % | {:.0f} % |\n", text_of(product.a), text_of(product.b),
+                         name(product.dtype), us, 100 * share, 100 * product.least);
+  }
+  EXPECT_EQ(times[0], times[1]) << "a batch of one takes the time of its matrix";
+  expect_table("products", table);
+}
+
+// Weights of 8192 x 8192 in f16. An empty launch takes 2.0 us, the HBM 7.6, the array's folds 8.6.
+const std::vector<Product> kFewRows{
+    {{1, 8192}, {8192, 8192}, DType::f16, 0, 13.4},       {{8, 8192}, {8192, 8192}, DType::f16, 0, 15.8},
+    {{16, 8192}, {8192, 8192}, DType::f16, 0, 18.6},      {{1, 8192}, {8192, 8192}, DType::f16, 0, 12.0, true},
+    {{8, 8192}, {8192, 8192}, DType::f16, 0, 16.3, true}, {{16, 8192}, {8192, 8192}, DType::f16, 0, 16.8, true}};
+
+TEST(Attained, ProductsOfFewRowsGoThroughTheirWeightsOnce) {
+  if (kSanitized) GTEST_SKIP() << "long; runs in plain builds";
+  std::string table = "| rows | weights | time | bound by |\n|---|---|---|---|\n";
+  for (const Product& product : kFewRows) {
+    const Attained all = attained(product);
+    EXPECT_LE(all.us, product.most) << text_of(product.a) << (product.linear ? " linear" : "");
+    table += fmt::format("| {} | {} | {:.1f} us | {} |\n", product.a[0], product.linear ? "[n, k]" : "[k, n]", all.us,
+                         all.bound);
+  }
+  expect_table("few rows", table);
+}
+
+// ---- functions of elements and rows -------------------------------------------------------------------------------
+
+/// A function, and the cycles of a lane that its operations take for each element.
+struct Function {
+  std::string name;
+  std::string operations;  // in f32, with casts from f16 and to it
+  double cycles;
+  std::function<Tensor(const Tensor&)> call;
+};
+
+std::vector<Function> functions() {
+  return {{"softmax", "2 cast, max, subtract, exp (4), sum, multiply", 10,
+           [](const Tensor& x) { return torch::softmax(x, -1); }},
+          {"layer_norm", "2 cast, sum, subtract, multiply, sum, multiply", 7,
+           [](const Tensor& x) { return torch::layer_norm(x, {x.size(-1)}); }},
+          {"rms_norm", "2 cast, multiply, sum, multiply", 5,
+           [](const Tensor& x) { return torch::rms_norm(x, {x.size(-1)}); }},
+          {"gelu", "2 cast, multiply, erf (16), add, 2 multiply", 22, [](const Tensor& x) { return torch::gelu(x); }},
+          {"sum", "cast, sum", 2, [](const Tensor& x) { return x.sum(-1); }}};
+}
+
+const std::vector<std::vector<std::int64_t>> kShapes{
+    {1, 64},       {1, 8192},        {2, 4096},          {128, 64},         {1, 128, 1024},
+    {1024, 1024},  {1823, 781},      {2, 65536},         {1, 1048576},      {8, 512, 4096},
+    {4096, 4096},  {4097, 4095},     {8192, 1024},       {65536, 128},      {129, 32768},
+    {16384, 4096}, {8, 32, 128, 64}, {2, 32, 1024, 128}, {8, 32, 512, 128}, {8, 32, 2048, 128}};
+
+/// The larger of bytes in and out once over the HBM's bandwidth and of the lanes' cycles, and an empty launch.
+double roof_us(const Function& function, const std::vector<std::int64_t>& sizes) {
+  double elements = 1;
+  for (const std::int64_t extent : sizes) elements *= static_cast<double>(extent);
+  const double out = function.name == "sum" ? elements / static_cast<double>(sizes.back()) : elements;
+  const double bytes = 2 * (elements + out) / (16 * 1.2e12 * 0.92), lanes = elements * function.cycles / (kPes * 128e9);
+  return 2.0 + 1e6 * std::max(bytes, lanes);
+}
+
+TEST(Attained, FunctionsOfRowsReachSixTenthsOfTheirRoof) {
+  if (kSanitized) GTEST_SKIP() << "long; runs in plain builds";
+  constexpr double kLongUs = 10, kShare = 0.6;
+  std::string table = "| shape |", line = "|---|";
+  for (const Function& function : functions()) table += fmt::format(" {} | |", function.name), line += "---|---|";
+  table += "\n" + line + "\n";
+  for (const auto& sizes : kShapes) {
+    table += fmt::format("| {} |", text_of(sizes));
+    for (const Function& function : functions()) {
+      const double us =
+          attained([&] { function.call(torch::empty(sizes, torch::dtype(torch::kHalf).device("ahbm"))); }).us;
+      const double roof = roof_us(function, sizes);
+      if (roof > kLongUs) {
+        EXPECT_GE(roof / us, kShare) << function.name << " of " << text_of(sizes);
+      }
+      table += fmt::format(" {:.1f} us | {:.0f} % |", us, 100 * roof / us);
+    }
+    table += "\n";
+  }
+  expect_table("rows", table);
+  std::string operations = "| function | operations on each element | cycles |\n|---|---|---|\n";
+  for (const Function& function : functions())
+    operations += fmt::format("| {} | {} | {:.0f} |\n", function.name, function.operations, function.cycles);
+  expect_table("operations", operations);
+}
+
+}  // namespace
+}  // namespace kernbench
