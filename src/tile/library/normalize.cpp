@@ -59,30 +59,81 @@ void softmax(const View& x, std::size_t dimension, bool logarithm, const View& o
   }
 }
 
+namespace {
+
+/// Which dimensions a line runs along.
+std::vector<bool> last_dimensions(const View& x, std::size_t count) {
+  std::vector<bool> along(x.rank(), false);
+  for (std::size_t d = x.rank() - count; d < x.rank(); ++d) along[d] = true;
+  return along;
+}
+
+/// Of whole lines, in f32: the mean (undefined where nothing is centred), and 1 / sqrt(mean of squares + epsilon).
+struct LineStatistics {
+  tl::Tile mean, factor;
+};
+LineStatistics statistics_of(tl::Tile lines, const std::vector<bool>& along, const NormOptions& options) {
+  float count = 1;
+  for (std::size_t d = 0; d < along.size(); ++d)
+    if (along[d]) count *= static_cast<float>(lines.shape()[d]);
+  LineStatistics result;
+  if (options.centred) {
+    result.mean = line_sum(lines, along) / count;
+    lines = lines - result.mean;
+  }
+  result.factor = tl::rsqrt(line_sum(lines * lines, along) / count + static_cast<float>(options.epsilon));
+  return result;
+}
+
+/// What follows from the statistics, for a part of the lines. Undefined tiles: without.
+tl::Tile normalized(const tl::Tile& x, const LineStatistics& statistics, const tl::Tile& weight, const tl::Tile& bias,
+                    DType dtype) {
+  tl::Tile tile = statistics.mean.defined() ? x - statistics.mean : x;
+  tile = tile * statistics.factor;
+  if (weight.defined()) tile = tile * tl::cast(weight, DType::f32);
+  if (bias.defined()) tile = tile + tl::cast(bias, DType::f32);
+  return tl::cast(tile, dtype);
+}
+
+tl::Tile load_if(const std::optional<View>& view, const tl::Extents& at, const tl::Extents& shape) {
+  return view ? load(*view, at, shape) : tl::Tile();
+}
+
+}  // namespace
+
 void normalize(const View& x, const std::optional<View>& weight, const std::optional<View>& bias,
                const NormOptions& options, const View& out, Share share) {
-  std::vector<bool> along(x.rank(), false);
-  float count = 1;
-  for (std::size_t d = x.rank() - options.dimensions; d < x.rank(); ++d) {
-    along[d] = true;
-    count *= static_cast<float>(x.sizes[d]);
-  }
-  const auto wide = [](const tl::Tile& tile) { return tl::cast(tile, DType::f32); };
+  const std::vector<bool> along = last_dimensions(x, options.dimensions);
   for (const Box& box : lines_of(out, along, share)) {
     for_each_block(box, lines(box, along), [&](const tl::Extents& at, const tl::Extents& shape) {
       const tl::Tile loaded = load(x, at, shape);
-      const tl::Tile factors = weight ? load(*weight, at, shape) : tl::Tile();
-      const tl::Tile offsets = bias ? load(*bias, at, shape) : tl::Tile();
-      const auto normalized = [&] {
-        auto tile = fill_out(wide(loaded), shape);
-        if (options.centred) tile = tile - line_sum(tile, along) / count;
-        const auto square = line_sum(tile * tile, along) / count;
-        tile = tile * tl::rsqrt(square + static_cast<float>(options.epsilon));
-        if (weight) tile = tile * wide(factors);
-        if (bias) tile = tile + wide(offsets);
-        return tl::cast(tile, out.dtype());
-      };
-      store(out, at, tl::fuse(normalized));
+      const tl::Tile factors = load_if(weight, at, shape), offsets = load_if(bias, at, shape);
+      store(out, at, tl::fuse([&] {
+              const tl::Tile tile = fill_out(tl::cast(loaded, DType::f32), shape);
+              return normalized(tile, statistics_of(tile, along, options), factors, offsets, out.dtype());
+            }));
+    });
+  }
+}
+
+void normalize_parts(const View& x, const std::optional<View>& weight, const std::optional<View>& bias,
+                     const NormOptions& options, const View& out) {
+  const std::vector<bool> along = last_dimensions(x, options.dimensions);
+  for (const Box& box : local_boxes(out)) {
+    Box whole = box;
+    for (std::size_t d = 0; d < along.size(); ++d)
+      if (along[d]) whole.offset[d] = 0, whole.shape[d] = out.sizes[d];
+    for_each_block(whole, lines(whole, along), [&](const tl::Extents& at, const tl::Extents& shape) {
+      tl::Extents own_at = at, own_shape = shape;
+      for (std::size_t d = 0; d < along.size(); ++d)
+        if (along[d]) own_at[d] = box.offset[d], own_shape[d] = box.shape[d];
+      const tl::Tile loaded = load(x, at, shape), own = load(x, own_at, own_shape);
+      const tl::Tile factors = load_if(weight, own_at, own_shape), offsets = load_if(bias, own_at, own_shape);
+      store(out, own_at, tl::fuse([&] {
+              const tl::Tile lines = fill_out(tl::cast(loaded, DType::f32), shape);
+              const tl::Tile part = fill_out(tl::cast(own, DType::f32), own_shape);
+              return normalized(part, statistics_of(lines, along, options), factors, offsets, out.dtype());
+            }));
     });
   }
 }
