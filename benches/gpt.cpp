@@ -24,7 +24,7 @@ using torch::Tensor;
 
 struct Run {
   gpt::ModelConfig config;
-  std::int64_t tokens, new_tokens, batch, train;
+  std::int64_t tokens, new_tokens, batch, train, sampled_layers;
   DType dtype;
   bool sequence_parallel, expert_parallel, checked;
   std::optional<gpt::AssumedRouting> routing;  // of a mixture of experts
@@ -74,6 +74,16 @@ void check_scores(const Run& run, const gpt::Weights& weights, const std::vector
 
 void report_memory() {
   report_metric("memory of a device", static_cast<double>(torch::ahbm::max_memory_allocated()) / (1 << 20), "MiB");
+}
+
+/// Adds what was left out to the times, and says so.
+void add_left_out(const gpt::SampledLayers& sampled, double& prefill_us, double& decode_us) {
+  if (!sampled.leaves_out()) return;
+  prefill_us += sampled.left_out_us(0, 1);
+  decode_us += sampled.left_out_us(1, sampled.passes());
+  report_metric("layers simulated", static_cast<double>(sampled.simulated()), "");
+  report_metric("layers estimated from these", static_cast<double>(sampled.left_out()), "");
+  report_metric("spread of the layers simulated", sampled.spread() * 100, "%");
 }
 
 void report(const Run& run, int ranks, double prefill_us, double decode_us) {
@@ -141,6 +151,20 @@ void train(const Run& run, const gpt::Weights& weights, gpt::LanguageModel& mode
   check_close("loss of the first step", losses.front(), torch::full({}, expected), {.absolute = 0, .relative = unit});
 }
 
+/// What stands against leaving layers out.
+void check_sampling(const Run& run) {
+  if (run.sampled_layers == 0) return;
+  if (run.sampled_layers < gpt::SampledLayers::kLeast) {
+    throw ValueError("sample_layers (" + std::to_string(run.sampled_layers) + ") must be 0 or at least " +
+                     std::to_string(gpt::SampledLayers::kLeast) + ": the first layer, one between, and the last");
+  }
+  const char* why = data_enabled()            ? "values need every layer: run it with --no-data"
+                    : run.train > 0           ? "a step of training needs every layer"
+                    : run.config.is_mixture() ? "the experts that are chosen differ from layer to layer"
+                                              : nullptr;
+  if (why != nullptr) throw ValueError(std::string("sample_layers: ") + why);
+}
+
 void worker(int rank, int world_size, const Run& run) {
   torch::ahbm::set_device(rank);
   torch::distributed::init_process_group("ahbm", rank, world_size);
@@ -153,10 +177,11 @@ void worker(int rank, int world_size, const Run& run) {
   parallel.capacity = run.capacity;
   gpt::LanguageModel model(run.config, weights, parallel, run.batch, run.tokens + (run.train > 0 ? 0 : run.new_tokens));
   if (run.train > 0) return train(run, weights, model, rank);
+  if (run.sampled_layers > 0) model.sample_layers(run.sampled_layers);
   std::vector<Tensor> ids{prompt_of(run).to("ahbm")}, scores;
   torch::ahbm::synchronize();
   const auto step = [&] { scores.push_back(model.forward(ids.back())); };
-  const double prefill = timed("prefill", step);
+  double prefill = timed("prefill", step);
   double decode = 0;
   if (run.new_tokens > 0) {
     decode = timed("decode", [&] {
@@ -168,6 +193,7 @@ void worker(int rank, int world_size, const Run& run) {
   }
   if (run.config.is_mixture()) torch::distributed::barrier();  // all have noted their choices
   if (rank != 0) return;
+  add_left_out(model.sampled_layers(), prefill, decode);
   report(run, world_size, prefill, decode);
   check_scores(run, weights, ids, scores);
 }
@@ -180,7 +206,8 @@ KERNBENCH_BENCH(
      "tiny, tiny-moe, gpt2, llama-3-8b, llama-3-70b, mixtral-8x7b, or a folder with config.json (and safetensors)"},
     {"tokens", 64, "of each prompt"}, {"new_tokens", 4, "decoded after it, one by one"}, {"batch", 1, "prompts"},
     {"train", 0, "steps of training (loss, gradients, AdamW) instead of prefill and decode"},
-    {"layers", 0, "the first layers only; 0: all"}, dtype_parameter("f16"),
+    {"layers", 0, "the first layers only; 0: all"},
+    {"sample_layers", 0, "simulate so many, estimate the others from them (--no-data); 0: all"}, dtype_parameter("f16"),
     {"sequence_parallel", "no", "share the tokens between the layers: yes or no"},
     {"expert_parallel", "no", "a device has whole experts, not a part of each: yes or no"},
     {"routing", "uniform", "assumed where values are not computed: uniform, zipf:S, or a file of weights"},
@@ -193,6 +220,7 @@ KERNBENCH_BENCH(
           parameter<std::int64_t>("new_tokens", 0, kLargest),
           parameter<std::int64_t>("batch", 1, kLargest),
           parameter<std::int64_t>("train", 0, kLargest),
+          parameter<std::int64_t>("sample_layers", 0, kLargest),
           dtype_of(),
           parameter_choice("sequence_parallel", {"yes", "no"}) == "yes",
           parameter_choice("expert_parallel", {"yes", "no"}) == "yes",
@@ -203,6 +231,7 @@ KERNBENCH_BENCH(
   if (run.train > 0 && !data_enabled())
     throw ValueError(
         "train: the loss reads which words are the targets, which nobody knows without data: run it with data");
+  check_sampling(run);
   const auto routing = parameter<std::string>("routing");
   if (run.config.is_mixture()) run.routing.emplace(routing, run.config.experts);
   const auto layers = parameter<std::int64_t>("layers", 0, kLargest);

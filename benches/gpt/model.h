@@ -9,12 +9,14 @@
 #include <kernbench/torch/transformer.h>
 #include <kernbench/tp.h>
 
+#include <algorithm>
 #include <cstdint>
 #include <string>
 #include <vector>
 
 #include "experts.h"
 #include "parallel.h"
+#include "sampled_layers.h"
 #include "weights.h"
 
 namespace benches::gpt {
@@ -60,12 +62,19 @@ class LanguageModel {
     const std::int64_t tokens = ids.size(0);
     shares_tokens_ = parallel_.sequence && parallel_.size > 1 && tokens % parallel_.size == 0;
     Tensor x = within("embedding", [&] { return embedded(ids); });
-    for (std::size_t i = 0; i < layers_.size(); ++i)
+    if (sampled_.leaves_out()) sampled_.begin_pass();
+    for (const std::size_t i : sampled_.of(layers_.size())) {
+      if (sampled_.leaves_out()) sampled_.mark();
       x = within("layer " + std::to_string(i), [&] { return through(layers_[i], x, tokens); });
+    }
+    if (sampled_.leaves_out()) sampled_.mark();
     cached_ += tokens;
     return within("head", [&] { return scores(x, all_tokens); });
   }
   std::int64_t cached() const { return cached_; }
+  /// From now on a pass goes through so many of the layers only. What it yields means nothing: without data.
+  void sample_layers(std::int64_t simulated) { sampled_ = {config_.layers, std::min(simulated, config_.layers)}; }
+  const SampledLayers& sampled_layers() const { return sampled_; }
   /// Forgets the tokens so far.
   void clear() {
     cached_ = 0;
@@ -257,6 +266,7 @@ class LanguageModel {
   std::int64_t most_tokens_, cached_ = 0;
   std::size_t passes_ = 0;  // through layers with experts
   bool shares_tokens_ = false;
+  SampledLayers sampled_;
   Tensor embedding_, positions_, turns_, head_;
   Norm last_norm_;
   std::vector<Layer> layers_;

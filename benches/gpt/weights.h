@@ -4,6 +4,7 @@
 #include <kernbench/nn/safetensors.h>
 
 #include <cstdint>
+#include <fstream>
 #include <memory>
 #include <optional>
 #include <string>
@@ -27,7 +28,7 @@ class Weights {
   /// From safetensors files beside the configuration where there are some, else random numbers, the same on each rank.
   /// Without data no numbers at all: their shapes are enough.
   explicit Weights(const ModelConfig& config) : config_(config), has_data_(kernbench::data_enabled()) {
-    if (!config.folder.empty()) file_ = kernbench::safetensors::SafeTensors(config.folder);
+    if (has_files(config.folder)) file_ = kernbench::safetensors::SafeTensors(config.folder);
   }
   bool from_file() const { return file_.has_value(); }
   /// Whether the files have it. Random weights have no names of their own.
@@ -67,6 +68,12 @@ class Weights {
   }
 
  private:
+  /// A configuration alone is a model, too: its sizes.
+  static bool has_files(const std::string& folder) {
+    if (folder.empty()) return false;
+    const auto exists = [&](const char* name) { return std::ifstream(folder + "/" + name).good(); };
+    return exists("model.safetensors.index.json") || exists("model.safetensors");
+  }
   /// The name in the file: published GPT-2 files leave the prefix away.
   std::string name_in_file(const std::string& name) const {
     const std::string prefix = "transformer.";

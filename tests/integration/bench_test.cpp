@@ -3,7 +3,9 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <fstream>
 #include <iostream>
+#include <set>
 #include <sstream>
 
 #include "built_in_bench.h"
@@ -120,6 +122,64 @@ TEST(Benches, TrainALanguageModelWithDataOnly) {
 }
 
 /// The upload and the check are not what a bench is about.
+/// A Llama of eight small layers, without weights, on so many devices of `tiny`.
+RunResult run_small_llama(int devices, cli::ParameterTexts parameters, bool data = false) {
+  const std::string config = ::testing::TempDir() + "kernbench_small_llama.json";
+  std::ofstream(config) << R"({"model_type": "llama", "hidden_size": 64, "intermediate_size": 128,
+    "num_hidden_layers": 8, "num_attention_heads": 8, "num_key_value_heads": 4, "vocab_size": 96,
+    "rms_norm_eps": 1e-5})";
+  SimulateOptions options;
+  options.topology = "tiny";
+  options.overrides = {"system.sips.count=" + std::to_string(devices)};
+  options.data = data;
+  if (!parameters.contains("model")) parameters["model"] = config;
+  return run_built_in("gpt", parameters, options);
+}
+
+TEST(Benches, EstimateTheLayersOfALanguageModelThatAreLeftOut) {
+  for (const int devices : {1, 2, 4}) {
+    SCOPED_TRACE(devices);
+    cli::ParameterTexts parameters{{"tokens", "64"}, {"new_tokens", "3"}};
+    const RunResult whole = run_small_llama(devices, parameters);
+    ASSERT_FALSE(whole.error) << whole.error->message;
+    parameters["sample_layers"] = "8";
+    const RunResult all = run_small_llama(devices, parameters);
+    EXPECT_EQ(all.times_fingerprint, whole.times_fingerprint) << "nothing is left out";
+    EXPECT_FALSE(all.metrics.contains("layers simulated"));
+
+    parameters["sample_layers"] = "4";
+    const RunResult sampled = run_small_llama(devices, parameters);
+    EXPECT_EQ(sampled.metrics.at("layers simulated").value, 4);
+    EXPECT_EQ(sampled.metrics.at("layers estimated from these").value, 4);
+    EXPECT_LT(sampled.events, whole.events);
+    const double spread = sampled.metrics.at("spread of the layers simulated").value / 100;
+    EXPECT_LE(spread, 0.05);
+    for (const char* const time : {"time to the first token", "time of a token after it"}) {
+      const double expected = whole.metrics.at(time).value;
+      EXPECT_NEAR(sampled.metrics.at(time).value, expected, std::max(spread, 0.01) * expected) << time;
+    }
+    // The layers simulated are the first ones and the last; those of the whole model take the estimate's share.
+    std::set<std::string> ranges;
+    for (const RangeResult& range : sampled.ranges) ranges.insert(range.name);
+    for (const int layer : {0, 1, 2, 7}) EXPECT_TRUE(ranges.contains("prefill/layer " + std::to_string(layer)));
+    for (const int layer : {3, 4, 5, 6}) EXPECT_FALSE(ranges.contains("prefill/layer " + std::to_string(layer)));
+  }
+}
+
+TEST(Benches, LeaveOutNoLayersWhereThatMeansNothing) {
+  const auto error = [](const cli::ParameterTexts& parameters, bool data = false) {
+    const RunResult result = run_small_llama(1, parameters, data);
+    return result.error ? result.error->message : "no error";
+  };
+  EXPECT_EQ(error({{"sample_layers", "2"}}),
+            "sample_layers (2) must be 0 or at least 3: the first layer, one between, and the last");
+  EXPECT_EQ(error({{"sample_layers", "3"}}, true), "sample_layers: values need every layer: run it with --no-data");
+  EXPECT_EQ(error({{"sample_layers", "3"}, {"model", "tiny-moe"}}),
+            "sample_layers: the experts that are chosen differ from layer to layer");
+  // More than there are is all of them.
+  EXPECT_EQ(error({{"sample_layers", "9"}}), "no error");
+}
+
 TEST(Benches, ReportTheirOwnKernelsOnly) {
   SimulateOptions options;
   options.topology = "tiny";

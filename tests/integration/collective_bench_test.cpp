@@ -39,6 +39,18 @@ TEST(CclAllreduce, IsExactOnEveryNumberOfSips) {
   }
 }
 
+// An entry of the collectives file that names no number of ranks.
+TEST(CclAllreduce, OfARingWithoutWorldSizeHasARankOnEachSip) {
+  for (const char* topology : {"tiny", "ahbm-1sip"}) {
+    for (const int sips : {1, 2, 3, 4}) {
+      const auto result = run("ccl_allreduce", topology, sips, {{"size", "4096"}, {"algorithm", "ring_default_ws"}});
+      EXPECT_EQ(result.status, RunStatus::ok) << topology << " " << sips << " " << error_of(result);
+      ASSERT_EQ(result.checks.size(), static_cast<std::size_t>(sips)) << "one for each rank";
+      EXPECT_EQ(result.metrics.at("#wrong").value, 0);
+    }
+  }
+}
+
 TEST(CclAllreduce, IsExactOnPes) {
   for (const int ranks : {3, 4, 7, 8}) {
     const auto result = run("ccl_allreduce", "tiny", 2, {{"size", "2004"}, {"ranks", std::to_string(ranks)}}, true,

@@ -2,9 +2,13 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <filesystem>
+#include <fstream>
 #include <string>
 
 #include "benches/gpt/config.h"
+#include "benches/gpt/weights.h"
+#include "kernbench/simulate.h"
 #include "tests/support/source_tree.h"
 
 namespace benches::gpt {
@@ -116,6 +120,25 @@ TEST(ModelConfigs, ThatCannotBeAreRefused) {
             "x/config.json: scores are divided by the root of a head's size: scale_attn_weights must be true and "
             "scale_attn_by_inverse_layer_idx false");
   EXPECT_THROW(read_config("/no/such/model"), kernbench::ConfigurationError);
+}
+
+TEST(ModelConfigs, WithoutWeightsBesideThemAreModelsWithRandomOnes) {
+  namespace fs = std::filesystem;
+  const fs::path folder = fs::temp_directory_path() / "kernbench_config_alone";
+  fs::create_directories(folder);
+  std::ofstream(folder / "config.json") << with("");
+  const ModelConfig config = read_config(folder.string());
+  kernbench::simulate({.topology = "tiny"}, [&] {
+    const Weights weights(config);
+    EXPECT_FALSE(weights.from_file());
+    const Tensor up = weights.whole("model.layers.0.mlp.up_proj.weight", {96, 64});
+    EXPECT_NEAR(up.std().item<double>(), 1 / 8.0, 0.01);  // 1/sqrt(64): a product keeps the size of its rows
+    EXPECT_TRUE(up.equal(Weights(config).whole("model.layers.0.mlp.up_proj.weight", {96, 64})));
+  });
+  // An index without its files is a model that is not whole, not one without weights.
+  std::ofstream(folder / "model.safetensors.index.json") << R"({"weight_map": {"x": "model-1.safetensors"}})";
+  EXPECT_THROW(kernbench::simulate({.topology = "tiny"}, [&] { Weights{config}; }), kernbench::ConfigurationError);
+  fs::remove_all(folder);
 }
 
 }  // namespace

@@ -66,30 +66,90 @@ void softmax(const View& x, std::size_t dimension, bool logarithm, const View& o
   });
 }
 
+namespace {
+
+/// Which dimensions a line runs along.
+std::vector<bool> last_dimensions(const View& x, std::size_t count) {
+  std::vector<bool> along(x.rank(), false);
+  for (std::size_t d = x.rank() - count; d < x.rank(); ++d) along[d] = true;
+  return along;
+}
+
+float elements_of_a_line(const tl::Tile& lines, const std::vector<bool>& along) {
+  float count = 1;
+  for (std::size_t d = 0; d < along.size(); ++d)
+    if (along[d]) count *= static_cast<float>(lines.shape()[d]);
+  return count;
+}
+
+/// The mean of each line.
+tl::Tile mean_of(const tl::Tile& lines, const std::vector<bool>& along) {
+  return line_sum(lines, along) / elements_of_a_line(lines, along);
+}
+
+tl::Tile centred(const tl::Tile& lines, const std::vector<bool>& along, const NormOptions& options) {
+  return options.centred ? lines - mean_of(lines, along) : lines;
+}
+
+/// 1 / sqrt(mean of squares + epsilon) of each line.
+tl::Tile factor_of(const tl::Tile& lines, const std::vector<bool>& along, const NormOptions& options) {
+  return tl::rsqrt(mean_of(lines * lines, along) + static_cast<float>(options.epsilon));
+}
+
+/// x * factor * weight + bias. Undefined tiles: without.
+tl::Tile scaled(const tl::Tile& x, const tl::Tile& factor, const tl::Tile& weight, const tl::Tile& bias, DType dtype) {
+  tl::Tile tile = x * factor;
+  if (weight.defined()) tile = tile * tl::cast(weight, DType::f32);
+  if (bias.defined()) tile = tile + tl::cast(bias, DType::f32);
+  return tl::cast(tile, dtype);
+}
+
+tl::Tile load_if(const std::optional<View>& view, const tl::Extents& at, const tl::Extents& shape) {
+  return view ? load(*view, at, shape) : tl::Tile();
+}
+
+}  // namespace
+
 void normalize(const View& x, const std::optional<View>& weight, const std::optional<View>& bias,
                const NormOptions& options, const View& out, Share share) {
-  std::vector<bool> along(x.rank(), false);
-  float count = 1;
-  for (std::size_t d = x.rank() - options.dimensions; d < x.rank(); ++d) {
-    along[d] = true;
-    count *= static_cast<float>(x.sizes[d]);
-  }
-  const auto wide = [](const tl::Tile& tile) { return tl::cast(tile, DType::f32); };
+  const std::vector<bool> along = last_dimensions(x, options.dimensions);
   std::vector<View> operands{x};
   if (weight) operands.push_back(*weight);
   if (bias) operands.push_back(*bias);
   pipeline(blocks_of_lines(out, along, share), operands, [&](const Box& block, const std::vector<tl::Tile>& tiles) {
-    const auto normalized = [&] {
-      auto tile = fill_out(wide(tiles[0]), block.shape);
-      if (options.centred) tile = tile - line_sum(tile, along) / count;
-      const auto square = line_sum(tile * tile, along) / count;
-      tile = tile * tl::rsqrt(square + static_cast<float>(options.epsilon));
-      if (weight) tile = tile * wide(tiles[1]);
-      if (bias) tile = tile + wide(tiles.back());
-      return tl::cast(tile, out.dtype());
-    };
-    store(out, block.offset, tl::fuse(normalized));
+    const tl::Tile factors = weight ? tiles[1] : tl::Tile(), offsets = bias ? tiles.back() : tl::Tile();
+    store(out, block.offset, tl::fuse([&] {
+            const tl::Tile lines = centred(fill_out(tl::cast(tiles.front(), DType::f32), block.shape), along, options);
+            return scaled(lines, factor_of(lines, along, options), factors, offsets, out.dtype());
+          }));
   });
+}
+
+void normalize_parts(const View& x, const std::optional<View>& weight, const std::optional<View>& bias,
+                     const NormOptions& options, const View& out) {
+  const std::vector<bool> along = last_dimensions(x, options.dimensions);
+  for (const Box& box : local_boxes(out)) {
+    Box whole = box;
+    for (std::size_t d = 0; d < along.size(); ++d)
+      if (along[d]) whole.offset[d] = 0, whole.shape[d] = out.sizes[d];
+    for_each_block(whole, lines(whole, along), [&](const tl::Extents& at, const tl::Extents& shape) {
+      tl::Extents own_at = at, own_shape = shape;
+      for (std::size_t d = 0; d < along.size(); ++d)
+        if (along[d]) own_at[d] = box.offset[d], own_shape[d] = box.shape[d];
+      const tl::Tile loaded = load(x, at, shape), own = load(x, own_at, own_shape);
+      const tl::Tile factors = load_if(weight, own_at, own_shape), offsets = load_if(bias, own_at, own_shape);
+      store(out, own_at, tl::fuse([&] {
+              tl::Tile lines = fill_out(tl::cast(loaded, DType::f32), shape);
+              tl::Tile part = fill_out(tl::cast(own, DType::f32), own_shape);
+              if (options.centred) {
+                const tl::Tile mean = mean_of(lines, along);
+                lines = lines - mean;
+                part = part - mean;
+              }
+              return scaled(part, factor_of(lines, along, options), factors, offsets, out.dtype());
+            }));
+    });
+  }
 }
 
 }  // namespace kernbench::tile::library

@@ -31,4 +31,10 @@ struct NormOptions {
 void normalize(const View& x, const std::optional<View>& weight, const std::optional<View>& bias,
                const NormOptions& options, const View& out, Share share = Share::held);
 
+/// The same values, bit for bit, where there are few lines and many programs hold parts of them: each reads the whole
+/// lines, and normalises and writes what it holds. A line that one program writes to all holders touches a page of
+/// each.
+void normalize_parts(const View& x, const std::optional<View>& weight, const std::optional<View>& bias,
+                     const NormOptions& options, const View& out);
+
 }  // namespace kernbench::tile::library
