@@ -87,10 +87,6 @@ tl::Tile mean_of(const tl::Tile& lines, const std::vector<bool>& along) {
   return line_sum(lines, along) / elements_of_a_line(lines, along);
 }
 
-tl::Tile centred(const tl::Tile& lines, const std::vector<bool>& along, const NormOptions& options) {
-  return options.centred ? lines - mean_of(lines, along) : lines;
-}
-
 /// 1 / sqrt(mean of squares + epsilon) of each line.
 tl::Tile factor_of(const tl::Tile& lines, const std::vector<bool>& along, const NormOptions& options) {
   return tl::rsqrt(mean_of(lines * lines, along) + static_cast<float>(options.epsilon));
@@ -119,7 +115,8 @@ void normalize(const View& x, const std::optional<View>& weight, const std::opti
   pipeline(blocks_of_lines(out, along, share), operands, [&](const Box& block, const std::vector<tl::Tile>& tiles) {
     const tl::Tile factors = weight ? tiles[1] : tl::Tile(), offsets = bias ? tiles.back() : tl::Tile();
     store(out, block.offset, tl::fuse([&] {
-            const tl::Tile lines = centred(fill_out(tl::cast(tiles.front(), DType::f32), block.shape), along, options);
+            tl::Tile lines = fill_out(tl::cast(tiles.front(), DType::f32), block.shape);
+            if (options.centred) lines = lines - mean_of(lines, along);
             return scaled(lines, factor_of(lines, along, options), factors, offsets, out.dtype());
           }));
   });
