@@ -14,6 +14,7 @@
 #include "cli/program.h"
 #include "kernbench/error.h"
 #include "support/source_tree.h"
+#include "support/test_files.h"
 
 namespace kernbench::cli::ccl {
 namespace {
@@ -257,7 +258,8 @@ TEST(CclTest, SchedulesAreMeasuredBesideAlgorithms) {
 }
 
 TEST(CclTest, TheBestAlgorithmOfEachSizeIsWrittenForAutoWhichSaysSo) {
-  const std::string tuned = testing::TempDir() + "ccl_tuned.yaml", collectives = testing::TempDir() + "ccl_auto.yaml";
+  const std::string tuned = test_files::folder() + "ccl_tuned.yaml",
+                    collectives = test_files::folder() + "ccl_auto.yaml";
   std::filesystem::remove(tuned);
   const auto tune = [&](const char* operation, const char* size) {
     return run_on_four({operation, "-b", "256", "-e", size, "-f", "16384", "-n", "1", "-w", "0", "-c", "0", "--csv",

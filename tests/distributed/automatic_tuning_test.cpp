@@ -11,6 +11,7 @@
 #include "kernbench/error.h"
 #include "kernbench/kernbench.h"
 #include "ranks.h"
+#include "support/test_files.h"
 
 namespace kernbench::testing {
 namespace {
@@ -32,7 +33,7 @@ constexpr const char* kTuned =
     "  8_pes: {0B: ring_allreduce}\n";
 
 std::string file_with(const std::string& name, const std::string& text) {
-  std::string path = ::testing::TempDir() + name;
+  std::string path = test_files::folder() + name;
   std::ofstream(path) << text;
   return path;
 }

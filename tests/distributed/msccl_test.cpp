@@ -14,6 +14,7 @@
 #include "msccl_schedules.h"
 #include "ranks.h"
 #include "support/sanitizers.h"
+#include "support/test_files.h"
 
 namespace kernbench::testing {
 namespace {
@@ -27,7 +28,7 @@ using ::testing::HasSubstr;
 const std::vector<int> kRanks = kSanitized ? std::vector{4} : std::vector{4, 8};
 
 std::string file_with(const std::string& text, const std::string& name = "schedule.xml") {
-  std::string path = ::testing::TempDir() + name;
+  std::string path = test_files::folder() + name;
   std::ofstream(path) << text;
   return path;
 }

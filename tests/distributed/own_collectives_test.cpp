@@ -14,6 +14,7 @@
 #include "kernbench/error.h"
 #include "kernbench/kernbench.h"
 #include "ranks.h"
+#include "support/test_files.h"
 
 namespace kernbench::testing {
 namespace {
@@ -99,7 +100,7 @@ class WithKbAlgo {
 };
 
 std::string collectives_file(const std::string& text) {
-  const std::string path = ::testing::TempDir() + "own_collectives.yaml";
+  const std::string path = test_files::folder() + "own_collectives.yaml";
   std::ofstream(path) << text;
   return path;
 }
