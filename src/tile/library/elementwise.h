@@ -23,8 +23,8 @@ std::vector<Box> lines_of(const View& out, const std::vector<bool>& along, Share
 
 /// out = function(operands), all of one shape, converted to the type of `out`. Each program makes its share block by
 /// block: at most 16 Ki elements, and `live_tiles` f32 tiles of a block within the TCM budget. The blocks have long
-/// rows in the memory of every operand. Cost: one load for each operand (one in all for what repeats), the vector commands
-/// of `function`, one store.
+/// rows in the memory of every operand. Cost: one load for each operand (one in all for what repeats), the vector
+/// commands of `function`, one store.
 void elementwise(const View& out, const std::vector<View>& operands, const TileFunction& function, int live_tiles = 8,
                  Share share = Share::held);
 

@@ -26,8 +26,8 @@ struct NormOptions {
   bool centred = true;  // layer_norm; false: rms_norm, which subtracts no mean
 };
 /// (x - mean) / sqrt(mean of squares + epsilon) * weight + bias over the last dimensions, in f32 and rounded once.
-/// weight and bias have x's sizes, with strides of 0 in the other dimensions; each program loads them once. Tiling and TCM
-/// as softmax.
+/// weight and bias have x's sizes, with strides of 0 in the other dimensions; each program loads them once. Tiling and
+/// TCM as softmax.
 void normalize(const View& x, const std::optional<View>& weight, const std::optional<View>& bias,
                const NormOptions& options, const View& out, Share share = Share::held);
 
