@@ -52,12 +52,13 @@ Cell Contents::cell_of(int gpu, Buffer buffer, int at) const {
 std::size_t Contents::number_of(int gpu, const Cell& cell) const {
   const Gpu& of = gpu_of(schedule_, gpu);
   const int before = cell.kind == Kind::input ? 0 : cell.kind == Kind::output ? of.inputs : of.inputs + of.outputs;
-  return static_cast<std::size_t>(before + cell.at);
+  return static_cast<std::size_t>(before) + static_cast<std::size_t>(cell.at);
 }
 
 std::size_t Contents::cells_of(int gpu) const {
   const Gpu& of = gpu_of(schedule_, gpu);
-  return static_cast<std::size_t>(of.inputs + of.outputs + of.scratch);
+  return static_cast<std::size_t>(of.inputs) + static_cast<std::size_t>(of.outputs) +
+         static_cast<std::size_t>(of.scratch);
 }
 
 int Contents::home_of(int gpu, const Cell& cell) const {

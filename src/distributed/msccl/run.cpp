@@ -56,7 +56,7 @@ class Run {
   }
 
   Elements block(bool input, int number) const {
-    const Elements whole = input ? program_.input(number) : program_.output(number);
+    Elements whole = input ? program_.input(number) : program_.output(number);
     if (tile_elements_ == 0) return whole;
     ElementRow row = whole.state();
     row.tile_elements = tile_elements_;

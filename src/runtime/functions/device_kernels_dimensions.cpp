@@ -112,16 +112,19 @@ std::optional<SimulatedOperations::Chunks> SimulatedOperations::chunks_of(const 
 
 namespace {
 
+bool is_of_one_line(const library::Box& part, const std::vector<bool>& along) {
+  for (std::size_t d = 0; d < along.size(); ++d)
+    if (!along[d] && part.shape[d] != 1) return false;
+  return true;
+}
+
 /// Whether each holder has a part of one line.
 bool has_one_line_each(const View& out, const std::vector<bool>& along) {
-  return std::ranges::all_of(out.tensor.descriptor().shards, [&](const addressing::Shard& shard) {
+  for (const addressing::Shard& shard : out.tensor.descriptor().shards) {
     const auto parts = library::parts_in(out, shard.offset, shard.shape);
-    return parts.size() <= 1 && std::ranges::all_of(parts, [&](const library::Box& part) {
-             for (std::size_t d = 0; d < along.size(); ++d)
-               if (!along[d] && part.shape[d] != 1) return false;
-             return true;
-           });
-  });
+    if (parts.size() > 1 || (parts.size() == 1 && !is_of_one_line(parts.front(), along))) return false;
+  }
+  return true;
 }
 
 }  // namespace
