@@ -77,6 +77,17 @@ TEST(Benches, AreAllHere) {
 }
 
 /// A screen: the user's file may be anything, the built-in benches fit, on a small machine and on the largest shipped.
+void expect_one_screen(const RunResult& result, const std::string& what) {
+  ASSERT_FALSE(result.error) << what << ": " << result.error->message;
+  std::istringstream table(report::to_table(result, {.kind = report::TableKind::brief, .cuts = true}));
+  std::size_t lines = 0;
+  for (std::string line; std::getline(table, line); ++lines) {
+    EXPECT_LE(report::display_width(line), 80u) << what << ": " << line;
+  }
+  EXPECT_LE(lines, 40u) << what;
+  EXPECT_TRUE(result.region) << what << " marks what it measures";
+}
+
 TEST(Benches, HaveAReportOfOneScreen) {
   for (const char* topology : {"tiny", "ahbm-2sip"}) {
     for (const auto& what : cases()) {
@@ -86,16 +97,28 @@ TEST(Benches, HaveAReportOfOneScreen) {
       auto parameters = what.parameters;
       if (what.bench.starts_with("ccl_")) parameters["ranks"] = "2";
       options.overrides = {"system.sips.count=2"};
-      const RunResult result = run_built_in(what.bench, parameters, options);
-      ASSERT_FALSE(result.error) << what.bench << ": " << result.error->message;
-      std::istringstream table(report::to_table(result, {.kind = report::TableKind::brief, .cuts = true}));
-      std::size_t lines = 0;
-      for (std::string line; std::getline(table, line); ++lines) {
-        EXPECT_LE(report::display_width(line), 80u) << what.bench << " on " << topology << ": " << line;
-      }
-      EXPECT_LE(lines, 40u) << what.bench << " on " << topology;
-      EXPECT_TRUE(result.region) << what.bench << " marks what it measures";
+      expect_one_screen(run_built_in(what.bench, parameters, options), what.bench + " on " + topology);
     }
+  }
+}
+
+TEST(Benches, HaveAReportOfOneScreenOnManySips) {
+  struct Run {
+    const char* bench;
+    const char* topology;
+    int sips;
+  };
+  for (const Run& one :
+       {Run{"ccl_allreduce", "tiny", 64}, {"tp_mlp", "tiny", 64}, {"ccl_allreduce", "ahbm-2sip", 16}}) {
+    const std::string topology = one.topology;
+    if (kSanitized && topology != "tiny") continue;
+    SimulateOptions options;
+    options.topology = topology;
+    options.data = false;
+    options.overrides = {"system.sips.count=" + std::to_string(one.sips)};
+    cli::ParameterTexts parameters;
+    if (std::string(one.bench) == "ccl_allreduce") parameters = {{"size", "65536"}, {"iterations", "1"}};
+    expect_one_screen(run_built_in(one.bench, parameters, options), one.bench + (" on many of " + topology));
   }
 }
 

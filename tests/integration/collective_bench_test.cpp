@@ -51,6 +51,22 @@ TEST(CclAllreduce, OfARingWithoutWorldSizeHasARankOnEachSip) {
   }
 }
 
+// Buffers follow from a link's latency and bandwidth, after overrides too: larger ones change nothing.
+TEST(CclAllreduce, IsNotHeldBackByTheBuffersOfFasterLinks) {
+  if (kSanitized) GTEST_SKIP() << "long; runs in plain builds";
+  double slower = 0;
+  for (const char* bandwidth : {"200GB/s", "400GB/s", "800GB/s"}) {
+    const std::string link = std::string("system.sips.link.bandwidth=") + bandwidth;
+    const std::map<std::string, std::string> size{{"size", "16777216"}, {"iterations", "1"}};
+    const auto derived = run("ccl_allreduce", "ahbm-2sip", 2, size, false, {link});
+    const auto large = run("ccl_allreduce", "ahbm-2sip", 2, size, false, {link, "system.sips.link.buffer=64MiB"});
+    EXPECT_EQ(derived.simulated_time, large.simulated_time) << bandwidth;
+    const double busbw = derived.metrics.at("busbw").value;
+    EXPECT_GT(busbw, 1.7 * slower) << bandwidth;
+    slower = busbw;
+  }
+}
+
 TEST(CclAllreduce, IsExactOnPes) {
   for (const int ranks : {3, 4, 7, 8}) {
     const auto result = run("ccl_allreduce", "tiny", 2, {{"size", "2004"}, {"ranks", std::to_string(ranks)}}, true,
