@@ -126,14 +126,14 @@ TEST(Attained, ProductsOfFewRowsGoThroughTheirWeightsOnce) {
 // ---- functions of elements and rows -------------------------------------------------------------------------------
 
 /// A function, and the cycles of a lane that its operations take for each element.
-struct Function {
+struct MeasuredFunction {
   std::string name;
   std::string operations;  // in f32, with casts from f16 and to it
   double cycles;
   std::function<Tensor(const Tensor&)> call;
 };
 
-std::vector<Function> functions() {
+std::vector<MeasuredFunction> functions() {
   return {{"softmax", "2 cast, max, subtract, exp (4), sum, multiply", 10,
            [](const Tensor& x) { return torch::softmax(x, -1); }},
           {"layer_norm", "2 cast, sum, subtract, multiply, sum, multiply", 7,
@@ -151,7 +151,7 @@ const std::vector<std::vector<std::int64_t>> kShapes{
     {16384, 4096}, {8, 32, 128, 64}, {2, 32, 1024, 128}, {8, 32, 512, 128}, {8, 32, 2048, 128}};
 
 /// The larger of bytes in and out once over the HBM's bandwidth and of the lanes' cycles, and an empty launch.
-double roof_us(const Function& function, const std::vector<std::int64_t>& sizes) {
+double roof_us(const MeasuredFunction& function, const std::vector<std::int64_t>& sizes) {
   double elements = 1;
   for (const std::int64_t extent : sizes) elements *= static_cast<double>(extent);
   const double out = function.name == "sum" ? elements / static_cast<double>(sizes.back()) : elements;
@@ -163,11 +163,12 @@ TEST(Attained, FunctionsOfRowsReachSixTenthsOfTheirRoof) {
   if (kSanitized) GTEST_SKIP() << "long; runs in plain builds";
   constexpr double kLongUs = 10, kShare = 0.6;
   std::string table = "| shape |", line = "|---|";
-  for (const Function& function : functions()) table += fmt::format(" {} | |", function.name), line += "---|---|";
+  for (const MeasuredFunction& function : functions())
+    table += fmt::format(" {} | |", function.name), line += "---|---|";
   table += "\n" + line + "\n";
   for (const auto& sizes : kShapes) {
     table += fmt::format("| {} |", text_of(sizes));
-    for (const Function& function : functions()) {
+    for (const MeasuredFunction& function : functions()) {
       const double us =
           attained([&] { function.call(torch::empty(sizes, torch::dtype(torch::kHalf).device("ahbm"))); }).us;
       const double roof = roof_us(function, sizes);
@@ -180,7 +181,7 @@ TEST(Attained, FunctionsOfRowsReachSixTenthsOfTheirRoof) {
   }
   expect_table("rows", table);
   std::string operations = "| function | operations on each element | cycles |\n|---|---|---|\n";
-  for (const Function& function : functions())
+  for (const MeasuredFunction& function : functions())
     operations += fmt::format("| {} | {} | {:.0f} |\n", function.name, function.operations, function.cycles);
   expect_table("operations", operations);
 }

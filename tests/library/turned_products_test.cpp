@@ -13,7 +13,7 @@ namespace {
 
 using torch::Tensor;
 
-struct Case {
+struct FewRowsProduct {
   std::int64_t m, n, k;
   DType dtype = DType::f16;
   bool linear = true, bias = false, exact = false;
@@ -30,7 +30,7 @@ std::string choice(const RunResult& result, const std::string& name) {
 }
 
 /// Runs the product on whole numbers, whose sums are exact in any order: the device's bits must be the host's.
-RunResult product(const Case& sizes, const char* topology) {
+RunResult product(const FewRowsProduct& sizes, const char* topology) {
   SimulateOptions options;
   options.topology = topology;
   return simulate(options, [&] {
@@ -52,12 +52,12 @@ RunResult product(const Case& sizes, const char* topology) {
 
 TEST(TurnedProducts, HaveTheBitsOfTheHostInEveryTypeAndOrder) {
   for (const char* topology : {"tiny", "ahbm-1sip", "ahbm-2sip"}) {
-    for (const Case& sizes : std::vector<Case>{{1, 200, 300},
-                                               {3, 130, 77, DType::f32},
-                                               {7, 65, 129, DType::bf16, true, true},
-                                               {2, 256, 512, DType::f16, true, true, true},
-                                               {5, 100, 64, DType::i32},
-                                               {16, 31, 500, DType::f16, true, true}}) {
+    for (const FewRowsProduct& sizes : std::vector<FewRowsProduct>{{1, 200, 300},
+                                                                   {3, 130, 77, DType::f32},
+                                                                   {7, 65, 129, DType::bf16, true, true},
+                                                                   {2, 256, 512, DType::f16, true, true, true},
+                                                                   {5, 100, 64, DType::i32},
+                                                                   {16, 31, 500, DType::f16, true, true}}) {
       const RunResult result = product(sizes, topology);
       ASSERT_FALSE(result.error) << result.error->message;
       EXPECT_EQ(choice(result, "computes"), 2 * sizes.m <= sizes.n ? "C^T = B^T A^T" : "");
