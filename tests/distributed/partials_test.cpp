@@ -15,6 +15,7 @@
 #include "kernbench/kernbench.h"
 #include "level_fold.h"
 #include "ranks.h"
+#include "support/sanitizers.h"
 
 namespace kernbench::testing::partials {
 namespace {
@@ -125,7 +126,8 @@ TEST(Partials, AllReplicasOfAllRanksAreAddedInTheDocumentedOrder) {
     cases.push_back({elements, {everywhere.cube, everywhere.pe, 2, 6}, {6, 2}});
     cases.push_back({elements, {everywhere.cube, everywhere.pe, 1, 2}, {2}});
   }
-  for (const int ranks : {1, 2, 3, 4, 5}) expect_exact(cases, ranks, machine(ranks));
+  for (const int ranks : {1, 2, 3, 4, 5})
+    if (!kSanitized || ranks == 3) expect_exact(cases, ranks, machine(ranks));
 }
 
 TEST(Partials, ManyRanksAndManyTiles) {

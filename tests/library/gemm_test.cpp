@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "support.h"
+#include "support/sanitizers.h"
 
 namespace kernbench {
 namespace {
@@ -180,6 +181,7 @@ TEST(LibraryGemm, EpilogueScalesAddsAndActivates) {
 }
 
 TEST(LibraryGemm, RowsAndColumnsThatAreSharedAsEdgesHaveTheirSums) {
+  if (kSanitized) GTEST_SKIP() << "long; runs in plain builds";
   // 32 programs with arrays of 64 x 64, eight arrays each: a row and a column are left.
   const Extents3 size{1, 1025, 1025, 1000};
   SimulateOptions options;

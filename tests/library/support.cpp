@@ -6,6 +6,7 @@
 
 #include "runtime/context.h"
 #include "runtime/devices/simulated_devices.h"
+#include "support/sanitizers.h"
 
 namespace kernbench::testing {
 
@@ -129,7 +130,7 @@ double unit(DType dtype) {
 }
 
 void for_random_cases(int count, const std::function<void(Draw&)>& body) {
-  for (int seed = 0; seed < count; ++seed) {
+  for (int seed = 0; seed < (kSanitized ? (count + 3) / 4 : count); ++seed) {
     SCOPED_TRACE("seed " + std::to_string(seed));
     SimulateOptions options;
     options.topology = "tiny";

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "support.h"
+#include "support/sanitizers.h"
 
 namespace kernbench {
 namespace {
@@ -51,14 +52,15 @@ RunResult product(const FewRowsProduct& sizes, const char* topology) {
 }
 
 TEST(TurnedProducts, HaveTheBitsOfTheHostInEveryTypeAndOrder) {
-  for (const char* topology : {"tiny", "ahbm-1sip", "ahbm-2sip"}) {
+  for (const std::string topology : {"tiny", "ahbm-1sip", "ahbm-2sip"}) {
+    if (kSanitized && topology != "tiny") continue;
     for (const FewRowsProduct& sizes : std::vector<FewRowsProduct>{{1, 200, 300},
                                                                    {3, 130, 77, DType::f32},
                                                                    {7, 65, 129, DType::bf16, true, true},
                                                                    {2, 256, 512, DType::f16, true, true, true},
                                                                    {5, 100, 64, DType::i32},
                                                                    {16, 31, 500, DType::f16, true, true}}) {
-      const RunResult result = product(sizes, topology);
+      const RunResult result = product(sizes, topology.c_str());
       ASSERT_FALSE(result.error) << result.error->message;
       EXPECT_EQ(choice(result, "computes"), 2 * sizes.m <= sizes.n ? "C^T = B^T A^T" : "");
     }
@@ -72,6 +74,7 @@ TEST(TurnedProducts, AreThoseWhoseWeightsAreLargerThanWhatTheyMultiply) {
 
 TEST(VectorShare, OfAProductOfOneRowHasTheBitsOfTheHost) {
   for (const bool linear : {true, false}) {
+    if (kSanitized && !linear) continue;
     const RunResult result = product({.m = 1, .n = 4096, .k = 4096, .linear = linear, .bias = linear}, "ahbm-1sip");
     ASSERT_FALSE(result.error) << result.error->message;
     EXPECT_NE(choice(result, "vector_share"), "") << linear;
@@ -79,6 +82,7 @@ TEST(VectorShare, OfAProductOfOneRowHasTheBitsOfTheHost) {
 }
 
 TEST(VectorShare, IsNoneWhereTheOrderOfTheSumsIsToldOrValuesAreIntegersOrRowsAreMany) {
+  if (kSanitized) GTEST_SKIP() << "long; runs in plain builds";
   EXPECT_EQ(choice(product({.m = 1, .n = 2048, .k = 2048, .exact = true}, "ahbm-1sip"), "vector_share"), "");
   EXPECT_EQ(choice(product({.m = 1, .n = 1024, .k = 1024, .dtype = DType::i32}, "ahbm-1sip"), "vector_share"), "");
   EXPECT_EQ(choice(product({.m = 256, .n = 256, .k = 256}, "ahbm-1sip"), "vector_share"), "");
@@ -86,6 +90,7 @@ TEST(VectorShare, IsNoneWhereTheOrderOfTheSumsIsToldOrValuesAreIntegersOrRowsAre
 
 // The GEMM engine has one row of its 64 to do: without the lanes it takes 8.6 us of the 8192 x 8192 weights.
 TEST(VectorShare, LeavesTheArrayLessThanAllWeights) {
+  if (kSanitized) GTEST_SKIP() << "long; runs in plain builds";
   SimulateOptions options;
   options.topology = "ahbm-1sip";
   options.data = false;

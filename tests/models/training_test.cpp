@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "support.h"
+#include "support/sanitizers.h"
 #include "tests/support/source_tree.h"
 
 namespace kernbench::tp {
@@ -146,7 +147,8 @@ TEST(TrainingStep, BackwardOfALayerCommunicatesAsMuchAsForward) {
 
 TEST(TrainingStep, OfShardsLowersTheLossAsThatOfTheWhole) {
   constexpr int kSteps = 3;
-  for (const char* const model : {"gpt2", "llama", "llama_tied"}) {
+  for (const std::string model : {"gpt2", "llama", "llama_tied"}) {
+    if (kSanitized && model != "llama_tied") continue;
     std::vector<double> whole;
     for (const Case& of : {Case{model, 1}, Case{model, 2}, Case{model, 4, true}}) {
       std::vector<double> losses;
