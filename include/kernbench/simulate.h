@@ -17,6 +17,8 @@
 
 namespace kernbench {
 
+class PlanStore;
+
 /// What becomes of the lanes of a load that lie outside of their tensor where that is an error.
 enum class OutOfBoundsReads : std::uint8_t {
   raise,          // OutOfBoundsError
@@ -93,6 +95,8 @@ struct SimulateOptions {
   const std::atomic<bool>* stop_requested = nullptr;
   /// Component models of the caller's own, which a topology file can name.
   ModelRegistry models = {};
+  /// Plans of matrix products are looked up in it and kept there (plan_store.h); changes no result. May be null.
+  PlanStore* plans = nullptr;
   /// Collective algorithms of the caller's own, which collectives files and programs can name (collectives.h).
   CollectiveRegistry algorithms = {};
   /// When another thread sets progress_due (may be null), it is cleared and on_progress called in between two instants

@@ -67,7 +67,10 @@ bool open_span(std::size_t size) {
   if (!std::exchange(range.reserved, true)) {
     void* const memory =
         ::mmap(nullptr, kRange, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-    if (memory != MAP_FAILED) begin_of_range = reinterpret_cast<std::uintptr_t>(memory);
+    if (memory != MAP_FAILED) {
+      ::madvise(memory, kRange, MADV_HUGEPAGE);  // a machine's state is read all over the place
+      begin_of_range = reinterpret_cast<std::uintptr_t>(memory);
+    }
   }
   if (begin_of_range == kNowhere || range.spans == class_of_span.size()) return false;
   class_of_span[range.spans] = static_cast<std::uint8_t>(size);

@@ -175,7 +175,7 @@ struct RunTexts {
     add_text(*command, "--compiler", compiler, "COMMAND", "C++ compiler (default: KERNBENCH_CXX, CXX, or the build's)");
     add_text(*command, "--cxxflags", cxxflags, "FLAGS", "More flags for the compiler, last; repeatable");
     add_text(*command, "--load", load, "FILE", "C++ file with collective algorithms of your own; repeatable");
-    command->add_flag("--no-cache", no_cache, "Compile a C++ file anew, and keep nothing in ~/.cache/kernbench")
+    command->add_flag("--no-cache", no_cache, "Take nothing from ~/.cache/kernbench, keep nothing there")
         ->disable_flag_override();
     command->footer("");  // not that of all commands: it fits one screen
     return command;
@@ -231,7 +231,6 @@ struct RunTexts {
     const char* unused = !out.bench.empty()      ? "--bench"
                          : !out.compiler.empty() ? "--compiler"
                          : !out.cxxflags.empty() ? "--cxxflags"
-                         : no_cache              ? "--no-cache"
                                                  : nullptr;
     if (unused == nullptr) return out;
     throw ConfigurationError(std::string(unused) + " is for C++ files, but " + in_quotes(name) +

@@ -9,6 +9,7 @@
 
 #include "cli/bench.h"
 #include "cli/command_line.h"
+#include "kernbench/plan_store.h"
 
 namespace kernbench::cli {
 
@@ -35,6 +36,8 @@ struct Environment {
   std::function<std::vector<TopologyEntry>()> topologies;
   /// The text of `describe`; `colour` is resolved already. Throws ConfigurationError.
   std::function<std::string(const DescribeCommand&, bool colour)> describe;
+  /// Keeps plans of matrix products from run to run; may be null.
+  PlanStore* plans = nullptr;
   /// Standard output and standard error. `out` throws ConfigurationError when it cannot write, but not when the reader
   /// has gone away.
   std::function<void(std::string_view)> out, err;

@@ -5,13 +5,17 @@
 
 #include <cerrno>
 #include <cstring>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
 
+#include "cli/build_id.h"
+#include "cli/cache_folder.h"
 #include "cli/crash.h"
 #include "cli/interrupt.h"
 #include "cli/output_file.h"
+#include "cli/plan_files.h"
 #include "cli/program.h"
 #include "cli/program_exit.h"
 #include "cli/topologies.h"
@@ -56,12 +60,17 @@ int run_process(int argc, char** argv, std::vector<Bench> benches, Execute execu
   handle_exits();
   ::signal(SIGPIPE, SIG_IGN);
   const std::vector<std::string> arguments(argv + (argc > 0 ? 1 : 0), argv + argc);
+  std::optional<PlanFiles> plans;
+  const auto cache = default_cache_folder();
+  const std::string build = build_id();
+  if (cache && !build.empty()) plans.emplace(*cache, build);
   const Environment environment = {.benches = std::move(benches),
                                    .execute = std::move(execute),
                                    .load_file = load_file,
                                    .load_algorithms = load_algorithms,
                                    .topologies = shipped_topologies,
                                    .describe = describe_topology,
+                                   .plans = plans ? &*plans : nullptr,
                                    .out = write_output,
                                    .err = write_message,
                                    .out_is_terminal = ::isatty(STDOUT_FILENO) == 1,

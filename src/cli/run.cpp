@@ -116,6 +116,7 @@ report::RunResult execute_bench(const RunCommand& command, const Environment& en
   SimulateOptions options = options_for(bench, given, command.parameters);
   options.stop_requested = environment.stop_requested;
   options.on_stuck = environment.on_stuck;
+  if (command.file.cache) options.plans = environment.plans;
   const SimulateOptions without_display = options;
   report::RunResult result;
   {

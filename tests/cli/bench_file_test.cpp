@@ -196,7 +196,6 @@ TEST_F(BenchFileTest, WhatIsNoBenchFileIsSaidPlainly) {
   expect_usage_error(run({file(small("")), "--cxxflags", "\"x"}), "a quote is not closed");
   expect_usage_error(run({file(small("")), "--compiler", "/bin/false"}), "ended with exit code 1");
   expect_usage_error(run({"gemm", "--bench", "x"}), "--bench is for C++ files");
-  expect_usage_error(run({"gemm", "--no-cache"}), "--no-cache is for C++ files");
 }
 
 TEST_F(BenchFileTest, AProgramWithAMainIsToldHowToBecomeABench) {

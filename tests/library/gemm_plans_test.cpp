@@ -4,12 +4,20 @@
 #include <gtest/gtest.h>
 
 #include <cstdint>
+#include <functional>
+#include <map>
 #include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <tuple>
 
 #include "kernbench/kernbench.h"
+#include "kernbench/plan_store.h"
 #include "runtime/context.h"
 #include "runtime/devices/simulated_devices.h"
 #include "runtime/functions/device_kernels.h"
+#include "tile/library/gemm_plan_text.h"
 
 namespace kernbench::runtime {
 namespace {
@@ -65,6 +73,148 @@ TEST(GemmPlans, AreForgottenWhenThereAreMany) {
     for (std::int64_t k = 2; k < 300; ++k) plan_of({.m = 2, .n = 2, .k = k});
     EXPECT_TRUE(first.expired());
   });
+}
+
+TEST(GemmPlans, AreEqualWhenTheyWereTextsMeanwhile) {
+  SimulateOptions options;
+  options.topology = "tiny";
+  options.overrides = {"sip.cubes.mesh=[2, 2]"};
+  simulate(options, [] {
+    for (const Operands& what : {Operands{}, Operands{.m = 1, .n = 512, .k = 512, .transposed = true},
+                                 Operands{.m = 33, .n = 65, .k = 129, .b = {.pe = Placement::replicate}},
+                                 Operands{.k = 4096, .options = {.exact_order = false, .split_k = 2}}}) {
+      const PlanRef plan = plan_of(what);
+      const std::string text = tile::library::to_text(*plan);
+      const auto read = tile::library::plan_from_text(text);
+      ASSERT_TRUE(read) << text;
+      EXPECT_EQ(tile::library::to_text(*read), text);
+      EXPECT_EQ(tile::library::choices(*read), tile::library::choices(*plan));
+      EXPECT_EQ(read->ranges.size(), plan->ranges.size());
+      EXPECT_EQ(read->estimated_ns, plan->estimated_ns);
+    }
+  });
+}
+
+TEST(GemmPlans, AreNotMadeOfDamagedTexts) {
+  tile::library::GemmPlan plan;
+  plan.ranges.resize(3);
+  plan.edges.resize(2);
+  const std::string text = tile::library::to_text(plan);
+  ASSERT_TRUE(tile::library::plan_from_text(text));
+  for (std::size_t length = 0; length < text.size(); ++length) {
+    const auto read = tile::library::plan_from_text(text.substr(0, length));
+    // Digits that are missing at the end leave a number.
+    if (read) EXPECT_EQ(text.find(' ', length), std::string::npos) << length;
+  }
+  EXPECT_FALSE(tile::library::plan_from_text(text + " 1"));
+  EXPECT_FALSE(tile::library::plan_from_text(text + "x"));
+  EXPECT_FALSE(tile::library::plan_from_text("gemm plan 99999999999999999999"));
+}
+
+/// Counts what is asked of it.
+class CountingStore final : public PlanStore {
+ public:
+  std::optional<std::string> find(std::string_view key) override {
+    const auto found = texts.find(key);
+    if (found == texts.end()) return std::nullopt;
+    ++hits;
+    return found->second;
+  }
+  void keep(std::string_view key, std::string_view plan) override {
+    EXPECT_TRUE(texts.emplace(key, plan).second) << "kept already";
+  }
+  std::map<std::string, std::string, std::less<>> texts;
+  int hits = 0;
+};
+
+std::string planned_with(CountingStore* store, const Operands& what, const std::string& topology = "tiny",
+                         const std::vector<std::string>& overrides = {}) {
+  SimulateOptions options;
+  options.topology = topology;
+  options.overrides = overrides;
+  options.plans = store;
+  std::string text;
+  simulate(options, [&] { text = tile::library::to_text(*plan_of(what)); });
+  return text;
+}
+
+TEST(GemmPlans, OfAnotherRunAreTakenFromTheStore) {
+  CountingStore store;
+  const std::string without = planned_with(nullptr, {});
+  EXPECT_EQ(planned_with(&store, {}), without);
+  EXPECT_EQ(store.texts.size(), 1u);
+  EXPECT_EQ(planned_with(&store, {}), without);
+  EXPECT_EQ(store.hits, 1);
+  // What is there is what is taken: no plan is made.
+  tile::library::GemmPlan other = *tile::library::plan_from_text(without);
+  other.tile_k = 7;
+  store.texts.begin()->second = tile::library::to_text(other);
+  EXPECT_EQ(planned_with(&store, {}), tile::library::to_text(other));
+  store.texts.begin()->second = "damaged";
+  store.texts.erase(store.texts.begin());
+  EXPECT_EQ(planned_with(&store, {}), without);
+}
+
+TEST(GemmPlans, OfTheStoreAreOnesOfTheSameProductAndMachine) {
+  CountingStore store;
+  planned_with(&store, {});
+  auto expect_new = [&, known = std::size_t{1}](const Operands& what, const std::vector<std::string>& overrides,
+                                                const std::string& topology = "tiny") mutable {
+    planned_with(&store, what, topology, overrides);
+    EXPECT_EQ(store.hits, 0);
+    EXPECT_EQ(store.texts.size(), ++known);
+  };
+  expect_new({.m = 65}, {});
+  expect_new({.dtype = DType::bf16}, {});
+  expect_new({.b = {.num_pes = 1}}, {});
+  expect_new({.transposed = true}, {});
+  expect_new({.options = {.exact_order = false}}, {});
+  expect_new({.options = {.measured = false}}, {});
+  expect_new({}, {"cube.hbm.bandwidth=200GB/s"});
+  expect_new({}, {"pe.clock=2GHz"});
+  expect_new({}, {}, "ahbm-1sip");
+}
+
+TEST(GemmPlans, OfTheStoreKnowViewsAndWhatFollowsTheProduct) {
+  CountingStore store;
+  SimulateOptions options;
+  options.topology = "tiny";
+  options.plans = &store;
+  const auto plan = [&](const std::function<void(const Tensor&, const Tensor&)>& product) {
+    simulate(options, [&] {
+      const auto where = torch::dtype(torch::kHalf).device("ahbm");
+      product(torch::empty({64, 32}, where), torch::empty({32, 48}, where));
+    });
+    return store.texts.size();
+  };
+  EXPECT_EQ(plan([](const Tensor& a, const Tensor& b) { torch::matmul(a, b); }), 1u);
+  EXPECT_EQ(plan([](const Tensor& a, const Tensor& b) { torch::matmul(a.slice(0, 0, 32), b); }), 2u);
+  EXPECT_EQ(plan([](const Tensor& a, const Tensor& b) { torch::matmul(a.slice(0, 32, 64), b); }), 3u);
+  EXPECT_EQ(store.hits, 0) << "they lie elsewhere";
+  const auto biased = [](const Tensor& a, const Tensor& b) {
+    torch::addmm(torch::empty({48}, torch::dtype(torch::kHalf).device("ahbm")), a, b);
+  };
+  EXPECT_EQ(plan(biased), 4u);
+  EXPECT_EQ(plan(biased), 4u);
+  EXPECT_EQ(store.hits, 1);
+}
+
+TEST(GemmPlans, OfTheStoreChangeNoResult) {
+  CountingStore store;
+  const auto fingerprint = [&](PlanStore* plans) {
+    SimulateOptions options;
+    options.topology = "tiny";
+    options.plans = plans;
+    const RunResult result = simulate(options, [] {
+      const auto x = torch::randn({96, 130}, torch::dtype(torch::kHalf)).to("ahbm");
+      torch::matmul(x, torch::randn({130, 70}, torch::dtype(torch::kHalf)).to("ahbm")).cpu();
+    });
+    return std::tuple(result.times_fingerprint, result.values_fingerprint, result.simulated_time);
+  };
+  const auto without = fingerprint(nullptr);
+  EXPECT_EQ(fingerprint(&store), without);
+  EXPECT_EQ(fingerprint(&store), without);
+  EXPECT_EQ(store.hits, 1);
 }
 
 }  // namespace

@@ -52,7 +52,7 @@ class Compilation {
       for (std::string& word : words_of(text, "--cxxflags")) job_.flags.push_back(std::move(word));
     }
     if (!options.cache) return;
-    const auto folder = CompileCache::default_folder();
+    const auto folder = default_cache_folder();
     const std::string reason = folder ? open_cache(*folder) : "neither XDG_CACHE_HOME nor HOME is set";
     if (!reason.empty()) {
       hooks.messages(fmt::format("kernbench: note: {} is compiled again at each run: {}\n", path_, reason));

@@ -25,8 +25,6 @@ namespace fs = std::filesystem;
 constexpr std::string_view kMagic = "kernbench library 1\n";
 constexpr std::size_t kHashSize = 32, kLengthSize = 16;
 constexpr std::size_t kFooterSize = kLengthSize + kHashSize + kMagic.size();
-constexpr std::string_view kScratchPrefix = "making.";
-constexpr auto kScratchAge = std::chrono::hours(24);  // nobody compiles a file for longer
 
 // "HASH PATH\n" for each file; nothing when one cannot be read.
 std::optional<std::string> record_of(const std::vector<std::string>& files) {
@@ -75,12 +73,6 @@ std::optional<std::vector<HashedFile>> up_to_date(std::string_view record) {
   return files;
 }
 
-struct Entry {
-  fs::path path;
-  fs::file_time_type used;
-  std::uint64_t bytes = 0;
-};
-
 }  // namespace
 
 std::optional<std::vector<HashedFile>> hashed(const std::vector<std::string>& files) {
@@ -94,14 +86,6 @@ std::optional<std::vector<HashedFile>> hashed(const std::vector<std::string>& fi
 }
 
 CompileCache::CompileCache(std::string folder, CacheLimits limits) : folder_(std::move(folder)), limits_(limits) {}
-
-std::optional<std::string> CompileCache::default_folder() {
-  const char* cache = std::getenv("XDG_CACHE_HOME");
-  if (cache != nullptr && *cache == '/') return std::string(cache) + "/kernbench";  // a relative one is not valid
-  const char* home = std::getenv("HOME");
-  if (home != nullptr && *home == '/') return std::string(home) + "/.cache/kernbench";
-  return std::nullopt;
-}
 
 std::string CompileCache::prepare() const {
   std::error_code error;
@@ -132,33 +116,7 @@ bool CompileCache::store(const std::string& made, const std::string& path,
 }
 
 void CompileCache::trim(const std::string& keep) const {
-  const auto now = fs::file_time_type::clock::now();
-  std::vector<Entry> entries;
-  std::uint64_t total = 0;
-  std::error_code error;
-  // Anything may vanish at any time: another process trims too.
-  for (fs::directory_iterator at(folder_, error), end; !error && at != end; at.increment(error)) {
-    std::error_code gone;
-    const fs::path& path = at->path();
-    const auto used = fs::last_write_time(path, gone);
-    if (gone) continue;
-    if (path.filename().string().starts_with(kScratchPrefix)) {
-      if (now - used > kScratchAge) fs::remove_all(path, gone);
-    } else if (path.extension() == ".so") {
-      const std::uint64_t bytes = fs::file_size(path, gone);
-      if (gone) continue;
-      entries.push_back({path, used, bytes});
-      total += bytes;
-    }
-  }
-  std::ranges::sort(entries, {}, &Entry::used);
-  for (const Entry& entry : entries) {
-    if (now - entry.used <= limits_.age && total <= limits_.bytes) break;
-    if (entry.path == keep) continue;
-    std::error_code gone;
-    fs::remove(entry.path, gone);
-    total -= entry.bytes;
-  }
+  trim_cache(folder_, ".so", limits_, keep);
 }
 
 ScratchFolder::ScratchFolder(const std::string& parent) : folder_(fmt::format("{}/{}XXXXXX", parent, kScratchPrefix)) {

@@ -1,11 +1,11 @@
 // Libraries compiled from users' files, kept from run to run.
 #pragma once
 
-#include <chrono>
-#include <cstdint>
 #include <optional>
 #include <string>
 #include <vector>
+
+#include "cli/cache_folder.h"
 
 namespace kernbench::cli {
 
@@ -17,21 +17,12 @@ struct HashedFile {
 /// The hash of each file; nothing when one cannot be read.
 std::optional<std::vector<HashedFile>> hashed(const std::vector<std::string>& files);
 
-/// How much a cache keeps: what has not been used for longer goes, then the longest unused, until the rest fits.
-struct CacheLimits {
-  std::chrono::hours age{24 * 30};
-  std::uint64_t bytes = std::uint64_t{256} << 20;
-};
-
 /// A folder of libraries. An entry is one file: the library, then the files that it was compiled from with the hashes
 /// of their contents, then a hash of all that. It comes into being whole, by a rename, so that any number of processes
 /// may use one cache; a damaged entry counts as none.
 class CompileCache {
  public:
   explicit CompileCache(std::string folder, CacheLimits limits = {});
-
-  /// $XDG_CACHE_HOME/kernbench, else ~/.cache/kernbench; nothing when neither is known.
-  static std::optional<std::string> default_folder();
 
   const std::string& folder() const { return folder_; }
   /// Makes the folder. Returns an empty text, or why it cannot be written.

@@ -18,6 +18,9 @@ namespace library = tile::library;
 using tile::library::View;
 using torch::Tensor;
 
+SimulatedOperations::SimulatedOperations(Simulation& simulation)
+    : simulation_(simulation), plans_(simulation.options().plans) {}
+
 View kernel_view(const Tensor& tensor, bool written) {
   const tensor::TensorImpl& impl = tensor::impl_of(tensor);
   const auto& descriptor = impl.storage->device->descriptor();

@@ -23,7 +23,7 @@ namespace kernbench::runtime {
 /// until the launches that use them have completed.
 class SimulatedOperations final : public tensor::DeviceOperations {
  public:
-  explicit SimulatedOperations(Simulation& simulation) : simulation_(simulation) {}
+  explicit SimulatedOperations(Simulation& simulation);
 
   void elementwise(const tensor::ElementwiseInfo& operation, std::span<const tensor::DeviceOperand> operands,
                    DType compute, const torch::Tensor& out) override;

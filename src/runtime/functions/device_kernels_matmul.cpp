@@ -139,7 +139,8 @@ std::shared_ptr<const library::GemmPlan> planned(GemmPlans& plans, const Product
   const auto parts_a = parts_of(product.a), parts_b = parts_of(product.b);
   const auto parts_out = parts_of(kernel_view(batched(trial.out), false));
   return plans.plan(problem_of(product, options), pes, {parts_a, parts_b, parts_out}, topology,
-                    options.measured ? trial_timer(trial, topology) : library::PlanTimer());
+                    options.measured ? trial_timer(trial, topology) : library::PlanTimer(),
+                    [&trial] { return identity_of(trial); });
 }
 
 }  // namespace

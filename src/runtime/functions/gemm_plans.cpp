@@ -1,6 +1,11 @@
 #include "runtime/functions/gemm_plans.h"
 
+#include <optional>
+#include <string_view>
 #include <utility>
+
+#include "tile/library/gemm_plan_text.h"
+#include "topology/print.h"
 
 namespace kernbench::runtime {
 
@@ -53,17 +58,33 @@ Key key_of(const library::GemmProblem& problem, std::span<const PeCoordinate> pe
 
 }  // namespace
 
+std::string GemmPlans::stored_key(const Key& key, const Key& timed, const topology::Topology& topology) {
+  if (machine_.empty()) machine_ = topology::to_yaml(topology);
+  std::string text = machine_;
+  for (const Key* const words : {&key, &timed}) {
+    for (const std::int64_t word : *words) text += std::to_string(word) + ' ';
+    text += '\n';
+  }
+  return text;
+}
+
 std::shared_ptr<const library::GemmPlan> GemmPlans::plan(const library::GemmProblem& problem,
                                                          std::span<const PeCoordinate> pes,
                                                          const library::GemmOperands& operands,
                                                          const topology::Topology& topology,
-                                                         const library::PlanTimer& timer) {
+                                                         const library::PlanTimer& timer,
+                                                         const std::function<std::vector<std::int64_t>()>& timed) {
   Key key = key_of(problem, pes, operands, static_cast<bool>(timer));
   if (const auto known = plans_.find(key); known != plans_.end()) return known->second;
-  auto made = std::make_shared<const library::GemmPlan>(library::plan_gemm(problem, pes, operands, topology, timer));
+  const std::string stored = store_ == nullptr ? "" : stored_key(key, timed(), topology);
+  const std::optional<std::string> text = store_ == nullptr ? std::nullopt : store_->find(stored);
+  std::optional<library::GemmPlan> plan = text ? library::plan_from_text(*text) : std::nullopt;
+  if (!plan) {
+    plan = library::plan_gemm(problem, pes, operands, topology, timer);
+    if (store_ != nullptr) store_->keep(stored, library::to_text(*plan));
+  }
   if (plans_.size() == kMost) plans_.clear();
-  plans_.emplace(std::move(key), made);
-  return made;
+  return plans_.emplace(std::move(key), std::make_shared<const library::GemmPlan>(*std::move(plan))).first->second;
 }
 
 }  // namespace kernbench::runtime

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <atomic>
+#include <bit>
 #include <cmath>
 #include <limits>
 #include <memory>
@@ -73,6 +74,31 @@ std::optional<TrialProduct> twin_of(const TrialProduct& product, SimulatedDevice
   return twin;
 }
 
+void add(std::vector<std::int64_t>& words, std::span<const std::int64_t> more) {
+  words.push_back(static_cast<std::int64_t>(more.size()));
+  words.insert(words.end(), more.begin(), more.end());
+}
+
+void add(std::vector<std::int64_t>& words, const Tensor& tensor) {
+  words.push_back(tensor.defined() ? 1 : 0);
+  if (!tensor.defined()) return;
+  const tensor::TensorImpl& view = tensor::impl_of(tensor);
+  add(words, view.sizes);
+  add(words, view.strides);
+  words.insert(words.end(), {view.offset, static_cast<std::int64_t>(view.dtype)});
+  const auto& [cube, pe, num_cubes, num_pes] = view.policy;
+  words.insert(words.end(), {static_cast<std::int64_t>(cube), static_cast<std::int64_t>(pe), num_cubes, num_pes});
+  if (!view.storage->device) return words.push_back(0);
+  const auto& descriptor = *view.storage->device->descriptor();
+  add(words, descriptor.shape);
+  words.push_back(static_cast<std::int64_t>(descriptor.shards.size()));
+  for (const auto& shard : descriptor.shards) {
+    words.insert(words.end(), {shard.owner.cube.value, shard.owner.pe.value});
+    add(words, shard.offset);
+    add(words, shard.shape);
+  }
+}
+
 /// On a fiber of `simulation`: nanoseconds from the call to the completion.
 double time_plan(Simulation& simulation, const TrialProduct& product, const GemmPlan& plan) {
   const auto trial = twin_of(product, simulation.devices());
@@ -137,6 +163,15 @@ tile::library::PlanTimer trial_timer(const TrialProduct& product, const topology
     threads.clear();  // waits for them
     return std::vector<double>(times.begin(), times.end());
   };
+}
+
+std::vector<std::int64_t> identity_of(const TrialProduct& product) {
+  std::vector<std::int64_t> words;
+  for (const Tensor& tensor : {product.a, product.b, product.out, product.options.addend}) add(words, tensor);
+  const auto& [alpha, beta, addend, activation] = product.options;
+  words.insert(words.end(), {std::bit_cast<std::int64_t>(alpha), std::bit_cast<std::int64_t>(beta),
+                             static_cast<std::int64_t>(activation)});
+  return words;
 }
 
 }  // namespace kernbench::runtime

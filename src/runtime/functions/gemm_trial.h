@@ -26,4 +26,7 @@ struct TrialProduct {
 /// the calling simulation nor its clock is touched. The result keeps `product` by reference.
 tile::library::PlanTimer trial_timer(const TrialProduct& product, const topology::Topology& topology);
 
+/// What the times depend on besides the machine and the plans: how the tensors lie, and what follows the product.
+std::vector<std::int64_t> identity_of(const TrialProduct& product);
+
 }  // namespace kernbench::runtime
