@@ -2,9 +2,10 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
+#include <memory>
 #include <type_traits>
 #include <utility>
-#include <vector>
 
 namespace kernbench {
 
@@ -12,6 +13,22 @@ namespace kernbench {
 template <class T>
 class Ring {
  public:
+  Ring() = default;
+  Ring(const Ring& other) { append(other); }
+  Ring& operator=(const Ring& other) {
+    if (this == &other) return *this;
+    clear();
+    append(other);
+    return *this;
+  }
+  Ring(Ring&& other) noexcept { swap(other); }
+  Ring& operator=(Ring&& other) noexcept {
+    Ring moved(std::move(other));
+    swap(moved);
+    return *this;
+  }
+  ~Ring() = default;
+
   bool empty() const { return size_ == 0; }
   std::size_t size() const { return size_; }
   /// The n-th from the front. REQUIRES: n < size().
@@ -19,10 +36,10 @@ class Ring {
   const T& operator[](std::size_t n) const { return slots_[(head_ + n) & mask_]; }
   T& front() { return slots_[head_]; }
   const T& front() const { return slots_[head_]; }
-  T& back() { return (*this)[size_ - 1]; }
-  const T& back() const { return (*this)[size_ - 1]; }
+  T& back() { return (*this)[size_ - std::size_t{1}]; }
+  const T& back() const { return (*this)[size_ - std::size_t{1}]; }
   void push_back(T element) {
-    if (size_ == slots_.size()) grow();
+    if (size_ == capacity_) grow();
     (*this)[size_++] = std::move(element);
   }
   /// REQUIRES: !empty().
@@ -57,17 +74,31 @@ class Ring {
   static void let_go(T& element) {
     if constexpr (!std::is_trivially_destructible_v<T>) element = T();
   }
+  void append(const Ring& other) {
+    for (std::size_t n = 0; n < other.size(); ++n) push_back(other[n]);
+  }
+  void swap(Ring& other) noexcept {
+    std::swap(slots_, other.slots_);
+    std::swap(capacity_, other.capacity_);
+    std::swap(mask_, other.mask_);
+    std::swap(head_, other.head_);
+    std::swap(size_, other.size_);
+  }
   void grow() {
-    std::vector<T> larger(slots_.empty() ? 8 : 2 * slots_.size());  // a power of two, so that the mask works
-    for (std::size_t n = 0; n < size_; ++n) larger[n] = std::move((*this)[n]);
+    const std::uint32_t capacity = capacity_ == 0 ? 8 : 2 * capacity_;  // a power of two, so that the mask works
+    auto larger = std::make_unique<T[]>(capacity);
+    for (std::uint32_t n = 0; n < size_; ++n) larger[n] = std::move((*this)[n]);
     slots_ = std::move(larger);
-    mask_ = slots_.size() - 1;
+    capacity_ = capacity;
+    mask_ = capacity - 1;
     head_ = 0;
   }
 
-  std::vector<T> slots_;
-  std::size_t mask_ = 0;  // one less than there are slots
-  std::size_t head_ = 0, size_ = 0;
+  std::unique_ptr<T[]> slots_;
+  // Small, so that a buffer of the fabric is one cache line.
+  std::uint32_t capacity_ = 0;
+  std::uint32_t mask_ = 0;  // one less
+  std::uint32_t head_ = 0, size_ = 0;
 };
 
 }  // namespace kernbench

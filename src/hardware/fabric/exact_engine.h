@@ -123,7 +123,7 @@ class ExactEngine {
 [[gnu::always_inline]] inline void ExactEngine::set_turn(Server& at, std::uint32_t server, Time when) {
   if (at.turn_at <= when) return;
   at.turn_at = when;
-  turns_.set(server, at.spec.agent, when);
+  turns_.set(server, at.agent, when);
 }
 
 [[gnu::always_inline]] inline void ExactEngine::return_room(const Hop& before, const ReturningRoom& room) {

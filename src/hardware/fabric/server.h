@@ -89,7 +89,7 @@ inline std::uint32_t buffer_index(std::span<const Stage> route, std::size_t stag
 }
 
 /// A buffer behind a server: a queue of which only the head asks for its next server.
-struct Buffer {
+struct alignas(64) Buffer {
   explicit Buffer(Bytes size) : room(size) {}
   Room room;
   Ring<QueuedBurst> queue;
@@ -211,36 +211,40 @@ inline Arbiter::Next Arbiter::next(Time free) const {
   return first;
 }
 
-struct Server {
+struct alignas(64) Server {
   explicit Server(ServerSpec description)
-      : spec(std::move(description)),
-        own_law(static_cast<bool>(spec.law)),
-        by_accesses(own_law || spec.minimum > Bytes(0)),
-        service(spec.bandwidth, spec.packets),
-        latency(forwarding_latency(spec)) {}
+      : latency(forwarding_latency(description)),
+        agent(description.agent),
+        own_law(static_cast<bool>(description.law)),
+        by_accesses(own_law || description.minimum > Bytes(0)),
+        service(description.bandwidth, description.packets),
+        spec(std::move(description)) {}
 
-  ServerSpec spec;
-  bool own_law;
-  bool by_accesses;  // whatever the stage that it is of
-  ServiceTime service;
+  // What each burst touches comes first, and lies in few cache lines: a machine has thousands of servers.
+  Time free_at;                // of the first server of a memory: when that takes its next burst
+  Time turn_at = Time::max();  // of the pending arbitration
+  Arbiter arbiter;
   Time latency;
 
-  Time free_at;  // of the first server of a memory: when that takes its next burst
-  Arbiter arbiter;
-  Time turn_at = Time::max();                             // of the pending arbitration
-  std::array<std::unique_ptr<Buffer>, kBuffers> buffers;  // made when first used
+  std::uint64_t entry = 0;  // the side from which the first of its users comes: a queue's port, or one of the above
+  std::uint32_t users = 0;  // transfers not yet delivered whose routes contain this server
+  std::uint32_t through_entry = 0;  // how many come from there
+  sim::AgentId agent;
+  std::uint16_t group = 1;  // of a memory: its servers
+  bool own_law;
+  bool by_accesses;          // whatever the stage that it is of
+  Buffer* fed_by = nullptr;  // the queue from which bursts have run on to here
+  Time last_start;           // of the last burst
+  ServerCounters work;       // of all bursts started, but for a memory's: those are its channels'
 
-  std::uint32_t users = 0;           // transfers not yet delivered whose routes contain this server
-  std::uint64_t entry = 0;           // the side from which the first of them comes: a queue's port, or one of the above
-  std::uint32_t through_entry = 0;   // how many come from there
-  Buffer* fed_by = nullptr;          // the queue from which bursts have run on to here
-  std::uint16_t group = 1;           // of a memory: its servers
-  std::vector<std::uint32_t> ports;  // of a memory: the servers that its responses have gone to
-  TransferSlot plan = kNoTransfer;   // the coalesced transfer that has it to itself
-  ServerCounters work;               // of all bursts started, but for a memory's: those are its channels'
-  Time starved;                      // likewise: see TransferLog
-  Time last_start;                   // of the last burst, and its size
+  Time starved;  // likewise: see TransferLog
   Bytes last_bytes;
+  ServiceTime service;
+
+  std::vector<std::uint32_t> ports;                       // of a memory: the servers that its responses have gone to
+  TransferSlot plan = kNoTransfer;                        // the coalesced transfer that has it to itself
+  std::array<std::unique_ptr<Buffer>, kBuffers> buffers;  // made when first used
+  ServerSpec spec;
 
   /// A route leads here from one side.
   bool only_through_entry() const { return users == through_entry; }

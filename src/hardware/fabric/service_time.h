@@ -26,12 +26,12 @@ class ServiceTime {
   }
 
  private:
-  Bandwidth bandwidth_;
-  Packets packets_;
   Bytes bytes_{-1};
   Time time_;
   Bytes previous_bytes_{-1};
   Time previous_time_;
+  Bandwidth bandwidth_;
+  Packets packets_;
 };
 
 /// The time from a server to whatever is behind it. An effect at another place is always later than its cause.
