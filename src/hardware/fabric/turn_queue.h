@@ -1,61 +1,120 @@
-// The queue of turns: a sorted row as long as they are few, which is cheaper than a heap.
+// The queue of turns: a sorted row as long as they are few, else buckets of time.
 #pragma once
 
+#include <algorithm>
 #include <array>
+#include <bit>
 #include <cstddef>
 #include <cstdint>
+#include <vector>
 
 #include "sim/event_queue.h"
 #include "sim/phase.h"
 
 namespace kernbench::hardware::fabric {
 
-/// As sim::EventQueue. A new turn goes into the row before those that are later, and few are earlier: a server that has
-/// served is soon free again.
+/// As sim::EventQueue. Turns come soon after they were set, and nearly in order. So a heap, in which each one sinks to
+/// the ground and rises again, is left to those that are far away; the others wait unsorted in the bucket of their time
+/// until that one is the first (R. Brown, Calendar queues, CACM 1988; with the widths of buckets adapted to how many
+/// turns they have).
 class TurnQueue {
  public:
   using Entry = sim::EventQueue::Entry;
 
-  bool empty() const { return in_heap_ ? heap_.empty() : count_ == 0; }
+  bool empty() const { return in_buckets_ ? size_ == 0 : count_ == 0; }
   /// REQUIRES: !empty().
-  Entry top() { return in_heap_ ? heap_.top() : row_[count_ - 1]; }
-
-  void push(sim::EventKey key, std::uint32_t payload) {
-    if (!in_heap_ && count_ == kMost) leave_row();
-    if (in_heap_) return heap_.push(key, payload);
-    std::size_t place = count_++;
-    for (; place > 0 && row_[place - 1].key < key; --place) row_[place] = row_[place - 1];
-    row_[place] = {key, payload};
+  Entry top() {
+    if (!in_buckets_) return row_[count_ - 1];
+    if (first_.empty() && early_.empty()) next_bucket();
+    return is_early() ? early_.top() : first_.back();
   }
 
-  /// REQUIRES: !empty().
+  void push(sim::EventKey key, std::uint32_t payload) {
+    if (!in_buckets_) {
+      if (count_ < kMost) return insert_into_row({key, payload});
+      leave_row();
+    }
+    ++size_;
+    place({key, payload});
+  }
+
+  /// REQUIRES: !empty(), and top() was called since the last push().
   void pop() {
-    if (!in_heap_) {
+    if (!in_buckets_) {
       --count_;
       return;
     }
-    heap_.pop();
-    if (heap_.size() == kFew) enter_row();
+    take_first();
+    if (--size_ == kFew) enter_row();
   }
 
  private:
-  static constexpr std::size_t kMost = 16, kFew = 4;  // turns with which it goes into the heap, and comes back
+  static constexpr std::size_t kMost = 16, kFew = 4;  // turns with which it goes into buckets, and comes back
+  static constexpr std::size_t kBuckets = 256, kWord = 64;
+  static constexpr std::size_t kCrowd = 64;  // turns of a bucket with which it may be too wide
+  static constexpr std::size_t kNear = 16;   // of the first bucket, before which a turn is looked for a place
+  static constexpr std::uint32_t kWidest = 40;
 
-  void leave_row() {
-    for (std::size_t i = 0; i < count_; ++i) heap_.push(row_[i].key, row_[i].payload);
-    count_ = 0;
-    in_heap_ = true;
+  void insert_into_row(const Entry& entry) {
+    std::size_t place = count_++;
+    for (; place > 0 && row_[place - 1].key < entry.key; --place) row_[place] = row_[place - 1];
+    row_[place] = entry;
   }
-  void enter_row() {
-    for (count_ = kFew; count_ > 0; --count_) row_[count_ - 1] = heap_.pop();
-    count_ = kFew;
-    in_heap_ = false;
+  void leave_row();
+  void enter_row();
+  void place(const Entry& entry);
+  void place_in_bucket(const Entry& entry) {
+    const std::size_t bucket = number_of(entry) % kBuckets;
+    buckets_[bucket].push_back(entry);
+    occupied_[bucket / kWord] |= std::uint64_t{1} << bucket % kWord;
   }
+  bool is_early() { return !early_.empty() && (first_.empty() || early_.top().key < first_.back().key); }
+  void take_first() {
+    if (is_early()) {
+      early_.pop();
+    } else {
+      first_.pop_back();
+    }
+  }
+  void next_bucket();
+  void take_from_far();
+  void spread(std::uint32_t width);
+
+  std::uint64_t number_of(const Entry& entry) const { return entry.key.time >> width_; }
 
   std::array<Entry, kMost> row_;  // the latest first
   std::size_t count_ = 0;
-  sim::EventQueue heap_;
-  bool in_heap_ = false;
+
+  bool in_buckets_ = false;
+  std::size_t size_ = 0;
+  std::vector<Entry> first_;  // of the first bucket, sorted, the latest first
+  sim::EventQueue early_;     // others of the first bucket, and those that are earlier
+  std::uint64_t first_number_ = 0;
+  std::uint32_t width_ = 0;                                 // buckets are 2^width_ ps wide
+  std::array<std::vector<Entry>, kBuckets> buckets_;        // those behind the first one, by number
+  std::array<std::uint64_t, kBuckets / kWord> occupied_{};  // a bit for each
+  sim::EventQueue far_;                                     // what comes later
+  std::uint32_t far_pushes_ = 0;                            // twice as many, less the others
 };
+
+inline void TurnQueue::place(const Entry& entry) {
+  const std::uint64_t number = number_of(entry);
+  if (number <= first_number_) {
+    std::size_t at = first_.size();
+    const std::size_t least = at > kNear ? at - kNear : 0;
+    while (at > least && first_[at - 1].key < entry.key) --at;
+    if (at > 0 && at == least) return early_.push(entry.key, entry.payload);
+    first_.insert(first_.begin() + static_cast<std::ptrdiff_t>(at), entry);
+    return;
+  }
+  if (number - first_number_ >= kBuckets) {
+    far_.push(entry.key, entry.payload);
+    far_pushes_ += 2;
+    if (far_pushes_ > 4 * kBuckets && width_ < kWidest) spread(width_ + 2);
+    return;
+  }
+  place_in_bucket(entry);
+  if (far_pushes_ > 0) --far_pushes_;
+}
 
 }  // namespace kernbench::hardware::fabric
