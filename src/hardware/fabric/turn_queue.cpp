@@ -46,9 +46,12 @@ void TurnQueue::take_from_far() {
 void TurnQueue::spread(std::uint32_t width) {
   std::vector<Entry> all = std::move(first_);
   first_.clear();
-  for (std::vector<Entry>& bucket : buckets_) {
-    all.insert(all.end(), bucket.begin(), bucket.end());
-    bucket.clear();
+  for (std::size_t word = 0; word < occupied_.size(); ++word) {
+    for (std::uint64_t bits = occupied_[word]; bits != 0; bits &= bits - 1) {
+      std::vector<Entry>& bucket = buckets_[word * kWord + static_cast<std::size_t>(std::countr_zero(bits))];
+      all.insert(all.end(), bucket.begin(), bucket.end());
+      bucket.clear();
+    }
   }
   while (!early_.empty()) all.push_back(early_.pop());
   while (!far_.empty()) all.push_back(far_.pop());
