@@ -266,5 +266,42 @@ TEST(Multicast, ExactAndFastRunsOfRandomMixturesAgree) {
   }
 }
 
+// Whatever the instant at which programs are taken back: who waits for members is given up, what is on its way ends.
+TEST(Multicast, ProgramsAreTakenBackAtAnyInstant) {
+  const std::vector<PeCoordinate> pes{at(0, 0, 0), at(0, 0, 3), at(0, 0, 5)};
+  const std::vector<DmaLeg> legs{leg(at(0, 0, 1), 0, 30'000), leg(at(0, 0, 7), 512, 500)};
+  for (std::int64_t step = 0; step < 150; ++step) {
+    Bench bench(ahbm_1sip());
+    std::vector<std::shared_ptr<Multicast>> all;
+    for (int i = 0; i < 3; ++i) all.push_back(std::make_shared<Multicast>("all", pes, legs, Multicast::Missing()));
+    bool cut = false;
+    LaunchRequest request{SipId{0}, "test#0", {}, {}};
+    request.owner = 7;
+    for (std::size_t member = 0; member < pes.size(); ++member) {
+      request.programs.push_back(bench.program(pes[member], [&, member](ProgramScope& scope) {
+        sim::this_fiber::sleep(ns(static_cast<std::int64_t>(member * 100 + 1)));
+        for (std::size_t i = 0; i < all.size(); ++i) {
+          if (i < 2 || member > 0) scope.multicast(all[i], member, legs);  // the last one never begins
+        }
+        if (member == 0) sim::this_fiber::sleep(ns(1'000'000));
+      }));
+    }
+    request.completed = [&](const LaunchTimes& times) { cut = times.cut; };
+    bench.machine.launch(std::move(request));
+    sim::FiberOptions options;
+    options.agent = bench.machine.host_agent(0);
+    options.name = "rank 0";
+    bench.scheduler.spawn(std::move(options), [&] {
+      sim::this_fiber::sleep(Time::nanoseconds(2600) + ps(step * 11'456));
+      bench.machine.cancel(7);
+    });
+    bench.scheduler.run();
+    EXPECT_TRUE(cut) << step;
+    EXPECT_TRUE(bench.machine.fabric().idle()) << step;
+    bench.run(pes[0], [&](ProgramScope& scope) { scope.load({legs}); });
+    EXPECT_TRUE(bench.log.operations.back()->done.is_set()) << step;
+  }
+}
+
 }  // namespace
 }  // namespace kernbench::hardware
