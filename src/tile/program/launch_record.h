@@ -52,11 +52,12 @@ struct LaunchRecord {
   std::int64_t pes = 0;              // so many
   std::shared_ptr<MulticastTable> multicasts;  // made with the first one
   ComputeWork work;                            // that the compute engines were asked for
-  Bytes hbm_bytes;                             // moved by the programs' DMA
-  std::map<PeCoordinate, Bytes> slice_bytes;   // the same by HBM slice
-  DistanceBytes distance;                      // the same by distance
-  Bytes fused_bytes;                           // that values within tl::fuse did not move through the TCM port
-  BusiestProgram busiest;                      // of the programs that have ended
+  Bytes hbm_bytes;                             // moved by the programs' DMA, of multicasts once
+  Bytes tcm_bytes;  // the same through the ports of the TCMs: of multicasts by each of their members
+  std::map<PeCoordinate, Bytes> slice_bytes;  // the same by HBM slice
+  DistanceBytes distance;                     // the same by distance
+  Bytes fused_bytes;                          // that values within tl::fuse did not move through the TCM port
+  BusiestProgram busiest;                     // of the programs that have ended
   /// The program that ended last (ties: the lowest coordinate) stands for the launch.
   Time last_start, last_end;
   PeCoordinate last_pe;

@@ -340,6 +340,7 @@ void Program::count(const KernelCommand& command) {
     for (const auto& leg : dma->legs) {
       const Bytes bytes = leg.total();
       busy_.tcm_bytes += bytes;
+      launch_->tcm_bytes += bytes;
       if (!dma->accesses_memory()) continue;
       launch_->hbm_bytes += bytes;
       launch_->slice_bytes[leg.slice] += bytes;
