@@ -8,6 +8,7 @@
 #include "kernbench/tl/compute.h"
 #include "kernbench/tl/fuse.h"
 #include "kernbench/tl/memory.h"
+#include "kernbench/tl/multicast.h"
 #include "kernbench/tl/program.h"
 #include "kernbench/tl/queues.h"
 #include "kernbench/tl/shape.h"

@@ -37,7 +37,7 @@ struct Timeline {
   Cause granted_by, placed_by, ready_by, started_by;
   bool ready_in_order = false;  // ready_by gave no operand: it had to come first, for it touches the same bytes
   Time translation;  // DMA: from the end of its set-up, until all its pages are translated; zero when the TLB has them
-  Time waited;       // queues: for credits or for the message, between started and finished
+  Time waited;  // between started and finished: queues for credits or the message, multicasts for the other members
 };
 
 /// The arrival of the last segment that a receive had to wait for.

@@ -69,6 +69,17 @@ std::span<const Stage> Transport::route_by_io(const TransferEnd& from, SipId io,
   return route(Way{from, to, io, true, network});
 }
 
+const Tree& Transport::tree(const TransferEnd& from, std::span<const PeCoordinate> to, VirtualNetwork network) {
+  const std::uint64_t begin = std::uint64_t{from.server.value} * 4 + static_cast<std::uint64_t>(network);
+  const auto [found, is_new] = trees_.try_emplace({begin, std::vector<PeCoordinate>(to.begin(), to.end())});
+  if (!is_new) return found->second;
+  std::vector<std::span<const Stage>> paths;
+  paths.reserve(to.size());
+  for (const PeCoordinate pe : to) paths.push_back(route(from, tcm(pe), network));
+  found->second = tree_of(paths);
+  return found->second;
+}
+
 TransferRequest Transport::request(const Sender& sender, std::span<const Stage> route, const Ranges& ranges,
                                    sim::Callback departed, sim::Callback delivered, TransferLog* log) const {
   TransferRequest request;
@@ -101,6 +112,14 @@ void Transport::transfer_in_bursts(const Sender& sender, std::span<const Stage> 
   TransferRequest sized = request(sender, route, ranges, departed, delivered, log);
   sized.burst = burst;
   fabric_.start(sized);
+}
+
+void Transport::multicast(const Sender& sender, const Tree& tree, std::span<const Receiver> receivers,
+                          const Ranges& ranges, sim::Callback departed, TransferLog* log) {
+  TransferRequest all = request(sender, tree.stages, ranges, departed, {}, log);
+  all.tree = tree.places;
+  all.receivers = receivers;
+  fabric_.start(all);
 }
 
 void Transport::message(const Sender& sender, topology::Endpoint from, topology::Endpoint to, VirtualNetwork network,

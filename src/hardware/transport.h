@@ -2,11 +2,14 @@
 #pragma once
 
 #include <cstddef>
+#include <map>
 #include <span>
 #include <unordered_map>
+#include <utility>
 #include <vector>
 
 #include "hardware/fabric/fabric.h"
+#include "hardware/fabric/tree.h"
 #include "hardware/layout.h"
 #include "kernbench/coordinates.h"
 #include "kernbench/units.h"
@@ -43,6 +46,9 @@ class Transport {
   /// Likewise by way of the copy engine's end of the host link of `io`.
   std::span<const Stage> route_by_io(const TransferEnd& from, SipId io, const TransferEnd& to, VirtualNetwork network);
 
+  /// The tree of the routes from one end to the TCMs of several PEs. Kept for ever.
+  const Tree& tree(const TransferEnd& from, std::span<const PeCoordinate> to, VirtualNetwork network);
+
   /// Starts moving data now, and fills `log` if there is one. Called in the deliver phase, as is message(). What
   /// `ranges` refers to, the caller keeps until the transfer is delivered.
   void transfer(const Sender& sender, std::span<const Stage> route, const Ranges& ranges, sim::Callback departed,
@@ -53,6 +59,9 @@ class Transport {
   /// The same in bursts of a size of its own.
   void transfer_in_bursts(const Sender& sender, std::span<const Stage> route, const Ranges& ranges, Bytes burst,
                           sim::Callback departed, sim::Callback delivered, TransferLog* log = nullptr);
+  /// Along a tree: each receiver is told. Who calls keeps tree, receivers and log until the last one has been.
+  void multicast(const Sender& sender, const Tree& tree, std::span<const Receiver> receivers, const Ranges& ranges,
+                 sim::Callback departed, TransferLog* log = nullptr);
   /// Sends one header now; `delivered` is called when it arrives (at once where the ends are wired directly).
   void message(const Sender& sender, topology::Endpoint from, topology::Endpoint to, VirtualNetwork network,
                sim::Callback delivered, TransferLog* log = nullptr);
@@ -83,7 +92,8 @@ class Transport {
   const topology::Network& network_;
   const Layout& layout_;
   Bytes burst_, granule_, header_;
-  std::unordered_map<Way, std::vector<Stage>, WayHash> routes_;  // only looked up, never walked
+  std::unordered_map<Way, std::vector<Stage>, WayHash> routes_;                // only looked up, never walked
+  std::map<std::pair<std::uint64_t, std::vector<PeCoordinate>>, Tree> trees_;  // by first server and network, and ends
 };
 
 /// Calls `callback` now.

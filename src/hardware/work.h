@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <variant>
 #include <vector>
 
@@ -28,17 +29,25 @@ struct DmaLeg {
 };
 
 enum class DmaKind : std::uint8_t {
-  read,    // HBM to TCM
-  write,   // TCM to HBM
-  atomic,  // a write that brings the old values back
+  read,       // HBM to TCM
+  write,      // TCM to HBM
+  atomic,     // a write that brings the old values back
+  multicast,  // a read, together with other PEs
 };
+
+class Multicast;
 
 /// The work of a DMA descriptor.
 struct DmaWork {
   DmaKind kind = DmaKind::read;
   std::vector<DmaLeg> legs;
   std::vector<PageRange> pages = {};  // what the MMU translates for it; empty: its addresses are physical
-  bool writes() const { return kind != DmaKind::read; }
+  /// Of a multicast: which one, and which of its members the command is. The first one stands for the read.
+  std::shared_ptr<Multicast> multicast = {};
+  std::size_t member = 0;
+  bool writes() const { return kind == DmaKind::write || kind == DmaKind::atomic; }
+  /// Whether its bytes leave (or enter) the memory for this command: of a multicast for one of them.
+  bool accesses_memory() const { return kind != DmaKind::multicast || member == 0; }
 };
 
 /// The work of a GEMM command: C[m,n] += A[m,k] B[k,n].

@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "base/text.h"
+#include "hardware/dma/multicast.h"
 
 namespace kernbench::hardware {
 
@@ -117,6 +118,12 @@ CommandRef ProgramScope::store(std::vector<DmaLeg> legs, const std::vector<Comma
 
 CommandRef ProgramScope::atomic(std::vector<DmaLeg> legs, const std::vector<CommandRef>& dependencies) {
   return submit(DmaWork{DmaKind::atomic, std::move(legs)}, "atomic_add", dependencies);
+}
+
+CommandRef ProgramScope::multicast(const std::shared_ptr<Multicast>& of, std::size_t member, std::vector<DmaLeg> legs) {
+  const CommandRef command = submit(DmaWork{DmaKind::multicast, std::move(legs), {}, of, member}, "multicast_load");
+  of->give(member, command.get());
+  return command;
 }
 
 CommandRef ProgramScope::send(const Channel& channel, std::int64_t bytes, std::uint64_t tag,

@@ -5,6 +5,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <memory>
 #include <ostream>
 #include <string>
 #include <vector>
@@ -96,6 +97,7 @@ class ProgramScope {
                   std::vector<PageRange> pages = {});
   CommandRef store(std::vector<DmaLeg> legs, const std::vector<CommandRef>& dependencies = {});
   CommandRef atomic(std::vector<DmaLeg> legs, const std::vector<CommandRef>& dependencies = {});
+  CommandRef multicast(const std::shared_ptr<Multicast>& of, std::size_t member, std::vector<DmaLeg> legs);
   CommandRef send(const Channel& channel, std::int64_t bytes, std::uint64_t tag = 0,
                   const std::vector<CommandRef>& dependencies = {});
   CommandRef receive(const Channel& channel, std::int64_t bytes, std::uint64_t tag = 0);

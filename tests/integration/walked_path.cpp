@@ -3,6 +3,7 @@
 #include <array>
 
 #include "base/text.h"
+#include "hardware/dma/multicast.h"
 #include "tile/explain/explainer.h"
 
 namespace kernbench::testing {
@@ -11,6 +12,7 @@ namespace {
 
 PartId server_of(const WalkedOperation& operation, Activity activity) {
   if (activity == Activity::link_buffer) return operation.buffer;
+  if (activity == Activity::members) return operation.last_member;
   return activity == Activity::contention ? operation.busiest : PartId();
 }
 
@@ -193,7 +195,10 @@ WalkedOperation record_of(const tile::KernelCommand& command, hardware::Machine&
   record.started_by = times.started_by.name;
   if (record.engine != hardware::EngineKind::dma) return record;
   record.bound = command.explained.bound;
-  const Time work = times.finished - times.started, least = record.bound.total() + times.translation;
+  const auto& dma = command.dma();
+  if (dma.multicast != nullptr) record.last_member = dma.multicast->slowest();
+  const Time work = times.finished - times.started;
+  const Time least = record.bound.total() + times.translation + times.waited;
   if (least >= work) return record;
   record.starved = std::min(command.starved.time, work - least);
   if (record.starved > Time::zero()) record.buffer = machine.fabric().spec(command.starved.server).part;

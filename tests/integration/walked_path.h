@@ -29,7 +29,7 @@ struct WalkedOperation {
   hardware::EngineKind engine = hardware::EngineKind::dma;
   bool ready_in_order = false;
   bool sends = false;  // queues
-  Time waited;         // queues: for credits or for the message
+  Time waited;         // queues: for credits or for the message; multicasts: for the other members
   Time requested, granted, placed, issued, ready, started, finished;
   Time translation;  // DMA
   Time starved;      // DMA: for room behind `buffer`
@@ -39,6 +39,7 @@ struct WalkedOperation {
   PartId busiest;
   /// DMA that waited for room: the server whose buffer is too small.
   PartId buffer;
+  PartId last_member;  // multicasts: the queue whose request came last
 };
 
 /// The last segment of a message that a receive had to wait for: where it came from, and who had it for how long.
@@ -85,6 +86,7 @@ void for_each_work(const WalkedOperation& record, Visit visit) {
     interval(Activity::setup, record.bound.setup);
     interval(Activity::translation, record.translation);
     interval(Activity::request, record.bound.request);
+    interval(Activity::members, record.waited);
     interval(Activity::data, record.bound.work);
     interval(Activity::link_buffer, record.starved);
     interval(Activity::contention, record.finished - at);

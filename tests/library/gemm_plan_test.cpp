@@ -184,12 +184,15 @@ TEST(GemmPlan, SplitsKWhenThereIsLittleElseToShare) {
   EXPECT_EQ(plan_gemm(problem, all_pes(topology), {a, b, {}}, topology).split_k, 1);
 }
 
-/// Takes what it is told for each plan, and remembers the plans.
+/// Takes what it is told for each plan, and remembers the plans. Those that are measured later, which load together,
+/// all take `later`.
 struct ToldTimes {
   std::vector<GemmPlan> plans;
   std::vector<double> times;
+  double later = std::numeric_limits<double>::infinity();
   PlanTimer timer() {
     return [this](std::span<const GemmPlan> all) {
+      if (!plans.empty()) return std::vector<double>(all.size(), later);
       plans.assign(all.begin(), all.end());
       std::vector<double> told(all.size(), 1000);
       std::copy_n(times.begin(), std::min(times.size(), told.size()), told.begin());
@@ -231,11 +234,43 @@ TEST(GemmPlan, IsTheOneThatAMeasurementFindsShortest) {
   EXPECT_TRUE(same(plan_by(none), replayed));
 }
 
-TEST(GemmPlan, IsNotMeasuredWhereThatTakesLongOrNobodyKnowsWhoHoldsWhat) {
+TEST(GemmPlan, LoadsTogetherWhereAMeasurementSaysThatItIsShorter) {
+  const auto topology = machine("ahbm-1sip");
+  GemmProblem problem;
+  problem.shape = {1, 512, 512, 512};
+  const auto parts_a = parts({}, 512, 512, topology);
+  const GemmOperands operands{parts_a, parts_a, parts_a};
+  ToldTimes shorter{{}, {1000, 970, 1000}, 940}, hardly{{}, {1000, 970, 1000}, 960};
+  EXPECT_TRUE(plan_gemm(problem, all_pes(topology), operands, topology, shorter.timer()).loads_together());
+  EXPECT_FALSE(plan_gemm(problem, all_pes(topology), operands, topology, hardly.timer()).loads_together());
+  // Few programs load alone, whatever a measurement says.
+  const auto small = machine("tiny");
+  const auto parts_small = parts({}, 512, 512, small);
+  ToldTimes few{{}, {1000}, 100};
+  const GemmOperands of_two{parts_small, parts_small, parts_small};
+  EXPECT_FALSE(plan_gemm(problem, all_pes(small), of_two, small, few.timer()).loads_together());
+}
+
+TEST(GemmPlan, OfALargeProductIsMeasuredAloneAndTogether) {
   const auto topology = machine("ahbm-1sip");
   GemmProblem problem;
   problem.shape = {1, 4096, 4096, 4096};
   const auto parts_a = parts({}, 4096, 4096, topology);
+  for (const bool together : {false, true}) {
+    ToldTimes told{{}, {1000, together ? 970.0 : 990.0}};
+    const GemmPlan plan = plan_gemm(problem, all_pes(topology), {parts_a, parts_a, parts_a}, topology, told.timer());
+    ASSERT_EQ(told.plans.size(), 2U);
+    EXPECT_FALSE(told.plans[0].loads_together());
+    EXPECT_TRUE(told.plans[1].loads_together());
+    EXPECT_EQ(plan.loads_together(), together);
+  }
+}
+
+TEST(GemmPlan, IsNotMeasuredWhereThatTakesLongOrNobodyKnowsWhoHoldsWhat) {
+  const auto topology = machine("ahbm-1sip");
+  GemmProblem problem;
+  problem.shape = {1, 8192, 8192, 8192};
+  const auto parts_a = parts({}, 8192, 8192, topology);
   ToldTimes told;
   plan_gemm(problem, all_pes(topology), {parts_a, parts_a, parts_a}, topology, told.timer());
   EXPECT_TRUE(told.plans.empty());

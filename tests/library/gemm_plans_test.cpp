@@ -17,6 +17,7 @@
 #include "runtime/context.h"
 #include "runtime/devices/simulated_devices.h"
 #include "runtime/functions/device_kernels.h"
+#include "tile/library/gemm_groups.h"
 #include "tile/library/gemm_plan_text.h"
 
 namespace kernbench::runtime {
@@ -92,6 +93,29 @@ TEST(GemmPlans, AreEqualWhenTheyWereTextsMeanwhile) {
       EXPECT_EQ(read->ranges.size(), plan->ranges.size());
       EXPECT_EQ(read->estimated_ns, plan->estimated_ns);
     }
+  });
+}
+
+TEST(GemmPlans, HaveTheGroupsThatLoadTogetherWhenTheyWereTextsMeanwhile) {
+  SimulateOptions options;
+  options.topology = "tiny";
+  options.overrides = {"sip.cubes.mesh=[2, 2]"};
+  simulate(options, [] {
+    tile::library::GemmPlan plan = *plan_of({.m = 256, .n = 256, .k = 64});
+    ASSERT_TRUE(tile::library::load_together(plan));
+    const auto read = tile::library::plan_from_text(tile::library::to_text(plan));
+    ASSERT_TRUE(read);
+    for (const auto mates : {&tile::library::GemmPlan::mates_a, &tile::library::GemmPlan::mates_b}) {
+      ASSERT_EQ(((*read).*mates).size(), (plan.*mates).size());
+      for (std::size_t i = 0; i < (plan.*mates).size(); ++i) {
+        const auto &one = (plan.*mates)[i], &other = ((*read).*mates)[i];
+        ASSERT_EQ(one == nullptr, other == nullptr);
+        if (one == nullptr) continue;
+        EXPECT_EQ(one->name, other->name);
+        EXPECT_EQ(one->programs, other->programs);
+      }
+    }
+    EXPECT_EQ(tile::library::to_text(*read), tile::library::to_text(plan));
   });
 }
 

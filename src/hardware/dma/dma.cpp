@@ -6,6 +6,7 @@
 
 #include "base/text.h"
 #include "hardware/agents.h"
+#include "hardware/dma/multicast.h"
 #include "kernbench/error.h"
 
 namespace kernbench::hardware {
@@ -43,6 +44,8 @@ void DmaQueue::begin(Command& command) {
   place->command = &command;
   const std::size_t legs = command.dma().legs.size();
   place->accesses = place->open_legs = legs;
+  place->requests = command.dma().kind == DmaKind::multicast ? legs : 0;
+  place->set_up = false;
   if (command.watched && place->logs.size() < legs) place->logs.resize(legs);
   const auto flight = static_cast<std::uint64_t>(place - flights_.begin());
   setting_up_ = true;
@@ -56,18 +59,23 @@ void DmaQueue::begin(Command& command) {
 void DmaQueue::start_legs(std::uint64_t flight) {
   setting_up_ = false;
   Flight& begun = flights_[flight];
+  begun.set_up = true;
   const CommandRef command(begun.command);
   const DmaWork& work = command->dma();
   if (work.legs.empty()) {
     effect(*command);
     return end(begun);
   }
+  const bool together = work.kind == DmaKind::multicast;
+  if (together && command->cancelled) return end(begun);
   for (std::uint64_t leg = 0; leg < work.legs.size(); ++leg) {
     if (work.writes()) {
       start_write(part(flight, leg));
     } else {
       transport_.message(sender(part(flight, leg)), Endpoint::pe_port(pe_), Endpoint::hbm_slice(work.legs[leg].slice),
-                         VirtualNetwork::request, sim::call<&DmaQueue::start_read>(this, part(flight, leg)));
+                         VirtualNetwork::request,
+                         together ? sim::call<&DmaQueue::start_multicast>(this, part(flight, leg))
+                                  : sim::call<&DmaQueue::start_read>(this, part(flight, leg)));
     }
   }
   start_next(*command);
@@ -78,6 +86,39 @@ void DmaQueue::start_read(std::uint64_t part) {
   const auto route = transport_.route(transport_.slice(leg.slice), transport_.tcm(pe_), VirtualNetwork::response);
   transport_.transfer(sender(part), route, leg.ranges, sim::call<&DmaQueue::left_memory>(this, part),
                       sim::call<&DmaQueue::leg_done>(this, part), log_of(part));
+}
+
+// The bytes set out when the requests of all members are there.
+void DmaQueue::start_multicast(std::uint64_t part) {
+  Flight& flight = flight_of(part);
+  const CommandRef command(flight.command);
+  const DmaWork& work = command->dma();
+  --flight.requests;
+  if (!command->cancelled)
+    return work.multicast->request_arrived(transport_, work.member, leg_index(part), *this, part);
+  end_if_over(flight);
+}
+
+bool DmaQueue::end_if_over(Flight& flight) {
+  if (flight.open_legs > 0 || flight.requests > 0) return false;
+  end(flight);
+  return true;
+}
+
+// Who waits for the others' requests may wait for ever. Requests and bytes on their way come first.
+bool DmaQueue::abort(Command& command) {
+  const DmaWork& work = command.dma();
+  if (work.kind != DmaKind::multicast || work.legs.empty() || work.multicast->begun()) return false;
+  work.multicast->abandon();
+  Flight& flight = *std::ranges::find(flights_, &command, &Flight::command);
+  if (!flight.set_up) return false;
+  flight.open_legs -= work.multicast->unbegun();
+  return end_if_over(flight);
+}
+
+void DmaQueue::needs(const Command& command, std::vector<sim::WaitEdge>& edges) const {
+  const DmaWork& work = command.dma();
+  if (work.kind == DmaKind::multicast && !work.multicast->begun()) work.multicast->needs(edges);
 }
 
 void DmaQueue::start_write(std::uint64_t part) {
@@ -118,8 +159,13 @@ void DmaQueue::memory_accessed(std::uint64_t part) {
 
 void DmaQueue::leg_done(std::uint64_t part) {
   Flight& flight = flight_of(part);
-  if (--flight.open_legs > 0) return;
-  if (const TransferLog* log = log_of(part)) flight.command->starved = most_starved(*log);
+  if (--flight.open_legs > 0 || flight.requests > 0) return;
+  Command& command = *flight.command;
+  if (const TransferLog* log = log_of(part)) {
+    const DmaWork& work = command.dma();
+    command.starved = work.kind == DmaKind::multicast ? work.multicast->most_starved_to(work.member, leg_index(part))
+                                                      : most_starved(*log);
+  }
   end(flight);
 }
 

@@ -23,12 +23,17 @@ class DmaQueue : public CommandQueue {
   DmaQueue(sim::Scheduler& scheduler, Transport& transport, const topology::Topology& topology, PeCoordinate pe,
            std::int32_t index, Tlb& tlb, std::unique_ptr<DmaModel> model);
 
+  void needs(const Command& command, std::vector<sim::WaitEdge>& edges) const override;
+
  private:
+  friend class Multicast;
   // A descriptor under way.
   struct Flight {
     Command* command = nullptr;  // none: the place is free
     std::size_t accesses = 0;    // legs whose memory access has not taken effect
     std::size_t open_legs = 0;
+    std::size_t requests = 0;  // of a multicast: on their way
+    bool set_up = false;
     std::vector<TransferLog> logs;  // by leg
   };
   // What the callbacks of one leg carry.
@@ -43,12 +48,16 @@ class DmaQueue : public CommandQueue {
     return flight.command->watched ? &flight.logs[leg_index(part)] : nullptr;
   }
   Sender sender(std::uint64_t part);
+  Command& command_of(std::uint64_t part) { return *flight_of(part).command; }
+  Time now() { return scheduler().now(); }
 
   Time setup_of(const Command& command);
   void begin(Command& command) override;
+  bool abort(Command& command) override;
   bool can_begin() const override { return !setting_up_ && active().size() < flights_.size(); }
   void start_legs(std::uint64_t flight);
   void start_read(std::uint64_t part);
+  void start_multicast(std::uint64_t part);
   void start_write(std::uint64_t part);
   void left_memory(std::uint64_t part);
   void landed(std::uint64_t part);
@@ -56,6 +65,7 @@ class DmaQueue : public CommandQueue {
   void memory_accessed(std::uint64_t part);
   void respond(std::uint64_t part);
   void end(Flight& flight);
+  bool end_if_over(Flight& flight);
 
   Transport& transport_;
   const topology::DmaSpec& spec_;

@@ -129,6 +129,12 @@ ExactEngine::Service ExactEngine::serve_memory(Transfer& transfer, const QueuedB
   place.from->queue.pop_front();
   place.from->left = state_.scheduler.now();
   if (place.from->queue.empty()) return at.arbiter.remove(index);
+  if (is_fork(place.from->queue.front())) {
+    Buffer& queue = *place.from;
+    const std::uint64_t port = place.port;
+    at.arbiter.remove(index);
+    return ask_all(queue, port);
+  }
   const Candidate next = head_of(*place.from, place.port);
   const std::uint32_t asks = next_server(next);
   if (asks != server) {
@@ -148,6 +154,14 @@ ExactEngine::Service ExactEngine::serve_memory(Transfer& transfer, const QueuedB
   }
   const Hop& hop = transfer.hops[burst.stage];
   if (hop.behind == nullptr) {
+    if (transfer.is_tree()) {
+      const std::uint16_t receiver = transfer.request.tree[burst.stage].receiver;
+      TreeEnd& end = transfer.ends[receiver];
+      end.delivered = std::max(end.delivered, complete);
+      end.unstarted -= burst.bytes;
+      if (end.unstarted == 0) state_.schedule_received(transfer, burst.transfer, receiver);
+      return;
+    }
     transfer.delivered = std::max(transfer.delivered, complete);
     transfer.unstarted_last -= burst.bytes;
     if (transfer.unstarted_last == 0) state_.schedule_delivered(transfer, burst.transfer);
@@ -161,9 +175,11 @@ void ExactEngine::serve(std::uint32_t server, Server& at, std::size_t index) {
   const Time now = state_.scheduler.now();
   const Candidate& chosen = at.arbiter[index];
   Transfer& transfer = state_.transfer(chosen.transfer);
-  const QueuedBurst burst = chosen.from != nullptr
-                                ? chosen.from->queue.front()
-                                : QueuedBurst{transfer.start, transfer.start, chosen.transfer, 0, chosen.bytes};
+  QueuedBurst burst = chosen.from != nullptr
+                          ? chosen.from->queue.front()
+                          : QueuedBurst{transfer.start, transfer.start, chosen.transfer, 0, chosen.bytes};
+  const bool forks = chosen.branch != 0;
+  if (forks) burst.stage = chosen.branch;
   const Time could = std::max({burst.ready, at.free_at, chosen.since});
   const Service service = transfer.hops[burst.stage].memory ? serve_memory(transfer, burst)
                                                             : serve_plain(server, at, transfer, Bytes(burst.bytes));
@@ -176,12 +192,34 @@ void ExactEngine::serve(std::uint32_t server, Server& at, std::size_t index) {
   const Time starving = starved(now - could, before);
   transfer.note(burst.stage, now, at.starved, starving);
   at.starved += starving;
+  if (forks) {
+    leave_fork(at, index, burst, tail);
+    return forward(at, transfer, burst, service.head, tail);
+  }
   if (burst.stage > 0) {
     const Hop& hop = transfer.hops[burst.stage - std::size_t{1}];
     return_room(hop, {tail + state_.servers[hop.server].latency, now - burst.ready, burst.bytes});
   }
   advance_port(at, server, index);
   forward(at, transfer, burst, service.head, tail);
+}
+
+/// A burst has started on one of the servers behind a fork. Its room is free when the last of them has it all.
+void ExactEngine::leave_fork(Server& at, std::size_t index, const QueuedBurst& burst, Time tail) {
+  Buffer& queue = *at.arbiter[index].from;
+  const std::uint64_t port = at.arbiter[index].port;
+  const Transfer& transfer = state_.transfer(burst.transfer);
+  const Hop& before = transfer.hops[queue.queue.front().stage - std::size_t{1}];
+  const Time now = state_.scheduler.now();
+  at.arbiter.remove(index);
+  Fork& fork = queue.fork;
+  fork.home = std::max(fork.home, tail + state_.servers[before.server].latency);
+  fork.waited = std::max(fork.waited, now - burst.ready);
+  if (--fork.open > 0) return;
+  return_room(before, {fork.home, fork.waited, burst.bytes});
+  queue.queue.pop_front();
+  queue.left = now;
+  if (!queue.queue.empty()) ask_all(queue, port);
 }
 
 void ExactEngine::arbitrate(std::uint64_t server_argument) {
@@ -218,9 +256,17 @@ void ExactEngine::prepare(Transfer& transfer) {
     transfer.responses.ahead.clear();
   }
   transfer.hops.clear();
+  const std::span<const TreeStage> tree = transfer.request.tree;
   for (std::size_t stage = 0; stage < route.size(); ++stage) {
     Hop& hop = transfer.hops.emplace_back(Hop{route[stage].server.value, state_.is_memory(route[stage])});
-    if (stage + 1 == route.size()) break;
+    if (!tree.empty()) {
+      hop.next_branch = tree[stage].next_branch;
+      hop.forks = stage > 0 && !transfer.request.ends_at(stage - 1) && hop.next_branch != 0;
+    }
+    if (transfer.request.ends_at(stage)) {
+      assert(tree.empty() || !hop.memory);
+      continue;
+    }
     const std::uint32_t index = buffer_index(route, stage);
     const bool responses = stage == 0 && transfer.has_response_buffer();
     hop.behind = responses ? &transfer.responses : &state_.servers[hop.server].buffer(index);
@@ -229,7 +275,10 @@ void ExactEngine::prepare(Transfer& transfer) {
 }
 
 void ExactEngine::start(TransferSlot slot) {
-  prepare(state_.transfer(slot));
+  Transfer& transfer = state_.transfer(slot);
+  prepare(transfer);
+  transfer.open_receivers = transfer.request.receivers.size();
+  transfer.ends.assign(transfer.open_receivers, {transfer.start, transfer.unstarted_last});
   present_injection(slot);
 }
 

@@ -76,6 +76,9 @@ class ExactEngine {
   Time serve_ahead(Transfer& transfer, const QueuedBurst& burst, Server& at, Time start);
   void wait_in_queue(Transfer& transfer, const QueuedBurst& burst);
   void ask(Buffer& queue, std::uint64_t port);
+  void ask_all(Buffer& queue, std::uint64_t port);
+  void leave_fork(Server& at, std::size_t index, const QueuedBurst& burst, Time tail);
+  bool is_fork(const QueuedBurst& head) const { return state_.transfer(head.transfer).hops[head.stage].forks; }
   void release(std::uint32_t server, Server& at);
   void stop_asking(Buffer& queue, std::uint64_t port);
   void take_back_last(Buffer& queue);

@@ -20,9 +20,12 @@ struct Fabric::Implementation {
         engine(state, fabric_options.exact_events),
         coalescer(state, engine) {
     state.on_delivered = sim::call<&Implementation::deliver>(this);
+    state.on_received = sim::call<&Implementation::receive>(this);
   }
 
   void deliver(std::uint64_t slot);
+  void receive(std::uint64_t slot_and_receiver);
+  void end(TransferSlot slot);
 
   FabricOptions options;
   fabric::FabricState state;
@@ -39,7 +42,7 @@ static void for_each_server(const Transfer& transfer, Visit visit, VisitMember v
   for (std::size_t stage = 0; stage < route.size(); ++stage) {
     const Stage& at = route[stage];
     const bool last = stage + 1 == route.size();
-    visit(at.server.value, fabric::side_of(side, at));
+    visit(at.server.value, transfer.is_tree() ? fabric::kInTree : fabric::side_of(side, at));
     for (std::uint32_t member = 1; member < at.group; ++member) visit_member(at.server.value + member);
     if (last) break;
     side = stage == 0 && transfer.has_response_buffer()
@@ -52,13 +55,26 @@ void Fabric::Implementation::deliver(std::uint64_t argument) {
   const auto slot = static_cast<TransferSlot>(argument);
   Transfer& transfer = state.transfer(slot);
   if (transfer.coalesced) coalescer.finish(slot);
+  const sim::Callback delivered = transfer.request.delivered;
+  end(slot);
+  if (delivered.function != nullptr) delivered.function(delivered.object, delivered.argument);
+}
+
+void Fabric::Implementation::receive(std::uint64_t argument) {
+  const auto slot = static_cast<TransferSlot>(argument);
+  Transfer& transfer = state.transfer(slot);
+  const sim::Callback delivered = transfer.request.receivers[argument >> fabric::FabricState::kReceiverShift].delivered;
+  if (--transfer.open_receivers == 0) end(slot);
+  if (delivered.function != nullptr) delivered.function(delivered.object, delivered.argument);
+}
+
+void Fabric::Implementation::end(TransferSlot slot) {
+  const Transfer& transfer = state.transfer(slot);
   for_each_server(
       transfer, [&](std::uint32_t server, std::uint64_t side) { state.servers[server].leave(side); },
       [&](std::uint32_t server) { --state.servers[server].users; });
-  const sim::Callback delivered = transfer.request.delivered;
   state.scheduler.end_work(transfer.origin);
   state.remove_transfer(slot);
-  if (delivered.function != nullptr) delivered.function(delivered.object, delivered.argument);
 }
 
 Fabric::Fabric(sim::Scheduler& scheduler, FabricOptions options)
@@ -118,7 +134,8 @@ void Fabric::start(const TransferRequest& request) {
     transfer.starved_before.assign(transfer.request.route.size(), Time::max());
     for (const Stage& stage : transfer.request.route) log->hops.push_back({stage.server, stage.group, {}, {}});
   }
-  if (transfer.request.ranges.total() == Bytes(0)) {
+  assert(request.tree.empty() || (request.tree.size() == request.route.size() && !request.receivers.empty()));
+  if (transfer.request.ranges.total() == Bytes(0) && !transfer.is_tree()) {
     transfer.request.route = {};
     transfer.departed = transfer.delivered = transfer.start;
     state.schedule_departed(transfer);
@@ -144,8 +161,8 @@ void Fabric::start(const TransferRequest& request) {
         come_to(server, true);
         ++state.servers[server].users;  // from no side: what comes there otherwise has it not for itself
       });
-  if (transfer.has_response_buffer()) note_port(state, transfer.request.route);
-  const bool exact = implementation_->options.exact_events || state.observer != nullptr;
+  if (transfer.has_response_buffer() && !transfer.is_tree()) note_port(state, transfer.request.route);
+  const bool exact = implementation_->options.exact_events || state.observer != nullptr || transfer.is_tree();
   if (alone && !transfer.own_laws && !exact) {
     implementation_->coalescer.start(slot);
   } else {

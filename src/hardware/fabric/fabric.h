@@ -114,12 +114,30 @@ struct TransferLog {
   bool operator==(const TransferLog&) const = default;
 };
 
+/// Where a stage stands in a tree, whose stages are in depth-first order: the first one behind a stage comes next.
+struct TreeStage {
+  static constexpr std::uint16_t kInside = UINT16_MAX;
+  std::uint16_t next_branch = 0;     // the next stage behind the same one; 0: none
+  std::uint16_t receiver = kInside;  // of a last stage: its place among the receivers
+};
+
+/// The end of one path of a tree: whose delivery it is, with the key (agent, 2 * operation + 1).
+struct Receiver {
+  sim::AgentId agent;
+  std::uint64_t operation = 0;
+  sim::Callback delivered;
+};
+
 /// A transfer: its bytes cross all stages in bursts, in the order of `ranges`. Of transfers that are under way at the
 /// same time, no two have the same agent and operation: these are their input ports' names.
 struct TransferRequest {
   sim::AgentId agent;  // who moves it, and the number of its operation: the tie key of its callbacks
   std::uint64_t operation = 0;
   std::span<const Stage> route;  // at least one stage; somebody else keeps it until the transfer is delivered
+  /// A multicast: `route` is a tree, with one entry here for each stage, and somebody keeps the receivers, too, until
+  /// the last of them has all. Its last stages are single servers and no memories. Empty: a path.
+  std::span<const TreeStage> tree = {};
+  std::span<const Receiver> receivers = {};
   Ranges ranges;
   /// From memory to memory: where the bytes go, in the order of `ranges` and as many. Accesses then cross no row and no
   /// granule of either side; those of `ranges` are the ones of a first stage, those here of a last one. Empty: the same
@@ -133,6 +151,11 @@ struct TransferRequest {
   sim::Callback departed;
   sim::Callback delivered;
   TransferLog* log = nullptr;  // is filled by the time of `delivered`, until which it must live
+
+  /// Whether bursts leave the fabric behind a stage.
+  bool ends_at(std::size_t stage) const {
+    return tree.empty() ? stage + 1 == route.size() : tree[stage].receiver != TreeStage::kInside;
+  }
 };
 
 /// What one server has done before now: bursts whose service has started (in a channel: that the memory has taken), and

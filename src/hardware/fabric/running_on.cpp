@@ -10,7 +10,9 @@ namespace kernbench::hardware::fabric {
 /// each starts as soon as it and the server can. A burst that waits for room, or comes to a memory, waits for its turn.
 [[gnu::always_inline]] inline bool ExactEngine::can_run_on(const Transfer& transfer, const QueuedBurst& burst) {
   const Hop& hop = transfer.hops[burst.stage];
-  if (hop.memory || !runs_on_ || !transfer.hops[burst.stage - std::size_t{1}].behind->queue.empty()) return false;
+  if (hop.memory || !runs_on_ || transfer.is_tree() ||
+      !transfer.hops[burst.stage - std::size_t{1}].behind->queue.empty())
+    return false;
   const Server& at = state_.servers[hop.server];
   if (!at.only_through_entry() || (is_responses(at.entry) && at.users > 1)) return false;
   if (hop.behind == nullptr) return true;
@@ -27,20 +29,42 @@ void ExactEngine::wait_in_queue(Transfer& transfer, const QueuedBurst& burst) {
 /// The head of a queue asks for its server. Which of the turns of an instant comes first may decide: if the burst
 /// before it leaves for another server, the head asks in the turn of that one.
 void ExactEngine::ask(Buffer& queue, std::uint64_t port) {
-  const Candidate head = head_of(queue, port);
-  const std::uint32_t server = next_server(head);
-  if (queue.left > state_.scheduler.now() && queue.left >= head.ready && queue.ahead.back().server != server) {
-    queue.held = true;
+  const QueuedBurst& head = queue.queue.front();
+  if (queue.left > state_.scheduler.now() && queue.left >= head.ready) {
     const std::uint32_t other = queue.ahead.back().server;
-    return set_turn(state_.servers[other], other, queue.left);
+    if (is_fork(head) || other != state_.transfer(head.transfer).hops[head.stage].server) {
+      queue.held = true;
+      return set_turn(state_.servers[other], other, queue.left);
+    }
   }
-  add_candidate(server, head);
+  ask_all(queue, port);
+}
+
+/// The head of a queue asks now: a server, or those that are behind a fork.
+void ExactEngine::ask_all(Buffer& queue, std::uint64_t port) {
+  const QueuedBurst head = queue.queue.front();
+  if (!is_fork(head)) {
+    const Candidate candidate = head_of(queue, port);
+    return add_candidate(next_server(candidate), candidate);
+  }
+  const Transfer& transfer = state_.transfer(head.transfer);
+  queue.fork = Fork{};
+  for (std::uint16_t stage = head.stage; stage != 0; stage = transfer.hops[stage].next_branch) {
+    const Hop& hop = transfer.hops[stage];
+    ++queue.fork.open;
+    add_candidate(hop.server, {port, head.ready, hop.room(), &queue, head.bytes, head.transfer, queue.left, stage});
+  }
 }
 
 void ExactEngine::stop_asking(Buffer& queue, std::uint64_t port) {
   if (queue.queue.empty() || std::exchange(queue.held, false)) return;
   const QueuedBurst& head = queue.queue.front();
-  state_.servers[state_.transfer(head.transfer).hops[head.stage].server].arbiter.remove_port(port);
+  const std::vector<Hop>& hops = state_.transfer(head.transfer).hops;
+  state_.servers[hops[head.stage].server].arbiter.remove_port(port);
+  if (!is_fork(head)) return;
+  for (std::uint16_t stage = hops[head.stage].next_branch; stage != 0; stage = hops[stage].next_branch) {
+    state_.servers[hops[stage].server].arbiter.remove_port(port);
+  }
 }
 
 void ExactEngine::release(std::uint32_t server, Server& at) {
@@ -49,8 +73,7 @@ void ExactEngine::release(std::uint32_t server, Server& at) {
   if (queue.left > state_.scheduler.now()) return set_turn(at, server, queue.left);
   queue.held = false;
   const QueuedBurst& head = queue.queue.front();
-  const Candidate candidate = head_of(queue, state_.transfer(head.transfer).hops[head.stage - std::size_t{1}].port);
-  add_candidate(next_server(candidate), candidate);
+  ask_all(queue, state_.transfer(head.transfer).hops[head.stage - std::size_t{1}].port);
 }
 
 /// Returns the tail of the burst on the server.

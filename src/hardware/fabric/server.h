@@ -88,6 +88,13 @@ inline std::uint32_t buffer_index(std::span<const Stage> route, std::size_t stag
   return route[stage].traffic.index() + (lands ? TrafficClass::count : 0);
 }
 
+/// The head of a queue that goes on to several servers, and leaves its buffer when the last of them has taken it.
+struct Fork {
+  std::uint32_t open = 0;  // that have not
+  Time home;               // of its room, as far as is known
+  Time waited;             // longest, of those that have
+};
+
 /// A buffer behind a server: a queue of which only the head asks for its next server.
 struct alignas(64) Buffer {
   explicit Buffer(Bytes size) : room(size) {}
@@ -96,6 +103,7 @@ struct alignas(64) Buffer {
   bool held = false;  // its head asks for its server when the burst before it has left
   Time left;          // when the last burst that is no longer in the queue has left it, or will
   AheadStarts ahead;  // of these, those that leave later than some time in the past
+  Fork fork;          // of its head
 };
 
 /// Structural names of the input ports of an arbiter: first the queues by (server, buffer), then the transfers that
@@ -123,6 +131,8 @@ constexpr std::uint64_t side_of(std::uint64_t from, const Stage& stage) {
   return stage.group > 1 ? from ^ std::uint64_t{1} << 61 : from;
 }
 inline constexpr std::uint64_t kBeginsAtGroup = side_of(kBeginsHere, Stage{{}, 2, {}});
+/// The side of all trees, whatever they come from: beside them nothing runs on, nor do they.
+inline constexpr std::uint64_t kInTree = std::uint64_t{1} << 60;
 
 /// The head of an input port asks for a server.
 struct Candidate {
@@ -133,6 +143,7 @@ struct Candidate {
   std::int64_t bytes = 0;
   TransferSlot transfer = kNoTransfer;  // that it belongs to
   Time since = {};                      // when it becomes the head
+  std::uint16_t branch = 0;             // of a fork: the stage that it asks for
 
   /// The earliest time at which it can be served by a free server; max while no room is known to come.
   Time eligible() const { return room == nullptr ? ready : std::max(ready, room->available(bytes)); }

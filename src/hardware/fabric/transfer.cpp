@@ -36,4 +36,12 @@ void FabricState::schedule_delivered(Transfer& transfer, TransferSlot slot) {
       scheduler.schedule(transfer.delivered, sim::Phase::deliver, request.agent, request.operation * 2 + 1, callback);
 }
 
+void FabricState::schedule_received(Transfer& transfer, TransferSlot slot, std::size_t receiver) {
+  const Receiver& to = transfer.request.receivers[receiver];
+  sim::Callback callback = on_received;
+  callback.argument = (static_cast<std::uint64_t>(receiver) << kReceiverShift) | slot;
+  const sim::Scheduler::ActsFor starter(scheduler, transfer.origin);
+  scheduler.schedule(transfer.ends[receiver].delivered, sim::Phase::deliver, to.agent, to.operation * 2 + 1, callback);
+}
+
 }  // namespace kernbench::hardware::fabric

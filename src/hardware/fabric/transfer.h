@@ -32,9 +32,17 @@ struct LaneResult {
 struct Hop {
   std::uint32_t server = 0;
   bool memory = false;
-  Buffer* behind = nullptr;  // none behind the last one
-  std::uint64_t port = 0;    // what that buffer is to the next server
+  Buffer* behind = nullptr;       // none behind the last one
+  std::uint64_t port = 0;         // what that buffer is to the next server
+  std::uint16_t next_branch = 0;  // the next stage behind the same one; none: 0
+  bool forks = false;             // it is the first of several behind the same one
   Room* room() const { return behind == nullptr ? nullptr : &behind->room; }
+};
+
+/// What is known of one end of a tree.
+struct TreeEnd {
+  Time delivered;
+  std::int64_t unstarted = 0;  // bytes that have not started on its last stage
 };
 
 struct Transfer {
@@ -63,6 +71,8 @@ struct Transfer {
   std::int64_t unstarted_last = 0;
   Buffer responses{Bytes(0)};  // the response buffer behind a first group
   std::vector<Hop> hops;
+  std::vector<TreeEnd> ends;                    // of a tree, by receiver
+  std::size_t open_receivers = 0;               // which have not got all
   ChannelSelector first_channel, last_channel;  // of memories at the ends
 
   std::uint64_t port() const { return injection_port(request.agent, request.operation); }
@@ -75,6 +85,7 @@ struct Transfer {
     starved_before[stage] = std::min(starved_before[stage], before);
     hop.starved = before + more - starved_before[stage];
   }
+  bool is_tree() const { return !request.tree.empty(); }
   bool has_response_buffer() const { return request.route.size() > 1 && request.route.front().group > 1; }
 };
 
@@ -106,8 +117,11 @@ class FabricState {
   /// The events at which a transfer has departed and is delivered: both have the same keys however it got there.
   void schedule_departed(Transfer& transfer);
   void schedule_delivered(Transfer& transfer, TransferSlot slot);
-  /// What a delivery calls, with the slot as argument.
-  sim::Callback on_delivered;
+  /// A receiver of a tree has all at its end's `delivered`.
+  void schedule_received(Transfer& transfer, TransferSlot slot, std::size_t receiver);
+  /// What a delivery calls, with the slot as argument; what the delivery to one receiver calls, with its number above.
+  sim::Callback on_delivered, on_received;
+  static constexpr int kReceiverShift = 32;
 
  private:
   std::vector<std::unique_ptr<Transfer>> transfers_;

@@ -52,12 +52,18 @@ std::vector<Kernel> main_kernels(const RunResult& result) {
   return kernels;
 }
 
+/// Bytes that came to the programs of a launch, or from them: what a multicast reads once comes to several.
+double moved_bytes(const LaunchResult& launch) {
+  const auto port = std::ranges::find(launch.engines, "tcm", &EngineResult::engine);
+  return port == launch.engines.end() ? static_cast<double>(launch.hbm_bytes.count()) : port->work;
+}
+
 /// A launch that moves each byte about once could find nearly all of them in the slices of its own PEs.
 bool could_be_local(const LaunchResult& launch) {
   const auto bytes = static_cast<double>(launch.hbm_bytes.count());
   const auto own = static_cast<double>(launch.distance.own_slice.count());
   return launch.pes > 1 && launch.tensor_bytes > Bytes() && own < bytes / 2 &&
-         bytes <= kMostPasses * static_cast<double>(launch.tensor_bytes.count());
+         moved_bytes(launch) <= kMostPasses * static_cast<double>(launch.tensor_bytes.count());
 }
 
 }  // namespace

@@ -128,7 +128,7 @@ std::vector<EngineResult> engines_of(const tile::LaunchRecord& record, SipId sip
       entry("vector", vector, busiest.vector, duration, device.vector, used.vector),
       entry("hbm", bytes_of(record.hbm_bytes), busiest_slice, duration, slice_peak * topology.pes_per_sip(),
             slice_peak * static_cast<double>(record.slice_bytes.size())),
-      entry("tcm", bytes_of(record.hbm_bytes), transfer_time(busiest.tcm_bytes, topology.pe.tcm.bandwidth), duration,
+      entry("tcm", bytes_of(record.tcm_bytes), transfer_time(busiest.tcm_bytes, topology.pe.tcm.bandwidth), duration,
             device.tcm, used.tcm)};
   std::erase_if(engines, [](const EngineResult& engine) { return engine.work <= 0; });
   return engines;

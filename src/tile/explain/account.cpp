@@ -52,7 +52,7 @@ void LaunchAccount::add(const hardware::Command& command, const WorkSplit& split
   const hardware::Timeline& times = command.times;
   const Line line{command.kind, command.where.file_name(), command.where.line()};
   for_each_interval(command, split, [&](const Interval& interval) {
-    const bool waits = interval.activity <= Activity::message || interval.activity == Activity::translation ||
+    const bool waits = interval.activity <= Activity::members || interval.activity == Activity::translation ||
                        interval.activity == Activity::link_buffer || interval.activity == Activity::contention;
     if (!waits) return;
     Sum& sum =

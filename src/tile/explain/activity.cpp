@@ -20,6 +20,8 @@ std::string_view name(Activity activity, hardware::EngineKind engine) {
       return "credit";
     case Activity::message:
       return "message";
+    case Activity::members:
+      return "group";
     case Activity::setup:
       return "dma setup";
     case Activity::translation:

@@ -21,6 +21,7 @@ enum class Activity : std::uint8_t {
   engine,   // for its turn: until an operation before it in the queue ended, or (DMA) was set up
   credit,   // a send for free slots at the receiver
   message,  // a receive for the message
+  members,  // a multicast for the other programs of its group
   // or is worked on.
   setup,        // DMA: the descriptor
   translation,  // DMA: walks of the page table

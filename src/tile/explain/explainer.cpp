@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "hardware/dma/multicast.h"
 #include "sim/scheduler.h"
 #include "tile/program/program.h"
 
@@ -172,9 +173,16 @@ void Explainer::on_arrival(KernelCommand& receive, KernelCommand& send, const ha
 WorkSplit Explainer::split_of(const KernelCommand& command) const {
   const CommandExplanation& known = command.explained;
   const bool dma = command.engine() == hardware::EngineKind::dma;
-  WorkSplit split{
-      command.times.finished, dma ? known.bound : machine_.least(command.program->coordinate(), command), {}, {}, {}};
-  const Time work = split.finished - command.times.started, least = split.bound.total() + command.times.translation;
+  WorkSplit split{command.times.finished,
+                  dma ? known.bound : machine_.least(command.program->coordinate(), command),
+                  {},
+                  {},
+                  {},
+                  {}};
+  const Time work = split.finished - command.times.started;
+  Time least = split.bound.total() + command.times.translation;
+  if (dma) least += command.times.waited;
+  if (dma && command.dma().multicast != nullptr) split.slowest = command.dma().multicast->slowest();
   if (!dma || least >= work) return split;
   const Time beyond = work - least;
   split.starved = std::min(command.starved.time, beyond);
@@ -203,7 +211,7 @@ bool Explainer::through_message(Path& path, const KernelCommand& receive, Time u
   const auto& send = static_cast<const KernelCommand&>(*receive.explained.send);
   const auto& fabric = machine_.fabric();
   path = send.explained.started;
-  append_work(path, send, {way.sent, {}, {}, {}, {}});
+  append_work(path, send, {way.sent, {}, {}, {}, {}, {}});
   const auto part_of = [&](const hardware::ServerTime& due) {
     return due.time > Time::zero() ? fabric.spec(due.server).part : PartId();
   };

@@ -20,6 +20,8 @@ struct WorkSplit {
   PartId busiest;
   /// DMA that waited for room: the server whose buffer is too small.
   PartId buffer;
+  /// A multicast that waited for other programs: the queue of the one that came last.
+  PartId slowest;
 };
 
 /// A part of an operation's duration.
@@ -57,6 +59,7 @@ void for_each_work(const hardware::Command& command, const WorkSplit& split, Vis
     interval(Activity::setup, split.bound.setup);
     interval(Activity::translation, times.translation);
     interval(Activity::request, split.bound.request);
+    interval(Activity::members, times.waited, split.slowest);
     interval(Activity::data, split.bound.work);
     interval(Activity::link_buffer, split.starved, split.buffer);
     interval(Activity::contention, split.finished - at, split.busiest);

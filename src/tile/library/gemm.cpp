@@ -58,7 +58,8 @@ tl::Tile finish_tile(const tl::Tile& x, const tl::Tile& more, const GemmEpilogue
 struct Step {
   std::int64_t batch, m, n, rows, columns;
   std::int64_t k, length, more;
-  bool last;  // of its tile
+  bool last;     // of its tile
+  bool of_edge;  // which no other program has
 };
 
 /// sums + x [rows, k] times y [k, columns] on the vector engine, in f32.
@@ -72,7 +73,8 @@ tl::Tile multiply_on_lanes(const tl::Tile& x, const tl::Tile& y, const tl::Tile&
 
 /// Appends what a program does in `range`. For each tile k runs from k_start to the end, then from the beginning. Steps
 /// begin with `length` and double.
-void add_steps(std::vector<Step>& steps, std::int64_t& length, const GemmRange& range, const GemmPlan& plan) {
+void add_steps(std::vector<Step>& steps, std::int64_t& length, const GemmRange& range, const GemmPlan& plan,
+               bool of_edge) {
   if (range.empty()) return;
   const auto walk = [&](Step step, std::int64_t begin, std::int64_t end) {
     for (step.k = begin; step.k < end; step.k += step.length + step.more) {
@@ -86,8 +88,9 @@ void add_steps(std::vector<Step>& steps, std::int64_t& length, const GemmRange& 
   for (std::int64_t batch = range.batch[0]; batch < range.batch[1]; ++batch) {
     for (std::int64_t m = range.m[0]; m < range.m[1]; m += plan.tile_m) {
       for (std::int64_t n = range.n[0]; n < range.n[1]; n += plan.tile_n) {
-        const Step tile{batch, m, n,    std::min(plan.tile_m, range.m[1] - m), std::min(plan.tile_n, range.n[1] - n), 0,
-                        0,     0, false};
+        const Step tile{
+            batch, m,     n,      std::min(plan.tile_m, range.m[1] - m), std::min(plan.tile_n, range.n[1] - n), 0, 0,
+            0,     false, of_edge};
         walk(tile, range.k_start, range.k[1]);
         walk(tile, range.k[0], range.k_start);
         steps.back().last = true;
@@ -100,9 +103,9 @@ void add_steps(std::vector<Step>& steps, std::int64_t& length, const GemmRange& 
 std::vector<Step> steps_of(std::size_t program, const GemmPlan& plan) {
   std::vector<Step> steps;
   std::int64_t length = plan.first_k;
-  add_steps(steps, length, plan.ranges.at(program), plan);
+  add_steps(steps, length, plan.ranges.at(program), plan, false);
   if (plan.edges.empty()) return steps;
-  for (const GemmRange& edge : plan.edges.at(program)) add_steps(steps, length, edge, plan);
+  for (const GemmRange& edge : plan.edges.at(program)) add_steps(steps, length, edge, plan, true);
   return steps;
 }
 
@@ -111,8 +114,13 @@ std::vector<Step> steps_of(std::size_t program, const GemmPlan& plan) {
 /// bandwidth, and those that are needed first should have it.
 class Loader {
  public:
-  Loader(const View& a, const View& b, const std::vector<Step>& steps, std::int64_t depth)
-      : a_(a), b_(b), steps_(steps), depth_(static_cast<std::size_t>(depth)) {}
+  Loader(const View& a, const View& b, const std::vector<Step>& steps, const GemmPlan& plan, std::size_t program)
+      : a_(a),
+        b_(b),
+        steps_(steps),
+        depth_(static_cast<std::size_t>(plan.depth)),
+        mates_a_(plan.mates_a.empty() ? nullptr : plan.mates_a[program].get()),
+        mates_b_(plan.mates_b.empty() ? nullptr : plan.mates_b[program].get()) {}
   /// The tiles of the next step for the GEMM engine.
   std::pair<tl::Tile, tl::Tile> take() {
     while (loading_.size() < depth_ && next_ < steps_.size()) load_next();
@@ -139,8 +147,13 @@ class Loader {
     return {whole(x, left), whole(y, right)};
   }
   Pair load(const Step& step, std::int64_t k, std::int64_t length) const {
-    auto left = load_async(matrix_of(a_, step.batch), {step.m, k}, {step.rows, length});
-    return {std::move(left), load_async(matrix_of(b_, step.batch), {k, step.n}, {length, step.columns})};
+    auto left = load(step.of_edge ? nullptr : mates_a_, matrix_of(a_, step.batch), {step.m, k}, {step.rows, length});
+    return {std::move(left),
+            load(step.of_edge ? nullptr : mates_b_, matrix_of(b_, step.batch), {k, step.n}, {length, step.columns})};
+  }
+  static PendingLoad load(const tl::MulticastGroup* mates, const View& matrix, const tl::Extents& offsets,
+                          const tl::Extents& shape) {
+    return mates == nullptr ? load_async(matrix, offsets, shape) : load_async(*mates, matrix, offsets, shape);
   }
   void load_next() {
     const Step& step = steps_[next_++];
@@ -153,6 +166,7 @@ class Loader {
   const View& b_;
   const std::vector<Step>& steps_;
   std::size_t depth_;
+  const tl::MulticastGroup *mates_a_, *mates_b_;  // null: alone
   std::size_t next_ = 0, taken_ = 0;
   std::deque<Loads> loading_;
 };
@@ -171,7 +185,7 @@ void gemm(const View& a, const View& b, const View& out, const GemmEpilogue& epi
                       is_floating_point(out.dtype());
   const DType last_type = rounds ? out.dtype() : chain;
   const std::vector<Step> steps = steps_of(program, *plan);
-  Loader loader(a, b, steps, plan->depth);
+  Loader loader(a, b, steps, *plan, program);
   tl::Tile accumulator, sums;  // of the GEMM engine, and of the vector engine
   for (const Step& step : steps) {
     {

@@ -16,6 +16,7 @@
 #include "kernbench/units.h"
 #include "tile/library/gemm_edges.h"
 #include "tile/library/gemm_estimate.h"
+#include "tile/library/gemm_groups.h"
 #include "tile/library/gemm_replay.h"
 #include "tile/library/gemm_traffic.h"
 
@@ -44,6 +45,14 @@ constexpr std::size_t kRefinedGrids = 2;
 /// What the measurements of one product may move, in bursts: six times a matrix of 8192 x 8192 of f16, or four times
 /// what a product of 2048^3 moves on a shipped machine. assumption: half a second for a shape is worth a better plan.
 constexpr double kMeasuredBursts = 400'000;
+/// Of so many of the plans that are shortest, programs also load together what several of them need. A product that
+/// moves too much for that, but no more than this (about 4096^3 in f16 on a shipped machine), is measured alone and
+/// together. assumption: likewise.
+constexpr std::size_t kTogetherPlans = 2;
+/// Of fewer programs a group saves little, 2 to 5 % of a product on machines of 2 to 8 PEs, and whether it does changes
+/// from one machine to the next: a better machine could be slower (perf/credibility).
+constexpr std::int64_t kFewestTogether = 32;
+constexpr double kTogetherBursts = 1'600'000;
 /// Edges are worth it where they leave at most so many of the array's folds, and cost so many times what the array
 /// takes for theirs: their tiles are narrow, so that loads and the array's fill show. Measured with 4097^3 on
 /// ahbm-1sip.
@@ -241,7 +250,7 @@ class Planner {
   /// Of the plans whose replays are about as short as that of `best`: replays leave out what a simulation does not.
   GemmPlan least_measured(const Best& best) {
     const std::vector<Best> all = shortlist(best);
-    if (all.size() < 2) return finished(best);
+    if (all.size() < 2) return bursts_of(best) > kTogetherBursts ? finished(best) : alone_or_together(finished(best));
     std::vector<GemmPlan> plans;
     plans.reserve(all.size());
     for (const Best& one : all) plans.push_back(finished(one));
@@ -249,12 +258,52 @@ class Planner {
     std::vector<std::size_t> order(plans.size());
     for (std::size_t i = 0; i < order.size(); ++i) order[i] = i;
     std::ranges::stable_sort(order, {}, [&](std::size_t i) { return times[i]; });
-    return with_vector_share(plans, order, times[order[0]]);
+    double ns = times[order[0]];
+    const GemmPlan shortest = with_vector_share(plans, order, ns);
+    return together(shortest, plans, order, ns);
+  }
+
+  /// Of a product that is too large for more.
+  GemmPlan alone_or_together(const GemmPlan& alone) const {
+    std::vector<GemmPlan> both{alone, alone};
+    if (count() < kFewestTogether || !load_together(both[1])) return alone;
+    const std::vector<double> times = timer_(both);
+    return both[times[1] < kMargin * times[0] ? 1 : 0];
+  }
+
+  /// `best`, which takes `ns`, or it or one of the first of `plans` in `order` whose programs load together what
+  /// several of them need. Their loads are then few, and steps may be longer.
+  GemmPlan together(GemmPlan best, const std::vector<GemmPlan>& plans, std::span<const std::size_t> order,
+                    double ns) const {
+    if (count() < kFewestTogether) return best;
+    std::vector<GemmPlan> tried;
+    const auto add = [&](GemmPlan plan) {
+      if (load_together(plan)) tried.push_back(std::move(plan));
+    };
+    if (best.vector_share > 0) add(best);
+    for (const std::size_t i : order.first(std::min(order.size(), kTogetherPlans))) add(plans[i]);
+    take_shorter(tried, best, ns);
+    if (!best.loads_together() || best.vector_share > 0 || problem_.tile_k > 0) return best;
+    tried.clear();
+    const GemmTiles found = tiles_of(best);
+    for (const std::int64_t times : {2, 4}) {
+      for (const std::int64_t first : {found.first_k, 2 * found.first_k}) {
+        GemmTiles tiles = found;
+        tiles.k = std::min(times * found.k, best.ranges.front().k[1] - best.ranges.front().k[0]);
+        tiles.first_k = std::min(first, tiles.k);
+        if (tiles.k == found.k || law_.tcm_bytes(tiles) > law_.tcm_budget()) continue;
+        GemmPlan plan = best;
+        plan.tile_k = tiles.k, plan.first_k = tiles.first_k, plan.tcm_bytes = law_.tcm_bytes(tiles);
+        tried.push_back(std::move(plan));
+      }
+    }
+    take_shorter(tried, best, ns, 1);
+    return best;
   }
 
   /// The first of `plans` in `order`, which takes `ns`, or one of the first few with a part for the vector engine: with
   /// their steps, then with others. Two engines want shorter steps, more of them under way.
-  GemmPlan with_vector_share(const std::vector<GemmPlan>& plans, std::span<const std::size_t> order, double ns) const {
+  GemmPlan with_vector_share(const std::vector<GemmPlan>& plans, std::span<const std::size_t> order, double& ns) const {
     GemmPlan best = plans[order[0]];
     std::vector<GemmPlan> shared;
     for (const std::size_t i : order.first(std::min(order.size(), kVectorPlans)))
@@ -289,11 +338,11 @@ class Planner {
   }
 
   /// Measures `plans`; the shortest replaces `best`, which takes `ns`, when it is shorter by the margin.
-  void take_shorter(const std::vector<GemmPlan>& plans, GemmPlan& best, double& ns) const {
+  void take_shorter(const std::vector<GemmPlan>& plans, GemmPlan& best, double& ns, double margin = kMargin) const {
     if (plans.empty()) return;
     const std::vector<double> times = timer_(plans);
     const auto least = std::ranges::min_element(times);
-    if (*least >= kMargin * ns) return;
+    if (*least >= margin * ns) return;
     ns = *least;
     best = plans[static_cast<std::size_t>(least - times.begin())];
   }
@@ -731,6 +780,10 @@ std::vector<std::pair<std::string, std::string>> choices(const GemmPlan& plan) {
                                                        {"a_from", places(plan.a)},
                                                        {"b_from", places(plan.b)},
                                                        {"tcm", to_text(Bytes(plan.tcm_bytes))}};
+  if (plan.loads_together()) {
+    const bool a = !plan.mates_a.empty(), b = !plan.mates_b.empty();
+    all.emplace_back("multicast", a && b ? "A, B" : a ? "A" : "B");
+  }
   if (plan.vector_share > 0)
     all.emplace_back("vector_share", fmt::format("{} %", std::lround(100 * plan.vector_share)));
   if (const auto [rows, columns] = edge_extents(plan); rows + columns > 0)

@@ -9,6 +9,8 @@
 // Edges. Where the last rows or columns of C would cost every program one more pass of its array, the ranges end before
 // them, and all programs share them as blocks of their own, after their range.
 //
+// Together. Programs whose walks over an operand are the same may load its tiles by multicast, each tile once for all.
+//
 // Vector share. Of each step of few rows the vector engine takes the last part of k, `vector_share` of it, and keeps
 // its sums in a tile of its own: the array, of which a few rows work, and the lanes go through the weights together.
 //
@@ -22,6 +24,7 @@
 #include <array>
 #include <cstdint>
 #include <functional>
+#include <memory>
 #include <span>
 #include <string>
 #include <utility>
@@ -29,6 +32,7 @@
 
 #include "kernbench/coordinates.h"
 #include "kernbench/dtype.h"
+#include "kernbench/tl/multicast.h"
 #include "topology/spec.h"
 
 namespace kernbench::tile::library {
@@ -92,6 +96,9 @@ struct GemmPlan {
   /// What each program works on after its range, where the ranges leave a few rows or columns (gemm_edges.h); either
   /// may be empty. Without such there are none.
   std::vector<std::array<GemmRange, 2>> edges;
+  /// With whom each program loads the tiles of an operand by multicast (gemm_groups.h); null: alone. Empty: all do.
+  std::vector<std::shared_ptr<const tl::MulticastGroup>> mates_a, mates_b;
+  bool loads_together() const { return !mates_a.empty() || !mates_b.empty(); }
   /// Where the programs find what they read of an operand: shares of its elements; what is left is in other cubes.
   struct Nearby {
     double own = 0, cube = 0;

@@ -7,6 +7,8 @@
 #include <concepts>
 #include <iterator>
 
+#include "tile/library/gemm_groups.h"
+
 namespace kernbench::tile::library {
 
 namespace {
@@ -105,16 +107,20 @@ void visit(Archive& archive, std::vector<Item>& items) {
   for (Item& item : items) visit(archive, item);
 }
 
+/// Who loads with whom follows from the rest, once it is known that programs do.
 template <class Archive>
-void visit(Archive& archive, GemmPlan& plan) {
-  auto& [shape, cubes, pes, split_k, tile_m, tile_n, tile_k, depth, first_k, vector_share, tcm_bytes, ranges, edges, a,
-         b, estimated_ns] = plan;
+void visit(Archive& archive, GemmPlan& plan, bool& together) {
+  auto& [shape, cubes, pes, split_k, tile_m, tile_n, tile_k, depth, first_k, vector_share, tcm_bytes, ranges, edges,
+         mates_a, mates_b, a, b, estimated_ns] = plan;
   visit(archive, shape), visit(archive, cubes), visit(archive, pes);
   archive(split_k), archive(tile_m), archive(tile_n), archive(tile_k), archive(depth), archive(first_k);
   visit(archive, vector_share);
   archive(tcm_bytes);
   visit(archive, ranges), visit(archive, edges), visit(archive, a), visit(archive, b);
   visit(archive, estimated_ns);
+  std::int64_t flag = together ? 1 : 0;
+  archive(flag);
+  together = flag != 0;
 }
 
 }  // namespace
@@ -123,7 +129,8 @@ std::string to_text(const GemmPlan& plan) {
   std::string text(kHead);
   Writer writer(text);
   GemmPlan copy = plan;
-  visit(writer, copy);
+  bool together = plan.loads_together();
+  visit(writer, copy, together);
   return text;
 }
 
@@ -131,8 +138,9 @@ std::optional<GemmPlan> plan_from_text(std::string_view text) {
   if (!text.starts_with(kHead)) return std::nullopt;
   Reader reader(text.substr(kHead.size()));
   GemmPlan plan;
-  visit(reader, plan);
-  if (!reader.whole()) return std::nullopt;
+  bool together = false;
+  visit(reader, plan, together);
+  if (!reader.whole() || (together && !load_together(plan))) return std::nullopt;
   return plan;
 }
 

@@ -256,13 +256,22 @@ tl::Tile load(const View& view, const tl::Extents& offsets, const tl::Extents& s
   return block.back.empty() ? tile : tl::permute(tile, block.back, where);
 }
 
-PendingLoad load_async(const View& view, const tl::Extents& offsets, const tl::Extents& shape, tl::Where where) {
-  const MemoryBlock block = memory_block(view, shape);
+static tl::BlockPointer pointer_to_block(const View& view, const tl::Extents& offsets, const MemoryBlock& block,
+                                         tl::Where where) {
   tl::Extents none = block.sizes;
   for (std::size_t d = 0; d < none.size(); ++d) none[d] = 0;
-  const auto pointer =
-      tl::make_block_ptr(pointer_to(view, offsets), block.sizes, block.strides, none, block.sizes, where);
-  return {tl::load_async(pointer, {}, where), block.back};
+  return tl::make_block_ptr(pointer_to(view, offsets), block.sizes, block.strides, none, block.sizes, where);
+}
+
+PendingLoad load_async(const View& view, const tl::Extents& offsets, const tl::Extents& shape, tl::Where where) {
+  const MemoryBlock block = memory_block(view, shape);
+  return {tl::load_async(pointer_to_block(view, offsets, block, where), {}, where), block.back};
+}
+
+PendingLoad load_async(const tl::MulticastGroup& mates, const View& view, const tl::Extents& offsets,
+                       const tl::Extents& shape, tl::Where where) {
+  const MemoryBlock block = memory_block(view, shape);
+  return {tl::multicast_load_async(mates, pointer_to_block(view, offsets, block, where), {}, where), block.back};
 }
 
 tl::Tile wait(PendingLoad pending, tl::Where where) {

@@ -50,6 +50,9 @@ struct PendingLoad {
 };
 PendingLoad load_async(const View& view, const tl::Extents& offsets, const tl::Extents& shape,
                        tl::Where where = tl::Where::current());
+/// Likewise by multicast, with the programs of a group that all load this block.
+PendingLoad load_async(const tl::MulticastGroup& mates, const View& view, const tl::Extents& offsets,
+                       const tl::Extents& shape, tl::Where where = tl::Where::current());
 /// Suspends the program until the load has finished; the tile as `load` yields it.
 tl::Tile wait(PendingLoad pending, tl::Where where = tl::Where::current());
 /// Stores `tile` (of the view's rank) at `offsets`, cast to the view's type; permutes first where the view does.

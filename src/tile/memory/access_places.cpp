@@ -54,7 +54,7 @@ class PlaceBuilder {
   addressing::Translation translate(const addressing::ShardPiece& piece) {
     pages_.add(piece);
     try {
-      return environment_.addresses.translate(call_.program.coordinate(), piece.va, Bytes(span_bytes(piece)));
+      return environment_.addresses.translate(call_.reader(), piece.va, Bytes(span_bytes(piece)));
     } catch (const addressing::UnmappedAccess& error) {
       std::string message = fmt::format("tl::{}: {}", call_.name, error.what());
       // Addresses of a tensor that is long gone, or that never was, are nobody's.
@@ -258,7 +258,7 @@ Places places_of_box(const AccessCall& call, const tl::Tensor& tensor, const tl:
   for (std::size_t i = 0; i < shape.size(); ++i) {
     if (offsets[i] >= tensor.descriptor().shape[i] || offsets[i] <= -shape[i]) return {};  // outside altogether
   }
-  for (const auto& piece : locate_box(tensor.descriptor(), offsets.span(), shape.span(), call.program.coordinate())) {
+  for (const auto& piece : locate_box(tensor.descriptor(), offsets.span(), shape.span(), call.reader())) {
     places.add(piece);
   }
   return places.take();
@@ -318,7 +318,7 @@ Places places_of_strided(const AccessCall& call, const tl::Tensor& tensor, const
     PointerLanes lanes = lanes_of_block(block.offset, block.shape, block.strides);
     const PointerLanes places = lanes_of_block(block.lane, block.shape, block.lane_strides);
     PlaceBuilder builder(call, tensor);
-    RunLocator locator(tensor.descriptor(), call.program.coordinate());
+    RunLocator locator(tensor.descriptor(), call.reader());
     for (std::size_t i = 0; i < lanes.offsets.size(); ++i) {
       locator.locate({.lane = places.offsets[i], .offset = lanes.offsets[i]},
                      [&](const addressing::ShardPiece& piece) { builder.add_merged(piece); });
@@ -328,7 +328,7 @@ Places places_of_strided(const AccessCall& call, const tl::Tensor& tensor, const
   PlaceBuilder builder(call, tensor);
   const addressing::LaneBlock lanes{block.offset, block.lane, block.shape.span(), block.strides.span(),
                                     block.lane_strides.span()};
-  for (const auto& piece : locate_lanes(tensor.descriptor(), lanes, call.program.coordinate())) {
+  for (const auto& piece : locate_lanes(tensor.descriptor(), lanes, call.reader())) {
     builder.add_merged(piece);
   }
   return builder.take();
@@ -336,7 +336,7 @@ Places places_of_strided(const AccessCall& call, const tl::Tensor& tensor, const
 
 Places places_of_lanes(const AccessCall& call, const tl::Tensor& tensor, const PointerLanes& lanes) {
   PlaceBuilder builder(call, tensor);
-  RunLocator locator(tensor.descriptor(), call.program.coordinate());
+  RunLocator locator(tensor.descriptor(), call.reader());
   for (const LaneRun& run : runs_of(lanes)) {
     locator.locate(run, [&](const addressing::ShardPiece& piece) { builder.add_merged(piece); });
   }

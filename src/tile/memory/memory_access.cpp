@@ -13,6 +13,7 @@
 #include "numerics/operations.h"
 #include "sim/fiber.h"
 #include "tile/explain/explanation.h"
+#include "tile/memory/multicast_table.h"
 #include "tile/program/conversion.h"
 
 namespace kernbench::tile {
@@ -124,9 +125,49 @@ numerics::Cause reason_of_gaps(const Program& program, const Lanes& lanes) {
 
 }  // namespace
 
-tl::Tile issue_load(const AccessCall& call, const std::shared_ptr<TileState>& result, Places places,
-                    const Lanes& lanes) {
+namespace {
+
+/// The tile of a multicast is what its first member has read.
+void take_what_is_read(KernelCommand& mine, const std::shared_ptr<MulticastRound>& round, TileValue& value) {
+  if (mine.program->environment().stream.wanted(Topic::edges)) {
+    mine.happens_before.push_back({round->read, HappensBefore::Reason::read});
+  }
+  value.bind(round->value->value);
+}
+
+tl::Tile issue_part(const AccessCall& call, const std::shared_ptr<TileState>& result, Places places, const Lanes& lanes,
+                    const MulticastPart& part) {
+  Program& program = call.program;
+  const std::shared_ptr<MulticastRound> round = part.round;
+  auto command = program.new_command(multicast_work(call, part, places), call.kind, result, {});
+  result->expression = expression_of(command->dma().legs, 0);
+  if (part.member > 0) {
+    command->take_effect = [round, value = result->value()](KernelCommand& mine) {
+      take_what_is_read(mine, round, *value);
+    };
+  } else {
+    round->read = command->command_name();
+    command->take_effect = [pieces = std::move(places.pieces), other = lanes.other, round, value = result->value(),
+                            shape = to_shape(result->shape()), dtype = result->dtype()](KernelCommand& mine) {
+      const Environment& environment = mine.program->environment();
+      const numerics::Cause outside = numerics::Cause::outside;
+      round->value->bind(environment.data_enabled ? numerics::gather(environment.executor, key_of(mine), dtype, shape,
+                                                                     pieces, other, outside)
+                                                  : numerics::full(environment.executor, shape, dtype, 0));
+      value->bind(round->value->value);
+    };
+  }
+  program.issue(command);
+  return tl::Tile(result);
+}
+
+}  // namespace
+
+tl::Tile issue_load(const AccessCall& call, const std::shared_ptr<TileState>& result, Places places, const Lanes& lanes,
+                    const MulticastPart* together) {
   check_legs(call, places.legs);
+  // Without bytes there is nobody to wait for.
+  if (together != nullptr && !places.legs.empty()) return issue_part(call, result, std::move(places), lanes, *together);
   Program& program = call.program;
   const bool plain = lanes.offsets == nullptr && lanes.mask == nullptr && lanes.other_tile == nullptr;
   auto command =

@@ -16,13 +16,17 @@
 
 namespace kernbench::tile {
 
+struct MulticastPart;
+
 /// A call of the tile language that accesses memory.
 struct AccessCall {
   Program& program;
   const char* name;  // for errors: "load_async"
   const char* kind;  // of the operation: "load"
   tl::Where where;
+  std::optional<PeCoordinate> reads_for = {};  // for whom it chooses among replicas, if not for this PE
 
+  PeCoordinate reader() const { return reads_for.value_or(program.coordinate()); }
   [[noreturn]] void value_error(const std::string& message) const;
 };
 
@@ -90,9 +94,9 @@ void check_legs(const AccessCall& call, const std::vector<hardware::DmaLeg>& leg
 /// Two accesses of the same bytes with the same operands are the same expression.
 std::uint64_t expression_of(const std::vector<hardware::DmaLeg>& legs, std::uint64_t operands);
 
-/// Issues the descriptor that loads `result`.
-tl::Tile issue_load(const AccessCall& call, const std::shared_ptr<TileState>& result, Places places,
-                    const Lanes& lanes);
+/// Issues the descriptor that loads `result`; `together`: as a member of a multicast, or null.
+tl::Tile issue_load(const AccessCall& call, const std::shared_ptr<TileState>& result, Places places, const Lanes& lanes,
+                    const MulticastPart* together = nullptr);
 /// The value to store, of the tensor's type and of a shape that broadcasts to `shape` (a scalar has shape {}).
 /// ValueError for a tensor that may not be written.
 tl::Tile stored_value(const AccessCall& call, const tl::Tensor& tensor, const tl::Operand& value,

@@ -8,13 +8,14 @@
 namespace kernbench::tile {
 
 tl::Tile load_block(const AccessCall& call, const tl::Tensor& tensor, const tl::Extents& offsets,
-                    const tl::Extents& shape, const tl::LoadOptions& options);
+                    const tl::Extents& shape, const tl::LoadOptions& options, const MulticastPart* together = nullptr);
 hardware::CommandRef store_block(const AccessCall& call, const tl::Tensor& tensor, const tl::Extents& offsets,
                                  const tl::Tile& value, const tl::StoreOptions& options);
 
 tl::Tile load_gather(const AccessCall& call, const tl::PointerTile& pointers, const tl::LoadOptions& options);
 
-tl::Tile load_block_pointer(const AccessCall& call, const tl::BlockPointer& pointer, const tl::BlockOptions& options);
+tl::Tile load_block_pointer(const AccessCall& call, const tl::BlockPointer& pointer, const tl::BlockOptions& options,
+                            const MulticastPart* together = nullptr);
 hardware::CommandRef store_block_pointer(const AccessCall& call, const tl::BlockPointer& pointer, const tl::Tile& value,
                                          const tl::BlockOptions& options);
 

@@ -96,13 +96,14 @@ Places places_of_cut(const AccessCall& call, const tl::BlockPointer& pointer, co
 
 }  // namespace
 
-tl::Tile load_block_pointer(const AccessCall& call, const tl::BlockPointer& pointer, const tl::BlockOptions& options) {
+tl::Tile load_block_pointer(const AccessCall& call, const tl::BlockPointer& pointer, const tl::BlockOptions& options,
+                            const MulticastPart* together) {
   const Cut inside = checked_cut(call, pointer, options.boundary_check, false);
   Lanes lanes;
   lanes.other = padding_value(call, options.padding, pointer.base.dtype());
   // The tile first: a block that is far too large must not be walked through.
   const auto result = call.program.new_tile(pointer.base.dtype(), pointer.block_shape, call.kind, call.where);
-  return issue_load(call, result, places_of_cut(call, pointer, inside, false), lanes);
+  return issue_load(call, result, places_of_cut(call, pointer, inside, false), lanes, together);
 }
 
 hardware::CommandRef store_block_pointer(const AccessCall& call, const tl::BlockPointer& pointer, const tl::Tile& value,

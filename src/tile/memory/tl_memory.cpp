@@ -48,11 +48,11 @@ void check_box(const AccessCall& call, const Tensor& tensor, const Extents& offs
 namespace kernbench::tile {
 
 tl::Tile load_block(const AccessCall& call, const tl::Tensor& tensor, const tl::Extents& offsets,
-                    const tl::Extents& shape, const tl::LoadOptions& options) {
+                    const tl::Extents& shape, const tl::LoadOptions& options, const MulticastPart* together) {
   tl::check_box(call, tensor, offsets, shape, !call.program.environment().reads_may_leave_tensors);
   const Lanes lanes = lanes_of(call, options, shape);
   const auto result = call.program.new_tile(tensor.dtype(), shape, call.kind, call.where);
-  return issue_load(call, result, places_of_box(call, tensor, offsets, shape), lanes);
+  return issue_load(call, result, places_of_box(call, tensor, offsets, shape), lanes, together);
 }
 
 hardware::CommandRef store_block(const AccessCall& call, const tl::Tensor& tensor, const tl::Extents& offsets,

@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "base/text.h"
+#include "hardware/dma/multicast.h"
 #include "hardware/pe/command_queue.h"
 #include "kernbench/error.h"
 #include "kernbench/tl.h"
@@ -22,6 +23,11 @@ std::string Site::text() const {
 }
 
 Name KernelCommand::wait_name() const {
+  if (const auto* dma = std::get_if<hardware::DmaWork>(&work); dma != nullptr && dma->multicast != nullptr) {
+    const Name of_group =
+        named("{}{} of group \"{}\" ({})", kind, operation_number(number), dma->multicast->group(), to_text(where));
+    return queue == nullptr ? of_group : of_group + named(" on {}", queue->wait_name());
+  }
   if (!message_end) return Command::wait_name();
   if (queue == nullptr) return named("{}#{} ({})", kind, number, to_text(where));
   return named("{}{} ({}) on {}", kind, operation_number(number), to_text(where), queue->wait_name());

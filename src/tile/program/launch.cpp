@@ -8,15 +8,14 @@ namespace kernbench::tile {
 namespace {
 
 std::vector<hardware::ProgramRequest> make_programs(Environment& environment,
-                                                    const std::shared_ptr<LaunchRecord>& record,
-                                                    const std::vector<PeCoordinate>& pes, const Name& name,
+                                                    const std::shared_ptr<LaunchRecord>& record, const Name& name,
                                                     std::function<void()> kernel) {
   if (environment.explainer != nullptr) Explainer::begin_launch(*record);
   const auto body = std::make_shared<const std::function<void()>>(std::move(kernel));
   std::vector<hardware::ProgramRequest> programs;
-  programs.reserve(pes.size());
+  programs.reserve(record->places.size());
   std::int64_t id = 0;
-  for (const PeCoordinate at : pes) {
+  for (const PeCoordinate at : record->places) {
     auto program = std::make_shared<Program>(environment, record, at, id++);
     programs.push_back(
         {at, Name::program(at, name), [program, body](sim::AgentId agent) { program->run(agent, *body); }});
@@ -35,13 +34,13 @@ hardware::LaunchRequest request_of(Environment& environment, KernelLaunch launch
   record->queues = std::move(launch.queues);
   record->grid = launch.grid;
   record->pes = static_cast<std::int64_t>(launch.pes.size());
+  record->places = std::move(launch.pes);
   hardware::LaunchRequest request;
   request.sip = launch.sip;
   request.name = launch.name;
   request.queue = launch.queue;
-  request.make_programs = [&environment, record, body = std::move(launch.body), name = launch.name,
-                           pes = std::move(launch.pes)]() mutable {
-    return make_programs(environment, record, pes, name, std::move(body));
+  request.make_programs = [&environment, record, body = std::move(launch.body), name = launch.name]() mutable {
+    return make_programs(environment, record, name, std::move(body));
   };
   request.completed = [record, completed = std::move(launch.completed)](const hardware::LaunchTimes& times) {
     completed(times, *record);

@@ -7,6 +7,7 @@
 #include <map>
 #include <memory>
 #include <string>
+#include <vector>
 
 #include "kernbench/coordinates.h"
 #include "kernbench/result.h"
@@ -16,6 +17,7 @@
 
 namespace kernbench::tile {
 
+class MulticastTable;
 class QueueTable;
 struct LaunchExplanation;
 
@@ -37,15 +39,21 @@ struct ProgramGrid {
 };
 
 struct LaunchRecord {
+  /// Where a program runs.
+  PeCoordinate place_of(std::int64_t program) const { return places[static_cast<std::size_t>(program % pes)]; }
+
   std::string name;                                // "gemm#2"
   std::shared_ptr<const std::string> shared_name;  // the same, for those who outlive the launch
   const char* lasting_name = nullptr;              // the same, for as long as the simulation
   tl::Where called_at = {};            // the host call whose kernel it is, when the kernel is not the user's own
   std::shared_ptr<QueueTable> queues;  // channels among the programs, or null
   ProgramGrid grid;
-  std::int64_t pes = 0;  // number i of them runs the programs i, i + pes, i + 2 pes, …, one after the other
-  ComputeWork work;      // that the compute engines were asked for
-  Bytes hbm_bytes;       // moved by the programs' DMA
+  std::vector<PeCoordinate> places;  // number i of them runs the programs i, i + pes, i + 2 pes, …, one after the other
+  std::int64_t pes = 0;              // so many
+  std::shared_ptr<MulticastTable> multicasts;  // made with the first one
+  ComputeWork work;                            // that the compute engines were asked for
+  Bytes hbm_bytes;                             // moved by the programs' DMA, of multicasts once
+  Bytes tcm_bytes;  // the same through the ports of the TCMs: of multicasts by each of their members
   std::map<PeCoordinate, Bytes> slice_bytes;  // the same by HBM slice
   DistanceBytes distance;                     // the same by distance
   Bytes fused_bytes;                          // that values within tl::fuse did not move through the TCM port

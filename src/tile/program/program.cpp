@@ -6,9 +6,11 @@
 #include <string_view>
 
 #include "base/text.h"
+#include "hardware/dma/multicast.h"
 #include "kernbench/error.h"
 #include "sim/fiber.h"
 #include "tile/compute/fused_command.h"
+#include "tile/memory/multicast_table.h"
 #include "tile/program/overlap.h"
 
 namespace kernbench::tile {
@@ -177,6 +179,11 @@ void Program::finish() {
   environment_.stream.tell(Topic::programs, [&](OperationConsumer& each) { each.on_program_end(*this, stands); });
 }
 
+MulticastTable& Program::multicasts() {
+  if (launch_->multicasts == nullptr) launch_->multicasts = std::make_shared<MulticastTable>();
+  return *launch_->multicasts;
+}
+
 std::string Program::program_text() const {
   return fmt::format("kernel {} on {} (program {})", launch_->name, pe_.name(), id_);
 }
@@ -332,10 +339,12 @@ void Program::count(const KernelCommand& command) {
   if (const auto* dma = std::get_if<hardware::DmaWork>(&command.work)) {
     for (const auto& leg : dma->legs) {
       const Bytes bytes = leg.total();
+      busy_.tcm_bytes += bytes;
+      launch_->tcm_bytes += bytes;
+      if (!dma->accesses_memory()) continue;
       launch_->hbm_bytes += bytes;
       launch_->slice_bytes[leg.slice] += bytes;
       at_distance(launch_->distance, at_, leg.slice) += bytes;
-      busy_.tcm_bytes += bytes;
     }
   } else if (const auto* gemm = std::get_if<hardware::GemmWork>(&command.work)) {
     launch_->work.add(*gemm, pe.gemm);
@@ -359,6 +368,9 @@ void Program::issue(const KernelCommandRef& command) {
   count(*command);
   wait_until_placed(*command);
   pending_.push_back(command);
+  if (auto* dma = std::get_if<hardware::DmaWork>(&command->work); dma != nullptr && dma->multicast != nullptr) {
+    dma->multicast->give(dma->member, command.get());
+  }
   environment_.stream.tell(Topic::issues, [&](OperationConsumer& each) { each.on_issue(*command); });
   pe_.submit(command);
 }
@@ -451,6 +463,9 @@ void Program::on_finish(hardware::Command& command) {
 
 void Program::on_dropped(hardware::Command& command) {
   KernelCommand& mine = command_of(command);
+  if (auto* dma = std::get_if<hardware::DmaWork>(&mine.work); dma != nullptr && dma->multicast != nullptr) {
+    dma->multicast->give(dma->member, nullptr);
+  }
   mine.let_go();
   mine.message_end.reset();
   const auto program = std::move(mine.program);

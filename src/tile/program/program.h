@@ -61,6 +61,8 @@ class Program final : public hardware::CommandObserver, public std::enable_share
   /// The number in the launch of the program that runs now.
   std::int64_t id() const { return id_; }
   const LaunchRecord& launch() const { return *launch_; }
+  /// What the programs of its launch have called together.
+  MulticastTable& multicasts();
   sim::AgentId agent() const { return agent_; }
   /// Its index among the members of the launch's channels; absent when it is none, or there are no channels.
   std::optional<std::int32_t> member() const { return member_; }

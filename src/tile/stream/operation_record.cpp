@@ -76,6 +76,7 @@ void OperationRecord::visit_ranges(RangeVisitor& visitor) const {
   ByteRange each;
   each.writes = writes();
   if (const auto* dma = std::get_if<hardware::DmaWork>(&command_.work)) {
+    if (!dma->accesses_memory()) return;
     for (const hardware::DmaLeg& leg : dma->legs) {
       each.owner = leg.slice;
       for (const hardware::StridedRange& range : leg.ranges) {

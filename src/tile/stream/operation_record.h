@@ -33,6 +33,7 @@ struct HappensBefore {
     operand,  // it made a tile that the operation reads
     order,    // both touch the same bytes, or a fence or memory order stands between them
     message,  // the send of the message that a receive took
+    read,     // of a multicast the read of its first member, which brought the bytes to all
   };
   hardware::CommandName before;
   Reason reason = Reason::operand;

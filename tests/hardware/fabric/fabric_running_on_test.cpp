@@ -111,6 +111,7 @@ void expect_equal_in_both_modes(std::uint64_t seed, const Shape& shape, int roun
     const Outcome exact = simulate(scenario, {.exact = true, .sample_at = sample_at});
     const Outcome fast = simulate(scenario, {.exact = false, .sample_at = sample_at});
     ASSERT_EQ(fast.times, exact.times) << "seed " << seed << " round " << round;
+    ASSERT_EQ(fast.received, exact.received) << "seed " << seed << " round " << round;
     ASSERT_EQ(fast.samples, exact.samples) << "seed " << seed << " round " << round;
     ASSERT_EQ(fast.counters, exact.counters) << "seed " << seed << " round " << round;
     ASSERT_EQ(fast.logs, exact.logs) << "seed " << seed << " round " << round;

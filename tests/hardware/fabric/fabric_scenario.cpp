@@ -29,6 +29,11 @@ void PrintTo(const ServerCounters& counters, std::ostream* out) {
 
 namespace kernbench::hardware::testing {
 
+Tree tree_of_paths(const std::vector<std::vector<Stage>>& paths) {
+  const std::vector<std::span<const Stage>> views(paths.begin(), paths.end());
+  return tree_of(views);
+}
+
 TransferRequest PlannedRequest::view() const {
   TransferRequest request;
   request.agent = agent;
@@ -57,17 +62,44 @@ std::size_t Scenario::send(std::vector<Stage> route, std::int64_t bytes, std::in
   return transfers.size() - 1;
 }
 
+std::size_t Scenario::multicast(std::vector<std::vector<Stage>> paths, std::int64_t bytes, std::int64_t burst,
+                                Time start) {
+  const std::size_t index = send({}, bytes, burst, start);
+  transfers[index].request.paths = std::move(paths);
+  return index;
+}
+
 namespace {
 
 struct Run {
   Run(const Scenario& what, const RunOptions& how) : scenario(what), options(how), fabric(scheduler, {how.exact}) {}
 
   void begin(std::uint64_t index) {
-    TransferRequest request = scenario.transfers[index].request.view();
+    const PlannedRequest& planned = scenario.transfers[index].request;
+    TransferRequest request = planned.view();
     request.departed = sim::call<&Run::departed>(this, index);
     request.delivered = sim::call<&Run::delivered>(this, index);
     request.log = &outcome.logs[index];
+    if (!planned.paths.empty()) {
+      Kept& kept = multicasts[index];
+      kept.tree = tree_of_paths(planned.paths);
+      kept.open = planned.paths.size();
+      outcome.received[index].resize(kept.open);
+      for (std::size_t i = 0; i < kept.open; ++i) {
+        kept.receivers.push_back({{planned.agent.value + 100'000 + static_cast<std::uint32_t>(i)},
+                                  planned.operation,
+                                  sim::call<&Run::received>(this, index * 1000 + i)});
+      }
+      request.route = kept.tree.stages;
+      request.tree = kept.tree.places;
+      request.receivers = kept.receivers;
+    }
     fabric.start(std::move(request));
+  }
+  void received(std::uint64_t argument) {
+    const std::size_t index = argument / 1000;
+    outcome.received[index][argument % 1000] = scheduler.now();
+    if (--multicasts[index].open == 0) delivered(index);
   }
   void departed(std::uint64_t index) { outcome.times[index].departed = scheduler.now(); }
   void delivered(std::uint64_t index) {
@@ -89,8 +121,15 @@ struct Run {
     return result;
   }
 
+  struct Kept {  // of a multicast
+    Tree tree;
+    std::vector<Receiver> receivers;
+    std::size_t open = 0;
+  };
+
   const Scenario& scenario;
   const RunOptions& options;
+  std::vector<Kept> multicasts = std::vector<Kept>(scenario.transfers.size());
   sim::Scheduler scheduler;
   Fabric fabric;
   Outcome outcome;
@@ -103,6 +142,7 @@ Outcome simulate(const Scenario& scenario, const RunOptions& options) {
   for (const ServerSpec& spec : scenario.servers) run.fabric.add_server(spec);
   run.outcome.times.resize(scenario.transfers.size());
   run.outcome.logs.resize(scenario.transfers.size());
+  run.outcome.received.resize(scenario.transfers.size());
   for (std::size_t i = 0; i < scenario.transfers.size(); ++i) {
     const std::size_t index = options.reversed_order ? scenario.transfers.size() - 1 - i : i;
     if (!scenario.transfers[index].after) run.schedule(index, scenario.transfers[index].start);

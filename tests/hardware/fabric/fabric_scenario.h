@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "hardware/fabric/fabric.h"
+#include "hardware/fabric/tree.h"
 
 namespace kernbench::hardware::testing {
 
@@ -30,10 +31,13 @@ struct PlannedRequest {
   sim::AgentId agent;
   std::uint64_t operation = 0;
   std::vector<Stage> route;
+  std::vector<std::vector<Stage>> paths;  // of a multicast, in place of the route
   std::vector<StridedRange> ranges, landing;
   Bytes burst{1024}, granule{1024};
   TransferRequest view() const;
 };
+
+Tree tree_of_paths(const std::vector<std::vector<Stage>>& paths);
 
 struct PlannedTransfer {
   PlannedRequest request;
@@ -49,12 +53,15 @@ struct Scenario {
   std::uint32_t add(ServerSpec spec);
   /// Adds a contiguous transfer that starts at `start`, in bursts of one granule.
   std::size_t send(std::vector<Stage> route, std::int64_t bytes, std::int64_t burst, Time start = {});
+  /// The same to the ends of several paths from one place, which share what they have in common.
+  std::size_t multicast(std::vector<std::vector<Stage>> paths, std::int64_t bytes, std::int64_t burst, Time start = {});
 };
 
 struct Outcome {
-  std::vector<TransferTimes> times;      // by transfer
-  std::vector<TransferLog> logs;         // likewise
-  std::vector<ServerCounters> counters;  // by server, at the end
+  std::vector<TransferTimes> times;         // by transfer; of a multicast when the last receiver has all
+  std::vector<std::vector<Time>> received;  // of multicasts, by receiver
+  std::vector<TransferLog> logs;            // likewise
+  std::vector<ServerCounters> counters;     // by server, at the end
   std::vector<std::vector<ServerCounters>> samples;
   std::uint64_t events = 0;
   std::size_t in_flight = 0;

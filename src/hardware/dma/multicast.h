@@ -1,0 +1,82 @@
+// A load that several PEs have asked for together: each byte leaves its memory once, and goes to all of them.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "base/part.h"
+#include "hardware/command.h"
+#include "hardware/transport.h"
+#include "hardware/work.h"
+#include "kernbench/coordinates.h"
+#include "sim/wait_graph.h"
+
+namespace kernbench::hardware {
+
+class DmaQueue;
+
+/// One multicast. Each member has a command of its own, in a queue of its PE, which refers to it. README.md beside this
+/// file has the law.
+class Multicast {
+ public:
+  /// Says who could still give the command of a member that has given none.
+  using Missing = std::function<void(std::size_t member, std::vector<sim::WaitEdge>& edges)>;
+
+  /// `legs`: what all of them read. The first member stands for the read.
+  Multicast(std::string group, std::vector<PeCoordinate> members, std::vector<DmaLeg> legs, Missing missing);
+
+  const std::string& group() const { return group_; }
+  std::span<const PeCoordinate> members() const { return members_; }
+  /// The member has given its command, which is alive until it has finished; null: it was taken back.
+  void give(std::size_t member, const Command* command) { commands_[member] = command; }
+
+  /// The request for a leg of a member has arrived at the slice. With the last one the bytes set out. `part` is what
+  /// the queue knows the leg by.
+  void request_arrived(Transport& transport, std::size_t member, std::size_t leg, DmaQueue& queue, std::uint64_t part);
+  /// A member's program was cancelled: the bytes of no leg set out any more.
+  void abandon() { abandoned_ = true; }
+  /// Legs whose bytes have not set out, and whether there are none.
+  std::size_t unbegun() const { return unbegun_; }
+  bool begun() const { return unbegun_ == 0; }
+
+  /// The queue of the member whose request let the last leg begin; none before that.
+  const PartId& slowest() const { return slowest_; }
+  /// The worst buffer on the way to a member.
+  ServerTime most_starved_to(std::size_t member, std::size_t leg) const;
+
+  /// Appends whom those wait for that have asked already.
+  void needs(std::vector<sim::WaitEdge>& edges) const;
+
+ private:
+  struct Request {
+    DmaQueue* queue = nullptr;  // none: it has not arrived
+    std::uint64_t part = 0;
+    Time at;
+  };
+  struct Leg {
+    std::vector<Request> requests;  // by member
+    std::size_t missing = 0;
+    const Tree* tree = nullptr;
+    std::vector<Receiver> receivers;
+    TransferLog log;
+  };
+  void begin(Transport& transport, std::size_t leg);
+  void left_memory(std::uint64_t leg);
+  Time asked(std::size_t member) const;
+
+  std::string group_;
+  std::vector<PeCoordinate> members_;
+  std::vector<DmaLeg> reads_;
+  Missing missing_;
+  std::vector<const Command*> commands_;  // by member
+  std::vector<Leg> legs_;
+  std::size_t unbegun_;
+  bool abandoned_ = false;
+  PartId slowest_;
+};
+
+}  // namespace kernbench::hardware
