@@ -243,8 +243,15 @@ Tensors split(const Tensor& tensor, std::vector<std::int64_t> sizes, int ranks) 
   return blocks;
 }
 
+bool have_one_size(const Tensors& outputs, const Tensors& inputs) {
+  const auto is_like = [&](const Tensor& each) { return each.numel() == inputs.front().numel(); };
+  return std::ranges::all_of(outputs, is_like) && std::ranges::all_of(inputs, is_like);
+}
+
+/// `may_differ`: by the form of the call. What one rank gives for itself does not tell what others exchange, so an
+/// automatic choice goes by the form, which ranks then have in common.
 WorkRef run_all_to_all(const BlockCall& what, const Tensors& outputs, const Tensors& inputs, const Tensor& placed_as,
-                       GroupHandle& handle, bool async_op) {
+                       bool may_differ, GroupHandle& handle, bool async_op) {
   for (const auto& output : outputs) {
     for (const auto& input : inputs) check_apart(what.name, output, input);
   }
@@ -253,6 +260,9 @@ WorkRef run_all_to_all(const BlockCall& what, const Tensors& outputs, const Tens
     call.fingerprint.shape = {};  // ranks may differ in it
     for (const auto& each : inputs) call.fingerprint.sends.push_back(each.numel());
     for (const auto& each : outputs) call.fingerprint.receives.push_back(each.numel());
+    call.names_algorithm = handle.group->algorithm().is_automatic(CollectiveOperation::all_to_all);
+    call.equal_blocks = call.names_algorithm ? !may_differ : have_one_size(outputs, inputs);
+    for (const auto& each : inputs) call.block_bytes += static_cast<std::int64_t>(each.nbytes());
   });
 }
 
@@ -270,7 +280,7 @@ WorkRef all_to_all_single(const Tensor& output, const Tensor& input,
   const int ranks = handle->group->size();
   return run_all_to_all({kCall, CollectiveOperation::all_to_all, OpType::ALLTOALL_BASE, output},
                         split(output, output_split_sizes, ranks), split(input, input_split_sizes, ranks), output,
-                        *handle, async_op);
+                        !output_split_sizes.empty() || !input_split_sizes.empty(), *handle, async_op);
 }
 
 WorkRef all_to_all(const std::vector<Tensor>& output_tensor_list, const std::vector<Tensor>& input_tensor_list,
@@ -285,7 +295,7 @@ WorkRef all_to_all(const std::vector<Tensor>& output_tensor_list, const std::vec
   all.insert(all.end(), input_tensor_list.begin(), input_tensor_list.end());
   check_tensors(kCall, all, runtime::current_context(kCall));
   return run_all_to_all({kCall, CollectiveOperation::all_to_all, OpType::ALLTOALL, output_tensor_list.front()},
-                        output_tensor_list, input_tensor_list, output_tensor_list.front(), *handle, async_op);
+                        output_tensor_list, input_tensor_list, output_tensor_list.front(), true, *handle, async_op);
 }
 
 WorkRef _all_gather_base(const Tensor& output_tensor, const Tensor& input_tensor, const ProcessGroup& group,

@@ -97,6 +97,29 @@ std::string type_rows() {
   return rows;
 }
 
+/// Why algorithms do not take calls of some kinds.
+std::string call_rows() {
+  std::vector<std::pair<const char*, collectives::Call>> kinds(4);
+  kinds[0].first = "blocks of several sizes";
+  kinds[0].second.equal_blocks = false;
+  kinds[1].first = "on one PE of several";
+  kinds[1].second.pes = 1;
+  kinds[2].first = "with replicas";
+  kinds[2].second.replicated = true;
+  kinds[3].first = "of no elements";
+  kinds[3].second.elements = 0;
+  collectives::Group group;
+  group.shape.ranks = 4;
+  std::string rows;
+  for (const CollectiveAlgorithm& algorithm : distributed::collective_algorithms()) {
+    for (const auto& [kind, call] : kinds) {
+      const std::string reason = algorithm.validator ? algorithm.validator(group, call) : "";
+      if (!reason.empty()) rows += "| `" + std::string(algorithm.name) + "` | " + kind + " | " + reason + " |\n";
+    }
+  }
+  return rows;
+}
+
 TEST(RefusalTable, IsThePage) {
   source_tree::expect_golden("docs/collectives-refusals.md",
                              "# What collectives refuse\n\n"
@@ -111,6 +134,9 @@ TEST(RefusalTable, IsThePage) {
                              "is an error of `init_process_group` or `new_group`.\n\n"
                              "| algorithm | ranks | each | reason |\n|---|---|---|---|\n" +
                                  group_rows() +
+                                 "\n## Calls\n\nEach is a `ValueError` of the call where the algorithm is named, and "
+                                 "`auto` takes another one.\n\n| algorithm | call | reason |\n|---|---|---|\n" +
+                                 call_rows() +
                                  "\n## Types\n\nOf everything that reduces; what copies takes every type. Each is a "
                                  "`ValueError` of the call.\n\n"
                                  "| reduction | type | error of `all_reduce` |\n|---|---|---|\n" +
