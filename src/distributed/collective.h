@@ -47,7 +47,7 @@ struct CollectiveCall {
 std::shared_ptr<WorkState> issue(GroupHandle& handle, CollectiveCall call, bool async_op);
 
 /// What a collective returns that has been issued. Like PyTorch: the current stream waits for a call that is not
-/// asynchronous, and the host does not.
-torch::distributed::WorkRef finish(std::shared_ptr<WorkState> state, bool async_op);
+/// asynchronous, and the host does not. `result`: the tensors that it writes.
+torch::distributed::WorkRef finish(std::shared_ptr<WorkState> state, bool async_op, std::vector<torch::Tensor> result);
 
 }  // namespace kernbench::distributed
