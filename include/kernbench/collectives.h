@@ -62,6 +62,17 @@ struct Group {
   std::int64_t slots = 1;    // of a channel
 };
 
+/// A call of a collective, as all ranks make it.
+struct Call {
+  DType dtype = DType::f32;
+  std::int64_t elements = 0;  // of the tensor; of blocks, of all blocks of a rank
+  int pes = 1;                // of a rank, that hold a part of what is moved
+  int cubes = 1;              // on which these lie
+  bool replicated = false;    // several PEs of a rank hold the same elements
+  bool equal_blocks = true;   // all blocks have one size; of an all-to-all they need not
+  int root = 0;               // of broadcast, reduce, gather, scatter
+};
+
 /// A channel from one rank to another; both count from 0 in the group.
 using Channel = std::pair<int, int>;
 /// From each rank to the next one, and around.
@@ -158,6 +169,10 @@ struct Algorithm {
   /// Why it cannot run on a group, and what would fit; empty text: it can. Without a function: on every group. That
   /// its channels find room is checked besides.
   std::function<std::string(const Group&)> refusal = {};
+  /// Why it does not take a call, and what would fit; empty text: it does. A call of an algorithm that is named is then
+  /// a ValueError with this reason; `auto` takes another one. Its answer must follow from its arguments alone, which
+  /// are the same on all ranks. Without a function it takes every call.
+  std::function<std::string(const Group&, const Call&)> validator = {};
   /// The channels that the kernel uses; each once, none from a rank to itself.
   std::function<std::vector<Channel>(const Shape&)> channels = {};
   /// What each PE of a rank does; also called with one rank.

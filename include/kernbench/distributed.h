@@ -7,6 +7,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "kernbench/torch/tensor.h"
@@ -16,6 +17,10 @@ namespace kernbench::distributed {
 struct GroupHandle;
 struct WorkState;
 }  // namespace kernbench::distributed
+
+namespace kernbench::torch::futures {
+class Future;
+}
 
 namespace kernbench::torch::distributed {
 
@@ -122,12 +127,18 @@ class Work {
   std::uint64_t get_sequence_number() const;
   /// Of a receive from any rank: the one whose send it got, once that is known; else -1.
   int source_rank() const;
+  /// The tensors that it writes: of a reduce, gather, scatter or send those of this rank's call; of a barrier none.
+  const std::vector<Tensor>& result() const { return result_; }
+  /// A future of these (futures.h).
+  futures::Future get_future() const;
 
   /// For the library's own use.
-  explicit Work(std::shared_ptr<kernbench::distributed::WorkState> state);
+  Work(std::shared_ptr<kernbench::distributed::WorkState> state, std::vector<Tensor> result);
+  void set_result(std::vector<Tensor> result) { result_ = std::move(result); }
 
  private:
   std::shared_ptr<kernbench::distributed::WorkState> state_;
+  std::vector<Tensor> result_;
 };
 using WorkRef = std::shared_ptr<Work>;
 

@@ -5,6 +5,7 @@
 #include "kernbench/bench.h"
 #include "kernbench/check.h"
 #include "kernbench/distributed.h"
+#include "kernbench/futures.h"
 #include "kernbench/graphs.h"
 #include "kernbench/launch.h"
 #include "kernbench/memory.h"

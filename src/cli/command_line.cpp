@@ -268,8 +268,8 @@ struct DiffTexts {
 };
 
 struct CclTexts {
-  Texts operation, topology, overrides, least, most, step, factor, devices, threads, iterations, warm_ups, calls, check,
-      reduction, type, root, blocking, local_register, algorithms, load, msccl, tune, json, csv;
+  Texts operation, topology, overrides, least, most, step, factor, average, devices, threads, iterations, warm_ups,
+      calls, check, reduction, type, root, blocking, local_register, algorithms, load, msccl, tune, json, csv;
   bool compare = false, bound = false;
 
   CLI::App* declare(CLI::App& app) {
@@ -284,6 +284,8 @@ struct CclTexts {
     add_text(*command, "-g,--ngpus", devices, "N", "Ranks (default: one on each SIP; more than SIPs: one on each PE)");
     add_text(*command, "-n,--iters", iterations, "N", "Timed iterations (default: 20)");
     add_text(*command, "-w,--warmup_iters", warm_ups, "N", "Iterations before them (default: 1)");
+    add_text(*command, "-a,--average", average, "N",
+             "Of the ranks' times: 0 rank 0's, 1 the mean (default), 2 least, 3 most");
     add_text(*command, "-m,--agg_iters", calls, "N", "Calls in each iteration (default: 1)");
     add_text(*command, "-c,--check", check, "N", "0: no values are computed, nothing is checked (default: 1)");
     add_text(*command, "-o,--op", reduction, "OP", "sum (default), prod, max, min, avg or all");
@@ -316,6 +318,7 @@ struct CclTexts {
     request.iterations = ccl_number_of("-n", single("-n", iterations, "20"), 1);
     request.warm_ups = ccl_number_of("-w", single("-w", warm_ups, "1"), 0);
     request.calls = ccl_number_of("-m", single("-m", calls, "1"), 1);
+    request.average = ccl_average_of(single("-a", average, "1"));
     request.check = ccl_number_of("-c", single("-c", check, "1"), 0) > 0;
     request.reductions = ccl_reductions_of(single("-o", reduction, "sum"));
     request.types = ccl_types_of(single("-d", type, "float"));

@@ -145,6 +145,11 @@ std::int64_t ccl_number_of(const std::string& option, const std::string& text, s
   return value;
 }
 
+ccl::Average ccl_average_of(const std::string& text) {
+  constexpr std::array<std::string_view, 4> kNumbers{"0", "1", "2", "3"};
+  return static_cast<ccl::Average>(choice("-a", text, kNumbers));
+}
+
 namespace {
 
 /// All of them for "all", else the one of that name.

@@ -42,6 +42,8 @@ report::TableKind report_of(const std::string& text);
 Bytes ccl_size_of(const std::string& option, const std::string& text);
 /// Options of ccl that are whole numbers from `least` to 2^20.
 std::int64_t ccl_number_of(const std::string& option, const std::string& text, std::int64_t least);
+/// -a of ccl: 0 to 3, as nccl-tests number them.
+ccl::Average ccl_average_of(const std::string& text);
 /// -o and -d of ccl: a name, or "all".
 std::vector<ccl::ReductionName> ccl_reductions_of(const std::string& text);
 std::vector<ccl::TypeName> ccl_types_of(const std::string& text);

@@ -175,7 +175,7 @@ AutomaticChoice::AutomaticChoice(CollectiveOperation operation, const GroupDescr
   for (const CollectiveAlgorithm& algorithm : group.spec.table->all()) {
     if (algorithm.operation != operation || !algorithm.steps || !algorithm.refusal(group).empty()) continue;
     if (!candidates.empty() && std::ranges::find(candidates, algorithm.name) == candidates.end()) continue;
-    auto& into = fits_beside(algorithm, group) ? costs_ : crowded;
+    auto& into = opens_channels_late(operation) || fits_beside(algorithm, group) ? costs_ : crowded;
     into.push_back(cost_of(algorithm, shape, endpoints, group.rank_per_pe, way, network));
   }
   if (costs_.empty()) costs_ = std::move(crowded);
@@ -206,15 +206,22 @@ std::string AutomaticChoice::reason() const {
   return measured_.empty() ? "least cost" : "best by measurement in " + file_;
 }
 
-const CollectiveAlgorithm& AutomaticChoice::of(std::int64_t bytes) const {
+const CollectiveAlgorithm* AutomaticChoice::of(std::int64_t bytes, const Accepts& accepts) const {
   if (!measured_.empty()) {
     const auto after = measured_.upper_bound(bytes);
-    return *(after == measured_.begin() ? after : std::prev(after))->second;
+    const CollectiveAlgorithm* measured = (after == measured_.begin() ? after : std::prev(after))->second;
+    if (accepts(*measured)) return measured;
   }
-  const AlgorithmCost* best = &costs_.front();
-  for (const AlgorithmCost& cost : costs_)
-    if (cost.of(bytes) < kMargin * best->of(bytes)) best = &cost;
-  return *best->algorithm;
+  const AlgorithmCost* best = nullptr;
+  for (const AlgorithmCost& cost : costs_) {
+    if (best != nullptr && cost.of(bytes) >= kMargin * best->of(bytes)) continue;
+    if (accepts(*cost.algorithm)) best = &cost;
+  }
+  return best == nullptr ? nullptr : best->algorithm;
+}
+
+const CollectiveAlgorithm& AutomaticChoice::of(std::int64_t bytes) const {
+  return *of(bytes, [](const CollectiveAlgorithm&) { return true; });
 }
 
 }  // namespace kernbench::distributed

@@ -15,6 +15,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <span>
 #include <string>
@@ -53,6 +54,9 @@ class AutomaticChoice {
   /// By the file of measurements, if the group's entry names one (AlgorithmSpec::tuning) with this operation and group
   /// and its algorithms are candidates; else the first one of the table unless another one takes 2 % less.
   const CollectiveAlgorithm& of(std::int64_t bytes) const;
+  /// Of those that accept the call; null: none does.
+  using Accepts = std::function<bool(const CollectiveAlgorithm&)>;
+  const CollectiveAlgorithm* of(std::int64_t bytes, const Accepts& accepts) const;
   /// Why: "least cost", or "best by measurement in FILE".
   std::string reason() const;
   const std::vector<AlgorithmCost>& costs() const { return costs_; }

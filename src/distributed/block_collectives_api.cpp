@@ -32,7 +32,8 @@ struct BlockCall {
   const char* name;
   CollectiveOperation operation;
   OpType type;
-  Tensor shown;  // whose shape and type ranks have in common
+  Tensor shown;    // whose shape and type ranks have in common
+  Tensors result;  // what it writes
 };
 
 WorkRef run(const BlockCall& what, PlacedPlan plan, GroupHandle& handle, bool async_op,
@@ -49,7 +50,7 @@ WorkRef run(const BlockCall& what, PlacedPlan plan, GroupHandle& handle, bool as
   call.fingerprint.placement_hash = plan.placement_hash;
   call.blocks = std::move(plan.plan);
   add(call);
-  return finish(issue(handle, std::move(call), async_op), async_op);
+  return finish(issue(handle, std::move(call), async_op), async_op, what.result);
 }
 
 /// Whether both have the same elements.
@@ -106,8 +107,8 @@ WorkRef reduce_scatter_tensor(const Tensor& output, const Tensor& input, ReduceO
                     "times {}",
                     kCall, input.numel(), output.numel(), ranks));
   }
-  return run_reduce_scatter({kCall, CollectiveOperation::reduce_scatter, OpType::REDUCE_SCATTER_BASE, input}, output,
-                            as_blocks(input, ranks), input, op, *handle, async_op);
+  return run_reduce_scatter({kCall, CollectiveOperation::reduce_scatter, OpType::REDUCE_SCATTER_BASE, input, {output}},
+                            output, as_blocks(input, ranks), input, op, *handle, async_op);
 }
 
 WorkRef reduce_scatter(const Tensor& output, const std::vector<Tensor>& input_list, ReduceOp op,
@@ -119,8 +120,8 @@ WorkRef reduce_scatter(const Tensor& output, const std::vector<Tensor>& input_li
   check_list(kCall, "input_list", input_list, handle->group->size());
   check_tensors(kCall, joined(input_list, output), runtime::current_context(kCall));
   check_sizes(kCall, "input_list", input_list, output.numel());
-  return run_reduce_scatter({kCall, CollectiveOperation::reduce_scatter, OpType::REDUCE_SCATTER, output}, output,
-                            input_list, input_list.front(), op, *handle, async_op);
+  return run_reduce_scatter({kCall, CollectiveOperation::reduce_scatter, OpType::REDUCE_SCATTER, output, {output}},
+                            output, input_list, input_list.front(), op, *handle, async_op);
 }
 
 WorkRef all_gather_into_tensor(const Tensor& output_tensor, const Tensor& input_tensor, const ProcessGroup& group,
@@ -137,7 +138,7 @@ WorkRef all_gather_into_tensor(const Tensor& output_tensor, const Tensor& input_
                     "{} times {}",
                     kCall, output_tensor.numel(), ranks, input_tensor.numel()));
   }
-  return run_all_gather({kCall, CollectiveOperation::all_gather, OpType::ALLGATHER_BASE, input_tensor},
+  return run_all_gather({kCall, CollectiveOperation::all_gather, OpType::ALLGATHER_BASE, input_tensor, {output_tensor}},
                         as_blocks(output_tensor, ranks), output_tensor, input_tensor, *handle, async_op);
 }
 
@@ -150,7 +151,7 @@ WorkRef all_gather(const std::vector<Tensor>& tensor_list, const Tensor& tensor,
   check_list(kCall, "tensor_list", tensor_list, handle->group->size());
   check_tensors(kCall, joined(tensor_list, tensor), runtime::current_context(kCall));
   check_sizes(kCall, "tensor_list", tensor_list, tensor.numel());
-  return run_all_gather({kCall, CollectiveOperation::all_gather, OpType::ALLGATHER, tensor}, tensor_list,
+  return run_all_gather({kCall, CollectiveOperation::all_gather, OpType::ALLGATHER, tensor, tensor_list}, tensor_list,
                         tensor_list.front(), tensor, *handle, async_op);
 }
 
@@ -181,7 +182,7 @@ WorkRef gather(const Tensor& tensor, const std::vector<Tensor>& gather_list, std
   auto& context = runtime::current_context(kCall);
   const int root = checked_root(kCall, *handle, dst, group_dst, "dst"), ranks = handle->group->size();
   check_root_list(kCall, "gather_list", "destination", gather_list, tensor, root == handle->member, ranks, context);
-  return run({kCall, CollectiveOperation::gather, OpType::GATHER, tensor},
+  return run({kCall, CollectiveOperation::gather, OpType::GATHER, tensor, gather_list},
              plan_gather(gather_list, tensor, ranks, context), *handle, async_op, [&](CollectiveCall& call) {
                call.fingerprint.root = handle->group->ranks()[static_cast<std::size_t>(root)];
                call.arguments.root = root;
@@ -197,7 +198,7 @@ WorkRef scatter(const Tensor& tensor, const std::vector<Tensor>& scatter_list, s
   auto& context = runtime::current_context(kCall);
   const int root = checked_root(kCall, *handle, src, group_src, "src"), ranks = handle->group->size();
   check_root_list(kCall, "scatter_list", "source", scatter_list, tensor, root == handle->member, ranks, context);
-  return run({kCall, CollectiveOperation::scatter, OpType::SCATTER, tensor},
+  return run({kCall, CollectiveOperation::scatter, OpType::SCATTER, tensor, {tensor}},
              plan_scatter(tensor, scatter_list, ranks, context), *handle, async_op, [&](CollectiveCall& call) {
                call.fingerprint.root = handle->group->ranks()[static_cast<std::size_t>(root)];
                call.arguments.root = root;
@@ -243,8 +244,15 @@ Tensors split(const Tensor& tensor, std::vector<std::int64_t> sizes, int ranks) 
   return blocks;
 }
 
+bool have_one_size(const Tensors& outputs, const Tensors& inputs) {
+  const auto is_like = [&](const Tensor& each) { return each.numel() == inputs.front().numel(); };
+  return std::ranges::all_of(outputs, is_like) && std::ranges::all_of(inputs, is_like);
+}
+
+/// `may_differ`: by the form of the call. What one rank gives for itself does not tell what others exchange, so an
+/// automatic choice goes by the form, which ranks then have in common.
 WorkRef run_all_to_all(const BlockCall& what, const Tensors& outputs, const Tensors& inputs, const Tensor& placed_as,
-                       GroupHandle& handle, bool async_op) {
+                       bool may_differ, GroupHandle& handle, bool async_op) {
   for (const auto& output : outputs) {
     for (const auto& input : inputs) check_apart(what.name, output, input);
   }
@@ -253,6 +261,9 @@ WorkRef run_all_to_all(const BlockCall& what, const Tensors& outputs, const Tens
     call.fingerprint.shape = {};  // ranks may differ in it
     for (const auto& each : inputs) call.fingerprint.sends.push_back(each.numel());
     for (const auto& each : outputs) call.fingerprint.receives.push_back(each.numel());
+    call.names_algorithm = handle.group->algorithm().is_automatic(CollectiveOperation::all_to_all);
+    call.equal_blocks = call.names_algorithm ? !may_differ : have_one_size(outputs, inputs);
+    for (const auto& each : inputs) call.block_bytes += static_cast<std::int64_t>(each.nbytes());
   });
 }
 
@@ -268,9 +279,9 @@ WorkRef all_to_all_single(const Tensor& output, const Tensor& input,
   if (handle == nullptr) return nullptr;
   check_tensors(kCall, {output, input}, runtime::current_context(kCall));
   const int ranks = handle->group->size();
-  return run_all_to_all({kCall, CollectiveOperation::all_to_all, OpType::ALLTOALL_BASE, output},
+  return run_all_to_all({kCall, CollectiveOperation::all_to_all, OpType::ALLTOALL_BASE, output, {output}},
                         split(output, output_split_sizes, ranks), split(input, input_split_sizes, ranks), output,
-                        *handle, async_op);
+                        !output_split_sizes.empty() || !input_split_sizes.empty(), *handle, async_op);
 }
 
 WorkRef all_to_all(const std::vector<Tensor>& output_tensor_list, const std::vector<Tensor>& input_tensor_list,
@@ -284,8 +295,9 @@ WorkRef all_to_all(const std::vector<Tensor>& output_tensor_list, const std::vec
   Tensors all = output_tensor_list;
   all.insert(all.end(), input_tensor_list.begin(), input_tensor_list.end());
   check_tensors(kCall, all, runtime::current_context(kCall));
-  return run_all_to_all({kCall, CollectiveOperation::all_to_all, OpType::ALLTOALL, output_tensor_list.front()},
-                        output_tensor_list, input_tensor_list, output_tensor_list.front(), *handle, async_op);
+  return run_all_to_all(
+      {kCall, CollectiveOperation::all_to_all, OpType::ALLTOALL, output_tensor_list.front(), output_tensor_list},
+      output_tensor_list, input_tensor_list, output_tensor_list.front(), true, *handle, async_op);
 }
 
 WorkRef _all_gather_base(const Tensor& output_tensor, const Tensor& input_tensor, const ProcessGroup& group,

@@ -128,6 +128,7 @@ PlacedPlan plan_all_gather(const std::vector<Tensor>& outputs, const Tensor& inp
   plan.plan->received = held(outputs);
   plan.plan->sent = BlockShares(outputs.size());
   plan.plan->empty = input.numel() == 0;
+  plan.plan->replicated = have_replicas(outputs);
   const BlockShares& shares = plan.plan->received;
   return placed(std::move(plan), shares, "output " + placement_text(placed_as, context), context);
 }
@@ -140,6 +141,7 @@ PlacedPlan plan_reduce_scatter(const Tensor& output, const std::vector<Tensor>& 
   plan.plan->received = BlockShares(inputs.size());
   plan.plan->empty = output.numel() == 0;
   const Tensor& decides = by_output ? output : placed_as;
+  plan.plan->replicated = has_replicas(whole(decides));
   const BlockShares& shares = plan.plan->sent;
   return placed(std::move(plan), shares, (by_output ? "output " : "input ") + placement_text(decides, context),
                 context);
@@ -149,6 +151,7 @@ PlacedPlan plan_gather(const std::vector<Tensor>& outputs, const Tensor& input, 
                        const runtime::HostContext& context) {
   PlacedPlan plan = new_plan(outputs, {input});
   plan.plan->empty = input.numel() == 0;
+  plan.plan->replicated = has_replicas(whole(input));
   BlockShares shares = held(input, ranks);
   const std::uint64_t mine = held(input, 1).fingerprint(true);
   if (!outputs.empty()) {
@@ -172,6 +175,7 @@ PlacedPlan plan_scatter(const Tensor& output, const std::vector<Tensor>& inputs,
                         const runtime::HostContext& context) {
   PlacedPlan plan = new_plan({output}, inputs);
   plan.plan->empty = output.numel() == 0;
+  plan.plan->replicated = has_replicas(whole(output));
   plan.plan->received = held(output, ranks);
   plan.plan->sent = inputs.empty() ? BlockShares(static_cast<std::size_t>(ranks)) : plan.plan->received;
   const BlockShares& shares = plan.plan->received;

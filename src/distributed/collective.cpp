@@ -8,6 +8,7 @@
 #include <utility>
 #include <vector>
 
+#include "distributed/call_choice.h"
 #include "distributed/communicator.h"
 #include "distributed/device_work.h"
 #include "distributed/shares.h"
@@ -83,8 +84,7 @@ std::vector<Round> rounds_of(Group& group, const CollectiveAlgorithm& algorithm,
   const GroupShape& shape = group.shape(context.pe.has_value());
   auto channels = algorithm.channels(shape);
   if (has_all(channels_of(group.algorithm(), shape), channels)) return {{1, size - 1}};
-  if (!takes_rounds(algorithm.operation) || algorithm.is_own)
-    return {{1, size - 1, {{algorithm.topology, 0}}, std::move(channels)}};
+  if (!algorithm.in_rounds) return {{1, size - 1, {{algorithm.topology, 0}}, std::move(channels)}};
   std::vector<Round> rounds;
   const GroupDescription description{size, context.pe.has_value(), group.algorithm(), context.simulation.topology()};
   for (auto& each : channel_rounds(description, algorithm)) {
@@ -177,8 +177,6 @@ std::shared_ptr<WorkState> issue(GroupHandle& handle, CollectiveCall call, bool 
   DeviceWork work;
   work.call = call.name;
   const std::int64_t bytes = call.blocks ? call.block_bytes : bytes_of(call.tensor);
-  const CollectiveAlgorithm& algorithm = group.algorithm_of(call.operation, bytes, context.pe.has_value());
-  work.kernel = algorithm.name;
   work.writes = call.writes;
   work.payload = payload_of(call.tensor, call.name, context);
   if (call.blocks) {
@@ -191,6 +189,9 @@ std::shared_ptr<WorkState> issue(GroupHandle& handle, CollectiveCall call, bool 
   }
   const tensor::DevicePart part = part_of(work.payload, context, call.name);
   describe(work.payload, context, call.fingerprint);
+  const CollectiveAlgorithm& algorithm = algorithm_of_call(group, call, bytes, work.pes, context);
+  if (call.names_algorithm) call.fingerprint.algorithm = algorithm.name;
+  work.kernel = algorithm.name;
   const std::uint64_t sequence = group.call(handle.member, call.fingerprint);
   const std::string what =
       fmt::format("{} (sequence number {}) of {}", name(call.fingerprint.type), sequence, group.name());
@@ -272,8 +273,8 @@ std::shared_ptr<WorkState> issue(GroupHandle& handle, CollectiveCall call, bool 
   return state;
 }
 
-torch::distributed::WorkRef finish(std::shared_ptr<WorkState> state, bool async_op) {
-  if (async_op) return std::make_shared<torch::distributed::Work>(std::move(state));
+torch::distributed::WorkRef finish(std::shared_ptr<WorkState> state, bool async_op, std::vector<torch::Tensor> result) {
+  if (async_op) return std::make_shared<torch::distributed::Work>(std::move(state), std::move(result));
   order_current_stream_behind(*state);
   return nullptr;
 }

@@ -20,7 +20,8 @@ struct BlockPlan {
   BlockShares sent, received;
   std::vector<torch::Tensor> read, written;
   int device = 0;
-  bool empty = false;  // all ranks know that no element moves
+  bool empty = false;       // all ranks know that no element moves
+  bool replicated = false;  // by the tensor that decides who moves what
   /// From what the kernels have written to the tensors of the caller, where replicas must be written, too.
   std::vector<std::pair<torch::Tensor, torch::Tensor>> redistribute = {};
 };
@@ -36,6 +37,8 @@ struct CollectiveCall {
   std::shared_ptr<const BlockPlan> blocks = {};
   std::shared_ptr<const Replicas> replicas = {};  // of a tensor of partial sums
   std::int64_t block_bytes = 0;                   // of all blocks of a rank; the same on all ranks
+  bool equal_blocks = true;                       // of an all-to-all they may differ
+  bool names_algorithm = false;                   // ranks compare which one they take
 };
 
 /// Checks the call against those of other ranks and enqueues the kernel of the group's algorithm. When the group
@@ -44,7 +47,7 @@ struct CollectiveCall {
 std::shared_ptr<WorkState> issue(GroupHandle& handle, CollectiveCall call, bool async_op);
 
 /// What a collective returns that has been issued. Like PyTorch: the current stream waits for a call that is not
-/// asynchronous, and the host does not.
-torch::distributed::WorkRef finish(std::shared_ptr<WorkState> state, bool async_op);
+/// asynchronous, and the host does not. `result`: the tensors that it writes.
+torch::distributed::WorkRef finish(std::shared_ptr<WorkState> state, bool async_op, std::vector<torch::Tensor> result);
 
 }  // namespace kernbench::distributed

@@ -21,7 +21,8 @@ namespace kernbench::torch::distributed {
 
 using namespace kernbench::distributed;
 
-Work::Work(std::shared_ptr<WorkState> state) : state_(std::move(state)) {}
+Work::Work(std::shared_ptr<WorkState> state, std::vector<Tensor> result)
+    : state_(std::move(state)), result_(std::move(result)) {}
 
 namespace {
 
@@ -128,7 +129,7 @@ WorkRef all_reduce(const Tensor& tensor, ReduceOp op, const ProcessGroup& group,
   call.fingerprint.reduce = op;
   call.tensor = tensor;
   call.arguments.reduction = op;
-  return finish(issue(*handle, std::move(call), async_op), async_op);
+  return finish(issue(*handle, std::move(call), async_op), async_op, {tensor});
 }
 
 WorkRef broadcast(const Tensor& tensor, std::optional<int> src, const ProcessGroup& group, bool async_op,
@@ -145,7 +146,7 @@ WorkRef broadcast(const Tensor& tensor, std::optional<int> src, const ProcessGro
   call.fingerprint.root = handle->group->ranks()[static_cast<std::size_t>(root)];
   call.tensor = tensor;
   call.arguments.root = root;
-  return finish(issue(*handle, std::move(call), async_op), async_op);
+  return finish(issue(*handle, std::move(call), async_op), async_op, {tensor});
 }
 
 WorkRef reduce(const Tensor& tensor, std::optional<int> dst, ReduceOp op, const ProcessGroup& group, bool async_op,
@@ -166,7 +167,7 @@ WorkRef reduce(const Tensor& tensor, std::optional<int> dst, ReduceOp op, const 
   call.writes = handle->member == root;
   call.arguments.reduction = op;
   call.arguments.root = root;
-  return finish(issue(*handle, std::move(call), async_op), async_op);
+  return finish(issue(*handle, std::move(call), async_op), async_op, {tensor});
 }
 
 WorkRef barrier(const ProcessGroup& group, bool async_op, Where where) {
@@ -179,7 +180,7 @@ WorkRef barrier(const ProcessGroup& group, bool async_op, Where where) {
   call.fingerprint.type = OpType::BARRIER;
   auto state = issue(*handle, std::move(call), async_op);
   state->host_waits = true;
-  if (async_op) return std::make_shared<Work>(std::move(state));
+  if (async_op) return std::make_shared<Work>(std::move(state), std::vector<Tensor>());
   wait_for_end(runtime::current_context("barrier"), *state);
   return nullptr;
 }

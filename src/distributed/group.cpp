@@ -44,14 +44,19 @@ const GroupShape& Group::shape(bool rank_per_pe) {
 }
 
 const CollectiveAlgorithm& Group::algorithm_of(CollectiveOperation operation, std::int64_t bytes, bool rank_per_pe) {
-  if (size() == 1 || !algorithm_.is_automatic(operation)) return algorithm_for(algorithm_, operation);
+  return *algorithm_of(operation, bytes, rank_per_pe, [](const CollectiveAlgorithm&) { return true; });
+}
+
+const CollectiveAlgorithm* Group::algorithm_of(CollectiveOperation operation, std::int64_t bytes, bool rank_per_pe,
+                                               const std::function<bool(const CollectiveAlgorithm&)>& accepts) {
+  if (size() == 1 || !algorithm_.is_automatic(operation)) return &algorithm_for(algorithm_, operation);
   auto& choice = choices_[operation];
   if (!choice) {
     choice = std::make_unique<AutomaticChoice>(
         operation, GroupDescription{size(), rank_per_pe, algorithm_, simulation_.topology()}, ranks_,
         simulation_.machine().network());
   }
-  return choice->of(bytes);
+  return choice->of(bytes, accepts);
 }
 
 std::string Group::reason_of(CollectiveOperation operation) const {

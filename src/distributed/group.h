@@ -46,6 +46,9 @@ class Group {
   const GroupShape& shape(bool rank_per_pe);
   /// The one for a call: of an operation whose algorithm is chosen automatically, by the bytes of the tensor.
   const CollectiveAlgorithm& algorithm_of(CollectiveOperation operation, std::int64_t bytes, bool rank_per_pe);
+  /// Likewise of an automatic choice of those that accept the call; null: none does. The named one may not.
+  const CollectiveAlgorithm* algorithm_of(CollectiveOperation operation, std::int64_t bytes, bool rank_per_pe,
+                                          const std::function<bool(const CollectiveAlgorithm&)>& accepts);
   /// Why that one: "least cost", "best by measurement in FILE", or "named".
   std::string reason_of(CollectiveOperation operation) const;
   const std::shared_ptr<Roster>& roster() const { return roster_; }

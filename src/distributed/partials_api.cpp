@@ -66,7 +66,7 @@ distributed::WorkRef all_reduce_partials(const Tensor& tensor, distributed::Redu
   call.fingerprint.reduce = op;
   call.tensor = tensor;
   call.arguments.reduction = op;
-  return finish(issue(*handle, std::move(call), async_op), async_op);
+  return finish(issue(*handle, std::move(call), async_op), async_op, {tensor});
 }
 
 }  // namespace kernbench::torch::ahbm

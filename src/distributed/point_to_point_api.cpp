@@ -206,8 +206,8 @@ std::shared_ptr<WorkState> issue(const Tensor& tensor, const Peer& peer, const P
   return state;
 }
 
-WorkRef work_of(std::shared_ptr<WorkState> state) {
-  return state ? std::make_shared<Work>(std::move(state)) : nullptr;
+WorkRef work_of(std::shared_ptr<WorkState> state, const Tensor& tensor) {
+  return state ? std::make_shared<Work>(std::move(state), std::vector{tensor}) : nullptr;
 }
 
 }  // namespace
@@ -215,13 +215,13 @@ WorkRef work_of(std::shared_ptr<WorkState> state) {
 WorkRef isend(const Tensor& tensor, std::optional<int> dst, const ProcessGroup& group, int tag,
               std::optional<int> group_dst, Where where) {
   const tensor::HostCall here("isend", where);
-  return work_of(issue(tensor, {dst, group_dst}, group, tag, {"isend", true}));
+  return work_of(issue(tensor, {dst, group_dst}, group, tag, {"isend", true}), tensor);
 }
 
 WorkRef irecv(const Tensor& tensor, std::optional<int> src, const ProcessGroup& group, int tag,
               std::optional<int> group_src, Where where) {
   const tensor::HostCall here("irecv", where);
-  return work_of(issue(tensor, {src, group_src}, group, tag, {"irecv", false}));
+  return work_of(issue(tensor, {src, group_src}, group, tag, {"irecv", false}), tensor);
 }
 
 void send(const Tensor& tensor, std::optional<int> dst, const ProcessGroup& group, int tag,

@@ -71,7 +71,15 @@ void check_types(const char* call, const std::vector<Tensor>& tensors) {
 
 }  // namespace
 
-// The operations of a group on a rank end in their order, so the last Work stands for all.
+namespace {
+
+/// The operations of a group on a rank end in their order, so the last Work stands for all.
+WorkRef for_all(const WorkRef& last, const std::vector<Tensor>& results) {
+  if (last) last->set_result(results);
+  return last;
+}
+
+}  // namespace
 
 WorkRef all_reduce_coalesced(const std::vector<Tensor>& tensors, ReduceOp op, const ProcessGroup& group, bool async_op,
                              Where where) {
@@ -81,7 +89,7 @@ WorkRef all_reduce_coalesced(const std::vector<Tensor>& tensors, ReduceOp op, co
   check_types(kCall, tensors);
   WorkRef last;
   for (const Tensor& each : tensors) last = all_reduce(each, op, group, async_op, where);
-  return last;
+  return for_all(last, tensors);
 }
 
 namespace {
@@ -105,7 +113,7 @@ WorkRef all_gather_into_tensor_coalesced(const std::vector<Tensor>& outputs, con
   WorkRef last;
   for (std::size_t i = 0; i < inputs.size(); ++i)
     last = all_gather_into_tensor(outputs[i], inputs[i], group, async_op, where);
-  return last;
+  return for_all(last, outputs);
 }
 
 WorkRef reduce_scatter_tensor_coalesced(const std::vector<Tensor>& outputs, const std::vector<Tensor>& inputs,
@@ -117,7 +125,7 @@ WorkRef reduce_scatter_tensor_coalesced(const std::vector<Tensor>& outputs, cons
   WorkRef last;
   for (std::size_t i = 0; i < inputs.size(); ++i)
     last = reduce_scatter_tensor(outputs[i], inputs[i], op, group, async_op, where);
-  return last;
+  return for_all(last, outputs);
 }
 
 WorkRef all_gather_coalesced(const std::vector<std::vector<Tensor>>& output_tensor_lists,
@@ -140,12 +148,14 @@ WorkRef all_gather_coalesced(const std::vector<std::vector<Tensor>>& output_tens
                                  output_tensor_lists[rank].size(), input_tensor_list.size()));
   }
   WorkRef last;
+  std::vector<Tensor> all;
   for (std::size_t i = 0; i < input_tensor_list.size(); ++i) {
     std::vector<Tensor> outputs;
     for (const auto& of_rank : output_tensor_lists) outputs.push_back(of_rank[i]);
     last = all_gather(outputs, input_tensor_list[i], group, async_op, where);
+    all.insert(all.end(), outputs.begin(), outputs.end());
   }
-  return last;
+  return for_all(last, all);
 }
 
 }  // namespace kernbench::torch::distributed

@@ -237,6 +237,21 @@ TEST(CclTest, RowsAreWrittenAsCsv) {
   EXPECT_THAT(outcome.out, HasSubstr("broadcast,,4,64,16,float,none,0,in_place,"));
 }
 
+TEST(CclTest, ATimeIsThatOfTheRanksThatIsAskedFor) {
+  const auto time = [](const char* number) {
+    const std::string text = run_on_four({"broadcast", "-b", "1M", "-e", "1M", "-n", "1", "-c", "0", "--algo",
+                                          "ring_broadcast", "-a", number, "--csv", "-"})
+                                 .out;
+    const std::string row = text.substr(text.find("in_place,") + 9);
+    return std::stod(row);
+  };
+  const double root = time("0"), mean = time("1"), least = time("2"), most = time("3");
+  EXPECT_LE(least, root);
+  EXPECT_LT(root, mean) << "the root is through before the ranks behind it";
+  EXPECT_LT(mean, most);
+  EXPECT_THAT(run_on_four({"broadcast", "-a", "4"}).err, HasSubstr("-a"));
+}
+
 TEST(CclTest, SchedulesAreMeasuredBesideAlgorithms) {
   const auto file = [](const char* name) {
     return source_tree::path(std::string("collectives/msccl/") + name + ".xml");

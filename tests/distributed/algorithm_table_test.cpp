@@ -100,7 +100,7 @@ TEST(AlgorithmTable, ChannelsThatAreOpenedLateComeInAsFewRoundsAsHaveRoom) {
   AlgorithmSpec spec;
   spec.slot_size = Bytes(64);
   for (const auto& algorithm : collective_algorithms()) {
-    if (!takes_rounds(algorithm.operation)) continue;
+    if (!algorithm.in_rounds) continue;
     for (const int queues : {1, 3, 8}) {
       machine.pe.ipcq.queues = queues;
       for (const int ranks : {2, 3, 9, 16}) {

@@ -243,8 +243,8 @@ TEST(AutomaticChoice, TakesNoLongerThanTheSameAlgorithmByName) {
 }
 
 TEST(AutomaticChoice, IsNearTheBestOnShippedMachines) {
-  if (kSanitized) GTEST_SKIP() << "80 sweeps of timing only: minutes under a sanitizer, and no memory that others miss";
-  const std::vector<std::int64_t> sizes{256, 16 * 1024, 1 << 20};
+  if (kSanitized) GTEST_SKIP() << "32 sweeps of timing only: minutes under a sanitizer, and no memory that others miss";
+  std::vector<std::int64_t> sizes{256, 16 * 1024, 1 << 19};
   for (const char* wiring : {"ring_1d", "torus_2d", "fully_connected", "switched"}) {
     const Used automatic = use("auto", shipped(4, wiring), 4, sizes);
     std::map<std::int64_t, double> best;
@@ -256,7 +256,8 @@ TEST(AutomaticChoice, IsNearTheBestOnShippedMachines) {
       }
     }
     for (const auto& [elements, us] : automatic.us)
-      EXPECT_LE(us, 1.1 * best.at(elements)) << wiring << ", " << elements << ": " << automatic.algorithm.at(elements);
+      EXPECT_LE(us, 1.05 * best.at(elements)) << wiring << ", " << elements << ": " << automatic.algorithm.at(elements);
+    sizes.back() /= 2;  // perf/collectives measures all sizes
   }
 }
 

@@ -3,6 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <bit>
 #include <functional>
 #include <string>
 #include <vector>
@@ -110,7 +111,7 @@ TEST(CollectiveTraffic, OfEveryAlgorithmOfAnOperationIsTheSame) {
       EXPECT_EQ(blocks_sent(machine_with(algorithm, n), n, [&](int) { return make(); }), blocks);
     }
   };
-  for (const int n : {2, 3, 4}) {
+  for (const int n : {2, 3, 4, 5, 8}) {
     expect(CollectiveOperation::reduce_scatter, n, n * (n - 1),
            [&]() -> std::function<void()> { return [a = x(1), b = x(n)] { dist::reduce_scatter_tensor(a, b); }; });
     expect(CollectiveOperation::all_gather, n, n * (n - 1),
@@ -119,6 +120,20 @@ TEST(CollectiveTraffic, OfEveryAlgorithmOfAnOperationIsTheSame) {
            [&]() -> std::function<void()> { return [a = x(n - 1)] { dist::reduce(a, 1); }; });
     expect(CollectiveOperation::broadcast, n, (n - 1) * (n - 1),
            [&]() -> std::function<void()> { return [a = x(n - 1)] { dist::broadcast(a, 1); }; });
+  }
+}
+
+/// In the step of distance d the blocks whose way has that binary digit.
+TEST(CollectiveTraffic, OfBrucksAllToAllIsABlockForEachDigitOfItsWay) {
+  for (const auto& algorithm : algorithms_of(CollectiveOperation::all_to_all)) {
+    if (algorithm.name != "bruck_all_to_all") continue;
+    for (const int n : {2, 3, 5, 8}) {
+      std::int64_t digits = 0;
+      for (unsigned offset = 1; offset < static_cast<unsigned>(n); ++offset) digits += std::popcount(offset);
+      EXPECT_EQ(blocks_sent(machine_with(algorithm, n), n,
+                            [&](int) { return [a = x(n), b = x(n)] { dist::all_to_all_single(a, b); }; }),
+                n * digits);
+    }
   }
 }
 

@@ -261,5 +261,63 @@ TEST(SlicesOfAShare, AreItsElementsInTheirOrder) {
   EXPECT_THAT(elements(distributed::part_of(pieces, 3, 4)), ElementsAre(10, 11));
 }
 
+/// Takes tensors of at least 100 elements that lie on one PE, of groups of SIPs.
+std::string large_on_one_pe(const collectives::Group& group, const collectives::Call& call) {
+  if (group.rank_per_pe) return "ranks are PEs";
+  if (call.pes != 1 || call.cubes != 1) return "the tensor lies on " + std::to_string(call.pes) + " PEs, give it one";
+  if (call.replicated || call.dtype != DType::f32) return "not this";
+  return call.elements < 100 ? "it has " + std::to_string(call.elements) + " elements, give it 100" : "";
+}
+
+TEST(OwnCollectives, RefuseACallByItsPlacementAndSizeWithTheirReason) {
+  Algorithm algorithm = chain_allreduce();
+  algorithm.validator = large_on_one_pe;
+  const auto outcome = run_ranks(options_with(3, {algorithm}), 3, [](int rank) {
+    dist::init_process_group("ahbm", rank, 3, {.algorithm = "chain_allreduce"});
+    const auto one_pe = torch::device("ahbm").placement({.num_cubes = 1, .num_pes = 1});
+    const auto x = torch::ones({100}, one_pe);
+    dist::all_reduce(x);
+    EXPECT_EQ(x[7].item<float>(), 3.F);
+    const auto error_of = [](const torch::Tensor& tensor) -> std::string {
+      try {
+        dist::all_reduce(tensor);
+      } catch (const ValueError& error) {
+        return error.what();
+      }
+      return "no error";
+    };
+    EXPECT_THAT(error_of(torch::ones({99}, one_pe)),
+                HasSubstr("all_reduce: chain_allreduce does not take this call: it has 99 elements, give it 100; "
+                          "all_reduce that take it: ring_allreduce, direct_allreduce"));
+    EXPECT_THAT(error_of(torch::ones({100}, torch::device("ahbm"))),
+                HasSubstr("the tensor lies on 2 PEs, give it one"));
+    const auto again = torch::ones({200}, one_pe);
+    dist::all_reduce(again);  // a call that was refused is none
+    EXPECT_EQ(again[0].item<float>(), 3.F);
+  });
+  EXPECT_THAT(outcome.errors, Each(""));
+}
+
+TEST(OwnCollectives, AreChosenByCostForCallsThatTheyTakeOnly) {
+  Algorithm algorithm = chain_allreduce();
+  algorithm.validator = large_on_one_pe;
+  algorithm.steps = [](const collectives::Shape&) { return std::vector<collectives::Step>{}; };  // costs nothing
+  const auto outcome = run_ranks(options_with(3, {algorithm}), 3, [](int rank) {
+    dist::init_process_group("ahbm", rank, 3, {.algorithm = "auto"});
+    for (const std::int64_t elements : {99, 100}) {
+      const auto x = torch::ones({elements}, torch::device("ahbm").placement({.num_cubes = 1, .num_pes = 1}));
+      dist::all_reduce(x);
+      EXPECT_EQ(x[7].item<float>(), 3.F);
+    }
+  });
+  EXPECT_THAT(outcome.errors, Each(""));
+  std::vector<std::string> reductions;
+  for (const auto& launch : outcome.run.launches) {
+    if (launch.device == 0 && launch.kernel.find("allreduce") != std::string::npos)
+      reductions.push_back(launch.kernel == "chain_allreduce" ? "own" : "shipped");
+  }
+  EXPECT_THAT(reductions, ElementsAre("shipped", "own"));
+}
+
 }  // namespace
 }  // namespace kernbench::testing

@@ -38,11 +38,15 @@ struct ReductionName {
 };
 const std::vector<ReductionName>& reduction_names();
 
+/// Which time of a row's ranks is the row's: nccl-tests' -a.
+enum class Average : std::uint8_t { first_rank, mean, least, most };
+
 struct Request {
   std::string operation;  // name of a Test
   Sizes sizes;
   int ranks = 0;  // 0: one on each SIP
   std::int64_t iterations = 20, warm_ups = 1, calls = 1;
+  Average average = Average::mean;
   bool check = true;
   bool bound = false;  // say the least time, too
   std::vector<ReductionName> reductions;

@@ -67,6 +67,7 @@ struct Job {
   std::vector<Point> points;
   int ranks = 1;
   std::int64_t iterations = 0, warm_ups = 0, calls = 1;
+  Average average = Average::mean;
   std::string algorithm;
   Findings findings;
 };
@@ -146,6 +147,20 @@ void worker(int rank, const std::shared_ptr<Job>& job) {
   dist::destroy_process_group();
 }
 
+double time_of(const std::vector<double>& times, Average average) {
+  switch (average) {
+    case Average::first_rank:
+      return times.front();
+    case Average::least:
+      return *std::ranges::min_element(times);
+    case Average::most:
+      return *std::ranges::max_element(times);
+    case Average::mean:
+      break;
+  }
+  return std::accumulate(times.begin(), times.end(), 0.0) / static_cast<double>(times.size());
+}
+
 /// Of a row that was measured.
 Row row_of(const Job& job, std::size_t index) {
   const Point& point = job.points[index];
@@ -161,7 +176,7 @@ Row row_of(const Job& job, std::size_t index) {
   row.type = nccl_name(point.dtype);
   row.reduction = point.reduction.name;
   row.root = job.test.has_root ? std::to_string(point.root) : "-1";
-  row.time_us = std::accumulate(times.begin(), times.end(), 0.0) / static_cast<double>(times.size());
+  row.time_us = time_of(times, job.average);
   if (row.time_us > 0) row.algorithm_bandwidth = static_cast<double>(counts.counted * item) / row.time_us * 1e-3;
   row.bus_bandwidth = row.algorithm_bandwidth * job.test.bus_factor(job.ranks);
   return row;
@@ -225,8 +240,9 @@ Sweep sweep(const Test& test, const Request& request, const SimulateOptions& opt
   std::vector<std::string> algorithms = request.algorithms;
   if (algorithms.empty()) algorithms.emplace_back();
   for (const std::string& algorithm : algorithms) {
-    const auto job = std::make_shared<Job>(Job{test, points, result.ranks, request.iterations, request.warm_ups,
-                                               request.calls, algorithm, Findings(points.size(), result.ranks)});
+    const auto job =
+        std::make_shared<Job>(Job{test, points, result.ranks, request.iterations, request.warm_ups, request.calls,
+                                  request.average, algorithm, Findings(points.size(), result.ranks)});
     run(job, options, false, simulate);
     if (request.check) run(job, options, true, simulate);
     for (std::size_t index = 0; index < points.size(); ++index) {

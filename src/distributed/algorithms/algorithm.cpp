@@ -13,6 +13,7 @@
 #include "distributed/algorithms/own_algorithm.h"
 #include "distributed/ranks/pe_of_rank.h"
 #include "kernbench/error.h"
+#include "topology/describe.h"
 
 namespace kernbench::distributed {
 namespace {
@@ -37,6 +38,11 @@ GroupShape GroupDescription::shape() const {
     pes.push_back(pe_of_rank(members.empty() ? i : members[static_cast<std::size_t>(i)], machine));
   }
   return {ranks, levels_of(pes)};
+}
+
+collectives::Group GroupDescription::seen() const {
+  const auto wiring = topology::kSystemTopologyNames[static_cast<std::size_t>(machine.system.topology)];
+  return {shape_of(shape()), rank_per_pe, wiring, spec.n_slots};
 }
 
 AlgorithmTable::AlgorithmTable(const CollectiveRegistry& own) : own_(own) {

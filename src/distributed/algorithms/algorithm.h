@@ -59,14 +59,10 @@ constexpr bool reduces(CollectiveOperation operation) {
   return operation == CollectiveOperation::all_reduce || operation == CollectiveOperation::reduce_scatter ||
          operation == CollectiveOperation::reduce || operation == CollectiveOperation::all_reduce_partials;
 }
-/// Whether it may take several launches, each with some of its channels (channel_rounds).
-constexpr bool takes_rounds(CollectiveOperation operation) {
-  return operation == CollectiveOperation::gather || operation == CollectiveOperation::scatter ||
-         operation == CollectiveOperation::all_to_all;
-}
 /// Whether a group's channels for it are made with its first use: else with the group's first communication.
 constexpr bool opens_channels_late(CollectiveOperation operation) {
-  return takes_rounds(operation) || operation == CollectiveOperation::all_reduce_partials;
+  return operation == CollectiveOperation::gather || operation == CollectiveOperation::scatter ||
+         operation == CollectiveOperation::all_to_all || operation == CollectiveOperation::all_reduce_partials;
 }
 
 /// In place of an algorithm's name: the one that costs least, for each call.
@@ -81,6 +77,8 @@ struct GroupDescription {
   std::span<const int> members = {};  // global ranks, in their order; empty: 0, 1, …
 
   GroupShape shape() const;
+  /// As validators see it.
+  collectives::Group seen() const;
 };
 
 /// A group as the kernels of one rank see it.
@@ -139,7 +137,9 @@ struct CollectiveAlgorithm {
   std::function<void(const RankView& ranks, const CollectiveArguments& arguments)> kernel;
   /// What it costs; of operations with one algorithm none.
   std::function<std::vector<CostStep>(const GroupShape& ranks)> steps = {};
-  bool is_own = false;  // of the user's, not shipped: never cut into rounds
+  /// Why it does not take a call, and what would fit; empty: it does. Without a function it takes every call.
+  std::function<std::string(const collectives::Group& group, const collectives::Call& call)> validator = {};
+  bool in_rounds = false;  // of all pairs: it may take several launches, each with some of its channels
 };
 
 /// The shipped ones. Of each operation, the first one is what a file means that says nothing.

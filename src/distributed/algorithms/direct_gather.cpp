@@ -49,7 +49,8 @@ CollectiveAlgorithm direct_gather() {
           .runs_on = kRunsInRounds,
           .refusal = runs_on_any_group,
           .channels = channels_of_all_pairs,
-          .kernel = gather_at_root};
+          .kernel = gather_at_root,
+          .in_rounds = true};
 }
 
 }  // namespace kernbench::distributed

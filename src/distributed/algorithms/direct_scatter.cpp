@@ -51,7 +51,8 @@ CollectiveAlgorithm direct_scatter() {
           .runs_on = kRunsInRounds,
           .refusal = runs_on_any_group,
           .channels = channels_of_all_pairs,
-          .kernel = scatter_from_root};
+          .kernel = scatter_from_root,
+          .in_rounds = true};
 }
 
 }  // namespace kernbench::distributed

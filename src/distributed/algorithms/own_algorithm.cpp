@@ -35,8 +35,7 @@ std::vector<RankPair> checked_channels(const Algorithm& own, const GroupShape& s
 std::string refusal_of(const Algorithm& own, const GroupDescription& group) {
   const GroupShape shape = group.shape();
   if (own.refusal) {
-    const auto wiring = topology::kSystemTopologyNames[static_cast<std::size_t>(group.machine.system.topology)];
-    std::string reason = own.refusal({shape_of(shape), group.rank_per_pe, wiring, group.spec.n_slots});
+    std::string reason = own.refusal(group.seen());
     if (!reason.empty()) return reason;
   }
   return more_channels_than_fit(group, checked_channels(own, shape));
@@ -89,7 +88,7 @@ CollectiveAlgorithm own_algorithm(const std::shared_ptr<const Algorithm>& own) {
       .channels = [own](const GroupShape& shape) { return checked_channels(*own, shape); },
       .kernel = [own](const RankView& ranks, const CollectiveArguments& arguments) { run(*own, ranks, arguments); }};
   if (own->steps) algorithm.steps = [own](const GroupShape& shape) { return own->steps(shape_of(shape)); };
-  algorithm.is_own = true;
+  algorithm.validator = own->validator;
   return algorithm;
 }
 

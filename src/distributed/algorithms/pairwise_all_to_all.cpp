@@ -35,6 +35,15 @@ void exchange_pairwise(const RankView& ranks, const CollectiveArguments& argumen
   finish_sending();
 }
 
+std::vector<CostStep> pairwise_steps(const GroupShape& ranks) {
+  std::vector<CostStep> steps;
+  for (int distance = 1; distance < ranks; ++distance) {
+    steps.push_back({.share = 1.0 / ranks.ranks});
+    for (int rank = 0; rank < ranks; ++rank) steps.back().messages.push_back({rank, (rank + distance) % ranks});
+  }
+  return steps;
+}
+
 }  // namespace
 
 CollectiveAlgorithm pairwise_all_to_all() {
@@ -46,7 +55,9 @@ CollectiveAlgorithm pairwise_all_to_all() {
           .runs_on = kRunsInRounds,
           .refusal = runs_on_any_group,
           .channels = channels_of_all_pairs,
-          .kernel = exchange_pairwise};
+          .kernel = exchange_pairwise,
+          .steps = pairwise_steps,
+          .in_rounds = true};
 }
 
 }  // namespace kernbench::distributed

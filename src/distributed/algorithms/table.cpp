@@ -20,15 +20,19 @@ CollectiveAlgorithm ring_barrier();
 CollectiveAlgorithm ring_reduce_scatter();
 CollectiveAlgorithm bidirectional_ring_reduce_scatter();
 CollectiveAlgorithm direct_reduce_scatter();
+CollectiveAlgorithm pat_reduce_scatter();
 CollectiveAlgorithm ring_all_gather();
 CollectiveAlgorithm bidirectional_ring_all_gather();
 CollectiveAlgorithm direct_all_gather();
+CollectiveAlgorithm bruck_all_gather();
+CollectiveAlgorithm pat_all_gather();
 CollectiveAlgorithm ring_reduce();
 CollectiveAlgorithm bidirectional_ring_reduce();
 CollectiveAlgorithm direct_reduce();
 CollectiveAlgorithm direct_gather();
 CollectiveAlgorithm direct_scatter();
 CollectiveAlgorithm pairwise_all_to_all();
+CollectiveAlgorithm bruck_all_to_all();
 CollectiveAlgorithm intercube_allreduce();
 
 std::span<const CollectiveAlgorithm> collective_algorithms() {
@@ -48,15 +52,19 @@ std::span<const CollectiveAlgorithm> collective_algorithms() {
       ring_reduce_scatter(),
       bidirectional_ring_reduce_scatter(),
       direct_reduce_scatter(),
+      pat_reduce_scatter(),
       ring_all_gather(),
       bidirectional_ring_all_gather(),
       direct_all_gather(),
+      bruck_all_gather(),
+      pat_all_gather(),
       ring_reduce(),
       bidirectional_ring_reduce(),
       direct_reduce(),
       direct_gather(),
       direct_scatter(),
       pairwise_all_to_all(),
+      bruck_all_to_all(),
       intercube_allreduce(),
   };
   return table;
