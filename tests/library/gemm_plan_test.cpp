@@ -253,7 +253,7 @@ TEST(GemmPlan, IsTheSameWhicheverOfTheLongerPlansWereMeasuredToTheirEnd) {
   const auto all = parts({}, 512, 512, topology);
   const double never = std::numeric_limits<double>::infinity();
   std::vector<std::vector<GemmPlan>> asked;
-  for (const std::vector<double>& first : {std::vector<double>{1100, 1000, never, 1200}, {1100, 1000, 1150, never}}) {
+  for (const std::vector<double>& first : {std::vector<double>{1000, never, 1100}, {1000, 1100, never}}) {
     bool begun = false;
     const PlanTimer timer = [&](std::span<const GemmPlan> plans) {
       std::vector<double> told(plans.size(), never);
