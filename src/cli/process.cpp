@@ -53,6 +53,13 @@ CollectiveRegistry load_algorithms(const std::string& path, const BenchFileOptio
   return load_algorithm_file(path, options, hooks);
 }
 
+Execute interruptible(Execute execute) {
+  return [execute = std::move(execute)](const Bench& bench, const SimulateOptions& options) {
+    const InterruptibleRun run;
+    return execute(bench, options);
+  };
+}
+
 }  // namespace
 
 int run_process(int argc, char** argv, std::vector<Bench> benches, Execute execute) noexcept {
@@ -65,7 +72,7 @@ int run_process(int argc, char** argv, std::vector<Bench> benches, Execute execu
   const std::string build = build_id();
   if (cache && !build.empty()) plans.emplace(*cache, build);
   const Environment environment = {.benches = std::move(benches),
-                                   .execute = std::move(execute),
+                                   .execute = interruptible(std::move(execute)),
                                    .load_file = load_file,
                                    .load_algorithms = load_algorithms,
                                    .topologies = shipped_topologies,

@@ -41,10 +41,11 @@ report::RunResult partial(const SimulateOptions&) {
   return out;
 }
 
-// Waits until asked to stop; a deaf run never notices.
-report::RunResult endless(const SimulateOptions& options, bool deaf) {
+// Waits until asked to stop; a deaf run never notices, a slow one has much to collect.
+report::RunResult endless(const SimulateOptions& options, const std::string& name) {
   std::cerr << "running" << std::endl;
-  while (deaf || !*options.stop_requested) std::this_thread::sleep_for(std::chrono::milliseconds(1));
+  while (name == "deaf" || !*options.stop_requested) std::this_thread::sleep_for(std::chrono::milliseconds(1));
+  if (name == "slow") std::this_thread::sleep_for(std::chrono::milliseconds(1'500));
   report::RunResult out = finished("cut short");
   out.error = report::ErrorResult{"Interrupted", "after 30 us of simulated time", ""};
   return out;
@@ -78,7 +79,7 @@ report::RunResult execute_fake(const Bench& bench, const SimulateOptions& option
     out.error = report::ErrorResult{"OutputError", "cannot write the operation log: No space left on device", "log"};
     return out;
   }
-  if (bench.name == "endless" || bench.name == "deaf") return endless(options, bench.name == "deaf");
+  if (bench.name == "endless" || bench.name == "deaf" || bench.name == "slow") return endless(options, bench.name);
   if (bench.name == "printing") return printing(options);
   return many(options);
 }
@@ -86,7 +87,7 @@ report::RunResult execute_fake(const Bench& bench, const SimulateOptions& option
 std::vector<Bench> fake_benches() {
   std::vector<Bench> out;
   for (const char* name : {"good", "wrong", "partial", "throws", "misconfigured", "broken", "terminates", "endless",
-                           "deaf", "printing", "many", "exits", "aborts", "unwritten"}) {
+                           "deaf", "slow", "printing", "many", "exits", "aborts", "unwritten"}) {
     out.push_back({name, "a fake", {}, {}});
   }
   out[0].parameters = {{"M", "8", "rows"}, {"dtype", "f16", "type of the operands"}};

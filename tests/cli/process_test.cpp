@@ -4,10 +4,13 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <chrono>
+#include <csignal>
 #include <filesystem>
 #include <fstream>
 #include <iterator>
 #include <nlohmann/json.hpp>
+#include <thread>
 
 namespace kernbench::cli {
 namespace {
@@ -130,16 +133,38 @@ TEST(ProcessTest, InterruptKeepsWhatWasMeasuredAndExitsWith130) {
   EXPECT_EQ(Json::parse(contents_of(directory.path("r.json")))["error"]["type"], "Interrupted");
 }
 
-TEST(ProcessTest, ARunThatDoesNotListenIsStoppedBySecondInterruptOrByTime) {
-  for (const bool twice : {true, false}) {
-    Process process({KERNBENCH_FAKE_PROGRAM, "run", "deaf"});
-    ASSERT_TRUE(process.wait_for_error("running"));
+/// How long a run that never listens lasts; interrupted again after half a second if `twice`.
+double seconds_of_a_deaf_run(bool twice) {
+  Process process({KERNBENCH_FAKE_PROGRAM, "run", "deaf"});
+  EXPECT_TRUE(process.wait_for_error("running"));
+  process.interrupt();
+  if (twice) {
+    std::this_thread::sleep_for(std::chrono::milliseconds(500));
     process.interrupt();
-    if (twice) process.interrupt();
-    const Finished run = process.finish();
-    EXPECT_EQ(run.code, 130);
-    EXPECT_THAT(run.err, HasSubstr("kernbench: interrupted\n"));
-    EXPECT_LT(run.seconds, 20);
+  }
+  const Finished run = process.finish();
+  EXPECT_EQ(run.code, 130);
+  EXPECT_THAT(run.err, HasSubstr("kernbench: interrupted\n"));
+  return run.seconds;
+}
+
+TEST(ProcessTest, ARunThatDoesNotListenIsStoppedBySecondInterruptOrByTime) {
+  const double by_time = seconds_of_a_deaf_run(false);
+  EXPECT_LT(by_time, 20);
+  EXPECT_LT(seconds_of_a_deaf_run(true), by_time);
+}
+
+// timeout(1) signals the process, and then its group with the process in it.
+TEST(ProcessTest, SignalsOfOneRequestAreOne) {
+  for (const int signal : {SIGTERM, SIGINT}) {
+    const TemporaryDirectory directory;
+    Process process({KERNBENCH_FAKE_PROGRAM, "run", "slow", "--json", directory.path("r.json")});
+    ASSERT_TRUE(process.wait_for_error("running"));
+    process.send(signal);
+    std::this_thread::sleep_for(std::chrono::milliseconds(20));
+    process.send(signal);
+    EXPECT_EQ(process.finish().code, 128 + signal);
+    EXPECT_EQ(Json::parse(contents_of(directory.path("r.json")))["error"]["type"], "Interrupted");
   }
 }
 

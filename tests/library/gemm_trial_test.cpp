@@ -5,8 +5,10 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <atomic>
 #include <cmath>
 #include <cstdint>
+#include <ctime>
 #include <memory>
 #include <string>
 #include <vector>
@@ -15,6 +17,7 @@
 #include "runtime/context.h"
 #include "runtime/devices/simulated_devices.h"
 #include "runtime/functions/device_kernels.h"
+#include "sim/errors.h"
 #include "support/sanitizers.h"
 
 namespace kernbench::runtime {
@@ -95,6 +98,45 @@ TEST(GemmTrial, TakesWhatTheProductTakesToThePicosecond) {
       });
     }
   }
+}
+
+TEST(GemmTrial, TimesNothingMoreOnceTheRunWasAskedToStop) {
+  simulate(machine("tiny"), [] {
+    const TrialOperands product = operands({64, 48, 32});
+    const TrialProduct as_asked{product.a, product.b, product.out};
+    const PlanRef plan = plan_of(product);
+    const std::vector<GemmPlan> plans(3, *plan);
+    std::atomic<bool> stop = false;
+    const auto timer = trial_timer(as_asked, current_context("test").simulation.topology(), &stop);
+    EXPECT_EQ(timer(plans).front(), taken(product, plan));
+    stop = true;
+    for (const double time : timer(plans)) EXPECT_TRUE(std::isinf(time));
+  });
+}
+
+/// Processor time until a run ends that is asked to stop before or after a product is planned.
+double seconds_until_stopped(bool before) {
+  std::atomic<bool> stop = false;
+  SimulateOptions options = machine("ahbm-1sip");
+  options.stop_requested = &stop;
+  double seconds = 0;
+  EXPECT_THROW(simulate(options,
+                        [&] {
+                          const TrialOperands product = operands({2048, 2048, 2048});
+                          stop = before;
+                          const std::clock_t begin = std::clock();
+                          plan_of(product);
+                          seconds = static_cast<double>(std::clock() - begin) / CLOCKS_PER_SEC;
+                          stop = true;
+                          torch::ahbm::synchronize();
+                          (void)torch::zeros({64}, torch::dtype(torch::kHalf).device("ahbm"))[0].item<float>();
+                        }),
+               sim::InterruptedError);
+  return seconds;
+}
+
+TEST(GemmTrial, APlanUnderWayDoesNotHoldUpARunThatIsToStop) {
+  EXPECT_LT(2 * seconds_until_stopped(true), seconds_until_stopped(false));
 }
 
 TEST(GemmTrial, OfSeveralPlansEachTakesWhatItTakesAloneUnlessOneBeforeItIsShorter) {

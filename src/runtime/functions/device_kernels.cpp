@@ -19,7 +19,7 @@ using tile::library::View;
 using torch::Tensor;
 
 SimulatedOperations::SimulatedOperations(Simulation& simulation)
-    : simulation_(simulation), plans_(simulation.options().plans) {}
+    : simulation_(simulation), plans_(simulation.options().plans, simulation.options().stop_requested) {}
 
 View kernel_view(const Tensor& tensor, bool written) {
   const tensor::TensorImpl& impl = tensor::impl_of(tensor);

@@ -134,12 +134,13 @@ tensor::MatmulOptions turned(tensor::MatmulOptions options) {
 
 std::shared_ptr<const library::GemmPlan> planned(GemmPlans& plans, const Product& product,
                                                  const MatmulPlanOptions& options, const TrialProduct& trial,
-                                                 std::span<const PeCoordinate> pes,
-                                                 const topology::Topology& topology) {
+                                                 std::span<const PeCoordinate> pes, const Simulation& simulation) {
   const auto parts_a = parts_of(product.a), parts_b = parts_of(product.b);
   const auto parts_out = parts_of(kernel_view(batched(trial.out), false));
+  const auto& topology = simulation.topology();
+  const auto* const stop = simulation.options().stop_requested;
   return plans.plan(problem_of(product, options), pes, {parts_a, parts_b, parts_out}, topology,
-                    options.measured ? trial_timer(trial, topology) : library::PlanTimer(),
+                    options.measured ? trial_timer(trial, topology, stop) : library::PlanTimer(),
                     [&trial] { return identity_of(trial); });
 }
 
@@ -179,9 +180,8 @@ void SimulatedOperations::multiply(const Tensor& a, const Tensor& b, const tenso
   }
   const std::vector<Tensor> all{a, b, out};
   const auto pes = holders(all);
-  const auto plan = plan_options.plan
-                        ? plan_options.plan
-                        : planned(plans_, product, plan_options, {a, b, out, options}, pes, simulation_.topology());
+  const auto plan = plan_options.plan ? plan_options.plan
+                                      : planned(plans_, product, plan_options, {a, b, out, options}, pes, simulation_);
   const View target = kernel_view(batched(out), true);
   if (plan->split_k == 1) {
     launch({.name = plan_options.name,
@@ -224,7 +224,7 @@ std::shared_ptr<const library::GemmPlan> SimulatedOperations::plan_matmul(const 
   const Product product{kernel_view(batched(a), false), kernel_view(batched(b), false), {}};
   check_operands(product.a, product.b);
   const std::vector<Tensor> all{a, b, out};
-  return planned(plans_, product, plan_options, {a, b, out}, holders(all), simulation_.topology());
+  return planned(plans_, product, plan_options, {a, b, out}, holders(all), simulation_);
 }
 
 }  // namespace kernbench::runtime

@@ -81,7 +81,8 @@ std::shared_ptr<const library::GemmPlan> GemmPlans::plan(const library::GemmProb
   std::optional<library::GemmPlan> plan = text ? library::plan_from_text(*text) : std::nullopt;
   if (!plan) {
     plan = library::plan_gemm(problem, pes, operands, topology, timer);
-    if (store_ != nullptr) store_->keep(stored, library::to_text(*plan));
+    const bool stopping = stop_requested_ != nullptr && *stop_requested_;
+    if (store_ != nullptr && !stopping) store_->keep(stored, library::to_text(*plan));
   }
   if (plans_.size() == kMost) plans_.clear();
   return plans_.emplace(std::move(key), std::make_shared<const library::GemmPlan>(*std::move(plan))).first->second;

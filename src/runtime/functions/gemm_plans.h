@@ -1,6 +1,7 @@
 // Plans of matrix products that have been made: a model multiplies the same shapes again and again.
 #pragma once
 
+#include <atomic>
 #include <cstddef>
 #include <cstdint>
 #include <functional>
@@ -19,8 +20,10 @@ namespace kernbench::runtime {
 /// Products of one shape, type, set of knobs and placement have one plan, on whatever SIP: all SIPs are alike.
 class GemmPlans {
  public:
-  /// With a store plans that were made in other runs are taken from there.
-  explicit GemmPlans(PlanStore* store = nullptr) : store_(store) {}
+  /// With a store plans that were made in other runs are taken from there. What was planned while the run was to stop
+  /// is not kept: it was not measured.
+  explicit GemmPlans(PlanStore* store = nullptr, const std::atomic<bool>* stop_requested = nullptr)
+      : store_(store), stop_requested_(stop_requested) {}
 
   /// As library::plan_gemm, which it asks once. All PEs and parts are of one SIP. `timed` tells what the timer depends
   /// on besides: in one simulation the product that comes first decides for all of the same shape, type, knobs and
@@ -42,6 +45,7 @@ class GemmPlans {
   static constexpr std::size_t kMost = 256;
   std::map<Key, Plan> plans_;
   PlanStore* store_;
+  const std::atomic<bool>* stop_requested_;
   std::string machine_;  // as a text, once it is needed
 };
 

@@ -113,9 +113,9 @@ double time_plan(Simulation& simulation, const TrialProduct& product, const Gemm
 }
 
 /// On a machine of its own, from time 0: what ran before, and whoever takes it, changes nothing. Infinite for what
-/// takes longer than `limit` (which ends it there), does not run, or does not fit.
+/// takes longer than `limit` (which ends it there), does not run, does not fit, or is stopped.
 double simulate_plan(const TrialProduct& product, const topology::Topology& topology, const GemmPlan& plan,
-                     double limit) {
+                     double limit, const std::atomic<bool>* stop_requested) {
   double time = kNever;
   try {
     Simulation simulation(trial_options(), topology);
@@ -126,6 +126,7 @@ double simulate_plan(const TrialProduct& product, const topology::Topology& topo
           end_host_context();
         });
     sim::RunLimits limits;
+    limits.stop_requested = stop_requested;
     if (limit < kNever) limits.max_time = Time::picoseconds(std::llround(limit * 1e3));
     simulation.scheduler().run(limits);
   } catch (const std::exception&) {
@@ -137,20 +138,23 @@ double simulate_plan(const TrialProduct& product, const topology::Topology& topo
 /// Takes plans from `next` on, one after the other, until there is none. Times are written once, by whoever takes the
 /// plan.
 void take_plans(const TrialProduct& product, const topology::Topology& topology, std::span<const GemmPlan> plans,
-                std::atomic<std::size_t>& next, std::vector<std::atomic<double>>& times) {
+                const std::atomic<bool>* stop_requested, std::atomic<std::size_t>& next,
+                std::vector<std::atomic<double>>& times) {
   for (std::size_t i = next++; i < plans.size(); i = next++) {
+    if (stop_requested != nullptr && *stop_requested) return;
     // One that takes longer than one before it is not chosen, whatever the margin. Which of those have been timed by
     // now depends on the threads; that it is not chosen does not.
     double limit = kNever;
     for (std::size_t j = 0; j < i; ++j) limit = std::min(limit, times[j].load());
-    times[i] = simulate_plan(product, topology, plans[i], limit);
+    times[i] = simulate_plan(product, topology, plans[i], limit, stop_requested);
   }
 }
 
 }  // namespace
 
-tile::library::PlanTimer trial_timer(const TrialProduct& product, const topology::Topology& topology) {
-  return [&product, &topology](std::span<const GemmPlan> plans) {
+tile::library::PlanTimer trial_timer(const TrialProduct& product, const topology::Topology& topology,
+                                     const std::atomic<bool>* stop_requested) {
+  return [&product, &topology, stop_requested](std::span<const GemmPlan> plans) {
     std::vector<std::atomic<double>> times(plans.size());
     for (auto& time : times) time = kNever;
     const topology::Topology machine = one_sip(topology);
@@ -159,7 +163,7 @@ tile::library::PlanTimer trial_timer(const TrialProduct& product, const topology
     // A thread has a scheduler of its own; the calling fiber's stays as it is.
     std::vector<std::jthread> threads;
     for (std::size_t i = 0; i < workers; ++i)
-      threads.emplace_back([&] { take_plans(product, machine, plans, next, times); });
+      threads.emplace_back([&] { take_plans(product, machine, plans, stop_requested, next, times); });
     threads.clear();  // waits for them
     return std::vector<double>(times.begin(), times.end());
   };

@@ -1,6 +1,7 @@
 // Plans of a matrix product, timed by simulating them.
 #pragma once
 
+#include <atomic>
 #include <functional>
 #include <span>
 #include <vector>
@@ -23,8 +24,10 @@ struct TrialProduct {
 /// completion; infinite for what does not run there, and for what takes longer than a plan before it, whose simulation
 /// may end early. Which of two plans is shorter never depends on threads. Empty when the product cannot be set up
 /// likewise: a machine with models of the caller's own, or tensors that a rank with a PE of its own has placed. Neither
-/// the calling simulation nor its clock is touched. The result keeps `product` by reference.
-tile::library::PlanTimer trial_timer(const TrialProduct& product, const topology::Topology& topology);
+/// the calling simulation nor its clock is touched. Once `stop_requested` is set, if there is one, no plan is timed any
+/// more: those left are infinite. The result keeps all three by reference.
+tile::library::PlanTimer trial_timer(const TrialProduct& product, const topology::Topology& topology,
+                                     const std::atomic<bool>* stop_requested = nullptr);
 
 /// What the times depend on besides the machine and the plans: how the tensors lie, and what follows the product.
 std::vector<std::int64_t> identity_of(const TrialProduct& product);

@@ -36,8 +36,9 @@ constexpr double kMargin = 0.98;
 constexpr std::size_t kFinalists = 8;
 constexpr double kFinalistsWithin = 2.5;
 /// Plans that are measured where there is a timer, the one of the best replay included: of each grid so many at most,
-/// and none whose replay takes so many times the least.
+/// and none whose replay takes so many times the least. Those that do all of k in one step are counted apart.
 constexpr std::size_t kMeasured = 6;
+constexpr std::size_t kMeasuredInOneStep = 2;
 constexpr std::size_t kMeasuredOfGrid = 3;
 constexpr double kMeasuredWithin = 1.15;
 /// Of so many ways to share a product beside the best one tiles near theirs are replayed, too.
@@ -225,9 +226,11 @@ class Planner {
     for (const Best& finalist : finalists) {
       if (finalist.ns < kFinalistsWithin * least) try_replay(replay, *finalist.candidate, finalist.tiles, best);
     }
+    // Before the best one is refined: the others have not been, either.
+    std::vector<Best> others = timer_ ? best_of_other_grids(best) : std::vector<Best>();
     refine(replay, best);
     if (!timer_) return finished(best);
-    for (Best& other : best_of_other_grids(best)) refine(replay, other);
+    for (Best& other : others) refine(replay, other);
     return least_measured(best);
   }
 
@@ -255,9 +258,12 @@ class Planner {
     plans.reserve(all.size());
     for (const Best& one : all) plans.push_back(finished(one));
     const std::vector<double> times = timer_(plans);
+    // The shortest, and then as the replays have it: which of the others were measured to their end is no matter of the
+    // product, but of the host's threads.
     std::vector<std::size_t> order(plans.size());
     for (std::size_t i = 0; i < order.size(); ++i) order[i] = i;
-    std::ranges::stable_sort(order, {}, [&](std::size_t i) { return times[i]; });
+    const auto first = std::ranges::min_element(times) - times.begin();
+    std::rotate(order.begin(), order.begin() + first, order.begin() + first + 1);
     double ns = times[order[0]];
     const GemmPlan shortest = with_vector_share(plans, order, ns);
     return together(shortest, plans, order, ns);
@@ -356,11 +362,24 @@ class Planner {
     return array / (array + lanes);
   }
 
+  /// Nothing is loaded while the array works. Replays tell such plans apart, and the others, but are kinder to these.
+  static bool in_one_step(const Best& one) { return one.tiles.first_k >= one.candidate->block.k; }
+
+  /// The time up to which replays are measured: of those in one step, and of those in several.
+  std::array<double, 2> measured_up_to() const {
+    std::array<double, 2> least{std::numeric_limits<double>::infinity(), std::numeric_limits<double>::infinity()};
+    for (const Best& one : replayed_) least[in_one_step(one)] = std::min(least[in_one_step(one)], one.ns);
+    return {kMeasuredWithin * least[0], kMeasuredWithin * least[1]};
+  }
+
   /// `best` and then the others, the shortest replays first.
   std::vector<Best> shortlist(const Best& best) {
     std::ranges::stable_sort(replayed_, {}, &Best::ns);
+    const std::array<double, 2> most_ns = measured_up_to();
     std::vector<Best> all{best};
     std::map<const Candidate*, std::size_t> of_grid{{best.candidate, 1}};
+    std::array<std::size_t, 2> of_sort{};
+    ++of_sort[in_one_step(best)];
     double bursts = bursts_of(best);
     const auto is_there = [&](const Best& one) {
       return std::ranges::any_of(
@@ -369,9 +388,12 @@ class Planner {
     // Where few grids are left, more of each.
     for (const std::size_t most : {kMeasuredOfGrid, kMeasured}) {
       for (const Best& one : replayed_) {
-        if (all.size() == kMeasured || one.ns > kMeasuredWithin * best.ns) break;
-        if (of_grid[one.candidate] >= most || bursts + bursts_of(one) > kMeasuredBursts || is_there(one)) continue;
-        ++of_grid[one.candidate];
+        const bool sort = in_one_step(one);
+        if (one.ns > most_ns[sort] || of_sort[sort] >= (sort ? kMeasuredInOneStep : kMeasured)) continue;
+        if ((!sort && of_grid[one.candidate] >= most) || bursts + bursts_of(one) > kMeasuredBursts || is_there(one))
+          continue;
+        if (!sort) ++of_grid[one.candidate];
+        ++of_sort[sort];
         bursts += bursts_of(one);
         all.push_back(one);
       }
@@ -418,6 +440,7 @@ class Planner {
         }
       }
     }
+    try_one_step(replay, best);
     if (timer_) refine_extents(replay, best);
     const GemmTiles steps = best.tiles;
     for (const std::int64_t part : {1, 2, 4, 8}) {
@@ -425,6 +448,15 @@ class Planner {
       tiles.first_k = first_step(tiles.k, part);
       if (tiles.first_k != steps.first_k) try_replay(replay, candidate, tiles, best);
     }
+  }
+
+  /// All of a program's part of k in one command, which fills and drains the array once.
+  void try_one_step(GemmReplay& replay, Best& best) {
+    GemmTiles tiles = best.tiles;
+    tiles.k = tiles.first_k = best.candidate->block.k;
+    tiles.depth = 1;
+    if (problem_.tile_k == 0 && problem_.depth <= 1 && tiles != best.tiles)
+      try_replay(replay, *best.candidate, tiles, best);
   }
 
   /// Tiles of half and double the rows or columns.
