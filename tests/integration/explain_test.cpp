@@ -96,7 +96,7 @@ class Recorder final : public tile::OperationConsumer {
                     {},
                     program.pe().name() + " " + program.launch().name,
                     operation.queue()->wait_name()});
-    tile::for_each_interval(command, {times.finished, bound, {}, {}, {}}, [&](const Interval& interval) {
+    tile::for_each_interval(command, {times.finished, bound, {}, {}, {}, {}}, [&](const Interval& interval) {
       seen.back().intervals.push_back({interval, interval.cause != nullptr ? *interval.cause : hardware::Cause()});
     });
     names[{seen.back().program, operation.number()}] = seen.size() - 1;
