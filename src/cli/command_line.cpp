@@ -56,9 +56,7 @@ constexpr const char* kCclExamples =
     R"(Operations: all_reduce, all_gather, reduce_scatter, alltoall, broadcast, reduce, gather, scatter,
 sendrecv; also as all_to_all, allreduce or all_reduce_perf.
 Options are those of nccl-tests, sizes too (8, 32K, 128M, 1G), and so is the table. Times are
-simulated: every run gives the same ones. Exit code 1 when an element is wrong.
-
-Examples:
+simulated: every run gives the same ones. Exit code 1 when an element is wrong. Example:
   kernbench ccl all_reduce -b 1K -e 64M -f 4 --algo ring_allreduce --algo direct_allreduce --compare)";
 
 // An option that takes exactly one text each time it is given.

@@ -3,6 +3,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
+
 #include <array>
 #include <map>
 #include <stdexcept>
@@ -283,26 +285,18 @@ TEST(Qkv, MovesTheBytesThatItsPlacementSays) {
 constexpr const char* kLayouts[] = {"row_wise", "column_wise", "replicate_row_wise", "replicate_column_wise",
                                     "replicate"};
 
-// The links of the mesh matter most to a product on this machine: more than a quarter more on them never gains 1 %.
-TEST(Qkv, TheLessMovesOverTheMeshTheFasterItIs) {
+// Programs that need the same parts of W load them together: each link carries a part once, wherever it lies.
+TEST(Qkv, WhereTheWeightsLieCostsATenthOfASmallProductAtMost) {
   if (kSanitized) GTEST_SKIP() << "long; runs in plain builds";
   const auto result = run_qkv("ahbm-1sip", {{"hidden", "256"}});
-  const auto moved = [&](const char* layout) {
-    return metric(result, "bytes within cubes", layout) + metric(result, "bytes between cubes", layout);
-  };
-  int compared = 0;
-  for (const char* a : kLayouts) {
-    for (const char* b : kLayouts) {
-      // By rows and by columns move about as much: which of them is faster is a matter of the plan.
-      if (moved(a) * 1.25 >= moved(b)) continue;
-      EXPECT_LT(metric(result, "time", a), 1.01 * metric(result, "time", b)) << a << " against " << b;
-      ++compared;
-    }
+  double least = metric(result, "time", kLayouts[0]);
+  for (const char* layout : kLayouts) least = std::min(least, metric(result, "time", layout));
+  for (const char* layout : kLayouts) {
+    EXPECT_LE(metric(result, "time", layout), 1.12 * least) << layout;
     // All operands and the result pass the HBM once at least.
-    EXPECT_GE(metric(result, "bytes of HBM", a), 2 * (512 * 256 + 256 * 768 + 512 * 768)) << a;
-    EXPECT_LE(metric(result, "busiest", a), 100) << a;
+    EXPECT_GE(metric(result, "bytes of HBM", layout), 2 * (512 * 256 + 256 * 768 + 512 * 768)) << layout;
+    EXPECT_LE(metric(result, "busiest", layout), 100) << layout;
   }
-  EXPECT_GE(compared, 8);
 }
 
 }  // namespace

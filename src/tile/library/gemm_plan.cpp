@@ -257,16 +257,24 @@ class Planner {
     std::vector<GemmPlan> plans;
     plans.reserve(all.size());
     for (const Best& one : all) plans.push_back(finished(one));
-    const std::vector<double> times = timer_(plans);
-    // The shortest, and then as the replays have it: which of the others were measured to their end is no matter of the
-    // product, but of the host's threads.
+    const std::vector<double> times = only_shorter(timer_(plans));
     std::vector<std::size_t> order(plans.size());
     for (std::size_t i = 0; i < order.size(); ++i) order[i] = i;
-    const auto first = std::ranges::min_element(times) - times.begin();
-    std::rotate(order.begin(), order.begin() + first, order.begin() + first + 1);
+    std::ranges::stable_sort(order, {}, [&](std::size_t i) { return times[i]; });
     double ns = times[order[0]];
     const GemmPlan shortest = with_vector_share(plans, order, ns);
     return together(shortest, plans, order, ns);
+  }
+
+  /// Times of those plans that are shorter than all before them. Which of the others were measured to their end is no
+  /// matter of the product, but of the host's threads: they stay in the order of their replays.
+  static std::vector<double> only_shorter(std::vector<double> times) {
+    double least = std::numeric_limits<double>::infinity();
+    for (double& time : times) {
+      if (time >= least) time = std::numeric_limits<double>::infinity();
+      least = std::min(least, time);
+    }
+    return times;
   }
 
   /// Of a product that is too large for more.
@@ -312,8 +320,7 @@ class Planner {
   GemmPlan with_vector_share(const std::vector<GemmPlan>& plans, std::span<const std::size_t> order, double& ns) const {
     GemmPlan best = plans[order[0]];
     std::vector<GemmPlan> shared;
-    for (const std::size_t i : order.first(std::min(order.size(), kVectorPlans)))
-      add_shared(shared, plans[i], tiles_of(plans[i]));
+    for (const std::size_t i : worth_sharing(plans, order)) add_shared(shared, plans[i], tiles_of(plans[i]));
     take_shorter(shared, best, ns);
     if (best.vector_share == 0) return best;
     shared.clear();
@@ -328,6 +335,19 @@ class Planner {
     }
     take_shorter(shared, best, ns);
     return best;
+  }
+
+  /// The first few of `order`, and the first few that have several steps under way.
+  static std::vector<std::size_t> worth_sharing(const std::vector<GemmPlan>& plans,
+                                                std::span<const std::size_t> order) {
+    std::vector<std::size_t> all;
+    std::size_t deep = 0;
+    for (std::size_t place = 0; place < order.size(); ++place) {
+      const bool several = plans[order[place]].depth > 1;
+      if (place < kVectorPlans || (several && deep < kVectorPlans)) all.push_back(order[place]);
+      if (several) ++deep;
+    }
+    return all;
   }
 
   static GemmTiles tiles_of(const GemmPlan& plan) {
