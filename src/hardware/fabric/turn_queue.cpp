@@ -60,27 +60,32 @@ void TurnQueue::spread(std::uint32_t width) {
   width_ = width;
   const Entry& least = *std::ranges::min_element(all, {}, &Entry::key);
   first_number_ = number_of(least);
-  for (const Entry& entry : all) {
-    const std::uint64_t ahead = number_of(entry) - first_number_;
-    if (ahead == 0) {
-      first_.push_back(entry);
-    } else if (ahead >= kBuckets) {
-      far_.push(entry.key, entry.payload);
-    } else {
-      place_in_bucket(entry);
-    }
-  }
+  for (const Entry& entry : all) put_ahead(entry);
   std::ranges::sort(first_, std::ranges::greater{}, &Entry::key);
+}
+
+/// One that is not earlier than the first bucket, whose order it may disturb.
+void TurnQueue::put_ahead(const Entry& entry) {
+  const std::uint64_t ahead = number_of(entry) - first_number_;
+  if (ahead == 0) {
+    first_.push_back(entry);
+  } else if (ahead >= kBuckets) {
+    far_.push(entry.key, entry.payload);
+  } else {
+    place_in_bucket(entry);
+  }
 }
 
 void TurnQueue::leave_row() {
   in_buckets_ = true;
   size_ = count_;
-  first_.assign(row_.begin(), row_.begin() + static_cast<std::ptrdiff_t>(count_));
+  // Some four turns in each bucket, unless wider ones were needed before.
+  const std::uint64_t gap = (row_[0].key.time - row_[count_ - 1].key.time) / (kMost / 4);
+  width_ = std::max(width_, std::min(kWidest, static_cast<std::uint32_t>(std::bit_width(gap))));
+  far_pushes_ = 0;
+  first_number_ = number_of(row_[count_ - 1]);
+  for (std::size_t i = 0; i < count_; ++i) put_ahead(row_[i]);  // the latest first
   count_ = 0;
-  // Some four turns in each bucket.
-  const std::uint64_t gap = (first_.front().key.time - first_.back().key.time) / (kMost / 4);
-  spread(std::min(kWidest, static_cast<std::uint32_t>(std::bit_width(gap))));
 }
 
 void TurnQueue::enter_row() {

@@ -63,6 +63,7 @@ class TurnQueue {
   void leave_row();
   void enter_row();
   void place(const Entry& entry);
+  void put_ahead(const Entry& entry);
   void place_in_bucket(const Entry& entry) {
     const std::size_t bucket = number_of(entry) % kBuckets;
     buckets_[bucket].push_back(entry);
@@ -110,7 +111,7 @@ inline void TurnQueue::place(const Entry& entry) {
   if (number - first_number_ >= kBuckets) {
     far_.push(entry.key, entry.payload);
     far_pushes_ += 2;
-    if (far_pushes_ > 4 * kBuckets && width_ < kWidest) spread(width_ + 2);
+    if (far_pushes_ > kBuckets / 2 && width_ < kWidest) spread(width_ + 2);
     return;
   }
   place_in_bucket(entry);
