@@ -49,7 +49,7 @@ constexpr double kMeasuredBursts = 400'000;
 /// Of so many of the plans that are shortest, programs also load together what several of them need. A product that
 /// moves too much for that, but no more than this (about 4096^3 in f16 on a shipped machine), is measured alone and
 /// together. assumption: likewise.
-constexpr std::size_t kTogetherPlans = 2;
+constexpr std::size_t kTogetherPlans = 4;
 /// Of fewer programs a group saves little, 2 to 5 % of a product on machines of 2 to 8 PEs, and whether it does changes
 /// from one machine to the next: a better machine could be slower (perf/credibility).
 constexpr std::int64_t kFewestTogether = 32;
