@@ -15,7 +15,7 @@
 namespace kernbench::cli {
 namespace {
 
-constexpr std::size_t kHashSize = 32;
+constexpr std::size_t kTrailerSize = 32;
 
 /// Writes a new file next to where it will be; its path, or nothing.
 std::optional<std::string> written_beside(const std::string& folder, const std::string& text) {
@@ -40,9 +40,9 @@ std::string PlanFiles::path_of(std::string_view key) const {
 std::optional<std::string> PlanFiles::find(std::string_view key) {
   const std::string path = path_of(key);
   auto text = read_whole(path);
-  if (!text || text->size() < kHashSize) return std::nullopt;
-  const std::string hash = text->substr(text->size() - kHashSize);
-  text->resize(text->size() - kHashSize);
+  if (!text || text->size() < kTrailerSize) return std::nullopt;
+  const std::string hash = text->substr(text->size() - kTrailerSize);
+  text->resize(text->size() - kTrailerSize);
   if (hash_of(*text) != hash) return std::nullopt;
   ::utimensat(AT_FDCWD, path.c_str(), nullptr, 0);  // it is in use
   return text;
