@@ -12,6 +12,7 @@
 #include "report/json/read_json.h"
 #include "report/sections/table.h"
 #include "sim/fiber.h"
+#include "support/sanitizers.h"
 
 namespace kernbench {
 namespace {
@@ -512,6 +513,7 @@ TEST(Distance, BytesOfALaunchAreSplitByWhereTheyAre) {
 }
 
 TEST(Distance, AKernelThatReadsBytesManyTimesIsNotToldToStayAtHome) {
+  if (kSanitized) GTEST_SKIP() << "long; runs in plain builds";
   SimulateOptions options;
   options.data = false;
   const RunResult result = simulate(options, [] {
