@@ -284,14 +284,24 @@ TEST(Qkv, MovesTheBytesThatItsPlacementSays) {
 constexpr const char* kLayouts[] = {"row_wise", "column_wise", "replicate_row_wise", "replicate_column_wise",
                                     "replicate"};
 
+/// Of the last of the products of `layout`: by then translations are cached, as where a plan is measured.
+Time steady_time(const RunResult& result, const std::string& layout) {
+  Time time;
+  for (const LaunchResult& launch : result.launches) {
+    if (launch.kernel == "qkv " + layout) time = launch.end - launch.start;
+  }
+  return time;
+}
+
 // Programs that need the same parts of W load them together: each link carries a part once, wherever it lies.
 TEST(Qkv, WhereTheWeightsLieCostsATenthOfASmallProductAtMost) {
   if (kSanitized) GTEST_SKIP() << "long; runs in plain builds";
-  const auto result = run_qkv("ahbm-1sip", {{"hidden", "256"}});
-  double least = metric(result, "time", kLayouts[0]);
-  for (const char* layout : kLayouts) least = std::min(least, metric(result, "time", layout));
+  const auto result = run_qkv("ahbm-1sip", {{"hidden", "256"}, {"repeat", "2"}});
+  Time least = steady_time(result, kLayouts[0]);
+  for (const char* layout : kLayouts) least = std::min(least, steady_time(result, layout));
+  EXPECT_GT(least, Time::zero());
   for (const char* layout : kLayouts) {
-    EXPECT_LE(metric(result, "time", layout), 1.12 * least) << layout;
+    EXPECT_LE(10 * steady_time(result, layout), 11 * least) << layout;
     // All operands and the result pass the HBM once at least.
     EXPECT_GE(metric(result, "bytes of HBM", layout), 2 * (512 * 256 + 256 * 768 + 512 * 768)) << layout;
     EXPECT_LE(metric(result, "busiest", layout), 100) << layout;
