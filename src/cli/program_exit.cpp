@@ -1,6 +1,7 @@
 #include "cli/program_exit.h"
 
 #include <cstdlib>
+#include <optional>
 #include <utility>
 
 #include "sim/fiber.h"
@@ -13,7 +14,7 @@ ExitWatch* current = nullptr;
 
 }  // namespace
 
-void on_exit_of_process(int status, void*) {
+void leave_by(std::optional<int> status) {
   ExitWatch* watch = std::exchange(current, nullptr);
   if (watch == nullptr) return;
   const sim::Fiber* fiber = sim::this_fiber::current();
@@ -21,8 +22,9 @@ void on_exit_of_process(int status, void*) {
 }
 
 void handle_exits() {
-  // Unlike atexit, this tells the status.
-  ::on_exit(on_exit_of_process, nullptr);
+  // Unlike atexit, this tells the status; there is no such thing for quick_exit.
+  ::on_exit([](int status, void*) { leave_by(status); }, nullptr);
+  std::at_quick_exit([] { leave_by(std::nullopt); });
 }
 
 ExitWatch::ExitWatch(Leave leave) : leave_(std::move(leave)), before_(std::exchange(current, this)) {}

@@ -104,8 +104,8 @@ std::optional<report::SlotAdvice> explain(const report::ErrorResult& error, cons
   return advice;
 }
 
-// What becomes of a run whose program calls std::exit: ends the process.
-using OnExit = std::function<void(const Bench& bench, int status, const std::string& fiber)>;
+// What becomes of a run whose program calls std::exit or, without a known status, std::quick_exit: ends the process.
+using OnExit = std::function<void(const Bench& bench, std::optional<int> status, const std::string& fiber)>;
 
 report::RunResult execute_bench(const RunCommand& command, const Environment& environment, const OnExit& on_exit) {
   StatusLine status(environment.err, environment.err_is_terminal && !command.quiet);
@@ -122,7 +122,7 @@ report::RunResult execute_bench(const RunCommand& command, const Environment& en
   {
     DivertStandardOutput divert(environment.owns_process && command.json == "-");
     const ProgressDisplay progress(status, options);
-    const ExitWatch watch([&](int exit_status, const std::string& fiber) {
+    const ExitWatch watch([&](std::optional<int> exit_status, const std::string& fiber) {
       divert.restore();
       on_exit(bench, exit_status, fiber);
     });
@@ -171,17 +171,19 @@ void show_problems(const report::RunResult& result, bool with_checks, const Envi
   }
 }
 
-report::ErrorResult exit_error(int status, const std::string& fiber) {
+report::ErrorResult exit_error(std::optional<int> status, const std::string& fiber) {
+  const std::string shown = status ? std::to_string(*status) : "";
   return {"ProgramExit",
-          fmt::format("the program called exit({}){}; let it return, throw, or end a rank with "
+          fmt::format("the program called {}({}){}; let it return, throw, or end a rank with "
                       "torch::multiprocessing::exit({})",
-                      status, fiber.empty() ? "" : fmt::format(" on fiber {}", in_quotes(fiber)), status),
+                      status ? "exit" : "quick_exit", shown,
+                      fiber.empty() ? "" : fmt::format(" on fiber {}", in_quotes(fiber)), status ? shown : "CODE"),
           ""};
 }
 
 // The simulation is left where it stands: no unwinding comes out of exit(), and so the result holds the error alone.
 OnExit on_exit_of(const RunCommand& command, const Environment& environment, const Outputs& outputs) {
-  return [&](const Bench& bench, int status, const std::string& fiber) {
+  return [&](const Bench& bench, std::optional<int> status, const std::string& fiber) {
     report::RunResult result;
     result.bench = bench.name;
     result.origin = bench.origin;

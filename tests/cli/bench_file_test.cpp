@@ -368,6 +368,7 @@ TEST_F(BenchFileTest, HoweverAProgramFailsTheMessageSaysSo) {
       "KERNBENCH_BENCH(aborts, \"\") { std::abort(); }\n"
       "KERNBENCH_BENCH(exits, \"\") { std::exit(7); }\n"
       "void exit_in_a_kernel(kernbench::tl::In) { std::exit(0); }\n"
+      "KERNBENCH_BENCH(exits_quickly, \"\") { std::quick_exit(7); }\n"
       "KERNBENCH_BENCH(exits_in_a_kernel, \"\") {\n"
       "  kernbench::torch::launch(\"k\", exit_in_a_kernel, kernbench::torch::ones({16}, "
       "kernbench::torch::device(\"ahbm\")));\n"
@@ -390,6 +391,7 @@ TEST_F(BenchFileTest, HoweverAProgramFailsTheMessageSaysSo) {
 #endif
   expect("terminates", "std::terminate");
   expect("exits", "ProgramExit: the program called exit(7) on fiber \"main\"");
+  expect("exits_quickly", "ProgramExit: the program called quick_exit() on fiber \"main\"");
   expect("exits_in_a_kernel", "ProgramExit: the program called exit(0) on fiber \"sip0.cube0.pe0");
   expect("overflows", "stack");
   expect("endless", "main");
