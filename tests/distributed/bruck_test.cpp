@@ -223,6 +223,37 @@ TEST(BruckAndPat, TakeAsManyStepsAsALogarithm) {
   }
 }
 
+/// How often the launches of `kernel` on the first SIP did an operation.
+std::int64_t times_of(const RunResult& run, const std::string& kernel, const std::string& operation) {
+  std::int64_t times = 0;
+  for (const LaunchResult& launch : run.launches) {
+    if (launch.device != 0 || launch.kernel != kernel) continue;
+    for (const OperationResult& each : launch.operations) times += each.operation == operation ? each.count : 0;
+  }
+  return times;
+}
+
+/// Small blocks of a step go in one message, and to their places by two stores, or three where the places begin anew.
+TEST(Bruck, PutsTheBlocksOfAStepIntoOneMessage) {
+  for (const int ranks : {5, 13, 16}) {
+    const auto outcome = run_ranks(machine_of(ranks), ranks, [&](int rank) {
+      dist::init_process_group("ahbm", rank, ranks, {.algorithm = "bruck"});
+      const auto on_one = torch::device("ahbm").dtype(torch::kFloat).placement({.num_cubes = 1, .num_pes = 1});
+      const auto mine = blocks_for(rank, ranks, 1).to(on_one), all = torch::zeros({ranks}, on_one);
+      dist::all_to_all_single(all, mine);
+      for (int from = 0; from < ranks; ++from)
+        EXPECT_EQ(all[from].item<float>(), static_cast<float>(100 * from + rank)) << ranks;
+      dist::all_gather_into_tensor(all, block_of(rank, 0, 1).to(on_one));
+      for (int from = 0; from < ranks; ++from) EXPECT_EQ(all[from].item<float>(), static_cast<float>(100 * from));
+    });
+    expect_ok(outcome, "bruck");
+    for (const char* kernel : {"bruck_all_to_all", "bruck_all_gather"}) {
+      EXPECT_EQ(times_of(outcome.run, kernel, "send"), log2_up(ranks)) << kernel << " of " << ranks;
+      EXPECT_LE(times_of(outcome.run, kernel, "store"), 3 * log2_up(ranks)) << kernel << " of " << ranks;
+    }
+  }
+}
+
 SimulateOptions of_all_to_all(const std::string& algorithm, int sips) {
   for (const auto& each : algorithms_of(CollectiveOperation::all_to_all)) {
     if (each.name == algorithm) return machine_with(each, sips);

@@ -184,6 +184,7 @@ Row row_of(const Job& job, std::size_t index) {
 
 void run(const std::shared_ptr<Job>& job, SimulateOptions options, bool data, const Simulate& simulate) {
   options.data = data;
+  options.explain = false;  // nothing of it is shown
   simulate(options, [&] { torch::multiprocessing::spawn(worker, std::tuple{job}, {.nprocs = job->ranks}); });
 }
 

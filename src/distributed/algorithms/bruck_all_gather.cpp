@@ -25,7 +25,8 @@ void gather_by_doubling(const RankView& ranks, const CollectiveArguments& argume
       const BlockRow& row = block == ranks.rank ? blocks.inputs[0] : of(blocks.outputs, block);
       append_tiles(tiles, row, of(blocks.received, block), ranks.tile_elements);
     };
-    for (std::int64_t i = 0; i < std::min(distance, ranks.size - distance); ++i) {
+    // Backwards: one place after the other.
+    for (std::int64_t i = std::min(distance, ranks.size - distance); i-- > 0;) {
       append(sent, ranks.before(i));
       append(taken, ranks.before(distance + i));
     }

@@ -26,7 +26,8 @@ void exchange_by_digits(const RankView& ranks, const CollectiveArguments& argume
            ranks.tile_elements);
   for (std::int64_t distance = 1; distance < ranks.size; distance *= 2) {
     std::vector<BlockTile> sent, taken;
-    for (std::int64_t offset = distance; offset < ranks.size; ++offset) {
+    // Backwards: what comes in then goes to one place after the other.
+    for (std::int64_t offset = ranks.size; --offset >= distance;) {
       if ((offset & distance) == 0) continue;
       const std::int64_t to = ranks.after(offset), from = ranks.before(offset);
       const BlockRow& here = first_distance(offset) == distance ? of(blocks.inputs, to) : of(blocks.outputs, from);
