@@ -8,6 +8,7 @@
 #include "kernbench/error.h"
 #include "sim/fiber_state.h"
 #include "sim/scheduler_state.h"
+#include "sim/watchdog.h"
 
 namespace kernbench::sim {
 
@@ -187,6 +188,12 @@ void note_poll(std::function<Name()> doing) {
 
 void note_progress() {
   if (active_scheduler != nullptr) active_scheduler->note_progress();
+}
+
+void note_alive() {
+  Fiber& fiber = require_fiber("this_fiber::note_alive");
+  Watchdog* const watchdog = fiber.implementation().scheduler->watchdog;
+  if (watchdog != nullptr) watchdog->beat(&fiber);
 }
 
 bool progress_matters() {

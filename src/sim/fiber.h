@@ -95,6 +95,8 @@ bool unwinding();
 void note_poll(std::function<Name()> doing = {});
 /// Reports that something which others may poll has changed.
 void note_progress();
+/// Reports that the fiber, which goes on computing without a wait, is not stuck: the watchdog begins anew.
+void note_alive();
 /// Whether anybody has polled in vain since the last progress: otherwise progress need not be noted.
 bool progress_matters();
 }  // namespace this_fiber

@@ -184,20 +184,29 @@ TEST(GemmPlan, SplitsKWhenThereIsLittleElseToShare) {
   EXPECT_EQ(plan_gemm(problem, all_pes(topology), {a, b, {}}, topology).split_k, 1);
 }
 
-/// Takes what it is told for each plan, and remembers the plans. Those that are measured later, which load together,
-/// all take `later`.
+/// Takes what it is told for each plan, and remembers the plans. Those of programs that load together, or with a part
+/// for the vector engine, all take `later`.
 struct ToldTimes {
   std::vector<GemmPlan> plans;
   std::vector<double> times;
   double later = std::numeric_limits<double>::infinity();
+  double cost = 0;  // of each measurement
+  std::size_t measured = 0, together = 0;
   PlanTimer timer() {
-    return [this](std::span<const GemmPlan> all) {
-      if (!plans.empty()) return std::vector<double>(all.size(), later);
-      plans.assign(all.begin(), all.end());
-      std::vector<double> told(all.size(), 1000);
-      std::copy_n(times.begin(), std::min(times.size(), told.size()), told.begin());
+    return [this](std::span<const GemmPlan> all, double) {
+      PlanTimes told{{}, cost};
+      for (const GemmPlan& plan : all) told.ns.push_back(time_of(plan));
       return told;
     };
+  }
+
+ private:
+  double time_of(const GemmPlan& plan) {
+    ++measured;
+    if (plan.loads_together()) ++together;
+    if (plan.loads_together() || plan.vector_share > 0) return later;
+    plans.push_back(plan);
+    return plans.size() > times.size() ? 1000 : times[plans.size() - 1];
   }
 };
 
@@ -272,48 +281,49 @@ TEST(GemmPlan, IsTheSameWhicheverOfTheLongerPlansWereMeasuredToTheirEnd) {
   problem.dtype = DType::f32;  // on which the vector engine can take a part
   const auto all = parts({}, 512, 512, topology);
   const double never = std::numeric_limits<double>::infinity();
-  std::vector<std::vector<GemmPlan>> asked;  // after the first measurement, of each of the two
+  std::vector<std::vector<GemmPlan>> asked;  // of each of the two
   for (const std::vector<double>& first : {std::vector<double>{1000, never, 1100}, {1000, 1100, never}}) {
-    bool begun = false;
-    std::vector<GemmPlan>& later = asked.emplace_back();
-    const PlanTimer timer = [&](std::span<const GemmPlan> plans) {
-      std::vector<double> told(plans.size(), never);
-      if (!begun) std::copy_n(first.begin(), std::min(first.size(), told.size()), told.begin());
-      if (begun) later.insert(later.end(), plans.begin(), plans.end());
-      begun = true;
-      return told;
+    std::vector<GemmPlan>& all_asked = asked.emplace_back();
+    ToldTimes told{{}, first};
+    const PlanTimer timer = [&](std::span<const GemmPlan> plans, double limit) {
+      all_asked.insert(all_asked.end(), plans.begin(), plans.end());
+      return told.timer()(plans, limit);
     };
     plan_gemm(problem, all_pes(topology), {all, all, all}, topology, timer);
+    EXPECT_GT(told.measured, told.plans.size() + told.together) << "plans with a part for the vector engine";
+    EXPECT_GT(told.together, 0U);
   }
-  ASSERT_FALSE(asked[0].empty()) << "plans with a part for the vector engine, and of programs that load together";
   ASSERT_EQ(asked[0].size(), asked[1].size());
   for (std::size_t i = 0; i < asked[0].size(); ++i) EXPECT_TRUE(same(asked[0][i], asked[1][i])) << i;
 }
 
-TEST(GemmPlan, OfALargeProductIsMeasuredAloneAndTogether) {
+TEST(GemmPlan, OfAProductWhoseMeasurementsCostMuchIsMeasuredAloneAndTogetherOnly) {
   const auto topology = machine("ahbm-1sip");
   GemmProblem problem;
   problem.shape = {1, 4096, 4096, 4096};
   const auto parts_a = parts({}, 4096, 4096, topology);
-  for (const bool together : {false, true}) {
-    ToldTimes told{{}, {1000, together ? 970.0 : 990.0}};
-    const GemmPlan plan = plan_gemm(problem, all_pes(topology), {parts_a, parts_a, parts_a}, topology, told.timer());
-    ASSERT_EQ(told.plans.size(), 2U);
-    EXPECT_FALSE(told.plans[0].loads_together());
-    EXPECT_TRUE(told.plans[1].loads_together());
-    EXPECT_EQ(plan.loads_together(), together);
+  const GemmOperands operands{parts_a, parts_a, parts_a};
+  for (const double later : {970.0, 990.0}) {
+    ToldTimes told{{}, {1000}, later, 0.5};
+    const GemmPlan plan = plan_gemm(problem, all_pes(topology), operands, topology, told.timer());
+    EXPECT_EQ(told.measured, 2U);
+    EXPECT_EQ(told.plans.size(), 1U);
+    EXPECT_EQ(plan.loads_together(), later < 980);
   }
+  ToldTimes dear{{}, {1000}, 900, 0.1}, cheap{{}, {1000}, 900, 0.05}, free{{}, {1000}, 900};
+  for (ToldTimes* const told : {&dear, &cheap, &free})
+    plan_gemm(problem, all_pes(topology), operands, topology, told->timer());
+  EXPECT_EQ(dear.plans.size(), 1U);
+  EXPECT_EQ(dear.together, 3U);
+  EXPECT_GT(cheap.measured, 6U);
+  EXPECT_EQ(cheap.measured, free.measured);
 }
 
-TEST(GemmPlan, IsNotMeasuredWhereThatTakesLongOrNobodyKnowsWhoHoldsWhat) {
+TEST(GemmPlan, IsNotMeasuredWhereNobodyKnowsWhoHoldsWhat) {
   const auto topology = machine("ahbm-1sip");
   GemmProblem problem;
-  problem.shape = {1, 8192, 8192, 8192};
-  const auto parts_a = parts({}, 8192, 8192, topology);
-  ToldTimes told;
-  plan_gemm(problem, all_pes(topology), {parts_a, parts_a, parts_a}, topology, told.timer());
-  EXPECT_TRUE(told.plans.empty());
   problem.shape = {1, 512, 512, 512};
+  ToldTimes told;
   plan_gemm(problem, all_pes(topology), {}, topology, told.timer());
   EXPECT_TRUE(told.plans.empty());
 }

@@ -9,6 +9,7 @@
 #include <cmath>
 #include <cstdint>
 #include <ctime>
+#include <limits>
 #include <memory>
 #include <string>
 #include <vector>
@@ -19,6 +20,7 @@
 #include "runtime/functions/device_kernels.h"
 #include "sim/errors.h"
 #include "support/sanitizers.h"
+#include "tile/library/gemm_groups.h"
 
 namespace kernbench::runtime {
 namespace {
@@ -26,6 +28,8 @@ namespace {
 using tile::library::GemmPlan;
 using torch::Tensor;
 using PlanRef = std::shared_ptr<const GemmPlan>;
+
+constexpr double kNever = std::numeric_limits<double>::infinity();
 
 struct Matrices {
   std::int64_t m, n, k;
@@ -74,7 +78,7 @@ PlanRef plan_of(const TrialOperands& product, const MatmulPlanOptions& options =
 double trial(const TrialOperands& product, const GemmPlan& plan) {
   const TrialProduct as_asked{product.a, product.b, product.out};
   const auto timer = trial_timer(as_asked, current_context("test").simulation.topology());
-  return timer({&plan, 1}).at(0);
+  return timer({&plan, 1}, kNever).ns.at(0);
 }
 
 SimulateOptions machine(const std::string& topology, bool data = false) {
@@ -100,6 +104,50 @@ TEST(GemmTrial, TakesWhatTheProductTakesToThePicosecond) {
   }
 }
 
+/// What a trial says that ends early, and what the product takes.
+struct Estimate {
+  double estimated = 0, took = 0;
+};
+Estimate estimate_of(const Matrices& sizes, bool together) {
+  Estimate estimate;
+  simulate(machine("ahbm-1sip"), [&] {
+    const TrialOperands product = operands(sizes);
+    auto plan = std::make_shared<GemmPlan>(*plan_of(product, {.exact_order = true, .measured = false}));
+    ASSERT_EQ(together, together && tile::library::load_together(*plan));
+    estimate = {trial(product, *plan), taken(product, plan)};
+    EXPECT_NE(estimate.estimated, estimate.took) << "was simulated to its end";
+  });
+  return estimate;
+}
+
+TEST(GemmTrial, EstimatesALongProductFromItsFirstSteps) {
+  if (kSanitized) GTEST_SKIP() << "long; runs in plain builds";
+  // Bound by the arrays, each step takes as long as the one before.
+  for (const bool together : {false, true}) {
+    const auto [estimated, took] = estimate_of({4096, 4096, 2048}, together);
+    EXPECT_NEAR(estimated, took, 0.08 * took) << "together: " << together;
+  }
+  // Bound by memory, the programs ask the same slices at first and spread out: too long, but in the right order.
+  const Estimate alone = estimate_of({512, 4096, 8192}, false), together = estimate_of({512, 4096, 8192}, true);
+  EXPECT_LT(together.took, alone.took);
+  EXPECT_LT(together.estimated, alone.estimated);
+  for (const Estimate& each : {alone, together}) EXPECT_NEAR(each.estimated, each.took, 0.4 * each.took);
+}
+
+TEST(GemmTrial, EndsAtTheLimit) {
+  simulate(machine("tiny"), [] {
+    const TrialOperands product = operands({64, 48, 32});
+    const TrialProduct as_asked{product.a, product.b, product.out};
+    const PlanRef plan = plan_of(product);
+    const auto timer = trial_timer(as_asked, current_context("test").simulation.topology());
+    const double took = trial(product, *plan);
+    EXPECT_EQ(timer({plan.get(), 1}, took).ns.at(0), took);
+    EXPECT_TRUE(std::isinf(timer({plan.get(), 1}, took - 0.001).ns.at(0)));
+    EXPECT_GT(timer({plan.get(), 1}, kNever).first_cost, 0);
+    EXPECT_LT(timer({plan.get(), 1}, kNever).first_cost, 0.01);
+  });
+}
+
 TEST(GemmTrial, TimesNothingMoreOnceTheRunWasAskedToStop) {
   simulate(machine("tiny"), [] {
     const TrialOperands product = operands({64, 48, 32});
@@ -108,9 +156,9 @@ TEST(GemmTrial, TimesNothingMoreOnceTheRunWasAskedToStop) {
     const std::vector<GemmPlan> plans(3, *plan);
     std::atomic<bool> stop = false;
     const auto timer = trial_timer(as_asked, current_context("test").simulation.topology(), &stop);
-    EXPECT_EQ(timer(plans).front(), taken(product, plan));
+    EXPECT_EQ(timer(plans, kNever).ns.front(), taken(product, plan));
     stop = true;
-    for (const double time : timer(plans)) EXPECT_TRUE(std::isinf(time));
+    for (const double time : timer(plans, kNever).ns) EXPECT_TRUE(std::isinf(time));
   });
 }
 
@@ -148,7 +196,7 @@ TEST(GemmTrial, OfSeveralPlansEachTakesWhatItTakesAloneUnlessOneBeforeItIsShorte
       plans.push_back(*plan_of(product, {.exact_order = false, .tile_k = length, .measured = false}));
     const TrialProduct as_asked{product.a, product.b, product.out};
     const auto timer = trial_timer(as_asked, current_context("test").simulation.topology());
-    const std::vector<double> together = timer(plans);
+    const std::vector<double> together = timer(plans, kNever).ns;
     ASSERT_EQ(together.size(), plans.size());
     std::vector<double> alone;
     for (std::size_t i = 0; i < plans.size(); ++i) {

@@ -283,6 +283,19 @@ TEST(WatchdogTest, ASimulationThatSwitchesIsLeftAlone) {
   EXPECT_EQ(told, 0);
 }
 
+TEST(WatchdogTest, AFiberThatSaysThatItIsAliveIsLeftAlone) {
+  Scheduler scheduler;
+  scheduler.spawn(named(1, "rank 1"), [] {
+    const auto end = std::chrono::steady_clock::now() + std::chrono::milliseconds(400);
+    while (std::chrono::steady_clock::now() < end) this_fiber::note_alive();
+  });
+  std::atomic<int> told = 0;
+  RunLimits limits{.watchdog_seconds = 0.1};
+  limits.on_stuck = [&](const std::string&) { ++told; };
+  EXPECT_NO_THROW(scheduler.run(limits));
+  EXPECT_EQ(told, 0);
+}
+
 /// Takes a millisecond of the host's time at each of so many instants.
 struct SlowSteps {
   Scheduler& scheduler;

@@ -3,7 +3,9 @@
 #include <algorithm>
 #include <atomic>
 #include <bit>
+#include <chrono>
 #include <cmath>
+#include <latch>
 #include <limits>
 #include <memory>
 #include <optional>
@@ -11,6 +13,7 @@
 
 #include "runtime/context.h"
 #include "runtime/devices/simulated_devices.h"
+#include "runtime/functions/trial_meter.h"
 #include "runtime/host_wait.h"
 #include "runtime/simulation.h"
 #include "tensor/tensor_impl.h"
@@ -20,6 +23,7 @@ namespace kernbench::runtime {
 namespace {
 
 using tile::library::GemmPlan;
+using tile::library::PlanTimes;
 using torch::Tensor;
 
 constexpr double kNever = std::numeric_limits<double>::infinity();
@@ -112,60 +116,115 @@ double time_plan(Simulation& simulation, const TrialProduct& product, const Gemm
   return static_cast<double>((simulation.scheduler().now() - begin).count()) * 1e-3;
 }
 
+/// A trial has got so far that the rest of its time is estimated.
+struct TrialIsOver {};
+
+struct Trial {
+  double ns = kNever;
+  double cost = 0;  // see TrialMeter
+};
+
 /// On a machine of its own, from time 0: what ran before, and whoever takes it, changes nothing. Infinite for what
 /// takes longer than `limit` (which ends it there), does not run, does not fit, or is stopped.
-double simulate_plan(const TrialProduct& product, const topology::Topology& topology, const GemmPlan& plan,
-                     double limit, const std::atomic<bool>* stop_requested) {
-  double time = kNever;
+Trial simulate_plan(const TrialProduct& product, const topology::Topology& topology, const GemmPlan& plan, double limit,
+                    const std::atomic<bool>* stop_requested) {
+  Trial trial;
+  std::atomic<bool> over = false;
+  std::optional<TrialMeter> meter;  // outlives the simulation's programs
   try {
     Simulation simulation(trial_options(), topology);
-    const auto main = simulation.scheduler().spawn(
+    meter.emplace(simulation, plan, over);
+    simulation.operations().subscribe(*meter, {tile::Topic::operations});
+    simulation.scheduler().spawn(
         {.agent = simulation.machine().host_agent(-1), .name = "trial", .stack_bytes = 1 << 20}, [&] {
           enter_host_context(simulation);
-          time = time_plan(simulation, product, plan);
+          trial.ns = time_plan(simulation, product, plan);
           end_host_context();
         });
     sim::RunLimits limits;
     limits.stop_requested = stop_requested;
+    limits.progress_due = &over;
+    limits.on_progress = [] { throw TrialIsOver(); };
     if (limit < kNever) limits.max_time = Time::picoseconds(std::llround(limit * 1e3));
-    simulation.scheduler().run(limits);
+    try {
+      simulation.scheduler().run(limits);
+    } catch (const TrialIsOver&) {
+      trial.ns = *meter->estimate();
+    } catch (const std::exception&) {
+      // The product may have ended before; what did not run has no time.
+    }
+    trial.cost = meter->cost();
   } catch (const std::exception&) {
-    return time;  // the product may have ended before; what did not run has none
+    return trial;  // it cannot be set up
   }
-  return time;
+  return trial;
 }
 
-/// Takes plans from `next` on, one after the other, until there is none. Times are written once, by whoever takes the
-/// plan.
-void take_plans(const TrialProduct& product, const topology::Topology& topology, std::span<const GemmPlan> plans,
-                const std::atomic<bool>* stop_requested, std::atomic<std::size_t>& next,
-                std::vector<std::atomic<double>>& times) {
-  for (std::size_t i = next++; i < plans.size(); i = next++) {
-    if (stop_requested != nullptr && *stop_requested) return;
-    // One that takes longer than one before it is not chosen, whatever the margin. Which of those have been timed by
-    // now depends on the threads; that it is not chosen does not.
-    double limit = kNever;
-    for (std::size_t j = 0; j < i; ++j) limit = std::min(limit, times[j].load());
-    times[i] = simulate_plan(product, topology, plans[i], limit, stop_requested);
+/// The trials of some plans, taken by several threads.
+class Trials {
+ public:
+  Trials(const TrialProduct& product, const topology::Topology& topology, std::span<const GemmPlan> plans, double limit,
+         const std::atomic<bool>* stop_requested)
+      : product_(product),
+        topology_(topology),
+        plans_(plans),
+        limit_(limit),
+        stop_requested_(stop_requested),
+        times_(plans.size()) {
+    for (auto& time : times_) time = kNever;
   }
-}
+
+  /// Blocks the calling fiber; a fiber that waits for its trials is not stuck.
+  PlanTimes run() {
+    const std::size_t workers = std::clamp<std::size_t>(std::thread::hardware_concurrency(), 1, plans_.size());
+    std::latch ended(static_cast<std::ptrdiff_t>(workers));
+    // A thread has a scheduler of its own; the calling fiber's stays as it is.
+    std::vector<std::jthread> threads;
+    for (std::size_t i = 0; i < workers; ++i) {
+      threads.emplace_back([&] {
+        take_plans();
+        ended.count_down();
+      });
+    }
+    while (!ended.try_wait()) {
+      std::this_thread::sleep_for(std::chrono::milliseconds(1));
+      sim::this_fiber::note_alive();
+    }
+    return {std::vector<double>(times_.begin(), times_.end()), first_cost_};
+  }
+
+ private:
+  /// One after the other, until there is none. Times are written once, by whoever takes the plan.
+  void take_plans() {
+    for (std::size_t i = next_++; i < plans_.size(); i = next_++) {
+      if (stop_requested_ != nullptr && *stop_requested_) return;
+      // One that takes longer than one before it is not chosen, whatever the margin. Which of those have been timed by
+      // now depends on the threads; that it is not chosen does not.
+      double limit = limit_;
+      for (std::size_t j = 0; j < i; ++j) limit = std::min(limit, times_[j].load());
+      const Trial trial = simulate_plan(product_, topology_, plans_[i], limit, stop_requested_);
+      times_[i] = trial.ns;
+      if (i == 0) first_cost_ = trial.cost;
+    }
+  }
+
+  const TrialProduct& product_;
+  const topology::Topology& topology_;
+  std::span<const GemmPlan> plans_;
+  double limit_;
+  const std::atomic<bool>* stop_requested_;
+  std::atomic<std::size_t> next_{0};
+  std::vector<std::atomic<double>> times_;
+  double first_cost_ = 0;
+};
 
 }  // namespace
 
 tile::library::PlanTimer trial_timer(const TrialProduct& product, const topology::Topology& topology,
                                      const std::atomic<bool>* stop_requested) {
-  return [&product, &topology, stop_requested](std::span<const GemmPlan> plans) {
-    std::vector<std::atomic<double>> times(plans.size());
-    for (auto& time : times) time = kNever;
+  return [&product, &topology, stop_requested](std::span<const GemmPlan> plans, double limit) {
     const topology::Topology machine = one_sip(topology);
-    const std::size_t workers = std::clamp<std::size_t>(std::thread::hardware_concurrency(), 1, plans.size());
-    std::atomic<std::size_t> next{0};
-    // A thread has a scheduler of its own; the calling fiber's stays as it is.
-    std::vector<std::jthread> threads;
-    for (std::size_t i = 0; i < workers; ++i)
-      threads.emplace_back([&] { take_plans(product, machine, plans, stop_requested, next, times); });
-    threads.clear();  // waits for them
-    return std::vector<double>(times.begin(), times.end());
+    return Trials(product, machine, plans, limit, stop_requested).run();
   };
 }
 

@@ -24,6 +24,8 @@ namespace kernbench::tile::library {
 
 namespace {
 
+constexpr double kNever = std::numeric_limits<double>::infinity();
+
 /// The second launch that adds the parts of k, but for what it moves: an empty launch on 128 PEs takes 2.0 us, the way
 /// to the HBM and back some 0.5. Measured on ahbm-1sip; near plans are measured as a whole.
 constexpr double kSecondLaunchNs = 2500;
@@ -43,17 +45,18 @@ constexpr std::size_t kMeasuredOfGrid = 3;
 constexpr double kMeasuredWithin = 1.15;
 /// Of so many ways to share a product beside the best one tiles near theirs are replayed, too.
 constexpr std::size_t kRefinedGrids = 2;
-/// What the measurements of one product may move, in bursts: six times a matrix of 8192 x 8192 of f16, or four times
-/// what a product of 2048^3 moves on a shipped machine. assumption: half a second for a shape is worth a better plan.
-constexpr double kMeasuredBursts = 400'000;
-/// Of so many of the plans that are shortest, programs also load together what several of them need. A product that
-/// moves too much for that, but no more than this (about 4096^3 in f16 on a shipped machine), is measured alone and
-/// together. assumption: likewise.
+/// Of so many of the plans that are shortest, programs also load together what several of them need. assumption: some
+/// seconds for a shape are worth a better plan.
 constexpr std::size_t kTogetherPlans = 4;
+/// Longer steps are tried of plans that load together and take so many times the shortest, at most.
+constexpr double kLongerStepsWithin = 1.1;
+/// A measurement that costs more than this part of what a product may cost was not made to the end of the product: two
+/// more are made then, since each takes seconds and says less. assumption: likewise.
+constexpr double kDear = 0.06;
+constexpr double kMoreOfDear = 2;
 /// Of fewer programs a group saves little, 2 to 5 % of a product on machines of 2 to 8 PEs, and whether it does changes
 /// from one machine to the next: a better machine could be slower (perf/credibility).
 constexpr std::int64_t kFewestTogether = 32;
-constexpr double kTogetherBursts = 1'600'000;
 /// Edges are worth it where they leave at most so many of the array's folds, and cost so many times what the array
 /// takes for theirs: their tiles are narrow, so that loads and the array's fill show. Measured with 4097^3 on
 /// ahbm-1sip.
@@ -189,7 +192,7 @@ class Planner {
     double at_least = 0;  // whatever the tiles
   };
   struct Best {
-    double ns = std::numeric_limits<double>::infinity();
+    double ns = kNever;
     const Candidate* candidate = nullptr;
     GemmTiles tiles;
   };
@@ -208,7 +211,7 @@ class Planner {
   /// The estimate's best tiles for each of the most promising grids, then what is near the best of these.
   GemmPlan least_replay(std::vector<Candidate>& candidates) {
     std::vector<Best> finalists;
-    double least = std::numeric_limits<double>::infinity();
+    double least = kNever;
     for (Candidate& candidate : candidates) {
       if (candidate.at_least >= kFinalistsWithin * least) continue;
       measure_links(candidate);
@@ -253,87 +256,115 @@ class Planner {
   /// Of the plans whose replays are about as short as that of `best`: replays leave out what a simulation does not.
   GemmPlan least_measured(const Best& best) {
     const std::vector<Best> all = shortlist(best);
-    if (all.size() < 2) return bursts_of(best) > kTogetherBursts ? finished(best) : alone_or_together(finished(best));
     std::vector<GemmPlan> plans;
     plans.reserve(all.size());
     for (const Best& one : all) plans.push_back(finished(one));
-    const std::vector<double> times = only_shorter(timer_(plans));
+    GemmPlan mates = plans[0];
+    const bool with_mates = can_load_together(mates);
+    std::vector<double> times = time_first(plans[0], with_mates ? &mates : nullptr);
+    const double mates_ns = with_mates ? times[1] : kNever;
+    times.resize(1);
+    const std::span<const GemmPlan> others =
+        std::span(plans).subspan(1, with_mates && cost_ > kDear ? 0 : affordable(plans.size() - 1));
+    if (!others.empty()) std::ranges::copy(timer_(others, times[0]).ns, std::back_inserter(times));
+    times.resize(plans.size(), kNever);
+    times = only_shorter(std::move(times));
     std::vector<std::size_t> order(plans.size());
     for (std::size_t i = 0; i < order.size(); ++i) order[i] = i;
     std::ranges::stable_sort(order, {}, [&](std::size_t i) { return times[i]; });
-    double ns = times[order[0]];
-    const GemmPlan shortest = with_vector_share(plans, order, ns);
-    return together(shortest, plans, order, ns);
+    return together(with_vector_share(plans, order, times[order[0]]), plans, order, {std::move(mates), mates_ns});
+  }
+
+  struct Timed {
+    GemmPlan plan;
+    double ns = kNever;
+  };
+
+  bool can_load_together(GemmPlan& plan) const { return count() >= kFewestTogether && load_together(plan); }
+
+  /// The plan of the best replay, and the same with programs that load together, if it is there: both at one time,
+  /// since of a product whose measurements cost much they are the only ones.
+  std::vector<double> time_first(const GemmPlan& alone, const GemmPlan* mates) {
+    std::vector<GemmPlan> first{alone};
+    if (mates != nullptr) first.push_back(*mates);
+    const PlanTimes times = timer_(first, kNever);
+    cost_ = times.first_cost;
+    left_ = 1 - static_cast<double>(first.size()) * cost_;
+    if (cost_ > kDear) left_ = std::min(left_, kMoreOfDear * cost_);
+    return times.ns;
+  }
+
+  /// How many of so many plans may be measured, of which each is taken to cost what the first one did.
+  std::size_t affordable(std::size_t wanted) {
+    if (cost_ > 0) wanted = std::min(wanted, static_cast<std::size_t>(std::max(left_ / cost_, 0.0)));
+    left_ -= static_cast<double>(wanted) * cost_;
+    return wanted;
   }
 
   /// Times of those plans that are shorter than all before them. Which of the others were measured to their end is no
   /// matter of the product, but of the host's threads: they stay in the order of their replays.
   static std::vector<double> only_shorter(std::vector<double> times) {
-    double least = std::numeric_limits<double>::infinity();
+    double least = kNever;
     for (double& time : times) {
-      if (time >= least) time = std::numeric_limits<double>::infinity();
+      if (time >= least) time = kNever;
       least = std::min(least, time);
     }
     return times;
   }
 
-  /// Of a product that is too large for more.
-  GemmPlan alone_or_together(const GemmPlan& alone) const {
-    std::vector<GemmPlan> both{alone, alone};
-    if (count() < kFewestTogether || !load_together(both[1])) return alone;
-    const std::vector<double> times = timer_(both);
-    return both[times[1] < kMargin * times[0] ? 1 : 0];
-  }
-
-  /// `best`, which takes `ns`, or it or one of the first of `plans` in `order` whose programs load together what
-  /// several of them need. Their loads are then few, and steps may be longer.
-  GemmPlan together(GemmPlan best, const std::vector<GemmPlan>& plans, std::span<const std::size_t> order,
-                    double ns) const {
-    if (count() < kFewestTogether) return best;
+  /// `best`, or it or one of the first of `plans` in `order` whose programs load together what several of them need,
+  /// such as `mates`. Their loads are then few, and steps may be longer.
+  GemmPlan together(Timed best, const std::vector<GemmPlan>& plans, std::span<const std::size_t> order, Timed mates) {
+    if (count() < kFewestTogether) return best.plan;
     std::vector<GemmPlan> tried;
     const auto add = [&](GemmPlan plan) {
       if (load_together(plan)) tried.push_back(std::move(plan));
     };
-    if (best.vector_share > 0) add(best);
-    for (const std::size_t i : order.first(std::min(order.size(), kTogetherPlans))) add(plans[i]);
-    take_shorter(tried, best, ns);
-    if (!best.loads_together() || best.vector_share > 0 || problem_.tile_k > 0) return best;
+    for (const std::size_t i : order.first(std::min(order.size(), kTogetherPlans))) {
+      if (i != 0) add(plans[i]);
+    }
+    take_shorter(std::move(tried), mates, 1);
     tried.clear();
-    const GemmTiles found = tiles_of(best);
+    if (best.plan.vector_share > 0) add(best.plan);
+    if (problem_.tile_k == 0 && mates.ns < kLongerStepsWithin * best.ns) add_longer_steps(tried, mates.plan);
+    const bool shorter = mates.ns < kMargin * best.ns;
+    take_shorter(std::move(tried), shorter ? best = std::move(mates) : best, shorter ? 1 : kMargin);
+    return best.plan;
+  }
+
+  void add_longer_steps(std::vector<GemmPlan>& all, const GemmPlan& plan) const {
+    const GemmTiles found = tiles_of(plan);
     for (const std::int64_t times : {2, 4}) {
       for (const std::int64_t first : {found.first_k, 2 * found.first_k}) {
         GemmTiles tiles = found;
-        tiles.k = std::min(times * found.k, best.ranges.front().k[1] - best.ranges.front().k[0]);
+        tiles.k = std::min(times * found.k, plan.ranges.front().k[1] - plan.ranges.front().k[0]);
         tiles.first_k = std::min(first, tiles.k);
         if (tiles.k == found.k || law_.tcm_bytes(tiles) > law_.tcm_budget()) continue;
-        GemmPlan plan = best;
-        plan.tile_k = tiles.k, plan.first_k = tiles.first_k, plan.tcm_bytes = law_.tcm_bytes(tiles);
-        tried.push_back(std::move(plan));
+        all.push_back(plan);
+        all.back().tile_k = tiles.k, all.back().first_k = tiles.first_k, all.back().tcm_bytes = law_.tcm_bytes(tiles);
       }
     }
-    take_shorter(tried, best, ns, 1);
-    return best;
   }
 
   /// The first of `plans` in `order`, which takes `ns`, or one of the first few with a part for the vector engine: with
   /// their steps, then with others. Two engines want shorter steps, more of them under way.
-  GemmPlan with_vector_share(const std::vector<GemmPlan>& plans, std::span<const std::size_t> order, double& ns) const {
-    GemmPlan best = plans[order[0]];
+  Timed with_vector_share(const std::vector<GemmPlan>& plans, std::span<const std::size_t> order, double ns) {
+    Timed best{plans[order[0]], ns};
     std::vector<GemmPlan> shared;
     for (const std::size_t i : worth_sharing(plans, order)) add_shared(shared, plans[i], tiles_of(plans[i]));
-    take_shorter(shared, best, ns);
-    if (best.vector_share == 0) return best;
+    take_shorter(std::move(shared), best);
+    if (best.plan.vector_share == 0) return best;
     shared.clear();
-    const GemmTiles found = tiles_of(best);
+    const GemmTiles found = tiles_of(best.plan);
     for (const std::int64_t k : {found.k, found.k / 2}) {
       for (const std::int64_t depth : {2, 3}) {
         if (problem_.depth > 0 && depth != problem_.depth) continue;
         GemmTiles tiles = found;
         tiles.k = tiles.first_k = k, tiles.depth = depth;
-        if (tiles != found && k > 0 && (problem_.tile_k == 0 || k == found.k)) add_shared(shared, best, tiles);
+        if (tiles != found && k > 0 && (problem_.tile_k == 0 || k == found.k)) add_shared(shared, best.plan, tiles);
       }
     }
-    take_shorter(shared, best, ns);
+    take_shorter(std::move(shared), best);
     return best;
   }
 
@@ -363,14 +394,14 @@ class Planner {
     if (plan.tcm_bytes <= law_.tcm_budget()) shared.push_back(std::move(plan));
   }
 
-  /// Measures `plans`; the shortest replaces `best`, which takes `ns`, when it is shorter by the margin.
-  void take_shorter(const std::vector<GemmPlan>& plans, GemmPlan& best, double& ns, double margin = kMargin) const {
+  /// Measures the first of `plans`, as many as may be; the shortest replaces `best` when it is shorter by the margin.
+  void take_shorter(std::vector<GemmPlan> plans, Timed& best, double margin = kMargin) {
+    plans.resize(affordable(plans.size()));
     if (plans.empty()) return;
-    const std::vector<double> times = timer_(plans);
+    const std::vector<double> times = timer_(plans, margin * best.ns).ns;
     const auto least = std::ranges::min_element(times);
-    if (*least >= margin * ns) return;
-    ns = *least;
-    best = plans[static_cast<std::size_t>(least - times.begin())];
+    if (*least >= margin * best.ns) return;
+    best = {std::move(plans[static_cast<std::size_t>(least - times.begin())]), *least};
   }
 
   /// The part of a step with which both engines take equally long; none where values would not be those of f32 sums of
@@ -387,7 +418,7 @@ class Planner {
 
   /// The time up to which replays are measured: of those in one step, and of those in several.
   std::array<double, 2> measured_up_to() const {
-    std::array<double, 2> least{std::numeric_limits<double>::infinity(), std::numeric_limits<double>::infinity()};
+    std::array<double, 2> least{kNever, kNever};
     for (const Best& one : replayed_) least[in_one_step(one)] = std::min(least[in_one_step(one)], one.ns);
     return {kMeasuredWithin * least[0], kMeasuredWithin * least[1]};
   }
@@ -400,7 +431,6 @@ class Planner {
     std::map<const Candidate*, std::size_t> of_grid{{best.candidate, 1}};
     std::array<std::size_t, 2> of_sort{};
     ++of_sort[in_one_step(best)];
-    double bursts = bursts_of(best);
     const auto is_there = [&](const Best& one) {
       return std::ranges::any_of(
           all, [&](const Best& other) { return one.candidate == other.candidate && one.tiles == other.tiles; });
@@ -410,24 +440,13 @@ class Planner {
       for (const Best& one : replayed_) {
         const bool sort = in_one_step(one);
         if (one.ns > most_ns[sort] || of_sort[sort] >= (sort ? kMeasuredInOneStep : kMeasured)) continue;
-        if ((!sort && of_grid[one.candidate] >= most) || bursts + bursts_of(one) > kMeasuredBursts || is_there(one))
-          continue;
+        if ((!sort && of_grid[one.candidate] >= most) || is_there(one)) continue;
         if (!sort) ++of_grid[one.candidate];
         ++of_sort[sort];
-        bursts += bursts_of(one);
         all.push_back(one);
       }
     }
     return all;
-  }
-
-  /// That the loads of all programs move.
-  double bursts_of(const Best& plan) const {
-    const GemmBlock& block = plan.candidate->block;
-    const auto tiles = static_cast<double>(tl::cdiv(block.m, plan.tiles.m) * tl::cdiv(block.n, plan.tiles.n));
-    const auto elements = static_cast<double>((plan.tiles.m + plan.tiles.n) * block.k * block.batch);
-    return tiles * elements * static_cast<double>(item_size(problem_.dtype)) * block.programs /
-           static_cast<double>(topology_.cube.noc.burst.count());
   }
 
   void try_replay(GemmReplay& replay, const Candidate& candidate, const GemmTiles& tiles, Best& best) {
@@ -713,6 +732,7 @@ class Planner {
     plan.tcm_bytes = law_.tcm_bytes(best.tiles);
     plan.a = nearby(best.candidate->block.a), plan.b = nearby(best.candidate->block.b);
     plan.estimated_ns = best.ns;
+    plan.second_launch_ns = sum_ns(plan.split_k);
     plan.ranges = ranges(*best.candidate, best.tiles);
     const GemmShape& whole = best.candidate->whole;
     if (whole.m < plan.shape.m || whole.n < plan.shape.n)
@@ -773,6 +793,7 @@ class Planner {
   OperandSharing sharing_a_, sharing_b_;              // with copies as readers
   std::vector<OperandReader> readers_a_, readers_b_;  // kept for their memory
   std::vector<Best> replayed_;                        // for the shortlist, where there is a timer
+  double cost_ = 0, left_ = 1;                        // of one measurement, and what they may all cost from now on
   std::int64_t per_cube_ = 0;
 };
 

@@ -106,6 +106,7 @@ struct GemmPlan {
   Nearby a, b;
   /// What the plan was chosen by, from the programs' first instruction to their last store.
   double estimated_ns = 0;
+  double second_launch_ns = 0;  // of these, of the launch that adds the parts of k
 };
 
 constexpr std::int64_t kEpilogueTiles = 4;
@@ -116,12 +117,18 @@ std::int64_t vector_length(const GemmPlan& plan, std::int64_t length);
 /// What was chosen, as names and values for people: "tile_k" "256".
 std::vector<std::pair<std::string, std::string>> choices(const GemmPlan& plan);
 
-/// Measures plans: for each its time in nanoseconds, infinite when it does not run.
-using PlanTimer = std::function<std::vector<double>(std::span<const GemmPlan>)>;
+/// Of each plan its time in nanoseconds, infinite when it does not run.
+struct PlanTimes {
+  std::vector<double> ns;
+  /// What measuring the first of them has cost, as a part of what a product may cost.
+  double first_cost = 0;
+};
+/// Measures plans. One that takes longer than `limit`, or than one before it, need not be measured to its end, and is
+/// infinite then.
+using PlanTimer = std::function<PlanTimes(std::span<const GemmPlan> plans, double limit)>;
 
 /// Plans for programs on `pes` (ascending, not empty). Throws OutOfMemoryError when no tile fits into the TCM. Where
-/// it is known who holds the operands and `timer` is there, it has the last word between the most promising plans of
-/// products that are small enough.
+/// it is known who holds the operands and `timer` is there, it has the last word between the most promising plans.
 GemmPlan plan_gemm(const GemmProblem& problem, std::span<const PeCoordinate> pes, const GemmOperands& operands,
                    const topology::Topology& topology, const PlanTimer& timer = {});
 
