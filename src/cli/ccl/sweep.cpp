@@ -108,7 +108,8 @@ void measure(Job& job, std::size_t index, int rank) {
     for (std::int64_t i = 0; i < times * job.calls; ++i) job.test.run(call);
   };
   repeat(job.warm_ups);
-  dist::barrier();
+  torch::ahbm::synchronize();
+  dist::monitored_barrier();  // on the host, as in nccl-tests: from a device's barrier ranks go on one after the other
   torch::ahbm::Event begin, end;
   begin.record();
   repeat(job.iterations);
