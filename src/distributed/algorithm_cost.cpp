@@ -148,6 +148,10 @@ std::vector<PeCoordinate> endpoints_of(const GroupDescription& group, std::span<
   return endpoints;
 }
 
+double way_of(const GroupDescription& group, const Network& network) {
+  return group.rank_per_pe ? 0 : way_ns_per_byte(network);
+}
+
 }  // namespace
 
 double way_ns_per_byte(const Network& network) {
@@ -224,7 +228,7 @@ AlgorithmCost cost_of(const CollectiveAlgorithm& algorithm, const GroupShape& sh
 }
 
 AlgorithmCost cost_of(const CollectiveAlgorithm& algorithm, const GroupDescription& group, const Network& network) {
-  const double way = group.rank_per_pe ? 0 : way_ns_per_byte(network);
+  const double way = way_of(group, network);
   return cost_of(algorithm, group.shape(), endpoints_of(group, group.members), group.rank_per_pe, way,
                  group.spec.slot_size, network);
 }
@@ -239,7 +243,7 @@ AutomaticChoice::AutomaticChoice(CollectiveOperation operation, const GroupDescr
   for (const std::string_view each : group.spec.table->names(operation)) {
     if (std::ranges::find(group.spec.candidates, each) != group.spec.candidates.end()) candidates.push_back(each);
   }
-  const double way = group.rank_per_pe ? 0 : way_ns_per_byte(network);
+  const double way = way_of(group, network);
   std::vector<AlgorithmCost> crowded;  // whose channels take turns with the group's own
   for (const CollectiveAlgorithm& algorithm : group.spec.table->all()) {
     if (algorithm.operation != operation || !algorithm.steps || !algorithm.refusal(group).empty()) continue;

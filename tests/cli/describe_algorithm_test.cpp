@@ -56,6 +56,7 @@ TEST(DescribeAlgorithm, TheJsonHasTheSame) {
   ASSERT_EQ(json["ranks"][1]["sends"].size(), 3u);
   EXPECT_EQ(json["ranks"][1]["sends"][0]["peer"], 2);
   EXPECT_EQ(json["ranks"][1]["sends"][0]["links"][0], "sip1.io.to_sip2");
+  EXPECT_EQ(json["ranks"][1]["receives"][0]["peer"], 0);
   ASSERT_EQ(json["steps"].size(), 1u);
   EXPECT_EQ(json["steps"][0]["messages"][0], (nlohmann::json{{"from", 0}, {"to", 1}, {"bytes", 2048}}));
   EXPECT_GT(json["estimate_ns"], 0);
