@@ -254,6 +254,25 @@ TEST(CclTest, ATimeIsThatOfTheRanksThatIsAskedFor) {
   EXPECT_THAT(run_on_four({"broadcast", "-a", "4"}).err, HasSubstr("-a"));
 }
 
+/// Neighbour registers are written once for an algorithm, before the first call of all sizes; direct exchange has more.
+TEST(CclTest, SetupIsShownApartAndPaidOnce) {
+  const auto setup_of = [](const char* algorithm, const char* largest, std::size_t rows) {
+    const Outcome outcome = run_on_four(
+        {"all_reduce", "-b", "1K", "-e", largest, "-f", "4", "-n", "1", "-c", "0", "--algo", algorithm, "-J", "-"});
+    EXPECT_EQ(outcome.code, 0) << outcome.err;
+    const auto results = nlohmann::json::parse(outcome.out)["results"];
+    EXPECT_EQ(results.size(), rows);
+    for (const auto& row : results) EXPECT_EQ(row["setup"], results[0]["setup"]);
+    return results[0]["setup"].get<double>();
+  };
+  const double ring = setup_of("ring_allreduce", "1K", 1);
+  EXPECT_GT(ring, 2 * 0.6) << "there and back over the link to the host";
+  EXPECT_EQ(setup_of("ring_allreduce", "16K", 3), ring);
+  EXPECT_GT(setup_of("direct_allreduce", "1K", 1), ring);
+  EXPECT_THAT(run_on_four({"all_reduce", "-b", "1K", "-e", "1K", "-n", "1", "-c", "0"}).out,
+              HasSubstr(" us for neighbour registers, once, in no time above\n"));
+}
+
 /// One iteration on four SIPs of ahbm-2sip, by algorithm and size: of the rank that is through last.
 std::map<std::string, std::map<std::int64_t, double>> times_on_four_sips(const char* wiring, const char* operation,
                                                                          Sizes sizes,
