@@ -90,7 +90,9 @@ struct Step {
   double share = 0;             // of the tensor's bytes (of blocks: of all blocks'), of a message of weight 1
   std::int64_t latencies = 1;   // one after the other; 0: they overlap with those of other steps
   std::int64_t times = 1;       // that the step is done
-  bool through_memory = false;  // what is sent has been stored before, and is loaded
+  bool through_memory = false;  // what is sent has been stored in the step before, and is loaded
+  bool loaded = false;          // what is sent is loaded when the step before is through
+  bool in_turn = false;         // PEs begin with different ranks: what meets on a link goes different ways in turn
 };
 
 /// Elements of a tensor that the calling PE takes care of, in a row, and in tiles of one slot each.

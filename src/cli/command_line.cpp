@@ -44,13 +44,14 @@ Examples:
 constexpr const char* kDescribeExamples =
     R"(Formats: table shows counts, peaks, links and latencies; keys every key with its value and
 meaning, as --set takes them; yaml a file that loads again; json-schema the schema of topology
-files, for editors.
+files, for editors. With --algorithm: table, or json.
 
 Examples:
   kernbench describe ahbm-1sip
   kernbench describe my_machine.yaml --set sip.cubes.mesh="[2, 2]"
   kernbench describe ahbm-1sip --format yaml > my_machine.yaml
-  kernbench describe --format json-schema > topology.schema.json)";
+  kernbench describe --format json-schema > topology.schema.json
+  kernbench describe ahbm-2sip --set system.sips.count=4 --algorithm ring_allreduce --bytes 1M)";
 
 constexpr const char* kCclExamples =
     R"(Operations: all_reduce, all_gather, reduce_scatter, alltoall, broadcast, reduce, gather, scatter,
@@ -95,13 +96,19 @@ struct ListTexts {
 };
 
 struct DescribeTexts {
-  Texts topology, overrides, format, colour;
+  Texts topology, overrides, format, colour, algorithm, operation, ranks, bytes, load;
 
   CLI::App* declare(CLI::App& app) {
-    CLI::App* command = app.add_subcommand("describe", "Show a topology: what it is made of, and its numbers");
+    CLI::App* command = app.add_subcommand("describe", "Show a topology, or what a collective algorithm does on it");
     add_text(*command, "TOPOLOGY", topology, "", "Name of a shipped topology, or a YAML file");
     add_text(*command, "--set", overrides, "PATH=VALUE", "Override one value of the topology; repeatable");
-    add_text(*command, "--format", format, "FORMAT", "table (default), keys, yaml or json-schema");
+    add_text(*command, "--format", format, "FORMAT", "table (default), keys, yaml or json-schema; json");
+    add_text(*command, "--algorithm", algorithm, "NAME",
+             "Neighbours and steps of an algorithm of collectives, in place");
+    add_text(*command, "--operation", operation, "OP", "Of an entry of the collectives file (default: all_reduce)");
+    add_text(*command, "--ranks", ranks, "N", "Its ranks (default: one on each SIP; more than SIPs: one on each PE)");
+    add_text(*command, "--bytes", bytes, "SIZE", "Of a rank's tensor, or of all its blocks (default: 1M)");
+    add_text(*command, "--load", load, "FILE", "C++ file with collective algorithms of your own; repeatable");
     add_text(*command, "--color", colour, "WHEN", "auto (default), always or never");
     command->footer(kDescribeExamples);
     return command;
@@ -110,6 +117,11 @@ struct DescribeTexts {
     DescribeCommand out;
     out.format = format_of(single("--format", format, "table"));
     out.topology = single("TOPOLOGY", topology, "");
+    if (!algorithm.empty()) {
+      algorithm_into(out);
+    } else {
+      check_no_algorithm(out.format);
+    }
     if (out.topology.empty() && out.format != DescribeFormat::json_schema) {
       throw ConfigurationError(
           "describe needs a TOPOLOGY: a shipped topology's name (see \"kernbench list\") or a file");
@@ -117,6 +129,28 @@ struct DescribeTexts {
     out.overrides = overrides_of(overrides);
     out.colour = colour_of(single("--color", colour, "auto"));
     return out;
+  }
+
+ private:
+  void algorithm_into(DescribeCommand& out) const {
+    if (out.format != DescribeFormat::table && out.format != DescribeFormat::json)
+      throw ConfigurationError("--format of --algorithm: expected table or json");
+    distributed::DescriptionRequest& request = out.algorithm.emplace();
+    request.name = single("--algorithm", algorithm, "");
+    request.operation = single("--operation", operation, "");
+    request.ranks = static_cast<int>(ccl_number_of("--ranks", single("--ranks", ranks, "0"), 0));
+    request.bytes = ccl_size_of("--bytes", single("--bytes", bytes, "1M"));
+    out.load = load;
+  }
+  void check_no_algorithm(DescribeFormat shown) const {
+    const char* unused = !operation.empty() ? "--operation"
+                         : !ranks.empty()   ? "--ranks"
+                         : !bytes.empty()   ? "--bytes"
+                         : !load.empty()    ? "--load"
+                                            : nullptr;
+    if (unused != nullptr) throw ConfigurationError(std::string(unused) + " is for --algorithm NAME");
+    if (shown == DescribeFormat::json)
+      throw ConfigurationError("--format json is for --algorithm NAME; of topologies: table, keys, yaml, json-schema");
   }
 };
 

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <utility>
 #include <variant>
@@ -10,6 +11,7 @@
 #include "cli/bench.h"
 #include "cli/bench_file/bench_file.h"
 #include "cli/ccl/request.h"
+#include "distributed/algorithm_description.h"
 #include "kernbench/error.h"
 #include "report/sections/table.h"
 
@@ -27,7 +29,7 @@ class UsageError : public ConfigurationError {
 };
 
 enum class ColourMode : std::uint8_t { automatic, always, never };
-enum class DescribeFormat : std::uint8_t { table, keys, yaml, json_schema };
+enum class DescribeFormat : std::uint8_t { table, keys, yaml, json_schema, json };
 
 /// --help and --version: print and leave.
 struct ShowText {
@@ -40,6 +42,8 @@ struct ListCommand {
 
 struct DescribeCommand {
   std::string topology;
+  std::optional<distributed::DescriptionRequest> algorithm;  // in place of the topology, on which it runs
+  std::vector<std::string> load;                             // C++ files with collective algorithms
   std::vector<std::string> overrides;
   DescribeFormat format = DescribeFormat::table;
   ColourMode colour = ColourMode::automatic;

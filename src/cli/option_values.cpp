@@ -109,7 +109,7 @@ ColourMode colour_of(const std::string& text) {
 }
 
 DescribeFormat format_of(const std::string& text) {
-  constexpr std::array<std::string_view, 4> kChoices = {"table", "keys", "yaml", "json-schema"};
+  constexpr std::array<std::string_view, 5> kChoices = {"table", "keys", "yaml", "json-schema", "json"};
   return static_cast<DescribeFormat>(choice("--format", text, kChoices));
 }
 

@@ -32,7 +32,7 @@ Bytes stack_size_of(const std::string& text);
 Time max_time_of(const std::string& text);
 /// --color: "auto", "always" or "never".
 ColourMode colour_of(const std::string& text);
-/// --format: "table", "keys", "yaml" or "json-schema".
+/// --format: "table", "keys", "yaml", "json-schema" or "json".
 DescribeFormat format_of(const std::string& text);
 /// --format of diff: "table" or "json".
 DiffFormat diff_format_of(const std::string& text);

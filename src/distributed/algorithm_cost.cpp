@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <iterator>
 #include <map>
 #include <numbers>
@@ -23,7 +24,14 @@ using topology::LinkKind;
 using topology::Network;
 using topology::RouteHop;
 
-constexpr double kSharedLine = 2 - std::numbers::sqrt2;
+/// What passes of saturated traffic through a switch of n inputs where each has one line for n outputs (Karol, Hluchyj,
+/// Morgan, 1987, table I), by n from 1 on.
+constexpr std::array kSharedLines{1.0, 0.75, 0.6825, 0.6553, 0.6399, 0.6302, 0.6234, 0.6184};
+constexpr double kSharedLineOfMany = 2 - std::numbers::sqrt2;
+
+double use_of_line(std::size_t outputs) {
+  return outputs <= kSharedLines.size() ? kSharedLines[std::max<std::size_t>(outputs, 1) - 1] : kSharedLineOfMany;
+}
 
 /// Another algorithm has to be so much better than the first one.
 constexpr double kMargin = 0.98;
@@ -34,26 +42,36 @@ struct Load {
   std::set<std::int64_t> next;  // links that they take from there; -1: none
 };
 
+double nanoseconds(Time time) {
+  return static_cast<double>(time.count()) * 1e-3;
+}
+
 class StepCost {
  public:
   StepCost(const CostStep& step, std::span<const PeCoordinate> endpoints, bool rank_per_pe, double way,
            const Network& network)
-      : network_(network), way_(way), between_sips_(!rank_per_pe), ranks_(endpoints.size()) {
+      : network_(network), way_(way), between_sips_(!rank_per_pe), in_turn_(step.in_turn), ranks_(endpoints.size()) {
     for (const CostStep::Message& message : step.messages) {
       const auto from = static_cast<std::size_t>(message.from), to = static_cast<std::size_t>(message.to);
       ranks_[from].sent += message.weight;
       ranks_[to].received += message.weight;
-      add(endpoints[from], endpoints[to], message.weight);
+      latencies_.push_back({from, to, add(endpoints[from], endpoints[to], message.weight)});
     }
   }
 
-  double longest_ns() const { return static_cast<double>(longest_.count()) * 1e-3; }
+  /// By when each rank has its messages, if it sends them when it has those of the step before; from when it has those,
+  /// and besides the latency so much for each message.
+  void pass_latency(std::vector<double>& ready, double each) const {
+    std::vector<double> after = ready;
+    for (const auto& [from, to, latency] : latencies_) after[to] = std::max(after[to], ready[from] + latency + each);
+    ready = std::move(after);
+  }
   /// For each byte of a message of weight 1, on the busiest link.
   double ns_per_byte() const {
     double most = 0;
     for (const auto& [link, load] : loads_) {
       const double rate = static_cast<double>(network_.link(link).spec.payload_rate().count()) * 1e-9;
-      const double use = load.next.size() > 1 ? kSharedLine : 1;
+      const double use = in_turn_ ? 1 : use_of_line(load.next.size());
       most = std::max(most, load.weight / (use * rate));
     }
     for (const Traffic& rank : ranks_) most = std::max(most, std::max(rank.sent, rank.received) * way_);
@@ -66,9 +84,14 @@ class StepCost {
     double sent = 0, received = 0;  // weight
   };
 
-  void add(PeCoordinate from, PeCoordinate to, double weight) {
+  struct Latency {
+    std::size_t from, to;
+    double ns;
+  };
+
+  /// Yields its latency.
+  double add(PeCoordinate from, PeCoordinate to, double weight) {
     const auto route = network_.route(Endpoint::pe_port(from), Endpoint::pe_port(to));
-    longest_ = std::max(longest_, network_.latency(route));
     Load* before = nullptr;
     for (const RouteHop& hop : route) {
       if (between_sips_ && network_.link(hop.link).kind != LinkKind::sip) continue;
@@ -77,18 +100,21 @@ class StepCost {
       before->weight += weight;
     }
     if (before != nullptr) before->next.insert(-1);
+    return nanoseconds(network_.latency(route));
   }
 
   const Network& network_;
   double way_;
-  bool between_sips_;
-  Time longest_;
+  bool between_sips_, in_turn_;
+  std::vector<Latency> latencies_;
   std::vector<Traffic> ranks_;
   std::map<topology::LinkId, Load> loads_;
 };
 
-double nanoseconds(Time time) {
-  return static_cast<double>(time.count()) * 1e-3;
+/// Between the mesh of a SIP and its IO chiplet.
+double lanes_of(const topology::Topology& machine) {
+  const bool edge = machine.sip.io.attachment == topology::IoAttachment::west_edge;
+  return edge ? machine.sip.cubes.height * machine.cube.pes.height : 1;
 }
 
 std::int64_t degree_of(const std::vector<RankPair>& channels, int ranks) {
@@ -122,6 +148,10 @@ std::vector<PeCoordinate> endpoints_of(const GroupDescription& group, std::span<
   return endpoints;
 }
 
+double way_of(const GroupDescription& group, const Network& network) {
+  return group.rank_per_pe ? 0 : way_ns_per_byte(network);
+}
+
 }  // namespace
 
 double way_ns_per_byte(const Network& network) {
@@ -144,20 +174,63 @@ double way_ns_per_byte(const Network& network) {
   return most;
 }
 
+double AlgorithmCost::of(std::int64_t bytes) const {
+  double first = 0, last = 0;      // PE that is at its step's links
+  double through = 0, before = 0;  // of the step before: latency and own service; own service
+  bool begun = false;
+  for (const Step& step : steps) {
+    const double share = step.share * static_cast<double>(bytes), service = share * step.ns_per_byte;
+    const double own = std::min(share / pes_of_lane, slot * lanes) * step.ns_per_byte;
+    const auto hops = static_cast<double>(std::max<std::int64_t>(step.latencies, 1));
+    for (std::int64_t time = 0; time < step.times; ++time) {
+      if (begun) through += step.memory_ns;
+      first += through;
+      last = begun ? std::max(last + through, std::max(first, last + before) + service - own) : service - own;
+      through = step.latency_ns + hops * own;
+      before = own;
+      begun = true;
+    }
+  }
+  return last + through;
+}
+
+double AlgorithmCost::latency_ns() const {
+  return of(0);
+}
+
+double AlgorithmCost::ns_per_byte() const {
+  double sum = 0;
+  for (const Step& step : steps) sum += static_cast<double>(step.times) * step.share * step.ns_per_byte;
+  return sum;
+}
+
 AlgorithmCost cost_of(const CollectiveAlgorithm& algorithm, const GroupShape& shape,
-                      std::span<const PeCoordinate> endpoints, bool rank_per_pe, double way, const Network& network) {
+                      std::span<const PeCoordinate> endpoints, bool rank_per_pe, double way, Bytes slot,
+                      const Network& network) {
   const auto& pe = network.topology().pe;
   const double each = 3 * nanoseconds(pe.control.issue) + nanoseconds(pe.ipcq.meta_latency);
-  const double memory = 2 * (nanoseconds(pe.dma.setup) + nanoseconds(network.topology().cube.hbm.latency));
-  AlgorithmCost cost{&algorithm};
+  const double load = nanoseconds(pe.dma.setup) + nanoseconds(network.topology().cube.hbm.latency);
+  AlgorithmCost cost{.algorithm = &algorithm, .slot = static_cast<double>(slot.count())};
+  if (!rank_per_pe) {
+    cost.lanes = lanes_of(network.topology());
+    cost.pes_of_lane = network.topology().pes_per_sip() / cost.lanes;
+  }
+  std::vector<double> ready(endpoints.size());  // by rank
   for (const CostStep& step : algorithm.steps(shape)) {
     const StepCost one(step, endpoints, rank_per_pe, way, network);
-    const auto times = static_cast<double>(step.times);
-    cost.latency_ns += times * static_cast<double>(step.latencies) * (one.longest_ns() + each);
-    if (step.through_memory) cost.latency_ns += times * memory;
-    cost.ns_per_byte += times * step.share * one.ns_per_byte();
+    const double begun = *std::ranges::max_element(ready);
+    for (std::int64_t time = 0; time < step.times * step.latencies; ++time) one.pass_latency(ready, each);
+    const double latency = (*std::ranges::max_element(ready) - begun) / static_cast<double>(step.times);
+    const double memory = step.through_memory ? 2 * load : step.loaded ? load : 0;
+    cost.steps.push_back({latency, memory, step.latencies, step.times, step.share, one.ns_per_byte()});
   }
   return cost;
+}
+
+AlgorithmCost cost_of(const CollectiveAlgorithm& algorithm, const GroupDescription& group, const Network& network) {
+  const double way = way_of(group, network);
+  return cost_of(algorithm, group.shape(), endpoints_of(group, group.members), group.rank_per_pe, way,
+                 group.spec.slot_size, network);
 }
 
 AutomaticChoice::AutomaticChoice(CollectiveOperation operation, const GroupDescription& of, std::span<const int> ranks,
@@ -170,13 +243,13 @@ AutomaticChoice::AutomaticChoice(CollectiveOperation operation, const GroupDescr
   for (const std::string_view each : group.spec.table->names(operation)) {
     if (std::ranges::find(group.spec.candidates, each) != group.spec.candidates.end()) candidates.push_back(each);
   }
-  const double way = group.rank_per_pe ? 0 : way_ns_per_byte(network);
+  const double way = way_of(group, network);
   std::vector<AlgorithmCost> crowded;  // whose channels take turns with the group's own
   for (const CollectiveAlgorithm& algorithm : group.spec.table->all()) {
     if (algorithm.operation != operation || !algorithm.steps || !algorithm.refusal(group).empty()) continue;
     if (!candidates.empty() && std::ranges::find(candidates, algorithm.name) == candidates.end()) continue;
     auto& into = opens_channels_late(operation) || fits_beside(algorithm, group) ? costs_ : crowded;
-    into.push_back(cost_of(algorithm, shape, endpoints, group.rank_per_pe, way, network));
+    into.push_back(cost_of(algorithm, shape, endpoints, group.rank_per_pe, way, group.spec.slot_size, network));
   }
   if (costs_.empty()) costs_ = std::move(crowded);
   take_measured(operation, group);

@@ -1,17 +1,35 @@
 // What an algorithm of collectives costs on a group, and the choice of the one that costs least.
 //
 // All messages of a step go at one time:
-//   step = latencies * alpha + share * bytes * max over links of (weight of messages on it / (use * payload rate))
-//   alpha = longest route's latencies + 3 pe.control.issue + pe.ipcq.meta_latency
-//           + 2 (pe.dma.setup + cube.hbm.latency) where what is sent has been stored before
-//   use   = 1 where all that meets on the link goes the same way from there on, else 2 - sqrt(2): so much passes where
-//           messages to different links wait in one line (Karol, Hluchyj, Morgan, "Input versus output queueing on a
-//           space-division packet switch", 1987)
+//   latency = latencies * alpha, alpha that of a message; of the steps together, of the longest chain of messages in
+//             which each rank sends when it has received those of the step before
+//   service = share * bytes * max over links of (weight of messages on it / (use * payload rate))
+//   alpha   = the route's latencies + 3 pe.control.issue + pe.ipcq.meta_latency
+//   use     = 1 where all that meets on the link goes the same way from there on, or different ways in turn, else what
+//             passes where messages to several links wait in one line: 0.75 of two, 0.68 of three, … 2 - sqrt(2) of
+//             many (Karol, Hluchyj, Morgan, "Input versus output queueing on a space-division packet switch", 1987,
+//             table I)
 // Where ranks are SIPs the links between SIPs count, which the PEs of a SIP share, and the way from there to the IO
 // chiplet, likewise:
 //   weight of all that a rank sends, or receives * max over links of the SIP of (share of the PEs behind it / payload
 //   rate)
-// Else all links count. Nothing is fitted; the launch is the same for all algorithms and left out.
+// Else all links count.
+//
+// The PEs of a SIP use the links one after the other, and each goes on to its next step when its own message is
+// through: while one waits for what is under way, others send. The IO chiplet takes messages from its lanes in turn, so
+// that those of as many PEs are under way together. In a step a PE waits for its message
+//   own = min(service / P, what as many slots take as there are lanes),    P the PEs of a lane
+// and the first PE is at a link in step i at first(i), the last one at last(i):
+//   first(1) = 0; last(1) = service(1) - own(1)
+//   through(i) = latencies * alpha + max(latencies, 1) * own(i) + memory(i + 1)
+//   memory     = pe.dma.setup + cube.hbm.latency where what is sent is loaded then, twice that where it has been stored
+//                just before, else 0
+//   first(i + 1) = first(i) + through(i)
+//   last(i + 1)  = max(last(i) + through(i),                                                 the last one comes late
+//                      max(first(i + 1), last(i) + own(i)) + service(i + 1) - own(i + 1))   or the link is busy
+//   cost = last + through, of the last step
+// So little data take all latencies and the longest service, much data all services and one latency. Nothing is fitted;
+// the launch is the same for all algorithms and left out.
 #pragma once
 
 #include <cstdint>
@@ -27,20 +45,38 @@
 
 namespace kernbench::distributed {
 
-/// A straight line over the bytes of a rank's tensor; of blocks, over those of all blocks of one rank.
+/// Over the bytes of a rank's tensor; of blocks, over those of all blocks of one rank.
 struct AlgorithmCost {
+  struct Step {
+    double latency_ns = 0;  // of all of them, of one time
+    double memory_ns = 0;   // before it, unless it is the first one
+    std::int64_t latencies = 1, times = 1;
+    double share = 0;        // of the bytes, of a message of weight 1
+    double ns_per_byte = 0;  // of such a message, where most meet
+  };
   const CollectiveAlgorithm* algorithm = nullptr;
-  double latency_ns = 0, ns_per_byte = 0;
-  double of(std::int64_t bytes) const { return latency_ns + ns_per_byte * static_cast<double>(bytes); }
+  std::vector<Step> steps = {};
+  double lanes = 1, pes_of_lane = 1;  // between the PEs of a rank and its links
+  double slot = 0;                    // bytes
+
+  double of(std::int64_t bytes) const;
+  /// Of nothing; and what a byte more costs where there are many.
+  double latency_ns() const;
+  double ns_per_byte() const;
 };
 
 /// The way between the PEs of a SIP and its IO chiplet: on its busiest link, of each byte that the SIP sends, or
 /// receives, spread evenly over its PEs.
 double way_ns_per_byte(const topology::Network& network);
 
-/// `endpoints`: of the group's ranks, a PE of each. `way`: the above; 0 where ranks are single PEs.
+/// `endpoints`: of the group's ranks, a PE of each. `way`: the above; 0 where ranks are single PEs. `slot`: of its
+/// channels.
 AlgorithmCost cost_of(const CollectiveAlgorithm& algorithm, const GroupShape& shape,
-                      std::span<const PeCoordinate> endpoints, bool rank_per_pe, double way,
+                      std::span<const PeCoordinate> endpoints, bool rank_per_pe, double way, Bytes slot,
+                      const topology::Network& network);
+
+/// The same for a group with members.
+AlgorithmCost cost_of(const CollectiveAlgorithm& algorithm, const GroupDescription& group,
                       const topology::Network& network);
 
 /// For a group whose ranks are the SIPs, or PEs, of their global numbers, as they are unless a program moves them; so

@@ -11,8 +11,10 @@
 #include "cli/ccl/output.h"
 #include "cli/ccl/sweep.h"
 #include "cli/ccl/tests.h"
+#include "cli/ccl/tune.h"
 #include "cli/program.h"
 #include "kernbench/error.h"
+#include "support/sanitizers.h"
 #include "support/source_tree.h"
 #include "support/test_files.h"
 
@@ -250,6 +252,86 @@ TEST(CclTest, ATimeIsThatOfTheRanksThatIsAskedFor) {
   EXPECT_LT(root, mean) << "the root is through before the ranks behind it";
   EXPECT_LT(mean, most);
   EXPECT_THAT(run_on_four({"broadcast", "-a", "4"}).err, HasSubstr("-a"));
+}
+
+/// Neighbour registers are written once for an algorithm, before the first call of all sizes; direct exchange has more.
+TEST(CclTest, SetupIsShownApartAndPaidOnce) {
+  const auto setup_of = [](const char* algorithm, const char* largest, std::size_t rows) {
+    const Outcome outcome = run_on_four(
+        {"all_reduce", "-b", "1K", "-e", largest, "-f", "4", "-n", "1", "-c", "0", "--algo", algorithm, "-J", "-"});
+    EXPECT_EQ(outcome.code, 0) << outcome.err;
+    const auto results = nlohmann::json::parse(outcome.out)["results"];
+    EXPECT_EQ(results.size(), rows);
+    for (const auto& row : results) EXPECT_EQ(row["setup"], results[0]["setup"]);
+    return results[0]["setup"].get<double>();
+  };
+  const double ring = setup_of("ring_allreduce", "1K", 1);
+  EXPECT_GT(ring, 2 * 0.6) << "there and back over the link to the host";
+  EXPECT_EQ(setup_of("ring_allreduce", "16K", 3), ring);
+  EXPECT_GT(setup_of("direct_allreduce", "1K", 1), ring);
+  EXPECT_THAT(run_on_four({"all_reduce", "-b", "1K", "-e", "1K", "-n", "1", "-c", "0"}).out,
+              HasSubstr(" us for neighbour registers, once, in no time above\n"));
+}
+
+/// One iteration on four SIPs of ahbm-2sip, by algorithm and size: of the rank that is through last.
+std::map<std::string, std::map<std::int64_t, double>> times_on_four_sips(const char* wiring, const char* operation,
+                                                                         Sizes sizes,
+                                                                         std::vector<std::string> algorithms = {}) {
+  Request request = small_request();
+  request.sizes = sizes;
+  request.ranks = 4;
+  request.check = false;
+  request.average = Average::most;
+  SimulateOptions options;
+  options.topology = "ahbm-2sip";
+  options.overrides = {"system.sips.count=4", std::string("system.sips.topology=") + wiring};
+  const ccl::Test& test = find_test(operation);
+  if (algorithms.empty()) algorithms = algorithms_that_run(test, 4, options, simulate_plainly);
+  request.algorithms = std::move(algorithms);
+  request.algorithms.emplace_back("auto");
+  std::map<std::string, std::map<std::int64_t, double>> times;
+  for (const Row& row : sweep(test, request, options, simulate_plainly).rows)
+    times[row.algorithm][row.size.count()] = row.time_us;
+  return times;
+}
+
+/// From the ring barrier of a 2 x 2 torus ranks would go on half a microsecond one after the other.
+TEST(CclTest, RanksBeginAtOneInstant) {
+  const Sizes size{.least = Bytes(2048), .most = Bytes(2048), .factor = 2};
+  const double torus = times_on_four_sips("torus_2d", "all_gather", size, {"direct_all_gather"}).at("auto").at(2048);
+  const double ring = times_on_four_sips("ring_1d", "all_gather", size, {"direct_all_gather"}).at("auto").at(2048);
+  EXPECT_NEAR(torus, ring, 0.01 * ring) << "two links are the longest way on both";
+}
+
+struct Cell {
+  const char *wiring, *operation;
+  Sizes sizes;
+};
+
+/// Cells in which a simpler formula errs: without the start at one instant, without the steps of PEs that overlap, with
+/// lines that are held up though messages go different ways in turn, without the loads between steps.
+TEST(CclTest, AutoIsNearTheBestAlgorithmAndTakesNoLessForMore) {
+  if (kSanitized) GTEST_SKIP() << "60 sweeps of timing only: minutes under a sanitizer";
+  const Cell cells[] = {
+      {"torus_2d", "all_gather", {.least = Bytes(128), .most = Bytes(32768), .factor = 16}},
+      {"torus_2d", "reduce_scatter", {.least = Bytes(128), .most = Bytes(32768), .factor = 16}},
+      {"switched", "all_gather", {.least = Bytes(131072), .most = Bytes(524288), .factor = 4}},
+      {"switched", "reduce_scatter", {.least = Bytes(131072), .most = Bytes(524288), .factor = 4}},
+      {"switched", "all_reduce", {.least = Bytes(524288), .most = Bytes(524288), .factor = 2}},
+      {"ring_1d", "all_to_all", {.least = Bytes(65536), .most = Bytes(131072), .factor = 2}},
+      {"fully_connected", "all_to_all", {.least = Bytes(131072), .most = Bytes(262144), .factor = 2}}};
+  for (const auto& [wiring, operation, sizes] : cells) {
+    SCOPED_TRACE(std::string(wiring) + ", " + operation);
+    auto times = times_on_four_sips(wiring, operation, sizes);
+    const auto automatic = times.extract("auto").mapped();
+    ASSERT_GE(times.size(), 2u);
+    double before = 0;
+    for (const auto& [size, us] : automatic) {
+      for (const auto& [algorithm, each] : times) EXPECT_LE(us, 1.05 * each.at(size)) << algorithm << ", " << size;
+      EXPECT_GE(us, 0.99 * before) << size;
+      before = us;
+    }
+  }
 }
 
 TEST(CclTest, SchedulesAreMeasuredBesideAlgorithms) {

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "../hardware/ipcq_channels.h"
+#include "distributed/group.h"
 #include "ranks.h"
 #include "spawning.h"
 #include "support/sanitizers.h"
@@ -221,6 +222,26 @@ Time installation_law(const topology::Topology& topology, SipId sip) {
          bench.message_time(m_cpu, port, there) + handling + bench.message_time(port, m_cpu, back) +
          bench.message_time(m_cpu, io, back) + bench.message_time(io, host, back) + handling +
          topology.cube.m_cpu.counter_write + topology.sip.io.counter_write;
+}
+
+TEST(SharedChannels, SetupIsWhatInstallationsTake) {
+  topology::Topology topology;
+  std::vector<Time> setup;
+  const auto outcome = run_ranks(machine(2, {}), 4, [&](int rank) {  // ranks are PEs
+    topology = simulation().topology();
+    dist::init_process_group("ahbm", rank, 4);
+    if (rank == 1 || rank == 3) return;
+    const auto x = torch::zeros({100}, torch::dtype(torch::kFloat).device("ahbm"));
+    sleep(50'000);  // the zeros are there: nothing else is on the way
+    for (const int tag : {0, 0, 1}) {
+      (rank == 0 ? dist::isend(x, 2, {}, tag) : dist::irecv(x, 0, {}, tag))->synchronize();
+      sleep(50'000);
+      if (rank == 0) setup.push_back(distributed::rendezvous(simulation()).channel_pool(simulation())->setup());
+    }
+  });
+  ASSERT_EQ(outcome.run.status, RunStatus::ok) << outcome.error.message;
+  const Time law = std::max(installation_law(topology, SipId{0}), installation_law(topology, SipId{1}));
+  EXPECT_THAT(setup, ::testing::ElementsAre(law, law, law + law)) << "once for each channel";
 }
 
 TEST(SharedChannels, AnOperationWhoseChannelsAreNotInTheTablesTakesOneInstallationLonger) {

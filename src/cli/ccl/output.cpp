@@ -101,10 +101,15 @@ std::string fitted(double value, int width) {
 std::string to_table(const Test& test, const Request& request, const Sweep& sweep) {
   std::string text = begin_text(test, request, sweep.ranks);
   std::string_view algorithm;
-  for (const Row& row : sweep.rows) {
+  for (std::size_t i = 0; i < sweep.rows.size(); ++i) {
+    const Row& row = sweep.rows[i];
     if (row.algorithm != algorithm) text += fmt::format("# Algorithm: {}\n", row.algorithm);
     algorithm = row.algorithm;
     text += row_text(test, row);
+    const bool last = i + 1 == sweep.rows.size() || sweep.rows[i + 1].algorithm != row.algorithm;
+    if (last && row.setup_us > 0)
+      text += fmt::format("# Setup                : {:.2f} us for neighbour registers, once{}\n", row.setup_us,
+                          request.warm_ups > 0 ? ", in no time above" : "");
   }
   return text + end_text(test, request, sweep);
 }
@@ -161,6 +166,7 @@ std::string to_json(const Test& test, const Request& request, const Sweep& sweep
       entry["taken"] = row.taken;
       entry["reason"] = row.reason;
     }
+    entry["setup"] = row.setup_us;
     if (row.bound_us) entry["bound"] = *row.bound_us;
     entry[test.form == Forms::in_place ? "in_place" : "out_of_place"] = form_json(row);
     results.push_back(std::move(entry));

@@ -59,6 +59,7 @@ struct Findings {
   std::vector<std::vector<double>> microseconds;
   std::vector<std::vector<std::int64_t>> wrong;
   std::vector<std::string> taken, reasons;  // by point
+  Time setup;
 };
 
 /// One simulation: the same on every rank.
@@ -108,7 +109,9 @@ void measure(Job& job, std::size_t index, int rank) {
     for (std::int64_t i = 0; i < times * job.calls; ++i) job.test.run(call);
   };
   repeat(job.warm_ups);
-  dist::barrier();
+  if (job.warm_ups == 0) dist::barrier();  // the group's channels are there
+  torch::ahbm::synchronize();
+  dist::monitored_barrier();  // on the host, as in nccl-tests: from a device's barrier ranks go on one after the other
   torch::ahbm::Event begin, end;
   begin.record();
   repeat(job.iterations);
@@ -144,6 +147,10 @@ void worker(int rank, const std::shared_ptr<Job>& job) {
       if (rank == 0) note_algorithm(*job, index);
     }
   }
+  if (rank == 0 && !data_enabled()) {
+    auto& simulation = runtime::current_context("ccl").simulation;
+    job->findings.setup = distributed::rendezvous(simulation).channel_pool(simulation)->setup();
+  }
   dist::destroy_process_group();
 }
 
@@ -177,6 +184,7 @@ Row row_of(const Job& job, std::size_t index) {
   row.reduction = point.reduction.name;
   row.root = job.test.has_root ? std::to_string(point.root) : "-1";
   row.time_us = time_of(times, job.average);
+  row.setup_us = job.findings.setup.in_seconds() * 1e6;
   if (row.time_us > 0) row.algorithm_bandwidth = static_cast<double>(counts.counted * item) / row.time_us * 1e-3;
   row.bus_bandwidth = row.algorithm_bandwidth * job.test.bus_factor(job.ranks);
   return row;

@@ -31,6 +31,11 @@ inline CostStep all_pairs_step(int ranks, double share) {
   for (const auto& [from, to] : channels_of_all_pairs(ranks)) step.messages.push_back({from, to});
   return step;
 }
+/// With messages in the order of for_each_distance.
+inline CostStep in_turn(CostStep step) {
+  step.in_turn = true;
+  return step;
+}
 /// Chunks of 1/(n - 1) from the root to each rank, and at one time from each of these to all others but the root; and
 /// the same backwards. Rank 0 stands for the root.
 std::vector<CostStep> from_root_steps(const GroupShape& ranks);

@@ -38,7 +38,7 @@ constexpr std::size_t kLoadsUnderWay = 4;
 
 /// How many places after a rank the others are, in the order in which it sends to them. Of up to four ranks one after
 /// the other: there is no order that goes near and far in turn.
-std::vector<std::int64_t> places_after(std::int64_t ranks) {
+std::vector<std::int64_t> places_near_and_far(std::int64_t ranks) {
   std::vector<std::int64_t> places;
   if (ranks <= 4) {
     for (std::int64_t place = 1; place < ranks; ++place) places.push_back(place);
@@ -52,11 +52,18 @@ std::vector<std::int64_t> places_after(std::int64_t ranks) {
   return places;
 }
 
+/// The PEs of a row of the mesh begin with one place, those of other rows with others, so that all links are in use.
+std::vector<std::int64_t> places_after(const RankView& ranks) {
+  std::vector<std::int64_t> places = places_near_and_far(ranks.size);
+  std::ranges::rotate(places, places.begin() + way_of_this_pe(*ranks.machine, ranks.size - 1));
+  return places;
+}
+
 /// One shard of one rank.
 class DirectReduction {
  public:
   DirectReduction(const RankView& ranks, const tl::Tensor& x, ReduceOp op, Range shard)
-      : ranks_(ranks), x_(x), op_(op), chunks_(shard, ranks), others_(places_after(ranks.size)) {}
+      : ranks_(ranks), x_(x), op_(op), chunks_(shard, ranks), others_(places_after(ranks)) {}
 
   void run() {
     for (part_ = 0; part_ < chunks_.parts(); ++part_) {
@@ -136,10 +143,10 @@ void reduce_directly(const RankView& ranks, const CollectiveArguments& arguments
   finish_sending();
 }
 
+/// Results do not go in turn: those of others decide when.
 std::vector<CostStep> direct_steps(const GroupShape& ranks) {
-  CostStep step = all_pairs_step(ranks, 1.0 / ranks);
-  step.times = 2;
-  return {step};
+  const CostStep step = all_pairs_step(ranks, 1.0 / ranks);
+  return {in_turn(step), step};
 }
 
 }  // namespace

@@ -9,6 +9,7 @@
 // for an earlier part or for a rank further down (on the way up) or up (on the way down), so that nothing can be stuck.
 #include <algorithm>
 #include <set>
+#include <utility>
 
 #include "distributed/algorithms/degree.h"
 #include "distributed/algorithms/double_tree.h"
@@ -121,30 +122,47 @@ std::vector<RankPair> double_tree_channels(const GroupShape& ranks) {
   return {channels.begin(), channels.end()};
 }
 
-/// Ranks from the root to the last leaf, without the root.
-std::int64_t depth_of(TreePlace (*tree)(int, int), int ranks) {
+using Tree = TreePlace (*)(int ranks, int rank);
+
+/// Ranks from the root to a rank, without the root.
+std::int64_t depth_of(Tree tree, int ranks, int rank) {
   std::int64_t depth = 0;
-  for (int rank = 0; rank < ranks; ++rank) {
-    std::int64_t above = 0;
-    for (int at = tree(ranks, rank).parent; at >= 0; at = tree(ranks, at).parent) ++above;
-    depth = std::max(depth, above);
-  }
+  for (int at = tree(ranks, rank).parent; at >= 0; at = tree(ranks, at).parent) ++depth;
   return depth;
 }
 
-/// A tile goes up and down; tile by tile all links are in use at one time, half of the bytes each way on each tree.
-std::vector<CostStep> double_tree_steps(const GroupShape& ranks) {
-  CostStep tiles{.share = 0.5, .latencies = 0},
-      one{.times = 2 * std::max(depth_of(first_tree, ranks), depth_of(second_tree, ranks))};
+/// The way of a tile up or down one tree, from level to level.
+void append_levels(std::vector<CostStep>& steps, Tree tree, int ranks, bool up) {
+  std::vector<CostStep> levels;
   for (int rank = 0; rank < ranks; ++rank) {
-    for (const int parent : {first_tree(ranks, rank).parent, second_tree(ranks, rank).parent}) {
-      if (parent < 0) continue;
-      tiles.messages.push_back({rank, parent});
-      tiles.messages.push_back({parent, rank});
-    }
+    const auto depth = static_cast<std::size_t>(depth_of(tree, ranks, rank));
+    if (depth == 0) continue;
+    levels.resize(std::max(levels.size(), depth));
+    const int parent = tree(ranks, rank).parent;
+    levels[depth - 1].messages.push_back({up ? rank : parent, up ? parent : rank});
   }
-  one.messages = tiles.messages;
-  return {one, tiles};
+  if (up) std::ranges::reverse(levels);
+  steps.insert(steps.end(), levels.begin(), levels.end());
+}
+
+/// A rank does the first tile of one tree after that of the other one: who is inside of one waits there for those below
+/// before it sends as a leaf of the other. Then, tile by tile, all links are in use at one time, half of the bytes each
+/// way on each tree.
+std::vector<CostStep> double_tree_steps(const GroupShape& ranks) {
+  std::vector<CostStep> steps;
+  append_levels(steps, first_tree, ranks, true);
+  const std::size_t first_of_second = steps.size();
+  append_levels(steps, second_tree, ranks, true);
+  if (first_of_second < steps.size()) steps[first_of_second].loaded = true;
+  const std::size_t first_down = steps.size();
+  append_levels(steps, first_tree, ranks, false);
+  if (first_down < steps.size()) steps[first_down].through_memory = true;
+  append_levels(steps, second_tree, ranks, false);
+  CostStep tiles{.share = 0.5, .latencies = 0};
+  for (const CostStep& step : steps)
+    tiles.messages.insert(tiles.messages.end(), step.messages.begin(), step.messages.end());
+  steps.push_back(std::move(tiles));
+  return steps;
 }
 
 std::string double_tree_refusal(const GroupDescription& group) {
