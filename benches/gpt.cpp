@@ -1,5 +1,5 @@
-// A language model over all devices, tensor parallel: the time to the first token, and tokens per second after it; or
-// steps of its training.
+// A language model over all devices, tensor parallel and in stages of a pipeline: the time to the first token, and
+// tokens per second after it; or steps of its training.
 #include <kernbench/kernbench.h>
 #include <kernbench/tp.h>
 
