@@ -11,6 +11,8 @@
 
 namespace benches::gpt {
 
+namespace tp = kernbench::tp;
+
 /// A rank's place between the ranks of its pipeline parallel group, whose members have the same part of other layers.
 class Pipeline {
  public:

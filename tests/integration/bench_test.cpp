@@ -190,6 +190,24 @@ TEST(Benches, EstimateTheLayersOfALanguageModelThatAreLeftOut) {
   }
 }
 
+TEST(Benches, CommunicateBesideTheirProductsWithTheSameChecks) {
+  for (const char* const sequence : {"no", "yes"}) {
+    for (const char* const bench : {"tp_mlp", "tp_block", "gpt"}) {
+      SCOPED_TRACE(std::string(bench) + ", sequence_parallel=" + sequence);
+      const auto of = std::ranges::find_if(cases(), [&](const Case& what) { return what.bench == bench; });
+      SimulateOptions options;
+      options.topology = "tiny";
+      options.overrides = {"system.sips.count=4"};
+      cli::ParameterTexts parameters{{"overlap", "yes"}, {"sequence_parallel", sequence}};
+      parameters.insert(of->parameters.begin(), of->parameters.end());
+      const RunResult result = run_built_in(bench, parameters, options);
+      ASSERT_FALSE(result.error) << result.error->message;
+      EXPECT_FALSE(result.checks.empty());
+      for (const CheckResult& check : result.checks) EXPECT_EQ(check.status, CheckStatus::passed) << check.name;
+    }
+  }
+}
+
 TEST(Benches, CutTheLayersOfALanguageModelOverStages) {
   const cli::ParameterTexts parameters{{"tokens", "32"}, {"new_tokens", "2"}, {"pp", "2"}};
   for (const int devices : {2, 4}) {
