@@ -118,7 +118,7 @@ TEST(Overlap, GradientsHaveTheBitsOfTheSameLayersWithoutIt) {
           const auto below = row.forward_saving(above.output);
           const auto of_row = row.backward(below.saved, mine(grad));
           const auto of_column = column.backward(above.saved, of_row.input);
-          grads.push_back({});
+          grads.emplace_back();
           for (const auto& each : {of_row, of_column})
             for (const Tensor& tensor : {each.input, each.weight, each.bias}) grads.back().push_back(tensor.cpu());
         }
