@@ -1,5 +1,5 @@
-// A language model over all devices, tensor parallel: the time to the first token, and tokens per second after it; or
-// steps of its training.
+// A language model over all devices, tensor parallel and in stages of a pipeline: the time to the first token, and
+// tokens per second after it; or steps of its training.
 #include <kernbench/kernbench.h>
 #include <kernbench/tp.h>
 
@@ -24,9 +24,10 @@ using torch::Tensor;
 
 struct Run {
   gpt::ModelConfig config;
-  std::int64_t tokens, new_tokens, batch, train, sampled_layers;
+  std::int64_t tokens, new_tokens, batch, train, sampled_layers, micro_batches;
+  int tensor_size, stages;
   DType dtype;
-  bool sequence_parallel, expert_parallel, checked;
+  bool sequence_parallel, overlap, expert_parallel, checked;
   std::optional<gpt::AssumedRouting> routing;  // of a mixture of experts
   double capacity;
   gpt::NotedChoices* noted;
@@ -72,8 +73,19 @@ void check_scores(const Run& run, const gpt::Weights& weights, const std::vector
   }
 }
 
-void report_memory() {
-  report_metric("memory of a device", static_cast<double>(torch::ahbm::max_memory_allocated()) / (1 << 20), "MiB");
+double mebibytes_of(int device) {
+  return static_cast<double>(torch::ahbm::max_memory_allocated(device)) / (1 << 20);
+}
+
+/// The ranks of a stage have equal parts, stages have not: the first one has the embedding, the last one the head.
+void report_memory(const Run& run) {
+  double most = 0;
+  for (int stage = 0; stage < run.stages; ++stage) most = std::max(most, mebibytes_of(stage * run.tensor_size));
+  report_metric("memory of a device", most, "MiB");
+  if (run.stages == 1) return;
+  for (int stage = 0; stage < run.stages; ++stage) {
+    report_metric("memory of a device of stage " + std::to_string(stage), mebibytes_of(stage * run.tensor_size), "MiB");
+  }
 }
 
 /// Adds what was left out to the times, and says so.
@@ -106,7 +118,7 @@ void report(const Run& run, int ranks, double prefill_us, double decode_us) {
       report_metric("dropped choices", run.noted->dropped(static_cast<std::size_t>(run.config.layers)) * 100, "%");
     }
   }
-  report_memory();
+  report_memory(run);
 }
 
 // ---- training ----------------------------------------------------------------------------------------------------
@@ -143,7 +155,7 @@ void train(const Run& run, const gpt::Weights& weights, gpt::LanguageModel& mode
   report_metric("backward of a step", backward / steps, "us");
   report_metric("optimizer of a step", optimizer / steps, "us");
   report_metric("tokens per second", static_cast<double>(run.tokens * run.batch) * 1e6 / step, "1/s");
-  report_memory();
+  report_memory(run);
   if (!run.checked || !floating_point_enabled()) return;
   // The first step has the model's own weights; a mean of many logarithms rounds less than each.
   const double expected = loss_on_the_host(run, weights);
@@ -160,6 +172,7 @@ void check_sampling(const Run& run) {
   }
   const char* why = data_enabled()            ? "values need every layer: run it with --no-data"
                     : run.train > 0           ? "a step of training needs every layer"
+                    : run.stages > 1          ? "the stages of a pipeline wait for each other"
                     : run.config.is_mixture() ? "the experts that are chosen differ from layer to layer"
                                               : nullptr;
   if (why != nullptr) throw ValueError(std::string("sample_layers: ") + why);
@@ -168,9 +181,14 @@ void check_sampling(const Run& run) {
 void worker(int rank, int world_size, const Run& run) {
   torch::ahbm::set_device(rank);
   torch::distributed::init_process_group("ahbm", rank, world_size);
-  tp::initialize_model_parallel(world_size);
+  tp::initialize_model_parallel(run.tensor_size, run.stages);
   const gpt::Weights weights(run.config);
-  gpt::Parallel parallel{rank, world_size, run.sequence_parallel, "ahbm", run.dtype};
+  gpt::Parallel parallel{tp::get_tensor_model_parallel_rank(), run.tensor_size, run.sequence_parallel, "ahbm",
+                         run.dtype};
+  parallel.stage = tp::get_pipeline_model_parallel_rank();
+  parallel.stages = run.stages;
+  parallel.micro_batches = run.micro_batches;
+  parallel.overlap = run.overlap;
   parallel.experts = run.expert_parallel;
   parallel.assumed = run.routing ? &*run.routing : nullptr;
   parallel.noted = run.noted;
@@ -180,22 +198,39 @@ void worker(int rank, int world_size, const Run& run) {
   if (run.sampled_layers > 0) model.sample_layers(run.sampled_layers);
   std::vector<Tensor> ids{prompt_of(run).to("ahbm")}, scores;
   torch::ahbm::synchronize();
+  if (run.stages > 1) torch::distributed::barrier();  // the first token is late by what a stage waits for another one
   const auto step = [&] { scores.push_back(model.forward(ids.back())); };
   double prefill = timed("prefill", step);
   double decode = 0;
   if (run.new_tokens > 0) {
     decode = timed("decode", [&] {
       for (std::int64_t i = 0; i < run.new_tokens; ++i) {
-        ids.push_back(scores.back().argmax(-1));
+        ids.push_back(model.best_words(scores.back()));
         step();
       }
     });
   }
-  if (run.config.is_mixture()) torch::distributed::barrier();  // all have noted their choices
-  if (rank != 0) return;
+  // All have noted their choices, and the stages their memory.
+  if (run.config.is_mixture() || run.stages > 1) torch::distributed::barrier();
+  if (!parallel.is_last() || parallel.rank != 0) return;
   add_left_out(model.sampled_layers(), prefill, decode);
   report(run, world_size, prefill, decode);
   check_scores(run, weights, ids, scores);
+}
+
+/// How many ranks there are: tensor parallel ones times stages. All devices, if `tp` is not given.
+int settle_ranks(Run& run) {
+  const int devices = torch::accelerator::device_count();
+  const auto text = [](int number) { return std::to_string(number); };
+  if (run.tensor_size == 0 && devices % run.stages != 0) {
+    throw ValueError("pp: " + text(devices) + " devices are no multiple of " + text(run.stages) +
+                     " stages; give tp, the devices of a stage");
+  }
+  if (run.tensor_size == 0) run.tensor_size = devices / run.stages;
+  const std::int64_t ranks = std::int64_t{run.tensor_size} * run.stages;
+  if (ranks <= devices) return static_cast<int>(ranks);
+  throw ValueError("tp (" + text(run.tensor_size) + ") times pp (" + text(run.stages) + ") is more than the " +
+                   text(devices) + " devices; add some with --set system.sips.count=" + std::to_string(ranks));
 }
 
 }  // namespace
@@ -209,6 +244,10 @@ KERNBENCH_BENCH(
     {"layers", 0, "the first layers only; 0: all"},
     {"sample_layers", 0, "simulate so many, estimate the others from them (--no-data); 0: all"}, dtype_parameter("f16"),
     {"sequence_parallel", "no", "share the tokens between the layers: yes or no"},
+    {"tp", 0, "devices of a stage; 0: as many as pp leaves"},
+    {"pp", 1, "stages of a pipeline, each with as many consecutive layers"},
+    {"micro_batches", 1, "in which the prompts go through the stages"},
+    {"overlap", "no", "communicate beside the products: yes or no"},
     {"expert_parallel", "no", "a device has whole experts, not a part of each: yes or no"},
     {"routing", "uniform", "assumed where values are not computed: uniform, zipf:S, or a file of weights"},
     {"capacity", 0, "rows of an expert at most, in even shares; 0: none is dropped"},
@@ -221,8 +260,12 @@ KERNBENCH_BENCH(
           parameter<std::int64_t>("batch", 1, kLargest),
           parameter<std::int64_t>("train", 0, kLargest),
           parameter<std::int64_t>("sample_layers", 0, kLargest),
+          parameter<std::int64_t>("micro_batches", 1, kLargest),
+          static_cast<int>(parameter<std::int64_t>("tp", 0, kLargest)),
+          static_cast<int>(parameter<std::int64_t>("pp", 1, kLargest)),
           dtype_of(),
           parameter_choice("sequence_parallel", {"yes", "no"}) == "yes",
+          parameter_choice("overlap", {"yes", "no"}) == "yes",
           parameter_choice("expert_parallel", {"yes", "no"}) == "yes",
           parameter_choice("check", {"yes", "no"}) == "yes",
           {},
@@ -236,6 +279,6 @@ KERNBENCH_BENCH(
   if (run.config.is_mixture()) run.routing.emplace(routing, run.config.experts);
   const auto layers = parameter<std::int64_t>("layers", 0, kLargest);
   if (layers > 0) run.config.layers = std::min(layers, run.config.layers);
-  const int n = torch::accelerator::device_count();
+  const int n = settle_ranks(run);
   torch::multiprocessing::spawn(worker, std::tuple{n, run}, {.nprocs = n});
 }

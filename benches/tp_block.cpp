@@ -17,7 +17,7 @@ namespace dist = torch::distributed;
 struct Block {
   std::int64_t tokens, hidden, heads, ffn;
   DType dtype;
-  bool sequence_parallel;
+  bool sequence_parallel, overlap;
   std::int64_t size() const { return hidden / heads; }  // of a head
 };
 
@@ -72,6 +72,7 @@ void worker(int rank, int world_size, const Block& block) {
                              .bias = false,
                              .input_is_parallel = parallel,
                              .sequence_parallel = block.sequence_parallel,
+                             .tp_comm_overlap = block.overlap,
                              .dtype = block.dtype,
                              .init_method = whole_numbers};
   };
@@ -102,14 +103,16 @@ KERNBENCH_BENCH(tp_block, "a transformer's layer, tensor parallel over all devic
                 {"tokens", 512, "rows of the input, of one sequence"}, {"hidden", 1024, "columns of the input"},
                 {"heads", 16, "of the attention; a multiple of the devices"},
                 {"ffn", 4096, "columns inside the feed-forward network"}, dtype_parameter("f16"),
-                {"sequence_parallel", "no", "share the tokens between the layers: yes or no"}) {
+                {"sequence_parallel", "no", "share the tokens between the layers: yes or no"},
+                {"overlap", "no", "communicate beside the products: yes or no"}) {
   constexpr std::int64_t kLargest = 1 << 20;
   const Block block{parameter<std::int64_t>("tokens", 1, kLargest),
                     parameter<std::int64_t>("hidden", 1, kLargest),
                     parameter<std::int64_t>("heads", 1, kLargest),
                     parameter<std::int64_t>("ffn", 1, kLargest),
                     dtype_of(),
-                    parameter_choice("sequence_parallel", {"yes", "no"}) == "yes"};
+                    parameter_choice("sequence_parallel", {"yes", "no"}) == "yes",
+                    parameter_choice("overlap", {"yes", "no"}) == "yes"};
   const int n = torch::accelerator::device_count();
   if (block.hidden % block.heads != 0)
     throw ValueError("hidden (" + std::to_string(block.hidden) + ") must be divisible by heads (" +

@@ -16,7 +16,7 @@ namespace dist = torch::distributed;
 struct Mlp {
   std::int64_t tokens, hidden, ffn;
   DType dtype;
-  bool sequence_parallel;
+  bool sequence_parallel, overlap;
 };
 
 // Small whole numbers over powers of two: products and sums are exact, and only GELU rounds.
@@ -52,6 +52,7 @@ void worker(int rank, int world_size, const Mlp& mlp) {
                                      .output_size = mlp.ffn,
                                      .bias = false,
                                      .sequence_parallel = mlp.sequence_parallel,
+                                     .tp_comm_overlap = mlp.overlap,
                                      .dtype = mlp.dtype,
                                      .init_method = whole_numbers});
   const tp::RowParallelLinear down({.input_size = mlp.ffn,
@@ -59,6 +60,7 @@ void worker(int rank, int world_size, const Mlp& mlp) {
                                     .bias = false,
                                     .input_is_parallel = true,
                                     .sequence_parallel = mlp.sequence_parallel,
+                                    .tp_comm_overlap = mlp.overlap,
                                     .dtype = mlp.dtype,
                                     .init_method = whole_numbers});
   auto x = tokens_of(mlp).to(torch::dtype(mlp.dtype).device("ahbm").name("x"));
@@ -82,11 +84,15 @@ void worker(int rank, int world_size, const Mlp& mlp) {
 KERNBENCH_BENCH(tp_mlp, "a transformer's feed-forward network, tensor parallel over all devices",  //
                 {"tokens", 512, "rows of the input"}, {"hidden", 1024, "columns of the input and the output"},
                 {"ffn", 4096, "columns between the layers"}, dtype_parameter("f16"),
-                {"sequence_parallel", "no", "share the tokens between the layers: yes or no"}) {
+                {"sequence_parallel", "no", "share the tokens between the layers: yes or no"},
+                {"overlap", "no", "communicate beside the products: yes or no"}) {
   constexpr std::int64_t kLargest = 1 << 20;
-  const Mlp mlp{parameter<std::int64_t>("tokens", 1, kLargest), parameter<std::int64_t>("hidden", 1, kLargest),
-                parameter<std::int64_t>("ffn", 1, kLargest), dtype_of(),
-                parameter_choice("sequence_parallel", {"yes", "no"}) == "yes"};
+  const Mlp mlp{parameter<std::int64_t>("tokens", 1, kLargest),
+                parameter<std::int64_t>("hidden", 1, kLargest),
+                parameter<std::int64_t>("ffn", 1, kLargest),
+                dtype_of(),
+                parameter_choice("sequence_parallel", {"yes", "no"}) == "yes",
+                parameter_choice("overlap", {"yes", "no"}) == "yes"};
   const int n = torch::accelerator::device_count();
   torch::multiprocessing::spawn(worker, std::tuple{n, mlp}, {.nprocs = n});
 }

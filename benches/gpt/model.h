@@ -4,6 +4,8 @@
 // A layer is a column (queries, keys and values), attention over the rank's heads, a row; a column, the activation, a
 // row. In a mixture experts.h stands in place of the second pair. Each row ends in an all-reduce, or with sequence
 // parallelism in a reduce-scatter that the next column's all-gather completes. Activations are [tokens, batch, hidden].
+//
+// Of a pipeline each stage has as many consecutive layers, the first one the embedding, the last one the head.
 #pragma once
 
 #include <kernbench/torch/transformer.h>
@@ -16,6 +18,7 @@
 
 #include "experts.h"
 #include "parallel.h"
+#include "pipeline.h"
 #include "sampled_layers.h"
 #include "weights.h"
 
@@ -43,33 +46,50 @@ class LanguageModel {
  public:
   LanguageModel(const ModelConfig& config, const Weights& weights, const Parallel& parallel, std::int64_t batch,
                 std::int64_t most_tokens)
-      : config_(config), weights_(weights), parallel_(parallel), most_tokens_(most_tokens) {
-    check(batch);
+      : config_(config),
+        weights_(weights),
+        parallel_(parallel),
+        pipeline_(parallel),
+        batch_(batch),
+        most_tokens_(most_tokens) {
+    check();
     const std::string root = config.is_gpt2() ? "transformer." : "model.";
-    embedding_ = on_device(word_rows(root + (config.is_gpt2() ? "wte.weight" : "embed_tokens.weight")));
-    if (config.is_gpt2())
+    const std::string words = root + (config.is_gpt2() ? "wte.weight" : "embed_tokens.weight");
+    if (parallel.is_first()) embedding_ = on_device(word_rows(words));
+    if (config.is_gpt2() && parallel.is_first())
       positions_ = on_device(weights.whole(root + "wpe.weight", {config.positions, config.hidden}));
-    else
-      turns_ = torch::ahbm::rotary_frequencies(config.head_size, config.rotary, parallel.device);
-    for (std::int64_t i = 0; i < config.layers; ++i) layers_.push_back(make_layer(i, batch));
+    if (!config.is_gpt2()) turns_ = torch::ahbm::rotary_frequencies(config.head_size, config.rotary, parallel.device);
+    for (std::int64_t i = 0; i < layers_of_a_stage(); ++i) layers_.push_back(make_layer(first_layer() + i));
+    if (!parallel.is_last()) return;
     last_norm_ = norm(root + (config.is_gpt2() ? "ln_f" : "norm"));
-    head_ = config.tied ? embedding_ : on_device(word_rows("lm_head.weight"));
+    if (!config.tied)
+      head_ = on_device(word_rows("lm_head.weight"));
+    else
+      head_ = parallel.is_first() ? embedding_ : on_device(word_rows(words));
   }
 
   /// The scores of the words, [tokens, batch, words] for ids [tokens, batch], or of the last token alone; alike on all
-  /// ranks. The cache grows by the tokens.
+  /// ranks of the last stage, and undefined on those of others. Of ids the first stage reads the words, others the
+  /// shape. The cache grows by the tokens.
   Tensor forward(const Tensor& ids, bool all_tokens = false) {
-    const std::int64_t tokens = ids.size(0);
+    const std::int64_t tokens = ids.size(0), prompts = batch_ / parallel_.micro_batches;
     shares_tokens_ = parallel_.sequence && parallel_.size > 1 && tokens % parallel_.size == 0;
-    Tensor x = within("embedding", [&] { return embedded(ids); });
-    if (sampled_.leaves_out()) sampled_.begin_pass();
-    for (const std::size_t i : sampled_.of(layers_.size())) {
-      if (sampled_.leaves_out()) sampled_.mark();
-      x = within("layer " + std::to_string(i), [&] { return through(layers_[i], x, tokens); });
+    std::vector<Tensor> all;
+    for (std::int64_t first = 0; first < batch_; first += prompts) {
+      const Tensor part = parallel_.micro_batches == 1 ? ids : ids.narrow(1, first, prompts).contiguous();
+      const Tensor result = through_stage(part, {first, prompts}, all_tokens);
+      if (result.defined()) all.push_back(result);
     }
-    if (sampled_.leaves_out()) sampled_.mark();
+    pipeline_.wait();
     cached_ += tokens;
-    return within("head", [&] { return scores(x, all_tokens); });
+    ++forwards_;
+    if (all.empty()) return {};
+    return all.size() == 1 ? all.front() : torch::cat(all, 1);
+  }
+  /// The words [1, batch] with the best scores of a forward, on the first and the last stage; on others a tensor of
+  /// that shape.
+  Tensor best_words(const Tensor& scores) const {
+    return pipeline_.words(scores.defined() ? scores.argmax(-1) : Tensor(), batch_);
   }
   std::int64_t cached() const { return cached_; }
   /// From now on a pass goes through so many of the layers only. What it yields means nothing: without data.
@@ -78,7 +98,7 @@ class LanguageModel {
   /// Forgets the tokens so far.
   void clear() {
     cached_ = 0;
-    passes_ = 0;
+    forwards_ = 0;
   }
 
  private:
@@ -100,7 +120,10 @@ class LanguageModel {
     return scores.narrow(-1, 0, config_.words);
   }
 
-  void check(std::int64_t batch) const {
+  std::int64_t layers_of_a_stage() const { return config_.layers / parallel_.stages; }
+  std::int64_t first_layer() const { return parallel_.stage * layers_of_a_stage(); }
+
+  void check() const {
     const auto refuse = [](const std::string& what) { throw kernbench::ValueError(what); };
     const auto divides = [&](const char* name, std::int64_t value) {
       if (value % parallel_.size != 0) {
@@ -120,7 +143,17 @@ class LanguageModel {
       refuse("tokens and new_tokens together (" + std::to_string(most_tokens_) + ") are more than the model's " +
              std::to_string(config_.positions) + " positions");
     }
-    if (batch < 1) refuse("batch must be at least 1");
+    if (batch_ < 1) refuse("batch must be at least 1");
+    if (config_.layers % parallel_.stages != 0) {
+      refuse("num_hidden_layers (" + std::to_string(config_.layers) + ") must be divisible by pipeline stages (" +
+             std::to_string(parallel_.stages) + ")");
+    }
+    if (parallel_.micro_batches < 1 || batch_ % parallel_.micro_batches != 0) {
+      refuse("batch (" + std::to_string(batch_) + ") must be divisible by micro_batches (" +
+             std::to_string(parallel_.micro_batches) + ")");
+    }
+    if (parallel_.micro_batches > 1 && config_.is_mixture())
+      refuse("micro_batches: the tokens of a mixture of experts are routed together, in one micro-batch");
   }
 
   // ---- weights -------------------------------------------------------------------------------------------------
@@ -170,7 +203,7 @@ class LanguageModel {
             on_device(weights_.whole(name + ".bias", {config_.hidden}))};
   }
 
-  Layer make_layer(std::int64_t i, std::int64_t batch) const {
+  Layer make_layer(std::int64_t i) const {
     const std::int64_t q = config_.heads * config_.head_size, kv = config_.kv_heads * config_.head_size;
     Layer layer;
     if (config_.is_gpt2()) {
@@ -196,12 +229,35 @@ class LanguageModel {
         layer.down = row(mlp + "down_proj", config_.inner, config_.mlp_bias);
       }
     }
-    layer.cache = torch::empty({batch, 2 * config_.kv_heads / parallel_.size, most_tokens_, config_.head_size},
+    layer.cache = torch::empty({batch_, 2 * config_.kv_heads / parallel_.size, most_tokens_, config_.head_size},
                                torch::dtype(parallel_.dtype).device(parallel_.device));
     return layer;
   }
 
   // ---- forward -------------------------------------------------------------------------------------------------
+
+  /// Consecutive prompts of the batch.
+  struct Prompts {
+    std::int64_t first, count;
+  };
+
+  /// A micro-batch: its scores on the last stage, undefined on others.
+  Tensor through_stage(const Tensor& ids, const Prompts& prompts, bool all_tokens) {
+    const std::int64_t tokens = ids.size(0);
+    Tensor x = parallel_.is_first() ? within("embedding", [&] { return embedded(ids); }) : within("receive", [&] {
+      return pipeline_.receive({shares_tokens_ ? tokens / parallel_.size : tokens, prompts.count, config_.hidden});
+    });
+    if (sampled_.leaves_out()) sampled_.begin_pass();
+    for (const std::size_t i : sampled_.of(layers_.size())) {
+      if (sampled_.leaves_out()) sampled_.mark();
+      const std::int64_t number = first_layer() + static_cast<std::int64_t>(i);
+      x = within("layer " + std::to_string(number), [&] { return through(layers_[i], x, tokens, prompts, number); });
+    }
+    if (sampled_.leaves_out()) sampled_.mark();
+    if (parallel_.is_last()) return within("head", [&] { return scores(x, all_tokens); });
+    pipeline_.send(x);
+    return {};
+  }
 
   Tensor reduced(const Tensor& x) const {
     if (parallel_.size == 1) return x;
@@ -209,9 +265,15 @@ class LanguageModel {
                           : tp::reduce_from_tensor_model_parallel_region(x);
   }
   Tensor gathered(const Tensor& x) const { return shares_tokens_ ? tp::gather_from_sequence_parallel_region(x) : x; }
+  Tensor through_column(const Product& column, const Tensor& x) const {
+    if (!parallel_.overlap || !shares_tokens_) return column(gathered(x));
+    return tp::gather_linear_overlapped(x, column.weight, column.bias).output;
+  }
   /// A row's product is summed over the ranks; its bias is added once.
   Tensor through_row(const Product& row, const Tensor& x) const {
-    const Tensor y = reduced(torch::linear(x, row.weight));
+    const Tensor y = parallel_.overlap && parallel_.size > 1
+                         ? tp::linear_reduce_overlapped(x, row.weight, {.sequence_parallel = shares_tokens_})
+                         : reduced(torch::linear(x, row.weight));
     return row.bias.defined() ? y + row.bias : y;
   }
 
@@ -228,34 +290,38 @@ class LanguageModel {
   }
 
   /// Queries, keys and values as a product yields them: [tokens, batch, heads * size]; the same of what is mixed.
-  Tensor attention(Layer& layer, const Tensor& product) const {
+  Tensor attention(const Layer& layer, const Tensor& product, const Prompts& prompts) const {
+    const Tensor cache = prompts.count == batch_ ? layer.cache : layer.cache.narrow(0, prompts.first, prompts.count);
     const std::int64_t tokens = product.size(0), batch = product.size(1), size = config_.head_size;
     const std::int64_t heads = config_.heads / parallel_.size, kv = config_.kv_heads / parallel_.size;
     const auto by_heads = [&](std::int64_t first, std::int64_t count) {  // [batch, heads, tokens, size]
       return product.narrow(2, first * size, count * size).view({tokens, batch, count, size}).permute({1, 2, 0, 3});
     };
     if (turns_.defined()) torch::ahbm::rotary_embedding_(by_heads(0, heads + kv), turns_, {.offset = cached_});
-    layer.cache.narrow(2, cached_, tokens).copy_(by_heads(heads, 2 * kv));
+    cache.narrow(2, cached_, tokens).copy_(by_heads(heads, 2 * kv));
     const Tensor q = by_heads(0, heads);
-    const Tensor known = layer.cache.narrow(2, 0, cached_ + tokens);
+    const Tensor known = cache.narrow(2, 0, cached_ + tokens);
     const Tensor k = cached_ == 0 ? by_heads(heads, kv) : known.narrow(1, 0, kv);
     const Tensor v = cached_ == 0 ? by_heads(heads + kv, kv) : known.narrow(1, kv, kv);
     const Tensor mixed = torch::scaled_dot_product_attention(q, k, v, {}, 0.0, tokens > 1, {}, true);
     return mixed.permute({2, 0, 1, 3}).reshape({tokens, batch, heads * size});
   }
 
-  Tensor through(Layer& layer, const Tensor& x, std::int64_t tokens) {
+  /// Layer `number` of the model.
+  Tensor through(const Layer& layer, const Tensor& x, std::int64_t tokens, const Prompts& prompts,
+                 std::int64_t number) const {
     if (cached_ > 0 && tokens > 1)
       throw kernbench::ValueError("several tokens behind others are not supported: clear()");
-    const Tensor mixed = attention(layer, layer.qkv(gathered(layer.before_attention(x))));
+    const Tensor mixed = attention(layer, through_column(layer.qkv, layer.before_attention(x)), prompts);
     const Tensor y = x + through_row(layer.attention_out, mixed);
     if (layer.experts) {
       const Tensor normed = layer.before_mlp(y);
       const bool exchanges = parallel_.experts && shares_tokens_;
-      if (exchanges) return y + (*layer.experts)(normed, true, passes_++);
-      return y + reduced((*layer.experts)(gathered(normed), false, passes_++));
+      const auto pass = static_cast<std::size_t>(forwards_ * config_.layers + number);
+      if (exchanges) return y + (*layer.experts)(normed, true, pass);
+      return y + reduced((*layer.experts)(gathered(normed), false, pass));
     }
-    const Tensor inner = layer.up(gathered(layer.before_mlp(y)));
+    const Tensor inner = through_column(layer.up, layer.before_mlp(y));
     const Tensor active = config_.is_gpt2() ? torch::gelu(inner, "tanh") : torch::ahbm::swiglu(inner);
     return y + through_row(layer.down, active);
   }
@@ -263,8 +329,9 @@ class LanguageModel {
   const ModelConfig& config_;
   const Weights& weights_;
   Parallel parallel_;
-  std::int64_t most_tokens_, cached_ = 0;
-  std::size_t passes_ = 0;  // through layers with experts
+  Pipeline pipeline_;
+  std::int64_t batch_, most_tokens_, cached_ = 0;
+  std::int64_t forwards_ = 0;
   bool shares_tokens_ = false;
   SampledLayers sampled_;
   Tensor embedding_, positions_, turns_, head_;

@@ -15,10 +15,15 @@ class AssumedRouting;
 class NotedChoices;
 
 struct Parallel {
-  int rank = 0, size = 1;
-  bool sequence = false;  // tokens are shared between the layers
+  int rank = 0, size = 1;  // of the tensor parallel group
+  bool sequence = false;   // tokens are shared between the layers
   torch::Device device = torch::kCPU;
   kernbench::DType dtype = torch::kFloat;
+  bool overlap = false;            // communication beside the products
+  int stage = 0, stages = 1;       // of the pipeline: which of the consecutive layers a rank has
+  std::int64_t micro_batches = 1;  // in which the prompts of a pass go through the stages
+  bool is_first() const { return stage == 0; }
+  bool is_last() const { return stage + 1 == stages; }
   // ---- of a mixture of experts ----
   bool experts = false;                     // a rank has whole experts, not a part of each
   const AssumedRouting* assumed = nullptr;  // what is taken for the router's choices without data

@@ -31,6 +31,9 @@ class Training {
   explicit Training(LanguageModel& model) : m_(model) {
     if (model.config_.is_mixture())
       throw kernbench::ValueError("train: gradients of a mixture of experts are not supported");
+    if (model.parallel_.stages > 1)
+      throw kernbench::ValueError("pp: a step of training has one stage; leave pp away, or train");
+    if (model.parallel_.overlap) throw kernbench::ValueError("overlap: a step of training does not take it");
   }
 
   /// The mean loss of the tokens ids[1:] of [tokens, batch], each predicted from those before it; alike on all ranks.

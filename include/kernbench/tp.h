@@ -8,5 +8,6 @@
 #include "kernbench/tp/layers.h"
 #include "kernbench/tp/mappings.h"
 #include "kernbench/tp/optimizer.h"
+#include "kernbench/tp/overlap.h"
 #include "kernbench/tp/parallel_state.h"
 #include "kernbench/tp/primitives.h"

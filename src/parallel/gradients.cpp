@@ -13,6 +13,7 @@
 #include "kernbench/torch/transformer.h"
 #include "kernbench/tp/primitives.h"
 #include "parallel/computed_in.h"
+#include "parallel/parameter_grads.h"
 #include "tensor/host_call.h"
 
 namespace kernbench::tp {
@@ -46,11 +47,16 @@ Forward linear_forward(const Tensor& x, const Tensor& weight, const Tensor& bias
 
 LinearGrads linear_backward(const Saved& saved, const Tensor& grad, Where where) {
   const tensor::HostCall here("linear_backward", where);
-  const Tensor &x = saved.at(0), &weight = saved.at(1);
+  const Tensor input = torch::matmul(grad, saved.at(1));
+  LinearGrads grads = linear_parameter_grads(saved, grad);
+  grads.input = input;
+  return grads;
+}
+
+LinearGrads linear_parameter_grads(const Saved& saved, const Tensor& grad) {
   const Tensor rows = rows_of(grad);
   LinearGrads grads;
-  grads.input = torch::matmul(grad, weight);
-  grads.weight = torch::matmul(rows.t(), rows_of(x));
+  grads.weight = torch::matmul(rows.t(), rows_of(saved.at(0)));
   if (saved.size() > 2) grads.bias = rows.sum(0);
   return grads;
 }

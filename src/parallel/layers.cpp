@@ -9,8 +9,11 @@
 #include "kernbench/torch/factories.h"
 #include "kernbench/torch/operations.h"
 #include "kernbench/tp/mappings.h"
+#include "kernbench/tp/overlap.h"
+#include "parallel/begun.h"
 #include "parallel/group_of.h"
 #include "parallel/master_weight.h"
+#include "parallel/parameter_grads.h"
 #include "runtime/context.h"
 #include "tensor/host_call.h"
 
@@ -42,6 +45,10 @@ LinearOptions settled(const char* layer, LinearOptions options, const GroupOf& o
   options.out_features = options.output_size =
       size_of(layer, "output_size", options.output_size, "out_features", options.out_features);
   options.tp_group = of.group;
+  if (options.tp_comm_num_splits < 0) {
+    throw ValueError(
+        fmt::format("{}: tp_comm_num_splits must be at least 0, got {}", layer, options.tp_comm_num_splits));
+  }
   if (options.sequence_parallel && of.size == 1) {
     runtime::current_context(layer).simulation.warn(
         "`sequence_parallel` is set to `True`, but tensor model parallel size is 1. Disabling sequence parallel.");
@@ -69,6 +76,10 @@ void check_input(const char* layer, const Tensor& x, std::int64_t features) {
 
 Tensor placed(const Tensor& output, const LinearOptions& options) {
   return options.output_placement ? output.to(output.options().placement(*options.output_placement)) : output;
+}
+
+OverlapOptions overlap_of(const LinearOptions& options) {
+  return {options.tp_group, options.sequence_parallel, options.tp_comm_num_splits};
 }
 
 void check_bias_is_added(const char* layer, const LinearOptions& options) {
@@ -101,10 +112,17 @@ ColumnParallelLinear::ColumnParallelLinear(LinearOptions options, Where where) {
 LinearForward ColumnParallelLinear::forward_saving(const Tensor& x, Where where) const {
   const tensor::HostCall here(kColumn, where);
   check_input(kColumn, x, options_.input_size);
-  const Tensor whole = options_.sequence_parallel ? gather_from_sequence_parallel_region(x, options_.tp_group)
-                                                  : copy_to_tensor_model_parallel_region(x, options_.tp_group);
-  const bool adds = options_.bias && !options_.skip_bias_add;
-  Forward linear = linear_forward(whole, weight_, adds ? bias_ : Tensor());
+  const Tensor added = options_.bias && !options_.skip_bias_add ? bias_ : Tensor();
+  Forward linear;
+  if (options_.sequence_parallel && options_.tp_comm_overlap) {
+    const GatheredLinear both = gather_linear_overlapped(x, weight_, added, overlap_of(options_));
+    linear = {both.output, {both.input, weight_}};
+    if (added.defined()) linear.saved.push_back(added);
+  } else {
+    const Tensor whole = options_.sequence_parallel ? gather_from_sequence_parallel_region(x, options_.tp_group)
+                                                    : copy_to_tensor_model_parallel_region(x, options_.tp_group);
+    linear = linear_forward(whole, weight_, added);
+  }
   if (options_.gather_output)
     linear.output = gather_from_tensor_model_parallel_region(linear.output, options_.tp_group);
   return {placed(linear.output, options_), options_.skip_bias_add ? bias_ : Tensor(), std::move(linear.saved)};
@@ -119,10 +137,19 @@ LinearGrads ColumnParallelLinear::backward(const Saved& saved, const Tensor& gra
   const tensor::HostCall here(kColumn, where);
   const Tensor part =
       options_.gather_output ? gather_from_tensor_model_parallel_region_backward(grad, options_.tp_group) : grad;
-  LinearGrads grads = linear_backward(saved, part);
-  grads.input = options_.sequence_parallel
-                    ? gather_from_sequence_parallel_region_backward(grads.input, options_.tp_group)
-                    : copy_to_tensor_model_parallel_region_backward(grads.input, options_.tp_group);
+  if (!options_.tp_comm_overlap) {
+    LinearGrads grads = linear_backward(saved, part);
+    grads.input = options_.sequence_parallel
+                      ? gather_from_sequence_parallel_region_backward(grads.input, options_.tp_group)
+                      : copy_to_tensor_model_parallel_region_backward(grads.input, options_.tp_group);
+    return grads;
+  }
+  const GroupOf of(options_.tp_group);
+  const Tensor input = torch::matmul(part, saved.at(1));
+  const Begun sum = options_.sequence_parallel ? begin_reduce_scatter(input, of, kColumn, /*async_op=*/true)
+                                               : begin_reduce(input, of, /*async_op=*/true);
+  LinearGrads grads = linear_parameter_grads(saved, part);
+  grads.input = sum.wait();
   return grads;
 }
 
@@ -147,12 +174,16 @@ LinearForward RowParallelLinear::forward_saving(const Tensor& x, Where where) co
   const tensor::HostCall here(kRow, where);
   check_input(kRow, x, options_.input_is_parallel ? weight_.size(1) : options_.input_size);
   const Tensor part = options_.input_is_parallel ? x : scatter_to_tensor_model_parallel_region(x, options_.tp_group);
-  Forward linear = linear_forward(part, weight_);
-  Tensor output = options_.sequence_parallel
-                      ? reduce_scatter_to_sequence_parallel_region(linear.output, options_.tp_group)
-                      : reduce_from_tensor_model_parallel_region(linear.output, options_.tp_group);
+  Tensor output;
+  if (options_.tp_comm_overlap) {
+    output = linear_reduce_overlapped(part, weight_, overlap_of(options_));
+  } else {
+    const Tensor product = torch::linear(part, weight_);
+    output = options_.sequence_parallel ? reduce_scatter_to_sequence_parallel_region(product, options_.tp_group)
+                                        : reduce_from_tensor_model_parallel_region(product, options_.tp_group);
+  }
   if (options_.bias && !options_.skip_bias_add) output = output + bias_;
-  return {placed(output, options_), options_.skip_bias_add ? bias_ : Tensor(), std::move(linear.saved)};
+  return {placed(output, options_), options_.skip_bias_add ? bias_ : Tensor(), {part, weight_}};
 }
 
 std::pair<Tensor, Tensor> RowParallelLinear::forward(const Tensor& x, Where where) const {
@@ -162,13 +193,20 @@ std::pair<Tensor, Tensor> RowParallelLinear::forward(const Tensor& x, Where wher
 
 LinearGrads RowParallelLinear::backward(const Saved& saved, const Tensor& grad, Where where) const {
   const tensor::HostCall here(kRow, where);
-  const Tensor whole = options_.sequence_parallel
-                           ? reduce_scatter_to_sequence_parallel_region_backward(grad, options_.tp_group)
-                           : reduce_from_tensor_model_parallel_region_backward(grad, options_.tp_group);
   Saved with_bias = saved;
   // The bias was added after the sum, but its gradient is that of a plain layer: all tokens are here.
   if (options_.bias && !options_.skip_bias_add) with_bias.push_back(bias_);
-  LinearGrads grads = linear_backward(with_bias, whole);
+  LinearGrads grads;
+  if (options_.sequence_parallel && options_.tp_comm_overlap) {
+    const GatheredLinear both = gather_linear_overlapped(grad, saved.at(1).t(), {}, overlap_of(options_));
+    grads = linear_parameter_grads(with_bias, both.input);
+    grads.input = both.output;
+  } else {
+    grads =
+        linear_backward(with_bias, options_.sequence_parallel
+                                       ? reduce_scatter_to_sequence_parallel_region_backward(grad, options_.tp_group)
+                                       : reduce_from_tensor_model_parallel_region_backward(grad, options_.tp_group));
+  }
   if (!options_.input_is_parallel)
     grads.input = scatter_to_tensor_model_parallel_region_backward(grads.input, options_.tp_group);
   return grads;

@@ -3,12 +3,14 @@
 #include <fmt/format.h>
 
 #include <cstdint>
+#include <utility>
 #include <vector>
 
 #include "kernbench/error.h"
 #include "kernbench/torch/factories.h"
 #include "kernbench/torch/operations.h"
 #include "kernbench/tp/primitives.h"
+#include "parallel/begun.h"
 #include "parallel/collective_operand.h"
 #include "parallel/group_of.h"
 #include "tensor/host_call.h"
@@ -36,10 +38,7 @@ std::vector<std::int64_t> with_first(const Tensor& x, std::int64_t first) {
 }
 
 Tensor reduced(const Tensor& x, const GroupOf& of) {
-  if (of.size == 1) return x;
-  const Tensor sum = collective_operand(x, 1);
-  dist::all_reduce(sum, dist::ReduceOp::SUM, of.group);
-  return sum.view(x.sizes());
+  return begin_reduce(x, of, /*async_op=*/false).wait();
 }
 
 Tensor own_part(const Tensor& x, std::int64_t dimension, const GroupOf& of, const char* call) {
@@ -64,15 +63,26 @@ Tensor gathered_last(const Tensor& x, const GroupOf& of, const char* call) {
 }
 
 Tensor reduce_scattered_first(const Tensor& x, const GroupOf& of, const char* call) {
-  if (of.size == 1) return x;
-  check_divisible(x, kFirst, of.size, call);
-  const Tensor whole = collective_operand(x, of.size);
-  const Tensor part = torch::empty(with_first(whole, whole.size(0) / of.size), x.options());
-  dist::reduce_scatter_tensor(part, whole, dist::ReduceOp::SUM, of.group);
-  return part.view(with_first(x, x.size(0) / of.size));
+  return begin_reduce_scatter(x, of, call, /*async_op=*/false).wait();
 }
 
 }  // namespace
+
+Begun begin_reduce(const Tensor& x, const GroupOf& of, bool async_op) {
+  if (of.size == 1) return {x, nullptr};
+  const Tensor sum = collective_operand(x, 1);
+  auto work = dist::all_reduce(sum, dist::ReduceOp::SUM, of.group, async_op);
+  return {sum.view(x.sizes()), std::move(work)};
+}
+
+Begun begin_reduce_scatter(const Tensor& x, const GroupOf& of, const char* call, bool async_op) {
+  if (of.size == 1) return {x, nullptr};
+  check_divisible(x, kFirst, of.size, call);
+  const Tensor whole = collective_operand(x, of.size);
+  const Tensor part = torch::empty(with_first(whole, whole.size(0) / of.size), x.options());
+  auto work = dist::reduce_scatter_tensor(part, whole, dist::ReduceOp::SUM, of.group, async_op);
+  return {part.view(with_first(x, x.size(0) / of.size)), std::move(work)};
+}
 
 GroupOf::GroupOf(const ProcessGroup& given)
     : group(given.state() ? given : get_tensor_model_parallel_group()),

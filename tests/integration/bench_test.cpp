@@ -190,6 +190,74 @@ TEST(Benches, EstimateTheLayersOfALanguageModelThatAreLeftOut) {
   }
 }
 
+TEST(Benches, CommunicateBesideTheirProductsWithTheSameChecks) {
+  for (const char* const sequence : {"no", "yes"}) {
+    for (const char* const bench : {"tp_mlp", "tp_block", "gpt"}) {
+      SCOPED_TRACE(std::string(bench) + ", sequence_parallel=" + sequence);
+      const auto of = std::ranges::find_if(cases(), [&](const Case& what) { return what.bench == bench; });
+      SimulateOptions options;
+      options.topology = "tiny";
+      options.overrides = {"system.sips.count=4"};
+      cli::ParameterTexts parameters{{"overlap", "yes"}, {"sequence_parallel", sequence}};
+      parameters.insert(of->parameters.begin(), of->parameters.end());
+      const RunResult result = run_built_in(bench, parameters, options);
+      ASSERT_FALSE(result.error) << result.error->message;
+      EXPECT_FALSE(result.checks.empty());
+      for (const CheckResult& check : result.checks) EXPECT_EQ(check.status, CheckStatus::passed) << check.name;
+    }
+  }
+}
+
+TEST(Benches, CutTheLayersOfALanguageModelOverStages) {
+  const cli::ParameterTexts parameters{{"tokens", "32"}, {"new_tokens", "2"}, {"pp", "2"}};
+  for (const int devices : {2, 4}) {
+    SCOPED_TRACE(devices);
+    const RunResult result = run_small_llama(devices, parameters);
+    ASSERT_FALSE(result.error) << result.error->message;
+    std::map<std::string, std::uint64_t> times;
+    for (const RangeResult& range : result.ranges) times[range.name] += range.count;
+    const auto of_a_stage = static_cast<std::uint64_t>(devices / 2);
+    for (int layer = 0; layer < 8; ++layer) {
+      EXPECT_EQ(times["prefill/layer " + std::to_string(layer)], of_a_stage);
+      EXPECT_EQ(times["decode/layer " + std::to_string(layer)], 2 * of_a_stage);
+    }
+    EXPECT_EQ(times["prefill/embedding"], of_a_stage) << "on the first stage";
+    EXPECT_EQ(times["prefill/receive"], of_a_stage) << "on the second one";
+    EXPECT_EQ(times["prefill/head"], of_a_stage);
+    const auto metric = [&](const std::string& name) { return result.metrics.at(name).value; };
+    EXPECT_EQ(metric("memory of a device"),
+              std::max(metric("memory of a device of stage 0"), metric("memory of a device of stage 1")));
+    EXPECT_GT(metric("memory of a device of stage 1"), 0);
+  }
+}
+
+TEST(Benches, FillTheStagesOfALanguageModelWithMicroBatches) {
+  cli::ParameterTexts parameters{{"tokens", "256"}, {"new_tokens", "0"}, {"batch", "8"}, {"pp", "4"}};
+  const auto first_token = [&](const std::string& micro_batches) {
+    parameters["micro_batches"] = micro_batches;
+    return run_small_llama(4, parameters).metrics.at("time to the first token").value;
+  };
+  // Four stages of one micro-batch after the other, or seven steps of a quarter of it: at best 7/16 of the time.
+  const double together = first_token("1"), in_four = first_token("4");
+  EXPECT_LT(in_four, 0.75 * together);
+  EXPECT_GT(in_four, 0.42 * together);
+}
+
+TEST(Benches, RefuseStagesThatCannotBe) {
+  const auto error = [](int devices, cli::ParameterTexts parameters) {
+    const RunResult result = run_small_llama(devices, std::move(parameters));
+    return result.error ? result.error->message : "no error";
+  };
+  EXPECT_EQ(error(4, {{"pp", "3"}}), "pp: 4 devices are no multiple of 3 stages; give tp, the devices of a stage");
+  EXPECT_EQ(error(2, {{"tp", "2"}, {"pp", "2"}}),
+            "tp (2) times pp (2) is more than the 2 devices; add some with --set system.sips.count=4");
+  EXPECT_THAT(error(3, {{"pp", "3"}, {"tokens", "4"}}),
+              ::testing::HasSubstr("must be divisible by pipeline stages (3)"));
+  EXPECT_EQ(error(2, {{"pp", "2"}, {"sample_layers", "3"}}),
+            "sample_layers: the stages of a pipeline wait for each other");
+  EXPECT_EQ(error(4, {{"tp", "2"}, {"tokens", "4"}, {"new_tokens", "0"}}), "no error") << "two devices do nothing";
+}
+
 TEST(Benches, LeaveOutNoLayersWhereThatMeansNothing) {
   const auto error = [](const cli::ParameterTexts& parameters, bool data = false) {
     const RunResult result = run_small_llama(1, parameters, data);

@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <cmath>
 #include <string>
 #include <vector>
 
@@ -84,6 +85,91 @@ INSTANTIATE_TEST_SUITE_P(References, LanguageModels, ::testing::ValuesIn(cases()
   return c.model + (c.config.empty() ? "" : "_transformers5") + "_on_" + std::to_string(c.ranks) +
          (c.sequence ? "_sequence_parallel" : "") + (c.experts ? "_expert_parallel" : "");
 });
+
+// ---- pipeline stages, and communication beside products
+// --------------------------------------------------------------
+
+struct Cut {
+  int tensor = 1, stages = 1;
+  std::int64_t micro_batches = 1;
+  bool sequence = false, overlap = false;
+};
+
+/// Scores of a prompt and of three tokens decoded after it, each with the words that it gives: on the last stage.
+std::vector<Tensor> decoded(const std::string& name, const Cut& cut) {
+  constexpr std::int64_t kTokens = 12, kNew = 4, kBatch = 2;
+  const int ranks = cut.tensor * cut.stages;
+  const gpt::ModelConfig config = gpt::read_config(folder_of(name));
+  std::vector<Tensor> all;
+  run_sound_model(ranks, 0, [&](int rank) {
+    initialize_model_parallel(cut.tensor, cut.stages);
+    const safetensors::SafeTensors reference(folder_of(name) + "/reference.safetensors");
+    const gpt::Weights weights(config);
+    gpt::Parallel parallel{get_tensor_model_parallel_rank(), cut.tensor, cut.sequence, "ahbm", torch::kFloat};
+    parallel.stage = get_pipeline_model_parallel_rank();
+    parallel.stages = cut.stages;
+    parallel.micro_batches = cut.micro_batches;
+    parallel.overlap = cut.overlap;
+    gpt::LanguageModel model(config, weights, parallel, kBatch, kTokens + kNew);
+    Tensor ids = reference.tensor("input_ids").t().contiguous().to("ahbm");
+    for (std::int64_t i = 0; i < kNew; ++i) {
+      const Tensor scores = model.forward(ids);
+      EXPECT_EQ(scores.defined(), parallel.is_last());
+      ids = model.best_words(scores);
+      if (parallel.is_last() && parallel.rank == 0) all.push_back(scores.cpu());
+      if (!parallel.is_last() && !parallel.is_first()) continue;
+      EXPECT_TRUE(ids[0].cpu().equal(reference.tensor("generated_ids").select(1, i))) << "rank " << rank << ", " << i;
+    }
+    EXPECT_EQ(model.cached(), kTokens + kNew - 1);
+  });
+  return all;
+}
+
+void expect_same_bits(const std::vector<Tensor>& a, const std::vector<Tensor>& b) {
+  ASSERT_EQ(a.size(), b.size());
+  for (std::size_t i = 0; i < a.size(); ++i) EXPECT_TRUE(torch::equal(a[i], b[i])) << "token " << i;
+}
+
+/// The scores differ by rounding alone.
+void expect_near(const std::vector<Tensor>& a, const std::vector<Tensor>& b) {
+  ASSERT_EQ(a.size(), b.size());
+  for (std::size_t i = 0; i < a.size(); ++i) {
+    ASSERT_EQ(a[i].numel(), b[i].numel());
+    double most = 0, difference = 0;
+    for (std::int64_t k = 0; k < a[i].numel(); ++k) {
+      const double x = a[i].data_ptr<float>()[k], y = b[i].data_ptr<float>()[k];
+      most = std::max(most, std::abs(y));
+      difference = std::max(difference, std::abs(x - y));
+    }
+    EXPECT_LE(difference, 1e-5 * most) << "token " << i;
+  }
+}
+
+TEST(LanguageModel, HasTheSameBitsForEveryNumberOfStages) {
+  for (const char* const name : {"gpt2", "llama", "llama_tied", "mixtral"}) {
+    for (const int tensor : {1, 2}) {
+      SCOPED_TRACE(name + std::string(" on ") + std::to_string(tensor));
+      expect_same_bits(decoded(name, {tensor, 2}), decoded(name, {tensor, 1}));
+    }
+  }
+  expect_same_bits(decoded("llama", {2, 2, 1, true}), decoded("llama", {2, 1, 1, true}));
+}
+
+TEST(LanguageModel, HasTheSameWordsWithMicroBatches) {
+  for (const char* const name : {"gpt2", "llama"}) {
+    SCOPED_TRACE(name);
+    expect_near(decoded(name, {2, 2, 2}), decoded(name, {2, 2}));
+  }
+}
+
+TEST(LanguageModel, HasTheSameWordsWithCommunicationBesideProducts) {
+  for (const char* const name : {"gpt2", "llama", "mixtral"}) {
+    for (const bool sequence : {false, true}) {
+      SCOPED_TRACE(name);
+      expect_near(decoded(name, {4, 1, 1, sequence, true}), decoded(name, {4, 1, 1, sequence}));
+    }
+  }
+}
 
 std::int64_t launches_with(const RunResult& result, const std::string& text) {
   return std::ranges::count_if(
@@ -186,6 +272,21 @@ TEST(LanguageModel, RefusesWhatItsSizesDoNotAllow) {
   EXPECT_THAT(of_experts("llama", 2), ::testing::HasSubstr("is no mixture of experts"));
   EXPECT_THAT(of_experts("mixtral", 8),
               ::testing::HasSubstr("num_local_experts (4) must be divisible by TP world size (8)"));
+  const auto of_stages = [](const std::string& name, int stages, std::int64_t batch, std::int64_t micro_batches) {
+    const gpt::ModelConfig config = gpt::read_config(folder_of(name));
+    const auto result = run_model(1, 1, [&](int) {
+      const gpt::Weights weights(config);
+      gpt::Parallel parallel{0, 1, false, "ahbm", torch::kFloat};
+      parallel.stages = stages;
+      parallel.micro_batches = micro_batches;
+      gpt::LanguageModel(config, weights, parallel, batch, 4);
+    });
+    return result.errors.at(0);
+  };
+  EXPECT_THAT(of_stages("llama", 3, 1, 1),
+              ::testing::HasSubstr("num_hidden_layers (2) must be divisible by pipeline stages (3)"));
+  EXPECT_THAT(of_stages("llama", 2, 3, 2), ::testing::HasSubstr("batch (3) must be divisible by micro_batches (2)"));
+  EXPECT_THAT(of_stages("mixtral", 2, 4, 2), ::testing::HasSubstr("are routed together, in one micro-batch"));
   EXPECT_THAT(errors(folder_of("gpt2"), 1, 33), ::testing::HasSubstr("(33) are more than the model's 32 positions"));
 }
 

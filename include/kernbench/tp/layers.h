@@ -37,6 +37,12 @@ struct LinearOptions {
   /// The input of a column, and the output of a row, is shared along its first dimension: the all-reduce of a pair of
   /// layers becomes a reduce-scatter and an all-gather. In a group of one rank it is off, with a warning.
   bool sequence_parallel = false;
+  /// Communication runs beside computation (overlap.h): a row's reduction in chunks of rows, with sequence_parallel
+  /// also a column's all-gather; backward what is sent of the input's gradient beside the product of the weight's. In a
+  /// group of one rank nothing changes.
+  bool tp_comm_overlap = false;
+  /// With tp_comm_overlap, chunks of a row's reduction; 0: chosen.
+  std::int64_t tp_comm_num_splits = 0;
   LayerType dtype = torch::kFloat;
   /// Fills the master weight [output_size, input_size], a host tensor of f32, which every rank makes alike and of which
   /// it keeps its part: the model is the same for each number of ranks. Without one, normal numbers with a deviation
