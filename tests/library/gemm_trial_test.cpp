@@ -124,7 +124,7 @@ TEST(GemmTrial, EstimatesALongProductFromItsFirstSteps) {
   if (kSanitized) GTEST_SKIP() << "long; runs in plain builds";
   // Bound by the arrays, each step takes as long as the one before.
   for (const bool together : {false, true}) {
-    const auto [estimated, took] = estimate_of({4096, 4096, 2048}, together);
+    const auto [estimated, took] = estimate_of({8192, 4096, 4096}, together);
     EXPECT_NEAR(estimated, took, 0.08 * took) << "together: " << together;
   }
   // Bound by memory, the programs ask the same slices at first and spread out: too long, but in the right order.
