@@ -14,6 +14,7 @@
 #include "kernbench/tp/primitives.h"
 #include "parallel/computed_in.h"
 #include "parallel/parameter_grads.h"
+#include "parallel/rows_of.h"
 #include "tensor/host_call.h"
 
 namespace kernbench::tp {
@@ -21,12 +22,6 @@ namespace kernbench::tp {
 using torch::Tensor;
 
 namespace {
-
-/// All but the last dimension as one.
-Tensor rows_of(const Tensor& x) {
-  return x.reshape({x.numel() / x.size(-1), x.size(-1)});
-}
-
 /// Of x / 2 (1 + tanh u) with u = sqrt(2 / pi) (x + 0.044715 x^3).
 Tensor tanh_gelu_slope(const Tensor& x) {
   constexpr double kCubic = 0.044715;

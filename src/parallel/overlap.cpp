@@ -15,6 +15,7 @@
 #include "kernbench/tp/mappings.h"
 #include "parallel/collective_operand.h"
 #include "parallel/group_of.h"
+#include "parallel/rows_of.h"
 #include "tensor/functions/dispatch.h"
 #include "tensor/host_call.h"
 
@@ -59,11 +60,6 @@ void check(const char* call, const Tensor& x, const Tensor& weight, const Overla
                      name(weight.scalar_type())));
   }
   if (!tensor::place_of(call, {x, weight}).on_device()) fail("it takes device tensors; move them with .to(\"ahbm\")");
-}
-
-/// All but the last dimension as one.
-Tensor rows_of(const Tensor& x) {
-  return x.reshape({-1, x.size(-1)});
 }
 
 /// Rows as the first dimensions of x have them; of the first one there may be more or fewer.

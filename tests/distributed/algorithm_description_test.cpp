@@ -36,7 +36,7 @@ AlgorithmDescription described(const std::string& name, int sips, int ranks = 0,
                             shipped_file(), ring_of(sips));
 }
 
-std::string error_of(const std::string& name, int ranks, const std::string& operation = {}) {
+std::string refusal_to_describe(const std::string& name, int ranks, const std::string& operation = {}) {
   try {
     described(name, 4, ranks, 64, operation);
   } catch (const ConfigurationError& error) {
@@ -124,14 +124,16 @@ TEST(AlgorithmDescription, RanksOverTheSipsArePes) {
 }
 
 TEST(AlgorithmDescription, ErrorsSayWhatThereIs) {
-  EXPECT_THAT(error_of("ring_alreduce", 0), HasSubstr("did you mean \"ring_allreduce\"? (known: ring_allreduce, "));
-  EXPECT_THAT(error_of("ring_alreduce", 0), HasSubstr("ring_default_ws"));
-  EXPECT_THAT(error_of("ring", 0, "all_gathr"), HasSubstr("did you mean \"all_gather\"?"));
-  EXPECT_THAT(error_of("ring_broadcast", 0, "reduce"),
+  EXPECT_THAT(refusal_to_describe("ring_alreduce", 0),
+              HasSubstr("did you mean \"ring_allreduce\"? (known: ring_allreduce, "));
+  EXPECT_THAT(refusal_to_describe("ring_alreduce", 0), HasSubstr("ring_default_ws"));
+  EXPECT_THAT(refusal_to_describe("ring", 0, "all_gathr"), HasSubstr("did you mean \"all_gather\"?"));
+  EXPECT_THAT(refusal_to_describe("ring_broadcast", 0, "reduce"),
               HasSubstr("ring_broadcast is an algorithm of broadcast, not of reduce"));
-  EXPECT_THAT(error_of("ring_allreduce", 1), HasSubstr("1 ranks: an algorithm needs 2 or more"));
-  EXPECT_THAT(error_of("ring_allreduce", 1000), HasSubstr("4 SIPs and 512 PEs"));
-  EXPECT_THAT(error_of("direct_allreduce", 64), HasSubstr("direct_allreduce cannot run on this group: a PE needs 63"));
+  EXPECT_THAT(refusal_to_describe("ring_allreduce", 1), HasSubstr("1 ranks: an algorithm needs 2 or more"));
+  EXPECT_THAT(refusal_to_describe("ring_allreduce", 1000), HasSubstr("4 SIPs and 512 PEs"));
+  EXPECT_THAT(refusal_to_describe("direct_allreduce", 64),
+              HasSubstr("direct_allreduce cannot run on this group: a PE needs 63"));
 }
 
 }  // namespace
