@@ -297,6 +297,27 @@ TEST(GemmPlan, IsTheSameWhicheverOfTheLongerPlansWereMeasuredToTheirEnd) {
   for (std::size_t i = 0; i < asked[0].size(); ++i) EXPECT_TRUE(same(asked[0][i], asked[1][i])) << i;
 }
 
+TEST(GemmPlan, IsTheSameWhetherOrNotOneThatLoadsTogetherAndIsLongerWasMeasuredToItsEnd) {
+  const auto topology = machine("ahbm-1sip");
+  GemmProblem problem;
+  problem.shape = {1, 512, 512, 512};
+  const auto all = parts({}, 512, 512, topology);
+  std::vector<std::vector<GemmPlan>> asked;  // of each of the two
+  for (const double mates : {1050.0, std::numeric_limits<double>::infinity()}) {
+    std::vector<GemmPlan>& all_asked = asked.emplace_back();
+    const PlanTimer timer = [&](std::span<const GemmPlan> plans, double) {
+      PlanTimes told{std::vector<double>(plans.size(), 1200)};
+      if (all_asked.empty()) told.ns = {1000, mates};
+      all_asked.insert(all_asked.end(), plans.begin(), plans.end());
+      return told;
+    };
+    plan_gemm(problem, all_pes(topology), {all, all, all}, topology, timer);
+    EXPECT_TRUE(all_asked.at(1).loads_together());
+  }
+  ASSERT_EQ(asked[0].size(), asked[1].size());
+  for (std::size_t i = 0; i < asked[0].size(); ++i) EXPECT_TRUE(same(asked[0][i], asked[1][i])) << i;
+}
+
 TEST(GemmPlan, OfAProductWhoseMeasurementsCostMuchIsMeasuredAloneAndTogetherOnly) {
   const auto topology = machine("ahbm-1sip");
   GemmProblem problem;

@@ -261,7 +261,7 @@ class Planner {
     for (const Best& one : all) plans.push_back(finished(one));
     GemmPlan mates = plans[0];
     const bool with_mates = can_load_together(mates);
-    std::vector<double> times = time_first(plans[0], with_mates ? &mates : nullptr);
+    std::vector<double> times = only_shorter(time_first(plans[0], with_mates ? &mates : nullptr));
     const double mates_ns = with_mates ? times[1] : kNever;
     times.resize(1);
     const std::span<const GemmPlan> others =
