@@ -24,7 +24,7 @@ std::vector<StuckProgram> missing_ranks() {
       {"LaterAllReduceOf16", kSixteenSips,
        ranks(16,
              [](int rank) {
-               const auto x = spread();
+               const auto x = spread(64);
                dist::all_reduce(x);
                if (rank != 7) dist::all_reduce(x);
                read(x);

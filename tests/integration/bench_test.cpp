@@ -232,6 +232,7 @@ TEST(Benches, CutTheLayersOfALanguageModelOverStages) {
 }
 
 TEST(Benches, FillTheStagesOfALanguageModelWithMicroBatches) {
+  if (kSanitized) GTEST_SKIP() << "long; runs in plain builds";
   cli::ParameterTexts parameters{{"tokens", "256"}, {"new_tokens", "0"}, {"batch", "8"}, {"pp", "4"}};
   const auto first_token = [&](const std::string& micro_batches) {
     parameters["micro_batches"] = micro_batches;

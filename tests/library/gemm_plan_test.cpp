@@ -319,6 +319,7 @@ TEST(GemmPlan, IsTheSameWhetherOrNotOneThatLoadsTogetherAndIsLongerWasMeasuredTo
 }
 
 TEST(GemmPlan, OfAProductWhoseMeasurementsCostMuchIsMeasuredAloneAndTogetherOnly) {
+  if (kSanitized) GTEST_SKIP() << "long; runs in plain builds";
   const auto topology = machine("ahbm-1sip");
   GemmProblem problem;
   problem.shape = {1, 4096, 4096, 4096};

@@ -10,6 +10,7 @@
 
 #include "benches/gpt/model.h"
 #include "support.h"
+#include "support/sanitizers.h"
 #include "tests/support/source_tree.h"
 
 namespace kernbench::tp {
@@ -146,6 +147,7 @@ void expect_near(const std::vector<Tensor>& a, const std::vector<Tensor>& b) {
 }
 
 TEST(LanguageModel, HasTheSameBitsForEveryNumberOfStages) {
+  if (kSanitized) return expect_same_bits(decoded("llama", {2, 2, 1, true}), decoded("llama", {2, 1, 1, true}));
   for (const char* const name : {"gpt2", "llama", "llama_tied", "mixtral"}) {
     for (const int tensor : {1, 2}) {
       SCOPED_TRACE(name + std::string(" on ") + std::to_string(tensor));
@@ -165,6 +167,7 @@ TEST(LanguageModel, HasTheSameWordsWithMicroBatches) {
 TEST(LanguageModel, HasTheSameWordsWithCommunicationBesideProducts) {
   for (const char* const name : {"gpt2", "llama", "mixtral"}) {
     for (const bool sequence : {false, true}) {
+      if (kSanitized && (sequence || name != std::string("llama"))) continue;
       SCOPED_TRACE(name);
       expect_near(decoded(name, {4, 1, 1, sequence, true}), decoded(name, {4, 1, 1, sequence}));
     }

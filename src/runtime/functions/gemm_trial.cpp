@@ -151,7 +151,8 @@ Trial simulate_plan(const TrialProduct& product, const topology::Topology& topol
     } catch (const TrialIsOver&) {
       trial.ns = *meter->estimate();
     } catch (const std::exception&) {
-      // The product may have ended before; what did not run has no time.
+      trial.cost = meter->cost();
+      return trial;  // the product may have ended before; what did not run has no time
     }
     trial.cost = meter->cost();
   } catch (const std::exception&) {
