@@ -47,8 +47,9 @@ std::int64_t elements_of(Tiles tiles) {
 std::vector<Tiles> messages_of(Tiles tiles, std::int64_t message_elements) {
   std::vector<Tiles> messages;
   for (std::size_t first = 0, end = 0; first < tiles.size(); first = end) {
-    for (end = first + 1; end < tiles.size(); ++end) {
-      if (elements_of(tiles.subspan(first, end + 1 - first)) > message_elements) break;
+    for (std::int64_t elements = 0; end < tiles.size(); ++end) {
+      elements += elements_of(tiles.subspan(end, 1));
+      if (end > first && elements > message_elements) break;
     }
     messages.push_back(tiles.subspan(first, end - first));
   }
