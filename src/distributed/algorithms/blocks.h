@@ -25,6 +25,7 @@ struct BlockRow {
 /// Some elements of a block, counted from its first: `rows` times `columns` that follow each other, `stride` apart.
 struct Piece {
   std::int64_t begin = 0, rows = 1, stride = 0, columns = 0;
+  std::int64_t elements() const { return rows * columns; }
   bool operator==(const Piece&) const = default;
 };
 using Pieces = std::vector<Piece>;

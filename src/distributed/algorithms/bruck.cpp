@@ -39,7 +39,7 @@ using Tiles = std::span<const BlockTile>;
 
 std::int64_t elements_of(Tiles tiles) {
   std::int64_t elements = 0;
-  for (const BlockTile& tile : tiles) elements += tile.at.rows * tile.at.columns;
+  for (const BlockTile& tile : tiles) elements += tile.at.elements();
   return elements;
 }
 
@@ -48,7 +48,7 @@ std::vector<Tiles> messages_of(Tiles tiles, std::int64_t message_elements) {
   std::vector<Tiles> messages;
   for (std::size_t first = 0, end = 0; first < tiles.size(); first = end) {
     for (std::int64_t elements = 0; end < tiles.size(); ++end) {
-      elements += elements_of(tiles.subspan(end, 1));
+      elements += tiles[end].at.elements();
       if (end > first && elements > message_elements) break;
     }
     messages.push_back(tiles.subspan(first, end - first));
@@ -100,13 +100,9 @@ std::vector<Run> runs_of(Tiles tiles) {
   return runs;
 }
 
-std::int64_t elements_of(const Run& run) {
-  return run.at.rows * run.at.columns;
-}
-
 /// Loads a run, and appends its rows in their order.
 void append_loaded(std::vector<tl::Tile>& rows, const Run& run) {
-  const std::int64_t elements = elements_of(run);
+  const std::int64_t elements = run.at.elements();
   const tl::Tile all = tl::reshape(load(run.from, run.at), {elements});
   if (!run.backwards) return rows.push_back(all);
   const tl::Buffer buffer = tl::alloc({elements}, all.dtype());
@@ -126,7 +122,7 @@ tl::Tile packed(Tiles tiles) {
 /// Stores a run whose rows stand in a buffer, in their order.
 void store_from(const tl::Buffer& buffer, std::int64_t at, const Run& run) {
   if (!run.backwards)
-    return store(run.from, run.at, tl::reshape(tl::load(buffer, {at}, {elements_of(run)}), shape_of(run.at)));
+    return store(run.from, run.at, tl::reshape(tl::load(buffer, {at}, {run.at.elements()}), shape_of(run.at)));
   for (std::int64_t row = run.at.rows; row-- > 0; at += run.at.columns)
     store(run.from, {row * run.at.stride, 1, 0, run.at.columns}, tl::load(buffer, {at}, {run.at.columns}));
 }
@@ -141,7 +137,7 @@ void receive(const tensor::DevicePart& from, Tiles tiles) {
   std::int64_t at = 0;
   for (const Run& run : runs_of(tiles)) {
     store_from(buffer, at, run);
-    at += elements_of(run);
+    at += run.at.elements();
   }
 }
 

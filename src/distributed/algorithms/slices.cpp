@@ -28,7 +28,7 @@ void append_slice(const Piece& piece, std::int64_t begin, std::int64_t end, Piec
 
 std::int64_t elements_of(const Pieces& pieces) {
   std::int64_t elements = 0;
-  for (const Piece& piece : pieces) elements += piece.rows * piece.columns;
+  for (const Piece& piece : pieces) elements += piece.elements();
   return elements;
 }
 
@@ -36,7 +36,7 @@ Pieces slice_of(const Pieces& pieces, std::int64_t begin, std::int64_t end) {
   Pieces slice;
   std::int64_t before = 0;
   for (const Piece& piece : pieces) {
-    const std::int64_t elements = piece.rows * piece.columns;
+    const std::int64_t elements = piece.elements();
     append_slice(piece, std::max<std::int64_t>(0, begin - before), std::min(elements, end - before), slice);
     before += elements;
   }
