@@ -60,6 +60,7 @@ inline torch::Tensor part_of(const torch::Tensor& box, kernbench::Placement plac
     case kernbench::Placement::tiled_row_major:
       return piece(piece(box, rows, 0, index / columns), columns, 1, index % columns);
     case kernbench::Placement::balanced:  // none of the bench's choices
+    case kernbench::Placement::interleaved:
       break;
     case kernbench::Placement::tiled_column_major:
       return piece(piece(box, rows, 0, index % rows), columns, 1, index / rows);

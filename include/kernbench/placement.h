@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "kernbench/coordinates.h"
+#include "kernbench/units.h"
 
 namespace kernbench {
 
@@ -23,6 +24,10 @@ enum class Placement : std::uint8_t {
   /// dimension is, too, into pieces of 64 bytes at least; of a 1-D tensor, element by element. Pieces of one dimension
   /// differ by at most one element.
   balanced,
+  /// One array in row-major order, whose granules a hash of the address spreads over HBM slices: equally much in each,
+  /// and none of a PE's own. Of `pe` alone over the slices of each cube, whose box the cube level says; of `cube` and
+  /// `pe` over those of the whole SIP. `cube` alone cannot be interleaved.
+  interleaved,
 };
 
 /// Placement of a tensor on one SIP: first over its cubes, then each cube's box over the cube's PEs. There is no axis
@@ -33,10 +38,13 @@ struct DPPolicy {
   Placement pe = Placement::balanced;
   int num_cubes = 0;  // the first so many cubes; 0: all
   int num_pes = 0;    // of each cube, the first so many PEs; 0: all
+  /// Of interleaved tensors: a power of two of bytes, from cube.hbm.access (and 8 bytes) to pe.mmu.page; 0:
+  /// cube.hbm.interleave.
+  Bytes granule = Bytes(0);
   bool operator==(const DPPolicy&) const = default;
 };
 
-/// A box of a tensor on one PE, in elements.
+/// A box of a tensor on one PE, in elements. Of an interleaved tensor what the PE works on, which lies in many slices.
 struct ShardSpec {
   SipId sip;
   CubeId cube;
@@ -48,8 +56,9 @@ struct ShardSpec {
 
 /// The shards of a tensor of `shape`, of elements of `itemsize` bytes, on SIP `target_sip` of a machine with
 /// `num_cubes` cubes of `num_pe` PEs: ordered by cube, then PE. The cube level cuts the tensor, the PE level each
-/// cube's box. Empty boxes have no shard; a scalar counts as one row. ValueError when the policy names more cubes or
-/// PEs than there are, and for sizes that no tensor has.
+/// cube's box. Empty boxes have no shard; a scalar counts as one row. What is interleaved is shared for work as if it
+/// were balanced. ValueError when the policy names more cubes or PEs than there are, interleaves over cubes and not over
+/// PEs, or gives a granule to what is not interleaved, and for sizes that no tensor has.
 std::vector<ShardSpec> resolve_dp_policy(const DPPolicy& policy, std::span<const std::int64_t> shape,
                                          std::int64_t itemsize, std::int32_t num_pe, std::int32_t num_cubes,
                                          SipId target_sip);

@@ -145,7 +145,7 @@ std::uint32_t choose(const TensorDescriptor& tensor, std::span<const std::uint32
                      std::optional<PeCoordinate> reader) {
   if (copies.size() == 1 || !reader) return copies.front();
   std::vector<PeCoordinate> owners;
-  for (const std::uint32_t copy : copies) owners.push_back(tensor.shards[copy].owner);
+  for (const std::uint32_t copy : copies) owners.push_back(tensor.stored()[copy].owner);
   return copies[nearest_copy(owners, *reader)];
 }
 
@@ -153,26 +153,27 @@ std::uint32_t choose(const TensorDescriptor& tensor, std::span<const std::uint32
 void append_pieces(const TensorDescriptor& tensor, const Box& box, std::optional<PeCoordinate> reader,
                    std::vector<ShardPiece>& pieces) {
   const std::int64_t item = item_size(tensor.dtype);
+  const std::vector<Shard>& stored = tensor.stored();
   if (reader) {
-    const auto own = std::ranges::lower_bound(tensor.shards, *reader, {}, &Shard::owner);
-    if (own != tensor.shards.end() && own->owner == *reader && holds(*own, tensor, box.offset, box.shape)) {
+    const auto own = std::ranges::lower_bound(stored, *reader, {}, &Shard::owner);
+    if (own != stored.end() && own->owner == *reader && holds(*own, tensor, box.offset, box.shape)) {
       if (overlaps(*own, box.offset, box.shape))
         Intersection(*own, box, item)
-            .append_pieces(static_cast<std::uint32_t>(own - tensor.shards.begin()), *own, item, pieces);
+            .append_pieces(static_cast<std::uint32_t>(own - stored.begin()), *own, item, pieces);
       return;
     }
   }
   std::vector<std::uint32_t> overlapping;
-  for (std::uint32_t i = 0; i < tensor.shards.size(); ++i)
-    if (overlaps(tensor.shards[i], box.offset, box.shape)) overlapping.push_back(i);
+  for (std::uint32_t i = 0; i < stored.size(); ++i)
+    if (overlaps(stored[i], box.offset, box.shape)) overlapping.push_back(i);
   // Replicas share their virtual address.
-  const auto va = [&](std::uint32_t i) { return tensor.shards[i].va; };
+  const auto va = [&](std::uint32_t i) { return stored[i].va; };
   if (!std::ranges::is_sorted(overlapping, {}, va))
     std::ranges::sort(overlapping, {}, [&](std::uint32_t i) { return std::pair(va(i), i); });
   for (std::size_t first = 0, last = 0; first < overlapping.size(); first = last) {
     while (last < overlapping.size() && va(overlapping[last]) == va(overlapping[first])) ++last;
     const std::uint32_t chosen = choose(tensor, std::span(overlapping).subspan(first, last - first), reader);
-    const Shard& shard = tensor.shards[chosen];
+    const Shard& shard = stored[chosen];
     Intersection(shard, box, item).append_pieces(chosen, shard, item, pieces);
   }
 }
@@ -205,9 +206,9 @@ std::vector<ShardPiece> locate_all_copies(const TensorDescriptor& tensor, std::s
   std::vector<ShardPiece> pieces;
   const DenseStrides strides(shape);
   const Box box{offset, shape, strides.span(), 0};
-  for (std::uint32_t i = 0; i < tensor.shards.size(); ++i) {
-    if (overlaps(tensor.shards[i], offset, shape))
-      Intersection(tensor.shards[i], box, item).append_pieces(i, tensor.shards[i], item, pieces);
+  for (std::uint32_t i = 0; i < tensor.stored().size(); ++i) {
+    if (overlaps(tensor.stored()[i], offset, shape))
+      Intersection(tensor.stored()[i], box, item).append_pieces(i, tensor.stored()[i], item, pieces);
   }
   sort_by_box(pieces);
   return pieces;
@@ -215,13 +216,13 @@ std::vector<ShardPiece> locate_all_copies(const TensorDescriptor& tensor, std::s
 
 std::vector<ShardPiece> locate_in_shard(const TensorDescriptor& tensor, std::uint32_t shard,
                                         std::span<const std::int64_t> offset, std::span<const std::int64_t> shape) {
-  assert(holds(tensor.shards[shard], tensor, offset, shape));
+  assert(holds(tensor.stored()[shard], tensor, offset, shape));
   std::vector<ShardPiece> pieces;
-  if (!overlaps(tensor.shards[shard], offset, shape)) return pieces;
+  if (!overlaps(tensor.stored()[shard], offset, shape)) return pieces;
   const std::int64_t item = item_size(tensor.dtype);
   const DenseStrides strides(shape);
-  Intersection(tensor.shards[shard], {offset, shape, strides.span(), 0}, item)
-      .append_pieces(shard, tensor.shards[shard], item, pieces);
+  Intersection(tensor.stored()[shard], {offset, shape, strides.span(), 0}, item)
+      .append_pieces(shard, tensor.stored()[shard], item, pieces);
   return pieces;
 }
 

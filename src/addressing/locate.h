@@ -17,8 +17,8 @@ namespace kernbench::addressing {
 /// A part of a shard that is not of this form gives several pieces. Rows that follow each other in the memory and in
 /// the box are merged.
 struct ShardPiece {
-  std::uint32_t shard = 0;  // index in the descriptor's shards
-  PeCoordinate slice;       // its owner
+  std::uint32_t shard = 0;  // index in the descriptor's stored()
+  PeCoordinate slice;       // its owner; of an interleaved array the first of its slices
   std::uint64_t va = 0;     // of the first byte; translate with `slice` as the reader
   std::int64_t rows = 1;
   std::int64_t row_bytes = 0;

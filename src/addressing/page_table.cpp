@@ -23,6 +23,12 @@ std::string range_text(std::uint64_t begin, std::int64_t bytes) {
   return fmt::format("[{:#x}, {:#x})", begin, begin + static_cast<std::uint64_t>(bytes));
 }
 
+/// "shard there, on sip0.cube0.pe0"
+std::string place_text(PeCoordinate first, const Interleaving& how) {
+  if (how.slices() == 0) return fmt::format("shard there, on {}", to_text(first));
+  return fmt::format("array there, interleaved over {} slices from {} on", how.slices(), to_text(first));
+}
+
 bool contains(std::uint64_t start, std::int64_t bytes, std::uint64_t va) {
   return va >= start && va - start < static_cast<std::uint64_t>(bytes);
 }
@@ -51,9 +57,13 @@ std::uint64_t VirtualAddressSpace::map(std::string name, Bytes bytes, std::vecto
   Range range{.name = std::move(name), .bytes = bytes, .pieces = {}};
   for (const Mapping& mapping : mappings) {
     if (range.pieces.empty() || range.pieces.back().offset != mapping.offset)
-      range.pieces.push_back({.offset = mapping.offset, .bytes = mapping.bytes, .copies = {}, .addresses = {}});
+      range.pieces.push_back({.offset = mapping.offset,
+                              .bytes = mapping.bytes,
+                              .copies = {},
+                              .addresses = {},
+                              .interleaving = mapping.interleaving});
     Piece& piece = range.pieces.back();
-    assert(piece.bytes == mapping.bytes);
+    assert(piece.bytes == mapping.bytes && piece.interleaving == mapping.interleaving);
     piece.copies.push_back(mapping.slice);
     piece.addresses.push_back(mapping.address);
   }
@@ -85,7 +95,9 @@ Translation VirtualAddressSpace::translate(PeCoordinate reader, std::uint64_t va
   const auto length = static_cast<std::uint64_t>(std::max<std::int64_t>(bytes.count(), 1));
   if (inside >= size || length > size - inside) fail(va, bytes);
   const std::size_t copy = nearest_copy(piece.copies, reader);
-  return {.slice = piece.copies[copy], .address = piece.addresses[copy] + inside};
+  if (piece.interleaving.slices() == 0) return {.slice = piece.copies[copy], .address = piece.addresses[copy] + inside};
+  const InterleavedRegion region(piece.copies[copy], piece.interleaving);
+  return {.slice = region.first(), .address = region.of_share(piece.addresses[copy]) + inside, .region = region};
 }
 
 void VirtualAddressSpace::fail(std::uint64_t va, Bytes bytes) const {
@@ -100,7 +112,7 @@ void VirtualAddressSpace::fail(std::uint64_t va, Bytes bytes) const {
     std::string shard;
     for (const Piece& piece : range.pieces) {
       if (!contains(start + piece.offset, round_up(piece.bytes.count(), page_.count()), va)) continue;
-      shard = fmt::format("; the shard there, on {}, is {}", to_text(piece.copies.front()),
+      shard = fmt::format("; the {}, is {}", place_text(piece.copies.front(), piece.interleaving),
                           range_text(start + piece.offset, piece.bytes.count()));
     }
     throw UnmappedAccess(fmt::format("{} is outside of tensor \"{}\", whose range is {}{}", access, range.name,

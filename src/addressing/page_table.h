@@ -9,24 +9,27 @@
 #include <string>
 #include <vector>
 
+#include "base/interleaving.h"
 #include "kernbench/coordinates.h"
 #include "kernbench/error.h"
 #include "kernbench/units.h"
 
 namespace kernbench::addressing {
 
-/// Where a virtual address leads: a byte of a PE's HBM slice.
+/// Where a virtual address leads: a byte of a PE's HBM slice, or of an interleaved region, which decodes it further.
 struct Translation {
-  PeCoordinate slice;
-  std::uint64_t address = 0;  // local to the slice
+  PeCoordinate slice;         // of a region the first one
+  std::uint64_t address = 0;  // local to the slice, or in the region
+  std::optional<InterleavedRegion> region = std::nullopt;
 };
 
-/// Part of a tensor's range that one slice holds. Replicas have the same `offset` and `bytes`.
+/// Part of a tensor's range that one slice holds, or several together. Replicas have the same `offset` and `bytes`.
 struct Mapping {
   std::uint64_t offset = 0;  // from the range's start, page-aligned
   Bytes bytes;
-  PeCoordinate slice;
-  std::uint64_t address = 0;  // local to the slice
+  PeCoordinate slice;             // the first of an interleaved region
+  std::uint64_t address = 0;      // local to the slice, and the same in all slices of a region
+  Interleaving interleaving = {};  // of a region; that of no slices for one slice
 };
 
 /// Which of several copies a PE reads: its own, else the lowest of its own cube, else the lowest. `copies` ascend by
@@ -71,6 +74,7 @@ class VirtualAddressSpace {
     Bytes bytes;
     std::vector<PeCoordinate> copies;      // ascending
     std::vector<std::uint64_t> addresses;  // one per copy
+    Interleaving interleaving;
   };
   struct Range {
     std::string name;

@@ -34,9 +34,9 @@ std::vector<Part> parts_of(const TensorDescriptor& tensor, std::span<const std::
                            std::span<const std::int64_t> shape, bool all_copies) {
   std::vector<Part> parts;
   std::set<std::uint64_t> seen;  // replicas share their virtual address
-  for (std::uint32_t i = 0; i < tensor.shards.size(); ++i) {
-    auto part = part_of(tensor.shards[i], i, offset, shape);
-    if (part && (all_copies || seen.insert(tensor.shards[i].va).second)) parts.push_back(std::move(*part));
+  for (std::uint32_t i = 0; i < tensor.stored().size(); ++i) {
+    auto part = part_of(tensor.stored()[i], i, offset, shape);
+    if (part && (all_copies || seen.insert(tensor.stored()[i].va).second)) parts.push_back(std::move(*part));
   }
   return parts;
 }

@@ -11,7 +11,7 @@ namespace kernbench::addressing {
 
 /// A box in one shard of each of two tensors. Offsets are in the tensors, in elements.
 struct ShardPair {
-  std::uint32_t source = 0, destination = 0;  // indices in the descriptors' shards
+  std::uint32_t source = 0, destination = 0;  // indices in the descriptors' stored()
   std::vector<std::int64_t> source_offset, destination_offset, shape;
 };
 

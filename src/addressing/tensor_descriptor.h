@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <vector>
 
+#include "base/interleaving.h"
 #include "base/name.h"
 #include "kernbench/coordinates.h"
 #include "kernbench/dtype.h"
@@ -26,7 +27,17 @@ struct TensorDescriptor {
   std::vector<std::int64_t> shape;
   std::uint64_t va = 0;
   Bytes va_bytes;
-  std::vector<Shard> shards;  // by coordinate; the boxes tile the tensor once (or once per replica)
+  /// By coordinate; the boxes tile the tensor once (or once per replica). Of an interleaved tensor they are only what
+  /// each PE works on, with the address of the first element: its bytes lie in `arrays`.
+  std::vector<Shard> shards;
+  /// Of an interleaved tensor: boxes that are each one array in row-major order, their granules spread over
+  /// `interleaving` slices from the owner on. One box, or one for each cube. Replicas share their `va`.
+  std::vector<Shard> arrays = {};
+  Interleaving interleaving = {};
+
+  bool is_interleaved() const { return !arrays.empty(); }
+  /// The boxes that are contiguous in memory.
+  const std::vector<Shard>& stored() const { return arrays.empty() ? shards : arrays; }
 
   std::int64_t numel() const {
     std::int64_t n = 1;

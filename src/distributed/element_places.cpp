@@ -6,6 +6,7 @@
 #include <string>
 
 #include "base/fingerprint.h"
+#include "base/quantity.h"
 #include "kernbench/placement.h"
 #include "tensor/tensor_impl.h"
 
@@ -16,7 +17,12 @@ using addressing::TensorDescriptor;
 
 std::uint64_t element_places(const TensorDescriptor& tensor, bool pes) {
   Fingerprint hash;
-  for (const Shard& shard : tensor.shards) {
+  if (tensor.is_interleaved()) {
+    const auto& [cubes, per_cube, granule] = tensor.interleaving;
+    for (const std::int64_t each : {std::int64_t{cubes}, std::int64_t{per_cube}, granule.count()})
+      hash.add(static_cast<std::uint64_t>(each));
+  }
+  for (const Shard& shard : tensor.stored()) {
     if (pes) {
       hash.add(static_cast<std::uint64_t>(shard.owner.cube.value));
       hash.add(static_cast<std::uint64_t>(shard.owner.pe.value));
@@ -34,6 +40,8 @@ const char* placement_name(Placement placement) {
   switch (placement) {
     case Placement::balanced:
       return "balanced";
+    case Placement::interleaved:
+      return "interleaved";
     case Placement::replicate:
       return "replicate";
     case Placement::row_wise:
@@ -68,6 +76,7 @@ std::string placement_text(const torch::Tensor& tensor, const runtime::HostConte
     text += ", ";
     append_level(text, view.policy.pe, view.policy.num_pes, topology.cube.pes.count(), "PE");
     text += " of each";
+    if (view.policy.granule != Bytes(0)) text += " in granules of " + to_quantity(view.policy.granule);
   }
   const auto& whole = *view.storage->device->descriptor();
   if (view.sizes == whole.shape) return text;
@@ -79,10 +88,14 @@ bool lies_as_if_new(const torch::Tensor& tensor, const TensorDescriptor& descrip
   const auto& view = tensor::impl_of(tensor);
   if (view.sizes == view.storage->device->descriptor()->shape) return true;
   const auto& context = runtime::current_context("a tensor's placement");
+  const auto& topology = context.simulation.topology();
+  const auto part = context.part(SipId{view.device.index()});
+  const auto interleaving = tensor::interleaving_on(part, view.policy, topology);
   TensorDescriptor as_new;
-  for (ShardSpec& box : tensor::shards_on(context.part(SipId{view.device.index()}), view.policy, view.sizes,
-                                          item_size(view.dtype), context.simulation.topology())) {
-    as_new.shards.push_back(
+  as_new.interleaving = interleaving.value_or(Interleaving{});
+  for (ShardSpec& box : (interleaving ? tensor::arrays_on : tensor::shards_on)(part, view.policy, view.sizes,
+                                                                               item_size(view.dtype), topology)) {
+    (interleaving ? as_new.arrays : as_new.shards).push_back(
         {.owner = {box.sip, box.cube, box.pe}, .offset = std::move(box.offset), .shape = std::move(box.shape)});
   }
   return element_places(as_new) == element_places(descriptor);

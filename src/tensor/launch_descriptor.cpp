@@ -8,6 +8,7 @@
 #include "addressing/locate.h"
 #include "base/name_format.h"
 #include "kernbench/error.h"
+#include "tensor/placement/work_boxes.h"
 #include "tensor/strided.h"
 #include "tensor/tensor_impl.h"
 
@@ -117,12 +118,15 @@ std::shared_ptr<const TensorDescriptor> launch_descriptor(const torch::Tensor& t
   part->va = whole->va;
   part->va_bytes = whole->va_bytes;
   if (view.numel() == 0) return part;
-  for (const Shard& shard : whole->shards) {
+  part->interleaving = whole->interleaving;
+  std::vector<Shard>& stored = whole->is_interleaved() ? part->arrays : part->shards;
+  for (const Shard& shard : whole->stored()) {
     if (is_run(*whole, shard))
-      append_runs(*whole, shard, view, part->shards);
-    else if (!append_leading(*whole, shard, view, part->shards))
+      append_runs(*whole, shard, view, stored);
+    else if (!append_leading(*whole, shard, view, stored))
       reject();
   }
+  if (whole->is_interleaved()) part->shards = work_boxes(*part);
   return part;
 }
 

@@ -1,14 +1,11 @@
 #include "hardware/fabric/bursts.h"
 
+#include "base/interleaving.h"
+
 namespace kernbench::hardware {
 
 std::uint32_t interleave(std::uint64_t address, Bytes granule, std::uint32_t group) {
-  if (group <= 1) return 0;
-  std::uint64_t sum = 0;
-  for (std::uint64_t rest = address / static_cast<std::uint64_t>(granule.count()); rest != 0; rest /= group) {
-    sum += rest % group;
-  }
-  return static_cast<std::uint32_t>(sum % group);
+  return interleaved_part(address / static_cast<std::uint64_t>(granule.count()), group);
 }
 
 Bytes Ranges::total() const {

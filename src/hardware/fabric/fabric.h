@@ -94,8 +94,7 @@ class Ranges {
   bool holds_ = false;
 };
 
-/// Which server of a group an address belongs to: the sum of the base-`group` digits of address / granule, modulo
-/// group. Spreads power-of-two strides evenly (permutation-based interleaving: Zhang, Zhu, Zhang, MICRO 2000).
+/// Which server of a group an address belongs to: interleaved_part() of its granule (base/interleaving.h).
 std::uint32_t interleave(std::uint64_t address, Bytes granule, std::uint32_t group);
 
 /// What a transfer met on its way, stage by stage.

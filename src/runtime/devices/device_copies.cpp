@@ -1,9 +1,11 @@
 // Copies from device to device: commands of the source's current stream, which the destination's waits for.
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <map>
 #include <utility>
 
+#include "addressing/interleaved_places.h"
 #include "addressing/shard_pairs.h"
 #include "base/name_format.h"
 #include "runtime/context.h"
@@ -33,18 +35,69 @@ void append_ranges(Simulation& simulation, const addressing::TensorDescriptor& t
   }
 }
 
+/// Bytes of a box that follow each other in one slice.
+struct Run {
+  std::int64_t box_offset = 0, bytes = 0;
+  SliceAddress at;
+};
+
+/// What one stored box has of a box, in the order of the latter.
+std::vector<Run> runs_of(Simulation& simulation, const addressing::TensorDescriptor& tensor, std::uint32_t shard,
+                         std::span<const std::int64_t> offset, std::span<const std::int64_t> shape) {
+  std::vector<Run> runs;
+  for (const auto& piece : addressing::locate_in_shard(tensor, shard, offset, shape)) {
+    const auto target =
+        simulation.environment().addresses.translate(piece.slice, piece.va, Bytes(addressing::span_bytes(piece)));
+    for_each_place(piece, target, [&](const addressing::ShardPiece& part, const addressing::Translation& place) {
+      for (std::int64_t row = 0; row < part.rows; ++row) {
+        const auto distance = static_cast<std::uint64_t>(row * part.stride);
+        runs.push_back({part.box_offset + row * part.box_stride, part.row_bytes,
+                        {place.slice, place.address + distance}});
+      }
+    });
+  }
+  std::ranges::sort(runs, {}, &Run::box_offset);
+  return runs;
+}
+
+using Legs = std::map<std::pair<PeCoordinate, PeCoordinate>, hardware::PeerLeg>;
+
+hardware::PeerLeg& leg_between(Legs& legs, PeCoordinate source, PeCoordinate destination) {
+  auto& leg = legs[{source, destination}];
+  leg.source = source;
+  leg.destination = destination;
+  return leg;
+}
+
+/// Where one side is interleaved: cut where either side goes on in another slice.
+void append_cut(const std::vector<Run>& from, const std::vector<Run>& to, Legs& legs) {
+  std::size_t source = 0, destination = 0;
+  std::int64_t sent = 0, received = 0;  // of the two runs
+  while (source < from.size() && destination < to.size()) {
+    const Run &out = from[source], &in = to[destination];
+    const std::int64_t bytes = std::min(out.bytes - sent, in.bytes - received);
+    auto& leg = leg_between(legs, out.at.slice, in.at.slice);
+    leg.from.push_back({out.at.address + static_cast<std::uint64_t>(sent), 1, Bytes(bytes), 0});
+    leg.to.push_back({in.at.address + static_cast<std::uint64_t>(received), 1, Bytes(bytes), 0});
+    if ((sent += bytes) == out.bytes) ++source, sent = 0;
+    if ((received += bytes) == in.bytes) ++destination, received = 0;
+  }
+}
+
 /// All that goes from one slice to another is one leg.
 std::vector<hardware::PeerLeg> legs_between(Simulation& simulation, const addressing::TensorDescriptor& source,
                                             const addressing::TensorDescriptor& destination,
                                             const std::vector<BoxPair>& boxes) {
-  std::map<std::pair<PeCoordinate, PeCoordinate>, hardware::PeerLeg> legs;
+  Legs legs;
+  const bool cut = source.is_interleaved() || destination.is_interleaved();
   for (const auto& [from, to] : boxes) {
     for (const auto& pair : addressing::pair_shards(source, from.offset, destination, to.offset, to.shape)) {
-      const PeCoordinate owner = source.shards[pair.source].owner;
-      const PeCoordinate receiver = destination.shards[pair.destination].owner;
-      auto& leg = legs[{owner, receiver}];
-      leg.source = owner;
-      leg.destination = receiver;
+      if (cut) {
+        append_cut(runs_of(simulation, source, pair.source, pair.source_offset, pair.shape),
+                   runs_of(simulation, destination, pair.destination, pair.destination_offset, pair.shape), legs);
+        continue;
+      }
+      auto& leg = leg_between(legs, source.shards[pair.source].owner, destination.shards[pair.destination].owner);
       append_ranges(simulation, source, pair.source, pair.source_offset, pair.shape, leg.from);
       append_ranges(simulation, destination, pair.destination, pair.destination_offset, pair.shape, leg.to);
     }

@@ -9,7 +9,7 @@ void append_place(Simulation& simulation, const SimulatedStorage& storage, const
   const auto target =
       simulation.environment().addresses.translate(piece.slice, piece.va, Bytes(addressing::span_bytes(piece)));
   tile::append_leg(legs, piece, target);
-  pieces.push_back(tile::data_piece(simulation.environment(), piece, target, item_size(storage.descriptor()->dtype)));
+  tile::append_data(pieces, simulation.environment(), piece, target, item_size(storage.descriptor()->dtype));
 }
 
 StorageTransfer locate(Simulation& simulation, const SimulatedStorage& storage,

@@ -49,9 +49,11 @@ SimulateOptions trial_options() {
 
 /// Shards lie on the same PEs of their SIPs.
 bool alike(const addressing::TensorDescriptor& one, const addressing::TensorDescriptor& other) {
-  return std::ranges::equal(one.shards, other.shards, [](const auto& a, const auto& b) {
+  const auto same = [](const auto& a, const auto& b) {
     return a.owner.cube == b.owner.cube && a.owner.pe == b.owner.pe && a.offset == b.offset && a.shape == b.shape;
-  });
+  };
+  return one.interleaving == other.interleaving && std::ranges::equal(one.arrays, other.arrays, same) &&
+         std::ranges::equal(one.shards, other.shards, same);
 }
 
 /// The same view of a fresh tensor, on device 0 of the calling fiber's simulation.
@@ -90,11 +92,17 @@ void add(std::vector<std::int64_t>& words, const Tensor& tensor) {
   add(words, view.sizes);
   add(words, view.strides);
   words.insert(words.end(), {view.offset, static_cast<std::int64_t>(view.dtype)});
-  const auto& [cube, pe, num_cubes, num_pes] = view.policy;
+  const auto& [cube, pe, num_cubes, num_pes, of_policy] = view.policy;
   words.insert(words.end(), {static_cast<std::int64_t>(cube), static_cast<std::int64_t>(pe), num_cubes, num_pes});
+  if (pe == Placement::interleaved) words.push_back(of_policy.count());
   if (!view.storage->device) return words.push_back(0);
   const auto& descriptor = *view.storage->device->descriptor();
   add(words, descriptor.shape);
+  if (descriptor.is_interleaved()) {
+    words.insert(words.end(), {-1, std::ssize(descriptor.arrays)});
+    const auto& [cubes, pes, spread] = descriptor.interleaving;
+    words.insert(words.end(), {cubes, pes, spread.count(), descriptor.arrays.front().owner.cube.value});
+  }
   words.push_back(static_cast<std::int64_t>(descriptor.shards.size()));
   for (const auto& shard : descriptor.shards) {
     words.insert(words.end(), {shard.owner.cube.value, shard.owner.pe.value});

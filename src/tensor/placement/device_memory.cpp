@@ -11,6 +11,7 @@
 #include "base/text.h"
 #include "kernbench/error.h"
 #include "kernbench/placement.h"
+#include "tensor/placement/work_boxes.h"
 
 namespace kernbench::tensor {
 
@@ -89,81 +90,132 @@ Bytes DeviceMemory::sip_capacity() const {
   return Bytes(usable_slice_capacity().count() * topology_.pes_per_sip());
 }
 
-std::shared_ptr<const DeviceAllocation> DeviceMemory::allocate(const DevicePart& part, Name name, DType dtype,
-                                                               std::span<const std::int64_t> shape,
-                                                               const DPPolicy& policy) {
-  const SipId sip = part.sip();
-  const auto specs = shards_on(part, policy, shape, item_size(dtype), topology_);
-  auto descriptor = std::make_shared<addressing::TensorDescriptor>();
-  descriptor->name = std::move(name);
-  descriptor->dtype = dtype;
-  descriptor->shape.assign(shape.begin(), shape.end());
-  const Bytes total = total_of(specs);
-
-  Bytes allocated;
-  std::vector<std::uint64_t> physical;
+/// A tensor on its way to its memory.
+struct DeviceMemory::Layout {
+  std::shared_ptr<addressing::TensorDescriptor> descriptor = std::make_shared<addressing::TensorDescriptor>();
+  SipId sip;
+  Bytes total, allocated;
+  std::vector<std::uint64_t> addresses;
+  std::vector<DeviceAllocation::Held> held;
   std::vector<addressing::Mapping> mappings;
   std::map<BoxKey, std::uint64_t> offset_of_box;  // replicas of one box share their place in the range
   std::int64_t cursor = 0, end = 0;
-  for (const ShardSpec& spec : specs) {
-    const PeCoordinate owner{spec.sip, spec.cube, spec.pe};
-    const auto address = slice(owner).allocate(Bytes(spec.bytes));
-    if (!address) {
-      for (std::size_t i = 0; i < physical.size(); ++i)
-        slice({specs[i].sip, specs[i].cube, specs[i].pe}).free(physical[i], Bytes(specs[i].bytes));
-      ++statistics(sip).out_of_memory;
-      fail(descriptor->name, owner, Bytes(spec.bytes), total);
-    }
-    physical.push_back(*address);
-    allocated += slice(owner).rounded(Bytes(spec.bytes));
-    const auto [place, first] = offset_of_box.try_emplace(BoxKey{spec.offset, spec.shape}, cursor);
+
+  /// The place of a box in the range; a page begins there.
+  std::uint64_t place_in_range(const ShardSpec& box, std::int64_t page) {
+    const auto [place, first] = offset_of_box.try_emplace(BoxKey{box.offset, box.shape}, cursor);
     if (first) {
-      end = cursor + spec.bytes;
-      cursor = round_up(end, topology_.pe.mmu.page.count());
+      end = cursor + box.bytes;
+      cursor = round_up(end, page);
     }
-    mappings.push_back({.offset = place->second, .bytes = Bytes(spec.bytes), .slice = owner, .address = *address});
-    descriptor->shards.push_back({.owner = owner, .offset = spec.offset, .shape = spec.shape, .va = place->second});
+    return place->second;
   }
-  descriptor->va_bytes = Bytes(end);
-  descriptor->va = addresses_.map(descriptor->name, descriptor->va_bytes, std::move(mappings));
-  for (addressing::Shard& shard : descriptor->shards) shard.va += descriptor->va;
+};
+
+void DeviceMemory::place(const ShardSpec& box, Layout& layout) {
+  const PeCoordinate owner{box.sip, box.cube, box.pe};
+  const Bytes bytes(box.bytes);
+  const auto address = slice(owner).allocate(bytes);
+  if (!address) fail(layout, owner, bytes);
+  layout.addresses.push_back(*address);
+  layout.held.push_back({owner, *address, bytes});
+  layout.allocated += slice(owner).rounded(bytes);
+  const std::uint64_t offset = layout.place_in_range(box, topology_.pe.mmu.page.count());
+  layout.mappings.push_back({.offset = offset, .bytes = bytes, .slice = owner, .address = *address});
+  layout.descriptor->shards.push_back({.owner = owner, .offset = box.offset, .shape = box.shape, .va = offset});
+}
+
+void DeviceMemory::place(const ShardSpec& box, const Interleaving& how, Layout& layout) {
+  const InterleavedRegion region({box.sip, box.cube, box.pe}, how);
+  const Bytes bytes(box.bytes), share = region.share_of(bytes);
+  const auto address = common_room(region, share);
+  if (!address) fail(layout, region, share);
+  layout.addresses.push_back(*address);
+  for (std::int32_t i = 0; i < how.slices(); ++i) {
+    const PeCoordinate at = region.slice(static_cast<std::uint32_t>(i));
+    slice(at).allocate_at(*address, share);
+    layout.held.push_back({at, *address, share});
+    layout.allocated += slice(at).rounded(share);
+  }
+  const std::uint64_t offset = layout.place_in_range(box, topology_.pe.mmu.page.count());
+  layout.mappings.push_back(
+      {.offset = offset, .bytes = bytes, .slice = region.first(), .address = *address, .interleaving = how});
+  layout.descriptor->arrays.push_back(
+      {.owner = region.first(), .offset = box.offset, .shape = box.shape, .va = offset});
+}
+
+// From the top of the slices downwards: shards fill them from below, so that the two seldom meet.
+std::optional<std::uint64_t> DeviceMemory::common_room(const InterleavedRegion& region, Bytes share) {
+  const auto size = static_cast<std::uint64_t>(SliceAllocator(Bytes(0), topology_.pe.mmu.page).rounded(share).count());
+  auto end = static_cast<std::uint64_t>(usable_slice_capacity().count());
+  const std::int32_t slices = region.how().slices();
+  std::int32_t index = 0;
+  for (std::int32_t agreed = 0; agreed < slices; index = (index + 1) % slices) {
+    const auto room = slice(region.slice(static_cast<std::uint32_t>(index))).highest_room(share, end);
+    if (!room) return std::nullopt;
+    agreed = *room + size == end ? agreed + 1 : 1;
+    end = *room + size;
+  }
+  return end - size;
+}
+
+std::shared_ptr<const DeviceAllocation> DeviceMemory::allocate(const DevicePart& part, Name name, DType dtype,
+                                                               std::span<const std::int64_t> shape,
+                                                               const DPPolicy& policy) {
+  const auto interleaving = interleaving_on(part, policy, topology_);
+  const auto specs = interleaving ? arrays_on(part, policy, shape, item_size(dtype), topology_)
+                                  : shards_on(part, policy, shape, item_size(dtype), topology_);
+  Layout layout;
+  addressing::TensorDescriptor& descriptor = *layout.descriptor;
+  descriptor.name = std::move(name);
+  descriptor.dtype = dtype;
+  descriptor.shape.assign(shape.begin(), shape.end());
+  layout.sip = part.sip();
+  layout.total = total_of(specs);
+  for (const ShardSpec& spec : specs) interleaving ? place(spec, *interleaving, layout) : place(spec, layout);
+  descriptor.va_bytes = Bytes(layout.end);
+  descriptor.va = addresses_.map(descriptor.name, descriptor.va_bytes, std::move(layout.mappings));
+  for (auto* boxes : {&descriptor.shards, &descriptor.arrays})
+    for (addressing::Shard& box : *boxes) box.va += descriptor.va;
+  if (interleaving) {
+    descriptor.interleaving = *interleaving;
+    descriptor.shards = work_boxes(descriptor);
+  }
 
   std::shared_ptr<DeviceAllocation> allocation(new DeviceAllocation(*this));
   allocation->number_ = next_number_++;
-  allocation->sip_ = sip;
-  allocation->requested_ = total;
-  allocation->allocated_ = allocated;
-  allocation->descriptor_ = std::move(descriptor);
-  allocation->addresses_ = std::move(physical);
+  allocation->sip_ = layout.sip;
+  allocation->requested_ = layout.total;
+  allocation->allocated_ = layout.allocated;
+  allocation->descriptor_ = std::move(layout.descriptor);
+  allocation->addresses_ = std::move(layout.addresses);
+  allocation->held_ = std::move(layout.held);
   live_.emplace(allocation->number_, allocation.get());
-  auto& counts = statistics(sip);
+  auto& counts = statistics(layout.sip);
   counts.tensors.add(1);
-  counts.shards.add(static_cast<std::int64_t>(specs.size()));
-  counts.requested.add(total.count());
-  counts.allocated.add(allocated.count());
+  counts.shards.add(std::ssize(allocation->held_));
+  counts.requested.add(layout.total.count());
+  counts.allocated.add(layout.allocated.count());
   if (listener_ != nullptr)
-    for (std::size_t i = 0; i < specs.size(); ++i)
-      listener_->on_map(allocation->descriptor_->shards[i].owner, allocation->addresses_[i], Bytes(specs[i].bytes));
+    for (const auto& [at, address, bytes] : allocation->held_) listener_->on_map(at, address, bytes);
   return allocation;
 }
 
 void DeviceMemory::release(DeviceAllocation& allocation) {
   live_.erase(allocation.number_);
   auto& counts = statistics(allocation.sip_);
-  const auto& shards = allocation.descriptor_->shards;
   counts.tensors.remove(1);
-  counts.shards.remove(static_cast<std::int64_t>(shards.size()));
+  counts.shards.remove(std::ssize(allocation.held_));
   counts.requested.remove(allocation.requested_.count());
   counts.allocated.remove(allocation.allocated_.count());
-  for (std::size_t i = 0; i < shards.size(); ++i) {
-    const Bytes bytes = allocation.shard_bytes(i);
-    if (listener_ != nullptr) listener_->on_unmap(shards[i].owner, allocation.addresses_[i], bytes);
-    slice(shards[i].owner).free(allocation.addresses_[i], bytes);
+  for (const auto& [at, address, bytes] : allocation.held_) {
+    if (listener_ != nullptr) listener_->on_unmap(at, address, bytes);
+    slice(at).free(address, bytes);
   }
   addresses_.unmap(allocation.descriptor_->va);
 }
 
-void DeviceMemory::fail(const std::string& name, PeCoordinate at, Bytes request, Bytes total) {
+std::string DeviceMemory::largest_tensors(PeCoordinate at) const {
   struct Holder {
     Bytes bytes;
     std::uint64_t number;
@@ -171,10 +223,8 @@ void DeviceMemory::fail(const std::string& name, PeCoordinate at, Bytes request,
   };
   std::vector<Holder> largest;
   for (const auto& [number, allocation] : live_) {
-    const auto& shards = allocation->descriptor()->shards;
-    for (std::size_t i = 0; i < shards.size(); ++i)
-      if (shards[i].owner == at)
-        largest.push_back({allocation->shard_bytes(i), number, allocation->descriptor()->name});
+    for (const auto& held : allocation->held_)
+      if (held.slice == at) largest.push_back({held.bytes, number, allocation->descriptor()->name});
   }
   std::ranges::sort(largest, [](const Holder& a, const Holder& b) {
     return a.bytes != b.bytes ? a.bytes > b.bytes : a.number < b.number;
@@ -184,12 +234,43 @@ void DeviceMemory::fail(const std::string& name, PeCoordinate at, Bytes request,
     if (texts.size() == kTensorsInErrors) break;
     texts.push_back(fmt::format("\"{}\" {}", holder.name, to_text(holder.bytes)));
   }
+  return texts.empty() ? "none" : fmt::format("{}", fmt::join(texts, ", "));
+}
+
+void DeviceMemory::give_up(Layout& layout, const std::string& message) {
+  for (const auto& [at, address, bytes] : layout.held) slice(at).free(address, bytes);
+  ++statistics(layout.sip).out_of_memory;
+  throw OutOfMemoryError(message);
+}
+
+void DeviceMemory::fail(Layout& layout, PeCoordinate at, Bytes request) {
+  for (const auto& [held_at, address, bytes] : std::exchange(layout.held, {})) slice(held_at).free(address, bytes);
   const SliceAllocator& memory = slice(at);
-  throw OutOfMemoryError(fmt::format(
-      "out of HBM on {}: tensor \"{}\" ({} in all) needs {} there, and {} of {} are free (largest block {}); largest "
-      "live tensors there: {}. Free tensors, make it smaller, or spread it over more PEs with a DPPolicy",
-      to_text(at), name, to_text(total), to_text(request), to_text(memory.free_bytes()), to_text(slice_capacity_),
-      to_text(memory.largest_free()), texts.empty() ? "none" : fmt::format("{}", fmt::join(texts, ", "))));
+  give_up(layout,
+          fmt::format(
+              "out of HBM on {}: tensor \"{}\" ({} in all) needs {} there, and {} of {} are free (largest block {}); "
+              "largest live tensors there: {}. Free tensors, make it smaller, or spread it over more PEs with a DPPolicy",
+              to_text(at), layout.descriptor->name, to_text(layout.total), to_text(request),
+              to_text(memory.free_bytes()), to_text(slice_capacity_), to_text(memory.largest_free()),
+              largest_tensors(at)));
+}
+
+void DeviceMemory::fail(Layout& layout, const InterleavedRegion& region, Bytes share) {
+  for (const auto& [at, address, bytes] : std::exchange(layout.held, {})) slice(at).free(address, bytes);
+  PeCoordinate fullest = region.first();
+  for (std::int32_t i = 1; i < region.how().slices(); ++i) {
+    const PeCoordinate at = region.slice(static_cast<std::uint32_t>(i));
+    if (slice(at).largest_free() < slice(fullest).largest_free()) fullest = at;
+  }
+  const SliceAllocator& memory = slice(fullest);
+  give_up(layout,
+          fmt::format("out of HBM: the interleaved tensor \"{}\" ({} in all) needs {} at one and the same address of "
+                      "each of {} slices from {} on, and no address has them free; on {}, the fullest, {} of {} are "
+                      "free (largest block {}); largest live tensors there: {}. Free tensors, make it smaller, or "
+                      "interleave it over more slices with a DPPolicy",
+                      layout.descriptor->name, to_text(layout.total), to_text(share), region.how().slices(),
+                      to_text(region.first()), to_text(fullest), to_text(memory.free_bytes()),
+                      to_text(slice_capacity_), to_text(memory.largest_free()), largest_tensors(fullest)));
 }
 
 }  // namespace kernbench::tensor

@@ -62,9 +62,17 @@ class DeviceAllocation {
   DeviceAllocation& operator=(const DeviceAllocation&) = delete;
 
   const std::shared_ptr<const addressing::TensorDescriptor>& descriptor() const { return descriptor_; }
-  /// Slice-local address of each shard of the descriptor.
+  /// Slice-local address of each of the descriptor's stored() boxes: of an array the one that its shares have in all
+  /// of its slices.
   const std::vector<std::uint64_t>& addresses() const { return addresses_; }
   Bytes shard_bytes(std::size_t shard) const;
+  /// What it takes of slices.
+  struct Held {
+    PeCoordinate slice;
+    std::uint64_t address = 0;
+    Bytes bytes;
+  };
+  const std::vector<Held>& held() const { return held_; }
 
  private:
   friend class DeviceMemory;
@@ -76,6 +84,7 @@ class DeviceAllocation {
   Bytes requested_, allocated_;
   std::shared_ptr<const addressing::TensorDescriptor> descriptor_;
   std::vector<std::uint64_t> addresses_;
+  std::vector<Held> held_;
 };
 
 /// All HBM slices of the machine. Must outlive its allocations.
@@ -107,9 +116,16 @@ class DeviceMemory {
 
  private:
   friend class DeviceAllocation;
+  struct Layout;
   SliceAllocator& slice(PeCoordinate at);
   void release(DeviceAllocation& allocation);
-  [[noreturn]] void fail(const std::string& name, PeCoordinate at, Bytes request, Bytes total);
+  void place(const ShardSpec& box, Layout& layout);
+  void place(const ShardSpec& box, const Interleaving& how, Layout& layout);
+  std::optional<std::uint64_t> common_room(const InterleavedRegion& region, Bytes share);
+  [[noreturn]] void give_up(Layout& layout, const std::string& message);
+  std::string largest_tensors(PeCoordinate at) const;
+  [[noreturn]] void fail(Layout& layout, PeCoordinate at, Bytes request);
+  [[noreturn]] void fail(Layout& layout, const InterleavedRegion& region, Bytes share);
 
   const topology::Topology topology_;
   addressing::VirtualAddressSpace& addresses_;

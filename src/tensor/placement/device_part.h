@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "base/interleaving.h"
 #include "base/name.h"
 #include "kernbench/coordinates.h"
 #include "kernbench/placement.h"
@@ -52,6 +53,15 @@ class DevicePart {
 /// The shards of a tensor on a part (resolve_dp_policy): a PE is a machine of one cube with one PE. ValueError when the
 /// policy names more than there are.
 std::vector<ShardSpec> shards_on(const DevicePart& part, const DPPolicy& policy, std::span<const std::int64_t> shape,
+                                 std::int64_t itemsize, const topology::Topology& topology);
+
+/// How a policy interleaves on a part; nothing when it does not. ValueError for a granule that cannot be one.
+std::optional<Interleaving> interleaving_on(const DevicePart& part, const DPPolicy& policy,
+                                            const topology::Topology& topology);
+
+/// The arrays of an interleaved tensor: one box, or one for each cube that has a part. Their PE is the first of those
+/// whose slices an array is spread over. ValueError as for shards_on.
+std::vector<ShardSpec> arrays_on(const DevicePart& part, const DPPolicy& policy, std::span<const std::int64_t> shape,
                                  std::int64_t itemsize, const topology::Topology& topology);
 
 }  // namespace kernbench::tensor

@@ -102,16 +102,17 @@ std::pair<std::int64_t, std::int64_t> grid_of(std::int64_t parts) {
   return {rows, parts / rows};
 }
 
-/// The box of part `index`, or nothing; of any placement but balanced.
+/// The box of part `index`, or nothing; of a placement that cuts by number.
 std::optional<Box> part_of(Placement placement, Box box, std::int64_t index, std::int64_t parts) {
   if (placement == Placement::replicate) return box;
-  if (box.shape.empty()) return index == 0 ? std::optional(box) : std::nullopt;
+  if (box.shape.empty()) return index == 0 ? std::optional(box) : std::nullopt;  // also of a grid
   const std::size_t last = box.shape.size() - 1;
   auto [rows, columns] = grid_of(parts);
   bool some = false;
   switch (placement) {
     case Placement::replicate:
     case Placement::balanced:
+    case Placement::interleaved:
       break;
     case Placement::row_wise:
       some = cut(box, 0, index, parts);
@@ -140,7 +141,8 @@ class Level {
 
   /// The box of part `index` of `box`, or nothing.
   std::optional<Box> part(const Box& box, std::int64_t index) {
-    if (placement_ != Placement::balanced || box.shape.empty()) return part_of(placement_, box, index, parts_);
+    const bool by_grid = placement_ == Placement::balanced || placement_ == Placement::interleaved;
+    if (!by_grid || box.shape.empty()) return part_of(placement_, box, index, parts_);
     if (box.shape != shape_) {
       shape_ = box.shape;
       cuts_ = BalancedCuts(shape_, itemsize_, parts_).best();
@@ -180,6 +182,19 @@ void check_sizes(std::span<const std::int64_t> shape, std::int64_t itemsize) {
   }
 }
 
+void check_interleaving(const DPPolicy& policy) {
+  if (policy.cube == Placement::interleaved && policy.pe != Placement::interleaved) {
+    throw ValueError(
+        "DPPolicy: cube is interleaved, but pe is not: granules go to the slices of PEs. Interleave both (over all "
+        "slices of the SIP), or pe alone (over those of each cube)");
+  }
+  if (policy.granule != Bytes(0) && policy.pe != Placement::interleaved) {
+    throw ValueError(fmt::format(
+        "DPPolicy: granule is {} bytes, but pe is not interleaved; only interleaved tensors have granules",
+        policy.granule.count()));
+  }
+}
+
 void check_machine(std::int32_t num_pe, std::int32_t num_cubes, SipId sip) {
   if (num_pe >= 1 && num_cubes >= 1 && sip.value >= 0) return;
   throw ValueError(
@@ -195,6 +210,7 @@ std::vector<ShardSpec> resolve_dp_policy(const DPPolicy& policy, std::span<const
                                          SipId target_sip) {
   check_machine(num_pe, num_cubes, target_sip);
   check_sizes(shape, itemsize);
+  check_interleaving(policy);
   const std::int32_t cubes = count_of("num_cubes", policy.num_cubes, num_cubes);
   const std::int32_t pes = count_of("num_pes", policy.num_pes, num_pe);
   const Box whole{.offset = std::vector<std::int64_t>(shape.size(), 0), .shape = {shape.begin(), shape.end()}};

@@ -27,6 +27,28 @@ std::optional<std::uint64_t> SliceAllocator::allocate(Bytes bytes) {
   return address;
 }
 
+std::optional<std::uint64_t> SliceAllocator::highest_room(Bytes bytes, std::uint64_t end) const {
+  if (bytes > capacity_) return std::nullopt;
+  const auto size = static_cast<std::uint64_t>(rounded(bytes).count());
+  for (auto block = by_address_.lower_bound(end); block != by_address_.begin();) {
+    const auto& [start, length] = *--block;
+    const std::uint64_t stop = std::min(start + static_cast<std::uint64_t>(length), end);
+    if (stop - start >= size) return stop - size;
+  }
+  return std::nullopt;
+}
+
+void SliceAllocator::allocate_at(std::uint64_t address, Bytes bytes) {
+  const std::int64_t size = rounded(bytes).count();
+  const auto block = std::prev(by_address_.upper_bound(address));
+  const auto [start, length] = *block;
+  const std::int64_t before = static_cast<std::int64_t>(address - start), after = length - before - size;
+  assert(after >= 0);
+  erase(start, length);
+  if (before > 0) insert(start, before);
+  if (after > 0) insert(address + static_cast<std::uint64_t>(size), after);
+}
+
 void SliceAllocator::free(std::uint64_t address, Bytes bytes) {
   std::int64_t size = rounded(bytes).count();
   assert(address + static_cast<std::uint64_t>(size) <= static_cast<std::uint64_t>(capacity_.count()));

@@ -17,7 +17,11 @@ class SliceAllocator {
   SliceAllocator(Bytes capacity, Bytes alignment);
   /// An aligned address, or nothing when no free block is large enough. `bytes` is rounded up to the alignment.
   std::optional<std::uint64_t> allocate(Bytes bytes);
-  /// Gives back what allocate(bytes) returned.
+  /// The highest aligned address from which on `bytes` are free and end at `end` or below it, which is aligned.
+  std::optional<std::uint64_t> highest_room(Bytes bytes, std::uint64_t end) const;
+  /// Takes `bytes` at `address`. REQUIRES: highest_room found them free.
+  void allocate_at(std::uint64_t address, Bytes bytes);
+  /// Gives back what allocate(bytes) returned, or allocate_at took.
   void free(std::uint64_t address, Bytes bytes);
 
   /// What a request of `bytes` takes: whole granules of the alignment, at least one.

@@ -13,12 +13,13 @@
 namespace kernbench::tile {
 
 /// Adds a piece that starts at `target` to the leg of its slice: all pieces of one slice are one leg, and legs stand in
-/// the order in which slices first occur.
+/// the order in which slices first occur. A piece of an interleaved tensor goes to a leg of each of its slices, and its
+/// granules there stay rows of their own.
 void append_leg(std::vector<hardware::DmaLeg>& legs, const addressing::ShardPiece& piece,
                 const addressing::Translation& target);
 
-/// The same piece as a place of a tile's elements of `item` bytes.
-numerics::Piece data_piece(const Environment& environment, const addressing::ShardPiece& piece,
-                           const addressing::Translation& target, std::int64_t item);
+/// The same piece as places of a tile's elements of `item` bytes: one, or one for each granule.
+void append_data(std::vector<numerics::Piece>& pieces, const Environment& environment,
+                 const addressing::ShardPiece& piece, const addressing::Translation& target, std::int64_t item);
 
 }  // namespace kernbench::tile

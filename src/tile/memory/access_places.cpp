@@ -5,6 +5,7 @@
 #include <array>
 #include <utility>
 
+#include "addressing/interleaved_places.h"
 #include "addressing/tensor_descriptor.h"
 #include "base/name_format.h"
 #include "kernbench/error.h"
@@ -31,18 +32,24 @@ class PlaceBuilder {
   void add(const addressing::ShardPiece& piece) {
     const addressing::Translation target = translate(piece);
     append_leg(places_.legs, piece, target);
-    if (environment_.data_enabled) places_.pieces.push_back(data_piece(environment_, piece, target, item_));
+    if (environment_.data_enabled) append_data(places_.pieces, environment_, piece, target, item_);
   }
 
   /// One range for the piece, or a longer or taller one where it goes on with the range before it.
   void add_merged(const addressing::ShardPiece& piece) {
     const addressing::Translation target = translate(piece);
-    if (environment_.data_enabled) places_.pieces.push_back(data_piece(environment_, piece, target, item_));
-    hardware::StridedRange range{target.address, piece.rows, Bytes(piece.row_bytes), piece.stride};
-    if (range.rows > 1 && range.stride == piece.row_bytes) range = {target.address, 1, range.total(), 0};
-    if (leg_ >= places_.legs.size() || places_.legs[leg_].slice != target.slice) find_leg(target.slice);
-    auto& ranges = places_.legs[leg_].ranges;
-    if (ranges.empty() || !extend(ranges.back(), range)) ranges.push_back(range);
+    if (environment_.data_enabled) append_data(places_.pieces, environment_, piece, target, item_);
+    const std::int64_t granule = target.region ? target.region->how().granule.count() : 0;
+    for_each_rows(piece, target, [&](const addressing::PlacedRows& rows) {
+      const auto [slice, address] = rows.first;
+      hardware::StridedRange range{address, rows.rows, Bytes(rows.row_bytes), rows.stride};
+      if (granule == 0 && range.rows > 1 && range.stride == rows.row_bytes) range = {address, 1, range.total(), 0};
+      if (leg_ >= places_.legs.size() || places_.legs[leg_].slice != slice) find_leg(slice);
+      auto& ranges = places_.legs[leg_].ranges;
+      // What the hash sends to a slice granule by granule stays apart.
+      const bool joins = granule == 0 || address % static_cast<std::uint64_t>(granule) != 0;
+      if (ranges.empty() || !joins || !extend(ranges.back(), range)) ranges.push_back(range);
+    });
   }
 
   Places take() {
@@ -128,13 +135,13 @@ class RunLocator {
     }
     if (at[rank - 1] + run.length > tensor_.shape[rank - 1]) return false;
     for (const std::uint32_t index : met_) {
-      if (holds(tensor_.shards[index], at, run.length)) return add(piece_of(index, at, run)), true;
+      if (holds(tensor_.stored()[index], at, run.length)) return add(piece_of(index, at, run)), true;
     }
     const std::span<const std::int64_t> offset(at.data(), rank);
     const std::array<std::int64_t, 8> ones{1, 1, 1, 1, 1, 1, 1, 1};
     const std::uint32_t index = locate_box(tensor_, offset, {ones.data(), rank}, reader_).front().shard;
     met_.push_back(index);
-    if (!holds(tensor_.shards[index], at, run.length)) return false;
+    if (!holds(tensor_.stored()[index], at, run.length)) return false;
     add(piece_of(index, at, run));
     return true;
   }
@@ -150,7 +157,7 @@ class RunLocator {
 
   addressing::ShardPiece piece_of(std::uint32_t index, const std::array<std::int64_t, 8>& at,
                                   const LaneRun& run) const {
-    const addressing::Shard& shard = tensor_.shards[index];
+    const addressing::Shard& shard = tensor_.stored()[index];
     std::int64_t element = 0;
     for (std::size_t i = 0; i < shard.shape.size(); ++i) element = element * shard.shape[i] + at[i] - shard.offset[i];
     return {.shard = index,
