@@ -30,7 +30,8 @@ tl::Extents extents(const std::vector<std::int64_t>& values) {
 
 class Case {
  public:
-  explicit Case(std::uint32_t seed) : random_(seed), seed_(seed) {
+  explicit Case(std::uint32_t seed, bool interleaved = false)
+      : random_(seed), seed_(seed), interleaved_(interleaved) {
     machine_ = {pick(1, 2), pick(1, 3), pick(1, 2), pick(1, 3), pick(1, 2)};
     device_ = pick(0, machine_.sips - 1);
     for (int rank = pick(0, 4); rank > 0; --rank) {
@@ -40,6 +41,7 @@ class Case {
     dtype_ = std::array{DType::u8, DType::i8, DType::f16, DType::bf16, DType::f32, DType::i32, DType::i64}[pick(0, 6)];
     policy_ = {.cube = static_cast<Placement>(seed % 5), .pe = static_cast<Placement>(seed / 5 % 5)};
     choose_counts(policy_);
+    if (interleaved_) interleave(policy_);
     choose_blocks();
   }
 
@@ -90,7 +92,14 @@ class Case {
   DPPolicy any_policy(int first) {
     DPPolicy policy{.cube = static_cast<Placement>(pick(first, 4)), .pe = static_cast<Placement>(pick(first, 4))};
     choose_counts(policy);
+    if (interleaved_ && pick(0, 1) == 0) interleave(policy);
     return policy;
+  }
+  /// Over the slices of each cube, or of the SIP.
+  void interleave(DPPolicy& policy) {
+    policy.pe = Placement::interleaved;
+    if (pick(0, 1) == 0) policy.cube = Placement::interleaved;
+    policy.granule = std::array{Bytes(0), Bytes(64), Bytes(64), Bytes(128), Bytes(512), Bytes(1024)}[pick(0, 5)];
   }
   torch::LaunchOptions all_pes() const {
     torch::LaunchOptions options;
@@ -191,6 +200,7 @@ class Case {
 
   std::mt19937 random_;
   std::uint32_t seed_;
+  bool interleaved_;
   Machine machine_{};
   int device_ = 0;
   std::vector<std::int64_t> shape_, block_;
@@ -198,6 +208,16 @@ class Case {
   DType dtype_ = DType::f32;
   DPPolicy policy_;
 };
+
+TEST(PlacementProperties, InterleavedTensorsHoldWhatWasWritten) {
+  const std::uint32_t cases = kSanitized ? 60 : 400;
+  for (std::uint32_t seed = 0; seed < cases; ++seed) {
+    SCOPED_TRACE("seed " + std::to_string(seed));
+    Case random(seed, true);
+    simulate(random.options(), [&] { random.run(); });
+    if (::testing::Test::HasFailure()) return;
+  }
+}
 
 TEST(PlacementProperties, EveryPeReadsWhatTheHostWroteAndTheHostWhatThePesStored) {
   const std::uint32_t cases = kSanitized ? 100 : 600;
