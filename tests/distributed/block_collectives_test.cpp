@@ -53,12 +53,14 @@ const std::vector<DPPolicy> kPlacements{{},
                                         {.cube = Placement::column_wise, .pe = Placement::column_wise},
                                         {.cube = Placement::replicate, .pe = Placement::replicate},
                                         {.num_cubes = 1, .num_pes = 1},
-                                        {.cube = Placement::replicate, .pe = Placement::row_wise}};
+                                        {.cube = Placement::replicate, .pe = Placement::row_wise},
+                                        {.cube = Placement::interleaved, .pe = Placement::interleaved}};
 const std::vector<DPPolicy> kOthers{{.cube = Placement::row_wise, .pe = Placement::column_wise},
                                     {},
                                     {.num_cubes = 1, .num_pes = 3},
                                     {.cube = Placement::replicate, .pe = Placement::replicate},
-                                    {.cube = Placement::tiled_row_major, .pe = Placement::replicate}};
+                                    {.cube = Placement::tiled_row_major, .pe = Placement::replicate},
+                                    {.pe = Placement::interleaved, .granule = Bytes(64)}};
 
 struct Case {
   Form form = Form::all_gather;

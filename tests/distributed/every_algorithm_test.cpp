@@ -156,6 +156,10 @@ TEST(EveryAllReduce, IsExactUnderEveryPlacement) {
       all.push_back({210, DType::f16, ReduceOp::SUM, {30, 7}, {.cube = cube, .pe = pe}});
     }
   }
+  for (const Placement cube : {Placement::replicate, Placement::row_wise, Placement::interleaved}) {
+    const DPPolicy interleaved{.cube = cube, .pe = Placement::interleaved, .granule = Bytes(64)};
+    all.push_back({210, DType::f16, ReduceOp::SUM, {30, 7}, interleaved});
+  }
   for (const auto& algorithm : algorithms_of(CollectiveOperation::all_reduce)) {
     expect_exact(algorithm, 3, machine_with(algorithm, 3), all);
   }

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "devices.h"
+#include "support/interleaved.h"
 
 namespace kernbench {
 namespace {
@@ -70,10 +71,11 @@ Tensor apply(Tensor x, const std::vector<Change>& changes) {
 DPPolicy random_policy(std::mt19937_64& random) {
   constexpr Placement kAll[] = {Placement::replicate,       Placement::row_wise,           Placement::column_wise,
                                 Placement::tiled_row_major, Placement::tiled_column_major, Placement::balanced};
-  return {.cube = kAll[pick(random, 0, 5)],
-          .pe = kAll[pick(random, 0, 5)],
-          .num_cubes = static_cast<int>(pick(random, 0, 2)),
-          .num_pes = static_cast<int>(pick(random, 0, 2))};
+  const DPPolicy policy{.cube = kAll[pick(random, 0, 5)],
+                        .pe = kAll[pick(random, 0, 5)],
+                        .num_cubes = static_cast<int>(pick(random, 0, 2)),
+                        .num_pes = static_cast<int>(pick(random, 0, 2))};
+  return testing::maybe_interleaved(policy, random());
 }
 
 /// Copies random views of random tensors between devices, as the host does it.

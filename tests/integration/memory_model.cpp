@@ -15,6 +15,7 @@
 #include "kernbench/error.h"
 #include "programs.h"
 #include "tile/program/program.h"
+#include "support/interleaved.h"
 
 namespace kernbench::testing {
 
@@ -127,7 +128,8 @@ class Case {
   torch::Tensor make_tensor() {
     constexpr Placement kAll[] = {Placement::replicate,       Placement::row_wise,           Placement::column_wise,
                                   Placement::tiled_row_major, Placement::tiled_column_major, Placement::balanced};
-    const DPPolicy policy{.cube = kAll[pick(0, 5)], .pe = kAll[pick(0, 5)]};
+    const auto policy =
+        testing::maybe_interleaved({.cube = kAll[pick(0, 5)], .pe = kAll[pick(0, 5)]}, random_());
     const auto options = torch::dtype(dtype_).device("ahbm").placement(policy).name("x");
     if (!filled_) return torch::empty(shape_, options);
     std::vector<double> values;
@@ -264,7 +266,8 @@ class Case {
       const Shape index = index_of(*at, shape_), one(shape_.size(), 1);
       const auto piece = addressing::locate_box(x.descriptor(), index, one, program.coordinate()).front();
       const auto to = program.environment().addresses.translate(program.coordinate(), piece.va, Bytes(piece.row_bytes));
-      expected.emplace_back(to.slice, to.address);
+      const auto byte = to.region ? to.region->decode(to.address) : SliceAddress{to.slice, to.address};
+      expected.emplace_back(byte.slice, byte.address);
     }
     for (const auto& leg : tile.state()->producer->dma().legs) {
       for (const auto& range : leg.ranges) {

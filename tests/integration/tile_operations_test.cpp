@@ -7,6 +7,7 @@
 
 #include "programs.h"
 #include "tile_reference.h"
+#include "support/interleaved.h"
 
 namespace kernbench {
 namespace {
@@ -60,10 +61,11 @@ DPPolicy random_policy(std::mt19937& random, bool replicas) {
   constexpr std::array kAll{Placement::balanced,        Placement::row_wise,           Placement::column_wise,
                             Placement::tiled_row_major, Placement::tiled_column_major, Placement::replicate};
   const std::size_t choices = replicas ? 6 : 5;
-  return {.cube = kAll[random() % choices],
-          .pe = kAll[random() % choices],
-          .num_cubes = static_cast<int>(random() % 5),
-          .num_pes = static_cast<int>(random() % 3)};
+  const DPPolicy policy{.cube = kAll[random() % choices],
+                        .pe = kAll[random() % choices],
+                        .num_cubes = static_cast<int>(random() % 5),
+                        .num_pes = static_cast<int>(random() % 3)};
+  return testing::maybe_interleaved(policy, random());
 }
 
 struct Block {

@@ -1,4 +1,5 @@
 #include "support.h"
+#include "support/interleaved.h"
 
 #include <gtest/gtest.h>
 
@@ -22,7 +23,7 @@ DPPolicy Draw::placement() {
   if (chance(3)) policy = {};
   if (chance(6)) policy.num_pes = 1;
   if (chance(6)) policy.num_cubes = 1;
-  return policy;
+  return maybe_interleaved(policy, static_cast<std::uint64_t>(integer(0, 23)));
 }
 
 Sizes Draw::sizes(std::size_t rank, std::int64_t most) {

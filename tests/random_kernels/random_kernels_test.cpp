@@ -12,6 +12,7 @@
 #include "generator.h"
 #include "kernbench/kernbench.h"
 #include "support/sanitizers.h"
+#include "support/interleaved.h"
 
 namespace kernbench::testing {
 namespace {
@@ -31,7 +32,7 @@ DPPolicy random_placement(std::mt19937& random) {
   DPPolicy policy;
   policy.cube = static_cast<Placement>(random() % 5);
   policy.pe = static_cast<Placement>(random() % 5);
-  return policy;
+  return testing::maybe_interleaved(policy, random());
 }
 
 Scenario random_scenario(std::uint32_t seed) {

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "harness.h"
+#include "support/interleaved.h"
 
 namespace kernbench::tile_test {
 namespace {
@@ -57,7 +58,8 @@ RunResult sums(const SimulateOptions& options, unsigned seed, bool together, std
     const std::int64_t rows = 64 + static_cast<std::int64_t>(random() % 200),
                        columns = 64 + static_cast<std::int64_t>(random() % 100);
     const Placement placements[] = {Placement::balanced, Placement::replicate, Placement::column_wise};
-    const DPPolicy policy{.cube = placements[random() % 3], .pe = placements[random() % 3]};
+    const auto policy =
+        testing::maybe_interleaved({.cube = placements[random() % 3], .pe = placements[random() % 3]}, random());
     const auto x = (torch::arange(rows * columns, torch::kFloat) / 7.0 - 300).view({rows, columns});
     const DType dtype = random() % 2 == 0 ? DType::f16 : DType::f32;
     const auto on_device = x.to(torch::dtype(dtype).device("ahbm").placement(policy));
