@@ -89,8 +89,8 @@ std::vector<Case> cases(int ranks) {
   for (int form = 0; form < kForms; ++form) {
     for (std::size_t i = 0; i < kShapes.size(); ++i) {
       const std::size_t k = static_cast<std::size_t>(form * 8 + ranks);
-      Case each{static_cast<Form>(form), kTypes[(i + k) % 5], kShapes[i], kOthers[(3 * i + k / 5) % 5],
-                kPlacements[(2 * i + k) % 5]};
+      Case each{static_cast<Form>(form), kTypes[(i + k) % 5], kShapes[i], kOthers[(5 * i + k / 5) % 6],
+                kPlacements[(i + k) % 6]};
       each.in_place =
           (i + k) % 2 == 1 && (each.form == Form::all_gather_into_tensor || each.form == Form::reduce_scatter_tensor);
       each.root = static_cast<int>((i + k) % static_cast<std::size_t>(ranks));

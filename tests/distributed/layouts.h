@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "kernbench/kernbench.h"
+#include "support/interleaved.h"
 
 namespace kernbench::testing {
 
@@ -64,6 +65,7 @@ class RandomLayouts {
   Layout with_policy(Layout layout) {
     layout.policy = {static_cast<Placement>(upto(6)), static_cast<Placement>(upto(6)), static_cast<int>(upto(3)),
                      static_cast<int>(upto(3))};
+    layout.policy = maybe_interleaved(layout.policy, random_());
     layout.before = layout.extra = 0;
     if (upto(4) == 0) {
       layout.extra = upto(6);

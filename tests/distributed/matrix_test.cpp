@@ -5,6 +5,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <array>
 #include <cmath>
 #include <cstdlib>
@@ -43,11 +44,14 @@ const std::vector<DType> kTypes{DType::f32, DType::f16, DType::bf16,   DType::i3
                                 DType::i8,  DType::u8,  DType::f8e4m3, DType::f8e5m2, DType::boolean};
 const std::vector<ReduceOp> kReductions{ReduceOp::SUM, ReduceOp::AVG,  ReduceOp::PRODUCT, ReduceOp::MIN,
                                         ReduceOp::MAX, ReduceOp::BAND, ReduceOp::BOR,     ReduceOp::BXOR};
-const std::vector<DPPolicy> kPlacements{{},
-                                        {.cube = Placement::replicate, .pe = Placement::row_wise},
-                                        {.cube = Placement::row_wise, .pe = Placement::replicate},
-                                        {.num_cubes = 1, .num_pes = 1},
-                                        {.cube = Placement::replicate, .pe = Placement::replicate}};
+const std::vector<DPPolicy> kPlacements{
+    {},
+    {.cube = Placement::replicate, .pe = Placement::row_wise},
+    {.cube = Placement::row_wise, .pe = Placement::replicate},
+    {.num_cubes = 1, .num_pes = 1},
+    {.cube = Placement::interleaved, .pe = Placement::interleaved},
+    {.cube = Placement::replicate, .pe = Placement::interleaved, .granule = Bytes(64)},
+    {.cube = Placement::replicate, .pe = Placement::replicate}};
 const std::vector<std::string> kMemories{"tcm", "hbm", "sram"};
 
 struct Cell {
@@ -230,7 +234,8 @@ std::string refusal_of_call(CollectiveOperation operation, const Cell& cell) {
 
 /// Whether the root's block of its list lies where the other ranks' tensors do, as gather and scatter need.
 bool is_placed_alike(const DPPolicy& policy) {
-  return policy == kPlacements[3] || policy == kPlacements[4];
+  const auto place = std::ranges::find(kPlacements, policy) - kPlacements.begin();
+  return place >= 3;  // on one PE, in one array, or whole on each PE
 }
 
 /// The cell for an operation: a root that cannot work in place does not; GatherAndScatter.* holds it to that.

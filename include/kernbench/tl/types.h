@@ -69,7 +69,8 @@ class Tensor {
   /// The tensor's first element.
   Pointer data_ptr() const;
 
-  /// The boxes of this tensor that live in the calling PE's own HBM slice (offset and shape, in elements).
+  /// The boxes of this tensor that live in the calling PE's own HBM slice (offset and shape, in elements). Of an
+  /// interleaved tensor, which lies in many slices, the PE's share of the work.
   struct Box {
     Extents offset;
     Extents shape;
