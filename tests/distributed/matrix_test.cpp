@@ -5,7 +5,6 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include <algorithm>
 #include <array>
 #include <cmath>
 #include <cstdlib>
@@ -234,8 +233,7 @@ std::string refusal_of_call(CollectiveOperation operation, const Cell& cell) {
 
 /// Whether the root's block of its list lies where the other ranks' tensors do, as gather and scatter need.
 bool is_placed_alike(const DPPolicy& policy) {
-  const auto place = std::ranges::find(kPlacements, policy) - kPlacements.begin();
-  return place >= 3;  // on one PE, in one array, or whole on each PE
+  return policy == kPlacements[3] || policy == kPlacements.back();
 }
 
 /// The cell for an operation: a root that cannot work in place does not; GatherAndScatter.* holds it to that.

@@ -99,9 +99,32 @@ TEST(PlacementAgreement, TheErrorSaysBothPlacementsInTheWordsOfTheProgram) {
   EXPECT_THAT(error(), HasSubstr("vs replicate over 2 cubes, balanced over 1 PE of each"));
   layouts[1].policy = {.num_cubes = 1};
   EXPECT_THAT(error(), HasSubstr("vs balanced over 1 cube, balanced over 2 PEs of each"));
+  layouts[1].policy = {.cube = Placement::interleaved, .pe = Placement::interleaved, .granule = Bytes(64)};
+  EXPECT_THAT(error(), HasSubstr("vs interleaved over 2 cubes, interleaved over 2 PEs of each in granules of 64B"));
+  layouts[1].policy = {.pe = Placement::interleaved};
+  EXPECT_THAT(error(), HasSubstr("vs balanced over 2 cubes, interleaved over 2 PEs of each"));
   layouts[1] = {{8, 8}, {}, 3, 8};
   EXPECT_THAT(error(), HasSubstr("vs balanced over 2 cubes, balanced over 2 PEs of each (of a tensor of shape [16, 8], "
                                  "from element 24)"));
+}
+
+// The same elements in the same order, but by other granules, on other PEs, or in other slices.
+TEST(PlacementAgreement, InterleavedTensorsMeetThoseThatAreInterleavedAlike) {
+  const DPPolicy all{.cube = Placement::interleaved, .pe = Placement::interleaved, .granule = Bytes(64)};
+  DPPolicy small = all, narrow = all;
+  small.granule = Bytes(128);
+  narrow.num_cubes = 1;
+  for (const auto& operation : operations()) {
+    const auto alike = run(machine(), {Layout{{6, 37}, all}, Layout{{6, 37}, all}}, operation.call, operation.expected);
+    EXPECT_EQ(alike.error, "") << operation.name;
+    EXPECT_TRUE(alike.right[0] && alike.right[1]) << operation.name;
+    for (const DPPolicy& other : {small, narrow, DPPolicy{}, DPPolicy{.pe = Placement::interleaved}}) {
+      const Layouts layouts{Layout{{6, 37}, all}, Layout{{6, 37}, other}};
+      EXPECT_THAT(run(machine(), layouts, operation.call, operation.expected).error,
+                  HasSubstr("Tensor placement: interleaved over 2 cubes, "))
+          << operation.name;
+    }
+  }
 }
 
 TEST(PlacementAgreement, ReplicasMeetReplicasOnlyWhereTheOtherRankHasThemToo) {

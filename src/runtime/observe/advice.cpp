@@ -85,7 +85,7 @@ std::vector<std::string> advice(const RunResult& result) {
           static_cast<double>(launch.distance.own_slice.count()) / static_cast<double>(launch.hbm_bytes.count());
       warnings.push_back(
           fmt::format("{}: {:.0f} % of its bytes are in HBM slices of other PEs, though each byte is moved about once: "
-                      "place its tensors alike and let each program take its local_shard",
+                      "place its tensors alike, and not interleaved, and let each program take its local_shard",
                       kernel.name, 100 * (1 - own)));
     }
   }
