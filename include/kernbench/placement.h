@@ -57,8 +57,8 @@ struct ShardSpec {
 /// The shards of a tensor of `shape`, of elements of `itemsize` bytes, on SIP `target_sip` of a machine with
 /// `num_cubes` cubes of `num_pe` PEs: ordered by cube, then PE. The cube level cuts the tensor, the PE level each
 /// cube's box. Empty boxes have no shard; a scalar counts as one row. What is interleaved is shared for work as if it
-/// were balanced. ValueError when the policy names more cubes or PEs than there are, interleaves over cubes and not over
-/// PEs, or gives a granule to what is not interleaved, and for sizes that no tensor has.
+/// were balanced. ValueError when the policy names more cubes or PEs than there are, interleaves over cubes and not
+/// over PEs, or gives a granule to what is not interleaved, and for sizes that no tensor has.
 std::vector<ShardSpec> resolve_dp_policy(const DPPolicy& policy, std::span<const std::int64_t> shape,
                                          std::int64_t itemsize, std::int32_t num_pe, std::int32_t num_cubes,
                                          SipId target_sip);

@@ -52,7 +52,8 @@ struct PlacedRows {
 /// visit.
 template <class Visit>
 void for_each_rows(const ShardPiece& piece, const Translation& target, const Visit& visit) {
-  if (!target.region) return visit(PlacedRows{{target.slice, target.address}, piece.rows, piece.row_bytes, piece.stride});
+  if (!target.region)
+    return visit(PlacedRows{{target.slice, target.address}, piece.rows, piece.row_bytes, piece.stride});
   const std::int64_t granule = target.region->how().granule.count();
   for (std::int64_t row = 0; row < piece.rows;) {
     const std::uint64_t address = target.address + static_cast<std::uint64_t>(row * piece.stride);

@@ -27,8 +27,8 @@ struct Translation {
 struct Mapping {
   std::uint64_t offset = 0;  // from the range's start, page-aligned
   Bytes bytes;
-  PeCoordinate slice;             // the first of an interleaved region
-  std::uint64_t address = 0;      // local to the slice, and the same in all slices of a region
+  PeCoordinate slice;              // the first of an interleaved region
+  std::uint64_t address = 0;       // local to the slice, and the same in all slices of a region
   Interleaving interleaving = {};  // of a region; that of no slices for one slice
 };
 

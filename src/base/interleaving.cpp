@@ -1,5 +1,7 @@
 #include "base/interleaving.h"
 
+#include <limits>
+
 namespace kernbench {
 
 std::uint32_t interleaved_part(std::uint64_t number, std::uint32_t parts) {
@@ -31,8 +33,9 @@ std::uint64_t InterleavedRegion::encode(const SliceAddress& place) const {
 }
 
 Bytes InterleavedRegion::share_of(Bytes bytes) const {
-  const auto in_group = static_cast<std::int64_t>(group());
-  return Bytes((bytes.count() / in_group + (bytes.count() % in_group != 0 ? 1 : 0)) * how_.granule.count());
+  const std::int64_t granule = how_.granule.count(), in_group = granule * how_.slices();
+  const std::int64_t groups = bytes.count() / in_group + (bytes.count() % in_group != 0 ? 1 : 0);
+  return Bytes(std::min(groups, std::numeric_limits<std::int64_t>::max() / granule) * granule);
 }
 
 }  // namespace kernbench

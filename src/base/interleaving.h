@@ -81,18 +81,16 @@ void InterleavedRegion::for_each_granule(std::uint64_t address, std::int64_t byt
 template <class Visit>
 void InterleavedRegion::for_each_run(std::uint64_t address, std::int64_t bytes, const Visit& visit) const {
   const auto one_by_one = [&](std::uint64_t from, std::uint64_t to) {
-    for_each_granule(from, static_cast<std::int64_t>(to - from), [&](const SliceAddress& place, std::int64_t length) {
-      visit(place, std::int64_t{1}, length);
-    });
+    for_each_granule(from, static_cast<std::int64_t>(to - from),
+                     [&](const SliceAddress& place, std::int64_t length) { visit(place, std::int64_t{1}, length); });
   };
   const std::uint64_t end = address + static_cast<std::uint64_t>(std::max<std::int64_t>(bytes, 0));
   const std::uint64_t first = (address + group() - 1) / group() * group(), last = end / group() * group();
   if (first >= last) return one_by_one(address, end);
   one_by_one(address, first);
   const auto groups = static_cast<std::int64_t>((last - first) / group());
-  for_each_granule(first, static_cast<std::int64_t>(group()), [&](const SliceAddress& place, std::int64_t length) {
-    visit(place, groups, length);
-  });
+  for_each_granule(first, static_cast<std::int64_t>(group()),
+                   [&](const SliceAddress& place, std::int64_t length) { visit(place, groups, length); });
   one_by_one(last, end);
 }
 

@@ -95,8 +95,9 @@ bool lies_as_if_new(const torch::Tensor& tensor, const TensorDescriptor& descrip
   as_new.interleaving = interleaving.value_or(Interleaving{});
   for (ShardSpec& box : (interleaving ? tensor::arrays_on : tensor::shards_on)(part, view.policy, view.sizes,
                                                                                item_size(view.dtype), topology)) {
-    (interleaving ? as_new.arrays : as_new.shards).push_back(
-        {.owner = {box.sip, box.cube, box.pe}, .offset = std::move(box.offset), .shape = std::move(box.shape)});
+    (interleaving ? as_new.arrays : as_new.shards)
+        .push_back(
+            {.owner = {box.sip, box.cube, box.pe}, .offset = std::move(box.offset), .shape = std::move(box.shape)});
   }
   return element_places(as_new) == element_places(descriptor);
 }

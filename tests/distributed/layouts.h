@@ -57,6 +57,8 @@ class RandomLayouts {
     Layout second = upto(agreeing) == 0 ? first : with_policy(first);
     if (upto(3) == 0) second.policy.cube = first.policy.cube;
     if (upto(3) == 0) second.policy.pe = first.policy.pe;
+    if (second.policy.cube == Placement::interleaved) second.policy.pe = Placement::interleaved;
+    if (second.policy.pe != Placement::interleaved) second.policy.granule = Bytes(0);
     return {first, second};
   }
 

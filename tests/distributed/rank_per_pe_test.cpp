@@ -72,6 +72,20 @@ TEST(RankPerPe, RanksAreCountedSipBySipCubeByCubePeByPe) {
                           ElementsAre("sip1.cube1.pe0")));
 }
 
+TEST(RankPerPe, AnInterleavedTensorOfARankHasTheOneSliceOfItsPe) {
+  constexpr DPPolicy kInterleaved{.cube = Placement::interleaved, .pe = Placement::interleaved};
+  const auto program = [](int rank) {
+    const auto x = torch::full({300}, rank + 1, kOnDevice.placement(kInterleaved));
+    const auto& tensor = *tensor::device_storage(x)->descriptor();
+    ASSERT_EQ(tensor.arrays.size(), 1u);
+    EXPECT_EQ(tensor.arrays.front().owner, (PeCoordinate{SipId{0}, CubeId{rank / 2}, PeId{rank % 2}}));
+    EXPECT_EQ(tensor.interleaving.slices(), 1);
+    dist::all_reduce(x);
+    EXPECT_TRUE(x.cpu().equal(torch::full({300}, 10)));
+  };
+  EXPECT_EQ(error_of_world(1, 4, program), "no error");
+}
+
 TEST(RankPerPe, ASmallerWorldHasASipForEachRank) {
   EXPECT_EQ(error_of_world(2, 2,
                            [](int rank) {

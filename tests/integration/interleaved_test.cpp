@@ -298,5 +298,82 @@ TEST(Interleaved, EachPeWorksOnAPartOfItsOwn) {
   });
 }
 
+TEST(Interleaved, AtomicsOfAllPesMeetInTheirSlices) {
+  simulate(tiny({"sip.cubes.mesh=[2, 1]"}), [] {
+    DPPolicy policy = kOverSip;
+    policy.granule = Bytes(64);
+    auto counters = torch::zeros({100}, torch::dtype(torch::kInt).device("ahbm").placement(policy));
+    torch::launch(
+        "count",
+        [](tl::Tensor t) {
+          tl::atomic_add(t.data_ptr() + tl::arange(0, 100), 1);
+          for (std::int64_t i = 0; i < 100; i += 9) tl::atomic_add(t.data_ptr() + i, 10);
+        },
+        counters);
+    const auto host = counters.cpu();
+    for (std::int64_t i = 0; i < 100; ++i) EXPECT_EQ(host[i].item<int>(), i % 9 == 0 ? 44 : 4) << i;
+  });
+  const auto text = testing::error_of(
+      [] {
+        auto x = torch::zeros({100}, torch::dtype(torch::kInt)
+                                         .device("ahbm")
+                                         .placement({.cube = Placement::replicate, .pe = Placement::interleaved}));
+        torch::launch("count", [](tl::Tensor t) { tl::atomic_add(t.data_ptr(), 1); }, x);
+        torch::ahbm::synchronize();
+      },
+      tiny({"sip.cubes.mesh=[2, 1]"}));
+  EXPECT_THAT(text, HasSubstr("is replicated, and an atomic would change one copy of it only"));
+}
+
+TEST(Interleaved, CopiesBetweenPlacementsKeepTheElements) {
+  simulate(tiny({"sip.cubes.mesh=[2, 1]", "cube.pes.mesh=[3, 1]", "cube.hbm.channels=12"}), [] {
+    const auto host = torch::arange(47 * 53, torch::kInt).view({47, 53});
+    const std::vector<DPPolicy> policies{
+        {},
+        kOverSip,
+        kOverCubes,
+        {.cube = Placement::replicate, .pe = Placement::interleaved, .granule = Bytes(64)},
+        {.cube = Placement::column_wise, .pe = Placement::column_wise}};
+    for (const DPPolicy& from : policies) {
+      for (const DPPolicy& to : policies) {
+        const auto x = host.to(torch::device("ahbm").placement(from));
+        auto y = torch::zeros({47, 53}, torch::dtype(torch::kInt).device("ahbm").placement(to));
+        y.copy_(x);
+        EXPECT_TRUE(y.cpu().equal(host));
+        y.narrow(1, 7, 11).fill_(-1);
+        y[3].copy_(x[5]);
+        auto expected = host.clone();
+        expected.narrow(1, 7, 11).fill_(-1);
+        expected[3].copy_(host[5]);
+        EXPECT_TRUE(y.cpu().equal(expected));
+        EXPECT_TRUE(y.view({53, 47}).cpu().equal(expected.view({53, 47})));
+      }
+    }
+  });
+}
+
+// Kernels take views of consecutive elements of an array, in any shape, wherever they begin.
+TEST(Interleaved, AKernelSeesAViewAsATensorOfItsOwn) {
+  simulate(tiny({"sip.cubes.mesh=[2, 1]"}), [] {
+    DPPolicy policy = kOverSip;
+    policy.granule = Bytes(64);
+    const auto host = torch::arange(37 * 12, torch::kInt);
+    auto x = host.to(torch::device("ahbm").placement(policy));
+    auto part = x.narrow(0, 5, 30 * 14).view({30, 14});
+    torch::launch(
+        "negate",
+        [](tl::Tensor t) {
+          for (std::size_t i = 0; i < t.local_shard_count(); ++i) {
+            const auto [offset, shape] = t.local_shard(i);
+            tl::store(t, offset, tl::load(t, offset, shape) * -1);
+          }
+        },
+        part);
+    auto expected = host.clone();
+    expected.narrow(0, 5, 30 * 14).mul_(-1);
+    EXPECT_TRUE(x.cpu().equal(expected));
+  });
+}
+
 }  // namespace
 }  // namespace kernbench

@@ -14,8 +14,8 @@
 #include "addressing/locate.h"
 #include "kernbench/error.h"
 #include "programs.h"
-#include "tile/program/program.h"
 #include "support/interleaved.h"
+#include "tile/program/program.h"
 
 namespace kernbench::testing {
 
@@ -128,8 +128,7 @@ class Case {
   torch::Tensor make_tensor() {
     constexpr Placement kAll[] = {Placement::replicate,       Placement::row_wise,           Placement::column_wise,
                                   Placement::tiled_row_major, Placement::tiled_column_major, Placement::balanced};
-    const auto policy =
-        testing::maybe_interleaved({.cube = kAll[pick(0, 5)], .pe = kAll[pick(0, 5)]}, random_());
+    const auto policy = testing::maybe_interleaved({.cube = kAll[pick(0, 5)], .pe = kAll[pick(0, 5)]}, random_());
     const auto options = torch::dtype(dtype_).device("ahbm").placement(policy).name("x");
     if (!filled_) return torch::empty(shape_, options);
     std::vector<double> values;

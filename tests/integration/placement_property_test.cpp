@@ -30,8 +30,7 @@ tl::Extents extents(const std::vector<std::int64_t>& values) {
 
 class Case {
  public:
-  explicit Case(std::uint32_t seed, bool interleaved = false)
-      : random_(seed), seed_(seed), interleaved_(interleaved) {
+  explicit Case(std::uint32_t seed, bool interleaved = false) : random_(seed), seed_(seed), interleaved_(interleaved) {
     machine_ = {pick(1, 2), pick(1, 3), pick(1, 2), pick(1, 3), pick(1, 2)};
     device_ = pick(0, machine_.sips - 1);
     for (int rank = pick(0, 4); rank > 0; --rank) {

@@ -6,8 +6,8 @@
 #include <array>
 
 #include "programs.h"
-#include "tile_reference.h"
 #include "support/interleaved.h"
+#include "tile_reference.h"
 
 namespace kernbench {
 namespace {

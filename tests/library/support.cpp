@@ -1,5 +1,4 @@
 #include "support.h"
-#include "support/interleaved.h"
 
 #include <gtest/gtest.h>
 
@@ -7,6 +6,7 @@
 
 #include "runtime/context.h"
 #include "runtime/devices/simulated_devices.h"
+#include "support/interleaved.h"
 #include "support/sanitizers.h"
 
 namespace kernbench::testing {

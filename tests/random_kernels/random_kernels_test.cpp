@@ -11,8 +11,8 @@
 #include "execute.h"
 #include "generator.h"
 #include "kernbench/kernbench.h"
-#include "support/sanitizers.h"
 #include "support/interleaved.h"
+#include "support/sanitizers.h"
 
 namespace kernbench::testing {
 namespace {

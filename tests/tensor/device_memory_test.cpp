@@ -124,7 +124,77 @@ TEST_F(DeviceMemoryTest, OutOfMemoryTellsFragmentsFromFreeBytes) {
   }
 }
 
+// Slices of 1 MiB in pages of 4 KiB; granules of 1 KiB.
+TEST_F(DeviceMemoryTest, AnInterleavedTensorIsOneArrayWithAnEqualShareOfEachSlice) {
+  const DPPolicy all{.cube = Placement::interleaved, .pe = Placement::interleaved};
+  const auto x = allocate("x", {10, 1000}, all);  // 40 granules, ten for each of four slices
+  const auto& tensor = *x->descriptor();
+  ASSERT_EQ(tensor.arrays.size(), 1u);
+  EXPECT_EQ(tensor.arrays.front().va, tensor.va);
+  EXPECT_EQ(tensor.va_bytes, Bytes(40'000));
+  EXPECT_EQ(tensor.interleaving, (Interleaving{2, 2, Bytes(1024)}));
+  ASSERT_EQ(x->held().size(), 4u);
+  for (const auto& held : x->held()) {
+    EXPECT_EQ(held.bytes, Bytes(10 << 10));
+    EXPECT_EQ(held.address, (1u << 20) - (12 << 10)) << "three pages, at the top of each slice";
+    EXPECT_EQ(listener.mapped.at({held.slice, held.address}), held.bytes);
+  }
+  const auto at = addresses.translate({{0}, {1}, {1}}, tensor.va + 4097, Bytes(40'000 - 4097));
+  ASSERT_TRUE(at.region.has_value());
+  EXPECT_EQ(at.address, at.region->of_share(x->held().front().address) + 4097);
+  EXPECT_THROW(addresses.translate({}, tensor.va, Bytes(40'001)), OutOfBoundsError);
+
+  const auto y = allocate("y", {10, 1000}, {.cube = Placement::replicate, .pe = Placement::interleaved});
+  const auto& replicas = y->descriptor()->arrays;
+  ASSERT_EQ(replicas.size(), 2u);
+  EXPECT_EQ(replicas[0].va, replicas[1].va);
+  EXPECT_EQ(addresses.translate({{0}, {1}, {1}}, replicas[0].va, Bytes(1)).slice, (PeCoordinate{{0}, {1}, {0}}));
+  EXPECT_EQ(addresses.translate({{0}, {0}, {1}}, replicas[0].va, Bytes(1)).slice, (PeCoordinate{{0}, {0}, {0}}));
+}
+
+TEST_F(DeviceMemoryTest, RandomInterleavedTensorsAndShardsNeverOverlapAndAllComesBack) {
+  std::mt19937 random(5);
+  std::vector<std::shared_ptr<const DeviceAllocation>> live;
+  int refused = 0;
+  for (int round = 0; round < 3000; ++round) {
+    if (!live.empty() && random() % 5 < 2) {
+      std::swap(live[random() % live.size()], live.back());
+      live.pop_back();
+    }
+    DPPolicy policy{.num_cubes = static_cast<int>(random() % 3), .num_pes = static_cast<int>(random() % 3)};
+    if (random() % 2 == 0) policy.pe = Placement::interleaved;
+    if (policy.pe == Placement::interleaved && random() % 2 == 0) policy.cube = Placement::interleaved;
+    try {
+      live.push_back(allocate("x", {1 + static_cast<std::int64_t>(random() % 90'000)}, policy));
+    } catch (const OutOfMemoryError&) {
+      ++refused;
+    }
+    std::pair<PeCoordinate, std::uint64_t> end;
+    for (const auto& [begin, bytes] : listener.mapped) {
+      ASSERT_TRUE(begin.first != end.first || begin.second >= end.second) << "round " << round;
+      ASSERT_LE(begin.second + static_cast<std::uint64_t>(bytes.count()), 1u << 20);
+      end = {begin.first, begin.second + static_cast<std::uint64_t>(bytes.count())};
+    }
+    for (const auto& tensor : live) {
+      if (!tensor->descriptor()->is_interleaved()) continue;
+      std::size_t i = 0;  // the slices of an array follow each other
+      for (const auto& held : tensor->held()) {
+        const auto slices = static_cast<std::size_t>(tensor->descriptor()->interleaving.slices());
+        ASSERT_EQ(held.address, tensor->addresses()[i++ / slices]);
+      }
+    }
+  }
+  EXPECT_GT(refused, 50);
+  live.clear();
+  EXPECT_TRUE(listener.mapped.empty());
+  for (int pe = 0; pe < 4; ++pe)
+    EXPECT_EQ(memory.free_bytes({{0}, {pe / 2}, {pe % 2}}), memory.usable_slice_capacity());
+}
+
 TEST_F(DeviceMemoryTest, ReplicasBeyondAllCountingAreOutOfMemory) {
+  EXPECT_THROW(allocate("vast", {(std::int64_t{1} << 61) - 1},
+                        {.cube = Placement::interleaved, .pe = Placement::interleaved, .num_cubes = 1, .num_pes = 1}),
+               OutOfMemoryError);
   EXPECT_THROW(allocate("vast", {std::int64_t{1} << 60}, {Placement::replicate, Placement::replicate}),
                OutOfMemoryError);
 }

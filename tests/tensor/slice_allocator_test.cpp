@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <optional>
 #include <random>
 #include <vector>
 
@@ -51,6 +53,31 @@ TEST(SliceAllocator, AMillionRandomRoundsLeakNothingAndNeverOverlap) {
   EXPECT_EQ(memory.free_bytes(), Bytes(kCapacity));
   EXPECT_EQ(memory.largest_free(), Bytes(kCapacity));
   EXPECT_EQ(memory.free_blocks(), 1u);
+}
+
+TEST(SliceAllocator, FindsTheHighestRoomBelowAnAddressAndTakesIt) {
+  constexpr std::int64_t kPages = 64, kPage = 16;
+  std::mt19937 random(11);
+  for (int round = 0; round < 300; ++round) {
+    SliceAllocator memory{Bytes(kPages * kPage), Bytes(kPage)};
+    std::vector<bool> used(kPages, false);
+    const auto is_free = [&](std::int64_t first, std::int64_t count) {
+      return first + count <= kPages && std::count(used.begin() + first, used.begin() + first + count, true) == 0;
+    };
+    for (int step = 0; step < 12; ++step) {
+      const auto count = static_cast<std::int64_t>(1 + random() % 9), end = static_cast<std::int64_t>(random() % 65);
+      std::optional<std::uint64_t> expected;
+      for (std::int64_t first = 0; first + count <= end; ++first)
+        if (is_free(first, count)) expected = static_cast<std::uint64_t>(first * kPage);
+      const Bytes bytes(count * kPage - static_cast<std::int64_t>(random() % kPage));
+      const auto found = memory.highest_room(bytes, static_cast<std::uint64_t>(end * kPage));
+      ASSERT_EQ(found, expected) << "round " << round;
+      if (!found) continue;
+      memory.allocate_at(*found, bytes);
+      std::fill_n(used.begin() + static_cast<std::ptrdiff_t>(*found / kPage), count, true);
+      ASSERT_EQ(memory.free_bytes().count(), std::count(used.begin(), used.end(), false) * kPage);
+    }
+  }
 }
 
 TEST(SliceAllocator, SaysHowManyRequestsFindRoom) {

@@ -51,8 +51,8 @@ std::vector<Run> runs_of(Simulation& simulation, const addressing::TensorDescrip
     for_each_place(piece, target, [&](const addressing::ShardPiece& part, const addressing::Translation& place) {
       for (std::int64_t row = 0; row < part.rows; ++row) {
         const auto distance = static_cast<std::uint64_t>(row * part.stride);
-        runs.push_back({part.box_offset + row * part.box_stride, part.row_bytes,
-                        {place.slice, place.address + distance}});
+        runs.push_back(
+            {part.box_offset + row * part.box_stride, part.row_bytes, {place.slice, place.address + distance}});
       }
     });
   }

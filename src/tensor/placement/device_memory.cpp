@@ -146,6 +146,7 @@ void DeviceMemory::place(const ShardSpec& box, const Interleaving& how, Layout& 
 
 // From the top of the slices downwards: shards fill them from below, so that the two seldom meet.
 std::optional<std::uint64_t> DeviceMemory::common_room(const InterleavedRegion& region, Bytes share) {
+  if (share > usable_slice_capacity()) return std::nullopt;  // also keeps the rounding from overflowing
   const auto size = static_cast<std::uint64_t>(SliceAllocator(Bytes(0), topology_.pe.mmu.page).rounded(share).count());
   auto end = static_cast<std::uint64_t>(usable_slice_capacity().count());
   const std::int32_t slices = region.how().slices();
@@ -246,13 +247,13 @@ void DeviceMemory::give_up(Layout& layout, const std::string& message) {
 void DeviceMemory::fail(Layout& layout, PeCoordinate at, Bytes request) {
   for (const auto& [held_at, address, bytes] : std::exchange(layout.held, {})) slice(held_at).free(address, bytes);
   const SliceAllocator& memory = slice(at);
-  give_up(layout,
-          fmt::format(
-              "out of HBM on {}: tensor \"{}\" ({} in all) needs {} there, and {} of {} are free (largest block {}); "
-              "largest live tensors there: {}. Free tensors, make it smaller, or spread it over more PEs with a DPPolicy",
-              to_text(at), layout.descriptor->name, to_text(layout.total), to_text(request),
-              to_text(memory.free_bytes()), to_text(slice_capacity_), to_text(memory.largest_free()),
-              largest_tensors(at)));
+  give_up(
+      layout,
+      fmt::format(
+          "out of HBM on {}: tensor \"{}\" ({} in all) needs {} there, and {} of {} are free (largest block {}); "
+          "largest live tensors there: {}. Free tensors, make it smaller, or spread it over more PEs with a DPPolicy",
+          to_text(at), layout.descriptor->name, to_text(layout.total), to_text(request), to_text(memory.free_bytes()),
+          to_text(slice_capacity_), to_text(memory.largest_free()), largest_tensors(at)));
 }
 
 void DeviceMemory::fail(Layout& layout, const InterleavedRegion& region, Bytes share) {
@@ -269,8 +270,8 @@ void DeviceMemory::fail(Layout& layout, const InterleavedRegion& region, Bytes s
                       "free (largest block {}); largest live tensors there: {}. Free tensors, make it smaller, or "
                       "interleave it over more slices with a DPPolicy",
                       layout.descriptor->name, to_text(layout.total), to_text(share), region.how().slices(),
-                      to_text(region.first()), to_text(fullest), to_text(memory.free_bytes()),
-                      to_text(slice_capacity_), to_text(memory.largest_free()), largest_tensors(fullest)));
+                      to_text(region.first()), to_text(fullest), to_text(memory.free_bytes()), to_text(slice_capacity_),
+                      to_text(memory.largest_free()), largest_tensors(fullest)));
 }
 
 }  // namespace kernbench::tensor

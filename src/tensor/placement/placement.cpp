@@ -189,9 +189,9 @@ void check_interleaving(const DPPolicy& policy) {
         "slices of the SIP), or pe alone (over those of each cube)");
   }
   if (policy.granule != Bytes(0) && policy.pe != Placement::interleaved) {
-    throw ValueError(fmt::format(
-        "DPPolicy: granule is {} bytes, but pe is not interleaved; only interleaved tensors have granules",
-        policy.granule.count()));
+    throw ValueError(
+        fmt::format("DPPolicy: granule is {} bytes, but pe is not interleaved; only interleaved tensors have granules",
+                    policy.granule.count()));
   }
 }
 
