@@ -73,7 +73,7 @@ TEST(RankPerPe, RanksAreCountedSipBySipCubeByCubePeByPe) {
 }
 
 TEST(RankPerPe, AnInterleavedTensorOfARankHasTheOneSliceOfItsPe) {
-  constexpr DPPolicy kInterleaved{.cube = Placement::interleaved, .pe = Placement::interleaved};
+  static constexpr DPPolicy kInterleaved{.cube = Placement::interleaved, .pe = Placement::interleaved};
   const auto program = [](int rank) {
     const auto x = torch::full({300}, rank + 1, kOnDevice.placement(kInterleaved));
     const auto& tensor = *tensor::device_storage(x)->descriptor();
