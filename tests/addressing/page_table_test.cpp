@@ -2,8 +2,10 @@
 
 #include <gtest/gtest.h>
 
+#include <map>
 #include <random>
 
+#include "addressing/interleaved_places.h"
 #include "kernbench/error.h"
 
 namespace kernbench::tile {
@@ -57,6 +59,66 @@ TEST_F(PageTable, EachPeReadsItsOwnReplica) {
   EXPECT_EQ(space.translate(pe(0, 0), va + 8, Bytes(8)).address, 8u);
   EXPECT_EQ(space.translate(pe(1, 5), va + 8, Bytes(8)).slice, pe(1, 0));
   EXPECT_EQ(space.translate(pe(7, 5), va + 8, Bytes(8)).slice, pe(0, 0));
+}
+
+TEST_F(PageTable, AnArrayLeadsToItsRegion) {
+  const Interleaving how{.cubes = 1, .pes = 2, .granule = Bytes(64)};
+  const std::uint64_t va =
+      space.map("x", Bytes(5000),
+                {{.offset = 0, .bytes = Bytes(5000), .slice = pe(1, 0), .address = 8192, .interleaving = how},
+                 {.offset = 0, .bytes = Bytes(5000), .slice = pe(0, 0), .address = 4096, .interleaving = how}});
+  const auto own = space.translate(pe(1, 1), va + 100, Bytes(4900));
+  ASSERT_TRUE(own.region.has_value());
+  EXPECT_EQ(own.slice, pe(1, 0));
+  EXPECT_EQ(own.address, 2 * 8192u + 100);
+  EXPECT_EQ(own.region->decode(own.address), (SliceAddress{pe(1, interleaved_part(257, 2)), 8192 + 36}));
+  EXPECT_EQ(space.translate(pe(3, 0), va + 100, Bytes(1)).address, 2 * 4096u + 100) << "the lowest of the copies";
+  EXPECT_NE(
+      failure(space, va + 4999, 2).find("; the array there, interleaved over 2 slices from sip0.cube0.pe0 on, is ["),
+      std::string::npos)
+      << failure(space, va + 4999, 2);
+}
+
+// Byte by byte, in any form that a piece can have.
+TEST(InterleavedPlaces, ArePartsOfAPieceThatLieInOneSliceEach) {
+  std::mt19937 random(3);
+  const auto pick = [&](int low, int high) {
+    return low + static_cast<int>(random() % static_cast<std::uint32_t>(high - low + 1));
+  };
+  for (int round = 0; round < 500; ++round) {
+    const InterleavedRegion region(pe(0, 0), {pick(1, 3), pick(1, 3), Bytes(std::int64_t{1} << pick(3, 6))});
+    addressing::ShardPiece piece{.va = 4096, .rows = pick(1, 6), .row_bytes = pick(1, 150), .box_offset = pick(0, 9)};
+    if (piece.rows > 1) piece.stride = piece.row_bytes + pick(0, 100), piece.box_stride = piece.row_bytes + pick(0, 5);
+    const auto start = static_cast<std::uint64_t>(pick(0, 3000));
+    const addressing::Translation target{.slice = pe(0, 0), .address = start, .region = region};
+    std::map<std::int64_t, SliceAddress> expected, found;  // by place in the box
+    for (std::int64_t row = 0; row < piece.rows; ++row) {
+      for (std::int64_t byte = 0; byte < piece.row_bytes; ++byte)
+        expected[piece.box_offset + row * piece.box_stride + byte] =
+            region.decode(start + static_cast<std::uint64_t>(row * piece.stride + byte));
+    }
+    std::map<SliceAddress, int> in_legs, in_pieces;
+    for_each_place(piece, target, [&](const addressing::ShardPiece& part, const addressing::Translation& at) {
+      EXPECT_FALSE(at.region.has_value());
+      EXPECT_EQ(part.slice, at.slice);
+      for (std::int64_t row = 0; row < part.rows; ++row) {
+        for (std::int64_t byte = 0; byte < part.row_bytes; ++byte) {
+          const SliceAddress place{at.slice, at.address + static_cast<std::uint64_t>(row * part.stride + byte)};
+          EXPECT_TRUE(found.emplace(part.box_offset + row * part.box_stride + byte, place).second);
+          ++in_pieces[place];
+        }
+      }
+    });
+    EXPECT_EQ(found, expected) << "round " << round;
+    for_each_rows(piece, target, [&](const addressing::PlacedRows& rows) {
+      for (std::int64_t row = 0; row < rows.rows; ++row) {
+        for (std::int64_t byte = 0; byte < rows.row_bytes; ++byte)
+          ++in_legs[{rows.first.slice, rows.first.address + static_cast<std::uint64_t>(row * rows.stride + byte)}];
+        EXPECT_LE(rows.row_bytes, region.how().granule.count());
+      }
+    });
+    EXPECT_EQ(in_legs, in_pieces) << "round " << round;
+  }
 }
 
 TEST_F(PageTable, RangesArePageAlignedAndNeverTouch) {
