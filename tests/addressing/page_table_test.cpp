@@ -87,7 +87,11 @@ TEST(InterleavedPlaces, ArePartsOfAPieceThatLieInOneSliceEach) {
   };
   for (int round = 0; round < 500; ++round) {
     const InterleavedRegion region(pe(0, 0), {pick(1, 3), pick(1, 3), Bytes(std::int64_t{1} << pick(3, 6))});
-    addressing::ShardPiece piece{.va = 4096, .rows = pick(1, 6), .row_bytes = pick(1, 150), .box_offset = pick(0, 9)};
+    addressing::ShardPiece piece;
+    piece.va = 4096;
+    piece.rows = pick(1, 6);
+    piece.row_bytes = pick(1, 150);
+    piece.box_offset = pick(0, 9);
     if (piece.rows > 1) piece.stride = piece.row_bytes + pick(0, 100), piece.box_stride = piece.row_bytes + pick(0, 5);
     const auto start = static_cast<std::uint64_t>(pick(0, 3000));
     const addressing::Translation target{.slice = pe(0, 0), .address = start, .region = region};
