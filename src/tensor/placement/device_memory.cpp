@@ -8,6 +8,7 @@
 #include <numeric>
 #include <utility>
 
+#include "base/name_format.h"
 #include "base/text.h"
 #include "kernbench/error.h"
 #include "kernbench/placement.h"

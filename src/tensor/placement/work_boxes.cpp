@@ -28,7 +28,8 @@ std::vector<Shard> work_boxes(const addressing::TensorDescriptor& tensor) {
       boxes.push_back(std::move(box));
     }
   }
-  std::ranges::stable_sort(boxes, {}, &Shard::owner);
+  std::ranges::sort(
+      boxes, [](const Shard& a, const Shard& b) { return a.owner != b.owner ? a.owner < b.owner : a.va < b.va; });
   return boxes;
 }
 
