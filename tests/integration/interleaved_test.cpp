@@ -375,5 +375,30 @@ TEST(Interleaved, AKernelSeesAViewAsATensorOfItsOwn) {
   });
 }
 
+TEST(Interleaved, ElementsThatNobodyWroteAndReplicasThatDifferAreNamed) {
+  const auto two_cubes = tiny({"sip.cubes.mesh=[2, 1]"});
+  EXPECT_THAT(testing::error_of(
+                  [] {
+                    auto x = torch::empty({40, 30}, torch::device("ahbm").placement(kOverSip).name("x"));
+                    x.narrow(0, 0, 17).fill_(1);
+                    x[17].narrow(0, 0, 5).fill_(1);
+                    (void)x.cpu();
+                  },
+                  two_cubes),
+              HasSubstr("cpu read element [17, 5] of tensor x, which was never written; initialise it"));
+  EXPECT_THAT(testing::error_of(
+                  [] {
+                    const DPPolicy replicas{.cube = Placement::replicate, .pe = Placement::interleaved};
+                    auto x = torch::zeros({4000}, torch::device("ahbm").placement(replicas).name("x"));
+                    torch::launch(
+                        torch::LaunchOptions{.pes = {{CubeId{1}, PeId{1}}}}, "one",
+                        [](tl::Tensor t) { tl::store(t.data_ptr() + 3210, 1.0F); }, x);
+                    (void)x.cpu();
+                  },
+                  two_cubes),
+              AllOf(HasSubstr("cpu read tensor x, whose replicas differ"), HasSubstr("sip0.cube0.pe"),
+                    HasSubstr("sip0.cube1.pe")));
+}
+
 }  // namespace
 }  // namespace kernbench
