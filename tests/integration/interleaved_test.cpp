@@ -10,6 +10,7 @@
 
 #include "base/interleaving.h"
 #include "devices.h"
+#include "host_copy_law.h"
 
 namespace kernbench {
 namespace {
@@ -106,6 +107,44 @@ TEST(Interleaved, SmallGranulesOfOneSliceAreAccessesOfOneLegAndTheFarthestLegIsT
           << "granules of " << granule << ", write " << write;
     }
   }
+}
+
+// The first granule lies in the slice of the first PE, on every device.
+TEST(Interleaved, CopiesOfAGranuleTakeTheTimesOfItsSlice) {
+  using testing::kBytes;
+  using testing::now;
+  using testing::ps;
+  simulate(testing::ring_of(2), [] {
+    const auto on = [](int device) {
+      return torch::TensorOptions(torch::Device(torch::kAHBM, device)).placement(kOverSip);
+    };
+    const auto x = torch::zeros({testing::kElements}, on(0)), y = torch::zeros({testing::kElements}, on(1));
+    testing::wait_for_all();
+    Time called = now();
+    (void)x.cpu();
+    EXPECT_EQ(now() - called, ps(testing::kOverhead) + testing::copy_to_host(kBytes));
+    called = now();
+    y.copy_(x);
+    torch::ahbm::synchronize(1);
+    EXPECT_EQ(now() - called, ps(testing::kOverhead) + testing::copy_to_peer(kBytes));
+    called = now();
+    y.copy_(torch::ones({testing::kElements}));
+    torch::ahbm::synchronize(1);
+    EXPECT_EQ(now() - called, ps(testing::kOverhead) + testing::copy_to_device(kBytes));
+  });
+}
+
+// Pages are those of the array, however many slices they are spread over.
+TEST(Interleaved, ATlbLooksUpThePagesOfTheArray) {
+  const RunResult result = simulate(tiny({"sip.cubes.mesh=[2, 1]", "pe.mmu.page=4KiB", "pe.mmu.miss=120ns"}), [] {
+    const auto x = torch::empty({64, 256}, torch::device("ahbm").placement(kOverSip));
+    access_rows(x, testing::kFirst, false, 2, 12);  // bytes 2 KiB to 14 KiB
+    access_rows(x, testing::kFirst, false, 4, 13);  // 4 KiB to 17 KiB
+    torch::ahbm::synchronize();
+  });
+  ASSERT_EQ(result.tlbs.size(), 1u);
+  EXPECT_EQ(result.tlbs.front().misses, 5u);
+  EXPECT_EQ(result.tlbs.front().hits, 3u);
 }
 
 TEST(Interleaved, BytesAreCountedByTheDistanceOfTheirSlices) {
