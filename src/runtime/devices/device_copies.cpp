@@ -79,8 +79,10 @@ void append_cut(const std::vector<Run>& from, const std::vector<Run>& to, Legs& 
     auto& leg = leg_between(legs, out.at.slice, in.at.slice);
     leg.from.push_back({out.at.address + static_cast<std::uint64_t>(sent), 1, Bytes(bytes), 0});
     leg.to.push_back({in.at.address + static_cast<std::uint64_t>(received), 1, Bytes(bytes), 0});
-    if ((sent += bytes) == out.bytes) ++source, sent = 0;
-    if ((received += bytes) == in.bytes) ++destination, received = 0;
+    sent += bytes;
+    received += bytes;
+    if (sent == out.bytes) ++source, sent = 0;
+    if (received == in.bytes) ++destination, received = 0;
   }
 }
 
