@@ -15,16 +15,21 @@ void append_leg(std::vector<hardware::DmaLeg>& legs, const addressing::ShardPiec
   });
 }
 
+numerics::Piece data_piece(numerics::Memory& memory, std::uint64_t address, const addressing::ShardPiece& piece,
+                           std::int64_t item) {
+  return {.memory = &memory,
+          .address = address,
+          .rows = piece.rows,
+          .row_bytes = piece.row_bytes,
+          .stride = piece.stride,
+          .offset = piece.box_offset / item,
+          .row_stride = piece.box_stride / item};
+}
+
 void append_data(std::vector<numerics::Piece>& pieces, const Environment& environment,
                  const addressing::ShardPiece& piece, const addressing::Translation& target, std::int64_t item) {
   for_each_place(piece, target, [&](const addressing::ShardPiece& part, const addressing::Translation& place) {
-    pieces.push_back({.memory = &environment.bytes.slice(place.slice),
-                      .address = place.address,
-                      .rows = part.rows,
-                      .row_bytes = part.row_bytes,
-                      .stride = part.stride,
-                      .offset = part.box_offset / item,
-                      .row_stride = part.box_stride / item});
+    pieces.push_back(data_piece(environment.bytes.slice(place.slice), place.address, part, item));
   });
 }
 

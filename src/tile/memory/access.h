@@ -18,7 +18,11 @@ namespace kernbench::tile {
 void append_leg(std::vector<hardware::DmaLeg>& legs, const addressing::ShardPiece& piece,
                 const addressing::Translation& target);
 
-/// The same piece as places of a tile's elements of `item` bytes: one, or one for each granule.
+/// A piece that begins at `address` of a memory as a place of a tile's elements of `item` bytes.
+numerics::Piece data_piece(numerics::Memory& memory, std::uint64_t address, const addressing::ShardPiece& piece,
+                           std::int64_t item);
+
+/// The piece of append_leg as places of a tile's elements of `item` bytes: one, or one for each granule.
 void append_data(std::vector<numerics::Piece>& pieces, const Environment& environment,
                  const addressing::ShardPiece& piece, const addressing::Translation& target, std::int64_t item);
 

@@ -9,6 +9,7 @@
 #include "kernbench/tl.h"
 #include "numerics/memory/memory.h"
 #include "numerics/operations.h"
+#include "tile/memory/access.h"
 #include "tile/memory/buffer_access.h"
 #include "tile/memory/memory_access.h"
 #include "tile/program/conversion.h"
@@ -48,15 +49,8 @@ std::vector<numerics::Piece> pieces_of(const BufferAccess& access) {
   const auto& layout = access.bytes->layout;
   const std::int64_t item = item_size(layout.dtype);
   std::vector<numerics::Piece> pieces;
-  for (const auto& piece : locate_box(layout, access.offsets.span(), access.shape.span())) {
-    pieces.push_back({.memory = &access.bytes->memory,
-                      .address = piece.va,
-                      .rows = piece.rows,
-                      .row_bytes = piece.row_bytes,
-                      .stride = piece.stride,
-                      .offset = piece.box_offset / item,
-                      .row_stride = piece.box_stride / item});
-  }
+  for (const auto& piece : locate_box(layout, access.offsets.span(), access.shape.span()))
+    pieces.push_back(data_piece(access.bytes->memory, piece.va, piece, item));
   return pieces;
 }
 
