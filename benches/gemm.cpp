@@ -56,9 +56,14 @@ DPPolicy placement_of_b() {
   return {.cube = Placement::replicate, .pe = text == "columns" ? Placement::column_wise : Placement::row_wise};
 }
 
-/// On the device, transposed in memory when `transposed`: the operand is then a view.
+/// An operand on the host; when `transposed`, it is a view of one that lies transposed in memory.
+torch::Tensor operand(const Problem& problem, std::int64_t rows, std::int64_t columns, bool transposed) {
+  return transposed ? operand(problem, columns, rows).t() : operand(problem, rows, columns);
+}
+
+/// On the device as it lies on the host.
 torch::Tensor to_device(const torch::Tensor& host, const torch::TensorOptions& options, bool transposed) {
-  return transposed ? host.t().contiguous().to(options).t() : host.to(options);
+  return transposed ? host.t().to(options).t() : host.to(options);
 }
 
 // ---- one PE: a kernel to read --------------------------------------------------------------------------------------
@@ -94,10 +99,12 @@ KERNBENCH_BENCH(gemm, "C = A B with the library's matrix product, on all PEs of 
                 {"tile_m", 0, "rows of a tile of C; 0: chosen"}, {"tile_n", 0, "columns of a tile of C; 0: chosen"},
                 {"tile_k", 0, "depth of one step; 0: chosen"}) {
   const Problem problem = problem_of();
-  const auto a_host = operand(problem, problem.m, problem.k), b_host = operand(problem, problem.k, problem.n);
+  const bool transpose_a = parameter<bool>("transpose_a"), transpose_b = parameter<bool>("transpose_b");
+  const auto a_host = operand(problem, problem.m, problem.k, transpose_a);
+  const auto b_host = operand(problem, problem.k, problem.n, transpose_b);
   const auto options = torch::dtype(problem.dtype).device("ahbm");
-  const auto a = to_device(a_host, options.name("A"), parameter<bool>("transpose_a"));
-  const auto b = to_device(b_host, options.name("B").placement(placement_of_b()), parameter<bool>("transpose_b"));
+  const auto a = to_device(a_host, options.name("A"), transpose_a);
+  const auto b = to_device(b_host, options.name("B").placement(placement_of_b()), transpose_b);
   torch::ahbm::MatmulOptions how;
   how.exact_order = parameter_choice("order", {"exact", "any"}) == "exact";
   how.split_k = parameter<std::int64_t>("split_k", 0, kLargest);

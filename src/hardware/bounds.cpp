@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <string>
 
+#include "hardware/dma/multicast.h"
 #include "hardware/gemm/systolic.h"
 #include "topology/models.h"
 
@@ -96,13 +97,14 @@ bool own(topology::ModelKind kind, const std::string& model) {
 
 }  // namespace
 
-const Bounds::Path& Bounds::path(PeCoordinate pe, PeCoordinate slice, bool to_slice) {
+const Bounds::Path& Bounds::path(PeCoordinate pe, PeCoordinate other, Way way) {
   const auto index = [&](PeCoordinate at) { return static_cast<std::uint64_t>(layout_.pe_index(at)); };
-  Path& path = paths_[(index(pe) << 33) | (index(slice) << 1) | (to_slice ? 1u : 0u)];
+  Path& path = paths_[(index(pe) << 34) | (index(other) << 2) | static_cast<std::uint64_t>(way)];
   if (path.known) return path;
   path.known = true;
-  const Endpoint port = Endpoint::pe_port(pe), memory = Endpoint::hbm_slice(slice);
-  for (const auto& hop : to_slice ? network_.route(port, memory) : network_.route(memory, port)) {
+  const Endpoint port = Endpoint::pe_port(pe);
+  const Endpoint end = way == Way::to_pe ? Endpoint::pe_port(other) : Endpoint::hbm_slice(other);
+  for (const auto& hop : way == Way::from_slice ? network_.route(end, port) : network_.route(port, end)) {
     const topology::LinkSpec& link = network_.link(hop.link).spec;
     path.latency += std::max(link.latency, kLeast);
     const Bandwidth rate = at_best(link);
@@ -154,16 +156,25 @@ Time Bounds::data(const Path& path, const DmaLeg& leg) const {
          std::max({busiest, largest, port, link});
 }
 
+/// Before the bytes of a leg move, or behind that.
+Time Bounds::request(PeCoordinate pe, const DmaWork& work, const DmaLeg& leg) {
+  if (work.kind == DmaKind::multicast) {
+    const PeCoordinate first = work.multicast->members().front();
+    return message(path(pe, first, Way::to_pe)) + message(path(first, leg.slice, Way::to_slice));
+  }
+  const Path& back = path(pe, leg.slice, work.writes() ? Way::from_slice : Way::to_slice);
+  return work.kind == DmaKind::atomic ? answer(back, leg) : message(back);
+}
+
 CommandBound Bounds::dma(PeCoordinate pe, const DmaWork& work) {
   CommandBound longest;
   if (!own(topology::ModelKind::dma, topology_.pe.dma.model)) longest.setup = topology_.pe.dma.setup;
   for (std::size_t i = 0; i < work.legs.size(); ++i) {
     const DmaLeg& leg = work.legs[i];
-    const Path& back = path(pe, leg.slice, !work.writes());
-    const Time request = work.kind == DmaKind::atomic ? answer(back, leg) : message(back);
-    const Time moved = data(path(pe, leg.slice, work.writes()), leg);
-    if (request + moved <= longest.request + longest.work) continue;
-    longest.request = request;
+    const Time asked = request(pe, work, leg);
+    const Time moved = data(path(pe, leg.slice, work.writes() ? Way::to_slice : Way::from_slice), leg);
+    if (asked + moved <= longest.request + longest.work) continue;
+    longest.request = asked;
     longest.work = moved;
     longest.leg = i;
   }

@@ -28,7 +28,8 @@ struct CommandBound {
 ///   leg     = latencies of its route + the longest of: all bytes on the slowest link, on the TCM port; all accesses
 ///   spread
 ///             evenly over the slice's channels; the largest access on one channel
-///   DMA     = setup + the longest over its legs of (message + leg); of an atomic (leg + hbm.atomic + its answer)
+///   DMA     = setup + the longest over its legs of (message + leg); of an atomic (leg + hbm.atomic + its answer); of a
+///             multicast with the message to its first member before that one's to the slice
 ///   queue   = all bytes on the TCM port
 ///   compute = the cycles of an array (of lanes) that is full in every one: no filling, draining, partial fold or group
 /// What a model of the caller's own decides counts as nothing. Not for use by several threads.
@@ -43,14 +44,16 @@ class Bounds {
   CommandBound of(PeCoordinate pe, const Command& command);
 
  private:
-  /// What a route between a PE and a slice adds.
+  /// What a route between a PE and a slice, or another PE, adds.
   struct Path {
     Time latency;
     Bandwidth slowest;  // 0 where there is no link
     bool known = false;
   };
-  const Path& path(PeCoordinate pe, PeCoordinate slice, bool to_slice);
+  enum class Way : std::uint8_t { to_slice, from_slice, to_pe };
+  const Path& path(PeCoordinate pe, PeCoordinate other, Way way);
   Time message(const Path& path) const;
+  Time request(PeCoordinate pe, const DmaWork& work, const DmaLeg& leg);
   Time answer(const Path& path, const DmaLeg& leg) const;
   Time data(const Path& path, const DmaLeg& leg) const;
   CommandBound dma(PeCoordinate pe, const DmaWork& work);

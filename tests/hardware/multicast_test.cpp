@@ -52,15 +52,24 @@ std::vector<Stage> path_of(const Bench& bench, PeCoordinate slice, PeCoordinate 
   return route;
 }
 
-/// When the bytes of a leg set out: when the last request is at the slice.
+/// When the first member knows that another one is ready.
+Time report_of(const Bench& bench, const Together& what, const std::vector<CommandRef>& commands, std::size_t member) {
+  const PeCoordinate first = what.pes.front(), pe = what.pes[member];
+  const Time ready = commands[member]->times.started + bench.topology.pe.dma.setup;
+  return pe == first ? ready : ready + bench.message_time(Endpoint::pe_port(pe), Endpoint::pe_port(first));
+}
+
+/// When all have reported.
+Time met(const Bench& bench, const Together& what, const std::vector<CommandRef>& commands) {
+  Time last;
+  for (std::size_t i = 0; i < what.pes.size(); ++i) last = std::max(last, report_of(bench, what, commands, i));
+  return last;
+}
+
+/// When the bytes of a leg set out: when the first member's request is at the slice.
 Time begin_of(const Bench& bench, const Together& what, const std::vector<CommandRef>& commands, std::size_t leg) {
-  Time begin;
-  for (std::size_t i = 0; i < what.pes.size(); ++i) {
-    begin = std::max(begin,
-                     commands[i]->times.started + bench.topology.pe.dma.setup +
-                         bench.message_time(Endpoint::pe_port(what.pes[i]), Endpoint::hbm_slice(what.legs[leg].slice)));
-  }
-  return begin;
+  return met(bench, what, commands) +
+         bench.message_time(Endpoint::pe_port(what.pes.front()), Endpoint::hbm_slice(what.legs[leg].slice));
 }
 
 /// Different PEs of a machine of 8 PEs in each cube, of the first `cubes`.
@@ -85,7 +94,7 @@ Together random_loads(std::mt19937_64& random, std::int32_t cubes, std::size_t m
   return what;
 }
 
-TEST(Multicast, InACubeEachMemberTakesSetUpTheLastRequestTheReadAndItsOwnPath) {
+TEST(Multicast, InACubeEachMemberTakesSetUpTheLastReportTheRequestTheReadAndItsOwnPath) {
   std::mt19937_64 random(5);
   for (int round = 0; round < 60; ++round) {
     Bench bench(ahbm_1sip());
@@ -101,9 +110,7 @@ TEST(Multicast, InACubeEachMemberTakesSetUpTheLastRequestTheReadAndItsOwnPath) {
         EXPECT_GE(commands[i]->times.finished, law.delivered) << round;
       else
         EXPECT_EQ(commands[i]->times.finished, law.delivered) << round;
-      const Time asked = commands[i]->times.started + bench.topology.pe.dma.setup +
-                         bench.message_time(Endpoint::pe_port(what.pes[i]), Endpoint::hbm_slice(what.legs[0].slice));
-      EXPECT_EQ(commands[i]->times.waited, begin - asked) << round;
+      EXPECT_EQ(commands[i]->times.waited, met(bench, what, commands) - report_of(bench, what, commands, i)) << round;
     }
   }
 }
@@ -153,13 +160,15 @@ TEST(Multicast, EachLinkOfTheTreeMovesTheBytesOnce) {
         by_unicasts += total;
       }
     }
-    std::int64_t sum = 0, on_tree = 0, requests = 0;
+    std::int64_t sum = 0, on_tree = 0, messages = 0;
     for (const std::uint32_t server : links) on_tree += moved.at(server) / total * total;
     for (const auto& [server, bytes] : moved) sum += links.contains(server) ? bytes % total : 0;
+    const Endpoint first = Endpoint::pe_port(what.pes.front());
     for (const PeCoordinate pe : what.pes) {
-      requests += std::ssize(bench.links(Endpoint::pe_port(pe), Endpoint::hbm_slice(what.legs[0].slice)));
+      if (pe != what.pes.front()) messages += std::ssize(bench.links(Endpoint::pe_port(pe), first));
     }
-    EXPECT_LE(sum, requests * bench.topology.cube.noc.header.count()) << round;
+    messages += std::ssize(bench.links(first, Endpoint::hbm_slice(what.legs[0].slice)));
+    EXPECT_LE(sum, messages * bench.topology.cube.noc.header.count()) << round;
     if (total > 24 * bench.topology.cube.noc.header.count()) {  // so that requests are told apart
       EXPECT_EQ(on_tree, std::ssize(links) * total) << round;
       EXPECT_LE(on_tree, by_unicasts) << round;
@@ -169,6 +178,50 @@ TEST(Multicast, EachLinkOfTheTreeMovesTheBytesOnce) {
     const Stage channels = bench.channels(what.legs[0].slice);
     for (std::uint32_t i = 0; i < channels.group; ++i) read += moved.at(channels.server.value + i);
     EXPECT_EQ(read, total) << round;
+  }
+}
+
+TEST(Multicast, MembersSendOneMessageEachAndTheFirstOneAsksEachSlice) {
+  std::mt19937_64 random(8);
+  for (int round = 0; round < 10; ++round) {
+    Bench bench(ahbm_1sip());
+    Together what{random_pes(random, 16, 24), {}, {}};
+    what.delays.resize(what.pes.size());
+    for (std::int32_t pe = 0; pe < 8; ++pe) what.legs.push_back(leg(at(0, round, pe), 64, 1000 + pe));
+    run_together(bench, what);
+    std::int64_t expected = 0;
+    std::set<std::uint32_t> links;
+    const Endpoint first = Endpoint::pe_port(what.pes.front());
+    const auto message = [&](Endpoint from, Endpoint to) {
+      for (const Stage& link : bench.links(from, to)) {
+        links.insert(link.server.value);
+        expected += bench.topology.cube.noc.header.count();
+      }
+    };
+    for (const PeCoordinate pe : what.pes) {
+      if (pe != what.pes.front()) message(Endpoint::pe_port(pe), first);
+    }
+    for (const DmaLeg& part : what.legs) {
+      message(first, Endpoint::hbm_slice(part.slice));
+      std::set<std::uint32_t> tree;
+      for (const PeCoordinate pe : what.pes) {
+        for (const Stage& link : bench.links(Endpoint::hbm_slice(part.slice), Endpoint::pe_port(pe)))
+          tree.insert(link.server.value);
+      }
+      expected += std::ssize(tree) * part.total().count();
+      links.merge(tree);
+    }
+    // The messages of a launch are in both.
+    Bench idle(ahbm_1sip());
+    std::vector<ProgramRequest> programs;
+    std::ranges::sort(what.pes);
+    for (const PeCoordinate pe : what.pes) programs.push_back(idle.program(pe, [](ProgramScope&) {}));
+    idle.launch(std::move(programs));
+    idle.scheduler.run();
+    const auto moved = bytes_by_server(bench), without = bytes_by_server(idle);
+    std::int64_t bytes = 0;
+    for (const std::uint32_t link : links) bytes += moved.at(link) - without.at(link);
+    EXPECT_EQ(bytes, expected) << round;
   }
 }
 

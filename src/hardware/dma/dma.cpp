@@ -44,7 +44,7 @@ void DmaQueue::begin(Command& command) {
   place->command = &command;
   const std::size_t legs = command.dma().legs.size();
   place->accesses = place->open_legs = legs;
-  place->requests = command.dma().kind == DmaKind::multicast ? legs : 0;
+  place->reports = false;
   place->set_up = false;
   if (command.watched && place->logs.size() < legs) place->logs.resize(legs);
   const auto flight = static_cast<std::uint64_t>(place - flights_.begin());
@@ -66,16 +66,17 @@ void DmaQueue::start_legs(std::uint64_t flight) {
     effect(*command);
     return end(begun);
   }
-  const bool together = work.kind == DmaKind::multicast;
-  if (together && command->cancelled) return end(begun);
+  if (work.kind == DmaKind::multicast) {
+    if (command->cancelled) return end(begun);
+    report(flight);
+    return start_next(*command);
+  }
   for (std::uint64_t leg = 0; leg < work.legs.size(); ++leg) {
     if (work.writes()) {
       start_write(part(flight, leg));
     } else {
       transport_.message(sender(part(flight, leg)), Endpoint::pe_port(pe_), Endpoint::hbm_slice(work.legs[leg].slice),
-                         VirtualNetwork::request,
-                         together ? sim::call<&DmaQueue::start_multicast>(this, part(flight, leg))
-                                  : sim::call<&DmaQueue::start_read>(this, part(flight, leg)));
+                         VirtualNetwork::request, sim::call<&DmaQueue::start_read>(this, part(flight, leg)));
     }
   }
   start_next(*command);
@@ -88,37 +89,51 @@ void DmaQueue::start_read(std::uint64_t part) {
                       sim::call<&DmaQueue::leg_done>(this, part), log_of(part));
 }
 
-// The bytes set out when the requests of all members are there.
-void DmaQueue::start_multicast(std::uint64_t part) {
-  Flight& flight = flight_of(part);
-  const CommandRef command(flight.command);
-  const DmaWork& work = command->dma();
-  --flight.requests;
-  if (!command->cancelled)
-    return work.multicast->request_arrived(transport_, work.member, leg_index(part), *this, part);
-  end_if_over(flight);
+// The first member of a multicast asks the slices for all, when the others have told it that they are ready.
+void DmaQueue::report(std::uint64_t flight) {
+  Flight& of = flights_[flight];
+  of.reports = true;
+  const PeCoordinate first = of.command->dma().multicast->members().front();
+  if (first == pe_) return reported(flight);
+  transport_.message(sender(part(flight, 0)), Endpoint::pe_port(pe_), Endpoint::pe_port(first), VirtualNetwork::request,
+                     sim::call<&DmaQueue::reported>(this, flight));
 }
 
-bool DmaQueue::end_if_over(Flight& flight) {
-  if (flight.open_legs > 0 || flight.requests > 0) return false;
+void DmaQueue::reported(std::uint64_t flight) {
+  Flight& of = flights_[flight];
+  of.reports = false;
+  const CommandRef command(of.command);
+  if (command->cancelled) return end(of);
+  const DmaWork& work = command->dma();
+  work.multicast->reported(work.member, *this, flight);
+}
+
+void DmaQueue::ask_slices(std::uint64_t flight) {
+  const DmaWork& work = flights_[flight].command->dma();
+  for (std::uint64_t leg = 0; leg < work.legs.size(); ++leg) {
+    transport_.message(sender(part(flight, leg)), Endpoint::pe_port(pe_), Endpoint::hbm_slice(work.legs[leg].slice),
+                       VirtualNetwork::request, sim::call<&DmaQueue::slice_asked>(this, part(flight, leg)));
+  }
+}
+
+void DmaQueue::slice_asked(std::uint64_t part) {
+  flight_of(part).command->dma().multicast->begin(transport_, leg_index(part));
+}
+
+// Who waits for the others' reports may wait for ever. A report and bytes on their way come first.
+bool DmaQueue::abort(Command& command) {
+  const DmaWork& work = command.dma();
+  if (work.kind != DmaKind::multicast || work.legs.empty() || work.multicast->met()) return false;
+  work.multicast->abandon();
+  Flight& flight = *std::ranges::find(flights_, &command, &Flight::command);
+  if (!flight.set_up || flight.reports) return false;
   end(flight);
   return true;
 }
 
-// Who waits for the others' requests may wait for ever. Requests and bytes on their way come first.
-bool DmaQueue::abort(Command& command) {
-  const DmaWork& work = command.dma();
-  if (work.kind != DmaKind::multicast || work.legs.empty() || work.multicast->begun()) return false;
-  work.multicast->abandon();
-  Flight& flight = *std::ranges::find(flights_, &command, &Flight::command);
-  if (!flight.set_up) return false;
-  flight.open_legs -= work.multicast->unbegun();
-  return end_if_over(flight);
-}
-
 void DmaQueue::needs(const Command& command, std::vector<sim::WaitEdge>& edges) const {
   const DmaWork& work = command.dma();
-  if (work.kind == DmaKind::multicast && !work.multicast->begun()) work.multicast->needs(edges);
+  if (work.kind == DmaKind::multicast && !work.multicast->met()) work.multicast->needs(edges);
 }
 
 void DmaQueue::start_write(std::uint64_t part) {
@@ -159,7 +174,7 @@ void DmaQueue::memory_accessed(std::uint64_t part) {
 
 void DmaQueue::leg_done(std::uint64_t part) {
   Flight& flight = flight_of(part);
-  if (--flight.open_legs > 0 || flight.requests > 0) return;
+  if (--flight.open_legs > 0) return;
   Command& command = *flight.command;
   if (const TransferLog* log = log_of(part)) {
     const DmaWork& work = command.dma();

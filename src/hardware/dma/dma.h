@@ -32,7 +32,7 @@ class DmaQueue : public CommandQueue {
     Command* command = nullptr;  // none: the place is free
     std::size_t accesses = 0;    // legs whose memory access has not taken effect
     std::size_t open_legs = 0;
-    std::size_t requests = 0;  // of a multicast: on their way
+    bool reports = false;  // of a multicast: its report is on its way
     bool set_up = false;
     std::vector<TransferLog> logs;  // by leg
   };
@@ -48,7 +48,7 @@ class DmaQueue : public CommandQueue {
     return flight.command->watched ? &flight.logs[leg_index(part)] : nullptr;
   }
   Sender sender(std::uint64_t part);
-  Command& command_of(std::uint64_t part) { return *flight_of(part).command; }
+  Command& command_of(std::uint64_t flight) { return *flights_[flight].command; }
   Time now() { return scheduler().now(); }
 
   Time setup_of(const Command& command);
@@ -57,7 +57,10 @@ class DmaQueue : public CommandQueue {
   bool can_begin() const override { return !setting_up_ && active().size() < flights_.size(); }
   void start_legs(std::uint64_t flight);
   void start_read(std::uint64_t part);
-  void start_multicast(std::uint64_t part);
+  void report(std::uint64_t flight);
+  void reported(std::uint64_t flight);
+  void ask_slices(std::uint64_t flight);
+  void slice_asked(std::uint64_t part);
   void start_write(std::uint64_t part);
   void left_memory(std::uint64_t part);
   void landed(std::uint64_t part);
@@ -65,7 +68,6 @@ class DmaQueue : public CommandQueue {
   void memory_accessed(std::uint64_t part);
   void respond(std::uint64_t part);
   void end(Flight& flight);
-  bool end_if_over(Flight& flight);
 
   Transport& transport_;
   const topology::DmaSpec& spec_;

@@ -13,50 +13,39 @@ Multicast::Multicast(std::string group, std::vector<PeCoordinate> members, std::
       reads_(std::move(legs)),
       missing_(std::move(missing)),
       commands_(members_.size()),
-      legs_(reads_.size()),
-      unbegun_(reads_.size()) {
-  for (Leg& leg : legs_) {
-    leg.requests.resize(members_.size());
-    leg.missing = members_.size();
-  }
-}
+      reports_(members_.size()),
+      missing_reports_(members_.size()),
+      legs_(reads_.size()) {}
 
-/// When the last request of a member arrived.
-Time Multicast::asked(std::size_t member) const {
-  Time last;
-  for (const Leg& leg : legs_) last = std::max(last, leg.requests[member].at);
-  return last;
-}
-
-void Multicast::request_arrived(Transport& transport, std::size_t member, std::size_t leg, DmaQueue& queue,
-                                std::uint64_t part) {
-  legs_[leg].requests[member] = {&queue, part, queue.now()};
-  if (--legs_[leg].missing > 0 || abandoned_) return;
+void Multicast::reported(std::size_t member, DmaQueue& queue, std::uint64_t flight) {
+  reports_[member] = {&queue, flight, queue.now()};
+  if (--missing_reports_ > 0 || abandoned_) return;
   slowest_ = queue.id();
-  begin(transport, leg);
+  for (const Report& report : reports_) {
+    report.queue->command_of(report.flight).times.waited = queue.now() - report.at;
+  }
+  reports_.front().queue->ask_slices(reports_.front().flight);
 }
 
 void Multicast::begin(Transport& transport, std::size_t number) {
   Leg& leg = legs_[number];
   leg.tree = &transport.tree(transport.slice(reads_[number].slice), members_, VirtualNetwork::response);
   bool watched = false;
-  --unbegun_;
-  for (std::size_t member = 0; member < members_.size(); ++member) {
-    const Request& request = leg.requests[member];
-    const Sender of = request.queue->sender(request.part);
-    leg.receivers.push_back({of.agent, of.operation, sim::call<&DmaQueue::leg_done>(request.queue, request.part)});
-    Command& command = request.queue->command_of(request.part);
-    watched = watched || command.watched;
-    if (begun()) command.times.waited = request.queue->now() - asked(member);
+  for (const Report& report : reports_) {
+    const std::uint64_t part = DmaQueue::part(report.flight, number);
+    const Sender of = report.queue->sender(part);
+    leg.receivers.push_back({of.agent, of.operation, sim::call<&DmaQueue::leg_done>(report.queue, part)});
+    watched = watched || report.queue->command_of(report.flight).watched;
   }
-  const Request& first = leg.requests.front();
-  transport.multicast(first.queue->sender(first.part), *leg.tree, leg.receivers, reads_[number].ranges,
-                      sim::call<&Multicast::left_memory>(this, number), watched ? &leg.log : nullptr);
+  const Report& first = reports_.front();
+  transport.multicast(first.queue->sender(DmaQueue::part(first.flight, number)), *leg.tree, leg.receivers,
+                      reads_[number].ranges, sim::call<&Multicast::left_memory>(this, number),
+                      watched ? &leg.log : nullptr);
 }
 
 // One instant at which the bytes are read, for all.
 void Multicast::left_memory(std::uint64_t leg) {
-  for (const Request& request : legs_[leg].requests) request.queue->left_memory(request.part);
+  for (const Report& report : reports_) report.queue->left_memory(DmaQueue::part(report.flight, leg));
 }
 
 ServerTime Multicast::most_starved_to(std::size_t member, std::size_t leg) const {

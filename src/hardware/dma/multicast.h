@@ -34,16 +34,17 @@ class Multicast {
   /// The member has given its command, which is alive until it has finished; null: it was taken back.
   void give(std::size_t member, const Command* command) { commands_[member] = command; }
 
-  /// The request for a leg of a member has arrived at the slice. With the last one the bytes set out. `part` is what
-  /// the queue knows the leg by.
-  void request_arrived(Transport& transport, std::size_t member, std::size_t leg, DmaQueue& queue, std::uint64_t part);
-  /// A member's program was cancelled: the bytes of no leg set out any more.
+  /// The report of a member has arrived at the first one, that it has room and is set up. With the last one the first
+  /// member's queue asks the slices. `flight` is what the member's queue knows its command by.
+  void reported(std::size_t member, DmaQueue& queue, std::uint64_t flight);
+  /// The request for a leg has arrived at the slice: its bytes set out.
+  void begin(Transport& transport, std::size_t leg);
+  /// A member's program was cancelled: nobody asks the slices any more.
   void abandon() { abandoned_ = true; }
-  /// Legs whose bytes have not set out, and whether there are none.
-  std::size_t unbegun() const { return unbegun_; }
-  bool begun() const { return unbegun_ == 0; }
+  /// Whether all have reported: the bytes will set out.
+  bool met() const { return missing_reports_ == 0; }
 
-  /// The queue of the member whose request let the last leg begin; none before that.
+  /// The queue of the member that reported last; none before that.
   const PartId& slowest() const { return slowest_; }
   /// The worst buffer on the way to a member.
   ServerTime most_starved_to(std::size_t member, std::size_t leg) const;
@@ -52,29 +53,26 @@ class Multicast {
   void needs(std::vector<sim::WaitEdge>& edges) const;
 
  private:
-  struct Request {
+  struct Report {
     DmaQueue* queue = nullptr;  // none: it has not arrived
-    std::uint64_t part = 0;
+    std::uint64_t flight = 0;
     Time at;
   };
   struct Leg {
-    std::vector<Request> requests;  // by member
-    std::size_t missing = 0;
     const Tree* tree = nullptr;
     std::vector<Receiver> receivers;
     TransferLog log;
   };
-  void begin(Transport& transport, std::size_t leg);
   void left_memory(std::uint64_t leg);
-  Time asked(std::size_t member) const;
 
   std::string group_;
   std::vector<PeCoordinate> members_;
   std::vector<DmaLeg> reads_;
   Missing missing_;
   std::vector<const Command*> commands_;  // by member
+  std::vector<Report> reports_;           // likewise
+  std::size_t missing_reports_;
   std::vector<Leg> legs_;
-  std::size_t unbegun_;
   bool abandoned_ = false;
   PartId slowest_;
 };
