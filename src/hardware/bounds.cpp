@@ -102,9 +102,9 @@ const Bounds::Path& Bounds::path(PeCoordinate pe, PeCoordinate other, Way way) {
   Path& path = paths_[(index(pe) << 34) | (index(other) << 2) | static_cast<std::uint64_t>(way)];
   if (path.known) return path;
   path.known = true;
-  const Endpoint port = Endpoint::pe_port(pe);
-  const Endpoint end = way == Way::to_pe ? Endpoint::pe_port(other) : Endpoint::hbm_slice(other);
-  for (const auto& hop : way == Way::from_slice ? network_.route(end, port) : network_.route(port, end)) {
+  const Endpoint here = way == Way::between_slices ? Endpoint::hbm_slice(pe) : Endpoint::pe_port(pe);
+  const Endpoint slice = Endpoint::hbm_slice(other);
+  for (const auto& hop : way == Way::from_slice ? network_.route(slice, here) : network_.route(here, slice)) {
     const topology::LinkSpec& link = network_.link(hop.link).spec;
     path.latency += std::max(link.latency, kLeast);
     const Bandwidth rate = at_best(link);
@@ -158,9 +158,9 @@ Time Bounds::data(const Path& path, const DmaLeg& leg) const {
 
 /// Before the bytes of a leg move, or behind that.
 Time Bounds::request(PeCoordinate pe, const DmaWork& work, const DmaLeg& leg) {
-  if (work.kind == DmaKind::multicast) {
-    const PeCoordinate first = work.multicast->members().front();
-    return message(path(pe, first, Way::to_pe)) + message(path(first, leg.slice, Way::to_slice));
+  if (work.kind == DmaKind::multicast && work.multicast->home()) {
+    const PeCoordinate home = *work.multicast->home();
+    return message(path(pe, home, Way::to_slice)) + message(path(home, leg.slice, Way::between_slices));
   }
   const Path& back = path(pe, leg.slice, work.writes() ? Way::from_slice : Way::to_slice);
   return work.kind == DmaKind::atomic ? answer(back, leg) : message(back);

@@ -29,7 +29,7 @@ struct CommandBound {
 ///   spread
 ///             evenly over the slice's channels; the largest access on one channel
 ///   DMA     = setup + the longest over its legs of (message + leg); of an atomic (leg + hbm.atomic + its answer); of a
-///             multicast with the message to its first member before that one's to the slice
+///             multicast with the message to its home slice before that one's to the slice
 ///   queue   = all bytes on the TCM port
 ///   compute = the cycles of an array (of lanes) that is full in every one: no filling, draining, partial fold or group
 /// What a model of the caller's own decides counts as nothing. Not for use by several threads.
@@ -44,13 +44,13 @@ class Bounds {
   CommandBound of(PeCoordinate pe, const Command& command);
 
  private:
-  /// What a route between a PE and a slice, or another PE, adds.
+  /// What a route between a PE, or its slice, and a slice adds.
   struct Path {
     Time latency;
     Bandwidth slowest;  // 0 where there is no link
     bool known = false;
   };
-  enum class Way : std::uint8_t { to_slice, from_slice, to_pe };
+  enum class Way : std::uint8_t { to_slice, from_slice, between_slices };
   const Path& path(PeCoordinate pe, PeCoordinate other, Way way);
   Time message(const Path& path) const;
   Time request(PeCoordinate pe, const DmaWork& work, const DmaLeg& leg);

@@ -4,6 +4,8 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <climits>
+#include <cstdlib>
 #include <map>
 #include <memory>
 #include <random>
@@ -25,9 +27,27 @@ struct Together {
   std::vector<Time> delays;
 };
 
+/// The number of the place whose farthest other is nearest, of equals the first one.
+std::size_t middle(const std::vector<PeCoordinate>& pes) {
+  const auto steps = [](PeCoordinate a, PeCoordinate b) {  // of a grid of 4 x 4 cubes of 4 x 2 PEs
+    const auto x = [](PeCoordinate pe) { return pe.cube.value % 4 * 4 + pe.pe.value % 4; };
+    const auto y = [](PeCoordinate pe) { return pe.cube.value / 4 * 2 + pe.pe.value / 4; };
+    return std::abs(x(a) - x(b)) + std::abs(y(a) - y(b));
+  };
+  std::size_t best = 0;
+  int least = INT_MAX;
+  for (std::size_t i = 0; i < pes.size(); ++i) {
+    int farthest = 0;
+    for (const PeCoordinate other : pes) farthest = std::max(farthest, steps(pes[i], other));
+    if (farthest < least) best = i;
+    least = std::min(least, farthest);
+  }
+  return best;
+}
+
 /// Runs them; the commands by member.
 std::vector<CommandRef> run_together(Bench& bench, const Together& what) {
-  const auto multicast = std::make_shared<Multicast>("all", what.pes, what.legs, Multicast::Missing());
+  const auto multicast = std::make_shared<Multicast>("all", what.pes, what.legs, bench.topology, Multicast::Missing());
   std::vector<CommandRef> commands(what.pes.size());
   std::vector<std::size_t> order;
   for (std::size_t i = 0; i < what.pes.size(); ++i) order.push_back(i);
@@ -52,11 +72,17 @@ std::vector<Stage> path_of(const Bench& bench, PeCoordinate slice, PeCoordinate 
   return route;
 }
 
-/// When the first member knows that another one is ready.
+/// The slice that counts the reports.
+PeCoordinate home_of(const Together& what) {
+  std::vector<PeCoordinate> slices;
+  for (const DmaLeg& part : what.legs) slices.push_back(part.slice);
+  return slices[middle(slices)];
+}
+
+/// When the home slice knows that a member is ready.
 Time report_of(const Bench& bench, const Together& what, const std::vector<CommandRef>& commands, std::size_t member) {
-  const PeCoordinate first = what.pes.front(), pe = what.pes[member];
-  const Time ready = commands[member]->times.started + bench.topology.pe.dma.setup;
-  return pe == first ? ready : ready + bench.message_time(Endpoint::pe_port(pe), Endpoint::pe_port(first));
+  return commands[member]->times.started + bench.topology.pe.dma.setup +
+         bench.message_time(Endpoint::pe_port(what.pes[member]), Endpoint::hbm_slice(home_of(what)));
 }
 
 /// When all have reported.
@@ -66,10 +92,11 @@ Time met(const Bench& bench, const Together& what, const std::vector<CommandRef>
   return last;
 }
 
-/// When the bytes of a leg set out: when the first member's request is at the slice.
+/// When the bytes of a leg set out: when the request of the home slice is there.
 Time begin_of(const Bench& bench, const Together& what, const std::vector<CommandRef>& commands, std::size_t leg) {
-  return met(bench, what, commands) +
-         bench.message_time(Endpoint::pe_port(what.pes.front()), Endpoint::hbm_slice(what.legs[leg].slice));
+  const PeCoordinate home = home_of(what), slice = what.legs[leg].slice;
+  const Time all = met(bench, what, commands);
+  return home == slice ? all : all + bench.message_time(Endpoint::hbm_slice(home), Endpoint::hbm_slice(slice));
 }
 
 /// Different PEs of a machine of 8 PEs in each cube, of the first `cubes`.
@@ -112,6 +139,14 @@ TEST(Multicast, InACubeEachMemberTakesSetUpTheLastReportTheRequestTheReadAndItsO
         EXPECT_EQ(commands[i]->times.finished, law.delivered) << round;
       EXPECT_EQ(commands[i]->times.waited, met(bench, what, commands) - report_of(bench, what, commands, i)) << round;
     }
+  }
+}
+
+TEST(Multicast, TheMiddleHasTheNearestFarthestOther) {
+  std::mt19937_64 random(9);
+  for (int round = 0; round < 1000; ++round) {
+    const auto pes = random_pes(random, 16, 128);
+    ASSERT_EQ(middle_of(pes, ahbm_1sip()), middle(pes)) << round;
   }
 }
 
@@ -163,11 +198,8 @@ TEST(Multicast, EachLinkOfTheTreeMovesTheBytesOnce) {
     std::int64_t sum = 0, on_tree = 0, messages = 0;
     for (const std::uint32_t server : links) on_tree += moved.at(server) / total * total;
     for (const auto& [server, bytes] : moved) sum += links.contains(server) ? bytes % total : 0;
-    const Endpoint first = Endpoint::pe_port(what.pes.front());
-    for (const PeCoordinate pe : what.pes) {
-      if (pe != what.pes.front()) messages += std::ssize(bench.links(Endpoint::pe_port(pe), first));
-    }
-    messages += std::ssize(bench.links(first, Endpoint::hbm_slice(what.legs[0].slice)));
+    const Endpoint home = Endpoint::hbm_slice(what.legs[0].slice);
+    for (const PeCoordinate pe : what.pes) messages += std::ssize(bench.links(Endpoint::pe_port(pe), home));
     EXPECT_LE(sum, messages * bench.topology.cube.noc.header.count()) << round;
     if (total > 24 * bench.topology.cube.noc.header.count()) {  // so that requests are told apart
       EXPECT_EQ(on_tree, std::ssize(links) * total) << round;
@@ -181,7 +213,7 @@ TEST(Multicast, EachLinkOfTheTreeMovesTheBytesOnce) {
   }
 }
 
-TEST(Multicast, MembersSendOneMessageEachAndTheFirstOneAsksEachSlice) {
+TEST(Multicast, MembersSendOneMessageEachAndOneSliceAsksTheOthers) {
   std::mt19937_64 random(8);
   for (int round = 0; round < 10; ++round) {
     Bench bench(ahbm_1sip());
@@ -191,18 +223,16 @@ TEST(Multicast, MembersSendOneMessageEachAndTheFirstOneAsksEachSlice) {
     run_together(bench, what);
     std::int64_t expected = 0;
     std::set<std::uint32_t> links;
-    const Endpoint first = Endpoint::pe_port(what.pes.front());
+    const Endpoint home = Endpoint::hbm_slice(home_of(what));
     const auto message = [&](Endpoint from, Endpoint to) {
       for (const Stage& link : bench.links(from, to)) {
         links.insert(link.server.value);
         expected += bench.topology.cube.noc.header.count();
       }
     };
-    for (const PeCoordinate pe : what.pes) {
-      if (pe != what.pes.front()) message(Endpoint::pe_port(pe), first);
-    }
+    for (const PeCoordinate pe : what.pes) message(Endpoint::pe_port(pe), home);
     for (const DmaLeg& part : what.legs) {
-      message(first, Endpoint::hbm_slice(part.slice));
+      if (Endpoint::hbm_slice(part.slice) != home) message(home, Endpoint::hbm_slice(part.slice));
       std::set<std::uint32_t> tree;
       for (const PeCoordinate pe : what.pes) {
         for (const Stage& link : bench.links(Endpoint::hbm_slice(part.slice), Endpoint::pe_port(pe)))
@@ -228,10 +258,10 @@ TEST(Multicast, MembersSendOneMessageEachAndTheFirstOneAsksEachSlice) {
 TEST(Multicast, OfOneMemberIsALoad) {
   for (const std::int32_t pe : {0, 3, 100}) {
     const PeCoordinate reader = at(0, pe / 8, pe % 8);
-    const DmaLeg part = leg(at(0, 2, 5), 192, 20'000);
+    const std::vector<DmaLeg> parts{leg(at(0, 2, 5), 192, 20'000), leg(at(0, 9, 1), 64, 700)};
     Bench alone(ahbm_1sip()), together(ahbm_1sip());
-    alone.run(reader, [&](ProgramScope& p) { p.load({part}); });
-    const auto commands = run_together(together, {{reader}, {part}, {Time()}});
+    alone.run(reader, [&](ProgramScope& p) { p.load(parts); });
+    const auto commands = run_together(together, {{reader}, parts, {Time()}});
     EXPECT_EQ(commands[0]->times.effect, alone.log.operations[0]->times.effect);
     EXPECT_EQ(commands[0]->times.finished, alone.log.operations[0]->times.finished);
   }
@@ -265,13 +295,14 @@ std::vector<Time> random_mixture(std::uint64_t seed, bool exact) {
   struct Act {
     std::shared_ptr<Multicast> multicast;
     std::vector<std::size_t> members;
-    DmaLeg part;
+    std::vector<DmaLeg> parts;
   };
   std::vector<Act> acts;
   for (int i = 0; i < 12; ++i) {
     Act act;
-    act.part = leg(at(0, static_cast<std::int32_t>(random() % 16), static_cast<std::int32_t>(random() % 8)),
-                   random() % 2048, static_cast<std::int64_t>(1 + random() % 20'000));
+    const std::vector<PeCoordinate> slices = random_pes(random, 16, 3);
+    for (const PeCoordinate slice : slices)
+      act.parts.push_back(leg(slice, random() % 2048, static_cast<std::int64_t>(1 + random() % 20'000)));
     for (std::size_t pe = 0; pe < pes.size(); ++pe) {
       if (random() % 2 == 0) act.members.push_back(pe);
     }
@@ -279,7 +310,7 @@ std::vector<Time> random_mixture(std::uint64_t seed, bool exact) {
     std::vector<PeCoordinate> of;
     for (const std::size_t member : act.members) of.push_back(pes[member]);
     if (random() % 3 > 0)
-      act.multicast = std::make_shared<Multicast>("m", of, std::vector{act.part}, Multicast::Missing());
+      act.multicast = std::make_shared<Multicast>("m", of, act.parts, bench.topology, Multicast::Missing());
     acts.push_back(std::move(act));
   }
   std::vector<ProgramRequest> programs;
@@ -291,11 +322,11 @@ std::vector<Time> random_mixture(std::uint64_t seed, bool exact) {
         const auto member = std::ranges::find(act.members, pe);
         if (member == act.members.end()) continue;
         if (act.multicast != nullptr) {
-          p.multicast(act.multicast, static_cast<std::size_t>(member - act.members.begin()), {act.part});
+          p.multicast(act.multicast, static_cast<std::size_t>(member - act.members.begin()), act.parts);
         } else if (pe % 3 == 0) {
-          p.store({act.part});
+          p.store(act.parts);
         } else {
-          p.load({act.part});
+          p.load(act.parts);
         }
       }
     }));
@@ -326,7 +357,8 @@ TEST(Multicast, ProgramsAreTakenBackAtAnyInstant) {
   for (std::int64_t step = 0; step < 150; ++step) {
     Bench bench(ahbm_1sip());
     std::vector<std::shared_ptr<Multicast>> all;
-    for (int i = 0; i < 3; ++i) all.push_back(std::make_shared<Multicast>("all", pes, legs, Multicast::Missing()));
+    for (int i = 0; i < 3; ++i)
+      all.push_back(std::make_shared<Multicast>("all", pes, legs, bench.topology, Multicast::Missing()));
     bool cut = false;
     LaunchRequest request{SipId{0}, "test#0", {}, {}};
     request.owner = 7;

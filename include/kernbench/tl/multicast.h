@@ -13,8 +13,7 @@ namespace kernbench::tl {
 
 /// Programs of a launch that load together, by number (without a grid: program_id()), each on a PE of its own. The name
 /// tells groups of a launch apart; who uses one gives the same programs in the same order. The first of them stands for
-/// the read: the others report to it and it asks the memory, so one in the middle is a good choice; of replicas the
-/// ones nearest to it are read, and the bytes count as its own.
+/// the read: of replicas the ones nearest to it are read, and the bytes count as its own.
 struct MulticastGroup {
   std::string name;
   std::vector<std::int64_t> programs;

@@ -1,6 +1,7 @@
 #include "hardware/dma/dma.h"
 
 #include <algorithm>
+#include <optional>
 #include <utility>
 #include <vector>
 
@@ -89,14 +90,14 @@ void DmaQueue::start_read(std::uint64_t part) {
                       sim::call<&DmaQueue::leg_done>(this, part), log_of(part));
 }
 
-// The first member of a multicast asks the slices for all, when the others have told it that they are ready.
+// One of the slices asks the others for all members of a multicast, when they have told it that they are ready.
 void DmaQueue::report(std::uint64_t flight) {
   Flight& of = flights_[flight];
+  const std::optional<PeCoordinate> home = of.command->dma().multicast->home();
+  if (!home) return reported(flight);
   of.reports = true;
-  const PeCoordinate first = of.command->dma().multicast->members().front();
-  if (first == pe_) return reported(flight);
-  transport_.message(sender(part(flight, 0)), Endpoint::pe_port(pe_), Endpoint::pe_port(first), VirtualNetwork::request,
-                     sim::call<&DmaQueue::reported>(this, flight));
+  transport_.message(sender(part(flight, 0)), Endpoint::pe_port(pe_), Endpoint::hbm_slice(*home),
+                     VirtualNetwork::request, sim::call<&DmaQueue::reported>(this, flight));
 }
 
 void DmaQueue::reported(std::uint64_t flight) {
@@ -108,10 +109,13 @@ void DmaQueue::reported(std::uint64_t flight) {
   work.multicast->reported(work.member, *this, flight);
 }
 
+// In the name of the first member.
 void DmaQueue::ask_slices(std::uint64_t flight) {
   const DmaWork& work = flights_[flight].command->dma();
+  const std::optional<PeCoordinate> home = work.multicast->home();
+  const Endpoint from = home ? Endpoint::hbm_slice(*home) : Endpoint::pe_port(pe_);
   for (std::uint64_t leg = 0; leg < work.legs.size(); ++leg) {
-    transport_.message(sender(part(flight, leg)), Endpoint::pe_port(pe_), Endpoint::hbm_slice(work.legs[leg].slice),
+    transport_.message(sender(part(flight, leg)), from, Endpoint::hbm_slice(work.legs[leg].slice),
                        VirtualNetwork::request, sim::call<&DmaQueue::slice_asked>(this, part(flight, leg)));
   }
 }

@@ -7,7 +7,31 @@
 
 namespace kernbench::hardware {
 
-Multicast::Multicast(std::string group, std::vector<PeCoordinate> members, std::vector<DmaLeg> legs, Missing missing)
+std::size_t middle_of(std::span<const PeCoordinate> spread, const topology::Topology& topology) {
+  const std::int32_t width = topology.cube.pes.width, height = topology.cube.pes.height;
+  const std::int32_t cubes = topology.sip.cubes.width;
+  // Steps along x and y between two routers are the larger of their distances in x + y and in x - y.
+  struct Turned {
+    std::int32_t sum, difference;
+  };
+  std::vector<Turned> places;
+  Turned least{INT32_MAX, INT32_MAX}, most{INT32_MIN, INT32_MIN};
+  for (const PeCoordinate at : spread) {
+    const std::int32_t x = at.cube.value % cubes * width + at.pe.value % width;
+    const std::int32_t y = at.cube.value / cubes * height + at.pe.value / width;
+    places.push_back({x + y, x - y});
+    least = {std::min(least.sum, x + y), std::min(least.difference, x - y)};
+    most = {std::max(most.sum, x + y), std::max(most.difference, x - y)};
+  }
+  const auto farthest = [&](const Turned& place) {
+    return std::max({place.sum - least.sum, most.sum - place.sum, place.difference - least.difference,
+                     most.difference - place.difference});
+  };
+  return static_cast<std::size_t>(std::ranges::min_element(places, {}, farthest) - places.begin());
+}
+
+Multicast::Multicast(std::string group, std::vector<PeCoordinate> members, std::vector<DmaLeg> legs,
+                     const topology::Topology& topology, Missing missing)
     : group_(std::move(group)),
       members_(std::move(members)),
       reads_(std::move(legs)),
@@ -15,7 +39,12 @@ Multicast::Multicast(std::string group, std::vector<PeCoordinate> members, std::
       commands_(members_.size()),
       reports_(members_.size()),
       missing_reports_(members_.size()),
-      legs_(reads_.size()) {}
+      legs_(reads_.size()) {
+  if (members_.size() == 1 || reads_.empty()) return;
+  std::vector<PeCoordinate> slices;
+  for (const DmaLeg& leg : reads_) slices.push_back(leg.slice);
+  home_ = slices[middle_of(slices, topology)];
+}
 
 void Multicast::reported(std::size_t member, DmaQueue& queue, std::uint64_t flight) {
   reports_[member] = {&queue, flight, queue.now()};

@@ -4,6 +4,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <functional>
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
@@ -14,10 +15,15 @@
 #include "hardware/work.h"
 #include "kernbench/coordinates.h"
 #include "sim/wait_graph.h"
+#include "topology/spec.h"
 
 namespace kernbench::hardware {
 
 class DmaQueue;
+
+/// The number of the place whose farthest other is the fewest routers away, of equals the first. REQUIRES: at least
+/// one, all in one SIP.
+std::size_t middle_of(std::span<const PeCoordinate> places, const topology::Topology& topology);
 
 /// One multicast. Each member has a command of its own, in a queue of its PE, which refers to it. README.md beside this
 /// file has the law.
@@ -27,15 +33,19 @@ class Multicast {
   using Missing = std::function<void(std::size_t member, std::vector<sim::WaitEdge>& edges)>;
 
   /// `legs`: what all of them read. The first member stands for the read.
-  Multicast(std::string group, std::vector<PeCoordinate> members, std::vector<DmaLeg> legs, Missing missing);
+  Multicast(std::string group, std::vector<PeCoordinate> members, std::vector<DmaLeg> legs,
+            const topology::Topology& topology, Missing missing);
 
   const std::string& group() const { return group_; }
   std::span<const PeCoordinate> members() const { return members_; }
+  /// The slice that counts the members' reports and asks the others: the one in the middle of the legs'. None where
+  /// nobody has to be waited for: a member alone asks all of them itself.
+  std::optional<PeCoordinate> home() const { return home_; }
   /// The member has given its command, which is alive until it has finished; null: it was taken back.
   void give(std::size_t member, const Command* command) { commands_[member] = command; }
 
-  /// The report of a member has arrived at the first one, that it has room and is set up. With the last one the first
-  /// member's queue asks the slices. `flight` is what the member's queue knows its command by.
+  /// The report of a member has arrived at the home slice, that it has room and is set up. With the last report the
+  /// slices are asked. `flight` is what the member's queue knows its command by.
   void reported(std::size_t member, DmaQueue& queue, std::uint64_t flight);
   /// The request for a leg has arrived at the slice: its bytes set out.
   void begin(Transport& transport, std::size_t leg);
@@ -68,6 +78,7 @@ class Multicast {
   std::string group_;
   std::vector<PeCoordinate> members_;
   std::vector<DmaLeg> reads_;
+  std::optional<PeCoordinate> home_;
   Missing missing_;
   std::vector<const Command*> commands_;  // by member
   std::vector<Report> reports_;           // likewise

@@ -18,6 +18,11 @@ Candidate ExactEngine::injection(TransferSlot slot) {
   return {transfer.port(), transfer.start, hop.room(), nullptr, next_burst(transfer, hop.memory), slot};
 }
 
+[[gnu::always_inline]] inline QueuedBurst ExactEngine::injected(const Candidate& candidate) {
+  const Transfer& transfer = state_.transfer(candidate.transfer);
+  return {transfer.start, transfer.start, transfer.hops.data(), candidate.bytes, candidate.transfer, 0};
+}
+
 void ExactEngine::present_injection(TransferSlot slot) {
   const Candidate head = injection(slot);
   if (head.bytes > 0) add_candidate(state_.transfer(slot).hops.front().server, head);
@@ -40,12 +45,12 @@ void ExactEngine::add_candidate(std::uint32_t server, const Candidate& candidate
 }
 
 [[gnu::always_inline]] inline ExactEngine::Service ExactEngine::serve_plain(std::uint32_t server, Server& at,
-                                                                            const Transfer& transfer, Bytes bytes) {
+                                                                            TransferSlot transfer, Bytes bytes) {
   const Time now = state_.scheduler.now();
   const Time service = at.service.of(bytes);
   at.last_bytes = bytes;
   add(at.work, {service, bytes, 1});
-  observe(server, transfer, now, now + service, bytes);
+  if (state_.observer != nullptr) observe(server, state_.transfer(transfer), now, now + service, bytes);
   return {now, now + service, now + service};
 }
 
@@ -129,32 +134,32 @@ ExactEngine::Service ExactEngine::serve_memory(Transfer& transfer, const QueuedB
   place.from->queue.pop_front();
   place.from->left = state_.scheduler.now();
   if (place.from->queue.empty()) return at.arbiter.remove(index);
-  if (is_fork(place.from->queue.front())) {
+  const Hop& hop = *place.from->queue.front().hop;
+  if (hop.forks) {
     Buffer& queue = *place.from;
     const std::uint64_t port = place.port;
     at.arbiter.remove(index);
     return ask_all(queue, port);
   }
   const Candidate next = head_of(*place.from, place.port);
-  const std::uint32_t asks = next_server(next);
-  if (asks != server) {
+  if (hop.server != server) {
     at.arbiter.remove(index);
-    return add_candidate(asks, next);
+    return add_candidate(hop.server, next);
   }
   place = next;  // this server looks for its next turn after it has served
 }
 
-[[gnu::always_inline]] inline void ExactEngine::forward(Server& at, Transfer& transfer, const QueuedBurst& burst,
-                                                        Time head, Time tail) {
+[[gnu::always_inline]] inline void ExactEngine::forward(Server& at, const QueuedBurst& burst, Time head, Time tail) {
   const Time complete = tail + at.latency;
   if (burst.stage == 0) {
+    Transfer& transfer = state_.transfer(burst.transfer);
     transfer.departed = std::max(transfer.departed, complete);
     transfer.unstarted_first -= burst.bytes;
     if (transfer.unstarted_first == 0) state_.schedule_departed(transfer);
   }
-  const Hop& hop = transfer.hops[burst.stage];
-  if (hop.behind == nullptr) {
-    if (transfer.is_tree()) {
+  if (burst.hop->behind == nullptr) {
+    Transfer& transfer = state_.transfer(burst.transfer);
+    if (burst.hop->in_tree) {
       const std::uint16_t receiver = transfer.request.tree[burst.stage].receiver;
       TreeEnd& end = transfer.ends[receiver];
       end.delivered = std::max(end.delivered, complete);
@@ -168,21 +173,21 @@ ExactEngine::Service ExactEngine::serve_memory(Transfer& transfer, const QueuedB
     return;
   }
   const auto stage = static_cast<std::uint16_t>(burst.stage + 1);
-  run_on(transfer, {head + at.latency, complete, burst.transfer, stage, burst.bytes});
+  run_on({head + at.latency, complete, burst.hop + 1, burst.bytes, burst.transfer, stage});
 }
 
 void ExactEngine::serve(std::uint32_t server, Server& at, std::size_t index) {
   const Time now = state_.scheduler.now();
   const Candidate& chosen = at.arbiter[index];
-  Transfer& transfer = state_.transfer(chosen.transfer);
-  QueuedBurst burst = chosen.from != nullptr
-                          ? chosen.from->queue.front()
-                          : QueuedBurst{transfer.start, transfer.start, chosen.transfer, 0, chosen.bytes};
+  QueuedBurst burst = chosen.from != nullptr ? chosen.from->queue.front() : injected(chosen);
   const bool forks = chosen.branch != 0;
-  if (forks) burst.stage = chosen.branch;
+  if (forks) {
+    burst.hop += chosen.branch - burst.stage;
+    burst.stage = chosen.branch;
+  }
   const Time could = std::max({burst.ready, at.free_at, chosen.since});
-  const Service service = transfer.hops[burst.stage].memory ? serve_memory(transfer, burst)
-                                                            : serve_plain(server, at, transfer, Bytes(burst.bytes));
+  const Service service = burst.hop->memory ? serve_memory(state_.transfer(burst.transfer), burst)
+                                            : serve_plain(server, at, burst.transfer, Bytes(burst.bytes));
   at.arbiter.serve(index);
   at.free_at = service.next;
   at.last_start = now;
@@ -190,26 +195,25 @@ void ExactEngine::serve(std::uint32_t server, Server& at, std::size_t index) {
   const Time tail = std::max(service.end, burst.complete);
   const Time before = chosen.room == nullptr ? Time() : chosen.room->take(burst.bytes, now);
   const Time starving = starved(now - could, before);
-  transfer.note(burst.stage, now, at.starved, starving);
+  if (burst.hop->logged) state_.transfer(burst.transfer).note(burst.stage, now, at.starved, starving);
   at.starved += starving;
   if (forks) {
     leave_fork(at, index, burst, tail);
-    return forward(at, transfer, burst, service.head, tail);
+    return forward(at, burst, service.head, tail);
   }
   if (burst.stage > 0) {
-    const Hop& hop = transfer.hops[burst.stage - std::size_t{1}];
-    return_room(hop, {tail + state_.servers[hop.server].latency, now - burst.ready, burst.bytes});
+    const Hop& from = burst.hop[-1];
+    return_room(from, {tail + state_.servers[from.server].latency, now - burst.ready, burst.bytes});
   }
   advance_port(at, server, index);
-  forward(at, transfer, burst, service.head, tail);
+  forward(at, burst, service.head, tail);
 }
 
 /// A burst has started on one of the servers behind a fork. Its room is free when the last of them has it all.
 void ExactEngine::leave_fork(Server& at, std::size_t index, const QueuedBurst& burst, Time tail) {
   Buffer& queue = *at.arbiter[index].from;
   const std::uint64_t port = at.arbiter[index].port;
-  const Transfer& transfer = state_.transfer(burst.transfer);
-  const Hop& before = transfer.hops[queue.queue.front().stage - std::size_t{1}];
+  const Hop& before = queue.queue.front().hop[-1];
   const Time now = state_.scheduler.now();
   at.arbiter.remove(index);
   Fork& fork = queue.fork;
@@ -259,7 +263,9 @@ void ExactEngine::prepare(Transfer& transfer) {
   const std::span<const TreeStage> tree = transfer.request.tree;
   for (std::size_t stage = 0; stage < route.size(); ++stage) {
     Hop& hop = transfer.hops.emplace_back(Hop{route[stage].server.value, state_.is_memory(route[stage])});
-    if (!tree.empty()) {
+    hop.logged = transfer.request.log != nullptr;
+    hop.in_tree = !tree.empty();
+    if (hop.in_tree) {
       hop.next_branch = tree[stage].next_branch;
       hop.forks = stage > 0 && !transfer.request.ends_at(stage - 1) && hop.next_branch != 0;
     }
@@ -320,7 +326,7 @@ void ExactEngine::restore_servers(Transfer& transfer, const Recurrence& recurren
 void ExactEngine::restore_queues(Transfer& transfer, TransferSlot slot, const Recurrence& recurrence) {
   for (const WaitingBurst& waiting : recurrence.waiting()) {
     transfer.hops[waiting.stage - std::size_t{1}].behind->queue.push_back(
-        {waiting.ready, waiting.complete, slot, waiting.stage, waiting.bytes});
+        {waiting.ready, waiting.complete, &transfer.hops[waiting.stage], waiting.bytes, slot, waiting.stage});
   }
 }
 

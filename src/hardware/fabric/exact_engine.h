@@ -61,7 +61,7 @@ class ExactEngine {
   Time serve_response(Server& memory, Server& port, std::size_t index, Time now, Time quiet_until);
   MemoryService take_accesses(const Transfer& transfer, std::span<Channel> channels, Time now);
   void serve(std::uint32_t server, Server& at, std::size_t index);
-  Service serve_plain(std::uint32_t server, Server& at, const Transfer& transfer, Bytes bytes);
+  Service serve_plain(std::uint32_t server, Server& at, TransferSlot transfer, Bytes bytes);
   Service serve_memory(Transfer& transfer, const QueuedBurst& burst);
   MemoryService serve_by_channels(Transfer& transfer, const QueuedBurst& burst);
   MemoryService serve_by_laws(Transfer& transfer, const QueuedBurst& burst);
@@ -70,15 +70,14 @@ class ExactEngine {
   void observe(std::uint32_t server, const Transfer& transfer, Time start, Time end, Bytes bytes);
   void return_room(const Hop& before, const ReturningRoom& room);
   void advance_port(Server& at, std::uint32_t server, std::size_t index);
-  void forward(Server& at, Transfer& transfer, const QueuedBurst& burst, Time head, Time tail);
-  void run_on(Transfer& transfer, QueuedBurst burst);
-  bool can_run_on(const Transfer& transfer, const QueuedBurst& burst);
-  Time serve_ahead(Transfer& transfer, const QueuedBurst& burst, Server& at, Time start);
-  void wait_in_queue(Transfer& transfer, const QueuedBurst& burst);
+  void forward(Server& at, const QueuedBurst& burst, Time head, Time tail);
+  void run_on(QueuedBurst burst);
+  bool can_run_on(const QueuedBurst& burst);
+  Time serve_ahead(const QueuedBurst& burst, Server& at, Time start);
+  void wait_in_queue(const QueuedBurst& burst);
   void ask(Buffer& queue, std::uint64_t port);
   void ask_all(Buffer& queue, std::uint64_t port);
   void leave_fork(Server& at, std::size_t index, const QueuedBurst& burst, Time tail);
-  bool is_fork(const QueuedBurst& head) const { return state_.transfer(head.transfer).hops[head.stage].forks; }
   void release(std::uint32_t server, Server& at);
   void stop_asking(Buffer& queue, std::uint64_t port);
   void take_back_last(Buffer& queue);
@@ -91,9 +90,9 @@ class ExactEngine {
   static std::int64_t next_burst(Transfer& transfer, bool memory);
   /// The burst that a transfer injects next; without bytes: none.
   Candidate injection(TransferSlot slot);
+  QueuedBurst injected(const Candidate& candidate);
   /// The head of a buffer that is `port` to the next server.
   Candidate head_of(Buffer& buffer, std::uint64_t port);
-  std::uint32_t next_server(const Candidate& candidate);
 
   FabricState& state_;
   Turns turns_;
@@ -110,12 +109,7 @@ class ExactEngine {
 
 [[gnu::always_inline]] inline Candidate ExactEngine::head_of(Buffer& buffer, std::uint64_t port) {
   const QueuedBurst& head = buffer.queue.front();
-  Room* const room = state_.transfer(head.transfer).hops[head.stage].room();
-  return {port, head.ready, room, &buffer, head.bytes, head.transfer, buffer.left};
-}
-
-[[gnu::always_inline]] inline std::uint32_t ExactEngine::next_server(const Candidate& candidate) {
-  return state_.transfer(candidate.transfer).hops[candidate.from->queue.front().stage].server;
+  return {port, head.ready, head.hop->room(), &buffer, head.bytes, head.transfer, buffer.left};
 }
 
 [[gnu::always_inline]] inline void ExactEngine::take_turn_at(Server& at, std::uint32_t server, Time when) {

@@ -67,7 +67,7 @@ MemoryService ExactEngine::take_accesses(const Transfer& transfer, std::span<Cha
   const bool departs = transfer.unstarted_first == 0;
   if (departs) state_.schedule_departed(transfer);
   Buffer& responses = transfer.responses;
-  responses.queue.push_back({service.head + memory.latency, complete, slot, 1, bytes});
+  responses.queue.push_back({service.head + memory.latency, complete, &transfer.hops[1], bytes, slot, 1});
   if (responses.queue.size() == 1) port.arbiter.add(head_of(responses, response_port(transfer.port())));
   return departs ? std::min(quiet_until, transfer.departed) : quiet_until;
 }
@@ -103,7 +103,7 @@ MemoryService ExactEngine::take_accesses(const Transfer& transfer, std::span<Cha
     chosen.since = now;
   }
   if (transfer.hops[1].behind != nullptr) {
-    run_on(transfer, {now + port.latency, complete, burst.transfer, 2, burst.bytes});
+    run_on({now + port.latency, complete, burst.hop + 1, burst.bytes, burst.transfer, 2});
     return turns_.quiet_until();
   }
   transfer.delivered = std::max(transfer.delivered, complete);

@@ -8,11 +8,9 @@ namespace kernbench::hardware::fabric {
 
 /// As long as all routes lead to a server through one queue, its bursts come one after the other in a known order, and
 /// each starts as soon as it and the server can. A burst that waits for room, or comes to a memory, waits for its turn.
-[[gnu::always_inline]] inline bool ExactEngine::can_run_on(const Transfer& transfer, const QueuedBurst& burst) {
-  const Hop& hop = transfer.hops[burst.stage];
-  if (hop.memory || !runs_on_ || transfer.is_tree() ||
-      !transfer.hops[burst.stage - std::size_t{1}].behind->queue.empty())
-    return false;
+[[gnu::always_inline]] inline bool ExactEngine::can_run_on(const QueuedBurst& burst) {
+  const Hop& hop = *burst.hop;
+  if (hop.memory || !runs_on_ || hop.in_tree || !burst.hop[-1].behind->queue.empty()) return false;
   const Server& at = state_.servers[hop.server];
   if (!at.only_through_entry() || (is_responses(at.entry) && at.users > 1)) return false;
   if (hop.behind == nullptr) return true;
@@ -20,8 +18,8 @@ namespace kernbench::hardware::fabric {
   return hop.behind->room.has(burst.bytes);
 }
 
-void ExactEngine::wait_in_queue(Transfer& transfer, const QueuedBurst& burst) {
-  const Hop& before = transfer.hops[burst.stage - std::size_t{1}];
+void ExactEngine::wait_in_queue(const QueuedBurst& burst) {
+  const Hop& before = burst.hop[-1];
   before.behind->queue.push_back(burst);
   if (before.behind->queue.size() == 1) ask(*before.behind, before.port);
 }
@@ -32,7 +30,7 @@ void ExactEngine::ask(Buffer& queue, std::uint64_t port) {
   const QueuedBurst& head = queue.queue.front();
   if (queue.left > state_.scheduler.now() && queue.left >= head.ready) {
     const std::uint32_t other = queue.ahead.back().server;
-    if (is_fork(head) || other != state_.transfer(head.transfer).hops[head.stage].server) {
+    if (head.hop->forks || other != head.hop->server) {
       queue.held = true;
       return set_turn(state_.servers[other], other, queue.left);
     }
@@ -43,14 +41,11 @@ void ExactEngine::ask(Buffer& queue, std::uint64_t port) {
 /// The head of a queue asks now: a server, or those that are behind a fork.
 void ExactEngine::ask_all(Buffer& queue, std::uint64_t port) {
   const QueuedBurst head = queue.queue.front();
-  if (!is_fork(head)) {
-    const Candidate candidate = head_of(queue, port);
-    return add_candidate(next_server(candidate), candidate);
-  }
-  const Transfer& transfer = state_.transfer(head.transfer);
+  if (!head.hop->forks) return add_candidate(head.hop->server, head_of(queue, port));
+  const Hop* const hops = head.hop - head.stage;
   queue.fork = Fork{};
-  for (std::uint16_t stage = head.stage; stage != 0; stage = transfer.hops[stage].next_branch) {
-    const Hop& hop = transfer.hops[stage];
+  for (std::uint16_t stage = head.stage; stage != 0; stage = hops[stage].next_branch) {
+    const Hop& hop = hops[stage];
     ++queue.fork.open;
     add_candidate(hop.server, {port, head.ready, hop.room(), &queue, head.bytes, head.transfer, queue.left, stage});
   }
@@ -59,9 +54,9 @@ void ExactEngine::ask_all(Buffer& queue, std::uint64_t port) {
 void ExactEngine::stop_asking(Buffer& queue, std::uint64_t port) {
   if (queue.queue.empty() || std::exchange(queue.held, false)) return;
   const QueuedBurst& head = queue.queue.front();
-  const std::vector<Hop>& hops = state_.transfer(head.transfer).hops;
-  state_.servers[hops[head.stage].server].arbiter.remove_port(port);
-  if (!is_fork(head)) return;
+  state_.servers[head.hop->server].arbiter.remove_port(port);
+  if (!head.hop->forks) return;
+  const Hop* const hops = head.hop - head.stage;
   for (std::uint16_t stage = hops[head.stage].next_branch; stage != 0; stage = hops[stage].next_branch) {
     state_.servers[hops[stage].server].arbiter.remove_port(port);
   }
@@ -72,15 +67,13 @@ void ExactEngine::release(std::uint32_t server, Server& at) {
   if (!queue.held || queue.ahead.back().server != server) return;
   if (queue.left > state_.scheduler.now()) return set_turn(at, server, queue.left);
   queue.held = false;
-  const QueuedBurst& head = queue.queue.front();
-  ask_all(queue, state_.transfer(head.transfer).hops[head.stage - std::size_t{1}].port);
+  ask_all(queue, queue.queue.front().hop[-1].port);
 }
 
 /// Returns the tail of the burst on the server.
-[[gnu::always_inline]] inline Time ExactEngine::serve_ahead(Transfer& transfer, const QueuedBurst& burst, Server& at,
-                                                            Time start) {
-  const Hop& before = transfer.hops[burst.stage - std::size_t{1}];
-  const Hop& hop = transfer.hops[burst.stage];
+[[gnu::always_inline]] inline Time ExactEngine::serve_ahead(const QueuedBurst& burst, Server& at, Time start) {
+  const Hop& before = burst.hop[-1];
+  const Hop& hop = *burst.hop;
   Buffer& queue = *before.behind;
   AheadStart& ahead = queue.ahead.add(state_.scheduler.now());
   ahead.burst = burst;
@@ -93,9 +86,11 @@ void ExactEngine::release(std::uint32_t server, Server& at) {
   ahead.last_bytes_before = at.last_bytes;
   ahead.port_before = at.arbiter.last_port();
   ahead.left_before = queue.left;
-  if (const TransferLog* const log = transfer.request.log) {
-    ahead.hop_start_before = log->hops[burst.stage].start;
-    ahead.hop_starved_before = log->hops[burst.stage].starved;
+  if (hop.logged) {
+    Transfer& transfer = state_.transfer(burst.transfer);
+    const TransferLog::Hop& noted = transfer.request.log->hops[burst.stage];
+    ahead.hop_start_before = noted.start;
+    ahead.hop_starved_before = noted.starved;
     ahead.starved_before = transfer.starved_before[burst.stage];
     transfer.note(burst.stage, start, at.starved, Time());
   }
@@ -111,24 +106,24 @@ void ExactEngine::release(std::uint32_t server, Server& at) {
   return tail;
 }
 
-void ExactEngine::run_on(Transfer& transfer, QueuedBurst burst) {
-  while (can_run_on(transfer, burst)) {
-    const Hop& hop = transfer.hops[burst.stage];
-    Server& at = state_.servers[hop.server];
-    const Time left = transfer.hops[burst.stage - std::size_t{1}].behind->left;
-    const Time start = std::max({burst.ready, at.free_at, left});
-    const Time tail = serve_ahead(transfer, burst, at, start);
+void ExactEngine::run_on(QueuedBurst burst) {
+  while (can_run_on(burst)) {
+    Server& at = state_.servers[burst.hop->server];
+    const Time start = std::max({burst.ready, at.free_at, burst.hop[-1].behind->left});
+    const Time tail = serve_ahead(burst, at, start);
     burst.ready = start + at.latency;
     burst.complete = tail + at.latency;
-    if (hop.behind == nullptr) {
+    if (burst.hop->behind == nullptr) {
+      Transfer& transfer = state_.transfer(burst.transfer);
       transfer.delivered = std::max(transfer.delivered, burst.complete);
       transfer.unstarted_last -= burst.bytes;
       if (transfer.unstarted_last == 0) state_.schedule_delivered(transfer, burst.transfer);
       return;
     }
+    ++burst.hop;
     ++burst.stage;
   }
-  wait_in_queue(transfer, burst);
+  wait_in_queue(burst);
 }
 
 /// The last burst that has run on out of a queue goes back to its front, without asking for a server.
@@ -136,8 +131,8 @@ void ExactEngine::take_back_last(Buffer& queue) {
   const AheadStart& ahead = queue.ahead.back();  // keeps its place until the next one
   const QueuedBurst& burst = ahead.burst;
   Transfer& transfer = state_.transfer(burst.transfer);
-  const Hop& before = transfer.hops[burst.stage - std::size_t{1}];
-  const Hop& hop = transfer.hops[burst.stage];
+  const Hop& before = burst.hop[-1];
+  const Hop& hop = *burst.hop;
   Server& at = state_.servers[ahead.server];
   if (hop.behind == nullptr) {
     if (transfer.unstarted_last == 0) state_.scheduler.cancel(transfer.delivered_event);
@@ -176,7 +171,7 @@ void ExactEngine::take_back(std::uint32_t server) {
   const Time now = state_.scheduler.now();
   if (queue.ahead.empty() || queue.ahead.back().start < now) return;
   const QueuedBurst& last = queue.ahead.back().burst;
-  const std::uint64_t port = state_.transfer(last.transfer).hops[last.stage - std::size_t{1}].port;
+  const std::uint64_t port = last.hop[-1].port;
   stop_asking(queue, port);
   while (!queue.ahead.empty() && queue.ahead.back().start >= now) take_back_last(queue);
   ask(queue, port);

@@ -23,13 +23,30 @@ namespace kernbench::hardware::fabric {
 using TransferSlot = std::uint32_t;
 inline constexpr TransferSlot kNoTransfer = UINT32_MAX;
 
+struct Buffer;
+
+/// One stage of a transfer in exact mode. What a burst that passes needs to know stands here, so that in the middle of
+/// a route nothing else of its transfer is looked at.
+struct Hop {
+  std::uint32_t server = 0;
+  bool memory = false;
+  bool forks = false;             // it is the first of several behind the same one
+  bool in_tree = false;           // of a multicast
+  bool logged = false;            // its transfer has a log
+  Buffer* behind = nullptr;       // none behind the last one
+  std::uint64_t port = 0;         // what that buffer is to the next server
+  std::uint16_t next_branch = 0;  // the next stage behind the same one; none: 0
+  inline Room* room() const;
+};
+
 /// A burst in the queue behind a server.
 struct QueuedBurst {
-  Time ready;     // when its head is at the next server
-  Time complete;  // when its tail is there
-  TransferSlot transfer = kNoTransfer;
-  std::uint16_t stage = 0;  // the one that it waits for
+  Time ready;                // when its head is at the next server
+  Time complete;             // when its tail is there
+  const Hop* hop = nullptr;  // the stage that it waits for; those of its transfer stand one behind the other
   std::int64_t bytes = 0;
+  TransferSlot transfer = kNoTransfer;
+  std::uint16_t stage = 0;  // the number of its hop
 };
 
 /// A burst that has run on: it was served ahead of time on a server that nothing can reach before it. Beside it what
@@ -105,6 +122,10 @@ struct alignas(64) Buffer {
   AheadStarts ahead;  // of these, those that leave later than some time in the past
   Fork fork;          // of its head
 };
+
+inline Room* Hop::room() const {
+  return behind == nullptr ? nullptr : &behind->room;
+}
 
 /// Structural names of the input ports of an arbiter: first the queues by (server, buffer), then the transfers that
 /// inject by (agent, operation), each before its own response buffer.

@@ -28,17 +28,6 @@ struct LaneResult {
   std::uint32_t returns = 0;  // rooms that are still on their way back when the transfer is delivered
 };
 
-/// One stage of a transfer in exact mode.
-struct Hop {
-  std::uint32_t server = 0;
-  bool memory = false;
-  Buffer* behind = nullptr;       // none behind the last one
-  std::uint64_t port = 0;         // what that buffer is to the next server
-  std::uint16_t next_branch = 0;  // the next stage behind the same one; none: 0
-  bool forks = false;             // it is the first of several behind the same one
-  Room* room() const { return behind == nullptr ? nullptr : &behind->room; }
-};
-
 /// What is known of one end of a tree.
 struct TreeEnd {
   Time delivered;

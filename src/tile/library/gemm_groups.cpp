@@ -36,8 +36,6 @@ Groups groups(const GemmPlan& plan, const char* name, const WalkOf& walk) {
     group.name = name + std::to_string(number++);
     if (group.programs.size() < 2) continue;
     any = true;
-    // The first one hears from all others and asks the slices: from the middle its messages have less far to go.
-    std::swap(group.programs.front(), group.programs[group.programs.size() / 2]);
     const auto shared = std::make_shared<const tl::MulticastGroup>(std::move(group));
     for (const std::int64_t program : shared->programs) of[static_cast<std::size_t>(program)] = shared;
   }

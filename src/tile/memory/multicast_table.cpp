@@ -129,8 +129,9 @@ MulticastPart MulticastTable::join(const AccessCall& call, const tl::MulticastGr
 hardware::DmaWork multicast_work(const AccessCall& call, const MulticastPart& part, Places& places) {
   MulticastRound& round = *part.round;
   if (round.work == nullptr) {
-    round.work =
-        std::make_shared<hardware::Multicast>(part.group->name, *part.pes, places.legs, who_is_missing(call, part));
+    round.work = std::make_shared<hardware::Multicast>(part.group->name, *part.pes, places.legs,
+                                                       call.program.environment().machine.topology(),
+                                                       who_is_missing(call, part));
   }
   return {hardware::DmaKind::multicast, std::move(places.legs), std::move(places.pages), round.work, part.member};
 }
