@@ -103,10 +103,22 @@ class Room {
   Ring<ReturningRoom> returning_;
 };
 
-/// Of the time for which a burst had only room to wait for: what is due to the way of that room, there and back, not to
-/// the wait of the burst that had it.
-inline Time starved(Time waiting, Time before) {
-  return waiting > before ? waiting - before : Time();
+/// For how long a server stood idle for want of room behind it.
+struct RoomWaits {
+  Time held;     // in all
+  Time starved;  // of that, what is due to the way of the room, there and back
+  /// What is due to bursts that had to wait further on.
+  Time kept() const { return held - starved; }
+  RoomWaits& operator+=(const RoomWaits& more) {
+    held += more.held;
+    starved += more.starved;
+    return *this;
+  }
+};
+
+/// A burst had only room to wait for, and the burst that had it had waited for `before` itself.
+inline RoomWaits room_waits(Time waiting, Time before) {
+  return {waiting, waiting > before ? waiting - before : Time()};
 }
 
 }  // namespace kernbench::hardware::fabric

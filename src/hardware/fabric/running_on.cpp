@@ -94,10 +94,9 @@ void ExactEngine::release(std::uint32_t server, Server& at) {
   ahead.port_before = at.arbiter.last_port();
   ahead.left_before = queue.left;
   if (const TransferLog* const log = transfer.request.log) {
-    ahead.hop_start_before = log->hops[burst.stage].start;
-    ahead.hop_starved_before = log->hops[burst.stage].starved;
-    ahead.starved_before = transfer.starved_before[burst.stage];
-    transfer.note(burst.stage, start, at.starved, Time());
+    ahead.hop_before = log->hops[burst.stage];
+    ahead.watch_before = transfer.watches[burst.stage];
+    transfer.note(burst.stage, start, at.room_waits, RoomWaits(), start - burst.ready, Time());
   }
   const Time tail = ahead.tail;
   at.fed_by = &queue;
@@ -161,9 +160,8 @@ void ExactEngine::take_back_last(Buffer& queue) {
   --at.work.bursts;
   at.arbiter.served(ahead.port_before);
   if (TransferLog* const log = transfer.request.log) {
-    log->hops[burst.stage].start = ahead.hop_start_before;
-    log->hops[burst.stage].starved = ahead.hop_starved_before;
-    transfer.starved_before[burst.stage] = ahead.starved_before;
+    log->hops[burst.stage] = ahead.hop_before;
+    transfer.watches[burst.stage] = ahead.watch_before;
   }
   queue.left = ahead.left_before;
   queue.ahead.pop_back();
