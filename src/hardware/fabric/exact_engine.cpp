@@ -190,7 +190,7 @@ void ExactEngine::serve(std::uint32_t server, Server& at, std::size_t index) {
   const Time tail = std::max(service.end, burst.complete);
   const RoomWaits waits =
       chosen.room == nullptr ? RoomWaits() : room_waits(now - could, chosen.room->take(burst.bytes, now));
-  transfer.note(burst.stage, now, at.room_waits, waits, now - burst.ready, waits.held);
+  transfer.note(burst.stage, now, at.room_waits, waits, now - burst.ready, waits.total());
   at.room_waits += waits;
   if (forks) {
     leave_fork(at, index, burst, tail);

@@ -163,7 +163,7 @@ void Fabric::start(const TransferRequest& request) {
   if (transfer.request.log != nullptr) {
     transfer.watches.clear();
     for (const Stage& stage : request.route) {
-      transfer.watches.push_back({state.servers[stage.server.value].room_waits, false, {}, {}, {}});
+      transfer.watches.push_back({state.servers[stage.server.value].room_waits, false, {}, {}});
     }
   }
   if (transfer.has_response_buffer() && !transfer.is_tree()) note_port(state, transfer.request.route);

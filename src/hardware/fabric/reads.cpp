@@ -57,7 +57,7 @@ MemoryService ExactEngine::take_accesses(const Transfer& transfer, std::span<Cha
   memory.free_at = takes_next(channels, now);
   memory.last_start = now;
   const RoomWaits waits = room_waits(now - could, chosen.room->take(bytes, now));
-  transfer.note(0, now, memory.room_waits, waits, now - transfer.start, waits.held);
+  transfer.note(0, now, memory.room_waits, waits, now - transfer.start, waits.total());
   memory.room_waits += waits;
   chosen.bytes = next_burst(transfer, true);
   if (chosen.bytes == 0) memory.arbiter.remove(index);
@@ -88,7 +88,7 @@ MemoryService ExactEngine::take_accesses(const Transfer& transfer, std::span<Cha
   add(port.work, {service, Bytes(burst.bytes), 1});
   const RoomWaits waits =
       chosen.room == nullptr ? RoomWaits() : room_waits(now - could, chosen.room->take(burst.bytes, now));
-  transfer.note(1, now, port.room_waits, waits, now - burst.ready, waits.held);
+  transfer.note(1, now, port.room_waits, waits, now - burst.ready, waits.total());
   port.room_waits += waits;
   const Time tail = std::max(port.free_at, burst.complete);
   const Time complete = tail + port.latency;

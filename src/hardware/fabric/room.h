@@ -105,12 +105,11 @@ class Room {
 
 /// For how long a server stood idle for want of room behind it.
 struct RoomWaits {
-  Time held;     // in all
-  Time starved;  // of that, what is due to the way of the room, there and back
-  /// What is due to bursts that had to wait further on.
-  Time kept() const { return held - starved; }
+  Time kept;     // by bursts that had to wait further on
+  Time starved;  // for the way of the room, there and back
+  Time total() const { return kept + starved; }
   RoomWaits& operator+=(const RoomWaits& more) {
-    held += more.held;
+    kept += more.kept;
     starved += more.starved;
     return *this;
   }
@@ -118,7 +117,8 @@ struct RoomWaits {
 
 /// A burst had only room to wait for, and the burst that had it had waited for `before` itself.
 inline RoomWaits room_waits(Time waiting, Time before) {
-  return {waiting, waiting > before ? waiting - before : Time()};
+  const Time kept = std::min(waiting, before);
+  return {kept, waiting - kept};
 }
 
 }  // namespace kernbench::hardware::fabric

@@ -36,8 +36,7 @@ struct QueuedBurst {
 struct StageWatch {
   RoomWaits at_start;  // of the first server, before this transfer
   bool reached = false;
-  Time starved_before;  // when the first burst came
-  Time starved_ahead;   // of what was before that, what held this transfer up
+  Time starved_before;  // what of the server's time without room held this transfer up comes behind this
   Time held_back;       // for which the first burst waited for servers without room, up to its start here
 };
 

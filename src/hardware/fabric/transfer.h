@@ -85,8 +85,8 @@ struct Transfer {
     StageWatch& watch = watches[stage];
     if (!watch.reached) reach(stage, before, waited, held);
     hop.start = std::max(hop.start, begun);
-    hop.starved = watch.starved_ahead + before.starved + more.starved - watch.starved_before;
-    hop.held = before.kept() + more.kept() - watch.at_start.kept();
+    hop.starved = before.starved + more.starved - watch.starved_before;
+    hop.held = before.kept + more.kept - watch.at_start.kept;
   }
   /// The first burst comes to a stage. Where servers without room kept it before, and the server of this one was
   /// starved meanwhile, that is what held it up: its queue reached that far.
@@ -96,8 +96,8 @@ struct Transfer {
     watch.starved_before = before.starved;
     if (is_tree()) return;
     const Time back = stage > 0 ? watches[stage - 1].held_back : Time();
-    watch.starved_ahead = std::min(before.starved - watch.at_start.starved, back + waited - held);
-    watch.held_back = back + std::min(waited, before.held - watch.at_start.held + held);
+    watch.starved_before -= std::min(before.starved - watch.at_start.starved, back + waited - held);
+    watch.held_back = back + std::min(waited, before.total() - watch.at_start.total() + held);
   }
   bool is_tree() const { return !request.tree.empty(); }
   bool has_response_buffer() const { return request.route.size() > 1 && request.route.front().group > 1; }
