@@ -21,7 +21,7 @@ std::vector<JourneyStep> journey_of(const TransferLog& log, const Fabric& fabric
     const TransferLog::Hop& hop = log.hops[i];
     const bool last = i + 1 == log.hops.size();
     const Time leaves = last ? end : std::min(end, hop.start + fabric::forwarding_latency(fabric.spec(hop.server)));
-    steps.push_back({hop.server, start, leaves});
+    steps.push_back({hop.server, start, leaves, hop.held});
     start = leaves;
   }
   return steps;

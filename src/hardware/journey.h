@@ -22,6 +22,7 @@ ServerTime most_starved(const TransferLog& log);
 struct JourneyStep {
   ServerId server;
   Time start, end;
+  Time held;  // TransferLog::Hop::held
 };
 /// The steps of the last chunk of a transfer that began at `start` and was delivered at `end`. They tile [start, end].
 std::vector<JourneyStep> journey_of(const TransferLog& log, const Fabric& fabric, Time start, Time end);

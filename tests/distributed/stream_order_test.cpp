@@ -5,10 +5,14 @@
 
 #include <functional>
 #include <string>
+#include <string_view>
 #include <vector>
 
+#include "kernbench/partials.h"
+#include "kernbench/subgroups.h"
 #include "ranks.h"
 #include "spawning.h"
+#include "support/sanitizers.h"
 
 namespace kernbench::testing {
 namespace {
@@ -23,29 +27,122 @@ constexpr float kMine = 2, kTheirs = 5;
 
 /// A call that leaves another value in the tensor of rank 1: rank 0 has filled its own with kTheirs, rank 1 with kMine.
 struct Call {
-  const char* name;
+  std::string name;
   std::function<Works(int rank, const torch::Tensor& x)> run;
-  float result;  // on rank 1
+  float result;                   // on rank 1
+  int of_other_rank = kElements;  // so many elements, the first ones, come from rank 0: the others may come earlier
 };
 
-Works none(const std::function<void()>& call) {
-  call();
-  return {};
+torch::Tensor filled(int rank, int elements = kElements) {
+  return torch::full({elements}, rank == 0 ? kTheirs : kMine, one_pe());
 }
 
-std::vector<Call> calls() {
+/// A collective as it is called on either rank. Rank 0 gives its tensor, rank 1 gets the result in its own.
+struct Collective {
+  const char* name;
+  std::function<dist::WorkRef(int rank, const torch::Tensor& x, bool async_op)> call;
+  float result;
+  int of_other_rank = kElements;
+};
+
+std::vector<Collective> reductions() {
   using torch::Tensor;
   const auto sum = dist::ReduceOp::SUM;
   const float total = kMine + kTheirs;
+  const auto twice = [](const Tensor& x) { return torch::cat({x, x}); };
+  const auto output = [](int rank, const Tensor& x) { return rank == 1 ? x : torch::empty_like(x); };
   return {
-      {"all_reduce", [](int, const Tensor& x) { return none([&] { dist::all_reduce(x); }); }, total},
-      {"all_reduce, asynchronous", [=](int, const Tensor& x) { return Works{dist::all_reduce(x, sum, {}, true)}; },
+      {"all_reduce", [=](int, const Tensor& x, bool async_op) { return dist::all_reduce(x, sum, {}, async_op); },
        total},
-      {"broadcast", [](int, const Tensor& x) { return none([&] { dist::broadcast(x, 0); }); }, kTheirs},
-      {"broadcast, asynchronous", [](int, const Tensor& x) { return Works{dist::broadcast(x, 0, {}, true)}; }, kTheirs},
+      {"reduce", [=](int, const Tensor& x, bool async_op) { return dist::reduce(x, 1, sum, {}, async_op); }, total},
+      {"reduce_scatter_tensor",
+       [=](int rank, const Tensor& x, bool async_op) {
+         return dist::reduce_scatter_tensor(output(rank, x), twice(x), sum, {}, async_op);
+       },
+       total},
+      {"reduce_scatter",
+       [=](int rank, const Tensor& x, bool async_op) {
+         return dist::reduce_scatter(output(rank, x), {x.clone(), x.clone()}, sum, {}, async_op);
+       },
+       total},
+      {"all_reduce_coalesced",
+       [=](int, const Tensor& x, bool async_op) { return dist::all_reduce_coalesced({x}, sum, {}, async_op); }, total},
+      {"reduce_scatter_tensor_coalesced",
+       [=](int rank, const Tensor& x, bool async_op) {
+         return dist::reduce_scatter_tensor_coalesced({output(rank, x)}, {twice(x)}, sum, {}, async_op);
+       },
+       total},
+      {"all_reduce_partials",
+       [=](int, const Tensor& x, bool async_op) { return torch::ahbm::all_reduce_partials(x, sum, {}, async_op); },
+       total},
+  };
+}
+
+/// Of these rank 0 only reads its tensor. What rank 1 has from itself has the value that comes from rank 0, too.
+std::vector<Collective> transports() {
+  using torch::Tensor;
+  const auto half = [](int rank, const Tensor& x) {
+    return rank == 0 ? x.narrow(0, 0, kElements / 2) : filled(0, kElements / 2);
+  };
+  const auto other = [](const Tensor& x) { return torch::empty_like(x); };
+  return {
+      {"broadcast", [](int, const Tensor& x, bool async_op) { return dist::broadcast(x, 0, {}, async_op); }, kTheirs},
+      {"all_gather",
+       [=](int rank, const Tensor& x, bool async_op) {
+         return rank == 0 ? dist::all_gather({other(x), other(x)}, x, {}, async_op)
+                          : dist::all_gather({x, other(x)}, filled(0), {}, async_op);
+       },
+       kTheirs},
+      {"all_gather_into_tensor",
+       [=](int rank, const Tensor& x, bool async_op) {
+         return dist::all_gather_into_tensor(rank == 0 ? other(x) : x, half(rank, x), {}, async_op);
+       },
+       kTheirs, kElements / 2},
+      {"all_gather_coalesced",
+       [=](int rank, const Tensor& x, bool async_op) {
+         return rank == 0 ? dist::all_gather_coalesced({{other(x)}, {other(x)}}, {x}, {}, async_op)
+                          : dist::all_gather_coalesced({{x}, {other(x)}}, {filled(0)}, {}, async_op);
+       },
+       kTheirs},
+      {"all_gather_into_tensor_coalesced",
+       [=](int rank, const Tensor& x, bool async_op) {
+         return dist::all_gather_into_tensor_coalesced({rank == 0 ? other(x) : x}, {half(rank, x)}, {}, async_op);
+       },
+       kTheirs, kElements / 2},
+      {"gather",
+       [=](int rank, const Tensor& x, bool async_op) {
+         return rank == 0 ? dist::gather(x, {}, 1, {}, async_op)
+                          : dist::gather(filled(0), {x, other(x)}, 1, {}, async_op);
+       },
+       kTheirs},
+      {"scatter",
+       [=](int rank, const Tensor& x, bool async_op) {
+         return rank == 0 ? dist::scatter(other(x), {filled(0), x}, 0, {}, async_op)
+                          : dist::scatter(x, {}, 0, {}, async_op);
+       },
+       kTheirs},
+      {"all_to_all",
+       [=](int rank, const Tensor& x, bool async_op) {
+         return rank == 0 ? dist::all_to_all({other(x), other(x)}, {filled(0), x}, {}, async_op)
+                          : dist::all_to_all({x, other(x)}, {filled(0), filled(0)}, {}, async_op);
+       },
+       kTheirs},
+      {"all_to_all_single",
+       [=](int rank, const Tensor& x, bool async_op) {
+         return rank == 0 ? dist::all_to_all_single(other(x), x, {}, {}, {}, async_op)
+                          : dist::all_to_all_single(x, filled(0), {}, {}, {}, async_op);
+       },
+       kTheirs, kElements / 2},
+  };
+}
+
+std::vector<Call> transfers() {
+  using torch::Tensor;
+  return {
       {"send and recv",
        [](int rank, const Tensor& x) {
-         return none([&] { rank == 0 ? dist::send(x, 1) : static_cast<void>(dist::recv(x, 0)); });
+         rank == 0 ? dist::send(x, 1) : static_cast<void>(dist::recv(x, 0));
+         return Works();
        },
        kTheirs},
       {"isend and irecv",
@@ -59,8 +156,27 @@ std::vector<Call> calls() {
   };
 }
 
-torch::Tensor filled(int rank) {
-  return torch::full({kElements}, rank == 0 ? kTheirs : kMine, one_pe());
+/// Every call, synchronous and asynchronous.
+std::vector<Call> calls() {
+  std::vector<Call> all = transfers();
+  for (const auto& collectives : {reductions(), transports()}) {
+    for (const Collective& collective : collectives) {
+      // The others of their operation take the same way; sanitizers make all of them long.
+      const std::string_view name = collective.name;
+      if (kSanitized && (name.ends_with("coalesced") || name.ends_with("_tensor") || name.ends_with("_single")))
+        continue;
+      for (const bool async_op : {false, true}) {
+        all.push_back({collective.name + std::string(async_op ? ", asynchronous" : ""),
+                       [collective, async_op](int rank, const torch::Tensor& x) {
+                         const dist::WorkRef work = collective.call(rank, x, async_op);
+                         EXPECT_EQ(work != nullptr, async_op) << collective.name;
+                         return work ? Works{work} : Works();
+                       },
+                       collective.result, collective.of_other_rank});
+      }
+    }
+  }
+  return all;
 }
 
 void run_on_two(const std::function<void(int rank)>& body) {
@@ -72,8 +188,10 @@ void run_on_two(const std::function<void(int rank)>& body) {
   EXPECT_THAT(outcome.errors, ::testing::Each(""));
 }
 
-void expect_all(const torch::Tensor& x, float value, const std::string& where) {
-  EXPECT_TRUE(torch::equal(x.cpu(), torch::full({kElements}, value))) << where << ": " << x[0].item<float>();
+void expect_all(const torch::Tensor& x, float value, const Call& call, const std::string& where) {
+  const auto seen = x.cpu().narrow(0, 0, call.of_other_rank);
+  EXPECT_TRUE(torch::equal(seen, torch::full({call.of_other_rank}, value)))
+      << call.name << ", " << where << ": " << seen[0].item<float>();
 }
 
 /// The channels are there and both ranks begin at the same time: the host waits in no call after this.
@@ -101,7 +219,7 @@ void check_behind(const std::function<torch::Tensor(const torch::Tensor& x)>& ke
       come_late(rank);
       for (const auto& work : call.run(rank, x)) EXPECT_TRUE(work->wait());
       if (rank == 0) return;
-      expect_all(kernel(x), expected(call) + 1, call.name + (", " + stream));
+      expect_all(kernel(x), expected(call) + 1, call, stream);
     });
   }
 }
@@ -142,7 +260,7 @@ TEST(StreamOrder, AKernelBehindACallInAnotherStreamSeesItsResult) {
       const StreamGuard on{Stream()};
       come_late(rank);
       for (const auto& work : call.run(rank, x)) EXPECT_TRUE(work->wait());
-      if (rank == 1) expect_all(x + 1, call.result + 1, call.name);
+      if (rank == 1) expect_all(x + 1, call.result + 1, call, "current stream");
     });
   }
 }
@@ -156,7 +274,7 @@ TEST(StreamOrder, WithoutWaitAnAsynchronousCallLeavesTheCurrentStreamAlone) {
       come_late(rank);
       const Works works = call.run(rank, x);
       if (works.empty() || rank == 0) return;
-      expect_all(x + 1, kMine + 1, call.name);
+      expect_all(x + 1, kMine + 1, call, "current stream");
       for (const auto& work : works) work->synchronize();
     });
   }
@@ -173,7 +291,7 @@ void check_sent(const std::function<void(const torch::Tensor& x)>& kernel, float
       if (rank == 1) sleep(100'000);
       for (const auto& work : call.run(rank, x)) EXPECT_TRUE(work->wait());
       if (rank == 0) return kernel(x);
-      expect_all(x, received, call.name + (", " + stream));
+      expect_all(x, received, call, stream);
     });
   }
 }
@@ -203,7 +321,7 @@ TEST(StreamOrder, ACallBeginsBehindTheKernelsBeforeIt) {
       torch::ahbm::synchronize();
       x.add_(rank == 0 ? kTheirs : kMine);
       for (const auto& work : call.run(rank, x)) EXPECT_TRUE(work->wait());
-      if (rank == 1) expect_all(x + 1, call.result + 1, call.name);
+      if (rank == 1) expect_all(x + 1, call.result + 1, call, "current stream");
     });
   }
 }

@@ -100,11 +100,21 @@ def check(document, options):
     return wrong
 
 
+def programs_that_nothing_runs(documents):
+    """Programs that a document lists and no output is of: whoever reads them runs them as they stand."""
+    regions = [match.groups()[:2] for document in documents for match in REGION.finditer(document.read_text())]
+    listed = {what for kind, what in regions if kind == "source" and what.endswith(".cpp")}
+    run_by = {word for kind, what in regions if kind == "output" for word in EXIT.sub("", what).split()}
+    return sorted(listed - run_by)
+
+
 def main():
     parser = argparse.ArgumentParser()
     parser.add_argument("--kernbench", required=True)
     options = parser.parse_args()
     documents = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
+    if idle := programs_that_nothing_runs(documents):
+        sys.exit("documents list programs without an output of `kernbench run`:\n  " + "\n  ".join(idle))
     wrong = [region for document in documents for region in check(document, options)]
     if not wrong:
         return

@@ -103,6 +103,28 @@ TEST(Benches, HaveAReportOfOneScreen) {
   }
 }
 
+TEST(Benches, HaveAReportOfOneScreenOnSixteenSips) {
+  if (kSanitized) GTEST_SKIP() << "long; runs in plain builds";
+  const std::map<std::string, std::map<std::string, std::string>> shared{
+      {"ccl_allreduce", {{"ranks", "16"}}},
+      {"ccl_collective", {{"ranks", "16"}}},
+      {"tp_block", {{"heads", "16"}, {"hidden", "64"}}},
+      {"gpt", {{"tp", "8"}, {"pp", "2"}, {"layers", "2"}}},
+      {"moe", {{"experts", "16"}, {"tokens", "32"}}},
+  };
+  for (const auto& what : cases()) {
+    SimulateOptions options;
+    options.topology = "tiny";
+    options.data = false;
+    options.overrides = {"system.sips.count=16"};
+    auto parameters = what.parameters;
+    if (const auto more = shared.find(what.bench); more != shared.end()) {
+      for (const auto& [name, value] : more->second) parameters[name] = value;
+    }
+    expect_one_screen(run_built_in(what.bench, parameters, options), what.bench + " on 16 SIPs");
+  }
+}
+
 TEST(Benches, HaveAReportOfOneScreenOnManySips) {
   struct Run {
     const char* bench;

@@ -623,6 +623,38 @@ TEST(Explain, WaitingForALinksBufferIsAReasonWithTheLinksName) {
   EXPECT_TRUE(enough.warnings.empty());
 }
 
+// 128 PEs send over one link: what holds a message up has filled all buffers from the link back to the PE.
+TEST(Explain, OnAShippedMachineTheLinkBetweenSipsIsNamedForWhatQueuesUpBeforeIt) {
+  if (kSanitized) GTEST_SKIP() << "long; runs in plain builds";
+  const auto all_reduce = [](const std::vector<std::string>& overrides) {
+    SimulateOptions options;
+    options.topology = "ahbm-2sip";
+    options.overrides = overrides;
+    options.data = false;
+    return simulate(options, [] {
+      torch::multiprocessing::spawn(
+          [](int rank) {
+            torch::ahbm::set_device(rank);
+            torch::distributed::init_process_group("ahbm", rank, 2);
+            auto x = torch::empty({1 << 21}, torch::dtype(torch::kFloat).device("ahbm"));
+            torch::distributed::all_reduce(x);
+            torch::ahbm::synchronize();
+          },
+          std::tuple{}, {.nprocs = 2});
+    });
+  };
+  const std::string fast = "system.sips.link.bandwidth=800GB/s";
+  const RunResult enough = all_reduce({fast}), small = all_reduce({fast, "system.sips.link.buffer=64KiB"});
+  const LaunchResult& free = collective_on(enough, 0);
+  const LaunchResult& held = collective_on(small, 0);
+  EXPECT_GT(parts_of(free, "queue data")["send sip*.io.to_sip*"].count(), (free.end - free.start).count() / 2);
+  EXPECT_TRUE(parts_of(free, "link buffer").empty());
+  const Time cost = (held.end - held.start) - (free.end - free.start);
+  EXPECT_GT(cost, free.end - free.start) << "the buffer more than halves the bandwidth";
+  EXPECT_GT(parts_of(held, "link buffer")["send sip*.io.to_sip*"].count(), cost.count() / 3);
+  EXPECT_LE(parts_of(held, "link buffer")["send sip*.io.to_sip*"], cost);
+}
+
 TEST(Explain, ALoadOverALinkWithASmallBufferWaitsForIt) {
   const auto waits_of = [](const std::vector<std::string>& overrides) {
     SimulateOptions options = tiny(overrides);

@@ -157,6 +157,25 @@ TEST(TableTest, TheBriefReportHasTheResultTheTotalsAndTheWarnings) {
   EXPECT_THAT(table, Not(HasSubstr("optimizer_step"))) << "it is not in the region";
 }
 
+// It waits for its turn behind launches that are not in the region, which begins when these are over.
+TEST(TableTest, ALaunchThatBeginsBeforeTheRegionIsAtMostAllOfIt) {
+  RunResult result = samples::gemm();
+  result.launches.resize(1);
+  LaunchResult& launch = result.launches[0];
+  launch.in_region = true;
+  const Time half = Time::picoseconds((launch.end - launch.start).count() / 2), middle = launch.start + half;
+  for (const auto& [begin, end] : {std::pair(middle, launch.end), std::pair(launch.start, middle)}) {
+    result.region = RegionResult{1, end - begin, begin, end};
+    for (const TableKind kind : {TableKind::brief, TableKind::full}) {
+      for (const std::string& line : lines_of(to_table(result, {.kind = kind}))) {
+        if (!line.starts_with("  " + launch.name + " ")) continue;
+        EXPECT_THAT(line, HasSubstr("   100.0 %")) << line;
+        break;
+      }
+    }
+  }
+}
+
 TEST(TableTest, MetricsTakeTheLinesThatAreLeft) {
   RunResult result = samples::empty();
   for (int i = 0; i < 100; ++i) result.metrics["metric " + std::to_string(100 + i)] = {static_cast<double>(i), "ns"};

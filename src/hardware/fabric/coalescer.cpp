@@ -20,7 +20,8 @@ void Coalescer::load(const Transfer& transfer) {
     lane.last_bytes = server.last_bytes;
     lane.work = ServerCounters{};
     lane.bursts = 0;
-    lane.starved = Time();
+    lane.waits = RoomWaits();
+    lane.first = lane.first_held = Time();
     if (lane.memory) std::ranges::copy(state_.channels_of(route[stage]), recurrence_.channels(stage).begin());
     if (stage + 1 == route.size()) continue;
     if (stage == 0 && transfer.has_response_buffer()) {
@@ -68,7 +69,7 @@ bool Coalescer::start_packet(Transfer& transfer) {
     complete += server.latency;
     latency_before = server.latency;
     if (stage == 0) transfer.departed = complete;
-    transfer.results.push_back({begin + service, begin, bytes, {service, bytes, 1}, Time(), 0});
+    transfer.results.push_back({begin + service, begin, bytes, {service, bytes, 1}, RoomWaits(), 0});
   }
   transfer.delivered = complete;
   // What is home by then needs no way home.
@@ -105,7 +106,7 @@ void Coalescer::start(TransferSlot slot) {
     Lane& lane = recurrence_.lane(stage);
     lane.room.settle(transfer.delivered);
     const Ring<ReturningRoom>& returning = lane.room.returning();
-    transfer.results.push_back({lane.free_at, lane.last_start, lane.last_bytes, lane.work, lane.starved,
+    transfer.results.push_back({lane.free_at, lane.last_start, lane.last_bytes, lane.work, lane.waits,
                                 static_cast<std::uint32_t>(returning.size())});
     for (std::size_t j = 0; j < returning.size(); ++j) transfer.returns.push_back(returning[j]);
     if (lane.memory) {
@@ -135,8 +136,9 @@ void Coalescer::finish(TransferSlot slot) {
     const LaneResult& result = transfer.results[stage];
     const bool responses = stage == 0 && transfer.has_response_buffer();
     Server& server = state_.servers[route[stage].server.value];
-    transfer.note(stage, result.last_start, server.starved, result.starved);
-    server.account(result.work, result.starved, result.free_at, result.last_start, result.last_bytes, port);
+    // It was alone: nobody else's want of room can have held it up.
+    transfer.note(stage, result.last_start, server.room_waits, result.waits, Time(), Time());
+    server.account(result.work, result.waits, result.free_at, result.last_start, result.last_bytes, port);
     if (state_.is_memory(route[stage])) {
       const auto behind = channels + route[stage].group;
       std::copy(channels, behind, state_.channels_of(route[stage]).begin());

@@ -193,10 +193,12 @@ void ExactEngine::serve(std::uint32_t server, Server& at, std::size_t index) {
   at.last_start = now;
 
   const Time tail = std::max(service.end, burst.complete);
-  const Time before = chosen.room == nullptr ? Time() : chosen.room->take(burst.bytes, now);
-  const Time starving = starved(now - could, before);
-  if (burst.hop->logged) state_.transfer(burst.transfer).note(burst.stage, now, at.starved, starving);
-  at.starved += starving;
+  const RoomWaits waits =
+      chosen.room == nullptr ? RoomWaits() : room_waits(now - could, chosen.room->take(burst.bytes, now));
+  if (burst.hop->logged) {
+    state_.transfer(burst.transfer).note(burst.stage, now, at.room_waits, waits, now - burst.ready, waits.total());
+  }
+  at.room_waits += waits;
   if (forks) {
     leave_fork(at, index, burst, tail);
     return forward(at, burst, service.head, tail);
@@ -313,8 +315,8 @@ void ExactEngine::restore_servers(Transfer& transfer, const Recurrence& recurren
     const Lane& lane = recurrence.lane(stage);
     Server& server = state_.servers[route[stage].server.value];
     if (lane.bursts > 0) {
-      transfer.note(stage, lane.last_start, server.starved, lane.starved);
-      server.account(lane.work, lane.starved, lane.free_at, lane.last_start, lane.last_bytes, port);
+      transfer.note(stage, lane.last_start, server.room_waits, lane.waits, lane.first, lane.first_held);
+      server.account(lane.work, lane.waits, lane.free_at, lane.last_start, lane.last_bytes, port);
       if (lane.memory) std::ranges::copy(recurrence.channels(stage), state_.channels_of(route[stage]).begin());
     }
     if (stage + 1 == route.size()) break;

@@ -131,8 +131,7 @@ void Fabric::start(const TransferRequest& request) {
   if (TransferLog* const log = transfer.request.log) {
     log->hops.clear();
     log->hops.reserve(transfer.request.route.size());
-    transfer.starved_before.assign(transfer.request.route.size(), Time::max());
-    for (const Stage& stage : transfer.request.route) log->hops.push_back({stage.server, stage.group, {}, {}});
+    for (const Stage& stage : transfer.request.route) log->hops.push_back({stage.server, stage.group, {}, {}, {}});
   }
   assert(request.tree.empty() || (request.tree.size() == request.route.size() && !request.receivers.empty()));
   if (transfer.request.ranges.total() == Bytes(0) && !transfer.is_tree()) {
@@ -161,6 +160,12 @@ void Fabric::start(const TransferRequest& request) {
         come_to(server, true);
         ++state.servers[server].users;  // from no side: what comes there otherwise has it not for itself
       });
+  if (transfer.request.log != nullptr) {
+    transfer.watches.clear();
+    for (const Stage& stage : request.route) {
+      transfer.watches.push_back({state.servers[stage.server.value].room_waits, false, {}, {}});
+    }
+  }
   if (transfer.has_response_buffer() && !transfer.is_tree()) note_port(state, transfer.request.route);
   const bool exact = implementation_->options.exact_events || state.observer != nullptr || transfer.is_tree();
   if (alone && !transfer.own_laws && !exact) {

@@ -103,10 +103,13 @@ struct TransferLog {
     ServerId server;      // the first of the stage
     std::uint16_t group;  // its servers
     Time start;           // the last burst's, on this stage
-    /// For which the stage stood idle, from the first burst of the transfer to its last, and some burst could have
-    /// started but for room that was on its way: the buffer behind it is too small for the way there and back.
+    /// For which the stage stood idle while some burst could have started but for room that was on its way, and this
+    /// transfer was there or held up before: the buffer behind it is too small for the way there and back.
     /// Waiting for room because bursts before had to wait further on is not in it.
     Time starved;
+    /// For which the stage stood idle for want of room that bursts kept which had to wait further on, from the
+    /// transfer's start to its last burst.
+    Time held;
     bool operator==(const Hop&) const = default;
   };
   std::vector<Hop> hops;

@@ -56,9 +56,9 @@ MemoryService ExactEngine::take_accesses(const Transfer& transfer, std::span<Cha
   memory.arbiter.serve(index);
   memory.free_at = takes_next(channels, now);
   memory.last_start = now;
-  const Time starving = starved(now - could, chosen.room->take(bytes, now));
-  transfer.note(0, now, memory.starved, starving);
-  memory.starved += starving;
+  const RoomWaits waits = room_waits(now - could, chosen.room->take(bytes, now));
+  transfer.note(0, now, memory.room_waits, waits, now - transfer.start, waits.total());
+  memory.room_waits += waits;
   chosen.bytes = next_burst(transfer, true);
   if (chosen.bytes == 0) memory.arbiter.remove(index);
   const Time complete = service.end + memory.latency;
@@ -86,9 +86,10 @@ MemoryService ExactEngine::take_accesses(const Transfer& transfer, std::span<Cha
   port.last_start = now;
   port.last_bytes = Bytes(burst.bytes);
   add(port.work, {service, Bytes(burst.bytes), 1});
-  const Time starving = chosen.room == nullptr ? Time() : starved(now - could, chosen.room->take(burst.bytes, now));
-  transfer.note(1, now, port.starved, starving);
-  port.starved += starving;
+  const RoomWaits waits =
+      chosen.room == nullptr ? RoomWaits() : room_waits(now - could, chosen.room->take(burst.bytes, now));
+  transfer.note(1, now, port.room_waits, waits, now - burst.ready, waits.total());
+  port.room_waits += waits;
   const Time tail = std::max(port.free_at, burst.complete);
   const Time complete = tail + port.latency;
   responses.room.give({tail + memory.latency, now - burst.ready, burst.bytes});

@@ -26,7 +26,8 @@ void Recurrence::load_idle(std::size_t stage, std::span<const ServerSpec> server
   lane.service = ServiceTime(spec.bandwidth, spec.packets);
   lane.latency = forwarding_latency(spec);
   lane.memory = servers.size() > 1 || spec.minimum > Bytes(0);
-  lane.free_at = lane.last_start = lane.starved = Time();
+  lane.free_at = lane.last_start = lane.first = lane.first_held = Time();
+  lane.waits = RoomWaits();
   lane.last_bytes = Bytes(0);
   lane.work = ServerCounters{};
   lane.bursts = 0;
@@ -96,7 +97,11 @@ void Recurrence::run(Time start, Time until) {
       const Time could = std::max(ready, lane.free_at);
       const Time begin = last ? could : std::max(could, lane.room.available(bytes));
       if (begin >= until) break;
-      if (!last) lane.starved += starved(begin - could, lane.room.take(bytes, begin));
+      if (!last) lane.waits += room_waits(begin - could, lane.room.take(bytes, begin));
+      if (lane.bursts == 0) {
+        lane.first = begin - ready;
+        lane.first_held = begin - could;
+      }
       const Service service = serve(stage, bytes, begin);
       lane.last_start = begin;
       ++lane.bursts;

@@ -27,7 +27,8 @@ struct Lane {
   Bytes last_bytes;
   ServerCounters work;  // of this transfer alone; none of a memory, whose channels count
   std::uint64_t bursts = 0;
-  Time starved;  // of this transfer: see TransferLog
+  RoomWaits waits;         // of this transfer: see TransferLog
+  Time first, first_held;  // for which its first burst waited here, and for room of that
 };
 
 /// A burst that has left stage `stage - 1` (it may still be on the way) and has not started on `stage`.

@@ -103,10 +103,22 @@ class Room {
   Ring<ReturningRoom> returning_;
 };
 
-/// Of the time for which a burst had only room to wait for: what is due to the way of that room, there and back, not to
-/// the wait of the burst that had it.
-inline Time starved(Time waiting, Time before) {
-  return waiting > before ? waiting - before : Time();
+/// For how long a server stood idle for want of room behind it.
+struct RoomWaits {
+  Time kept;     // by bursts that had to wait further on
+  Time starved;  // for the way of the room, there and back
+  Time total() const { return kept + starved; }
+  RoomWaits& operator+=(const RoomWaits& more) {
+    kept += more.kept;
+    starved += more.starved;
+    return *this;
+  }
+};
+
+/// A burst had only room to wait for, and the burst that had it had waited for `before` itself.
+inline RoomWaits room_waits(Time waiting, Time before) {
+  const Time kept = std::min(waiting, before);
+  return {kept, waiting - kept};
 }
 
 }  // namespace kernbench::hardware::fabric

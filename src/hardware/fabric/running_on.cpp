@@ -88,11 +88,9 @@ void ExactEngine::release(std::uint32_t server, Server& at) {
   ahead.left_before = queue.left;
   if (hop.logged) {
     Transfer& transfer = state_.transfer(burst.transfer);
-    const TransferLog::Hop& noted = transfer.request.log->hops[burst.stage];
-    ahead.hop_start_before = noted.start;
-    ahead.hop_starved_before = noted.starved;
-    ahead.starved_before = transfer.starved_before[burst.stage];
-    transfer.note(burst.stage, start, at.starved, Time());
+    ahead.hop_before = transfer.request.log->hops[burst.stage];
+    ahead.watch_before = transfer.watches[burst.stage];
+    transfer.note(burst.stage, start, at.room_waits, RoomWaits(), start - burst.ready, Time());
   }
   const Time tail = ahead.tail;
   at.fed_by = &queue;
@@ -156,9 +154,8 @@ void ExactEngine::take_back_last(Buffer& queue) {
   --at.work.bursts;
   at.arbiter.served(ahead.port_before);
   if (TransferLog* const log = transfer.request.log) {
-    log->hops[burst.stage].start = ahead.hop_start_before;
-    log->hops[burst.stage].starved = ahead.hop_starved_before;
-    transfer.starved_before[burst.stage] = ahead.starved_before;
+    log->hops[burst.stage] = ahead.hop_before;
+    transfer.watches[burst.stage] = ahead.watch_before;
   }
   queue.left = ahead.left_before;
   queue.ahead.pop_back();

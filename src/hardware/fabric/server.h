@@ -49,6 +49,14 @@ struct QueuedBurst {
   std::uint16_t stage = 0;  // the number of its hop
 };
 
+/// What a transfer with a log remembers of a stage, to find out what held it up there (TransferLog::Hop).
+struct StageWatch {
+  RoomWaits at_start;  // of the first server, before this transfer
+  bool reached = false;
+  Time starved_before;  // what of the server's time without room held this transfer up comes behind this
+  Time held_back;       // for which the first burst waited for servers without room, up to its start here
+};
+
 /// A burst that has run on: it was served ahead of time on a server that nothing can reach before it. Beside it what
 /// the server was before, until the burst starts: a newcomer may come from another side yet.
 struct AheadStart {
@@ -62,7 +70,8 @@ struct AheadStart {
   std::uint64_t port_before = 0;
   Time left_before;  // of the queue in which the burst was
   // With a log.
-  Time hop_start_before, hop_starved_before, starved_before;
+  TransferLog::Hop hop_before;
+  StageWatch watch_before;
 };
 
 /// The bursts that have run on out of a queue, in order. What is forgotten keeps its place for the next one.
@@ -269,7 +278,7 @@ struct alignas(64) Server {
   Time last_start;           // of the last burst
   ServerCounters work;       // of all bursts started, but for a memory's: those are its channels'
 
-  Time starved;  // likewise: see TransferLog
+  RoomWaits room_waits;  // likewise: see TransferLog
   Bytes last_bytes;
   ServiceTime service;
 
@@ -293,8 +302,8 @@ struct alignas(64) Server {
   }
 
   /// Takes over what a coalesced transfer has done here through input port `port`.
-  void account(const ServerCounters& done, Time starving, Time free, Time start, Bytes bytes, std::uint64_t from) {
-    starved += starving;
+  void account(const ServerCounters& done, RoomWaits waits, Time free, Time start, Bytes bytes, std::uint64_t from) {
+    room_waits += waits;
     work.busy += done.busy;
     work.bytes += done.bytes;
     work.bursts += done.bursts;

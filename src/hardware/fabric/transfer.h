@@ -24,7 +24,7 @@ struct LaneResult {
   Time last_start;
   Bytes last_bytes;
   ServerCounters work;
-  Time starved;
+  RoomWaits waits;
   std::uint32_t returns = 0;  // rooms that are still on their way back when the transfer is delivered
 };
 
@@ -45,7 +45,7 @@ struct Transfer {
   sim::EventHandle departed_event;
   sim::EventHandle delivered_event;
 
-  std::vector<Time> starved_before;  // by stage, with a log: for how long its server had been when the first burst came
+  std::vector<StageWatch> watches;  // by stage, with a log
 
   // Coalesced: the outcome, by stage, and of the channels of its memories.
   std::vector<LaneResult> results;
@@ -66,13 +66,27 @@ struct Transfer {
 
   std::uint64_t port() const { return injection_port(request.agent, request.operation); }
   /// Tells the log, if there is one, of bursts that have started on a stage, the last of them at `begun`. The server
-  /// had been starved for `before`, and for `more` since.
-  void note(std::size_t stage, Time begun, Time before, Time more) {
+  /// had waited for room for `before`, and did for `more` since; the first of these bursts `waited` here, and the
+  /// server `held` it for want of room.
+  void note(std::size_t stage, Time begun, RoomWaits before, RoomWaits more, Time waited, Time held) {
     if (request.log == nullptr) return;
     TransferLog::Hop& hop = request.log->hops[stage];
+    StageWatch& watch = watches[stage];
+    if (!watch.reached) reach(stage, before, waited, held);
     hop.start = std::max(hop.start, begun);
-    starved_before[stage] = std::min(starved_before[stage], before);
-    hop.starved = before + more - starved_before[stage];
+    hop.starved = before.starved + more.starved - watch.starved_before;
+    hop.held = before.kept + more.kept - watch.at_start.kept;
+  }
+  /// The first burst comes to a stage. Where servers without room kept it before, and the server of this one was
+  /// starved meanwhile, that is what held it up: its queue reached that far.
+  void reach(std::size_t stage, RoomWaits before, Time waited, Time held) {
+    StageWatch& watch = watches[stage];
+    watch.reached = true;
+    watch.starved_before = before.starved;
+    if (is_tree()) return;
+    const Time back = stage > 0 ? watches[stage - 1].held_back : Time();
+    watch.starved_before -= std::min(before.starved - watch.at_start.starved, back + waited - held);
+    watch.held_back = back + std::min(waited, before.total() - watch.at_start.total() + held);
   }
   bool is_tree() const { return !request.tree.empty(); }
   bool has_response_buffer() const { return request.route.size() > 1 && request.route.front().group > 1; }

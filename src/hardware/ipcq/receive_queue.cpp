@@ -154,20 +154,21 @@ void ReceiveQueue::go_on() {
   environment_.path.request(next_sender(), *channel_, sim::call<&ReceiveQueue::start_copy>(this, index));
 }
 
-// What holds a message up fills the buffers before it, so of the servers at which its last chunk had to wait much, the
-// last one is named, with all the time until that let the chunk go on.
+// What holds a message up fills the buffers before it. So the way goes on from the server at which its last chunk
+// waited longest, past those that had to wait for room themselves for at least half of that time. The server is named
+// with all the time until it let the chunk go on.
 ServerTime ReceiveQueue::slowest_of(const std::vector<JourneyStep>& way) const {
   const Fabric& fabric = environment_.transport.fabric();
   const auto waited = [&](const JourneyStep& step) {
     return step.end - step.start - std::min(step.end - step.start, fabric.spec(step.server).latency);
   };
-  Time most;
-  for (const JourneyStep& step : way) most = std::max(most, waited(step));
-  ServerTime slowest;
-  for (const JourneyStep& step : way) {
-    if (4 * waited(step) >= most) slowest = {step.server, step.end - way.front().start};
+  std::size_t place = 0;
+  for (std::size_t i = 1; i < way.size(); ++i) {
+    if (waited(way[i]) > waited(way[place])) place = i;
   }
-  return slowest;
+  const auto held = [&](const JourneyStep& step) { return step.held > Time() && 2 * step.held >= waited(step); };
+  while (place + 1 < way.size() && held(way[place])) ++place;
+  return {way[place].server, way[place].end - way.front().start};
 }
 
 void ReceiveQueue::note_arrival(const SegmentMeta& segment, Time landed) {

@@ -108,18 +108,19 @@ class LaunchTable {
   std::vector<std::vector<Cell>> rows_;
 };
 
-std::string each_of(const std::vector<LaunchResult>& launches, const Span& span, const Palette& palette) {
+std::string each_of(const RunResult& result, const Palette& palette) {
+  const Span span = span_of(result);
   LaunchTable table({{"launch", Align::left, 20},
                      {"device", Align::right, 6},
                      {"time", Align::right, 10},
                      {span.title, Align::right, 9},
                      {"bound", Align::left, 14},
                      {"PEs", Align::right, 9}});
-  for (const LaunchResult& launch : launches) {
+  for (const LaunchResult& launch : result.launches) {
     table.add({{launch.name},
                {fmt::format("sip{}", launch.device)},
                {time_text(duration(launch))},
-               {percent_text(share(duration(launch), span.time))},
+               {percent_text(share(time_in_span(result, launch), span.time))},
                {bound_text(launch)},
                {fmt::format("{}/{}", launch.pes, launch.available_pes)}},
               launch.where);
@@ -149,9 +150,8 @@ std::string sums_of(const std::vector<LaunchGroup>& groups, const Span& span, co
 }
 
 std::string launches_text(const RunResult& result, const std::vector<LaunchGroup>& groups, const Palette& palette) {
-  const Span span = span_of(result);
-  if (has_at_most(result, kMostLaunches)) return each_of(result.launches, span, palette);
-  std::string out = sums_of(groups, span, palette);
+  if (has_at_most(result, kMostLaunches)) return each_of(result, palette);
+  std::string out = sums_of(groups, span_of(result), palette);
   if (groups.size() > kMostLaunches) {
     const LaunchGroup rest = sum_of({groups.begin() + kMostLaunches, groups.end()});
     out += faint(fmt::format("and {} more kernels: {} launches, {}", groups.size() - kMostLaunches,

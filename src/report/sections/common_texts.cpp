@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "base/part.h"
+#include "report/launch_group.h"
 #include "report/outcome.h"
 #include "report/sections/sections.h"
 #include "report/text/format.h"
@@ -58,6 +59,12 @@ Style style_of(RunStatus status) {
 Span span_of(const RunResult& result) {
   if (result.region) return {result.region->time, "of region"};
   return {result.simulated_time, "of run"};
+}
+
+Time time_in_span(const RunResult& result, const LaunchResult& launch) {
+  if (!result.region) return duration(launch);
+  const Time begin = std::max(launch.start, result.region->start), end = std::min(launch.end, result.region->end);
+  return begin < end ? std::min(end - begin, result.region->time) : Time();
 }
 
 std::string kind_within_pe(const std::string& kind) {

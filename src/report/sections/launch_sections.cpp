@@ -69,7 +69,7 @@ std::string listed_launches(const RunResult& result, const Palette& palette) {
                {fmt::format("sip{}", launch.device)},
                {time_text(launch.start)},
                {time_text(time)},
-               {percent_text(share(time, span.time))},
+               {percent_text(share(time_in_span(result, launch), span.time))},
                {launch.bound > Time::zero() ? time_text(launch.bound) : "-"},
                {launch.bound_by},
                {launch.bound > Time::zero() ? percent_text(share(launch.bound, time)) : "-"},

@@ -66,6 +66,9 @@ struct Span {
   std::string title;
 };
 Span span_of(const RunResult& result);
+/// What of a launch's time is part of that. One that begins before the region does, behind work that is not in it, has
+/// a part of its time there.
+Time time_in_span(const RunResult& result, const LaunchResult& launch);
 
 /// A metric's value with its unit: times and bytes in units that suit them.
 std::string metric_text(const Metric& metric);

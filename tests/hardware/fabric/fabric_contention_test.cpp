@@ -260,6 +260,41 @@ TEST(FabricContention, ABufferThatIsTooSmallForItsLinkStarvesTheLinkForTheRestOf
   EXPECT_EQ(outcome.logs[0].hops[0].start, ps(9 * 210 + 2 * 10)) << "of the last burst";
 }
 
+// The link of the test before, with a source that two transfers share: the second one, a single burst, waits behind
+// bursts of the first at the source and in the buffer before the link.
+TEST(FabricContention, WhatQueuesUpBeforeAStarvedLinkIsHeldUpByItsBuffer) {
+  Scenario scenario;
+  scenario.add(server_spec(per_byte(1), ps(1), 60));
+  scenario.add(server_spec(per_byte(1), ps(100), 30));
+  scenario.add(server_spec(per_byte(1), ps(1), 30));
+  scenario.send({stage(0), stage(1), stage(2)}, 60 * 10, 10);
+  const Time begin = ps(1500);
+  const std::size_t late = scenario.send({stage(0), stage(1), stage(2)}, 10, 10, begin);
+  const Outcome outcome = outcome_of(scenario);
+  const Time alone = ps(1 + 100 + 1 + 10), taken = outcome.times[late].delivered - begin;
+  EXPECT_GT(taken, ps(300) + alone) << "about two round trips of 210 ps";
+  EXPECT_LE(starved(outcome, late, 1), taken - alone);
+  EXPECT_GE(starved(outcome, late, 1), ps((taken - alone).count() * 3 / 4));
+  EXPECT_EQ(starved(outcome, late, 0), ps(0));
+}
+
+// Here the second one comes over a slow server of its own: the link is starved meanwhile, but holds up others.
+TEST(FabricContention, AStarvedLinkHoldsUpNobodyWhoHasYetToCome) {
+  Scenario scenario;
+  scenario.add(server_spec(per_byte(1), ps(1), 60));
+  scenario.add(server_spec(per_byte(1), ps(100), 30));
+  scenario.add(server_spec(per_byte(1), ps(1), 30));
+  scenario.add(server_spec(per_byte(40), ps(1), 60));
+  scenario.add(server_spec(per_byte(1), ps(1), 60));
+  scenario.send({stage(0), stage(1), stage(2)}, 60 * 10, 10);
+  const std::size_t before = scenario.send({stage(3), stage(4)}, 20, 10, ps(1400));
+  const std::size_t late = scenario.send({stage(3), stage(1), stage(2)}, 10, 10, ps(1401));
+  const Outcome outcome = outcome_of(scenario);
+  EXPECT_GT(outcome.logs[late].hops[0].start, ps(1700)) << "behind " << before;
+  EXPECT_GT(outcome.logs[late].hops[1].start, outcome.logs[late].hops[0].start + ps(1)) << "it waits for room, too";
+  EXPECT_LE(starved(outcome, late, 1), outcome.logs[late].hops[1].start - outcome.logs[late].hops[0].start);
+}
+
 TEST(FabricContention, WaitingForRoomBehindASlowerServerIsNoWantOfCredits) {
   // The second server is ten times slower: the buffer in front of it is full all the time, and larger would be no
   // faster.
