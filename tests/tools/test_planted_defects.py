@@ -116,12 +116,14 @@ class PlantTest(unittest.TestCase):
 
     def test_processor_time_ends_a_program_and_a_busy_machine_does_not(self):
         self.assertIsNone(self.outcome("sleep 2", (1, 60)))
-        self.assertEqual(self.outcome("while :; do :; done", (1, 60)), "no end after 1 s of processor time")
-        self.assertEqual(self.outcome("exec sleep 60", (60, 1)), "no end after 1 s")
+        self.assertEqual(self.outcome("while :; do :; done", (1, 60)),
+                         "no test has begun (no end after 1 s of processor time)")
+        self.assertEqual(self.outcome("exec sleep 60", (60, 1)), "no test has begun (no end after 1 s)")
 
     def test_what_fails_is_named(self):
-        self.assertEqual(self.outcome("echo '[  FAILED  ] A.B (3 ms)'; exit 1"), "A.B")
+        self.assertEqual(self.outcome("echo '[ RUN      ] A.B'; echo '[ RUN      ] C.D'; kill -TRAP $$"), "C.D")
         self.assertEqual(self.outcome("echo '[ RUN      ] A.B'; kill -SEGV $$"), "A.B (exit code -11)")
+        self.assertEqual(self.outcome("exit 3"), "no test has begun (exit code 3)")
 
     def test_a_filter_without_tests_catches_nothing(self):
         self.assertEqual(self.outcome("echo '[==========] Running 0 tests from 0 test suites.'"), "")
@@ -145,7 +147,7 @@ class PlantTest(unittest.TestCase):
 
     def test_a_test_that_fails_without_a_defect_catches_nothing(self):
         run = self.module.Run(self.build, False)
-        self.program("cli_test", "echo '[  FAILED  ] A.B (3 ms)'; exit 1")
+        self.program("cli_test", "echo '[ RUN      ] A.B'; kill -TRAP $$")
         with self.assertRaisesRegex(self.module.Wrong, "cli_test fails without any defect: A.B"):
             run.require_sound("cli_test", "A.B")
 
