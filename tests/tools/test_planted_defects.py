@@ -75,6 +75,11 @@ class HintTest(unittest.TestCase):
             self.assertEqual(len(problems), 1, hint)
             self.assertIn(problem, problems[0])
 
+    def test_a_hint_is_of_any_parameter_and_not_of_how_the_program_ended(self):
+        for found, hint in {"sim_test: A.B": "sim_test: A.B", "sim_test: P/A.B/3 (exit code -11)": "sim_test: P/A.B/*",
+                            "sim_test: A/0.B": "sim_test: A/0.B"}.items():
+            self.assertEqual(self.module.hint_of(found), hint)
+
     def test_a_hint_is_written_in_its_place(self):
         text = ('# first\n\n[[defect]]\npromise = "one"\nfind = "x"\n\n# ---- next\n\n[[defect]]\npromise = "two"\n'
                 'caught_by = "a: b"\nfind = "y"\n')
