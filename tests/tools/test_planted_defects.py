@@ -140,7 +140,7 @@ class PlantTest(unittest.TestCase):
         planted.outcome = lambda program, tests, limits: failing.get((program, tests))
         for program in defect.programs():
             self.program(program, "exit 0")
-        return self.module.Run(self.build, False).caught_by(defect, planted)
+        return self.module.Run(self.build, trust=False, jobs=1).caught_by(defect, planted)
 
     def test_the_test_that_the_list_names_catches(self):
         self.assertEqual(self.caught_by("cli_test: A.B", {("cli_test", "A.B"): "A.B"}), ("cli_test: A.B", False))
@@ -151,7 +151,7 @@ class PlantTest(unittest.TestCase):
         self.assertEqual(self.caught_by("report_test: A.B", {}), ("", True))
 
     def test_a_test_that_fails_without_a_defect_catches_nothing(self):
-        run = self.module.Run(self.build, False)
+        run = self.module.Run(self.build, trust=False, jobs=1)
         self.program("cli_test", "echo '[ RUN      ] A.B'; kill -TRAP $$")
         with self.assertRaisesRegex(self.module.Wrong, "cli_test fails without any defect: A.B"):
             run.require_sound("cli_test", "A.B")
