@@ -124,6 +124,29 @@ TEST(AlgorithmTable, ChannelsThatAreOpenedLateComeInAsFewRoundsAsHaveRoom) {
   }
 }
 
+TEST(AlgorithmTable, AsManyChannelsFitAsThereAreEntriesAndRoomForTheirSlots) {
+  topology::Topology machine;
+  machine.pe.ipcq.queues = 8;
+  machine.pe.ipcq.capacity = Bytes(60 * 1024);
+  machine.cube.pes = {2, 2};
+  machine.cube.sram.capacity = Bytes(100 * 1024);
+  AlgorithmSpec spec;
+  spec.n_slots = 4;
+  spec.slot_size = Bytes(4096);
+  const auto fit = [&](BufferKind memory) {
+    spec.buffer_kind = memory;
+    return channels_that_fit({16, false, spec, machine});
+  };
+  EXPECT_EQ(fit(BufferKind::tcm), 3) << "of 60 KiB, each 16 KiB";
+  EXPECT_EQ(fit(BufferKind::sram), 1) << "of 100 KiB, each 16 KiB on each of four PEs";
+  EXPECT_EQ(fit(BufferKind::hbm), 8) << "entries";
+  spec.buffer_kind = BufferKind::sram;
+  const auto all = algorithms_of(CollectiveOperation::all_reduce);
+  const auto tree = std::ranges::find(all, "double_tree_allreduce", &CollectiveAlgorithm::name);
+  ASSERT_NE(tree, all.end());
+  EXPECT_THAT(tree->refusal({16, false, spec, machine}), HasSubstr("has room for 1 (pe.ipcq.queues is 8; 4 slots of "));
+}
+
 TEST(AlgorithmTable, AMisspeltNameInAFileHasASuggestionAndAnUnknownOneTheList) {
   for (const auto& algorithm : collective_algorithms()) {
     const std::string name(algorithm.name), key = key_of(algorithm.operation);

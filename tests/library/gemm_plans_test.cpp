@@ -214,12 +214,16 @@ TEST(GemmPlans, OfTheStoreKnowViewsAndWhatFollowsTheProduct) {
   EXPECT_EQ(plan([](const Tensor& a, const Tensor& b) { torch::matmul(a, b); }), 1u);
   EXPECT_EQ(plan([](const Tensor& a, const Tensor& b) { torch::matmul(a.slice(0, 0, 32), b); }), 2u);
   EXPECT_EQ(plan([](const Tensor& a, const Tensor& b) { torch::matmul(a.slice(0, 32, 64), b); }), 3u);
+  const auto with_rows_apart = [](const Tensor&, const Tensor& b) {
+    torch::matmul(torch::empty({64, 64}, torch::dtype(torch::kHalf).device("ahbm")).slice(1, 0, 32), b);
+  };
+  EXPECT_EQ(plan(with_rows_apart), 4u);
   EXPECT_EQ(store.hits, 0) << "they lie elsewhere";
   const auto biased = [](const Tensor& a, const Tensor& b) {
     torch::addmm(torch::empty({48}, torch::dtype(torch::kHalf).device("ahbm")), a, b);
   };
-  EXPECT_EQ(plan(biased), 4u);
-  EXPECT_EQ(plan(biased), 4u);
+  EXPECT_EQ(plan(biased), 5u);
+  EXPECT_EQ(plan(biased), 5u);
   EXPECT_EQ(store.hits, 1);
 }
 

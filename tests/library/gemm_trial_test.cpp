@@ -18,6 +18,7 @@
 #include "runtime/context.h"
 #include "runtime/devices/simulated_devices.h"
 #include "runtime/functions/device_kernels.h"
+#include "runtime/functions/trial_meter.h"
 #include "sim/errors.h"
 #include "support/sanitizers.h"
 #include "tile/library/gemm_groups.h"
@@ -132,6 +133,16 @@ TEST(GemmTrial, EstimatesALongProductFromItsFirstSteps) {
   EXPECT_LT(together.took, alone.took);
   EXPECT_LT(together.estimated, alone.estimated);
   for (const Estimate& each : {alone, together}) EXPECT_NEAR(each.estimated, each.took, 0.4 * each.took);
+}
+
+TEST(GemmTrial, TheRestIsEstimatedAtThePaceOfTheLaterRoundsButForThoseAskedForAtTheBegin) {
+  const auto at = [](std::int64_t ns) { return Time::picoseconds(1000 * ns); };
+  // Two rounds whose loads were there at the begin, then one each 20 ns; 5 of 10 multiplications are left.
+  const std::vector<TrialRound> rounds{{at(10), 1}, {at(20), 2}, {at(40), 3}, {at(60), 4}, {at(80), 5}};
+  EXPECT_DOUBLE_EQ(rest_ns(rounds, 2, 10), 100);
+  // Of many rounds the later half: 30 ns for 2 multiplications, and 4 of 16 are left.
+  const std::vector<TrialRound> slower{{at(10), 2}, {at(20), 4}, {at(30), 6}, {at(60), 8}, {at(90), 10}, {at(120), 12}};
+  EXPECT_DOUBLE_EQ(rest_ns(slower, 1, 16), 60);
 }
 
 TEST(GemmTrial, EndsAtTheLimit) {

@@ -158,7 +158,7 @@ TEST(Executor, DroppingItWithWorkLeftReleasesEverything) {
 
 /// Whether all tasks finish although nobody waits for them in a way that would run them.
 bool finish_by_themselves(const std::vector<TaskHandle>& tasks) {
-  const auto given_up = std::chrono::steady_clock::now() + std::chrono::seconds(60);
+  const auto given_up = std::chrono::steady_clock::now() + std::chrono::seconds(20);
   for (const TaskHandle& task : tasks) {
     while (!Executor::finished(task)) {
       if (std::chrono::steady_clock::now() > given_up) return false;
@@ -173,8 +173,8 @@ TEST(Executor, AWorkerIsWokenForSeveralTasksAndForALargeOne) {
   for (int round = 0; round < 20; ++round) {
     std::vector<TaskHandle> tasks;
     for (int i = 0; i < 16; ++i) tasks.push_back(executor.submit({}, {}, [] {}));
-    EXPECT_TRUE(finish_by_themselves(tasks));
-    EXPECT_TRUE(finish_by_themselves({executor.submit({}, {}, [] {}, std::int64_t{1} << 20)}));
+    ASSERT_TRUE(finish_by_themselves(tasks));
+    ASSERT_TRUE(finish_by_themselves({executor.submit({}, {}, [] {}, std::int64_t{1} << 20)}));
   }
 }
 

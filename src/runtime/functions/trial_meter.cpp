@@ -60,7 +60,17 @@ double multiplications(const GemmPlan& plan) {
   return sum;
 }
 
+double in_ns(Time time) {
+  return static_cast<double>(time.count()) * 1e-3;
+}
+
 }  // namespace
+
+double rest_ns(std::span<const TrialRound> rounds, std::size_t at_begin, double total) {
+  const TrialRound& first = rounds[std::max(at_begin, rounds.size() / 2) - 1];
+  const TrialRound& last = rounds.back();
+  return (total - last.done) * in_ns(last.at - first.at) / (last.done - first.done);
+}
 
 TrialMeter::TrialMeter(Simulation& simulation, const GemmPlan& plan, std::atomic<bool>& over)
     : simulation_(simulation),
@@ -99,11 +109,8 @@ std::size_t TrialMeter::first_round() const {
 }
 
 double TrialMeter::estimated_ns() const {
-  const Round& first = rounds_[std::max(first_round(), rounds_.size() / 2) - 1];
-  const Round& last = rounds_.back();
-  const auto ns = [](Time time) { return static_cast<double>(time.count()) * 1e-3; };
-  const double rest = (total_ - last.done) * ns(last.at - first.at) / (last.done - first.done);
-  return ns(last.at - begin_) + rest + kCompletionNs + plan_.second_launch_ns;
+  return in_ns(rounds_.back().at - begin_) + rest_ns(rounds_, first_round(), total_) + kCompletionNs +
+         plan_.second_launch_ns;
 }
 
 }  // namespace kernbench::runtime

@@ -2,8 +2,10 @@
 #pragma once
 
 #include <atomic>
+#include <cstddef>
 #include <cstdint>
 #include <optional>
+#include <span>
 #include <vector>
 
 #include "kernbench/units.h"
@@ -13,6 +15,17 @@
 namespace kernbench::runtime {
 
 class Simulation;
+
+/// One step of each program: its end, and the multiplications of the GEMM engines by then.
+struct TrialRound {
+  Time at;
+  double done = 0;
+};
+
+/// The nanoseconds that are left of `total` multiplications when the later half of the rounds says how fast they go.
+/// The first `at_begin` rounds say nothing of it: their loads were all asked for at the begin.
+/// REQUIRES: 0 < at_begin < rounds.size().
+double rest_ns(std::span<const TrialRound> rounds, std::size_t at_begin, double total);
 
 /// Watches the GEMM commands of one product. Once the simulation has served as many bursts as one may cost, it sets
 /// `over` and knows an estimate of the time: programs repeat the same steps, and the rest is taken to go on as the
@@ -29,11 +42,6 @@ class TrialMeter final : public tile::OperationConsumer {
   double cost() const;
 
  private:
-  struct Round {
-    Time at;          // its end
-    double done = 0;  // multiplications
-  };
-
   std::uint64_t bursts() const;
   /// The number of rounds before the first one that says how long a round takes.
   std::size_t first_round() const;
@@ -45,7 +53,7 @@ class TrialMeter final : public tile::OperationConsumer {
   Time begin_;
   std::int64_t programs_ = 1, commands_ = 0;
   double total_ = 0, done_ = 0;  // multiplications of the GEMM engines
-  std::vector<Round> rounds_;
+  std::vector<TrialRound> rounds_;
   std::optional<double> estimate_;
 };
 
