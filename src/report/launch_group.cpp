@@ -47,6 +47,7 @@ EngineTotal sum_of_one(const EngineResult& engine) {
 void LaunchGroup::add(const LaunchResult& launch) {
   const Time time = duration(launch);
   ++count;
+  devices.insert(launch.device);
   total += time;
   shortest = std::min(shortest, time);
   longest = std::max(longest, time);
@@ -56,11 +57,16 @@ void LaunchGroup::add(const LaunchResult& launch) {
 
 void LaunchGroup::add(const LaunchTotal& launches) {
   count += launches.count;
+  devices.insert(launches.device);
   total += launches.total;
   shortest = std::min(shortest, launches.shortest);
   longest = std::max(longest, launches.longest);
   for (const auto& [category, part] : launches.breakdown) add_time(breakdown, category, part);
   for (const EngineTotal& engine : launches.engines) add_engine(sum_for(engines, engine.engine), engine);
+}
+
+Time LaunchGroup::time_of_a_device() const {
+  return devices.empty() ? Time() : Time::picoseconds(total.count() / static_cast<std::int64_t>(devices.size()));
 }
 
 std::string LaunchGroup::label_with_line() const {
@@ -130,6 +136,7 @@ LaunchGroup sum_of(const std::vector<LaunchGroup>& groups) {
   LaunchGroup sum;
   for (const LaunchGroup& group : groups) {
     sum.count += group.count;
+    sum.devices.insert(group.devices.begin(), group.devices.end());
     sum.total += group.total;
     sum.shortest = std::min(sum.shortest, group.shortest);
     sum.longest = std::max(sum.longest, group.longest);

@@ -3,6 +3,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <set>
 #include <string>
 #include <utility>
 #include <vector>
@@ -30,6 +31,7 @@ struct LaunchGroup {
   std::string where;  // the line of the program that launched them; empty: not known, or several
   std::int64_t count = 0;
   Time total;  // of the launches' durations, which may overlap in time
+  std::set<std::int32_t> devices;
   Time shortest = Time::max();
   Time longest;
   std::vector<std::pair<std::string, Time>> breakdown;  // categories in order of first appearance
@@ -37,6 +39,8 @@ struct LaunchGroup {
 
   void add(const LaunchResult& launch);
   void add(const LaunchTotal& launches);
+  /// The total of the mean device that has such launches. Longer than the run where a device's launches overlap.
+  Time time_of_a_device() const;
   /// The label, with the line if it is known: "matmul at train.cpp:12".
   std::string label_with_line() const;
 };

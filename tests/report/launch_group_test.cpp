@@ -42,6 +42,23 @@ TEST(LaunchGroupTest, ShortestAndLongestAreThoseOfTheLaunches) {
   EXPECT_EQ(groups[0].longest, Time::picoseconds(2000));
 }
 
+TEST(LaunchGroupTest, LaunchesOfSeveralDevicesAtATimeAreSharesOfTheMeanDevice) {
+  RunResult result;
+  result.launches.resize(6);  // two on each of three devices, one after the other
+  for (std::size_t i = 0; i < result.launches.size(); ++i) {
+    LaunchResult& launch = result.launches[i];
+    launch.name = launch.kernel = "k";
+    launch.device = static_cast<std::int32_t>(i / 2);
+    launch.start = Time::picoseconds(static_cast<std::int64_t>(i % 2) * 100);
+    launch.end = launch.start + Time::picoseconds(100);
+  }
+  const std::vector<LaunchGroup> groups = launches_by_name(result);
+  ASSERT_EQ(groups.size(), 1u);
+  EXPECT_EQ(groups[0].total, Time::picoseconds(600));
+  EXPECT_EQ(groups[0].time_of_a_device(), Time::picoseconds(200));
+  EXPECT_EQ(sum_of(groups).time_of_a_device(), Time::picoseconds(200));
+}
+
 TEST(LaunchGroupTest, TheCountOfALaunchIsNoPartOfItsName) {
   EXPECT_EQ(kernel_name("gemm#0"), "gemm");
   EXPECT_EQ(kernel_name("a#b#12"), "a#b");

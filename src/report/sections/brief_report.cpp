@@ -143,7 +143,7 @@ std::string sums_of(const std::vector<LaunchGroup>& groups, const Span& span, co
                {time_text(group.total)},
                {time_text(Time::picoseconds(group.total.count() / group.count), unit)},
                {time_text(group.longest, unit)},
-               {percent_text(share(group.total, span.time))}},
+               {percent_text(share(group.time_of_a_device(), span.time))}},
               group.where);
   }
   return table.text(palette);
