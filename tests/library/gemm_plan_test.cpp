@@ -11,6 +11,7 @@
 
 #include "kernbench/error.h"
 #include "kernbench/placement.h"
+#include "support/sanitizers.h"
 #include "support/source_tree.h"
 #include "topology/load.h"
 
