@@ -5,6 +5,7 @@
 
 #include "base/text.h"
 #include "topology/index.h"
+#include "topology/router_grid.h"
 
 namespace kernbench::topology {
 namespace {
@@ -131,10 +132,8 @@ MeshExtent Network::grid() const {
 }
 
 Network::GridPosition Network::position(CubeId cube, PeId pe) const {
-  const MeshExtent cubes = topology_.sip.cubes;
-  const MeshExtent pes = topology_.cube.pes;
-  return {cube.value % cubes.width * pes.width + pe.value % pes.width,
-          cube.value / cubes.width * pes.height + pe.value / pes.width};
+  const RouterPlace place = router_place(topology_, cube, pe);
+  return {place.x, place.y};
 }
 
 // The router that an endpoint of the mesh hangs off. M_CPU and SRAM have PeId 0.

@@ -4,22 +4,20 @@
 #include <utility>
 
 #include "hardware/dma/dma.h"
+#include "topology/router_grid.h"
 
 namespace kernbench::hardware {
 
-std::size_t middle_of(std::span<const PeCoordinate> spread, const topology::Topology& topology) {
-  const std::int32_t width = topology.cube.pes.width, height = topology.cube.pes.height;
-  const std::int32_t cubes = topology.sip.cubes.width;
+std::size_t middle_of(std::span<const PeCoordinate> places, const topology::Topology& topology) {
   // Steps along x and y between two routers are the larger of their distances in x + y and in x - y.
   struct Turned {
     std::int32_t sum, difference;
   };
-  std::vector<Turned> places;
+  std::vector<Turned> turned;
   Turned least{INT32_MAX, INT32_MAX}, most{INT32_MIN, INT32_MIN};
-  for (const PeCoordinate at : spread) {
-    const std::int32_t x = at.cube.value % cubes * width + at.pe.value % width;
-    const std::int32_t y = at.cube.value / cubes * height + at.pe.value / width;
-    places.push_back({x + y, x - y});
+  for (const PeCoordinate at : places) {
+    const auto [x, y] = topology::router_place(topology, at.cube, at.pe);
+    turned.push_back({x + y, x - y});
     least = {std::min(least.sum, x + y), std::min(least.difference, x - y)};
     most = {std::max(most.sum, x + y), std::max(most.difference, x - y)};
   }
@@ -27,7 +25,7 @@ std::size_t middle_of(std::span<const PeCoordinate> spread, const topology::Topo
     return std::max({place.sum - least.sum, most.sum - place.sum, place.difference - least.difference,
                      most.difference - place.difference});
   };
-  return static_cast<std::size_t>(std::ranges::min_element(places, {}, farthest) - places.begin());
+  return static_cast<std::size_t>(std::ranges::min_element(turned, {}, farthest) - turned.begin());
 }
 
 Multicast::Multicast(std::string group, std::vector<PeCoordinate> members, std::vector<DmaLeg> legs,

@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "tile/library/gemm_units.h"
+#include "topology/router_grid.h"
 
 namespace kernbench::tile::library {
 
@@ -50,33 +51,27 @@ std::uint32_t GemmServers::router(std::int32_t x, std::int32_t y) const {
 
 /// Along x first, then along y.
 void GemmServers::add_links(Route& route, PeCoordinate from, PeCoordinate to) const {
-  const MeshExtent cubes = topology_.sip.cubes, pes = topology_.cube.pes;
-  const auto place_x = [&](PeCoordinate pe) {
-    return pe.cube.value % cubes.width * pes.width + pe.pe.value % pes.width;
-  };
-  const auto place_y = [&](PeCoordinate pe) {
-    return pe.cube.value / cubes.width * pes.height + pe.pe.value / pes.width;
-  };
+  const MeshExtent pes = topology_.cube.pes;
+  const topology::RouterPlace target = topology::router_place(topology_, to.cube, to.pe);
   const double noc = ns(topology_.cube.noc.link.latency), between = ns(topology_.sip.link.latency);
-  std::int32_t x = place_x(from), y = place_y(from);
-  const auto step = [&](std::int32_t& at, std::int32_t target, std::int32_t length, Kind up, Kind down) {
-    while (at != target) {
-      const bool forward = at < target;
-      route.servers.push_back(router(x, y) * kinds + (forward ? up : down));
+  topology::RouterPlace here = topology::router_place(topology_, from.cube, from.pe);
+  const auto step = [&](std::int32_t& at, std::int32_t end, std::int32_t length, Kind up, Kind down) {
+    while (at != end) {
+      const bool forward = at < end;
+      route.servers.push_back(router(here.x, here.y) * kinds + (forward ? up : down));
       const std::int32_t next = forward ? at + 1 : at - 1;
       route.latency += next / length == at / length ? noc : between;
       at = next;
     }
   };
-  step(x, place_x(to), pes.width, east, west);
-  step(y, place_y(to), pes.height, south, north);
+  step(here.x, target.x, pes.width, east, west);
+  step(here.y, target.y, pes.height, south, north);
   route.latency += 2 * noc;
 }
 
 std::uint32_t GemmServers::router(PeCoordinate pe) const {
-  const MeshExtent cubes = topology_.sip.cubes, pes = topology_.cube.pes;
-  return router(pe.cube.value % cubes.width * pes.width + pe.pe.value % pes.width,
-                pe.cube.value / cubes.width * pes.height + pe.pe.value / pes.width);
+  const auto [x, y] = topology::router_place(topology_, pe.cube, pe.pe);
+  return router(x, y);
 }
 
 std::uint32_t& GemmServers::number(PeCoordinate from, PeCoordinate to, bool write) {
