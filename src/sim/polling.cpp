@@ -48,10 +48,15 @@ std::uint64_t Scheduler::State::least_tries() const {
   return limits.max_polls != 0 ? limits.max_polls : kPollsOfEach;
 }
 
+std::uint64_t Scheduler::State::least_tries_of_all(std::uint64_t polling) const {
+  if (limits.max_polls != 0) return limits.max_polls;
+  return polling > 1 ? kPollsOfAll : kPollsOfOne;
+}
+
 void Scheduler::State::begin_stretch() {
   ++poll_stretch;
   idle_polls = 0;
-  next_judgement = limits.max_polls != 0 ? limits.max_polls : kPollsOfAll;
+  next_judgement = least_tries_of_all(1);
 }
 
 void Scheduler::State::note_poll() {
@@ -76,6 +81,7 @@ void Scheduler::State::note_poll() {
 
 bool Scheduler::State::all_poll_in_vain() {
   const std::uint64_t least = least_tries();
+  std::uint64_t polling = 0;
   bool all = true;
   for (Fiber* fiber = first_live; fiber != nullptr; fiber = fiber->implementation().next_live) {
     Fiber::Implementation& state = fiber->implementation();
@@ -85,8 +91,9 @@ bool Scheduler::State::all_poll_in_vain() {
     // A fiber that is blocked and does not poll waits for something that polling does not bring.
     if (!polled_again && state.status == FiberStatus::blocked) continue;
     if (!polls || state.tries <= least) all = false;
+    ++polling;
   }
-  return all;
+  return all && idle_polls > least_tries_of_all(polling);
 }
 
 void Scheduler::State::note_progress() {

@@ -53,7 +53,10 @@ struct FiberOptions {
 };
 
 /// assumption: a fifth more than the million that a fiber may try that is to end its polling by itself.
-inline constexpr std::uint64_t kPollsOfAll = 1'200'000;
+inline constexpr std::uint64_t kPollsOfOne = 1'200'000;
+/// Of two or more fibers together: each of two ranks may try a million times, and polling of a whole device is found
+/// within seconds.
+inline constexpr std::uint64_t kPollsOfAll = 2 * kPollsOfOne;
 /// assumption: fibers that poll differ in their pace by less than the factor between both.
 inline constexpr std::uint64_t kPollsOfEach = 2'000;
 
@@ -70,8 +73,8 @@ struct RunLimits {
   /// assumption: far more than any machine that is modelled has parts.
   std::uint64_t max_events_per_instant = 10'000'000;
   /// Polls in vain that each fiber which polls may make, while nothing but polling goes on, before that counts as a
-  /// livelock (see this_fiber::note_poll). 0: kPollsOfAll of all fibers together, and no fewer than kPollsOfEach of
-  /// each.
+  /// livelock (see this_fiber::note_poll). 0: kPollsOfOne of one, kPollsOfAll of several together, and no fewer than
+  /// kPollsOfEach of each.
   std::uint64_t max_polls = 0;
   /// Each fiber has a stack of at least so many bytes, whatever it asks for.
   std::size_t stack_bytes = 0;

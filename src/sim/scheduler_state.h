@@ -85,7 +85,9 @@ struct Scheduler::State {
   void note_poll();
   void note_progress();
   void begin_stretch();
-  std::uint64_t least_tries() const;  // of each fiber that polls, before that counts as a livelock
+  // Of each fiber that polls, and of all so many together, before that counts as a livelock.
+  std::uint64_t least_tries() const;
+  std::uint64_t least_tries_of_all(std::uint64_t polling) const;
   bool all_poll_in_vain();            // in this stretch, often enough
 
   // Switching.
