@@ -52,10 +52,33 @@ LaneKey lane_of(const GroupHandle& handle, std::optional<int> peer, int tag, boo
   return {size == 2 ? 1 - handle.member : -1, handle.member, tag};
 }
 
-const std::shared_ptr<SharedChannels>& channels_of(runtime::HostContext& context, Group& group, const LaneKey& key) {
-  auto& channels = group.transfers().lane(key).channels;
+/// The PE that holds all of a tensor, if one does.
+std::optional<PeCoordinate> only_holder(const addressing::TensorDescriptor& shards) {
+  std::optional<PeCoordinate> found;
+  for (const auto& shard : shards.shards) {
+    if (found && *found != shard.owner) return std::nullopt;
+    found = shard.owner;
+  }
+  return found;
+}
+
+/// Its counterpart there.
+PeCoordinate on_sip(PeCoordinate pe, SipId sip) {
+  pe.sip = sip;
+  return pe;
+}
+
+/// Between the PEs that hold the tensor: of a tensor on one PE no other one has an entry, or is sent the command for
+/// it.
+const std::shared_ptr<SharedChannels>& channels_of(runtime::HostContext& context, Group& group, const LaneKey& key,
+                                                   const addressing::TensorDescriptor& shards) {
+  tensor::DevicePart from = group.communicator().part(key.from), to = group.communicator().part(key.to);
+  if (const auto only = only_holder(shards); only && !from.pe()) {
+    from = on_sip(*only, from.sip());
+    to = on_sip(*only, to.sip());
+  }
+  auto& channels = group.transfers().lane(key).channels[from.pe()];
   if (!channels) {
-    const auto &from = group.communicator().part(key.from), &to = group.communicator().part(key.to);
     const auto rank = [&](int member) { return group.ranks()[static_cast<std::size_t>(member)]; };
     channels =
         channels_between(context, group, named("{}, {} to {}", group.name(), to_name(from), to_name(to)), {{from, to}},
@@ -76,7 +99,7 @@ const std::shared_ptr<SharedChannels>& channels_of(runtime::HostContext& context
 
 /// The transfer that this call is a side of. The second side lets it begin.
 TransferRef join(runtime::HostContext& context, Group& group, LaneKey key, bool sends,
-                 const CollectiveFingerprint& tensor) {
+                 const CollectiveFingerprint& tensor, const addressing::TensorDescriptor& shards) {
   const Transfers::Members members{group.name(), group.roster(), group.ranks()};
   auto transfer = sends ? group.transfers().send(members, key) : group.transfers().receive(members, key);
   const auto mismatch = transfer->call(sends, tensor);
@@ -86,8 +109,8 @@ TransferRef join(runtime::HostContext& context, Group& group, LaneKey key, bool 
     return transfer;
   }
   key.from = group.member(transfer->sender());
-  const auto use = std::make_shared<ChannelUse>(channels_of(context, group, key), group.roster(), transfer->ranks(),
-                                                transfer->text() + " in " + group.name());
+  const auto use = std::make_shared<ChannelUse>(channels_of(context, group, key, shards), group.roster(),
+                                                transfer->ranks(), transfer->text() + " in " + group.name());
   transfer->go_on(group.communicator().part(key.from), group.communicator().part(key.to), use);
   return transfer;
 }
@@ -176,14 +199,14 @@ std::shared_ptr<WorkState> issue(const Tensor& tensor, const Peer& peer, const P
   CollectiveFingerprint fingerprint;
   describe(work.payload, context, fingerprint);
   communicator.bind(handle->member, part_of(work.payload, context, call.name));
-  const auto transfer = join(context, *handle->group, key, call.sends, fingerprint);
+  const auto transfer = join(context, *handle->group, key, call.sends, fingerprint, *work.payload.shards);
   const auto timer = handle->timer([transfer, sends = call.sends] { return transfer->call_text(sends).text(); });
   const int other = call.sends ? key.to : key.from;
   if (other >= 0) {
     communicator.wait_for(
         context, other, [transfer, sends = call.sends] { return transfer->call_text(sends); },
         [transfer, sends = call.sends](auto& edges) { transfer->append_missing_call(sends, edges); });
-    channels_of(context, *handle->group, key);
+    channels_of(context, *handle->group, key, *work.payload.shards);
   }
   work.scope = transfer->scope();
   work.synchronous = call.synchronous;

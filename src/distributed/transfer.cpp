@@ -155,7 +155,7 @@ runtime::CompletionRef Transfer::previous_end() const {
 void Transfers::give_back_channels() {
   for (auto& [key, lane] : *lanes_) {
     lane.last.reset();
-    lane.channels.reset();
+    lane.channels.clear();
   }
 }
 

@@ -35,9 +35,11 @@ using TransferRef = std::shared_ptr<Transfer>;
 
 /// The transfers of one key.
 struct Lane {
-  std::deque<TransferRef> open = {};                   // those of which a side is missing, in their order
-  TransferRef last = {};                               // the latest of all
-  std::shared_ptr<SharedChannels> channels = nullptr;  // made with the first transfer
+  std::deque<TransferRef> open = {};  // those of which a side is missing, in their order
+  TransferRef last = {};              // the latest of all
+  /// By the only PE of the sender that has something to send; nothing: more than one has, and all PEs have a channel.
+  /// Each is made with the first transfer that needs it.
+  std::map<std::optional<PeCoordinate>, std::shared_ptr<SharedChannels>> channels = {};
 };
 using Lanes = std::map<LaneKey, Lane>;
 
