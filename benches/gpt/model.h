@@ -14,6 +14,8 @@
 #include <algorithm>
 #include <cstdint>
 #include <string>
+#include <tuple>
+#include <utility>
 #include <vector>
 
 #include "experts.h"
@@ -31,6 +33,25 @@ struct Norm {
     if (bias.defined()) return torch::layer_norm(x, {x.size(-1)}, weight, bias, eps);
     return torch::rms_norm(x, {x.size(-1)}, weight, eps);
   }
+  /// Of x + more, and that sum.
+  std::tuple<Tensor, Tensor> of_sum(const Tensor& x, const Tensor& more) const {
+    if (bias.defined()) return torch::ahbm::add_layer_norm(x, more, {x.size(-1)}, weight, bias, eps);
+    return torch::ahbm::add_rms_norm(x, more, {x.size(-1)}, weight, eps);
+  }
+};
+
+/// What goes from layer to layer. What a layer adds stays apart until the next norm, which adds it in its launch.
+struct Residual {
+  Tensor x, more = {};  // more: undefined where nothing is to be added
+
+  Tensor normed(const Norm& norm) {
+    if (!more.defined()) return norm(x);
+    Tensor result;
+    std::tie(result, x) = norm.of_sum(x, more);
+    more = {};
+    return result;
+  }
+  Tensor sum() const { return more.defined() ? x + more : x; }
 };
 
 struct Layer {
@@ -106,14 +127,14 @@ class LanguageModel {
 
   /// A part of the model, as a range of the report; what the host computes for comparison is none.
   template <class Function>
-  Tensor within(const std::string& part, const Function& function) const {
+  auto within(const std::string& part, const Function& function) const {
     if (parallel_.device.is_cpu()) return function();
     const torch::profiler::record_function range(part);
     return function();
   }
 
-  Tensor scores(Tensor x, bool all_tokens) const {
-    x = gathered(last_norm_(x));
+  Tensor scores(Residual residual, bool all_tokens) const {
+    Tensor x = gathered(residual.normed(last_norm_));
     if (!all_tokens) x = x.narrow(0, x.size(0) - 1, 1);
     Tensor scores = torch::linear(x, head_);
     if (parallel_.size > 1) scores = tp::gather_from_tensor_model_parallel_region(scores);
@@ -244,18 +265,19 @@ class LanguageModel {
   /// A micro-batch: its scores on the last stage, undefined on others.
   Tensor through_stage(const Tensor& ids, const Prompts& prompts, bool all_tokens) {
     const std::int64_t tokens = ids.size(0);
-    Tensor x = parallel_.is_first() ? within("embedding", [&] { return embedded(ids); }) : within("receive", [&] {
+    Residual x{parallel_.is_first() ? within("embedding", [&] { return embedded(ids); }) : within("receive", [&] {
       return pipeline_.receive({shares_tokens_ ? tokens / parallel_.size : tokens, prompts.count, config_.hidden});
-    });
+    })};
     if (sampled_.leaves_out()) sampled_.begin_pass();
     for (const std::size_t i : sampled_.of(layers_.size())) {
       if (sampled_.leaves_out()) sampled_.mark();
       const std::int64_t number = first_layer() + static_cast<std::int64_t>(i);
-      x = within("layer " + std::to_string(number), [&] { return through(layers_[i], x, tokens, prompts, number); });
+      x = within("layer " + std::to_string(number),
+                 [&] { return through(layers_[i], std::move(x), tokens, prompts, number); });
     }
     if (sampled_.leaves_out()) sampled_.mark();
-    if (parallel_.is_last()) return within("head", [&] { return scores(x, all_tokens); });
-    pipeline_.send(x);
+    if (parallel_.is_last()) return within("head", [&] { return scores(std::move(x), all_tokens); });
+    pipeline_.send(x.sum());
     return {};
   }
 
@@ -308,22 +330,24 @@ class LanguageModel {
   }
 
   /// Layer `number` of the model.
-  Tensor through(const Layer& layer, const Tensor& x, std::int64_t tokens, const Prompts& prompts,
-                 std::int64_t number) const {
+  Residual through(const Layer& layer, Residual residual, std::int64_t tokens, const Prompts& prompts,
+                   std::int64_t number) const {
     if (cached_ > 0 && tokens > 1)
       throw kernbench::ValueError("several tokens behind others are not supported: clear()");
-    const Tensor mixed = attention(layer, through_column(layer.qkv, layer.before_attention(x)), prompts);
-    const Tensor y = x + through_row(layer.attention_out, mixed);
+    const Tensor product = through_column(layer.qkv, residual.normed(layer.before_attention));
+    residual.more = through_row(layer.attention_out, attention(layer, product, prompts));
+    const Tensor normed = residual.normed(layer.before_mlp);
     if (layer.experts) {
-      const Tensor normed = layer.before_mlp(y);
       const bool exchanges = parallel_.experts && shares_tokens_;
       const auto pass = static_cast<std::size_t>(forwards_ * config_.layers + number);
-      if (exchanges) return y + (*layer.experts)(normed, true, pass);
-      return y + reduced((*layer.experts)(gathered(normed), false, pass));
+      residual.more =
+          exchanges ? (*layer.experts)(normed, true, pass) : reduced((*layer.experts)(gathered(normed), false, pass));
+      return residual;
     }
-    const Tensor inner = through_column(layer.up, layer.before_mlp(y));
+    const Tensor inner = through_column(layer.up, normed);
     const Tensor active = config_.is_gpt2() ? torch::gelu(inner, "tanh") : torch::ahbm::swiglu(inner);
-    return y + through_row(layer.down, active);
+    residual.more = through_row(layer.down, active);
+    return residual;
   }
 
   const ModelConfig& config_;

@@ -78,13 +78,8 @@ void DeviceOperations::cumulative_sum(const torch::Tensor&, std::int64_t, const 
 void DeviceOperations::softmax(const torch::Tensor&, std::int64_t, bool logarithm, const torch::Tensor& out) {
   no_kernel(logarithm ? "log_softmax" : "softmax", out);
 }
-void DeviceOperations::layer_norm(const torch::Tensor&, std::int64_t, const torch::Tensor&, const torch::Tensor&,
-                                  double, const torch::Tensor& out) {
-  no_kernel("layer_norm", out);
-}
-void DeviceOperations::rms_norm(const torch::Tensor&, std::int64_t, const torch::Tensor&, double,
-                                const torch::Tensor& out) {
-  no_kernel("rms_norm", out);
+void DeviceOperations::normalize(const Norm& norm, const torch::Tensor& out) {
+  no_kernel(norm.name().c_str(), out);
 }
 void DeviceOperations::adam(const torch::Tensor& parameter, const torch::Tensor&, const torch::Tensor&,
                             const torch::Tensor&, const AdamFactors&) {

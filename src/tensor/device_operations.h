@@ -22,6 +22,7 @@
 #include <cstdint>
 #include <optional>
 #include <span>
+#include <string>
 #include <variant>
 #include <vector>
 
@@ -87,6 +88,19 @@ struct AdamFactors {
   double shrink = 0;  // times the parameter is taken from the parameter first
 };
 
+/// layer_norm, or rms_norm, over the last `dimensions` dimensions of x, or of x + residual, which `sum` then becomes.
+/// Weight and bias have the shape of these; all but x may be undefined.
+struct Norm {
+  torch::Tensor x, residual, weight, bias;
+  std::int64_t dimensions = 1;
+  double epsilon = 1e-5;
+  bool centred = true;  // layer_norm
+  torch::Tensor sum;    // as `out`; defined if there is a residual
+  std::string name() const {
+    return std::string(residual.defined() ? "add_" : "") + (centred ? "layer_norm" : "rms_norm");
+  }
+};
+
 /// The kernels of a backend. A function that a backend does not have throws a ValueError that says so.
 class DeviceOperations {
  public:
@@ -123,11 +137,7 @@ class DeviceOperations {
                      const torch::Tensor& indices);
   virtual void cumulative_sum(const torch::Tensor& x, std::int64_t dimension, const torch::Tensor& out);
   virtual void softmax(const torch::Tensor& x, std::int64_t dimension, bool logarithm, const torch::Tensor& out);
-  /// Over the last `dimensions` dimensions; weight and bias have their shape and may be undefined.
-  virtual void layer_norm(const torch::Tensor& x, std::int64_t dimensions, const torch::Tensor& weight,
-                          const torch::Tensor& bias, double epsilon, const torch::Tensor& out);
-  virtual void rms_norm(const torch::Tensor& x, std::int64_t dimensions, const torch::Tensor& weight, double epsilon,
-                        const torch::Tensor& out);
+  virtual void normalize(const Norm& norm, const torch::Tensor& out);
 
   // ---- steps of an optimiser -----------------------------------------------------------------------------------
 

@@ -352,10 +352,14 @@ TEST(DeviceDimensions, LayerNormAndRmsNormOverTheLastDimensions) {
     const bool centred = draw.chance(2);
     if (!centred) bias = {};
     const auto out = random_output(draw, sizes, dtype);
-    if (centred)
-      operations().layer_norm(x.device, count, weight.device, bias.device, 1e-5, out);
-    else
-      operations().rms_norm(x.device, count, weight.device, 1e-5, out);
+    operations().normalize({.x = x.device,
+                            .residual = {},
+                            .weight = weight.device,
+                            .bias = bias.device,
+                            .dimensions = count,
+                            .centred = centred,
+                            .sum = {}},
+                           out);
     auto expected = elements(x.host);
     const auto scale = weight.host.defined() ? elements(weight.host) : std::vector<double>{};
     const auto shift = bias.host.defined() ? elements(bias.host) : std::vector<double>{};

@@ -67,13 +67,9 @@ class WrittenDown final : public DeviceOperations {
   void softmax(const Tensor& x, std::int64_t dimension, bool logarithm, const Tensor& out) override {
     note("softmax {} along {} {} to {}", text(x), dimension, logarithm, text(out));
   }
-  void layer_norm(const Tensor& x, std::int64_t dimensions, const Tensor& weight, const Tensor& bias, double epsilon,
-                  const Tensor& out) override {
-    note("layer_norm {} {} {} {} {} to {}", text(x), dimensions, text(weight), text(bias), epsilon, text(out));
-  }
-  void rms_norm(const Tensor& x, std::int64_t dimensions, const Tensor& weight, double epsilon,
-                const Tensor& out) override {
-    note("rms_norm {} {} {} {} to {}", text(x), dimensions, text(weight), epsilon, text(out));
+  void normalize(const Norm& norm, const Tensor& out) override {
+    note("{} {} {} {} {} {} to {}", norm.name(), text(norm.x), norm.dimensions, text(norm.weight),
+         norm.centred ? text(norm.bias) : "-", norm.epsilon, text(out));
   }
   void matmul(const Tensor& a, const Tensor& b, const MatmulOptions& options, const Tensor& out) override {
     note("matmul {} {} alpha {} beta {} addend {} to {}", text(a), text(b), options.alpha, options.beta,
@@ -232,7 +228,7 @@ TEST_F(DeviceDispatch, NormalisationsAndRunningSums) {
   EXPECT_THAT(calls_of([&] { torch::layer_norm(x, {4}, w); }),
               ElementsAre("layer_norm f32[2, 4]/[4, 1] 1 f32[4]/[1] none 1e-05 to f32[2, 4]/[4, 1]"));
   EXPECT_THAT(calls_of([&] { torch::rms_norm(x, {4}, w, 0.5); }),
-              ElementsAre("rms_norm f32[2, 4]/[4, 1] 1 f32[4]/[1] 0.5 to f32[2, 4]/[4, 1]"));
+              ElementsAre("rms_norm f32[2, 4]/[4, 1] 1 f32[4]/[1] - 0.5 to f32[2, 4]/[4, 1]"));
   EXPECT_THAT(calls_of([&] { x.cumsum(0); }), ElementsAre("cumsum f32[2, 4]/[4, 1] along 0 to f32[2, 4]/[4, 1]"));
   EXPECT_THAT(calls_of([&] { x.triu(1); }), ElementsAre("triangle f32[2, 4]/[4, 1] 1 true to f32[2, 4]/[4, 1]"));
 }

@@ -1,8 +1,11 @@
-// Functions of transformers that libtorch does not have, each in one kernel: gated activations and rotary embeddings.
+// Functions of transformers that libtorch does not have, each in one kernel: gated activations, norms of sums,
+// rotary embeddings.
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string_view>
+#include <tuple>
 #include <utility>
 
 #include "kernbench/torch/tensor.h"
@@ -21,6 +24,18 @@ Tensor swiglu(const Tensor& gate, const Tensor& up, Where where = Where::current
 Tensor geglu(const Tensor& x, std::string_view approximate = "none", Where where = Where::current());
 Tensor geglu(const Tensor& gate, const Tensor& up, std::string_view approximate = "none",
              Where where = Where::current());
+
+// ---- norms of residual sums ------------------------------------------------------------------------------------
+
+/// sum = x + residual and rms_norm(sum, normalized_shape, weight, eps), or layer_norm, with the bits of both, which
+/// come back as (norm, sum): what stands between two products of a transformer. One launch in place of two, which reads
+/// x and the residual and writes both results, as vLLM's fused_add_rms_norm; where lines do not fit into the TCM the
+/// sum is a launch of its own. ValueError unless x and the residual have one shape and type.
+std::tuple<Tensor, Tensor> add_rms_norm(const TensorOperand& x, const Tensor& residual, IntArrayRef normalized_shape,
+                                        const std::optional<Tensor>& weight = {}, std::optional<double> eps = {});
+std::tuple<Tensor, Tensor> add_layer_norm(const TensorOperand& x, const Tensor& residual, IntArrayRef normalized_shape,
+                                          const std::optional<Tensor>& weight = {},
+                                          const std::optional<Tensor>& bias = {}, double eps = 1e-5);
 
 // ---- rotary embeddings -----------------------------------------------------------------------------------------
 

@@ -40,10 +40,7 @@ class SimulatedOperations final : public tensor::DeviceOperations {
              const torch::Tensor& indices) override;
   void cumulative_sum(const torch::Tensor& x, std::int64_t dimension, const torch::Tensor& out) override;
   void softmax(const torch::Tensor& x, std::int64_t dimension, bool logarithm, const torch::Tensor& out) override;
-  void layer_norm(const torch::Tensor& x, std::int64_t dimensions, const torch::Tensor& weight,
-                  const torch::Tensor& bias, double epsilon, const torch::Tensor& out) override;
-  void rms_norm(const torch::Tensor& x, std::int64_t dimensions, const torch::Tensor& weight, double epsilon,
-                const torch::Tensor& out) override;
+  void normalize(const tensor::Norm& norm, const torch::Tensor& out) override;
 
   void adam(const torch::Tensor& parameter, const torch::Tensor& grad, const torch::Tensor& mean,
             const torch::Tensor& square, const tensor::AdamFactors& factors) override;
@@ -111,11 +108,11 @@ class SimulatedOperations final : public tensor::DeviceOperations {
                                          const torch::Tensor& out);
   torch::Tensor partial_results(const torch::Tensor& out, const Chunks& chunks, DType dtype);
   torch::Tensor line_statistic(const torch::Tensor& x, const std::vector<bool>& along);
-  void normalize(std::string name, const torch::Tensor& x, std::int64_t dimensions, const torch::Tensor& weight,
-                 const torch::Tensor& bias, double epsilon, bool centred, const torch::Tensor& out);
   /// How programs share lines along the dimensions that each of them takes whole: those that lie in one shard of `out`,
-  /// or as many as the PEs. Nothing when a line does not fit into the TCM, or there are too few for the PEs.
-  std::optional<tile::library::Share> whole_lines(const torch::Tensor& out, const std::vector<bool>& along) const;
+  /// or as many as the PEs. Nothing when so many f32 tiles of a line do not fit into the TCM, or there are too few for
+  /// the PEs.
+  std::optional<tile::library::Share> whole_lines(const torch::Tensor& out, const std::vector<bool>& along,
+                                                  std::int64_t tiles) const;
   /// A new tensor on the device of `like`.
   torch::Tensor temporary(const torch::Tensor& like, std::span<const std::int64_t> sizes, DType dtype,
                           const DPPolicy& policy = {});

@@ -129,13 +129,13 @@ bool has_one_line_each(const View& out, const std::vector<bool>& along) {
 
 }  // namespace
 
-std::optional<library::Share> SimulatedOperations::whole_lines(const Tensor& out,
-                                                               const std::vector<bool>& along) const {
+std::optional<library::Share> SimulatedOperations::whole_lines(const Tensor& out, const std::vector<bool>& along,
+                                                               std::int64_t tiles) const {
   const View view = kernel_view(out, true);
   const auto& pe = simulation_.topology().pe;
   const std::int64_t line = count_along(out, along);
   if (out.numel() == 0) return library::Share::held;
-  if (!library::line_fits(line, pe.tcm.capacity.count() / std::max(pe.contexts, 1))) return std::nullopt;
+  if (!library::line_fits(line, pe.tcm.capacity.count() / std::max(pe.contexts, 1), tiles)) return std::nullopt;
   const auto lies_whole = [&](const addressing::Shard& shard) {
     return std::ranges::all_of(library::parts_in(view, shard.offset, shard.shape), [&](const library::Box& part) {
       for (std::size_t d = 0; d < along.size(); ++d)
@@ -384,7 +384,7 @@ void SimulatedOperations::softmax(const Tensor& x, std::int64_t dimension, bool 
   const std::string name = logarithm ? "log_softmax" : "softmax";
   std::vector<bool> along(static_cast<std::size_t>(x.dim()), false);
   along[static_cast<std::size_t>(dimension)] = true;
-  if (const auto share = whole_lines(out, along)) {
+  if (const auto share = whole_lines(out, along, library::kLineTiles)) {
     launch({.name = name,
             .written = {out},
             .read = {x},
@@ -409,35 +409,53 @@ void SimulatedOperations::softmax(const Tensor& x, std::int64_t dimension, bool 
       });
 }
 
-void SimulatedOperations::normalize(std::string name, const Tensor& x, std::int64_t dimensions, const Tensor& weight,
-                                    const Tensor& bias, double epsilon, bool centred, const Tensor& out) {
+void SimulatedOperations::normalize(const tensor::Norm& norm, const Tensor& out) {
+  const Tensor& x = norm.x;
   std::vector<bool> along(static_cast<std::size_t>(x.dim()), false);
-  for (std::int64_t d = x.dim() - dimensions; d < x.dim(); ++d) along[static_cast<std::size_t>(d)] = true;
-  std::vector<Tensor> read{x};
-  Tensor scale, shift;
-  if (weight.defined()) read.push_back(scale = weight.expand(x.sizes()));
-  if (bias.defined()) read.push_back(shift = bias.expand(x.sizes()));
-  if (const auto share = whole_lines(out, along)) {
+  for (std::int64_t d = x.dim() - norm.dimensions; d < x.dim(); ++d) along[static_cast<std::size_t>(d)] = true;
+  const auto as_x = [&](const Tensor& parameter) {
+    return parameter.defined() ? parameter.expand(x.sizes()) : Tensor();
+  };
+  const Tensor scale = as_x(norm.weight), shift = as_x(norm.bias);
+  const bool adds = norm.residual.defined();
+  if (const auto share = whole_lines(out, along, adds ? library::kLineTilesWithSum : library::kLineTiles)) {
     const auto view = [](const Tensor& tensor) {
       return tensor.defined() ? std::optional(kernel_view(tensor, false)) : std::nullopt;
     };
-    const library::NormOptions options{static_cast<std::size_t>(dimensions), epsilon, centred};
-    const View target = kernel_view(out, true);
+    const library::NormOperands operands{kernel_view(x, false), view(norm.residual), view(scale), view(shift)};
+    const library::NormOptions options{static_cast<std::size_t>(norm.dimensions), norm.epsilon, norm.centred};
+    library::NormResults results{kernel_view(out, true)};
+    std::vector<Tensor> read{x}, written{out};
+    for (const Tensor& more : {norm.residual, scale, shift})
+      if (more.defined()) read.push_back(more);
+    if (adds) {
+      written.push_back(norm.sum);
+      results.sum = kernel_view(norm.sum, true);
+    }
     // One program for a line would write a page of each holder: with 128 of them 1.9 us of TLB misses.
-    const bool in_parts = *share == library::Share::spread && has_one_line_each(target, along);
-    launch({.name = std::move(name),
-            .written = {out},
+    const bool in_parts = *share == library::Share::spread && has_one_line_each(results.out, along);
+    launch({.name = norm.name(),
+            .written = std::move(written),
             .read = std::move(read),
             .pes = {},
-            .body = [source = kernel_view(x, false), factors = view(scale), offsets = view(shift), options, target,
-                     share = *share, in_parts] {
+            .body = [operands, options, results, share = *share, in_parts] {
               if (in_parts)
-                library::normalize_parts(source, factors, offsets, options, target);
+                library::normalize_parts(operands, options, results);
               else
-                library::normalize(source, factors, offsets, options, target, share);
+                library::normalize(operands, options, results, share);
             }});
     return;
   }
+  if (adds) {
+    map("add", {x, norm.residual}, norm.sum,
+        [](const Tiles& tiles, const library::Box&) { return tiles[0] + tiles[1]; });
+    tensor::Norm rest = norm;
+    rest.x = norm.sum;
+    rest.residual = {};
+    return normalize(rest, out);
+  }
+  std::string name = norm.name();
+  const bool centred = norm.centred;
   library::ReduceOptions options;
   options.reduced = along;
   const auto count = static_cast<float>(count_along(x, along));
@@ -459,7 +477,7 @@ void SimulatedOperations::normalize(std::string name, const Tensor& x, std::int6
   if (scaled) operands.push_back(scale);
   if (shifted) operands.push_back(shift);
   map(std::move(name), operands, out,
-      [centred, scaled, shifted, epsilon = static_cast<float>(epsilon)](const Tiles& tiles, const library::Box&) {
+      [centred, scaled, shifted, epsilon = static_cast<float>(norm.epsilon)](const Tiles& tiles, const library::Box&) {
         std::size_t next = 0;
         auto tile = tl::cast(tiles[next++], DType::f32);
         if (centred) tile = tile - tiles[next++];
@@ -467,16 +485,6 @@ void SimulatedOperations::normalize(std::string name, const Tensor& x, std::int6
         if (scaled) tile = tile * tl::cast(tiles[next++], DType::f32);
         return shifted ? tile + tl::cast(tiles[next], DType::f32) : tile;
       });
-}
-
-void SimulatedOperations::layer_norm(const Tensor& x, std::int64_t dimensions, const Tensor& weight, const Tensor& bias,
-                                     double epsilon, const Tensor& out) {
-  normalize("layer_norm", x, dimensions, weight, bias, epsilon, true, out);
-}
-
-void SimulatedOperations::rms_norm(const Tensor& x, std::int64_t dimensions, const Tensor& weight, double epsilon,
-                                   const Tensor& out) {
-  normalize("rms_norm", x, dimensions, weight, {}, epsilon, false, out);
 }
 
 }  // namespace kernbench::runtime

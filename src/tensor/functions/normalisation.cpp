@@ -1,4 +1,5 @@
-// softmax, log_softmax, cumsum, layer_norm, rms_norm of kernbench/torch/operations.h.
+// softmax, log_softmax, cumsum, layer_norm, rms_norm of kernbench/torch/operations.h, and norms of residual sums of
+// kernbench/torch/transformer.h.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -7,6 +8,7 @@
 
 #include "kernbench/error.h"
 #include "kernbench/torch/operations.h"
+#include "kernbench/torch/transformer.h"
 #include "tensor/dimensions.h"
 #include "tensor/functions/dispatch.h"
 #include "tensor/functions/rows.h"
@@ -51,8 +53,8 @@ std::string shape_text(IntArrayRef sizes) {
 }
 
 /// The last dimensions of x are `shape`, and so are those of the weight and the bias.
-void check_normalized_shape(const char* call, const Tensor& x, IntArrayRef shape, const std::optional<Tensor>& weight,
-                            const std::optional<Tensor>& bias) {
+void check_normalized_shape(const char* call, const Tensor& x, IntArrayRef shape, const Tensor& weight,
+                            const Tensor& bias) {
   if (shape.empty()) {
     tensor::fail(call,
                  "Expected normalized_shape to be at least 1-dimensional, i.e., containing at least one "
@@ -64,17 +66,16 @@ void check_normalized_shape(const char* call, const Tensor& x, IntArrayRef shape
                                    "input of size {}",
                                    shape_text(shape), tensor::text_of(sizes)));
   }
-  const auto check = [&](const char* name, const std::optional<Tensor>& parameter) {
-    if (!parameter || !parameter->defined()) return;
-    if (!(parameter->sizes() == shape)) {
+  const auto check = [&](const char* name, const Tensor& parameter) {
+    if (!parameter.defined()) return;
+    if (!(parameter.sizes() == shape)) {
       tensor::fail(call, fmt::format("Expected {} to be of same shape as normalized_shape, but got {} of shape {} and "
                                      "normalized_shape = {}",
-                                     name, name, shape_text(parameter->sizes()), shape_text(shape)));
+                                     name, name, shape_text(parameter.sizes()), shape_text(shape)));
     }
-    if (parameter->scalar_type() != x.scalar_type()) {
-      tensor::fail(call,
-                   fmt::format("expected scalar type {} but found {} for {}; convert it with .to(…)",
-                               tensor::text_of(x.scalar_type()), tensor::text_of(parameter->scalar_type()), name));
+    if (parameter.scalar_type() != x.scalar_type()) {
+      tensor::fail(call, fmt::format("expected scalar type {} but found {} for {}; convert it with .to(…)",
+                                     tensor::text_of(x.scalar_type()), tensor::text_of(parameter.scalar_type()), name));
     }
   };
   check("weight", weight);
@@ -84,9 +85,9 @@ void check_normalized_shape(const char* call, const Tensor& x, IntArrayRef shape
 }
 
 /// All elements as double; none where there is no tensor.
-std::vector<double> doubles_of(const std::optional<Tensor>& parameter) {
-  if (!parameter || !parameter->defined()) return {};
-  tensor::Rows<double> rows(*parameter, std::vector<bool>(static_cast<std::size_t>(parameter->dim()), true));
+std::vector<double> doubles_of(const Tensor& parameter) {
+  if (!parameter.defined()) return {};
+  tensor::Rows<double> rows(parameter, std::vector<bool>(static_cast<std::size_t>(parameter.dim()), true));
   const std::span<double> values = rows.read(0);
   return {values.begin(), values.end()};
 }
@@ -129,12 +130,17 @@ Tensor or_undefined(const std::optional<Tensor>& parameter) {
   return parameter ? *parameter : Tensor();
 }
 
-ComputePlace place_of_norm(const char* call, const Tensor& x, const std::optional<Tensor>& weight,
-                           const std::optional<Tensor>& bias) {
-  std::vector<tensor::DeviceOperand> operands{x};
-  for (const auto* parameter : {&weight, &bias})
-    if (*parameter && (*parameter)->defined()) operands.emplace_back(**parameter);
-  return tensor::place_of(call, operands);
+std::vector<tensor::DeviceOperand> operands_of(const tensor::Norm& norm) {
+  std::vector<tensor::DeviceOperand> operands{norm.x};
+  for (const Tensor* more : {&norm.residual, &norm.weight, &norm.bias})
+    if (more->defined()) operands.emplace_back(*more);
+  return operands;
+}
+
+void check_residual(const char* call, const Tensor& x, const Tensor& residual) {
+  if (residual.sizes() == x.sizes() && residual.scalar_type() == x.scalar_type()) return;
+  tensor::fail(call, fmt::format("x and the residual must have one shape and type, but x is {} and the residual {}",
+                                 tensor::describe(x), tensor::describe(residual)));
 }
 
 double epsilon_of(ScalarType type) {
@@ -185,47 +191,82 @@ Tensor Tensor::cumsum(std::int64_t dimension, std::optional<ScalarType> type, Wh
   });
 }
 
-Tensor layer_norm(const TensorOperand& x, IntArrayRef normalized_shape, const std::optional<Tensor>& weight,
-                  const std::optional<Tensor>& bias, double eps) {
-  const tensor::HostCall here("layer_norm", x.where);
-  const ComputePlace place = place_of_norm("layer_norm", x.tensor, weight, bias);
-  check_normalized_shape("layer_norm", x.tensor, normalized_shape, weight, bias);
-  if (place.on_device()) {
-    Tensor out = tensor::new_result("layer_norm", place, impl_of(x.tensor).sizes, x.tensor.scalar_type());
-    if (out.numel() != 0) {
-      tensor::device_kernels("layer_norm")
-          .layer_norm(x.tensor, std::ssize(normalized_shape.vec()), or_undefined(weight), or_undefined(bias), eps, out);
-    }
-    return out;
-  }
-  const std::vector<double> weights = doubles_of(weight), biases = doubles_of(bias);
-  return normalised(x.tensor, normalized_shape.size(), [&](std::span<double> row) {
-    const double mean = mean_of(row), scale = 1 / std::sqrt(mean_square(row, mean) + eps);
+namespace {
+
+/// One line of the last dimensions at a time, in double.
+Tensor normalised_on_the_host(const tensor::Norm& norm) {
+  const std::vector<double> weights = doubles_of(norm.weight), biases = doubles_of(norm.bias);
+  return normalised(norm.x, static_cast<std::size_t>(norm.dimensions), [&](std::span<double> row) {
+    const double mean = norm.centred ? mean_of(row) : 0, scale = 1 / std::sqrt(mean_square(row, mean) + norm.epsilon);
     for (double& value : row) value = (value - mean) * scale;
     scale_and_shift(row, weights, biases);
   });
 }
 
+/// The norm, and the sum where there is a residual.
+std::tuple<Tensor, Tensor> computed(const char* call, tensor::Norm norm, IntArrayRef normalized_shape) {
+  const ComputePlace place = tensor::place_of(call, operands_of(norm));
+  check_normalized_shape(call, norm.x, normalized_shape, norm.weight, norm.bias);
+  const bool adds = norm.residual.defined();
+  if (adds) check_residual(call, norm.x, norm.residual);
+  norm.dimensions = std::ssize(normalized_shape.vec());
+  if (!place.on_device()) {
+    if (adds) norm.x = norm.sum = norm.x + norm.residual;
+    return {normalised_on_the_host(norm), norm.sum};
+  }
+  const auto new_one = [&] { return tensor::new_result(call, place, impl_of(norm.x).sizes, norm.x.scalar_type()); };
+  const Tensor out = new_one();
+  if (adds) norm.sum = new_one();
+  if (out.numel() != 0) tensor::device_kernels(call).normalize(norm, out);
+  return {out, norm.sum};
+}
+
+tensor::Norm layer_norm_of(const Tensor& x, const std::optional<Tensor>& weight, const std::optional<Tensor>& bias,
+                           double eps) {
+  tensor::Norm norm;
+  norm.x = x;
+  norm.weight = or_undefined(weight);
+  norm.bias = or_undefined(bias);
+  norm.epsilon = eps;
+  return norm;
+}
+
+tensor::Norm rms_norm_of(const Tensor& x, const std::optional<Tensor>& weight, std::optional<double> eps) {
+  tensor::Norm norm = layer_norm_of(x, weight, {}, eps.value_or(epsilon_of(x.scalar_type())));
+  norm.centred = false;
+  return norm;
+}
+
+}  // namespace
+
+Tensor layer_norm(const TensorOperand& x, IntArrayRef normalized_shape, const std::optional<Tensor>& weight,
+                  const std::optional<Tensor>& bias, double eps) {
+  const tensor::HostCall here("layer_norm", x.where);
+  return std::get<0>(computed("layer_norm", layer_norm_of(x.tensor, weight, bias, eps), normalized_shape));
+}
+
 Tensor rms_norm(const TensorOperand& x, IntArrayRef normalized_shape, const std::optional<Tensor>& weight,
                 std::optional<double> eps) {
   const tensor::HostCall here("rms_norm", x.where);
-  const ComputePlace place = place_of_norm("rms_norm", x.tensor, weight, {});
-  check_normalized_shape("rms_norm", x.tensor, normalized_shape, weight, {});
-  const double epsilon = eps.value_or(epsilon_of(x.tensor.scalar_type()));
-  if (place.on_device()) {
-    Tensor out = tensor::new_result("rms_norm", place, impl_of(x.tensor).sizes, x.tensor.scalar_type());
-    if (out.numel() != 0) {
-      tensor::device_kernels("rms_norm")
-          .rms_norm(x.tensor, std::ssize(normalized_shape.vec()), or_undefined(weight), epsilon, out);
-    }
-    return out;
-  }
-  const std::vector<double> weights = doubles_of(weight);
-  return normalised(x.tensor, normalized_shape.size(), [&](std::span<double> row) {
-    const double scale = 1 / std::sqrt(mean_square(row, 0) + epsilon);
-    for (double& value : row) value *= scale;
-    scale_and_shift(row, weights, {});
-  });
+  return std::get<0>(computed("rms_norm", rms_norm_of(x.tensor, weight, eps), normalized_shape));
+}
+
+std::tuple<Tensor, Tensor> ahbm::add_layer_norm(const TensorOperand& x, const Tensor& residual,
+                                                IntArrayRef normalized_shape, const std::optional<Tensor>& weight,
+                                                const std::optional<Tensor>& bias, double eps) {
+  const tensor::HostCall here("add_layer_norm", x.where);
+  tensor::Norm norm = layer_norm_of(x.tensor, weight, bias, eps);
+  norm.residual = residual;
+  return computed("add_layer_norm", norm, normalized_shape);
+}
+
+std::tuple<Tensor, Tensor> ahbm::add_rms_norm(const TensorOperand& x, const Tensor& residual,
+                                              IntArrayRef normalized_shape, const std::optional<Tensor>& weight,
+                                              std::optional<double> eps) {
+  const tensor::HostCall here("add_rms_norm", x.where);
+  tensor::Norm norm = rms_norm_of(x.tensor, weight, eps);
+  norm.residual = residual;
+  return computed("add_rms_norm", norm, normalized_shape);
 }
 
 }  // namespace kernbench::torch

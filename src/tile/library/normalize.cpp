@@ -11,11 +11,11 @@ namespace kernbench::tile::library {
 namespace {
 
 /// Whole lines along `along`, as many as fit.
-tl::Extents lines(const Box& box, const std::vector<bool>& along) {
+tl::Extents lines(const Box& box, const std::vector<bool>& along, std::int64_t tiles = kLineTiles) {
   std::int64_t line = 1;
   for (std::size_t d = 0; d < along.size(); ++d)
     if (along[d]) line *= box.shape[d];
-  const std::int64_t budget = std::min(tcm_budget() / (4 * kLineTiles), std::max(kLargestBlock, line));
+  const std::int64_t budget = std::min(tcm_budget() / (4 * tiles), std::max(kLargestBlock, line));
   std::int64_t left = std::max<std::int64_t>(budget / line, 1);
   tl::Extents block = box.shape;
   for (std::size_t d = along.size(); d-- > 0;) {
@@ -27,9 +27,10 @@ tl::Extents lines(const Box& box, const std::vector<bool>& along) {
 }
 
 /// The blocks of whole lines of the program's share.
-std::vector<Box> blocks_of_lines(const View& out, const std::vector<bool>& along, Share share) {
+std::vector<Box> blocks_of_lines(const View& out, const std::vector<bool>& along, Share share,
+                                 std::int64_t tiles = kLineTiles) {
   std::vector<Box> blocks;
-  for (const Box& box : lines_of(out, along, share)) append_blocks(blocks, box, lines(box, along));
+  for (const Box& box : lines_of(out, along, share)) append_blocks(blocks, box, lines(box, along, tiles));
   return growing(std::move(blocks), along);
 }
 
@@ -42,8 +43,8 @@ tl::Tile line_sum(tl::Tile tile, const std::vector<bool>& along) {
 
 }  // namespace
 
-bool line_fits(std::int64_t elements, std::int64_t budget) {
-  return elements * 4 * kLineTiles <= budget;
+bool line_fits(std::int64_t elements, std::int64_t budget, std::int64_t tiles) {
+  return elements * 4 * tiles <= budget;
 }
 
 void softmax(const View& x, std::size_t dimension, bool logarithm, const View& out, Share share) {
@@ -104,39 +105,59 @@ tl::Tile load_if(const std::optional<View>& view, const tl::Extents& at, const t
   return view ? load(*view, at, shape) : tl::Tile();
 }
 
+std::int64_t line_tiles(const NormOperands& operands) {
+  return operands.residual ? kLineTilesWithSum : kLineTiles;
+}
+
 }  // namespace
 
-void normalize(const View& x, const std::optional<View>& weight, const std::optional<View>& bias,
-               const NormOptions& options, const View& out, Share share) {
-  const std::vector<bool> along = last_dimensions(x, options.dimensions);
-  std::vector<View> operands{x};
-  if (weight) operands.push_back(*weight);
-  if (bias) operands.push_back(*bias);
-  pipeline(blocks_of_lines(out, along, share), operands, [&](const Box& block, const std::vector<tl::Tile>& tiles) {
-    const tl::Tile factors = weight ? tiles[1] : tl::Tile(), offsets = bias ? tiles.back() : tl::Tile();
+void normalize(const NormOperands& operands, const NormOptions& options, const NormResults& results, Share share) {
+  const View& out = results.out;
+  const std::vector<bool> along = last_dimensions(operands.x, options.dimensions);
+  std::vector<View> loaded{operands.x};
+  for (const auto* more : {&operands.residual, &operands.weight, &operands.bias})
+    if (*more) loaded.push_back(**more);
+  const auto blocks = blocks_of_lines(out, along, share, line_tiles(operands));
+  pipeline(blocks, loaded, [&](const Box& block, const std::vector<tl::Tile>& tiles) {
+    const tl::Tile factors = operands.weight ? tiles[operands.residual ? 2 : 1] : tl::Tile();
+    const tl::Tile offsets = operands.bias ? tiles.back() : tl::Tile();
+    tl::Tile x = tiles.front();
+    if (operands.residual) {
+      x = fill_out(x + tiles[1], block.shape);
+      store(*results.sum, block.offset, x);
+    }
     store(out, block.offset, tl::fuse([&] {
-            tl::Tile lines = fill_out(tl::cast(tiles.front(), DType::f32), block.shape);
+            tl::Tile lines = fill_out(tl::cast(x, DType::f32), block.shape);
             if (options.centred) lines = lines - mean_of(lines, along);
             return scaled(lines, factor_of(lines, along, options), factors, offsets, out.dtype());
           }));
   });
 }
 
-void normalize_parts(const View& x, const std::optional<View>& weight, const std::optional<View>& bias,
-                     const NormOptions& options, const View& out) {
-  const std::vector<bool> along = last_dimensions(x, options.dimensions);
+void normalize_parts(const NormOperands& operands, const NormOptions& options, const NormResults& results) {
+  const View& out = results.out;
+  const std::vector<bool> along = last_dimensions(operands.x, options.dimensions);
   for (const Box& box : local_boxes(out)) {
     Box whole = box;
     for (std::size_t d = 0; d < along.size(); ++d)
       if (along[d]) whole.offset[d] = 0, whole.shape[d] = out.sizes[d];
-    for_each_block(whole, lines(whole, along), [&](const tl::Extents& at, const tl::Extents& shape) {
+    const tl::Extents block = lines(whole, along, line_tiles(operands));
+    for_each_block(whole, block, [&](const tl::Extents& at, const tl::Extents& shape) {
       tl::Extents own_at = at, own_shape = shape;
       for (std::size_t d = 0; d < along.size(); ++d)
         if (along[d]) own_at[d] = box.offset[d], own_shape[d] = box.shape[d];
-      const tl::Tile loaded = load(x, at, shape), own = load(x, own_at, own_shape);
-      const tl::Tile factors = load_if(weight, own_at, own_shape), offsets = load_if(bias, own_at, own_shape);
+      tl::Tile x = load(operands.x, at, shape), own = load(operands.x, own_at, own_shape);
+      const tl::Tile residual = load_if(operands.residual, at, shape);
+      const tl::Tile own_residual = load_if(operands.residual, own_at, own_shape);
+      const tl::Tile factors = load_if(operands.weight, own_at, own_shape);
+      const tl::Tile offsets = load_if(operands.bias, own_at, own_shape);
+      if (operands.residual) {
+        own = fill_out(own + own_residual, own_shape);
+        store(*results.sum, own_at, own);
+        x = x + residual;
+      }
       store(out, own_at, tl::fuse([&] {
-              tl::Tile lines = fill_out(tl::cast(loaded, DType::f32), shape);
+              tl::Tile lines = fill_out(tl::cast(x, DType::f32), shape);
               tl::Tile part = fill_out(tl::cast(own, DType::f32), own_shape);
               if (options.centred) {
                 const tl::Tile mean = mean_of(lines, along);

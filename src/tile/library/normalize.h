@@ -11,9 +11,11 @@
 
 namespace kernbench::tile::library {
 
-/// Whether a line of `elements` fits: `kLineTiles` f32 tiles of it within the budget.
-bool line_fits(std::int64_t elements, std::int64_t budget);
+/// Whether a line of `elements` fits: so many f32 tiles of it within the budget.
+bool line_fits(std::int64_t elements, std::int64_t budget, std::int64_t tiles);
 constexpr std::int64_t kLineTiles = 6;
+/// Where a second operand is loaded, and the sum of both is written too.
+constexpr std::int64_t kLineTilesWithSum = 9;
 
 /// exp(x - max) / sum, or its logarithm x - max - log(sum), along one dimension, in f32 and rounded once. Each program
 /// takes its share of the lines, as many at a time as 16 Ki elements (at least one). TCM: six f32 tiles of these.
@@ -25,16 +27,24 @@ struct NormOptions {
   double epsilon = 1e-5;
   bool centred = true;  // layer_norm; false: rms_norm, which subtracts no mean
 };
-/// (x - mean) / sqrt(mean of squares + epsilon) * weight + bias over the last dimensions, in f32 and rounded once.
-/// weight and bias have x's sizes, with strides of 0 in the other dimensions; each program loads them once. Tiling and
-/// TCM as softmax.
-void normalize(const View& x, const std::optional<View>& weight, const std::optional<View>& bias,
-               const NormOptions& options, const View& out, Share share = Share::held);
+/// Views of one shape; weight and bias have strides of 0 in the dimensions that are not normalised.
+struct NormOperands {
+  View x;
+  std::optional<View> residual = {}, weight = {}, bias = {};
+};
+struct NormResults {
+  View out;
+  std::optional<View> sum = {};  // of x and the residual; lies as `out` does
+};
+/// (x - mean) / sqrt(mean of squares + epsilon) * weight + bias over the last dimensions, in f32 and rounded once; with
+/// a residual of x + residual, rounded to its type as elementwise sums are, which is written too. Each program loads
+/// weight and bias once. Tiling and TCM as softmax, nine tiles with a residual.
+void normalize(const NormOperands& operands, const NormOptions& options, const NormResults& results,
+               Share share = Share::held);
 
 /// The same values, bit for bit, where there are few lines and many programs hold parts of them: each reads the whole
 /// lines, and normalises and writes what it holds. A line that one program writes to all holders touches a page of
 /// each.
-void normalize_parts(const View& x, const std::optional<View>& weight, const std::optional<View>& bias,
-                     const NormOptions& options, const View& out);
+void normalize_parts(const NormOperands& operands, const NormOptions& options, const NormResults& results);
 
 }  // namespace kernbench::tile::library
