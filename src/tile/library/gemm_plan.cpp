@@ -395,6 +395,12 @@ class Planner {
     return best;
   }
 
+  /// Whether writing and reading the sums of `parts` of k is little beside reading B once.
+  bool sums_are_few(std::int64_t parts) const {
+    constexpr std::int64_t kLittle = 8, kWrittenAndRead = 8;
+    return kLittle * kWrittenAndRead * parts * problem_.shape.m <= problem_.shape.k * item_size(problem_.dtype);
+  }
+
   /// `best`, or a plan of few rows whose programs read B in their own cube only, in as few parts of k as that takes:
   /// what one PE of the cube holds after the other, each beginning with its own.
   Timed within_cubes(Timed best, std::span<Candidate> candidates) {
@@ -406,14 +412,14 @@ class Planner {
       if (one.block.b.remote > 0 || one.block.m != problem_.shape.m) continue;
       if (fewest == nullptr || parts(one) < parts(*fewest)) fewest = &one;
     }
-    if (fewest == nullptr || parts(*fewest) == 1) return best;
+    if (fewest == nullptr || parts(*fewest) == 1 || !sums_are_few(parts(*fewest))) return best;
     measure_links(*fewest);
     std::vector<GemmPlan> plans;
     for (const std::int64_t k : {sharing_b_.rows, sharing_b_.rows / 2}) {
       for (const std::int64_t first : {k, k / 2}) {
         const GemmTiles tiles{fewest->block.m, fewest->block.n, std::min(k, fewest->block.k), 2, first};
         if (first < kVectorRows || law_.tcm_bytes(tiles) > law_.tcm_budget()) continue;
-        GemmPlan plan = finished({0, fewest, tiles});
+        GemmPlan plan = finished({law_.time(fewest->block, tiles) + fewest->more, fewest, tiles});
         const std::size_t before = plans.size();
         add_shared(plans, plan, tiles);
         if (plans.size() == before) plans.push_back(std::move(plan));
