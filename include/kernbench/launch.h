@@ -26,8 +26,8 @@ struct LaunchOptions {
   /// PEs of the launch's device, by cube and PE; empty: the default.
   std::vector<std::pair<CubeId, PeId>> pes = {};
   /// How many programs there are along one to three axes, as Triton's grid: tl::program_id(axis) tells them apart, axis
-  /// 0 counts fastest. PE number i of n, in the order of cubes and PEs, runs the programs i, i + n, i + 2n, …, one
-  /// after the other. Without `pes` these are all PEs of the device. Empty: one program on each PE. A grid with no
+  /// 0 counts fastest. Each PE, in the order of cubes and PEs, runs programs that follow each other (the first ones
+  /// one more each). Without `pes` these are all PEs of the device. Empty: one program on each PE. A grid with no
   /// program launches nothing.
   std::vector<std::int64_t> grid = {};
   /// Every PE of the device takes part, wherever the tensors lie.

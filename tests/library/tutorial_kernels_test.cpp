@@ -210,8 +210,8 @@ std::vector<Tutorial> tutorials() {
            {{kNormRows, kNormColumns}, {kNormColumns}, {kNormColumns}, {kNormRows, kNormColumns}},
            [](const Tensors& t) { return torch::layer_norm(t[0], {kNormColumns}, t[1], t[2]); },
            DType::f16,
-           // Nine waves: the rows of one lie in 15 of 128 slices, and each program waits for the stores before it.
-           1.9},
+           // Nine programs on each PE, and each waits for the stores of the one before it.
+           1.45},
           {"flash attention",
            fmt::format("{} heads of {} x {}", kHeads, kLength, kSize),
            {kLength / kBlockQ, kHeads},

@@ -275,9 +275,15 @@ double GemmEstimate::on_lanes(std::int64_t m, std::int64_t n) const {
   const auto each = [&](topology::VectorOperation operation) {
     return static_cast<double>(topology::cycles(vector, operation));
   };
-  const double both = each(topology::VectorOperation::multiply) + each(topology::VectorOperation::reduce);
-  const double casts = item_ == 4 ? 0 : each(topology::VectorOperation::cast);
-  return (static_cast<double>(m * n) * both + static_cast<double>(m + n) * casts) / vector.lanes * cycle_;
+  // As multiply_on_lanes (gemm.cpp) goes: the smaller operand is cast, and both are taken apart for chains.
+  const auto rows = static_cast<double>(m), columns = static_cast<double>(n);
+  const auto chain = static_cast<double>(chain_on_lanes(m, n, 0));
+  const double first = each(chain == 1 ? topology::VectorOperation::multiply : topology::VectorOperation::fma);
+  const double products = first + each(topology::VectorOperation::reduce) / chain;
+  const double copy = each(topology::VectorOperation::copy), copies = std::log2(chain) * copy;
+  const double casts = item_ == 4 ? 0 : std::min(rows, columns) * each(topology::VectorOperation::cast);
+  const double permuted = chain == 1 || problem_.transposed_b ? 0 : columns * copy;
+  return (rows * columns * products + (rows + columns) * copies + casts + permuted) / vector.lanes * cycle_;
 }
 
 double GemmEstimate::permutation_ns(const GemmTiles& tiles) const {

@@ -68,6 +68,11 @@ constexpr std::size_t kVectorPlans = 2;
 /// Its parts are of so many items: whole accesses of 64 B of the shipped machines where steps are long. Short steps are
 /// those of matrices whose rows are cut over the PEs, and there each item is a row.
 constexpr std::int64_t kVectorItems = 32, kVectorRows = 4, kLongStep = 256;
+/// Steps that grow begin with this part of a program's k, and are so many times as long at most.
+constexpr std::int64_t kGrowingSteps = 32, kLongestGrowing = 8;
+/// Of so many rows (or columns) its products are chained, so many at a time: with the cycles of the shipped machines'
+/// engines 4.5 for each weight in place of 5 at two rows, 12 in place of 16 at eight.
+constexpr std::int64_t kFewestChained = 4, kChain = 4;
 /// Lengths of a step that are tried for tiles of one size.
 constexpr int kTriedSteps = 5;
 
@@ -234,7 +239,7 @@ class Planner {
     refine(replay, best);
     if (!timer_) return finished(best);
     for (Best& other : others) refine(replay, other);
-    return least_measured(best);
+    return least_measured(best, candidates);
   }
 
   /// The shortest replays of other ways to share the product, of those about as short as that of `best`.
@@ -254,7 +259,7 @@ class Planner {
   }
 
   /// Of the plans whose replays are about as short as that of `best`: replays leave out what a simulation does not.
-  GemmPlan least_measured(const Best& best) {
+  GemmPlan least_measured(const Best& best, std::span<Candidate> candidates) {
     const std::vector<Best> all = shortlist(best);
     std::vector<GemmPlan> plans;
     plans.reserve(all.size());
@@ -272,7 +277,9 @@ class Planner {
     std::vector<std::size_t> order(plans.size());
     for (std::size_t i = 0; i < order.size(); ++i) order[i] = i;
     std::ranges::stable_sort(order, {}, [&](std::size_t i) { return times[i]; });
-    return together(with_vector_share(plans, order, times[order[0]]), plans, order, {std::move(mates), mates_ns});
+    Timed shortest = with_vector_share(plans, order, times[order[0]]);
+    shortest = within_cubes(std::move(shortest), candidates);
+    return with_growing_steps(together(std::move(shortest), plans, order, {std::move(mates), mates_ns}));
   }
 
   struct Timed {
@@ -314,8 +321,8 @@ class Planner {
 
   /// `best`, or it or one of the first of `plans` in `order` whose programs load together what several of them need,
   /// such as `mates`. Their loads are then few, and steps may be longer.
-  GemmPlan together(Timed best, const std::vector<GemmPlan>& plans, std::span<const std::size_t> order, Timed mates) {
-    if (count() < kFewestTogether) return best.plan;
+  Timed together(Timed best, const std::vector<GemmPlan>& plans, std::span<const std::size_t> order, Timed mates) {
+    if (count() < kFewestTogether) return best;
     std::vector<GemmPlan> tried;
     const auto add = [&](GemmPlan plan) {
       if (load_together(plan)) tried.push_back(std::move(plan));
@@ -329,6 +336,26 @@ class Planner {
     if (problem_.tile_k == 0 && mates.ns < kLongerStepsWithin * best.ns) add_longer_steps(tried, mates.plan);
     const bool shorter = mates.ns < kMargin * best.ns;
     take_shorter(std::move(tried), shorter ? best = std::move(mates) : best, shorter ? 1 : kMargin);
+    return best;
+  }
+
+  /// `best`, or the same with both engines and steps that begin short and grow slowly: loads, of which two are under
+  /// way, then keep up with the products from the first one on, and the array is filled and drained a few times only.
+  GemmPlan with_growing_steps(Timed best) {
+    const GemmRange& range = best.plan.ranges.front();
+    const std::int64_t k = range.k[1] - range.k[0], first = k / kGrowingSteps / kVectorItems * kVectorItems;
+    if (first < kLongStep || problem_.tile_k > 0 || problem_.depth > 0) return best.plan;
+    GemmTiles tiles = tiles_of(best.plan);
+    tiles.first_k = first, tiles.k = kLongestGrowing * first, tiles.depth = 2;
+    while (tiles.k > 2 * first && law_.tcm_bytes(tiles) + 2 * law_.sum_bytes(tiles) > law_.tcm_budget())
+      tiles.k -= first;
+    std::vector<GemmPlan> growing;
+    for (const std::int64_t eighths : {3, 4}) {
+      GemmPlan plan = best.plan;
+      plan.more_k = first * eighths / 8;
+      add_shared(growing, std::move(plan), tiles);
+    }
+    take_shorter(std::move(growing), best);
     return best.plan;
   }
 
@@ -365,6 +392,40 @@ class Planner {
       }
     }
     take_shorter(std::move(shared), best);
+    return best;
+  }
+
+  /// Whether writing and reading the sums of `parts` of k is little beside reading B once.
+  bool sums_are_few(std::int64_t parts) const {
+    constexpr std::int64_t kLittle = 8, kWrittenAndRead = 8;
+    return kLittle * kWrittenAndRead * parts * problem_.shape.m <= problem_.shape.k * item_size(problem_.dtype);
+  }
+
+  /// `best`, or a plan of few rows whose programs read B in their own cube only, in as few parts of k as that takes:
+  /// what one PE of the cube holds after the other, each beginning with its own.
+  Timed within_cubes(Timed best, std::span<Candidate> candidates) {
+    const bool free = problem_.tile_m == 0 && problem_.tile_n == 0 && problem_.tile_k == 0 && problem_.depth == 0;
+    if (!free || best.plan.split_k == 1 || problem_.shape.m > topology_.pe.gemm.array.height) return best;
+    Candidate* fewest = nullptr;
+    const auto parts = [](const Candidate& one) { return one.cubes.k * one.pes.k; };
+    for (Candidate& one : candidates) {
+      if (one.block.b.remote > 0 || one.block.m != problem_.shape.m) continue;
+      if (fewest == nullptr || parts(one) < parts(*fewest)) fewest = &one;
+    }
+    if (fewest == nullptr || parts(*fewest) == 1 || !sums_are_few(parts(*fewest))) return best;
+    measure_links(*fewest);
+    std::vector<GemmPlan> plans;
+    for (const std::int64_t k : {sharing_b_.rows, sharing_b_.rows / 2}) {
+      for (const std::int64_t first : {k, k / 2}) {
+        const GemmTiles tiles{fewest->block.m, fewest->block.n, std::min(k, fewest->block.k), 2, first};
+        if (first < kVectorRows || law_.tcm_bytes(tiles) > law_.tcm_budget()) continue;
+        GemmPlan plan = finished({law_.time(fewest->block, tiles) + fewest->more, fewest, tiles});
+        const std::size_t before = plans.size();
+        add_shared(plans, plan, tiles);
+        if (plans.size() == before) plans.push_back(std::move(plan));
+      }
+    }
+    take_shorter(std::move(plans), best);
     return best;
   }
 
@@ -805,9 +866,18 @@ GemmPlan plan_gemm(const GemmProblem& problem, std::span<const PeCoordinate> pes
 }
 
 std::int64_t vector_length(const GemmPlan& plan, std::int64_t length) {
-  const std::int64_t unit = length < kLongStep ? kVectorRows : kVectorItems;
-  const auto parts = std::llround(plan.vector_share * static_cast<double>(length) / static_cast<double>(unit));
+  const bool is_long = length >= kLongStep;
+  const std::int64_t unit = is_long ? kVectorItems : kVectorRows;
+  const double exact = plan.vector_share * static_cast<double>(length) / static_cast<double>(unit);
+  // Of a short step a row more or less is much: the array waits no shorter for the vector engine than that for it.
+  const auto parts = is_long ? std::llround(exact) : static_cast<std::int64_t>(exact);
   return std::clamp<std::int64_t>(parts * unit, 0, std::max<std::int64_t>(length - unit, 0));
+}
+
+std::int64_t chain_on_lanes(std::int64_t rows, std::int64_t columns, std::int64_t k) {
+  // Taking operands apart costs a few cycles for each of their elements, and saves up to one for each product.
+  const std::int64_t chain = std::min(rows, columns) < kFewestChained ? 1 : kChain;
+  return k % chain == 0 ? chain : 1;
 }
 
 namespace {
@@ -853,6 +923,7 @@ std::vector<std::pair<std::string, std::string>> choices(const GemmPlan& plan) {
                                                        {"a_from", places(plan.a)},
                                                        {"b_from", places(plan.b)},
                                                        {"tcm", to_text(Bytes(plan.tcm_bytes))}};
+  if (plan.more_k > 0) all.emplace_back("steps", fmt::format("grow by {}", plan.more_k));
   if (plan.loads_together()) {
     const bool a = !plan.mates_a.empty(), b = !plan.mates_b.empty();
     all.emplace_back("multicast", a && b ? "A, B" : a ? "A" : "B");

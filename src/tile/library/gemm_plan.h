@@ -13,6 +13,10 @@
 //
 // Vector share. Of each step of few rows the vector engine takes the last part of k, `vector_share` of it, and keeps
 // its sums in a tile of its own: the array, of which a few rows work, and the lanes go through the weights together.
+// Its command comes behind the permutations for the next step, which the array would wait for.
+//
+// Growing steps. Of a long k that both engines share, steps grow by `more_k` each: two loads under way then keep up
+// with the products from a short first step on, and the array is filled and drained a few times only.
 //
 // TCM. The live handles of a program never hold more than `tcm_bytes`, at most the PE's TCM divided by its contexts:
 //   two accumulators + depth steps of both operands (twice, where they are transposed on the way), or
@@ -89,6 +93,7 @@ struct GemmPlan {
   std::int64_t tile_m = 1, tile_n = 1, tile_k = 1;
   std::int64_t depth = 1;    // steps whose loads are under way when the program waits for the first of them
   std::int64_t first_k = 1;  // length of the first step of a program
+  std::int64_t more_k = 0;   // the second step is twice as long, others so much longer each; 0: each twice, to `tile_k`
   double vector_share = 0;   // part of each step's k that the vector engine takes
   std::int64_t tcm_bytes = 0;
   /// One range for each program of the launch.
@@ -113,6 +118,10 @@ constexpr std::int64_t kEpilogueTiles = 4;
 
 /// How much of a step of `length` along k the vector engine takes: about the plan's share, and never all.
 std::int64_t vector_length(const GemmPlan& plan, std::int64_t length);
+
+/// How many products of an element the vector engine adds up by fused multiply-adds, one after the other, before a sum
+/// adds up what the chains of a step of `k` have yielded: a power of two that divides k.
+std::int64_t chain_on_lanes(std::int64_t rows, std::int64_t columns, std::int64_t k);
 
 /// What was chosen, as names and values for people: "tile_k" "256".
 std::vector<std::pair<std::string, std::string>> choices(const GemmPlan& plan);

@@ -289,6 +289,12 @@ void store(const View& view, const tl::Extents& offsets, const tl::Tile& tile, t
             {}, where);
 }
 
+void touch(const View& view, const tl::Extents& offsets, const tl::Extents& shape, tl::Where where) {
+  MemoryBlock rows = memory_block(view, shape);
+  rows.sizes[rows.sizes.size() - 1] = 1;
+  tl::load(pointer_to(view, offsets), rows.sizes, rows.strides, {}, where);
+}
+
 std::int64_t tcm_budget() {
   const auto& program = Program::current("library kernel", tl::Where::current());
   const auto& topology = program.environment().machine.topology();

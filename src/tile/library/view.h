@@ -57,6 +57,10 @@ PendingLoad load_async(const tl::MulticastGroup& mates, const View& view, const 
 tl::Tile wait(PendingLoad pending, tl::Where where = tl::Where::current());
 /// Stores `tile` (of the view's rank) at `offsets`, cast to the view's type; permutes first where the view does.
 void store(const View& view, const tl::Extents& offsets, const tl::Tile& tile, tl::Where where = tl::Where::current());
+/// Reads an element of each row of memory of a block that will be stored to: the TLB then has the pages when the store
+/// comes, which walks to them would delay.
+void touch(const View& view, const tl::Extents& offsets, const tl::Extents& shape,
+           tl::Where where = tl::Where::current());
 
 /// A block shape of at most `limit` elements (at least one) within `shape`: each of the dimensions in `fast` gets up to
 /// 128 elements first, so that transfers have long rows on every side, then the last dimensions are filled up.

@@ -14,9 +14,9 @@ std::vector<hardware::ProgramRequest> make_programs(Environment& environment,
   const auto body = std::make_shared<const std::function<void()>>(std::move(kernel));
   std::vector<hardware::ProgramRequest> programs;
   programs.reserve(record->places.size());
-  std::int64_t id = 0;
+  std::int64_t pe = 0;
   for (const PeCoordinate at : record->places) {
-    auto program = std::make_shared<Program>(environment, record, at, id++);
+    auto program = std::make_shared<Program>(environment, record, at, record->first_program(pe++));
     programs.push_back(
         {at, Name::program(at, name), [program, body](sim::AgentId agent) { program->run(agent, *body); }});
   }

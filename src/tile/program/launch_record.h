@@ -1,6 +1,7 @@
 // What all programs of one launch share, and what is added up of them.
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <cstddef>
 #include <cstdint>
@@ -39,8 +40,17 @@ struct ProgramGrid {
 };
 
 struct LaunchRecord {
+  /// The first program of PE number `pe`; the ones before that of the next PE are its others.
+  std::int64_t first_program(std::int64_t pe) const {
+    return pe * (grid.count() / pes) + std::min(pe, grid.count() % pes);
+  }
   /// Where a program runs.
-  PeCoordinate place_of(std::int64_t program) const { return places[static_cast<std::size_t>(program % pes)]; }
+  PeCoordinate place_of(std::int64_t program) const {
+    const std::int64_t each = grid.count() / pes, longer = grid.count() % pes;  // PEs that have one more
+    const bool is_longer = program < longer * (each + 1);
+    const std::int64_t pe = is_longer ? program / (each + 1) : (program - longer) / each;
+    return places[static_cast<std::size_t>(pe)];
+  }
 
   std::string name;                                // "gemm#2"
   std::shared_ptr<const std::string> shared_name;  // the same, for those who outlive the launch
@@ -48,7 +58,7 @@ struct LaunchRecord {
   tl::Where called_at = {};            // the host call whose kernel it is, when the kernel is not the user's own
   std::shared_ptr<QueueTable> queues;  // channels among the programs, or null
   ProgramGrid grid;
-  std::vector<PeCoordinate> places;  // number i of them runs the programs i, i + pes, i + 2 pes, …, one after the other
+  std::vector<PeCoordinate> places;  // number i of them runs the programs from first_program(i) on, one after the other
   std::int64_t pes = 0;              // so many
   std::shared_ptr<MulticastTable> multicasts;  // made with the first one
   ComputeWork work;                            // that the compute engines were asked for

@@ -106,13 +106,13 @@ void Program::run_one(const std::function<void()>& body) {
 
 /// Makes the next program of this PE the one that runs; false when there is none.
 bool Program::go_on() {
-  if (id_ >= launch_->grid.count() - launch_->pes) return false;
+  if (id_ + 1 == launch_->grid.count() || launch_->place_of(id_ + 1) != at_) return false;
   environment_.stream.tell(Topic::programs, [this](OperationConsumer& each) { each.on_program_left(*this); });
   {
     const Step step(*this, Activity::next_program, tl::Where());
     sim::this_fiber::sleep(environment_.machine.pe_spec(at_).control.start_latency);
   }
-  id_ += launch_->pes;
+  ++id_;
   reads_ = {};
   where_ = {};
   sim::this_fiber::note_progress();
