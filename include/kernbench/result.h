@@ -191,6 +191,13 @@ struct TlbResult {
   Time walking;  // for which descriptors waited for walks of the page table, added up
 };
 
+/// Neighbour registers that the host has had written for channels of groups and launches. Once for a group and
+/// algorithm, before its first call; in no launch's time.
+struct SetupResult {
+  std::int64_t count = 0;  // installations
+  Time time;               // each from its first command to its end on all of its SIPs, added up
+};
+
 /// The part of a run that the program marked (profiler.h).
 struct RegionResult {
   std::int64_t windows = 0;  // intervals that do not touch
@@ -299,6 +306,7 @@ struct RunResult {
   std::optional<RegionResult> region;
   std::vector<RangeResult> ranges;  // by name
   std::vector<TlbResult> tlbs;
+  SetupResult setup;
   /// Waits of host programs for a place in a device's queue of launches, by line and stream, the longest first. Their
   /// reason is "queue full", their cause the stream.
   std::vector<WaitResult> host_waits;

@@ -148,6 +148,31 @@ std::vector<PeCoordinate> endpoints_of(const GroupDescription& group, std::span<
   return endpoints;
 }
 
+/// Of the PE of a SIP that is furthest from the host: a launch of one program, or an installation of one row, but for
+/// what messages wait for on their links.
+double launch_path_ns(const Network& network) {
+  const auto& machine = network.topology();
+  const SipId sip{0};
+  const CubeCoordinate cube{sip, CubeId{machine.sip.cubes.count() - 1}};
+  const PeCoordinate pe{cube.sip, cube.cube, PeId{machine.cube.pes.count() - 1}};
+  const Endpoint way[] = {Endpoint::host(), Endpoint::io_cpu(sip), Endpoint::m_cpu(cube), Endpoint::pe_port(pe)};
+  Time sum = machine.cube.m_cpu.counter_write + machine.sip.io.counter_write;
+  for (std::size_t leg = 0; leg + 1 < std::size(way); ++leg) {
+    sum += network.latency(network.route(way[leg], way[leg + 1]));
+    sum += network.latency(network.route(way[leg + 1], way[leg]));
+  }
+  for (int direction = 0; direction < 2; ++direction) sum += machine.sip.io.cpu_latency + machine.cube.m_cpu.latency;
+  return nanoseconds(sum);
+}
+
+/// Of an algorithm whose channels do not fit all at once; else none.
+double rounds_ns_of(const CollectiveAlgorithm& algorithm, const GroupDescription& group, const Network& network) {
+  const std::size_t rounds = algorithm.in_rounds ? channel_rounds(group, algorithm).size() : 1;
+  if (rounds < 2) return 0;
+  const double path = launch_path_ns(network), start = nanoseconds(network.topology().pe.control.start_latency);
+  return static_cast<double>(rounds - 1) * (path + start) + static_cast<double>(rounds) * path;
+}
+
 double way_of(const GroupDescription& group, const Network& network) {
   return group.rank_per_pe ? 0 : way_ns_per_byte(network);
 }
@@ -191,7 +216,7 @@ double AlgorithmCost::of(std::int64_t bytes) const {
       begun = true;
     }
   }
-  return last + through;
+  return last + through + rounds_ns;
 }
 
 double AlgorithmCost::latency_ns() const {
@@ -229,8 +254,10 @@ AlgorithmCost cost_of(const CollectiveAlgorithm& algorithm, const GroupShape& sh
 
 AlgorithmCost cost_of(const CollectiveAlgorithm& algorithm, const GroupDescription& group, const Network& network) {
   const double way = way_of(group, network);
-  return cost_of(algorithm, group.shape(), endpoints_of(group, group.members), group.rank_per_pe, way,
-                 group.spec.slot_size, network);
+  AlgorithmCost cost = cost_of(algorithm, group.shape(), endpoints_of(group, group.members), group.rank_per_pe, way,
+                               group.spec.slot_size, network);
+  cost.rounds_ns = rounds_ns_of(algorithm, group, network);
+  return cost;
 }
 
 AutomaticChoice::AutomaticChoice(CollectiveOperation operation, const GroupDescription& of, std::span<const int> ranks,
@@ -250,6 +277,7 @@ AutomaticChoice::AutomaticChoice(CollectiveOperation operation, const GroupDescr
     if (!candidates.empty() && std::ranges::find(candidates, algorithm.name) == candidates.end()) continue;
     auto& into = opens_channels_late(operation) || fits_beside(algorithm, group) ? costs_ : crowded;
     into.push_back(cost_of(algorithm, shape, endpoints, group.rank_per_pe, way, group.spec.slot_size, network));
+    into.back().rounds_ns = rounds_ns_of(algorithm, group, network);
   }
   if (costs_.empty()) costs_ = std::move(crowded);
   take_measured(operation, group);

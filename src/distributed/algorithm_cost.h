@@ -28,6 +28,9 @@
 //   last(i + 1)  = max(last(i) + through(i),                                                 the last one comes late
 //                      max(first(i + 1), last(i) + own(i)) + service(i + 1) - own(i + 1))   or the link is busy
 //   cost = last + through, of the last step
+// An algorithm in r > 1 rounds, each with some of its channels, begins again r - 1 times and has channels written r
+// times; with `there` and `back` the latencies of the launch path between the host and the PE of a SIP:
+//   rounds = (r - 1) (there + start_latency + back) + r (there + back)
 // So little data take all latencies and the longest service, much data all services and one latency. Nothing is fitted;
 // the launch is the same for all algorithms and left out.
 #pragma once
@@ -58,6 +61,7 @@ struct AlgorithmCost {
   std::vector<Step> steps = {};
   double lanes = 1, pes_of_lane = 1;  // between the PEs of a rank and its links
   double slot = 0;                    // bytes
+  double rounds_ns = 0;               // what it takes to begin again, of an algorithm in several launches
 
   double of(std::int64_t bytes) const;
   /// Of nothing; and what a byte more costs where there are many.

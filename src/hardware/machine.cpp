@@ -317,6 +317,19 @@ std::vector<ResourceCounters> Machine::counters_now() const {
   return implementation_->resources().counters_now();
 }
 
+SentPayload Machine::sent(PeCoordinate at) const {
+  const auto& pe = implementation_->pes[static_cast<std::size_t>(implementation_->layout.pe_index(at))];
+  return pe == nullptr ? SentPayload() : pe->ipcq().payload();
+}
+
+SentPayload Machine::sent(SipId sip) const {
+  SentPayload sent;
+  for (const auto& pe : implementation_->pes) {
+    if (pe != nullptr && pe->coordinate().sip == sip) sent += pe->ipcq().payload();
+  }
+  return sent;
+}
+
 std::vector<TlbUsage> Machine::tlb_usage() const {
   std::vector<TlbUsage> usage;
   for (const auto& pe : implementation_->pes) {

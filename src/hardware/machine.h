@@ -11,6 +11,7 @@
 #include "hardware/copy/copy_engine.h"
 #include "hardware/fabric/fabric.h"
 #include "hardware/ipcq/installation.h"
+#include "hardware/ipcq/sent_payload.h"
 #include "hardware/launch/launch.h"
 #include "hardware/launch/launch_graph.h"
 #include "hardware/mmu/tlb.h"
@@ -100,6 +101,9 @@ class Machine {
   /// What each resource has done; see Resources.
   std::vector<ResourceUsage> usage() const;
   std::vector<ResourceCounters> counters_now() const;
+  /// What a PE, or all PEs of a SIP, have sent through their queues.
+  SentPayload sent(PeCoordinate at) const;
+  SentPayload sent(SipId sip) const;
   /// Of the PEs whose TLB was asked, by coordinate.
   std::vector<TlbUsage> tlb_usage() const;
 

@@ -23,6 +23,7 @@ using kernbench::Roof;
 using kernbench::Roofline;
 using kernbench::RunResult;
 using kernbench::RunStatus;
+using kernbench::SetupResult;
 using kernbench::SlotAdvice;
 using kernbench::TlbResult;
 using kernbench::WaitEdgeResult;

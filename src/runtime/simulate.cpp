@@ -93,6 +93,7 @@ void collect(Simulation& simulation, RunResult& result) {
   result.checks = simulation.checks;
   result.metrics = simulation.metrics;
   result.host_waits = simulation.host_waits.results();
+  result.setup = simulation.setup;
   set_peaks(result, simulation.machine());
   collect_resources(simulation, result);
   for (const auto& [name, range] : simulation.region()->ranges()) result.ranges.push_back(range);

@@ -111,6 +111,7 @@ class Simulation {
   std::vector<CheckResult> checks;
   std::map<std::string, Metric> metrics;
   HostWaits host_waits;
+  SetupResult setup;
   /// What the run has taken for granted where values decide and it has none; each once, among the result's warnings.
   std::set<std::string> assumptions;
   Fingerprint values;

@@ -84,6 +84,7 @@ TEST(CclTest, OperationsHaveTheSpellingsOfNcclTests) {
   EXPECT_EQ(find_test("allreduce").name, "all_reduce");
   EXPECT_EQ(find_test("all_reduce_perf").name, "all_reduce");
   EXPECT_EQ(find_test("sendrecv_perf").name, "sendrecv");
+  EXPECT_EQ(find_test("hypercube_perf").name, "hypercube");
   try {
     find_test("alreduce");
     FAIL();
@@ -167,6 +168,27 @@ TEST(CclTest, EveryOperationIsRightForEveryTypeAndRoot) {
               (test.reduces ? reduction_names().size() : type_names().size()) * (test.has_root ? 4 : 1))
         << test.name;
   }
+}
+
+TEST(CclTest, AHypercubeHasAPowerOfTwoOfRanks) {
+  const Outcome three = run_on_four({"hypercube", "-g", "3", "-b", "64", "-e", "64"});
+  EXPECT_NE(three.code, 0);
+  EXPECT_THAT(three.err, HasSubstr("hypercube: there are 3 ranks, and it takes a power of two; say how many by -g"));
+  EXPECT_EQ(run_on_four({"hypercube", "-g", "2", "-b", "64", "-e", "64", "-n", "1"}).code, 0);
+}
+
+/// Payload alone, in one call of several, after warm-ups.
+TEST(CclTest, PayloadOfARankIsWhatTheAlgorithmSends) {
+  const auto sent = [](const std::vector<std::string>& more) {
+    std::vector<std::string> arguments{"-b", "64K", "-e", "64K", "-n", "3", "-m", "2", "-w", "1", "-c", "0", "-J", "-"};
+    arguments.insert(arguments.begin(), more.begin(), more.end());
+    return nlohmann::json::parse(run_on_four(arguments).out)["results"][0]["sent"].get<std::int64_t>();
+  };
+  EXPECT_EQ(sent({"all_reduce", "--algo", "ring_allreduce"}), 2 * 3 * (65536 / 4));
+  EXPECT_EQ(sent({"all_gather", "--algo", "ring"}), 3 * (65536 / 4));
+  EXPECT_EQ(sent({"broadcast", "--algo", "ring"}), 65536);
+  EXPECT_EQ(sent({"sendrecv"}), 65536);
+  EXPECT_EQ(sent({"hypercube"}), 3 * (65536 / 4));
 }
 
 TEST(CclTest, AlgorithmsStandSideBySide) {

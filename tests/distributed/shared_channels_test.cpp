@@ -246,12 +246,14 @@ TEST(SharedChannels, SetupIsWhatInstallationsTake) {
     for (const int tag : {0, 0, 1}) {
       (rank == 0 ? dist::isend(x, 2, {}, tag) : dist::irecv(x, 0, {}, tag))->synchronize();
       sleep(50'000);
-      if (rank == 0) setup.push_back(distributed::rendezvous(simulation()).channel_pool(simulation())->setup());
+      if (rank == 0) setup.push_back(simulation().setup.time);
     }
   });
   ASSERT_EQ(outcome.run.status, RunStatus::ok) << outcome.error.message;
   const Time law = std::max(installation_law(topology, SipId{0}), installation_law(topology, SipId{1}));
   EXPECT_THAT(setup, ::testing::ElementsAre(law, law, law + law)) << "once for each channel";
+  EXPECT_EQ(outcome.run.setup.time, law + law);
+  EXPECT_EQ(outcome.run.setup.count, 2);
 }
 
 TEST(SharedChannels, OfATensorOnOnePeNoOtherPeHasChannels) {
@@ -263,7 +265,7 @@ TEST(SharedChannels, OfATensorOnOnePeNoOtherPeHasChannels) {
     topology = simulation().topology();
     const auto note = [&] {
       sleep(100'000);  // all is over
-      if (rank == 0) setup.push_back(distributed::rendezvous(simulation()).channel_pool(simulation())->setup());
+      if (rank == 0) setup.push_back(simulation().setup.time);
     };
     const auto exchange = [&](const torch::Tensor& x) {
       (rank == 0 ? dist::isend(x, 1) : dist::irecv(x, 0))->synchronize();

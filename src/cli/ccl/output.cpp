@@ -166,6 +166,7 @@ std::string to_json(const Test& test, const Request& request, const Sweep& sweep
       entry["taken"] = row.taken;
       entry["reason"] = row.reason;
     }
+    entry["sent"] = row.sent;
     entry["setup"] = row.setup_us;
     if (row.bound_us) entry["bound"] = *row.bound_us;
     entry[test.form == Forms::in_place ? "in_place" : "out_of_place"] = form_json(row);

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <bit>
 #include <memory>
 #include <numeric>
 #include <tuple>
@@ -54,11 +55,13 @@ struct Findings {
   Findings(std::size_t points, int ranks)
       : microseconds(points, std::vector<double>(static_cast<std::size_t>(ranks))),
         wrong(points, std::vector<std::int64_t>(static_cast<std::size_t>(ranks))),
+        sent(wrong),
         taken(points),
         reasons(points) {}
   std::vector<std::vector<double>> microseconds;
   std::vector<std::vector<std::int64_t>> wrong;
-  std::vector<std::string> taken, reasons;  // by point
+  std::vector<std::vector<std::int64_t>> sent;  // payload of a call
+  std::vector<std::string> taken, reasons;      // by point
   Time setup;
 };
 
@@ -103,6 +106,13 @@ void note_algorithm(Job& job, std::size_t index) {
   }
 }
 
+/// Payload that the calling rank has handed to the fabric so far.
+std::int64_t sent_by_rank() {
+  const auto& context = runtime::current_context("ccl");
+  const hardware::Machine& machine = context.simulation.machine();
+  return (context.pe ? machine.sent(*context.pe) : machine.sent(SipId{torch::ahbm::current_device()})).bytes.count();
+}
+
 void measure(Job& job, std::size_t index, int rank) {
   const Call call = call_of(job, job.points[index], rank);
   const auto repeat = [&](std::int64_t times) {
@@ -113,12 +123,14 @@ void measure(Job& job, std::size_t index, int rank) {
   torch::ahbm::synchronize();
   dist::monitored_barrier();  // on the host, as in nccl-tests: from a device's barrier ranks go on one after the other
   torch::ahbm::Event begin, end;
+  const std::int64_t sent_before = sent_by_rank(), calls = job.iterations * job.calls;
   begin.record();
   repeat(job.iterations);
   end.record();
   end.synchronize();
-  job.findings.microseconds[index][static_cast<std::size_t>(rank)] =
-      begin.elapsed_time(end) * 1e3 / static_cast<double>(job.iterations * job.calls);
+  const auto own = static_cast<std::size_t>(rank);
+  job.findings.microseconds[index][own] = begin.elapsed_time(end) * 1e3 / static_cast<double>(calls);
+  job.findings.sent[index][own] = (sent_by_rank() - sent_before) / calls;
   dist::barrier();  // the next row's tensors come when all have left this one's
 }
 
@@ -148,8 +160,7 @@ void worker(int rank, const std::shared_ptr<Job>& job) {
     }
   }
   if (rank == 0 && !data_enabled()) {
-    auto& simulation = runtime::current_context("ccl").simulation;
-    job->findings.setup = distributed::rendezvous(simulation).channel_pool(simulation)->setup();
+    job->findings.setup = runtime::current_context("ccl").simulation.setup.time;
   }
   dist::destroy_process_group();
 }
@@ -184,6 +195,7 @@ Row row_of(const Job& job, std::size_t index) {
   row.reduction = point.reduction.name;
   row.root = job.test.has_root ? std::to_string(point.root) : "-1";
   row.time_us = time_of(times, job.average);
+  row.sent = *std::ranges::max_element(job.findings.sent[index]);
   row.setup_us = job.findings.setup.in_seconds() * 1e6;
   if (row.time_us > 0) row.algorithm_bandwidth = static_cast<double>(counts.counted * item) / row.time_us * 1e-3;
   row.bus_bandwidth = row.algorithm_bandwidth * job.test.bus_factor(job.ranks);
@@ -242,6 +254,10 @@ Sweep sweep(const Test& test, const Request& request, const SimulateOptions& opt
   if (test.has_root && !request.all_roots && request.root >= result.ranks) {
     throw ConfigurationError(
         fmt::format("-r {}: there are {} ranks, from 0 to {}", request.root, result.ranks, result.ranks - 1));
+  }
+  if (test.is_hypercube && !std::has_single_bit(static_cast<unsigned>(result.ranks))) {
+    throw ConfigurationError(fmt::format("{}: there are {} ranks, and it takes a power of two; say how many by -g",
+                                         test.name, result.ranks));
   }
   const std::vector<Point> points = points_of(test, request, result.ranks);
   std::vector<double> bounds;

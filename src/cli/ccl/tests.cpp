@@ -103,6 +103,21 @@ void send_and_receive(const Call& call) {
   }
 }
 
+/// An all-gather by pairs at distances 1, 2, 4, …, each of which exchanges all that it has.
+void hypercube(const Call& call) {
+  const auto blocks = [&](int first, int number) {
+    return call.output.narrow(0, first * call.count, number * call.count);
+  };
+  blocks(call.rank, 1).copy_(call.input);
+  for (int distance = 1; distance < call.ranks; distance *= 2) {
+    const int peer = call.rank ^ distance, mine = call.rank / distance * distance, theirs = mine ^ distance;
+    for (const auto& work : dist::batch_isend_irecv({{dist::P2POp::isend, blocks(mine, distance), peer, {}, 0},
+                                                     {dist::P2POp::irecv, blocks(theirs, distance), peer, {}, 0}})) {
+      work->wait();
+    }
+  }
+}
+
 // ---- what must cross a cut, of calls of `count` elements
 
 /// A result of all that is on the other side, or what such a result is made from.
@@ -299,6 +314,16 @@ const std::vector<Test>& tests() {
        .sent = once_for_each,
        .is_local = true,
        .expected = expect_previous},
+      {.name = "hypercube",
+       .spellings = {"hyper_cube"},
+       .form = Forms::out_of_place,
+       .counts = aligned_blocks_out,
+       .bus_factor = all_but_one_share,
+       .run = hypercube,
+       .crossing = all_blocks_out,
+       .sent = to_all_others,
+       .is_hypercube = true,
+       .expected = expect_all},
   };
   return all;
 }

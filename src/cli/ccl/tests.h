@@ -67,7 +67,8 @@ struct Test {
   Crossing (*crossing)(const Cut& cut, std::int64_t count);
   /// How many times `count` elements all ranks together must send.
   std::int64_t (*sent)(int ranks);
-  bool is_local = false;  // ranks need something of their neighbours only
+  bool is_local = false;      // ranks need something of their neighbours only
+  bool is_hypercube = false;  // ranks must be a power of two
   /// Element `element` of the output of call.rank; none where the operation leaves it undefined.
   std::optional<double> (*expected)(const Call& call, std::int64_t element, const Values& values);
 };

@@ -125,12 +125,8 @@ bool ChannelPool::put_in(SharedChannels& channels) {
   }
   channels.number_ = ++clock_;
   for (const auto& need : channels.wanted_.shares) in_tables_[need.share].emplace(channels.number_, &channels);
-  channels.set_->when_installed([weak = channels.weak_from_this(), begun = simulation_.scheduler().now()] {
-    const auto mine = weak.lock();
-    if (!mine) return;
-    ChannelPool& pool = *mine->pool_;
-    pool.setup_ = pool.setup_ + (pool.simulation_.scheduler().now() - begun);
-    pool.settle(*mine);
+  channels.set_->when_installed([weak = channels.weak_from_this()] {
+    if (const auto mine = weak.lock()) mine->pool_->settle(*mine);
   });
   return true;
 }

@@ -78,8 +78,6 @@ class ChannelPool : public std::enable_shared_from_this<ChannelPool> {
   std::shared_ptr<SharedChannels> open(SharedChannels::Wanted wanted, const std::string& what);
   /// Some channels have found no room.
   bool shares() const { return shares_; }
-  /// What the installations of channels have taken so far, each from its first command to its end on all SIPs.
-  Time setup() const { return setup_; }
   /// The simulation ends: nothing begins any more.
   void close() { closed_ = true; }
   bool closed() const { return closed_; }
@@ -121,7 +119,6 @@ class ChannelPool : public std::enable_shared_from_this<ChannelPool> {
   void serve(const TableShare& share);
 
   runtime::Simulation& simulation_;
-  Time setup_;
   bool shares_ = false, closed_ = false, serves_soon_ = false;
   bool waits_for_memory_ = false;  // somebody has waited for memory that is in pieces, whoever has the others
   std::uint64_t clock_ = 0;

@@ -107,6 +107,14 @@ std::vector<const CommandQueue*> Ipcq::queues() const {
   return queues;
 }
 
+SentPayload Ipcq::payload() const {
+  SentPayload sent;
+  for (const auto& queue : sends_) {
+    if (queue) sent += queue->payload();
+  }
+  return sent;
+}
+
 void Ipcq::payload_landed(const Channel& channel, std::int32_t slot) {
   ReceiveQueue* queue = receive_queue(channel);
   assert(queue != nullptr);

@@ -48,6 +48,8 @@ class Ipcq {
   /// By place: the ends to send by entry, then those to receive, then the queue of one-sided commands; null where none
   /// has been made.
   std::vector<const CommandQueue*> queues() const;
+  /// What this PE has sent through its queues.
+  SentPayload payload() const;
   /// How many places each PE of a machine has.
   static std::size_t places(const topology::Topology& topology) {
     return 2 * static_cast<std::size_t>(topology.pe.ipcq.queues) + 1;

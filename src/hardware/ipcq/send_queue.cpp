@@ -91,6 +91,7 @@ void SendQueue::start_segment() {
   segments_[static_cast<std::size_t>(slot)] = {slot, sequence_++, bytes, sent_, CommandRef(current_), scheduler().now(),
                                                way};
   sent_ += bytes;
+  payload_ += {1, bytes};
   const auto argument = static_cast<std::uint64_t>(slot);
   environment_.path.fill(next_sender(), *channel_, slot, bytes, sim::call<&SendQueue::departed>(this, argument),
                          sim::call<&SendQueue::landed>(this, argument), way);

@@ -9,6 +9,7 @@
 #include "base/ring.h"
 #include "hardware/ipcq/channel.h"
 #include "hardware/ipcq/ipcq_environment.h"
+#include "hardware/ipcq/sent_payload.h"
 #include "hardware/pe/command_queue.h"
 
 namespace kernbench::hardware {
@@ -27,6 +28,8 @@ class SendQueue final : public CommandQueue {
   void take_back(std::int32_t slot);
   /// Credits at home.
   std::size_t credits() const { return free_.size(); }
+  /// Through this entry, whatever channels it has had.
+  const SentPayload& payload() const { return payload_; }
 
   void needs(const Command& command, std::vector<sim::WaitEdge>& edges) const override;
 
@@ -57,7 +60,8 @@ class SendQueue final : public CommandQueue {
   std::vector<TransferLog> ways_;      // likewise: of their payloads
   std::uint64_t sequence_ = 0;
   Command* current_ = nullptr;
-  Bytes sent_;                // of the current message
+  Bytes sent_;  // of the current message
+  SentPayload payload_;
   Ipcq* receiver_ = nullptr;  // at the other end; looked up when first needed
   bool waiting_ = false, noticing_ = false;
   Time waiting_since_;

@@ -53,6 +53,14 @@ void describe(V& visit, R& tlb) {
   visit.key({"walking_ps", "for which descriptors waited for walks of the page table, added up"}, tlb.walking);
 }
 
+template <class V, Of<SetupResult> R>
+void describe(V& visit, R& setup) {
+  visit.key({"count", "installations: one for the channels of a group, more where an algorithm opens its own later"},
+            setup.count);
+  visit.key({"time_ps", "each from its first command to its end on all of its SIPs, added up; in no launch's time"},
+            setup.time);
+}
+
 template <class V, Of<RegionResult> R>
 void describe(V& visit, R& region) {
   visit.key({"windows", "intervals that do not touch"}, region.windows);
@@ -170,6 +178,11 @@ void describe(V& visit, R& result) {
              "the PEs that translated addresses, by coordinate; of the whole run",
              {.layout = Layout::lines, .missing_with = "tlbs"}},
             result.tlbs);
+  visit.key({"setup",
+             "neighbour registers that the host had written for channels of groups and launches; only where there are "
+             "any",
+             {.omitted = result.setup.count == 0, .missing_with = "setup"}},
+            result.setup);
   visit.key({"host_waits",
              "waits of host programs for a place in a device's queue of launches, the longest first; only where there "
              "are any",

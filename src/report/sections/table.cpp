@@ -133,10 +133,17 @@ std::string region_text(const RegionResult& region) {
                      time_text(region.start), time_text(region.end));
 }
 
+/// "1.880 us for neighbour registers, 1 installation, in no launch".
+std::string setup_text(const SetupResult& setup) {
+  return fmt::format("{} for neighbour registers, {} installation{}, in no launch", time_text(setup.time),
+                     count_text(static_cast<std::uint64_t>(setup.count)), setup.count == 1 ? "" : "s");
+}
+
 std::string totals_section(const RunResult& result, const Palette& palette) {
   FactTable facts;
   facts.add("simulated time", time_text(result.simulated_time));
   if (result.region) facts.add("in the region", region_text(*result.region));
+  if (result.setup.count > 0) facts.add("setup", setup_text(result.setup));
   facts.add("events", count_text(result.events));
   std::string wall = decimal_text(result.wall_time_s, 3) + " s";
   if (result.wall_time_s > 0 && result.events > 0) {

@@ -75,6 +75,7 @@ void QueueSet::install(Simulation& simulation) {
   auto all = requests();
   open_parts_ = all.size();
   if (open_parts_ == 0) return installed_.set();
+  begun_ = simulation.scheduler().now();
   for (auto& request : all) parts_.push_back(simulation.machine().install(std::move(request)));
 }
 
@@ -88,6 +89,8 @@ void QueueSet::close() {
 void QueueSet::part_installed() {
   if (--open_parts_ > 0) return;
   parts_.clear();
+  ++simulation_.setup.count;
+  simulation_.setup.time += simulation_.scheduler().now() - begun_;
   installed_.set();
 }
 

@@ -59,6 +59,7 @@ class QueueSet {
   Name name_;
   std::shared_ptr<tile::QueueTable> table_;
   std::size_t open_parts_ = 0;
+  Time begun_;  // to be installed
   sim::Completion installed_;
   std::vector<std::shared_ptr<const sim::WaitNode>> parts_;
   std::vector<std::function<void()>> actions_;
