@@ -304,7 +304,8 @@ void AutomaticChoice::take_measured(CollectiveOperation operation, const GroupDe
 }
 
 std::string AutomaticChoice::reason() const {
-  return measured_.empty() ? "least cost" : "best by measurement in " + file_;
+  if (!measured_.empty()) return "best by measurement in " + file_;
+  return costs_.size() == 1 ? "only candidate" : "least cost";
 }
 
 const CollectiveAlgorithm* AutomaticChoice::of(std::int64_t bytes, const Accepts& accepts) const {

@@ -97,7 +97,7 @@ class AutomaticChoice {
   /// Of those that accept the call; null: none does.
   using Accepts = std::function<bool(const CollectiveAlgorithm&)>;
   const CollectiveAlgorithm* of(std::int64_t bytes, const Accepts& accepts) const;
-  /// Why: "least cost", or "best by measurement in FILE".
+  /// Why: "least cost", "only candidate", or "best by measurement in FILE".
   std::string reason() const;
   const std::vector<AlgorithmCost>& costs() const { return costs_; }
 

@@ -49,7 +49,7 @@ class Group {
   /// Likewise of an automatic choice of those that accept the call; null: none does. The named one may not.
   const CollectiveAlgorithm* algorithm_of(CollectiveOperation operation, std::int64_t bytes, bool rank_per_pe,
                                           const std::function<bool(const CollectiveAlgorithm&)>& accepts);
-  /// Why that one: "least cost", "best by measurement in FILE", or "named".
+  /// Why that one: "least cost", "only candidate", "best by measurement in FILE", or "named".
   std::string reason_of(CollectiveOperation operation) const;
   const std::shared_ptr<Roster>& roster() const { return roster_; }
   CollectiveOrderCheck& order_check() { return order_check_; }

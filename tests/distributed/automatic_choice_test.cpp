@@ -236,6 +236,20 @@ TEST(AutomaticChoice, KeepsToItsCandidates) {
   EXPECT_EQ(chosen(full, 4, 64, spec, CollectiveOperation::broadcast), "direct_broadcast") << "none of it is named";
 }
 
+TEST(AutomaticChoice, SaysWhyItChose) {
+  const auto full = machine(4, "fully_connected");
+  const topology::Network network(full);
+  AlgorithmSpec spec = automatic();
+  const auto reason = [&] {
+    return AutomaticChoice(CollectiveOperation::all_reduce, {4, false, spec, full}, all(4), network).reason();
+  };
+  EXPECT_EQ(reason(), "least cost");
+  spec.candidates = {"ring_allreduce", "grid_ring_allreduce"};
+  EXPECT_EQ(reason(), "least cost");
+  spec.candidates = {"ring_allreduce"};
+  EXPECT_EQ(reason(), "only candidate");
+}
+
 TEST(AutomaticChoice, OfRanksThatArePesGoesByTheRoutesBetweenThem) {
   const auto one = machine(2, "ring_1d");
   const topology::Network network(one);
