@@ -377,6 +377,7 @@ TEST(Explain, WaitsThatAnotherLaunchEndedStayOnTheCriticalPathWhichStillTiles) {
         launch.sip = SipId{0};
         launch.name = which == 0 ? "left#0" : "right#0";
         launch.pes = {{SipId{0}, CubeId{0}, PeId{0}}, {SipId{0}, CubeId{0}, PeId{1}}};
+        launch.grid = {{2, 1, 1}};
         launch.body = [seed, which] {
           std::mt19937 random(static_cast<std::uint32_t>(seed * 2 + which));
           std::vector<tl::Tile> tiles{tl::full({32, 32}, 0.5f, DType::f32)};

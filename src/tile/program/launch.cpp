@@ -1,5 +1,7 @@
 #include "tile/program/launch.h"
 
+#include <cassert>
+
 #include "base/text.h"
 #include "tile/explain/explainer.h"
 
@@ -35,6 +37,7 @@ hardware::LaunchRequest request_of(Environment& environment, KernelLaunch launch
   record->grid = launch.grid;
   record->pes = static_cast<std::int64_t>(launch.pes.size());
   record->places = std::move(launch.pes);
+  assert(record->grid.count() >= record->pes && "each PE has a program");
   hardware::LaunchRequest request;
   request.sip = launch.sip;
   request.name = launch.name;
