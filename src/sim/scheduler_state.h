@@ -88,7 +88,7 @@ struct Scheduler::State {
   // Of each fiber that polls, and of all so many together, before that counts as a livelock.
   std::uint64_t least_tries() const;
   std::uint64_t least_tries_of_all(std::uint64_t polling) const;
-  bool all_poll_in_vain();            // in this stretch, often enough
+  bool all_poll_in_vain();  // in this stretch, often enough
 
   // Switching.
   void resume(Fiber& fiber);             // on the scheduler: runs it until it yields or ends

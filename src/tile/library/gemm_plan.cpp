@@ -466,9 +466,10 @@ class Planner {
   }
 
   /// The part of a step with which both engines take equally long; none where values would not be those of f32 sums of
-  /// rounded products, or the order of the sums is told.
+  /// rounded products, or the order of the sums is told, or the array is full.
   double vector_share(const GemmPlan& plan) const {
     if (problem_.order == KOrder::exact || !is_floating_point(problem_.dtype)) return 0;
+    if (std::min(plan.tile_m, plan.tile_n) > topology_.pe.gemm.array.height) return 0;
     const double array = law_.product(plan.tile_m, plan.tile_n, plan.tile_k) / static_cast<double>(plan.tile_k);
     const double lanes = law_.on_lanes(plan.tile_m, plan.tile_n);
     return array / (array + lanes);
