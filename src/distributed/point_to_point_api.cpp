@@ -12,6 +12,7 @@
 #include "distributed/device_work.h"
 #include "distributed/element_places.h"
 #include "distributed/group.h"
+#include "distributed/shares.h"
 #include "distributed/transfer.h"
 #include "kernbench/error.h"
 #include "kernbench/torch/factories.h"
@@ -52,30 +53,14 @@ LaneKey lane_of(const GroupHandle& handle, std::optional<int> peer, int tag, boo
   return {size == 2 ? 1 - handle.member : -1, handle.member, tag};
 }
 
-/// The PE that holds all of a tensor, if one does.
-std::optional<PeCoordinate> only_holder(const addressing::TensorDescriptor& shards) {
-  std::optional<PeCoordinate> found;
-  for (const auto& shard : shards.shards) {
-    if (found && *found != shard.owner) return std::nullopt;
-    found = shard.owner;
-  }
-  return found;
-}
-
-/// Its counterpart there.
-PeCoordinate on_sip(PeCoordinate pe, SipId sip) {
-  pe.sip = sip;
-  return pe;
-}
-
 /// Between the PEs that hold the tensor: of a tensor on one PE no other one has an entry, or is sent the command for
 /// it.
 const std::shared_ptr<SharedChannels>& channels_of(runtime::HostContext& context, Group& group, const LaneKey& key,
                                                    const addressing::TensorDescriptor& shards) {
   tensor::DevicePart from = group.communicator().part(key.from), to = group.communicator().part(key.to);
-  if (const auto only = only_holder(shards); only && !from.pe()) {
-    from = on_sip(*only, from.sip());
-    to = on_sip(*only, to.sip());
+  if (const auto only = only_holder(shards)) {
+    from = from.counterpart(*only);
+    to = to.counterpart(*only);
   }
   auto& channels = group.transfers().lane(key).channels[from.pe()];
   if (!channels) {

@@ -20,12 +20,18 @@ Range Shares::of(PeCoordinate pe) const {
   return {begin, std::min(begin + each, all)};
 }
 
-std::optional<Shares> shares_of(const addressing::TensorDescriptor& flat, const topology::Topology& machine) {
-  if (flat.shards.empty()) return std::nullopt;
-  const PeCoordinate owner = flat.shards.front().owner;
+std::optional<PeCoordinate> only_holder(const addressing::TensorDescriptor& tensor) {
+  if (tensor.shards.empty()) return std::nullopt;
+  const PeCoordinate owner = tensor.shards.front().owner;
   const auto is_elsewhere = [&](const addressing::Shard& shard) { return shard.owner != owner; };
-  if (std::ranges::any_of(flat.shards, is_elsewhere)) return std::nullopt;
-  const auto every_pe = tensor::DevicePart(owner.sip).pes(machine);
+  if (std::ranges::any_of(tensor.shards, is_elsewhere)) return std::nullopt;
+  return owner;
+}
+
+std::optional<Shares> shares_of(const addressing::TensorDescriptor& flat, const topology::Topology& machine) {
+  const auto owner = only_holder(flat);
+  if (!owner) return std::nullopt;
+  const auto every_pe = tensor::DevicePart(owner->sip).pes(machine);
   const std::int64_t elements = flat.shape.front();
   const std::int64_t page = std::max<std::int64_t>(1, machine.cube.hbm.interleave.count() / item_size(flat.dtype));
   Shares shares{.all = elements};

@@ -12,6 +12,9 @@
 
 namespace kernbench::distributed {
 
+/// The PE that holds all of a tensor, if one does.
+std::optional<PeCoordinate> only_holder(const addressing::TensorDescriptor& tensor);
+
 struct Shares {
   std::vector<PeCoordinate> pes = {};  // that have a share, in the order of the elements
   std::int64_t each = 0, all = 0;      // elements; the last share may be shorter
