@@ -29,7 +29,9 @@ constexpr std::uintptr_t kNowhere = std::uintptr_t{1} << 63;
 
 struct Free {
   Free* next;
+  Free* next_list;  // of the first block of a list that a thread has left
 };
+static_assert(sizeof(Free) <= kUnit);
 using Lists = std::array<Free*, kSizes>;  // by size
 
 /// What all threads share.
@@ -42,7 +44,7 @@ struct Range {
     std::uintptr_t end = 0;
   };
   std::array<Open, kSizes> open = {};  // the span that blocks of a size come from
-  Lists left = {};                     // by threads that have ended
+  Lists left = {};                     // the first of the lists that ended threads have left, whatever their lengths
 };
 
 constinit Range range;
@@ -87,9 +89,8 @@ struct LeavesLists {
   ~LeavesLists() {
     const std::scoped_lock lock(range.mutex);
     for (std::size_t size = 0; size < kSizes; ++size) {
-      while (Free* const block = lists[size]) {
-        lists[size] = block->next;
-        put(range.left, size, block);
+      if (Free* const first = std::exchange(lists[size], nullptr)) {
+        first->next_list = std::exchange(range.left[size], first);
       }
     }
   }
@@ -99,8 +100,9 @@ struct LeavesLists {
 [[gnu::noinline]] bool refill(std::size_t size) {
   [[maybe_unused]] thread_local const LeavesLists leaves_lists;
   const std::scoped_lock lock(range.mutex);
-  if (range.left[size] != nullptr) {
-    lists[size] = std::exchange(range.left[size], nullptr);
+  if (Free* const first = range.left[size]) {
+    range.left[size] = first->next_list;
+    lists[size] = first;
     return true;
   }
   const std::size_t bytes = (size + 1) * kUnit;

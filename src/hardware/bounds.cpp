@@ -97,11 +97,11 @@ bool own(topology::ModelKind kind, const std::string& model) {
 
 }  // namespace
 
-const Bounds::Path& Bounds::path(PeCoordinate pe, PeCoordinate other, Way way) {
+Bounds::Path Bounds::path(PeCoordinate pe, PeCoordinate other, Way way) {
   const auto index = [&](PeCoordinate at) { return static_cast<std::uint64_t>(layout_.pe_index(at)); };
-  Path& path = paths_[(index(pe) << 34) | (index(other) << 2) | static_cast<std::uint64_t>(way)];
-  if (path.known) return path;
-  path.known = true;
+  const auto [path, is_new] =
+      paths_.find_or_add((index(pe) << 34) | (index(other) << 2) | static_cast<std::uint64_t>(way));
+  if (!is_new) return path;
   const Endpoint here = way == Way::between_slices ? Endpoint::hbm_slice(pe) : Endpoint::pe_port(pe);
   const Endpoint slice = Endpoint::hbm_slice(other);
   for (const auto& hop : way == Way::from_slice ? network_.route(slice, here) : network_.route(here, slice)) {
@@ -162,7 +162,7 @@ Time Bounds::request(PeCoordinate pe, const DmaWork& work, const DmaLeg& leg) {
     const PeCoordinate home = *work.multicast->home();
     return message(path(pe, home, Way::to_slice)) + message(path(home, leg.slice, Way::between_slices));
   }
-  const Path& back = path(pe, leg.slice, work.writes() ? Way::from_slice : Way::to_slice);
+  const Path back = path(pe, leg.slice, work.writes() ? Way::from_slice : Way::to_slice);
   return work.kind == DmaKind::atomic ? answer(back, leg) : message(back);
 }
 

@@ -3,8 +3,8 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <unordered_map>
 
+#include "base/flat_table.h"
 #include "hardware/command.h"
 #include "hardware/layout.h"
 #include "kernbench/coordinates.h"
@@ -48,10 +48,9 @@ class Bounds {
   struct Path {
     Time latency;
     Bandwidth slowest;  // 0 where there is no link
-    bool known = false;
   };
   enum class Way : std::uint8_t { to_slice, from_slice, between_slices };
-  const Path& path(PeCoordinate pe, PeCoordinate other, Way way);
+  Path path(PeCoordinate pe, PeCoordinate other, Way way);
   Time message(const Path& path) const;
   Time request(PeCoordinate pe, const DmaWork& work, const DmaLeg& leg);
   Time answer(const Path& path, const DmaLeg& leg) const;
@@ -62,7 +61,7 @@ class Bounds {
   const topology::PeSpecs& pe_specs_;
   const topology::Network& network_;
   const Layout& layout_;
-  std::unordered_map<std::uint64_t, Path> paths_;  // only looked up, never walked
+  FlatTable<Path> paths_;
 };
 
 }  // namespace kernbench::hardware

@@ -1,5 +1,7 @@
 #include "hardware/transport.h"
 
+#include <cassert>
+
 namespace kernbench::hardware {
 
 Transport::Transport(Fabric& fabric, const topology::Network& network, const Layout& layout,
@@ -24,16 +26,14 @@ TransferEnd Transport::sram(CubeCoordinate cube) const {
   return {topology::Endpoint::sram(cube), layout_.sram(cube), 1};
 }
 
-std::size_t Transport::WayHash::operator()(const Way& way) const {
-  std::uint64_t hash = static_cast<std::uint64_t>(way.network) * 2 + (way.by_io ? 1 : 0);
-  const auto add = [&hash](std::uint64_t value) { hash = (hash ^ value) * 0x9e3779b97f4a7c15u; };
-  for (const TransferEnd* end : {&way.from, &way.to}) {
-    add((static_cast<std::uint64_t>(end->at.kind) << 32) | static_cast<std::uint32_t>(end->at.sip.value));
-    add((static_cast<std::uint64_t>(static_cast<std::uint32_t>(end->at.cube.value)) << 32) |
-        static_cast<std::uint32_t>(end->at.pe.value));
-    add(end->group);
-  }
-  return hash ^ (hash >> 32);
+std::uint64_t Transport::key_of(const Way& way) const {
+  const auto number = [&](const TransferEnd& end) {
+    const auto place = static_cast<std::uint64_t>(layout_.pe_index({end.at.sip, end.at.cube, end.at.pe}));
+    return (place << 4) | (static_cast<std::uint64_t>(end.at.kind) << 1) | (end.group > 0 ? 1 : 0);
+  };
+  constexpr int kBits = 31;
+  assert(number(way.from) >> kBits == 0 && number(way.to) >> kBits == 0);
+  return (number(way.from) << (kBits + 2)) | (number(way.to) << 2) | static_cast<std::uint64_t>(way.network);
 }
 
 void Transport::append_links(std::vector<Stage>& route, topology::Endpoint from, topology::Endpoint to,
@@ -43,10 +43,8 @@ void Transport::append_links(std::vector<Stage>& route, topology::Endpoint from,
   }
 }
 
-std::span<const Stage> Transport::route(const Way& way) {
-  const auto [found, is_new] = routes_.try_emplace(way);
-  std::vector<Stage>& stages = found->second;
-  if (!is_new) return stages;
+std::span<const Stage> Transport::new_route(const Way& way) {
+  std::vector<Stage>& stages = stages_.emplace_back();
   const TrafficClass first_channel{way.network, 0};
   if (way.from.group > 0) stages.push_back({way.from.server, way.from.group, first_channel});
   if (way.by_io) {
@@ -58,6 +56,15 @@ std::span<const Stage> Transport::route(const Way& way) {
   if (way.to.group > 0) stages.push_back({way.to.server, way.to.group, first_channel});
   stages.shrink_to_fit();
   return stages;
+}
+
+std::span<const Stage> Transport::route(const Way& way) {
+  if (way.by_io) {
+    const auto [found, is_new] = routes_by_io_.try_emplace({way.io.value, key_of(way)});
+    return is_new ? found->second = new_route(way) : found->second;
+  }
+  const auto [stages, is_new] = routes_.find_or_add(key_of(way));
+  return is_new ? stages = new_route(way) : stages;
 }
 
 std::span<const Stage> Transport::route(const TransferEnd& from, const TransferEnd& to, VirtualNetwork network) {

@@ -2,12 +2,14 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
+#include <deque>
 #include <map>
 #include <span>
-#include <unordered_map>
 #include <utility>
 #include <vector>
 
+#include "base/flat_table.h"
 #include "hardware/fabric/fabric.h"
 #include "hardware/fabric/tree.h"
 #include "hardware/layout.h"
@@ -28,7 +30,6 @@ struct TransferEnd {
   topology::Endpoint at;
   ServerId server;
   std::uint16_t group = 0;  // 0: none
-  bool operator==(const TransferEnd&) const = default;
 };
 
 class Transport {
@@ -77,12 +78,11 @@ class Transport {
     SipId io;
     bool by_io = false;
     VirtualNetwork network = VirtualNetwork::request;
-    bool operator==(const Way&) const = default;
-  };
-  struct WayHash {
-    std::size_t operator()(const Way& way) const;
   };
   std::span<const Stage> route(const Way& way);
+  /// Of a way that is not by an IO chiplet: one for each.
+  std::uint64_t key_of(const Way& way) const;
+  std::span<const Stage> new_route(const Way& way);
   void append_links(std::vector<Stage>& route, topology::Endpoint from, topology::Endpoint to,
                     VirtualNetwork network) const;
   TransferRequest request(const Sender& sender, std::span<const Stage> route, const Ranges& ranges,
@@ -92,7 +92,9 @@ class Transport {
   const topology::Network& network_;
   const Layout& layout_;
   Bytes burst_, granule_, header_;
-  std::unordered_map<Way, std::vector<Stage>, WayHash> routes_;                // only looked up, never walked
+  FlatTable<std::span<const Stage>> routes_;
+  std::map<std::pair<std::int32_t, std::uint64_t>, std::span<const Stage>> routes_by_io_;  // by SIP, and the same key
+  std::deque<std::vector<Stage>> stages_;                                                  // of them all
   std::map<std::pair<std::uint64_t, std::vector<PeCoordinate>>, Tree> trees_;  // by first server and network, and ends
 };
 

@@ -108,6 +108,7 @@ TEST(Schedule, OfAnAllReduceAddsInEveryTypeAndCount) {
 
 TEST(Schedule, RunsOnTheShippedMachine) {
   for (const char* name : {"ring_allreduce", "allpairs_allreduce", "hierarchical_allreduce"}) {
+    if (kSanitized && name != std::string("hierarchical_allreduce")) continue;
     SCOPED_TRACE(name);
     SimulateOptions options = machine_of(4);
     options.topology = "ahbm-2sip";

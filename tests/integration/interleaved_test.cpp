@@ -11,6 +11,7 @@
 #include "base/interleaving.h"
 #include "devices.h"
 #include "host_copy_law.h"
+#include "support/sanitizers.h"
 
 namespace kernbench {
 namespace {
@@ -241,7 +242,7 @@ TEST(Interleaved, FunctionsOnTheShippedMachinesAreThoseOfTheHost) {
     simulate(options, [] {
       const int device = torch::ahbm::device_count() - 1;
       for (const DPPolicy& policy : {kOverSip, kOverCubes}) {
-        if (kThreadSanitizer && !(policy == kOverSip)) continue;
+        if (kSanitized && !(policy == kOverSip)) continue;
         const auto whole = [](std::vector<std::int64_t> shape, std::int64_t range) {
           std::int64_t count = 1;
           for (const std::int64_t extent : shape) count *= extent;

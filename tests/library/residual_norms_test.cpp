@@ -8,6 +8,7 @@
 #include "kernbench/error.h"
 #include "kernbench/torch/transformer.h"
 #include "support.h"
+#include "support/sanitizers.h"
 
 namespace kernbench {
 namespace {
@@ -53,6 +54,7 @@ TEST(ResidualNorms, HaveTheBitsOfTheSumAndOfItsNormForAnyViewAndPlacement) {
 
 // One row over 128 PEs, many rows, and rows too long for the TCM.
 TEST(ResidualNorms, AreOneLaunchWhereALineFitsAndShorterThanTwo) {
+  if (kSanitized) GTEST_SKIP() << "long; runs in plain builds";
   struct Case {
     Sizes sizes;
     std::vector<std::string> launches;
@@ -83,6 +85,31 @@ TEST(ResidualNorms, AreOneLaunchWhereALineFitsAndShorterThanTwo) {
     if (each.launches.size() == 1) {
       EXPECT_LT(together.simulated_time, apart.simulated_time);
     }
+  }
+}
+
+// Of one row, and of three that PEs hold the ends of: 128 programs would read 128 rows, by one page of each holder.
+TEST(ResidualNorms, OfFewLinesLoadEachLineOnce) {
+  for (const std::int64_t rows : {1, 3, 16}) {
+    if (kSanitized && rows != 3) continue;
+    SCOPED_TRACE(rows);
+    SimulateOptions options;
+    options.topology = "ahbm-1sip";
+    options.data = false;
+    const RunResult result = simulate(options, [&] {
+      const auto f16 = torch::dtype(torch::kHalf).device("ahbm");
+      const Tensor x = torch::empty({rows, 4096}, f16), residual = torch::empty({rows, 4096}, f16);
+      const Tensor weight = torch::empty({4096}, f16);
+      torch::ahbm::synchronize();
+      (void)torch::ahbm::add_rms_norm(x, residual, {4096}, weight);
+      torch::ahbm::synchronize();
+    });
+    const LaunchResult& norm = result.launches.back();
+    const std::int64_t tensor = rows * 4096 * 2;
+    // Whole lines of both and the own parts of both, the weights of these; two tensors are written.
+    const std::int64_t weights = rows == 3 ? tensor / 3 : tensor;  // a part of three lines has the same columns of each
+    EXPECT_EQ(norm.hbm_bytes.count(), 4 * tensor + weights + 2 * tensor);
+    EXPECT_LT(norm.end - norm.start, Time::nanoseconds(3300));
   }
 }
 

@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <cstdint>
 #include <numeric>
 #include <random>
 #include <sstream>
@@ -129,6 +130,41 @@ TEST(MulticastLoad, TimesAreThoseOfExactRunsAndOfRunsWithoutData) {
     unexplained.explain = false;
     EXPECT_EQ(sums(unexplained, seed, true, nullptr).times_fingerprint, fast.times_fingerprint);
   }
+}
+
+/// How many pages each PE has walked to, when the programs of `group` have loaded all of x together.
+std::vector<std::uint64_t> walks(const Sizes& sizes, const torch::TensorOptions& where,
+                                 const std::vector<std::int64_t>& group) {
+  const RunResult result = simulate(machine("ahbm-1sip", false), [&] {
+    const auto x = torch::empty(sizes, where);
+    torch::LaunchOptions launch;
+    launch.all_pes = true;
+    torch::launch(
+        launch, "load",
+        [&](tl::In a) {
+          if (std::ranges::find(group, tl::program_id()) == group.end()) return;
+          tl::multicast_load({"all", group}, a, {0, 0}, {sizes[0], sizes[1]});
+        },
+        x);
+    torch::ahbm::synchronize();
+  });
+  std::vector<std::uint64_t> misses;
+  for (const TlbResult& tlb : result.tlbs) {
+    EXPECT_EQ(tlb.hits, 0u) << tlb.name;
+    if (tlb.misses > 0) misses.push_back(tlb.misses);
+  }
+  return misses;
+}
+
+// A row of 4096 has a page in each of 128 slices; 512 KiB in one slice are eight pages, which nobody of three has.
+TEST(MulticastLoad, EachPageIsTranslatedByOneMember) {
+  std::vector<std::int64_t> all(128);
+  std::iota(all.begin(), all.end(), 0);
+  const auto spread = torch::dtype(torch::kHalf).device("ahbm");
+  EXPECT_EQ(walks({1, 4096}, spread, all), std::vector<std::uint64_t>(128, 1));
+  EXPECT_EQ(walks({4, 65536}, one_pe(DType::f16), {1, 2, 3}), (std::vector<std::uint64_t>{3, 3, 2}));
+  EXPECT_EQ(walks({4, 65536}, one_pe(DType::f16), {0, 2, 3}), (std::vector<std::uint64_t>{8}));
+  EXPECT_EQ(walks({1, 4096}, spread, {5}), (std::vector<std::uint64_t>{128}));
 }
 
 /// All programs load one block of [64, 64] in f16 that lies with program 0; each begins after `delay` times its number.

@@ -20,7 +20,13 @@ Candidate ExactEngine::injection(TransferSlot slot) {
 
 [[gnu::always_inline]] inline QueuedBurst ExactEngine::injected(const Candidate& candidate) {
   const Transfer& transfer = state_.transfer(candidate.transfer);
-  return {transfer.start, transfer.start, transfer.hops.data(), candidate.bytes, candidate.transfer, 0};
+  return {transfer.start,
+          transfer.start,
+          transfer.hops.data(),
+          candidate.bytes,
+          candidate.transfer,
+          0,
+          transfer.logs_next(candidate.bytes)};
 }
 
 void ExactEngine::present_injection(TransferSlot slot) {
@@ -173,7 +179,7 @@ ExactEngine::Service ExactEngine::serve_memory(Transfer& transfer, const QueuedB
     return;
   }
   const auto stage = static_cast<std::uint16_t>(burst.stage + 1);
-  run_on({head + at.latency, complete, burst.hop + 1, burst.bytes, burst.transfer, stage});
+  run_on({head + at.latency, complete, burst.hop + 1, burst.bytes, burst.transfer, stage, burst.noted});
 }
 
 void ExactEngine::serve(std::uint32_t server, Server& at, std::size_t index) {
@@ -195,7 +201,7 @@ void ExactEngine::serve(std::uint32_t server, Server& at, std::size_t index) {
   const Time tail = std::max(service.end, burst.complete);
   const RoomWaits waits =
       chosen.room == nullptr ? RoomWaits() : room_waits(now - could, chosen.room->take(burst.bytes, now));
-  if (burst.hop->logged) {
+  if (burst.noted) {
     state_.transfer(burst.transfer).note(burst.stage, now, at.room_waits, waits, now - burst.ready, waits.total());
   }
   at.room_waits += waits;
@@ -254,7 +260,8 @@ void ExactEngine::prepare(Transfer& transfer) {
   transfer.first = transfer.last = BurstCursor(transfer.request);
   transfer.first_channel = ChannelSelector(transfer.request.granule, route.front().group);
   transfer.last_channel = ChannelSelector(transfer.request.granule, route.back().group);
-  transfer.unstarted_first = transfer.unstarted_last = transfer.request.ranges.total().count();
+  transfer.bytes = transfer.request.ranges.total().count();
+  transfer.unstarted_first = transfer.unstarted_last = transfer.bytes;
   transfer.departed = transfer.delivered = transfer.start;
   if (transfer.has_response_buffer()) {
     transfer.responses.room.reset(state_.response_buffer(route.front()));
@@ -265,7 +272,6 @@ void ExactEngine::prepare(Transfer& transfer) {
   const std::span<const TreeStage> tree = transfer.request.tree;
   for (std::size_t stage = 0; stage < route.size(); ++stage) {
     Hop& hop = transfer.hops.emplace_back(Hop{route[stage].server.value, state_.is_memory(route[stage])});
-    hop.logged = transfer.request.log != nullptr;
     hop.in_tree = !tree.empty();
     if (hop.in_tree) {
       hop.next_branch = tree[stage].next_branch;
@@ -285,6 +291,7 @@ void ExactEngine::prepare(Transfer& transfer) {
 void ExactEngine::start(TransferSlot slot) {
   Transfer& transfer = state_.transfer(slot);
   prepare(transfer);
+  transfer.resumed = false;
   transfer.open_receivers = transfer.request.receivers.size();
   transfer.ends.assign(transfer.open_receivers, {transfer.start, transfer.unstarted_last});
   present_injection(slot);
@@ -293,6 +300,7 @@ void ExactEngine::start(TransferSlot slot) {
 void ExactEngine::resume(TransferSlot slot, const Recurrence& recurrence) {
   Transfer& transfer = state_.transfer(slot);
   prepare(transfer);
+  transfer.resumed = true;
   transfer.first = recurrence.first();
   transfer.last = recurrence.last();
   transfer.departed = recurrence.departed();
@@ -326,9 +334,10 @@ void ExactEngine::restore_servers(Transfer& transfer, const Recurrence& recurren
 }
 
 void ExactEngine::restore_queues(Transfer& transfer, TransferSlot slot, const Recurrence& recurrence) {
+  const bool noted = transfer.request.log != nullptr;
   for (const WaitingBurst& waiting : recurrence.waiting()) {
     transfer.hops[waiting.stage - std::size_t{1}].behind->queue.push_back(
-        {waiting.ready, waiting.complete, &transfer.hops[waiting.stage], waiting.bytes, slot, waiting.stage});
+        {waiting.ready, waiting.complete, &transfer.hops[waiting.stage], waiting.bytes, slot, waiting.stage, noted});
   }
 }
 

@@ -57,7 +57,8 @@ MemoryService ExactEngine::take_accesses(const Transfer& transfer, std::span<Cha
   memory.free_at = takes_next(channels, now);
   memory.last_start = now;
   const RoomWaits waits = room_waits(now - could, chosen.room->take(bytes, now));
-  transfer.note(0, now, memory.room_waits, waits, now - transfer.start, waits.total());
+  const bool noted = transfer.logs_next(bytes);
+  if (noted) transfer.note(0, now, memory.room_waits, waits, now - transfer.start, waits.total());
   memory.room_waits += waits;
   chosen.bytes = next_burst(transfer, true);
   if (chosen.bytes == 0) memory.arbiter.remove(index);
@@ -67,7 +68,7 @@ MemoryService ExactEngine::take_accesses(const Transfer& transfer, std::span<Cha
   const bool departs = transfer.unstarted_first == 0;
   if (departs) state_.schedule_departed(transfer);
   Buffer& responses = transfer.responses;
-  responses.queue.push_back({service.head + memory.latency, complete, &transfer.hops[1], bytes, slot, 1});
+  responses.queue.push_back({service.head + memory.latency, complete, &transfer.hops[1], bytes, slot, 1, noted});
   if (responses.queue.size() == 1) port.arbiter.add(head_of(responses, response_port(transfer.port())));
   return departs ? std::min(quiet_until, transfer.departed) : quiet_until;
 }
@@ -88,7 +89,7 @@ MemoryService ExactEngine::take_accesses(const Transfer& transfer, std::span<Cha
   add(port.work, {service, Bytes(burst.bytes), 1});
   const RoomWaits waits =
       chosen.room == nullptr ? RoomWaits() : room_waits(now - could, chosen.room->take(burst.bytes, now));
-  transfer.note(1, now, port.room_waits, waits, now - burst.ready, waits.total());
+  if (burst.noted) transfer.note(1, now, port.room_waits, waits, now - burst.ready, waits.total());
   port.room_waits += waits;
   const Time tail = std::max(port.free_at, burst.complete);
   const Time complete = tail + port.latency;
@@ -104,7 +105,7 @@ MemoryService ExactEngine::take_accesses(const Transfer& transfer, std::span<Cha
     chosen.since = now;
   }
   if (transfer.hops[1].behind != nullptr) {
-    run_on({now + port.latency, complete, burst.hop + 1, burst.bytes, burst.transfer, 2});
+    run_on({now + port.latency, complete, burst.hop + 1, burst.bytes, burst.transfer, 2, burst.noted});
     return turns_.quiet_until();
   }
   transfer.delivered = std::max(transfer.delivered, complete);

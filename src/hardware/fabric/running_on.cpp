@@ -86,7 +86,7 @@ void ExactEngine::release(std::uint32_t server, Server& at) {
   ahead.last_bytes_before = at.last_bytes;
   ahead.port_before = at.arbiter.last_port();
   ahead.left_before = queue.left;
-  if (hop.logged) {
+  if (burst.noted) {
     Transfer& transfer = state_.transfer(burst.transfer);
     ahead.hop_before = transfer.request.log->hops[burst.stage];
     ahead.watch_before = transfer.watches[burst.stage];
@@ -153,8 +153,8 @@ void ExactEngine::take_back_last(Buffer& queue) {
   at.work.bytes -= Bytes(burst.bytes);
   --at.work.bursts;
   at.arbiter.served(ahead.port_before);
-  if (TransferLog* const log = transfer.request.log) {
-    log->hops[burst.stage] = ahead.hop_before;
+  if (burst.noted) {
+    transfer.request.log->hops[burst.stage] = ahead.hop_before;
     transfer.watches[burst.stage] = ahead.watch_before;
   }
   queue.left = ahead.left_before;

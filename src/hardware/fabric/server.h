@@ -32,7 +32,6 @@ struct Hop {
   bool memory = false;
   bool forks = false;             // it is the first of several behind the same one
   bool in_tree = false;           // of a multicast
-  bool logged = false;            // its transfer has a log
   Buffer* behind = nullptr;       // none behind the last one
   std::uint64_t port = 0;         // what that buffer is to the next server
   std::uint16_t next_branch = 0;  // the next stage behind the same one; none: 0
@@ -47,6 +46,7 @@ struct QueuedBurst {
   std::int64_t bytes = 0;
   TransferSlot transfer = kNoTransfer;
   std::uint16_t stage = 0;  // the number of its hop
+  bool noted = false;       // the log of its transfer is told of it
 };
 
 /// What a transfer with a log remembers of a stage, to find out what held it up there (TransferLog::Hop).

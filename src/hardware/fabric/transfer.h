@@ -40,6 +40,7 @@ struct Transfer {
   Time start;
   bool coalesced = false;
   bool own_laws = false;  // a server of the route has one
+  bool resumed = false;   // it began coalesced
   Time departed;          // latest known so far
   Time delivered;
   sim::EventHandle departed_event;
@@ -53,9 +54,10 @@ struct Transfer {
   std::vector<Channel> channels;
 
   // Exact.
-  BurstCursor first;                 // stands behind the burst that starts next on the first stage
-  std::vector<Accesses> accesses;    // of that burst, if the first stage is a memory
-  BurstCursor last;                  // stands at the burst that starts next on the last stage
+  BurstCursor first;               // stands behind the burst that starts next on the first stage
+  std::vector<Accesses> accesses;  // of that burst, if the first stage is a memory
+  BurstCursor last;                // stands at the burst that starts next on the last stage
+  std::int64_t bytes = 0;
   std::int64_t unstarted_first = 0;  // bytes that have not started on the first or last stage
   std::int64_t unstarted_last = 0;
   Buffer responses{Bytes(0)};  // the response buffer behind a first group
@@ -87,6 +89,11 @@ struct Transfer {
     const Time back = stage > 0 ? watches[stage - 1].held_back : Time();
     watch.starved_before -= std::min(before.starved - watch.at_start.starved, back + waited - held);
     watch.held_back = back + std::min(waited, before.total() - watch.at_start.total() + held);
+  }
+  /// Whether the log has to know of the next burst, of so many bytes, wherever it comes: of bursts that follow each
+  /// other the first and the last one say all.
+  bool logs_next(std::int64_t next) const {
+    return request.log != nullptr && (unstarted_first == bytes || unstarted_first == next || resumed);
   }
   bool is_tree() const { return !request.tree.empty(); }
   bool has_response_buffer() const { return request.route.size() > 1 && request.route.front().group > 1; }

@@ -1,6 +1,7 @@
 // Operations of a device along dimensions: in one launch where lines lie whole on a PE, else put together from several.
 #include <algorithm>
 #include <limits>
+#include <map>
 #include <optional>
 #include <utility>
 
@@ -26,6 +27,8 @@ constexpr std::int64_t kWorthTwoLaunches = 32 * 1024;
 /// Lines of at most so many elements are not worth further launches, even where there are fewer of them than PEs.
 /// Measured on ahbm-1sip: softmax of [2, 65536] takes 15.0 us in one launch, 19.3 in several.
 constexpr std::int64_t kShortLine = 64 * 1024;
+/// Elements of lines that each of their holders reads whole, where it has parts of several.
+constexpr std::int64_t kFewLines = 32 * 1024;
 /// Results of fewer elements stay with the PEs that hold them.
 constexpr std::int64_t kWorthSpreading = 1024;
 
@@ -112,17 +115,19 @@ std::optional<SimulatedOperations::Chunks> SimulatedOperations::chunks_of(const 
 
 namespace {
 
-bool is_of_one_line(const library::Box& part, const std::vector<bool>& along) {
-  for (std::size_t d = 0; d < along.size(); ++d)
-    if (!along[d] && part.shape[d] != 1) return false;
-  return true;
-}
-
-/// Whether each holder has a part of one line.
-bool has_one_line_each(const View& out, const std::vector<bool>& along) {
+/// Whether each holder has parts of few short lines, or of one: at most two boxes, as where one line ends and the next
+/// begins, with lines of `most` elements together.
+bool has_parts_of_few_lines(const View& out, const std::vector<bool>& along, std::int64_t most) {
+  std::map<PeCoordinate, std::size_t> parts_of;
   for (const addressing::Shard& shard : out.tensor.descriptor().shards) {
-    const auto parts = library::parts_in(out, shard.offset, shard.shape);
-    if (parts.size() > 1 || (parts.size() == 1 && !is_of_one_line(parts.front(), along))) return false;
+    for (const library::Box& part : library::parts_in(out, shard.offset, shard.shape)) {
+      std::int64_t lines = 1, elements = 1;
+      for (std::size_t d = 0; d < along.size(); ++d) {
+        if (!along[d]) lines *= part.shape[d];
+        elements *= along[d] ? out.sizes[d] : part.shape[d];
+      }
+      if ((lines > 1 && elements > most) || ++parts_of[shard.owner] > 2) return false;
+    }
   }
   return true;
 }
@@ -433,14 +438,15 @@ void SimulatedOperations::normalize(const tensor::Norm& norm, const Tensor& out)
       results.sum = kernel_view(norm.sum, true);
     }
     // One program for a line would write a page of each holder: with 128 of them 1.9 us of TLB misses.
-    const bool in_parts = *share == library::Share::spread && has_one_line_each(results.out, along);
+    const bool in_parts = *share == library::Share::spread && has_parts_of_few_lines(results.out, along, kFewLines);
+    const auto readers = in_parts ? library::line_readers(results.out, options.dimensions) : library::LineReaders();
     launch({.name = norm.name(),
             .written = std::move(written),
             .read = std::move(read),
             .pes = {},
-            .body = [operands, options, results, share = *share, in_parts] {
-              if (in_parts)
-                library::normalize_parts(operands, options, results);
+            .body = [operands, options, results, share = *share, readers] {
+              if (!readers.empty())
+                library::normalize_parts(operands, options, results, readers);
               else
                 library::normalize(operands, options, results, share);
             }});

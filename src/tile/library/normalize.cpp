@@ -1,6 +1,10 @@
 #include "tile/library/normalize.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
+#include <map>
+#include <set>
 #include <utility>
 
 #include "tile/library/elementwise.h"
@@ -134,39 +138,74 @@ void normalize(const NormOperands& operands, const NormOptions& options, const N
   });
 }
 
-void normalize_parts(const NormOperands& operands, const NormOptions& options, const NormResults& results) {
+namespace {
+
+/// Which lines of the view a part is of.
+std::pair<std::int64_t, std::int64_t> lines_of_part(const View& view, const Box& part, const std::vector<bool>& along) {
+  std::int64_t first = 0, count = 1;
+  for (std::size_t d = 0; d < along.size(); ++d) {
+    if (along[d]) continue;
+    first = first * view.sizes[d] + part.offset[d];
+    count *= part.shape[d];
+  }
+  return {first, count};
+}
+
+}  // namespace
+
+LineReaders line_readers(const View& out, std::size_t dimensions) {
+  const std::vector<bool> along = last_dimensions(out, dimensions);
+  std::map<PeCoordinate, std::set<std::pair<std::int64_t, std::int64_t>>> lines_of_pe;
+  for (const addressing::Shard& shard : out.tensor.descriptor().shards) {
+    auto& mine = lines_of_pe[shard.owner];
+    for (const Box& part : parts_in(out, shard.offset, shard.shape)) mine.insert(lines_of_part(out, part, along));
+  }
+  LineReaders readers;
+  std::int64_t program = 0;
+  for (const auto& [pe, all_lines] : lines_of_pe) {
+    for (const auto& lines : all_lines) readers[lines].programs.push_back(program);
+    ++program;
+  }
+  for (auto& [lines, group] : readers) group.name = fmt::format("{} lines from {}", lines.second, lines.first);
+  return readers;
+}
+
+void normalize_parts(const NormOperands& operands, const NormOptions& options, const NormResults& results,
+                     const LineReaders& readers) {
   const View& out = results.out;
   const std::vector<bool> along = last_dimensions(operands.x, options.dimensions);
-  for (const Box& box : local_boxes(out)) {
-    Box whole = box;
+  std::vector<Box> parts = local_boxes(out);
+  // All programs come to their lines in one order, or they would wait for each other.
+  std::ranges::sort(parts, {}, [&](const Box& part) { return lines_of_part(out, part, along); });
+  for (const Box& part : parts) {
+    Box line = part;  // or several
     for (std::size_t d = 0; d < along.size(); ++d)
-      if (along[d]) whole.offset[d] = 0, whole.shape[d] = out.sizes[d];
-    const tl::Extents block = lines(whole, along, line_tiles(operands));
-    for_each_block(whole, block, [&](const tl::Extents& at, const tl::Extents& shape) {
-      tl::Extents own_at = at, own_shape = shape;
-      for (std::size_t d = 0; d < along.size(); ++d)
-        if (along[d]) own_at[d] = box.offset[d], own_shape[d] = box.shape[d];
-      tl::Tile x = load(operands.x, at, shape), own = load(operands.x, own_at, own_shape);
-      const tl::Tile residual = load_if(operands.residual, at, shape);
-      const tl::Tile own_residual = load_if(operands.residual, own_at, own_shape);
-      const tl::Tile factors = load_if(operands.weight, own_at, own_shape);
-      const tl::Tile offsets = load_if(operands.bias, own_at, own_shape);
-      if (operands.residual) {
-        own = fill_out(own + own_residual, own_shape);
-        store(*results.sum, own_at, own);
-        x = x + residual;
-      }
-      store(out, own_at, tl::fuse([&] {
-              tl::Tile lines = fill_out(tl::cast(x, DType::f32), shape);
-              tl::Tile part = fill_out(tl::cast(own, DType::f32), own_shape);
-              if (options.centred) {
-                const tl::Tile mean = mean_of(lines, along);
-                lines = lines - mean;
-                part = part - mean;
-              }
-              return scaled(part, factor_of(lines, along, options), factors, offsets, out.dtype());
-            }));
-    });
+      if (along[d]) line.offset[d] = 0, line.shape[d] = out.sizes[d];
+    const tl::MulticastGroup& mates = readers.at(lines_of_part(out, part, along));
+    tl::Tile x = load(mates, operands.x, line.offset, line.shape);
+    tl::Tile own = load(operands.x, part.offset, part.shape);
+    tl::Tile residual, own_residual;
+    if (operands.residual) {
+      residual = load(mates, *operands.residual, line.offset, line.shape);
+      own_residual = load(*operands.residual, part.offset, part.shape);
+    }
+    const tl::Tile factors = load_if(operands.weight, part.offset, part.shape);
+    const tl::Tile offsets = load_if(operands.bias, part.offset, part.shape);
+    if (operands.residual) {
+      own = fill_out(own + own_residual, part.shape);
+      store(*results.sum, part.offset, own);
+      x = x + residual;
+    }
+    store(out, part.offset, tl::fuse([&] {
+            tl::Tile whole = fill_out(tl::cast(x, DType::f32), line.shape);
+            tl::Tile mine = fill_out(tl::cast(own, DType::f32), part.shape);
+            if (options.centred) {
+              const tl::Tile mean = mean_of(whole, along);
+              whole = whole - mean;
+              mine = mine - mean;
+            }
+            return scaled(mine, factor_of(whole, along, options), factors, offsets, out.dtype());
+          }));
   }
 }
 

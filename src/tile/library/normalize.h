@@ -3,7 +3,9 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <optional>
+#include <utility>
 #include <vector>
 
 #include "tile/library/elementwise.h"
@@ -42,9 +44,16 @@ struct NormResults {
 void normalize(const NormOperands& operands, const NormOptions& options, const NormResults& results,
                Share share = Share::held);
 
-/// The same values, bit for bit, where there are few lines and many programs hold parts of them: each reads the whole
-/// lines, and normalises and writes what it holds. A line that one program writes to all holders touches a page of
-/// each.
-void normalize_parts(const NormOperands& operands, const NormOptions& options, const NormResults& results);
+/// By the lines of a part, the number of the first one in the order of their dimensions and how many: the programs that
+/// hold such a part, and load its lines together.
+using LineReaders = std::map<std::pair<std::int64_t, std::int64_t>, tl::MulticastGroup>;
+/// REQUIRES: a program for each PE that holds a part of `out`, in the order of the PEs.
+LineReaders line_readers(const View& out, std::size_t dimensions);
+
+/// The same values, bit for bit, where there are few lines and many programs hold parts of them: they read whole lines
+/// by multicast, and each normalises and writes what it holds. A line that one program writes to all holders touches a
+/// page of each.
+void normalize_parts(const NormOperands& operands, const NormOptions& options, const NormResults& results,
+                     const LineReaders& readers);
 
 }  // namespace kernbench::tile::library

@@ -263,6 +263,13 @@ static tl::BlockPointer pointer_to_block(const View& view, const tl::Extents& of
   return tl::make_block_ptr(pointer_to(view, offsets), block.sizes, block.strides, none, block.sizes, where);
 }
 
+tl::Tile load(const tl::MulticastGroup& mates, const View& view, const tl::Extents& offsets, const tl::Extents& shape,
+              tl::Where where) {
+  const MemoryBlock block = memory_block(view, shape);
+  const tl::Tile tile = tl::multicast_load(mates, pointer_to_block(view, offsets, block, where), {}, where);
+  return block.back.empty() ? tile : tl::permute(tile, block.back, where);
+}
+
 PendingLoad load_async(const View& view, const tl::Extents& offsets, const tl::Extents& shape, tl::Where where) {
   const MemoryBlock block = memory_block(view, shape);
   return {tl::load_async(pointer_to_block(view, offsets, block, where), {}, where), block.back};

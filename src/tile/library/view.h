@@ -43,6 +43,9 @@ std::vector<Box> local_boxes(const View& view);
 /// (stride 0) have extent 1 in the tile, which broadcasts.
 tl::Tile load(const View& view, const tl::Extents& offsets, const tl::Extents& shape,
               tl::Where where = tl::Where::current());
+/// Likewise by multicast, with the programs of a group that all load this block.
+tl::Tile load(const tl::MulticastGroup& mates, const View& view, const tl::Extents& offsets, const tl::Extents& shape,
+              tl::Where where = tl::Where::current());
 /// A load under way that the kernel itself waits for.
 struct PendingLoad {
   tl::AsyncLoad load;

@@ -4,7 +4,9 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <map>
 #include <set>
+#include <span>
 #include <utility>
 
 #include "base/name_format.h"
@@ -124,6 +126,50 @@ MulticastPart MulticastTable::join(const AccessCall& call, const tl::MulticastGr
     ++group.closed;
   }
   return part;
+}
+
+static void append_page(std::vector<hardware::PageRange>& pages, std::uint64_t page) {
+  if (!pages.empty() && pages.back().first + pages.back().count == page) {
+    ++pages.back().count;
+  } else {
+    pages.push_back({page, 1, 1, 0});
+  }
+}
+
+/// Each page by one member only: walks of many pages then take no longer than those of one member's part.
+static std::vector<std::vector<hardware::PageRange>> pages_by_member(const AccessCall& call, const MulticastPart& part,
+                                                                     std::span<const hardware::PageRange> pages) {
+  const std::vector<PeCoordinate>& members = *part.pes;
+  std::map<PeCoordinate, std::size_t> member_at;
+  for (std::size_t member = 0; member < members.size(); ++member) member_at.emplace(members[member], member);
+  const auto& addresses = call.program.environment().addresses;
+  const auto page_bytes = static_cast<std::uint64_t>(addresses.page().count());
+  std::vector<std::vector<hardware::PageRange>> by_member(members.size());
+  std::size_t turn = 0;
+  const auto give = [&](std::uint64_t page) {
+    const addressing::Translation at = addresses.translate(call.reader(), page * page_bytes, Bytes(1));
+    const auto own = at.region ? member_at.end() : member_at.find(at.slice);
+    append_page(by_member[own == member_at.end() ? turn++ % members.size() : own->second], page);
+  };
+  for (const hardware::PageRange& range : pages) {
+    for (std::uint64_t row = 0; row < range.rows; ++row) {
+      for (std::uint64_t i = 0; i < range.count; ++i) give(range.first + row * range.stride + i);
+    }
+  }
+  return by_member;
+}
+
+Places places_of_member(const AccessCall& call, const MulticastPart& part, const std::function<Places()>& locate) {
+  MulticastRound& round = *part.round;
+  if (round.pages.empty()) {
+    Places places = locate();
+    round.pages = pages_by_member(call, part, places.pages);
+    round.legs = std::move(places.legs);
+    round.pieces = std::move(places.pieces);
+  }
+  Places mine{round.legs, std::move(round.pages[part.member]), {}};
+  if (part.member == 0) mine.pieces = std::move(round.pieces);
+  return mine;
 }
 
 hardware::DmaWork multicast_work(const AccessCall& call, const MulticastPart& part, Places& places) {

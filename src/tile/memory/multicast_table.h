@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <deque>
+#include <functional>
 #include <map>
 #include <memory>
 #include <string>
@@ -37,9 +38,13 @@ struct MulticastRound {
   tl::Where where;
   std::uint64_t number = 0;  // in its group
   std::size_t calls = 0;
-  std::shared_ptr<hardware::Multicast> work;  // when the first member has its room
-  std::shared_ptr<TileValue> value;           // that the read yields
-  hardware::CommandName read;                 // the first member's command
+  // When the first member has its room.
+  std::shared_ptr<hardware::Multicast> work;
+  std::vector<hardware::DmaLeg> legs;
+  std::vector<numerics::Piece> pieces;                  // for the first member, with data
+  std::vector<std::vector<hardware::PageRange>> pages;  // by member: what each translates
+  std::shared_ptr<TileValue> value;                     // that the read yields
+  hardware::CommandName read;                           // the first member's command
 };
 
 /// The part of one member in a multicast.
@@ -71,7 +76,11 @@ class MulticastTable {
   std::map<std::string, Group, std::less<>> groups_;
 };
 
-/// The work of a member, whose `places` are those of all: known when it has its room.
+/// The places of a member, which has its room: legs of all, pages that it translates itself. Those of pages that lie in
+/// a member's own slice are its own, others go round. The first one to come finds them with `locate`.
+Places places_of_member(const AccessCall& call, const MulticastPart& part, const std::function<Places()>& locate);
+
+/// The work of a member with these places.
 hardware::DmaWork multicast_work(const AccessCall& call, const MulticastPart& part, Places& places);
 
 }  // namespace kernbench::tile

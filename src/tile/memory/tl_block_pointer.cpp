@@ -10,6 +10,7 @@
 #include "kernbench/error.h"
 #include "kernbench/tl.h"
 #include "tile/memory/memory_access.h"
+#include "tile/memory/multicast_table.h"
 #include "tile/memory/tl_access.h"
 #include "tile/program/conversion.h"
 
@@ -103,7 +104,9 @@ tl::Tile load_block_pointer(const AccessCall& call, const tl::BlockPointer& poin
   lanes.other = padding_value(call, options.padding, pointer.base.dtype());
   // The tile first: a block that is far too large must not be walked through.
   const auto result = call.program.new_tile(pointer.base.dtype(), pointer.block_shape, call.kind, call.where);
-  return issue_load(call, result, places_of_cut(call, pointer, inside, false), lanes, together);
+  const auto places = [&] { return places_of_cut(call, pointer, inside, false); };
+  return issue_load(call, result, together != nullptr ? places_of_member(call, *together, places) : places(), lanes,
+                    together);
 }
 
 hardware::CommandRef store_block_pointer(const AccessCall& call, const tl::BlockPointer& pointer, const tl::Tile& value,

@@ -6,6 +6,7 @@
 #include "kernbench/error.h"
 #include "kernbench/tl.h"
 #include "tile/memory/memory_access.h"
+#include "tile/memory/multicast_table.h"
 #include "tile/memory/tl_access.h"
 #include "tile/program/conversion.h"
 
@@ -52,7 +53,9 @@ tl::Tile load_block(const AccessCall& call, const tl::Tensor& tensor, const tl::
   tl::check_box(call, tensor, offsets, shape, !call.program.environment().reads_may_leave_tensors);
   const Lanes lanes = lanes_of(call, options, shape);
   const auto result = call.program.new_tile(tensor.dtype(), shape, call.kind, call.where);
-  return issue_load(call, result, places_of_box(call, tensor, offsets, shape), lanes, together);
+  const auto places = [&] { return places_of_box(call, tensor, offsets, shape); };
+  return issue_load(call, result, together != nullptr ? places_of_member(call, *together, places) : places(), lanes,
+                    together);
 }
 
 hardware::CommandRef store_block(const AccessCall& call, const tl::Tensor& tensor, const tl::Extents& offsets,
