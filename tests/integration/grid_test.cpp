@@ -111,7 +111,7 @@ RunResult delays(std::int64_t programs) {
   });
 }
 
-// The law: a program that follows another one on its PE starts control.start_latency after its end.
+// The law: a program that follows another one on its PE starts control.start_latency after the end of its body.
 TEST(Grid, TheNextProgramStartsAfterTheStartLatency) {
   const RunResult one = delays(1), four = delays(4);
   const Time each = Clock(Frequency::gigahertz(1)).after(Time::zero(), 100);
@@ -125,30 +125,37 @@ TEST(Grid, TheNextProgramStartsAfterTheStartLatency) {
   EXPECT_EQ(next, 3 * Time::nanoseconds(70));
 }
 
-// A program's stores are under way when its body returns: the next one begins when they have ended.
-TEST(Grid, ProgramsOfAPeDoNotOverlap) {
-  const auto time_of_stores = [](std::int64_t programs) {
-    return time_of(simulate(tiny({"pe.control.start_latency=70ns"}), [programs] {
-      auto x = torch::empty({8 * programs, 256}, one_pe());
-      torch::LaunchOptions options = kFirst;
-      options.grid = {programs};
-      torch::launch(
-          options, "store",
-          [](tl::Tensor t) {
-            const std::int64_t row = 8 * tl::program_id();
-            tl::store(t, {row, 0}, tl::full({8, 256}, static_cast<float>(row), DType::f32));
-          },
-          x);
-      const auto host = x.cpu();
-      for (std::int64_t row = 0; row < 8 * programs; ++row) {
-        EXPECT_EQ(host[row][255].item<float>(), static_cast<float>(row / 8 * 8));
-      }
-    }));
-  };
-  const Time one = time_of_stores(1), two = time_of_stores(2), four = time_of_stores(4);
-  EXPECT_EQ(four - one, 3 * (two - one));
-  // Nothing of the next program hides behind the end of this one: 8 KiB at the slice's 150 GB/s, and the start.
-  EXPECT_GT(two - one, Time::nanoseconds(70) + transfer_time(Bytes(8192), Bandwidth::gigabytes_per_second(150)));
+/// Programs of one PE that each store 8 KiB, behind what they load of the program before them if they `read` it.
+Time time_of_stores(std::int64_t programs, bool read) {
+  const RunResult result = simulate(tiny({"pe.control.start_latency=70ns"}), [programs, read] {
+    auto x = torch::zeros({8 * (programs + 1), 256}, one_pe());
+    torch::LaunchOptions options = kFirst;
+    options.grid = {programs};
+    torch::launch(
+        options, "store",
+        [read](tl::Tensor t) {
+          const std::int64_t row = 8 * (tl::program_id() + 1);
+          const auto before = read ? tl::load(t, {row - 8, 0}, {8, 256}) : tl::full({8, 256}, 1, DType::f32);
+          tl::store(t, {row, 0}, before + 1);
+        },
+        x);
+    const auto host = x.cpu();
+    for (std::int64_t row = 8; row < host.size(0); ++row) {
+      const auto number = static_cast<float>(row / 8);
+      EXPECT_EQ(host[row][255].item<float>(), read ? number : 2.0F) << row;
+    }
+  });
+  return result.launches.back().end - result.launches.back().start;
+}
+
+// A program's store is under way when its body returns: the next one begins behind it, and waits for what it reads.
+TEST(Grid, StoresOfAProgramHideBehindTheNextOneUnlessThatReadsThem) {
+  const Time store = transfer_time(Bytes(8192), Bandwidth::gigabytes_per_second(150));
+  const Time four = time_of_stores(4, false), five = time_of_stores(5, false);
+  const Time start = Time::nanoseconds(70);
+  EXPECT_LT(five - four, start + store) << "70 ns pass while the store is under way";
+  EXPECT_GE(five - four, std::max(start, store)) << "the slice has all stores to take";
+  EXPECT_GT(time_of_stores(5, true) - time_of_stores(4, true), start + 2 * store) << "a load behind each store";
 }
 
 // Triton's first tutorial, with a block that does not divide the vector.

@@ -390,13 +390,20 @@ void SimulatedOperations::softmax(const Tensor& x, std::int64_t dimension, bool 
   std::vector<bool> along(static_cast<std::size_t>(x.dim()), false);
   along[static_cast<std::size_t>(dimension)] = true;
   if (const auto share = whole_lines(out, along, library::kLineTiles)) {
+    const View target = kernel_view(out, true);
+    const bool in_parts = *share == library::Share::spread && has_parts_of_few_lines(target, along, kFewLines);
+    const auto readers = in_parts ? library::line_readers(target, along) : library::LineReaders();
     launch({.name = name,
             .written = {out},
             .read = {x},
             .pes = {},
-            .body = [source = kernel_view(x, false), target = kernel_view(out, true), logarithm,
-                     axis = static_cast<std::size_t>(dimension),
-                     share = *share] { library::softmax(source, axis, logarithm, target, share); }});
+            .body = [source = kernel_view(x, false), target, logarithm, axis = static_cast<std::size_t>(dimension),
+                     share = *share, readers] {
+              if (!readers.empty())
+                library::softmax_parts(source, axis, logarithm, target, readers);
+              else
+                library::softmax(source, axis, logarithm, target, share);
+            }});
     return;
   }
   const Tensor largest = line_statistic(x, along), sum = line_statistic(x, along);
@@ -439,7 +446,7 @@ void SimulatedOperations::normalize(const tensor::Norm& norm, const Tensor& out)
     }
     // One program for a line would write a page of each holder: with 128 of them 1.9 us of TLB misses.
     const bool in_parts = *share == library::Share::spread && has_parts_of_few_lines(results.out, along, kFewLines);
-    const auto readers = in_parts ? library::line_readers(results.out, options.dimensions) : library::LineReaders();
+    const auto readers = in_parts ? library::line_readers(results.out, along) : library::LineReaders();
     launch({.name = norm.name(),
             .written = std::move(written),
             .read = std::move(read),

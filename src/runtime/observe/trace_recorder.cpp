@@ -166,7 +166,7 @@ void TraceRecorder::on_operation(const tile::OperationRecord& operation) {
   const hardware::Timeline& times = operation.times();
   const std::string source = tile::place(operation.where()), operands = tile::operand_text(operation);
   Arguments arguments{{"kernel", std::string_view(program.launch().name)},
-                      {"program", program.id()},
+                      {"program", program.id_of(operation.number())},
                       {"operation", static_cast<std::int64_t>(operation.number())},
                       {"source", std::string_view(source)}};
   if (!operands.empty()) arguments.push_back({"operands", Verbatim{operands}});

@@ -153,8 +153,7 @@ std::pair<std::int64_t, std::int64_t> lines_of_part(const View& view, const Box&
 
 }  // namespace
 
-LineReaders line_readers(const View& out, std::size_t dimensions) {
-  const std::vector<bool> along = last_dimensions(out, dimensions);
+LineReaders line_readers(const View& out, const std::vector<bool>& along) {
   std::map<PeCoordinate, std::set<std::pair<std::int64_t, std::int64_t>>> lines_of_pe;
   for (const addressing::Shard& shard : out.tensor.descriptor().shards) {
     auto& mine = lines_of_pe[shard.owner];
@@ -170,23 +169,57 @@ LineReaders line_readers(const View& out, std::size_t dimensions) {
   return readers;
 }
 
+namespace {
+
+/// The lines of a part, whole, and who reads them.
+struct PartOfLines {
+  Box part, lines;
+  const tl::MulticastGroup* readers;
+};
+
+/// The parts that the calling PE holds. All programs come to their lines in one order, or they would wait for each
+/// other.
+std::vector<PartOfLines> parts_of_lines(const View& out, const std::vector<bool>& along, const LineReaders& readers) {
+  std::vector<Box> boxes = local_boxes(out);
+  std::ranges::sort(boxes, {}, [&](const Box& part) { return lines_of_part(out, part, along); });
+  std::vector<PartOfLines> parts;
+  for (const Box& box : boxes) {
+    Box lines = box;
+    for (std::size_t d = 0; d < along.size(); ++d)
+      if (along[d]) lines.offset[d] = 0, lines.shape[d] = out.sizes[d];
+    parts.push_back({box, lines, &readers.at(lines_of_part(out, box, along))});
+  }
+  return parts;
+}
+
+}  // namespace
+
+void softmax_parts(const View& x, std::size_t dimension, bool logarithm, const View& out, const LineReaders& readers) {
+  std::vector<bool> along(x.rank(), false);
+  along[dimension] = true;
+  const auto axis = static_cast<int>(dimension);
+  for (const auto& [part, lines, mates] : parts_of_lines(out, along, readers)) {
+    const tl::Tile all = load(*mates, x, lines.offset, lines.shape), own = load(x, part.offset, part.shape);
+    store(out, part.offset, tl::fuse([&] {
+            const tl::Tile whole = tl::cast(fill_out(all, lines.shape), DType::f32);
+            const tl::Tile largest = tl::max(whole, axis, true);
+            const tl::Tile sum = tl::sum(tl::exp(whole - largest), axis, true);
+            const tl::Tile mine = tl::cast(fill_out(own, part.shape), DType::f32) - largest;
+            return tl::cast(logarithm ? mine - tl::log(sum) : tl::exp(mine) * (1.0F / sum), out.dtype());
+          }));
+  }
+}
+
 void normalize_parts(const NormOperands& operands, const NormOptions& options, const NormResults& results,
                      const LineReaders& readers) {
   const View& out = results.out;
   const std::vector<bool> along = last_dimensions(operands.x, options.dimensions);
-  std::vector<Box> parts = local_boxes(out);
-  // All programs come to their lines in one order, or they would wait for each other.
-  std::ranges::sort(parts, {}, [&](const Box& part) { return lines_of_part(out, part, along); });
-  for (const Box& part : parts) {
-    Box line = part;  // or several
-    for (std::size_t d = 0; d < along.size(); ++d)
-      if (along[d]) line.offset[d] = 0, line.shape[d] = out.sizes[d];
-    const tl::MulticastGroup& mates = readers.at(lines_of_part(out, part, along));
-    tl::Tile x = load(mates, operands.x, line.offset, line.shape);
+  for (const auto& [part, lines, mates] : parts_of_lines(out, along, readers)) {
+    tl::Tile x = load(*mates, operands.x, lines.offset, lines.shape);
     tl::Tile own = load(operands.x, part.offset, part.shape);
     tl::Tile residual, own_residual;
     if (operands.residual) {
-      residual = load(mates, *operands.residual, line.offset, line.shape);
+      residual = load(*mates, *operands.residual, lines.offset, lines.shape);
       own_residual = load(*operands.residual, part.offset, part.shape);
     }
     const tl::Tile factors = load_if(operands.weight, part.offset, part.shape);
@@ -197,7 +230,7 @@ void normalize_parts(const NormOperands& operands, const NormOptions& options, c
       x = x + residual;
     }
     store(out, part.offset, tl::fuse([&] {
-            tl::Tile whole = fill_out(tl::cast(x, DType::f32), line.shape);
+            tl::Tile whole = fill_out(tl::cast(x, DType::f32), lines.shape);
             tl::Tile mine = fill_out(tl::cast(own, DType::f32), part.shape);
             if (options.centred) {
               const tl::Tile mean = mean_of(whole, along);

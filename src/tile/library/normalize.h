@@ -48,12 +48,14 @@ void normalize(const NormOperands& operands, const NormOptions& options, const N
 /// hold such a part, and load its lines together.
 using LineReaders = std::map<std::pair<std::int64_t, std::int64_t>, tl::MulticastGroup>;
 /// REQUIRES: a program for each PE that holds a part of `out`, in the order of the PEs.
-LineReaders line_readers(const View& out, std::size_t dimensions);
+LineReaders line_readers(const View& out, const std::vector<bool>& along);
 
 /// The same values, bit for bit, where there are few lines and many programs hold parts of them: they read whole lines
 /// by multicast, and each normalises and writes what it holds. A line that one program writes to all holders touches a
 /// page of each.
 void normalize_parts(const NormOperands& operands, const NormOptions& options, const NormResults& results,
                      const LineReaders& readers);
+/// Likewise of softmax.
+void softmax_parts(const View& x, std::size_t dimension, bool logarithm, const View& out, const LineReaders& readers);
 
 }  // namespace kernbench::tile::library

@@ -73,8 +73,12 @@ void Program::run(sim::AgentId agent, const std::function<void()>& body) {
   slot = shared_from_this();
   environment_.stream.tell(Topic::programs, [this](OperationConsumer& each) { each.on_program_begin(*this); });
   try {
-    do run_one(body);
-    while (go_on());
+    do {
+      run_body(body);
+      check_all_awaited();
+      check_no_tiles();
+    } while (go_on());
+    drain();
   } catch (const Cancelled&) {
     abandon();
     throw;
@@ -87,21 +91,25 @@ void Program::run(sim::AgentId agent, const std::function<void()>& body) {
   finish();
 }
 
-void Program::run_one(const std::function<void()>& body) {
-  run_body(body);
-  check_all_awaited();
+void Program::drain() {
   while (!pending_.empty()) {
     const KernelCommandRef command(&pending_.front());
     const Step step(*this, Activity::drain, command->where, command.get());
     command->done.wait();
   }
-  if (!live_objects_.empty()) {
-    throw ProgramError("TileLifetimeError",
-                       fmt::format("a tile outlives its kernel: tiles live in the TCM while their kernel runs; store "
-                                   "them to a tensor instead of keeping handles. Tiles:{}",
-                                   live_objects_text()),
-                       program_text());
-  }
+}
+
+/// The program that runs has returned. What it has under way holds room, but no tiles: those that are left are the
+/// kernel's own, or of a command that has not begun, for which it waits.
+void Program::check_no_tiles() {
+  if (live_objects_.empty()) return;
+  drain();
+  if (live_objects_.empty()) return;
+  throw ProgramError("TileLifetimeError",
+                     fmt::format("a tile outlives its kernel: tiles live in the TCM while their kernel runs; store "
+                                 "them to a tensor instead of keeping handles. Tiles:{}",
+                                 live_objects_text()),
+                     program_text());
 }
 
 /// Makes the next program of this PE the one that runs; false when there is none.
@@ -113,11 +121,16 @@ bool Program::go_on() {
     sim::this_fiber::sleep(environment_.machine.pe_spec(at_).control.start_latency);
   }
   ++id_;
+  begins_.push_back(next_number_);
   reads_ = {};
   where_ = {};
   sim::this_fiber::note_progress();
   environment_.stream.tell(Topic::programs, [this](OperationConsumer& each) { each.on_program_next(*this); });
   return true;
+}
+
+std::int64_t Program::id_of(std::uint64_t operation) const {
+  return id_ - (begins_.end() - std::ranges::upper_bound(begins_, operation));
 }
 
 std::string Program::last_place() const {

@@ -60,6 +60,8 @@ class Program final : public hardware::CommandObserver, public std::enable_share
   PeCoordinate coordinate() const { return at_; }
   /// The number in the launch of the program that runs now.
   std::int64_t id() const { return id_; }
+  /// That of the program whose operation has this number: of a grid an earlier one's may be under way still.
+  std::int64_t id_of(std::uint64_t operation) const;
   const LaunchRecord& launch() const { return *launch_; }
   /// What the programs of its launch have called together.
   MulticastTable& multicasts();
@@ -169,7 +171,8 @@ class Program final : public hardware::CommandObserver, public std::enable_share
   void add_memory_dependencies(KernelCommand& command);
   void add_buffer_dependencies(KernelCommand& command);
   void add_edges(KernelCommand& command) const;
-  void run_one(const std::function<void()>& body);
+  void drain();
+  void check_no_tiles();
   void run_body(const std::function<void()>& body);
   bool go_on();
   void check_all_awaited() const;
@@ -190,6 +193,7 @@ class Program final : public hardware::CommandObserver, public std::enable_share
   hardware::ProcessingElement& pe_;
   sim::AgentId agent_;
   std::uint64_t next_number_ = 0;
+  std::vector<std::uint64_t> begins_;  // the first operations of the PE's programs behind the first one
   std::uint64_t next_object_ = 0;
   std::uint64_t next_async_ = 0;
   IntrusiveList<KernelCommand, &KernelCommand::in_program> pending_;  // in program order
