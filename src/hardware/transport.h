@@ -4,10 +4,12 @@
 #include <cstddef>
 #include <map>
 #include <span>
+#include <tuple>
 #include <unordered_map>
 #include <utility>
 #include <vector>
 
+#include "base/address.h"
 #include "hardware/fabric/fabric.h"
 #include "hardware/fabric/tree.h"
 #include "hardware/layout.h"
@@ -37,7 +39,12 @@ class Transport {
 
   TransferEnd slice(PeCoordinate owner) const;
   TransferEnd tcm(PeCoordinate pe) const;
-  TransferEnd sram(CubeCoordinate cube) const;
+  /// The SRAM of the PE's cube, by the port that is this PE's.
+  TransferEnd sram(PeCoordinate by) const;
+  /// What a leg touches: `sram(at)`, or the slice.
+  TransferEnd memory(AddressSpace space, PeCoordinate at) const {
+    return space == AddressSpace::sram ? sram(at) : slice(at);
+  }
   /// Without a memory.
   static TransferEnd end(topology::Endpoint at) { return {at, {}, 0}; }
 
@@ -92,8 +99,8 @@ class Transport {
   const topology::Network& network_;
   const Layout& layout_;
   Bytes burst_, granule_, header_;
-  std::unordered_map<Way, std::vector<Stage>, WayHash> routes_;                // only looked up, never walked
-  std::map<std::pair<std::uint64_t, std::vector<PeCoordinate>>, Tree> trees_;  // by first server and network, and ends
+  std::unordered_map<Way, std::vector<Stage>, WayHash> routes_;  // only looked up, never walked
+  std::map<std::tuple<topology::Endpoint, VirtualNetwork, std::vector<PeCoordinate>>, Tree> trees_;  // by its ends
 };
 
 /// Calls `callback` now.
