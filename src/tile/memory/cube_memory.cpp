@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include "addressing/locate.h"
+#include "base/name_format.h"
 #include "base/text.h"
 #include "kernbench/error.h"
 #include "tile/memory/access.h"

@@ -1,4 +1,5 @@
 // Memory that the programs of a cube share: allocation, loads and stores.
+#include <string>
 #include <utility>
 
 #include "kernbench/tl.h"
@@ -57,11 +58,12 @@ Extents CubeBuffer::shape() const {
 CubeBuffer alloc(Extents shape, DType dtype, CubeScope scope, Where where) {
   const AccessCall call = access_call("alloc", "alloc", where);
   tile::check_buffer(call, shape, dtype);
-  if (scope.name.empty()) {
+  const std::string name = std::move(scope.name);
+  if (name.empty()) {
     call.value_error("memory of the cube needs a name, by which its programs share it: tl::CubeScope{\"weights\"}");
   }
   return CubeBuffer(std::make_shared<tile::CubeBufferState>(
-      call.program, call.program.cube_memory().region(call, scope.name, dtype, shape)));
+      call.program, call.program.cube_memory().region(call, name, dtype, shape)));
 }
 
 Tile load(const CubeBuffer& buffer, Extents offsets, Extents shape, Where where) {
