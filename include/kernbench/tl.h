@@ -6,6 +6,7 @@
 #include "kernbench/tl/atomics.h"
 #include "kernbench/tl/composite.h"
 #include "kernbench/tl/compute.h"
+#include "kernbench/tl/cube_memory.h"
 #include "kernbench/tl/fuse.h"
 #include "kernbench/tl/memory.h"
 #include "kernbench/tl/multicast.h"

@@ -63,6 +63,11 @@ PhysAddr hbm_slice_address(PeCoordinate slice, Bytes slice_capacity, std::uint64
                            .offset = index(slice.pe.value) * capacity + offset});
 }
 
+PhysAddr sram_address(CubeCoordinate cube, std::uint64_t offset) {
+  return PhysAddr::encode(
+      {.sip = cube.sip, .cube = cube.cube, .space = AddressSpace::sram, .pe = {}, .offset = offset});
+}
+
 std::string to_text(PhysAddr address) {
   const AddressFields fields = address.decode();
   const AddressRange& range = address_range(fields.space);

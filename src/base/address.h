@@ -92,6 +92,9 @@ std::span<const AddressRange> address_map();
 /// The address of byte `offset` of a PE's HBM slice; each PE owns `slice_capacity` consecutive bytes of its cube's HBM.
 PhysAddr hbm_slice_address(PeCoordinate slice, Bytes slice_capacity, std::uint64_t offset);
 
+/// The address of byte `offset` of the SRAM of a PE's cube.
+PhysAddr sram_address(CubeCoordinate cube, std::uint64_t offset);
+
 /// "sip0.cube2.hbm+0x1f000", "sip0.cube2.pe5.tcm+0x40".
 std::string to_text(PhysAddr address);
 

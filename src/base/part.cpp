@@ -29,6 +29,8 @@ constexpr std::array<Form, kPartKindCount> kForms{{
     {PartScope::cube, "m_cpu.eject"},
     {PartScope::cube, "sram.out"},
     {PartScope::cube, "sram.in"},
+    {PartScope::pe, "sram.out"},
+    {PartScope::pe, "sram.in"},
     {PartScope::pe, "inject"},
     {PartScope::pe, "eject"},
     {PartScope::pe, "hbm.out"},

@@ -32,7 +32,9 @@ enum class PartKind : std::uint8_t {
   m_cpu_eject,
   sram_out,
   sram_in,
-  // links of a PE and of its router
+  // links of a PE and of its router; the first two are of an SRAM with a port at every router
+  sram_port_out,
+  sram_port_in,
   pe_inject,
   pe_eject,
   hbm_out,

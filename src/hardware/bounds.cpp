@@ -100,11 +100,13 @@ bool own(topology::ModelKind kind, const std::string& model) {
 Bounds::Path Bounds::path(PeCoordinate pe, PeCoordinate other, Way way) {
   const auto index = [&](PeCoordinate at) { return static_cast<std::uint64_t>(layout_.pe_index(at)); };
   const auto [path, is_new] =
-      paths_.find_or_add((index(pe) << 34) | (index(other) << 2) | static_cast<std::uint64_t>(way));
+      paths_.find_or_add((index(pe) << 34) | (index(other) << 3) | static_cast<std::uint64_t>(way));
   if (!is_new) return path;
   const Endpoint here = way == Way::between_slices ? Endpoint::hbm_slice(pe) : Endpoint::pe_port(pe);
-  const Endpoint slice = Endpoint::hbm_slice(other);
-  for (const auto& hop : way == Way::from_slice ? network_.route(slice, here) : network_.route(here, slice)) {
+  const bool in_sram = way == Way::to_sram || way == Way::from_sram;
+  const bool from_memory = way == Way::from_slice || way == Way::from_sram;
+  const Endpoint memory = in_sram ? topology::sram_port(topology_, other) : Endpoint::hbm_slice(other);
+  for (const auto& hop : from_memory ? network_.route(memory, here) : network_.route(here, memory)) {
     const topology::LinkSpec& link = network_.link(hop.link).spec;
     path.latency += std::max(link.latency, kLeast);
     const Bandwidth rate = at_best(link);
@@ -125,7 +127,22 @@ Time Bounds::answer(const Path& path, const DmaLeg& leg) const {
   return topology_.cube.hbm.atomic + path.latency + kLeast + slowest;
 }
 
+Bounds::Way Bounds::way_of(const DmaLeg& leg, bool to_memory) {
+  if (leg.in_sram()) return to_memory ? Way::to_sram : Way::from_sram;
+  return to_memory ? Way::to_slice : Way::from_slice;
+}
+
+Time Bounds::sram_data(const Path& path, const DmaLeg& leg) const {
+  const Bytes bytes = leg.total();
+  if (bytes == Bytes()) return {};
+  const topology::SramSpec& sram = topology_.cube.sram;
+  Time slowest = std::max(service(bytes, sram.bandwidth, Bytes()), service(bytes, topology_.pe.tcm.bandwidth, Bytes()));
+  if (path.slowest != Bandwidth()) slowest = std::max(slowest, service(bytes, path.slowest, Bytes()));
+  return std::max(sram.latency, kLeast) + kLeast + path.latency + slowest;
+}
+
 Time Bounds::data(const Path& path, const DmaLeg& leg) const {
+  if (leg.in_sram()) return sram_data(path, leg);
   const topology::HbmSpec& hbm = topology_.cube.hbm;
   const Bytes granule = hbm.interleave;
   const Bandwidth channel = hbm.channel_bandwidth();
@@ -158,11 +175,12 @@ Time Bounds::data(const Path& path, const DmaLeg& leg) const {
 
 /// Before the bytes of a leg move, or behind that.
 Time Bounds::request(PeCoordinate pe, const DmaWork& work, const DmaLeg& leg) {
-  if (work.kind == DmaKind::multicast && work.multicast->home()) {
-    const PeCoordinate home = *work.multicast->home();
-    return message(path(pe, home, Way::to_slice)) + message(path(home, leg.slice, Way::between_slices));
+  if (work.kind == DmaKind::multicast && work.multicast->home() != nullptr) {
+    const DmaLeg& home = *work.multicast->home();
+    const Time report = message(path(pe, home.slice, way_of(home, true)));
+    return leg.in_sram() ? report : report + message(path(home.slice, leg.slice, Way::between_slices));
   }
-  const Path back = path(pe, leg.slice, work.writes() ? Way::from_slice : Way::to_slice);
+  const Path back = path(pe, leg.slice, way_of(leg, !work.writes()));
   return work.kind == DmaKind::atomic ? answer(back, leg) : message(back);
 }
 
@@ -172,7 +190,7 @@ CommandBound Bounds::dma(PeCoordinate pe, const DmaWork& work) {
   for (std::size_t i = 0; i < work.legs.size(); ++i) {
     const DmaLeg& leg = work.legs[i];
     const Time asked = request(pe, work, leg);
-    const Time moved = data(path(pe, leg.slice, work.writes() ? Way::to_slice : Way::from_slice), leg);
+    const Time moved = data(path(pe, leg.slice, way_of(leg, work.writes())), leg);
     if (asked + moved <= longest.request + longest.work) continue;
     longest.request = asked;
     longest.work = moved;

@@ -44,17 +44,19 @@ class Bounds {
   CommandBound of(PeCoordinate pe, const Command& command);
 
  private:
-  /// What a route between a PE, or its slice, and a slice adds.
+  /// What a route between a PE, or its slice, and a memory adds.
   struct Path {
     Time latency;
     Bandwidth slowest;  // 0 where there is no link
   };
-  enum class Way : std::uint8_t { to_slice, from_slice, between_slices };
+  enum class Way : std::uint8_t { to_slice, from_slice, between_slices, to_sram, from_sram };
   Path path(PeCoordinate pe, PeCoordinate other, Way way);
+  static Way way_of(const DmaLeg& leg, bool to_memory);
   Time message(const Path& path) const;
   Time request(PeCoordinate pe, const DmaWork& work, const DmaLeg& leg);
   Time answer(const Path& path, const DmaLeg& leg) const;
   Time data(const Path& path, const DmaLeg& leg) const;
+  Time sram_data(const Path& path, const DmaLeg& leg) const;
   CommandBound dma(PeCoordinate pe, const DmaWork& work);
 
   const topology::Topology& topology_;

@@ -288,16 +288,14 @@ CommandBound Machine::least(PeCoordinate pe, const Command& command) {
 
 std::vector<ServerId> Machine::servers_of(PeCoordinate pe, const DmaWork& work, std::size_t leg) {
   using topology::Endpoint;
-  const PeCoordinate slice = work.legs[leg].slice;
-  const Endpoint port = Endpoint::pe_port(pe), memory = Endpoint::hbm_slice(slice);
   Implementation& machine = *implementation_;
+  const TransferEnd end = machine.transport.memory(work.legs[leg].memory, work.legs[leg].slice);
+  const Endpoint port = Endpoint::pe_port(pe), memory = end.at;
   const auto links = machine.transport.route(Transport::end(work.writes() ? port : memory),
                                              Transport::end(work.writes() ? memory : port), VirtualNetwork::request);
   std::vector<ServerId> servers;
-  servers.reserve(static_cast<std::size_t>(machine.layout.channels()) + links.size() + 1);
-  for (std::int32_t channel = 0; channel < machine.layout.channels(); ++channel) {
-    servers.push_back(machine.layout.channel(slice, channel));
-  }
+  servers.reserve(end.group + links.size() + 1);
+  for (std::uint32_t each = 0; each < end.group; ++each) servers.push_back({end.server.value + each});
   for (const Stage& link : links) servers.push_back(link.server);
   servers.push_back(machine.layout.tcm_port(pe));
   return servers;

@@ -22,8 +22,8 @@ TransferEnd Transport::tcm(PeCoordinate pe) const {
   return {topology::Endpoint::pe_port(pe), layout_.tcm_port(pe), 1};
 }
 
-TransferEnd Transport::sram(CubeCoordinate cube) const {
-  return {topology::Endpoint::sram(cube), layout_.sram(cube), 1};
+TransferEnd Transport::sram(PeCoordinate by) const {
+  return {topology::sram_port(network_.topology(), by), layout_.sram({by.sip, by.cube}), 1};
 }
 
 std::uint64_t Transport::key_of(const Way& way) const {
@@ -77,8 +77,7 @@ std::span<const Stage> Transport::route_by_io(const TransferEnd& from, SipId io,
 }
 
 const Tree& Transport::tree(const TransferEnd& from, std::span<const PeCoordinate> to, VirtualNetwork network) {
-  const std::uint64_t begin = std::uint64_t{from.server.value} * 4 + static_cast<std::uint64_t>(network);
-  const auto [found, is_new] = trees_.try_emplace({begin, std::vector<PeCoordinate>(to.begin(), to.end())});
+  const auto [found, is_new] = trees_.try_emplace({from.at, network, std::vector<PeCoordinate>(to.begin(), to.end())});
   if (!is_new) return found->second;
   std::vector<std::span<const Stage>> paths;
   paths.reserve(to.size());

@@ -6,9 +6,11 @@
 #include <deque>
 #include <map>
 #include <span>
+#include <tuple>
 #include <utility>
 #include <vector>
 
+#include "base/address.h"
 #include "base/flat_table.h"
 #include "hardware/fabric/fabric.h"
 #include "hardware/fabric/tree.h"
@@ -38,7 +40,12 @@ class Transport {
 
   TransferEnd slice(PeCoordinate owner) const;
   TransferEnd tcm(PeCoordinate pe) const;
-  TransferEnd sram(CubeCoordinate cube) const;
+  /// The SRAM of the PE's cube, by the port that is this PE's.
+  TransferEnd sram(PeCoordinate by) const;
+  /// What a leg touches: `sram(at)`, or the slice.
+  TransferEnd memory(AddressSpace space, PeCoordinate at) const {
+    return space == AddressSpace::sram ? sram(at) : slice(at);
+  }
   /// Without a memory.
   static TransferEnd end(topology::Endpoint at) { return {at, {}, 0}; }
 
@@ -95,7 +102,7 @@ class Transport {
   FlatTable<std::span<const Stage>> routes_;
   std::map<std::pair<std::int32_t, std::uint64_t>, std::span<const Stage>> routes_by_io_;  // by SIP, and the same key
   std::deque<std::vector<Stage>> stages_;                                                  // of them all
-  std::map<std::pair<std::uint64_t, std::vector<PeCoordinate>>, Tree> trees_;  // by first server and network, and ends
+  std::map<std::tuple<topology::Endpoint, VirtualNetwork, std::vector<PeCoordinate>>, Tree> trees_;  // by its ends
 };
 
 /// Calls `callback` now.

@@ -17,20 +17,28 @@
 
 namespace kernbench::hardware {
 
-/// The part of a DMA command that touches one HBM slice.
+/// The part of a DMA command that touches one memory: an HBM slice, or the SRAM of a cube.
 struct DmaLeg {
-  PeCoordinate slice;
-  std::vector<StridedRange> ranges;  // addresses local to the slice
+  PeCoordinate slice;                       // of the SRAM: the PE by whose port its bytes go
+  std::vector<StridedRange> ranges;         // addresses local to the slice, or to the SRAM
+  AddressSpace memory = AddressSpace::hbm;  // or sram
   Bytes total() const {
     Bytes sum{0};
     for (const StridedRange& range : ranges) sum += range.total();
     return sum;
   }
+  bool in_sram() const { return memory == AddressSpace::sram; }
+  /// Whether both touch one memory.
+  bool meets(const DmaLeg& other) const {
+    if (memory != other.memory) return false;
+    if (in_sram()) return slice.sip == other.slice.sip && slice.cube == other.slice.cube;
+    return slice == other.slice;
+  }
 };
 
 enum class DmaKind : std::uint8_t {
-  read,       // HBM to TCM
-  write,      // TCM to HBM
+  read,       // HBM or SRAM to TCM
+  write,      // TCM to HBM or SRAM
   atomic,     // a write that brings the old values back
   multicast,  // a read, together with other PEs
 };

@@ -74,6 +74,7 @@ Simulation::Simulation(const SimulateOptions& options, topology::Topology topolo
                    &failures_},
       launch_queues_(*this),
       devices_(std::make_unique<SimulatedDevices>(*this)) {
+  environment_.sram = queue_resources_;
   log_.subscribe_to(stream_);
   if (options.explain) {
     explainer_.emplace(machine_).subscribe_to(stream_);

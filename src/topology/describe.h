@@ -35,6 +35,8 @@ inline constexpr std::array<std::string_view, 5> kSystemTopologyNames{"ring_1d",
 
 /// The names of IoAttachment's values, in their order.
 inline constexpr std::array<std::string_view, 2> kIoAttachmentNames{"corner", "west_edge"};
+/// Likewise SramPorts.
+inline constexpr std::array<std::string_view, 2> kSramPortsNames{"first_router", "every_router"};
 
 /// How a yes or no is written: false, then true.
 inline constexpr std::array<std::string_view, 2> kTruthNames{"false", "true"};
@@ -170,6 +172,9 @@ void describe(V& visit, S& sram) {
   visit.field({"capacity", "of the cube", true, 1, limits::sram}, sram.capacity);
   visit.field({"bandwidth", "of the cube", true, 1, limits::bandwidth}, sram.bandwidth);
   visit.field({"latency", "from the start of an access to its first byte", false, 0, limits::time}, sram.latency);
+  visit.field(
+      {"ports", "one at the router of PE 0, or one at every router, for the PE there", false, 0, 0, kSramPortsNames},
+      sram.ports);
 }
 
 template <class V, SpecOf<ManagementCpuSpec> S>

@@ -14,6 +14,10 @@ LinkEnd io_end(SipId sip) {
   return {LinkEnd::Kind::io, {sip, {}, {}}};
 }
 
+std::int32_t sram_ports(const Topology& topology) {
+  return topology.cube.sram.ports == SramPorts::every_router ? topology.cube.pes.count() : 1;
+}
+
 }  // namespace
 
 Network::Network(const Topology& topology) : topology_(topology), system_(topology.system) {
@@ -77,7 +81,12 @@ void Network::add_cube(CubeCoordinate cube, std::uint32_t base) {
   add_attached(PartKind::m_cpu_inject, PartKind::m_cpu_eject, {LinkEnd::Kind::m_cpu, first}, topology_.cube.noc.link);
   LinkSpec sram = topology_.cube.noc.link;
   sram.bandwidth = topology_.cube.sram.bandwidth;
-  add_attached(PartKind::sram_out, PartKind::sram_in, {LinkEnd::Kind::sram, first}, sram);
+  if (topology_.cube.sram.ports == SramPorts::first_router) {
+    add_attached(PartKind::sram_out, PartKind::sram_in, {LinkEnd::Kind::sram, first}, sram);
+  } else {
+    for (PeCoordinate at = first; at.pe.value < topology_.cube.pes.count(); ++at.pe.value)
+      add_attached(PartKind::sram_port_out, PartKind::sram_port_in, {LinkEnd::Kind::sram, at}, sram);
+  }
   for (std::int32_t pe = 0; pe < topology_.cube.pes.count(); ++pe) add_pe({cube.sip, cube.cube, PeId{pe}}, base);
 }
 
@@ -136,7 +145,7 @@ Network::GridPosition Network::position(CubeId cube, PeId pe) const {
   return {place.x, place.y};
 }
 
-// The router that an endpoint of the mesh hangs off. M_CPU and SRAM have PeId 0.
+// The router that an endpoint of the mesh hangs off. The M_CPU has PeId 0, and so has the only port of an SRAM.
 Network::GridPosition Network::position(Endpoint endpoint) const {
   return position(endpoint.cube, endpoint.pe);
 }
@@ -176,7 +185,8 @@ LinkId Network::attachment(Endpoint endpoint, bool outward) const {
     case Endpoint::Kind::m_cpu:
       return {base + cubes_[index(endpoint.cube.value)] + direction};
     case Endpoint::Kind::sram:
-      return {base + cubes_[index(endpoint.cube.value)] + 2 + direction};
+      return {base + cubes_[index(endpoint.cube.value)] + 2 + 2 * static_cast<std::uint32_t>(endpoint.pe.value) +
+              direction};
     case Endpoint::Kind::pe:
       return {base + nodes_[node_at(position(endpoint))].first + direction};
     case Endpoint::Kind::hbm_slice:
@@ -195,7 +205,8 @@ std::vector<Endpoint> Network::endpoints() const {
     all.push_back(Endpoint::io_cpu(SipId{sip}));
     for (std::int32_t cube = 0; cube < topology_.sip.cubes.count(); ++cube) {
       all.push_back(Endpoint::m_cpu({SipId{sip}, CubeId{cube}}));
-      all.push_back(Endpoint::sram({SipId{sip}, CubeId{cube}}));
+      for (std::int32_t port = 0; port < sram_ports(topology_); ++port)
+        all.push_back(Endpoint::sram({SipId{sip}, CubeId{cube}, PeId{port}}));
       for (std::int32_t pe = 0; pe < topology_.cube.pes.count(); ++pe) {
         const PeCoordinate at{SipId{sip}, CubeId{cube}, PeId{pe}};
         all.push_back(Endpoint::pe_port(at));
@@ -216,8 +227,9 @@ bool Network::contains(Endpoint endpoint) const {
     case Endpoint::Kind::io_cpu:
       return in_sip && endpoint == Endpoint::io_cpu(endpoint.sip);
     case Endpoint::Kind::m_cpu:
-    case Endpoint::Kind::sram:
       return in_cube && endpoint.pe == PeId{};
+    case Endpoint::Kind::sram:
+      return in_cube && below(endpoint.pe.value, sram_ports(topology_));
     case Endpoint::Kind::pe:
     case Endpoint::Kind::hbm_slice:
       return in_cube && below(endpoint.pe.value, topology_.cube.pes.count());
@@ -293,6 +305,11 @@ Time Network::latency(std::span<const RouteHop> route) const {
   return sum;
 }
 
+Endpoint sram_port(const Topology& topology, PeCoordinate of) {
+  if (topology.cube.sram.ports == SramPorts::every_router) return Endpoint::sram(of);
+  return Endpoint::sram({of.sip, of.cube, PeId{}});
+}
+
 std::string to_text(Endpoint endpoint) {
   const CubeCoordinate cube{endpoint.sip, endpoint.cube};
   const PeCoordinate pe{endpoint.sip, endpoint.cube, endpoint.pe};
@@ -308,7 +325,7 @@ std::string to_text(Endpoint endpoint) {
     case Endpoint::Kind::hbm_slice:
       return kernbench::to_text(pe) + ".hbm";
     case Endpoint::Kind::sram:
-      return kernbench::to_text(cube) + ".sram";
+      return (endpoint.pe == PeId{} ? kernbench::to_text(cube) : kernbench::to_text(pe)) + ".sram";
   }
   return {};
 }

@@ -29,7 +29,8 @@ struct Endpoint {
   static Endpoint m_cpu(CubeCoordinate at) { return {Kind::m_cpu, at.sip, at.cube, {}}; }
   static Endpoint pe_port(PeCoordinate at) { return {Kind::pe, at.sip, at.cube, at.pe}; }
   static Endpoint hbm_slice(PeCoordinate at) { return {Kind::hbm_slice, at.sip, at.cube, at.pe}; }
-  static Endpoint sram(CubeCoordinate at) { return {Kind::sram, at.sip, at.cube, {}}; }
+  /// A port of the SRAM: see sram_port.
+  static Endpoint sram(PeCoordinate at) { return {Kind::sram, at.sip, at.cube, at.pe}; }
   constexpr auto operator<=>(const Endpoint&) const = default;
 };
 
@@ -78,8 +79,8 @@ struct RouteHop {
 /// The routers of a SIP, one for each PE, form one grid: the one of PE (px, py) in cube (cx, cy) stands at
 /// (cx * w + px, cy * h + py), where w x h is the mesh of PEs in a cube. East is +x, south is +y. Packets go along x
 /// first. A link that crosses the border of a cube is a lane of that edge of the cube and has an equal part of the
-/// edge's bandwidth. The M_CPU and the SRAM hang off the router of their cube's PE 0. The SRAM's links have its
-/// bandwidth, and the latency and buffer of the cube's links.
+/// edge's bandwidth. The M_CPU hangs off the router of its cube's PE 0, and so does the SRAM, unless it has a port at
+/// every router. Each of the SRAM's links has its bandwidth, and the latency and buffer of the cube's links.
 ///
 /// The IO chiplet hangs off the router at (0, 0) by a link of its own, or off all routers of the first column, each by
 /// a lane of its cube's west edge. In the latter case packets leave and enter the mesh in the row of their endpoint in
@@ -104,8 +105,8 @@ class Network {
   /// Two endpoints whose route goes over a link that is not between SIPs.
   std::pair<Endpoint, Endpoint> users_of(LinkId id) const;
 
-  /// All endpoints in structural order: the host, then for each SIP its IO_CPU, and for each cube its M_CPU, its
-  /// SRAM and each PE with its HBM slice.
+  /// All endpoints in structural order: the host, then for each SIP its IO_CPU, and for each cube its M_CPU, the ports
+  /// of its SRAM and each PE with its HBM slice.
   std::vector<Endpoint> endpoints() const;
   bool contains(Endpoint endpoint) const;
 
@@ -167,12 +168,15 @@ class Network {
   std::vector<std::uint32_t> system_first_;  // by node of the system graph: its first link to a neighbour
   std::uint32_t mesh_first_ = 0;             // first link of SIP 0; each SIP has sip_links_ of them in the same order
   std::uint32_t sip_links_ = 0;
-  std::vector<std::uint32_t> cubes_;  // by cube: offset of its M_CPU's links in its SIP; its SRAM's follow
+  std::vector<std::uint32_t> cubes_;  // by cube: offset of its M_CPU's links in its SIP; its SRAM's follow, by port
   std::vector<Node> nodes_;           // by cube and PE: offsets of its links in its SIP
 };
 
+/// Where bytes for this PE enter and leave the SRAM of its cube.
+Endpoint sram_port(const Topology& topology, PeCoordinate of);
+
 /// "host", "sip0.io", "sip0.cube2.m_cpu", "sip0.cube2.pe5", "sip0.cube2.pe5.hbm",
-/// "sip0.cube2.sram".
+/// "sip0.cube2.sram", of its other ports "sip0.cube2.pe5.sram".
 std::string to_text(Endpoint endpoint);
 
 }  // namespace kernbench::topology

@@ -55,7 +55,7 @@ Endpoint Network::user_at(const LinkEnd& end, const LinkEnd& other) {
     case LinkEnd::Kind::hbm_slice:
       return Endpoint::hbm_slice(end.at);
     case LinkEnd::Kind::sram:
-      return Endpoint::sram(cube);
+      return Endpoint::sram(end.at);
     case LinkEnd::Kind::host:
     case LinkEnd::Kind::sip_switch:
       break;

@@ -109,10 +109,14 @@ struct HbmSpec {
   bool operator==(const HbmSpec&) const = default;
 };
 
+/// Where the SRAM of a cube meets the network: behind the router of PE 0, or behind each router by a port of its own.
+enum class SramPorts : std::uint8_t { first_router, every_router };
+
 struct SramSpec {
   Bytes capacity;
   Bandwidth bandwidth;
-  Time latency = Time::nanoseconds(5);  // assumption: a few cycles of a banked array
+  Time latency = Time::nanoseconds(5);        // assumption: a few cycles of a banked array
+  SramPorts ports = SramPorts::first_router;  // assumption: the fewest wires
   bool operator==(const SramSpec&) const = default;
 };
 

@@ -74,6 +74,7 @@ class Generator {
 
   DmaLeg any_leg(std::int32_t sip) {
     DmaLeg part{any_pe(sip), {}};
+    if (chance(15)) part.memory = AddressSpace::sram;
     for (std::int64_t n = pick(1, 2); n > 0; --n) {
       const std::int64_t rows = chance(50) ? 1 : pick(1, 12);
       const std::int64_t row = rows == 1 ? pick(1, 9000) : pick(1, 1500);

@@ -12,17 +12,13 @@ namespace kernbench::hardware {
 
 using topology::Endpoint;
 
-namespace {
-
-CubeCoordinate cube_of(PeCoordinate pe) {
-  return {pe.sip, pe.cube};
-}
-
-}  // namespace
-
-Endpoint memory_of(const Channel& channel) {
-  if (channel.parameters.buffer_kind == BufferKind::hbm) return Endpoint::hbm_slice(channel.receiver);
-  if (channel.parameters.buffer_kind == BufferKind::sram) return Endpoint::sram(cube_of(channel.receiver));
+Endpoint memory_of(const Bench& bench, const Channel& channel) {
+  const PeCoordinate at = channel.receiver;
+  if (channel.parameters.buffer_kind == BufferKind::hbm) return Endpoint::hbm_slice(at);
+  if (channel.parameters.buffer_kind == BufferKind::sram) {
+    const bool everywhere = bench.topology.cube.sram.ports == topology::SramPorts::every_router;
+    return Endpoint::sram({at.sip, at.cube, everywhere ? at.pe : PeId{}});
+  }
   return Endpoint::pe_port(channel.receiver);
 }
 
@@ -46,7 +42,8 @@ std::uint64_t address_of(const Bench& bench, const Channel& channel, std::int32_
 
 std::vector<Stage> fill_route(const Bench& bench, const Channel& channel) {
   std::vector<Stage> route{bench.tcm_port(channel.sender)};
-  for (const Stage& link : bench.links(Endpoint::pe_port(channel.sender), memory_of(channel))) route.push_back(link);
+  for (const Stage& link : bench.links(Endpoint::pe_port(channel.sender), memory_of(bench, channel)))
+    route.push_back(link);
   route.push_back(stage_of(bench, channel));
   return route;
 }
@@ -56,7 +53,8 @@ namespace {
 std::vector<Stage> drain_route(const Bench& bench, const Channel& channel) {
   std::vector<Stage> route;
   if (channel.parameters.buffer_kind != BufferKind::tcm) route.push_back(stage_of(bench, channel));
-  for (const Stage& link : bench.links(memory_of(channel), Endpoint::pe_port(channel.receiver))) route.push_back(link);
+  for (const Stage& link : bench.links(memory_of(bench, channel), Endpoint::pe_port(channel.receiver)))
+    route.push_back(link);
   route.push_back(bench.tcm_port(channel.receiver));
   return route;
 }
@@ -74,7 +72,7 @@ Time noticed(const Bench& bench, const Channel& channel, Time since, Time home) 
 }  // namespace
 
 Time announced(const Bench& bench, const Channel& channel, Bytes bytes, Time start, Time departed) {
-  const auto payload = bench.network.route(Endpoint::pe_port(channel.sender), memory_of(channel));
+  const auto payload = bench.network.route(Endpoint::pe_port(channel.sender), memory_of(bench, channel));
   const auto header = bench.network.route(Endpoint::pe_port(channel.sender), Endpoint::pe_port(channel.receiver));
   Time head = start + ps(1);  // of the payload, behind the port
   Time ready = departed, tail;
@@ -128,7 +126,7 @@ std::vector<SegmentTimes> one_slot_law(const Bench& bench, const Channel& channe
     const Time header = announced(bench, channel, parameters.slot_size, t.started, t.departed);
     t.arrived = std::max(payload.delivered, header) + bench.topology.pe.ipcq.meta_latency;
     Time begin = t.arrived;
-    if (parameters.buffer_kind == BufferKind::sram) begin += bench.message_time(receiver, memory_of(channel));
+    if (parameters.buffer_kind == BufferKind::sram) begin += bench.message_time(receiver, memory_of(bench, channel));
     t.drained = bench.transfer_times(drain_route(bench, channel), {range}, begin).delivered;
     t.credit_home = t.drained + bench.message_time(receiver, sender, parameters.ipcq_credit_size_bytes);
     times.push_back(t);
@@ -243,7 +241,7 @@ class Law {
           [this, index] { drained(index); });
     };
     if (channel_.parameters.buffer_kind != BufferKind::sram) return start();
-    message(kReceiver, Endpoint::pe_port(channel_.receiver), memory_of(channel_), VirtualNetwork::request,
+    message(kReceiver, Endpoint::pe_port(channel_.receiver), memory_of(bench_, channel_), VirtualNetwork::request,
             bench_.topology.cube.noc.header, start);
   }
   void drained(std::size_t index) {

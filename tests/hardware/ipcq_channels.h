@@ -15,7 +15,7 @@ Channel channel(const topology::Topology& topology, PeCoordinate sender, PeCoord
                 std::uint64_t offset = 0);
 
 /// The memory of a channel's slots: in the network, as a stage, and the address of a slot that selects servers of it.
-topology::Endpoint memory_of(const Channel& channel);
+topology::Endpoint memory_of(const Bench& bench, const Channel& channel);
 Stage stage_of(const Bench& bench, const Channel& channel);
 std::uint64_t address_of(const Bench& bench, const Channel& channel, std::int32_t slot);
 /// From the sender into a slot.

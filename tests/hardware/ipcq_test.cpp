@@ -73,9 +73,19 @@ const std::vector<Way>& ways() {
   return all;
 }
 
-class IpcqLaw : public testing::TestWithParam<BufferKind> {
+/// Where slots lie; of an SRAM with one port, or with one at every router.
+struct SlotMemory {
+  BufferKind kind;
+  topology::SramPorts ports = topology::SramPorts::first_router;
+};
+
+class IpcqLaw : public testing::TestWithParam<SlotMemory> {
  protected:
-  static topology::Topology machine() { return small_machine({2, 2}, {2, 1}, 2); }
+  static topology::Topology machine() {
+    topology::Topology machine = small_machine({2, 2}, {2, 1}, 2);
+    machine.cube.sram.ports = GetParam().ports;
+    return machine;
+  }
 };
 
 TEST_P(IpcqLaw, SegmentsThroughOneSlotTakeTheirClosedForm) {
@@ -83,7 +93,7 @@ TEST_P(IpcqLaw, SegmentsThroughOneSlotTakeTheirClosedForm) {
     for (const Backpressure backpressure : {Backpressure::sleep, Backpressure::poll}) {
       for (std::int64_t k = 1; k <= 5; ++k) {
         Bench bench(machine());
-        const Channel c = channel(bench.topology, way.from, way.to, parameters(GetParam(), 1, 768, backpressure));
+        const Channel c = channel(bench.topology, way.from, way.to, parameters(GetParam().kind, 1, 768, backpressure));
         bench.install({c});
         const Exchange made = exchange(bench, c, k * 768, Time::microseconds(5), Time::zero());
         const auto law = one_slot_law(bench, c, k, made.send->times.started);
@@ -106,7 +116,7 @@ TEST_P(IpcqLaw, SegmentsOfManyChunksThroughManySlotsFollowTheLaw) {
       for (std::int64_t k = 1; k <= 5; ++k) {
         for (const Backpressure backpressure : {Backpressure::sleep, Backpressure::poll}) {
           Bench bench(machine());
-          QueueParameters p = parameters(GetParam(), slots, 3000, backpressure);
+          QueueParameters p = parameters(GetParam().kind, slots, 3000, backpressure);
           p.vc_chunk_size = Bytes(k % 2 == 0 ? 512 : 2048);
           const Channel c = channel(bench.topology, way.from, way.to, p, 1, 2, 4096);
           bench.install({c});
@@ -124,7 +134,10 @@ TEST_P(IpcqLaw, SegmentsOfManyChunksThroughManySlotsFollowTheLaw) {
   }
 }
 
-INSTANTIATE_TEST_SUITE_P(Kinds, IpcqLaw, testing::Values(BufferKind::tcm, BufferKind::hbm, BufferKind::sram));
+INSTANTIATE_TEST_SUITE_P(Kinds, IpcqLaw,
+                         testing::Values(SlotMemory{BufferKind::tcm}, SlotMemory{BufferKind::hbm},
+                                         SlotMemory{BufferKind::sram},
+                                         SlotMemory{BufferKind::sram, topology::SramPorts::every_router}));
 
 TEST(Ipcq, OneChunkToTheNeighbourIsItsPartsAddedUp) {
   Bench bench(tiny());

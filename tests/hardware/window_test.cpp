@@ -125,7 +125,7 @@ TEST_P(WindowLaw, APutTakesItsTransferAndAnAcknowledgement) {
                                                 put->times.started);
       EXPECT_EQ(put->times.effect, payload.delivered) << way.name << ", " << bytes << " B";
       EXPECT_EQ(put->times.finished,
-                payload.delivered + message(bench, memory_of(w.place), Endpoint::pe_port(way.from)))
+                payload.delivered + message(bench, memory_of(bench, w.place), Endpoint::pe_port(way.from)))
           << way.name << ", " << bytes << " B";
       EXPECT_TRUE(bench.machine.fabric().idle());
     }
@@ -141,10 +141,10 @@ TEST_P(WindowLaw, AGetTakesARequestAndItsTransfer) {
       const Endpoint port = Endpoint::pe_port(way.from);
       std::vector<Stage> route;
       if (!is_one_port(way, GetParam())) route.push_back(stage_of(bench, w.place));
-      for (const Stage& link : bench.links(memory_of(w.place), port)) route.push_back(link);
+      for (const Stage& link : bench.links(memory_of(bench, w.place), port)) route.push_back(link);
       route.push_back(bench.tcm_port(way.from));
       const auto payload = bench.transfer_times(std::move(route), {{address_of(bench, w.place, 0), 1, Bytes(bytes), 0}},
-                                                get->times.started + message(bench, port, memory_of(w.place)));
+                                                get->times.started + message(bench, port, memory_of(bench, w.place)));
       EXPECT_EQ(get->times.effect, payload.departed) << way.name << ", " << bytes << " B";
       EXPECT_EQ(get->times.finished, payload.delivered) << way.name << ", " << bytes << " B";
     }

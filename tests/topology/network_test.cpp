@@ -29,6 +29,7 @@ struct Shape {
   MeshExtent pes;
   std::optional<MeshExtent> mesh = std::nullopt;
   IoAttachment io = IoAttachment::corner;
+  SramPorts ports = SramPorts::first_router;
 };
 
 Topology make(const Shape& shape) {
@@ -39,6 +40,7 @@ Topology make(const Shape& shape) {
   topology.sip.cubes = shape.cubes;
   topology.cube.pes = shape.pes;
   topology.sip.io.attachment = shape.io;
+  topology.cube.sram.ports = shape.ports;
   return topology;
 }
 
@@ -99,11 +101,16 @@ std::map<std::string, std::pair<Ends, LinkSpec>> expected_links(const Topology& 
           const std::string m_cpu = pe.substr(0, pe.size() - 4) + ".m_cpu";
           add(m_cpu + ".inject", {m_cpu, here}, t.cube.noc.link);
           add(m_cpu + ".eject", {here, m_cpu}, t.cube.noc.link);
-          const std::string sram = pe.substr(0, pe.size() - 4) + ".sram";
+        }
+        const bool everywhere = t.cube.sram.ports == SramPorts::every_router;
+        if (everywhere || pe.ends_with(".pe0")) {
+          const std::string cube = pe.substr(0, pe.find(".pe"));
+          const std::string port = (everywhere ? pe : cube) + ".sram";
+          const std::string sram = (pe.ends_with(".pe0") ? cube : pe) + ".sram";
           LinkSpec wide = t.cube.noc.link;
           wide.bandwidth = t.cube.sram.bandwidth;
-          add(sram + ".out", {sram, here}, wide);
-          add(sram + ".in", {here, sram}, wide);
+          add(port + ".out", {sram, here}, wide);
+          add(port + ".in", {here, sram}, wide);
         }
       }
     }
@@ -194,6 +201,7 @@ std::vector<Shape> shapes() {
   for (std::size_t i = 0; i < corners; ++i) {
     all.push_back(all[i]);
     all.back().io = IoAttachment::west_edge;
+    if (i % 2 == 0) all.back().ports = SramPorts::every_router;
   }
   return all;
 }

@@ -1,7 +1,6 @@
 #include "hardware/dma/dma.h"
 
 #include <algorithm>
-#include <optional>
 #include <utility>
 #include <vector>
 
@@ -76,7 +75,7 @@ void DmaQueue::start_legs(std::uint64_t flight) {
     if (work.writes()) {
       start_write(part(flight, leg));
     } else {
-      transport_.message(sender(part(flight, leg)), Endpoint::pe_port(pe_), Endpoint::hbm_slice(work.legs[leg].slice),
+      transport_.message(sender(part(flight, leg)), Endpoint::pe_port(pe_), memory_of(work.legs[leg]).at,
                          VirtualNetwork::request, sim::call<&DmaQueue::start_read>(this, part(flight, leg)));
     }
   }
@@ -85,7 +84,7 @@ void DmaQueue::start_legs(std::uint64_t flight) {
 
 void DmaQueue::start_read(std::uint64_t part) {
   const DmaLeg& leg = leg_of(part);
-  const auto route = transport_.route(transport_.slice(leg.slice), transport_.tcm(pe_), VirtualNetwork::response);
+  const auto route = transport_.route(memory_of(leg), transport_.tcm(pe_), VirtualNetwork::response);
   transport_.transfer(sender(part), route, leg.ranges, sim::call<&DmaQueue::left_memory>(this, part),
                       sim::call<&DmaQueue::leg_done>(this, part), log_of(part));
 }
@@ -93,11 +92,11 @@ void DmaQueue::start_read(std::uint64_t part) {
 // One of the slices asks the others for all members of a multicast, when they have told it that they are ready.
 void DmaQueue::report(std::uint64_t flight) {
   Flight& of = flights_[flight];
-  const std::optional<PeCoordinate> home = of.command->dma().multicast->home();
-  if (!home) return reported(flight);
+  const DmaLeg* const home = of.command->dma().multicast->home();
+  if (home == nullptr) return reported(flight);
   of.reports = true;
-  transport_.message(sender(part(flight, 0)), Endpoint::pe_port(pe_), Endpoint::hbm_slice(*home),
-                     VirtualNetwork::request, sim::call<&DmaQueue::reported>(this, flight));
+  transport_.message(sender(part(flight, 0)), Endpoint::pe_port(pe_), memory_of(*home).at, VirtualNetwork::request,
+                     sim::call<&DmaQueue::reported>(this, flight));
 }
 
 void DmaQueue::reported(std::uint64_t flight) {
@@ -112,11 +111,11 @@ void DmaQueue::reported(std::uint64_t flight) {
 // In the name of the first member.
 void DmaQueue::ask_slices(std::uint64_t flight) {
   const DmaWork& work = flights_[flight].command->dma();
-  const std::optional<PeCoordinate> home = work.multicast->home();
-  const Endpoint from = home ? Endpoint::hbm_slice(*home) : Endpoint::pe_port(pe_);
+  const DmaLeg* const home = work.multicast->home();
+  const Endpoint from = home != nullptr ? memory_of(*home).at : Endpoint::pe_port(pe_);
   for (std::uint64_t leg = 0; leg < work.legs.size(); ++leg) {
-    transport_.message(sender(part(flight, leg)), from, Endpoint::hbm_slice(work.legs[leg].slice),
-                       VirtualNetwork::request, sim::call<&DmaQueue::slice_asked>(this, part(flight, leg)));
+    transport_.message(sender(part(flight, leg)), from, memory_of(work.legs[leg]).at, VirtualNetwork::request,
+                       sim::call<&DmaQueue::slice_asked>(this, part(flight, leg)));
   }
 }
 
@@ -142,7 +141,7 @@ void DmaQueue::needs(const Command& command, std::vector<sim::WaitEdge>& edges) 
 
 void DmaQueue::start_write(std::uint64_t part) {
   const DmaLeg& leg = leg_of(part);
-  const auto route = transport_.route(transport_.tcm(pe_), transport_.slice(leg.slice), VirtualNetwork::request);
+  const auto route = transport_.route(transport_.tcm(pe_), memory_of(leg), VirtualNetwork::request);
   transport_.transfer(sender(part), route, leg.ranges, {}, sim::call<&DmaQueue::landed>(this, part), log_of(part));
 }
 
@@ -154,7 +153,7 @@ void DmaQueue::landed(std::uint64_t part) {
   memory_accessed(part);
   const Command& command = *flight_of(part).command;
   if (command.dma().kind != DmaKind::atomic) {
-    return transport_.message(sender(part), Endpoint::hbm_slice(leg_of(part).slice), Endpoint::pe_port(pe_),
+    return transport_.message(sender(part), memory_of(leg_of(part)).at, Endpoint::pe_port(pe_),
                               VirtualNetwork::response, sim::call<&DmaQueue::leg_done>(this, part));
   }
   if (atomic_ == Time::zero()) return respond(part);
@@ -165,8 +164,7 @@ void DmaQueue::landed(std::uint64_t part) {
 // The old values, packed: one run of bytes.
 void DmaQueue::respond(std::uint64_t part) {
   const DmaLeg& leg = leg_of(part);
-  const auto route =
-      transport_.route(Transport::end(Endpoint::hbm_slice(leg.slice)), transport_.tcm(pe_), VirtualNetwork::response);
+  const auto route = transport_.route(Transport::end(memory_of(leg).at), transport_.tcm(pe_), VirtualNetwork::response);
   transport_.transfer(sender(part), route, Ranges(StridedRange{0, 1, leg.total(), 0}), {},
                       sim::call<&DmaQueue::leg_done>(this, part));
 }

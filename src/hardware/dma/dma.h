@@ -1,4 +1,4 @@
-// One queue of a PE's DMA engine: moves strided ranges between HBM slices and the PE's TCM.
+// One queue of a PE's DMA engine: moves strided ranges between HBM slices, or the cube's SRAM, and the PE's TCM.
 #pragma once
 
 #include <cstdint>
@@ -48,6 +48,7 @@ class DmaQueue : public CommandQueue {
     return flight.command->watched ? &flight.logs[leg_index(part)] : nullptr;
   }
   Sender sender(std::uint64_t part);
+  TransferEnd memory_of(const DmaLeg& leg) const { return transport_.memory(leg.memory, leg.slice); }
   Command& command_of(std::uint64_t flight) { return *flights_[flight].command; }
   Time now() { return scheduler().now(); }
 

@@ -41,7 +41,7 @@ Multicast::Multicast(std::string group, std::vector<PeCoordinate> members, std::
   if (members_.size() == 1 || reads_.empty()) return;
   std::vector<PeCoordinate> slices;
   for (const DmaLeg& leg : reads_) slices.push_back(leg.slice);
-  home_ = slices[middle_of(slices, topology)];
+  home_ = &reads_[middle_of(slices, topology)];
 }
 
 void Multicast::reported(std::size_t member, DmaQueue& queue, std::uint64_t flight) {
@@ -56,7 +56,8 @@ void Multicast::reported(std::size_t member, DmaQueue& queue, std::uint64_t flig
 
 void Multicast::begin(Transport& transport, std::size_t number) {
   Leg& leg = legs_[number];
-  leg.tree = &transport.tree(transport.slice(reads_[number].slice), members_, VirtualNetwork::response);
+  leg.tree = &transport.tree(transport.memory(reads_[number].memory, reads_[number].slice), members_,
+                             VirtualNetwork::response);
   bool watched = false;
   for (const Report& report : reports_) {
     const std::uint64_t part = DmaQueue::part(report.flight, number);

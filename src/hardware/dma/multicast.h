@@ -38,9 +38,9 @@ class Multicast {
 
   const std::string& group() const { return group_; }
   std::span<const PeCoordinate> members() const { return members_; }
-  /// The slice that counts the members' reports and asks the others: the one in the middle of the legs'. None where
+  /// The slice that counts the members' reports and asks the others: that of the leg in the middle. Null where
   /// nobody has to be waited for: a member alone asks all of them itself.
-  std::optional<PeCoordinate> home() const { return home_; }
+  const DmaLeg* home() const { return home_; }
   /// The member has given its command, which is alive until it has finished; null: it was taken back.
   void give(std::size_t member, const Command* command) { commands_[member] = command; }
 
@@ -78,7 +78,7 @@ class Multicast {
   std::string group_;
   std::vector<PeCoordinate> members_;
   std::vector<DmaLeg> reads_;
-  std::optional<PeCoordinate> home_;
+  const DmaLeg* home_ = nullptr;  // among them
   Missing missing_;
   std::vector<const Command*> commands_;  // by member
   std::vector<Report> reports_;           // likewise

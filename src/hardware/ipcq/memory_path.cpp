@@ -13,28 +13,16 @@ bool is_local(PeCoordinate pe, const MemoryPlace& place) {
 
 }  // namespace
 
-Endpoint memory_of(BufferKind buffer_kind, PeCoordinate owner) {
+TransferEnd MemoryPath::end_of(BufferKind buffer_kind, PeCoordinate owner) const {
   switch (buffer_kind) {
     case BufferKind::hbm:
-      return Endpoint::hbm_slice(owner);
+      return transport_.slice(owner);
     case BufferKind::sram:
-      return Endpoint::sram({owner.sip, owner.cube});
+      return transport_.sram(owner);
     case BufferKind::tcm:
       break;
   }
-  return Endpoint::pe_port(owner);
-}
-
-TransferEnd MemoryPath::end_of(const MemoryPlace& place) const {
-  switch (place.buffer_kind) {
-    case BufferKind::hbm:
-      return transport_.slice(place.owner);
-    case BufferKind::sram:
-      return transport_.sram({place.owner.sip, place.owner.cube});
-    case BufferKind::tcm:
-      break;
-  }
-  return transport_.tcm(place.owner);
+  return transport_.tcm(owner);
 }
 
 // Addresses are local to the bytes where one server serves the whole memory, and to the slice where the address selects
@@ -59,8 +47,7 @@ void MemoryPath::write(const Sender& sender, PeCoordinate writer, const MemoryPl
 }
 
 void MemoryPath::request(const Sender& sender, PeCoordinate reader, const MemoryPlace& place, sim::Callback delivered) {
-  transport_.message(sender, Endpoint::pe_port(reader), memory_of(place.buffer_kind, place.owner),
-                     VirtualNetwork::request, delivered);
+  transport_.message(sender, Endpoint::pe_port(reader), end_of(place).at, VirtualNetwork::request, delivered);
 }
 
 void MemoryPath::read(const Sender& sender, PeCoordinate reader, const MemoryPlace& place, sim::Callback departed,

@@ -21,13 +21,13 @@ struct MemoryPlace {
   Bytes chunk;  // largest unit on the way
 };
 
-/// The endpoint of the memory in the network.
-topology::Endpoint memory_of(BufferKind buffer_kind, PeCoordinate owner);
-
 /// Moves bytes. The references must outlive it. Called in the deliver phase.
 class MemoryPath {
  public:
   MemoryPath(Transport& transport, const topology::Topology& topology) : transport_(transport), topology_(topology) {}
+
+  /// The memory of an owner in the network.
+  TransferEnd end_of(BufferKind buffer_kind, PeCoordinate owner) const;
 
   /// From the TCM of `writer`, on the request network.
   void write(const Sender& sender, PeCoordinate writer, const MemoryPlace& place, sim::Callback departed,
@@ -39,7 +39,7 @@ class MemoryPath {
             sim::Callback delivered);
 
  private:
-  TransferEnd end_of(const MemoryPlace& place) const;
+  TransferEnd end_of(const MemoryPlace& place) const { return end_of(place.buffer_kind, place.owner); }
   void move(const Sender& sender, std::span<const Stage> route, const MemoryPlace& place, sim::Callback departed,
             sim::Callback delivered, TransferLog* log);
 

@@ -74,7 +74,7 @@ void WindowQueue::landed(std::uint64_t access) {
   effect(*at.command);
   const WindowWork& work = at.command->window();
   if (work.signals) return update_when_complete(access);
-  acknowledge(memory_of(work.buffer_kind, work.target), access);
+  acknowledge(environment_.memory.end_of(work.buffer_kind, work.target).at, access);
 }
 
 void WindowQueue::announce(std::uint64_t access) {

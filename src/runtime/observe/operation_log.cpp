@@ -19,10 +19,13 @@ namespace {
 void append_ranges(fmt::memory_buffer& line, const tile::OperationRecord& operation) {
   const auto& addresses = operation.program().environment().machine.addresses();
   operation.for_each_range([&](const tile::ByteRange& each) {
-    if (each.memory != tile::MemoryKind::hbm) return;
+    if (each.memory != tile::MemoryKind::hbm && each.memory != tile::MemoryKind::sram) return;
     const hardware::StridedRange& range = each.range;
-    fmt::format_to(std::back_inserter(line), " {}[{}x{}B/{}]", to_text(addresses.hbm(each.owner, range.address)),
-                   range.rows, range.row_bytes.count(), range.stride);
+    const PhysAddr first = each.memory == tile::MemoryKind::hbm
+                               ? addresses.hbm(each.owner, range.address)
+                               : sram_address({each.owner.sip, each.owner.cube}, range.address);
+    fmt::format_to(std::back_inserter(line), " {}[{}x{}B/{}]", to_text(first), range.rows, range.row_bytes.count(),
+                   range.stride);
   });
 }
 

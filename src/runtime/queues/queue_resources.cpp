@@ -88,8 +88,7 @@ std::optional<PhysAddr> QueueResources::take(const Place& place, Bytes bytes) {
     case BufferKind::sram: {
       const auto address = sram({at.sip, at.cube}).allocate(bytes);
       if (!address) return std::nullopt;
-      return PhysAddr::encode(
-          {.sip = at.sip, .cube = at.cube, .space = AddressSpace::sram, .pe = {}, .offset = *address});
+      return sram_address({at.sip, at.cube}, *address);
     }
     case BufferKind::tcm:
       break;

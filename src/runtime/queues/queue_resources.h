@@ -1,4 +1,4 @@
-// Entries of the PEs' neighbour tables and memory for slots: who has which.
+// Entries of the PEs' neighbour tables, and memory for slots and for what programs share: who has which.
 #pragma once
 
 #include <cstdint>
@@ -11,11 +11,12 @@
 #include "tensor/placement/device_memory.h"
 #include "tensor/placement/slice_allocator.h"
 #include "tile/messages/queue_table.h"
+#include "tile/program/environment.h"
 #include "topology/spec.h"
 
 namespace kernbench::runtime {
 
-class QueueResources {
+class QueueResources final : public tile::SramRooms {
  public:
   /// The references must outlive it.
   QueueResources(const topology::Topology& topology, tensor::DeviceMemory& memory)
@@ -30,6 +31,14 @@ class QueueResources {
   /// cube, find entries and memory for their slots.
   bool can_send(PeCoordinate pe, std::int64_t channels) const { return has_entries(sends_, pe, channels); }
   bool can_receive(PeCoordinate pe, const QueueParameters& parameters, std::int64_t channels, std::int64_t pes);
+
+  std::optional<std::uint64_t> take_sram(CubeCoordinate cube, Bytes bytes) override {
+    return sram(cube).allocate(bytes);
+  }
+  void give_back_sram(CubeCoordinate cube, std::uint64_t offset, Bytes bytes) override {
+    sram(cube).free(offset, bytes);
+  }
+  Bytes free_sram(CubeCoordinate cube) override { return sram(cube).free_bytes(); }
 
  private:
   /// The entries of a PE's table.

@@ -60,6 +60,7 @@ std::uint64_t expression_of(const std::vector<hardware::DmaLeg>& legs, std::uint
       expression.add((static_cast<std::uint64_t>(leg.slice.cube.value) << 32) |
                      static_cast<std::uint64_t>(leg.slice.pe.value));
       expression.add(range.address);
+      if (leg.in_sram()) expression.add(std::string_view("sram"));
       expression.add(static_cast<std::uint64_t>(range.total().count()));
     }
   }

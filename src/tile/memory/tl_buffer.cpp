@@ -26,7 +26,18 @@ const BufferState& own_buffer(const AccessCall& call, const tl::Buffer& buffer) 
 
 void check_inside(const AccessCall& call, const BufferState& buffer, const tl::Extents& offsets,
                   const tl::Extents& shape) {
-  const tl::Extents& extents = buffer.shape();
+  check_inside(call, buffer.shape(), buffer.where(), offsets, shape);
+}
+
+void check_buffer(const AccessCall& call, const tl::Extents& shape, DType dtype) {
+  for (const std::int64_t extent : shape) {
+    if (extent <= 0) call.value_error(fmt::format("shape {} must be positive in every dimension", to_text(shape)));
+  }
+  if (dtype == DType::f64) call.value_error("the TCM has no f64 elements; use f32");
+}
+
+void check_inside(const AccessCall& call, const tl::Extents& extents, const tl::Where& allocated,
+                  const tl::Extents& offsets, const tl::Extents& shape) {
   if (offsets.size() != extents.size() || shape.size() != extents.size()) {
     call.value_error(fmt::format("the buffer has {} dimensions, but {} offsets and a box of {} dimensions were given",
                                  extents.size(), offsets.size(), shape.size()));
@@ -38,7 +49,7 @@ void check_inside(const AccessCall& call, const BufferState& buffer, const tl::E
       throw OutOfBoundsError(
           fmt::format("tl::{}: the box of shape {} at {} leaves the buffer of shape {} (from alloc at "
                       "{}) in dimension {}; offsets 0 to {} fit there",
-                      call.name, to_text(shape), to_text(offsets), to_text(extents), to_text(buffer.where()), i,
+                      call.name, to_text(shape), to_text(offsets), to_text(extents), to_text(allocated), i,
                       extents[i] - shape[i]),
           call.program.place(call.where));
     }
@@ -96,10 +107,7 @@ Extents Buffer::shape() const {
 
 Buffer alloc(Extents shape, DType dtype, Where where) {
   const AccessCall call = access_call("alloc", "alloc", where);
-  for (const std::int64_t extent : shape) {
-    if (extent <= 0) call.value_error(fmt::format("shape {} must be positive in every dimension", to_text(shape)));
-  }
-  if (dtype == DType::f64) call.value_error("the TCM has no f64 elements; use f32");
+  tile::check_buffer(call, shape, dtype);
   return Buffer(call.program.new_buffer(dtype, shape, where));
 }
 

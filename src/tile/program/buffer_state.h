@@ -18,6 +18,9 @@ struct BufferBytes {
   addressing::TensorDescriptor layout;  // one shard, at address 0 of `memory`
 };
 
+/// The layout of a dense buffer at address 0.
+addressing::TensorDescriptor buffer_layout(const tl::Extents& shape, DType dtype, PeCoordinate owner);
+
 /// The shared state behind tl::Buffer. Its lifetime is that of the handles.
 class BufferState final : public TcmObject {
  public:

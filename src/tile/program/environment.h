@@ -6,6 +6,7 @@
 #include <deque>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <source_location>
 #include <string>
 #include <string_view>
@@ -37,6 +38,16 @@ class DeviceBytes {
   std::vector<std::unique_ptr<numerics::Memory>> slices_;
 };
 
+/// Who has which bytes of the cubes' SRAMs: slots of queues, and what programs allocate.
+class SramRooms {
+ public:
+  virtual ~SramRooms() = default;
+  /// The offset of `bytes` that were free; none when no free block is as long.
+  virtual std::optional<std::uint64_t> take_sram(CubeCoordinate cube, Bytes bytes) = 0;
+  virtual void give_back_sram(CubeCoordinate cube, std::uint64_t offset, Bytes bytes) = 0;
+  virtual Bytes free_sram(CubeCoordinate cube) = 0;
+};
+
 /// References to the parts of one simulation; owned by the runtime.
 struct Environment {
   sim::Scheduler& scheduler;
@@ -63,6 +74,8 @@ struct Environment {
   std::shared_ptr<Pool> pool = std::make_shared<Pool>();
   /// Of the consumers of the stream the one that explains launches; null: nobody does.
   Explainer* explainer = nullptr;
+  /// Launches may outlive it.
+  std::weak_ptr<SramRooms> sram = {};
 };
 
 }  // namespace kernbench::tile

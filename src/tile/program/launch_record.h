@@ -18,6 +18,7 @@
 
 namespace kernbench::tile {
 
+class CubeMemoryTable;
 class MulticastTable;
 class QueueTable;
 struct LaunchExplanation;
@@ -60,9 +61,11 @@ struct LaunchRecord {
   ProgramGrid grid;
   std::vector<PeCoordinate> places;  // number i of them runs the programs from first_program(i) on, one after the other
   std::int64_t pes = 0;              // so many
-  std::shared_ptr<MulticastTable> multicasts;  // made with the first one
-  ComputeWork work;                            // that the compute engines were asked for
-  Bytes hbm_bytes;                             // moved by the programs' DMA, of multicasts once
+  std::int64_t ended = 0;            // of those
+  std::shared_ptr<MulticastTable> multicasts;    // made with the first one
+  std::shared_ptr<CubeMemoryTable> cube_memory;  // likewise; gone when all programs have ended
+  ComputeWork work;                              // that the compute engines were asked for
+  Bytes hbm_bytes;                               // moved by the programs' DMA, of multicasts once
   Bytes tcm_bytes;  // the same through the ports of the TCMs: of multicasts by each of their members
   std::map<PeCoordinate, Bytes> slice_bytes;  // the same by HBM slice
   DistanceBytes distance;                     // the same by distance

@@ -89,7 +89,7 @@ bool overlap(const std::vector<hardware::DmaLeg>& a, const std::vector<hardware:
   constexpr std::size_t kFew = 256;  // pairs
   for (const auto& leg_a : a) {
     for (const auto& leg_b : b) {
-      if (leg_a.slice != leg_b.slice) continue;
+      if (!leg_a.meets(leg_b)) continue;
       const bool few = leg_a.ranges.size() * leg_b.ranges.size() <= kFew;
       if (few ? overlap_of_few(leg_a.ranges, leg_b.ranges) : overlap_of_many(leg_a.ranges, leg_b.ranges)) return true;
     }

@@ -10,6 +10,7 @@
 #include "kernbench/error.h"
 #include "sim/fiber.h"
 #include "tile/compute/fused_command.h"
+#include "tile/memory/cube_memory.h"
 #include "tile/memory/multicast_table.h"
 #include "tile/program/overlap.h"
 
@@ -151,7 +152,13 @@ void Program::run_body(const std::function<void()>& body) {
   }
 }
 
+// With the last program of a launch goes what its programs have shared.
+void Program::leave_launch() {
+  if (++launch_->ended == launch_->pes) launch_->cube_memory.reset();
+}
+
 void Program::abandon() {
+  leave_launch();
   environment_.stream.tell(Topic::programs, [this](OperationConsumer& each) { each.on_program_abandoned(*this); });
   for (KernelCommand& command : pending_) command.let_go();
   pending_.clear();
@@ -177,6 +184,7 @@ void Program::end_step(ProgramStep& step, const hardware::Command* cause) {
 
 void Program::finish() {
   ended_ = environment_.scheduler.now();
+  leave_launch();
   BusiestProgram& busiest = launch_->busiest;
   busiest.gemm = std::max(busiest.gemm, busy_.gemm);
   busiest.vector = std::max(busiest.vector, busy_.vector);
@@ -195,6 +203,11 @@ void Program::finish() {
 MulticastTable& Program::multicasts() {
   if (launch_->multicasts == nullptr) launch_->multicasts = std::make_shared<MulticastTable>();
   return *launch_->multicasts;
+}
+
+CubeMemoryTable& Program::cube_memory() {
+  if (launch_->cube_memory == nullptr) launch_->cube_memory = std::make_shared<CubeMemoryTable>(environment_.sram);
+  return *launch_->cube_memory;
 }
 
 std::string Program::program_text() const {
@@ -354,7 +367,7 @@ void Program::count(const KernelCommand& command) {
       const Bytes bytes = leg.total();
       busy_.tcm_bytes += bytes;
       launch_->tcm_bytes += bytes;
-      if (!dma->accesses_memory()) continue;
+      if (!dma->accesses_memory() || leg.in_sram()) continue;
       launch_->hbm_bytes += bytes;
       launch_->slice_bytes[leg.slice] += bytes;
       at_distance(launch_->distance, at_, leg.slice) += bytes;

@@ -65,6 +65,8 @@ class Program final : public hardware::CommandObserver, public std::enable_share
   const LaunchRecord& launch() const { return *launch_; }
   /// What the programs of its launch have called together.
   MulticastTable& multicasts();
+  /// What the programs of its launch have allocated in SRAMs.
+  CubeMemoryTable& cube_memory();
   sim::AgentId agent() const { return agent_; }
   /// Its index among the members of the launch's channels; absent when it is none, or there are no channels.
   std::optional<std::int32_t> member() const { return member_; }
@@ -179,6 +181,7 @@ class Program final : public hardware::CommandObserver, public std::enable_share
   void end_step(ProgramStep& step, const hardware::Command* cause);
   void add_busy(const KernelCommand& command);
   void finish();
+  void leave_launch();
   /// After an error: what is under way and the tiles still alive hold nothing of this program or of the TCM any more.
   void abandon();
   std::string live_objects_text() const;

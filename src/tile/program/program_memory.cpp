@@ -27,24 +27,19 @@ TcmObject::~TcmObject() {
 TileState::TileState(Program& program, const TcmObjectInfo& info, ReservationRef reservation)
     : TcmObject(program, info, std::move(reservation)), value_(make_pooled<TileValue>(*program.environment().pool)) {}
 
-namespace {
-
-addressing::TensorDescriptor layout_of(const Program& program, const TcmObjectInfo& info) {
+addressing::TensorDescriptor buffer_layout(const tl::Extents& shape, DType dtype, PeCoordinate owner) {
   addressing::TensorDescriptor layout{
-      .name = "buffer", .dtype = info.dtype, .shape = {}, .va = 0, .va_bytes = {}, .shards = {}};
-  layout.shape.assign(info.shape.begin(), info.shape.end());
-  layout.shards.push_back({.owner = program.coordinate(),
-                           .offset = std::vector<std::int64_t>(info.shape.size(), 0),
-                           .shape = layout.shape,
-                           .va = 0});
+      .name = "buffer", .dtype = dtype, .shape = {}, .va = 0, .va_bytes = {}, .shards = {}};
+  layout.shape.assign(shape.begin(), shape.end());
+  layout.shards.push_back(
+      {.owner = owner, .offset = std::vector<std::int64_t>(shape.size(), 0), .shape = layout.shape, .va = 0});
   return layout;
 }
 
-}  // namespace
-
 BufferState::BufferState(Program& program, const TcmObjectInfo& info, ReservationRef reservation)
     : TcmObject(program, info, std::move(reservation)),
-      bytes_(std::make_shared<BufferBytes>(program.environment().executor, layout_of(program, info))) {
+      bytes_(std::make_shared<BufferBytes>(program.environment().executor,
+                                           buffer_layout(info.shape, info.dtype, program.coordinate()))) {
   bytes_->memory.map(0, info.shape.numel() * item_size(info.dtype), program.environment().fresh_memory_is_zero);
 }
 

@@ -78,7 +78,9 @@ void OperationRecord::visit_ranges(RangeVisitor& visitor) const {
   if (const auto* dma = std::get_if<hardware::DmaWork>(&command_.work)) {
     if (!dma->accesses_memory()) return;
     for (const hardware::DmaLeg& leg : dma->legs) {
+      each.memory = leg.in_sram() ? MemoryKind::sram : MemoryKind::hbm;
       each.owner = leg.slice;
+      if (leg.in_sram()) each.owner.pe = PeId{};
       for (const hardware::StridedRange& range : leg.ranges) {
         each.range = range;
         visitor.on_range(each);

@@ -16,14 +16,14 @@ class KernelCommand;
 class Program;
 
 /// A memory whose bytes an operation touches.
-enum class MemoryKind : std::uint8_t { hbm, window, buffer };
+enum class MemoryKind : std::uint8_t { hbm, window, buffer, sram };
 
 /// Bytes that an operation reads or writes.
 struct ByteRange {
   MemoryKind memory = MemoryKind::hbm;
-  PeCoordinate owner;            // whose HBM slice or window; of a buffer the program's PE
+  PeCoordinate owner;            // whose HBM slice or window; of a buffer the program's PE; of an SRAM PE 0 of its cube
   std::uint64_t buffer = 0;      // TCM buffers: its number among the objects of its program
-  hardware::StridedRange range;  // local to the slice, the window or the buffer
+  hardware::StridedRange range;  // local to the slice, the window, the buffer or the SRAM
   bool writes = false;           // an atomic writes, and so does what reads and writes
 };
 
@@ -53,7 +53,7 @@ class OperationRecord {
   const Program& program() const;
   const std::source_location& where() const;  // the line of the kernel
   const hardware::Timeline& times() const;    // and what ended each wait
-  /// It changes memory: HBM, a window or a TCM buffer.
+  /// It changes memory: HBM, SRAM, a window or a TCM buffer.
   bool writes() const;
   /// Numbers of the tiles that it reads, in the order of its operands; of the tile that it makes, or kNoTile.
   static constexpr std::uint64_t kNoTile = ~std::uint64_t{0};
