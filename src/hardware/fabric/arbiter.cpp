@@ -13,29 +13,40 @@ inline std::uint64_t Arbiter::place_of(std::uint64_t port) const {
 }
 
 /// The first candidate whose place is not before that of a port.
-std::size_t Arbiter::find(std::uint64_t port) const {
+inline std::size_t Arbiter::find(std::uint64_t port) const {
   const auto place = [this](const Candidate& candidate) { return place_of(candidate.port); };
+  const auto before = [](const Candidate& a, std::uint64_t other) { return a.port < other; };
   const auto at = is_lane(port) ? std::ranges::lower_bound(candidates_, place_of(port), {}, place)
-                                : std::ranges::lower_bound(candidates_, port, {}, &Candidate::port);
+                                : std::lower_bound(candidates_.begin(), candidates_.end(), port, before);
   return static_cast<std::size_t>(at - candidates_.begin());
 }
 
 void Arbiter::add(const Candidate& candidate) {
+  const bool lane = is_lane(candidate.port);
+  if (lane) [[unlikely]]
+    lanes_ = true;
   const auto at = candidates_.begin() + static_cast<std::ptrdiff_t>(find(candidate.port));
   assert((at == candidates_.end() || at->port != candidate.port) &&
          "two transfers under way share agent and operation");
-  if (candidate.port <= last_port_ || (is_lane(last_port_) && is_lane(candidate.port))) ++next_;
+  if (candidate.port <= last_port_ || (lane && is_lane(last_port_))) ++next_;
   candidates_.insert(at, candidate);
 }
 
-/// Lanes behind it come first from now on.
-std::size_t Arbiter::serve_lane(std::size_t index) {
-  const auto lane = [](const Candidate& candidate) { return is_lane(candidate.port); };
-  const auto at = candidates_.begin() + static_cast<std::ptrdiff_t>(index);
-  const auto begin = std::find_if(candidates_.begin(), at, lane);
-  const auto end = std::find_if_not(at, candidates_.end(), lane);
-  std::rotate(begin, at + 1, end);
-  return static_cast<std::size_t>(end - candidates_.begin()) - 1;
+/// Lanes behind the one that is served come first from then on.
+std::size_t Arbiter::serve_beside_lanes(std::size_t index) {
+  const std::uint64_t port = candidates_[index].port;
+  if (is_lane(port)) {
+    const auto lane = [](const Candidate& candidate) { return is_lane(candidate.port); };
+    const auto at = candidates_.begin() + static_cast<std::ptrdiff_t>(index);
+    const auto begin = std::find_if(candidates_.begin(), at, lane);
+    const auto end = std::find_if_not(at, candidates_.end(), lane);
+    std::rotate(begin, at + 1, end);
+    index = static_cast<std::size_t>(end - candidates_.begin()) - 1;
+  }
+  keep_lane(port);
+  last_port_ = port;
+  next_ = index + 1;
+  return index;
 }
 
 void Arbiter::turn_after(std::uint64_t port) {
@@ -49,6 +60,7 @@ void Arbiter::turn_after(std::uint64_t port) {
 }
 
 void Arbiter::served(std::uint64_t port) {
+  lanes_ = lanes_ || is_lane(port);
   keep_lane(port);
   turn_after(port);
 }

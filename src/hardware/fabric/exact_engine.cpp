@@ -279,6 +279,7 @@ void ExactEngine::prepare(Transfer& transfer) {
     const bool responses = stage == 0 && transfer.has_response_buffer();
     hop.behind = responses ? &transfer.responses : &state_.servers[hop.server].buffer(index);
     hop.port = responses ? response_port(transfer.port()) : state_.queue_port(hop.server, index);
+    if (is_lane(hop.port) && tree.empty()) state_.servers[route[stage + 1].server.value].arbiter.expect_lanes();
   }
 }
 

@@ -224,11 +224,9 @@ class Arbiter {
   }
   /// The candidate with this index has its turn. Yields the index that it has then.
   std::size_t serve(std::size_t index) {
-    const std::uint64_t port = candidates_[index].port;
-    if (is_lane(port)) [[unlikely]]
-      index = serve_lane(index);
-    keep_lane(port);
-    last_port_ = port;
+    if (lanes_) [[unlikely]]
+      return serve_beside_lanes(index);
+    last_port_ = candidates_[index].port;
     next_ = index + 1;
     return index;
   }
@@ -237,11 +235,14 @@ class Arbiter {
   std::uint64_t last_port() const { return last_port_; }
   /// Likewise of a server at which nothing asks.
   void served_ahead(std::uint64_t port) {
-    assert(candidates_.empty());
-    keep_lane(port);
+    assert(candidates_.empty() && (lanes_ || !is_lane(port)));
+    if (lanes_) [[unlikely]]
+      keep_lane(port);
     last_port_ = port;
     next_ = 0;
   }
+  /// A lane leads here.
+  void expect_lanes() { lanes_ = true; }
   /// What was served ahead last was not, and `port` had the last turn.
   void take_back(std::uint64_t port);
   void remove_port(std::uint64_t port);
@@ -249,7 +250,7 @@ class Arbiter {
  private:
   std::size_t choose_among(Time now) const;
   Time earliest_among(Time soon) const;
-  std::size_t serve_lane(std::size_t index);
+  std::size_t serve_beside_lanes(std::size_t index);
   /// A port is to have the last turn.
   void keep_lane(std::uint64_t port) {
     if (is_lane(last_port_) && !is_lane(port)) last_lane_ = last_port_;
@@ -260,6 +261,7 @@ class Arbiter {
   std::size_t find(std::uint64_t port) const;
 
   std::vector<Candidate> candidates_;     // in the order of their places
+  bool lanes_ = false;                    // some lead here
   std::uint64_t last_port_ = UINT64_MAX;  // so that the first turn is the lowest port's
   std::uint64_t last_lane_ = UINT64_MAX;  // that was served, unless the last port is one
   std::size_t next_ = 0;                  // the first candidate behind the last port, or behind all lanes if it is one
