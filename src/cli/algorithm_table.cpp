@@ -7,6 +7,7 @@
 #include <string_view>
 #include <vector>
 
+#include "base/nanoseconds.h"
 #include "base/text.h"
 #include "report/text/format.h"
 #include "report/text/text_table.h"
@@ -22,10 +23,6 @@ using report::Align;
 using report::Palette;
 using report::Style;
 using report::TextTable;
-
-double nanoseconds(Time time) {
-  return static_cast<double>(time.count()) * 1e-3;
-}
 
 std::string place_of(const AlgorithmDescription& of, int rank) {
   const PeCoordinate first = of.first_pes[static_cast<std::size_t>(rank)];

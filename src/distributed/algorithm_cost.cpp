@@ -10,6 +10,7 @@
 #include <set>
 #include <utility>
 
+#include "base/nanoseconds.h"
 #include "distributed/algorithm_spec.h"
 #include "distributed/algorithms/degree.h"
 #include "distributed/ranks/pe_of_rank.h"
@@ -41,10 +42,6 @@ struct Load {
   double weight = 0;            // of the messages
   std::set<std::int64_t> next;  // links that they take from there; -1: none
 };
-
-double nanoseconds(Time time) {
-  return static_cast<double>(time.count()) * 1e-3;
-}
 
 class StepCost {
  public:

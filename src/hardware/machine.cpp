@@ -99,6 +99,7 @@ struct Machine::Implementation {
       spec.packets = link.spec.packets();
       spec.latency = link.spec.latency;
       spec.buffer = topology::buffer_of(link.spec, topology.cube);
+      spec.lane = link.part.kind == PartKind::io_row_from_mesh;
       spec.agent = Layout::server_agent({static_cast<std::uint32_t>(fabric.server_count())});
       fabric.add_server(std::move(spec));
     }

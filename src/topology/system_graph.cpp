@@ -104,7 +104,8 @@ void SystemGraph::walk(std::int32_t position, std::int32_t target, std::int32_t 
                        std::int32_t stride, std::vector<SipHop>& hops) const {
   const std::int32_t up = (target - position + length) % length;
   const bool wraps = kind_ != SystemTopology::mesh_2d;
-  const bool upwards = wraps ? 2 * up <= length : target > position;
+  const bool tie_upwards = position % 2 == 0;  // so that ways across a ring load both directions alike
+  const bool upwards = !wraps ? target > position : 2 * up == length ? tie_upwards : 2 * up < length;
   std::uint8_t channel = 0;
   while (position != target) {
     const std::int32_t next = (position + (upwards ? 1 : length - 1)) % length;

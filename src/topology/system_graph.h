@@ -20,8 +20,9 @@ struct SipHop {
 
 /// The graph of SIPs for each kind of system. Nodes are 0 .. sips-1; a switched system has one more, the switch.
 ///
-/// ring_1d: both directions, the shortest way, ties upwards. torus_2d: first x, then y, each the shortest way round its
-/// ring. mesh_2d: first x, then y. fully_connected: one hop. switched: up to the switch and down.
+/// ring_1d: both directions, the shortest way; half way round, upwards from places of even number, downwards from odd
+/// ones. torus_2d: first x, then y, each the shortest way round its ring. mesh_2d: first x, then y. fully_connected:
+/// one hop. switched: up to the switch and down.
 ///
 /// Rings have a dateline between their last and their first node: in each dimension a packet uses channel 0 until it
 /// takes the wrap-around link, and channel 1 on that link and after it, so the channels of a ring form two chains

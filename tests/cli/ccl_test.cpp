@@ -418,6 +418,7 @@ TEST(CclTest, TheBestAlgorithmOfEachSizeIsWrittenForAutoWhichSaysSo) {
   EXPECT_EQ(row_of().reason, "least cost");
   request.algorithms = {"ring"};
   EXPECT_EQ(row_of().reason, "named");
+  EXPECT_EQ(row_of().fold_order, "of chunk c of a shard: ((x[c+1] ∘ x[c+2]) ∘ …) ∘ x[c]");
   request.algorithms = {};
   options.collectives = collectives;
   EXPECT_EQ(row_of().taken, best["256"].second);

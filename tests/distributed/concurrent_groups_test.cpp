@@ -111,5 +111,30 @@ TEST(ConcurrentGroups, WhoseMessagesMeetHaveEqualPartsOfTheLinks) {
   }
 }
 
+/// Of two groups that are each other's by rotation, and of one whose messages pass a SIP that another one sends from:
+/// what a SIP sends itself, over all lanes of its mesh, and what only passes through it have a link in turn.
+TEST(ConcurrentGroups, WhoseMessagesPassASipOnTheirWayHaveEqualPartsOfTheLinks) {
+  struct Crossing {
+    int sips;
+    std::vector<Members> groups;
+    std::int64_t elements;
+  };
+  const Crossing cases[] = {
+      {4, {{0, 2}, {1, 3}}, 1 << 20}, {4, {{0, 2}, {1, 2}}, 1 << 18}, {8, {{0, 3}, {1, 2}}, 1 << 18}};
+  for (const auto& [sips, groups, elements] : cases) {
+    if (kSanitized && sips > 4) continue;
+    SCOPED_TRACE(sips);
+    const auto spans = run(sips, groups, {true, true}, elements);
+    EXPECT_LE(std::max(spans[0].us(), spans[1].us()), 1.05 * std::min(spans[0].us(), spans[1].us()));
+  }
+}
+
+/// Ways half round a ring use both of its directions: two groups of opposite SIPs do not share a link.
+TEST(ConcurrentGroups, OfOppositeSipsTakeAsLongAsAlone) {
+  const std::vector<Members> groups{{0, 2}, {1, 3}};
+  const double alone = run(4, groups, {true, false}, 1 << 18).front().us();
+  for (const Span& span : run(4, groups, {true, true}, 1 << 18)) EXPECT_LE(span.us(), 1.05 * alone);
+}
+
 }  // namespace
 }  // namespace kernbench::testing::concurrent

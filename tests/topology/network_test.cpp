@@ -440,12 +440,31 @@ TEST(SystemGraph, MostSquareIsTheNearestFactorisation) {
   }
 }
 
-TEST(SystemGraph, RingTiesGoUpwards) {
+TEST(SystemGraph, WaysHalfRoundARingGoUpwardsFromEvenPlacesAndDownwardsFromOddOnes) {
   const SystemGraph ring({.sips = 4, .topology = SystemTopology::ring_1d, .mesh = {}, .link = {}});
   EXPECT_EQ(ring.path(SipId{0}, SipId{2}), (std::vector<SipHop>{{0, 1, 0}, {1, 2, 0}}));
-  EXPECT_EQ(ring.path(SipId{3}, SipId{1}), (std::vector<SipHop>{{3, 0, 1}, {0, 1, 1}}));
+  EXPECT_EQ(ring.path(SipId{2}, SipId{0}), (std::vector<SipHop>{{2, 3, 0}, {3, 0, 1}}));
+  EXPECT_EQ(ring.path(SipId{3}, SipId{1}), (std::vector<SipHop>{{3, 2, 0}, {2, 1, 0}}));
+  EXPECT_EQ(ring.path(SipId{1}, SipId{3}), (std::vector<SipHop>{{1, 0, 0}, {0, 3, 1}}));
   EXPECT_EQ(ring.path(SipId{0}, SipId{3}), (std::vector<SipHop>{{0, 3, 1}}));
   EXPECT_EQ(ring.path(SipId{2}, SipId{1}), (std::vector<SipHop>{{2, 1, 0}}));
+}
+
+/// With all pairs of a ring, or of a torus of rings of four, each link carries as much as any other, as long as half of
+/// a ring is an even number of links.
+TEST(SystemGraph, AllPairsTogetherLoadTheLinksOfARingAlike) {
+  for (const auto& [kind, sips] : std::initializer_list<std::pair<SystemTopology, std::int32_t>>{
+           {SystemTopology::ring_1d, 4}, {SystemTopology::ring_1d, 8}, {SystemTopology::torus_2d, 16}}) {
+    const SystemGraph graph({.sips = sips, .topology = kind, .mesh = {}, .link = {}});
+    std::map<std::pair<std::int32_t, std::int32_t>, int> load;
+    for (std::int32_t from = 0; from < sips; ++from) {
+      for (std::int32_t to = 0; to < sips; ++to) {
+        for (const SipHop& hop : graph.path(SipId{from}, SipId{to})) ++load[{hop.from, hop.to}];
+      }
+    }
+    const auto [least, most] = std::ranges::minmax_element(load, {}, [](const auto& each) { return each.second; });
+    EXPECT_EQ(least->second, most->second) << sips;
+  }
 }
 
 TEST(SystemGraph, TorusResetsTheChannelForItsSecondDimension) {

@@ -165,6 +165,7 @@ std::string to_json(const Test& test, const Request& request, const Sweep& sweep
     if (!row.taken.empty()) {
       entry["taken"] = row.taken;
       entry["reason"] = row.reason;
+      if (!row.fold_order.empty()) entry["fold_order"] = row.fold_order;
     }
     entry["sent"] = row.sent;
     entry["setup"] = row.setup_us;

@@ -57,11 +57,12 @@ struct Findings {
         wrong(points, std::vector<std::int64_t>(static_cast<std::size_t>(ranks))),
         sent(wrong),
         taken(points),
-        reasons(points) {}
+        reasons(points),
+        fold_orders(points) {}
   std::vector<std::vector<double>> microseconds;
   std::vector<std::vector<std::int64_t>> wrong;
   std::vector<std::vector<std::int64_t>> sent;  // payload of a call
-  std::vector<std::string> taken, reasons;      // by point
+  std::vector<std::string> taken, reasons, fold_orders;  // by point
   Time setup;
 };
 
@@ -101,7 +102,9 @@ void note_algorithm(Job& job, std::size_t index) {
     auto& group = *distributed::handle_of({}, "ccl").group;
     const std::int64_t item = item_size(point.dtype);
     const Counts counts = job.test.counts(point.size.count(), item, job.ranks);
-    job.findings.taken[index] = group.algorithm_of(operation, counts.largest() * item, context.pe.has_value()).name;
+    const auto& algorithm = group.algorithm_of(operation, counts.largest() * item, context.pe.has_value());
+    job.findings.taken[index] = algorithm.name;
+    job.findings.fold_orders[index] = algorithm.fold_order;
     job.findings.reasons[index] = group.reason_of(operation);
   }
 }
@@ -189,6 +192,7 @@ Row row_of(const Job& job, std::size_t index) {
   row.algorithm = job.algorithm;
   row.taken = job.findings.taken[index];
   row.reason = job.findings.reasons[index];
+  row.fold_order = job.findings.fold_orders[index];
   row.size = Bytes(counts.largest() * item);
   row.count = counts.count;
   row.type = nccl_name(point.dtype);

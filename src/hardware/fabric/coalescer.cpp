@@ -155,7 +155,7 @@ void Coalescer::finish(TransferSlot slot) {
       }
     }
     returns = end;
-    port = responses ? response_port(port) : queue_port(route[stage].server.value, buffer_index(route, stage));
+    port = responses ? response_port(port) : state_.queue_port(route[stage].server.value, buffer_index(route, stage));
   }
 }
 

@@ -184,6 +184,7 @@ ExactEngine::Service ExactEngine::serve_memory(Transfer& transfer, const QueuedB
 
 void ExactEngine::serve(std::uint32_t server, Server& at, std::size_t index) {
   const Time now = state_.scheduler.now();
+  index = at.arbiter.serve(index);
   const Candidate& chosen = at.arbiter[index];
   QueuedBurst burst = chosen.from != nullptr ? chosen.from->queue.front() : injected(chosen);
   const bool forks = chosen.branch != 0;
@@ -194,7 +195,6 @@ void ExactEngine::serve(std::uint32_t server, Server& at, std::size_t index) {
   const Time could = std::max({burst.ready, at.free_at, chosen.since});
   const Service service = burst.hop->memory ? serve_memory(state_.transfer(burst.transfer), burst)
                                             : serve_plain(server, at, burst.transfer, Bytes(burst.bytes));
-  at.arbiter.serve(index);
   at.free_at = service.next;
   at.last_start = now;
 
@@ -284,7 +284,8 @@ void ExactEngine::prepare(Transfer& transfer) {
     const std::uint32_t index = buffer_index(route, stage);
     const bool responses = stage == 0 && transfer.has_response_buffer();
     hop.behind = responses ? &transfer.responses : &state_.servers[hop.server].buffer(index);
-    hop.port = responses ? response_port(transfer.port()) : queue_port(hop.server, index);
+    hop.port = responses ? response_port(transfer.port()) : state_.queue_port(hop.server, index);
+    if (is_lane(hop.port) && tree.empty()) state_.servers[route[stage + 1].server.value].arbiter.expect_lanes();
   }
 }
 

@@ -48,6 +48,7 @@ struct ServerSpec {
   PartId part = {};       // what it is in a machine
   Bytes queue{8 * 1024};  // of a memory: a channel that has more to do than this lets others stand idle
   Packets packets = {};   // of a link: what it serialises with each burst beside its bytes
+  bool lane = false;      // of several to one place, which have one turn together at the servers behind it
 };
 
 /// Requests, responses and control never wait for each other's buffers; each has two virtual channels (datelines).

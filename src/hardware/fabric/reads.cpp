@@ -47,13 +47,13 @@ MemoryService ExactEngine::take_accesses(const Transfer& transfer, std::span<Cha
 /// until when nothing else happens, `quiet_until` or sooner.
 [[gnu::always_inline]] inline Time ExactEngine::serve_read(Server& memory, std::span<Channel> channels, Server& port,
                                                            std::size_t index, Time now, Time quiet_until) {
+  index = memory.arbiter.serve(index);
   Candidate& chosen = memory.arbiter[index];
   const TransferSlot slot = chosen.transfer;
   Transfer& transfer = state_.transfer(slot);
   const std::int64_t bytes = chosen.bytes;
   const Time could = std::max(transfer.start, memory.free_at);
   const MemoryService service = take_accesses(transfer, channels, now);
-  memory.arbiter.serve(index);
   memory.free_at = takes_next(channels, now);
   memory.last_start = now;
   const RoomWaits waits = room_waits(now - could, chosen.room->take(bytes, now));
@@ -76,13 +76,13 @@ MemoryService ExactEngine::take_accesses(const Transfer& transfer, std::span<Cha
 /// The port serves the transfer whose turn it is. Returns until when nothing else happens, `quiet_until` or sooner.
 [[gnu::always_inline]] inline Time ExactEngine::serve_response(Server& memory, Server& port, std::size_t index,
                                                                Time now, Time quiet_until) {
+  index = port.arbiter.serve(index);
   Candidate& chosen = port.arbiter[index];
   Buffer& responses = *chosen.from;
   const QueuedBurst burst = responses.queue.front();
   Transfer& transfer = state_.transfer(burst.transfer);
   const Time could = std::max({burst.ready, port.free_at, chosen.since});
   const Time service = port.service.of(Bytes(burst.bytes));
-  port.arbiter.serve(index);
   port.free_at = now + service;
   port.last_start = now;
   port.last_bytes = Bytes(burst.bytes);

@@ -152,7 +152,7 @@ void ExactEngine::take_back_last(Buffer& queue) {
   at.work.busy -= ahead.service;
   at.work.bytes -= Bytes(burst.bytes);
   --at.work.bursts;
-  at.arbiter.served(ahead.port_before);
+  at.arbiter.take_back(ahead.port_before);
   if (burst.noted) {
     transfer.request.log->hops[burst.stage] = ahead.hop_before;
     transfer.watches[burst.stage] = ahead.watch_before;

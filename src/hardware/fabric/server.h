@@ -136,10 +136,18 @@ inline Room* Hop::room() const {
   return behind == nullptr ? nullptr : &behind->room;
 }
 
-/// Structural names of the input ports of an arbiter: first the queues by (server, buffer), then the transfers that
-/// inject by (agent, operation), each before its own response buffer.
+/// Structural names of the input ports of an arbiter: first the queues by (server, buffer), those behind lanes after
+/// the others, then the transfers that inject by (agent, operation), each before its own response buffer.
 constexpr std::uint64_t queue_port(std::uint32_t server, std::uint32_t buffer) {
   return std::uint64_t{server} * kBuffers + buffer;
+}
+/// Queues behind lanes come after the others.
+inline constexpr int kLaneShift = 59;
+constexpr std::uint64_t lane_port(std::uint32_t server, std::uint32_t buffer) {
+  return std::uint64_t{1} << kLaneShift | queue_port(server, buffer);
+}
+constexpr bool is_lane(std::uint64_t port) {
+  return port >> kLaneShift == 1;
 }
 constexpr std::uint64_t injection_port(sim::AgentId agent, std::uint64_t operation) {
   constexpr std::uint64_t kOperations = (std::uint64_t{1} << 36) - 1;
@@ -179,7 +187,11 @@ struct Candidate {
   Time eligible() const { return room == nullptr ? ready : std::max(ready, room->available(bytes)); }
 };
 
-/// Round robin over input ports in structural order, continuing after the port that was served last.
+/// Round robin over input ports in structural order, continuing after the port that was served last. All lanes are one
+/// port there, and have its turns in round robin.
+///
+/// The candidates of lanes stand in the order in which the lanes are served next, so that a look at all candidates from
+/// the next one on is a look in the order of turns.
 class Arbiter {
  public:
   bool empty() const { return candidates_.empty(); }
@@ -210,29 +222,49 @@ class Arbiter {
     const Time next = candidates_[next_ < candidates_.size() ? next_ : 0].eligible();
     return next <= soon || candidates_.size() == 1 ? next : earliest_among(soon);
   }
-  /// The candidate with this index has its turn.
-  void serve(std::size_t index) {
+  /// The candidate with this index has its turn. Yields the index that it has then.
+  std::size_t serve(std::size_t index) {
+    if (lanes_) [[unlikely]]
+      return serve_beside_lanes(index);
     last_port_ = candidates_[index].port;
     next_ = index + 1;
+    return index;
   }
   /// The port had the last turn, with or without a candidate.
   void served(std::uint64_t port);
   std::uint64_t last_port() const { return last_port_; }
   /// Likewise of a server at which nothing asks.
   void served_ahead(std::uint64_t port) {
-    assert(candidates_.empty());
+    assert(candidates_.empty() && (lanes_ || !is_lane(port)));
+    if (lanes_) [[unlikely]]
+      keep_lane(port);
     last_port_ = port;
     next_ = 0;
   }
+  /// A lane leads here.
+  void expect_lanes() { lanes_ = true; }
+  /// What was served ahead last was not, and `port` had the last turn.
+  void take_back(std::uint64_t port);
   void remove_port(std::uint64_t port);
 
  private:
   std::size_t choose_among(Time now) const;
   Time earliest_among(Time soon) const;
+  std::size_t serve_beside_lanes(std::size_t index);
+  /// A port is to have the last turn.
+  void keep_lane(std::uint64_t port) {
+    if (is_lane(last_port_) && !is_lane(port)) last_lane_ = last_port_;
+  }
+  void turn_after(std::uint64_t port);
+  /// By which candidates stand in order; that of lanes depends on the one that was served last.
+  std::uint64_t place_of(std::uint64_t port) const;
+  std::size_t find(std::uint64_t port) const;
 
-  std::vector<Candidate> candidates_;     // ascending ports
+  std::vector<Candidate> candidates_;     // in the order of their places
+  bool lanes_ = false;                    // some lead here
   std::uint64_t last_port_ = UINT64_MAX;  // so that the first turn is the lowest port's
-  std::size_t next_ = 0;                  // the first candidate behind that port
+  std::uint64_t last_lane_ = UINT64_MAX;  // that was served, unless the last port is one
+  std::size_t next_ = 0;                  // the first candidate behind the last port, or behind all lanes if it is one
 };
 
 inline Arbiter::Next Arbiter::next(Time free) const {
@@ -258,6 +290,7 @@ struct alignas(64) Server {
         agent(description.agent),
         own_law(static_cast<bool>(description.law)),
         by_accesses(own_law || description.minimum > Bytes(0)),
+        lane(description.lane),
         service(description.bandwidth, description.packets),
         spec(std::move(description)) {}
 
@@ -273,7 +306,8 @@ struct alignas(64) Server {
   sim::AgentId agent;
   std::uint16_t group = 1;  // of a memory: its servers
   bool own_law;
-  bool by_accesses;          // whatever the stage that it is of
+  bool by_accesses;  // whatever the stage that it is of
+  bool lane;
   Buffer* fed_by = nullptr;  // the queue from which bursts have run on to here
   Time last_start;           // of the last burst
   ServerCounters work;       // of all bursts started, but for a memory's: those are its channels'

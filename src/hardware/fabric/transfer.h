@@ -115,6 +115,10 @@ class FabricState {
   std::span<const Channel> channels_of(const Stage& stage) const {
     return {&channels[stage.server.value], stage.group};
   }
+  /// What the queue behind a server is to the next one.
+  std::uint64_t queue_port(std::uint32_t server, std::uint32_t buffer) const {
+    return servers[server].lane ? lane_port(server, buffer) : fabric::queue_port(server, buffer);
+  }
   /// The size of the response buffer behind a first group.
   Bytes response_buffer(const Stage& stage) const;
 

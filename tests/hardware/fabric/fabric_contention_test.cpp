@@ -107,6 +107,24 @@ TEST(FabricContention, BytesAreConservedAndNoServerIsBusyLongerThanTimePasses) {
   }
 }
 
+/// Three lanes, and a link from elsewhere, lead to one server: the lanes have every other turn, one after the other,
+/// and all of them those that the link leaves.
+TEST(FabricContention, LanesToOneServerHaveOneTurnTogether) {
+  Scenario scenario;
+  for (int i = 0; i < 4; ++i) scenario.add(server_spec(per_byte(1), ps(20), 80));
+  for (std::size_t lane = 0; lane < 3; ++lane) scenario.servers[lane].lane = true;
+  const std::uint32_t sink = scenario.add(server_spec(per_byte(1), ps(30)));
+  const std::int64_t bursts = 12;
+  for (std::uint32_t i = 0; i < 4; ++i) scenario.send({stage(i), stage(sink)}, bursts * 10, 10);
+  const Outcome outcome = outcome_of(scenario);
+  // Heads are there after 20 ps. Turns: link, lane 0, link, lane 1, link, lane 2, link, lane 0, …
+  const auto end_of_turn = [](std::int64_t turn) { return ps(20 + turn * 10 + 30); };
+  EXPECT_EQ(outcome.times[3].delivered, end_of_turn(2 * bursts - 1));
+  for (std::int64_t lane = 0; lane < 3; ++lane) {
+    EXPECT_EQ(outcome.times[static_cast<std::size_t>(lane)].delivered, end_of_turn(4 * bursts - 2 + lane));
+  }
+}
+
 /// A feeds a slow server B and a fast server C through one queue.
 Scenario queue_with_two_ways(std::uint8_t second_channel) {
   Scenario scenario;

@@ -194,6 +194,7 @@ Layout add_servers(Scenario& scenario, std::mt19937_64& random) {
   std::mt19937_64 own = random;  // the other figures stay what they are without packets
   for (std::uint32_t link = layout.begin; link < layout.end; ++link) {
     if (pick(own, 0, 2) == 0) scenario.servers[link].packets = {Bytes(pick(own, 1, 9)), Bytes(pick(own, 0, 4))};
+    scenario.servers[link].lane = pick(own, 0, 2) == 0;
   }
   layout.last_members = static_cast<std::uint32_t>(pick(random, 2, 4));
   layout.last_memory = add(layout.last_members, 24);

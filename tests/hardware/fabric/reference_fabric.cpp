@@ -89,7 +89,7 @@ class Reference {
  public:
   explicit Reference(const Scenario& scenario) : scenario_(scenario), times_(scenario.transfers.size()) {
     begin_.resize(scenario.transfers.size(), -1);
-    last_port_.resize(scenario.servers.size(), Port{-1, 0, 0, 0});
+    last_side_.resize(scenario.servers.size(), Port{-1, 0, 0, 0});
     for (std::size_t i = 0; i < scenario.transfers.size(); ++i) {
       if (!scenario.transfers[i].after) admit(i, scenario.transfers[i].start.count());
     }
@@ -266,11 +266,23 @@ class Reference {
       if (is_eligible(burst) && server(burst, burst.visits.size()) == at) ports[line(burst).first] = &burst;
     }
     if (ports.empty() || next_service(*ports.begin()->second) > now_) return false;
-    auto next = ports.upper_bound(last_port_[at]);
-    if (next == ports.end()) next = ports.begin();
-    last_port_[at] = next->first;
+    std::map<Port, std::map<Port, ReferenceBurst*>> sides;
+    for (const auto& [port, burst] : ports) sides[side_of(port)][port] = burst;
+    auto side = sides.upper_bound(last_side_[at]);
+    if (side == sides.end()) side = sides.begin();
+    last_side_[at] = side->first;
+    const auto last = last_port_.find({at, side->first});
+    auto next = last == last_port_.end() ? side->second.begin() : side->second.upper_bound(last->second);
+    if (next == side->second.end()) next = side->second.begin();
+    last_port_[{at, side->first}] = next->first;
     start(*next->second, at);
     return true;
+  }
+
+  /// Each port is a side, but for lanes, which are one together.
+  Port side_of(const Port& port) const {
+    const bool lane = std::get<0>(port) == 0 && scenario_.servers[std::get<1>(port)].lane;
+    return lane ? Port{0, scenario_.servers.size(), 0, 0} : port;
   }
 
   void serve(Visit& visit, const ReferenceBurst& burst, std::size_t at) const {
@@ -345,7 +357,8 @@ class Reference {
   const Scenario& scenario_;
   std::vector<TransferTimes> times_;
   std::vector<std::int64_t> begin_;
-  std::vector<Port> last_port_;
+  std::vector<Port> last_side_;                             // by server: whose turn was last
+  std::map<std::pair<std::size_t, Port>, Port> last_port_;  // by server and side
   std::vector<ReferenceBurst> bursts_;
   std::set<std::int64_t> instants_;
   std::int64_t now_ = 0;
