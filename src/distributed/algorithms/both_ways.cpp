@@ -10,6 +10,20 @@
 #include "topology/spec.h"
 
 namespace kernbench::distributed {
+namespace {
+
+struct Row {
+  std::int64_t number, of;
+};
+
+/// Of the mesh of PEs of a SIP.
+Row row_of(PeCoordinate pe, const topology::Topology& machine) {
+  const auto& cubes = machine.sip.cubes;
+  const auto& pes = machine.cube.pes;
+  return {pe.cube.value / cubes.width * pes.height + pe.pe.value / pes.width, cubes.height * pes.height};
+}
+
+}  // namespace
 
 std::int64_t way_of_this_pe(const topology::Topology& machine, std::int64_t ways) {
   const auto cube = static_cast<std::int32_t>(tl::cube_id()), pe = static_cast<std::int32_t>(tl::pe_id());
@@ -17,11 +31,15 @@ std::int64_t way_of_this_pe(const topology::Topology& machine, std::int64_t ways
 }
 
 std::int64_t way_of(PeCoordinate of, const topology::Topology& machine, std::int64_t ways) {
-  const auto& cubes = machine.sip.cubes;
-  const auto& pes = machine.cube.pes;
-  const std::int64_t cube = of.cube.value, pe = of.pe.value;
-  const std::int64_t rows = cubes.height * pes.height, row = cube / cubes.width * pes.height + pe / pes.width;
-  return rows < ways ? (cube + pe) % ways : row % ways;
+  const auto [row, rows] = row_of(of, machine);
+  return rows < ways ? (of.cube.value + of.pe.value) % ways : row % ways;
+}
+
+std::int64_t first_way_of_this_pe(const topology::Topology& machine, std::int64_t ways) {
+  const PeCoordinate here{SipId{}, CubeId{static_cast<std::int32_t>(tl::cube_id())},
+                          PeId{static_cast<std::int32_t>(tl::pe_id())}};
+  const auto [row, rows] = row_of(here, machine);
+  return row >= rows - rows % ways ? (here.cube.value + here.pe.value) % ways : row % ways;
 }
 
 RankView in_my_direction(const RankView& ranks) {

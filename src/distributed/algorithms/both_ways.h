@@ -22,6 +22,9 @@ inline constexpr std::string_view kTwoRings =
 /// are fewer rows than ways, the PEs of a row differ.
 std::int64_t way_of_this_pe(const topology::Topology& machine, std::int64_t ways);
 std::int64_t way_of(PeCoordinate pe, const topology::Topology& machine, std::int64_t ways);
+/// Which of the ways the calling PE goes first, of those that go all of them: as above, but that where rows are no
+/// multiple of the ways, the PEs of the rows that are left differ. So as many go each way at one time.
+std::int64_t first_way_of_this_pe(const topology::Topology& machine, std::int64_t ways);
 /// The ranks in the order in which the calling PE goes around a ring in both directions.
 RankView in_my_direction(const RankView& ranks);
 /// Those channels and those in the opposite direction, each once.

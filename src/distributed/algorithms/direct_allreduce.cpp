@@ -12,13 +12,20 @@
 // about n / φ². Multiples of the golden section are spread evenly, however many of them there are (Knuth, The Art of
 // Computer Programming, volume 3, section 6.4, theorem S).
 //
-// Of each chunk as many tiles at a time as a queue has slots. Call sending them S, folding tile t of the own chunk F(t)
-// and sending its result G(t), receiving the results of others R. What a tile waits for, to be sent, is that its
-// receiver has taken the tile one window before it on the channel: for S one of the F or R before it, for G(t) an
-// F(u) with u <= t. F(t) waits for the S of all ranks, and R for their G. In the order S, F(0), G(0), F(1), G(1), …, R
-// of all ranks together everything waits for earlier things only, so that nothing can fill up, with one slot either.
+// Chunks are cut into parts of half as many tiles as a queue has slots, four at most. Call sending part p of the chunks
+// of others S(p), folding that of the own chunk and sending the result to all F(p), receiving those of others R(p). A
+// rank does S(p), R(p - 1), F(p) for p = 0, 1, …, so that a link never waits for the end of a part; with one slot,
+// S(p), F(p), R(p). A channel has S(0), F(0), S(1), F(1), … in the order in which they are received. When a rank sends
+// S(p) or F(p), its receivers have done with S(p - 1) and F(p - 2), or F(p - 1): of two parts at most they have not,
+// for which there is room. F(p) waits for S(p) of all ranks, R(p) for F(p). Everything waits for earlier things only,
+// and nothing can fill up.
+//
+// All of a part goes to one rank, then to the next. The PEs of a row of the mesh, whose messages share a lane to the IO
+// chiplet, go to the same rank at about one time, those of other rows to others: so a lane has one link before it, and
+// nothing waits behind messages to another one.
 #include <algorithm>
 #include <deque>
+#include <iterator>
 #include <numeric>
 #include <utility>
 #include <vector>
@@ -34,7 +41,8 @@ namespace {
 
 using torch::distributed::ReduceOp;
 
-constexpr std::size_t kLoadsUnderWay = 4;
+/// Of loads, and of results that wait to be sent.
+constexpr std::int64_t kTilesAtOnce = 4;
 
 /// How many places after a rank the others are, in the order in which it sends to them. Of up to four ranks one after
 /// the other: there is no order that goes near and far in turn.
@@ -55,7 +63,7 @@ std::vector<std::int64_t> places_near_and_far(std::int64_t ranks) {
 /// The PEs of a row of the mesh begin with one place, those of other rows with others, so that all links are in use.
 std::vector<std::int64_t> places_after(const RankView& ranks) {
   std::vector<std::int64_t> places = places_near_and_far(ranks.size);
-  std::ranges::rotate(places, places.begin() + way_of_this_pe(*ranks.machine, ranks.size - 1));
+  std::ranges::rotate(places, places.begin() + first_way_of_this_pe(*ranks.machine, ranks.size - 1));
   return places;
 }
 
@@ -66,32 +74,31 @@ class DirectReduction {
       : ranks_(ranks), x_(x), op_(op), chunks_(shard, ranks), others_(places_after(ranks)) {}
 
   void run() {
-    for (part_ = 0; part_ < chunks_.parts(); ++part_) {
-      send_chunks();
-      fold_own_chunk();
-      receive_results();
+    const bool overlap = ranks_.window > 1;
+    for (std::int64_t part = 0; part < parts(); ++part) {
+      send_chunks(part);
+      if (overlap && part > 0) receive_results(part - 1);
+      fold_own_chunk(part);
+      if (!overlap) receive_results(part);
     }
+    if (overlap && parts() > 0) receive_results(parts() - 1);
   }
 
  private:
-  /// Calls body(rank, offset, elements) for each tile of the chunks of the other ranks: the first tiles of all, then
-  /// the second ones, so that all channels are in use.
-  template <class Body>
-  void for_each_tile_of_others(const Body& body) const {
-    const Range longest = chunks_.part_of(0, part_);
-    for (std::int64_t offset = 0; offset < longest.end - longest.begin; offset += ranks_.tile_elements) {
-      for (const std::int64_t places : others_) {
-        const std::int64_t rank = ranks_.after(places);
-        const Range part = chunks_.part_of(rank, part_);
-        const std::int64_t at = part.begin + offset;
-        if (at < part.end) body(rank, at, std::min(ranks_.tile_elements, part.end - at));
-      }
-    }
+  std::int64_t part_elements() const {
+    return std::clamp<std::int64_t>(ranks_.window / 2, 1, kTilesAtOnce) * ranks_.tile_elements;
+  }
+  std::int64_t parts() const { return tl::cdiv(chunks_.chunk(), part_elements()); }
+  /// Of a rank's chunk, in the tensor; empty when it ends where it begins, or before.
+  Range part_of(std::int64_t rank, std::int64_t part) const {
+    const Range chunk = chunks_.whole(rank);
+    const std::int64_t begin = chunk.begin + part * part_elements();
+    return {begin, std::min(begin + part_elements(), chunk.end)};
   }
 
   /// No more than four loads under way, which share the bandwidth of the memory: a message leaves when its tile is
   /// there.
-  void send_chunks() const {
+  void send_chunks(std::int64_t part) const {
     std::deque<std::pair<std::int64_t, tl::AsyncLoad>> under_way;
     const auto send_first = [&] {
       auto [rank, load] = std::move(under_way.front());
@@ -99,33 +106,40 @@ class DirectReduction {
       tl::wait(load.token);
       send_to(ranks_.part(rank), load.tile, ranks_.window);
     };
-    for_each_tile_of_others([&](std::int64_t rank, std::int64_t at, std::int64_t elements) {
-      under_way.emplace_back(rank, tl::load_async(x_, {at}, {elements}));
-      if (under_way.size() == kLoadsUnderWay) send_first();
-    });
+    for (const std::int64_t places : others_) {
+      const std::int64_t rank = ranks_.after(places);
+      for_each_tile(part_of(rank, part), ranks_.tile_elements, [&](std::int64_t at, std::int64_t elements) {
+        under_way.emplace_back(rank, tl::load_async(x_, {at}, {elements}));
+        if (std::ssize(under_way) == kTilesAtOnce) send_first();
+      });
+    }
     while (!under_way.empty()) send_first();
   }
 
-  void fold_own_chunk() const {
-    for_each_tile(chunks_.part_of(ranks_.rank, part_), ranks_.tile_elements,
-                  [&](std::int64_t at, std::int64_t elements) {
-                    const tl::Tile mine = tl::load(x_, {at}, {elements});
-                    tl::Tile folded = receive_from(ranks_.next(), elements, x_.dtype());
-                    for (std::int64_t step = 2; step < ranks_.size; ++step) {
-                      folded = reduce(op_, folded, receive_from(ranks_.part(ranks_.after(step)), elements, x_.dtype()));
-                    }
-                    const tl::Tile result = finish_reduction(op_, reduce(op_, folded, mine), ranks_.size);
-                    tl::store(x_, {at}, result);
-                    for (const std::int64_t places : others_) {
-                      send_to(ranks_.part(ranks_.after(places)), result, ranks_.window);
-                    }
-                  });
+  void fold_own_chunk(std::int64_t part) const {
+    std::vector<tl::Tile> results;
+    for_each_tile(part_of(ranks_.rank, part), ranks_.tile_elements, [&](std::int64_t at, std::int64_t elements) {
+      const tl::Tile mine = tl::load(x_, {at}, {elements});
+      tl::Tile folded = receive_from(ranks_.next(), elements, x_.dtype());
+      for (std::int64_t step = 2; step < ranks_.size; ++step) {
+        folded = reduce(op_, folded, receive_from(ranks_.part(ranks_.after(step)), elements, x_.dtype()));
+      }
+      results.push_back(finish_reduction(op_, reduce(op_, folded, mine), ranks_.size));
+      tl::store(x_, {at}, results.back());
+    });
+    for (const std::int64_t places : others_) {
+      for (const tl::Tile& result : results) send_to(ranks_.part(ranks_.after(places)), result, ranks_.window);
+    }
   }
 
-  void receive_results() const {
-    for_each_tile_of_others([&](std::int64_t rank, std::int64_t at, std::int64_t elements) {
-      tl::store(x_, {at}, receive_from(ranks_.part(rank), elements, x_.dtype()));
-    });
+  /// In the order in which the others send them.
+  void receive_results(std::int64_t part) const {
+    for (const std::int64_t places : others_) {
+      const std::int64_t rank = ranks_.after(ranks_.size - places);
+      for_each_tile(part_of(rank, part), ranks_.tile_elements, [&](std::int64_t at, std::int64_t elements) {
+        tl::store(x_, {at}, receive_from(ranks_.part(rank), elements, x_.dtype()));
+      });
+    }
   }
 
   const RankView& ranks_;
@@ -133,7 +147,6 @@ class DirectReduction {
   ReduceOp op_;
   ShardChunks chunks_;
   std::vector<std::int64_t> others_;  // places after this rank
-  std::int64_t part_ = 0;             // of every chunk
 };
 
 void reduce_directly(const RankView& ranks, const CollectiveArguments& arguments) {

@@ -17,6 +17,13 @@ class ShardChunks {
   ShardChunks(Range shard, const RankView& ranks, std::int64_t chunks)
       : shard_(shard), chunk_(tl::cdiv(shard.end - shard.begin, chunks)), part_(ranks.tile_elements * ranks.window) {}
 
+  /// Elements of the longest chunk.
+  std::int64_t chunk() const { return chunk_; }
+  /// A chunk, in the tensor; empty when it ends where it begins, or before.
+  Range whole(std::int64_t chunk) const {
+    const std::int64_t begin = shard_.begin + chunk * chunk_;
+    return {begin, std::min(begin + chunk_, shard_.end)};
+  }
   std::int64_t parts() const { return tl::cdiv(chunk_, part_); }
   /// A part of a chunk, in the tensor; empty when it ends where it begins, or before.
   Range part_of(std::int64_t chunk, std::int64_t part) const {
