@@ -61,7 +61,7 @@ struct Findings {
         fold_orders(points) {}
   std::vector<std::vector<double>> microseconds;
   std::vector<std::vector<std::int64_t>> wrong;
-  std::vector<std::vector<std::int64_t>> sent;  // payload of a call
+  std::vector<std::vector<std::int64_t>> sent;           // payload of a call
   std::vector<std::string> taken, reasons, fold_orders;  // by point
   Time setup;
 };
