@@ -76,7 +76,6 @@ using tile::BufferState;
 using tile::KernelCommand;
 using tile::TileState;
 using tile::to_shape;
-using tile::to_text;
 
 namespace {
 
