@@ -71,29 +71,26 @@ std::vector<std::int64_t> places_after(const RankView& ranks) {
 class DirectReduction {
  public:
   DirectReduction(const RankView& ranks, const tl::Tensor& x, ReduceOp op, Range shard)
-      : ranks_(ranks), x_(x), op_(op), chunks_(shard, ranks), others_(places_after(ranks)) {}
+      : ranks_(ranks),
+        x_(x),
+        op_(op),
+        chunks_(shard, ranks.size, elements_of_a_part(ranks)),
+        others_(places_after(ranks)) {}
 
   void run() {
     const bool overlap = ranks_.window > 1;
-    for (std::int64_t part = 0; part < parts(); ++part) {
+    for (std::int64_t part = 0; part < chunks_.parts(); ++part) {
       send_chunks(part);
       if (overlap && part > 0) receive_results(part - 1);
       fold_own_chunk(part);
       if (!overlap) receive_results(part);
     }
-    if (overlap && parts() > 0) receive_results(parts() - 1);
+    if (overlap && chunks_.parts() > 0) receive_results(chunks_.parts() - 1);
   }
 
  private:
-  std::int64_t part_elements() const {
-    return std::clamp<std::int64_t>(ranks_.window / 2, 1, kTilesAtOnce) * ranks_.tile_elements;
-  }
-  std::int64_t parts() const { return tl::cdiv(chunks_.chunk(), part_elements()); }
-  /// Of a rank's chunk, in the tensor; empty when it ends where it begins, or before.
-  Range part_of(std::int64_t rank, std::int64_t part) const {
-    const Range chunk = chunks_.whole(rank);
-    const std::int64_t begin = chunk.begin + part * part_elements();
-    return {begin, std::min(begin + part_elements(), chunk.end)};
+  static std::int64_t elements_of_a_part(const RankView& ranks) {
+    return std::clamp<std::int64_t>(ranks.window / 2, 1, kTilesAtOnce) * ranks.tile_elements;
   }
 
   /// No more than four loads under way, which share the bandwidth of the memory: a message leaves when its tile is
@@ -108,7 +105,7 @@ class DirectReduction {
     };
     for (const std::int64_t places : others_) {
       const std::int64_t rank = ranks_.after(places);
-      for_each_tile(part_of(rank, part), ranks_.tile_elements, [&](std::int64_t at, std::int64_t elements) {
+      for_each_tile(chunks_.part_of(rank, part), ranks_.tile_elements, [&](std::int64_t at, std::int64_t elements) {
         under_way.emplace_back(rank, tl::load_async(x_, {at}, {elements}));
         if (std::ssize(under_way) == kTilesAtOnce) send_first();
       });
@@ -118,15 +115,16 @@ class DirectReduction {
 
   void fold_own_chunk(std::int64_t part) const {
     std::vector<tl::Tile> results;
-    for_each_tile(part_of(ranks_.rank, part), ranks_.tile_elements, [&](std::int64_t at, std::int64_t elements) {
-      const tl::Tile mine = tl::load(x_, {at}, {elements});
-      tl::Tile folded = receive_from(ranks_.next(), elements, x_.dtype());
-      for (std::int64_t step = 2; step < ranks_.size; ++step) {
-        folded = reduce(op_, folded, receive_from(ranks_.part(ranks_.after(step)), elements, x_.dtype()));
-      }
-      results.push_back(finish_reduction(op_, reduce(op_, folded, mine), ranks_.size));
-      tl::store(x_, {at}, results.back());
-    });
+    for_each_tile(chunks_.part_of(ranks_.rank, part), ranks_.tile_elements,
+                  [&](std::int64_t at, std::int64_t elements) {
+                    const tl::Tile mine = tl::load(x_, {at}, {elements});
+                    tl::Tile folded = receive_from(ranks_.next(), elements, x_.dtype());
+                    for (std::int64_t step = 2; step < ranks_.size; ++step) {
+                      folded = reduce(op_, folded, receive_from(ranks_.part(ranks_.after(step)), elements, x_.dtype()));
+                    }
+                    results.push_back(finish_reduction(op_, reduce(op_, folded, mine), ranks_.size));
+                    tl::store(x_, {at}, results.back());
+                  });
     for (const std::int64_t places : others_) {
       for (const tl::Tile& result : results) send_to(ranks_.part(ranks_.after(places)), result, ranks_.window);
     }
@@ -136,7 +134,7 @@ class DirectReduction {
   void receive_results(std::int64_t part) const {
     for (const std::int64_t places : others_) {
       const std::int64_t rank = ranks_.after(ranks_.size - places);
-      for_each_tile(part_of(rank, part), ranks_.tile_elements, [&](std::int64_t at, std::int64_t elements) {
+      for_each_tile(chunks_.part_of(rank, part), ranks_.tile_elements, [&](std::int64_t at, std::int64_t elements) {
         tl::store(x_, {at}, receive_from(ranks_.part(rank), elements, x_.dtype()));
       });
     }

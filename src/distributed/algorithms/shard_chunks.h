@@ -10,20 +10,15 @@
 namespace kernbench::distributed {
 
 /// Chunks of ceil(length / their number) elements, as many as ranks unless another number is given, the last ones
-/// shorter or empty, in parts of as many tiles as a channel has slots.
+/// shorter or empty, in parts of as many tiles as a channel has slots, unless the elements of a part are given.
 class ShardChunks {
  public:
   ShardChunks(Range shard, const RankView& ranks) : ShardChunks(shard, ranks, ranks.size) {}
   ShardChunks(Range shard, const RankView& ranks, std::int64_t chunks)
-      : shard_(shard), chunk_(tl::cdiv(shard.end - shard.begin, chunks)), part_(ranks.tile_elements * ranks.window) {}
+      : ShardChunks(shard, chunks, ranks.tile_elements * ranks.window) {}
+  ShardChunks(Range shard, std::int64_t chunks, std::int64_t elements_of_a_part)
+      : shard_(shard), chunk_(tl::cdiv(shard.end - shard.begin, chunks)), part_(elements_of_a_part) {}
 
-  /// Elements of the longest chunk.
-  std::int64_t chunk() const { return chunk_; }
-  /// A chunk, in the tensor; empty when it ends where it begins, or before.
-  Range whole(std::int64_t chunk) const {
-    const std::int64_t begin = shard_.begin + chunk * chunk_;
-    return {begin, std::min(begin + chunk_, shard_.end)};
-  }
   std::int64_t parts() const { return tl::cdiv(chunk_, part_); }
   /// A part of a chunk, in the tensor; empty when it ends where it begins, or before.
   Range part_of(std::int64_t chunk, std::int64_t part) const {

@@ -116,8 +116,8 @@ std::optional<SimulatedOperations::Chunks> SimulatedOperations::chunks_of(const 
 namespace {
 
 /// Whether each holder has parts of few short lines, or of one: at most two boxes, as where one line ends and the next
-/// begins, with lines of `most` elements together.
-bool has_parts_of_few_lines(const View& out, const std::vector<bool>& along, std::int64_t most) {
+/// begins, with kFewLines elements of lines together.
+bool has_parts_of_few_lines(const View& out, const std::vector<bool>& along) {
   std::map<PeCoordinate, std::size_t> parts_of;
   for (const addressing::Shard& shard : out.tensor.descriptor().shards) {
     for (const library::Box& part : library::parts_in(out, shard.offset, shard.shape)) {
@@ -126,10 +126,17 @@ bool has_parts_of_few_lines(const View& out, const std::vector<bool>& along, std
         if (!along[d]) lines *= part.shape[d];
         elements *= along[d] ? out.sizes[d] : part.shape[d];
       }
-      if ((lines > 1 && elements > most) || ++parts_of[shard.owner] > 2) return false;
+      if ((lines > 1 && elements > kFewLines) || ++parts_of[shard.owner] > 2) return false;
     }
   }
   return true;
+}
+
+/// Who reads which lines, where all holders work on their parts; none where a program has whole lines. One program for
+/// a line would write a page of each holder: with 128 of them 1.9 us of TLB misses.
+library::LineReaders readers_of_few_lines(const View& out, const std::vector<bool>& along, library::Share share) {
+  if (share != library::Share::spread || !has_parts_of_few_lines(out, along)) return {};
+  return library::line_readers(out, along);
 }
 
 }  // namespace
@@ -391,8 +398,7 @@ void SimulatedOperations::softmax(const Tensor& x, std::int64_t dimension, bool 
   along[static_cast<std::size_t>(dimension)] = true;
   if (const auto share = whole_lines(out, along, library::kLineTiles)) {
     const View target = kernel_view(out, true);
-    const bool in_parts = *share == library::Share::spread && has_parts_of_few_lines(target, along, kFewLines);
-    const auto readers = in_parts ? library::line_readers(target, along) : library::LineReaders();
+    const auto readers = readers_of_few_lines(target, along, *share);
     launch({.name = name,
             .written = {out},
             .read = {x},
@@ -444,9 +450,7 @@ void SimulatedOperations::normalize(const tensor::Norm& norm, const Tensor& out)
       written.push_back(norm.sum);
       results.sum = kernel_view(norm.sum, true);
     }
-    // One program for a line would write a page of each holder: with 128 of them 1.9 us of TLB misses.
-    const bool in_parts = *share == library::Share::spread && has_parts_of_few_lines(results.out, along, kFewLines);
-    const auto readers = in_parts ? library::line_readers(results.out, along) : library::LineReaders();
+    const auto readers = readers_of_few_lines(results.out, along, *share);
     launch({.name = norm.name(),
             .written = std::move(written),
             .read = std::move(read),

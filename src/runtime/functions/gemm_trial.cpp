@@ -11,6 +11,7 @@
 #include <optional>
 #include <thread>
 
+#include "base/nanoseconds.h"
 #include "runtime/context.h"
 #include "runtime/devices/simulated_devices.h"
 #include "runtime/functions/trial_meter.h"
@@ -121,7 +122,7 @@ double time_plan(Simulation& simulation, const TrialProduct& product, const Gemm
   options.plan = std::shared_ptr<const GemmPlan>(std::shared_ptr<void>(), &plan);
   operations.matmul(trial->a, trial->b, trial->options, options, trial->out);
   simulation.devices().synchronize_current_stream(0);
-  return static_cast<double>((simulation.scheduler().now() - begin).count()) * 1e-3;
+  return nanoseconds(simulation.scheduler().now() - begin);
 }
 
 /// A trial has got so far that the rest of its time is estimated.

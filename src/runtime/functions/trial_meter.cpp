@@ -4,6 +4,7 @@
 #include <array>
 #include <variant>
 
+#include "base/nanoseconds.h"
 #include "hardware/fabric/fabric.h"
 #include "hardware/machine.h"
 #include "hardware/work.h"
@@ -60,16 +61,12 @@ double multiplications(const GemmPlan& plan) {
   return sum;
 }
 
-double in_ns(Time time) {
-  return static_cast<double>(time.count()) * 1e-3;
-}
-
 }  // namespace
 
 double rest_ns(std::span<const TrialRound> rounds, std::size_t at_begin, double total) {
   const TrialRound& first = rounds[std::max(at_begin, rounds.size() / 2) - 1];
   const TrialRound& last = rounds.back();
-  return (total - last.done) * in_ns(last.at - first.at) / (last.done - first.done);
+  return (total - last.done) * nanoseconds(last.at - first.at) / (last.done - first.done);
 }
 
 TrialMeter::TrialMeter(Simulation& simulation, const GemmPlan& plan, std::atomic<bool>& over)
@@ -109,7 +106,7 @@ std::size_t TrialMeter::first_round() const {
 }
 
 double TrialMeter::estimated_ns() const {
-  return in_ns(rounds_.back().at - begin_) + rest_ns(rounds_, first_round(), total_) + kCompletionNs +
+  return nanoseconds(rounds_.back().at - begin_) + rest_ns(rounds_, first_round(), total_) + kCompletionNs +
          plan_.second_launch_ns;
 }
 

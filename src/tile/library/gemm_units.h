@@ -4,13 +4,14 @@
 #include <algorithm>
 #include <cstdint>
 
+#include "base/nanoseconds.h"
 #include "kernbench/units.h"
 #include "topology/spec.h"
 
 namespace kernbench::tile::library {
 
 inline double ns(Time time) {
-  return static_cast<double>(time.count()) * 1e-3;
+  return nanoseconds(time);
 }
 inline double ns_of_byte(Bandwidth bandwidth) {
   return 1e9 / static_cast<double>(bandwidth.count());

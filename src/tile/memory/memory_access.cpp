@@ -250,4 +250,14 @@ hardware::CommandRef issue_store(const AccessCall& call, const tl::Tile& value, 
   return command;
 }
 
+tl::AsyncLoad started(const AccessCall& call, tl::Tile tile) {
+  auto state = call.program.add_async(tile.state()->producer, call.name, call.where);
+  tile.state()->async = state;
+  return {std::move(tile), tl::Token(std::move(state))};
+}
+
+tl::Token started(const AccessCall& call, hardware::CommandRef command) {
+  return tl::Token(call.program.add_async(std::move(command), call.name, call.where));
+}
+
 }  // namespace kernbench::tile

@@ -105,4 +105,8 @@ tl::Tile stored_value(const AccessCall& call, const tl::Tensor& tensor, const tl
 hardware::CommandRef issue_store(const AccessCall& call, const tl::Tile& value, const tl::Extents& shape, Places places,
                                  const Lanes& lanes);
 
+/// What a kernel waits for by a token: a tile that is on its way, or another command.
+tl::AsyncLoad started(const AccessCall& call, tl::Tile tile);
+tl::Token started(const AccessCall& call, hardware::CommandRef command);
+
 }  // namespace kernbench::tile

@@ -128,6 +128,12 @@ MulticastPart MulticastTable::join(const AccessCall& call, const tl::MulticastGr
   return part;
 }
 
+MulticastPart take_part(AccessCall& call, const tl::MulticastGroup& group, const MulticastBlock& block) {
+  MulticastPart part = call.program.multicasts().join(call, group, block);
+  call.reads_for = part.pes->front();
+  return part;
+}
+
 static void append_page(std::vector<hardware::PageRange>& pages, std::uint64_t page) {
   if (!pages.empty() && pages.back().first + pages.back().count == page) {
     ++pages.back().count;

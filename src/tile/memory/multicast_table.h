@@ -76,6 +76,9 @@ class MulticastTable {
   std::map<std::string, Group, std::less<>> groups_;
 };
 
+/// The running program takes part: of replicas those near to the group's first program are read.
+MulticastPart take_part(AccessCall& call, const tl::MulticastGroup& group, const MulticastBlock& block);
+
 /// The places of a member, which has its room: legs of all, pages that it translates itself. Those of pages that lie in
 /// a member's own slice are its own, others go round. The first one to come finds them with `locate`.
 Places places_of_member(const AccessCall& call, const MulticastPart& part, const std::function<Places()>& locate);

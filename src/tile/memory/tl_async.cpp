@@ -12,20 +12,6 @@ namespace kernbench::tl {
 using tile::access_call;
 using tile::AccessCall;
 
-namespace {
-
-AsyncLoad started(const AccessCall& call, Tile tile) {
-  auto state = call.program.add_async(tile.state()->producer, call.name, call.where);
-  tile.state()->async = state;
-  return {std::move(tile), Token(std::move(state))};
-}
-
-Token started(const AccessCall& call, hardware::CommandRef command) {
-  return Token(call.program.add_async(std::move(command), call.name, call.where));
-}
-
-}  // namespace
-
 AsyncLoad load_async(const Tensor& tensor, Extents offsets, Extents shape, LoadOptions options, Where where) {
   const AccessCall call = access_call("load_async", "load", where);
   return started(call, tile::load_block(call, tensor, offsets, shape, options));

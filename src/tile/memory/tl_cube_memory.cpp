@@ -76,15 +76,12 @@ void store(const CubeBuffer& buffer, Extents offsets, const Tile& value, Where w
 
 AsyncLoad load_async(const CubeBuffer& buffer, Extents offsets, Extents shape, Where where) {
   const AccessCall call = access_call("load_async", "cube_load", where);
-  Tile tile = load_region(call, buffer, offsets, shape);
-  auto state = call.program.add_async(tile.state()->producer, call.name, call.where);
-  tile.state()->async = state;
-  return {std::move(tile), Token(std::move(state))};
+  return started(call, load_region(call, buffer, offsets, shape));
 }
 
 Token store_async(const CubeBuffer& buffer, Extents offsets, const Tile& value, Where where) {
   const AccessCall call = access_call("store_async", "cube_store", where);
-  return Token(call.program.add_async(store_region(call, buffer, offsets, value), call.name, call.where));
+  return started(call, store_region(call, buffer, offsets, value));
 }
 
 Tile multicast_load(const MulticastGroup& group, const CubeBuffer& buffer, Extents offsets, Extents shape,
@@ -97,8 +94,7 @@ Tile multicast_load(const MulticastGroup& group, const CubeBuffer& buffer, Exten
   block.dtype = region.dtype;
   block.offsets = offsets;
   block.shape = shape;
-  const MulticastPart part = call.program.multicasts().join(call, group, block);
-  call.reads_for = part.pes->front();
+  const MulticastPart part = take_part(call, group, block);
   return load_box(call, region, offsets, shape, &part);
 }
 

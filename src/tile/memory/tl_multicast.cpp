@@ -29,13 +29,6 @@ MulticastBlock block_of(const Tensor& tensor, const Extents& offsets, const Exte
   return block;
 }
 
-/// Takes part: of replicas those near to the group's first program are read.
-MulticastPart take_part(AccessCall& call, const MulticastGroup& group, const MulticastBlock& block) {
-  MulticastPart part = call.program.multicasts().join(call, group, block);
-  call.reads_for = part.pes->front();
-  return part;
-}
-
 Tile load_together(AccessCall call, const MulticastGroup& group, const Tensor& tensor, const Extents& offsets,
                    const Extents& shape, const LoadOptions& options) {
   if (options.mask.defined() || (options.other && !options.other->is_scalar())) {
@@ -65,12 +58,6 @@ Tile load_together(AccessCall call, const MulticastGroup& group, const BlockPoin
   return tile::load_block_pointer(call, pointer, options, &part);
 }
 
-AsyncLoad awaited(const AccessCall& call, Tile tile) {
-  auto state = call.program.add_async(tile.state()->producer, call.name, call.where);
-  tile.state()->async = state;
-  return {std::move(tile), Token(std::move(state))};
-}
-
 }  // namespace
 
 Tile multicast_load(const MulticastGroup& group, const Tensor& tensor, Extents offsets, Extents shape,
@@ -85,13 +72,13 @@ Tile multicast_load(const MulticastGroup& group, const BlockPointer& pointer, Bl
 AsyncLoad multicast_load_async(const MulticastGroup& group, const Tensor& tensor, Extents offsets, Extents shape,
                                LoadOptions options, Where where) {
   const AccessCall call = access_call(kLoadAsync, kLoad, where);
-  return awaited(call, load_together(call, group, tensor, offsets, shape, options));
+  return started(call, load_together(call, group, tensor, offsets, shape, options));
 }
 
 AsyncLoad multicast_load_async(const MulticastGroup& group, const BlockPointer& pointer, BlockOptions options,
                                Where where) {
   const AccessCall call = access_call(kLoadAsync, kLoad, where);
-  return awaited(call, load_together(call, group, pointer, options));
+  return started(call, load_together(call, group, pointer, options));
 }
 
 }  // namespace kernbench::tl

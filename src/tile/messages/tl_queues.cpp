@@ -234,10 +234,7 @@ Tile recv_async(DType dtype, Extents shape, const Peer& peer, std::uint64_t tag,
 
 AsyncLoad irecv(DType dtype, Extents shape, const Peer& peer, std::uint64_t tag, Where where) {
   const AccessCall call = access_call("irecv", "recv", where);
-  Tile tile = receive_message(call, dtype, shape, peer, tag);
-  auto state = call.program.add_async(tile.state()->producer, call.name, where);
-  tile.state()->async = state;
-  return {std::move(tile), Token(std::move(state))};
+  return started(call, receive_message(call, dtype, shape, peer, tag));
 }
 
 Token irecv(const Buffer& into, Extents offsets, Extents shape, const Peer& peer, std::uint64_t tag, Where where) {
