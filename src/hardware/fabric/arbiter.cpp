@@ -85,6 +85,23 @@ std::size_t Arbiter::choose_among(Time now) const {
   return kNone;
 }
 
+Arbiter::Next Arbiter::next_among(Time free) const {
+  Next first;
+  const auto look_at = [&](std::size_t begin, std::size_t end) {
+    for (std::size_t i = begin; i < end; ++i) {
+      const Time eligible = candidates_[i].eligible();
+      if (eligible <= free) {
+        first = {free, i};
+        return true;
+      }
+      if (eligible < first.when) first = {eligible, i};
+    }
+    return false;
+  };
+  if (!look_at(next_, candidates_.size())) look_at(0, std::min(next_, candidates_.size()));
+  return first;
+}
+
 Time Arbiter::earliest_among(Time soon) const {
   Time result = Time::max();
   for (std::size_t i = next_; i < candidates_.size() && result > soon; ++i) {

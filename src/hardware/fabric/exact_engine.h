@@ -55,6 +55,10 @@ class ExactEngine {
   bool only_reads(std::uint32_t memory) const;
   bool arbitrate_together(std::uint32_t server);
   void take_turns_together(std::uint32_t memory);
+  bool reads_end_at_ports(Server& memory);
+  Time ports_tell_nothing_until(Server& memory, Time next_read);
+  void take_turns_by_server(Server& memory, std::span<Channel> channels, Arbiter::Next& read, Time quiet_until);
+  void take_turns_in_order(Server& memory, std::span<Channel> channels, Arbiter::Next& read, Time quiet_until);
   PortTurn& port_of(const Candidate& read);
   Time serve_read(Server& memory, std::span<Channel> channels, Server& port, std::size_t index, Time now,
                   Time quiet_until);

@@ -31,7 +31,8 @@ bool ExactEngine::arbitrate_together(std::uint32_t server) {
   return true;
 }
 
-MemoryService ExactEngine::take_accesses(const Transfer& transfer, std::span<Channel> channels, Time now) {
+[[gnu::always_inline]] inline MemoryService ExactEngine::take_accesses(const Transfer& transfer,
+                                                                       std::span<Channel> channels, Time now) {
   if (transfer.accesses.size() == 1) {
     const Accesses& accesses = transfer.accesses.front();
     if (const auto only = transfer.first_channel.only_one(accesses)) return occupy(channels[*only], accesses, now);
@@ -93,7 +94,9 @@ MemoryService ExactEngine::take_accesses(const Transfer& transfer, std::span<Cha
   port.room_waits += waits;
   const Time tail = std::max(port.free_at, burst.complete);
   const Time complete = tail + port.latency;
-  responses.room.give({tail + memory.latency, now - burst.ready, burst.bytes});
+  // What has room without it never asks for it.
+  if (transfer.unstarted_first > responses.room.free())
+    responses.room.give({tail + memory.latency, now - burst.ready, burst.bytes});
   responses.queue.pop_front();
   responses.left = now;
   if (responses.queue.empty()) {
@@ -122,26 +125,69 @@ MemoryService ExactEngine::take_accesses(const Transfer& transfer, std::span<Cha
   return *at;
 }
 
-/// What one of the servers does reaches the others later than it happens, so that of turns at one time any may come
-/// first. Nobody else's turns or events come before the end of the quiet time; a departure, a delivery or the turn of
-/// another server that becomes known may end it sooner.
-void ExactEngine::take_turns_together(std::uint32_t memory_id) {
-  Server& memory = state_.servers[memory_id];
-  const Time now = state_.scheduler.now();
-  port_turns_.clear();
-  memory.turn_at = Time::max();
-  turns_.forget(memory_id);
-  for (const std::uint32_t id : memory.ports) {
-    Server& port = state_.servers[id];
-    if (port.users == 0 || !takes_only_reads(port, memory_id)) continue;
-    port.turn_at = Time::max();
-    turns_.forget(id);
-    port_turns_.push_back({&port, id, port.arbiter.next(std::max(port.free_at, now))});
+/// Whether what is read leaves the fabric behind the ports, so that nobody else decides when it goes on.
+bool ExactEngine::reads_end_at_ports(Server& memory) {
+  for (std::size_t i = 0; i < memory.arbiter.size(); ++i) {
+    if (state_.transfer(memory.arbiter[i].transfer).hops[1].behind != nullptr) return false;
   }
-  const std::span<Channel> channels{&state_.channels[memory_id], memory.group};
-  Time quiet_until = turns_.quiet_until();
+  for (const PortTurn& port : port_turns_) {
+    for (std::size_t i = 0; i < port.server->arbiter.size(); ++i) {
+      if (port.server->arbiter[i].room != nullptr) return false;
+    }
+  }
+  return true;
+}
+
+/// A time before which the ports do nothing that the memory would know of, or whoever waits for a delivery, given that
+/// the memory takes its next burst at `next_read`. Later than the next turn of any of them.
+Time ExactEngine::ports_tell_nothing_until(Server& memory, Time next_read) {
+  const Time never = Time::max();
+  Time until = never, first_response = next_read == never ? never : next_read + memory.latency;
+  for (const PortTurn& port : port_turns_) {
+    first_response = std::min(first_response, port.next.when);
+    for (std::size_t i = 0; i < port.server->arbiter.size(); ++i) {
+      const Candidate& asks = port.server->arbiter[i];
+      if (state_.transfer(asks.transfer).unstarted_first > 0) continue;
+      until = std::min(until, std::max(asks.from->queue.back().complete, port.next.when) + port.server->latency);
+    }
+  }
+  for (std::size_t i = 0; i < memory.arbiter.size(); ++i) {
+    const Transfer& transfer = state_.transfer(memory.arbiter[i].transfer);
+    const bool room_for_all = transfer.responses.room.free() >= transfer.unstarted_first;
+    if (!room_for_all) return std::min(until, first_response + memory.latency);
+  }
+  return until;
+}
+
+/// The memory takes what it can until it may have learnt something from the ports, then these serve what has come, and
+/// so on: which of them is looked at first does not matter as long as none tells the other anything.
+void ExactEngine::take_turns_by_server(Server& memory, std::span<Channel> channels, Arbiter::Next& read,
+                                       Time quiet_until) {
+  const Time now = state_.scheduler.now();
+  for (bool served = true; std::exchange(served, false);) {
+    const Time untold = ports_tell_nothing_until(memory, read.when);
+    const auto is_due = [&](Time turn) { return turn <= now || turn < std::min(quiet_until, untold); };
+    for (; is_due(read.when); read = memory.arbiter.next(memory.free_at), served = true) {
+      Server& port = *port_of(memory.arbiter[read.index]).server;
+      quiet_until = serve_read(memory, channels, port, read.index, read.when, quiet_until);
+    }
+    for (PortTurn& port : port_turns_) {
+      Server& at = *port.server;
+      port.next = at.arbiter.next(std::max(at.free_at, now));
+      for (; is_due(port.next.when); port.next = at.arbiter.next(at.free_at), served = true) {
+        quiet_until = serve_response(memory, at, port.next.index, port.next.when, quiet_until);
+      }
+    }
+    // A transfer for which there was no room may have its turn before the one for which there was.
+    read = memory.arbiter.next(std::max(memory.free_at, now));
+  }
+}
+
+/// As they come, since what goes on behind a port depends on others.
+void ExactEngine::take_turns_in_order(Server& memory, std::span<Channel> channels, Arbiter::Next& read,
+                                      Time quiet_until) {
+  const Time now = state_.scheduler.now();
   bool room_came = false;
-  Arbiter::Next read = memory.arbiter.next(std::max(memory.free_at, now));
   for (;;) {
     // A transfer for which there was no room may have its turn before the one for which there was.
     if (std::exchange(room_came, false)) read = memory.arbiter.next(std::max(memory.free_at, now));
@@ -169,6 +215,32 @@ void ExactEngine::take_turns_together(std::uint32_t memory_id) {
     }
   }
   serving_ = kNobody;
+}
+
+/// What one of the servers does reaches the others later than it happens, so that of turns at one time any may come
+/// first. Nobody else's turns or events come before the end of the quiet time; a departure, a delivery or the turn of
+/// another server that becomes known may end it sooner.
+void ExactEngine::take_turns_together(std::uint32_t memory_id) {
+  Server& memory = state_.servers[memory_id];
+  const Time now = state_.scheduler.now();
+  port_turns_.clear();
+  memory.turn_at = Time::max();
+  turns_.forget(memory_id);
+  for (const std::uint32_t id : memory.ports) {
+    Server& port = state_.servers[id];
+    if (port.users == 0 || !takes_only_reads(port, memory_id)) continue;
+    port.turn_at = Time::max();
+    turns_.forget(id);
+    port_turns_.push_back({&port, id, port.arbiter.next(std::max(port.free_at, now))});
+  }
+  const std::span<Channel> channels{&state_.channels[memory_id], memory.group};
+  const Time quiet_until = turns_.quiet_until();
+  Arbiter::Next read = memory.arbiter.next(std::max(memory.free_at, now));
+  if (reads_end_at_ports(memory)) {
+    take_turns_by_server(memory, channels, read, quiet_until);
+  } else {
+    take_turns_in_order(memory, channels, read, quiet_until);
+  }
   take_turn_at(memory, memory_id, read.when);
   for (const PortTurn& port : port_turns_) take_turn_at(*port.server, port.id, port.next.when);
 }

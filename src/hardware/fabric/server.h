@@ -249,6 +249,7 @@ class Arbiter {
 
  private:
   std::size_t choose_among(Time now) const;
+  Next next_among(Time free) const;
   Time earliest_among(Time soon) const;
   std::size_t serve_beside_lanes(std::size_t index);
   /// A port is to have the last turn.
@@ -267,21 +268,12 @@ class Arbiter {
   std::size_t next_ = 0;                  // the first candidate behind the last port, or behind all lanes if it is one
 };
 
-inline Arbiter::Next Arbiter::next(Time free) const {
-  Next first;
-  const auto look_at = [&](std::size_t begin, std::size_t end) {
-    for (std::size_t i = begin; i < end; ++i) {
-      const Time eligible = candidates_[i].eligible();
-      if (eligible <= free) {
-        first = {free, i};
-        return true;
-      }
-      if (eligible < first.when) first = {eligible, i};
-    }
-    return false;
-  };
-  if (!look_at(next_, candidates_.size())) look_at(0, std::min(next_, candidates_.size()));
-  return first;
+[[gnu::always_inline]] inline Arbiter::Next Arbiter::next(Time free) const {
+  if (candidates_.empty()) return {};
+  const std::size_t first = next_ < candidates_.size() ? next_ : 0;
+  const Time eligible = candidates_[first].eligible();
+  if (eligible <= free) return {free, first};
+  return candidates_.size() == 1 ? Next{eligible, first} : next_among(free);
 }
 
 struct alignas(64) Server {

@@ -63,7 +63,8 @@ Scenario tree_with_sides(std::mt19937_64& random, const Shape& shape) {
 }
 
 /// A memory that is read through one to three ports, some with a link behind them, by transfers that follow each other
-/// closely. In some scenarios others come to a port from the side, or write to the memory.
+/// closely, or begin when another one has been delivered. In some scenarios others come to a port from the side, or
+/// write to the memory.
 Scenario reads(std::mt19937_64& random, const Shape& shape) {
   Scenario scenario;
   const auto members = static_cast<std::uint16_t>(pick(random, 2, 5));
@@ -94,6 +95,10 @@ Scenario reads(std::mt19937_64& random, const Shape& shape) {
     request.granule = Bytes(granule);
     request.ranges[0].address = static_cast<std::uint64_t>(granule * pick(random, 0, 9));
     if (pick(random, 0, 2) == 0) request.ranges = {{7, pick(random, 1, 12), Bytes(pick(random, 1, 9)), 11}};
+    if (index > 0 && pick(random, 0, 1) == 0) {
+      scenario.transfers[index].after = static_cast<std::size_t>(pick(random, 0, static_cast<std::int64_t>(index) - 1));
+      scenario.transfers[index].start = ps(pick(random, 0, 3));
+    }
   }
   return scenario;
 }
