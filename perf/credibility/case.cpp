@@ -18,8 +18,9 @@ namespace {
 /// What more of a resource may cost, with a plan that is kept and with one that is chosen anew.
 constexpr double kKept = 0.01, kAnew = 0.02;
 
-/// A larger array takes longer to fill and to drain: 2 R + C - 2 cycles of each command (docs/model-engines.md). No
-/// more is excused than the commands of a program that was planned for the smaller one pay for it.
+/// A product that reaches more of a larger array takes longer to fill and to drain: 2 min(R, m) + min(C, n) - 2 cycles
+/// of each command (docs/model-engines.md). No more is excused than the commands of a program that was planned for the
+/// smaller one pay for it.
 constexpr std::string_view kFill = "a larger array takes longer to fill and to drain";
 
 Time more_fill(const Case& one, const Baseline& baseline) {

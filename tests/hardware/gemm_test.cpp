@@ -1,6 +1,9 @@
 // The law of the systolic GEMM engine, to the picosecond.
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <cstdint>
+
 #include "bench.h"
 #include "hardware/gemm/systolic.h"
 
@@ -17,7 +20,24 @@ TEST(Systolic, OneFoldIsTheOutputStationaryFormulaOfScaleSim) {
   // 2 S_R + S_C + T - 2
   EXPECT_EQ(systolic_cycles(array(64, 64), {1, 64, 64, 128}), 2 * 64 + 64 + 128 - 2);
   EXPECT_EQ(systolic_cycles(array(8, 32), {1, 32, 8, 5}), 2 * 32 + 8 + 5 - 2);
-  EXPECT_EQ(systolic_cycles(array(8, 32), {1, 1, 1, 1}), 2 * 32 + 8 + 1 - 2);
+}
+
+TEST(Systolic, AFoldThatDoesNotFillTheArrayFillsAndDrainsItsPart) {
+  EXPECT_EQ(systolic_cycles(array(8, 32), {1, 1, 1, 1}), 1 + 2 * 1 + 1 - 2);
+  EXPECT_EQ(systolic_cycles(array(64, 64), {1, 8, 64, 100}), 100 + 2 * 8 + 64 - 2);
+  EXPECT_EQ(systolic_cycles(array(64, 64), {1, 64, 8, 100}), 100 + 2 * 64 + 8 - 2);
+  EXPECT_EQ(systolic_cycles(array(64, 64), {3, 8, 100, 100}), 6 * 100 + 2 * 8 + 64 - 2);
+  EXPECT_EQ(scale_sim_cycles(array(64, 64), {1, 8, 64, 100}), 100 + 2 * 64 + 64 - 2);
+}
+
+TEST(Systolic, ALargerArrayIsNotSlowerWhereTheProductDoesNotReachIt) {
+  for (const std::int64_t m : {1, 7, 8, 16}) {
+    for (const std::int64_t n : {1, 31, 32}) {
+      const GemmWork work{2, m, n, 100};
+      EXPECT_EQ(systolic_cycles(array(32, 16), work), systolic_cycles(array(64, 16), work));
+      EXPECT_EQ(systolic_cycles(array(32, 16), work), systolic_cycles(array(32, 32), work));
+    }
+  }
 }
 
 TEST(Systolic, FoldsFollowEachOtherWithoutAGap) {
@@ -57,12 +77,13 @@ TEST(ScaleSim, EachFoldIsFilledAndDrained) {
   EXPECT_EQ(scale_sim_cycles(array(16, 8), {3, 9, 17, 100, topology::GemmOperand::i8}), 12 * (50 + 2 * 8 + 16 - 2));
 }
 
-TEST(ScaleSim, DiffersFromSystolicByFillAndDrainOfAllFoldsButOne) {
+TEST(ScaleSim, DiffersFromSystolicByFillAndDrainOfAllFoldsButThePartOfOne) {
   for (std::int64_t m = 1; m < 40; m += 3) {
     for (std::int64_t n = 1; n < 60; n += 7) {
       const GemmWork work{2, m, n, 33};
       const std::int64_t folds = 2 * ((m + 7) / 8) * ((n + 15) / 16);
-      EXPECT_EQ(scale_sim_cycles(array(16, 8), work) - systolic_cycles(array(16, 8), work), (folds - 1) * 30);
+      const std::int64_t of_one = 2 * std::min<std::int64_t>(8, m) + std::min<std::int64_t>(16, n) - 2;
+      EXPECT_EQ(scale_sim_cycles(array(16, 8), work) - systolic_cycles(array(16, 8), work), folds * 30 - of_one);
     }
   }
 }

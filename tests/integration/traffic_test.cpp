@@ -294,14 +294,14 @@ Time steady_time(const RunResult& result, const std::string& layout) {
 }
 
 // Programs that need the same parts of W load them together: each link carries a part once, wherever it lies.
-TEST(Qkv, WhereTheWeightsLieCostsATenthOfASmallProductAtMost) {
+TEST(Qkv, WhereTheWeightsLieCostsANinthOfASmallProductAtMost) {
   if (kSanitized) GTEST_SKIP() << "long; runs in plain builds";
   const auto result = run_qkv("ahbm-1sip", {{"hidden", "256"}, {"repeat", "2"}});
   Time least = steady_time(result, kLayouts[0]);
   for (const char* layout : kLayouts) least = std::min(least, steady_time(result, layout));
   EXPECT_GT(least, Time::zero());
   for (const char* layout : kLayouts) {
-    EXPECT_LE(10 * steady_time(result, layout), 11 * least) << layout;
+    EXPECT_LE(9 * steady_time(result, layout), 10 * least) << layout;
     // All operands and the result pass the HBM once at least.
     EXPECT_GE(metric(result, "bytes of HBM", layout), 2 * (512 * 256 + 256 * 768 + 512 * 768)) << layout;
     EXPECT_LE(metric(result, "busiest", layout), 100) << layout;

@@ -265,11 +265,11 @@ TEST(GemmPlan, DoesAllOfKInOneStepWhereTheArraysFillWeighsMore) {
   const auto topology =
       topology::load_topology("ahbm-1sip", {"sip.cubes.mesh=[2, 2]", "pe.dma.setup=15ns", "pe.gemm.array=[128, 64]"});
   GemmProblem problem;
-  problem.shape = {1, 128, 256, 128};
+  problem.shape = {1, 512, 512, 128};
   problem.order = KOrder::any;
   problem.dtype = DType::f32;
-  const auto a = parts({}, 128, 128, topology), out = parts({}, 128, 256, topology);
-  const auto b = parts({.cube = Placement::replicate, .pe = Placement::column_wise}, 128, 256, topology);
+  const auto a = parts({}, 512, 128, topology), out = parts({}, 512, 512, topology);
+  const auto b = parts({.cube = Placement::replicate, .pe = Placement::column_wise}, 128, 512, topology);
   EXPECT_EQ(plan_gemm(problem, all_pes(topology), {a, b, out}, topology).first_k, 128);
 }
 

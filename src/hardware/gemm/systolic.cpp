@@ -1,29 +1,28 @@
 #include "hardware/gemm/systolic.h"
 
+#include <algorithm>
 #include <cassert>
+#include <cstdint>
 
 namespace kernbench::hardware {
 
 namespace {
 
-struct Folds {
-  std::int64_t count = 0;
-  std::int64_t steady = 0;  // cycles of one fold without its fill and drain
-  std::int64_t edges = 0;   // fill and drain
-};
-
-Folds folds_of(const topology::GemmSpec& spec, const GemmWork& work) {
+std::int64_t folds_of(const topology::GemmSpec& spec, const GemmWork& work) {
   assert(work.batch > 0 && work.m > 0 && work.n > 0 && work.k > 0);
-  const std::int64_t rows = spec.array.height;
-  const std::int64_t columns = spec.array.width;
-  return {work.batch * ((work.m + rows - 1) / rows) * ((work.n + columns - 1) / columns),
-          fold_cycles(spec, work.operand, work.k), edge_cycles(spec)};
+  const std::int64_t rows = spec.array.height, columns = spec.array.width;
+  return work.batch * ((work.m + rows - 1) / rows) * ((work.n + columns - 1) / columns);
+}
+
+/// Cycles of all folds without their fill and drain.
+std::int64_t steady_cycles(const topology::GemmSpec& spec, const GemmWork& work, std::int64_t folds) {
+  return spec.efficiency.stretched(folds * fold_cycles(spec, work.operand, work.k));
 }
 
 }  // namespace
 
-std::int64_t edge_cycles(const topology::GemmSpec& spec) {
-  return 2 * std::int64_t{spec.array.height} + spec.array.width - 2;
+std::int64_t edge_cycles(const topology::GemmSpec& spec, std::int64_t m, std::int64_t n) {
+  return 2 * std::min<std::int64_t>(spec.array.height, m) + std::min<std::int64_t>(spec.array.width, n) - 2;
 }
 
 std::int64_t fold_cycles(const topology::GemmSpec& spec, topology::GemmOperand operand, std::int64_t k) {
@@ -31,13 +30,12 @@ std::int64_t fold_cycles(const topology::GemmSpec& spec, topology::GemmOperand o
 }
 
 std::int64_t systolic_cycles(const topology::GemmSpec& spec, const GemmWork& work) {
-  const Folds folds = folds_of(spec, work);
-  return spec.efficiency.stretched(folds.count * folds.steady) + folds.edges;
+  return steady_cycles(spec, work, folds_of(spec, work)) + edge_cycles(spec, work.m, work.n);
 }
 
 std::int64_t scale_sim_cycles(const topology::GemmSpec& spec, const GemmWork& work) {
-  const Folds folds = folds_of(spec, work);
-  return spec.efficiency.stretched(folds.count * folds.steady) + folds.count * folds.edges;
+  const std::int64_t folds = folds_of(spec, work);
+  return steady_cycles(spec, work, folds) + folds * edge_cycles(spec, spec.array.height, spec.array.width);
 }
 
 Time systolic_end(const topology::PeSpec& pe, const Command& command, Time start) {

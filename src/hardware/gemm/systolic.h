@@ -8,23 +8,26 @@
 
 namespace kernbench::hardware {
 
-/// Cycles of the skewed fill and the drain of an array: 2 R + C - 2.
-std::int64_t edge_cycles(const topology::GemmSpec& spec);
+/// Cycles of the skewed fill and the drain of a fold of `m` x `n` in an array: 2 r + c - 2 with r = min(R, m) and
+/// c = min(C, n). What units beyond its rows and columns would do delays nothing: operands come in at the first row and
+/// column, and results leave there.
+std::int64_t edge_cycles(const topology::GemmSpec& spec, std::int64_t m, std::int64_t n);
 /// Cycles in which the `k` steps of one fold pass through the array, without its edges: T = ceil(k / rate).
 std::int64_t fold_cycles(const topology::GemmSpec& spec, topology::GemmOperand operand, std::int64_t k);
 
 /// Cycles of one command. An R x C block of C is a fold: its k steps pass through the array in T = ceil(k / rate)
 /// cycles, with the rate of its operand type. Folds (of all batches) follow each other without a gap, so that the
-/// skewed fill (R + C - 2) and the drain of the last results (R) are paid once:
-///   ceil(batch * ceil(m / R) * ceil(n / C) * T / efficiency) + 2 R + C - 2
-/// source: one fold is the output-stationary run time of SCALE-Sim, 2 S_R + S_C + T - 2 with T = k
+/// skewed fill (r + c - 2) and the drain of the last results (r) are paid once, of as many rows and columns as a fold
+/// has:
+///   ceil(batch * ceil(m / R) * ceil(n / C) * T / efficiency) + 2 r + c - 2, r = min(R, m), c = min(C, n)
+/// source: one fold that fills the array is the output-stationary run time of SCALE-Sim, 2 S_R + S_C + T - 2 with T = k
 /// (Samajdar et al.,
 /// "A Systematic Methodology for Characterizing Scalability of DNN Accelerators using SCALE-Sim", ISPASS 2020, eq. 1).
 /// Requires positive extents.
 std::int64_t systolic_cycles(const topology::GemmSpec& spec, const GemmWork& work);
 
-/// The same array as SCALE-Sim models it: each fold is filled and drained before the next one begins; at full
-/// efficiency
+/// The same array as SCALE-Sim models it: each fold is filled and drained before the next one begins, and the whole
+/// array for a small one, too; at full efficiency
 ///   batch * ceil(m / R) * ceil(n / C) * (2 R + C + T - 2)
 std::int64_t scale_sim_cycles(const topology::GemmSpec& spec, const GemmWork& work);
 

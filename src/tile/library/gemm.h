@@ -3,7 +3,7 @@
 // Roof: the larger of the array's folds of the program with the most to do (docs/model-engines.md), its edges included,
 // and what moves once over the slices, plus the empty launch. A product of few rows uses as many of the array's rows,
 // and each command fills and drains the array: 8 x 8192 x 8192 in f16 on ahbm-1sip takes 2.0 us of launch, 8.6 us of
-// folds and 0.2 us for each of some ten commands, whatever else is hidden. Of one row the vector engine takes a part,
+// folds and 0.13 us for each of some ten commands, whatever else is hidden. Of one row the vector engine takes a part,
 // and the HBM is what is left: 7.6 us. docs/attained.md has the times.
 #pragma once
 

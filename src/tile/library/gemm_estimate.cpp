@@ -66,7 +66,6 @@ GemmEstimate::GemmEstimate(const GemmProblem& problem, const topology::Topology&
       alignment_(std::max<std::int64_t>(topology.pe.tcm.alignment.count(), 1)),
       operand_(gemm_operand(problem.dtype)),
       cycle_(1e9 / static_cast<double>(topology.pe.clock.count())),
-      fill_(static_cast<double>(hardware::edge_cycles(topology.pe.gemm))),
       fills_each_fold_(topology::gemm_model(topology.pe.gemm.model) == topology::GemmModel::scale_sim_os) {
   const auto& cube = topology.cube;
   const auto& mesh = topology.sip.cubes;
@@ -144,8 +143,11 @@ double GemmEstimate::products_ns(const GemmBlock& block, const GemmTiles& tiles,
       static_cast<double>(block.batch * tl::cdiv(block.m, tiles.m) * tl::cdiv(block.n, tiles.n));
   const double fills =
       fills_each_fold_ ? folds * static_cast<double>(commands) / tiles_of_result : static_cast<double>(commands);
+  const std::int64_t fill = fills_each_fold_ ? hardware::edge_cycles(topology_.pe.gemm, array.height, array.width)
+                                             : hardware::edge_cycles(topology_.pe.gemm, std::min(tiles.m, block.m),
+                                                                     std::min(tiles.n, block.n));
   const auto steps = static_cast<double>(hardware::fold_cycles(topology_.pe.gemm, operand_, block.k));
-  return (folds * steps / topology_.pe.gemm.efficiency.value() + fills * fill_) * cycle_;
+  return (folds * steps / topology_.pe.gemm.efficiency.value() + fills * static_cast<double>(fill)) * cycle_;
 }
 
 /// `rows` x `columns`: of the operand, loaded at a time. The holder that has the most of it takes longest: of 192 rows

@@ -56,6 +56,8 @@ class GemmEstimate {
   double product(std::int64_t m, std::int64_t n, std::int64_t k) const { return step_cycles(m, n, k) * cycle_; }
   /// The vector engine's time for one step of k of a product m x n in f32: casts, a product and a sum.
   double on_lanes(std::int64_t m, std::int64_t n) const;
+  /// Its time for those tiles of a step that the array takes turned; none where both lie as it takes them.
+  double permutation_ns(const GemmTiles& tiles) const;
   double walks(const GemmBlock& block, const GemmTiles& tiles) const {
     return walks_ns(block, tiles, static_cast<double>(commands(block, tiles)));
   }
@@ -103,7 +105,6 @@ class GemmEstimate {
   double moving_ns(const GemmBlock& block, const GemmTiles& tiles) const;
   double ahead(const GemmTiles& tiles) const;
   double latency_ns(const OperandTraffic& traffic) const;
-  double permutation_ns(const GemmTiles& tiles) const;
   double walks_ns(const GemmBlock& block, const GemmTiles& tiles, double steps) const;
   double epilogue_ns(const GemmTiles& tiles) const;
   double store_ns(const GemmTiles& tiles) const;
@@ -114,7 +115,7 @@ class GemmEstimate {
   std::int64_t row_a_, row_b_;
   std::int64_t item_, out_item_, budget_, alignment_;
   topology::GemmOperand operand_;
-  double cycle_, fill_;  // ns; cycles that a command takes beyond its products
+  double cycle_;  // ns
   bool fills_each_fold_;
   // Bytes in each nanosecond, and nanoseconds.
   double slice_, channel_, router_link_, cube_links_, tcm_;

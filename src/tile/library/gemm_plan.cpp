@@ -350,9 +350,10 @@ class Planner {
     while (tiles.k > 2 * first && law_.tcm_bytes(tiles) + 2 * law_.sum_bytes(tiles) > law_.tcm_budget())
       tiles.k -= first;
     std::vector<GemmPlan> growing;
-    for (const std::int64_t eighths : {3, 4}) {
+    for (const auto& [begin, more] : {std::pair{first, first * 3 / 8}, std::pair{first, first / 2},
+                                      std::pair{first * 3 / 4 / kVectorItems * kVectorItems, first / 4}}) {
       GemmPlan plan = best.plan;
-      plan.more_k = first * eighths / 8;
+      plan.more_k = more, tiles.first_k = begin;
       add_shared(growing, std::move(plan), tiles);
     }
     take_shorter(std::move(growing), best);
@@ -470,9 +471,11 @@ class Planner {
   double vector_share(const GemmPlan& plan) const {
     if (problem_.order == KOrder::exact || !is_floating_point(problem_.dtype)) return 0;
     if (std::min(plan.tile_m, plan.tile_n) > topology_.pe.gemm.array.height) return 0;
-    const double array = law_.product(plan.tile_m, plan.tile_n, plan.tile_k) / static_cast<double>(plan.tile_k);
-    const double lanes = law_.on_lanes(plan.tile_m, plan.tile_n);
-    return array / (array + lanes);
+    const auto k = static_cast<double>(plan.tile_k);
+    const double array = law_.product(plan.tile_m, plan.tile_n, plan.tile_k) / k;
+    // What the array takes turned the lanes have permuted.
+    const double more = array - law_.permutation_ns(tiles_of(plan)) / k;
+    return more / (more + law_.on_lanes(plan.tile_m, plan.tile_n));
   }
 
   /// Nothing is loaded while the array works. Replays tell such plans apart, and the others, but are kinder to these.
