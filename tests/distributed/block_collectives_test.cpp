@@ -13,7 +13,7 @@
 #include "ranks.h"
 #include "support/sanitizers.h"
 
-namespace kernbench::testing {
+namespace kernbench::testing::block_collectives_test {
 namespace {
 
 namespace dist = torch::distributed;
@@ -338,4 +338,4 @@ TEST(BlockCollectivesOnPes, AreRightInEveryFormSizeAndType) {
 }
 
 }  // namespace
-}  // namespace kernbench::testing
+}  // namespace kernbench::testing::block_collectives_test

@@ -19,7 +19,7 @@
 #include "sim/scheduler.h"
 #include "support/sanitizers.h"
 
-namespace kernbench::testing {
+namespace kernbench::testing::every_algorithm_test {
 namespace {
 
 namespace dist = torch::distributed;
@@ -337,4 +337,4 @@ TEST(EveryAlgorithm, IsTheKernelThatRunsWhenAFileNamesIt) {
 }
 
 }  // namespace
-}  // namespace kernbench::testing
+}  // namespace kernbench::testing::every_algorithm_test

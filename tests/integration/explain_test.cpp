@@ -20,7 +20,7 @@
 #include "tile/program/launch.h"
 #include "tile/program/program.h"
 
-namespace kernbench {
+namespace kernbench::explain_test {
 namespace {
 
 using testing::one_pe;
@@ -685,4 +685,4 @@ TEST(Explain, ALoadOverALinkWithASmallBufferWaitsForIt) {
 }
 
 }  // namespace
-}  // namespace kernbench
+}  // namespace kernbench::explain_test

@@ -15,7 +15,7 @@
 #include "runtime/context.h"
 #include "topology/network.h"
 
-namespace kernbench {
+namespace kernbench::placement_bench_test {
 namespace {
 
 /// Of a run of a built-in bench.
@@ -366,4 +366,4 @@ TEST(PlacementBenches, QkvOnTinyIsWithinTwoPercentOfTheFastestWhereLeastMovesAnd
 }
 
 }  // namespace
-}  // namespace kernbench
+}  // namespace kernbench::placement_bench_test

@@ -16,7 +16,7 @@
 #include "support/sanitizers.h"
 #include "tests/support/source_tree.h"
 
-namespace kernbench::tp {
+namespace kernbench::tp::training_test {
 namespace {
 
 namespace gpt = benches::gpt;
@@ -180,4 +180,4 @@ TEST(TrainingStep, RefusesAMixtureOfExperts) {
 }
 
 }  // namespace
-}  // namespace kernbench::tp
+}  // namespace kernbench::tp::training_test

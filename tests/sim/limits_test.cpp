@@ -17,7 +17,7 @@
 #include "support/fiber_queues.h"
 #include "support/sanitizers.h"
 
-namespace kernbench::sim {
+namespace kernbench::sim::limits_test {
 namespace {
 
 using testing::ElementsAre;
@@ -431,4 +431,4 @@ TEST(StackOverflowTest, TheHandlerIsInstalledOnlyDuringARun) {
 }
 
 }  // namespace
-}  // namespace kernbench::sim
+}  // namespace kernbench::sim::limits_test
