@@ -32,6 +32,15 @@ if(KERNBENCH_SANITIZE)
   list(APPEND kernbench_compile_options
     -fsanitize=${KERNBENCH_SANITIZE} -fno-omit-frame-pointer -fno-sanitize-recover=all)
   target_link_options(kernbench_options INTERFACE $<BUILD_INTERFACE:-fsanitize=${KERNBENCH_SANITIZE}>)
+  # At fixed addresses a program of 100 MB starts in 40 ms instead of 60, which counts for thousands of tests.
+  if(KERNBENCH_SANITIZE MATCHES address AND CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
+    list(APPEND kernbench_compile_options -fno-pie)
+    target_link_options(kernbench_options INTERFACE $<BUILD_INTERFACE:-no-pie>)
+    find_program(KERNBENCH_GOLD ld.gold)
+    if(KERNBENCH_GOLD)  # links them in half of the time
+      target_link_options(kernbench_options INTERFACE $<BUILD_INTERFACE:-fuse-ld=gold>)
+    endif()
+  endif()
 endif()
 if(KERNBENCH_BUILD_FUZZERS)
   list(APPEND kernbench_compile_options -fsanitize=fuzzer-no-link)
@@ -63,6 +72,32 @@ function(compile_alone)
   set_source_files_properties(${ARGN} PROPERTIES SKIP_UNITY_BUILD_INCLUSION ON)
 endfunction()
 
+# The layers that `target` links, directly or not.
+function(layers_below target out)
+  set(found ${${out}})
+  get_target_property(libraries ${target} LINK_LIBRARIES)
+  foreach(library IN LISTS libraries)
+    if(TARGET ${library} AND library MATCHES "^kernbench_" AND NOT library IN_LIST found)
+      get_target_property(type ${library} TYPE)
+      if(type STREQUAL "STATIC_LIBRARY")
+        list(APPEND found ${library})
+        layers_below(${library} found)
+      endif()
+    endif()
+  endforeach()
+  set(${out} ${found} PARENT_SCOPE)
+endfunction()
+
+# Of an inline function that a test and a layer have compiled, the linker takes the first: here that of the layer, which
+# is optimised and has all checks.
+function(link_layers_first target)
+  set(layers)
+  layers_below(${target} layers)
+  list(REMOVE_ITEM layers kernbench_benches)  # all benches would register themselves
+  list(TRANSFORM layers REPLACE "(.+)" "$<TARGET_FILE:\\1>")
+  target_link_options(${target} PRIVATE LINKER:--whole-archive ${layers} LINKER:--no-whole-archive)
+endfunction()
+
 # The programs that the label "tsan" marks; `tsan_tests` builds just these.
 add_custom_target(tsan_tests)
 
@@ -79,6 +114,11 @@ function(kernbench_test name)
   # What takes time when tests run lies in the libraries; to optimise the tests as well would take as long again.
   if(KERNBENCH_SANITIZE)
     target_compile_options(${name}_test PRIVATE -O0)
+    link_layers_first(${name}_test)
+    # Checks of each pointer and reference; the layers have them. They are a quarter of the time to compile a test.
+    if(KERNBENCH_SANITIZE MATCHES undefined)
+      target_compile_options(${name}_test PRIVATE -fno-sanitize=null,alignment,vptr,object-size)
+    endif()
   else()
     target_compile_options(${name}_test PRIVATE -O1)
   endif()

@@ -8,7 +8,7 @@
 #include "addressing/interleaved_places.h"
 #include "kernbench/error.h"
 
-namespace kernbench::tile {
+namespace kernbench::tile::page_table_test {
 namespace {
 
 PeCoordinate pe(int cube, int index) {
@@ -190,4 +190,4 @@ TEST_F(PageTable, AFreedTensorIsNamed) {
 }
 
 }  // namespace
-}  // namespace kernbench::tile
+}  // namespace kernbench::tile::page_table_test

@@ -218,7 +218,7 @@ TEST(CclBound, NoOperationTakesLessOnAnyWiring) {
   for (const auto& test : tests()) {
     for (const char* wiring : {"ring_1d", "fully_connected", "switched", "torus_2d"}) {
       for (const int sips : {2, 4}) {
-        if (kSanitized && sips == 2) continue;
+        if (kSanitized && (sips == 2 || wiring != std::string_view("torus_2d"))) continue;
         const auto rows = rows_with_bounds(test, sips, {"system.sips.topology=" + std::string(wiring)}, sips);
         for (const Row& row : rows)
           EXPECT_LE(*row.bound_us, row.time_us) << test.name << " on " << sips << ", " << wiring;

@@ -14,7 +14,7 @@
 #include "kernbench/error.h"
 #include "support/source_tree.h"
 
-namespace kernbench::distributed {
+namespace kernbench::distributed::algorithm_table_test {
 namespace {
 
 using kernbench::testing::algorithms_of;
@@ -199,4 +199,4 @@ TEST(AlgorithmTable, ThePageListsEveryAlgorithm) {
 }
 
 }  // namespace
-}  // namespace kernbench::distributed
+}  // namespace kernbench::distributed::algorithm_table_test

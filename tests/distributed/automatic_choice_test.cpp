@@ -315,6 +315,7 @@ TEST(AutomaticChoice, IsMadeForEachCallOfAGroup) {
 }
 
 TEST(AutomaticChoice, TakesNoLongerThanTheSameAlgorithmByName) {
+  if (kSanitized) GTEST_SKIP() << "long; runs in plain builds";
   const Used automatic = use("auto", shipped(4, "fully_connected"), 4, {256, 1 << 18});
   const Used direct = use("direct_allreduce", shipped(4, "fully_connected"), 4, {256, 1 << 18});
   for (const auto& [elements, us] : automatic.us) {

@@ -9,7 +9,7 @@
 #include "kernbench/kernbench.h"
 #include "ranks.h"
 
-namespace kernbench::testing {
+namespace kernbench::testing::block_agreement_test {
 namespace {
 
 namespace dist = torch::distributed;
@@ -187,4 +187,4 @@ TEST(BlockTimes, AreTheSameWithoutDataAndRedistributionHasALaunchOfItsOwn) {
 }
 
 }  // namespace
-}  // namespace kernbench::testing
+}  // namespace kernbench::testing::block_agreement_test

@@ -14,7 +14,7 @@
 #include "spawning.h"
 #include "support/sanitizers.h"
 
-namespace kernbench::testing {
+namespace kernbench::testing::block_placements_test {
 namespace {
 
 namespace dist = torch::distributed;
@@ -159,4 +159,4 @@ TEST(BlockPlacements, AThousandRandomPairsGiveRightValuesOrAnError) {
 }
 
 }  // namespace
-}  // namespace kernbench::testing
+}  // namespace kernbench::testing::block_placements_test

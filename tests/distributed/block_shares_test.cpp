@@ -10,7 +10,7 @@
 
 #include "kernbench/placement.h"
 
-namespace kernbench::distributed {
+namespace kernbench::distributed::block_shares_test {
 namespace {
 
 using addressing::TensorDescriptor;
@@ -118,4 +118,4 @@ TEST(BlockShares, HaveEqualFingerprintsIfTheyAreEqualOnWhateverSip) {
 }
 
 }  // namespace
-}  // namespace kernbench::distributed
+}  // namespace kernbench::distributed::block_shares_test

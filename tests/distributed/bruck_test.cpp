@@ -124,7 +124,10 @@ TEST(BruckAndPat, NeedOneSmallSlotOnly) {
       if (algorithm.topology != "bruck") continue;
       for (const char* keys :
            {"n_slots: 1, slot_size: 64B, vc_chunk_size: 64B", "n_slots: 3, slot_size: 100B, vc_chunk_size: 64B"}) {
-        for (const int ranks : {3, 5, 8}) expect_right({}, machine_with(algorithm, ranks, keys), ranks, {201});
+        for (const int ranks : {3, 5, 8}) {
+          if (kSanitized && ranks != 5) continue;
+          expect_right({}, machine_with(algorithm, ranks, keys), ranks, {201});
+        }
       }
     }
   }

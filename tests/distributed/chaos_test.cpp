@@ -239,7 +239,7 @@ std::string run_chaos(const Chaos& chaos, Outcome& after) {
 class ChaosTest : public ::testing::TestWithParam<std::uint64_t> {};
 
 TEST_P(ChaosTest, NothingIsLeftOfAFailure) {
-  constexpr std::uint64_t kSeeds = 25, kRun = kSanitized ? 4 : kSeeds;
+  constexpr std::uint64_t kSeeds = 25, kRun = kSanitized ? 2 : kSeeds;
   for (std::uint64_t seed = GetParam() * kSeeds; seed < GetParam() * kSeeds + kRun; ++seed) {
     SCOPED_TRACE("seed " + std::to_string(seed));
     const Chaos chaos = chaos_of(seed);

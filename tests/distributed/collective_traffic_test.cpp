@@ -12,7 +12,7 @@
 #include "kernbench/kernbench.h"
 #include "sim/fiber.h"
 
-namespace kernbench::testing {
+namespace kernbench::testing::collective_traffic_test {
 namespace {
 
 namespace dist = torch::distributed;
@@ -139,4 +139,4 @@ TEST(CollectiveTraffic, OfBrucksAllToAllIsABlockForEachDigitOfItsWay) {
 }
 
 }  // namespace
-}  // namespace kernbench::testing
+}  // namespace kernbench::testing::collective_traffic_test

@@ -5,7 +5,7 @@
 
 #include <vector>
 
-namespace kernbench::distributed {
+namespace kernbench::distributed::double_tree_test {
 namespace {
 
 using Tree = std::vector<TreePlace>;
@@ -82,4 +82,4 @@ TEST(DoubleTree, HasOneRootAndEveryRankIsItsParentsChildAndInsideOfOneTreeOnly) 
 }
 
 }  // namespace
-}  // namespace kernbench::distributed
+}  // namespace kernbench::distributed::double_tree_test

@@ -19,7 +19,7 @@
 #include "sim/scheduler.h"
 #include "support/sanitizers.h"
 
-namespace kernbench::testing {
+namespace kernbench::testing::every_algorithm_test {
 namespace {
 
 namespace dist = torch::distributed;
@@ -202,7 +202,10 @@ TEST(EveryAllReduce, NeedsOneSmallSlotOnlyInWhateverMemory) {
   for (const auto& algorithm : algorithms_of(CollectiveOperation::all_reduce)) {
     for (const char* memory : {"tcm", "hbm", "sram"}) {
       const std::string keys = "n_slots: 1, slot_size: 1KiB, buffer_kind: " + std::string(memory);
-      for (const int ranks : {2, 3, 5}) expect_exact(algorithm, ranks, machine_with(algorithm, ranks, keys), {{7001}});
+      for (const int ranks : {2, 3, 5}) {
+        if (kSanitized && ranks != 3) continue;
+        expect_exact(algorithm, ranks, machine_with(algorithm, ranks, keys), {{7001}});
+      }
     }
     const std::string polling = "n_slots: 2, slot_size: 1KiB, backpressure: poll";
     expect_exact(algorithm, 3, machine_with(algorithm, 3, polling), {{7001}});
@@ -337,4 +340,4 @@ TEST(EveryAlgorithm, IsTheKernelThatRunsWhenAFileNamesIt) {
 }
 
 }  // namespace
-}  // namespace kernbench::testing
+}  // namespace kernbench::testing::every_algorithm_test

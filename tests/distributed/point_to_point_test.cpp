@@ -10,7 +10,7 @@
 #include "ranks.h"
 #include "sim/fiber.h"
 
-namespace kernbench::testing {
+namespace kernbench::testing::point_to_point_test {
 namespace {
 
 namespace dist = torch::distributed;
@@ -245,4 +245,4 @@ TEST(PointToPoint, PeersThatCannotBeAreRefused) {
 }
 
 }  // namespace
-}  // namespace kernbench::testing
+}  // namespace kernbench::testing::point_to_point_test

@@ -15,7 +15,7 @@
 #include "spawning.h"
 #include "support/sanitizers.h"
 
-namespace kernbench::testing {
+namespace kernbench::testing::shared_channels_test {
 namespace {
 
 namespace dist = torch::distributed;
@@ -495,4 +495,4 @@ TEST(SharedChannels, RandomProgramsOfCollectivesTransfersAndGroupsYieldWhatTheyY
 }
 
 }  // namespace
-}  // namespace kernbench::testing
+}  // namespace kernbench::testing::shared_channels_test

@@ -12,7 +12,7 @@
 #include "ranks.h"
 #include "sim/fiber.h"
 
-namespace kernbench::testing {
+namespace kernbench::testing::spawned_collectives_test {
 namespace {
 
 namespace dist = torch::distributed;
@@ -189,4 +189,4 @@ TEST(SpawnedCollectives, NestedSpawnsHaveWorldsOfTheirOwn) {
 }
 
 }  // namespace
-}  // namespace kernbench::testing
+}  // namespace kernbench::testing::spawned_collectives_test

@@ -14,7 +14,7 @@
 #include "spawning.h"
 #include "support/sanitizers.h"
 
-namespace kernbench::testing {
+namespace kernbench::testing::stream_order_test {
 namespace {
 
 namespace dist = torch::distributed;
@@ -351,4 +351,4 @@ TEST(StreamOrder, BehindABarrierTheKernelsOfAllRanksBeforeItHaveFinished) {
 }
 
 }  // namespace
-}  // namespace kernbench::testing
+}  // namespace kernbench::testing::stream_order_test

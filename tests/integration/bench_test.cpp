@@ -138,7 +138,7 @@ TEST(Benches, HaveAReportOfOneScreenOnManySips) {
     SimulateOptions options;
     options.topology = topology;
     options.data = false;
-    options.overrides = {"system.sips.count=" + std::to_string(kSanitized ? one.sips / 4 : one.sips)};
+    options.overrides = {"system.sips.count=" + std::to_string(kSanitized ? one.sips / 8 : one.sips)};
     cli::ParameterTexts parameters;
     if (std::string(one.bench) == "ccl_allreduce") parameters = {{"size", "65536"}, {"iterations", "1"}};
     expect_one_screen(run_built_in(one.bench, parameters, options), one.bench + (" on many of " + topology));
@@ -361,12 +361,13 @@ TEST(Benches, NormalOperandsStayWithinTheRoundingBound) {
   }
 }
 
-TEST(Benches, AreTheSameInAHundredRunsWithAnyNumberOfThreads) {
+// Ten runs with each number of threads: what comes out otherwise in one run of ten is missed by one bench in 24.
+TEST(Benches, AreTheSameInThirtyRunsWithAnyNumberOfThreads) {
   for (const auto& what : cases()) {
     SimulateOptions options;
     options.threads = 1;
     const RunResult first = run(what, options);
-    for (int i = 0; i < (kSanitized ? 1 : 100); ++i) {
+    for (int i = 0; i < (kSanitized ? 1 : 30); ++i) {
       options.threads = 1 << (i % 3);
       const RunResult again = run(what, options);
       ASSERT_EQ(again.times_fingerprint, first.times_fingerprint);

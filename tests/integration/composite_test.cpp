@@ -8,7 +8,7 @@
 #include "programs.h"
 #include "support/sanitizers.h"
 
-namespace kernbench {
+namespace kernbench::composite_test {
 namespace {
 
 using testing::error_of;
@@ -263,4 +263,4 @@ TEST(CompositeGemm, SaysWhatDoesNotFitIntoTheTcm) {
 }
 
 }  // namespace
-}  // namespace kernbench
+}  // namespace kernbench::composite_test

@@ -8,7 +8,7 @@
 
 #include "programs.h"
 
-namespace kernbench {
+namespace kernbench::device_functions_test {
 namespace {
 
 using testing::tiny;
@@ -144,4 +144,4 @@ TEST(DeviceFunctions, GoToTheCurrentStream) {
 }
 
 }  // namespace
-}  // namespace kernbench
+}  // namespace kernbench::device_functions_test

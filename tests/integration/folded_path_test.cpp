@@ -11,6 +11,7 @@
 #include "programs.h"
 #include "runtime/context.h"
 #include "runtime/simulation.h"
+#include "support/sanitizers.h"
 #include "walked_path.h"
 
 namespace kernbench {
@@ -128,8 +129,10 @@ std::vector<std::string> narrow(std::int64_t seed) {
   return overrides;
 }
 
+constexpr std::int64_t kSeeds = kSanitized ? 30 : 150;
+
 TEST(FoldedPath, IsTheWalkedOneOfRandomPrograms) {
-  for (std::int64_t seed = 0; seed < 150; ++seed) {
+  for (std::int64_t seed = 0; seed < kSeeds; ++seed) {
     Walker walker;
     const RunResult result = simulate(tiny(narrow(seed)), [&] {
       walker.subscribe_to(runtime::current_context("test").simulation.operations());
@@ -144,7 +147,7 @@ TEST(FoldedPath, IsTheWalkedOneOfRandomPrograms) {
 }
 
 TEST(FoldedPath, IsTheWalkedOneOfProgramsThatSendMessages) {
-  for (std::int64_t seed = 0; seed < 150; ++seed) {
+  for (std::int64_t seed = 0; seed < kSeeds; ++seed) {
     Walker walker;
     auto overrides = narrow(seed);
     overrides.emplace_back("cube.pes.mesh=[4, 1]");

@@ -7,7 +7,7 @@
 #include "programs.h"
 #include "runtime/context.h"
 
-namespace kernbench {
+namespace kernbench::host_api_test {
 namespace {
 
 using ::testing::AllOf;
@@ -452,4 +452,4 @@ TEST(HostApi, WritesThroughViewsReachTheirElementsOnly) {
 }
 
 }  // namespace
-}  // namespace kernbench
+}  // namespace kernbench::host_api_test

@@ -16,7 +16,7 @@
 #include "runtime/context.h"
 #include "tensor/device_backend.h"
 
-namespace kernbench {
+namespace kernbench::host_read_test {
 
 namespace {
 
@@ -340,4 +340,4 @@ TEST(HostReadList, TwoDeviceOperandsAreReadOneAfterTheOther) {
 }
 
 }  // namespace
-}  // namespace kernbench
+}  // namespace kernbench::host_read_test

@@ -8,7 +8,7 @@
 #include "programs.h"
 #include "runtime/context.h"
 
-namespace kernbench {
+namespace kernbench::host_write_test {
 namespace {
 
 using testing::copy_to_device;
@@ -165,4 +165,4 @@ TEST(HostWrites, OtherDirectionsTakeTheirTimeWhateverNonBlockingSays) {
 }
 
 }  // namespace
-}  // namespace kernbench
+}  // namespace kernbench::host_write_test

@@ -238,6 +238,7 @@ TEST(Interleaved, FunctionsOnTheShippedMachinesAreThoseOfTheHost) {
     if (kSanitized && std::string(machine) == "ahbm-1sip") continue;
     SimulateOptions options;
     options.topology = machine;
+    if (kSanitized) options.overrides = {"sip.cubes.mesh=[2, 2]"};
     options.threads = 2;
     simulate(options, [] {
       const int device = torch::ahbm::device_count() - 1;

@@ -13,9 +13,10 @@
 #include "built_in_bench.h"
 #include "programs.h"
 #include "runtime/context.h"
+#include "support/sanitizers.h"
 #include "topology/network.h"
 
-namespace kernbench {
+namespace kernbench::placement_bench_test {
 namespace {
 
 /// Of a run of a built-in bench.
@@ -95,6 +96,7 @@ TEST(PlacementBenches, CopiesOfOneChunkTakeTheTimeOfTheLaw) {
 }
 
 TEST(PlacementBenches, CopiesGrowWithTheirSizeUpToTheHostLink) {
+  if (kSanitized) GTEST_SKIP() << "long; runs in plain builds";
   for (const char* place : {"near_pe", "far_pe", "device"}) {
     auto options = on_tiny({{"factor", "4"}, {"place", place}});
     options.data = false;
@@ -356,6 +358,7 @@ TEST(PlacementBenches, QkvIsRightUnderEveryPlacementInEveryDtypeAndOrder) {
 }
 
 TEST(PlacementBenches, QkvOnTinyIsWithinTwoPercentOfTheFastestWhereLeastMovesAndWithinSevenOfTheSlowestWhereMost) {
+  if (kSanitized) GTEST_SKIP() << "long; runs in plain builds";
   const auto options = on_tiny({{"hidden", "512"}, {"tokens", "512"}}, {"sip.cubes.mesh=[2, 2]"});
   std::vector<Cost> costs;
   for (const char* layout : kLayouts) costs.push_back(cost_of(options, layout));
@@ -366,4 +369,4 @@ TEST(PlacementBenches, QkvOnTinyIsWithinTwoPercentOfTheFastestWhereLeastMovesAnd
 }
 
 }  // namespace
-}  // namespace kernbench
+}  // namespace kernbench::placement_bench_test

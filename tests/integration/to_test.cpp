@@ -7,7 +7,7 @@
 #include "devices.h"
 #include "host_copy_law.h"
 
-namespace kernbench {
+namespace kernbench::to_test {
 namespace {
 
 using testing::copy_to_device;
@@ -98,4 +98,4 @@ TEST(To, TheHostNeverShowsUnfinishedData) {
 }
 
 }  // namespace
-}  // namespace kernbench
+}  // namespace kernbench::to_test

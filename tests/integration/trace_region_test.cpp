@@ -11,7 +11,7 @@
 #include "kernbench/kernbench.h"
 #include "timeline.h"
 
-namespace kernbench::test {
+namespace kernbench::test::trace_region_test {
 namespace {
 
 using testing::IsEmpty;
@@ -101,4 +101,4 @@ TEST(TraceRegion, TheWholeRunIsThereOnRequestWithItsRanges) {
 }
 
 }  // namespace
-}  // namespace kernbench::test
+}  // namespace kernbench::test::trace_region_test

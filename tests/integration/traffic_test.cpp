@@ -19,7 +19,7 @@
 #include "topology/load.h"
 #include "topology/network.h"
 
-namespace kernbench {
+namespace kernbench::traffic_test {
 namespace {
 
 using hardware::ServerKind;
@@ -309,4 +309,4 @@ TEST(Qkv, WhereTheWeightsLieCostsANinthOfASmallProductAtMost) {
 }
 
 }  // namespace
-}  // namespace kernbench
+}  // namespace kernbench::traffic_test

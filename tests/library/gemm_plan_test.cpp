@@ -106,6 +106,7 @@ TEST(GemmPlan, RowsAndColumnsThatWouldCostAnotherPassOfAllArraysAreSharedAsEdges
   const std::int64_t array = topology.pe.gemm.array.width;
   for (const GemmShape shape : {GemmShape{1, 4097, 4097, 4097}, GemmShape{1, 4095, 4097, 4033},
                                 GemmShape{1, 4100, 4090, 2048}, GemmShape{1, 2050, 8193, 2048}}) {
+    if (kSanitized && shape.m != 4100) continue;
     for (const KOrder order : {KOrder::exact, KOrder::any}) {
       GemmProblem problem;
       problem.shape = shape;

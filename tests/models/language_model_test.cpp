@@ -39,6 +39,7 @@ class LanguageModels : public ::testing::TestWithParam<Case> {};
 
 TEST_P(LanguageModels, HaveTheScoresAndTokensOfHuggingFacesCode) {
   const auto& [model_name, reference, config_file, ranks, sequence, experts] = GetParam();
+  if (kSanitized && ranks == 4 && sequence != experts) GTEST_SKIP() << "four ranks in the plain and the fullest form";
   const gpt::ModelConfig config = gpt::read_config(folder_of(model_name) + config_file);
   constexpr std::int64_t kTokens = 12, kNew = 8, kBatch = 2;
   const RunResult result = run_sound_model(ranks, ranks, [&](int rank) {
@@ -159,6 +160,7 @@ TEST(LanguageModel, HasTheSameBitsForEveryNumberOfStages) {
 
 TEST(LanguageModel, HasTheSameWordsWithMicroBatches) {
   for (const char* const name : {"gpt2", "llama"}) {
+    if (kSanitized && name != std::string("llama")) continue;
     SCOPED_TRACE(name);
     expect_near(decoded(name, {2, 2, 2}), decoded(name, {2, 2}));
   }

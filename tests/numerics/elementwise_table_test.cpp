@@ -12,7 +12,7 @@
 #include "support/elementwise_references.h"
 #include "support/source_tree.h"
 
-namespace kernbench::numerics {
+namespace kernbench::numerics::elementwise_table_test {
 namespace {
 
 const elementwise_test::Reference* reference_of(const std::string& name) {
@@ -102,4 +102,4 @@ TEST(ElementwiseTable, ThePageOfTheHostApiNamesEveryFunctionOfOneOperand) {
 }
 
 }  // namespace
-}  // namespace kernbench::numerics
+}  // namespace kernbench::numerics::elementwise_table_test

@@ -7,7 +7,7 @@
 #include "numerics/elementwise_table.h"
 #include "support.h"
 
-namespace kernbench::numerics {
+namespace kernbench::numerics::elementwise_test {
 namespace {
 
 using test::Random;
@@ -615,4 +615,4 @@ TEST(Shapes, BroadcastByNumpysRule) {
 }
 
 }  // namespace
-}  // namespace kernbench::numerics
+}  // namespace kernbench::numerics::elementwise_test

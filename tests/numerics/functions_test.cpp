@@ -10,7 +10,7 @@
 #include "numerics/portable_math.h"
 #include "numerics/portable_trigonometry.h"
 
-namespace kernbench::numerics {
+namespace kernbench::numerics::functions_test {
 namespace {
 
 constexpr float kInfinity = std::numeric_limits<float>::infinity();
@@ -200,4 +200,4 @@ TEST(Functions, BitsAreGolden) {
 }
 
 }  // namespace
-}  // namespace kernbench::numerics
+}  // namespace kernbench::numerics::functions_test

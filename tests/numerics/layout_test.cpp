@@ -5,7 +5,7 @@
 
 #include "support.h"
 
-namespace kernbench::numerics {
+namespace kernbench::numerics::layout_test {
 namespace {
 
 using test::Random;
@@ -171,4 +171,4 @@ TEST(Layout, NarrowChoosesLanesOfAnAxis) {
 }
 
 }  // namespace
-}  // namespace kernbench::numerics
+}  // namespace kernbench::numerics::layout_test

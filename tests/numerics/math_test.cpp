@@ -6,7 +6,7 @@
 
 #include "numerics/portable_math.h"
 
-namespace kernbench::numerics {
+namespace kernbench::numerics::math_test {
 namespace {
 
 /// Distance of `actual` from the real number `expected` in units of the float spacing there.
@@ -101,4 +101,4 @@ TEST(PortableMath, CosineAndSineOfTurns) {
 }
 
 }  // namespace
-}  // namespace kernbench::numerics
+}  // namespace kernbench::numerics::math_test

@@ -9,7 +9,7 @@
 #include "kernbench/float8.h"
 #include "support.h"
 
-namespace kernbench::numerics {
+namespace kernbench::numerics::narrow_float_test {
 namespace {
 
 constexpr DType kTypes[] = {DType::boolean, DType::u8,  DType::i8,   DType::i32, DType::i64, DType::f8e4m3,
@@ -298,4 +298,4 @@ TEST(NarrowFloats, ArraysOfFloatsAgreeWithDoublesForAllExponents) {
 }
 
 }  // namespace
-}  // namespace kernbench::numerics
+}  // namespace kernbench::numerics::narrow_float_test

@@ -2,7 +2,7 @@
 
 #include "numerics/scalar.h"
 
-namespace kernbench::numerics {
+namespace kernbench::numerics::promotion_test {
 namespace {
 
 constexpr DType kTypes[] = {DType::boolean, DType::u8,  DType::i8,   DType::i32, DType::i64, DType::f8e4m3,
@@ -67,4 +67,4 @@ TEST(ElementTypes, WidthsKindsAndNames) {
 }
 
 }  // namespace
-}  // namespace kernbench::numerics
+}  // namespace kernbench::numerics::promotion_test

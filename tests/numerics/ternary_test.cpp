@@ -6,7 +6,7 @@
 #include "numerics/memory/storage.h"
 #include "support.h"
 
-namespace kernbench::numerics {
+namespace kernbench::numerics::ternary_test {
 namespace {
 
 using test::Random;
@@ -201,4 +201,4 @@ TEST(Executors, ASecondOneComputesWhileTheFirstIsDisabled) {
 }
 
 }  // namespace
-}  // namespace kernbench::numerics
+}  // namespace kernbench::numerics::ternary_test

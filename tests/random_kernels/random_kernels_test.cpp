@@ -18,7 +18,7 @@ namespace kernbench::testing {
 namespace {
 
 // A part of them under the sanitizers, which are slower by more than that.
-constexpr int kKernelsEach = kSanitized ? 50 : 1000;
+constexpr int kKernelsEach = kSanitized ? 25 : 1000;
 constexpr int kRuns = 10;
 
 struct Scenario {
@@ -150,7 +150,7 @@ bool expect_integers(const torch::Tensor& tensor, const Array& expected, const s
 
 TEST(RandomKernelsWithoutFloatingPoint, TakeTheSameTimesAndYieldTheSameIntegers) {
   int compared = 0, steered = 0, integers = 0;
-  for (std::uint32_t seed = 0; seed < kKernelsEach / 2; ++seed) {
+  for (std::uint32_t seed = 0; seed < (kSanitized ? 25 : 500); ++seed) {
     const std::string what = "seed " + std::to_string(seed);
     const Scenario scenario = random_scenario(seed);
     std::vector<Branches> taken, again;

@@ -14,7 +14,7 @@
 #include "support/fiber_queues.h"
 #include "support/sanitizers.h"
 
-namespace kernbench::sim {
+namespace kernbench::sim::fiber_test {
 namespace {
 
 using testing::ElementsAre;
@@ -307,4 +307,4 @@ TEST(FiberTest, TheSwitchHookSeesEverySwitch) {
 }
 
 }  // namespace
-}  // namespace kernbench::sim
+}  // namespace kernbench::sim::fiber_test

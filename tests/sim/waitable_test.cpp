@@ -13,7 +13,7 @@
 #include "sim/scheduler.h"
 #include "support/fiber_queues.h"
 
-namespace kernbench::sim {
+namespace kernbench::sim::waitable_test {
 namespace {
 
 using testing::ElementsAre;
@@ -317,4 +317,4 @@ TEST(BackgroundTest, ABackgroundFiberAloneKeepsNothingAlive) {
 }
 
 }  // namespace
-}  // namespace kernbench::sim
+}  // namespace kernbench::sim::waitable_test

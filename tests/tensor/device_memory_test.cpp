@@ -11,7 +11,7 @@
 
 #include "kernbench/error.h"
 
-namespace kernbench::tensor {
+namespace kernbench::tensor::device_memory_test {
 namespace {
 
 topology::Topology small_machine() {
@@ -37,7 +37,7 @@ class CountingListener : public MemoryListener {
   std::map<std::pair<PeCoordinate, std::uint64_t>, Bytes> mapped;
 };
 
-class DeviceMemoryTest : public testing::Test {
+class DeviceMemoryTest : public ::testing::Test {
  protected:
   auto allocate(const std::string& name, std::vector<std::int64_t> shape, DPPolicy policy = {}) {
     return memory.allocate(SipId{0}, name, DType::f32, shape, policy);
@@ -284,4 +284,4 @@ TEST_F(DeviceMemoryTest, ATensorWithoutElementsHasARangeAndNoShard) {
 }
 
 }  // namespace
-}  // namespace kernbench::tensor
+}  // namespace kernbench::tensor::device_memory_test

@@ -10,7 +10,7 @@
 #include "kernbench/torch.h"
 #include "tensor/tensor_impl.h"
 
-namespace kernbench {
+namespace kernbench::host_tensor_test {
 namespace {
 
 std::vector<double> values(const torch::Tensor& tensor) {
@@ -281,4 +281,4 @@ TEST_F(HostTensor, AllcloseAndEqualTreatNanAndInfinityAsPyTorchDoes) {
 }
 
 }  // namespace
-}  // namespace kernbench
+}  // namespace kernbench::host_tensor_test

@@ -14,7 +14,7 @@
 #include "kernbench/error.h"
 #include "kernbench/torch.h"
 
-namespace kernbench {
+namespace kernbench::npy_test {
 namespace {
 
 using ::testing::ElementsAre;
@@ -232,4 +232,4 @@ TEST_F(Npy, NumpyReadsWhatIsWrittenAndTheOtherWayRound) {
 }
 
 }  // namespace
-}  // namespace kernbench
+}  // namespace kernbench::npy_test

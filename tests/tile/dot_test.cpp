@@ -5,7 +5,7 @@
 
 #include "harness.h"
 
-namespace kernbench::tile_test {
+namespace kernbench::tile_test::dot_test {
 namespace {
 
 /// Of a [.., m, k] and b [.., k, n]: the chain over k from the accumulator, rounded once.
@@ -80,4 +80,4 @@ TEST(TileDot, IntegersAccumulateInI32AndWrap) {
 }
 
 }  // namespace
-}  // namespace kernbench::tile_test
+}  // namespace kernbench::tile_test::dot_test

@@ -16,7 +16,7 @@
 #include "tile/program/known.h"
 #include "tile/program/program.h"
 
-namespace kernbench::tile_test {
+namespace kernbench::tile_test::fuse_test {
 namespace {
 
 using ::testing::AllOf;
@@ -376,4 +376,4 @@ TEST(Fuse, AnInvalidLaneNamesTheOperationThatMadeIt) {
 }
 
 }  // namespace
-}  // namespace kernbench::tile_test
+}  // namespace kernbench::tile_test::fuse_test

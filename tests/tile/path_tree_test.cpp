@@ -8,7 +8,7 @@
 #include <random>
 #include <vector>
 
-namespace kernbench::tile {
+namespace kernbench::tile::path_tree_test {
 namespace {
 
 Time ps(std::int64_t count) {
@@ -164,4 +164,4 @@ TEST(PathTree, ItLivesAsLongAsAPathThatHasEscaped) {
 }
 
 }  // namespace
-}  // namespace kernbench::tile
+}  // namespace kernbench::tile::path_tree_test

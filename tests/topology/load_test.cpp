@@ -10,7 +10,7 @@
 #include "support/source_tree.h"
 #include "topology/checks.h"
 
-namespace kernbench::topology {
+namespace kernbench::topology::load_test {
 namespace {
 
 // The message of the ConfigurationError that `call` throws.
@@ -362,4 +362,4 @@ TEST(Load, LooksInTheCallersDirectoriesFirst) {
 }
 
 }  // namespace
-}  // namespace kernbench::topology
+}  // namespace kernbench::topology::load_test

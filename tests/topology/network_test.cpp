@@ -12,7 +12,7 @@
 #include "support/sanitizers.h"
 #include "topology/load.h"
 
-namespace kernbench::topology {
+namespace kernbench::topology::network_test {
 namespace {
 
 // What a link connects, read from its name alone: an independent account of the wiring.
@@ -474,4 +474,4 @@ TEST(SystemGraph, TorusResetsTheChannelForItsSecondDimension) {
 }
 
 }  // namespace
-}  // namespace kernbench::topology
+}  // namespace kernbench::topology::network_test

@@ -10,7 +10,7 @@ namespace {
 
 TEST(FabricOracle, ExactEngineKeepsTheLawInRandomContention) {
   std::mt19937_64 random(20240601);
-  for (int round = 0; round < (kSanitized ? 25 : 150); ++round) {
+  for (int round = 0; round < (kSanitized ? 8 : 150); ++round) {
     const Scenario scenario = random_scenario(random, 2 + random() % 5);
     const std::vector<TransferTimes> expected = reference_times(scenario);
     const Outcome exact = simulate(scenario, {.exact = true});
