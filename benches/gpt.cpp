@@ -12,6 +12,7 @@
 #include "dtype_parameter.h"
 #include "gpt/config.h"
 #include "gpt/model.h"
+#include "gpt/token_terms.h"
 #include "gpt/training.h"
 #include "gpt/weights.h"
 
@@ -98,7 +99,22 @@ void add_left_out(const gpt::SampledLayers& sampled, double& prefill_us, double&
   report_metric("spread of the layers simulated", sampled.spread() * 100, "%");
 }
 
-void report(const Run& run, int ranks, double prefill_us, double decode_us) {
+/// What a token after the prompt takes by the closed forms. None where there is no such token, of a pipeline (its
+/// stages wait for each other) and of a mixture (which experts are read is not known before).
+std::optional<gpt::TokenTerms> terms_of(const Run& run, const gpt::LanguageModel& model, std::int64_t launches) {
+  if (run.new_tokens == 0 || run.stages > 1 || run.config.is_mixture()) return {};
+  const auto tokens = static_cast<double>(run.new_tokens);
+  const auto& sampled = model.sampled_layers();
+  if (sampled.leaves_out()) launches += sampled.left_out_launches(1, sampled.passes());
+  // The first of the new tokens sees the prompt and itself, each further one a token more.
+  const double seen = static_cast<double>(run.tokens) + (tokens + 1) / 2;
+  const double bytes = static_cast<double>(model.weight_bytes()) + seen * static_cast<double>(model.cache_bytes());
+  return gpt::TokenTerms(bytes, run.tensor_size > 1 ? 2 * run.config.layers + 1 : 0,
+                         run.batch * run.config.hidden * item_size(run.dtype), static_cast<double>(launches) / tokens);
+}
+
+void report(const Run& run, int ranks, double prefill_us, double decode_us,
+            const std::optional<gpt::TokenTerms>& terms) {
   const double rows = static_cast<double>(run.tokens * run.batch);
   const std::int64_t head = run.config.hidden * run.config.words;
   const double flops = 2.0 * rows * static_cast<double>(run.config.product_parameters() - head) +
@@ -110,6 +126,7 @@ void report(const Run& run, int ranks, double prefill_us, double decode_us) {
     const double step = decode_us / static_cast<double>(run.new_tokens);
     report_metric("time of a token after it", step, "us");
     report_metric("tokens per second", static_cast<double>(run.batch) * 1e6 / step, "1/s");
+    if (terms) terms->report(step);
   }
   if (run.config.is_mixture()) {
     report_metric("busiest expert, in even shares",
@@ -202,6 +219,7 @@ void worker(int rank, int world_size, const Run& run) {
   const auto step = [&] { scores.push_back(model.forward(ids.back())); };
   double prefill = timed("prefill", step);
   double decode = 0;
+  const std::int64_t launches = torch::ahbm::launches_given();
   if (run.new_tokens > 0) {
     decode = timed("decode", [&] {
       for (std::int64_t i = 0; i < run.new_tokens; ++i) {
@@ -210,11 +228,12 @@ void worker(int rank, int world_size, const Run& run) {
       }
     });
   }
+  const std::int64_t decode_launches = torch::ahbm::launches_given() - launches;
   // All have noted their choices, and the stages their memory.
   if (run.config.is_mixture() || run.stages > 1) torch::distributed::barrier();
   if (!parallel.is_last() || parallel.rank != 0) return;
   add_left_out(model.sampled_layers(), prefill, decode);
-  report(run, world_size, prefill, decode);
+  report(run, world_size, prefill, decode, terms_of(run, model, decode_launches));
   check_scores(run, weights, ids, scores);
 }
 

@@ -113,6 +113,22 @@ class LanguageModel {
     return pipeline_.words(scores.defined() ? scores.argmax(-1) : Tensor(), batch_);
   }
   std::int64_t cached() const { return cached_; }
+  /// Of the rank's weights that each token is multiplied with, the output matrix among them.
+  std::int64_t weight_bytes() const {
+    std::int64_t sum = bytes_of(head_) + bytes_of(last_norm_);
+    for (const Layer& layer : layers_) {
+      sum += bytes_of(layer.before_attention) + bytes_of(layer.before_mlp);
+      for (const Product* product : {&layer.qkv, &layer.attention_out, &layer.up, &layer.down})
+        sum += bytes_of(product->weight) + bytes_of(product->bias);
+    }
+    return sum;
+  }
+  /// Of the rank's keys and values of one token, of all prompts and layers.
+  std::int64_t cache_bytes() const {
+    std::int64_t sum = 0;
+    for (const Layer& layer : layers_) sum += bytes_of(layer.cache) / most_tokens_;
+    return sum;
+  }
   /// From now on a pass goes through so many of the layers only. What it yields means nothing: without data.
   void sample_layers(std::int64_t simulated) { sampled_ = {config_.layers, std::min(simulated, config_.layers)}; }
   const SampledLayers& sampled_layers() const { return sampled_; }
@@ -132,6 +148,11 @@ class LanguageModel {
     const torch::profiler::record_function range(part);
     return function();
   }
+
+  static std::int64_t bytes_of(const Tensor& tensor) {
+    return tensor.defined() ? tensor.numel() * item_size(tensor.scalar_type()) : 0;
+  }
+  static std::int64_t bytes_of(const Norm& norm) { return bytes_of(norm.weight) + bytes_of(norm.bias); }
 
   Tensor scores(Residual residual, bool all_tokens) const {
     Tensor x = gathered(residual.normed(last_norm_));

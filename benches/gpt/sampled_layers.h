@@ -5,6 +5,7 @@
 #pragma once
 
 #include <kernbench/kernbench.h>
+#include <kernbench/laws.h>
 
 #include <algorithm>
 #include <cstdint>
@@ -33,16 +34,26 @@ class SampledLayers {
   std::int64_t simulated() const { return simulated_; }
 
   /// A pass begins, or goes on to its next layer, or ends: told before each layer and after the last one.
-  void begin_pass() { passes_.emplace_back(); }
+  void begin_pass() {
+    passes_.emplace_back();
+    launches_.emplace_back();
+  }
   void mark() {
     passes_.back().emplace_back();
     passes_.back().back().record();
+    launches_.back().push_back(torch::ahbm::launches_given());
   }
 
   /// Microseconds of the layers that were left out of passes `first` to before `last`, which have completed.
   double left_out_us(std::size_t first, std::size_t last) const {
     double sum = 0;
     for (std::size_t i = first; i < last; ++i) sum += static_cast<double>(left_out_) * mean(between(passes_[i]));
+    return sum;
+  }
+  /// Launches that the layers left out of these passes would have been, as many as a layer between.
+  std::int64_t left_out_launches(std::size_t first, std::size_t last) const {
+    std::int64_t sum = 0;
+    for (std::size_t i = first; i < last && left_out_ > 0; ++i) sum += left_out_ * (launches_[i][2] - launches_[i][1]);
     return sum;
   }
   /// By how much the shortest and the longest of the layers between differ, as a share of their mean: the most of all
@@ -75,6 +86,7 @@ class SampledLayers {
 
   std::int64_t left_out_ = 0, simulated_ = 0;
   std::vector<Pass> passes_;
+  std::vector<std::vector<std::int64_t>> launches_;  // of the worker so far, at the same marks
 };
 
 }  // namespace benches::gpt

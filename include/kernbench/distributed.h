@@ -1,6 +1,7 @@
 // torch::distributed: process groups of ranks, each a worker with a SIP of its own, or a PE, and what they do together.
 #pragma once
 
+#include <concepts>
 #include <cstdint>
 #include <exception>
 #include <memory>
@@ -30,6 +31,18 @@ enum class ReduceOp : std::uint8_t { SUM, AVG, PRODUCT, MIN, MAX, BAND, BOR, BXO
 /// The reduction of that name, in capitals or not: "sum", "AVG", "product", "min", "max", "band", "bor", "bxor".
 /// ValueError for another one.
 ReduceOp reduce_op(std::string_view name);
+
+/// A reduction as collectives take it: itself, or its name as reduce_op takes it.
+class ReduceOpOrName {
+ public:
+  ReduceOpOrName(ReduceOp op) : op_(op) {}  // NOLINT(google-explicit-constructor)
+  template <std::convertible_to<std::string_view> Text>
+  ReduceOpOrName(const Text& name) : op_(reduce_op(name)) {}  // NOLINT(google-explicit-constructor)
+  operator ReduceOp() const { return op_; }                   // NOLINT(google-explicit-constructor)
+
+ private:
+  ReduceOp op_;
+};
 
 /// Some ranks that communicate with each other, as the calling rank sees them. An empty one stands for the default
 /// group, that of all ranks.
@@ -153,7 +166,7 @@ using WorkRef = std::shared_ptr<Work>;
 
 /// tensor := the reduction of all ranks' tensors, with the same bits on all ranks, in the tensor's own type and in the
 /// order of the group's algorithm: see docs/collectives.md. ValueError for a type that `op` cannot reduce.
-WorkRef all_reduce(const Tensor& tensor, ReduceOp op = ReduceOp::SUM, const ProcessGroup& group = {},
+WorkRef all_reduce(const Tensor& tensor, ReduceOpOrName op = ReduceOp::SUM, const ProcessGroup& group = {},
                    bool async_op = false, Where where = Where::current());
 // A root is a global rank, or with `group_src` and `group_dst` one of the group: one of the two at most; neither: 0.
 
@@ -161,7 +174,7 @@ WorkRef all_reduce(const Tensor& tensor, ReduceOp op = ReduceOp::SUM, const Proc
 WorkRef broadcast(const Tensor& tensor, std::optional<int> src, const ProcessGroup& group = {}, bool async_op = false,
                   std::optional<int> group_src = {}, Where where = Where::current());
 /// The root's tensor := the reduction of all ranks' tensors; the others' do not change.
-WorkRef reduce(const Tensor& tensor, std::optional<int> dst, ReduceOp op = ReduceOp::SUM,
+WorkRef reduce(const Tensor& tensor, std::optional<int> dst, ReduceOpOrName op = ReduceOp::SUM,
                const ProcessGroup& group = {}, bool async_op = false, std::optional<int> group_dst = {},
                Where where = Where::current());
 
@@ -171,10 +184,10 @@ WorkRef reduce(const Tensor& tensor, std::optional<int> dst, ReduceOp op = Reduc
 
 /// output := block r of the reduction of all ranks' inputs on rank r, in the order of the group's algorithm. The input
 /// has as many elements as n outputs.
-WorkRef reduce_scatter_tensor(const Tensor& output, const Tensor& input, ReduceOp op = ReduceOp::SUM,
+WorkRef reduce_scatter_tensor(const Tensor& output, const Tensor& input, ReduceOpOrName op = ReduceOp::SUM,
                               const ProcessGroup& group = {}, bool async_op = false, Where where = Where::current());
 /// The same with a tensor for each block.
-WorkRef reduce_scatter(const Tensor& output, const std::vector<Tensor>& input_list, ReduceOp op = ReduceOp::SUM,
+WorkRef reduce_scatter(const Tensor& output, const std::vector<Tensor>& input_list, ReduceOpOrName op = ReduceOp::SUM,
                        const ProcessGroup& group = {}, bool async_op = false, Where where = Where::current());
 /// Block r of the output := the input of rank r. The output has as many elements as n inputs.
 WorkRef all_gather_into_tensor(const Tensor& output_tensor, const Tensor& input_tensor, const ProcessGroup& group = {},
@@ -203,7 +216,7 @@ WorkRef all_to_all(const std::vector<Tensor>& output_tensor_list, const std::vec
 /// PyTorch's earlier names of all_gather_into_tensor and reduce_scatter_tensor.
 WorkRef _all_gather_base(const Tensor& output_tensor, const Tensor& input_tensor, const ProcessGroup& group = {},
                          bool async_op = false, Where where = Where::current());
-WorkRef _reduce_scatter_base(const Tensor& output, const Tensor& input, ReduceOp op = ReduceOp::SUM,
+WorkRef _reduce_scatter_base(const Tensor& output, const Tensor& input, ReduceOpOrName op = ReduceOp::SUM,
                              const ProcessGroup& group = {}, bool async_op = false, Where where = Where::current());
 
 /// Holds up the host until all ranks have called it, and their devices have come to it: the devices on which they

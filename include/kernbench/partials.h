@@ -15,7 +15,8 @@ namespace kernbench::torch::ahbm {
 ///
 /// Otherwise as torch::distributed::all_reduce: every rank of the group calls it, with tensors of one shape, type and
 /// placement; a world may have one rank. ValueError for a type that `op` cannot reduce.
-distributed::WorkRef all_reduce_partials(const Tensor& tensor, distributed::ReduceOp op = distributed::ReduceOp::SUM,
+distributed::WorkRef all_reduce_partials(const Tensor& tensor,
+                                         distributed::ReduceOpOrName op = distributed::ReduceOp::SUM,
                                          const distributed::ProcessGroup& group = {}, bool async_op = false,
                                          Where where = Where::current());
 

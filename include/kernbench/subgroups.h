@@ -23,7 +23,7 @@ Subgroups new_subgroups_by_enumeration(const std::vector<std::vector<int>>& rank
                                        const InitOptions& options = {}, Where where = Where::current());
 
 /// all_reduce of each of the tensors, which are of one type; the Work is done when all are.
-WorkRef all_reduce_coalesced(const std::vector<Tensor>& tensors, ReduceOp op = ReduceOp::SUM,
+WorkRef all_reduce_coalesced(const std::vector<Tensor>& tensors, ReduceOpOrName op = ReduceOp::SUM,
                              const ProcessGroup& group = {}, bool async_op = false, Where where = Where::current());
 /// output_tensor_lists[r][i] := input_tensor_list[i] of rank r, likewise.
 WorkRef all_gather_coalesced(const std::vector<std::vector<Tensor>>& output_tensor_lists,
@@ -36,7 +36,7 @@ WorkRef all_gather_into_tensor_coalesced(const std::vector<Tensor>& outputs, con
                                          Where where = Where::current());
 /// reduce_scatter_tensor(outputs[i], inputs[i], op) for each i, likewise.
 WorkRef reduce_scatter_tensor_coalesced(const std::vector<Tensor>& outputs, const std::vector<Tensor>& inputs,
-                                        ReduceOp op = ReduceOp::SUM, const ProcessGroup& group = {},
+                                        ReduceOpOrName op = ReduceOp::SUM, const ProcessGroup& group = {},
                                         bool async_op = false, Where where = Where::current());
 
 }  // namespace kernbench::torch::distributed

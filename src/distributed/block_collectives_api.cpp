@@ -93,7 +93,7 @@ WorkRef run_all_gather(const BlockCall& what, const Tensors& blocks, const Tenso
 
 }  // namespace
 
-WorkRef reduce_scatter_tensor(const Tensor& output, const Tensor& input, ReduceOp op, const ProcessGroup& group,
+WorkRef reduce_scatter_tensor(const Tensor& output, const Tensor& input, ReduceOpOrName op, const ProcessGroup& group,
                               bool async_op, Where where) {
   constexpr const char* kCall = "reduce_scatter_tensor";
   const tensor::HostCall here(kCall, where);
@@ -111,7 +111,7 @@ WorkRef reduce_scatter_tensor(const Tensor& output, const Tensor& input, ReduceO
                             output, as_blocks(input, ranks), input, op, *handle, async_op);
 }
 
-WorkRef reduce_scatter(const Tensor& output, const std::vector<Tensor>& input_list, ReduceOp op,
+WorkRef reduce_scatter(const Tensor& output, const std::vector<Tensor>& input_list, ReduceOpOrName op,
                        const ProcessGroup& group, bool async_op, Where where) {
   constexpr const char* kCall = "reduce_scatter";
   const tensor::HostCall here(kCall, where);
@@ -305,7 +305,7 @@ WorkRef _all_gather_base(const Tensor& output_tensor, const Tensor& input_tensor
   return all_gather_into_tensor(output_tensor, input_tensor, group, async_op, where);
 }
 
-WorkRef _reduce_scatter_base(const Tensor& output, const Tensor& input, ReduceOp op, const ProcessGroup& group,
+WorkRef _reduce_scatter_base(const Tensor& output, const Tensor& input, ReduceOpOrName op, const ProcessGroup& group,
                              bool async_op, Where where) {
   return reduce_scatter_tensor(output, input, op, group, async_op, where);
 }

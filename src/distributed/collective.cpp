@@ -161,6 +161,15 @@ void redistribute(runtime::HostContext& context, const std::string& name, const 
   launch_too(context, std::move(like));
 }
 
+/// What decides the bits of a reduction, for the launch's result; none of what folds nothing.
+std::optional<PlanResult> plan_of(const CollectiveAlgorithm& algorithm, const Group& group) {
+  if (algorithm.fold_order.empty() || group.size() == 1) return {};
+  return PlanResult{
+      .of = "collective",
+      .choices = {{"fold order", std::string(algorithm.fold_order)}, {"chosen", group.reason_of(algorithm.operation)}},
+      .estimated = {}};
+}
+
 /// The device of a rank that brings no tensor, whichever is current: the one with which it has communicated in the
 /// group, else the one with which it made its world. Nothing when ranks shared a device then: they choose theirs later.
 std::optional<int> device_in_group(const GroupHandle& handle, const runtime::HostContext& context) {
@@ -192,6 +201,7 @@ std::shared_ptr<WorkState> issue(GroupHandle& handle, CollectiveCall call, bool 
   const CollectiveAlgorithm& algorithm = algorithm_of_call(group, call, bytes, work.pes, context);
   if (call.names_algorithm) call.fingerprint.algorithm = algorithm.name;
   work.kernel = algorithm.name;
+  work.plan = plan_of(algorithm, group);
   const std::uint64_t sequence = group.call(handle.member, call.fingerprint);
   const std::string what =
       fmt::format("{} (sequence number {}) of {}", name(call.fingerprint.type), sequence, group.name());
@@ -240,6 +250,7 @@ std::shared_ptr<WorkState> issue(GroupHandle& handle, CollectiveCall call, bool 
     DeviceWork next;
     next.call = work.call;
     next.kernel = work.kernel;
+    next.plan = work.plan;
     next.payload.device = work.payload.device;
     next.synchronous = work.synchronous;
     work.then = [&, next] {

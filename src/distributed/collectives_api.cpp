@@ -115,7 +115,7 @@ std::uint64_t Work::get_sequence_number() const {
   return state_->sequence;
 }
 
-WorkRef all_reduce(const Tensor& tensor, ReduceOp op, const ProcessGroup& group, bool async_op, Where where) {
+WorkRef all_reduce(const Tensor& tensor, ReduceOpOrName op, const ProcessGroup& group, bool async_op, Where where) {
   const tensor::HostCall here("all_reduce", where);
   GroupHandle* handle = member_handle(group, "all_reduce");
   if (handle == nullptr) return nullptr;
@@ -149,8 +149,8 @@ WorkRef broadcast(const Tensor& tensor, std::optional<int> src, const ProcessGro
   return finish(issue(*handle, std::move(call), async_op), async_op, {tensor});
 }
 
-WorkRef reduce(const Tensor& tensor, std::optional<int> dst, ReduceOp op, const ProcessGroup& group, bool async_op,
-               std::optional<int> group_dst, Where where) {
+WorkRef reduce(const Tensor& tensor, std::optional<int> dst, ReduceOpOrName op, const ProcessGroup& group,
+               bool async_op, std::optional<int> group_dst, Where where) {
   const tensor::HostCall here("reduce", where);
   GroupHandle* handle = member_handle(group, "reduce");
   if (handle == nullptr) return nullptr;

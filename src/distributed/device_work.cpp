@@ -132,6 +132,7 @@ std::vector<PeCoordinate> holders(const addressing::TensorDescriptor& flat) {
 void launch(HostContext& context, DeviceWork work) {
   runtime::LaunchPlan plan;
   plan.name = std::move(work.kernel);
+  plan.plan = std::move(work.plan);
   plan.device = work.payload.device;
   wait_for_turn(plan, std::move(work.turn));
   plan.explain = std::move(work.explain);

@@ -11,6 +11,7 @@
 #include "distributed/agreement/fingerprint.h"
 #include "distributed/channels/channel_use.h"
 #include "distributed/work_state.h"
+#include "kernbench/result.h"
 #include "kernbench/tl.h"
 #include "kernbench/torch/tensor.h"
 #include "runtime/context.h"
@@ -38,7 +39,8 @@ struct DeviceWork {
   const char* call = "";    // of the API: "all_reduce"
   std::string kernel = {};  // name of the launch: "ring_allreduce"
   Payload payload = {};
-  bool writes = true;  // the tensor, rather than reading it
+  bool writes = true;                   // the tensor, rather than reading it
+  std::optional<PlanResult> plan = {};  // for the launch's result
   /// Where it runs (nowhere: no launch), if not on the PEs that hold the payload.
   std::optional<std::vector<PeCoordinate>> pes = {};
   /// Of a kernel that takes no payload: the tensors that it writes and reads.

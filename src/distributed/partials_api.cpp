@@ -45,7 +45,7 @@ namespace kernbench::torch::ahbm {
 
 using namespace kernbench::distributed;
 
-distributed::WorkRef all_reduce_partials(const Tensor& tensor, distributed::ReduceOp op,
+distributed::WorkRef all_reduce_partials(const Tensor& tensor, distributed::ReduceOpOrName op,
                                          const distributed::ProcessGroup& group, bool async_op, Where where) {
   constexpr const char* kCall = "all_reduce_partials";
   const tensor::HostCall here(kCall, where);

@@ -81,8 +81,8 @@ WorkRef for_all(const WorkRef& last, const std::vector<Tensor>& results) {
 
 }  // namespace
 
-WorkRef all_reduce_coalesced(const std::vector<Tensor>& tensors, ReduceOp op, const ProcessGroup& group, bool async_op,
-                             Where where) {
+WorkRef all_reduce_coalesced(const std::vector<Tensor>& tensors, ReduceOpOrName op, const ProcessGroup& group,
+                             bool async_op, Where where) {
   constexpr const char* kCall = "all_reduce_coalesced";
   const tensor::HostCall here(kCall, where);
   if (member_handle(group, kCall) == nullptr) return nullptr;
@@ -117,7 +117,7 @@ WorkRef all_gather_into_tensor_coalesced(const std::vector<Tensor>& outputs, con
 }
 
 WorkRef reduce_scatter_tensor_coalesced(const std::vector<Tensor>& outputs, const std::vector<Tensor>& inputs,
-                                        ReduceOp op, const ProcessGroup& group, bool async_op, Where where) {
+                                        ReduceOpOrName op, const ProcessGroup& group, bool async_op, Where where) {
   constexpr const char* kCall = "reduce_scatter_tensor_coalesced";
   const tensor::HostCall here(kCall, where);
   if (member_handle(group, kCall) == nullptr) return nullptr;

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <exception>
 #include <map>
 #include <memory>
@@ -52,6 +53,7 @@ struct HostContext {
   CommandScopeRef scope = {};                               // of what it gives to devices at present; may be null
   std::vector<FailureRef> failures = {};                    // of which it has not been told, see host_wait.h
   bool waits_for_devices = false;                           // or for other ranks: a failure ends the wait
+  std::int64_t launches = 0;                                // that it has given to devices
 
   /// The part of a SIP on which this worker allocates: the SIP, or the worker's PE of it.
   tensor::DevicePart part(SipId sip) const {

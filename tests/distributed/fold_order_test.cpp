@@ -6,8 +6,10 @@
 #include <functional>
 #include <random>
 #include <string>
+#include <utility>
 #include <vector>
 
+#include "distributed/algorithms/algorithm.h"
 #include "kernbench/kernbench.h"
 #include "ranks.h"
 #include "support/sanitizers.h"
@@ -120,6 +122,35 @@ TEST(FoldOrder, OfARingInBothDirectionsIsTheOppositeOneOnEveryOtherRow) {
                        expected(1, kRoot * block, block), expected(-1, kRoot * block, block));
     EXPECT_EQ(reduced("ring", ranks, elements, dtype, reduce), expected(1, 0, elements));
     EXPECT_EQ(reduced("ring", ranks, elements, dtype, reduce_scatter), expected(1, kRoot * block, block));
+  }
+}
+
+TEST(FoldOrderOfARun, IsInTheResultOfEachLaunchThatFolds) {
+  using distributed::CollectiveOperation;
+  for (const auto& [entry, chosen] : {std::pair{"auto", "least cost"}, std::pair{"ring", "named"}}) {
+    const auto outcome = run_ranks(machine_of(3), 3, [&](int rank) {
+      dist::init_process_group("ahbm", rank, 3, {.algorithm = entry});
+      const auto x = torch::zeros({12}, torch::device("ahbm")), part = torch::zeros({4}, torch::device("ahbm"));
+      dist::all_reduce(x);
+      dist::reduce(x, 0);
+      dist::reduce_scatter_tensor(part, x);
+      dist::broadcast(x, 0);
+      dist::all_gather_into_tensor(x, part);
+    });
+    EXPECT_THAT(outcome.errors, ::testing::Each(""));
+    int folding = 0;
+    for (const LaunchResult& launch : outcome.run.launches) {
+      const auto* algorithm = distributed::shipped_algorithms()->named(launch.kernel);
+      if (algorithm == nullptr) continue;  // of a fill
+      ASSERT_EQ(launch.plan.has_value(), !algorithm->fold_order.empty()) << launch.name;
+      if (!launch.plan) continue;
+      ++folding;
+      EXPECT_EQ(launch.plan->of, "collective");
+      ASSERT_EQ(launch.plan->choices.size(), 2u);
+      EXPECT_EQ(launch.plan->choices[0], std::pair(std::string("fold order"), std::string(algorithm->fold_order)));
+      EXPECT_EQ(launch.plan->choices[1].second, chosen) << launch.name;
+    }
+    EXPECT_EQ(folding, 3 * 3);
   }
 }
 

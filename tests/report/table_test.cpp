@@ -236,6 +236,30 @@ TEST(TableTest, BothReportsHaveThePlanOfALibraryKernel) {
   EXPECT_THAT(to_table(unplanned, {.kind = TableKind::brief}), Not(HasSubstr("plan ")));
 }
 
+TEST(TableTest, TheFullReportHasTheFoldOrderOfCollectivesInWholeWords) {
+  RunResult result = samples::gemm();
+  LaunchResult reduction = result.launches[0];
+  reduction.name = reduction.kernel = "bidirectional_ring_allreduce";
+  reduction.plan = PlanResult{
+      .of = "collective",
+      .choices = {{"fold order",
+                   "as `ring_allreduce`; of PEs in odd rows of the mesh, with the ranks in the opposite order"},
+                  {"chosen", "least cost"}},
+      .estimated = {}};
+  reduction.end += Time::milliseconds(1);
+  result.launches.push_back(reduction);
+  result.launches.push_back(reduction);
+  EXPECT_THAT(to_table(result),
+              HasSubstr("Reductions of collectives\n"
+                        "  bidirectional_ring_allreduce: fold order as `ring_allreduce`; of PEs in\n"
+                        "    odd rows of the mesh, with the ranks in the opposite order; chosen least\n"
+                        "    cost (2 launches)\n"));
+  EXPECT_THAT(to_table(result), HasSubstr("Plans of library kernels\n  gemm: tile_m 128,"));
+  const std::string brief = to_table(result, {.kind = TableKind::brief});
+  EXPECT_THAT(brief, Not(HasSubstr("fold order")));
+  EXPECT_THAT(brief, HasSubstr("plan       gemm: tile 128x128x128"));
+}
+
 TEST(TableTest, ThePlanOfAKernelBehindALongerOneHasItsName) {
   RunResult result = samples::gemm();
   LaunchResult longer = result.launches[0];

@@ -118,7 +118,10 @@ void describe(V& visit, R& bytes) {
 template <class V, Of<PlanResult> R>
 void describe(V& visit, R& plan) {
   visit.key({"of", "which kernel"}, plan.of);
-  visit.key({"choices", "for the matrix product `tile_m`, `tile_k`, `depth`, …"}, plan.choices);
+  visit.key(
+      {"choices",
+       "for the matrix product `tile_m`, `tile_k`, `depth`, …; of a collective that folds `fold order`, `chosen`"},
+      plan.choices);
   visit.key({"estimated_ps", "what the plan was chosen by"}, plan.estimated);
 }
 

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <optional>
+#include <sstream>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -29,11 +30,14 @@ struct PlannedLaunches {
   Time longest;
 };
 
-std::vector<PlannedLaunches> planned(const RunResult& result) {
+constexpr std::string_view kCollective = "collective";  // PlanResult::of
+
+/// Of collectives, or of library kernels.
+std::vector<PlannedLaunches> planned(const RunResult& result, bool collectives) {
   std::vector<PlannedLaunches> all;
   const auto add = [&](const std::string& name, const std::optional<PlanResult>& plan, std::size_t count,
                        Time longest) {
-    if (!plan) return;
+    if (!plan || (plan->of == kCollective) != collectives) return;
     const auto same = [&](const PlannedLaunches& other) { return other.name == name && *other.plan == *plan; };
     const auto found = std::ranges::find_if(all, same);
     if (found == all.end()) {
@@ -99,6 +103,21 @@ void add_lines(Facts& facts, const std::string& label, std::vector<std::string> 
   for (std::size_t i = 0; i < lines.size(); ++i) facts.emplace_back(i == 0 ? label : "", std::move(lines[i]));
 }
 
+/// Word by word: a fold order may be longer than a line.
+std::vector<std::string> words_of_collective(const PlanResult& plan) {
+  std::vector<std::string> words;
+  for (const auto& [name, value] : plan.choices) {
+    std::istringstream text((words.empty() ? "" : "; ") + one_line(name + " " + value));
+    for (std::string word; text >> word;) {
+      if (word == ";")
+        words.back() += word;
+      else
+        words.push_back(word);
+    }
+  }
+  return words;
+}
+
 std::string text_of(const PlannedLaunches& launches) {
   std::string line = "  " + shortened(one_line(launches.name), 30) + ":", out;
   const auto add = [&](const std::string& word) {
@@ -108,8 +127,12 @@ std::string text_of(const PlannedLaunches& launches) {
     }
     line += " " + word;
   };
-  for (const auto& [name, value] : launches.plan->choices) add(shortened(one_line(name + " " + value), 70) + ",");
-  add("estimated " + time_text(launches.plan->estimated));
+  if (launches.plan->of == kCollective) {
+    for (const std::string& word : words_of_collective(*launches.plan)) add(word);
+  } else {
+    for (const auto& [name, value] : launches.plan->choices) add(shortened(one_line(name + " " + value), 70) + ",");
+    add("estimated " + time_text(launches.plan->estimated));
+  }
   if (launches.count > 1) add(fmt::format("({} launches)", launches.count));
   return out + line + "\n";
 }
@@ -117,7 +140,7 @@ std::string text_of(const PlannedLaunches& launches) {
 }  // namespace
 
 Facts plan_facts(const RunResult& result, const std::string& shown) {
-  const std::vector<PlannedLaunches> all = planned(result);
+  const std::vector<PlannedLaunches> all = planned(result, false);
   if (all.empty()) return {};
   const PlannedLaunches& longest = *std::ranges::max_element(all, {}, &PlannedLaunches::longest);
   std::vector<std::string> words = words_of(*longest.plan);
@@ -128,15 +151,26 @@ Facts plan_facts(const RunResult& result, const std::string& shown) {
   return facts;
 }
 
-std::string plans_section(const RunResult& result, const Palette& palette) {
-  const std::vector<PlannedLaunches> all = planned(result);
+namespace {
+
+std::string section_of(const char* heading, const std::vector<PlannedLaunches>& all, const Palette& palette) {
   if (all.empty()) return {};
-  std::string out = palette.paint(Style::heading, "Plans of library kernels") + "\n";
+  std::string out = palette.paint(Style::heading, heading) + "\n";
   for (std::size_t i = 0; i < std::min(all.size(), kMostPlans); ++i) out += text_of(all[i]);
   if (all.size() > kMostPlans) {
     out += "  " + palette.paint(Style::faint, fmt::format("and {} more (see --json)", all.size() - kMostPlans)) + "\n";
   }
   return out;
+}
+
+}  // namespace
+
+std::string plans_section(const RunResult& result, const Palette& palette) {
+  return section_of("Plans of library kernels", planned(result, false), palette);
+}
+
+std::string collectives_section(const RunResult& result, const Palette& palette) {
+  return section_of("Reductions of collectives", planned(result, true), palette);
 }
 
 }  // namespace kernbench::report

@@ -17,6 +17,9 @@ std::string launches_section(const RunResult& result, const Palette& palette);
 /// How library kernels were planned, a few lines for each plan; alike plans of one kernel count once.
 std::string plans_section(const RunResult& result, const Palette& palette);
 
+/// In which order collectives fold, and why by that algorithm, likewise.
+std::string collectives_section(const RunResult& result, const Palette& palette);
+
 /// Labels and texts.
 using Facts = std::vector<std::pair<std::string, std::string>>;
 

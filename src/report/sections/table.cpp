@@ -164,12 +164,12 @@ RunResult in_region(const RunResult& result) {
 }
 
 std::string full_report(const RunResult& result, const Palette& palette) {
-  const std::array<std::string, 14> sections = {
-      launches_section(result, palette),     plans_section(result, palette),      breakdown_section(result, palette),
-      explanation_sections(result, palette), peaks_section(result, palette),      distance_section(result, palette),
-      ranges_section(result, palette),       range_tree_section(result, palette), host_waits_section(result, palette),
-      checks_section(result, palette),       metrics_section(result, palette),    resources_section(result, palette),
-      warnings_section(result, palette),     totals_section(result, palette)};
+  const std::array<std::string, 15> sections = {
+      launches_section(result, palette),   plans_section(result, palette),        collectives_section(result, palette),
+      breakdown_section(result, palette),  explanation_sections(result, palette), peaks_section(result, palette),
+      distance_section(result, palette),   ranges_section(result, palette),       range_tree_section(result, palette),
+      host_waits_section(result, palette), checks_section(result, palette),       metrics_section(result, palette),
+      resources_section(result, palette),  warnings_section(result, palette),     totals_section(result, palette)};
   std::string out = header(result, palette);
   for (const std::string& section : sections) {
     if (!section.empty()) out += "\n" + section;

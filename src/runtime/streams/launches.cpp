@@ -331,6 +331,7 @@ CompletionRef enqueue_launch(Simulation& simulation, LaunchPlan plan) {
     return nullptr;
   }
   note_work(context);
+  ++context.launches;
   sim::this_fiber::sleep(simulation.topology().host.launch_overhead);
   if (const auto range = current_range(context)) plan.range = range->name;
   plan.available_pes = context.pe ? 1 : simulation.topology().pes_per_sip();
@@ -354,6 +355,7 @@ void enqueue_replay(Simulation& simulation, const CapturedGraphRef& graph) {
   if (graph->launches.empty()) return;
   HostContext& context = current_context("Graph::replay");
   note_work(context);
+  context.launches += static_cast<std::int64_t>(graph->launches.size());
   sim::this_fiber::sleep(simulation.topology().host.launch_overhead);
   std::vector<Name> names;
   for (const GraphLaunch& launch : graph->launches) {
