@@ -1,8 +1,8 @@
-// The closed forms of kernbench/laws.h.
 #include <algorithm>
 
 #include "kernbench/laws.h"
 #include "runtime/context.h"
+#include "runtime/devices/simulated_devices.h"
 #include "runtime/simulation.h"
 #include "topology/network.h"
 

@@ -251,9 +251,9 @@ TEST(TableTest, TheFullReportHasTheFoldOrderOfCollectivesInWholeWords) {
   result.launches.push_back(reduction);
   EXPECT_THAT(to_table(result),
               HasSubstr("Reductions of collectives\n"
-                        "  bidirectional_ring_allreduce: fold order as `ring_allreduce`; of PEs in\n"
-                        "    odd rows of the mesh, with the ranks in the opposite order; chosen least\n"
-                        "    cost (2 launches)\n"));
+                        "  bidirectional_ring_allreduce: fold order as `ring_allreduce`; of PEs in odd\n"
+                        "    rows of the mesh, with the ranks in the opposite order; chosen least cost\n"
+                        "    (2 launches)\n"));
   EXPECT_THAT(to_table(result), HasSubstr("Plans of library kernels\n  gemm: tile_m 128,"));
   const std::string brief = to_table(result, {.kind = TableKind::brief});
   EXPECT_THAT(brief, Not(HasSubstr("fold order")));
