@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cassert>
 #include <cstring>
+#include <utility>
 
 #include "numerics/conversion.h"
 #include "numerics/memory/storage.h"
@@ -72,17 +73,25 @@ Value from_bytes(Executor& executor, DType dtype, const Shape& shape, std::span<
   assert(static_cast<std::int64_t>(bytes.size()) == shape.numel() * item_size(dtype));
   assert(validity.empty() || static_cast<std::int64_t>(validity.size()) == shape.numel());
   if (!executor.enabled()) return without_data(dtype, shape);
-  auto storage = std::make_shared<TileStorage>(TileStorage{dtype, shape, nullptr, nullptr});
-  storage->contents = std::make_shared<TileContents>();
-  storage->contents->bytes = AlignedBytes(static_cast<std::int64_t>(bytes.size()));
-  if (!bytes.empty()) std::memcpy(storage->contents->bytes.data(), bytes.data(), bytes.size());
+  AlignedBytes copy(static_cast<std::int64_t>(bytes.size()));
+  if (!bytes.empty()) std::memcpy(copy.data(), bytes.data(), bytes.size());
+  Value value = from_bytes(executor, dtype, shape, std::move(copy));
   const bool masked = std::ranges::any_of(validity, [](std::uint8_t valid) { return valid == 0; });
   if (masked) {
     const SourceId source = OwnSource(executor.sources()).id(Cause::given);
-    auto& sources = storage->contents->sources;
+    auto& sources = value.storage()->contents->sources;
     sources.reserve(validity.size());
     for (const std::uint8_t valid : validity) sources.push_back(valid == 0 ? source : kValid);
   }
+  return value;
+}
+
+Value from_bytes(Executor& executor, DType dtype, const Shape& shape, AlignedBytes bytes) {
+  assert(static_cast<std::int64_t>(bytes.size()) == shape.numel() * item_size(dtype));
+  if (!executor.enabled()) return without_data(dtype, shape);
+  auto storage = std::make_shared<TileStorage>(TileStorage{dtype, shape, nullptr, nullptr});
+  storage->contents = std::make_shared<TileContents>();
+  storage->contents->bytes = std::move(bytes);
   return Value(std::move(storage));
 }
 
@@ -98,6 +107,11 @@ TileView view(Executor& executor, const Value& value) {
   assert(value.has_data());
   executor.force(value.producer());
   return look_at(executor, value.dtype(), value.shape(), *value.storage()->contents);
+}
+
+AlignedBytes take_bytes(Value value) {
+  assert(value.storage().use_count() == 1 && value.storage()->contents.use_count() == 1);
+  return std::move(value.storage()->contents->bytes);
 }
 
 Item item(Executor& executor, const Value& value) {

@@ -8,6 +8,7 @@
 #include <span>
 #include <vector>
 
+#include "base/aligned_bytes.h"
 #include "kernbench/dtype.h"
 #include "numerics/memory/executor.h"
 #include "numerics/scalar.h"
@@ -65,6 +66,8 @@ struct TileView {
 /// Without data (executor disabled) the elements are dropped.
 Value from_bytes(Executor& executor, DType dtype, const Shape& shape, std::span<const std::byte> bytes,
                  std::span<const std::uint8_t> validity = {});
+/// Likewise, all valid, of bytes that need no copy.
+Value from_bytes(Executor& executor, DType dtype, const Shape& shape, AlignedBytes bytes);
 
 /// Computes `value` and what it needs, and shows it. REQUIRES: value.has_data(). Rethrows a task's error.
 TileView view(Executor& executor, const Value& value);
@@ -76,6 +79,9 @@ struct Item {
 };
 /// Computes and reads a one-element value. REQUIRES: value.has_data(), value.numel() == 1.
 Item item(Executor& executor, const Value& value);
+
+/// The bytes of a computed value, which has none from then on. REQUIRES: view() has shown it; nobody else has it.
+AlignedBytes take_bytes(Value value);
 
 /// Submits `look`, to be called with the computed value on any thread; what it throws becomes an error of the run under
 /// `key` (assertions on values, checks). Nothing happens for a value without data.

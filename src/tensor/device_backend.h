@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "addressing/tensor_descriptor.h"
+#include "base/aligned_bytes.h"
 #include "kernbench/coordinates.h"
 #include "kernbench/dtype.h"
 #include "kernbench/placement.h"
@@ -34,7 +35,7 @@ struct DeviceBox {
 };
 
 /// Dense row-major elements of one box.
-using HostBytes = std::vector<std::byte>;
+using HostBytes = AlignedBytes;
 
 /// The closed list of what reads device values on the host (contract 7). Their names are those in error texts.
 enum class HostRead : std::uint8_t { item, cpu, to, copy_, print, equal, allclose, check, save };

@@ -34,6 +34,13 @@ Extents distinct_sizes(const TensorImpl& view) {
   return sizes;
 }
 
+/// The one box of a view that has its elements in their order.
+bool is_all_of(const std::vector<addressing::ViewBox>& boxes, std::span<const std::int64_t> sizes) {
+  return boxes.size() == 1 && boxes.front().view_offset == 0 &&
+         is_dense(boxes.front().shape, boxes.front().view_strides) &&
+         checked_numel(boxes.front().shape) == checked_numel(sizes);
+}
+
 /// Infinities take the place of numbers that were left out; of other elements nothing is known.
 bool has_stand_ins(DType dtype, HostRead why) {
   return why == HostRead::check || (is_floating_point(dtype) && !decides(why));
@@ -62,6 +69,10 @@ std::optional<torch::Tensor> try_read_view(const TensorImpl& view, HostRead why)
   auto contents = current_backend(name(why)).try_read(view.storage->device, boxes.in_tensor, why);
   if (!contents) return std::nullopt;
   const torch::Tensor result = new_host_tensor(sizes, view.dtype);
+  if (is_all_of(boxes.in_view, sizes) && !contents->front().empty()) {
+    impl_of(result).storage->use(std::move(contents->front()).share());
+    return sizes == view.sizes ? result : result.expand(view.sizes).contiguous();
+  }
   if (std::ranges::any_of(*contents, &HostBytes::empty)) {
     if (!has_stand_ins(view.dtype, why)) return std::nullopt;
     fill_with_stand_ins(result, view.dtype);
@@ -84,7 +95,7 @@ void write_view(const TensorImpl& view, const std::optional<torch::Tensor>& valu
   if (values && backend.data_enabled() && !impl_of(*values).storage->left_out) {
     for (std::size_t i = 0; i < contents.size(); ++i) {
       const auto& box = boxes.in_view[i];
-      contents[i].resize(static_cast<std::size_t>(boxes.in_tensor[i].numel() * item));
+      contents[i] = HostBytes(boxes.in_tensor[i].numel() * item);
       copy_strided({contents[i].data(), dense_strides(box.shape)}, {at(*values, box.view_offset), box.view_strides},
                    box.shape, item);
     }

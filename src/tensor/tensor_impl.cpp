@@ -3,6 +3,7 @@
 #include <functional>
 #include <numeric>
 
+#include "base/aligned_bytes.h"
 #include "kernbench/error.h"
 #include "tensor/strided.h"
 
@@ -14,7 +15,7 @@ std::int64_t TensorImpl::numel() const {
 
 std::byte* Storage::host() {
   if (host_) return static_cast<std::byte*>(host_.get());
-  const std::shared_ptr<std::byte[]> memory(new std::byte[static_cast<std::size_t>(host_bytes)]);
+  const std::shared_ptr<std::byte> memory = AlignedBytes(host_bytes).share();
   host_ = memory;
   if (const auto source = std::exchange(source_, nullptr); source && elements_ > 0) source(0, elements_, memory.get());
   return memory.get();

@@ -52,7 +52,7 @@ std::byte* FakeDevices::bytes(PeCoordinate slice, std::uint64_t address) {
 }
 
 void FakeDevices::write_box(const addressing::TensorDescriptor& tensor, const DeviceBox& box,
-                            std::span<const std::byte> content) {
+                            const HostBytes& content) {
   for (const auto& piece : addressing::locate_all_copies(tensor, box.offset, box.shape)) {
     for (std::int64_t row = 0; row < piece.rows; ++row) {
       const auto at = addresses_.translate(piece.slice, piece.va + static_cast<std::uint64_t>(row * piece.stride),
@@ -67,7 +67,7 @@ void FakeDevices::initialise(const std::shared_ptr<DeviceStorage>& storage, cons
   ++initialisations;
   if (!data) return;
   const auto& tensor = *storage->descriptor();
-  HostBytes content(static_cast<std::size_t>(tensor.numel() * item_size(tensor.dtype)));
+  HostBytes content(tensor.numel() * item_size(tensor.dtype));
   source(0, tensor.numel(), content.data());
   write_box(tensor, {.offset = std::vector<std::int64_t>(tensor.shape.size(), 0), .shape = tensor.shape}, content);
 }
@@ -76,8 +76,9 @@ void FakeDevices::fill(const std::shared_ptr<DeviceStorage>& storage, std::span<
                        std::span<const std::byte> element) {
   ++fills;
   for (const DeviceBox& box : boxes) {
-    HostBytes content;
-    for (std::int64_t i = 0; i < box.numel(); ++i) content.insert(content.end(), element.begin(), element.end());
+    HostBytes content(box.numel() * static_cast<std::int64_t>(element.size()));
+    for (std::int64_t i = 0; i < box.numel(); ++i)
+      std::ranges::copy(element, content.data() + i * static_cast<std::int64_t>(element.size()));
     write_box(*storage->descriptor(), box, content);
   }
 }
@@ -101,8 +102,7 @@ std::optional<std::vector<HostBytes>> FakeDevices::try_read(const std::shared_pt
   std::vector<HostBytes> contents;
   for (const DeviceBox& box : boxes) {
     elements_read.back() += box.numel();
-    HostBytes& content = contents.emplace_back();
-    content.resize(static_cast<std::size_t>(box.numel() * item_size(storage->descriptor()->dtype)));
+    HostBytes& content = contents.emplace_back(box.numel() * item_size(storage->descriptor()->dtype));
     for (const auto& piece : addressing::locate_box(*storage->descriptor(), box.offset, box.shape)) {
       for (std::int64_t row = 0; row < piece.rows; ++row) {
         const auto at = addresses_.translate(piece.slice, piece.va + static_cast<std::uint64_t>(row * piece.stride),

@@ -40,7 +40,7 @@ class FakeDevices final : public DeviceBackend {
   DeviceOperations* kernels = nullptr;  // a test's own
 
  private:
-  void write_box(const addressing::TensorDescriptor& tensor, const DeviceBox& box, std::span<const std::byte> content);
+  void write_box(const addressing::TensorDescriptor& tensor, const DeviceBox& box, const HostBytes& content);
   std::byte* bytes(PeCoordinate slice, std::uint64_t address);
 
   addressing::VirtualAddressSpace addresses_{Bytes(4096)};

@@ -2,10 +2,10 @@
 
 #include <algorithm>
 #include <atomic>
-#include <cstdlib>
 #include <cstring>
-#include <new>
 #include <utility>
+
+#include "base/aligned_bytes.h"
 
 namespace kernbench::numerics {
 
@@ -40,16 +40,9 @@ bool may_overlap(const Rectangle& a, const Rectangle& b) {
 
 /// Bytes that one or more regions have.
 struct SharedBytes {
-  // Zeroed pages cost nothing until they are touched, and make even invalid bytes reproducible.
-  explicit SharedBytes(std::int64_t size)
-      : data(static_cast<std::byte*>(std::calloc(static_cast<std::size_t>(std::max<std::int64_t>(size, 1)), 1))) {
-    if (data == nullptr) throw std::bad_alloc();
-  }
-  ~SharedBytes() { std::free(data); }
-  SharedBytes(const SharedBytes&) = delete;
-  SharedBytes& operator=(const SharedBytes&) = delete;
+  explicit SharedBytes(std::int64_t size) : bytes(AlignedBytes::zeros(size)) {}
 
-  std::byte* data;
+  AlignedBytes bytes;  // zeros at first, so that even invalid bytes are reproducible
   // Whoever writes must be the only owner. It grows only by a task that has exclusive access to an owner's bytes; a
   // region that leaves has copied them before.
   std::atomic<int> owners = 1;
@@ -64,7 +57,7 @@ Region::~Region() {
 }
 
 const std::byte* Region::View::at(std::int64_t offset) const {
-  return bytes_->data + offset;
+  return bytes_->bytes.data() + offset;
 }
 
 Region::View Region::view() const {
@@ -78,11 +71,11 @@ std::byte* Region::to_write(std::int64_t offset) {
   const std::scoped_lock lock(bytes_mutex_);
   if (bytes_->owners > 1) {
     auto own = std::make_shared<SharedBytes>(size_);
-    std::memcpy(own->data, bytes_->data, static_cast<std::size_t>(size_));
+    std::memcpy(own->bytes.data(), bytes_->bytes.data(), static_cast<std::size_t>(size_));
     --bytes_->owners;
     bytes_ = std::move(own);
   }
-  return bytes_->data + offset;
+  return bytes_->bytes.data() + offset;
 }
 
 void Region::share_bytes_of(Region& other) {

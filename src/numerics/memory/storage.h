@@ -6,34 +6,13 @@
 #include <functional>
 #include <initializer_list>
 #include <memory>
-#include <new>
 #include <utility>
 #include <vector>
 
+#include "base/aligned_bytes.h"
 #include "numerics/value.h"
 
 namespace kernbench::numerics {
-
-/// Uninitialised bytes on a cache-line boundary.
-class AlignedBytes {
- public:
-  static constexpr std::align_val_t kAlignment{64};
-
-  AlignedBytes() = default;
-  explicit AlignedBytes(std::int64_t size)
-      : data_(static_cast<std::byte*>(::operator new(static_cast<std::size_t>(size), kAlignment))),
-        size_(static_cast<std::size_t>(size)) {}
-  std::byte* data() { return data_.get(); }
-  const std::byte* data() const { return data_.get(); }
-  std::size_t size() const { return size_; }
-
- private:
-  struct Release {
-    void operator()(std::byte* data) const { ::operator delete(data, kAlignment); }
-  };
-  std::unique_ptr<std::byte, Release> data_;
-  std::size_t size_ = 0;
-};
 
 /// The elements of a tile. Written by one task, read by tasks that depend on it.
 struct TileContents {

@@ -97,7 +97,7 @@ void check_replicas(Simulation& simulation, const SimulatedStorage& storage, con
 std::vector<tensor::HostBytes> unread(const SimulatedStorage& storage, std::span<const tensor::DeviceBox> boxes) {
   std::vector<tensor::HostBytes> contents;
   for (const tensor::DeviceBox& box : boxes) {
-    contents.emplace_back(static_cast<std::size_t>(box.numel() * item_size(storage.descriptor()->dtype)));
+    contents.push_back(tensor::HostBytes::zeros(box.numel() * item_size(storage.descriptor()->dtype)));
   }
   return contents;
 }
@@ -182,7 +182,7 @@ std::optional<std::vector<tensor::HostBytes>> SimulatedDevices::try_read(
   if (!data_enabled()) return std::nullopt;
   std::vector<tensor::HostBytes> contents;
   for (std::size_t i = 0; i < parts->size(); ++i) {
-    const BoxTransfer& part = (*parts)[i];
+    BoxTransfer& part = (*parts)[i];
     if (part.elements == 0 || !part.value.has_data()) {
       contents.emplace_back();
       continue;
@@ -190,7 +190,7 @@ std::optional<std::vector<tensor::HostBytes>> SimulatedDevices::try_read(
     const auto view = numerics::view(simulation_.executor(), part.value);
     check_valid(*mine, boxes[i], view, why);
     check_replicas(simulation_, *mine, (*replicas)[i], why);
-    contents.emplace_back(view.bytes.begin(), view.bytes.end());
+    contents.push_back(numerics::take_bytes(std::move(part.value)));
   }
   return contents;
 }

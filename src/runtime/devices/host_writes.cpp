@@ -33,7 +33,7 @@ void SimulatedDevices::write(const std::shared_ptr<tensor::DeviceStorage>& stora
       const numerics::Shape shape{part.elements};
       const bool left_out = contents[i].empty() && part.elements > 0;
       part.value = left_out ? numerics::without_data(dtype, shape)
-                            : numerics::from_bytes(simulation_.executor(), dtype, shape, contents[i]);
+                            : numerics::from_bytes(simulation_.executor(), dtype, shape, std::move(contents[i]));
     }
   }
   note_work(current_context("copy to device"));

@@ -64,7 +64,7 @@ void SimulatedDevices::initialise(const std::shared_ptr<tensor::DeviceStorage>& 
   const tensor::DeviceBox whole{std::vector<std::int64_t>(descriptor.shape.size(), 0), descriptor.shape};
   std::vector<tensor::HostBytes> contents(1);
   if (data_enabled()) {
-    contents[0].resize(static_cast<std::size_t>(descriptor.numel() * item_size(descriptor.dtype)));
+    contents[0] = tensor::HostBytes(descriptor.numel() * item_size(descriptor.dtype));
     source(0, descriptor.numel(), contents[0].data());
   }
   write(storage, {&whole, 1}, std::move(contents));
