@@ -1,21 +1,21 @@
-// Bytes for elements of tensors and tiles: blocks of any size, of which the large ones lie in huge pages.
+// Bytes for elements of tensors and tiles.
 #pragma once
 
 #include <cstddef>
 #include <cstdint>
+#include <cstdlib>
 #include <memory>
 #include <utility>
 
 namespace kernbench {
 
 /// Bytes on a cache-line boundary, not initialised. Throws std::bad_alloc.
-///
-/// Large blocks ask the system for huge pages: the first touch of a page of 4 KiB costs about as much as filling it.
 class AlignedBytes {
  public:
   AlignedBytes() = default;
   explicit AlignedBytes(std::int64_t size);
-  /// Zeros, aligned for any element. Large blocks cost nothing until they are touched.
+  /// Zeros, aligned for any element. A page of many costs nothing until it is touched: a tensor may be far larger than
+  /// what of it is used.
   static AlignedBytes zeros(std::int64_t size);
 
   std::byte* data() { return data_.get(); }
@@ -30,9 +30,10 @@ class AlignedBytes {
 
  private:
   struct Release {
-    std::size_t mapped;  // zero: a block of the C library's
-    void operator()(std::byte* data) const;
+    void operator()(std::byte* data) const { std::free(data); }
   };
+  AlignedBytes(void* block, std::size_t size);
+
   std::unique_ptr<std::byte, Release> data_;
   std::size_t size_ = 0;
 };

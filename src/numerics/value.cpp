@@ -50,7 +50,7 @@ Value calculate(Executor& executor, DType dtype, const Shape& shape, std::initia
 }
 
 Value compute(Executor& executor, DType dtype, const Shape& shape, std::initializer_list<const Value*> inputs,
-              ComputeFunction body, const OperationKey& key, std::vector<TaskHandle> dependencies) {
+              ComputeFunction body, const OperationKey& key, std::vector<TaskHandle> dependencies, When when) {
   if (!executor.enabled() || lacks_data(inputs)) return without_data(dtype, shape);
   auto storage = std::make_shared<TileStorage>(TileStorage{dtype, shape, nullptr, nullptr});
   storage->contents = std::make_shared<TileContents>();
@@ -64,7 +64,7 @@ Value compute(Executor& executor, DType dtype, const Shape& shape, std::initiali
     out->bytes = AlignedBytes(bytes);
     body(*out);
   };
-  storage->producer = executor.submit(key, dependencies, std::move(work), bytes);
+  storage->producer = executor.submit(key, dependencies, std::move(work), bytes, when);
   return Value(std::move(storage));
 }
 

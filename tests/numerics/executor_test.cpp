@@ -28,11 +28,12 @@ std::vector<std::uint64_t> run_random_graph(int threads, std::uint64_t seed) {
       inputs.push_back(random() % i);
       dependencies.push_back(handles[inputs.back()]);
     }
-    handles[i] = executor.submit({}, dependencies, [&results, inputs, i] {
+    const auto mix = [&results, inputs, i] {
       std::uint64_t mixed = i;
       for (const std::size_t input : inputs) mixed = (mixed ^ results[input]) * 0x9E3779B97F4A7C15u + 1;
       results[i] = mixed;
-    });
+    };
+    handles[i] = executor.submit({}, dependencies, mix, 0, random() % 8 == 0 ? When::asked : When::soon);
     if (random() % 16 == 0) {
       const std::size_t forced = random() % (i + 1);
       executor.force(handles[forced]);
@@ -86,6 +87,27 @@ TEST(Executor, TheBacklogIsBoundedByCountAndByBytes) {
       executor.drain();
       EXPECT_EQ(done, 5000);
     }
+  }
+}
+
+TEST(Executor, ATaskThatWaitsToBeAskedRunsWhenItIsNeededHoweverManyThereAre) {
+  for (const int threads : {1, 2}) {
+    Executor executor(threads, true);
+    std::atomic<int> done = 0;
+    std::vector<TaskHandle> waiting;
+    const auto count = [&] { ++done; };
+    for (int i = 0; i < 5000; ++i)
+      waiting.push_back(executor.submit({}, {}, count, std::int64_t{64} << 20, When::asked));
+    executor.force(executor.submit({}, {}, [] {}));
+    EXPECT_EQ(done, 0);
+    executor.force(waiting[7]);
+    EXPECT_EQ(done, 1);
+    const std::vector<TaskHandle> needed = {waiting[7], waiting[11], waiting[11]};
+    executor.force(executor.submit({}, needed, [&] { EXPECT_EQ(done, 2); }));
+    EXPECT_TRUE(Executor::finished(waiting[11]));
+    EXPECT_EQ(done, 2);
+    executor.drain();
+    EXPECT_EQ(done, 5000);
   }
 }
 

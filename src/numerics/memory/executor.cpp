@@ -8,6 +8,7 @@
 #include <mutex>
 #include <thread>
 #include <unordered_set>
+#include <utility>
 #include <vector>
 
 namespace kernbench::numerics {
@@ -22,6 +23,7 @@ class Task {
   std::int64_t bytes = 0;
   std::function<void()> work;
   Progress progress = Progress::waiting;
+  bool asked = true;  // for its result, or it runs without being asked
   std::size_t unfinished_dependencies = 0;
   std::vector<TaskHandle> dependencies;  // those unfinished at submission; dropped at the end, so chains never grow
   std::vector<TaskHandle> dependents;
@@ -55,6 +57,7 @@ struct Executor::State {
   std::condition_variable work_available;  // for workers
   std::condition_variable task_finished;   // for the submitting thread
   std::map<std::uint64_t, TaskHandle> outstanding;
+  std::size_t unasked = 0;                    // of these
   std::map<std::uint64_t, TaskHandle> ready;  // oldest first: what everything else waits for
   std::int64_t outstanding_bytes = 0, ready_bytes = 0;
   std::uint64_t next_sequence = 0;
@@ -67,7 +70,15 @@ struct Executor::State {
   std::vector<std::thread> workers;
   SourceTable sources;  // not guarded by the mutex
 
-  bool over_limit() const { return outstanding.size() > kMaximumTasks || outstanding_bytes > kMaximumBytes; }
+  bool over_limit() const { return outstanding.size() - unasked > kMaximumTasks || outstanding_bytes > kMaximumBytes; }
+
+  /// The result of an unfinished task is needed. What it depends on has been asked for before.
+  void ask(const TaskHandle& task) {
+    if (std::exchange(task->asked, true)) return;
+    --unasked;
+    outstanding_bytes += task->bytes;
+    if (task->unfinished_dependencies == 0) make_ready(task);
+  }
 
   void make_ready(const TaskHandle& task) {
     task->progress = Task::Progress::ready;
@@ -94,7 +105,7 @@ struct Executor::State {
     task.progress = Task::Progress::finished;
     for (const TaskHandle& dependent : task.dependents) {
       if (task.error) dependent->inherit_error(task);
-      if (--dependent->unfinished_dependencies == 0) make_ready(dependent);
+      if (--dependent->unfinished_dependencies == 0 && dependent->asked) make_ready(dependent);
     }
     task.dependents.clear();
     task.dependencies.clear();
@@ -204,7 +215,7 @@ SourceTable& Executor::sources() const {
 }
 
 TaskHandle Executor::submit(const OperationKey& key, std::span<const TaskHandle> dependencies,
-                            std::function<void()> work, std::int64_t bytes) {
+                            std::function<void()> work, std::int64_t bytes, When when) {
   if (!enabled_) return nullptr;
   auto task = std::make_shared<Task>();
   task->key = key;
@@ -218,14 +229,16 @@ TaskHandle Executor::submit(const OperationKey& key, std::span<const TaskHandle>
       if (dependency->error) task->inherit_error(*dependency);
       continue;
     }
+    state_->ask(dependency);
     // A duplicate is counted, and released, twice.
     dependency->dependents.push_back(task);
     task->dependencies.push_back(dependency);
     ++task->unfinished_dependencies;
   }
   state_->outstanding.emplace(task->sequence, task);
-  state_->outstanding_bytes += bytes;
-  if (task->unfinished_dependencies == 0) state_->make_ready(task);
+  task->asked = false;
+  ++state_->unasked;
+  if (when == When::soon) state_->ask(task);
   while (state_->over_limit()) state_->help(lock);
   return task;
 }
@@ -236,6 +249,7 @@ void Executor::force(const TaskHandle& task) {
     return;
   }
   State::Lock lock(state_->mutex);
+  state_->ask(task);
   state_->wake_all();
   const std::vector<TaskHandle> needed = State::needed_for(task);
   while (task->progress != Task::Progress::finished) {
@@ -257,6 +271,7 @@ bool Executor::finished(const TaskHandle& task) {
 
 void Executor::drain() {
   State::Lock lock(state_->mutex);
+  for (const auto& [sequence, task] : state_->outstanding) state_->ask(task);
   state_->wake_all();
   while (!state_->outstanding.empty()) state_->help(lock);
 }

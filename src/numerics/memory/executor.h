@@ -25,6 +25,14 @@ class Task;
 /// A submitted task. Null stands for work that is already done.
 using TaskHandle = std::shared_ptr<Task>;
 
+/// When a task runs.
+enum class When : std::uint8_t {
+  soon,
+  /// Not before somebody asks for it: force(), a task that depends on it, drain(). For what is large and may be looked
+  /// at late, one at a time.
+  asked,
+};
+
 /// Runs a graph of tasks on host threads.
 ///
 /// One thread (the simulation's) submits, forces and drains. A task runs once after all of its dependencies, on any
@@ -57,7 +65,7 @@ class Executor {
   /// has run. When too many tasks or bytes are outstanding the caller runs tasks before it returns (back-pressure).
   /// Duplicates among the dependencies are allowed.
   TaskHandle submit(const OperationKey& key, std::span<const TaskHandle> dependencies, std::function<void()> work,
-                    std::int64_t bytes = 0);
+                    std::int64_t bytes = 0, When when = When::soon);
 
   /// Returns when `task` has finished, running it and what it needs on this thread meanwhile. Rethrows the task's
   /// error, which for a task whose dependency failed is that dependency's error (the first by key).

@@ -77,7 +77,7 @@ struct Piece {
 /// Throws OutOfBoundsError when a piece leaves mapped memory.
 Value gather(Executor& executor, const OperationKey& key, DType dtype, const Shape& shape,
              std::span<const Piece> pieces, std::optional<Scalar> other = std::nullopt,
-             Cause uncovered = Cause::outside);
+             Cause uncovered = Cause::outside, When when = When::soon);
 
 /// Writes a tile to memory; invalid lanes make their bytes invalid, lanes that no piece covers are dropped. Where
 /// pieces overlap in memory, the later piece wins. Throws OutOfBoundsError when a piece leaves mapped memory.

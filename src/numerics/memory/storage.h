@@ -60,7 +60,8 @@ using ComputeFunction = std::function<void(TileContents& out)>;
 /// nothing when by then nobody refers to the value any more. Undefined inputs do not count; one without data makes a
 /// result without data.
 Value compute(Executor& executor, DType dtype, const Shape& shape, std::initializer_list<const Value*> inputs,
-              ComputeFunction body, const OperationKey& key = {}, std::vector<TaskHandle> dependencies = {});
+              ComputeFunction body, const OperationKey& key = {}, std::vector<TaskHandle> dependencies = {},
+              When when = When::soon);
 
 /// Likewise for operations that calculate rather than move elements: those an executor may skip.
 Value calculate(Executor& executor, DType dtype, const Shape& shape, std::initializer_list<const Value*> inputs,

@@ -202,13 +202,13 @@ struct ScatterTask {
 }  // namespace
 
 Value gather(Executor& executor, const OperationKey& key, DType dtype, const Shape& shape,
-             std::span<const Piece> pieces, std::optional<Scalar> other, Cause uncovered) {
+             std::span<const Piece> pieces, std::optional<Scalar> other, Cause uncovered, When when) {
   const AccessPlan plan(pieces, item_size(dtype));
   if (!executor.enabled() || plan.has_left_out()) return without_data(dtype, shape);
   Value value =
       compute(executor, dtype, shape, {},
               GatherTask{dtype, shape.numel(), other, plan.pieces(), uncovered, OwnSource(executor.sources())}, key,
-              plan.conflicts(false));
+              plan.conflicts(false), when);
   plan.record(false, value.producer());
   return value;
 }

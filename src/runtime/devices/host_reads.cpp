@@ -56,7 +56,8 @@ numerics::Value contents_of(Simulation& simulation, const SimulatedStorage& stor
   append_place(simulation, storage, piece, legs, pieces);
   const DType dtype = storage.descriptor()->dtype;
   return numerics::gather(simulation.executor(), simulation.next_host_key(worker), dtype,
-                          numerics::Shape{piece.rows * piece.row_bytes / item_size(dtype)}, pieces);
+                          numerics::Shape{piece.rows * piece.row_bytes / item_size(dtype)}, pieces, std::nullopt,
+                          numerics::Cause::outside, numerics::When::asked);
 }
 
 /// What is to be compared to find replicas of the box that differ.
@@ -166,8 +167,10 @@ std::optional<std::vector<tensor::HostBytes>> SimulatedDevices::try_read(
       const bool compare = replicated(*mine->descriptor());
       for (std::size_t i = 0; i < all.size(); ++i) {
         auto& part = (*parts)[i];
+        // Many ranks may read at one time, and look at what they have read one after the other.
         part.value = numerics::gather(simulation.executor(), simulation.next_host_key(agent), mine->descriptor()->dtype,
-                                      numerics::Shape{part.elements}, part.pieces);
+                                      numerics::Shape{part.elements}, part.pieces, std::nullopt,
+                                      numerics::Cause::outside, numerics::When::asked);
         if (compare) (*replicas)[i] = replicas_of(simulation, *mine, all[i], agent);
       }
     };
