@@ -269,6 +269,8 @@ class Planner {
     std::vector<double> times = only_shorter(time_first(plans[0], with_mates ? &mates : nullptr));
     const double mates_ns = with_mates ? times[1] : kNever;
     times.resize(1);
+    if (mates_ns < times[0])
+      return with_growing_steps(within_cubes(least_of_mates({std::move(mates), mates_ns}, plans), candidates));
     const std::span<const GemmPlan> others =
         std::span(plans).subspan(1, with_mates && cost_ > kDear ? 0 : affordable(plans.size() - 1));
     if (!others.empty()) std::ranges::copy(timer_(others, times[0]).ns, std::back_inserter(times));
@@ -286,6 +288,26 @@ class Planner {
     GemmPlan plan;
     double ns = kNever;
   };
+
+  /// `best`, whose programs load together what several of them need, or another one of `plans` so, or with longer steps
+  /// or a part for the vector engine. Where loading together takes no longer for the first of `plans`, the others are
+  /// not measured without: that takes several times as long, since a load of one program's own goes to each holder.
+  Timed least_of_mates(Timed best, const std::vector<GemmPlan>& plans) {
+    std::vector<GemmPlan> in_steps, in_one;
+    for (GemmPlan plan : std::span(plans).subspan(1)) {
+      load_together(plan);
+      (plan.first_k < k_of_a_program(plan) ? in_steps : in_one).push_back(std::move(plan));
+    }
+    take_shorter(std::move(in_steps), best, 1);
+    if (problem_.tile_k == 0) add_longer_steps(in_one, best.plan);
+    take_shorter(std::move(in_one), best, 1);
+    std::vector<GemmPlan> shared;
+    const GemmTiles found = tiles_of(best.plan);
+    add_shared(shared, best.plan, found);
+    add_steps_for_both(shared, best.plan);
+    take_shorter(std::move(shared), best);
+    return best;
+  }
 
   bool can_load_together(GemmPlan& plan) const { return count() >= kFewestTogether && load_together(plan); }
 
@@ -342,8 +364,7 @@ class Planner {
   /// `best`, or the same with both engines and steps that begin short and grow slowly: loads, of which two are under
   /// way, then keep up with the products from the first one on, and the array is filled and drained a few times only.
   GemmPlan with_growing_steps(Timed best) {
-    const GemmRange& range = best.plan.ranges.front();
-    const std::int64_t k = range.k[1] - range.k[0], first = k / kGrowingSteps / kVectorItems * kVectorItems;
+    const std::int64_t k = k_of_a_program(best.plan), first = k / kGrowingSteps / kVectorItems * kVectorItems;
     if (first < kLongStep || problem_.tile_k > 0 || problem_.depth > 0) return best.plan;
     GemmTiles tiles = tiles_of(best.plan);
     tiles.first_k = first, tiles.k = kLongestGrowing * first, tiles.depth = 2;
@@ -360,12 +381,17 @@ class Planner {
     return best.plan;
   }
 
+  static std::int64_t k_of_a_program(const GemmPlan& plan) {
+    const GemmRange& range = plan.ranges.front();
+    return range.k[1] - range.k[0];
+  }
+
   void add_longer_steps(std::vector<GemmPlan>& all, const GemmPlan& plan) const {
     const GemmTiles found = tiles_of(plan);
     for (const std::int64_t times : {2, 4}) {
       for (const std::int64_t first : {found.first_k, 2 * found.first_k}) {
         GemmTiles tiles = found;
-        tiles.k = std::min(times * found.k, plan.ranges.front().k[1] - plan.ranges.front().k[0]);
+        tiles.k = std::min(times * found.k, k_of_a_program(plan));
         tiles.first_k = std::min(first, tiles.k);
         if (tiles.k == found.k || law_.tcm_bytes(tiles) > law_.tcm_budget()) continue;
         all.push_back(plan);
@@ -383,17 +409,22 @@ class Planner {
     take_shorter(std::move(shared), best);
     if (best.plan.vector_share == 0) return best;
     shared.clear();
-    const GemmTiles found = tiles_of(best.plan);
+    add_steps_for_both(shared, best.plan);
+    take_shorter(std::move(shared), best);
+    return best;
+  }
+
+  /// `plan` with a part for the vector engine, in other steps: both engines want shorter ones, more of them under way.
+  void add_steps_for_both(std::vector<GemmPlan>& shared, const GemmPlan& plan) const {
+    const GemmTiles found = tiles_of(plan);
     for (const std::int64_t k : {found.k, found.k / 2}) {
       for (const std::int64_t depth : {2, 3}) {
         if (problem_.depth > 0 && depth != problem_.depth) continue;
         GemmTiles tiles = found;
         tiles.k = tiles.first_k = k, tiles.depth = depth;
-        if (tiles != found && k > 0 && (problem_.tile_k == 0 || k == found.k)) add_shared(shared, best.plan, tiles);
+        if (tiles != found && k > 0 && (problem_.tile_k == 0 || k == found.k)) add_shared(shared, plan, tiles);
       }
     }
-    take_shorter(std::move(shared), best);
-    return best;
   }
 
   /// Whether writing and reading the sums of `parts` of k is little beside reading B once.
