@@ -50,6 +50,7 @@ PlacedPlan new_plan(const std::vector<Tensor>& outputs, const std::vector<Tensor
   auto plan = std::make_shared<BlockPlan>();
   plan->outputs = rows_of(outputs, true);
   plan->inputs = rows_of(inputs, false);
+  plan->results = outputs;
   plan->written = distinct(outputs);
   plan->read = distinct(inputs);
   plan->device = tensor::impl_of((outputs.empty() ? inputs : outputs).front()).device.index();

@@ -11,6 +11,7 @@
 #include "distributed/call_choice.h"
 #include "distributed/communicator.h"
 #include "distributed/device_work.h"
+#include "distributed/kept_outputs.h"
 #include "distributed/shares.h"
 #include "runtime/functions/device_kernels.h"
 #include "runtime/host_wait.h"
@@ -161,6 +162,11 @@ void redistribute(runtime::HostContext& context, const std::string& name, const 
   launch_too(context, std::move(like));
 }
 
+std::vector<torch::Tensor> outputs_of(const CollectiveCall& call) {
+  if (call.blocks) return call.blocks->results;
+  return call.writes && call.tensor.defined() ? std::vector{call.tensor} : std::vector<torch::Tensor>();
+}
+
 /// What decides the bits of a reduction, for the launch's result; none of what folds nothing.
 std::optional<PlanResult> plan_of(const CollectiveAlgorithm& algorithm, const Group& group) {
   if (algorithm.fold_order.empty() || group.size() == 1) return {};
@@ -213,6 +219,8 @@ std::shared_ptr<WorkState> issue(GroupHandle& handle, CollectiveCall call, bool 
   });
   const auto scope = group.order_check().scope(sequence, [&] { return group.new_scope(context); });
   work.scope = scope;
+  const auto keep = keep_outputs(context, scope, outputs_of(call));
+  work.begins = keep;
   work.synchronous = !async_op;
   const auto communicator = group.shared_communicator();
   auto others_here = communicator->ready(context, handle.member, part, what);
@@ -253,6 +261,7 @@ std::shared_ptr<WorkState> issue(GroupHandle& handle, CollectiveCall call, bool 
     next.plan = work.plan;
     next.payload.device = work.payload.device;
     next.synchronous = work.synchronous;
+    next.begins = keep;
     work.then = [&, next] {
       for (std::size_t i = 1; i < rounds.size(); ++i) {
         DeviceWork more = next;

@@ -19,6 +19,7 @@ struct BlockPlan {
   std::vector<BlockRow> inputs, outputs;
   BlockShares sent, received;
   std::vector<torch::Tensor> read, written;
+  std::vector<torch::Tensor> results;  // all outputs of the call
   int device = 0;
   bool empty = false;       // all ranks know that no element moves
   bool replicated = false;  // by the tensor that decides who moves what

@@ -136,6 +136,7 @@ void launch(HostContext& context, DeviceWork work) {
   plan.device = work.payload.device;
   wait_for_turn(plan, std::move(work.turn));
   plan.explain = std::move(work.explain);
+  plan.begins = std::move(work.begins);
   std::shared_ptr<tl::Tensor> tensor;
   if (work.payload.flat) {
     plan.pes = work.pes ? std::move(*work.pes) : holders(*work.payload.flat);
@@ -205,10 +206,12 @@ void throw_failure_of(const WorkState& work) {
   std::rethrow_exception(work.failure->error);
 }
 
-void order_current_stream_behind(const WorkState& work) {
+void order_current_stream_behind(WorkState& work) {
   runtime::refuse_while_capturing(runtime::current_context("wait"), "Work::wait",
                                   "the end of a communication cannot be replayed; wait before the capture");
-  if (!work.finished->is_set()) runtime::current_stream("wait", work.device).enqueue_wait(work.finished);
+  if (work.finished->is_set()) return;
+  auto& stream = runtime::current_stream("wait", work.device);
+  work.waits.push_back({stream.weak_from_this(), stream.enqueue_wait(work.finished)});
 }
 
 }  // namespace kernbench::distributed

@@ -50,6 +50,7 @@ struct DeviceWork {
   /// Its turn on the channels; asked when the stream has come to it. Empty, or null: it needs none.
   std::function<std::shared_ptr<ChannelTurn>()> turn = {};
   runtime::CompletionRef after = nullptr;                  // what the kernel has to wait for, if anything
+  std::function<void()> begins = {};                       // called when the kernel begins. May be empty
   std::function<runtime::CompletionRef()> and_after = {};  // what it has to wait for then; asked when `after` is set
   /// More for the same stream, behind the kernel. May be empty.
   std::function<void()> then = {};
@@ -70,6 +71,6 @@ void launch_too(runtime::HostContext& context, DeviceWork work);
 void throw_failure_of(const WorkState& work);
 
 /// What is given to the current stream from now on begins when `work` has finished.
-void order_current_stream_behind(const WorkState& work);
+void order_current_stream_behind(WorkState& work);
 
 }  // namespace kernbench::distributed

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <numeric>
+#include <ranges>
 #include <utility>
 
 #include "base/error_text.h"
@@ -123,6 +124,7 @@ void Group::fail(const ProgramError& error) {
     transfer->fail(failure_);
     scopes.push_back(transfer->scope());
   }
+  for (const auto& work : abandoned.works) work->drop_behind();
   take_back(scopes);
 }
 
@@ -156,6 +158,7 @@ void Group::take_back(const std::vector<runtime::CommandScopeRef>& scopes) const
     scope->take_back();
     simulation_.machine().cancel(scope->number());
   }
+  for (const auto& scope : std::views::reverse(scopes)) scope->undo();
   simulation_.drop_cancelled_commands();
 }
 

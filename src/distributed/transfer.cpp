@@ -124,7 +124,10 @@ ProgramError Transfer::mismatch(const CollectiveFingerprint& sent, const Collect
 void Transfer::fail(const runtime::FailureRef& failure) {
   failure_ = failure;
   for (const Side& side : sides_) {
-    if (const auto work = side.work.lock()) work->fail(failure);
+    const auto work = side.work.lock();
+    if (!work) continue;
+    work->fail(failure);
+    work->drop_behind();
   }
 }
 

@@ -3,6 +3,8 @@
 
 #include <cstdint>
 #include <memory>
+#include <utility>
+#include <vector>
 
 #include "kernbench/units.h"
 #include "runtime/context.h"
@@ -26,9 +28,22 @@ struct WorkState {
   std::shared_ptr<Group> group = {};              // of a collective
   bool refused = false;                           // it has no commands, for it was called when others differed already
 
+  /// The waits of streams for its end.
+  struct StreamWait {
+    std::weak_ptr<runtime::Stream> stream;
+    runtime::CompletionRef wait;
+  };
+  std::vector<StreamWait> waits = {};
+
   void fail(const runtime::FailureRef& why) {
     failure = why;
     if (refused) finished->set();
+  }
+  /// What streams were given that begins behind it does not begin any more.
+  void drop_behind() {
+    for (const auto& each : std::exchange(waits, {})) {
+      if (const auto stream = each.stream.lock(); stream && !each.wait->is_set()) stream->drop_behind(*each.wait);
+    }
   }
 };
 

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstdlib>
 #include <numeric>
 #include <random>
 #include <string>
@@ -142,6 +143,38 @@ TEST(SharedChannels, FiftyGroupsLiveAtOnce) {
     }
   };
   for (const auto& options : machines(4)) expect_passed(options, 4, use_all);
+}
+
+/// On SIPs of a shipped machine, all at once: each rank exchanges a message with every other one, with a tag of its own
+/// for each of a hundred others, and is in fifty groups that live.
+TEST(SharedChannels, SixtyFourRanksUseAHundredTagsAndFiftyLiveGroupsOfAShippedMachine) {
+  if (std::getenv("KERNBENCH_WHOLE_TABLE") == nullptr)  // NOLINT(concurrency-mt-unsafe): nobody here sets it
+    GTEST_SKIP() << "seconds: make test-full";
+  constexpr int kRanks = 64, kTags = 100, kGroups = 50;
+  SimulateOptions options = machine(kRanks);
+  options.topology = "ahbm-2sip";
+  expect_passed(options, kRanks, [](int rank) {
+    std::vector<dist::ProcessGroup> groups;
+    for (int i = 0; i < kGroups; ++i) groups.push_back(dist::new_group());
+    exchange_all(rank, kRanks, 40, 3);
+    const int next = (rank + 1) % kRanks, before = (rank + kRanks - 1) % kRanks;
+    std::vector<torch::Tensor> in;
+    Works works;
+    for (int tag = 0; tag < kTags; ++tag) in.push_back(filled(-1));
+    for (int i = 0; i < kTags; ++i) {
+      const int tag = (i * 37 + 11) % kTags;
+      works.push_back(dist::isend(filled(static_cast<float>(1000 * rank + i)), next, {}, i));
+      works.push_back(dist::irecv(in[static_cast<std::size_t>(tag)], before, {}, tag));
+    }
+    for (const auto& work : works) work->wait();
+    for (int i = 0; i < kGroups; ++i) {
+      const auto sum = filled(static_cast<float>(rank + i));
+      dist::all_reduce(sum, dist::ReduceOp::SUM, groups[static_cast<std::size_t>(i)]);
+      EXPECT_EQ(sum[39].item<float>(), static_cast<float>(kRanks * (kRanks - 1) / 2 + kRanks * i));
+    }
+    for (int tag = 0; tag < kTags; ++tag)
+      EXPECT_EQ(in[static_cast<std::size_t>(tag)][39].item<float>(), static_cast<float>(1000 * before + tag));
+  });
 }
 
 TEST(SharedChannels, GroupsMakeRoomForChannelsOfLaunchesAndTheOtherWayRound) {

@@ -4,10 +4,13 @@
 
 #include <deque>
 #include <map>
+#include <memory>
 #include <set>
 
 #include "kernbench/error.h"
+#include "numerics/memory/kept.h"
 #include "numerics/memory/region.h"
+#include "numerics/memory/storage.h"
 #include "support.h"
 
 namespace kernbench::numerics {
@@ -608,6 +611,99 @@ TEST(Replicas, ShareTheirBytesUntilOneIsWritten) {
   memories[0].unmap(0, kReplica);
   memories[1].unmap(0, kReplica);
   EXPECT_FALSE(memories[3].shares_bytes(0)) << "the last one";
+}
+
+TEST(KeptContents, OfWholeRangesShareTheirBytesUntilSomebodyWrites) {
+  Random random(3);
+  Executor executor(1, true);
+  Memory memory(executor);
+  memory.map(0, kReplica);
+  memory.map(kReplica, kReplica);
+  const auto bytes = random_bytes(random, kReplica);
+  memory.write(0, bytes);
+  const std::vector<Piece> pieces{{&memory, 0, 128, 256, 256, 0, 256}, {&memory, kReplica, 1, kReplica, 0, 0, 0}};
+  auto kept = std::make_unique<KeptContents>(executor, OperationKey{}, pieces);
+  executor.drain();
+  EXPECT_TRUE(memory.shares_bytes(0));
+  memory.write(0, random_bytes(random, 1000));
+  memory.write(kReplica + 5, random_bytes(random, 1000));
+  EXPECT_FALSE(memory.shares_bytes(0));
+  kept->put_back({});
+  EXPECT_EQ(memory.read(0, kReplica).bytes, bytes);
+  EXPECT_EQ(memory.read(0, kReplica).validity, std::vector<std::uint8_t>());
+  EXPECT_EQ(memory.read(kReplica, kReplica).validity, std::vector<std::uint8_t>(kReplica, 0));
+  EXPECT_TRUE(memory.shares_bytes(0));
+  kept.reset();
+  EXPECT_FALSE(memory.shares_bytes(0));
+  // What nobody can ask for any more is not kept.
+  kept = std::make_unique<KeptContents>(executor, OperationKey{}, pieces);
+  kept.reset();
+  executor.drain();
+  EXPECT_FALSE(memory.shares_bytes(0));
+}
+
+TEST(KeptContents, ArePutBackWithTheirValidityWhateverWasWrittenSince) {
+  for (std::uint64_t seed = 0; seed < 40; ++seed) {
+    Random random(seed);
+    Executor executor(seed % 2 == 0 ? 1 : 3, true);
+    Memory memory(executor);
+    constexpr std::int64_t kBytes = 4096;
+    memory.map(0, kBytes / 2);
+    memory.map(kBytes / 2, kBytes / 2);
+    const auto write = [&] {
+      const std::int64_t count = test::integer(random, 1, 300), at = test::integer(random, 0, kBytes - count);
+      std::vector<std::uint8_t> validity(static_cast<std::size_t>(count));
+      for (auto& each : validity) each = static_cast<std::uint8_t>(test::integer(random, 0, 4) > 0);
+      const Value value = from_bytes(executor, DType::u8, Shape{count}, random_bytes(random, count), validity);
+      scatter(executor, {}, value, std::vector<Piece>{{&memory, static_cast<std::uint64_t>(at), 1, count, 0, 0, 0}});
+    };
+    for (int i = 0; i < 5; ++i) write();
+    const auto before = memory.read(0, kBytes);
+    // Rows of 30 bytes, and the whole of the second range when the seed says so.
+    std::vector<Piece> pieces{{&memory, 100, 20, 30, 70, 0, 30}};
+    if (seed % 3 == 0) pieces.push_back({&memory, kBytes / 2, 1, kBytes / 2, 0, 0, 0});
+    const KeptContents kept(executor, {}, pieces);
+    for (int i = 0; i < 5; ++i) write();
+    const auto after = memory.read(0, kBytes);
+    kept.put_back({});
+    const auto now = memory.read(0, kBytes);
+    const auto valid = [](const Memory::Contents& contents, std::size_t i) {
+      return contents.validity.empty() || contents.validity[i] == 1;
+    };
+    for (std::size_t i = 0; i < kBytes; ++i) {
+      const bool in_rows = i >= 100 && i < 100 + 20 * 70 && (i - 100) % 70 < 30;
+      const auto& wanted = in_rows || (seed % 3 == 0 && i >= kBytes / 2) ? before : after;
+      ASSERT_EQ(now.bytes[i], wanted.bytes[i]) << seed << ", byte " << i;
+      ASSERT_EQ(valid(now, i), valid(wanted, i)) << seed << ", byte " << i;
+    }
+  }
+}
+
+TEST(KeptContents, KnowWhatWasLeftOutAndLeaveUnmappedMemoryAlone) {
+  Executor executor(1, true, true);
+  Memory memory(executor);
+  memory.map(0, 64);
+  const Value ones = from_bytes(executor, DType::u8, Shape{64}, std::vector<std::byte>(64, std::byte{1}));
+  const Value none = without_data(DType::f32, Shape{4});
+  const std::vector<Piece> all{{&memory, 0, 1, 64, 0, 0, 0}}, some{{&memory, 16, 1, 16, 0, 0, 0}};
+  const auto has_data = [&](std::uint64_t address) {
+    return gather(executor, {}, DType::u8, Shape{16}, std::vector<Piece>{{&memory, address, 1, 16, 0, 0, 0}})
+        .has_data();
+  };
+  scatter(executor, {}, ones, all);
+  scatter(executor, {}, none, some);
+  const KeptContents kept(executor, {}, all);
+  scatter(executor, {}, ones, all);
+  EXPECT_TRUE(has_data(16));
+  kept.put_back({});
+  EXPECT_TRUE(has_data(0));
+  EXPECT_FALSE(has_data(16));
+  EXPECT_TRUE(has_data(32));
+  memory.unmap(0, 64);
+  memory.map(0, 64);
+  scatter(executor, {}, ones, all);
+  kept.put_back({});
+  EXPECT_EQ(memory.read(0, 64).bytes, std::vector<std::byte>(64, std::byte{1}));
 }
 
 TEST(Replicas, BehaveAsIfEachHadItsOwnBytes) {

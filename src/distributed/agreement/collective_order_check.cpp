@@ -41,6 +41,7 @@ std::uint64_t CollectiveOrderCheck::call(int member, CollectiveFingerprint finge
   if (call.sides.size() > 1) {
     conflicts_.insert(sequence);
   } else if (call.callers == ranks_.size()) {
+    if (call.scope) call.scope->settle();
     open_.erase(found);
   }
   return sequence;

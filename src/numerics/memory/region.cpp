@@ -92,6 +92,47 @@ bool Region::shares_bytes() const {
   return bytes_ && bytes_->owners > 1;
 }
 
+KeptBytes::~KeptBytes() {
+  if (shared_) --shared_->owners;
+}
+
+void Region::keep(const Rectangle& where, KeptBytes& kept) {
+  if (is_whole(where)) {
+    const std::scoped_lock lock(bytes_mutex_);
+    kept.shared_ = bytes_;
+    ++bytes_->owners;
+  } else {
+    kept.copied_.resize(static_cast<std::size_t>(where.rows * where.row_bytes));
+    const View now = view();
+    for (std::int64_t r = 0; r < where.rows; ++r) {
+      std::memcpy(kept.copied_.data() + r * where.row_bytes, now.at(where.begin + r * where.stride),
+                  static_cast<std::size_t>(where.row_bytes));
+    }
+  }
+  for_each_invalid(where, [&](std::int64_t row, std::int64_t begin, std::int64_t end, SourceId source) {
+    const std::int64_t start = where.begin + row * where.stride;
+    kept.invalid_.push_back({start + begin, start + end, source});
+  });
+}
+
+void Region::put_back(const Rectangle& where, const KeptBytes& kept) {
+  if (kept.shared_) {
+    const std::scoped_lock lock(bytes_mutex_);
+    if (bytes_ != kept.shared_) {
+      --bytes_->owners;
+      bytes_ = kept.shared_;
+      ++bytes_->owners;
+    }
+  } else {
+    for (std::int64_t r = 0; r < where.rows; ++r) {
+      std::memcpy(to_write(where.begin + r * where.stride), kept.copied_.data() + r * where.row_bytes,
+                  static_cast<std::size_t>(where.row_bytes));
+    }
+  }
+  set_valid(where);
+  for (const auto& part : kept.invalid_) set_invalid({part.begin, 1, part.end - part.begin, 0}, part.source);
+}
+
 void Region::find_conflicts(const Rectangle& where, bool writes, std::vector<TaskHandle>& conflicts) {
   if (accesses_.empty() || (!writes && writes_ == 0)) return;
   forget_finished();
@@ -134,6 +175,24 @@ bool Region::has_left_out(const Rectangle& where) const {
     if (left_out_.meets(begin, begin + where.row_bytes)) return true;
   }
   return false;
+}
+
+std::vector<std::pair<std::int64_t, std::int64_t>> Region::left_out(const Rectangle& where) const {
+  std::vector<std::pair<std::int64_t, std::int64_t>> ranges;
+  if (!has_left_out(where)) return ranges;
+  for (std::int64_t r = 0; r < where.rows; ++r) {
+    const std::int64_t begin = where.begin + r * where.stride, end = begin + where.row_bytes;
+    std::int64_t from = begin;
+    const auto append_to = [&](std::int64_t to) {
+      if (from < to) ranges.emplace_back(from, to);
+    };
+    left_out_.for_each_gap(begin, end, [&](std::int64_t gap, std::int64_t gap_end) {
+      append_to(gap);
+      from = gap_end;
+    });
+    append_to(end);
+  }
+  return ranges;
 }
 
 void Region::set_valid(const Rectangle& where) {

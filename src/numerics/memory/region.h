@@ -7,6 +7,7 @@
 #include <memory>
 #include <mutex>
 #include <span>
+#include <utility>
 #include <vector>
 
 #include "numerics/memory/executor.h"
@@ -32,6 +33,25 @@ bool may_overlap(const Rectangle& a, const Rectangle& b);
 
 struct SharedBytes;
 
+/// What a part of a region held at one instant (Region::keep).
+class KeptBytes {
+ public:
+  KeptBytes() = default;
+  ~KeptBytes();
+  KeptBytes(const KeptBytes&) = delete;
+  KeptBytes& operator=(const KeptBytes&) = delete;
+
+ private:
+  friend class Region;
+  struct Invalid {
+    std::int64_t begin, end;  // of the region
+    SourceId source;
+  };
+  std::shared_ptr<SharedBytes> shared_;  // of a whole region
+  std::vector<std::byte> copied_;        // else its rows, one after the other
+  std::vector<Invalid> invalid_;
+};
+
 /// A mapped range. Regions that one task writes alike, as replicas of a tensor, hold their bytes together until one of
 /// them is written again. Tasks hold it, so unmapping does not pull it from under them.
 class Region {
@@ -55,6 +75,8 @@ class Region {
   /// Whether bytes stand for what was left out: a value without data has been written there.
   void set_left_out(const Rectangle& where, bool left_out);
   bool has_left_out(const Rectangle& where) const;
+  /// The ranges of a rectangle that has_left_out is about.
+  std::vector<std::pair<std::int64_t, std::int64_t>> left_out(const Rectangle& where) const;
 
   // ---- tasks, on any thread, ordered by the above --------------------------------------------------------------
 
@@ -74,6 +96,10 @@ class Region {
   /// same bytes. REQUIRES: the sizes are the same.
   void share_bytes_of(Region& other);
   bool shares_bytes() const;
+  /// Keeps what a rectangle holds; of a whole region nothing is copied until somebody writes. For a task that reads it.
+  void keep(const Rectangle& where, KeptBytes& kept);
+  /// The rectangle holds that again. For a task that writes it.
+  void put_back(const Rectangle& where, const KeptBytes& kept);
 
   /// Marks bytes valid.
   void set_valid(const Rectangle& where);
@@ -120,6 +146,10 @@ class Region {
     });
   }
   void forget_finished();
+  bool is_whole(const Rectangle& where) const {
+    return where.begin == 0 && (where.rows == 1 || where.stride == where.row_bytes) &&
+           where.rows * where.row_bytes == size_;
+  }
 
   std::uint64_t address_;
   std::int64_t size_;

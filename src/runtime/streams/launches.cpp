@@ -138,6 +138,7 @@ tile::KernelLaunch kernel_launch(const Sending& sending, LaunchPlan plan, Stream
   launch.queues = plan.queues ? plan.queues->table() : nullptr;
   launch.body = std::move(plan.body);
   launch.owner = sending.owner;
+  launch.without_effect = CommandScope::taken_back_of(sending.scope);
   launch.queue = sending.queue;
   if (!plan.users) launch.called_at = sending.where;
   launch.failed = [sending](const std::exception_ptr& error) { return take_failure(sending, error); };
@@ -175,6 +176,7 @@ std::shared_ptr<const sim::WaitNode> start(const Sending& sending, LaunchPlan pl
 }
 
 Begun begin_launch(const Sending& sending, LaunchPlan plan, Stream::Done done) {
+  if (plan.begins) std::exchange(plan.begins, nullptr)();
   if (wants_queues(plan.queue_options)) {
     try {
       plan.queues = sending.simulation.launch_queues().acquire("launch " + sending.name, plan.pes, plan.queue_options);

@@ -34,6 +34,7 @@ struct LaunchPlan {
   std::function<CompletionRef()> turn = {};
   /// Of a set that is not known before the stream has come to the launch.
   std::function<std::shared_ptr<QueueSet>()> late_queues = {};
+  std::function<void()> begins = {};  // called when it is given to the device. May be empty
   std::function<void()> body;
   bool users = false;                   // the kernel is the user's own: its lines say more than that of the launch
   std::optional<PlanResult> plan = {};  // of a library kernel: for the launch's result

@@ -128,6 +128,13 @@ std::vector<std::uint64_t> Stream::drop_behind(std::uint64_t failed) {
   return owners;
 }
 
+void Stream::drop_behind(const sim::Completion& command) {
+  auto each = std::ranges::find(commands_, &command, [](const auto& one) { return one->completion.get(); });
+  if (each == commands_.end()) return;
+  for (++each; each != commands_.end(); ++each) (*each)->taken_back = true;
+  drop_cancelled();
+}
+
 CompletionRef Stream::last() const {
   return commands_.empty() ? nullptr : commands_.back()->completion;
 }

@@ -70,6 +70,8 @@ class Stream : public std::enable_shared_from_this<Stream> {
   /// Drops in this way all that stands behind the launch of `failed`. Returns the owners of the launches among them
   /// that the device has: they are to be taken back there.
   std::vector<std::uint64_t> drop_behind(std::uint64_t failed);
+  /// Likewise what stands behind the command with this completion, which no launch has passed.
+  void drop_behind(const sim::Completion& command);
   /// The completion of the last command, or null when none is outstanding.
   CompletionRef last() const;
   const Name& name() const { return *name_; }

@@ -27,10 +27,30 @@ class CommandScope {
   /// They are dropped, as far as they have not begun, and new ones are not taken any more.
   bool taken_back() const { return taken_back_; }
   void take_back() { taken_back_ = true; }
+  /// Lives as long as the scope: what the programs under way store from then on has no effect.
+  static std::shared_ptr<const bool> taken_back_of(const std::shared_ptr<CommandScope>& scope) {
+    return scope ? std::shared_ptr<const bool>(scope, &scope->taken_back_) : nullptr;
+  }
+
+  /// Nobody will take them back any more.
+  void settle() {
+    settled_ = true;
+    undo_.clear();
+  }
+  bool settled() const { return settled_; }
+  /// What their effect so far is to be undone by; the latest is called first. REQUIRES: !settled().
+  void add_undo(std::function<void()> undo) { undo_.push_back(std::move(undo)); }
+  /// REQUIRES: taken_back().
+  void undo() {
+    for (auto latest = undo_.rbegin(); latest != undo_.rend(); ++latest) (*latest)();
+    settle();
+  }
 
  private:
   std::uint64_t number_;
   bool taken_back_ = false;
+  bool settled_ = false;
+  std::vector<std::function<void()>> undo_;
 };
 using CommandScopeRef = std::shared_ptr<CommandScope>;
 

@@ -34,6 +34,7 @@ hardware::LaunchRequest request_of(Environment& environment, KernelLaunch launch
       environment.data_enabled ? environment.launch_names->emplace_back(record->name).c_str() : record->name.c_str();
   record->called_at = launch.called_at;
   record->queues = std::move(launch.queues);
+  record->without_effect = std::move(launch.without_effect);
   record->grid = launch.grid;
   record->pes = static_cast<std::int64_t>(launch.pes.size());
   record->places = std::move(launch.pes);

@@ -26,6 +26,7 @@ struct KernelLaunch {
   std::function<void(const hardware::LaunchTimes&, const LaunchRecord&)> completed;
   std::function<bool(const std::exception_ptr&)> failed = {};  // see hardware::LaunchRequest, as the next one
   std::uint64_t owner = 0;
+  std::shared_ptr<const bool> without_effect = {};  // stores that land while it is true write nothing; null: never
   std::uint64_t queue = 0;
   tl::Where called_at = {};  // the host call, when the kernel is the library's
 };

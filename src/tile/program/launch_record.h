@@ -58,6 +58,7 @@ struct LaunchRecord {
   const char* lasting_name = nullptr;              // the same, for as long as the simulation
   tl::Where called_at = {};            // the host call whose kernel it is, when the kernel is not the user's own
   std::shared_ptr<QueueTable> queues;  // channels among the programs, or null
+  std::shared_ptr<const bool> without_effect;  // stores that land while it is true write nothing; null: never
   ProgramGrid grid;
   std::vector<PeCoordinate> places;  // number i of them runs the programs from first_program(i) on, one after the other
   std::int64_t pes = 0;              // so many

@@ -457,9 +457,19 @@ void Program::on_match(hardware::Command& receive, hardware::Command& send) {
   match(mine, command_of(send));
 }
 
+namespace {
+
+bool is_store(const KernelCommand& command) {
+  const auto* dma = std::get_if<hardware::DmaWork>(&command.work);
+  return dma != nullptr && dma->kind == hardware::DmaKind::write;
+}
+
+}  // namespace
+
 void Program::on_effect(hardware::Command& command) {
   KernelCommand& mine = command_of(command);
-  if (mine.take_effect) {
+  const bool counts = !launch_->without_effect || !*launch_->without_effect || !is_store(mine);
+  if (mine.take_effect && counts) {
     const numerics::SourceScope here(environment_.executor.sources(), source(mine.kind, mine.where));
     mine.take_effect(mine);
   }
