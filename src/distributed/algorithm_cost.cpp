@@ -7,6 +7,7 @@
 #include <iterator>
 #include <map>
 #include <numbers>
+#include <ranges>
 #include <set>
 #include <utility>
 
@@ -15,6 +16,7 @@
 #include "distributed/algorithms/degree.h"
 #include "distributed/ranks/pe_of_rank.h"
 #include "distributed/tuning.h"
+#include "hardware/ipcq/installation.h"
 #include "kernbench/error.h"
 
 namespace kernbench::distributed {
@@ -37,11 +39,19 @@ double use_of_line(std::size_t outputs) {
 /// Another algorithm has to be so much better than the first one.
 constexpr double kMargin = 0.98;
 
+/// In place of a link: messages end there.
+constexpr std::int64_t kEnd = -1;
+
 /// What messages do on one link.
 struct Load {
-  double weight = 0;            // of the messages
-  std::set<std::int64_t> next;  // links that they take from there; -1: none
+  double weight = 0;                    // of the messages
+  std::map<std::int64_t, double> next;  // by the links that they take from there, or kEnd
+  std::map<std::int64_t, double> from;  // by the links that they have taken before; not: those that begin
 };
+
+topology::LinkId id_of(std::int64_t link) {
+  return {static_cast<std::uint32_t>(link)};
+}
 
 class StepCost {
  public:
@@ -54,6 +64,7 @@ class StepCost {
       ranks_[to].received += message.weight;
       latencies_.push_back({from, to, add(endpoints[from], endpoints[to], message.weight)});
     }
+    for (const auto& [link, load] : loads_) most_ = std::max(most_, load.weight);
   }
 
   /// By when each rank has its messages, if it sends them when it has those of the step before; from when it has those,
@@ -67,8 +78,8 @@ class StepCost {
   double ns_per_byte() const {
     double most = 0;
     for (const auto& [link, load] : loads_) {
-      const double rate = static_cast<double>(network_.link(link).spec.payload_rate().count()) * 1e-9;
-      const double use = in_turn_ ? 1 : use_of_line(load.next.size());
+      const double rate = static_cast<double>(network_.link(id_of(link)).spec.payload_rate().count()) * 1e-9;
+      const double use = in_turn_ ? 1 : 1 - (1 - use_of_line(load.next.size())) * competition(link, load);
       most = std::max(most, load.weight / (use * rate));
     }
     for (const Traffic& rank : ranks_) most = std::max(most, std::max(rank.sent, rank.received) * way_);
@@ -89,15 +100,39 @@ class StepCost {
   /// Yields its latency.
   double add(PeCoordinate from, PeCoordinate to, double weight) {
     const auto route = network_.route(Endpoint::pe_port(from), Endpoint::pe_port(to));
-    Load* before = nullptr;
+    std::int64_t before = kEnd;
     for (const RouteHop& hop : route) {
       if (between_sips_ && network_.link(hop.link).kind != LinkKind::sip) continue;
-      if (before != nullptr) before->next.insert(hop.link.value);
-      before = &loads_[hop.link];
-      before->weight += weight;
+      const std::int64_t link = hop.link.value;
+      Load& load = loads_[link];
+      load.weight += weight;
+      if (before != kEnd) {
+        load.from[before] += weight;
+        loads_[before].next[link] += weight;
+      }
+      before = link;
     }
-    if (before != nullptr) before->next.insert(-1);
+    if (before != kEnd) loads_[before].next[kEnd] += weight;
     return nanoseconds(network_.latency(route));
+  }
+  /// Of what n lines that are full bring before each other, how much is brought before what waits on this link.
+  double competition(std::int64_t link, const Load& load) const {
+    const auto ways = static_cast<double>(load.next.size());
+    if (ways < 2) return 1;
+    const double all = most_ * (ways - 1) / ways;
+    double sum = 0;
+    for (const auto& [next, weight] : load.next)
+      sum += weight * (next == kEnd ? 1 : std::min(1.0, brought_by_others(next, link) / all));
+    return sum / load.weight;
+  }
+  /// What comes to a link from elsewhere than one link: all of what begins there, which waits in lines that are full,
+  /// and of what comes from a link as much as that one is full.
+  double brought_by_others(std::int64_t next, std::int64_t link) const {
+    const Load& there = loads_.at(next);
+    double brought = there.weight;
+    for (const auto& [from, weight] : there.from)
+      brought -= from == link ? weight : weight * (1 - loads_.at(from).weight / most_);
+    return brought;
   }
 
   const Network& network_;
@@ -105,7 +140,8 @@ class StepCost {
   bool between_sips_, in_turn_;
   std::vector<Latency> latencies_;
   std::vector<Traffic> ranks_;
-  std::map<topology::LinkId, Load> loads_;
+  std::map<std::int64_t, Load> loads_;  // by link
+  double most_ = 0;                     // weight on a link
 };
 
 /// Between the mesh of a SIP and its IO chiplet.
@@ -162,12 +198,34 @@ double launch_path_ns(const Network& network) {
   return nanoseconds(sum);
 }
 
+/// The rows of all rounds' channels on the host's link to a SIP: a channel that a PE has to send, and one to receive.
+double rows_ns(const GroupDescription& group, const Network& network) {
+  const auto& machine = network.topology();
+  std::map<std::int32_t, std::int64_t> ranks_of;  // by SIP
+  for (const int rank : group.members) ++ranks_of[group.rank_per_pe ? pe_of_rank(rank, machine).sip.value : rank];
+  std::int64_t pes = machine.pes_per_sip();
+  if (group.rank_per_pe) pes = std::ranges::max(ranks_of | std::views::values);
+  const auto bytes = static_cast<double>(hardware::kTableRow.count() * pes * 2 * (group.ranks - 1));
+  const auto route = network.route(Endpoint::host(), Endpoint::io_cpu(SipId{0}));
+  return bytes / (static_cast<double>(network.link(route.front().link).spec.payload_rate().count()) * 1e-9);
+}
+
 /// Of an algorithm whose channels do not fit all at once; else none.
 double rounds_ns_of(const CollectiveAlgorithm& algorithm, const GroupDescription& group, const Network& network) {
   const std::size_t rounds = algorithm.in_rounds ? channel_rounds(group, algorithm).size() : 1;
   if (rounds < 2) return 0;
   const double path = launch_path_ns(network), start = nanoseconds(network.topology().pe.control.start_latency);
-  return static_cast<double>(rounds - 1) * (path + start) + static_cast<double>(rounds) * path;
+  return static_cast<double>(rounds - 1) * (path + start) + static_cast<double>(rounds) * path +
+         rows_ns(group, network);
+}
+
+/// There and back between the corners of a SIP's mesh: what a PE shares of a block of an all-to-all lies anywhere.
+double across_sip_ns(const Network& network) {
+  const auto& machine = network.topology();
+  const Endpoint near = Endpoint::pe_port({SipId{0}, CubeId{0}, PeId{0}});
+  const Endpoint far =
+      Endpoint::pe_port({SipId{0}, CubeId{machine.sip.cubes.count() - 1}, PeId{machine.cube.pes.count() - 1}});
+  return nanoseconds(network.latency(network.route(near, far)) + network.latency(network.route(far, near)));
 }
 
 double way_of(const GroupDescription& group, const Network& network) {
@@ -231,7 +289,8 @@ AlgorithmCost cost_of(const CollectiveAlgorithm& algorithm, const GroupShape& sh
                       const Network& network) {
   const auto& pe = network.topology().pe;
   const double each = 3 * nanoseconds(pe.control.issue) + nanoseconds(pe.ipcq.meta_latency);
-  const double load = nanoseconds(pe.dma.setup) + nanoseconds(network.topology().cube.hbm.latency);
+  double load = nanoseconds(pe.dma.setup) + nanoseconds(network.topology().cube.hbm.latency);
+  if (!rank_per_pe && algorithm.operation == CollectiveOperation::all_to_all) load += across_sip_ns(network);
   AlgorithmCost cost{.algorithm = &algorithm, .slot = static_cast<double>(slot.count())};
   if (!rank_per_pe) {
     cost.lanes = lanes_of(network.topology());
