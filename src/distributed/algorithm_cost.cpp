@@ -4,9 +4,12 @@
 
 #include <algorithm>
 #include <array>
+#include <cmath>
 #include <iterator>
 #include <map>
 #include <numbers>
+#include <numeric>
+#include <optional>
 #include <ranges>
 #include <set>
 #include <utility>
@@ -36,6 +39,13 @@ double use_of_line(std::size_t outputs) {
   return outputs <= kSharedLines.size() ? kSharedLines[std::max<std::size_t>(outputs, 1) - 1] : kSharedLineOfMany;
 }
 
+/// The same of so many lines for fewer outputs: with h heads of lines for each output, of which by chance rho + (1 -
+/// 1/n) rho^2 / (2 (1 - rho)) wait for it.
+double use_of_lanes(double lanes, double outputs) {
+  const double each = lanes / outputs, chance = (1 - 1 / lanes) / 2;
+  return (1 + each - std::sqrt((1 + each) * (1 + each) - 4 * (1 - chance) * each)) / (2 * (1 - chance));
+}
+
 /// Another algorithm has to be so much better than the first one.
 constexpr double kMargin = 0.98;
 
@@ -53,26 +63,45 @@ topology::LinkId id_of(std::int64_t link) {
   return {static_cast<std::uint32_t>(link)};
 }
 
+/// Between the mesh of a SIP and its IO chiplet.
+double lanes_of(const topology::Topology& machine) {
+  const bool edge = machine.sip.io.attachment == topology::IoAttachment::west_edge;
+  return edge ? machine.sip.cubes.height * machine.cube.pes.height : 1;
+}
+
 class StepCost {
  public:
   StepCost(const CostStep& step, std::span<const PeCoordinate> endpoints, bool rank_per_pe, double way,
            const Network& network)
-      : network_(network), way_(way), between_sips_(!rank_per_pe), in_turn_(step.in_turn), ranks_(endpoints.size()) {
+      : network_(network),
+        way_(way),
+        lanes_(lanes_of(network.topology())),
+        between_sips_(!rank_per_pe),
+        in_turn_(step.in_turn),
+        ranks_(endpoints.size()) {
     for (const CostStep::Message& message : step.messages) {
       const auto from = static_cast<std::size_t>(message.from), to = static_cast<std::size_t>(message.to);
       ranks_[from].sent += message.weight;
       ranks_[to].received += message.weight;
-      latencies_.push_back({from, to, add(endpoints[from], endpoints[to], message.weight)});
+      latencies_[message.way].push_back({from, to, add(endpoints[from], endpoints[to], message.weight)});
+      if (first_link_) ranks_[from].links[message.way].insert(*first_link_);
     }
     for (const auto& [link, load] : loads_) most_ = std::max(most_, load.weight);
   }
 
-  /// By when each rank has its messages, if it sends them when it has those of the step before; from when it has those,
-  /// and besides the latency so much for each message.
-  void pass_latency(std::vector<double>& ready, double each) const {
-    std::vector<double> after = ready;
-    for (const auto& [from, to, latency] : latencies_) after[to] = std::max(after[to], ready[from] + latency + each);
-    ready = std::move(after);
+  /// By when each rank has its messages after so many of these steps, if it sends in each when it has those of the one
+  /// before that go its way; from when it has those, and besides the latency so much for each message.
+  void pass_latency(std::vector<double>& ready, std::int64_t times, double each) const {
+    const std::vector<double> begun = ready;
+    for (const auto& [way, messages] : latencies_) {
+      std::vector<double> now = begun;
+      for (std::int64_t time = 0; time < times; ++time) {
+        std::vector<double> after = now;
+        for (const auto& [from, to, latency] : messages) after[to] = std::max(after[to], now[from] + latency + each);
+        now = std::move(after);
+      }
+      for (std::size_t rank = 0; rank < ready.size(); ++rank) ready[rank] = std::max(ready[rank], now[rank]);
+    }
   }
   /// For each byte of a message of weight 1, on the busiest link.
   double ns_per_byte() const {
@@ -82,6 +111,7 @@ class StepCost {
       const double use = in_turn_ ? 1 : 1 - (1 - use_of_line(load.next.size())) * competition(link, load);
       most = std::max(most, load.weight / (use * rate));
     }
+    for (const Traffic& rank : ranks_) most = std::max(most, ns_per_byte_from_lanes(rank));
     for (const Traffic& rank : ranks_) most = std::max(most, std::max(rank.sent, rank.received) * way_);
     return most;
   }
@@ -89,7 +119,8 @@ class StepCost {
  private:
   /// Of a rank that is a SIP.
   struct Traffic {
-    double sent = 0, received = 0;  // weight
+    double sent = 0, received = 0;                     // weight
+    std::map<int, std::set<std::int64_t>> links = {};  // that messages of a way take first
   };
 
   struct Latency {
@@ -101,9 +132,11 @@ class StepCost {
   double add(PeCoordinate from, PeCoordinate to, double weight) {
     const auto route = network_.route(Endpoint::pe_port(from), Endpoint::pe_port(to));
     std::int64_t before = kEnd;
+    first_link_.reset();
     for (const RouteHop& hop : route) {
       if (between_sips_ && network_.link(hop.link).kind != LinkKind::sip) continue;
       const std::int64_t link = hop.link.value;
+      if (!first_link_) first_link_ = link;
       Load& load = loads_[link];
       load.weight += weight;
       if (before != kEnd) {
@@ -135,20 +168,39 @@ class StepCost {
     return brought;
   }
 
+  /// On links that lead straight to other ranks, which a rank's lanes share.
+  double ns_per_byte_from_lanes(const Traffic& rank) const {
+    double most = 0;
+    std::set<std::int64_t> links;
+    for (const auto& [way, taken] : rank.links) links.insert(taken.begin(), taken.end());
+    const double use = use_of_lanes_to(rank, links);
+    for (const std::int64_t link : links) {
+      const Load& load = loads_.at(link);
+      if (!load.from.empty() || load.next.size() > 1 || !load.next.contains(kEnd)) continue;
+      const double rate = static_cast<double>(network_.link(id_of(link)).spec.payload_rate().count()) * 1e-9;
+      most = std::max(most, load.weight / (use * rate));
+    }
+    return most;
+  }
+  /// Lanes have messages to all links, or of several ways to one or two each.
+  double use_of_lanes_to(const Traffic& rank, const std::set<std::int64_t>& links) const {
+    const auto ways = static_cast<std::int64_t>(rank.links.size()), lanes = static_cast<std::int64_t>(lanes_);
+    const auto outputs = static_cast<std::int64_t>(links.size());
+    if (!between_sips_ || outputs < 2 || lanes <= std::max(outputs, ways)) return 1;
+    if (ways == 1) return use_of_lanes(lanes_, static_cast<double>(outputs));
+    const auto shared = static_cast<double>(ways - std::gcd(ways, lanes));  // lanes at the borders of two ways
+    return 1 - (1 - use_of_line(2)) * shared / lanes_;
+  }
+
   const Network& network_;
-  double way_;
+  double way_, lanes_;
   bool between_sips_, in_turn_;
-  std::vector<Latency> latencies_;
+  std::optional<std::int64_t> first_link_;         // of the message that was added last
+  std::map<int, std::vector<Latency>> latencies_;  // by way
   std::vector<Traffic> ranks_;
   std::map<std::int64_t, Load> loads_;  // by link
   double most_ = 0;                     // weight on a link
 };
-
-/// Between the mesh of a SIP and its IO chiplet.
-double lanes_of(const topology::Topology& machine) {
-  const bool edge = machine.sip.io.attachment == topology::IoAttachment::west_edge;
-  return edge ? machine.sip.cubes.height * machine.cube.pes.height : 1;
-}
 
 std::int64_t degree_of(const std::vector<RankPair>& channels, int ranks) {
   std::vector<std::int64_t> sends(static_cast<std::size_t>(ranks)), receives = sends;
@@ -300,7 +352,7 @@ AlgorithmCost cost_of(const CollectiveAlgorithm& algorithm, const GroupShape& sh
   for (const CostStep& step : algorithm.steps(shape)) {
     const StepCost one(step, endpoints, rank_per_pe, way, network);
     const double begun = *std::ranges::max_element(ready);
-    for (std::int64_t time = 0; time < step.times * step.latencies; ++time) one.pass_latency(ready, each);
+    one.pass_latency(ready, step.times * step.latencies, each);
     const double latency = (*std::ranges::max_element(ready) - begun) / static_cast<double>(step.times);
     const double memory = step.through_memory ? 2 * load : step.loaded ? load : 0;
     cost.steps.push_back({latency, memory, step.latencies, step.times, step.share, one.ns_per_byte()});

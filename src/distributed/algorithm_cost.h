@@ -2,7 +2,7 @@
 //
 // All messages of a step go at one time:
 //   latency = latencies * alpha, alpha that of a message; of the steps together, of the longest chain of messages in
-//             which each rank sends when it has received those of the step before
+//             which each rank sends when it has received those of the step before that go the same way
 //   service = share * bytes * max over links of (weight of messages on it / (use * payload rate))
 //   alpha   = the route's latencies + 3 pe.control.issue + pe.ipcq.meta_latency
 //   use     = 1 where all that meets on the link goes the same way from there on, or different ways in turn, else what
@@ -14,6 +14,10 @@
 //   competition = sum over the ways of (share of the link's messages that go there) * min(1, others / ((n - 1) / n))
 //   others      = what other links bring to that way, each times its own weight, by the largest weight of a link;
 //                 messages that begin there wait in lines that are full, and where messages end there are full ones
+// On links that lead straight from rank to rank, of a SIP with more lanes to its IO chiplet than links or ways, the lanes
+// are such lines:
+//   use + (1 - 1/lanes) use^2 / (2 (1 - use)) = lanes / links        all of them with messages to all of the links
+//   use = 1 - (1 - table I(2)) * (ways - gcd(ways, lanes)) / lanes   of ways of PEs of their own
 // Where ranks are SIPs the links between SIPs count, which the PEs of a SIP share, and the way from there to the IO
 // chiplet, likewise:
 //   weight of all that a rank sends, or receives * max over links of the SIP of (share of the PEs behind it / payload

@@ -58,6 +58,13 @@ AlgorithmCost cost(const char* name, const topology::Network& network,
                  way_ns_per_byte(network), AlgorithmSpec().slot_size, network);
 }
 
+/// What passes from 8 lanes to 3 links: with h = 8/3 heads of lanes for each, rho + (1 - 1/8) rho^2 / (2 (1 - rho)) =
+/// h.
+double from_lanes() {
+  const double h = 8.0 / 3, a = 1 - 7.0 / 16;
+  return (1 + h - std::sqrt((1 + h) * (1 + h) - 4 * a * h)) / (2 * a);
+}
+
 constexpr double kShared = 0.75;  // of two ways, table I of Karol, Hluchyj and Morgan
 
 TEST(AlgorithmCost, FollowsTheFormula) {
@@ -81,7 +88,11 @@ TEST(AlgorithmCost, FollowsTheFormula) {
   };
   expect(cost("ring_allreduce", on_ring), 6 * (one + each), 6 * 0.25 / rate);
   expect(cost("ring_allreduce", on_full), 6 * (link + each), 6 * 0.25 / rate);
-  expect(cost("direct_allreduce", on_full), 2 * (link + each), 2 * 0.25 / rate);
+  const double lanes = from_lanes();
+  EXPECT_NEAR(lanes + 7.0 / 8 * lanes * lanes / (2 * (1 - lanes)), 8.0 / 3, 1e-9);
+  expect(cost("direct_allreduce", on_full), 2 * (link + each), 2 * 0.25 / rate / lanes);
+  // Six rings of eight lanes: four lanes have messages of two rings.
+  expect(cost("multi_ring_allreduce", on_full), 6 * (link + each), 6 * 0.25 / 3 / rate / (1 - (1 - kShared) * 4 / 8));
   // Of each link's messages some go on and some do not: those to the next rank, and to and from the one after. The
   // chunks in turn, the results as they come.
   const AlgorithmCost direct = cost("direct_allreduce", on_ring);
@@ -111,13 +122,13 @@ TEST(AlgorithmCost, FollowsTheFormula) {
     const std::string of(name(operation));
     expect(cost(("ring_" + of).c_str(), on_ring, operation), 3 * (one + each), 3 * 0.25 / rate);
     expect(cost(("bidirectional_ring_" + of).c_str(), on_ring, operation), 3 * (one + each), 1.5 * 0.25 / rate);
-    expect(cost(("direct_" + of).c_str(), on_full, operation), link + each, 0.25 / rate);
+    expect(cost(("direct_" + of).c_str(), on_full, operation), link + each, 0.25 / rate / lanes);
   }
   for (const auto operation : {CollectiveOperation::broadcast, CollectiveOperation::reduce}) {
     const std::string of(name(operation));
     expect(cost(("ring_" + of).c_str(), on_ring, operation), 3 * (one + each), 1 / rate);
     expect(cost(("bidirectional_ring_" + of).c_str(), on_ring, operation), 3 * (one + each), 0.5 / rate);
-    expect(cost(("direct_" + of).c_str(), on_full, operation), 2 * (link + each), 1 / rate / 3);
+    expect(cost(("direct_" + of).c_str(), on_full, operation), 2 * (link + each), 1 / rate / 3 / lanes);
   }
 }
 
@@ -182,7 +193,11 @@ TEST(AutomaticChoice, TakesFewStepsForLittleAndFewBytesForMuch) {
   EXPECT_EQ(chosen(machine(4, "ring_1d"), 4, much), "bidirectional_ring_allreduce");
   EXPECT_EQ(chosen(machine(16, "ring_1d"), 16, much), "bidirectional_ring_allreduce");
   EXPECT_EQ(chosen(machine(4, "switched"), 4, much), "ring_allreduce");
-  EXPECT_EQ(chosen(machine(4, "fully_connected"), 4, much), "direct_allreduce");
+  EXPECT_EQ(chosen(machine(4, "fully_connected"), 4, 1 << 20), "direct_allreduce");
+  EXPECT_EQ(chosen(machine(4, "fully_connected"), 4, 2 << 20), "multi_ring_allreduce");
+  EXPECT_EQ(chosen(machine(4, "fully_connected"), 4, much), "multi_ring_allreduce");
+  EXPECT_EQ(chosen(machine(5, "fully_connected"), 5, much), "multi_ring_allreduce");
+  EXPECT_EQ(chosen(machine(6, "fully_connected"), 6, much), "direct_allreduce");
   EXPECT_EQ(chosen(machine(16, "torus_2d"), 16, much), "bidirectional_grid_allreduce");
   EXPECT_EQ(chosen(machine(2, "ring_1d"), 2, little), "ring_allreduce") << "as good as all others, and the first";
   // 15 channels to other ranks do not fit into a PE's tables.
@@ -237,6 +252,17 @@ TEST(AutomaticChoice, CountsLaunchesAndInstallationsOfRounds) {
   const topology::Network small(eight);
   const AutomaticChoice one_round(CollectiveOperation::all_to_all, {8, false, spec, eight}, all(8), small);
   for (const AlgorithmCost& cost : one_round.costs()) EXPECT_EQ(cost.rounds_ns, 0) << cost.algorithm->name;
+}
+
+/// Behind each other go messages of one way only: those of two directions are of different PEs.
+TEST(AlgorithmCost, WaysDoNotWaitForEachOther) {
+  const auto torus = machine(16, "torus_2d");
+  const topology::Network network(torus);
+  for (const auto operation : {CollectiveOperation::broadcast, CollectiveOperation::all_gather}) {
+    const std::string of(name(operation));
+    EXPECT_EQ(cost(("bidirectional_ring_" + of).c_str(), network, operation).latency_ns(),
+              cost(("ring_" + of).c_str(), network, operation).latency_ns());
+  }
 }
 
 /// A PE's share of a block lies anywhere in its SIP.
