@@ -85,6 +85,7 @@ struct Step {
   struct Message {
     int from, to;
     double weight = 1;
+    int way = 0;  // of several ways that PEs of a rank go at one time: none waits for messages of another one
   };
   std::vector<Message> messages = {};
   double share = 0;             // of the tensor's bytes (of blocks: of all blocks'), of a message of weight 1

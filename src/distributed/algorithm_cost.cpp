@@ -4,9 +4,13 @@
 
 #include <algorithm>
 #include <array>
+#include <cmath>
 #include <iterator>
 #include <map>
 #include <numbers>
+#include <numeric>
+#include <optional>
+#include <ranges>
 #include <set>
 #include <utility>
 
@@ -15,6 +19,7 @@
 #include "distributed/algorithms/degree.h"
 #include "distributed/ranks/pe_of_rank.h"
 #include "distributed/tuning.h"
+#include "hardware/ipcq/installation.h"
 #include "kernbench/error.h"
 
 namespace kernbench::distributed {
@@ -34,43 +39,79 @@ double use_of_line(std::size_t outputs) {
   return outputs <= kSharedLines.size() ? kSharedLines[std::max<std::size_t>(outputs, 1) - 1] : kSharedLineOfMany;
 }
 
+/// The same of so many lines for fewer outputs: with h heads of lines for each output, of which by chance rho + (1 -
+/// 1/n) rho^2 / (2 (1 - rho)) wait for it.
+double use_of_lanes(double lanes, double outputs) {
+  const double each = lanes / outputs, chance = (1 - 1 / lanes) / 2;
+  return (1 + each - std::sqrt((1 + each) * (1 + each) - 4 * (1 - chance) * each)) / (2 * (1 - chance));
+}
+
 /// Another algorithm has to be so much better than the first one.
 constexpr double kMargin = 0.98;
 
+/// In place of a link: messages end there.
+constexpr std::int64_t kEnd = -1;
+
 /// What messages do on one link.
 struct Load {
-  double weight = 0;            // of the messages
-  std::set<std::int64_t> next;  // links that they take from there; -1: none
+  double weight = 0;                    // of the messages
+  std::map<std::int64_t, double> next;  // by the links that they take from there, or kEnd
+  std::map<std::int64_t, double> from;  // by the links that they have taken before; not: those that begin
 };
+
+topology::LinkId id_of(std::int64_t link) {
+  return {static_cast<std::uint32_t>(link)};
+}
+
+/// Between the mesh of a SIP and its IO chiplet.
+double lanes_of(const topology::Topology& machine) {
+  const bool edge = machine.sip.io.attachment == topology::IoAttachment::west_edge;
+  return edge ? machine.sip.cubes.height * machine.cube.pes.height : 1;
+}
 
 class StepCost {
  public:
   StepCost(const CostStep& step, std::span<const PeCoordinate> endpoints, bool rank_per_pe, double way,
            const Network& network)
-      : network_(network), way_(way), between_sips_(!rank_per_pe), in_turn_(step.in_turn), ranks_(endpoints.size()) {
+      : network_(network),
+        way_(way),
+        lanes_(lanes_of(network.topology())),
+        between_sips_(!rank_per_pe),
+        in_turn_(step.in_turn),
+        ranks_(endpoints.size()) {
     for (const CostStep::Message& message : step.messages) {
       const auto from = static_cast<std::size_t>(message.from), to = static_cast<std::size_t>(message.to);
       ranks_[from].sent += message.weight;
       ranks_[to].received += message.weight;
-      latencies_.push_back({from, to, add(endpoints[from], endpoints[to], message.weight)});
+      latencies_[message.way].push_back({from, to, add(endpoints[from], endpoints[to], message.weight)});
+      if (first_link_) ranks_[from].links[message.way].insert(*first_link_);
     }
+    for (const auto& [link, load] : loads_) most_ = std::max(most_, load.weight);
   }
 
-  /// By when each rank has its messages, if it sends them when it has those of the step before; from when it has those,
-  /// and besides the latency so much for each message.
-  void pass_latency(std::vector<double>& ready, double each) const {
-    std::vector<double> after = ready;
-    for (const auto& [from, to, latency] : latencies_) after[to] = std::max(after[to], ready[from] + latency + each);
-    ready = std::move(after);
+  /// By when each rank has its messages after so many of these steps, if it sends in each when it has those of the one
+  /// before that go its way; from when it has those, and besides the latency so much for each message.
+  void pass_latency(std::vector<double>& ready, std::int64_t times, double each) const {
+    const std::vector<double> begun = ready;
+    for (const auto& [way, messages] : latencies_) {
+      std::vector<double> now = begun;
+      for (std::int64_t time = 0; time < times; ++time) {
+        std::vector<double> after = now;
+        for (const auto& [from, to, latency] : messages) after[to] = std::max(after[to], now[from] + latency + each);
+        now = std::move(after);
+      }
+      for (std::size_t rank = 0; rank < ready.size(); ++rank) ready[rank] = std::max(ready[rank], now[rank]);
+    }
   }
   /// For each byte of a message of weight 1, on the busiest link.
   double ns_per_byte() const {
     double most = 0;
     for (const auto& [link, load] : loads_) {
-      const double rate = static_cast<double>(network_.link(link).spec.payload_rate().count()) * 1e-9;
-      const double use = in_turn_ ? 1 : use_of_line(load.next.size());
+      const double rate = static_cast<double>(network_.link(id_of(link)).spec.payload_rate().count()) * 1e-9;
+      const double use = in_turn_ ? 1 : 1 - (1 - use_of_line(load.next.size())) * competition(link, load);
       most = std::max(most, load.weight / (use * rate));
     }
+    for (const Traffic& rank : ranks_) most = std::max(most, ns_per_byte_from_lanes(rank));
     for (const Traffic& rank : ranks_) most = std::max(most, std::max(rank.sent, rank.received) * way_);
     return most;
   }
@@ -78,7 +119,8 @@ class StepCost {
  private:
   /// Of a rank that is a SIP.
   struct Traffic {
-    double sent = 0, received = 0;  // weight
+    double sent = 0, received = 0;                     // weight
+    std::map<int, std::set<std::int64_t>> links = {};  // that messages of a way take first
   };
 
   struct Latency {
@@ -89,30 +131,76 @@ class StepCost {
   /// Yields its latency.
   double add(PeCoordinate from, PeCoordinate to, double weight) {
     const auto route = network_.route(Endpoint::pe_port(from), Endpoint::pe_port(to));
-    Load* before = nullptr;
+    std::int64_t before = kEnd;
+    first_link_.reset();
     for (const RouteHop& hop : route) {
       if (between_sips_ && network_.link(hop.link).kind != LinkKind::sip) continue;
-      if (before != nullptr) before->next.insert(hop.link.value);
-      before = &loads_[hop.link];
-      before->weight += weight;
+      const std::int64_t link = hop.link.value;
+      if (!first_link_) first_link_ = link;
+      Load& load = loads_[link];
+      load.weight += weight;
+      if (before != kEnd) {
+        load.from[before] += weight;
+        loads_[before].next[link] += weight;
+      }
+      before = link;
     }
-    if (before != nullptr) before->next.insert(-1);
+    if (before != kEnd) loads_[before].next[kEnd] += weight;
     return nanoseconds(network_.latency(route));
+  }
+  /// Of what n lines that are full bring before each other, how much is brought before what waits on this link.
+  double competition(std::int64_t link, const Load& load) const {
+    const auto ways = static_cast<double>(load.next.size());
+    if (ways < 2) return 1;
+    const double all = most_ * (ways - 1) / ways;
+    double sum = 0;
+    for (const auto& [next, weight] : load.next)
+      sum += weight * (next == kEnd ? 1 : std::min(1.0, brought_by_others(next, link) / all));
+    return sum / load.weight;
+  }
+  /// What comes to a link from elsewhere than one link: all of what begins there, which waits in lines that are full,
+  /// and of what comes from a link as much as that one is full.
+  double brought_by_others(std::int64_t next, std::int64_t link) const {
+    const Load& there = loads_.at(next);
+    double brought = there.weight;
+    for (const auto& [from, weight] : there.from)
+      brought -= from == link ? weight : weight * (1 - loads_.at(from).weight / most_);
+    return brought;
+  }
+
+  /// On links that lead straight to other ranks, which a rank's lanes share.
+  double ns_per_byte_from_lanes(const Traffic& rank) const {
+    double most = 0;
+    std::set<std::int64_t> links;
+    for (const auto& [way, taken] : rank.links) links.insert(taken.begin(), taken.end());
+    const double use = use_of_lanes_to(rank, links);
+    for (const std::int64_t link : links) {
+      const Load& load = loads_.at(link);
+      if (!load.from.empty() || load.next.size() > 1 || !load.next.contains(kEnd)) continue;
+      const double rate = static_cast<double>(network_.link(id_of(link)).spec.payload_rate().count()) * 1e-9;
+      most = std::max(most, load.weight / (use * rate));
+    }
+    return most;
+  }
+  /// Lanes have messages to all links, or of several ways to one or two each.
+  double use_of_lanes_to(const Traffic& rank, const std::set<std::int64_t>& links) const {
+    const auto ways = static_cast<std::int64_t>(rank.links.size()), lanes = static_cast<std::int64_t>(lanes_);
+    const auto outputs = static_cast<std::int64_t>(links.size());
+    if (!between_sips_ || outputs < 2 || lanes <= std::max(outputs, ways)) return 1;
+    if (ways == 1) return use_of_lanes(lanes_, static_cast<double>(outputs));
+    const auto shared = static_cast<double>(ways - std::gcd(ways, lanes));  // lanes at the borders of two ways
+    return 1 - (1 - use_of_line(2)) * shared / lanes_;
   }
 
   const Network& network_;
-  double way_;
+  double way_, lanes_;
   bool between_sips_, in_turn_;
-  std::vector<Latency> latencies_;
+  std::optional<std::int64_t> first_link_;         // of the message that was added last
+  std::map<int, std::vector<Latency>> latencies_;  // by way
   std::vector<Traffic> ranks_;
-  std::map<topology::LinkId, Load> loads_;
+  std::map<std::int64_t, Load> loads_;  // by link
+  double most_ = 0;                     // weight on a link
 };
-
-/// Between the mesh of a SIP and its IO chiplet.
-double lanes_of(const topology::Topology& machine) {
-  const bool edge = machine.sip.io.attachment == topology::IoAttachment::west_edge;
-  return edge ? machine.sip.cubes.height * machine.cube.pes.height : 1;
-}
 
 std::int64_t degree_of(const std::vector<RankPair>& channels, int ranks) {
   std::vector<std::int64_t> sends(static_cast<std::size_t>(ranks)), receives = sends;
@@ -162,12 +250,34 @@ double launch_path_ns(const Network& network) {
   return nanoseconds(sum);
 }
 
+/// The rows of all rounds' channels on the host's link to a SIP: a channel that a PE has to send, and one to receive.
+double rows_ns(const GroupDescription& group, const Network& network) {
+  const auto& machine = network.topology();
+  std::map<std::int32_t, std::int64_t> ranks_of;  // by SIP
+  for (const int rank : group.members) ++ranks_of[group.rank_per_pe ? pe_of_rank(rank, machine).sip.value : rank];
+  std::int64_t pes = machine.pes_per_sip();
+  if (group.rank_per_pe) pes = std::ranges::max(ranks_of | std::views::values);
+  const auto bytes = static_cast<double>(hardware::kTableRow.count() * pes * 2 * (group.ranks - 1));
+  const auto route = network.route(Endpoint::host(), Endpoint::io_cpu(SipId{0}));
+  return bytes / (static_cast<double>(network.link(route.front().link).spec.payload_rate().count()) * 1e-9);
+}
+
 /// Of an algorithm whose channels do not fit all at once; else none.
 double rounds_ns_of(const CollectiveAlgorithm& algorithm, const GroupDescription& group, const Network& network) {
   const std::size_t rounds = algorithm.in_rounds ? channel_rounds(group, algorithm).size() : 1;
   if (rounds < 2) return 0;
   const double path = launch_path_ns(network), start = nanoseconds(network.topology().pe.control.start_latency);
-  return static_cast<double>(rounds - 1) * (path + start) + static_cast<double>(rounds) * path;
+  return static_cast<double>(rounds - 1) * (path + start) + static_cast<double>(rounds) * path +
+         rows_ns(group, network);
+}
+
+/// There and back between the corners of a SIP's mesh: what a PE shares of a block of an all-to-all lies anywhere.
+double across_sip_ns(const Network& network) {
+  const auto& machine = network.topology();
+  const Endpoint near = Endpoint::pe_port({SipId{0}, CubeId{0}, PeId{0}});
+  const Endpoint far =
+      Endpoint::pe_port({SipId{0}, CubeId{machine.sip.cubes.count() - 1}, PeId{machine.cube.pes.count() - 1}});
+  return nanoseconds(network.latency(network.route(near, far)) + network.latency(network.route(far, near)));
 }
 
 double way_of(const GroupDescription& group, const Network& network) {
@@ -231,7 +341,8 @@ AlgorithmCost cost_of(const CollectiveAlgorithm& algorithm, const GroupShape& sh
                       const Network& network) {
   const auto& pe = network.topology().pe;
   const double each = 3 * nanoseconds(pe.control.issue) + nanoseconds(pe.ipcq.meta_latency);
-  const double load = nanoseconds(pe.dma.setup) + nanoseconds(network.topology().cube.hbm.latency);
+  double load = nanoseconds(pe.dma.setup) + nanoseconds(network.topology().cube.hbm.latency);
+  if (!rank_per_pe && algorithm.operation == CollectiveOperation::all_to_all) load += across_sip_ns(network);
   AlgorithmCost cost{.algorithm = &algorithm, .slot = static_cast<double>(slot.count())};
   if (!rank_per_pe) {
     cost.lanes = lanes_of(network.topology());
@@ -241,7 +352,7 @@ AlgorithmCost cost_of(const CollectiveAlgorithm& algorithm, const GroupShape& sh
   for (const CostStep& step : algorithm.steps(shape)) {
     const StepCost one(step, endpoints, rank_per_pe, way, network);
     const double begun = *std::ranges::max_element(ready);
-    for (std::int64_t time = 0; time < step.times * step.latencies; ++time) one.pass_latency(ready, each);
+    one.pass_latency(ready, step.times * step.latencies, each);
     const double latency = (*std::ranges::max_element(ready) - begun) / static_cast<double>(step.times);
     const double memory = step.through_memory ? 2 * load : step.loaded ? load : 0;
     cost.steps.push_back({latency, memory, step.latencies, step.times, step.share, one.ns_per_byte()});

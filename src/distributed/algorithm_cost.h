@@ -2,13 +2,22 @@
 //
 // All messages of a step go at one time:
 //   latency = latencies * alpha, alpha that of a message; of the steps together, of the longest chain of messages in
-//             which each rank sends when it has received those of the step before
+//             which each rank sends when it has received those of the step before that go the same way
 //   service = share * bytes * max over links of (weight of messages on it / (use * payload rate))
 //   alpha   = the route's latencies + 3 pe.control.issue + pe.ipcq.meta_latency
 //   use     = 1 where all that meets on the link goes the same way from there on, or different ways in turn, else what
 //             passes where messages to several links wait in one line: 0.75 of two, 0.68 of three, … 2 - sqrt(2) of
 //             many (Karol, Hluchyj, Morgan, "Input versus output queueing on a space-division packet switch", 1987,
-//             table I)
+//             table I). That is for n lines that are never empty and bring to each way as much as the others. Of what
+//             then does not pass, as much is lost as there is competition:
+//   use         = 1 - (1 - table I(n)) * competition,    n the ways that messages go from the link
+//   competition = sum over the ways of (share of the link's messages that go there) * min(1, others / ((n - 1) / n))
+//   others      = what other links bring to that way, each times its own weight, by the largest weight of a link;
+//                 messages that begin there wait in lines that are full, and where messages end there are full ones
+// On links that lead straight from rank to rank, of a SIP with more lanes to its IO chiplet than links or ways, the lanes
+// are such lines:
+//   use + (1 - 1/lanes) use^2 / (2 (1 - use)) = lanes / links        all of them with messages to all of the links
+//   use = 1 - (1 - table I(2)) * (ways - gcd(ways, lanes)) / lanes   of ways of PEs of their own
 // Where ranks are SIPs the links between SIPs count, which the PEs of a SIP share, and the way from there to the IO
 // chiplet, likewise:
 //   weight of all that a rank sends, or receives * max over links of the SIP of (share of the PEs behind it / payload
@@ -23,14 +32,17 @@
 //   first(1) = 0; last(1) = service(1) - own(1)
 //   through(i) = latencies * alpha + max(latencies, 1) * own(i) + memory(i + 1)
 //   memory     = pe.dma.setup + cube.hbm.latency where what is sent is loaded then, twice that where it has been stored
-//                just before, else 0
+//                just before, else 0; of an all-to-all, whose blocks lie anywhere in a SIP, each time also the way
+//                between the corners of its mesh, there and back
 //   first(i + 1) = first(i) + through(i)
 //   last(i + 1)  = max(last(i) + through(i),                                                 the last one comes late
 //                      max(first(i + 1), last(i) + own(i)) + service(i + 1) - own(i + 1))   or the link is busy
 //   cost = last + through, of the last step
 // An algorithm in r > 1 rounds, each with some of its channels, begins again r - 1 times and has channels written r
-// times; with `there` and `back` the latencies of the launch path between the host and the PE of a SIP:
-//   rounds = (r - 1) (there + start_latency + back) + r (there + back)
+// times; with `there` and `back` the latencies of the launch path between the host and the PE of a SIP, and `rows` a
+// row for each end of a channel on a PE of the SIP:
+//   rounds = (r - 1) (there + start_latency + back) + r (there + back) + bytes of the rows / payload rate of the host's
+//            link
 // So little data take all latencies and the longest service, much data all services and one latency. Nothing is fitted;
 // the launch is the same for all algorithms and left out.
 #pragma once

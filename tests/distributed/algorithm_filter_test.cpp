@@ -33,11 +33,11 @@ TEST(AlgorithmFilter, FamiliesAreNamesWithoutTheOperation) {
   std::vector<std::string> families;
   for (const auto& each : collective_algorithms()) families.emplace_back(family_of(each));
   EXPECT_THAT(families, ::testing::ElementsAre("ring", "direct", "grid_ring", "halving_doubling", "double_tree",
-                                               "bidirectional_ring", "bidirectional_grid", "hierarchical", "ring",
-                                               "bidirectional_ring", "direct", "ring", "ring", "bidirectional_ring",
-                                               "direct", "pat", "ring", "bidirectional_ring", "direct", "bruck", "pat",
-                                               "ring", "bidirectional_ring", "direct", "direct", "direct", "pairwise",
-                                               "bruck", "intercube"));
+                                               "bidirectional_ring", "bidirectional_grid", "multi_ring", "hierarchical",
+                                               "ring", "bidirectional_ring", "direct", "ring", "ring",
+                                               "bidirectional_ring", "direct", "pat", "ring", "bidirectional_ring",
+                                               "direct", "bruck", "pat", "ring", "bidirectional_ring", "direct",
+                                               "direct", "direct", "pairwise", "bruck", "intercube"));
 }
 
 TEST(AlgorithmFilter, LeavesWhatTheTextSays) {
@@ -73,7 +73,7 @@ TEST(AlgorithmFilter, RefusesWhatLeavesNothingOrDoesNotExist) {
       {"^", "has an empty choice"},
       {"allreduce:tree;", "has an empty choice"},
       {"barrier:^ring", "leaves no algorithm"},
-      {"^ring,direct,grid_ring,halving_doubling,tree,bidirectional_ring,bidirectional_grid,hierarchical,"
+      {"^ring,direct,grid_ring,halving_doubling,tree,bidirectional_ring,bidirectional_grid,multi_ring,hierarchical,"
        "pairwise,bruck,pat,intercube",
        "leaves no algorithm"},
       {"allreduce:nvls", "there is no algorithm \"nvls\" for all_reduce (known: ring_allreduce,"},
@@ -105,8 +105,8 @@ TEST(AlgorithmFilter, NarrowsAutomaticChoicesOperationByOperation) {
               ElementsAre("ring_allreduce", "double_tree_allreduce", "direct_broadcast"));
   EXPECT_THAT(candidates("^direct,grid_ring,bidirectional_grid,tree"),
               ElementsAre("ring_allreduce", "halving_doubling_allreduce", "bidirectional_ring_allreduce",
-                          "hierarchical_allreduce", "ring_broadcast", "bidirectional_ring_broadcast", "ring_reduce",
-                          "bidirectional_ring_reduce"));
+                          "multi_ring_allreduce", "hierarchical_allreduce", "ring_broadcast",
+                          "bidirectional_ring_broadcast", "ring_reduce", "bidirectional_ring_reduce"));
 }
 
 /// The variable of the environment while it lives.

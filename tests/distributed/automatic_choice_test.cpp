@@ -58,6 +58,13 @@ AlgorithmCost cost(const char* name, const topology::Network& network,
                  way_ns_per_byte(network), AlgorithmSpec().slot_size, network);
 }
 
+/// What passes from 8 lanes to 3 links: with h = 8/3 heads of lanes for each, rho + (1 - 1/8) rho^2 / (2 (1 - rho)) =
+/// h.
+double from_lanes() {
+  const double h = 8.0 / 3, a = 1 - 7.0 / 16;
+  return (1 + h - std::sqrt((1 + h) * (1 + h) - 4 * a * h)) / (2 * a);
+}
+
 constexpr double kShared = 0.75;  // of two ways, table I of Karol, Hluchyj and Morgan
 
 TEST(AlgorithmCost, FollowsTheFormula) {
@@ -81,7 +88,11 @@ TEST(AlgorithmCost, FollowsTheFormula) {
   };
   expect(cost("ring_allreduce", on_ring), 6 * (one + each), 6 * 0.25 / rate);
   expect(cost("ring_allreduce", on_full), 6 * (link + each), 6 * 0.25 / rate);
-  expect(cost("direct_allreduce", on_full), 2 * (link + each), 2 * 0.25 / rate);
+  const double lanes = from_lanes();
+  EXPECT_NEAR(lanes + 7.0 / 8 * lanes * lanes / (2 * (1 - lanes)), 8.0 / 3, 1e-9);
+  expect(cost("direct_allreduce", on_full), 2 * (link + each), 2 * 0.25 / rate / lanes);
+  // Six rings of eight lanes: four lanes have messages of two rings.
+  expect(cost("multi_ring_allreduce", on_full), 6 * (link + each), 6 * 0.25 / 3 / rate / (1 - (1 - kShared) * 4 / 8));
   // Of each link's messages some go on and some do not: those to the next rank, and to and from the one after. The
   // chunks in turn, the results as they come.
   const AlgorithmCost direct = cost("direct_allreduce", on_ring);
@@ -96,17 +107,28 @@ TEST(AlgorithmCost, FollowsTheFormula) {
   // Two ranks make a line of two, over one link in both directions of the line: half of the bytes, as two of four ways.
   expect(cost("bidirectional_grid_allreduce", on_full), 4 * (link + each) + 3 * memory, (0.5 + 0.25) / rate);
 
+  // A full line among those of two others, to three ways: each is full to two thirds, or has something for two of them.
+  const auto switched = machine(4, "switched");
+  const topology::Network on_switch(switched);
+  for (const auto operation : {CollectiveOperation::broadcast, CollectiveOperation::reduce}) {
+    const double use = 1 - (1 - 0.6825) * 2 / 3;
+    EXPECT_NEAR(cost(("direct_" + std::string(name(operation))).c_str(), on_switch, operation).ns_per_byte(),
+                1 / (use * rate), 1e-12);
+  }
+  // All lines are full, and each has as much for every way.
+  EXPECT_NEAR(cost("direct_allreduce", on_switch).ns_per_byte(), 3 * 0.25 * (1 + 1 / 0.6825) / rate, 1e-12);
+
   for (const auto operation : {CollectiveOperation::all_gather, CollectiveOperation::reduce_scatter}) {
     const std::string of(name(operation));
     expect(cost(("ring_" + of).c_str(), on_ring, operation), 3 * (one + each), 3 * 0.25 / rate);
     expect(cost(("bidirectional_ring_" + of).c_str(), on_ring, operation), 3 * (one + each), 1.5 * 0.25 / rate);
-    expect(cost(("direct_" + of).c_str(), on_full, operation), link + each, 0.25 / rate);
+    expect(cost(("direct_" + of).c_str(), on_full, operation), link + each, 0.25 / rate / lanes);
   }
   for (const auto operation : {CollectiveOperation::broadcast, CollectiveOperation::reduce}) {
     const std::string of(name(operation));
     expect(cost(("ring_" + of).c_str(), on_ring, operation), 3 * (one + each), 1 / rate);
     expect(cost(("bidirectional_ring_" + of).c_str(), on_ring, operation), 3 * (one + each), 0.5 / rate);
-    expect(cost(("direct_" + of).c_str(), on_full, operation), 2 * (link + each), 1 / rate / 3);
+    expect(cost(("direct_" + of).c_str(), on_full, operation), 2 * (link + each), 1 / rate / 3 / lanes);
   }
 }
 
@@ -171,7 +193,11 @@ TEST(AutomaticChoice, TakesFewStepsForLittleAndFewBytesForMuch) {
   EXPECT_EQ(chosen(machine(4, "ring_1d"), 4, much), "bidirectional_ring_allreduce");
   EXPECT_EQ(chosen(machine(16, "ring_1d"), 16, much), "bidirectional_ring_allreduce");
   EXPECT_EQ(chosen(machine(4, "switched"), 4, much), "ring_allreduce");
-  EXPECT_EQ(chosen(machine(4, "fully_connected"), 4, much), "direct_allreduce");
+  EXPECT_EQ(chosen(machine(4, "fully_connected"), 4, 1 << 20), "direct_allreduce");
+  EXPECT_EQ(chosen(machine(4, "fully_connected"), 4, 2 << 20), "multi_ring_allreduce");
+  EXPECT_EQ(chosen(machine(4, "fully_connected"), 4, much), "multi_ring_allreduce");
+  EXPECT_EQ(chosen(machine(5, "fully_connected"), 5, much), "multi_ring_allreduce");
+  EXPECT_EQ(chosen(machine(6, "fully_connected"), 6, much), "direct_allreduce");
   EXPECT_EQ(chosen(machine(16, "torus_2d"), 16, much), "bidirectional_grid_allreduce");
   EXPECT_EQ(chosen(machine(2, "ring_1d"), 2, little), "ring_allreduce") << "as good as all others, and the first";
   // 15 channels to other ranks do not fit into a PE's tables.
@@ -189,6 +215,7 @@ TEST(AutomaticChoice, IsThatOfTheOperation) {
     EXPECT_EQ(of("ring_1d", much, operation), "bidirectional_ring" + ending);
     EXPECT_EQ(of("switched", much, operation), "ring" + ending);
     EXPECT_EQ(of("switched", little, operation), "direct" + ending);
+    EXPECT_EQ(of("switched", 1 << 19, operation), "direct" + ending) << "where broadcast and reduce lose less";
     EXPECT_EQ(of("fully_connected", little, operation), "direct" + ending);
     EXPECT_EQ(of("fully_connected", much, operation), "direct" + ending);
   }
@@ -213,15 +240,46 @@ TEST(AutomaticChoice, CountsLaunchesAndInstallationsOfRounds) {
                  pe = Endpoint::pe_port({sip, CubeId{15}, PeId{7}});
   const double path = latency(host, io) + latency(io, m_cpu) + latency(m_cpu, pe) + latency(pe, m_cpu) +
                       latency(m_cpu, io) + latency(io, host) + 2 * (200 + 100) + 2 + 2;
-  EXPECT_NEAR(pairs->rounds_ns, (path + 50) + 2 * path, 1e-6);
+  const double rows = 128 * 2 * 15 * 64,
+               host_rate = static_cast<double>(topology.host.link.payload_rate().count()) * 1e-9;
+  EXPECT_NEAR(pairs->rounds_ns, (path + 50) + 2 * path + rows / host_rate, 1e-6);
   AlgorithmCost once = *pairs;
   once.rounds_ns = 0;  // the same steps in one round
   EXPECT_NEAR(pairs->of(4096), once.of(4096) + pairs->rounds_ns, 1e-6);
-  EXPECT_EQ(choice.of(std::int64_t{1} << 20).name, "bruck_all_to_all");
+  EXPECT_EQ(choice.of(std::int64_t{2} << 20).name, "bruck_all_to_all") << "23.9 us, and 29.4 by pairs";
+  EXPECT_EQ(choice.of(std::int64_t{4} << 20).name, "pairwise_all_to_all") << "34.7 us, and 39.5 by the other one";
   const auto eight = machine(8, "fully_connected");
   const topology::Network small(eight);
   const AutomaticChoice one_round(CollectiveOperation::all_to_all, {8, false, spec, eight}, all(8), small);
   for (const AlgorithmCost& cost : one_round.costs()) EXPECT_EQ(cost.rounds_ns, 0) << cost.algorithm->name;
+}
+
+/// Behind each other go messages of one way only: those of two directions are of different PEs.
+TEST(AlgorithmCost, WaysDoNotWaitForEachOther) {
+  const auto torus = machine(16, "torus_2d");
+  const topology::Network network(torus);
+  for (const auto operation : {CollectiveOperation::broadcast, CollectiveOperation::all_gather}) {
+    const std::string of(name(operation));
+    EXPECT_EQ(cost(("bidirectional_ring_" + of).c_str(), network, operation).latency_ns(),
+              cost(("ring_" + of).c_str(), network, operation).latency_ns());
+  }
+}
+
+/// A PE's share of a block lies anywhere in its SIP.
+TEST(AlgorithmCost, BlocksOfAnAllToAllAreLoadedFromAcrossTheSip) {
+  const auto full = machine(4, "fully_connected");
+  const topology::Network network(full);
+  const auto ns = [](Time time) { return static_cast<double>(time.count()) * 1e-3; };
+  const Endpoint near = Endpoint::pe_port({SipId{0}, CubeId{0}, PeId{0}}),
+                 far = Endpoint::pe_port({SipId{0}, CubeId{15}, PeId{7}});
+  const double across = ns(network.latency(network.route(near, far))) + ns(network.latency(network.route(far, near)));
+  ASSERT_GT(across, 100);
+  const double load = ns(full.pe.dma.setup) + ns(full.cube.hbm.latency) + across;
+  const auto memory = [&](const char* name) {
+    return cost(name, network, CollectiveOperation::all_to_all).steps.back().memory_ns;
+  };
+  EXPECT_NEAR(memory("pairwise_all_to_all"), load, 1e-6);
+  EXPECT_NEAR(memory("bruck_all_to_all"), 2 * load, 1e-6) << "stored there, and loaded";
 }
 
 TEST(AutomaticChoice, KeepsToItsCandidates) {

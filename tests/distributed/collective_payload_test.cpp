@@ -121,6 +121,18 @@ TEST(CollectivePayload, OfARingIsTwiceAllButOneNthFromEachRank) {
   }
 }
 
+/// On all links between pairs of ranks, as many bytes on each: of four ranks, but for a PE of the 128.
+TEST(CollectivePayload, OfSeveralRingsGoesOneHopFromEachRank) {
+  for (const int n : {3, 4, 5}) {
+    if (kSanitized && n > 3) continue;
+    const std::int64_t bytes = n * 128 * 64 * kItem;
+    const auto machine = shipped_by_number(n, {"system.sips.topology=fully_connected"});
+    const Sent sent = all_reduce(machine, "multi_ring_allreduce", n, bytes / kItem);
+    EXPECT_THAT(sent.bytes(), ::testing::Each(2 * (n - 1) * bytes / n)) << n;
+    EXPECT_EQ(sent.sip_links, sent.payload() + sent.around()) << n;
+  }
+}
+
 /// Rank r does not send the chunk that it ends the sum of, nor the result that the next rank has.
 TEST(CollectivePayload, OfARingWithRaggedChunksIsAllChunksTwiceButTwo) {
   for (const int n : {3, 5, 8}) {

@@ -178,7 +178,8 @@ TEST(EveryAllReduce, IsExactOnPes) {
       expect_exact(algorithm, ranks, options, {{37}, {1}, {5000, DType::f16, ReduceOp::MAX}});
     }
   }
-  EXPECT_THAT(refused, ElementsAre("bidirectional_ring_allreduce", "bidirectional_grid_allreduce"))
+  EXPECT_THAT(refused,
+              ElementsAre("bidirectional_ring_allreduce", "bidirectional_grid_allreduce", "multi_ring_allreduce"))
       << "a rank of one PE goes one way";
 }
 

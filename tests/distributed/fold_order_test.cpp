@@ -2,8 +2,10 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cstring>
 #include <functional>
+#include <map>
 #include <random>
 #include <string>
 #include <utility>
@@ -122,6 +124,49 @@ TEST(FoldOrder, OfARingInBothDirectionsIsTheOppositeOneOnEveryOtherRow) {
                        expected(1, kRoot * block, block), expected(-1, kRoot * block, block));
     EXPECT_EQ(reduced("ring", ranks, elements, dtype, reduce), expected(1, 0, elements));
     EXPECT_EQ(reduced("ring", ranks, elements, dtype, reduce_scatter), expected(1, kRoot * block, block));
+  }
+}
+
+torch::Tensor all_reduce(const torch::Tensor& mine, int /*ranks*/) {
+  dist::all_reduce(mine);
+  return mine;
+}
+
+/// ((x[order[c + 1]] + x[order[c + 2]]) + …) + x[order[c]] of one element.
+float fold_around(const std::vector<int>& order, std::size_t c, const std::vector<Values>& x, std::size_t at) {
+  float sum = x[static_cast<std::size_t>(order[(c + 1) % order.size()])][at];
+  for (std::size_t i = 2; i <= order.size(); ++i) sum += x[static_cast<std::size_t>(order[(c + i) % order.size()])][at];
+  return sum;
+}
+
+/// Of four ranks six orders, of 5 or 6 of the 32 PEs each; of five, four strides, of 8 PEs each; of six, two strides.
+TEST(FoldOrder, OfSeveralRingsIsThatOfTheRingOfThePe) {
+  const std::map<int, std::vector<std::vector<int>>> rings{
+      {4, {{0, 1, 2, 3}, {0, 3, 2, 1}, {0, 2, 3, 1}, {0, 1, 3, 2}, {0, 3, 1, 2}, {0, 2, 1, 3}}},
+      {5, {{0, 1, 2, 3, 4}, {0, 4, 3, 2, 1}, {0, 2, 4, 1, 3}, {0, 3, 1, 4, 2}}},
+      {6, {{0, 1, 2, 3, 4, 5}, {0, 5, 4, 3, 2, 1}}}};
+  constexpr std::int64_t kEach = 64, kPes = 32;
+  for (const auto& [ranks, orders] : rings) {
+    const std::int64_t elements = kEach * kPes, chunk = (kEach + ranks - 1) / ranks;
+    const Values sums = reduced("multi_ring_allreduce", ranks, elements, DType::f32, all_reduce);
+    std::vector<Values> x;
+    for (int rank = 0; rank < ranks; ++rank) x.push_back(elements_of(rank, elements));
+    std::vector<int> pes(orders.size());  // whose elements all are folded around it
+    for (std::int64_t pe = 0; pe < kPes; ++pe) {
+      for (std::size_t ring = 0; ring < orders.size(); ++ring) {
+        bool all = true;
+        for (std::int64_t i = 0; i < kEach && all; ++i) {
+          const auto at = static_cast<std::size_t>(pe * kEach + i), c = static_cast<std::size_t>(i / chunk);
+          all = fold_around(orders[ring], c, x, at) == sums[at];
+        }
+        pes[ring] += all ? 1 : 0;
+      }
+    }
+    if (ranks == 4) {
+      EXPECT_THAT(pes, ::testing::ElementsAre(6, 6, 5, 5, 5, 5));
+    } else {
+      EXPECT_THAT(pes, ::testing::Each(kPes / std::ssize(orders))) << ranks;
+    }
   }
 }
 

@@ -5,6 +5,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <array>
 #include <cmath>
 #include <cstdlib>
@@ -100,7 +101,12 @@ torch::Tensor host(std::int64_t elements, DType dtype, const Values& value) {
 /// One call of an operation on a rank, and whether it gave what it must.
 class OneCall {
  public:
-  OneCall(int rank, int ranks, const Cell& cell) : rank_(rank), ranks_(ranks), cell_(cell), count_(cell.count) {}
+  OneCall(int rank, int ranks, const Cell& cell)
+      : rank_(rank),
+        ranks_(ranks),
+        replicas_(runtime::current_context("test").simulation.topology().pes_per_sip()),
+        cell_(cell),
+        count_(cell.count) {}
 
   bool is_right(CollectiveOperation operation) const {
     const int root = ranks_ - 1;
@@ -173,16 +179,15 @@ class OneCall {
     return torch::equal(y.cpu(), host(count_, cell_.dtype, [&](std::int64_t i) { return of_replicas(i); }));
   }
   double of_replicas(std::int64_t i) const {
-    constexpr int kReplicas = 2;  // of the PEs of tiny
     double all = 0;
     bool first = true;
     for (int rank = 0; rank < ranks_; ++rank) {
-      for (int replica = 0; replica < kReplicas; ++replica) {
+      for (std::int64_t replica = 0; replica < replicas_; ++replica) {
         all = first ? value(rank, i) : folded(cell_.op, all, value(rank, i));
         first = false;
       }
     }
-    return cell_.op == ReduceOp::AVG ? all / (kReplicas * ranks_) : all;
+    return cell_.op == ReduceOp::AVG ? all / static_cast<double>(replicas_ * ranks_) : all;
   }
   double value(int rank, std::int64_t i) const {
     const double whole = element(cell_.op, ranks_, rank, i);
@@ -214,6 +219,7 @@ class OneCall {
   }
 
   int rank_, ranks_;
+  std::int64_t replicas_;  // of a tensor that is on all PEs
   const Cell& cell_;
   std::int64_t count_;
 };
@@ -267,10 +273,12 @@ void expect_right_or_refused(const CollectiveAlgorithm& algorithm, int rank, int
 
 /// Runs an algorithm on so many ranks: each cell right, or refused as it says; or the group, with its reason.
 void run_cells(const CollectiveAlgorithm& algorithm, int ranks, const std::string& memory,
-               const std::vector<Cell>& cells) {
-  SCOPED_TRACE(std::string(algorithm.name) + " on " + std::to_string(ranks) + ", queues in " + memory);
+               const std::vector<Cell>& cells, const std::string& topology = "tiny") {
+  SCOPED_TRACE(std::string(algorithm.name) + " on " + std::to_string(ranks) + " of " + topology + ", queues in " +
+               memory);
   std::string reason;
-  const auto options = machine_with(algorithm, ranks, "buffer_kind: " + memory);
+  auto options = machine_with(algorithm, ranks, "buffer_kind: " + memory);
+  options.topology = topology;
   const auto outcome = run_ranks(options, ranks, [&](int rank) {
     if (rank == 0 && ranks > 1) {
       auto& context = runtime::current_context("test");
@@ -329,6 +337,24 @@ TEST(CollectivesMatrix, IsRightOrRefusedInEveryPairOfItsProperties) {
   for (const auto& [group, cells] : groups) {
     if (kSanitized && ++turn % 10 != 0) continue;
     run_cells(algorithms[group[0]], kRanks[group[1]], kMemories[group[2]], cells);
+  }
+}
+
+/// Of a machine with 128 PEs in a SIP, of which few elements are on a part: each algorithm with the rows of a cover in
+/// turn, and a few of these where the whole table is not asked for.
+TEST(CollectivesMatrix, IsRightOrRefusedOnAShippedMachine) {
+  const auto algorithms = distributed::collective_algorithms();
+  const std::vector<std::int64_t> counts{1, 7, 1023};
+  const auto rows =
+      pairwise_cover({counts.size(), kTypes.size(), kReductions.size(), kPlacements.size(), 2, kMemories.size()});
+  const std::size_t step = kSanitized ? 60 : whole_table() ? 1 : 3;
+  for (std::size_t turn = 0; turn < std::max(rows.size(), algorithms.size()); turn += step) {
+    const Combination& row = rows[turn % rows.size()];
+    const CollectiveAlgorithm& algorithm = algorithms[turn / step % algorithms.size()];
+    Cell cell{counts[row[0]], kTypes[row[1]], kReductions[row[2]], kPlacements[row[3]], row[4] == 1};
+    // What 256 replicas add up to is exact in wide types.
+    if (algorithm.operation == CollectiveOperation::all_reduce_partials) cell = {cell.count, DType::f32};
+    run_cells(algorithm, turn % 2 == 0 ? 2 : 3, kMemories[row[5]], {cell}, "ahbm-2sip");
   }
 }
 

@@ -141,9 +141,9 @@ TEST(CclAllreduce, ReachesTheBandwidthOfAllLinksOfASip) {
     EXPECT_LE(reached, links * kSipLink) << wiring;
   };
   expect_share("ring_1d", "bidirectional_ring_allreduce", 2, 0.95);
-  // Messages for different links wait in one lane from the mesh to the IO chiplet. By the line it is 0.847; 64 MiB
-  // themselves take 209.6 us, 0.851.
-  expect_share("fully_connected", "direct_allreduce", 3, 0.845);
+  // Some lanes from the mesh to the IO chiplet have messages to two links. By the line it is 0.857; 256 MiB themselves
+  // take 775.7 us, 0.92.
+  expect_share("fully_connected", "multi_ring_allreduce", 3, 0.855);
   // The ways of a line of two SIPs share a link, on which their steps are not in time with each other.
   expect_share("torus_2d", "bidirectional_grid_allreduce", 2, 0.8);
 }

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <set>
 
 #include "distributed/algorithms/degree.h"
@@ -55,10 +56,12 @@ std::vector<RankPair> both_ways(std::vector<RankPair> channels) {
 }
 
 CostStep both_ways(CostStep step) {
+  int ways = 0;
+  for (const CostStep::Message& message : step.messages) ways = std::max(ways, message.way + 1);
   for (std::size_t i = 0, one_way = step.messages.size(); i < one_way; ++i) {
     step.messages[i].weight /= 2;
-    const auto [from, to, weight] = step.messages[i];
-    step.messages.push_back({to, from, weight});
+    const auto [from, to, weight, way] = step.messages[i];
+    step.messages.push_back({to, from, weight, ways + way});
   }
   return step;
 }

@@ -109,7 +109,7 @@ std::vector<CostStep> four_way_steps(const GroupShape& ranks) {
     const auto pace = static_cast<double>(step.times);
     for (int rank = 0; rank < ranks; ++rank) {
       step.messages.push_back({rank, rank / columns * columns + (rank + 1) % columns, in_row * (columns - 1) / pace});
-      step.messages.push_back({rank, (rank + columns) % ranks, in_column * (rows - 1) / pace});
+      step.messages.push_back({rank, (rank + columns) % ranks, in_column * (rows - 1) / pace, 1});
     }
     return both_ways(step);
   };

@@ -18,6 +18,7 @@
 #include "distributed/algorithms/own_ranges.h"
 #include "distributed/algorithms/reduction.h"
 #include "distributed/algorithms/ring.h"
+#include "distributed/algorithms/ring_reduction.h"
 #include "distributed/algorithms/shard_chunks.h"
 
 namespace kernbench::distributed {
@@ -85,7 +86,7 @@ class RingReduction {
 void reduce_around_ring(const RankView& ranks, const CollectiveArguments& arguments) {
   if (ranks.size == 1) return;
   for_each_own_range(arguments,
-                     [&](Range shard) { RingReduction(ranks, *arguments.tensor, arguments.reduction, shard).run(); });
+                     [&](Range shard) { reduce_around(ranks, *arguments.tensor, arguments.reduction, shard); });
   finish_sending();
 }
 
@@ -94,6 +95,10 @@ void reduce_both_ways(const RankView& ranks, const CollectiveArguments& argument
 }
 
 }  // namespace
+
+void reduce_around(const RankView& ring, const tl::Tensor& x, ReduceOp op, Range range) {
+  RingReduction(ring, x, op, range).run();
+}
 
 CollectiveAlgorithm ring_allreduce() {
   return {.name = "ring_allreduce",

@@ -12,6 +12,7 @@ CollectiveAlgorithm halving_doubling_allreduce();
 CollectiveAlgorithm double_tree_allreduce();
 CollectiveAlgorithm bidirectional_ring_allreduce();
 CollectiveAlgorithm bidirectional_grid_allreduce();
+CollectiveAlgorithm multi_ring_allreduce();
 CollectiveAlgorithm hierarchical_allreduce();
 CollectiveAlgorithm ring_broadcast();
 CollectiveAlgorithm bidirectional_ring_broadcast();
@@ -44,6 +45,7 @@ std::span<const CollectiveAlgorithm> collective_algorithms() {
       double_tree_allreduce(),
       bidirectional_ring_allreduce(),
       bidirectional_grid_allreduce(),
+      multi_ring_allreduce(),
       hierarchical_allreduce(),
       ring_broadcast(),
       bidirectional_ring_broadcast(),
