@@ -32,6 +32,8 @@ constexpr double kSecondLaunchNs = 2500;
 constexpr std::int64_t kLargestTile = 4096;
 /// A plan gives way to another one when that is expected to be so much shorter. So small changes of a machine change
 /// few plans, and of plans that are about equal the one with larger tiles, longer steps and fewer loads under way wins.
+/// Where measurements are cheap their times need no margin: several of them, one after the other, would add up to more
+/// than any of them. Dear ones are long, and some end early with an estimate.
 constexpr double kMargin = 0.98;
 /// Grids whose best tiles are replayed: so many at most, and none whose estimate is so many times the least. The
 /// estimate is between a half and the double of what it should be where many programs share links.
@@ -43,8 +45,11 @@ constexpr std::size_t kMeasured = 6;
 constexpr std::size_t kMeasuredInOneStep = 2;
 constexpr std::size_t kMeasuredOfGrid = 3;
 constexpr double kMeasuredWithin = 1.15;
-/// Of so many ways to share a product beside the best one tiles near theirs are replayed, too.
+/// Of so many ways to share a product beside the best one tiles near theirs are replayed, too: of those whose first
+/// replays take so many times the least at most. The estimate's tiles for a grid change from one machine to the next,
+/// and the grid must not drop out with them.
 constexpr std::size_t kRefinedGrids = 2;
+constexpr double kRefinedWithin = 1.5;
 /// Of so many of the plans that are shortest, programs also load together what several of them need. assumption: some
 /// seconds for a shape are worth a better plan.
 constexpr std::size_t kTogetherPlans = 4;
@@ -61,10 +66,16 @@ constexpr std::int64_t kFewestTogether = 32;
 /// takes for theirs: their tiles are narrow, so that loads and the array's fill show. Measured with 4097^3 on
 /// ahbm-1sip.
 constexpr double kEdgesLeave = 0.9, kEdgesCost = 2;
-/// The vector engine's part of a step is worth trying where it is at least so much, measured for so many of the
-/// plans that are shortest without.
+/// The vector engine's part of a step is worth trying where it is at least so much, measured for so many ways to share
+/// the product: those with the shortest replays, which know nothing of that engine. Where measurements are dear, in
+/// parts of what a product may cost, for so many of the plans that are shortest without.
 constexpr double kLeastVectorShare = 0.05;
+constexpr std::size_t kVectorGrids = 3;
+constexpr double kCheap = 0.003;
 constexpr std::size_t kVectorPlans = 2;
+/// Steps that suit both engines on many machines, and are tried on every one: of this length, the first of half of it,
+/// and so many under way.
+constexpr std::int64_t kSharedStep = 128, kSharedDepth = 2;
 /// Its parts are of so many items: whole accesses of 64 B of the shipped machines where steps are long. Short steps are
 /// those of matrices whose rows are cut over the PEs, and there each item is a row.
 constexpr std::int64_t kVectorItems = 32, kVectorRows = 4, kLongStep = 256;
@@ -232,7 +243,8 @@ class Planner {
     GemmReplay replay(problem_, topology_, law_, pes_, operands_);
     Best best;
     for (const Best& finalist : finalists) {
-      if (finalist.ns < kFinalistsWithin * least) try_replay(replay, *finalist.candidate, finalist.tiles, best);
+      if (finalist.ns < kFinalistsWithin * least)
+        try_replay(replay, *finalist.candidate, finalist.tiles, best, kRefinedWithin);
     }
     // Before the best one is refined: the others have not been, either.
     std::vector<Best> others = timer_ ? best_of_other_grids(best) : std::vector<Best>();
@@ -242,11 +254,11 @@ class Planner {
     return least_measured(best, candidates);
   }
 
-  /// The shortest replays of other ways to share the product, of those about as short as that of `best`.
+  /// The shortest replays of other ways to share the product.
   std::vector<Best> best_of_other_grids(const Best& best) const {
     std::vector<Best> others;
     for (const Best& one : replayed_) {
-      if (one.candidate == best.candidate || one.ns > kMeasuredWithin * best.ns) continue;
+      if (one.candidate == best.candidate || one.ns > kRefinedWithin * best.ns) continue;
       const auto same = std::ranges::find(others, one.candidate, &Best::candidate);
       if (same == others.end())
         others.push_back(one);
@@ -323,6 +335,9 @@ class Planner {
     return times.ns;
   }
 
+  bool measures_cheaply() const { return cost_ <= kCheap; }
+  double margin() const { return measures_cheaply() ? 1 : kMargin; }
+
   /// How many of so many plans may be measured, of which each is taken to cost what the first one did.
   std::size_t affordable(std::size_t wanted) {
     if (cost_ > 0) wanted = std::min(wanted, static_cast<std::size_t>(std::max(left_ / cost_, 0.0)));
@@ -356,8 +371,8 @@ class Planner {
     tried.clear();
     if (best.plan.vector_share > 0) add(best.plan);
     if (problem_.tile_k == 0 && mates.ns < kLongerStepsWithin * best.ns) add_longer_steps(tried, mates.plan);
-    const bool shorter = mates.ns < kMargin * best.ns;
-    take_shorter(std::move(tried), shorter ? best = std::move(mates) : best, shorter ? 1 : kMargin);
+    const bool shorter = mates.ns < margin() * best.ns;
+    take_shorter(std::move(tried), shorter ? best = std::move(mates) : best, shorter ? 1 : margin());
     return best;
   }
 
@@ -400,15 +415,13 @@ class Planner {
     }
   }
 
-  /// The first of `plans` in `order`, which takes `ns`, or one of the first few with a part for the vector engine: with
-  /// their steps, then with others. Two engines want shorter steps, more of them under way.
+  /// The first of `plans` in `order`, which takes `ns`, or a plan with a part for the vector engine: with the steps of
+  /// the shortest ones, then with others. Two engines want shorter steps, more of them under way.
   Timed with_vector_share(const std::vector<GemmPlan>& plans, std::span<const std::size_t> order, double ns) {
     Timed best{plans[order[0]], ns};
-    std::vector<GemmPlan> shared;
-    for (const std::size_t i : worth_sharing(plans, order)) add_shared(shared, plans[i], tiles_of(plans[i]));
-    take_shorter(std::move(shared), best);
+    take_shorter(measures_cheaply() ? worth_sharing() : worth_sharing(plans, order), best);
     if (best.plan.vector_share == 0) return best;
-    shared.clear();
+    std::vector<GemmPlan> shared;
     add_steps_for_both(shared, best.plan);
     take_shorter(std::move(shared), best);
     return best;
@@ -419,12 +432,32 @@ class Planner {
     const GemmTiles found = tiles_of(plan);
     for (const std::int64_t k : {found.k, found.k / 2}) {
       for (const std::int64_t depth : {2, 3}) {
-        if (problem_.depth > 0 && depth != problem_.depth) continue;
-        GemmTiles tiles = found;
-        tiles.k = tiles.first_k = k, tiles.depth = depth;
-        if (tiles != found && k > 0 && (problem_.tile_k == 0 || k == found.k)) add_shared(shared, plan, tiles);
+        for (const std::int64_t part : {1, 2}) {
+          if (part > 1 && !measures_cheaply()) continue;
+          GemmTiles tiles = found;
+          tiles.k = k, tiles.first_k = k / part, tiles.depth = depth;
+          if (tiles != found && tiles.first_k > 0 && are_free(tiles, found)) add_shared(shared, plan, tiles);
+        }
       }
     }
+  }
+
+  /// The first few of `order`, and the first few that have several steps under way.
+  std::vector<GemmPlan> worth_sharing(const std::vector<GemmPlan>& plans, std::span<const std::size_t> order) const {
+    std::vector<GemmPlan> shared;
+    std::size_t deep = 0;
+    for (std::size_t place = 0; place < order.size(); ++place) {
+      const GemmPlan& plan = plans[order[place]];
+      const bool several = plan.depth > 1;
+      if (place < kVectorPlans || (several && deep < kVectorPlans)) add_shared(shared, plan, tiles_of(plan));
+      if (several) ++deep;
+    }
+    return shared;
+  }
+
+  /// Whether the caller leaves it to the library to take these steps in place of `found`.
+  bool are_free(const GemmTiles& tiles, const GemmTiles& found) const {
+    return (problem_.tile_k == 0 || tiles.k == found.k) && (problem_.depth == 0 || tiles.depth == problem_.depth);
   }
 
   /// Whether writing and reading the sums of `parts` of k is little beside reading B once.
@@ -461,17 +494,30 @@ class Planner {
     return best;
   }
 
-  /// The first few of `order`, and the first few that have several steps under way.
-  static std::vector<std::size_t> worth_sharing(const std::vector<GemmPlan>& plans,
-                                                std::span<const std::size_t> order) {
-    std::vector<std::size_t> all;
-    std::size_t deep = 0;
-    for (std::size_t place = 0; place < order.size(); ++place) {
-      const bool several = plans[order[place]].depth > 1;
-      if (place < kVectorPlans || (several && deep < kVectorPlans)) all.push_back(order[place]);
-      if (several) ++deep;
+  /// Plans with a part for the vector engine: for each of a few ways to share the product that with steps which suit
+  /// both engines on many machines, and of the shortest replays one with one step and one with several under way.
+  std::vector<GemmPlan> worth_sharing() const {
+    std::vector<GemmPlan> shared;
+    std::map<const Candidate*, std::array<bool, 2>> there;
+    for (const Best& one : replayed_) {
+      const bool is_new = !there.contains(one.candidate);
+      if (is_new && there.size() == kVectorGrids) continue;
+      if (is_new) add_with_shared_steps(shared, one);
+      bool& is_there = there[one.candidate][one.tiles.depth > 1];
+      if (is_there) continue;
+      const std::size_t before = shared.size();
+      add_shared(shared, finished(one), one.tiles);
+      is_there = shared.size() > before;
     }
-    return all;
+    return shared;
+  }
+
+  void add_with_shared_steps(std::vector<GemmPlan>& shared, Best one) const {
+    const GemmTiles found = one.tiles;
+    one.tiles.k = kSharedStep, one.tiles.first_k = kSharedStep / 2, one.tiles.depth = kSharedDepth;
+    // The ranges are made for these steps: where each program begins along k depends on them.
+    if (one.candidate->block.k > kSharedStep && are_free(one.tiles, found))
+      add_shared(shared, finished(one), one.tiles);
   }
 
   static GemmTiles tiles_of(const GemmPlan& plan) {
@@ -484,11 +530,16 @@ class Planner {
     plan.vector_share = vector_share(plan);
     plan.tcm_bytes = law_.tcm_bytes(tiles) + 2 * law_.sum_bytes(tiles);
     if (plan.vector_share < kLeastVectorShare || vector_length(plan, plan.tile_k) == 0) return;
-    if (plan.tcm_bytes <= law_.tcm_budget()) shared.push_back(std::move(plan));
+    const auto is_same = [&](const GemmPlan& other) {
+      return tiles_of(other) == tiles && other.cubes == plan.cubes && other.pes == plan.pes &&
+             other.more_k == plan.more_k && other.edges.size() == plan.edges.size();
+    };
+    if (plan.tcm_bytes <= law_.tcm_budget() && std::ranges::none_of(shared, is_same)) shared.push_back(std::move(plan));
   }
 
   /// Measures the first of `plans`, as many as may be; the shortest replaces `best` when it is shorter by the margin.
-  void take_shorter(std::vector<GemmPlan> plans, Timed& best, double margin = kMargin) {
+  void take_shorter(std::vector<GemmPlan> plans, Timed& best) { take_shorter(std::move(plans), best, margin()); }
+  void take_shorter(std::vector<GemmPlan> plans, Timed& best, double margin) {
     plans.resize(affordable(plans.size()));
     if (plans.empty()) return;
     const std::vector<double> times = timer_(plans, margin * best.ns).ns;
@@ -545,9 +596,11 @@ class Planner {
     return all;
   }
 
-  void try_replay(GemmReplay& replay, const Candidate& candidate, const GemmTiles& tiles, Best& best) {
+  /// Where there is a timer, a replay ends that takes `within` times the shortest so far.
+  void try_replay(GemmReplay& replay, const Candidate& candidate, const GemmTiles& tiles, Best& best,
+                  double within = kMeasuredWithin) {
     if (law_.tcm_bytes(tiles) > law_.tcm_budget()) return;
-    const double limit = (timer_ ? kMeasuredWithin : kMargin) * best.ns - candidate.more;
+    const double limit = (timer_ ? within : kMargin) * best.ns - candidate.more;
     const double ns = replay.time(ranges(candidate, tiles), candidate.block, tiles, limit) + candidate.more;
     if (timer_ && std::isfinite(ns)) replayed_.push_back({ns, &candidate, tiles});
     if (ns < kMargin * best.ns) best = {ns, &candidate, tiles};

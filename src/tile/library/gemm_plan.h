@@ -87,6 +87,7 @@ struct GemmPlan {
   struct Grid {
     std::int64_t batch = 1, m = 1, n = 1, k = 1;
     std::int64_t count() const { return batch * m * n * k; }
+    bool operator==(const Grid&) const = default;
   };
   Grid cubes, pes;
   std::int64_t split_k = 1;
