@@ -127,7 +127,7 @@ TEST(FoldOrder, OfARingInBothDirectionsIsTheOppositeOneOnEveryOtherRow) {
   }
 }
 
-torch::Tensor all_reduce(const torch::Tensor& mine, int /*ranks*/) {
+torch::Tensor reduce_to_all(const torch::Tensor& mine, int /*ranks*/) {
   dist::all_reduce(mine);
   return mine;
 }
@@ -148,7 +148,7 @@ TEST(FoldOrder, OfSeveralRingsIsThatOfTheRingOfThePe) {
   constexpr std::int64_t kEach = 64, kPes = 32;
   for (const auto& [ranks, orders] : rings) {
     const std::int64_t elements = kEach * kPes, chunk = (kEach + ranks - 1) / ranks;
-    const Values sums = reduced("multi_ring_allreduce", ranks, elements, DType::f32, all_reduce);
+    const Values sums = reduced("multi_ring_allreduce", ranks, elements, DType::f32, reduce_to_all);
     std::vector<Values> x;
     for (int rank = 0; rank < ranks; ++rank) x.push_back(elements_of(rank, elements));
     std::vector<int> pes(orders.size());  // whose elements all are folded around it
