@@ -16,6 +16,8 @@
 #include "ranks.h"
 #include "spawning.h"
 #include "support/sanitizers.h"
+#include "tile/program/program.h"
+#include "tile/stream/operation_stream.h"
 
 namespace kernbench::testing::without_effect_test {
 namespace {
@@ -200,6 +202,7 @@ TEST(WithoutEffect, IsAJudgedCollectiveOfReplicasAndOfRanksOfOnePe) {
 struct Interrupted {
   explicit Interrupted(Time delay, const SimulateOptions& options = machine_of(3)) {
     outcome = run_ranks(options, 3, [&](int rank) {
+      if (rank == 0) simulation().operations().subscribe(stores, {tile::Topic::operations});
       dist::init_process_group("ahbm", rank, 3);
       const Tensor x = pattern(rank, 1, kMany), y = pattern(rank, 2, kMany);
       dist::broadcast(y, 0);
@@ -207,7 +210,10 @@ struct Interrupted {
       const auto before = x.cpu();
       dist::barrier();
       const auto work = rank == 2 ? nullptr : dist::broadcast(x, 0, {}, true);
-      if (rank == 2) sim::this_fiber::sleep(delay);
+      if (rank == 2) {
+        stores.begin = now();
+        sim::this_fiber::sleep(delay);
+      }
       try {
         if (rank == 2) dist::barrier();
         if (rank != 2) work->synchronize();
@@ -221,7 +227,17 @@ struct Interrupted {
       when = now();
     });
   }
+  /// When stores of a SIP's PEs have landed, from the time on at which rank 2 waits.
+  struct Stores final : tile::OperationConsumer {
+    void on_operation(const tile::OperationRecord& operation) override {
+      if (operation.program().coordinate().sip.value != 1 || operation.kind() != std::string("store")) return;
+      if (begin > Time::zero()) landed.push_back(operation.times().effect - begin);
+    }
+    Time begin;
+    std::vector<Time> landed;
+  };
   static constexpr std::int64_t kMany = 1 << 15;
+  Stores stores;
   RanksResult outcome;
   std::string text;
   bool unchanged = false;
@@ -245,6 +261,17 @@ TEST(WithoutEffect, IsWhatIsOnItsWayWhenACollectiveIsJudged) {
     EXPECT_TRUE(exact.unchanged) << to_text(delay);
     EXPECT_EQ(exact.when, fast.when);
     EXPECT_EQ(exact.text, fast.text);
+  }
+}
+
+/// Programs are cancelled one picosecond after the judgement, and a store may land before they are.
+TEST(WithoutEffect, IsAStoreThatLandsBeforeItsProgramIsCancelled) {
+  const Interrupted late(Time::microseconds(500));
+  ASSERT_GE(late.stores.landed.size(), 2u);
+  for (const Time landed : {late.stores.landed.front(), late.stores.landed.back()}) {
+    const Interrupted just_before(landed - Time::picoseconds(1));
+    EXPECT_THAT(just_before.text, HasSubstr("Culprit rank 2;"));
+    EXPECT_TRUE(just_before.unchanged);
   }
 }
 

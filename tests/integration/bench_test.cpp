@@ -125,6 +125,23 @@ TEST(Benches, HaveAReportOfOneScreenOnSixteenSips) {
   }
 }
 
+/// As `kernbench run NAME` runs them, with the sizes that they have without parameters, and with as many ranks as SIPs;
+/// 8 heads and 8 experts do not divide into 16.
+TEST(Benches, HaveAReportOfOneScreenAtFullSizeOnSixteenSipsOfAShippedMachine) {
+  const char* const whole = std::getenv("KERNBENCH_WHOLE_TABLE");  // NOLINT(concurrency-mt-unsafe): nobody sets it
+  if (whole == nullptr) GTEST_SKIP() << "minutes: make test-full";
+  for (const auto& bench : cli::built_in_benches()) {
+    SimulateOptions options;
+    options.topology = "ahbm-2sip";
+    options.data = false;
+    options.overrides = {"system.sips.count=16"};
+    cli::ParameterTexts parameters;
+    if (bench.name == "gpt") parameters = {{"tp", "8"}, {"pp", "2"}};
+    if (bench.name == "moe") parameters = {{"experts", "16"}, {"tokens", "32"}};  // all of them take minutes
+    expect_one_screen(run_built_in(bench.name, parameters, options), bench.name + " on 16 SIPs of ahbm-2sip");
+  }
+}
+
 TEST(Benches, HaveAReportOfOneScreenOnManySips) {
   struct Run {
     const char* bench;
