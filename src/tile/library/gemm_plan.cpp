@@ -302,7 +302,7 @@ class Planner {
   };
 
   /// `best`, whose programs load together what several of them need, or another one of `plans` so, or with longer steps
-  /// or a part for the vector engine. Where loading together takes no longer for the first of `plans`, the others are
+  /// or a part for the vector engine. Where loading together is shorter for the first of `plans`, the others are
   /// not measured without: that takes several times as long, since a load of one program's own goes to each holder.
   Timed least_of_mates(Timed best, const std::vector<GemmPlan>& plans) {
     std::vector<GemmPlan> in_steps, in_one;
