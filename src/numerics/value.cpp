@@ -109,7 +109,7 @@ TileView view(Executor& executor, const Value& value) {
   return look_at(executor, value.dtype(), value.shape(), *value.storage()->contents);
 }
 
-AlignedBytes take_bytes(Value value) {
+AlignedBytes take_bytes(const Value& value) {
   assert(value.storage().use_count() == 1 && value.storage()->contents.use_count() == 1);
   return std::move(value.storage()->contents->bytes);
 }

@@ -81,7 +81,7 @@ struct Item {
 Item item(Executor& executor, const Value& value);
 
 /// The bytes of a computed value, which has none from then on. REQUIRES: view() has shown it; nobody else has it.
-AlignedBytes take_bytes(Value value);
+AlignedBytes take_bytes(const Value& value);
 
 /// Submits `look`, to be called with the computed value on any thread; what it throws becomes an error of the run under
 /// `key` (assertions on values, checks). Nothing happens for a value without data.

@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "distributed/spawning.h"
 #include "kernbench/kernbench.h"
 #include "ranks.h"
 #include "sim/fiber.h"
@@ -18,9 +19,6 @@ using dist::ReduceOp;
 using ::testing::AllOf;
 using ::testing::HasSubstr;
 
-Time now() {
-  return sim::this_fiber::scheduler().now();
-}
 const auto kDevice = torch::dtype(torch::kFloat).device("ahbm");
 
 std::string all_errors(const RanksResult& outcome) {

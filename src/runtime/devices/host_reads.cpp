@@ -185,7 +185,7 @@ std::optional<std::vector<tensor::HostBytes>> SimulatedDevices::try_read(
   if (!data_enabled()) return std::nullopt;
   std::vector<tensor::HostBytes> contents;
   for (std::size_t i = 0; i < parts->size(); ++i) {
-    BoxTransfer& part = (*parts)[i];
+    const BoxTransfer& part = (*parts)[i];
     if (part.elements == 0 || !part.value.has_data()) {
       contents.emplace_back();
       continue;
@@ -193,7 +193,7 @@ std::optional<std::vector<tensor::HostBytes>> SimulatedDevices::try_read(
     const auto view = numerics::view(simulation_.executor(), part.value);
     check_valid(*mine, boxes[i], view, why);
     check_replicas(simulation_, *mine, (*replicas)[i], why);
-    contents.push_back(numerics::take_bytes(std::move(part.value)));
+    contents.push_back(numerics::take_bytes(part.value));
   }
   return contents;
 }
