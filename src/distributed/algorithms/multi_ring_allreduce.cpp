@@ -93,7 +93,7 @@ void reduce_around_rings(const RankView& ranks, const CollectiveArguments& argum
 }
 
 std::string multi_ring_refusal(const GroupDescription& group) {
-  if (group.rank_per_pe || group.machine.sip.cubes.count() * group.machine.cube.pes.count() == 1)
+  if (group.rank_per_pe || group.machine.pes_per_sip() == 1)
     return "each rank has one PE, which goes around one ring only; ring_allreduce does the same";
   return all_pairs_refusal(group);
 }

@@ -23,7 +23,7 @@ class Task {
   std::int64_t bytes = 0;
   std::function<void()> work;
   Progress progress = Progress::waiting;
-  bool asked = true;  // for its result, or it runs without being asked
+  bool asked = false;  // for its result, or it runs without being asked
   std::size_t unfinished_dependencies = 0;
   std::vector<TaskHandle> dependencies;  // those unfinished at submission; dropped at the end, so chains never grow
   std::vector<TaskHandle> dependents;
@@ -236,7 +236,6 @@ TaskHandle Executor::submit(const OperationKey& key, std::span<const TaskHandle>
     ++task->unfinished_dependencies;
   }
   state_->outstanding.emplace(task->sequence, task);
-  task->asked = false;
   ++state_->unasked;
   if (when == When::soon) state_->ask(task);
   while (state_->over_limit()) state_->help(lock);

@@ -64,6 +64,11 @@ class Region {
 
   std::uint64_t address() const { return address_; }
   std::int64_t size() const { return size_; }
+  /// The rectangle is all of it, in its order.
+  bool is_whole(const Rectangle& where) const {
+    return where.begin == 0 && (where.rows == 1 || where.stride == where.row_bytes) &&
+           where.rows * where.row_bytes == size_;
+  }
 
   // ---- the simulation thread, in simulated order ---------------------------------------------------------------
 
@@ -146,10 +151,6 @@ class Region {
     });
   }
   void forget_finished();
-  bool is_whole(const Rectangle& where) const {
-    return where.begin == 0 && (where.rows == 1 || where.stride == where.row_bytes) &&
-           where.rows * where.row_bytes == size_;
-  }
 
   std::uint64_t address_;
   std::int64_t size_;

@@ -105,9 +105,7 @@ struct ScatterTask {
   static constexpr std::int64_t kLeastShared = 16 * 1024;
 
   static bool fills_region(const RegionPiece& piece) {
-    const Rectangle& where = piece.where;
-    return where.begin == 0 && (where.rows == 1 || where.stride == where.row_bytes) &&
-           where.rows * where.row_bytes == piece.region->size() && piece.region->size() >= kLeastShared;
+    return piece.region->is_whole(piece.where) && piece.region->size() >= kLeastShared;
   }
 
   /// Several regions are filled, each once.
