@@ -51,6 +51,7 @@ class IntrusiveList {
   std::size_t size() const { return size_; }
   /// REQUIRES: !empty().
   T& front() const { return *first_; }
+  T& back() const { return *last_; }
   Iterator begin() const { return Iterator(first_); }
   Iterator end() const { return Iterator(); }
 

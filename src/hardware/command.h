@@ -38,6 +38,7 @@ struct Timeline {
   bool ready_in_order = false;  // ready_by gave no operand: it had to come first, for it touches the same bytes
   Time translation;  // DMA: from the end of its set-up, until all its pages are translated; zero when the TLB has them
   Time waited;  // between started and finished: queues for credits or the message, multicasts for the other members
+  Time own;     // of the time from started to finished, what comes behind the finish of the command before
 };
 
 /// The arrival of the last segment that a receive had to wait for.
@@ -108,6 +109,7 @@ class Command : public Counted, public sim::WaitNode {
 
   SmallVector<CommandRef, 4> dependencies;  // must have finished before this one starts; cleared when it is ready
   std::size_t operands = 0;                 // so many of the first dependencies produce operands; the others are order
+  const Command* adds_to = nullptr;         // GEMM: the dependency that computes the sums which this one begins with
   CommandObserver* observer = nullptr;      // must outlive the command's finish
   bool watched = false;                     // the observer is told of its stages, and its transfers are logged
 
@@ -143,6 +145,7 @@ class Command : public Counted, public sim::WaitNode {
   CommandQueue* queue = nullptr;  // in which it waits or is executed
   bool under_way = false;         // started and not finished
   bool cancelled = false;         // its program was: it does not start any more
+  bool continues = false;         // adds_to is directly before it in the queue
   std::int32_t unfinished_dependencies = 0;
   SmallVector<Command*, 4> dependents;
   ListLink<Command> in_queue;  // on its way to the queue, waiting in it, or under way

@@ -22,8 +22,9 @@ struct ComputeModel {
   ComputeLaw law;
 };
 
-constexpr std::array kGemmModels{ComputeModel{"systolic", systolic_end}, ComputeModel{"scale_sim_os", scale_sim_end}};
-constexpr std::array kVectorModels{ComputeModel{"simd", simd_end}};
+constexpr std::array kGemmModels{ComputeModel{"systolic", {systolic_end, systolic_follow}},
+                                 ComputeModel{"scale_sim_os", {scale_sim_end}}};
+constexpr std::array kVectorModels{ComputeModel{"simd", {simd_end}}};
 
 constexpr bool same_names(std::span<const ComputeModel> models, std::span<const std::string_view> names) {
   return std::ranges::equal(models, names, {}, &ComputeModel::name);
@@ -34,7 +35,7 @@ static_assert(topology::BuiltInModels::hbm.size() == 1 && topology::BuiltInModel
 
 ComputeLaw find_law(std::span<const ComputeModel> models, const std::string& name) {
   const auto found = std::ranges::find(models, name, &ComputeModel::name);
-  return found == models.end() ? nullptr : found->law;
+  return found == models.end() ? ComputeLaw() : found->law;
 }
 
 template <class Registered>

@@ -13,10 +13,15 @@
 
 namespace kernbench::hardware {
 
-/// The law of a compute engine: when a command ends that starts at `start`. Later than `start`.
-using ComputeLaw = Time (*)(const topology::PeSpec& pe, const Command& command, Time start);
+/// The law of a compute engine.
+struct ComputeLaw {
+  /// When a command ends that starts at `start`: later than `start`. Null: the model is not built in.
+  Time (*end)(const topology::PeSpec& pe, const Command& command, Time start) = nullptr;
+  /// When `next` may start at the earliest behind a command that has started. Null: when that one has ended.
+  Time (*follow)(const topology::PeSpec& pe, const Command& before, const Command& next) = nullptr;
+};
 
-/// The built-in law of a model's name; null for a name that is not built in.
+/// The built-in law of a model's name; without an `end` for a name that is not built in.
 ComputeLaw gemm_law(const std::string& model);
 ComputeLaw vector_law(const std::string& model);
 

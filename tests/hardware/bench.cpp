@@ -98,9 +98,11 @@ CommandRef make_command(Work work, const char* kind, sim::AgentId agent, std::ui
   return command;
 }
 
-CommandRef ProgramScope::submit(Work work, const char* kind, const std::vector<CommandRef>& dependencies) {
+CommandRef ProgramScope::submit(Work work, const char* kind, const std::vector<CommandRef>& dependencies,
+                                const Command* adds_to) {
   const CommandRef command = make_command(std::move(work), kind, agent_, next_++, &log_);
   command->dependencies.assign(dependencies);
+  command->adds_to = adds_to;
   mine_.push_back(command);
   log_.operations.push_back(command);
   machine_.pe(pe_).submit(command);
@@ -138,6 +140,10 @@ CommandRef ProgramScope::receive(const Channel& channel, std::int64_t bytes, std
 
 CommandRef ProgramScope::gemm(GemmWork work, const std::vector<CommandRef>& dependencies) {
   return submit(work, "dot", dependencies);
+}
+
+CommandRef ProgramScope::accumulate(GemmWork work, const CommandRef& before) {
+  return submit(work, "dot", {before}, before.get());
 }
 
 CommandRef ProgramScope::vector(VectorWork work, const std::vector<CommandRef>& dependencies) {

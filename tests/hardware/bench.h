@@ -102,6 +102,8 @@ class ProgramScope {
                   const std::vector<CommandRef>& dependencies = {});
   CommandRef receive(const Channel& channel, std::int64_t bytes, std::uint64_t tag = 0);
   CommandRef gemm(GemmWork work, const std::vector<CommandRef>& dependencies = {});
+  /// Adds to the sums of `before`.
+  CommandRef accumulate(GemmWork work, const CommandRef& before);
   CommandRef vector(VectorWork work, const std::vector<CommandRef>& dependencies = {});
   void wait_all();
 
@@ -110,7 +112,8 @@ class ProgramScope {
   sim::AgentId agent() const { return agent_; }
 
  private:
-  CommandRef submit(Work work, const char* kind, const std::vector<CommandRef>& dependencies = {});
+  CommandRef submit(Work work, const char* kind, const std::vector<CommandRef>& dependencies = {},
+                    const Command* adds_to = nullptr);
 
   Machine& machine_;
   PeCoordinate pe_;

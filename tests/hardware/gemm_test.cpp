@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <vector>
 
 #include "bench.h"
 #include "hardware/gemm/systolic.h"
@@ -110,10 +111,161 @@ TEST(Systolic, ACommandRunsFromAClockEdgeToAClockEdge) {
   EXPECT_EQ(dot.times.started, dot.times.issued);
 }
 
-TEST(Systolic, CommandsRunOneAfterTheOtherInOrder) {
+/// The end of so many cycles from an edge.
+Time cycles_after(Time edge, std::int64_t cycles) {
+  const Clock clock(Frequency::megahertz(1499));
+  return clock.edge(clock.cycle_at_or_after(edge) + cycles);
+}
+
+TEST(Systolic, OperandsOfACommandEnterBehindThoseOfTheOneBefore) {
+  Bench bench(tiny());
+  bench.run(at(0, 0, 0), [](ProgramScope& p) {
+    for (int i = 0; i < 3; ++i) p.gemm({1, 9, 16, 1000});
+  });
+  const auto& all = bench.log.operations;
+  for (int i = 0; i < 3; ++i) {
+    EXPECT_EQ(all[i]->times.finished, cycles_after(all[i]->times.started, 2 * 1000 + 2 * 8 + 16 - 2));
+    EXPECT_EQ(all[i]->times.effect, all[i]->times.finished);
+    if (i == 0) continue;
+    EXPECT_EQ(all[i]->times.started, cycles_after(all[i - 1]->times.started, 2 * 1000));
+    EXPECT_EQ(all[i]->times.started_by.name, all[i - 1]->command_name());
+  }
+  EXPECT_LT(all[2]->times.issued, all[0]->times.finished);
+}
+
+TEST(Systolic, TheTimesOfTheEngineAreCountedOnce) {
   Bench bench(tiny());
   bench.run(at(0, 0, 0), [](ProgramScope& p) {
     for (int i = 0; i < 3; ++i) p.gemm({1, 8, 16, 1000});
+  });
+  const auto& all = bench.log.operations;
+  const CommandQueue* const queue = all[0]->queue;
+  EXPECT_EQ(queue->busy(), all[2]->times.finished - all[0]->times.started);
+  EXPECT_EQ(all[0]->times.own, all[0]->times.finished - all[0]->times.started);
+  EXPECT_EQ(all[1]->times.own, all[1]->times.finished - all[0]->times.finished);
+  EXPECT_EQ(all[0]->times.own + all[1]->times.own + all[2]->times.own, queue->busy());
+}
+
+TEST(Systolic, ACommandThatIsReadyLateStartsThen) {
+  Bench bench(tiny());
+  bench.run(at(0, 0, 0), [](ProgramScope& p) {
+    p.gemm({1, 8, 16, 10});
+    p.gemm({1, 8, 16, 10}, {p.load({leg(p.pe(), 0, 30'000)})});
+  });
+  const auto& all = bench.log.operations;
+  EXPECT_EQ(all[2]->times.started, all[1]->times.finished);
+  EXPECT_GT(all[2]->times.started, all[0]->times.finished);
+  EXPECT_FALSE(all[2]->times.started_by.known());
+}
+
+TEST(Systolic, ResultsLeaveInTheOrderOfTheCommands) {
+  Bench bench(tiny());
+  bench.run(at(0, 0, 0), [](ProgramScope& p) {
+    p.gemm({1, 8, 16, 1000});
+    p.gemm({1, 1, 1, 4});  // 1 cycle of skew and drain after those of 30
+    p.gemm({1, 1, 1, 40});
+  });
+  const auto& all = bench.log.operations;
+  EXPECT_EQ(all[1]->times.started, cycles_after(all[0]->times.started, 1000));
+  EXPECT_EQ(all[1]->times.finished, all[0]->times.finished);
+  EXPECT_EQ(all[2]->times.started, cycles_after(all[1]->times.started, 4));
+  EXPECT_EQ(all[2]->times.finished, cycles_after(all[2]->times.started, 40 + 1));
+  std::vector<std::uint64_t> finished;
+  for (const Told& told : bench.log.told)
+    if (told.what == "finish") finished.push_back(told.number);
+  EXPECT_EQ(finished, (std::vector<std::uint64_t>{0, 1, 2}));
+}
+
+TEST(Systolic, SumsOfASingleFoldAreAddedToWhereTheyAre) {
+  Bench bench(tiny());
+  bench.run(at(0, 0, 0), [](ProgramScope& p) {
+    CommandRef sums = p.gemm({1, 8, 16, 1000});
+    for (const std::int64_t k : {1000, 70}) sums = p.accumulate({1, 8, 16, k}, sums);
+  });
+  const auto& all = bench.log.operations;
+  EXPECT_EQ(all[1]->times.started, cycles_after(all[0]->times.started, 1000));
+  EXPECT_EQ(all[2]->times.started, cycles_after(all[1]->times.started, 1000));
+  EXPECT_EQ(all[2]->times.finished, cycles_after(all[2]->times.started, 70 + 2 * 8 + 16 - 2));
+  EXPECT_EQ(all[1]->times.ready, all[1]->times.issued);
+}
+
+// A product whose sums are an operand of the next one, and not what it adds to, ends first.
+TEST(Systolic, ResultsThatAreOperandsHaveLeftTheArray) {
+  Bench bench(tiny());
+  bench.run(at(0, 0, 0), [](ProgramScope& p) { p.gemm({1, 8, 16, 1000}, {p.gemm({1, 8, 16, 1000})}); });
+  const auto& all = bench.log.operations;
+  EXPECT_EQ(all[1]->times.started, all[0]->times.finished);
+}
+
+// What another command has computed in between has taken their place.
+TEST(Systolic, SumsOfAnEarlierCommandThanTheOneBeforeHaveLeftTheArray) {
+  Bench bench(tiny());
+  bench.run(at(0, 0, 0), [](ProgramScope& p) {
+    const CommandRef sums = p.gemm({1, 8, 16, 1000});
+    p.gemm({1, 8, 16, 1});
+    p.accumulate({1, 8, 16, 1000}, sums);
+  });
+  const auto& all = bench.log.operations;
+  EXPECT_EQ(all[2]->times.ready, all[0]->times.finished);
+  EXPECT_EQ(all[2]->times.started, all[0]->times.finished);
+}
+
+// Every fold of both commands, one by one.
+TEST(Systolic, SumsOfSeveralFoldsAreBackWhenTheyAreAddedTo) {
+  const topology::GemmSpec spec = array(16, 8);
+  const auto least = [](std::int64_t folds, std::int64_t steps, std::int64_t next, std::int64_t edge) {
+    std::int64_t start = folds * steps;
+    for (std::int64_t fold = 0; fold < folds && folds > 1; ++fold)
+      start = std::max(start, (fold + 1) * steps + edge - fold * next);
+    return start;
+  };
+  for (const std::int64_t batch : {1, 2, 3}) {
+    for (const std::int64_t m : {1, 8, 9, 40}) {
+      for (const std::int64_t n : {1, 16, 17, 70}) {
+        for (const std::int64_t k : {1, 5, 30, 100}) {
+          for (const std::int64_t next : {1, 7, 30, 200}) {
+            const GemmWork work{batch, m, n, k}, behind{batch, m, n, next};
+            const std::int64_t folds = batch * ((m + 7) / 8) * ((n + 15) / 16);
+            EXPECT_EQ(follow_cycles(spec, work, behind, true), least(folds, k, next, edge_cycles(spec, m, n)));
+            EXPECT_EQ(follow_cycles(spec, work, behind, false), folds * k);
+          }
+        }
+      }
+    }
+  }
+}
+
+TEST(Systolic, LostCyclesStretchWhatGoesBeforeTheNextCommand) {
+  topology::GemmSpec spec = array(16, 8);
+  spec.efficiency = topology::Efficiency::millionths(950'000);
+  const GemmWork work{3, 9, 17, 100}, small{1, 9, 16, 10};
+  EXPECT_EQ(follow_cycles(spec, work, work, true), 1264);
+  EXPECT_EQ(follow_cycles(spec, small, small, true), 11 + 30);
+  EXPECT_EQ(follow_cycles(spec, small, {1, 9, 16, 2}, true), 22 + 30 - 3);
+}
+
+TEST(Systolic, SumsOfSeveralFoldsComeBackToThePicosecond) {
+  Bench bench(tiny());
+  bench.run(at(0, 0, 0), [](ProgramScope& p) {
+    CommandRef sums = p.gemm({1, 16, 16, 10});
+    sums = p.accumulate({1, 16, 16, 10}, sums);
+    p.accumulate({1, 16, 16, 3}, sums);
+  });
+  const auto& all = bench.log.operations;
+  // Issued one by one: what starts late shows the law only where the operands wait.
+  EXPECT_EQ(all[1]->times.started, std::max(all[1]->times.issued, cycles_after(all[0]->times.started, 10 + 30)));
+  EXPECT_EQ(all[2]->times.started, std::max(all[2]->times.issued, cycles_after(all[1]->times.started, 20 + 30 - 3)));
+  EXPECT_GT(all[2]->times.started, all[2]->times.issued);
+}
+
+TEST(ScaleSim, CommandsRunOneAfterTheOtherInOrder) {
+  topology::Topology machine = tiny();
+  machine.pe.gemm.model = "scale_sim_os";
+  Bench bench(machine);
+  bench.run(at(0, 0, 0), [](ProgramScope& p) {
+    const CommandRef sums = p.gemm({1, 8, 16, 1000});
+    p.accumulate({1, 8, 16, 1000}, sums);
+    p.gemm({1, 8, 16, 1000});
   });
   const auto& all = bench.log.operations;
   EXPECT_EQ(all[1]->times.started, all[0]->times.finished);

@@ -197,6 +197,20 @@ TEST(CompositeGemm, OfOneStepHasTheTimeOfItsLaw) {
   EXPECT_EQ(duration(true), duration(false) + Time::nanoseconds(1));
 }
 
+TEST(CompositeGemm, ProductsOfATileAddToItsSumsInTheArray) {
+  SimulateOptions options = tiny({"pe.gemm.array=[8, 8]"});
+  const RunResult result = simulate(options, [] {
+    const Case c{.m = 8, .n = 8, .k = 400, .a_in_tcm = true, .b_in_tcm = true, .options = {.tile_k = 100}};
+    const auto a = torch::empty({c.m, c.k}, torch::kHalf), b = torch::empty({c.k, c.n}, torch::kHalf);
+    product(c, a.to("ahbm"), b.to("ahbm"), torch::empty({c.m, c.n}, torch::device("ahbm")));
+  });
+  const EngineResult& gemm = result.launches.back().engines.front();
+  EXPECT_EQ(gemm.engine, "gemm");
+  // The first one may wait for an edge of the clock.
+  EXPECT_GE(gemm.busiest.count(), (400 + 2 * 8 + 8 - 2) * 1000);
+  EXPECT_LT(gemm.busiest.count(), (400 + 2 * 8 + 8 - 1) * 1000);
+}
+
 TEST(CompositeGemm, OverlapsLoadsAndProducts) {
   const auto time_of = [](bool composite) {
     return simulate(tiny(),

@@ -165,7 +165,9 @@ TEST(Explain, TheIntervalsOfEveryOperationTileItsDurationAndNameWhatEndedThem) {
         ASSERT_STREQ(before.kind, cause.kind);
         const bool set_up = interval.activity == Activity::engine &&
                             before.started + before.bound.setup + before.translation == interval.end;
-        ASSERT_TRUE(before.finished == interval.end || set_up) << "seed " << seed;
+        const bool entered =
+            interval.activity == Activity::engine && before.engine.ends_with("gemm") && before.started < interval.end;
+        ASSERT_TRUE(before.finished == interval.end || set_up || entered) << "seed " << seed;
       }
     }
   }

@@ -192,12 +192,16 @@ struct ToldTimes {
   std::vector<GemmPlan> plans;
   std::vector<double> times;
   double later = std::numeric_limits<double>::infinity();
-  double cost = 0;  // of each measurement
+  double cost = 0;              // of each measurement
+  double cost_together = cost;  // of programs that load together
   std::size_t measured = 0, together = 0;
   PlanTimer timer() {
     return [this](std::span<const GemmPlan> all, double) {
-      PlanTimes told{{}, cost};
-      for (const GemmPlan& plan : all) told.ns.push_back(time_of(plan));
+      PlanTimes told;
+      for (const GemmPlan& plan : all) {
+        told.ns.push_back(time_of(plan));
+        told.costs.push_back(plan.loads_together() ? cost_together : cost);
+      }
       return told;
     };
   }
@@ -265,8 +269,8 @@ TEST(GemmPlan, LoadsTogetherWhereAMeasurementSaysThatItIsShorter) {
 }
 
 TEST(GemmPlan, DoesAllOfKInOneStepWhereTheArraysFillWeighsMore) {
-  const auto topology =
-      topology::load_topology("ahbm-1sip", {"sip.cubes.mesh=[2, 2]", "pe.dma.setup=15ns", "pe.gemm.array=[128, 64]"});
+  const auto topology = topology::load_topology("ahbm-1sip", {"sip.cubes.mesh=[2, 2]", "pe.dma.setup=15ns",
+                                                              "pe.gemm.array=[128, 64]", "pe.gemm.model=scale_sim_os"});
   GemmProblem problem;
   problem.shape = {1, 512, 512, 128};
   problem.order = KOrder::any;
@@ -343,6 +347,11 @@ TEST(GemmPlan, OfAProductWhoseMeasurementsCostMuchIsMeasuredAloneAndTogetherOnly
     plan_gemm(problem, all_pes(topology), operands, topology, told->timer());
   EXPECT_EQ(dear.plans.size(), 1U);
   EXPECT_EQ(dear.together, 3U);
+  ToldTimes cheaper{{}, {1000}, 900, 0.1, 0.03}, longer{{}, {1000}, 1010, 0.1, 0.03};
+  for (ToldTimes* const told : {&cheaper, &longer})
+    plan_gemm(problem, all_pes(topology), operands, topology, told->timer());
+  EXPECT_GT(cheaper.together, 3U) << "those that load together cost less, and are the shorter ones";
+  EXPECT_EQ(longer.together, dear.together);
   EXPECT_GT(cheap.measured, 6U);
   EXPECT_EQ(cheap.measured, free.measured);
 }

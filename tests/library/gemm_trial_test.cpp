@@ -124,10 +124,11 @@ Estimate estimate_of(const Matrices& sizes, bool together) {
 TEST(GemmTrial, EstimatesALongProductFromItsFirstSteps) {
   if (kSanitized) GTEST_SKIP() << "long; runs in plain builds";
   // Bound by the arrays, each step takes as long as the one before.
-  for (const bool together : {false, true}) {
-    const auto [estimated, took] = estimate_of({8192, 4096, 4096}, together);
-    EXPECT_NEAR(estimated, took, 0.08 * took) << "together: " << together;
-  }
+  const Estimate steady = estimate_of({8192, 4096, 4096}, true);
+  EXPECT_NEAR(steady.estimated, steady.took, 0.08 * steady.took);
+  // Short steps of each program's own are bound by the links at first.
+  const Estimate short_steps = estimate_of({8192, 4096, 4096}, false);
+  EXPECT_NEAR(short_steps.estimated, short_steps.took, 0.2 * short_steps.took);
   // Bound by memory, the programs ask the same slices at first and spread out: too long, but in the right order.
   const Estimate alone = estimate_of({512, 8192, 8192}, false), together = estimate_of({512, 8192, 8192}, true);
   EXPECT_LT(together.took, alone.took);
@@ -154,8 +155,8 @@ TEST(GemmTrial, EndsAtTheLimit) {
     const double took = trial(product, *plan);
     EXPECT_EQ(timer({plan.get(), 1}, took).ns.at(0), took);
     EXPECT_TRUE(std::isinf(timer({plan.get(), 1}, took - 0.001).ns.at(0)));
-    EXPECT_GT(timer({plan.get(), 1}, kNever).first_cost, 0);
-    EXPECT_LT(timer({plan.get(), 1}, kNever).first_cost, 0.01);
+    EXPECT_GT(timer({plan.get(), 1}, kNever).costs[0], 0);
+    EXPECT_LT(timer({plan.get(), 1}, kNever).costs[0], 0.01);
   });
 }
 

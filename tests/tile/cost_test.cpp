@@ -230,5 +230,40 @@ TEST(TileCost, ProductsTakeTheArraysLawAtTheRateOfTheirType) {
   });
 }
 
+hardware::Timeline times_of(const tl::Tile& tile) {
+  tile.state()->producer->done.wait();
+  return tile.state()->producer->times;
+}
+
+TEST(TileCost, AProductThatAddsToTheOneBeforeStartsWhenThatOnesOperandsHaveEntered) {
+  auto options = tiny();
+  options.overrides = {"pe.gemm.array=[16, 8]", "pe.tcm.bandwidth=100TB/s"};
+  with_operands(options, [](const Operands&) {
+    const auto a = tl::zeros({8, 300}, DType::f16), b = tl::zeros({300, 16}, DType::f16);
+    const auto first = tl::dot(a, b);
+    const auto second = tl::dot(a, b, first), third = tl::dot(a, b, second, DType::f16);
+    EXPECT_EQ((times_of(second).started - times_of(first).started).count(), 300'000);
+    EXPECT_EQ((times_of(third).started - times_of(second).started).count(), 300'000);
+  });
+}
+
+TEST(TileCost, AProductOfWhatTheOneBeforeYieldsStartsWhenThatOneHasFinished) {
+  auto options = tiny();
+  options.overrides = {"pe.gemm.array=[16, 8]", "pe.tcm.bandwidth=100TB/s"};
+  const auto expect_behind = [](const tl::Tile& first, const tl::Tile& second) {
+    EXPECT_EQ(times_of(second).started, times_of(first).finished);
+  };
+  with_operands(options, [&](const Operands&) {
+    const auto a = tl::zeros({8, 8}, DType::f32), b = tl::zeros({8, 8}, DType::f32);
+    const auto sums = tl::dot(a, b);
+    expect_behind(sums, tl::dot(sums, b, sums));
+    const auto others = tl::dot(a, b);
+    expect_behind(others, tl::dot(a, others, others));
+    const auto viewed = tl::dot(a, b);
+    expect_behind(viewed,
+                  tl::dot(tl::reshape(a, {2, 4, 8}), tl::zeros({2, 8, 8}, DType::f32), tl::reshape(viewed, {2, 4, 8})));
+  });
+}
+
 }  // namespace
 }  // namespace kernbench::tile_test

@@ -55,7 +55,7 @@ class DmaQueue : public CommandQueue {
   Time setup_of(const Command& command);
   void begin(Command& command) override;
   bool abort(Command& command) override;
-  bool can_begin() const override { return !setting_up_ && active().size() < flights_.size(); }
+  bool takes(const Command& /*next*/) override { return !setting_up_ && active().size() < flights_.size(); }
   void start_legs(std::uint64_t flight);
   void start_read(std::uint64_t part);
   void report(std::uint64_t flight);

@@ -33,6 +33,15 @@ std::int64_t systolic_cycles(const topology::GemmSpec& spec, const GemmWork& wor
   return steady_cycles(spec, work, folds_of(spec, work)) + edge_cycles(spec, work.m, work.n);
 }
 
+std::int64_t follow_cycles(const topology::GemmSpec& spec, const GemmWork& work, const GemmWork& next, bool adds_to) {
+  const std::int64_t folds = folds_of(spec, work), steady = steady_cycles(spec, work, folds);
+  if (!adds_to || folds == 1) return steady;
+  const std::int64_t edge = edge_cycles(spec, work.m, work.n);
+  const std::int64_t first = steady_cycles(spec, work, 1) + edge;
+  const std::int64_t last = steady + edge - steady_cycles(spec, next, folds - 1);
+  return std::max({steady, first, last});
+}
+
 std::int64_t scale_sim_cycles(const topology::GemmSpec& spec, const GemmWork& work) {
   const std::int64_t folds = folds_of(spec, work);
   return steady_cycles(spec, work, folds) + folds * edge_cycles(spec, spec.array.height, spec.array.width);
@@ -40,6 +49,11 @@ std::int64_t scale_sim_cycles(const topology::GemmSpec& spec, const GemmWork& wo
 
 Time systolic_end(const topology::PeSpec& pe, const Command& command, Time start) {
   return Clock(pe.clock).after(start, systolic_cycles(pe.gemm, command.gemm()));
+}
+
+Time systolic_follow(const topology::PeSpec& pe, const Command& before, const Command& next) {
+  return Clock(pe.clock).after(before.times.started,
+                               follow_cycles(pe.gemm, before.gemm(), next.gemm(), next.continues));
 }
 
 Time scale_sim_end(const topology::PeSpec& pe, const Command& command, Time start) {

@@ -26,6 +26,16 @@ std::int64_t fold_cycles(const topology::GemmSpec& spec, topology::GemmOperand o
 /// Requires positive extents.
 std::int64_t systolic_cycles(const topology::GemmSpec& spec, const GemmWork& work);
 
+/// Cycles from the start of a command until one of `next` may start: its operands enter behind the last ones of the
+/// command, in ceil(folds * T / efficiency) cycles. One that adds to the sums of the command finds those of a single
+/// fold in the array. Of several folds they have left it: each has to be back when the same fold of `next` begins,
+/// which is right for all when it is for the first and the last:
+///   max(ceil(folds * T / efficiency), ceil(T / efficiency) + 2 r + c - 2,
+///       ceil(folds * T / efficiency) + 2 r + c - 2 - ceil((folds - 1) * T' / efficiency)),  T' of `next`
+/// source of the commands that follow without a gap: the chained products of Gemmini (Genc et al., "Gemmini: Enabling
+/// Systematic Deep-Learning Architecture Evaluation via Full-Stack Integration", DAC 2021).
+std::int64_t follow_cycles(const topology::GemmSpec& spec, const GemmWork& work, const GemmWork& next, bool adds_to);
+
 /// The same array as SCALE-Sim models it: each fold is filled and drained before the next one begins, and the whole
 /// array for a small one, too; at full efficiency
 ///   batch * ceil(m / R) * ceil(n / C) * (2 R + C + T - 2)
@@ -33,6 +43,8 @@ std::int64_t scale_sim_cycles(const topology::GemmSpec& spec, const GemmWork& wo
 
 /// From the first clock edge at or after `start`, systolic_cycles() later.
 Time systolic_end(const topology::PeSpec& pe, const Command& command, Time start);
+/// When `next` may start behind a command that has started: follow_cycles() later.
+Time systolic_follow(const topology::PeSpec& pe, const Command& before, const Command& next);
 /// The same with scale_sim_cycles(): the model "scale_sim_os".
 Time scale_sim_end(const topology::PeSpec& pe, const Command& command, Time start);
 

@@ -53,7 +53,7 @@ class ReceiveQueue final : public CommandQueue {
   };
   void begin(Command& command) override;
   bool abort(Command& command) override;
-  bool can_begin() const override { return current_ == nullptr && channel_.has_value(); }
+  bool takes(const Command& /*next*/) override { return current_ == nullptr && channel_.has_value(); }
   Sender next_sender();
   Slot& slot(std::uint64_t index) { return slots_[index]; }
   void complete(std::int32_t index);

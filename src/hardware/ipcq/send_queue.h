@@ -36,7 +36,7 @@ class SendQueue final : public CommandQueue {
  private:
   void begin(Command& command) override;
   bool abort(Command& command) override;
-  bool can_begin() const override { return current_ == nullptr && channel_.has_value(); }
+  bool takes(const Command& /*next*/) override { return current_ == nullptr && channel_.has_value(); }
   Sender next_sender();
   Time noticed() const;
   void next_segment();

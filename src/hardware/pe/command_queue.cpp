@@ -40,6 +40,7 @@ void CommandQueue::arrive(std::uint64_t command) {
     drop(arrived);
     return give_back(1);
   }
+  const Command* const before = last();
   waiting_.push_back(std::move(entry));
 
   arrived.queue = this;
@@ -47,6 +48,10 @@ void CommandQueue::arrive(std::uint64_t command) {
   if (arrived.watched) arrived.observer->on_issued(arrived);
   for (const CommandRef& dependency : arrived.dependencies) {
     if (dependency->done.is_set()) continue;
+    if (dependency.get() == arrived.adds_to && before == arrived.adds_to) {
+      arrived.continues = true;
+      continue;
+    }
     dependency->dependents.push_back(&arrived);
     ++arrived.unfinished_dependencies;
   }
@@ -54,6 +59,11 @@ void CommandQueue::arrive(std::uint64_t command) {
   arrived.times.ready = scheduler_.now();
   arrived.dependencies.clear();
   start_ready();
+}
+
+const Command* CommandQueue::last() const {
+  if (!waiting_.empty()) return &waiting_.back();
+  return active_.empty() ? nullptr : &active_.back();
 }
 
 std::size_t CommandQueue::cancel(sim::AgentId program, sim::Callback over) {
@@ -86,7 +96,7 @@ void CommandQueue::start_next(Command& cause) {
 }
 
 void CommandQueue::start_ready() {
-  while (!waiting_.empty() && waiting_.front().unfinished_dependencies == 0 && can_begin()) {
+  while (!waiting_.empty() && waiting_.front().unfinished_dependencies == 0 && takes(waiting_.front())) {
     const CommandRef next = waiting_.take_front();
     if (active_.empty()) busy_since_ = scheduler_.now();
     active_.push_back(next);
@@ -109,7 +119,8 @@ void CommandQueue::finish(Command& finished) {
   const CommandRef command = active_.take(finished);
   before_ = command;
   command->times.finished = scheduler_.now();
-  busy_ += command->times.finished - busy_since_;
+  command->times.own = command->times.finished - busy_since_;
+  busy_ += command->times.own;
   busy_since_ = command->times.finished;
   if (command->observer != nullptr) command->observer->on_finish(*command);
   command->done.set();

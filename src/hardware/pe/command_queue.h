@@ -13,9 +13,10 @@
 namespace kernbench::hardware {
 
 /// Commands arrive in the deliver phase, in the order of (time, program, command number). They start in that order:
-/// the first that has not started starts when its dependencies have finished and the engine can take it. A command
-/// holds its place in the queue until it has finished. As a Waitable, this is what a program waits for that finds no
-/// place.
+/// the first that has not started starts when its dependencies have finished and the engine takes it. One that adds to
+/// the sums of the command directly before it does not wait for that one to finish: the engine says when its sums can
+/// be added to. A command holds its place in the queue until it has finished. As a Waitable, this is what a program
+/// waits for that finds no place.
 class CommandQueue : public Reservations {
  public:
   CommandQueue(sim::Scheduler& scheduler, const PartId& part, std::int32_t depth)
@@ -51,9 +52,9 @@ class CommandQueue : public Reservations {
   /// Ends a command under way whose program has been cancelled and that may wait for what will never come, by calling
   /// finish() now, without its effect. False: it comes to its end by itself.
   virtual bool abort(Command& /*command*/) { return false; }
-  /// Whether the engine can take one more command now; asked whenever one could start.
-  virtual bool can_begin() const { return active_.empty(); }
-  /// To be called when can_begin() may have become true by what `cause` has reached; finish() does so by itself.
+  /// Whether the engine takes `next` now; asked whenever it could start.
+  virtual bool takes(const Command& /*next*/) { return active_.empty(); }
+  /// To be called when takes() may have become true by what `cause` has reached; finish() does so by itself.
   void start_next(Command& cause);
   void effect(Command& command);
   void finish(Command& command);
@@ -66,6 +67,8 @@ class CommandQueue : public Reservations {
 
  private:
   void arrive(std::uint64_t command);
+  /// The last of those that wait or are under way; null when there is none.
+  const Command* last() const;
   static void drop(Command& command);
   void start_ready();
   void release_dependents(Command& command);

@@ -1,5 +1,6 @@
 #include "hardware/pe/compute_engine.h"
 
+#include <algorithm>
 #include <cassert>
 
 #include "base/text.h"
@@ -9,10 +10,28 @@
 namespace kernbench::hardware {
 
 void ComputeEngine::begin(Command& command) {
-  const Time end = law_ != nullptr ? law_(pe_, command, scheduler().now()) : own_end(command);
+  const Time end = law_.end != nullptr ? law_.end(pe_, command, scheduler().now()) : own_end(command);
   assert(end > scheduler().now());
-  scheduler().schedule(end, sim::Phase::deliver, command.agent, engine_key(command.number),
-                       sim::call<&ComputeEngine::complete>(this));
+  end_ = std::max(end, end_);  // results leave in order
+  scheduler().schedule(end_, sim::Phase::deliver, command.agent, engine_key(command.number),
+                       sim::call<&ComputeEngine::complete>(this, reinterpret_cast<std::uintptr_t>(&command)));
+}
+
+bool ComputeEngine::takes(const Command& next) {
+  if (active().empty()) return true;
+  if (law_.follow == nullptr) return false;
+  const Time from = law_.follow(pe_, active().back(), next);
+  if (from <= scheduler().now()) return true;
+  if (from < end_ && from != wake_) {
+    wake_ = from;
+    scheduler().schedule(from, sim::Phase::deliver, next.agent, engine_key(next.number),
+                         sim::call<&ComputeEngine::let_next_start>(this));
+  }
+  return false;
+}
+
+void ComputeEngine::let_next_start(std::uint64_t) {
+  if (!active().empty()) start_next(active().back());
 }
 
 Time ComputeEngine::own_end(const Command& command) const {
@@ -23,10 +42,11 @@ Time ComputeEngine::own_end(const Command& command) const {
                                        ": a command ends later than it starts");
 }
 
-void ComputeEngine::complete(std::uint64_t) {
-  Command& command = active().front();
-  effect(command);
-  finish(command);
+void ComputeEngine::complete(std::uint64_t command) {
+  // An event carries one word; begin() put this pointer into it. NOLINTNEXTLINE(performance-no-int-to-ptr)
+  Command& ended = *reinterpret_cast<Command*>(command);
+  effect(ended);
+  finish(ended);
 }
 
 }  // namespace kernbench::hardware

@@ -1,4 +1,4 @@
-// Common part of the GEMM and the vector engine: one command at a time, on the PE's clock, timed by the model.
+// Common part of the GEMM and the vector engine: commands one after the other, on the PE's clock, timed by the model.
 #pragma once
 
 #include <functional>
@@ -22,12 +22,16 @@ class ComputeEngine : public CommandQueue {
 
  private:
   void begin(Command& command) override;
-  void complete(std::uint64_t);
+  bool takes(const Command& next) override;
+  void let_next_start(std::uint64_t);
+  void complete(std::uint64_t command);
   Time own_end(const Command& command) const;
 
   ComputeLaw law_;
   OwnLaw own_;
   const topology::PeSpec& pe_;
+  Time end_;   // of the command that started last
+  Time wake_;  // when let_next_start() comes
 };
 
 }  // namespace kernbench::hardware

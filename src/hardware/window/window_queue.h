@@ -23,7 +23,7 @@ class WindowQueue final : public CommandQueue {
     bool landed = true, announced = true;  // what the update of a signal word has to wait for
   };
   void begin(Command& command) override;
-  bool can_begin() const override { return !leaving_; }
+  bool takes(const Command& /*next*/) override { return !leaving_; }
   Sender next_sender();
   void requested(std::uint64_t access);
   void read(std::uint64_t access);

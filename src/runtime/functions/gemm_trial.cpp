@@ -180,7 +180,8 @@ class Trials {
         plans_(plans),
         limit_(limit),
         stop_requested_(stop_requested),
-        times_(plans.size()) {
+        times_(plans.size()),
+        costs_(plans.size()) {
     for (auto& time : times_) time = kNever;
   }
 
@@ -200,7 +201,7 @@ class Trials {
       std::this_thread::sleep_for(std::chrono::milliseconds(1));
       sim::this_fiber::note_alive();
     }
-    return {std::vector<double>(times_.begin(), times_.end()), first_cost_};
+    return {std::vector<double>(times_.begin(), times_.end()), std::move(costs_)};
   }
 
  private:
@@ -214,7 +215,7 @@ class Trials {
       for (std::size_t j = 0; j < i; ++j) limit = std::min(limit, times_[j].load());
       const Trial trial = simulate_plan(product_, topology_, plans_[i], limit, stop_requested_);
       times_[i] = trial.ns;
-      if (i == 0) first_cost_ = trial.cost;
+      costs_[i] = trial.cost;
     }
   }
 
@@ -225,7 +226,7 @@ class Trials {
   const std::atomic<bool>* stop_requested_;
   std::atomic<std::size_t> next_{0};
   std::vector<std::atomic<double>> times_;
-  double first_cost_ = 0;
+  std::vector<double> costs_;
 };
 
 }  // namespace

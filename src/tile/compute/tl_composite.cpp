@@ -153,7 +153,8 @@ class Pipeline {
           "composite_dot");
       depend(*product, load_a);
       depend(*product, load_b);
-      depend(*product, p == 0 ? start : nullptr);
+      depend(*product, p == 0 ? start : last);
+      product->adds_to = last.get();
       product->operands = product->dependencies.size();
       // The block before the last one has left this accumulator.
       if (p == 0) depend(*product, stores_[block.index % 2]);

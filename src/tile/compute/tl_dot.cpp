@@ -58,6 +58,17 @@ void check_types(const DotCall& call, DType a, DType b, DType dtype) {
   }
 }
 
+bool uses(const tile::TileState& operand, const tile::TileState& other) {
+  return operand.producer == other.producer;
+}
+
+/// The command that computes all of a tile, if it has not finished.
+const hardware::Command* under_way(const tile::TileState& tile) {
+  if (!tile.producer || tile.producer->done.is_set()) return nullptr;
+  const auto& producer = static_cast<const KernelCommand&>(*tile.producer);
+  return producer.makes_tile == tile.number() ? &producer : nullptr;
+}
+
 }  // namespace
 
 Tile dot(const Tile& a, const Tile& b, const Tile& accumulator, std::optional<DType> out_dtype, Where where) {
@@ -83,6 +94,7 @@ Tile dot(const Tile& a, const Tile& b, const Tile& accumulator, std::optional<DT
   }
   const auto result = program.new_tile(dtype, shape, "dot", where);
   const auto command = program.new_command(work, "dot", result, {left.get(), right.get(), addend.get()});
+  if (addend && !uses(*left, *addend) && !uses(*right, *addend)) command->adds_to = under_way(*addend);
   command->take_effect = [value = result->value(), x = left->value(), y = right->value(),
                           start = addend ? addend->value() : nullptr, dtype](KernelCommand& mine) {
     value->bind(numerics::dot(mine.program->environment().executor, x->value, y->value,

@@ -135,19 +135,28 @@ double GemmEstimate::step_cycles(std::int64_t m, std::int64_t n, std::int64_t k)
                                               : hardware::systolic_cycles(gemm, work));
 }
 
+double GemmEstimate::follow_cycles(std::int64_t m, std::int64_t n, std::int64_t k, bool same_tile) const {
+  if (fills_each_fold_) return step_cycles(m, n, k);
+  const hardware::GemmWork work{1, m, n, k, operand_};
+  return static_cast<double>(hardware::follow_cycles(topology_.pe.gemm, work, work, same_tile));
+}
+
 double GemmEstimate::products_ns(const GemmBlock& block, const GemmTiles& tiles, std::int64_t commands) const {
   const auto& array = topology_.pe.gemm.array;
   const auto folds = static_cast<double>(folds_of(block.m, tiles.m, array.height) *
                                          folds_of(block.n, tiles.n, array.width) * block.batch);
-  const auto tiles_of_result =
-      static_cast<double>(block.batch * tl::cdiv(block.m, tiles.m) * tl::cdiv(block.n, tiles.n));
-  const double fills =
-      fills_each_fold_ ? folds * static_cast<double>(commands) / tiles_of_result : static_cast<double>(commands);
-  const std::int64_t fill = fills_each_fold_ ? hardware::edge_cycles(topology_.pe.gemm, array.height, array.width)
-                                             : hardware::edge_cycles(topology_.pe.gemm, std::min(tiles.m, block.m),
-                                                                     std::min(tiles.n, block.n));
+  const auto results = block.batch * tl::cdiv(block.m, tiles.m) * tl::cdiv(block.n, tiles.n);
   const auto steps = static_cast<double>(hardware::fold_cycles(topology_.pe.gemm, operand_, block.k));
-  return (folds * steps / topology_.pe.gemm.efficiency.value() + fills * static_cast<double>(fill)) * cycle_;
+  const double steady = folds * steps / topology_.pe.gemm.efficiency.value();
+  if (fills_each_fold_) {
+    const double fills = folds * static_cast<double>(commands) / static_cast<double>(results);
+    const std::int64_t fill = hardware::edge_cycles(topology_.pe.gemm, array.height, array.width);
+    return (steady + fills * static_cast<double>(fill)) * cycle_;
+  }
+  const std::int64_t m = std::min(tiles.m, block.m), n = std::min(tiles.n, block.n), k = std::min(tiles.k, block.k);
+  const double gap = follow_cycles(m, n, k, true) - follow_cycles(m, n, k, false);
+  const auto edge = static_cast<double>(hardware::edge_cycles(topology_.pe.gemm, m, n));
+  return (steady + gap * static_cast<double>(commands - results) + edge) * cycle_;
 }
 
 /// `rows` x `columns`: of the operand, loaded at a time. The holder that has the most of it takes longest: of 192 rows

@@ -54,6 +54,10 @@ class GemmEstimate {
   /// Of which it is made, in nanoseconds: one product, the walks of the page table in each step, the last store,
   /// and what comes before its first byte.
   double product(std::int64_t m, std::int64_t n, std::int64_t k) const { return step_cycles(m, n, k) * cycle_; }
+  /// From its start until the next one of the same tile of the result, or of another one, may start.
+  double until_next(std::int64_t m, std::int64_t n, std::int64_t k, bool same_tile) const {
+    return follow_cycles(m, n, k, same_tile) * cycle_;
+  }
   /// The vector engine's time for one step of k of a product m x n in f32: casts, a product and a sum.
   double on_lanes(std::int64_t m, std::int64_t n) const;
   /// Its time for those tiles of a step that the array takes turned; none where both lie as it takes them.
@@ -90,6 +94,7 @@ class GemmEstimate {
   Step step(const GemmTiles& tiles, std::int64_t k) const;
   double run_bytes(double bytes) const;
   double step_cycles(std::int64_t m, std::int64_t n, std::int64_t k) const;
+  double follow_cycles(std::int64_t m, std::int64_t n, std::int64_t k, bool same_tile) const;
   double products_ns(const GemmBlock& block, const GemmTiles& tiles, std::int64_t commands) const;
   struct Passes {
     double times = 1;     // how often an operand is read

@@ -281,8 +281,10 @@ class Planner {
     std::vector<double> times = only_shorter(time_first(plans[0], with_mates ? &mates : nullptr));
     const double mates_ns = with_mates ? times[1] : kNever;
     times.resize(1);
-    if (mates_ns < times[0])
+    if (mates_ns < times[0]) {
+      set_cost(1);
       return with_growing_steps(within_cubes(least_of_mates({std::move(mates), mates_ns}, plans), candidates));
+    }
     const std::span<const GemmPlan> others =
         std::span(plans).subspan(1, with_mates && cost_ > kDear ? 0 : affordable(plans.size() - 1));
     if (!others.empty()) std::ranges::copy(timer_(others, times[0]).ns, std::back_inserter(times));
@@ -328,11 +330,18 @@ class Planner {
   std::vector<double> time_first(const GemmPlan& alone, const GemmPlan* mates) {
     std::vector<GemmPlan> first{alone};
     if (mates != nullptr) first.push_back(*mates);
-    const PlanTimes times = timer_(first, kNever);
-    cost_ = times.first_cost;
-    left_ = 1 - static_cast<double>(first.size()) * cost_;
-    if (cost_ > kDear) left_ = std::min(left_, kMoreOfDear * cost_);
+    PlanTimes times = timer_(first, kNever);
+    costs_ = std::move(times.costs);
+    costs_.resize(first.size());
+    set_cost(0);
     return times.ns;
+  }
+
+  /// What is left is for plans that cost about what that one of the first has cost.
+  void set_cost(std::size_t of) {
+    cost_ = costs_[of];
+    left_ = 1 - costs_.front() - (costs_.size() > 1 ? cost_ : 0);
+    if (cost_ > kDear) left_ = std::min(left_, kMoreOfDear * cost_);
   }
 
   bool measures_cheaply() const { return cost_ <= kCheap; }
@@ -392,7 +401,7 @@ class Planner {
       plan.more_k = more, tiles.first_k = begin;
       add_shared(growing, std::move(plan), tiles);
     }
-    take_shorter(std::move(growing), best);
+    take_shorter(std::move(growing), best, 1);
     return best.plan;
   }
 
@@ -554,7 +563,7 @@ class Planner {
     if (problem_.order == KOrder::exact || !is_floating_point(problem_.dtype)) return 0;
     if (std::min(plan.tile_m, plan.tile_n) > topology_.pe.gemm.array.height) return 0;
     const auto k = static_cast<double>(plan.tile_k);
-    const double array = law_.product(plan.tile_m, plan.tile_n, plan.tile_k) / k;
+    const double array = law_.until_next(plan.tile_m, plan.tile_n, plan.tile_k, true) / k;
     // What the array takes turned the lanes have permuted.
     const double more = array - law_.permutation_ns(tiles_of(plan)) / k;
     return more / (more + law_.on_lanes(plan.tile_m, plan.tile_n));
@@ -942,6 +951,7 @@ class Planner {
   OperandSharing sharing_a_, sharing_b_;              // with copies as readers
   std::vector<OperandReader> readers_a_, readers_b_;  // kept for their memory
   std::vector<Best> replayed_;                        // for the shortlist, where there is a timer
+  std::vector<double> costs_;                         // of the first measurements
   double cost_ = 0, left_ = 1;                        // of one measurement, and what they may all cost from now on
   std::int64_t per_cube_ = 0;
 };

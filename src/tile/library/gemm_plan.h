@@ -130,8 +130,9 @@ std::vector<std::pair<std::string, std::string>> choices(const GemmPlan& plan);
 /// Of each plan its time in nanoseconds, infinite when it does not run.
 struct PlanTimes {
   std::vector<double> ns;
-  /// What measuring the first of them has cost, as a part of what a product may cost.
-  double first_cost = 0;
+  /// What measuring each of them has cost, as a part of what a product may cost. Of one that took longer than one
+  /// before it this depends on the host's threads.
+  std::vector<double> costs = {};
 };
 /// Measures plans. One that takes longer than `limit`, or than one before it, need not be measured to its end, and is
 /// infinite then.

@@ -109,7 +109,8 @@ void GemmReplay::advance(std::uint32_t number) {
     if (step.missing > 0) return;
     program.now = std::max(program.now, step.arrived) + issue_;
     const double start = std::max(program.now, program.engine);
-    step.multiplied = program.engine = start + law_.product(step.rows, step.columns, step.length);
+    step.multiplied = start + law_.product(step.rows, step.columns, step.length);
+    program.engine = start + law_.until_next(step.rows, step.columns, step.length, !step.last);
     ++program.taken;
     if (2 * program.taken == program.steps.size() || 2 * program.taken == program.steps.size() + 1)
       half_ = std::max(half_, step.multiplied);

@@ -477,9 +477,8 @@ void Program::on_effect(hardware::Command& command) {
 }
 
 void Program::add_busy(const KernelCommand& command) {
-  const Time work = command.times.finished - command.times.started;
-  if (command.engine() == hardware::EngineKind::gemm) busy_.gemm += work;
-  if (command.engine() == hardware::EngineKind::vector) busy_.vector += work;
+  if (command.engine() == hardware::EngineKind::gemm) busy_.gemm += command.times.own;
+  if (command.engine() == hardware::EngineKind::vector) busy_.vector += command.times.own;
 }
 
 void Program::on_finish(hardware::Command& command) {
