@@ -306,11 +306,17 @@ double way_ns_per_byte(const Network& network) {
   return most;
 }
 
+const std::vector<AlgorithmCost::Step>& AlgorithmCost::steps_of(std::int64_t bytes) const {
+  if (steps_of_few.empty()) return steps;
+  const double most = static_cast<double>(algorithm->few.count()) * lanes * pes_of_lane;
+  return static_cast<double>(bytes) <= most ? steps_of_few : steps;
+}
+
 double AlgorithmCost::of(std::int64_t bytes) const {
   double first = 0, last = 0;      // PE that is at its step's links
   double through = 0, before = 0;  // of the step before: latency and own service; own service
   bool begun = false;
-  for (const Step& step : steps) {
+  for (const Step& step : steps_of(bytes)) {
     const double share = step.share * static_cast<double>(bytes), service = share * step.ns_per_byte;
     const double own = std::min(share / pes_of_lane, slot * lanes) * step.ns_per_byte;
     const auto hops = static_cast<double>(std::max<std::int64_t>(step.latencies, 1));
@@ -348,15 +354,21 @@ AlgorithmCost cost_of(const CollectiveAlgorithm& algorithm, const GroupShape& sh
     cost.lanes = lanes_of(network.topology());
     cost.pes_of_lane = network.topology().pes_per_sip() / cost.lanes;
   }
-  std::vector<double> ready(endpoints.size());  // by rank
-  for (const CostStep& step : algorithm.steps(shape)) {
-    const StepCost one(step, endpoints, rank_per_pe, way, network);
-    const double begun = *std::ranges::max_element(ready);
-    one.pass_latency(ready, step.times * step.latencies, each);
-    const double latency = (*std::ranges::max_element(ready) - begun) / static_cast<double>(step.times);
-    const double memory = step.through_memory ? 2 * load : step.loaded ? load : 0;
-    cost.steps.push_back({latency, memory, step.latencies, step.times, step.share, one.ns_per_byte()});
-  }
+  const auto costs_of = [&](const std::vector<CostStep>& steps) {
+    std::vector<AlgorithmCost::Step> costs;
+    std::vector<double> ready(endpoints.size());  // by rank
+    for (const CostStep& step : steps) {
+      const StepCost one(step, endpoints, rank_per_pe, way, network);
+      const double begun = *std::ranges::max_element(ready);
+      one.pass_latency(ready, step.times * step.latencies, each);
+      const double latency = (*std::ranges::max_element(ready) - begun) / static_cast<double>(step.times);
+      const double memory = step.through_memory ? 2 * load : step.loaded ? load : 0;
+      costs.push_back({latency, memory, step.latencies, step.times, step.share, one.ns_per_byte()});
+    }
+    return costs;
+  };
+  cost.steps = costs_of(algorithm.steps(shape));
+  if (algorithm.steps_of_few) cost.steps_of_few = costs_of(algorithm.steps_of_few(shape));
   return cost;
 }
 

@@ -71,14 +71,18 @@ struct AlgorithmCost {
   };
   const CollectiveAlgorithm* algorithm = nullptr;
   std::vector<Step> steps = {};
-  double lanes = 1, pes_of_lane = 1;  // between the PEs of a rank and its links
-  double slot = 0;                    // bytes
-  double rounds_ns = 0;               // what it takes to begin again, of an algorithm in several launches
+  std::vector<Step> steps_of_few = {};  // where a PE has no more than the algorithm's `few`; none: the same
+  double lanes = 1, pes_of_lane = 1;    // between the PEs of a rank and its links
+  double slot = 0;                      // bytes
+  double rounds_ns = 0;                 // what it takes to begin again, of an algorithm in several launches
 
   double of(std::int64_t bytes) const;
   /// Of nothing; and what a byte more costs where there are many.
   double latency_ns() const;
   double ns_per_byte() const;
+
+ private:
+  const std::vector<Step>& steps_of(std::int64_t bytes) const;
 };
 
 /// The way between the PEs of a SIP and its IO chiplet: on its busiest link, of each byte that the SIP sends, or

@@ -101,8 +101,15 @@ TEST(AlgorithmCost, FollowsTheFormula) {
   EXPECT_NEAR(met, std::round(met), 1e-9);
   expect(cost("halving_doubling_allreduce", on_full), 4 * (link + each) + 3 * memory, 2 * (0.5 + 0.25) / rate);
   expect(cost("grid_ring_allreduce", on_full), 4 * (link + each) + 3 * memory, 2 * (0.5 + 0.25) / rate);
-  // A rank goes through its two trees in turn; the second one is loaded, and a root stores and loads.
-  EXPECT_NEAR(cost("double_tree_allreduce", on_full).latency_ns(), 6 * (link + each) + 1.5 * memory, 1e-6);
+  // Up one tree and down; a root stores and loads. With more than 2 KiB of a PE a rank goes through two trees in turn,
+  // of which the second one is loaded.
+  const AlgorithmCost trees = cost("double_tree_allreduce", on_full);
+  EXPECT_NEAR(trees.latency_ns(), 4 * (link + each) + memory, 1e-6);
+  double both = 0;
+  for (const AlgorithmCost::Step& step : trees.steps) both += step.latency_ns + step.memory_ns;
+  EXPECT_NEAR(both, 6 * (link + each) + 1.5 * memory, 1e-6);
+  const std::int64_t few = std::int64_t{2048} * on_full.topology().pes_per_sip();
+  EXPECT_GT(trees.of(few + 1) - trees.of(few), link);
   expect(cost("bidirectional_ring_allreduce", on_ring), 6 * (one + each), 3 * 0.25 / rate);
   // Two ranks make a line of two, over one link in both directions of the line: half of the bytes, as two of four ways.
   expect(cost("bidirectional_grid_allreduce", on_full), 4 * (link + each) + 3 * memory, (0.5 + 0.25) / rate);

@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "distributed/algorithms/algorithm.h"
+#include "distributed/algorithms/double_tree.h"
 #include "kernbench/kernbench.h"
 #include "ranks.h"
 #include "support/sanitizers.h"
@@ -196,6 +197,46 @@ TEST(FoldOrderOfARun, IsInTheResultOfEachLaunchThatFolds) {
       EXPECT_EQ(launch.plan->choices[1].second, chosen) << launch.name;
     }
     EXPECT_EQ(folding, 3 * 3);
+  }
+}
+
+/// (x[r] + first child) + second child, of a range.
+Values folded_below(distributed::TreePlace (*tree)(int, int), int ranks, int rank, std::int64_t elements,
+                    std::int64_t begin, std::int64_t end) {
+  const Values x = elements_of(rank, elements);
+  Values sum(x.begin() + begin, x.begin() + end);
+  for (const int child : tree(ranks, rank).children) {
+    if (child < 0) continue;
+    const Values below = folded_below(tree, ranks, child, elements, begin, end);
+    for (std::size_t i = 0; i < sum.size(); ++i) sum[i] += below[i];
+  }
+  return sum;
+}
+
+int root_of(distributed::TreePlace (*tree)(int, int), int ranks) {
+  int rank = 0;
+  while (tree(ranks, rank).parent >= 0) rank = tree(ranks, rank).parent;
+  return rank;
+}
+
+// Up to 2 KiB of a PE go over one tree.
+TEST(FoldOrder, OfTreesIsThatOfTheRanksBelow) {
+  const DPPolicy one_pe{.num_cubes = 1, .num_pes = 1};
+  const auto all_reduce = [&](const torch::Tensor& mine, int /*ranks*/) {
+    const auto placed = mine.cpu().to(torch::device("ahbm").placement(one_pe));
+    dist::all_reduce(placed);
+    return placed;
+  };
+  for (const int ranks : {2, 5, 8}) {
+    for (const std::int64_t elements : {1, 511, 512, 513, 1400}) {
+      const std::int64_t middle = elements <= 512 ? elements : (elements + 1) / 2;
+      const auto first = distributed::first_tree, second = distributed::second_tree;
+      Values expected = folded_below(first, ranks, root_of(first, ranks), elements, 0, middle);
+      const Values rest = folded_below(second, ranks, root_of(second, ranks), elements, middle, elements);
+      expected.insert(expected.end(), rest.begin(), rest.end());
+      EXPECT_EQ(reduced("double_tree_allreduce", ranks, elements, DType::f32, all_reduce), expected)
+          << ranks << " ranks, " << elements;
+    }
   }
 }
 

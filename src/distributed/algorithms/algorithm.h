@@ -137,6 +137,9 @@ struct CollectiveAlgorithm {
   std::function<void(const RankView& ranks, const CollectiveArguments& arguments)> kernel;
   /// What it costs; of operations with one algorithm none.
   std::function<std::vector<CostStep>(const GroupShape& ranks)> steps = {};
+  /// Of calls of which a PE has so many bytes at most, where that is something else.
+  Bytes few = {};
+  std::function<std::vector<CostStep>(const GroupShape& ranks)> steps_of_few = {};
   /// Why it does not take a call, and what would fit; empty: it does. Without a function it takes every call.
   std::function<std::string(const collectives::Group& group, const collectives::Call& call)> validator = {};
   bool in_rounds = false;  // of all pairs: it may take several launches, each with some of its channels

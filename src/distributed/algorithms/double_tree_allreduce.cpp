@@ -1,6 +1,7 @@
 // All-reduce on two binary trees: the first half of each shard on one, the second half on the other. What is inside of
-// one tree is a leaf of the other, so that every rank sends and receives about as much. Elements go up, each rank
-// folding, from the left and in the tensor's own type,
+// one tree is a leaf of the other, so that every rank sends and receives about as much. A short shard goes over
+// the first tree whole: a rank does one tree after the other, and halves take the latencies of both. Elements go up,
+// each rank folding, from the left and in the tensor's own type,
 //   (x[r] ∘ first child) ∘ second child
 // and the root's result (AVG: divided by n there, once) comes down to all.
 //
@@ -48,6 +49,10 @@ TreePlace second_tree(int ranks, int rank) {
 namespace {
 
 using torch::distributed::ReduceOp;
+
+/// Of a PE, up to which its shard is not cut. Measured on ahbm-2sip with 4 and 16 SIPs in each wiring: up to here one
+/// tree takes at most as long as two, beyond it depends on the wiring.
+constexpr Bytes kFew(2048);
 
 /// One half of one shard of one rank.
 class TreeHalf {
@@ -97,7 +102,9 @@ void reduce_on_trees(const RankView& ranks, const CollectiveArguments& arguments
   const int size = static_cast<int>(ranks.size), rank = static_cast<int>(ranks.rank);
   const tl::Tensor& x = *arguments.tensor;
   for_each_own_range(arguments, [&](Range shard) {
-    const std::int64_t middle = shard.begin + tl::cdiv(shard.end - shard.begin, 2);
+    const std::int64_t elements = shard.end - shard.begin;
+    const bool few = elements * item_size(x.dtype()) <= kFew.count();
+    const std::int64_t middle = shard.begin + (few ? elements : tl::cdiv(elements, 2));
     const TreeHalf one(ranks, x, arguments.reduction, first_tree(size, rank), {shard.begin, middle});
     const TreeHalf two(ranks, x, arguments.reduction, second_tree(size, rank), {middle, shard.end});
     for (std::int64_t step = 0; step < one.tiles() + ranks.window; ++step) {
@@ -145,9 +152,16 @@ void append_levels(std::vector<CostStep>& steps, Tree tree, int ranks, bool up) 
   steps.insert(steps.end(), levels.begin(), levels.end());
 }
 
+/// The bytes: all of the steps' links are in use at one time, with a part of the bytes each.
+void append_bytes(std::vector<CostStep>& steps, double share) {
+  CostStep bytes{.share = share, .latencies = 0};
+  for (const CostStep& step : steps)
+    bytes.messages.insert(bytes.messages.end(), step.messages.begin(), step.messages.end());
+  steps.push_back(std::move(bytes));
+}
+
 /// A rank does the first tile of one tree after that of the other one: who is inside of one waits there for those below
-/// before it sends as a leaf of the other. Then, tile by tile, all links are in use at one time, half of the bytes each
-/// way on each tree.
+/// before it sends as a leaf of the other. Then half of the bytes go each way on each tree, tile by tile.
 std::vector<CostStep> double_tree_steps(const GroupShape& ranks) {
   std::vector<CostStep> steps;
   append_levels(steps, first_tree, ranks, true);
@@ -158,10 +172,18 @@ std::vector<CostStep> double_tree_steps(const GroupShape& ranks) {
   append_levels(steps, first_tree, ranks, false);
   if (first_down < steps.size()) steps[first_down].through_memory = true;
   append_levels(steps, second_tree, ranks, false);
-  CostStep tiles{.share = 0.5, .latencies = 0};
-  for (const CostStep& step : steps)
-    tiles.messages.insert(tiles.messages.end(), step.messages.begin(), step.messages.end());
-  steps.push_back(std::move(tiles));
+  append_bytes(steps, 0.5);
+  return steps;
+}
+
+/// Of short shards: all up the first tree, and down, PE by PE.
+std::vector<CostStep> first_tree_steps(const GroupShape& ranks) {
+  std::vector<CostStep> steps;
+  append_levels(steps, first_tree, ranks, true);
+  const std::size_t first_down = steps.size();
+  append_levels(steps, first_tree, ranks, false);
+  if (first_down < steps.size()) steps[first_down].through_memory = true;
+  append_bytes(steps, 1);
   return steps;
 }
 
@@ -175,13 +197,17 @@ CollectiveAlgorithm double_tree_allreduce() {
   return {.name = "double_tree_allreduce",
           .operation = CollectiveOperation::all_reduce,
           .topology = "double_tree",
-          .method = "each half up and down a binary tree of its own: 2 log2(n) steps, tile by tile",
+          .method =
+              "each half up and down a binary tree of its own, one tile whole on the first: 2 log2(n) steps, tile "
+              "by tile",
           .fold_order = "at each rank of the tree: (x[r] ∘ first child) ∘ second child",
           .runs_on = kRunsWhereChannelsFit,
           .refusal = double_tree_refusal,
           .channels = double_tree_channels,
           .kernel = reduce_on_trees,
-          .steps = double_tree_steps};
+          .steps = double_tree_steps,
+          .few = kFew,
+          .steps_of_few = first_tree_steps};
 }
 
 }  // namespace kernbench::distributed
