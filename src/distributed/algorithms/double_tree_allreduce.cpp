@@ -198,8 +198,8 @@ CollectiveAlgorithm double_tree_allreduce() {
           .operation = CollectiveOperation::all_reduce,
           .topology = "double_tree",
           .method =
-              "each half up and down a binary tree of its own, one tile whole on the first: 2 log2(n) steps, tile "
-              "by tile",
+              "each half up and down a binary tree of its own, 2 KiB of a PE whole on one: 2 log2(n) steps, tile by "
+              "tile",
           .fold_order = "at each rank of the tree: (x[r] ∘ first child) ∘ second child",
           .runs_on = kRunsWhereChannelsFit,
           .refusal = double_tree_refusal,
