@@ -17,6 +17,7 @@
 #include "tile/library/gemm_edges.h"
 #include "tile/library/gemm_estimate.h"
 #include "tile/library/gemm_groups.h"
+#include "tile/library/gemm_measurements.h"
 #include "tile/library/gemm_replay.h"
 #include "tile/library/gemm_traffic.h"
 
@@ -32,9 +33,7 @@ constexpr double kSecondLaunchNs = 2500;
 constexpr std::int64_t kLargestTile = 4096;
 /// A plan gives way to another one when that is expected to be so much shorter. So small changes of a machine change
 /// few plans, and of plans that are about equal the one with larger tiles, longer steps and fewer loads under way wins.
-/// Where measurements are cheap their times need no margin: several of them, one after the other, would add up to more
-/// than any of them. Dear ones are long, and some end early with an estimate.
-constexpr double kMargin = 0.98;
+constexpr double kMargin = PlanMeasurements::kMargin;
 /// Grids whose best tiles are replayed: so many at most, and none whose estimate is so many times the least. The
 /// estimate is between a half and the double of what it should be where many programs share links.
 constexpr std::size_t kFinalists = 8;
@@ -55,10 +54,6 @@ constexpr double kRefinedWithin = 1.5;
 constexpr std::size_t kTogetherPlans = 4;
 /// Longer steps are tried of plans that load together and take so many times the shortest, at most.
 constexpr double kLongerStepsWithin = 1.1;
-/// A measurement that costs more than this part of what a product may cost was not made to the end of the product: two
-/// more are made then, since each takes seconds and says less. assumption: likewise.
-constexpr double kDear = 0.06;
-constexpr double kMoreOfDear = 2;
 /// Of fewer programs a group saves little, 2 to 5 % of a product on machines of 2 to 8 PEs, and whether it does changes
 /// from one machine to the next: a better machine could be slower (perf/credibility).
 constexpr std::int64_t kFewestTogether = 32;
@@ -71,7 +66,6 @@ constexpr double kEdgesLeave = 0.9, kEdgesCost = 2;
 /// parts of what a product may cost, for so many of the plans that are shortest without.
 constexpr double kLeastVectorShare = 0.05;
 constexpr std::size_t kVectorGrids = 3;
-constexpr double kCheap = 0.003;
 constexpr std::size_t kVectorPlans = 2;
 /// Steps that suit both engines on many machines, and are tried on every one: of this length, the first of half of it,
 /// and so many under way.
@@ -162,7 +156,8 @@ class Planner {
         a_(operands.a),
         b_(operands.b),
         topology_(topology),
-        timer_(timer),
+        measured_(static_cast<bool>(timer)),
+        measurements_(timer),
         law_(problem, topology,
              row_of(a_, problem.transposed_a ? 1 : 2, problem.transposed_a ? problem.shape.m : problem.shape.k),
              row_of(b_, problem.transposed_b ? 1 : 2, problem.transposed_b ? problem.shape.k : problem.shape.n)),
@@ -247,9 +242,9 @@ class Planner {
         try_replay(replay, *finalist.candidate, finalist.tiles, best, kRefinedWithin);
     }
     // Before the best one is refined: the others have not been, either.
-    std::vector<Best> others = timer_ ? best_of_other_grids(best) : std::vector<Best>();
+    std::vector<Best> others = measured_ ? best_of_other_grids(best) : std::vector<Best>();
     refine(replay, best);
-    if (!timer_) return finished(best);
+    if (!measured_) return finished(best);
     for (Best& other : others) refine(replay, other);
     return least_measured(best, candidates);
   }
@@ -278,96 +273,51 @@ class Planner {
     for (const Best& one : all) plans.push_back(finished(one));
     GemmPlan mates = plans[0];
     const bool with_mates = can_load_together(mates);
-    std::vector<double> times = only_shorter(time_first(plans[0], with_mates ? &mates : nullptr));
+    std::vector<double> times = measurements_.first(plans[0], with_mates ? &mates : nullptr);
     const double mates_ns = with_mates ? times[1] : kNever;
     times.resize(1);
     if (mates_ns < times[0]) {
-      set_cost(1);
+      measurements_.expect_cost_of_mates();
       return with_growing_steps(within_cubes(least_of_mates({std::move(mates), mates_ns}, plans), candidates));
     }
     const std::span<const GemmPlan> others =
-        std::span(plans).subspan(1, with_mates && cost_ > kDear ? 0 : affordable(plans.size() - 1));
-    if (!others.empty()) std::ranges::copy(timer_(others, times[0]).ns, std::back_inserter(times));
+        std::span(plans).subspan(1, with_mates && measurements_.are_dear() ? 0 : plans.size() - 1);
+    std::ranges::copy(measurements_.shorter_than(times[0], others), std::back_inserter(times));
     times.resize(plans.size(), kNever);
-    times = only_shorter(std::move(times));
     std::vector<std::size_t> order(plans.size());
     for (std::size_t i = 0; i < order.size(); ++i) order[i] = i;
     std::ranges::stable_sort(order, {}, [&](std::size_t i) { return times[i]; });
-    Timed shortest = with_vector_share(plans, order, times[order[0]]);
+    TimedPlan shortest = with_vector_share(plans, order, times[order[0]]);
     shortest = within_cubes(std::move(shortest), candidates);
     return with_growing_steps(together(std::move(shortest), plans, order, {std::move(mates), mates_ns}));
   }
 
-  struct Timed {
-    GemmPlan plan;
-    double ns = kNever;
-  };
-
   /// `best`, whose programs load together what several of them need, or another one of `plans` so, or with longer steps
   /// or a part for the vector engine. Where loading together is shorter for the first of `plans`, the others are
   /// not measured without: that takes several times as long, since a load of one program's own goes to each holder.
-  Timed least_of_mates(Timed best, const std::vector<GemmPlan>& plans) {
+  TimedPlan least_of_mates(TimedPlan best, const std::vector<GemmPlan>& plans) {
     std::vector<GemmPlan> in_steps, in_one;
     for (GemmPlan plan : std::span(plans).subspan(1)) {
       load_together(plan);
       (plan.first_k < k_of_a_program(plan) ? in_steps : in_one).push_back(std::move(plan));
     }
-    take_shorter(std::move(in_steps), best, 1);
+    measurements_.take_shorter(std::move(in_steps), best, 1);
     if (problem_.tile_k == 0) add_longer_steps(in_one, best.plan);
-    take_shorter(std::move(in_one), best, 1);
+    measurements_.take_shorter(std::move(in_one), best, 1);
     std::vector<GemmPlan> shared;
     const GemmTiles found = tiles_of(best.plan);
     add_shared(shared, best.plan, found);
     add_steps_for_both(shared, best.plan);
-    take_shorter(std::move(shared), best);
+    measurements_.take_shorter(std::move(shared), best);
     return best;
   }
 
   bool can_load_together(GemmPlan& plan) const { return count() >= kFewestTogether && load_together(plan); }
 
-  /// The plan of the best replay, and the same with programs that load together, if it is there: both at one time,
-  /// since of a product whose measurements cost much they are the only ones.
-  std::vector<double> time_first(const GemmPlan& alone, const GemmPlan* mates) {
-    std::vector<GemmPlan> first{alone};
-    if (mates != nullptr) first.push_back(*mates);
-    PlanTimes times = timer_(first, kNever);
-    costs_ = std::move(times.costs);
-    costs_.resize(first.size());
-    set_cost(0);
-    return times.ns;
-  }
-
-  /// What is left is for plans that cost about what that one of the first has cost.
-  void set_cost(std::size_t of) {
-    cost_ = costs_[of];
-    left_ = 1 - costs_.front() - (costs_.size() > 1 ? cost_ : 0);
-    if (cost_ > kDear) left_ = std::min(left_, kMoreOfDear * cost_);
-  }
-
-  bool measures_cheaply() const { return cost_ <= kCheap; }
-  double margin() const { return measures_cheaply() ? 1 : kMargin; }
-
-  /// How many of so many plans may be measured, of which each is taken to cost what the first one did.
-  std::size_t affordable(std::size_t wanted) {
-    if (cost_ > 0) wanted = std::min(wanted, static_cast<std::size_t>(std::max(left_ / cost_, 0.0)));
-    left_ -= static_cast<double>(wanted) * cost_;
-    return wanted;
-  }
-
-  /// Times of those plans that are shorter than all before them. Which of the others were measured to their end is no
-  /// matter of the product, but of the host's threads: they stay in the order of their replays.
-  static std::vector<double> only_shorter(std::vector<double> times) {
-    double least = kNever;
-    for (double& time : times) {
-      if (time >= least) time = kNever;
-      least = std::min(least, time);
-    }
-    return times;
-  }
-
   /// `best`, or it or one of the first of `plans` in `order` whose programs load together what several of them need,
   /// such as `mates`. Their loads are then few, and steps may be longer.
-  Timed together(Timed best, const std::vector<GemmPlan>& plans, std::span<const std::size_t> order, Timed mates) {
+  TimedPlan together(TimedPlan best, const std::vector<GemmPlan>& plans, std::span<const std::size_t> order,
+                     TimedPlan mates) {
     if (count() < kFewestTogether) return best;
     std::vector<GemmPlan> tried;
     const auto add = [&](GemmPlan plan) {
@@ -376,18 +326,19 @@ class Planner {
     for (const std::size_t i : order.first(std::min(order.size(), kTogetherPlans))) {
       if (i != 0) add(plans[i]);
     }
-    take_shorter(std::move(tried), mates, 1);
+    measurements_.take_shorter(std::move(tried), mates, 1);
     tried.clear();
     if (best.plan.vector_share > 0) add(best.plan);
     if (problem_.tile_k == 0 && mates.ns < kLongerStepsWithin * best.ns) add_longer_steps(tried, mates.plan);
-    const bool shorter = mates.ns < margin() * best.ns;
-    take_shorter(std::move(tried), shorter ? best = std::move(mates) : best, shorter ? 1 : margin());
+    const bool shorter = mates.ns < measurements_.margin() * best.ns;
+    measurements_.take_shorter(std::move(tried), shorter ? best = std::move(mates) : best,
+                               shorter ? 1 : measurements_.margin());
     return best;
   }
 
   /// `best`, or the same with both engines and steps that begin short and grow slowly: loads, of which two are under
   /// way, then keep up with the products from the first one on, and the array is filled and drained a few times only.
-  GemmPlan with_growing_steps(Timed best) {
+  GemmPlan with_growing_steps(TimedPlan best) {
     const std::int64_t k = k_of_a_program(best.plan), first = k / kGrowingSteps / kVectorItems * kVectorItems;
     if (first < kLongStep || problem_.tile_k > 0 || problem_.depth > 0) return best.plan;
     GemmTiles tiles = tiles_of(best.plan);
@@ -401,7 +352,7 @@ class Planner {
       plan.more_k = more, tiles.first_k = begin;
       add_shared(growing, std::move(plan), tiles);
     }
-    take_shorter(std::move(growing), best, 1);
+    measurements_.take_shorter(std::move(growing), best, 1);
     return best.plan;
   }
 
@@ -426,13 +377,13 @@ class Planner {
 
   /// The first of `plans` in `order`, which takes `ns`, or a plan with a part for the vector engine: with the steps of
   /// the shortest ones, then with others. Two engines want shorter steps, more of them under way.
-  Timed with_vector_share(const std::vector<GemmPlan>& plans, std::span<const std::size_t> order, double ns) {
-    Timed best{plans[order[0]], ns};
-    take_shorter(measures_cheaply() ? worth_sharing() : worth_sharing(plans, order), best);
+  TimedPlan with_vector_share(const std::vector<GemmPlan>& plans, std::span<const std::size_t> order, double ns) {
+    TimedPlan best{plans[order[0]], ns};
+    measurements_.take_shorter(measurements_.are_cheap() ? worth_sharing() : worth_sharing(plans, order), best);
     if (best.plan.vector_share == 0) return best;
     std::vector<GemmPlan> shared;
     add_steps_for_both(shared, best.plan);
-    take_shorter(std::move(shared), best);
+    measurements_.take_shorter(std::move(shared), best);
     return best;
   }
 
@@ -442,7 +393,7 @@ class Planner {
     for (const std::int64_t k : {found.k, found.k / 2}) {
       for (const std::int64_t depth : {2, 3}) {
         for (const std::int64_t part : {1, 2}) {
-          if (part > 1 && !measures_cheaply()) continue;
+          if (part > 1 && !measurements_.are_cheap()) continue;
           GemmTiles tiles = found;
           tiles.k = k, tiles.first_k = k / part, tiles.depth = depth;
           if (tiles != found && tiles.first_k > 0 && are_free(tiles, found)) add_shared(shared, plan, tiles);
@@ -477,7 +428,7 @@ class Planner {
 
   /// `best`, or a plan of few rows whose programs read B in their own cube only, in as few parts of k as that takes:
   /// what one PE of the cube holds after the other, each beginning with its own.
-  Timed within_cubes(Timed best, std::span<Candidate> candidates) {
+  TimedPlan within_cubes(TimedPlan best, std::span<Candidate> candidates) {
     const bool free = problem_.tile_m == 0 && problem_.tile_n == 0 && problem_.tile_k == 0 && problem_.depth == 0;
     if (!free || best.plan.split_k == 1 || problem_.shape.m > topology_.pe.gemm.array.height) return best;
     Candidate* fewest = nullptr;
@@ -499,7 +450,7 @@ class Planner {
         if (plans.size() == before) plans.push_back(std::move(plan));
       }
     }
-    take_shorter(std::move(plans), best);
+    measurements_.take_shorter(std::move(plans), best);
     return best;
   }
 
@@ -544,17 +495,6 @@ class Planner {
              other.more_k == plan.more_k && other.edges.size() == plan.edges.size();
     };
     if (plan.tcm_bytes <= law_.tcm_budget() && std::ranges::none_of(shared, is_same)) shared.push_back(std::move(plan));
-  }
-
-  /// Measures the first of `plans`, as many as may be; the shortest replaces `best` when it is shorter by the margin.
-  void take_shorter(std::vector<GemmPlan> plans, Timed& best) { take_shorter(std::move(plans), best, margin()); }
-  void take_shorter(std::vector<GemmPlan> plans, Timed& best, double margin) {
-    plans.resize(affordable(plans.size()));
-    if (plans.empty()) return;
-    const std::vector<double> times = timer_(plans, margin * best.ns).ns;
-    const auto least = std::ranges::min_element(times);
-    if (*least >= margin * best.ns) return;
-    best = {std::move(plans[static_cast<std::size_t>(least - times.begin())]), *least};
   }
 
   /// The part of a step with which both engines take equally long; none where values would not be those of f32 sums of
@@ -609,9 +549,9 @@ class Planner {
   void try_replay(GemmReplay& replay, const Candidate& candidate, const GemmTiles& tiles, Best& best,
                   double within = kMeasuredWithin) {
     if (law_.tcm_bytes(tiles) > law_.tcm_budget()) return;
-    const double limit = (timer_ ? within : kMargin) * best.ns - candidate.more;
+    const double limit = (measured_ ? within : kMargin) * best.ns - candidate.more;
     const double ns = replay.time(ranges(candidate, tiles), candidate.block, tiles, limit) + candidate.more;
-    if (timer_ && std::isfinite(ns)) replayed_.push_back({ns, &candidate, tiles});
+    if (measured_ && std::isfinite(ns)) replayed_.push_back({ns, &candidate, tiles});
     if (ns < kMargin * best.ns) best = {ns, &candidate, tiles};
   }
 
@@ -638,7 +578,7 @@ class Planner {
       }
     }
     try_one_step(replay, best);
-    if (timer_) refine_extents(replay, best);
+    if (measured_) refine_extents(replay, best);
     const GemmTiles steps = best.tiles;
     for (const std::int64_t part : {1, 2, 4, 8}) {
       GemmTiles tiles = steps;
@@ -945,14 +885,13 @@ class Planner {
   const GemmOperands& operands_;
   std::span<const GemmPart> a_, b_;
   const topology::Topology& topology_;
-  const PlanTimer& timer_;
+  bool measured_;  // else the plan of the best estimate, or replay
+  PlanMeasurements measurements_;
   GemmEstimate law_;
   OperandLocality locality_a_, locality_b_;
   OperandSharing sharing_a_, sharing_b_;              // with copies as readers
   std::vector<OperandReader> readers_a_, readers_b_;  // kept for their memory
   std::vector<Best> replayed_;                        // for the shortlist, where there is a timer
-  std::vector<double> costs_;                         // of the first measurements
-  double cost_ = 0, left_ = 1;                        // of one measurement, and what they may all cost from now on
   std::int64_t per_cube_ = 0;
 };
 
@@ -976,61 +915,6 @@ std::int64_t chain_on_lanes(std::int64_t rows, std::int64_t columns, std::int64_
   // Taking operands apart costs a few cycles for each of their elements, and saves up to one for each product.
   const std::int64_t chain = std::min(rows, columns) < kFewestChained ? 1 : kChain;
   return k % chain == 0 ? chain : 1;
-}
-
-namespace {
-
-/// Rows and columns of the product that no range has.
-std::pair<std::int64_t, std::int64_t> edge_extents(const GemmPlan& plan) {
-  if (plan.edges.empty()) return {0, 0};
-  std::int64_t rows = 0, columns = 0;
-  for (const GemmRange& range : plan.ranges) {
-    rows = std::max(rows, range.m[1]), columns = std::max(columns, range.n[1]);
-  }
-  return {plan.shape.m - rows, plan.shape.n - columns};
-}
-
-}  // namespace
-
-std::vector<std::pair<std::string, std::string>> choices(const GemmPlan& plan) {
-  const auto grid = [](const GemmPlan::Grid& parts) {
-    std::string text;
-    for (const auto& [name, count] :
-         {std::pair{"batch", parts.batch}, std::pair{"m", parts.m}, std::pair{"n", parts.n}, std::pair{"k", parts.k}}) {
-      if (count > 1) text += fmt::format("{}{} {}", text.empty() ? "" : " x ", name, count);
-    }
-    return text.empty() ? std::string("1") : text;
-  };
-  const auto places = [](const GemmPlan::Nearby& nearby) {
-    const long own = std::lround(100 * nearby.own), near = std::lround(100 * (nearby.own + nearby.cube)) - own;
-    std::string text;
-    for (const auto& [percent, place] :
-         {std::pair{own, "own slice"}, std::pair{near, "cube"}, std::pair{100 - own - near, "SIP"}}) {
-      if (percent > 0) text += fmt::format("{}{} {} %", text.empty() ? "" : ", ", place, percent);
-    }
-    return text;
-  };
-  std::vector<std::pair<std::string, std::string>> all{{"tile_m", std::to_string(plan.tile_m)},
-                                                       {"tile_n", std::to_string(plan.tile_n)},
-                                                       {"tile_k", std::to_string(plan.tile_k)},
-                                                       {"first_k", std::to_string(plan.first_k)},
-                                                       {"depth", std::to_string(plan.depth)},
-                                                       {"split_k", std::to_string(plan.split_k)},
-                                                       {"over_cubes", grid(plan.cubes)},
-                                                       {"over_pes", grid(plan.pes)},
-                                                       {"a_from", places(plan.a)},
-                                                       {"b_from", places(plan.b)},
-                                                       {"tcm", to_text(Bytes(plan.tcm_bytes))}};
-  if (plan.more_k > 0) all.emplace_back("steps", fmt::format("grow by {}", plan.more_k));
-  if (plan.loads_together()) {
-    const bool a = !plan.mates_a.empty(), b = !plan.mates_b.empty();
-    all.emplace_back("multicast", a && b ? "A, B" : a ? "A" : "B");
-  }
-  if (plan.vector_share > 0)
-    all.emplace_back("vector_share", fmt::format("{} %", std::lround(100 * plan.vector_share)));
-  if (const auto [rows, columns] = edge_extents(plan); rows + columns > 0)
-    all.emplace_back("edges", fmt::format("{} rows, {} columns", rows, columns));
-  return all;
 }
 
 }  // namespace kernbench::tile::library
