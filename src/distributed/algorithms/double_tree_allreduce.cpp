@@ -138,8 +138,8 @@ std::int64_t depth_of(Tree tree, int ranks, int rank) {
   return depth;
 }
 
-/// The way of a tile up or down one tree, from level to level.
-void append_levels(std::vector<CostStep>& steps, Tree tree, int ranks, bool up) {
+/// The way of a tile up or down one tree, from level to level. Returns the first level; null where there is none.
+CostStep* append_levels(std::vector<CostStep>& steps, Tree tree, int ranks, bool up) {
   std::vector<CostStep> levels;
   for (int rank = 0; rank < ranks; ++rank) {
     const auto depth = static_cast<std::size_t>(depth_of(tree, ranks, rank));
@@ -149,7 +149,13 @@ void append_levels(std::vector<CostStep>& steps, Tree tree, int ranks, bool up) 
     levels[depth - 1].messages.push_back({up ? rank : parent, up ? parent : rank});
   }
   if (up) std::ranges::reverse(levels);
-  steps.insert(steps.end(), levels.begin(), levels.end());
+  const auto first = steps.insert(steps.end(), levels.begin(), levels.end());
+  return levels.empty() ? nullptr : &*first;
+}
+
+/// The root sends what it has stored.
+void append_way_down(std::vector<CostStep>& steps, int ranks) {
+  if (CostStep* const from_root = append_levels(steps, first_tree, ranks, false)) from_root->through_memory = true;
 }
 
 /// The bytes: all of the steps' links are in use at one time, with a part of the bytes each.
@@ -165,12 +171,8 @@ void append_bytes(std::vector<CostStep>& steps, double share) {
 std::vector<CostStep> double_tree_steps(const GroupShape& ranks) {
   std::vector<CostStep> steps;
   append_levels(steps, first_tree, ranks, true);
-  const std::size_t first_of_second = steps.size();
-  append_levels(steps, second_tree, ranks, true);
-  if (first_of_second < steps.size()) steps[first_of_second].loaded = true;
-  const std::size_t first_down = steps.size();
-  append_levels(steps, first_tree, ranks, false);
-  if (first_down < steps.size()) steps[first_down].through_memory = true;
+  if (CostStep* const leaves = append_levels(steps, second_tree, ranks, true)) leaves->loaded = true;
+  append_way_down(steps, ranks);
   append_levels(steps, second_tree, ranks, false);
   append_bytes(steps, 0.5);
   return steps;
@@ -180,9 +182,7 @@ std::vector<CostStep> double_tree_steps(const GroupShape& ranks) {
 std::vector<CostStep> first_tree_steps(const GroupShape& ranks) {
   std::vector<CostStep> steps;
   append_levels(steps, first_tree, ranks, true);
-  const std::size_t first_down = steps.size();
-  append_levels(steps, first_tree, ranks, false);
-  if (first_down < steps.size()) steps[first_down].through_memory = true;
+  append_way_down(steps, ranks);
   append_bytes(steps, 1);
   return steps;
 }

@@ -9,10 +9,11 @@ namespace {
 
 constexpr double kNever = std::numeric_limits<double>::infinity();
 
-/// In parts of what a product may cost.
+/// In parts of what a product may cost. assumption
 constexpr double kCheap = 0.003;
 /// A measurement that costs more than this part of what a product may cost was not made to the end of the product: two
-/// more are made then, since each takes seconds and says less. assumption: likewise.
+/// more are made then, since each takes seconds and says less. assumption: some seconds for a shape are worth a better
+/// plan.
 constexpr double kDear = 0.06;
 constexpr double kMoreOfDear = 2;
 
