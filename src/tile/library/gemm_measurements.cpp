@@ -7,8 +7,6 @@ namespace kernbench::tile::library {
 
 namespace {
 
-constexpr double kNever = std::numeric_limits<double>::infinity();
-
 /// In parts of what a product may cost. assumption
 constexpr double kCheap = 0.003;
 /// A measurement that costs more than this part of what a product may cost was not made to the end of the product: two

@@ -11,9 +11,12 @@
 
 namespace kernbench::tile::library {
 
+/// The time of a plan that was not measured to its end.
+inline constexpr double kNever = std::numeric_limits<double>::infinity();
+
 struct TimedPlan {
   GemmPlan plan;
-  double ns = std::numeric_limits<double>::infinity();
+  double ns = kNever;
 };
 
 /// Which of the others were measured to their end is no matter of the product, but of the host's threads: a plan that

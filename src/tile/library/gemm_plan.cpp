@@ -6,7 +6,6 @@
 #include <array>
 #include <cmath>
 #include <functional>
-#include <limits>
 #include <map>
 #include <optional>
 
@@ -24,8 +23,6 @@
 namespace kernbench::tile::library {
 
 namespace {
-
-constexpr double kNever = std::numeric_limits<double>::infinity();
 
 /// The second launch that adds the parts of k, but for what it moves: an empty launch on 128 PEs takes 2.0 us, the way
 /// to the HBM and back some 0.5. Measured on ahbm-1sip; near plans are measured as a whole.
