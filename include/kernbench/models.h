@@ -107,6 +107,7 @@ struct GemmCommand {
   GemmOperand operand = GemmOperand::f16;
   std::int64_t steps = 0;  // cycles for k steps at pe.gemm.rate of the operand type, rounded up
   Time start;
+  std::int64_t fold_rows = 0, fold_columns = 0;  // of the array that a block of C is asked to take at most; 0: all
 };
 
 class GemmModel {

@@ -20,7 +20,6 @@ struct Case {
 
 enum class Verdict : std::uint8_t {
   ok,
-  known,           // more than allowed, with a cause that is written down
   slower,          // more than allowed
   not_applicable,  // the machine has none of the resource, or cannot have twice of it
   broken,          // the program does not run
@@ -29,7 +28,7 @@ enum class Verdict : std::uint8_t {
 struct Outcome {
   Verdict verdict = Verdict::ok;
   Time before, after;
-  std::string text;  // what did not run; the cause of what is known
+  std::string text;  // what did not run
   /// Of the time: 0.01 is one percent more.
   double cost() const;
 };
@@ -37,8 +36,7 @@ struct Outcome {
 /// A program's time on the first machine, for several cases with it.
 struct Baseline {
   Time time;
-  Values values;              // of the machine
-  std::int64_t commands = 0;  // of a program to its GEMM engine
+  Values values;  // of the machine
   KeptPlan plan;
   std::string error;
   bool configuration_error = false;  // there is no such machine

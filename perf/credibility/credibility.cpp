@@ -43,7 +43,7 @@ struct Line {
   double cost = 0;
 };
 
-/// What is known of all cases.
+/// Of all cases.
 struct Tally {
   std::vector<double> costs;
   std::map<int, std::int64_t> verdicts;
@@ -59,10 +59,9 @@ void say(const Options& options, std::int64_t number, const Case& one, const Out
   if (!told) return;
   const std::string cost = outcome.verdict == Verdict::broken || outcome.verdict == Verdict::not_applicable
                                ? "did not run: " + outcome.text
-                               : fmt::format("{:+.2f} % ({:.3f} -> {:.3f} us){}", 100 * outcome.cost(),
+                               : fmt::format("{:+.2f} % ({:.3f} -> {:.3f} us)", 100 * outcome.cost(),
                                              static_cast<double>(outcome.before.count()) * 1e-6,
-                                             static_cast<double>(outcome.after.count()) * 1e-6,
-                                             outcome.text.empty() ? "" : ", known: " + outcome.text);
+                                             static_cast<double>(outcome.after.count()) * 1e-6);
   const std::string text =
       fmt::format("{}: {}\n    seed {}, again: {}\n", describe(one), cost, options.seed, command(options, number));
   std::fwrite(text.data(), 1, text.size(), stdout);
@@ -170,9 +169,8 @@ int run(const Options& options) {
     if (verdict != Verdict::broken && verdict != Verdict::not_applicable) tally.costs.push_back(line.cost);
   }
   const auto count = [&](Verdict verdict) { return tally.verdicts[static_cast<int>(verdict)]; };
-  fmt::print("{} cases ran: {} as allowed, {} known exceptions, {} slower, {} broken; {} the machine cannot have\n",
-             tally.costs.size(), count(Verdict::ok), count(Verdict::known), count(Verdict::slower),
-             count(Verdict::broken), count(Verdict::not_applicable));
+  fmt::print("{} cases ran: {} as allowed, {} slower, {} broken; {} the machine cannot have\n", tally.costs.size(),
+             count(Verdict::ok), count(Verdict::slower), count(Verdict::broken), count(Verdict::not_applicable));
   print_distribution(tally.costs);
   const std::int64_t failed = count(Verdict::slower) + count(Verdict::broken);
   fmt::print("RESULT\tcredibility: a better machine is slower\t{}\tcases\tat most\t0\n", failed);

@@ -110,6 +110,7 @@ class Command : public Counted, public sim::WaitNode {
   SmallVector<CommandRef, 4> dependencies;  // must have finished before this one starts; cleared when it is ready
   std::size_t operands = 0;                 // so many of the first dependencies produce operands; the others are order
   const Command* adds_to = nullptr;         // GEMM: the dependency that computes the sums which this one begins with
+  std::int32_t dma_queues = 0;              // DMA: the first so many of the PE's queues take turns; 0: all of them
   CommandObserver* observer = nullptr;      // must outlive the command's finish
   bool watched = false;                     // the observer is told of its stages, and its transfers are logged
 

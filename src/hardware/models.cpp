@@ -119,7 +119,9 @@ std::unique_ptr<DmaModel> Models::dma(PeCoordinate pe, std::int32_t queue) const
 }
 
 GemmCommand gemm_command(const topology::GemmSpec& spec, const GemmWork& work, Time start) {
-  return {work.batch, work.m, work.n, work.k, work.operand, spec.rate[work.operand].cycles_for(work.k), start};
+  return {work.batch, work.m,         work.n,
+          work.k,     work.operand,   spec.rate[work.operand].cycles_for(work.k),
+          start,      work.fold_rows, work.fold_columns};
 }
 
 std::vector<VectorCommand> vector_commands(const topology::VectorSpec& spec, const VectorWork& work, Time start) {

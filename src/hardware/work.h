@@ -62,6 +62,7 @@ struct DmaWork {
 struct GemmWork {
   std::int64_t batch = 1, m = 0, n = 0, k = 0;
   topology::GemmOperand operand = topology::GemmOperand::f16;
+  std::int64_t fold_rows = 0, fold_columns = 0;  // of the array that a fold takes at most; 0: as many as there are
 };
 
 /// One operation of a fused vector command.

@@ -103,6 +103,7 @@ CommandRef ProgramScope::submit(Work work, const char* kind, const std::vector<C
   const CommandRef command = make_command(std::move(work), kind, agent_, next_++, &log_);
   command->dependencies.assign(dependencies);
   command->adds_to = adds_to;
+  command->dma_queues = dma_queues_;
   mine_.push_back(command);
   log_.operations.push_back(command);
   machine_.pe(pe_).submit(command);

@@ -110,6 +110,8 @@ class ProgramScope {
   Machine& machine() { return machine_; }
   PeCoordinate pe() const { return pe_; }
   sim::AgentId agent() const { return agent_; }
+  /// The operations that follow ask for so many DMA queues.
+  void use_dma_queues(std::int32_t count) { dma_queues_ = count; }
 
  private:
   CommandRef submit(Work work, const char* kind, const std::vector<CommandRef>& dependencies = {},
@@ -120,6 +122,7 @@ class ProgramScope {
   sim::AgentId agent_;
   Log& log_;
   std::uint64_t next_ = 0;
+  std::int32_t dma_queues_ = 0;
   std::vector<CommandRef> mine_;
 };
 

@@ -210,6 +210,24 @@ TEST(Dma, OperationsGoRoundTheQueuesAndEachQueueHandlesOneAtATimeIfOneMayBeUnder
   }
 }
 
+TEST(Dma, OperationsOfWhoAsksForFewerQueuesGoRoundThese) {
+  const auto queues_of = [](std::int32_t asked) {
+    Bench bench(tiny());
+    bench.run(at(0, 0, 0), [&](ProgramScope& p) {
+      p.use_dma_queues(asked);
+      for (int i = 0; i < 5; ++i) p.load({leg(p.pe(), 0, 64)});
+    });
+    std::string all;
+    for (const CommandRef& load : bench.log.operations) all += load->queue->wait_name().text().back();
+    return all;
+  };
+  EXPECT_EQ(queues_of(0), "01201");  // of three
+  EXPECT_EQ(queues_of(1), "00000");
+  EXPECT_EQ(queues_of(2), "01010");
+  EXPECT_EQ(queues_of(3), "01201");
+  EXPECT_EQ(queues_of(7), "01201");
+}
+
 // One queue, and a slice whose channels are never short: descriptors of one granule each, to channels in turn.
 topology::Topology one_queue(std::int32_t outstanding) {
   topology::Topology machine = with_outstanding(outstanding, 64);

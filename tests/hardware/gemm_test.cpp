@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <utility>
 #include <vector>
 
 #include "bench.h"
@@ -39,6 +40,58 @@ TEST(Systolic, ALargerArrayIsNotSlowerWhereTheProductDoesNotReachIt) {
       EXPECT_EQ(systolic_cycles(array(32, 16), work), systolic_cycles(array(32, 32), work));
     }
   }
+}
+
+/// Products of several extents that are computed in folds of at most so many rows and columns.
+std::vector<GemmWork> products_in_folds_of(std::int64_t rows, std::int64_t columns) {
+  std::vector<GemmWork> all;
+  for (const std::int64_t m : {1, 4, 8, 9, 40})
+    for (const std::int64_t n : {1, 16, 33})
+      for (const std::int64_t k : {1, 20, 100}) all.push_back({2, m, n, k, topology::GemmOperand::f16, rows, columns});
+  return all;
+}
+
+GemmWork whole(const GemmWork& work) {
+  return {work.batch, work.m, work.n, work.k, work.operand};
+}
+
+TEST(Systolic, SmallerFoldsAreThoseOfASmallerArray) {
+  for (const bool adds_to : {false, true}) {
+    for (const auto& [rows, columns] : {std::pair{8, 0}, std::pair{0, 12}, std::pair{8, 12}}) {
+      const auto small = array(columns > 0 ? columns : 16, rows > 0 ? rows : 32);
+      for (const GemmWork& work : products_in_folds_of(rows, columns)) {
+        EXPECT_EQ(systolic_cycles(array(16, 32), work), systolic_cycles(small, whole(work)));
+        EXPECT_EQ(follow_cycles(array(16, 32), work, work, adds_to),
+                  follow_cycles(small, whole(work), whole(work), adds_to));
+      }
+    }
+  }
+}
+
+TEST(Systolic, NoFoldIsLargerThanTheArray) {
+  for (const GemmWork& work : products_in_folds_of(32, 17))
+    EXPECT_EQ(systolic_cycles(array(16, 8), work), systolic_cycles(array(16, 8), whole(work)));
+}
+
+TEST(ScaleSim, FillsTheWholeArrayWhateverTheFoldsThatAreAskedFor) {
+  for (const GemmWork& work : products_in_folds_of(4, 5))
+    EXPECT_EQ(scale_sim_cycles(array(16, 8), work), scale_sim_cycles(array(16, 8), whole(work)));
+}
+
+TEST(Systolic, SumsOfFoldsOfAnotherShapeAreAllBack) {
+  const auto product = [](std::int64_t m, std::int64_t n, std::int64_t rows, std::int64_t columns) {
+    return GemmWork{1, m, n, 20, topology::GemmOperand::f16, rows, columns};
+  };
+  const auto next = [](const GemmWork& work, const GemmWork& next) {
+    return follow_cycles(array(16, 8), work, next, true);
+  };
+  EXPECT_EQ(next(product(8, 16, 0, 0), product(8, 16, 4, 0)), 20 + 2 * 8 + 16 - 2);
+  EXPECT_EQ(next(product(8, 16, 4, 0), product(8, 16, 0, 0)), 2 * 20 + 2 * 4 + 16 - 2);
+  EXPECT_EQ(next(product(16, 16, 7, 0), product(16, 16, 6, 0)), 3 * 20 + 2 * 7 + 16 - 2);
+  EXPECT_EQ(next(product(8, 16, 0, 9), product(8, 16, 0, 8)), 2 * 20 + 2 * 8 + 9 - 2);
+  // As large as the product, or the array.
+  EXPECT_EQ(next(product(4, 16, 4, 0), product(4, 16, 6, 100)), 20);
+  EXPECT_EQ(next(product(8, 5, 8, 5), product(8, 5, 100, 6)), 20);
 }
 
 TEST(Systolic, FoldsFollowEachOtherWithoutAGap) {

@@ -190,7 +190,7 @@ TEST(OwnModels, EnginesAskThemAboutEachCommandAndKeepToTheirAnswer) {
   SeenByModels seen;
   Bench bench(machine, false, watched(seen));
   bench.run(at(0, 0, 0), [](ProgramScope& p) {
-    p.gemm({2, 20, 30, 33, topology::GemmOperand::f32});
+    p.gemm({2, 20, 30, 33, topology::GemmOperand::f32, 5, 6});
     p.vector({100, VectorOperation::erf, 2, 7, Bytes(600)});
     p.load({{p.pe(), {StridedRange{0, 3, Bytes(100), 4096}}}, leg(at(0, 0, 1), 0, 50)});
   });
@@ -203,6 +203,8 @@ TEST(OwnModels, EnginesAskThemAboutEachCommandAndKeepToTheirAnswer) {
   EXPECT_EQ(seen.gemm[0].operand, GemmOperand::f32);
   EXPECT_EQ(seen.gemm[0].steps, 4 * 33);
   EXPECT_EQ(seen.gemm[0].start, all[0]->times.started);
+  EXPECT_EQ(seen.gemm[0].fold_rows, 5);
+  EXPECT_EQ(seen.gemm[0].fold_columns, 6);
   EXPECT_EQ(all[0]->times.finished, all[0]->times.started + ps(12'345));
   ASSERT_EQ(seen.vector.size(), 1u);
   EXPECT_EQ(seen.vector[0].elements, 100);

@@ -205,6 +205,30 @@ TEST(Grid, TimesAreTheSameExactlyAndWithoutData) {
   EXPECT_EQ(fingerprint(false, false), expected);
 }
 
+/// Three programs of one PE, each with loads that fill its DMA queues; the first one asks for one queue before, or
+/// behind its loads.
+Time time_of_loads(bool before, bool behind) {
+  const RunResult result = simulate(tiny({"pe.dma.outstanding=1"}), [=] {
+    const auto x = torch::zeros({24, 16}, one_pe());
+    torch::LaunchOptions options = kFirst;
+    options.grid = {3};
+    const auto read = [=](tl::In t) {
+      const bool first = tl::program_id() == 0;
+      if (first && before) tl::use_dma_queues(1);
+      for (std::int64_t row = 0; row < 8; ++row) tl::load(t, {8 * tl::program_id() + row, 0}, {1, 16});
+      if (first && behind) tl::use_dma_queues(1);
+    };
+    torch::launch(options, "read", read, x);
+    torch::ahbm::synchronize();
+  });
+  return result.launches.back().end - result.launches.back().start;
+}
+
+TEST(Grid, EachProgramBeginsWithAllDmaQueues) {
+  EXPECT_EQ(time_of_loads(false, true), time_of_loads(false, false));
+  EXPECT_GT(time_of_loads(true, false), time_of_loads(false, false));
+}
+
 void launch_nothing(const torch::LaunchOptions& options) {
   torch::launch(options, "k", [] {});
 }

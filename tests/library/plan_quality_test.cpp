@@ -123,6 +123,23 @@ TEST(PlanQuality, MoreOfAResourceIsNotSlowerWhereAllProgramsAskTheSameHolders) {
   }
 }
 
+// Which plans were measured depended on replays of the machine: the best one of the slower machine dropped out. These
+// took 1.045, 1.042 and 1.021 times as long.
+TEST(PlanQuality, WhatLiesBesideTheShortestPlanIsMeasuredWhereThatIsCheap) {
+  const std::vector<std::string> small{"sip.cubes.mesh=[1, 1]", "cube.pes.mesh=[2, 2]", "cube.hbm.bandwidth=600GB/s"};
+  const std::vector<std::string> slow{"sip.cubes.mesh=[2, 2]", "cube.noc.link.latency=10ns", "cube.hbm.latency=200ns"};
+  const std::vector<std::pair<PlannedProduct, std::string>> more{
+      {{"tiny", {"sip.cubes.mesh=[2, 2]"}, 64, 1024, 256}, "cube.noc.link.bandwidth=256GB/s"},
+      {{"tiny", slow, 64, 1024, 256}, "cube.noc.link.bandwidth=256GB/s"},
+      {{"ahbm-1sip", small, 512, 512, 512}, "cube.hbm.latency=45ns"},
+  };
+  for (const auto& [product, change] : more) {
+    PlannedProduct better = product;
+    better.overrides.push_back(change);
+    EXPECT_LE(microseconds(better), 1.02 * microseconds(product)) << text_of(better);
+  }
+}
+
 // The estimate took links for shared by a constant: these took 57.0, and 12.7 us, the grids found now 42.3 and 9.6.
 TEST(PlanQuality, GridsAreChosenByWhatMeetsOnSlicesAndLinks) {
   if (kSanitized) GTEST_SKIP() << "long; runs in plain builds";

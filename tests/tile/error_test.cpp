@@ -130,6 +130,10 @@ TEST(TileErrors, TilesOfAnotherProgram) {
 }
 
 TEST(TileErrors, Products) {
+  EXPECT_THAT(kernel_error([](Tile a, Tile b) { tl::dot(a, b, {}, DType::f32, {.rows = 4, .columns = -1}); }),
+              says("tl::dot: fold is 4 x -1; rows and columns must be positive, or 0 for all that the array has"));
+  EXPECT_THAT(kernel_error([](Tile, Tile) { tl::use_dma_queues(-2); }),
+              says("tl::use_dma_queues: count is -2; it must be positive, or 0 for all queues of the PE"));
   EXPECT_THAT(kernel_error([](Tile a, Tile) { tl::dot(a, a); }),
               says("tl::dot: inner extents differ: [2, 3] x [2, 3]"));
   EXPECT_THAT(

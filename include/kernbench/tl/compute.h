@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <optional>
 
+#include "kernbench/tl/fold.h"
 #include "kernbench/tl/types.h"
 
 namespace kernbench::tl {
@@ -100,8 +101,8 @@ Tile cumsum(const Tile& x, int axis = 0, bool reverse = false, Where where = Whe
 /// a [m,k] times b [k,n], or batched [g,m,k] times [g,k,n], plus `accumulator` when given. Operands of one type; f8
 /// types may differ. Products of floats are exact and accumulated in f32 in the order of k, one fused multiply-add
 /// each, starting from the accumulator; the result has `out_dtype` (f32 by default). i8, u8 and i32 operands
-/// accumulate in i32.
+/// accumulate in i32. Values do not depend on `fold`.
 Tile dot(const Tile& a, const Tile& b, const Tile& accumulator = {}, std::optional<DType> out_dtype = std::nullopt,
-         Where where = Where::current());
+         Fold fold = {}, Where where = Where::current());
 
 }  // namespace kernbench::tl

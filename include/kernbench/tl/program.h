@@ -27,6 +27,13 @@ std::int64_t num_devices(Where where = Where::current());
 std::int64_t num_cubes(Where where = Where::current());
 std::int64_t num_pes(Where where = Where::current());
 
+// ---- what it uses ----------------------------------------------------------------------------------------------
+
+/// The loads, stores and atomics of this instance that follow take the first `count` DMA queues of the PE in turn, or
+/// all where there are fewer; 0: all, as at its start. Of fewer queues fewer operations are under way at a time, and
+/// the first of them has more of the bandwidth.
+void use_dma_queues(std::int32_t count, Where where = Where::current());
+
 // ---- reading a value back --------------------------------------------------------------------------------------
 
 namespace detail {

@@ -20,6 +20,7 @@ std::int64_t fold_cycles(const topology::GemmSpec& spec, topology::GemmOperand o
 /// skewed fill (r + c - 2) and the drain of the last results (r) are paid once, of as many rows and columns as a fold
 /// has:
 ///   ceil(batch * ceil(m / R) * ceil(n / C) * T / efficiency) + 2 r + c - 2, r = min(R, m), c = min(C, n)
+/// A command may ask for smaller folds (`GemmWork::fold_rows`, `fold_columns`), which stand for R and C.
 /// source: one fold that fills the array is the output-stationary run time of SCALE-Sim, 2 S_R + S_C + T - 2 with T = k
 /// (Samajdar et al.,
 /// "A Systematic Methodology for Characterizing Scalability of DNN Accelerators using SCALE-Sim", ISPASS 2020, eq. 1).
@@ -32,12 +33,13 @@ std::int64_t systolic_cycles(const topology::GemmSpec& spec, const GemmWork& wor
 /// which is right for all when it is for the first and the last:
 ///   max(ceil(folds * T / efficiency), ceil(T / efficiency) + 2 r + c - 2,
 ///       ceil(folds * T / efficiency) + 2 r + c - 2 - ceil((folds - 1) * T' / efficiency)),  T' of `next`
+/// and sums that left the array by folds of another shape are all back before.
 /// source of the commands that follow without a gap: the chained products of Gemmini (Genc et al., "Gemmini: Enabling
 /// Systematic Deep-Learning Architecture Evaluation via Full-Stack Integration", DAC 2021).
 std::int64_t follow_cycles(const topology::GemmSpec& spec, const GemmWork& work, const GemmWork& next, bool adds_to);
 
 /// The same array as SCALE-Sim models it: each fold is filled and drained before the next one begins, and the whole
-/// array for a small one, too; at full efficiency
+/// array for a small one, too, or for one that asks for smaller folds; at full efficiency
 ///   batch * ceil(m / R) * ceil(n / C) * (2 R + C + T - 2)
 std::int64_t scale_sim_cycles(const topology::GemmSpec& spec, const GemmWork& work);
 

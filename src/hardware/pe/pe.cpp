@@ -89,7 +89,9 @@ CommandQueue& Pe::queue_for(const Command& command) {
     case EngineKind::dma:
       break;
   }
-  return *dma_[control_.next_dma_queue(command.agent, dma_.size())];
+  const auto asked = static_cast<std::size_t>(command.dma_queues);
+  const std::size_t taken = asked == 0 ? dma_.size() : std::min(asked, dma_.size());
+  return *dma_[control_.next_dma_queue(command.agent, taken)];
 }
 
 std::vector<const CommandQueue*> Pe::engine_places() const {

@@ -174,7 +174,7 @@ inline constexpr auto kCumsum =
           "one lane after the other in f32, each rounded once; integers wrap");
 
 inline constexpr OperationInfo kDot{"dot",
-                                    "dot(a, b, accumulator, out_dtype)",
+                                    "dot(a, b, accumulator, out_dtype, fold)",
                                     Runs::gemm,
                                     VectorOperation::fma,
                                     Accepts::any,

@@ -71,7 +71,8 @@ const hardware::Command* under_way(const tile::TileState& tile) {
 
 }  // namespace
 
-Tile dot(const Tile& a, const Tile& b, const Tile& accumulator, std::optional<DType> out_dtype, Where where) {
+Tile dot(const Tile& a, const Tile& b, const Tile& accumulator, std::optional<DType> out_dtype, Fold fold,
+         Where where) {
   auto& program = Program::current("dot", where);
   const StateRef& left = program.own(a, "dot", where);
   const StateRef& right = program.own(b, "dot", where);
@@ -82,6 +83,11 @@ Tile dot(const Tile& a, const Tile& b, const Tile& accumulator, std::optional<DT
   tile::check_device_type(program, "dot", dtype, where);
   check_types(call, left->dtype(), right->dtype(), dtype);
   work.operand = tile::gemm_operand(left->dtype());
+  if (fold.rows < 0 || fold.columns < 0) {
+    call.fail(fmt::format("fold is {} x {}; rows and columns must be positive, or 0 for all that the array has",
+                          fold.rows, fold.columns));
+  }
+  work.fold_rows = fold.rows, work.fold_columns = fold.columns;
   Extents shape = left->shape();
   shape[shape.size() - 1] = work.n;
   const StateRef addend = accumulator.defined() ? program.own(accumulator, "dot", where) : nullptr;

@@ -249,6 +249,7 @@ void gemm(const View& a, const View& b, const View& out, const GemmEpilogue& epi
   const bool rounds = !split && plan->vector_share == 0 && !epilogue.any() && is_floating_point(chain) &&
                       is_floating_point(out.dtype());
   const DType last_type = rounds ? out.dtype() : chain;
+  tl::use_dma_queues(static_cast<std::int32_t>(plan->dma_queues));
   const std::vector<Step> steps = steps_of(program, *plan);
   Loader loader(a, b, steps, *plan, program);
   tl::Tile accumulator, sums;              // of the GEMM engine, and of the vector engine
@@ -259,7 +260,7 @@ void gemm(const View& a, const View& b, const View& out, const GemmEpilogue& epi
       if (!touched)
         touch(matrix_of(out, split ? range.split : step.batch), {step.m, step.n}, {step.rows, step.columns});
       touched = true;
-      accumulator = tl::dot(left, right, accumulator, step.last ? last_type : chain);
+      accumulator = tl::dot(left, right, accumulator, step.last ? last_type : chain, plan->fold);
     }
     if (const LaneOperands more = loader.take_more(); more.x.defined()) sums = multiply_on_lanes(more, sums);
     if (!step.last) continue;

@@ -53,6 +53,9 @@ std::vector<std::pair<std::string, std::string>> choices(const GemmPlan& plan) {
                                                        {"a_from", places(plan.a)},
                                                        {"b_from", places(plan.b)},
                                                        {"tcm", to_text(Bytes(plan.tcm_bytes))}};
+  if (plan.tile_m > plan.fold.rows || plan.tile_n > plan.fold.columns)
+    all.emplace_back("fold", fmt::format("{} x {}", plan.fold.rows, plan.fold.columns));
+  all.emplace_back("dma_queues", std::to_string(plan.dma_queues));
   if (plan.more_k > 0) all.emplace_back("steps", fmt::format("grow by {}", plan.more_k));
   if (plan.loads_together()) {
     const bool a = !plan.mates_a.empty(), b = !plan.mates_b.empty();

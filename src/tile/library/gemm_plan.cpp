@@ -8,6 +8,7 @@
 #include <functional>
 #include <map>
 #include <optional>
+#include <utility>
 
 #include "base/text.h"
 #include "kernbench/error.h"
@@ -46,6 +47,13 @@ constexpr double kMeasuredWithin = 1.15;
 /// and the grid must not drop out with them.
 constexpr std::size_t kRefinedGrids = 2;
 constexpr double kRefinedWithin = 1.5;
+/// Where measurements are cheap, what lies beside the shortest plan is measured, and then beside that one, at most so
+/// often.
+constexpr int kMostClimbed = 8;
+constexpr std::int64_t kDeepest = 8;
+/// Loads take so many DMA queues in turn, at most: the shipped machines'. Of more, more loads are under way, and what
+/// is needed first comes later.
+constexpr std::int64_t kDmaQueues = 4;
 /// Of so many of the plans that are shortest, programs also load together what several of them need. assumption: some
 /// seconds for a shape are worth a better plan.
 constexpr std::size_t kTogetherPlans = 4;
@@ -285,8 +293,103 @@ class Planner {
     for (std::size_t i = 0; i < order.size(); ++i) order[i] = i;
     std::ranges::stable_sort(order, {}, [&](std::size_t i) { return times[i]; });
     TimedPlan shortest = with_vector_share(plans, order, times[order[0]]);
-    shortest = within_cubes(std::move(shortest), candidates);
+    shortest = within_cubes(climbed(std::move(shortest), plans, candidates), candidates);
     return with_growing_steps(together(std::move(shortest), plans, order, {std::move(mates), mates_ns}));
+  }
+
+  /// `best`, or what is found from it, and from the first of `plans` of other grids, by changing one extent, the depth
+  /// or the first step at a time, while that makes it shorter. Where measurements are cheap: what is found then depends
+  /// little on which plans were measured before.
+  TimedPlan climbed(TimedPlan best, std::span<const GemmPlan> plans, std::span<const Candidate> candidates) {
+    std::vector<GemmPlan> from{best.plan}, tried;
+    for (const GemmPlan& plan : plans) {
+      const auto same_grid = [&](const GemmPlan& other) { return other.cubes == plan.cubes && other.pes == plan.pes; };
+      if (from.size() <= kRefinedGrids && std::ranges::none_of(from, same_grid)) from.push_back(plan);
+    }
+    bool improved = true;
+    for (int step = 0; step < kMostClimbed && measurements_.are_cheap(); ++step) {
+      std::vector<GemmPlan> near;
+      for (const GemmPlan& plan : from) add_near(near, tried, plan, candidates);
+      tried.insert(tried.end(), near.begin(), near.end());
+      const double before = best.ns;
+      measurements_.take_shorter(std::move(near), best, 1);
+      const bool before_improved = std::exchange(improved, best.ns < before);
+      if (!improved && !before_improved) break;
+      // Where nothing beside it is shorter, something beside the same in other folds may be.
+      from = improved ? std::vector<GemmPlan>{best.plan} : in_smaller_folds(best.plan);
+    }
+    return best;
+  }
+
+  /// Plans beside `plan` that are neither in `near` nor in `tried`: one in other tiles, with and without a part for the
+  /// vector engine, or one in smaller folds.
+  void add_near(std::vector<GemmPlan>& near, std::span<const GemmPlan> tried, const GemmPlan& plan,
+                std::span<const Candidate> candidates) const {
+    const auto candidate = std::ranges::find_if(candidates, [&](const Candidate& one) { return is_of(plan, one); });
+    const auto is_there = [](std::span<const GemmPlan> all, const GemmPlan& one) {
+      return std::ranges::any_of(all, [&](const GemmPlan& other) {
+        return tiles_of(one) == tiles_of(other) && one.cubes == other.cubes && one.pes == other.pes &&
+               one.edges.size() == other.edges.size() && (one.vector_share > 0) == (other.vector_share > 0) &&
+               one.fold == other.fold;
+      });
+    };
+    const auto add = [&](GemmPlan one) {
+      if (!is_there(near, one) && !is_there(tried, one)) near.push_back(std::move(one));
+    };
+    for (const GemmTiles& tiles : beside(tiles_of(plan), candidate->block)) {
+      if (law_.tcm_bytes(tiles) > law_.tcm_budget()) continue;
+      GemmPlan one = finished({law_.time(candidate->block, tiles) + candidate->more, &*candidate, tiles});
+      one.fold = plan.fold;
+      std::vector<GemmPlan> shared;
+      add_shared(shared, one, tiles);
+      if (plan.vector_share == 0) add(std::move(one));
+      for (GemmPlan& other : shared) add(std::move(other));
+    }
+    for (GemmPlan& other : in_smaller_folds(plan)) add(std::move(other));
+  }
+
+  /// `plan` in folds of half of the rows or columns.
+  static std::vector<GemmPlan> in_smaller_folds(const GemmPlan& plan) {
+    std::vector<GemmPlan> all;
+    const auto add = [&](tl::Fold fold) {
+      all.push_back(plan);
+      all.back().fold = fold;
+    };
+    const std::int64_t rows = plan.fold.rows / 2, columns = plan.fold.columns / 2;
+    if (rows > 0 && plan.tile_m > rows) add({rows, plan.fold.columns});
+    if (columns > 0 && plan.tile_n > columns) add({plan.fold.rows, columns});
+    return all;
+  }
+
+  static bool is_of(const GemmPlan& plan, const Candidate& candidate) {
+    const bool whole = candidate.whole.m == plan.shape.m && candidate.whole.n == plan.shape.n;
+    return candidate.cubes == plan.cubes && candidate.pes == plan.pes && whole == plan.edges.empty();
+  }
+
+  /// Tiles that differ from `tiles` in one extent, in the first step, in how many steps are under way, or in an extent
+  /// and that, as far as the caller leaves it to the library.
+  std::vector<GemmTiles> beside(const GemmTiles& tiles, const GemmBlock& block) const {
+    std::vector<GemmTiles> all{tiles};
+    const auto add = [&](std::int64_t GemmTiles::* extent, std::int64_t value, std::int64_t most) {
+      GemmTiles other = tiles;
+      other.*extent = std::clamp<std::int64_t>(value, 1, most);
+      other.first_k = std::min(other.first_k, other.k);
+      if (other == tiles) return;
+      all.push_back(other);
+      if (extent == &GemmTiles::depth) return;
+      for (const std::int64_t depth : depths()) {
+        other.depth = depth;
+        if (depth != tiles.depth) all.push_back(other);
+      }
+    };
+    if (problem_.tile_m == 0) add(&GemmTiles::m, tiles.m / 2, block.m), add(&GemmTiles::m, 2 * tiles.m, block.m);
+    if (problem_.tile_n == 0) add(&GemmTiles::n, tiles.n / 2, block.n), add(&GemmTiles::n, 2 * tiles.n, block.n);
+    if (problem_.tile_k == 0) add(&GemmTiles::k, tiles.k / 2, block.k), add(&GemmTiles::k, 2 * tiles.k, block.k);
+    add(&GemmTiles::first_k, tiles.first_k / 2, tiles.k), add(&GemmTiles::first_k, 2 * tiles.first_k, tiles.k);
+    if (problem_.depth > 0) return all;
+    for (const std::int64_t depth : {tiles.depth - 1, tiles.depth + 1, tiles.depth + 2})
+      add(&GemmTiles::depth, depth, kDeepest);
+    return all;
   }
 
   /// `best`, whose programs load together what several of them need, or another one of `plans` so, or with longer steps
@@ -824,6 +927,8 @@ class Planner {
     plan.split_k = plan.cubes.k * plan.pes.k;
     plan.tile_m = best.tiles.m, plan.tile_n = best.tiles.n, plan.tile_k = best.tiles.k;
     plan.depth = best.tiles.depth, plan.first_k = best.tiles.first_k;
+    plan.fold = {topology_.pe.gemm.array.height, topology_.pe.gemm.array.width};
+    plan.dma_queues = std::min<std::int64_t>(topology_.pe.dma.queues, kDmaQueues);
     plan.tcm_bytes = law_.tcm_bytes(best.tiles);
     plan.a = nearby(best.candidate->block.a), plan.b = nearby(best.candidate->block.b);
     plan.estimated_ns = best.ns;

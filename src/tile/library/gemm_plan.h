@@ -18,6 +18,10 @@
 // Growing steps. Of a long k that both engines share, steps grow by `more_k` each: two loads under way then keep up
 // with the products from a short first step on, and the array is filled and drained a few times only.
 //
+// Engines. The plan says how much of the array a block of a product takes at most, and how many DMA queues take the
+// loads in turn: those of the machine that it was made for, or fewer. Steps and the loads under way go with them: who
+// keeps a plan and has a larger array or more queues later has the same blocks in the same queues.
+//
 // TCM. The live handles of a program never hold more than `tcm_bytes`, at most the PE's TCM divided by its contexts:
 //   two accumulators + depth steps of both operands (twice, where they are transposed on the way), or
 //   two accumulators more, with a vector share, or
@@ -36,6 +40,7 @@
 
 #include "kernbench/coordinates.h"
 #include "kernbench/dtype.h"
+#include "kernbench/tl/fold.h"
 #include "kernbench/tl/multicast.h"
 #include "topology/spec.h"
 
@@ -95,7 +100,9 @@ struct GemmPlan {
   std::int64_t depth = 1;    // steps whose loads are under way when the program waits for the first of them
   std::int64_t first_k = 1;  // length of the first step of a program
   std::int64_t more_k = 0;   // the second step is twice as long, others so much longer each; 0: each twice, to `tile_k`
-  double vector_share = 0;   // part of each step's k that the vector engine takes
+  tl::Fold fold;             // of each product
+  std::int64_t dma_queues = 0;  // that loads take in turn, at most; 0: all
+  double vector_share = 0;      // part of each step's k that the vector engine takes
   std::int64_t tcm_bytes = 0;
   /// One range for each program of the launch.
   std::vector<GemmRange> ranges;

@@ -110,11 +110,11 @@ void visit(Archive& archive, std::vector<Item>& items) {
 /// Who loads with whom follows from the rest, once it is known that programs do.
 template <class Archive>
 void visit(Archive& archive, GemmPlan& plan, bool& together) {
-  auto& [shape, cubes, pes, split_k, tile_m, tile_n, tile_k, depth, first_k, more_k, vector_share, tcm_bytes, ranges,
-         edges, mates_a, mates_b, a, b, estimated_ns, second_launch_ns] = plan;
+  auto& [shape, cubes, pes, split_k, tile_m, tile_n, tile_k, depth, first_k, more_k, fold, dma_queues, vector_share,
+         tcm_bytes, ranges, edges, mates_a, mates_b, a, b, estimated_ns, second_launch_ns] = plan;
   visit(archive, shape), visit(archive, cubes), visit(archive, pes);
   archive(split_k), archive(tile_m), archive(tile_n), archive(tile_k), archive(depth), archive(first_k);
-  archive(more_k);
+  archive(more_k), archive(fold.rows), archive(fold.columns), archive(dma_queues);
   visit(archive, vector_share);
   archive(tcm_bytes);
   visit(archive, ranges), visit(archive, edges), visit(archive, a), visit(archive, b);

@@ -141,6 +141,7 @@ std::string Program::last_place() const {
 
 // Errors that do not know where they come from get the last place that the program was at.
 void Program::run_body(const std::function<void()>& body) {
+  dma_queues_ = 0;
   try {
     body();
   } catch (const ValueError& error) {
@@ -302,6 +303,7 @@ KernelCommandRef Program::new_command(hardware::Work work, const char* kind, con
   command->observer = this;
   command->watched = environment_.stream.wanted(Topic::stages);
   command->where = where_;
+  command->dma_queues = dma_queues_;
   begin_asking();
   command->times.requested = asking_.requested;
   command->times.granted = asking_.granted;

@@ -70,6 +70,8 @@ class Program final : public hardware::CommandObserver, public std::enable_share
   sim::AgentId agent() const { return agent_; }
   /// Its index among the members of the launch's channels; absent when it is none, or there are no channels.
   std::optional<std::int32_t> member() const { return member_; }
+  /// Of the PE's DMA queues the first so many take the operations that follow; 0: all.
+  void use_dma_queues(std::int32_t count) { dma_queues_ = count; }
   /// The next number in program order, for work that is not an engine's command.
   std::uint64_t take_number() { return next_number_++; }
 
@@ -208,6 +210,7 @@ class Program final : public hardware::CommandObserver, public std::enable_share
   Asking asking_;
   FusedCommand* fused_ = nullptr;
   std::optional<std::int32_t> member_;
+  std::int32_t dma_queues_ = 0;
   Time started_, ended_;
   BusiestProgram busy_;
 };

@@ -53,6 +53,16 @@ std::int64_t num_pes(Where where) {
   return machine_of("num_pes", where).cube.pes.count();
 }
 
+void use_dma_queues(std::int32_t count, Where where) {
+  auto& program = Program::current("use_dma_queues", where);
+  if (count < 0) {
+    throw ValueError(
+        fmt::format("tl::use_dma_queues: count is {}; it must be positive, or 0 for all queues of the PE", count),
+        program.place(where));
+  }
+  program.use_dma_queues(count);
+}
+
 void assume(bool fact, Where where) {
   const auto& program = Program::current("assume", where);
   if (fact) return;
