@@ -86,9 +86,6 @@ double trial(const TrialOperands& product, const GemmPlan& plan) {
   return trials(product, plan).ns.at(0);
 }
 
-/// Of what a product may cost; cheaper trials are made on other machines, too.
-constexpr double kCheap = 0.003;
-
 SimulateOptions machine(const std::string& topology, bool data = false) {
   SimulateOptions options;
   options.topology = topology;
@@ -108,7 +105,7 @@ TEST(GemmTrial, TakesWhatTheProductTakesToThePicosecond) {
         const PlanRef plan = plan_of(product);
         const auto [times, costs] = trials(product, *plan);
         const double took = taken(product, plan);
-        if (costs.at(0) > kCheap)
+        if (costs.at(0) > tile::library::kCheapMeasurement)
           EXPECT_EQ(times.at(0), took) << topology << " " << sizes.m;
         else
           EXPECT_GE(times.at(0), took) << topology << " " << sizes.m;

@@ -171,10 +171,6 @@ Trial simulate_plan(const TrialProduct& product, const topology::Topology& topol
   return trial;
 }
 
-/// A measurement that costs no more than this part of what a product may cost is also made on machines that are a
-/// little better. assumption
-constexpr double kCheap = 0.003;
-
 Time shortened(Time time) {
   return Time::picoseconds(time.count() * 3 / 4);
 }
@@ -238,7 +234,7 @@ class Trials {
       for (std::size_t j = 0; j < i; ++j) limit = std::min(limit, times_[j].load());
       Trial trial = simulate_plan(product_, topology_, plans_[i], limit, stop_requested_);
       for (const topology::Topology& machine : near_) {
-        if (trial.ns == kNever || trial.cost > kCheap) break;
+        if (trial.ns == kNever || trial.cost > tile::library::kCheapMeasurement) break;
         trial.ns = std::max(trial.ns, simulate_plan(product_, machine, plans_[i], limit, stop_requested_).ns);
       }
       times_[i] = trial.ns;

@@ -7,8 +7,6 @@ namespace kernbench::tile::library {
 
 namespace {
 
-/// In parts of what a product may cost. assumption
-constexpr double kCheap = 0.003;
 /// A measurement that costs more than this part of what a product may cost was not made to the end of the product: two
 /// more are made then, since each takes seconds and says less. assumption: some seconds for a shape are worth a better
 /// plan.
@@ -42,7 +40,7 @@ void PlanMeasurements::expect_cost_of(std::size_t of_the_first) {
 }
 
 bool PlanMeasurements::are_cheap() const {
-  return cost_ <= kCheap;
+  return cost_ <= kCheapMeasurement;
 }
 
 bool PlanMeasurements::are_dear() const {

@@ -14,6 +14,7 @@
 #include "kernbench/error.h"
 #include "kernbench/tl/program.h"
 #include "kernbench/units.h"
+#include "tile/library/gemm_beside.h"
 #include "tile/library/gemm_edges.h"
 #include "tile/library/gemm_estimate.h"
 #include "tile/library/gemm_groups.h"
@@ -50,7 +51,6 @@ constexpr double kRefinedWithin = 1.5;
 /// Where measurements are cheap, what lies beside the shortest plan is measured, and then beside that one, at most so
 /// often.
 constexpr int kMostClimbed = 8;
-constexpr std::int64_t kDeepest = 8;
 /// Loads take so many DMA queues in turn, at most: the shipped machines'. Of more, more loads are under way, and what
 /// is needed first comes later.
 constexpr std::int64_t kDmaQueues = 4;
@@ -336,7 +336,7 @@ class Planner {
     const auto add = [&](GemmPlan one) {
       if (!is_there(near, one) && !is_there(tried, one)) near.push_back(std::move(one));
     };
-    for (const GemmTiles& tiles : beside(tiles_of(plan), candidate->block)) {
+    for (const GemmTiles& tiles : tiles_beside(tiles_of(plan), candidate->block, problem_, depths())) {
       if (law_.tcm_bytes(tiles) > law_.tcm_budget()) continue;
       GemmPlan one = finished({law_.time(candidate->block, tiles) + candidate->more, &*candidate, tiles});
       one.fold = plan.fold;
@@ -348,48 +348,9 @@ class Planner {
     for (GemmPlan& other : in_smaller_folds(plan)) add(std::move(other));
   }
 
-  /// `plan` in folds of half of the rows or columns.
-  static std::vector<GemmPlan> in_smaller_folds(const GemmPlan& plan) {
-    std::vector<GemmPlan> all;
-    const auto add = [&](tl::Fold fold) {
-      all.push_back(plan);
-      all.back().fold = fold;
-    };
-    const std::int64_t rows = plan.fold.rows / 2, columns = plan.fold.columns / 2;
-    if (rows > 0 && plan.tile_m > rows) add({rows, plan.fold.columns});
-    if (columns > 0 && plan.tile_n > columns) add({plan.fold.rows, columns});
-    return all;
-  }
-
   static bool is_of(const GemmPlan& plan, const Candidate& candidate) {
     const bool whole = candidate.whole.m == plan.shape.m && candidate.whole.n == plan.shape.n;
     return candidate.cubes == plan.cubes && candidate.pes == plan.pes && whole == plan.edges.empty();
-  }
-
-  /// Tiles that differ from `tiles` in one extent, in the first step, in how many steps are under way, or in an extent
-  /// and that, as far as the caller leaves it to the library.
-  std::vector<GemmTiles> beside(const GemmTiles& tiles, const GemmBlock& block) const {
-    std::vector<GemmTiles> all{tiles};
-    const auto add = [&](std::int64_t GemmTiles::* extent, std::int64_t value, std::int64_t most) {
-      GemmTiles other = tiles;
-      other.*extent = std::clamp<std::int64_t>(value, 1, most);
-      other.first_k = std::min(other.first_k, other.k);
-      if (other == tiles) return;
-      all.push_back(other);
-      if (extent == &GemmTiles::depth) return;
-      for (const std::int64_t depth : depths()) {
-        other.depth = depth;
-        if (depth != tiles.depth) all.push_back(other);
-      }
-    };
-    if (problem_.tile_m == 0) add(&GemmTiles::m, tiles.m / 2, block.m), add(&GemmTiles::m, 2 * tiles.m, block.m);
-    if (problem_.tile_n == 0) add(&GemmTiles::n, tiles.n / 2, block.n), add(&GemmTiles::n, 2 * tiles.n, block.n);
-    if (problem_.tile_k == 0) add(&GemmTiles::k, tiles.k / 2, block.k), add(&GemmTiles::k, 2 * tiles.k, block.k);
-    add(&GemmTiles::first_k, tiles.first_k / 2, tiles.k), add(&GemmTiles::first_k, 2 * tiles.first_k, tiles.k);
-    if (problem_.depth > 0) return all;
-    for (const std::int64_t depth : {tiles.depth - 1, tiles.depth + 1, tiles.depth + 2})
-      add(&GemmTiles::depth, depth, kDeepest);
-    return all;
   }
 
   /// `best`, whose programs load together what several of them need, or another one of `plans` so, or with longer steps

@@ -141,6 +141,8 @@ struct PlanTimes {
   /// before it this depends on the host's threads.
   std::vector<double> costs = {};
 };
+/// What measuring a plan costs where that is cheap, at most: machines of a few PEs. assumption
+inline constexpr double kCheapMeasurement = 0.003;
 /// Measures plans. One that takes longer than `limit`, or than one before it, need not be measured to its end, and is
 /// infinite then.
 using PlanTimer = std::function<PlanTimes(std::span<const GemmPlan> plans, double limit)>;
