@@ -192,7 +192,7 @@ struct ToldTimes {
   std::vector<GemmPlan> plans;
   std::vector<double> times;
   double later = std::numeric_limits<double>::infinity();
-  double cost = 0;              // of each measurement
+  double cost = 0.01;           // of each measurement: not cheap
   double cost_together = cost;  // of programs that load together
   std::size_t measured = 0, together = 0;
   PlanTimer timer() {
@@ -247,6 +247,26 @@ TEST(GemmPlan, IsTheOneThatAMeasurementFindsShortest) {
   EXPECT_TRUE(same(plan_by(broken), equal.plans[1]));
   ToldTimes none{{}, std::vector<double>(8, never)};
   EXPECT_TRUE(same(plan_by(none), replayed));
+}
+
+TEST(GemmPlan, WhatLiesBesideTheShortestIsMeasuredOnceWhereThatIsCheap) {
+  const auto topology = machine("ahbm-1sip");
+  GemmProblem problem;
+  problem.shape = {1, 512, 512, 512};
+  const auto all = parts({}, 512, 512, topology);
+  const auto asked_at = [&](double cost) {
+    ToldTimes told;
+    told.cost = cost;
+    plan_gemm(problem, all_pes(topology), {all, all, all}, topology, told.timer());
+    return told.plans;
+  };
+  const std::vector<GemmPlan> few = asked_at(1.01 * kCheapMeasurement), many = asked_at(0.99 * kCheapMeasurement);
+  EXPECT_GT(many.size(), 4 * few.size());
+  for (std::size_t i = 0; i < many.size(); ++i)
+    for (std::size_t j = 0; j < i; ++j) EXPECT_FALSE(same(many[i], many[j])) << i << " " << j;
+  const auto in_smaller_folds = [](const GemmPlan& plan) { return plan.fold.rows < 64 || plan.fold.columns < 64; };
+  EXPECT_TRUE(std::ranges::any_of(many, in_smaller_folds));
+  EXPECT_FALSE(std::ranges::any_of(few, in_smaller_folds));
 }
 
 TEST(GemmPlan, LoadsTogetherWhereAMeasurementSaysThatItIsShorter) {

@@ -301,7 +301,8 @@ class Planner {
   /// or the first step at a time, while that makes it shorter. Where measurements are cheap: what is found then depends
   /// little on which plans were measured before.
   TimedPlan climbed(TimedPlan best, std::span<const GemmPlan> plans, std::span<const Candidate> candidates) {
-    std::vector<GemmPlan> from{best.plan}, tried;
+    std::vector<GemmPlan> from{best.plan}, tried(plans.begin(), plans.end());
+    tried.push_back(best.plan);
     for (const GemmPlan& plan : plans) {
       const auto same_grid = [&](const GemmPlan& other) { return other.cubes == plan.cubes && other.pes == plan.pes; };
       if (from.size() <= kRefinedGrids && std::ranges::none_of(from, same_grid)) from.push_back(plan);
@@ -330,7 +331,8 @@ class Planner {
       return std::ranges::any_of(all, [&](const GemmPlan& other) {
         return tiles_of(one) == tiles_of(other) && one.cubes == other.cubes && one.pes == other.pes &&
                one.edges.size() == other.edges.size() && (one.vector_share > 0) == (other.vector_share > 0) &&
-               one.fold == other.fold;
+               std::min(one.fold.rows, one.tile_m) == std::min(other.fold.rows, other.tile_m) &&
+               std::min(one.fold.columns, one.tile_n) == std::min(other.fold.columns, other.tile_n);
       });
     };
     const auto add = [&](GemmPlan one) {
