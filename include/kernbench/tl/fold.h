@@ -9,7 +9,6 @@ namespace kernbench::tl {
 /// and the array is filled with the first and drained of the last one sooner.
 struct Fold {
   std::int64_t rows = 0, columns = 0;
-  bool operator==(const Fold&) const = default;
 };
 
 }  // namespace kernbench::tl

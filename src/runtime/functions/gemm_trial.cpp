@@ -171,6 +171,7 @@ Trial simulate_plan(const TrialProduct& product, const topology::Topology& topol
   return trial;
 }
 
+/// By a quarter: assumption.
 Time shortened(Time time) {
   return Time::picoseconds(time.count() * 3 / 4);
 }

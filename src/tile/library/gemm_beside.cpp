@@ -6,7 +6,7 @@ namespace kernbench::tile::library {
 
 std::vector<GemmTiles> tiles_beside(const GemmTiles& tiles, const GemmBlock& block, const GemmProblem& problem,
                                     std::span<const std::int64_t> depths) {
-  constexpr std::int64_t kDeepest = 8;
+  constexpr std::int64_t kDeepest = 8;  // assumption
   std::vector<GemmTiles> all{tiles};
   const auto add = [&](std::int64_t GemmTiles::* extent, std::int64_t value, std::int64_t most) {
     GemmTiles other = tiles;

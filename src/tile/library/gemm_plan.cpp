@@ -49,10 +49,10 @@ constexpr double kMeasuredWithin = 1.15;
 constexpr std::size_t kRefinedGrids = 2;
 constexpr double kRefinedWithin = 1.5;
 /// Where measurements are cheap, what lies beside the shortest plan is measured, and then beside that one, at most so
-/// often.
+/// often. assumption
 constexpr int kMostClimbed = 8;
 /// Loads take so many DMA queues in turn, at most: the shipped machines'. Of more, more loads are under way, and what
-/// is needed first comes later.
+/// is needed first comes later. Measured with perf/credibility.
 constexpr std::int64_t kDmaQueues = 4;
 /// Of so many of the plans that are shortest, programs also load together what several of them need. assumption: some
 /// seconds for a shape are worth a better plan.
@@ -304,8 +304,8 @@ class Planner {
     std::vector<GemmPlan> from{best.plan}, tried(plans.begin(), plans.end());
     tried.push_back(best.plan);
     for (const GemmPlan& plan : plans) {
-      const auto same_grid = [&](const GemmPlan& other) { return other.cubes == plan.cubes && other.pes == plan.pes; };
-      if (from.size() <= kRefinedGrids && std::ranges::none_of(from, same_grid)) from.push_back(plan);
+      const auto in_its_grid = [&](const GemmPlan& other) { return same_grid(plan, other); };
+      if (from.size() <= kRefinedGrids && std::ranges::none_of(from, in_its_grid)) from.push_back(plan);
     }
     bool improved = true;
     for (int step = 0; step < kMostClimbed && measurements_.are_cheap(); ++step) {
@@ -329,8 +329,7 @@ class Planner {
     const auto candidate = std::ranges::find_if(candidates, [&](const Candidate& one) { return is_of(plan, one); });
     const auto is_there = [](std::span<const GemmPlan> all, const GemmPlan& one) {
       return std::ranges::any_of(all, [&](const GemmPlan& other) {
-        return tiles_of(one) == tiles_of(other) && one.cubes == other.cubes && one.pes == other.pes &&
-               one.edges.size() == other.edges.size() && (one.vector_share > 0) == (other.vector_share > 0) &&
+        return same_steps(one, other) && (one.vector_share > 0) == (other.vector_share > 0) &&
                std::min(one.fold.rows, one.tile_m) == std::min(other.fold.rows, other.tile_m) &&
                std::min(one.fold.columns, one.tile_n) == std::min(other.fold.columns, other.tile_n);
       });
@@ -546,6 +545,14 @@ class Planner {
   static GemmTiles tiles_of(const GemmPlan& plan) {
     return {plan.tile_m, plan.tile_n, plan.tile_k, plan.depth, plan.first_k};
   }
+  static bool same_grid(const GemmPlan& one, const GemmPlan& other) {
+    return one.cubes == other.cubes && one.pes == other.pes;
+  }
+  /// Programs walk the same ranges in the same steps.
+  static bool same_steps(const GemmPlan& one, const GemmPlan& other) {
+    return same_grid(one, other) && tiles_of(one) == tiles_of(other) && one.more_k == other.more_k &&
+           one.edges.size() == other.edges.size();
+  }
 
   /// `plan` in other steps, with a part for the vector engine, where it is worth while and fits.
   void add_shared(std::vector<GemmPlan>& shared, GemmPlan plan, const GemmTiles& tiles) const {
@@ -553,10 +560,7 @@ class Planner {
     plan.vector_share = vector_share(plan);
     plan.tcm_bytes = law_.tcm_bytes(tiles) + 2 * law_.sum_bytes(tiles);
     if (plan.vector_share < kLeastVectorShare || vector_length(plan, plan.tile_k) == 0) return;
-    const auto is_same = [&](const GemmPlan& other) {
-      return tiles_of(other) == tiles && other.cubes == plan.cubes && other.pes == plan.pes &&
-             other.more_k == plan.more_k && other.edges.size() == plan.edges.size();
-    };
+    const auto is_same = [&](const GemmPlan& other) { return same_steps(plan, other); };
     if (plan.tcm_bytes <= law_.tcm_budget() && std::ranges::none_of(shared, is_same)) shared.push_back(std::move(plan));
   }
 

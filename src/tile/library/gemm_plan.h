@@ -138,7 +138,7 @@ std::vector<std::pair<std::string, std::string>> choices(const GemmPlan& plan);
 struct PlanTimes {
   std::vector<double> ns;
   /// What measuring each of them has cost, as a part of what a product may cost. Of one that took longer than one
-  /// before it this depends on the host's threads.
+  /// before it this depends on the host's threads. Where more machines than one are asked, of the first.
   std::vector<double> costs = {};
 };
 /// What measuring a plan costs where that is cheap, at most: machines of a few PEs. assumption
