@@ -97,6 +97,10 @@ void DeviceOperations::rotary(const torch::Tensor&, const torch::Tensor&, const 
                               const torch::Tensor& out) {
   no_kernel("rotary_embedding", out);
 }
+void DeviceOperations::rotary_into_cache(const torch::Tensor&, const torch::Tensor&, const torch::Tensor&,
+                                         const RotaryPairs&, const torch::Tensor& cache) {
+  no_kernel("rotary_embedding_into_cache_", cache);
+}
 void DeviceOperations::cat(std::span<const torch::Tensor>, std::int64_t, const torch::Tensor& out) {
   no_kernel("cat", out);
 }

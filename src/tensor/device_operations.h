@@ -159,6 +159,10 @@ class DeviceOperations {
   /// them. `positions` (integers; may be undefined) is expanded to the shape of x.
   virtual void rotary(const torch::Tensor& x, const torch::Tensor& frequencies, const torch::Tensor& positions,
                       const RotaryPairs& pairs, const torch::Tensor& out);
+  /// Likewise in place of all heads of x [batch, queries + 2 keys, tokens, size] but the last `keys`; the last 2 keys
+  /// go to `cache` [batch, 2 keys, tokens, size], too. `positions` is expanded to the shape of what is turned.
+  virtual void rotary_into_cache(const torch::Tensor& x, const torch::Tensor& frequencies,
+                                 const torch::Tensor& positions, const RotaryPairs& pairs, const torch::Tensor& cache);
   /// All of the type of `out`.
   virtual void cat(std::span<const torch::Tensor> tensors, std::int64_t dimension, const torch::Tensor& out);
   /// out[…, i, …] = x[…, index[i], …]; `index` is an integer device tensor of one dimension.

@@ -152,6 +152,62 @@ TEST(Rotary, TurnsHeadsOfOneProductInPlace) {
   });
 }
 
+// As the two calls that it is short for, bit for bit, whatever lies where.
+TEST(Rotary, OfAProductGoesToACacheOfKeysAndValuesInTheSameLaunch) {
+  for_random_cases(12, [](Draw& draw) {
+    const std::int64_t batch = draw.integer(1, 3), tokens = draw.integer(1, 20), queries = draw.integer(0, 5);
+    const std::int64_t keys = draw.integer(1, 3), capacity = tokens + draw.integer(0, 9), pairs = 8;
+    const std::int64_t size = 2 * pairs + (draw.chance(2) ? draw.integer(1, 9) : 0), heads = queries + 2 * keys;
+    const DType dtype = draw.of(std::vector{DType::f32, DType::f16, DType::bf16});
+    const Pair product = random_pair(draw, {tokens, batch * heads * size}, normal(dtype), ViewKind::whole);
+    const Pair cache = random_pair(draw, {batch, 2 * keys, capacity * size}, normal(dtype), ViewKind::whole);
+    const auto by_heads = [&](const Tensor& x) { return x.view({tokens, batch, heads, size}).permute({1, 2, 0, 3}); };
+    const auto place = [&](const Tensor& x) {
+      return x.view({batch, 2 * keys, capacity, size}).narrow(2, capacity - tokens, tokens);
+    };
+    torch::ahbm::RotaryOptions options{.offset = 5, .interleaved = draw.chance(2)};
+    if (draw.chance(2)) options = {.positions = torch::arange(tokens).to("ahbm"), .interleaved = options.interleaved};
+    auto on_host = options;
+    if (on_host.positions.defined()) on_host.positions = on_host.positions.cpu();
+    const Tensor turns = torch::ahbm::rotary_frequencies(2 * pairs);
+    const Tensor expected = product.device.clone(), expected_cache = cache.device.clone();
+    torch::ahbm::rotary_embedding_(by_heads(expected).narrow(1, 0, queries + keys), turns, options);
+    place(expected_cache).copy_(by_heads(expected).narrow(1, queries, 2 * keys));
+    torch::ahbm::rotary_embedding_into_cache_(by_heads(product.device), turns, place(cache.device), options);
+    expect_equal(product.device, elements(expected), "what was turned");
+    expect_equal(cache.device, elements(expected_cache), "the cache");
+
+    const Tensor host = product.host.clone(), host_cache = cache.host.clone();
+    torch::ahbm::rotary_embedding_(by_heads(host).narrow(1, 0, queries + keys), turns.cpu(), on_host);
+    place(host_cache).copy_(by_heads(host).narrow(1, queries, 2 * keys));
+    torch::ahbm::rotary_embedding_into_cache_(by_heads(product.host), turns.cpu(), place(cache.host), on_host);
+    expect_equal(product.host, elements(host), "what was turned on the host");
+    expect_equal(cache.host, elements(host_cache), "the cache on the host");
+  });
+}
+
+// On a device of 128 PEs that a token's product is spread over: a copy less than with two launches.
+TEST(Rotary, IntoACacheTakesHardlyLongerThanWithout) {
+  SimulateOptions options;
+  options.topology = "ahbm-1sip";
+  options.data = false;
+  const RunResult result = simulate(options, [] {
+    const auto half = torch::dtype(torch::kHalf).device("ahbm");
+    const Tensor turns = torch::ahbm::rotary_frequencies(128);
+    const Tensor product = torch::empty({1, 10 * 128}, half), cache = torch::empty({1, 2, 64, 128}, half);
+    const auto by_heads = product.view({1, 1, 10, 128}).permute({0, 2, 1, 3});
+    torch::ahbm::synchronize();
+    torch::ahbm::rotary_embedding_(by_heads.narrow(1, 0, 9), turns, {.offset = 8});
+    torch::ahbm::synchronize();
+    torch::ahbm::rotary_embedding_into_cache_(by_heads, turns, cache.narrow(2, 8, 1), {.offset = 8});
+  });
+  ASSERT_GE(result.launches.size(), 2U);
+  const auto time = [](const LaunchResult& launch) { return launch.end - launch.start; };
+  const LaunchResult &alone = result.launches[result.launches.size() - 2], &both = result.launches.back();
+  EXPECT_EQ(both.kernel, "rotary_embedding_into_cache");
+  EXPECT_LE(time(both), time(alone) + Time::nanoseconds(400)) << "a copy takes 1.6 us or more";
+}
+
 TEST(Rotary, IsExactToTheLastPosition) {
   simulate({.topology = "tiny"}, [] {
     Turn turn{.dim = 128, .theta = 500000, .positions = {}};
@@ -270,6 +326,20 @@ TEST(Rotary, RefusesWhatDoesNotFitTogether) {
                 HasSubstr("original_max_position_embeddings (0)"));
     EXPECT_THAT(error([&] { torch::ahbm::rotary_embedding_(torch::zeros({3, 1}).expand({3, 8}), turns); }),
                 HasSubstr("single memory location"));
+
+    using torch::ahbm::rotary_embedding_into_cache_;
+    const Tensor product = torch::zeros({1, 4, 3, 8}), cache = torch::zeros({1, 2, 3, 8});
+    EXPECT_EQ(error([&] { rotary_embedding_into_cache_(product, turns, cache); }), "no error");
+    EXPECT_EQ(error([&] { rotary_embedding_into_cache_(product, turns, torch::zeros({1, 4, 3, 8})); }), "no error");
+    for (const Tensor& wrong : {torch::zeros({1, 3, 3, 8}), torch::zeros({1, 6, 3, 8}), torch::zeros({2, 2, 3, 8}),
+                                torch::zeros({1, 2, 4, 8}), torch::zeros({2, 3, 8}), cache.to(torch::kHalf)}) {
+      EXPECT_THAT(error([&] { rotary_embedding_into_cache_(product, turns, wrong); }),
+                  HasSubstr("the cache [batch, 2 keys, tokens, size] of the same type"));
+    }
+    EXPECT_THAT(error([&] { rotary_embedding_into_cache_(product, turns, cache, {.token_dim = 1}); }),
+                HasSubstr("token_dim must be -2"));
+    EXPECT_THAT(error([&] { rotary_embedding_into_cache_(product, turns, cache.to("ahbm")); }),
+                HasSubstr("rotary_embedding_into_cache_"));
   });
 }
 

@@ -82,6 +82,12 @@ Tensor rotary_embedding(const TensorOperand& x, const Tensor& frequencies, const
 /// In place, as queries and keys that are views of one product are best turned: where they lie.
 const Tensor& rotary_embedding_(const Tensor& x, const Tensor& frequencies, const RotaryOptions& options = {},
                                 Where where = Where::current());
+/// Likewise of a product's queries and keys, which goes to a cache of keys and values in the same launch, as the
+/// kernels of inference engines do (TensorRT-LLM, vLLM): x is [batch, queries + 2 keys, tokens, size], of which all
+/// heads but the last `keys`, the values, are turned in place; `cache` [batch, 2 keys, tokens, size] gets the turned
+/// keys and the values, and shares no elements with x. token_dim is -2.
+const Tensor& rotary_embedding_into_cache_(const Tensor& x, const Tensor& frequencies, const Tensor& cache,
+                                           const RotaryOptions& options = {}, Where where = Where::current());
 /// The gradient of x: that of the result turned back.
 Tensor rotary_embedding_backward(const TensorOperand& grad, const Tensor& frequencies,
                                  const RotaryOptions& options = {});

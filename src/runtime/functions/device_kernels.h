@@ -52,6 +52,8 @@ class SimulatedOperations final : public tensor::DeviceOperations {
               const MatmulPlanOptions& plan_options, const torch::Tensor& out);
   void attention(const torch::Tensor& q, const torch::Tensor& k, const torch::Tensor& v, double scale, bool causal,
                  const torch::Tensor& out) override;
+  void rotary_into_cache(const torch::Tensor& x, const torch::Tensor& frequencies, const torch::Tensor& positions,
+                         const tensor::RotaryPairs& pairs, const torch::Tensor& cache) override;
   void rotary(const torch::Tensor& x, const torch::Tensor& frequencies, const torch::Tensor& positions,
               const tensor::RotaryPairs& pairs, const torch::Tensor& out) override;
   /// Of the products that are asked for without options (torch::ahbm::set_exact_matmul_order).

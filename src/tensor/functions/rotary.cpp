@@ -160,16 +160,30 @@ Tensor turned_on_host(const RotaryCall& call) {
   return out.to(call.x.scalar_type());
 }
 
+tensor::RotaryPairs pairs_of(const RotaryCall& call, bool in_place) {
+  return {.token = call.token,
+          .offset = call.options.offset,
+          .batched = call.batched(),
+          .interleaved = call.options.interleaved,
+          .backward = call.backward,
+          .in_place = in_place};
+}
+
 void turn_on_device(const RotaryCall& call, bool in_place, const Tensor& out) {
   if (out.numel() == 0 || (in_place && call.frequencies.numel() == 0)) return;
-  tensor::device_kernels(call.name).rotary(call.x, call.frequencies, expanded_positions(call),
-                                           {.token = call.token,
-                                            .offset = call.options.offset,
-                                            .batched = call.batched(),
-                                            .interleaved = call.options.interleaved,
-                                            .backward = call.backward,
-                                            .in_place = in_place},
+  tensor::device_kernels(call.name).rotary(call.x, call.frequencies, expanded_positions(call), pairs_of(call, in_place),
                                            out);
+}
+
+void check_cache(const char* call, const Tensor& x, const Tensor& cache) {
+  const bool fits = x.dim() == 4 && cache.dim() == 4 && cache.size(1) % 2 == 0 && cache.size(1) <= x.size(1) &&
+                    cache.size(0) == x.size(0) && cache.size(2) == x.size(2) && cache.size(3) == x.size(3) &&
+                    cache.scalar_type() == x.scalar_type();
+  if (fits) return;
+  tensor::fail(call,
+               fmt::format("x must be [batch, queries + 2 keys, tokens, size] and the cache [batch, 2 keys, tokens, "
+                           "size] of the same type, but they are {} and {}",
+                           tensor::describe(x), tensor::describe(cache)));
 }
 
 Tensor turned(const RotaryCall& given) {
@@ -241,6 +255,28 @@ const Tensor& rotary_embedding_(const Tensor& x, const Tensor& frequencies, cons
     turn_on_device(call, true, x);
   else
     x.copy_(turned_on_host(call));
+  return x;  // NOLINT(bugprone-return-const-ref-from-parameter): as operations in place of tensors
+}
+
+const Tensor& rotary_embedding_into_cache_(const Tensor& x, const Tensor& frequencies, const Tensor& cache,
+                                           const RotaryOptions& options, Where where) {
+  constexpr const char* kCall = "rotary_embedding_into_cache_";
+  const tensor::HostCall here(kCall, where);
+  (void)tensor::place_of(kCall, {x, cache});
+  check_cache(kCall, x, cache);
+  const std::int64_t keys = cache.size(1) / 2, queries = x.size(1) - 2 * keys;
+  const Tensor turned = x.narrow(1, 0, queries + keys);
+  const RotaryCall call = checked({kCall, turned, frequencies, options, false});
+  if (call.token != 2) tensor::fail(kCall, fmt::format("token_dim must be -2, but is {}", options.token_dim));
+  for (const Tensor& written : {x, cache})
+    tensor::check_in_place(kCall, written, written.sizes().vec(), written.scalar_type(), {});
+  if (!call.place.on_device()) {
+    turned.copy_(turned_on_host(call));
+    cache.copy_(x.narrow(1, queries, 2 * keys));
+  } else if (x.numel() > 0) {
+    tensor::device_kernels(kCall).rotary_into_cache(x, frequencies, expanded_positions(call), pairs_of(call, true),
+                                                    cache);
+  }
   return x;  // NOLINT(bugprone-return-const-ref-from-parameter): as operations in place of tensors
 }
 

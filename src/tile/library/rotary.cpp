@@ -26,16 +26,31 @@ View part_of_lines(const View& view, std::int64_t first, std::int64_t length) {
   return part;
 }
 
+/// Some of dimension 1.
+View heads_of(const View& view, std::int64_t first, std::int64_t count) {
+  View part = view;
+  part.sizes[1] = count;
+  part.offset += first * view.strides[1];
+  return part;
+}
+
+/// Where heads of the result are stored, too.
+struct AlsoStored {
+  View keys;
+  std::int64_t first_head = 0;  // of the result
+};
+
 /// One program.
 class RotaryProgram {
  public:
   RotaryProgram(const View& x, const View& frequencies, const std::optional<View>& positions, const Rotary& how,
-                const View& out)
+                const View& out, const std::optional<AlsoStored>& also = {})
       : x_(x),
         frequencies_(frequencies),
         positions_(positions),
         how_(how),
         out_(out),
+        also_(also),
         last_(x.rank() - 1),
         pairs_(frequencies.sizes[1]),
         limit_(std::clamp<std::int64_t>(tcm_budget() / (4 * kTiles), 1, kMostPairs)) {}
@@ -157,16 +172,18 @@ class RotaryProgram {
     return tl::split(tl::reshape(fill_out(load(x_, from, both), both), with_pairs(apart)));
   }
 
-  void store_pairs(const tl::Extents& at, const tl::Extents& shape, const tl::Tile& a, const tl::Tile& b) const {
+  /// `a` and `b` have the type of `out`.
+  void store_pairs(const View& out, const tl::Extents& at, const tl::Extents& shape, const tl::Tile& a,
+                   const tl::Tile& b) const {
     if (!how_.interleaved) {
-      store(part_of_lines(out_, 0, pairs_), at, fill_out(a, shape));
-      store(part_of_lines(out_, pairs_, pairs_), at, fill_out(b, shape));
+      store(part_of_lines(out, 0, pairs_), at, fill_out(a, shape));
+      store(part_of_lines(out, pairs_, pairs_), at, fill_out(b, shape));
       return;
     }
     tl::Extents from = at, both = shape;
     from[last_] *= 2;
     both[last_] *= 2;
-    store(out_, from, tl::reshape(tl::join(tl::cast(a, out_.dtype()), tl::cast(b, out_.dtype())), both));
+    store(out, from, tl::reshape(tl::join(a, b), both));
   }
 
   static tl::Extents with_pairs(const tl::Extents& shape) {
@@ -185,7 +202,11 @@ class RotaryProgram {
         },
         a, b);
     a = b = tl::Tile();
-    store_pairs(at, shape, first, second);
+    store_pairs(out_, at, shape, first, second);
+    if (!also_ || at[1] < also_->first_head) return;
+    tl::Extents in_cache = at;
+    in_cache[1] -= also_->first_head;
+    store_pairs(also_->keys, in_cache, shape, first, second);
   }
 
   const View& x_;
@@ -193,6 +214,7 @@ class RotaryProgram {
   const std::optional<View>& positions_;
   const Rotary& how_;
   const View& out_;
+  const std::optional<AlsoStored>& also_;
   std::size_t last_;
   std::int64_t pairs_, limit_;
   std::pair<std::int64_t, std::int64_t> range_ = {-1, 0};
@@ -212,6 +234,33 @@ void rotary(const View& x, const View& frequencies, const std::optional<View>& p
   elementwise(
       part_of_lines(out, 2 * program.pairs(), rest), {part_of_lines(x, 2 * program.pairs(), rest)},
       [](const std::vector<tl::Tile>& tiles, const Box&) { return tiles.front(); }, 4, share);
+}
+
+void rotary_into_cache(const View& x, const View& frequencies, const std::optional<View>& positions, const Rotary& how,
+                       const View& cache, Share share) {
+  const std::int64_t keys = cache.sizes[1] / 2, queries = x.sizes[1] - 2 * keys;
+  const View turned = heads_of(x, 0, queries + keys), cached_keys = heads_of(cache, 0, keys);
+  const std::optional<AlsoStored> also{{cached_keys, queries}};
+  RotaryProgram program(turned, frequencies, positions, how, turned, also);
+  const View pairs = part_of_lines(turned, 0, program.pairs());
+  for (const Box& box : lines_of(pairs, std::vector<bool>(x.rank(), false), share)) {
+    // A block is of queries or of keys.
+    const std::int64_t begin = box.offset[1], end = begin + box.shape[1], cut = std::clamp(queries, begin, end);
+    for (const auto& [from, to] : {std::pair{begin, cut}, std::pair{cut, end}}) {
+      if (from == to) continue;
+      Box part = box;
+      part.offset[1] = from;
+      part.shape[1] = to - from;
+      program.turn(part);
+    }
+  }
+  const auto same = [](const std::vector<tl::Tile>& tiles, const Box&) { return tiles.front(); };
+  const std::int64_t first = 2 * program.pairs(), rest = x.sizes[x.rank() - 1] - first;
+  if (rest > 0) {
+    elementwise(part_of_lines(cached_keys, first, rest), {part_of_lines(heads_of(x, queries, keys), first, rest)}, same,
+                4, Share::spread);
+  }
+  elementwise(heads_of(cache, keys, keys), {heads_of(x, queries + keys, keys)}, same, 4, Share::spread);
 }
 
 }  // namespace kernbench::tile::library

@@ -33,4 +33,10 @@ struct Rotary {
 void rotary(const View& x, const View& frequencies, const std::optional<View>& positions, const Rotary& how,
             const View& out, Share share);
 
+/// As rotary() in place of the first heads of x [batch, queries + 2 keys, tokens, size], and stores the last 2 keys, of
+/// which the first half has been turned then, in `cache` [batch, 2 keys, tokens, size], which shares no elements with
+/// x. Cost: a store more for each block of turned keys; a load and a store of the others, spread over all programs.
+void rotary_into_cache(const View& x, const View& frequencies, const std::optional<View>& positions, const Rotary& how,
+                       const View& cache, Share share);
+
 }  // namespace kernbench::tile::library
