@@ -340,8 +340,11 @@ class LanguageModel {
     const auto by_heads = [&](std::int64_t first, std::int64_t count) {  // [batch, heads, tokens, size]
       return product.narrow(2, first * size, count * size).view({tokens, batch, count, size}).permute({1, 2, 0, 3});
     };
-    if (turns_.defined()) torch::ahbm::rotary_embedding_(by_heads(0, heads + kv), turns_, {.offset = cached_});
-    cache.narrow(2, cached_, tokens).copy_(by_heads(heads, 2 * kv));
+    const Tensor place = cache.narrow(2, cached_, tokens);
+    if (turns_.defined())
+      torch::ahbm::rotary_embedding_into_cache_(by_heads(0, heads + 2 * kv), turns_, place, {.offset = cached_});
+    else
+      place.copy_(by_heads(heads, 2 * kv));
     const Tensor q = by_heads(0, heads);
     const Tensor known = cache.narrow(2, 0, cached_ + tokens);
     const Tensor k = cached_ == 0 ? by_heads(heads, kv) : known.narrow(1, 0, kv);

@@ -114,7 +114,7 @@ ProcessGroup new_group(std::vector<int> ranks = {}, const InitOptions& options =
 void monitored_barrier(const ProcessGroup& group = {}, Time timeout = Time::seconds(1800), bool wait_all_ranks = true,
                        Where where = Where::current());
 
-/// An operation under way. Collectives run on a stream of their group's own.
+/// An operation under way. Collectives with `async_op` run on a stream of their group's own, others on the current one.
 class Work {
  public:
   /// What is given to the current stream from now on begins when the operation has finished; the host goes on (but for

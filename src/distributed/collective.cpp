@@ -221,7 +221,7 @@ std::shared_ptr<WorkState> issue(GroupHandle& handle, CollectiveCall call, bool 
   work.scope = scope;
   const auto keep = keep_outputs(context, scope, outputs_of(call));
   work.begins = keep;
-  work.synchronous = !async_op;
+  work.synchronous = work.in_current_stream = !async_op;
   const auto communicator = group.shared_communicator();
   auto others_here = communicator->ready(context, handle.member, part, what);
   if (others_here && !async_op) runtime::host_wait(context, [&] { others_here->wait(); });
@@ -244,7 +244,11 @@ std::shared_ptr<WorkState> issue(GroupHandle& handle, CollectiveCall call, bool 
       return communicator->turn(member, sequence, what, late, number);
     };
   };
+  const auto is_free_of = [communicator](const Round& round) {
+    return [communicator, late = round.late] { return communicator->turn_is_free(late); };
+  };
   work.turn = turn_of(rounds.front(), 0);
+  work.turn_is_free = is_free_of(rounds.front());
   const auto shares = shares_of(call, work.payload, group, context);
   if (shares) work.pes = shares->pes;
   work.body = body_of(algorithm, call, handle, rounds.front(), shares);
@@ -270,6 +274,7 @@ std::shared_ptr<WorkState> issue(GroupHandle& handle, CollectiveCall call, bool 
         more.read = call.blocks->read;
         more.explain = explain;
         more.turn = turn_of(rounds[i], i);
+        more.turn_is_free = is_free_of(rounds[i]);
         more.body = body_of(algorithm, call, handle, rounds[i]);
         launch_too(context, std::move(more));
       }
@@ -277,7 +282,7 @@ std::shared_ptr<WorkState> issue(GroupHandle& handle, CollectiveCall call, bool 
     };
   }
   work.explain = explain;
-  auto state = enqueue(std::move(work), handle.stream);
+  auto state = enqueue(std::move(work), handle.collectives);
   state->finished->describe_as([what, rank = handle.global_rank] { return named("{} on {}", what, Name::rank(rank)); });
   state->sequence = sequence;
   state->others_here = std::move(others_here);

@@ -113,6 +113,11 @@ std::shared_ptr<ChannelTurn> Communicator::turn(int member, std::uint64_t sequen
   return std::make_shared<ChannelTurn>(use, static_cast<std::size_t>(member));
 }
 
+bool Communicator::turn_is_free(const std::optional<LateChannels>& late) const {
+  const auto& channels = late ? late_.at(*late).channels : channels_;
+  return channels ? channels->are_free() : group_.size() == 1;
+}
+
 void Communicator::set_end(int member, std::uint64_t sequence, std::size_t rounds, const runtime::CompletionRef& end) {
   for (std::size_t round = 0; round < rounds; ++round) {
     const auto open = open_.find({sequence, round});

@@ -61,6 +61,8 @@ class Communicator {
   /// it once, in each round.
   std::shared_ptr<ChannelTurn> turn(int member, std::uint64_t sequence, const std::string& what,
                                     const std::optional<LateChannels>& late = {}, std::size_t round = 0);
+  /// Whether a turn on the channels, or these late ones, would not be waited for.
+  bool turn_is_free(const std::optional<LateChannels>& late) const;
   /// No member comes to the collectives from `first` on that has not come to them: they use the channels as long as the
   /// launches of those that have. Nobody waits for members any more.
   void give_up(std::uint64_t first) {

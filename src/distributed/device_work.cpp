@@ -104,19 +104,37 @@ runtime::CompletionRef mark(HostContext& context, runtime::Stream& stream, const
   return stream.enqueue_marker(name, [&simulation, state, time] { (*state).*time = simulation.scheduler().now(); });
 }
 
-/// The launch waits for its turn on the channels, has them when it begins, and keeps the turn until it is over.
-void wait_for_turn(runtime::LaunchPlan& plan, std::function<std::shared_ptr<ChannelTurn>()> ask) {
+/// The turn of a launch, once it has been asked for.
+struct AskedTurn {
+  bool asked = false;
+  std::shared_ptr<ChannelTurn> turn = {};  // null: it needs none
+};
+
+/// The launch waits for its turn on the channels unless it goes ahead, has them when it begins, and keeps the turn
+/// until it is over.
+void wait_for_turn(runtime::LaunchPlan& plan, const std::function<std::shared_ptr<ChannelTurn>()>& ask,
+                   std::function<bool()> is_free) {
   if (!ask) return;
-  const auto turn = std::make_shared<std::shared_ptr<ChannelTurn>>();
-  plan.turn = [turn, ask = std::move(ask)] {
-    *turn = ask();
-    const auto pending = *turn ? (*turn)->arrive() : nullptr;
-    return pending ? runtime::CompletionRef(*turn, pending.get()) : nullptr;  // who waits is in it
+  const auto mine = std::make_shared<AskedTurn>();
+  plan.turn_is_free = is_free ? std::move(is_free) : [] { return false; };
+  plan.turn = [mine, ask]() -> runtime::CompletionRef {
+    if (mine->asked) return nullptr;
+    *mine = {true, ask()};
+    const auto pending = mine->turn ? mine->turn->arrive() : nullptr;
+    return pending ? runtime::CompletionRef(mine->turn, pending.get()) : nullptr;  // who waits is in it
   };
-  plan.late_queues = [turn]() -> std::shared_ptr<runtime::QueueSet> {
-    const auto mine = std::exchange(*turn, nullptr);
-    if (!mine) return nullptr;
-    return {mine, mine->take().get()};
+  plan.late_queues = [mine, ask]() -> std::shared_ptr<runtime::QueueSet> {
+    if (!mine->asked) {
+      *mine = {true, ask()};
+      if (mine->turn) mine->turn->go_ahead();
+    }
+    if (!mine->turn) return nullptr;
+    return {mine->turn, mine->turn->take().get()};
+  };
+  plan.begins = [mine, begins = std::move(plan.begins)] {
+    if (begins) begins();
+    // The launch has it now, with its channels.
+    if (const auto turn = std::exchange(mine->turn, nullptr)) turn->come();
   };
 }
 
@@ -134,9 +152,9 @@ void launch(HostContext& context, DeviceWork work) {
   plan.name = std::move(work.kernel);
   plan.plan = std::move(work.plan);
   plan.device = work.payload.device;
-  wait_for_turn(plan, std::move(work.turn));
   plan.explain = std::move(work.explain);
   plan.begins = std::move(work.begins);
+  wait_for_turn(plan, work.turn, std::move(work.turn_is_free));
   std::shared_ptr<tl::Tensor> tensor;
   if (work.payload.flat) {
     plan.pes = work.pes ? std::move(*work.pes) : holders(*work.payload.flat);
@@ -176,26 +194,36 @@ void launch_too(HostContext& context, DeviceWork work) {
   launch_in_call(context, std::move(work));
 }
 
-std::shared_ptr<WorkState> enqueue(DeviceWork work, std::optional<std::size_t>& own_stream) {
+std::shared_ptr<WorkState> enqueue(DeviceWork work, WorkOrder& order) {
   auto& context = runtime::current_context(work.call);
   const InScope scope(context, std::move(work.scope));
   const int device = work.payload.device;
   const std::string name = work.kernel;
-  if (!own_stream) own_stream = runtime::add_stream(context, device);
-  auto& stream = context.simulation.stream(device, *own_stream);
-  if (const auto before = runtime::current_stream(work.call, device).last()) stream.enqueue_wait(before);
-  if (work.after) stream.enqueue_wait(work.after);
+  std::size_t index = runtime::current_stream_index(context, device);
+  if (!work.in_current_stream) {
+    const auto before = runtime::current_stream(work.call, device).last();
+    if (!order.own_stream) order.own_stream = runtime::add_stream(context, device);
+    index = *order.own_stream;
+    if (before) context.simulation.stream(device, index).enqueue_wait(before);
+  }
+  auto& stream = context.simulation.stream(device, index);
+  if (order.last && order.last_stream != index && !order.last->is_set()) stream.enqueue_wait(order.last);
+  if (work.after && !work.after->is_set()) stream.enqueue_wait(work.after);
   if (work.and_after) stream.enqueue_wait(std::move(work.and_after));
   auto state = std::make_shared<WorkState>();
   state->device = device;
+  state->in_current_stream = work.in_current_stream;
   mark(context, stream, "begin of " + name, state, &WorkState::begun);
   {
-    const OnStream on(context, device, *own_stream);
+    const OnStream on(context, device, index);
     const auto then = std::move(work.then);
     launch_in_call(context, std::move(work));
     if (then) then();
   }
   state->finished = mark(context, stream, "end of " + name, state, &WorkState::ended);
+  if (state->in_current_stream) state->waits.push_back({stream.weak_from_this(), state->finished});
+  order.last_stream = index;
+  order.last = state->finished;
   return state;
 }
 
@@ -209,9 +237,10 @@ void throw_failure_of(const WorkState& work) {
 void order_current_stream_behind(WorkState& work) {
   runtime::refuse_while_capturing(runtime::current_context("wait"), "Work::wait",
                                   "the end of a communication cannot be replayed; wait before the capture");
-  if (work.finished->is_set()) return;
+  if (work.finished->is_set() || work.in_current_stream) return;
   auto& stream = runtime::current_stream("wait", work.device);
-  work.waits.push_back({stream.weak_from_this(), stream.enqueue_wait(work.finished)});
+  // No launch passes, whether or not it has been reached: what is behind may yet be dropped.
+  work.waits.push_back({stream.weak_from_this(), stream.enqueue_wait([finished = work.finished] { return finished; })});
 }
 
 }  // namespace kernbench::distributed

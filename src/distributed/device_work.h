@@ -10,6 +10,7 @@
 #include "addressing/tensor_descriptor.h"
 #include "distributed/agreement/fingerprint.h"
 #include "distributed/channels/channel_use.h"
+#include "distributed/work_order.h"
 #include "distributed/work_state.h"
 #include "kernbench/result.h"
 #include "kernbench/tl.h"
@@ -46,11 +47,13 @@ struct DeviceWork {
   /// Of a kernel that takes no payload: the tensors that it writes and reads.
   std::vector<torch::Tensor> written = {}, read = {};
   bool synchronous = true;                   // the caller gets no Work, so that a failure is thrown by the call
+  bool in_current_stream = false;            // rather than in one of the group's own
   runtime::CommandScopeRef scope = nullptr;  // of all that is enqueued; null: none
   /// Its turn on the channels; asked when the stream has come to it. Empty, or null: it needs none.
   std::function<std::shared_ptr<ChannelTurn>()> turn = {};
+  std::function<bool()> turn_is_free = {};                 // whether nothing would be waited for; of a turn
   runtime::CompletionRef after = nullptr;                  // what the kernel has to wait for, if anything
-  std::function<void()> begins = {};                       // called when the kernel begins. May be empty
+  std::function<void()> begins = {};                       // called when its turn has come at the device. May be empty
   std::function<runtime::CompletionRef()> and_after = {};  // what it has to wait for then; asked when `after` is set
   /// More for the same stream, behind the kernel. May be empty.
   std::function<void()> then = {};
@@ -60,9 +63,9 @@ struct DeviceWork {
   std::function<std::shared_ptr<const sim::WaitNode>(const std::shared_ptr<const sim::WaitNode>&)> explain = {};
 };
 
-/// Enqueues the kernel on a stream of the group's own, made if there is none, behind what the current stream has been
-/// given so far. Costs the host the launch overhead.
-std::shared_ptr<WorkState> enqueue(DeviceWork work, std::optional<std::size_t>& stream);
+/// Enqueues the kernel behind what the current stream has been given so far and what came before it in `order`: on the
+/// current stream, or on the order's own, made if there is none. Costs the host the launch overhead.
+std::shared_ptr<WorkState> enqueue(DeviceWork work, WorkOrder& order);
 
 /// A further launch of the work that is being enqueued, for its `then`: on the same stream, behind the kernel.
 void launch_too(runtime::HostContext& context, DeviceWork work);

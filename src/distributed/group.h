@@ -19,6 +19,7 @@
 #include "distributed/object_exchange.h"
 #include "distributed/ranks/rank_barrier.h"
 #include "distributed/transfer.h"
+#include "distributed/work_order.h"
 #include "kernbench/distributed.h"
 #include "kernbench/units.h"
 #include "runtime/context.h"
@@ -122,12 +123,12 @@ struct GroupHandle {
   int member = -1;  // the rank's place in the group; -1: it is not in it
   int global_rank = 0;
   bool destroyed = false;
-  std::size_t monitored_barriers = 0;                        // calls so far
-  std::uint64_t object_collectives = 0;                      // likewise
-  std::optional<std::size_t> stream = {};                    // of the rank's device, for its collectives
-  std::map<LaneKey, std::optional<std::size_t>> lanes = {};  // likewise, for its sends and receives
-  std::set<std::string> warned = {};                         // calls for which a rank that is no member has been warned
-  std::optional<Time> timeout = {};                          // of each of the rank's operations; none: for ever
+  std::size_t monitored_barriers = 0;       // calls so far
+  std::uint64_t object_collectives = 0;     // likewise
+  WorkOrder collectives = {};               // of this rank
+  std::map<LaneKey, WorkOrder> lanes = {};  // likewise, its sends and receives
+  std::set<std::string> warned = {};        // calls for which a rank that is no member has been warned
+  std::optional<Time> timeout = {};         // of each of the rank's operations; none: for ever
 
   /// Fails the group when the timeout passes before the operation that has just been called ends; null without a
   /// timeout. `what` names the operation.

@@ -97,6 +97,7 @@ TransferRef join(runtime::HostContext& context, Group& group, LaneKey key, bool 
   const auto use = std::make_shared<ChannelUse>(channels_of(context, group, key, shards), group.roster(),
                                                 transfer->ranks(), transfer->text() + " in " + group.name());
   transfer->go_on(group.communicator().part(key.from), group.communicator().part(key.to), use);
+  transfer->scope()->settle();
   return transfer;
 }
 
@@ -194,8 +195,9 @@ std::shared_ptr<WorkState> issue(const Tensor& tensor, const Peer& peer, const P
     channels_of(context, *handle->group, key, *work.payload.shards);
   }
   work.scope = transfer->scope();
-  work.synchronous = call.synchronous;
+  work.synchronous = work.in_current_stream = call.synchronous;
   work.turn = [transfer, sends = call.sends] { return transfer->take_turn(sends); };
+  work.turn_is_free = [transfer] { return transfer->turn_is_free(); };
   work.after = transfer->ready();
   if (!call.sends && handle->group->transfers().mixes_senders(key)) {
     work.and_after = [transfer] { return transfer->previous_end(); };

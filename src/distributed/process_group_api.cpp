@@ -144,15 +144,13 @@ void init_process_group(std::string_view backend, int rank, int world_size, cons
 
 namespace {
 
-/// Waits for what the rank has given to the group's streams of its device.
-void finish_work(runtime::HostContext& context, const GroupHandle& handle) {
-  const auto finish = [&](const std::optional<std::size_t>& stream) {
-    if (!stream) return;
-    const int device = handle.group->communicator().part(handle.member).sip().value;
-    if (const auto last = context.simulation.stream(device, *stream).last()) last->wait();
+/// Waits for what the rank has given to its device in the group.
+void finish_work(const GroupHandle& handle) {
+  const auto finish = [](const WorkOrder& order) {
+    if (order.last) order.last->wait();
   };
-  finish(handle.stream);
-  for (const auto& [key, stream] : handle.lanes) finish(stream);
+  finish(handle.collectives);
+  for (const auto& [key, order] : handle.lanes) finish(order);
 }
 
 }  // namespace
@@ -162,7 +160,7 @@ void destroy_process_group(const ProcessGroup& group, Where where) {
   auto& context = runtime::current_context("destroy_process_group");
   GroupHandle& handle = handle_of(group, "destroy_process_group");
   RankState& mine = rank_state("destroy_process_group");
-  if (handle.member >= 0) finish_work(context, handle);
+  if (handle.member >= 0) finish_work(handle);
   handle.destroyed = true;
   handle.group->leave(handle.member);
   if (&handle == mine.world.get()) context.distributed.reset();

@@ -93,6 +93,11 @@ class Transfer {
   // Known when it is ready.
   const tensor::DevicePart& from() const { return from_; }
   const tensor::DevicePart& to() const { return to_; }
+  /// Whether a turn would not be waited for.
+  bool turn_is_free() const {
+    const auto use = use_.lock();
+    return use && use->is_free();
+  }
   /// For one side's launch, which keeps it: whoever holds the transfer longer does not.
   std::shared_ptr<ChannelTurn> take_turn(bool sends) { return std::move(sides_[sends ? 0 : 1].turn); }
 

@@ -18,6 +18,10 @@ SharedChannels::~SharedChannels() {
   pool_->forget(*this);
 }
 
+bool SharedChannels::are_free() const {
+  return !pool_->shares() && set_ && set_->is_installed();
+}
+
 namespace {
 
 /// Rethrows the error that is being handled, with what the channels are for.

@@ -58,6 +58,8 @@ class SharedChannels : public std::enable_shared_from_this<SharedChannels> {
   /// Null while they are not in the tables.
   const std::shared_ptr<runtime::QueueSet>& set() const { return set_; }
   const std::shared_ptr<ChannelPool>& pool() const { return pool_; }
+  /// They are in the tables, and nobody waits for a turn on any: whoever wants to use these begins at once.
+  bool are_free() const;
 
  private:
   friend class ChannelPool;

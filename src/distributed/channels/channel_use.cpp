@@ -26,9 +26,16 @@ ChannelUse::~ChannelUse() {
   if (begun_ && !over_) pool_->over(*this);
 }
 
+void ChannelUse::come(std::size_t side) {
+  if (!std::exchange(sides_[side].arrived, true)) ++arrived_;
+}
+
+void ChannelUse::go_ahead() {
+  if (!begun_) pool_->begin(*this);
+}
+
 runtime::CompletionRef ChannelUse::arrive(std::size_t side) {
-  sides_[side].arrived = true;
-  ++arrived_;
+  come(side);
   if (begun_) return nullptr;
   if (!pool_->shares())
     pool_->begin(*this);

@@ -28,6 +28,8 @@ class ChannelUse {
   /// The end of a side's kernels, for reports.
   void set_end(std::size_t side, const runtime::CompletionRef& end) { sides_[side].end = end; }
   const Name& text() const { return text_; }
+  /// A turn would not be waited for.
+  bool is_free() const { return channels_->are_free(); }
   /// Appends the kernels of sides other than `side` that have been called and not begun, for reports.
   void append_not_begun(std::size_t side, std::vector<sim::WaitEdge>& edges) const;
 
@@ -40,6 +42,8 @@ class ChannelUse {
     std::weak_ptr<sim::Completion> end = {};
   };
   runtime::CompletionRef arrive(std::size_t side);
+  void go_ahead();
+  void come(std::size_t side);
   void leave();
   void append_missing(std::vector<sim::WaitEdge>& edges) const;
   /// What somebody waits for that waits for it to be over.
@@ -67,6 +71,10 @@ class ChannelTurn {
   ChannelTurn& operator=(const ChannelTurn&) = delete;
   /// The side's turn has come in its stream. Null: it goes on at once; else what it has to wait for.
   runtime::CompletionRef arrive() { return use_->arrive(side_); }
+  /// It goes ahead of its turn in its stream. REQUIRES: the channels are free.
+  void go_ahead() { use_->go_ahead(); }
+  /// The turn of a side that has gone ahead has come.
+  void come() { use_->come(side_); }
   /// The channels, when it goes on. ProgramError when they can never be put into the tables.
   std::shared_ptr<runtime::QueueSet> take();
 

@@ -137,6 +137,7 @@ tile::KernelLaunch kernel_launch(const Sending& sending, LaunchPlan plan, Stream
   launch.grid = plan.grid.value_or(tile::ProgramGrid{{static_cast<std::int64_t>(plan.pes.size()), 1, 1}});
   launch.queues = plan.queues ? plan.queues->table() : nullptr;
   launch.body = std::move(plan.body);
+  launch.begins = std::move(plan.begins);
   launch.owner = sending.owner;
   launch.without_effect = CommandScope::taken_back_of(sending.scope);
   launch.queue = sending.queue;
@@ -176,7 +177,6 @@ std::shared_ptr<const sim::WaitNode> start(const Sending& sending, LaunchPlan pl
 }
 
 Begun begin_launch(const Sending& sending, LaunchPlan plan, Stream::Done done) {
-  if (plan.begins) std::exchange(plan.begins, nullptr)();
   if (wants_queues(plan.queue_options)) {
     try {
       plan.queues = sending.simulation.launch_queues().acquire("launch " + sending.name, plan.pes, plan.queue_options);
@@ -271,9 +271,10 @@ CommandPlace take_place(HostContext& context, Stream& stream) {
   return place;
 }
 
-/// Channels of its own, and those of a collective, are there when the launches before it have left them.
+/// Channels of its own are there when the launches before it have left them.
 std::function<bool()> may_go_ahead(const LaunchPlan& plan) {
-  if (wants_queues(plan.queue_options) || plan.turn || plan.late_queues) return [] { return false; };
+  if (wants_queues(plan.queue_options)) return [] { return false; };
+  if (plan.turn) return plan.turn_is_free;
   if (plan.queues) return [queues = plan.queues] { return queues->is_installed(); };
   return [] { return true; };
 }
@@ -340,7 +341,8 @@ CompletionRef enqueue_launch(Simulation& simulation, LaunchPlan plan) {
   const Name name = simulation.unique_name(plan.name, context.worker.path);
   LaunchCommandOf given = launch_command(context, plan.device, name, 1, communicates(plan));
   given.command.may_go_ahead = may_go_ahead(plan);
-  if (plan.turn) given.stream.enqueue_wait(std::exchange(plan.turn, nullptr), "turn of launch " + name);
+  if (plan.turn)
+    given.stream.enqueue_turn(std::exchange(plan.turn, nullptr), plan.turn_is_free, "turn of launch " + name);
   const auto written = plan.written;
   auto begin = [sending = std::move(given.sending), plan = std::move(plan)](Stream::Done done) mutable {
     const auto explain = plan.explain;

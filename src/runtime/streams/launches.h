@@ -32,9 +32,11 @@ struct LaunchPlan {
   QueueOptions queue_options = {};
   /// What the launch waits for when the stream has come to it, if anything; asked then. May be empty.
   std::function<CompletionRef()> turn = {};
-  /// Of a set that is not known before the stream has come to the launch.
+  /// Of a launch with a turn: whether there is nothing to wait for, so that it may go ahead to the device.
+  std::function<bool()> turn_is_free = {};
+  /// Of a set that is not known before the stream has come to the launch, or the launch goes ahead.
   std::function<std::shared_ptr<QueueSet>()> late_queues = {};
-  std::function<void()> begins = {};  // called when it is given to the device. May be empty
+  std::function<void()> begins = {};  // called when its turn has come at the device. May be empty
   std::function<void()> body;
   bool users = false;                   // the kernel is the user's own: its lines say more than that of the launch
   std::optional<PlanResult> plan = {};  // of a library kernel: for the launch's result

@@ -76,11 +76,22 @@ CompletionRef Stream::add(Kind kind, Name name, LaunchCommand launch, Begin begi
 }
 
 CompletionRef Stream::enqueue_wait(CompletionRef reached) {
-  return enqueue_wait([reached = std::move(reached)] { return reached; });
+  const auto has_been = [reached] { return reached->is_set(); };
+  return enqueue_turn([reached = std::move(reached)] { return reached; }, has_been, "wait for an event");
 }
 
 CompletionRef Stream::enqueue_wait(std::function<CompletionRef()> ask, Name name) {
-  return enqueue(std::move(name), [this, ask = std::move(ask)](Done done) {
+  return add(Kind::ordinary, std::move(name), {}, waiting(std::move(ask)));
+}
+
+CompletionRef Stream::enqueue_turn(std::function<CompletionRef()> ask, std::function<bool()> may_be_passed, Name name) {
+  LaunchCommand command;
+  command.may_go_ahead = std::move(may_be_passed);
+  return add(Kind::wait, std::move(name), std::move(command), waiting(std::move(ask)));
+}
+
+Stream::Begin Stream::waiting(std::function<CompletionRef()> ask) {
+  return [this, ask = std::move(ask)](Done done) {
     const CompletionRef reached = ask();
     if (!reached || reached->is_set()) {
       done();
@@ -90,7 +101,7 @@ CompletionRef Stream::enqueue_wait(std::function<CompletionRef()> ask, Name name
     after_awaited_ = std::move(done);
     reached->on_set(sim::call<&Stream::go_on>(this, ++waits_));
     return std::shared_ptr<const sim::WaitNode>(reached);
-  });
+  };
 }
 
 void Stream::go_on(std::uint64_t wait) {
@@ -182,11 +193,31 @@ void Stream::begin_first() {
 void Stream::begin_ahead() {
   for (; passed_ < commands_.size(); ++passed_) {
     const CommandRef command = commands_[passed_];
-    if (command->may_be_passed()) continue;
-    if (command->begun || command->kind != Kind::launch || !command->launch.may_go_ahead()) return;
+    if (may_be_passed(command)) continue;
+    if (command->begun || command->kind != Kind::launch) return;
+    if (!is_settled(command) || !command->launch.may_go_ahead()) return;
     begin(command);
-    if (!command->may_be_passed()) return;
+    if (!may_be_passed(command)) return;
   }
+}
+
+/// Whether a launch behind it may begin.
+bool Stream::may_be_passed(const CommandRef& command) {
+  if (command->done || command->kind == Kind::marker) return true;
+  if (command->kind == Kind::wait) return !command->begun && is_settled(command) && command->launch.may_go_ahead();
+  return command->at_device && is_settled(command);
+}
+
+/// Whether nothing can take it back but what takes back its whole group; if something can, the stream goes on when
+/// that is over.
+bool Stream::is_settled(const CommandRef& command) {
+  CommandScope* scope = command->open_scope();
+  if (scope == nullptr) return true;
+  if (std::exchange(command->told_when_settled, true)) return false;
+  scope->when_settled([self = weak_from_this()] {
+    if (const auto stream = self.lock(); stream && !stream->going_through_) stream->go_through();
+  });
+  return false;
 }
 
 }  // namespace kernbench::runtime

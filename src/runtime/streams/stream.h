@@ -32,10 +32,11 @@ struct Begun {
 
 /// What a stream has to know of a launch.
 struct LaunchCommand {
-  std::function<bool()> may_go_ahead;  // whether it can be sent to the device before its turn; asked then
-  std::function<void()> is_first;      // told when all before it are over for the host
-  CommandPlace place;                  // held until it is over
-  std::uint64_t owner = 0;             // under which the machine knows it
+  /// Whether it can be sent to the device before its turn; asked then, and not before its scope is settled.
+  std::function<bool()> may_go_ahead;
+  std::function<void()> is_first;  // told when all before it are over for the host
+  CommandPlace place;              // held until it is over
+  std::uint64_t owner = 0;         // under which the machine knows it
 };
 
 /// A command belongs to the group of the worker that gives it. It begins when the one before it has completed. `begin`
@@ -60,10 +61,12 @@ class Stream : public std::enable_shared_from_this<Stream> {
   CompletionRef enqueue_marker(Name name, std::function<void()> reached);
   /// Adds a launch. It begins when all before it are over, at the device or markers, if it may go ahead then.
   CompletionRef enqueue_launch(Name name, LaunchCommand launch, Begin begin);
-  /// What is given to the stream later begins after `reached`.
+  /// What is given to the stream later begins after `reached`; a launch passes when that has been.
   CompletionRef enqueue_wait(CompletionRef reached);
   /// Likewise; what is to be reached is asked for when it is the stream's turn. Null: nothing.
   CompletionRef enqueue_wait(std::function<CompletionRef()> reached, Name name = "wait for an event");
+  /// Likewise; launches pass while there would be nothing to wait for.
+  CompletionRef enqueue_turn(std::function<CompletionRef()> reached, std::function<bool()> may_be_passed, Name name);
   /// Drops the commands of cancelled groups that have not begun, and their waits for events; they count as completed,
   /// for whoever else waits for them.
   void drop_cancelled();
@@ -79,13 +82,13 @@ class Stream : public std::enable_shared_from_this<Stream> {
   CommandPlaces& places() { return *places_; }
 
  private:
-  enum class Kind : std::uint8_t { ordinary, marker, launch };
+  enum class Kind : std::uint8_t { ordinary, marker, wait, launch };
   struct Command {
     Kind kind = Kind::ordinary;
     Name name;
     std::source_location where;  // of the program's call that gave it; line 0: not known
     Begin begin;
-    LaunchCommand launch;  // of a launch
+    LaunchCommand launch;  // of a launch; of a wait, whether it can be passed
     CompletionRef completion;
     std::weak_ptr<const sim::WaitNode> node;  // the machine owns it, and it owns what calls this command done
     GroupWorkRef work;
@@ -94,18 +97,23 @@ class Stream : public std::enable_shared_from_this<Stream> {
     bool at_device = false;
     bool done = false;
     bool taken_back = false;
+    bool told_when_settled = false;
     bool dropped() const { return taken_back || (work && work->cancelled()); }
-    /// Whether a launch behind it may begin.
-    bool may_be_passed() const { return at_device || done || kind == Kind::marker; }
+    /// What may yet take it back, and what stands behind it; null: nothing may.
+    CommandScope* open_scope() const { return work && !done ? work->open_scope() : nullptr; }
   };
   using CommandRef = std::shared_ptr<Command>;
   CompletionRef add(Kind kind, Name name, LaunchCommand launch, Begin begin);
+  /// A command that is complete when what `ask` tells of is.
+  Begin waiting(std::function<CompletionRef()> ask);
   void begin(const CommandRef& command);
   void completed(Command& command);
   /// Begins all commands that can begin now.
   void go_through();
   void begin_first();
   void begin_ahead();
+  bool may_be_passed(const CommandRef& command);
+  bool is_settled(const CommandRef& command);
   void go_on(std::uint64_t wait);
 
   std::shared_ptr<const Name> name_;  // completions may outlive the stream

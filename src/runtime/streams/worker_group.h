@@ -26,7 +26,10 @@ class CommandScope {
   std::uint64_t number() const { return number_; }
   /// They are dropped, as far as they have not begun, and new ones are not taken any more.
   bool taken_back() const { return taken_back_; }
-  void take_back() { taken_back_ = true; }
+  void take_back() {
+    taken_back_ = true;
+    when_settled_.clear();
+  }
   /// Lives as long as the scope: what the programs under way store from then on has no effect.
   static std::shared_ptr<const bool> taken_back_of(const std::shared_ptr<CommandScope>& scope) {
     return scope ? std::shared_ptr<const bool>(scope, &scope->taken_back_) : nullptr;
@@ -36,8 +39,11 @@ class CommandScope {
   void settle() {
     settled_ = true;
     undo_.clear();
+    for (const auto& each : std::exchange(when_settled_, {})) each();
   }
   bool settled() const { return settled_; }
+  /// Calls it then; never, if they are taken back. REQUIRES: !settled().
+  void when_settled(std::function<void()> call) { when_settled_.push_back(std::move(call)); }
   /// What their effect so far is to be undone by; the latest is called first. REQUIRES: !settled().
   void add_undo(std::function<void()> undo) { undo_.push_back(std::move(undo)); }
   /// REQUIRES: taken_back().
@@ -51,6 +57,7 @@ class CommandScope {
   bool taken_back_ = false;
   bool settled_ = false;
   std::vector<std::function<void()>> undo_;
+  std::vector<std::function<void()>> when_settled_;
 };
 using CommandScopeRef = std::shared_ptr<CommandScope>;
 
@@ -137,6 +144,8 @@ class GroupWork {
   GroupWork(const GroupWork&) = delete;
   GroupWork& operator=(const GroupWork&) = delete;
   bool cancelled() const { return (group_ && group_->cancelled()) || (scope_ && scope_->taken_back()); }
+  /// Of commands that may be taken back yet; null: they may not.
+  CommandScope* open_scope() const { return scope_ && !scope_->settled() ? scope_.get() : nullptr; }
 
  private:
   std::shared_ptr<WorkerGroup> group_;

@@ -23,6 +23,7 @@ struct KernelLaunch {
   ProgramGrid grid;                    // at least a program for each PE
   std::shared_ptr<QueueTable> queues;  // channels among programs, installed; may be null
   std::function<void()> body;          // the kernel with its arguments bound; called once for each program
+  std::function<void()> begins = {};   // called when its turn has come at the device. May be empty
   std::function<void(const hardware::LaunchTimes&, const LaunchRecord&)> completed;
   std::function<bool(const std::exception_ptr&)> failed = {};  // see hardware::LaunchRequest, as the next one
   std::uint64_t owner = 0;
