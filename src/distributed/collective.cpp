@@ -299,9 +299,7 @@ std::shared_ptr<WorkState> issue(GroupHandle& handle, CollectiveCall call, bool 
 }
 
 torch::distributed::WorkRef finish(std::shared_ptr<WorkState> state, bool async_op, std::vector<torch::Tensor> result) {
-  if (async_op) return std::make_shared<torch::distributed::Work>(std::move(state), std::move(result));
-  order_current_stream_behind(*state);
-  return nullptr;
+  return async_op ? std::make_shared<torch::distributed::Work>(std::move(state), std::move(result)) : nullptr;
 }
 
 }  // namespace kernbench::distributed

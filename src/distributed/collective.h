@@ -42,13 +42,13 @@ struct CollectiveCall {
   bool names_algorithm = false;                   // ranks compare which one they take
 };
 
-/// Checks the call against those of other ranks and enqueues the kernel of the group's algorithm. When the group
-/// communicates for the first time it waits for the others on the host; with `async_op` whoever waits for the work
-/// does.
+/// Checks the call against those of other ranks and enqueues the kernel of the group's algorithm: on the current
+/// stream, or with `async_op` on the group's own behind it. When the group communicates for the first time it waits for
+/// the others on the host; with `async_op` whoever waits for the work does.
 std::shared_ptr<WorkState> issue(GroupHandle& handle, CollectiveCall call, bool async_op);
 
-/// What a collective returns that has been issued. Like PyTorch: the current stream waits for a call that is not
-/// asynchronous, and the host does not. `result`: the tensors that it writes.
+/// What a collective returns that has been issued: nothing, with `async_op` a handle. `result`: the tensors that it
+/// writes.
 torch::distributed::WorkRef finish(std::shared_ptr<WorkState> state, bool async_op, std::vector<torch::Tensor> result);
 
 }  // namespace kernbench::distributed

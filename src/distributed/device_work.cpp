@@ -212,7 +212,7 @@ std::shared_ptr<WorkState> enqueue(DeviceWork work, WorkOrder& order) {
   if (work.and_after) stream.enqueue_wait(std::move(work.and_after));
   auto state = std::make_shared<WorkState>();
   state->device = device;
-  state->in_current_stream = work.in_current_stream;
+  const bool in_current_stream = work.in_current_stream;
   mark(context, stream, "begin of " + name, state, &WorkState::begun);
   {
     const OnStream on(context, device, index);
@@ -221,7 +221,7 @@ std::shared_ptr<WorkState> enqueue(DeviceWork work, WorkOrder& order) {
     if (then) then();
   }
   state->finished = mark(context, stream, "end of " + name, state, &WorkState::ended);
-  if (state->in_current_stream) state->waits.push_back({stream.weak_from_this(), state->finished});
+  if (in_current_stream) state->waits.push_back({stream.weak_from_this(), state->finished});
   order.last_stream = index;
   order.last = state->finished;
   return state;
@@ -237,7 +237,7 @@ void throw_failure_of(const WorkState& work) {
 void order_current_stream_behind(WorkState& work) {
   runtime::refuse_while_capturing(runtime::current_context("wait"), "Work::wait",
                                   "the end of a communication cannot be replayed; wait before the capture");
-  if (work.finished->is_set() || work.in_current_stream) return;
+  if (work.finished->is_set()) return;
   auto& stream = runtime::current_stream("wait", work.device);
   // No launch passes, whether or not it has been reached: what is behind may yet be dropped.
   work.waits.push_back({stream.weak_from_this(), stream.enqueue_wait([finished = work.finished] { return finished; })});

@@ -238,9 +238,7 @@ void send(const Tensor& tensor, std::optional<int> dst, const ProcessGroup& grou
           std::optional<int> group_dst, Where where) {
   const tensor::HostCall here("send", where);
   const auto state = issue(tensor, {dst, group_dst}, group, tag, {"send", true, true});
-  if (!state) return;
-  throw_failure_of(*state);
-  order_current_stream_behind(*state);
+  if (state) throw_failure_of(*state);
 }
 
 int recv(const Tensor& tensor, std::optional<int> src, const ProcessGroup& group, int tag, std::optional<int> group_src,
@@ -251,7 +249,6 @@ int recv(const Tensor& tensor, std::optional<int> src, const ProcessGroup& group
   throw_failure_of(*state);
   const bool from_any = !src && !group_src;
   if (from_any) runtime::host_wait(runtime::current_context("recv"), [&] { state->transfer->ready()->wait(); });
-  order_current_stream_behind(*state);
   return state->transfer->sender();
 }
 

@@ -18,8 +18,7 @@ class Transfer;
 struct WorkState {
   std::uint64_t sequence = 0;
   int device = 0;
-  bool host_waits = false;         // wait() holds up the host, not the stream
-  bool in_current_stream = false;  // what is given to the stream of the call comes behind it anyway
+  bool host_waits = false;  // wait() holds up the host, not the stream
   Time begun, ended;
   runtime::CompletionRef finished;
   /// The first communication of the other ranks, for which the host has not waited yet; null: nothing to wait for.
