@@ -104,12 +104,14 @@ std::shared_ptr<ChannelTurn> Communicator::turn(int member, std::uint64_t sequen
   Open& open = open_[{sequence, round}];
   if (!open.use) {
     open.use = std::make_shared<ChannelUse>(channels, group_.roster(), group_.ranks(), what);
+    open.launches = open.use;
     for (const auto& [other, end] : open.ends) {
       if (const auto alive = end.lock()) open.use->set_end(static_cast<std::size_t>(other), alive);
     }
   }
   const auto use = open.use;
-  if (++open.turns == group_.ranks().size()) open_.erase({sequence, round});
+  ++open.turns;
+  let_go_if_complete(sequence, round);
   return std::make_shared<ChannelTurn>(use, static_cast<std::size_t>(member));
 }
 
@@ -120,17 +122,31 @@ bool Communicator::turn_is_free(const std::optional<LateChannels>& late) const {
 
 void Communicator::set_end(int member, std::uint64_t sequence, std::size_t rounds, const runtime::CompletionRef& end) {
   for (std::size_t round = 0; round < rounds; ++round) {
-    const auto open = open_.find({sequence, round});
-    if (open != open_.end() && open->second.use)
-      open->second.use->set_end(static_cast<std::size_t>(member), end);
-    else if (group_.size() > 1 && !end->is_set())
-      open_[{sequence, round}].ends[member] = end;
+    const bool is_open = open_.contains({sequence, round});
+    if (!is_open && (group_.size() == 1 || end->is_set())) continue;
+    Open& open = open_[{sequence, round}];
+    if (open.use)
+      open.use->set_end(static_cast<std::size_t>(member), end);
+    else
+      open.ends[member] = end;
+    ++open.told;
+    let_go_if_complete(sequence, round);
   }
+}
+
+void Communicator::let_go_if_complete(std::uint64_t sequence, std::size_t round) {
+  const auto is_complete = [members = group_.ranks().size()](const Open& open) {
+    return open.turns == members && open.told == members;
+  };
+  Open& open = open_.at({sequence, round});
+  if (is_complete(open)) open.use.reset();
+  while (!open_.empty() && is_complete(open_.begin()->second) && open_.begin()->second.launches.expired())
+    open_.erase(open_.begin());
 }
 
 void Communicator::append_not_begun(int member, std::uint64_t sequence, std::vector<sim::WaitEdge>& edges) const {
   for (auto open = open_.lower_bound({sequence, 0}); open != open_.end() && open->first.first == sequence; ++open) {
-    if (open->second.use) open->second.use->append_not_begun(static_cast<std::size_t>(member), edges);
+    if (const auto use = open->second.launches.lock()) use->append_not_begun(static_cast<std::size_t>(member), edges);
   }
 }
 

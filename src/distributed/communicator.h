@@ -80,16 +80,18 @@ class Communicator {
   std::vector<PartPair> pairs(const Replicas& replicas) const;
   void open_late(runtime::HostContext& context, const LateChannels& which, Pairs pairs, const std::string& what);
   void open_wanted(runtime::HostContext& context);
+  void let_go_if_complete(std::uint64_t sequence, std::size_t round);
 
   Group& group_;
   std::vector<std::optional<tensor::DevicePart>> parts_;      // by member; nothing: not known yet
   std::vector<std::vector<runtime::CompletionRef>> waiting_;  // for a member, by member
   std::shared_ptr<RankBarrier> barrier_;
   std::shared_ptr<SharedChannels> channels_;
-  /// A collective that not all members have come to.
+  /// A collective that has launches which are not over, or that not all members have come to or told their ends of.
   struct Open {
-    std::shared_ptr<ChannelUse> use = {};
-    std::size_t turns = 0;
+    std::shared_ptr<ChannelUse> use = {};     // until all have; then the launches keep it
+    std::weak_ptr<ChannelUse> launches = {};  // the same
+    std::size_t turns = 0, told = 0;
     std::map<int, std::weak_ptr<sim::Completion>> ends = {};  // by member, of those that came before the use was made
   };
   std::map<std::pair<std::uint64_t, std::size_t>, Open> open_;  // by sequence number and round

@@ -48,6 +48,7 @@ RunResult run(int ranks, const std::function<void(int rank)>& calls, std::vector
     meet(rank, ranks);
     calls(rank);
   });
+  EXPECT_EQ(result.error.message, "");
   for (const std::string& error : result.errors) EXPECT_EQ(error, "");
   return result.run;
 }
@@ -211,6 +212,7 @@ TEST(QueuedCollectives, OneThatIsJudgedAgainstLeavesNothingBehindItInTheStream) 
     EXPECT_EQ(x.cpu().data_ptr<float>()[0], static_cast<float>(rank + 1));
     EXPECT_EQ(y.cpu().data_ptr<float>()[0], 7);
   });
+  EXPECT_EQ(result.error.message, "");
   for (const std::string& error : result.errors) EXPECT_EQ(error, "");
 }
 
@@ -226,9 +228,14 @@ TEST(QueuedCollectives, BehindAKernelThatNeverEndsTheReportNamesThatKernel) {
               if (rank == 0) {
                 torch::LaunchOptions options{.pes = {{CubeId{0}, PeId{0}}, {CubeId{0}, PeId{1}}}};
                 options.queues.topology = QueueTopology::ring_1d;
-                torch::launch(options, "endless", [] {
-                  if (tl::pe_id() == 0) (void)tl::recv(DType::f32, {64}, tl::ring_previous());
-                });
+                // The channels are there from the second launch on, so that it is at the device when it is given.
+                for (const bool ends : {true, false}) {
+                  torch::launch(options, ends ? "first" : "endless", [ends] {
+                    if (tl::pe_id() == 0) (void)tl::recv(DType::f32, {64}, tl::ring_previous());
+                    if (tl::pe_id() == 1 && ends) tl::send(tl::zeros({64}, DType::f32), tl::ring_next());
+                  });
+                  if (ends) torch::ahbm::synchronize();
+                }
               }
               dist::all_reduce(x);
               torch::ahbm::synchronize();
@@ -259,6 +266,35 @@ TEST(QueuedCollectives, ThatShareEntriesTakeTheirTurns) {
         EXPECT_EQ(x.cpu().data_ptr<float>()[0], 512) << "rank " << rank;
       },
       {"pe.ipcq.queues=2"});
+}
+
+// Rank 1 takes part in both of two groups, and has entries for the channels of one. One that went ahead on rank 0 would
+// keep them from the other, which is before it on rank 1.
+TEST(QueuedCollectives, ThatShareEntriesDoNotKeepThemWhileTheyStandAtADevice) {
+  run(
+      3,
+      [](int rank) {
+        const auto left = dist::new_group({0, 1}), right = dist::new_group({1, 2});
+        const auto x = torch::ones({64}, one_pe()), y = torch::ones({64}, one_pe());
+        const auto sum = dist::ReduceOp::SUM;
+        const auto add_left = [&] {
+          if (rank <= 1) dist::all_reduce(x, sum, left);
+        };
+        const auto add_right = [&] {
+          if (rank >= 1) dist::all_reduce(y, sum, right);
+        };
+        add_right();
+        add_left();
+        torch::ahbm::synchronize();
+        dist::monitored_barrier();  // the channels of the first one are in the tables
+        if (rank == 0) give("before");
+        if (rank == 2) sleep(10'000);
+        add_right();
+        add_left();
+        EXPECT_EQ(x.cpu().data_ptr<float>()[0], rank <= 1 ? 4 : 1) << "rank " << rank;
+        EXPECT_EQ(y.cpu().data_ptr<float>()[0], rank >= 1 ? 4 : 1) << "rank " << rank;
+      },
+      {"pe.ipcq.queues=1"});
 }
 
 }  // namespace
