@@ -271,8 +271,7 @@ TEST(QueuedCollectives, ThatShareEntriesTakeTheirTurns) {
 // Rank 1 takes part in both of two groups, and has entries for the channels of one. One that went ahead on rank 0 would
 // keep them from the other, which is before it on rank 1.
 TEST(QueuedCollectives, ThatShareEntriesDoNotKeepThemWhileTheyStandAtADevice) {
-  run(
-      3,
+  run(3,
       [](int rank) {
         const auto left = dist::new_group({0, 1}), right = dist::new_group({1, 2});
         const auto x = torch::ones({64}, one_pe()), y = torch::ones({64}, one_pe());
