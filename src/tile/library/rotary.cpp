@@ -44,13 +44,13 @@ struct AlsoStored {
 class RotaryProgram {
  public:
   RotaryProgram(const View& x, const View& frequencies, const std::optional<View>& positions, const Rotary& how,
-                const View& out, const std::optional<AlsoStored>& also = {})
+                const View& out, std::optional<AlsoStored> also = {})
       : x_(x),
         frequencies_(frequencies),
         positions_(positions),
         how_(how),
         out_(out),
-        also_(also),
+        also_(std::move(also)),
         last_(x.rank() - 1),
         pairs_(frequencies.sizes[1]),
         limit_(std::clamp<std::int64_t>(tcm_budget() / (4 * kTiles), 1, kMostPairs)) {}
@@ -214,7 +214,7 @@ class RotaryProgram {
   const std::optional<View>& positions_;
   const Rotary& how_;
   const View& out_;
-  const std::optional<AlsoStored>& also_;
+  std::optional<AlsoStored> also_;
   std::size_t last_;
   std::int64_t pairs_, limit_;
   std::pair<std::int64_t, std::int64_t> range_ = {-1, 0};
@@ -240,8 +240,7 @@ void rotary_into_cache(const View& x, const View& frequencies, const std::option
                        const View& cache, Share share) {
   const std::int64_t keys = cache.sizes[1] / 2, queries = x.sizes[1] - 2 * keys;
   const View turned = heads_of(x, 0, queries + keys), cached_keys = heads_of(cache, 0, keys);
-  const std::optional<AlsoStored> also{{cached_keys, queries}};
-  RotaryProgram program(turned, frequencies, positions, how, turned, also);
+  RotaryProgram program(turned, frequencies, positions, how, turned, AlsoStored{cached_keys, queries});
   const View pairs = part_of_lines(turned, 0, program.pairs());
   for (const Box& box : lines_of(pairs, std::vector<bool>(x.rank(), false), share)) {
     // A block is of queries or of keys.
