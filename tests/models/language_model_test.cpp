@@ -216,6 +216,7 @@ TEST(LanguageModel, SendsRowsToTheRanksOfTheirExpertsAndBack) {
 }
 
 TEST(LanguageModel, TakesTheSameTimeWithoutData) {
+  if (kSanitized) GTEST_SKIP() << "long; runs in plain builds";
   for (const int ranks : {1, 2}) {
     std::vector<RunResult> runs;
     for (const bool data : {true, false}) {

@@ -10,6 +10,7 @@
 #include "distributed/algorithms/algorithm.h"
 #include "kernbench/laws.h"
 #include "tests/integration/built_in_bench.h"
+#include "tests/support/sanitizers.h"
 #include "tests/support/source_tree.h"
 #include "topology/load.h"
 
@@ -118,6 +119,7 @@ TEST(TokenTerms, AreThoseOfTheTokensAfterThePrompt) {
 }
 
 TEST(TokenTerms, AreThoseOfAllLayersAlsoWhereSomeAreEstimated) {
+  if (kSanitized) GTEST_SKIP() << "long; runs in plain builds";
   const std::string config = ::testing::TempDir() + "five_layers.json";
   std::ofstream(config) << R"({"model_type": "llama", "hidden_size": 64, "intermediate_size": 64, "vocab_size": 64,
     "num_hidden_layers": 5, "num_attention_heads": 4, "num_key_value_heads": 4})";
@@ -129,6 +131,7 @@ TEST(TokenTerms, AreThoseOfAllLayersAlsoWhereSomeAreEstimated) {
 }
 
 TEST(TokenTerms, AreNotOfAPipelineOrAMixture) {
+  if (kSanitized) GTEST_SKIP() << "long; runs in plain builds";
   for (const RunResult& result :
        {decoded(2, {{"pp", "2"}}), decoded(1, {{"model", "tiny-moe"}}), decoded(1, {{"new_tokens", "0"}})}) {
     EXPECT_TRUE(
