@@ -15,6 +15,7 @@
 #include "hardware/server_kind.h"
 #include "programs.h"
 #include "runtime/functions/gemm_trial.h"
+#include "support/sanitizers.h"
 #include "tile/library/gemm_plan.h"
 #include "topology/load.h"
 #include "topology/network.h"
@@ -260,6 +261,7 @@ Count count_product(const SimulateOptions& overridden, const topology::Topology&
 }
 
 TEST(Qkv, MovesTheBytesThatItsPlacementSays) {
+  if (kSanitized) GTEST_SKIP() << "long; runs in plain builds";
   const std::vector<std::pair<const char*, DPPolicy>> layouts{
       {"row_wise", {.cube = Placement::row_wise, .pe = Placement::row_wise}},
       {"column_wise", {.cube = Placement::column_wise, .pe = Placement::column_wise}}};

@@ -17,6 +17,7 @@
 #include "runtime/context.h"
 #include "runtime/devices/simulated_devices.h"
 #include "runtime/functions/device_kernels.h"
+#include "support/sanitizers.h"
 #include "tile/library/gemm_groups.h"
 #include "tile/library/gemm_plan_text.h"
 
@@ -66,6 +67,7 @@ TEST(GemmPlans, AreMadeOnceForEachProductOnAnySip) {
 }
 
 TEST(GemmPlans, AreForgottenWhenThereAreMany) {
+  if (kSanitized) GTEST_SKIP() << "long; runs in plain builds";
   SimulateOptions options;
   options.topology = "tiny";
   simulate(options, [] {

@@ -108,6 +108,7 @@ TEST(PlanQuality, AFasterClockIsNotSlowerOnATorusOfEightSips) {
 // holders: with more of a resource, short steps that all programs ask few holders for were chosen. Of default tensors
 // these took 1.09, 1.08 and 1.06 times as long as on the smaller machine.
 TEST(PlanQuality, MoreOfAResourceIsNotSlowerWhereAllProgramsAskTheSameHolders) {
+  if (kSanitized) GTEST_SKIP() << "long; runs in plain builds";
   const std::vector<std::string> slow{"sip.cubes.mesh=[1, 1]", "cube.pes.mesh=[2, 2]", "cube.hbm.bandwidth=200GB/s"};
   const std::vector<std::string> row{"sip.cubes.mesh=[1, 1]", "cube.pes.mesh=[4, 1]", "pe.gemm.array=[128, 128]",
                                      "cube.hbm.bandwidth=600GB/s"};
@@ -126,6 +127,7 @@ TEST(PlanQuality, MoreOfAResourceIsNotSlowerWhereAllProgramsAskTheSameHolders) {
 // Which plans were measured depended on replays of the machine: the best one of the slower machine dropped out. These
 // took 1.045, 1.042 and 1.021 times as long.
 TEST(PlanQuality, WhatLiesBesideTheShortestPlanIsMeasuredWhereThatIsCheap) {
+  if (kSanitized) GTEST_SKIP() << "long; runs in plain builds";
   const std::vector<std::string> small{"sip.cubes.mesh=[1, 1]", "cube.pes.mesh=[2, 2]", "cube.hbm.bandwidth=600GB/s"};
   const std::vector<std::string> slow{"sip.cubes.mesh=[2, 2]", "cube.noc.link.latency=10ns", "cube.hbm.latency=200ns"};
   const std::vector<std::pair<PlannedProduct, std::string>> more{
@@ -172,6 +174,7 @@ TEST(PlanQuality, FirstStepsAskMoreThanFewCubesForB) {
 }
 
 TEST(PlanQuality, TilesCountTheTcmsAlignment) {
+  if (kSanitized) GTEST_SKIP() << "long; runs in plain builds";
   for (const char* topology : {"tiny", "ahbm-1sip"}) {
     const RunResult coarse = run({topology, {"pe.tcm.alignment=256KiB"}, 512, 512, 512});
     EXPECT_FALSE(coarse.error) << coarse.error->message;
