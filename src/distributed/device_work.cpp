@@ -116,7 +116,7 @@ void wait_for_turn(runtime::LaunchPlan& plan, const std::function<std::shared_pt
                    std::function<bool()> is_free) {
   if (!ask) return;
   const auto mine = std::make_shared<AskedTurn>();
-  plan.turn_is_free = is_free ? std::move(is_free) : [] { return false; };
+  plan.turn_is_free = std::move(is_free);
   plan.turn = [mine, ask]() -> runtime::CompletionRef {
     if (mine->asked) return nullptr;
     *mine = {true, ask()};

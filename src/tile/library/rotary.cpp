@@ -18,20 +18,19 @@ struct Angles {
   tl::Tile cosine, sine, minus_sine;
 };
 
-View part_of_lines(const View& view, std::int64_t first, std::int64_t length) {
+View narrow(const View& view, std::size_t dimension, std::int64_t first, std::int64_t length) {
   View part = view;
-  const std::size_t last = view.rank() - 1;
-  part.sizes[last] = length;
-  part.offset += first * view.strides[last];
+  part.sizes[dimension] = length;
+  part.offset += first * view.strides[dimension];
   return part;
 }
 
-/// Some of dimension 1.
+View part_of_lines(const View& view, std::int64_t first, std::int64_t length) {
+  return narrow(view, view.rank() - 1, first, length);
+}
+
 View heads_of(const View& view, std::int64_t first, std::int64_t count) {
-  View part = view;
-  part.sizes[1] = count;
-  part.offset += first * view.strides[1];
-  return part;
+  return narrow(view, 1, first, count);
 }
 
 /// Where heads of the result are stored, too.
