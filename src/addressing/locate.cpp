@@ -5,14 +5,13 @@
 #include <cassert>
 #include <utility>
 
+#include "addressing/box_cutter.h"
 #include "addressing/page_table.h"
+#include "base/small_vector.h"
 
 namespace kernbench::addressing {
 
 namespace {
-
-constexpr std::size_t kMaximumRank = 8;
-using Indices = std::array<std::int64_t, kMaximumRank>;
 
 /// One loop over memory and box, in bytes.
 struct Loop {
@@ -149,21 +148,24 @@ std::uint32_t choose(const TensorDescriptor& tensor, std::span<const std::uint32
   return copies[nearest_copy(owners, *reader)];
 }
 
-/// Appends the pieces of a box; of shards that hold parts of it, one after the other by virtual address.
+/// Appends the pieces of a box; of shards that hold parts of it, one after the other by virtual address. `met` is the
+/// shard that held all of the last box and its reader was given, if any: what it holds now, it is given again, since
+/// of an element there are no others but replicas of that shard.
 void append_pieces(const TensorDescriptor& tensor, const Box& box, std::optional<PeCoordinate> reader,
-                   std::vector<ShardPiece>& pieces) {
+                   std::vector<ShardPiece>& pieces, std::optional<std::uint32_t>& met) {
   const std::int64_t item = item_size(tensor.dtype);
   const std::vector<Shard>& stored = tensor.stored();
+  if (met && holds(stored[*met], tensor, box.offset, box.shape) && overlaps(stored[*met], box.offset, box.shape))
+    return Intersection(stored[*met], box, item).append_pieces(*met, stored[*met], item, pieces);
   if (reader) {
     const auto own = std::ranges::lower_bound(stored, *reader, {}, &Shard::owner);
     if (own != stored.end() && own->owner == *reader && holds(*own, tensor, box.offset, box.shape)) {
-      if (overlaps(*own, box.offset, box.shape))
-        Intersection(*own, box, item)
-            .append_pieces(static_cast<std::uint32_t>(own - stored.begin()), *own, item, pieces);
-      return;
+      if (!overlaps(*own, box.offset, box.shape)) return;
+      met = static_cast<std::uint32_t>(own - stored.begin());
+      return Intersection(*own, box, item).append_pieces(*met, *own, item, pieces);
     }
   }
-  std::vector<std::uint32_t> overlapping;
+  SmallVector<std::uint32_t, 16> overlapping;
   for (std::uint32_t i = 0; i < stored.size(); ++i)
     if (overlaps(stored[i], box.offset, box.shape)) overlapping.push_back(i);
   // Replicas share their virtual address.
@@ -172,8 +174,10 @@ void append_pieces(const TensorDescriptor& tensor, const Box& box, std::optional
     std::ranges::sort(overlapping, {}, [&](std::uint32_t i) { return std::pair(va(i), i); });
   for (std::size_t first = 0, last = 0; first < overlapping.size(); first = last) {
     while (last < overlapping.size() && va(overlapping[last]) == va(overlapping[first])) ++last;
-    const std::uint32_t chosen = choose(tensor, std::span(overlapping).subspan(first, last - first), reader);
+    const std::uint32_t chosen =
+        choose(tensor, std::span<const std::uint32_t>(overlapping).subspan(first, last - first), reader);
     const Shard& shard = stored[chosen];
+    if (first == 0 && last == overlapping.size() && holds(shard, tensor, box.offset, box.shape)) met = chosen;
     Intersection(shard, box, item).append_pieces(chosen, shard, item, pieces);
   }
 }
@@ -186,16 +190,21 @@ std::vector<ShardPiece> locate_box(const TensorDescriptor& tensor, std::span<con
   assert(shape.size() <= kMaximumRank);
   std::vector<ShardPiece> pieces;
   const DenseStrides strides(shape);
-  append_pieces(tensor, {offset, shape, strides.span(), 0}, reader, pieces);
+  std::optional<std::uint32_t> met;
+  append_pieces(tensor, {offset, shape, strides.span(), 0}, reader, pieces, met);
   sort_by_box(pieces);
   return pieces;
 }
 
 std::vector<ShardPiece> locate_lanes(const TensorDescriptor& tensor, const LaneBlock& block, PeCoordinate reader) {
   std::vector<ShardPiece> pieces;
-  for (const ViewBox& box : boxes_of_lanes(tensor.shape, block)) {
-    append_pieces(tensor, {box.offset, box.shape, box.view_strides, box.view_offset}, reader, pieces);
-  }
+  std::optional<std::uint32_t> met;
+  BoxCutter cutter(tensor.shape, [&](const LaneBox& box) {
+    const auto first = [&](const Indices& values) { return std::span(values).first(box.rank); };
+    append_pieces(tensor, {first(box.offset), first(box.shape), first(box.lane_strides), box.lane}, reader, pieces,
+                  met);
+  });
+  cutter.cut(block);
   return pieces;
 }
 

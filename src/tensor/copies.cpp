@@ -22,10 +22,58 @@ using torch::Tensor;
 
 namespace {
 
+/// Rows of a view, one after the other: all its dimensions but the last.
+class Rows {
+ public:
+  explicit Rows(const TensorImpl& view) : sizes_(view.sizes), strides_(view.strides), offset_(view.offset) {}
+
+  std::int64_t length() const { return sizes_.back(); }
+  /// Where row `index` begins in the storage.
+  std::int64_t begin(std::int64_t index) const {
+    std::int64_t at = offset_;
+    for (std::size_t d = sizes_.size() - 1; d-- > 0; index /= sizes_[d]) at += index % sizes_[d] * strides_[d];
+    return at;
+  }
+
+ private:
+  Extents sizes_, strides_;
+  std::int64_t offset_;
+};
+
+/// To ask a source for a row costs about as much as to make so many elements. assumption
+constexpr std::int64_t kAskedFor = 256;
+
+/// The elements of a view in their row-major order, of those of its storage that `source` makes.
+ElementSource viewed(ElementSource source, const TensorImpl& view) {
+  return [source = std::move(source), rows = Rows(view), item = item_size(view.dtype)](
+             std::int64_t first, std::int64_t count, std::byte* out) {
+    for (std::int64_t at = first; at < first + count;) {
+      const std::int64_t inside = at % rows.length(), n = std::min(rows.length() - inside, first + count - at);
+      source(rows.begin(at / rows.length()) + inside, n, out + (at - first) * item);
+      at += n;
+    }
+  };
+}
+
+/// What makes the elements of a view in their row-major order, and no others, where nobody has made them yet and that
+/// takes no longer; else nothing.
+ElementSource source_of(const TensorImpl& view) {
+  if (!view.storage->may_be_source()) return {};
+  if (view.is_whole()) return view.storage->source();
+  if (view.numel() < Storage::kFewElements || view.strides.back() != 1) return {};
+  const std::int64_t rows = view.numel() / view.sizes.back();
+  if (rows * kAskedFor + view.numel() > view.storage->host_bytes / item_size(view.dtype)) return {};
+  return viewed(view.storage->source(), view);
+}
+
 Tensor dense_host(const TensorImpl& source) {
   Tensor result = new_host_tensor(source.sizes, source.dtype);
   const TensorImpl& target = impl_of(result);
-  copy_strided({target.data(), target.strides}, {source.data(), source.strides}, source.sizes, item_size(source.dtype));
+  if (ElementSource later = source_of(source))
+    target.storage->make_from(*source.storage, std::move(later), source.dtype);
+  else
+    copy_strided({target.data(), target.strides}, {source.data(), source.strides}, source.sizes,
+                 item_size(source.dtype));
   target.storage->left_out = source.storage->left_out;
   return result;
 }
@@ -49,28 +97,27 @@ Tensor converted(const Tensor& dense, DType dtype) {
   const TensorImpl& source = impl_of(dense);
   if (source.dtype == dtype) return dense;
   Tensor result = new_host_tensor(source.sizes, dtype);
-  if (source.storage->source() && source.is_whole()) {
-    impl_of(result).storage->make_by(converting(source.storage->source(), source.dtype, dtype), dtype);
-    return result;
-  }
-  numerics::convert(dtype, impl_of(result).data(), source.dtype, source.data(), source.numel());
+  if (ElementSource later = source_of(source))
+    impl_of(result).storage->make_from(*source.storage, converting(std::move(later), source.dtype, dtype), dtype);
+  else
+    numerics::convert(dtype, impl_of(result).data(), source.dtype, source.data(), source.numel());
   impl_of(result).storage->left_out = source.storage->left_out;
   return result;
 }
 
-/// Elements that nobody has made yet can be made where they go.
-bool can_be_made_there(const TensorImpl& target, const TensorImpl& from) {
-  return !target.storage->is_made() && target.is_whole() && from.storage->source() && from.is_whole() &&
-         from.storage != target.storage;
+/// Elements that nobody has made yet are made where they go, once they are asked for. Returns whether they will be.
+bool make_there(const TensorImpl& target, const TensorImpl& from) {
+  if (target.storage->is_made() || !target.is_whole() || from.storage == target.storage) return false;
+  ElementSource later = source_of(from);
+  if (!later) return false;
+  target.storage->make_from(*from.storage, converting(std::move(later), from.dtype, target.dtype), target.dtype);
+  target.storage->left_out = from.storage->left_out;
+  return true;
 }
 
 void write_host(const TensorImpl& target, const Tensor& source) {
   const TensorImpl& from = impl_of(source);
-  if (can_be_made_there(target, from)) {
-    target.storage->make_by(converting(from.storage->source(), from.dtype, target.dtype), target.dtype);
-    target.storage->left_out = from.storage->left_out;
-    return;
-  }
+  if (make_there(target, from)) return;
   // The sides of a strided copy must not overlap.
   const bool direct = from.dtype == target.dtype && from.storage != target.storage;
   const Tensor values = direct ? source : converted(dense_host(from), target.dtype);

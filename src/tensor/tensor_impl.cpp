@@ -23,7 +23,14 @@ std::byte* Storage::host() {
 
 void Storage::make_by(ElementSource source, DType dtype) {
   source_ = std::move(source);
+  behind_ = 0;
   elements_ = host_bytes / item_size(dtype);
+}
+
+void Storage::make_from(const Storage& other, ElementSource source, DType dtype) {
+  const int behind = other.behind_ + 1;
+  make_by(std::move(source), dtype);
+  behind_ = behind;
 }
 
 std::byte* TensorImpl::data_to_write() const {

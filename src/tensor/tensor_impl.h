@@ -33,12 +33,22 @@ class Storage {
   void make_by(ElementSource source, DType dtype);
   /// What makes the elements, or empty: they are made, or nobody has said yet.
   const ElementSource& source() const { return source_; }
+  /// Fewer elements than that are not worth a source made of another one.
+  static constexpr std::int64_t kFewElements = 4096;
+  /// Whether other elements may be made of these, once they are asked for: there is a source, and few sources stand
+  /// behind it, since they call each other.
+  bool may_be_source() const { return source_ && behind_ < kMostBehind; }
+  /// Like make_by; `source` asks that of `other`. REQUIRES: other.may_be_source().
+  void make_from(const Storage& other, ElementSource source, DType dtype);
   /// Memory that exists.
   void use(std::shared_ptr<void> memory) { host_ = std::move(memory); }
 
  private:
+  static constexpr int kMostBehind = 16;  // assumption: more than it takes to say initial values
+
   std::shared_ptr<void> host_;
   ElementSource source_;
+  int behind_ = 0;  // the sources that this one asks, one behind the other
   std::int64_t elements_ = 0;
 };
 

@@ -77,7 +77,7 @@ Tensor new_elementwise_result(const char* call, const ComputePlace& place, std::
   Tensor result = new_result(call, place, sizes, dtype);
   if (place.on_device()) return result;
   std::vector<HostArray> arrays;
-  for (const DeviceOperand& operand : operands) arrays.push_back(host_array(operand, sizes));
+  for (const DeviceOperand& operand : operands) arrays.push_back(array_without_data(operand, sizes));
   impl_of(result).strides = elementwise_strides(sizes, arrays);
   return result;
 }

@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "kernbench/error.h"
+#include "numerics/kernels.h"
 #include "tensor/dimensions.h"
 #include "tensor/functions/host_kernels.h"
 #include "tensor/promotion.h"
@@ -92,6 +93,45 @@ Types types_of(const ElementwiseCall& call) {
   return {common, common};
 }
 
+/// Whether some operands have no result, which an error says at the call.
+bool may_fail(const ElementwiseInfo& operation, std::span<const DeviceOperand> operands, DType compute) {
+  const auto* binary = std::get_if<BinaryOperation>(&operation.operation);
+  if (binary == nullptr || !numerics::is_checked(*binary, arithmetic_type(compute))) return false;
+  const auto* number = std::get_if<torch::Scalar>(&operands[1]);
+  return number == nullptr || number->toLong() == 0;
+}
+
+/// The one tensor among numbers, if nobody has made its elements yet, and they are those of `out` in the same order.
+const TensorImpl* not_yet_made(std::span<const DeviceOperand> operands, const TensorImpl& out) {
+  const TensorImpl* found = nullptr;
+  for (const DeviceOperand& operand : operands) {
+    const auto* tensor = std::get_if<Tensor>(&operand);
+    if (tensor == nullptr) continue;
+    if (found != nullptr) return nullptr;
+    found = &impl_of(*tensor);
+    if (!found->storage->source() || !found->is_whole() || found->sizes != out.sizes) return nullptr;
+  }
+  return found;
+}
+
+/// A new tensor, whose elements are not made before somebody looks at them: most initial values are made of others,
+/// and without data nobody does.
+bool is_made_later(const ElementwiseInfo& operation, std::span<const DeviceOperand> operands, DType compute,
+                   const Tensor& out) {
+  const TensorImpl& result = impl_of(out);
+  if (result.storage->is_made() || !result.is_whole() || result.numel() < Storage::kFewElements) return false;
+  const TensorImpl* const from = not_yet_made(operands, result);
+  if (from == nullptr || !from->storage->may_be_source() || may_fail(operation, operands, compute)) return false;
+  std::vector<HostArray> arrays;
+  for (const DeviceOperand& operand : operands) arrays.push_back(array_without_data(operand, result.sizes));
+  result.storage->make_from(
+      *from->storage,
+      later(from->storage->source(), from->dtype, std::move(arrays), std::vector<DType>(operands.size(), compute),
+            compute, result.dtype, host_loop(operation, compute)),
+      result.dtype);
+  return true;
+}
+
 void run_on_host(const ElementwiseInfo& operation, std::span<const DeviceOperand> operands, DType compute,
                  const Tensor& out) {
   std::vector<HostArray> arrays;
@@ -163,10 +203,12 @@ Tensor elementwise(const ElementwiseCall& call) {
     for (DeviceOperand& operand : operands) operand = apart(out, operand);
   }
   if (out.numel() == 0) return out;
-  if (out.is_cpu())
-    run_on_host(call.operation, operands, types.compute, out);
-  else
-    run_on_device(call, operands, types.compute, out);
+  if (out.is_cpu()) {
+    if (call.in_place != nullptr || !is_made_later(call.operation, operands, types.compute, out))
+      run_on_host(call.operation, operands, types.compute, out);
+    return out;
+  }
+  run_on_device(call, operands, types.compute, out);
   return out;
 }
 

@@ -2,7 +2,9 @@
 
 #include <algorithm>
 #include <cstring>
+#include <memory>
 #include <numeric>
+#include <utility>
 
 #include "numerics/conversion.h"
 #include "tensor/dimensions.h"
@@ -68,6 +70,35 @@ class Reader {
   const HostArray& array_;
   DType compute_, wanted_;
   alignas(64) Buffer gathered_, promoted_, buffer_;
+};
+
+/// Results of a loop, a chunk at a time.
+class ChunkLoop {
+ public:
+  /// REQUIRES: at most kInputs inputs. The references must outlive it.
+  ChunkLoop(std::span<const HostArray> inputs, std::span<const DType> computes, DType produced, DType result,
+            const HostLoop& loop)
+      : loop_(loop), type_(arithmetic_type(produced)), result_(result) {
+    readers_.reserve(inputs.size());
+    for (std::size_t k = 0; k < inputs.size(); ++k) readers_.emplace_back(inputs[k], computes[k]);
+  }
+
+  /// `count` elements of the result's type, from those of input k that begin at offsets[k], strides[k] apart.
+  const std::byte* run(std::span<const std::int64_t> offsets, std::span<const std::int64_t> strides,
+                       std::int64_t count) {
+    std::array<const std::byte*, kInputs> chunks{};
+    for (std::size_t k = 0; k < readers_.size(); ++k) chunks[k] = readers_[k].read(offsets[k], strides[k], count);
+    loop_({chunks.data(), readers_.size()}, computed_.data(), count);
+    if (type_ == result_) return computed_.data();
+    numerics::convert(result_, converted_.data(), type_, computed_.data(), count);
+    return converted_.data();
+  }
+
+ private:
+  const HostLoop& loop_;
+  DType type_, result_;
+  std::vector<Reader> readers_;
+  alignas(64) Buffer computed_, converted_;
 };
 
 /// One loop over all arrays: the output's stride first.
@@ -137,10 +168,15 @@ DType arithmetic_type(DType compute) {
 }
 
 HostArray host_array(const DeviceOperand& operand, std::span<const std::int64_t> sizes) {
+  HostArray result = array_without_data(operand, sizes);
+  if (const auto* tensor = std::get_if<torch::Tensor>(&operand)) result.data = impl_of(*tensor).data();
+  return result;
+}
+
+HostArray array_without_data(const DeviceOperand& operand, std::span<const std::int64_t> sizes) {
   HostArray result;
   if (const auto* tensor = std::get_if<torch::Tensor>(&operand)) {
     const TensorImpl& impl = impl_of(*tensor);
-    result.data = impl.data();
     result.dtype = impl.dtype;
     result.strides = expanded_strides(impl.sizes, impl.strides, sizes);
     return result;
@@ -164,30 +200,45 @@ void run_host_loop(const torch::Tensor& out, DType produced, std::span<const Hos
                    std::span<const DType> computes, const HostLoop& loop) {
   const TensorImpl& target = impl_of(out);
   if (target.numel() == 0) return;
-  const DType type = arithmetic_type(produced);
   const std::vector<Dimension> dimensions = dimensions_of(target, inputs);
   const Dimension& row = dimensions.front();
   const std::int64_t item = item_size(target.dtype);
   std::byte* const results = target.data_to_write();
-  std::vector<Reader> readers;
-  readers.reserve(inputs.size());
-  for (std::size_t k = 0; k < inputs.size(); ++k) readers.emplace_back(inputs[k], computes[k]);
-  std::array<const std::byte*, kInputs> chunks{};
-  alignas(64) Buffer computed, converted;
-  for_each_row(dimensions, [&](const auto& offsets) {
+  ChunkLoop chunks(inputs, computes, produced, target.dtype, loop);
+  const std::span<const std::int64_t> strides = std::span(row.strides).subspan(1);
+  for_each_row(dimensions, [&](auto offsets) {
     for (std::int64_t done = 0; done < row.count; done += kHostChunk) {
       const std::int64_t count = std::min(kHostChunk, row.count - done);
-      for (std::size_t k = 0; k < inputs.size(); ++k)
-        chunks[k] = readers[k].read(offsets[k + 1] + done * row.strides[k + 1], row.strides[k + 1], count);
-      loop({chunks.data(), inputs.size()}, computed.data(), count);
-      const std::byte* result = computed.data();
-      if (type != target.dtype) {
-        numerics::convert(target.dtype, converted.data(), type, result, count);
-        result = converted.data();
-      }
-      scatter(item, results + (offsets[0] + done * row.strides[0]) * item, result, row.strides[0], count);
+      const std::byte* const result = chunks.run(std::span(offsets).subspan(1), strides, count);
+      scatter(item, results + offsets[0] * item, result, row.strides[0], count);
+      for (std::size_t k = 0; k < offsets.size(); ++k) offsets[k] += kHostChunk * row.strides[k];
     }
   });
+}
+
+ElementSource later(ElementSource source, DType type, std::vector<HostArray> inputs, std::vector<DType> computes,
+                    DType produced, DType result, HostLoop loop) {
+  return [=, source = std::move(source), inputs = std::move(inputs), computes = std::move(computes),
+          loop = std::move(loop)](std::int64_t first, std::int64_t count, std::byte* out) {
+    constexpr std::int64_t kBlock = 16 * kHostChunk;
+    std::vector<std::byte> block(static_cast<std::size_t>(std::min(count, kBlock) * item_size(type)));
+    std::vector<HostArray> arrays = inputs;
+    std::array<std::int64_t, kInputs> offsets{}, strides{};
+    for (std::size_t k = 0; k < arrays.size(); ++k) {
+      if (arrays[k].is_number) continue;
+      arrays[k].data = block.data();
+      strides[k] = 1;
+    }
+    // On the heap: sources call each other, on a fiber's stack.
+    const auto chunks = std::make_unique<ChunkLoop>(arrays, computes, produced, result, loop);
+    for (std::int64_t done = 0; done < count; done += kHostChunk) {
+      const std::int64_t in_block = done % kBlock, n = std::min(kHostChunk, count - done);
+      if (in_block == 0) source(first + done, std::min(kBlock, count - done), block.data());
+      for (std::size_t k = 0; k < arrays.size(); ++k) offsets[k] = in_block * strides[k];
+      std::memcpy(out + done * item_size(result), chunks->run(offsets, strides, n),
+                  static_cast<std::size_t>(n * item_size(result)));
+    }
+  };
 }
 
 Extents elementwise_strides(std::span<const std::int64_t> sizes, std::span<const HostArray> inputs) {

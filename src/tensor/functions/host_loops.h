@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "kernbench/dtype.h"
+#include "tensor/device_backend.h"
 #include "tensor/device_operations.h"
 #include "tensor/strided.h"
 
@@ -34,6 +35,8 @@ struct HostArray {
 };
 /// `operand` as it appears when expanded to `sizes`. The operand must outlive it.
 HostArray host_array(const DeviceOperand& operand, std::span<const std::int64_t> sizes);
+/// The same but for where a tensor's elements are, so that they need not be anywhere.
+HostArray array_without_data(const DeviceOperand& operand, std::span<const std::int64_t> sizes);
 
 /// The most elements that a loop is called for at once; the buffers fit on a fiber's stack.
 inline constexpr std::int64_t kHostChunk = 256;
@@ -44,6 +47,11 @@ using HostLoop = std::function<void(std::span<const std::byte* const> inputs, st
 /// type; the loop's output has the arithmetic type of `produced`. `out` may be one of the inputs, exactly.
 void run_host_loop(const torch::Tensor& out, DType produced, std::span<const HostArray> inputs,
                    std::span<const DType> computes, const HostLoop& loop);
+
+/// Elements loop(inputs) of type `result`, made when they are asked for: `source` makes those of the inputs that are no
+/// numbers, all of which are one tensor of `type`.
+ElementSource later(ElementSource source, DType type, std::vector<HostArray> inputs, std::vector<DType> computes,
+                    DType produced, DType result, HostLoop loop);
 
 /// Strides that PyTorch gives the result of an elementwise function: the order of the dimensions in memory follows the
 /// operands'.
