@@ -6,11 +6,13 @@
 #include <string>
 
 #include "cli/built_in_benches.h"
+#include "support/kept_plans.h"
 
 namespace kernbench {
 
-inline RunResult run_built_in(const std::string& name, const cli::ParameterTexts& parameters,
-                              const SimulateOptions& options) {
+/// With the plans that tests share, or those of `options`.
+inline RunResult run_built_in(const std::string& name, const cli::ParameterTexts& parameters, SimulateOptions options) {
+  if (options.plans == nullptr) options.plans = kept_plans();
   const auto& benches = cli::built_in_benches();
   const auto bench = std::ranges::find(benches, name, &cli::Bench::name);
   if (bench == benches.end()) throw std::logic_error("no bench " + name);

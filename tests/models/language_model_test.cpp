@@ -10,6 +10,7 @@
 
 #include "benches/gpt/model.h"
 #include "support.h"
+#include "support/kept_plans.h"
 #include "support/sanitizers.h"
 #include "tests/support/source_tree.h"
 
@@ -221,6 +222,7 @@ TEST(LanguageModel, TakesTheSameTimeWithoutData) {
     std::vector<RunResult> runs;
     for (const bool data : {true, false}) {
       SimulateOptions options = testing::machine_of(ranks);
+      options.plans = kept_plans();
       options.data = data;
       runs.push_back(simulate(options, [&] {
         torch::multiprocessing::spawn(

@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "support.h"
+#include "support/kept_plans.h"
 #include "support/sanitizers.h"
 
 namespace kernbench::torch::nn {
@@ -139,7 +140,7 @@ TEST(Models, ComputeOnADeviceWhatTheyComputeOnTheHost) {
   for (const std::string machine : {"tiny", "ahbm-1sip"}) {
     if (kSanitized && machine != "tiny") continue;
     for (const ScalarType type : {kFloat, kHalf}) {
-      simulate({.topology = machine}, [&] {
+      simulate({.topology = machine, .plans = kept_plans()}, [&] {
         Sequential model(Block(48, 96), Block(48, 80), LayerNorm(std::vector<std::int64_t>{48}));
         const Tensor x = input({2, 5, 48});
         const Tensor expected = model(x);

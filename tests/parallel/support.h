@@ -11,13 +11,16 @@
 
 #include "kernbench/kernbench.h"
 #include "kernbench/tp.h"
+#include "support/kept_plans.h"
 #include "tests/distributed/ranks.h"
 
 namespace kernbench::tp {
 
 /// Runs `body` on so many ranks, in tensor parallel groups of `tensor` of them; 0: without any.
 inline testing::RanksResult run_model(int ranks, int tensor, const std::function<void(int rank)>& body) {
-  return testing::run_ranks(testing::machine_of(ranks), ranks, [&](int rank) {
+  SimulateOptions options = testing::machine_of(ranks);
+  options.plans = kept_plans();
+  return testing::run_ranks(options, ranks, [&](int rank) {
     torch::distributed::init_process_group("ahbm", rank, ranks);
     if (tensor > 0) initialize_model_parallel(tensor);
     body(rank);

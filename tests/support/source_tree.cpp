@@ -13,6 +13,10 @@ std::string path(const std::string& path) {
   return std::string(KERNBENCH_SOURCE_DIR) + "/" + path;
 }
 
+std::string build_path(const std::string& path) {
+  return std::string(KERNBENCH_BUILD_DIR) + "/" + path;
+}
+
 std::string read(const std::string& path) {
   std::ifstream file(source_tree::path(path), std::ios::binary);
   EXPECT_TRUE(file) << "cannot open " << source_tree::path(path);

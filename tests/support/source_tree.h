@@ -8,6 +8,9 @@ namespace kernbench::source_tree {
 /// The absolute path of a file of the source tree, given by its path from the root.
 std::string path(const std::string& path);
 
+/// The absolute path of a file of this build, given by its path from the build's folder.
+std::string build_path(const std::string& path);
+
 /// The content of a file of the source tree, given by its path from the root.
 std::string read(const std::string& path);
 
