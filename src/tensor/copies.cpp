@@ -23,9 +23,9 @@ using torch::Tensor;
 namespace {
 
 /// Rows of a view, one after the other: all its dimensions but the last.
-class Rows {
+class ViewRows {
  public:
-  explicit Rows(const TensorImpl& view) : sizes_(view.sizes), strides_(view.strides), offset_(view.offset) {}
+  explicit ViewRows(const TensorImpl& view) : sizes_(view.sizes), strides_(view.strides), offset_(view.offset) {}
 
   std::int64_t length() const { return sizes_.back(); }
   /// Where row `index` begins in the storage.
@@ -45,7 +45,7 @@ constexpr std::int64_t kAskedFor = 256;
 
 /// The elements of a view in their row-major order, of those of its storage that `source` makes.
 ElementSource viewed(ElementSource source, const TensorImpl& view) {
-  return [source = std::move(source), rows = Rows(view), item = item_size(view.dtype)](
+  return [source = std::move(source), rows = ViewRows(view), item = item_size(view.dtype)](
              std::int64_t first, std::int64_t count, std::byte* out) {
     for (std::int64_t at = first; at < first + count;) {
       const std::int64_t inside = at % rows.length(), n = std::min(rows.length() - inside, first + count - at);
