@@ -164,6 +164,49 @@ TEST_F(Locate, FindsEachElementOfABoxOnceAsBruteForceDoes) {
   }
 }
 
+/// Lanes along random strides, all of which lie in a tensor of `elements`.
+struct RandomLanes {
+  RandomLanes(std::int64_t elements, std::mt19937_64& random) {
+    const auto below = [&](std::int64_t most) { return static_cast<std::int64_t>(random() % (most + 1ull)); };
+    offset = below(elements - 1);
+    std::int64_t left = elements - 1 - offset, lanes = 1;
+    for (std::uint64_t rank = random() % 4; rank > 0; --rank) {
+      const std::int64_t stride = random() % 3 == 0 ? 1 : below(left);
+      const std::int64_t size = 1 + below(stride == 0 ? 3 : std::min<std::int64_t>(left / stride, 12));
+      sizes.push_back(size), strides.push_back(stride), lane_strides.push_back(lanes);
+      left -= (size - 1) * stride, lanes *= size;
+    }
+  }
+  std::int64_t offset = 0;
+  Extents sizes, strides, lane_strides;
+};
+
+TEST_F(Locate, LanesAreWhereEachOfTheirElementsIs) {
+  for (int round = 0; round < 5'000; ++round) {
+    const RandomTensor subject(random);
+    const auto& shards = subject.tensor.shards;
+    const std::int64_t item = item_size(subject.tensor.dtype);
+    const RandomLanes lanes(product(subject.tensor.shape), random);
+    const PeCoordinate reader = random() % 2 == 0 ? shards[random() % shards.size()].owner : pe(9, 0);
+    const auto pieces =
+        locate_lanes(subject.tensor, {lanes.offset, 7, lanes.sizes, lanes.strides, lanes.lane_strides}, reader);
+    Elements expected;
+    for_each_index(lanes.sizes, [&](const Extents& at) {
+      std::int64_t element = lanes.offset, lane = 7;
+      for (std::size_t i = 0; i < at.size(); ++i)
+        element += at[i] * lanes.strides[i], lane += at[i] * lanes.lane_strides[i];
+      Extents index(subject.tensor.shape.size());
+      for (std::size_t i = index.size(); i-- > 0; element /= subject.tensor.shape[i])
+        index[i] = element % subject.tensor.shape[i];
+      const Extents one(index.size(), 1);
+      for (const auto& [position, place] : expand(locate_box(subject.tensor, index, one, reader), item))
+        expected.emplace(lane * item, place);
+    });
+    const Elements found = expand(pieces, item);
+    ASSERT_EQ(found, expected) << "round " << round;
+  }
+}
+
 TEST_F(Locate, AllCopiesFindsEachElementInEachReplica) {
   for (int round = 0; round < 1'000; ++round) {
     const RandomTensor subject(random);
