@@ -72,7 +72,5 @@ struct ViewBox {
 /// One box when the view is one (slices, selections, transposes, reshapes that keep whole rows).
 std::vector<ViewBox> boxes_of_view(std::span<const std::int64_t> base, std::span<const std::int64_t> sizes,
                                    std::span<const std::int64_t> strides, std::int64_t storage_offset);
-/// The same with lanes where `block` puts them.
-std::vector<ViewBox> boxes_of_lanes(std::span<const std::int64_t> base, const LaneBlock& block);
 
 }  // namespace kernbench::addressing

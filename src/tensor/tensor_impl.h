@@ -33,7 +33,7 @@ class Storage {
   void make_by(ElementSource source, DType dtype);
   /// What makes the elements, or empty: they are made, or nobody has said yet.
   const ElementSource& source() const { return source_; }
-  /// Fewer elements than that are not worth a source made of another one.
+  /// Fewer elements than that are not worth a source made of another one. assumption
   static constexpr std::int64_t kFewElements = 4096;
   /// Whether other elements may be made of these, once they are asked for: there is a source, and few sources stand
   /// behind it, since they call each other.

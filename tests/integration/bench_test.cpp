@@ -378,7 +378,6 @@ TEST(Benches, NormalOperandsStayWithinTheRoundingBound) {
   }
 }
 
-// Ten runs with each number of threads: what comes out otherwise in one run of ten is missed by one bench in 24.
 /// Nothing is known from other runs.
 class NoPlans final : public PlanStore {
  public:
@@ -386,6 +385,7 @@ class NoPlans final : public PlanStore {
   void keep(std::string_view, std::string_view) override {}
 };
 
+// Ten runs with each number of threads: what comes out otherwise in one run of ten is missed by one bench in 24.
 TEST(Benches, AreTheSameInThirtyRunsWithAnyNumberOfThreads) {
   NoPlans none;
   for (const auto& what : cases()) {

@@ -109,7 +109,7 @@ const TensorImpl* not_yet_made(std::span<const DeviceOperand> operands, const Te
     if (tensor == nullptr) continue;
     if (found != nullptr) return nullptr;
     found = &impl_of(*tensor);
-    if (!found->storage->source() || !found->is_whole() || found->sizes != out.sizes) return nullptr;
+    if (!found->storage->may_be_source() || !found->is_whole() || found->sizes != out.sizes) return nullptr;
   }
   return found;
 }
@@ -121,7 +121,7 @@ bool is_made_later(const ElementwiseInfo& operation, std::span<const DeviceOpera
   const TensorImpl& result = impl_of(out);
   if (result.storage->is_made() || !result.is_whole() || result.numel() < Storage::kFewElements) return false;
   const TensorImpl* const from = not_yet_made(operands, result);
-  if (from == nullptr || !from->storage->may_be_source() || may_fail(operation, operands, compute)) return false;
+  if (from == nullptr || may_fail(operation, operands, compute)) return false;
   std::vector<HostArray> arrays;
   for (const DeviceOperand& operand : operands) arrays.push_back(array_without_data(operand, result.sizes));
   result.storage->make_from(
