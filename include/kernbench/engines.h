@@ -40,6 +40,8 @@ enum class VectorOperation : std::uint8_t {
   reduce_level,
   argreduce,
   scan,
+  gather,
+  sort,
 };
 
 /// Operand types that the GEMM engine tells apart.

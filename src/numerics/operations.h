@@ -101,6 +101,18 @@ Value reduce(Executor& executor, ReduceOperation operation, const Value& x, std:
 /// Running sums along the axis, from its first lane (its last, when `reverse`), one lane after the other in the
 /// computation type; each lane is rounded once to `result`. A lane depends on all lanes before it.
 Value cumsum(Executor& executor, const Value& x, int axis, bool reverse, DType result);
+/// Likewise running products.
+Value cumprod(Executor& executor, const Value& x, int axis, bool reverse, DType result);
+/// The first `kept` lanes of each line along the axis in ascending or descending order; NaN counts as the largest, and
+/// equal lanes keep their order. Each depends on all of its line. REQUIRES: not f64.
+Value sort(Executor& executor, const Value& x, int axis, bool descending, std::int64_t kept);
+/// How many lanes of `x`, where `mask` (if defined) is true, have each of the numbers 0 … bins - 1: i32 of shape
+/// {bins}. Every count depends on all lanes that are counted; all are invalid when one of these has another number.
+/// REQUIRES: integers; a mask is boolean and of x's shape.
+Value histogram(Executor& executor, const Value& x, const Value& mask, std::int64_t bins);
+/// Random bits: the first `outputs` of the four words of Philox4x32 with the key `seed` and the counter `offset` (of
+/// more than 32 bits in its two lower words), as i32 of shape {outputs, offset's}. REQUIRES: integers.
+Value philox(Executor& executor, std::uint64_t seed, const Value& offset, int outputs, int rounds);
 
 /// Result dimension i is dimension order[i] of `x`.
 Value permute(Executor& executor, const Value& x, std::span<const int> order);
@@ -117,5 +129,11 @@ Value cat(Executor& executor, std::span<const Value> values, int axis);
 /// The lanes start, start + step, … (`length` of them) along `axis`. step >= 1.
 Value narrow(Executor& executor, const Value& x, int axis, std::int64_t start, std::int64_t length,
              std::int64_t step = 1);
+
+/// In reverse order along `axis`.
+Value flip(Executor& executor, const Value& x, int axis);
+/// The lanes whose places along `axis` the integers of `index` say, of its shape: that of x but for the axis. A place
+/// outside of x makes the lane invalid.
+Value take_along(Executor& executor, const Value& x, const Value& index, int axis);
 
 }  // namespace kernbench::numerics

@@ -12,9 +12,9 @@ namespace kernbench::numerics {
 using PhiloxCounter = std::array<std::uint32_t, 4>;
 using PhiloxKey = std::array<std::uint32_t, 2>;
 
-/// Ten rounds of Philox4x32.
-constexpr PhiloxCounter philox4x32(PhiloxCounter counter, PhiloxKey key) {
-  for (int round = 0; round < 10; ++round) {
+/// Philox4x32, of ten rounds unless told otherwise.
+constexpr PhiloxCounter philox4x32(PhiloxCounter counter, PhiloxKey key, int rounds = 10) {
+  for (int round = 0; round < rounds; ++round) {
     const std::uint64_t first = std::uint64_t{0xD2511F53} * counter[0];
     const std::uint64_t second = std::uint64_t{0xCD9E8D57} * counter[2];
     counter = {static_cast<std::uint32_t>(second >> 32) ^ counter[1] ^ key[0], static_cast<std::uint32_t>(second),

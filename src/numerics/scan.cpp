@@ -1,4 +1,4 @@
-// Running sums.
+// Running sums and products.
 #include <algorithm>
 #include <cassert>
 #include <limits>
@@ -13,16 +13,31 @@ namespace kernbench::numerics {
 
 namespace {
 
-template <class T>
-T add(T a, T b) {
+struct RunningSum {
+  template <class T>
+  static T of(T a, T b) {
+    return a + b;
+  }
+};
+struct RunningProduct {
+  template <class T>
+  static T of(T a, T b) {
+    return a * b;
+  }
+};
+
+/// Integers wrap; a NaN is the positive quiet one.
+template <class Operation, class T>
+T combined(T a, T b) {
   if constexpr (std::is_floating_point_v<T>) {
-    const T sum = a + b;
-    return sum == sum ? sum : std::numeric_limits<T>::quiet_NaN();
+    const T result = Operation::of(a, b);
+    return result == result ? result : std::numeric_limits<T>::quiet_NaN();
   } else {
-    return static_cast<T>(static_cast<std::uint64_t>(a) + static_cast<std::uint64_t>(b));
+    return static_cast<T>(Operation::of(static_cast<std::uint64_t>(a), static_cast<std::uint64_t>(b)));
   }
 }
 
+template <class Operation>
 struct ScanTask {
   bool reverse;
   DType computation, result;
@@ -40,7 +55,7 @@ struct ScanTask {
   }
 
  private:
-  /// The running sums of whole planes [length, inner], so that conversions are long.
+  /// The running results of whole planes [length, inner], so that conversions are long.
   template <class T>
   void scan_values(TileContents& out) const {
     const std::int64_t plane = extent.length * extent.inner;
@@ -50,8 +65,8 @@ struct ScanTask {
       convert(computation, bytes, operand.dtype, operand.data() + o * plane * item_size(operand.dtype), plane);
       for_each_step([&](std::int64_t from, std::int64_t to) {
         for (std::int64_t i = 0; i < extent.inner; ++i) {
-          T& sum = values[static_cast<std::size_t>(to + i)];
-          sum = add(values[static_cast<std::size_t>(from + i)], sum);
+          T& result_so_far = values[static_cast<std::size_t>(to + i)];
+          result_so_far = combined<Operation>(values[static_cast<std::size_t>(from + i)], result_so_far);
         }
       });
       convert(result, out.bytes.data() + o * plane * item_size(result), computation, bytes, plane);
@@ -79,13 +94,21 @@ struct ScanTask {
   }
 };
 
-}  // namespace
-
-Value cumsum(Executor& executor, const Value& x, int axis, bool reverse, DType result) {
+template <class Operation>
+Value scan(Executor& executor, const Value& x, int axis, bool reverse, DType result) {
   assert(axis >= 0 && static_cast<std::size_t>(axis) < x.shape().rank());
   const DType computation = computation_type({x.dtype(), result});
   return calculate(executor, result, x.shape(), {&x},
-                   ScanTask{reverse, computation, result, split(x.shape(), axis), Operand(x)});
+                   ScanTask<Operation>{reverse, computation, result, split(x.shape(), axis), Operand(x)});
+}
+
+}  // namespace
+
+Value cumsum(Executor& executor, const Value& x, int axis, bool reverse, DType result) {
+  return scan<RunningSum>(executor, x, axis, reverse, result);
+}
+Value cumprod(Executor& executor, const Value& x, int axis, bool reverse, DType result) {
+  return scan<RunningProduct>(executor, x, axis, reverse, result);
 }
 
 }  // namespace kernbench::numerics

@@ -14,7 +14,7 @@ namespace kernbench::topology {
 using kernbench::GemmOperand;
 using kernbench::VectorOperation;
 
-inline constexpr std::size_t kVectorOperationCount = 32;
+inline constexpr std::size_t kVectorOperationCount = 34;
 
 struct VectorOperationInfo {
   VectorOperation operation;
@@ -67,7 +67,11 @@ inline constexpr std::array<VectorOperationInfo, kVectorOperationCount> kVectorO
     {VectorOperation::reduce_level, "reduce_level", 1, "one level of the tree that ends a reduction"},   // assumption
     {VectorOperation::argreduce, "argreduce", 2, "argmax, argmin: a comparison and a choice of index"},  // assumption
     // assumption: log2(128) steps over the lanes of a group, and one for the sum of the groups before it.
-    {VectorOperation::scan, "scan", 8, "cumsum: running sums of one group of lanes"},
+    {VectorOperation::scan, "scan", 8, "cumsum, cumprod: running sums of one group of lanes"},
+    // assumption: log2(128) steps of a network that takes any lane anywhere, and one to read the indices.
+    {VectorOperation::gather, "gather", 8, "gather: one group of lanes, each from any place of the operand"},
+    // assumption: the lanes change places, are compared, and one of the two is chosen.
+    {VectorOperation::sort, "sort", 3, "sort, topk: one group of lanes in one stage of a sorting network"},
 }};
 
 inline constexpr std::size_t kGemmOperandCount = 6;

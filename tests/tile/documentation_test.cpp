@@ -149,7 +149,7 @@ std::set<std::string> functions_of(const std::string& header) {
   const auto detail = source.find("namespace detail {"), end = source.find("}  // namespace detail");
   if (end != std::string::npos) source.erase(detail, end - detail);
   const std::regex declaration(
-      R"((?:^|\n)(?:inline |constexpr )*(?:Tile|std::pair<Tile, Tile>|void|T|std::int64_t|Peer|Range|Token|AsyncLoad|Buffer|BlockPointer|TensorDescriptor|WindowPlace) ([a-z_0-9]+)\()");
+      R"((?:^|\n)(?:inline |constexpr )*(?:Tile|std::pair<Tile, Tile>|std::array<Tile, (?:4|N)>|std::pair<std::int64_t, std::int64_t>|void|T|std::int64_t|Peer|Range|Token|AsyncLoad|Buffer|BlockPointer|TensorDescriptor|WindowPlace) ([a-z_0-9]+)\()");
   for (std::sregex_iterator at(source.begin(), source.end(), declaration), none; at != none; ++at) {
     names.insert((*at)[1]);
   }
@@ -173,8 +173,8 @@ TEST(TileDocumentation, EveryFunctionOfComputeAndShapeIsInTheTable) {
 
 TEST(TileDocumentation, EveryFunctionOfTheLanguageIsOnThePage) {
   const std::string page = contents(kPage);
-  for (const char* header :
-       {"compute.h", "shape.h", "memory.h", "atomics.h", "program.h", "composite.h", "queues.h", "windows.h"}) {
+  for (const char* header : {"compute.h", "shape.h", "memory.h", "atomics.h", "program.h", "composite.h", "queues.h",
+                             "windows.h", "lanes.h", "random.h", "standard.h"}) {
     for (const auto& function : functions_of(header)) {
       EXPECT_TRUE(std::regex_search(page, std::regex("`[^`]*\\b" + function + "\\b[^`]*`"))) << function;
     }

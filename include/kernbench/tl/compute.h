@@ -95,6 +95,8 @@ Tile argmin(const Tile& x, std::optional<int> axis = std::nullopt, bool keep_dim
             Where where = Where::current());
 /// Running sums along the axis, one lane after the other; from the end when `reverse`.
 Tile cumsum(const Tile& x, int axis = 0, bool reverse = false, Where where = Where::current());
+/// Likewise running products.
+Tile cumprod(const Tile& x, int axis = 0, bool reverse = false, Where where = Where::current());
 
 // ---- matrix multiply (GEMM engine) -----------------------------------------------------------------------------
 

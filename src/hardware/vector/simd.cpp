@@ -12,7 +12,7 @@ constexpr std::int64_t kLaneBytes = 4;
 /// Its result needs all of its operand: what comes after it begins when the pipeline is empty.
 bool drains(topology::VectorOperation operation) {
   using enum topology::VectorOperation;
-  return operation == reduce || operation == argreduce || operation == scan;
+  return operation == reduce || operation == argreduce || operation == scan || operation == gather || operation == sort;
 }
 
 /// Of one operation, without the start of the pipeline.

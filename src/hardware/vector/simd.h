@@ -12,7 +12,8 @@ namespace kernbench::hardware {
 ///   width  = max(item_bytes, narrowest)
 ///   groups = ceil(elements * width / (4 B * lanes))           a 64-bit element takes two lanes
 ///   levels = ceil(log2(min(reduced, 4 B * lanes / width)))    0 unless it is a reduction
-/// Of a fused command: startup once, and once more behind each reduction or scan, and the rest of each operation.
+/// Of a fused command: startup once, and once more behind each reduction, scan, gather or sort, and the rest of each
+/// operation.
 std::int64_t simd_cycles(const topology::VectorSpec& spec, const VectorWork& work);
 
 /// From the first clock edge at or after `start`, simd_cycles() later, or at the first edge at which the operands can

@@ -22,6 +22,8 @@ enum class Cause : std::uint8_t {
   remainder_by_zero,  // of integers
   shift_count,        // negative, or not below the width of the type
   no_lanes,           // the index of the largest of no lanes
+  no_such_lane,       // an index that is outside of the axis
+  no_such_bin,        // a number that is none of the bins
 };
 
 /// An operation that made lanes invalid. This layer hands it on and does nothing else with it. The texts must outlive

@@ -173,6 +173,31 @@ inline constexpr auto kCumsum =
     unary("cumsum", "cumsum(x, axis, reverse)", VectorOperation::scan, Accepts::any, ResultType::sum,
           "one lane after the other in f32, each rounded once; integers wrap");
 
+inline constexpr auto kCumprod = unary("cumprod", "cumprod(x, axis, reverse)", VectorOperation::scan, Accepts::any,
+                                       ResultType::sum, "as cumsum, of products");
+
+inline constexpr OperationInfo kSort{
+    "sort",           "sort(x, dim, descending)",
+    Runs::vector,     VectorOperation::sort,
+    Accepts::any,     ResultShape::same,
+    ResultType::same, "exact; NaN counts as the largest; equal lanes keep their order"};
+inline constexpr OperationInfo kTopk{
+    "topk",       "topk(x, k, dim)",    Runs::vector,     VectorOperation::sort,
+    Accepts::any, ResultShape::changed, ResultType::same, "the k largest, descending: the first k of sort"};
+inline constexpr OperationInfo kHistogram{
+    "histogram",       "histogram(x, bins, mask)",
+    Runs::vector,      VectorOperation::compare,
+    Accepts::integers, ResultShape::changed,
+    ResultType::index, "[bins]; each lane is compared with each bin; another number: all invalid"};
+inline constexpr OperationInfo kRandint{
+    "randint",         "randint(seed, offset)",
+    Runs::vector,      VectorOperation::multiply,
+    Accepts::integers, ResultShape::same,
+    ResultType::index, "Philox4x32-10, as Triton's, to the bit; 100 operations a lane"};
+inline constexpr OperationInfo kRandint4x{
+    "randint4x",       "randint4x(seed, offset)", Runs::vector,      VectorOperation::multiply,
+    Accepts::integers, ResultShape::same,         ResultType::index, "all four words, one after the other"};
+
 inline constexpr OperationInfo kDot{"dot",
                                     "dot(a, b, accumulator, out_dtype, fold)",
                                     Runs::gemm,
@@ -199,6 +224,11 @@ inline constexpr auto kJoin =
     movement("join", "join(a, b)", ResultType::promoted, "broadcast, on a new last dimension of extent 2");
 inline constexpr auto kSplit =
     movement("split", "split(x)", ResultType::same, "two tiles, one command each; the last extent must be 2");
+inline constexpr auto kFlip = movement("flip", "flip(x, dim)", ResultType::same, "in reverse order");
+inline constexpr OperationInfo kGather{"gather_lanes",   "gather(x, index, axis)",
+                                       Runs::vector,     VectorOperation::gather,
+                                       Accepts::any,     ResultShape::changed,
+                                       ResultType::same, "of index's shape; an index outside of the axis: 0, invalid"};
 
 }  // namespace operations
 

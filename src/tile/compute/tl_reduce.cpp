@@ -68,8 +68,11 @@ Tile argmin(const Tile& x, std::optional<int> axis, bool keep_dims, Where where)
   return reduce(operations::kArgmin, ReduceOperation::argmin, x, axis, keep_dims, where);
 }
 
-Tile cumsum(const Tile& x, int axis, bool reverse, Where where) {
-  const auto& info = operations::kCumsum;
+namespace {
+
+using Scan = numerics::Value (*)(numerics::Executor&, const numerics::Value&, int axis, bool reverse, DType);
+
+Tile scan(const OperationInfo& info, Scan values, const Tile& x, int axis, bool reverse, const Where& where) {
   auto& program = Program::current(info.kind, where);
   const auto& state = program.own(x, info.kind, where);
   axis = tile::checked_axis(program, info.kind, axis, state->shape(), where);
@@ -81,10 +84,19 @@ Tile cumsum(const Tile& x, int axis, bool reverse, Where where) {
                                      .shape = state->shape(),
                                      .inputs = {state},
                                      .compute =
-                                         [axis, reverse, dtype](numerics::Executor& executor, Inputs inputs) {
-                                           return numerics::cumsum(executor, inputs[0], axis, reverse, dtype);
+                                         [values, axis, reverse, dtype](numerics::Executor& executor, Inputs inputs) {
+                                           return values(executor, inputs[0], axis, reverse, dtype);
                                          }},
                                     where);
+}
+
+}  // namespace
+
+Tile cumsum(const Tile& x, int axis, bool reverse, Where where) {
+  return scan(operations::kCumsum, numerics::cumsum, x, axis, reverse, where);
+}
+Tile cumprod(const Tile& x, int axis, bool reverse, Where where) {
+  return scan(operations::kCumprod, numerics::cumprod, x, axis, reverse, where);
 }
 
 }  // namespace kernbench::tl

@@ -14,6 +14,7 @@ namespace {
 std::string_view name_of_call(const numerics::Source& source) {
   if (source.operation == nullptr) return "read";
   const std::string_view kind = source.operation;
+  if (kind == "gather_lanes") return "gather";
   return kind == "gather" || kind == "buffer_load" ? "load" : kind;
 }
 
@@ -51,6 +52,10 @@ std::string explanation(const numerics::Source& source) {
           "the shift{} made it, by a count below 0 or not below the width of the type; keep counts within", place);
     case no_lanes:
       return fmt::format("{} is of no lanes; reduce at least one", call);
+    case no_such_lane:
+      return call + " has indices outside of the axis; keep them within 0 and its extent";
+    case no_such_bin:
+      return call + " counts numbers that are none of its bins; mask them off, or give it more bins";
     case given:
       break;
   }

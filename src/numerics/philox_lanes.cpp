@@ -1,0 +1,51 @@
+// Random bits of lanes.
+#include <cassert>
+#include <vector>
+
+#include "numerics/conversion.h"
+#include "numerics/memory/storage.h"
+#include "numerics/operations.h"
+#include "numerics/philox.h"
+
+namespace kernbench::numerics {
+
+namespace {
+
+struct PhiloxTask {
+  PhiloxKey key;
+  int rounds, outputs;
+  Operand operand;
+
+  void operator()(TileContents& out) const {
+    const auto lanes = static_cast<std::size_t>(operand.shape.numel());
+    std::vector<std::int64_t> offsets(lanes);
+    convert(DType::i64, reinterpret_cast<std::byte*>(offsets.data()), operand.dtype, operand.data(),
+            operand.shape.numel());
+    const bool wide = item_size(operand.dtype) > 4;
+    auto* bits = out.as<std::uint32_t>();
+    for (std::size_t lane = 0; lane < lanes; ++lane) {
+      const auto offset = static_cast<std::uint64_t>(offsets[lane]);
+      const PhiloxCounter random = philox4x32(
+          {static_cast<std::uint32_t>(offset), wide ? static_cast<std::uint32_t>(offset >> 32) : 0, 0, 0}, key, rounds);
+      for (std::size_t i = 0; i < static_cast<std::size_t>(outputs); ++i) bits[i * lanes + lane] = random[i];
+    }
+    if (!operand.has_mask()) return;
+    for (int i = 0; i < outputs; ++i)
+      out.sources.insert(out.sources.end(), operand.sources().begin(), operand.sources().end());
+  }
+};
+
+}  // namespace
+
+Value philox(Executor& executor, std::uint64_t seed, const Value& offset, int outputs, int rounds) {
+  assert(is_integer(offset.dtype()) && outputs >= 1 && outputs <= 4);
+  Shape shape{outputs};
+  for (const std::int64_t extent : offset.shape().span()) shape.push_back(extent);
+  return calculate(executor, DType::i32, shape, {&offset},
+                   PhiloxTask{{static_cast<std::uint32_t>(seed), static_cast<std::uint32_t>(seed >> 32)},
+                              rounds,
+                              outputs,
+                              Operand(offset)});
+}
+
+}  // namespace kernbench::numerics
