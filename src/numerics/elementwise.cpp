@@ -17,10 +17,14 @@ bool is_remainder(BinaryOperation operation) {
 }
 
 /// The element type that the operands of an operation meet in.
-DType common_type(BinaryOperation operation, const Argument& a, const Argument& b) {
+DType common_type(BinaryOperation operation, const Argument& a, const Argument& b, ScalarRule rule) {
   assert(!a.is_scalar() || !b.is_scalar());
-  const DType common = a.is_scalar()   ? promote(b.value().dtype(), a.scalar().kind())
-                       : b.is_scalar() ? promote(a.value().dtype(), b.scalar().kind())
+  const auto with_scalar = [rule](const Argument& tile, const Scalar& scalar) {
+    const DType own = tile.value().dtype();
+    return rule == ScalarRule::tile ? promote(own, element_type(scalar)) : promote(own, scalar.kind());
+  };
+  const DType common = a.is_scalar()   ? with_scalar(b, a.scalar())
+                       : b.is_scalar() ? with_scalar(a, b.scalar())
                                        : promote(a.value().dtype(), b.value().dtype());
   const bool divides = operation == BinaryOperation::divide || (is_remainder(operation) && is_floating_point(common));
   return divides ? division_type(common, common) : common;
@@ -116,7 +120,7 @@ Value binary(Executor& executor, BinaryOperation operation, const Argument& a, c
              ScalarRule rule) {
   const std::optional<Shape> shape = broadcast_shapes(a.shape(), b.shape());
   assert(shape);
-  const DType common = common_type(operation, a, b);
+  const DType common = common_type(operation, a, b, rule);
   // Comparisons do not depend on what their 0 or 1 is stored as.
   const bool question = info(operation).yields == Yields::boolean;
   const DType computation = question ? computation_type({common}) : computation_type({common, result});

@@ -59,7 +59,7 @@ class ChunkReader {
   ChunkReader(const Side& side, const OperandTypes& types)
       : side_(side), wanted_(types.computation), item_(static_cast<std::size_t>(item_size(wanted_))) {
     const DType own = side.tile ? side.tile->dtype : types.common;
-    const bool staged = side.tile ? !widens(own, types.common) : types.rule == ScalarRule::element;
+    const bool staged = side.tile ? !widens(own, types.common) : types.rule != ScalarRule::computation;
     common_ = staged ? types.common : wanted_;
   }
 

@@ -48,9 +48,10 @@ class Argument {
   Scalar scalar_;
 };
 
-/// What a scalar operand is rounded to: the operands' common element type, as Triton does (`f16_tile == 0.1f` compares
-/// with f16(0.1)), or just the type that the operation computes in, as PyTorch does.
-enum class ScalarRule : std::uint8_t { element, computation };
+/// What a scalar operand is rounded to: the operands' common element type, as in Triton's arithmetic (`f16_tile + 0.1f`
+/// adds f16(0.1)); just the type that the operation computes in, as PyTorch does; or the type in which a tile of the
+/// scalar meets the other operand, as in Triton's comparisons (`f16_tile == 0.1f` compares with f32(0.1)).
+enum class ScalarRule : std::uint8_t { element, computation, tile };
 
 /// A tile of one value / of start, start + 1, …, end - 1 (shape {end - start}).
 Value full(Executor& executor, const Shape& shape, DType dtype, Scalar value);

@@ -51,6 +51,12 @@ DType promote(DType tile, Scalar::Kind scalar) {
   return scalar == Scalar::Kind::integer ? DType::i32 : DType::f32;
 }
 
+DType element_type(const Scalar& scalar) {
+  if (scalar.kind() == Scalar::Kind::boolean) return DType::boolean;
+  if (scalar.kind() == Scalar::Kind::floating) return DType::f32;
+  return holds(DType::i32, scalar.as_integer()) ? DType::i32 : DType::i64;
+}
+
 DType division_type(DType a, DType b) {
   return a == DType::f64 || b == DType::f64 ? DType::f64 : DType::f32;
 }

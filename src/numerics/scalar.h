@@ -49,6 +49,8 @@ DType promote(DType a, DType b);
 /// The element type of an operation on a tile and a scalar: the tile's, unless the scalar's kind is higher
 /// (boolean with an integer: i32; boolean or integer with a floating-point scalar: f32).
 DType promote(DType tile, Scalar::Kind scalar);
+/// The element type of a tile that holds a scalar: bool, i32 (i64 when the integer does not fit) or f32.
+DType element_type(const Scalar& scalar);
 /// The element type of true division, and of the remainder of floats, by Triton's rules: f32 for everything narrower
 /// and for integers, f64 when one operand is f64.
 DType division_type(DType a, DType b);

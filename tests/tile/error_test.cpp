@@ -55,7 +55,7 @@ TEST(TileErrors, TypesThatAnOperationDoesNotTake) {
 TEST(TileErrors, ScalarsThatDoNotFitTheirTile) {
   EXPECT_THAT(kernel_error([](Tile a, Tile) { tl::cast(a, DType::u8) + 256; }),
               says("tl::add: the scalar 256 does not fit the operands' type u8"));
-  EXPECT_THAT(kernel_error([](Tile a, Tile) { (void)(-1 < tl::cast(a, DType::u8)); }), says("tl::lt: the scalar -1"));
+  EXPECT_EQ(kernel_error([](Tile a, Tile) { (void)(-1 < tl::cast(a, DType::u8)); }), "no error");  // compared as i32
   EXPECT_THAT(kernel_error([](Tile a, Tile) { tl::cast(a, DType::i32) * (std::int64_t{1} << 31); }),
               says("the scalar 2147483648 does not fit the operands' type i32"));
   EXPECT_THAT(kernel_error([](Tile, Tile) { tl::full({2}, -1, DType::u8); }),

@@ -42,7 +42,8 @@ Tile operator>>(const Operand& a, const Operand& b);
 Tile operator~(const Operand& a);
 /// x == 0, as bool.
 Tile operator!(const Operand& a);
-/// Comparisons yield bool.
+/// Comparisons yield bool. A scalar counts as a tile of bool, i32 (i64 when it does not fit) or f32: `f16_tile == 0.1f`
+/// compares in f32, and every integer may be compared with every other one.
 Tile operator<(const Operand& a, const Operand& b);
 Tile operator<=(const Operand& a, const Operand& b);
 Tile operator>(const Operand& a, const Operand& b);

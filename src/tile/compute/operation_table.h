@@ -64,7 +64,7 @@ constexpr OperationInfo unary(const char* kind, std::string_view call, VectorOpe
 }
 constexpr OperationInfo comparison(const char* kind, std::string_view call) {
   return elementwise(kind, call, VectorOperation::compare, Accepts::any, ResultType::boolean,
-                     "compared in the promoted type; false with NaN");
+                     "compared in the promoted type; a scalar counts as a tile; false with NaN");
 }
 constexpr OperationInfo reduction(const char* kind, std::string_view call, VectorOperation cost, ResultType type,
                                   std::string_view values) {
@@ -129,8 +129,9 @@ inline constexpr auto kLessEqual = comparison("le", "a <= b");
 inline constexpr auto kGreater = comparison("gt", "a > b");
 inline constexpr auto kGreaterEqual = comparison("ge", "a >= b");
 inline constexpr auto kEqual = comparison("eq", "a == b");
-inline constexpr auto kNotEqual = elementwise("ne", "a != b", VectorOperation::compare, Accepts::any,
-                                              ResultType::boolean, "compared in the promoted type; true with NaN");
+inline constexpr auto kNotEqual =
+    elementwise("ne", "a != b", VectorOperation::compare, Accepts::any, ResultType::boolean,
+                "compared in the promoted type; a scalar counts as a tile; true with NaN");
 
 inline constexpr auto kMaximum =
     elementwise("maximum", "maximum(a, b, propagate_nan)", VectorOperation::minimum, Accepts::any, ResultType::promoted,

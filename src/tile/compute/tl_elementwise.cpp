@@ -38,13 +38,18 @@ Tile binary(const OperationInfo& info, BinaryOperation operation, const Operand&
             const Where& where) {
   auto& program = Program::current(info.kind, where);
   const TileOperands operands(program, info, {&a, &b}, where);
-  const DType promoted = operands.promoted();
-  tile::check_accepted(program, info, promoted, where);
-  const DType dtype = tile::result_type(info, promoted);
+  DType dtype = DType::boolean;
+  auto rule = numerics::ScalarRule::tile;
+  if (info.type != tile::ResultType::boolean) {
+    const DType promoted = operands.promoted();
+    tile::check_accepted(program, info, promoted, where);
+    dtype = tile::result_type(info, promoted);
+    rule = numerics::ScalarRule::element;
+  }
   return elementwise(
       program, info, operands, dtype,
-      [operation, dtype, slots = operands.slots()](numerics::Executor& executor, Inputs inputs) {
-        return numerics::binary(executor, operation, slots.get(0, inputs), slots.get(1, inputs), dtype);
+      [operation, dtype, rule, slots = operands.slots()](numerics::Executor& executor, Inputs inputs) {
+        return numerics::binary(executor, operation, slots.get(0, inputs), slots.get(1, inputs), dtype, rule);
       },
       where);
 }
