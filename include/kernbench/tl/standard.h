@@ -9,7 +9,7 @@
 
 namespace kernbench::tl {
 
-/// e^x over its sum along `dim`, with the largest lane taken off first.
+/// e^x over its sum along `dim`, in f32, with the largest lane taken off first.
 Tile softmax(const Tile& x, int dim = 0, Where where = Where::current());
 /// Exclusive or, and or, of all lanes along `axis` (of all, when absent), of integers.
 Tile xor_sum(const Tile& x, std::optional<int> axis = std::nullopt, bool keep_dims = false,

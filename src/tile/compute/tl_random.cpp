@@ -111,7 +111,8 @@ std::array<Tile, 4> randn4x(std::int64_t seed, const Tile& offset, int rounds, W
 
 Tile softmax(const Tile& x, int dim, Where where) {
   return fuse([&] {
-    const Tile exponentials = exp(x - max(x, dim, true, where), where);
+    const Tile wide = cast(x, DType::f32, Rounding::rtne, where);
+    const Tile exponentials = exp(wide - max(wide, dim, true, where), where);
     return fdiv(exponentials, sum(exponentials, dim, true, where), where);
   });
 }

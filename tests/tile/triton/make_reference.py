@@ -60,6 +60,21 @@ from triton.language.extra import libdevice
 
 
 @triton.jit
+def later(a, b):
+    return b
+
+
+@triton.jit
+def either(a, b):
+    return a | b
+
+
+@triton.jit
+def affine(a, b, c, d):
+    return c * a, c * b + d
+
+
+@triton.jit
 def code_of(x, types, slot: tl.constexpr):
     code = -1
 """ + "".join(f"    if x.dtype == {TYPES[name][1]}:\n        code = {i}\n" for i, name in enumerate(CODES)) + """
@@ -440,6 +455,23 @@ def make_cases():
     case("tl.reduce_or(x, 1)", ["i32.large"])
     case("tl.sum(x, 1, dtype=tl.int64)", ["i32.large"])
     case("tl.sum(x, 1, dtype=tl.float32)", ["f16.random"])
+    # Lanes that meet each other.
+    for a in ALL:
+        for x in [f"{a}.small"] + ([f"{a}.ties"] if a in INTEGERS + WIDE else []):
+            for name in ("tl.sort(x, 1)", "tl.sort(x, 1, descending=True)", "tl.topk(x, 2, 1)"):
+                case(name, [x])
+        case("tl.gather(x, y, 1)", [f"{a}.small", "i32.lanes_4x8"])
+        case("tl.gather(x, y, 0)", [f"{a}.small", "i32.rows_4x8"])
+    case("tl.flip(x, 0)", ["iota.4x8"])
+    case("tl.histogram(x, 8)", ["i32.bins"])
+    case("tl.histogram(x, 8, mask=x > 1)", ["i32.bins"])
+    for x, y in (("i32.small", "i32.rows_4x8"), ("iota.4x8", "i32.lanes_4x8")):
+        for name in ("tl.associative_scan((x, y), 1, affine)", "tl.associative_scan((x, y), 0, affine, reverse=True)",
+                     "tl.reduce((x, y), 1, affine)"):
+            case(name, [x, y], f"r0, r1 = {name}", 2)
+    for name in ("tl.associative_scan(x, 1, either)", "tl.associative_scan(x, 1, later)", "tl.reduce(x, 0, either)",
+                 "tl.reduce(x, 1, either, keep_dims=True)"):
+        case(name, ["i32.lanes_4x8"])
     # Shapes.
     for name in ("tl.trans(x)", "tl.permute(x, (1, 0))", "tl.reshape(x, [8, 4])", "tl.reshape(x, [2, 2, 8])",
                  "tl.view(x, [8, 4])", "tl.ravel(x)", "tl.expand_dims(x, 0)", "tl.expand_dims(x, 1)", "tl.expand_dims(x, -1)",
@@ -565,6 +597,9 @@ def make_cases():
 
 def more_operands():
     operand("i32.whole_numbers", "i32", of([0, 1, 2, 3, 4, 7, 9, -1, -2, -3, -4, -7, 100, -100, 2**30, -(2**30)], "i32"))
+    operand("i32.lanes_4x8", "i32", of([(i * 5 + i // 8) % 8 for i in range(32)], "i32"), [4, 8])
+    operand("i32.rows_4x8", "i32", of([(i * 3 + i // 5) % 4 for i in range(32)], "i32"), [4, 8])
+    operand("i32.bins", "i32", of([i * i % 7 for i in range(64)], "i32"))
     operand("i32.permuted_16", "i32", of([15, 1, 2, 3, 0, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 4], "i32"))
 
 
