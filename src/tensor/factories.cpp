@@ -231,6 +231,25 @@ Tensor arange(const Scalar& start, const Scalar& end, const Scalar& step, const 
   return initialised(allocate({length}, dtype, options, "arange"), source, "arange");
 }
 
+Tensor linspace(const Scalar& start, const Scalar& end, std::int64_t steps, const TensorOptions& options, Where where) {
+  const tensor::HostCall here("linspace", where);
+  tensor::require_host_context("linspace");
+  if (steps < 0) throw ValueError("number of steps must be non-negative");
+  const ScalarType dtype = options.dtype_opt().value_or(kFloat);
+  const double from = start.toDouble(), to = end.toDouble();
+  const double step = steps > 1 ? (to - from) / static_cast<double>(steps - 1) : 0;
+  // From both ends to the middle, so that the last number is `end` itself.
+  const auto source = [=](std::int64_t first, std::int64_t count, std::byte* out) {
+    for (std::int64_t i = first; i < first + count; ++i) {
+      const double value = i < steps / 2 || steps == 1 ? from + step * static_cast<double>(i)
+                                                       : to - step * static_cast<double>(steps - 1 - i);
+      numerics::convert(dtype, out + (i - first) * item_size(dtype), kDouble,
+                        reinterpret_cast<const std::byte*>(&value), 1);
+    }
+  };
+  return initialised(allocate({steps}, dtype, options, "linspace"), source, "linspace");
+}
+
 Tensor eye(std::int64_t n, const TensorOptions& options, Where where) {
   const tensor::HostCall here("eye", where);
   const auto one = tensor::element_of(options.dtype(), 1);

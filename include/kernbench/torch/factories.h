@@ -22,6 +22,9 @@ Tensor arange(const Scalar& start, const Scalar& end, const TensorOptions& optio
               Where where = Where::current());
 Tensor arange(const Scalar& start, const Scalar& end, const Scalar& step, const TensorOptions& options = {},
               Where where = Where::current());
+/// `steps` numbers from start to end, both included, at equal distances. Without a dtype: Float.
+Tensor linspace(const Scalar& start, const Scalar& end, std::int64_t steps, const TensorOptions& options = {},
+                Where where = Where::current());
 Tensor eye(std::int64_t n, const TensorOptions& options = {}, Where where = Where::current());
 /// Uniform in [0, 1), and normal with mean 0 and variance 1. Values depend on the generator's state and on the
 /// element's index only: the same on every device and for every placement.

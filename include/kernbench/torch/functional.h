@@ -22,6 +22,26 @@ inline Tensor silu(const TensorOperand& x) {
 
 using torch::scaled_dot_product_attention;
 
+inline Tensor one_hot(const TensorOperand& x, std::int64_t num_classes = -1) {
+  return torch::one_hot(x, num_classes);
+}
+
+class PadFuncOptions {
+ public:
+  PadFuncOptions(std::vector<std::int64_t> pad) : pad_(std::move(pad)) {}  // NOLINT: as in libtorch
+  PadFuncOptions& value(double number) { return value_ = number, *this; }
+  const std::vector<std::int64_t>& pad() const { return pad_; }
+  double value() const { return value_; }
+
+ private:
+  std::vector<std::int64_t> pad_;
+  double value_ = 0;
+};
+/// Padding with a constant.
+inline Tensor pad(const TensorOperand& x, const PadFuncOptions& options) {
+  return torch::constant_pad_nd(x, options.pad(), options.value());
+}
+
 class GELUFuncOptions {
  public:
   GELUFuncOptions& approximate(std::string value) { return approximate_ = std::move(value), *this; }

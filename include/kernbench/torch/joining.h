@@ -1,7 +1,10 @@
 // Functions that join tensors, take them apart, and choose from them.
 #pragma once
 
+#include <cstdint>
 #include <initializer_list>
+#include <optional>
+#include <string_view>
 #include <vector>
 
 #include "kernbench/torch/tensor.h"
@@ -26,6 +29,10 @@ class TensorList {
 
 // ---- joining and choosing --------------------------------------------------------------------------------------
 
+/// Products and sums by an equation: einsum("bij,bjk->bik", {a, b}); "..." stands for dimensions that broadcast, a
+/// letter twice in one operand for its diagonal. Operands are multiplied from left to right, each time as a batch of
+/// products of matrices (bmm), after sums over what nobody else has.
+Tensor einsum(std::string_view equation, TensorList operands, Where where = Where::current());
 Tensor cat(TensorList tensors, std::int64_t dimension = 0, Where where = Where::current());
 inline Tensor concat(TensorList tensors, std::int64_t dimension = 0, Where where = Where::current()) {
   return cat(tensors, dimension, where);
@@ -33,6 +40,24 @@ inline Tensor concat(TensorList tensors, std::int64_t dimension = 0, Where where
 Tensor stack(TensorList tensors, std::int64_t dimension = 0, Where where = Where::current());
 Tensor hstack(TensorList tensors, Where where = Where::current());
 Tensor vstack(TensorList tensors, Where where = Where::current());
+inline Tensor tile(const TensorOperand& x, IntArrayRef repeats) {
+  return x.tensor.tile(repeats, x.where);
+}
+inline Tensor repeat_interleave(const TensorOperand& x, std::int64_t repeats,
+                                std::optional<std::int64_t> dimension = std::nullopt) {
+  return x.tensor.repeat_interleave(repeats, dimension, x.where);
+}
+inline Tensor flip(const TensorOperand& x, IntArrayRef dimensions) {
+  return x.tensor.flip(dimensions, x.where);
+}
+inline Tensor roll(const TensorOperand& x, IntArrayRef shifts, IntArrayRef dimensions = {}) {
+  return x.tensor.roll(shifts, dimensions, x.where);
+}
+/// With `value` around it: pairs of sizes before and after, of the last dimension first. Negative ones cut off.
+Tensor constant_pad_nd(const TensorOperand& x, IntArrayRef pad, const Scalar& value = 0);
+/// 1 at each class of [...], 0 elsewhere: Long [..., num_classes]; -1: one more than the largest class, a host read. A
+/// class that is none is an error on the host; on a device, whose elements the host does not wait for, its row is 0.
+Tensor one_hot(const TensorOperand& x, std::int64_t num_classes = -1);
 inline Tensor reshape(const TensorOperand& x, IntArrayRef sizes) {
   return x.tensor.reshape(sizes, x.where);
 }

@@ -130,6 +130,16 @@ class Tensor {
   Tensor view_as(const Tensor& other, Where where = Where::current()) const { return view(other.sizes(), where); }
   Tensor expand_as(const Tensor& other, Where where = Where::current()) const { return expand(other.sizes(), where); }
   Tensor unflatten(std::int64_t dimension, IntArrayRef sizes, Where where = Where::current()) const;
+  /// The elements again along each dimension; leading dimensions may be added. Of `tile` missing ones are 1.
+  Tensor repeat(IntArrayRef repeats, Where where = Where::current()) const;
+  Tensor tile(IntArrayRef repeats, Where where = Where::current()) const;
+  /// Each element `repeats` times, one after the other; flattened without a dimension.
+  Tensor repeat_interleave(std::int64_t repeats, std::optional<std::int64_t> dimension = std::nullopt,
+                           Where where = Where::current()) const;
+  /// In reverse order along the dimensions; a copy.
+  Tensor flip(IntArrayRef dimensions, Where where = Where::current()) const;
+  /// Moved on along the dimensions; what leaves at the end comes in at the beginning. Flattened without dimensions.
+  Tensor roll(IntArrayRef shifts, IntArrayRef dimensions = {}, Where where = Where::current()) const;
   Tensor movedim(IntArrayRef source, IntArrayRef destination, Where where = Where::current()) const;
   Tensor movedim(std::int64_t source, std::int64_t destination, Where where = Where::current()) const;
   /// The last two dimensions swapped / all dimensions reversed.

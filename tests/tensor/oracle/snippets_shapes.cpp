@@ -49,6 +49,118 @@ std::vector<Snippet> shape_snippets() {
          attempt(out, [] { matrix().unflatten(1, {2, 2}); });
          attempt(out, [] { matrix().unflatten(5, {3}); });
        }},
+      {"repeat_and_tile",
+       [](std::ostream& out) {
+         show_all(out, matrix().repeat({2, 3}), matrix().repeat({2, 1, 2}), matrix().t().repeat({1, 2}),
+                  torch::arange(3).repeat({4}), torch::arange(3).repeat({2, 2}), matrix().repeat({0, 2}),
+                  torch::tensor(7).repeat({3}), torch::tensor(7).repeat({}), torch::ones({2, 1, 3}).repeat({1, 4, 1}));
+         show_all(out, matrix().tile({2}), matrix().tile({3, 1, 2}), torch::tile(torch::arange(2), {2, 3}));
+         const auto x = matrix();
+         out << x.repeat({1, 1}).is_alias_of(x) << '\n';
+         attempt(out, [] { matrix().repeat({2}); });
+         attempt(out, [] { matrix().repeat({2, -1}); });
+       }},
+      {"repeat_interleave",
+       [](std::ostream& out) {
+         show_all(out, matrix().repeat_interleave(2), matrix().repeat_interleave(2, 0),
+                  matrix().repeat_interleave(3, 1), torch::repeat_interleave(matrix().t(), 2, -1),
+                  matrix().repeat_interleave(0, 1), matrix().repeat_interleave(1, 0),
+                  torch::tensor(5).repeat_interleave(3));
+         attempt(out, [] { matrix().repeat_interleave(-1, 0); });
+         attempt(out, [] { matrix().repeat_interleave(2, 2); });
+       }},
+      {"flip",
+       [](std::ostream& out) {
+         show_all(out, matrix().flip({0}), matrix().flip({1}), matrix().flip({0, 1}), matrix().flip({-1}),
+                  matrix().t().flip({0}).contiguous(), long_cube().flip({2, 0}), torch::flip(torch::arange(5), {0}),
+                  matrix().flip({}), torch::zeros({0, 2}).flip({0}));
+         const auto x = matrix();
+         out << x.flip({}).is_alias_of(x) << torch::ones({1, 1}).flip({0}).is_alias_of(x) << '\n';
+         attempt(out, [] { matrix().flip({0, 0}); });
+         attempt(out, [] { matrix().flip({2}); });
+       }},
+      {"roll",
+       [](std::ostream& out) {
+         show_all(out, matrix().roll(1), matrix().roll(-2), matrix().roll(1, 0), matrix().roll(4, 1),
+                  matrix().roll({1, -1}, {0, 1}), torch::roll(torch::arange(5), 2), matrix().roll({1, 1}, {1, 1}),
+                  torch::zeros({0, 2}).roll(1, 0));
+         attempt(out, [] { matrix().roll({1, 2}, {0}); });
+         attempt(out, [] { matrix().roll({1, 2}); });
+         attempt(out, [] { matrix().roll(1, 3); });
+       }},
+      {"constant_pad_nd",
+       [](std::ostream& out) {
+         namespace F = torch::nn::functional;
+         show_all(out, torch::constant_pad_nd(matrix(), {1, 2}), torch::constant_pad_nd(matrix(), {0, 1, 2, 0}, 9),
+                  torch::constant_pad_nd(matrix(), {-1, 1}, 5), torch::constant_pad_nd(matrix(), {-1, 0, 0, -1}),
+                  torch::constant_pad_nd(long_cube(), {1, 0, -1, -1, 0, 1}, 3), torch::constant_pad_nd(matrix(), {}),
+                  torch::constant_pad_nd(matrix(), {-2, -1}).reshape({0}),
+                  torch::constant_pad_nd(matrix(), {-3, 2}, 4));
+         show_all(out, F::pad(matrix(), F::PadFuncOptions({1, 1}).value(2)),
+                  F::pad(matrix().to(torch::kFloat), F::PadFuncOptions({0, 1})));
+         attempt(out, [] { torch::constant_pad_nd(matrix(), {1}); });
+         attempt(out, [] { torch::constant_pad_nd(matrix(), {1, 1, 1, 1, 1, 1}); });
+         attempt(out, [] { torch::constant_pad_nd(matrix(), {-2, -2}); });
+       }},
+      {"one_hot",
+       [](std::ostream& out) {
+         namespace F = torch::nn::functional;
+         show_all(out, torch::one_hot(torch::arange(4), 4), torch::one_hot(matrix() % 3),
+                  torch::one_hot(torch::tensor(2), 5), F::one_hot(torch::arange(2), 3),
+                  torch::one_hot(torch::zeros({0}, torch::kLong), 3));
+         attempt(out, [] { torch::one_hot(torch::arange(4), 3); });
+         attempt(out, [] { torch::one_hot(torch::arange(4) - 1, 3); });
+         attempt(out, [] { torch::one_hot(torch::ones({2}), 3); });
+         attempt(out, [] { torch::one_hot(torch::zeros({0}, torch::kLong)); });
+         attempt(out, [] { torch::one_hot(torch::arange(2), 0); });
+       }},
+      {"linspace",
+       [](std::ostream& out) {
+         show_all(out, torch::linspace(0, 1, 5), torch::linspace(-3, 3, 7), torch::linspace(2, -1, 4),
+                  torch::linspace(1, 5, 1), torch::linspace(0, 1, 0), torch::linspace(0, 10, 6, torch::kLong),
+                  torch::linspace(0, 1, 11, torch::kDouble), torch::linspace(5, 5, 3));
+         attempt(out, [] { torch::linspace(0, 1, -1); });
+       }},
+      {"einsum",
+       [](std::ostream& out) {
+         const auto a = torch::arange(24).view({2, 3, 4}).to(torch::kFloat);
+         const auto b = torch::arange(40).view({2, 4, 5}).to(torch::kFloat) - 7;
+         const auto m = torch::arange(12).view({3, 4}).to(torch::kFloat), v = torch::arange(4).to(torch::kFloat);
+         const auto square = torch::arange(9).view({3, 3}).to(torch::kFloat);
+         const auto of = [&](const std::string& equation, const std::vector<torch::Tensor>& tensors) {
+           show(out, torch::einsum(equation, tensors).contiguous());
+         };
+         of("bij,bjk->bik", {a, b});
+         of("bij, bjk -> bki", {a, b});
+         of("bij,bjk", {a, b});
+         of("ij,j->i", {m, v});
+         of("ij,j", {m, v});
+         of("ij->ji", {m});
+         of("ba", {m});
+         of("ij->", {m});
+         of("ij->j", {m});
+         of("ii->i", {square});
+         of("ii", {square});
+         of("ij,kj->ik", {m, m});
+         of("i,j->ij", {v, v});
+         of("i,i->", {v, v});
+         of("bij,bjk,k->bi", {a, b, torch::arange(5).to(torch::kFloat)});
+         of("...ij,...jk->...ik", {a, b});
+         of("...j,j->...", {a, v});
+         of("...ij->...ji", {a});
+         of("bij,ij->b", {a, m});
+         of("bhqd,bhkd->bhqk", {torch::arange(24).view({1, 2, 3, 4}).to(torch::kFloat),
+                                torch::arange(40).view({1, 2, 5, 4}).to(torch::kFloat)});
+         of("ij,ij->ij", {m, m});
+         of("...i,...i->...", {m, m.slice(0, 0, 1)});
+         attempt(out, [&] { torch::einsum("ij,jk->ik", {m}); });
+         attempt(out, [&] { torch::einsum("ij->ik", {m}); });
+         attempt(out, [&] { torch::einsum("ijk->i", {m}); });
+         attempt(out, [&] { torch::einsum("ij->ii", {m}); });
+         attempt(out, [&] { torch::einsum("i.j->i", {m}); });
+         attempt(out, [&] { torch::einsum("ij,ij->i", {m, a[0].t().contiguous()}); });
+         attempt(out, [&] { torch::einsum("ii->i", {m}); });
+       }},
       {"movedim",
        [](std::ostream& out) {
          show_all(out, long_cube().movedim(0, 2), long_cube().movedim(-1, 0), long_cube().movedim({0, 1}, {2, 0}),
