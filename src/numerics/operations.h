@@ -112,7 +112,7 @@ Value sort(Executor& executor, const Value& x, int axis, bool descending, std::i
 /// REQUIRES: integers; a mask is boolean and of x's shape.
 Value histogram(Executor& executor, const Value& x, const Value& mask, std::int64_t bins);
 /// Random bits: the first `outputs` of the four words of Philox4x32 with the key `seed` and the counter `offset` (of
-/// more than 32 bits in its two lower words), as i32 of shape {outputs, offset's}. REQUIRES: integers.
+/// more than 32 bits in its two lower words), as i32 of shape {lanes, outputs}. REQUIRES: integers.
 Value philox(Executor& executor, std::uint64_t seed, const Value& offset, int outputs, int rounds);
 
 /// Result dimension i is dimension order[i] of `x`.

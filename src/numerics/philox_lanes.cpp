@@ -27,11 +27,12 @@ struct PhiloxTask {
       const auto offset = static_cast<std::uint64_t>(offsets[lane]);
       const PhiloxCounter random = philox4x32(
           {static_cast<std::uint32_t>(offset), wide ? static_cast<std::uint32_t>(offset >> 32) : 0, 0, 0}, key, rounds);
-      for (std::size_t i = 0; i < static_cast<std::size_t>(outputs); ++i) bits[i * lanes + lane] = random[i];
+      for (std::size_t i = 0; i < static_cast<std::size_t>(outputs); ++i)
+        bits[lane * static_cast<std::size_t>(outputs) + i] = random[i];
     }
     if (!operand.has_mask()) return;
-    for (int i = 0; i < outputs; ++i)
-      out.sources.insert(out.sources.end(), operand.sources().begin(), operand.sources().end());
+    for (const SourceId source : operand.sources())
+      out.sources.insert(out.sources.end(), static_cast<std::size_t>(outputs), source);
   }
 };
 
@@ -39,9 +40,7 @@ struct PhiloxTask {
 
 Value philox(Executor& executor, std::uint64_t seed, const Value& offset, int outputs, int rounds) {
   assert(is_integer(offset.dtype()) && outputs >= 1 && outputs <= 4);
-  Shape shape{outputs};
-  for (const std::int64_t extent : offset.shape().span()) shape.push_back(extent);
-  return calculate(executor, DType::i32, shape, {&offset},
+  return calculate(executor, DType::i32, {offset.numel(), outputs}, {&offset},
                    PhiloxTask{{static_cast<std::uint32_t>(seed), static_cast<std::uint32_t>(seed >> 32)},
                               rounds,
                               outputs,

@@ -1,4 +1,4 @@
-// Random numbers of lanes, and what Triton's standard library makes of other functions.
+// Random numbers of lanes.
 #include <fmt/format.h>
 
 #include <utility>
@@ -21,7 +21,7 @@ namespace {
 /// Of one round of Philox4x32: two products of 32 bits (lower and upper half of each), four exclusive ors, two sums.
 constexpr std::int64_t kOperationsOfRound = 10;
 
-/// The first `words` words of each lane, of shape {words, lanes}.
+/// The first `words` words of each lane, of shape {lanes, words}.
 Tile random_words(const OperationInfo& info, std::int64_t seed, const Tile& offset, int words, int rounds,
                   const Where& where) {
   auto& program = Program::current(info.kind, where);
@@ -30,21 +30,19 @@ Tile random_words(const OperationInfo& info, std::int64_t seed, const Tile& offs
   if (rounds < 1 || rounds > 16)
     throw ValueError(fmt::format("tl::{}: {} rounds; valid are 1 to 16", info.kind, rounds), program.place(where));
   const std::int64_t lanes = state->shape().numel();
-  return tile::issue_vector_command(
-      program,
-      {.kind = info.kind,
-       .cost = info.cost,
-       .dtype = DType::i32,
-       .shape = {words, lanes},
-       .inputs = {state},
-       .compute =
-           [=](numerics::Executor& executor, Inputs inputs) {
-             return numerics::reshape(
-                 executor, numerics::philox(executor, static_cast<std::uint64_t>(seed), inputs[0], words, rounds),
-                 numerics::Shape{words, lanes});
-           },
-       .elements = lanes * rounds * kOperationsOfRound},
-      where);
+  return tile::issue_vector_command(program,
+                                    {.kind = info.kind,
+                                     .cost = info.cost,
+                                     .dtype = DType::i32,
+                                     .shape = {lanes, words},
+                                     .inputs = {state},
+                                     .compute =
+                                         [=](numerics::Executor& executor, Inputs inputs) {
+                                           return numerics::philox(executor, static_cast<std::uint64_t>(seed),
+                                                                   inputs[0], words, rounds);
+                                         },
+                                     .elements = lanes * rounds * kOperationsOfRound},
+                                    where);
 }
 
 /// An i32 as a number in [0, 1), as Triton makes it.
@@ -69,11 +67,8 @@ Tile randint(std::int64_t seed, const Tile& offset, int rounds, Where where) {
 
 std::array<Tile, 4> randint4x(std::int64_t seed, const Tile& offset, int rounds, Where where) {
   return fuse([&] {
-    // Halves of halves: words 0 and 2, and 1 and 3, change places on the way.
     const Tile words = random_words(operations::kRandint4x, seed, offset, 4, rounds, where);
-    const Tile last = permute(words, {1, 0}, where);
-    const std::int64_t lanes = words.size(1);
-    const auto [even, odd] = split(reshape(last, {lanes, 2, 2}, where), where);
+    const auto [even, odd] = split(reshape(words, {words.size(0), 2, 2}, where), where);
     const auto [first, third] = split(even, where);
     const auto [second, fourth] = split(odd, where);
     std::array<Tile, 4> result{first, second, third, fourth};
@@ -107,51 +102,6 @@ std::array<Tile, 4> randn4x(std::int64_t seed, const Tile& offset, int rounds, W
     for (std::size_t i = 0; i < 4; i += 2) std::tie(result[i], result[i + 1]) = normal(result[i], result[i + 1]);
     return result;
   });
-}
-
-Tile softmax(const Tile& x, int dim, Where where) {
-  return fuse([&] {
-    const Tile wide = cast(x, DType::f32, Rounding::rtne, where);
-    const Tile exponentials = exp(wide - max(wide, dim, true, where), where);
-    return fdiv(exponentials, sum(exponentials, dim, true, where), where);
-  });
-}
-
-Tile xor_sum(const Tile& x, std::optional<int> axis, bool keep_dims, Where where) {
-  return reduce(x, axis, [](const Tile& a, const Tile& b) { return a ^ b; }, keep_dims, where);
-}
-Tile reduce_or(const Tile& x, std::optional<int> axis, bool keep_dims, Where where) {
-  return reduce(x, axis, [](const Tile& a, const Tile& b) { return a | b; }, keep_dims, where);
-}
-
-Tile interleave(const Tile& a, const Tile& b, Where where) {
-  const Tile pairs = join(a, b, where);
-  const Extents shape = pairs.shape();
-  Extents result(shape.span().first(shape.size() - 1));
-  if (result.empty()) return pairs;  // of two numbers
-  result[result.size() - 1] *= 2;
-  return reshape(pairs, result, where);
-}
-
-Tile umulhi(const Tile& a, const Tile& b, Where where) {
-  auto& program = Program::current("umulhi", where);
-  for (const Tile* operand : {&a, &b}) {
-    const DType type = program.own(*operand, "umulhi", where)->dtype();
-    if (type == DType::i32) continue;
-    throw ValueError(fmt::format("tl::umulhi: an operand is {}; both must be i32", name(type)), program.place(where));
-  }
-  return fuse([&] {
-    constexpr std::int64_t kLower = 0xFFFFFFFF;
-    const Tile left = cast(a, DType::i64, Rounding::rtne, where) & kLower, right = cast(b, DType::i64) & kLower;
-    return cast(left * right >> 32, DType::i32);
-  });
-}
-
-Tile div_rn(const Tile& a, const Tile& b, Where where) {
-  return fdiv(a, b, where);
-}
-Tile sqrt_rn(const Tile& x, Where where) {
-  return sqrt(x, where);
 }
 
 }  // namespace kernbench::tl

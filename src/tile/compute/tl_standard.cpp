@@ -1,0 +1,57 @@
+// What Triton's standard library makes of other functions.
+#include <fmt/format.h>
+
+#include "kernbench/error.h"
+#include "kernbench/tl.h"
+#include "tile/program/program.h"
+
+namespace kernbench::tl {
+
+using tile::Program;
+
+Tile softmax(const Tile& x, int dim, Where where) {
+  return fuse([&] {
+    const Tile wide = cast(x, DType::f32, Rounding::rtne, where);
+    const Tile exponentials = exp(wide - max(wide, dim, true, where), where);
+    return fdiv(exponentials, sum(exponentials, dim, true, where), where);
+  });
+}
+
+Tile xor_sum(const Tile& x, std::optional<int> axis, bool keep_dims, Where where) {
+  return reduce(x, axis, [](const Tile& a, const Tile& b) { return a ^ b; }, keep_dims, where);
+}
+Tile reduce_or(const Tile& x, std::optional<int> axis, bool keep_dims, Where where) {
+  return reduce(x, axis, [](const Tile& a, const Tile& b) { return a | b; }, keep_dims, where);
+}
+
+Tile interleave(const Tile& a, const Tile& b, Where where) {
+  const Tile pairs = join(a, b, where);
+  const Extents shape = pairs.shape();
+  Extents result(shape.span().first(shape.size() - 1));
+  if (result.empty()) return pairs;  // of two numbers
+  result[result.size() - 1] *= 2;
+  return reshape(pairs, result, where);
+}
+
+Tile umulhi(const Tile& a, const Tile& b, Where where) {
+  auto& program = Program::current("umulhi", where);
+  for (const Tile* operand : {&a, &b}) {
+    const DType type = program.own(*operand, "umulhi", where)->dtype();
+    if (type == DType::i32) continue;
+    throw ValueError(fmt::format("tl::umulhi: an operand is {}; both must be i32", name(type)), program.place(where));
+  }
+  return fuse([&] {
+    constexpr std::int64_t kLower = 0xFFFFFFFF;
+    const Tile left = cast(a, DType::i64, Rounding::rtne, where) & kLower, right = cast(b, DType::i64) & kLower;
+    return cast(left * right >> 32, DType::i32);
+  });
+}
+
+Tile div_rn(const Tile& a, const Tile& b, Where where) {
+  return fdiv(a, b, where);
+}
+Tile sqrt_rn(const Tile& x, Where where) {
+  return sqrt(x, where);
+}
+
+}  // namespace kernbench::tl
