@@ -14,9 +14,6 @@
 
 namespace kernbench::torch {
 
-using tensor::Extents;
-using tensor::impl_of;
-
 namespace {
 
 std::int64_t numel_of(const std::vector<std::int64_t>& sizes) {

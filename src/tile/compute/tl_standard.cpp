@@ -25,7 +25,7 @@ Tile reduce_or(const Tile& x, std::optional<int> axis, bool keep_dims, Where whe
 }
 
 Tile interleave(const Tile& a, const Tile& b, Where where) {
-  const Tile pairs = join(a, b, where);
+  Tile pairs = join(a, b, where);
   const Extents shape = pairs.shape();
   Extents result(shape.span().first(shape.size() - 1));
   if (result.empty()) return pairs;  // of two numbers
