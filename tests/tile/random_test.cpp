@@ -68,16 +68,16 @@ double uniform(std::uint32_t bits) {
 }
 
 TEST(TileRandom, UniformAndNormalNumbersAreThoseOfTheWords) {
-  constexpr std::int64_t kLanes = 5000;
+  constexpr std::int64_t kDrawn = 5000;
   run_cases(73, [](Bench&) {
-    const tl::Tile offset = tl::arange(0, kLanes);
+    const tl::Tile offset = tl::arange(0, kDrawn);
     const std::int64_t seed = 0x123456789ABCDEF;
     const auto uniforms = tl::rand4x(seed, offset);
     const auto normals = tl::randn4x(seed, offset);
     std::array<HostTile, 4> u, n;
     for (std::size_t i = 0; i < 4; ++i) u[i] = look_at(uniforms[i]), n[i] = look_at(normals[i]);
     std::array<double, 4> sums{}, squares{};
-    for (std::int64_t lane = 0; lane < kLanes; ++lane) {
+    for (std::int64_t lane = 0; lane < kDrawn; ++lane) {
       const auto at = static_cast<std::size_t>(lane);
       const auto words = philox(static_cast<std::uint64_t>(seed), static_cast<std::uint64_t>(lane), 10);
       for (std::size_t i = 0; i < 4; ++i) {
@@ -95,8 +95,8 @@ TEST(TileRandom, UniformAndNormalNumbersAreThoseOfTheWords) {
       }
     }
     for (std::size_t i = 0; i < 4; ++i) {
-      EXPECT_NEAR(sums[i] / kLanes, 0, 0.05);
-      EXPECT_NEAR(squares[i] / kLanes, 1, 0.08);
+      EXPECT_NEAR(sums[i] / kDrawn, 0, 0.05);
+      EXPECT_NEAR(squares[i] / kDrawn, 1, 0.08);
     }
     expect_same(tl::rand(seed, offset), u[0], "rand");
     expect_same(tl::randn(seed, offset), n[0], "randn");

@@ -12,7 +12,7 @@
 #include "harness.h"
 #include "support/source_tree.h"
 
-namespace kernbench::tile_test {
+namespace kernbench::tile_test::triton {
 namespace {
 
 // ---- the reference file ----------------------------------------------------------------------------------------
@@ -826,4 +826,4 @@ TEST(TritonReference, WhatTritonRefusesHasAValueHereWhereTheMeaningIsPlain) {
 }
 
 }  // namespace
-}  // namespace kernbench::tile_test
+}  // namespace kernbench::tile_test::triton
