@@ -27,6 +27,11 @@ Tensor nothing_like(const Tensor& x, const std::vector<std::int64_t>& sizes) {
   return torch::empty(sizes, x.options());
 }
 
+/// What a function that never yields a view yields.
+Tensor apart_from(const Tensor& x, const Tensor& result) {
+  return result.is_alias_of(x) ? result.clone() : result;
+}
+
 /// `dimensions` counted from 0; each at most once.
 std::vector<std::int64_t> distinct(IntArrayRef dimensions, const Tensor& x, const char* call) {
   std::vector<std::int64_t> result;
@@ -66,7 +71,7 @@ Tensor Tensor::repeat(IntArrayRef repeats, Where where) const {
     seen.push_back(size == 1 ? times : size);
   }
   if (numel_of(result) == 0) return nothing_like(*this, result);
-  return reshape(apart).expand(seen).contiguous().reshape(result).clone();
+  return apart_from(*this, reshape(apart).expand(seen).reshape(result));
 }
 
 Tensor Tensor::tile(IntArrayRef repeats, Where where) const {
@@ -88,7 +93,7 @@ Tensor Tensor::repeat_interleave(std::int64_t repeats, std::optional<std::int64_
   result[static_cast<std::size_t>(at)] *= repeats;
   if (numel_of(result) == 0) return nothing_like(x, result);
   seen.insert(seen.begin() + at + 1, repeats);
-  return x.unsqueeze(at + 1).expand(seen).contiguous().reshape(result).clone();
+  return apart_from(*this, x.unsqueeze(at + 1).expand(seen).reshape(result));
 }
 
 Tensor Tensor::flip(IntArrayRef dimensions, Where where) const {
@@ -100,7 +105,7 @@ Tensor Tensor::flip(IntArrayRef dimensions, Where where) const {
     const Tensor backwards = last - torch::arange(last + 1, torch::kLong);
     x = x.index_select(at, backwards.to(device()));
   }
-  return x.is_alias_of(*this) ? x.clone() : x;
+  return apart_from(*this, x);
 }
 
 Tensor Tensor::roll(IntArrayRef shifts, IntArrayRef dimensions, Where where) const {
@@ -119,7 +124,7 @@ Tensor Tensor::roll(IntArrayRef shifts, IntArrayRef dimensions, Where where) con
     const std::int64_t moved = (shifts[i] % size + size) % size;
     if (moved > 0) x = torch::cat({x.narrow(at, size - moved, moved), x.narrow(at, 0, size - moved)}, at);
   }
-  return x.is_alias_of(*this) ? x.clone() : x;
+  return apart_from(*this, x);
 }
 
 Tensor constant_pad_nd(const TensorOperand& x, IntArrayRef pad, const Scalar& value) {

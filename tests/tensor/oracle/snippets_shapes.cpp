@@ -152,6 +152,8 @@ std::vector<Snippet> shape_snippets() {
          of("bhqd,bhkd->bhqk", {torch::arange(24).view({1, 2, 3, 4}).to(torch::kFloat),
                                 torch::arange(40).view({1, 2, 5, 4}).to(torch::kFloat)});
          of("ij,ij->ij", {m, m});
+         of("ij,jk->ik", {torch::zeros({0, 3}), torch::zeros({3, 2})});
+         of("ij,jk->ik", {torch::zeros({2, 0}), torch::zeros({0, 2})});
          of("...i,...i->...", {m, m.slice(0, 0, 1)});
          attempt(out, [&] { torch::einsum("ij,jk->ik", {m}); });
          attempt(out, [&] { torch::einsum("ij->ik", {m}); });
