@@ -282,6 +282,29 @@ TEST(TileLanes, ReduceOverAllLanesGoesRowByRow) {
   });
 }
 
+TEST(TileLanes, SumsInATypeThatIsAskedFor) {
+  run_cases(68, [](Bench& bench) {
+    for (const DType type : {DType::i8, DType::i32, DType::i64}) {
+      // Whole numbers, which every order adds up to the same; in 8 bits they wrap.
+      const auto x = bench.draw(DType::i32, {5, 40}, Numbers::small, false);
+      HostTile sums{type, {5}, {}}, running{type, {5, 40}, {}};
+      for (std::int64_t row = 0; row < 5; ++row) {
+        std::int64_t sum = 0;
+        for (std::int64_t i = 0; i < 40; ++i) {
+          sum += static_cast<std::int64_t>(x.host.lanes[static_cast<std::size_t>(row * 40 + i)].value);
+          const Real wrapped = static_cast<Real>(wrap_to(sum, type));
+          running.lanes.push_back({wrapped});
+          if (i == 39) sums.lanes.push_back({wrapped});
+        }
+      }
+      expect_same(tl::sum(x.tile, 1, false, type), sums, "sum");
+      expect_same(tl::cumsum(x.tile, 1, false, type), running, "cumsum");
+    }
+    const auto large = tl::full({3}, 2'000'000'000, DType::i32);
+    expect_same(tl::sum(large, std::nullopt, true, DType::i64), {DType::i64, {1}, {{Real{6'000'000'000}}}}, "wide");
+  });
+}
+
 TEST(TileLanes, WhatTheStandardLibraryMakesOfOthers) {
   run_cases(67, [](Bench& bench) {
     for (int round = 0; round < 40; ++round) {

@@ -271,6 +271,8 @@ void add_reductions(Map& map) {
   map["tl.sum(x, 0)"] = unary([](T x) { return tl::sum(x, 0); }, kOrder);
   map["tl.sum(x, 1)"] = unary([](T x) { return tl::sum(x, 1); }, kOrder);
   map["tl.sum(x, -1, keep_dims=True)"] = unary([](T x) { return tl::sum(x, -1, true); }, kOrder);
+  map["tl.sum(x, 1, dtype=tl.int64)"] = unary([](T x) { return tl::sum(x, 1, false, DType::i64); });
+  map["tl.sum(x, 1, dtype=tl.float32)"] = unary([](T x) { return tl::sum(x, 1, false, DType::f32); }, kOrder);
   map["tl.cumsum(x, 0)"] = unary([](T x) { return tl::cumsum(x, 0); }, kOrder);
   map["tl.cumsum(x, 1)"] = unary([](T x) { return tl::cumsum(x, 1); }, kOrder);
   map["tl.cumsum(x, 1, reverse=True)"] = unary([](T x) { return tl::cumsum(x, 1, true); }, kOrder);
@@ -549,9 +551,7 @@ const Map& operations() {
 
 /// What Triton has and the tile language has not.
 bool is_triton_only(const std::string& operation) {
-  static const std::set<std::string> names{"tl.sum(x, 1, dtype=tl.int64)", "tl.sum(x, 1, dtype=tl.float32)",
-                                           "tl.argmax(x, 1, tie_break_left=False)"};
-  return names.contains(operation);
+  return operation == "tl.argmax(x, 1, tie_break_left=False)";
 }
 
 // ---- where the two differ on purpose ---------------------------------------------------------------------------

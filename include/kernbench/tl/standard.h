@@ -11,6 +11,9 @@ namespace kernbench::tl {
 
 /// e^x over its sum along `dim`, in f32, with the largest lane taken off first.
 Tile softmax(const Tile& x, int dim = 0, Where where = Where::current());
+/// Sums, and running sums, of lanes that are converted to `dtype` first, which is that of the result.
+Tile sum(const Tile& x, std::optional<int> axis, bool keep_dims, DType dtype, Where where = Where::current());
+Tile cumsum(const Tile& x, int axis, bool reverse, DType dtype, Where where = Where::current());
 /// Exclusive or, and or, of all lanes along `axis` (of all, when absent), of integers.
 Tile xor_sum(const Tile& x, std::optional<int> axis = std::nullopt, bool keep_dims = false,
              Where where = Where::current());

@@ -17,6 +17,19 @@ Tile softmax(const Tile& x, int dim, Where where) {
   });
 }
 
+Tile sum(const Tile& x, std::optional<int> axis, bool keep_dims, DType dtype, Where where) {
+  return fuse([&] {
+    const Tile all = sum(cast(x, dtype, Rounding::rtne, where), axis, keep_dims, where);
+    return cast(all, dtype, Rounding::rtne, where);
+  });
+}
+Tile cumsum(const Tile& x, int axis, bool reverse, DType dtype, Where where) {
+  return fuse([&] {
+    const Tile all = cumsum(cast(x, dtype, Rounding::rtne, where), axis, reverse, where);
+    return cast(all, dtype, Rounding::rtne, where);
+  });
+}
+
 Tile xor_sum(const Tile& x, std::optional<int> axis, bool keep_dims, Where where) {
   return reduce(x, axis, [](const Tile& a, const Tile& b) { return a ^ b; }, keep_dims, where);
 }
