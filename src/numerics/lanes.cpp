@@ -1,4 +1,4 @@
-// Lanes that change places: in reverse order, by index, sorted; and how many there are of each number.
+// Lanes that change places as their values say: by index, sorted; and how many there are of each number.
 #include <algorithm>
 #include <cassert>
 #include <cstring>
@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "numerics/conversion.h"
-#include "numerics/kernels.h"
+#include "numerics/operands.h"
 #include "numerics/reduction.h"
 
 namespace kernbench::numerics {
@@ -29,38 +29,6 @@ void copy_lane(TileContents& out, std::int64_t to, const Operand& operand, std::
   const auto item = static_cast<std::size_t>(item_size(operand.dtype));
   std::memcpy(out.bytes.data() + static_cast<std::size_t>(to) * item,
               operand.data() + static_cast<std::size_t>(from) * item, item);
-}
-
-struct FlipTask {
-  Extent3 extent;
-  Operand operand;
-
-  void operator()(TileContents& out) const {
-    const std::int64_t row = extent.inner * item_size(operand.dtype);
-    for (std::int64_t o = 0; o < extent.outer; ++o) {
-      for (std::int64_t at = 0; at < extent.length; ++at) {
-        const std::int64_t from = o * extent.length + extent.length - 1 - at;
-        std::memcpy(out.bytes.data() + (o * extent.length + at) * row, operand.data() + from * row,
-                    static_cast<std::size_t>(row));
-      }
-    }
-    if (!operand.has_mask()) return;
-    out.sources.resize(operand.sources().size());
-    for_each_line(extent, [&](std::int64_t o, std::int64_t i) {
-      for (std::int64_t at = 0; at < extent.length; ++at) {
-        out.sources[static_cast<std::size_t>(place_of(extent, o, at, i))] =
-            operand.source(place_of(extent, o, extent.length - 1 - at, i));
-      }
-    });
-  }
-};
-
-/// The numbers of a whole tile as i64, which holds those of all integer types.
-std::vector<std::int64_t> whole_numbers(const Operand& operand) {
-  std::vector<std::int64_t> numbers(static_cast<std::size_t>(operand.shape.numel()));
-  convert(DType::i64, reinterpret_cast<std::byte*>(numbers.data()), operand.dtype, operand.data(),
-          operand.shape.numel());
-  return numbers;
 }
 
 struct TakeTask {
@@ -167,11 +135,6 @@ struct HistogramTask {
 };
 
 }  // namespace
-
-Value flip(Executor& executor, const Value& x, int axis) {
-  assert(axis >= 0 && static_cast<std::size_t>(axis) < x.shape().rank());
-  return compute(executor, x.dtype(), x.shape(), {&x}, FlipTask{split(x.shape(), axis), Operand(x)});
-}
 
 Value take_along(Executor& executor, const Value& x, const Value& index, int axis) {
   assert(axis >= 0 && static_cast<std::size_t>(axis) < x.shape().rank());

@@ -184,4 +184,13 @@ Value narrow(Executor& executor, const Value& x, int axis, std::int64_t start, s
   return strided_copy(executor, x, shape, strides, length == 0 ? 0 : first);
 }
 
+Value flip(Executor& executor, const Value& x, int axis) {
+  const auto turned = static_cast<std::size_t>(axis);
+  assert(axis >= 0 && turned < x.shape().rank());
+  std::vector<std::int64_t> strides = strides_of(x.shape());
+  const std::int64_t last = (x.shape()[turned] - 1) * strides[turned];
+  strides[turned] = -strides[turned];
+  return strided_copy(executor, x, x.shape(), strides, x.numel() == 0 ? 0 : last);
+}
+
 }  // namespace kernbench::numerics

@@ -5,6 +5,7 @@
 #include <array>
 #include <cstring>
 #include <optional>
+#include <vector>
 
 #include "numerics/broadcast_loop.h"
 #include "numerics/conversion.h"
@@ -52,6 +53,14 @@ struct OperandTypes {
   DType computation = DType::f32;  // then to this one
   ScalarRule rule = ScalarRule::element;
 };
+
+/// The integers of a whole tile as i64, which holds those of all types.
+inline std::vector<std::int64_t> whole_numbers(const Operand& operand) {
+  const std::int64_t count = operand.shape.numel();
+  std::vector<std::int64_t> numbers(static_cast<std::size_t>(count));
+  convert(DType::i64, reinterpret_cast<std::byte*>(numbers.data()), operand.dtype, operand.data(), count);
+  return numbers;
+}
 
 /// Delivers chunks of one side in the computation type.
 class ChunkReader {

@@ -2,9 +2,7 @@
 #include <cassert>
 #include <vector>
 
-#include "numerics/conversion.h"
-#include "numerics/memory/storage.h"
-#include "numerics/operations.h"
+#include "numerics/operands.h"
 #include "numerics/philox.h"
 
 namespace kernbench::numerics {
@@ -17,13 +15,10 @@ struct PhiloxTask {
   Operand operand;
 
   void operator()(TileContents& out) const {
-    const auto lanes = static_cast<std::size_t>(operand.shape.numel());
-    std::vector<std::int64_t> offsets(lanes);
-    convert(DType::i64, reinterpret_cast<std::byte*>(offsets.data()), operand.dtype, operand.data(),
-            operand.shape.numel());
+    const std::vector<std::int64_t> offsets = whole_numbers(operand);
     const bool wide = item_size(operand.dtype) > 4;
     auto* bits = out.as<std::uint32_t>();
-    for (std::size_t lane = 0; lane < lanes; ++lane) {
+    for (std::size_t lane = 0; lane < offsets.size(); ++lane) {
       const auto offset = static_cast<std::uint64_t>(offsets[lane]);
       const PhiloxCounter random = philox4x32(
           {static_cast<std::uint32_t>(offset), wide ? static_cast<std::uint32_t>(offset >> 32) : 0, 0, 0}, key, rounds);

@@ -11,6 +11,7 @@
 #include "kernbench/torch/operations.h"
 #include "tensor/functions/dispatch.h"
 #include "tensor/host_call.h"
+#include "tensor/strided.h"
 
 namespace kernbench::torch {
 
@@ -128,12 +129,6 @@ std::vector<std::int64_t> sizes_of(const Term& a, const Term& b, const Labels& l
   return sizes;
 }
 
-std::int64_t product_of(const std::vector<std::int64_t>& sizes) {
-  std::int64_t product = 1;
-  for (const std::int64_t size : sizes) product *= size;
-  return product;
-}
-
 /// Of two terms one: a batch of products of matrices. Labels that are in `wanted` stay.
 Term multiplied(const Term& a, const Term& b, const std::vector<const Labels*>& wanted) {
   Labels batch, left, right, summed;
@@ -159,7 +154,9 @@ Term multiplied(const Term& a, const Term& b, const std::vector<const Labels*>& 
     std::vector<std::int64_t> whole = batches;
     whole.insert(whole.end(), first.begin(), first.end());
     whole.insert(whole.end(), second.begin(), second.end());
-    return arranged(term, order).expand(whole).reshape({product_of(batches), product_of(first), product_of(second)});
+    return arranged(term, order)
+        .expand(whole)
+        .reshape({tensor::checked_numel(batches), tensor::checked_numel(first), tensor::checked_numel(second)});
   };
   const Tensor product = torch::bmm(as_matrices(a, together(batch, left, summed), rows, terms),
                                     as_matrices(b, together(batch, summed, right), terms, columns));

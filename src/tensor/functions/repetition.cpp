@@ -10,17 +10,12 @@
 #include "kernbench/torch/operations.h"
 #include "tensor/dimensions.h"
 #include "tensor/functions/dispatch.h"
+#include "tensor/functions/rows.h"
 #include "tensor/host_call.h"
 
 namespace kernbench::torch {
 
 namespace {
-
-std::int64_t numel_of(const std::vector<std::int64_t>& sizes) {
-  std::int64_t product = 1;
-  for (const std::int64_t size : sizes) product *= size;
-  return product;
-}
 
 /// A tensor of no elements like `x`.
 Tensor nothing_like(const Tensor& x, const std::vector<std::int64_t>& sizes) {
@@ -30,18 +25,6 @@ Tensor nothing_like(const Tensor& x, const std::vector<std::int64_t>& sizes) {
 /// What a function that never yields a view yields.
 Tensor apart_from(const Tensor& x, const Tensor& result) {
   return result.is_alias_of(x) ? result.clone() : result;
-}
-
-/// `dimensions` counted from 0; each at most once.
-std::vector<std::int64_t> distinct(IntArrayRef dimensions, const Tensor& x, const char* call) {
-  std::vector<std::int64_t> result;
-  for (const std::int64_t dimension : dimensions) {
-    const auto at = static_cast<std::int64_t>(tensor::wrap_dimension(dimension, static_cast<std::size_t>(x.dim())));
-    if (std::ranges::find(result, at) != result.end())
-      tensor::fail(call, fmt::format("dim {} appears multiple times in the list of dims", at));
-    result.push_back(at);
-  }
-  return result;
 }
 
 }  // namespace
@@ -70,7 +53,7 @@ Tensor Tensor::repeat(IntArrayRef repeats, Where where) const {
     apart.push_back(size);
     seen.push_back(size == 1 ? times : size);
   }
-  if (numel_of(result) == 0) return nothing_like(*this, result);
+  if (tensor::checked_numel(result) == 0) return nothing_like(*this, result);
   return apart_from(*this, reshape(apart).expand(seen).reshape(result));
 }
 
@@ -91,16 +74,18 @@ Tensor Tensor::repeat_interleave(std::int64_t repeats, std::optional<std::int64_
   std::vector<std::int64_t> seen = x.sizes().vec(), result = seen;
   if (x.dim() == 0) return x.reshape({1}).repeat_interleave(repeats, 0);
   result[static_cast<std::size_t>(at)] *= repeats;
-  if (numel_of(result) == 0) return nothing_like(x, result);
+  if (tensor::checked_numel(result) == 0) return nothing_like(x, result);
   seen.insert(seen.begin() + at + 1, repeats);
   return apart_from(*this, x.unsqueeze(at + 1).expand(seen).reshape(result));
 }
 
 Tensor Tensor::flip(IntArrayRef dimensions, Where where) const {
   const tensor::HostCall here("flip", where);
+  if (dimensions.empty()) return clone();  // an empty list means none here
   Tensor x = *this;
-  for (const std::int64_t at : distinct(dimensions, *this, "flip")) {
-    if (x.dim() == 0 || x.size(at) < 2) continue;
+  const auto chosen = tensor::chosen_dimensions("flip", dimensions, static_cast<std::size_t>(dim()));
+  for (const std::int64_t at : tensor::indices_of(chosen)) {
+    if (x.size(at) < 2) continue;
     const std::int64_t last = x.size(at) - 1;
     const Tensor backwards = last - torch::arange(last + 1, torch::kLong);
     x = x.index_select(at, backwards.to(device()));

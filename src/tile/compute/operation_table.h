@@ -70,8 +70,12 @@ constexpr OperationInfo reduction(const char* kind, std::string_view call, Vecto
                                   std::string_view values) {
   return {kind, call, Runs::vector, cost, Accepts::any, ResultShape::reduced, type, values};
 }
+constexpr OperationInfo changing(const char* kind, std::string_view call, VectorOperation cost, Accepts accepts,
+                                 ResultType type, std::string_view values) {
+  return {kind, call, Runs::vector, cost, accepts, ResultShape::changed, type, values};
+}
 constexpr OperationInfo movement(const char* kind, std::string_view call, ResultType type, std::string_view values) {
-  return {kind, call, Runs::vector, VectorOperation::copy, Accepts::any, ResultShape::changed, type, values};
+  return changing(kind, call, VectorOperation::copy, Accepts::any, type, values);
 }
 constexpr OperationInfo view_of(const char* kind, std::string_view call, ResultType type, std::string_view values) {
   return {kind, call, Runs::nowhere, VectorOperation::copy, Accepts::any, ResultShape::changed, type, values};
@@ -177,27 +181,18 @@ inline constexpr auto kCumsum =
 inline constexpr auto kCumprod = unary("cumprod", "cumprod(x, axis, reverse)", VectorOperation::scan, Accepts::any,
                                        ResultType::sum, "as cumsum, of products");
 
-inline constexpr OperationInfo kSort{
-    "sort",           "sort(x, dim, descending)",
-    Runs::vector,     VectorOperation::sort,
-    Accepts::any,     ResultShape::same,
-    ResultType::same, "exact; NaN counts as the largest; equal lanes keep their order"};
-inline constexpr OperationInfo kTopk{
-    "topk",       "topk(x, k, dim)",    Runs::vector,     VectorOperation::sort,
-    Accepts::any, ResultShape::changed, ResultType::same, "the k largest, descending: the first k of sort"};
-inline constexpr OperationInfo kHistogram{
-    "histogram",       "histogram(x, bins, mask)",
-    Runs::vector,      VectorOperation::compare,
-    Accepts::integers, ResultShape::changed,
-    ResultType::index, "[bins]; each lane is compared with each bin; another number: all invalid"};
-inline constexpr OperationInfo kRandint{
-    "randint",         "randint(seed, offset)",
-    Runs::vector,      VectorOperation::multiply,
-    Accepts::integers, ResultShape::same,
-    ResultType::index, "Philox4x32-10, as Triton's, to the bit; 100 operations a lane"};
-inline constexpr OperationInfo kRandint4x{
-    "randint4x",       "randint4x(seed, offset)", Runs::vector,      VectorOperation::multiply,
-    Accepts::integers, ResultShape::same,         ResultType::index, "all four words, one after the other"};
+inline constexpr auto kSort = unary("sort", "sort(x, dim, descending)", VectorOperation::sort, Accepts::any,
+                                    ResultType::same, "exact; NaN counts as the largest; equal lanes keep their order");
+inline constexpr auto kTopk = changing("topk", "topk(x, k, dim)", VectorOperation::sort, Accepts::any, ResultType::same,
+                                       "the k largest, descending: the first k of sort");
+inline constexpr auto kHistogram =
+    changing("histogram", "histogram(x, bins, mask)", VectorOperation::compare, Accepts::integers, ResultType::index,
+             "[bins]; each lane is compared with each bin; another number: all invalid");
+inline constexpr auto kRandint =
+    unary("randint", "randint(seed, offset)", VectorOperation::multiply, Accepts::integers, ResultType::index,
+          "Philox4x32-10, as Triton's, to the bit; 100 operations a lane");
+inline constexpr auto kRandint4x = unary("randint4x", "randint4x(seed, offset)", VectorOperation::multiply,
+                                         Accepts::integers, ResultType::index, "all four words, one after the other");
 
 inline constexpr OperationInfo kDot{"dot",
                                     "dot(a, b, accumulator, out_dtype, fold)",
@@ -226,10 +221,9 @@ inline constexpr auto kJoin =
 inline constexpr auto kSplit =
     movement("split", "split(x)", ResultType::same, "two tiles, one command each; the last extent must be 2");
 inline constexpr auto kFlip = movement("flip", "flip(x, dim)", ResultType::same, "in reverse order");
-inline constexpr OperationInfo kGather{"gather_lanes",   "gather(x, index, axis)",
-                                       Runs::vector,     VectorOperation::gather,
-                                       Accepts::any,     ResultShape::changed,
-                                       ResultType::same, "of index's shape; an index outside of the axis: 0, invalid"};
+inline constexpr auto kGather =
+    changing("gather_lanes", "gather(x, index, axis)", VectorOperation::gather, Accepts::any, ResultType::same,
+             "of index's shape; an index outside of the axis: 0, invalid");
 
 }  // namespace operations
 

@@ -78,6 +78,10 @@ bool TileOperands::all_floats() const {
   return std::ranges::all_of(tiles_, [](const StateRef& tile) { return is_floating_point(tile->dtype()); });
 }
 
+void refuse(const Program& program, const char* call, const std::string& message, const tl::Where& where) {
+  throw ValueError(fmt::format("tl::{}: {}", call, message), program.place(where));
+}
+
 void check_accepted(const Program& program, const OperationInfo& info, DType type, const tl::Where& where) {
   const bool integer = is_integer(type), boolean = type == DType::boolean;
   const char* wanted = nullptr;
@@ -111,6 +115,18 @@ int checked_axis(const Program& program, const char* call, int axis, const tl::E
   if (wrapped >= 0 && wrapped < dimensions) return wrapped;
   throw ValueError(fmt::format("tl::{}: axis {} is out of range for a tile of shape {}", call, axis, to_text(shape)),
                    program.place(where));
+}
+
+tl::Extents reduced_shape(const tl::Extents& shape, std::optional<int> axis, bool keep_dims) {
+  numerics::Shape result;
+  for (std::size_t dimension = 0; dimension < shape.size(); ++dimension) {
+    const bool gone = !axis || static_cast<int>(dimension) == *axis;
+    if (!gone)
+      result.push_back(shape[dimension]);
+    else if (keep_dims)
+      result.push_back(1);
+  }
+  return to_extents(result);
 }
 
 DType result_type(const OperationInfo& info, DType promoted) {

@@ -4,7 +4,9 @@
 #include <array>
 #include <cstddef>
 #include <initializer_list>
+#include <optional>
 #include <span>
+#include <string>
 #include <vector>
 
 #include "kernbench/tl.h"
@@ -63,6 +65,8 @@ class TileOperands {
   OperandSlots slots_;
 };
 
+/// ValueError "tl::call: message", at `where`.
+[[noreturn]] void refuse(const Program& program, const char* call, const std::string& message, const tl::Where& where);
 /// ValueError unless `info` takes operands that promote to `type`.
 void check_accepted(const Program& program, const OperationInfo& info, DType type, const tl::Where& where);
 /// ValueError for f64, which exists on the host only.
@@ -76,6 +80,8 @@ inline int checked_axis(const Program& program, const char* call, int axis, cons
   return checked_axis(program, call, axis, shape, shape.size(), where);
 }
 
+/// `shape` without `axis`, which counts from 0, or without any when absent; with `keep_dims` extents of 1 stay.
+tl::Extents reduced_shape(const tl::Extents& shape, std::optional<int> axis, bool keep_dims);
 /// What `info` yields for operands that promote to `promoted`. REQUIRES: not `named` or `product`.
 DType result_type(const OperationInfo& info, DType promoted);
 

@@ -1,12 +1,12 @@
 // Lanes that meet each other: flip, gather, sort, histogram, and reductions and scans by a function.
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <bit>
 #include <string>
 #include <utility>
 #include <vector>
 
-#include "kernbench/error.h"
 #include "kernbench/tl.h"
 #include "numerics/operations.h"
 #include "tile/compute/tile_operands.h"
@@ -16,16 +16,13 @@ namespace kernbench::tl {
 
 using tile::OperationInfo;
 using tile::Program;
+using tile::refuse;
 using tile::StateRef;
 using tile::to_text;
 namespace operations = tile::operations;
 using Inputs = std::span<const numerics::Value>;
 
 namespace {
-
-[[noreturn]] void refuse(const Program& program, const char* call, const std::string& message, const Where& where) {
-  throw ValueError(fmt::format("tl::{}: {}", call, message), program.place(where));
-}
 
 /// A tile that is known to be the calling program's, with an axis of it counted from 0.
 struct Along {
@@ -87,7 +84,7 @@ Tile gather(const Tile& x, const Tile& index, int axis, Where where) {
   const auto& info = operations::kGather;
   const Along along("gather", x, axis, where);
   const auto& places = along.program.own(index, "gather", where);
-  if (!is_integer(places->dtype()) || places->dtype() == DType::boolean) {
+  if (!is_integer(places->dtype())) {
     refuse(along.program, "gather", fmt::format("indices are integers, not {}; cast them", name(places->dtype())),
            where);
   }
@@ -243,27 +240,15 @@ std::vector<Tile> closed(FuseScope& scope, std::vector<Tile> results) {
   return scope.close();
 }
 
-/// `shape` without `axis`, or with an extent of 1 there.
-Extents without(const Extents& shape, int axis, bool keep_dims) {
-  numerics::Shape result;
-  for (std::size_t d = 0; d < shape.size(); ++d) {
-    if (static_cast<int>(d) != axis)
-      result.push_back(shape[d]);
-    else if (keep_dims)
-      result.push_back(1);
-  }
-  return tile::to_extents(result);
-}
-
 }  // namespace
 
 std::vector<Tile> reduce(std::span<const Tile> tiles, std::optional<int> axis, const CombineTiles& combine,
                          bool keep_dims, const Where& where) {
   const Combination combination("reduce", tiles, combine, where);
   const Extents whole = tiles.front().shape();
-  const int along = axis ? combination.checked(*axis, whole) : 0;
-  Extents shape = axis ? without(whole, along, keep_dims) : Extents();
-  if (!axis && keep_dims) shape = Extents(std::vector<std::int64_t>(whole.size(), 1));
+  if (axis) axis = combination.checked(*axis, whole);
+  const int along = axis.value_or(0);
+  const Extents shape = tile::reduced_shape(whole, axis, keep_dims);
   FuseScope scope;
   std::vector<Tile> now(tiles.begin(), tiles.end());
   if (!axis)

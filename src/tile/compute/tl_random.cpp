@@ -3,7 +3,6 @@
 
 #include <utility>
 
-#include "kernbench/error.h"
 #include "kernbench/tl.h"
 #include "numerics/operations.h"
 #include "tile/compute/tile_operands.h"
@@ -28,7 +27,7 @@ Tile random_words(const OperationInfo& info, std::int64_t seed, const Tile& offs
   const auto& state = program.own(offset, info.kind, where);
   tile::check_accepted(program, info, state->dtype(), where);
   if (rounds < 1 || rounds > 16)
-    throw ValueError(fmt::format("tl::{}: {} rounds; valid are 1 to 16", info.kind, rounds), program.place(where));
+    tile::refuse(program, info.kind, fmt::format("{} rounds; valid are 1 to 16", rounds), where);
   const std::int64_t lanes = state->shape().numel();
   return tile::issue_vector_command(program,
                                     {.kind = info.kind,

@@ -14,19 +14,6 @@ using Inputs = std::span<const numerics::Value>;
 
 namespace {
 
-/// `shape` without `axis`, or without any when absent; with `keep_dims` extents of 1 stay in their place.
-Extents reduced_shape(const Extents& shape, std::optional<int> axis, bool keep_dims) {
-  numerics::Shape result;
-  for (std::size_t dimension = 0; dimension < shape.size(); ++dimension) {
-    const bool gone = !axis || static_cast<int>(dimension) == *axis;
-    if (!gone)
-      result.push_back(shape[dimension]);
-    else if (keep_dims)
-      result.push_back(1);
-  }
-  return tile::to_extents(result);
-}
-
 Tile reduce(const OperationInfo& info, ReduceOperation operation, const Tile& x, std::optional<int> axis,
             bool keep_dims, const Where& where) {
   auto& program = Program::current(info.kind, where);
@@ -39,7 +26,7 @@ Tile reduce(const OperationInfo& info, ReduceOperation operation, const Tile& x,
       {.kind = info.kind,
        .cost = info.cost,
        .dtype = dtype,
-       .shape = reduced_shape(state->shape(), axis, keep_dims),
+       .shape = tile::reduced_shape(state->shape(), axis, keep_dims),
        .inputs = {state},
        .compute =
            [operation, axis, keep_dims, dtype](numerics::Executor& executor, Inputs inputs) {

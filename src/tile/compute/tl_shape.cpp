@@ -6,7 +6,6 @@
 #include <utility>
 #include <vector>
 
-#include "kernbench/error.h"
 #include "kernbench/tl.h"
 #include "numerics/operations.h"
 #include "tile/compute/tile_operands.h"
@@ -23,11 +22,6 @@ namespace operations = tile::operations;
 using Inputs = std::span<const numerics::Value>;
 
 namespace {
-
-[[noreturn]] void fail(const Program& program, const OperationInfo& info, const std::string& message,
-                       const Where& where) {
-  throw ValueError(fmt::format("tl::{}: {}", info.kind, message), program.place(where));
-}
 
 /// A tile of the same elements in another shape. REQUIRES: equal numel.
 Tile reshaped(Program& program, const OperationInfo& info, const StateRef& state, const Extents& shape,
@@ -49,11 +43,12 @@ Extents completed_shape(const Program& program, const OperationInfo& info, Exten
   const bool positive = std::ranges::all_of(shape, [](std::int64_t extent) { return extent > 0; });
   if (positive && open < shape.size()) shape[open] = std::max<std::int64_t>(from.numel() / shape.numel(), 1);
   if (!positive || shape.numel() != from.numel()) {
-    fail(program, info,
-         fmt::format("a tile of shape {} has {} elements and cannot become {}; extents must be positive (one may be "
-                     "-1) and their product the same",
-                     to_text(from), from.numel(), to_text(wanted)),
-         where);
+    tile::refuse(
+        program, info.kind,
+        fmt::format("a tile of shape {} has {} elements and cannot become {}; extents must be positive (one may be "
+                    "-1) and their product the same",
+                    to_text(from), from.numel(), to_text(wanted)),
+        where);
   }
   return shape;
 }
@@ -77,8 +72,9 @@ std::vector<int> checked_order(const Program& program, const OperationInfo& info
     result.push_back(static_cast<int>(wrapped));
   }
   if (result.size() != order.size() || result.size() != shape.size()) {
-    fail(program, info,
-         fmt::format("order {} does not name each dimension of shape {} once", to_text(order), to_text(shape)), where);
+    tile::refuse(program, info.kind,
+                 fmt::format("order {} does not name each dimension of shape {} once", to_text(order), to_text(shape)),
+                 where);
   }
   return result;
 }
@@ -124,18 +120,18 @@ Extents joined_shape(const Program& program, const OperationInfo& info, const st
   for (std::size_t i = 1; i < states.size(); ++i) {
     const auto& other = *states[i];
     if (other.dtype() != first.dtype()) {
-      fail(program, info,
-           fmt::format("tiles of types {} and {} cannot be put together; cast one of them", name(first.dtype()),
-                       name(other.dtype())),
-           where);
+      tile::refuse(program, info.kind,
+                   fmt::format("tiles of types {} and {} cannot be put together; cast one of them", name(first.dtype()),
+                               name(other.dtype())),
+                   where);
     }
     Extents same = other.shape();
     if (same.size() == shape.size()) same[axis] = first.shape()[axis];
     if (!(same == first.shape())) {
-      fail(program, info,
-           fmt::format("shapes {} and {} must agree but for dimension {}", to_text(first.shape()),
-                       to_text(other.shape()), axis),
-           where);
+      tile::refuse(program, info.kind,
+                   fmt::format("shapes {} and {} must agree but for dimension {}", to_text(first.shape()),
+                               to_text(other.shape()), axis),
+                   where);
     }
     shape[axis] += other.shape()[axis];
   }
@@ -183,9 +179,10 @@ Tile trans(const Tile& x, Where where) {
   const auto& state = program.own(x, info.kind, where);
   const std::size_t rank = state->shape().size();
   if (rank < 2) {
-    fail(program, info,
-         fmt::format("a tile of shape {} has no two dimensions to swap; reshape it first", to_text(state->shape())),
-         where);
+    tile::refuse(
+        program, info.kind,
+        fmt::format("a tile of shape {} has no two dimensions to swap; reshape it first", to_text(state->shape())),
+        where);
   }
   Extents order = state->shape();
   for (std::size_t i = 0; i < rank; ++i) order[i] = static_cast<std::int64_t>(i);
@@ -201,11 +198,12 @@ Tile broadcast_to(const Tile& x, Extents shape, Where where) {
   const auto both = numerics::broadcast_shapes(to_shape(state->shape()), to_shape(shape));
   const bool positive = std::ranges::all_of(shape, [](std::int64_t extent) { return extent > 0; });
   if (!both || !positive || !(*both == to_shape(shape))) {
-    fail(program, info,
-         fmt::format("a tile of shape {} does not broadcast to {}: aligned on the right, its extents must be equal "
-                     "or 1",
-                     to_text(state->shape()), to_text(shape)),
-         where);
+    tile::refuse(
+        program, info.kind,
+        fmt::format("a tile of shape {} does not broadcast to {}: aligned on the right, its extents must be equal "
+                    "or 1",
+                    to_text(state->shape()), to_text(shape)),
+        where);
   }
   return moved(
       program, info, state->dtype(), shape, {state},
@@ -218,7 +216,7 @@ Tile broadcast_to(const Tile& x, Extents shape, Where where) {
 Tile cat(std::span<const Tile> tiles, int axis, Where where) {
   const auto& info = operations::kCat;
   auto& program = Program::current(info.kind, where);
-  if (tiles.empty()) fail(program, info, "no tiles were given", where);
+  if (tiles.empty()) tile::refuse(program, info.kind, "no tiles were given", where);
   std::vector<StateRef> states;
   states.reserve(tiles.size());
   for (const Tile& tile : tiles) states.push_back(program.own(tile, info.kind, where));
@@ -244,7 +242,8 @@ Tile join(const Tile& a, const Tile& b, Where where) {
   const DType dtype = operands.promoted();
   const Extents shape = operands.shape();
   if (shape.size() == Extents::kMaximumRank) {
-    fail(program, info, fmt::format("the result of tiles of shape {} has too many dimensions", to_text(shape)), where);
+    tile::refuse(program, info.kind,
+                 fmt::format("the result of tiles of shape {} has too many dimensions", to_text(shape)), where);
   }
   return moved(
       program, info, dtype, appended(shape, 2), operands.tiles(),
@@ -266,7 +265,8 @@ std::pair<Tile, Tile> split(const Tile& x, Where where) {
   const auto& state = program.own(x, info.kind, where);
   const std::size_t rank = state->shape().size();
   if (rank == 0 || state->shape()[rank - 1] != 2) {
-    fail(program, info, fmt::format("the last extent of shape {} must be 2", to_text(state->shape())), where);
+    tile::refuse(program, info.kind, fmt::format("the last extent of shape {} must be 2", to_text(state->shape())),
+                 where);
   }
   const Extents shape(state->shape().span().first(rank - 1));
   const auto half = [&](std::int64_t which) {

@@ -1,9 +1,8 @@
 // What Triton's standard library makes of other functions.
 #include <fmt/format.h>
 
-#include "kernbench/error.h"
 #include "kernbench/tl.h"
-#include "tile/program/program.h"
+#include "tile/compute/tile_operands.h"
 
 namespace kernbench::tl {
 
@@ -51,7 +50,7 @@ Tile umulhi(const Tile& a, const Tile& b, Where where) {
   for (const Tile* operand : {&a, &b}) {
     const DType type = program.own(*operand, "umulhi", where)->dtype();
     if (type == DType::i32) continue;
-    throw ValueError(fmt::format("tl::umulhi: an operand is {}; both must be i32", name(type)), program.place(where));
+    tile::refuse(program, "umulhi", fmt::format("an operand is {}; both must be i32", name(type)), where);
   }
   return fuse([&] {
     constexpr std::int64_t kLower = 0xFFFFFFFF;
