@@ -30,6 +30,7 @@ class Pool {
       if (free_[size_class] == nullptr) refill(size_class);
       Free* block = free_[size_class];
       free_[size_class] = block->next;
+      __builtin_prefetch(block->next, 1);  // what was given back long ago is in no cache any more
       return block;
     }
     void give_back(void* block, std::size_t bytes) noexcept {

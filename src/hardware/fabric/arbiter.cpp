@@ -21,7 +21,7 @@ inline std::size_t Arbiter::find(std::uint64_t port) const {
   return static_cast<std::size_t>(at - candidates_.begin());
 }
 
-void Arbiter::add(const Candidate& candidate) {
+void Arbiter::add_to_others(const Candidate& candidate) {
   const bool lane = is_lane(candidate.port);
   if (lane) [[unlikely]]
     lanes_ = true;

@@ -34,14 +34,6 @@ void ExactEngine::present_injection(TransferSlot slot) {
   if (head.bytes > 0) add_candidate(state_.transfer(slot).hops.front().server, head);
 }
 
-// ---- turns
-
-void ExactEngine::add_candidate(std::uint32_t server, const Candidate& candidate) {
-  Server& at = state_.servers[server];
-  at.arbiter.add(candidate);
-  take_turn_at(at, server, candidate.eligible());
-}
-
 // ---- service
 
 [[gnu::always_inline]] inline void ExactEngine::observe(std::uint32_t server, const Transfer& transfer, Time start,
@@ -192,6 +184,7 @@ void ExactEngine::serve(std::uint32_t server, Server& at, std::size_t index) {
     burst.hop += chosen.branch - burst.stage;
     burst.stage = chosen.branch;
   }
+  if (burst.hop->behind != nullptr) prefetch(burst.hop[1]);
   const Time could = std::max({burst.ready, at.free_at, chosen.since});
   const Service service = burst.hop->memory ? serve_memory(state_.transfer(burst.transfer), burst)
                                             : serve_plain(server, at, burst.transfer, Bytes(burst.bytes));
@@ -211,7 +204,7 @@ void ExactEngine::serve(std::uint32_t server, Server& at, std::size_t index) {
   }
   if (burst.stage > 0) {
     const Hop& from = burst.hop[-1];
-    return_room(from, {tail + state_.servers[from.server].latency, now - burst.ready, burst.bytes});
+    return_room(from, {tail + from.latency, now - burst.ready, burst.bytes});
   }
   advance_port(at, server, index);
   forward(at, burst, service.head, tail);
@@ -225,7 +218,7 @@ void ExactEngine::leave_fork(Server& at, std::size_t index, const QueuedBurst& b
   const Time now = state_.scheduler.now();
   at.arbiter.remove(index);
   Fork& fork = queue.fork;
-  fork.home = std::max(fork.home, tail + state_.servers[before.server].latency);
+  fork.home = std::max(fork.home, tail + before.latency);
   fork.waited = std::max(fork.waited, now - burst.ready);
   if (--fork.open > 0) return;
   return_room(before, {fork.home, fork.waited, burst.bytes});
@@ -271,7 +264,10 @@ void ExactEngine::prepare(Transfer& transfer) {
   transfer.hops.clear();
   const std::span<const TreeStage> tree = transfer.request.tree;
   for (std::size_t stage = 0; stage < route.size(); ++stage) {
-    Hop& hop = transfer.hops.emplace_back(Hop{route[stage].server.value, state_.is_memory(route[stage])});
+    Hop& hop = transfer.hops.emplace_back();
+    hop.server = route[stage].server.value;
+    hop.memory = state_.is_memory(route[stage]);
+    hop.latency = state_.servers[hop.server].latency;
     hop.in_tree = !tree.empty();
     if (hop.in_tree) {
       hop.next_branch = tree[stage].next_branch;

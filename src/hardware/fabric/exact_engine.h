@@ -75,10 +75,11 @@ class ExactEngine {
   void return_room(const Hop& before, const ReturningRoom& room);
   void advance_port(Server& at, std::uint32_t server, std::size_t index);
   void forward(Server& at, const QueuedBurst& burst, Time head, Time tail);
-  void run_on(QueuedBurst burst);
-  bool can_run_on(const QueuedBurst& burst);
+  void run_on(const QueuedBurst& forwarded);
+  bool can_run_on(const Hop& hop, std::int64_t bytes);
   Time serve_ahead(const QueuedBurst& burst, Server& at, Time start);
   void wait_in_queue(const QueuedBurst& burst);
+  void prefetch(const Hop& next) const;
   void ask(Buffer& queue, std::uint64_t port);
   void ask_all(Buffer& queue, std::uint64_t port);
   void leave_fork(Server& at, std::size_t index, const QueuedBurst& burst, Time tail);
@@ -127,12 +128,29 @@ class ExactEngine {
   turns_.set(server, at.agent, when);
 }
 
+[[gnu::always_inline]] inline void ExactEngine::add_candidate(std::uint32_t server, const Candidate& candidate) {
+  Server& at = state_.servers[server];
+  at.arbiter.add(candidate);
+  take_turn_at(at, server, candidate.eligible());
+}
+
 [[gnu::always_inline]] inline void ExactEngine::return_room(const Hop& before, const ReturningRoom& room) {
   before.behind->room.give(room);
   Server& at = state_.servers[before.server];
   // The one that is serving looks for its next turn afterwards.
   if (before.server == serving_ || at.arbiter.empty() || at.turn_at <= std::max(room.home, at.free_at)) return;
   take_turn_at(at, before.server, at.arbiter.earliest(at.free_at));
+}
+
+/// What is looked at when a burst goes on. A machine has thousands of servers and buffers.
+[[gnu::always_inline]] inline void ExactEngine::prefetch(const Hop& next) const {
+  const auto* const server = reinterpret_cast<const char*>(&state_.servers[next.server]);
+  __builtin_prefetch(server, 1);
+  __builtin_prefetch(server + 64, 1);
+  if (next.behind == nullptr) return;
+  const auto* const buffer = reinterpret_cast<const char*>(next.behind);
+  __builtin_prefetch(buffer, 1);
+  __builtin_prefetch(buffer + 64, 1);
 }
 
 }  // namespace kernbench::hardware::fabric

@@ -52,7 +52,7 @@ class Room {
   }
 
   /// Sends the room of a burst on its way back.
-  void give(ReturningRoom room) {
+  [[gnu::always_inline]] void give(ReturningRoom room) {
     room.bytes = std::min(room.bytes, buffer_);
     returning_.push_back(room);
     for (std::size_t i = returning_.size() - 1; i > 0 && returning_[i] < returning_[i - 1]; --i) {

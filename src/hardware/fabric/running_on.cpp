@@ -8,17 +8,17 @@ namespace kernbench::hardware::fabric {
 
 /// As long as all routes lead to a server through one queue, its bursts come one after the other in a known order, and
 /// each starts as soon as it and the server can. A burst that waits for room, or comes to a memory, waits for its turn.
-[[gnu::always_inline]] inline bool ExactEngine::can_run_on(const QueuedBurst& burst) {
-  const Hop& hop = *burst.hop;
-  if (hop.memory || !runs_on_ || hop.in_tree || !burst.hop[-1].behind->queue.empty()) return false;
+[[gnu::always_inline]] inline bool ExactEngine::can_run_on(const Hop& hop, std::int64_t bytes) {
+  const Hop& before = (&hop)[-1];
+  if (hop.memory || !runs_on_ || hop.in_tree || !before.behind->queue.empty()) return false;
   const Server& at = state_.servers[hop.server];
   if (!at.only_through_entry() || (is_responses(at.entry) && at.users > 1)) return false;
   if (hop.behind == nullptr) return true;
   hop.behind->room.settle(state_.scheduler.now());
-  return hop.behind->room.has(burst.bytes);
+  return hop.behind->room.has(bytes);
 }
 
-void ExactEngine::wait_in_queue(const QueuedBurst& burst) {
+[[gnu::always_inline]] inline void ExactEngine::wait_in_queue(const QueuedBurst& burst) {
   const Hop& before = burst.hop[-1];
   before.behind->queue.push_back(burst);
   if (before.behind->queue.size() == 1) ask(*before.behind, before.port);
@@ -40,8 +40,8 @@ void ExactEngine::ask(Buffer& queue, std::uint64_t port) {
 
 /// The head of a queue asks now: a server, or those that are behind a fork.
 void ExactEngine::ask_all(Buffer& queue, std::uint64_t port) {
+  if (const Hop& hop = *queue.queue.front().hop; !hop.forks) return add_candidate(hop.server, head_of(queue, port));
   const QueuedBurst head = queue.queue.front();
-  if (!head.hop->forks) return add_candidate(head.hop->server, head_of(queue, port));
   const Hop* const hops = head.hop - head.stage;
   queue.fork = Fork{};
   for (std::uint16_t stage = head.stage; stage != 0; stage = hops[stage].next_branch) {
@@ -88,8 +88,7 @@ void ExactEngine::release(std::uint32_t server, Server& at) {
   ahead.left_before = queue.left;
   if (burst.noted) {
     Transfer& transfer = state_.transfer(burst.transfer);
-    ahead.hop_before = transfer.request.log->hops[burst.stage];
-    ahead.watch_before = transfer.watches[burst.stage];
+    queue.ahead.add_note({transfer.request.log->hops[burst.stage], transfer.watches[burst.stage]});
     transfer.note(burst.stage, start, at.room_waits, RoomWaits(), start - burst.ready, Time());
   }
   const Time tail = ahead.tail;
@@ -100,28 +99,34 @@ void ExactEngine::release(std::uint32_t server, Server& at) {
   add(at.work, {ahead.service, Bytes(burst.bytes), 1});
   at.arbiter.served_ahead(before.port);
   if (hop.behind != nullptr) hop.behind->room.take_before(burst.bytes);
-  return_room(before, {tail + state_.servers[before.server].latency, start - burst.ready, burst.bytes});
+  return_room(before, {tail + before.latency, start - burst.ready, burst.bytes});
   return tail;
 }
 
-void ExactEngine::run_on(QueuedBurst burst) {
-  while (can_run_on(burst)) {
-    Server& at = state_.servers[burst.hop->server];
-    const Time start = std::max({burst.ready, at.free_at, burst.hop[-1].behind->left});
-    const Time tail = serve_ahead(burst, at, start);
-    burst.ready = start + at.latency;
-    burst.complete = tail + at.latency;
-    if (burst.hop->behind == nullptr) {
-      Transfer& transfer = state_.transfer(burst.transfer);
-      transfer.delivered = std::max(transfer.delivered, burst.complete);
-      transfer.unstarted_last -= burst.bytes;
-      if (transfer.unstarted_last == 0) state_.schedule_delivered(transfer, burst.transfer);
+/// Its fields stay in registers from server to server: what was stored a moment ago by halves is slow to load as one.
+void ExactEngine::run_on(const QueuedBurst& forwarded) {
+  const Hop* hop = forwarded.hop;
+  Time ready = forwarded.ready, complete = forwarded.complete;
+  const std::int64_t bytes = forwarded.bytes;
+  const TransferSlot slot = forwarded.transfer;
+  std::uint16_t stage = forwarded.stage;
+  const bool noted = forwarded.noted;
+  for (; can_run_on(*hop, bytes); ++hop, ++stage) {
+    if (hop->behind != nullptr) prefetch(hop[1]);
+    Server& at = state_.servers[hop->server];
+    const Time start = std::max({ready, at.free_at, hop[-1].behind->left});
+    const Time tail = serve_ahead({ready, complete, hop, bytes, slot, stage, noted}, at, start);
+    ready = start + hop->latency;
+    complete = tail + hop->latency;
+    if (hop->behind == nullptr) {
+      Transfer& transfer = state_.transfer(slot);
+      transfer.delivered = std::max(transfer.delivered, complete);
+      transfer.unstarted_last -= bytes;
+      if (transfer.unstarted_last == 0) state_.schedule_delivered(transfer, slot);
       return;
     }
-    ++burst.hop;
-    ++burst.stage;
   }
-  wait_in_queue(burst);
+  wait_in_queue({ready, complete, hop, bytes, slot, stage, noted});
 }
 
 /// The last burst that has run on out of a queue goes back to its front, without asking for a server.
@@ -144,8 +149,7 @@ void ExactEngine::take_back_last(Buffer& queue) {
     next.erase(next.size() - 1);
     hop.behind->room.untake(burst.bytes);
   }
-  before.behind->room.ungive(
-      {ahead.tail + state_.servers[before.server].latency, ahead.start - burst.ready, burst.bytes});
+  before.behind->room.ungive({ahead.tail + before.latency, ahead.start - burst.ready, burst.bytes});
   at.free_at = ahead.free_before;
   at.last_start = ahead.last_start_before;
   at.last_bytes = ahead.last_bytes_before;
@@ -154,8 +158,9 @@ void ExactEngine::take_back_last(Buffer& queue) {
   --at.work.bursts;
   at.arbiter.take_back(ahead.port_before);
   if (burst.noted) {
-    transfer.request.log->hops[burst.stage] = ahead.hop_before;
-    transfer.watches[burst.stage] = ahead.watch_before;
+    const AheadNote note = queue.ahead.take_last_note();
+    transfer.request.log->hops[burst.stage] = note.hop;
+    transfer.watches[burst.stage] = note.watch;
   }
   queue.left = ahead.left_before;
   queue.ahead.pop_back();

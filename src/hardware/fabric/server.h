@@ -29,12 +29,13 @@ struct Buffer;
 /// a route nothing else of its transfer is looked at.
 struct Hop {
   std::uint32_t server = 0;
-  bool memory = false;
-  bool forks = false;             // it is the first of several behind the same one
-  bool in_tree = false;           // of a multicast
+  bool memory : 1 = false;
+  bool forks : 1 = false;         // it is the first of several behind the same one
+  bool in_tree : 1 = false;       // of a multicast
+  std::uint16_t next_branch = 0;  // the next stage behind the same one; none: 0
   Buffer* behind = nullptr;       // none behind the last one
   std::uint64_t port = 0;         // what that buffer is to the next server
-  std::uint16_t next_branch = 0;  // the next stage behind the same one; none: 0
+  Time latency;                   // of the server
   inline Room* room() const;
 };
 
@@ -59,19 +60,22 @@ struct StageWatch {
 
 /// A burst that has run on: it was served ahead of time on a server that nothing can reach before it. Beside it what
 /// the server was before, until the burst starts: a newcomer may come from another side yet.
-struct AheadStart {
+struct alignas(64) AheadStart {
   QueuedBurst burst;
-  std::uint32_t server = 0;
   Time start;
+  std::uint32_t server = 0;
   Time tail;  // of the burst on the server
   Time service;
   Time free_before, last_start_before;
   Bytes last_bytes_before;
   std::uint64_t port_before = 0;
   Time left_before;  // of the queue in which the burst was
-  // With a log.
-  TransferLog::Hop hop_before;
-  StageWatch watch_before;
+};
+
+/// Likewise what the log of its transfer, if that is told of it, said of the stage.
+struct AheadNote {
+  TransferLog::Hop hop;
+  StageWatch watch;
 };
 
 /// The bursts that have run on out of a queue, in order. What is forgotten keeps its place for the next one.
@@ -84,14 +88,27 @@ class AheadStarts {
   AheadStart& back() { return starts_[size_ - 1]; }
   /// A new last one, to be filled. Those that have started before `now` are forgotten.
   AheadStart& add(Time now) {
-    while (!empty() && front().start < now) ++first_;
-    if (empty()) clear();
+    while (!empty() && front().start < now) {
+      if (front().burst.noted) notes_.pop_front();
+      ++first_;
+    }
+    if (empty()) first_ = size_ = 0;
     if (size_ == starts_.size() && first_ > size_ / 2) move_up();
     if (size_ == starts_.size()) starts_.resize(2 * size_ + 4);
     return starts_[size_++];
   }
   void pop_back() { --size_; }
-  void clear() { first_ = size_ = 0; }
+  void clear() {
+    first_ = size_ = 0;
+    notes_.clear();
+  }
+  /// Of a last one whose burst is noted.
+  void add_note(AheadNote note) { notes_.push_back(std::move(note)); }
+  AheadNote take_last_note() {
+    AheadNote note = notes_.back();
+    notes_.erase(notes_.size() - 1);
+    return note;
+  }
 
  private:
   void move_up() {
@@ -102,6 +119,7 @@ class AheadStarts {
 
   std::vector<AheadStart> starts_;
   std::size_t first_ = 0, size_ = 0;
+  Ring<AheadNote> notes_;  // of those whose bursts are noted, which are few
 };
 
 /// A server has a buffer for each traffic class, and one for each class of what goes from it into a group that is a
@@ -198,7 +216,11 @@ class Arbiter {
   std::size_t size() const { return candidates_.size(); }
   /// To be replaced by the next of the same port.
   Candidate& operator[](std::size_t index) { return candidates_[index]; }
-  void add(const Candidate& candidate);
+  [[gnu::always_inline]] void add(const Candidate& candidate) {
+    if (!candidates_.empty() || is_lane(candidate.port)) return add_to_others(candidate);
+    next_ = candidate.port <= last_port_ ? 1 : 0;
+    candidates_.push_back(candidate);
+  }
   void remove(std::size_t index) {
     candidates_.erase(candidates_.begin() + static_cast<std::ptrdiff_t>(index));
     if (index < next_) --next_;
@@ -248,6 +270,7 @@ class Arbiter {
   void remove_port(std::uint64_t port);
 
  private:
+  void add_to_others(const Candidate& candidate);
   std::size_t choose_among(Time now) const;
   Next next_among(Time free) const;
   Time earliest_among(Time soon) const;

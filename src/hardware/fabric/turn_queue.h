@@ -29,13 +29,14 @@ class TurnQueue {
     return is_early() ? early_.top() : first_.back();
   }
 
-  void push(sim::EventKey key, std::uint32_t payload) {
+  /// Field by field, here and where it leads: a key that was stored by halves a moment ago is slow to load as one.
+  [[gnu::always_inline]] void push(sim::EventKey key, std::uint32_t payload) {
     if (!in_buckets_) {
-      if (count_ < kMost) return insert_into_row({key, payload});
+      if (count_ < kMost) return insert_into_row(key.time, key.order, payload);
       leave_row();
     }
     ++size_;
-    place({key, payload});
+    place(key.time, key.order, payload);
   }
 
   /// REQUIRES: !empty(), and top() was called since the last push().
@@ -55,20 +56,26 @@ class TurnQueue {
   static constexpr std::size_t kNear = 16;   // of the first bucket, before which a turn is looked for a place
   static constexpr std::uint32_t kWidest = 40;
 
-  void insert_into_row(const Entry& entry) {
+  void insert_into_row(std::uint64_t time, std::uint64_t order, std::uint32_t payload) {
     std::size_t place = count_++;
-    for (; place > 0 && row_[place - 1].key < entry.key; --place) row_[place] = row_[place - 1];
-    row_[place] = entry;
+    for (; place > 0 && row_[place - 1].key < sim::EventKey{time, order}; --place) row_[place] = row_[place - 1];
+    set(row_[place], time, order, payload);
+  }
+  static void set(Entry& entry, std::uint64_t time, std::uint64_t order, std::uint32_t payload) {
+    entry.key.time = time;
+    entry.key.order = order;
+    entry.payload = payload;
   }
   void leave_row();
   void enter_row();
-  void place(const Entry& entry);
+  void place(std::uint64_t time, std::uint64_t order, std::uint32_t payload);
   void put_ahead(const Entry& entry);
-  void place_in_bucket(const Entry& entry) {
-    const std::size_t bucket = number_of(entry) % kBuckets;
-    buckets_[bucket].push_back(entry);
+  void place_in_bucket(std::uint64_t time, std::uint64_t order, std::uint32_t payload) {
+    const std::size_t bucket = number_of(time) % kBuckets;
+    set(buckets_[bucket].emplace_back(), time, order, payload);
     occupied_[bucket / kWord] |= std::uint64_t{1} << bucket % kWord;
   }
+  void place_in_bucket(const Entry& entry) { place_in_bucket(entry.key.time, entry.key.order, entry.payload); }
   bool is_early() { return !early_.empty() && (first_.empty() || early_.top().key < first_.back().key); }
   void take_first() {
     if (is_early()) {
@@ -81,7 +88,8 @@ class TurnQueue {
   void take_from_far();
   void spread(std::uint32_t width);
 
-  std::uint64_t number_of(const Entry& entry) const { return entry.key.time >> width_; }
+  std::uint64_t number_of(std::uint64_t time) const { return time >> width_; }
+  std::uint64_t number_of(const Entry& entry) const { return number_of(entry.key.time); }
 
   std::array<Entry, kMost> row_;  // the latest first
   std::size_t count_ = 0;
@@ -98,23 +106,24 @@ class TurnQueue {
   std::uint32_t far_pushes_ = 0;                            // twice as many, less the others
 };
 
-inline void TurnQueue::place(const Entry& entry) {
-  const std::uint64_t number = number_of(entry);
+inline void TurnQueue::place(std::uint64_t time, std::uint64_t order, std::uint32_t payload) {
+  const std::uint64_t number = number_of(time);
   if (number <= first_number_) {
+    const Entry entry{{time, order}, payload};
     std::size_t at = first_.size();
     const std::size_t least = at > kNear ? at - kNear : 0;
     while (at > least && first_[at - 1].key < entry.key) --at;
-    if (at > 0 && at == least) return early_.push(entry.key, entry.payload);
+    if (at > 0 && at == least) return early_.push(entry.key, payload);
     first_.insert(first_.begin() + static_cast<std::ptrdiff_t>(at), entry);
     return;
   }
   if (number - first_number_ >= kBuckets) {
-    far_.push(entry.key, entry.payload);
+    far_.push({time, order}, payload);
     far_pushes_ += 2;
     if (far_pushes_ > kBuckets / 2 && width_ < kWidest) spread(width_ + 2);
     return;
   }
-  place_in_bucket(entry);
+  place_in_bucket(time, order, payload);
   if (far_pushes_ > 0) --far_pushes_;
 }
 
