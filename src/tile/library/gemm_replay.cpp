@@ -1,7 +1,7 @@
 #include "tile/library/gemm_replay.h"
 
 #include <algorithm>
-#include <functional>
+#include <bit>
 #include <limits>
 
 #include "tile/library/gemm_units.h"
@@ -62,6 +62,8 @@ double GemmReplay::time(std::span<const GemmRange> ranges, const GemmBlock& bloc
                         double limit) {
   servers_.clear();
   transfers_.clear();
+  ended_.clear();
+  asking_ = {};
   issued_ = 0, half_ = end_ = stored_ = 0;
   tiles_ = tiles;
   finish_ = law_.finish(tiles);
@@ -84,12 +86,11 @@ double GemmReplay::time(std::span<const GemmRange> ranges, const GemmBlock& bloc
   burst_ = std::max(static_cast<double>(topology_.cube.noc.burst.count()), bytes / kMostBursts);
   for (std::uint32_t i = 0; i < programs_.size(); ++i)
     if (!programs_[i].steps.empty()) advance(i);
-  while (!transfers_.empty()) {
-    std::ranges::pop_heap(transfers_, std::greater{});
-    const Transfer transfer = transfers_.back();
-    transfers_.pop_back();
-    if (transfer.at > limit) return std::numeric_limits<double>::infinity();
-    move(transfer);
+  while (!asking_.empty()) {
+    const sim::EventQueue::Entry next = asking_.pop();
+    const auto now = std::bit_cast<double>(next.key.time);
+    if (now > limit) return std::numeric_limits<double>::infinity();
+    move(next.payload, now);
   }
   const auto all = static_cast<std::size_t>(law_.commands(block, tiles));
   double time = std::max(end_ + finish_, stored_);
@@ -163,7 +164,7 @@ void GemmReplay::load(std::uint32_t number, std::uint32_t index, GemmLegs& legs,
     if (part <= 0) continue;
     ++programs_[number].steps[index].missing;
     const std::uint32_t route = servers_.read(leg.owner, reader);
-    push({at + servers_.latency(route), issued_++, number, index, route, part * leg.bytes, &leg, false});
+    start({number, index, route, part * leg.bytes, &leg, false}, at + servers_.latency(route));
   }
 }
 
@@ -175,31 +176,42 @@ void GemmReplay::store(std::uint32_t number, std::uint32_t index, double at) {
   const OperandBox box{{batch, step.m, step.n}, {batch + 1, step.m + step.rows, step.n + step.columns}};
   for (const GemmLeg& leg : out_.of(box)) {
     const std::uint32_t route = servers_.write(pes_[number], leg.owner);
-    push({at + law_.before_store(tiles_), issued_++, number, index, route, leg.bytes, &leg, true});
+    start({number, index, route, leg.bytes, &leg, true}, at + law_.before_store(tiles_));
   }
 }
 
-void GemmReplay::push(const Transfer& transfer) {
-  transfers_.push_back(transfer);
-  std::ranges::push_heap(transfers_, std::greater{});
+void GemmReplay::start(const Transfer& transfer, double at) {
+  if (ended_.empty()) {
+    wait(static_cast<std::uint32_t>(transfers_.size()), at);
+    transfers_.push_back(transfer);
+    return;
+  }
+  wait(ended_.back(), at);
+  transfers_[ended_.back()] = transfer;
+  ended_.pop_back();
 }
 
-void GemmReplay::move(Transfer transfer) {
+/// The bits of numbers that are not negative are in the order of these.
+void GemmReplay::wait(std::uint32_t transfer, double at) {
+  asking_.push({std::bit_cast<std::uint64_t>(at), issued_++}, transfer);
+}
+
+void GemmReplay::move(std::uint32_t number, double now) {
+  Transfer& transfer = transfers_[number];
   const double bytes = std::min(transfer.bytes, burst_);
-  const auto passed = servers_.pass(transfer.route, transfer.at, bytes, *transfer.leg);
+  const auto passed = servers_.pass(transfer.route, now, bytes, *transfer.leg);
   transfer.bytes -= bytes;
-  if (transfer.bytes > 0) {
-    transfer.at = passed.next, transfer.order = issued_++;
-    return push(transfer);
-  }
+  if (transfer.bytes > 0) return wait(number, passed.next);
   const double end = passed.end + memory_;
+  ended_.push_back(number);
   if (transfer.store) {
     stored_ = std::max(stored_, end);
     return;
   }
-  Step& step = programs_[transfer.program].steps[transfer.step];
+  const std::uint32_t owner = transfer.program, index = transfer.step;
+  Step& step = programs_[owner].steps[index];
   step.arrived = std::max(step.arrived, end);
-  if (--step.missing == 0 && programs_[transfer.program].taken == transfer.step) advance(transfer.program);
+  if (--step.missing == 0 && programs_[owner].taken == index) advance(owner);
 }
 
 }  // namespace kernbench::tile::library

@@ -6,6 +6,7 @@
 #include <span>
 #include <vector>
 
+#include "sim/event_queue.h"
 #include "tile/library/gemm_estimate.h"
 #include "tile/library/gemm_legs.h"
 #include "tile/library/gemm_plan.h"
@@ -41,14 +42,11 @@ class GemmReplay {
   };
   /// What is left of one leg of a load.
   struct Transfer {
-    double at;  // ns: when its next burst asks the slice
-    std::uint64_t order;
     std::uint32_t program, step;
     std::uint32_t route;
     double bytes;  // left
     const GemmLeg* leg;
     bool store;
-    bool operator>(const Transfer& other) const { return at != other.at ? at > other.at : order > other.order; }
   };
 
   void make_steps(Program& program, const GemmTiles& tiles) const;
@@ -56,8 +54,9 @@ class GemmReplay {
   void load(std::uint32_t number, Program& program);
   void load(std::uint32_t number, std::uint32_t step, GemmLegs& legs, const OperandBox& box, double at);
   void store(std::uint32_t number, std::uint32_t index, double at);
-  void push(const Transfer& transfer);
-  void move(Transfer transfer);
+  void start(const Transfer& transfer, double at);
+  void wait(std::uint32_t transfer, double at);
+  void move(std::uint32_t number, double now);
 
   const GemmProblem& problem_;
   const topology::Topology& topology_;
@@ -66,7 +65,9 @@ class GemmReplay {
   GemmLegs a_, b_, out_;
   GemmServers servers_;
   std::vector<Program> programs_;
-  std::vector<Transfer> transfers_;  // a heap
+  std::vector<Transfer> transfers_;
+  std::vector<std::uint32_t> ended_;  // of these
+  sim::EventQueue asking_;            // the others, by the time at which the next burst asks the slice
   std::uint64_t issued_ = 0;
   GemmTiles tiles_;
   double issue_, memory_;  // ns
