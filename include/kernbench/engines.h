@@ -45,6 +45,6 @@ enum class VectorOperation : std::uint8_t {
 };
 
 /// Operand types that the GEMM engine tells apart.
-enum class GemmOperand : std::uint8_t { f8, i8, f16, bf16, f32, i32 };
+enum class GemmOperand : std::uint8_t { f4, f8, i8, f16, bf16, f32, i32 };
 
 }  // namespace kernbench

@@ -14,6 +14,7 @@
 #include "kernbench/tl/program.h"
 #include "kernbench/tl/queues.h"
 #include "kernbench/tl/random.h"
+#include "kernbench/tl/scaled.h"
 #include "kernbench/tl/shape.h"
 #include "kernbench/tl/standard.h"
 #include "kernbench/tl/types.h"

@@ -74,7 +74,7 @@ inline constexpr std::array<VectorOperationInfo, kVectorOperationCount> kVectorO
     {VectorOperation::sort, "sort", 3, "sort, topk: one group of lanes in one stage of a sorting network"},
 }};
 
-inline constexpr std::size_t kGemmOperandCount = 6;
+inline constexpr std::size_t kGemmOperandCount = 7;
 
 /// Accumulation steps for each cycle, as a fraction in lowest terms: 2, or 1/4.
 struct Rate {
@@ -94,8 +94,10 @@ struct GemmOperandInfo {
 };
 
 /// In the order of the enumeration. source of the factor of two: NVIDIA A100 and H100 data sheets, tensor cores: 8-bit
-/// operands at twice the rate of 16-bit ones. assumption: a 32-bit product is four passes through 16-bit multipliers.
+/// operands at twice the rate of 16-bit ones; NVIDIA B200 and AMD Instinct MI355X data sheets: 4-bit ones at twice that
+/// of 8-bit ones. assumption: a 32-bit product is four passes through 16-bit multipliers.
 inline constexpr std::array<GemmOperandInfo, kGemmOperandCount> kGemmOperands{{
+    {GemmOperand::f4, "f4", false, {4, 1}, "e2m1 of dot_scaled"},
     {GemmOperand::f8, "f8", false, {2, 1}, "f8e4m3 and f8e5m2"},
     {GemmOperand::i8, "i8", true, {2, 1}, "i8 and u8"},
     {GemmOperand::f16, "f16", false, {1, 1}, "f16"},

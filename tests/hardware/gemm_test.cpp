@@ -82,8 +82,8 @@ TEST(Systolic, SumsOfFoldsOfAnotherShapeAreAllBack) {
   const auto product = [](std::int64_t m, std::int64_t n, std::int64_t rows, std::int64_t columns) {
     return GemmWork{1, m, n, 20, topology::GemmOperand::f16, rows, columns};
   };
-  const auto next = [](const GemmWork& work, const GemmWork& next) {
-    return follow_cycles(array(16, 8), work, next, true);
+  const auto next = [](const GemmWork& work, const GemmWork& behind) {
+    return follow_cycles(array(16, 8), work, behind, true);
   };
   EXPECT_EQ(next(product(8, 16, 0, 0), product(8, 16, 4, 0)), 20 + 2 * 8 + 16 - 2);
   EXPECT_EQ(next(product(8, 16, 4, 0), product(8, 16, 0, 0)), 2 * 20 + 2 * 4 + 16 - 2);

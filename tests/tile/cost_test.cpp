@@ -239,6 +239,31 @@ TEST(TileCost, ProductsTakeTheArraysLawAtTheRateOfTheirType) {
   });
 }
 
+TEST(TileCost, ScaledProductsTakeTheRateOfTheWiderFormat) {
+  auto options = tiny();
+  options.overrides = {"pe.gemm.array=[16, 8]", "pe.tcm.bandwidth=100TB/s", "pe.gemm.rate.bf16=1/2"};
+  with_operands(options, [](const Operands&) {
+    const std::map<std::string, std::pair<DType, double>> formats{{"e2m1", {DType::u8, 4}},
+                                                                  {"e4m3", {DType::f8e4m3, 2}},
+                                                                  {"e5m2", {DType::f8e5m2, 2}},
+                                                                  {"fp16", {DType::f16, 1}},
+                                                                  {"bf16", {DType::bf16, 0.5}}};
+    const std::int64_t m = 20, k = 96, n = 17;
+    for (const auto& [left, l] : formats) {
+      for (const auto& [right, r] : formats) {
+        const auto a = tl::zeros({m, left == "e2m1" ? k / 2 : k}, l.first),
+                   b = tl::zeros({right == "e2m1" ? k / 2 : k, n}, r.first);
+        const auto stream = static_cast<std::int64_t>(std::ceil(static_cast<double>(k) / std::min(l.second, r.second)));
+        const std::int64_t cycles = 3 * 2 * stream + 2 * 8 + 16 - 2;
+        EXPECT_EQ(duration(tl::dot_scaled(a, {}, left, b, {}, right)), cycles * 1000) << left << " and " << right;
+        // Scales cost nothing.
+        const auto scales = tl::full({m, k / 32}, 120, DType::u8);
+        EXPECT_EQ(duration(tl::dot_scaled(a, scales, left, b, {}, right)), cycles * 1000) << left << " and " << right;
+      }
+    }
+  });
+}
+
 hardware::Timeline times_of(const tl::Tile& tile) {
   tile.state()->producer->done.wait();
   return tile.state()->producer->times;
@@ -268,9 +293,12 @@ TEST(TileCost, AProductOfWhatTheOneBeforeYieldsStartsWhenThatOneHasFinished) {
     expect_behind(sums, tl::dot(sums, b, sums));
     const auto others = tl::dot(a, b);
     expect_behind(others, tl::dot(a, others, others));
-    const auto viewed = tl::dot(a, b);
-    expect_behind(viewed,
-                  tl::dot(tl::reshape(a, {2, 4, 8}), tl::zeros({2, 8, 8}, DType::f32), tl::reshape(viewed, {2, 4, 8})));
+    for (const std::int64_t groups : {1, 2}) {  // folds of the same shape, and of another one
+      const tl::Extents left{groups, 8 / groups, 8};
+      const auto right = tl::zeros({groups, 8, 8}, DType::f32);
+      const auto viewed = tl::dot(a, b);
+      expect_behind(viewed, tl::dot(tl::reshape(a, left), right, tl::reshape(viewed, left)));
+    }
   });
 }
 

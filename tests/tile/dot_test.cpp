@@ -8,35 +8,6 @@
 namespace kernbench::tile_test::dot_test {
 namespace {
 
-/// Of a [.., m, k] and b [.., k, n]: the chain over k from the accumulator, rounded once.
-HostTile product(const HostTile& a, const HostTile& b, const HostTile* start, DType dtype) {
-  const bool batched = a.shape.size() == 3;
-  const std::int64_t m = a.shape[batched ? 1 : 0], k = a.shape.back(), n = b.shape.back();
-  HostTile result{dtype, a.shape, {}};
-  result.shape.back() = n;
-  for (std::int64_t i = 0; i < numel(result.shape); ++i) {
-    const std::int64_t group = i / (m * n), row = i / n % m, column = i % n;
-    Lane initial = start ? start->lanes[static_cast<std::size_t>(i)] : Lane{};
-    auto chain = static_cast<float>(initial.value);
-    auto whole = is_float(a.dtype) ? 0u : static_cast<std::uint32_t>(static_cast<std::int64_t>(initial.value));
-    bool valid = initial.valid;
-    for (std::int64_t p = 0; p < k; ++p) {
-      const Lane& x = a.lanes[static_cast<std::size_t>((group * m + row) * k + p)];
-      const Lane& y = b.lanes[static_cast<std::size_t>((group * k + p) * n + column)];
-      valid = valid && x.valid && y.valid;
-      if (is_float(a.dtype)) {
-        chain = std::fma(static_cast<float>(x.value), static_cast<float>(y.value), chain);
-      } else {
-        whole += static_cast<std::uint32_t>(static_cast<std::int64_t>(x.value)) *
-                 static_cast<std::uint32_t>(static_cast<std::int64_t>(y.value));
-      }
-    }
-    const Real value = is_float(a.dtype) ? round_to(chain, dtype) : static_cast<Real>(static_cast<std::int32_t>(whole));
-    result.lanes.push_back({value, valid});
-  }
-  return result;
-}
-
 struct Operands {
   Drawn a, b, start;
 };

@@ -69,6 +69,9 @@ TileFunction tile_function(const std::string& name);
 void expect_same(const tl::Tile& got, const HostTile& expected, const std::string& what);
 void expect_same(const HostTile& got, const HostTile& expected, const std::string& what);
 
+/// Of a [.., m, k] and b [.., k, n]: one chain over k from `start`, if any, for each element, rounded once to `dtype`.
+HostTile product(const HostTile& a, const HostTile& b, const HostTile* start, DType dtype);
+
 tl::Extents extents(const Sizes& sizes);
 
 /// The type and text of the error that ends a kernel which gets f32 tiles a [2, 3] and b [3, 4].

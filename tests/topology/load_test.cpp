@@ -185,7 +185,7 @@ TEST(BrokenTopology, ReportsAllProblemsInTheOrderOfTheFile) {
       "x.yaml:5:14: host.link.latency: expected a time such as 80ns, found \"600\", which has no unit (ps, ns, us, "
       "ms, s)\n"
       "x.yaml:37:5: cube.hbm.chanels: unknown key, did you mean \"channels\"?\n"
-      "x.yaml:73:12: pe.vector.lanes: must be at least 1, found \"0\"\n"
+      "x.yaml:74:12: pe.vector.lanes: must be at least 1, found \"0\"\n"
       "--set pe.clock=1s: pe.clock: expected a frequency such as 1GHz, found \"1s\", which is a time\n"
       "--set pe.contexts=none: pe.contexts: expected a whole number such as 32, found \"none\"");
 }

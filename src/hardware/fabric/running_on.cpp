@@ -88,7 +88,7 @@ void ExactEngine::release(std::uint32_t server, Server& at) {
   ahead.left_before = queue.left;
   if (burst.noted) {
     Transfer& transfer = state_.transfer(burst.transfer);
-    queue.ahead.add_note({transfer.request.log->hops[burst.stage], transfer.watches[burst.stage]});
+    queue.ahead.add_watch(transfer.watches[burst.stage]);
     transfer.note(burst.stage, start, at.room_waits, RoomWaits(), start - burst.ready, Time());
   }
   const Time tail = ahead.tail;
@@ -157,11 +157,7 @@ void ExactEngine::take_back_last(Buffer& queue) {
   at.work.bytes -= Bytes(burst.bytes);
   --at.work.bursts;
   at.arbiter.take_back(ahead.port_before);
-  if (burst.noted) {
-    const AheadNote note = queue.ahead.take_last_note();
-    transfer.request.log->hops[burst.stage] = note.hop;
-    transfer.watches[burst.stage] = note.watch;
-  }
+  if (burst.noted) transfer.watches[burst.stage] = queue.ahead.take_last_watch();
   queue.left = ahead.left_before;
   queue.ahead.pop_back();
   queue.queue.push_back(burst);

@@ -72,12 +72,6 @@ struct alignas(64) AheadStart {
   Time left_before;  // of the queue in which the burst was
 };
 
-/// Likewise what the log of its transfer, if that is told of it, said of the stage.
-struct AheadNote {
-  TransferLog::Hop hop;
-  StageWatch watch;
-};
-
 /// The bursts that have run on out of a queue, in order. What is forgotten keeps its place for the next one.
 class AheadStarts {
  public:
@@ -89,7 +83,7 @@ class AheadStarts {
   /// A new last one, to be filled. Those that have started before `now` are forgotten.
   AheadStart& add(Time now) {
     while (!empty() && front().start < now) {
-      if (front().burst.noted) notes_.pop_front();
+      if (front().burst.noted) watches_.pop_front();
       ++first_;
     }
     if (empty()) first_ = size_ = 0;
@@ -100,14 +94,15 @@ class AheadStarts {
   void pop_back() { --size_; }
   void clear() {
     first_ = size_ = 0;
-    notes_.clear();
+    watches_.clear();
   }
-  /// Of a last one whose burst is noted.
-  void add_note(AheadNote note) { notes_.push_back(std::move(note)); }
-  AheadNote take_last_note() {
-    AheadNote note = notes_.back();
-    notes_.erase(notes_.size() - 1);
-    return note;
+  /// What its transfer remembered of the stage before: of a last one whose burst is noted. (The log itself is told
+  /// again when the burst starts after all, which is no earlier.)
+  void add_watch(const StageWatch& watch) { watches_.push_back(watch); }
+  StageWatch take_last_watch() {
+    const StageWatch watch = watches_.back();
+    watches_.erase(watches_.size() - 1);
+    return watch;
   }
 
  private:
@@ -119,7 +114,7 @@ class AheadStarts {
 
   std::vector<AheadStart> starts_;
   std::size_t first_ = 0, size_ = 0;
-  Ring<AheadNote> notes_;  // of those whose bursts are noted, which are few
+  Ring<StageWatch> watches_;  // of those whose bursts are noted, which are few
 };
 
 /// A server has a buffer for each traffic class, and one for each class of what goes from it into a group that is a

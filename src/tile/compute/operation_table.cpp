@@ -115,10 +115,10 @@ std::span<const OperationInfo* const> operation_table() {
     for (const OperationInfo& row : functions()) {
       if (!row.call.empty()) rows.push_back(&row);
     }
-    rows.insert(rows.end(), {&kCast,        &kBitcast, &kSum,  &kMax,   &kMin,        &kArgmax,  &kArgmin,
-                             &kCumsum,      &kCumprod, &kSort, &kTopk,  &kHistogram,  &kRandint, &kRandint4x,
-                             &kDot,         &kReshape, &kView, &kRavel, &kExpandDims, &kPermute, &kTrans,
-                             &kBroadcastTo, &kCat,     &kJoin, &kSplit, &kFlip,       &kGather});
+    rows.insert(rows.end(), {&kCast,   &kBitcast,     &kSum,     &kMax,  &kMin,       &kArgmax,     &kArgmin,
+                             &kCumsum, &kCumprod,     &kSort,    &kTopk, &kHistogram, &kRandint,    &kRandint4x,
+                             &kDot,    &kDotScaled,   &kReshape, &kView, &kRavel,     &kExpandDims, &kPermute,
+                             &kTrans,  &kBroadcastTo, &kCat,     &kJoin, &kSplit,     &kFlip,       &kGather});
     return rows;
   }();
   return kTable;

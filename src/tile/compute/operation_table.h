@@ -203,6 +203,16 @@ inline constexpr OperationInfo kDot{"dot",
                                     ResultType::product,
                                     "one chain of f32 fused multiply-adds over k, rounded once; integers wrap in i32"};
 
+inline constexpr OperationInfo kDotScaled{"dot_scaled",
+                                          "dot_scaled(lhs, lhs_scale, lhs_format, rhs, rhs_scale, rhs_format, "
+                                          "accumulator, options)",
+                                          Runs::gemm,
+                                          VectorOperation::fma,
+                                          Accepts::any,
+                                          ResultShape::product,
+                                          ResultType::product,
+                                          "dot in f32 of the operands times their scales"};
+
 inline constexpr auto kReshape = view_of("reshape", "reshape(x, shape)", ResultType::same, "one extent may be -1");
 inline constexpr auto kView = view_of("view", "view(x, shape)", ResultType::same, "as reshape");
 inline constexpr auto kRavel = view_of("ravel", "ravel(x)", ResultType::same, "one dimension, in row-major order");

@@ -1,34 +1,24 @@
-// The matrix product of the tile language, on the GEMM engine.
+// The matrix products of the tile language, on the GEMM engine.
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <string>
 
 #include "kernbench/error.h"
 #include "kernbench/tl.h"
 #include "numerics/operations.h"
 #include "tile/compute/engine_work.h"
+#include "tile/compute/product.h"
 #include "tile/compute/tile_operands.h"
 #include "tile/program/conversion.h"
 
-namespace kernbench::tl {
+namespace kernbench::tile {
 
-using tile::KernelCommand;
-using tile::Program;
-using tile::StateRef;
-using tile::to_text;
+void ProductCall::fail(const std::string& message) const {
+  refuse(program, name, message, where);
+}
 
-namespace {
-
-struct DotCall {
-  const Program& program;
-  const Where& where;
-
-  [[noreturn]] void fail(const std::string& message) const {
-    throw ValueError("tl::dot: " + message, program.place(where));
-  }
-};
-
-hardware::GemmWork checked_work(const DotCall& call, const Extents& a, const Extents& b) {
+hardware::GemmWork product_of(const ProductCall& call, const tl::Extents& a, const tl::Extents& b) {
   const bool batched = a.size() == 3;
   if ((a.size() != 2 && !batched) || b.size() != a.size()) {
     call.fail(fmt::format("operands must both be two-dimensional, or both three-dimensional (batched), got {} and {}",
@@ -45,8 +35,47 @@ hardware::GemmWork checked_work(const DotCall& call, const Extents& a, const Ext
   return {.batch = batched ? a[0] : 1, .m = a[row], .n = b[row + 1], .k = b[row]};
 }
 
+void set_fold(const ProductCall& call, hardware::GemmWork& work, const tl::Fold& fold) {
+  if (fold.rows < 0 || fold.columns < 0) {
+    call.fail(fmt::format("fold is {} x {}; rows and columns must be positive, or 0 for all that the array has",
+                          fold.rows, fold.columns));
+  }
+  work.fold_rows = fold.rows, work.fold_columns = fold.columns;
+}
+
+void check_accumulator(const ProductCall& call, const TileState& addend, const tl::Extents& shape, DType operands) {
+  if (!(addend.shape() == shape)) {
+    call.fail(fmt::format("the accumulator has shape {}, the product {}", to_text(addend.shape()), to_text(shape)));
+  }
+  if (is_integer(operands) ? addend.dtype() != DType::i32 : !is_floating_point(addend.dtype())) {
+    call.fail(fmt::format("the accumulator's type {} does not fit operands of type {}", name(addend.dtype()),
+                          name(operands)));
+  }
+}
+
+const hardware::Command* continues(const TileState& addend, std::initializer_list<const TileState*> operands) {
+  if (!addend.producer || addend.producer->done.is_set()) return nullptr;
+  const auto uses = [&](const TileState* operand) {
+    return operand != nullptr && operand->producer == addend.producer;
+  };
+  if (std::ranges::any_of(operands, uses)) return nullptr;
+  const auto& producer = static_cast<const KernelCommand&>(*addend.producer);
+  return producer.makes_tile == addend.number() ? &producer : nullptr;
+}
+
+}  // namespace kernbench::tile
+
+namespace kernbench::tl {
+
+using tile::KernelCommand;
+using tile::ProductCall;
+using tile::Program;
+using tile::StateRef;
+
+namespace {
+
 /// ValueError unless the operands' types go together and can accumulate into `dtype`.
-void check_types(const DotCall& call, DType a, DType b, DType dtype) {
+void check_types(const ProductCall& call, DType a, DType b, DType dtype) {
   if (a != b && !(is_float8(a) && is_float8(b))) {
     call.fail(fmt::format("operand types differ: {} and {}; cast one of them", name(a), name(b)));
   }
@@ -58,17 +87,6 @@ void check_types(const DotCall& call, DType a, DType b, DType dtype) {
   }
 }
 
-bool uses(const tile::TileState& operand, const tile::TileState& other) {
-  return operand.producer == other.producer;
-}
-
-/// The command that computes all of a tile, if it has not finished.
-const hardware::Command* under_way(const tile::TileState& tile) {
-  if (!tile.producer || tile.producer->done.is_set()) return nullptr;
-  const auto& producer = static_cast<const KernelCommand&>(*tile.producer);
-  return producer.makes_tile == tile.number() ? &producer : nullptr;
-}
-
 }  // namespace
 
 Tile dot(const Tile& a, const Tile& b, const Tile& accumulator, std::optional<DType> out_dtype, Fold fold,
@@ -76,31 +94,21 @@ Tile dot(const Tile& a, const Tile& b, const Tile& accumulator, std::optional<DT
   auto& program = Program::current("dot", where);
   const StateRef& left = program.own(a, "dot", where);
   const StateRef& right = program.own(b, "dot", where);
-  const DotCall call{program, where};
-  auto work = checked_work(call, left->shape(), right->shape());
+  const ProductCall call{program, "dot", where};
+  auto work = tile::product_of(call, left->shape(), right->shape());
   const bool integer = is_integer(left->dtype());
   const DType dtype = out_dtype.value_or(integer ? DType::i32 : DType::f32);
   tile::check_device_type(program, "dot", dtype, where);
   check_types(call, left->dtype(), right->dtype(), dtype);
   work.operand = tile::gemm_operand(left->dtype());
-  if (fold.rows < 0 || fold.columns < 0) {
-    call.fail(fmt::format("fold is {} x {}; rows and columns must be positive, or 0 for all that the array has",
-                          fold.rows, fold.columns));
-  }
-  work.fold_rows = fold.rows, work.fold_columns = fold.columns;
+  tile::set_fold(call, work, fold);
   Extents shape = left->shape();
   shape[shape.size() - 1] = work.n;
   const StateRef addend = accumulator.defined() ? program.own(accumulator, "dot", where) : nullptr;
-  if (addend && !(addend->shape() == shape)) {
-    call.fail(fmt::format("the accumulator has shape {}, the product {}", to_text(addend->shape()), to_text(shape)));
-  }
-  if (addend && (integer ? addend->dtype() != DType::i32 : !is_floating_point(addend->dtype()))) {
-    call.fail(fmt::format("the accumulator's type {} does not fit operands of type {}", name(addend->dtype()),
-                          name(left->dtype())));
-  }
+  if (addend) tile::check_accumulator(call, *addend, shape, left->dtype());
   const auto result = program.new_tile(dtype, shape, "dot", where);
   const auto command = program.new_command(work, "dot", result, {left.get(), right.get(), addend.get()});
-  if (addend && !uses(*left, *addend) && !uses(*right, *addend)) command->adds_to = under_way(*addend);
+  if (addend) command->adds_to = tile::continues(*addend, {left.get(), right.get()});
   command->take_effect = [value = result->value(), x = left->value(), y = right->value(),
                           start = addend ? addend->value() : nullptr, dtype](KernelCommand& mine) {
     value->bind(numerics::dot(mine.program->environment().executor, x->value, y->value,
