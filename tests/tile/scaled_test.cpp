@@ -5,9 +5,13 @@
 #include <cmath>
 #include <limits>
 #include <optional>
+#include <random>
 #include <string>
+#include <tuple>
+#include <vector>
 
 #include "harness.h"
+#include "kernbench/torch/mx.h"
 
 namespace kernbench::tile_test::scaled_test {
 namespace {
@@ -156,6 +160,81 @@ TEST(TileDotScaled, EveryElementAndScaleHasItsValue) {
     for (std::int64_t byte = 0; byte < 256; ++byte)
       EXPECT_TRUE(same(scales.lanes[static_cast<std::size_t>(byte)].value, e8m0(byte))) << byte;
   });
+}
+
+/// Of all sizes, with infinities, NaN, both zeros, numbers half way between two of e2m1 and below the normal ones.
+std::vector<float> numbers_of_all_kinds(std::size_t count, std::mt19937& random) {
+  const float special[]{0.0F,   -0.0F,  0.25F,  0.75F,  1.25F,   1.75F, 2.5F,     -3.5F,     5.0F, -6.0F,
+                        464.0F, 1e-44F, -3e38F, 1e-38F, 61440.F, 1.0F,  INFINITY, -INFINITY, NAN};
+  std::vector<float> numbers;
+  for (std::size_t i = 0; i < count; ++i) {
+    const std::size_t block = i / 32;
+    const int size = static_cast<int>(block * 37 % 250) - 125;
+    const float number =
+        std::ldexp(static_cast<float>(random() % 2001) - 1000, size / static_cast<int>(1 + block % 5) - 9);
+    // Some blocks have what is not finite; most have not.
+    numbers.push_back(random() % 6 == 0 ? special[random() % (block % 7 == 3 ? 19 : 16)] : number);
+  }
+  return numbers;
+}
+
+TEST(TileToMx, HasTheBitsThatTheHostMakes) {
+  const auto result = try_simulate(tiny(), [] {
+    std::mt19937 random(9);
+    for (const DType type : {DType::f32, DType::bf16, DType::f16}) {
+      const auto x = torch::tensor(numbers_of_all_kinds(std::size_t{40} * 96, random)).view({5, 8, 96}).to(type);
+      for (const auto& [format, dtype, columns] :
+           {std::tuple{"e2m1", DType::u8, 48}, std::tuple{"e4m3", DType::f8e4m3, 96},
+            std::tuple{"e5m2", DType::f8e5m2, 96}}) {
+        const auto elements = torch::empty({5, 8, columns}, one_pe(dtype));
+        const auto scales = torch::empty({5, 8, 3}, one_pe(DType::u8));
+        torch::launch(
+            "narrow",
+            [format = format](tl::In in, tl::Tensor out, tl::Tensor out_scales) {
+              const auto [codes, powers] = tl::to_mx(tl::load(in, {0, 0, 0}, in.shape()), format);
+              tl::store(out, {0, 0, 0}, codes);
+              tl::store(out_scales, {0, 0, 0}, powers);
+            },
+            x.to(one_pe(type)), elements, scales);
+        const auto [expected, expected_scales] = torch::ahbm::to_mx(x, format);
+        EXPECT_TRUE(torch::equal(scales.cpu(), expected_scales)) << format << " of " << name(type);
+        const auto got = elements.cpu();
+        const auto* const a = static_cast<const std::uint8_t*>(got.data_ptr());
+        const auto* const b = static_cast<const std::uint8_t*>(expected.data_ptr());
+        for (std::int64_t i = 0; i < got.numel(); ++i)
+          ASSERT_EQ(int{a[i]}, int{b[i]}) << format << " of " << name(type) << ", byte " << i;
+      }
+    }
+  });
+  EXPECT_FALSE(result.error) << result.error->message;
+}
+
+TEST(TileToMx, ABlockIsInvalidWhereOneOfItsLanesIs) {
+  run_cases(73, [](Bench& bench) {
+    const Drawn x = bench.draw(DType::f32, {4, 64}, Numbers::small, false);
+    const tl::Tile one = tl::full({1}, 1, DType::i32);
+    const tl::Tile bad = one >> 40;  // a shift by too much
+    const tl::Tile lanes = tl::arange(0, 64) + tl::expand_dims(tl::arange(0, 4), 1) * 64;
+    const tl::Tile mixed = tl::where(lanes == 100, tl::cast(bad, DType::f32), x.tile);  // of row 1, in block 1
+    const auto [elements, scales] = tl::to_mx(mixed, "e4m3");
+    const HostTile e = look_at(elements), s = look_at(scales);
+    for (std::size_t i = 0; i < 256; ++i) EXPECT_EQ(e.lanes[i].valid, i / 32 != 3) << i;
+    for (std::size_t i = 0; i < 8; ++i) EXPECT_EQ(s.lanes[i].valid, i != 3) << i;
+  });
+}
+
+TEST(TileToMx, RefusesWhatHasNoBlocks) {
+  const auto says = [](const std::string& text) { return HasSubstr("ValueError: tl::to_mx: " + text); };
+  EXPECT_THAT(kernel_error([](tl::Tile a, tl::Tile) { tl::to_mx(a, "e4m3"); }),
+              says("a tile of shape [2, 3] has no blocks of 32 along its last dimension, of 7 at most"));
+  EXPECT_THAT(kernel_error([](tl::Tile, tl::Tile) { tl::to_mx(tl::zeros({2, 32}, DType::f32), "fp16"); }),
+              says("the format is \"fp16\"; it must be e2m1, e4m3 or e5m2"));
+  EXPECT_THAT(kernel_error([](tl::Tile, tl::Tile) { tl::to_mx(tl::zeros({2, 32}, DType::i32), "e4m3"); }),
+              says("takes floats, but got i32"));
+  EXPECT_THAT(
+      kernel_error([](tl::Tile, tl::Tile) { tl::to_mx(tl::zeros({1, 1, 1, 1, 1, 1, 1, 32}, DType::f32), "e4m3"); }),
+      says("a tile of shape [1, 1, 1, 1, 1, 1, 1, 32] has no blocks"));
+  EXPECT_THAT(kernel_error([](tl::Tile, tl::Tile) { tl::to_mx({}, "e4m3"); }), HasSubstr("tl::to_mx"));
 }
 
 TEST(TileDotScaled, RefusesWhatDoesNotFitTogether) {

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <string_view>
+#include <utility>
 
 #include "kernbench/tl/types.h"
 
@@ -27,5 +28,11 @@ struct DotScaledOptions {
 Tile dot_scaled(const Tile& lhs, const Tile& lhs_scale, std::string_view lhs_format, const Tile& rhs,
                 const Tile& rhs_scale, std::string_view rhs_format, const Tile& accumulator = {},
                 const DotScaledOptions& options = {}, Where where = Where::current());
+
+/// A tile of floats [.., k] in blocks of 32 as (elements, scales): e4m3, e5m2 [.., k], or u8 [.., k / 2] of e2m1, and
+/// u8 [.., k / 32]; with the bits of torch::ahbm::to_mx (kernbench/torch/mx.h), which says the rule. One fused command
+/// of the vector engine. All of a block depends on all of its lanes. ValueError for another format, types other than
+/// floats, more than seven dimensions, and a k that 32 does not divide.
+std::pair<Tile, Tile> to_mx(const Tile& x, std::string_view format, Where where = Where::current());
 
 }  // namespace kernbench::tl

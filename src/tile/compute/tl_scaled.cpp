@@ -2,8 +2,11 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <initializer_list>
+#include <span>
 #include <string_view>
 #include <utility>
+#include <vector>
 
 #include "kernbench/tl.h"
 #include "numerics/operations.h"
@@ -159,6 +162,69 @@ Tile dot_scaled(const Tile& lhs, const Tile& lhs_scale, std::string_view lhs_for
   };
   program.issue(command);
   return Tile(result);
+}
+
+namespace {
+
+/// The codes of numbers that have been divided by their scales: the magnitudes 0, 0.5, 1, 1.5, 2, 3, 4, 6 in this
+/// order. Half way between two of them the even code is taken.
+Tile e2m1_codes(const Tile& x) {
+  const Tile size = abs(x);
+  const auto beyond = [&](float half_way, bool even_above) {
+    return cast(even_above ? size >= half_way : size > half_way, DType::i32);
+  };
+  const Tile code = beyond(0.25F, false) + beyond(0.75F, true) + beyond(1.25F, false) + beyond(1.75F, true) +
+                    beyond(2.5F, false) + beyond(3.5F, true) + beyond(5, false);
+  return code | (bitcast(x, DType::i32) >> 28 & 8);
+}
+
+struct MxFormat {
+  ScaledFormat format;
+  int largest_exponent;
+};
+
+MxFormat mx_format(const ProductCall& call, std::string_view name) {
+  constexpr MxFormat kFormats[]{{ScaledFormat::e2m1, 2}, {ScaledFormat::e4m3, 8}, {ScaledFormat::e5m2, 15}};
+  const auto format = numerics::scaled_format(name);
+  for (const MxFormat& known : kFormats)
+    if (format == known.format) return known;
+  call.fail(fmt::format("the format is \"{}\"; it must be e2m1, e4m3 or e5m2", name));
+}
+
+}  // namespace
+
+std::pair<Tile, Tile> to_mx(const Tile& x, std::string_view format, Where where) {
+  constexpr std::int64_t kBlock = numerics::scale_block(DType::u8);
+  constexpr int kMantissa = 23, kNotFinite = 255, kLargestPower = 254;
+  auto& program = Program::current("to_mx", where);
+  const StateRef& state = program.own(x, "to_mx", where);
+  const ProductCall call{program, "to_mx", where};
+  const MxFormat how = mx_format(call, format);
+  const Extents& shape = state->shape();
+  const std::int64_t k = shape.empty() ? 0 : shape[shape.size() - 1];
+  if (!is_floating_point(state->dtype())) call.fail(fmt::format("takes floats, but got {}", name(state->dtype())));
+  if (k == 0 || k % kBlock != 0 || shape.size() == Extents::kMaximumRank) {
+    call.fail(fmt::format("a tile of shape {} has no blocks of {} along its last dimension, of {} at most",
+                          to_text(shape), kBlock, Extents::kMaximumRank - 1));
+  }
+  const auto with_last = [&](std::initializer_list<std::int64_t> last) {
+    std::vector<std::int64_t> extents(shape.begin(), shape.end() - 1);
+    extents.insert(extents.end(), last);
+    return Extents(std::span<const std::int64_t>(extents));
+  };
+  return fuse([&] {
+    const Tile blocks = reshape(cast(x, DType::f32), with_last({k / kBlock, kBlock}));
+    // Of the bits, infinities and NaN have the largest exponent of all.
+    const Tile exponent = max(bitcast(blocks, DType::i32) & 0x7FFFFFFF, -1, true) >> kMantissa;
+    const Tile finite = exponent < kNotFinite;
+    const Tile scale = tl::where(finite, maximum(exponent - how.largest_exponent, 0), kNotFinite);
+    const Tile inverse = bitcast((kLargestPower - scale) << kMantissa, DType::f32);
+    const Tile scaled = reshape(tl::where(finite, blocks * inverse, 0), shape);
+    const Tile scales = cast(reshape(scale, with_last({k / kBlock})), DType::u8);
+    if (how.format != ScaledFormat::e2m1) return std::pair{cast(scaled, own_type(how.format)), scales};
+    const auto [first, second] = split(reshape(e2m1_codes(scaled), with_last({k / 2, 2})));
+    return std::pair{cast(first | second << 4, DType::u8), scales};
+  });
 }
 
 }  // namespace kernbench::tl
