@@ -38,6 +38,7 @@ class Ring {
   const T& front() const { return slots_[head_]; }
   T& back() { return (*this)[size_ - std::size_t{1}]; }
   const T& back() const { return (*this)[size_ - std::size_t{1}]; }
+  // Inlined, so that an element whose fields are in registers goes from there to its slot.
   [[gnu::always_inline]] void push_back(T element) {
     if (size_ == capacity_) grow();
     (*this)[size_++] = std::move(element);

@@ -51,7 +51,7 @@ class Room {
     return waited;
   }
 
-  /// Sends the room of a burst on its way back.
+  /// Sends the room of a burst on its way back. (Inlined for its argument, as Ring::push_back.)
   [[gnu::always_inline]] void give(ReturningRoom room) {
     room.bytes = std::min(room.bytes, buffer_);
     returning_.push_back(room);
