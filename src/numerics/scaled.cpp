@@ -59,8 +59,7 @@ struct ScaledElementsTask {
 
   Place place_of(std::int64_t g, std::int64_t i, std::int64_t j, std::int64_t high, std::int64_t wide) const {
     if (!how.packed_along_k) return {(g * high + i) * wide + j, false};
-    const bool along_columns = *how.packed_along_k == how.rows_first;
-    if (along_columns) return {((g * high + i) * wide + j) / 2, j % 2 == 1};
+    if (how.packed_along_columns()) return {((g * high + i) * wide + j) / 2, j % 2 == 1};
     return {(g * (high / 2) + i / 2) * wide + j, i % 2 == 1};
   }
 
@@ -113,10 +112,7 @@ std::optional<ScaledFormat> scaled_format(std::string_view name) {
 Value scaled_elements(Executor& executor, const Value& x, const Value& scales, const ScaledOperand& operand) {
   Shape shape = x.shape();
   assert(shape.rank() >= 2 && operand.packed_along_k.has_value() == (operand.format == ScaledFormat::e2m1));
-  if (operand.packed_along_k) {
-    const bool along_columns = *operand.packed_along_k == operand.rows_first;
-    shape[shape.rank() - (along_columns ? 1 : 2)] *= 2;
-  }
+  if (operand.packed_along_k) shape[shape.rank() - (operand.packed_along_columns() ? 1 : 2)] *= 2;
   if (left_out(executor, DType::f32, {&x, &scales})) return without_data(DType::f32, shape);
   std::optional<Operand> factors;
   if (scales.defined()) factors.emplace(scales);

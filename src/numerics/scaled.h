@@ -13,12 +13,26 @@ namespace kernbench::numerics {
 enum class ScaledFormat : std::uint8_t { e2m1, e4m3, e5m2, bf16, fp16 };
 /// None for another name.
 std::optional<ScaledFormat> scaled_format(std::string_view name);
+/// Of a tensor of such elements; two of e2m1 lie in a u8.
+constexpr DType element_type(ScaledFormat format) {
+  constexpr DType kTypes[]{DType::u8, DType::f8e4m3, DType::f8e5m2, DType::bf16, DType::f16};
+  return kTypes[static_cast<int>(format)];
+}
+/// The largest exponent of the elements of an MX format; none of bf16 and fp16, which are no such formats.
+constexpr std::optional<int> largest_exponent(ScaledFormat format) {
+  constexpr int kExponents[]{2, 8, 15};
+  if (format > ScaledFormat::e5m2) return {};
+  return kExponents[static_cast<int>(format)];
+}
 
 /// One operand of a product: [rows, k] or [k, rows], or a batch of these.
 struct ScaledOperand {
   ScaledFormat format = ScaledFormat::e4m3;
   bool rows_first = true;                // [rows, k]
   std::optional<bool> packed_along_k{};  // of e2m1: two elements in a byte, along k or along the rows
+
+  /// REQUIRES: packed.
+  bool packed_along_columns() const { return *packed_along_k == rows_first; }
 };
 
 /// The operand's elements as f32 of its whole shape, each multiplied with its scale, which is exact unless it leaves

@@ -6,13 +6,13 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdint>
-#include <limits>
 #include <vector>
 
 #include "kernbench/float4.h"
 #include "kernbench/float8.h"
 #include "kernbench/torch/factories.h"
 #include "kernbench/torch/operations.h"
+#include "numerics/scaled.h"
 #include "tensor/functions/dispatch.h"
 #include "tensor/host_call.h"
 
@@ -20,7 +20,10 @@ namespace kernbench::torch::ahbm {
 
 namespace {
 
-constexpr std::int64_t kBlock = 32;
+using numerics::largest_exponent;
+using numerics::ScaledFormat;
+
+constexpr std::int64_t kBlock = numerics::scale_block(kByte);
 
 /// One of the formats of elements.
 struct MxFormat {
@@ -31,11 +34,14 @@ struct MxFormat {
   float (*value)(std::uint8_t code);
 };
 
-constexpr MxFormat kE2m1{kByte, 2, 2, [](float value) { return float4_e2m1(value).bits; },
+constexpr MxFormat kE2m1{kByte, 2, *largest_exponent(ScaledFormat::e2m1),
+                         [](float value) { return float4_e2m1(value).bits; },
                          [](std::uint8_t code) { return static_cast<float>(float4_e2m1::from_bits(code)); }};
-constexpr MxFormat kE4m3{kFloat8_e4m3fn, 1, 8, [](float value) { return float8_e4m3(value).bits; },
+constexpr MxFormat kE4m3{kFloat8_e4m3fn, 1, *largest_exponent(ScaledFormat::e4m3),
+                         [](float value) { return float8_e4m3(value).bits; },
                          [](std::uint8_t code) { return static_cast<float>(float8_e4m3::from_bits(code)); }};
-constexpr MxFormat kE5m2{kFloat8_e5m2, 1, 15, [](float value) { return float8_e5m2(value).bits; },
+constexpr MxFormat kE5m2{kFloat8_e5m2, 1, *largest_exponent(ScaledFormat::e5m2),
+                         [](float value) { return float8_e5m2(value).bits; },
                          [](std::uint8_t code) { return static_cast<float>(float8_e5m2::from_bits(code)); }};
 
 const MxFormat& format_of(const char* call, std::string_view name) {
@@ -64,14 +70,14 @@ std::uint8_t scale_of(float largest, const MxFormat& format) {
   return static_cast<std::uint8_t>(std::clamp(std::ilogb(largest) - format.largest_exponent, -kBias, kBias) + kBias);
 }
 
-/// The largest magnitude, NaN if there is one.
+/// The largest magnitude of a block, or the first that is not finite.
 float largest_of(const float* values) {
   float largest = 0;
-  for (std::int64_t i = 0; i < kBlock; ++i)
-    if (const float magnitude = std::abs(values[i]); !(magnitude <= largest)) largest = magnitude;
-  return std::all_of(values, values + kBlock, [](float value) { return std::isfinite(value); })
-             ? largest
-             : std::numeric_limits<float>::quiet_NaN();
+  for (std::int64_t i = 0; i < kBlock; ++i) {
+    if (!std::isfinite(values[i])) return values[i];
+    largest = std::max(largest, std::abs(values[i]));
+  }
+  return largest;
 }
 
 }  // namespace

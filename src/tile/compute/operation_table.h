@@ -74,6 +74,10 @@ constexpr OperationInfo changing(const char* kind, std::string_view call, Vector
                                  ResultType type, std::string_view values) {
   return {kind, call, Runs::vector, cost, accepts, ResultShape::changed, type, values};
 }
+constexpr OperationInfo product(const char* kind, std::string_view call, std::string_view values) {
+  return {kind,  call, Runs::gemm, VectorOperation::fma, Accepts::any, ResultShape::product, ResultType::product,
+          values};
+}
 constexpr OperationInfo movement(const char* kind, std::string_view call, ResultType type, std::string_view values) {
   return changing(kind, call, VectorOperation::copy, Accepts::any, type, values);
 }
@@ -194,24 +198,11 @@ inline constexpr auto kRandint =
 inline constexpr auto kRandint4x = unary("randint4x", "randint4x(seed, offset)", VectorOperation::multiply,
                                          Accepts::integers, ResultType::index, "all four words, one after the other");
 
-inline constexpr OperationInfo kDot{"dot",
-                                    "dot(a, b, accumulator, out_dtype, fold)",
-                                    Runs::gemm,
-                                    VectorOperation::fma,
-                                    Accepts::any,
-                                    ResultShape::product,
-                                    ResultType::product,
-                                    "one chain of f32 fused multiply-adds over k, rounded once; integers wrap in i32"};
-
-inline constexpr OperationInfo kDotScaled{"dot_scaled",
-                                          "dot_scaled(lhs, lhs_scale, lhs_format, rhs, rhs_scale, rhs_format, "
-                                          "accumulator, options)",
-                                          Runs::gemm,
-                                          VectorOperation::fma,
-                                          Accepts::any,
-                                          ResultShape::product,
-                                          ResultType::product,
-                                          "dot in f32 of the operands times their scales"};
+inline constexpr auto kDot = product("dot", "dot(a, b, accumulator, out_dtype, fold)",
+                                     "one chain of f32 fused multiply-adds over k, rounded once; integers wrap in i32");
+inline constexpr auto kDotScaled =
+    product("dot_scaled", "dot_scaled(lhs, lhs_scale, lhs_format, rhs, rhs_scale, rhs_format, accumulator, options)",
+            "dot in f32 of the operands times their scales");
 
 inline constexpr auto kReshape = view_of("reshape", "reshape(x, shape)", ResultType::same, "one extent may be -1");
 inline constexpr auto kView = view_of("view", "view(x, shape)", ResultType::same, "as reshape");

@@ -35,28 +35,12 @@ struct Given {
   bool rows_first, k_pack;
 };
 
-DType own_type(ScaledFormat format) {
-  switch (format) {
-    case ScaledFormat::e2m1:
-      return DType::u8;
-    case ScaledFormat::e4m3:
-      return DType::f8e4m3;
-    case ScaledFormat::e5m2:
-      return DType::f8e5m2;
-    case ScaledFormat::bf16:
-      return DType::bf16;
-    case ScaledFormat::fp16:
-      break;
-  }
-  return DType::f16;
-}
-
 numerics::ScaledOperand checked_operand(const ProductCall& call, const Given& given, DType type) {
   const auto format = numerics::scaled_format(given.format);
   if (!format) {
     call.fail(fmt::format("{}_format is \"{}\"; it must be e2m1, e4m3, e5m2, bf16 or fp16", given.name, given.format));
   }
-  const DType own = own_type(*format);
+  const DType own = numerics::element_type(*format);
   const bool bits = type == DType::u8 && item_size(own) == 1;
   if (type != own && !bits) {
     call.fail(fmt::format("{} is {}; elements of {} are {}{}", given.name, name(type), given.format, name(own),
@@ -75,8 +59,7 @@ numerics::ScaledOperand checked_operand(const ProductCall& call, const Given& gi
 Extents unpacked(const Extents& shape, const numerics::ScaledOperand& operand) {
   Extents all = shape;
   if (!operand.packed_along_k || shape.size() < 2) return all;
-  const bool along_columns = *operand.packed_along_k == operand.rows_first;
-  all[all.size() - (along_columns ? 1 : 2)] *= 2;
+  all[all.size() - (operand.packed_along_columns() ? 1 : 2)] *= 2;
   return all;
 }
 
@@ -178,16 +161,9 @@ Tile e2m1_codes(const Tile& x) {
   return code | (bitcast(x, DType::i32) >> 28 & 8);
 }
 
-struct MxFormat {
-  ScaledFormat format;
-  int largest_exponent;
-};
-
-MxFormat mx_format(const ProductCall& call, std::string_view name) {
-  constexpr MxFormat kFormats[]{{ScaledFormat::e2m1, 2}, {ScaledFormat::e4m3, 8}, {ScaledFormat::e5m2, 15}};
+ScaledFormat mx_format(const ProductCall& call, std::string_view name) {
   const auto format = numerics::scaled_format(name);
-  for (const MxFormat& known : kFormats)
-    if (format == known.format) return known;
+  if (format && numerics::largest_exponent(*format)) return *format;
   call.fail(fmt::format("the format is \"{}\"; it must be e2m1, e4m3 or e5m2", name));
 }
 
@@ -199,7 +175,8 @@ std::pair<Tile, Tile> to_mx(const Tile& x, std::string_view format, Where where)
   auto& program = Program::current("to_mx", where);
   const StateRef& state = program.own(x, "to_mx", where);
   const ProductCall call{program, "to_mx", where};
-  const MxFormat how = mx_format(call, format);
+  const ScaledFormat how = mx_format(call, format);
+  const int largest_exponent = *numerics::largest_exponent(how);
   const Extents& shape = state->shape();
   const std::int64_t k = shape.empty() ? 0 : shape[shape.size() - 1];
   if (!is_floating_point(state->dtype())) call.fail(fmt::format("takes floats, but got {}", name(state->dtype())));
@@ -217,11 +194,11 @@ std::pair<Tile, Tile> to_mx(const Tile& x, std::string_view format, Where where)
     // Of the bits, infinities and NaN have the largest exponent of all.
     const Tile exponent = max(bitcast(blocks, DType::i32) & 0x7FFFFFFF, -1, true) >> kMantissa;
     const Tile finite = exponent < kNotFinite;
-    const Tile scale = tl::where(finite, maximum(exponent - how.largest_exponent, 0), kNotFinite);
+    const Tile scale = tl::where(finite, maximum(exponent - largest_exponent, 0), kNotFinite);
     const Tile inverse = bitcast((kLargestPower - scale) << kMantissa, DType::f32);
     const Tile scaled = reshape(tl::where(finite, blocks * inverse, 0), shape);
     const Tile scales = cast(reshape(scale, with_last({k / kBlock})), DType::u8);
-    if (how.format != ScaledFormat::e2m1) return std::pair{cast(scaled, own_type(how.format)), scales};
+    if (how != ScaledFormat::e2m1) return std::pair{cast(scaled, numerics::element_type(how)), scales};
     const auto [first, second] = split(reshape(e2m1_codes(scaled), with_last({k / 2, 2})));
     return std::pair{cast(first | second << 4, DType::u8), scales};
   });
