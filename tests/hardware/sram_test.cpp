@@ -121,16 +121,16 @@ Time loads_of_a_cube(const topology::Topology& machine, std::int64_t bytes, bool
 }
 
 TEST(Sram, OnePortIsBoundByTheLinkThatMostOfItGoesThroughAndManyByTheArray) {
-  constexpr std::int64_t kBytes = 1 << 18;
+  constexpr std::int64_t moved = 1 << 18;
   const auto machine = ahbm_1sip();
   // A row is four PEs, packets go along it first: of eight PEs six are behind the first router's link to the east.
-  const Time link = transfer_time(Bytes(6 * kBytes), machine.cube.noc.link.bandwidth);
-  const Time array = transfer_time(Bytes(8 * kBytes), machine.cube.sram.bandwidth);
+  const Time link = transfer_time(Bytes(6 * moved), machine.cube.noc.link.bandwidth);
+  const Time array = transfer_time(Bytes(8 * moved), machine.cube.sram.bandwidth);
   ASSERT_GT(link, array);
-  const Time one = loads_of_a_cube(with_ports(machine, SramPorts::first_router), kBytes);
+  const Time one = loads_of_a_cube(with_ports(machine, SramPorts::first_router), moved);
   EXPECT_GE(one, link);
   EXPECT_LT(one * 100, link * 102);
-  const Time all = loads_of_a_cube(with_ports(machine, SramPorts::every_router), kBytes);
+  const Time all = loads_of_a_cube(with_ports(machine, SramPorts::every_router), moved);
   EXPECT_GE(all, array);
   EXPECT_LT(all * 100, array * 102);
 }

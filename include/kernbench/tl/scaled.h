@@ -4,6 +4,7 @@
 #include <string_view>
 #include <utility>
 
+#include "kernbench/tl/fold.h"
 #include "kernbench/tl/types.h"
 
 namespace kernbench::tl {
