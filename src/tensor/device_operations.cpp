@@ -72,6 +72,10 @@ void DeviceOperations::top_k(const torch::Tensor&, std::int64_t, bool, const tor
                              const torch::Tensor&) {
   no_kernel("topk", values);
 }
+void DeviceOperations::sort(const torch::Tensor&, std::int64_t, bool, const torch::Tensor& values,
+                            const torch::Tensor&) {
+  no_kernel("sort", values);
+}
 void DeviceOperations::cumulative_sum(const torch::Tensor&, std::int64_t, const torch::Tensor& out) {
   no_kernel("cumsum", out);
 }

@@ -65,7 +65,8 @@ struct MatmulOptions {
 /// where they are not in the larger one.
 struct EmbeddingPart {
   std::int64_t first = 0, whole = 0;
-  std::int64_t padding = -1;  // an index that adds nothing to a gradient; -1: none
+  std::int64_t padding = -1;                // an index that adds nothing to a gradient; -1: none
+  const char* call = "embedding_backward";  // what reports name sums after
 };
 
 /// How pairs of a line are turned by the position of its token.
@@ -135,6 +136,11 @@ class DeviceOperations {
   /// first one. `values` has the type of x, `indices` an integer type; their extent there is how many are asked for.
   virtual void top_k(const torch::Tensor& x, std::int64_t dimension, bool largest, const torch::Tensor& values,
                      const torch::Tensor& indices);
+  /// The elements along a dimension in order, and where they were; of equals (zeros of both signs are) the first comes
+  /// first. A NaN counts as largest. `values` and `indices` (an integer type) have the shape of x, whose integers have
+  /// 32 bits at most.
+  virtual void sort(const torch::Tensor& x, std::int64_t dimension, bool descending, const torch::Tensor& values,
+                    const torch::Tensor& indices);
   virtual void cumulative_sum(const torch::Tensor& x, std::int64_t dimension, const torch::Tensor& out);
   virtual void softmax(const torch::Tensor& x, std::int64_t dimension, bool logarithm, const torch::Tensor& out);
   virtual void normalize(const Norm& norm, const torch::Tensor& out);
@@ -172,7 +178,7 @@ class DeviceOperations {
   /// `out` and repeats along the columns.
   virtual void embedding(const torch::Tensor& table, const torch::Tensor& index, const EmbeddingPart& part,
                          const torch::Tensor& out);
-  /// out[index[i] - first, :] += grad[i, :], in the order of i; `out` is f32.
+  /// out[index[i] - first, :] += grad[i, :], in the order of i; `out` is f32 and not replicated.
   virtual void embedding_backward(const torch::Tensor& grad, const torch::Tensor& index, const EmbeddingPart& part,
                                   const torch::Tensor& out);
   /// out[…, i, …] = x[…, index[…, i, …], …] along `dimension`; `index` has the shape of `out`.

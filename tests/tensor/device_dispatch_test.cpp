@@ -85,6 +85,11 @@ class WrittenDown final : public DeviceOperations {
     note("topk {} {} along {} to {} and {}", largest ? "largest" : "smallest", text(x), dimension, text(values),
          text(indices));
   }
+  void sort(const Tensor& x, std::int64_t dimension, bool descending, const Tensor& values,
+            const Tensor& indices) override {
+    note("sort {} {} along {} to {} and {}", descending ? "down" : "up", text(x), dimension, text(values),
+         text(indices));
+  }
   void index_select(const Tensor& x, std::int64_t dimension, const Tensor& index, const Tensor& out) override {
     note("index_select {} along {} by {} to {}", text(x), dimension, text(index), text(out));
   }
@@ -199,6 +204,9 @@ TEST_F(DeviceDispatch, ReductionsKeepTheirDimensionsForTheKernel) {
       calls_of([&] { x.topk(2, 1, false); }),
       ElementsAre(
           "topk smallest f32[2, 3, 4]/[12, 4, 1] along 1 to f32[2, 2, 4]/[8, 4, 1] and i64[2, 2, 4]/[8, 4, 1]"));
+  EXPECT_THAT(
+      calls_of([&] { x.argsort(1, true); }),
+      ElementsAre("sort down f32[2, 3, 4]/[12, 4, 1] along 1 to f32[2, 3, 4]/[12, 4, 1] and i64[2, 3, 4]/[12, 4, 1]"));
   EXPECT_THAT(calls_of([&] { x.std(torch::IntArrayRef{2}); }),
               ElementsAre("variance f32[2, 3, 4]/[12, 4, 1] over [2] less 1 to f32[2, 3, 1]/[3, 1, 1]",
                           "sqrt f32[2, 3]/[3, 1] in f32 to f32[2, 3]/[3, 1]"));

@@ -63,6 +63,21 @@ inline std::tuple<Tensor, Tensor> topk(const Tensor& x, std::int64_t k, std::int
                                        bool largest = true, bool sorted = true, Where where = Where::current()) {
   return x.topk(k, dimension, largest, sorted, where);
 }
+inline std::tuple<Tensor, Tensor> sort(const Tensor& x, std::int64_t dimension = -1, bool descending = false,
+                                       Where where = Where::current()) {
+  return x.sort(dimension, descending, where);
+}
+inline std::tuple<Tensor, Tensor> sort(const Tensor& x, std::optional<bool> stable, std::int64_t dimension = -1,
+                                       bool descending = false, Where where = Where::current()) {
+  return x.sort(stable, dimension, descending, where);
+}
+inline Tensor argsort(const TensorOperand& x, std::int64_t dimension = -1, bool descending = false) {
+  return x.tensor.argsort(dimension, descending, x.where);
+}
+/// The values of sort along the first dimension.
+inline Tensor msort(const TensorOperand& x) {
+  return std::get<0>(x.tensor.sort(0, false, x.where));
+}
 inline Tensor var(const Tensor& x, bool unbiased = true, Where where = Where::current()) {
   return x.var(unbiased, where);
 }
@@ -76,6 +91,21 @@ inline Tensor std(const Tensor& x, bool unbiased = true, Where where = Where::cu
 inline Tensor std(const Tensor& x, OptionalIntArrayRef dimensions, bool unbiased = true, bool keepdim = false,
                   Where where = Where::current()) {
   return x.std(dimensions, unbiased, keepdim, where);
+}
+/// Both of the same lines.
+inline std::tuple<Tensor, Tensor> var_mean(const Tensor& x, bool unbiased = true, Where where = Where::current()) {
+  return {x.var(unbiased, where), x.mean(std::nullopt, where)};
+}
+inline std::tuple<Tensor, Tensor> var_mean(const Tensor& x, OptionalIntArrayRef dimensions, bool unbiased = true,
+                                           bool keepdim = false, Where where = Where::current()) {
+  return {x.var(dimensions, unbiased, keepdim, where), x.mean(dimensions, keepdim, std::nullopt, where)};
+}
+inline std::tuple<Tensor, Tensor> std_mean(const Tensor& x, bool unbiased = true, Where where = Where::current()) {
+  return {x.std(unbiased, where), x.mean(std::nullopt, where)};
+}
+inline std::tuple<Tensor, Tensor> std_mean(const Tensor& x, OptionalIntArrayRef dimensions, bool unbiased = true,
+                                           bool keepdim = false, Where where = Where::current()) {
+  return {x.std(dimensions, unbiased, keepdim, where), x.mean(dimensions, keepdim, std::nullopt, where)};
 }
 inline Tensor norm(const Tensor& x, const Scalar& p = 2, Where where = Where::current()) {
   return x.norm(p, where);
@@ -102,6 +132,13 @@ inline Tensor any(const Tensor& x, std::int64_t dimension, bool keepdim = false,
 inline Tensor cumsum(const TensorOperand& x, std::int64_t dimension, std::optional<ScalarType> type = std::nullopt) {
   return x.tensor.cumsum(dimension, type, x.where);
 }
+/// How many elements are not zero.
+Tensor count_nonzero(const TensorOperand& x, OptionalIntArrayRef dimensions = std::nullopt);
+/// How often each of the numbers 0, 1, … is in a line of integers, or the sum of its weights; as many as the largest
+/// number and `minlength` ask for, so that the host waits for the elements of a device.
+Tensor bincount(const TensorOperand& x, const std::optional<Tensor>& weights = {}, std::int64_t minlength = 0);
+/// Each element less the one before it, `n` times.
+Tensor diff(const TensorOperand& x, std::int64_t n = 1, std::int64_t dimension = -1);
 inline Tensor softmax(const TensorOperand& x, std::int64_t dimension, std::optional<ScalarType> type = std::nullopt) {
   return x.tensor.softmax(dimension, type, x.where);
 }

@@ -66,6 +66,10 @@ inline Tensor clamp(const Tensor& x, const std::optional<Scalar>& low, const std
                     Where where = Where::current()) {
   return x.clamp(low, high, where);
 }
+inline Tensor clip(const Tensor& x, const std::optional<Scalar>& low, const std::optional<Scalar>& high = std::nullopt,
+                   Where where = Where::current()) {
+  return x.clamp(low, high, where);
+}
 inline Tensor clamp(const Tensor& x, const std::optional<Tensor>& low = {}, const std::optional<Tensor>& high = {},
                     Where where = Where::current()) {
   return x.clamp(low, high, where);

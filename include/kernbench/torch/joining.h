@@ -64,6 +64,9 @@ inline Tensor reshape(const TensorOperand& x, IntArrayRef sizes) {
 inline Tensor transpose(const TensorOperand& x, std::int64_t dimension0, std::int64_t dimension1) {
   return x.tensor.transpose(dimension0, dimension1, x.where);
 }
+inline Tensor swapaxes(const TensorOperand& x, std::int64_t axis0, std::int64_t axis1) {
+  return x.tensor.transpose(axis0, axis1, x.where);
+}
 inline Tensor permute(const TensorOperand& x, IntArrayRef dimensions) {
   return x.tensor.permute(dimensions, x.where);
 }
@@ -104,6 +107,15 @@ inline Tensor index_select(const TensorOperand& x, std::int64_t dimension, const
 inline Tensor gather(const TensorOperand& x, std::int64_t dimension, const Tensor& index) {
   return x.tensor.gather(dimension, index, x.where);
 }
+inline Tensor index_add(const TensorOperand& x, std::int64_t dimension, const Tensor& index, const Tensor& source,
+                        const Scalar& alpha = 1) {
+  return x.tensor.index_add(dimension, index, source, alpha, x.where);
+}
+/// gather, whose operands broadcast apart from the dimension; without one, of all elements in their order.
+Tensor take_along_dim(const TensorOperand& x, const Tensor& indices,
+                      std::optional<std::int64_t> dimension = std::nullopt);
+/// Each line along its own dimension of a shape that all span, as views; "xy": the first two exchanged.
+std::vector<Tensor> meshgrid(TensorList tensors, std::string_view indexing = "ij", Where where = Where::current());
 inline Tensor masked_select(const TensorOperand& x, const Tensor& mask) {
   return x.tensor.masked_select(mask, x.where);
 }

@@ -124,6 +124,9 @@ class Tensor {
                std::optional<std::int64_t> end = std::nullopt, std::int64_t step = 1,
                Where where = Where::current()) const;
   Tensor transpose(std::int64_t dimension0, std::int64_t dimension1, Where where = Where::current()) const;
+  Tensor swapaxes(std::int64_t axis0, std::int64_t axis1, Where where = Where::current()) const {
+    return transpose(axis0, axis1, where);
+  }
   Tensor t(Where where = Where::current()) const;
   Tensor permute(IntArrayRef dimensions, Where where = Where::current()) const;
   Tensor view(IntArrayRef sizes, Where where = Where::current()) const;
@@ -211,6 +214,12 @@ class Tensor {
                            Where where = Where::current()) const;
   Tensor index_select(std::int64_t dimension, const Tensor& index, Where where = Where::current()) const;
   Tensor gather(std::int64_t dimension, const Tensor& index, Where where = Where::current()) const;
+  /// this[…, index[i], …] += alpha * source[…, i, …] along a dimension, in the order of i; sums are made in f32
+  /// (Double: f64) and rounded once. On a device floating-point types only.
+  const Tensor& index_add_(std::int64_t dimension, const Tensor& index, const Tensor& source, const Scalar& alpha = 1,
+                           Where where = Where::current()) const;
+  Tensor index_add(std::int64_t dimension, const Tensor& index, const Tensor& source, const Scalar& alpha = 1,
+                   Where where = Where::current()) const;
   /// The elements where `mask` is true. Of device tensors it is an error: its size is known on the host only.
   Tensor masked_select(const Tensor& mask, Where where = Where::current()) const;
   Tensor masked_fill(const Tensor& mask, const Scalar& value, Where where = Where::current()) const;
@@ -254,6 +263,10 @@ class Tensor {
                Where where = Where::current()) const;
   const Tensor& clamp_(const std::optional<Scalar>& low, const std::optional<Scalar>& high = std::nullopt,
                        Where where = Where::current()) const;
+  Tensor clip(const std::optional<Scalar>& low, const std::optional<Scalar>& high = std::nullopt,
+              Where where = Where::current()) const {
+    return clamp(low, high, where);
+  }
   Tensor clamp_min(const Scalar& low, Where where = Where::current()) const;
   Tensor clamp_min(const Tensor& low, Where where = Where::current()) const;
   Tensor clamp_max(const Scalar& high, Where where = Where::current()) const;
@@ -321,6 +334,16 @@ class Tensor {
   /// PyTorch leaves open. A NaN counts as largest.
   std::tuple<Tensor, Tensor> topk(std::int64_t k, std::int64_t dimension = -1, bool largest = true, bool sorted = true,
                                   Where where = Where::current()) const;
+  /// The elements along a dimension in order, and where they were. Stable: of equals (zeros of both signs are) the
+  /// first comes first. A NaN counts as largest. On a device a line that one PE does not sort soonest is sorted by all,
+  /// in launches that follow each other.
+  std::tuple<Tensor, Tensor> sort(std::int64_t dimension = -1, bool descending = false,
+                                  Where where = Where::current()) const;
+  std::tuple<Tensor, Tensor> sort(std::optional<bool> /*stable*/, std::int64_t dimension = -1, bool descending = false,
+                                  Where where = Where::current()) const {
+    return sort(dimension, descending, where);
+  }
+  Tensor argsort(std::int64_t dimension = -1, bool descending = false, Where where = Where::current()) const;
   Tensor var(bool unbiased = true, Where where = Where::current()) const;
   Tensor var(OptionalIntArrayRef dimensions, bool unbiased = true, bool keepdim = false,
              Where where = Where::current()) const;
@@ -366,6 +389,7 @@ class Tensor {
   Tensor& fill_(const Scalar& value, Where where = Where::current());
   const Tensor& fill_(const Scalar& value, Where where = Where::current()) const;
   Tensor& zero_(Where where = Where::current()) { return fill_(0, where); }
+  const Tensor& zero_(Where where = Where::current()) const { return fill_(0, where); }
   /// Random numbers of the calling fiber's generator, in [from, to), and with this mean and standard deviation; of a
   /// floating-point type. They depend on the generator's state and the element's index alone.
   const Tensor& uniform_(double from = 0, double to = 1, Where where = Where::current()) const;

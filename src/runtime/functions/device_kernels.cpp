@@ -151,8 +151,8 @@ void SimulatedOperations::embedding(const Tensor& table, const Tensor& index, co
 
 void SimulatedOperations::embedding_backward(const Tensor& grad, const Tensor& index, const tensor::EmbeddingPart& part,
                                              const Tensor& out) {
-  assume_rows("embedding_backward");
-  launch({.name = "embedding_backward",
+  assume_rows(part.call);
+  launch({.name = part.call,
           .written = {out},
           .read = {grad, index},
           .pes = {},

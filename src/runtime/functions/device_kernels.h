@@ -14,6 +14,7 @@
 #include "runtime/simulation.h"
 #include "tensor/device_operations.h"
 #include "tile/library/reduce.h"
+#include "tile/library/sort.h"
 #include "tile/library/view.h"
 
 namespace kernbench::runtime {
@@ -38,6 +39,8 @@ class SimulatedOperations final : public tensor::DeviceOperations {
                   const torch::Tensor& out) override;
   void top_k(const torch::Tensor& x, std::int64_t dimension, bool largest, const torch::Tensor& values,
              const torch::Tensor& indices) override;
+  void sort(const torch::Tensor& x, std::int64_t dimension, bool descending, const torch::Tensor& values,
+            const torch::Tensor& indices) override;
   void cumulative_sum(const torch::Tensor& x, std::int64_t dimension, const torch::Tensor& out) override;
   void softmax(const torch::Tensor& x, std::int64_t dimension, bool logarithm, const torch::Tensor& out) override;
   void normalize(const tensor::Norm& norm, const torch::Tensor& out) override;
@@ -109,6 +112,9 @@ class SimulatedOperations final : public tensor::DeviceOperations {
   static std::optional<Chunks> chunks_of(const torch::Tensor& x, const std::vector<bool>& reduced,
                                          const torch::Tensor& out);
   torch::Tensor partial_results(const torch::Tensor& out, const Chunks& chunks, DType dtype);
+  /// Lines of several blocks.
+  void sort_in_blocks(const torch::Tensor& x, std::int64_t dimension, bool descending,
+                      const tile::library::SortPlan& plan, const torch::Tensor& values, const torch::Tensor& indices);
   torch::Tensor line_statistic(const torch::Tensor& x, const std::vector<bool>& along);
   /// How programs share lines along the dimensions that each of them takes whole: those that lie in one shard of `out`,
   /// or as many as the PEs. Nothing when so many f32 tiles of a line do not fit into the TCM, or there are too few for

@@ -355,6 +355,65 @@ void SimulatedOperations::top_k(const Tensor& x, std::int64_t dimension, bool la
                    options] { library::top_k(source, best, where, options); }});
 }
 
+void SimulatedOperations::sort(const Tensor& x, std::int64_t dimension, bool descending, const Tensor& values,
+                               const Tensor& indices) {
+  const std::vector<Tensor> written{values, indices};
+  const std::int64_t extent = x.size(dimension);
+  const auto programs = static_cast<std::int64_t>(holders(written).size());
+  const library::SortPlan plan = library::plan_sort(simulation_.topology().pe, x.numel() / extent, extent, programs);
+  if (plan.blocks > 1) return sort_in_blocks(x, dimension, descending, plan, values, indices);
+  const bool replicated = is_replicated(values) || is_replicated(indices);
+  const library::SortOptions options{.descending = descending,
+                                     .dimension = static_cast<std::size_t>(dimension),
+                                     .share = replicated ? library::Share::held : library::Share::spread};
+  launch({.name = "sort",
+          .written = written,
+          .read = {x},
+          .pes = holders(written),
+          .body = [source = kernel_view(x, false), sorted = kernel_view(values, true),
+                   places = kernel_view(indices, true), options] { library::sort(source, sorted, places, options); }});
+}
+
+void SimulatedOperations::sort_in_blocks(const Tensor& x, std::int64_t dimension, bool descending,
+                                         const library::SortPlan& plan, const Tensor& values, const Tensor& indices) {
+  const std::int64_t extent = x.size(dimension), lines = x.numel() / extent;
+  const std::vector<std::int64_t> rows{lines, extent}, padded{lines, plan.blocks * plan.block};
+  const Tensor keys = temporary(x, padded, DType::i64), source = x.movedim(dimension, -1).reshape(rows);
+  launch({.name = "sort",
+          .written = {keys},
+          .read = {source},
+          .pes = {},
+          .body = [from = kernel_view(source, false), to = kernel_view(keys, true), descending, plan] {
+            library::sort_blocks(from, descending, plan, to);
+          }});
+  for (library::MergeLayer& layer : library::merge_layers(plan.blocks)) {
+    launch({.name = "sort",
+            .written = {keys},
+            .read = {},
+            .pes = {},
+            .body = [view = kernel_view(keys, true), plan, pairs = std::move(layer)] {
+              library::merge_blocks(view, plan, pairs);
+            }});
+  }
+  // Replicas are copies, and other orders of dimensions too.
+  const auto as_rows = [&](const Tensor& result) {
+    const Tensor moved = result.movedim(dimension, -1);
+    return !is_replicated(result) && moved.is_contiguous() ? moved.view(rows)
+                                                           : temporary(result, rows, result.scalar_type());
+  };
+  const Tensor sorted = as_rows(values), places = as_rows(indices);
+  launch({.name = "sort",
+          .written = {sorted, places},
+          .read = {keys},
+          .pes = {},
+          .body = [from = kernel_view(keys, false), to = kernel_view(sorted, true), where = kernel_view(places, true),
+                   descending, plan] { library::read_keys(from, descending, plan, to, where); }});
+  for (const auto& [made, result] : {std::pair(sorted, values), std::pair(places, indices)}) {
+    const Tensor moved = result.movedim(dimension, -1);
+    if (!made.is_alias_of(result)) copy(made.view(moved.sizes()), moved);
+  }
+}
+
 void SimulatedOperations::cumulative_sum(const Tensor& x, std::int64_t dimension, const Tensor& out) {
   const auto along = static_cast<std::size_t>(dimension);
   const View target = kernel_view(out, true);

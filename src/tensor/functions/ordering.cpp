@@ -1,4 +1,4 @@
-// topk of kernbench/torch/tensor.h.
+// topk, sort, argsort, msort of kernbench/torch/tensor.h and operations.h.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -54,7 +54,94 @@ void top_of_rows(const Tensor& x, std::size_t dimension, bool largest, const Ten
   }
 }
 
+/// Whether `a` comes before `b` in ascending order: a NaN behind all numbers, zeros of both signs are equal.
+template <class T>
+bool is_less(T a, T b) {
+  if (a != a || b != b) return a == a && b != b;
+  return a < b;
+}
+
+template <class T>
+void sort_rows(const Tensor& x, std::size_t dimension, bool descending, const Tensor& values, const Tensor& indices) {
+  std::vector<bool> chosen(static_cast<std::size_t>(x.dim()), false);
+  chosen[dimension] = true;
+  tensor::Rows<T> rows(x, chosen);
+  std::vector<std::int64_t> order(static_cast<std::size_t>(rows.length()));
+  std::vector<T> sorted(order.size());
+  for (std::int64_t row = 0; row < rows.count(); ++row) {
+    const std::span<T> elements = rows.read(row);
+    std::iota(order.begin(), order.end(), 0);
+    std::ranges::stable_sort(order, [&](std::int64_t a, std::int64_t b) {
+      const T first = elements[static_cast<std::size_t>(a)], second = elements[static_cast<std::size_t>(b)];
+      return descending ? is_less(second, first) : is_less(first, second);
+    });
+    std::ranges::transform(order, sorted.begin(),
+                           [&](std::int64_t place) { return elements[static_cast<std::size_t>(place)]; });
+    tensor::write_elements<T>(values, row * rows.length(), sorted);
+    tensor::write_elements<std::int64_t>(indices, row * rows.length(), order);
+  }
+}
+
+using ValuesAndIndices = std::tuple<Tensor, Tensor>;
+
+void sort_on_device(const Tensor& x, std::int64_t dimension, bool descending, const Tensor& values,
+                    const Tensor& indices) {
+  tensor::device_kernels("sort").sort(x, dimension, descending, values, indices);
+}
+
+/// Integers of 64 bits, by their lower halves first and then by the upper ones, which keeps the order of equal ones.
+ValuesAndIndices sort_longs(const Tensor& x, std::int64_t dimension, bool descending) {
+  constexpr std::int64_t kLowHalf = 0xffffffff, kMiddle = std::int64_t{1} << 31;
+  const auto order_of = [&](const Tensor& half) {
+    const Tensor values = torch::empty_like(half), indices = torch::empty_like(x);
+    sort_on_device(half, dimension, descending, values, indices);
+    return indices;
+  };
+  const Tensor by_low = order_of(x.bitwise_and(kLowHalf).sub(kMiddle).to(kInt));
+  const Tensor high = x.bitwise_right_shift(32).to(kInt);
+  const Tensor indices = by_low.gather(dimension, order_of(high.gather(dimension, by_low)));
+  return {x.gather(dimension, indices), indices};
+}
+
 }  // namespace
+
+std::tuple<Tensor, Tensor> Tensor::sort(std::int64_t dimension, bool descending, Where where) const {
+  const tensor::HostCall here("sort", where);
+  const tensor::ComputePlace place = tensor::place_of("sort", {*this});
+  const std::size_t at = tensor::wrap_dimension(dimension, impl_of(*this).sizes.size());
+  if (dim() == 0) {
+    const auto [value, index] = view({1}).sort(0, descending);
+    return {value.reshape({}), index.reshape({})};
+  }
+  const auto along = static_cast<std::int64_t>(at);
+  if (place.on_device() && scalar_type() == kLong && numel() != 0) return sort_longs(*this, along, descending);
+  const std::vector<tensor::DeviceOperand> like{*this};
+  const Tensor values = tensor::new_elementwise_result("sort", place, impl_of(*this).sizes, scalar_type(), like);
+  const Tensor indices = tensor::new_elementwise_result("sort", place, impl_of(*this).sizes, kLong, like);
+  if (values.numel() == 0) return {values, indices};
+  if (place.on_device()) {
+    const bool is_bool = scalar_type() == kBool;
+    const Tensor sorted = is_bool ? torch::empty_like(values, torch::dtype(kByte)) : values;
+    sort_on_device(is_bool ? to(kByte) : *this, along, descending, sorted, indices);
+    if (is_bool) values.copy_(sorted);
+    return {values, indices};
+  }
+  // Lines are sorted one after another, then put where they belong.
+  const Extents lines = movedim(along, -1).sizes().vec();
+  const Tensor sorted = torch::empty(lines, scalar_type()), places = torch::empty(lines, kLong);
+  if (is_floating_point())
+    sort_rows<double>(*this, at, descending, sorted, places);
+  else
+    sort_rows<std::int64_t>(*this, at, descending, sorted, places);
+  values.copy_(sorted.movedim(-1, along));
+  indices.copy_(places.movedim(-1, along));
+  return {values, indices};
+}
+
+Tensor Tensor::argsort(std::int64_t dimension, bool descending, Where where) const {
+  const tensor::HostCall here("argsort", where);
+  return std::get<1>(sort(dimension, descending));
+}
 
 std::tuple<Tensor, Tensor> Tensor::topk(std::int64_t k, std::int64_t dimension, bool largest, bool /*sorted*/,
                                         Where where) const {

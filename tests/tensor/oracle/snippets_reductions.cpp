@@ -133,6 +133,49 @@ std::vector<Snippet> reduction_snippets() {
          attempt(out, [] { two_rows().topk(1, 4); });
          attempt(out, [] { above_two().topk(1); });
        }},
+      {"sort",
+       [](std::ostream& out) {
+         const auto show_both = [&out](const std::tuple<torch::Tensor, torch::Tensor>& sorted) {
+           show_all(out, std::get<0>(sorted), std::get<1>(sorted));
+         };
+         const auto equals = torch::tensor({2, 1, 2, 0, 1, 1, 0, 2}).view({2, 4});
+         show_both(two_rows().sort());
+         show_both(two_rows().sort(0, true));
+         show_both(torch::sort(two_rows().t(), 0));
+         show_both(torch::sort(equals, true, 1, true));
+         show_both(torch::sort(equals.to(torch::kByte), true, 0, false));
+         show_both(torch::sort(torch::tensor({-0.0F, 0.0F, std::nanf(""), -1.0F, 0.0F, -0.0F}), true, 0, false));
+         show_both(torch::sort(torch::tensor({-0.0F, 0.0F, std::nanf(""), -1.0F, 0.0F, -0.0F}), true, 0, true));
+         show_both(torch::sort(above_two(), true, 1, false));
+         show_both(torch::tensor(5).sort());
+         show_both(torch::zeros({2, 0}).sort());
+         show_all(out, two_rows().argsort(), torch::argsort(two_rows(), 0, true), torch::msort(two_rows()));
+         attempt(out, [] { two_rows().sort(2); });
+       }},
+      {"counts_and_moments",
+       [](std::ostream& out) {
+         show_all(out, torch::bincount(torch::tensor({3, 1, 1, 0})), torch::bincount(torch::tensor({3, 1}), {}, 6),
+                  torch::bincount(torch::tensor({2, 0, 2}), torch::tensor({0.5F, 1.0F, 2.0F})),
+                  torch::bincount(torch::tensor({2, 0}), torch::tensor({1.0, 2.0}).to(torch::kDouble), 1),
+                  torch::bincount(torch::zeros({0}, torch::kLong)),
+                  torch::bincount(torch::zeros({0}, torch::kLong), {}, 2),
+                  torch::bincount(torch::tensor({1, 2}).to(torch::kByte)));
+         show_all(out, torch::count_nonzero(matrix()), torch::count_nonzero(matrix(), torch::IntArrayRef{0}),
+                  torch::count_nonzero(cube(), torch::IntArrayRef{0, 2}), torch::count_nonzero(above_two()));
+         const auto both = [&out](const std::tuple<torch::Tensor, torch::Tensor>& pair) {
+           show_all(out, std::get<0>(pair), std::get<1>(pair));
+         };
+         both(torch::var_mean(two_rows()));
+         both(torch::var_mean(two_rows(), torch::IntArrayRef{1}, false));
+         both(torch::std_mean(two_rows(), torch::IntArrayRef{0}, true, true));
+         show_all(out, torch::diff(two_rows()), torch::diff(two_rows(), 2), torch::diff(matrix(), 1, 0),
+                  torch::diff(above_two()), torch::diff(two_rows(), 0), torch::diff(two_rows(), 9));
+         attempt(out, [] { torch::bincount(torch::tensor({-1, 2})); });
+         attempt(out, [] { torch::bincount(matrix().to(torch::kLong)); });
+         attempt(out, [] { torch::bincount(torch::tensor({1.5F})); });
+         attempt(out, [] { torch::bincount(torch::tensor({1, 2}), torch::tensor({1.0F})); });
+         attempt(out, [] { torch::diff(torch::tensor(1)); });
+       }},
       {"std_and_var",
        [](std::ostream& out) {
          show_all(out, two_rows().std(), two_rows().var(), two_rows().std(false), two_rows().var(false),

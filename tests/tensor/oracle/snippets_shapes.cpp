@@ -388,6 +388,49 @@ std::vector<Snippet> shape_snippets() {
          attempt(out, [] { matrix().gather(0, torch::tensor({{0, 1, 0, 1}})); });
          attempt(out, [] { matrix().gather(1, torch::tensor({{0.0}})); });
        }},
+      {"take_along_dim",
+       [](std::ostream& out) {
+         const auto x = torch::arange(6).view({2, 3});
+         show_all(out, torch::take_along_dim(x, torch::tensor({{0}, {2}}).to(torch::kLong), 1),
+                  torch::take_along_dim(x, torch::tensor({{1, 0}}).to(torch::kLong), 1),
+                  torch::take_along_dim(x, torch::tensor({5, 0, 2}).to(torch::kLong)),
+                  torch::take_along_dim(x, torch::argsort(x, 1, true), 1));
+         attempt(out, [&] { torch::take_along_dim(x, torch::tensor({1}).to(torch::kLong), 1); });
+       }},
+      {"index_add",
+       [](std::ostream& out) {
+         const auto x = torch::arange(6, torch::kFloat).view({2, 3}), source = torch::ones({4, 3}) * 2;
+         const auto index = torch::tensor({1, 0, 1, 1}).to(torch::kLong);
+         show_all(out, x.index_add(0, index, source), x.index_add(0, index, source, -0.5),
+                  torch::index_add(x, 1, torch::tensor({2, 2}).to(torch::kInt), torch::ones({2, 2})),
+                  matrix().index_add(-1, torch::tensor({0}).to(torch::kLong), torch::full({2, 1}, 7)),
+                  torch::tensor(3.0F).index_add(0, torch::tensor({0}).to(torch::kLong), torch::tensor(2.0F)));
+         const auto grown = torch::zeros({3, 2});
+         grown.t().index_add_(0, torch::tensor({1, 1}).to(torch::kLong), torch::ones({2, 3}));
+         show_all(out, grown);
+         attempt(out, [&] { x.index_add(0, index, source.to(torch::kHalf)); });
+         attempt(out, [&] { x.index_add(0, torch::tensor({0}).to(torch::kLong), source); });
+         attempt(out, [&] { x.index_add(0, index.to(torch::kFloat), source); });
+         attempt(out, [&] { x.index_add(0, index + 1, source); });
+         attempt(out, [&] { x.index_add(2, index, source); });
+       }},
+      {"meshgrid",
+       [](std::ostream& out) {
+         const auto a = torch::arange(2), b = torch::arange(3) * 10, c = torch::tensor(7);
+         for (const char* order : {"ij", "xy"}) {
+           for (const auto& grid : torch::meshgrid({a, b}, order)) show_all(out, grid);
+           for (const auto& grid : torch::meshgrid({a, b, c}, order)) show_all(out, grid);
+           for (const auto& grid : torch::meshgrid({b}, order)) show_all(out, grid);
+         }
+         attempt(out, [&] { torch::meshgrid({a, b}, "ik"); });
+         attempt(out, [&] { torch::meshgrid({a, matrix()}, "ij"); });
+         attempt(out, [&] { torch::meshgrid({a, b.to(torch::kHalf)}, "ij"); });
+       }},
+      {"second_names",
+       [](std::ostream& out) {
+         show_all(out, matrix().clip(1, 3), torch::clip(matrix(), 2), matrix().swapaxes(0, 1),
+                  torch::swapaxes(matrix(), -1, 0));
+       }},
       {"embedding",
        [](std::ostream& out) {
          const auto table = torch::arange(12, torch::kFloat).view({4, 3}), ids = torch::tensor({2, 0, 2});

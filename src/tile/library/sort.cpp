@@ -1,0 +1,213 @@
+#include "tile/library/sort.h"
+
+#include <algorithm>
+#include <bit>
+#include <limits>
+
+#include "topology/spec.h"
+
+namespace kernbench::tile::library {
+
+namespace {
+
+constexpr std::int64_t kKeyBytes = 8;
+constexpr std::int64_t kLiveKeys = 12;  // of keys
+constexpr std::int64_t kSmallestBlock = 256;
+/// Measured on ahbm-1sip: what a layer adds beside the engine, and what it takes to read a block of elements that lie
+/// on many PEs and to make its keys. With these the plan is the fastest of all blocks for one line of 4096, 16384 and
+/// 128256 elements, 4 of 32000, 64 of 8192, 256 of 1024.
+constexpr double kLayerNs = 1500, kBlockNs = 2000, kElementNs = 0.6;
+
+/// The bits of a float but for its sign.
+constexpr std::int32_t kMagnitude = std::numeric_limits<std::int32_t>::max();
+/// Behind all elements.
+constexpr std::int64_t kLastKey = std::numeric_limits<std::int64_t>::max();
+constexpr std::int64_t kLowHalf = 0xffffffff;
+
+DType sorted_type(DType dtype) {
+  return is_floating_point(dtype) ? DType::f32 : DType::i32;
+}
+
+/// Keys of x, f32 or i32, whose elements are from `first` on along `axis`: 32 bits in the order of the elements, 31 of
+/// the place, and one that tells -0 from +0.
+tl::Tile keys_of(const tl::Tile& x, std::size_t axis, std::int64_t first, bool descending) {
+  return tl::fuse([&] {
+    tl::Extents line = x.shape();
+    for (std::size_t d = 0; d < line.size(); ++d)
+      if (d != axis) line[d] = 1;
+    tl::Tile place = (tl::cast(tl::reshape(tl::arange(0, line[axis]), line), DType::i64) + first) * 2;
+    tl::Tile order = x;
+    if (is_floating_point(x.dtype())) {
+      const auto bits = tl::bitcast(x, DType::i32);
+      const auto zero = x == 0.0F;
+      order = tl::where(bits < 0, bits ^ kMagnitude, bits);
+      order = tl::where(zero, 0, order);
+      order = tl::where(x != x, kMagnitude, order);
+      place = place + tl::cast(zero & (bits < 0), DType::i64);
+    }
+    if (descending) order = -1 - order;
+    return (tl::cast(order, DType::i64) << 32) | place;
+  });
+}
+
+tl::Tile places_of(const tl::Tile& keys) {
+  return tl::fuse([&] { return (keys & kLowHalf) >> 1; });
+}
+
+/// The elements of keys, f32 or i32.
+tl::Tile elements_of(const tl::Tile& keys, bool floating, bool descending) {
+  return tl::fuse([&] {
+    tl::Tile order = tl::cast(keys >> 32, DType::i32);
+    if (descending) order = -1 - order;
+    if (!floating) return order;
+    const auto bits = tl::where(order < 0, order ^ kMagnitude, order);
+    const auto minus_zero = (keys & 1) != 0;
+    return tl::bitcast(tl::where(minus_zero, std::numeric_limits<std::int32_t>::min(), bits), DType::f32);
+  });
+}
+
+tl::Tile loaded_keys(const View& x, const tl::Extents& at, const tl::Extents& shape, std::size_t axis,
+                     bool descending) {
+  const auto elements = tl::cast(fill_out(load(x, at, shape), shape), sorted_type(x.dtype()));
+  return keys_of(elements, axis, at[axis], descending);
+}
+
+/// The lanes from `first` on.
+tl::Tile part_of(const tl::Tile& keys, std::size_t axis, std::int64_t first, std::int64_t count) {
+  tl::Extents line = keys.shape(), shape = keys.shape();
+  if (count == shape[axis]) return keys;
+  for (std::size_t d = 0; d < line.size(); ++d) line[d] = d == axis ? count : 1;
+  shape[axis] = count;
+  const auto lanes = tl::reshape(tl::arange(first, first + count), line);
+  return tl::gather(keys, tl::broadcast_to(lanes, shape), static_cast<int>(axis));
+}
+
+class SortedLines {
+ public:
+  SortedLines(const View& x, const SortOptions& options)
+      : x_(x), axis_(options.dimension), extent_(x.sizes[options.dimension]), descending_(options.descending) {}
+
+  /// Makes the elements of a box of the results; either may be missing.
+  void make(const Box& box, const View* values, const View* indices) const {
+    Box lines = box;
+    lines.offset[axis_] = 0;
+    lines.shape[axis_] = 1;
+    const std::int64_t together = tcm_budget() / (kKeyBytes * kLiveKeys * extent_);
+    const tl::Extents block = block_shape(lines.shape, std::max<std::int64_t>(together, 1));
+    for_each_block(lines, block, [&](const tl::Extents& at, tl::Extents shape) {
+      shape[axis_] = extent_;
+      const auto sorted = tl::sort(loaded_keys(x_, at, shape, axis_, descending_), static_cast<int>(axis_));
+      const auto keys = part_of(sorted, axis_, box.offset[axis_], box.shape[axis_]);
+      tl::Extents target = at;
+      target[axis_] = box.offset[axis_];
+      if (values != nullptr) store(*values, target, elements_of(keys, is_floating_point(x_.dtype()), descending_));
+      if (indices != nullptr) store(*indices, target, places_of(keys));
+    });
+  }
+
+ private:
+  const View& x_;
+  std::size_t axis_;
+  std::int64_t extent_;
+  bool descending_;
+};
+
+/// Calls body(line, item) for the calling program's share of so many items of each line.
+template <class Body>
+void for_my_share(std::int64_t lines, std::int64_t items, const Body& body) {
+  const std::int64_t all = lines * items, program = tl::program_id(), programs = tl::num_programs();
+  for (std::int64_t i = all * program / programs; i < all * (program + 1) / programs; ++i) body(i / items, i % items);
+}
+
+/// Stages of the engine's network for `block` lanes, in lanes of 64 bits.
+double lanes_of_network(std::int64_t block) {
+  const auto levels = static_cast<double>(std::bit_width(static_cast<std::uint64_t>(block - 1)));
+  return static_cast<double>(std::bit_ceil(static_cast<std::uint64_t>(block))) * levels * (levels + 1) / 2;
+}
+
+}  // namespace
+
+SortPlan plan_sort(const topology::PeSpec& pe, std::int64_t lines, std::int64_t extent, std::int64_t programs) {
+  const std::int64_t tcm = pe.tcm.capacity.count() / std::max(pe.contexts, 1);
+  const auto fitting =
+      std::bit_floor(static_cast<std::uint64_t>(std::max<std::int64_t>(tcm / (kKeyBytes * kLiveKeys), 1)));
+  const std::int64_t largest = std::min<std::int64_t>(static_cast<std::int64_t>(fitting), kLargestBlock);
+  const double lane_ns =
+      2.0 * cycles(pe.vector, VectorOperation::sort) / pe.vector.lanes / static_cast<double>(pe.clock.count()) * 1e9;
+  const auto rounds = [&](std::int64_t items) { return static_cast<double>(tl::cdiv(items, programs)); };
+  SortPlan best;
+  double least = std::numeric_limits<double>::infinity();
+  for (std::int64_t block = std::min(kSmallestBlock, largest); block <= largest; block *= 2) {
+    const SortPlan plan{.block = std::min(block, extent), .blocks = tl::cdiv(extent, block)};
+    const double sorted = lanes_of_network(plan.block) * lane_ns;
+    const double reading = kBlockNs + kElementNs * static_cast<double>(plan.block);
+    double ns = rounds(lines * plan.blocks) * (reading + sorted);
+    if (plan.blocks > 1) {
+      const auto levels = static_cast<double>(std::bit_width(static_cast<std::uint64_t>(plan.blocks - 1)));
+      const double layers = levels * (levels + 1) / 2;
+      ns += layers * (rounds(lines * (plan.blocks / 2)) * 2 * sorted + kLayerNs) + kLayerNs;
+    }
+    if (ns < least) {
+      least = ns;
+      best = plan;
+    }
+    if (plan.blocks == 1) break;
+  }
+  return best;
+}
+
+std::vector<MergeLayer> merge_layers(std::int64_t blocks) {
+  std::vector<MergeLayer> layers;
+  for (std::int64_t sorted = 1; sorted < blocks; sorted *= 2) {
+    for (std::int64_t apart = sorted; apart >= 1; apart /= 2) {
+      MergeLayer& layer = layers.emplace_back();
+      for (std::int64_t first = apart % sorted; first + apart < blocks; first += 2 * apart) {
+        for (std::int64_t i = first; i < std::min(first + apart, blocks - apart); ++i)
+          if (i / (2 * sorted) == (i + apart) / (2 * sorted)) layer.emplace_back(i, i + apart);
+      }
+    }
+  }
+  return layers;
+}
+
+void sort(const View& x, const View& values, const View& indices, const SortOptions& options) {
+  const SortedLines lines(x, options);
+  if (options.share == Share::spread) {
+    std::vector<bool> along(x.rank(), false);
+    along[options.dimension] = true;
+    for (const Box& box : lines_of(values, along, Share::spread)) lines.make(box, &values, &indices);
+    return;
+  }
+  for (const Box& box : local_boxes(values)) lines.make(box, &values, nullptr);
+  for (const Box& box : local_boxes(indices)) lines.make(box, nullptr, &indices);
+}
+
+void sort_blocks(const View& x, bool descending, const SortPlan& plan, const View& keys) {
+  for_my_share(x.sizes[0], plan.blocks, [&](std::int64_t line, std::int64_t block) {
+    const std::int64_t first = block * plan.block, count = std::min(plan.block, x.sizes[1] - first);
+    store(keys, {line, first}, tl::sort(loaded_keys(x, {line, first}, {1, count}, 1, descending), 1));
+    if (count < plan.block) store(keys, {line, first + count}, tl::full({1, plan.block - count}, kLastKey, DType::i64));
+  });
+}
+
+void merge_blocks(const View& keys, const SortPlan& plan, const MergeLayer& layer) {
+  for_my_share(keys.sizes[0], static_cast<std::int64_t>(layer.size()), [&](std::int64_t line, std::int64_t pair) {
+    const auto [lower, upper] = layer[static_cast<std::size_t>(pair)];
+    const tl::Extents shape{1, plan.block};
+    const auto a = load(keys, {line, lower * plan.block}, shape);
+    const auto b = tl::flip(load(keys, {line, upper * plan.block}, shape), 1);
+    store(keys, {line, lower * plan.block}, tl::sort(tl::minimum(a, b), 1));
+    store(keys, {line, upper * plan.block}, tl::sort(tl::maximum(a, b), 1));
+  });
+}
+
+void read_keys(const View& keys, bool descending, const SortPlan& plan, const View& values, const View& indices) {
+  for_my_share(values.sizes[0], plan.blocks, [&](std::int64_t line, std::int64_t block) {
+    const std::int64_t first = block * plan.block, count = std::min(plan.block, values.sizes[1] - first);
+    const auto found = load(keys, {line, first}, {1, count});
+    store(values, {line, first}, elements_of(found, is_floating_point(values.dtype()), descending));
+    store(indices, {line, first}, places_of(found));
+  });
+}
+
+}  // namespace kernbench::tile::library
