@@ -49,6 +49,11 @@ DType wide(DType dtype) {
   return is_floating_point(dtype) && item_size(dtype) < 4 ? DType::f32 : dtype;
 }
 
+/// Replicas are written by those that hold them.
+library::Share share_of(const std::vector<Tensor>& results) {
+  return std::ranges::any_of(results, is_replicated) ? library::Share::held : library::Share::spread;
+}
+
 /// The longest part of a view along a dimension that one shard holds.
 std::int64_t longest_part(const View& view, std::size_t dimension) {
   std::int64_t longest = 0;
@@ -343,10 +348,8 @@ void SimulatedOperations::arg_reduce(tensor::ReduceOperation argmax_or_argmin, c
 void SimulatedOperations::top_k(const Tensor& x, std::int64_t dimension, bool largest, const Tensor& values,
                                 const Tensor& indices) {
   const std::vector<Tensor> written{values, indices};
-  const bool replicated = is_replicated(values) || is_replicated(indices);
-  const library::TopKOptions options{.largest = largest,
-                                     .dimension = static_cast<std::size_t>(dimension),
-                                     .share = replicated ? library::Share::held : library::Share::spread};
+  const library::TopKOptions options{
+      .largest = largest, .dimension = static_cast<std::size_t>(dimension), .share = share_of(written)};
   launch({.name = "topk",
           .written = written,
           .read = {x},
@@ -362,10 +365,8 @@ void SimulatedOperations::sort(const Tensor& x, std::int64_t dimension, bool des
   const auto programs = static_cast<std::int64_t>(holders(written).size());
   const library::SortPlan plan = library::plan_sort(simulation_.topology().pe, x.numel() / extent, extent, programs);
   if (plan.blocks > 1) return sort_in_blocks(x, dimension, descending, plan, values, indices);
-  const bool replicated = is_replicated(values) || is_replicated(indices);
-  const library::SortOptions options{.descending = descending,
-                                     .dimension = static_cast<std::size_t>(dimension),
-                                     .share = replicated ? library::Share::held : library::Share::spread};
+  const library::SortOptions options{
+      .descending = descending, .dimension = static_cast<std::size_t>(dimension), .share = share_of(written)};
   launch({.name = "sort",
           .written = written,
           .read = {x},

@@ -4,6 +4,7 @@
 #include <bit>
 #include <limits>
 
+#include "tile/library/ordered.h"
 #include "topology/spec.h"
 
 namespace kernbench::tile::library {
@@ -11,15 +12,13 @@ namespace kernbench::tile::library {
 namespace {
 
 constexpr std::int64_t kKeyBytes = 8;
-constexpr std::int64_t kLiveKeys = 12;  // of keys
+constexpr std::int64_t kLiveKeys = 12;  // tiles of a block
 constexpr std::int64_t kSmallestBlock = 256;
 /// Measured on ahbm-1sip: what a layer adds beside the engine, and what it takes to read a block of elements that lie
 /// on many PEs and to make its keys. With these the plan is the fastest of all blocks for one line of 4096, 16384 and
 /// 128256 elements, 4 of 32000, 64 of 8192, 256 of 1024.
 constexpr double kLayerNs = 1500, kBlockNs = 2000, kElementNs = 0.6;
 
-/// The bits of a float but for its sign.
-constexpr std::int32_t kMagnitude = std::numeric_limits<std::int32_t>::max();
 /// Behind all elements.
 constexpr std::int64_t kLastKey = std::numeric_limits<std::int64_t>::max();
 constexpr std::int64_t kLowHalf = 0xffffffff;
@@ -38,12 +37,10 @@ tl::Tile keys_of(const tl::Tile& x, std::size_t axis, std::int64_t first, bool d
     tl::Tile place = (tl::cast(tl::reshape(tl::arange(0, line[axis]), line), DType::i64) + first) * 2;
     tl::Tile order = x;
     if (is_floating_point(x.dtype())) {
-      const auto bits = tl::bitcast(x, DType::i32);
       const auto zero = x == 0.0F;
-      order = tl::where(bits < 0, bits ^ kMagnitude, bits);
+      order = ordered_bits(x);
+      place = place + tl::cast(zero & (order < 0), DType::i64);
       order = tl::where(zero, 0, order);
-      order = tl::where(x != x, kMagnitude, order);
-      place = place + tl::cast(zero & (bits < 0), DType::i64);
     }
     if (descending) order = -1 - order;
     return (tl::cast(order, DType::i64) << 32) | place;
@@ -60,7 +57,7 @@ tl::Tile elements_of(const tl::Tile& keys, bool floating, bool descending) {
     tl::Tile order = tl::cast(keys >> 32, DType::i32);
     if (descending) order = -1 - order;
     if (!floating) return order;
-    const auto bits = tl::where(order < 0, order ^ kMagnitude, order);
+    const auto bits = bits_of_ordered(order);
     const auto minus_zero = (keys & 1) != 0;
     return tl::bitcast(tl::where(minus_zero, std::numeric_limits<std::int32_t>::min(), bits), DType::f32);
   });
@@ -172,14 +169,8 @@ std::vector<MergeLayer> merge_layers(std::int64_t blocks) {
 
 void sort(const View& x, const View& values, const View& indices, const SortOptions& options) {
   const SortedLines lines(x, options);
-  if (options.share == Share::spread) {
-    std::vector<bool> along(x.rank(), false);
-    along[options.dimension] = true;
-    for (const Box& box : lines_of(values, along, Share::spread)) lines.make(box, &values, &indices);
-    return;
-  }
-  for (const Box& box : local_boxes(values)) lines.make(box, &values, nullptr);
-  for (const Box& box : local_boxes(indices)) lines.make(box, nullptr, &indices);
+  make_values_and_indices(values, indices, options.dimension, options.share,
+                          [&](const Box& box, const View* best, const View* places) { lines.make(box, best, places); });
 }
 
 void sort_blocks(const View& x, bool descending, const SortPlan& plan, const View& keys) {

@@ -4,6 +4,8 @@
 #include <limits>
 #include <utility>
 
+#include "tile/library/ordered.h"
+
 namespace kernbench::tile::library {
 
 namespace {
@@ -18,22 +20,17 @@ DType loaded_type(DType dtype) {
   return item_size(dtype) < 4 ? DType::i32 : dtype;
 }
 
-/// Integers in the order of the elements: the bits of a float with the magnitude of negative ones turned round.
+/// Integers in the order of the elements.
 tl::Tile keys_of(const tl::Tile& x, bool largest) {
-  tl::Tile key = x;
-  if (is_floating_point(x.dtype())) {
-    const auto bits = tl::bitcast(x, DType::i32);
-    key = tl::where(bits < 0, bits ^ std::numeric_limits<std::int32_t>::max(), bits);
-    key = tl::where(x != x, std::numeric_limits<std::int32_t>::max(), key);
-  }
+  const tl::Tile key = is_floating_point(x.dtype()) ? ordered_bits(x) : x;
   return largest ? key : -1 - key;
 }
 
 /// The element of a key.
 tl::Tile element_of(const tl::Tile& found, bool floating, bool largest) {
-  tl::Tile key = largest ? found : -1 - found;
+  const tl::Tile key = largest ? found : -1 - found;
   if (!floating) return key;
-  return tl::bitcast(tl::where(key < 0, key ^ std::numeric_limits<std::int32_t>::max(), key), DType::f32);
+  return tl::bitcast(bits_of_ordered(key), DType::f32);
 }
 
 /// The best elements of lines.
@@ -130,14 +127,9 @@ class TopK {
 
 void top_k(const View& x, const View& values, const View& indices, const TopKOptions& options) {
   const TopK kernel(x, options);
-  if (options.share == Share::spread) {
-    std::vector<bool> along(x.rank(), false);
-    along[options.dimension] = true;
-    for (const Box& box : lines_of(values, along, Share::spread)) kernel.make(box, &values, &indices);
-    return;
-  }
-  for (const Box& box : local_boxes(values)) kernel.make(box, &values, nullptr);
-  for (const Box& box : local_boxes(indices)) kernel.make(box, nullptr, &indices);
+  make_values_and_indices(
+      values, indices, options.dimension, options.share,
+      [&](const Box& box, const View* best, const View* places) { kernel.make(box, best, places); });
 }
 
 }  // namespace kernbench::tile::library
