@@ -28,7 +28,7 @@ tl::Tile keys_of(const tl::Tile& x, bool largest) {
 
 /// The element of a key.
 tl::Tile element_of(const tl::Tile& found, bool floating, bool largest) {
-  const tl::Tile key = largest ? found : -1 - found;
+  tl::Tile key = largest ? found : -1 - found;
   if (!floating) return key;
   return tl::bitcast(bits_of_ordered(key), DType::f32);
 }
