@@ -51,6 +51,10 @@ struct SimulateOptions {
   int threads = 0;
   /// Turn every optimisation of the timed model off; changes no result.
   bool exact_events = false;
+  /// All devices do the same at the same time: simulate the first, and let the others follow it. For programs whose
+  /// ranks do not differ, in a system whose devices all have the same place in it; AlikeDevicesError where that does
+  /// not hold. Without `data`; the result has the launches of the first device (docs/alike-devices.md).
+  bool alike_devices = false;
   /// Explain why launches took as long as they did: breakdown, critical path, waits and operations of the result.
   /// Without it they are empty, times are the same, and a run takes less time and memory; for sweeps.
   bool explain = true;

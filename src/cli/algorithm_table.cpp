@@ -85,14 +85,9 @@ std::vector<std::pair<Bytes, std::string>> by_size(const StepDescription& step) 
   return sizes;
 }
 
-bool has_root(distributed::CollectiveOperation operation) {
-  return operation == distributed::CollectiveOperation::broadcast ||
-         operation == distributed::CollectiveOperation::reduce;
-}
-
 std::string steps(const AlgorithmDescription& of, const Palette& palette) {
   std::string title = palette.paint(Style::heading, fmt::format("Steps for {}", to_text(of.bytes)));
-  if (has_root(of.algorithm->operation)) title += ", rank 0 for the root; a ring ends before the root";
+  if (distributed::has_root(of.algorithm->operation)) title += ", rank 0 for the root; a ring ends before the root";
   if (of.steps.empty()) return title + "\n  the algorithm describes none\n";
   TextTable table({{"step"},
                    {"times"},

@@ -160,7 +160,7 @@ struct RunTexts {
       cxxflags, load;
   bool no_data = false, exact_events = false, no_explain = false, skip_floating = false, explain = false, quiet = false,
        no_cache = false;
-  bool whole_run = false;
+  bool whole_run = false, alike_devices = false;
 
   CLI::App* declare(CLI::App& app) {
     CLI::App* command = app.add_subcommand("run", "Simulate a bench: its time, its numbers, and where the time went");
@@ -172,6 +172,8 @@ struct RunTexts {
         ->disable_flag_override();
     command
         ->add_flag("--exact-events", exact_events, "Turn off every shortcut of the timed model: same results, slower")
+        ->disable_flag_override();
+    command->add_flag("--alike-devices", alike_devices, "All devices do the same: simulate one; with --no-data")
         ->disable_flag_override();
     command->add_flag("--no-explain", no_explain, "Explain nothing: same times, faster, no critical path or waits")
         ->disable_flag_override();
@@ -225,6 +227,9 @@ struct RunTexts {
     options.data = !no_data;
     options.exact_events = exact_events;
     options.explain = !no_explain;
+    options.alike_devices = alike_devices;
+    if (alike_devices && !no_data)
+      throw ConfigurationError("--alike-devices computes no values of the devices that it leaves out: add --no-data");
     options.seed = seed_of(single("--seed", seed, "0"));
     options.out_of_bounds_reads = out_of_bounds_reads_of(single("--out-of-bounds-reads", reads, "raise"));
     options.skip_floating_point_ops = skip_floating;
@@ -302,7 +307,7 @@ struct DiffTexts {
 struct CclTexts {
   Texts operation, topology, overrides, least, most, step, factor, average, devices, threads, iterations, warm_ups,
       calls, check, reduction, type, root, blocking, local_register, algorithms, load, msccl, tune, json, csv;
-  bool compare = false, bound = false;
+  bool compare = false, bound = false, alike_devices = false;
 
   CLI::App* declare(CLI::App& app) {
     CLI::App* command = app.add_subcommand("ccl", "Measure and check a collective, as nccl-tests do");
@@ -330,6 +335,8 @@ struct CclTexts {
     add_text(*command, "--load", load, "FILE", "C++ file with collective algorithms of your own; repeatable");
     add_text(*command, "--msccl", msccl, "FILE", "MSCCL file (XML) whose schedule is run, beside --algo; repeatable");
     add_text(*command, "--tune", tune, "FILE", "Write the best algorithm of each size, of --algo or of all, for auto");
+    command->add_flag("--alike-devices", alike_devices, "All devices do the same: measure one of them")
+        ->disable_flag_override();
     command->add_flag("--compare", compare, "Bus bandwidth of the algorithms side by side, the best marked")
         ->disable_flag_override();
     command->add_flag("--bound", bound, "The least time that any algorithm could take, beside each row")
@@ -359,6 +366,9 @@ struct CclTexts {
     request.all_roots = single("-r", root, "0") == "all";
     if (!request.all_roots) request.root = static_cast<int>(ccl_number_of("-r", single("-r", root, "0"), 0));
     request.algorithms = algorithms;
+    out.options.alike_devices = alike_devices;
+    if (alike_devices)
+      out.notes.emplace_back("--alike-devices: the first device was measured, the others are taken to be like it");
     out.load = load;
     out.msccl = msccl;
     out.tune = single("--tune", tune, "");

@@ -52,6 +52,15 @@ class CollectiveNode final : public sim::WaitNode {
   std::weak_ptr<const sim::WaitNode> launch_;
 };
 
+/// The root does something else than the others.
+void refuse_root_of_alike_ranks(const CollectiveCall& call, const runtime::HostContext& context) {
+  if (!context.simulation.options().alike_devices || !has_root(call.operation)) return;
+  throw ProgramError("AlikeDevicesError",
+                     fmt::format("{}: devices are not alike: one rank is the root; simulate all devices, or use an "
+                                 "operation without a root",
+                                 call.name));
+}
+
 /// A call of which it is clear that it fails: without `async_op`, and if the group has failed, it throws the failure.
 std::shared_ptr<WorkState> refuse(runtime::HostContext& context, GroupHandle& handle, std::uint64_t sequence,
                                   const std::string& what, bool async_op) {
@@ -189,6 +198,7 @@ std::shared_ptr<WorkState> issue(GroupHandle& handle, CollectiveCall call, bool 
   auto& context = runtime::current_context(call.name);
   Group& group = *handle.group;
   group.check_usable(context, call.name);
+  refuse_root_of_alike_ranks(call, context);
   DeviceWork work;
   work.call = call.name;
   const std::int64_t bytes = call.blocks ? call.block_bytes : bytes_of(call.tensor);

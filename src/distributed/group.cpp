@@ -10,6 +10,7 @@
 #include "base/error_text.h"
 #include "base/text.h"
 #include "distributed/algorithm_cost.h"
+#include "distributed/alike_ranks.h"
 #include "distributed/call_timer.h"
 #include "distributed/communicator.h"
 #include "distributed/work_state.h"
@@ -50,6 +51,27 @@ const CollectiveAlgorithm& Group::algorithm_of(CollectiveOperation operation, st
 
 const CollectiveAlgorithm* Group::algorithm_of(CollectiveOperation operation, std::int64_t bytes, bool rank_per_pe,
                                                const std::function<bool(const CollectiveAlgorithm&)>& accepts) {
+  if (size() == 1 || !simulation_.options().alike_devices) return chosen(operation, bytes, rank_per_pe, accepts);
+  const auto* any = chosen(operation, bytes, rank_per_pe, accepts);
+  const auto* found = chosen(operation, bytes, rank_per_pe, [&](const CollectiveAlgorithm& each) {
+    return accepts(each) && ranks_are_alike_in(each);
+  });
+  if (any == nullptr || (found != nullptr && ranks_are_alike_in(*found))) {
+    if (found != any && replaced_.insert(any).second) {
+      simulation_.warn(
+          fmt::format("{} of {} is done by {}: with devices that are alike there is no {}, whose ranks differ",
+                      distributed::name(operation), name_, found->name, any->name));
+    }
+    return found;
+  }
+  throw ProgramError("AlikeDevicesError",
+                     fmt::format("{}: devices are not alike: the ranks of {} do not do the same in {}; use another "
+                                 "algorithm, or simulate all devices",
+                                 distributed::name(operation), name_, any->name));
+}
+
+const CollectiveAlgorithm* Group::chosen(CollectiveOperation operation, std::int64_t bytes, bool rank_per_pe,
+                                         const std::function<bool(const CollectiveAlgorithm&)>& accepts) {
   if (size() == 1 || !algorithm_.is_automatic(operation)) return &algorithm_for(algorithm_, operation);
   auto& choice = choices_[operation];
   if (!choice) {
@@ -58,6 +80,10 @@ const CollectiveAlgorithm* Group::algorithm_of(CollectiveOperation operation, st
         simulation_.machine().network());
   }
   return choice->of(bytes, accepts);
+}
+
+bool Group::ranks_are_alike_in(const CollectiveAlgorithm& algorithm) {
+  return are_alike(algorithm.channels(shape(false)), topology::AlikeSips(machine().system));
 }
 
 std::string Group::reason_of(CollectiveOperation operation) const {

@@ -96,6 +96,9 @@ class Group {
   RankBarrier& monitored_barrier(std::size_t count);
 
  private:
+  const CollectiveAlgorithm* chosen(CollectiveOperation operation, std::int64_t bytes, bool rank_per_pe,
+                                    const std::function<bool(const CollectiveAlgorithm&)>& accepts);
+  bool ranks_are_alike_in(const CollectiveAlgorithm& algorithm);
   void judge();
   void fail(const ProgramError& error);
 
@@ -105,6 +108,7 @@ class Group {
   std::vector<int> ranks_;
   AlgorithmSpec algorithm_;
   std::map<CollectiveOperation, std::unique_ptr<AutomaticChoice>> choices_;  // those that have been asked for
+  std::set<const CollectiveAlgorithm*> replaced_;                            // by others, where devices are alike
   std::optional<GroupShape> shape_ = {};                                     // once it has been asked for
   CollectiveOrderCheck order_check_;
   std::shared_ptr<Communicator> communicator_;

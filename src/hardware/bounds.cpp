@@ -98,7 +98,7 @@ bool own(topology::ModelKind kind, const std::string& model) {
 }  // namespace
 
 Bounds::Path Bounds::path(PeCoordinate pe, PeCoordinate other, Way way) {
-  const auto index = [&](PeCoordinate at) { return static_cast<std::uint64_t>(layout_.pe_index(at)); };
+  const auto index = [&](PeCoordinate at) { return static_cast<std::uint64_t>(layout_.place(at)); };
   const auto [path, is_new] =
       paths_.find_or_add((index(pe) << 34) | (index(other) << 3) | static_cast<std::uint64_t>(way));
   if (!is_new) return path;

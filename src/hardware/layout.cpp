@@ -24,8 +24,9 @@ std::int32_t channels_per_slice(const topology::CubeSpec& cube) {
 
 }  // namespace
 
-Layout::Layout(const topology::Topology& topology, std::size_t links)
-    : sips_(topology.system.sips),
+Layout::Layout(const topology::Topology& topology, std::size_t links, bool alike)
+    : alike_(alike),
+      sips_(topology.system.sips),
       cubes_per_sip_(topology.sip.cubes.count()),
       pes_per_cube_(topology.cube.pes.count()),
       links_(static_cast<std::int64_t>(links)),

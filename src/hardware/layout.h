@@ -12,19 +12,27 @@ namespace kernbench::hardware {
 
 /// Servers are numbered: all links in LinkId order, then for each PE its HBM channels and its TCM port,
 /// then for each cube its SRAM.
+///
+/// Where devices are alike, SIP 0 alone is built, and the ids of a part of another SIP are those of SIP 0's.
 class Layout {
  public:
   /// Throws ConfigurationError when the machine is too large for its ids or a count does not divide as it must.
-  Layout(const topology::Topology& topology, std::size_t links);
+  Layout(const topology::Topology& topology, std::size_t links, bool alike = false);
 
   std::int64_t sip_count() const { return sips_; }
-  std::int64_t cube_count() const { return sips_ * cubes_per_sip_; }
-  std::int64_t pe_count() const { return cube_count() * pes_per_cube_; }
-  std::int32_t channels() const { return channels_; }  // of one PE's slice
+  std::int64_t built_sips() const { return alike_ ? 1 : sips_; }
+  std::int64_t cube_count() const { return built_sips() * cubes_per_sip_; }  // of those that are built
+  std::int64_t pe_count() const { return cube_count() * pes_per_cube_; }     // likewise
+  std::int32_t channels() const { return channels_; }                        // of one PE's slice
   bool contains(PeCoordinate at) const;
 
-  std::int64_t cube_index(CubeCoordinate at) const { return at.sip.value * cubes_per_sip_ + at.cube.value; }
+  SipId built(SipId sip) const { return alike_ ? SipId{0} : sip; }
+  std::int64_t cube_index(CubeCoordinate at) const { return built(at.sip).value * cubes_per_sip_ + at.cube.value; }
   std::int64_t pe_index(PeCoordinate at) const { return cube_index({at.sip, at.cube}) * pes_per_cube_ + at.pe.value; }
+  /// One for each PE, whether it is built or not.
+  std::int64_t place(PeCoordinate at) const {
+    return (at.sip.value * cubes_per_sip_ + at.cube.value) * pes_per_cube_ + at.pe.value;
+  }
   CubeCoordinate cube_at(std::int64_t index) const;
   PeCoordinate pe_at(std::int64_t index) const;
 
@@ -48,6 +56,7 @@ class Layout {
  private:
   static constexpr std::int64_t kHostPorts = kAgentIndexLimit / 2;
 
+  bool alike_;
   std::int64_t sips_, cubes_per_sip_, pes_per_cube_, links_;
   std::int32_t channels_, contexts_, queues_;
 };

@@ -2,9 +2,12 @@
 
 #include <cassert>
 #include <deque>
+#include <optional>
 #include <utility>
 
 #include "base/text.h"
+#include "hardware/alike/followers.h"
+#include "hardware/alike/mates.h"
 #include "hardware/copy/split.h"
 #include "hardware/hbm/hbm.h"
 #include "hardware/ipcq/ipcq.h"
@@ -16,6 +19,7 @@
 #include "hardware/tcm/tcm.h"
 #include "hardware/transport.h"
 #include "kernbench/error.h"
+#include "topology/alike_sips.h"
 #include "topology/buffers.h"
 #include "topology/network.h"
 #include "topology/pe_specs.h"
@@ -32,6 +36,13 @@ const topology::Topology& checked(const topology::Topology& topology) {
   return topology;  // NOLINT(bugprone-return-const-ref-from-parameter): the caller's, not a temporary
 }
 
+std::optional<topology::AlikeSips> alike_sips(const topology::Topology& topology, bool alike) {
+  if (!alike) return std::nullopt;
+  if (const std::string why = topology::why_not_alike(topology); !why.empty())
+    throw ConfigurationError("devices are not alike: " + why + "; simulate all devices");
+  return topology::AlikeSips(topology.system);
+}
+
 }  // namespace
 
 struct Machine::Implementation {
@@ -41,8 +52,9 @@ struct Machine::Implementation {
         registry(options.models),
         pe_specs(topology),
         models(topology, pe_specs, registry),
-        network(topology),
-        layout(topology, network.links().size()),
+        alike(alike_sips(topology, options.alike_devices)),
+        network(topology, alike),
+        layout(topology, network.links().size(), options.alike_devices),
         addresses(topology),
         bounds(topology, pe_specs, network, layout),
         fabric(owner, {.exact_events = options.exact_events, .observer = options.observer}),
@@ -66,6 +78,7 @@ struct Machine::Implementation {
             owner, topology, layout, transport,
             [this](PeCoordinate at) -> ControlProcessor& { return pe(at).control(); }, options.observer),
         commands(static_cast<std::size_t>(layout.sip_count())) {
+    if (alike) followers.emplace(owner, commands.size());
     try_models();
     add_links();
     for (std::int64_t index = 0; index < layout.pe_count(); ++index) add_memory(layout.pe_at(index));
@@ -73,7 +86,7 @@ struct Machine::Implementation {
       const CubeCoordinate at = layout.cube_at(index);
       fabric.add_server(sram_spec(topology.cube, at, Layout::server_agent(layout.sram(at))));
     }
-    for (std::int32_t sip = 0; sip < topology.system.sips; ++sip) {
+    for (std::int32_t sip = 0; sip < layout.built_sips(); ++sip) {
       copy_engines.push_back(std::make_unique<CopyEngine>(scheduler, layout, transport, SipId{sip}));
     }
   }
@@ -145,6 +158,18 @@ struct Machine::Implementation {
     if (running.empty()) edges.push_back({nullptr, reason});
   }
 
+  /// Whether the commands of a SIP are simulated: those of SIP 0, where devices are alike.
+  bool simulates(SipId sip) const { return !followers || sip == SipId{0}; }
+
+  void join(InstallRequest& request) const {
+    if (!alike) return;
+    if (!request.windows.empty())
+      throw ProgramError("AlikeDevicesError", "devices are not alike: " + request.name.text() +
+                                                  " has a window, and who writes to it is not known; simulate all "
+                                                  "devices");
+    join_mates(request, *alike);
+  }
+
   void check(const InstallRequest& request) const {
     for (const Channel& channel : request.channels) {
       check_parameters(channel.parameters, topology);
@@ -156,6 +181,8 @@ struct Machine::Implementation {
   std::uint64_t next_command(SipId sip) { return commands[static_cast<std::size_t>(sip.value)]++; }
   template <typename Request>
   void start_copy(SipId sip, Request request) {
+    if (!simulates(sip)) return followers->follow(std::move(request));
+    if (followers) request = followers->lead(std::move(request));
     for (Request& part : split(std::move(request), kMaximumLegs)) {
       const std::uint64_t number = next_command(sip);
       copy_engines[static_cast<std::size_t>(sip.value)]->start(std::move(part), number, command_leaves());
@@ -166,6 +193,7 @@ struct Machine::Implementation {
   void cancel(std::uint64_t owner) {
     launches.cancel(owner);
     for (const auto& engine : copy_engines) engine->cancel(owner);
+    if (followers) followers->cancel(owner);
   }
 
   Resources resources() const { return {topology, network.links().size(), layout, fabric, pes, launches}; }
@@ -175,7 +203,9 @@ struct Machine::Implementation {
   ModelRegistry registry;
   topology::PeSpecs pe_specs;
   Models models;
+  std::optional<topology::AlikeSips> alike;
   topology::Network network;
+  mutable std::unique_ptr<topology::Network> whole_network;  // where devices are alike, made when asked for
   Layout layout;
   PhysicalMap addresses;
   Bounds bounds;
@@ -190,6 +220,7 @@ struct Machine::Implementation {
   std::size_t installations_at_sweep = 0;
   std::vector<std::unique_ptr<CopyEngine>> copy_engines;  // by SIP
   std::vector<std::uint64_t> commands;                    // by SIP: launches and copies so far
+  std::optional<Followers> followers;                     // where devices are alike
 };
 
 Machine::Machine(sim::Scheduler& scheduler, const topology::Topology& topology, MachineOptions options)
@@ -201,7 +232,10 @@ const topology::Topology& Machine::topology() const {
   return implementation_->topology;
 }
 const topology::Network& Machine::network() const {
-  return implementation_->network;
+  const Implementation& machine = *implementation_;
+  if (!machine.alike) return machine.network;
+  if (!machine.whole_network) machine.whole_network = std::make_unique<topology::Network>(machine.topology);
+  return *machine.whole_network;
 }
 const topology::PeSpec& Machine::pe_spec(PeCoordinate at) const {
   return implementation_->pe_specs.of(at);
@@ -220,15 +254,25 @@ ProcessingElement& Machine::pe(PeCoordinate at) {
 }
 
 std::shared_ptr<const sim::WaitNode> Machine::launch(LaunchRequest request) {
-  const std::uint64_t number = implementation_->next_command(request.sip);
-  return implementation_->launches.start(std::move(request), number, implementation_->command_leaves());
+  Implementation& machine = *implementation_;
+  if (!machine.simulates(request.sip)) return machine.followers->follow(std::move(request));
+  if (machine.followers) request = machine.followers->lead(std::move(request));
+  const std::uint64_t number = machine.next_command(request.sip);
+  auto node = machine.launches.start(std::move(request), number, machine.command_leaves());
+  if (machine.followers) machine.followers->leads(node);
+  return node;
 }
 
 std::vector<std::shared_ptr<const sim::WaitNode>> Machine::launch(GraphRequest request) {
+  Implementation& machine = *implementation_;
   const SipId sip = request.launches.front().sip;
-  const std::uint64_t number = implementation_->next_command(sip);
-  for (std::size_t more = 1; more < request.launches.size(); ++more) implementation_->next_command(sip);
-  return implementation_->launches.start(std::move(request), number, implementation_->command_leaves());
+  if (!machine.simulates(sip)) return machine.followers->follow(std::move(request));
+  if (machine.followers) request = machine.followers->lead(std::move(request));
+  const std::uint64_t number = machine.next_command(sip);
+  for (std::size_t more = 1; more < request.launches.size(); ++more) machine.next_command(sip);
+  auto nodes = machine.launches.start(std::move(request), number, machine.command_leaves());
+  if (machine.followers) machine.followers->leads(nodes.front());
+  return nodes;
 }
 
 void Machine::copy(CopyRequest request) {
@@ -252,6 +296,9 @@ void Machine::cancel(std::uint64_t owner) {
 std::shared_ptr<const sim::WaitNode> Machine::install(InstallRequest request) {
   Implementation& machine = *implementation_;
   machine.check(request);
+  if (!machine.simulates(request.sip)) return machine.followers->follow(std::move(request));
+  machine.join(request);
+  if (machine.followers) request = machine.followers->lead(std::move(request));
   const SipId sip = request.sip;
   const std::uint64_t number = machine.next_command(sip);
   auto installation =
@@ -259,16 +306,29 @@ std::shared_ptr<const sim::WaitNode> Machine::install(InstallRequest request) {
   machine.scheduler.schedule(machine.command_leaves(), sim::Phase::deliver, machine.layout.host_port_agent(sip),
                              step_key(number), sim::call<&Installation::send>(installation.get()));
   machine.keep(installation);
+  if (machine.followers) machine.followers->leads(installation);
   return installation;
 }
 
 void Machine::close(std::vector<Channel> channels) {
   Implementation& machine = *implementation_;
+  std::erase_if(channels, [&](const Channel& channel) { return !machine.simulates(channel.receiver.sip); });
   const SipId first{0};
   machine.closing.push_back(std::move(channels));
   machine.scheduler.schedule(machine.command_leaves(), sim::Phase::deliver, machine.layout.host_port_agent(first),
                              step_key(machine.next_command(first)),
                              sim::call<&Implementation::close_channels>(&machine));
+}
+
+void Machine::check_all_received() const {
+  if (!implementation_->alike) return;
+  for (const auto& pe : implementation_->pes) {
+    if (pe == nullptr || pe->ipcq().unreceived() == 0) continue;
+    throw ProgramError("AlikeDevicesError", "devices are not alike: " + std::to_string(pe->ipcq().unreceived()) +
+                                                " messages that programs like those of SIP 0 send to " +
+                                                to_text(pe->coordinate()) +
+                                                " have not been received; simulate all devices");
+  }
 }
 
 Ipcq& Machine::ipcq(PeCoordinate at) {
@@ -324,7 +384,7 @@ SentPayload Machine::sent(PeCoordinate at) const {
 SentPayload Machine::sent(SipId sip) const {
   SentPayload sent;
   for (const auto& pe : implementation_->pes) {
-    if (pe != nullptr && pe->coordinate().sip == sip) sent += pe->ipcq().payload();
+    if (pe != nullptr && pe->coordinate().sip == implementation_->layout.built(sip)) sent += pe->ipcq().payload();
   }
   return sent;
 }

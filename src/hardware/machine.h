@@ -38,6 +38,7 @@ struct MachineOptions {
   bool exact_events = false;
   ModelRegistry models = {};             // of the caller's own
   ActivityObserver* observer = nullptr;  // implies exact events; outlives the machine
+  bool alike_devices = false;            // all SIPs do the same: SIP 0 is simulated, and the others follow it
 };
 
 /// A command given on a fiber reaches the host's end of the PCIe link this much later: the smallest step of time, so
@@ -47,7 +48,7 @@ constexpr Time kDoorbell = Time::picoseconds(1);
 class Machine {
  public:
   /// Throws ConfigurationError for a topology that cannot be built: unknown models, too many parts, a channel count
-  /// that does not divide. PEs and M_CPUs are made when first used.
+  /// that does not divide, devices that are to be alike and are not. PEs and M_CPUs are made when first used.
   Machine(sim::Scheduler& scheduler, const topology::Topology& topology, MachineOptions options);
   ~Machine();
   Machine(const Machine&) = delete;
@@ -79,6 +80,10 @@ class Machine {
   void close(std::vector<Channel> channels);
   /// The ends of channels on a PE.
   Ipcq& ipcq(PeCoordinate at);
+
+  /// At the end of a run in which devices are alike: ProgramError ("AlikeDevicesError") when SIP 0 has sent what no
+  /// program like those that run there receives.
+  void check_all_received() const;
 
   /// Takes back all that `owner` has given to the machine, strictly later, as a command does. Programs that have not
   /// started are dropped, and those that run get Cancelled; then their commands that have not started are dropped, and

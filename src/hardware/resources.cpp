@@ -78,7 +78,7 @@ void Resources::visit(Visitor& visitor) const {
   for (std::int64_t index = 0; index < layout_.cube_count(); ++index) {
     visitor.server(layout_.sram(layout_.cube_at(index)));
   }
-  for (std::int32_t sip = 0; sip < topology_.system.sips; ++sip) {
+  for (std::int32_t sip = 0; sip < layout_.built_sips(); ++sip) {
     visitor.processor({PartKind::io_cpu, SipId{sip}}, launches_.io_cpu_busy(SipId{sip}));
   }
   for (std::int64_t index = 0; index < layout_.cube_count(); ++index) {

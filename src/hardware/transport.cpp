@@ -28,7 +28,7 @@ TransferEnd Transport::sram(PeCoordinate by) const {
 
 std::uint64_t Transport::key_of(const Way& way) const {
   const auto number = [&](const TransferEnd& end) {
-    const auto place = static_cast<std::uint64_t>(layout_.pe_index({end.at.sip, end.at.cube, end.at.pe}));
+    const auto place = static_cast<std::uint64_t>(layout_.place({end.at.sip, end.at.cube, end.at.pe}));
     return (place << 4) | (static_cast<std::uint64_t>(end.at.kind) << 1) | (end.group > 0 ? 1 : 0);
   };
   constexpr int kBits = 31;

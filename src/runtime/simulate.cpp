@@ -42,6 +42,7 @@ std::map<std::string, std::string> switches_of(const SimulateOptions& options) {
                                               {"skip_floating_point_ops", text(options.skip_floating_point_ops)},
                                               {"uninitialized_memory", memory_is_zero ? "zero" : "poison"}};
   if (!options.explain) switches["explain"] = "false";
+  if (options.alike_devices) switches["alike_devices"] = "true";
   // Read where process groups choose; here so that two results that differ by it say so.
   const char* algorithms = std::getenv("KB_ALGO");  // NOLINT(concurrency-mt-unsafe): nobody here sets it
   if (algorithms != nullptr) switches["KB_ALGO"] = algorithms;
@@ -170,6 +171,7 @@ Failure run(Simulation& simulation, const std::function<void()>& program) {
     simulation.scheduler().run(limits);
     if (simulation.check_distributed) simulation.check_distributed();
     simulation.launch_queues().check_all_received();
+    simulation.machine().check_all_received();
   } catch (const sim::InterruptedError&) {
     error = std::current_exception();
     interrupted = true;
@@ -198,6 +200,11 @@ void check(const SimulateOptions& options) {
     throw ProgramError("ContextError",
                        "kernbench::simulate was called inside of a simulation: a program that is simulated cannot "
                        "simulate another one; call simulate for each of them, one after the other, outside of both");
+  }
+  if (options.alike_devices && options.data) {
+    throw ValueError(
+        "SimulateOptions::alike_devices is true, and so is data: the values of the devices that are left out are not "
+        "computed; set data to false");
   }
   constexpr Bytes kMostStack(1 << 30);
   if (options.stack_size < Bytes(0) || options.stack_size > kMostStack) {

@@ -59,7 +59,10 @@ Simulation::Simulation(const SimulateOptions& options, topology::Topology topolo
       memory_(topology_, addresses_, &contents_),
       queue_resources_(std::make_shared<QueueResources>(topology_, memory_)),
       machine_(scheduler_, topology_,
-               {.exact_events = options.exact_events, .models = options.models, .observer = trace_.get()}),
+               {.exact_events = options.exact_events,
+                .models = options.models,
+                .observer = trace_.get(),
+                .alike_devices = options.alike_devices}),
       environment_{scheduler_,
                    machine_,
                    executor_,
@@ -92,6 +95,9 @@ Simulation::Simulation(const SimulateOptions& options, topology::Topology topolo
 ErrorText Simulation::describe(const std::exception_ptr& error) const {
   ErrorText text = error_text(error);
   if (text.where.empty()) text.where = failures_.find(error);
+  const bool may_be_of_unlike_devices = text.type == "DeadlockError" || text.type == "MessageMismatchError";
+  if (options_.alike_devices && may_be_of_unlike_devices)
+    text.message += "; devices were taken to be alike: do ranks differ in what they send or wait for?";
   return text;
 }
 

@@ -20,12 +20,14 @@ std::int32_t sram_ports(const Topology& topology) {
 
 }  // namespace
 
-Network::Network(const Topology& topology) : topology_(topology), system_(topology.system) {
+Network::Network(const Topology& topology, const std::optional<AlikeSips>& alike)
+    : topology_(topology), system_(topology.system), alike_(alike) {
   add_system_links();
   mesh_first_ = static_cast<std::uint32_t>(links_.size());
   cubes_.resize(index(topology_.sip.cubes.count()));
   nodes_.resize(index(topology_.pes_per_sip()));
-  for (std::int32_t sip = 0; sip < topology_.system.sips; ++sip) add_sip(SipId{sip});
+  const std::int32_t sips = alike_ ? 1 : topology_.system.sips;
+  for (std::int32_t sip = 0; sip < sips; ++sip) add_sip(SipId{sip});
   if (!topology_.overrides.empty()) override_links();
 }
 
@@ -163,10 +165,11 @@ PeCoordinate Network::pe_at(SipId sip, GridPosition at) const {
 }
 
 std::uint32_t Network::sip_base(SipId sip) const {
-  return mesh_first_ + static_cast<std::uint32_t>(sip.value) * sip_links_;
+  return mesh_first_ + (alike_ ? 0 : static_cast<std::uint32_t>(sip.value) * sip_links_);
 }
 
-LinkId Network::system_link(const SipHop& hop) const {
+LinkId Network::system_link(const SipHop& any) const {
+  const SipHop hop = alike_ ? alike_->like(any) : any;
   const auto& neighbours = system_.neighbours(hop.from);
   const auto found = std::ranges::lower_bound(neighbours, hop.to);
   assert(found != neighbours.end() && *found == hop.to);
@@ -246,7 +249,7 @@ std::vector<RouteHop> Network::route(Endpoint from, Endpoint to) const {
   if (from == to || (same_place && is_pe_or_slice(from) && is_pe_or_slice(to))) return hops;
 
   if (from.kind == Kind::host) {
-    hops.push_back({LinkId{static_cast<std::uint32_t>(to.sip.value)}, 0});
+    hops.push_back({LinkId{alike_ ? 0 : static_cast<std::uint32_t>(to.sip.value)}, 0});
     enter(to, 0, hops);
   } else if (to.kind == Kind::host) {
     leave(from, hops);

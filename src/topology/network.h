@@ -11,6 +11,7 @@
 
 #include "base/part.h"
 #include "kernbench/coordinates.h"
+#include "topology/alike_sips.h"
 #include "topology/spec.h"
 #include "topology/system_graph.h"
 
@@ -93,7 +94,9 @@ struct RouteHop {
 class Network {
  public:
   /// Requires a checked topology, but for its overrides: throws ConfigurationError with what is wrong with them.
-  explicit Network(const Topology& topology);
+  /// `alike`: as SIP 0 sees it, when all SIPs do the same. Of the links in a SIP there are those of SIP 0, and each
+  /// route goes over the links of SIP 0 that are like its own.
+  explicit Network(const Topology& topology, const std::optional<AlikeSips>& alike = {});
 
   const Topology& topology() const { return topology_; }
   const SystemGraph& system() const { return system_; }
@@ -164,6 +167,7 @@ class Network {
 
   Topology topology_;
   SystemGraph system_;
+  std::optional<AlikeSips> alike_;  // the links of the SIPs but 0 are left out
   std::vector<Link> links_;
   std::vector<std::uint32_t> system_first_;  // by node of the system graph: its first link to a neighbour
   std::uint32_t mesh_first_ = 0;             // first link of SIP 0; each SIP has sip_links_ of them in the same order

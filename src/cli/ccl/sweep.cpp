@@ -116,13 +116,19 @@ std::int64_t sent_by_rank() {
   return (context.pe ? machine.sent(*context.pe) : machine.sent(SipId{torch::ahbm::current_device()})).bytes.count();
 }
 
+bool devices_are_alike() {
+  return runtime::current_context("ccl").simulation.options().alike_devices;
+}
+
 void measure(Job& job, std::size_t index, int rank) {
   const Call call = call_of(job, job.points[index], rank);
   const auto repeat = [&](std::int64_t times) {
     for (std::int64_t i = 0; i < times * job.calls; ++i) job.test.run(call);
   };
   repeat(job.warm_ups);
-  if (job.warm_ups == 0) dist::barrier();  // the group's channels are there
+  // So that the group's channels are there. A barrier's token would tell devices apart that are alike otherwise.
+  if (job.warm_ups == 0 && devices_are_alike()) job.test.run(call);
+  if (job.warm_ups == 0 && !devices_are_alike()) dist::barrier();
   torch::ahbm::synchronize();
   dist::monitored_barrier();  // on the host, as in nccl-tests: from a device's barrier ranks go on one after the other
   torch::ahbm::Event begin, end;
@@ -134,6 +140,7 @@ void measure(Job& job, std::size_t index, int rank) {
   const auto own = static_cast<std::size_t>(rank);
   job.findings.microseconds[index][own] = begin.elapsed_time(end) * 1e3 / static_cast<double>(calls);
   job.findings.sent[index][own] = (sent_by_rank() - sent_before) / calls;
+  if (devices_are_alike()) return torch::ahbm::synchronize();
   dist::barrier();  // the next row's tensors come when all have left this one's
 }
 
@@ -208,7 +215,8 @@ Row row_of(const Job& job, std::size_t index) {
 
 void run(const std::shared_ptr<Job>& job, SimulateOptions options, bool data, const Simulate& simulate) {
   options.data = data;
-  options.explain = false;  // nothing of it is shown
+  options.alike_devices = options.alike_devices && !data;  // the values are those of all devices
+  options.explain = false;                                 // nothing of it is shown
   simulate(options, [&] { torch::multiprocessing::spawn(worker, std::tuple{job}, {.nprocs = job->ranks}); });
 }
 

@@ -59,6 +59,11 @@ constexpr bool reduces(CollectiveOperation operation) {
   return operation == CollectiveOperation::all_reduce || operation == CollectiveOperation::reduce_scatter ||
          operation == CollectiveOperation::reduce || operation == CollectiveOperation::all_reduce_partials;
 }
+/// Whether one rank does something else than the others.
+constexpr bool has_root(CollectiveOperation operation) {
+  return operation == CollectiveOperation::broadcast || operation == CollectiveOperation::reduce ||
+         operation == CollectiveOperation::gather || operation == CollectiveOperation::scatter;
+}
 /// Whether a group's channels for it are made with its first use: else with the group's first communication.
 constexpr bool opens_channels_late(CollectiveOperation operation) {
   return operation == CollectiveOperation::gather || operation == CollectiveOperation::scatter ||

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 
 #include "base/address.h"
 #include "hardware/command.h"
@@ -21,9 +22,17 @@ struct Channel {
   PhysAddr slots;                  // in the receiver's memory that parameters.buffer_kind names
   std::uint32_t epoch = 0;         // of the installation
   QueueParameters parameters;
+  // Where devices are alike (mates.h): the slots that the other end knows; or there is no such end.
+  std::optional<PhysAddr> mates_slots = {};
+  bool has_no_mate = false;
 
-  PhysAddr slot(std::int32_t index) const {
-    return PhysAddr(slots.value() +
+  PhysAddr far_slots() const { return mates_slots.value_or(slots); }
+  PhysAddr slot(std::int32_t index) const { return slot_of(slots, index); }
+  PhysAddr far_slot(std::int32_t index) const { return slot_of(far_slots(), index); }
+
+ private:
+  PhysAddr slot_of(PhysAddr first, std::int32_t index) const {
+    return PhysAddr(first.value() +
                     static_cast<std::uint64_t>(index) * static_cast<std::uint64_t>(parameters.slot_size.count()));
   }
 };

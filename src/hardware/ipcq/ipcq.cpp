@@ -58,11 +58,11 @@ void Ipcq::install(const Channel& channel, bool receives, sim::Callback installe
 }
 
 SendQueue* Ipcq::send_queue(const Channel& channel) const {
-  return end_at(sends_, channel.send_entry, channel.slots, channel.epoch);
+  return end_at(sends_, channel.send_entry, channel.far_slots(), channel.epoch);
 }
 
 ReceiveQueue* Ipcq::receive_queue(const Channel& channel) const {
-  return end_at(receives_, channel.receive_entry, channel.slots, channel.epoch);
+  return end_at(receives_, channel.receive_entry, channel.far_slots(), channel.epoch);
 }
 
 CommandQueue& Ipcq::queue_for(const Command& command) {
@@ -105,6 +105,14 @@ std::vector<const CommandQueue*> Ipcq::queues() const {
   for (const auto& queue : receives_) queues.push_back(queue.get());
   queues.push_back(windows_.get());
   return queues;
+}
+
+std::size_t Ipcq::unreceived() const {
+  std::size_t messages = 0;
+  for (const auto& queue : receives_) {
+    if (queue) messages += queue->unreceived().size();
+  }
+  return messages;
 }
 
 SentPayload Ipcq::payload() const {

@@ -37,8 +37,8 @@ class Ipcq {
 
   /// The end of a command's channel, or the queue of one-sided commands; requires that it is installed.
   CommandQueue& queue_for(const Command& command);
-  /// The end of this channel; null when this PE has none. An entry may still hold a channel of an older epoch whose
-  /// memory belongs to another one now.
+  /// The end of a channel of which this is the other end; null when this PE has none. An entry may still hold a channel
+  /// of an older epoch whose memory belongs to another one now.
   SendQueue* send_queue(const Channel& channel) const;
   ReceiveQueue* receive_queue(const Channel& channel) const;
   /// The queue of an entry; null when it has never had a channel.
@@ -48,6 +48,8 @@ class Ipcq {
   /// By place: the ends to send by entry, then those to receive, then the queue of one-sided commands; null where none
   /// has been made.
   std::vector<const CommandQueue*> queues() const;
+  /// Messages that have arrived and that no receive has asked for.
+  std::size_t unreceived() const;
   /// What this PE has sent through its queues.
   SentPayload payload() const;
   /// How many places each PE of a machine has.

@@ -52,9 +52,19 @@ void SendQueue::begin(Command& command) {
 }
 
 void SendQueue::next_segment() {
-  if (!free_.empty()) return start_segment();
+  if (channel_->has_no_mate) fail_without_mate();
+  if (!free_.empty() && !channel_->has_no_mate) return start_segment();
   waiting_ = true;
   waiting_since_ = scheduler().now();
+}
+
+// It then waits for ever, or until it is taken back with its program.
+void SendQueue::fail_without_mate() {
+  const auto error = std::make_exception_ptr(
+      ProgramError("AlikeDevicesError", "devices are not alike: no device sends to " + to_text(channel_->sender) +
+                                            " as this one to " + to_text(channel_->receiver) +
+                                            " by a way like its own; simulate all devices"));
+  if (!environment_.operation_failed(pe_, current_->agent, error)) std::rethrow_exception(error);
 }
 
 // When a queue that has waited since then knows of a credit that arrives now.
@@ -132,7 +142,7 @@ void SendQueue::announced(std::uint64_t slot) {
 
 // A credit comes from a receive: of one that is there, or else from a program that could still ask for one.
 void SendQueue::needs(const Command& command, std::vector<sim::WaitEdge>& edges) const {
-  if (&command != current_ || !waiting_ || noticing_) return;
+  if (&command != current_ || !waiting_ || noticing_ || channel_->has_no_mate) return;
   const CommandQueue* receives = environment_.ipcq_of(channel_->receiver).receive_queue(*channel_);
   const Name reason = "a credit of " + receives->wait_name();
   const std::size_t before = edges.size();

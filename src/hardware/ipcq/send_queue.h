@@ -40,6 +40,7 @@ class SendQueue final : public CommandQueue {
   Sender next_sender();
   Time noticed() const;
   void next_segment();
+  void fail_without_mate();
   void notice(std::uint64_t);
   void start_segment();
   void departed(std::uint64_t slot);

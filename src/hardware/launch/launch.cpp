@@ -23,6 +23,7 @@ Launch::Launch(LaunchPath& path, LaunchRequest request, Time now, std::uint64_t 
       queue_(request.queue),
       graph_(std::move(graph)),
       given_(now),
+      begins_(std::move(request.begins)),
       make_programs_(std::move(request.make_programs)),
       completed_(std::move(request.completed)),
       failed_(std::move(request.failed)),
@@ -82,6 +83,7 @@ void Launch::has_come() {
 bool Launch::turn_came() {
   has_turn_ = true;
   times_.requested = path_.scheduler().now();
+  if (const auto begins = std::exchange(begins_, nullptr)) begins();
   if (make_programs_) add(std::exchange(make_programs_, nullptr)());
   return at_io_cpu_ && !go_out();
 }
@@ -126,6 +128,7 @@ void Launch::at_pe(std::uint64_t program) {
 }
 
 void Launch::cancel() {
+  begins_ = nullptr;
   if (make_programs_) {
     make_programs_ = nullptr;
     times_.cut = true;

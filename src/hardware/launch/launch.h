@@ -30,6 +30,7 @@ struct LaunchTimes {
   Time last_program;               // the last program's end
   Time completed;                  // the completion reached the host
   bool cut = false;                // it was cancelled before all of its programs were over
+  bool follows = false;            // of a device that is not simulated: it is over because SIP 0's is
   const Launch* launch = nullptr;  // while its completion is told
   /// The way from the host to the first instruction of the program that ended last (ties: the lowest coordinate), and
   /// from the end of the one that the host heard of last to the host. Empty where no program ran. Put together when
@@ -48,6 +49,8 @@ struct LaunchRequest {
   std::uint64_t owner = 0;  // whose it is, for Machine::cancel; 0: nobody's
   /// The launches of one queue of the SIP run one after the other, in the order in which they were given; 0: of none.
   std::uint64_t queue = 0;
+  /// Called when its turn has come at the SIP. May be empty.
+  std::function<void()> begins = {};
   /// Instead of `programs`: makes them when the launch goes out to the cubes, so that one that waits for its turn takes
   /// little memory.
   std::function<std::vector<ProgramRequest>()> make_programs = {};
@@ -117,6 +120,7 @@ class Launch final : public sim::WaitNode, private ProgramOwner {
   Time given_;
   bool has_turn_ = false;
   bool at_io_cpu_ = false;  // and handled there
+  std::function<void()> begins_;
   std::function<std::vector<ProgramRequest>()> make_programs_;
   std::function<void(const LaunchTimes&)> completed_;
   std::function<bool(const std::exception_ptr&)> failed_;

@@ -130,7 +130,8 @@ void describe_inputs(V& visit, R& result) {
   visit.key({"switches",
              "how it was simulated: `data` (`false`: `--no-data`), `exact_events`, `out_of_bounds_reads`, "
              "`skip_floating_point_ops`, `uninitialized_memory`, each with its value as on the command line, `true` "
-             "or `false`; `explain`, `false`, only with `--no-explain`; `KB_ALGO`, where the environment has it",
+             "or `false`; `alike_devices`, `true`, only with `--alike-devices`; `explain`, `false`, only with "
+             "`--no-explain`; `KB_ALGO`, where the environment has it",
              {.missing_with = "switches", .input = {"switch"}}},
             result.switches);
   visit.key({"correlation_id", "what `--correlation-id` gave, or empty"}, result.correlation_id);

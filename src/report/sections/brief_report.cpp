@@ -285,6 +285,7 @@ std::string totals(const RunResult& result, const Palette& palette) {
   TextTable table({{"", Align::left, 14}, {"", Align::left, 60}});
   table.add({{"simulated time", Style::faint}, {time}});
   table.add({{"wall time", Style::faint}, {wall}});
+  if (devices_are_alike(result)) table.add({{"devices", Style::faint}, {kAlikeDevices}});
   table.add({{"fingerprint", Style::faint},
              {fmt::format("times {:016x}, values {:016x}", result.times_fingerprint, result.values_fingerprint)}});
   table.add({{"result", Style::faint}, {verdict(result), style_of(status_of(result))}});

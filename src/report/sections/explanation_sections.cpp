@@ -137,6 +137,10 @@ bool is_explained(const RunResult& result) {
   return found == result.switches.end() || found->second != "false";
 }
 
+bool devices_are_alike(const RunResult& result) {
+  return result.switches.contains("alike_devices");
+}
+
 std::string explanation_sections(const RunResult& result, const Palette& palette) {
   std::string out;
   if (!is_explained(result) && !result.launches.empty()) {

@@ -38,6 +38,10 @@ std::string peaks_section(const RunResult& result, const Palette& palette);
 std::string explanation_sections(const RunResult& result, const Palette& palette);
 /// False for a run with --no-explain, whose launches have no breakdown, critical path, waits and operations.
 bool is_explained(const RunResult& result);
+/// True for a run with --alike-devices, and what the report says of it.
+bool devices_are_alike(const RunResult& result);
+inline constexpr const char* kAlikeDevices =
+    "the first was simulated, the others are taken to be like it (--alike-devices)";
 
 /// Where the bytes that launches moved were: in the PEs' own slices, or how far from them.
 std::string distance_section(const RunResult& result, const Palette& palette);

@@ -150,6 +150,7 @@ std::string totals_section(const RunResult& result, const Palette& palette) {
     wall += fmt::format(" ({})", rate_text(static_cast<double>(result.events) / result.wall_time_s, "events/s"));
   }
   facts.add("wall time", wall);
+  if (devices_are_alike(result)) facts.add("devices", kAlikeDevices);
   facts.add("fingerprint",
             fmt::format("times {:016x}, values {:016x}", result.times_fingerprint, result.values_fingerprint));
   facts.add("result", verdict(result), style_of(status_of(result)));

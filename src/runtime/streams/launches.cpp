@@ -149,7 +149,7 @@ tile::KernelLaunch kernel_launch(const Sending& sending, LaunchPlan plan, Stream
     simulation.log().add_time(times.requested);
     simulation.log().add_time(times.completed);
     if (sending.range) sending.range->launch_ends(communicates(plan), gemm_operations(record), record.hbm_bytes);
-    if (!times.cut) {
+    if (!times.cut && !times.follows) {
       const CompletedLaunch finished{plan, times, record, sending.where, *sending.in_region};
       simulation.launches.add(finished, simulation.machine(), simulation.environment().explainer);
       simulation.log().on_launch(record.name, finished);

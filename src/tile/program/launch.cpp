@@ -43,9 +43,8 @@ hardware::LaunchRequest request_of(Environment& environment, KernelLaunch launch
   request.sip = launch.sip;
   request.name = launch.name;
   request.queue = launch.queue;
-  request.make_programs = [&environment, record, begins = std::move(launch.begins), body = std::move(launch.body),
-                           name = launch.name]() mutable {
-    if (begins) begins();
+  request.begins = std::move(launch.begins);
+  request.make_programs = [&environment, record, body = std::move(launch.body), name = launch.name]() mutable {
     return make_programs(environment, record, name, std::move(body));
   };
   request.completed = [record, completed = std::move(launch.completed)](const hardware::LaunchTimes& times) {
