@@ -53,11 +53,15 @@ Examples:
   kernbench describe --format json-schema > topology.schema.json
   kernbench describe ahbm-2sip --set system.sips.count=4 --algorithm ring_allreduce --bytes 1M)";
 
+std::string without_empty_lines_at_end(std::string text) {
+  while (text.ends_with("\n\n")) text.pop_back();
+  return text;
+}
+
 constexpr const char* kCclExamples =
     R"(Operations: all_reduce, all_gather, reduce_scatter, alltoall, broadcast, reduce, gather, scatter,
-sendrecv; also as all_to_all, allreduce or all_reduce_perf.
-Options are those of nccl-tests, sizes too (8, 32K, 128M, 1G), and so is the table. Times are
-simulated: every run gives the same ones. Exit code 1 when an element is wrong. Example:
+sendrecv; also as all_to_all, allreduce or all_reduce_perf. Options, sizes (8, 32K, 1G) and table
+are those of nccl-tests, times are simulated. Exit code 1 when an element is wrong. Example:
   kernbench ccl all_reduce -b 1K -e 64M -f 4 --algo ring_allreduce --algo direct_allreduce --compare)";
 
 // An option that takes exactly one text each time it is given.
@@ -479,7 +483,7 @@ class Parser {
     try {
       app_.parse(reversed);
     } catch (const CLI::CallForHelp&) {
-      return ShowText{app_.help()};
+      return ShowText{without_empty_lines_at_end(app_.help())};
     } catch (const CLI::CallForVersion&) {
       return ShowText{app_.version() + "\n"};
     } catch (const CLI::ParseError& error) {

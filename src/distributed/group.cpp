@@ -54,9 +54,9 @@ const CollectiveAlgorithm* Group::algorithm_of(CollectiveOperation operation, st
   if (size() == 1 || !simulation_.options().alike_devices) return chosen(operation, bytes, rank_per_pe, accepts);
   const auto* any = chosen(operation, bytes, rank_per_pe, accepts);
   const auto* found = chosen(operation, bytes, rank_per_pe, [&](const CollectiveAlgorithm& each) {
-    return accepts(each) && ranks_are_alike_in(each);
+    return accepts(each) && ranks_are_alike_in(each, rank_per_pe);
   });
-  if (any == nullptr || (found != nullptr && ranks_are_alike_in(*found))) {
+  if (any == nullptr || (found != nullptr && ranks_are_alike_in(*found, rank_per_pe))) {
     if (found != any && replaced_.insert(any).second) {
       simulation_.warn(
           fmt::format("{} of {} is done by {}: with devices that are alike there is no {}, whose ranks differ",
@@ -82,7 +82,8 @@ const CollectiveAlgorithm* Group::chosen(CollectiveOperation operation, std::int
   return choice->of(bytes, accepts);
 }
 
-bool Group::ranks_are_alike_in(const CollectiveAlgorithm& algorithm) {
+bool Group::ranks_are_alike_in(const CollectiveAlgorithm& algorithm, bool rank_per_pe) {
+  if (rank_per_pe) return true;  // channels within a SIP may be any; others without a mate are an error when used
   return are_alike(algorithm.channels(shape(false)), topology::AlikeSips(machine().system));
 }
 

@@ -98,7 +98,7 @@ class Group {
  private:
   const CollectiveAlgorithm* chosen(CollectiveOperation operation, std::int64_t bytes, bool rank_per_pe,
                                     const std::function<bool(const CollectiveAlgorithm&)>& accepts);
-  bool ranks_are_alike_in(const CollectiveAlgorithm& algorithm);
+  bool ranks_are_alike_in(const CollectiveAlgorithm& algorithm, bool rank_per_pe);
   void judge();
   void fail(const ProgramError& error);
 

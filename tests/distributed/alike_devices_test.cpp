@@ -146,6 +146,25 @@ TEST(AlikeDevices, FollowLaunchesCopiesGraphsAndBarriers) {
   EXPECT_EQ(whole, alike);
 }
 
+TEST(AlikeDevices, MayHaveARankOnEachPe) {
+  const int sips = 3, ranks = sips * 2;
+  for (const char* algorithm : {"ring_allreduce", "hierarchical_allreduce"}) {
+    const auto time_of = [&](bool alike) {
+      Times times;
+      const RanksResult result = run_ranks(timed(sips, "ring_1d", alike), ranks, [&](int rank) {
+        dist::init_process_group("ahbm", rank, ranks, {.algorithm = algorithm});
+        dist::all_reduce(torch::empty({ranks * 64}, torch::dtype(torch::kFloat).device("ahbm")));
+        torch::ahbm::synchronize();
+      });
+      EXPECT_EQ(result.error.message, "");
+      for (const std::string& error : result.errors) EXPECT_EQ(error, "");
+      times.all = result.run.simulated_time.count();
+      return times;
+    };
+    expect_near(time_of(false), time_of(true), 0.01, algorithm);
+  }
+}
+
 TEST(AlikeDevices, TakeNearlyTheTimesOfAllWhereMessagesOfSeveralMeet) {
   using Case = std::pair<const char*, const char*>;
   const int ranks = 9;
