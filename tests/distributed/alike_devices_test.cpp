@@ -274,6 +274,20 @@ TEST(AlikeDevices, RefuseMessagesBetweenPairsOfRanks) {
   EXPECT_NE(error.find("AlikeDevicesError"), std::string::npos) << error;
 }
 
+TEST(AlikeDevices, RefuseAChannelThatHasNoMate) {
+  const RanksResult result = run_ranks(timed(3, "ring_1d", true), 6, [&](int rank) {
+    dist::init_process_group("ahbm", rank, 6, {.algorithm = "ring_allreduce"});
+    const auto low = dist::new_group({0, 1, 2, 3}), high = dist::new_group({4, 5});
+    dist::all_reduce(torch::empty({64}, torch::dtype(torch::kFloat).device("ahbm")), dist::ReduceOp::SUM,
+                     rank < 4 ? low : high);
+    torch::ahbm::synchronize();
+  });
+  EXPECT_EQ(result.error.type, "AlikeDevicesError");
+  EXPECT_EQ(result.error.message,
+            "devices are not alike: no device sends to sip0.cube0.pe1 as this one to sip1.cube0.pe0 by a way like its "
+            "own; simulate all devices");
+}
+
 TEST(AlikeDevices, TellOnceWhichAlgorithmTakesThePlaceOfOneWhoseRanksDiffer) {
   SimulateOptions options = timed(8, "ring_1d", true);
   std::vector<std::string> warnings;
