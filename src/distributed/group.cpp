@@ -84,7 +84,9 @@ const CollectiveAlgorithm* Group::chosen(CollectiveOperation operation, std::int
 
 bool Group::ranks_are_alike_in(const CollectiveAlgorithm& algorithm, bool rank_per_pe) {
   if (rank_per_pe) return true;  // channels within a SIP may be any; others without a mate are an error when used
-  return are_alike(algorithm.channels(shape(false)), topology::AlikeSips(machine().system));
+  const auto [known, is_new] = alike_.try_emplace(&algorithm);
+  if (is_new) known->second = are_alike(algorithm.channels(shape(false)), topology::AlikeSips(machine().system));
+  return known->second;
 }
 
 std::string Group::reason_of(CollectiveOperation operation) const {

@@ -108,8 +108,10 @@ class Group {
   std::vector<int> ranks_;
   AlgorithmSpec algorithm_;
   std::map<CollectiveOperation, std::unique_ptr<AutomaticChoice>> choices_;  // those that have been asked for
-  std::set<const CollectiveAlgorithm*> replaced_;                            // by others, where devices are alike
-  std::optional<GroupShape> shape_ = {};                                     // once it has been asked for
+  // Where devices are alike: whether ranks are, in an algorithm; those that others have taken the place of.
+  std::map<const CollectiveAlgorithm*, bool> alike_;
+  std::set<const CollectiveAlgorithm*> replaced_;
+  std::optional<GroupShape> shape_ = {};  // once it has been asked for
   CollectiveOrderCheck order_check_;
   std::shared_ptr<Communicator> communicator_;
   Transfers transfers_;
