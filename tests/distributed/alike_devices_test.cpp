@@ -35,8 +35,8 @@ struct Times {
   std::vector<std::vector<std::int64_t>> of_rank;
   std::int64_t all = 0;
   bool operator==(const Times&) const = default;
-  friend void PrintTo(const Times& times, std::ostream* out) {
-    *out << times.all << " ps; by rank " << ::testing::PrintToString(times.of_rank);
+  friend std::ostream& operator<<(std::ostream& out, const Times& times) {
+    return out << times.all << " ps; by rank " << ::testing::PrintToString(times.of_rank);
   }
 };
 
