@@ -8,6 +8,7 @@
 #include "base/text.h"
 #include "hardware/alike/followers.h"
 #include "hardware/alike/mates.h"
+#include "hardware/alike/not_alike.h"
 #include "hardware/copy/split.h"
 #include "hardware/hbm/hbm.h"
 #include "hardware/ipcq/ipcq.h"
@@ -164,9 +165,7 @@ struct Machine::Implementation {
   void join(InstallRequest& request) const {
     if (!alike) return;
     if (!request.windows.empty())
-      throw ProgramError("AlikeDevicesError", "devices are not alike: " + request.name.text() +
-                                                  " has a window, and who writes to it is not known; simulate all "
-                                                  "devices");
+      throw not_alike(request.name.text() + " has a window, and who writes to it is not known");
     join_mates(request, *alike);
   }
 
@@ -324,10 +323,8 @@ void Machine::check_all_received() const {
   if (!implementation_->alike) return;
   for (const auto& pe : implementation_->pes) {
     if (pe == nullptr || pe->ipcq().unreceived() == 0) continue;
-    throw ProgramError("AlikeDevicesError", "devices are not alike: " + std::to_string(pe->ipcq().unreceived()) +
-                                                " messages that programs like those of SIP 0 send to " +
-                                                to_text(pe->coordinate()) +
-                                                " have not been received; simulate all devices");
+    throw not_alike(std::to_string(pe->ipcq().unreceived()) + " messages that programs like those of SIP 0 send to " +
+                    to_text(pe->coordinate()) + " have not been received");
   }
 }
 

@@ -6,7 +6,7 @@
 #include <utility>
 
 #include "base/text.h"
-#include "kernbench/error.h"
+#include "hardware/alike/not_alike.h"
 
 namespace kernbench::hardware {
 
@@ -221,10 +221,8 @@ namespace {
 
 [[noreturn]] void refuse(SipId sip, std::uint64_t number, const std::string& mine, Time given,
                          const std::string& others, Time at) {
-  throw ProgramError("AlikeDevicesError", "devices are not alike: command " + std::to_string(number + 1) + " of " +
-                                              to_text(sip) + " is " + mine + " at " + to_text(given) +
-                                              ", that of others " + others + " at " + to_text(at) +
-                                              "; simulate all devices");
+  throw not_alike("command " + std::to_string(number + 1) + " of " + to_text(sip) + " is " + mine + " at " +
+                  to_text(given) + ", that of others " + others + " at " + to_text(at));
 }
 
 }  // namespace

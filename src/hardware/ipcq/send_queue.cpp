@@ -6,6 +6,7 @@
 
 #include "base/text.h"
 #include "hardware/agents.h"
+#include "hardware/alike/not_alike.h"
 #include "hardware/ipcq/ipcq.h"
 #include "kernbench/error.h"
 
@@ -60,10 +61,9 @@ void SendQueue::next_segment() {
 
 // It then waits for ever, or until it is taken back with its program.
 void SendQueue::fail_without_mate() {
-  const auto error = std::make_exception_ptr(
-      ProgramError("AlikeDevicesError", "devices are not alike: no device sends to " + to_text(channel_->sender) +
-                                            " as this one to " + to_text(channel_->receiver) +
-                                            " by a way like its own; simulate all devices"));
+  const auto error =
+      std::make_exception_ptr(not_alike("no device sends to " + to_text(channel_->sender) + " as this one to " +
+                                        to_text(channel_->receiver) + " by a way like its own"));
   if (!environment_.operation_failed(pe_, current_->agent, error)) std::rethrow_exception(error);
 }
 
