@@ -86,7 +86,9 @@ std::vector<std::pair<Bytes, std::string>> by_size(const StepDescription& step) 
 }
 
 std::string steps(const AlgorithmDescription& of, const Palette& palette) {
-  std::string title = palette.paint(Style::heading, fmt::format("Steps for {}", to_text(of.bytes)));
+  const bool has_bytes = of.algorithm->operation != distributed::CollectiveOperation::barrier;
+  std::string title =
+      palette.paint(Style::heading, has_bytes ? fmt::format("Steps for {}", to_text(of.bytes)) : "Steps");
   if (distributed::has_root(of.algorithm->operation)) title += ", rank 0 for the root; a ring ends before the root";
   if (of.steps.empty()) return title + "\n  the algorithm describes none\n";
   TextTable table({{"step"},

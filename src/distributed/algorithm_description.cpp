@@ -94,13 +94,17 @@ class Describer {
     StepDescription described{
         .times = step.times, .latencies = step.latencies, .loaded = step.loaded || step.through_memory, .messages = {}};
     for (const CostStep::Message& message : step.messages) {
-      const double bytes = step.share * message.weight * static_cast<double>(out_.bytes.count());
-      described.messages.push_back({message.from, message.to, Bytes(std::llround(bytes))});
+      described.messages.push_back({message.from, message.to, bytes_of(message.weight * step.share)});
     }
     out_.steps.push_back(std::move(described));
   }
 
  private:
+  /// Of a message with such a share of the tensor; a barrier has none, and signals of one byte.
+  Bytes bytes_of(double share) const {
+    if (out_.algorithm->operation == CollectiveOperation::barrier) return Bytes(1);
+    return Bytes(std::llround(share * static_cast<double>(out_.bytes.count())));
+  }
   Endpoint endpoint(int rank) const {
     const PeCoordinate first = out_.first_pes[static_cast<std::size_t>(rank)];
     return Endpoint::pe_port(out_.rank_per_pe ? first : last_pe(first.sip, network_.topology()));

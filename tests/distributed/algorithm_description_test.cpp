@@ -88,6 +88,10 @@ TEST(AlgorithmDescription, StepsAddUpToTheBytesOfTheOperation) {
         EXPECT_TRUE(channels.contains({message.from, message.to})) << message.from << " to " << message.to;
       }
     }
+    if (algorithm.operation == CollectiveOperation::barrier) {
+      EXPECT_EQ(sum, messages) << "a byte each";
+      continue;
+    }
     const bool rooted = algorithm.operation == CollectiveOperation::broadcast ||
                         algorithm.operation == CollectiveOperation::reduce,
                twice = algorithm.operation == CollectiveOperation::all_reduce,

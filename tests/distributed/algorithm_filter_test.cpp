@@ -32,12 +32,13 @@ std::string left_by_filter(const std::string& text, int ranks = 4, const std::st
 TEST(AlgorithmFilter, FamiliesAreNamesWithoutTheOperation) {
   std::vector<std::string> families;
   for (const auto& each : collective_algorithms()) families.emplace_back(family_of(each));
-  EXPECT_THAT(families, ::testing::ElementsAre("ring", "direct", "grid_ring", "halving_doubling", "double_tree",
-                                               "bidirectional_ring", "bidirectional_grid", "multi_ring", "hierarchical",
-                                               "ring", "bidirectional_ring", "direct", "ring", "ring",
-                                               "bidirectional_ring", "direct", "pat", "ring", "bidirectional_ring",
-                                               "direct", "bruck", "pat", "ring", "bidirectional_ring", "direct",
-                                               "direct", "direct", "pairwise", "bruck", "intercube"));
+  EXPECT_THAT(families, ::testing::ElementsAre(
+                            "ring", "direct", "grid_ring", "halving_doubling", "double_tree", "bidirectional_ring",
+                            "bidirectional_grid", "multi_ring", "hierarchical", "ring", "bidirectional_ring", "direct",
+                            "ring", "bidirectional_ring", "bidirectional_grid", "dissemination",
+                            "bidirectional_dissemination", "tree", "direct", "ring", "bidirectional_ring", "direct",
+                            "pat", "ring", "bidirectional_ring", "direct", "bruck", "pat", "ring", "bidirectional_ring",
+                            "direct", "direct", "direct", "pairwise", "bruck", "intercube"));
 }
 
 TEST(AlgorithmFilter, LeavesWhatTheTextSays) {
@@ -72,9 +73,9 @@ TEST(AlgorithmFilter, RefusesWhatLeavesNothingOrDoesNotExist) {
       {"ring,,tree", "has an empty choice"},
       {"^", "has an empty choice"},
       {"allreduce:tree;", "has an empty choice"},
-      {"barrier:^ring", "leaves no algorithm"},
+      {"gather:^direct", "leaves no algorithm"},
       {"^ring,direct,grid_ring,halving_doubling,tree,bidirectional_ring,bidirectional_grid,multi_ring,hierarchical,"
-       "pairwise,bruck,pat,intercube",
+       "pairwise,bruck,pat,intercube,dissemination,bidirectional_dissemination",
        "leaves no algorithm"},
       {"allreduce:nvls", "there is no algorithm \"nvls\" for all_reduce (known: ring_allreduce,"},
       {"broadcast:tree", "there is no algorithm \"tree\" for broadcast"},

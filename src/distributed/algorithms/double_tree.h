@@ -2,6 +2,11 @@
 #pragma once
 
 #include <array>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "distributed/algorithms/algorithm.h"
 
 namespace kernbench::distributed {
 
@@ -17,5 +22,14 @@ struct TreePlace {
 TreePlace first_tree(int ranks, int rank);
 /// The same with ranks counted from the other end, for an odd number of ranks with each moved on by one.
 TreePlace second_tree(int ranks, int rank);
+
+inline constexpr std::string_view kDoubleTree = "double_tree";
+/// Between each rank and its neighbours in both trees; and why they find no room in a PE (empty: they do).
+std::vector<RankPair> double_tree_channels(const GroupShape& ranks);
+std::string double_tree_refusal(const GroupDescription& group);
+
+using Tree = TreePlace (*)(int ranks, int rank);
+/// The way of a message up or down one tree: a step from each level to the next.
+std::vector<CostStep> levels_of_tree(Tree tree, int ranks, bool up);
 
 }  // namespace kernbench::distributed

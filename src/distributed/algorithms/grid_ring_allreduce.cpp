@@ -2,8 +2,7 @@
 // all-gather along the rows; each a ring. On a torus of SIPs every message goes to a neighbour, and there are
 // 2 (columns - 1) + 2 (rows - 1) steps instead of 2 (n - 1).
 //
-// n ranks make the most square grid, not taller than wide, rank r in row r / columns: the SIPs of a torus_2d without a
-// mesh of its own. A prime number makes one row, and the ring of ring_allreduce.
+// A prime number of ranks makes one row (grid.h), and the ring of ring_allreduce.
 //
 // The elements of each shard are cut into a chunk for each column, and each of these into a part for each row. Of chunk
 // c, row i is folded to y[i] = ((x[i, c+1] ∘ x[i, c+2]) ∘ …) ∘ x[i, c], then part q of the chunk over the rows,
@@ -20,22 +19,13 @@
 
 #include "distributed/algorithms/both_ways.h"
 #include "distributed/algorithms/degree.h"
+#include "distributed/algorithms/grid.h"
 #include "distributed/algorithms/neighbours.h"
 #include "distributed/algorithms/own_ranges.h"
 #include "distributed/algorithms/ring_pass.h"
 
 namespace kernbench::distributed {
 namespace {
-
-struct Grid {
-  explicit Grid(std::int64_t ranks) {
-    for (std::int64_t candidate = 1; candidate * candidate <= ranks; ++candidate) {
-      if (ranks % candidate == 0) rows = candidate;
-    }
-    columns = ranks / rows;
-  }
-  std::int64_t rows = 1, columns = 1;
-};
 
 /// Over the lines of ranks, one inside the other.
 void reduce_over(std::span<const Line> lines, bool backwards, const RankView& ranks,
@@ -52,8 +42,7 @@ void reduce_over(std::span<const Line> lines, bool backwards, const RankView& ra
 void reduce_on_grid(std::int64_t way, const RankView& ranks, const CollectiveArguments& arguments) {
   if (ranks.size == 1) return;
   const Grid grid(ranks.size);
-  const std::int64_t row = ranks.rank / grid.columns, column = ranks.rank % grid.columns;
-  const Line in_row{row * grid.columns, 1, grid.columns, column}, in_column{column, grid.columns, grid.rows, row};
+  const Line in_row = grid.row_of(ranks.rank), in_column = grid.column_of(ranks.rank);
   const bool columns_first = (way & 2) != 0 && grid.rows > 1;
   const std::array lines{columns_first ? in_column : in_row, columns_first ? in_row : in_column};
   reduce_over(lines, (way & 1) != 0, ranks, arguments);
@@ -65,17 +54,6 @@ void reduce_one_way(const RankView& ranks, const CollectiveArguments& arguments)
 
 void reduce_four_ways(const RankView& ranks, const CollectiveArguments& arguments) {
   reduce_on_grid(way_of_this_pe(*ranks.machine, 4), ranks, arguments);
-}
-
-std::vector<RankPair> grid_channels(const GroupShape& ranks) {
-  const Grid grid(ranks);
-  std::vector<RankPair> channels;
-  for (int rank = 0; rank < ranks; ++rank) {
-    const std::int64_t row = rank / grid.columns, column = rank % grid.columns;
-    channels.emplace_back(rank, static_cast<int>(row * grid.columns + (column + 1) % grid.columns));
-    if (grid.rows > 1) channels.emplace_back(rank, static_cast<int>((row + 1) % grid.rows * grid.columns + column));
-  }
-  return channels;
 }
 
 std::vector<CostStep> grid_steps(const GroupShape& ranks) {
@@ -122,16 +100,12 @@ std::string grid_refusal(const GroupDescription& group) {
   return more_channels_than_fit(group, grid_channels(group.ranks));
 }
 
-std::vector<RankPair> four_way_channels(const GroupShape& ranks) {
-  return both_ways(grid_channels(ranks));
-}
-
 }  // namespace
 
 CollectiveAlgorithm grid_ring_allreduce() {
   return {.name = "grid_ring_allreduce",
           .operation = CollectiveOperation::all_reduce,
-          .topology = "grid_2d",
+          .topology = kGrid,
           .method = "rings along the rows and columns of the most square grid of ranks, 2(rows + columns - 2) steps",
           .fold_order = "as `ring_allreduce` along each row, then its results along each column",
           .runs_on = kRunsWhereChannelsFit,
@@ -144,7 +118,7 @@ CollectiveAlgorithm grid_ring_allreduce() {
 CollectiveAlgorithm bidirectional_grid_allreduce() {
   return {.name = "bidirectional_grid_allreduce",
           .operation = CollectiveOperation::all_reduce,
-          .topology = "bidirectional_grid",
+          .topology = kBidirectionalGrid,
           .method = "four of the grid's rings, each of a quarter of the PEs: rows or columns first, in both directions",
           .fold_order =
               "as `grid_ring_allreduce`; by the PE's row of the mesh modulo 4, of 1 and 3 with the ranks of "
@@ -152,9 +126,9 @@ CollectiveAlgorithm bidirectional_grid_allreduce() {
           .runs_on = kRunsOnSipsOfSeveralPes,
           .refusal =
               [](const GroupDescription& group) {
-                return both_ways_refusal(group, four_way_channels(group.ranks), "grid_ring_allreduce");
+                return both_ways_refusal(group, bidirectional_grid_channels(group.ranks), "grid_ring_allreduce");
               },
-          .channels = four_way_channels,
+          .channels = bidirectional_grid_channels,
           .kernel = reduce_four_ways,
           .steps = four_way_steps};
 }

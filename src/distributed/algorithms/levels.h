@@ -37,6 +37,7 @@ struct Line {
   std::int64_t first = 0, stride = 1, count = 1, place = 0;
   std::int64_t at(std::int64_t i) const { return first + i * stride; }
   std::int64_t next() const { return at((place + 1) % count); }
+  std::int64_t previous() const { return at((place + count - 1) % count); }
 };
 /// Its lines, one for each level.
 std::vector<Line> lines_through(std::int64_t place, std::span<const int> levels);

@@ -18,6 +18,12 @@ CollectiveAlgorithm ring_broadcast();
 CollectiveAlgorithm bidirectional_ring_broadcast();
 CollectiveAlgorithm direct_broadcast();
 CollectiveAlgorithm ring_barrier();
+CollectiveAlgorithm bidirectional_ring_barrier();
+CollectiveAlgorithm bidirectional_grid_barrier();
+CollectiveAlgorithm dissemination_barrier();
+CollectiveAlgorithm bidirectional_dissemination_barrier();
+CollectiveAlgorithm tree_barrier();
+CollectiveAlgorithm direct_barrier();
 CollectiveAlgorithm ring_reduce_scatter();
 CollectiveAlgorithm bidirectional_ring_reduce_scatter();
 CollectiveAlgorithm direct_reduce_scatter();
@@ -51,6 +57,12 @@ std::span<const CollectiveAlgorithm> collective_algorithms() {
       bidirectional_ring_broadcast(),
       direct_broadcast(),
       ring_barrier(),
+      bidirectional_ring_barrier(),
+      bidirectional_grid_barrier(),
+      dissemination_barrier(),
+      bidirectional_dissemination_barrier(),
+      tree_barrier(),
+      direct_barrier(),
       ring_reduce_scatter(),
       bidirectional_ring_reduce_scatter(),
       direct_reduce_scatter(),
