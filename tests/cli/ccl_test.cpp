@@ -164,9 +164,8 @@ TEST(CclTest, EveryOperationIsRightForEveryTypeAndRoot) {
     const auto document = nlohmann::json::parse(outcome.out);
     EXPECT_EQ(document["ranks"], 4);
     EXPECT_TRUE(document["out_of_bounds"]["okay"]) << test.name;
-    EXPECT_EQ(document["results"].size(),
-              (test.reduces ? reduction_names().size() : type_names().size()) * (test.has_root ? 4 : 1))
-        << test.name;
+    const std::size_t types = test.reduces ? reduction_names().size() : test.has_elements ? type_names().size() : 1;
+    EXPECT_EQ(document["results"].size(), types * (test.has_root ? 4 : 1)) << test.name;
   }
 }
 
@@ -356,6 +355,29 @@ TEST(CclTest, AutoIsNearTheBestAlgorithmAndTakesNoLessForMore) {
       before = us;
     }
   }
+}
+
+TEST(CclTest, ABarrierHasOneRowAndTheBoundOfTheLongestPath) {
+  const Outcome outcome = run_on_four({"barrier", "-b", "8", "-e", "1K", "-f", "2", "-d", "all", "-n", "2", "--algo",
+                                       "ring", "--algo", "auto", "--bound", "--csv", "-"});
+  EXPECT_EQ(outcome.code, 0) << outcome.err;
+  EXPECT_THAT(outcome.out, HasSubstr("\nbarrier,ring,4,0,0,none,none,-1,"));
+  EXPECT_THAT(outcome.out, HasSubstr("\nbarrier,auto,4,0,0,none,none,-1,"));
+  EXPECT_EQ(std::ranges::count(outcome.out, '\n'), 3) << outcome.out;
+  Request request = small_request();
+  request.ranks = 4;
+  request.bound = true;
+  request.algorithms = {"ring", "auto"};
+  SimulateOptions options = two_devices();
+  options.overrides = {"system.sips.count=4"};
+  const auto rows = sweep(find_test("barrier"), request, options, simulate_plainly).rows;
+  ASSERT_EQ(rows.size(), 2u);
+  EXPECT_EQ(rows[0].taken, "ring_barrier");
+  EXPECT_EQ(rows[1].taken, "direct_barrier");
+  EXPECT_EQ(rows[0].sent, 3) << "bytes";
+  EXPECT_GT(rows[1].bound_us, 0.5);
+  EXPECT_LT(rows[1].bound_us, rows[1].time_us);
+  EXPECT_LT(rows[1].time_us, rows[0].time_us);
 }
 
 TEST(CclTest, SchedulesAreMeasuredBesideAlgorithms) {

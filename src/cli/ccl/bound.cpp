@@ -81,7 +81,7 @@ double Bound::longest_path_us(int root) const {
 }
 
 double Bound::microseconds(const Test& test, std::int64_t count, std::int64_t item, int root) const {
-  if (ranks_ == 1 || count == 0) return 0;
+  if (ranks_ == 1 || (count == 0 && test.has_elements)) return 0;
   const auto microseconds_of = [&](std::int64_t elements, double rate) {
     return rate == 0 ? 0 : static_cast<double>(elements * item) / rate / kNanosecondsOfMicrosecond;
   };

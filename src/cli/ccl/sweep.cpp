@@ -37,6 +37,7 @@ std::vector<int> roots_of(const Test& test, const Request& request, int ranks) {
 }
 
 std::vector<Point> points_of(const Test& test, const Request& request, int ranks) {
+  if (!test.has_elements) return {Point{}};
   const std::vector<ReductionName> none{{"none", ReduceOp::SUM}};
   const std::vector<int> roots = roots_of(test, request, ranks);
   std::vector<Point> points;
@@ -202,7 +203,7 @@ Row row_of(const Job& job, std::size_t index) {
   row.fold_order = job.findings.fold_orders[index];
   row.size = Bytes(counts.largest() * item);
   row.count = counts.count;
-  row.type = nccl_name(point.dtype);
+  row.type = job.test.has_elements ? nccl_name(point.dtype) : "none";
   row.reduction = point.reduction.name;
   row.root = job.test.has_root ? std::to_string(point.root) : "-1";
   row.time_us = time_of(times, job.average);

@@ -41,6 +41,10 @@ Counts aligned_blocks_out(std::int64_t bytes, std::int64_t item, int ranks) {
   return blocks_out(bytes / (kUnit * ranks) * kUnit * ranks, item, ranks);
 }
 
+Counts nothing(std::int64_t /*bytes*/, std::int64_t /*item*/, int /*ranks*/) {
+  return {};
+}
+
 double one(int /*ranks*/) {
   return 1;
 }
@@ -91,6 +95,10 @@ void gather(const Call& call) {
 
 void scatter(const Call& call) {
   dist::scatter(call.output, blocks_on_root(call, call.input), call.root);
+}
+
+void barrier(const Call& /*call*/) {
+  dist::barrier();
 }
 
 /// To the next rank, from the one before.
@@ -189,6 +197,9 @@ std::optional<double> expect_own_block(const Call& call, std::int64_t element, c
 }
 std::optional<double> expect_transposed(const Call& call, std::int64_t element, const Values& values) {
   return values.of(static_cast<int>(element / call.count), call.rank * call.count + element % call.count);
+}
+std::optional<double> expect_nothing(const Call& /*call*/, std::int64_t /*element*/, const Values& /*values*/) {
+  return std::nullopt;
 }
 std::optional<double> expect_previous(const Call& call, std::int64_t element, const Values& values) {
   if (call.ranks == 1) return std::nullopt;
@@ -314,6 +325,16 @@ const std::vector<Test>& tests() {
        .sent = once_for_each,
        .is_local = true,
        .expected = expect_previous},
+      {.name = "barrier",
+       .spellings = {},
+       .form = Forms::in_place,
+       .counts = nothing,
+       .bus_factor = one,
+       .run = barrier,
+       .crossing = all_both_ways,
+       .sent = to_all_others,
+       .has_elements = false,
+       .expected = expect_nothing},
       {.name = "hypercube",
        .spellings = {"hyper_cube"},
        .form = Forms::out_of_place,

@@ -69,6 +69,7 @@ struct Test {
   std::int64_t (*sent)(int ranks);
   bool is_local = false;      // ranks need something of their neighbours only
   bool is_hypercube = false;  // ranks must be a power of two
+  bool has_elements = true;   // else there is one row, whatever the sizes and types
   /// Element `element` of the output of call.rank; none where the operation leaves it undefined.
   std::optional<double> (*expected)(const Call& call, std::int64_t element, const Values& values);
 };
