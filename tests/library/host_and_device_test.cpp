@@ -5,6 +5,7 @@
 #include <functional>
 
 #include "support.h"
+#include "support/sanitizers.h"
 
 namespace kernbench {
 namespace {
@@ -207,6 +208,7 @@ TEST(HostAndDevice, TimesAreTheSameWithoutDataWithExactEventsAndWithMoreThreads)
     torch::ahbm::synchronize();
   };
   for (const char* mesh : {"[1, 1]", "[2, 2]"}) {
+    if (kSanitized && mesh == std::string("[1, 1]")) continue;  // products are planned anew each time
     SimulateOptions options;
     options.topology = "tiny";
     options.overrides = {std::string("sip.cubes.mesh=") + mesh};

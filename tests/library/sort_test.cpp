@@ -12,6 +12,7 @@
 
 #include "kernbench/units.h"
 #include "support.h"
+#include "support/sanitizers.h"
 #include "topology/spec.h"
 
 namespace kernbench::sort_test {
@@ -110,8 +111,9 @@ TEST(Sort, ShortLinesAgreeWithTheHostInEveryTypeViewAndPlacement) {
 
 // On tiny, and where few PEs hold the line, one program sorts it soonest.
 TEST(Sort, LinesOfSeveralBlocksAgreeWithTheHost) {
-  int in_layers = 0;
-  for (std::uint64_t seed = 0; seed < 12; ++seed) {
+  constexpr std::uint64_t kSeeds = kSanitized ? 3 : 12;
+  std::uint64_t in_layers = 0;
+  for (std::uint64_t seed = 0; seed < kSeeds; ++seed) {
     SCOPED_TRACE(seed);
     Draw draw(seed);
     std::size_t dimension = 0;
@@ -126,7 +128,7 @@ TEST(Sort, LinesOfSeveralBlocksAgreeWithTheHost) {
     EXPECT_FALSE(result.error) << result.error->message;
     if (std::ranges::count(result.launches, "sort", &LaunchResult::kernel) > 4) ++in_layers;
   }
-  EXPECT_GE(in_layers, 8);
+  EXPECT_GE(in_layers, kSeeds * 2 / 3);
 }
 
 TEST(Sort, LongsAreComparedWithAllOfTheirBits) {
