@@ -53,7 +53,7 @@ SimulateOptions one_pe_machine(int sips) {
   options.overrides = {"system.sips.count=" + std::to_string(sips),
                        "cube.pes.mesh=[1, 1]",
                        "cube.hbm.channels=4",
-                       "cube.noc.chunk=64KiB",
+                       "cube.noc.burst=64KiB",
                        "cube.hbm.interleave=64KiB",
                        "system.sips.topology=switched",
                        "pe.ipcq.queues=" + std::to_string(std::max(8, 2 * sips))};

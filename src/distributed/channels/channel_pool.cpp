@@ -81,7 +81,7 @@ std::shared_ptr<SharedChannels> ChannelPool::open(SharedChannels::Wanted wanted,
   return channels;
 }
 
-bool ChannelPool::lacks(const SharedChannels::Wanted::Need& need, const QueueParameters& parameters) const {
+bool ChannelPool::lacks(const Need& need, const QueueParameters& parameters) const {
   auto& resources = *simulation_.queue_resources();
   const TableShare& share = need.share;
   const std::int64_t pes = share.part.pe() ? 1 : simulation_.topology().cube.pes.count();
@@ -98,7 +98,12 @@ bool ChannelPool::never_free(const TableShare& share) const {
   return !somebody;
 }
 
-void ChannelPool::append_holders(const TableShare& share, std::vector<sim::WaitEdge>& edges) const {
+void ChannelPool::append_holders(const ChannelUse& use, std::vector<sim::WaitEdge>& edges) const {
+  const auto& wanted = use.channels_->wanted_;
+  const auto lack = std::ranges::find_if(wanted.shares, [&](const Need& need) {
+    return lacks(need, wanted.parameters) && longest_idle(need.share) == nullptr;
+  });
+  const TableShare share = lack == wanted.shares.end() ? *use.waits_for_ : lack->share;
   const Name reason = named("an entry of {} to {} (pe.ipcq.queues is {})", to_name(share.part),
                             share.receives ? "receive" : "send", simulation_.topology().pe.ipcq.queues);
   const std::size_t before = edges.size();
@@ -170,13 +175,13 @@ void ChannelPool::begin(ChannelUse& use) {
   leave_idle(channels);
   channels.uses_.push_back(&use);
   use.begun_ = true;
-  use.waits_for_.reset();
 }
 
 bool ChannelPool::try_begin(ChannelUse& use) {
   const auto lack = enter(*use.channels_);
   const auto turn = use.turn_;  // whoever goes on may be the end of the use
   if (!lack) {
+    give_up(use);
     begin(use);
     turn->set();
     return true;
@@ -191,13 +196,43 @@ bool ChannelPool::try_begin(ChannelUse& use) {
         use.error_ = std::current_exception();
       }
     }
-    use.waits_for_.reset();
+    give_up(use);
     turn->set();
     return true;
   }
-  use.waits_for_ = lack;
-  waiting_[*lack].emplace(use.number_, &use);
+  wait(use, *lack);
   return false;
+}
+
+ChannelPool::Queue& ChannelPool::queue_of(const TableShare& share) {
+  const auto [queue, is_new] = waiting_.try_emplace(share);
+  if (is_new) {
+    queue->second.room = rooms_.size();
+    rooms_.emplace_back();
+  }
+  return queue->second;
+}
+
+/// For all of its shares, of which it lacks one.
+void ChannelPool::wait(ChannelUse& use, const TableShare& lack) {
+  const auto& [parameters, shares, make] = use.channels_->wanted_;
+  auto known = std::ranges::find(known_, parameters);
+  if (known == known_.end()) known = known_.insert(known, parameters);
+  Waiter waiter{.number = use.number_, .use = &use, .parameters = static_cast<std::size_t>(known - known_.begin())};
+  for (const Need& need : shares) {
+    if (need.share != lack) continue;
+    waiter.entries = need.entries;
+    waiter.lacks = queue_of(lack).room;
+    // Else memory is in pieces, which is nothing of this share alone.
+    if (lacks(need, parameters)) rooms_[waiter.lacks] = {need.entries, waiter.parameters};
+  }
+  use.waits_for_ = lack;
+  if (std::exchange(use.waits_, true)) return;
+  ++waiting_count_;
+  for (const Need& need : shares) {
+    auto& waiters = queue_of(need.share).waiters;
+    waiters.insert(std::ranges::upper_bound(waiters, waiter.number, {}, &Waiter::number), waiter);
+  }
 }
 
 void ChannelPool::request(ChannelUse& use) {
@@ -207,11 +242,15 @@ void ChannelPool::request(ChannelUse& use) {
   serve_soon();
 }
 
+/// It waits no longer.
 void ChannelPool::give_up(ChannelUse& use) {
-  const auto those = waiting_.find(*use.waits_for_);
-  if (those == waiting_.end()) return;
-  those->second.erase(use.number_);
-  if (those->second.empty()) waiting_.erase(those);
+  if (!std::exchange(use.waits_, false)) return;
+  use.waits_for_.reset();
+  --waiting_count_;
+  for (const Need& need : use.channels_->wanted_.shares) {
+    auto& waiters = queue_of(need.share).waiters;
+    waiters.erase(std::ranges::lower_bound(waiters, use.number_, {}, &Waiter::number));
+  }
 }
 
 void ChannelPool::over(ChannelUse& use) {
@@ -250,7 +289,7 @@ void ChannelPool::forget(SharedChannels& channels) {
 }
 
 void ChannelPool::room_elsewhere() {
-  for (const auto& [share, those] : waiting_) to_serve_.insert(share);
+  for (const auto& [share, queue] : waiting_) serve_later(share, queue);
   serve_soon();
 }
 
@@ -267,14 +306,20 @@ bool ChannelPool::give_back_idle() {
   return true;
 }
 
+void ChannelPool::serve_later(const TableShare& share, const Queue& queue) {
+  rooms_[queue.room] = {};
+  if (!queue.waiters.empty()) to_serve_.insert(share);
+}
+
 void ChannelPool::wake(const SharedChannels& channels) {
-  if (waiting_.empty()) return;
+  if (waiting_count_ == 0) return;
   if (waits_for_memory_) {
-    for (const auto& [share, those] : waiting_) to_serve_.insert(share);
+    for (const auto& [share, queue] : waiting_) serve_later(share, queue);
     return;
   }
   for (const auto& need : channels.wanted_.shares) {
-    for_each_overlapping(waiting_, need.share, [&](const TableShare& other, const auto&) { to_serve_.insert(other); });
+    for_each_overlapping(waiting_, need.share,
+                         [&](const TableShare& other, const Queue& queue) { serve_later(other, queue); });
   }
 }
 
@@ -292,18 +337,33 @@ void ChannelPool::serve(std::uint64_t) {
   while (!closed_ && !to_serve_.empty()) serve(*to_serve_.begin());
 }
 
+bool ChannelPool::has_none(const Waiter& waiter) const {
+  const Room& room = rooms_[waiter.lacks];
+  return room.none_for != 0 && waiter.entries >= room.none_for && waiter.parameters == room.parameters;
+}
+
+/// It is known to find no room in a share other than that one. Which one is noted, so that the next look is short.
+bool ChannelPool::lacks_other(Waiter& waiter, const Queue& than) const {
+  if (waiter.lacks != than.room && has_none(waiter)) return true;
+  for (const Need& need : waiter.use->channels_->wanted_.shares) {
+    waiter.entries = need.entries;
+    waiter.lacks = waiting_.at(need.share).room;
+    if (waiter.lacks != than.room && has_none(waiter)) return true;
+  }
+  return false;
+}
+
 /// Lets those begin that wait for this share and find all they need, the first first.
 void ChannelPool::serve(const TableShare& share) {
   const TableShare mine = share;
   to_serve_.erase(mine);
+  Queue& queue = waiting_.at(mine);
   for (std::uint64_t after = 0;;) {
-    const auto those = waiting_.find(mine);
-    if (those == waiting_.end()) return;
-    const auto next = those->second.upper_bound(after);
-    if (next == those->second.end()) return;
-    ChannelUse& use = *next->second;
-    after = next->first;
-    give_up(use);
+    auto next = std::ranges::upper_bound(queue.waiters, after, {}, &Waiter::number);
+    while (next != queue.waiters.end() && lacks_other(*next, queue)) ++next;
+    if (next == queue.waiters.end()) return;
+    ChannelUse& use = *next->use;
+    after = next->number;
     if (!try_begin(use) && use.waits_for_ == mine) return;
   }
 }

@@ -95,7 +95,24 @@ class ChannelPool : public std::enable_shared_from_this<ChannelPool> {
  private:
   friend class ChannelUse;
   friend class SharedChannels;
-  using Waiting = std::map<std::uint64_t, ChannelUse*>;  // by their numbers
+  using Need = SharedChannels::Wanted::Need;
+  /// Whether there is room for a need, as far as somebody has found out since its share was last served.
+  struct Room {
+    std::int64_t none_for = 0;   // so many entries, or more; 0: nobody has found none
+    std::size_t parameters = 0;  // of the slots; an index of known_
+  };
+  /// Somebody who waits, and one of the needs for which there was no room.
+  struct Waiter {
+    std::uint64_t number = 0;
+    ChannelUse* use = nullptr;
+    std::int64_t entries = 0;
+    std::size_t lacks = 0, parameters = 0;  // indices of rooms_ and known_
+  };
+  /// Of a share: who waits and needs some of it, by their numbers.
+  struct Queue {
+    std::size_t room = 0;  // index of rooms_
+    std::vector<Waiter> waiters;
+  };
 
   void begin(ChannelUse& use);
   void request(ChannelUse& use);
@@ -103,13 +120,18 @@ class ChannelPool : public std::enable_shared_from_this<ChannelPool> {
   void over(ChannelUse& use);
   void forget(SharedChannels& channels);
 
-  /// Those who have what somebody waits for that lacks this share.
-  void append_holders(const TableShare& share, std::vector<sim::WaitEdge>& edges) const;
+  /// Those who have what somebody waits for.
+  void append_holders(const ChannelUse& use, std::vector<sim::WaitEdge>& edges) const;
 
   bool try_begin(ChannelUse& use);
+  void wait(ChannelUse& use, const TableShare& lack);
+  void serve_later(const TableShare& share, const Queue& queue);
+  Queue& queue_of(const TableShare& share);
+  bool has_none(const Waiter& waiter) const;
+  bool lacks_other(Waiter& waiter, const Queue& than) const;
   std::optional<TableShare> enter(SharedChannels& channels);
   bool put_in(SharedChannels& channels);
-  bool lacks(const SharedChannels::Wanted::Need& need, const QueueParameters& parameters) const;
+  bool lacks(const Need& need, const QueueParameters& parameters) const;
   SharedChannels* longest_idle(const TableShare& share) const;
   bool never_free(const TableShare& share) const;
   void settle(SharedChannels& channels);
@@ -126,7 +148,10 @@ class ChannelPool : public std::enable_shared_from_this<ChannelPool> {
   std::uint64_t clock_ = 0;
   std::map<TableShare, std::map<std::uint64_t, SharedChannels*>> idle_;       // by idle_since_
   std::map<TableShare, std::map<std::uint64_t, SharedChannels*>> in_tables_;  // by their numbers
-  std::map<TableShare, Waiting> waiting_;
+  std::map<TableShare, Queue> waiting_;
+  std::vector<Room> rooms_;             // of the shares that somebody has waited for
+  std::vector<QueueParameters> known_;  // of the channels that somebody has waited for
+  std::size_t waiting_count_ = 0;
   std::set<TableShare> to_serve_;
   std::vector<std::weak_ptr<ChannelKeeper>> keepers_;
 };

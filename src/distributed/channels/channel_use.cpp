@@ -17,12 +17,12 @@ ChannelUse::ChannelUse(std::shared_ptr<SharedChannels> channels, std::shared_ptr
   turn_->describe_as([this] { return "the turn of " + text_; });
   turn_->provided_by([this](std::vector<sim::WaitEdge>& edges) {
     append_missing(edges);
-    if (waits_for_) pool_->append_holders(*waits_for_, edges);
+    if (waits_for_) pool_->append_holders(*this, edges);
   });
 }
 
 ChannelUse::~ChannelUse() {
-  if (waits_for_) pool_->give_up(*this);
+  pool_->give_up(*this);
   if (begun_ && !over_) pool_->over(*this);
 }
 

@@ -57,7 +57,8 @@ class ChannelUse {
   std::size_t arrived_ = 0, left_ = 0;
   bool begun_ = false, over_ = false;
   std::uint64_t number_ = 0;                  // of its request, if it has made one
-  std::optional<TableShare> waits_for_ = {};  // the entries that it lacks
+  std::optional<TableShare> waits_for_ = {};  // the entries that it lacked when it last tried to begin
+  bool waits_ = false;
   std::exception_ptr error_;
   runtime::CompletionRef turn_;
 };
