@@ -103,6 +103,16 @@ class StepCost {
       for (std::size_t rank = 0; rank < ready.size(); ++rank) ready[rank] = std::max(ready[rank], now[rank]);
     }
   }
+  /// Messages of both go one way from a link on which most of either meet, and not the same one.
+  bool goes_other_ways_than(const StepCost& other) const {
+    return std::ranges::any_of(loads_, [&](const auto& entry) {
+      const auto& [link, load] = entry;
+      const auto there = other.loads_.find(link);
+      if (there == other.loads_.end() || load.weight < most_ || there->second.weight < other.most_) return false;
+      const auto &mine = load.next, &theirs = there->second.next;
+      return mine.size() == 1 && theirs.size() == 1 && mine.begin()->first != theirs.begin()->first;
+    });
+  }
   /// For each byte of a message of weight 1, on the busiest link.
   double ns_per_byte() const {
     double most = 0;
@@ -317,10 +327,11 @@ double AlgorithmCost::of(std::int64_t bytes) const {
   double through = 0, before = 0;  // of the step before: latency and own service; own service
   bool begun = false;
   for (const Step& step : steps_of(bytes)) {
-    const double share = step.share * static_cast<double>(bytes), service = share * step.ns_per_byte;
+    const double share = step.share * static_cast<double>(bytes);
     const double own = std::min(share / pes_of_lane, slot * lanes) * step.ns_per_byte;
     const auto hops = static_cast<double>(std::max<std::int64_t>(step.latencies, 1));
     for (std::int64_t time = 0; time < step.times; ++time) {
+      const double service = share * step.ns_per_byte * step.slowed(time);
       if (begun) through += step.memory_ns;
       first += through;
       last = begun ? std::max(last + through, std::max(first, last + before) + service - own) : service - own;
@@ -338,7 +349,9 @@ double AlgorithmCost::latency_ns() const {
 
 double AlgorithmCost::ns_per_byte() const {
   double sum = 0;
-  for (const Step& step : steps) sum += static_cast<double>(step.times) * step.share * step.ns_per_byte;
+  for (const Step& step : steps) {
+    for (std::int64_t time = 0; time < step.times; ++time) sum += step.share * step.ns_per_byte * step.slowed(time);
+  }
   return sum;
 }
 
@@ -357,13 +370,17 @@ AlgorithmCost cost_of(const CollectiveAlgorithm& algorithm, const GroupShape& sh
   const auto costs_of = [&](const std::vector<CostStep>& steps) {
     std::vector<AlgorithmCost::Step> costs;
     std::vector<double> ready(endpoints.size());  // by rank
+    std::optional<StepCost> before;
     for (const CostStep& step : steps) {
-      const StepCost one(step, endpoints, rank_per_pe, way, network);
+      StepCost one(step, endpoints, rank_per_pe, way, network);
       const double begun = *std::ranges::max_element(ready);
       one.pass_latency(ready, step.times * step.latencies, each);
       const double latency = (*std::ranges::max_element(ready) - begun) / static_cast<double>(step.times);
       const double memory = step.through_memory ? 2 * load : step.loaded ? load : 0;
       costs.push_back({latency, memory, step.latencies, step.times, step.share, one.ns_per_byte()});
+      if (cost.lanes * cost.pes_of_lane > 1 && before && before->goes_other_ways_than(one))
+        costs[costs.size() - 2].after = costs.back().before = 1 / use_of_line(2);
+      before.emplace(std::move(one));
     }
     return costs;
   };

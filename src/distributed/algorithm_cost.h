@@ -14,8 +14,10 @@
 //   competition = sum over the ways of (share of the link's messages that go there) * min(1, others / ((n - 1) / n))
 //   others      = what other links bring to that way, each times its own weight, by the largest weight of a link;
 //                 messages that begin there wait in lines that are full, and where messages end there are full ones
-// On links that lead straight from rank to rank, of a SIP with more lanes to its IO chiplet than links or ways, the
-// lanes are such lines:
+// Where ranks are SIPs of several PEs, messages of a step meet those of the next one, of PEs that are ahead. Where
+// those of each go one way from the busiest link, but not the same one, the link is used as by two ways, 0.75, in the
+// last of the times that the one step is done and in the first of the other. On links that lead straight from rank to
+// rank, of a SIP with more lanes to its IO chiplet than links or ways, the lanes are such lines:
 //   use + (1 - 1/lanes) use^2 / (2 (1 - use)) = lanes / links        all of them with messages to all of the links
 //   use = 1 - (1 - table I(2)) * (ways - gcd(ways, lanes)) / lanes   of ways of PEs of their own
 // Where ranks are SIPs the links between SIPs count, which the PEs of a SIP share, and the way from there to the IO
@@ -47,6 +49,7 @@
 // the launch is the same for all algorithms and left out.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <functional>
 #include <map>
@@ -66,8 +69,10 @@ struct AlgorithmCost {
     double latency_ns = 0;  // of all of them, of one time
     double memory_ns = 0;   // before it, unless it is the first one
     std::int64_t latencies = 1, times = 1;
-    double share = 0;        // of the bytes, of a message of weight 1
-    double ns_per_byte = 0;  // of such a message, where most meet
+    double share = 0;              // of the bytes, of a message of weight 1
+    double ns_per_byte = 0;        // of such a message, where most meet
+    double before = 1, after = 1;  // as many times that, where messages of the step before, or after, go other ways
+    double slowed(std::int64_t time) const { return std::max(time == 0 ? before : 1, time == times - 1 ? after : 1); }
   };
   const CollectiveAlgorithm* algorithm = nullptr;
   std::vector<Step> steps = {};

@@ -301,6 +301,28 @@ TEST(AutomaticChoice, KeepsToItsCandidates) {
   EXPECT_EQ(chosen(full, 4, 64, spec, CollectiveOperation::broadcast), "direct_broadcast") << "none of it is named";
 }
 
+/// What a byte more costs where there are many.
+double slope(const AlgorithmCost& of) {
+  constexpr std::int64_t kMany = std::int64_t{1} << 30;
+  const double found = (of.of(2 * kMany) - of.of(kMany)) / kMany;
+  EXPECT_NEAR(of.ns_per_byte(), found, 1e-3 * found);
+  return found;
+}
+
+TEST(AlgorithmCost, StepsThatGoOtherWaysOverOneLinkHoldEachOtherUp) {
+  const auto switched = machine(16, "switched"), full = machine(16, "fully_connected");
+  const topology::Network on_switch(switched), on_full(full);
+  const double rate = static_cast<double>(switched.system.link.payload_rate().count()) * 1e-9;
+  const double all = 2 * 15.0 / 16 / rate;
+  EXPECT_NEAR(slope(cost("ring_allreduce", on_switch)), all, 1e-3 * all) << "one way in all steps";
+  EXPECT_NEAR(slope(cost("halving_doubling_allreduce", on_switch)), all / kShared, 1e-3 * all) << "another in each";
+  // Four rows and columns: the last step along a row meets the first one along a column, and on the way back.
+  const double at_corners = 2 * (1.0 / 4 + 1.0 / 16) / rate;
+  EXPECT_NEAR(slope(cost("grid_ring_allreduce", on_switch)), all + (1 / kShared - 1) * at_corners, 1e-3 * all);
+  EXPECT_NEAR(slope(cost("grid_ring_allreduce", on_full)), all, 1e-3 * all) << "each way has a link of its own";
+  EXPECT_EQ(chosen(switched, 16, 2 << 20), "grid_ring_allreduce") << "measured: 29.4 us, by halving and doubling 33.9";
+}
+
 TEST(AutomaticChoice, SaysWhyItChose) {
   const auto full = machine(4, "fully_connected");
   const topology::Network network(full);

@@ -67,9 +67,8 @@ std::vector<CostStep> grid_steps(const GroupShape& ranks) {
   }
   // There and back; each of the four passes begins with what the one before has stored.
   CostStep turn{.messages = {}, .latencies = 0, .times = rows > 1 ? 3 : 1, .through_memory = true};
-  std::vector<CostStep> steps{along_rows, along_rows, turn};
-  if (rows > 1) steps.insert(steps.end(), 2, along_columns);
-  return steps;
+  if (rows == 1) return {along_rows, along_rows, turn};
+  return {along_rows, along_columns, along_columns, along_rows, turn};
 }
 
 /// Of the four ways two begin along the columns, so that all links are in use. The steps of the longer lines set the

@@ -168,22 +168,24 @@ std::vector<RankPair> hypercube_channels(const GroupShape& ranks) {
 
 std::vector<CostStep> hypercube_steps(const GroupShape& ranks) {
   const Places places(ranks);
-  std::vector<CostStep> steps;
-  for (std::int64_t distance = 1; distance < places.places; distance *= 2) {
-    CostStep step{.share = static_cast<double>(distance) / static_cast<double>(places.places),
-                  .times = 2,
-                  .through_memory = true};
+  std::vector<CostStep> halved;
+  for (std::int64_t distance = places.places / 2; distance > 0; distance /= 2) {
+    CostStep step{.share = static_cast<double>(distance) / static_cast<double>(places.places), .through_memory = true};
     for (std::int64_t place = 0; place < places.places; ++place)
       step.messages.push_back(
           {static_cast<int>(places.rank_at(place)), static_cast<int>(places.rank_at(place ^ distance))});
-    steps.push_back(step);
+    halved.push_back(std::move(step));
   }
   CostStep to_partner{.share = 1, .through_memory = true}, back = to_partner;
   for (int pair = 0; pair < places.pairs(); ++pair) {
     to_partner.messages.push_back({2 * pair, 2 * pair + 1});
     back.messages.push_back({2 * pair + 1, 2 * pair});
   }
-  if (places.pairs() > 0) steps.insert(steps.end(), {to_partner, back});
+  std::vector<CostStep> steps;
+  if (places.pairs() > 0) steps.push_back(to_partner);
+  steps.insert(steps.end(), halved.begin(), halved.end());
+  steps.insert(steps.end(), halved.rbegin(), halved.rend());
+  if (places.pairs() > 0) steps.push_back(back);
   return steps;
 }
 
