@@ -108,7 +108,7 @@ void DeviceOperations::rotary_into_cache(const torch::Tensor&, const torch::Tens
 void DeviceOperations::cat(std::span<const torch::Tensor>, std::int64_t, const torch::Tensor& out) {
   no_kernel("cat", out);
 }
-void DeviceOperations::index_select(const torch::Tensor&, std::int64_t, const torch::Tensor&,
+void DeviceOperations::index_select(const torch::Tensor&, std::int64_t, const torch::Tensor&, bool,
                                     const torch::Tensor& out) {
   no_kernel("index_select", out);
 }

@@ -171,8 +171,9 @@ class DeviceOperations {
                                  const torch::Tensor& positions, const RotaryPairs& pairs, const torch::Tensor& cache);
   /// All of the type of `out`.
   virtual void cat(std::span<const torch::Tensor> tensors, std::int64_t dimension, const torch::Tensor& out);
-  /// out[…, i, …] = x[…, index[i], …]; `index` is an integer device tensor of one dimension.
-  virtual void index_select(const torch::Tensor& x, std::int64_t dimension, const torch::Tensor& index,
+  /// out[…, i, …] = x[…, index[i], …]; `index` is an integer device tensor of one dimension. With `from_end` negative
+  /// ones count from the end.
+  virtual void index_select(const torch::Tensor& x, std::int64_t dimension, const torch::Tensor& index, bool from_end,
                             const torch::Tensor& out);
   /// out[i, :] = table[index[i] - first, :]. `table` and `out` have two dimensions; `index` (integers) has the shape of
   /// `out` and repeats along the columns.

@@ -58,6 +58,10 @@ DType floating_result(DType type) {
   return is_floating_point(type) ? type : DType::f32;
 }
 
+DType wide_type(DType type) {
+  return is_floating_point(type) && item_size(type) < item_size(DType::f32) ? DType::f32 : type;
+}
+
 DType promoted(DType a, DType b) {
   if (a == b) return a;
   if (is_byte_float(a) || is_byte_float(b)) {

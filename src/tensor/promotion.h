@@ -23,6 +23,9 @@ bool can_cast(DType from, DType to);
 bool is_integral(DType type, bool or_bool);
 /// `type`, or Float in place of an integer or a bool: what functions such as sqrt and true division yield.
 DType floating_result(DType type);
+/// `type`, or Float in place of a narrower floating-point one: in what steps are computed that follow each other, so
+/// that none of them is rounded to fewer bits or overflows.
+DType wide_type(DType type);
 /// "Float": the name in messages.
 std::string text_of(DType type);
 

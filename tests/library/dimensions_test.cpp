@@ -426,7 +426,7 @@ TEST(DeviceDimensions, TensorsAreJoinedAndChosenFrom) {
     for (std::int64_t i = 0; i < chosen[along]; ++i)
       rows.select(dimension, i).copy_(x.host.select(dimension, index.host[i].item<std::int64_t>()));
     const auto selected = random_output(draw, chosen, dtype);
-    operations().index_select(x.device, dimension, index.device, selected);
+    operations().index_select(x.device, dimension, index.device, false, selected);
     expect_equal(selected, elements(rows), "index_select");
 
     Sizes shape = sizes;

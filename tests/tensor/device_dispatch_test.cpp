@@ -90,7 +90,7 @@ class WrittenDown final : public DeviceOperations {
     note("sort {} {} along {} to {} and {}", descending ? "down" : "up", text(x), dimension, text(values),
          text(indices));
   }
-  void index_select(const Tensor& x, std::int64_t dimension, const Tensor& index, const Tensor& out) override {
+  void index_select(const Tensor& x, std::int64_t dimension, const Tensor& index, bool, const Tensor& out) override {
     note("index_select {} along {} by {} to {}", text(x), dimension, text(index), text(out));
   }
   void gather(const Tensor& x, std::int64_t dimension, const Tensor& index, const Tensor& out) override {

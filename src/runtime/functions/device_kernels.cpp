@@ -116,7 +116,7 @@ void SimulatedOperations::gather(const Tensor& x, std::int64_t dimension, const 
                    along = static_cast<std::size_t>(dimension)] { library::gather(source, along, indices, target); }});
 }
 
-void SimulatedOperations::index_select(const Tensor& x, std::int64_t dimension, const Tensor& index,
+void SimulatedOperations::index_select(const Tensor& x, std::int64_t dimension, const Tensor& index, bool from_end,
                                        const Tensor& out) {
   // The index repeats in all other dimensions.
   std::vector<std::int64_t> shape(static_cast<std::size_t>(out.dim()), 1);
@@ -126,8 +126,8 @@ void SimulatedOperations::index_select(const Tensor& x, std::int64_t dimension, 
           .read = {x, index},
           .pes = {},
           .body = [source = kernel_view(x, false), indices = kernel_view(index.view(shape).expand(out.sizes()), false),
-                   target = kernel_view(out, true),
-                   along = static_cast<std::size_t>(dimension)] { library::gather(source, along, indices, target); }});
+                   target = kernel_view(out, true), along = static_cast<std::size_t>(dimension),
+                   from_end] { library::gather(source, along, indices, target, from_end); }});
 }
 
 void SimulatedOperations::assume_rows(const char* what) {

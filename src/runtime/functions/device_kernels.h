@@ -67,7 +67,7 @@ class SimulatedOperations final : public tensor::DeviceOperations {
                                                              const MatmulPlanOptions& plan_options,
                                                              const torch::Tensor& out);
   void cat(std::span<const torch::Tensor> tensors, std::int64_t dimension, const torch::Tensor& out) override;
-  void index_select(const torch::Tensor& x, std::int64_t dimension, const torch::Tensor& index,
+  void index_select(const torch::Tensor& x, std::int64_t dimension, const torch::Tensor& index, bool from_end,
                     const torch::Tensor& out) override;
   void gather(const torch::Tensor& x, std::int64_t dimension, const torch::Tensor& index,
               const torch::Tensor& out) override;

@@ -2,6 +2,7 @@
 // and so are their times on a device.
 #include <fmt/format.h>
 
+#include <limits>
 #include <string_view>
 #include <vector>
 
@@ -82,7 +83,9 @@ const Tensor& Tensor::index_add_(std::int64_t dimension, const Tensor& index, co
   const auto along = static_cast<std::int64_t>(at);
   const ScalarType type = type_of_sums(scalar_type());
   const Tensor lines = movedim(along, 0);
-  const std::int64_t rows = lines.size(0), columns = numel() / rows;
+  const std::int64_t rows = lines.size(0);
+  if (rows == 0) throw IndexError(fmt::format("{}: index out of range in self, which has no element there", kIndexAdd));
+  const std::int64_t columns = numel() / rows;
   Tensor terms = source.movedim(along, 0).reshape({index.numel(), columns});
   if (alpha.toDouble() != 1) terms = terms.to(type).mul(alpha);
   if (!place.on_device()) {
@@ -129,7 +132,10 @@ Tensor bincount(const TensorOperand& x, const std::optional<Tensor>& weights, st
   if (weighted) type = place.on_device() || weights->scalar_type() == kFloat ? kFloat : kDouble;
   if (place.on_device() && !weighted && values.numel() > kMostCounts)
     tensor::fail(kCall, fmt::format("counts {} numbers; a device counts up to {}", values.numel(), kMostCounts));
-  const std::int64_t length = std::max(minlength, empty ? 0 : values.max().item<std::int64_t>() + 1);
+  const std::int64_t largest = empty ? -1 : values.max().item<std::int64_t>();
+  if (largest == std::numeric_limits<std::int64_t>::max())
+    tensor::fail(kCall, fmt::format("the largest number is {}: there is no room for a count of each", largest));
+  const std::int64_t length = std::max(minlength, largest + 1);
   const TensorOptions options = torch::dtype(type).device(values.device());
   const Tensor counts = torch::zeros({length}, options);
   if (!empty)

@@ -186,6 +186,23 @@ const ElementwiseInfo& clamp_info(bool low, bool high) {
 
 }  // namespace
 
+/// Numbers, and tensors of one, that integers are computed with take their type first: beside bytes -1 is 255.
+DeviceOperand in_type(const DeviceOperand& operand, DType compute) {
+  if (!is_integral(compute, false)) return operand;
+  if (const auto* number = std::get_if<torch::Scalar>(&operand)) {
+    if (number->isFloatingPoint() || number->isBoolean()) return operand;
+    const std::int64_t value = number->toLong();
+    return torch::Scalar(compute == DType::u8    ? std::int64_t{static_cast<std::uint8_t>(value)}
+                         : compute == DType::i8  ? std::int64_t{static_cast<std::int8_t>(value)}
+                         : compute == DType::i32 ? std::int64_t{static_cast<std::int32_t>(value)}
+                                                 : value);
+  }
+  const Tensor& tensor = std::get<Tensor>(operand);
+  const DType type = tensor.scalar_type();
+  const bool is_number = tensor.dim() == 0 && tensor.is_cpu();
+  return is_number && type != compute && is_integral(type, false) ? DeviceOperand(tensor.to(compute)) : operand;
+}
+
 Tensor elementwise(const ElementwiseCall& call) {
   if (TensorFunctions* functions = functions_of(call.operands)) return functions->elementwise(call);
   const ComputePlace place = place_of(call.name, call.operands);
@@ -194,6 +211,7 @@ Tensor elementwise(const ElementwiseCall& call) {
   const Types types = types_of(call);
   const Extents shape = broadcast_shape(call.name, call.operands);
   std::vector<DeviceOperand> operands(call.operands.begin(), call.operands.end());
+  for (DeviceOperand& operand : operands) operand = in_type(operand, types.compute);
   Tensor out;
   if (call.in_place == nullptr) {
     out = new_elementwise_result(call.name, place, shape, types.result, operands);

@@ -293,8 +293,14 @@ Tensor taken_on_device(const Indexed& indexed) {
     at = d;
   }
   const Tensor& index = *indexed.tensors[*at];
-  const Tensor flat = indexed.view.index_select(static_cast<std::int64_t>(*at), index.reshape({-1}));
-  Extents sizes = impl_of(flat).sizes;
+  Extents sizes = impl_of(indexed.view).sizes;
+  sizes[*at] = index.numel();
+  const Tensor flat =
+      tensor::new_result("index", tensor::place_of("index", {indexed.view, index}), sizes, indexed.view.scalar_type());
+  if (flat.numel() != 0) {
+    tensor::device_kernels("index").index_select(indexed.view, static_cast<std::int64_t>(*at), index.reshape({-1}),
+                                                 true, flat);
+  }
   sizes.erase(sizes.begin() + static_cast<std::ptrdiff_t>(*at));
   sizes.insert(sizes.begin() + static_cast<std::ptrdiff_t>(*at), impl_of(index).sizes.begin(),
                impl_of(index).sizes.end());
@@ -378,7 +384,7 @@ Tensor Tensor::index_select(std::int64_t dimension, const Tensor& index, Where w
   sizes[at] = list.numel();
   Tensor out = tensor::new_result("index_select", place, sizes, scalar_type());
   if (out.numel() != 0)
-    tensor::device_kernels("index_select").index_select(*this, static_cast<std::int64_t>(at), list, out);
+    tensor::device_kernels("index_select").index_select(*this, static_cast<std::int64_t>(at), list, false, out);
   return out;
 }
 

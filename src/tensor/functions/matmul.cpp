@@ -175,6 +175,13 @@ Tensor with_batch(const Tensor& x, const Extents& batch) {
   return expanded.reshape({count, x.size(-2), x.size(-1)});
 }
 
+/// All but the last dimension as one. Extents of 0 leave none of them open.
+Tensor as_rows(const Tensor& x) {
+  std::int64_t rows = 1;
+  for (std::int64_t d = 0; d + 1 < x.dim(); ++d) rows *= x.size(d);
+  return x.reshape({rows, x.size(-1)});
+}
+
 /// Both operands have at least two dimensions, one of them more.
 Tensor batched(const Tensor& a, const Tensor& b) {
   const Extents batch = tensor::broadcast_sizes(batch_of(a), batch_of(b));
@@ -182,7 +189,7 @@ Tensor batched(const Tensor& a, const Tensor& b) {
   sizes.push_back(a.size(-2));
   sizes.push_back(b.size(-1));
   // Rows of all batches at once where the second operand is one matrix.
-  if (b.dim() == 2) return product("matmul", a.reshape({-1, a.size(-1)}), b).reshape(sizes);
+  if (b.dim() == 2) return product("matmul", as_rows(a), b).reshape(sizes);
   return product("matmul", with_batch(a, batch), with_batch(b, batch)).reshape(sizes);
 }
 
@@ -277,7 +284,7 @@ Tensor linear(const TensorOperand& x, const Tensor& weight, const std::optional<
                                        "the last extent of both must be equal",
                                        tensor::describe(x.tensor), tensor::describe(weight)));
   }
-  const Tensor result = product("linear", x.tensor.reshape({-1, sizes.back()}), weight.t(), options);
+  const Tensor result = product("linear", as_rows(x.tensor), weight.t(), options);
   sizes.back() = weight.size(0);
   return result.reshape(sizes);
 }

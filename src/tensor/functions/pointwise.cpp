@@ -1,6 +1,9 @@
 // One or three operands: functions of elements, clamp, where, lerp, isclose of kernbench/torch/tensor.h.
 #include <fmt/format.h>
 
+#include <array>
+#include <cmath>
+
 #include "kernbench/torch/factories.h"
 #include "kernbench/torch/operations.h"
 #include "tensor/functions/elementwise.h"
@@ -143,17 +146,30 @@ void check_lerp(const Tensor& a, const Tensor& end) {
 Tensor Tensor::lerp(const Tensor& end, const Scalar& weight, Where where) const {
   const tensor::HostCall here("lerp", where);
   check_lerp(*this, end);
-  return tensor::multiply_add("lerp", end.sub(*this), weight, *this);
+  const ScalarType type = tensor::wide_type(scalar_type());
+  const Tensor from = to(type), to_end = end.to(type), way = to_end.sub(from);
+  const double share = weight.toDouble();
+  // From the nearer end, so that it is exact at both.
+  const Tensor result = std::abs(share) < 0.5 ? tensor::multiply_add("lerp", way, share, from)
+                                              : tensor::multiply_add("lerp", way, share - 1, to_end);
+  return result.to(scalar_type());
 }
 Tensor Tensor::lerp(const Tensor& end, const Tensor& weight, Where where) const {
   const tensor::HostCall here("lerp", where);
   check_lerp(*this, end);
-  return tensor::multiply_add("lerp", end.sub(*this), weight, *this);
+  const ScalarType type = tensor::wide_type(scalar_type());
+  const Tensor from = to(type), to_end = end.to(type), share = weight.to(type), way = to_end.sub(from);
+  return tensor::where(share.abs().lt(0.5), tensor::multiply_add("lerp", way, share, from),
+                       tensor::multiply_add("lerp", way, share.sub(1), to_end))
+      .to(scalar_type());
 }
 Tensor Tensor::addcmul(const Tensor& a, const Tensor& b, const Scalar& value, Where where) const {
   const tensor::HostCall here("addcmul", where);
+  const ScalarType type = tensor::result_type(std::array<DeviceOperand, 3>{*this, a, b});
   if (value.toDouble() == 1) return tensor::multiply_add("addcmul", a, b, *this);
-  return tensor::multiply_add("addcmul", a.mul(value), b, *this);
+  const ScalarType wide = tensor::wide_type(type);
+  const Scalar factor = kernbench::is_floating_point(type) ? value : Scalar(value.toLong());
+  return tensor::multiply_add("addcmul", a.to(wide).mul(factor), b.to(wide), to(wide)).to(type);
 }
 Tensor Tensor::addcdiv(const Tensor& a, const Tensor& b, const Scalar& value, Where where) const {
   const tensor::HostCall here("addcdiv", where);
@@ -162,7 +178,9 @@ Tensor Tensor::addcdiv(const Tensor& a, const Tensor& b, const Scalar& value, Wh
                  "Integer division with addcdiv is no longer supported; convert one of the tensors to a "
                  "floating-point type");
   }
-  return tensor::multiply_add("addcdiv", a.div(b), value, *this);
+  const ScalarType type = tensor::result_type(std::array<DeviceOperand, 3>{*this, a, b}),
+                   wide = tensor::wide_type(type);
+  return tensor::multiply_add("addcdiv", a.to(wide).div(b.to(wide)), value, to(wide)).to(type);
 }
 
 Tensor Tensor::isclose(const Tensor& other, double rtol, double atol, bool equal_nan, Where where) const {
@@ -179,7 +197,7 @@ Tensor Tensor::isclose(const Tensor& other, double rtol, double atol, bool equal
   if (equal_nan && is_floating_point()) close = close.logical_or(isnan().logical_and(other.isnan()));
   if (rtol == 0 && atol == 0) return close;
   const Tensor expected = other.is_floating_point() ? other : other.to(kFloat);
-  const Tensor error = sub(expected).abs();
+  const Tensor error = (scalar_type() == kBool ? to(kFloat) : *this).sub(expected).abs();
   const Tensor allowed = expected.mul(rtol).abs().add(atol);
   return close.logical_or(error.isfinite().logical_and(error.le(allowed)));
 }

@@ -210,13 +210,15 @@ Tensor variance(const char* call, const Tensor& x, IntArrayRef dimensions, bool 
                       "std and var only support floating point dtypes; convert with .to(torch::kFloat)");
   }
   if (x.dim() == 0 && !x.is_cpu()) return variance(call, x.view({1}), {}, unbiased, false, root);
-  Reduction reduction(call, x, dimensions, keepdim, x.scalar_type());
+  // A variance may be beyond f16 where its root is not.
+  Reduction reduction(call, x, dimensions, keepdim,
+                      root && !x.is_cpu() ? tensor::wide_type(x.scalar_type()) : x.scalar_type());
   if (reduction.out.numel() == 0) return reduction.result();
   const std::int64_t correction = unbiased ? 1 : 0;
   if (reduction.place.on_device()) {
     const Extents reduced = reduction.dimensions();
     tensor::device_kernels(call).variance(x, reduced, correction, reduction.out);
-    return root ? reduction.result().sqrt_() : reduction.result();
+    return root ? reduction.result().sqrt_().to(x.scalar_type()) : reduction.result();
   }
   const RowReduction on_host{[=](DoubleRow row) {
                                const double value = variance_of(row, correction);
@@ -245,12 +247,14 @@ double norm_of(DoubleRow row, double p) {
   return p == 0 || p == 1 || std::isinf(p) ? total : std::pow(total, 1 / p);
 }
 
-Tensor device_norm(const Tensor& x, double p, IntArrayRef dimensions, bool keepdim) {
-  if (p == 2) return x.mul(x).sum(dimensions, keepdim).sqrt();
+Tensor device_norm(const Tensor& given, double p, IntArrayRef dimensions, bool keepdim) {
+  const Tensor x = std::isinf(p) || p == 0 || p == 1 ? given : given.to(tensor::wide_type(given.scalar_type()));
+  if (p == 2) return x.mul(x).sum(dimensions, keepdim).sqrt().to(given.scalar_type());
   if (p == 0) return x.ne(0).sum(dimensions, keepdim, x.scalar_type());
   const Tensor size = x.abs();
   if (std::isinf(p)) return p > 0 ? size.amax(dimensions, keepdim) : size.amin(dimensions, keepdim);
-  return p == 1 ? size.sum(dimensions, keepdim) : size.pow(p).sum(dimensions, keepdim).pow(1 / p);
+  if (p == 1) return size.sum(dimensions, keepdim);
+  return size.pow(p).sum(dimensions, keepdim).pow(1 / p).to(given.scalar_type());
 }
 
 double logsumexp_of(DoubleRow row) {
@@ -377,12 +381,15 @@ Tensor Tensor::logsumexp(IntArrayRef dimensions, bool keepdim, Where where) cons
     const RowReduction reduction{logsumexp_of, {}};
     return reduce("logsumexp", ReduceOperation::sum, *this, dimensions, keepdim, type, type, reduction);
   }
-  const Tensor x = to(type);
+  const Tensor x = to(tensor::wide_type(type));
+  const auto chosen = tensor::chosen_dimensions("logsumexp", dimensions, impl_of(x).sizes.size());
+  const Extents shape = tensor::reduced_shape(impl_of(x).sizes, chosen, keepdim);
+  // Of no elements: the logarithm of 0.
+  if (x.numel() == 0) return x.exp().sum(dimensions, keepdim).log().to(type);
   const Tensor largest = x.amax(dimensions, true);
   const Tensor finite = largest.masked_fill(largest.isinf(), 0);
   const Tensor result = x.sub(finite).exp().sum(dimensions, true).log().add(finite);
-  const auto chosen = tensor::chosen_dimensions("logsumexp", dimensions, impl_of(x).sizes.size());
-  return result.view(tensor::reduced_shape(impl_of(x).sizes, chosen, keepdim));
+  return result.view(shape).to(type);
 }
 
 Tensor Tensor::all(Where where) const {

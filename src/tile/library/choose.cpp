@@ -19,12 +19,14 @@ tl::Tile positions(std::size_t rank, std::size_t dimension, std::int64_t begin, 
 
 }  // namespace
 
-void gather(const View& x, std::size_t dimension, const View& index, const View& out) {
+void gather(const View& x, std::size_t dimension, const View& index, const View& out, bool from_end) {
   for (const Box& box : local_boxes(out)) {
     const auto block = block_shape(box.shape, std::clamp<std::int64_t>(tcm_budget() / (6 * 4), 1, kLargestGather));
     for_each_block(box, block, [&](const tl::Extents& at, const tl::Extents& shape) {
-      const auto chosen = tl::cast(load(index, at, shape), DType::i32);
-      tl::device_assert((chosen >= 0) & (chosen < x.sizes[dimension]), "index out of range in gather or index_select");
+      auto chosen = tl::cast(load(index, at, shape), DType::i32);
+      if (from_end) chosen = tl::where(chosen < 0, chosen + x.sizes[dimension], chosen);
+      tl::device_assert((chosen >= 0) & (chosen < x.sizes[dimension]),
+                        "index out of range in index, gather or index_select");
       auto elements = chosen * x.strides[dimension];
       for (std::size_t d = 0; d < out.rank(); ++d) {
         if (d == dimension || x.strides[d] == 0 || x.sizes[d] == 1) continue;
