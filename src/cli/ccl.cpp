@@ -1,4 +1,5 @@
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <filesystem>
 #include <functional>
@@ -11,6 +12,8 @@
 #include "cli/ccl/sweep.h"
 #include "cli/ccl/tune.h"
 #include "cli/commands.h"
+#include "cli/exit_code.h"
+#include "cli/messages.h"
 #include "cli/output_file.h"
 #include "cli/status_line.h"
 #include "distributed/algorithms/own_algorithm.h"
@@ -49,9 +52,13 @@ void write_tuning(const std::string& path, const ccl::Test& test, const ccl::Swe
   OutputFile("--tune", path).write(text);
 }
 
-}  // namespace
+/// Its text; its code.
+ExitCode say(const ErrorResult& error, const Environment& environment) {
+  environment.err(error_message(error, use_colour(ColourMode::automatic, environment.err_is_terminal)));
+  return exit_code_of(error);
+}
 
-ExitCode measure_collective(const CclCommand& command, const Environment& environment) {
+ExitCode measure(const CclCommand& command, const Environment& environment) {
   std::optional<OutputFile> json, csv;
   if (!command.json.empty() && command.json != "-") json.emplace("--json", command.json);
   if (!command.csv.empty() && command.csv != "-") csv.emplace("--csv", command.csv);
@@ -66,16 +73,19 @@ ExitCode measure_collective(const CclCommand& command, const Environment& enviro
   ccl::Request request = command.request;
   for (const std::string& file : command.msccl) add_schedule(file, test, options.algorithms, request);
   const ccl::Simulate plainly = [](const SimulateOptions& how, const std::function<void()>& program) {
-    simulate(how, program);
+    const RunResult result = try_simulate(how, program);
+    if (result.error) throw ccl::SimulationFailed(*result.error);
   };
   if (!command.tune.empty() && request.algorithms.empty())
     request.algorithms = ccl::algorithms_that_run(test, request.ranks, options, plainly);
   status.show("measuring " + std::string(test.name));
   const ccl::Sweep sweep = ccl::sweep(test, request, options, plainly);
   status.clear();
-  if (!command.tune.empty()) write_tuning(command.tune, test, sweep, options, plainly);
+  if (!command.tune.empty() && !sweep.failure) write_tuning(command.tune, test, sweep, options, plainly);
 
   for (const std::string& note : command.notes) environment.err("note: " + note + "\n");
+  if (!sweep.left_out.empty())
+    environment.err(fmt::format("note: left out, for there are none: {}\n", fmt::join(sweep.left_out, ", ")));
   if (json) json->write(ccl::to_json(test, request, sweep));
   if (csv) csv->write(ccl::to_csv(test, sweep));
   if (command.json == "-") {
@@ -85,7 +95,18 @@ ExitCode measure_collective(const CclCommand& command, const Environment& enviro
   } else {
     environment.out(command.compare ? ccl::to_comparison(sweep) : ccl::to_table(test, request, sweep));
   }
+  if (sweep.failure) return say(*sweep.failure, environment);
   return sweep.wrong() > 0 ? ExitCode::check_failed : ExitCode::ok;
+}
+
+}  // namespace
+
+ExitCode measure_collective(const CclCommand& command, const Environment& environment) {
+  try {
+    return measure(command, environment);
+  } catch (const ccl::SimulationFailed& failed) {
+    return say(failed.error(), environment);
+  }
 }
 
 }  // namespace kernbench::cli

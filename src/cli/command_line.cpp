@@ -396,7 +396,10 @@ struct CclTexts {
     sizes.most = largest.empty() ? std::max(sizes.least, sizes.most) : ccl_size_of("-e", largest);
     sizes.step = ccl_size_of("-i", single("-i", step, "1M"));
     sizes.factor = ccl_number_of("-f", single("-f", factor, "1"), 1);
-    if (sizes.most < sizes.least) throw ConfigurationError("-e " + largest + " is below the least size; give -b, too");
+    if (sizes.most < sizes.least) {
+      throw ConfigurationError(least.empty() ? "-e " + largest + " is below the least size; give -b, too"
+                                             : "-e " + largest + " is below -b " + single("-b", least, ""));
+    }
     if (sizes.factor == 1 && sizes.step == Bytes()) throw ConfigurationError("-i 0: expected a size above 0");
   }
 };

@@ -8,6 +8,7 @@
 #include <utility>
 #include <vector>
 
+#include "base/text.h"
 #include "distributed/call_choice.h"
 #include "distributed/communicator.h"
 #include "distributed/device_work.h"
@@ -59,6 +60,46 @@ void refuse_root_of_alike_ranks(const CollectiveCall& call, const runtime::HostC
                      fmt::format("{}: devices are not alike: one rank is the root; simulate all devices, or use an "
                                  "operation without a root",
                                  call.name));
+}
+
+[[noreturn]] void refuse_alike(const CollectiveCall& call, const std::string& how) {
+  throw ProgramError("AlikeDevicesError",
+                     fmt::format("{}: devices are not alike: {}, or simulate all devices", call.name, how));
+}
+
+/// Whether a PE has as many elements of each rank's block.
+bool has_equal_parts(std::span<const Pieces> blocks) {
+  const auto elements = [](const Pieces& block) {
+    std::int64_t sum = 0;
+    for (const Piece& piece : block) sum += piece.elements();
+    return sum;
+  };
+  return std::ranges::all_of(blocks, [&](const Pieces& block) { return elements(block) == elements(blocks.front()); });
+}
+
+/// Ranks would send chunks of different lengths in a step, or from other PEs.
+void refuse_uneven_parts_of_alike_ranks(const CollectiveCall& call, const Payload& payload, int ranks,
+                                        const runtime::HostContext& context) {
+  if (!context.simulation.options().alike_devices || ranks == 1 || context.pe) return;
+  if (call.blocks) {
+    for (const BlockShares* shares : {&call.blocks->sent, &call.blocks->received}) {
+      for (const PeCoordinate pe : shares->pes()) {
+        if (has_equal_parts(shares->of(pe))) continue;
+        refuse_alike(call, fmt::format("on {} lies more of one rank's block than of another's; put the tensors on one "
+                                       "PE of each rank",
+                                       to_text(pe)));
+      }
+    }
+    return;
+  }
+  if (!payload.flat) return;
+  for (const addressing::Shard& shard : payload.flat->shards) {
+    const std::int64_t elements = shard.shape.front();
+    if (elements % ranks == 0) continue;
+    refuse_alike(call, fmt::format("{} elements on {} are no equal part for each of {} ranks; take a tensor of which "
+                                   "each PE has a multiple of {}",
+                                   elements, to_text(shard.owner), ranks, ranks));
+  }
 }
 
 /// A call of which it is clear that it fails: without `async_op`, and if the group has failed, it throws the failure.
@@ -214,6 +255,7 @@ std::shared_ptr<WorkState> issue(GroupHandle& handle, CollectiveCall call, bool 
   }
   const tensor::DevicePart part = part_of(work.payload, context, call.name);
   describe(work.payload, context, call.fingerprint);
+  refuse_uneven_parts_of_alike_ranks(call, work.payload, group.size(), context);
   const CollectiveAlgorithm& algorithm = algorithm_of_call(group, call, bytes, work.pes, context);
   if (call.names_algorithm) call.fingerprint.algorithm = algorithm.name;
   work.kernel = algorithm.name;

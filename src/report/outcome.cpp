@@ -27,7 +27,10 @@ std::string kind_of(const ErrorResult& error) {
 
 std::string headline(const ErrorResult& error) {
   const std::string& message = error.rank_errors.empty() ? error.message : error.rank_errors.front().message;
-  const std::string line = one_line(std::string_view(message).substr(0, message.find('\n')));
+  std::string_view first = std::string_view(message).substr(0, message.find('\n'));
+  // "…; fibers then:" leads to the lines below.
+  if (first.ends_with(':') && first.size() < message.size()) first = first.substr(0, first.rfind("; "));
+  const std::string line = one_line(first);
   const std::size_t others = error.rank_errors.empty() ? 0 : error.rank_errors.size() - 1;
   return kind_of(error) + (line.empty() ? "" : ": " + line) +
          (others == 0 ? "" : fmt::format(" (and {} more cause{})", others, others == 1 ? "" : "s"));

@@ -380,6 +380,46 @@ TEST(CclTest, ABarrierHasOneRowAndTheBoundOfTheLongestPath) {
   EXPECT_LT(rows[1].time_us, rows[0].time_us);
 }
 
+TEST(CclTest, ASweepThatFailsShowsTheRowsBefore) {
+  const std::string csv = test_files::folder() + "ccl_failed.csv";
+  const Outcome failed =
+      run_on_four({"all_reduce", "-b", "1K", "-e", "1T", "-f", "1024", "-n", "1", "-c", "0", "--csv", csv});
+  EXPECT_EQ(failed.code, 3);
+  EXPECT_THAT(failed.out, HasSubstr("\n        1024           256     float     sum"));
+  EXPECT_THAT(failed.err, HasSubstr("OutOfMemoryError"));
+  EXPECT_THAT(read(csv), HasSubstr("\nall_reduce,,4,1024,256,float,sum,-1,in_place,"));
+  const Outcome nothing = run_on_four({"all_reduce", "-b", "1T", "-e", "1T", "-n", "1", "-c", "0"});
+  EXPECT_EQ(nothing.code, 3);
+  EXPECT_EQ(nothing.out, "");
+  EXPECT_THAT(nothing.err, HasSubstr("OutOfMemoryError"));
+}
+
+TEST(CclTest, OfAllTypesAndReductionsThoseAreLeftOutThatDoNotGoTogether) {
+  const auto run = [](std::vector<std::string> more) {
+    std::vector<std::string> arguments{"all_reduce", "-b", "1K", "-e", "1K", "-n", "1"};
+    arguments.insert(arguments.end(), more.begin(), more.end());
+    return run_on_four(arguments);
+  };
+  const Outcome types = run({"-d", "all"});
+  EXPECT_EQ(types.code, 0) << types.err;
+  EXPECT_THAT(types.out, HasSubstr("bfloat16     sum"));
+  EXPECT_THAT(types.err, HasSubstr("note: left out, for there are none: sum of f8e4m3, sum of f8e5m2\n"));
+  const Outcome reductions = run({"-o", "all", "-d", "int32"});
+  EXPECT_EQ(reductions.code, 0) << reductions.err;
+  EXPECT_THAT(reductions.out, HasSubstr("int32     max"));
+  EXPECT_THAT(reductions.err, HasSubstr("avg of int32"));
+  const Outcome one = run({"-o", "avg", "-d", "int32"});
+  EXPECT_EQ(one.code, 2);
+  EXPECT_THAT(one.err, HasSubstr("-o avg -d int32: there is no avg of int32"));
+}
+
+TEST(CclTest, WrongAlgorithmsAndSizesAreErrorsOfUsage) {
+  const Outcome unknown = run_on_four({"all_reduce", "-b", "8", "-e", "8", "--algo", "foo"});
+  EXPECT_EQ(unknown.code, 2);
+  EXPECT_THAT(unknown.err, HasSubstr("no algorithm is named \"foo\""));
+  EXPECT_THAT(run_on_four({"all_reduce", "-b", "64", "-e", "8"}).err, HasSubstr("-e 8 is below -b 64"));
+}
+
 TEST(CclTest, SchedulesAreMeasuredBesideAlgorithms) {
   const auto file = [](const char* name) {
     return source_tree::path(std::string("collectives/msccl/") + name + ".xml");
@@ -455,7 +495,7 @@ TEST(CclTest, UsageErrorsNameTheOptionAndTheFix) {
     return outcome.err;
   };
   EXPECT_THAT(error_of({}), HasSubstr("ccl needs an OPERATION"));
-  EXPECT_THAT(error_of({"all_reduce", "-b", "64", "-e", "32"}), HasSubstr("-e 32 is below the least size"));
+  EXPECT_THAT(error_of({"all_reduce", "-b", "64", "-e", "32"}), HasSubstr("-e 32 is below -b 64"));
   EXPECT_THAT(error_of({"all_reduce", "-b", "many"}), HasSubstr("many"));
   EXPECT_THAT(error_of({"all_reduce", "-b", "9999999999G"}), HasSubstr("up to 1T"));
   EXPECT_THAT(error_of({"all_reduce", "-i", "0"}), HasSubstr("-i 0: expected a size above 0"));

@@ -263,6 +263,22 @@ TEST(AlikeDevices, RefuseCollectivesWithARoot) {
       << error;
 }
 
+TEST(AlikeDevices, RefusePartsThatAreNotEqual) {
+  const std::string uneven = error_of(3, [](int, std::vector<std::int64_t>&) {
+    dist::all_reduce(torch::empty({64}, one_pe()));
+    torch::ahbm::synchronize();
+  });
+  EXPECT_NE(uneven.find("AlikeDevicesError: all_reduce: devices are not alike: 64 elements on sip"), std::string::npos)
+      << uneven;
+  EXPECT_NE(uneven.find("take a tensor of which each PE has a multiple of 3"), std::string::npos) << uneven;
+  const std::string spread = error_of(2, [](int, std::vector<std::int64_t>&) {
+    const auto options = torch::dtype(torch::kFloat).device("ahbm");
+    dist::all_gather_into_tensor(torch::empty({128}, options), torch::empty({64}, options));
+    torch::ahbm::synchronize();
+  });
+  EXPECT_NE(spread.find("lies more of one rank's block than of another's"), std::string::npos) << spread;
+}
+
 TEST(AlikeDevices, RefuseMessagesBetweenPairsOfRanks) {
   const std::string error = error_of(3, [](int rank, std::vector<std::int64_t>&) {
     const auto x = torch::empty({64}, one_pe());

@@ -9,8 +9,10 @@
 #include <tuple>
 #include <utility>
 
+#include "distributed/algorithms/reduction.h"
 #include "distributed/group.h"
 #include "kernbench/kernbench.h"
+#include "report/outcome.h"
 #include "runtime/context.h"
 #include "runtime/simulation.h"
 
@@ -36,13 +38,26 @@ std::vector<int> roots_of(const Test& test, const Request& request, int ranks) {
   return roots;
 }
 
-std::vector<Point> points_of(const Test& test, const Request& request, int ranks) {
+/// Of a type, or of one of several.
+bool can_be_reduced(const Request& request, const ReductionName& reduction, const TypeName& type, Sweep& sweep) {
+  if (distributed::can_reduce(reduction.op, type.dtype)) return true;
+  const std::string what = fmt::format("{} of {}", reduction.name, type.name);
+  if (request.types.size() == 1 && request.reductions.size() == 1) {
+    throw ConfigurationError(
+        fmt::format("-o {} -d {}: there is no {}; take another type or reduction", reduction.name, type.name, what));
+  }
+  sweep.left_out.push_back(what);
+  return false;
+}
+
+std::vector<Point> points_of(const Test& test, const Request& request, int ranks, Sweep& sweep) {
   if (!test.has_elements) return {Point{}};
   const std::vector<ReductionName> none{{"none", ReduceOp::SUM}};
   const std::vector<int> roots = roots_of(test, request, ranks);
   std::vector<Point> points;
   for (const TypeName& type : request.types) {
     for (const ReductionName& reduction : test.reduces ? request.reductions : none) {
+      if (test.reduces && !can_be_reduced(request, reduction, type, sweep)) continue;
       for (const int root : roots) {
         for (const Bytes size : request.sizes.all()) points.push_back({size, type.dtype, reduction, root});
       }
@@ -57,12 +72,15 @@ struct Findings {
       : microseconds(points, std::vector<double>(static_cast<std::size_t>(ranks))),
         wrong(points, std::vector<std::int64_t>(static_cast<std::size_t>(ranks))),
         sent(wrong),
+        measured(points),
+        checked(points),
         taken(points),
         reasons(points),
         fold_orders(points) {}
   std::vector<std::vector<double>> microseconds;
   std::vector<std::vector<std::int64_t>> wrong;
   std::vector<std::vector<std::int64_t>> sent;           // payload of a call
+  std::vector<int> measured, checked;                    // ranks that have come so far, by point
   std::vector<std::string> taken, reasons, fold_orders;  // by point
   Time setup;
 };
@@ -141,6 +159,7 @@ void measure(Job& job, std::size_t index, int rank) {
   const auto own = static_cast<std::size_t>(rank);
   job.findings.microseconds[index][own] = begin.elapsed_time(end) * 1e3 / static_cast<double>(calls);
   job.findings.sent[index][own] = (sent_by_rank() - sent_before) / calls;
+  ++job.findings.measured[index];
   if (devices_are_alike()) return torch::ahbm::synchronize();
   dist::barrier();  // the next row's tensors come when all have left this one's
 }
@@ -165,6 +184,7 @@ void worker(int rank, const std::shared_ptr<Job>& job) {
   for (std::size_t index = 0; index < job->points.size(); ++index) {
     if (data_enabled()) {
       check(*job, index, rank);
+      ++job->findings.checked[index];
     } else {
       measure(*job, index, rank);
       if (rank == 0) note_algorithm(*job, index);
@@ -238,6 +258,16 @@ std::vector<double> bounds_of(const Test& test, const std::vector<Point>& points
   return bounds;
 }
 
+ErrorResult error_of(const std::exception_ptr& failure) {
+  try {
+    std::rethrow_exception(failure);
+  } catch (const SimulationFailed& failed) {
+    return failed.error();
+  } catch (...) {
+    return report::error_result(failure);
+  }
+}
+
 /// As many as there are SIPs.
 int all_devices(const SimulateOptions& options, const Simulate& simulate) {
   int count = 0;
@@ -272,7 +302,7 @@ Sweep sweep(const Test& test, const Request& request, const SimulateOptions& opt
     throw ConfigurationError(fmt::format("{}: there are {} ranks, and it takes a power of two; say how many by -g",
                                          test.name, result.ranks));
   }
-  const std::vector<Point> points = points_of(test, request, result.ranks);
+  const std::vector<Point> points = points_of(test, request, result.ranks, result);
   std::vector<double> bounds;
   if (request.bound) bounds = bounds_of(test, points, result.ranks, options, simulate);
   std::vector<std::string> algorithms = request.algorithms;
@@ -281,14 +311,25 @@ Sweep sweep(const Test& test, const Request& request, const SimulateOptions& opt
     const auto job =
         std::make_shared<Job>(Job{test, points, result.ranks, request.iterations, request.warm_ups, request.calls,
                                   request.average, algorithm, Findings(points.size(), result.ranks)});
-    run(job, options, false, simulate);
-    if (request.check) run(job, options, true, simulate);
+    std::exception_ptr failure;
+    try {
+      run(job, options, false, simulate);
+      if (request.check) run(job, options, true, simulate);
+    } catch (...) {
+      failure = std::current_exception();
+    }
     for (std::size_t index = 0; index < points.size(); ++index) {
+      if (job->findings.measured[index] < result.ranks) continue;
       Row& row = result.rows.emplace_back(row_of(*job, index));
       const auto& wrong = job->findings.wrong[index];
       if (request.bound) row.bound_us = bounds[index];
-      if (request.check) row.wrong = std::accumulate(wrong.begin(), wrong.end(), std::int64_t{0});
+      if (request.check && job->findings.checked[index] == result.ranks)
+        row.wrong = std::accumulate(wrong.begin(), wrong.end(), std::int64_t{0});
     }
+    if (!failure) continue;
+    if (result.rows.empty()) std::rethrow_exception(failure);
+    result.failure = error_of(failure);
+    break;
   }
   return result;
 }

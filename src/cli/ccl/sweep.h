@@ -3,7 +3,9 @@
 
 #include <functional>
 #include <optional>
+#include <stdexcept>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "cli/ccl/request.h"
@@ -28,18 +30,33 @@ struct Row {
   double setup_us = 0;             // of the algorithm: to write the neighbour registers, once, outside of `time_us`
 };
 
-/// Runs a simulation: torch's simulate(), or with what the command line adds.
+/// What a simulation ended with, with all that is known of it.
+class SimulationFailed : public std::runtime_error {
+ public:
+  explicit SimulationFailed(ErrorResult error) : std::runtime_error(error.message), error_(std::move(error)) {}
+  const ErrorResult& error() const { return error_; }
+
+ private:
+  ErrorResult error_;
+};
+
+/// Runs a simulation: torch's simulate(), or with what the command line adds. Throws what the program has thrown, or
+/// SimulationFailed.
 using Simulate = std::function<void(const SimulateOptions&, const std::function<void()>& program)>;
 
 struct Sweep {
   int ranks = 0;  // that took part
   std::vector<Row> rows;
+  std::vector<std::string> left_out;  // reductions of types that none has: "avg of int32"
+  /// What ended it after these rows.
+  std::optional<ErrorResult> failure;
   double average_bus_bandwidth() const;
   std::int64_t wrong() const;
 };
 
-/// Times come from simulations without values, checks from others with one call of each row. Errors are those of the
-/// simulated program.
+/// Times come from simulations without values, checks from others with one call of each row. Of several types or
+/// reductions those are left out that do not go together; of one it is a ConfigurationError. An error of a simulation
+/// ends the sweep: as its `failure`, or where no row has been measured by being thrown.
 Sweep sweep(const Test& test, const Request& request, const SimulateOptions& options, const Simulate& simulate);
 
 }  // namespace kernbench::cli::ccl
