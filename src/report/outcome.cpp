@@ -28,8 +28,10 @@ std::string kind_of(const ErrorResult& error) {
 std::string headline(const ErrorResult& error) {
   const std::string& message = error.rank_errors.empty() ? error.message : error.rank_errors.front().message;
   std::string_view first = std::string_view(message).substr(0, message.find('\n'));
-  // "…; fibers then:" leads to the lines below.
-  if (first.ends_with(':') && first.size() < message.size()) first = first.substr(0, first.rfind("; "));
+  // What leads to the lines below.
+  for (const std::string_view end : {"; fibers then:", ":"}) {
+    if (first.ends_with(end) && first.size() < message.size()) first.remove_suffix(end.size());
+  }
   const std::string line = one_line(first);
   const std::size_t others = error.rank_errors.empty() ? 0 : error.rank_errors.size() - 1;
   return kind_of(error) + (line.empty() ? "" : ": " + line) +
