@@ -14,12 +14,14 @@
 //   competition = sum over the ways of (share of the link's messages that go there) * min(1, others / ((n - 1) / n))
 //   others      = what other links bring to that way, each times its own weight, by the largest weight of a link;
 //                 messages that begin there wait in lines that are full, and where messages end there are full ones
-// Where ranks are SIPs of several PEs, messages of a step meet those of the next one, of PEs that are ahead. Where
-// those of each go one way from the busiest link, but not the same one, the link is used as by two ways, 0.75, in the
-// last of the times that the one step is done and in the first of the other. On links that lead straight from rank to
-// rank, of a SIP with more lanes to its IO chiplet than links or ways, the lanes are such lines:
+// On links that lead straight from rank to rank, of a SIP with more lanes to its IO chiplet than links or ways, the
+// lanes are such lines:
 //   use + (1 - 1/lanes) use^2 / (2 (1 - use)) = lanes / links        all of them with messages to all of the links
 //   use = 1 - (1 - table I(2)) * (ways - gcd(ways, lanes)) / lanes   of ways of PEs of their own
+// Where ranks are SIPs of several PEs, messages of a step meet those of the next one, of PEs that are ahead:
+//   use = table I(2)      in the last of the times that a step is done and the first of the next one, where the
+//   messages
+//                         of each go one way from the busiest link, but not the same one
 // Where ranks are SIPs the links between SIPs count, which the PEs of a SIP share, and the way from there to the IO
 // chiplet, likewise:
 //   weight of all that a rank sends, or receives * max over links of the SIP of (share of the PEs behind it / payload

@@ -13,6 +13,7 @@
 #include "every_algorithm.h"
 #include "kernbench/kernbench.h"
 #include "ranks.h"
+#include "support/sanitizers.h"
 #include "support/source_tree.h"
 #include "topology/load.h"
 
@@ -135,6 +136,7 @@ SimulateOptions shipped(int sips, const std::string& wiring) {
 }
 
 TEST(Barriers, TheOneThatIsTakenUnaskedIsTheShortest) {
+  if (kSanitized) GTEST_SKIP() << "timing only";
   for (const std::string wiring : {"ring_1d", "torus_2d", "fully_connected", "switched"}) {
     for (const int sips : {2, 4, 8, 16}) {
       const SimulateOptions options = shipped(sips, wiring);

@@ -262,7 +262,7 @@ TEST(EveryBroadcast, GivesAllRanksTheRootsElements) {
 TEST(EveryBarrier, LetsNobodyLeaveBeforeTheLastOneHasCome) {
   const topology::Topology machine = topology::load_topology(source_tree::path("topologies/tiny.yaml"));
   for (const auto& algorithm : algorithms_of(CollectiveOperation::barrier)) {
-    for (const int ranks : {2, 3, 4, 5, 8, 13, 28}) {
+    for (const int ranks : kSanitized ? std::vector{2, 5, 13} : std::vector{2, 3, 4, 5, 8, 13, 28}) {
       if (!algorithm.refusal({ranks, false, distributed::AlgorithmSpec(), machine}).empty()) continue;
       for (int late = 0; late < ranks; late += 1 + ranks / 9) {
         Time came;

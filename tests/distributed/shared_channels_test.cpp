@@ -13,6 +13,7 @@
 #include "../hardware/ipcq_channels.h"
 #include "distributed/group.h"
 #include "ranks.h"
+#include "sim/fiber.h"
 #include "spawning.h"
 #include "support/sanitizers.h"
 
@@ -124,6 +125,35 @@ TEST(SharedChannels, TwoRanksUseAHundredTagsAndReceiveInAnotherOrder) {
     }
   };
   for (const auto& options : machines(2)) expect_passed(options, 2, exchange);
+}
+
+/// Messages between random pairs, with pauses in which nobody waits for entries: who comes after one finds what has
+/// become free in it.
+TEST(SharedChannels, RandomPairsAlwaysFindTheirEntries) {
+  constexpr int kMessages = 16;
+  for (unsigned seed = 0; seed < (kSanitized ? 20U : 400U); ++seed) {
+    SCOPED_TRACE(seed);
+    const int ranks = 3 + static_cast<int>(seed % 4);
+    const auto exchange = [&](int rank) {
+      std::mt19937 same(seed), own(1000 * seed + static_cast<unsigned>(rank));
+      Works works;
+      std::vector<std::pair<torch::Tensor, float>> received;
+      for (int i = 0; i < kMessages; ++i) {
+        const int from = static_cast<int>(same() % static_cast<unsigned>(ranks));
+        const int to = (from + 1 + static_cast<int>(same() % static_cast<unsigned>(ranks - 1))) % ranks;
+        const auto number = static_cast<float>(i);
+        if (rank == from) works.push_back(dist::isend(filled(number), to));
+        if (rank == to) {
+          received.emplace_back(filled(-1), number);
+          works.push_back(dist::irecv(received.back().first, from));
+        }
+        if (own() % 4 == 0) sim::this_fiber::sleep(Time::microseconds(static_cast<std::int64_t>(own() % 30)));
+      }
+      for (const auto& work : works) work->wait();
+      for (const auto& [tensor, number] : received) EXPECT_EQ(tensor[39].item<float>(), number);
+    };
+    expect_passed(machine(ranks, {"pe.ipcq.queues=" + std::to_string(1 + seed % 3)}), ranks, exchange);
+  }
 }
 
 TEST(SharedChannels, FiftyGroupsLiveAtOnce) {

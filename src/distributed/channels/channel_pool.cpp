@@ -246,7 +246,8 @@ void ChannelPool::request(ChannelUse& use) {
 void ChannelPool::give_up(ChannelUse& use) {
   if (!std::exchange(use.waits_, false)) return;
   use.waits_for_.reset();
-  --waiting_count_;
+  // While nobody waits, nothing is noted.
+  if (--waiting_count_ == 0) std::ranges::fill(rooms_, Room());
   for (const Need& need : use.channels_->wanted_.shares) {
     auto& waiters = queue_of(need.share).waiters;
     waiters.erase(std::ranges::lower_bound(waiters, use.number_, {}, &Waiter::number));

@@ -184,8 +184,6 @@ const ElementwiseInfo& clamp_info(bool low, bool high) {
   return info(low ? BinaryOperation::clamp_min : BinaryOperation::clamp_max);
 }
 
-}  // namespace
-
 /// Numbers, and tensors of one, that integers are computed with take their type first: beside bytes -1 is 255.
 DeviceOperand in_type(const DeviceOperand& operand, DType compute) {
   if (!is_integral(compute, false)) return operand;
@@ -202,6 +200,8 @@ DeviceOperand in_type(const DeviceOperand& operand, DType compute) {
   const bool is_number = tensor.dim() == 0 && tensor.is_cpu();
   return is_number && type != compute && is_integral(type, false) ? DeviceOperand(tensor.to(compute)) : operand;
 }
+
+}  // namespace
 
 Tensor elementwise(const ElementwiseCall& call) {
   if (TensorFunctions* functions = functions_of(call.operands)) return functions->elementwise(call);
