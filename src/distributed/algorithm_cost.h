@@ -19,9 +19,8 @@
 //   use + (1 - 1/lanes) use^2 / (2 (1 - use)) = lanes / links        all of them with messages to all of the links
 //   use = 1 - (1 - table I(2)) * (ways - gcd(ways, lanes)) / lanes   of ways of PEs of their own
 // Where ranks are SIPs of several PEs, messages of a step meet those of the next one, of PEs that are ahead:
-//   use = table I(2)      in the last of the times that a step is done and the first of the next one, where the
-//   messages
-//                         of each go one way from the busiest link, but not the same one
+//   use = table I(2)      the last time that a step is done and the first time of the next one, where messages of each
+//                         go one way from the busiest link, but not the same one
 // Where ranks are SIPs the links between SIPs count, which the PEs of a SIP share, and the way from there to the IO
 // chiplet, likewise:
 //   weight of all that a rank sends, or receives * max over links of the SIP of (share of the PEs behind it / payload
