@@ -387,14 +387,6 @@ Used use(const std::string& algorithm, const SimulateOptions& options, int ranks
   return used;
 }
 
-SimulateOptions shipped(int sips, const std::string& wiring) {
-  SimulateOptions options;
-  options.topology = "ahbm-2sip";
-  options.overrides = {"system.sips.count=" + std::to_string(sips), "system.sips.topology=" + wiring};
-  options.data = false;
-  return options;
-}
-
 TEST(AutomaticChoice, IsMadeForEachCallOfAGroup) {
   const Used used = use("auto", machine_of(4), 4, {64, 1 << 20, 64});
   EXPECT_EQ(used.algorithm.at(64), "direct_allreduce");

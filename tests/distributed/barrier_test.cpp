@@ -127,14 +127,6 @@ TEST(Barriers, TakeOneLatencyMoreForEachStep) {
   }
 }
 
-SimulateOptions shipped(int sips, const std::string& wiring) {
-  SimulateOptions options;
-  options.topology = "ahbm-2sip";
-  options.overrides = {"system.sips.count=" + std::to_string(sips), "system.sips.topology=" + wiring};
-  options.data = false;
-  return options;
-}
-
 TEST(Barriers, TheOneThatIsTakenUnaskedIsTheShortest) {
   if (kSanitized) GTEST_SKIP() << "timing only";
   for (const std::string wiring : {"ring_1d", "torus_2d", "fully_connected", "switched"}) {

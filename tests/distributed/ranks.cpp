@@ -21,6 +21,14 @@ SimulateOptions machine_of(int sips) {
   return options;
 }
 
+SimulateOptions shipped(int sips, const std::string& wiring) {
+  SimulateOptions options;
+  options.topology = "ahbm-2sip";
+  options.overrides = {"system.sips.count=" + std::to_string(sips), "system.sips.topology=" + wiring};
+  options.data = false;
+  return options;
+}
+
 RanksResult run_ranks(const SimulateOptions& options, int ranks, const std::function<void(int rank)>& body,
                       const std::vector<int>& order) {
   RanksResult result;

@@ -11,6 +11,8 @@ namespace kernbench::testing {
 
 /// "tiny" with so many SIPs.
 SimulateOptions machine_of(int sips);
+/// So many SIPs of a shipped machine, wired like that, without values.
+SimulateOptions shipped(int sips, const std::string& wiring);
 
 struct RanksResult {
   RunResult run;

@@ -9,7 +9,6 @@
 // A message is sent and received in one of these four parts of one step; whoever waits, to send or to receive, waits
 // for an earlier part or for a rank further down (on the way up) or up (on the way down), so that nothing can be stuck.
 #include <algorithm>
-#include <set>
 #include <utility>
 
 #include "distributed/algorithms/degree.h"

@@ -280,6 +280,17 @@ Tensor taken(const Indexed& indexed) {
   return out;
 }
 
+/// Those of `list`, of one dimension, along dimension `at` of a device tensor; `from_end`: negative ones count from
+/// there.
+Tensor selected_on_device(const char* call, const Tensor& x, std::size_t at, const Tensor& list, bool from_end) {
+  Extents sizes = impl_of(x).sizes;
+  sizes[at] = list.numel();
+  Tensor out = tensor::new_result(call, tensor::place_of(call, {x, list}), sizes, x.scalar_type());
+  if (out.numel() != 0)
+    tensor::device_kernels(call).index_select(x, static_cast<std::int64_t>(at), list, from_end, out);
+  return out;
+}
+
 /// One device tensor of indices along one dimension is a kernel; anything more is refused.
 Tensor taken_on_device(const Indexed& indexed) {
   std::optional<std::size_t> at;
@@ -293,14 +304,8 @@ Tensor taken_on_device(const Indexed& indexed) {
     at = d;
   }
   const Tensor& index = *indexed.tensors[*at];
-  Extents sizes = impl_of(indexed.view).sizes;
-  sizes[*at] = index.numel();
-  const Tensor flat =
-      tensor::new_result("index", tensor::place_of("index", {indexed.view, index}), sizes, indexed.view.scalar_type());
-  if (flat.numel() != 0) {
-    tensor::device_kernels("index").index_select(indexed.view, static_cast<std::int64_t>(*at), index.reshape({-1}),
-                                                 true, flat);
-  }
+  const Tensor flat = selected_on_device("index", indexed.view, *at, index.reshape({-1}), true);
+  Extents sizes = impl_of(flat).sizes;
   sizes.erase(sizes.begin() + static_cast<std::ptrdiff_t>(*at));
   sizes.insert(sizes.begin() + static_cast<std::ptrdiff_t>(*at), impl_of(index).sizes.begin(),
                impl_of(index).sizes.end());
@@ -380,12 +385,7 @@ Tensor Tensor::index_select(std::int64_t dimension, const Tensor& index, Where w
       if (value < 0) throw IndexError(fmt::format("index_select: index {} out of range in self", value));
     return taken({*this, tensors});
   }
-  Extents sizes = impl_of(*this).sizes;
-  sizes[at] = list.numel();
-  Tensor out = tensor::new_result("index_select", place, sizes, scalar_type());
-  if (out.numel() != 0)
-    tensor::device_kernels("index_select").index_select(*this, static_cast<std::int64_t>(at), list, false, out);
-  return out;
+  return selected_on_device("index_select", *this, at, list, false);
 }
 
 Tensor Tensor::gather(std::int64_t dimension, const Tensor& index, Where where) const {

@@ -165,9 +165,9 @@ Tensor Tensor::lerp(const Tensor& end, const Tensor& weight, Where where) const 
 }
 Tensor Tensor::addcmul(const Tensor& a, const Tensor& b, const Scalar& value, Where where) const {
   const tensor::HostCall here("addcmul", where);
-  const ScalarType type = tensor::result_type(std::array<DeviceOperand, 3>{*this, a, b});
   if (value.toDouble() == 1) return tensor::multiply_add("addcmul", a, b, *this);
-  const ScalarType wide = tensor::wide_type(type);
+  const ScalarType type = tensor::result_type(std::array<DeviceOperand, 3>{*this, a, b}),
+                   wide = tensor::wide_type(type);
   const Scalar factor = kernbench::is_floating_point(type) ? value : Scalar(value.toLong());
   return tensor::multiply_add("addcmul", a.to(wide).mul(factor), b.to(wide), to(wide)).to(type);
 }
