@@ -93,7 +93,7 @@ TEST(LeastSlots, HowTheRunEndsThenIsSaid) {
   Made made{3, ending_with({"UnreceivedMessageError", "1 message that was sent was never received:\n  to x", ""})};
   EXPECT_EQ(made.find()->text,
             "3 slots in every queue would break it, and the run then ends with UnreceivedMessageError: 1 message that "
-            "was sent was never received:; with 2 slots the program gets stuck");
+            "was sent was never received; with 2 slots the program gets stuck");
   RunResult wrong;
   wrong.checks = {{"sum", CheckStatus::failed, 1, 1}};
   EXPECT_THAT((Made{3, wrong}.find()->text), HasSubstr(", and a check then fails; "));
