@@ -381,6 +381,7 @@ TEST(TileLanes, WrongUsesSayWhatFits) {
               }),
               HasSubstr("tl::reduce: tiles of shapes [2, 3] and [3, 4] cannot be combined together; give them one "
                         "shape"));
+  EXPECT_THAT(kernel_error([](tl::Tile a, tl::Tile) { tl::softmax(a, 7); }), HasSubstr("tl::softmax: "));
   EXPECT_THAT(kernel_error([](tl::Tile a, tl::Tile) { tl::umulhi(a, a); }),
               HasSubstr("tl::umulhi: an operand is f32; both must be i32"));
   EXPECT_THAT(kernel_error([](tl::Tile a, tl::Tile) {

@@ -9,6 +9,8 @@ namespace kernbench::tl {
 using tile::Program;
 
 Tile softmax(const Tile& x, int dim, Where where) {
+  auto& program = Program::current("softmax", where);
+  dim = tile::checked_axis(program, "softmax", dim, program.own(x, "softmax", where)->shape(), where);
   return fuse([&] {
     const Tile wide = cast(x, DType::f32, Rounding::rtne, where);
     const Tile exponentials = exp(wide - max(wide, dim, true, where), where);
