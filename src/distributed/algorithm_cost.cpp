@@ -69,6 +69,14 @@ double lanes_of(const topology::Topology& machine) {
   return edge ? machine.sip.cubes.height * machine.cube.pes.height : 1;
 }
 
+/// Those of so many PEs that follow each other.
+double lanes_of_first(double pes, const topology::Topology& machine) {
+  if (lanes_of(machine) == 1) return 1;
+  const double cubes = std::ceil(pes / machine.cube.pes.count());
+  if (cubes == 1) return std::ceil(pes / machine.cube.pes.width);
+  return std::ceil(cubes / machine.sip.cubes.width) * machine.cube.pes.height;
+}
+
 class StepCost {
  public:
   StepCost(const CostStep& step, std::span<const PeCoordinate> endpoints, bool rank_per_pe, double way,
@@ -112,6 +120,9 @@ class StepCost {
       const auto &mine = load.next, &theirs = there->second.next;
       return mine.size() == 1 && theirs.size() == 1 && mine.begin()->first != theirs.begin()->first;
     });
+  }
+  bool shares_a_link_with(const StepCost& other) const {
+    return std::ranges::any_of(loads_, [&](const auto& entry) { return other.loads_.contains(entry.first); });
   }
   /// For each byte of a message of weight 1, on the busiest link.
   double ns_per_byte() const {
@@ -290,6 +301,13 @@ double across_sip_ns(const Network& network) {
   return nanoseconds(network.latency(network.route(near, far)) + network.latency(network.route(far, near)));
 }
 
+/// The PEs of the blocks that a step moves at one time, of a block for each rank.
+void take_part(AlgorithmCost::Step& step, double ranks, const topology::Topology& machine) {
+  const double blocks = std::max(1.0, step.share * ranks), all = machine.pes_per_sip();
+  step.part = std::clamp(blocks / ranks, 1 / all, 1.0);
+  step.lanes = std::min(lanes_of(machine), blocks * lanes_of_first(all / ranks, machine));
+}
+
 double way_of(const GroupDescription& group, const Network& network) {
   return group.rank_per_pe ? 0 : way_ns_per_byte(network);
 }
@@ -323,22 +341,29 @@ const std::vector<AlgorithmCost::Step>& AlgorithmCost::steps_of(std::int64_t byt
 }
 
 double AlgorithmCost::of(std::int64_t bytes) const {
-  double first = 0, last = 0;      // PE that is at its step's links
-  double through = 0, before = 0;  // of the step before: latency and own service; own service
+  double first = 0, last = 0;  // PE that is at its step's links
+  double through = 0;          // of the step before: latency and own service
   bool begun = false;
+  std::vector<double> left;  // by step: when the last PE leaves its links
   for (const Step& step : steps_of(bytes)) {
+    double idle = 0;  // since when its links are
+    for (std::size_t other = 0; other < left.size(); ++other) {
+      if (std::ranges::find(step.apart, other) == step.apart.end()) idle = std::max(idle, left[other]);
+    }
     const double share = step.share * static_cast<double>(bytes);
-    const double own = std::min(share / pes_of_lane, slot * lanes) * step.ns_per_byte;
+    const double message = std::min(share / (lanes * pes_of_lane * step.part), slot);
+    const double own = message * (step.lanes > 0 ? step.lanes : lanes) * step.ns_per_byte;
     const auto hops = static_cast<double>(std::max<std::int64_t>(step.latencies, 1));
     for (std::int64_t time = 0; time < step.times; ++time) {
       const double service = share * step.ns_per_byte * step.slowed(time);
       if (begun) through += step.memory_ns;
       first += through;
-      last = begun ? std::max(last + through, std::max(first, last + before) + service - own) : service - own;
+      last = std::max(begun ? last + through : 0, std::max(first, idle) + service - own);
+      idle = last + own;
       through = step.latency_ns + hops * own;
-      before = own;
       begun = true;
     }
+    left.push_back(idle);
   }
   return last + through + rounds_ns;
 }
@@ -348,11 +373,8 @@ double AlgorithmCost::latency_ns() const {
 }
 
 double AlgorithmCost::ns_per_byte() const {
-  double sum = 0;
-  for (const Step& step : steps) {
-    for (std::int64_t time = 0; time < step.times; ++time) sum += step.share * step.ns_per_byte * step.slowed(time);
-  }
-  return sum;
+  constexpr std::int64_t kMany = std::int64_t{1} << 40;
+  return (of(2 * kMany) - of(kMany)) / static_cast<double>(kMany);
 }
 
 AlgorithmCost cost_of(const CollectiveAlgorithm& algorithm, const GroupShape& shape,
@@ -361,16 +383,19 @@ AlgorithmCost cost_of(const CollectiveAlgorithm& algorithm, const GroupShape& sh
   const auto& pe = network.topology().pe;
   const double each = 3 * nanoseconds(pe.control.issue) + nanoseconds(pe.ipcq.meta_latency);
   double load = nanoseconds(pe.dma.setup) + nanoseconds(network.topology().cube.hbm.latency);
-  if (!rank_per_pe && algorithm.operation == CollectiveOperation::all_to_all) load += across_sip_ns(network);
+  const bool across_sip = !rank_per_pe && algorithm.operation == CollectiveOperation::all_to_all;
+  if (across_sip) load += across_sip_ns(network);
   AlgorithmCost cost{.algorithm = &algorithm, .slot = static_cast<double>(slot.count())};
   if (!rank_per_pe) {
     cost.lanes = lanes_of(network.topology());
     cost.pes_of_lane = network.topology().pes_per_sip() / cost.lanes;
   }
+  const bool of_blocks = !rank_per_pe && (algorithm.operation == CollectiveOperation::all_gather ||
+                                          algorithm.operation == CollectiveOperation::reduce_scatter);
   const auto costs_of = [&](const std::vector<CostStep>& steps) {
     std::vector<AlgorithmCost::Step> costs;
     std::vector<double> ready(endpoints.size());  // by rank
-    std::optional<StepCost> before;
+    std::vector<StepCost> before;
     for (const CostStep& step : steps) {
       StepCost one(step, endpoints, rank_per_pe, way, network);
       const double begun = *std::ranges::max_element(ready);
@@ -378,9 +403,13 @@ AlgorithmCost cost_of(const CollectiveAlgorithm& algorithm, const GroupShape& sh
       const double latency = (*std::ranges::max_element(ready) - begun) / static_cast<double>(step.times);
       const double memory = step.through_memory ? 2 * load : step.loaded ? load : 0;
       costs.push_back({latency, memory, step.latencies, step.times, step.share, one.ns_per_byte()});
-      if (cost.lanes * cost.pes_of_lane > 1 && before && before->goes_other_ways_than(one))
+      if (of_blocks) take_part(costs.back(), static_cast<double>(endpoints.size()), network.topology());
+      if (cost.lanes * cost.pes_of_lane > 1 && !before.empty() && before.back().goes_other_ways_than(one))
         costs[costs.size() - 2].after = costs.back().before = 1 / use_of_line(2);
-      before.emplace(std::move(one));
+      for (std::size_t other = 0; other < before.size(); ++other) {
+        if (!across_sip && !one.shares_a_link_with(before[other])) costs.back().apart.push_back(other);
+      }
+      before.push_back(std::move(one));
     }
     return costs;
   };

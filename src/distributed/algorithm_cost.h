@@ -30,16 +30,20 @@
 // The PEs of a SIP use the links one after the other, and each goes on to its next step when its own message is
 // through: while one waits for what is under way, others send. The IO chiplet takes messages from its lanes in turn, so
 // that those of as many PEs are under way together. In a step a PE waits for its message
-//   own = min(service / P, what as many slots take as there are lanes),    P the PEs of a lane
-// and the first PE is at a link in step i at first(i), the last one at last(i):
+//   own = min(message, slot) * lanes * service / (share * bytes)
+// of `message` bytes of each PE that takes part, and the lanes behind which these are: all of both, but of all-gathers
+// and reduce-scatters, whose blocks lie on 1/n of the PEs each, those of as many consecutive blocks as a step moves.
+// The first PE is at a link in step i at first(i), the last one at last(i):
 //   first(1) = 0; last(1) = service(1) - own(1)
 //   through(i) = latencies * alpha + max(latencies, 1) * own(i) + memory(i + 1)
 //   memory     = pe.dma.setup + cube.hbm.latency where what is sent is loaded then, twice that where it has been stored
 //                just before, else 0; of an all-to-all, whose blocks lie anywhere in a SIP, each time also the way
 //                between the corners of its mesh, there and back
 //   first(i + 1) = first(i) + through(i)
-//   last(i + 1)  = max(last(i) + through(i),                                                 the last one comes late
-//                      max(first(i + 1), last(i) + own(i)) + service(i + 1) - own(i + 1))   or the link is busy
+//   last(i + 1)  = max(last(i) + through(i),                                          the last one comes late
+//                      max(first(i + 1), idle(i + 1)) + service(i + 1) - own(i + 1))  or the link is busy
+//   idle(i + 1)  = max over the steps j up to i with a link in common with step i + 1 of last(j) + own(j)
+// The steps of an all-to-all all have something in common: what they load and store lies anywhere in a SIP.
 //   cost = last + through, of the last step
 // An algorithm in r > 1 rounds, each with some of its channels, begins again r - 1 times and has channels written r
 // times; with `there` and `back` the latencies of the launch path between the host and the PE of a SIP, and `rows` a
@@ -73,6 +77,9 @@ struct AlgorithmCost {
     double share = 0;              // of the bytes, of a message of weight 1
     double ns_per_byte = 0;        // of such a message, where most meet
     double before = 1, after = 1;  // as many times that, where messages of the step before, or after, go other ways
+    std::vector<std::size_t> apart = {};  // the steps before it whose messages take none of its links
+    double part = 1;                      // of the PEs that have messages at one time: of blocks not all
+    double lanes = 0;                     // behind which these are; 0: all
     double slowed(std::int64_t time) const { return std::max(time == 0 ? before : 1, time == times - 1 ? after : 1); }
   };
   const CollectiveAlgorithm* algorithm = nullptr;
