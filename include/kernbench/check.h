@@ -7,10 +7,12 @@
 
 namespace kernbench {
 
-/// Tolerances of a check: |actual - expected| <= absolute + relative * |expected|. Zero and zero: equal values.
+/// Tolerances of a check: |actual - expected| <= absolute + relative * |expected|. Zero and zero: equal values. As in
+/// torch.testing.assert_close, NaN is near nothing, another NaN included, unless the program says so.
 struct Tolerance {
   double absolute = 0;
   double relative = 0;
+  bool equal_nan = false;
 };
 
 /// Compares a device or host tensor with a host reference (computed in double precision, say), records the result under

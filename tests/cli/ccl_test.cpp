@@ -383,11 +383,11 @@ TEST(CclTest, ABarrierHasOneRowAndTheBoundOfTheLongestPath) {
 TEST(CclTest, ASweepThatFailsShowsTheRowsBefore) {
   const std::string csv = test_files::folder() + "ccl_failed.csv";
   const Outcome failed =
-      run_on_four({"all_reduce", "-b", "1K", "-e", "1T", "-f", "1024", "-n", "1", "-c", "0", "--csv", csv});
+      run_on_four({"all_reduce", "-b", "1M", "-e", "1T", "-f", "1048576", "-n", "1", "-c", "0", "--csv", csv});
   EXPECT_EQ(failed.code, 3);
-  EXPECT_THAT(failed.out, HasSubstr("\n        1024           256     float     sum"));
+  EXPECT_THAT(failed.out, HasSubstr("\n     1048576        262144     float     sum"));
   EXPECT_THAT(failed.err, HasSubstr("OutOfMemoryError"));
-  EXPECT_THAT(read(csv), HasSubstr("\nall_reduce,,4,1024,256,float,sum,-1,in_place,"));
+  EXPECT_THAT(read(csv), HasSubstr("\nall_reduce,,4,1048576,262144,float,sum,-1,in_place,"));
   const Outcome nothing = run_on_four({"all_reduce", "-b", "1T", "-e", "1T", "-n", "1", "-c", "0"});
   EXPECT_EQ(nothing.code, 3);
   EXPECT_EQ(nothing.out, "");

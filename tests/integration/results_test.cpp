@@ -4,6 +4,7 @@
 
 #include <cstdio>
 #include <fstream>
+#include <limits>
 #include <sstream>
 
 #include "programs.h"
@@ -52,6 +53,25 @@ TEST(Results, AFailedCheckIsNoError) {
   EXPECT_EQ(result.status, RunStatus::check_failed);
   EXPECT_EQ(result.checks[0].max_abs_error, 2);
   EXPECT_DOUBLE_EQ(result.checks[0].max_rel_error, 2.0 / 3);
+}
+
+TEST(Results, NanIsNearNothingUnlessTheProgramSaysSo) {
+  constexpr float kNan = std::numeric_limits<float>::quiet_NaN();
+  const RunResult result = simulate(tiny(), [=] {
+    for (const auto dtype : {torch::kFloat, torch::kHalf, torch::kDouble}) {
+      const auto x = torch::full({8}, kNan, torch::dtype(dtype));
+      EXPECT_FALSE(check_close("the same bytes", x, x, {.absolute = 1}));
+      EXPECT_TRUE(check_close("equal", x, x, {.equal_nan = true}));
+    }
+    const auto nan = torch::full({8}, kNan), device = nan.to("ahbm");
+    EXPECT_FALSE(check_close("on a device", device, nan));
+    EXPECT_FALSE(check_close("beside a wider one", device, nan.to(torch::kDouble)));
+    EXPECT_TRUE(check_close("the same", device, nan.to(torch::kDouble), {.equal_nan = true}));
+    EXPECT_FALSE(check_close("a number", torch::ones({8}), nan, {.absolute = 1, .equal_nan = true}));
+    EXPECT_FALSE(check_close("a tolerance of NaN", torch::ones({8}), torch::zeros({8}), {.absolute = kNan}));
+    EXPECT_TRUE(check_close("infinity", torch::full({8}, -1.0F) / 0, torch::full({8}, -1.0) / 0));
+  });
+  EXPECT_EQ(result.status, RunStatus::check_failed);
 }
 
 TEST(Results, AnErrorLeavesOperationsAndTilesOfSuspendedKernelsBehindCleanly) {
