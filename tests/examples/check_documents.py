@@ -11,6 +11,7 @@ With KERNBENCH_UPDATE_GOLDEN=1 the blocks are rewritten instead.
 """
 
 import argparse
+import functools
 import os
 import re
 import shlex
@@ -36,11 +37,11 @@ def block(language, text):
     return f"```{language}\n{text.rstrip()}\n```\n"
 
 
-def run(what, options, temporary, expected_exit=0):
+def run(what, kernbench, temporary, expected_exit=0):
     command = shlex.split(what.replace("$TMP", temporary))
     if command[0] != "kernbench":
         sys.exit(f"`{what}`: outputs are those of kernbench")
-    command[0] = options.kernbench
+    command[0] = kernbench
     environment = {**os.environ, "NO_COLOR": "1"}
     done = subprocess.run(command, capture_output=True, text=True, cwd=ROOT, env=environment, timeout=200, check=False)
     if done.returncode != expected_exit:
@@ -48,13 +49,15 @@ def run(what, options, temporary, expected_exit=0):
     return (done.stdout + (done.stderr if expected_exit else "")).replace(temporary + "/", "")
 
 
-def output_of(what, options):
+@functools.cache
+def output_of(what, kernbench):
+    """Of a command of which a document shows two sections as of one that it shows once."""
     expected_exit = EXIT.search(what)
     *before, last = EXIT.sub("", what).split(" && ")
     with tempfile.TemporaryDirectory() as temporary:
         for command in before:
-            run(command, options, temporary)
-        return run(last, options, temporary, int(expected_exit.group(1)) if expected_exit else 0)
+            run(command, kernbench, temporary)
+        return run(last, kernbench, temporary, int(expected_exit.group(1)) if expected_exit else 0)
 
 
 def section_of(output, title, what):
@@ -64,7 +67,7 @@ def section_of(output, title, what):
     sys.exit(f"`{what}`: the output has no section {title}")
 
 
-def expected(kind, what, options):
+def expected(kind, what, kernbench):
     if kind == "source":
         path = ROOT / what
         if not path.is_file():
@@ -72,11 +75,11 @@ def expected(kind, what, options):
         return block(LANGUAGES.get(path.suffix, ""), path.read_text())
     section = SECTION.search(what)
     if not section:
-        return block("", output_of(what, options))
-    return block("", section_of(output_of(SECTION.sub("", what), options), section.group(1), what))
+        return block("", output_of(what, kernbench))
+    return block("", section_of(output_of(SECTION.sub("", what), kernbench), section.group(1), what))
 
 
-def check(document, options):
+def check(document, kernbench):
     """The regions of one document that differ from what is true."""
     name = document.relative_to(ROOT).as_posix()
     text = document.read_text()
@@ -84,7 +87,7 @@ def check(document, options):
 
     def replace(match):
         kind, what, shown = match.groups()
-        true = expected(kind, what, options)
+        true = expected(kind, what, kernbench)
         if without_wall_clock(shown) == without_wall_clock(true):
             return match.group(0)
         wrong.append(f"{name}: {kind}: {what}")
@@ -115,7 +118,7 @@ def main():
     documents = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
     if idle := programs_that_nothing_runs(documents):
         sys.exit("documents list programs without an output of `kernbench run`:\n  " + "\n  ".join(idle))
-    wrong = [region for document in documents for region in check(document, options)]
+    wrong = [region for document in documents for region in check(document, options.kernbench)]
     if not wrong:
         return
     if os.environ.get("KERNBENCH_UPDATE_GOLDEN") == "1":
