@@ -39,6 +39,12 @@ bool same_bytes(const torch::Tensor& a, const torch::Tensor& b) {
          std::memcmp(a.data_ptr(), b.data_ptr(), a.nbytes()) == 0;
 }
 
+constexpr double kInfinity = std::numeric_limits<double>::infinity();
+
+double infinite_if_nan(double error) {
+  return std::isnan(error) ? kInfinity : error;
+}
+
 bool has_nan(const torch::Tensor& values) {
   return is_floating_point(values.scalar_type()) && torch::isnan(values).any().item<bool>();
 }
@@ -49,9 +55,8 @@ void compare(const torch::Tensor& actual, const torch::Tensor& expected, Toleran
   result.status = CheckStatus::passed;
   for (std::int64_t i = 0; i < actual.numel(); ++i) {
     if (a[i] == e[i] || (tolerance.equal_nan && std::isnan(a[i]) && std::isnan(e[i]))) continue;
-    double difference = std::abs(a[i] - e[i]);
-    if (std::isnan(difference)) difference = std::numeric_limits<double>::infinity();
-    const double relative = e[i] != 0 ? difference / std::abs(e[i]) : std::numeric_limits<double>::infinity();
+    const double difference = infinite_if_nan(std::abs(a[i] - e[i]));
+    const double relative = e[i] == 0 ? kInfinity : infinite_if_nan(difference / std::abs(e[i]));
     result.max_abs_error = std::max(result.max_abs_error, difference);
     result.max_rel_error = std::max(result.max_rel_error, relative);
     if (!(difference <= tolerance.absolute + tolerance.relative * std::abs(e[i]))) result.status = CheckStatus::failed;

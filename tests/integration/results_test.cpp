@@ -72,6 +72,8 @@ TEST(Results, NanIsNearNothingUnlessTheProgramSaysSo) {
     EXPECT_TRUE(check_close("infinity", torch::full({8}, -1.0F) / 0, torch::full({8}, -1.0) / 0));
   });
   EXPECT_EQ(result.status, RunStatus::check_failed);
+  EXPECT_EQ(result.checks[0].max_abs_error, std::numeric_limits<double>::infinity());
+  EXPECT_EQ(result.checks[0].max_rel_error, std::numeric_limits<double>::infinity());
 }
 
 TEST(Results, AnErrorLeavesOperationsAndTilesOfSuspendedKernelsBehindCleanly) {
