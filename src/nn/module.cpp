@@ -10,6 +10,7 @@
 #include <typeinfo>
 
 #include "tensor/host_call.h"
+#include "tensor/promotion.h"
 
 namespace kernbench::torch::nn {
 
@@ -43,6 +44,15 @@ std::string shape_of(const Tensor& tensor) {
   return text.str();
 }
 
+/// Whole numbers lose what a weight has behind the point, so that no module wants them.
+void check_type(const TensorOptions& options) {
+  if (!options.has_dtype() || is_floating_point(options.dtype())) return;
+  throw ValueError(
+      fmt::format("nn.Module.to only accepts floating point or complex dtypes, but got desired dtype={}; convert a "
+                  "tensor of it by itself, with Tensor::to",
+                  tensor::text_of(options.dtype())));
+}
+
 /// Options without the element type where that is no floating-point one.
 TensorOptions for_tensor(const TensorOptions& options, const Tensor& tensor) {
   if (tensor.is_floating_point() || !options.has_dtype()) return options;
@@ -59,18 +69,35 @@ const std::string& Module::name() const {
   return *name_;
 }
 
+template <class Own>
+void Module::check_free(const std::string& name, const Own& own) const {
+  const auto refuse_if = [&](const auto& others, const char* what) {
+    if (static_cast<const void*>(&others) == &own || !others.contains(name)) return;
+    throw ValueError(
+        fmt::format("attribute '{}' already exists: it is a {} of this module, and one name has one meaning; give what "
+                    "is registered another name",
+                    name, what));
+  };
+  refuse_if(parameters_, "parameter");
+  refuse_if(buffers_, "buffer");
+  refuse_if(children_, "submodule");
+}
+
 Tensor& Module::register_parameter(std::string name, Tensor tensor, bool /*requires_grad*/) {
   check_name("Parameter", name);
+  check_free(name, parameters_);
   return parameters_.insert(std::move(name), std::move(tensor));
 }
 
 Tensor& Module::register_buffer(std::string name, Tensor tensor) {
   check_name("Buffer", name);
+  check_free(name, buffers_);
   return buffers_.insert(std::move(name), std::move(tensor));
 }
 
 void Module::add_child(std::string name, std::shared_ptr<Module> module) {
   check_name("Submodule", name);
+  check_free(name, children_);
   children_.insert(std::move(name), std::move(module));
 }
 
@@ -172,6 +199,7 @@ void Module::train(bool on) {
 
 void Module::to(const TensorOptions& options, bool non_blocking, Where where) {
   const tensor::HostCall here("to", where);
+  check_type(options);
   for (const auto& child : children_) {
     if (child.value()) child.value()->to(options, non_blocking, where);
   }

@@ -10,6 +10,7 @@
 #include "kernbench/torch/operations.h"
 #include "kernbench/tp/gradients.h"
 #include "parallel/computed_in.h"
+#include "parallel/saved.h"
 #include "tensor/host_call.h"
 
 namespace kernbench::tp {
@@ -51,6 +52,7 @@ Forward scaled_dot_product_attention_forward(const Tensor& query, const Tensor& 
 AttentionGrads scaled_dot_product_attention_backward(const Saved& saved, const Tensor& grad,
                                                      const AttentionOptions& options, Where where) {
   const tensor::HostCall here("scaled_dot_product_attention_backward", where);
+  check_saved("scaled_dot_product_attention_backward", saved, 4);
   const std::int64_t groups = saved.at(1).size(1);
   const Tensor q = grouped(saved.at(0), groups), k = grouped(saved.at(1), groups), v = grouped(saved.at(2), groups);
   const Tensor y = grouped(saved.at(3), groups), above = grouped(grad, groups);

@@ -6,11 +6,13 @@
 #include <vector>
 
 #include "kernbench/error.h"
+#include "kernbench/torch/embedding.h"
 #include "kernbench/torch/factories.h"
 #include "kernbench/torch/operations.h"
 #include "parallel/collective_operand.h"
 #include "parallel/computed_in.h"
 #include "parallel/group_of.h"
+#include "parallel/saved.h"
 #include "tensor/host_call.h"
 
 namespace kernbench::tp {
@@ -41,6 +43,13 @@ void check(const Tensor& logits, const Tensor& target) {
     throw ValueError(fmt::format("{}: the target must be Int or Long", kCall));
 }
 
+/// The target's place in the rank's part of the vocabulary, from 1; 0: another rank has it. Looked up in a table,
+/// because an embedding refuses what is in no part, also where the device alone knows the targets.
+Tensor places_of(const Tensor& target, std::int64_t part, const GroupOf& of) {
+  const Tensor places = torch::arange(1, part + 1, torch::dtype(target.scalar_type()).device(target.device()));
+  return torch::ahbm::embedding_part(places.unsqueeze(-1), target, of.rank * part, of.size * part).squeeze(-1);
+}
+
 }  // namespace
 
 Forward vocab_parallel_cross_entropy_forward(const Tensor& logits, const Tensor& target, const ProcessGroup& group,
@@ -53,10 +62,10 @@ Forward vocab_parallel_cross_entropy_forward(const Tensor& logits, const Tensor&
   const Tensor largest = reduced(x.amax({-1}), dist::ReduceOp::MAX, of);
   const Tensor shifted = x - largest.unsqueeze(-1);
 
-  const Tensor index = target - of.rank * part;
-  const Tensor nearest = index.clamp(0, part - 1);
+  const Tensor place = places_of(target, part, of);
+  const Tensor nearest = (place - 1).clamp(0, part - 1);
   const Tensor chosen = shifted.gather(-1, nearest.to(torch::kLong).unsqueeze(-1)).squeeze(-1);
-  const Tensor logit = reduced(chosen.masked_fill(index != nearest, 0), dist::ReduceOp::SUM, of);
+  const Tensor logit = reduced(chosen.masked_fill(place == 0, 0), dist::ReduceOp::SUM, of);
 
   const Tensor sum = reduced(shifted.exp().sum({-1}), dist::ReduceOp::SUM, of).log();
   return {sum - logit, {logits, target, largest + sum}};
@@ -70,6 +79,7 @@ Tensor vocab_parallel_cross_entropy(const Tensor& logits, const Tensor& target, 
 Tensor vocab_parallel_cross_entropy_backward(const Saved& saved, const Tensor& grad, const ProcessGroup& group,
                                              Where where) {
   const tensor::HostCall here("vocab_parallel_cross_entropy_backward", where);
+  check_saved("vocab_parallel_cross_entropy_backward", saved, 3);
   const GroupOf of(group);
   const Tensor &logits = saved.at(0), &target = saved.at(1), &log_sum = saved.at(2);
   const std::int64_t part = logits.size(-1), first = of.rank * part;

@@ -10,6 +10,7 @@
 #include "kernbench/tp/primitives.h"
 #include "parallel/group_of.h"
 #include "parallel/master_weight.h"
+#include "parallel/saved.h"
 #include "tensor/host_call.h"
 
 namespace kernbench::tp {
@@ -19,6 +20,16 @@ using torch::Tensor;
 namespace {
 
 constexpr const char* kLayer = "VocabParallelEmbedding";
+
+/// The sequence is the second dimension, and the first one of what is scattered.
+void check_has_a_sequence(const Tensor& indices) {
+  if (!indices.defined()) throw ValueError(fmt::format("{}: the indices are undefined", kLayer));
+  if (indices.dim() == 2) return;
+  throw ValueError(
+      fmt::format("{}: with reduce_scatter_embeddings the indices must be 2-D [b, s], of which the ranks "
+                  "share s, but they are {}-D [{}]; view them so, or leave reduce_scatter_embeddings away",
+                  kLayer, indices.dim(), fmt::join(indices.sizes(), ", ")));
+}
 
 }  // namespace
 
@@ -32,12 +43,13 @@ VocabParallelEmbedding::VocabParallelEmbedding(EmbeddingOptions options, Where w
   }
   check_divides(kLayer, "num_embeddings", options_.num_embeddings, of.size);
   first_ = VocabUtility::vocab_range_from_global_vocab_size(options_.num_embeddings, of.rank, of.size).first;
-  weight_ = on_device(part_of({options_.num_embeddings, options_.embedding_dim, options_.init_method}, 0, of),
+  weight_ = on_device(part_of({kLayer, options_.num_embeddings, options_.embedding_dim, options_.init_method}, 0, of),
                       options_.dtype.type(), options_.weight_placement);
 }
 
 Forward VocabParallelEmbedding::forward_saving(const Tensor& indices, Where where) const {
   const tensor::HostCall here(kLayer, where);
+  if (options_.reduce_scatter_embeddings) check_has_a_sequence(indices);
   const Tensor part = torch::ahbm::embedding_part(weight_, indices, first_, options_.num_embeddings);
   const Tensor output =
       options_.reduce_scatter_embeddings
@@ -55,6 +67,7 @@ Tensor VocabParallelEmbedding::operator()(const Tensor& indices, Where where) co
 
 Tensor VocabParallelEmbedding::backward(const Saved& saved, const Tensor& grad, Where where) const {
   const tensor::HostCall here(kLayer, where);
+  check_saved("VocabParallelEmbedding::backward", saved, 1);
   const Tensor whole =
       options_.reduce_scatter_embeddings
           ? reduce_scatter_to_sequence_parallel_region_backward(grad, options_.tp_group).transpose(0, 1).contiguous()

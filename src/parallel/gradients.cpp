@@ -15,6 +15,7 @@
 #include "parallel/computed_in.h"
 #include "parallel/parameter_grads.h"
 #include "parallel/rows_of.h"
+#include "parallel/saved.h"
 #include "tensor/host_call.h"
 
 namespace kernbench::tp {
@@ -42,6 +43,7 @@ Forward linear_forward(const Tensor& x, const Tensor& weight, const Tensor& bias
 
 LinearGrads linear_backward(const Saved& saved, const Tensor& grad, Where where) {
   const tensor::HostCall here("linear_backward", where);
+  check_saved("linear_backward", saved, 2, 3);
   const Tensor input = torch::matmul(grad, saved.at(1));
   LinearGrads grads = linear_parameter_grads(saved, grad);
   grads.input = input;
@@ -63,6 +65,7 @@ Forward gelu_forward(const Tensor& x, std::string_view approximate, Where where)
 
 Tensor gelu_backward(const Saved& saved, const Tensor& grad, std::string_view approximate, Where where) {
   const tensor::HostCall here("gelu_backward", where);
+  check_saved("gelu_backward", saved, 1);
   const torch::ScalarType type = computed_in(saved.at(0));
   const Tensor x = saved[0].to(type);
   if (approximate == "tanh") return (grad.to(type) * tanh_gelu_slope(x)).to(saved[0].scalar_type());
@@ -82,6 +85,7 @@ Forward swiglu_forward(const Tensor& x, Where where) {
 
 Tensor swiglu_backward(const Saved& saved, const Tensor& grad, Where where) {
   const tensor::HostCall here("swiglu_backward", where);
+  check_saved("swiglu_backward", saved, 1);
   const torch::ScalarType type = computed_in(saved.at(0));
   const std::vector<Tensor> halves = split_tensor_along_last_dim(saved[0].to(type), 2);
   const Tensor gate = torch::sigmoid(halves[0]), above = grad.to(type);
@@ -99,6 +103,7 @@ Forward rotary_forward(const Tensor& x, const Tensor& frequencies, const torch::
 
 Tensor rotary_backward(const Saved& saved, const Tensor& grad, const torch::ahbm::RotaryOptions& options, Where where) {
   const tensor::HostCall here("rotary_backward", where);
+  check_saved("rotary_backward", saved, 1);
   return torch::ahbm::rotary_embedding_backward(grad, saved.at(0), options);
 }
 

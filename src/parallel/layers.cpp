@@ -14,6 +14,7 @@
 #include "parallel/group_of.h"
 #include "parallel/master_weight.h"
 #include "parallel/parameter_grads.h"
+#include "parallel/saved.h"
 #include "runtime/context.h"
 #include "tensor/host_call.h"
 
@@ -58,8 +59,8 @@ LinearOptions settled(const char* layer, LinearOptions options, const GroupOf& o
 }
 
 /// The rank's part of the master weight along `dimension`.
-Tensor weight_of(const LinearOptions& options, const GroupOf& of, std::int64_t dimension) {
-  return on_device(part_of({options.output_size, options.input_size, options.init_method}, dimension, of),
+Tensor weight_of(const char* layer, const LinearOptions& options, const GroupOf& of, std::int64_t dimension) {
+  return on_device(part_of({layer, options.output_size, options.input_size, options.init_method}, dimension, of),
                    options.dtype.type(), options.weight_placement);
 }
 
@@ -105,7 +106,7 @@ ColumnParallelLinear::ColumnParallelLinear(LinearOptions options, Where where) {
   const GroupOf of(options.tp_group);
   options_ = settled(kColumn, std::move(options), of);
   check_divides(kColumn, "out_features", options_.output_size, of.size);
-  weight_ = weight_of(options_, of, 0);
+  weight_ = weight_of(kColumn, options_, of, 0);
   if (options_.bias) bias_ = zero_bias(options_, options_.output_size / of.size);
 }
 
@@ -135,6 +136,7 @@ std::pair<Tensor, Tensor> ColumnParallelLinear::forward(const Tensor& x, Where w
 
 LinearGrads ColumnParallelLinear::backward(const Saved& saved, const Tensor& grad, Where where) const {
   const tensor::HostCall here(kColumn, where);
+  check_saved("ColumnParallelLinear::backward", saved, options_.bias && !options_.skip_bias_add ? 3 : 2);
   const Tensor part =
       options_.gather_output ? gather_from_tensor_model_parallel_region_backward(grad, options_.tp_group) : grad;
   if (!options_.tp_comm_overlap) {
@@ -166,7 +168,7 @@ RowParallelLinear::RowParallelLinear(LinearOptions options, Where where) {
   if (options_.sequence_parallel && !options_.input_is_parallel) {
     throw ValueError("RowParallelLinear: to enable sequence_parallel, input_is_parallel must be true");
   }
-  weight_ = weight_of(options_, of, 1);
+  weight_ = weight_of(kRow, options_, of, 1);
   if (options_.bias) bias_ = zero_bias(options_, options_.output_size);
 }
 
@@ -193,6 +195,7 @@ std::pair<Tensor, Tensor> RowParallelLinear::forward(const Tensor& x, Where wher
 
 LinearGrads RowParallelLinear::backward(const Saved& saved, const Tensor& grad, Where where) const {
   const tensor::HostCall here(kRow, where);
+  check_saved("RowParallelLinear::backward", saved, 2);
   Saved with_bias = saved;
   // The bias was added after the sum, but its gradient is that of a plain layer: all tokens are here.
   if (options_.bias && !options_.skip_bias_add) with_bias.push_back(bias_);

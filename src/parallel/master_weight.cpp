@@ -15,11 +15,27 @@ void check_divides(const char* layer, const char* name, std::int64_t size, int w
   throw ValueError(fmt::format("{}: {} ({}) must be divisible by TP world size ({})", layer, name, size, world_size));
 }
 
+namespace {
+
+/// A method may assign another tensor instead of filling the one that it gets.
+void check_shape(const MasterWeight& master, const Tensor& weight) {
+  if (weight.defined() && weight.dim() == 2 && weight.size(0) == master.rows && weight.size(1) == master.columns)
+    return;
+  throw ValueError(
+      fmt::format("{}: init_method must leave the weight's shape [{}, {}], but has assigned {}; fill the weight in "
+                  "place, as weight.copy_(…) does",
+                  master.layer, master.rows, master.columns,
+                  weight.defined() ? fmt::format("[{}]", fmt::join(weight.sizes(), ", ")) : "an undefined tensor"));
+}
+
+}  // namespace
+
 Tensor part_of(const MasterWeight& master, std::int64_t dimension, const GroupOf& of) {
   Tensor whole;
   if (master.init_method) {
     whole = torch::empty({master.rows, master.columns});
     master.init_method(whole);
+    check_shape(master, whole);
   } else {
     whole = torch::randn({master.rows, master.columns}) * 0.02;
   }

@@ -3,6 +3,7 @@
 #include "kernbench/torch/operations.h"
 #include "kernbench/tp/gradients.h"
 #include "parallel/computed_in.h"
+#include "parallel/saved.h"
 #include "tensor/host_call.h"
 
 namespace kernbench::tp {
@@ -39,6 +40,7 @@ Forward rms_norm_forward(const Tensor& x, const Tensor& weight, double eps, Wher
 
 NormGrads rms_norm_backward(const Saved& saved, const Tensor& grad, double eps, Where where) {
   const tensor::HostCall here("rms_norm_backward", where);
+  check_saved("rms_norm_backward", saved, 2);
   return norm_backward(saved.at(0), saved.at(1), grad, eps, false);
 }
 
@@ -49,6 +51,7 @@ Forward layer_norm_forward(const Tensor& x, const Tensor& weight, const Tensor& 
 
 NormGrads layer_norm_backward(const Saved& saved, const Tensor& grad, double eps, Where where) {
   const tensor::HostCall here("layer_norm_backward", where);
+  check_saved("layer_norm_backward", saved, 2);
   return norm_backward(saved.at(0), saved.at(1), grad, eps, true);
 }
 

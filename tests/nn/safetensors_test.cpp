@@ -232,6 +232,8 @@ TEST(SafeTensors, ThatAreMalformedAreRefusedWithTheReason) {
   EXPECT_EQ(of("{} x"), "header, byte 4: this is no JSON");
   EXPECT_EQ(of("{\"\xFF\":1}"), "header, byte 3: this is no JSON");
   EXPECT_EQ(of("{\"a\": 1e999}"), "header: a number is too large for JSON's");
+  EXPECT_EQ(of(std::string("{} \0\0", 5)), "header, byte 4: this is no JSON");
+  EXPECT_EQ(of(ok + std::string("\0", 1), "1234"), "header, byte 55: this is no JSON");
   EXPECT_EQ(of("[1]"), "header: a JSON object is expected");
   EXPECT_EQ(of(R"({"a":1})"), "tensor \"a\": an object with dtype, shape and data_offsets is expected");
   EXPECT_EQ(of(R"({"a":{"shape":[1],"data_offsets":[0,4]}})", "1234"), "tensor \"a\": it has no dtype");
@@ -289,6 +291,56 @@ TEST(SafeTensors, OfATypeThatThereIsNotAreRefusedWhenTheyAreAskedFor) {
     } catch (const ConfigurationError& error) {
       EXPECT_THAT(error.what(), HasSubstr("tensor \"u\" is of dtype U16, which KernBench has not"));
     }
+  });
+}
+
+TEST(SafeTensors, OfMoreElementsThanATensorCanHaveAreRefusedWhenTheyAreAskedFor) {
+  on_tiny([] {
+    const Folder folder;
+    const std::string path =
+        folder.write("e.safetensors",
+                     file_of(R"({"e":{"dtype":"F32","shape":[1152921504606846976,4,0],"data_offsets":[0,0]}})", ""));
+    const SafeTensors file(path);
+    EXPECT_EQ(file.shape("e").size(), 3u);
+    try {
+      file.tensor("e");
+      FAIL();
+    } catch (const ConfigurationError& error) {
+      EXPECT_EQ(std::string(error.what()),
+                path +
+                    ": tensor \"e\" cannot be made: a tensor of shape [1152921504606846976, 4, 0] is too large: it "
+                    "has more than 2^59 elements");
+    }
+  });
+}
+
+TEST(SafeTensors, NameTheFileOfAnErrorOnce) {
+  const Folder folder;
+  const auto place_of = [](const std::string& path) {
+    try {
+      const SafeTensors file(path);
+    } catch (const ConfigurationError& error) {
+      EXPECT_TRUE(std::string(error.what()).starts_with(path)) << error.what();
+      return error.where();
+    }
+    return std::string("it was accepted");
+  };
+  // The program prints the place in front of the message, which has it already.
+  EXPECT_EQ(place_of(folder.file("none.safetensors")), "");
+  EXPECT_EQ(place_of(folder.write("bad.safetensors", "{}")), "");
+  EXPECT_EQ(place_of(folder.write("bad.index.json", "{}")), "");
+}
+
+TEST(SafeTensors, OfTheNameOfTheMetadataAreNotWritten) {
+  on_tiny([] {
+    const Folder folder;
+    try {
+      save_file({{"a", torch::ones({1})}, {"__metadata__", torch::ones({1})}}, folder.file("x.safetensors"));
+      FAIL();
+    } catch (const ValueError& error) {
+      EXPECT_THAT(error.what(), HasSubstr("no tensor can be named \"__metadata__\""));
+    }
+    EXPECT_FALSE(fs::exists(folder.file("x.safetensors")));
   });
 }
 

@@ -116,6 +116,45 @@ TEST(Module, MovesTiedTensorsOnceAndTogether) {
   });
 }
 
+TEST(Module, RefusesATypeThatIsNotFloatingPoint) {
+  on_tiny([] {
+    Model model;
+    for (const ScalarType type : {kLong, kInt, kByte, kBool}) {
+      EXPECT_THAT(error_of([&] { model->to(type); }),
+                  ::testing::StartsWith("nn.Module.to only accepts floating point or complex dtypes, but got desired "
+                                        "dtype="));
+    }
+    EXPECT_THAT(error_of([&] { model->to("ahbm", kLong); }), HasSubstr("desired dtype=Long; convert a tensor"));
+    for (const auto& item : model->named_parameters()) {
+      EXPECT_EQ(item->scalar_type(), kFloat) << item.key();
+      EXPECT_TRUE(item->device().is_cpu()) << item.key();
+    }
+  });
+}
+
+TEST(Module, GivesANameOnceWhateverItIsOf) {
+  on_tiny([] {
+    Model model;
+    const auto refusal = [](const std::string& name, const std::string& what) {
+      return "attribute '" + name + "' already exists: it is a " + what + " of this module";
+    };
+    EXPECT_THAT(error_of([&] { model->register_buffer("scale", torch::ones({1})); }),
+                HasSubstr(refusal("scale", "parameter")));
+    EXPECT_THAT(error_of([&] { model->register_parameter("steps", torch::ones({1})); }),
+                HasSubstr(refusal("steps", "buffer")));
+    EXPECT_THAT(error_of([&] { model->register_parameter("table", torch::ones({1})); }),
+                HasSubstr(refusal("table", "submodule")));
+    EXPECT_THAT(error_of([&] { model->register_module("scale", Linear(1, 1)); }),
+                HasSubstr(refusal("scale", "parameter")));
+    EXPECT_EQ(error_of([&] { model->register_parameter("scale", torch::ones({1})); }),
+              "Parameter 'scale' already defined");
+    EXPECT_EQ(model->state_dict().size(), 6u);
+    model->unregister_module("table");
+    model->register_buffer("table", torch::ones({1}));
+    EXPECT_TRUE(model->state_dict().contains("table"));
+  });
+}
+
 TEST(Module, OfAnySizeCostsNothingUntilSomebodyLooks) {
   on_tiny([] {
     const Linear huge(1 << 20, 1 << 20), source(1 << 20, 1 << 20);

@@ -98,5 +98,23 @@ TEST(VocabParallelCrossEntropy, RefusesOtherShapesAndTypes) {
   EXPECT_THAT(error_of({2, kPositions / 2}, torch::kFloat), Each(HasSubstr("must be Int or Long")));
 }
 
+TEST(VocabParallelCrossEntropy, RefusesTargetsThatAreNoClass) {
+  for (const std::int64_t target : {std::int64_t{-100}, std::int64_t{-1}, kClasses, std::int64_t{123456}}) {
+    for (const torch::ScalarType type : {torch::kLong, torch::kInt}) {
+      const auto lose = [&](int ranks, const char* device) {
+        return run_model(ranks, ranks, [&](int rank) {
+          const Tensor logits = part_of_rank(some_logits(torch::kFloat), ranks, rank).to(device);
+          const Tensor targets = some_targets().clone();
+          targets[1].fill_(target);
+          vocab_parallel_cross_entropy(logits, targets.to(type).to(device)).cpu();
+        });
+      };
+      EXPECT_THAT(lose(1, "cpu").errors,
+                  Each(HasSubstr("index " + std::to_string(target) + " is out of range of a table of 48 rows")));
+      EXPECT_THAT(lose(4, "ahbm").error.message, HasSubstr("index out of range in embedding")) << target;
+    }
+  }
+}
+
 }  // namespace
 }  // namespace kernbench::tp

@@ -101,5 +101,34 @@ TEST(VocabParallelEmbedding, RefusesWhatCannotBe) {
               HasSubstr("index out of range in embedding"));
 }
 
+TEST(VocabParallelEmbedding, SharesSequencesOfTwoDimensionsOnly) {
+  const std::vector<std::vector<std::int64_t>> shapes{{}, {4}, {4, 2, 3}};
+  for (const auto& shape : shapes) {
+    EXPECT_THAT(run_model(2, 2,
+                          [&](int) {
+                            EmbeddingOptions options = table_options();
+                            options.reduce_scatter_embeddings = true;
+                            const VocabParallelEmbedding embedding(options);
+                            embedding(torch::zeros(shape, torch::kLong).to("ahbm"));
+                          })
+                    .errors,
+                Each(HasSubstr("with reduce_scatter_embeddings the indices must be 2-D [b, s], of which the ranks "
+                               "share s, but they are " +
+                               std::to_string(shape.size()) + "-D")));
+  }
+}
+
+TEST(VocabParallelEmbedding, RefusesAFirstValueOfAnotherShape) {
+  EXPECT_THAT(run_model(2, 2,
+                        [](int) {
+                          EmbeddingOptions options = table_options();
+                          options.init_method = [](Tensor& weight) { weight = torch::zeros({kVocabulary, 3}); };
+                          const VocabParallelEmbedding embedding(options);
+                        })
+                  .errors,
+              Each(HasSubstr("VocabParallelEmbedding: init_method must leave the weight's shape [40, 6], but has "
+                             "assigned [40, 3]")));
+}
+
 }  // namespace
 }  // namespace kernbench::tp

@@ -337,6 +337,41 @@ TEST(ParallelLinearGradients, ABlockOfSharedSequencesIsTwoReduceScattersAndTwoAl
   }
 }
 
+TEST(Gradients, RefuseWhatTheirForwardHasNotKept) {
+  const Tensor none;
+  const std::vector<std::pair<std::string, std::function<void(const Saved&)>>> backwards{
+      {"linear_backward: it needs the 2 or 3 tensors", [&](const Saved& saved) { linear_backward(saved, none); }},
+      {"gelu_backward: it needs the 1 tensor ", [&](const Saved& saved) { gelu_backward(saved, none); }},
+      {"swiglu_backward: it needs the 1 tensor ", [&](const Saved& saved) { swiglu_backward(saved, none); }},
+      {"rotary_backward: it needs the 1 tensor ", [&](const Saved& saved) { rotary_backward(saved, none); }},
+      {"rms_norm_backward: it needs the 2 tensors", [&](const Saved& saved) { rms_norm_backward(saved, none, 0); }},
+      {"layer_norm_backward: it needs the 2 tensors", [&](const Saved& saved) { layer_norm_backward(saved, none); }},
+      {"scaled_dot_product_attention_backward: it needs the 4 tensors",
+       [&](const Saved& saved) { scaled_dot_product_attention_backward(saved, none); }},
+      {"vocab_parallel_cross_entropy_backward: it needs the 3 tensors",
+       [&](const Saved& saved) { vocab_parallel_cross_entropy_backward(saved, none); }},
+      {"ColumnParallelLinear::backward: it needs the 3 tensors",
+       [&](const Saved& saved) { layers_with(false).column.backward(saved, none); }},
+      {"RowParallelLinear::backward: it needs the 2 tensors",
+       [&](const Saved& saved) { layers_with(false).row.backward(saved, none); }},
+      {"VocabParallelEmbedding::backward: it needs the 1 tensor ", [&](const Saved& saved) {
+         VocabParallelEmbedding({.num_embeddings = 4, .embedding_dim = 2}).backward(saved, none);
+       }}};
+  run_sound_model(1, 1, [&](int) {
+    for (const auto& [message, backward] : backwards) {
+      for (const Saved& saved : {Saved{}, Saved(5, torch::ones({2, 2})), Saved(2)}) {
+        try {
+          backward(saved);
+          ADD_FAILURE() << message;
+        } catch (const ValueError& error) {
+          EXPECT_THAT(error.what(), ::testing::StartsWith(message));
+          EXPECT_THAT(error.what(), ::testing::HasSubstr("`saved` has " + std::to_string(saved.size())));
+        }
+      }
+    }
+  });
+}
+
 TEST(SgdStep, OfShardsIsThatOfTheWhole) {
   run_sound_model(4, 4, [](int rank) {
     const auto [column, row] = layers_with(false);

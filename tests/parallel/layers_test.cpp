@@ -208,5 +208,28 @@ TEST(ParallelLinear, RefusesWhatCannotBe) {
               Each(HasSubstr("input_is_parallel must be true")));
 }
 
+TEST(ParallelLinear, RefusesAFirstValueOfAnotherShape) {
+  const auto errors = [](const std::vector<std::int64_t>& shape, bool column) {
+    return run_model(2, 2,
+                     [&](int) {
+                       LinearOptions options = column ? up_options() : down_options();
+                       options.init_method = [&](Tensor& weight) {
+                         weight = shape.empty() ? Tensor() : torch::zeros(shape);
+                       };
+                       column ? void(ColumnParallelLinear(options)) : void(RowParallelLinear(options));
+                     })
+        .errors;
+  };
+  // Twice the rows would be cut as the rows are, twice the columns would not be seen.
+  EXPECT_THAT(
+      errors({2 * kInner, kHidden}, true),
+      Each(HasSubstr("ColumnParallelLinear: init_method must leave the weight's shape [48, 16], but has assigned "
+                     "[96, 16]; fill the weight in place")));
+  EXPECT_THAT(
+      errors({kHidden, 2 * kInner}, false),
+      Each(HasSubstr("RowParallelLinear: init_method must leave the weight's shape [16, 48], but has assigned")));
+  EXPECT_THAT(errors({}, true), Each(HasSubstr("has assigned an undefined tensor")));
+}
+
 }  // namespace
 }  // namespace kernbench::tp

@@ -40,7 +40,8 @@ class Module : public std::enable_shared_from_this<Module> {
 
   const std::string& name() const;
 
-  /// Names are not empty and have no dot, and none is given twice: ValueError. What is returned is the registered
+  /// Names are not empty and have no dot, and none is given twice, also not to a parameter and a buffer or module:
+  /// ValueError. What is returned is the registered
   /// handle itself; copies of it share the elements, so that a member `weight = register_parameter("weight", …)`
   /// follows when the module moves.
   Tensor& register_parameter(std::string name, Tensor tensor, bool requires_grad = true);
@@ -88,7 +89,7 @@ class Module : public std::enable_shared_from_this<Module> {
 
   /// Moves and converts all parameters and buffers. Every handle of a parameter follows, views of its elements do not.
   /// A type is that of floating-point tensors only: whole numbers and masks keep theirs (as in Python; libtorch
-  /// converts them too). With options also a placement on the device.
+  /// converts them too), and a type of whole numbers is a ValueError. With options also a placement on the device.
   virtual void to(const TensorOptions& options, bool non_blocking = false, Where where = Where::current());
   void to(Device device, ScalarType type, bool non_blocking = false, Where where = Where::current());
   void to(ScalarType type, bool non_blocking = false, Where where = Where::current());
@@ -137,6 +138,9 @@ class Module : public std::enable_shared_from_this<Module> {
   using Visit = std::function<void(const std::string& prefix, Module& module)>;
 
   void add_child(std::string name, std::shared_ptr<Module> module);
+  /// ValueError when `name` is in a dictionary other than `own`, which refuses what it has itself.
+  template <class Own>
+  void check_free(const std::string& name, const Own& own) const;
   void visit(const std::string& prefix, const Visit& function);
   void print_with_children(std::ostream& out, const std::string& indentation) const;
 

@@ -14,7 +14,7 @@ struct EmbeddingOptions {
   /// Of the whole table.
   std::int64_t num_embeddings = 0, embedding_dim = 0;
   /// Indices [b, s] give the rank's part of [s, b, embedding_dim] along the first dimension, by a reduce-scatter, as
-  /// sequence parallel layers take it.
+  /// sequence parallel layers take it. Indices of other than two dimensions are a ValueError.
   bool reduce_scatter_embeddings = false;
   LayerType dtype = torch::kFloat;
   /// Fills the master table [num_embeddings, embedding_dim]; as LinearOptions::init_method.

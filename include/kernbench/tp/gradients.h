@@ -17,8 +17,9 @@ struct Forward {
   Saved saved;
 };
 
-// Of host and device tensors. A backward takes what its forward has kept and the gradient of the output; each gradient
-// has the shape and type of what it belongs to, and is undefined where that is.
+// Of host and device tensors. A backward takes what its forward has kept (ValueError for another number of tensors) and
+// the gradient of the output; each gradient has the shape and type of what it belongs to, and is undefined where that
+// is.
 
 /// x Aᵀ + b; x is [..., in], A [out, in].
 Forward linear_forward(const torch::Tensor& x, const torch::Tensor& weight, const torch::Tensor& bias = {},

@@ -20,7 +20,7 @@ namespace {
 static_assert(std::endian::native == std::endian::little, "elements and lengths are read as they lie in memory");
 
 [[noreturn]] void fail_file(const std::string& path, const std::string& what) {
-  throw ConfigurationError(fmt::format("{}: {}", path, what), path);
+  throw ConfigurationError(fmt::format("{}: {}", path, what));
 }
 
 int opened(const std::string& path) {

@@ -32,7 +32,7 @@ constexpr std::array<ElementType, 15> kTypes{{{"BOOL", 1, DType::boolean},
                                               {"U64", 8, {}}}};
 
 [[noreturn]] void fail(const std::string& file, const std::string& what) {
-  throw ConfigurationError(fmt::format("{}: {}", file, what), file);
+  throw ConfigurationError(fmt::format("{}: {}", file, what));
 }
 
 /// A text as it may stand in a message: the first part of a long one, and no control characters.
@@ -62,6 +62,9 @@ Json parse_json(std::string_view text, const std::string& file, const char* what
   } catch (const Json::exception&) {
     fail(file, fmt::format("{}: a number is too large for JSON's", what));
   }
+  // The parser takes a NUL for the end of the text, and looks at nothing behind it.
+  if (const auto nul = text.find('\0'); nul != std::string_view::npos)
+    fail(file, fmt::format("{}, byte {}: this is no JSON", what, nul + 1));
   if (!twice.empty()) fail(file, fmt::format("{}: the key \"{}\" stands there twice", what, shown(twice)));
   if (!json.is_object()) fail(file, fmt::format("{}: a JSON object is expected", what));
   return json;
@@ -168,7 +171,7 @@ Header parse_header(std::string_view text, std::int64_t data_bytes, const std::s
   const Json json = parse_json(text, file, "header");
   Header header;
   for (const auto& item : json.items()) {
-    if (item.key() != "__metadata__") {
+    if (item.key() != kMetadataKey) {
       header.tensors.push_back(EntryReader(item.key(), item.value(), file).read());
       continue;
     }
@@ -185,7 +188,7 @@ Header parse_header(std::string_view text, std::int64_t data_bytes, const std::s
 
 std::string header_text(const Header& header) {
   Json json = Json::object();
-  for (const auto& [key, value] : header.metadata) json["__metadata__"][key] = value;
+  for (const auto& [key, value] : header.metadata) json[kMetadataKey][key] = value;
   for (const TensorEntry& entry : header.tensors) {
     json[entry.name] = {
         {"dtype", entry.type->name}, {"shape", entry.shape}, {"data_offsets", {entry.begin, entry.end}}};

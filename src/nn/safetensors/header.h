@@ -37,6 +37,8 @@ struct Header {
   std::map<std::string, std::string> metadata;
 };
 
+/// The key of the texts, which no tensor can have for its name.
+constexpr const char* kMetadataKey = "__metadata__";
 constexpr std::int64_t kLengthBytes = 8;
 constexpr std::int64_t kLongestHeader = 100'000'000;
 

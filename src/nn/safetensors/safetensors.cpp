@@ -37,15 +37,14 @@ struct SafeTensors::Files {
     files.push_back(file);
     for (const TensorEntry& entry : file->header().tensors) {
       if (!places.try_emplace(entry.name, Place{file, &entry}).second)
-        throw ConfigurationError(fmt::format("{}: tensor \"{}\" is in another file, too", file->path(), entry.name),
-                                 path);
+        throw ConfigurationError(fmt::format("{}: tensor \"{}\" is in another file, too", file->path(), entry.name));
       keys.push_back(entry.name);
     }
   }
   const Place& at(const std::string& name) const {
     const auto found = places.find(name);
     if (found != places.end()) return found->second;
-    throw ConfigurationError(fmt::format("{}: it has no tensor \"{}\"", path, name), path);
+    throw ConfigurationError(fmt::format("{}: it has no tensor \"{}\"", path, name));
   }
 };
 
@@ -71,7 +70,7 @@ std::string chosen(const std::string& path) {
     const std::string file = fmt::format("{}/{}", path, name);
     if (exists(file)) return file;
   }
-  throw ConfigurationError(fmt::format("{}: the folder has neither {} nor {}", path, kIndex, kSingle), path);
+  throw ConfigurationError(fmt::format("{}: the folder has neither {} nor {}", path, kIndex, kSingle));
 }
 
 void open_index(SafeTensors::Files& files) {
@@ -83,8 +82,7 @@ void open_index(SafeTensors::Files& files) {
     if (opened.contains(name)) continue;
     if (!exists(folder + name)) {
       throw ConfigurationError(
-          fmt::format("{}: tensor \"{}\" is to be in {}, which is not there", files.path, tensor, folder + name),
-          files.path);
+          fmt::format("{}: tensor \"{}\" is to be in {}, which is not there", files.path, tensor, folder + name));
     }
     files.add(opened.emplace(name, std::make_shared<File>(folder + name)).first->second);
   }
@@ -92,16 +90,29 @@ void open_index(SafeTensors::Files& files) {
     const auto found = files.places.find(tensor);
     if (found != files.places.end() && found->second.file == opened.at(name)) continue;
     throw ConfigurationError(
-        fmt::format("{}: tensor \"{}\" is to be in {}, which does not have it", files.path, tensor, folder + name),
-        files.path);
+        fmt::format("{}: tensor \"{}\" is to be in {}, which does not have it", files.path, tensor, folder + name));
   }
   if (files.keys.size() == index.size()) return;
   std::unordered_map<std::string, bool> listed;
   for (const auto& [tensor, name] : index) listed[tensor] = true;
   const auto extra = std::ranges::find_if(files.keys, [&](const std::string& key) { return !listed.contains(key); });
   throw ConfigurationError(fmt::format("{}: tensor \"{}\" of {} is not in its weight_map", files.path, *extra,
-                                       files.places.at(*extra).file->path()),
-                           files.path);
+                                       files.places.at(*extra).file->path()));
+}
+
+/// ConfigurationError of a tensor of a file.
+[[noreturn]] void fail_tensor(const SafeTensors::Files::Place& place, const std::string& what) {
+  throw ConfigurationError(fmt::format("{}: tensor \"{}\" {}", place.file->path(), place.entry->name, what));
+}
+
+/// A tensor whose elements are not there yet. A shape with a zero takes no bytes of the file, however large the rest
+/// is.
+Tensor empty_tensor(const SafeTensors::Files::Place& place, const std::vector<std::int64_t>& shape) {
+  try {
+    return tensor::new_host_tensor(shape, *place.entry->type->type);
+  } catch (const ValueError& error) {
+    fail_tensor(place, fmt::format("cannot be made: {}", error.what()));
+  }
 }
 
 /// Any byte but zero is true.
@@ -128,18 +139,14 @@ tensor::ElementSource reading(std::shared_ptr<const File> file, const TensorEntr
 Tensor part_of_entry(const SafeTensors::Files::Place& place, std::size_t dimension, std::int64_t begin,
                      std::int64_t end) {
   const TensorEntry& entry = *place.entry;
-  if (!entry.type->type) {
-    throw ConfigurationError(fmt::format("{}: tensor \"{}\" is of dtype {}, which KernBench has not",
-                                         place.file->path(), entry.name, entry.type->name),
-                             place.file->path());
-  }
+  if (!entry.type->type) fail_tensor(place, fmt::format("is of dtype {}, which KernBench has not", entry.type->name));
   std::vector<std::int64_t> shape = entry.shape;
   std::int64_t extent = 1, inner = 1, length = 1;
   if (!shape.empty()) {
     extent = shape[dimension], length = shape[dimension] = end - begin;
     for (std::size_t d = dimension + 1; d < shape.size(); ++d) inner *= shape[d];
   }
-  const Tensor result = tensor::new_host_tensor(shape, *entry.type->type);
+  const Tensor result = empty_tensor(place, shape);
   const tensor::TensorImpl& impl = tensor::impl_of(result);
   if (impl.numel() > 0) impl.storage->make_by(reading(place.file, entry, extent, inner, begin, length), impl.dtype);
   return result;
@@ -226,6 +233,11 @@ torch::OrderedDict<std::string, Tensor> load_file(const std::string& path, Where
 void save_file(const torch::OrderedDict<std::string, Tensor>& tensors, const std::string& path,
                const std::map<std::string, std::string>& metadata, Where where) {
   const tensor::HostCall here("save_file", where);
+  if (tensors.contains(kMetadataKey)) {
+    throw ValueError(
+        fmt::format("save_file: {}: no tensor can be named \"{}\", under which the format keeps its texts; rename it",
+                    path, kMetadataKey));
+  }
   std::vector<std::pair<std::string, Tensor>> sorted;
   for (const auto& item : tensors) sorted.emplace_back(item.key(), item.value().cpu().contiguous());
   std::ranges::sort(sorted, [](const auto& a, const auto& b) {
@@ -248,7 +260,7 @@ void save_file(const torch::OrderedDict<std::string, Tensor>& tensors, const std
   if (out.good() && std::rename(scratch.c_str(), path.c_str()) == 0) return;
   const int error = errno;
   std::remove(scratch.c_str());
-  throw ConfigurationError(fmt::format("{}: it cannot be written: {}", path, std::strerror(error)), path);
+  throw ConfigurationError(fmt::format("{}: it cannot be written: {}", path, std::strerror(error)));
 }
 
 }  // namespace kernbench::safetensors
