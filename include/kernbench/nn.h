@@ -8,6 +8,7 @@
 #include "kernbench/nn/embedding.h"
 #include "kernbench/nn/init.h"
 #include "kernbench/nn/linear.h"
+#include "kernbench/nn/loss.h"
 #include "kernbench/nn/module.h"
 #include "kernbench/nn/normalization.h"
 #include "kernbench/torch.h"

@@ -9,6 +9,7 @@
 
 #include "numerics/compositions.h"
 #include "numerics/kernel_loops.h"
+#include "numerics/portable_inverse.h"
 #include "numerics/portable_math.h"
 
 namespace kernbench::numerics {
@@ -150,6 +151,25 @@ constexpr Values quotient() {
           {binary_loop<float, std::divides<>>, binary_loop<double, std::divides<>>, nullptr}};
 }
 
+/// A function of floats, as those on one operand.
+template <double (*kPortable)(double, double), double (*kReference)(double, double)>
+constexpr Values function(VectorOperation cost) {
+  const auto portable = [](float a, float b) { return static_cast<float>(kPortable(a, b)); };
+  const auto reference = [](double a, double b) { return kReference(a, b); };
+  return {Takes::any,
+          Yields::floating,
+          cost,
+          {binary_loop<float, decltype(portable)>, binary_loop<double, decltype(reference)>, nullptr}};
+}
+
+template <double (*kPortable)(double, double), double (*kReference)(double, double)>
+constexpr Values function_of_floats(VectorOperation cost) {
+  Values values = function<kPortable, kReference>(cost);
+  values.takes = Takes::floats;
+  values.yields = Yields::same;
+  return values;
+}
+
 constexpr Values power() {
   return {Takes::numbers, Yields::same, VectorOperation::pow, binary_kernels(Power{}), "pow(a, b)"};
 }
@@ -190,6 +210,15 @@ constexpr Values of_floats(Function) {
           Yields::same,
           std::nullopt,
           {binary_loop<float, Function>, binary_loop<double, Function>, nullptr}};
+}
+
+/// Several commands of a device; integers become f32.
+template <class Function>
+constexpr Values composed_of_floats(Function function) {
+  Values values = of_floats(function);
+  values.takes = Takes::any;
+  values.yields = Yields::floating;
+  return values;
 }
 
 template <class Function>

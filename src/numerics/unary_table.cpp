@@ -6,6 +6,7 @@
 #include "numerics/compositions.h"
 #include "numerics/kernel_loops.h"
 #include "numerics/portable_erf.h"
+#include "numerics/portable_inverse.h"
 #include "numerics/portable_math.h"
 #include "numerics/portable_trigonometry.h"
 

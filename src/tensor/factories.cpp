@@ -252,13 +252,17 @@ Tensor linspace(const Scalar& start, const Scalar& end, std::int64_t steps, cons
 
 Tensor eye(std::int64_t n, const TensorOptions& options, Where where) {
   const tensor::HostCall here("eye", where);
+  return eye(n, n, options);
+}
+Tensor eye(std::int64_t n, std::int64_t m, const TensorOptions& options, Where where) {
+  const tensor::HostCall here("eye", where);
   const auto one = tensor::element_of(options.dtype(), 1);
   const auto source = [=](std::int64_t first, std::int64_t count, std::byte* out) {
     std::memset(out, 0, static_cast<std::size_t>(count * one.size));
     for (std::int64_t i = first; i < first + count; ++i)
-      if (i / n == i % n) std::memcpy(out + (i - first) * one.size, one.bytes.data(), one.span().size());
+      if (i / m == i % m) std::memcpy(out + (i - first) * one.size, one.bytes.data(), one.span().size());
   };
-  return initialised(allocate({n, n}, options.dtype(), options, "eye"), source, "eye");
+  return initialised(allocate({n, m}, options.dtype(), options, "eye"), source, "eye");
 }
 
 Tensor rand(IntArrayRef size, const TensorOptions& options, Where where) {

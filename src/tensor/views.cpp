@@ -29,6 +29,14 @@ Tensor view_of(const TensorImpl& base, Extents sizes, Extents strides, std::int6
   return Tensor(std::move(impl));
 }
 
+/// How many there are behind all views of a storage.
+std::int64_t elements_of(const tensor::Storage& storage, DType dtype) {
+  if (!storage.device) return storage.host_bytes / item_size(dtype);
+  std::int64_t count = 1;
+  for (const std::int64_t extent : storage.device->descriptor()->shape) count *= extent;
+  return count;
+}
+
 void erase_at(Extents& values, std::size_t index) {
   values.erase(values.begin() + static_cast<std::ptrdiff_t>(index));
 }
@@ -208,6 +216,54 @@ Tensor Tensor::expand(IntArrayRef sizes, Where where) const {
   tensor::check_sizes(target);
   Extents strides = tensor::expanded_strides(base.sizes, base.strides, target);
   return view_of(base, std::move(target), std::move(strides), base.offset);
+}
+
+Tensor Tensor::unfold(std::int64_t dimension, std::int64_t size, std::int64_t step, Where where) const {
+  const tensor::HostCall here("unfold", where);
+  const TensorImpl& base = impl_of(*this);
+  if (base.sizes.empty()) {
+    wrap_dimension(dimension, 0);
+    return view({1}).unfold(0, size, step).select(0, 0);
+  }
+  const std::size_t at = wrap_dimension(dimension, base.sizes.size());
+  const std::int64_t extent = base.sizes[at];
+  if (size < 0) throw ValueError(fmt::format("unfold(): size is {} but must be >= 0", size));
+  if (size > extent)
+    throw ValueError(fmt::format("maximum size for tensor at dimension {} is {} but size is {}", at, extent, size));
+  if (step <= 0) throw ValueError(fmt::format("step is {} but must be > 0", step));
+  Extents sizes = base.sizes, strides = base.strides;
+  sizes[at] = (extent - size) / step + 1;
+  strides[at] *= step;
+  sizes.push_back(size);
+  strides.push_back(base.strides[at]);
+  return view_of(base, std::move(sizes), std::move(strides), base.offset);
+}
+
+Tensor Tensor::as_strided(IntArrayRef size, IntArrayRef stride, std::optional<std::int64_t> storage_offset,
+                          Where where) const {
+  const tensor::HostCall here("as_strided", where);
+  const TensorImpl& base = impl_of(*this);
+  const std::int64_t offset = storage_offset.value_or(base.offset);
+  if (size.size() != stride.size()) throw ValueError("mismatch in length of strides and shape");
+  tensor::check_sizes(size);
+  std::int64_t last = offset;
+  bool empty = false;
+  for (std::size_t d = 0; d < size.size(); ++d) {
+    if (stride[d] < 0) {
+      throw ValueError("as_strided: Negative strides are not supported at the moment, got strides: " +
+                       text_of({stride.begin(), stride.size()}));
+    }
+    empty = empty || size[d] == 0;
+    last += (size[d] - 1) * stride[d];
+  }
+  if (offset < 0 || (!empty && last >= elements_of(*base.storage, base.dtype))) {
+    throw ValueError(
+        fmt::format("as_strided: sizes {}, strides {} and storage offset {} are out of bounds for a storage "
+                    "of {} elements",
+                    text_of({size.begin(), size.size()}), text_of({stride.begin(), stride.size()}), offset,
+                    elements_of(*base.storage, base.dtype)));
+  }
+  return view_of(base, size.vec(), stride.vec(), offset);
 }
 
 Tensor Tensor::reshape(IntArrayRef sizes, Where where) const {

@@ -202,6 +202,10 @@ double logistic(double x) {
   return 1 / (1 + std::exp(-x));
 }
 
+double six_steps(double x) {
+  return x != x ? x : std::clamp(x + 3, 0.0, 6.0);
+}
+
 const std::vector<UnaryCase>& unary_cases() {
   using enum UnaryOperation;
   static const std::vector<UnaryCase> cases{
@@ -220,6 +224,12 @@ const std::vector<UnaryCase>& unary_cases() {
       {sine, [](double x) { return std::sin(x); }, Domain::floats},
       {cosine, [](double x) { return std::cos(x); }, Domain::floats},
       {hyperbolic_tangent, [](double x) { return std::tanh(x); }, Domain::floats},
+      {tangent, [](double x) { return std::tan(x); }, Domain::floats},
+      {arcsine, [](double x) { return std::asin(x); }, Domain::floats},
+      {arccosine, [](double x) { return std::acos(x); }, Domain::floats},
+      {arctangent, [](double x) { return std::atan(x); }, Domain::floats},
+      {inverse_hyperbolic_sine, [](double x) { return std::asinh(x); }, Domain::floats},
+      {inverse_hyperbolic_cosine, [](double x) { return std::acosh(x); }, Domain::floats},
       {error_function, [](double x) { return std::erf(x); }, Domain::floats},
       {UnaryOperation::sigmoid, logistic, Domain::floats},
       {floor, [](double x) { return std::floor(x); }, Domain::numbers, false, 0},
@@ -238,7 +248,17 @@ const std::vector<UnaryCase>& unary_cases() {
       {silu, [](double x) { return x * logistic(x); }, Domain::floats, false, 4},
       {gelu, [](double x) { return 0.5 * x * (1 + std::erf(x / std::sqrt(2.0))); }, Domain::floats, false, 8},
       {gelu_tanh, [](double x) { return 0.5 * x * (1 + std::tanh(std::sqrt(2 / M_PI) * (x + 0.044715 * x * x * x))); },
-       Domain::floats, false, 16}};
+       Domain::floats, false, 16},
+      {UnaryOperation::log_sigmoid,
+       [](double x) { return x != x ? x : std::min(x, 0.0) - std::log1p(std::exp(-std::abs(x))); }, Domain::floats,
+       false, 4},
+      {UnaryOperation::mish, [](double x) { return x * std::tanh(std::log1p(std::exp(x))); }, Domain::floats, false,
+       16},
+      {UnaryOperation::hardsigmoid, [](double x) { return six_steps(x) / 6; }, Domain::floats, false, 4},
+      {UnaryOperation::hardswish, [](double x) { return x * six_steps(x) / 6; }, Domain::floats, false, 4},
+      {UnaryOperation::selu,
+       [](double x) { return 1.0507009873554805 * (x > 0 ? x : 1.6732632423543772 * std::expm1(x)); }, Domain::floats,
+       false, 4}};
   return cases;
 }
 

@@ -23,6 +23,17 @@ struct Case {
   double ulps = 0;  // of the type, relative to the result; and of 1, absolute
 };
 
+/// A class for each line of x.
+Tensor classes_of(const Tensor& x) {
+  return x.select(1, 0).mul(4).abs().to(torch::kLong).remainder(x.size(1));
+}
+
+/// Of each element a place along the dimension, where several may meet.
+Tensor places_in(const Tensor& x, std::int64_t dimension) {
+  const Tensor line = torch::arange(x.numel(), torch::dtype(torch::kLong).device(x.device()));
+  return line.mul(7).add(3).remainder(x.size(dimension)).view(x.sizes());
+}
+
 /// x and y are [m, n] and broadcast; z is [n, m].
 const std::vector<Case>& cases() {
   using T = const Tensor&;
@@ -113,6 +124,81 @@ const std::vector<Case>& cases() {
       {"reshape of a transpose", Kind::numbers, [](T x, T, T) { return x.t().reshape({-1}); }, 0},
       {"to another type", Kind::numbers, [](T x, T, T) { return x.to(torch::kFloat); }, 0},
       {"masked_fill", Kind::numbers, [](T x, T, T) { return torch::masked_fill(x, x > 1, 7); }, 0},
+      {"mse_loss", Kind::floats, [](T x, T y, T) { return torch::mse_loss(x, y); }, 16},
+      {"l1_loss", Kind::floats, [](T x, T y, T) { return torch::l1_loss(x, y); }, 16},
+      {"smooth_l1_loss", Kind::floats,
+       [](T x, T y, T) { return torch::smooth_l1_loss(x, y, torch::Reduction::None, 0.5); }, 4},
+      {"huber_loss", Kind::floats, [](T x, T y, T) { return torch::huber_loss(x, y, torch::Reduction::Mean, 0.5); },
+       16},
+      {"nll_loss", Kind::floats,
+       [](T x, T, T) { return torch::nll_loss(x, classes_of(x), {}, torch::Reduction::Mean, 0); }, 64},
+      {"cross_entropy_loss", Kind::floats, [](T x, T, T) { return torch::cross_entropy_loss(x, classes_of(x)); }, 64},
+      {"cross_entropy_loss with weights and smoothing", Kind::floats,
+       [](T x, T y, T) {
+         const Tensor weight = y.select(0, 0).abs().add(0.5);
+         return torch::cross_entropy_loss(x, classes_of(x), weight, torch::Reduction::Mean, 1, 0.25);
+       },
+       64},
+      {"cross_entropy_loss of each line", Kind::floats,
+       [](T x, T, T) { return torch::cross_entropy_loss(x, classes_of(x), {}, torch::Reduction::None, 2, 0.1); }, 64},
+      {"cross_entropy_loss of probabilities", Kind::floats,
+       [](T x, T y, T) { return torch::cross_entropy_loss(x, torch::softmax(y.expand(x.sizes()), 1)); }, 64},
+      {"binary_cross_entropy", Kind::floats,
+       [](T x, T y, T) { return torch::binary_cross_entropy(x.sigmoid(), y.expand(x.sizes()).sigmoid()); }, 64},
+      {"binary_cross_entropy_with_logits", Kind::floats,
+       [](T x, T y, T) {
+         return torch::binary_cross_entropy_with_logits(x, y.sigmoid(), x.abs(), y.abs(), torch::Reduction::Mean);
+       },
+       64},
+      {"kl_div", Kind::floats,
+       [](T x, T y, T) { return torch::kl_div(torch::log_softmax(x, 1), torch::relu(y), torch::Reduction::Mean); }, 64},
+      {"leaky_relu", Kind::floats, [](T x, T, T) { return torch::leaky_relu(x, 0.1); }},
+      {"softplus", Kind::floats, [](T x, T, T) { return torch::softplus(x, 2, 1.5); }, 2},
+      {"elu", Kind::floats, [](T x, T, T) { return torch::elu(x, 0.5, 1.5, 0.7); }, 2},
+      {"selu", Kind::floats, [](T x, T, T) { return torch::selu(x); }},
+      {"mish", Kind::floats, [](T x, T, T) { return torch::mish(x); }},
+      {"hardtanh", Kind::numbers, [](T x, T, T) { return torch::hardtanh(x, -1, 2); }},
+      {"relu6", Kind::numbers, [](T x, T, T) { return torch::relu6(x * 3); }},
+      {"hardsigmoid", Kind::floats, [](T x, T, T) { return torch::hardsigmoid(x * 3); }},
+      {"hardswish", Kind::floats, [](T x, T, T) { return torch::hardswish(x * 3); }},
+      {"log_sigmoid", Kind::floats, [](T x, T, T) { return torch::log_sigmoid(x * 9); }},
+      {"xlogy", Kind::numbers, [](T x, T y, T) { return torch::xlogy(x, y); }},
+      {"atan2", Kind::numbers, [](T x, T y, T) { return torch::atan2(x, y); }},
+      {"hypot", Kind::floats, [](T x, T y, T) { return torch::hypot(x, y); }},
+      {"nan_to_num", Kind::numbers, [](T x, T y, T) { return torch::nan_to_num(x.to(torch::kFloat) / y, 7); }, 1},
+      {"heaviside", Kind::numbers, [](T x, T y, T) { return torch::heaviside(x, y); }},
+      {"scatter of a number", Kind::numbers, [](T x, T, T) { return torch::scatter(x, 0, places_in(x, 0), 3); }},
+      {"scatter_add", Kind::floats, [](T x, T, T) { return torch::scatter_add(x, 1, places_in(x, 1), x); }, 16},
+      {"scatter that adds a number", Kind::floats,
+       [](T x, T, T) { return torch::scatter(x, 0, places_in(x, 0), 2, "add"); }, 16},
+      {"index_fill", Kind::numbers,
+       [](T x, T, T) { return torch::index_fill(x, 1, places_in(x, 1).select(0, 0).slice(0, 0, 3).sub(1), 4); }},
+      {"take", Kind::numbers, [](T x, T, T) { return torch::take(x, places_in(x, 0).sub(x.size(0))); }},
+      {"put that adds", Kind::floats, [](T x, T, T) { return torch::put(x, places_in(x, 0), x, true); }, 64},
+      {"diag", Kind::numbers, [](T x, T, T) { return torch::diag(torch::diag(x, 0), 1); }},
+      {"trace", Kind::integers, [](T x, T, T) { return torch::trace(x); }},
+      {"median", Kind::numbers, [](T x, T, T) { return torch::median(x); }},
+      {"median of columns", Kind::numbers, [](T x, T, T) { return std::get<0>(torch::median(x, 0)); }},
+      {"where medians are", Kind::integers, [](T x, T, T) { return std::get<1>(torch::median(x, 1, true)); }},
+      {"quantile", Kind::numbers, [](T x, T, T) { return torch::quantile(x.to(torch::kFloat), 0.3, 1); }, 2},
+      {"unfold", Kind::numbers, [](T x, T, T) { return x.unfold(1, (x.size(1) + 1) / 2, 2) * 2; }},
+      {"as_strided", Kind::numbers,
+       [](T x, T, T) { return x.clone().contiguous().as_strided({x.size(0), 2}, {1, 0}, 0) + 1; }},
+      {"baddbmm", Kind::floats,
+       [](T x, T, T z) {
+         return torch::baddbmm(x.select(0, 0).narrow(0, 0, 1), x.expand({2, -1, -1}), z.expand({2, -1, -1}), 0.5, 2);
+       },
+       256},
+      {"addbmm", Kind::floats,
+       [](T x, T, T z) {
+         return torch::addbmm(x.select(0, 0).narrow(0, 0, 1), x.expand({2, -1, -1}), z.expand({2, -1, -1}));
+       },
+       256},
+      {"tensordot", Kind::floats, [](T x, T y, T) { return torch::tensordot(x, y, {1}, {1}); }, 256},
+      {"cross", Kind::integers,
+       [](T x, T y, T) {
+         return torch::cross(x.select(1, 0).expand({3, -1}), y.expand(x.sizes()).select(1, 0).expand({3, -1}), 0);
+       }},
       {"in-place on a slice", Kind::numbers,
        [](T x, T, T) {
          auto copy = x.clone();

@@ -7,6 +7,7 @@
 #include <random>
 
 #include "numerics/portable_erf.h"
+#include "numerics/portable_inverse.h"
 #include "numerics/portable_math.h"
 #include "numerics/portable_trigonometry.h"
 
@@ -88,6 +89,20 @@ TEST(Functions, Log10IsWithinHalfAnUlp) {
 TEST(Functions, Log1pIsWithinHalfAnUlp) {
   expect_bound(portable_log1p, [](long double x) { return std::log1p(x); }, -0.9999, 1);
   EXPECT_EQ(portable_log1p(-1), -std::numeric_limits<double>::infinity());
+}
+TEST(Functions, TheTangentAndInverseFunctionsAreWithinHalfAnUlp) {
+  for (const double most : {0.3, 1.0, 50.0, 1e30}) {
+    expect_bound(portable_atan, [](long double x) { return std::atan(x); }, -most, most);
+    expect_bound(portable_asinh, [](long double x) { return std::asinh(x); }, -most, most);
+    // The sign of a NaN means nothing.
+    expect_bound(
+        portable_acosh,
+        [](long double x) { return x < 1 ? std::numeric_limits<long double>::quiet_NaN() : std::acosh(x); }, 1.0001,
+        1 + most);
+  }
+  expect_bound(portable_asin, [](long double x) { return std::asin(x); }, -1, 1);
+  expect_bound(portable_acos, [](long double x) { return std::acos(x); }, -1, 0.999);
+  expect_bound(portable_tan, [](long double x) { return std::tan(x); }, -1.5, 1.5);
 }
 TEST(Functions, SigmoidIsWithinHalfAnUlp) {
   expect_bound(portable_sigmoid, [](long double x) { return 1 / (1 + std::exp(-x)); }, -110, 20);

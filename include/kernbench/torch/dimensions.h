@@ -139,6 +139,47 @@ Tensor count_nonzero(const TensorOperand& x, OptionalIntArrayRef dimensions = st
 Tensor bincount(const TensorOperand& x, const std::optional<Tensor>& weights = {}, std::int64_t minlength = 0);
 /// Each element less the one before it, `n` times.
 Tensor diff(const TensorOperand& x, std::int64_t n = 1, std::int64_t dimension = -1);
+inline Tensor cumprod(const TensorOperand& x, std::int64_t dimension, std::optional<ScalarType> type = std::nullopt) {
+  return x.tensor.cumprod(dimension, type, x.where);
+}
+inline Tensor logcumsumexp(const TensorOperand& x, std::int64_t dimension) {
+  return x.tensor.logcumsumexp(dimension, x.where);
+}
+inline std::tuple<Tensor, Tensor> cummax(const TensorOperand& x, std::int64_t dimension) {
+  return x.tensor.cummax(dimension, x.where);
+}
+inline std::tuple<Tensor, Tensor> cummin(const TensorOperand& x, std::int64_t dimension) {
+  return x.tensor.cummin(dimension, x.where);
+}
+inline Tensor median(const Tensor& x, Where where = Where::current()) {
+  return x.median(where);
+}
+inline std::tuple<Tensor, Tensor> median(const Tensor& x, std::int64_t dimension, bool keepdim = false,
+                                         Where where = Where::current()) {
+  return x.median(dimension, keepdim, where);
+}
+inline Tensor quantile(const Tensor& x, double q, std::optional<std::int64_t> dimension = std::nullopt,
+                       bool keepdim = false, std::string_view interpolation = "linear",
+                       Where where = Where::current()) {
+  return x.quantile(q, dimension, keepdim, interpolation, where);
+}
+inline Tensor quantile(const Tensor& x, const Tensor& q, std::optional<std::int64_t> dimension = std::nullopt,
+                       bool keepdim = false, std::string_view interpolation = "linear",
+                       Where where = Where::current()) {
+  return x.quantile(q, dimension, keepdim, interpolation, where);
+}
+inline Tensor trace(const TensorOperand& x) {
+  return x.tensor.trace(x.where);
+}
+/// The values that there are, in order; with `return_inverse` the place of each element's value among them (else
+/// empty), and with `return_counts` how often each is there. They are sorted whatever `sorted` says. Of device tensors
+/// it is an error, as of unique_consecutive: the size is known on the host only.
+std::tuple<Tensor, Tensor> _unique(const TensorOperand& x, bool sorted = true, bool return_inverse = false);
+std::tuple<Tensor, Tensor, Tensor> _unique2(const TensorOperand& x, bool sorted = true, bool return_inverse = false,
+                                            bool return_counts = false);
+/// The first one of equal elements that follow each other in row-major order, likewise.
+std::tuple<Tensor, Tensor, Tensor> unique_consecutive(const TensorOperand& x, bool return_inverse = false,
+                                                      bool return_counts = false);
 inline Tensor softmax(const TensorOperand& x, std::int64_t dimension, std::optional<ScalarType> type = std::nullopt) {
   return x.tensor.softmax(dimension, type, x.where);
 }
@@ -177,6 +218,19 @@ inline Tensor outer(const TensorOperand& a, const Tensor& b) {
 inline Tensor addmm(const TensorOperand& x, const Tensor& a, const Tensor& b, const Scalar& beta = 1,
                     const Scalar& alpha = 1) {
   return x.tensor.addmm(a, b, beta, alpha, x.where);
+}
+inline Tensor baddbmm(const TensorOperand& x, const Tensor& a, const Tensor& b, const Scalar& beta = 1,
+                      const Scalar& alpha = 1) {
+  return x.tensor.baddbmm(a, b, beta, alpha, x.where);
+}
+inline Tensor addbmm(const TensorOperand& x, const Tensor& a, const Tensor& b, const Scalar& beta = 1,
+                     const Scalar& alpha = 1) {
+  return x.tensor.addbmm(a, b, beta, alpha, x.where);
+}
+/// The sum over dimensions of both, as one product of matrices: first the others of a, then those of b.
+Tensor tensordot(const TensorOperand& a, const Tensor& b, IntArrayRef dims_a, IntArrayRef dims_b);
+inline Tensor cross(const TensorOperand& a, const Tensor& b, std::optional<std::int64_t> dimension = std::nullopt) {
+  return a.tensor.cross(b, dimension, a.where);
 }
 /// x weight^T + bias; weight is [out, in].
 Tensor linear(const TensorOperand& x, const Tensor& weight, const std::optional<Tensor>& bias = {});

@@ -45,6 +45,7 @@ inline Tensor sub(const Tensor& a, const Scalar& b, const Scalar& alpha = 1, Whe
 
 Tensor pow(const Scalar& a, const Tensor& b, Where where = Where::current());
 Tensor remainder(const Scalar& a, const Tensor& b, Where where = Where::current());
+Tensor xlogy(const Scalar& a, const Tensor& b, Where where = Where::current());
 inline Tensor div(const Tensor& a, const Tensor& b, std::optional<std::string_view> rounding_mode,
                   Where where = Where::current()) {
   return a.div(b, rounding_mode, where);
@@ -95,6 +96,13 @@ inline Tensor addcdiv(const TensorOperand& x, const Tensor& a, const Tensor& b, 
 inline Tensor isclose(const TensorOperand& a, const Tensor& b, double rtol = 1e-5, double atol = 1e-8,
                       bool equal_nan = false) {
   return a.tensor.isclose(b, rtol, atol, equal_nan, a.where);
+}
+inline Tensor nan_to_num(const TensorOperand& x, std::optional<double> nan = {}, std::optional<double> posinf = {},
+                         std::optional<double> neginf = {}) {
+  return x.tensor.nan_to_num(nan, posinf, neginf, x.where);
+}
+inline Tensor heaviside(const TensorOperand& x, const Tensor& values) {
+  return x.tensor.heaviside(values, x.where);
 }
 /// condition ? a : b, element by element; `condition` is bool.
 Tensor where(const Tensor& condition, const Tensor& a, const Tensor& b, Where where = Where::current());

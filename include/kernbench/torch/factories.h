@@ -26,6 +26,13 @@ Tensor arange(const Scalar& start, const Scalar& end, const Scalar& step, const 
 Tensor linspace(const Scalar& start, const Scalar& end, std::int64_t steps, const TensorOptions& options = {},
                 Where where = Where::current());
 Tensor eye(std::int64_t n, const TensorOptions& options = {}, Where where = Where::current());
+Tensor eye(std::int64_t n, std::int64_t m, const TensorOptions& options = {}, Where where = Where::current());
+/// Rows and columns of the elements of a [row, col] matrix on and below (above) the diagonal that is `offset` right of
+/// the main one: [2, count], in row-major order. Without a dtype: Long.
+Tensor tril_indices(std::int64_t row, std::int64_t col, std::int64_t offset = 0, const TensorOptions& options = {},
+                    Where where = Where::current());
+Tensor triu_indices(std::int64_t row, std::int64_t col, std::int64_t offset = 0, const TensorOptions& options = {},
+                    Where where = Where::current());
 /// Uniform in [0, 1), and normal with mean 0 and variance 1. Values depend on the generator's state and on the
 /// element's index only: the same on every device and for every placement.
 Tensor rand(IntArrayRef size, const TensorOptions& options = {}, Where where = Where::current());
@@ -34,6 +41,13 @@ Tensor randn(IntArrayRef size, const TensorOptions& options = {}, Where where = 
 Tensor randint(std::int64_t high, IntArrayRef size, const TensorOptions& options = {}, Where where = Where::current());
 Tensor randint(std::int64_t low, std::int64_t high, IntArrayRef size, const TensorOptions& options = {},
                Where where = Where::current());
+
+/// The numbers below n in an order that depends on the generator's state. Without a dtype: Long.
+Tensor randperm(std::int64_t n, const TensorOptions& options = {}, Where where = Where::current());
+Tensor bernoulli(const Tensor& p, Where where = Where::current());
+/// Of the shape of x.
+Tensor bernoulli(const Tensor& x, double p, Where where = Where::current());
+Tensor multinomial(const TensorOperand& weights, std::int64_t num_samples, bool replacement = false);
 
 /// Seeds the calling fiber's generator.
 void manual_seed(std::uint64_t seed);

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "kernbench/torch/attention.h"
+#include "kernbench/torch/functional_losses.h"
 #include "kernbench/torch/operations.h"
 
 namespace kernbench::torch::nn::functional {
@@ -52,6 +53,69 @@ class GELUFuncOptions {
 };
 inline Tensor gelu(const TensorOperand& x, const GELUFuncOptions& options = {}) {
   return torch::gelu(x, options.approximate());
+}
+
+inline Tensor mish(const TensorOperand& x) {
+  return torch::mish(x);
+}
+inline Tensor logsigmoid(const TensorOperand& x) {
+  return torch::log_sigmoid(x);
+}
+/// x / (|x| + 1)
+inline Tensor softsign(const TensorOperand& x) {
+  return x.tensor.div(x.tensor.abs(x.where).add(1, 1, x.where), x.where);
+}
+
+class LeakyReLUFuncOptions {
+ public:
+  LeakyReLUFuncOptions& negative_slope(double value) { return negative_slope_ = value, *this; }
+  double negative_slope() const { return negative_slope_; }
+
+ private:
+  double negative_slope_ = 0.01;
+};
+inline Tensor leaky_relu(const TensorOperand& x, const LeakyReLUFuncOptions& options = {}) {
+  return torch::leaky_relu(x, options.negative_slope());
+}
+
+class ELUFuncOptions {
+ public:
+  ELUFuncOptions& alpha(double value) { return alpha_ = value, *this; }
+  double alpha() const { return alpha_; }
+
+ private:
+  double alpha_ = 1;
+};
+inline Tensor elu(const TensorOperand& x, const ELUFuncOptions& options = {}) {
+  return torch::elu(x, options.alpha());
+}
+
+class HardtanhFuncOptions {
+ public:
+  HardtanhFuncOptions& min_val(double value) { return min_val_ = value, *this; }
+  HardtanhFuncOptions& max_val(double value) { return max_val_ = value, *this; }
+  double min_val() const { return min_val_; }
+  double max_val() const { return max_val_; }
+
+ private:
+  double min_val_ = -1, max_val_ = 1;
+};
+inline Tensor hardtanh(const TensorOperand& x, const HardtanhFuncOptions& options = {}) {
+  return torch::hardtanh(x, options.min_val(), options.max_val());
+}
+
+class SoftplusFuncOptions {
+ public:
+  SoftplusFuncOptions& beta(double value) { return beta_ = value, *this; }
+  SoftplusFuncOptions& threshold(double value) { return threshold_ = value, *this; }
+  double beta() const { return beta_; }
+  double threshold() const { return threshold_; }
+
+ private:
+  double beta_ = 1, threshold_ = 20;
+};
+inline Tensor softplus(const TensorOperand& x, const SoftplusFuncOptions& options = {}) {
+  return torch::softplus(x, options.beta(), options.threshold());
 }
 
 class SoftmaxFuncOptions {

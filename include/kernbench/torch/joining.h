@@ -111,6 +111,55 @@ inline Tensor index_add(const TensorOperand& x, std::int64_t dimension, const Te
                         const Scalar& alpha = 1) {
   return x.tensor.index_add(dimension, index, source, alpha, x.where);
 }
+inline Tensor scatter(const Tensor& x, std::int64_t dimension, const Tensor& index, const Tensor& source,
+                      Where where = Where::current()) {
+  return x.scatter(dimension, index, source, where);
+}
+inline Tensor scatter(const Tensor& x, std::int64_t dimension, const Tensor& index, const Scalar& value,
+                      Where where = Where::current()) {
+  return x.scatter(dimension, index, value, where);
+}
+inline Tensor scatter(const Tensor& x, std::int64_t dimension, const Tensor& index, const Tensor& source,
+                      std::string_view reduce, Where where = Where::current()) {
+  return x.scatter(dimension, index, source, reduce, where);
+}
+inline Tensor scatter(const Tensor& x, std::int64_t dimension, const Tensor& index, const Scalar& value,
+                      std::string_view reduce, Where where = Where::current()) {
+  return x.scatter(dimension, index, value, reduce, where);
+}
+inline Tensor scatter_add(const TensorOperand& x, std::int64_t dimension, const Tensor& index, const Tensor& source) {
+  return x.tensor.scatter_add(dimension, index, source, x.where);
+}
+inline Tensor index_fill(const Tensor& x, std::int64_t dimension, const Tensor& index, const Scalar& value,
+                         Where where = Where::current()) {
+  return x.index_fill(dimension, index, value, where);
+}
+inline Tensor index_fill(const Tensor& x, std::int64_t dimension, const Tensor& index, const Tensor& value,
+                         Where where = Where::current()) {
+  return x.index_fill(dimension, index, value, where);
+}
+inline Tensor index_copy(const TensorOperand& x, std::int64_t dimension, const Tensor& index, const Tensor& source) {
+  return x.tensor.index_copy(dimension, index, source, x.where);
+}
+inline Tensor take(const TensorOperand& x, const Tensor& index) {
+  return x.tensor.take(index, x.where);
+}
+inline Tensor put(const TensorOperand& x, const Tensor& index, const Tensor& source, bool accumulate = false) {
+  return x.tensor.put(index, source, accumulate, x.where);
+}
+inline Tensor nonzero(const TensorOperand& x) {
+  return x.tensor.nonzero(x.where);
+}
+inline Tensor argwhere(const TensorOperand& x) {
+  return x.tensor.argwhere(x.where);
+}
+inline Tensor diag(const TensorOperand& x, std::int64_t diagonal = 0) {
+  return x.tensor.diag(diagonal, x.where);
+}
+inline Tensor as_strided(const TensorOperand& x, IntArrayRef size, IntArrayRef stride,
+                         std::optional<std::int64_t> storage_offset = std::nullopt) {
+  return x.tensor.as_strided(size, stride, storage_offset, x.where);
+}
 /// gather, whose operands broadcast apart from the dimension; without one, of all elements in their order.
 Tensor take_along_dim(const TensorOperand& x, const Tensor& indices,
                       std::optional<std::int64_t> dimension = std::nullopt);

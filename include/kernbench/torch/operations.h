@@ -3,6 +3,8 @@
 // simulated cost. Operands on different devices are an error; a host tensor of no dimensions mixes with device tensors.
 #pragma once
 
+#include "kernbench/torch/activations.h"
 #include "kernbench/torch/dimensions.h"
 #include "kernbench/torch/elementwise.h"
 #include "kernbench/torch/joining.h"
+#include "kernbench/torch/losses.h"

@@ -150,6 +150,11 @@ class Tensor {
   Tensor T(Where where = Where::current()) const;
   Tensor diagonal(std::int64_t offset = 0, std::int64_t dimension1 = 0, std::int64_t dimension2 = 1,
                   Where where = Where::current()) const;
+  /// Windows of `size` elements along a dimension, `step` apart; their elements are a new last dimension.
+  Tensor unfold(std::int64_t dimension, std::int64_t size, std::int64_t step, Where where = Where::current()) const;
+  /// Any elements of the storage; strides and offset count elements. ValueError beyond the storage.
+  Tensor as_strided(IntArrayRef size, IntArrayRef stride, std::optional<std::int64_t> storage_offset = std::nullopt,
+                    Where where = Where::current()) const;
   std::vector<Tensor> unbind(std::int64_t dimension = 0, Where where = Where::current()) const;
   std::vector<Tensor> chunk(std::int64_t chunks, std::int64_t dimension = 0, Where where = Where::current()) const;
   std::vector<Tensor> split(std::int64_t size, std::int64_t dimension = 0, Where where = Where::current()) const;
@@ -220,6 +225,53 @@ class Tensor {
                            Where where = Where::current()) const;
   Tensor index_add(std::int64_t dimension, const Tensor& index, const Tensor& source, const Scalar& alpha = 1,
                    Where where = Where::current()) const;
+  // Writes by indices (Long) that say where along a dimension each element of `source` goes; the other indices are its
+  // own. Of several elements for one place the last one stays on the host. On a device, what adds takes floating-point
+  // types and sums in f32, and what writes a number takes every type; other writes are a ValueError there.
+  Tensor scatter(std::int64_t dimension, const Tensor& index, const Tensor& source,
+                 Where where = Where::current()) const;
+  Tensor scatter(std::int64_t dimension, const Tensor& index, const Scalar& value,
+                 Where where = Where::current()) const;
+  /// reduce: "add" or "multiply".
+  Tensor scatter(std::int64_t dimension, const Tensor& index, const Tensor& source, std::string_view reduce,
+                 Where where = Where::current()) const;
+  Tensor scatter(std::int64_t dimension, const Tensor& index, const Scalar& value, std::string_view reduce,
+                 Where where = Where::current()) const;
+  const Tensor& scatter_(std::int64_t dimension, const Tensor& index, const Tensor& source,
+                         Where where = Where::current()) const;
+  const Tensor& scatter_(std::int64_t dimension, const Tensor& index, const Scalar& value,
+                         Where where = Where::current()) const;
+  const Tensor& scatter_(std::int64_t dimension, const Tensor& index, const Tensor& source, std::string_view reduce,
+                         Where where = Where::current()) const;
+  const Tensor& scatter_(std::int64_t dimension, const Tensor& index, const Scalar& value, std::string_view reduce,
+                         Where where = Where::current()) const;
+  Tensor scatter_add(std::int64_t dimension, const Tensor& index, const Tensor& source,
+                     Where where = Where::current()) const;
+  const Tensor& scatter_add_(std::int64_t dimension, const Tensor& index, const Tensor& source,
+                             Where where = Where::current()) const;
+  /// The slices along a dimension that `index` (a list) names.
+  Tensor index_fill(std::int64_t dimension, const Tensor& index, const Scalar& value,
+                    Where where = Where::current()) const;
+  Tensor index_fill(std::int64_t dimension, const Tensor& index, const Tensor& value,
+                    Where where = Where::current()) const;
+  const Tensor& index_fill_(std::int64_t dimension, const Tensor& index, const Scalar& value,
+                            Where where = Where::current()) const;
+  const Tensor& index_fill_(std::int64_t dimension, const Tensor& index, const Tensor& value,
+                            Where where = Where::current()) const;
+  Tensor index_copy(std::int64_t dimension, const Tensor& index, const Tensor& source,
+                    Where where = Where::current()) const;
+  const Tensor& index_copy_(std::int64_t dimension, const Tensor& index, const Tensor& source,
+                            Where where = Where::current()) const;
+  /// Elements by their place in row-major order; negative ones count from the end.
+  Tensor take(const Tensor& index, Where where = Where::current()) const;
+  Tensor put(const Tensor& index, const Tensor& source, bool accumulate = false, Where where = Where::current()) const;
+  const Tensor& put_(const Tensor& index, const Tensor& source, bool accumulate = false,
+                     Where where = Where::current()) const;
+  /// Where the elements are not 0: [count, dim]. Of device tensors it is an error: its size is known on the host only.
+  Tensor nonzero(Where where = Where::current()) const;
+  Tensor argwhere(Where where = Where::current()) const { return nonzero(where); }
+  /// A list as the diagonal of a matrix of zeros, or a copy of the diagonal of a matrix.
+  Tensor diag(std::int64_t diagonal = 0, Where where = Where::current()) const;
   /// The elements where `mask` is true. Of device tensors it is an error: its size is known on the host only.
   Tensor masked_select(const Tensor& mask, Where where = Where::current()) const;
   Tensor masked_fill(const Tensor& mask, const Scalar& value, Where where = Where::current()) const;
@@ -279,6 +331,13 @@ class Tensor {
   /// this + value * a * b, and with / in place of the second *.
   Tensor addcmul(const Tensor& a, const Tensor& b, const Scalar& value = 1, Where where = Where::current()) const;
   Tensor addcdiv(const Tensor& a, const Tensor& b, const Scalar& value = 1, Where where = Where::current()) const;
+  /// Numbers in place of NaN, by default 0, and of the infinities, by default the largest and lowest of the type.
+  Tensor nan_to_num(std::optional<double> nan = {}, std::optional<double> posinf = {},
+                    std::optional<double> neginf = {}, Where where = Where::current()) const;
+  const Tensor& nan_to_num_(std::optional<double> nan = {}, std::optional<double> posinf = {},
+                            std::optional<double> neginf = {}, Where where = Where::current()) const;
+  /// 0 below 0, `values` at 0, 1 above.
+  Tensor heaviside(const Tensor& values, Where where = Where::current()) const;
   Tensor isclose(const Tensor& other, double rtol = 1e-5, double atol = 1e-8, bool equal_nan = false,
                  Where where = Where::current()) const;
   Tensor& operator+=(const TensorOperand& other) { return add_(other.tensor, 1, other.where), *this; }
@@ -360,6 +419,22 @@ class Tensor {
   Tensor any(std::int64_t dimension, bool keepdim = false, Where where = Where::current()) const;
   Tensor cumsum(std::int64_t dimension, std::optional<ScalarType> type = std::nullopt,
                 Where where = Where::current()) const;
+  Tensor cumprod(std::int64_t dimension, std::optional<ScalarType> type = std::nullopt,
+                 Where where = Where::current()) const;
+  Tensor logcumsumexp(std::int64_t dimension, Where where = Where::current()) const;
+  /// The largest (smallest) element so far, and where it was: the last one of equals. A NaN stays.
+  std::tuple<Tensor, Tensor> cummax(std::int64_t dimension, Where where = Where::current()) const;
+  std::tuple<Tensor, Tensor> cummin(std::int64_t dimension, Where where = Where::current()) const;
+  /// The lower one of the elements in the middle, and where it was; NaN where there is one.
+  Tensor median(Where where = Where::current()) const;
+  std::tuple<Tensor, Tensor> median(std::int64_t dimension, bool keepdim = false, Where where = Where::current()) const;
+  /// The share q in [0, 1] of the elements, of Float or Double, is not above the result; of several q (a list) a new
+  /// first dimension. Between two elements: "linear", "lower", "higher", "midpoint" or "nearest".
+  Tensor quantile(double q, std::optional<std::int64_t> dimension = std::nullopt, bool keepdim = false,
+                  std::string_view interpolation = "linear", Where where = Where::current()) const;
+  Tensor quantile(const Tensor& q, std::optional<std::int64_t> dimension = std::nullopt, bool keepdim = false,
+                  std::string_view interpolation = "linear", Where where = Where::current()) const;
+  Tensor trace(Where where = Where::current()) const;
   Tensor softmax(std::int64_t dimension, std::optional<ScalarType> type = std::nullopt,
                  Where where = Where::current()) const;
   Tensor log_softmax(std::int64_t dimension, std::optional<ScalarType> type = std::nullopt,
@@ -376,6 +451,21 @@ class Tensor {
   Tensor outer(const Tensor& other, Where where = Where::current()) const;
   Tensor addmm(const Tensor& a, const Tensor& b, const Scalar& beta = 1, const Scalar& alpha = 1,
                Where where = Where::current()) const;
+  /// beta * this + alpha * a b of batches, and likewise with the sum over the batch.
+  Tensor baddbmm(const Tensor& a, const Tensor& b, const Scalar& beta = 1, const Scalar& alpha = 1,
+                 Where where = Where::current()) const;
+  Tensor addbmm(const Tensor& a, const Tensor& b, const Scalar& beta = 1, const Scalar& alpha = 1,
+                Where where = Where::current()) const;
+  /// The cross product of vectors of 3 along a dimension, by default the first one of 3.
+  Tensor cross(const Tensor& other, std::optional<std::int64_t> dimension = std::nullopt,
+               Where where = Where::current()) const;
+
+  // New tensors of this one's type and device, unless the options say otherwise.
+  Tensor new_empty(IntArrayRef size, const TensorOptions& options = {}, Where where = Where::current()) const;
+  Tensor new_zeros(IntArrayRef size, const TensorOptions& options = {}, Where where = Where::current()) const;
+  Tensor new_ones(IntArrayRef size, const TensorOptions& options = {}, Where where = Where::current()) const;
+  Tensor new_full(IntArrayRef size, const Scalar& value, const TensorOptions& options = {},
+                  Where where = Where::current()) const;
 
   // Writes. They return this tensor, keep its shape and type, and convert what they are given; sources broadcast.
   Tensor& copy_(const Tensor& source, Where where = Where::current());
@@ -394,6 +484,17 @@ class Tensor {
   /// floating-point type. They depend on the generator's state and the element's index alone.
   const Tensor& uniform_(double from = 0, double to = 1, Where where = Where::current()) const;
   const Tensor& normal_(double mean = 0, double std = 1, Where where = Where::current()) const;
+  /// Whole numbers in [from, to), of any type; without bounds in [0, the largest that the type counts up to].
+  const Tensor& random_(std::int64_t from, std::optional<std::int64_t> to, Where where = Where::current()) const;
+  const Tensor& random_(std::int64_t to, Where where = Where::current()) const { return random_(0, to, where); }
+  const Tensor& random_(Where where = Where::current()) const;
+  /// 1 with probability p, else 0.
+  const Tensor& bernoulli_(double p = 0.5, Where where = Where::current()) const;
+  const Tensor& bernoulli_(const Tensor& p, Where where = Where::current()) const;
+  /// 1 with the probability that each element says, else 0.
+  Tensor bernoulli(Where where = Where::current()) const;
+  /// Places of elements, drawn with their weights along the last dimension.
+  Tensor multinomial(std::int64_t num_samples, bool replacement = false, Where where = Where::current()) const;
   Tensor clone(Where where = Where::current()) const;
   /// Every handle of this tensor is one of `data`'s elements, shape, type and device from now on; views made before
   /// keep the elements that they have.

@@ -110,6 +110,16 @@ tl::Tile unary_tile(UnaryOperation operation, const tl::Tile& x) {
       return library::activate(wide(x), library::Activation::gelu);
     case UnaryOperation::gelu_tanh:
       return library::activate(wide(x), library::Activation::gelu_tanh);
+    case UnaryOperation::log_sigmoid:
+      return library::activate(wide(x), library::Activation::log_sigmoid);
+    case UnaryOperation::mish:
+      return library::activate(wide(x), library::Activation::mish);
+    case UnaryOperation::hardsigmoid:
+      return library::activate(wide(x), library::Activation::hardsigmoid);
+    case UnaryOperation::hardswish:
+      return library::activate(wide(x), library::Activation::hardswish);
+    case UnaryOperation::selu:
+      return library::activate(wide(x), library::Activation::selu);
     default:
       return tile::apply(operation, x);
   }
@@ -142,6 +152,8 @@ tl::Tile binary_tile(BinaryOperation operation, const tl::Tile& a, const tl::Til
       return (a != 0) | (b != 0);
     case BinaryOperation::logical_xor:
       return (a != 0) != (b != 0);
+    case BinaryOperation::xlogy:
+      return library::xlogy(wide(a), wide(b));
     case BinaryOperation::swiglu:
       return library::activate(wide(a), library::Activation::silu) * b;
     case BinaryOperation::geglu:

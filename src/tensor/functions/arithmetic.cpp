@@ -133,6 +133,10 @@ Tensor remainder(const Scalar& a, const Tensor& b, Where where) {
   const tensor::HostCall here("remainder", where);
   return tensor::binary(BinaryOperation::remainder, a, b);
 }
+Tensor xlogy(const Scalar& a, const Tensor& b, Where where) {
+  const tensor::HostCall here("xlogy", where);
+  return tensor::binary(BinaryOperation::xlogy, a, b);
+}
 
 namespace detail {
 

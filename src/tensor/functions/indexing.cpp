@@ -1,4 +1,4 @@
-// index, index_put_, index_select, gather, masked_select of kernbench/torch/tensor.h.
+// index, index_put_, index_select, gather, nonzero, masked_select of kernbench/torch/tensor.h.
 #include "kernbench/torch/indexing.h"
 
 #include <fmt/format.h>
@@ -319,7 +319,7 @@ Tensor indexed_tensor(const Tensor& tensor, std::span<const TensorIndex> indices
   return tensor.is_cpu() ? taken(indexed) : taken_on_device(indexed);
 }
 
-void put(const Tensor& tensor, std::span<const TensorIndex> indices, const Tensor& value) {
+void write_indexed(const Tensor& tensor, std::span<const TensorIndex> indices, const Tensor& value) {
   tensor::place_of("index_put_", {tensor});
   const Indexed indexed = Indexer(tensor, indices).result();
   if (!indexed.advanced()) {
@@ -360,11 +360,11 @@ Tensor Tensor::index(const std::vector<TensorIndex>& indices, Where where) const
 }
 const Tensor& Tensor::index_put_(std::initializer_list<TensorIndex> indices, const Tensor& value, Where where) const {
   const tensor::HostCall here("index_put_", where);
-  return put(*this, std::span(indices.begin(), indices.size()), value), *this;
+  return write_indexed(*this, std::span(indices.begin(), indices.size()), value), *this;
 }
 const Tensor& Tensor::index_put_(std::initializer_list<TensorIndex> indices, const Scalar& value, Where where) const {
   const tensor::HostCall here("index_put_", where);
-  return put(*this, std::span(indices.begin(), indices.size()), torch::full({}, value, scalar_type())), *this;
+  return write_indexed(*this, std::span(indices.begin(), indices.size()), torch::full({}, value, scalar_type())), *this;
 }
 
 Tensor Tensor::index_select(std::int64_t dimension, const Tensor& index, Where where) const {
@@ -430,6 +430,20 @@ Tensor Tensor::gather(std::int64_t dimension, const Tensor& index, Where where) 
     }
   }
   return out;
+}
+
+Tensor Tensor::nonzero(Where where) const {
+  const tensor::HostCall here("nonzero", where);
+  if (tensor::place_of("nonzero", {*this}).on_device()) {
+    tensor::fail("nonzero",
+                 "its size depends on values that only the device knows; use torch::where or masked_fill, or take the "
+                 "tensor to the host with .cpu()");
+  }
+  const Tensor mask = ne(0);
+  const std::int64_t count = mask.sum().item<std::int64_t>();
+  // One list for each dimension in memory, as PyTorch's.
+  const Tensor lists = dim() == 0 ? torch::empty({0}, kLong) : cat(positions_of(mask));
+  return lists.as_strided({count, dim()}, {1, count});
 }
 
 Tensor Tensor::masked_select(const Tensor& mask, Where where) const {

@@ -3,6 +3,7 @@
 
 #include <array>
 #include <cmath>
+#include <limits>
 
 #include "kernbench/torch/factories.h"
 #include "kernbench/torch/operations.h"
@@ -132,6 +133,22 @@ Tensor Tensor::where(const Tensor& condition, const Tensor& other, Where where) 
 
 namespace {
 
+/// The largest finite number.
+double largest_of(ScalarType type) {
+  switch (type) {
+    case kHalf:
+      return 65504;
+    case kBFloat16:
+      return 0x1.FEp127;
+    case kFloat:
+      return std::numeric_limits<float>::max();
+    case kDouble:
+      return std::numeric_limits<double>::max();
+    default:
+      tensor::fail_type("nan_to_num", type, "convert to a wider floating-point type first");
+  }
+}
+
 void check_lerp(const Tensor& a, const Tensor& end) {
   if (a.scalar_type() != end.scalar_type()) {
     tensor::fail("lerp", fmt::format("expected dtype {} for `end` but got dtype {}; convert it with .to(…)",
@@ -181,6 +198,33 @@ Tensor Tensor::addcdiv(const Tensor& a, const Tensor& b, const Scalar& value, Wh
   const ScalarType type = tensor::result_type(std::array<DeviceOperand, 3>{*this, a, b}),
                    wide = tensor::wide_type(type);
   return tensor::multiply_add("addcdiv", a.to(wide).div(b.to(wide)), value, to(wide)).to(type);
+}
+
+Tensor Tensor::nan_to_num(std::optional<double> nan, std::optional<double> posinf, std::optional<double> neginf,
+                          Where where) const {
+  const tensor::HostCall here("nan_to_num", where);
+  if (!is_floating_point()) return clone();
+  const double most = largest_of(scalar_type());
+  const auto number = [&](double value) { return torch::full({}, value, scalar_type()); };
+  Tensor result = tensor::where(isnan(), number(nan.value_or(0)), *this);
+  result = tensor::where(eq(HUGE_VAL), number(posinf.value_or(most)), result);
+  return tensor::where(eq(-HUGE_VAL), number(neginf.value_or(-most)), result);
+}
+const Tensor& Tensor::nan_to_num_(std::optional<double> nan, std::optional<double> posinf, std::optional<double> neginf,
+                                  Where where) const {
+  const tensor::HostCall here("nan_to_num_", where);
+  return copy_(nan_to_num(nan, posinf, neginf));
+}
+
+Tensor Tensor::heaviside(const Tensor& values, Where where) const {
+  const tensor::HostCall here("heaviside", where);
+  if (scalar_type() != values.scalar_type()) {
+    tensor::fail("heaviside",
+                 fmt::format("heaviside is not yet implemented for tensors with different dtypes, {} and {}; convert "
+                             "one with .to(…)",
+                             tensor::text_of(scalar_type()), tensor::text_of(values.scalar_type())));
+  }
+  return tensor::where(eq(0), values, gt(0).to(scalar_type()));
 }
 
 Tensor Tensor::isclose(const Tensor& other, double rtol, double atol, bool equal_nan, Where where) const {

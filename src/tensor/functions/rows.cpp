@@ -100,6 +100,7 @@ torch::Tensor map_rows(const torch::Tensor& x, std::int64_t dimension, DType res
   if (rank == 0) return map_rows<T>(x.reshape({1}), 0, result, function).reshape({});
   std::vector<bool> chosen(rank, false);
   chosen[at] = true;
+  if (x.numel() == 0) return new_host_tensor(impl_of(x).sizes, result);
   Rows<T> rows(x, chosen);
   Extents sizes = reduced_shape(impl_of(x).sizes, chosen, false);
   sizes.push_back(rows.length());

@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "kernbench/error.h"
+#include "numerics/elementwise_table.h"
 #include "tile/compute/operation_table.h"
 #include "tile/program/program.h"
 
@@ -20,9 +21,13 @@ namespace {
 constexpr std::array<std::string_view, 8> kQuestions = {"program_id", "num_programs", "pe_id", "cube_id",
                                                         "device_id",  "zeros_like",   "full",  "library kernel"};
 
+/// One of the table, or a command that only kernels of the library give (atan2).
 bool is_vector_operation(std::string_view call) {
-  return std::ranges::any_of(operation_table(),
-                             [&](const OperationInfo* info) { return info->runs != Runs::gemm && call == info->kind; });
+  return std::ranges::any_of(
+             operation_table(),
+             [&](const OperationInfo* info) { return info->runs != Runs::gemm && call == info->kind; }) ||
+         std::ranges::any_of(numerics::binary_table(),
+                             [&](const numerics::BinaryInfo& row) { return row.cost && call == row.name; });
 }
 
 }  // namespace

@@ -17,6 +17,16 @@ tl::Tile activate(const tl::Tile& x, Activation activation) {
       return numerics::gelu<TileMath>(x);
     case Activation::gelu_tanh:
       return numerics::gelu_tanh<TileMath>(x);
+    case Activation::log_sigmoid:
+      return numerics::log_sigmoid<TileMath>(x);
+    case Activation::mish:
+      return numerics::mish<TileMath>(x);
+    case Activation::hardsigmoid:
+      return numerics::hardsigmoid<TileMath>(x);
+    case Activation::hardswish:
+      return numerics::hardswish<TileMath>(x);
+    case Activation::selu:
+      return numerics::selu<TileMath>(x);
   }
   return x;
 }

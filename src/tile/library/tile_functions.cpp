@@ -42,6 +42,10 @@ tl::Tile power(const tl::Tile& a, const tl::Tile& b) {
   return is_float(a) ? tl::pow(a, b) : integer_power(a, b);
 }
 
+tl::Tile xlogy(const tl::Tile& x, const tl::Tile& y) {
+  return numerics::xlogy<TileMath>(x, y);
+}
+
 tl::Tile sign(const tl::Tile& x) {
   return tl::cast(tl::cast(x > 0, DType::i32) - tl::cast(x < 0, DType::i32), x.dtype());
 }

@@ -20,6 +20,9 @@ tl::Tile remainder(const tl::Tile& a, const tl::Tile& b);
 /// a^b. Floats: tl::pow. Integers: products; a negative exponent gives 0 except for bases 1 and -1.
 tl::Tile power(const tl::Tile& a, const tl::Tile& b);
 
+/// x log(y), and 0 where x is 0. Floats.
+tl::Tile xlogy(const tl::Tile& x, const tl::Tile& y);
+
 /// -1, 0 or 1; 0 of NaN. Any type.
 tl::Tile sign(const tl::Tile& x);
 

@@ -71,6 +71,17 @@ struct Snippet {
   void (*run)(std::ostream& out);
 };
 
+/// An argument that is left out.
+#ifdef KERNBENCH_ORACLE_LIBTORCH
+inline c10::nullopt_t c10_nothing() {
+  return c10::nullopt;
+}
+#else
+inline std::nullopt_t c10_nothing() {
+  return std::nullopt;
+}
+#endif
+
 inline torch::Tensor matrix() {
   return torch::arange(6).view({2, 3});
 }
@@ -81,11 +92,13 @@ std::vector<Snippet> elementwise_snippets();
 std::vector<Snippet> shape_snippets();
 std::vector<Snippet> reduction_snippets();
 std::vector<Snippet> nn_snippets();
+std::vector<Snippet> loss_snippets();
+std::vector<Snippet> choosing_snippets();
 
 inline std::vector<Snippet> snippets() {
   std::vector<Snippet> all;
-  for (const auto& part :
-       {tensor_snippets(), elementwise_snippets(), shape_snippets(), reduction_snippets(), nn_snippets()})
+  for (const auto& part : {tensor_snippets(), elementwise_snippets(), shape_snippets(), reduction_snippets(),
+                           nn_snippets(), loss_snippets(), choosing_snippets()})
     all.insert(all.end(), part.begin(), part.end());
   return all;
 }
