@@ -3,13 +3,16 @@
 #include <kernbench/kernbench.h>
 #include <kernbench/tp.h>
 
+#include <algorithm>
 #include <cmath>
 #include <optional>
+#include <set>
 #include <string>
 #include <tuple>
 #include <vector>
 
 #include "dtype_parameter.h"
+#include "gpt/checks.h"
 #include "gpt/config.h"
 #include "gpt/model.h"
 #include "gpt/token_terms.h"
@@ -32,6 +35,22 @@ struct Run {
   std::optional<gpt::AssumedRouting> routing;  // of a mixture of experts
   double capacity;
   gpt::NotedChoices* noted;
+  std::set<std::string>* used;  // tensors of the files, of all ranks
+
+  /// Of a prompt: those that the cache has room for.
+  std::int64_t most_tokens() const { return tokens + (train > 0 ? 0 : new_tokens); }
+  gpt::Parallel parallel(int rank, int stage) const {
+    gpt::Parallel result{rank, tensor_size, sequence_parallel, "ahbm", dtype};
+    result.stage = stage;
+    result.stages = stages;
+    result.micro_batches = micro_batches;
+    result.overlap = overlap;
+    result.experts = expert_parallel;
+    result.assumed = routing ? &*routing : nullptr;
+    result.noted = noted;
+    result.capacity = capacity;
+    return result;
+  }
 };
 
 Tensor prompt_of(const Run& run) {
@@ -184,15 +203,62 @@ void train(const Run& run, const gpt::Weights& weights, gpt::LanguageModel& mode
 void check_sampling(const Run& run) {
   if (run.sampled_layers == 0) return;
   if (run.sampled_layers < gpt::SampledLayers::kLeast) {
-    throw ValueError("sample_layers (" + std::to_string(run.sampled_layers) + ") must be 0 or at least " +
-                     std::to_string(gpt::SampledLayers::kLeast) + ": the first layer, one between, and the last");
+    throw ConfigurationError("sample_layers (" + std::to_string(run.sampled_layers) + ") must be 0 or at least " +
+                             std::to_string(gpt::SampledLayers::kLeast) +
+                             ": the first layer, one between, and the last");
   }
   const char* why = data_enabled()            ? "values need every layer: run it with --no-data"
                     : run.train > 0           ? "a step of training needs every layer"
                     : run.stages > 1          ? "the stages of a pipeline wait for each other"
                     : run.config.is_mixture() ? "the experts that are chosen differ from layer to layer"
                                               : nullptr;
-  if (why != nullptr) throw ValueError(std::string("sample_layers: ") + why);
+  if (why != nullptr) throw ConfigurationError(std::string("sample_layers: ") + why);
+}
+
+/// What only a mixture of experts knows.
+void check_routing(const Run& run, const std::string& routing) {
+  if (run.config.is_mixture()) return;
+  const char* const given = routing != "uniform" ? "routing" : run.capacity != 0 ? "capacity" : nullptr;
+  if (given != nullptr)
+    throw ConfigurationError(std::string(given) + ": " + run.config.name + " is no mixture of experts");
+}
+
+void check_training(const Run& run) {
+  if (run.train == 0) return;
+  if (!data_enabled()) {
+    throw ConfigurationError(
+        "train: the loss reads which words are the targets, which nobody knows without data: run it with data");
+  }
+  if (run.tokens < 2) throw ConfigurationError("tokens: a loss takes at least 2 tokens");
+  gpt::check_training(run.config, run.parallel(0, 0));
+}
+
+/// The first layers alone, if `layers` is not 0.
+void take_layers(gpt::ModelConfig& config, std::int64_t layers) {
+  if (layers == 0) return;
+  if (layers > config.layers) {
+    throw ConfigurationError("layers (" + std::to_string(layers) + ") is more than the " +
+                             std::to_string(config.layers) + " layers of " + config.name + "; leave it away for all");
+  }
+  config.layers = layers;
+}
+
+void warn_of_tokens_not_shared(const Run& run) {
+  if (!run.sequence_parallel || run.tensor_size == 1 || run.parallel(0, 0).shares(run.tokens)) return;
+  report_warning("sequence_parallel=yes: the prompt's tokens (" + std::to_string(run.tokens) +
+                 ") are not divisible by the devices of a stage (" + std::to_string(run.tensor_size) +
+                 "), so that they were not shared and all is as with sequence_parallel=no; give a multiple");
+}
+
+void warn_of_unused_weights(const Run& run) {
+  constexpr std::size_t kNamed = 3;
+  const std::vector<std::string> unused = gpt::Weights(run.config).unused(*run.used);
+  if (unused.empty()) return;
+  std::string names;
+  for (std::size_t i = 0; i < std::min(kNamed, unused.size()); ++i) names += (i == 0 ? "" : ", ") + unused[i];
+  if (unused.size() > kNamed) names += ", …";
+  report_warning(run.config.folder + ": the model of config.json does not use " + std::to_string(unused.size()) +
+                 " of the tensors in the files: " + names + "; does config.json lack a key?");
 }
 
 void worker(int rank, int world_size, const Run& run) {
@@ -200,17 +266,10 @@ void worker(int rank, int world_size, const Run& run) {
   torch::distributed::init_process_group("ahbm", rank, world_size);
   tp::initialize_model_parallel(run.tensor_size, run.stages);
   const gpt::Weights weights(run.config);
-  gpt::Parallel parallel{tp::get_tensor_model_parallel_rank(), run.tensor_size, run.sequence_parallel, "ahbm",
-                         run.dtype};
-  parallel.stage = tp::get_pipeline_model_parallel_rank();
-  parallel.stages = run.stages;
-  parallel.micro_batches = run.micro_batches;
-  parallel.overlap = run.overlap;
-  parallel.experts = run.expert_parallel;
-  parallel.assumed = run.routing ? &*run.routing : nullptr;
-  parallel.noted = run.noted;
-  parallel.capacity = run.capacity;
-  gpt::LanguageModel model(run.config, weights, parallel, run.batch, run.tokens + (run.train > 0 ? 0 : run.new_tokens));
+  const gpt::Parallel parallel =
+      run.parallel(tp::get_tensor_model_parallel_rank(), tp::get_pipeline_model_parallel_rank());
+  gpt::LanguageModel model(run.config, weights, parallel, run.batch, run.most_tokens());
+  run.used->insert(weights.used().begin(), weights.used().end());
   if (run.train > 0) return train(run, weights, model, rank);
   if (run.sampled_layers > 0) model.sample_layers(run.sampled_layers);
   std::vector<Tensor> ids{prompt_of(run).to("ahbm")}, scores;
@@ -242,14 +301,14 @@ int settle_ranks(Run& run) {
   const int devices = torch::accelerator::device_count();
   const auto text = [](int number) { return std::to_string(number); };
   if (run.tensor_size == 0 && devices % run.stages != 0) {
-    throw ValueError("pp: " + text(devices) + " devices are no multiple of " + text(run.stages) +
-                     " stages; give tp, the devices of a stage");
+    throw ConfigurationError("pp: " + text(devices) + " devices are no multiple of " + text(run.stages) +
+                             " stages; give tp, the devices of a stage");
   }
   if (run.tensor_size == 0) run.tensor_size = devices / run.stages;
   const std::int64_t ranks = std::int64_t{run.tensor_size} * run.stages;
   if (ranks <= devices) return static_cast<int>(ranks);
-  throw ValueError("tp (" + text(run.tensor_size) + ") times pp (" + text(run.stages) + ") is more than the " +
-                   text(devices) + " devices; add some with --set system.sips.count=" + std::to_string(ranks));
+  throw ConfigurationError("tp (" + text(run.tensor_size) + ") times pp (" + text(run.stages) + ") is more than the " +
+                           text(devices) + " devices; add some with --set system.sips.count=" + std::to_string(ranks));
 }
 
 }  // namespace
@@ -273,6 +332,7 @@ KERNBENCH_BENCH(
     {"check", "yes", "compare the scores with the host's: yes or no"}) {
   constexpr std::int64_t kLargest = 1 << 24;
   gpt::NotedChoices noted;
+  std::set<std::string> used;
   Run run{gpt::read_config(parameter<std::string>("model")),
           parameter<std::int64_t>("tokens", 1, kLargest),
           parameter<std::int64_t>("new_tokens", 0, kLargest),
@@ -289,15 +349,17 @@ KERNBENCH_BENCH(
           parameter_choice("check", {"yes", "no"}) == "yes",
           {},
           parameter<double>("capacity", 0, 1e6),
-          &noted};
-  if (run.train > 0 && !data_enabled())
-    throw ValueError(
-        "train: the loss reads which words are the targets, which nobody knows without data: run it with data");
-  check_sampling(run);
+          &noted,
+          &used};
+  take_layers(run.config, parameter<std::int64_t>("layers", 0, kLargest));
   const auto routing = parameter<std::string>("routing");
+  check_routing(run, routing);
   if (run.config.is_mixture()) run.routing.emplace(routing, run.config.experts);
-  const auto layers = parameter<std::int64_t>("layers", 0, kLargest);
-  if (layers > 0) run.config.layers = std::min(layers, run.config.layers);
   const int n = settle_ranks(run);
+  check_training(run);
+  check_sampling(run);
+  gpt::check_cut(run.config, run.parallel(0, 0), run.batch, run.most_tokens());
+  warn_of_tokens_not_shared(run);
   torch::multiprocessing::spawn(worker, std::tuple{n, run}, {.nprocs = n});
+  warn_of_unused_weights(run);
 }

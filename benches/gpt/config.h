@@ -28,6 +28,7 @@ struct ModelConfig {
   RotaryFrequencyOptions rotary = {};
   bool tied = false, attention_bias = false, mlp_bias = false;
   std::int64_t experts = 0, chosen_experts = 0;  // of a mixture; each has `inner` columns
+  std::int64_t stored_layers = 0;                // of which `layers` may be the first ones alone
 
   bool is_gpt2() const { return family == Family::gpt2; }
   bool is_mixture() const { return family == Family::mixtral; }
@@ -50,7 +51,7 @@ class ConfigReader {
   using Json = nlohmann::json;
   ConfigReader(const Json& json, std::string file) : json_(json), file_(std::move(file)) {}
 
-  [[noreturn]] void fail(const std::string& what) const { throw ConfigurationError(file_ + ": " + what, file_); }
+  [[noreturn]] void fail(const std::string& what) const { throw ConfigurationError(file_ + ": " + what); }
   bool has(const char* key) const { return json_.contains(key) && !json_[key].is_null(); }
   std::int64_t number(const char* key, std::optional<std::int64_t> otherwise = {}) const {
     if (!has(key) && otherwise) return *otherwise;
@@ -63,6 +64,16 @@ class ConfigReader {
     if (!has(key) || !json_[key].is_number()) fail(std::string(key) + " must be a number" + got(key));
     return json_[key].get<double>();
   }
+  double positive(const char* key, std::optional<double> otherwise = {}) const {
+    const double value = real(key, otherwise);
+    if (!(value > 0)) fail(std::string(key) + " must be above 0" + got(key));
+    return value;
+  }
+  double at_least(int least, const char* key, std::optional<double> otherwise = {}) const {
+    const double value = real(key, otherwise);
+    if (!(value >= least)) fail(std::string(key) + " must be at least " + std::to_string(least) + got(key));
+    return value;
+  }
   bool truth(const char* key, bool otherwise) const {
     if (!has(key)) return otherwise;
     if (!json_[key].is_boolean()) fail(std::string(key) + " must be true or false" + got(key));
@@ -73,13 +84,15 @@ class ConfigReader {
     if (!json_[key].is_string()) fail(std::string(key) + " must be a text" + got(key));
     return json_[key].get<std::string>();
   }
+  /// A value that is there, as it is written.
+  std::string shown(const char* key) const { return json_[key].dump(); }
   ConfigReader at(const char* key) const {
     if (!json_[key].is_object()) fail(std::string(key) + " must be an object" + got(key));
     return {json_[key], file_ + ", " + key};
   }
 
  private:
-  std::string got(const char* key) const { return has(key) ? ", not " + json_[key].dump() : ", and is missing"; }
+  std::string got(const char* key) const { return has(key) ? ", not " + shown(key) : ", and is missing"; }
 
   const Json& json_;
   std::string file_;
@@ -89,11 +102,15 @@ class ConfigReader {
 inline void read_rotary_type(const ConfigReader& json, RotaryFrequencyOptions& rotary) {
   const std::string type = json.text("rope_type", json.text("type", "default"));
   if (type == "default") return;
-  rotary.scaling.factor = json.real("factor");
+  rotary.scaling.factor = json.at_least(1, "factor");
   if (type == "linear") return;
   if (type != "llama3") json.fail("rope_type \"" + type + "\" is not supported; there are default, linear and llama3");
-  rotary.scaling.low_freq_factor = json.real("low_freq_factor");
-  rotary.scaling.high_freq_factor = json.real("high_freq_factor");
+  rotary.scaling.low_freq_factor = json.positive("low_freq_factor");
+  rotary.scaling.high_freq_factor = json.positive("high_freq_factor");
+  if (rotary.scaling.high_freq_factor <= rotary.scaling.low_freq_factor) {
+    json.fail("high_freq_factor (" + json.shown("high_freq_factor") + ") must be above low_freq_factor (" +
+              json.shown("low_freq_factor") + ")");
+  }
   rotary.scaling.original_max_position_embeddings = json.number("original_max_position_embeddings");
 }
 
@@ -105,7 +122,7 @@ inline void read_llama(const ConfigReader& json, ModelConfig& config) {
   config.inner = json.number("intermediate_size");
   config.words = json.number("vocab_size");
   config.positions = json.number("max_position_embeddings", 2048);
-  config.eps = json.real("rms_norm_eps", 1e-6);
+  config.eps = json.at_least(0, "rms_norm_eps", 1e-6);
   config.tied = json.truth("tie_word_embeddings", false);
   config.attention_bias = json.truth("attention_bias", false);
   config.mlp_bias = json.truth("mlp_bias", false);
@@ -113,11 +130,11 @@ inline void read_llama(const ConfigReader& json, ModelConfig& config) {
   if (config.hidden % config.heads != 0 && !json.has("head_dim"))
     json.fail("hidden_size must be divisible by num_attention_heads");
   config.head_size = json.number("head_dim", config.hidden / config.heads);
-  config.rotary.theta = json.real("rope_theta", 10000.0);
+  config.rotary.theta = json.positive("rope_theta", 10000.0);
   if (json.has("rope_scaling")) read_rotary_type(json.at("rope_scaling"), config.rotary);
   if (!json.has("rope_parameters")) return;
   const ConfigReader rope = json.at("rope_parameters");
-  config.rotary.theta = rope.real("rope_theta", config.rotary.theta);
+  config.rotary.theta = rope.positive("rope_theta", config.rotary.theta);
   read_rotary_type(rope, config.rotary);
 }
 
@@ -125,7 +142,7 @@ inline void read_llama(const ConfigReader& json, ModelConfig& config) {
 inline void read_mixtral(const ConfigReader& json, ModelConfig& config) {
   read_llama(json, config);
   config.family = Family::mixtral;
-  config.eps = json.real("rms_norm_eps", 1e-5);
+  config.eps = json.at_least(0, "rms_norm_eps", 1e-5);
   if (!json.has("rope_theta") && !json.has("rope_parameters")) config.rotary.theta = 1e6;
   config.experts = json.number("num_local_experts", 8);
   config.chosen_experts = json.number("num_experts_per_tok", 2);
@@ -145,7 +162,7 @@ inline void read_gpt2(const ConfigReader& json, ModelConfig& config) {
   config.inner = json.number("n_inner", 4 * config.hidden);
   config.words = json.number("vocab_size");
   config.positions = json.number("n_positions");
-  config.eps = json.real("layer_norm_epsilon", 1e-5);
+  config.eps = json.at_least(0, "layer_norm_epsilon", 1e-5);
   config.tied = json.truth("tie_word_embeddings", true);
   config.attention_bias = config.mlp_bias = true;
   const std::string activation = json.text("activation_function", "gelu_new");
@@ -161,7 +178,7 @@ inline void read_gpt2(const ConfigReader& json, ModelConfig& config) {
 
 inline ModelConfig parse_config(const std::string& text, const std::string& file) {
   const auto json = nlohmann::json::parse(text, nullptr, /*allow_exceptions=*/false);
-  if (!json.is_object()) throw ConfigurationError(file + ": this is no JSON object", file);
+  if (!json.is_object()) throw ConfigurationError(file + ": this is no JSON object");
   const ConfigReader reader(json, file);
   ModelConfig config;
   const std::string type = reader.text("model_type", "");
@@ -174,7 +191,9 @@ inline ModelConfig parse_config(const std::string& text, const std::string& file
   else
     reader.fail("model_type \"" + type + "\" is not supported; there are gpt2, llama and mixtral");
   if (config.heads % config.kv_heads != 0) reader.fail("num_attention_heads must be divisible by num_key_value_heads");
-  if (config.head_size % 2 != 0) reader.fail("the size of a head must be even");
+  // A rotary embedding turns elements in pairs; GPT-2 adds what it knows of positions.
+  if (!config.is_gpt2() && config.head_size % 2 != 0) reader.fail("the size of a head must be even");
+  config.stored_layers = config.layers;
   return config;
 }
 
@@ -223,10 +242,9 @@ inline ModelConfig read_config(const std::string& name) {
     std::ifstream file(path);
     const std::string content{std::istreambuf_iterator<char>(file), std::istreambuf_iterator<char>()};
     if (!file.good() && content.empty())
-      throw ConfigurationError(path +
-                                   ": it cannot be read; a model is tiny, tiny-moe, gpt2, llama-3-8b, llama-3-70b, "
-                                   "mixtral-8x7b, a folder with a config.json, or such a file",
-                               path);
+      throw ConfigurationError((path.empty() ? "model" : path) +
+                               ": it cannot be read; a model is tiny, tiny-moe, gpt2, llama-3-8b, llama-3-70b, "
+                               "mixtral-8x7b, a folder with a config.json, or such a file");
     config = parse_config(content, path);
     const std::size_t slash = path.rfind('/');
     config.folder = slash == std::string::npos ? "." : path.substr(0, slash);

@@ -18,6 +18,7 @@
 #include <utility>
 #include <vector>
 
+#include "checks.h"
 #include "experts.h"
 #include "parallel.h"
 #include "pipeline.h"
@@ -73,7 +74,7 @@ class LanguageModel {
         pipeline_(parallel),
         batch_(batch),
         most_tokens_(most_tokens) {
-    check();
+    check_cut(config, parallel, batch, most_tokens);
     const std::string root = config.is_gpt2() ? "transformer." : "model.";
     const std::string words = root + (config.is_gpt2() ? "wte.weight" : "embed_tokens.weight");
     if (parallel.is_first()) embedding_ = on_device(word_rows(words));
@@ -94,7 +95,7 @@ class LanguageModel {
   /// shape. The cache grows by the tokens.
   Tensor forward(const Tensor& ids, bool all_tokens = false) {
     const std::int64_t tokens = ids.size(0), prompts = batch_ / parallel_.micro_batches;
-    shares_tokens_ = parallel_.sequence && parallel_.size > 1 && tokens % parallel_.size == 0;
+    shares_tokens_ = parallel_.shares(tokens);
     std::vector<Tensor> all;
     for (std::int64_t first = 0; first < batch_; first += prompts) {
       const Tensor part = parallel_.micro_batches == 1 ? ids : ids.narrow(1, first, prompts).contiguous();
@@ -164,39 +165,6 @@ class LanguageModel {
 
   std::int64_t layers_of_a_stage() const { return config_.layers / parallel_.stages; }
   std::int64_t first_layer() const { return parallel_.stage * layers_of_a_stage(); }
-
-  void check() const {
-    const auto refuse = [](const std::string& what) { throw kernbench::ValueError(what); };
-    const auto divides = [&](const char* name, std::int64_t value) {
-      if (value % parallel_.size != 0) {
-        refuse(std::string(name) + " (" + std::to_string(value) + ") must be divisible by TP world size (" +
-               std::to_string(parallel_.size) + ")");
-      }
-    };
-    divides("num_attention_heads", config_.heads);
-    divides("num_key_value_heads", config_.kv_heads);
-    if (parallel_.experts && !config_.is_mixture())
-      refuse("expert_parallel: " + config_.name + " is no mixture of experts");
-    if (parallel_.experts)
-      divides("num_local_experts", config_.experts);
-    else
-      divides("intermediate_size", config_.inner);
-    if (most_tokens_ > config_.positions) {
-      refuse("tokens and new_tokens together (" + std::to_string(most_tokens_) + ") are more than the model's " +
-             std::to_string(config_.positions) + " positions");
-    }
-    if (batch_ < 1) refuse("batch must be at least 1");
-    if (config_.layers % parallel_.stages != 0) {
-      refuse("num_hidden_layers (" + std::to_string(config_.layers) + ") must be divisible by pipeline stages (" +
-             std::to_string(parallel_.stages) + ")");
-    }
-    if (parallel_.micro_batches < 1 || batch_ % parallel_.micro_batches != 0) {
-      refuse("batch (" + std::to_string(batch_) + ") must be divisible by micro_batches (" +
-             std::to_string(parallel_.micro_batches) + ")");
-    }
-    if (parallel_.micro_batches > 1 && config_.is_mixture())
-      refuse("micro_batches: the tokens of a mixture of experts are routed together, in one micro-batch");
-  }
 
   // ---- weights -------------------------------------------------------------------------------------------------
 

@@ -22,6 +22,8 @@ struct Parallel {
   bool overlap = false;            // communication beside the products
   int stage = 0, stages = 1;       // of the pipeline: which of the consecutive layers a rank has
   std::int64_t micro_batches = 1;  // in which the prompts of a pass go through the stages
+  /// Whether the ranks share so many tokens between the layers: only those that they divide.
+  bool shares(std::int64_t tokens) const { return sequence && size > 1 && tokens % size == 0; }
   bool is_first() const { return stage == 0; }
   bool is_last() const { return stage + 1 == stages; }
   // ---- of a mixture of experts ----

@@ -51,20 +51,18 @@ class AssumedRouting {
     char* end = nullptr;
     const double exponent = std::strtod(number.c_str(), &end);
     if (number.empty() || *end != '\0' || !(exponent >= 0 && exponent <= 100))
-      throw ConfigurationError("routing=" + text + ": zipf:S needs a number S from 0 to 100, as zipf:1.2", "routing");
+      throw ConfigurationError("routing=" + text + ": zipf:S needs a number S from 0 to 100, as zipf:1.2");
     return exponent;
   }
   void read(const std::string& path, std::int64_t experts) {
     std::ifstream file(path);
     if (!file) {
-      throw ConfigurationError(
-          "routing=" + path + ": it cannot be read; a routing is uniform, zipf:S, or a file with a weight per expert",
-          path);
+      throw ConfigurationError("routing=" + path +
+                               ": it cannot be read; a routing is uniform, zipf:S, or a file with a weight per expert");
     }
     const auto refuse = [&](const std::string& what) {
       throw ConfigurationError(path + ": " + what + "; the file must have " + std::to_string(experts) +
-                                   " numbers from 0, a weight for each expert, not all 0",
-                               path);
+                               " numbers from 0, a weight for each expert, not all 0");
     };
     for (std::string word; file >> word;) {
       char* end = nullptr;

@@ -28,13 +28,7 @@ class Training {
   };
 
   /// `model` has no mixture of experts; its cache stays as it is.
-  explicit Training(LanguageModel& model) : m_(model) {
-    if (model.config_.is_mixture())
-      throw kernbench::ValueError("train: gradients of a mixture of experts are not supported");
-    if (model.parallel_.stages > 1)
-      throw kernbench::ValueError("pp: a step of training has one stage; leave pp away, or train");
-    if (model.parallel_.overlap) throw kernbench::ValueError("overlap: a step of training does not take it");
-  }
+  explicit Training(LanguageModel& model) : m_(model) { check_training(model.config_, model.parallel_); }
 
   /// The mean loss of the tokens ids[1:] of [tokens, batch], each predicted from those before it; alike on all ranks.
   Tensor forward(const Tensor& ids) {
@@ -42,7 +36,7 @@ class Training {
     if (tokens < 2) throw kernbench::ValueError("train: a loss takes at least 2 tokens");
     ids_ = ids;
     m_.cached_ = 0;
-    m_.shares_tokens_ = m_.parallel_.sequence && m_.parallel_.size > 1 && tokens % m_.parallel_.size == 0;
+    m_.shares_tokens_ = m_.parallel_.shares(tokens);
     layers_.clear();
     Tensor x = m_.within("embedding", [&] { return m_.embedded(ids); });
     for (std::size_t i = 0; i < m_.layers_.size(); ++i)

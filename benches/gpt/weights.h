@@ -4,9 +4,11 @@
 #include <kernbench/nn/safetensors.h>
 
 #include <cstdint>
+#include <cstdlib>
 #include <fstream>
 #include <memory>
 #include <optional>
+#include <set>
 #include <string>
 #include <utility>
 #include <vector>
@@ -33,6 +35,17 @@ class Weights {
   bool from_file() const { return file_.has_value(); }
   /// Whether the files have it. Random weights have no names of their own.
   bool has(const std::string& name) const { return file_ && file_->contains(name_in_file(name)); }
+
+  /// The tensors of the files that were asked for.
+  const std::set<std::string>& used() const { return used_; }
+  /// Those that a model has no use for, but for what Hugging Face's code leaves out without a word, too.
+  std::vector<std::string> unused(const std::set<std::string>& used) const {
+    std::vector<std::string> result;
+    if (!file_) return result;
+    for (const std::string& name : file_->keys())
+      if (!used.contains(name) && !is_left_out(name)) result.push_back(name);
+    return result;
+  }
 
   /// A part of the weight `name`, which must be of `shape`, as a host tensor. What lies behind its end is zero: padding
   /// of a vocabulary that the ranks do not divide.
@@ -74,6 +87,20 @@ class Weights {
     const auto exists = [&](const char* name) { return std::ifstream(folder + "/" + name).good(); };
     return exists("model.safetensors.index.json") || exists("model.safetensors");
   }
+  /// Layers that the user has left away, a head that is the embedding, and tables that older versions have stored.
+  bool is_left_out(const std::string& name) const {
+    const std::int64_t layer = layer_of(name);
+    if (layer >= config_.layers && layer < config_.stored_layers) return true;
+    if (config_.tied && name == "lm_head.weight") return true;
+    if (config_.is_gpt2()) return name.ends_with(".attn.bias") || name.ends_with(".attn.masked_bias");
+    return name.ends_with("rotary_emb.inv_freq");
+  }
+  /// -1: of none.
+  static std::int64_t layer_of(const std::string& name) {
+    for (const std::string prefix : {"model.layers.", "transformer.h.", "h."})
+      if (name.starts_with(prefix)) return std::strtoll(name.c_str() + prefix.size(), nullptr, 10);
+    return -1;
+  }
   /// The name in the file: published GPT-2 files leave the prefix away.
   std::string name_in_file(const std::string& name) const {
     const std::string prefix = "transformer.";
@@ -81,16 +108,17 @@ class Weights {
     return name.substr(prefix.size());
   }
   void check_shape(const std::string& name, const Shape& shape) const {
-    const Shape found = file_->shape(name_in_file(name));
+    const std::string in_file = name_in_file(name);
+    used_.insert(in_file);
+    const Shape found = file_->shape(in_file);
     if (found == shape) return;
     const auto text = [](const Shape& sizes) {
       std::string result;
       for (const std::int64_t size : sizes) result += (result.empty() ? "" : ", ") + std::to_string(size);
       return "[" + result + "]";
     };
-    throw ConfigurationError(
-        config_.folder + ": tensor \"" + name + "\" is " + text(found) + ", but by config.json " + text(shape),
-        config_.folder);
+    throw ConfigurationError(config_.folder + ": tensor \"" + name + "\" is " + text(found) + ", but by config.json " +
+                             text(shape));
   }
   Tensor from_file(const std::string& name, const Shape& shape, const Part& part) const {
     check_shape(name, shape);
@@ -109,6 +137,7 @@ class Weights {
 
   const ModelConfig& config_;
   bool has_data_;
+  mutable std::set<std::string> used_;
   std::optional<kernbench::safetensors::SafeTensors> file_;
 };
 

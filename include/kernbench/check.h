@@ -32,6 +32,8 @@ bool check_product(const std::string& name, const torch::Tensor& actual, const t
 
 /// Records a figure of the program's own.
 void report_metric(const std::string& name, double value, const std::string& unit);
+/// Adds a line to the warnings of the result. The same text, of several ranks, is one.
+void report_warning(const std::string& text);
 
 /// False under --no-data: lets a program skip references that nobody will compare.
 bool data_enabled();

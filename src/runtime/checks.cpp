@@ -140,4 +140,8 @@ void report_metric(const std::string& name, double value, const std::string& uni
   runtime::current_context("report_metric").simulation.metrics[name] = {value, unit};
 }
 
+void report_warning(const std::string& text) {
+  runtime::current_context("report_warning").simulation.own_warnings.insert(text);
+}
+
 }  // namespace kernbench

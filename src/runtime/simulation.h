@@ -114,6 +114,8 @@ class Simulation {
   SetupResult setup;
   /// What the run has taken for granted where values decide and it has none; each once, among the result's warnings.
   std::set<std::string> assumptions;
+  /// What the program warns of itself, among the result's warnings, too.
+  std::set<std::string> own_warnings;
   Fingerprint values;
 
   /// The distributed layer's own: what the process groups of the simulation share.

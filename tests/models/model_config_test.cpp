@@ -20,6 +20,7 @@ std::string refusal(const std::string& text) {
   try {
     parse_config(text, "x/config.json");
   } catch (const kernbench::ConfigurationError& error) {
+    EXPECT_EQ(error.where(), "") << "the program prints it in front of the message, which names the file";
     return error.what();
   }
   return "it was accepted";
@@ -120,6 +121,36 @@ TEST(ModelConfigs, ThatCannotBeAreRefused) {
             "x/config.json: scores are divided by the root of a head's size: scale_attn_weights must be true and "
             "scale_attn_by_inverse_layer_idx false");
   EXPECT_THROW(read_config("/no/such/model"), kernbench::ConfigurationError);
+}
+
+TEST(ModelConfigs, OfNumbersOutOfTheirRangeAreRefused) {
+  EXPECT_EQ(refusal(with(R"("rope_theta": 0, )")), "x/config.json: rope_theta must be above 0, not 0");
+  EXPECT_EQ(refusal(with(R"("rope_parameters": {"rope_theta": -5.0}, )")),
+            "x/config.json, rope_parameters: rope_theta must be above 0, not -5.0");
+  for (const char* const factor : {"0", "-2", "0.5"}) {
+    for (const char* const type : {"linear", "llama3"}) {
+      EXPECT_EQ(
+          refusal(with(std::string(R"("rope_scaling": {"type": ")") + type + R"(", "factor": )" + factor + "}, ")),
+          std::string("x/config.json, rope_scaling: factor must be at least 1, not ") + factor);
+    }
+  }
+  const auto llama3 = [](const std::string& low, const std::string& high) {
+    return refusal(with(R"("rope_scaling": {"rope_type": "llama3", "factor": 8, "low_freq_factor": )" + low +
+                        R"(, "high_freq_factor": )" + high + R"(, "original_max_position_embeddings": 64}, )"));
+  };
+  EXPECT_EQ(llama3("1", "4"), "it was accepted");
+  EXPECT_EQ(llama3("0", "4"), "x/config.json, rope_scaling: low_freq_factor must be above 0, not 0");
+  for (const char* const low : {"4", "5"}) {
+    EXPECT_EQ(llama3(low, "4"), std::string("x/config.json, rope_scaling: high_freq_factor (4) must be above "
+                                            "low_freq_factor (") +
+                                    low + ")");
+  }
+  std::string text = with("");
+  text.replace(text.find("1e-5"), 4, "-1.0");
+  EXPECT_EQ(refusal(text), "x/config.json: rms_norm_eps must be at least 0, not -1.0");
+  EXPECT_EQ(refusal(R"({"model_type": "gpt2", "n_layer": 1, "n_embd": 8, "n_head": 2, "vocab_size": 9,
+                        "n_positions": 4, "layer_norm_epsilon": -1e-5})"),
+            "x/config.json: layer_norm_epsilon must be at least 0, not -1e-05");
 }
 
 TEST(ModelConfigs, WithoutWeightsBesideThemAreModelsWithRandomOnes) {

@@ -43,6 +43,7 @@ std::string routing_refusal(const std::string& text, std::int64_t experts = 4) {
   try {
     const AssumedRouting routing(text, experts);
   } catch (const kernbench::ConfigurationError& error) {
+    EXPECT_EQ(error.where(), "") << "the program prints it in front of the message, which names the file";
     return error.what();
   }
   return "it was accepted";

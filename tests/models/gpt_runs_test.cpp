@@ -1,0 +1,149 @@
+// What the bench gpt refuses before a rank starts, and what it warns of.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <filesystem>
+#include <fstream>
+#include <string>
+#include <vector>
+
+#include "kernbench/kernbench.h"
+#include "kernbench/nn/safetensors.h"
+#include "tests/integration/built_in_bench.h"
+#include "tests/support/source_tree.h"
+
+namespace kernbench::gpt_runs_test {
+namespace {
+
+using ::testing::AllOf;
+using ::testing::Contains;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+namespace fs = std::filesystem;
+
+RunResult run_gpt(int devices, const cli::ParameterTexts& parameters, bool data = false) {
+  SimulateOptions options;
+  options.topology = "tiny";
+  options.overrides = {"system.sips.count=" + std::to_string(devices)};
+  options.data = data;
+  return run_built_in("gpt", parameters, options);
+}
+
+std::string reference(const std::string& name) {
+  return source_tree::path("tests/models/references/" + name);
+}
+
+struct Refusal {
+  int devices;
+  cli::ParameterTexts parameters;
+  std::string message;
+  bool data = false;
+};
+
+// The program leaves with 2 for a ConfigurationError: nothing was simulated.
+TEST(GptRuns, ThatCannotBeAreConfigurationErrors) {
+  const std::vector<Refusal> all{
+      {1, {{"tp", "3"}}, "tp (3) times pp (1) is more than the 1 devices"},
+      {1, {{"pp", "2"}}, "pp: 1 devices are no multiple of 2 stages"},
+      {3, {}, "num_attention_heads (16) must be divisible by TP world size (3)"},
+      {3, {{"pp", "3"}}, "num_hidden_layers (2) must be divisible by pipeline stages (3)"},
+      {1, {{"sample_layers", "2"}}, "sample_layers (2) must be 0 or at least 3"},
+      {1, {{"sample_layers", "3"}}, "sample_layers: values need every layer", true},
+      {1, {{"batch", "4"}, {"micro_batches", "3"}}, "batch (4) must be divisible by micro_batches (3)"},
+      {1, {{"train", "1"}}, "run it with data"},
+      {1, {{"train", "1"}, {"tokens", "1"}}, "tokens: a loss takes at least 2 tokens", true},
+      {2, {{"train", "1"}, {"pp", "2"}}, "pp: a step of training has one stage", true},
+      {1, {{"train", "1"}, {"model", "tiny-moe"}}, "train: gradients of a mixture of experts", true},
+      {1, {{"train", "1"}, {"batch", "2"}, {"micro_batches", "2"}}, "micro_batches: a step of training", true},
+      {1, {{"tokens", "2048"}}, "tokens and new_tokens together (2052) are more than the model's 2048 positions"},
+      {1, {{"expert_parallel", "yes"}}, "expert_parallel: tiny is no mixture of experts"},
+      {1, {{"routing", "zipf:1"}}, "routing: tiny is no mixture of experts"},
+      {1, {{"capacity", "1"}}, "capacity: tiny is no mixture of experts"},
+      {1, {{"layers", "3"}}, "layers (3) is more than the 2 layers of tiny"},
+      {1, {{"model", ""}}, "model: it cannot be read"}};
+  for (const Refusal& each : all) {
+    const RunResult result = run_gpt(each.devices, each.parameters, each.data);
+    ASSERT_TRUE(result.error) << each.message;
+    EXPECT_EQ(result.error->type, "ConfigurationError") << each.message;
+    EXPECT_THAT(result.error->message, HasSubstr(each.message));
+    EXPECT_EQ(result.error->where, "");
+    EXPECT_EQ(result.simulated_time, Time::zero()) << each.message;
+  }
+}
+
+TEST(GptRuns, ThatShareNoTokensSaySo) {
+  const auto warnings = [](const std::string& tokens) {
+    return run_gpt(2, {{"tokens", tokens}, {"new_tokens", "0"}, {"sequence_parallel", "yes"}}).warnings;
+  };
+  const auto not_shared = HasSubstr(
+      "sequence_parallel=yes: the prompt's tokens (7) are not divisible by the devices of a "
+      "stage (2)");
+  EXPECT_THAT(warnings("7"), Contains(not_shared).Times(1));
+  EXPECT_THAT(warnings("8"), ::testing::Not(Contains(HasSubstr("sequence_parallel"))));
+}
+
+/// A copy of a reference model whose file has further tensors.
+class Checkpoint {
+ public:
+  Checkpoint(const std::string& model, const std::vector<std::string>& more)
+      : folder_(fs::temp_directory_path() / "kernbench_gpt_runs") {
+    fs::create_directories(folder_);
+    fs::copy_file(reference(model) + "/config.json", folder_ / "config.json", fs::copy_options::overwrite_existing);
+    simulate({.topology = "tiny"}, [&] {
+      auto tensors = safetensors::load_file(reference(model) + "/model.safetensors");
+      for (const std::string& name : more) tensors.insert(name, torch::ones({2}));
+      safetensors::save_file(tensors, folder_ / "model.safetensors");
+    });
+  }
+  ~Checkpoint() { fs::remove_all(folder_); }
+  Checkpoint(const Checkpoint&) = delete;
+  Checkpoint& operator=(const Checkpoint&) = delete;
+  std::vector<std::string> warnings(int devices, cli::ParameterTexts parameters = {}) const {
+    parameters.merge(cli::ParameterTexts{{"model", folder_}, {"tokens", "4"}, {"new_tokens", "0"}});
+    const RunResult result = run_gpt(devices, parameters);
+    EXPECT_FALSE(result.error) << result.error->message;
+    return result.warnings;
+  }
+
+ private:
+  fs::path folder_;
+};
+
+TEST(GptRuns, NameTensorsOfTheFilesThatTheModelDoesNotUse) {
+  const std::string attention = "model.layers.0.self_attn.";
+  const Checkpoint biases("llama", {attention + "q_proj.bias", attention + "k_proj.bias", attention + "v_proj.bias",
+                                    attention + "o_proj.bias", "model.layers.7.mlp.up_proj.weight"});
+  for (const cli::ParameterTexts& cut : {cli::ParameterTexts{}, {{"pp", "2"}}, {{"layers", "1"}}}) {
+    const auto warnings = biases.warnings(2, cut);
+    EXPECT_THAT(warnings, Contains(AllOf(HasSubstr("does not use 5 of the tensors in the files: model.layers."),
+                                         HasSubstr(", …; does config.json lack a key?")))
+                              .Times(1));
+  }
+}
+
+TEST(GptRuns, SayNothingOfTensorsThatNoModelUses) {
+  const auto unused = Contains(HasSubstr("does not use"));
+  const Checkpoint llama("llama_tied", {"lm_head.weight", "model.layers.0.self_attn.rotary_emb.inv_freq"});
+  EXPECT_THAT(llama.warnings(2), ::testing::Not(unused));
+  const Checkpoint gpt2("gpt2", {"h.0.attn.bias", "transformer.h.1.attn.masked_bias"});
+  EXPECT_THAT(gpt2.warnings(1), ::testing::Not(unused));
+  for (const char* const model : {"mixtral", "mixtral_fused"}) {
+    const RunResult result =
+        run_gpt(2, {{"model", reference(model)}, {"tokens", "4"}, {"new_tokens", "0"}, {"expert_parallel", "yes"}});
+    EXPECT_THAT(result.warnings, ::testing::Not(unused)) << model;
+  }
+}
+
+TEST(GptRuns, OfGpt2TakeHeadsOfAnOddSize) {
+  const std::string config = ::testing::TempDir() + "kernbench_odd_heads.json";
+  std::ofstream(config) << R"({"model_type": "gpt2", "n_layer": 1, "n_embd": 48, "n_head": 16, "vocab_size": 50,
+                               "n_positions": 16})";
+  const RunResult result =
+      run_gpt(2, {{"model", config}, {"tokens", "5"}, {"new_tokens", "2"}, {"dtype", "f32"}}, /*data=*/true);
+  ASSERT_FALSE(result.error) << result.error->message;
+  EXPECT_EQ(result.checks.size(), 3u);
+  for (const CheckResult& check : result.checks) EXPECT_EQ(check.status, CheckStatus::passed) << check.name;
+}
+
+}  // namespace
+}  // namespace kernbench::gpt_runs_test
