@@ -37,7 +37,7 @@ TEST(AlgorithmFilter, FamiliesAreNamesWithoutTheOperation) {
                             "bidirectional_grid", "multi_ring", "hierarchical", "ring", "bidirectional_ring", "direct",
                             "ring", "bidirectional_ring", "bidirectional_grid", "dissemination",
                             "bidirectional_dissemination", "tree", "direct", "ring", "bidirectional_ring", "direct",
-                            "pat", "ring", "bidirectional_ring", "direct", "bruck", "pat", "ring", "bidirectional_ring",
+                            "pat", "ring", "bidirectional_ring", "direct", "pat", "bruck", "ring", "bidirectional_ring",
                             "direct", "direct", "direct", "pairwise", "bruck", "intercube"));
 }
 
