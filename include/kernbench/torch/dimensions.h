@@ -174,9 +174,11 @@ inline Tensor trace(const TensorOperand& x) {
 /// The values that there are, in order; with `return_inverse` the place of each element's value among them (else
 /// empty), and with `return_counts` how often each is there. They are sorted whatever `sorted` says. Of device tensors
 /// it is an error, as of unique_consecutive: the size is known on the host only.
+// NOLINTBEGIN(readability-identifier-naming): libtorch's names
 std::tuple<Tensor, Tensor> _unique(const TensorOperand& x, bool sorted = true, bool return_inverse = false);
 std::tuple<Tensor, Tensor, Tensor> _unique2(const TensorOperand& x, bool sorted = true, bool return_inverse = false,
                                             bool return_counts = false);
+// NOLINTEND(readability-identifier-naming)
 /// The first one of equal elements that follow each other in row-major order, likewise.
 std::tuple<Tensor, Tensor, Tensor> unique_consecutive(const TensorOperand& x, bool return_inverse = false,
                                                       bool return_counts = false);

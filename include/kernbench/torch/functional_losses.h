@@ -49,6 +49,7 @@ class KLDivReduction : public LossReduction {
 
 namespace detail {
 
+// NOLINTBEGIN(bugprone-crtp-constructor-accessibility): options are aggregates, made by {}
 /// The option `reduction` of a loss, by default the mean. `Options` is the class that has it.
 template <class Options, class Kind = LossReduction>
 class WithReduction {
@@ -86,6 +87,7 @@ class WithIgnoredIndex {
  private:
   std::int64_t ignore_index_ = -100;
 };
+// NOLINTEND(bugprone-crtp-constructor-accessibility)
 
 inline std::optional<Tensor> if_defined(const Tensor& tensor) {
   return tensor.defined() ? std::optional(tensor) : std::nullopt;

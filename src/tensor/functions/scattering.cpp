@@ -193,10 +193,9 @@ Tensor scattered(const char* call, const Tensor& x, std::int64_t dimension, cons
 }
 
 /// What an in-place form may not be asked for is said before anything is computed.
-const Tensor& written(const char* call, const Tensor& x, const std::function<Tensor()>& result) {
+void overwrite(const char* call, const Tensor& x, const std::function<Tensor()>& result) {
   tensor::check_in_place(call, x, impl_of(x).sizes, x.scalar_type(), {});
   x.copy_(result());
-  return x;
 }
 
 }  // namespace
@@ -221,27 +220,28 @@ Tensor Tensor::scatter(std::int64_t dimension, const Tensor& index, const Scalar
 }
 const Tensor& Tensor::scatter_(std::int64_t dimension, const Tensor& index, const Tensor& source, Where where) const {
   const tensor::HostCall here("scatter_", where);
-  return written("scatter_", *this,
-                 [&] { return scattered("scatter_", *this, dimension, index, source, Combine::replace); });
+  overwrite("scatter_", *this,
+            [&] { return scattered("scatter_", *this, dimension, index, source, Combine::replace); });
+  return *this;
 }
 const Tensor& Tensor::scatter_(std::int64_t dimension, const Tensor& index, const Scalar& value, Where where) const {
   const tensor::HostCall here("scatter_", where);
-  return written("scatter_", *this,
-                 [&] { return scattered("scatter_", *this, dimension, index, value, Combine::replace); });
+  overwrite("scatter_", *this, [&] { return scattered("scatter_", *this, dimension, index, value, Combine::replace); });
+  return *this;
 }
 const Tensor& Tensor::scatter_(std::int64_t dimension, const Tensor& index, const Tensor& source,
                                std::string_view reduce, Where where) const {
   const tensor::HostCall here("scatter_", where);
-  return written("scatter_", *this, [&] {
-    return scattered("scatter_", *this, dimension, index, source, combination("scatter_", reduce));
-  });
+  overwrite("scatter_", *this,
+            [&] { return scattered("scatter_", *this, dimension, index, source, combination("scatter_", reduce)); });
+  return *this;
 }
 const Tensor& Tensor::scatter_(std::int64_t dimension, const Tensor& index, const Scalar& value,
                                std::string_view reduce, Where where) const {
   const tensor::HostCall here("scatter_", where);
-  return written("scatter_", *this, [&] {
-    return scattered("scatter_", *this, dimension, index, value, combination("scatter_", reduce));
-  });
+  overwrite("scatter_", *this,
+            [&] { return scattered("scatter_", *this, dimension, index, value, combination("scatter_", reduce)); });
+  return *this;
 }
 Tensor Tensor::scatter_add(std::int64_t dimension, const Tensor& index, const Tensor& source, Where where) const {
   const tensor::HostCall here("scatter_add", where);
@@ -250,8 +250,9 @@ Tensor Tensor::scatter_add(std::int64_t dimension, const Tensor& index, const Te
 const Tensor& Tensor::scatter_add_(std::int64_t dimension, const Tensor& index, const Tensor& source,
                                    Where where) const {
   const tensor::HostCall here("scatter_add_", where);
-  return written("scatter_add_", *this,
-                 [&] { return scattered("scatter_add_", *this, dimension, index, source, Combine::add); });
+  overwrite("scatter_add_", *this,
+            [&] { return scattered("scatter_add_", *this, dimension, index, source, Combine::add); });
+  return *this;
 }
 
 // ---- slices by index -------------------------------------------------------------------------------------------
@@ -306,7 +307,8 @@ const Tensor& Tensor::index_fill_(std::int64_t dimension, const Tensor& index, c
 }
 const Tensor& Tensor::index_fill_(std::int64_t dimension, const Tensor& index, const Tensor& value, Where where) const {
   const tensor::HostCall here("index_fill_", where);
-  return written("index_fill_", *this, [&] { return filled("index_fill_", *this, dimension, index, value); });
+  overwrite("index_fill_", *this, [&] { return filled("index_fill_", *this, dimension, index, value); });
+  return *this;
 }
 
 Tensor Tensor::index_copy(std::int64_t dimension, const Tensor& index, const Tensor& source, Where where) const {
@@ -377,7 +379,8 @@ Tensor Tensor::put(const Tensor& index, const Tensor& source, bool accumulate, W
 }
 const Tensor& Tensor::put_(const Tensor& index, const Tensor& source, bool accumulate, Where where) const {
   const tensor::HostCall here("put_", where);
-  return written("put_", *this, [&] { return put(index, source, accumulate); });
+  overwrite("put_", *this, [&] { return put(index, source, accumulate); });
+  return *this;
 }
 
 }  // namespace kernbench::torch
