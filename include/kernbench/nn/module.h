@@ -41,9 +41,8 @@ class Module : public std::enable_shared_from_this<Module> {
   const std::string& name() const;
 
   /// Names are not empty and have no dot, and none is given twice, also not to a parameter and a buffer or module:
-  /// ValueError. What is returned is the registered
-  /// handle itself; copies of it share the elements, so that a member `weight = register_parameter("weight", …)`
-  /// follows when the module moves.
+  /// ValueError. What is returned is the registered handle itself; copies of it share the elements, so that a member
+  /// `weight = register_parameter("weight", …)` follows when the module moves.
   Tensor& register_parameter(std::string name, Tensor tensor, bool requires_grad = true);
   Tensor& register_buffer(std::string name, Tensor tensor);
   template <class ModuleType>
