@@ -22,13 +22,9 @@ Tensor& unary_in_place(const char* call, UnaryOperation operation, Tensor& x, Wh
   return x;
 }
 
-void check_floats(const char* call, const Tensor& x) {
-  if (!x.is_floating_point()) tensor::fail_type(call, x.scalar_type(), "convert to a floating-point type first");
-}
-
 /// x in what the steps of a function are computed in.
 Tensor widened(const char* call, const Tensor& x) {
-  check_floats(call, x);
+  tensor::check_floats(call, x);
   return x.to(tensor::wide_type(x.scalar_type()));
 }
 
@@ -45,7 +41,7 @@ Scalar bound_of(const Tensor& x, const Scalar& value) {
 
 Tensor leaky_relu(const TensorOperand& x, const Scalar& negative_slope) {
   const tensor::HostCall here("leaky_relu", x.where);
-  check_floats("leaky_relu", x.tensor);
+  tensor::check_floats("leaky_relu", x.tensor);
   return tensor::where(x.tensor.gt(0), x.tensor, x.tensor.mul(negative_slope));
 }
 Tensor& leaky_relu_(Tensor& x, const Scalar& negative_slope, Where where) {

@@ -195,4 +195,14 @@ DeviceOperand apart(const Tensor& out, const DeviceOperand& operand) {
   return tensor != nullptr && overlaps_partly(impl_of(out), impl_of(*tensor)) ? tensor->clone() : operand;
 }
 
+void check_floats(const char* call, const torch::Tensor& x) {
+  if (!x.is_floating_point()) fail_type(call, x.scalar_type(), "convert to a floating-point type first");
+}
+
+void check_same_types(const char* call, const torch::Tensor& expected, const torch::Tensor& found) {
+  if (expected.scalar_type() == found.scalar_type()) return;
+  fail(call, fmt::format("expected scalar type {} but found {}; convert one with .to(…)",
+                         text_of(expected.scalar_type()), text_of(found.scalar_type())));
+}
+
 }  // namespace kernbench::tensor

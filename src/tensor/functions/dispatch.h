@@ -53,5 +53,9 @@ std::string describe(const torch::Tensor& tensor);
 [[noreturn]] void fail(const char* call, const std::string& what);
 /// A type that the function does not take, with what to do.
 [[noreturn]] void fail_type(const char* call, DType type, const char* fix);
+/// ValueError unless the tensor has a floating-point type.
+void check_floats(const char* call, const torch::Tensor& x);
+/// ValueError in PyTorch's words unless the tensors have one type.
+void check_same_types(const char* call, const torch::Tensor& expected, const torch::Tensor& found);
 
 }  // namespace kernbench::tensor

@@ -86,7 +86,7 @@ std::tuple<Tensor, Tensor> to_mx(const Tensor& x, std::string_view format, Where
   const char* const name = "to_mx";
   const tensor::HostCall here(name, where);
   const MxFormat& how = format_of(name, format);
-  if (!x.is_floating_point()) tensor::fail_type(name, x.scalar_type(), "convert to a floating-point type first");
+  tensor::check_floats(name, x);
   check_on_host(name, x);
   if (x.dim() == 0 || x.size(-1) % kBlock != 0) {
     tensor::fail(

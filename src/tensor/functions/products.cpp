@@ -17,17 +17,13 @@ namespace kernbench::torch {
 using tensor::Extents;
 using tensor::fail;
 using tensor::impl_of;
-using tensor::text_of;
 
 namespace {
 
 /// beta * x + alpha * product, in f32 at least and rounded once. Without beta x does not count, not even its NaN.
 Tensor scaled_sum(const char* call, const Tensor& x, const Tensor& product, const Scalar& beta, const Scalar& alpha) {
   const ScalarType type = product.scalar_type();
-  if (x.scalar_type() != type) {
-    fail(call, fmt::format("expected scalar type {} but found {}; convert one with .to(…)", text_of(type),
-                           text_of(x.scalar_type())));
-  }
+  tensor::check_same_types(call, product, x);
   const tensor::Extents& sizes = impl_of(product).sizes;
   if (tensor::broadcast_sizes(impl_of(x).sizes, sizes) != sizes)
     fail(call, fmt::format("{} does not broadcast to the product, {}", tensor::describe(x), tensor::describe(product)));
@@ -113,10 +109,7 @@ Tensor tensordot(const TensorOperand& a, const Tensor& b, IntArrayRef dims_a, In
 Tensor Tensor::cross(const Tensor& other, std::optional<std::int64_t> dimension, Where where) const {
   constexpr const char* kCall = "cross";
   const tensor::HostCall here(kCall, where);
-  if (scalar_type() != other.scalar_type()) {
-    fail(kCall, fmt::format("expected scalar type {} but found {}; convert one with .to(…)", text_of(scalar_type()),
-                            text_of(other.scalar_type())));
-  }
+  tensor::check_same_types(kCall, *this, other);
   if (sizes() != other.sizes()) {
     fail(kCall, fmt::format("inputs must have the same size, but they are {} and {}", tensor::describe(*this),
                             tensor::describe(other)));

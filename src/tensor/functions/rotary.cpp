@@ -38,7 +38,7 @@ struct RotaryCall {
 
 void check_tensors(const RotaryCall& call) {
   const Tensor &x = call.x, &frequencies = call.frequencies;
-  if (!x.is_floating_point()) tensor::fail_type(call.name, x.scalar_type(), "convert to a floating-point type first");
+  tensor::check_floats(call.name, x);
   if (x.dim() < 2)
     tensor::fail(call.name, fmt::format("x must be [..., tokens, size], but is {}", tensor::describe(x)));
   if (frequencies.dim() != 2 || frequencies.size(0) != 2 || frequencies.scalar_type() != kFloat) {

@@ -105,7 +105,7 @@ Tensor Tensor::cumprod(std::int64_t dimension, std::optional<ScalarType> type, W
 Tensor Tensor::logcumsumexp(std::int64_t dimension, Where where) const {
   const tensor::HostCall here("logcumsumexp", where);
   refuse_devices("logcumsumexp", *this);
-  if (!is_floating_point()) tensor::fail_type("logcumsumexp", scalar_type(), "convert to a floating-point type first");
+  tensor::check_floats("logcumsumexp", *this);
   return tensor::map_rows<double>(*this, dimension, scalar_type(), [](std::span<double> row) {
     double sum = -std::numeric_limits<double>::infinity();
     for (double& value : row) value = sum = log_of_sum(sum, value);
