@@ -290,6 +290,8 @@ void worker(int rank, int world_size, const Run& run) {
   const std::int64_t decode_launches = torch::ahbm::launches_given() - launches;
   // All have noted their choices, and the stages their memory.
   if (run.config.is_mixture() || run.stages > 1) torch::distributed::barrier();
+  if (run.checked && floating_point_enabled())
+    for (Tensor& each : scores) each = model.of_all_words(each);
   if (!parallel.is_last() || parallel.rank != 0) return;
   add_left_out(model.sampled_layers(), prefill, decode);
   report(run, world_size, prefill, decode, terms_of(run, model, decode_launches));

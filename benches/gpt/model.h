@@ -90,9 +90,9 @@ class LanguageModel {
       head_ = parallel.is_first() ? embedding_ : on_device(word_rows(words));
   }
 
-  /// The scores of the words, [tokens, batch, words] for ids [tokens, batch], or of the last token alone; alike on all
-  /// ranks of the last stage, and undefined on those of others. Of ids the first stage reads the words, others the
-  /// shape. The cache grows by the tokens.
+  /// The rank's scores, [tokens, batch, words of the rank] for ids [tokens, batch], or of the last token alone; undefined
+  /// on the ranks of all stages but the last. Of ids the first stage reads the words, others the shape. The cache grows
+  /// by the tokens.
   Tensor forward(const Tensor& ids, bool all_tokens = false) {
     const std::int64_t tokens = ids.size(0), prompts = batch_ / parallel_.micro_batches;
     shares_tokens_ = parallel_.shares(tokens);
@@ -108,10 +108,15 @@ class LanguageModel {
     if (all.empty()) return {};
     return all.size() == 1 ? all.front() : torch::cat(all, 1);
   }
+  /// The scores of all words of a forward, alike on all ranks of the last stage; undefined on those of others.
+  Tensor of_all_words(const Tensor& scores) const {
+    if (!scores.defined() || parallel_.size == 1) return scores;
+    return tp::gather_from_tensor_model_parallel_region(scores).narrow(-1, 0, config_.words);
+  }
   /// The words [1, batch] with the best scores of a forward, on the first and the last stage; on others a tensor of
   /// that shape.
   Tensor best_words(const Tensor& scores) const {
-    return pipeline_.words(scores.defined() ? scores.argmax(-1) : Tensor(), batch_);
+    return pipeline_.words(scores.defined() ? best_of(scores) : Tensor(), batch_);
   }
   std::int64_t cached() const { return cached_; }
   /// Of the rank's weights that each token is multiplied with, the output matrix among them.
@@ -158,9 +163,11 @@ class LanguageModel {
   Tensor scores(Residual residual, bool all_tokens) const {
     Tensor x = gathered(residual.normed(last_norm_));
     if (!all_tokens) x = x.narrow(0, x.size(0) - 1, 1);
-    Tensor scores = torch::linear(x, head_);
-    if (parallel_.size > 1) scores = tp::gather_from_tensor_model_parallel_region(scores);
-    return scores.narrow(-1, 0, config_.words);
+    const Tensor scores = torch::linear(x, head_);
+    return parallel_.size > 1 ? scores : scores.narrow(-1, 0, config_.words);
+  }
+  Tensor best_of(const Tensor& scores) const {
+    return parallel_.size > 1 ? tp::vocab_parallel_argmax(scores, config_.words) : scores.argmax(-1);
   }
 
   std::int64_t layers_of_a_stage() const { return config_.layers / parallel_.stages; }

@@ -2,6 +2,7 @@
 // kernbench/kernbench.h.
 #pragma once
 
+#include "kernbench/tp/argmax.h"
 #include "kernbench/tp/cross_entropy.h"
 #include "kernbench/tp/embedding.h"
 #include "kernbench/tp/gradients.h"

@@ -64,9 +64,9 @@ void DeviceOperations::variance(const torch::Tensor&, std::span<const std::int64
                                 const torch::Tensor& out) {
   no_kernel("var", out);
 }
-void DeviceOperations::arg_reduce(ReduceOperation operation, const torch::Tensor&, std::int64_t,
-                                  const torch::Tensor& out) {
-  no_kernel(name(operation), out);
+void DeviceOperations::arg_reduce(const ArgReduction& reduction, const torch::Tensor&, const torch::Tensor& out,
+                                  const torch::Tensor&) {
+  no_kernel(name(reduction.operation), out);
 }
 void DeviceOperations::top_k(const torch::Tensor&, std::int64_t, bool, const torch::Tensor& values,
                              const torch::Tensor&) {

@@ -102,6 +102,15 @@ struct Norm {
   }
 };
 
+/// argmax_nan or argmin_nan along a dimension. Where `known` is defined (of the shape of x) its elements stand for
+/// positions; else positions count from `first`.
+struct ArgReduction {
+  ReduceOperation operation;
+  std::int64_t dimension;
+  torch::Tensor known = {};
+  std::int64_t first = 0;
+};
+
 /// The kernels of a backend. A function that a backend does not have throws a ValueError that says so.
 class DeviceOperations {
  public:
@@ -128,10 +137,11 @@ class DeviceOperations {
   /// sum of (x - mean)^2 / (count - correction), over the dimensions, which `out` keeps with extent 1.
   virtual void variance(const torch::Tensor& x, std::span<const std::int64_t> dimensions, std::int64_t correction,
                         const torch::Tensor& out);
-  /// Index of the largest (smallest) element along a dimension, which `out` (an integer type) keeps with extent 1. The
-  /// first one of equals; a NaN counts as largest (smallest).
-  virtual void arg_reduce(ReduceOperation argmax_or_argmin, const torch::Tensor& x, std::int64_t dimension,
-                          const torch::Tensor& out);
+  /// Index of the largest (smallest) element along a dimension, which `out` (an integer type, or f32) keeps with extent
+  /// 1, and the element itself, if `values`, placed as `out`, is defined. The first one of equals; a NaN counts as
+  /// largest (smallest).
+  virtual void arg_reduce(const ArgReduction& reduction, const torch::Tensor& x, const torch::Tensor& out,
+                          const torch::Tensor& values);
   /// The elements that come first along a dimension, the largest (smallest) first, and where they were; of equals the
   /// first one. `values` has the type of x, `indices` an integer type; their extent there is how many are asked for.
   virtual void top_k(const torch::Tensor& x, std::int64_t dimension, bool largest, const torch::Tensor& values,

@@ -183,15 +183,30 @@ TEST(DeviceDimensions, IndicesOfExtremesAreThoseOfTheFirst) {
     }
     const bool largest = draw.chance(2);
     const auto out = random_output(draw, lines.kept, draw.of(std::vector{DType::i32, DType::i64}));
-    operations().arg_reduce(largest ? ReduceOperation::argmax_nan : ReduceOperation::argmin_nan, x.device, dimension,
-                            out);
-    const auto expected = reduce(lines, elements(x.host), [&](const std::vector<double>& line) {
+    const auto operation = largest ? ReduceOperation::argmax_nan : ReduceOperation::argmin_nan;
+    const std::int64_t first = draw.integer(0, 1000);
+    const bool knows = draw.chance(3);
+    const Pair known = random_pair(draw, sizes, whole_numbers(DType::i32, 0, 1000));
+    const auto values = draw.chance(2) ? torch::empty_like(out, torch::dtype(dtype)) : Tensor();
+    operations().arg_reduce({operation, dimension, knows ? known.device : Tensor(), first}, x.device, out, values);
+    const auto best_of = [&](const std::vector<double>& line) {
       std::size_t best = 0;
       for (std::size_t i = 1; i < line.size(); ++i) {
         if (std::isnan(line[best])) break;
         if (std::isnan(line[i]) || (largest ? line[i] > line[best] : line[i] < line[best])) best = i;
       }
-      return static_cast<double>(best);
+      return best;
+    };
+    std::vector<std::size_t> places;
+    const auto best = reduce(lines, elements(x.host), [&](const std::vector<double>& line) {
+      places.push_back(best_of(line));
+      return line[places.back()];
+    });
+    if (values.defined()) expect_equal(values, best, largest ? "largest" : "smallest");
+    std::size_t next = 0;
+    const auto expected = reduce(lines, elements(known.host), [&](const std::vector<double>& line) {
+      const std::size_t place = places[next++];
+      return knows ? line[place] : static_cast<double>(first) + static_cast<double>(place);
     });
     expect_equal(out, expected, largest ? "argmax" : "argmin");
   });

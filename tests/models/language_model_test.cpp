@@ -52,13 +52,14 @@ TEST_P(LanguageModels, HaveTheScoresAndTokensOfHuggingFacesCode) {
     parallel.experts = experts;
     gpt::LanguageModel model(config, weights, parallel, kBatch, kTokens + kNew);
     const Tensor prompt = expected.tensor("input_ids").t().contiguous().to("ahbm");
-    const Tensor all = model.forward(prompt, /*all_tokens=*/true);
+    const Tensor all = model.of_all_words(model.forward(prompt, /*all_tokens=*/true));
     EXPECT_LE(error_of(all.transpose(0, 1), expected.tensor("logits")), 1e-5);
     model.clear();
     Tensor scores = model.forward(prompt);
     for (std::int64_t i = 0; i < kNew; ++i) {
-      EXPECT_LE(error_of(scores[0], expected.tensor("generated_logits").select(1, i)), 1e-5) << "token " << i;
-      const Tensor next = scores.argmax(-1);
+      const Tensor of_all = model.of_all_words(scores);
+      EXPECT_LE(error_of(of_all[0], expected.tensor("generated_logits").select(1, i)), 1e-5) << "token " << i;
+      const Tensor next = model.best_words(scores);
       EXPECT_TRUE(next[0].cpu().equal(expected.tensor("generated_ids").select(1, i))) << "token " << i;
       if (i + 1 < kNew) scores = model.forward(next);
     }
@@ -120,7 +121,8 @@ std::vector<Tensor> decoded(const std::string& name, const Cut& cut) {
       const Tensor scores = model.forward(ids);
       EXPECT_EQ(scores.defined(), parallel.is_last());
       ids = model.best_words(scores);
-      if (parallel.is_last() && parallel.rank == 0) all.push_back(scores.cpu());
+      const Tensor of_all = model.of_all_words(scores);
+      if (parallel.is_last() && parallel.rank == 0) all.push_back(of_all.cpu());
       if (!parallel.is_last() && !parallel.is_first()) continue;
       EXPECT_TRUE(ids[0].cpu().equal(reference.tensor("generated_ids").select(1, i))) << "rank " << rank << ", " << i;
     }
@@ -189,10 +191,11 @@ TEST(LanguageModel, ReducesTwiceInEachLayerAndOnceForTheEmbedding) {
     const RunResult result = run_sound_model(4, 4, [&](int rank) {
       const gpt::Weights weights(config);
       gpt::LanguageModel model(config, weights, {rank, 4, sequence, "ahbm", torch::kHalf}, 1, 16);
-      model.forward(torch::zeros({16, 1}, torch::dtype(torch::kLong).device("ahbm")));
+      model.best_words(model.forward(torch::zeros({16, 1}, torch::dtype(torch::kLong).device("ahbm"))));
       torch::ahbm::synchronize();
     });
-    // The scores are gathered once; with shared tokens so is the input of each column, and of the last product.
+    // The ranks' best words are gathered once; with shared tokens so is the input of each column, and of the last
+    // product.
     EXPECT_EQ(launches_with(result, "allreduce"), sequence ? 0 : 4 * (2 * config.layers + 1));
     EXPECT_EQ(launches_with(result, "reduce_scatter"), sequence ? 4 * (2 * config.layers + 1) : 0);
     EXPECT_EQ(launches_with(result, "all_gather"), sequence ? 4 * (2 * config.layers + 2) : 4);

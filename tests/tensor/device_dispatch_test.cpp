@@ -58,8 +58,9 @@ class WrittenDown final : public DeviceOperations {
                 const Tensor& out) override {
     note("variance {} over {} less {} to {}", text(x), text_of(dimensions), correction, text(out));
   }
-  void arg_reduce(ReduceOperation operation, const Tensor& x, std::int64_t dimension, const Tensor& out) override {
-    note("{} {} along {} to {}", name(operation), text(x), dimension, text(out));
+  void arg_reduce(const ArgReduction& reduction, const Tensor& x, const Tensor& out, const Tensor& values) override {
+    note("{} {} along {} to {}{}", name(reduction.operation), text(x), reduction.dimension, text(out),
+         values.defined() ? " and " + text(values) : "");
   }
   void cumulative_sum(const Tensor& x, std::int64_t dimension, const Tensor& out) override {
     note("cumsum {} along {} to {}", text(x), dimension, text(out));
@@ -200,6 +201,9 @@ TEST_F(DeviceDispatch, ReductionsKeepTheirDimensionsForTheKernel) {
                           "sum bool[2, 3, 4]/[12, 4, 1] over [1] in i64 to i64[2, 1, 4]/[4, 4, 1]"));
   EXPECT_THAT(calls_of([&] { x.argmax(1); }),
               ElementsAre("argmax f32[2, 3, 4]/[12, 4, 1] along 1 to i64[2, 1, 4]/[4, 4, 1]"));
+  EXPECT_THAT(calls_of([&] { x.min(1); }),
+              ElementsAre("argmin f32[2, 3, 4]/[12, 4, 1] along 1 to i64[2, 1, 4]/[4, 4, 1] and "
+                          "f32[2, 1, 4]/[4, 4, 1]"));
   EXPECT_THAT(
       calls_of([&] { x.topk(2, 1, false); }),
       ElementsAre(

@@ -109,7 +109,7 @@ void ChannelPool::append_holders(const ChannelUse& use, std::vector<sim::WaitEdg
   const std::size_t before = edges.size();
   for_each_overlapping(in_tables_, share, [&](const TableShare&, const auto& those) {
     for (const auto& [number, channels] : those) {
-      for (const ChannelUse* use : channels->uses_) use->append_ends(reason, edges);
+      for (const ChannelUse* holder : channels->uses_) holder->append_ends(reason, edges);
     }
   });
   if (edges.size() == before) edges.push_back({nullptr, reason});

@@ -304,45 +304,42 @@ void SimulatedOperations::variance(const Tensor& x, std::span<const std::int64_t
   reduce("var", x, {mean}, std::move(options), out);
 }
 
-void SimulatedOperations::arg_reduce(tensor::ReduceOperation argmax_or_argmin, const Tensor& x, std::int64_t dimension,
-                                     const Tensor& out) {
-  const bool largest = argmax_or_argmin == tensor::ReduceOperation::argmax_nan;
-  const std::string name = largest ? "argmax" : "argmin";
+void SimulatedOperations::arg_reduce(const tensor::ArgReduction& reduction, const Tensor& x, const Tensor& out,
+                                     const Tensor& values) {
+  const bool largest = reduction.operation == tensor::ReduceOperation::argmax_nan;
   std::vector<bool> reduced(static_cast<std::size_t>(x.dim()), false);
-  reduced[static_cast<std::size_t>(dimension)] = true;
-  library::ArgReduceOptions options{.largest = largest, .dimension = static_cast<std::size_t>(dimension)};
-  const auto chunks = chunks_of(x, reduced, out);
-  if (!chunks) {
-    launch({.name = name,
-            .written = {out},
-            .read = {x},
-            .pes = {},
-            .body = [source = kernel_view(x, false), target = kernel_view(out, true), options] {
-              library::arg_reduce(source, std::nullopt, target, std::nullopt, options);
+  reduced[static_cast<std::size_t>(reduction.dimension)] = true;
+  library::ArgReduceOptions options{
+      .largest = largest, .dimension = static_cast<std::size_t>(reduction.dimension), .first = reduction.first};
+  /// One launch; `known` may be undefined, and so may `best`.
+  const auto reduce = [&](const Tensor& from, const Tensor& known, const Tensor& indices, const Tensor& best,
+                          std::vector<PeCoordinate> pes = {}) {
+    const auto view = [](const Tensor& tensor, bool written) {
+      return tensor.defined() ? std::optional(kernel_view(tensor, written)) : std::nullopt;
+    };
+    std::vector<Tensor> written{indices}, read{from};
+    if (best.defined()) written.push_back(best);
+    if (known.defined()) read.push_back(known);
+    launch({.name = largest ? "argmax" : "argmin",
+            .written = std::move(written),
+            .read = std::move(read),
+            .pes = std::move(pes),
+            .body = [source = kernel_view(from, false), positions = view(known, false),
+                     target = kernel_view(indices, true), elements = view(best, true), options] {
+              library::arg_reduce(source, positions, target, elements, options);
             }});
-    return;
-  }
-  const Tensor values = partial_results(out, *chunks, x.scalar_type());
-  const Tensor indices = partial_results(out, *chunks, DType::i32);
-  library::ArgReduceOptions part = options;
-  part.chunk = chunks->length;
-  launch(
-      {.name = name,
-       .written = {indices, values},
-       .read = {x},
-       .pes = {},
-       .body = [source = kernel_view(x, false), target = kernel_view(indices, true), best = kernel_view(values, true),
-                part] { library::arg_reduce(source, std::nullopt, target, best, part); }});
+  };
+  const auto chunks = chunks_of(x, reduced, out);
+  if (!chunks) return reduce(x, reduction.known, out, values);
+  const Tensor part_values = partial_results(out, *chunks, x.scalar_type());
+  const Tensor part_indices = partial_results(out, *chunks, DType::i32);
+  options.chunk = chunks->length;
+  reduce(x, reduction.known, part_indices, part_values);
+  options.chunk = 0;
   const bool spread = !is_replicated(out) && out.numel() >= kWorthSpreading;
   options.share = spread ? library::Share::spread : library::Share::held;
   const std::vector<Tensor> both{x, out};
-  launch({.name = name,
-          .written = {out},
-          .read = {values, indices},
-          .pes = spread ? holders(both) : std::vector<PeCoordinate>{},
-          .body = [source = kernel_view(values, false), known = kernel_view(indices, false),
-                   target = kernel_view(out, true),
-                   options] { library::arg_reduce(source, known, target, std::nullopt, options); }});
+  reduce(part_values, part_indices, out, values, spread ? holders(both) : std::vector<PeCoordinate>{});
 }
 
 void SimulatedOperations::top_k(const Tensor& x, std::int64_t dimension, bool largest, const Tensor& values,

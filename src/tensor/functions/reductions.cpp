@@ -168,8 +168,10 @@ Tensor index_of_extreme(const char* call, const Tensor& x, std::int64_t dimensio
   Reduction reduction(call, x, {dimension}, keepdim, kLong);
   if (reduction.out.numel() == 0) return reduction.result();
   if (reduction.place.on_device()) {
-    tensor::device_kernels(call).arg_reduce(largest ? ReduceOperation::argmax_nan : ReduceOperation::argmin_nan, x,
-                                            reduction.dimensions()[0], reduction.out);
+    tensor::device_kernels(call).arg_reduce(
+        {.operation = largest ? ReduceOperation::argmax_nan : ReduceOperation::argmin_nan,
+         .dimension = reduction.dimensions()[0]},
+        x, reduction.out, {});
     return reduction.result();
   }
   if (x.is_floating_point()) {
@@ -182,6 +184,20 @@ Tensor index_of_extreme(const char* call, const Tensor& x, std::int64_t dimensio
     tensor::reduce_rows(x, reduction.chosen, in_integers, false, reduction.out);
   }
   return reduction.out;
+}
+
+/// The extremes along a dimension, and where they are.
+std::tuple<Tensor, Tensor> extremes(const char* call, const Tensor& x, std::int64_t dimension, bool keepdim,
+                                    bool largest) {
+  if (x.is_cpu() || x.dim() == 0 || x.numel() == 0)
+    return {extreme(call, x, dimension, keepdim, largest), index_of_extreme(call, x, dimension, keepdim, largest)};
+  const Reduction values(call, x, {dimension}, keepdim, x.scalar_type());
+  const Reduction indices(call, x, {dimension}, keepdim, kLong);
+  tensor::device_kernels(call).arg_reduce(
+      {.operation = largest ? ReduceOperation::argmax_nan : ReduceOperation::argmin_nan,
+       .dimension = indices.dimensions()[0]},
+      x, indices.out, values.out);
+  return {values.result(), indices.result()};
 }
 
 Tensor arg_extreme(const char* call, const Tensor& x, std::optional<std::int64_t> dimension, bool keepdim,
@@ -317,11 +333,11 @@ Tensor Tensor::min(Where where) const {
 }
 std::tuple<Tensor, Tensor> Tensor::max(std::int64_t dimension, bool keepdim, Where where) const {
   const tensor::HostCall here("max", where);
-  return {extreme("max", *this, dimension, keepdim, true), index_of_extreme("max", *this, dimension, keepdim, true)};
+  return extremes("max", *this, dimension, keepdim, true);
 }
 std::tuple<Tensor, Tensor> Tensor::min(std::int64_t dimension, bool keepdim, Where where) const {
   const tensor::HostCall here("min", where);
-  return {extreme("min", *this, dimension, keepdim, false), index_of_extreme("min", *this, dimension, keepdim, false)};
+  return extremes("min", *this, dimension, keepdim, false);
 }
 Tensor Tensor::amax(IntArrayRef dimensions, bool keepdim, Where where) const {
   const tensor::HostCall here("amax", where);

@@ -42,6 +42,8 @@ void reduce(const View& x, const std::vector<View>& more, const View& out, const
 struct ArgReduceOptions {
   bool largest = true;
   std::size_t dimension = 0;
+  /// Of the element at position 0, where positions count.
+  std::int64_t first = 0;
   /// As in ReduceOptions, along `dimension`.
   std::int64_t chunk = 0;
   Share share = Share::held;
