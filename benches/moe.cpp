@@ -91,8 +91,8 @@ void worker(int rank, int world_size, const Run& run, gpt::NotedChoices* noted) 
 
 std::int64_t divisible(const char* name, std::int64_t value, int n) {
   if (value % n != 0) {
-    throw ValueError(std::string(name) + " (" + std::to_string(value) +
-                     ") must be divisible by the number of devices (" + std::to_string(n) + ")");
+    throw ConfigurationError(std::string(name) + " (" + std::to_string(value) +
+                             ") must be divisible by the number of devices (" + std::to_string(n) + ")");
   }
   return value;
 }

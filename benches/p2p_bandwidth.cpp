@@ -54,13 +54,14 @@ KERNBENCH_BENCH(p2p_bandwidth, "bandwidth of send and recv from one SIP to anoth
                 {"from", 0, "rank that sends"}, {"to", 1, "rank that receives"}) {
   constexpr std::int64_t kItem = item_size(DType::i32), kLargest = std::int64_t{1} << 34;
   const int ranks = torch::accelerator::device_count();
-  if (ranks < 2) throw ValueError("p2p_bandwidth needs two SIPs: --topology ahbm-2sip, or --set system.sips.count=2");
+  if (ranks < 2)
+    throw ConfigurationError("p2p_bandwidth needs two SIPs: --topology ahbm-2sip, or --set system.sips.count=2");
   Settings settings;
   settings.smallest = parameter<std::int64_t>("smallest", kItem, kLargest);
   settings.largest = parameter<std::int64_t>("largest", settings.smallest, kLargest);
   settings.factor = parameter<std::int64_t>("factor", 2, kLargest);
   settings.from = static_cast<int>(parameter<std::int64_t>("from", 0, ranks - 1));
   settings.to = static_cast<int>(parameter<std::int64_t>("to", 0, ranks - 1));
-  if (settings.from == settings.to) throw ValueError("p2p_bandwidth: from and to must be two SIPs");
+  if (settings.from == settings.to) throw ConfigurationError("p2p_bandwidth: from and to must be two SIPs");
   torch::multiprocessing::spawn(worker, std::tuple{ranks, settings}, {.nprocs = ranks});
 }

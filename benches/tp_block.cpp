@@ -115,10 +115,10 @@ KERNBENCH_BENCH(tp_block, "a transformer's layer, tensor parallel over all devic
                     parameter_choice("overlap", {"yes", "no"}) == "yes"};
   const int n = torch::accelerator::device_count();
   if (block.hidden % block.heads != 0)
-    throw ValueError("hidden (" + std::to_string(block.hidden) + ") must be divisible by heads (" +
-                     std::to_string(block.heads) + ")");
+    throw ConfigurationError("hidden (" + std::to_string(block.hidden) + ") must be divisible by heads (" +
+                             std::to_string(block.heads) + ")");
   if (block.heads % n != 0)
-    throw ValueError("heads (" + std::to_string(block.heads) + ") must be divisible by the number of devices (" +
-                     std::to_string(n) + ")");
+    throw ConfigurationError("heads (" + std::to_string(block.heads) +
+                             ") must be divisible by the number of devices (" + std::to_string(n) + ")");
   torch::multiprocessing::spawn(worker, std::tuple{n, block}, {.nprocs = n});
 }

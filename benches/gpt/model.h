@@ -90,9 +90,9 @@ class LanguageModel {
       head_ = parallel.is_first() ? embedding_ : on_device(word_rows(words));
   }
 
-  /// The rank's scores, [tokens, batch, words of the rank] for ids [tokens, batch], or of the last token alone; undefined
-  /// on the ranks of all stages but the last. Of ids the first stage reads the words, others the shape. The cache grows
-  /// by the tokens.
+  /// The rank's scores, [tokens, batch, words of the rank] for ids [tokens, batch], or of the last token alone;
+  /// undefined on the ranks of all stages but the last. Of ids the first stage reads the words, others the shape. The
+  /// cache grows by the tokens.
   Tensor forward(const Tensor& ids, bool all_tokens = false) {
     const std::int64_t tokens = ids.size(0), prompts = batch_ / parallel_.micro_batches;
     shares_tokens_ = parallel_.shares(tokens);

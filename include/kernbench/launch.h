@@ -124,6 +124,9 @@ void launch(const LaunchOptions& options, const LaunchName& name, void (*kernel)
             Arguments&&... arguments) {
   detail::launch(options, name, kernel, kernel, std::forward<Arguments>(arguments)...);
 }
+/// Options come first: an error at the call, not in here.
+template <class... Arguments>
+void launch(const LaunchName& name, const LaunchOptions& options, Arguments&&... arguments) = delete;
 /// The same for a function object that is not mutable (a lambda).
 template <class Function, class... Arguments>
   requires std::is_class_v<Function>

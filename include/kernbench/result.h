@@ -106,12 +106,15 @@ struct LaunchResult {
   std::string where = {};
   Time start, end;
   std::int64_t programs = 0;
-  std::int64_t pes = 0;            // that ran them
-  std::int64_t available_pes = 0;  // of the rank that launched: its PE, or all of the SIP
-  std::string range;               // in which it was launched (profiler.h): "step/forward"; empty: in none
-  bool in_region = true;           // it started in the region of interest; true where there is none
-  std::optional<PlanResult> plan;  // of library kernels that are planned
-  /// Categories ("dispatch", "gemm", "vector", "dma", "control", "completion") that tile end - start exactly.
+  std::int64_t pes = 0;             // that ran them
+  Time program_span, program_mean;  // from the first program's start to the last one's end; mean of the PEs in programs
+  std::string last_pe = {};         // where that last one ran
+  std::int64_t available_pes = 0;   // of the rank that launched: its PE, or all of the SIP
+  std::string range;                // in which it was launched (profiler.h): "step/forward"; empty: in none
+  bool in_region = true;            // it started in the region of interest; true where there is none
+  std::optional<PlanResult> plan;   // of library kernels that are planned
+  /// Categories ("dispatch", "gemm", "vector", "dma", "messages", "control", "completion") that tile end - start
+  /// exactly.
   std::vector<std::pair<std::string, Time>> breakdown;
   double flops = 0;        // multiplications and additions of the GEMM engines
   Bytes hbm_bytes;         // moved
@@ -120,7 +123,7 @@ struct LaunchResult {
   Bytes tensor_bytes;      // of its tensor arguments, each counted once; 0 for collectives
   /// The least that the launch could have taken: its way out and back, and the busiest of its resources.
   Time bound;
-  std::string bound_by;               // "gemm", "vector", "hbm" or "tcm"
+  std::string bound_by;               // "gemm", "vector", "hbm", "tcm"; "launch"
   std::vector<EngineResult> engines;  // that had work: gemm, vector, hbm, tcm
   Roofline roofline;
   /// The chain that determined the end; the times add up to end - start. The longest first.
@@ -164,11 +167,27 @@ struct LaunchTotal {
   LaunchResult longest_launch;              // one that took longest; of several the one that started first
 };
 
+/// Copies of one direction, device and line, added up.
+struct CopyTotal {
+  std::string direction = {};  // "to" and "from" the device, or "between" it, which sends, and others
+  std::int32_t device = 0;
+  std::string where = {};  // line of the program
+  bool in_region = true;   // they started in the region of interest; true where there is none
+  std::int64_t count = 0;
+  Bytes bytes;         // of device memory, replicas among them
+  Time time, longest;  // from their start, behind what they wait for, to their end
+};
+
 struct CheckResult {
   std::string name;
   CheckStatus status = CheckStatus::skipped;
   double max_abs_error = 0;
   double max_rel_error = 0;
+  std::string where = {};                     // line of the program: "bench.cpp:12"
+  std::int64_t elements = 0, mismatched = 0;  // compared, and of these those outside of the tolerance
+  /// Of those the one with the largest error: its index, "[3, 7]", and its value. Empty without any.
+  std::string worst_index = {};
+  double worst_actual = 0, worst_expected = 0;
 };
 
 struct Metric {
@@ -287,6 +306,7 @@ struct Origin {
 
 struct RunResult {
   std::string version, bench, topology;
+  std::map<std::string, std::string> overrides;  // of the topology: "system.sips.count" is "16"
   std::map<std::string, std::string> parameters;
   std::uint64_t seed = 0;
   /// How it was simulated (SimulateOptions), as texts by name: "data", "exact_events", "out_of_bounds_reads",
@@ -310,6 +330,8 @@ struct RunResult {
   /// Waits of host programs for a place in a device's queue of launches, by line and stream, the longest first. Their
   /// reason is "queue full", their cause the stream.
   std::vector<WaitResult> host_waits;
+  /// Copies between the host and devices and from device to device, those that took longest first.
+  std::vector<CopyTotal> copies;
   /// What makes the run slower than it need be, and what in the machine's description is allowed but likely a mistake:
   /// "host.link.credits: …".
   std::vector<std::string> warnings;

@@ -366,7 +366,7 @@ struct CclTexts {
     request.reductions = ccl_reductions_of(single("-o", reduction, "sum"));
     request.types = ccl_types_of(single("-d", type, "float"));
     const auto ranks = ccl_number_of("-g", single("-g", devices, "0"), 0);
-    request.ranks = static_cast<int>(ranks * ccl_number_of("-t", single("-t", threads, "1"), 1));
+    request.ranks = static_cast<int>(ranks * nccl_threads_of(single("-t", threads, "1")));
     request.all_roots = single("-r", root, "0") == "all";
     if (!request.all_roots) request.root = static_cast<int>(ccl_number_of("-r", single("-r", root, "0"), 0));
     request.algorithms = algorithms;

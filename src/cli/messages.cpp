@@ -46,9 +46,8 @@ std::string error_message(const report::ErrorResult& error, bool colour) {
 }
 
 std::string failed_check_message(const report::CheckResult& check, bool colour) {
-  return Palette(colour).paint(Style::bad, "kernbench: check failed: ") + report::one_line(check.name) +
-         ": max abs error " + report::deviation_text(check.max_abs_error) + ", max rel error " +
-         report::deviation_text(check.max_rel_error) + "\n";
+  return Palette(colour).paint(Style::bad, "kernbench: check failed: ") + report::one_line(check.name) + ": " +
+         report::mismatch_text(check) + (check.where.empty() ? "" : "\n  at " + report::one_line(check.where)) + "\n";
 }
 
 }  // namespace kernbench::cli

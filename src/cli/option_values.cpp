@@ -145,6 +145,15 @@ std::int64_t ccl_number_of(const std::string& option, const std::string& text, s
   return value;
 }
 
+std::int64_t nccl_threads_of(const std::string& text) {
+  if (!text.empty() && text.find_first_not_of("+-0123456789") != std::string::npos) {
+    throw ConfigurationError(fmt::format(
+        "-t: {} is no whole number: -t gives nccl-tests' threads here; a topology is given with --topology {}",
+        in_quotes(text), text));
+  }
+  return ccl_number_of("-t", text, 1);
+}
+
 ccl::Average ccl_average_of(const std::string& text) {
   constexpr std::array<std::string_view, 4> kNumbers{"0", "1", "2", "3"};
   return static_cast<ccl::Average>(choice("-a", text, kNumbers));

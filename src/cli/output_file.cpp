@@ -95,6 +95,12 @@ void OutputFile::write(std::string_view text) const {
   if (error != 0) reject(option_, path_, std::strerror(error));
 }
 
+void OutputFile::empty() const {
+  struct stat before{};
+  if (::stat(path_.c_str(), &before) != 0 || !S_ISREG(before.st_mode) || before.st_size == 0) return;
+  if (::truncate(path_.c_str(), 0) != 0) reject(option_, path_, std::strerror(errno));
+}
+
 bool OutputFile::same_file_as(const OutputFile& other) const {
   struct stat mine{};
   struct stat theirs{};

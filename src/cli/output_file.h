@@ -8,7 +8,7 @@
 
 namespace kernbench::cli {
 
-/// A file to be written. Nothing is created or changed before write().
+/// A file to be written. Nothing is created or changed before empty() or write().
 class OutputFile {
  public:
   /// Throws ConfigurationError that names the option, the path and the reason when the file could not be written.
@@ -17,6 +17,8 @@ class OutputFile {
   /// Makes `text` the file's contents. A regular file takes the place of the one before when it is whole, so that a
   /// process that dies, or a full disk, leaves that one. Throws ConfigurationError as above.
   void write(std::string_view text) const;
+  /// Leaves nothing of what a regular file holds: not the result of another run, should this one end without its own.
+  void empty() const;
   const std::string& option() const { return option_; }
   const std::string& path() const { return path_; }
   /// Whether both are the same regular file, by whatever path.

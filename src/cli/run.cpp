@@ -35,6 +35,13 @@ class Outputs {
   explicit Outputs(const RunCommand& command) {
     std::optional<OutputFile> op_log, trace;
     if (!command.json.empty() && command.json != "-") json_.emplace("--json", command.json);
+    for (const auto& [option, path] :
+         {std::pair{"--op-log", &command.options.operation_log}, std::pair{"--trace", &command.options.trace},
+          std::pair{"--wait-graph", &command.wait_graph}}) {
+      if (*path != "-") continue;
+      throw ConfigurationError(
+          fmt::format("{}: expected a file, but found \"-\": only --json writes to standard output", option));
+    }
     if (!command.options.operation_log.empty()) op_log.emplace("--op-log", command.options.operation_log);
     if (!command.options.trace.empty()) trace.emplace("--trace", command.options.trace);
     if (!command.wait_graph.empty()) wait_graph_.emplace("--wait-graph", command.wait_graph);
@@ -42,6 +49,8 @@ class Outputs {
     for (std::size_t a = 0; a < all.size(); ++a) {
       for (std::size_t b = a + 1; b < all.size(); ++b) require_apart(*all[a], *all[b]);
     }
+    for (const auto* const file : {&json_, &wait_graph_})
+      if (*file) (*file)->empty();
   }
 
   void write(const report::RunResult& result) const {

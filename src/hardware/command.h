@@ -43,9 +43,11 @@ struct Timeline {
 
 /// The arrival of the last segment that a receive had to wait for.
 struct MessageArrival {
-  Time sent;           // the segment began to leave the sender
-  Time at;             // the receiving queue knew of it
-  ServerTime slowest;  // of its way: until the last server let it go on where it waited much
+  Time sent;  // the segment began to leave the sender
+  Time at;    // the receiving queue knew of it
+  // Of its way, to the landing of its last chunk:
+  ServerTime latency;  // of all servers; the one that has most of it
+  ServerTime slowest;  // beyond: the last one at which it waited much
   ServerTime starved;  // of this: the buffer that was too small
 };
 

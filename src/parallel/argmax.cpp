@@ -29,9 +29,10 @@ void check(const Tensor& logits, std::int64_t vocabulary, const GroupOf& of) {
     throw ValueError(fmt::format("{}: the logits must be floating-point numbers of at least one word", kArgmax));
   const std::int64_t words = of.size * logits.size(-1);
   if (words > kMostWords) {
-    throw ValueError(fmt::format("{}: {} words over {} ranks are more than {}, beyond which f32 does not tell indices "
-                                 "apart; gather the logits",
-                                 kArgmax, words, of.size, kMostWords));
+    throw ValueError(
+        fmt::format("{}: {} words over {} ranks are more than {}, beyond which f32 does not tell indices "
+                    "apart; gather the logits",
+                    kArgmax, words, of.size, kMostWords));
   }
   if (vocabulary >= 0 && vocabulary <= words) return;
   throw ValueError(fmt::format("{}: vocabulary ({}) must be 0 or at most the {} words that the ranks have", kArgmax,

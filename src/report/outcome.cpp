@@ -8,6 +8,7 @@
 
 #include "base/error_text.h"
 #include "base/number_set.h"
+#include "report/text/format.h"
 #include "report/text/utf8.h"
 
 namespace kernbench::report {
@@ -36,6 +37,19 @@ std::string headline(const ErrorResult& error) {
   const std::size_t others = error.rank_errors.empty() ? 0 : error.rank_errors.size() - 1;
   return kind_of(error) + (line.empty() ? "" : ": " + line) +
          (others == 0 ? "" : fmt::format(" (and {} more cause{})", others, others == 1 ? "" : "s"));
+}
+
+std::string mismatch_text(const CheckResult& check) {
+  const std::string errors = fmt::format("max abs error {}, max rel error {}", deviation_text(check.max_abs_error),
+                                         deviation_text(check.max_rel_error));
+  if (check.mismatched == 0) return errors;  // written by an earlier version
+  const auto of_all =
+      static_cast<double>(check.mismatched) / static_cast<double>(std::max<std::int64_t>(check.elements, 1));
+  return fmt::format("{} of {} element{} ({}) outside of the tolerance; the worst, {}, is {}, expected {} ({})",
+                     count_text(static_cast<std::uint64_t>(check.mismatched)),
+                     count_text(static_cast<std::uint64_t>(check.elements)), check.elements == 1 ? "" : "s",
+                     percent_text(of_all), one_line(check.worst_index), value_text(check.worst_actual),
+                     value_text(check.worst_expected), errors);
 }
 
 bool is_internal(std::string_view type) {

@@ -29,6 +29,10 @@ std::string kind_of(const ErrorResult& error);
 /// The error in one line: that, and the first line of the message.
 std::string headline(const ErrorResult& error);
 
+/// Of a check that failed: "3 of 4,096 elements (0.1 %) outside of the tolerance; the worst, [3, 7], is 9, expected
+/// 7 (max abs error 2, max rel error 0.286)".
+std::string mismatch_text(const CheckResult& check);
+
 /// `error` when the result holds one, else `check_failed` when a check failed, else `ok`.
 RunStatus status_of(const RunResult& result);
 

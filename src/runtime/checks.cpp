@@ -5,6 +5,7 @@
 #include <cmath>
 #include <cstring>
 #include <limits>
+#include <vector>
 
 #include "addressing/locate.h"
 #include "kernbench/check.h"
@@ -12,6 +13,7 @@
 #include "runtime/context.h"
 #include "runtime/devices/simulated_devices.h"
 #include "runtime/product_reference.h"
+#include "sim/program_call.h"
 #include "tensor/host_call.h"
 #include "tensor/tensor_impl.h"
 
@@ -49,28 +51,46 @@ bool has_nan(const torch::Tensor& values) {
   return is_floating_point(values.scalar_type()) && torch::isnan(values).any().item<bool>();
 }
 
+/// "[3, 7]" of an element of a dense tensor.
+std::string index_text(std::int64_t element, const torch::Tensor& tensor) {
+  std::vector<std::int64_t> index(static_cast<std::size_t>(tensor.dim()));
+  for (std::size_t d = index.size(); d-- > 0;) {
+    const std::int64_t extent = tensor.size(static_cast<std::int64_t>(d));
+    index[d] = element % extent, element /= extent;
+  }
+  return fmt::format("[{}]", fmt::join(index, ", "));
+}
+
 void compare(const torch::Tensor& actual, const torch::Tensor& expected, Tolerance tolerance, CheckResult& result) {
   const auto* a = actual.data_ptr<double>();
   const auto* e = expected.data_ptr<double>();
-  result.status = CheckStatus::passed;
+  std::int64_t worst = 0;
+  double largest = -1;
   for (std::int64_t i = 0; i < actual.numel(); ++i) {
     if (a[i] == e[i] || (tolerance.equal_nan && std::isnan(a[i]) && std::isnan(e[i]))) continue;
     const double difference = infinite_if_nan(std::abs(a[i] - e[i]));
     const double relative = e[i] == 0 ? kInfinity : infinite_if_nan(difference / std::abs(e[i]));
     result.max_abs_error = std::max(result.max_abs_error, difference);
     result.max_rel_error = std::max(result.max_rel_error, relative);
-    if (!(difference <= tolerance.absolute + tolerance.relative * std::abs(e[i]))) result.status = CheckStatus::failed;
+    if (difference <= tolerance.absolute + tolerance.relative * std::abs(e[i])) continue;
+    ++result.mismatched;
+    if (difference > largest) largest = difference, worst = i;
   }
+  result.status = result.mismatched == 0 ? CheckStatus::passed : CheckStatus::failed;
+  if (result.mismatched == 0) return;
+  result.worst_index = index_text(worst, actual);
+  result.worst_actual = a[worst], result.worst_expected = e[worst];
 }
 
 /// Reads `actual`, compares it with what `expected_of` yields of the values read, and records the result.
 template <class ExpectedOf>
-bool check(const char* call, const std::string& name, const torch::Tensor& actual, Tolerance tolerance,
+bool check(const char* call, const std::string& name, const torch::Tensor& actual, Tolerance tolerance, Where where,
            const ExpectedOf& expected_of) {
   auto& context = runtime::current_context(call);
   auto& simulation = context.simulation;
   CheckResult result;
   result.name = name;
+  result.where = sim::place_text(where);
   const auto record = [&](CheckStatus status) {
     result.status = status;
     simulation.checks.push_back(result);
@@ -85,6 +105,7 @@ bool check(const char* call, const std::string& name, const torch::Tensor& actua
   if (tensor::impl_of(host).storage->left_out) return record(CheckStatus::skipped);
   simulation.values.add(std::string_view(name));
   simulation.values.add(std::span(static_cast<const std::byte*>(host.data_ptr()), host.nbytes()));
+  result.elements = host.numel();
   const torch::Tensor expected = expected_of(host);
   if (same_bytes(host, expected) && (tolerance.equal_nan || !has_nan(host))) return record(CheckStatus::passed);
   compare(host.to(torch::kDouble), expected.to(torch::kDouble).contiguous(), tolerance, result);
@@ -113,7 +134,7 @@ bool check_close(const std::string& name, const torch::Tensor& actual, const tor
     throw ValueError(fmt::format("check_close({}): the shapes [{}] and [{}] differ", name,
                                  fmt::join(actual.sizes(), ", "), fmt::join(expected.sizes(), ", ")));
   }
-  return check("check_close", name, actual, tolerance, [&](const torch::Tensor&) { return expected; });
+  return check("check_close", name, actual, tolerance, where, [&](const torch::Tensor&) { return expected; });
 }
 
 bool check_product(const std::string& name, const torch::Tensor& actual, const torch::Tensor& a, const torch::Tensor& b,
@@ -132,7 +153,7 @@ bool check_product(const std::string& name, const torch::Tensor& actual, const t
                                  fmt::join(actual.sizes(), ", "), fmt::join(a.sizes(), ", "),
                                  fmt::join(b.sizes(), ", ")));
   }
-  return check("check_product", name, actual, tolerance,
+  return check("check_product", name, actual, tolerance, where,
                [&](const torch::Tensor& host) { return runtime::expected_product(host, a, b); });
 }
 

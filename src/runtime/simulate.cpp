@@ -44,6 +44,9 @@ std::map<std::string, std::string> switches_of(const SimulateOptions& options) {
                                               {"uninitialized_memory", memory_is_zero ? "zero" : "poison"}};
   if (!options.explain) switches["explain"] = "false";
   if (options.alike_devices) switches["alike_devices"] = "true";
+  if (options.whole_run) switches["whole_run"] = "true";
+  if (options.detailed_launches != SimulateOptions().detailed_launches)
+    switches["detailed_launches"] = std::to_string(options.detailed_launches);
   // Read where process groups choose; here so that two results that differ by it say so.
   const char* algorithms = std::getenv("KB_ALGO");  // NOLINT(concurrency-mt-unsafe): nobody here sets it
   if (algorithms != nullptr) switches["KB_ALGO"] = algorithms;
@@ -54,6 +57,10 @@ void describe_run(RunResult& result, const SimulateOptions& options) {
   result.switches = switches_of(options);
   result.version = KERNBENCH_VERSION;
   result.topology = options.topology;
+  for (const std::string& each : options.overrides) {
+    const std::size_t end = std::min(each.find('='), each.size());
+    result.overrides[each.substr(0, end)] = each.substr(std::min(end + 1, each.size()));
+  }
   result.seed = options.seed;
   result.correlation_id = options.correlation_id;
   result.parameters = options.parameters.values();
@@ -75,6 +82,7 @@ void collect_resources(Simulation& simulation, RunResult& result) {
     return simulation.region()->collect(result, usage);
   }
   for (LaunchResult& launch : result.launches) launch.in_region = true;
+  for (CopyTotal& copy : result.copies) copy.in_region = true;
   for (LaunchTotal& total : result.launch_totals) total.in_region = total.longest_launch.in_region = true;
   const double total = result.simulated_time.in_seconds();
   for (const auto& each : usage) {
@@ -95,6 +103,7 @@ void collect(Simulation& simulation, RunResult& result) {
   result.checks = simulation.checks;
   result.metrics = simulation.metrics;
   result.host_waits = simulation.host_waits.results();
+  result.copies = simulation.copies.results();
   result.setup = simulation.setup;
   set_peaks(result, simulation.machine());
   collect_resources(simulation, result);

@@ -23,6 +23,7 @@
 #include "runtime/observe/trace_recorder.h"
 #include "runtime/queues/queue_resources.h"
 #include "runtime/queues/queue_set.h"
+#include "runtime/streams/copy_log.h"
 #include "runtime/streams/host_waits.h"
 #include "runtime/streams/stream.h"
 #include "sim/fiber.h"
@@ -73,6 +74,10 @@ class Simulation {
   TraceRecorder* trace() { return trace_.get(); }
   /// The part of the run that the program marks.
   const std::shared_ptr<RegionRecorder>& region() { return region_; }
+  /// A copy that starts now, for `copies`.
+  CopyUnderWay begin_copy(const char* direction, int device, const std::source_location& where, Bytes bytes) const {
+    return {direction, device, where, bytes, region_->is_open() || options_.whole_run, scheduler_.now()};
+  }
   /// Whoever else wants to be told of operations subscribes here before the first launch.
   tile::OperationStream& operations() { return stream_; }
   /// A device's streams; number 0 is its default stream.
@@ -111,6 +116,7 @@ class Simulation {
   std::vector<CheckResult> checks;
   std::map<std::string, Metric> metrics;
   HostWaits host_waits;
+  CopyLog copies;
   SetupResult setup;
   /// What the run has taken for granted where values decide and it has none; each once, among the result's warnings.
   std::set<std::string> assumptions;

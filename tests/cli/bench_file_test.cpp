@@ -392,6 +392,10 @@ TEST_F(BenchFileTest, HoweverAProgramFailsTheMessageSaysSo) {
   expect("null",
          "crashed (segmentation fault) at address 0x0000000000000000\n  on fiber main\n  while running " + source);
   expect("aborts", "aborted");
+  const std::string json = path("result.json");
+  std::ofstream(json) << "the result of another run";
+  EXPECT_EQ(run({source, "--bench", "aborts", "-q", "--json", json}).code, 3);
+  EXPECT_EQ(std::filesystem::file_size(json), 0u) << "a run that dies leaves no result, its own nor another's";
 #endif
   expect("terminates", "std::terminate");
   expect("exits", "ProgramExit: the program called exit(7) on fiber \"main\"");

@@ -31,7 +31,7 @@ report::RunResult finished(const std::string& name) {
 
 report::RunResult failing_check(const SimulateOptions&) {
   report::RunResult out = finished("wrong");
-  out.checks.push_back({"norm", report::CheckStatus::failed, 0.5, 0.25});
+  out.checks.push_back({"norm", report::CheckStatus::failed, 0.5, 0.25, "norm.cpp:12", 4096, 3, "[1, 7]", 2.5, 2});
   return out;
 }
 

@@ -64,7 +64,9 @@ TEST(ProcessTest, QuietShowsOnlyProblems) {
   EXPECT_THAT(good.out + good.err, IsEmpty());
   const Finished wrong = run_fake({"wrong", "--quiet"});
   EXPECT_THAT(wrong.out, IsEmpty());
-  EXPECT_EQ(wrong.err, "kernbench: check failed: norm: max abs error 0.5, max rel error 0.25\n");
+  EXPECT_EQ(wrong.err,
+            "kernbench: check failed: norm: 3 of 4,096 elements (0.1 %) outside of the tolerance; the worst, [1, 7], "
+            "is 2.5, expected 2 (max abs error 0.5, max rel error 0.25)\n  at norm.cpp:12\n");
 }
 
 TEST(ProcessTest, JsonOnStandardOutputIsAloneThere) {
@@ -201,19 +203,20 @@ TEST(ProcessTest, AnExitOfTheProgramIsAnErrorWithAWholeResult) {
 TEST(ProcessTest, AResultIsWrittenWholeOrNotAtAll) {
   const TemporaryDirectory directory;
   const std::string file = directory.path("r.json"), folder = std::filesystem::path(file).parent_path();
-  const auto expect_old = [&] {
-    EXPECT_EQ(contents_of(file), "old");
+  // Not what another run has left, either.
+  const auto expect_nothing = [&] {
+    EXPECT_EQ(contents_of(file), "");
     EXPECT_EQ(std::distance(std::filesystem::directory_iterator(folder), {}), 1) << "nothing else is left";
   };
   std::ofstream(file) << "old";
   run_fake({"aborts", "--json", file});
-  expect_old();
+  expect_nothing();
   // A disk that fills up while the result is written: files of more than 4 KiB are refused.
   const std::string command = std::string(KERNBENCH_FAKE_PROGRAM) + " run many -q --json " + file;
   const Finished full = kernbench::cli::run({"/bin/sh", "-c", "trap '' XFSZ; ulimit -f 8; exec " + command});
   EXPECT_EQ(full.code, 2);
   EXPECT_THAT(full.err, AllOf(HasSubstr("--json: cannot write"), HasSubstr("File too large")));
-  expect_old();
+  expect_nothing();
 }
 
 TEST(ProcessTest, AResultTakesThePlaceOfItsTargetWithItsPermissions) {

@@ -132,6 +132,18 @@ TEST_F(ProgramTest, UnknownBenchesAndParametersGetASuggestionAndAreNotRun) {
   EXPECT_EQ(bench_, "");
 }
 
+TEST_F(ProgramTest, WhatWouldWriteToAFileNamedDashIsRefused) {
+  for (const std::string option : {"--trace", "--op-log", "--wait-graph"}) {
+    EXPECT_EQ(run({"run", "gemm", option, "-"}), 2) << option;
+    EXPECT_THAT(err_, HasSubstr(option + ": expected a file, but found \"-\": only --json writes to standard output"));
+  }
+}
+
+TEST_F(ProgramTest, ATopologyGivenAsNcclsThreadsIsPointedOut) {
+  EXPECT_EQ(run({"ccl", "all_reduce", "-t", "ahbm-1sip"}), 2);
+  EXPECT_THAT(err_, HasSubstr("-t gives nccl-tests' threads here; a topology is given with --topology ahbm-1sip"));
+}
+
 TEST_F(ProgramTest, TheStatusFollowsFromTheChecksWhateverTheRunSays) {
   result_.checks = {{"c", report::CheckStatus::failed, 1, 1}};
   result_.status = report::RunStatus::ok;

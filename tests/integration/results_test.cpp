@@ -5,9 +5,12 @@
 #include <cstdio>
 #include <fstream>
 #include <limits>
+#include <source_location>
 #include <sstream>
+#include <string>
 
 #include "programs.h"
+#include "report/difference/difference.h"
 #include "runtime/context.h"
 #include "tile/program/launch.h"
 
@@ -19,8 +22,10 @@ using ::testing::ElementsAre;
 using testing::error_of;
 using testing::error_type_of;
 using ::testing::HasSubstr;
+using ::testing::IsEmpty;
 using ::testing::MatchesRegex;
 using testing::one_pe;
+using ::testing::StartsWith;
 using testing::tiny;
 
 TEST(Results, AfterAnErrorKeepWhatWasMeasuredBeforeIt) {
@@ -53,6 +58,106 @@ TEST(Results, AFailedCheckIsNoError) {
   EXPECT_EQ(result.status, RunStatus::check_failed);
   EXPECT_EQ(result.checks[0].max_abs_error, 2);
   EXPECT_DOUBLE_EQ(result.checks[0].max_rel_error, 2.0 / 3);
+}
+
+TEST(Results, AFailedCheckSaysHowManyElementsAndWhichIsWorst) {
+  std::uint_least32_t line = 0;
+  const RunResult result = simulate(tiny(), [&] {
+    auto x = torch::ones({3, 4}, one_pe());
+    const auto expected = torch::ones({3, 4});
+    expected[1][2] = torch::Scalar(1.25);
+    expected[2][0] = torch::Scalar(-2.0);
+    expected[2][3] = torch::Scalar(1.0625);
+    line = std::source_location::current().line() + 1;
+    check_close("x", x, expected, {.absolute = 0.125});
+    check_close("y", x, torch::ones({3, 4}));
+  });
+  const CheckResult& failed = result.checks[0];
+  EXPECT_EQ(failed.where, "results_test.cpp:" + std::to_string(line));
+  EXPECT_EQ(failed.elements, 12);
+  EXPECT_EQ(failed.mismatched, 2);
+  EXPECT_EQ(failed.worst_index, "[2, 0]");
+  EXPECT_EQ(failed.worst_actual, 1);
+  EXPECT_EQ(failed.worst_expected, -2);
+  EXPECT_EQ(result.checks[1].mismatched, 0);
+  EXPECT_EQ(result.checks[1].worst_index, "");
+}
+
+TEST(Results, CopiesAreAddedUpByDirectionDeviceAndLine) {
+  SimulateOptions options = tiny();
+  options.overrides.emplace_back("system.sips.count=2");
+  Time start, end, overhead;
+  const RunResult result = simulate(options, [&] {
+    auto& simulation = runtime::current_context("test").simulation;
+    overhead = simulation.topology().host.launch_overhead;
+    const auto host = torch::ones({4096});
+    auto x = torch::empty({4096}, one_pe());
+    auto other = torch::empty({4096}, one_pe().device("ahbm:1"));
+    torch::ahbm::synchronize();
+    const torch::profiler::record_function range("measured");
+    for (int i = 0; i < 3; ++i) x.copy_(host);
+    torch::ahbm::synchronize();
+    other.copy_(x);
+    torch::ahbm::synchronize();
+    start = simulation.scheduler().now();
+    x.cpu();
+    end = simulation.scheduler().now();
+  });
+  const auto copies = [&](const std::string& direction) {
+    const auto found = std::ranges::find(result.copies, direction, &CopyTotal::direction);
+    return found == result.copies.end() ? CopyTotal() : *found;
+  };
+  ASSERT_EQ(result.copies.size(), 3u);
+  EXPECT_EQ(copies("to").count, 3);
+  EXPECT_EQ(copies("to").bytes, Bytes(3 * 16384));
+  EXPECT_EQ(copies("between").bytes, Bytes(16384));
+  EXPECT_EQ(copies("from").bytes, Bytes(16384));
+  // All of a read but what the call costs the host.
+  EXPECT_EQ(copies("from").time, end - start - overhead);
+  EXPECT_GT(copies("to").time, copies("to").longest);
+  for (const CopyTotal& copy : result.copies) {
+    EXPECT_TRUE(copy.in_region) << copy.direction;
+    EXPECT_THAT(copy.where, StartsWith("results_test.cpp:"));
+  }
+}
+
+TEST(Results, AWarningNamesThePeThatDoesMostOfTheWork) {
+  const auto warnings_of = [](std::int64_t most) {
+    const RunResult result = simulate(tiny({"sip.cubes.mesh=[2, 2]"}), [&] {
+      auto x = torch::zeros({8, 1024}, torch::device("ahbm"));
+      torch::launch(
+          "uneven",
+          [](tl::Tensor a, std::int64_t repeats) {
+            const auto mine = a.local_shard(0);
+            const bool chosen = tl::cube_id() == 0 && tl::pe_id() == 1;
+            for (std::int64_t i = 0; i < (chosen ? repeats : 1); ++i)
+              tl::store(a, mine.offset, tl::load(a, mine.offset, mine.shape) + 1.0f);
+          },
+          x, most);
+      torch::ahbm::synchronize();
+    });
+    return result.warnings;
+  };
+  EXPECT_THAT(warnings_of(1), IsEmpty());
+  EXPECT_THAT(warnings_of(40), ElementsAre(AllOf(HasSubstr("uneven: its "), HasSubstr("sip0.cube0.pe1 for all of it"),
+                                                 HasSubstr("share its work more evenly"))));
+}
+
+TEST(Results, AreTheSameWhetherOrNotTheyHaveDetailsOfAllLaunches) {
+  const auto run = [](std::size_t detailed) {
+    SimulateOptions options = tiny();
+    options.detailed_launches = detailed;
+    return simulate(options, [] {
+      auto x = torch::zeros({64}, torch::device("ahbm"));
+      for (int i = 0; i < 6; ++i) x.add_(1);
+      torch::ahbm::synchronize();
+    });
+  };
+  const report::Difference changed = report::difference(run(1000), run(2));
+  EXPECT_TRUE(changed.same_outcome());
+  ASSERT_EQ(changed.not_compared.size(), 1u);
+  EXPECT_THAT(changed.not_compared[0], HasSubstr("details of different numbers of launches"));
+  EXPECT_EQ(changed.inputs.at(0).key, "detailed_launches");
 }
 
 TEST(Results, NanIsNearNothingUnlessTheProgramSaysSo) {

@@ -111,9 +111,8 @@ TEST(Attained, ProductsOfManyRowsReachTheirShareOfThePeak) {
     for (const std::int64_t extent : product.a) flops *= static_cast<double>(extent);
     const double share = flops / (us * 1e-6) / peak_of(product.dtype);
     EXPECT_GE(share, product.least) << text_of(product.a) << " " << text_of(product.b) << " " << name(product.dtype);
-    const std::string row =
-        fmt::format("| {} | {} | {} | {:.1f} us | {:.0f} % | {:.0f} % |\n", text_of(product.a), text_of(product.b),
-                    name(product.dtype), us, 100 * share, 100 * product.least);
+    const std::string row = fmt::format("| {} | {} | {} | {:.1f} us | {:.0f} % | {:.0f} % |\n", text_of(product.a),
+                                        text_of(product.b), name(product.dtype), us, 100 * share, 100 * product.least);
     expect_row(row);
     table += row;
   }

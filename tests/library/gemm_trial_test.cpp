@@ -327,8 +327,8 @@ TEST(GemmTrial, ThePlanIsTheSameWithAndWithoutValuesAndOnEverySip) {
 TEST(GemmTrial, NoProductIsSlowerThanByThePlanOfTheReplay) {
   if (kSanitized) GTEST_SKIP() << "long; runs in plain builds";
   int faster = 0;
-  for (const Matrices& sizes : std::vector<Matrices>{
-           {1, 4096, 4096}, {8, 2048, 4096}, {64, 1024, 1024, true}, {300, 100, 700}}) {
+  for (const Matrices& sizes :
+       std::vector<Matrices>{{1, 4096, 4096}, {8, 2048, 4096}, {64, 1024, 1024, true}, {300, 100, 700}}) {
     double times[2] = {};
     for (const bool measured : {false, true}) {
       simulate(machine("ahbm-1sip"), [&] {

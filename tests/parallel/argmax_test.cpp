@@ -97,11 +97,11 @@ TEST(VocabParallelArgmax, RefusesWhatItCannotTellApart) {
               HasSubstr("at least one word"));
   EXPECT_THAT(error_of([] { return vocab_parallel_argmax(torch::zeros({2, 4}, torch::device("ahbm")), 9); }),
               HasSubstr("vocabulary (9) must be 0 or at most the 8 words that the ranks have"));
-  EXPECT_THAT(error_of([] {
-                return vocab_parallel_argmax(
-                    torch::empty({1, (1 << 23) + 1}, torch::dtype(torch::kHalf).device("ahbm")));
-              }),
-              HasSubstr("16777218 words over 2 ranks are more than 16777216"));
+  EXPECT_THAT(
+      error_of([] {
+        return vocab_parallel_argmax(torch::empty({1, (1 << 23) + 1}, torch::dtype(torch::kHalf).device("ahbm")));
+      }),
+      HasSubstr("16777218 words over 2 ranks are more than 16777216"));
 }
 
 }  // namespace

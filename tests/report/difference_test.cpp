@@ -17,6 +17,7 @@
 namespace kernbench::report {
 namespace {
 
+using testing::AllOf;
 using testing::ContainsRegex;
 using testing::HasSubstr;
 using Json = nlohmann::ordered_json;
@@ -130,6 +131,37 @@ TEST(DifferenceTest, ALaunchOfOneRunOnlyHasNoTimeInTheOther) {
   EXPECT_TRUE(changed.launches[0].a.has_value());
   EXPECT_FALSE(changed.launches[0].b.has_value());
   EXPECT_TRUE(Json::parse(to_json(changed, "a", "b"))["launches"][0]["b_ps"].is_null());
+}
+
+TEST(DifferenceTest, WhatOnlyOneOfTwoRunsOfTheSameShowsIsNotCompared) {
+  RunResult explained = samples::gemm(), not_explained = samples::gemm();
+  not_explained.switches["explain"] = "false";
+  for (LaunchResult& launch : not_explained.launches) launch.critical_path.clear(), launch.waits.clear();
+  const Difference changed = difference(explained, not_explained);
+  EXPECT_TRUE(changed.same_outcome());
+  EXPECT_THAT(to_table(changed, "a", "b", false),
+              AllOf(ContainsRegex("explain +- +-> +false +changes what is shown"),
+                    HasSubstr("Not compared: waits and critical paths: one run was not explained (--no-explain)")));
+
+  RunResult of_region = samples::gemm(), of_all = samples::gemm();
+  of_region.region = RegionResult{1, Time::nanoseconds(5), {}, Time::nanoseconds(5)};
+  of_all.switches["whole_run"] = "true";
+  for (ResourceResult& resource : of_all.resources) resource.busy += Time::nanoseconds(1);
+  EXPECT_TRUE(difference(of_region, of_all).same_outcome());
+  EXPECT_FALSE(difference(of_region, of_all).region_b.has_value());
+  of_all.switches.clear();
+  EXPECT_FALSE(difference(of_region, of_all).same_outcome());
+}
+
+TEST(DifferenceTest, ShowsTheTimesOfRegions) {
+  RunResult a = samples::gemm(), b = samples::gemm();
+  a.region = RegionResult{1, Time::nanoseconds(10), {}, Time::nanoseconds(10)};
+  b.region = RegionResult{1, Time::nanoseconds(25), {}, Time::nanoseconds(25)};
+  const Difference changed = difference(a, b);
+  EXPECT_THAT(to_table(changed, "a", "b", false),
+              ContainsRegex("Region +10.000 ns -> 25.000 ns \\(\\+15.000 ns, \\+150.0 %\\)"));
+  EXPECT_EQ(Json::parse(to_json(changed, "a", "b"))["b"]["region_time_ps"], 25'000);
+  EXPECT_FALSE(changed.same_outcome());
 }
 
 TEST(DifferenceTest, NamesTheChoicesOfAPlanThatDiffer) {

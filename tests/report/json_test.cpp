@@ -29,11 +29,11 @@ TEST(JsonTest, TheKeysAreTheDocumentedOnesInTheirOrder) {
   result.error = ErrorResult{"ValueError", "m", "w"};
   const Json json = Json::parse(to_json(result));
   EXPECT_EQ(keys(json),
-            (Keys{"schema",     "kernbench",      "bench",    "topology",    "parameters",        "seed",
-                  "switches",   "correlation_id", "origin",   "status",      "simulated_time_ps", "wall_time_s",
-                  "events",     "launches",       "checks",   "metrics",     "resources",         "tlbs",
-                  "region",     "ranges",         "warnings", "device_peak", "machine",           "error",
-                  "fingerprint"}));
+            (Keys{"schema",      "kernbench",  "bench",          "topology", "overrides",   "parameters",
+                  "seed",        "switches",   "correlation_id", "origin",   "status",      "simulated_time_ps",
+                  "wall_time_s", "events",     "launches",       "checks",   "metrics",     "resources",
+                  "tlbs",        "region",     "ranges",         "warnings", "device_peak", "machine",
+                  "error",       "fingerprint"}));
   EXPECT_EQ(keys(json["launches"][0]), (Keys{"name",
                                              "device",
                                              "where",
@@ -41,6 +41,9 @@ TEST(JsonTest, TheKeysAreTheDocumentedOnesInTheirOrder) {
                                              "end_ps",
                                              "programs",
                                              "pes",
+                                             "program_span_ps",
+                                             "program_mean_ps",
+                                             "last_pe",
                                              "available_pes",
                                              "range",
                                              "in_region",
@@ -83,7 +86,8 @@ TEST(JsonTest, TheKeysAreTheDocumentedOnesInTheirOrder) {
             (Keys{"name", "count", "host_ps", "complete_ps", "launches", "launch_ps", "begun_ps", "compute_ps",
                   "communication_ps", "overlap_ps", "flops", "hbm_bytes"}));
   EXPECT_EQ(marked["warnings"].size(), 1u);
-  EXPECT_EQ(keys(json["checks"][0]), (Keys{"name", "status", "max_abs_error", "max_rel_error"}));
+  EXPECT_EQ(keys(json["checks"][0]),
+            (Keys{"name", "status", "max_abs_error", "max_rel_error", "where", "elements", "mismatched"}));
   EXPECT_EQ(keys(json["metrics"]["tiles"]), (Keys{"value", "unit"}));
   EXPECT_EQ(keys(json["resources"][0]), (Keys{"name", "busy_ps", "bytes", "utilisation", "kind"}));
   EXPECT_EQ(keys(json["error"]), (Keys{"type", "message", "where"}));

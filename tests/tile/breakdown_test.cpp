@@ -31,10 +31,10 @@ TEST(Breakdown, GemmComesBeforeVectorBeforeDma) {
   EXPECT_EQ(result.total(), ps(100));
 }
 
-/// A command: given to its engine, busy from `since` on (queues only know that in the end), over at `end`.
+/// A command of an engine.
 struct Command {
   EngineKind engine;
-  std::int64_t given, since, end;
+  std::int64_t begin, end;
 };
 
 TEST(Breakdown, AgreesWithAPicosecondByPicosecondCountOnRandomIntervals) {
@@ -42,39 +42,34 @@ TEST(Breakdown, AgreesWithAPicosecondByPicosecondCountOnRandomIntervals) {
   const auto draw = [&](std::int64_t from, std::int64_t to) {
     return from + static_cast<std::int64_t>(random() % static_cast<std::uint64_t>(to - from + 1));
   };
+  const std::vector<EngineKind> precedence{EngineKind::gemm, EngineKind::vector, EngineKind::dma, EngineKind::ipcq};
   for (int round = 0; round < 2000; ++round) {
-    std::vector<int> best(100, 3);
+    std::vector<std::size_t> best(100, precedence.size());
     std::vector<Command> commands;
     for (std::int64_t i = draw(0, 12); i > 0; --i) {
-      Command one{static_cast<EngineKind>(draw(0, 3)), draw(0, 99), 0, 0};
-      one.since = one.engine == EngineKind::ipcq ? draw(one.given, 99) : one.given;
-      one.end = draw(one.since, 99);
-      // EngineKind counts dma, gemm, vector, ipcq; the order of precedence is gemm, vector, dma and ipcq.
-      const int rank = one.engine == EngineKind::gemm ? 0 : one.engine == EngineKind::vector ? 1 : 2;
-      for (std::int64_t t = one.since; t < one.end; ++t) {
-        int& at = best[static_cast<std::size_t>(t)];
+      const auto rank = static_cast<std::size_t>(draw(0, 3));
+      const std::int64_t begin = draw(0, 99);
+      commands.push_back({precedence[rank], begin, draw(begin, 99)});
+      for (std::int64_t t = begin; t < commands.back().end; ++t) {
+        std::size_t& at = best[static_cast<std::size_t>(t)];
         at = std::min(at, rank);
       }
-      commands.push_back(one);
     }
     BusyTime busy(ps(0));
     for (std::int64_t now = 0; now < 100; ++now) {
-      for (const Command& one : commands) {
-        if (one.given == now && one.engine == EngineKind::ipcq) busy.begin_queue(ps(now));
-        if (one.given == now && one.engine != EngineKind::ipcq) busy.begin(one.engine, ps(now));
-      }
-      for (const Command& one : commands) {
-        if (one.end == now && one.engine == EngineKind::ipcq) busy.end_queue(ps(one.since), ps(now));
-        if (one.end == now && one.engine != EngineKind::ipcq) busy.end(one.engine, ps(now));
-      }
+      for (const Command& one : commands)
+        if (one.begin == now) busy.begin(one.engine, ps(now));
+      for (const Command& one : commands)
+        if (one.end == now) busy.end(one.engine, ps(now));
     }
     const Breakdown result = busy.until(ps(100));
-    std::int64_t expected[4] = {};
-    for (const int rank : best) ++expected[rank];
+    std::int64_t expected[5] = {};
+    for (const std::size_t rank : best) ++expected[rank];
     ASSERT_EQ(result.gemm.count(), expected[0]) << "round " << round;
     ASSERT_EQ(result.vector.count(), expected[1]) << "round " << round;
     ASSERT_EQ(result.dma.count(), expected[2]) << "round " << round;
-    ASSERT_EQ(result.control.count(), expected[3]) << "round " << round;
+    ASSERT_EQ(result.messages.count(), expected[3]) << "round " << round;
+    ASSERT_EQ(result.control.count(), expected[4]) << "round " << round;
   }
 }
 

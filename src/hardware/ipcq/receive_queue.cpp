@@ -155,31 +155,43 @@ void ReceiveQueue::go_on() {
 }
 
 // What holds a message up fills the buffers before it. So the way goes on from the server at which its last chunk
-// waited longest, past those that had to wait for room themselves for at least half of that time. The server is named
-// with all the time until it let the chunk go on.
-ServerTime ReceiveQueue::slowest_of(const std::vector<JourneyStep>& way) const {
-  const Fabric& fabric = environment_.transport.fabric();
-  const auto waited = [&](const JourneyStep& step) {
-    return step.end - step.start - std::min(step.end - step.start, fabric.spec(step.server).latency);
-  };
+// waited longest, past those that had to wait for room themselves for at least half of that time.
+ServerId ReceiveQueue::slowest_of(const std::vector<JourneyStep>& way) const {
+  const auto waited = [&](const JourneyStep& step) { return step.end - step.start - latency_of(step); };
   std::size_t place = 0;
   for (std::size_t i = 1; i < way.size(); ++i) {
     if (waited(way[i]) > waited(way[place])) place = i;
   }
   const auto held = [&](const JourneyStep& step) { return step.held > Time() && 2 * step.held >= waited(step); };
   while (place + 1 < way.size() && held(way[place])) ++place;
-  return {way[place].server, way[place].end - way.front().start};
+  return way[place].server;
+}
+
+Time ReceiveQueue::latency_of(const JourneyStep& step) const {
+  return std::min(step.end - step.start, environment_.transport.fabric().spec(step.server).latency);
+}
+
+ServerTime ReceiveQueue::latency_of(const std::vector<JourneyStep>& way) const {
+  ServerTime all{way.front().server, Time()};
+  Time most;
+  for (const JourneyStep& step : way) {
+    const Time latency = latency_of(step);
+    if (latency > most) most = latency, all.server = step.server;
+    all.time += latency;
+  }
+  return all;
 }
 
 void ReceiveQueue::note_arrival(const SegmentMeta& segment, Time landed) {
   if (segment.way == nullptr) return;
   const auto way = journey_of(*segment.way, environment_.transport.fabric(), segment.sent, landed);
-  MessageArrival arrival{segment.sent, scheduler().now(), slowest_of(way), {}};
-  arrival.starved = most_starved(*segment.way);
-  // What a small buffer cost is part of the way to its link or of the way to the slowest server: of the latter, first.
-  arrival.starved.time = std::min(arrival.starved.time, landed - segment.sent);
-  const Time rest = landed - segment.sent - arrival.starved.time;
-  arrival.slowest.time = std::min(arrival.slowest.time, rest);
+  MessageArrival arrival{segment.sent, scheduler().now(), latency_of(way), {}, most_starved(*segment.way)};
+  Time rest = landed - segment.sent;
+  for (ServerTime* const part : {&arrival.starved, &arrival.latency}) {
+    part->time = std::min(part->time, rest);
+    rest -= part->time;
+  }
+  arrival.slowest = {slowest_of(way), rest};
   current_->observer->on_arrival(*current_, *segment.message, arrival);
 }
 

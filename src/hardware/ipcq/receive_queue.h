@@ -64,7 +64,10 @@ class ReceiveQueue final : public CommandQueue {
   void left(std::uint64_t index);
   void taken_out(std::uint64_t index);
   bool is_taken_out(const Command& receive) const;
-  ServerTime slowest_of(const std::vector<JourneyStep>& way) const;
+  ServerId slowest_of(const std::vector<JourneyStep>& way) const;
+  Time latency_of(const JourneyStep& step) const;
+  /// Of all servers of a way, and the one that has most of it.
+  ServerTime latency_of(const std::vector<JourneyStep>& way) const;
   void note_arrival(const SegmentMeta& segment, Time landed);
   void return_credit(std::uint64_t index);
   void credit_home(std::uint64_t index);

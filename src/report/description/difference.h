@@ -60,10 +60,12 @@ void describe(V& visit, R& change) {
 }
 
 template <class V>
-void describe_side(V& visit, const std::string& file, const std::string& status, const Time& time) {
+void describe_side(V& visit, const std::string& file, const std::string& status, const Time& time,
+                   const std::optional<Time>& region) {
   visit.key({"file", "the file"}, file);
   visit.key({"status", "`error: TYPE` for an error"}, status);
   visit.key({"simulated_time_ps", "simulated time at the end of the run"}, time);
+  visit.key({"region_time_ps", "of its region of interest, if it has one"}, region);
 }
 
 template <class V, Of<ComparedFiles> R>
@@ -71,8 +73,10 @@ void describe(V& visit, R& files) {
   const Difference& difference = files.difference;
   const bool same_outcome = difference.same_outcome();
   visit.key({"schema", "the number of this format, as that of a result"}, kJsonSchema);
-  visit.object({"a", "the one result"}, [&] { describe_side(visit, files.a, difference.status_a, difference.time_a); });
-  visit.object({"b", "the other"}, [&] { describe_side(visit, files.b, difference.status_b, difference.time_b); });
+  visit.object({"a", "the one result"},
+               [&] { describe_side(visit, files.a, difference.status_a, difference.time_a, difference.region_a); });
+  visit.object({"b", "the other"},
+               [&] { describe_side(visit, files.b, difference.status_b, difference.time_b, difference.region_b); });
   visit.key({"same_outcome", "nothing that the simulation yields differs"}, same_outcome);
   visit.key({"same_times", "the fingerprints of the times are equal"}, difference.same_times);
   visit.key({"same_values", "those of the values are"}, difference.same_values);
@@ -84,6 +88,10 @@ void describe(V& visit, R& files) {
   visit.key({"resources", "by kind of resource", {.layout = Layout::lines}}, difference.resources);
   visit.key({"waits", "by kind of wait", {.layout = Layout::lines}}, difference.waits);
   visit.key({"metrics", "the benches' own figures", {.layout = Layout::lines}}, difference.metrics);
+  visit.key({"not_compared",
+             "what only one of the results has, or both for other spans of time, and why",
+             {.layout = Layout::lines}},
+            difference.not_compared);
 }
 
 }  // namespace kernbench::report

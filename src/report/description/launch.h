@@ -21,8 +21,9 @@ void describe(V& visit, R& part) {
   visit.key({"on",
              "the kind of the server (link, HBM channel, TCM port) that it is due to: for `contention` the one on the "
              "operation's way that was busiest while it was under way, for `link buffer` the one whose buffer is too "
-             "small, for `queue data` the last one on the way that held the message up; for `dispatch` and "
-             "`completion` the link, processor or counter (`sip*.io.cpu`, `sip*.cube*.m_cpu.counter`); empty "
+             "small, for `queue data` the last one on the way that held the message up, for `latency` the one that has "
+             "most of it; for `dispatch` and `completion` the link, processor or counter (`sip*.io.cpu`, "
+             "`sip*.cube*.m_cpu.counter`); empty "
              "otherwise"},
             part.on);
   visit.key({"time_ps", "sum of the segments"}, part.time);
@@ -164,6 +165,12 @@ void describe(V& visit, R& launch) {
   visit.key({"end_ps", "when its completion was there"}, launch.end);
   visit.key({"programs", "kernel instances: one per PE, or those of the grid"}, launch.programs);
   visit.key({"pes", "PEs that ran the launch", {.missing_with = kRegion}}, launch.pes);
+  static constexpr std::string_view kSpan = "program_span_ps";
+  visit.key({"program_span_ps", "from the first program's start to the last one's end", {.missing_with = kSpan}},
+            launch.program_span);
+  visit.key({"program_mean_ps", "of that, time in programs: the mean of the PEs", {.missing_with = kSpan}},
+            launch.program_mean);
+  visit.key({"last_pe", "where the last program ended", {.missing_with = kSpan}}, launch.last_pe);
   visit.key({"available_pes", "PEs that its rank has: one, or all of the SIP", {.missing_with = kRegion}},
             launch.available_pes);
   visit.key({"range",
@@ -176,9 +183,10 @@ void describe(V& visit, R& launch) {
   visit.key({"breakdown_ps", "where the time went, by category; the values add up to `end_ps` − `start_ps`"},
             launch.breakdown);
   visit.key({"bound_ps", "the least that the launch could have taken, see below"}, launch.bound);
-  visit.key(
-      {"bound_by", "the resource that bounds it: `gemm`, `vector`, `hbm` (a slice), `tcm` (a DMA port), or empty"},
-      launch.bound_by);
+  visit.key({"bound_by",
+             "what bounds it most: a resource, `gemm`, `vector`, `hbm` (a slice), `tcm` (a DMA port); `launch`, its "
+             "way out and back, if that is longer; or empty"},
+            launch.bound_by);
   visit.key({"flops", "multiplications and additions of the GEMM engines"}, launch.flops);
   visit.key({"hbm_bytes", "bytes that the programs' DMA moved"}, launch.hbm_bytes);
   visit.key({"bytes_by_distance", "the same by where they are, as seen from the PE", {.missing_with = kRegion}},

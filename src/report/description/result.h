@@ -24,6 +24,31 @@ void describe(V& visit, R& check) {
             check.status);
   visit.key({"max_abs_error", "the largest over all elements; 0 when skipped"}, check.max_abs_error);
   visit.key({"max_rel_error", "likewise"}, check.max_rel_error);
+  static constexpr std::string_view kWhere = "where";
+  visit.key({"where", "line of the program that asked for it", {.missing_with = kWhere}}, check.where);
+  visit.key({"elements", "compared; 0 when skipped", {.missing_with = kWhere}}, check.elements);
+  visit.key({"mismatched", "of these, those outside of the tolerance", {.missing_with = kWhere}}, check.mismatched);
+  const bool omitted = check.mismatched == 0;
+  static constexpr std::string_view kWorst = "worst_index";
+  visit.key({"worst_index",
+             "of the mismatched one with the largest error: `[3, 7]`; only where there is one",
+             {.omitted = omitted, .missing_with = kWorst}},
+            check.worst_index);
+  visit.key({"worst_actual", "its value", {.omitted = omitted, .missing_with = kWorst}}, check.worst_actual);
+  visit.key({"worst_expected", "what was expected", {.omitted = omitted, .missing_with = kWorst}},
+            check.worst_expected);
+}
+
+template <class V, Of<CopyTotal> R>
+void describe(V& visit, R& copy) {
+  visit.key({"direction", "`to` and `from` the device, or `between` it, which sends, and others"}, copy.direction);
+  visit.key({"device", "its number"}, copy.device);
+  visit.key({"where", "line of the program, or empty"}, copy.where);
+  visit.key({"in_region", "they started in the region of interest; true where there is none"}, copy.in_region);
+  visit.key({"count", "of such copies"}, copy.count);
+  visit.key({"bytes", "of device memory, replicas among them"}, copy.bytes);
+  visit.key({"time_ps", "from their start, behind what they wait for, to their end, added up"}, copy.time);
+  visit.key({"longest_ps", "of one of them"}, copy.longest);
 }
 
 template <class V, Of<Metric> R>
@@ -124,6 +149,9 @@ void describe_inputs(V& visit, R& result) {
              "the `name` in the topology file; what `--topology` gave when it could not be read",
              {.input = {"machine", "name"}}},
             result.topology);
+  visit.key(
+      {"overrides", "what was given for single values of the topology, with `--set`", {.missing_with = "overrides"}},
+      result.overrides);
   visit.key({"parameters", "every parameter of the bench with its value, defaults included", {.input = {"parameter"}}},
             result.parameters);
   visit.key({"seed", "seed of the program's random numbers, 0 to 2^64 − 1", {.input = {"seed"}}}, result.seed);
@@ -131,7 +159,8 @@ void describe_inputs(V& visit, R& result) {
              "how it was simulated: `data` (`false`: `--no-data`), `exact_events`, `out_of_bounds_reads`, "
              "`skip_floating_point_ops`, `uninitialized_memory`, each with its value as on the command line, `true` "
              "or `false`; `alike_devices`, `true`, only with `--alike-devices`; `explain`, `false`, only with "
-             "`--no-explain`; `KB_ALGO`, where the environment has it",
+             "`--no-explain`; `whole_run`, `true`, only with `--whole-run`; `detailed_launches`, if it is not 1000; "
+             "`KB_ALGO`, where the environment has it",
              {.missing_with = "switches", .input = {"switch"}}},
             result.switches);
   visit.key({"correlation_id", "what `--correlation-id` gave, or empty"}, result.correlation_id);
@@ -189,6 +218,12 @@ void describe(V& visit, R& result) {
              "are any",
              {.layout = Layout::lines, .omitted = result.host_waits.empty(), .missing_with = "host_waits"}},
             result.host_waits);
+  visit.key(
+      {"copies",
+       "copies between the host and devices, and from device to device, those that took longest first; only where "
+       "there are any",
+       {.layout = Layout::lines, .omitted = result.copies.empty(), .missing_with = "copies"}},
+      result.copies);
   visit.key({"region",
              "the region of interest; null when the program marks none, and under `--whole-run`",
              {.missing_with = "region"}},

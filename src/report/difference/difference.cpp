@@ -13,6 +13,7 @@
 #include "report/difference/origin_difference.h"
 #include "report/launch_group.h"
 #include "report/outcome.h"
+#include "report/sections/sections.h"
 
 namespace kernbench::report {
 namespace {
@@ -205,13 +206,15 @@ Times activities_of(const RunResult& result) {
   return times;
 }
 
-Times launches_of(const RunResult& result) {
+/// `one_by_one`: those that the result has details of; else the sums of all of a kernel.
+Times launches_of(const RunResult& result, bool one_by_one) {
   Times times;
   for (const LaunchResult& launch : result.launches) {
-    add(times, launch.name + " on sip" + std::to_string(launch.device), duration(launch));
+    add(times, (one_by_one ? launch.name : launch.kernel) + " on sip" + std::to_string(launch.device),
+        duration(launch));
   }
   for (const LaunchTotal& total : result.launch_totals) {
-    add(times, "further " + total.name + " on sip" + std::to_string(total.device), total.total);
+    add(times, (one_by_one ? "further " : "") + total.name + " on sip" + std::to_string(total.device), total.total);
   }
   return times;
 }
@@ -274,6 +277,16 @@ std::vector<ValueChange> metrics_of(const RunResult& a, const RunResult& b) {
   return changes;
 }
 
+bool is_of_the_whole_run(const RunResult& result) {
+  return result.switches.contains("whole_run");
+}
+
+/// Whether both have details of as many launches, of those that they have.
+bool have_equal_details(const RunResult& a, const RunResult& b) {
+  const bool cut = !a.launch_totals.empty() || !b.launch_totals.empty();
+  return !cut || a.launches.size() == b.launches.size();
+}
+
 std::string status_text(const RunResult& result) {
   return result.error ? "error: " + result.error->type : std::string(name(result.status));
 }
@@ -281,7 +294,8 @@ std::string status_text(const RunResult& result) {
 }  // namespace
 
 bool Difference::same_outcome() const {
-  return same_times && same_values && time_a == time_b && status_a == status_b && activities.empty() &&
+  const bool same_region = !region_a || !region_b || region_a == region_b;
+  return same_times && same_values && time_a == time_b && same_region && status_a == status_b && activities.empty() &&
          launches.empty() && waits.empty() && resources.empty() && metrics.empty() && plans.empty();
 }
 
@@ -294,10 +308,24 @@ Difference difference(const RunResult& a, const RunResult& b) {
   out.same_times = a.times_fingerprint == b.times_fingerprint;
   out.same_values = a.values_fingerprint == b.values_fingerprint;
   out.inputs = input_changes(a, b);
-  out.activities = changes_of(activities_of(a), activities_of(b));
-  out.launches = changes_of(launches_of(a), launches_of(b));
-  out.waits = changes_of(waits_of(a), waits_of(b));
-  out.resources = resources_of(a, b);
+  if (a.region) out.region_a = a.region->time;
+  if (b.region) out.region_b = b.region->time;
+  const bool equal_details = have_equal_details(a, b);
+  out.launches = changes_of(launches_of(a, equal_details), launches_of(b, equal_details));
+  if (!equal_details) {
+    out.not_compared.emplace_back(
+        "single launches, their waits and critical paths: the runs have details of different numbers of launches");
+  } else if (is_explained(a) != is_explained(b)) {
+    out.not_compared.emplace_back("waits and critical paths: one run was not explained (--no-explain)");
+  } else {
+    out.activities = changes_of(activities_of(a), activities_of(b));
+    out.waits = changes_of(waits_of(a), waits_of(b));
+  }
+  if (is_of_the_whole_run(a) == is_of_the_whole_run(b)) {
+    out.resources = resources_of(a, b);
+  } else {
+    out.not_compared.emplace_back("resources: one run counts outside of its region, too (--whole-run)");
+  }
   out.metrics = metrics_of(a, b);
   out.plans = plan_changes(a, b);
   return out;

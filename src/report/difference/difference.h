@@ -42,6 +42,7 @@ struct ValueChange {
 struct Difference {
   std::string status_a, status_b;
   Time time_a, time_b;
+  std::optional<Time> region_a, region_b;        // of the regions of interest
   bool same_times = false, same_values = false;  // by the fingerprints
   /// What explains most comes first: bench, parameters and switches, then keys of the machine by how much the busy time
   /// of the part that they describe has changed.
@@ -54,6 +55,9 @@ struct Difference {
   std::vector<ValueChange> metrics;
   /// Of library kernels that were planned differently: in the order of names.
   std::vector<PlanChange> plans;
+  /// What only one of the results has, or both for other spans of time, and why: "waits and critical paths: one run was
+  /// not explained".
+  std::vector<std::string> not_compared;
 
   /// Nothing that the simulation yields differs.
   bool same_outcome() const;

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <optional>
 #include <utility>
@@ -56,6 +57,8 @@ std::string remainder(std::size_t count, std::size_t most, const Palette& palett
 /// What the change of an input does; may be empty.
 std::string effect_of(const InputChange& input) {
   if (input.kind == "switch") {
+    constexpr std::array<std::string_view, 3> kShowOnly = {"detailed_launches", "explain", "whole_run"};
+    if (std::ranges::find(kShowOnly, input.key) != kShowOnly.end()) return "changes what is shown";
     return input.key == "exact_events" ? "changes no result" : "may explain other values";
   }
   if (input.kind == "origin") return is_program_text(input.key) ? "the program changed" : "";
@@ -161,6 +164,12 @@ std::string outcome_section(const Difference& difference, const Palette& palette
     time += " in both";
   }
   std::string out = palette.paint(Style::heading, "Simulated time") + "  " + time + "\n";
+  if (difference.region_a && difference.region_b) {
+    const Time a = *difference.region_a, b = *difference.region_b;
+    out += palette.paint(Style::heading, "Region") + "  " + time_text(a) +
+           (a == b ? " in both" : fmt::format(" -> {} ({}, {})", time_text(b), signed_time(a, b), relative(a, b))) +
+           "\n";
+  }
   if (difference.status_a != difference.status_b) {
     out += palette.paint(Style::heading, "Result") + "  " + palette.fit(difference.status_a, 40) + " -> " +
            palette.paint(Style::warning, palette.fit(difference.status_b, 40)) + "\n";
@@ -187,6 +196,8 @@ std::string to_table(const Difference& difference, const std::string& a, const s
         metrics_section(difference, palette)}) {
     if (!section.empty()) out += "\n" + section;
   }
+  for (const std::string& what : difference.not_compared)
+    out += "\n" + palette.paint(Style::faint, "Not compared: " + what) + "\n";
   return out;
 }
 

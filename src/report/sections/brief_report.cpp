@@ -20,8 +20,11 @@ namespace {
 constexpr std::size_t kLines = 40, kColumns = 80;
 constexpr std::size_t kMostParameterLines = 2;
 constexpr std::size_t kMostLaunches = 5;
-constexpr std::size_t kBriefCategories = 6;
+constexpr std::size_t kBriefCategories = 7;
 constexpr std::size_t kMostPathParts = 3;
+// Copies are shown where they take at least so much of the time.
+constexpr double kLeastCopies = 0.05;
+constexpr std::size_t kMostCopies = 3;
 constexpr std::size_t kMostFailed = 3;
 constexpr std::size_t kMostWarningLines = 6;
 constexpr std::size_t kBriefBarWidth = 30;
@@ -44,7 +47,7 @@ std::string faint(const std::string& text, const Palette& palette) {
 std::string title(const RunResult& result, const Palette& palette) {
   std::string out =
       palette.paint(Style::heading, palette.fit(result.bench + " on " + result.topology, kColumns)) + "\n";
-  std::vector<std::string> words;
+  std::vector<std::string> words = override_words(result, palette);
   for (const auto& [name, value] : result.parameters) words.push_back(palette.fit(name + "=" + value, 60));
   if (words.empty()) return out;
   std::vector<std::string> lines = wrapped(words, kColumns - 6);
@@ -267,7 +270,8 @@ std::string failed_checks(const RunResult& result, const Palette& palette) {
     if (check.status != CheckStatus::failed || failed++ >= kMostFailed) continue;
     out += "  " +
            palette.paint(Style::bad, "failed: " + palette.fit(check.name, 40) + ", max abs error " +
-                                         deviation_text(check.max_abs_error)) +
+                                         deviation_text(check.max_abs_error) +
+                                         (check.where.empty() ? "" : " at " + palette.fit(check.where, 20))) +
            "\n";
   }
   return out;
@@ -311,16 +315,18 @@ std::string metrics_text(const RunResult& result, std::size_t most, const Palett
 std::string brief_report(const RunResult& result, const Palette& palette) {
   const std::vector<LaunchGroup> groups = launches_by_name(result);
   const std::string launches = launch_count(result) == 0 ? "" : launches_text(result, groups, palette);
-  std::vector<std::string> sections = {title(result, palette), launches, kernel_text(result, groups, palette), "", "",
-                                       totals(result, palette)};
-  // Warnings, then metrics take what is left; a blank line parts them from the rest.
+  std::vector<std::string> sections = {
+      title(result, palette), launches, "", kernel_text(result, groups, palette), "", "", totals(result, palette)};
+  // Copies, warnings, then metrics take what is left; a blank line parts them from the rest.
   const auto room = [&] {
     std::size_t used = 0;
     for (const std::string& section : sections) used += section.empty() ? 0 : line_count(section) + 1;
     return used < kLines ? kLines - used : 0;
   };
-  sections[4] = first_lines(warnings_section(result, palette), std::min(kMostWarningLines, room()));
-  sections[3] = metrics_text(result, room(), palette);
+  const std::string copies = copies_section(result, kMostCopies, kLeastCopies, palette);
+  if (line_count(copies) < room()) sections[2] = copies;
+  sections[5] = first_lines(warnings_section(result, palette), std::min(kMostWarningLines, room()));
+  sections[4] = metrics_text(result, room(), palette);
   std::string out;
   for (const std::string& section : sections) {
     if (!section.empty()) out += (out.empty() ? "" : "\n") + section;

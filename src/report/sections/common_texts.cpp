@@ -3,7 +3,9 @@
 
 #include <algorithm>
 #include <cmath>
+#include <iterator>
 #include <optional>
+#include <sstream>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -38,6 +40,17 @@ std::vector<std::string> wrapped(const std::vector<std::string>& words, std::siz
     }
   }
   return lines;
+}
+
+std::vector<std::string> split_at_blanks(const std::string& line) {
+  std::istringstream stream(line);
+  return {std::istream_iterator<std::string>(stream), {}};
+}
+
+std::vector<std::string> override_words(const RunResult& result, const Palette& palette) {
+  std::vector<std::string> words;
+  for (const auto& [name, value] : result.overrides) words.push_back(palette.fit("--set " + name + "=" + value, 60));
+  return words;
 }
 
 Style style_of(CheckStatus status) {

@@ -79,6 +79,42 @@ std::string ranges_section(const RunResult& result, const Palette& palette) {
          remainder(result.ranges.size(), palette);
 }
 
+std::string copies_section(const RunResult& result, std::size_t most, double least, const Palette& palette) {
+  const Span span = span_of(result);
+  std::vector<CopyTotal> copies;
+  Time all;
+  for (const CopyTotal& copy : result.copies) {
+    if (!copy.in_region) continue;
+    copies.push_back(copy);
+    all += copy.time;
+  }
+  if (copies.empty() || share(all, span.time) < least) return {};
+  TextTable table({{"copies", Align::left, 14},
+                   {"count", Align::right, 7},
+                   {"bytes", Align::right, 10},
+                   {"total", Align::right, 11},
+                   {"max", Align::right, 10},
+                   {span.title, Align::right, 9},
+                   {"line", Align::left, 16}});
+  for (std::size_t i = 0; i < std::min(copies.size(), most); ++i) {
+    const CopyTotal& copy = copies[i];
+    table.add({{fmt::format("{} sip{}", copy.direction, copy.device)},
+               {count_text(static_cast<std::uint64_t>(copy.count))},
+               {bytes_text(copy.bytes)},
+               {time_text(copy.time)},
+               {time_text(copy.longest)},
+               {percent_text(share(copy.time, span.time))},
+               {copy.where}});
+  }
+  std::string out = table.text(palette);
+  if (copies.size() > most) {
+    out += "  " +
+           palette.paint(Style::faint, fmt::format("and {} more (see --json)", count_text(copies.size() - most))) +
+           "\n";
+  }
+  return out;
+}
+
 std::string host_waits_section(const RunResult& result, const Palette& palette) {
   if (result.host_waits.empty()) return {};
   TextTable table({{"host waits", Align::left, 16},

@@ -53,6 +53,9 @@ std::string ranges_section(const RunResult& result, const Palette& palette);
 std::string range_tree_section(const RunResult& result, const Palette& palette);
 
 /// What host programs waited for before their launches were taken.
+/// Copies between the host and devices, the first `most` of those in the region of interest; nothing where they take
+/// less than `least` of the time.
+std::string copies_section(const RunResult& result, std::size_t most, double least, const Palette& palette);
 std::string host_waits_section(const RunResult& result, const Palette& palette);
 
 /// What the run warns of.
@@ -79,6 +82,10 @@ Time time_in_span(const RunResult& result, const LaunchResult& launch);
 
 /// A metric's value with its unit: times and bytes in units that suit them.
 std::string metric_text(const Metric& metric);
+/// The words of a line.
+std::vector<std::string> split_at_blanks(const std::string& line);
+/// What was overridden of the topology, as words: "--set system.sips.count=16".
+std::vector<std::string> override_words(const RunResult& result, const Palette& palette);
 /// The kind of a part, "sip*.cube*.pe*.router.east", without what all parts of PEs have in common.
 std::string kind_within_pe(const std::string& kind);
 

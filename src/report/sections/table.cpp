@@ -20,6 +20,7 @@ namespace {
 
 constexpr std::size_t kWidth = 80;
 constexpr std::size_t kMostChecks = 20;
+constexpr std::size_t kMostCopies = 20;
 constexpr std::size_t kMostMetrics = 40;
 constexpr std::size_t kWidestMetrics = 120;  // columns of a matrix of metrics; a wider one is listed
 
@@ -38,15 +39,17 @@ class FactTable {
 std::string header(const RunResult& result, const Palette& palette) {
   const std::string title = one_line(result.bench + " on " + result.topology);
   FactTable facts;
-  std::vector<std::string> words;
-  for (const auto& [name, value] : result.parameters) words.push_back(palette.fit(name + "=" + value, 60));
-  if (!words.empty()) {
-    std::string label = "parameters";
+  const auto add_words = [&](std::string label, const std::vector<std::string>& words) {
+    if (words.empty()) return;
     for (std::string& line : wrapped(words, kWidth - 20)) {
       facts.add(label, std::move(line));
       label.clear();
     }
-  }
+  };
+  add_words("topology", override_words(result, palette));
+  std::vector<std::string> words;
+  for (const auto& [name, value] : result.parameters) words.push_back(palette.fit(name + "=" + value, 60));
+  add_words("parameters", words);
   facts.add("seed", std::to_string(result.seed));
   if (!result.correlation_id.empty()) facts.add("correlation id", result.correlation_id);
   return palette.paint(Style::heading, palette.fit(title, kWidth)) + "\n" + facts.text(palette);
@@ -70,6 +73,13 @@ std::string checks_section(const RunResult& result, const Palette& palette) {
                {skipped ? "-" : deviation_text(check.max_rel_error)}});
   }
   std::string out = palette.paint(Style::heading, "Checks") + "\n" + table.text(palette);
+  for (std::size_t i = 0; i < std::min(checks.size(), kMostChecks); ++i) {
+    if (checks[i].status != CheckStatus::failed || checks[i].mismatched == 0) continue;
+    const std::string place = checks[i].where.empty() ? "" : " at " + one_line(checks[i].where);
+    for (const std::string& line :
+         wrapped(split_at_blanks(one_line(checks[i].name) + place + ": " + mismatch_text(checks[i])), kWidth - 2))
+      out += "  " + line + "\n";
+  }
   if (checks.size() > kMostChecks) {
     const std::string rest = fmt::format("and {} more", count_text(checks.size() - kMostChecks));
     out += "  " + palette.paint(Style::faint, rest) + "\n";
@@ -165,12 +175,15 @@ RunResult in_region(const RunResult& result) {
 }
 
 std::string full_report(const RunResult& result, const Palette& palette) {
-  const std::array<std::string, 15> sections = {
-      launches_section(result, palette),   plans_section(result, palette),        collectives_section(result, palette),
-      breakdown_section(result, palette),  explanation_sections(result, palette), peaks_section(result, palette),
-      distance_section(result, palette),   ranges_section(result, palette),       range_tree_section(result, palette),
-      host_waits_section(result, palette), checks_section(result, palette),       metrics_section(result, palette),
-      resources_section(result, palette),  warnings_section(result, palette),     totals_section(result, palette)};
+  const std::array<std::string, 16> sections = {
+      launches_section(result, palette),   copies_section(result, kMostCopies, 0, palette),
+      plans_section(result, palette),      collectives_section(result, palette),
+      breakdown_section(result, palette),  explanation_sections(result, palette),
+      peaks_section(result, palette),      distance_section(result, palette),
+      ranges_section(result, palette),     range_tree_section(result, palette),
+      host_waits_section(result, palette), checks_section(result, palette),
+      metrics_section(result, palette),    resources_section(result, palette),
+      warnings_section(result, palette),   totals_section(result, palette)};
   std::string out = header(result, palette);
   for (const std::string& section : sections) {
     if (!section.empty()) out += "\n" + section;

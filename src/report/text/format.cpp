@@ -89,6 +89,7 @@ std::string bytes_text(Bytes bytes) {
 }
 
 std::string value_text(double value) {
+  if (std::isnan(value)) return "nan";  // of either sign
   const double magnitude = std::fabs(value);
   if (value == std::floor(value) && magnitude < 1e15) {
     const std::string digits = separated(fmt::format("{:.0f}", magnitude));

@@ -174,8 +174,11 @@ std::optional<std::vector<tensor::HostBytes>> SimulatedDevices::try_read(
         if (compare) (*replicas)[i] = replicas_of(simulation, *mine, all[i], agent);
       }
     };
-    request.completed = [&simulation = simulation_, done, work = current_work()] {
+    const CopyUnderWay copy = simulation_.begin_copy("from", mine->device(), sim::this_fiber::current()->call().where,
+                                                     bytes_of(request.legs));
+    request.completed = [&simulation = simulation_, done, copy, work = current_work()] {
       simulation.log().add_time(simulation.scheduler().now());
+      simulation.copies.add(copy, simulation.scheduler().now());
       done->set();
     };
     simulation_.machine().copy(std::move(request));

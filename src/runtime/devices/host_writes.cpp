@@ -40,8 +40,10 @@ void SimulatedDevices::write(const std::shared_ptr<tensor::DeviceStorage>& stora
   sim::this_fiber::sleep(simulation_.topology().host.launch_overhead);
   auto& simulation = simulation_;
   const Worker& worker = current_context("copy to device").worker;
-  auto begin = [&simulation, mine, parts, legs = std::move(transfer.legs), owner = worker.owner(),
-                agent = worker.agent](Stream::Done done) mutable {
+  const sim::ProgramCall call = sim::this_fiber::current()->call();
+  auto begin = [&simulation, mine, parts, legs = std::move(transfer.legs), owner = worker.owner(), agent = worker.agent,
+                call](Stream::Done done) mutable {
+    const CopyUnderWay copy = simulation.begin_copy("to", mine->device(), call.where, bytes_of(legs));
     hardware::CopyRequest request;
     request.sip = SipId{mine->device()};
     request.to_device = true;
@@ -53,8 +55,9 @@ void SimulatedDevices::write(const std::shared_ptr<tensor::DeviceStorage>& stora
         numerics::scatter(simulation.executor(), simulation.next_host_key(agent), part.value, part.pieces);
       }
     };
-    request.completed = [&simulation, mine, done = std::move(done)] {
+    request.completed = [&simulation, mine, copy, done = std::move(done)] {
       simulation.log().add_time(simulation.scheduler().now());
+      simulation.copies.add(copy, simulation.scheduler().now());
       done();
     };
     simulation.machine().copy(std::move(request));

@@ -7,6 +7,7 @@
 
 #include "addressing/locate.h"
 #include "hardware/command.h"
+#include "hardware/copy/copy_engine.h"
 #include "numerics/memory/memory.h"
 #include "runtime/devices/simulated_storage.h"
 #include "runtime/simulation.h"
@@ -27,6 +28,10 @@ struct StorageTransfer {
   std::vector<hardware::DmaLeg> legs;  // one for each slice
   std::vector<BoxTransfer> boxes;
 };
+
+/// All that the legs of a copy move.
+Bytes bytes_of(std::span<const hardware::DmaLeg> legs);
+Bytes bytes_of(std::span<const hardware::PeerLeg> legs);
 
 /// Which of a box's replicas: that with the lowest coordinate, or every one.
 enum class Replicas : std::uint8_t { lowest, all };

@@ -325,9 +325,8 @@ void SimulatedOperations::arg_reduce(const tensor::ArgReduction& reduction, cons
             .read = std::move(read),
             .pes = std::move(pes),
             .body = [source = kernel_view(from, false), positions = view(known, false),
-                     target = kernel_view(indices, true), elements = view(best, true), options] {
-              library::arg_reduce(source, positions, target, elements, options);
-            }});
+                     target = kernel_view(indices, true), elements = view(best, true),
+                     options] { library::arg_reduce(source, positions, target, elements, options); }});
   };
   const auto chunks = chunks_of(x, reduced, out);
   if (!chunks) return reduce(x, reduction.known, out, values);

@@ -58,6 +58,18 @@ double moved_bytes(const LaunchResult& launch) {
   return port == launch.engines.end() ? static_cast<double>(launch.hbm_bytes.count()) : port->work;
 }
 
+/// Of the time from the first program's start to the last one's end, in the mean of the PEs.
+double share_of_programs(const LaunchResult& launch) {
+  return launch.program_mean.in_seconds() / launch.program_span.in_seconds();
+}
+
+/// A few PEs have much more to do than the others, for a good part of the launch.
+bool is_uneven(const LaunchResult& launch) {
+  constexpr double kUneven = 0.5;
+  if (launch.pes < 2 || launch.program_span == Time::zero() || share_of_programs(launch) >= kUneven) return false;
+  return 4 * (launch.program_span - launch.program_mean).count() >= duration(launch).count();
+}
+
 /// A launch that moves each byte about once could find nearly all of them in the slices of its own PEs.
 bool could_be_local(const LaunchResult& launch) {
   const auto bytes = static_cast<double>(launch.hbm_bytes.count());
@@ -76,9 +88,16 @@ std::vector<std::string> advice(const RunResult& result) {
   }
   for (const Kernel& kernel : main_kernels(result)) {
     const LaunchResult& launch = *kernel.longest;
-    if (2 * launch.pes < launch.available_pes) {
+    // A kernel without tensors, as a barrier's, has nothing to spread.
+    if (launch.tensor_bytes > Bytes() && 2 * launch.pes < launch.available_pes) {
       warnings.push_back(fmt::format("{} runs on {} of {} PEs: spread its tensors over more PEs, or name more of them",
                                      kernel.name, launch.pes, launch.available_pes));
+    }
+    if (is_uneven(launch)) {
+      warnings.push_back(
+          fmt::format("{}: its {} PEs run programs for {:.0f} % of its time on average, {} for all of it: "
+                      "share its work more evenly",
+                      kernel.name, launch.pes, 100 * share_of_programs(launch), launch.last_pe));
     }
     if (could_be_local(launch)) {
       const double own =

@@ -12,6 +12,7 @@
 #include <utility>
 #include <vector>
 
+#include "base/text.h"
 #include "runtime/observe/engine_use.h"
 #include "tile/explain/longest_first.h"
 
@@ -150,7 +151,9 @@ void add_bound(LaunchResult& result, const hardware::LaunchTimes& times, const t
     longest = engine.busiest;
     result.bound_by = engine.engine;
   }
-  result.bound = (times.first_program - times.requested) + longest + (times.completed - record.last_end);
+  const Time ways = (times.first_program - times.requested) + (times.completed - record.last_end);
+  if (longest > Time::zero() && ways > longest) result.bound_by = "launch";
+  result.bound = ways + longest;
 }
 
 /// Collectives have an explanation of their own, and move what they have to.
@@ -190,7 +193,7 @@ void explain(LaunchResult& result, const hardware::LaunchTimes& times, const til
 std::array<Time, kBreakdownCategories.size()> breakdown_of(const hardware::LaunchTimes& times,
                                                            const tile::LaunchRecord& record) {
   const tile::Breakdown& inside = record.explanation->breakdown;
-  return {record.last_start - times.requested, inside.gemm, inside.vector, inside.dma, inside.control,
+  return {record.last_start - times.requested, inside.gemm, inside.vector, inside.dma, inside.messages, inside.control,
           times.completed - record.last_end};
 }
 
@@ -226,6 +229,9 @@ LaunchResult launch_result(const LaunchPlan& plan, const hardware::Machine& mach
   result.programs = record.grid.count();
   result.pes = static_cast<std::int64_t>(plan.pes.size());
   result.available_pes = plan.available_pes;
+  result.program_span = record.last_end - times.first_program;
+  result.program_mean = Time::picoseconds(record.all_programs.count() / std::max<std::int64_t>(result.pes, 1));
+  result.last_pe = to_text(record.last_pe);
   result.range = plan.range;
   for (const auto& type : record.work.gemm) result.flops += type.operations;
   result.hbm_bytes = record.hbm_bytes;

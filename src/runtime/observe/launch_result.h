@@ -20,8 +20,8 @@ LaunchResult launch_result(const LaunchPlan& plan, const hardware::Machine& mach
                            const tile::LaunchRecord& record, const tile::Explainer* explainer, tile::TextStore& texts);
 
 /// What the time of a launch is divided into, from its request to its completion.
-inline constexpr std::array<const char*, 6> kBreakdownCategories{"dispatch", "gemm",    "vector",
-                                                                 "dma",      "control", "completion"};
+inline constexpr std::array<const char*, 7> kBreakdownCategories{"dispatch", "gemm",    "vector",    "dma",
+                                                                 "messages", "control", "completion"};
 /// The time of each. REQUIRES: the launch is explained.
 std::array<Time, kBreakdownCategories.size()> breakdown_of(const hardware::LaunchTimes& times,
                                                            const tile::LaunchRecord& record);

@@ -30,6 +30,8 @@ std::string_view name(Activity activity, hardware::EngineKind engine) {
       return "dma request";
     case Activity::data:
       return engine == hardware::EngineKind::ipcq ? "queue data" : "dma data";
+    case Activity::latency:
+      return "latency";
     case Activity::link_buffer:
       return "link buffer";
     case Activity::contention:

@@ -111,7 +111,7 @@ void Explainer::on_issued(KernelCommand& command) {
   ProgramExplanation& program = *command.program->explanation;
   const hardware::Timeline& times = command.times;
   CommandExplanation& mine = command.explained;
-  if (command.engine() == hardware::EngineKind::ipcq) program.busy.begin_queue(times.issued);
+  if (command.engine() == hardware::EngineKind::ipcq) program.busy.begin(command.engine(), times.issued);
   const bool by_scheduler = command.all_placed != nullptr;
   if (by_scheduler && program.doing.open && program.doing.start <= times.granted) {
     // The program is where it was: what the scheduler does is no part of its stream.
@@ -216,7 +216,9 @@ bool Explainer::through_message(Path& path, const KernelCommand& receive, Time u
     return due.time > Time::zero() ? fabric.spec(due.server).part : PartId();
   };
   const Time starved = way.at - way.starved.time, slowest = starved - way.slowest.time;
-  append(path, send, {Activity::data, way.sent, slowest}, until);
+  const Time latency = slowest - way.latency.time;
+  append(path, send, {Activity::data, way.sent, latency}, until);
+  append(path, send, {Activity::latency, latency, slowest, nullptr, part_of(way.latency)}, until);
   append(path, send, {Activity::data, slowest, starved, nullptr, part_of(way.slowest)}, until);
   append(path, send, {Activity::link_buffer, starved, way.at, nullptr, part_of(way.starved)}, until);
   append(path, receive, {Activity::data, way.at, until}, until);
@@ -238,10 +240,7 @@ void Explainer::on_operation(const OperationRecord& operation) {
   const KernelCommand& command = operation.command();
   const hardware::Timeline& times = command.times;
   ProgramExplanation& program = *command.program->explanation;
-  if (command.engine() == hardware::EngineKind::ipcq)
-    program.busy.end_queue(times.started + times.waited, times.finished);
-  else
-    program.busy.end(command.engine(), times.finished);
+  program.busy.end(command.engine(), times.finished);
   const WorkSplit split = split_of(command);
   command.program->launch().explanation->account.add(command, split);
   CommandExplanation& mine = command.explained;

@@ -314,9 +314,8 @@ void arg_reduce(const View& x, const std::optional<View>& indices, const View& o
         // 8-bit and boolean values compare as wider ones.
         const bool narrow = item_size(x.dtype()) == 1;
         const DType dtype = !narrow ? x.dtype() : is_floating_point(x.dtype()) ? DType::f32 : DType::i32;
-        const auto found =
-            best_of_block(tl::cast(loaded, dtype), known, options.first + from[axis], static_cast<int>(axis),
-                          options.largest);
+        const auto found = best_of_block(tl::cast(loaded, dtype), known, options.first + from[axis],
+                                         static_cast<int>(axis), options.largest);
         best = best.value.defined() ? better_of(best, found, options.largest) : found;
       });
       store(out, at, best.index);

@@ -74,6 +74,7 @@ struct LaunchRecord {
   BusiestProgram busiest;                     // of the programs that have ended
   /// The program that ended last (ties: the lowest coordinate) stands for the launch.
   Time last_start, last_end;
+  Time all_programs;  // their times, added up
   PeCoordinate last_pe;
   std::shared_ptr<LaunchExplanation> explanation;  // null when nobody explains
 };

@@ -190,6 +190,7 @@ void Program::finish() {
   busiest.gemm = std::max(busiest.gemm, busy_.gemm);
   busiest.vector = std::max(busiest.vector, busy_.vector);
   busiest.tcm_bytes = std::max(busiest.tcm_bytes, busy_.tcm_bytes);
+  launch_->all_programs += ended_ - started_;
   const bool first = launch_->last_end == Time::zero();
   const bool later = ended_ > launch_->last_end || (ended_ == launch_->last_end && at_ < launch_->last_pe);
   const bool stands = first || later;
