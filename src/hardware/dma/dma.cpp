@@ -8,6 +8,7 @@
 #include "hardware/agents.h"
 #include "hardware/dma/multicast.h"
 #include "kernbench/error.h"
+#include "sim/errors.h"
 
 namespace kernbench::hardware {
 
@@ -52,6 +53,10 @@ void DmaQueue::begin(Command& command) {
   command.times.translation = tlb_.translate(command.dma().pages);
   const Time setup = setup_of(command) + command.times.translation;
   if (setup == Time::zero()) return start_legs(flight);
+  if (setup > Time::limit() - scheduler().now()) {
+    sim::raise_too_long("the set-up of " + command.wait_name() + " takes " + to_text(setup) +
+                        ", of which translation " + to_text(command.times.translation));
+  }
   scheduler().schedule(scheduler().now() + setup, sim::Phase::deliver, command.agent, engine_key(command.number),
                        sim::call<&DmaQueue::start_legs>(this, flight));
 }

@@ -6,12 +6,14 @@
 #include "base/text.h"
 #include "hardware/agents.h"
 #include "kernbench/error.h"
+#include "sim/errors.h"
 
 namespace kernbench::hardware {
 
 void ComputeEngine::begin(Command& command) {
   const Time end = law_.end != nullptr ? law_.end(pe_, command, scheduler().now()) : own_end(command);
   assert(end > scheduler().now());
+  if (end >= Time::limit()) sim::raise_too_long(command.wait_name() + " would end then");
   end_ = std::max(end, end_);  // results leave in order
   scheduler().schedule(end_, sim::Phase::deliver, command.agent, engine_key(command.number),
                        sim::call<&ComputeEngine::complete>(this, reinterpret_cast<std::uintptr_t>(&command)));
