@@ -12,6 +12,7 @@
 #include <limits>
 #include <memory>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "kernbench/kernbench.h"
@@ -217,6 +218,30 @@ TEST(GemmTrial, TheRestIsEstimatedAtThePaceOfTheLaterRoundsButForThoseAskedForAt
   EXPECT_DOUBLE_EQ(rest_ns(slower, 1, 16), 60);
 }
 
+/// When a product is done on a machine that differs from the shipped one as `overrides` say.
+std::int64_t end_of_product(std::vector<std::string> overrides) {
+  SimulateOptions options = machine("ahbm-1sip");
+  options.overrides = std::move(overrides);
+  options.models.add_dma("same", [](const DmaFigures& figures, const ModelParameters&) {
+    struct Same final : DmaModel {
+      explicit Same(Time own_setup) : own_setup_(own_setup) {}
+      Time setup(const DmaDescriptor&) override { return own_setup_; }
+      Time own_setup_;
+    };
+    return std::make_unique<Same>(figures.setup);
+  });
+  std::int64_t end = 0;
+  simulate(options, [&] {
+    const TrialOperands product = operands({300, 200, 100});
+    end = static_cast<std::int64_t>(taken(product, plan_of(product)) * 1e3);
+  });
+  return end;
+}
+
+TEST(GemmTrial, AModelOfOnesOwnChangesNoPlan) {
+  EXPECT_EQ(end_of_product({"sip.cubes.mesh=[2,2]", "pe.dma.model=same"}), end_of_product({"sip.cubes.mesh=[2,2]"}));
+}
+
 TEST(GemmTrial, EndsAtTheLimit) {
   simulate(machine("tiny"), [] {
     const TrialOperands product = operands({64, 48, 32});
@@ -327,8 +352,8 @@ TEST(GemmTrial, ThePlanIsTheSameWithAndWithoutValuesAndOnEverySip) {
 TEST(GemmTrial, NoProductIsSlowerThanByThePlanOfTheReplay) {
   if (kSanitized) GTEST_SKIP() << "long; runs in plain builds";
   int faster = 0;
-  for (const Matrices& sizes : std::vector<Matrices>{
-           {1, 4096, 4096}, {8, 2048, 4096}, {64, 1024, 1024, true}, {300, 100, 700}}) {
+  for (const Matrices& sizes :
+       std::vector<Matrices>{{1, 4096, 4096}, {8, 2048, 4096}, {64, 1024, 1024, true}, {300, 100, 700}}) {
     double times[2] = {};
     for (const bool measured : {false, true}) {
       simulate(machine("ahbm-1sip"), [&] {

@@ -34,7 +34,13 @@ Sender DmaQueue::sender(std::uint64_t part) {
 
 Time DmaQueue::setup_of(const Command& command) {
   if (model_ == nullptr) return spec_.setup;
-  const Time setup = model_->setup(dma_descriptor(command.dma(), scheduler().now()));
+  const Time now = scheduler().now();
+  const Time setup =
+      answer_of(spec_.model, id(), now, [&] { return model_->setup(dma_descriptor(command.dma(), now)); });
+  if (setup > Time::limit()) {
+    sim::raise_too_long("the model of " + wait_name() + " gave a set-up of " + to_text(setup) + " for " +
+                        command.wait_name());
+  }
   if (setup >= Time::zero()) return setup;
   throw ProgramError("ModelError", "the model of " + wait_name() + " gave a set-up of " + to_text(setup) + " for " +
                                        command.wait_name() + "; it must not be negative");

@@ -39,9 +39,9 @@ void ComputeEngine::let_next_start(std::uint64_t) {
 Time ComputeEngine::own_end(const Command& command) const {
   const Time start = command.times.started, end = own_(command, start);
   if (end > start) return end;
-  throw ProgramError("ModelError", "the model of " + wait_name() + " lets " + command.wait_name() + " end at " +
-                                       to_text(end) + ", but it starts at " + to_text(start) +
-                                       ": a command ends later than it starts");
+  const auto [ends, starts] = told_apart(end, start);
+  throw ProgramError("ModelError", "the model of " + wait_name() + " lets " + command.wait_name() + " end at " + ends +
+                                       ", but it starts at " + starts + ": a command ends later than it starts");
 }
 
 void ComputeEngine::complete(std::uint64_t command) {
