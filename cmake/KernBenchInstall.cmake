@@ -50,4 +50,5 @@ configure_package_config_file(${PROJECT_SOURCE_DIR}/cmake/KernBenchConfig.cmake.
 # Before 1.0 every minor version may change the interface.
 write_basic_package_version_file(${PROJECT_BINARY_DIR}/KernBenchConfigVersion.cmake COMPATIBILITY SameMinorVersion)
 install(FILES ${PROJECT_BINARY_DIR}/KernBenchConfig.cmake ${PROJECT_BINARY_DIR}/KernBenchConfigVersion.cmake
+  ${PROJECT_SOURCE_DIR}/cmake/share_folder.cpp
   DESTINATION ${kernbench_package_dir})

@@ -10,7 +10,11 @@
 //   });
 //
 // A model must be deterministic: what it returns follows from its figures, its parameters and the commands it was asked
-// about before. It may keep state (an open row), for each part of the machine has a model of its own.
+// about before. It may keep state (an open row), for each part of the machine has a model of its own. What it throws
+// ends the run with an error that names the model, its part and the simulated time.
+//
+// Library functions choose their plans (the tiles of a product, say) as if the parts were built in: what a model costs
+// is not known before it is asked.
 #pragma once
 
 #include <cstdint>
@@ -174,7 +178,8 @@ class DmaModel {
 
 // ---- the registry ----------------------------------------------------------------------------------------------
 
-/// Models by name, for each kind of component. A value: give it to a simulation as SimulateOptions::models.
+/// Models by name, for each kind of component. A value: give it to a simulation as SimulateOptions::models. The figures
+/// and parameters that a factory is given end with the call: a model copies what it needs.
 class ModelRegistry {
  public:
   template <class Model, class Figures>

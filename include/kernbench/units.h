@@ -6,7 +6,7 @@
 
 namespace kernbench {
 
-/// A point in simulated time or a duration: a whole number of picoseconds (about 106 days fit).
+/// A point in simulated time or a duration: a whole number of picoseconds.
 class Time {
  public:
   constexpr Time() = default;
@@ -17,6 +17,8 @@ class Time {
   static constexpr Time seconds(std::int64_t count) { return Time(count * 1'000'000'000'000); }
   static constexpr Time zero() { return Time(0); }
   static constexpr Time max() { return Time(INT64_MAX); }
+  /// The latest time that a simulation may reach, 4611686 s or 53 days: the sum of two such times is a Time, too.
+  static constexpr Time limit() { return Time(INT64_MAX / 2); }
 
   constexpr std::int64_t count() const { return picoseconds_; }
   constexpr double in_seconds() const { return static_cast<double>(picoseconds_) * 1e-12; }
@@ -94,11 +96,18 @@ class Frequency {
 
 __extension__ using uint128 = unsigned __int128;
 
-/// The time to move `amount` at `rate`, rounded up to a whole picosecond. Requires a positive rate.
+/// `picoseconds`, but no more than Time::limit().
+constexpr Time limited_time(uint128 picoseconds) {
+  constexpr auto kLimit = static_cast<uint128>(Time::limit().count());
+  return Time::picoseconds(static_cast<std::int64_t>(picoseconds < kLimit ? picoseconds : kLimit));
+}
+
+/// The time to move `amount` at `rate`, rounded up to a whole picosecond; Time::limit() if it is longer. Requires a
+/// positive rate.
 constexpr Time transfer_time(Bytes amount, Bandwidth rate) {
   const uint128 numerator = static_cast<uint128>(amount.count()) * 1'000'000'000'000u;
   const auto divisor = static_cast<uint128>(rate.count());
-  return Time::picoseconds(static_cast<std::int64_t>((numerator + divisor - 1) / divisor));
+  return limited_time((numerator + divisor - 1) / divisor);
 }
 
 /// A clock whose edges come from the cycle index, so that no rounded period accumulates:
@@ -107,10 +116,10 @@ class Clock {
  public:
   explicit constexpr Clock(Frequency frequency) : hertz_(static_cast<std::uint64_t>(frequency.count())) {}
 
-  /// The time of edge `cycle`.
+  /// The time of edge `cycle`; Time::limit() if it is later.
   constexpr Time edge(std::int64_t cycle) const {
     const uint128 numerator = static_cast<uint128>(cycle) * kPicosecondsPerSecond;
-    return Time::picoseconds(static_cast<std::int64_t>((numerator + hertz_ - 1) / hertz_));
+    return limited_time((numerator + hertz_ - 1) / hertz_);
   }
   /// The first cycle whose edge is at or after `time`.
   constexpr std::int64_t cycle_at_or_after(Time time) const {

@@ -97,8 +97,21 @@ std::string unit_list(const Kind& kind) {
       fmt::format("expected {} such as {}, found {}{}", kind.name, kind.example, in_quotes(text), reason));
 }
 
+// A unit of this kind with a prefix that no known one has: "EB/s", "fs". The nearest one would be off by far.
+bool has_unknown_prefix(const Kind& kind, std::string_view unit) {
+  constexpr std::string_view kPrefixes = "afPEZY";
+  if (unit.empty() || kPrefixes.find(unit.front()) == std::string_view::npos) return false;
+  unit.remove_prefix(1);
+  if (unit.starts_with('i')) unit.remove_prefix(1);
+  return unit == (&kind == &kTime ? "s" : kind.units.front().name);
+}
+
 // The unit meant by a misspelt one: the same in another case, or else the nearest.
 std::string_view likely_unit(const Kind& kind, std::string_view unit) {
+  if (has_unknown_prefix(kind, unit)) return {};
+  for (const std::string_view micro : {"\u00b5s", "\u03bcs"}) {
+    if (&kind == &kTime && unit == micro) return "us";
+  }
   const auto lower = [](char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c; };
   std::vector<std::string_view> names;
   for (const Unit& known : kind.units) {
@@ -108,11 +121,50 @@ std::string_view likely_unit(const Kind& kind, std::string_view unit) {
   return unit.size() > 16 ? std::string_view() : nearest(unit, names);
 }
 
+std::int64_t parse(const Kind& kind, std::string_view text);
+std::string print(std::int64_t value, std::span<const Unit> decimal_units);
+
+// Of a unit that counts bits ("Gb/s", "Mbit", "kbps") the prefix, in upper case; nothing for any other. Of "gb/s" only
+// the case may be wrong.
+std::optional<std::string> prefix_of_bits(const Kind& kind, std::string_view unit) {
+  if (&kind != &kBandwidth && &kind != &kBytes) return std::nullopt;
+  const auto cut = [&](std::string_view end) {
+    const bool ends = unit.ends_with(end);
+    if (ends) unit.remove_suffix(end.size());
+    return ends;
+  };
+  const bool short_form = &kind == &kBandwidth && cut("ps");
+  if (&kind == &kBandwidth && !short_form && !cut("/s")) return std::nullopt;
+  const bool written_out = cut("bits") || cut("bit");
+  if (!written_out && !cut("b")) return std::nullopt;
+  const bool certain = written_out || short_form;
+  std::string prefix(unit);
+  if (certain && !prefix.empty() && prefix[0] >= 'a' && prefix[0] <= 'z')
+    prefix[0] = static_cast<char>(prefix[0] - 'a' + 'A');
+  const bool known = prefix.empty() || std::ranges::find(kind.units, prefix + std::string(kind.units.front().name),
+                                                         &Unit::name) != kind.units.end();
+  return known ? std::optional(prefix) : std::nullopt;
+}
+
+// Refuses a unit that counts bits, and shows the same in bytes where that is a whole number of them.
+[[noreturn]] void fail_bits(const Kind& kind, std::string_view text, std::string_view unit, const std::string& prefix) {
+  const std::string number(text.substr(0, text.size() - unit.size()));
+  const std::string in_bytes = prefix + std::string(kind.units.front().name);
+  std::string same;
+  try {
+    const std::int64_t bits = parse(kind, number + in_bytes);
+    if (bits % 8 == 0) same = ": " + print(bits / 8, kind.units.first(kDecimalByteUnits));
+  } catch (const ConfigurationError&) {  // NOLINT(bugprone-empty-catch): the number is wrong, too, and shows nothing
+  }
+  fail(kind, text, fmt::format(", whose unit counts bits; units of bytes are expected{}", same));
+}
+
 [[noreturn]] void fail_unit(const Kind& kind, std::string_view text, std::string_view unit) {
   if (unit.empty()) fail(kind, text, fmt::format(", which has no unit ({})", unit_list(kind)));
   for (const Kind* other : kKinds) {
     if (find_unit(other->units, unit)) fail(kind, text, fmt::format(", which is {}", other->name));
   }
+  if (const auto prefix = prefix_of_bits(kind, unit)) fail_bits(kind, text, unit, *prefix);
   const std::string_view near = likely_unit(kind, unit);
   fail(kind, text,
        near.empty() ? fmt::format(", whose unit is none of {}", unit_list(kind))
@@ -176,11 +228,39 @@ std::string print(std::int64_t value, std::span<const Unit> decimal_units) {
 
 }  // namespace
 
+namespace {
+
+/// How many bytes the character at the begin of `text` has in UTF-8, if it is one that shows and moves nothing else:
+/// no control character, and none that changes the direction or the line. Otherwise 0.
+std::size_t printable_bytes(std::string_view text) {
+  const auto byte = [&](std::size_t i) { return static_cast<unsigned char>(text[i]); };
+  if (byte(0) < 0x80) return byte(0) >= ' ' && byte(0) <= '~' ? 1 : 0;
+  const std::size_t length = byte(0) >= 0xf5 ? 0 : byte(0) >= 0xf0 ? 4 : byte(0) >= 0xe0 ? 3 : byte(0) >= 0xc2 ? 2 : 0;
+  if (length == 0 || text.size() < length) return 0;
+  std::uint32_t code = byte(0) & (0xffu >> (length + 1));
+  for (std::size_t i = 1; i < length; ++i) {
+    if ((byte(i) & 0xc0u) != 0x80u) return 0;
+    code = code << 6 | (byte(i) & 0x3fu);
+  }
+  constexpr std::array<std::uint32_t, 5> kLeast{0, 0, 0xa0, 0x800, 0x10000};  // of a character of so many bytes
+  const auto within = [&](std::uint32_t first, std::uint32_t last) { return first <= code && code <= last; };
+  const bool moves = within(0x200b, 0x200f) || within(0x2028, 0x202e) || within(0x2060, 0x206f) || code == 0xfeff;
+  return code < kLeast[length] || code > 0x10ffff || within(0xd800, 0xdfff) || moves ? 0 : length;
+}
+
+}  // namespace
+
 std::string printable(std::string_view text) {
   constexpr std::size_t limit = 60;
-  std::string safe(text.substr(0, limit));
-  std::ranges::replace_if(safe, [](char c) { return c < ' ' || c > '~'; }, '?');
-  return text.size() > limit ? safe + "..." : safe;
+  std::string safe;
+  while (!text.empty()) {
+    const std::size_t bytes = printable_bytes(text);
+    const std::size_t taken = std::max<std::size_t>(bytes, 1);
+    if (safe.size() + taken > limit) return safe + "...";
+    safe += bytes == 0 ? "?" : text.substr(0, bytes);
+    text.remove_prefix(taken);
+  }
+  return safe;
 }
 
 std::string in_quotes(std::string_view text) {

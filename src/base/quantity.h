@@ -32,7 +32,7 @@ std::string to_quantity(Bytes bytes);
 std::string to_quantity(Bandwidth bandwidth);
 std::string to_quantity(Frequency frequency);
 
-/// User text for an error message: cut to 60 bytes, '?' for what is not printable ASCII.
+/// User text for an error message: cut to 60 bytes of UTF-8, '?' for each byte that is not of a printable character.
 std::string printable(std::string_view text);
 /// The same in quotes.
 std::string in_quotes(std::string_view text);

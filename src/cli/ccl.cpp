@@ -7,12 +7,12 @@
 #include <string>
 #include <utility>
 
-#include "cli/algorithm_files.h"
 #include "cli/ccl/output.h"
 #include "cli/ccl/sweep.h"
 #include "cli/ccl/tune.h"
 #include "cli/commands.h"
 #include "cli/exit_code.h"
+#include "cli/extension_files.h"
 #include "cli/messages.h"
 #include "cli/output_file.h"
 #include "cli/status_line.h"
@@ -69,7 +69,9 @@ ExitCode measure(const CclCommand& command, const Environment& environment) {
   options.stop_requested = environment.stop_requested;
   options.on_stuck = environment.on_stuck;
   StatusLine status(environment.err, environment.err_is_terminal);
-  options.algorithms = algorithms_of(command.load, {}, false, environment, status);
+  Extensions loaded = extensions_of(command.load, {}, false, environment, status);
+  options.algorithms = std::move(loaded.algorithms);
+  options.models = std::move(loaded.models);
   ccl::Request request = command.request;
   for (const std::string& file : command.msccl) add_schedule(file, test, options.algorithms, request);
   const ccl::Simulate plainly = [](const SimulateOptions& how, const std::function<void()>& program) {

@@ -212,7 +212,7 @@ struct RunTexts {
     add_text(*command, "--bench", bench_of_file, "NAME", "Which KERNBENCH_BENCH of a C++ file (default: the only one)");
     add_text(*command, "--compiler", compiler, "COMMAND", "C++ compiler (default: KERNBENCH_CXX, CXX, or the build's)");
     add_text(*command, "--cxxflags", cxxflags, "FLAGS", "More flags for the compiler, last; repeatable");
-    add_text(*command, "--load", load, "FILE", "C++ file with collective algorithms of your own; repeatable");
+    add_text(*command, "--load", load, "FILE", "C++ file with algorithms and component models of your own; repeatable");
     command->add_flag("--no-cache", no_cache, "Take nothing from ~/.cache/kernbench, keep nothing there")
         ->disable_flag_override();
     command->footer("");  // not that of all commands: it fits one screen
@@ -336,7 +336,7 @@ struct CclTexts {
     add_text(*command, "-z,--blocking", blocking, "N", "Of nccl-tests: changes nothing here")->group("");
     add_text(*command, "-R,--local_register", local_register, "N", "Of nccl-tests: changes nothing here")->group("");
     add_text(*command, "--algo", algorithms, "NAME", "Algorithm, or entry of the collectives file; repeatable");
-    add_text(*command, "--load", load, "FILE", "C++ file with collective algorithms of your own; repeatable");
+    add_text(*command, "--load", load, "FILE", "C++ file with algorithms and component models of your own; repeatable");
     add_text(*command, "--msccl", msccl, "FILE", "MSCCL file (XML) whose schedule is run, beside --algo; repeatable");
     add_text(*command, "--tune", tune, "FILE", "Write the best algorithm of each size, of --algo or of all, for auto");
     command->add_flag("--alike-devices", alike_devices, "All devices do the same: measure one of them")

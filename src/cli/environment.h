@@ -24,15 +24,15 @@ using Execute = std::function<report::RunResult(const Bench&, const SimulateOpti
 /// Compiles and loads a user's file: cli::load_bench_file, or what a test puts in its place.
 using LoadFile = std::function<Bench(const std::string& path, const BenchFileOptions&, const BenchFileHooks&)>;
 
-/// Likewise of a file of collective algorithms: cli::load_algorithm_file.
-using LoadAlgorithms =
-    std::function<CollectiveRegistry(const std::string& path, const BenchFileOptions&, const BenchFileHooks&)>;
+/// Likewise of a file of collective algorithms and component models: cli::load_extension_file.
+using LoadExtensions =
+    std::function<Extensions(const std::string& path, const BenchFileOptions&, const BenchFileHooks&)>;
 
 struct Environment {
   std::vector<Bench> benches;
   Execute execute;
   LoadFile load_file;
-  LoadAlgorithms load_algorithms;
+  LoadExtensions load_extensions;
   std::function<std::vector<TopologyEntry>()> topologies;
   /// The text of `describe`; `colour` is resolved already. Throws ConfigurationError.
   std::function<std::string(const DescribeCommand&, bool colour)> describe;

@@ -47,10 +47,9 @@ Bench load_file(const std::string& path, const BenchFileOptions& options, const 
   return load_bench_file(path, options, hooks);
 }
 
-CollectiveRegistry load_algorithms(const std::string& path, const BenchFileOptions& options,
-                                   const BenchFileHooks& hooks) {
+Extensions load_extensions(const std::string& path, const BenchFileOptions& options, const BenchFileHooks& hooks) {
   note_user_file(path);
-  return load_algorithm_file(path, options, hooks);
+  return load_extension_file(path, options, hooks);
 }
 
 Execute interruptible(Execute execute) {
@@ -74,7 +73,7 @@ int run_process(int argc, char** argv, std::vector<Bench> benches, Execute execu
   const Environment environment = {.benches = std::move(benches),
                                    .execute = interruptible(std::move(execute)),
                                    .load_file = load_file,
-                                   .load_algorithms = load_algorithms,
+                                   .load_extensions = load_extensions,
                                    .topologies = shipped_topologies,
                                    .describe = describe_topology,
                                    .plans = plans ? &*plans : nullptr,

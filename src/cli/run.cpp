@@ -10,9 +10,9 @@
 
 #include "base/quantity.h"
 #include "base/text.h"
-#include "cli/algorithm_files.h"
 #include "cli/build_id.h"
 #include "cli/commands.h"
+#include "cli/extension_files.h"
 #include "cli/messages.h"
 #include "cli/output_file.h"
 #include "cli/program_exit.h"
@@ -118,10 +118,16 @@ using OnExit = std::function<void(const Bench& bench, std::optional<int> status,
 
 report::RunResult execute_bench(const RunCommand& command, const Environment& environment, const OnExit& on_exit) {
   StatusLine status(environment.err, environment.err_is_terminal && !command.quiet);
-  const Bench bench = bench_of(command, environment, status);
+  Bench bench = bench_of(command, environment, status);
   SimulateOptions given = command.options;
-  given.algorithms = algorithms_of(command.load, command.file, use_colour(command.colour, environment.err_is_terminal),
-                                   environment, status);
+  const Extensions loaded = extensions_of(command.load, command.file,
+                                          use_colour(command.colour, environment.err_is_terminal), environment, status);
+  given.algorithms = loaded.algorithms;
+  try {
+    add_models(bench.models, loaded.models);
+  } catch (const ValueError& error) {
+    throw ConfigurationError(error.what());
+  }
   SimulateOptions options = options_for(bench, given, command.parameters);
   options.stop_requested = environment.stop_requested;
   options.on_stuck = environment.on_stuck;

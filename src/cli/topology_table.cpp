@@ -15,6 +15,7 @@
 #include "topology/buffers.h"
 #include "topology/checks.h"
 #include "topology/describe.h"
+#include "topology/models.h"
 #include "topology/network.h"
 #include "topology/print.h"
 
@@ -41,6 +42,11 @@ double count_of(Bytes bytes) {
   return static_cast<double>(bytes.count());
 }
 
+/// An effect at another place comes after its cause: a link or a memory takes a picosecond at least.
+Time simulated(Time latency) {
+  return std::max(latency, Time::picoseconds(1));
+}
+
 std::string parts_section(const Topology& topology, const Palette& palette) {
   TextTable table({{"", Align::left}, {"", Align::left}});
   table.add({{"SIPs"}, {std::to_string(topology.system.sips)}});
@@ -53,6 +59,14 @@ std::string parts_section(const Topology& topology, const Palette& palette) {
   table.add({{"vector lanes"}, {std::to_string(topology.pe.vector.lanes)}});
   table.add({{"DMA queues of a PE"}, {std::to_string(topology.pe.dma.queues)}});
   table.add({{"HBM channels of a cube"}, {std::to_string(topology.cube.hbm.channels)}});
+  const auto own_model = [&](const char* label, topology::ModelKind kind, const std::string& model) {
+    const auto built_in = topology::built_in_models(kind);
+    if (std::ranges::find(built_in, model) == built_in.end()) table.add({{label}, {model + ", of your own"}});
+  };
+  own_model("HBM model", topology::ModelKind::hbm, topology.cube.hbm.model);
+  own_model("GEMM model", topology::ModelKind::gemm, topology.pe.gemm.model);
+  own_model("vector model", topology::ModelKind::vector, topology.pe.vector.model);
+  own_model("DMA model", topology::ModelKind::dma, topology.pe.dma.model);
   return palette.paint(Style::heading, "Parts") + "\n" + table.text(palette);
 }
 
@@ -69,7 +83,11 @@ class Peaks {
     table_.add({{label}, {rate_text(of_pe, unit)}, {rate_text(of_cube, unit)}, {rate_text(of_cube * cubes_, unit)}});
   }
   void size(const std::string& label, double of_pe) {
-    const auto text = [](double bytes) { return bytes_text(Bytes(static_cast<std::int64_t>(bytes))); };
+    const auto text = [](double bytes) {
+      constexpr double kExbi = 0x1p60;
+      if (bytes >= 8 * kExbi) return fmt::format("{:.2f} EiB", bytes / kExbi);  // more than Bytes can count
+      return bytes_text(Bytes(static_cast<std::int64_t>(bytes)));
+    };
     table_.add({{label}, {text(of_pe)}, {text(of_pe * pes_)}, {text(of_pe * pes_ * cubes_)}});
   }
   std::string text(const Palette& palette) const { return table_.text(palette); }
@@ -109,7 +127,7 @@ std::string links_section(const Topology& topology, const Palette& palette) {
     table.add({{label},
                {rate_text(count_of(link.bandwidth), "B/s")},
                {rate_text(count_of(link.payload_rate()), "B/s")},
-               {to_quantity(link.latency)},
+               {to_quantity(simulated(link.latency))},
                {to_quantity(topology::buffer_of(link, topology.cube))}});
   };
   add("host to SIP", topology.host.link);
@@ -177,7 +195,7 @@ std::string latencies_section(const Topology& topology, const Palette& palette) 
   add("command to an engine", topology.pe.control.issue);
   add("DMA descriptor", topology.pe.dma.setup);
   add("TLB miss", topology.pe.mmu.miss);
-  add("HBM access", topology.cube.hbm.latency);
+  add("HBM access", simulated(topology.cube.hbm.latency));
   return palette.paint(Style::heading, "Latencies") + "\n" + table.text(palette);
 }
 

@@ -123,7 +123,8 @@ struct Machine::Implementation {
     for (std::int32_t channel = 0; channel < layout.channels(); ++channel) {
       ServerSpec spec = hbm_channel_spec(topology.cube, at, channel, Layout::server_agent(layout.channel(at, channel)));
       const HbmChannelFigures figures = hbm_channel_figures(topology.cube.hbm, at, channel, layout.channels());
-      if (auto model = models.hbm(figures)) spec.law = hbm_channel_law(figures, std::move(model));
+      if (auto model = models.hbm(figures))
+        spec.law = hbm_channel_law(figures, std::move(model), topology.cube.hbm.model);
       fabric.add_server(std::move(spec));
     }
     fabric.add_server(tcm_port_spec(topology, at, Layout::server_agent(layout.tcm_port(at))));

@@ -6,6 +6,8 @@
 #include <string_view>
 #include <vector>
 
+#include "base/error_text.h"
+#include "base/quantity.h"
 #include "base/text.h"
 #include "hardware/gemm/systolic.h"
 #include "hardware/vector/simd.h"
@@ -58,21 +60,53 @@ void require(const char* key, const std::string& model, ModelKind kind, const to
   throw ConfigurationError(message);
 }
 
+/// The message of an error about a parameter, behind the place of the parameter where the file has it.
+std::string with_place(const std::string& message, const topology::ModelParameterPlaces& known) {
+  const auto found = known.places.find(message.substr(0, message.find(':')));
+  return found == known.places.end() ? message : found->second + ": " + message;
+}
+
+/// What an exception says: "std::out_of_range: vector::at", "ValueError: 3 is no power of two".
+std::string told_by(const std::exception_ptr& exception) {
+  const ErrorText text = error_text(exception);
+  return text.type + ": " + text.message;
+}
+
+}  // namespace
+
 /// The model that the registered factory of `name` makes; null for a built-in one.
 template <class Registered, class Figures>
-auto make(const Registered& registered, const char* section, const std::string& name,
-          const topology::ModelParameterTexts& values, const Figures& figures)
+auto Models::make(const Registered& registered, const char* section, const std::string& name,
+                  const topology::ModelParameterTexts& values, const Figures& figures, PartId part) const
     -> decltype(registered.begin()->second(figures, std::declval<const ModelParameters&>())) {
   const auto found = registered.find(name);
   if (found == registered.end()) return nullptr;
   const ModelParameters parameters(section, name, values);
-  auto model = found->second(figures, parameters);
+  auto model = decltype(found->second(figures, parameters)){};
+  try {
+    model = found->second(figures, parameters);
+    if (model != nullptr) parameters.require_all_asked();
+  } catch (const ConfigurationError& error) {
+    throw ConfigurationError(with_place(error.what(), topology_.parameter_places), error.where());
+  } catch (...) {
+    raise_model_error(name, part, {});
+  }
   if (model == nullptr) throw ProgramError("ModelError", "the factory of model \"" + name + "\" made none");
-  parameters.require_all_asked();
   return model;
 }
 
-}  // namespace
+std::pair<std::string, std::string> told_apart(Time one, Time other) {
+  const auto exactly = [](Time time) { return std::to_string(time.count()) + " ps"; };
+  if (one != other && to_text(one) == to_text(other)) return {exactly(one), exactly(other)};
+  return {to_text(one), to_text(other)};
+}
+
+void raise_model_error(const std::string& model, PartId part, std::optional<Time> when) {
+  const std::string who =
+      when ? "the model " + in_quotes(model) + " of " : "the factory of model " + in_quotes(model) + " for ";
+  const std::string at = when ? " at " + to_text(*when) : "";
+  throw ProgramError("ModelError", who + to_text(part) + " threw" + at + ": " + told_by(std::current_exception()));
+}
 
 ComputeLaw gemm_law(const std::string& model) {
   return find_law(kGemmModels, model);
@@ -96,26 +130,28 @@ Models::Models(const topology::Topology& topology, const topology::PeSpecs& pe_s
 
 std::unique_ptr<HbmChannelModel> Models::hbm(const HbmChannelFigures& figures) const {
   const topology::HbmSpec& spec = topology_.cube.hbm;
-  return make(registry_.hbm(), "cube.hbm.parameters", spec.model, spec.parameters, figures);
+  const PartId channel{PartKind::hbm_channel, figures.slice, figures.channel};
+  return make(registry_.hbm(), "cube.hbm.parameters", spec.model, spec.parameters, figures, channel);
 }
 
 std::unique_ptr<GemmModel> Models::gemm(PeCoordinate pe) const {
   const topology::PeSpec& own = pe_specs_.of(pe);
   const topology::GemmSpec& spec = own.gemm;
   const GemmFigures figures{pe, own.clock, spec.array.height, spec.array.width};
-  return make(registry_.gemm(), "pe.gemm.parameters", spec.model, spec.parameters, figures);
+  return make(registry_.gemm(), "pe.gemm.parameters", spec.model, spec.parameters, figures, {PartKind::gemm, pe});
 }
 
 std::unique_ptr<VectorModel> Models::vector(PeCoordinate pe) const {
   const topology::PeSpec& own = pe_specs_.of(pe);
   const topology::VectorSpec& spec = own.vector;
   const VectorFigures figures{pe, own.clock, spec.lanes, spec.narrowest, spec.startup_cycles, own.tcm.bandwidth};
-  return make(registry_.vector(), "pe.vector.parameters", spec.model, spec.parameters, figures);
+  return make(registry_.vector(), "pe.vector.parameters", spec.model, spec.parameters, figures, {PartKind::vector, pe});
 }
 
 std::unique_ptr<DmaModel> Models::dma(PeCoordinate pe, std::int32_t queue) const {
   const topology::DmaSpec& spec = topology_.pe.dma;
-  return make(registry_.dma(), "pe.dma.parameters", spec.model, spec.parameters, DmaFigures{pe, queue, spec.setup});
+  return make(registry_.dma(), "pe.dma.parameters", spec.model, spec.parameters, DmaFigures{pe, queue, spec.setup},
+              {PartKind::dma_queue, pe, queue});
 }
 
 GemmCommand gemm_command(const topology::GemmSpec& spec, const GemmWork& work, Time start) {

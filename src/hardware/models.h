@@ -3,8 +3,11 @@
 
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
+#include <utility>
 
+#include "base/part.h"
 #include "hardware/command.h"
 #include "kernbench/models.h"
 #include "topology/models.h"
@@ -34,18 +37,41 @@ class Models {
   /// Throws ConfigurationError when the topology names a model that does not exist.
   Models(const topology::Topology& topology, const topology::PeSpecs& pe_specs, const ModelRegistry& registry);
 
-  /// Each is null where the topology names a built-in model. They throw what the model's factory throws, and a
-  /// ConfigurationError for a parameter that the model does not know.
+  /// Each is null where the topology names a built-in model. They throw a ConfigurationError, with its place in the
+  /// file where that is known, for a parameter that the model refuses or does not know, and a ModelError for anything
+  /// else that the model's factory throws.
   std::unique_ptr<HbmChannelModel> hbm(const HbmChannelFigures& figures) const;
   std::unique_ptr<GemmModel> gemm(PeCoordinate pe) const;
   std::unique_ptr<VectorModel> vector(PeCoordinate pe) const;
   std::unique_ptr<DmaModel> dma(PeCoordinate pe, std::int32_t queue) const;
 
  private:
+  template <class Registered, class Figures>
+  auto make(const Registered& registered, const char* section, const std::string& name,
+            const topology::ModelParameterTexts& values, const Figures& figures, PartId part) const
+      -> decltype(registered.begin()->second(figures, std::declval<const ModelParameters&>()));
+
   const topology::Topology& topology_;
   const topology::PeSpecs& pe_specs_;
   const ModelRegistry& registry_;
 };
+
+/// "2.5 us" and "3 us", or picoseconds where two times that differ would look alike.
+std::pair<std::string, std::string> told_apart(Time one, Time other);
+
+/// Throws a ModelError for the exception that is being handled, which the model of `part` threw at `when`, or, without
+/// a time, the factory of the model.
+[[noreturn]] void raise_model_error(const std::string& model, PartId part, std::optional<Time> when);
+
+/// What `call` returns, which asks the model of a part; what that throws becomes a ModelError.
+template <class Call>
+Time answer_of(const std::string& model, PartId part, Time when, Call call) {
+  try {
+    return call();
+  } catch (...) {
+    raise_model_error(model, part, when);
+  }
+}
 
 /// Commands as models of one's own see them.
 GemmCommand gemm_command(const topology::GemmSpec& spec, const GemmWork& work, Time start);

@@ -39,11 +39,14 @@ class LivelockError : public ProgramError {
   explicit LivelockError(const std::string& message) : ProgramError("LivelockError", message) {}
 };
 
-/// Simulated time passed --max-time.
+/// Simulated time passed --max-time, or would pass Time::limit().
 class TimeLimitError : public ProgramError {
  public:
   explicit TimeLimitError(const std::string& message) : ProgramError("TimeLimitError", message) {}
 };
+
+/// Throws a TimeLimitError: the run would pass Time::limit(), and `what` says why.
+[[noreturn]] void raise_too_long(const std::string& what);
 
 /// Somebody outside asked the run to stop (Ctrl-C).
 class InterruptedError : public Error {

@@ -31,6 +31,8 @@ constexpr std::uint32_t kResumptionsPerPoll = 64;
 
 constinit thread_local SwitchHook switch_hook = nullptr;
 
+constexpr std::string_view kLatest = ", the latest that can be simulated";
+
 // Marks the events that resume a fiber; fire_next() knows them and does not call it.
 void fire_resumption(void* /*fiber*/, std::uint64_t /*argument*/) {}
 
@@ -99,6 +101,7 @@ class RunScope {
     adopt_thread(scheduler.main_context);
     scheduler.thread_state = thread_exception_state();
     scheduler.limits = limits;
+    scheduler.limits.max_time = std::min(limits.max_time, Time::limit());
     if (scheduler.emergency_stack.bottom == nullptr) scheduler.emergency_stack = scheduler.stacks.acquire(64 * 1024);
     if (limits.watchdog_seconds > 0) watchdog_.emplace(limits.watchdog_seconds, limits.on_stuck);
     scheduler.watchdog = watchdog_ ? &*watchdog_ : nullptr;
@@ -457,9 +460,15 @@ DeadlockError Scheduler::State::with_unwinding_errors(const DeadlockError& deadl
 void Scheduler::State::raise_time_limit(Time next) const {
   std::vector<const WaitNode*> unfinished;
   if (limits.append_unfinished) limits.append_unfinished(unfinished);
-  throw TimeLimitError(fmt::format("simulated time would pass the limit of {} (the next event is at {}){}",
-                                   to_text(limits.max_time), to_text(next),
-                                   describe_unfinished_run(live_fibers(), unfinished)));
+  const std::string fibers = describe_unfinished_run(live_fibers(), unfinished);
+  throw TimeLimitError(fmt::format("simulated time would pass the limit of {}{} (the next event is at {}){}",
+                                   to_text(limits.max_time), limits.max_time == Time::limit() ? kLatest : "",
+                                   to_text(next), fibers));
+}
+
+void raise_too_long(const std::string& what) {
+  throw TimeLimitError(
+      fmt::format("simulated time would pass the limit of {}{}: {}", to_text(Time::limit()), kLatest, what));
 }
 
 void Scheduler::State::check_livelock() {

@@ -11,6 +11,7 @@
 #include "base/quantity.h"
 #include "topology/buffers.h"
 #include "topology/describe.h"
+#include "topology/efficiency.h"
 #include "topology/network.h"
 #include "topology/overrides.h"
 #include "topology/part_names.h"
@@ -36,6 +37,13 @@ std::int64_t count_agents(const Topology& t) {
   const std::int64_t neighbours = t.system.topology == SystemTopology::fully_connected ? t.system.sips : 4;
   const std::int64_t rows = std::int64_t{t.sip.cubes.height} * t.cube.pes.height;
   return t.system.sips * (t.sip.cubes.count() * cube + neighbours + 2 * rows + 6);
+}
+
+// The key that makes the machine largest.
+const char* path_of_most_parts(const Topology& t) {
+  const std::int64_t sips = t.system.sips, cubes = t.sip.cubes.count(), pes = t.cube.pes.count();
+  if (sips >= cubes && sips >= pes) return "system.sips.count";
+  return cubes >= pes ? "sip.cubes.mesh" : "cube.pes.mesh";
 }
 
 class Checker {
@@ -102,8 +110,12 @@ void check_hbm(Checker& checker, const CubeSpec& cube, const PeSpec& pe) {
                              to_quantity(hbm.capacity), pes, to_quantity(pe.mmu.page), to_quantity(Bytes(unit)));
   });
   checker.rule({"cube.hbm.bandwidth", "cube.hbm.channels", "cube.hbm.efficiency"}, [&] {
-    return hbm.channel_bandwidth().count() > 0 ? ""
-                                               : fmt::format("less than 1B/s for each of {} channels", hbm.channels);
+    if (hbm.channel_bandwidth().count() > 0) return std::string();
+    const bool whole = hbm.efficiency == Efficiency();
+    return fmt::format(
+        "{}{} is less than 1B/s for each of {} channels", to_quantity(hbm.bandwidth),
+        whole ? "" : fmt::format(" at cube.hbm.efficiency {}", print_efficiency(hbm.efficiency.millionths())),
+        hbm.channels);
   });
   checker.power_of_two("cube.hbm.interleave", hbm.interleave);
   checker.power_of_two("cube.hbm.access", hbm.access);
@@ -169,15 +181,18 @@ std::vector<Finding> check(const Topology& topology, const std::set<std::string>
   check_parameters(checker, "pe.vector.parameters", "pe.vector.model", ModelKind::vector, pe.vector.model,
                    pe.vector.parameters);
   check_parameters(checker, "pe.dma.parameters", "pe.dma.model", ModelKind::dma, pe.dma.model, pe.dma.parameters);
-  checker.rule({"system.sips.count", "system.sips.topology", "sip.cubes.mesh", "cube.pes.mesh", "cube.hbm.channels",
-                "pe.dma.queues", "pe.contexts"},
+  const char* const of_most = path_of_most_parts(topology);
+  checker.rule({of_most, "system.sips.count", "system.sips.topology", "sip.cubes.mesh", "cube.pes.mesh",
+                "cube.hbm.channels", "pe.dma.queues", "pe.contexts"},
                [&] {
                  const std::int64_t agents = count_agents(topology);
                  return agents < kMostAgents ? ""
                                              : fmt::format(
-                                                   "the machine has about {} parts that act; at most {} can be "
-                                                   "told apart: use fewer SIPs, cubes or PEs",
-                                                   agents, kMostAgents);
+                                                   "the machine of {} SIPs, {} cubes in each and {} PEs in each of "
+                                                   "these has about {} parts that act; at most {} can be told apart: "
+                                                   "use fewer SIPs, cubes or PEs",
+                                                   topology.system.sips, topology.sip.cubes.count(),
+                                                   topology.cube.pes.count(), agents, kMostAgents);
                });
   return checker.take();
 }

@@ -73,7 +73,8 @@ concept SpecOf = std::same_as<std::remove_const_t<S>, Spec>;
 template <class V, SpecOf<LinkSpec> S>
 void describe(V& visit, S& link) {
   visit.field({"bandwidth", "bytes serialised per second", true, 1, limits::bandwidth}, link.bandwidth);
-  visit.field({"latency", "from the end of serialisation to the far end", true, 0, limits::time}, link.latency);
+  visit.field({"latency", "from the end of serialisation to the far end; 0ps counts as 1ps", true, 0, limits::time},
+              link.latency);
   visit.field(
       {"buffer",
        "bytes that fit into the receiver's buffer, per virtual channel and traffic class; without it, enough for "
@@ -153,7 +154,8 @@ void describe(V& visit, S& hbm) {
                false, limits::least_efficiency, Efficiency::kOne},
               hbm.efficiency);
   visit.field({"channels", "of the cube; each PE's slice owns an equal number", false, 1, 1 << 14}, hbm.channels);
-  visit.field({"latency", "from the start of an access to its first byte", true, 0, limits::time}, hbm.latency);
+  visit.field({"latency", "from the start of an access to its first byte; 0ps counts as 1ps", true, 0, limits::time},
+              hbm.latency);
   visit.field({"atomic", "from the landing of an atomic's operand to its answer", false, 0, limits::time}, hbm.atomic);
   visit.field(
       {"interleave", "granule of which consecutive ones go to different channels of a slice", false, 1, 1 << 20},
@@ -171,7 +173,8 @@ template <class V, SpecOf<SramSpec> S>
 void describe(V& visit, S& sram) {
   visit.field({"capacity", "of the cube", true, 1, limits::sram}, sram.capacity);
   visit.field({"bandwidth", "of the cube", true, 1, limits::bandwidth}, sram.bandwidth);
-  visit.field({"latency", "from the start of an access to its first byte", false, 0, limits::time}, sram.latency);
+  visit.field({"latency", "from the start of an access to its first byte; 0ps counts as 1ps", false, 0, limits::time},
+              sram.latency);
   visit.field(
       {"ports", "one at the router of PE 0, or one at every router, for the PE there", false, 0, 0, kSramPortsNames},
       sram.ports);
@@ -300,7 +303,7 @@ void describe(V& visit, S& pe) {
 template <class V, SpecOf<PartOverride> S>
 void describe(V& visit, S& part) {
   visit.field({"bandwidth", "of links", false, 1, limits::bandwidth}, part.bandwidth);
-  visit.field({"latency", "of links", false, 0, limits::time}, part.latency);
+  visit.field({"latency", "of links; 0ps counts as 1ps", false, 0, limits::time}, part.latency);
   visit.field({"buffer", "of links", false, 1, limits::buffer}, part.buffer);
   visit.field(
       {"failed", "of links: nothing goes over them, in either direction between SIPs", false, 0, 0, kTruthNames},

@@ -7,19 +7,18 @@
 #include "base/quantity.h"
 #include "kernbench/error.h"
 
+// Defined in programs that are linked against an installed KernBench (cmake/share_folder.cpp).
+extern "C" [[gnu::weak]] const char* const kernbench_share_folder;
+
 namespace kernbench::topology {
 
 namespace fs = std::filesystem;
-
-namespace {
 
 std::string place_text(const SourcePlace& place, const std::string& file_name,
                        const std::vector<std::string>& overrides) {
   if (place.override_index >= 0) return "--set " + printable(overrides[static_cast<std::size_t>(place.override_index)]);
   return file_name + ":" + std::to_string(place.line) + ":" + std::to_string(place.column);
 }
-
-}  // namespace
 
 void throw_problems(const std::vector<Problem>& problems, const std::string& file_name,
                     const std::vector<std::string>& overrides) {
@@ -49,12 +48,15 @@ std::string read_file(const std::string& path, std::string_view kind) {
 }
 
 std::vector<std::string> shipped_folders(const std::string& name) {
-  std::vector<std::string> folders{std::string(KERNBENCH_SOURCE_FOLDER) + "/" + name,
-                                   std::string(KERNBENCH_INSTALLED_FOLDER) + "/" + name};
-  // An installation that was moved, or installed under another prefix than was configured.
+  std::vector<std::string> folders;
+  const auto add = [&](const std::string& folder) { folders.push_back(folder + "/" + name); };
+  // An installation may have been moved, or have another prefix than was configured: its own files come first.
+  if (&kernbench_share_folder != nullptr) add(kernbench_share_folder);
   std::error_code error;
   const fs::path program = fs::read_symlink("/proc/self/exe", error);
-  if (!error) folders.push_back((program.parent_path().parent_path() / "share/kernbench" / name).string());
+  if (!error) add((program.parent_path().parent_path() / "share/kernbench").string());
+  add(KERNBENCH_SOURCE_FOLDER);
+  add(KERNBENCH_INSTALLED_FOLDER);
   return folders;
 }
 

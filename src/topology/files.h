@@ -9,13 +9,18 @@
 
 namespace kernbench::topology {
 
-/// The folders in which the files of one kind ("topologies") are shipped: in the source tree that the program was built
-/// from, where it was installed to, and beside the program.
+/// The folders in which the files of one kind ("topologies") are shipped, the first one that has a file first: in the
+/// package that the program was linked against, beside the program, in the source tree that it was built from, and
+/// where it was to be installed.
 std::vector<std::string> shipped_folders(const std::string& name);
 
 /// The text of a file, or its beginning when it is longer than is read of one. ConfigurationError when it cannot be
 /// read; `kind` says what file was expected.
 std::string read_file(const std::string& path, std::string_view kind);
+
+/// "FILE:LINE:COLUMN", or the override that says it: "--set cube.hbm.channels=8".
+std::string place_text(const SourcePlace& place, const std::string& file_name,
+                       const std::vector<std::string>& overrides);
 
 /// Throws ConfigurationError with a line for each problem, in the order of the file: "FILE:LINE:COLUMN: message".
 [[noreturn]] void throw_problems(const std::vector<Problem>& problems, const std::string& file_name,

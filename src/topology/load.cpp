@@ -3,6 +3,7 @@
 #include <filesystem>
 #include <map>
 #include <set>
+#include <utility>
 
 #include "base/quantity.h"
 #include "base/text.h"
@@ -50,6 +51,23 @@ std::string find_file(const std::string& name, const SearchPath& search_path) {
   throw ConfigurationError(message);
 }
 
+/// Where the parameters of models stand, for what models say of them.
+ModelParameterPlaces parameter_places(const Topology& topology, const Node& root, const std::string& file_name,
+                                      const std::vector<std::string>& overrides) {
+  ModelParameterPlaces known;
+  const auto look = [&](const std::string& section, const ModelParameterTexts& parameters) {
+    for (const auto& [key, _] : parameters) {
+      const std::string path = section + "." + key;
+      known.places[path] = place_text(place_of(root, path), file_name, overrides);
+    }
+  };
+  look("cube.hbm.parameters", topology.cube.hbm.parameters);
+  look("pe.gemm.parameters", topology.pe.gemm.parameters);
+  look("pe.vector.parameters", topology.pe.vector.parameters);
+  look("pe.dma.parameters", topology.pe.dma.parameters);
+  return known;
+}
+
 }  // namespace
 
 Topology parse_topology(std::string_view yaml, const std::string& file_name, const std::vector<std::string>& overrides,
@@ -59,7 +77,7 @@ Topology parse_topology(std::string_view yaml, const std::string& file_name, con
   for (std::size_t i = 0; i < overrides.size(); ++i) {
     apply_override(root, overrides[i], static_cast<std::int32_t>(i), problems);
   }
-  const Reading reading = read_topology(root, models, problems);
+  Reading reading = read_topology(root, models, problems);
   for (const Finding& finding : check(reading.topology, reading.unread)) {
     problems.push_back({place_of(root, finding.path), finding.path + ": " + finding.message});
   }
@@ -70,7 +88,8 @@ Topology parse_topology(std::string_view yaml, const std::string& file_name, con
     }
   }
   if (!problems.empty()) throw_problems(problems, file_name, overrides);
-  return reading.topology;
+  reading.topology.parameter_places = parameter_places(reading.topology, root, file_name, overrides);
+  return std::move(reading.topology);
 }
 
 Topology load_topology(const std::string& name_or_path, const std::vector<std::string>& overrides,

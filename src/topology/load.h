@@ -11,7 +11,7 @@
 namespace kernbench::topology {
 
 /// Where topologies are looked up by name: first in `directories`, in order, then, if `shipped`, where the project's
-/// own ones are: in the source tree that the program was built from, where it was installed to, and beside the program.
+/// own ones are: in the installation that it belongs to or was linked against, or in the source tree.
 struct SearchPath {
   std::vector<std::string> directories;
   bool shipped = true;

@@ -1,9 +1,12 @@
 // Overrides from the command line: "cube.hbm.bandwidth=2TB/s" replaces or adds one value of the tree.
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <utility>
 
 #include "base/quantity.h"
 #include "topology/document.h"
+#include "topology/part_names.h"
 
 namespace kernbench::topology {
 namespace {
@@ -38,6 +41,30 @@ Entry& entry(Node& mapping, const std::string& key, SourcePlace place) {
   child.place = place;
   mapping.entries.push_back({key, place, std::move(child)});
   return mapping.entries.back();
+}
+
+/// Puts an entry of `overrides` behind all others, because the later one wins. Returns an entry that must not come
+/// before it, for it changes another key of the same parts, which this entry would win then; none: null.
+const Entry* move_behind_others(Node& overrides, const std::string& part, const std::string& key) {
+  auto& entries = overrides.entries;
+  const auto moved = std::ranges::find(entries, part, &Entry::key);
+  for (const Entry& own : moved->value.entries) {
+    if (own.key == key) continue;
+    const auto wins = std::ranges::find_if(moved + 1, entries.end(), [&](const Entry& later) {
+      return later.value.find(own.key) != nullptr && (fits(later.key, part) || fits(part, later.key));
+    });
+    if (wins != entries.end()) return &*wins;
+  }
+  std::rotate(moved, moved + 1, entries.end());
+  return nullptr;
+}
+
+/// Whether a later entry has the same key for the same parts.
+bool is_shadowed(const Node& overrides, const std::string& part, const std::string& key) {
+  const auto entry = std::ranges::find(overrides.entries, part, &Entry::key);
+  return std::any_of(entry + 1, overrides.entries.end(), [&](const Entry& later) {
+    return later.value.find(key) != nullptr && (fits(later.key, part) || fits(part, later.key));
+  });
 }
 
 }  // namespace
@@ -77,6 +104,15 @@ void apply_override(Node& root, std::string_view assignment, std::int32_t overri
   Entry& target = entry(*mapping, keys.back(), place);
   target.place = place;
   target.value = std::move(value);
+  if (keys.front() != "overrides" || keys.size() != 3 || !is_shadowed(root.find(keys[0])->value, keys[1], keys[2])) {
+    return;
+  }
+  const Entry* const wins = move_behind_others(entry(root, keys[0], place).value, keys[1], keys[2]);
+  if (wins == nullptr) return;
+  problems.push_back(
+      {place, fmt::format("has no effect: \"{}\" comes later, changes this key and another one of {}, too; "
+                          "in the file, write {} behind it",
+                          printable(wins->key), printable(keys[1]), printable(keys[1]))});
 }
 
 }  // namespace kernbench::topology

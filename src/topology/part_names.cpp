@@ -30,7 +30,8 @@ bool is_part_pattern(std::string_view text) {
   constexpr std::size_t kLongest = 128;
   const auto letter = [](char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z'); };
   const auto allowed = [&](char c) { return letter(c) || (c >= '0' && c <= '9') || c == '.' || c == '_' || c == '*'; };
-  return !text.empty() && text.size() <= kLongest && letter(text.front()) && std::ranges::all_of(text, allowed);
+  return !text.empty() && text.size() <= kLongest && (letter(text.front()) || text.front() == '*') &&
+         std::ranges::all_of(text, allowed);
 }
 
 bool fits(std::string_view pattern, std::string_view name) {

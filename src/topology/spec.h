@@ -246,6 +246,13 @@ struct PartOverride {
   bool operator==(const PartOverride&) const = default;
 };
 
+/// Where the file or an override has a parameter of a model: "cube.hbm.parameters.row" is at "x.yaml:12:7". It is no
+/// part of what a machine is.
+struct ModelParameterPlaces {
+  std::map<std::string, std::string> places;
+  bool operator==(const ModelParameterPlaces&) const { return true; }
+};
+
 /// A whole machine.
 struct Topology {
   std::string name;
@@ -255,6 +262,7 @@ struct Topology {
   CubeSpec cube;
   PeSpec pe;
   std::vector<PartOverride> overrides;  // of one part, the later one wins, value by value
+  ModelParameterPlaces parameter_places;
 
   std::int32_t pes_per_sip() const { return sip.cubes.count() * cube.pes.count(); }
   bool operator==(const Topology&) const = default;

@@ -288,7 +288,7 @@ class SpecReader {
   }
 
   std::string read(const Field& field, const Node& node, std::string& member) const {
-    if (!field.choices.empty()) {
+    if (!field.choices.empty() && !(field.models != ModelKind::none && models_.any)) {
       std::vector<std::string_view> choices(field.choices.begin(), field.choices.end());
       if (field.models != ModelKind::none) {
         for (const std::string& name : models_.of(field.models)) choices.push_back(name);

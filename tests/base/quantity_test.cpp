@@ -72,6 +72,44 @@ TEST(Quantity, ErrorsNameTheTextWhatIsExpectedAndAnExample) {
   }
 }
 
+TEST(Quantity, UnitsOfBitsAreRefusedWithTheSameInBytes) {
+  const auto told = [](auto parse, const char* text) {
+    const std::string error = error_of(parse, text);
+    return error.substr(std::min(error.size(), error.find("\", ")));
+  };
+  const std::string bits = "\", whose unit counts bits; units of bytes are expected";
+  EXPECT_EQ(told(parse_bandwidth, "400Gb/s"), bits + ": 50GB/s");
+  EXPECT_EQ(told(parse_bandwidth, "400 Gbit/s"), bits + ": 50GB/s");
+  EXPECT_EQ(told(parse_bandwidth, "400gbps"), bits + ": 50GB/s");
+  EXPECT_EQ(told(parse_bandwidth, "2.5Tib/s"), bits + ": 343.59738368GB/s");
+  EXPECT_EQ(told(parse_bandwidth, "1b/s"), bits);
+  EXPECT_EQ(told(parse_bytes, "8Mbit"), bits + ": 1MB");
+  EXPECT_EQ(told(parse_bandwidth, "300gb/s"), "\", whose unit is unknown; did you mean \"GB/s\"?");
+}
+
+TEST(Quantity, NoUnitIsSuggestedForOneWithALargerOrSmallerPrefix) {
+  EXPECT_THAT(error_of(parse_bandwidth, "1EB/s"), ::testing::HasSubstr("whose unit is none of B/s, KB/s"));
+  EXPECT_THAT(error_of(parse_bytes, "1EiB"), ::testing::HasSubstr("whose unit is none of B, KB"));
+  EXPECT_THAT(error_of(parse_time, "5fs"), ::testing::HasSubstr("whose unit is none of ps, ns"));
+  EXPECT_THAT(error_of(parse_frequency, "1PHz"), ::testing::HasSubstr("whose unit is none of Hz, kHz"));
+}
+
+TEST(Quantity, ErrorsShowOtherLettersAsTheyAre) {
+  EXPECT_EQ(error_of(parse_time, "90\u00b5s"),
+            "expected a time such as 80ns, found \"90\u00b5s\", whose unit is unknown; did you mean \"us\"?");
+  EXPECT_EQ(error_of(parse_time, "90\u03bcs"),
+            "expected a time such as 80ns, found \"90\u03bcs\", whose unit is unknown; did you mean \"us\"?");
+  EXPECT_EQ(printable("\uac00\U0001f600"), "\uac00\U0001f600");
+  // What is no UTF-8, a control character, or changes the direction of what follows.
+  EXPECT_EQ(printable("\xc2"), "?");
+  EXPECT_EQ(printable("\xc0\x80"), "??");
+  EXPECT_EQ(printable("\xed\xa0\x80"), "???");
+  EXPECT_EQ(printable("\u0085\u202e"), "?????");
+  // A character is never cut.
+  EXPECT_EQ(printable(std::string(59, 'x') + "\u00b5"), std::string(59, 'x') + "...");
+  EXPECT_EQ(printable(std::string(58, 'x') + "\u00b5"), std::string(58, 'x') + "\u00b5");
+}
+
 TEST(Quantity, ErrorsShowHostileTextSafely) {
   EXPECT_EQ(error_of(parse_integer, "\x1b[31m\xff\n"), "expected a whole number such as 32, found \"?[31m??\"");
   EXPECT_LT(error_of(parse_time, "1" + std::string(1'000'000, 'x')).size(), 200u);

@@ -472,6 +472,33 @@ TEST_F(BenchFileTest, AFileBringsComponentModelsAlong) {
             "ConfigurationError");
 }
 
+TEST_F(BenchFileTest, AnyBenchRunsWithTheComponentModelsOfALoadedFile) {
+  const std::string models = file(
+      "#include <kernbench/models.h>\n"
+      "#include <memory>\n"
+      "using namespace kernbench;\n"
+      "struct Slow final : DmaModel { Time setup(const DmaDescriptor&) override { return Time::microseconds(5); } };\n"
+      "KERNBENCH_MODELS(registry) {\n"
+      "  registry.add_dma(\"slow\", [](const auto&, const auto&) { return std::make_unique<Slow>(); });\n"
+      "}\n",
+      "models.cpp");
+  const auto run_with = [&](std::vector<std::string> more) {
+    std::vector<std::string> arguments{"vector_add", "-p", "n=4096"};
+    arguments.insert(arguments.end(), more.begin(), more.end());
+    return run(arguments);
+  };
+  const Finished slow = run_with({"--load", models, "--set", "pe.dma.model=slow", "--json", path("slow.json")});
+  ASSERT_EQ(slow.code, 0) << slow.err;
+  ASSERT_EQ(run_with({"--json", path("plain.json")}).code, 0);
+  const auto time_in = [&](const char* name) {
+    return Json::parse(contents_of(path(name))).at("simulated_time_ps").get<std::int64_t>();
+  };
+  EXPECT_GT(time_in("slow.json"), time_in("plain.json") + 5'000'000);
+  EXPECT_THAT(run_with({"--load", models, "--load", models}).err, HasSubstr("DMA model \"slow\" was added before"));
+  EXPECT_THAT(run_with({"--load", file("int unused;\n", "empty.cpp")}).err,
+              HasSubstr("registers no collective algorithm and no component model"));
+}
+
 TEST_F(BenchFileTest, ALongRunShowsOnATerminalHowFarItIs) {
   const std::string source = file(
       "#include <kernbench/kernbench.h>\n#include <chrono>\n"

@@ -3,6 +3,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "cli/topologies.h"
+#include "kernbench/error.h"
 #include "topology/load.h"
 
 namespace kernbench::cli {
@@ -34,6 +36,33 @@ TEST(TopologyTableTest, PeaksFollowFromCountsAndClocks) {
   EXPECT_THAT(table, ContainsRegex("HBM capacity +2.00 GiB +20.00 GiB +80.00 GiB"));
   EXPECT_THAT(table, HasSubstr("balanced at 10.0 FLOP/B"));
   EXPECT_THAT(table, HasSubstr("SIP to SIP"));
+}
+
+TEST(TopologyTableTest, NamesModelsThatAreNotBuiltIn) {
+  DescribeCommand command;
+  command.topology = "tiny";
+  command.overrides = {"cube.hbm.model=open_page", "cube.hbm.parameters.row=2KiB"};
+  const std::string table = describe_topology(command, false);
+  EXPECT_THAT(table, HasSubstr("HBM model               open_page, of your own\n"));
+  EXPECT_THAT(table, Not(HasSubstr("GEMM model")));
+  command.overrides = {"cube.hbm.model=-/-"};
+  EXPECT_THROW(describe_topology(command, false), ConfigurationError);
+}
+
+TEST(TopologyTableTest, ShowsWhatAMemoryManagementUnitReachesHoweverMuchItIs) {
+  topology::Topology topology = topology::load_topology("tiny");
+  topology.sip.cubes = {32, 32};
+  topology.cube.pes = {16, 16};
+  topology.pe.mmu.page = Bytes(256 << 20);
+  topology.pe.mmu.tlb_entries = 1 << 20;
+  EXPECT_THAT(topology_table(topology, false), ContainsRegex("TLB reach +256.00 TiB +64.00 PiB +64.00 EiB\n"));
+}
+
+TEST(TopologyTableTest, ShowsThePicosecondThatALinkTakesAtLeast) {
+  const std::string table =
+      topology_table(topology::load_topology("tiny", {"cube.noc.link.latency=0ps", "cube.hbm.latency=0ps"}), false);
+  EXPECT_THAT(table, ContainsRegex("router to router in a cube .* 1ps +"));
+  EXPECT_THAT(table, ContainsRegex("HBM access +1ps\n"));
 }
 
 TEST(TopologyTableTest, SaysWhatTheIoChipletIsBondedTo) {

@@ -8,6 +8,7 @@
 
 #include "bench.h"
 #include "hardware/gemm/systolic.h"
+#include "sim/errors.h"
 
 namespace kernbench::hardware {
 namespace {
@@ -324,6 +325,21 @@ TEST(ScaleSim, CommandsRunOneAfterTheOtherInOrder) {
   EXPECT_EQ(all[1]->times.started, all[0]->times.finished);
   EXPECT_EQ(all[2]->times.started, all[1]->times.finished);
   EXPECT_LT(all[2]->times.issued, all[0]->times.finished);
+}
+
+TEST(Gemm, ACommandThatWouldEndAfterTheLatestTimeIsRefused) {
+  topology::Topology machine = tiny();
+  machine.pe.clock = Frequency::hertz(1);
+  Bench bench(machine);
+  try {
+    bench.run(at(0, 0, 0), [](ProgramScope& p) {
+      for (int i = 0; i < 5; ++i) p.gemm({1, 8, 8, 1'500'000});
+    });
+    FAIL() << "no error";
+  } catch (const sim::TimeLimitError& error) {
+    expect_mentions(error.what(), "the latest that can be simulated: dot#");
+    expect_mentions(error.what(), "on sip0.cube0.pe0.gemm would end then");
+  }
 }
 
 }  // namespace

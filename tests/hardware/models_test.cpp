@@ -7,6 +7,9 @@
 #include <map>
 #include <memory>
 #include <random>
+#include <stdexcept>
+#include <string>
+#include <utility>
 
 #include "bench.h"
 #include "kernbench/error.h"
@@ -16,6 +19,7 @@ namespace kernbench::hardware {
 namespace {
 
 using testing::HasSubstr;
+using testing::MatchesRegex;
 
 template <class Model>
 auto factory() {
@@ -278,6 +282,106 @@ TEST(OwnModels, AWrongAnswerIsAnErrorThatNamesThePart) {
                 bench.run(at(0, 0, 1), [](ProgramScope& p) { p.load({leg(p.pe(), 0, 64)}); });
               }),
               HasSubstr("ModelError: the model of sip0.cube0.pe1.hbm.channel0 gave a service time of 0 ps"));
+}
+
+class Endless final : public HbmChannelModel {
+  Time service(const HbmAccess&) override { return Time::max(); }
+};
+
+TEST(OwnModels, AnAnswerBeyondTheLatestTimeIsAnErrorThatNamesThePart) {
+  const auto run = [](const char* part, Time duration) {
+    topology::Topology machine = tiny();
+    if (part == std::string("hbm")) machine.cube.hbm.model = "endless";
+    if (part == std::string("gemm")) machine.pe.gemm.model = "watched";
+    if (part == std::string("dma")) machine.pe.dma.model = "watched";
+    SeenByModels seen;
+    ModelRegistry models = watched(seen, duration);
+    models.add_hbm("endless",
+                   [](const HbmChannelFigures&, const ModelParameters&) { return std::make_unique<Endless>(); });
+    return error_of([&] {
+      Bench bench(machine, false, models);
+      bench.run(at(0, 0, 1), [](ProgramScope& p) {
+        p.gemm({1, 1, 1, 1});
+        p.load({leg(p.pe(), 0, 64)});
+      });
+    });
+  };
+  const Time too_long = Time::seconds(5'000'000);
+  EXPECT_THAT(run("gemm", too_long), HasSubstr("can be simulated: dot#0 on sip0.cube0.pe1.gemm would end then"));
+  EXPECT_THAT(run("dma", too_long), HasSubstr("the model of sip0.cube0.pe1.dma.queue0 gave a set-up of 5000000 s"));
+  EXPECT_THAT(run("hbm", too_long), HasSubstr("the model of sip0.cube0.pe1.hbm.channel0 gave a service time of 9223"));
+}
+
+/// Models that throw, of each kind.
+struct ThrowingModels {
+  struct Channel final : HbmChannelModel {
+    Time service(const HbmAccess&) override { throw std::runtime_error("boom"); }
+  };
+  template <class Base, class Command>
+  struct Engine final : Base {
+    Time end(const Command&) override { throw ValueError("no such tile"); }
+  };
+  struct Dma final : DmaModel {
+    Time setup(const DmaDescriptor&) override { throw 7; }  // NOLINT(hicpp-exception-baseclass): as users may
+  };
+  static ModelRegistry registry() {
+    ModelRegistry models;
+    models.add_hbm("bad", [](const auto&, const auto&) { return std::make_unique<Channel>(); });
+    models.add_gemm("bad", [](const auto&, const auto&) { return std::make_unique<Engine<GemmModel, GemmCommand>>(); });
+    models.add_vector("bad",
+                      [](const auto&, const auto&) { return std::make_unique<Engine<VectorModel, VectorCommand>>(); });
+    models.add_dma("bad", [](const auto&, const auto&) { return std::make_unique<Dma>(); });
+    models.add_gemm("unmade", [](const GemmFigures&, const ModelParameters&) -> std::unique_ptr<GemmModel> {
+      throw std::runtime_error("no licence");
+    });
+    return models;
+  }
+};
+
+TEST(OwnModels, WhatTheyThrowNamesTheModelThePartAndTheTime) {
+  const auto with = [](auto change) {
+    topology::Topology machine = tiny();
+    change(machine);
+    return error_of([&] {
+      Bench bench(machine, false, ThrowingModels::registry());
+      bench.run(at(0, 0, 1), [](ProgramScope& p) {
+        p.load({leg(p.pe(), 0, 64)})->done.wait();
+        p.gemm({1, 1, 1, 1})->done.wait();
+        p.vector({1, VectorOperation::add, 2, 4, Bytes(12)});
+      });
+    });
+  };
+  EXPECT_THAT(with([](auto& machine) { machine.cube.hbm.model = "bad"; }),
+              MatchesRegex("ModelError: the model \"bad\" of sip0.cube0.pe1.hbm.channel0 threw at [0-9.]+ us: "
+                           "std::runtime_error: boom"));
+  EXPECT_THAT(with([](auto& machine) { machine.pe.gemm.model = "bad"; }),
+              MatchesRegex("ModelError: the model \"bad\" of sip0.cube0.pe1.gemm threw at [0-9.]+ us: "
+                           "ValueError: no such tile"));
+  EXPECT_THAT(with([](auto& machine) { machine.pe.vector.model = "bad"; }),
+              MatchesRegex("ModelError: the model \"bad\" of sip0.cube0.pe1.vector threw at [0-9.]+ us: "
+                           "ValueError: no such tile"));
+  EXPECT_THAT(
+      with([](auto& machine) { machine.pe.dma.model = "bad"; }),
+      MatchesRegex(
+          "ModelError: the model \"bad\" of sip0.cube0.pe1.dma.queue0 threw at [0-9.]+ ns: int: 7 was thrown.*"));
+  EXPECT_EQ(
+      with([](auto& machine) { machine.pe.gemm.model = "unmade"; }),
+      "ModelError: the factory of model \"unmade\" for sip0.cube0.pe0.gemm threw: std::runtime_error: no licence");
+}
+
+TEST(OwnModels, TimesThatWouldLookAlikeAreToldApartInPicoseconds) {
+  using Times = std::pair<std::string, std::string>;
+  EXPECT_EQ(told_apart(ps(5'120'000'000), ps(5'120'000'001)), Times("5120000000 ps", "5120000001 ps"));
+  EXPECT_EQ(told_apart(ps(5'120'000), ps(5'121'000)), Times("5.12 us", "5.121 us"));
+  EXPECT_EQ(told_apart(ps(5'120'000), ps(5'120'000)), Times("5.12 us", "5.12 us"));
+}
+
+TEST(OwnModels, WhatIsWrongWithAParameterHasItsPlace) {
+  topology::Topology machine = with_open_page(tiny());
+  machine.cube.hbm.parameters["banks"] = "0";
+  machine.parameter_places.places = {{"cube.hbm.parameters.banks", "mine.yaml:12:7"}};
+  EXPECT_EQ(error_of([&] { Bench bench(machine, false, open_page()); }),
+            "ConfigurationError: mine.yaml:12:7: cube.hbm.parameters.banks: must be 1 to 1024 (model \"open_page\")");
 }
 
 TEST(OwnModels, ParametersAreReadStrictly) {

@@ -39,6 +39,13 @@ TEST(Tlb, WalksOfOneDescriptorOverlapAsFarAsThereAreWalkers) {
   }
 }
 
+TEST(Tlb, WalksThatLastLongerThanASimulationLastAsLongAsOne) {
+  topology::MmuSpec slow = spec(8);
+  slow.miss = Time::seconds(1'000'000);
+  EXPECT_EQ(Tlb(slow).translate(run_of(5, 4)), Time::seconds(4'000'000));
+  EXPECT_EQ(Tlb(slow).translate(run_of(5, 20)), Time::limit());
+}
+
 TEST(Tlb, TheLeastRecentlyUsedPageGoesFirst) {
   Tlb tlb(spec(3));
   for (const std::uint64_t page : {1, 2, 3, 1, 4}) tlb.translate(run_of(page, 1));

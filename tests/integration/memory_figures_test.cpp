@@ -270,7 +270,8 @@ TEST(MemoryFigures, AnErrorNamesWhoAskedWhatIsFreeAndWhoHoldsTheRest) {
   EXPECT_THAT(
       error_of(program, options),
       HasSubstr("out of HBM on sip0.cube0.pe0: tensor \"cache\" (2 GiB in all) needs 2 GiB there, and 1.5 GiB of "
-                "4.5 GiB are free (largest block 1.5 GiB); largest live tensors there: \"weights\" 3 GiB."));
+                "4.5 GiB are free (largest block 1.5 GiB; a shard takes whole pages of 4 KiB); largest "
+                "live tensors there: \"weights\" 3 GiB."));
 }
 
 }  // namespace

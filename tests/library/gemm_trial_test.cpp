@@ -12,6 +12,7 @@
 #include <limits>
 #include <memory>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "kernbench/kernbench.h"
@@ -215,6 +216,30 @@ TEST(GemmTrial, TheRestIsEstimatedAtThePaceOfTheLaterRoundsButForThoseAskedForAt
   // Of many rounds the later half: 30 ns for 2 multiplications, and 4 of 16 are left.
   const std::vector<TrialRound> slower{{at(10), 2}, {at(20), 4}, {at(30), 6}, {at(60), 8}, {at(90), 10}, {at(120), 12}};
   EXPECT_DOUBLE_EQ(rest_ns(slower, 1, 16), 60);
+}
+
+/// When a product is done on a machine that differs from the shipped one as `overrides` say.
+std::int64_t end_of_product(std::vector<std::string> overrides) {
+  SimulateOptions options = machine("ahbm-1sip");
+  options.overrides = std::move(overrides);
+  options.models.add_dma("same", [](const DmaFigures& figures, const ModelParameters&) {
+    struct Same final : DmaModel {
+      explicit Same(Time own_setup) : own_setup_(own_setup) {}
+      Time setup(const DmaDescriptor&) override { return own_setup_; }
+      Time own_setup_;
+    };
+    return std::make_unique<Same>(figures.setup);
+  });
+  std::int64_t end = 0;
+  simulate(options, [&] {
+    const TrialOperands product = operands({300, 200, 100});
+    end = static_cast<std::int64_t>(taken(product, plan_of(product)) * 1e3);
+  });
+  return end;
+}
+
+TEST(GemmTrial, AModelOfOnesOwnChangesNoPlan) {
+  EXPECT_EQ(end_of_product({"sip.cubes.mesh=[2,2]", "pe.dma.model=same"}), end_of_product({"sip.cubes.mesh=[2,2]"}));
 }
 
 TEST(GemmTrial, EndsAtTheLimit) {

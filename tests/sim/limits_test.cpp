@@ -61,6 +61,19 @@ TEST(TimeLimitTest, AnEventAtTheLimitStillHappens) {
   EXPECT_NO_THROW(scheduler.run({.max_time = Time::nanoseconds(100)}));
 }
 
+TEST(TimeLimitTest, NothingHappensAfterTheLatestTime) {
+  Scheduler scheduler;
+  scheduler.spawn(named(1, "rank 1"), [] {
+    this_fiber::sleep_until(Time::limit());
+    this_fiber::sleep(Time::picoseconds(1));
+  });
+  EXPECT_EQ(message_of<TimeLimitError>(scheduler),
+            "simulated time would pass the limit of 4611686.018 s, the latest that can be simulated (the next event is "
+            "at 4611686.018 s); fibers then:\n"
+            "  rank 1 sleeps until 4611686.018 s");
+  EXPECT_EQ(scheduler.now(), Time::limit());
+}
+
 TEST(LivelockTest, FibersThatWakeEachOtherAtOneInstantAreNamed) {
   Scheduler scheduler;
   Mailbox<int> ping, pong, never;

@@ -88,7 +88,8 @@ TEST_F(DeviceMemoryTest, OutOfMemorySaysWhoAskedWhatIsFreeAndWhatIsLive) {
     EXPECT_EQ(
         text,
         "out of HBM on sip0.cube0.pe0: tensor \"huge\" (1.526 MiB in all) needs 390.625 KiB there, and 316 KiB of "
-        "1 MiB are free (largest block 316 KiB); largest live tensors there: \"big\" 703.125 KiB, \"small\" 4 KiB. "
+        "1 MiB are free (largest block 316 KiB; a shard takes whole pages of 4 KiB); largest live tensors there: "
+        "\"big\" 703.125 KiB, \"small\" 4 KiB. "
         "Free tensors, make it smaller, or spread it over more PEs with a DPPolicy");
   }
 }

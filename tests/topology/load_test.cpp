@@ -5,6 +5,7 @@
 
 #include <filesystem>
 #include <fstream>
+#include <map>
 
 #include "kernbench/error.h"
 #include "support/source_tree.h"
@@ -278,6 +279,29 @@ TEST(Load, CyclesOfVectorOperationsAreReadByName) {
     EXPECT_EQ(cycles(t.pe.vector, info.operation), info.operation == VectorOperation::erf ? 77 : info.cycles)
         << info.key;
   }
+}
+
+TEST(Load, ABandwidthThatEfficiencyMakesTooSmallIsRefusedWithBoth) {
+  EXPECT_EQ(
+      error_of([&] { load_topology("tiny", {"cube.hbm.bandwidth=8B/s", "cube.hbm.efficiency=0.001"}); }),
+      "--set cube.hbm.bandwidth=8B/s: cube.hbm.bandwidth: 8B/s at cube.hbm.efficiency 0.001 is less than 1B/s for "
+      "each of 8 channels");
+  EXPECT_THAT(error_of([&] { load_topology("tiny", {"cube.hbm.bandwidth=7B/s"}); }),
+              ::testing::HasSubstr("cube.hbm.bandwidth: 7B/s is less than 1B/s for each of 8 channels"));
+}
+
+TEST(Load, NamesTheKeyThatMakesAMachineTooLarge) {
+  EXPECT_THAT(error_of([&] { load_topology("tiny", {"sip.cubes.mesh=[1024, 1024]"}); }),
+              ::testing::StartsWith("--set sip.cubes.mesh=[1024, 1024]: sip.cubes.mesh: "));
+  EXPECT_THAT(error_of([&] { load_topology("tiny", {"system.sips.count=4096", "sip.cubes.mesh=[32, 32]"}); }),
+              ::testing::StartsWith("--set system.sips.count=4096: system.sips.count: the machine of 4096 SIPs, 1024"));
+}
+
+TEST(Load, KnowsWhereTheParametersOfModelsStand) {
+  const ModelNames mine{.hbm = {"open_page"}, .gemm = {}, .vector = {}, .dma = {}};
+  const Topology t = load_topology("tiny", {"cube.hbm.model=open_page", "cube.hbm.parameters.row=2KiB"}, {}, mine);
+  using Places = std::map<std::string, std::string>;
+  EXPECT_EQ(t.parameter_places.places, (Places{{"cube.hbm.parameters.row", "--set cube.hbm.parameters.row=2KiB"}}));
 }
 
 TEST(Load, KnowsTheModelsOfTheCaller) {

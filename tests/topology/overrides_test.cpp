@@ -59,6 +59,11 @@ std::vector<std::string> changed_links(const Topology& topology) {
   return names;
 }
 
+TEST(Overrides, APatternMayBeginWithAStar) {
+  const Topology topology = parse_topology(tiny_with("  \"*.cube0.pe1\": {clock: 500MHz}\n"), "x.yaml");
+  EXPECT_EQ(PeSpecs(topology).of({SipId{0}, CubeId{0}, PeId{1}}).clock, Frequency::megahertz(500));
+}
+
 TEST(Overrides, ChangeTheNamedLinkAndNoOther) {
   const Topology topology = parse_topology(
       tiny_with("  sip0.cube0.pe0.router.east: {bandwidth: 1GB/s, latency: 7ns, buffer: 3KiB}\n"), "x.yaml");
@@ -105,6 +110,25 @@ TEST(Overrides, CanBeSetFromTheCommandLine) {
   EXPECT_EQ(topology.overrides[1].clock, Frequency::hertz(2'000'000'000));
   EXPECT_EQ(override_error("  sip0.cube0.pe1: {clock: 2GHz}\n", {"overrides.sip0.cube0.pe1.clock=fast"}).substr(0, 90),
             "--set overrides.sip0.cube0.pe1.clock=fast: overrides.sip0.cube0.pe1.clock: expected a freq");
+}
+
+TEST(Overrides, ALaterOneOfTheCommandLineWinsOverAPatternThatStandsBehindItsEntry) {
+  const std::string one = "overrides.sip0.cube0.pe0.clock=", all = "overrides.sip*.cube*.pe*.clock=";
+  const auto clock = [&](const std::string& overrides, const std::vector<std::string>& settings) {
+    const Topology topology = parse_topology(tiny_with(overrides), "x.yaml", settings);
+    return PeSpecs(topology).of({SipId{0}, CubeId{0}, PeId{0}}).clock;
+  };
+  const std::string file = "  sip0.cube0.pe0: {clock: 500MHz}\n  sip*.cube*.pe*: {clock: 1GHz}\n";
+  EXPECT_EQ(clock(file, {}), Frequency::gigahertz(1));
+  EXPECT_EQ(clock(file, {one + "250MHz"}), Frequency::megahertz(250));
+  EXPECT_EQ(clock(file, {one + "250MHz", all + "2GHz"}), Frequency::gigahertz(2));
+  EXPECT_EQ(clock("  {}\n", {one + "100MHz", all + "200MHz", one + "400MHz"}), Frequency::megahertz(400));
+  // Another key of the entry would win then, too.
+  const std::string two_keys =
+      "  sip0.cube0.pe0: {clock: 500MHz, vector_lanes: 8}\n  sip*.cube*.pe*: {clock: 1GHz, vector_lanes: 16}\n";
+  EXPECT_EQ(override_error(two_keys, {one + "250MHz"}),
+            "--set overrides.sip0.cube0.pe0.clock=250MHz: has no effect: \"sip*.cube*.pe*\" comes later, changes this "
+            "key and another one of sip0.cube0.pe0, too; in the file, write sip0.cube0.pe0 behind it");
 }
 
 TEST(Overrides, AppearAmongTheSettings) {

@@ -244,14 +244,18 @@ Bench load_bench_file(const std::string& path, const BenchFileOptions& options, 
           std::move(origin)};
 }
 
-CollectiveRegistry load_algorithm_file(const std::string& path, const BenchFileOptions& options,
-                                       const BenchFileHooks& hooks) {
+Extensions load_extension_file(const std::string& path, const BenchFileOptions& options, const BenchFileHooks& hooks) {
   Compilation compilation(path, options, hooks);
   LibraryContents library = compilation.load();
-  if (!library.algorithms.algorithms().empty()) return std::move(library.algorithms);
+  const ModelRegistry& models = library.models;
+  const bool has_models =
+      !models.hbm().empty() || !models.gemm().empty() || !models.vector().empty() || !models.dma().empty();
+  if (!library.algorithms.algorithms().empty() || has_models) {
+    return {std::move(library.algorithms), std::move(library.models)};
+  }
   throw ConfigurationError(
-      "registers no collective algorithm: write KERNBENCH_COLLECTIVES(registry) { registry.add(…); } in it, outside of "
-      "unnamed namespaces",
+      "registers no collective algorithm and no component model: write KERNBENCH_COLLECTIVES(registry) { "
+      "registry.add(…); } or KERNBENCH_MODELS(registry) { … } in it, outside of unnamed namespaces",
       path);
 }
 

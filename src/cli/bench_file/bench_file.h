@@ -34,8 +34,13 @@ struct BenchFileHooks {
 /// bench that is asked for; Error ("Interrupted") when the user stops the compiler.
 Bench load_bench_file(const std::string& path, const BenchFileOptions& options, const BenchFileHooks& hooks);
 
-/// Likewise for a file with collective algorithms; ConfigurationError when it registers none.
-CollectiveRegistry load_algorithm_file(const std::string& path, const BenchFileOptions& options,
-                                       const BenchFileHooks& hooks);
+/// What a file registers beside benches.
+struct Extensions {
+  CollectiveRegistry algorithms;
+  ModelRegistry models;
+};
+
+/// Likewise for a file of extensions; ConfigurationError when it registers none.
+Extensions load_extension_file(const std::string& path, const BenchFileOptions& options, const BenchFileHooks& hooks);
 
 }  // namespace kernbench::cli

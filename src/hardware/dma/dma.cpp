@@ -8,6 +8,7 @@
 #include "hardware/agents.h"
 #include "hardware/dma/multicast.h"
 #include "kernbench/error.h"
+#include "sim/errors.h"
 
 namespace kernbench::hardware {
 
@@ -33,7 +34,13 @@ Sender DmaQueue::sender(std::uint64_t part) {
 
 Time DmaQueue::setup_of(const Command& command) {
   if (model_ == nullptr) return spec_.setup;
-  const Time setup = model_->setup(dma_descriptor(command.dma(), scheduler().now()));
+  const Time now = scheduler().now();
+  const Time setup =
+      answer_of(spec_.model, id(), now, [&] { return model_->setup(dma_descriptor(command.dma(), now)); });
+  if (setup > Time::limit()) {
+    sim::raise_too_long("the model of " + wait_name() + " gave a set-up of " + to_text(setup) + " for " +
+                        command.wait_name());
+  }
   if (setup >= Time::zero()) return setup;
   throw ProgramError("ModelError", "the model of " + wait_name() + " gave a set-up of " + to_text(setup) + " for " +
                                        command.wait_name() + "; it must not be negative");
@@ -52,6 +59,10 @@ void DmaQueue::begin(Command& command) {
   command.times.translation = tlb_.translate(command.dma().pages);
   const Time setup = setup_of(command) + command.times.translation;
   if (setup == Time::zero()) return start_legs(flight);
+  if (setup > Time::limit() - scheduler().now()) {
+    sim::raise_too_long("the set-up of " + command.wait_name() + " takes " + to_text(setup) +
+                        ", of which translation " + to_text(command.times.translation));
+  }
   scheduler().schedule(scheduler().now() + setup, sim::Phase::deliver, command.agent, engine_key(command.number),
                        sim::call<&DmaQueue::start_legs>(this, flight));
 }

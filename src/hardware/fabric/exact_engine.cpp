@@ -7,6 +7,7 @@
 #include "base/text.h"
 #include "hardware/fabric/activity_observer.h"
 #include "kernbench/error.h"
+#include "sim/errors.h"
 
 namespace kernbench::hardware::fabric {
 
@@ -78,6 +79,10 @@ MemoryService ExactEngine::serve_by_laws(Transfer& transfer, const QueuedBurst& 
     if (time < Time::picoseconds(1)) {
       throw ProgramError("ModelError", "the model of " + server.spec.name + " gave a service time of " + to_text(time) +
                                            " for an access of " + to_text(Bytes(bytes)) + "; it must be at least 1 ps");
+    }
+    if (time > Time::limit() - start) {
+      sim::raise_too_long("the model of " + server.spec.name + " gave a service time of " + to_text(time) +
+                          " for an access of " + to_text(Bytes(bytes)) + " at " + to_text(start));
     }
     if (std::exchange(head, false)) service.head = start;
     channel.take(now, time, Bytes(bytes));

@@ -1,11 +1,16 @@
 #include "hardware/fabric/fabric.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <cassert>
+#include <string>
 
+#include "base/text.h"
 #include "hardware/fabric/coalescer.h"
 #include "hardware/fabric/exact_engine.h"
 #include "hardware/fabric/transfer.h"
+#include "sim/errors.h"
 
 namespace kernbench::hardware {
 
@@ -117,6 +122,51 @@ static void note_port(fabric::FabricState& state, std::span<const Stage> route) 
   if (std::ranges::find(memory.ports, port) == memory.ports.end()) memory.ports.push_back(port);
 }
 
+static std::string seconds_text(double picoseconds) {
+  return fmt::format("{:.3g} s", picoseconds * 1e-12);
+}
+
+/// The longest that the rows of a transfer occupy a server, or one of `group` interleaved ones, in picoseconds.
+static double longest_occupied(const ServerSpec& spec, std::uint16_t group, const TransferRequest& request) {
+  double picoseconds = 0;
+  for (const StridedRange& range : request.ranges.view()) {
+    const auto row = static_cast<double>(range.row_bytes.count());
+    // Of each `group` consecutive granules every server has one; rows may all begin on the same one.
+    const double bytes = std::min(row, row / group + 2 * static_cast<double>(request.granule.count()));
+    // A row has parts in granules and bursts; those at its ends are shorter than the access or packet that carries
+    // them.
+    const double parts =
+        2 + bytes / static_cast<double>(request.granule.count()) + bytes / static_cast<double>(request.burst.count());
+    const double packets =
+        spec.packets.payload == Bytes(0) ? 0 : bytes / static_cast<double>(spec.packets.payload.count());
+    const double on_wire = bytes + parts * static_cast<double>(spec.minimum.count()) +
+                           (parts + packets) * static_cast<double>(spec.packets.overhead.count());
+    picoseconds +=
+        static_cast<double>(range.rows) * (on_wire * 1e12 / static_cast<double>(spec.bandwidth.count()) + parts);
+  }
+  return picoseconds;
+}
+
+/// Refuses a transfer that may take so long that times would no longer be exact.
+static void check_duration(const fabric::FabricState& state, const Transfer& transfer) {
+  const Time now = state.scheduler.now();
+  double end = static_cast<double>(now.count()), longest = 0;
+  const ServerSpec* slowest = nullptr;
+  for (const Stage& stage : transfer.request.route) {
+    const Server& at = state.servers[stage.server.value];
+    const double occupied = longest_occupied(at.spec, stage.group, transfer.request);
+    const Time behind = std::max(at.free_at, now) - now;
+    end += occupied + static_cast<double>(behind.count()) + static_cast<double>(at.latency.count());
+    if (occupied < longest) continue;
+    longest = occupied;
+    slowest = &at.spec;
+  }
+  if (end < static_cast<double>(Time::limit().count())) return;
+  sim::raise_too_long("moving " + to_text(transfer.request.ranges.total()) + " over " + slowest->name + " at " +
+                      to_text(slowest->bandwidth) + " may take " + seconds_text(longest) + " from " + to_text(now) +
+                      " on");
+}
+
 void Fabric::start(const TransferRequest& request) {
   fabric::FabricState& state = implementation_->state;
   assert(!request.route.empty());
@@ -134,7 +184,8 @@ void Fabric::start(const TransferRequest& request) {
     for (const Stage& stage : transfer.request.route) log->hops.push_back({stage.server, stage.group, {}, {}, {}});
   }
   assert(request.tree.empty() || (request.tree.size() == request.route.size() && !request.receivers.empty()));
-  if (transfer.request.ranges.total() == Bytes(0) && !transfer.is_tree()) {
+  const Bytes total = transfer.request.ranges.total();
+  if (total == Bytes(0) && !transfer.is_tree()) {
     transfer.request.route = {};
     transfer.departed = transfer.delivered = transfer.start;
     state.schedule_departed(transfer);
@@ -142,13 +193,15 @@ void Fabric::start(const TransferRequest& request) {
     return;
   }
 
-  bool alone = true;
+  bool alone = true, remarkable = false;
+  const auto bytes = static_cast<double>(total.count());
   const auto come_to = [&](std::uint32_t server, bool between) {
     Server& at = state.servers[server];
     if (at.plan != fabric::kNoTransfer) implementation_->coalescer.dissolve(at.plan);
     if (at.users > 0) alone = false;  // also when the route comes by twice
     if (between && at.fed_by != nullptr && at.only_through_entry()) implementation_->engine.take_back(server);
     transfer.own_laws |= at.own_law;
+    remarkable |= bytes > at.unremarkable_bytes;
   };
   for_each_server(
       transfer,
@@ -160,6 +213,8 @@ void Fabric::start(const TransferRequest& request) {
         come_to(server, true);
         ++state.servers[server].users;  // from no side: what comes there otherwise has it not for itself
       });
+  if (remarkable) [[unlikely]]
+    check_duration(state, transfer);
   if (transfer.request.log != nullptr) {
     transfer.watches.clear();
     for (const Stage& stage : request.route) {

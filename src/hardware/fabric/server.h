@@ -294,6 +294,16 @@ class Arbiter {
   return candidates_.size() == 1 ? Next{eligible, first} : next_among(free);
 }
 
+/// The most picoseconds for which a transfer may occupy a server without a closer look at the end of the simulation.
+inline constexpr double kUnremarkable = static_cast<double>(Time::limit().count()) / 256;
+
+/// The longest that `bytes` occupy a server, in picoseconds: if all are accesses of a byte, in packets of a byte.
+inline double longest_occupied(const ServerSpec& spec, double bytes) {
+  const double each =
+      static_cast<double>(std::max<std::int64_t>(spec.minimum.count(), 1) + spec.packets.overhead.count());
+  return bytes * (1 + each * 1e12 / static_cast<double>(spec.bandwidth.count()));
+}
+
 struct alignas(64) Server {
   explicit Server(ServerSpec description)
       : latency(forwarding_latency(description)),
@@ -301,6 +311,7 @@ struct alignas(64) Server {
         own_law(static_cast<bool>(description.law)),
         by_accesses(own_law || description.minimum > Bytes(0)),
         lane(description.lane),
+        unremarkable_bytes(kUnremarkable / longest_occupied(description, 1)),
         service(description.bandwidth, description.packets),
         spec(std::move(description)) {}
 
@@ -321,6 +332,8 @@ struct alignas(64) Server {
   Buffer* fed_by = nullptr;  // the queue from which bursts have run on to here
   Time last_start;           // of the last burst
   ServerCounters work;       // of all bursts started, but for a memory's: those are its channels'
+
+  double unremarkable_bytes;  // of a transfer: no more can take longer than kUnremarkable
 
   RoomWaits room_waits;  // likewise: see TransferLog
   Bytes last_bytes;

@@ -2,6 +2,7 @@
 
 #include <utility>
 
+#include "hardware/models.h"
 #include "topology/buffers.h"
 
 namespace kernbench::hardware {
@@ -34,12 +35,15 @@ HbmChannelFigures hbm_channel_figures(const topology::HbmSpec& hbm, PeCoordinate
 }
 
 // Of each `channels` consecutive granules of the slice, every channel has one (fabric.h, interleave()).
-ServiceLaw hbm_channel_law(const HbmChannelFigures& figures, std::shared_ptr<HbmChannelModel> model) {
+ServiceLaw hbm_channel_law(const HbmChannelFigures& figures, std::shared_ptr<HbmChannelModel> model,
+                           const std::string& name) {
   const auto granule = static_cast<std::uint64_t>(figures.interleave.count());
   const auto channels = static_cast<std::uint64_t>(figures.channels);
-  return [granule, channels, model = std::move(model)](const ServiceRequest& request) {
+  const PartId part{PartKind::hbm_channel, figures.slice, figures.channel};
+  return [granule, channels, model = std::move(model), name, part](const ServiceRequest& request) {
     const std::uint64_t address = request.address / granule / channels * granule + request.address % granule;
-    return model->service({address, request.bytes, request.write, request.start});
+    return answer_of(name, part, request.start,
+                     [&] { return model->service({address, request.bytes, request.write, request.start}); });
   };
 }
 

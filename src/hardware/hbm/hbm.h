@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <string>
 
 #include "hardware/fabric/fabric.h"
 #include "kernbench/coordinates.h"
@@ -20,6 +21,8 @@ HbmChannelFigures hbm_channel_figures(const topology::HbmSpec& hbm, PeCoordinate
                                       std::int32_t channels);
 
 /// The law of a channel that `model` gives: accesses at the channel's own addresses, its granules one after the other.
-ServiceLaw hbm_channel_law(const HbmChannelFigures& figures, std::shared_ptr<HbmChannelModel> model);
+/// `name` is that of the model, for the error when it throws.
+ServiceLaw hbm_channel_law(const HbmChannelFigures& figures, std::shared_ptr<HbmChannelModel> model,
+                           const std::string& name);
 
 }  // namespace kernbench::hardware

@@ -24,7 +24,8 @@ Time Tlb::translate(std::span<const PageRange> pages) {
     }
   }
   if (misses == 0) return Time::zero();
-  const Time time = miss_ * static_cast<std::int64_t>((misses + walkers_ - 1) / walkers_);
+  const auto miss = static_cast<uint128>(miss_.count());
+  const Time time = limited_time(miss * ((misses + walkers_ - 1) / walkers_));
   counters_.walking += time;
   return time;
 }

@@ -6,12 +6,14 @@
 #include "base/text.h"
 #include "hardware/agents.h"
 #include "kernbench/error.h"
+#include "sim/errors.h"
 
 namespace kernbench::hardware {
 
 void ComputeEngine::begin(Command& command) {
   const Time end = law_.end != nullptr ? law_.end(pe_, command, scheduler().now()) : own_end(command);
   assert(end > scheduler().now());
+  if (end >= Time::limit()) sim::raise_too_long(command.wait_name() + " would end then");
   end_ = std::max(end, end_);  // results leave in order
   scheduler().schedule(end_, sim::Phase::deliver, command.agent, engine_key(command.number),
                        sim::call<&ComputeEngine::complete>(this, reinterpret_cast<std::uintptr_t>(&command)));
@@ -37,9 +39,9 @@ void ComputeEngine::let_next_start(std::uint64_t) {
 Time ComputeEngine::own_end(const Command& command) const {
   const Time start = command.times.started, end = own_(command, start);
   if (end > start) return end;
-  throw ProgramError("ModelError", "the model of " + wait_name() + " lets " + command.wait_name() + " end at " +
-                                       to_text(end) + ", but it starts at " + to_text(start) +
-                                       ": a command ends later than it starts");
+  const auto [ends, starts] = told_apart(end, start);
+  throw ProgramError("ModelError", "the model of " + wait_name() + " lets " + command.wait_name() + " end at " + ends +
+                                       ", but it starts at " + starts + ": a command ends later than it starts");
 }
 
 void ComputeEngine::complete(std::uint64_t command) {

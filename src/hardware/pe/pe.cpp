@@ -10,19 +10,21 @@ namespace {
 OwnLaw own_gemm(const PeEnvironment& environment, PeCoordinate at) {
   std::shared_ptr<GemmModel> model = environment.models.gemm(at);
   if (model == nullptr) return {};
-  return [model, &spec = environment.pe_specs.of(at).gemm](const Command& command, Time start) {
-    return model->end(gemm_command(spec, command.gemm(), start));
+  return [model, at, &spec = environment.pe_specs.of(at).gemm](const Command& command, Time start) {
+    return answer_of(spec.model, {PartKind::gemm, at}, start,
+                     [&] { return model->end(gemm_command(spec, command.gemm(), start)); });
   };
 }
 
 OwnLaw own_vector(const PeEnvironment& environment, PeCoordinate at) {
   std::shared_ptr<VectorModel> model = environment.models.vector(at);
   if (model == nullptr) return {};
-  return [model, &spec = environment.pe_specs.of(at).vector](const Command& command, Time start) {
+  return [model, at, &spec = environment.pe_specs.of(at).vector](const Command& command, Time start) {
     Time end = start;
     for (VectorCommand& each : vector_commands(spec, command.vector(), start)) {
       each.start = end;
-      end = model->end(each);
+      end = answer_of(spec.model, {PartKind::vector, at}, end, [&] { return model->end(each); });
+      if (end <= each.start || end >= Time::limit()) break;  // wrong, and the engine says so
     }
     return end;
   };

@@ -19,6 +19,7 @@
 #include "runtime/host_wait.h"
 #include "runtime/simulation.h"
 #include "tensor/tensor_impl.h"
+#include "topology/models.h"
 
 namespace kernbench::runtime {
 
@@ -36,6 +37,25 @@ topology::Topology one_sip(topology::Topology topology) {
   topology.system.sips = 1;
   topology.system.mesh.reset();
   return topology;
+}
+
+/// A model of the caller's own may remember whom it was asked by, and threads take the trials: built-in ones stand in.
+void use_built_in(std::string& model, topology::ModelParameterTexts& parameters, topology::ModelKind kind) {
+  const auto built_in = topology::built_in_models(kind);
+  if (std::ranges::find(built_in, model) != built_in.end()) return;
+  model = built_in.front();
+  parameters.clear();
+}
+
+/// The machine of the trials: what a plan takes there does not depend on the models of the caller's own.
+topology::Topology trial_machine(const topology::Topology& topology) {
+  using topology::ModelKind;
+  topology::Topology machine = one_sip(topology);
+  use_built_in(machine.cube.hbm.model, machine.cube.hbm.parameters, ModelKind::hbm);
+  use_built_in(machine.pe.gemm.model, machine.pe.gemm.parameters, ModelKind::gemm);
+  use_built_in(machine.pe.vector.model, machine.pe.vector.parameters, ModelKind::vector);
+  use_built_in(machine.pe.dma.model, machine.pe.dma.parameters, ModelKind::dma);
+  return machine;
 }
 
 SimulateOptions trial_options() {
@@ -259,7 +279,7 @@ class Trials {
 tile::library::PlanTimer trial_timer(const TrialProduct& product, const topology::Topology& topology,
                                      const std::atomic<bool>* stop_requested) {
   return [&product, &topology, stop_requested](std::span<const GemmPlan> plans, double limit) {
-    const topology::Topology machine = one_sip(topology);
+    const topology::Topology machine = trial_machine(topology);
     return Trials(product, machine, plans, limit, stop_requested).run();
   };
 }

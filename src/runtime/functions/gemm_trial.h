@@ -23,10 +23,10 @@ struct TrialProduct {
 /// plan on a machine and tensors of its own, the tensors placed likewise. In nanoseconds, from the call to the
 /// completion; infinite for what does not run there, and for what takes longer than the limit or a plan before it,
 /// whose simulation may end early. The time of a long one is estimated from its first steps (trial_meter.h). Which of
-/// two plans is shorter never depends on threads. Empty when the product cannot be set up likewise: a machine with
-/// models of the caller's own, or tensors that a rank with a PE of its own has placed. Neither the calling simulation
-/// nor its clock is touched. Once `stop_requested` is set, if there is one, no plan is timed any more: those left are
-/// infinite. The result keeps all three by reference.
+/// two plans is shorter never depends on threads. Built-in models stand in for models of the caller's own. Empty
+/// when the product cannot be set up likewise: tensors that a rank with a PE of its own has placed. Neither the calling
+/// simulation nor its clock is touched. Once `stop_requested` is set, if there is one, no plan is timed any more: those
+/// left are infinite. The result keeps all three by reference.
 tile::library::PlanTimer trial_timer(const TrialProduct& product, const topology::Topology& topology,
                                      const std::atomic<bool>* stop_requested = nullptr);
 

@@ -248,13 +248,13 @@ void DeviceMemory::give_up(Layout& layout, const std::string& message) {
 void DeviceMemory::fail(Layout& layout, PeCoordinate at, Bytes request) {
   for (const auto& [held_at, address, bytes] : std::exchange(layout.held, {})) slice(held_at).free(address, bytes);
   const SliceAllocator& memory = slice(at);
-  give_up(
-      layout,
-      fmt::format(
-          "out of HBM on {}: tensor \"{}\" ({} in all) needs {} there, and {} of {} are free (largest block {}); "
-          "largest live tensors there: {}. Free tensors, make it smaller, or spread it over more PEs with a DPPolicy",
-          to_text(at), layout.descriptor->name, to_text(layout.total), to_text(request), to_text(memory.free_bytes()),
-          to_text(slice_capacity_), to_text(memory.largest_free()), largest_tensors(at)));
+  give_up(layout, fmt::format("out of HBM on {}: tensor \"{}\" ({} in all) needs {} there, and {} of {} are free "
+                              "(largest block {}; a shard "
+                              "takes whole pages of {}); largest live tensors there: {}. Free tensors, make it "
+                              "smaller, or spread it over more PEs with a DPPolicy",
+                              to_text(at), layout.descriptor->name, to_text(layout.total), to_text(request),
+                              to_text(memory.free_bytes()), to_text(slice_capacity_), to_text(memory.largest_free()),
+                              to_text(topology_.pe.mmu.page), largest_tensors(at)));
 }
 
 void DeviceMemory::fail(Layout& layout, const InterleavedRegion& region, Bytes share) {

@@ -1,4 +1,5 @@
 // The closed forms of the law, to the picosecond, for uncontended() and for both modes of the simulation.
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -6,6 +7,7 @@
 
 #include "fabric_scenario.h"
 #include "hardware/fabric/bursts.h"
+#include "sim/errors.h"
 
 namespace kernbench::hardware::testing {
 namespace {
@@ -300,6 +302,36 @@ TEST(FabricLaw, EqualsTheSimulationOnRandomRoutes) {
     if (!request.landing.empty()) request.landing = landing_of(request.ranges, random);
     times_of(scenario);
   }
+}
+
+TEST(FabricLaw, ATransferThatWouldPassTheLatestTimeIsRefused) {
+  const auto message = [](const Scenario& scenario, bool exact) -> std::string {
+    try {
+      simulate(scenario, {.exact = exact});
+    } catch (const sim::TimeLimitError& error) {
+      return error.what();
+    }
+    return "";
+  };
+  for (const bool exact : {false, true}) {
+    Scenario alone = pipeline({1, 1'000'000'000'000}, ps(5), 1 << 20);
+    alone.send({stage(0), stage(1)}, 4'000'000, 1024);
+    EXPECT_EQ(simulate(alone, {.exact = exact}).times[0].delivered, Time::seconds(4'000'000) + ps(10));
+    alone.transfers[0].request.ranges[0].row_bytes = Bytes(20'000'000);
+    EXPECT_EQ(
+        message(alone, exact),
+        "simulated time would pass the limit of 4611686.018 s, the latest that can be simulated: moving 19.073 MiB "
+        "over server at 1 B/s may take 2e+07 s from 0 ps on");
+    Scenario together = pipeline({1'000'000'000'000}, ps(5), 1 << 20);
+    for (int i = 0; i < 5; ++i) together.send({stage(0)}, 3'000'000, 1024);
+    EXPECT_THAT(message(together, exact),
+                ::testing::StartsWith("simulated time would pass the limit of 4611686.018 s"));
+  }
+  Scenario memory;
+  memory.add(server_spec(Bandwidth::bytes_per_second(1), ps(5), 160, Bytes(64)));
+  memory.send({stage(0)}, 1, 1024);
+  memory.transfers[0].request.ranges = {{0, 100'000, Bytes(1), 4096}};
+  EXPECT_THAT(message(memory, false), ::testing::HasSubstr("may take"));
 }
 
 }  // namespace
