@@ -49,7 +49,7 @@ constexpr std::span<const std::string_view> built_in_models(ModelKind kind) {
 
 /// The names of models that are not built in: those that the caller brings along.
 struct ModelNames {
-  std::vector<std::string> hbm, gemm, vector, dma;
+  std::vector<std::string> hbm = {}, gemm = {}, vector = {}, dma = {};
   bool any = false;  // a file may name others, too: it is looked at and not simulated
 
   const std::vector<std::string>& of(ModelKind kind) const {

@@ -118,10 +118,12 @@ TEST_F(DeviceMemoryTest, OutOfMemoryTellsFragmentsFromFreeBytes) {
     allocate("two pages", {2048}, one);
     FAIL();
   } catch (const OutOfMemoryError& error) {
-    EXPECT_THAT(error.what(), ::testing::HasSubstr("needs 8 KiB there, and 512 KiB of 1 MiB are free (largest "
-                                                   "block 4 KiB); largest live tensors there: \"page1\" 4 KiB, "
-                                                   "\"page3\" 4 KiB, \"page5\" 4 KiB, \"page7\" 4 KiB, "
-                                                   "\"page9\" 4 KiB. "));
+    EXPECT_THAT(
+        error.what(),
+        ::testing::HasSubstr("needs 8 KiB there, and 512 KiB of 1 MiB are free (largest "
+                             "block 4 KiB; a shard takes whole pages of 4 KiB); largest "
+                             "live tensors there: \"page1\" 4 KiB, \"page3\" 4 KiB, \"page5\" 4 KiB, \"page7\" 4 KiB, "
+                             "\"page9\" 4 KiB. "));
   }
 }
 

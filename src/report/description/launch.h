@@ -185,7 +185,7 @@ void describe(V& visit, R& launch) {
   visit.key({"bound_ps", "the least that the launch could have taken, see below"}, launch.bound);
   visit.key({"bound_by",
              "what bounds it most: a resource, `gemm`, `vector`, `hbm` (a slice), `tcm` (a DMA port); `launch`, its "
-             "way out and back, if that is longer; or empty"},
+             "way out and back, if that is longer and the bound at least half of the time; or empty"},
             launch.bound_by);
   visit.key({"flops", "multiplications and additions of the GEMM engines"}, launch.flops);
   visit.key({"hbm_bytes", "bytes that the programs' DMA moved"}, launch.hbm_bytes);
