@@ -41,7 +41,7 @@ void check(const Tensor& logits, std::int64_t vocabulary, const GroupOf& of) {
 
 /// On one PE of a device: so few numbers are soonest there.
 torch::TensorOptions on_one_pe(const Tensor& like) {
-  const auto options = torch::dtype(torch::kFloat).device(like.device());
+  auto options = torch::dtype(torch::kFloat).device(like.device());
   if (like.is_cpu()) return options;
   return options.placement({.cube = Placement::replicate, .pe = Placement::replicate, .num_cubes = 1, .num_pes = 1});
 }

@@ -40,8 +40,8 @@ std::string headline(const ErrorResult& error) {
 }
 
 std::string mismatch_text(const CheckResult& check) {
-  const std::string errors = fmt::format("max abs error {}, max rel error {}", deviation_text(check.max_abs_error),
-                                         deviation_text(check.max_rel_error));
+  std::string errors = fmt::format("max abs error {}, max rel error {}", deviation_text(check.max_abs_error),
+                                   deviation_text(check.max_rel_error));
   if (check.mismatched == 0) return errors;  // written by an earlier version
   const auto of_all =
       static_cast<double>(check.mismatched) / static_cast<double>(std::max<std::int64_t>(check.elements, 1));

@@ -24,7 +24,7 @@ constexpr std::size_t kBriefCategories = 7;
 constexpr std::size_t kMostPathParts = 3;
 // Copies are shown where they take at least so much of the time.
 constexpr double kLeastCopies = 0.05;
-constexpr std::size_t kMostCopies = 3;
+constexpr std::size_t kMostBriefCopies = 3;
 constexpr std::size_t kMostFailed = 3;
 constexpr std::size_t kMostWarningLines = 6;
 constexpr std::size_t kBriefBarWidth = 30;
@@ -323,7 +323,7 @@ std::string brief_report(const RunResult& result, const Palette& palette) {
     for (const std::string& section : sections) used += section.empty() ? 0 : line_count(section) + 1;
     return used < kLines ? kLines - used : 0;
   };
-  const std::string copies = copies_section(result, kMostCopies, kLeastCopies, palette);
+  const std::string copies = copies_section(result, kMostBriefCopies, kLeastCopies, palette);
   if (line_count(copies) < room()) sections[2] = copies;
   sections[5] = first_lines(warnings_section(result, palette), std::min(kMostWarningLines, room()));
   sections[4] = metrics_text(result, room(), palette);
