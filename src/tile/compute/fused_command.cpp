@@ -3,8 +3,8 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <array>
 #include <string_view>
+#include <unordered_set>
 #include <utility>
 
 #include "kernbench/error.h"
@@ -16,24 +16,27 @@ namespace kernbench::tile {
 
 namespace {
 
-/// What is allowed beside the operations of the table that run on the vector engine, or nowhere: questions without a
-/// command.
-constexpr std::array<std::string_view, 8> kQuestions = {"program_id", "num_programs", "pe_id", "cube_id",
-                                                        "device_id",  "zeros_like",   "full",  "library kernel"};
-
-/// One of the table, or a command that only kernels of the library give (atan2).
-bool is_vector_operation(std::string_view call) {
-  return std::ranges::any_of(
-             operation_table(),
-             [&](const OperationInfo* info) { return info->runs != Runs::gemm && call == info->kind; }) ||
-         std::ranges::any_of(numerics::binary_table(),
-                             [&](const numerics::BinaryInfo& row) { return row.cost && call == row.name; });
+/// The operations of the table that run on the vector engine, or nowhere, commands that only kernels of the library
+/// give (atan2), and questions without a command. Looked up for each operation of a fuse.
+const std::unordered_set<std::string_view>& allowed() {
+  static const auto all = [] {
+    std::unordered_set<std::string_view> names{"program_id", "num_programs", "pe_id", "cube_id",
+                                               "device_id",  "zeros_like",   "full",  "library kernel"};
+    for (const OperationInfo* info : operation_table()) {
+      if (info->runs != Runs::gemm) names.insert(info->kind);
+    }
+    for (const numerics::BinaryInfo& row : numerics::binary_table()) {
+      if (row.cost) names.insert(row.name);
+    }
+    return names;
+  }();
+  return all;
 }
 
 }  // namespace
 
 void FusedCommand::check(const char* call, const tl::Where& where) const {
-  if (std::ranges::find(kQuestions, call) != kQuestions.end() || is_vector_operation(call)) return;
+  if (allowed().contains(call)) return;
   throw ValueError(
       fmt::format("tl::{}: not possible within tl::fuse, whose operations become one command of the vector "
                   "engine; call it before or after the fuse",
