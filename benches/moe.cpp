@@ -8,6 +8,7 @@
 #include <tuple>
 
 #include "dtype_parameter.h"
+#include "gpt/checks.h"
 #include "gpt/experts.h"
 #include "measure.h"
 
@@ -89,14 +90,6 @@ void worker(int rank, int world_size, const Run& run, gpt::NotedChoices* noted) 
   check_result(run, weights, *noted, y);
 }
 
-std::int64_t divisible(const char* name, std::int64_t value, int n) {
-  if (value % n != 0) {
-    throw ConfigurationError(std::string(name) + " (" + std::to_string(value) +
-                             ") must be divisible by the number of devices (" + std::to_string(n) + ")");
-  }
-  return value;
-}
-
 }  // namespace
 
 KERNBENCH_BENCH(moe, "a mixture of experts over all devices: routing, exchange, experts, exchange",  //
@@ -117,10 +110,10 @@ KERNBENCH_BENCH(moe, "a mixture of experts over all devices: routing, exchange, 
   config.chosen_experts = parameter<std::int64_t>("chosen", 1, config.experts);
   const auto tokens = parameter<std::int64_t>("tokens", 1, kLargest);
   if (expert_parallel) {
-    divisible("experts", config.experts, n);
-    divisible("tokens", tokens, n);
+    gpt::check_divides("experts", config.experts, "the number of devices", n);
+    gpt::check_divides("tokens", tokens, "the number of devices", n);
   } else {
-    divisible("ffn", config.inner, n);
+    gpt::check_divides("ffn", config.inner, "the number of devices", n);
   }
   const Run run{config,
                 tokens,

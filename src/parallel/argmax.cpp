@@ -80,9 +80,7 @@ Tensor vocab_parallel_argmax(const Tensor& logits, std::int64_t vocabulary, cons
   const Tensor best = torch::empty(sizes, torch::dtype(torch::kLong).device(logits.device()));
   find_best(each.select(1, 0),
             {.operation = tensor::ReduceOperation::argmax_nan, .dimension = 0, .known = each.select(1, 1)}, best, {});
-  sizes.erase(sizes.begin());
-  sizes.pop_back();
-  return best.view(sizes);
+  return best.squeeze(0).squeeze(-1);
 }
 
 }  // namespace kernbench::tp

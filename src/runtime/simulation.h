@@ -74,9 +74,11 @@ class Simulation {
   TraceRecorder* trace() { return trace_.get(); }
   /// The part of the run that the program marks.
   const std::shared_ptr<RegionRecorder>& region() { return region_; }
+  /// Whether what starts now is part of what is reported of the run.
+  bool is_in_region() const { return region_->is_open() || options_.whole_run; }
   /// A copy that starts now, for `copies`.
   CopyUnderWay begin_copy(const char* direction, int device, const std::source_location& where, Bytes bytes) const {
-    return {direction, device, where, bytes, region_->is_open() || options_.whole_run, scheduler_.now()};
+    return {direction, device, where, bytes, is_in_region(), scheduler_.now()};
   }
   /// Whoever else wants to be told of operations subscribes here before the first launch.
   tile::OperationStream& operations() { return stream_; }

@@ -43,6 +43,11 @@ Entry& entry(Node& mapping, const std::string& key, SourcePlace place) {
   return mapping.entries.back();
 }
 
+/// Whether an entry changes a key of parts that `part` stands for, too.
+bool changes(const Entry& entry, const std::string& part, const std::string& key) {
+  return entry.value.find(key) != nullptr && (fits(entry.key, part) || fits(part, entry.key));
+}
+
 /// Puts an entry of `overrides` behind all others, because the later one wins. Returns an entry that must not come
 /// before it, for it changes another key of the same parts, which this entry would win then; none: null.
 const Entry* move_behind_others(Node& overrides, const std::string& part, const std::string& key) {
@@ -50,9 +55,8 @@ const Entry* move_behind_others(Node& overrides, const std::string& part, const 
   const auto moved = std::ranges::find(entries, part, &Entry::key);
   for (const Entry& own : moved->value.entries) {
     if (own.key == key) continue;
-    const auto wins = std::ranges::find_if(moved + 1, entries.end(), [&](const Entry& later) {
-      return later.value.find(own.key) != nullptr && (fits(later.key, part) || fits(part, later.key));
-    });
+    const auto wins =
+        std::find_if(moved + 1, entries.end(), [&](const Entry& later) { return changes(later, part, own.key); });
     if (wins != entries.end()) return &*wins;
   }
   std::rotate(moved, moved + 1, entries.end());
@@ -62,9 +66,7 @@ const Entry* move_behind_others(Node& overrides, const std::string& part, const 
 /// Whether a later entry has the same key for the same parts.
 bool is_shadowed(const Node& overrides, const std::string& part, const std::string& key) {
   const auto entry = std::ranges::find(overrides.entries, part, &Entry::key);
-  return std::any_of(entry + 1, overrides.entries.end(), [&](const Entry& later) {
-    return later.value.find(key) != nullptr && (fits(later.key, part) || fits(part, later.key));
-  });
+  return std::any_of(entry + 1, overrides.entries.end(), [&](const Entry& later) { return changes(later, part, key); });
 }
 
 }  // namespace

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <iterator>
 #include <string>
 #include <utility>
 #include <vector>
@@ -48,7 +49,7 @@ std::string title(const RunResult& result, const Palette& palette) {
   std::string out =
       palette.paint(Style::heading, palette.fit(result.bench + " on " + result.topology, kColumns)) + "\n";
   std::vector<std::string> words = override_words(result, palette);
-  for (const auto& [name, value] : result.parameters) words.push_back(palette.fit(name + "=" + value, 60));
+  std::ranges::move(parameter_words(result, palette), std::back_inserter(words));
   if (words.empty()) return out;
   std::vector<std::string> lines = wrapped(words, kColumns - 6);
   if (lines.size() > kMostParameterLines) {

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cmath>
 #include <iterator>
+#include <map>
 #include <optional>
 #include <sstream>
 #include <string>
@@ -23,6 +24,13 @@ namespace {
 std::size_t count_of(const RunResult& result, CheckStatus status) {
   const auto same = [&](const CheckResult& check) { return check.status == status; };
   return static_cast<std::size_t>(std::count_if(result.checks.begin(), result.checks.end(), same));
+}
+
+std::vector<std::string> value_words(const std::map<std::string, std::string>& values, const std::string& before,
+                                     const Palette& palette) {
+  std::vector<std::string> words;
+  for (const auto& [name, value] : values) words.push_back(palette.fit(before + name + "=" + value, 60));
+  return words;
 }
 
 }  // namespace
@@ -48,9 +56,10 @@ std::vector<std::string> split_at_blanks(const std::string& line) {
 }
 
 std::vector<std::string> override_words(const RunResult& result, const Palette& palette) {
-  std::vector<std::string> words;
-  for (const auto& [name, value] : result.overrides) words.push_back(palette.fit("--set " + name + "=" + value, 60));
-  return words;
+  return value_words(result.overrides, "--set ", palette);
+}
+std::vector<std::string> parameter_words(const RunResult& result, const Palette& palette) {
+  return value_words(result.parameters, "", palette);
 }
 
 Style style_of(CheckStatus status) {

@@ -27,10 +27,9 @@ Cell cell_of(Bytes bytes) {
   return {bytes > Bytes() ? bytes_text(bytes) : "-"};
 }
 
-std::string remainder(std::size_t count, const Palette& palette) {
-  if (count <= kMostRanges) return {};
-  return "  " + palette.paint(Style::faint, fmt::format("and {} more (see --json)", count_text(count - kMostRanges))) +
-         "\n";
+std::string remainder(std::size_t count, const Palette& palette, std::size_t most = kMostRanges) {
+  if (count <= most) return {};
+  return "  " + palette.paint(Style::faint, fmt::format("and {} more (see --json)", count_text(count - most))) + "\n";
 }
 
 }  // namespace
@@ -106,13 +105,7 @@ std::string copies_section(const RunResult& result, std::size_t most, double lea
                {percent_text(share(copy.time, span.time))},
                {copy.where}});
   }
-  std::string out = table.text(palette);
-  if (copies.size() > most) {
-    out += "  " +
-           palette.paint(Style::faint, fmt::format("and {} more (see --json)", count_text(copies.size() - most))) +
-           "\n";
-  }
-  return out;
+  return table.text(palette) + remainder(copies.size(), palette, most);
 }
 
 std::string host_waits_section(const RunResult& result, const Palette& palette) {

@@ -86,6 +86,8 @@ std::string metric_text(const Metric& metric);
 std::vector<std::string> split_at_blanks(const std::string& line);
 /// What was overridden of the topology, as words: "--set system.sips.count=16".
 std::vector<std::string> override_words(const RunResult& result, const Palette& palette);
+/// The parameters: "M=4096".
+std::vector<std::string> parameter_words(const RunResult& result, const Palette& palette);
 /// The kind of a part, "sip*.cube*.pe*.router.east", without what all parts of PEs have in common.
 std::string kind_within_pe(const std::string& kind);
 

@@ -47,9 +47,7 @@ std::string header(const RunResult& result, const Palette& palette) {
     }
   };
   add_words("topology", override_words(result, palette));
-  std::vector<std::string> words;
-  for (const auto& [name, value] : result.parameters) words.push_back(palette.fit(name + "=" + value, 60));
-  add_words("parameters", words);
+  add_words("parameters", parameter_words(result, palette));
   facts.add("seed", std::to_string(result.seed));
   if (!result.correlation_id.empty()) facts.add("correlation id", result.correlation_id);
   return palette.paint(Style::heading, palette.fit(title, kWidth)) + "\n" + facts.text(palette);

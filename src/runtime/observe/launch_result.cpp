@@ -143,10 +143,6 @@ std::vector<PathSegment> longest_of(const std::vector<WholePath::Segment>& path,
   return longest;
 }
 
-Time duration_of(const LaunchResult& launch) {
-  return launch.end - launch.start;
-}
-
 /// Every program ends after its start and the work of its busiest resource, and the launch completes after the last.
 void add_bound(LaunchResult& result, const hardware::LaunchTimes& times, const tile::LaunchRecord& record) {
   Time longest;
@@ -158,7 +154,7 @@ void add_bound(LaunchResult& result, const hardware::LaunchTimes& times, const t
   const Time ways = (times.first_program - times.requested) + (times.completed - record.last_end);
   result.bound = ways + longest;
   // Of a launch that takes much longer than it must, the resource says more.
-  const bool is_near = 2 * result.bound.count() >= duration_of(result).count();
+  const bool is_near = 2 * result.bound.count() >= (times.completed - times.requested).count();
   if (longest > Time::zero() && ways > longest && is_near) result.bound_by = "launch";
 }
 

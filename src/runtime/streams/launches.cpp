@@ -306,7 +306,7 @@ LaunchCommandOf launch_command(HostContext& context, int device, Name name, std:
   command.owner = sending.owner;
   sending.range = current_range(context);
   command.is_first = [&simulation, range = sending.range, launches, communicates, in_region = sending.in_region] {
-    *in_region = simulation.region()->is_open() || simulation.options().whole_run;
+    *in_region = simulation.is_in_region();
     for (std::size_t i = 0; range && i < launches; ++i) range->launch_begins(communicates);
   };
   return {std::move(sending), std::move(command), stream};

@@ -159,6 +159,11 @@ Tensor extreme(const char* call, const Tensor& x, IntArrayRef dimensions, bool k
                 type, type, extreme_of_row(largest));
 }
 
+tensor::ArgReduction arg_reduction(bool largest, const Reduction& reduction) {
+  return {.operation = largest ? ReduceOperation::argmax_nan : ReduceOperation::argmin_nan,
+          .dimension = reduction.dimensions()[0]};
+}
+
 Tensor index_of_extreme(const char* call, const Tensor& x, std::int64_t dimension, bool keepdim, bool largest) {
   check_not_empty(call, x, {dimension});
   if (x.dim() == 0) {
@@ -168,10 +173,7 @@ Tensor index_of_extreme(const char* call, const Tensor& x, std::int64_t dimensio
   Reduction reduction(call, x, {dimension}, keepdim, kLong);
   if (reduction.out.numel() == 0) return reduction.result();
   if (reduction.place.on_device()) {
-    tensor::device_kernels(call).arg_reduce(
-        {.operation = largest ? ReduceOperation::argmax_nan : ReduceOperation::argmin_nan,
-         .dimension = reduction.dimensions()[0]},
-        x, reduction.out, {});
+    tensor::device_kernels(call).arg_reduce(arg_reduction(largest, reduction), x, reduction.out, {});
     return reduction.result();
   }
   if (x.is_floating_point()) {
@@ -193,10 +195,7 @@ std::tuple<Tensor, Tensor> extremes(const char* call, const Tensor& x, std::int6
     return {extreme(call, x, dimension, keepdim, largest), index_of_extreme(call, x, dimension, keepdim, largest)};
   const Reduction values(call, x, {dimension}, keepdim, x.scalar_type());
   const Reduction indices(call, x, {dimension}, keepdim, kLong);
-  tensor::device_kernels(call).arg_reduce(
-      {.operation = largest ? ReduceOperation::argmax_nan : ReduceOperation::argmin_nan,
-       .dimension = indices.dimensions()[0]},
-      x, indices.out, values.out);
+  tensor::device_kernels(call).arg_reduce(arg_reduction(largest, indices), x, indices.out, values.out);
   return {values.result(), indices.result()};
 }
 
